@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 ROOM, RANK, WATCH = "src/ranks/gpu_room.c", "src/ranks/cuda_rank.c", "src/ranks/watch.c"
+AROUND, SUPPORT = "src/ranks/cuda_launch.c", "src/ranks/cuda_support.c"
 LAUNCH, COPY = "src/ranks/ragged/ragged_launch_cuda.c", "src/kernels/cuda/ragged_all_to_all.cuh"
 LAUNCHES, GONE = "test_launch_cuda", "test_gone_cuda"
 
@@ -23,9 +24,9 @@ EMULATED = [
      "error != CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) return quern_cuda_rank_fail(member,",
      "error != CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) return quern_cuda_fail(member->device,", LAUNCHES),
     ("launch: an error of NVLink that ends nothing", "src/runtime/cuda_driver.c", "CUDA_ERROR_CONTAINED, ", "", LAUNCHES),
-    ("launch: an event that fails is as good as one", RANK, "entry->capturing || error != CUDA_SUCCESS;",
+    ("launch: an event that fails is as good as one", AROUND, "entry->capturing || error != CUDA_SUCCESS;",
      "entry->capturing;", LAUNCHES),
-    ("launch: a barrier that may or may not have been launched", RANK,
+    ("launch: a barrier that may or may not have been launched", AROUND,
      "    quern_poison(member, QUERN_PEER_LOST, \"rank %d has launched what",
      "    if (false) quern_poison(member, QUERN_PEER_LOST, \"rank %d has launched what", LAUNCHES),
     ("launch: a plan without room tells nobody", "src/ranks/ragged/ragged_plan_cuda.c", ": quern_ragged_check_room(call);",
@@ -35,13 +36,13 @@ EMULATED = [
     ("launch: the end of a rank is noticed late", "src/ranks/watch.h", "QUERN_WATCH_MILLISECONDS = 8",
      "QUERN_WATCH_MILLISECONDS = 30", GONE),
     ("launch: an entry without its copy", LAUNCH, "    if (!entry->capturing)\n", "    if (false)\n", LAUNCHES),
-    ("launch: ranks share a default stream", RANK, "->shares_context || !is_default(stream)) return",
+    ("launch: ranks share a default stream", AROUND, "->shares_context || !is_default(stream)) return",
      "->shares_context || true) return", LAUNCHES),
-    ("launch: ranks share a queue", RANK, "    if (sharers <= queues) return QUERN_OK;", "    if (sharers) return QUERN_OK;",
+    ("launch: ranks share a queue", SUPPORT, "    if (sharers <= queues) return QUERN_OK;", "    if (sharers) return QUERN_OK;",
      LAUNCHES),
-    ("launch: every stream is another one", RANK, "return rank->enqueued && entry->stream == rank->last_stream ?",
+    ("launch: every stream is another one", AROUND, "return rank->enqueued && entry->stream == rank->last_stream ?",
      "return rank->enqueued && false ?", LAUNCHES),
-    ("launch: another context is current", RANK, "error != CUDA_ERROR_INVALID_CONTEXT && error != CUDA_ERROR_INVALID_HANDLE)",
+    ("launch: another context is current", AROUND, "error != CUDA_ERROR_INVALID_CONTEXT && error != CUDA_ERROR_INVALID_HANDLE)",
      "error != CUDA_ERROR_INVALID_CONTEXT)", LAUNCHES),
     ("launch: the watchdog ends a kernel", "src/ranks/barrier_cuda.c", "device->has_watchdog && timeout", "false && timeout",
      LAUNCHES),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 CASES, IDLE, RAGGED = "faults/symmetric_processes", "test_idle_cuda", "test_ragged_cuda"
 REGISTER, PINNED = "src/ranks/symmetric/symmetric_cuda_register.c", "src/ranks/symmetric/symmetric_pinned.c"
-MAKING, CUDA_MEMORY = "src/ranks/symmetric/symmetric.c", "src/ranks/symmetric/symmetric_cuda.c"
+MAKING, MULTICAST = "src/ranks/symmetric/symmetric.c", "src/ranks/symmetric/symmetric_multicast.c"
 RANK, TRANSPORT = "src/ranks/cuda_rank.c", "src/ranks/group/cuda_transport.c"
 
 EMULATED_RANKS = [
@@ -23,7 +23,7 @@ EMULATED_RANKS = [
      "        const CUresult error = quern_cuda_begin_visit(&visit, device->context);\n",
      "        const CUresult error = quern_cuda_begin_launch(&visit, device) == QUERN_OK ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;\n",
      CASES),
-    ("streams of green contexts", RANK,
+    ("streams of green contexts", "src/ranks/cuda_launch.c",
      "    return cuda->stream_contexts ? cuda->stream_contexts(stream, context, NULL) : cuda->stream_context(stream, context);\n",
      "    return cuda->stream_context(stream, context);\n", CASES),
     # Peers.
@@ -49,12 +49,12 @@ EMULATED_RANKS = [
      "            multicast = may_pass && ++tries < TRIES;\n", "            multicast = may_pass && ++tries < 0 * TRIES;\n", CASES),
     ("multicast lost in silence", MAKING,
      "    memory->lost_multicast = status == QUERN_CUDA_ERROR;\n", "    memory->lost_multicast = status != status;\n", CASES),
-    ("a GPU that joins twice", CUDA_MEMORY, "is_here || state->joined[rank]) continue;", "is_here) continue;", CASES),
-    ("memory that is bound twice", CUDA_MEMORY, "is_here || state->bound[rank]) continue;", "is_here) continue;", CASES),
+    ("a GPU that joins twice", MULTICAST, "is_here || state->joined[rank]) continue;", "is_here) continue;", CASES),
+    ("memory that is bound twice", MULTICAST, "is_here || state->bound[rank]) continue;", "is_here) continue;", CASES),
     # Calls that may wait for a device.
     ("calls that wait beside pending launches", "src/runtime/idle.c",
      "SEQ_CST) && !(is_pending && is_pending())) return true;", "SEQ_CST) || !is_pending) return true;", CASES),
-    ("a segment unregistered at once", RANK,
+    ("a segment unregistered at once", "src/ranks/registered_segment.c",
      "    quern_when_idle(&registered->task);\n", "    registered->task.run(&registered->task);\n", CASES),
     ("memory unmapped at once", "src/ranks/symmetric/symmetric_memory.c",
      "    quern_when_idle(&task);\n", "    task.run(&task);\n", CASES),

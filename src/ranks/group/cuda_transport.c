@@ -14,6 +14,7 @@
 #include "ranks/agreement.h"
 #include "ranks/barrier_cuda.h"
 #include "ranks/cuda_rank.h"
+#include "ranks/cuda_support.h"
 #include "ranks/group/peer_probe.h"
 #include "ranks/ragged/ragged_cuda.h"
 #include "ranks/symmetric/symmetric.h"

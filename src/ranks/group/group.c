@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ranks/cuda_rank.h"
+#include "ranks/cuda_support.h"
 #include "ranks/describe.h"
 #include "ranks/group/form.h"
 #include "ranks/handles.h"

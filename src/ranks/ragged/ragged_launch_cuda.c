@@ -6,7 +6,7 @@
 
 #include "os/integers.h"
 #include "ranks/barrier_cuda.h"
-#include "ranks/cuda_rank.h"
+#include "ranks/cuda_launch.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
 

@@ -3,7 +3,7 @@
 #define QUERN_RAGGED_LAUNCH_CUDA_H
 
 #include "kernels/collective_problem.h"
-#include "ranks/cuda_rank.h"
+#include "ranks/cuda_launch.h"
 #include "ranks/ragged/ragged_call.h"
 #include "runtime/cuda_driver.h"
 

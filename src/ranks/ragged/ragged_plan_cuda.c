@@ -9,7 +9,7 @@
 
 #include "ranks/agreement.h"
 #include "ranks/barrier_cuda.h"
-#include "ranks/cuda_rank.h"
+#include "ranks/cuda_launch.h"
 #include "ranks/describe.h"
 #include "ranks/meeting.h"
 #include "ranks/ragged/ragged_check.h"
