@@ -68,13 +68,15 @@ CUresult quern_register_segment(const struct quern_cuda *cuda, const struct quer
     return error;
 }
 
+/* What the driver does not give back, as after the end of a context, stays mapped: it would refuse other memory at its addresses. */
 static void end_registration(struct quern_idle_task *task) {
     struct registered_segment *registered = (struct registered_segment *)task;
     struct quern_cuda_visit visit;
-    if (quern_cuda_begin_visit(&visit, registered->context) == CUDA_SUCCESS) visit.cuda->host_unregister(registered->segment);
+    CUresult error = quern_cuda_begin_visit(&visit, registered->context);
+    if (error == CUDA_SUCCESS) error = visit.cuda->host_unregister(registered->segment);
     quern_cuda_end_visit(&visit);
     visit.cuda->context_release(registered->device);
-    quern_release_roster(registered->roster);
+    if (error == CUDA_SUCCESS) quern_release_roster(registered->roster);
     free(registered);
 }
 

@@ -36,7 +36,7 @@ EMULATED_RANKS = [
      "        memory->peer[rank] = (void *)(uintptr_t)(address + (CUdeviceptr)((char *)memory->peer[rank] - state->host.mapping));\n",
      "        (void)address;\n", CASES),
     ("pinned memory that stays registered", PINNED,
-     "        visit.cuda->host_unregister(state->host.mapping);\n", "        (void)visit;\n", CASES),
+     "if (error == CUDA_SUCCESS) error = visit.cuda->host_unregister(state->host.mapping);", "", CASES),
     ("addresses that may come back are remembered", PINNED,
      "    memory->reuses_addresses = address != (uintptr_t)state->host.mapping;\n",
      "    memory->reuses_addresses = false;\n", CASES),

@@ -431,6 +431,32 @@ Test(launch_cuda, a_rank_tells_why_it_leaves) {
     for (size_t with = 0; with < COUNT(ends); with++) fail_after_launch((int)with, "cuEventSynchronize", quern_group_destroy);
 }
 
+/* What the driver refuses stays with it; the handle is gone, and other groups work. */
+static void destroy_with_errors(void) {
+    struct gpu_group group;
+    long calls = 1;
+    gpu_group_open(&group, .ranks = PAIR);
+    for (long number = 1; number <= calls; number++) {
+        gpu_group_barrier(&group, ~0ull);
+        gpu_group_synchronize(&group);
+        expect_status(&group, QUERN_OK);
+        cuda_fail_call(number, number % 2 ? OUT_OF_MEMORY : ILLEGAL_ADDRESS);
+        gpu_group_destroy(&group);
+        calls = cuda_calls();
+        cuda_fail_call(0, 0);
+        gpu_group_create(&group, 0, 0);
+    }
+    check(calls > 20, "%ld calls of the driver", calls);
+    gpu_group_close(&group);
+}
+
+Test(launch_cuda, destroy_survives_any_error_of_the_driver) { destroy_with_errors(); }
+
+Test(launch_cuda, destroy_survives_any_error_by_pinned_memory) {
+    setenv("QUERN_EMULATOR_PEERS", "none", 1);
+    destroy_with_errors();
+}
+
 /* An error that leaves the context usable is the caller's: it may call again. */
 Test(launch_cuda, a_failure_that_passes_poisons_nothing) {
     struct gpu_group group;
