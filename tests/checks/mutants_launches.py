@@ -33,7 +33,7 @@ EMULATED = [
      ": QUERN_OK;", LAUNCHES),
     ("launch: an exchange without room tells nobody", LAUNCH, "return status == QUERN_OK ? quern_ragged_check_room(call) : status;",
      "return status;", LAUNCHES),
-    ("launch: the end of a rank is noticed late", "src/ranks/watch.h", "QUERN_WATCH_MILLISECONDS = 8",
+    ("launch: the end of a rank is noticed late", "src/ranks/watch.h", "QUERN_WATCH_MILLISECONDS = 5",
      "QUERN_WATCH_MILLISECONDS = 30", GONE),
     ("launch: a segment unmapped that the driver has kept", "src/ranks/registered_segment.c",
      "if (error == CUDA_SUCCESS) quern_release_roster(", "quern_release_roster(", LAUNCHES),
