@@ -403,17 +403,27 @@ static const struct {
     const char *name;  /* NULL: the context lives on */
 } ends[] = {{ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS"}, {226, "*"}, {721, "*"}, {810, "*"}, {911, "*"}, {OUT_OF_MEMORY, NULL}};
 
+static void *parts[PAIR];
+
+static quern_status free_part(quern_group *group) { return quern_symmetric_free(group, parts[0], NULL); }
+
+static quern_status expected_of(quern_status (*ask)(quern_group *group), int error, bool ends) {
+    if (ask == quern_group_destroy) return QUERN_OK;
+    if (ends) return QUERN_CUDA_ERROR;
+    return ask == free_part && error == OUT_OF_MEMORY ? QUERN_OUT_OF_MEMORY : QUERN_OK;
+}
+
 /* The kernel has failed after its launch: the next question finds that, and tells the other rank why. */
 static void fail_after_launch(int with, const char *call, quern_status (*ask)(quern_group *group)) {
     enum { AFTER_VISIT = 3 };  /* the calls that make the context current come first */
     struct gpu_group group;
     char pattern[200];
     gpu_group_open(&group, .ranks = PAIR, .timeout = 60);
+    check_ok(quern_symmetric_alloc(group.group, PAIR, (size_t[PAIR]){1, 1}, parts));
     gpu_group_barrier(&group, ~0ull);
     gpu_group_synchronize(&group);
     cuda_fail_call(AFTER_VISIT, ends[with].error);
-    const quern_status expected = ask == quern_group_status && ends[with].name ? QUERN_CUDA_ERROR : QUERN_OK;
-    check_status(ask(group.group[0]), expected);
+    check_status(ask(group.group[0]), expected_of(ask, ends[with].error, ends[with].name));
     cuda_fail_call(0, 0);
     if (ask == quern_group_destroy) group.group[0] = NULL;
     check_status(quern_group_status(group.group[1]), ends[with].name ? QUERN_PEER_LOST : QUERN_OK);
@@ -425,6 +435,10 @@ static void fail_after_launch(int with, const char *call, quern_status (*ask)(qu
 
 Test(launch_cuda, the_status_tells_of_a_context_that_has_ended) {
     for (size_t with = 0; with < COUNT(ends); with++) fail_after_launch((int)with, "cuEventQuery", quern_group_status);
+}
+
+Test(launch_cuda, freeing_tells_of_a_context_that_has_ended) {
+    for (size_t with = 0; with < COUNT(ends); with++) fail_after_launch((int)with, "cuStreamIsCapturing", free_part);
 }
 
 Test(launch_cuda, a_rank_tells_why_it_leaves) {
