@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "ranks/cuda_support.h"
-#include "ranks/local_ranks.h"
 #include "ranks/poison.h"
 #include "ranks/registered_segment.h"
 #include "ranks/watch.h"
@@ -75,7 +74,7 @@ quern_status quern_cuda_make_rank(struct quern_membership *member) {
         free(rank);
         return quern_cuda_fail(member->device, error, "cuEventCreate");
     }
-    quern_enter_local_rank(rank, member);
+    rank->context = member->device->context;
     member->attached = rank;
     return QUERN_OK;
 }
@@ -116,7 +115,6 @@ static void destroy_event(const struct quern_cuda_rank *rank, const struct quern
 
 void quern_cuda_free_rank(struct quern_membership *member) {
     struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
-    quern_leave_local_rank(rank);
     destroy_event(rank, member);
     end_sharing(member, rank);
     member->attached = NULL;

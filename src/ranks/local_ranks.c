@@ -1,6 +1,6 @@
 /*
- * The GPU ranks of this process, and whether one of their kernels may still wait for another rank.  Called by cuda_rank.c, and for
- * runtime/idle.c.
+ * The GPU ranks of this process, and whether one of their kernels may still wait for another rank.  Called by
+ * src/ranks/group/cuda_transport.c and, before tasks, by runtime/idle.c.
  */
 #include "ranks/local_ranks.h"
 
@@ -37,7 +37,6 @@ static bool any_may_wait(void) {
 }
 
 void quern_enter_local_rank(struct quern_cuda_rank *rank, const struct quern_membership *member) {
-    rank->context = member->device->context;
     for (int peer = 0; peer < member->ranks; peer++) rank->ranks_here += member->roster->peer[peer].is_here;
     pthread_mutex_lock(&local_ranks.lock);
     rank->next = local_ranks.first;

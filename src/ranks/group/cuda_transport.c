@@ -16,6 +16,7 @@
 #include "ranks/cuda_rank.h"
 #include "ranks/cuda_support.h"
 #include "ranks/group/peer_probe.h"
+#include "ranks/local_ranks.h"
 #include "ranks/ragged/ragged_cuda.h"
 #include "ranks/symmetric/symmetric.h"
 #include "ranks/symmetric/symmetric_cuda.h"
@@ -103,6 +104,7 @@ static quern_status settle(const struct quern_membership *member) {
 static void detach(struct quern_membership *member) {
     if (!quern_cuda_rank_of(member)) return;
     quern_symmetric_forget(member);
+    quern_leave_local_rank(quern_cuda_rank_of(member));
     quern_cuda_free_rank(member);
     quern_symmetric_sweep();
 }
@@ -116,6 +118,7 @@ static quern_status make_all(struct quern_membership *const *members, int count,
         at = i;
         if (check) status = check(members[i]);
         if (status == QUERN_OK) status = quern_cuda_make_rank(members[i]);
+        if (status == QUERN_OK) quern_enter_local_rank(quern_cuda_rank_of(members[i]), members[i]);
     }
     status = agree(members, count, at, status);
     return status == QUERN_OK ? make_pads(members, count) : status;

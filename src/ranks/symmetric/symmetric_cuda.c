@@ -28,10 +28,6 @@ enum { LEDGER_TAG = QUERN_RANK_LIMIT, LEDGER_BYTES = 4096, MINIMUM_GRANULARITY =
 
 /* ---- properties ---- */
 
-int quern_cuda_handle_types(const struct quern_membership *member) {
-    return member->one_process ? 0 : CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-}
-
 static CUmemAllocationProp properties_on(CUdevice device, int types) {
     return (CUmemAllocationProp){
         .type = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -144,13 +140,6 @@ static quern_status listen(struct quern_symmetric_memory *memory, const struct q
     return status == QUERN_OK && member->rank == 0 ? make_ledger(memory, member) : status;
 }
 
-quern_status quern_export_handle(const struct quern_membership *member, const struct quern_cuda *cuda,
-                                 CUmemGenericAllocationHandle handle, struct quern_descriptor *descriptor) {
-    descriptor->descriptor = -1;
-    CUresult error = cuda->vmm_export(&descriptor->descriptor, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuMemExportToShareableHandle");
-}
-
 static quern_status send_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct quern_cuda_memory_state *state = quern_cuda_state_of(memory);
     struct quern_descriptor list[QUERN_DESCRIPTOR_TAGS] = {0};
@@ -166,15 +155,6 @@ static quern_status send_parts(struct quern_symmetric_memory *memory, const stru
     if (status == QUERN_OK) status = quern_descriptors_send(member, memory->id, memory->digest, list, count);
     while (exported) quern_close_descriptor(&list[--exported].descriptor);
     return status;
-}
-
-quern_status quern_import_handle(const struct quern_membership *member, struct quern_cuda_memory_state *state, int tag,
-                                 const char *whose, CUmemGenericAllocationHandle *handle) {
-    if (state->received[tag] < 0) return quern_fail(member->device, QUERN_SYSTEM_ERROR, "%s did not arrive", whose);
-    CUresult error = state->gpus.cuda->vmm_import(handle, (void *)(intptr_t)state->received[tag],
-                                                  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-    quern_close_descriptor(&state->received[tag]);
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuMemImportFromShareableHandle");
 }
 
 static quern_status map_foreign_part(struct quern_symmetric_memory *memory, const struct quern_membership *member, int rank) {
