@@ -115,11 +115,12 @@ def select(options: argparse.Namespace, record: Record, garbage: Path) -> tuple[
 
 
 def leave_out_repeated(chosen: list[jobs.Job]) -> list[jobs.Job]:
-    """Omits a suite on a target if it also runs with sanitizers, or on another target, with kernels of the same text."""
+    """Omits a suite on a target if it also runs on the same machine with sanitizers, or on another target, with kernels of the same
+    text."""
     def key(job: jobs.Job) -> tuple[str, ...]:
         if not job.emulated:
             return (job.configuration, job.name)
-        return (job.name, texts.of_operations(job.emulated, job.operations))
+        return (job.name, job.environment.get(devices.PEERS, ""), texts.of_operations(job.emulated, job.operations))
 
     def rank(job: jobs.Job) -> tuple[bool, bool]:
         return (job.configuration.startswith("sanitized"), job.emulated == devices.FIRST_EMULATED)

@@ -2,7 +2,7 @@
 #include "ranks/barrier_cuda.h"
 
 #include "os/clock.h"
-#include "ranks/cuda_rank.h"
+#include "ranks/cuda_launch.h"
 #include "ranks/poison.h"
 #include "runtime/dispatch.h"
 #include "runtime/status.h"

@@ -53,6 +53,9 @@ struct quern_transport {
     quern_status (*attach)(struct quern_membership *const *members, int count);
     void (*detach)(struct quern_membership *member);
 
+    /* Looks for an error that has ended the rank's device, which then poisons the group; NULL: there is none. */
+    quern_status (*look)(const struct quern_membership *member);
+
     /*
      * Waits for the rank's own work, before it is detached; NULL: there is none.  QUERN_INVALID_ARGUMENT: it cannot wait now.  Any
      * other error is of work that has ended.

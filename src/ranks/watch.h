@@ -9,7 +9,7 @@
  * it into the segment, where waiting kernels see it.  One call for each rank of this process; the last quern_unwatch of all groups
  * ends the thread.  False: errno says why there is no thread, or no memory.
  */
-enum { QUERN_WATCH_MILLISECONDS = 20 };
+enum { QUERN_WATCH_MILLISECONDS = 5 };
 bool quern_watch(const struct quern_roster *roster);
 void quern_unwatch(const struct quern_roster *roster);
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 ROOM, RANK, WATCH = "src/ranks/gpu_room.c", "src/ranks/cuda_rank.c", "src/ranks/watch.c"
+AROUND, SUPPORT = "src/ranks/cuda_launch.c", "src/ranks/cuda_support.c"
 LAUNCH, COPY = "src/ranks/ragged/ragged_launch_cuda.c", "src/kernels/cuda/ragged_all_to_all.cuh"
 LAUNCHES, GONE = "test_launch_cuda", "test_gone_cuda"
 
@@ -17,14 +18,35 @@ EMULATED = [
      "    if (has_ended(problem.links)) {\n        return;\n    }\n    copy_share(", "    copy_share(", "test_ragged_faults_cuda"),
     ("launch: the first block to finish meets", "src/kernels/cuda/grid_gate.cuh", "== gridDim.x - 1;", "== 0;", "test_ragged_cuda"),
     ("launch: a context that ends in silence", RANK, "    if (quern_cuda_is_sticky(error)) {", "    if (false) {", LAUNCHES),
+    ("launch: a context whose end the status hides", "src/ranks/group/group.c", "member->transport->look ? member",
+     "false ? member", LAUNCHES),
+    ("launch: a rank that leaves in silence", RANK,
+     "error != CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) return quern_cuda_rank_fail(member,",
+     "error != CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) return quern_cuda_fail(member->device,", LAUNCHES),
+    ("launch: an error of NVLink that ends nothing", "src/runtime/cuda_driver.c", "CUDA_ERROR_CONTAINED, ", "", LAUNCHES),
+    ("launch: an event that fails is as good as one", AROUND, "entry->capturing || error != CUDA_SUCCESS;",
+     "entry->capturing;", LAUNCHES),
+    ("launch: a barrier that may or may not have been launched", AROUND,
+     "    quern_poison(member, QUERN_PEER_LOST, \"rank %d has launched what",
+     "    if (false) quern_poison(member, QUERN_PEER_LOST, \"rank %d has launched what", LAUNCHES),
+    ("launch: a plan without room tells nobody", "src/ranks/ragged/ragged_plan_cuda.c", ": quern_ragged_check_room(call);",
+     ": QUERN_OK;", LAUNCHES),
+    ("launch: an exchange without room tells nobody", LAUNCH, "return status == QUERN_OK ? quern_ragged_check_room(call) : status;",
+     "return status;", LAUNCHES),
+    ("launch: the end of a rank is noticed late", "src/ranks/watch.h", "QUERN_WATCH_MILLISECONDS = 5",
+     "QUERN_WATCH_MILLISECONDS = 30", GONE),
+    ("launch: a segment unmapped that the driver has kept", "src/ranks/registered_segment.c",
+     "if (error == CUDA_SUCCESS) quern_release_roster(", "quern_release_roster(", LAUNCHES),
+    ("launch: pinned memory unmapped that the driver has kept", "src/ranks/symmetric/symmetric_pinned.c",
+     "unpin(state) != CUDA_SUCCESS)", "unpin(state) != CUDA_SUCCESS && false)", LAUNCHES),
     ("launch: an entry without its copy", LAUNCH, "    if (!entry->capturing)\n", "    if (false)\n", LAUNCHES),
-    ("launch: ranks share a default stream", RANK, "->shares_context || !is_default(stream)) return",
+    ("launch: ranks share a default stream", AROUND, "->shares_context || !is_default(stream)) return",
      "->shares_context || true) return", LAUNCHES),
-    ("launch: ranks share a queue", RANK, "    if (sharers <= queues) return QUERN_OK;", "    if (sharers) return QUERN_OK;",
+    ("launch: ranks share a queue", SUPPORT, "    if (sharers <= queues) return QUERN_OK;", "    if (sharers) return QUERN_OK;",
      LAUNCHES),
-    ("launch: every stream is another one", RANK, "return rank->enqueued && entry->stream == rank->last_stream ?",
+    ("launch: every stream is another one", AROUND, "return rank->enqueued && entry->stream == rank->last_stream ?",
      "return rank->enqueued && false ?", LAUNCHES),
-    ("launch: another context is current", RANK, "error != CUDA_ERROR_INVALID_CONTEXT && error != CUDA_ERROR_INVALID_HANDLE)",
+    ("launch: another context is current", AROUND, "error != CUDA_ERROR_INVALID_CONTEXT && error != CUDA_ERROR_INVALID_HANDLE)",
      "error != CUDA_ERROR_INVALID_CONTEXT)", LAUNCHES),
     ("launch: the watchdog ends a kernel", "src/ranks/barrier_cuda.c", "device->has_watchdog && timeout", "false && timeout",
      LAUNCHES),

@@ -288,6 +288,7 @@ struct Driver {
   Door door;
   bool initialized = false, launch_blocking = false, peers = true;
   bool peers_lie = false;              // writes of a device to another one's memory are lost
+  bool fills_own_only = false;         // fills of another device's memory are refused
   bool waits = false, host_aliases = false;  // QUERN_EMULATOR_WAITS, QUERN_EMULATOR_HOST_POINTERS
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<OperationRef> pending;   // in order of issue, finished ones are swept now and then

@@ -48,7 +48,7 @@ Result copy(DevicePointer to, bool to_device, DevicePointer from, bool from_devi
       const void *source = staged ? staged->data() : reinterpret_cast<const void *>(from);
       if (to_device && !accessible(to, n, *c.device, access_read_write)) return illegal_address;  // freed since
       if (from_device && !accessible(from, n, *c.device, access_read)) return illegal_address;
-      if (!to_device || !loses_writes(*c.device, to)) memmove(reinterpret_cast<void *>(to), source, n);
+      memmove(reinterpret_cast<void *>(to), source, n);  // perhaps through the host: it arrives where stores are lost
       return success;
     });
   };
@@ -63,6 +63,8 @@ template <class T> Result fill(DevicePointer to, T value, size_t count, void *st
   if (count == 0) return success;
   if (to % sizeof(T) || !accessible(to, count * sizeof(T), *stream->context->device, access_read_write)) return invalid_value;
   Context &c = *stream->context;
+  Allocation *a = driver().fills_own_only ? find_allocation(to) : nullptr;
+  if (a && a->device && a->device != c.device) return invalid_value;
   auto maker = [=, &c] {
     return make_operation("memset", c, [=, &c]() -> Result {
       if (!accessible(to, count * sizeof(T), *c.device, access_read_write)) return illegal_address;  // freed since

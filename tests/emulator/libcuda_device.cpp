@@ -136,6 +136,7 @@ API Result cuInit(unsigned flags) {
   driver().launch_blocking = blocking && !strcmp(blocking, "1");
   driver().peers = !peers || strcmp(peers, "none");
   driver().peers_lie = peers && !strcmp(peers, "lies");
+  driver().fills_own_only = peers && !strcmp(peers, "unfilled");
   const char *pointers = getenv("QUERN_EMULATOR_HOST_POINTERS");
   driver().host_aliases = pointers && !strcmp(pointers, "other");
   driver().waits = environment("QUERN_EMULATOR_WAITS", 0) != 0;

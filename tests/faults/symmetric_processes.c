@@ -1069,6 +1069,16 @@ static void use_pinned_memory(struct gpu_team *team) {
     close_with(team, own, team->count);
 }
 
+/* The probe takes copies: the group goes by GPU memory. */
+static void be_probed_by_copies(struct gpu_team *team) {
+    char report[2048];
+    begin(team);
+    quern_group_report(team->group[0], report, sizeof report);
+    rank_check(team->rank, !strstr(report, "pinned host memory"), "the report is \"%s\"", report);
+    gpu_meet(team);
+    gpu_close(team);
+}
+
 /* Two ranks on one GPU; only one of them allows it. */
 static void be_refused_to_share(struct gpu_team *team) {
     gpu_open(team);
@@ -1363,6 +1373,7 @@ static const struct case_row cases[] = {
     {"peer access that loses writes, two processes", {TWO, "QUERN_EMULATOR_PEERS=lies"},
      GPU(2, 1, 1, 2, use_pinned_memory, "rank 0: what cuda:1 of rank 1 writes to the memory of cuda:0 of rank 0 is lost, though the "
          "driver promises access")},
+    {"peer access without fills", {TWO, "QUERN_EMULATOR_PEERS=unfilled"}, GPU(1, 1, 2, 2, be_probed_by_copies)},
     {"no memory for pads", {TWO, "QUERN_EMULATOR_FAIL=cuMemCreate:2"}, GPU(2, 1, 1, 2, be_refused, &no_memory)},
     {"a segment that cannot be registered", {TWO, "QUERN_EMULATOR_FAIL=cuMemHostRegister_v2:1"},
      GPU(2, 1, 1, 2, be_refused, &no_segment)},

@@ -44,8 +44,6 @@ VARIANTS = [
     Variant("signals without release", r"st\.release\.sys(?=\.global\.u64)", "st.relaxed.sys", PLAIN),
     Variant("multicast signals without release", r"multimem\.st\.release", "multimem.st.relaxed", MULTICAST),
     Variant("signals looked at without acquire", r"ld\.acquire\.sys", "ld.relaxed.sys", PLAIN),
-    Variant("blocks released without release", r"st\.release\.gpu", "st.relaxed.gpu", PLAIN),
-    Variant("blocks released without acquire", r"ld\.acquire\.gpu", "ld.relaxed.gpu", PLAIN),
     Variant("no barriers in the blocks", r"^\s*(bar|barrier)\.sync.*;$", "", PLAIN),
 ]
 

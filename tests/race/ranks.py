@@ -1,4 +1,5 @@
-"""ThreadSanitizer over thread ranks: the library must be silent, and each of its variants without an order must be reported.
+"""ThreadSanitizer over thread ranks, and over what the GPU ranks of a process share: the library must be silent, and each of its
+variants without an order must be reported.
 
 A variant is the library with one line changed and that file compiled again; if it went unnoticed, the silence of the real one would
 mean nothing.  The last line is `N passed, N failed`.
@@ -26,26 +27,45 @@ class Variant:
     file: str
     old: str    # occurs exactly once
     new: str
-    scene: str  # of race_ranks, in which it must be reported
+    scene: str  # in which it must be reported ...
+    program: str = "race_ranks"  # ... of this program
 
 
 VARIANTS = [
-    Variant("signals without release", "src/ranks/meeting.c",
-            "quern_make_signal(epoch, tag), __ATOMIC_RELEASE)", "quern_make_signal(epoch, tag), __ATOMIC_RELAXED)", "meet"),
+    Variant("signals for all ranks without release", "src/ranks/meeting.c", "member->own_line[i], signal, __ATOMIC_RELEASE)",
+            "member->own_line[i], signal, __ATOMIC_RELAXED)", "meet"),
+    Variant("signals for some ranks without release", "src/ranks/meeting.c",
+            "quern_make_signal(epoch, tag), __ATOMIC_RELEASE)", "quern_make_signal(epoch, tag), __ATOMIC_RELAXED)", "meet_in_subsets"),
     Variant("looks without acquire", "src/ranks/meeting.c",
-            "quern_signal signal = __atomic_load_n(wait->member->from[rank], __ATOMIC_ACQUIRE);",
-            "quern_signal signal = __atomic_load_n(wait->member->from[rank], __ATOMIC_RELAXED);", "meet"),
+            "member->line_of[rank] : member->from[rank], __ATOMIC_ACQUIRE)",
+            "member->line_of[rank] : member->from[rank], __ATOMIC_RELAXED)", "meet"),
     Variant("destroy does not wait for visitors", "src/ranks/handles.c",
             "while (__atomic_load_n(&group->visitors, __ATOMIC_SEQ_CST)) sched_yield();", "", "destroy_while_watched"),
     Variant("a call returns before the others have copied", "src/ranks/ragged/ragged_host.c",
-            "status = copy(&exchange, meeting, rounds);\n    if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);",
-            "status = copy(&exchange, meeting, rounds);", "exchange_slices"),
+            "status = copy(exchange, meeting, rounds);\n    if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);",
+            "status = copy(exchange, meeting, rounds);", "exchange_slices"),
+    Variant("tasks do not look for launches", "src/runtime/idle.c", "if (!__atomic_load_n(&idle.launching, __ATOMIC_SEQ_CST) && !(",
+            "if (!(", "launches_and_tasks", "race_idle"),
+    Variant("launches that have ended in no order", "src/runtime/idle.c",
+            "__atomic_sub_fetch(&idle.launching, 1, __ATOMIC_SEQ_CST)", "__atomic_sub_fetch(&idle.launching, 1, __ATOMIC_RELAXED)",
+            "launches_and_tasks", "race_idle"),
+    Variant("launches do not look for tasks", "src/runtime/idle.c", "if (!__atomic_load_n(&idle.is_running, __ATOMIC_SEQ_CST)) return;",
+            "return;", "launches_and_tasks", "race_idle"),
+    Variant("a group that is looked at after its end", "src/ranks/watch.c",
+            "    pthread_mutex_lock(&watcher.lock);\n    drop(roster);\n    pthread_mutex_unlock(&watcher.lock);", "    drop(roster);",
+            "watched_groups", "race_idle"),
 ]
+
+# What each program is linked from, besides the library.
+OBJECTS = {
+    "race_ranks": ("race/ranks.o", "harness/ragged_case.o", "harness/ranks.o", "harness/random.o", "oracle/ragged_all_to_all.o"),
+    "race_idle": ("race/idle.o",),
+}
 
 
 def run(program: Path, *scene: str) -> tuple[int, str]:
     # The kernels are not instrumented: of them, those that call memcpy are seen.
-    environment = {**os.environ, "QUERN_KERNEL": "*__portable", "TSAN_OPTIONS": "halt_on_error=1 exitcode=66"}
+    environment = {**os.environ, "QUERN_KERNEL": "*__portable", "TSAN_OPTIONS": "halt_on_error=1 exitcode=66 atexit_sleep_ms=0"}
     done = subprocess.run([program, *scene], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           timeout=300)
     return done.returncode, done.stdout
@@ -58,9 +78,8 @@ def build_variant(variant: Variant, directory: Path) -> Path:
         raise SystemExit(f"{variant.file} has its text {text.count(variant.old)} times: {variant.old}")
     source = directory / Path(variant.file).name
     source.write_text(text.replace(variant.old, variant.new))
-    program = directory / "race_ranks"
-    harness = [THREAD / "tests" / name for name in ("race/ranks.o", "harness/ragged_case.o", "harness/ranks.o", "harness/random.o",
-                                                   "oracle/ragged_all_to_all.o")]
+    program = directory / variant.program
+    harness = [THREAD / "tests" / name for name in OBJECTS[variant.program]]
     subprocess.run(["clang", *FLAGS, "-c", source, "-o", source.with_suffix(".o")], check=True, cwd=ROOT)
     subprocess.run(["clang", "-fsanitize=thread", *harness, source.with_suffix(".o"), THREAD / "libquern.a", "-lm", "-ldl", "-pthread",
                     "-o", program], check=True, cwd=ROOT)
@@ -68,18 +87,21 @@ def build_variant(variant: Variant, directory: Path) -> Path:
 
 
 def main() -> int:
-    status, output = run(BUILD / "tests" / "race_ranks")
-    failures = int(status != 0 or RACE in output)
-    print(f"race: ranks: {'FAILED' if failures else 'no race'}")
-    if failures:
-        print("\n".join(output.splitlines()[-80:]))
+    failures = 0
+    for name in OBJECTS:
+        status, output = run(BUILD / "tests" / name)
+        failed = status != 0 or RACE in output
+        print(f"race: {name}: {'FAILED' if failed else 'no race'}")
+        if failed:
+            print("\n".join(output.splitlines()[-80:]))
+        failures += failed
     for variant in VARIANTS:
         with tempfile.TemporaryDirectory() as directory:
             _, output = run(build_variant(variant, Path(directory)), variant.scene)
-        reported = RACE in output or "ERROR: ThreadSanitizer" in output
+        reported = RACE in output or "ERROR: ThreadSanitizer" in output or "race_idle: line" in output
         print(f"race: {variant.name}: {'reported' if reported else 'NOT REPORTED'}")
         failures += not reported
-    print(f"{1 + len(VARIANTS) - failures} passed, {failures} failed")
+    print(f"{len(OBJECTS) + len(VARIANTS) - failures} passed, {failures} failed")
     return 1 if failures else 0
 
 

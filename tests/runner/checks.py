@@ -80,7 +80,7 @@ CHECKS = (
     Check("coverage", (PYTHON, "tests/checks/coverage.py"), ("build/address/libquern.a",), with_counts=True),
     Check("unloading", ("build/tests/unloading/host",), ("build/tests/unloading/host",)),
     Check("protocol models", (PYTHON, "tests/model/run.py")),
-    Check("data races of ranks", (PYTHON, "tests/race/ranks.py"), ("build/tests/race_ranks",)),
+    Check("data races of ranks", (PYTHON, "tests/race/ranks.py"), ("build/tests/race_ranks", "build/tests/race_idle")),
     Check("data races of GPU ranks", (PYTHON, "tests/race/gpu_ranks.py"), ("build/tests/race_gpu_ranks", *DRIVER), with_nvcc=True),
     Check("faults of ranks", ("build/tests/faults/faults",), ("build/tests/faults/faults",)),
     Check("races of ranks", ("build/tests/faults/races",), ("build/tests/faults/races",), quick=True),

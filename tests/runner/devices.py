@@ -19,6 +19,8 @@ DRIVER = ("build/emulator/libcuda.so.1", "build/emulator/libcublas.so.13")
 
 NO_NVCC = "the kernels were built without nvcc"
 
+PEERS = "QUERN_EMULATOR_PEERS"    # variable: which emulated GPUs reach each other's memory
+
 # The faults of a driver that test_driver.c tests, and the environment that causes each.
 DRIVERS = {
     "absent": {"LD_LIBRARY_PATH": ""},
@@ -106,7 +108,7 @@ def peerless_configuration() -> Configuration:
     first = next(each for each in emulated_configurations() if each.is_first)
     return Configuration(
         f"{first.name}, without peers", "emulated",
-        {**first.environment, "QUERN_EMULATOR_PEERS": "none", "QUERN_EMULATOR_HOST_POINTERS": "other", "QUERN_EMULATOR_WAITS": "1"},
+        {**first.environment, PEERS: "none", "QUERN_EMULATOR_HOST_POINTERS": "other", "QUERN_EMULATOR_WAITS": "1"},
         first.unavailable, targets=first.targets, only=PEERLESS)
 
 

@@ -656,6 +656,25 @@ Test(failures, ranks) {
     close_all();
 }
 
+/* GPUs that do not reach each other: the first way between the ranks fails, and the second one takes pinned memory of the host. */
+Test(failures, ranks_without_peers) {
+    static const struct operation creation = {.name = "quern_group_create", .run = create_groups, .end = destroy_groups,
+                                              .handle = (void **)&groups[0], .visits_often = true, .gpu_allocations = 6,
+                                              .driver_calls = 30};
+    struct test_device other;
+    setenv("QUERN_EMULATOR_PEERS", "none", 1);
+    open_all(QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL);
+    if (device.kind == QUERN_CPU) return close_all();
+    device_open(&other, 1, NULL);
+    check_ok(quern_prepare(other.quern, QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL));
+    fill_ranks();
+    members[1].device = other.quern;
+    for (int i = 0; i < ranks; i++) members[i].share_gpu = 0;
+    sweep_all(&creation);
+    device_close(&other);
+    close_all();
+}
+
 Test(failures, registered_memory) {
     static const struct operation operations[] = {
         {.name = "quern_symmetric_register", .begin = make_groups, .run = register_parts, .end = unregister_parts,

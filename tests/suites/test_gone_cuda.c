@@ -17,6 +17,7 @@
 #include "harness/check.h"
 #include "harness/gpu_group.h"
 #include "harness/gpu_ranks.h"
+#include "ranks/handles.h"
 #include "ranks/watch.h"
 
 TestSuite(gone_cuda, .timeout = 120);
@@ -176,6 +177,39 @@ Test(gone_cuda, a_rank_that_has_come_and_left_is_not_missed) {
         leave(&group, 0);
         gpu_group_create(&group, LIMIT, 0);
     }
+    close_rest(&group);
+}
+
+/* ---- how soon ---- */
+
+static int compare(const void *a, const void *b) {
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
+
+/* What kernels look at.  How long they take to look is not the emulator's to tell. */
+static double notice(struct gpu_group *group, double after) {
+    struct quern_membership *member;
+    rank_sleep(after);
+    check_ok(quern_member_of(group->group[0], &member));
+    leave(group, 1);
+    const double left = now();
+    while (!(__atomic_load_n(&member->segment->gone[0], __ATOMIC_ACQUIRE) >> 1 & 1) && now() - left < SOON) rank_sleep(1e-4);
+    return now() - left;
+}
+
+/* The median of several: the machine may be busy. */
+Test(gone_cuda, kernels_are_told_within_10_ms) {
+    enum { ROUNDS = 11 };
+    double took[ROUNDS];
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = 2, .timeout = LIMIT);
+    for (int round = 0; round < ROUNDS; round++) {
+        took[round] = notice(&group, 3e-3 * round);  /* at any time between two looks */
+        leave(&group, 0);
+        gpu_group_create(&group, LIMIT, 0);
+    }
+    qsort(took, ROUNDS, sizeof *took, compare);
+    check(took[ROUNDS / 2] < 0.01, "the end of a rank was noticed after %g s", took[ROUNDS / 2]);
     close_rest(&group);
 }
 

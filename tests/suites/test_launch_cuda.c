@@ -118,6 +118,45 @@ Test(launch_cuda, a_group_without_room_is_refused) {
     gpu_group_close(&group);
 }
 
+enum { BARRIERS_ONLY = MOST_BLOCKS };
+
+/* Groups without exchanges need less room for each rank, and so there may be more of them than exchanges have room for. */
+static void take_room(struct test_device *barriers, quern_group **further) {
+    device_open(barriers, 0, NULL);
+    check_ok(quern_prepare(barriers->quern, QUERN_BARRIER));
+    for (int i = 0; i < BARRIERS_ONLY; i++) check_ok(create_alone(barriers, &further[i]));
+}
+
+/* Rank 1 waits in its kernel: rank 0, which cannot come, tells it. */
+Test(launch_cuda, a_rank_that_lost_its_room_tells_the_others) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    open_bench(&bench, &group, (struct gpu_group_options){.ranks = PAIR, .machine.multiprocessors = 1, .timeout = 60});
+    for (int planned = 0; planned < 2; planned++) {
+        struct test_device barriers;
+        quern_group *further[BARRIERS_ONLY];
+        quern_ragged_plan *plans[PAIR];
+        plan(&bench, plans);
+        take_room(&barriers, further);
+        const double began = now();
+        check_ok(planned ? quern_ragged_plan_run(plans[1], group.device[1].stream) : exchange(&bench, 1));
+        check_status(planned ? quern_ragged_plan_run(plans[0], group.device[0].stream) : exchange(&bench, 0), QUERN_NOT_SUPPORTED);
+        expect_detail("*: cuda:0 has room for * blocks of ragged_all_to_all__* at once, and the ranks of this process's groups "
+                      "need 6: *");
+        gpu_group_synchronize(&group);
+        check(now() - began < SOON, "the other rank waited %g s", now() - began);
+        expect_status(&group, QUERN_PEER_MISMATCH);
+        for (int i = 0; i < BARRIERS_ONLY; i++) check_ok(quern_group_destroy(further[i]));
+        device_close(&barriers);
+        for (int rank = 0; rank < PAIR; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
+        gpu_ragged_close(&bench);
+        gpu_group_destroy(&group);
+        gpu_group_create(&group, 60, 0);
+        gpu_ragged_open(&bench, &group, POOL, WORKSPACE);
+    }
+    close_bench(&bench);
+}
+
 /* ---- streams that wait for each other ---- */
 
 static void open_shared(struct gpu_group *group) { gpu_group_open(group, .ranks = PAIR, .machine.devices = 1); }
@@ -338,6 +377,98 @@ Test(launch_cuda, an_exchange_that_lacks_its_copy_poisons_the_group) {
                 "CUDA_ERROR_OUT_OF_MEMORY (*");
     for (int rank = 0; rank < PAIR; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
     close_bench(&bench);
+}
+
+/* The caller cannot know that its barrier has been launched, and destroy waits without the event. */
+Test(launch_cuda, an_operation_that_is_not_marked_poisons_the_group) {
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = PAIR, .timeout = 60);
+    gpu_group_barrier(&group, ~0ull);
+    gpu_group_synchronize(&group);
+    device_use(&group.device[0]);
+    cuda_fail_call(BARRIER_CALLS, OUT_OF_MEMORY);
+    check_status(quern_barrier(group.group[0], NULL, group.device[0].stream), QUERN_OUT_OF_MEMORY);
+    cuda_fail_call(0, 0);
+    expect_status(&group, QUERN_PEER_LOST);
+    expect_detail("group *, rank 1: rank 0 has launched what it cannot wait for: cuEventRecord: CUDA_ERROR_OUT_OF_MEMORY (*");
+    gpu_group_destroy(&group);
+    gpu_group_synchronize(&group);  /* the kernel has not run without its pad */
+    gpu_group_create(&group, 0, 0);
+    gpu_group_close(&group);
+}
+
+/* Of the errors that end a context, and of others. */
+static const struct {
+    int error;
+    const char *name;  /* NULL: the context lives on */
+} ends[] = {{ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS"}, {226, "*"}, {721, "*"}, {810, "*"}, {911, "*"}, {OUT_OF_MEMORY, NULL}};
+
+static void *parts[PAIR];
+
+static quern_status free_part(quern_group *group) { return quern_symmetric_free(group, parts[0], NULL); }
+
+static quern_status expected_of(quern_status (*ask)(quern_group *group), int error, bool ends) {
+    if (ask == quern_group_destroy) return QUERN_OK;
+    if (ends) return QUERN_CUDA_ERROR;
+    return ask == free_part && error == OUT_OF_MEMORY ? QUERN_OUT_OF_MEMORY : QUERN_OK;
+}
+
+/* The kernel has failed after its launch: the next question finds that, and tells the other rank why. */
+static void fail_after_launch(int with, const char *call, quern_status (*ask)(quern_group *group)) {
+    enum { AFTER_VISIT = 3 };  /* the calls that make the context current come first */
+    struct gpu_group group;
+    char pattern[200];
+    gpu_group_open(&group, .ranks = PAIR, .timeout = 60);
+    check_ok(quern_symmetric_alloc(group.group, PAIR, (size_t[PAIR]){1, 1}, parts));
+    gpu_group_barrier(&group, ~0ull);
+    gpu_group_synchronize(&group);
+    cuda_fail_call(AFTER_VISIT, ends[with].error);
+    check_status(ask(group.group[0]), expected_of(ask, ends[with].error, ends[with].name));
+    cuda_fail_call(0, 0);
+    if (ask == quern_group_destroy) group.group[0] = NULL;
+    check_status(quern_group_status(group.group[1]), ends[with].name ? QUERN_PEER_LOST : QUERN_OK);
+    snprintf(pattern, sizeof pattern, "group *, rank 1: the GPU of rank 0 has failed: %s: %s (*", call,
+             ends[with].name ? ends[with].name : "no error");
+    if (ends[with].name) expect_detail(pattern);
+    gpu_group_close(&group);
+}
+
+Test(launch_cuda, the_status_tells_of_a_context_that_has_ended) {
+    for (size_t with = 0; with < COUNT(ends); with++) fail_after_launch((int)with, "cuEventQuery", quern_group_status);
+}
+
+Test(launch_cuda, freeing_tells_of_a_context_that_has_ended) {
+    for (size_t with = 0; with < COUNT(ends); with++) fail_after_launch((int)with, "cuStreamIsCapturing", free_part);
+}
+
+Test(launch_cuda, a_rank_tells_why_it_leaves) {
+    for (size_t with = 0; with < COUNT(ends); with++) fail_after_launch((int)with, "cuEventSynchronize", quern_group_destroy);
+}
+
+/* What the driver refuses stays with it; the handle is gone, and other groups work. */
+static void destroy_with_errors(void) {
+    struct gpu_group group;
+    long calls = 1;
+    gpu_group_open(&group, .ranks = PAIR);
+    for (long number = 1; number <= calls; number++) {
+        gpu_group_barrier(&group, ~0ull);
+        gpu_group_synchronize(&group);
+        expect_status(&group, QUERN_OK);
+        cuda_fail_call(number, number % 2 ? OUT_OF_MEMORY : ILLEGAL_ADDRESS);
+        gpu_group_destroy(&group);
+        calls = cuda_calls();
+        cuda_fail_call(0, 0);
+        gpu_group_create(&group, 0, 0);
+    }
+    check(calls > 20, "%ld calls of the driver", calls);
+    gpu_group_close(&group);
+}
+
+Test(launch_cuda, destroy_survives_any_error_of_the_driver) { destroy_with_errors(); }
+
+Test(launch_cuda, destroy_survives_any_error_by_pinned_memory) {
+    setenv("QUERN_EMULATOR_PEERS", "none", 1);
+    destroy_with_errors();
 }
 
 /* An error that leaves the context usable is the caller's: it may call again. */

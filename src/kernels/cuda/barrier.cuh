@@ -256,7 +256,7 @@ private:
 
     /* A rank that has gone may have come before: its signal is looked at once more. */
     __device__ __forceinline__ bool has_gone(const quern_signal *slot, quern_signal *seen) const {
-        if (!(load_relaxed_system(links.gone + threadIdx.x / 32) >> threadIdx.x % 32 & 1)) {
+        if (!(load_acquire_system(links.gone + threadIdx.x / 32) >> threadIdx.x % 32 & 1)) {
             return false;
         }
         *seen = load_acquire_system(slot);

@@ -14,7 +14,9 @@
 #include "ranks/agreement.h"
 #include "ranks/barrier_cuda.h"
 #include "ranks/cuda_rank.h"
+#include "ranks/cuda_support.h"
 #include "ranks/group/peer_probe.h"
+#include "ranks/local_ranks.h"
 #include "ranks/ragged/ragged_cuda.h"
 #include "ranks/symmetric/symmetric.h"
 #include "ranks/symmetric/symmetric_cuda.h"
@@ -96,12 +98,13 @@ static quern_status make_pads(struct quern_membership *const *members, int count
 /* ---- attaching and detaching ---- */
 
 static quern_status settle(const struct quern_membership *member) {
-    return quern_cuda_settle(member, quern_cuda_rank_of(member)->captured);
+    return quern_cuda_settle(member, quern_cuda_rank_of(member)->unmarked);
 }
 
 static void detach(struct quern_membership *member) {
     if (!quern_cuda_rank_of(member)) return;
     quern_symmetric_forget(member);
+    quern_leave_local_rank(quern_cuda_rank_of(member));
     quern_cuda_free_rank(member);
     quern_symmetric_sweep();
 }
@@ -115,6 +118,7 @@ static quern_status make_all(struct quern_membership *const *members, int count,
         at = i;
         if (check) status = check(members[i]);
         if (status == QUERN_OK) status = quern_cuda_make_rank(members[i]);
+        if (status == QUERN_OK) quern_enter_local_rank(quern_cuda_rank_of(members[i]), members[i]);
     }
     status = agree(members, count, at, status);
     return status == QUERN_OK ? make_pads(members, count) : status;
@@ -139,6 +143,7 @@ const struct quern_transport quern_cuda_transport = {
     .name = "GPU memory",
     .serves = serves,
     .attach = attach,
+    .look = quern_cuda_look,
     .settle = settle,
     .detach = detach,
     .barrier = quern_cuda_barrier,
@@ -151,6 +156,7 @@ const struct quern_transport quern_pinned_transport = {
     .name = "pinned host memory",
     .serves = serves,
     .attach = attach_pinned,
+    .look = quern_cuda_look,
     .settle = settle,
     .detach = detach,
     .barrier = quern_cuda_barrier,

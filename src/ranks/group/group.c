@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ranks/cuda_rank.h"
+#include "ranks/cuda_support.h"
 #include "ranks/describe.h"
 #include "ranks/group/form.h"
 #include "ranks/handles.h"
@@ -137,7 +137,8 @@ quern_status quern_group_abort(quern_group *group, const char *reason) {
 quern_status quern_group_status(quern_group *group) {
     struct quern_membership *member;
     quern_status status = quern_member_of(group, &member);
-    return status == QUERN_OK ? quern_check_poison(member) : status;
+    if (status == QUERN_OK) status = quern_check_poison(member);
+    return status == QUERN_OK && member->transport->look ? member->transport->look(member) : status;
 }
 
 quern_status quern_group_missing(const quern_group *group, uint64_t *mask, int words) {

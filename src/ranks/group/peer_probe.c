@@ -2,7 +2,8 @@
  * Tries peer access once, when a group is made: with access control (ACS) of a PCIe switch or with an IOMMU, drivers promise access
  * and what a GPU writes is lost.  A barrier would then wait until its limit.
  *
- * The words travel by copies from one GPU's memory to another's, on a stream of the writer: the writer's own engines move them.
+ * A word is a fill of the peer's memory, which the writer's GPU does itself.  A copy proves less, since the driver may take it
+ * through the host's memory where GPUs do not reach each other; it is for drivers that refuse to fill another GPU's memory.
  */
 #include "ranks/group/peer_probe.h"
 
@@ -15,7 +16,7 @@
 
 /* Behind a pad. */
 struct probe {
-    uint64_t received[QUERN_RANK_LIMIT];   /* of each rank; a rank's own word is here, too */
+    uint64_t received[QUERN_RANK_LIMIT];   /* of each rank, this one included */
     uint64_t read_back[QUERN_RANK_LIMIT];  /* what this rank found behind each other pad */
 };
 
@@ -25,7 +26,9 @@ static size_t pad_bytes(int ranks) {
 
 size_t quern_probed_pad_bytes(int ranks) { return pad_bytes(ranks) + sizeof(struct probe); }
 
-static uint64_t word_of(int rank) { return UINT64_C(0x6e72657571000001) + (uint64_t)rank; }
+static unsigned char byte_of(int rank) { return (unsigned char)(rank + 1); }
+
+static uint64_t word_of(int rank) { return UINT64_C(0x0101010101010101) * byte_of(rank); }
 
 static CUdeviceptr place(const struct quern_membership *member, int rank, size_t offset) {
     return quern_cuda_rank_of(member)->pad[rank] + pad_bytes(member->ranks) + offset;
@@ -39,23 +42,30 @@ static bool is_probed(const struct quern_membership *member, int peer) {
     return !quern_cuda_same_gpu(member->roster, member->rank, peer);
 }
 
+static CUresult fill(const struct quern_membership *member, const struct quern_cuda *cuda, int peer, CUstream stream) {
+    const int mine = member->rank;
+    const CUdeviceptr there = received(member, peer, mine);
+    const CUresult error = cuda->memory_set_async(there, byte_of(mine), sizeof(uint64_t), stream);
+    return error == CUDA_ERROR_INVALID_VALUE
+               ? cuda->copy_on_device_async(there, received(member, mine, mine), sizeof(uint64_t), stream)
+               : error;
+}
+
 static CUresult send_to(const struct quern_membership *member, const struct quern_cuda *cuda, int peer, CUstream stream) {
     const int mine = member->rank;
     const size_t back = offsetof(struct probe, read_back) + (size_t)peer * sizeof(uint64_t);
-    const CUdeviceptr there = received(member, peer, mine);
-    CUresult error = cuda->copy_on_device_async(there, received(member, mine, mine), sizeof(uint64_t), stream);
+    CUresult error = fill(member, cuda, peer, stream);
     if (error == CUDA_SUCCESS)
-        error = cuda->copy_on_device_async(place(member, mine, back), there, sizeof(uint64_t), stream);
+        error = cuda->copy_on_device_async(place(member, mine, back), received(member, peer, mine), sizeof(uint64_t), stream);
     return error;
 }
 
 static CUresult send_all(const struct quern_membership *member, const struct quern_cuda_visit *visit) {
     const struct quern_cuda *cuda = visit->cuda;
-    const uint64_t word = word_of(member->rank);
     CUstream stream;
-    CUresult error = quern_cuda_write(visit, received(member, member->rank, member->rank), &word, sizeof word);
-    if (error == CUDA_SUCCESS) error = cuda->stream_create(&stream, CU_STREAM_NON_BLOCKING);
+    CUresult error = cuda->stream_create(&stream, CU_STREAM_NON_BLOCKING);
     if (error != CUDA_SUCCESS) return error;
+    error = fill(member, cuda, member->rank, stream);
     for (int peer = 0; peer < member->ranks && error == CUDA_SUCCESS; peer++)
         if (is_probed(member, peer)) error = send_to(member, cuda, peer, stream);
     const CUresult waited = cuda->stream_synchronize(stream);

@@ -3,7 +3,7 @@
 
 #include "os/integers.h"
 #include "ranks/barrier_cuda.h"
-#include "ranks/cuda_rank.h"
+#include "ranks/cuda_launch.h"
 #include "ranks/ragged/ragged_launch_cuda.h"
 #include "ranks/ragged/ragged_plan_cuda.h"
 #include "runtime/status.h"

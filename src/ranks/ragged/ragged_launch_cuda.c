@@ -6,7 +6,7 @@
 
 #include "os/integers.h"
 #include "ranks/barrier_cuda.h"
-#include "ranks/cuda_rank.h"
+#include "ranks/cuda_launch.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
 
@@ -67,11 +67,15 @@ static quern_status place_output(struct quern_ragged_call *call) {
     return QUERN_OK;
 }
 
+quern_status quern_ragged_check_room(const struct quern_ragged_call *call) {
+    return quern_gpu_room_check(call->member, quern_cuda_rank_of(call->member)->room, call->ready);
+}
+
 quern_status quern_ragged_check_cuda(struct quern_ragged_call *call) {
     quern_status status = call->refused;
     if (status == QUERN_OK) status = place_output(call);
     if (status == QUERN_OK) status = check_workspace(call);
-    return status;
+    return status == QUERN_OK ? quern_ragged_check_room(call) : status;
 }
 
 /* ---- the arguments of the kernel ---- */
@@ -144,8 +148,6 @@ static quern_status fail_between(const struct quern_ragged_launch *launch, const
 
 quern_status quern_ragged_launch(struct quern_ragged_launch *launch, struct quern_cuda_entry *entry, CUstream stream) {
     const struct quern_membership *member = launch->member;
-    quern_status status = quern_gpu_room_check(member, quern_cuda_rank_of(member)->room, launch->ready);
-    if (status != QUERN_OK) return status;
     CUresult error = stage(launch, entry, stream);
     if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(member, error, "cuMemcpyDtoDAsync");
     launch->problem.stage = QUERN_RAGGED_ENTRY;

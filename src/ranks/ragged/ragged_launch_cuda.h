@@ -3,7 +3,7 @@
 #define QUERN_RAGGED_LAUNCH_CUDA_H
 
 #include "kernels/collective_problem.h"
-#include "ranks/cuda_rank.h"
+#include "ranks/cuda_launch.h"
 #include "ranks/ragged/ragged_call.h"
 #include "runtime/cuda_driver.h"
 
@@ -23,6 +23,9 @@ bool quern_ragged_lay_out(const struct quern_ragged_call *call, struct quern_rag
 /* Checks for GPUs only; fails with call->refused if the call is refused already. */
 quern_status quern_ragged_check_cuda(struct quern_ragged_call *call);
 
+/* QUERN_NOT_SUPPORTED if the device has no room any more for the blocks of all ranks. */
+quern_status quern_ragged_check_room(const struct quern_ragged_call *call);
+
 /* Fills in all but the metadata and `planned`. */
 void quern_ragged_describe(const struct quern_ragged_call *call, const struct quern_ragged_layout *layout,
                            enum quern_collective collective, struct quern_ragged_problem *problem);
@@ -39,10 +42,7 @@ struct quern_ragged_launch {
     size_t staged_bytes;     /* ... if this is not 0 */
 };
 
-/*
- * Between quern_cuda_enter and _leave: launches the entry and the copy.  QUERN_NOT_SUPPORTED if the device has no room for the
- * blocks of all ranks.
- */
+/* Between quern_cuda_enter and _leave: launches the entry and the copy. */
 quern_status quern_ragged_launch(struct quern_ragged_launch *launch, struct quern_cuda_entry *entry, CUstream stream);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "ranks/agreement.h"
 #include "ranks/barrier_cuda.h"
-#include "ranks/cuda_rank.h"
+#include "ranks/cuda_launch.h"
 #include "ranks/describe.h"
 #include "ranks/meeting.h"
 #include "ranks/ragged/ragged_check.h"
@@ -20,7 +20,7 @@ struct plan {
     struct quern_ragged_call call;
     struct quern_ragged_launch launch;
     quern_group *group;
-    bool captured;                                      /* a run is in a graph */
+    bool unmarked;                                      /* the end of a run has no event */
 };
 
 /* The terms of a rank's call, sent to all ranks. */
@@ -315,9 +315,9 @@ static quern_status run(struct plan *plan, CUstream stream) {
     quern_status status = quern_cuda_enter(member, stream, &entry);
     if (status != QUERN_OK) return status;
     quern_cuda_report(member, plan->launch.problem.links.tag | QUERN_PHASE_ENTRY << 16);
-    plan->captured |= entry.capturing;
     status = quern_ragged_launch(&plan->launch, &entry, stream);
     quern_status left = quern_cuda_leave(member, stream, &entry);
+    plan->unmarked |= entry.capturing || left != QUERN_OK;
     return status == QUERN_OK ? left : status;
 }
 
@@ -325,16 +325,18 @@ quern_status quern_cuda_plan_run(void *state, void *stream) {
     struct plan *plan = state;
     const struct quern_ragged_call *call = &plan->call;
     const char *gone = quern_ragged_find_freed(call);
-    if (!gone) return run(plan, stream);
+    quern_status status = gone ? quern_fail(call->member->device, QUERN_INVALID_ARGUMENT,
+                                            "the plan's %s is in symmetric memory that was freed", gone)
+                               : quern_ragged_check_room(call);
+    if (status == QUERN_OK) return run(plan, stream);
     quern_status told = quern_cuda_refuse(call->member, &call->set, QUERN_IN_PLAN_RUN, call->timeout, stream);
-    if (told != QUERN_OK) return told;
-    return quern_fail(call->member->device, QUERN_INVALID_ARGUMENT, "the plan's %s is in symmetric memory that was freed", gone);
+    return told == QUERN_OK ? status : told;
 }
 
 quern_status quern_cuda_plan_destroy(void *state) {
     struct plan *plan = state;
     const struct quern_membership *member = __atomic_load_n(&plan->group->member, __ATOMIC_ACQUIRE);
-    quern_status status = member ? quern_cuda_settle(member, plan->captured) : QUERN_OK;
+    quern_status status = member ? quern_cuda_settle(member, plan->unmarked) : QUERN_OK;
     if (status != QUERN_INVALID_ARGUMENT) free(plan);
     return status;
 }

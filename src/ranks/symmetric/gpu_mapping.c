@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ranks/cuda_rank.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 
@@ -107,29 +108,29 @@ quern_status quern_cuda_take(const struct quern_symmetric_step *step, struct que
 
 /* ---- pending work ---- */
 
-static quern_status record_event(const struct quern_cuda_visit *visit, const quern_device *device, CUstream stream,
+static quern_status record_event(const struct quern_cuda_visit *visit, const struct quern_membership *member, CUstream stream,
                                  struct quern_symmetric_use *use) {
     const struct quern_cuda *cuda = visit->cuda;
     int capturing = 0;
     CUresult error = cuda->stream_is_capturing(stream, &capturing);
-    if (error != CUDA_SUCCESS) return quern_cuda_fail(device, error, "cuStreamIsCapturing");
+    if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(member, error, "cuStreamIsCapturing");
     if (capturing)
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "the stream is being captured: memory cannot be freed by a graph, which "
-                          "may be launched again");
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "the stream is being captured: memory cannot be freed by a "
+                          "graph, which may be launched again");
     error = cuda->event_create(&use->event, CU_EVENT_DISABLE_TIMING);
-    if (error != CUDA_SUCCESS) return quern_cuda_fail(device, error, "cuEventCreate");
+    if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(member, error, "cuEventCreate");
     error = cuda->event_record(use->event, stream);
     if (error == CUDA_SUCCESS) return QUERN_OK;
     cuda->event_destroy(use->event);
-    return quern_cuda_fail(device, error, "cuEventRecord on the stream of a call that frees memory");
+    return quern_cuda_rank_fail(member, error, "cuEventRecord on the stream of a call that frees memory");
 }
 
 quern_status quern_cuda_record(const struct quern_membership *member, void *stream, struct quern_symmetric_use *use) {
     struct quern_cuda_visit visit;
     use->context = member->device->context;
     CUresult error = quern_cuda_begin_visit(&visit, use->context);
-    quern_status status = error == CUDA_SUCCESS ? record_event(&visit, member->device, stream, use)
-                                                : quern_cuda_fail(member->device, error, "cuCtxPushCurrent");
+    quern_status status = error == CUDA_SUCCESS ? record_event(&visit, member, stream, use)
+                                                : quern_cuda_rank_fail(member, error, "cuCtxPushCurrent");
     quern_cuda_end_visit(&visit);
     return status;
 }

@@ -20,49 +20,13 @@
 #include "os/integers.h"
 #include "ranks/cuda_rank.h"
 #include "ranks/descriptors.h"
-#include "ranks/symmetric/gpu_mapping.h"
+#include "ranks/symmetric/symmetric_multicast.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 
-enum { LEDGER_TAG = QUERN_RANK_LIMIT, MULTICAST_TAG = 0, LEDGER_BYTES = 4096, MINIMUM_GRANULARITY = 0, FIRST_WITH_MULTICAST = 90 };
-
-/* Which ranks have freed their part. */
-struct ledger {
-    uint32_t has_freed[QUERN_RANK_LIMIT];  /* atomic */
-};
-
-struct cuda_part {
-    CUmemGenericAllocationHandle handle;
-    bool has_handle;             /* until all is settled, or, if it is bound to a multicast object, until the end */
-    struct quern_cuda_mapping mapping;
-};
-
-struct cuda_memory {
-    struct quern_local_gpus gpus;
-    int listener;                                    /* -1: none */
-    int received[QUERN_DESCRIPTOR_TAGS];             /* -1: none */
-    struct ledger *ledger;                           /* atomic; NULL: all ranks are in one process */
-    struct quern_roster *roster;                     /* a rank that has ended will not free its part */
-
-    CUmemGenericAllocationHandle multicast;
-    bool has_multicast;
-    size_t multicast_bytes;
-    bool joined[QUERN_RANK_LIMIT], bound[QUERN_RANK_LIMIT];  /* GPUs and parts of this process */
-    CUdevice device[QUERN_RANK_LIMIT];               /* of the ranks of this process */
-    struct quern_cuda_mapping multicast_mapping;
-
-    struct cuda_part part[];                         /* [ranks] */
-};
-
-static struct cuda_memory *state_of(const struct quern_symmetric_memory *memory) {
-    return __atomic_load_n((struct cuda_memory **)&memory->state, __ATOMIC_ACQUIRE);
-}
+enum { LEDGER_TAG = QUERN_RANK_LIMIT, LEDGER_BYTES = 4096, MINIMUM_GRANULARITY = 0 };
 
 /* ---- properties ---- */
-
-static int handle_types(const struct quern_membership *member) {
-    return member->one_process ? 0 : CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-}
 
 static CUmemAllocationProp properties_on(CUdevice device, int types) {
     return (CUmemAllocationProp){
@@ -72,26 +36,18 @@ static CUmemAllocationProp properties_on(CUdevice device, int types) {
     };
 }
 
-static CUmulticastObjectProp multicast_properties(const struct quern_membership *member, size_t bytes) {
-    return (CUmulticastObjectProp){
-        .device_count = (unsigned)member->ranks,
-        .size = bytes,
-        .handle_types = (unsigned long long)handle_types(member),
-    };
-}
-
 /* The unit of the parts' sizes.  If there may be a multicast object, parts can be bound to it, too. */
 static quern_status find_granularity(const struct quern_membership *member, size_t bytes, bool multicast_is_wanted,
                                      size_t *granularity) {
     const struct quern_cuda *cuda;
     quern_status status = quern_cuda_open(&cuda);
     if (status != QUERN_OK) return status;
-    CUmemAllocationProp properties = properties_on(member->device->cuda_device, handle_types(member));
+    CUmemAllocationProp properties = properties_on(member->device->cuda_device, quern_cuda_handle_types(member));
     CUresult error = cuda->vmm_granularity(granularity, &properties, MINIMUM_GRANULARITY);
     if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuMemGetAllocationGranularity");
     size_t of_multicast;
-    CUmulticastObjectProp multicast = multicast_properties(member, quern_round_up(bytes, *granularity));
-    if (multicast_is_wanted && member->device->compute_capability >= FIRST_WITH_MULTICAST && member->ranks > 1 &&
+    CUmulticastObjectProp multicast = quern_multicast_properties(member, quern_round_up(bytes, *granularity));
+    if (multicast_is_wanted && member->device->compute_capability >= QUERN_FIRST_WITH_MULTICAST && member->ranks > 1 &&
         cuda->multicast_granularity(&of_multicast, &multicast, MINIMUM_GRANULARITY) == CUDA_SUCCESS && of_multicast > *granularity)
         *granularity = of_multicast;
     return QUERN_OK;
@@ -109,13 +65,13 @@ static quern_status describe(const struct quern_membership *member, void *pointe
 /* ---- the first step: this process's own parts ---- */
 
 static quern_status make_state(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
-    struct cuda_memory *state = calloc(1, sizeof *state + (size_t)memory->ranks * sizeof *state->part);
+    struct quern_cuda_memory_state *state = calloc(1, sizeof *state + (size_t)memory->ranks * sizeof *state->part);
     if (!state) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for the records of symmetric memory");
     state->listener = -1;
     for (int tag = 0; tag < QUERN_DESCRIPTOR_TAGS; tag++) state->received[tag] = -1;
     state->roster = member->roster;
     quern_keep_roster(state->roster, 1);
-    __atomic_store_n((struct cuda_memory **)&memory->state, state, __ATOMIC_RELEASE);
+    __atomic_store_n((struct quern_cuda_memory_state **)&memory->state, state, __ATOMIC_RELEASE);
     return quern_open_local_gpus(member, &state->gpus);
 }
 
@@ -131,12 +87,12 @@ static quern_status zero(const struct quern_membership *member, const struct que
 }
 
 static quern_status make_part(struct quern_symmetric_memory *memory, const struct quern_membership *member, int rank) {
-    struct cuda_memory *state = state_of(memory);
-    struct cuda_part *part = &state->part[rank];
+    struct quern_cuda_memory_state *state = quern_cuda_state_of(memory);
+    struct quern_cuda_part *part = &state->part[rank];
     size_t bytes = (size_t)memory->part[rank].base_bytes;
     CUresult error = state->gpus.cuda->device_get(&state->device[rank], member->roster->peer[rank].device_ordinal);
     if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuDeviceGet");
-    CUmemAllocationProp properties = properties_on(state->device[rank], handle_types(member));
+    CUmemAllocationProp properties = properties_on(state->device[rank], quern_cuda_handle_types(member));
     error = state->gpus.cuda->vmm_create(&part->handle, bytes, &properties, 0);
     if (error != CUDA_SUCCESS) {
         char what[80];
@@ -161,18 +117,18 @@ static quern_status make_parts(struct quern_symmetric_memory *memory, const stru
 /* ---- to and from other processes ---- */
 
 static quern_status map_ledger(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
-    struct cuda_memory *state = state_of(memory);
+    struct quern_cuda_memory_state *state = quern_cuda_state_of(memory);
     if (!quern_file_keeps_size(state->received[LEDGER_TAG], LEDGER_BYTES))
         return quern_fail(member->device, QUERN_PEER_MISMATCH, "the ledger is another file: expected %d bytes that cannot be cut "
                           "off", LEDGER_BYTES);
-    struct ledger *ledger = mmap(NULL, LEDGER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, state->received[LEDGER_TAG], 0);
+    struct quern_ledger *ledger = mmap(NULL, LEDGER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, state->received[LEDGER_TAG], 0);
     if (ledger == MAP_FAILED) return quern_fail(member->device, QUERN_SYSTEM_ERROR, "mapping a ledger: %s", strerror(errno));
     __atomic_store_n(&state->ledger, ledger, __ATOMIC_RELEASE);
     return QUERN_OK;
 }
 
 static quern_status make_ledger(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
-    int *descriptor = &state_of(memory)->received[LEDGER_TAG];
+    int *descriptor = &quern_cuda_state_of(memory)->received[LEDGER_TAG];
     *descriptor = memfd_create("quern ledger", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (*descriptor < 0 || !quern_set_file_size(*descriptor, LEDGER_BYTES) || !quern_seal_file_size(*descriptor))
         return quern_fail(member->device, QUERN_SYSTEM_ERROR, "making a ledger: %s", strerror(errno));
@@ -180,26 +136,19 @@ static quern_status make_ledger(struct quern_symmetric_memory *memory, const str
 }
 
 static quern_status listen(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
-    quern_status status = quern_descriptors_listen(member, memory->id, &state_of(memory)->listener);
+    quern_status status = quern_descriptors_listen(member, memory->id, &quern_cuda_state_of(memory)->listener);
     return status == QUERN_OK && member->rank == 0 ? make_ledger(memory, member) : status;
 }
 
-static quern_status export_handle(const struct quern_membership *member, const struct quern_cuda *cuda,
-                                  CUmemGenericAllocationHandle handle, struct quern_descriptor *descriptor) {
-    descriptor->descriptor = -1;
-    CUresult error = cuda->vmm_export(&descriptor->descriptor, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuMemExportToShareableHandle");
-}
-
 static quern_status send_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
-    struct cuda_memory *state = state_of(memory);
+    struct quern_cuda_memory_state *state = quern_cuda_state_of(memory);
     struct quern_descriptor list[QUERN_DESCRIPTOR_TAGS] = {0};
     int exported = 0;
     quern_status status = QUERN_OK;
     for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++) {
         if (!member->roster->peer[rank].is_here) continue;
         list[exported].tag = rank;
-        status = export_handle(member, state->gpus.cuda, state->part[rank].handle, &list[exported++]);
+        status = quern_export_handle(member, state->gpus.cuda, state->part[rank].handle, &list[exported++]);
     }
     int count = exported;
     if (member->rank == 0) list[count++] = (struct quern_descriptor){LEDGER_TAG, state->received[LEDGER_TAG]};
@@ -208,21 +157,11 @@ static quern_status send_parts(struct quern_symmetric_memory *memory, const stru
     return status;
 }
 
-/* Imports the memory behind a received descriptor, and closes the descriptor. */
-static quern_status import_handle(const struct quern_membership *member, struct cuda_memory *state, int tag, const char *whose,
-                                  CUmemGenericAllocationHandle *handle) {
-    if (state->received[tag] < 0) return quern_fail(member->device, QUERN_SYSTEM_ERROR, "%s did not arrive", whose);
-    CUresult error = state->gpus.cuda->vmm_import(handle, (void *)(intptr_t)state->received[tag],
-                                                  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-    quern_close_descriptor(&state->received[tag]);
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuMemImportFromShareableHandle");
-}
-
 static quern_status map_foreign_part(struct quern_symmetric_memory *memory, const struct quern_membership *member, int rank) {
-    struct cuda_memory *state = state_of(memory);
-    struct cuda_part *part = &state->part[rank];
+    struct quern_cuda_memory_state *state = quern_cuda_state_of(memory);
+    struct quern_cuda_part *part = &state->part[rank];
     struct quern_whose whose = quern_part_of(rank);
-    quern_status status = import_handle(member, state, rank, whose.text, &part->handle);
+    quern_status status = quern_import_handle(member, state, rank, whose.text, &part->handle);
     if (status != QUERN_OK) return status;
     part->has_handle = true;
     size_t bytes = (size_t)memory->part[rank].base_bytes;
@@ -233,7 +172,7 @@ static quern_status map_foreign_part(struct quern_symmetric_memory *memory, cons
 }
 
 static quern_status receive_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
-    struct cuda_memory *state = state_of(memory);
+    struct quern_cuda_memory_state *state = quern_cuda_state_of(memory);
     quern_status status = quern_descriptors_receive(member, memory->id, memory->digest, state->listener, state->received);
     if (status == QUERN_OK && member->rank != 0)
         status = state->received[LEDGER_TAG] < 0 ? quern_fail(member->device, QUERN_SYSTEM_ERROR, "the ledger did not arrive")
@@ -243,126 +182,11 @@ static quern_status receive_parts(struct quern_symmetric_memory *memory, const s
     return status;
 }
 
-/* ---- multicast ---- */
-
-/* A reason against multicast is a note and not an error: the memory works without multicast. */
-static quern_status note_cuda(struct quern_symmetric_memory *memory, CUresult error, const char *what) {
-    const char *name = NULL;
-    if (state_of(memory)->gpus.cuda->error_name(error, &name) != CUDA_SUCCESS || !name) name = "unknown error";
-    quern_note("%s: %s", what, name);
-    memory->may_pass = error == CUDA_ERROR_SYSTEM_NOT_READY;
-    return QUERN_CUDA_ERROR;
-}
-
-static quern_status check_multicast(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
-    const quern_device *device = member->device;
-    int supported = 0;
-    for (int rank = 0; rank < memory->ranks; rank++) {
-        if (memory->part[rank].multicast) continue;
-        quern_note("rank %d has not asked for it: expected multicast in the arguments of its group", rank);
-        return QUERN_NOT_SUPPORTED;
-    }
-    if (memory->ranks == 1) {
-        quern_note("the group has a single rank");
-        return QUERN_NOT_SUPPORTED;
-    }
-    for (int rank = 0; rank < memory->ranks; rank++) {
-        if (rank == member->rank || !quern_cuda_same_gpu(member->roster, rank, member->rank)) continue;
-        quern_note("it needs a GPU for each rank, and rank %d has the same", rank);
-        return QUERN_NOT_SUPPORTED;
-    }
-    if (device->compute_capability < FIRST_WITH_MULTICAST) {
-        quern_note("it needs compute capability 9.0 or newer, and %s has %d.%d", device->label, device->compute_capability / 10,
-                   device->compute_capability % 10);
-        return QUERN_NOT_SUPPORTED;
-    }
-    const struct quern_cuda *cuda = state_of(memory)->gpus.cuda;
-    CUresult error = cuda->device_attribute(&supported, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, device->cuda_device);
-    if (error != CUDA_SUCCESS) return note_cuda(memory, error, "cuDeviceGetAttribute");
-    if (supported) return QUERN_OK;
-    quern_note("%s does not support it: it needs NVSwitch", device->label);
-    return QUERN_NOT_SUPPORTED;
-}
-
-static size_t least_padded(const struct quern_symmetric_memory *memory) {
-    size_t least = (size_t)memory->part[0].base_bytes;
-    for (int rank = 1; rank < memory->ranks; rank++)
-        if (memory->part[rank].base_bytes < least) least = (size_t)memory->part[rank].base_bytes;
-    return least;
-}
-
-/* Rank 0 makes the object and sends it to the other processes. */
-static quern_status make_multicast(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
-    struct cuda_memory *state = state_of(memory);
-    state->multicast_bytes = least_padded(memory);
-    if (member->rank != 0 || state->has_multicast) return QUERN_OK;
-    CUmulticastObjectProp properties = multicast_properties(member, state->multicast_bytes);
-    CUresult error = state->gpus.cuda->multicast_create(&state->multicast, &properties);
-    if (error != CUDA_SUCCESS) return note_cuda(memory, error, "cuMulticastCreate");
-    state->has_multicast = true;
-    if (member->one_process) return QUERN_OK;
-    struct quern_descriptor object = {.tag = MULTICAST_TAG};
-    quern_status status = export_handle(member, state->gpus.cuda, state->multicast, &object);
-    if (status == QUERN_OK) status = quern_descriptors_send(member, memory->id, memory->digest, &object, 1);
-    quern_close_descriptor(&object.descriptor);
-    return status;
-}
-
-/* All GPUs must join before memory is bound: binding waits for them. */
-static quern_status join_multicast(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
-    struct cuda_memory *state = state_of(memory);
-    quern_status status = QUERN_OK;
-    if (member->rank != 0 && !state->has_multicast) {
-        status = quern_descriptors_receive(member, memory->id, memory->digest, state->listener, state->received);
-        if (status == QUERN_OK) status = import_handle(member, state, MULTICAST_TAG, "the multicast object", &state->multicast);
-        state->has_multicast = status == QUERN_OK;
-    }
-    for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++) {
-        if (!member->roster->peer[rank].is_here || state->joined[rank]) continue;
-        CUresult error = state->gpus.cuda->multicast_add_device(state->multicast, state->device[rank]);
-        if (error != CUDA_SUCCESS) status = note_cuda(memory, error, "cuMulticastAddDevice");
-        state->joined[rank] = error == CUDA_SUCCESS;
-    }
-    return status;
-}
-
-static quern_status bind_multicast(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
-    struct cuda_memory *state = state_of(memory);
-    const struct quern_cuda *cuda = state->gpus.cuda;
-    for (int rank = 0; rank < memory->ranks; rank++) {
-        if (!member->roster->peer[rank].is_here || state->bound[rank]) continue;
-        CUresult error = cuda->multicast_bind(state->multicast, 0, state->part[rank].handle, 0, state->multicast_bytes, 0);
-        if (error != CUDA_SUCCESS) return note_cuda(memory, error, "cuMulticastBindMem");
-        state->bound[rank] = true;
-    }
-    quern_status status = QUERN_OK;
-    if (!state->multicast_mapping.address)
-        status = quern_map_for_all(member, &state->gpus, state->multicast, state->multicast_bytes, "the multicast object",
-                                   &state->multicast_mapping);
-    if (status == QUERN_OK) memory->multicast = (void *)(uintptr_t)state->multicast_mapping.address;
-    return status;
-}
-
 /* ---- the end ---- */
-
-static void unbind(struct cuda_memory *state, int rank) {
-    if (state->bound[rank])
-        state->gpus.cuda->multicast_unbind(state->multicast, state->device[rank], 0, state->multicast_bytes);
-    state->bound[rank] = false;
-}
-
-static void close_multicast(struct quern_symmetric_memory *memory) {
-    struct cuda_memory *state = state_of(memory);
-    memory->multicast = NULL;
-    quern_unmap(state->gpus.cuda, &state->multicast_mapping);
-    for (int rank = 0; rank < memory->ranks; rank++) unbind(state, rank);
-    if (state->has_multicast) state->gpus.cuda->vmm_release(state->multicast);
-    state->has_multicast = false;
-}
 
 /* Mappings keep the memory.  Only the handles of bound memory are still needed. */
 static void settle(struct quern_symmetric_memory *memory) {
-    struct cuda_memory *state = state_of(memory);
+    struct quern_cuda_memory_state *state = quern_cuda_state_of(memory);
     quern_close_descriptor(&state->listener);
     for (int tag = 0; tag < QUERN_DESCRIPTOR_TAGS; tag++) quern_close_descriptor(&state->received[tag]);
     for (int rank = 0; rank < memory->ranks; rank++) {
@@ -373,13 +197,13 @@ static void settle(struct quern_symmetric_memory *memory) {
 }
 
 static void leave(struct quern_symmetric_memory *memory, int rank) {
-    struct cuda_memory *state = state_of(memory);
-    struct ledger *ledger = state ? __atomic_load_n(&state->ledger, __ATOMIC_ACQUIRE) : NULL;
+    struct quern_cuda_memory_state *state = quern_cuda_state_of(memory);
+    struct quern_ledger *ledger = state ? __atomic_load_n(&state->ledger, __ATOMIC_ACQUIRE) : NULL;
     if (ledger) __atomic_store_n(&ledger->has_freed[rank], 1, __ATOMIC_RELEASE);
 }
 
 static bool may_close(const struct quern_symmetric_memory *memory) {
-    const struct cuda_memory *state = state_of(memory);
+    const struct quern_cuda_memory_state *state = quern_cuda_state_of(memory);
     if (!state || !state->ledger || !memory->multicast) return true;
     for (int rank = 0; rank < memory->ranks; rank++)
         if (!__atomic_load_n(&state->ledger->has_freed[rank], __ATOMIC_ACQUIRE) && quern_rank_lives(state->roster, rank))
@@ -388,11 +212,11 @@ static bool may_close(const struct quern_symmetric_memory *memory) {
 }
 
 static void close_memory(struct quern_symmetric_memory *memory) {
-    struct cuda_memory *state = state_of(memory);
+    struct quern_cuda_memory_state *state = quern_cuda_state_of(memory);
     if (!state) return;
     struct quern_cuda_visit visit;
     quern_cuda_begin_visit(&visit, NULL);
-    close_multicast(memory);
+    quern_close_multicast(memory);
     settle(memory);
     for (int rank = 0; rank < memory->ranks; rank++) quern_unmap(state->gpus.cuda, &state->part[rank].mapping);
     if (state->ledger) munmap(state->ledger, LEDGER_BYTES);
@@ -402,7 +226,7 @@ static void close_memory(struct quern_symmetric_memory *memory) {
 }
 
 static void discard(struct quern_symmetric_memory *memory) {
-    struct cuda_memory *state = state_of(memory);
+    struct quern_cuda_memory_state *state = quern_cuda_state_of(memory);
     if (!state) return;
     struct quern_cuda_visit visit;
     quern_cuda_begin_visit(&visit, NULL);
@@ -417,10 +241,10 @@ static const struct quern_symmetric_step steps[] = {
     {.run = listen, .between_processes = true},
     {.run = send_parts, .between_processes = true},
     {.run = receive_parts, .between_processes = true},
-    {.run = check_multicast, .every_rank = true, .for_multicast = true},
-    {.run = make_multicast, .for_multicast = true},
-    {.run = join_multicast, .for_multicast = true},
-    {.run = bind_multicast, .for_multicast = true},
+    {.run = quern_check_multicast, .every_rank = true, .for_multicast = true},
+    {.run = quern_make_multicast, .for_multicast = true},
+    {.run = quern_join_multicast, .for_multicast = true},
+    {.run = quern_bind_multicast, .for_multicast = true},
 };
 
 const struct quern_symmetric_kind quern_cuda_memory = {

@@ -71,13 +71,19 @@ static quern_status register_parts(struct quern_symmetric_memory *memory, const 
     return status;
 }
 
+static CUresult unpin(const struct pinned_memory *state) {
+    struct quern_cuda_visit visit;
+    CUresult error = quern_cuda_begin_visit(&visit, state->gpus.context[0]);
+    if (error == CUDA_SUCCESS) error = visit.cuda->host_unregister(state->host.mapping);
+    quern_cuda_end_visit(&visit);
+    return error;
+}
+
+/* What the driver does not give back stays mapped: it would refuse other memory at its addresses. */
 static void close_memory(struct quern_symmetric_memory *memory) {
     struct pinned_memory *state = state_of(memory);
     if (!state) return;
-    struct quern_cuda_visit visit;
-    if (state->is_registered && quern_cuda_begin_visit(&visit, state->gpus.context[0]) == CUDA_SUCCESS)
-        visit.cuda->host_unregister(state->host.mapping);
-    if (state->is_registered) quern_cuda_end_visit(&visit);
+    if (state->is_registered && unpin(state) != CUDA_SUCCESS) state->host.addresses = NULL;
     quern_close_local_gpus(&state->gpus);
     quern_host_close(memory);
 }

@@ -1,0 +1,24 @@
+/* Handles of GPU memory as file descriptors.  Called by the steps of symmetric_cuda.c and symmetric_multicast.c. */
+#include "ranks/symmetric/symmetric_cuda_state.h"
+
+#include "runtime/status.h"
+
+int quern_cuda_handle_types(const struct quern_membership *member) {
+    return member->one_process ? 0 : CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+}
+
+quern_status quern_export_handle(const struct quern_membership *member, const struct quern_cuda *cuda,
+                                 CUmemGenericAllocationHandle handle, struct quern_descriptor *descriptor) {
+    descriptor->descriptor = -1;
+    CUresult error = cuda->vmm_export(&descriptor->descriptor, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuMemExportToShareableHandle");
+}
+
+quern_status quern_import_handle(const struct quern_membership *member, struct quern_cuda_memory_state *state, int tag,
+                                 const char *whose, CUmemGenericAllocationHandle *handle) {
+    if (state->received[tag] < 0) return quern_fail(member->device, QUERN_SYSTEM_ERROR, "%s did not arrive", whose);
+    CUresult error = state->gpus.cuda->vmm_import(handle, (void *)(intptr_t)state->received[tag],
+                                                  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    quern_close_descriptor(&state->received[tag]);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuMemImportFromShareableHandle");
+}

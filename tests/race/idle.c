@@ -1,0 +1,168 @@
+/*
+ * What the GPU ranks of a process share, under ThreadSanitizer and without a driver: tasks that wait until no launch is under way
+ * and nothing is pending, and the thread that watches groups, while the process forks.  A plain program, as ranks.c is.
+ *
+ *   race_idle [SCENE]       all scenes, or one
+ *
+ * The last line is `N passed, N failed`.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ranks/watch.h"
+#include "runtime/idle.h"
+
+enum { THREADS = 4, ROUNDS = 2000, GROUPS = 400, FORKS = 20 };
+
+#define CHECK(condition) \
+    do { \
+        if (!(condition)) { \
+            printf("race_idle: line %d: %s\n", __LINE__, #condition); \
+            exit(EXIT_FAILURE); \
+        } \
+    } while (0)
+
+static void run_threads(void *(*function)(void *number)) {
+    pthread_t threads[THREADS];
+    for (size_t i = 0; i < THREADS; i++) CHECK(!pthread_create(&threads[i], NULL, function, (void *)i));
+    for (size_t i = 0; i < THREADS; i++) CHECK(!pthread_join(threads[i], NULL));
+}
+
+static void nap(void) { nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL); }
+
+/* ---- launches and tasks ---- */
+
+/* Plain memory: of a launch, like the data of a rank, and read by the check. */
+static struct {
+    _Alignas(64) int is_pending;
+} launched[THREADS];
+static atomic_int launching, running, ended;
+
+static bool any_pending(void) {
+    bool any = false;
+    CHECK(!atomic_load(&launching));
+    for (int i = 0; i < THREADS; i++) any |= launched[i].is_pending;
+    return any;
+}
+
+static void end_task(struct quern_idle_task *task) {
+    CHECK(atomic_fetch_add(&running, 1) == 0);  /* one at a time */
+    CHECK(!atomic_load(&launching) && !any_pending());
+    nap();
+    atomic_fetch_sub(&running, 1);
+    atomic_fetch_add(&ended, 1);
+    free(task);
+}
+
+static void queue_task(void) {
+    struct quern_idle_task *task = calloc(1, sizeof *task);
+    CHECK(task);
+    task->run = end_task;
+    quern_when_idle(task);
+}
+
+/* What a rank's thread does: a launch, after which something is pending; later nothing is; now and then a task. */
+static void *launch_and_queue(void *number) {
+    const size_t i = (size_t)number;
+    for (int round = 0; round < ROUNDS; round++) {
+        quern_begin_launching();
+        atomic_fetch_add(&launching, 1);
+        CHECK(!atomic_load(&running));
+        launched[i].is_pending = round % 2;
+        atomic_fetch_sub(&launching, 1);
+        quern_end_launching();
+        if (round % 4 == (int)i) queue_task();
+    }
+    quern_begin_launching();
+    launched[i].is_pending = 0;
+    quern_end_launching();
+    return NULL;
+}
+
+static void launches_and_tasks(void) {
+    quern_set_pending_check(any_pending);
+    run_threads(launch_and_queue);
+    queue_task();  /* brings the others to their end */
+    CHECK(atomic_load(&ended) == THREADS * ROUNDS / 4 + 1);
+    quern_set_pending_check(NULL);
+}
+
+/* ---- watched groups ---- */
+
+/* A group of two ranks of this process. */
+static struct quern_roster *make_roster(void) {
+    struct quern_roster *roster = calloc(1, sizeof *roster);
+    CHECK(roster);
+    roster->ranks = 2;
+    for (int rank = 0; rank < 2; rank++) roster->peer[rank].is_here = true;
+    roster->segment = calloc(1, (size_t)quern_segment_bytes(2));
+    CHECK(roster->segment);
+    return roster;
+}
+
+static bool is_told(const struct quern_roster *roster, int rank) {
+    return __atomic_load_n(&roster->segment->gone[0], __ATOMIC_ACQUIRE) >> rank & 1;
+}
+
+/* Each group is freed as soon as nobody watches it. */
+static void *watch_groups(void *number) {
+    for (int round = 0; round < GROUPS; round++) {
+        struct quern_roster *roster = make_roster();
+        CHECK(quern_watch(roster) && quern_watch(roster));
+        __atomic_store_n(&roster->segment->rank[1].state, QUERN_RANK_LEFT, __ATOMIC_RELEASE);
+        for (int look = 0; round % 20 == 0 && !is_told(roster, 1); look++) {
+            CHECK(look < 1000000);
+            nap();
+        }
+        CHECK(!is_told(roster, 0));
+        quern_unwatch(roster);
+        if ((round + (int)(size_t)number) % 3 == 0) nap();
+        quern_unwatch(roster);
+        free(roster->segment);
+        free(roster);
+    }
+    return NULL;
+}
+
+static void watched_groups(void) { run_threads(watch_groups); }
+
+/* ---- forks ---- */
+
+static void *fork_and_watch(void *number) {
+    if (number) return watch_groups(number);
+    for (int round = 0; round < FORKS; round++) {
+        int status = -1;
+        const pid_t child = fork();
+        if (!child) {
+            alarm(20);
+            exit(EXIT_SUCCESS);  /* with the destructors, which join the thread where there is one */
+        }
+        CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
+    }
+    return NULL;
+}
+
+static void forks(void) { run_threads(fork_and_watch); }
+
+int main(int count, char **arguments) {
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } scenes[] = {{"launches_and_tasks", launches_and_tasks}, {"watched_groups", watched_groups}, {"forks", forks}};
+    int passed = 0;
+    setvbuf(stdout, NULL, _IONBF, 0);
+    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
+        if (count > 1 && strcmp(arguments[1], scenes[i].name) != 0) continue;
+        scenes[i].run();
+        passed++;
+    }
+    printf("%d passed, 0 failed\n", passed);
+    return EXIT_SUCCESS;
+}
