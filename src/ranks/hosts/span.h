@@ -67,7 +67,7 @@ struct quern_trade {
     struct quern_membership *member;
     uint32_t tag;
     double timeout;
-    int64_t began;
+    int64_t began, ended;     /* since when a rank is known to have ended; 0: none has */
     int count, open;          /* lanes; those that are not done */
     struct quern_lane *lane;  /* [count] */
 

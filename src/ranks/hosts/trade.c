@@ -150,11 +150,12 @@ static void use_up(struct iovec **parts, int *count, size_t moved) {
     if (*count) *(*parts) = (struct iovec){(char *)(*parts)->iov_base + moved, (*parts)->iov_len - moved};
 }
 
-enum outcome { STUCK, MOVED, ENDED };
+enum outcome { STUCK, MOVED, ENDED, FAILED };
 
 static enum outcome outcome_of(ssize_t moved) {
     if (moved > 0) return MOVED;
-    return moved < 0 && (errno == EAGAIN || errno == EINTR) ? STUCK : ENDED;
+    if (moved < 0 && (errno == EAGAIN || errno == EINTR)) return STUCK;
+    return moved == 0 || errno == ECONNRESET || errno == EPIPE || errno == ETIMEDOUT ? ENDED : FAILED;
 }
 
 static enum outcome send_piece(const struct quern_trade *trade, struct quern_lane *lane) {
@@ -211,6 +212,11 @@ static quern_status receive(const struct quern_trade *trade, struct quern_lane *
     return QUERN_OK;
 }
 
+static quern_status report_failure(const struct quern_trade *trade, int rank) {
+    return quern_poison(trade->member, QUERN_SYSTEM_ERROR, "rank %d exchanges messages with rank %d: %s", trade->member->rank, rank,
+                        strerror(errno));
+}
+
 /* One pass over all lanes. */
 static quern_status pass(struct quern_trade *trade, bool *moved) {
     *moved = false;
@@ -223,6 +229,7 @@ static quern_status pass(struct quern_trade *trade, bool *moved) {
             quern_status status = receive(trade, lane, &received);
             if (status != QUERN_OK) return status;
         }
+        if (sent == FAILED || received == FAILED) return report_failure(trade, lane->rank);
         if (received == ENDED || (sent == ENDED && received == STUCK)) return report_lost(trade, lane->rank, false);
         *moved |= sent == MOVED || received == MOVED;
         trade->open -= is_done(lane);
@@ -232,14 +239,32 @@ static quern_status pass(struct quern_trade *trade, bool *moved) {
 
 /* ---- waiting ---- */
 
+/*
+ * The news of a rank's end comes over another connection than its last message, which therefore gets a moment more.  A rank that
+ * leaves says so behind its last message.
+ */
+static bool is_lost(struct quern_trade *trade, int rank, int64_t now) {
+    const struct quern_segment_rank *place = &trade->member->segment->rank[rank];
+    if (quern_rank_lives(trade->member->roster, rank)) return false;
+    if (__atomic_load_n(&place->silent, __ATOMIC_RELAXED)) return true;
+    if (!trade->ended) trade->ended = now;
+    return now - trade->ended > GRACE * (int64_t)1000000;
+}
+
+/* Without it nothing is heard of other hosts.  A rank says that it leaves, then lets its lock go. */
+static bool has_no_speaker(const struct quern_membership *member) {
+    const int speaker = member->roster->speaker;
+    return !quern_rank_lives(member->roster, speaker) &&
+           __atomic_load_n(&member->segment->rank[speaker].state, __ATOMIC_ACQUIRE) != QUERN_RANK_LEFT;
+}
+
 static quern_status look_around(struct quern_trade *trade, int64_t now) {
     struct quern_membership *member = trade->member;
     const int64_t limit = trade->timeout < 9e9 ? (int64_t)(trade->timeout * 1e9) : INT64_MAX / 2;
     quern_status status = quern_check_poison(member);
     for (int i = 0; i < trade->count && status == QUERN_OK; i++)
-        if (!is_done(&trade->lane[i]) && quern_rank_has_gone(member->roster, trade->lane[i].rank))
-            status = report_lost(trade, trade->lane[i].rank, false);
-    if (status == QUERN_OK && !quern_rank_lives(member->roster, member->roster->speaker))
+        if (!is_done(&trade->lane[i]) && is_lost(trade, trade->lane[i].rank, now)) status = report_lost(trade, trade->lane[i].rank, false);
+    if (status == QUERN_OK && has_no_speaker(member))
         status = report_lost(trade, member->roster->speaker, false);
     return status == QUERN_OK && now - trade->began >= limit ? expire(trade, now) : status;
 }

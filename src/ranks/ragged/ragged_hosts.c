@@ -132,7 +132,7 @@ static int add_part(struct iovec *parts, int count, void *at, int64_t bytes) {
 
 static void *at_row(const void *buffer, int64_t row, int64_t row_bytes) { return (char *)buffer + row * row_bytes; }
 
-/* Returns the bytes.  The notices were checked by the receiver, and its own numbers by the sender. */
+/* Returns the bytes.  All numbers are in the notices, which a plan keeps; they were checked on both sides. */
 static uint64_t list_sends(const struct quern_ragged_exchange *x, int place, struct quern_lane *lane) {
     const struct quern_ragged_call *call = x->call;
     const char *input = call->in_place ? x->staging : call->input;
@@ -143,7 +143,7 @@ static uint64_t list_sends(const struct quern_ragged_exchange *x, int place, str
     for (int64_t entry = place * call->updates; entry < (place + 1) * call->updates; entry++) {
         const int64_t size = x->outbox[entry].size * call->row_bytes;
         bytes += (uint64_t)size;
-        count = add_part(parts, count, at_row(input, quern_ragged_metadata(call, call->input_offsets, entry), call->row_bytes), size);
+        count = add_part(parts, count, at_row(input, x->outbox[entry].source, 1), size);
     }
     lane->out = parts;
     lane->outs = count;
