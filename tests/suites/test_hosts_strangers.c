@@ -384,7 +384,10 @@ Test(strangers, fuzzed_messages, .timeout = 240) {
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = talk_rubbish, .user = &rounds, .limit = 200);
 }
 
-/* What a keeper hears: 2,000 connections, each with some right and some wrong messages.  Only the places of that host's ranks change. */
+/*
+ * What a keeper hears: 2,000 connections, each with some right and some wrong messages.  Only the places of that host's ranks change.
+ * A keeper that is told to end hears what is there first.
+ */
 
 enum { RANKS = 4, OWN = 2 };  /* ranks 0 and 1 are of this host, 2 of the one that is heard, 3 of a third one */
 
@@ -450,14 +453,11 @@ Test(strangers, fuzzed_words_of_keepers, .timeout = 240) {
         for (int rank = 0; rank < QUERN_RANK_LIMIT; rank++) control[rank] = rank == 2 ? ends[0] : -1;
         struct quern_segment *segment = fake.roster->segment;
         const size_t own = OWN * sizeof *segment->rank;
-        unsigned char *before = malloc(own), *third = malloc(sizeof *segment->rank);
+        unsigned char *before = malloc(own);
         memcpy(before, segment->rank, own);
-        memcpy(third, &segment->rank[3], sizeof *segment->rank);
         check(quern_start_keeper(fake.member, control), "no thread");
         for (int part = 0; part < 3; part++) say(ends[1], bytes, make_message(round * 4 + (uint64_t)part, bytes));
-        shutdown(ends[1], SHUT_WR);
-        char told[4096];
-        while (recv(ends[1], told, sizeof told, 0) > 0 && segment->rank[2].state == QUERN_RANK_ELSEWHERE && round % 64) continue;
+        if (round % 2) shutdown(ends[1], SHUT_WR);
         segment->rank[0].state = segment->rank[1].state = QUERN_RANK_LEFT;
         segment->told = 1;
         quern_leave_keeper(fake.member);
@@ -466,7 +466,6 @@ Test(strangers, fuzzed_words_of_keepers, .timeout = 240) {
         check(!memcmp(before, segment->rank, own), "round %llu wrote into the places of this host", (unsigned long long)round);
         check(segment->rank[3].state == QUERN_RANK_ELSEWHERE, "round %llu: host 1 has spoken for a rank of host 2", (unsigned long long)round);
         free(before);
-        free(third);
         close(ends[1]);
         free_fake(fake);
     }
