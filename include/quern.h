@@ -977,9 +977,9 @@ QUERN_API quern_status quern_adam_load(quern_device *device, const quern_adam_ar
  *   - Any function below can return the status of a poisoned group (4xxx).
  *   - A rank is lost when its process ends or calls exec; a thread that returns without quern_group_destroy is missed only when a
  *     limit ends.  In a child of fork the copies of handles do nothing: QUERN_INVALID_ARGUMENT names the process that created them.
- *   - In a group of several hosts a rank is also lost when its host is silent for 1.5 seconds or the process of the host's lowest rank
- *     ends.  Details name the host by its address.  Several ranks that find different errors at the same time may return different
- *     ones on different hosts.
+ *   - In a group of several hosts a rank is also lost when its host is silent for 1.5 seconds, or when the process of its host's
+ *     lowest rank ends.  Details name the host by its address.  If ranks of several hosts find errors at the same time, the hosts may
+ *     return different ones.
  *   - What other processes write into the group's shared memory is checked before it is used: stray writes of a process of the
  *     same user give a status.
  */
@@ -1011,8 +1011,8 @@ typedef struct quern_group_args {
     const char *meet;        /* CPU ranks of several hosts: where they meet, "10.77.0.1:4711" or "[fd00::1]:4711", the same on every
                                 rank: an address of rank 0's host, which listens there while the group is created.  Each rank then
                                 listens at a port of its own for those of other hosts.  NULL: one host */
-    const void *secret;      /* with meet: [secret_bytes], the same on every rank.  Each connection proves in both directions that it
-                                knows the secret.  Nothing is encrypted: use a network that is yours */
+    const void *secret;      /* with meet: [secret_bytes], the same on every rank.  Both ends of each connection prove that they know
+                                it.  Nothing is encrypted: use a network that is yours */
     size_t secret_bytes;     /* 16 or more */
     const char *host;        /* with meet: 1 to 15 characters as in name: ranks of one machine that give the same one share memory,
                                 and others do not.  NULL: all of the machine do */
@@ -1096,8 +1096,9 @@ QUERN_API quern_status quern_group_missing(const quern_group *group, uint64_t *m
 
 /*
  * Writes one line for each rank: its process, device, last operation, phase and epoch, and the time it has spent there; of ranks of
- * other hosts as of a quarter of a second ago.  Then for each host, each pair of hosts, and strangers at the place of meeting.  Use it
- * to find out why a job is stuck.  The buffer is filled and the length returned as by quern_error_detail.  Thread-safe.
+ * other hosts as of a quarter of a second ago.  Of several hosts it also writes a line for each host, for each pair of them, and the
+ * number of strangers who came to the place of meeting.  Use it to find out why a job is stuck.  The buffer is filled and the length
+ * returned as by quern_error_detail.  Thread-safe.
  */
 QUERN_API size_t quern_group_report(const quern_group *group, char *buffer, size_t bytes);
 

@@ -146,7 +146,8 @@ static void describe_poison(struct quern_text *text, const struct quern_membersh
     else if (source == WITH_EPOCH)
         quern_text_add(text, "the group's first_epoch is %u, and rank %d has another", member->first_epoch, rank);
     else if (source == WITH_HOST_RANKS)
-        quern_text_add(text, "the group is being formed with %d ranks of this host, and rank %d expects %u", member->here, rank, number);
+        quern_text_add(text, "the group is being formed with %d ranks of this host, and rank %d expects %u", member->here, rank,
+                       number);
     else if (source == HAS_ENDED && rank < member->ranks)
         quern_text_add(text, "rank %d (process %d) has ended while the group was formed", rank,
                        member->segment->rank[rank].process.pid);
@@ -255,7 +256,8 @@ void quern_poison_by_end(struct quern_segment *segment, int rank) {
 
 bool quern_read_poison(struct quern_segment *segment, int ranks, uint32_t *word, char reason[QUERN_POISON_TEXT_BYTES],
                        uint32_t missing[QUERN_RANK_WORDS]) {
-    const uint32_t poison = __atomic_load_n(&segment->poison, __ATOMIC_ACQUIRE) ? __atomic_load_n(&segment->poison_by, __ATOMIC_ACQUIRE) : 0;
+    const uint32_t poison =
+        __atomic_load_n(&segment->poison, __ATOMIC_ACQUIRE) ? __atomic_load_n(&segment->poison_by, __ATOMIC_ACQUIRE) : 0;
     const uint32_t source = poison >> 24;
     const int rank = poison >> 16 & 0xff;
     if (!poison) return false;
@@ -263,7 +265,8 @@ bool quern_read_poison(struct quern_segment *segment, int ranks, uint32_t *word,
     reason[0] = 0;
     if (rank >= ranks) return true;
     const struct quern_segment_rank *by = &segment->rank[rank];
-    quern_copy_text(reason, source == ABORT ? by->abort_reason : by->reason, source == ABORT ? QUERN_ABORT_TEXT_BYTES : QUERN_POISON_TEXT_BYTES);
+    quern_copy_text(reason, source == ABORT ? by->abort_reason : by->reason,
+                    source == ABORT ? QUERN_ABORT_TEXT_BYTES : QUERN_POISON_TEXT_BYTES);
     if (source == REASON) memcpy(missing, by->missing, sizeof by->missing);
     return true;
 }

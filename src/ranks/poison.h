@@ -17,7 +17,8 @@ quern_status quern_poison(const struct quern_membership *member, quern_status st
 
 /*
  * Poison a group that is being formed, on behalf of a rank that may have no place in it: only words of the segment's head are
- * written.  A rank expects another number of ranks or another first epoch, or other ranks of this host: QUERN_PEER_MISMATCH.  A rank has ended: QUERN_PEER_LOST.
+ * written.  A rank expects another number of ranks or another first epoch, or other ranks of this host: QUERN_PEER_MISMATCH.  A
+ * rank has ended: QUERN_PEER_LOST.
  */
 void quern_poison_by_ranks(struct quern_segment *segment, int rank, int ranks);
 void quern_poison_by_epoch(struct quern_segment *segment, int rank);
@@ -29,8 +30,8 @@ bool quern_read_poison(struct quern_segment *segment, int ranks, uint32_t *word,
                        uint32_t missing[QUERN_RANK_WORDS]);
 
 /*
- * Poisons this host's part of a group with the poison of another host, by a rank that is `elsewhere`, unless it is poisoned already.
- * Only for the thread that writes the places of such ranks.  False: the word is none that another host can have.
+ * Poisons this host's part of a group with the poison of another host, by a rank that is `elsewhere`, unless it is poisoned
+ * already. Only for the thread that writes the places of such ranks.  False: the word is none that another host can have.
  */
 bool quern_poison_by_host(const struct quern_roster *roster, uint32_t word, const char *reason, const uint32_t *missing);
 

@@ -294,8 +294,10 @@ static quern_status check_header(struct joining *joining) {
         quern_poison_by_host_ranks(joining->segment, member->rank, member->here);
     remove_name(joining);
     if (same_ranks && same_epoch)
-        return quern_fail(member->device, QUERN_PEER_MISMATCH, "%s: the group is being formed with %u ranks of this host, and rank %d "
-                          "expects %d", member->label, here, member->rank, member->here);
+        return quern_fail(member->device, QUERN_PEER_MISMATCH,
+                          "%s: the group is being formed with %u ranks of this host, and rank %d "
+                          "expects %d",
+                          member->label, here, member->rank, member->here);
     if (same_ranks)
         return quern_fail(member->device, QUERN_PEER_MISMATCH, "%s: the group's first_epoch is %u, and that of rank %d is %u",
                           member->label, first_epoch, member->rank, member->first_epoch);
@@ -409,7 +411,9 @@ static quern_status check_joined(struct joining *joining) {
     return QUERN_OK;
 }
 
-static uint32_t joining_joined(const struct joining *joining) { return __atomic_load_n(&joining->segment->joined, __ATOMIC_ACQUIRE); }
+static uint32_t joining_joined(const struct joining *joining) {
+    return __atomic_load_n(&joining->segment->joined, __ATOMIC_ACQUIRE);
+}
 
 static quern_status expire(struct joining *joining) {
     char reason[400];

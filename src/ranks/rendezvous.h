@@ -18,8 +18,8 @@ quern_status quern_rendezvous(const char *name, uint64_t job, struct quern_veto 
                               struct quern_membership *const *members, int count);
 
 /*
- * Completes the roster and gives the ranks their signals.  The rendezvous does so, unless the ranks have a control: then the facts of
- * the ranks of other hosts are still to come.
+ * Completes the roster and gives the ranks their signals.  The rendezvous does so, unless the ranks have a control: then the facts
+ * of the ranks of other hosts are still to come.
  */
 void quern_seat_members(struct quern_membership *const *members, int count);
 

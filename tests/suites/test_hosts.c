@@ -1,6 +1,7 @@
 /*
- * Groups of CPU ranks of several hosts: barriers, exchanges, and what is refused.  The hosts are names at addresses of this machine,
- * so that they share neither memory nor anything else but TCP.  test_hosts_ends.c has deaths, and test_hosts_strangers.c attacks.
+ * Groups of CPU ranks of several hosts: barriers, exchanges, and what is refused.  The hosts are names at addresses of this
+ * machine, so that they share neither memory nor anything else but TCP.  test_hosts_ends.c has deaths, and test_hosts_strangers.c
+ * attacks.
  *
  * Runs on: ranks.
  */
@@ -33,8 +34,8 @@ static const struct {
 static void check_shapes(rank_function *function, const void *user) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (size_t i = 0; i < COUNT(shapes); i++)
-            check_ranks(.kind = rank_kinds[kind], .count = shapes[i].ranks, .hosts = shapes[i].hosts, .function = function, .user = user,
-                        .shared_bytes = sizeof(struct board), .limit = 120);
+            check_ranks(.kind = rank_kinds[kind], .count = shapes[i].ranks, .hosts = shapes[i].hosts, .function = function,
+                        .user = user, .shared_bytes = sizeof(struct board), .limit = 120);
 }
 
 /* ---- barriers ---- */
@@ -133,7 +134,8 @@ Test(hosts, random_exchanges_of_small_slices, .timeout = 600) {
 }
 
 Test(hosts, random_plans, .timeout = 600) {
-    check_shapes(run_batch, &(struct batch){.first = 53000, .cases = (int)test_size(6, 3), .is_plan = true, .choice.everyone = true});
+    check_shapes(run_batch,
+                 &(struct batch){.first = 53000, .cases = (int)test_size(6, 3), .is_plan = true, .choice.everyone = true});
 }
 
 /* Both directions have more than the buffers of the system hold, so a rank that only sent would wait for ever. */
@@ -156,8 +158,8 @@ static quern_status exchange_much(struct rank *rank) {
     for (size_t sender = 0; sender < 2; sender++)
         for (size_t i = 0; i < BYTES; i++) {
             const size_t source = (size_t)rank->rank * BYTES + i;
-            rank_check(rank, output[sender * BYTES + i] == (unsigned char)(source * 7 + source / 251 + sender), "byte %zu of rank %zu", i,
-                       sender);
+            rank_check(rank, output[sender * BYTES + i] == (unsigned char)(source * 7 + source / 251 + sender),
+                       "byte %zu of rank %zu", i, sender);
         }
     free(input);
     free(output);
@@ -205,7 +207,8 @@ static quern_status make_mistakes(struct rank *rank) {
                 arrays[0][peer] = peer % 4 * 2, arrays[1][peer] = 2, arrays[2][peer] = rank->rank * 2, arrays[3][peer] = 2;
             }
             args.input = input, args.output = output, args.input_rows = args.output_rows = 16, args.row_bytes = large[size];
-            args.input_offsets = arrays[0], args.send_sizes = arrays[1], args.output_offsets = arrays[2], args.recv_sizes = arrays[3];
+            args.input_offsets = arrays[0], args.send_sizes = arrays[1], args.output_offsets = arrays[2],
+            args.recv_sizes = arrays[3];
             const quern_ragged_all_to_all_args good = args;
             if (rank->rank == mistake->rank) {
                 if (mistake->updates) args.updates = mistake->updates;
@@ -303,9 +306,15 @@ static quern_status read_report(struct rank *rank) {
     uint64_t missing[2] = {1, 1};
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     quern_group_report(group, report, sizeof report);
-    const char *const expected[] = {"rank 0: process ", "rank 3: process ", "on host 127.0.0.", "host 0 at 127.0.0.", ": ranks 0, 1\n",
-                                    ": ranks 2, 3\n", "hosts 0 and 1: sockets, since host memory does not reach"};
-    for (size_t i = 0; i < COUNT(expected); i++) rank_check(rank, strstr(report, expected[i]), "no \"%s\" in:\n%s", expected[i], report);
+    const char *const expected[] = {"rank 0: process ",
+                                    "rank 3: process ",
+                                    "on host 127.0.0.",
+                                    "host 0 at 127.0.0.",
+                                    ": ranks 0, 1\n",
+                                    ": ranks 2, 3\n",
+                                    "hosts 0 and 1: sockets, since host memory does not reach"};
+    for (size_t i = 0; i < COUNT(expected); i++)
+        rank_check(rank, strstr(report, expected[i]), "no \"%s\" in:\n%s", expected[i], report);
     rank_ok(rank, quern_group_missing(group, missing, 2));
     rank_check(rank, !missing[0] && !missing[1], "missing %llx", (unsigned long long)missing[0]);
     rank_check(rank, quern_group_rank(group) == rank->rank && quern_group_size(group) == 4, "rank and size");
@@ -364,7 +373,8 @@ Test(hosts, illegal_arguments) {
         args.host_ranks = cases[i].host_ranks, args.name = cases[i].name, args.host = cases[i].host;
         const quern_status status = quern_group_create(&args, 1, &group);
         const bool right = status == cases[i].status && strstr(error_detail(), cases[i].detail);
-        check(right || (i + 1 == COUNT(cases) && status == QUERN_SYSTEM_ERROR), "case %zu: %s: %s", i, quern_status_string(status), error_detail());
+        check(right || (i + 1 == COUNT(cases) && status == QUERN_SYSTEM_ERROR), "case %zu: %s: %s", i, quern_status_string(status),
+              error_detail());
     }
     quern_device_close(device);
 }

@@ -1,6 +1,6 @@
 /*
- * How a group of several hosts ends: a process or a host that is killed, a host that is stopped, a rank that leaves, aborts, does not
- * arrive, or forks.  Every rank that waits gets the status and the name in time, on every host.
+ * How a group of several hosts ends: a process or a host that is killed, a host that is stopped, a rank that leaves, aborts, does
+ * not arrive, or forks.  Every rank that waits gets the status and the name in time, on every host.
  *
  * Runs on: ranks.
  */
@@ -257,8 +257,10 @@ static quern_status leave_nothing(struct rank *rank) {
         rank_check(rank, count_inherited() == inherited, "%d descriptors pass to another program", count_inherited() - inherited);
         if (round % 2) quern_group_abort(group, NULL);
         rank_ok(rank, quern_group_destroy(group));
-        rank_check(rank, count_entries("/proc/self/fd") == files, "%d descriptors, before %d", count_entries("/proc/self/fd"), files);
-        rank_check(rank, count_entries("/proc/self/task") == threads, "%d threads, before %d", count_entries("/proc/self/task"), threads);
+        rank_check(rank, count_entries("/proc/self/fd") == files, "%d descriptors, before %d", count_entries("/proc/self/fd"),
+                   files);
+        rank_check(rank, count_entries("/proc/self/task") == threads, "%d threads, before %d", count_entries("/proc/self/task"),
+                   threads);
     }
     return QUERN_OK;
 }

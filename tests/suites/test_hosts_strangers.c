@@ -128,8 +128,9 @@ static void end_meeting(struct rank_run *run) {
 
 Test(strangers, are_turned_away_and_counted, .timeout = 60) {
     unsigned char key[QUERN_DIGEST_BYTES];
-    struct rank_run *run = start_meeting(
-        &(struct meeting){.expected = {"2 garbage or hung up", "1 another secret, name or job", "1 a repeated hello", "1 too slow"}}, key);
+    struct rank_run *run = start_meeting(&(struct meeting){.expected = {"2 garbage or hung up", "1 another secret, name or job",
+                                                                        "1 a repeated hello", "1 too slow"}},
+                                         key);
     const int slow = connect_to(ranks_meet(run));
     disturb(ranks_meet(run), key);
     rank_sleep(2.3);
@@ -210,8 +211,12 @@ static void check_misfit(int ranks, struct misfit misfit) {
 }
 
 Test(strangers, hosts_with_other_ranks, .timeout = 60) {
-    check_misfit(2, (struct misfit){.ranks = 3, .by = 1, .status = QUERN_PEER_MISMATCH, .own_status = QUERN_PEER_MISMATCH,
-                                    .detail = "is being formed with 2 ranks, and a host expects 3", .own_detail = "a host expects 3"});
+    check_misfit(2, (struct misfit){.ranks = 3,
+                                    .by = 1,
+                                    .status = QUERN_PEER_MISMATCH,
+                                    .own_status = QUERN_PEER_MISMATCH,
+                                    .detail = "is being formed with 2 ranks, and a host expects 3",
+                                    .own_detail = "a host expects 3"});
 }
 
 Test(strangers, hosts_with_another_first_epoch, .timeout = 60) {
@@ -303,7 +308,8 @@ static quern_status hold_the_place(struct rank *rank) {
             const double began = rank_now();
             quern_status status = quern_group_create(&args, 1, &group);
             rank_check(rank, status != QUERN_OK, "round %d: a group with a host that is none", round);
-            rank_check(rank, rank_now() - began < 4, "round %d took %g s: %s", round, rank_now() - began, quern_status_string(status));
+            rank_check(rank, rank_now() - began < 4, "round %d took %g s: %s", round, rank_now() - began,
+                       quern_status_string(status));
         } else {
             unsigned char key[QUERN_DIGEST_BYTES], card[4 * 3 + 56];
             struct quern_address place;
@@ -316,7 +322,8 @@ static quern_status hold_the_place(struct rank *rank) {
             for (int i = 0; i < 400 && one < 0; i++, one < 0 ? rank_sleep(1e-3) : (void)0) one = quern_dial_go(&dial);
             for (size_t i = 0; i < sizeof card; i++) card[i] = (unsigned char)random_bits((uint64_t)round, i);
             memcpy(card, head, sizeof head);
-            if (round % 3 == 1) card[random_below(5, (uint64_t)round, 12)] ^= (unsigned char)(1 << random_below(6, (uint64_t)round, 8));
+            if (round % 3 == 1)
+                card[random_below(5, (uint64_t)round, 12)] ^= (unsigned char)(1 << random_below(6, (uint64_t)round, 8));
             if (round % 3 == 2) memcpy(card + 12, &(int32_t){(int32_t)random_below(7, (uint64_t)round, 4)}, 4);
             if (one >= 0) say(one, card, sizeof card);
             rank_sleep(2e-3);
@@ -357,7 +364,8 @@ static quern_status talk_rubbish(struct rank *rank) {
             head.first = (uint32_t)random_below(11, (uint64_t)round, 2200), head.second = 0;
             head.last = round % 5 ? 0 : random_bits(12, (uint64_t)round);
             memcpy(bytes, &head, sizeof head);
-            if (round % 3 == 0) bytes[random_below(13, (uint64_t)round, sizeof head)] ^= (unsigned char)(1 << random_below(14, (uint64_t)round, 8));
+            if (round % 3 == 0)
+                bytes[random_below(13, (uint64_t)round, sizeof head)] ^= (unsigned char)(1 << random_below(14, (uint64_t)round, 8));
             say(member->span->socket[0], bytes, sizeof bytes);
             quern_end_visit(group);
         } else {
@@ -369,9 +377,10 @@ static quern_status talk_rubbish(struct rank *rank) {
             exchange.send_sizes = exchange.recv_sizes = one;
             quern_status status = round % 2 ? quern_ragged_all_to_all(group, &exchange, workspace, 65536, NULL)
                                             : quern_barrier(group, NULL, NULL);
-            rank_check(rank, status == QUERN_PEER_MISMATCH || status == QUERN_PEER_LOST, "round %d: %s", round, quern_status_string(status));
-            rank_check(rank, !memcmp(output, guard, 128) && !memcmp(output + 160, guard, sizeof output - 160), "round %d wrote beyond the output",
-                       round);
+            rank_check(rank, status == QUERN_PEER_MISMATCH || status == QUERN_PEER_LOST, "round %d: %s", round,
+                       quern_status_string(status));
+            rank_check(rank, !memcmp(output, guard, 128) && !memcmp(output + 160, guard, sizeof output - 160),
+                       "round %d wrote beyond the output", round);
         }
         rank_ok(rank, quern_group_destroy(group));
         rank_line_up(rank);
@@ -385,8 +394,8 @@ Test(strangers, fuzzed_messages, .timeout = 240) {
 }
 
 /*
- * What a keeper hears: 2,000 connections, each with some right and some wrong messages.  Only the places of that host's ranks change.
- * A keeper that is told to end hears what is there first.
+ * What a keeper hears: 2,000 connections, each with some right and some wrong messages.  Only the places of that host's ranks
+ * change. A keeper that is told to end hears what is there first.
  */
 
 enum { RANKS = 4, OWN = 2 };  /* ranks 0 and 1 are of this host, 2 of the one that is heard, 3 of a third one */
@@ -464,7 +473,8 @@ Test(strangers, fuzzed_words_of_keepers, .timeout = 240) {
         segment->rank[0].state = segment->rank[1].state = QUERN_RANK_JOINED;
         for (int rank = 0; rank < OWN; rank++) segment->rank[rank].arrivals = ((struct quern_segment_rank *)before)[rank].arrivals;
         check(!memcmp(before, segment->rank, own), "round %llu wrote into the places of this host", (unsigned long long)round);
-        check(segment->rank[3].state == QUERN_RANK_ELSEWHERE, "round %llu: host 1 has spoken for a rank of host 2", (unsigned long long)round);
+        check(segment->rank[3].state == QUERN_RANK_ELSEWHERE, "round %llu: host 1 has spoken for a rank of host 2",
+              (unsigned long long)round);
         free(before);
         close(ends[1]);
         free_fake(fake);

@@ -39,7 +39,8 @@ Test(sha256, the_examples_of_the_standard) {
         struct quern_sha256 hash;
         unsigned char digest[QUERN_DIGEST_BYTES];
         quern_sha256_begin(&hash);
-        for (int time = 0; time < messages[i].times; time++) quern_sha256_add(&hash, messages[i].message, strlen(messages[i].message));
+        for (int time = 0; time < messages[i].times; time++)
+            quern_sha256_add(&hash, messages[i].message, strlen(messages[i].message));
         quern_sha256_end(&hash, digest);
         check_digest(digest, messages[i].digest, messages[i].message);
     }
@@ -112,9 +113,24 @@ Test(sha256, digests_that_differ_in_a_bit_differ) {
 
 Test(address, text) {
     static const char *const good[] = {"10.77.0.1:4711", "127.0.0.2:1", "[::1]:65535", "[fd00::4:1]:4711"};
-    static const char *const bad[] = {"", ":", "10.77.0.1", "10.77.0.1:", "10.77.0.1:0", "10.77.0.1:65536", "10.77.0.1:47a", "10.77.0:1",
-                                      "10.77.0.1:-1", "::1:4711", "[::1]", "[::1:4711", "::1]:4711", "[]:1", "[10.77.0.1]:4711", "host:1",
-                                      "[fe80::1%lo]:4711", "10.77.0.1:000001",
+    static const char *const bad[] = {"",
+                                      ":",
+                                      "10.77.0.1",
+                                      "10.77.0.1:",
+                                      "10.77.0.1:0",
+                                      "10.77.0.1:65536",
+                                      "10.77.0.1:47a",
+                                      "10.77.0:1",
+                                      "10.77.0.1:-1",
+                                      "::1:4711",
+                                      "[::1]",
+                                      "[::1:4711",
+                                      "::1]:4711",
+                                      "[]:1",
+                                      "[10.77.0.1]:4711",
+                                      "host:1",
+                                      "[fe80::1%lo]:4711",
+                                      "10.77.0.1:000001",
                                       "1234567890123456789012345678901234567890123456789012345678901234567890:1"};
     struct quern_address address;
     char text[QUERN_ADDRESS_TEXT];

@@ -28,8 +28,8 @@ void quern_door_close(struct quern_door *door);
 int quern_door_awaits(const struct quern_door *door, struct pollfd polls[QUERN_DOOR_WAITING + 1]);
 
 /*
- * Lets connections in and goes on with all handshakes, without waiting.  The socket of one that is done, with what it said; -1: none
- * is.  To be called again until it is -1.
+ * Lets connections in and goes on with all handshakes, without waiting.  The socket of one that is done, with what it said; -1:
+ * none is.  To be called again until it is -1.
  */
 int quern_door_serve(struct quern_door *door, struct quern_hello *hello);
 

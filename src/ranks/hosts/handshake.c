@@ -15,7 +15,8 @@ static const uint32_t VERSION = 1;
 
 /* ---- keys and codes ---- */
 
-void quern_make_key(const void *secret, size_t secret_bytes, const char *name, uint64_t job, unsigned char key[QUERN_DIGEST_BYTES]) {
+void quern_make_key(const void *secret, size_t secret_bytes, const char *name, uint64_t job,
+                    unsigned char key[QUERN_DIGEST_BYTES]) {
     const struct quern_part parts[] = {{"group", 5}, {&job, sizeof job}, {name, strlen(name)}};
     quern_hmac(secret, secret_bytes, parts, 3, key);
 }

@@ -66,8 +66,8 @@ void quern_make_meeting_key(const unsigned char key[QUERN_DIGEST_BYTES], const u
 
 /* Begin: at the door; as the caller, over a socket that is connected or connecting. */
 void quern_handshake_answer(struct quern_handshake *handshake, int socket, const unsigned char *key);
-bool quern_handshake_call(struct quern_handshake *handshake, int socket, const unsigned char *key, enum quern_call_kind kind, int from,
-                          int to);
+bool quern_handshake_call(struct quern_handshake *handshake, int socket, const unsigned char *key, enum quern_call_kind kind,
+                          int from, int to);
 
 /* Goes as far as it can without waiting.  The socket stays the caller's. */
 enum quern_handshake_state quern_handshake_go(struct quern_handshake *handshake);

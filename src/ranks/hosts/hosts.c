@@ -89,11 +89,15 @@ static quern_status await_roll(const struct creation *creation, int speaker) {
         quern_futex_wait(met, 0, SLICE);
         status = quern_check_poison(member);
         if (status == QUERN_OK && !quern_rank_lives(member->roster, speaker))
-            status = quern_fail(member->device, QUERN_PEER_LOST, "rank %d, which spoke for this host, has ended while the group was "
-                                "formed", speaker);
+            status = quern_fail(member->device, QUERN_PEER_LOST,
+                                "rank %d, which spoke for this host, has ended while the group was "
+                                "formed",
+                                speaker);
         if (status == QUERN_OK && quern_now() > creation->deadline + 2000000000)  /* the speaker has the better words */
-            status = quern_fail(member->device, QUERN_PEER_TIMEOUT, "quern_group_create waited %g s for rank %d, which speaks for this "
-                                "host", (double)(quern_now() - creation->began) * 1e-9, speaker);
+            status = quern_fail(member->device, QUERN_PEER_TIMEOUT,
+                                "quern_group_create waited %g s for rank %d, which speaks for this "
+                                "host",
+                                (double)(quern_now() - creation->began) * 1e-9, speaker);
     }
     return status;
 }

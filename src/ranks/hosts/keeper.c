@@ -73,7 +73,9 @@ struct quern_keeper {
 
 /* ---- what is heard ---- */
 
-static struct quern_segment_rank *place_of(const struct quern_keeper *keeper, int rank) { return &keeper->roster->segment->rank[rank]; }
+static struct quern_segment_rank *place_of(const struct quern_keeper *keeper, int rank) {
+    return &keeper->roster->segment->rank[rank];
+}
 
 static void lose(struct quern_keeper *keeper, struct line *line, bool silent) {
     for (int rank = 0; rank < keeper->roster->ranks; rank++) {
@@ -91,7 +93,8 @@ static void lose(struct quern_keeper *keeper, struct line *line, bool silent) {
 static bool hear_states(const struct quern_keeper *keeper, const struct line *line, const struct state *states, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         const struct state *state = &states[i];
-        if (state->rank < 0 || state->rank >= keeper->roster->ranks || keeper->roster->peer[state->rank].host != line->host) return false;
+        if (state->rank < 0 || state->rank >= keeper->roster->ranks || keeper->roster->peer[state->rank].host != line->host)
+            return false;
         if (state->state < QUERN_RANK_LEFT || state->state > QUERN_RANK_ENDED) return false;
         struct quern_segment_rank *place = place_of(keeper, state->rank);
         __atomic_store_n(&place->tag, state->tag, __ATOMIC_RELAXED);
@@ -171,7 +174,8 @@ static void flush(struct quern_keeper *keeper, struct line *line) {
 static void say(struct quern_keeper *keeper, const struct head *head, const void *body, size_t bytes) {
     for (int i = 0; i < keeper->lines; i++) {
         struct line *line = &keeper->line[i];
-        const bool is_last = head->word != BEATS, fits = line->out + sizeof *head + bytes <= sizeof line->to_send / (is_last ? 1 : 2);
+        const bool is_last = head->word != BEATS,
+                   fits = line->out + sizeof *head + bytes <= sizeof line->to_send / (is_last ? 1 : 2);
         if (!line->is_open || !fits) continue;
         memcpy(line->to_send + line->out, head, sizeof *head);
         if (bytes) memcpy(line->to_send + line->out + sizeof *head, body, bytes);
@@ -183,7 +187,8 @@ static void say(struct quern_keeper *keeper, const struct head *head, const void
 /* How a rank of this host is, for the others. */
 static uint32_t state_of(const struct quern_keeper *keeper, int rank) {
     if (!quern_rank_lives(keeper->roster, rank)) return QUERN_RANK_ENDED;
-    return __atomic_load_n(&place_of(keeper, rank)->state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT ? QUERN_RANK_LEFT : QUERN_RANK_ELSEWHERE;
+    return __atomic_load_n(&place_of(keeper, rank)->state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT ? QUERN_RANK_LEFT
+                                                                                                : QUERN_RANK_ELSEWHERE;
 }
 
 static void say_states(struct quern_keeper *keeper) {
@@ -195,7 +200,8 @@ static void say_states(struct quern_keeper *keeper) {
         if (keeper->roster->peer[rank].is_elsewhere) continue;
         /* A rank that leaves says so before its lock goes: it has ended only if it has not left. */
         uint32_t state = state_of(keeper, rank);
-        if (state == QUERN_RANK_ENDED && __atomic_load_n(&place->state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT) state = QUERN_RANK_LEFT;
+        if (state == QUERN_RANK_ENDED && __atomic_load_n(&place->state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT)
+            state = QUERN_RANK_LEFT;
         changed |= state != keeper->states[rank];
         keeper->states[rank] = state;
         states[head.count++] = (struct state){rank, state, __atomic_load_n(&place->tag, __ATOMIC_RELAXED),
@@ -210,7 +216,8 @@ static void say_states(struct quern_keeper *keeper) {
 
 static void say_poison(struct quern_keeper *keeper) {
     struct poison poison = {.word = 0};
-    if (keeper->told || !quern_read_poison(keeper->roster->segment, keeper->roster->ranks, &poison.word, poison.reason, poison.missing))
+    if (keeper->told ||
+        !quern_read_poison(keeper->roster->segment, keeper->roster->ranks, &poison.word, poison.reason, poison.missing))
         return;
     say(keeper, &(struct head){.word = POISONED}, &poison, sizeof poison);
     keeper->told = true;

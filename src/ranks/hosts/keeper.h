@@ -1,8 +1,8 @@
 /*
  * The thread by which a host stays in touch with the others: of the process whose rank speaks for the host.
  *
- * The places of other hosts' ranks in this host's segment mirror their own.  So whatever a rank asks of the segment, whether another
- * lives, what it is doing, whether the group is poisoned and why, has its answer there, as within one host.
+ * The places of other hosts' ranks in this host's segment mirror their own.  So whatever a rank asks of the segment, whether
+ * another lives, what it is doing, whether the group is poisoned and why, has its answer there, as within one host.
  */
 #ifndef QUERN_KEEPER_H
 #define QUERN_KEEPER_H

@@ -9,7 +9,8 @@
 static void report_pairs(struct quern_text *text, const struct quern_roster *roster) {
     for (int one = 0; one < roster->hosts; one++)
         for (int other = one + 1; other < roster->hosts; other++)
-            quern_text_add(text, "hosts %d and %d: sockets, since host memory does not reach from one host to another\n", one, other);
+            quern_text_add(text, "hosts %d and %d: sockets, since host memory does not reach from one host to another\n", one,
+                           other);
 }
 
 static void report_host(struct quern_text *text, const struct quern_roster *roster, int host) {

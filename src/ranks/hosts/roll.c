@@ -183,7 +183,8 @@ static bool enter(struct place *place, const struct card *card, const struct fac
 
 static void dismiss(struct place *place, int at) {
     struct guest *guest = place->guests[at];
-    for (int i = 0; i < guest->card.count && guest->done == sizeof guest->card + (size_t)guest->card.count * sizeof(struct fact); i++) {
+    for (int i = 0; i < guest->card.count && guest->done == sizeof guest->card + (size_t)guest->card.count * sizeof(struct fact);
+         i++) {
         place->is_there[guest->facts[i].rank] = false;
         place->there--;
     }

@@ -30,13 +30,14 @@ enum {
 
 static uint32_t tag_of(const struct quern_membership *member, const struct quern_meeting *meeting) {
     const bool all = meeting->set->count == member->ranks;
-    return quern_make_tag(meeting->operation, meeting->phase, all ? member->everyones_digest : quern_members_digest(meeting->set->words));
+    return quern_make_tag(meeting->operation, meeting->phase,
+                          all ? member->everyones_digest : quern_members_digest(meeting->set->words));
 }
 
 void quern_trade_open(struct quern_trade *trade, struct quern_membership *member, const struct quern_meeting *meeting,
                       const struct quern_rank_set *set, struct quern_lane *lanes) {
-    *trade = (struct quern_trade){.member = member, .tag = tag_of(member, meeting), .timeout = meeting->timeout, .began = quern_now(),
-                                  .lane = lanes};
+    *trade = (struct quern_trade){
+        .member = member, .tag = tag_of(member, meeting), .timeout = meeting->timeout, .began = quern_now(), .lane = lanes};
     for (int step = 1; step < member->ranks; step++) {  /* each begins with its successor */
         const int rank = (member->rank + step) % member->ranks;
         if (!quern_set_has(set, rank) || quern_set_has(&member->span->here, rank)) continue;
@@ -263,7 +264,8 @@ static quern_status look_around(struct quern_trade *trade, int64_t now) {
     const int64_t limit = trade->timeout < 9e9 ? (int64_t)(trade->timeout * 1e9) : INT64_MAX / 2;
     quern_status status = quern_check_poison(member);
     for (int i = 0; i < trade->count && status == QUERN_OK; i++)
-        if (!is_done(&trade->lane[i]) && is_lost(trade, trade->lane[i].rank, now)) status = report_lost(trade, trade->lane[i].rank, false);
+        if (!is_done(&trade->lane[i]) && is_lost(trade, trade->lane[i].rank, now))
+            status = report_lost(trade, trade->lane[i].rank, false);
     if (status == QUERN_OK && has_no_speaker(member))
         status = report_lost(trade, member->roster->speaker, false);
     return status == QUERN_OK && now - trade->began >= limit ? expire(trade, now) : status;
@@ -287,8 +289,18 @@ quern_status quern_trade_begin(struct quern_trade *trade) {
     return pass(trade, &moved);
 }
 
+/* For the report. */
+static void note_sleep(const struct quern_membership *member, int64_t since) {
+    struct quern_segment_rank *mine = &member->segment->rank[member->rank];
+    __atomic_store_n(&mine->since, since, __ATOMIC_RELAXED);
+    __atomic_store_n(&mine->asleep_in_meeting, 1, __ATOMIC_RELAXED);
+}
+
+static void note_end_of_sleep(const struct quern_membership *member) {
+    __atomic_store_n(&member->segment->rank[member->rank].asleep_in_meeting, 0, __ATOMIC_RELAXED);
+}
+
 quern_status quern_trade_end(struct quern_trade *trade) {
-    struct quern_segment_rank *mine = &trade->member->segment->rank[trade->member->rank];
     const int most = trade->member->roster->is_crowded ? 0 : LOOKS;
     int64_t looked = quern_now();
     quern_status status = QUERN_OK;
@@ -298,7 +310,7 @@ quern_status quern_trade_end(struct quern_trade *trade) {
         if (status != QUERN_OK || !trade->open) break;
         looks = moved ? 0 : looks + 1;
         if (looks > most) {
-            if (!slept) __atomic_store_n(&mine->since, looked, __ATOMIC_RELAXED), __atomic_store_n(&mine->asleep_in_meeting, 1, __ATOMIC_RELAXED);
+            if (!slept) note_sleep(trade->member, looked);
             slept = true;
             sleep_a_tick(trade);
         } else if (!moved) {
@@ -309,6 +321,6 @@ quern_status quern_trade_end(struct quern_trade *trade) {
         looked = now;
         status = look_around(trade, now);
     }
-    if (slept) __atomic_store_n(&mine->asleep_in_meeting, 0, __ATOMIC_RELAXED);
+    if (slept) note_end_of_sleep(trade->member);
     return status;
 }

@@ -146,7 +146,8 @@ static bool has_slices(const struct quern_ragged_call *call, const brief_t *brie
     if (!(brief->offer & QUERN_RAGGED_SMALL)) return true;
     for (int64_t i = 0; i < call->places * brief->updates; i++) {
         if (brief->entry[i].size < 0 || brief->row_bytes < 0) return false;
-        if (brief->row_bytes && brief->entry[i].size > QUERN_BRIEF_PAYLOAD / brief->row_bytes && i / brief->updates != place) return false;
+        if (brief->row_bytes && brief->entry[i].size > QUERN_BRIEF_PAYLOAD / brief->row_bytes && i / brief->updates != place)
+            return false;
         bytes += i / brief->updates != place ? brief->entry[i].size * brief->row_bytes : 0;
     }
     return bytes <= QUERN_BRIEF_PAYLOAD;

@@ -38,7 +38,8 @@ static bool place_entry(void *user, struct quern_lane *lane) {
     if (lane->in_head.second != 0 && lane->in_head.second != sizeof record->terms) return false;
     quern_ragged_clear_record(record);
     lane->in = lane->few_in;
-    if (lane->in_head.first) lane->few_in[lane->ins++] = (struct iovec){quern_span_brief(call->member, lane->rank), lane->in_head.first};
+    if (lane->in_head.first)
+        lane->few_in[lane->ins++] = (struct iovec){quern_span_brief(call->member, lane->rank), lane->in_head.first};
     if (lane->in_head.second) lane->few_in[lane->ins++] = (struct iovec){&record->terms, sizeof record->terms};
     if (fits && expected) lane->few_in[lane->ins++] = (struct iovec){entry->exchange->inbox + place * call->updates, expected};
     lane->skipped = fits ? 0 : lane->in_head.last;
@@ -80,7 +81,8 @@ quern_status quern_ragged_enter(struct quern_ragged_call *call, const struct que
 static bool place_verdict(void *user, struct quern_lane *lane) {
     const struct quern_ragged_call *call = user;
     struct quern_ragged_record *record = (struct quern_ragged_record *)quern_span_mailbox(call->member, lane->rank);
-    if (lane->in_head.first != sizeof record->verdict || lane->in_head.second > sizeof record->reason || lane->in_head.last) return false;
+    if (lane->in_head.first != sizeof record->verdict || lane->in_head.second > sizeof record->reason || lane->in_head.last)
+        return false;
     record->reason[0] = 0;
     lane->in = lane->few_in;
     lane->few_in[lane->ins++] = (struct iovec){&record->verdict, sizeof record->verdict};

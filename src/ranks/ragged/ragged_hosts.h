@@ -1,9 +1,9 @@
 /*
  * The part of a ragged all-to-all between ranks of several hosts: over their connections.  For ragged_host.c.
  *
- * Entry and vote are trades: what a rank says to all goes with its message to each.  After the vote the slices follow, straight from
- * the sender's input, or its staging if it works in place, into the receiver's output.  Without ranks of other hosts these functions
- * are the meetings in the host's memory alone.
+ * Entry and vote are trades: what a rank says to all goes with its message to each.  After the vote the slices follow, straight
+ * from the sender's input, or its staging if it works in place, into the receiver's output.  Without ranks of other hosts these
+ * functions are the meetings in the host's memory alone.
  */
 #ifndef QUERN_RAGGED_HOSTS_H
 #define QUERN_RAGGED_HOSTS_H
