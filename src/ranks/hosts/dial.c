@@ -27,7 +27,7 @@ void quern_dial_end(struct quern_dial *dial) {
 
 static int give_up(struct quern_dial *dial, const char *why) {
     quern_dial_end(dial);
-    dial->why = why;
+    if (!dial->is_unknown) dial->why = why;
     dial->again = quern_now() + PAUSE;
     return -1;
 }
@@ -60,8 +60,11 @@ int quern_dial_go(struct quern_dial *dial) {
         dial->socket = -1;
         return socket;
     }
-    if (state == QUERN_HANDSHAKE_FAILED && dial->handshake.stranger == QUERN_STRANGER_FALSE)
-        return give_up(dial, "it has another secret, name or job");
+    if (state == QUERN_HANDSHAKE_FAILED && dial->handshake.stranger == QUERN_STRANGER_FALSE) {
+        give_up(dial, "it has another secret, name or job");
+        dial->is_unknown = true;
+        return -1;
+    }
     if (state == QUERN_HANDSHAKE_FAILED) {
         const int reason = errno;
         const bool refused = dial->handshake.step == 0;

@@ -16,6 +16,7 @@ struct quern_dial {
     int64_t again;            /* when the next attempt begins */
     struct quern_handshake handshake;
     const char *why;          /* the last attempt has failed: a word of the system, or another */
+    bool is_unknown;          /* the door has another key: said of all attempts, since that is why none will succeed */
 };
 
 void quern_dial_begin(struct quern_dial *dial, const struct quern_address *address, const unsigned char *key,
