@@ -23,7 +23,6 @@ RANKS = [
      "if (status == QUERN_OK && member->roster->speaker == member->rank)", HOSTS),
     ("another call of another host unseen", TRADE,
      "    if (lane->in_head.tag != trade->tag) return report_other_call(trade, lane);\n", "", HOSTS),
-    ("a host's members by its own members alone", SPAN, "    part.called = meeting->set;\n", "", HOSTS),
     # Exchanges.
     ("slices from the input that a plan no longer has", RAGGED, "x->outbox[entry].source, 1)",
      "quern_ragged_metadata(call, call->input_offsets, entry), call->row_bytes)", HOSTS),
@@ -35,9 +34,6 @@ RANKS = [
     # Ends.
     ("silence is not noticed", KEEPER, "        find_silent(keeper);\n", "", ENDS),
     ("poison stays on its host", KEEPER, "        say_poison(keeper);\n", "", ENDS),
-    ("nobody waits until the others know why", KEEPER,
-     "    if (member->roster->hosts > 1) await_telling(member);\n", "    (void)await_telling;\n", ENDS),
-    ("no goodbye", SPAN, "if (span->socket[rank] >= 0 && whole) send", "if (span->socket[rank] >= 0 && whole && false) send", ENDS),
     ("a forked child keeps connections", "src/ranks/hosts/sockets.c",
      "    for (int i = 0; i < sockets.count; i++) close(sockets.list[i]);\n", "", ENDS),
     ("sockets for other programs", DOOR, "accept4(door->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)",

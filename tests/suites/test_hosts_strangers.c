@@ -78,7 +78,9 @@ static void disturb(const char *meet, const unsigned char *key) {
     struct quern_answer answer;
     int one = connect_to(meet);                                       /* garbage */
     say(one, http, sizeof http);
-    finish(one);
+    const double began = rank_now();
+    check(recv(one, &answer, 1, 0) <= 0 && rank_now() - began < 1, "garbage was heard for %g s", rank_now() - began);
+    close(one);
     close(connect_to(meet));                                          /* a port scanner */
     one = connect_to(meet);                                           /* a false proof, ... */
     say(one, &hello, sizeof hello);
@@ -473,6 +475,8 @@ Test(strangers, fuzzed_words_of_keepers, .timeout = 240) {
         segment->rank[0].state = segment->rank[1].state = QUERN_RANK_JOINED;
         for (int rank = 0; rank < OWN; rank++) segment->rank[rank].arrivals = ((struct quern_segment_rank *)before)[rank].arrivals;
         check(!memcmp(before, segment->rank, own), "round %llu wrote into the places of this host", (unsigned long long)round);
+        check(segment->rank[2].state >= QUERN_RANK_LEFT && segment->rank[2].state <= QUERN_RANK_ENDED, "round %llu: state %u",
+              (unsigned long long)round, segment->rank[2].state);
         check(segment->rank[3].state == QUERN_RANK_ELSEWHERE, "round %llu: host 1 has spoken for a rank of host 2",
               (unsigned long long)round);
         free(before);

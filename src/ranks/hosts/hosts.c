@@ -17,6 +17,7 @@
 #include "ranks/hosts/mesh.h"
 #include "ranks/hosts/roll.h"
 #include "ranks/hosts/sockets.h"
+#include "ranks/hosts/span.h"
 #include "ranks/poison.h"
 #include "runtime/log.h"
 #include "runtime/status.h"

@@ -18,7 +18,6 @@
 #include <time.h>
 
 #include "os/clock.h"
-#include "ranks/hosts/mesh.h"
 #include "ranks/hosts/sockets.h"
 #include "ranks/poison.h"
 

@@ -13,6 +13,7 @@
 
 #include "os/clock.h"
 #include "ranks/describe.h"
+#include "ranks/hosts/connections.h"
 #include "ranks/hosts/dial.h"
 #include "ranks/hosts/sockets.h"
 #include "ranks/poison.h"

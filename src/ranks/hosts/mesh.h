@@ -3,7 +3,7 @@
 #define QUERN_MESH_H
 
 #include "ranks/hosts/door.h"
-#include "ranks/hosts/span.h"
+#include "ranks/membership.h"
 
 struct quern_mesh {
     struct quern_membership *member;       /* with a span */

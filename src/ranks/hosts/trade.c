@@ -15,7 +15,7 @@
 #include "os/clock.h"
 #include "os/futex.h"
 #include "ranks/describe.h"
-#include "ranks/hosts/span.h"
+#include "ranks/hosts/trade.h"
 #include "ranks/poison.h"
 
 enum {

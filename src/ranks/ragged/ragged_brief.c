@@ -5,7 +5,7 @@
 
 #include "os/futex.h"
 #include "os/integers.h"
-#include "ranks/hosts/span.h"
+#include "ranks/hosts/connections.h"
 #include "ranks/poison.h"
 #include "ranks/ragged/ragged_check.h"
 #include "ranks/ragged/ragged_copies.h"

@@ -132,7 +132,10 @@ static int add_part(struct iovec *parts, int count, void *at, int64_t bytes) {
     return count + 1;
 }
 
-static void *at_row(const void *buffer, int64_t row, int64_t row_bytes) { return (char *)buffer + row * row_bytes; }
+/* In unsigned numbers, since an empty buffer may be NULL. */
+static void *at_row(const void *buffer, int64_t row, int64_t row_bytes) {
+    return (void *)((uintptr_t)buffer + (uint64_t)row * (uint64_t)row_bytes);
+}
 
 /* Returns the bytes.  All numbers are in the notices, which a plan keeps; they were checked on both sides. */
 static uint64_t list_sends(const struct quern_ragged_exchange *x, int place, struct quern_lane *lane) {
