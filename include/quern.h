@@ -950,7 +950,8 @@ QUERN_API quern_status quern_adam_load(quern_device *device, const quern_adam_ar
 
 /*
  * A group is a set of ranks that work together.  A rank is a thread with a CPU device, or a GPU.  The ranks of a group are all
- * CPUs or all GPUs, of one or several processes of one host.  A handle is one rank's membership.
+ * CPUs or all GPUs, of one or several processes of one host; groups of CPUs may be of several hosts, which reach each other by TCP
+ * (quern_group_args.meet).  A handle is one rank's membership.
  *
  *   - Every rank of the group (or every named member) must make each collective call, in the same order.
  *   - Calls on one handle must not overlap in time, except quern_group_abort, quern_group_report, quern_group_rank and
@@ -976,6 +977,9 @@ QUERN_API quern_status quern_adam_load(quern_device *device, const quern_adam_ar
  *   - Any function below can return the status of a poisoned group (4xxx).
  *   - A rank is lost when its process ends or calls exec; a thread that returns without quern_group_destroy is missed only when a
  *     limit ends.  In a child of fork the copies of handles do nothing: QUERN_INVALID_ARGUMENT names the process that created them.
+ *   - In a group of several hosts a rank is also lost when its host is silent for 1.5 seconds, or when the process of its host's
+ *     lowest rank ends.  Details name the host by its address.  If ranks of several hosts find errors at the same time, the hosts may
+ *     return different ones.
  *   - What other processes write into the group's shared memory is checked before it is used: stray writes of a process of the
  *     same user give a status.
  */
@@ -1003,6 +1007,15 @@ typedef struct quern_group_args {
                                 still be ending, are not met under the name.  0: none */
     int32_t multicast;       /* 1: memory of quern_symmetric_alloc gets an address for quern_symmetric_multicast, if all ranks ask
                                 for it and the GPUs can.  0: none; barriers go by multicast where they can in any case */
+    int32_t host_ranks;      /* with meet: how many of the ranks are of this host (launchers call it LOCAL_WORLD_SIZE) */
+    const char *meet;        /* CPU ranks of several hosts: where they meet, "10.77.0.1:4711" or "[fd00::1]:4711", the same on every
+                                rank: an address of rank 0's host, which listens there while the group is created.  Each rank then
+                                listens at a port of its own for those of other hosts.  NULL: one host */
+    const void *secret;      /* with meet: [secret_bytes], the same on every rank.  Both ends of each connection prove that they know
+                                it.  Nothing is encrypted: use a network that is yours */
+    size_t secret_bytes;     /* 16 or more */
+    const char *host;        /* with meet: 1 to 15 characters as in name: ranks of one machine that give the same one share memory,
+                                and others do not.  NULL: all of the machine do */
 } quern_group_args;
 
 #define QUERN_GROUP_ARGS_INIT QUERN_STRUCT_INIT(quern_group_args, QUERN_NO_DEFAULTS)
@@ -1020,6 +1033,11 @@ QUERN_API void quern_group_args_init(quern_group_args *args);
  * of the process; several GPUs driven by one thread under CUDA_LAUNCH_BLOCKING=1); QUERN_SYSTEM_ERROR (no space in or no access to
  * /dev/shm, a name that belongs to another user); QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR; QUERN_PEER_TIMEOUT with the missing ranks;
  * QUERN_PEER_LOST; QUERN_PEER_MISMATCH (another number of ranks or another first_epoch).
+ *
+ * With meet the ranks of each host meet first, then one of them goes to the place of meeting for all.  Connections there that are
+ * none of the group's do no harm and are counted in quern_group_report.  Further errors: QUERN_SYSTEM_ERROR (the address is not one
+ * of rank 0's host, there is no way to it, no descriptors are left); QUERN_PEER_TIMEOUT if rank 0's host does not take this one in,
+ * for another secret, name or job for instance.
  */
 QUERN_API quern_status quern_group_create(const quern_group_args *args, int count, quern_group **groups);
 
@@ -1031,7 +1049,7 @@ QUERN_API int quern_group_size(const quern_group *group);
  * Splits a group into new ones.  Collective; the thread passes all its handles.  Ranks of one colour form a new group, ordered by
  * key and then by their old rank.  A negative colour joins no group and gets NULL.  The new groups have the time limits and
  * devices of the old one.  The caller destroys each new handle.
- * Errors: 1xxx about the arguments, and those of quern_group_create.
+ * Errors: 1xxx about the arguments, and those of quern_group_create; QUERN_NOT_SUPPORTED for a group of several hosts.
  */
 QUERN_API quern_status quern_group_split(quern_group *const *groups, int count, const int *colours, const int *keys,
                                          quern_group **new_groups);
@@ -1042,7 +1060,7 @@ QUERN_API quern_status quern_group_split(quern_group *const *groups, int count, 
  * Ranks that have ended or destroyed their handles are left out, even if they end during the call, and so are those that have not
  * come when the group's first limit has ended.  All ranks that get a group get the same one.  They keep their order.  It has the time
  * limits and devices of the old one, and no symmetric memory.  The caller destroys each new handle, and the old ones.  A group can be
- * shrunk once.  The call ends within twice the limit.
+ * shrunk once.  The call ends within twice the limit.  QUERN_NOT_SUPPORTED for a group of several hosts, which stays as it is.
  * Errors: QUERN_PEER_TIMEOUT if the others have left this rank out, or if a process makes no progress; QUERN_INVALID_ARGUMENT if the
  * group was shrunk before; those of quern_group_create.  A rank that gets an error is left out by the others.
  */
@@ -1077,8 +1095,10 @@ QUERN_API quern_status quern_group_status(quern_group *group);
 QUERN_API quern_status quern_group_missing(const quern_group *group, uint64_t *mask, int words);
 
 /*
- * Writes one line for each rank: its process, device, last operation, phase and epoch, and the time it has spent there.  Use it
- * to find out why a job is stuck.  The buffer is filled and the length returned as by quern_error_detail.  Thread-safe.
+ * Writes one line for each rank: its process, device, last operation, phase and epoch, and the time it has spent there; of ranks of
+ * other hosts as of a quarter of a second ago.  Of several hosts it also writes a line for each host, for each pair of them, and the
+ * number of strangers who came to the place of meeting.  Use it to find out why a job is stuck.  The buffer is filled and the length
+ * returned as by quern_error_detail.  Thread-safe.
  */
 QUERN_API size_t quern_group_report(const quern_group *group, char *buffer, size_t bytes);
 
@@ -1148,7 +1168,7 @@ QUERN_API quern_status quern_symmetric_unregister(quern_group *group, void *poin
  * Writes to *peer the address at which this process sees, in another rank's part, the offset that `pointer` has in this rank's
  * part.  Local.
  * Errors: QUERN_INVALID_ARGUMENT if pointer is no symmetric memory of the group, is freed, or lies beyond a smaller part of the
- * peer.
+ * peer; QUERN_NOT_SUPPORTED if the rank is of another host.
  */
 QUERN_API quern_status quern_symmetric_peer(quern_group *group, const void *pointer, int rank, void **peer);
 

@@ -163,7 +163,12 @@
     ROW(quern_group_args, first_epoch) \
     ROW(quern_group_args, first_timeout) \
     ROW(quern_group_args, job) \
-    ROW(quern_group_args, multicast)
+    ROW(quern_group_args, multicast) \
+    ROW(quern_group_args, host_ranks) \
+    ROW(quern_group_args, meet) \
+    ROW(quern_group_args, secret) \
+    ROW(quern_group_args, secret_bytes) \
+    ROW(quern_group_args, host)
 
 #define FIELDS_OF_quern_barrier_args(ROW) \
     ROW(quern_barrier_args, members) \

@@ -243,6 +243,7 @@ static const struct field fields_of_quern_accumulate_args[] = {
     {.name = "scale", .kind = REAL, .offset = offsetof(quern_accumulate_args, scale), .bytes = sizeof((quern_accumulate_args *)0)->scale},
 };
 static const struct record record_of_quern_accumulate_args = {"quern_accumulate_args", sizeof(quern_accumulate_args), fields_of_quern_accumulate_args, 7};
+DECLARE_EXTENT(quern_group_args, secret)
 static const struct field fields_of_quern_group_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_group_args, size), .bytes = sizeof((quern_group_args *)0)->size},
     {.name = "rank", .kind = INTEGER, .offset = offsetof(quern_group_args, rank), .bytes = sizeof((quern_group_args *)0)->rank},
@@ -255,8 +256,13 @@ static const struct field fields_of_quern_group_args[] = {
     {.name = "first_timeout", .kind = REAL, .offset = offsetof(quern_group_args, first_timeout), .bytes = sizeof((quern_group_args *)0)->first_timeout},
     {.name = "job", .kind = INTEGER, .offset = offsetof(quern_group_args, job), .bytes = sizeof((quern_group_args *)0)->job},
     {.name = "multicast", .kind = FLAG, .offset = offsetof(quern_group_args, multicast), .bytes = sizeof((quern_group_args *)0)->multicast},
+    {.name = "host_ranks", .kind = FLAG, .offset = offsetof(quern_group_args, host_ranks), .bytes = sizeof((quern_group_args *)0)->host_ranks},
+    {.name = "meet", .kind = TEXT, .offset = offsetof(quern_group_args, meet), .bytes = sizeof((quern_group_args *)0)->meet, .is_const = 1},
+    {.name = "secret", .kind = MEMORY, .offset = offsetof(quern_group_args, secret), .bytes = sizeof((quern_group_args *)0)->secret, .is_const = 1, .extent = extent_of_quern_group_args__secret},
+    {.name = "secret_bytes", .kind = INTEGER, .offset = offsetof(quern_group_args, secret_bytes), .bytes = sizeof((quern_group_args *)0)->secret_bytes},
+    {.name = "host", .kind = TEXT, .offset = offsetof(quern_group_args, host), .bytes = sizeof((quern_group_args *)0)->host, .is_const = 1},
 };
-static const struct record record_of_quern_group_args = {"quern_group_args", sizeof(quern_group_args), fields_of_quern_group_args, 11};
+static const struct record record_of_quern_group_args = {"quern_group_args", sizeof(quern_group_args), fields_of_quern_group_args, 16};
 DECLARE_EXTENT(quern_barrier_args, members)
 static const struct field fields_of_quern_barrier_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_barrier_args, size), .bytes = sizeof((quern_barrier_args *)0)->size},

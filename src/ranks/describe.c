@@ -29,16 +29,28 @@ void quern_describe_tag(struct quern_text *text, uint32_t tag) {
 
 /* ---- ranks ---- */
 
+void quern_describe_place(struct quern_text *text, const struct quern_roster *roster, int rank) {
+    const struct quern_peer *peer = &roster->peer[rank];
+    char address[QUERN_ADDRESS_TEXT];
+    quern_text_add(text, "process %d", peer->process.pid);
+    if (!peer->is_elsewhere) return;
+    quern_address_write(&peer->address, false, address);
+    quern_text_add(text, " on host %s", address);
+}
+
 void quern_describe_rank(struct quern_text *text, const struct quern_membership *member, int rank) {
-    static const char *const states[] = {"absent", "joining", "joined", "left"};
+    static const char *const states[] = {"absent", "joining", "joined", "left", "on another host", "has ended"};
     const struct quern_segment_rank *place = &member->segment->rank[rank];
     uint32_t state = __atomic_load_n(&place->state, __ATOMIC_ACQUIRE);
     quern_text_add(text, "rank %d: ", rank);
-    if (state != QUERN_RANK_JOINED) {
-        quern_text_add(text, "%s", state <= QUERN_RANK_LEFT ? states[state] : "unknown");
+    const bool elsewhere = member->roster->peer[rank].is_elsewhere, known = elsewhere && state > QUERN_RANK_LEFT;
+    if (state != QUERN_RANK_JOINED && !known) {
+        quern_text_add(text, "%s", state <= QUERN_RANK_ENDED ? states[state] : "unknown");
         return;
     }
-    quern_text_add(text, "process %d, %s:%d, ", place->process.pid, place->device_kind == QUERN_CPU ? "cpu" : "cuda",
+    if (elsewhere) quern_describe_place(text, member->roster, rank);
+    else quern_text_add(text, "process %d", place->process.pid);
+    quern_text_add(text, ", %s:%d, ", place->device_kind == QUERN_CPU ? "cpu" : "cuda",
                    place->device_ordinal);
     bool ended = !quern_rank_lives(member->roster, rank);
     bool waits = !ended && __atomic_load_n(&place->asleep_in_meeting, __ATOMIC_RELAXED);

@@ -9,6 +9,9 @@
 /* Appends the call that a tag names: "quern_barrier", "quern_ragged_all_to_all (entry)". */
 void quern_describe_tag(struct quern_text *text, uint32_t tag);
 
+/* Appends where a rank is: "process 4711", or "process 4711 on host 10.77.0.2". */
+void quern_describe_place(struct quern_text *text, const struct quern_roster *roster, int rank);
+
 /* Appends one line of quern_group_report, without its end. */
 void quern_describe_rank(struct quern_text *text, const struct quern_membership *member, int rank);
 

@@ -124,7 +124,7 @@ quern_status quern_descriptors_send(const struct quern_membership *member, uint6
     const struct quern_peer *peers = member->roster->peer;
     const struct message message = {.call = call, .digest = digest, .from = member->rank, .count = count};
     for (int rank = 0; rank < member->ranks; rank++) {
-        if (peers[rank].leader != rank || peers[rank].is_here) continue;
+        if (peers[rank].leader != rank || peers[rank].is_here || peers[rank].is_elsewhere) continue;
         quern_status status = send_to(member, message, rank, list);
         if (status != QUERN_OK && is_gone(member, rank))
             status = quern_poison(member, QUERN_PEER_LOST, "rank %d (process %d) has ended; rank %d had a descriptor for it", rank,

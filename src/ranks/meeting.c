@@ -61,8 +61,9 @@ static bool is_of_all(const struct quern_membership *member, const struct quern_
 
 /* The digest of all ranks is stored, since most meetings are of all ranks. */
 static uint32_t tag_of(const struct quern_membership *member, const struct quern_meeting *meeting) {
-    return quern_make_tag(meeting->operation, meeting->phase, is_of_all(member, meeting) ? member->everyones_digest
-                                                              : quern_members_digest(meeting->set->words));
+    const struct quern_rank_set *called = meeting->called ? meeting->called : meeting->set;
+    return quern_make_tag(meeting->operation, meeting->phase, called->count == member->ranks ? member->everyones_digest
+                                                              : quern_members_digest(called->words));
 }
 
 /* Each rank begins with its successor, so that not all ranks write the same pad first. */
@@ -374,16 +375,28 @@ static void write_piece(struct quern_membership *member, const void *piece, size
 
 static void read_piece(const struct quern_membership *member, int rank, void *piece, size_t bytes) {
     const bool here = member->roster->peer[rank].is_here;
+    if (member->roster->peer[rank].is_elsewhere) {
+        if (bytes) memcpy(piece, member->control->mailbox(member, rank), bytes);
+        return;
+    }
     if (bytes) memcpy(piece, (here ? quern_own_mailbox : quern_shared_mailbox)(member->roster, rank, member->exchanges - 1), bytes);
+}
+
+/* A thread drives one rank of a group of several hosts. */
+static quern_status meet_in_exchange(struct quern_membership *const *members, int count, const struct quern_meeting *meeting,
+                                     const void *piece, size_t bytes) {
+    if (members[0]->control) return members[0]->control->exchange(members[0], meeting, piece, bytes);
+    for (int i = 0; i < count; i++) quern_announce(members[i], meeting);
+    quern_status status = QUERN_OK;
+    for (int i = 0; i < count && status == QUERN_OK; i++) status = quern_await(members[i], meeting);
+    return status;
 }
 
 static quern_status exchange_piece(struct quern_membership *const *members, int count, const struct quern_meeting *meeting,
                                    const void *const *payloads, size_t offset, size_t bytes, size_t stride, char *all) {
     for (int i = 0; i < count; i++) write_piece(members[i], bytes ? (const char *)payloads[i] + offset : NULL, bytes);
     QUERN_POINT(EXCHANGE_WRITTEN);
-    for (int i = 0; i < count; i++) quern_announce(members[i], meeting);
-    quern_status status = QUERN_OK;
-    for (int i = 0; i < count && status == QUERN_OK; i++) status = quern_await(members[i], meeting);
+    quern_status status = meet_in_exchange(members, count, meeting, bytes ? (const char *)payloads[0] + offset : NULL, bytes);
     if (status != QUERN_OK) return status;
     QUERN_POINT(EXCHANGE_MET);
     for (int rank = 0; bytes && rank < members[0]->ranks; rank++)
@@ -394,7 +407,8 @@ static quern_status exchange_piece(struct quern_membership *const *members, int 
 
 quern_status quern_exchange(struct quern_membership *const *members, int count, enum quern_collective operation,
                             const void *const *payloads, size_t bytes, void *all) {
-    struct quern_meeting meeting = {operation, QUERN_PHASE_EXCHANGE, &members[0]->everyone, members[0]->timeout};
+    struct quern_meeting meeting = {.operation = operation, .phase = QUERN_PHASE_EXCHANGE, .set = &members[0]->everyone,
+                                    .timeout = members[0]->timeout};
     quern_status status = quern_check_poison(members[0]);
     size_t done = 0;
     do {

@@ -10,6 +10,7 @@ struct quern_meeting {
     enum quern_phase phase;
     const struct quern_rank_set *set;
     double timeout;
+    const struct quern_rank_set *called;  /* the members by which the call is known; NULL: the set */
 };
 
 /* A thread that drives several ranks announces all of them before it awaits. */

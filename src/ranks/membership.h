@@ -38,6 +38,17 @@ struct quern_vote {
 };
 
 struct quern_membership;
+struct quern_meeting;
+
+/* How ranks of several hosts meet: the parts of src/ranks/hosts that lower files call.  A group of one host has none. */
+struct quern_control {
+    /* As quern_exchange, of up to QUERN_MAILBOX_BYTES: traded with other hosts, and met in the memory of this one. */
+    quern_status (*exchange)(struct quern_membership *member, const struct quern_meeting *meeting, const void *piece, size_t bytes);
+    unsigned char *(*mailbox)(const struct quern_membership *member, int rank);  /* of a rank of another host */
+
+    /* The rank's place says that it has left. */
+    void (*leave)(struct quern_membership *member);
+};
 
 /*
  * How ranks reach each other.  A group uses the first row of the table in src/ranks/group/form.c that serves all its ranks.
@@ -78,6 +89,7 @@ struct quern_membership {
     const struct quern_transport *transport;
     char detour[240];                    /* why an earlier row of the table of transports is not used; "": none failed */
     int rank, ranks;
+    int here;                            /* ranks of this host */
     double timeout;                      /* seconds: of a wait at present ... */
     double first_timeout, steady_timeout;  /* ... until the first barrier or all-to-all has succeeded, and after it */
     int share_gpu;
@@ -86,8 +98,11 @@ struct quern_membership {
     uint32_t first_epoch;
     struct quern_roster *roster;         /* what this process knows of the group */
     struct quern_segment *segment;       /* the roster's: any process may write there */
-    bool one_process;                    /* all ranks are in this process */
-    bool all_apart;                      /* each rank is in a process of its own */
+    const struct quern_control *control; /* NULL: the group is of one host */
+    struct quern_span *span;             /* the connections to ranks of other hosts; NULL: there are none */
+    struct quern_address address;        /* where it expects them */
+    bool one_process;                    /* all ranks of this host are in this process */
+    bool has_briefs;                     /* on each host that holds, or each rank is in a process of its own */
     quern_signal *from[QUERN_RANK_LIMIT], *to[QUERN_RANK_LIMIT];  /* the signals of each rank for this one, and back */
     quern_signal *line_of[QUERN_RANK_LIMIT];  /* each rank's signal for the meetings of all ranks */
     quern_signal *own_line[2];           /* this rank's: for the ranks of this process, and for the others; NULL: there are none */

@@ -85,15 +85,15 @@ static quern_status error_status(const struct quern_membership *member, int rank
 /* ---- the poison itself ---- */
 
 /* Wakes every sleeping rank, so that it checks for poison.  While the group is formed, ranks sleep on its state. */
-static void wake_all(const struct quern_membership *member) {
-    struct quern_segment *segment = member->segment;
-    for (int rank = 0; rank < member->ranks; rank++) {
+static void wake_all(struct quern_segment *segment, int ranks) {
+    for (int rank = 0; rank < ranks; rank++) {
         __atomic_add_fetch(&segment->rank[rank].arrivals, 1, __ATOMIC_SEQ_CST);
         quern_futex_wake(&segment->rank[rank].arrivals);
     }
     __atomic_add_fetch(&segment->wakes, 1, __ATOMIC_SEQ_CST);
     quern_futex_wake(&segment->wakes);
     quern_futex_wake(&segment->state);
+    quern_futex_wake(&segment->met);
 }
 
 static void log_report(const struct quern_membership *member) {
@@ -107,12 +107,12 @@ static void log_report(const struct quern_membership *member) {
 }
 
 /* The origin of the reason: a rank's text, a kernel's error record, or the poison itself. */
-enum source { REASON, KERNEL_ERROR, ABORT, WITH_RANKS, WITH_EPOCH, HAS_ENDED, SOURCES };
+enum source { REASON, KERNEL_ERROR, ABORT, WITH_RANKS, WITH_EPOCH, WITH_HOST_RANKS, HAS_ENDED, SOURCES };
 
 /* The status of a poison that has no other, in the order of the sources; 0: the word has it. */
 static const quern_status status_of_source[SOURCES] = {
     [ABORT] = QUERN_GROUP_ABORTED, [WITH_RANKS] = QUERN_PEER_MISMATCH, [WITH_EPOCH] = QUERN_PEER_MISMATCH,
-    [HAS_ENDED] = QUERN_PEER_LOST,
+    [WITH_HOST_RANKS] = QUERN_PEER_MISMATCH, [HAS_ENDED] = QUERN_PEER_LOST,
 };
 
 /* The low half is a status or, if the source has its own, another number.  The word is not 0. */
@@ -145,6 +145,9 @@ static void describe_poison(struct quern_text *text, const struct quern_membersh
         quern_text_add(text, "the group is being formed with %d ranks, and rank %d expects %u", member->ranks, rank, number);
     else if (source == WITH_EPOCH)
         quern_text_add(text, "the group's first_epoch is %u, and rank %d has another", member->first_epoch, rank);
+    else if (source == WITH_HOST_RANKS)
+        quern_text_add(text, "the group is being formed with %d ranks of this host, and rank %d expects %u", member->here, rank,
+                       number);
     else if (source == HAS_ENDED && rank < member->ranks)
         quern_text_add(text, "rank %d (process %d) has ended while the group was formed", rank,
                        member->segment->rank[rank].process.pid);
@@ -171,7 +174,7 @@ static bool swap(struct quern_segment *segment, uint32_t poison) {
 
 static void poison_with(const struct quern_membership *member, uint32_t poison) {
     if (!swap(member->segment, poison)) return;
-    wake_all(member);
+    wake_all(member->segment, member->ranks);
     char words[QUERN_POISON_TEXT_BYTES];
     struct quern_text text = quern_text_begin(words, sizeof words);
     describe_poison(&text, member, poison);
@@ -241,8 +244,45 @@ void quern_poison_by_epoch(struct quern_segment *segment, int rank) {
     poison_from_outside(segment, make_poison(WITH_EPOCH, rank, 0));
 }
 
+void quern_poison_by_host_ranks(struct quern_segment *segment, int rank, int here) {
+    poison_from_outside(segment, make_poison(WITH_HOST_RANKS, rank, (uint32_t)here));
+}
+
 void quern_poison_by_end(struct quern_segment *segment, int rank) {
     poison_from_outside(segment, make_poison(HAS_ENDED, rank, 0));
+}
+
+/* ---- to and from other hosts ---- */
+
+bool quern_read_poison(struct quern_segment *segment, int ranks, uint32_t *word, char reason[QUERN_POISON_TEXT_BYTES],
+                       uint32_t missing[QUERN_RANK_WORDS]) {
+    const uint32_t poison =
+        __atomic_load_n(&segment->poison, __ATOMIC_ACQUIRE) ? __atomic_load_n(&segment->poison_by, __ATOMIC_ACQUIRE) : 0;
+    const uint32_t source = poison >> 24;
+    const int rank = poison >> 16 & 0xff;
+    if (!poison) return false;
+    *word = poison;
+    reason[0] = 0;
+    if (rank >= ranks) return true;
+    const struct quern_segment_rank *by = &segment->rank[rank];
+    quern_copy_text(reason, source == ABORT ? by->abort_reason : by->reason,
+                    source == ABORT ? QUERN_ABORT_TEXT_BYTES : QUERN_POISON_TEXT_BYTES);
+    if (source == REASON) memcpy(missing, by->missing, sizeof by->missing);
+    return true;
+}
+
+bool quern_poison_by_host(const struct quern_roster *roster, uint32_t word, const char *reason, const uint32_t *missing) {
+    struct quern_segment *segment = roster->segment;
+    const uint32_t source = word >> 24;
+    const int rank = word >> 16 & 0xff;
+    if (__atomic_load_n(&segment->poison_by, __ATOMIC_ACQUIRE)) return true;
+    if ((source != REASON && source != ABORT) || rank >= roster->ranks || !roster->peer[rank].is_elsewhere) return false;
+    struct quern_segment_rank *by = &segment->rank[rank];
+    quern_copy_text(by->reason, reason, sizeof by->reason);
+    quern_copy_text(by->abort_reason, reason, sizeof by->abort_reason);
+    memcpy(by->missing, missing, sizeof by->missing);
+    if (swap(segment, word)) wake_all(segment, roster->ranks);
+    return true;
 }
 
 /* Several threads may abort with one handle.  A text stays as it is once the group is poisoned: other ranks may be reading it. */

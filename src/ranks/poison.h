@@ -17,11 +17,23 @@ quern_status quern_poison(const struct quern_membership *member, quern_status st
 
 /*
  * Poison a group that is being formed, on behalf of a rank that may have no place in it: only words of the segment's head are
- * written.  A rank expects another number of ranks or another first epoch: QUERN_PEER_MISMATCH.  A rank has ended: QUERN_PEER_LOST.
+ * written.  A rank expects another number of ranks or another first epoch, or other ranks of this host: QUERN_PEER_MISMATCH.  A
+ * rank has ended: QUERN_PEER_LOST.
  */
 void quern_poison_by_ranks(struct quern_segment *segment, int rank, int ranks);
 void quern_poison_by_epoch(struct quern_segment *segment, int rank);
+void quern_poison_by_host_ranks(struct quern_segment *segment, int rank, int here);
 void quern_poison_by_end(struct quern_segment *segment, int rank);
+
+/* For the other hosts: the poison of this one, with its text and the missing ranks.  False: there is none. */
+bool quern_read_poison(struct quern_segment *segment, int ranks, uint32_t *word, char reason[QUERN_POISON_TEXT_BYTES],
+                       uint32_t missing[QUERN_RANK_WORDS]);
+
+/*
+ * Poisons this host's part of a group with the poison of another host, by a rank that is `elsewhere`, unless it is poisoned
+ * already. Only for the thread that writes the places of such ranks.  False: the word is none that another host can have.
+ */
+bool quern_poison_by_host(const struct quern_roster *roster, uint32_t word, const char *reason, const uint32_t *missing);
 
 /* Poisons the group with QUERN_GROUP_ABORTED and a reason (NULL: none); for any thread. */
 void quern_poison_by_abort(const struct quern_membership *member, const char *reason);

@@ -30,7 +30,7 @@
 #include "runtime/status.h"
 
 static const uint64_t MAGIC = 0x70756f7267726e71;  /* "qnrgroup" in memory; written after everything else */
-static const uint32_t LAYOUT = 4;                  /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
+static const uint32_t LAYOUT = 5;                  /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
 static const int64_t SLICE = 50000000;             /* nanoseconds between two checks of the other ranks */
 
 /* ---- making or finding the file ---- */
@@ -111,6 +111,8 @@ static void fill_segment(struct quern_segment *segment, const struct joining *jo
     segment->layout = LAYOUT;
     segment->ranks = ranks;
     segment->first_epoch = joining->members[0]->first_epoch;
+    segment->here = (uint32_t)joining->members[0]->here;
+    segment->hosts = 1;
     segment->state = QUERN_SEGMENT_FORMING;
     memcpy(segment->id, id, sizeof segment->id);
     for (uint32_t to = 0; to < ranks; to++)
@@ -272,21 +274,30 @@ static quern_status check_header(struct joining *joining) {
     const uint32_t layout = __atomic_load_n(&joining->segment->layout, __ATOMIC_RELAXED);
     const uint32_t ranks = __atomic_load_n(&joining->segment->ranks, __ATOMIC_RELAXED);
     const uint32_t first_epoch = __atomic_load_n(&joining->segment->first_epoch, __ATOMIC_RELAXED);
+    const uint32_t here = __atomic_load_n(&joining->segment->here, __ATOMIC_RELAXED);
     const bool same_ranks = ranks == (uint32_t)member->ranks, same_epoch = first_epoch == member->first_epoch;
+    const bool same_here = here == (uint32_t)member->here;
     if (layout != LAYOUT)
         return quern_fail(member->device, QUERN_PEER_MISMATCH, "group %s is being formed by another version of Quern",
                           joining->called);
     if (same_ranks && joining->roster->bytes < quern_segment_bytes(ranks))
         return quern_fail(member->device, QUERN_PEER_MISMATCH, "/dev/shm%s has %zu bytes: expected at least %llu for %u ranks",
                           joining->name, joining->roster->bytes, (unsigned long long)quern_segment_bytes(ranks), ranks);
-    if (same_ranks && same_epoch) return QUERN_OK;
+    if (same_ranks && same_epoch && same_here) return QUERN_OK;
     joining->again = !refuse(joining);  /* the group has just become complete, so the name is free */
     if (joining->again) return QUERN_OK;
-    if (same_ranks)
+    if (!same_ranks)
+        quern_poison_by_ranks(joining->segment, member->rank, member->ranks);
+    else if (!same_epoch)
         quern_poison_by_epoch(joining->segment, member->rank);
     else
-        quern_poison_by_ranks(joining->segment, member->rank, member->ranks);
+        quern_poison_by_host_ranks(joining->segment, member->rank, member->here);
     remove_name(joining);
+    if (same_ranks && same_epoch)
+        return quern_fail(member->device, QUERN_PEER_MISMATCH,
+                          "%s: the group is being formed with %u ranks of this host, and rank %d "
+                          "expects %d",
+                          member->label, here, member->rank, member->here);
     if (same_ranks)
         return quern_fail(member->device, QUERN_PEER_MISMATCH, "%s: the group's first_epoch is %u, and that of rank %d is %u",
                           member->label, first_epoch, member->rank, member->first_epoch);
@@ -342,6 +353,7 @@ static quern_status fill_place(struct joining *joining, struct quern_membership 
         return status;
     }
     place->process = joining->roster->self;
+    place->address = member->address;
     describe_device(place, member);
     quern_write_cores(place);
     __atomic_store_n(&place->tag, (uint32_t)QUERN_IN_CREATE << 24, __ATOMIC_RELAXED);
@@ -372,7 +384,7 @@ static quern_status take_place(struct joining *joining, struct quern_membership 
     QUERN_POINT(FORM_CLAIMED);
     quern_status status = fill_place(joining, member, place);
     if (status != QUERN_OK) return status;
-    if (__atomic_add_fetch(&joining->segment->joined, 1, __ATOMIC_ACQ_REL) == (uint32_t)member->ranks) declare_ready(joining);
+    if (__atomic_add_fetch(&joining->segment->joined, 1, __ATOMIC_ACQ_REL) == (uint32_t)member->here) declare_ready(joining);
     return QUERN_OK;
 }
 
@@ -399,6 +411,10 @@ static quern_status check_joined(struct joining *joining) {
     return QUERN_OK;
 }
 
+static uint32_t joining_joined(const struct joining *joining) {
+    return __atomic_load_n(&joining->segment->joined, __ATOMIC_ACQUIRE);
+}
+
 static quern_status expire(struct joining *joining) {
     char reason[400];
     QUERN_POINT(FORM_EXPIRING);
@@ -413,6 +429,8 @@ static quern_status expire(struct joining *joining) {
             more++;
     }
     if (more) quern_text_add(&text, " and %d more", more);
+    if (joining->members[0]->here < joining->members[0]->ranks)  /* which of them are of this host is not known */
+        quern_text_add(&text, ", of which %d are of this host", joining->members[0]->here - (int)joining_joined(joining));
     if (!listed) quern_text_add(&text, " the last rank to say that all have joined");
     return refuse_with(joining, QUERN_PEER_TIMEOUT, reason);
 }
@@ -468,24 +486,41 @@ static quern_status enter(struct joining *joining) {
     return status == QUERN_OK || taken == 0 ? status : give_up_places(joining, status);
 }
 
+/* Whether the ranks of each host are of one process, or each of a process of its own: the same on all ranks. */
+static bool has_briefs(const struct quern_roster *roster) {
+    int ranks[QUERN_RANK_LIMIT] = {0}, processes[QUERN_RANK_LIMIT] = {0};
+    bool has = true;
+    for (int rank = 0; rank < roster->ranks; rank++) {
+        ranks[roster->peer[rank].host]++;
+        processes[roster->peer[rank].host] += roster->peer[rank].leader == rank;
+    }
+    for (int host = 0; host < roster->hosts; host++) has &= processes[host] == 1 || processes[host] == ranks[host];
+    return has;
+}
+
+static void seat_member(struct quern_membership *member) {
+    const struct quern_roster *roster = member->roster;
+    member->one_process = true;
+    member->has_briefs = has_briefs(roster);
+    for (int peer = 0; peer < member->ranks; peer++) {
+        const bool here = roster->peer[peer].is_here;
+        member->one_process &= here || roster->peer[peer].is_elsewhere;
+        member->from[peer] = quern_signal_between(roster, peer, member->rank);
+        member->to[peer] = quern_signal_between(roster, member->rank, peer);
+        member->line_of[peer] = (here ? quern_own_line : quern_shared_line)(roster, peer);
+        if (peer != member->rank) member->own_line[!here] = (here ? quern_own_line : quern_shared_line)(roster, member->rank);
+    }
+}
+
+void quern_seat_members(struct quern_membership *const *members, int count) {
+    quern_complete_roster(members[0]->roster, members[0]->first_epoch);
+    for (int i = 0; i < count; i++) seat_member(members[i]);
+}
+
 /* Every rank of the thread has the roster, which it releases by itself. */
 static void hand_out(const struct joining *joining) {
-    quern_complete_roster(joining->roster, joining->members[0]->first_epoch);
     quern_keep_roster(joining->roster, joining->count - 1);
-    for (int i = 0; i < joining->count; i++) {
-        struct quern_membership *member = joining->members[i];
-        member->one_process = member->all_apart = true;
-        for (int peer = 0; peer < member->ranks; peer++) {
-            member->one_process &= joining->roster->peer[peer].is_here;
-            member->all_apart &= joining->roster->peer[peer].leader == peer;
-            member->from[peer] = quern_signal_between(joining->roster, peer, member->rank);
-            member->to[peer] = quern_signal_between(joining->roster, member->rank, peer);
-            const bool here = joining->roster->peer[peer].is_here;
-            member->line_of[peer] = (here ? quern_own_line : quern_shared_line)(joining->roster, peer);
-            if (peer != member->rank)
-                member->own_line[!here] = (here ? quern_own_line : quern_shared_line)(joining->roster, member->rank);
-        }
-    }
+    if (!joining->members[0]->control) quern_seat_members(joining->members, joining->count);
 }
 
 static quern_status give_up_entering(const struct joining *joining) {
@@ -512,6 +547,7 @@ quern_status quern_rendezvous(const char *name, uint64_t job, struct quern_veto 
     if (status == QUERN_OK) status = await_others(&joining);
     if (status != QUERN_OK) {
         let_go(&joining);
+        for (int i = 0; i < count; i++) members[i]->roster = NULL;
         return status;
     }
     QUERN_POINT(FORM_JOINED);

@@ -12,9 +12,15 @@ struct quern_veto {
 
 /*
  * Joins `count` ranks of one thread and waits for all others, under the name and the number of a job.  The memberships have all but
- * their roster and segment, which this fills in.
+ * their roster and segment, which this fills in.  The others are those of this host: members[0]->here.
  */
 quern_status quern_rendezvous(const char *name, uint64_t job, struct quern_veto veto,
                               struct quern_membership *const *members, int count);
+
+/*
+ * Completes the roster and gives the ranks their signals.  The rendezvous does so, unless the ranks have a control: then the facts
+ * of the ranks of other hosts are still to come.
+ */
+void quern_seat_members(struct quern_membership *const *members, int count);
 
 #endif

@@ -127,7 +127,13 @@ void quern_leave_roster(const struct quern_roster *roster, int rank) {
     fcntl(roster->descriptor, F_OFD_SETLK, &lock);
 }
 
+/* A rank of another host lives as long as that host's speaker says so. */
+static bool lives_elsewhere(const struct quern_roster *roster, int rank) {
+    return __atomic_load_n(&roster->segment->rank[rank].state, __ATOMIC_ACQUIRE) != QUERN_RANK_ENDED;
+}
+
 bool quern_rank_lives(const struct quern_roster *roster, int rank) {
+    if (roster->peer[rank].is_elsewhere) return lives_elsewhere(roster, rank);
     struct flock lock = lock_of(rank, F_WRLCK);
     return roster->peer[rank].is_here || fcntl(roster->descriptor, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
@@ -206,6 +212,17 @@ static void read_peer(struct quern_peer *peer, const struct quern_segment_rank *
     peer->device_ordinal = place->device_ordinal;
     peer->share_gpu = place->share_gpu;
     memcpy(peer->device_uuid, place->device_uuid, sizeof peer->device_uuid);
+    const uint32_t state = __atomic_load_n(&place->state, __ATOMIC_ACQUIRE);
+    peer->is_elsewhere = state >= QUERN_RANK_ELSEWHERE;
+}
+
+/* Where the ranks are.  The speaker of this host is its lowest rank. */
+static void read_host(struct quern_roster *roster, int rank) {
+    const struct quern_segment_rank *place = &roster->segment->rank[rank];
+    const int32_t host = place->host;
+    roster->peer[rank].host = host < 0 || host >= roster->ranks ? 0 : host;
+    roster->peer[rank].address = place->address;
+    if (!roster->peer[rank].is_elsewhere && (roster->speaker < 0 || rank < roster->speaker)) roster->speaker = rank;
 }
 
 static bool same_process(const struct quern_peer *a, const struct quern_peer *b) {
@@ -234,7 +251,8 @@ static int count_cores(const struct quern_roster *roster) {
     int count = 0;
     for (int word = 0; word < QUERN_CORE_WORDS; word++) {
         uint64_t any = 0;
-        for (int rank = 0; rank < roster->ranks; rank++) any |= roster->segment->rank[rank].cores[word];
+        for (int rank = 0; rank < roster->ranks; rank++)
+            if (!roster->peer[rank].is_elsewhere) any |= roster->segment->rank[rank].cores[word];
         count += __builtin_popcountll(any);
     }
     return count;
@@ -244,14 +262,20 @@ static int count_cores(const struct quern_roster *roster) {
 static bool is_short_of_time(const struct quern_roster *roster, int rank) {
     const struct quern_segment_rank *place = roster->segment->rank;
     int64_t ranks = 0;
-    for (int other = 0; other < roster->ranks; other++) ranks += place[other].quota_group == place[rank].quota_group;
+    for (int other = 0; other < roster->ranks; other++)
+        ranks += !roster->peer[other].is_elsewhere && place[other].quota_group == place[rank].quota_group;
     return place[rank].quota < 1000 * ranks;
 }
 
 static bool is_crowded(const struct quern_roster *roster) {
-    bool crowded = count_cores(roster) < roster->ranks;
-    for (int rank = 0; rank < roster->ranks; rank++) crowded |= is_short_of_time(roster, rank);
-    return crowded;
+    bool crowded = false;
+    int here = 0;
+    for (int rank = 0; rank < roster->ranks; rank++) {
+        if (roster->peer[rank].is_elsewhere) continue;
+        here++;
+        crowded |= is_short_of_time(roster, rank);
+    }
+    return crowded || count_cores(roster) < here;
 }
 
 _Static_assert(CPU_SETSIZE <= 64 * QUERN_CORE_WORDS, "a mask must have a bit for each core");
@@ -268,6 +292,10 @@ void quern_complete_roster(struct quern_roster *roster, uint32_t first_epoch) {
         memcpy(roster->id, roster->segment->id, sizeof roster->id);
         for (int rank = 0; rank < roster->ranks; rank++)
             if (!roster->peer[rank].is_here) read_peer(&roster->peer[rank], &roster->segment->rank[rank]);
+        const int32_t hosts = roster->segment->hosts;
+        roster->hosts = hosts < 1 || hosts > roster->ranks ? 1 : hosts;
+        roster->speaker = -1;
+        for (int rank = 0; rank < roster->ranks; rank++) read_host(roster, rank);
         for (int rank = 0; rank < roster->ranks; rank++) roster->peer[rank].leader = find_leader(roster, rank);
         clear_pads(roster, first_epoch);
         roster->is_crowded = is_crowded(roster);

@@ -21,6 +21,9 @@
 /* What a process knows of a rank.  The numbers of a rank of another process are what that process says. */
 struct quern_peer {
     bool is_here;                /* in this process */
+    bool is_elsewhere;           /* on another host: what lies in its place mirrors what its host says */
+    int host;                    /* the number of its host */
+    struct quern_address address;
     int leader;                  /* the lowest rank of its process */
     struct quern_process process;
     int32_t device_kind;         /* quern_device_kind */
@@ -43,6 +46,9 @@ struct quern_roster {
     struct quern_process self;
     unsigned char id[16];        /* of the group */
     bool is_crowded;             /* the ranks had not a core each when they joined */
+    int hosts;
+    int speaker;                 /* the lowest rank of this host; 0 in a group of one host */
+    struct quern_keeper *keeper; /* atomic; of the speaker's process: src/ranks/hosts/keeper.h */
     struct quern_peer peer[QUERN_RANK_LIMIT];
     quern_signal *pads;          /* [ranks][pad stride]: the signals between ranks of this process */
     struct quern_signal_line *lines;  /* [ranks]: their signals for meetings of all ranks */

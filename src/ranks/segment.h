@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "kernels/collective.h"
+#include "os/address.h"
 
 enum {
     QUERN_MAILBOX_BYTES = 1024,
@@ -25,7 +26,8 @@ enum {
 
 enum quern_segment_state { QUERN_SEGMENT_FORMING = 1, QUERN_SEGMENT_READY = 2, QUERN_SEGMENT_REFUSED = 3 };
 
-enum quern_rank_state { QUERN_RANK_ABSENT = 0, QUERN_RANK_CLAIMED = 1, QUERN_RANK_JOINED = 2, QUERN_RANK_LEFT = 3 };
+enum quern_rank_state { QUERN_RANK_ABSENT = 0, QUERN_RANK_CLAIMED = 1, QUERN_RANK_JOINED = 2, QUERN_RANK_LEFT = 3,
+                        QUERN_RANK_ELSEWHERE = 4, QUERN_RANK_ENDED = 5  /* of another host: see src/ranks/hosts/keeper.h */ };
 
 /* The process of a rank.  Two name spaces may give one number to two processes; the random numbers differ. */
 struct quern_process {
@@ -41,6 +43,9 @@ struct quern_segment_rank {
     int32_t device_ordinal;      /* in its own process */
     unsigned char device_uuid[16];
     int32_t share_gpu;
+    int32_t host;                /* its number; 0 in a group of one host */
+    struct quern_address address;  /* where it expects the ranks of other hosts */
+    uint32_t silent;             /* atomic: 1: it counts as ended since its host is silent */
     uint64_t cores[QUERN_CORE_WORDS];  /* bit mask: on which its thread could run when it joined */
     uint32_t quota;              /* thousandths of a core, of its process's control group; UINT32_MAX: no limit */
     uint64_t quota_group;        /* the group's number; 0: no limit */
@@ -72,6 +77,14 @@ struct quern_segment {
     unsigned char id[16];        /* random: part of the names of sockets and of groups made by a split */
     uint32_t state;              /* atomic; enum quern_segment_state; a futex */
     uint32_t joined;             /* atomic */
+
+    /* A group of several hosts: see src/ranks/hosts. */
+    uint32_t here;               /* its ranks of this host; in a group of one host all */
+    uint32_t met;                /* atomic; a futex: the facts of the ranks of other hosts are in their places */
+    int32_t hosts;
+    unsigned char meeting[32];   /* a random number of this meeting of hosts */
+    uint32_t told;               /* atomic: the other hosts know of the poison */
+    uint32_t strangers[8];       /* atomic: connections that came to nothing, by enum quern_stranger */
 
     /* Poison: see src/ranks/poison.c. */
     _Alignas(64) uint32_t poison;   /* atomic; not 0: the group is poisoned.  Kernels set it, too. */

@@ -20,6 +20,7 @@ from pathlib import Path
 import mutants_adam
 import mutants_cross_entropy
 import mutants_embedding
+import mutants_hosts
 import mutants_launches
 import mutants_memory
 import mutants_ranks
@@ -54,6 +55,7 @@ CPU = [
 
 RANKS = [
     *(Mutant(*row) for row in mutants_ranks.RANKS),
+    *(Mutant(*row) for row in mutants_hosts.RANKS),
     Mutant("signals without release", "src/ranks/meeting.c",
            "quern_make_signal(epoch, tag), __ATOMIC_RELEASE)", "quern_make_signal(epoch, tag), __ATOMIC_RELAXED)", "race_ranks"),
     Mutant("looks without acquire", "src/ranks/meeting.c",
@@ -68,8 +70,8 @@ RANKS = [
     Mutant("epochs that may not wrap around", "src/kernels/collective.h",
            "return (int32_t)(seen - expected) >= 0;", "return seen >= expected;", "test_host_barrier"),
     Mutant("slot of the peer", "src/ranks/rendezvous.c",
-           "member->to[peer] = quern_signal_between(joining->roster, member->rank, peer);",
-           "member->to[peer] = quern_signal_between(joining->roster, peer, member->rank);", "test_host_barrier"),
+           "member->to[peer] = quern_signal_between(roster, member->rank, peer);",
+           "member->to[peer] = quern_signal_between(roster, peer, member->rank);", "test_host_barrier"),
     Mutant("uncounted meeting", "src/ranks/meeting.c",
            "uint32_t epoch = ++member->count[peer];", "uint32_t epoch = member->count[peer];", "test_host_barrier"),
     Mutant("uncounted meeting of all", "src/ranks/meeting.c",
@@ -100,7 +102,7 @@ RANKS = [
     Mutant("calls not compared", "src/ranks/meeting.c",
            "quern_signal_tag(signal) == wait->tag) return;\n    wait", "true) return;\n    wait", "test_host_barrier"),
     Mutant("members not compared", "src/ranks/meeting.c",
-           "quern_members_digest(meeting->set->words));", "0u);", "test_host_barrier"),
+           "quern_members_digest(called->words));", "0u);", "test_host_barrier"),
     Mutant("ranks that have left are awaited", "src/ranks/meeting.c",
            "*left = __atomic_load_n(&ranks[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;", "*left = false;",
            "test_host_barrier"),
@@ -109,7 +111,7 @@ RANKS = [
     Mutant("poison without words", "src/ranks/poison.c",
            "quern_text_add_list(&text, format, list);", "(void)text;", "test_host_barrier"),
     Mutant("poison that wakes nobody", "src/ranks/poison.c",
-           "    wake_all(member);\n", "    (void)wake_all;\n", "test_group"),
+           "    wake_all(member->segment, member->ranks);\n", "    (void)wake_all;\n", "test_group"),
     Mutant("memory left behind", "src/ranks/roster.c", "--roster->users == 0", "--roster->users < 0", "test_group"),
     Mutant("epochs without the first one", "src/ranks/describe.c",
            "member->first_epoch + __atomic_load_n(&place->meetings", "__atomic_load_n(&place->meetings", "test_group"),
@@ -199,19 +201,19 @@ RANKS = [
            "test_symmetric"),
     Mutant("a call returns before the others have copied", "src/ranks/ragged/ragged_host.c",
            "status = copy(exchange, meeting, rounds);\n"
-           "    if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);",
+           "    if (status == QUERN_OK) status = quern_ragged_meet_here(call, meeting, QUERN_PHASE_EXIT);",
            "status = copy(exchange, meeting, rounds);", "test_ragged"),
     Mutant("a plan runs before the others come", "src/ranks/ragged/ragged_host.c",
-           "    quern_status status = meet(call->member, meeting, QUERN_PHASE_ENTRY);\n    if (status != QUERN_OK) return status;\n"
+           "    quern_status status = quern_ragged_vote(call, &meeting);\n    if (status != QUERN_OK) return status;\n"
            "    QUERN_POINT(RAGGED_ENTERED);\n",
            "    quern_status status = QUERN_OK;\n", "test_ragged"),
     Mutant("copies before all have agreed", "src/ranks/ragged/ragged_host.c",
-           "status = meet(member, meeting, QUERN_PHASE_VOTE);", "", "test_ragged"),
+           "status = quern_ragged_vote(call, &meeting);\n    if (status != QUERN_OK) return status;\n    *result", "status = QUERN_OK;\n    *result", "test_ragged"),
     Mutant("fault of the highest rank", "src/ranks/ragged/ragged_host.c",
            "return call->refused != QUERN_OK ? call->refused : fail_with(call->member, &verdict.report, rank);",
            "if (call->refused == QUERN_OK) fail_with(call->member, &verdict.report, rank);", "test_ragged"),
     Mutant("a window filled under its readers", "src/ranks/ragged/ragged_host.c",
-           "status = meet(exchange->call->member, meeting, QUERN_PHASE_COPY);",
+           "status = quern_ragged_meet_here(exchange->call, meeting, QUERN_PHASE_COPY);",
            "(void)meeting;", "test_ragged"),
     Mutant("notices for somebody else", "src/ranks/ragged/ragged_exchange.c",
            "outbox + (size_t)call->place * bytes", "outbox + (size_t)peer * bytes", "test_ragged"),

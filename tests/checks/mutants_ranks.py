@@ -32,9 +32,9 @@ RANKS = [
      "    QUERN_POINT(FORM_COMPLETE);\n",
      "    QUERN_POINT(FORM_COMPLETE);\n    decide(joining->segment, QUERN_SEGMENT_READY);\n", RACES),
     ("a place complete before its process is written", RENDEZVOUS,
-     "    place->process = joining->roster->self;\n    describe_device(place, member);\n",
+     "    place->process = joining->roster->self;\n    place->address = member->address;\n",
      "    __atomic_store_n(&place->state, QUERN_RANK_JOINED, __ATOMIC_RELEASE);\n    QUERN_POINT(FORM_SEATED);\n"
-     "    place->process = joining->roster->self;\n    describe_device(place, member);\n", PAIRS),
+     "    place->process = joining->roster->self;\n    place->address = member->address;\n", PAIRS),
     ("poison seen before its reason", POISON,
      "    QUERN_POINT(POISON_WRITTEN);\n",
      "    __atomic_store_n(&segment->poison, (uint32_t)status_of(poison), __ATOMIC_SEQ_CST);\n"
@@ -48,15 +48,18 @@ RANKS = [
      "        decide(joining->segment, QUERN_SEGMENT_READY);\n    QUERN_POINT(FORM_CLAIMED);\n", PAIRS),
     ("announced before the mailbox is filled", MEETING,
      "    for (int i = 0; i < count; i++) write_piece(members[i], bytes ? (const char *)payloads[i] + offset : NULL, bytes);\n"
-     "    QUERN_POINT(EXCHANGE_WRITTEN);\n    for (int i = 0; i < count; i++) quern_announce(members[i], meeting);\n",
+     "    QUERN_POINT(EXCHANGE_WRITTEN);\n    quern_status status = meet_in_exchange(members, count, meeting, "
+     "bytes ? (const char *)payloads[0] + offset : NULL, bytes);\n",
      "    for (int i = 0; i < count; i++) quern_announce(members[i], meeting);\n    QUERN_POINT(EXCHANGE_WRITTEN);\n"
-     "    for (int i = 0; i < count; i++) write_piece(members[i], bytes ? (const char *)payloads[i] + offset : NULL, bytes);\n",
+     "    for (int i = 0; i < count; i++) write_piece(members[i], bytes ? (const char *)payloads[i] + offset : NULL, bytes);\n"
+     "    quern_status status = QUERN_OK;\n"
+     "    for (int i = 0; i < count && status == QUERN_OK; i++) status = quern_await(members[i], meeting);\n",
      PAIRS),
     ("a meeting that ends before the last has come", MEETING,
      "        if (!has_come(wait, wait->next)) return false;\n",
      "        if (!has_come(wait, wait->next)) return wait->next > 0;\n", PAIRS),
     ("a plan that writes before the others come", HOST,
-     "    quern_status status = meet(call->member, meeting, QUERN_PHASE_ENTRY);\n    if (status != QUERN_OK) return status;\n"
+     "    quern_status status = quern_ragged_vote(call, &meeting);\n    if (status != QUERN_OK) return status;\n"
      "    QUERN_POINT(RAGGED_ENTERED);\n    quern_status result",
      "    quern_status status = QUERN_OK;\n    QUERN_POINT(RAGGED_ENTERED);\n    quern_status result", PAIRS),
     # Bounds against strangers: each alone.
@@ -65,8 +68,8 @@ RANKS = [
     ("a rank that poisons and is none", POISON,
      "else if (source == REASON && rank < member->ranks)", "else if (source == REASON)", SCRIBBLES),
     ("the number of ranks of the segment", POISON,
-     "    for (int rank = 0; rank < member->ranks; rank++) {\n        __atomic_add",
-     "    for (int rank = 0; rank < (int)member->segment->ranks; rank++) {\n        __atomic_add", SCRIBBLES),
+     "    for (int rank = 0; rank < ranks; rank++) {\n        __atomic_add",
+     "    for (int rank = 0; rank < (int)segment->ranks; rank++) {\n        __atomic_add", SCRIBBLES),
     ("rows before the output", "src/ranks/ragged/ragged_check.c",
      "    if (notice->output_offset < 0) return", "    if (false) return", SCRIBBLES),
     ("slices from beyond the input", "src/ranks/ragged/ragged_exchange.c",
@@ -82,7 +85,7 @@ RANKS = [
     ("slices behind a brief", BRIEF, "sent <= most_sent && ", "", "test_ragged"),
     ("bytes of an output that overflow, by a brief", BRIEF, " && brief->output_rows <= most;", ";", "test_ragged"),
     ("a brief without a seal", BRIEF, "brief->seal == seal_of(brief, HEAD + entries);", "true;", "test_ragged"),
-    ("a private output for all to reach", BRIEF, "call->output_state == QUERN_MEMORY_SYMMETRIC;\n    return", "true;\n    return",
+    ("a private output for all to reach", BRIEF, "call->output_state == QUERN_MEMORY_SYMMETRIC);\n    return", "true);\n    return",
      "test_ragged"),
     ("a brief in place", BRIEF, "call->in_place || ", "", "test_ragged"),
     ("a brief without a look at overlaps", BRIEF, " || call->check_overlap ||", " ||", "test_ragged"),
@@ -92,7 +95,7 @@ RANKS = [
     ("more slices than a brief holds", BRIEF, "(bytes <= QUERN_BRIEF_PAYLOAD ? QUERN_RAGGED_SMALL : 0)", "QUERN_RAGGED_SMALL",
      "test_ragged"),
     ("a direct copy without an exit", HOST,
-     "    QUERN_POINT(RAGGED_COPIED);\n    if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);\n",
+     "    QUERN_POINT(RAGGED_COPIED);\n    if (status == QUERN_OK) status = quern_ragged_meet_here(call, meeting, QUERN_PHASE_EXIT);\n",
      "    QUERN_POINT(RAGGED_COPIED);\n", PAIRS),
     ("a direct copy in a group that is poisoned", HOST,
      "    quern_status status = quern_check_poison(call->member);\n    if (status != QUERN_OK) return status;\n"
@@ -103,7 +106,7 @@ RANKS = [
     ("a quota that is not asked", "src/ranks/roster.c", "crowded |= is_short_of_time(roster, rank);", "crowded |= false;",
      "test_memory_limits"),
     ("a quota for each rank of a control group", "src/ranks/roster.c",
-     "ranks += place[other].quota_group == place[rank].quota_group;", "ranks = other == rank ? 1 : ranks;", "test_memory_limits"),
+     "ranks += !roster->peer[other].is_elsewhere && place[other].quota_group == place[rank].quota_group;", "ranks = other == rank ? 1 : ranks;", "test_memory_limits"),
     ("a quota without its period", "src/os/cpu_quota.c", "1000 * (double)quota / (double)period", "(double)quota", "test_memory_limits"),
     # Attempts at a job, and limits.
     ("a file that is being made is a remnant", RENDEZVOUS, " && !is_being_made(&file) &&", " &&", ATTEMPTS),

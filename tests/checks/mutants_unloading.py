@@ -31,7 +31,7 @@ CPU = [
     ("groups left at dlclose", "src/ranks/group/form.c",
      "    quern_on_unload(QUERN_UNLOAD_GROUPS, end_forgotten);\n", "    (void)end_forgotten;\n", HOST),
     ("a child that leaves its parent's group", "src/ranks/group/form.c",
-     "|| !quern_is_own_roster(member->roster)))\n", "))\n", HOST),
+     "|| !quern_is_own_roster(member->roster))) continue;\n", ")) continue;\n", HOST),
     ("plans left at dlclose", "src/ranks/ragged/ragged_all_to_all.c",
      "    quern_on_unload(QUERN_UNLOAD_PLANS, free_forgotten);\n", "    (void)free_forgotten;\n", HOST),
     ("ties rounded up", "src/os/decimal.c", "    return digits[PRECISION - 1] % 2;\n", "    return true;\n", "test_text"),

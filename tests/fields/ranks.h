@@ -23,6 +23,11 @@ PLAIN(quern_group_args, first_epoch, ".")
 RULE(quern_group_args, first_timeout, "c", NO_TIME)
 PLAIN(quern_group_args, job, ".")
 PLAIN(quern_group_args, multicast, "c")
+PLAIN(quern_group_args, host_ranks, "-")
+PLAIN(quern_group_args, meet, ".")
+PLAIN(quern_group_args, secret, "-")
+PLAIN(quern_group_args, secret_bytes, "-")
+PLAIN(quern_group_args, host, "-")
 RULES_OF(quern_group_args)
 
 /* The columns: all ranks, or some members. */

@@ -2,7 +2,9 @@
 #define _GNU_SOURCE
 #include "harness/ranks.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,7 +24,7 @@ static const double DEFAULT_LIMIT = 60, GRACE = 2;
 
 struct rank_run {
     struct ranks ranks;
-    char name[64];
+    char name[64], meet[64];
     struct rank_result *results;     /* shared with the ranks, like the two below */
     unsigned *arrivals;
     void *shared;
@@ -71,6 +74,17 @@ void rank_check_detail(struct rank *rank, const char *text) {
     rank_check(rank, strstr(detail, text), "no \"%s\" in the detail \"%.800s\"", text, detail);
 }
 
+int rank_host(const struct rank *rank, int of) { return of * rank->hosts / rank->ranks; }
+
+static void set_host(const struct rank *rank, quern_group_args *args) {
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    args->meet = rank->meet;
+    args->secret = "a secret of tests";
+    args->secret_bytes = 17;
+    args->host = names[rank_host(rank, rank->rank)];
+    for (int other = 0; other < rank->ranks; other++) args->host_ranks += rank_host(rank, other) == rank_host(rank, rank->rank);
+}
+
 quern_group_args rank_group_args(const struct rank *rank, double timeout) {
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
     args.rank = rank->rank;
@@ -78,6 +92,7 @@ quern_group_args rank_group_args(const struct rank *rank, double timeout) {
     args.name = rank->name;
     args.device = rank->device;
     args.timeout = timeout;
+    if (rank->hosts) set_host(rank, &args);
     return args;
 }
 
@@ -128,7 +143,7 @@ static void *run_rank(void *user) {
     const struct rank_run *run = starting->run;
     struct rank rank = {.rank = starting->rank, .ranks = run->ranks.count, .kind = run->ranks.kind, .name = run->name,
                         .shared = run->shared, .user = run->ranks.user, .result = &run->results[starting->rank],
-                        .arrivals = run->arrivals};
+                        .arrivals = run->arrivals, .hosts = run->ranks.hosts, .meet = run->meet};
     run_function(&rank, run->ranks.function);
     return NULL;
 }
@@ -191,6 +206,17 @@ static void share_memory(struct rank_run *run) {
     run->shared = memory + shared_at;
 }
 
+/* A port that is free now. */
+static void choose_port(struct rank_run *run) {
+    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000002)};
+    socklen_t bytes = sizeof name;
+    const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (probe < 0 || bind(probe, (struct sockaddr *)&name, bytes) || getsockname(probe, (struct sockaddr *)&name, &bytes))
+        give_up("a port for hosts");
+    close(probe);
+    snprintf(run->meet, sizeof run->meet, "127.0.0.2:%d", ntohs(name.sin_port));
+}
+
 struct rank_run *ranks_start(const struct ranks *ranks) {
     static int runs;
     struct rank_run *run = calloc(1, sizeof *run);
@@ -198,6 +224,7 @@ struct rank_run *ranks_start(const struct ranks *ranks) {
     run->ranks = *ranks;
     snprintf(run->name, sizeof run->name, "test.%d.%d", (int)getpid(), ++runs);
     share_memory(run);
+    if (ranks->hosts) choose_port(run);
     run->began = rank_now();
     run->processes = ranks->kind == RANK_THREADS ? 1 : ranks->count;
     pid_t parent = getpid();
@@ -212,6 +239,7 @@ struct rank_run *ranks_start(const struct ranks *ranks) {
 }
 
 const char *ranks_name(const struct rank_run *run) { return run->name; }
+const char *ranks_meet(const struct rank_run *run) { return run->meet; }
 void *ranks_shared(const struct rank_run *run) { return run->shared; }
 const struct rank_result *ranks_result(const struct rank_run *run, int rank) { return &run->results[rank]; }
 

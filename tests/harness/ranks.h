@@ -36,6 +36,8 @@ struct rank {
     int rank, ranks;
     enum rank_kind kind;
     const char *name;        /* the name under which these ranks meet; unique */
+    int hosts;               /* that these ranks are of; 0: one, and nothing of hosts is set */
+    const char *meet;        /* where the hosts meet */
     quern_device *device;    /* the rank's own: a CPU */
     void *shared;            /* memory that all ranks and the test see, zeroed at the start */
     const void *user;        /* what the test has passed; in processes of their own, a copy */
@@ -60,6 +62,7 @@ void rank_check_detail(struct rank *rank, const char *text);
 /* The group of all these ranks, with a limit in seconds; the rank fails if it cannot be created. */
 quern_group *rank_group(struct rank *rank, double timeout);
 quern_group_args rank_group_args(const struct rank *rank, double timeout);
+int rank_host(const struct rank *rank, int of);  /* the number of a rank's host: each has as many ranks in order, or one more */
 
 /* Waits until every rank has made the same number of these calls; does not use the library. */
 void rank_line_up(struct rank *rank);
@@ -80,6 +83,7 @@ struct ranks {
     int count;
     rank_function *function;
     const void *user;
+    int hosts;               /* 2 or more: these ranks are of so many hosts, which are names at addresses of this machine */
     size_t shared_bytes;
     double limit;            /* seconds until the remaining ranks are killed and count as failed; 0: 60 */
 };
@@ -106,6 +110,7 @@ struct rank_run;
 struct rank_run *ranks_start(const struct ranks *ranks);
 
 const char *ranks_name(const struct rank_run *run);
+const char *ranks_meet(const struct rank_run *run);
 void *ranks_shared(const struct rank_run *run);
 pid_t ranks_process(const struct rank_run *run, int rank);
 const struct rank_result *ranks_result(const struct rank_run *run, int rank);

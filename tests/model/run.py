@@ -81,6 +81,10 @@ CORRECT = {
         "RANKS=2 ROUNDS=2 KILL ABORT KERNEL",
         "RANKS=3 ROUNDS=1 KERNEL",
     ],
+    "hosts": [
+        "ROUNDS=3",
+        "ROUNDS=2 KILL",
+    ],
     "rendezvous": [
         "RANKS=2 FAILURES=2 HASTE=1",
         "RANKS=3 FAILURES=1 HASTE=0",
@@ -149,6 +153,11 @@ BROKEN = [
     ("expiry", "RANKS=2 ROUNDS=2", "POISON_OVERWRITTEN", "returned"),
     ("expiry", "RANKS=2 ROUNDS=2", "CLAIM_TAKEN_OVER", "text["),
     ("expiry", "RANKS=2 ROUNDS=2 KERNEL", "KERNEL_STORES_POISON", "returned"),
+    ("hosts", "ROUNDS=2", "NO_GATHERING", "entered["),
+    ("hosts", "ROUNDS=2", "NO_RELEASE", "entered["),
+    ("hosts", "ROUNDS=2", "NOT_HEARD", "entered["),
+    ("hosts", "ROUNDS=2", "END_BEFORE_LAST_MESSAGE", "failed"),
+    ("hosts", "ROUNDS=2 KILL", "DEATH_NOT_SEEN_IN_MEMORY", DEADLOCK),
     ("rendezvous", "RANKS=2 FAILURES=1 HASTE=1", "LOCK_NOT_CHECKED", DEADLOCK),
     ("rendezvous", "RANKS=2 FAILURES=1 HASTE=0", "NAME_COMPARED_WITHOUT_LOCK", "name=="),
     ("rendezvous", "RANKS=2 FAILURES=1 HASTE=0", "POISONED_FILE_JOINED", "has_dead_rank"),

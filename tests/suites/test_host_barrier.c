@@ -190,7 +190,7 @@ Test(host_barrier, never_waits_for_others_than_its_members) {
 /* ---- early and late ---- */
 
 static struct quern_meeting barrier_meeting(struct quern_membership *member) {
-    return (struct quern_meeting){QUERN_IN_BARRIER, QUERN_PHASE_MEETING, &member->everyone, member->timeout};
+    return (struct quern_meeting){QUERN_IN_BARRIER, QUERN_PHASE_MEETING, &member->everyone, member->timeout, NULL};
 }
 
 /* Rank 0 has arrived, but continues only once rank 1 waits in its next call, which is a different one. */

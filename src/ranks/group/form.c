@@ -10,13 +10,16 @@
 #include "os/unload.h"
 #include "ranks/group/cuda_transport.h"
 #include "ranks/group/host_transport.h"
+#include "ranks/group/hosts_transport.h"
 #include "ranks/handles.h"
+#include "ranks/hosts/hosts.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
 #include "runtime/log.h"
 #include "runtime/status.h"
 
-static const struct quern_transport *const transports[] = {&quern_host_transport, &quern_cuda_transport, &quern_pinned_transport};
+static const struct quern_transport *const transports[] = {&quern_host_transport, &quern_hosts_transport, &quern_cuda_transport,
+                                                           &quern_pinned_transport};
 
 /* Seconds.  A rank on a GPU may compile kernels, or write a checkpoint. */
 static const double DEFAULT_CPU_TIMEOUT = 60, DEFAULT_GPU_TIMEOUT = 1800;
@@ -44,6 +47,7 @@ static struct quern_membership *make_member(const quern_group_args *args, const 
     member->device = args->device;
     member->rank = args->rank;
     member->ranks = args->ranks;
+    member->here = args->meet ? args->host_ranks : args->ranks;
     member->first_epoch = args->first_epoch;
     member->steady_timeout = args->timeout > 0                 ? args->timeout
                              : args->device->kind == QUERN_CUDA ? DEFAULT_GPU_TIMEOUT
@@ -95,6 +99,7 @@ static quern_status choose_transport(struct quern_membership *const *members, in
 void quern_leave_group(struct quern_membership *member) {
     if (member->roster) {
         __atomic_store_n(&member->segment->rank[member->rank].state, QUERN_RANK_LEFT, __ATOMIC_RELEASE);
+        if (member->control) member->control->leave(member);
         quern_leave_roster(member->roster, member->rank);
         QUERN_POINT(LEAVE_LEFT);
         quern_release_roster(member->roster);
@@ -104,6 +109,10 @@ void quern_leave_group(struct quern_membership *member) {
     free(member);
 }
 
+static bool is_of_cpus(const struct quern_transport *transport) {
+    return transport == &quern_host_transport || transport == &quern_hosts_transport;
+}
+
 /*
  * Ends the forgotten groups of CPU ranks, whose devices may be closed already.  GPU ranks keep theirs: ending those waits for the
  * GPU.  A forked child keeps its copies, since a lock may be held for ever there.
@@ -111,8 +120,7 @@ void quern_leave_group(struct quern_membership *member) {
 static void end_forgotten(void) {
     for (quern_group *group; (group = quern_drop_handle());) {
         struct quern_membership *member = group->member;
-        if (member && (member->transport != &quern_host_transport || !quern_is_own_roster(member->roster)))
-            continue;
+        if (member && (!is_of_cpus(member->transport) || !quern_is_own_roster(member->roster))) continue;
         if (member) {
             member->transport->detach(member);
             quern_leave_group(member);
@@ -136,9 +144,9 @@ quern_status quern_join_group(const quern_group_args *args, int count, const cha
             quern_drop_members(members, count);
             return quern_fail(args[i].device, QUERN_OUT_OF_MEMORY, "no memory for a group");
         }
-    quern_status status = quern_rendezvous(name, args->job, veto, members, count);
+    quern_status status = args->meet ? quern_meet_hosts(args, name, members[0])
+                                     : quern_rendezvous(name, args->job, veto, members, count);
     if (status == QUERN_OK) return QUERN_OK;
-    for (int i = 0; i < count; i++) members[i]->roster = NULL;  /* released already */
     quern_drop_members(members, count);
     return status;
 }

@@ -6,6 +6,7 @@
 #include "ranks/describe.h"
 #include "ranks/group/form.h"
 #include "ranks/handles.h"
+#include "ranks/hosts/report.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
 #include "runtime/arguments.h"
@@ -18,6 +19,31 @@ static bool is_name(const char *name) {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     size_t length = strlen(name);
     return length >= 1 && length <= 200 && strspn(name, allowed) == length;
+}
+
+enum { LEAST_SECRET = 16, MOST_HOST_NAME = 15 };
+
+/* A group of several hosts.  The fields after meet are not looked at without it. */
+static quern_status check_hosts(const quern_group_args *args) {
+    const quern_device *device = args->device;
+    struct quern_address place;
+    if (!args->meet) return QUERN_OK;
+    if (device->kind != QUERN_CPU)
+        return quern_fail(device, QUERN_NOT_SUPPORTED, "meet is set: a group of GPUs is of one host");
+    if (!quern_address_read(args->meet, &place))
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "meet is no address and port: expected \"10.77.0.1:4711\" or "
+                          "\"[fd00::1]:4711\"");
+    if (!args->secret) return quern_fail(device, QUERN_NULL_POINTER, "secret is NULL: the hosts that meet need one");
+    if (args->secret_bytes < LEAST_SECRET)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "secret_bytes is %zu: expected at least %d", args->secret_bytes,
+                          LEAST_SECRET);
+    if (args->host_ranks < 1 || args->host_ranks > args->ranks)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "host_ranks is %d: expected 1 to %d, the ranks of this host",
+                          args->host_ranks, args->ranks);
+    if (!args->name) return quern_fail(device, QUERN_NULL_POINTER, "name is NULL: hosts need one to meet under");
+    if (args->host && (!is_name(args->host) || strlen(args->host) > MOST_HOST_NAME))
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "host is not 1 to %d letters, digits, '.', '_' or '-'", MOST_HOST_NAME);
+    return QUERN_OK;
 }
 
 static quern_status check_args(const quern_group_args *args) {
@@ -39,6 +65,7 @@ static quern_status check_args(const quern_group_args *args) {
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "first_timeout is %g: expected seconds, 0 or more", args->first_timeout);
     status = quern_check_choice(device, "args.share_gpu", args->share_gpu, 1);
     if (status == QUERN_OK) status = quern_check_choice(device, "args.multicast", args->multicast, 1);
+    if (status == QUERN_OK) status = check_hosts(args);
     if (status != QUERN_OK) return status;
     if (device->kind == QUERN_CUDA && !quern_is_prepared(device, QUERN_BARRIER))
         return quern_fail(device, QUERN_NOT_PREPARED, "%s has no barrier ready: call quern_prepare with QUERN_BARRIER first",
@@ -190,6 +217,7 @@ size_t quern_group_report(const quern_group *group, char *buffer, size_t bytes) 
         quern_describe_rank(&text, member, rank);
         quern_text_add(&text, "\n");
     }
+    quern_report_hosts(&text, member);
     if (*member->detour) quern_text_add(&text, "by way of %s: %s\n", member->transport->name, member->detour);
     quern_report_poison(&text, member);
     quern_end_visit(group);

@@ -8,8 +8,8 @@
 
 static bool serves(const struct quern_roster *roster, struct quern_text *why) {
     for (int rank = 0; rank < roster->ranks; rank++) {
-        if (roster->peer[rank].device_kind == QUERN_CPU) continue;
-        quern_text_add(why, "rank %d is a GPU", rank);
+        if (roster->peer[rank].device_kind == QUERN_CPU && !roster->peer[rank].is_elsewhere) continue;
+        quern_text_add(why, "rank %d is %s", rank, roster->peer[rank].is_elsewhere ? "of another host" : "a GPU");
         return false;
     }
     return true;
@@ -24,7 +24,7 @@ static void detach(struct quern_membership *member) { quern_symmetric_forget(mem
 
 static quern_status barrier(struct quern_membership *member, const struct quern_rank_set *set, double timeout, void *stream) {
     (void)stream;
-    return quern_meet(member, &(struct quern_meeting){QUERN_IN_BARRIER, QUERN_PHASE_MEETING, set, timeout});
+    return quern_meet(member, &(struct quern_meeting){QUERN_IN_BARRIER, QUERN_PHASE_MEETING, set, timeout, NULL});
 }
 
 const struct quern_transport quern_host_transport = {

@@ -197,6 +197,11 @@ static int64_t nanoseconds(double seconds) { return seconds < 4e9 ? (int64_t)(se
 
 static quern_status check_whole(struct quern_membership *const *members, int count, quern_group *const *new_groups) {
     if (!new_groups) return quern_fail(members[0]->device, QUERN_NULL_POINTER, "new_groups is NULL");
+    if (members[0]->control)
+        return quern_fail(members[0]->device, QUERN_NOT_SUPPORTED,
+                          "%s: a group of several hosts cannot be shrunk: destroy it, and create "
+                          "one of the ranks that quern_group_missing does not name",
+                          members[0]->label);
     for (int i = 0; i < count; i++)
         if (members[i]->is_shrunk)
             return quern_fail(members[i]->device, QUERN_INVALID_ARGUMENT, "%s was shrunk before", members[i]->label);

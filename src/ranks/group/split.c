@@ -87,6 +87,11 @@ quern_status quern_group_split(quern_group *const *groups, int count, const int 
     if (!colours || !keys || !new_groups)
         return quern_fail(members[0]->device, QUERN_NULL_POINTER, "%s is NULL",
                           !colours ? "colours" : !keys ? "keys" : "new_groups");
+    if (members[0]->control)
+        return quern_fail(members[0]->device, QUERN_NOT_SUPPORTED,
+                          "%s: a group of several hosts cannot be split: create another one, "
+                          "or pass members to the calls",
+                          members[0]->label);
     struct split_wish mine[QUERN_RANK_LIMIT], all[QUERN_RANK_LIMIT];
     const void *payloads[QUERN_RANK_LIMIT];
     struct quern_membership *formed[QUERN_RANK_LIMIT] = {NULL};

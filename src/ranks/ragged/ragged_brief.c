@@ -5,6 +5,7 @@
 
 #include "os/futex.h"
 #include "os/integers.h"
+#include "ranks/hosts/connections.h"
 #include "ranks/poison.h"
 #include "ranks/ragged/ragged_check.h"
 #include "ranks/ragged/ragged_copies.h"
@@ -26,11 +27,12 @@ _Static_assert(sizeof(brief_t) % WORD == 0 && sizeof(brief_t) + QUERN_BRIEF_PAYL
 /* Ranks of one process find each other's briefs in its own memory.  A process with several of several ranks would need both. */
 bool quern_ragged_is_brief(const struct quern_ragged_call *call) {
     const struct quern_membership *member = call->member;
-    return call->places == member->ranks && call->places <= QUERN_BRIEF_ENTRIES && (member->one_process || member->all_apart);
+    return call->places == member->ranks && call->places <= QUERN_BRIEF_ENTRIES && member->has_briefs;
 }
 
 /* The briefs of a meeting: `meeting` is its epoch. */
 static char *brief_at(const struct quern_membership *member, int rank, uint32_t meeting) {
+    if (member->roster->peer[rank].is_elsewhere) return (char *)quern_span_brief(member, rank);
     return (char *)(member->one_process ? quern_own_brief : quern_shared_brief)(member->roster, rank, meeting);
 }
 
@@ -88,7 +90,7 @@ static int32_t find_offer(const struct quern_ragged_call *call, brief_t *brief) 
         return QUERN_RAGGED_LONG;
     for (int place = 0; place < call->places && bytes <= QUERN_BRIEF_PAYLOAD; place++)
         if (place != call->place) bytes += bytes_for(call, brief, place);
-    const bool reachable = call->member->one_process || call->output_state == QUERN_MEMORY_SYMMETRIC;
+    const bool reachable = !call->member->control && (call->member->one_process || call->output_state == QUERN_MEMORY_SYMMETRIC);
     return (bytes <= QUERN_BRIEF_PAYLOAD ? QUERN_RAGGED_SMALL : 0) | (reachable ? QUERN_RAGGED_DIRECT : 0);
 }
 
@@ -132,7 +134,24 @@ int32_t quern_ragged_write_brief(const struct quern_ragged_call *call, brief_t *
     return brief->offer;
 }
 
+const void *quern_ragged_own_brief(const struct quern_ragged_call *call) {
+    return brief_at(call->member, call->member->rank, call->member->all_count);
+}
+
 /* ---- reading ---- */
+
+/* Of another host: whether it has slices for all that its entries say, and no more than fit. */
+static bool has_slices(const struct quern_ragged_call *call, const brief_t *brief, int place) {
+    int64_t bytes = 0;
+    if (!(brief->offer & QUERN_RAGGED_SMALL)) return true;
+    for (int64_t i = 0; i < call->places * brief->updates; i++) {
+        if (brief->entry[i].size < 0 || brief->row_bytes < 0) return false;
+        if (brief->row_bytes && brief->entry[i].size > QUERN_BRIEF_PAYLOAD / brief->row_bytes && i / brief->updates != place)
+            return false;
+        bytes += i / brief->updates != place ? brief->entry[i].size * brief->row_bytes : 0;
+    }
+    return bytes <= QUERN_BRIEF_PAYLOAD;
+}
 
 /* Copies once, and checks the copy. */
 static bool read_brief(const struct quern_ragged_call *call, int place, brief_t *brief) {
@@ -142,7 +161,8 @@ static bool read_brief(const struct quern_ragged_call *call, int place, brief_t 
     if (!is_long && (uint32_t)brief->updates > (uint32_t)(QUERN_BRIEF_ENTRIES / call->places)) return false;
     const size_t entries = is_long ? 0 : (size_t)(call->places * brief->updates) * sizeof(entry_t);
     memcpy(brief->entry, there + HEAD, entries);
-    return call->member->one_process || brief->seal == seal_of(brief, HEAD + entries);
+    if (call->member->roster->peer[call->rank_at[place]].is_elsewhere && !has_slices(call, brief, place)) return false;
+    return (call->member->one_process && !call->member->control) || brief->seal == seal_of(brief, HEAD + entries);
 }
 
 static bool agree(const struct quern_ragged_call *call, const brief_t *briefs) {

@@ -49,6 +49,9 @@ void quern_ragged_expect_brief(const struct quern_membership *member);
 /* Writes this rank's brief for the next meeting, also to *brief, and returns what it offers. */
 int32_t quern_ragged_write_brief(const struct quern_ragged_call *call, struct quern_ragged_brief *brief);
 
+/* This rank's brief of the meeting that has begun, with its slices. */
+const void *quern_ragged_own_brief(const struct quern_ragged_call *call);
+
 /*
  * After the entry: copies the briefs of the others and finds the way that all ranks go.  Its own is there: others can write where it
  * was read from.  Fails if one is damaged, which poisons the group.

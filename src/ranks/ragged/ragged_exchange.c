@@ -59,8 +59,13 @@ static int64_t terms_bytes(const struct quern_ragged_call *call) {
     return padded(call->places * (int64_t)sizeof(struct quern_ragged_terms));
 }
 
+/* For each member the head of a message and its slices. */
+static int64_t shipped_bytes(const struct quern_ragged_call *call) {
+    return call->member->control ? padded(call->places * (call->updates + 1) * (int64_t)sizeof(struct iovec)) : 0;
+}
+
 size_t quern_ragged_exchange_storage(const struct quern_ragged_call *call) {
-    return (size_t)(terms_bytes(call) + 2 * notices_bytes(call) + padded(copies_bytes(call)));
+    return (size_t)(terms_bytes(call) + 2 * notices_bytes(call) + padded(copies_bytes(call)) + 2 * shipped_bytes(call));
 }
 
 static struct quern_copy *list_at(void *copies, int64_t entries) {
@@ -72,8 +77,10 @@ void quern_ragged_exchange_open(struct quern_ragged_exchange *x, struct quern_ra
     void *outbox = row_at(storage, 1, terms_bytes(call)), *inbox = row_at(outbox, 1, notices_bytes(call));
     void *copies = row_at(inbox, 1, notices_bytes(call));
     *x = (struct quern_ragged_exchange){.call = call, .kernel = call->ready->kernel->cpu.ragged_all_to_all, .astray = -1};
-    for (int place = 0; place < call->places; place++)
+    for (int place = 0; place < call->places; place++) {
         x->is_here[place] = call->member->roster->peer[call->rank_at[place]].is_here;
+        x->is_elsewhere[place] = call->member->roster->peer[call->rank_at[place]].is_elsewhere;
+    }
     x->terms = storage;
     x->outbox = outbox;
     x->inbox = inbox;
@@ -82,6 +89,8 @@ void quern_ragged_exchange_open(struct quern_ragged_exchange *x, struct quern_ra
     x->outgoing = (struct quern_ragged_stream){list_at(copies, 2 * entries), 0, x->staging, window_bytes(call), 0};
     x->incoming_slices = list_at(copies, 3 * entries);
     x->pieces.copies = list_at(copies, 4 * entries);
+    x->shipped_out = (struct iovec *)row_at(copies, 1, padded(copies_bytes(call)));
+    x->shipped_in = (struct iovec *)row_at(x->shipped_out, 1, shipped_bytes(call));
 }
 
 /* ---- seals ---- */
@@ -142,7 +151,7 @@ static void write_notices(struct quern_ragged_exchange *x, bool has_stream) {
         int peer = (call->place + step) % call->places;
         for (int64_t entry = peer * call->updates; entry < (peer + 1) * call->updates; entry++) {
             int64_t size = quern_ragged_metadata(call, call->send_sizes, entry);
-            bool streams = has_stream && !x->is_here[peer];
+            bool streams = has_stream && !x->is_here[peer] && !x->is_elsewhere[peer];
             x->outbox[entry] = (struct quern_ragged_notice){
                 .output_offset = quern_ragged_metadata(call, call->output_offsets, entry),
                 .size = size,
@@ -236,6 +245,7 @@ static quern_status gather_notices(struct quern_ragged_exchange *x) {
     const size_t bytes = (size_t)call->updates * sizeof *x->inbox;
     for (int peer = 0; peer < call->places && bytes; peer++) {
         const char *outbox;
+        if (x->is_elsewhere[peer]) continue;  /* they came with its record */
         quern_status status = reach(x, peer, "workspace", &x->terms[peer].outbox, notices_bytes(call), &outbox);
         if (status != QUERN_OK) return status;
         memcpy(x->inbox + peer * call->updates, outbox + (size_t)call->place * bytes, bytes);
@@ -381,8 +391,9 @@ static quern_status prepare_copies(struct quern_ragged_exchange *x, struct quern
     const int places = x->call->places, place = x->call->place;
     quern_status status = QUERN_OK;
     for (int step = 1; step <= places && x->call->updates && status == QUERN_OK; step++) {
-        status = prepare_sends(x, (place + step) % places);
-        if (status == QUERN_OK) status = prepare_receives(x, (place - step + places) % places);
+        const int to = (place + step) % places, from = (place - step + places) % places;
+        if (!x->is_elsewhere[to]) status = prepare_sends(x, to);
+        if (status == QUERN_OK && !x->is_elsewhere[from]) status = prepare_receives(x, from);
     }
     record->verdict.rounds = x->outgoing.rounds = count_rounds(&x->outgoing);
     if (x->call->in_place) prepare_image(x);

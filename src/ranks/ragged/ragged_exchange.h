@@ -15,6 +15,8 @@
 #ifndef QUERN_RAGGED_EXCHANGE_H
 #define QUERN_RAGGED_EXCHANGE_H
 
+#include <sys/uio.h>
+
 #include "ranks/ragged/ragged_check.h"
 #include "ranks/ragged/ragged_copies.h"
 
@@ -75,6 +77,7 @@ struct quern_ragged_exchange {
     quern_ragged_all_to_all_cpu_kernel *kernel;
     struct quern_ragged_terms *terms;                            /* [places]: of every member, read once */
     bool is_here[QUERN_RANK_LIMIT];                              /* [places]: of this process */
+    bool is_elsewhere[QUERN_RANK_LIMIT];                         /* [places]: of another host: ragged_hosts.c moves its slices */
     int astray;                                                  /* a member whose output is out of reach; -1: none */
     char *staging;                                               /* this rank's */
     struct quern_ragged_notice *outbox, *inbox;                  /* [places, updates] */
@@ -82,6 +85,7 @@ struct quern_ragged_exchange {
     struct quern_ragged_stream outgoing, incoming[QUERN_RANK_LIMIT];  /* incoming[place] */
     struct quern_copy *incoming_slices;                          /* [places, updates] */
     int64_t streamed_in;                                         /* bytes in all the incoming streams */
+    struct iovec *shipped_out, *shipped_in;                      /* [places, updates + 1]: what goes to other hosts and comes */
     bool is_streaming;                                           /* copies go past the caches */
     struct quern_copy_list pieces;                               /* scratch: the pieces of streams that are in a window */
 };

@@ -22,6 +22,7 @@
 #include "ranks/ragged/ragged_brief.h"
 #include "ranks/ragged/ragged_check.h"
 #include "ranks/ragged/ragged_exchange.h"
+#include "ranks/ragged/ragged_hosts.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
 
@@ -35,6 +36,7 @@ static struct quern_ragged_record *record_here(const struct quern_membership *me
 /* The record of any rank: only to be copied from. */
 static const struct quern_ragged_record *record_of(const struct quern_membership *member, int rank) {
     if (member->roster->peer[rank].is_here) return record_here(member, rank);
+    if (member->roster->peer[rank].is_elsewhere) return (const struct quern_ragged_record *)quern_span_mailbox(member, rank);
     return (const struct quern_ragged_record *)quern_shared_mailbox(member->roster, rank, member->exchanges);
 }
 
@@ -50,11 +52,6 @@ static void publish_verdict(const struct quern_membership *member) {
     quern_ragged_seal_verdict(&here->verdict);
     there->verdict = here->verdict;
     if (here->verdict.report.fault == QUERN_SLICE_ARGUMENTS) memcpy(there->reason, here->reason, sizeof there->reason);
-}
-
-static quern_status meet(struct quern_membership *member, struct quern_meeting meeting, enum quern_phase phase) {
-    meeting.phase = phase;
-    return quern_meet(member, &meeting);
 }
 
 static struct quern_meeting meeting_of(const struct quern_ragged_call *call, enum quern_collective operation) {
@@ -93,7 +90,8 @@ static quern_status count_votes(const struct quern_ragged_call *call, const stru
             return quern_fail_damaged(call->member->device, "the verdict", rank);
         if (verdict.report.fault != QUERN_SLICE_FINE)
             return call->refused != QUERN_OK ? call->refused : fail_with(call->member, &verdict.report, rank);
-        if (quern_set_has(&call->set, rank) && verdict.rounds > *rounds) *rounds = verdict.rounds;
+        const bool copies_here = quern_set_has(&call->set, rank) && !call->member->roster->peer[rank].is_elsewhere;
+        if (copies_here && verdict.rounds > *rounds) *rounds = verdict.rounds;
     }
     return QUERN_OK;
 }
@@ -146,7 +144,8 @@ static quern_status vote(struct quern_ragged_exchange *exchange, struct quern_ra
     if (examined) examine(exchange, record);
     publish_verdict(member);
     QUERN_POINT(RAGGED_EXAMINED);
-    quern_status status = meet(member, meeting, QUERN_PHASE_VOTE);
+    meeting.phase = QUERN_PHASE_VOTE;
+    quern_status status = quern_ragged_vote(call, &meeting);
     if (status != QUERN_OK) return status;
     *result = count_votes(call, meeting.set, rounds);
     return *result == QUERN_OK ? check_agreed(member, exchange, examined) : QUERN_OK;
@@ -156,7 +155,8 @@ static quern_status enter(struct quern_ragged_exchange *exchange, struct quern_r
                           struct quern_meeting meeting) {
     announce(exchange, call, storage);
     QUERN_POINT(RAGGED_RECORDED);
-    quern_status status = meet(call->member, meeting, QUERN_PHASE_ENTRY);
+    meeting.phase = QUERN_PHASE_ENTRY;
+    quern_status status = quern_ragged_enter(call, exchange, &meeting, NULL);
     if (status == QUERN_OK) QUERN_POINT(RAGGED_ENTERED);
     return status;
 }
@@ -180,19 +180,22 @@ static quern_status copy(struct quern_ragged_exchange *exchange, struct quern_me
     quern_status status = quern_check_poison(exchange->call->member);
     if (status != QUERN_OK) return status;
     QUERN_POINT(RAGGED_COPYING);
+    struct quern_ragged_shipment shipment;
+    status = quern_ragged_ship(&shipment, exchange, &meeting);
+    if (status != QUERN_OK) return status;
     quern_ragged_exchange_copy(exchange);
     for (int64_t round = 0; round < rounds; round++) {
         quern_ragged_exchange_fetch(exchange, round);
         if (round + 1 == rounds) break;
         quern_ragged_exchange_stage(exchange, round + 1);
         QUERN_POINT(RAGGED_STAGED);
-        status = meet(exchange->call->member, meeting, QUERN_PHASE_COPY);
+        status = quern_ragged_meet_here(exchange->call, meeting, QUERN_PHASE_COPY);
         QUERN_POINT(RAGGED_WINDOW);
         if (status == QUERN_OK) status = quern_check_poison(exchange->call->member);
         if (status != QUERN_OK) return status;
     }
     QUERN_POINT(RAGGED_COPIED);
-    return QUERN_OK;
+    return quern_ragged_ship_rest(&shipment);
 }
 
 /* ---- a call ---- */
@@ -220,7 +223,7 @@ static quern_status vote_and_copy(struct quern_ragged_exchange *exchange, struct
     int64_t rounds;
     quern_status result, status = vote(exchange, call, meeting, &result, &rounds);
     if (status == QUERN_OK && result == QUERN_OK) status = copy(exchange, meeting, rounds);
-    if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);
+    if (status == QUERN_OK) status = quern_ragged_meet_here(call, meeting, QUERN_PHASE_EXIT);
     QUERN_POINT(RAGGED_LEAVING);
     return status == QUERN_OK ? result : status;
 }
@@ -239,7 +242,7 @@ static quern_status run_direct(const struct quern_ragged_call *call, struct quer
     QUERN_POINT(RAGGED_COPYING);
     status = quern_ragged_deliver(call, briefs);
     QUERN_POINT(RAGGED_COPIED);
-    if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);
+    if (status == QUERN_OK) status = quern_ragged_meet_here(call, meeting, QUERN_PHASE_EXIT);
     QUERN_POINT(RAGGED_LEAVING);
     return status;
 }
@@ -251,7 +254,8 @@ static quern_status run_brief(struct quern_ragged_exchange *exchange, struct que
     enum quern_ragged_way way;
     if (quern_ragged_write_brief(call, &briefs[call->place]) == QUERN_RAGGED_LONG) announce(exchange, call, reserve_lists(call));
     QUERN_POINT(RAGGED_RECORDED);
-    quern_status status = meet(call->member, meeting, QUERN_PHASE_ENTRY);
+    meeting.phase = QUERN_PHASE_ENTRY;
+    quern_status status = quern_ragged_enter(call, exchange, &meeting, &briefs[call->place]);
     if (status == QUERN_OK) status = quern_ragged_read_briefs(call, briefs, &way);
     if (status != QUERN_OK) return status;
     QUERN_POINT(RAGGED_BRIEFED);
@@ -290,7 +294,7 @@ static quern_status agree_on_plan(struct plan *plan) {
     struct quern_membership *member = plan->call.member;
     const struct quern_meeting meeting = {.operation = QUERN_IN_PLAN_CREATE, .set = &member->everyone, .timeout = member->timeout};
     quern_status result, status = agree(&plan->exchange, &plan->call, plan->storage, meeting, &result, &plan->rounds);
-    if (status == QUERN_OK) status = meet(member, meeting, QUERN_PHASE_EXIT);
+    if (status == QUERN_OK) status = quern_ragged_meet_here(&plan->call, meeting, QUERN_PHASE_EXIT);
     return status == QUERN_OK ? result : status;
 }
 
@@ -326,7 +330,8 @@ static quern_status plan_run(void *state, void *stream) {
     struct plan *plan = state;
     struct quern_ragged_call *call = &plan->call;
     struct quern_ragged_record *record = record_here(call->member, call->member->rank);
-    const struct quern_meeting meeting = meeting_of(call, QUERN_IN_PLAN_RUN);
+    struct quern_meeting meeting = meeting_of(call, QUERN_IN_PLAN_RUN);
+    meeting.phase = QUERN_PHASE_ENTRY;
     int64_t none;
     record->verdict = (struct quern_ragged_verdict){.rounds = 0};
     call->refused = check_run(call, stream);
@@ -334,12 +339,12 @@ static quern_status plan_run(void *state, void *stream) {
     else quern_ragged_exchange_stage(&plan->exchange, 0);
     publish_verdict(call->member);
     QUERN_POINT(RAGGED_RECORDED);
-    quern_status status = meet(call->member, meeting, QUERN_PHASE_ENTRY);
+    quern_status status = quern_ragged_vote(call, &meeting);
     if (status != QUERN_OK) return status;
     QUERN_POINT(RAGGED_ENTERED);
     quern_status result = count_votes(call, &call->set, &none);
     if (result == QUERN_OK) status = copy(&plan->exchange, meeting, plan->rounds);
-    if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);
+    if (status == QUERN_OK) status = quern_ragged_meet_here(call, meeting, QUERN_PHASE_EXIT);
     QUERN_POINT(RAGGED_LEAVING);
     return status == QUERN_OK ? result : status;
 }

@@ -71,6 +71,8 @@ static bool is_sound(const struct quern_symmetric_part *part) {
 /* The parts have come through memory that others can write. */
 static quern_status check_parts(const struct making *making) {
     const struct quern_membership *first = making->members[0];
+    for (int rank = 0; rank < first->ranks; rank++)  /* memory of another host is none of this one's */
+        if (first->roster->peer[rank].is_elsewhere) making->parts[rank] = (struct quern_symmetric_part){.bytes = 0};
     for (int rank = 0; rank < first->ranks; rank++)
         if (!is_sound(&making->parts[rank])) return quern_fail_damaged(first->device, "a message", rank);
     return QUERN_OK;
@@ -166,7 +168,7 @@ static quern_status take_steps(const struct making *making, quern_status status)
     int at = 0, tries = 0;
     for (int i = 0; i < kind->step_count; i++) {
         const struct quern_symmetric_step *step = &kind->steps[i];
-        if (step->between_processes && making->members[0]->one_process) continue;
+        if (step->between_processes && making->members[0]->one_process && !making->members[0]->control) continue;
         if (step->for_multicast && !multicast) continue;
         QUERN_POINT(MEMORY_STEPPING);
         if (status == QUERN_OK) status = take_step(making, step, &at);
@@ -459,6 +461,9 @@ quern_status quern_symmetric_peer(quern_group *group, const void *pointer, int r
     if (status != QUERN_OK) return status;
     if (rank < 0 || rank >= member->ranks)
         return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "rank is %d: expected 0 to %d", rank, member->ranks - 1);
+    if (member->roster->peer[rank].is_elsewhere)
+        return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: rank %d is of another host, whose memory has no address here",
+                          member->label, rank);
     if (place.offset > place.peer_bytes[rank] || (place.offset && place.offset == place.peer_bytes[rank]))
         return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s: pointer is byte %lld of its range, and the part of rank %d "
                           "has %lld bytes", member->label, (long long)place.offset, rank, (long long)place.peer_bytes[rank]);

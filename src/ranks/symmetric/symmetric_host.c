@@ -1,7 +1,7 @@
 /*
  * Symmetric memory of CPU ranks: one unnamed file of shared memory for each allocation, with a part for every rank.
  *
- * Rank 0 makes the file and every process maps it once.  Every rank reserves the memory of its own part, so that a lack of memory
+ * The lowest rank of the host makes the file and every process maps it once.  Every rank reserves the memory of its own part, so that a lack of memory
  * is a status here and not a signal later.  So the pages also come from the node on which the rank runs.
  *
  * The tables at the end are called by symmetric.c and symmetric_memory.c.
@@ -65,6 +65,8 @@ quern_status quern_host_describe(const struct quern_membership *member, void *po
 
 /* ---- making the file ---- */
 
+static bool makes_file(const struct quern_membership *member) { return member->rank == member->roster->speaker; }
+
 /* What the ranks ask for: all of them, or those of one control group. */
 static int64_t wanted_bytes(const struct quern_symmetric_memory *memory, bool all, uint64_t control_group) {
     int64_t wanted = 0;
@@ -99,7 +101,7 @@ quern_status quern_host_begin(struct quern_symmetric_memory *memory, const struc
     quern_status status = make_state(memory, member);
     if (status == QUERN_OK) status = check_room(memory, member);
     if (status != QUERN_OK) return status;
-    if (member->rank == 0) return make_file(memory, member);
+    if (makes_file(member)) return make_file(memory, member);
     return quern_descriptors_listen(member, memory->id, &state_of(memory)->listener);
 }
 
@@ -107,22 +109,22 @@ quern_status quern_host_begin(struct quern_symmetric_memory *memory, const struc
 
 quern_status quern_host_send(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct quern_descriptor file = {0, state_of(memory)->descriptor};
-    return member->rank == 0 ? quern_descriptors_send(member, memory->id, memory->digest, &file, 1) : QUERN_OK;
+    return makes_file(member) ? quern_descriptors_send(member, memory->id, memory->digest, &file, 1) : QUERN_OK;
 }
 
 quern_status quern_host_receive(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct quern_host_memory *state = state_of(memory);
     int table[QUERN_DESCRIPTOR_TAGS];
-    if (member->rank == 0) return QUERN_OK;
+    if (makes_file(member)) return QUERN_OK;
     for (int tag = 0; tag < QUERN_DESCRIPTOR_TAGS; tag++) table[tag] = -1;
     quern_status status = quern_descriptors_receive(member, memory->id, memory->digest, state->listener, table);
     for (int tag = 1; tag < QUERN_DESCRIPTOR_TAGS; tag++) quern_close_descriptor(&table[tag]);
     state->descriptor = table[0];
     if (status == QUERN_OK && state->descriptor < 0)
-        status = quern_fail(member->device, QUERN_SYSTEM_ERROR, "the shared memory of rank 0 did not arrive");
+        status = quern_fail(member->device, QUERN_SYSTEM_ERROR, "the shared memory of rank %d did not arrive", member->roster->speaker);
     if (status == QUERN_OK && !quern_file_keeps_size(state->descriptor, (int64_t)quern_host_file_bytes(memory)))
-        status = quern_fail(member->device, QUERN_PEER_MISMATCH, "the shared memory of rank 0 is another file than rank %d "
-                            "expects: %zu bytes that cannot be cut off", member->rank, quern_host_file_bytes(memory));
+        status = quern_fail(member->device, QUERN_PEER_MISMATCH, "the shared memory of rank %d is another file than rank %d "
+                            "expects: %zu bytes that cannot be cut off", member->roster->speaker, member->rank, quern_host_file_bytes(memory));
     return status;
 }
 

@@ -314,6 +314,11 @@ pub struct quern_group_args {
     pub first_timeout: f64,
     pub job: u64,
     pub multicast: i32,
+    pub host_ranks: i32,
+    pub meet: *const c_char,
+    pub secret: *const c_void,
+    pub secret_bytes: usize,
+    pub host: *const c_char,
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -436,7 +441,7 @@ macro_rules! for_each_struct {
         $call!(quern_gradient: grad, main_grad, count);
         $call!(quern_gradient_norm_args: size, gradient_size, grad_dtype, gradients, gradient_count, plan, max_norm, grad_scale, grad_scale_pointer, norm, clip, found_inf);
         $call!(quern_accumulate_args: size, gradient_size, grad_dtype, zero_grads, gradients, gradient_count, scale);
-        $call!(quern_group_args: size, rank, ranks, name, device, timeout, share_gpu, first_epoch, first_timeout, job, multicast);
+        $call!(quern_group_args: size, rank, ranks, name, device, timeout, share_gpu, first_epoch, first_timeout, job, multicast, host_ranks, meet, secret, secret_bytes, host);
         $call!(quern_barrier_args: size, members, member_count, timeout);
         $call!(quern_ragged_all_to_all_args: size, metadata_dtype, input, input_rows, output, output_rows, row_bytes, updates, input_offsets, send_sizes, output_offsets, recv_sizes, metadata_on_device, check_overlap, members, member_count, multiprocessors, timeout);
     };

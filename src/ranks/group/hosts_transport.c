@@ -1,0 +1,44 @@
+/*
+ * The transport of CPU ranks of several hosts: shared memory within a host, and a connection between any two ranks of two hosts.  A
+ * row of the table in form.c.
+ */
+#include "ranks/group/hosts_transport.h"
+
+#include "ranks/hosts/span.h"
+#include "ranks/ragged/ragged_host.h"
+#include "ranks/symmetric/symmetric.h"
+#include "ranks/symmetric/symmetric_host.h"
+
+static bool serves(const struct quern_roster *roster, struct quern_text *why) {
+    for (int rank = 0; rank < roster->ranks; rank++) {
+        if (roster->peer[rank].device_kind == QUERN_CPU) continue;
+        quern_text_add(why, "rank %d is a GPU", rank);
+        return false;
+    }
+    if (roster->hosts == 1) quern_text_add(why, "all ranks are of one host");
+    return roster->hosts > 1;
+}
+
+static quern_status attach(struct quern_membership *const *members, int count) {
+    (void)members, (void)count;
+    return QUERN_OK;
+}
+
+static void detach(struct quern_membership *member) { quern_symmetric_forget(member); }
+
+static quern_status barrier(struct quern_membership *member, const struct quern_rank_set *set, double timeout, void *stream) {
+    (void)stream;
+    return quern_span_meet(member, &(struct quern_meeting){.operation = QUERN_IN_BARRIER, .phase = QUERN_PHASE_MEETING, .set = set,
+                                                           .timeout = timeout});
+}
+
+const struct quern_transport quern_hosts_transport = {
+    .name = "sockets",
+    .serves = serves,
+    .attach = attach,
+    .detach = detach,
+    .barrier = barrier,
+    .allocated = &quern_host_memory,
+    .registered = &quern_host_registration,
+    .ragged = &quern_host_ragged,
+};

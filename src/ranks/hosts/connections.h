@@ -1,0 +1,45 @@
+/*
+ * One rank's connections to the ranks of other hosts.
+ *
+ * Each rank has a connection to every rank of another host, which only its own thread uses, inside of calls: nothing wakes another
+ * thread on the way of a message, and bytes go straight between the caller's memory and the socket.
+ */
+#ifndef QUERN_CONNECTIONS_H
+#define QUERN_CONNECTIONS_H
+
+#include "ranks/membership.h"
+
+struct quern_span {
+    struct quern_rank_set here;              /* the ranks of this host */
+    int socket[QUERN_RANK_LIMIT];            /* -1: of this host */
+    uint32_t sent[QUERN_RANK_LIMIT], received[QUERN_RANK_LIMIT];  /* messages */
+    unsigned char *mailboxes;                /* [ranks][QUERN_MAILBOX_BYTES]: the last message of each rank of another host */
+    unsigned char *briefs;                   /* [ranks][QUERN_BRIEF_BYTES] */
+};
+
+/* Of a rank of another host. */
+unsigned char *quern_span_mailbox(const struct quern_membership *member, int rank);
+unsigned char *quern_span_brief(const struct quern_membership *member, int rank);
+
+/* A span without connections; NULL: no memory. */
+struct quern_span *quern_make_span(const struct quern_membership *member);
+
+/* Says goodbye, so that the others can tell an end from a death, and closes all. */
+void quern_free_span(struct quern_membership *member);
+
+/* The ranks of a set that are of this host. */
+struct quern_rank_set quern_local_part(const struct quern_membership *member, const struct quern_rank_set *set);
+bool quern_spans_hosts(const struct quern_membership *member, const struct quern_rank_set *set);
+
+/* A message with this tag, which no call has, is the last of a rank that leaves. */
+#define QUERN_GOODBYE_TAG 0xffffffffu
+
+/* The head of a message, and the sizes of its parts. */
+struct quern_frame {
+    uint32_t tag;
+    uint32_t number;          /* of the messages of this pair, in this direction */
+    uint32_t first, second;   /* bytes of the first two parts ... */
+    uint64_t last;            /* ... and of the last one */
+};
+
+#endif

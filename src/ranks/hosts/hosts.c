@@ -1,0 +1,192 @@
+/*
+ * The steps by which a group over several hosts is created: the host's own segment, the roll of all ranks, the connections, and a
+ * first meeting of all.  Called when a group is created with a place of meeting.
+ */
+#define _GNU_SOURCE
+#include "ranks/hosts/hosts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "os/clock.h"
+#include "os/futex.h"
+#include "ranks/describe.h"
+#include "ranks/hosts/keeper.h"
+#include "ranks/hosts/mesh.h"
+#include "ranks/hosts/roll.h"
+#include "ranks/hosts/sockets.h"
+#include "ranks/hosts/span.h"
+#include "ranks/poison.h"
+#include "runtime/log.h"
+#include "runtime/status.h"
+
+struct creation {
+    struct quern_membership *member;
+    struct quern_address place;
+    unsigned char key[QUERN_DIGEST_BYTES], meeting_key[QUERN_DIGEST_BYTES];
+    uint32_t strangers[QUERN_STRANGERS];         /* at the place of meeting */
+    struct quern_door meeting, own;              /* the place's, of rank 0; this rank's */
+    int64_t began, deadline;
+    int control[QUERN_RANK_LIMIT];
+};
+
+static const int64_t SLICE = 20000000;  /* nanoseconds between two looks at the poison */
+
+/* ---- doors ---- */
+
+static quern_status fail_at(const struct creation *creation, const struct quern_address *at, const char *what) {
+    const int reason = errno;
+    char where[QUERN_ADDRESS_TEXT];
+    quern_address_write(at, true, where);
+    return quern_fail(creation->member->device, QUERN_SYSTEM_ERROR, "%s %s: %s", what, where, strerror(reason));
+}
+
+/* The ranks of a former attempt may still be ending there. */
+static quern_status open_place(struct creation *creation) {
+    creation->meeting.key = creation->key;
+    creation->meeting.strangers = creation->strangers;
+    while (!quern_door_open(&creation->meeting, &creation->place)) {
+        if (errno != EADDRINUSE || quern_now() > creation->deadline) return fail_at(creation, &creation->place, "listening at");
+        nanosleep(&(struct timespec){.tv_nsec = SLICE}, NULL);
+    }
+    return QUERN_OK;
+}
+
+static quern_status open_doors(struct creation *creation) {
+    struct quern_address here;
+    if (!quern_address_towards(&creation->place, &here)) return fail_at(creation, &creation->place, "looking for a way to");
+    if (!quern_door_open(&creation->own, &here)) return fail_at(creation, &here, "listening at");
+    creation->member->address = creation->own.address;
+    return creation->member->rank == 0 ? open_place(creation) : QUERN_OK;
+}
+
+/* ---- the roll ---- */
+
+static int lowest_joined(const struct quern_membership *member) {
+    int rank = 0;
+    while (__atomic_load_n(&member->segment->rank[rank].state, __ATOMIC_ACQUIRE) != QUERN_RANK_JOINED) rank++;
+    return rank;
+}
+
+static quern_status call_roll(struct creation *creation) {
+    struct quern_segment *segment = creation->member->segment;
+    const struct quern_roll roll = {creation->member, creation->place, creation->key, creation->began, creation->deadline,
+                                    creation->member->rank == 0 ? &creation->meeting : NULL};
+    quern_status status = quern_call_roll(&roll);
+    if (status != QUERN_OK) return status;
+    __atomic_store_n(&segment->met, 1, __ATOMIC_SEQ_CST);
+    quern_futex_wake(&segment->met);
+    return QUERN_OK;
+}
+
+/* The speaker writes the facts of all ranks into the segment, or poisons it. */
+static quern_status await_roll(const struct creation *creation, int speaker) {
+    const struct quern_membership *member = creation->member;
+    uint32_t *met = &member->segment->met;
+    quern_status status = QUERN_OK;
+    while (status == QUERN_OK && !__atomic_load_n(met, __ATOMIC_ACQUIRE)) {
+        quern_futex_wait(met, 0, SLICE);
+        status = quern_check_poison(member);
+        if (status == QUERN_OK && !quern_rank_lives(member->roster, speaker))
+            status = quern_fail(member->device, QUERN_PEER_LOST,
+                                "rank %d, which spoke for this host, has ended while the group was "
+                                "formed",
+                                speaker);
+        if (status == QUERN_OK && quern_now() > creation->deadline + 2000000000)  /* the speaker has the better words */
+            status = quern_fail(member->device, QUERN_PEER_TIMEOUT,
+                                "quern_group_create waited %g s for rank %d, which speaks for this "
+                                "host",
+                                (double)(quern_now() - creation->began) * 1e-9, speaker);
+    }
+    return status;
+}
+
+/* ---- the connections ---- */
+
+static quern_status start_keeper(struct creation *creation) {
+    struct quern_membership *member = creation->member;
+    if (quern_start_keeper(member, creation->control)) {
+        for (int rank = 0; rank < member->ranks; rank++) creation->control[rank] = -1;
+        return QUERN_OK;
+    }
+    return quern_fail(member->device, QUERN_SYSTEM_ERROR, "starting the thread that watches other hosts: %s", strerror(errno));
+}
+
+static quern_status connect_hosts(struct creation *creation) {
+    struct quern_membership *member = creation->member;
+    const bool speaks = member->roster->speaker == member->rank;
+    quern_make_meeting_key(creation->key, member->segment->meeting, creation->meeting_key);
+    creation->own.key = creation->meeting_key;
+    creation->own.strangers = member->segment->strangers;
+    member->span = quern_make_span(member);
+    if (!member->span) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
+    const struct quern_mesh mesh = {member, &creation->own, creation->began, creation->deadline, speaks ? creation->control : NULL};
+    quern_status status = quern_make_mesh(&mesh);
+    return status == QUERN_OK && speaks ? start_keeper(creation) : status;
+}
+
+/* All have their connections, or none returns with a group. */
+static quern_status meet_all(const struct creation *creation) {
+    struct quern_membership *member = creation->member;
+    const double left = (double)(creation->deadline - quern_now()) * 1e-9;
+    const struct quern_meeting meeting = {.operation = QUERN_IN_CREATE, .phase = QUERN_PHASE_MEETING, .set = &member->everyone,
+                                          .timeout = left > 0.5 ? left : 0.5};
+    return quern_span_meet(member, &meeting);
+}
+
+/* ---- creation ---- */
+
+static quern_status tell_host(const struct creation *creation, quern_status status) {
+    char reason[256];
+    quern_error_detail(reason, sizeof reason);
+    return quern_poison(creation->member, status, "%s", reason);
+}
+
+static quern_status join_hosts(struct creation *creation) {
+    struct quern_membership *member = creation->member;
+    const int speaker = lowest_joined(member);
+    quern_status status = speaker == member->rank ? call_roll(creation) : await_roll(creation, speaker);
+    if (status != QUERN_OK) return tell_host(creation, status);
+    quern_seat_members(&member, 1);
+    if (member->roster->hosts == 1) {
+        member->control = NULL;
+        return QUERN_OK;
+    }
+    status = connect_hosts(creation);
+    return status == QUERN_OK ? meet_all(creation) : tell_host(creation, status);
+}
+
+static void log_strangers(const struct creation *creation) {
+    uint32_t all = 0;
+    for (int kind = 0; kind < QUERN_STRANGERS; kind++) all += __atomic_load_n(&creation->strangers[kind], __ATOMIC_RELAXED);
+    if (all)
+        quern_log(creation->member->device, QUERN_LOG_INFO, "%s: %u connections at the place of meeting were none of the group's",
+                  creation->member->label, all);
+}
+
+quern_status quern_meet_hosts(const quern_group_args *args, const char *name, struct quern_membership *member) {
+    struct creation *creation = calloc(1, sizeof *creation);
+    if (!creation) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
+    char called[256];
+    struct quern_text text = quern_text_begin(called, sizeof called);
+    quern_text_add(&text, "%s%s%s", name, args->host ? "@" : "", args->host ? args->host : "");
+    creation->member = member;
+    member->control = &quern_span_control;
+    creation->meeting.listener = creation->own.listener = -1;
+    creation->began = quern_now();
+    creation->deadline = member->timeout < 9e9 ? creation->began + (int64_t)(member->timeout * 1e9) : INT64_MAX / 2;
+    for (int rank = 0; rank < QUERN_RANK_LIMIT; rank++) creation->control[rank] = -1;
+    quern_address_read(args->meet, &creation->place);
+    quern_make_key(args->secret, args->secret_bytes, name, args->job, creation->key);
+    quern_status status = open_doors(creation);
+    if (status == QUERN_OK) status = quern_rendezvous(called, args->job, (struct quern_veto){0}, &member, 1);
+    if (status == QUERN_OK) status = join_hosts(creation);
+    log_strangers(creation);
+    quern_door_close(&creation->meeting);
+    quern_door_close(&creation->own);
+    for (int rank = 0; rank < QUERN_RANK_LIMIT; rank++) quern_socket_close(&creation->control[rank]);
+    free(creation);
+    return status;
+}

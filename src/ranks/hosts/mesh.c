@@ -1,0 +1,155 @@
+/*
+ * Of each pair of ranks the higher one calls and the lower one opens its door.  Called while a group is created, by every rank at
+ * the same time.
+ */
+#define _GNU_SOURCE
+#include "ranks/hosts/mesh.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+#include "ranks/describe.h"
+#include "ranks/hosts/connections.h"
+#include "ranks/hosts/dial.h"
+#include "ranks/hosts/sockets.h"
+#include "ranks/poison.h"
+#include "runtime/status.h"
+
+enum { TICK = 20 };  /* milliseconds between two looks at the poison */
+
+struct work {
+    const struct quern_mesh *mesh;
+    struct quern_dial *dials;  /* [dialling]; those that are done have kind 0 */
+    int dialling, missing;     /* connections that are not there */
+    bool full;                 /* no memory to enter a socket */
+};
+
+int quern_speaker_of(const struct quern_roster *roster, int host) {
+    int rank = 0;
+    while (roster->peer[rank].host != host) rank++;
+    return rank;
+}
+
+static bool is_speaker(const struct quern_roster *roster, int rank) {
+    return quern_speaker_of(roster, roster->peer[rank].host) == rank;
+}
+
+/* Whether this rank needs a connection of a kind to another one. */
+static bool is_wanted(const struct quern_mesh *mesh, uint32_t kind, int rank) {
+    const struct quern_roster *roster = mesh->member->roster;
+    if (rank < 0 || rank >= roster->ranks || !roster->peer[rank].is_elsewhere) return false;
+    return kind == QUERN_CALL_DATA || (kind == QUERN_CALL_CONTROL && mesh->control && is_speaker(roster, rank));
+}
+
+static int *slot_of(const struct quern_mesh *mesh, uint32_t kind, int rank) {
+    return kind == QUERN_CALL_DATA ? &mesh->member->span->socket[rank] : &mesh->control[rank];
+}
+
+static void enter(struct work *work, uint32_t kind, int rank, int socket) {
+    *slot_of(work->mesh, kind, rank) = socket;
+    work->missing--;
+    if (quern_socket_own(socket)) return;
+    close(socket);
+    *slot_of(work->mesh, kind, rank) = -1;
+    work->full = true;
+}
+
+/* A caller knows the key of this meeting.  Still it may be a second call, of a rank that has given up its first. */
+static void serve_door(struct work *work) {
+    struct quern_hello hello;
+    for (int socket; (socket = quern_door_serve(work->mesh->door, &hello)) >= 0;) {
+        const struct quern_membership *member = work->mesh->member;
+        const bool fits = is_wanted(work->mesh, hello.kind, hello.from) && hello.from > member->rank && hello.to == member->rank;
+        if (!fits) {
+            close(socket);
+            continue;
+        }
+        int *slot = slot_of(work->mesh, hello.kind, hello.from);
+        if (*slot >= 0) {
+            quern_socket_close(slot);
+            work->missing++;
+        }
+        enter(work, hello.kind, hello.from, socket);
+    }
+}
+
+static void go_on_dialling(struct work *work) {
+    for (int i = 0; i < work->dialling; i++) {
+        struct quern_dial *dial = &work->dials[i];
+        const int socket = dial->kind ? quern_dial_go(dial) : -1;
+        if (socket < 0) continue;
+        enter(work, dial->kind, dial->to, socket);
+        dial->kind = 0;
+    }
+}
+
+static void await(const struct work *work, struct pollfd *polls) {
+    int count = quern_door_awaits(work->mesh->door, polls);
+    for (int i = 0; i < work->dialling; i++)
+        if (work->dials[i].kind) quern_dial_awaits(&work->dials[i], &polls[count++]);
+    poll(polls, (nfds_t)count, TICK);
+}
+
+static quern_status expire(const struct work *work) {
+    const struct quern_mesh *mesh = work->mesh;
+    char missing[160];
+    struct quern_text text = quern_text_begin(missing, sizeof missing);
+    int listed = 0, more = 0;
+    for (int rank = 0; rank < mesh->member->ranks; rank++) {
+        if (!is_wanted(mesh, QUERN_CALL_DATA, rank) || mesh->member->span->socket[rank] >= 0) continue;
+        if (listed == 2 && ++more) continue;
+        quern_text_add(&text, "%srank %d (", listed++ ? ", " : "", rank);
+        quern_describe_place(&text, mesh->member->roster, rank);
+        quern_text_add(&text, ")");
+    }
+    if (more) quern_text_add(&text, " and %d more", more);
+    return quern_fail(mesh->member->device, QUERN_PEER_TIMEOUT, "quern_group_create: rank %d waited %g s for connections with %s",
+                      mesh->member->rank, (double)(quern_now() - mesh->began) * 1e-9, listed ? missing : "the speakers of hosts");
+}
+
+static void plan(struct work *work) {
+    const struct quern_mesh *mesh = work->mesh;
+    const struct quern_membership *member = mesh->member;
+    for (int rank = 0; rank < member->ranks; rank++)
+        for (uint32_t kind = QUERN_CALL_DATA; kind <= QUERN_CALL_CONTROL; kind++) {
+            if (!is_wanted(mesh, kind, rank)) continue;
+            work->missing++;
+            if (rank < member->rank)
+                quern_dial_begin(&work->dials[work->dialling++], &member->roster->peer[rank].address, mesh->door->key, kind,
+                                 member->rank, rank);
+        }
+}
+
+static quern_status connect_all(struct work *work, struct pollfd *polls) {
+    const struct quern_mesh *mesh = work->mesh;
+    quern_status status = QUERN_OK;
+    while (work->missing && status == QUERN_OK) {
+        serve_door(work);
+        go_on_dialling(work);
+        if (!work->missing) break;
+        if (work->full) return quern_fail(mesh->member->device, QUERN_OUT_OF_MEMORY, "no memory for connections");
+        await(work, polls);
+        status = quern_check_poison(mesh->member);
+        if (status == QUERN_OK && quern_now() > mesh->deadline) status = expire(work);
+    }
+    return status;
+}
+
+quern_status quern_make_mesh(const struct quern_mesh *mesh) {
+    const size_t most = 2 * (size_t)mesh->member->ranks;
+    struct work work = {.mesh = mesh, .dials = calloc(most, sizeof *work.dials)};
+    struct pollfd *polls = calloc(most + QUERN_DOOR_WAITING + 1, sizeof *polls);
+    quern_status status = work.dials && polls ? QUERN_OK
+                                              : quern_fail(mesh->member->device, QUERN_OUT_OF_MEMORY, "no memory for connections");
+    if (status == QUERN_OK) plan(&work);
+    if (status == QUERN_OK) status = connect_all(&work, polls);
+    for (int i = 0; i < work.dialling; i++)
+        if (work.dials[i].kind) quern_dial_end(&work.dials[i]);
+    free(work.dials);
+    free(polls);
+    return status;
+}

@@ -1,0 +1,47 @@
+/* The lines of a group report about hosts: how they reach each other, and who came to the meeting uninvited. */
+#include "ranks/hosts/report.h"
+
+#include "ranks/describe.h"
+#include "ranks/hosts/handshake.h"
+#include "ranks/hosts/mesh.h"
+
+/* One line for all pairs with the same answer would hide which hosts they are; hosts are few. */
+static void report_pairs(struct quern_text *text, const struct quern_roster *roster) {
+    for (int one = 0; one < roster->hosts; one++)
+        for (int other = one + 1; other < roster->hosts; other++)
+            quern_text_add(text, "hosts %d and %d: sockets, since host memory does not reach from one host to another\n", one,
+                           other);
+}
+
+static void report_host(struct quern_text *text, const struct quern_roster *roster, int host) {
+    char address[QUERN_ADDRESS_TEXT];
+    int count = 0;
+    quern_address_write(&roster->peer[quern_speaker_of(roster, host)].address, false, address);
+    quern_text_add(text, "host %d at %s: ", host, address);
+    for (int rank = 0; rank < roster->ranks; rank++)
+        if (roster->peer[rank].host == host) quern_text_add(text, "%s%d", count++ ? ", " : "ranks ", rank);
+    quern_text_add(text, "\n");
+}
+
+static void report_strangers(struct quern_text *text, const struct quern_segment *segment) {
+    static const char *const kinds[QUERN_STRANGERS] = {
+        [QUERN_STRANGER_GARBAGE] = "garbage or hung up",  [QUERN_STRANGER_FALSE] = "another secret, name or job",
+        [QUERN_STRANGER_REPEATED] = "a repeated hello",   [QUERN_STRANGER_SLOW] = "too slow",
+        [QUERN_STRANGER_CROWDED] = "crowded out",
+    };
+    uint32_t counts[QUERN_STRANGERS], all = 0;
+    for (int kind = 0; kind < QUERN_STRANGERS; kind++)
+        all += counts[kind] = __atomic_load_n(&segment->strangers[kind], __ATOMIC_RELAXED);
+    if (!all) return;
+    quern_text_add(text, "strangers at the doors of this group: %u", all);
+    for (int kind = 0; kind < QUERN_STRANGERS; kind++)
+        if (counts[kind]) quern_text_add(text, ", %u %s", counts[kind], kinds[kind]);
+    quern_text_add(text, "\n");
+}
+
+void quern_report_hosts(struct quern_text *text, const struct quern_membership *member) {
+    if (!member->control) return;
+    for (int host = 0; host < member->roster->hosts; host++) report_host(text, member->roster, host);
+    report_pairs(text, member->roster);
+    report_strangers(text, member->segment);
+}

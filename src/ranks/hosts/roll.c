@@ -1,0 +1,388 @@
+/*
+ * Gathers and hands out the facts of all ranks.  Called by the speaker of each host while a group is created.
+ *
+ * A host that has lost its connection calls again until its limit, and brings its facts again.  Nothing is decided before all ranks
+ * are there, so at the place of meeting nothing is remembered of a connection that has ended.
+ */
+#define _GNU_SOURCE
+#include "ranks/hosts/roll.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+#include "ranks/describe.h"
+#include "ranks/hosts/dial.h"
+#include "ranks/poison.h"
+#include "runtime/status.h"
+
+enum { TICK = 20 };  /* milliseconds between two looks at the poison */
+
+/* What a host says first.  Then come the facts of its ranks. */
+struct card {
+    uint32_t ranks, first_epoch;
+    int32_t count;            /* of its ranks */
+};
+
+struct fact {
+    int32_t rank, host;
+    struct quern_process process;
+    int32_t device_kind, device_ordinal;
+    struct quern_address address;
+};
+
+/* What a host hears.  If all is well, the facts of all ranks follow. */
+struct verdict {
+    uint32_t status;          /* quern_status */
+    int32_t hosts;
+    uint32_t strangers[QUERN_STRANGERS];
+    unsigned char number[32]; /* of this meeting: random */
+    char reason[200];
+};
+
+/* A host at the place of meeting. */
+struct guest {
+    int socket;
+    size_t done;              /* bytes read */
+    struct card card;
+    struct fact facts[QUERN_RANK_LIMIT];
+};
+
+struct place {
+    const struct quern_roll *roll;
+    struct guest *guests[QUERN_RANK_LIMIT];
+    int count;
+    struct verdict verdict;
+    struct fact facts[QUERN_RANK_LIMIT];  /* of all ranks */
+    bool is_there[QUERN_RANK_LIMIT];
+    int there;
+};
+
+/* ---- moving bytes ---- */
+
+static bool await(int socket, short events, int64_t deadline) {
+    const int64_t left = deadline - quern_now();
+    struct pollfd ready = {.fd = socket, .events = events};
+    errno = ETIMEDOUT;
+    if (left <= 0) return false;
+    return poll(&ready, 1, left < 100000000 ? (int)(left / 1000000) + 1 : 100) >= 0 || errno == EINTR;
+}
+
+static bool move_all(int socket, char *data, size_t bytes, int64_t deadline, bool out) {
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t moved = out ? send(socket, data + done, bytes - done, MSG_NOSIGNAL | MSG_DONTWAIT)
+                                  : recv(socket, data + done, bytes - done, MSG_DONTWAIT);
+        if (moved > 0) {
+            done += (size_t)moved;
+            continue;
+        }
+        if (moved == 0) errno = 0;
+        if (moved == 0 || (errno != EAGAIN && errno != EINTR)) return false;
+        if (!await(socket, out ? POLLOUT : POLLIN, deadline)) return false;
+    }
+    return true;
+}
+
+bool quern_send_all(int socket, const void *data, size_t bytes, int64_t deadline) {
+    return move_all(socket, (char *)data, bytes, deadline, true);
+}
+
+bool quern_receive_all(int socket, void *data, size_t bytes, int64_t deadline) {
+    return move_all(socket, data, bytes, deadline, false);
+}
+
+/* ---- the facts of this host, from and to its segment ---- */
+
+static int read_own_facts(const struct quern_membership *member, struct fact facts[QUERN_RANK_LIMIT]) {
+    int count = 0;
+    for (int rank = 0; rank < member->ranks; rank++) {
+        const struct quern_segment_rank *place = &member->segment->rank[rank];
+        if (__atomic_load_n(&place->state, __ATOMIC_ACQUIRE) != QUERN_RANK_JOINED) continue;
+        facts[count++] = (struct fact){.rank = rank, .process = place->process, .device_kind = place->device_kind,
+                                       .device_ordinal = place->device_ordinal, .address = place->address};
+    }
+    return count;
+}
+
+/* Each place of a rank that is elsewhere gets what its host has said. */
+static void publish(const struct quern_membership *member, const struct verdict *verdict, const struct fact *facts) {
+    struct quern_segment *segment = member->segment;
+    for (int rank = 0; rank < member->ranks; rank++) {
+        struct quern_segment_rank *place = &segment->rank[rank];
+        place->host = facts[rank].host;
+        place->address = facts[rank].address;
+        if (__atomic_load_n(&place->state, __ATOMIC_ACQUIRE) != QUERN_RANK_ABSENT) continue;
+        place->process = facts[rank].process;
+        place->device_kind = facts[rank].device_kind;
+        place->device_ordinal = facts[rank].device_ordinal;
+        __atomic_store_n(&place->state, QUERN_RANK_ELSEWHERE, __ATOMIC_RELEASE);
+    }
+    for (int kind = 0; kind < QUERN_STRANGERS; kind++)
+        __atomic_store_n(&segment->strangers[kind], verdict->strangers[kind], __ATOMIC_RELAXED);
+    memcpy(segment->meeting, verdict->number, sizeof segment->meeting);
+    segment->hosts = verdict->hosts;
+}
+
+/* ---- the place of meeting ---- */
+
+static void say(struct verdict *verdict, quern_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void say(struct verdict *verdict, quern_status status, const char *format, ...) {
+    struct quern_text text = quern_text_begin(verdict->reason, sizeof verdict->reason);
+    va_list list;
+    va_start(list, format);
+    quern_text_add_list(&text, format, list);
+    va_end(list);
+    verdict->status = status;
+}
+
+/* Whether these facts may belong to ranks of the group.  If not, the meeting ends for all. */
+static bool are_sound(struct place *place, const struct card *card, const struct fact *facts) {
+    const struct quern_membership *member = place->roll->member;
+    if (card->ranks != (uint32_t)member->ranks) {
+        say(&place->verdict, QUERN_PEER_MISMATCH, "the group is being formed with %d ranks, and a host expects %u", member->ranks,
+            card->ranks);
+        return false;
+    }
+    if (card->first_epoch != member->first_epoch) {
+        say(&place->verdict, QUERN_PEER_MISMATCH, "the group's first_epoch is %u, and that of a host is %u", member->first_epoch,
+            card->first_epoch);
+        return false;
+    }
+    for (int i = 0; i < card->count; i++) {
+        const int rank = facts[i].rank;
+        const bool known = rank >= 0 && rank < member->ranks;
+        if (known && !place->is_there[rank] && facts[i].device_kind == QUERN_CPU && facts[i].address.version) continue;
+        if (known && place->is_there[rank])
+            say(&place->verdict, QUERN_INVALID_ARGUMENT, "rank %d is on two hosts", rank);
+        else
+            say(&place->verdict, QUERN_PEER_MISMATCH, "a host brings rank %d, which is no CPU rank of this group", rank);
+        return false;
+    }
+    return true;
+}
+
+static bool enter(struct place *place, const struct card *card, const struct fact *facts) {
+    if (!are_sound(place, card, facts)) return false;
+    for (int i = 0; i < card->count; i++) {
+        const int rank = facts[i].rank;
+        if (place->is_there[rank]) {
+            say(&place->verdict, QUERN_PEER_MISMATCH, "a host brings rank %d twice", rank);
+            return false;
+        }
+        place->facts[rank] = facts[i];
+        place->is_there[rank] = true;
+        place->there++;
+    }
+    return true;
+}
+
+static void dismiss(struct place *place, int at) {
+    struct guest *guest = place->guests[at];
+    for (int i = 0; i < guest->card.count && guest->done == sizeof guest->card + (size_t)guest->card.count * sizeof(struct fact);
+         i++) {
+        place->is_there[guest->facts[i].rank] = false;
+        place->there--;
+    }
+    close(guest->socket);
+    free(guest);
+    place->guests[at] = place->guests[--place->count];
+}
+
+/* Reads what has come from a guest.  False: it has hung up, or talks nonsense; or the verdict has been found. */
+static bool hear(struct place *place, struct guest *guest) {
+    for (;;) {
+        const bool has_card = guest->done >= sizeof guest->card;
+        if (has_card && (guest->card.count < 1 || guest->card.count > QUERN_RANK_LIMIT)) return false;
+        const size_t end = sizeof guest->card + (has_card ? (size_t)guest->card.count * sizeof(struct fact) : 0);
+        char spare, *to = has_card ? (char *)guest->facts + (guest->done - sizeof guest->card) : (char *)&guest->card + guest->done;
+        const bool is_whole = has_card && guest->done == end;
+        const ssize_t read = recv(guest->socket, is_whole ? &spare : to, is_whole ? 1 : end - guest->done, MSG_DONTWAIT);
+        if (read < 0) return errno == EAGAIN || errno == EINTR;
+        if (read == 0 || is_whole) return false;  /* a guest waits in silence when it has said all */
+        guest->done += (size_t)read;
+        if (guest->done != end || !has_card) continue;
+        if (enter(place, &guest->card, guest->facts)) continue;
+        guest->card.count = 0;  /* nothing of it is entered */
+        return false;
+    }
+}
+
+/* A host comes.  Its connection has proved that it knows the secret. */
+static void welcome(struct place *place, int socket) {
+    struct guest *guest = place->count < QUERN_RANK_LIMIT ? calloc(1, sizeof *guest) : NULL;
+    if (!guest) {
+        close(socket);
+        return;
+    }
+    guest->socket = socket;
+    place->guests[place->count++] = guest;
+}
+
+static void serve_door(struct place *place) {
+    struct quern_hello hello;
+    for (int socket; (socket = quern_door_serve(place->roll->door, &hello)) >= 0;) {
+        if (hello.kind == QUERN_CALL_MEETING) welcome(place, socket);
+        else close(socket);
+    }
+}
+
+static void await_guests(struct place *place) {
+    struct pollfd polls[QUERN_DOOR_WAITING + 1 + QUERN_RANK_LIMIT];
+    int count = quern_door_awaits(place->roll->door, polls);
+    for (int i = 0; i < place->count; i++) polls[count++] = (struct pollfd){.fd = place->guests[i]->socket, .events = POLLIN};
+    poll(polls, (nfds_t)count, TICK);
+    serve_door(place);
+    for (int i = 0; i < place->count;)
+        if (hear(place, place->guests[i])) i++;
+        else if (place->verdict.status == QUERN_OK) dismiss(place, i);
+        else return;
+}
+
+static void name_missing(struct place *place) {
+    char missing[120], at[QUERN_ADDRESS_TEXT];
+    struct quern_text text = quern_text_begin(missing, sizeof missing);
+    int listed = 0, more = 0;
+    for (int rank = 0; rank < place->roll->member->ranks; rank++) {
+        if (place->is_there[rank]) continue;
+        if (listed < 8) quern_text_add(&text, "%s rank %d", listed++ ? "," : "", rank);
+        else more++;
+    }
+    if (more) quern_text_add(&text, " and %d more", more);
+    quern_address_write(&place->roll->place, true, at);
+    say(&place->verdict, QUERN_PEER_TIMEOUT, "waited %g s at %s for%s, whose hosts did not come",
+        (double)(quern_now() - place->roll->began) * 1e-9, at, missing);
+}
+
+/* Hosts are numbered by their lowest rank. */
+static void number_hosts(struct place *place) {
+    const int ranks = place->roll->member->ranks;
+    int host_of[QUERN_RANK_LIMIT + 1], hosts = 0;  /* by guest; the last one is this host */
+    for (int i = 0; i <= QUERN_RANK_LIMIT; i++) host_of[i] = -1;
+    for (int rank = 0; rank < ranks; rank++) {
+        int of = QUERN_RANK_LIMIT;
+        for (int i = 0; i < place->count; i++)
+            for (int k = 0; k < place->guests[i]->card.count; k++)
+                if (place->guests[i]->facts[k].rank == rank) of = i;
+        if (host_of[of] < 0) host_of[of] = hosts++;
+        place->facts[rank].host = host_of[of];
+    }
+    place->verdict.hosts = hosts;
+}
+
+static void tell_guests(struct place *place) {
+    const int64_t soon = quern_now() + 2000000000, deadline = place->roll->deadline > soon ? place->roll->deadline : soon;
+    const size_t bytes = (size_t)place->roll->member->ranks * sizeof(struct fact);
+    for (int i = 0; i < place->count; i++) {
+        const int socket = place->guests[i]->socket;
+        if (quern_send_all(socket, &place->verdict, sizeof place->verdict, deadline) && place->verdict.status == QUERN_OK)
+            quern_send_all(socket, place->facts, bytes, deadline);
+    }
+}
+
+static quern_status fail_with(const struct quern_roll *roll, const struct verdict *verdict) {
+    char reason[sizeof verdict->reason];
+    quern_copy_text(reason, verdict->reason, sizeof reason);
+    return quern_fail(roll->member->device, quern_told_status(verdict->status), "quern_group_create: %s", reason);
+}
+
+static quern_status hold_place(struct place *place) {
+    const struct quern_roll *roll = place->roll;
+    struct fact own[QUERN_RANK_LIMIT];
+    struct card card = {(uint32_t)roll->member->ranks, roll->member->first_epoch, read_own_facts(roll->member, own)};
+    quern_status status = QUERN_OK;
+    enter(place, &card, own);
+    while (place->verdict.status == QUERN_OK && place->there < roll->member->ranks && status == QUERN_OK) {
+        await_guests(place);
+        status = quern_check_poison(roll->member);
+        if (status != QUERN_OK) {
+            char reason[sizeof place->verdict.reason];
+            quern_error_detail(reason, sizeof reason);
+            say(&place->verdict, status, "%s", reason);
+        } else if (place->verdict.status == QUERN_OK && place->there < roll->member->ranks && quern_now() > roll->deadline)
+            name_missing(place);
+    }
+    for (int kind = 0; kind < QUERN_STRANGERS; kind++)
+        place->verdict.strangers[kind] = __atomic_load_n(&roll->door->strangers[kind], __ATOMIC_RELAXED);
+    if (getrandom(place->verdict.number, sizeof place->verdict.number, 0) < 0)
+        say(&place->verdict, QUERN_SYSTEM_ERROR, "no random numbers: %s", strerror(errno));
+    if (place->verdict.status == QUERN_OK) number_hosts(place);
+    tell_guests(place);
+    if (place->verdict.status != QUERN_OK) return status == QUERN_OK ? fail_with(roll, &place->verdict) : status;
+    publish(roll->member, &place->verdict, place->facts);
+    return QUERN_OK;
+}
+
+/* ---- going to the place ---- */
+
+/* Reads the verdict once it comes; polls the poison meanwhile.  False: the connection has ended. */
+static bool hear_verdict(const struct quern_roll *roll, int socket, struct verdict *verdict, struct fact *facts) {
+    if (!quern_receive_all(socket, verdict, sizeof *verdict, roll->deadline + 1000000000)) return false;
+    if (verdict->status != QUERN_OK) return true;
+    if (verdict->hosts < 1 || verdict->hosts > roll->member->ranks) return false;
+    if (!quern_receive_all(socket, facts, (size_t)roll->member->ranks * sizeof *facts, roll->deadline + 1000000000)) return false;
+    for (int rank = 0; rank < roll->member->ranks; rank++)
+        if (facts[rank].rank != rank || facts[rank].host < 0 || facts[rank].host >= verdict->hosts) return false;
+    return true;
+}
+
+static quern_status fail_late(const struct quern_roll *roll, const char *why) {
+    char at[QUERN_ADDRESS_TEXT];
+    quern_address_write(&roll->place, true, at);
+    return quern_fail(roll->member->device, QUERN_PEER_TIMEOUT, "quern_group_create waited %g s for the host of rank 0 at %s: %s",
+                      (double)(quern_now() - roll->began) * 1e-9, at, why);
+}
+
+static int call(const struct quern_roll *roll, struct quern_dial *dial, quern_status *status) {
+    for (;;) {
+        const int socket = quern_dial_go(dial);
+        struct pollfd ready;
+        if (socket >= 0) return socket;
+        *status = quern_check_poison(roll->member);
+        if (*status == QUERN_OK && quern_now() > roll->deadline) *status = fail_late(roll, dial->why);
+        if (*status != QUERN_OK) return -1;
+        quern_dial_awaits(dial, &ready);
+        poll(&ready, 1, TICK);
+    }
+}
+
+static quern_status go_to_place(const struct quern_roll *roll) {
+    struct fact own[QUERN_RANK_LIMIT], facts[QUERN_RANK_LIMIT];
+    const struct card card = {(uint32_t)roll->member->ranks, roll->member->first_epoch, read_own_facts(roll->member, own)};
+    struct verdict verdict;
+    struct quern_dial dial;
+    quern_status status = QUERN_OK;
+    quern_dial_begin(&dial, &roll->place, roll->key, QUERN_CALL_MEETING, roll->member->rank, 0);
+    for (bool heard = false; !heard;) {
+        const int socket = call(roll, &dial, &status);
+        if (socket < 0) break;
+        heard = quern_send_all(socket, &card, sizeof card, roll->deadline) &&
+                quern_send_all(socket, own, (size_t)card.count * sizeof *own, roll->deadline) &&
+                hear_verdict(roll, socket, &verdict, facts);
+        close(socket);
+        if (!heard && quern_now() > roll->deadline) {
+            status = fail_late(roll, "it has not said that all have come");
+            break;
+        }
+        dial.again = quern_now() + 20000000;
+    }
+    quern_dial_end(&dial);
+    if (status == QUERN_OK && verdict.status != QUERN_OK) status = fail_with(roll, &verdict);
+    if (status == QUERN_OK) publish(roll->member, &verdict, facts);
+    return status;
+}
+
+quern_status quern_call_roll(const struct quern_roll *roll) {
+    if (!roll->door) return go_to_place(roll);
+    struct place *place = calloc(1, sizeof *place);
+    if (!place) return quern_fail(roll->member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
+    place->roll = roll;
+    quern_status status = hold_place(place);
+    while (place->count) dismiss(place, 0);
+    free(place);
+    return status;
+}

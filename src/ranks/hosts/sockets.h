@@ -1,0 +1,13 @@
+/* The connections of this process, which a forked child must not keep open.  For mesh.c, span.c and keeper.c. */
+#ifndef QUERN_SOCKETS_H
+#define QUERN_SOCKETS_H
+
+#include <stdbool.h>
+
+/* Enters a socket.  False: no memory. */
+bool quern_socket_own(int socket);
+
+/* Closes a socket that was entered, unless it is -1, and sets it to -1. */
+void quern_socket_close(int *socket);
+
+#endif

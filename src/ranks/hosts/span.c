@@ -1,0 +1,152 @@
+/* Meetings of ranks of several hosts.  Called by the transport of several hosts and by quern_exchange. */
+#include "ranks/hosts/span.h"
+
+#include "os/clock.h"
+#include "ranks/hosts/keeper.h"
+
+/* ---- the parts of a meeting ---- */
+
+/* For the report, and for those who are not met in memory. */
+static void note_call(const struct quern_membership *member, const struct quern_meeting *meeting) {
+    struct quern_segment_rank *mine = &member->segment->rank[member->rank];
+    __atomic_store_n(&mine->tag, quern_make_tag(meeting->operation, meeting->phase, 0), __ATOMIC_RELAXED);
+    __atomic_store_n(&mine->meetings, mine->meetings + 1, __ATOMIC_RELAXED);
+}
+
+/* The meeting of this host's members, which is named by all members. */
+static struct quern_meeting local_meeting(const struct quern_meeting *meeting, const struct quern_rank_set *local, double timeout) {
+    struct quern_meeting part = *meeting;
+    part.set = local;
+    part.called = meeting->set;
+    part.timeout = timeout;
+    return part;
+}
+
+static double left_of(double timeout, int64_t began) {
+    const double left = timeout - (double)(quern_now() - began) * 1e-9;
+    return left > 0 ? left : 0;
+}
+
+static quern_status meet_locally(struct quern_membership *member, const struct quern_meeting *meeting,
+                                 const struct quern_rank_set *local, double timeout) {
+    const struct quern_meeting part = local_meeting(meeting, local, timeout);
+    return local->count > 1 ? quern_meet(member, &part) : QUERN_OK;
+}
+
+/* ---- the barrier ---- */
+
+static int lowest(const struct quern_rank_set *set) {
+    int rank = 0;
+    while (!quern_set_has(set, rank)) rank++;
+    return rank;
+}
+
+static bool place_nothing(void *user, struct quern_lane *lane) {
+    (void)user;
+    return lane->in_head.first == 0 && lane->in_head.second == 0 && lane->in_head.last == 0;
+}
+
+/* The ranks that speak for the hosts with members: the lowest of each.  Returns their number, and the place of this one. */
+static int list_speakers(const struct quern_membership *member, const struct quern_rank_set *set, int speakers[QUERN_RANK_LIMIT],
+                         int *mine) {
+    bool seen[QUERN_RANK_LIMIT] = {false};
+    int count = 0;
+    for (int rank = 0; rank < member->ranks; rank++) {
+        const int host = member->roster->peer[rank].host;
+        if (!quern_set_has(set, rank) || seen[host]) continue;
+        seen[host] = true;
+        if (rank == member->rank) *mine = count;
+        speakers[count++] = rank;
+    }
+    return count;
+}
+
+/*
+ * In round k each speaker sends to the one 2^k places further and hears from the one 2^k places before.  After log2(hosts) rounds
+ * each has heard, through others, from all.  With two hosts both are the same pair.
+ */
+static quern_status meet_speakers(struct quern_membership *member, const struct quern_meeting *meeting, double timeout) {
+    int speakers[QUERN_RANK_LIMIT], mine = 0;
+    const int count = list_speakers(member, meeting->set, speakers, &mine);
+    quern_status status = QUERN_OK;
+    const int64_t began = quern_now();
+    for (int distance = 1; distance < count && status == QUERN_OK; distance *= 2) {
+        struct quern_rank_set pair = {.count = 0};
+        struct quern_lane lanes[2];
+        struct quern_trade trade;
+        const int to = speakers[(mine + distance) % count], from = speakers[(mine - distance + count) % count];
+        quern_set_add(&pair, to);
+        quern_set_add(&pair, from);
+        quern_trade_open(&trade, member, meeting, &pair, lanes);
+        trade.timeout = left_of(timeout, began);
+        trade.place = place_nothing;
+        for (int i = 0; i < trade.count; i++) {
+            if (lanes[i].rank != to) lanes[i].outs = 0, member->span->sent[lanes[i].rank]--;
+            if (lanes[i].rank != from) lanes[i].in_heading = sizeof lanes[i].in_head;
+        }
+        status = quern_trade_end(&trade);
+    }
+    return status;
+}
+
+/* The wait that is nearest to who is missing has the shortest limit, so that its words are those that all get. */
+static const double FURTHER = 0.1, FURTHEST = 0.3;  /* seconds */
+
+quern_status quern_span_meet(struct quern_membership *member, const struct quern_meeting *meeting) {
+    const struct quern_rank_set local = quern_local_part(member, meeting->set);
+    const int64_t began = quern_now();
+    note_call(member, meeting);
+    quern_status status = meet_locally(member, meeting, &local, meeting->timeout);
+    if (status == QUERN_OK && lowest(&local) == member->rank)
+        status = meet_speakers(member, meeting, left_of(meeting->timeout, began) + FURTHER);
+    if (status == QUERN_OK) status = meet_locally(member, meeting, &local, left_of(meeting->timeout, began) + FURTHEST);
+    return status;
+}
+
+/* ---- messages between all ranks ---- */
+
+quern_status quern_span_trade(struct quern_trade *trade, const struct quern_meeting *meeting) {
+    struct quern_membership *member = trade->member;
+    const struct quern_rank_set local = quern_local_part(member, meeting->set);
+    const struct quern_meeting part = local_meeting(meeting, &local, meeting->timeout);
+    note_call(member, meeting);
+    if (local.count > 1) quern_announce(member, &part);
+    trade->timeout += FURTHER;
+    quern_status status = quern_trade_begin(trade);
+    if (status == QUERN_OK && local.count > 1) status = quern_await(member, &part);
+    return status == QUERN_OK ? quern_trade_end(trade) : status;
+}
+
+struct piece {
+    const struct quern_membership *member;
+    size_t bytes;
+};
+
+static bool place_piece(void *user, struct quern_lane *lane) {
+    const struct piece *piece = user;
+    lane->in = lane->few_in;
+    lane->few_in[0] = (struct iovec){quern_span_mailbox(piece->member, lane->rank), piece->bytes};
+    lane->ins = piece->bytes > 0;
+    return lane->in_head.first == 0 && lane->in_head.second == 0 && lane->in_head.last == piece->bytes;
+}
+
+static quern_status exchange(struct quern_membership *member, const struct quern_meeting *meeting, const void *data, size_t bytes) {
+    struct quern_lane lanes[QUERN_RANK_LIMIT];
+    struct quern_trade trade;
+    struct piece piece = {member, bytes};
+    quern_trade_open(&trade, member, meeting, meeting->set, lanes);
+    trade.place = place_piece;
+    trade.user = &piece;
+    for (int i = 0; i < trade.count; i++) {
+        lanes[i].out_head.last = bytes;
+        quern_lane_add(&lanes[i], data, bytes);
+    }
+    return quern_span_trade(&trade, meeting);
+}
+
+static void leave(struct quern_membership *member) {
+    quern_leave_keeper(member);
+    quern_free_span(member);
+}
+
+const struct quern_control quern_span_control = {.exchange = exchange, .mailbox = quern_span_mailbox, .leave = leave};

@@ -1,0 +1,195 @@
+/* Messages of a ragged all-to-all over the connections of its ranks.  Called by ragged_host.c. */
+#include "ranks/ragged/ragged_hosts.h"
+
+#include <string.h>
+
+#include "os/integers.h"
+
+/* ---- entry ---- */
+
+struct entry {
+    const struct quern_ragged_call *call;
+    const struct quern_ragged_exchange *exchange;
+};
+
+static const struct quern_ragged_record *own_record(const struct quern_membership *member) {
+    return (const struct quern_ragged_record *)quern_own_mailbox(member->roster, member->rank, member->exchanges);
+}
+
+static int place_of(const struct quern_ragged_call *call, int rank) {
+    int place = 0;
+    while (place < call->places && call->rank_at[place] != rank) place++;
+    return place;
+}
+
+/*
+ * Notices of a rank that sees the call as this one does go into the inbox.  Others come from a rank with other members or updates,
+ * which both find, and are dropped.
+ */
+static bool place_entry(void *user, struct quern_lane *lane) {
+    const struct entry *entry = user;
+    const struct quern_ragged_call *call = entry->call;
+    const uint64_t expected = (uint64_t)call->updates * sizeof(struct quern_ragged_notice);
+    struct quern_ragged_record *record = (struct quern_ragged_record *)quern_span_mailbox(call->member, lane->rank);
+    const int place = call->refused == QUERN_OK ? place_of(call, lane->rank) : call->places;
+    const bool fits = entry->exchange && lane->in_head.last == expected && place < call->places;
+    const uint64_t most = (uint64_t)INT32_MAX * sizeof(struct quern_ragged_notice);
+    if (lane->in_head.first > QUERN_BRIEF_BYTES || lane->in_head.last > most) return false;
+    if (lane->in_head.second != 0 && lane->in_head.second != sizeof record->terms) return false;
+    quern_ragged_clear_record(record);
+    lane->in = lane->few_in;
+    if (lane->in_head.first)
+        lane->few_in[lane->ins++] = (struct iovec){quern_span_brief(call->member, lane->rank), lane->in_head.first};
+    if (lane->in_head.second) lane->few_in[lane->ins++] = (struct iovec){&record->terms, sizeof record->terms};
+    if (fits && expected) lane->few_in[lane->ins++] = (struct iovec){entry->exchange->inbox + place * call->updates, expected};
+    lane->skipped = fits ? 0 : lane->in_head.last;
+    return true;
+}
+
+static void fill_entry(const struct entry *entry, struct quern_lane *lane, const struct quern_ragged_brief *brief) {
+    const struct quern_ragged_call *call = entry->call;
+    const struct quern_ragged_record *record = own_record(call->member);
+    const bool has_record = !brief || brief->offer == QUERN_RAGGED_LONG;
+    const int place = call->refused == QUERN_OK ? place_of(call, lane->rank) : call->places;
+    const bool has_notices = has_record && record->terms.is_ready && place < call->places;
+    if (brief) lane->out_head.first = (uint32_t)call->member->brief_bytes;
+    if (has_record) lane->out_head.second = sizeof record->terms;
+    if (has_notices) lane->out_head.last = (uint64_t)call->updates * sizeof(struct quern_ragged_notice);
+    if (brief) quern_lane_add(lane, quern_ragged_own_brief(call), call->member->brief_bytes);
+    if (has_record) quern_lane_add(lane, &record->terms, sizeof record->terms);
+    if (has_notices) quern_lane_add(lane, entry->exchange->outbox + place * call->updates, lane->out_head.last);
+}
+
+quern_status quern_ragged_enter(struct quern_ragged_call *call, const struct quern_ragged_exchange *exchange,
+                                const struct quern_meeting *meeting, const struct quern_ragged_brief *brief) {
+    struct quern_membership *member = call->member;
+    if (!member->control) return quern_meet(member, meeting);
+    struct quern_lane lanes[QUERN_RANK_LIMIT];
+    struct quern_trade trade;
+    const bool has_exchange = call->refused == QUERN_OK && (!brief || brief->offer == QUERN_RAGGED_LONG);
+    struct entry entry = {call, has_exchange ? exchange : NULL};
+    if (brief) member->all_count++;  /* which says in which half the briefs of this meeting are */
+    quern_trade_open(&trade, member, meeting, meeting->set, lanes);
+    trade.place = place_entry;
+    trade.user = &entry;
+    for (int i = 0; i < trade.count; i++) fill_entry(&entry, &lanes[i], brief);
+    return quern_span_trade(&trade, meeting);
+}
+
+/* ---- vote ---- */
+
+static bool place_verdict(void *user, struct quern_lane *lane) {
+    const struct quern_ragged_call *call = user;
+    struct quern_ragged_record *record = (struct quern_ragged_record *)quern_span_mailbox(call->member, lane->rank);
+    if (lane->in_head.first != sizeof record->verdict || lane->in_head.second > sizeof record->reason || lane->in_head.last)
+        return false;
+    record->reason[0] = 0;
+    lane->in = lane->few_in;
+    lane->few_in[lane->ins++] = (struct iovec){&record->verdict, sizeof record->verdict};
+    if (lane->in_head.second) lane->few_in[lane->ins++] = (struct iovec){record->reason, lane->in_head.second};
+    return true;
+}
+
+quern_status quern_ragged_vote(const struct quern_ragged_call *call, const struct quern_meeting *meeting) {
+    struct quern_membership *member = call->member;
+    if (!member->control) return quern_meet(member, meeting);
+    struct quern_ragged_record *record = (struct quern_ragged_record *)own_record(member);
+    const bool has_reason = record->verdict.report.fault == QUERN_SLICE_ARGUMENTS;
+    struct quern_lane lanes[QUERN_RANK_LIMIT];
+    struct quern_trade trade;
+    quern_ragged_seal_verdict(&record->verdict);
+    quern_trade_open(&trade, member, meeting, meeting->set, lanes);
+    trade.place = place_verdict;
+    trade.user = (void *)call;
+    for (int i = 0; i < trade.count; i++) {
+        lanes[i].out_head.first = sizeof record->verdict;
+        lanes[i].out_head.second = has_reason ? (uint32_t)strlen(record->reason) + 1 : 0;
+        quern_lane_add(&lanes[i], &record->verdict, lanes[i].out_head.first);
+        quern_lane_add(&lanes[i], record->reason, lanes[i].out_head.second);
+    }
+    return quern_span_trade(&trade, meeting);
+}
+
+quern_status quern_ragged_meet_here(const struct quern_ragged_call *call, struct quern_meeting meeting, enum quern_phase phase) {
+    meeting.phase = phase;
+    if (!call->member->control) return quern_meet(call->member, &meeting);
+    const struct quern_rank_set here = quern_local_part(call->member, meeting.set);
+    meeting.called = meeting.set;
+    meeting.set = &here;
+    return here.count > 1 ? quern_meet(call->member, &meeting) : QUERN_OK;
+}
+
+/* ---- slices ---- */
+
+/* Adds a slice to a list of parts, in which it continues the last one if it can. */
+static int add_part(struct iovec *parts, int count, void *at, int64_t bytes) {
+    if (!bytes) return count;
+    if (count && (char *)parts[count - 1].iov_base + parts[count - 1].iov_len == (char *)at) {
+        parts[count - 1].iov_len += (size_t)bytes;
+        return count;
+    }
+    parts[count] = (struct iovec){at, (size_t)bytes};
+    return count + 1;
+}
+
+/* In unsigned numbers, since an empty buffer may be NULL. */
+static void *at_row(const void *buffer, int64_t row, int64_t row_bytes) {
+    return (void *)((uintptr_t)buffer + (uint64_t)row * (uint64_t)row_bytes);
+}
+
+/* Returns the bytes.  All numbers are in the notices, which a plan keeps; they were checked on both sides. */
+static uint64_t list_sends(const struct quern_ragged_exchange *x, int place, struct quern_lane *lane) {
+    const struct quern_ragged_call *call = x->call;
+    const char *input = call->in_place ? x->staging : call->input;
+    struct iovec *parts = x->shipped_out + place * (call->updates + 1);
+    uint64_t bytes = 0;
+    int count = 1;
+    parts[0] = (struct iovec){&lane->out_head, sizeof lane->out_head};
+    for (int64_t entry = place * call->updates; entry < (place + 1) * call->updates; entry++) {
+        const int64_t size = x->outbox[entry].size * call->row_bytes;
+        bytes += (uint64_t)size;
+        count = add_part(parts, count, at_row(input, x->outbox[entry].source, 1), size);
+    }
+    lane->out = parts;
+    lane->outs = count;
+    return bytes;
+}
+
+static bool place_slices(void *user, struct quern_lane *lane) {
+    const struct quern_ragged_exchange *x = ((struct quern_ragged_shipment *)user)->exchange;
+    const struct quern_ragged_call *call = x->call;
+    const int place = place_of(call, lane->rank);
+    struct iovec *parts = x->shipped_in + place * (call->updates + 1);
+    uint64_t bytes = 0;
+    int count = 0;
+    for (int64_t entry = place * call->updates; entry < (place + 1) * call->updates; entry++) {
+        const int64_t size = x->inbox[entry].size * call->row_bytes;
+        bytes += (uint64_t)size;
+        count = add_part(parts, count, at_row(call->output, x->inbox[entry].output_offset, call->row_bytes), size);
+    }
+    lane->in = parts;
+    lane->ins = count;
+    return lane->in_head.first == 0 && lane->in_head.second == 0 && lane->in_head.last == bytes;
+}
+
+quern_status quern_ragged_ship(struct quern_ragged_shipment *shipment, const struct quern_ragged_exchange *x,
+                               const struct quern_meeting *meeting) {
+    struct quern_meeting copying = *meeting;
+    shipment->is_needed = quern_spans_hosts(x->call->member, &x->call->set);
+    if (!shipment->is_needed) return QUERN_OK;
+    shipment->exchange = x;
+    copying.phase = QUERN_PHASE_COPY;
+    copying.set = &x->call->set;
+    quern_trade_open(&shipment->trade, x->call->member, &copying, copying.set, shipment->lanes);
+    shipment->trade.place = place_slices;
+    shipment->trade.user = shipment;
+    for (int i = 0; i < shipment->trade.count; i++) {
+        struct quern_lane *lane = &shipment->lanes[i];
+        lane->out_head.last = list_sends(x, place_of(x->call, lane->rank), lane);
+    }
+    return quern_trade_begin(&shipment->trade);
+}
+
+quern_status quern_ragged_ship_rest(struct quern_ragged_shipment *shipment) {
+    return shipment->is_needed ? quern_trade_end(&shipment->trade) : QUERN_OK;
+}

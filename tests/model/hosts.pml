@@ -1,0 +1,144 @@
+/*
+ * The barrier of several hosts: quern_span_meet (src/ranks/hosts/span.c), is_lost and report_lost (src/ranks/hosts/trade.c), and the
+ * keepers as far as they tell of an end (src/ranks/hosts/keeper.c).
+ *
+ * Two hosts of two ranks each.  The ranks of a host meet in its memory; then the speakers, which are the lower ranks, send each other
+ * a message; then the ranks of a host meet again.  Ranks go through ROUNDS barriers and leave.  With KILL one speaker may be killed at
+ * any step.  Its connection then ends behind its last message.  In the end every living rank has returned; each rank that leaves a
+ * barrier has done so after all others have entered it; and no call fails if nobody was killed.
+ */
+#define HOST(rank)    ((rank) / 2)
+#define SPEAKER(host) (2 * (host))
+#define NOBODY 4
+
+chan wire[2] = [2] of { byte };  /* [host]: to its speaker */
+bool over[2];                    /* [host]: its speaker sends nothing more */
+byte entered[4];                 /* barriers, by rank */
+byte met[4];                     /* meetings in the host's memory, by rank */
+bool left[4];
+bool poison[2];                  /* [host] */
+byte killed = NOBODY;
+
+#define LIVES(rank) (killed != (rank))
+
+#ifdef DEATH_NOT_SEEN_IN_MEMORY
+#define MATE_IS_LOST (left[mate])
+#else
+#define MATE_IS_LOST (left[mate] || !LIVES(mate))
+#endif
+
+/* A meeting of the host's two ranks.  Sets failed if the group is poisoned, or the other one will never come. */
+inline meet_here() {
+    met[me]++;
+    if
+    :: met[mate] >= met[me]
+    :: poison[host] -> failed = true
+    :: MATE_IS_LOST && met[mate] < met[me] -> poison[host] = true; failed = true
+    fi
+}
+
+/* What has come is read before the end of the connection is: a speaker may leave when it has said all. */
+#ifdef END_BEFORE_LAST_MESSAGE
+#define WIRE_IS_OVER (over[1 - host])
+#else
+#define WIRE_IS_OVER (over[1 - host] && empty(wire[host]))
+#endif
+
+inline meet_speaker() {
+    wire[1 - host]!entered[me];
+#ifndef NOT_HEARD
+    if
+#ifdef END_BEFORE_LAST_MESSAGE
+    :: !over[1 - host] && nempty(wire[host]) -> wire[host]?heard
+#else
+    :: wire[host]?heard
+#endif
+    :: WIRE_IS_OVER -> poison[host] = true; failed = true
+    :: poison[host] -> failed = true
+    fi
+#endif
+}
+
+#define MAY_DIE if :: killed == me -> goto dead :: else fi
+
+proctype rank(byte me) {
+    byte host = HOST(me), mate = me + 1 - 2 * (me % 2), heard;
+    bool failed;
+    do
+    :: entered[me] < ROUNDS && !failed ->
+        MAY_DIE;
+        entered[me]++;
+#ifndef NO_GATHERING
+        meet_here();
+        MAY_DIE;
+#endif
+        if
+        :: !failed && me == SPEAKER(host) -> meet_speaker(); MAY_DIE
+        :: else
+        fi;
+#ifndef NO_RELEASE
+        if
+        :: !failed -> meet_here(); MAY_DIE
+        :: else
+        fi;
+#endif
+        if
+        :: !failed ->
+            d_step {
+                assert(entered[0] >= entered[me] && entered[1] >= entered[me]);
+                assert(entered[2] >= entered[me] && entered[3] >= entered[me])
+            }
+        :: else -> assert(failed && killed != NOBODY)
+        fi
+    :: else -> break
+    od;
+    skip;
+    d_step {
+        left[me] = true;
+        if
+        :: me == SPEAKER(host) -> over[host] = true
+        :: else
+        fi
+    };
+dead:
+    skip
+}
+
+/* Tells the other host of a poison; it ends with its speaker, or when all have returned. */
+proctype keeper(byte host) {
+end:
+    if
+    :: poison[host] && LIVES(SPEAKER(host)) -> poison[1 - host] = true
+    :: !LIVES(SPEAKER(host))
+    fi
+}
+
+#ifdef KILL
+proctype killer() {
+    byte whom;
+    if
+    :: whom = 0
+    :: whom = 2
+    fi;
+    d_step {
+        if
+        :: !left[whom] -> killed = whom; over[HOST(whom)] = true
+        :: else
+        fi
+    }
+}
+#endif
+
+init {
+    atomic {
+        run rank(0);
+        run rank(1);
+        run rank(2);
+        run rank(3);
+        run keeper(0);
+        run keeper(1);
+#ifdef KILL
+        run killer()
+#endif
+    }
+}

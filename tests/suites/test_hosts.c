@@ -1,0 +1,380 @@
+/*
+ * Groups of CPU ranks of several hosts: barriers, exchanges, and what is refused.  The hosts are names at addresses of this
+ * machine, so that they share neither memory nor anything else but TCP.  test_hosts_ends.c has deaths, and test_hosts_strangers.c
+ * attacks.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/check.h"
+#include "harness/device.h"
+#include "harness/ragged_case.h"
+#include "harness/random.h"
+#include "harness/ranks.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { POOL = 1 << 20 };
+
+struct board {
+    struct {
+        _Alignas(64) int64_t value;
+    } of[QUERN_MAX_RANKS];
+};
+
+static const struct {
+    int hosts, ranks;
+} shapes[] = {{2, 2}, {2, 3}, {2, 4}, {3, 3}, {3, 5}, {4, 4}, {4, 9}, {2, 8}, {5, 5}};
+
+static void check_shapes(rank_function *function, const void *user) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        for (size_t i = 0; i < COUNT(shapes); i++)
+            check_ranks(.kind = rank_kinds[kind], .count = shapes[i].ranks, .hosts = shapes[i].hosts, .function = function,
+                        .user = user, .shared_bytes = sizeof(struct board), .limit = 120);
+}
+
+/* ---- barriers ---- */
+
+/* No rank is in the next round before all have written in this one. */
+static void meet_members(struct rank *rank, quern_group *group, const int *members, int count, int64_t round) {
+    struct board *board = rank->shared;
+    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+    args.members = members;
+    args.member_count = count;
+    __atomic_store_n(&board->of[rank->rank].value, round, __ATOMIC_RELAXED);
+    rank_ok(rank, quern_barrier(group, &args, NULL));
+    for (int i = 0; i < (members ? count : rank->ranks); i++) {
+        const int peer = members ? members[i] : i;
+        const int64_t seen = __atomic_load_n(&board->of[peer].value, __ATOMIC_RELAXED);
+        rank_check(rank, seen == round, "round %lld: rank %d has written %lld", (long long)round, peer, (long long)seen);
+    }
+    rank_ok(rank, quern_barrier(group, &args, NULL));
+}
+
+static quern_status meet_often(struct rank *rank) {
+    quern_group *group = rank_group(rank, 30);
+    for (int64_t round = 1; round <= 40; round++) {
+        if (random_below(7, (uint64_t)(round * 64 + rank->rank), 4) == 0) rank_sleep(1e-3);
+        meet_members(rank, group, NULL, 0, round);
+    }
+    return quern_group_destroy(group);
+}
+
+Test(hosts, barriers_wait_for_all_ranks, .timeout = 600) { check_shapes(meet_often, NULL); }
+
+static quern_status meet_some(struct rank *rank) {
+    quern_group *group = rank_group(rank, 30);
+    for (int64_t round = 1; round <= 60; round++) {
+        int members[QUERN_MAX_RANKS], count = 0;
+        bool is_member = false;
+        for (int other = 0; other < rank->ranks; other++)
+            if (random_below(9, (uint64_t)(round * 64 + other), 3)) {
+                members[count++] = other;
+                is_member |= other == rank->rank;
+            }
+        if (is_member) meet_members(rank, group, members, count, round);
+    }
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    return quern_group_destroy(group);
+}
+
+Test(hosts, barriers_of_some_ranks, .timeout = 600) { check_shapes(meet_some, NULL); }
+
+static quern_status count_from(struct rank *rank) {
+    quern_group *group;
+    quern_group_args args = rank_group_args(rank, 30);
+    args.first_epoch = UINT32_MAX - 5;
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    for (int64_t round = 1; round <= 10; round++) meet_members(rank, group, NULL, 0, round);
+    return quern_group_destroy(group);
+}
+
+Test(hosts, counters_wrap_around) {
+    check_ranks(.kind = RANK_THREADS, .count = 4, .hosts = 2, .function = count_from, .shared_bytes = sizeof(struct board));
+}
+
+/* ---- exchanges ---- */
+
+struct batch {
+    uint64_t first;
+    int cases;
+    bool is_plan;
+    struct ragged_choice choice;
+};
+
+static quern_status run_batch(struct rank *rank) {
+    const struct batch *batch = rank->user;
+    struct ragged_bench bench;
+    ragged_bench_open(&bench, rank, 50, 5 << 19);
+    for (int i = 0; i < batch->cases; i++) {
+        struct ragged_case c;
+        struct ragged_choice choice = batch->choice;
+        choice.ranks = rank->ranks;
+        ragged_case_open(&c, batch->first + (uint64_t)i, choice);
+        if (batch->is_plan) ragged_case_plan(&c, &bench, 3);
+        else ragged_case_run(&c, &bench);
+        ragged_case_close(&c);
+    }
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(hosts, random_exchanges, .timeout = 600) {
+    check_shapes(run_batch, &(struct batch){.first = 51000, .cases = (int)test_size(15, 5)});
+}
+
+Test(hosts, random_exchanges_of_small_slices, .timeout = 600) {
+    check_shapes(run_batch, &(struct batch){.first = 52000, .cases = (int)test_size(15, 5),
+                                            .choice = {.everyone = true, .largest = 3, .row_bytes = 12, .updates = 1}});
+}
+
+Test(hosts, random_plans, .timeout = 600) {
+    check_shapes(run_batch,
+                 &(struct batch){.first = 53000, .cases = (int)test_size(6, 3), .is_plan = true, .choice.everyone = true});
+}
+
+/* Both directions have more than the buffers of the system hold, so a rank that only sent would wait for ever. */
+static quern_status exchange_much(struct rank *rank) {
+    enum { BYTES = 24 << 20 };
+    quern_group *group = rank_group(rank, 50);
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    const int32_t from[] = {0, BYTES}, sizes[] = {BYTES, BYTES}, to[] = {rank->rank * BYTES, rank->rank * BYTES};
+    unsigned char *input = malloc(2 * (size_t)BYTES), *output = calloc(2, BYTES);
+    void *workspace;
+    size_t bytes;
+    rank_check(rank, input && output, "no memory");
+    for (size_t i = 0; i < 2 * (size_t)BYTES; i++) input[i] = (unsigned char)(i * 7 + i / 251 + (size_t)rank->rank);
+    args.input = input, args.output = output, args.input_rows = args.output_rows = 2 * BYTES, args.row_bytes = 1;
+    args.input_offsets = from, args.send_sizes = sizes, args.output_offsets = to, args.recv_sizes = sizes;
+    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    rank_ok(rank, quern_ragged_all_to_all(group, &args, workspace, bytes, NULL));
+    for (size_t sender = 0; sender < 2; sender++)
+        for (size_t i = 0; i < BYTES; i++) {
+            const size_t source = (size_t)rank->rank * BYTES + i;
+            rank_check(rank, output[sender * BYTES + i] == (unsigned char)(source * 7 + source / 251 + sender),
+                       "byte %zu of rank %zu", i, sender);
+        }
+    free(input);
+    free(output);
+    return quern_group_destroy(group);
+}
+
+Test(hosts, both_directions_move_at_once, .timeout = 120) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = exchange_much);
+}
+
+/* ---- mistakes in metadata: every rank of every host gets the error, nothing is written, and the group stays usable ---- */
+
+struct mistake {
+    int rank;                 /* who makes it; the other ranks' slices are right */
+    int array;                /* of input_offsets, send_sizes, output_offsets, recv_sizes */
+    int32_t value;
+    int64_t updates, row_bytes;
+    const char *detail;
+};
+
+static quern_status make_mistakes(struct rank *rank) {
+    static const struct mistake mistakes[] = {
+        {3, 3, 9, 0, 0, "rank 3, peer 0, update 0: the sender's send_sizes is 2, the receiver's recv_sizes is 9"},
+        {0, 1, 9, 0, 0, "the sender's send_sizes is 9, the receiver's recv_sizes is 2"},
+        {2, 0, -4, 0, 0, "rank 2, peer 0, update 0: input_offsets is -4"},
+        {1, 2, 1000, 0, 0, "the slice ends at output row 1002"},
+        {3, 0, 0, 2, 0, "updates"},
+        {1, 0, 0, 0, 40, "rows of"},
+        {2, 0, 0, 0, -1, "rank 2"},
+    };
+    const int64_t large[] = {8, 4096};
+    quern_group *group = rank_group(rank, 30);
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    enum { BYTES = 16 * 4096 };
+    unsigned char *input = calloc(2, BYTES), *output = input + BYTES;
+    void *workspace;
+    rank_check(rank, input, "no memory");
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){POOL}, &workspace));
+    for (size_t size = 0; size < COUNT(large); size++)
+        for (size_t i = 0; i < COUNT(mistakes); i++) {
+            const struct mistake *mistake = &mistakes[i];
+            int32_t arrays[4][8];
+            quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+            for (int peer = 0; peer < 8; peer++) {
+                arrays[0][peer] = peer % 4 * 2, arrays[1][peer] = 2, arrays[2][peer] = rank->rank * 2, arrays[3][peer] = 2;
+            }
+            args.input = input, args.output = output, args.input_rows = args.output_rows = 16, args.row_bytes = large[size];
+            args.input_offsets = arrays[0], args.send_sizes = arrays[1], args.output_offsets = arrays[2],
+            args.recv_sizes = arrays[3];
+            const quern_ragged_all_to_all_args good = args;
+            if (rank->rank == mistake->rank) {
+                if (mistake->updates) args.updates = mistake->updates;
+                if (mistake->row_bytes) args.row_bytes = mistake->row_bytes;
+                if (!mistake->updates && !mistake->row_bytes) arrays[mistake->array][0] = mistake->value;
+            }
+            memset(output, 7, BYTES);
+            quern_status status = quern_ragged_all_to_all(group, &args, workspace, POOL, NULL);
+            rank_check(rank, status == QUERN_PEER_MISMATCH || status == QUERN_INVALID_SHAPE || status == QUERN_INVALID_ARGUMENT,
+                       "mistake %zu: %s", i, quern_status_string(status));
+            if (rank->rank != mistake->rank || mistake->row_bytes >= 0) rank_check_detail(rank, mistake->detail);
+            for (size_t at = 0; at < BYTES; at++) rank_check(rank, output[at] == 7, "mistake %zu wrote byte %zu", i, at);
+            for (int peer = 0; peer < 4; peer++) arrays[0][peer] = peer * 2, arrays[1][peer] = 2, arrays[2][peer] = rank->rank * 2,
+                                                 arrays[3][peer] = 2;
+            rank_ok(rank, quern_ragged_all_to_all(group, &good, workspace, POOL, NULL));
+        }
+    free(input);
+    return quern_group_destroy(group);
+}
+
+Test(hosts, mistakes_reach_every_rank_and_write_nothing, .timeout = 120) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = make_mistakes);
+}
+
+/* ---- different calls ---- */
+
+static quern_status call_differently(struct rank *rank) {
+    quern_group *group = rank_group(rank, 10);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    void *memory;
+    if (rank_host(rank, rank->rank) == 0) rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_MISMATCH);
+    else rank_status(rank, quern_symmetric_alloc(&group, 1, &(size_t){64}, &memory), QUERN_PEER_MISMATCH);
+    rank_check_detail(rank, "quern_barrier");
+    rank_check_detail(rank, "quern_symmetric_alloc");
+    rank_status(rank, quern_group_status(group), QUERN_PEER_MISMATCH);
+    return quern_group_destroy(group);
+}
+
+Test(hosts, different_calls_are_a_mismatch) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = call_differently);
+}
+
+static quern_status name_other_members(struct rank *rank) {
+    static const int sets[2][3] = {{0, 1, 2}, {0, 2, 3}};
+    quern_group *group = rank_group(rank, 10);
+    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+    args.members = sets[rank_host(rank, rank->rank)];
+    args.member_count = 3;
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    if (rank->rank == 0 || rank->rank == 2) rank_status(rank, quern_barrier(group, &args, NULL), QUERN_PEER_MISMATCH);
+    else rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_MISMATCH);
+    return quern_group_destroy(group);
+}
+
+Test(hosts, other_members_are_a_mismatch) {
+    check_ranks(.kind = RANK_THREADS, .count = 4, .hosts = 2, .function = name_other_members);
+}
+
+/* ---- what groups of several hosts have and have not ---- */
+
+static quern_status look_at_memory(struct rank *rank) {
+    quern_group *group = rank_group(rank, 30), *none;
+    void *memory, *peer;
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){4096}, &memory));
+    *(int *)memory = rank->rank;
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    for (int other = 0; other < rank->ranks; other++)
+        if (rank_host(rank, other) == rank_host(rank, rank->rank)) {
+            rank_ok(rank, quern_symmetric_peer(group, memory, other, &peer));
+            rank_check(rank, *(int *)peer == other, "rank %d has %d", other, *(int *)peer);
+        } else {
+            rank_status(rank, quern_symmetric_peer(group, memory, other, &peer), QUERN_NOT_SUPPORTED);
+            rank_check_detail(rank, "is of another host");
+        }
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    rank_ok(rank, quern_symmetric_free(group, memory, NULL));
+    rank_status(rank, quern_group_split(&group, 1, &(int){0}, &(int){0}, &none), QUERN_NOT_SUPPORTED);
+    rank_check_detail(rank, "several hosts");
+    rank_status(rank, quern_group_shrink(&group, 1, &none), QUERN_NOT_SUPPORTED);
+    rank_check_detail(rank, "several hosts");
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    return quern_group_destroy(group);
+}
+
+Test(hosts, symmetric_memory_is_of_a_host) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = 5, .hosts = 2, .function = look_at_memory);
+}
+
+static quern_status read_report(struct rank *rank) {
+    quern_group *group = rank_group(rank, 30);
+    char report[4096];
+    uint64_t missing[2] = {1, 1};
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    quern_group_report(group, report, sizeof report);
+    const char *const expected[] = {"rank 0: process ",
+                                    "rank 3: process ",
+                                    "on host 127.0.0.",
+                                    "host 0 at 127.0.0.",
+                                    ": ranks 0, 1\n",
+                                    ": ranks 2, 3\n",
+                                    "hosts 0 and 1: sockets, since host memory does not reach"};
+    for (size_t i = 0; i < COUNT(expected); i++)
+        rank_check(rank, strstr(report, expected[i]), "no \"%s\" in:\n%s", expected[i], report);
+    rank_ok(rank, quern_group_missing(group, missing, 2));
+    rank_check(rank, !missing[0] && !missing[1], "missing %llx", (unsigned long long)missing[0]);
+    rank_check(rank, quern_group_rank(group) == rank->rank && quern_group_size(group) == 4, "rank and size");
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    return quern_group_destroy(group);
+}
+
+Test(hosts, the_report_names_hosts_and_ways) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = read_report);
+}
+
+/* One host that meets over the network has a plain group. */
+static quern_status meet_alone(struct rank *rank) {
+    quern_group *group;
+    quern_group_args args = rank_group_args(rank, 20);
+    void *memory, *peer;
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){64}, &memory));
+    rank_ok(rank, quern_symmetric_peer(group, memory, 1 - rank->rank, &peer));
+    return quern_group_destroy(group);
+}
+
+Test(hosts, one_host) { check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 1, .function = meet_alone); }
+
+/* ---- arguments ---- */
+
+Test(hosts, illegal_arguments) {
+    quern_device *device;
+    quern_group *group;
+    check_ok(quern_device_open(QUERN_CPU, 0, &device));
+    quern_group_args good = QUERN_GROUP_ARGS_INIT;
+    good.ranks = 2, good.name = "illegal", good.device = device, good.timeout = 0.1;
+    good.meet = "127.0.0.2:4711", good.secret = "0123456789abcdef", good.secret_bytes = 16, good.host_ranks = 1;
+    const struct {
+        const char *detail;
+        quern_status status;
+        const char *meet, *secret;
+        size_t secret_bytes;
+        int host_ranks;
+        const char *name, *host;
+    } cases[] = {
+        {"meet is no address", QUERN_INVALID_ARGUMENT, "localhost:1", good.secret, 16, 1, "a", NULL},
+        {"meet is no address", QUERN_INVALID_ARGUMENT, "127.0.0.2", good.secret, 16, 1, "a", NULL},
+        {"secret is NULL", QUERN_NULL_POINTER, good.meet, NULL, 16, 1, "a", NULL},
+        {"secret_bytes is 15: expected at least 16", QUERN_INVALID_ARGUMENT, good.meet, good.secret, 15, 1, "a", NULL},
+        {"host_ranks is 0: expected 1 to 2", QUERN_INVALID_ARGUMENT, good.meet, good.secret, 16, 0, "a", NULL},
+        {"host_ranks is 3: expected 1 to 2", QUERN_INVALID_ARGUMENT, good.meet, good.secret, 16, 3, "a", NULL},
+        {"name is NULL", QUERN_NULL_POINTER, good.meet, good.secret, 16, 1, NULL, NULL},
+        {"host is not 1 to 15", QUERN_INVALID_ARGUMENT, good.meet, good.secret, 16, 1, "a", "0123456789abcdef"},
+        {"host is not 1 to 15", QUERN_INVALID_ARGUMENT, good.meet, good.secret, 16, 1, "a", "a/b"},
+        {"listening at 192.0.2.1:4711", QUERN_SYSTEM_ERROR, "192.0.2.1:4711", good.secret, 16, 1, "a", NULL},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        quern_group_args args = good;
+        args.meet = cases[i].meet, args.secret = cases[i].secret, args.secret_bytes = cases[i].secret_bytes;
+        args.host_ranks = cases[i].host_ranks, args.name = cases[i].name, args.host = cases[i].host;
+        const quern_status status = quern_group_create(&args, 1, &group);
+        const bool right = status == cases[i].status && strstr(error_detail(), cases[i].detail);
+        check(right || (i + 1 == COUNT(cases) && status == QUERN_SYSTEM_ERROR), "case %zu: %s: %s", i, quern_status_string(status),
+              error_detail());
+    }
+    quern_device_close(device);
+}

@@ -1,0 +1,270 @@
+/*
+ * How a group of several hosts ends: a process or a host that is killed, a host that is stopped, a rank that leaves, aborts, does
+ * not arrive, or forks.  Every rank that waits gets the status and the name in time, on every host.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/ranks.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* A death that the system reports; a host that says nothing, which may take 1.5 s; with an allowance for a busy machine. */
+static const double SOON = 1, SILENT = 3.5, LIMIT = 30;
+
+struct stage {
+    unsigned ready;           /* ranks that have met once */
+    double ended;             /* when the end began */
+};
+
+/* What all ranks do: meet, then meet again and again until that fails as it must. */
+struct end {
+    quern_status status;
+    const char *detail[2];
+    int by;                   /* the rank that ends */
+    double within;
+};
+
+static quern_status meet_until_the_end(struct rank *rank) {
+    const struct end *end = rank->user;
+    struct stage *stage = rank->shared;
+    quern_group *group = rank_group(rank, LIMIT);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    __atomic_add_fetch(&stage->ready, 1, __ATOMIC_ACQ_REL);
+    quern_status status = QUERN_OK;
+    while (status == QUERN_OK) status = quern_barrier(group, NULL, NULL);
+    const double waited = rank_now() - stage->ended;
+    rank_status(rank, status, end->status);
+    for (size_t i = 0; i < COUNT(end->detail) && end->detail[i]; i++) rank_check_detail(rank, end->detail[i]);
+    rank_check(rank, waited < end->within, "noticed after %g s", waited);
+    rank_status(rank, quern_barrier(group, NULL, NULL), end->status);
+    rank_status(rank, quern_group_status(group), end->status);
+    uint64_t missing[2];
+    rank_ok(rank, quern_group_missing(group, missing, 2));
+    rank_check(rank, missing[0] >> end->by & 1, "missing is %llx, without rank %d", (unsigned long long)missing[0], end->by);
+    return quern_group_destroy(group);
+}
+
+static void await_ready(struct rank_run *run, unsigned ranks) {
+    struct stage *stage = ranks_shared(run);
+    for (int i = 0; i < 3000 && __atomic_load_n(&stage->ready, __ATOMIC_ACQUIRE) < ranks; i++) rank_sleep(0.01);
+    check(__atomic_load_n(&stage->ready, __ATOMIC_ACQUIRE) == ranks, "%u of %u ranks have met", stage->ready, ranks);
+    rank_sleep(0.05);
+    stage->ended = rank_now();
+}
+
+/* Sends a signal to some of the ranks' processes. */
+static void end_by_signal(int hosts, int ranks, unsigned mask, int signal, struct end end) {
+    bool may_die[QUERN_MAX_RANKS] = {false};
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = ranks, .hosts = hosts, .user = &end,
+                                                       .function = meet_until_the_end, .shared_bytes = sizeof(struct stage)});
+    await_ready(run, (unsigned)ranks);
+    for (int rank = 0; rank < ranks; rank++) {
+        may_die[rank] = mask >> rank & 1;
+        if (may_die[rank]) kill(ranks_process(run, rank), signal);
+    }
+    for (int i = 0; signal == SIGSTOP && i < 500; i++) {  /* those that are stopped are killed when the others have ended */
+        int running = 0;
+        for (int rank = 0; rank < ranks; rank++)
+            running += !may_die[rank] && __atomic_load_n(&ranks_result(run, rank)->end, __ATOMIC_ACQUIRE) == RANK_RUNS;
+        if (!running) break;
+        rank_sleep(0.01);
+    }
+    for (int rank = 0; rank < ranks; rank++)
+        if (may_die[rank]) kill(ranks_process(run, rank), SIGKILL);
+    const char *wrong = ranks_wait(run, may_die);
+    check(!wrong, "%s", wrong);
+    ranks_close(run);
+}
+
+/* ---- deaths ---- */
+
+Test(hosts_ends, a_killed_process, .timeout = 120) {
+    end_by_signal(2, 2, 2, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank 1 (process", "has ended"}, 1, SOON});
+    end_by_signal(2, 2, 1, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank 0 (process", "has ended"}, 0, SOON});
+    end_by_signal(2, 4, 8, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank 3 (process", "has ended"}, 3, SOON});
+    end_by_signal(3, 3, 4, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank 2 (process", "has ended"}, 2, SOON});
+    end_by_signal(3, 6, 8, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank 3 (process", "has ended"}, 3, SOON});
+}
+
+Test(hosts_ends, a_killed_speaker, .timeout = 120) {
+    end_by_signal(2, 4, 4, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank ", "has ended"}, 2, SOON});
+    end_by_signal(2, 4, 1, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank ", "has ended"}, 0, SOON});
+}
+
+Test(hosts_ends, a_killed_host, .timeout = 120) {
+    end_by_signal(2, 4, 12, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank 2 (process", "on host 127.0.0."}, 2, SOON});
+    end_by_signal(4, 8, 3, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank ", "has ended"}, 0, SOON});
+}
+
+Test(hosts_ends, a_stopped_host, .timeout = 120) {
+    end_by_signal(2, 2, 2, SIGSTOP, (struct end){QUERN_PEER_LOST, {"rank 1 (process", "its host is silent"}, 1, SILENT});
+    end_by_signal(2, 4, 12, SIGSTOP, (struct end){QUERN_PEER_LOST, {"rank 2 (process", "its host is silent"}, 2, SILENT});
+    end_by_signal(3, 3, 1, SIGSTOP, (struct end){QUERN_PEER_LOST, {"rank 0 (process", "its host is silent"}, 0, SILENT});
+}
+
+/* Nobody waits: the mask and the report know it, and the group is not poisoned before somebody does. */
+static quern_status look_idly(struct rank *rank) {
+    struct stage *stage = rank->shared;
+    quern_group *group = rank_group(rank, LIMIT);
+    char report[4096];
+    uint64_t missing[2] = {0, 0};
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    __atomic_add_fetch(&stage->ready, 1, __ATOMIC_ACQ_REL);
+    for (int i = 0; i < 500 && !(missing[0] >> 1 & 1); i++) {
+        rank_sleep(0.01);
+        rank_ok(rank, quern_group_missing(group, missing, 2));
+    }
+    rank_check(rank, missing[0] == 2, "missing is %llx", (unsigned long long)missing[0]);
+    quern_group_report(group, report, sizeof report);
+    rank_check(rank, strstr(report, "has ended"), "%s", report);
+    rank_ok(rank, quern_group_status(group));
+    return quern_group_destroy(group);
+}
+
+Test(hosts_ends, an_idle_group_knows_who_is_missing, .timeout = 60) {
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = look_idly,
+                                                       .shared_bytes = sizeof(struct stage)});
+    await_ready(run, 3);
+    kill(ranks_process(run, 1), SIGKILL);
+    const char *wrong = ranks_wait(run, (bool[]){false, true, false});
+    check(!wrong, "%s", wrong);
+    ranks_close(run);
+}
+
+/* ---- leaving, aborting, staying away ---- */
+
+enum { LEAVES, ABORTS, STAYS_AWAY };
+struct parting {
+    int how, by;
+    double within;
+    quern_status status;
+    const char *detail[2];
+};
+
+static quern_status part(struct rank *rank) {
+    const struct parting *parting = rank->user;
+    struct stage *stage = rank->shared;
+    quern_group *group = rank_group(rank, parting->how == STAYS_AWAY ? 1 : LIMIT);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    if (rank->rank == parting->by) {
+        if (parting->how != STAYS_AWAY) rank_sleep(0.2);
+        stage->ended = rank_now();
+        if (parting->how == ABORTS) rank_ok(rank, quern_group_abort(group, "it is Friday"));
+        if (parting->how == STAYS_AWAY) rank_sleep(2.5);
+        if (parting->how != LEAVES) rank_status(rank, quern_group_status(group), parting->status);
+        return quern_group_destroy(group);
+    }
+    const double began = rank_now();
+    rank_status(rank, quern_barrier(group, NULL, NULL), parting->status);
+    for (size_t i = 0; i < COUNT(parting->detail) && parting->detail[i]; i++) rank_check_detail(rank, parting->detail[i]);
+    rank_check(rank, rank_now() - began < parting->within, "after %g s", rank_now() - began);
+    return quern_group_destroy(group);
+}
+
+static void check_parting(int hosts, int ranks, struct parting parting) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = ranks, .hosts = hosts, .function = part, .user = &parting,
+                    .shared_bytes = sizeof(struct stage));
+}
+
+Test(hosts_ends, a_rank_that_leaves, .timeout = 60) {
+    check_parting(2, 2, (struct parting){LEAVES, 1, SOON, QUERN_PEER_LOST, {"rank 1 (process", "has destroyed its group"}});
+    check_parting(2, 4, (struct parting){LEAVES, 3, SOON, QUERN_PEER_LOST, {"rank 3 (process", "has destroyed its group"}});
+    check_parting(3, 3, (struct parting){LEAVES, 0, SOON, QUERN_PEER_LOST, {"rank 0 (process", "has destroyed its group"}});
+}
+
+Test(hosts_ends, a_rank_that_aborts, .timeout = 60) {
+    check_parting(2, 2, (struct parting){ABORTS, 0, SOON, QUERN_GROUP_ABORTED, {"rank 0 has aborted the group: it is Friday"}});
+    check_parting(3, 6, (struct parting){ABORTS, 5, SOON, QUERN_GROUP_ABORTED, {"rank 5 has aborted the group: it is Friday"}});
+}
+
+Test(hosts_ends, a_rank_that_does_not_arrive, .timeout = 60) {
+    check_parting(2, 2, (struct parting){STAYS_AWAY, 1, 2, QUERN_PEER_TIMEOUT, {"rank 1 (process", "waited 1"}});
+    check_parting(2, 4, (struct parting){STAYS_AWAY, 3, 2, QUERN_PEER_TIMEOUT, {"rank 3 (process", "waited 1"}});
+}
+
+/* ---- forks, descriptors, threads ---- */
+
+/* A child that lives on must not hide the end of its parent. */
+static quern_status fork_and_die(struct rank *rank) {
+    quern_group *group = rank_group(rank, LIMIT);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    if (rank->rank == 1) {
+        pid_t child = fork();
+        if (child == 0) {
+            if (quern_barrier(group, NULL, NULL) != QUERN_INVALID_ARGUMENT) _exit(EXIT_FAILURE);
+            pause();
+            _exit(EXIT_SUCCESS);
+        }
+        *(pid_t *)rank->shared = child;
+        rank_ok(rank, quern_barrier(group, NULL, NULL));
+        raise(SIGKILL);
+    }
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    const double began = rank_now();
+    rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_LOST);
+    rank_check(rank, rank_now() - began < SOON, "noticed after %g s", rank_now() - began);
+    return quern_group_destroy(group);
+}
+
+Test(hosts_ends, a_forked_child_does_not_hide_its_parents_end, .timeout = 60) {
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = fork_and_die,
+                                                       .shared_bytes = 64});
+    const char *wrong = ranks_wait(run, (bool[]){false, true});
+    const pid_t child = *(pid_t *)ranks_shared(run);
+    if (child > 0) kill(child, SIGKILL);
+    check(!wrong, "%s", wrong);
+    ranks_close(run);
+}
+
+static int count_entries(const char *folder) {
+    DIR *directory = opendir(folder);
+    int count = 0;
+    while (directory && readdir(directory)) count++;
+    if (directory) closedir(directory);
+    return count;
+}
+
+static int count_inherited(void) {
+    int count = 0;
+    for (int file = 3; file < 256; file++) {
+        const int flags = fcntl(file, F_GETFD);
+        count += flags >= 0 && !(flags & FD_CLOEXEC);
+    }
+    return count;
+}
+
+/* Nothing is left of a group, and nothing of it passes to a program that is executed. */
+static quern_status leave_nothing(struct rank *rank) {
+    const int files = count_entries("/proc/self/fd"), threads = count_entries("/proc/self/task"), inherited = count_inherited();
+    for (int round = 0; round < 5; round++) {
+        quern_group_args args = rank_group_args(rank, LIMIT);
+        quern_group *group;
+        args.job = (uint64_t)round + 1;
+        rank_ok(rank, quern_group_create(&args, 1, &group));
+        rank_ok(rank, quern_barrier(group, NULL, NULL));
+        rank_check(rank, count_inherited() == inherited, "%d descriptors pass to another program", count_inherited() - inherited);
+        if (round % 2) quern_group_abort(group, NULL);
+        rank_ok(rank, quern_group_destroy(group));
+        rank_check(rank, count_entries("/proc/self/fd") == files, "%d descriptors, before %d", count_entries("/proc/self/fd"),
+                   files);
+        rank_check(rank, count_entries("/proc/self/task") == threads, "%d threads, before %d", count_entries("/proc/self/task"),
+                   threads);
+    }
+    return QUERN_OK;
+}
+
+Test(hosts_ends, nothing_is_left_of_a_group, .timeout = 60) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = leave_nothing);
+}

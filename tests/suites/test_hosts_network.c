@@ -1,0 +1,145 @@
+/*
+ * Hosts that are network namespaces: the same groups over a network of its own, whose cables can be pulled.  Needs root and ip; else
+ * the tests are skipped with the reason.  test_hosts.c has loopback addresses as hosts.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/ragged_case.h"
+#include "harness/ranks.h"
+
+enum { HOSTS = 3, PORT = 4711 };
+
+/* ---- the network: a bridge, and a namespace for each host at 10.79.0.1, 2, 3 ---- */
+
+static int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int run(const char *format, ...) {
+    char command[256];
+    va_list list;
+    va_start(list, format);
+    int length = vsnprintf(command, sizeof command, format, list);
+    va_end(list);
+    snprintf(command + length, sizeof command - (size_t)length, " 2>/dev/null");
+    return system(command);
+}
+
+static void name_network(char name[16], int host) { snprintf(name, 16, "qn%d-%d", (int)getpid() % 100000, host); }
+
+static void take_down(void) {
+    char name[16];
+    for (int host = 0; host < HOSTS; host++) {
+        name_network(name, host + 1);
+        run("ip netns del %s", name);
+    }
+    name_network(name, 0);
+    run("ip link del %s", name);
+}
+
+static bool put_up(void) {
+    char bridge[16], name[16];
+    name_network(bridge, 0);
+    bool good = geteuid() == 0 && run("ip link add %s type bridge", bridge) == 0 && run("ip link set %s up", bridge) == 0;
+    for (int host = 1; host <= HOSTS && good; host++) {
+        name_network(name, host);
+        good = run("ip netns add %s", name) == 0 && run("ip link add %sv type veth peer name eth0 netns %s", name, name) == 0 &&
+               run("ip link set %sv master %s && ip link set %sv up", name, bridge, name) == 0 &&
+               run("ip -n %s addr add 10.79.0.%d/24 dev eth0 && ip -n %s link set eth0 up && ip -n %s link set lo up", name, host, name,
+                   name) == 0;
+    }
+    return good;
+}
+
+static void need_network(void) {
+    if (put_up()) return;
+    take_down();
+    cr_skip_test("no network namespaces here: they need root and the ip command");
+}
+
+/* The rank's process moves to its host. */
+static void move_in(struct rank *rank) {
+    char path[64], name[16];
+    snprintf(name, sizeof name, "%s", (const char *)rank->user + 16 * rank_host(rank, rank->rank));
+    snprintf(path, sizeof path, "/run/netns/%s", name);
+    const int space = open(path, O_RDONLY | O_CLOEXEC);
+    rank_check(rank, space >= 0 && setns(space, CLONE_NEWNET) == 0, "cannot move to %s", path);
+    close(space);
+    rank->meet = "10.79.0.1:4711";
+}
+
+static struct {
+    char names[HOSTS][16];
+} network;
+
+static void run_ranks(int hosts, int ranks, rank_function *function) {
+    for (int host = 0; host < HOSTS; host++) name_network(network.names[host], host + 1);
+    const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = ranks, .hosts = hosts, .function = function,
+                                                  .user = &network, .limit = 60});
+    if (wrong) take_down();
+    check(!wrong, "%s", wrong);
+}
+
+/* ---- barriers and exchanges ---- */
+
+static quern_status exchange(struct rank *rank) {
+    struct ragged_bench bench;
+    move_in(rank);
+    ragged_bench_open(&bench, rank, 30, 5 << 19);
+    for (int i = 0; i < 10; i++) {
+        struct ragged_case c;
+        ragged_case_open(&c, 61000 + (uint64_t)i, (struct ragged_choice){.ranks = rank->ranks});
+        ragged_case_run(&c, &bench);
+        ragged_case_close(&c);
+        rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
+    }
+    char report[4096];
+    quern_group_report(bench.group, report, sizeof report);
+    rank_check(rank, strstr(report, "host 1 at 10.79.0.2: ranks"), "%s", report);
+    rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(hosts_network, exchanges, .timeout = 120) {
+    need_network();
+    run_ranks(2, 2, exchange);
+    run_ranks(2, 5, exchange);
+    run_ranks(3, 6, exchange);
+    take_down();
+}
+
+/* ---- a cable that is pulled ---- */
+
+static quern_status lose_the_cable(struct rank *rank) {
+    const char *last = (const char *)rank->user + 16 * (rank->hosts - 1);
+    move_in(rank);
+    quern_group *group = rank_group(rank, 20);
+    for (int i = 0; i < 20; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
+    if (rank->rank == 0) rank_check(rank, run("ip -n %s link set eth0 down", last) == 0, "the cable cannot be pulled");
+    const double began = rank_now();
+    quern_status status = QUERN_OK;
+    while (status == QUERN_OK) status = quern_barrier(group, NULL, NULL);
+    rank_check(rank, rank_now() - began < 5, "noticed after %g s", rank_now() - began);
+    rank_status(rank, status, QUERN_PEER_LOST);
+    rank_check_detail(rank, "its host is silent");
+    rank_check_detail(rank, "on host 10.79.0.");
+    return quern_group_destroy(group);
+}
+
+Test(hosts_network, a_pulled_cable, .timeout = 120) {
+    need_network();
+    run_ranks(2, 2, lose_the_cable);
+    char name[16];
+    name_network(name, 2);
+    run("ip -n %s link set eth0 up", name);
+    run_ranks(3, 5, lose_the_cable);
+    take_down();
+}

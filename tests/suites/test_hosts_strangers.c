@@ -1,0 +1,486 @@
+/*
+ * Meetings of hosts that strangers disturb, hosts that do not fit together, and messages that no rank would send: no meeting of the
+ * right hosts fails, no rank writes beyond what is its own, and each call returns a status in time.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/device.h"
+#include "harness/random.h"
+#include "harness/ranks.h"
+#include "os/address.h"
+#include "os/clock.h"
+#include "ranks/handles.h"
+#include "ranks/hosts/dial.h"
+#include "ranks/hosts/door.h"
+#include "ranks/hosts/keeper.h"
+#include "ranks/hosts/span.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const char SECRET[] = "a secret of tests";
+
+/* ---- strangers ---- */
+
+static int connect_to(const char *meet) {
+    struct quern_address address;
+    struct sockaddr_storage name;
+    check(quern_address_read(meet, &address), "%s", meet);
+    const socklen_t bytes = quern_address_out(&address, &name);
+    for (int attempt = 0; attempt < 500; attempt++) {
+        const int socket_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (socket_ >= 0 && connect(socket_, (struct sockaddr *)&name, bytes) == 0) return socket_;
+        close(socket_);
+        rank_sleep(0.01);
+    }
+    check(false, "nobody listens at %s", meet);
+    return -1;
+}
+
+/* What a stranger says is read only as far as it makes sense, so the rest may fail. */
+static void say(int socket_, const void *bytes, size_t count) {
+    if (send(socket_, bytes, count, MSG_NOSIGNAL) < 0) return;
+}
+
+/* A hello as the group's own ranks say it. */
+static struct quern_hello fresh_hello(const unsigned char *key) {
+    struct quern_handshake handshake;
+    check(quern_handshake_call(&handshake, -1, key, QUERN_CALL_MEETING, 1, 0), "no random numbers");
+    return handshake.hello;
+}
+
+static void finish(int socket_) {
+    char answer[256];
+    struct timeval limit = {.tv_sec = 5};
+    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    shutdown(socket_, SHUT_WR);
+    while (recv(socket_, answer, sizeof answer, 0) > 0) continue;
+    close(socket_);
+}
+
+static void disturb(const char *meet, const unsigned char *key) {
+    static const char http[] = "GET / HTTP/1.1\r\n\r\n";
+    struct quern_hello hello = fresh_hello(key);
+    unsigned char wrong_proof[32] = {1};
+    struct quern_answer answer;
+    int one = connect_to(meet);                                       /* garbage */
+    say(one, http, sizeof http);
+    const double began = rank_now();
+    check(recv(one, &answer, 1, 0) <= 0 && rank_now() - began < 1, "garbage was heard for %g s", rank_now() - began);
+    close(one);
+    close(connect_to(meet));                                          /* a port scanner */
+    one = connect_to(meet);                                           /* a false proof, ... */
+    say(one, &hello, sizeof hello);
+    check(recv(one, &answer, sizeof answer, MSG_WAITALL) == sizeof answer, "no answer to a hello");
+    say(one, wrong_proof, sizeof wrong_proof);
+    finish(one);
+    one = connect_to(meet);                                           /* ... and its hello again */
+    say(one, &hello, sizeof hello);
+    finish(one);
+}
+
+struct meeting {
+    double late;              /* seconds after which host 1 comes */
+    const char *expected[5];  /* in the report */
+};
+
+static quern_status meet_late(struct rank *rank) {
+    const struct meeting *meeting = rank->user;
+    quern_group *group;
+    quern_group_args args = rank_group_args(rank, 20);
+    char report[4096];
+    while (rank->rank == 1 && !__atomic_load_n((int *)rank->shared, __ATOMIC_ACQUIRE)) rank_sleep(0.01);
+    const double began = rank_now();
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    rank_check(rank, rank->rank == 0 || rank_now() - began < 3, "the meeting took %g s", rank_now() - began);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    quern_group_report(group, report, sizeof report);
+    for (size_t i = 0; i < COUNT(meeting->expected) && meeting->expected[i]; i++)
+        rank_check(rank, strstr(report, meeting->expected[i]), "no \"%s\" in:\n%s", meeting->expected[i], report);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    return quern_group_destroy(group);
+}
+
+static struct rank_run *start_meeting(const struct meeting *meeting, unsigned char key[QUERN_DIGEST_BYTES]) {
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = meet_late,
+                                                       .user = meeting, .shared_bytes = 64});
+    quern_make_key(SECRET, sizeof SECRET - 1, ranks_name(run), 0, key);
+    return run;
+}
+
+static void end_meeting(struct rank_run *run) {
+    __atomic_store_n((int *)ranks_shared(run), 1, __ATOMIC_RELEASE);
+    const char *wrong = ranks_wait(run, NULL);
+    check(!wrong, "%s", wrong);
+    ranks_close(run);
+}
+
+Test(strangers, are_turned_away_and_counted, .timeout = 60) {
+    unsigned char key[QUERN_DIGEST_BYTES];
+    struct rank_run *run = start_meeting(&(struct meeting){.expected = {"2 garbage or hung up", "1 another secret, name or job",
+                                                                        "1 a repeated hello", "1 too slow"}},
+                                         key);
+    const int slow = connect_to(ranks_meet(run));
+    disturb(ranks_meet(run), key);
+    rank_sleep(2.3);
+    end_meeting(run);
+    close(slow);
+}
+
+Test(strangers, a_flood_does_not_keep_hosts_away, .timeout = 60) {
+    enum { FLOOD = 300 };
+    unsigned char key[QUERN_DIGEST_BYTES];
+    int flood[FLOOD];
+    struct rank_run *run = start_meeting(&(struct meeting){.expected = {"crowded out"}}, key);
+    for (int i = 0; i < FLOOD; i++) flood[i] = connect_to(ranks_meet(run));
+    __atomic_store_n((int *)ranks_shared(run), 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < FLOOD; i++) {
+        close(flood[i]);
+        flood[i] = i % 3 ? -1 : socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    }
+    end_meeting(run);
+    for (int i = 0; i < FLOOD; i++)
+        if (flood[i] >= 0) close(flood[i]);
+}
+
+/* A hello, with bytes flipped, cut off or too long: 2,000 rounds at one meeting, which then takes place. */
+Test(strangers, fuzzed_hellos, .timeout = 120) {
+    unsigned char key[QUERN_DIGEST_BYTES];
+    struct rank_run *run = start_meeting(&(struct meeting){.expected = {"strangers at the doors"}}, key);
+    const uint64_t rounds = (uint64_t)test_size(2000, 300);
+    for (uint64_t round = 0; round < rounds; round++) {
+        unsigned char bytes[2 * sizeof(struct quern_hello)];
+        struct quern_hello hello = fresh_hello(key);
+        for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)random_bits(round, i);
+        memcpy(bytes, &hello, sizeof hello);
+        size_t count = sizeof hello;
+        for (uint64_t flips = random_below(1, round, 4); flips; flips--)
+            bytes[random_below(2, round * 8 + flips, sizeof hello)] ^= (unsigned char)(1 << random_below(3, round * 8 + flips, 8));
+        if (round % 3 == 1) count = (size_t)random_below(4, round, sizeof hello);
+        if (round % 3 == 2) count = sizeof bytes;
+        const int one = connect_to(ranks_meet(run));
+        say(one, bytes, count);
+        if (round % 16) close(one);
+        else finish(one);
+    }
+    end_meeting(run);
+}
+
+/* ---- hosts that do not fit together ---- */
+
+struct misfit {
+    int ranks, host_ranks, by;        /* of the rank that differs; 0: as the others */
+    uint32_t first_epoch;
+    const char *secret, *host;
+    quern_status status, own_status;  /* of the others, of the rank that differs */
+    const char *detail, *own_detail;
+};
+
+static quern_status join_unfit(struct rank *rank) {
+    const struct misfit *misfit = rank->user;
+    quern_group *group;
+    quern_group_args args = rank_group_args(rank, 1.5);
+    const bool differs = rank->rank == misfit->by;
+    if (differs) {
+        if (misfit->ranks) args.ranks = misfit->ranks;
+        if (misfit->host_ranks) args.host_ranks = misfit->host_ranks;
+        args.first_epoch = misfit->first_epoch;
+        if (misfit->secret) args.secret = misfit->secret, args.secret_bytes = strlen(misfit->secret);
+    }
+    const double began = rank_now();
+    quern_status status = quern_group_create(&args, 1, &group);
+    rank_check(rank, rank_now() - began < 5, "returned after %g s", rank_now() - began);
+    rank_status(rank, status, differs ? misfit->own_status : misfit->status);
+    if (differs ? misfit->own_detail : misfit->detail) rank_check_detail(rank, differs ? misfit->own_detail : misfit->detail);
+    return QUERN_OK;
+}
+
+static void check_misfit(int ranks, struct misfit misfit) {
+    check_ranks(.kind = RANK_PROCESSES, .count = ranks, .hosts = 2, .function = join_unfit, .user = &misfit);
+}
+
+Test(strangers, hosts_with_other_ranks, .timeout = 60) {
+    check_misfit(2, (struct misfit){.ranks = 3,
+                                    .by = 1,
+                                    .status = QUERN_PEER_MISMATCH,
+                                    .own_status = QUERN_PEER_MISMATCH,
+                                    .detail = "is being formed with 2 ranks, and a host expects 3",
+                                    .own_detail = "a host expects 3"});
+}
+
+Test(strangers, hosts_with_another_first_epoch, .timeout = 60) {
+    check_misfit(2, (struct misfit){.first_epoch = 7, .by = 1, .status = QUERN_PEER_MISMATCH, .own_status = QUERN_PEER_MISMATCH,
+                                    .detail = "first_epoch is 0, and that of a host is 7", .own_detail = "that of a host is 7"});
+}
+
+/* Which of the two was first is chance: the first has the place, and the other is refused. */
+static quern_status count_differently(struct rank *rank) {
+    quern_group *group;
+    quern_group_args args = rank_group_args(rank, 1.5);
+    if (rank->rank == 3) args.host_ranks = 3;
+    const quern_status status = quern_group_create(&args, 1, &group);
+    if (rank_host(rank, rank->rank) == 0) {
+        rank_status(rank, status, QUERN_PEER_TIMEOUT);
+        rank_check_detail(rank, "rank 2, rank 3, whose hosts did not come");
+        return QUERN_OK;
+    }
+    rank_status(rank, status, QUERN_PEER_MISMATCH);
+    rank_check_detail(rank, "ranks of this host, and rank");
+    return QUERN_OK;
+}
+
+Test(strangers, ranks_that_count_their_host_differently, .timeout = 60) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = count_differently);
+}
+
+Test(strangers, a_host_with_another_secret, .timeout = 60) {
+    check_misfit(2, (struct misfit){.secret = "another secret of tests", .by = 1, .status = QUERN_PEER_TIMEOUT,
+                                    .own_status = QUERN_PEER_TIMEOUT, .detail = "for rank 1, whose hosts did not come",
+                                    .own_detail = "another secret, name or job"});
+}
+
+static quern_status stay_away(struct rank *rank) {
+    quern_group *group;
+    quern_group_args args = rank_group_args(rank, 1);
+    if (rank_host(rank, rank->rank) == 1) return QUERN_OK;
+    const double began = rank_now();
+    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT);
+    rank_check(rank, rank_now() - began < 3.5, "returned after %g s", rank_now() - began);
+    rank_check_detail(rank, "rank 2, rank 3, whose hosts did not come");
+    return QUERN_OK;
+}
+
+Test(strangers, a_host_that_does_not_come_is_named, .timeout = 60) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 6, .hosts = 3, .function = stay_away);
+    check_ranks(.kind = RANK_THREADS, .count = 6, .hosts = 3, .function = stay_away);
+}
+
+static quern_status miss_the_place(struct rank *rank) {
+    quern_group *group;
+    quern_group_args args = rank_group_args(rank, 1);
+    if (rank_host(rank, rank->rank) == 0) return QUERN_OK;
+    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT);
+    rank_check_detail(rank, "for the host of rank 0 at 127.0.0.2:");
+    rank_check_detail(rank, "Connection refused");
+    return QUERN_OK;
+}
+
+Test(strangers, a_place_where_nobody_is, .timeout = 60) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = miss_the_place);
+}
+
+/* Two hosts bring one rank: both have the same name for memory on a machine of their own. */
+static quern_status come_twice(struct rank *rank) {
+    quern_group *group;
+    quern_group_args args = rank_group_args(rank, 3);
+    if (rank->rank == 2) args.rank = 1, args.host = "c", args.host_ranks = 1;
+    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "rank 1 is on two hosts");
+    return QUERN_OK;
+}
+
+Test(strangers, a_rank_on_two_hosts, .timeout = 60) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = come_twice);
+}
+
+/* ---- a host that knows the secret, and sends what no rank would send ---- */
+
+/* Facts: a right card with bytes flipped.  The meeting ends or goes on; it never hangs. */
+static quern_status hold_the_place(struct rank *rank) {
+    const int rounds = *(const int *)rank->user;
+    for (int round = 0; round < rounds; round++) {
+        quern_group_args args = rank_group_args(rank, 0.3);
+        quern_group *group = NULL;
+        args.job = (uint64_t)round + 1;
+        args.rank = 0, args.host = "a", args.host_ranks = 1;
+        if (rank->rank == 0) {
+            const double began = rank_now();
+            quern_status status = quern_group_create(&args, 1, &group);
+            rank_check(rank, status != QUERN_OK, "round %d: a group with a host that is none", round);
+            rank_check(rank, rank_now() - began < 4, "round %d took %g s: %s", round, rank_now() - began,
+                       quern_status_string(status));
+        } else {
+            unsigned char key[QUERN_DIGEST_BYTES], card[4 * 3 + 56];
+            struct quern_address place;
+            struct quern_dial dial;
+            int one = -1;
+            const uint32_t head[] = {2, 0, 1};
+            quern_make_key(args.secret, args.secret_bytes, args.name, args.job, key);
+            quern_address_read(args.meet, &place);
+            quern_dial_begin(&dial, &place, key, QUERN_CALL_MEETING, 1, 0);
+            for (int i = 0; i < 400 && one < 0; i++, one < 0 ? rank_sleep(1e-3) : (void)0) one = quern_dial_go(&dial);
+            for (size_t i = 0; i < sizeof card; i++) card[i] = (unsigned char)random_bits((uint64_t)round, i);
+            memcpy(card, head, sizeof head);
+            if (round % 3 == 1)
+                card[random_below(5, (uint64_t)round, 12)] ^= (unsigned char)(1 << random_below(6, (uint64_t)round, 8));
+            if (round % 3 == 2) memcpy(card + 12, &(int32_t){(int32_t)random_below(7, (uint64_t)round, 4)}, 4);
+            if (one >= 0) say(one, card, sizeof card);
+            rank_sleep(2e-3);
+            if (one >= 0) close(one);
+            quern_dial_end(&dial);
+        }
+        rank_line_up(rank);
+    }
+    return QUERN_OK;
+}
+
+Test(strangers, fuzzed_facts, .timeout = 240) {
+    const int rounds = (int)test_size(60, 15);
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = hold_the_place, .user = &rounds, .limit = 200);
+}
+
+/* Messages between ranks: rank 1 writes bytes of its own into its connection, and rank 0 is in a call. */
+static quern_status talk_rubbish(struct rank *rank) {
+    const int rounds = *(const int *)rank->user;
+    unsigned char input[256] = {0}, output[512], guard[512];
+    memset(guard, 9, sizeof guard);
+    for (int round = 0; round < rounds; round++) {
+        quern_group_args args = rank_group_args(rank, 5);
+        quern_group *group;
+        void *workspace;
+        args.job = (uint64_t)round + 1;
+        rank_ok(rank, quern_group_create(&args, 1, &group));
+        rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+        rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){65536}, &workspace));
+        if (rank->rank == 1) {
+            struct quern_membership *member = quern_begin_visit(group);
+            unsigned char bytes[4096];
+            const struct quern_rank_set *everyone = &member->everyone;
+            struct quern_frame head = {.number = member->span->sent[0]};
+            head.tag = quern_make_tag(round % 2 ? QUERN_IN_RAGGED_ALL_TO_ALL : QUERN_IN_BARRIER,
+                                      round % 2 ? QUERN_PHASE_ENTRY : QUERN_PHASE_MEETING, quern_members_digest(everyone->words));
+            for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)random_bits((uint64_t)round + 777, i);
+            head.first = (uint32_t)random_below(11, (uint64_t)round, 2200), head.second = 0;
+            head.last = round % 5 ? 0 : random_bits(12, (uint64_t)round);
+            memcpy(bytes, &head, sizeof head);
+            if (round % 3 == 0)
+                bytes[random_below(13, (uint64_t)round, sizeof head)] ^= (unsigned char)(1 << random_below(14, (uint64_t)round, 8));
+            say(member->span->socket[0], bytes, sizeof bytes);
+            quern_end_visit(group);
+        } else {
+            const int32_t zero[2] = {0, 0}, one[2] = {1, 1};
+            quern_ragged_all_to_all_args exchange = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+            memset(output, 9, sizeof output);
+            exchange.input = input, exchange.output = output + 128, exchange.input_rows = exchange.output_rows = 2;
+            exchange.row_bytes = 16, exchange.input_offsets = exchange.output_offsets = zero;
+            exchange.send_sizes = exchange.recv_sizes = one;
+            quern_status status = round % 2 ? quern_ragged_all_to_all(group, &exchange, workspace, 65536, NULL)
+                                            : quern_barrier(group, NULL, NULL);
+            rank_check(rank, status == QUERN_PEER_MISMATCH || status == QUERN_PEER_LOST, "round %d: %s", round,
+                       quern_status_string(status));
+            rank_check(rank, !memcmp(output, guard, 128) && !memcmp(output + 160, guard, sizeof output - 160),
+                       "round %d wrote beyond the output", round);
+        }
+        rank_ok(rank, quern_group_destroy(group));
+        rank_line_up(rank);
+    }
+    return QUERN_OK;
+}
+
+Test(strangers, fuzzed_messages, .timeout = 240) {
+    const int rounds = (int)test_size(100, 20);
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = talk_rubbish, .user = &rounds, .limit = 200);
+}
+
+/*
+ * What a keeper hears: 2,000 connections, each with some right and some wrong messages.  Only the places of that host's ranks
+ * change. A keeper that is told to end hears what is there first.
+ */
+
+enum { RANKS = 4, OWN = 2 };  /* ranks 0 and 1 are of this host, 2 of the one that is heard, 3 of a third one */
+
+struct fake {
+    struct quern_membership *member;
+    struct quern_roster *roster;
+    int file;
+};
+
+static struct fake make_fake(void) {
+    struct fake fake = {.member = calloc(1, sizeof *fake.member), .roster = calloc(1, sizeof *fake.roster)};
+    const size_t bytes = (size_t)quern_segment_bytes(RANKS);
+    fake.file = memfd_create("segment", MFD_CLOEXEC);
+    check(fake.member && fake.roster && fake.file >= 0 && ftruncate(fake.file, (off_t)bytes) == 0, "no memory");
+    fake.roster->segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fake.file, 0);
+    check(fake.roster->segment != MAP_FAILED, "no memory");
+    fake.roster->descriptor = fake.file;
+    fake.roster->bytes = bytes;
+    fake.roster->ranks = fake.member->ranks = RANKS;
+    fake.roster->hosts = 3;
+    fake.member->roster = fake.roster;
+    fake.member->segment = fake.roster->segment;
+    for (int rank = 0; rank < RANKS; rank++) {
+        fake.roster->peer[rank].is_here = rank < OWN;
+        fake.roster->peer[rank].is_elsewhere = rank >= OWN;
+        fake.roster->peer[rank].host = rank < OWN ? 0 : rank - 1;
+        fake.roster->segment->rank[rank].state = rank < OWN ? QUERN_RANK_JOINED : QUERN_RANK_ELSEWHERE;
+    }
+    return fake;
+}
+
+static void free_fake(struct fake fake) {
+    munmap(fake.roster->segment, fake.roster->bytes);
+    close(fake.file);
+    free(fake.roster);
+    free(fake.member);
+}
+
+/* A message of a keeper, or one that is almost that. */
+static size_t make_message(uint64_t round, unsigned char bytes[4096]) {
+    const uint32_t word = (uint32_t)random_below(21, round, 5), count = (uint32_t)random_below(22, round, 4);
+    const int32_t rank = (int32_t)random_below(23, round, 6) - 1;
+    for (size_t i = 0; i < 4096; i++) bytes[i] = (unsigned char)random_bits(round + 4242, i);
+    memcpy(bytes, &word, 4);
+    memcpy(bytes + 4, &count, 4);
+    for (uint32_t i = 0; i < count && word == 1; i++) {
+        const uint32_t state[] = {(uint32_t)(i ? 2 : rank), 3 + (uint32_t)random_below(24, round, 4), 1, 2, 0};
+        memcpy(bytes + 8 + 20 * i, state, sizeof state);
+    }
+    if (word == 2) memcpy(bytes + 4, &(uint32_t){0}, 4);
+    if (word == 2 && round % 2) memcpy(bytes + 8, &(uint32_t){(uint32_t)rank << 16 | QUERN_PEER_LOST}, 4);
+    if (random_below(25, round, 8) == 0) bytes[random_below(26, round, 8)] ^= (unsigned char)(1 << random_below(27, round, 8));
+    return word == 1 ? 8 + 20 * count : word == 2 ? 8 + 4 + 16 + QUERN_POISON_TEXT_BYTES : (size_t)random_below(28, round, 4096);
+}
+
+Test(strangers, fuzzed_words_of_keepers, .timeout = 240) {
+    const uint64_t rounds = (uint64_t)test_size(2000, 200);
+    for (uint64_t round = 0; round < rounds; round++) {
+        struct fake fake = make_fake();
+        int ends[2], control[QUERN_RANK_LIMIT];
+        unsigned char bytes[4096];
+        check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "no socket");
+        for (int rank = 0; rank < QUERN_RANK_LIMIT; rank++) control[rank] = rank == 2 ? ends[0] : -1;
+        struct quern_segment *segment = fake.roster->segment;
+        const size_t own = OWN * sizeof *segment->rank;
+        unsigned char *before = malloc(own);
+        memcpy(before, segment->rank, own);
+        check(quern_start_keeper(fake.member, control), "no thread");
+        for (int part = 0; part < 3; part++) say(ends[1], bytes, make_message(round * 4 + (uint64_t)part, bytes));
+        if (round % 2) shutdown(ends[1], SHUT_WR);
+        segment->rank[0].state = segment->rank[1].state = QUERN_RANK_LEFT;
+        segment->told = 1;
+        quern_leave_keeper(fake.member);
+        segment->rank[0].state = segment->rank[1].state = QUERN_RANK_JOINED;
+        for (int rank = 0; rank < OWN; rank++) segment->rank[rank].arrivals = ((struct quern_segment_rank *)before)[rank].arrivals;
+        check(!memcmp(before, segment->rank, own), "round %llu wrote into the places of this host", (unsigned long long)round);
+        check(segment->rank[2].state >= QUERN_RANK_LEFT && segment->rank[2].state <= QUERN_RANK_ENDED, "round %llu: state %u",
+              (unsigned long long)round, segment->rank[2].state);
+        check(segment->rank[3].state == QUERN_RANK_ELSEWHERE, "round %llu: host 1 has spoken for a rank of host 2",
+              (unsigned long long)round);
+        free(before);
+        close(ends[1]);
+        free_fake(fake);
+    }
+}
