@@ -50,11 +50,11 @@ static void connect_raw(const char *address, int port) {
     raw = socket(AF_INET, SOCK_STREAM, 0);
     if (inet_pton(AF_INET, address, &name.sin_addr) != 1) give_up("the address");
     if (rank == 0) {
-        const int door = raw;
-        setsockopt(door, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-        if (bind(door, (struct sockaddr *)&name, sizeof name) || listen(door, 1)) give_up("listening");
-        raw = accept(door, NULL, NULL);
-        close(door);
+        const int listener = raw;
+        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        if (bind(listener, (struct sockaddr *)&name, sizeof name) || listen(listener, 1)) give_up("listening");
+        raw = accept(listener, NULL, NULL);
+        close(listener);
     } else {
         for (int i = 0; i < 500 && connect(raw, (struct sockaddr *)&name, sizeof name); i++) usleep(10000);
     }

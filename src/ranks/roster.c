@@ -127,7 +127,7 @@ void quern_leave_roster(const struct quern_roster *roster, int rank) {
     fcntl(roster->descriptor, F_OFD_SETLK, &lock);
 }
 
-/* A rank of another host lives as long as that host's speaker says so. */
+/* A rank of another host lives as long as that host's leader says so. */
 static bool lives_elsewhere(const struct quern_roster *roster, int rank) {
     return __atomic_load_n(&roster->segment->rank[rank].state, __ATOMIC_ACQUIRE) != QUERN_RANK_ENDED;
 }
@@ -216,13 +216,13 @@ static void read_peer(struct quern_peer *peer, const struct quern_segment_rank *
     peer->is_elsewhere = state >= QUERN_RANK_ELSEWHERE;
 }
 
-/* Where the ranks are.  The speaker of this host is its lowest rank. */
+/* Where the ranks are.  The leader of this host is its lowest rank. */
 static void read_host(struct quern_roster *roster, int rank) {
     const struct quern_segment_rank *place = &roster->segment->rank[rank];
     const int32_t host = place->host;
     roster->peer[rank].host = host < 0 || host >= roster->ranks ? 0 : host;
     roster->peer[rank].address = place->address;
-    if (!roster->peer[rank].is_elsewhere && (roster->speaker < 0 || rank < roster->speaker)) roster->speaker = rank;
+    if (!roster->peer[rank].is_elsewhere && (roster->host_leader < 0 || rank < roster->host_leader)) roster->host_leader = rank;
 }
 
 static bool same_process(const struct quern_peer *a, const struct quern_peer *b) {
@@ -294,7 +294,7 @@ void quern_complete_roster(struct quern_roster *roster, uint32_t first_epoch) {
             if (!roster->peer[rank].is_here) read_peer(&roster->peer[rank], &roster->segment->rank[rank]);
         const int32_t hosts = roster->segment->hosts;
         roster->hosts = hosts < 1 || hosts > roster->ranks ? 1 : hosts;
-        roster->speaker = -1;
+        roster->host_leader = -1;
         for (int rank = 0; rank < roster->ranks; rank++) read_host(roster, rank);
         for (int rank = 0; rank < roster->ranks; rank++) roster->peer[rank].leader = find_leader(roster, rank);
         clear_pads(roster, first_epoch);

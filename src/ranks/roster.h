@@ -47,8 +47,8 @@ struct quern_roster {
     unsigned char id[16];        /* of the group */
     bool is_crowded;             /* the ranks had not a core each when they joined */
     int hosts;
-    int speaker;                 /* the lowest rank of this host; 0 in a group of one host */
-    struct quern_keeper *keeper; /* atomic; of the speaker's process: src/ranks/hosts/keeper.h */
+    int host_leader;                 /* the lowest rank of this host; 0 in a group of one host */
+    struct quern_monitor *monitor; /* atomic; of the leader's process: src/ranks/hosts/monitor.h */
     struct quern_peer peer[QUERN_RANK_LIMIT];
     quern_signal *pads;          /* [ranks][pad stride]: the signals between ranks of this process */
     struct quern_signal_line *lines;  /* [ranks]: their signals for meetings of all ranks */

@@ -27,7 +27,7 @@ enum {
 enum quern_segment_state { QUERN_SEGMENT_FORMING = 1, QUERN_SEGMENT_READY = 2, QUERN_SEGMENT_REFUSED = 3 };
 
 enum quern_rank_state { QUERN_RANK_ABSENT = 0, QUERN_RANK_CLAIMED = 1, QUERN_RANK_JOINED = 2, QUERN_RANK_LEFT = 3,
-                        QUERN_RANK_ELSEWHERE = 4, QUERN_RANK_ENDED = 5  /* of another host: see src/ranks/hosts/keeper.h */ };
+                        QUERN_RANK_ELSEWHERE = 4, QUERN_RANK_ENDED = 5  /* of another host: see src/ranks/hosts/monitor.h */ };
 
 /* The process of a rank.  Two name spaces may give one number to two processes; the random numbers differ. */
 struct quern_process {

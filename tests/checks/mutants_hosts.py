@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 HOSTS, ENDS, STRANGERS, SHA = "test_hosts", "test_hosts_ends", "test_hosts_strangers", "test_sha256"
-SPAN, TRADE, KEEPER, RAGGED = (f"src/ranks/{name}.c" for name in ("hosts/span", "hosts/trade", "hosts/keeper", "ragged/ragged_hosts"))
-ROLL, DOOR, HANDSHAKE, MESH = (f"src/ranks/hosts/{name}.c" for name in ("roll", "door", "handshake", "mesh"))
+SPAN, TRADE, MONITOR, RAGGED = (f"src/ranks/{name}.c" for name in ("hosts/span", "hosts/sendrecv", "hosts/monitor", "ragged/ragged_hosts"))
+ROLL, LISTENER, HANDSHAKE, MESH = (f"src/ranks/hosts/{name}.c" for name in ("bootstrap", "listener", "handshake", "mesh"))
 
 RANKS = [
     # The standard's arithmetic.
@@ -18,39 +18,39 @@ RANKS = [
     ("a barrier without its last meeting", SPAN,
      "    if (status == QUERN_OK) status = meet_locally(member, meeting, &local, left_of(meeting->timeout, began) + FURTHEST);\n", "",
      HOSTS),
-    ("one round of the speakers", SPAN, "distance *= 2) {", "distance *= 8) {", HOSTS),
-    ("the speaker is not the lowest member", SPAN, "if (status == QUERN_OK && lowest(&local) == member->rank)",
-     "if (status == QUERN_OK && member->roster->speaker == member->rank)", HOSTS),
+    ("one round of the leaders", SPAN, "distance *= 2) {", "distance *= 8) {", HOSTS),
+    ("the leader is not the lowest member", SPAN, "if (status == QUERN_OK && lowest(&local) == member->rank)",
+     "if (status == QUERN_OK && member->roster->host_leader == member->rank)", HOSTS),
     ("another call of another host unseen", TRADE,
-     "    if (lane->in_head.tag != trade->tag) return report_other_call(trade, lane);\n", "", HOSTS),
+     "    if (channel->in_head.tag != sendrecv->tag) return report_other_call(sendrecv, channel);\n", "", HOSTS),
     # Exchanges.
     ("slices from the input that a plan no longer has", RAGGED, "x->outbox[entry].source, 1)",
      "quern_ragged_metadata(call, call->input_offsets, entry), call->row_bytes)", HOSTS),
-    ("only what the buffers hold", TRADE, "        if (lane->outs) sent = send_piece(trade, lane);\n",
-     "        while (lane->outs && sent != ENDED) sent = send_piece(trade, lane);\n", HOSTS),
+    ("only what the buffers hold", TRADE, "        if (channel->outs) sent = send_piece(sendrecv, channel);\n",
+     "        while (channel->outs && sent != ENDED) sent = send_piece(sendrecv, channel);\n", HOSTS),
     ("slices in place without staging", RAGGED, "call->in_place ? x->staging : call->input", "call->input", HOSTS),
-    ("no vote between hosts", RAGGED, "    quern_trade_open(&trade, member, meeting, meeting->set, lanes);\n    trade.place = place_verdict;",
-     "    quern_trade_open(&trade, member, meeting, &member->span->here, lanes);\n    trade.place = place_verdict;", HOSTS),
+    ("no vote between hosts", RAGGED, "    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels);\n    sendrecv.place = place_verdict;",
+     "    quern_sendrecv_open(&sendrecv, member, meeting, &member->span->here, channels);\n    sendrecv.place = place_verdict;", HOSTS),
     # Ends.
-    ("silence is not noticed", KEEPER, "        find_silent(keeper);\n", "", ENDS),
-    ("poison stays on its host", KEEPER, "        say_poison(keeper);\n", "", ENDS),
+    ("silence is not noticed", MONITOR, "        find_silent(monitor);\n", "", ENDS),
+    ("poison stays on its host", MONITOR, "        say_poison(monitor);\n", "", ENDS),
     ("a forked child keeps connections", "src/ranks/hosts/sockets.c",
      "    for (int i = 0; i < sockets.count; i++) close(sockets.list[i]);\n", "", ENDS),
-    ("sockets for other programs", DOOR, "accept4(door->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)",
-     "accept4(door->listener, NULL, NULL, SOCK_NONBLOCK)", ENDS),
-    ("a keeper that outlives its group", KEEPER, "    pthread_join(keeper->thread, NULL);\n", "", ENDS),
+    ("sockets for other programs", LISTENER, "accept4(listener->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)",
+     "accept4(listener->socket, NULL, NULL, SOCK_NONBLOCK)", ENDS),
+    ("a monitor that outlives its group", MONITOR, "    pthread_join(monitor->thread, NULL);\n", "", ENDS),
     # Strangers.
     ("a proof that is not looked at", HANDSHAKE, "    return is_code(h, \"call\", h->proof);\n", "    return true;\n", STRANGERS),
-    ("repeated hellos", DOOR, "        if (memcmp(door->numbers[i], number, sizeof *door->numbers) == 0) return true;\n", "", STRANGERS),
-    ("slow clients stay", DOOR, "else if (quern_now() - handshake->began > PATIENCE) turn_away(door, i, QUERN_STRANGER_SLOW);\n", "",
+    ("repeated hellos", LISTENER, "        if (memcmp(listener->numbers[i], number, sizeof *listener->numbers) == 0) return true;\n", "", STRANGERS),
+    ("slow clients stay", LISTENER, "else if (quern_now() - handshake->began > PATIENCE) turn_away(listener, i, QUERN_STRANGER_SLOW);\n", "",
      STRANGERS),
     ("garbage waits for its end", HANDSHAKE, "        if (is_garbage(h)) return QUERN_HANDSHAKE_FAILED;\n", "", STRANGERS),
-    ("a crowd at the door", DOOR, "    if (door->count == QUERN_DOOR_WAITING) turn_away(door, 0, QUERN_STRANGER_CROWDED);\n",
-     "    if (door->count == QUERN_DOOR_WAITING) return;\n", STRANGERS),
+    ("a crowd at the listener", LISTENER, "    if (listener->count == QUERN_LISTENER_WAITING) turn_away(listener, 0, QUERN_STRANGER_CROWDED);\n",
+     "    if (listener->count == QUERN_LISTENER_WAITING) return;\n", STRANGERS),
     ("ranks of other numbers", ROLL, "    if (card->ranks != (uint32_t)member->ranks) {\n", "    if (false) {\n", STRANGERS),
     ("a rank that came twice", ROLL, "known && !place->is_there[rank] &&", "known &&", STRANGERS),
-    ("a host speaks for others", KEEPER, " || keeper->roster->peer[state->rank].host != line->host)\n", ")\n", STRANGERS),
-    ("any state of a rank", KEEPER, "        if (state->state < QUERN_RANK_LEFT || state->state > QUERN_RANK_ENDED) return false;\n", "",
+    ("a host speaks for others", MONITOR, " || monitor->roster->peer[state->rank].host != line->host)\n", ")\n", STRANGERS),
+    ("any state of a rank", MONITOR, "        if (state->state < QUERN_RANK_LEFT || state->state > QUERN_RANK_ENDED) return false;\n", "",
      STRANGERS),
     ("poison in the name of an own rank", "src/ranks/poison.c", " || !roster->peer[rank].is_elsewhere) return false;", ") return false;",
      STRANGERS),

@@ -1,18 +1,18 @@
 /*
- * The barrier of several hosts: quern_span_meet (src/ranks/hosts/span.c), is_lost and report_lost (src/ranks/hosts/trade.c), and the
- * keepers as far as they tell of an end (src/ranks/hosts/keeper.c).
+ * The barrier of several hosts: quern_span_meet (src/ranks/hosts/span.c), is_lost and report_lost (src/ranks/hosts/sendrecv.c), and the
+ * monitors as far as they tell of an end (src/ranks/hosts/monitor.c).
  *
- * Two hosts of two ranks each.  The ranks of a host meet in its memory; then the speakers, which are the lower ranks, send each other
- * a message; then the ranks of a host meet again.  Ranks go through ROUNDS barriers and leave.  With KILL one speaker may be killed at
+ * Two hosts of two ranks each.  The ranks of a host meet in its memory; then the leaders, which are the lower ranks, send each other
+ * a message; then the ranks of a host meet again.  Ranks go through ROUNDS barriers and leave.  With KILL one leader may be killed at
  * any step.  Its connection then ends behind its last message.  In the end every living rank has returned; each rank that leaves a
  * barrier has done so after all others have entered it; and no call fails if nobody was killed.
  */
 #define HOST(rank)    ((rank) / 2)
-#define SPEAKER(host) (2 * (host))
+#define LEADER(host) (2 * (host))
 #define NOBODY 4
 
-chan wire[2] = [2] of { byte };  /* [host]: to its speaker */
-bool over[2];                    /* [host]: its speaker sends nothing more */
+chan wire[2] = [2] of { byte };  /* [host]: to its leader */
+bool over[2];                    /* [host]: its leader sends nothing more */
 byte entered[4];                 /* barriers, by rank */
 byte met[4];                     /* meetings in the host's memory, by rank */
 bool left[4];
@@ -37,14 +37,14 @@ inline meet_here() {
     fi
 }
 
-/* What has come is read before the end of the connection is: a speaker may leave when it has said all. */
+/* What has come is read before the end of the connection is: a leader may leave when it has said all. */
 #ifdef END_BEFORE_LAST_MESSAGE
 #define WIRE_IS_OVER (over[1 - host])
 #else
 #define WIRE_IS_OVER (over[1 - host] && empty(wire[host]))
 #endif
 
-inline meet_speaker() {
+inline meet_leader() {
     wire[1 - host]!entered[me];
 #ifndef NOT_HEARD
     if
@@ -73,7 +73,7 @@ proctype rank(byte me) {
         MAY_DIE;
 #endif
         if
-        :: !failed && me == SPEAKER(host) -> meet_speaker(); MAY_DIE
+        :: !failed && me == LEADER(host) -> meet_leader(); MAY_DIE
         :: else
         fi;
 #ifndef NO_RELEASE
@@ -96,7 +96,7 @@ proctype rank(byte me) {
     d_step {
         left[me] = true;
         if
-        :: me == SPEAKER(host) -> over[host] = true
+        :: me == LEADER(host) -> over[host] = true
         :: else
         fi
     };
@@ -104,12 +104,12 @@ dead:
     skip
 }
 
-/* Tells the other host of a poison; it ends with its speaker, or when all have returned. */
-proctype keeper(byte host) {
+/* Tells the other host of a poison; it ends with its leader, or when all have returned. */
+proctype monitor(byte host) {
 end:
     if
-    :: poison[host] && LIVES(SPEAKER(host)) -> poison[1 - host] = true
-    :: !LIVES(SPEAKER(host))
+    :: poison[host] && LIVES(LEADER(host)) -> poison[1 - host] = true
+    :: !LIVES(LEADER(host))
     fi
 }
 
@@ -135,8 +135,8 @@ init {
         run rank(1);
         run rank(2);
         run rank(3);
-        run keeper(0);
-        run keeper(1);
+        run monitor(0);
+        run monitor(1);
 #ifdef KILL
         run killer()
 #endif

@@ -97,7 +97,7 @@ Test(hosts_ends, a_killed_process, .timeout = 120) {
     end_by_signal(3, 6, 8, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank 3 (process", "has ended"}, 3, SOON});
 }
 
-Test(hosts_ends, a_killed_speaker, .timeout = 120) {
+Test(hosts_ends, a_killed_leader, .timeout = 120) {
     end_by_signal(2, 4, 4, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank ", "has ended"}, 2, SOON});
     end_by_signal(2, 4, 1, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank ", "has ended"}, 0, SOON});
 }

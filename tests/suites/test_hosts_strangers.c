@@ -24,9 +24,9 @@
 #include "os/address.h"
 #include "os/clock.h"
 #include "ranks/handles.h"
-#include "ranks/hosts/dial.h"
-#include "ranks/hosts/door.h"
-#include "ranks/hosts/keeper.h"
+#include "ranks/hosts/connector.h"
+#include "ranks/hosts/listener.h"
+#include "ranks/hosts/monitor.h"
 #include "ranks/hosts/span.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -159,7 +159,7 @@ Test(strangers, a_flood_does_not_keep_hosts_away, .timeout = 60) {
 /* A hello, with bytes flipped, cut off or too long: 2,000 rounds at one meeting, which then takes place. */
 Test(strangers, fuzzed_hellos, .timeout = 120) {
     unsigned char key[QUERN_DIGEST_BYTES];
-    struct rank_run *run = start_meeting(&(struct meeting){.expected = {"strangers at the doors"}}, key);
+    struct rank_run *run = start_meeting(&(struct meeting){.expected = {"strangers at the listeners"}}, key);
     const uint64_t rounds = (uint64_t)test_size(2000, 300);
     for (uint64_t round = 0; round < rounds; round++) {
         unsigned char bytes[2 * sizeof(struct quern_hello)];
@@ -315,13 +315,13 @@ static quern_status hold_the_place(struct rank *rank) {
         } else {
             unsigned char key[QUERN_DIGEST_BYTES], card[4 * 3 + 56];
             struct quern_address place;
-            struct quern_dial dial;
+            struct quern_connector connector;
             int one = -1;
             const uint32_t head[] = {2, 0, 1};
             quern_make_key(args.secret, args.secret_bytes, args.name, args.job, key);
             quern_address_read(args.meet, &place);
-            quern_dial_begin(&dial, &place, key, QUERN_CALL_MEETING, 1, 0);
-            for (int i = 0; i < 400 && one < 0; i++, one < 0 ? rank_sleep(1e-3) : (void)0) one = quern_dial_go(&dial);
+            quern_connector_begin(&connector, &place, key, QUERN_CALL_MEETING, 1, 0);
+            for (int i = 0; i < 400 && one < 0; i++, one < 0 ? rank_sleep(1e-3) : (void)0) one = quern_connector_go(&connector);
             for (size_t i = 0; i < sizeof card; i++) card[i] = (unsigned char)random_bits((uint64_t)round, i);
             memcpy(card, head, sizeof head);
             if (round % 3 == 1)
@@ -330,7 +330,7 @@ static quern_status hold_the_place(struct rank *rank) {
             if (one >= 0) say(one, card, sizeof card);
             rank_sleep(2e-3);
             if (one >= 0) close(one);
-            quern_dial_end(&dial);
+            quern_connector_end(&connector);
         }
         rank_line_up(rank);
     }
@@ -396,8 +396,8 @@ Test(strangers, fuzzed_messages, .timeout = 240) {
 }
 
 /*
- * What a keeper hears: 2,000 connections, each with some right and some wrong messages.  Only the places of that host's ranks
- * change. A keeper that is told to end hears what is there first.
+ * What a monitor hears: 2,000 connections, each with some right and some wrong messages.  Only the places of that host's ranks
+ * change. A monitor that is told to end hears what is there first.
  */
 
 enum { RANKS = 4, OWN = 2 };  /* ranks 0 and 1 are of this host, 2 of the one that is heard, 3 of a third one */
@@ -437,7 +437,7 @@ static void free_fake(struct fake fake) {
     free(fake.member);
 }
 
-/* A message of a keeper, or one that is almost that. */
+/* A message of a monitor, or one that is almost that. */
 static size_t make_message(uint64_t round, unsigned char bytes[4096]) {
     const uint32_t word = (uint32_t)random_below(21, round, 5), count = (uint32_t)random_below(22, round, 4);
     const int32_t rank = (int32_t)random_below(23, round, 6) - 1;
@@ -454,7 +454,7 @@ static size_t make_message(uint64_t round, unsigned char bytes[4096]) {
     return word == 1 ? 8 + 20 * count : word == 2 ? 8 + 4 + 16 + QUERN_POISON_TEXT_BYTES : (size_t)random_below(28, round, 4096);
 }
 
-Test(strangers, fuzzed_words_of_keepers, .timeout = 240) {
+Test(strangers, fuzzed_words_of_monitors, .timeout = 240) {
     const uint64_t rounds = (uint64_t)test_size(2000, 200);
     for (uint64_t round = 0; round < rounds; round++) {
         struct fake fake = make_fake();
@@ -466,12 +466,12 @@ Test(strangers, fuzzed_words_of_keepers, .timeout = 240) {
         const size_t own = OWN * sizeof *segment->rank;
         unsigned char *before = malloc(own);
         memcpy(before, segment->rank, own);
-        check(quern_start_keeper(fake.member, control), "no thread");
+        check(quern_start_monitor(fake.member, control), "no thread");
         for (int part = 0; part < 3; part++) say(ends[1], bytes, make_message(round * 4 + (uint64_t)part, bytes));
         if (round % 2) shutdown(ends[1], SHUT_WR);
         segment->rank[0].state = segment->rank[1].state = QUERN_RANK_LEFT;
         segment->told = 1;
-        quern_leave_keeper(fake.member);
+        quern_leave_monitor(fake.member);
         segment->rank[0].state = segment->rank[1].state = QUERN_RANK_JOINED;
         for (int rank = 0; rank < OWN; rank++) segment->rank[rank].arrivals = ((struct quern_segment_rank *)before)[rank].arrivals;
         check(!memcmp(before, segment->rank, own), "round %llu wrote into the places of this host", (unsigned long long)round);

@@ -1,4 +1,6 @@
-/* Makes and closes the connections of a rank, and says who is of this host.  Called by hosts.c, span.c and the ragged all-to-all. */
+/*
+ * Makes and closes the connections of a rank, and says who is of this host.  Called by hosts.c, span.c and the ragged all-to-all.
+ */
 #define _GNU_SOURCE
 #include "ranks/hosts/connections.h"
 

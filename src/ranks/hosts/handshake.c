@@ -1,4 +1,4 @@
-/* The messages of a handshake, one after the other.  Called by door.c and dial.c. */
+/* The messages of a handshake, one after the other.  Called by listener.c and connector.c. */
 #define _GNU_SOURCE
 #include "ranks/hosts/handshake.h"
 
@@ -44,13 +44,13 @@ static bool is_code(const struct quern_handshake *h, const char side[4], const u
 static bool is_hello(struct quern_handshake *h) {
     const bool known = h->hello.kind >= QUERN_CALL_MEETING && h->hello.kind <= QUERN_CALL_CONTROL;
     if (!known || h->hello.version != VERSION || getrandom(h->answer.number, sizeof h->answer.number, 0) < 0) return false;
-    make_code(h, "door", h->answer.code);
+    make_code(h, "hear", h->answer.code);
     return true;
 }
 
 static bool is_answer(struct quern_handshake *h) {
     h->stranger = QUERN_STRANGER_FALSE;
-    if (!is_code(h, "door", h->answer.code)) return false;
+    if (!is_code(h, "hear", h->answer.code)) return false;
     make_code(h, "call", h->proof);
     return true;
 }
@@ -66,7 +66,7 @@ static bool is_welcome(struct quern_handshake *h) { return memcmp(h->welcome, WE
 /* The messages in their order; who writes one, the other reads, and looks at it when it is whole. */
 static const struct message {
     size_t at, bytes;
-    bool by_door;
+    bool by_listener;
     bool (*look)(struct quern_handshake *);
 } messages[] = {
     {offsetof(struct quern_handshake, hello), sizeof(struct quern_hello), false, is_hello},
@@ -77,7 +77,7 @@ static const struct message {
 enum { STEPS = sizeof messages / sizeof *messages };
 
 void quern_handshake_answer(struct quern_handshake *h, int socket, const unsigned char *key) {
-    *h = (struct quern_handshake){.socket = socket, .is_door = true, .key = key, .began = quern_now()};
+    *h = (struct quern_handshake){.socket = socket, .is_listener = true, .key = key, .began = quern_now()};
 }
 
 bool quern_handshake_call(struct quern_handshake *h, int socket, const unsigned char *key, enum quern_call_kind kind, int from,
@@ -88,12 +88,12 @@ bool quern_handshake_call(struct quern_handshake *h, int socket, const unsigned 
     return getrandom(h->hello.number, sizeof h->hello.number, 0) == sizeof h->hello.number;
 }
 
-static bool writes(const struct quern_handshake *h) { return messages[h->step].by_door == h->is_door; }
+static bool writes(const struct quern_handshake *h) { return messages[h->step].by_listener == h->is_listener; }
 
 /* Who speaks another protocol is known by its first bytes. */
 static bool is_garbage(const struct quern_handshake *h) {
     const size_t known = h->done < sizeof MAGIC ? h->done : sizeof MAGIC;
-    return h->is_door && h->step == 0 && memcmp(h->hello.magic, MAGIC, known) != 0;
+    return h->is_listener && h->step == 0 && memcmp(h->hello.magic, MAGIC, known) != 0;
 }
 
 enum quern_handshake_state quern_handshake_go(struct quern_handshake *h) {

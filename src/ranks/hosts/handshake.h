@@ -2,9 +2,9 @@
  * Both ends of a new connection prove that they know the key of the group, before anything else is read from it:
  *
  *   caller  hello    magic, version, why it calls, its rank, the rank that it calls, a random number
- *   door    answer   another random number, and the code of both with the key
+ *   listener    answer   another random number, and the code of both with the key
  *   caller  proof    the code of both with the key, for the other direction
- *   door    welcome
+ *   listener    welcome
  *
  * A code is HMAC-SHA-256.  Who repeats an old hello does not know the proof for the new random number.  Nothing is encrypted.
  * No function waits.
@@ -47,7 +47,7 @@ enum quern_handshake_state { QUERN_HANDSHAKE_GOES_ON, QUERN_HANDSHAKE_DONE, QUER
 
 struct quern_handshake {
     int socket;
-    bool is_door;
+    bool is_listener;
     const unsigned char *key;     /* [QUERN_DIGEST_BYTES] */
     int step;
     size_t done;                  /* bytes of the step's message */
@@ -64,7 +64,7 @@ void quern_make_key(const void *secret, size_t secret_bytes, const char *name, u
 void quern_make_meeting_key(const unsigned char key[QUERN_DIGEST_BYTES], const unsigned char number[32],
                             unsigned char meeting[QUERN_DIGEST_BYTES]);
 
-/* Begin: at the door; as the caller, over a socket that is connected or connecting. */
+/* Begin: at the listener; as the caller, over a socket that is connected or connecting. */
 void quern_handshake_answer(struct quern_handshake *handshake, int socket, const unsigned char *key);
 bool quern_handshake_call(struct quern_handshake *handshake, int socket, const unsigned char *key, enum quern_call_kind kind,
                           int from, int to);

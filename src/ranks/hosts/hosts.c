@@ -1,5 +1,5 @@
 /*
- * The steps by which a group over several hosts is created: the host's own segment, the roll of all ranks, the connections, and a
+ * The steps by which a group over several hosts is created: the host's own segment, the bootstrap of all ranks, the connections, and a
  * first meeting of all.  Called when a group is created with a place of meeting.
  */
 #define _GNU_SOURCE
@@ -13,9 +13,9 @@
 #include "os/clock.h"
 #include "os/futex.h"
 #include "ranks/describe.h"
-#include "ranks/hosts/keeper.h"
+#include "ranks/hosts/monitor.h"
 #include "ranks/hosts/mesh.h"
-#include "ranks/hosts/roll.h"
+#include "ranks/hosts/bootstrap.h"
 #include "ranks/hosts/sockets.h"
 #include "ranks/hosts/span.h"
 #include "ranks/poison.h"
@@ -27,14 +27,14 @@ struct creation {
     struct quern_address place;
     unsigned char key[QUERN_DIGEST_BYTES], meeting_key[QUERN_DIGEST_BYTES];
     uint32_t strangers[QUERN_STRANGERS];         /* at the place of meeting */
-    struct quern_door meeting, own;              /* the place's, of rank 0; this rank's */
+    struct quern_listener meeting, own;              /* the place's, of rank 0; this rank's */
     int64_t began, deadline;
     int control[QUERN_RANK_LIMIT];
 };
 
 static const int64_t SLICE = 20000000;  /* nanoseconds between two looks at the poison */
 
-/* ---- doors ---- */
+/* ---- listeners ---- */
 
 static quern_status fail_at(const struct creation *creation, const struct quern_address *at, const char *what) {
     const int reason = errno;
@@ -47,22 +47,22 @@ static quern_status fail_at(const struct creation *creation, const struct quern_
 static quern_status open_place(struct creation *creation) {
     creation->meeting.key = creation->key;
     creation->meeting.strangers = creation->strangers;
-    while (!quern_door_open(&creation->meeting, &creation->place)) {
+    while (!quern_listener_open(&creation->meeting, &creation->place)) {
         if (errno != EADDRINUSE || quern_now() > creation->deadline) return fail_at(creation, &creation->place, "listening at");
         nanosleep(&(struct timespec){.tv_nsec = SLICE}, NULL);
     }
     return QUERN_OK;
 }
 
-static quern_status open_doors(struct creation *creation) {
+static quern_status open_listeners(struct creation *creation) {
     struct quern_address here;
     if (!quern_address_towards(&creation->place, &here)) return fail_at(creation, &creation->place, "looking for a way to");
-    if (!quern_door_open(&creation->own, &here)) return fail_at(creation, &here, "listening at");
+    if (!quern_listener_open(&creation->own, &here)) return fail_at(creation, &here, "listening at");
     creation->member->address = creation->own.address;
     return creation->member->rank == 0 ? open_place(creation) : QUERN_OK;
 }
 
-/* ---- the roll ---- */
+/* ---- the bootstrap ---- */
 
 static int lowest_joined(const struct quern_membership *member) {
     int rank = 0;
@@ -72,42 +72,42 @@ static int lowest_joined(const struct quern_membership *member) {
 
 static quern_status call_roll(struct creation *creation) {
     struct quern_segment *segment = creation->member->segment;
-    const struct quern_roll roll = {creation->member, creation->place, creation->key, creation->began, creation->deadline,
+    const struct quern_bootstrap bootstrap = {creation->member, creation->place, creation->key, creation->began, creation->deadline,
                                     creation->member->rank == 0 ? &creation->meeting : NULL};
-    quern_status status = quern_call_roll(&roll);
+    quern_status status = quern_bootstrap_hosts(&bootstrap);
     if (status != QUERN_OK) return status;
     __atomic_store_n(&segment->met, 1, __ATOMIC_SEQ_CST);
     quern_futex_wake(&segment->met);
     return QUERN_OK;
 }
 
-/* The speaker writes the facts of all ranks into the segment, or poisons it. */
-static quern_status await_roll(const struct creation *creation, int speaker) {
+/* The leader writes the facts of all ranks into the segment, or poisons it. */
+static quern_status await_roll(const struct creation *creation, int leader) {
     const struct quern_membership *member = creation->member;
     uint32_t *met = &member->segment->met;
     quern_status status = QUERN_OK;
     while (status == QUERN_OK && !__atomic_load_n(met, __ATOMIC_ACQUIRE)) {
         quern_futex_wait(met, 0, SLICE);
         status = quern_check_poison(member);
-        if (status == QUERN_OK && !quern_rank_lives(member->roster, speaker))
+        if (status == QUERN_OK && !quern_rank_lives(member->roster, leader))
             status = quern_fail(member->device, QUERN_PEER_LOST,
                                 "rank %d, which spoke for this host, has ended while the group was "
                                 "formed",
-                                speaker);
-        if (status == QUERN_OK && quern_now() > creation->deadline + 2000000000)  /* the speaker has the better words */
+                                leader);
+        if (status == QUERN_OK && quern_now() > creation->deadline + 2000000000)  /* the leader has the better words */
             status = quern_fail(member->device, QUERN_PEER_TIMEOUT,
                                 "quern_group_create waited %g s for rank %d, which speaks for this "
                                 "host",
-                                (double)(quern_now() - creation->began) * 1e-9, speaker);
+                                (double)(quern_now() - creation->began) * 1e-9, leader);
     }
     return status;
 }
 
 /* ---- the connections ---- */
 
-static quern_status start_keeper(struct creation *creation) {
+static quern_status start_monitor(struct creation *creation) {
     struct quern_membership *member = creation->member;
-    if (quern_start_keeper(member, creation->control)) {
+    if (quern_start_monitor(member, creation->control)) {
         for (int rank = 0; rank < member->ranks; rank++) creation->control[rank] = -1;
         return QUERN_OK;
     }
@@ -116,7 +116,7 @@ static quern_status start_keeper(struct creation *creation) {
 
 static quern_status connect_hosts(struct creation *creation) {
     struct quern_membership *member = creation->member;
-    const bool speaks = member->roster->speaker == member->rank;
+    const bool speaks = member->roster->host_leader == member->rank;
     quern_make_meeting_key(creation->key, member->segment->meeting, creation->meeting_key);
     creation->own.key = creation->meeting_key;
     creation->own.strangers = member->segment->strangers;
@@ -124,7 +124,7 @@ static quern_status connect_hosts(struct creation *creation) {
     if (!member->span) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
     const struct quern_mesh mesh = {member, &creation->own, creation->began, creation->deadline, speaks ? creation->control : NULL};
     quern_status status = quern_make_mesh(&mesh);
-    return status == QUERN_OK && speaks ? start_keeper(creation) : status;
+    return status == QUERN_OK && speaks ? start_monitor(creation) : status;
 }
 
 /* All have their connections, or none returns with a group. */
@@ -146,8 +146,8 @@ static quern_status tell_host(const struct creation *creation, quern_status stat
 
 static quern_status join_hosts(struct creation *creation) {
     struct quern_membership *member = creation->member;
-    const int speaker = lowest_joined(member);
-    quern_status status = speaker == member->rank ? call_roll(creation) : await_roll(creation, speaker);
+    const int leader = lowest_joined(member);
+    quern_status status = leader == member->rank ? call_roll(creation) : await_roll(creation, leader);
     if (status != QUERN_OK) return tell_host(creation, status);
     quern_seat_members(&member, 1);
     if (member->roster->hosts == 1) {
@@ -174,18 +174,18 @@ quern_status quern_meet_hosts(const quern_group_args *args, const char *name, st
     quern_text_add(&text, "%s%s%s", name, args->host ? "@" : "", args->host ? args->host : "");
     creation->member = member;
     member->control = &quern_span_control;
-    creation->meeting.listener = creation->own.listener = -1;
+    creation->meeting.socket = creation->own.socket = -1;
     creation->began = quern_now();
     creation->deadline = member->timeout < 9e9 ? creation->began + (int64_t)(member->timeout * 1e9) : INT64_MAX / 2;
     for (int rank = 0; rank < QUERN_RANK_LIMIT; rank++) creation->control[rank] = -1;
     quern_address_read(args->meet, &creation->place);
     quern_make_key(args->secret, args->secret_bytes, name, args->job, creation->key);
-    quern_status status = open_doors(creation);
+    quern_status status = open_listeners(creation);
     if (status == QUERN_OK) status = quern_rendezvous(called, args->job, (struct quern_veto){0}, &member, 1);
     if (status == QUERN_OK) status = join_hosts(creation);
     log_strangers(creation);
-    quern_door_close(&creation->meeting);
-    quern_door_close(&creation->own);
+    quern_listener_close(&creation->meeting);
+    quern_listener_close(&creation->own);
     for (int rank = 0; rank < QUERN_RANK_LIMIT; rank++) quern_socket_close(&creation->control[rank]);
     free(creation);
     return status;

@@ -1,5 +1,5 @@
 /*
- * Of each pair of ranks the higher one calls and the lower one opens its door.  Called while a group is created, by every rank at
+ * Of each pair of ranks the higher one calls and the lower one opens its listener.  Called while a group is created, by every rank at
  * the same time.
  */
 #define _GNU_SOURCE
@@ -14,7 +14,7 @@
 #include "os/clock.h"
 #include "ranks/describe.h"
 #include "ranks/hosts/connections.h"
-#include "ranks/hosts/dial.h"
+#include "ranks/hosts/connector.h"
 #include "ranks/hosts/sockets.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
@@ -23,26 +23,26 @@ enum { TICK = 20 };  /* milliseconds between two looks at the poison */
 
 struct work {
     const struct quern_mesh *mesh;
-    struct quern_dial *dials;  /* [dialling]; those that are done have kind 0 */
-    int dialling, missing;     /* connections that are not there */
+    struct quern_connector *connectors;  /* [connecting]; those that are done have kind 0 */
+    int connecting, missing;     /* connections that are not there */
     bool full;                 /* no memory to enter a socket */
 };
 
-int quern_speaker_of(const struct quern_roster *roster, int host) {
+int quern_host_leader(const struct quern_roster *roster, int host) {
     int rank = 0;
     while (roster->peer[rank].host != host) rank++;
     return rank;
 }
 
-static bool is_speaker(const struct quern_roster *roster, int rank) {
-    return quern_speaker_of(roster, roster->peer[rank].host) == rank;
+static bool is_leader(const struct quern_roster *roster, int rank) {
+    return quern_host_leader(roster, roster->peer[rank].host) == rank;
 }
 
 /* Whether this rank needs a connection of a kind to another one. */
 static bool is_wanted(const struct quern_mesh *mesh, uint32_t kind, int rank) {
     const struct quern_roster *roster = mesh->member->roster;
     if (rank < 0 || rank >= roster->ranks || !roster->peer[rank].is_elsewhere) return false;
-    return kind == QUERN_CALL_DATA || (kind == QUERN_CALL_CONTROL && mesh->control && is_speaker(roster, rank));
+    return kind == QUERN_CALL_DATA || (kind == QUERN_CALL_CONTROL && mesh->control && is_leader(roster, rank));
 }
 
 static int *slot_of(const struct quern_mesh *mesh, uint32_t kind, int rank) {
@@ -59,9 +59,9 @@ static void enter(struct work *work, uint32_t kind, int rank, int socket) {
 }
 
 /* A caller knows the key of this meeting.  Still it may be a second call, of a rank that has given up its first. */
-static void serve_door(struct work *work) {
+static void serve_listener(struct work *work) {
     struct quern_hello hello;
-    for (int socket; (socket = quern_door_serve(work->mesh->door, &hello)) >= 0;) {
+    for (int socket; (socket = quern_listener_serve(work->mesh->listener, &hello)) >= 0;) {
         const struct quern_membership *member = work->mesh->member;
         const bool fits = is_wanted(work->mesh, hello.kind, hello.from) && hello.from > member->rank && hello.to == member->rank;
         if (!fits) {
@@ -77,20 +77,20 @@ static void serve_door(struct work *work) {
     }
 }
 
-static void go_on_dialling(struct work *work) {
-    for (int i = 0; i < work->dialling; i++) {
-        struct quern_dial *dial = &work->dials[i];
-        const int socket = dial->kind ? quern_dial_go(dial) : -1;
+static void go_on_connecting(struct work *work) {
+    for (int i = 0; i < work->connecting; i++) {
+        struct quern_connector *connector = &work->connectors[i];
+        const int socket = connector->kind ? quern_connector_go(connector) : -1;
         if (socket < 0) continue;
-        enter(work, dial->kind, dial->to, socket);
-        dial->kind = 0;
+        enter(work, connector->kind, connector->to, socket);
+        connector->kind = 0;
     }
 }
 
 static void await(const struct work *work, struct pollfd *polls) {
-    int count = quern_door_awaits(work->mesh->door, polls);
-    for (int i = 0; i < work->dialling; i++)
-        if (work->dials[i].kind) quern_dial_awaits(&work->dials[i], &polls[count++]);
+    int count = quern_listener_awaits(work->mesh->listener, polls);
+    for (int i = 0; i < work->connecting; i++)
+        if (work->connectors[i].kind) quern_connector_awaits(&work->connectors[i], &polls[count++]);
     poll(polls, (nfds_t)count, TICK);
 }
 
@@ -108,7 +108,7 @@ static quern_status expire(const struct work *work) {
     }
     if (more) quern_text_add(&text, " and %d more", more);
     return quern_fail(mesh->member->device, QUERN_PEER_TIMEOUT, "quern_group_create: rank %d waited %g s for connections with %s",
-                      mesh->member->rank, (double)(quern_now() - mesh->began) * 1e-9, listed ? missing : "the speakers of hosts");
+                      mesh->member->rank, (double)(quern_now() - mesh->began) * 1e-9, listed ? missing : "the leaders of hosts");
 }
 
 static void plan(struct work *work) {
@@ -119,8 +119,8 @@ static void plan(struct work *work) {
             if (!is_wanted(mesh, kind, rank)) continue;
             work->missing++;
             if (rank < member->rank)
-                quern_dial_begin(&work->dials[work->dialling++], &member->roster->peer[rank].address, mesh->door->key, kind,
-                                 member->rank, rank);
+                quern_connector_begin(&work->connectors[work->connecting++], &member->roster->peer[rank].address,
+                                      mesh->listener->key, kind, member->rank, rank);
         }
 }
 
@@ -128,8 +128,8 @@ static quern_status connect_all(struct work *work, struct pollfd *polls) {
     const struct quern_mesh *mesh = work->mesh;
     quern_status status = QUERN_OK;
     while (work->missing && status == QUERN_OK) {
-        serve_door(work);
-        go_on_dialling(work);
+        serve_listener(work);
+        go_on_connecting(work);
         if (!work->missing) break;
         if (work->full) return quern_fail(mesh->member->device, QUERN_OUT_OF_MEMORY, "no memory for connections");
         await(work, polls);
@@ -141,15 +141,15 @@ static quern_status connect_all(struct work *work, struct pollfd *polls) {
 
 quern_status quern_make_mesh(const struct quern_mesh *mesh) {
     const size_t most = 2 * (size_t)mesh->member->ranks;
-    struct work work = {.mesh = mesh, .dials = calloc(most, sizeof *work.dials)};
-    struct pollfd *polls = calloc(most + QUERN_DOOR_WAITING + 1, sizeof *polls);
-    quern_status status = work.dials && polls ? QUERN_OK
+    struct work work = {.mesh = mesh, .connectors = calloc(most, sizeof *work.connectors)};
+    struct pollfd *polls = calloc(most + QUERN_LISTENER_WAITING + 1, sizeof *polls);
+    quern_status status = work.connectors && polls ? QUERN_OK
                                               : quern_fail(mesh->member->device, QUERN_OUT_OF_MEMORY, "no memory for connections");
     if (status == QUERN_OK) plan(&work);
     if (status == QUERN_OK) status = connect_all(&work, polls);
-    for (int i = 0; i < work.dialling; i++)
-        if (work.dials[i].kind) quern_dial_end(&work.dials[i]);
-    free(work.dials);
+    for (int i = 0; i < work.connecting; i++)
+        if (work.connectors[i].kind) quern_connector_end(&work.connectors[i]);
+    free(work.connectors);
     free(polls);
     return status;
 }

@@ -1,21 +1,21 @@
-/* Connects a rank with all ranks of other hosts, and the speakers of hosts with each other.  For hosts.c. */
+/* Connects a rank with all ranks of other hosts, and the leaders of hosts with each other.  For hosts.c. */
 #ifndef QUERN_MESH_H
 #define QUERN_MESH_H
 
-#include "ranks/hosts/door.h"
+#include "ranks/hosts/listener.h"
 #include "ranks/membership.h"
 
 struct quern_mesh {
     struct quern_membership *member;       /* with a span */
-    struct quern_door *door;               /* of this rank, with the key of the meeting */
+    struct quern_listener *listener;               /* of this rank, with the key of the meeting */
     int64_t began, deadline;
-    int *control;                          /* [ranks]: connections to the speakers of other hosts; NULL: this rank does not speak */
+    int *control;                          /* [ranks]: connections to the leaders of other hosts; NULL: this rank does not speak */
 };
 
 /* All connections, or an error: QUERN_PEER_TIMEOUT names those that are missing. */
 quern_status quern_make_mesh(const struct quern_mesh *mesh);
 
 /* The lowest rank of a host. */
-int quern_speaker_of(const struct quern_roster *roster, int host);
+int quern_host_leader(const struct quern_roster *roster, int host);
 
 #endif

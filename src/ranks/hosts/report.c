@@ -16,7 +16,7 @@ static void report_pairs(struct quern_text *text, const struct quern_roster *ros
 static void report_host(struct quern_text *text, const struct quern_roster *roster, int host) {
     char address[QUERN_ADDRESS_TEXT];
     int count = 0;
-    quern_address_write(&roster->peer[quern_speaker_of(roster, host)].address, false, address);
+    quern_address_write(&roster->peer[quern_host_leader(roster, host)].address, false, address);
     quern_text_add(text, "host %d at %s: ", host, address);
     for (int rank = 0; rank < roster->ranks; rank++)
         if (roster->peer[rank].host == host) quern_text_add(text, "%s%d", count++ ? ", " : "ranks ", rank);
@@ -33,7 +33,7 @@ static void report_strangers(struct quern_text *text, const struct quern_segment
     for (int kind = 0; kind < QUERN_STRANGERS; kind++)
         all += counts[kind] = __atomic_load_n(&segment->strangers[kind], __ATOMIC_RELAXED);
     if (!all) return;
-    quern_text_add(text, "strangers at the doors of this group: %u", all);
+    quern_text_add(text, "strangers at the listeners of this group: %u", all);
     for (int kind = 0; kind < QUERN_STRANGERS; kind++)
         if (counts[kind]) quern_text_add(text, ", %u %s", counts[kind], kinds[kind]);
     quern_text_add(text, "\n");

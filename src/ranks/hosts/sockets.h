@@ -1,4 +1,4 @@
-/* The connections of this process, which a forked child must not keep open.  For mesh.c, span.c and keeper.c. */
+/* The connections of this process, which a forked child must not keep open.  For mesh.c, span.c and monitor.c. */
 #ifndef QUERN_SOCKETS_H
 #define QUERN_SOCKETS_H
 

@@ -2,7 +2,7 @@
 #include "ranks/hosts/span.h"
 
 #include "os/clock.h"
-#include "ranks/hosts/keeper.h"
+#include "ranks/hosts/monitor.h"
 
 /* ---- the parts of a meeting ---- */
 
@@ -41,13 +41,13 @@ static int lowest(const struct quern_rank_set *set) {
     return rank;
 }
 
-static bool place_nothing(void *user, struct quern_lane *lane) {
+static bool place_nothing(void *user, struct quern_channel *channel) {
     (void)user;
-    return lane->in_head.first == 0 && lane->in_head.second == 0 && lane->in_head.last == 0;
+    return channel->in_head.first == 0 && channel->in_head.second == 0 && channel->in_head.last == 0;
 }
 
 /* The ranks that speak for the hosts with members: the lowest of each.  Returns their number, and the place of this one. */
-static int list_speakers(const struct quern_membership *member, const struct quern_rank_set *set, int speakers[QUERN_RANK_LIMIT],
+static int list_leaders(const struct quern_membership *member, const struct quern_rank_set *set, int leaders[QUERN_RANK_LIMIT],
                          int *mine) {
     bool seen[QUERN_RANK_LIMIT] = {false};
     int count = 0;
@@ -56,35 +56,35 @@ static int list_speakers(const struct quern_membership *member, const struct que
         if (!quern_set_has(set, rank) || seen[host]) continue;
         seen[host] = true;
         if (rank == member->rank) *mine = count;
-        speakers[count++] = rank;
+        leaders[count++] = rank;
     }
     return count;
 }
 
 /*
- * In round k each speaker sends to the one 2^k places further and hears from the one 2^k places before.  After log2(hosts) rounds
+ * In round k each leader sends to the one 2^k places further and hears from the one 2^k places before.  After log2(hosts) rounds
  * each has heard, through others, from all.  With two hosts both are the same pair.
  */
-static quern_status meet_speakers(struct quern_membership *member, const struct quern_meeting *meeting, double timeout) {
-    int speakers[QUERN_RANK_LIMIT], mine = 0;
-    const int count = list_speakers(member, meeting->set, speakers, &mine);
+static quern_status meet_leaders(struct quern_membership *member, const struct quern_meeting *meeting, double timeout) {
+    int leaders[QUERN_RANK_LIMIT], mine = 0;
+    const int count = list_leaders(member, meeting->set, leaders, &mine);
     quern_status status = QUERN_OK;
     const int64_t began = quern_now();
     for (int distance = 1; distance < count && status == QUERN_OK; distance *= 2) {
         struct quern_rank_set pair = {.count = 0};
-        struct quern_lane lanes[2];
-        struct quern_trade trade;
-        const int to = speakers[(mine + distance) % count], from = speakers[(mine - distance + count) % count];
+        struct quern_channel channels[2];
+        struct quern_sendrecv sendrecv;
+        const int to = leaders[(mine + distance) % count], from = leaders[(mine - distance + count) % count];
         quern_set_add(&pair, to);
         quern_set_add(&pair, from);
-        quern_trade_open(&trade, member, meeting, &pair, lanes);
-        trade.timeout = left_of(timeout, began);
-        trade.place = place_nothing;
-        for (int i = 0; i < trade.count; i++) {
-            if (lanes[i].rank != to) lanes[i].outs = 0, member->span->sent[lanes[i].rank]--;
-            if (lanes[i].rank != from) lanes[i].in_heading = sizeof lanes[i].in_head;
+        quern_sendrecv_open(&sendrecv, member, meeting, &pair, channels);
+        sendrecv.timeout = left_of(timeout, began);
+        sendrecv.place = place_nothing;
+        for (int i = 0; i < sendrecv.count; i++) {
+            if (channels[i].rank != to) channels[i].outs = 0, member->span->sent[channels[i].rank]--;
+            if (channels[i].rank != from) channels[i].in_heading = sizeof channels[i].in_head;
         }
-        status = quern_trade_end(&trade);
+        status = quern_sendrecv_end(&sendrecv);
     }
     return status;
 }
@@ -98,23 +98,23 @@ quern_status quern_span_meet(struct quern_membership *member, const struct quern
     note_call(member, meeting);
     quern_status status = meet_locally(member, meeting, &local, meeting->timeout);
     if (status == QUERN_OK && lowest(&local) == member->rank)
-        status = meet_speakers(member, meeting, left_of(meeting->timeout, began) + FURTHER);
+        status = meet_leaders(member, meeting, left_of(meeting->timeout, began) + FURTHER);
     if (status == QUERN_OK) status = meet_locally(member, meeting, &local, left_of(meeting->timeout, began) + FURTHEST);
     return status;
 }
 
 /* ---- messages between all ranks ---- */
 
-quern_status quern_span_trade(struct quern_trade *trade, const struct quern_meeting *meeting) {
-    struct quern_membership *member = trade->member;
+quern_status quern_span_sendrecv(struct quern_sendrecv *sendrecv, const struct quern_meeting *meeting) {
+    struct quern_membership *member = sendrecv->member;
     const struct quern_rank_set local = quern_local_part(member, meeting->set);
     const struct quern_meeting part = local_meeting(meeting, &local, meeting->timeout);
     note_call(member, meeting);
     if (local.count > 1) quern_announce(member, &part);
-    trade->timeout += FURTHER;
-    quern_status status = quern_trade_begin(trade);
+    sendrecv->timeout += FURTHER;
+    quern_status status = quern_sendrecv_begin(sendrecv);
     if (status == QUERN_OK && local.count > 1) status = quern_await(member, &part);
-    return status == QUERN_OK ? quern_trade_end(trade) : status;
+    return status == QUERN_OK ? quern_sendrecv_end(sendrecv) : status;
 }
 
 struct piece {
@@ -122,30 +122,30 @@ struct piece {
     size_t bytes;
 };
 
-static bool place_piece(void *user, struct quern_lane *lane) {
+static bool place_piece(void *user, struct quern_channel *channel) {
     const struct piece *piece = user;
-    lane->in = lane->few_in;
-    lane->few_in[0] = (struct iovec){quern_span_mailbox(piece->member, lane->rank), piece->bytes};
-    lane->ins = piece->bytes > 0;
-    return lane->in_head.first == 0 && lane->in_head.second == 0 && lane->in_head.last == piece->bytes;
+    channel->in = channel->few_in;
+    channel->few_in[0] = (struct iovec){quern_span_mailbox(piece->member, channel->rank), piece->bytes};
+    channel->ins = piece->bytes > 0;
+    return channel->in_head.first == 0 && channel->in_head.second == 0 && channel->in_head.last == piece->bytes;
 }
 
 static quern_status exchange(struct quern_membership *member, const struct quern_meeting *meeting, const void *data, size_t bytes) {
-    struct quern_lane lanes[QUERN_RANK_LIMIT];
-    struct quern_trade trade;
+    struct quern_channel channels[QUERN_RANK_LIMIT];
+    struct quern_sendrecv sendrecv;
     struct piece piece = {member, bytes};
-    quern_trade_open(&trade, member, meeting, meeting->set, lanes);
-    trade.place = place_piece;
-    trade.user = &piece;
-    for (int i = 0; i < trade.count; i++) {
-        lanes[i].out_head.last = bytes;
-        quern_lane_add(&lanes[i], data, bytes);
+    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels);
+    sendrecv.place = place_piece;
+    sendrecv.user = &piece;
+    for (int i = 0; i < sendrecv.count; i++) {
+        channels[i].out_head.last = bytes;
+        quern_channel_add(&channels[i], data, bytes);
     }
-    return quern_span_trade(&trade, meeting);
+    return quern_span_sendrecv(&sendrecv, meeting);
 }
 
 static void leave(struct quern_membership *member) {
-    quern_leave_keeper(member);
+    quern_leave_monitor(member);
     quern_free_span(member);
 }
 

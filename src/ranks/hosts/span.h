@@ -2,16 +2,16 @@
 #ifndef QUERN_SPAN_H
 #define QUERN_SPAN_H
 
-#include "ranks/hosts/trade.h"
+#include "ranks/hosts/sendrecv.h"
 
 /* The barrier: within hosts, between one rank of each host, within hosts. */
 quern_status quern_span_meet(struct quern_membership *member, const struct quern_meeting *meeting);
 
 /*
  * A meeting in which each rank sends a message to each rank of another host.  The ranks of this host meet in its memory at the same
- * time.  The trade is open, and its parts are there.
+ * time.  The sendrecv is open, and its parts are there.
  */
-quern_status quern_span_trade(struct quern_trade *trade, const struct quern_meeting *meeting);
+quern_status quern_span_sendrecv(struct quern_sendrecv *sendrecv, const struct quern_meeting *meeting);
 
 /* The control of a group of several hosts. */
 extern const struct quern_control quern_span_control;

@@ -26,67 +26,67 @@ static int place_of(const struct quern_ragged_call *call, int rank) {
  * Notices of a rank that sees the call as this one does go into the inbox.  Others come from a rank with other members or updates,
  * which both find, and are dropped.
  */
-static bool place_entry(void *user, struct quern_lane *lane) {
+static bool place_entry(void *user, struct quern_channel *channel) {
     const struct entry *entry = user;
     const struct quern_ragged_call *call = entry->call;
     const uint64_t expected = (uint64_t)call->updates * sizeof(struct quern_ragged_notice);
-    struct quern_ragged_record *record = (struct quern_ragged_record *)quern_span_mailbox(call->member, lane->rank);
-    const int place = call->refused == QUERN_OK ? place_of(call, lane->rank) : call->places;
-    const bool fits = entry->exchange && lane->in_head.last == expected && place < call->places;
+    struct quern_ragged_record *record = (struct quern_ragged_record *)quern_span_mailbox(call->member, channel->rank);
+    const int place = call->refused == QUERN_OK ? place_of(call, channel->rank) : call->places;
+    const bool fits = entry->exchange && channel->in_head.last == expected && place < call->places;
     const uint64_t most = (uint64_t)INT32_MAX * sizeof(struct quern_ragged_notice);
-    if (lane->in_head.first > QUERN_BRIEF_BYTES || lane->in_head.last > most) return false;
-    if (lane->in_head.second != 0 && lane->in_head.second != sizeof record->terms) return false;
+    if (channel->in_head.first > QUERN_BRIEF_BYTES || channel->in_head.last > most) return false;
+    if (channel->in_head.second != 0 && channel->in_head.second != sizeof record->terms) return false;
     quern_ragged_clear_record(record);
-    lane->in = lane->few_in;
-    if (lane->in_head.first)
-        lane->few_in[lane->ins++] = (struct iovec){quern_span_brief(call->member, lane->rank), lane->in_head.first};
-    if (lane->in_head.second) lane->few_in[lane->ins++] = (struct iovec){&record->terms, sizeof record->terms};
-    if (fits && expected) lane->few_in[lane->ins++] = (struct iovec){entry->exchange->inbox + place * call->updates, expected};
-    lane->skipped = fits ? 0 : lane->in_head.last;
+    channel->in = channel->few_in;
+    if (channel->in_head.first)
+        channel->few_in[channel->ins++] = (struct iovec){quern_span_brief(call->member, channel->rank), channel->in_head.first};
+    if (channel->in_head.second) channel->few_in[channel->ins++] = (struct iovec){&record->terms, sizeof record->terms};
+    if (fits && expected) channel->few_in[channel->ins++] = (struct iovec){entry->exchange->inbox + place * call->updates, expected};
+    channel->skipped = fits ? 0 : channel->in_head.last;
     return true;
 }
 
-static void fill_entry(const struct entry *entry, struct quern_lane *lane, const struct quern_ragged_brief *brief) {
+static void fill_entry(const struct entry *entry, struct quern_channel *channel, const struct quern_ragged_brief *brief) {
     const struct quern_ragged_call *call = entry->call;
     const struct quern_ragged_record *record = own_record(call->member);
     const bool has_record = !brief || brief->offer == QUERN_RAGGED_LONG;
-    const int place = call->refused == QUERN_OK ? place_of(call, lane->rank) : call->places;
+    const int place = call->refused == QUERN_OK ? place_of(call, channel->rank) : call->places;
     const bool has_notices = has_record && record->terms.is_ready && place < call->places;
-    if (brief) lane->out_head.first = (uint32_t)call->member->brief_bytes;
-    if (has_record) lane->out_head.second = sizeof record->terms;
-    if (has_notices) lane->out_head.last = (uint64_t)call->updates * sizeof(struct quern_ragged_notice);
-    if (brief) quern_lane_add(lane, quern_ragged_own_brief(call), call->member->brief_bytes);
-    if (has_record) quern_lane_add(lane, &record->terms, sizeof record->terms);
-    if (has_notices) quern_lane_add(lane, entry->exchange->outbox + place * call->updates, lane->out_head.last);
+    if (brief) channel->out_head.first = (uint32_t)call->member->brief_bytes;
+    if (has_record) channel->out_head.second = sizeof record->terms;
+    if (has_notices) channel->out_head.last = (uint64_t)call->updates * sizeof(struct quern_ragged_notice);
+    if (brief) quern_channel_add(channel, quern_ragged_own_brief(call), call->member->brief_bytes);
+    if (has_record) quern_channel_add(channel, &record->terms, sizeof record->terms);
+    if (has_notices) quern_channel_add(channel, entry->exchange->outbox + place * call->updates, channel->out_head.last);
 }
 
 quern_status quern_ragged_enter(struct quern_ragged_call *call, const struct quern_ragged_exchange *exchange,
                                 const struct quern_meeting *meeting, const struct quern_ragged_brief *brief) {
     struct quern_membership *member = call->member;
     if (!member->control) return quern_meet(member, meeting);
-    struct quern_lane lanes[QUERN_RANK_LIMIT];
-    struct quern_trade trade;
+    struct quern_channel channels[QUERN_RANK_LIMIT];
+    struct quern_sendrecv sendrecv;
     const bool has_exchange = call->refused == QUERN_OK && (!brief || brief->offer == QUERN_RAGGED_LONG);
     struct entry entry = {call, has_exchange ? exchange : NULL};
     if (brief) member->all_count++;  /* which says in which half the briefs of this meeting are */
-    quern_trade_open(&trade, member, meeting, meeting->set, lanes);
-    trade.place = place_entry;
-    trade.user = &entry;
-    for (int i = 0; i < trade.count; i++) fill_entry(&entry, &lanes[i], brief);
-    return quern_span_trade(&trade, meeting);
+    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels);
+    sendrecv.place = place_entry;
+    sendrecv.user = &entry;
+    for (int i = 0; i < sendrecv.count; i++) fill_entry(&entry, &channels[i], brief);
+    return quern_span_sendrecv(&sendrecv, meeting);
 }
 
 /* ---- vote ---- */
 
-static bool place_verdict(void *user, struct quern_lane *lane) {
+static bool place_verdict(void *user, struct quern_channel *channel) {
     const struct quern_ragged_call *call = user;
-    struct quern_ragged_record *record = (struct quern_ragged_record *)quern_span_mailbox(call->member, lane->rank);
-    if (lane->in_head.first != sizeof record->verdict || lane->in_head.second > sizeof record->reason || lane->in_head.last)
+    struct quern_ragged_record *record = (struct quern_ragged_record *)quern_span_mailbox(call->member, channel->rank);
+    if (channel->in_head.first != sizeof record->verdict || channel->in_head.second > sizeof record->reason || channel->in_head.last)
         return false;
     record->reason[0] = 0;
-    lane->in = lane->few_in;
-    lane->few_in[lane->ins++] = (struct iovec){&record->verdict, sizeof record->verdict};
-    if (lane->in_head.second) lane->few_in[lane->ins++] = (struct iovec){record->reason, lane->in_head.second};
+    channel->in = channel->few_in;
+    channel->few_in[channel->ins++] = (struct iovec){&record->verdict, sizeof record->verdict};
+    if (channel->in_head.second) channel->few_in[channel->ins++] = (struct iovec){record->reason, channel->in_head.second};
     return true;
 }
 
@@ -95,19 +95,19 @@ quern_status quern_ragged_vote(const struct quern_ragged_call *call, const struc
     if (!member->control) return quern_meet(member, meeting);
     struct quern_ragged_record *record = (struct quern_ragged_record *)own_record(member);
     const bool has_reason = record->verdict.report.fault == QUERN_SLICE_ARGUMENTS;
-    struct quern_lane lanes[QUERN_RANK_LIMIT];
-    struct quern_trade trade;
+    struct quern_channel channels[QUERN_RANK_LIMIT];
+    struct quern_sendrecv sendrecv;
     quern_ragged_seal_verdict(&record->verdict);
-    quern_trade_open(&trade, member, meeting, meeting->set, lanes);
-    trade.place = place_verdict;
-    trade.user = (void *)call;
-    for (int i = 0; i < trade.count; i++) {
-        lanes[i].out_head.first = sizeof record->verdict;
-        lanes[i].out_head.second = has_reason ? (uint32_t)strlen(record->reason) + 1 : 0;
-        quern_lane_add(&lanes[i], &record->verdict, lanes[i].out_head.first);
-        quern_lane_add(&lanes[i], record->reason, lanes[i].out_head.second);
+    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels);
+    sendrecv.place = place_verdict;
+    sendrecv.user = (void *)call;
+    for (int i = 0; i < sendrecv.count; i++) {
+        channels[i].out_head.first = sizeof record->verdict;
+        channels[i].out_head.second = has_reason ? (uint32_t)strlen(record->reason) + 1 : 0;
+        quern_channel_add(&channels[i], &record->verdict, channels[i].out_head.first);
+        quern_channel_add(&channels[i], record->reason, channels[i].out_head.second);
     }
-    return quern_span_trade(&trade, meeting);
+    return quern_span_sendrecv(&sendrecv, meeting);
 }
 
 quern_status quern_ragged_meet_here(const struct quern_ragged_call *call, struct quern_meeting meeting, enum quern_phase phase) {
@@ -138,27 +138,27 @@ static void *at_row(const void *buffer, int64_t row, int64_t row_bytes) {
 }
 
 /* Returns the bytes.  All numbers are in the notices, which a plan keeps; they were checked on both sides. */
-static uint64_t list_sends(const struct quern_ragged_exchange *x, int place, struct quern_lane *lane) {
+static uint64_t list_sends(const struct quern_ragged_exchange *x, int place, struct quern_channel *channel) {
     const struct quern_ragged_call *call = x->call;
     const char *input = call->in_place ? x->staging : call->input;
     struct iovec *parts = x->shipped_out + place * (call->updates + 1);
     uint64_t bytes = 0;
     int count = 1;
-    parts[0] = (struct iovec){&lane->out_head, sizeof lane->out_head};
+    parts[0] = (struct iovec){&channel->out_head, sizeof channel->out_head};
     for (int64_t entry = place * call->updates; entry < (place + 1) * call->updates; entry++) {
         const int64_t size = x->outbox[entry].size * call->row_bytes;
         bytes += (uint64_t)size;
         count = add_part(parts, count, at_row(input, x->outbox[entry].source, 1), size);
     }
-    lane->out = parts;
-    lane->outs = count;
+    channel->out = parts;
+    channel->outs = count;
     return bytes;
 }
 
-static bool place_slices(void *user, struct quern_lane *lane) {
+static bool place_slices(void *user, struct quern_channel *channel) {
     const struct quern_ragged_exchange *x = ((struct quern_ragged_shipment *)user)->exchange;
     const struct quern_ragged_call *call = x->call;
-    const int place = place_of(call, lane->rank);
+    const int place = place_of(call, channel->rank);
     struct iovec *parts = x->shipped_in + place * (call->updates + 1);
     uint64_t bytes = 0;
     int count = 0;
@@ -167,9 +167,9 @@ static bool place_slices(void *user, struct quern_lane *lane) {
         bytes += (uint64_t)size;
         count = add_part(parts, count, at_row(call->output, x->inbox[entry].output_offset, call->row_bytes), size);
     }
-    lane->in = parts;
-    lane->ins = count;
-    return lane->in_head.first == 0 && lane->in_head.second == 0 && lane->in_head.last == bytes;
+    channel->in = parts;
+    channel->ins = count;
+    return channel->in_head.first == 0 && channel->in_head.second == 0 && channel->in_head.last == bytes;
 }
 
 quern_status quern_ragged_ship(struct quern_ragged_shipment *shipment, const struct quern_ragged_exchange *x,
@@ -180,16 +180,16 @@ quern_status quern_ragged_ship(struct quern_ragged_shipment *shipment, const str
     shipment->exchange = x;
     copying.phase = QUERN_PHASE_COPY;
     copying.set = &x->call->set;
-    quern_trade_open(&shipment->trade, x->call->member, &copying, copying.set, shipment->lanes);
-    shipment->trade.place = place_slices;
-    shipment->trade.user = shipment;
-    for (int i = 0; i < shipment->trade.count; i++) {
-        struct quern_lane *lane = &shipment->lanes[i];
-        lane->out_head.last = list_sends(x, place_of(x->call, lane->rank), lane);
+    quern_sendrecv_open(&shipment->sendrecv, x->call->member, &copying, copying.set, shipment->channels);
+    shipment->sendrecv.place = place_slices;
+    shipment->sendrecv.user = shipment;
+    for (int i = 0; i < shipment->sendrecv.count; i++) {
+        struct quern_channel *channel = &shipment->channels[i];
+        channel->out_head.last = list_sends(x, place_of(x->call, channel->rank), channel);
     }
-    return quern_trade_begin(&shipment->trade);
+    return quern_sendrecv_begin(&shipment->sendrecv);
 }
 
 quern_status quern_ragged_ship_rest(struct quern_ragged_shipment *shipment) {
-    return shipment->is_needed ? quern_trade_end(&shipment->trade) : QUERN_OK;
+    return shipment->is_needed ? quern_sendrecv_end(&shipment->sendrecv) : QUERN_OK;
 }

@@ -1,7 +1,7 @@
 /*
  * The part of a ragged all-to-all between ranks of several hosts: over their connections.  For ragged_host.c.
  *
- * Entry and vote are trades: what a rank says to all goes with its message to each.  After the vote the slices follow, straight
+ * Entry and vote are exchanges: what a rank says to all goes with its message to each.  After the vote the slices follow, straight
  * from the sender's input, or its staging if it works in place, into the receiver's output.  Without ranks of other hosts these
  * functions are the meetings in the host's memory alone.
  */
@@ -28,8 +28,8 @@ quern_status quern_ragged_meet_here(const struct quern_ragged_call *call, struct
 
 /* The slices: begun before those of this host are copied, and ended after it. */
 struct quern_ragged_shipment {
-    struct quern_trade trade;
-    struct quern_lane lanes[QUERN_RANK_LIMIT];
+    struct quern_sendrecv sendrecv;
+    struct quern_channel channels[QUERN_RANK_LIMIT];
     const struct quern_ragged_exchange *exchange;
     bool is_needed;
 };

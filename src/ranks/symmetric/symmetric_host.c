@@ -1,8 +1,8 @@
 /*
  * Symmetric memory of CPU ranks: one unnamed file of shared memory for each allocation, with a part for every rank.
  *
- * The lowest rank of the host makes the file and every process maps it once.  Every rank reserves the memory of its own part, so that a lack of memory
- * is a status here and not a signal later.  So the pages also come from the node on which the rank runs.
+ * The lowest rank of the host makes the file and every process maps it once.  Every rank reserves the memory of its own part, so that
+ * a lack of memory is a status here and not a signal later.  So the pages also come from the node on which the rank runs.
  *
  * The tables at the end are called by symmetric.c and symmetric_memory.c.
  */
@@ -65,7 +65,7 @@ quern_status quern_host_describe(const struct quern_membership *member, void *po
 
 /* ---- making the file ---- */
 
-static bool makes_file(const struct quern_membership *member) { return member->rank == member->roster->speaker; }
+static bool makes_file(const struct quern_membership *member) { return member->rank == member->roster->host_leader; }
 
 /* What the ranks ask for: all of them, or those of one control group. */
 static int64_t wanted_bytes(const struct quern_symmetric_memory *memory, bool all, uint64_t control_group) {
@@ -121,10 +121,12 @@ quern_status quern_host_receive(struct quern_symmetric_memory *memory, const str
     for (int tag = 1; tag < QUERN_DESCRIPTOR_TAGS; tag++) quern_close_descriptor(&table[tag]);
     state->descriptor = table[0];
     if (status == QUERN_OK && state->descriptor < 0)
-        status = quern_fail(member->device, QUERN_SYSTEM_ERROR, "the shared memory of rank %d did not arrive", member->roster->speaker);
+        status = quern_fail(member->device, QUERN_SYSTEM_ERROR, "the shared memory of rank %d did not arrive",
+                            member->roster->host_leader);
     if (status == QUERN_OK && !quern_file_keeps_size(state->descriptor, (int64_t)quern_host_file_bytes(memory)))
         status = quern_fail(member->device, QUERN_PEER_MISMATCH, "the shared memory of rank %d is another file than rank %d "
-                            "expects: %zu bytes that cannot be cut off", member->roster->speaker, member->rank, quern_host_file_bytes(memory));
+                            "expects: %zu bytes that cannot be cut off", member->roster->host_leader, member->rank,
+                            quern_host_file_bytes(memory));
     return status;
 }
 

@@ -1,12 +1,12 @@
 /*
- * Keepers.  Each says to the others, every BEAT and when something has changed, what its ranks are doing; a poison at once; and
+ * Monitors.  Each says to the others, every BEAT and when something has changed, what its ranks are doing; a poison at once; and
  * goodbye before it ends.  A host that says nothing for SILENCE is lost with all its ranks: its process is stopped, its cable is
  * pulled, or it has crashed.  A connection that ends without goodbye is a process that has ended.
  *
  * Called while groups are created and destroyed.
  */
 #define _GNU_SOURCE
-#include "ranks/hosts/keeper.h"
+#include "ranks/hosts/monitor.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -24,7 +24,7 @@
 static const int64_t BEAT = 250000000, SILENCE = 1500000000;  /* nanoseconds */
 enum { TICK = 5 };                                            /* milliseconds between two looks at the segment */
 
-/* ---- what keepers say ---- */
+/* ---- what monitors say ---- */
 
 enum word { BEATS = 1, POISONED, GOODBYE };
 
@@ -49,7 +49,7 @@ union body {
     struct poison poison;
 };
 
-/* A connection to the keeper of another host. */
+/* A connection to the monitor of another host. */
 struct line {
     int socket, host;
     bool is_open, left;
@@ -59,7 +59,7 @@ struct line {
     unsigned char to_send[4 * (sizeof(struct head) + sizeof(union body))];
 };
 
-struct quern_keeper {
+struct quern_monitor {
     struct quern_roster *roster;
     pthread_t thread;
     uint32_t ends;                                     /* atomic: to end */
@@ -72,16 +72,16 @@ struct quern_keeper {
 
 /* ---- what is heard ---- */
 
-static struct quern_segment_rank *place_of(const struct quern_keeper *keeper, int rank) {
-    return &keeper->roster->segment->rank[rank];
+static struct quern_segment_rank *place_of(const struct quern_monitor *monitor, int rank) {
+    return &monitor->roster->segment->rank[rank];
 }
 
-static void lose(struct quern_keeper *keeper, struct line *line, bool silent) {
-    for (int rank = 0; rank < keeper->roster->ranks; rank++) {
+static void lose(struct quern_monitor *monitor, struct line *line, bool silent) {
+    for (int rank = 0; rank < monitor->roster->ranks; rank++) {
         uint32_t state = QUERN_RANK_ELSEWHERE;
-        if (keeper->roster->peer[rank].host != line->host) continue;
-        if (silent) __atomic_store_n(&place_of(keeper, rank)->silent, 1, __ATOMIC_RELAXED);
-        __atomic_compare_exchange_n(&place_of(keeper, rank)->state, &state, QUERN_RANK_ENDED, false, __ATOMIC_ACQ_REL,
+        if (monitor->roster->peer[rank].host != line->host) continue;
+        if (silent) __atomic_store_n(&place_of(monitor, rank)->silent, 1, __ATOMIC_RELAXED);
+        __atomic_compare_exchange_n(&place_of(monitor, rank)->state, &state, QUERN_RANK_ENDED, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE);
     }
     quern_socket_close(&line->socket);
@@ -89,13 +89,13 @@ static void lose(struct quern_keeper *keeper, struct line *line, bool silent) {
 }
 
 /* In the line's own ranks only, and only states that a rank of another host can have. */
-static bool hear_states(const struct quern_keeper *keeper, const struct line *line, const struct state *states, uint32_t count) {
+static bool hear_states(const struct quern_monitor *monitor, const struct line *line, const struct state *states, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         const struct state *state = &states[i];
-        if (state->rank < 0 || state->rank >= keeper->roster->ranks || keeper->roster->peer[state->rank].host != line->host)
+        if (state->rank < 0 || state->rank >= monitor->roster->ranks || monitor->roster->peer[state->rank].host != line->host)
             return false;
         if (state->state < QUERN_RANK_LEFT || state->state > QUERN_RANK_ENDED) return false;
-        struct quern_segment_rank *place = place_of(keeper, state->rank);
+        struct quern_segment_rank *place = place_of(monitor, state->rank);
         __atomic_store_n(&place->tag, state->tag, __ATOMIC_RELAXED);
         __atomic_store_n(&place->meetings, state->meetings, __ATOMIC_RELAXED);
         if (state->asleep && !__atomic_load_n(&place->asleep_in_meeting, __ATOMIC_RELAXED))
@@ -113,17 +113,17 @@ static size_t bytes_of(const struct head *head) {
     return head->word == GOODBYE && head->count == 0 ? sizeof *head : 0;
 }
 
-/* Obeys one message.  False: it is none that a keeper sends. */
-static bool obey(struct quern_keeper *keeper, struct line *line, const struct head *head, const union body *body) {
-    if (head->word == BEATS) return hear_states(keeper, line, body->states, head->count);
+/* Obeys one message.  False: it is none that a monitor sends. */
+static bool obey(struct quern_monitor *monitor, struct line *line, const struct head *head, const union body *body) {
+    if (head->word == BEATS) return hear_states(monitor, line, body->states, head->count);
     if (head->word == POISONED)
-        return quern_poison_by_host(keeper->roster, body->poison.word, body->poison.reason, body->poison.missing);
+        return quern_poison_by_host(monitor->roster, body->poison.word, body->poison.reason, body->poison.missing);
     line->left = true;
     return true;
 }
 
 /* Takes whole messages out of the buffer.  False: there is something else. */
-static bool take_messages(struct quern_keeper *keeper, struct line *line) {
+static bool take_messages(struct quern_monitor *monitor, struct line *line) {
     struct head head;
     union body body;
     while (line->in >= sizeof head) {
@@ -134,12 +134,12 @@ static bool take_messages(struct quern_keeper *keeper, struct line *line) {
         memcpy(&body, line->received + sizeof head, bytes - sizeof head);
         line->in -= bytes;
         memmove(line->received, line->received + bytes, line->in);
-        if (!obey(keeper, line, &head, &body)) return false;
+        if (!obey(monitor, line, &head, &body)) return false;
     }
     return true;
 }
 
-static void hear(struct quern_keeper *keeper, struct line *line) {
+static void hear(struct quern_monitor *monitor, struct line *line) {
     while (line->is_open) {
         const ssize_t read = recv(line->socket, line->received + line->in, sizeof line->received - line->in, MSG_DONTWAIT);
         if (read < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -147,21 +147,21 @@ static void hear(struct quern_keeper *keeper, struct line *line) {
             line->heard = quern_now();
             line->in += (size_t)read;
         }
-        if (read > 0 && take_messages(keeper, line)) continue;
+        if (read > 0 && take_messages(monitor, line)) continue;
         if (line->left) line->is_open = false;  /* its ranks have said how they are; it keeps watch no more */
-        else lose(keeper, line, false);
+        else lose(monitor, line, false);
     }
 }
 
 /* ---- what is said ---- */
 
-static void flush(struct quern_keeper *keeper, struct line *line) {
+static void flush(struct quern_monitor *monitor, struct line *line) {
     while (line->is_open && line->out) {
         const ssize_t sent = send(line->socket, line->to_send, line->out, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return;
         if (sent < 0) {
-            hear(keeper, line);  /* what came before the end */
-            if (line->is_open) lose(keeper, line, false);
+            hear(monitor, line);  /* what came before the end */
+            if (line->is_open) lose(monitor, line, false);
             return;
         }
         line->out -= (size_t)sent;
@@ -170,73 +170,73 @@ static void flush(struct quern_keeper *keeper, struct line *line) {
 }
 
 /* Beats to a host that does not read are dropped; it will be found silent. */
-static void say(struct quern_keeper *keeper, const struct head *head, const void *body, size_t bytes) {
-    for (int i = 0; i < keeper->lines; i++) {
-        struct line *line = &keeper->line[i];
+static void say(struct quern_monitor *monitor, const struct head *head, const void *body, size_t bytes) {
+    for (int i = 0; i < monitor->lines; i++) {
+        struct line *line = &monitor->line[i];
         const bool is_last = head->word != BEATS,
                    fits = line->out + sizeof *head + bytes <= sizeof line->to_send / (is_last ? 1 : 2);
         if (!line->is_open || !fits) continue;
         memcpy(line->to_send + line->out, head, sizeof *head);
         if (bytes) memcpy(line->to_send + line->out + sizeof *head, body, bytes);
         line->out += sizeof *head + bytes;
-        flush(keeper, line);
+        flush(monitor, line);
     }
 }
 
 /* How a rank of this host is, for the others. */
-static uint32_t state_of(const struct quern_keeper *keeper, int rank) {
-    if (!quern_rank_lives(keeper->roster, rank)) return QUERN_RANK_ENDED;
-    return __atomic_load_n(&place_of(keeper, rank)->state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT ? QUERN_RANK_LEFT
+static uint32_t state_of(const struct quern_monitor *monitor, int rank) {
+    if (!quern_rank_lives(monitor->roster, rank)) return QUERN_RANK_ENDED;
+    return __atomic_load_n(&place_of(monitor, rank)->state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT ? QUERN_RANK_LEFT
                                                                                                 : QUERN_RANK_ELSEWHERE;
 }
 
-static void say_states(struct quern_keeper *keeper) {
+static void say_states(struct quern_monitor *monitor) {
     struct state states[QUERN_RANK_LIMIT];
     struct head head = {.word = BEATS};
     bool changed = false;
-    for (int rank = 0; rank < keeper->roster->ranks; rank++) {
-        const struct quern_segment_rank *place = place_of(keeper, rank);
-        if (keeper->roster->peer[rank].is_elsewhere) continue;
+    for (int rank = 0; rank < monitor->roster->ranks; rank++) {
+        const struct quern_segment_rank *place = place_of(monitor, rank);
+        if (monitor->roster->peer[rank].is_elsewhere) continue;
         /* A rank that leaves says so before its lock goes: it has ended only if it has not left. */
-        uint32_t state = state_of(keeper, rank);
+        uint32_t state = state_of(monitor, rank);
         if (state == QUERN_RANK_ENDED && __atomic_load_n(&place->state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT)
             state = QUERN_RANK_LEFT;
-        changed |= state != keeper->states[rank];
-        keeper->states[rank] = state;
+        changed |= state != monitor->states[rank];
+        monitor->states[rank] = state;
         states[head.count++] = (struct state){rank, state, __atomic_load_n(&place->tag, __ATOMIC_RELAXED),
                                               __atomic_load_n(&place->meetings, __ATOMIC_RELAXED),
                                               __atomic_load_n(&place->asleep_in_meeting, __ATOMIC_RELAXED)};
     }
     const int64_t now = quern_now();
-    if (!changed && now - keeper->beaten < BEAT) return;
-    keeper->beaten = now;
-    say(keeper, &head, states, head.count * sizeof *states);
+    if (!changed && now - monitor->beaten < BEAT) return;
+    monitor->beaten = now;
+    say(monitor, &head, states, head.count * sizeof *states);
 }
 
-static void say_poison(struct quern_keeper *keeper) {
+static void say_poison(struct quern_monitor *monitor) {
     struct poison poison = {.word = 0};
-    if (keeper->told ||
-        !quern_read_poison(keeper->roster->segment, keeper->roster->ranks, &poison.word, poison.reason, poison.missing))
+    if (monitor->told ||
+        !quern_read_poison(monitor->roster->segment, monitor->roster->ranks, &poison.word, poison.reason, poison.missing))
         return;
-    say(keeper, &(struct head){.word = POISONED}, &poison, sizeof poison);
-    keeper->told = true;
-    __atomic_store_n(&keeper->roster->segment->told, 1, __ATOMIC_RELEASE);
+    say(monitor, &(struct head){.word = POISONED}, &poison, sizeof poison);
+    monitor->told = true;
+    __atomic_store_n(&monitor->roster->segment->told, 1, __ATOMIC_RELEASE);
 }
 
 /* ---- the thread ---- */
 
-static void find_silent(struct quern_keeper *keeper) {
+static void find_silent(struct quern_monitor *monitor) {
     const int64_t now = quern_now();
-    for (int i = 0; i < keeper->lines; i++)
-        if (keeper->line[i].is_open && !keeper->line[i].left && now - keeper->line[i].heard > SILENCE)
-            lose(keeper, &keeper->line[i], true);
+    for (int i = 0; i < monitor->lines; i++)
+        if (monitor->line[i].is_open && !monitor->line[i].left && now - monitor->line[i].heard > SILENCE)
+            lose(monitor, &monitor->line[i], true);
 }
 
-static void await(const struct quern_keeper *keeper) {
+static void await(const struct quern_monitor *monitor) {
     struct pollfd polls[QUERN_RANK_LIMIT];
     int count = 0;
-    for (int i = 0; i < keeper->lines; i++) {
-        const struct line *line = &keeper->line[i];
+    for (int i = 0; i < monitor->lines; i++) {
+        const struct line *line = &monitor->line[i];
         if (line->is_open)
             polls[count++] = (struct pollfd){.fd = line->socket, .events = (short)(POLLIN | (line->out ? POLLOUT : 0))};
     }
@@ -244,62 +244,62 @@ static void await(const struct quern_keeper *keeper) {
 }
 
 /* After a time in which this process itself was stopped, the others get time to be heard before they are called silent. */
-static void forgive_own_silence(struct quern_keeper *keeper, int64_t *looked) {
+static void forgive_own_silence(struct quern_monitor *monitor, int64_t *looked) {
     const int64_t now = quern_now();
-    for (int i = 0; now - *looked > SILENCE / 2 && i < keeper->lines; i++) keeper->line[i].heard = now;
+    for (int i = 0; now - *looked > SILENCE / 2 && i < monitor->lines; i++) monitor->line[i].heard = now;
     *looked = now;
 }
 
 static void *keep(void *argument) {
-    struct quern_keeper *keeper = argument;
+    struct quern_monitor *monitor = argument;
     int64_t looked = quern_now();
     for (bool ends = false; !ends;) {
-        ends = __atomic_load_n(&keeper->ends, __ATOMIC_ACQUIRE);
-        forgive_own_silence(keeper, &looked);
-        say_poison(keeper);
-        say_states(keeper);
-        for (int i = 0; i < keeper->lines; i++) {
-            flush(keeper, &keeper->line[i]);
-            hear(keeper, &keeper->line[i]);
+        ends = __atomic_load_n(&monitor->ends, __ATOMIC_ACQUIRE);
+        forgive_own_silence(monitor, &looked);
+        say_poison(monitor);
+        say_states(monitor);
+        for (int i = 0; i < monitor->lines; i++) {
+            flush(monitor, &monitor->line[i]);
+            hear(monitor, &monitor->line[i]);
         }
-        find_silent(keeper);
-        if (!ends) await(keeper);
+        find_silent(monitor);
+        if (!ends) await(monitor);
     }
-    say(keeper, &(struct head){.word = GOODBYE}, NULL, 0);
+    say(monitor, &(struct head){.word = GOODBYE}, NULL, 0);
     return NULL;
 }
 
 /* ---- starting and ending ---- */
 
-static struct quern_keeper *make_keeper(const struct quern_membership *member, const int control[QUERN_RANK_LIMIT]) {
+static struct quern_monitor *make_monitor(const struct quern_membership *member, const int control[QUERN_RANK_LIMIT]) {
     int lines = 0;
     for (int rank = 0; rank < member->ranks; rank++) lines += control[rank] >= 0;
-    struct quern_keeper *keeper = calloc(1, sizeof *keeper + (size_t)lines * sizeof *keeper->line);
-    if (!keeper) return NULL;
-    keeper->roster = member->roster;
+    struct quern_monitor *monitor = calloc(1, sizeof *monitor + (size_t)lines * sizeof *monitor->line);
+    if (!monitor) return NULL;
+    monitor->roster = member->roster;
     for (int rank = 0; rank < member->ranks; rank++)
         if (control[rank] >= 0)
-            keeper->line[keeper->lines++] = (struct line){.socket = control[rank], .host = member->roster->peer[rank].host,
+            monitor->line[monitor->lines++] = (struct line){.socket = control[rank], .host = member->roster->peer[rank].host,
                                                           .is_open = true, .heard = quern_now()};
-    return keeper;
+    return monitor;
 }
 
 /* No signal of the engine's is handled on this thread. */
-static int start_thread(struct quern_keeper *keeper) {
+static int start_thread(struct quern_monitor *monitor) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = pthread_create(&keeper->thread, NULL, keep, keeper);
+    const int error = pthread_create(&monitor->thread, NULL, keep, monitor);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }
 
-bool quern_start_keeper(const struct quern_membership *member, const int control[QUERN_RANK_LIMIT]) {
-    struct quern_keeper *keeper = make_keeper(member, control);
-    const int error = keeper ? start_thread(keeper) : ENOMEM;
+bool quern_start_monitor(const struct quern_membership *member, const int control[QUERN_RANK_LIMIT]) {
+    struct quern_monitor *monitor = make_monitor(member, control);
+    const int error = monitor ? start_thread(monitor) : ENOMEM;
     errno = error;
-    if (error) free(keeper);
-    else __atomic_store_n(&member->roster->keeper, keeper, __ATOMIC_RELEASE);
+    if (error) free(monitor);
+    else __atomic_store_n(&member->roster->monitor, monitor, __ATOMIC_RELEASE);
     return !error;
 }
 
@@ -311,14 +311,14 @@ static bool is_last(const struct quern_membership *member) {
     return true;
 }
 
-static void end_keeper(struct quern_keeper *keeper) {
-    __atomic_store_n(&keeper->ends, 1, __ATOMIC_RELEASE);
-    pthread_join(keeper->thread, NULL);
-    for (int i = 0; i < keeper->lines; i++) quern_socket_close(&keeper->line[i].socket);
-    free(keeper);
+static void end_monitor(struct quern_monitor *monitor) {
+    __atomic_store_n(&monitor->ends, 1, __ATOMIC_RELEASE);
+    pthread_join(monitor->thread, NULL);
+    for (int i = 0; i < monitor->lines; i++) quern_socket_close(&monitor->line[i].socket);
+    free(monitor);
 }
 
-/* The keeper may have ended with its process, so this does not wait long. */
+/* The monitor may have ended with its process, so this does not wait long. */
 static void await_telling(const struct quern_membership *member) {
     enum { MOST = 100 };  /* milliseconds */
     for (int waited = 0; waited < MOST && __atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE) &&
@@ -326,9 +326,9 @@ static void await_telling(const struct quern_membership *member) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
-void quern_leave_keeper(const struct quern_membership *member) {
+void quern_leave_monitor(const struct quern_membership *member) {
     if (member->roster->hosts > 1) await_telling(member);
     if (!is_last(member)) return;
-    struct quern_keeper *keeper = __atomic_exchange_n(&member->roster->keeper, NULL, __ATOMIC_ACQ_REL);
-    if (keeper) end_keeper(keeper);
+    struct quern_monitor *monitor = __atomic_exchange_n(&member->roster->monitor, NULL, __ATOMIC_ACQ_REL);
+    if (monitor) end_monitor(monitor);
 }

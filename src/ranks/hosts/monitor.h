@@ -4,18 +4,18 @@
  * The places of other hosts' ranks in this host's segment mirror their own.  So whatever a rank asks of the segment, whether
  * another lives, what it is doing, whether the group is poisoned and why, has its answer there, as within one host.
  */
-#ifndef QUERN_KEEPER_H
-#define QUERN_KEEPER_H
+#ifndef QUERN_MONITOR_H
+#define QUERN_MONITOR_H
 
 #include "ranks/membership.h"
 
-/* Starts it with the connections to the speakers of other hosts, which it then owns; those of other ranks are -1.  False: errno. */
-bool quern_start_keeper(const struct quern_membership *member, const int control[QUERN_RANK_LIMIT]);
+/* Starts it with the connections to the leaders of other hosts, which it then owns; those of other ranks are -1.  False: errno. */
+bool quern_start_monitor(const struct quern_membership *member, const int control[QUERN_RANK_LIMIT]);
 
 /*
  * A rank has left, and its place says so.  If the group is poisoned, waits a moment until the other hosts know why.  With the last
  * rank of the process the thread ends.
  */
-void quern_leave_keeper(const struct quern_membership *member);
+void quern_leave_monitor(const struct quern_membership *member);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * Gathers and hands out the facts of all ranks.  Called by the speaker of each host while a group is created.
+ * Gathers and hands out the facts of all ranks.  Called by the leader of each host while a group is created.
  *
  * A host that has lost its connection calls again until its limit, and brings its facts again.  Nothing is decided before all ranks
  * are there, so at the place of meeting nothing is remembered of a connection that has ended.
  */
 #define _GNU_SOURCE
-#include "ranks/hosts/roll.h"
+#include "ranks/hosts/bootstrap.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 
 #include "os/clock.h"
 #include "ranks/describe.h"
-#include "ranks/hosts/dial.h"
+#include "ranks/hosts/connector.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
 
@@ -54,7 +54,7 @@ struct guest {
 };
 
 struct place {
-    const struct quern_roll *roll;
+    const struct quern_bootstrap *bootstrap;
     struct guest *guests[QUERN_RANK_LIMIT];
     int count;
     struct verdict verdict;
@@ -142,7 +142,7 @@ static void say(struct verdict *verdict, quern_status status, const char *format
 
 /* Whether these facts may belong to ranks of the group.  If not, the meeting ends for all. */
 static bool are_sound(struct place *place, const struct card *card, const struct fact *facts) {
-    const struct quern_membership *member = place->roll->member;
+    const struct quern_membership *member = place->bootstrap->member;
     if (card->ranks != (uint32_t)member->ranks) {
         say(&place->verdict, QUERN_PEER_MISMATCH, "the group is being formed with %d ranks, and a host expects %u", member->ranks,
             card->ranks);
@@ -223,20 +223,20 @@ static void welcome(struct place *place, int socket) {
     place->guests[place->count++] = guest;
 }
 
-static void serve_door(struct place *place) {
+static void serve_listener(struct place *place) {
     struct quern_hello hello;
-    for (int socket; (socket = quern_door_serve(place->roll->door, &hello)) >= 0;) {
+    for (int socket; (socket = quern_listener_serve(place->bootstrap->listener, &hello)) >= 0;) {
         if (hello.kind == QUERN_CALL_MEETING) welcome(place, socket);
         else close(socket);
     }
 }
 
 static void await_guests(struct place *place) {
-    struct pollfd polls[QUERN_DOOR_WAITING + 1 + QUERN_RANK_LIMIT];
-    int count = quern_door_awaits(place->roll->door, polls);
+    struct pollfd polls[QUERN_LISTENER_WAITING + 1 + QUERN_RANK_LIMIT];
+    int count = quern_listener_awaits(place->bootstrap->listener, polls);
     for (int i = 0; i < place->count; i++) polls[count++] = (struct pollfd){.fd = place->guests[i]->socket, .events = POLLIN};
     poll(polls, (nfds_t)count, TICK);
-    serve_door(place);
+    serve_listener(place);
     for (int i = 0; i < place->count;)
         if (hear(place, place->guests[i])) i++;
         else if (place->verdict.status == QUERN_OK) dismiss(place, i);
@@ -247,20 +247,20 @@ static void name_missing(struct place *place) {
     char missing[120], at[QUERN_ADDRESS_TEXT];
     struct quern_text text = quern_text_begin(missing, sizeof missing);
     int listed = 0, more = 0;
-    for (int rank = 0; rank < place->roll->member->ranks; rank++) {
+    for (int rank = 0; rank < place->bootstrap->member->ranks; rank++) {
         if (place->is_there[rank]) continue;
         if (listed < 8) quern_text_add(&text, "%s rank %d", listed++ ? "," : "", rank);
         else more++;
     }
     if (more) quern_text_add(&text, " and %d more", more);
-    quern_address_write(&place->roll->place, true, at);
+    quern_address_write(&place->bootstrap->place, true, at);
     say(&place->verdict, QUERN_PEER_TIMEOUT, "waited %g s at %s for%s, whose hosts did not come",
-        (double)(quern_now() - place->roll->began) * 1e-9, at, missing);
+        (double)(quern_now() - place->bootstrap->began) * 1e-9, at, missing);
 }
 
 /* Hosts are numbered by their lowest rank. */
 static void number_hosts(struct place *place) {
-    const int ranks = place->roll->member->ranks;
+    const int ranks = place->bootstrap->member->ranks;
     int host_of[QUERN_RANK_LIMIT + 1], hosts = 0;  /* by guest; the last one is this host */
     for (int i = 0; i <= QUERN_RANK_LIMIT; i++) host_of[i] = -1;
     for (int rank = 0; rank < ranks; rank++) {
@@ -275,8 +275,8 @@ static void number_hosts(struct place *place) {
 }
 
 static void tell_guests(struct place *place) {
-    const int64_t soon = quern_now() + 2000000000, deadline = place->roll->deadline > soon ? place->roll->deadline : soon;
-    const size_t bytes = (size_t)place->roll->member->ranks * sizeof(struct fact);
+    const int64_t soon = quern_now() + 2000000000, deadline = place->bootstrap->deadline > soon ? place->bootstrap->deadline : soon;
+    const size_t bytes = (size_t)place->bootstrap->member->ranks * sizeof(struct fact);
     for (int i = 0; i < place->count; i++) {
         const int socket = place->guests[i]->socket;
         if (quern_send_all(socket, &place->verdict, sizeof place->verdict, deadline) && place->verdict.status == QUERN_OK)
@@ -284,103 +284,107 @@ static void tell_guests(struct place *place) {
     }
 }
 
-static quern_status fail_with(const struct quern_roll *roll, const struct verdict *verdict) {
+static quern_status fail_with(const struct quern_bootstrap *bootstrap, const struct verdict *verdict) {
     char reason[sizeof verdict->reason];
     quern_copy_text(reason, verdict->reason, sizeof reason);
-    return quern_fail(roll->member->device, quern_told_status(verdict->status), "quern_group_create: %s", reason);
+    return quern_fail(bootstrap->member->device, quern_told_status(verdict->status), "quern_group_create: %s", reason);
 }
 
 static quern_status hold_place(struct place *place) {
-    const struct quern_roll *roll = place->roll;
+    const struct quern_bootstrap *bootstrap = place->bootstrap;
     struct fact own[QUERN_RANK_LIMIT];
-    struct card card = {(uint32_t)roll->member->ranks, roll->member->first_epoch, read_own_facts(roll->member, own)};
+    struct card card = {(uint32_t)bootstrap->member->ranks, bootstrap->member->first_epoch, read_own_facts(bootstrap->member, own)};
     quern_status status = QUERN_OK;
     enter(place, &card, own);
-    while (place->verdict.status == QUERN_OK && place->there < roll->member->ranks && status == QUERN_OK) {
+    while (place->verdict.status == QUERN_OK && place->there < bootstrap->member->ranks && status == QUERN_OK) {
         await_guests(place);
-        status = quern_check_poison(roll->member);
+        status = quern_check_poison(bootstrap->member);
         if (status != QUERN_OK) {
             char reason[sizeof place->verdict.reason];
             quern_error_detail(reason, sizeof reason);
             say(&place->verdict, status, "%s", reason);
-        } else if (place->verdict.status == QUERN_OK && place->there < roll->member->ranks && quern_now() > roll->deadline)
+        } else if (place->verdict.status == QUERN_OK && place->there < bootstrap->member->ranks &&
+                   quern_now() > bootstrap->deadline)
             name_missing(place);
     }
     for (int kind = 0; kind < QUERN_STRANGERS; kind++)
-        place->verdict.strangers[kind] = __atomic_load_n(&roll->door->strangers[kind], __ATOMIC_RELAXED);
+        place->verdict.strangers[kind] = __atomic_load_n(&bootstrap->listener->strangers[kind], __ATOMIC_RELAXED);
     if (getrandom(place->verdict.number, sizeof place->verdict.number, 0) < 0)
         say(&place->verdict, QUERN_SYSTEM_ERROR, "no random numbers: %s", strerror(errno));
     if (place->verdict.status == QUERN_OK) number_hosts(place);
     tell_guests(place);
-    if (place->verdict.status != QUERN_OK) return status == QUERN_OK ? fail_with(roll, &place->verdict) : status;
-    publish(roll->member, &place->verdict, place->facts);
+    if (place->verdict.status != QUERN_OK) return status == QUERN_OK ? fail_with(bootstrap, &place->verdict) : status;
+    publish(bootstrap->member, &place->verdict, place->facts);
     return QUERN_OK;
 }
 
 /* ---- going to the place ---- */
 
 /* Reads the verdict once it comes; polls the poison meanwhile.  False: the connection has ended. */
-static bool hear_verdict(const struct quern_roll *roll, int socket, struct verdict *verdict, struct fact *facts) {
-    if (!quern_receive_all(socket, verdict, sizeof *verdict, roll->deadline + 1000000000)) return false;
+static bool hear_verdict(const struct quern_bootstrap *bootstrap, int socket, struct verdict *verdict, struct fact *facts) {
+    if (!quern_receive_all(socket, verdict, sizeof *verdict, bootstrap->deadline + 1000000000)) return false;
     if (verdict->status != QUERN_OK) return true;
-    if (verdict->hosts < 1 || verdict->hosts > roll->member->ranks) return false;
-    if (!quern_receive_all(socket, facts, (size_t)roll->member->ranks * sizeof *facts, roll->deadline + 1000000000)) return false;
-    for (int rank = 0; rank < roll->member->ranks; rank++)
+    if (verdict->hosts < 1 || verdict->hosts > bootstrap->member->ranks) return false;
+    const size_t bytes = (size_t)bootstrap->member->ranks * sizeof *facts;
+    if (!quern_receive_all(socket, facts, bytes, bootstrap->deadline + 1000000000)) return false;
+    for (int rank = 0; rank < bootstrap->member->ranks; rank++)
         if (facts[rank].rank != rank || facts[rank].host < 0 || facts[rank].host >= verdict->hosts) return false;
     return true;
 }
 
-static quern_status fail_late(const struct quern_roll *roll, const char *why) {
+static quern_status fail_late(const struct quern_bootstrap *bootstrap, const char *why) {
     char at[QUERN_ADDRESS_TEXT];
-    quern_address_write(&roll->place, true, at);
-    return quern_fail(roll->member->device, QUERN_PEER_TIMEOUT, "quern_group_create waited %g s for the host of rank 0 at %s: %s",
-                      (double)(quern_now() - roll->began) * 1e-9, at, why);
+    quern_address_write(&bootstrap->place, true, at);
+    return quern_fail(bootstrap->member->device, QUERN_PEER_TIMEOUT,
+                      "quern_group_create waited %g s for the host of rank 0 at %s: %s",
+                      (double)(quern_now() - bootstrap->began) * 1e-9, at, why);
 }
 
-static int call(const struct quern_roll *roll, struct quern_dial *dial, quern_status *status) {
+static int call(const struct quern_bootstrap *bootstrap, struct quern_connector *connector, quern_status *status) {
     for (;;) {
-        const int socket = quern_dial_go(dial);
+        const int socket = quern_connector_go(connector);
         struct pollfd ready;
         if (socket >= 0) return socket;
-        *status = quern_check_poison(roll->member);
-        if (*status == QUERN_OK && quern_now() > roll->deadline) *status = fail_late(roll, dial->why);
+        *status = quern_check_poison(bootstrap->member);
+        if (*status == QUERN_OK && quern_now() > bootstrap->deadline) *status = fail_late(bootstrap, connector->why);
         if (*status != QUERN_OK) return -1;
-        quern_dial_awaits(dial, &ready);
+        quern_connector_awaits(connector, &ready);
         poll(&ready, 1, TICK);
     }
 }
 
-static quern_status go_to_place(const struct quern_roll *roll) {
+static quern_status go_to_place(const struct quern_bootstrap *bootstrap) {
     struct fact own[QUERN_RANK_LIMIT], facts[QUERN_RANK_LIMIT];
-    const struct card card = {(uint32_t)roll->member->ranks, roll->member->first_epoch, read_own_facts(roll->member, own)};
+    const struct card card = {(uint32_t)bootstrap->member->ranks, bootstrap->member->first_epoch,
+                              read_own_facts(bootstrap->member, own)};
     struct verdict verdict;
-    struct quern_dial dial;
+    struct quern_connector connector;
     quern_status status = QUERN_OK;
-    quern_dial_begin(&dial, &roll->place, roll->key, QUERN_CALL_MEETING, roll->member->rank, 0);
+    quern_connector_begin(&connector, &bootstrap->place, bootstrap->key, QUERN_CALL_MEETING, bootstrap->member->rank, 0);
     for (bool heard = false; !heard;) {
-        const int socket = call(roll, &dial, &status);
+        const int socket = call(bootstrap, &connector, &status);
         if (socket < 0) break;
-        heard = quern_send_all(socket, &card, sizeof card, roll->deadline) &&
-                quern_send_all(socket, own, (size_t)card.count * sizeof *own, roll->deadline) &&
-                hear_verdict(roll, socket, &verdict, facts);
+        heard = quern_send_all(socket, &card, sizeof card, bootstrap->deadline) &&
+                quern_send_all(socket, own, (size_t)card.count * sizeof *own, bootstrap->deadline) &&
+                hear_verdict(bootstrap, socket, &verdict, facts);
         close(socket);
-        if (!heard && quern_now() > roll->deadline) {
-            status = fail_late(roll, "it has not said that all have come");
+        if (!heard && quern_now() > bootstrap->deadline) {
+            status = fail_late(bootstrap, "it has not said that all have come");
             break;
         }
-        dial.again = quern_now() + 20000000;
+        connector.again = quern_now() + 20000000;
     }
-    quern_dial_end(&dial);
-    if (status == QUERN_OK && verdict.status != QUERN_OK) status = fail_with(roll, &verdict);
-    if (status == QUERN_OK) publish(roll->member, &verdict, facts);
+    quern_connector_end(&connector);
+    if (status == QUERN_OK && verdict.status != QUERN_OK) status = fail_with(bootstrap, &verdict);
+    if (status == QUERN_OK) publish(bootstrap->member, &verdict, facts);
     return status;
 }
 
-quern_status quern_call_roll(const struct quern_roll *roll) {
-    if (!roll->door) return go_to_place(roll);
+quern_status quern_bootstrap_hosts(const struct quern_bootstrap *bootstrap) {
+    if (!bootstrap->listener) return go_to_place(bootstrap);
     struct place *place = calloc(1, sizeof *place);
-    if (!place) return quern_fail(roll->member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
-    place->roll = roll;
+    if (!place) return quern_fail(bootstrap->member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
+    place->bootstrap = bootstrap;
     quern_status status = hold_place(place);
     while (place->count) dismiss(place, 0);
     free(place);

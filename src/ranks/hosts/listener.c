@@ -1,0 +1,112 @@
+/*
+ * Listeners.  Whoever can reach the address can connect, so a connection has little time and little memory until it has proved that it
+ * knows the secret, and the oldest gives way to a new one.  A member of the group needs some milliseconds, and calls again.
+ */
+#define _GNU_SOURCE
+#include "ranks/hosts/listener.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+
+static const int64_t PATIENCE = 2000000000;  /* nanoseconds for a handshake */
+
+bool quern_listener_open(struct quern_listener *listener, const struct quern_address *address) {
+    struct sockaddr_storage name;
+    socklen_t bytes = quern_address_out(address, &name), room = sizeof name;
+    const int on = 1;
+    listener->count = 0;
+    listener->seen = 0;
+    listener->socket = socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (listener->socket < 0) return false;
+    setsockopt(listener->socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(listener->socket, (struct sockaddr *)&name, bytes) == 0 && listen(listener->socket, 512) == 0 &&
+        getsockname(listener->socket, (struct sockaddr *)&name, &room) == 0 && quern_address_in(&name, &listener->address))
+        return true;
+    const int reason = errno;
+    quern_listener_close(listener);
+    errno = reason;
+    return false;
+}
+
+void quern_listener_close(struct quern_listener *listener) {
+    for (int i = 0; i < listener->count; i++) close(listener->waiting[i].socket);
+    if (listener->socket >= 0) close(listener->socket);
+    listener->socket = -1;
+    listener->count = 0;
+}
+
+int quern_listener_awaits(const struct quern_listener *listener, struct pollfd polls[QUERN_LISTENER_WAITING + 1]) {
+    int count = 0;
+    polls[count++] = (struct pollfd){.fd = listener->socket, .events = POLLIN};
+    for (int i = 0; i < listener->count; i++)
+        polls[count++] = (struct pollfd){.fd = listener->waiting[i].socket, .events = quern_handshake_awaits(&listener->waiting[i])};
+    return count;
+}
+
+/* ---- strangers ---- */
+
+static void forget(struct quern_listener *listener, int at) {
+    listener->count--;
+    memmove(&listener->waiting[at], &listener->waiting[at + 1], (size_t)(listener->count - at) * sizeof *listener->waiting);
+}
+
+static void turn_away(struct quern_listener *listener, int at, enum quern_stranger stranger) {
+    __atomic_add_fetch(&listener->strangers[stranger], 1, __ATOMIC_RELAXED);
+    close(listener->waiting[at].socket);
+    forget(listener, at);
+}
+
+static bool is_repeated(struct quern_listener *listener, const unsigned char number[32]) {
+    for (unsigned i = 0; i < QUERN_LISTENER_NUMBERS && i < listener->seen; i++)
+        if (memcmp(listener->numbers[i], number, sizeof *listener->numbers) == 0) return true;
+    memcpy(listener->numbers[listener->seen++ % QUERN_LISTENER_NUMBERS], number, sizeof *listener->numbers);
+    return false;
+}
+
+/* ---- serving ---- */
+
+static void let_in(struct quern_listener *listener) {
+    const int on = 1;
+    for (int i = 0; i < QUERN_LISTENER_WAITING; i++) {
+        const int socket = accept4(listener->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (socket < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+        if (socket < 0) return;
+        setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        if (listener->count == QUERN_LISTENER_WAITING) turn_away(listener, 0, QUERN_STRANGER_CROWDED);
+        quern_handshake_answer(&listener->waiting[listener->count++], socket, listener->key);
+    }
+}
+
+/* One step of a handshake; whether the hello was whole before it and is whole now tells when to compare its number. */
+static enum quern_handshake_state go(struct quern_listener *listener, struct quern_handshake *handshake) {
+    const bool was_greeted = handshake->step > 0;
+    enum quern_handshake_state state = quern_handshake_go(handshake);
+    if (was_greeted || handshake->step == 0 || !is_repeated(listener, handshake->hello.number)) return state;
+    handshake->stranger = QUERN_STRANGER_REPEATED;
+    return QUERN_HANDSHAKE_FAILED;
+}
+
+int quern_listener_serve(struct quern_listener *listener, struct quern_hello *hello) {
+    let_in(listener);
+    for (int i = 0; i < listener->count;) {
+        struct quern_handshake *handshake = &listener->waiting[i];
+        const enum quern_handshake_state state = go(listener, handshake);
+        if (state == QUERN_HANDSHAKE_DONE) {
+            const int socket = handshake->socket;
+            *hello = handshake->hello;
+            forget(listener, i);
+            return socket;
+        }
+        if (state == QUERN_HANDSHAKE_FAILED) turn_away(listener, i, handshake->stranger);
+        else if (quern_now() - handshake->began > PATIENCE) turn_away(listener, i, QUERN_STRANGER_SLOW);
+        else i++;
+    }
+    return -1;
+}

@@ -1,0 +1,328 @@
+/*
+ * Moves messages over the connections of a rank.  Called by span.c, and by the ragged all-to-all for its slices.
+ *
+ * Each pass gives every connection a piece in each direction, so that neither end waits with a full buffer for the other.  A rank
+ * looks again for a while before it sleeps in poll, since the other host answers within some ten microseconds.  Once in a while it
+ * looks at the poison, at the limit, and whether those it waits for live.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "os/clock.h"
+#include "os/futex.h"
+#include "ranks/describe.h"
+#include "ranks/hosts/sendrecv.h"
+#include "ranks/poison.h"
+
+enum {
+    PIECE = 64 << 10,  /* bytes that one call of the system moves at most */
+    PIECES = 16,       /* parts of such a piece */
+    LOOKS = 400,       /* passes in vain before it sleeps */
+    TICK = 5,          /* milliseconds of sleep between two looks around */
+    GRACE = 60         /* milliseconds for the reason of an end to come */
+};
+
+/* ---- opening ---- */
+
+static uint32_t tag_of(const struct quern_membership *member, const struct quern_meeting *meeting) {
+    const bool all = meeting->set->count == member->ranks;
+    return quern_make_tag(meeting->operation, meeting->phase,
+                          all ? member->everyones_digest : quern_members_digest(meeting->set->words));
+}
+
+void quern_sendrecv_open(struct quern_sendrecv *sendrecv, struct quern_membership *member, const struct quern_meeting *meeting,
+                      const struct quern_rank_set *set, struct quern_channel *channels) {
+    *sendrecv = (struct quern_sendrecv){
+        .member = member, .tag = tag_of(member, meeting), .timeout = meeting->timeout, .began = quern_now(), .channel = channels};
+    for (int step = 1; step < member->ranks; step++) {  /* each begins with its successor */
+        const int rank = (member->rank + step) % member->ranks;
+        if (!quern_set_has(set, rank) || quern_set_has(&member->span->here, rank)) continue;
+        struct quern_channel *channel = &channels[sendrecv->count++];
+        *channel = (struct quern_channel){.rank = rank, .in_head = {0}};
+        channel->out_head = (struct quern_frame){.tag = sendrecv->tag, .number = member->span->sent[rank]++};
+        channel->out = channel->few_out;
+        channel->few_out[channel->outs++] = (struct iovec){&channel->out_head, sizeof channel->out_head};
+    }
+    sendrecv->open = sendrecv->count;
+}
+
+void quern_channel_add(struct quern_channel *channel, const void *data, size_t bytes) {
+    if (bytes) channel->few_out[channel->outs++] = (struct iovec){(void *)data, bytes};
+}
+
+/* ---- errors ---- */
+
+static void describe_peer(struct quern_text *text, const struct quern_membership *member, int rank) {
+    quern_text_add(text, "rank %d (", rank);
+    quern_describe_place(text, member->roster, rank);
+    quern_text_add(text, ")");
+}
+
+static void describe_call(char *buffer, size_t bytes, uint32_t tag) {
+    struct quern_text text = quern_text_begin(buffer, bytes);
+    quern_describe_tag(&text, tag);
+}
+
+static bool is_done(const struct quern_channel *channel) {
+    return !channel->outs && !channel->ins && !channel->skipped && channel->in_heading == sizeof channel->in_head;
+}
+
+static quern_status report_other_call(const struct quern_sendrecv *sendrecv, const struct quern_channel *channel) {
+    char here[64], there[64], peer[120];
+    struct quern_text text = quern_text_begin(peer, sizeof peer);
+    describe_call(here, sizeof here, sendrecv->tag);
+    describe_call(there, sizeof there, channel->in_head.tag);
+    describe_peer(&text, sendrecv->member, channel->rank);
+    return quern_poison(sendrecv->member, QUERN_PEER_MISMATCH, "rank %d is in %s while %s is in %s%s: the ranks must make the same "
+                        "calls in the same order, with the same members", sendrecv->member->rank, here, peer, there,
+                        strcmp(here, there) == 0 ? " of other members" : "");
+}
+
+static quern_status report_damage(const struct quern_sendrecv *sendrecv, const struct quern_channel *channel) {
+    return quern_poison(sendrecv->member, QUERN_PEER_MISMATCH, "rank %d got a message of rank %d that is none of this call: its parts "
+                        "have %u, %u and %llu bytes", sendrecv->member->rank, channel->rank, (unsigned)channel->in_head.first,
+                        (unsigned)channel->in_head.second, (unsigned long long)channel->in_head.last);
+}
+
+/* The connection to a rank has ended, or its host is lost.  If that has a reason that is on its way, the reason is better. */
+static quern_status report_lost(const struct quern_sendrecv *sendrecv, int rank, bool left) {
+    struct quern_membership *member = sendrecv->member;
+    const uint32_t *silent = &member->segment->rank[rank].silent;
+    for (int waited = 0; waited < GRACE; waited++) {
+        quern_status status = quern_check_poison(member);
+        if (status != QUERN_OK) return status;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    char where[64], peer[120];
+    struct quern_text text = quern_text_begin(peer, sizeof peer);
+    describe_call(where, sizeof where, sendrecv->tag);
+    describe_peer(&text, member, rank);
+    left |= __atomic_load_n(&member->segment->rank[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
+    member->missing[rank / 32] |= 1u << rank % 32;
+    return quern_poison(member, QUERN_PEER_LOST, "%s: %s %s; rank %d waited for it", where, peer,
+                        left                                          ? "has destroyed its group"
+                        : __atomic_load_n(silent, __ATOMIC_RELAXED) ? "is lost: its host is silent"
+                                                                      : "has ended",
+                        member->rank);
+}
+
+static quern_status expire(const struct quern_sendrecv *sendrecv, int64_t now) {
+    struct quern_membership *member = sendrecv->member;
+    char where[64], missing[160];
+    struct quern_text text = quern_text_begin(missing, sizeof missing);
+    int listed = 0, more = 0;
+    describe_call(where, sizeof where, sendrecv->tag);
+    for (int i = 0; i < sendrecv->count; i++) {
+        const int rank = sendrecv->channel[i].rank;
+        if (is_done(&sendrecv->channel[i])) continue;
+        member->missing[rank / 32] |= 1u << rank % 32;
+        if (listed == 2 && ++more) continue;
+        quern_text_add(&text, "%s", listed++ ? ", " : "");
+        describe_peer(&text, member, rank);
+    }
+    if (more) quern_text_add(&text, " and %d more", more);
+    return quern_poison(member, QUERN_PEER_TIMEOUT, "%s: rank %d waited %g s for %s", where, member->rank,
+                        (double)(now - sendrecv->began) * 1e-9, missing);
+}
+
+/* ---- moving ---- */
+
+/* A piece of a list of parts: at most so many parts and bytes. */
+static int cut_piece(const struct iovec *parts, int count, struct iovec piece[PIECES]) {
+    size_t left = PIECE;
+    int cut = 0;
+    for (; cut < count && cut < PIECES && left; cut++) {
+        piece[cut] = parts[cut];
+        if (piece[cut].iov_len > left) piece[cut].iov_len = left;
+        left -= piece[cut].iov_len;
+    }
+    return cut;
+}
+
+static void use_up(struct iovec **parts, int *count, size_t moved) {
+    while (*count && moved >= (*parts)->iov_len) {
+        moved -= (*parts)->iov_len;
+        ++*parts, --*count;
+    }
+    if (*count) *(*parts) = (struct iovec){(char *)(*parts)->iov_base + moved, (*parts)->iov_len - moved};
+}
+
+enum outcome { STUCK, MOVED, ENDED, FAILED };
+
+static enum outcome outcome_of(ssize_t moved) {
+    if (moved > 0) return MOVED;
+    if (moved < 0 && (errno == EAGAIN || errno == EINTR)) return STUCK;
+    return moved == 0 || errno == ECONNRESET || errno == EPIPE || errno == ETIMEDOUT ? ENDED : FAILED;
+}
+
+static enum outcome send_piece(const struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
+    struct iovec piece[PIECES];
+    struct msghdr message = {.msg_iov = piece, .msg_iovlen = (size_t)cut_piece(channel->out, channel->outs, piece)};
+    const ssize_t moved = sendmsg(sendrecv->member->span->socket[channel->rank], &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (moved > 0) use_up(&channel->out, &channel->outs, (size_t)moved);
+    return outcome_of(moved);
+}
+
+static ssize_t receive_dropped(int socket, struct quern_channel *channel) {
+    char dropped[4096];
+    const size_t bytes = channel->skipped < sizeof dropped ? channel->skipped : sizeof dropped;
+    const ssize_t moved = recv(socket, dropped, bytes, MSG_DONTWAIT);
+    if (moved > 0) channel->skipped -= (uint64_t)moved;
+    return moved;
+}
+
+static enum outcome receive_piece(const struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
+    const int socket = sendrecv->member->span->socket[channel->rank];
+    struct iovec piece[PIECES];
+    if (!channel->ins && channel->skipped) return outcome_of(receive_dropped(socket, channel));
+    struct msghdr message = {.msg_iov = piece, .msg_iovlen = (size_t)cut_piece(channel->in, channel->ins, piece)};
+    const ssize_t moved = recvmsg(socket, &message, MSG_DONTWAIT);
+    if (moved > 0) use_up(&channel->in, &channel->ins, (size_t)moved);
+    return outcome_of(moved);
+}
+
+static enum outcome receive_head(const struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
+    const ssize_t moved = recv(sendrecv->member->span->socket[channel->rank], (char *)&channel->in_head + channel->in_heading,
+                               sizeof channel->in_head - channel->in_heading, MSG_DONTWAIT);
+    if (moved > 0) channel->in_heading += (size_t)moved;
+    return outcome_of(moved);
+}
+
+/* The head is whole: is it the one of this meeting? */
+static quern_status take_head(const struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
+    struct quern_span *span = sendrecv->member->span;
+    if (channel->in_head.tag == QUERN_GOODBYE_TAG) return report_lost(sendrecv, channel->rank, true);
+    if (channel->in_head.tag != sendrecv->tag) return report_other_call(sendrecv, channel);
+    if (channel->in_head.number != span->received[channel->rank]++ || !sendrecv->place(sendrecv->user, channel))
+        return report_damage(sendrecv, channel);
+    return QUERN_OK;
+}
+
+static quern_status receive(const struct quern_sendrecv *sendrecv, struct quern_channel *channel, enum outcome *outcome) {
+    *outcome = STUCK;
+    if (channel->in_heading < sizeof channel->in_head) {
+        *outcome = receive_head(sendrecv, channel);
+        if (channel->in_heading < sizeof channel->in_head) return QUERN_OK;
+        quern_status status = take_head(sendrecv, channel);
+        if (status != QUERN_OK) return status;
+    }
+    if (channel->ins || channel->skipped) *outcome = receive_piece(sendrecv, channel);
+    if (*outcome == STUCK && !channel->ins && !channel->skipped) *outcome = MOVED;
+    return QUERN_OK;
+}
+
+static quern_status report_failure(const struct quern_sendrecv *sendrecv, int rank) {
+    return quern_poison(sendrecv->member, QUERN_SYSTEM_ERROR, "rank %d exchanges messages with rank %d: %s", sendrecv->member->rank,
+                        rank, strerror(errno));
+}
+
+/* One pass over all channels. */
+static quern_status pass(struct quern_sendrecv *sendrecv, bool *moved) {
+    *moved = false;
+    for (int i = 0; i < sendrecv->count; i++) {
+        struct quern_channel *channel = &sendrecv->channel[i];
+        enum outcome sent = STUCK, received = STUCK;
+        if (is_done(channel)) continue;
+        if (channel->outs) sent = send_piece(sendrecv, channel);
+        if (!(channel->in_heading == sizeof channel->in_head && !channel->ins && !channel->skipped)) {
+            quern_status status = receive(sendrecv, channel, &received);
+            if (status != QUERN_OK) return status;
+        }
+        if (sent == FAILED || received == FAILED) return report_failure(sendrecv, channel->rank);
+        if (received == ENDED || (sent == ENDED && received == STUCK)) return report_lost(sendrecv, channel->rank, false);
+        *moved |= sent == MOVED || received == MOVED;
+        sendrecv->open -= is_done(channel);
+    }
+    return QUERN_OK;
+}
+
+/* ---- waiting ---- */
+
+/*
+ * The news of a rank's end comes over another connection than its last message, which therefore gets a moment more.  A rank that
+ * leaves says so behind its last message.
+ */
+static bool is_lost(struct quern_sendrecv *sendrecv, int rank, int64_t now) {
+    const struct quern_segment_rank *place = &sendrecv->member->segment->rank[rank];
+    if (quern_rank_lives(sendrecv->member->roster, rank)) return false;
+    if (__atomic_load_n(&place->silent, __ATOMIC_RELAXED)) return true;
+    if (!sendrecv->ended) sendrecv->ended = now;
+    return now - sendrecv->ended > GRACE * (int64_t)1000000;
+}
+
+/* Without it nothing is heard of other hosts.  A rank says that it leaves, then lets its lock go. */
+static bool has_no_leader(const struct quern_membership *member) {
+    const int leader = member->roster->host_leader;
+    return !quern_rank_lives(member->roster, leader) &&
+           __atomic_load_n(&member->segment->rank[leader].state, __ATOMIC_ACQUIRE) != QUERN_RANK_LEFT;
+}
+
+static quern_status look_around(struct quern_sendrecv *sendrecv, int64_t now) {
+    struct quern_membership *member = sendrecv->member;
+    const int64_t limit = sendrecv->timeout < 9e9 ? (int64_t)(sendrecv->timeout * 1e9) : INT64_MAX / 2;
+    quern_status status = quern_check_poison(member);
+    for (int i = 0; i < sendrecv->count && status == QUERN_OK; i++)
+        if (!is_done(&sendrecv->channel[i]) && is_lost(sendrecv, sendrecv->channel[i].rank, now))
+            status = report_lost(sendrecv, sendrecv->channel[i].rank, false);
+    if (status == QUERN_OK && has_no_leader(member))
+        status = report_lost(sendrecv, member->roster->host_leader, false);
+    return status == QUERN_OK && now - sendrecv->began >= limit ? expire(sendrecv, now) : status;
+}
+
+static void sleep_a_tick(const struct quern_sendrecv *sendrecv) {
+    struct pollfd polls[QUERN_RANK_LIMIT];
+    int count = 0;
+    for (int i = 0; i < sendrecv->count; i++) {
+        const struct quern_channel *channel = &sendrecv->channel[i];
+        if (is_done(channel)) continue;
+        const bool reads = channel->in_heading < sizeof channel->in_head || channel->ins || channel->skipped;
+        polls[count++] = (struct pollfd){.fd = sendrecv->member->span->socket[channel->rank],
+                                         .events = (short)((reads ? POLLIN : 0) | (channel->outs ? POLLOUT : 0))};
+    }
+    poll(polls, (nfds_t)count, TICK);
+}
+
+quern_status quern_sendrecv_begin(struct quern_sendrecv *sendrecv) {
+    bool moved;
+    return pass(sendrecv, &moved);
+}
+
+/* For the report. */
+static void note_sleep(const struct quern_membership *member, int64_t since) {
+    struct quern_segment_rank *mine = &member->segment->rank[member->rank];
+    __atomic_store_n(&mine->since, since, __ATOMIC_RELAXED);
+    __atomic_store_n(&mine->asleep_in_meeting, 1, __ATOMIC_RELAXED);
+}
+
+static void note_end_of_sleep(const struct quern_membership *member) {
+    __atomic_store_n(&member->segment->rank[member->rank].asleep_in_meeting, 0, __ATOMIC_RELAXED);
+}
+
+quern_status quern_sendrecv_end(struct quern_sendrecv *sendrecv) {
+    const int most = sendrecv->member->roster->is_crowded ? 0 : LOOKS;
+    int64_t looked = quern_now();
+    quern_status status = QUERN_OK;
+    bool moved = true, slept = false;
+    for (int looks = 0; sendrecv->open && status == QUERN_OK;) {
+        status = pass(sendrecv, &moved);
+        if (status != QUERN_OK || !sendrecv->open) break;
+        looks = moved ? 0 : looks + 1;
+        if (looks > most) {
+            if (!slept) note_sleep(sendrecv->member, looked);
+            slept = true;
+            sleep_a_tick(sendrecv);
+        } else if (!moved) {
+            quern_pause();
+        }
+        const int64_t now = looks > most || looks % 64 == 63 ? quern_now() : looked;
+        if (now - looked < TICK * 1000000) continue;
+        looked = now;
+        status = look_around(sendrecv, now);
+    }
+    if (slept) note_end_of_sleep(sendrecv->member);
+    return status;
+}
