@@ -39,7 +39,7 @@ def tool(name: str) -> str:
 def export(counts: Iterable[Path], objects: list[Path], scratch: Path) -> dict:
     """What llvm-cov says of the sources of these objects, by file."""
     listing, merged = scratch / "counts.txt", scratch / "counts.profdata"
-    listing.write_text("".join(f"{path}\n" for path in counts))
+    listing.write_text("".join(f"1,{path}\n" for path in counts))  # a weight, since a path may have a comma
     subprocess.run([tool("llvm-profdata"), "merge", "-sparse", f"-input-files={listing}", "-o", str(merged)], check=True)
     command = [tool("llvm-cov"), "export", "-skip-functions", f"-instr-profile={merged}", str(objects[0]),
                *(word for path in objects[1:] for word in ("-object", str(path)))]
