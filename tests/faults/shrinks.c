@@ -128,7 +128,7 @@ static void describe(const struct plan *plan, const struct crossing_place *place
            place->function ? place->function : "nothing", plan->has_no_files ? ", without files" : "");
 }
 
-/* A stopped rank goes on when the others have returned. */
+/* A stopped rank goes on when the others have returned; they may have before it stops. */
 static void release(struct rank_run *run, const struct plan *plan) {
     const struct shared *shared = ranks_shared(run);
     for (double began = rank_now(); rank_now() - began < 20; rank_sleep(1e-3)) {
@@ -137,7 +137,8 @@ static void release(struct rank_run *run, const struct plan *plan) {
             returned += rank != plan->subject && __atomic_load_n(&shared->outcome[rank].has_returned, __ATOMIC_ACQUIRE);
         if (returned == RANKS - 1 || ranks_have_ended(run)) break;
     }
-    kill(ranks_process(run, plan->subject), SIGCONT);
+    for (double began = rank_now(); !ranks_have_ended(run) && rank_now() - began < 20; rank_sleep(1e-3))
+        kill(ranks_process(run, plan->subject), SIGCONT);
 }
 
 /* Returns whether the fault has happened. */
