@@ -15,6 +15,7 @@
 #include "harness/check.h"
 #include "harness/cuda.h"
 #include "harness/gpu_ragged.h"
+#include "ranks/handles.h"
 
 TestSuite(launch_cuda, .timeout = 120);
 
@@ -486,6 +487,23 @@ Test(launch_cuda, a_failure_that_passes_poisons_nothing) {
     gpu_group_barrier(&group, ~0ull);
     gpu_group_synchronize(&group);
     expect_status(&group, QUERN_OK);
+    gpu_group_close(&group);
+}
+
+/* ---- limits ---- */
+
+/* A rank may compile kernels or write a checkpoint meanwhile. */
+Test(launch_cuda, gpu_ranks_wait_half_an_hour_by_default) {
+    struct gpu_group group;
+    struct quern_membership *member;
+    quern_group *alone;
+    gpu_group_open(&group, .ranks = PAIR);
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    args.device = group.device[0].quern, args.name = "launch.alone", args.ranks = 1;
+    check_ok(quern_group_create(&args, 1, &alone));
+    check_ok(quern_member_of(alone, &member));
+    check(member->timeout == 30 * 60, "%g s", member->timeout);
+    check_ok(quern_group_destroy(alone));
     gpu_group_close(&group);
 }
 
