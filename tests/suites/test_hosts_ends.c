@@ -20,7 +20,7 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* A death that the system reports; a host that says nothing, which may take 1.5 s; with an allowance for a busy machine. */
-static const double SOON = 1, SILENT = 3.5, LIMIT = 30;
+static const double SOON = 1.4, SILENT = 6, LIMIT = 30;
 
 struct stage {
     unsigned ready;           /* ranks that have met once */
