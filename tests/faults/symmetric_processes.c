@@ -1109,7 +1109,7 @@ static void mix_kinds(struct gpu_team *team) {
     if (team->first == odd) team->device[0] = cpu;
     rank_status(team->rank, gpu_join(team), QUERN_NOT_SUPPORTED);
     snprintf(expected, sizeof expected, ", rank %d: no way for these ranks to reach each other: host memory: rank %d is a GPU; "
-             "GPU memory: rank %d is a CPU", team->first, odd == 0, odd);
+             "sockets: rank %d is a GPU; GPU memory: rank %d is a CPU", team->first, odd == 0, odd == 0, odd);
     rank_check_detail(team->rank, expected);
     team->device[0] = gpu;
     quern_device_close(cpu);

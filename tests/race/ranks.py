@@ -42,7 +42,8 @@ VARIANTS = [
     Variant("destroy does not wait for visitors", "src/ranks/handles.c",
             "while (__atomic_load_n(&group->visitors, __ATOMIC_SEQ_CST)) sched_yield();", "", "destroy_while_watched"),
     Variant("a call returns before the others have copied", "src/ranks/ragged/ragged_host.c",
-            "status = copy(exchange, meeting, rounds);\n    if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);",
+            "status = copy(exchange, meeting, rounds);\n"
+            "    if (status == QUERN_OK) status = quern_ragged_meet_here(call, meeting, QUERN_PHASE_EXIT);",
             "status = copy(exchange, meeting, rounds);", "exchange_slices"),
     Variant("tasks do not look for launches", "src/runtime/idle.c", "if (!__atomic_load_n(&idle.launching, __ATOMIC_SEQ_CST) && !(",
             "if (!(", "launches_and_tasks", "race_idle"),
