@@ -129,6 +129,8 @@ static quern_status look_idly(struct rank *rank) {
     quern_group_report(group, report, sizeof report);
     rank_check(rank, strstr(report, "has ended"), "%s", report);
     rank_ok(rank, quern_group_status(group));
+    __atomic_add_fetch(&stage->ready, 1, __ATOMIC_ACQ_REL);  /* a rank that leaves is missing, too */
+    while (__atomic_load_n(&stage->ready, __ATOMIC_ACQUIRE) < 3 + 2) rank_sleep(1e-3);
     return quern_group_destroy(group);
 }
 

@@ -30,8 +30,6 @@ static inline vector vector_max(vector a, vector b) { return _mm256_max_ps(a, b)
 
 static inline vector vector_min(vector a, vector b) { return _mm256_min_ps(a, b); }
 
-static inline vector vector_remainder(vector x, vector q, vector d) { return _mm256_fnmadd_ps(q, d, x); }
-
 static inline vector vector_abs(vector x) { return _mm256_andnot_ps(vector_broadcast(-0.0f), x); }
 
 static inline int vector_all_at_most(vector a, vector b) { return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_NLE_UQ)) == 0; }

@@ -44,9 +44,6 @@ static inline vector vector_max(vector a, vector b) { return _mm512_max_ps(a, b)
 
 static inline vector vector_min(vector a, vector b) { return _mm512_min_ps(a, b); }
 
-/* x - q * d, rounded once: the remainder of a quotient q. */
-static inline vector vector_remainder(vector x, vector q, vector d) { return _mm512_fnmadd_ps(q, d, x); }
-
 static inline vector vector_abs(vector x) { return _mm512_abs_ps(x); }
 
 /* Whether every a is at most b; false if any is NaN. */

@@ -41,13 +41,6 @@ static inline vector vector_min(vector a, vector b) {
     return (vector)vector_select(a < b, (vector_bits)a, (vector_bits)b);
 }
 
-/* The product is exact in double. */
-static inline vector vector_remainder(vector x, vector q, vector d) {
-    typedef double doubles __attribute__((vector_size(32)));
-    const doubles product = __builtin_convertvector(q, doubles) * __builtin_convertvector(d, doubles);
-    return __builtin_convertvector(__builtin_convertvector(x, doubles) - product, vector);
-}
-
 static inline vector vector_abs(vector x) { return (vector)((vector_bits)x & 0x7FFFFFFF); }
 
 static inline int vector_all_at_most(vector a, vector b) {
