@@ -20,6 +20,7 @@ struct memory {
     quern_row_stats parts[ROWS], stats[ROWS];
     quern_cross_entropy_report report;
     double divisor;
+    struct quern_rows_progress progress;
     int32_t labels[ROWS];
     float row_loss[ROWS], lse[ROWS], log_prob[ROWS], loss;
 };
@@ -62,6 +63,9 @@ static quern_dtype dtype_of(const struct quern_kernel *kernel) {
     return logits ? logits : QUERN_F32;
 }
 
+/* Kernels that take rows in turns count the labels and sum the losses as well. */
+static bool does_all(const struct quern_kernel *kernel) { return kernel->cuda.elements; }
+
 static void write_inputs(struct memory *memory, const struct quern_kernel *kernel) {
     const enum quern_cross_entropy_stage stage = kernel->key.cross_entropy.stage;
     for (int row = 0; row < ROWS; row++) {
@@ -73,7 +77,8 @@ static void write_inputs(struct memory *memory, const struct quern_kernel *kerne
         if (stage == QUERN_STAGE_GRADIENT) memory->stats[row] = stats(row);
         if (stage == QUERN_STAGE_REDUCE) memory->row_loss[row] = (float)loss(row);
     }
-    if (stage != QUERN_STAGE_LABELS) memory->divisor = COUNTED;
+    if (stage != QUERN_STAGE_LABELS && !does_all(kernel)) memory->divisor = COUNTED;
+    memory->progress = (struct quern_rows_progress){0};
 }
 
 /* A member of the memory, as a pointer on the device. */
@@ -92,7 +97,8 @@ static void write_problem(struct quern_cross_entropy_problem *problem, const str
         .stats = stage == QUERN_STAGE_ROWS ? NULL : ON_DEVICE(trial, stats),
         .parts = ON_DEVICE(trial, parts), .part_count = 1, .is_final = 1,
         .loss = ON_DEVICE(trial, loss), .divisor = ON_DEVICE(trial, divisor),
-        .report = stage == QUERN_STAGE_LABELS ? ON_DEVICE(trial, report) : NULL,
+        .progress = does_all(kernel) ? ON_DEVICE(trial, progress) : NULL,
+        .report = stage == QUERN_STAGE_LABELS || does_all(kernel) ? ON_DEVICE(trial, report) : NULL,
     };
 }
 
@@ -194,7 +200,10 @@ static bool (*const stage_is_wrong[])(const struct memory *memory, quern_dtype d
 };
 
 static bool is_wrong(const struct quern_kernel *kernel, const char *memory, struct quern_text *why) {
-    return stage_is_wrong[kernel->key.cross_entropy.stage]((const struct memory *)(const void *)memory, dtype_of(kernel), why);
+    const struct memory *results = (const void *)memory;
+    const quern_dtype dtype = dtype_of(kernel);
+    if (stage_is_wrong[kernel->key.cross_entropy.stage](results, dtype, why)) return true;
+    return does_all(kernel) && (counts_are_wrong(results, dtype, why) || mean_is_wrong(results, dtype, why));
 }
 
 const struct quern_known_answers quern_cross_entropy_answers = {

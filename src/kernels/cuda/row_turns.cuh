@@ -8,6 +8,7 @@
 #define QUERN_DEVICE_ROW_TURNS_CUH
 
 #include "kernels/cuda/row_gradient.cuh"
+#include "kernels/cuda/row_progress.cuh"
 #include "kernels/cuda/row_share.cuh"
 
 static __device__ __forceinline__ void store_row_padding(const quern_cross_entropy_problem &problem, const row_columns &columns,
@@ -37,6 +38,7 @@ template <class ROWS> static __device__ __forceinline__ void run_in_turns(const 
     if (starts_copies() && row < problem.rows) {
         share_of(problem, columns, row).start_copy(is_skipped(problem, label_of(problem, row)));
     }
+    begin_rows_of_call<THREADS>(problem);
     exchanges made;
     for (uint32_t parity = 0; row < problem.rows; parity ^= 1) {
         const row_share share = share_of(problem, columns, row);
@@ -59,6 +61,9 @@ template <class ROWS> static __device__ __forceinline__ void run_in_turns(const 
             ROWS::finish(problem, columns, row, grad, end);
         }
         row = next;
+    }
+    if (columns.is_first) {
+        finish_rows_of_call<THREADS>(problem, step);
     }
 }
 
