@@ -140,19 +140,6 @@ const void *quern_ragged_own_brief(const struct quern_ragged_call *call) {
 
 /* ---- reading ---- */
 
-/* Of another host: whether it has slices for all that its entries say, and no more than fit. */
-static bool has_slices(const struct quern_ragged_call *call, const brief_t *brief, int place) {
-    int64_t bytes = 0;
-    if (!(brief->offer & QUERN_RAGGED_SMALL)) return true;
-    for (int64_t i = 0; i < call->places * brief->updates; i++) {
-        if (brief->entry[i].size < 0 || brief->row_bytes < 0) return false;
-        if (brief->row_bytes && brief->entry[i].size > QUERN_BRIEF_PAYLOAD / brief->row_bytes && i / brief->updates != place)
-            return false;
-        bytes += i / brief->updates != place ? brief->entry[i].size * brief->row_bytes : 0;
-    }
-    return bytes <= QUERN_BRIEF_PAYLOAD;
-}
-
 /* Copies once, and checks the copy. */
 static bool read_brief(const struct quern_ragged_call *call, int place, brief_t *brief) {
     const char *there = brief_at(call->member, call->rank_at[place], call->member->all_count);
@@ -161,7 +148,6 @@ static bool read_brief(const struct quern_ragged_call *call, int place, brief_t 
     if (!is_long && (uint32_t)brief->updates > (uint32_t)(QUERN_BRIEF_ENTRIES / call->places)) return false;
     const size_t entries = is_long ? 0 : (size_t)(call->places * brief->updates) * sizeof(entry_t);
     memcpy(brief->entry, there + HEAD, entries);
-    if (call->member->roster->peer[call->rank_at[place]].is_elsewhere && !has_slices(call, brief, place)) return false;
     return (call->member->one_process && !call->member->control) || brief->seal == seal_of(brief, HEAD + entries);
 }
 
