@@ -292,3 +292,21 @@ void ragged_case_plan(const struct ragged_case *c, struct ragged_bench *bench, i
     }
     rank_ok(bench->rank, quern_ragged_plan_destroy(plan));
 }
+
+quern_status ragged_run_batch(struct rank *rank) {
+    const struct ragged_batch *batch = rank->user;
+    struct ragged_bench bench;
+    if (batch->threads) rank_ok(rank, quern_set_threads(rank->device, batch->threads, NULL, NULL));
+    ragged_bench_open(&bench, rank, 50, batch->pool_bytes ? batch->pool_bytes : 5 << 19);
+    for (int i = 0; i < batch->cases; i++) {
+        struct ragged_case c;
+        struct ragged_choice choice = batch->choice;
+        choice.ranks = rank->ranks;
+        ragged_case_open(&c, batch->first + (uint64_t)i, choice);
+        if (batch->is_plan) ragged_case_plan(&c, &bench, 3);
+        else ragged_case_run(&c, &bench);
+        ragged_case_close(&c);
+    }
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}

@@ -87,4 +87,17 @@ void ragged_case_run(const struct ragged_case *c, struct ragged_bench *bench);
 /* A plan of the case, run `runs` times with different data each time; collective over the group. */
 void ragged_case_plan(const struct ragged_case *c, struct ragged_bench *bench, int runs);
 
+/* Random cases one after the other: their seeds, their number, and the threads and the pool of a rank (0: one, 2.5 MiB). */
+struct ragged_batch {
+    uint64_t first;
+    int cases;
+    bool is_plan;
+    struct ragged_choice choice;
+    int threads;
+    int64_t pool_bytes;
+};
+
+/* A rank_function; its user is a batch. */
+quern_status ragged_run_batch(struct rank *rank);
+
 #endif

@@ -100,42 +100,18 @@ Test(hosts, counters_wrap_around) {
 
 /* ---- exchanges ---- */
 
-struct batch {
-    uint64_t first;
-    int cases;
-    bool is_plan;
-    struct ragged_choice choice;
-};
-
-static quern_status run_batch(struct rank *rank) {
-    const struct batch *batch = rank->user;
-    struct ragged_bench bench;
-    ragged_bench_open(&bench, rank, 50, 5 << 19);
-    for (int i = 0; i < batch->cases; i++) {
-        struct ragged_case c;
-        struct ragged_choice choice = batch->choice;
-        choice.ranks = rank->ranks;
-        ragged_case_open(&c, batch->first + (uint64_t)i, choice);
-        if (batch->is_plan) ragged_case_plan(&c, &bench, 3);
-        else ragged_case_run(&c, &bench);
-        ragged_case_close(&c);
-    }
-    ragged_bench_close(&bench);
-    return QUERN_OK;
-}
-
 Test(hosts, random_exchanges, .timeout = 600) {
-    check_shapes(run_batch, &(struct batch){.first = 51000, .cases = (int)test_size(15, 5)});
+    check_shapes(ragged_run_batch, &(struct ragged_batch){.first = 51000, .cases = (int)test_size(15, 5)});
 }
 
 Test(hosts, random_exchanges_of_small_slices, .timeout = 600) {
-    check_shapes(run_batch, &(struct batch){.first = 52000, .cases = (int)test_size(15, 5),
+    check_shapes(ragged_run_batch, &(struct ragged_batch){.first = 52000, .cases = (int)test_size(15, 5),
                                             .choice = {.everyone = true, .largest = 3, .row_bytes = 12, .updates = 1}});
 }
 
 Test(hosts, random_plans, .timeout = 600) {
-    check_shapes(run_batch,
-                 &(struct batch){.first = 53000, .cases = (int)test_size(6, 3), .is_plan = true, .choice.everyone = true});
+    check_shapes(ragged_run_batch,
+                 &(struct ragged_batch){.first = 53000, .cases = (int)test_size(6, 3), .is_plan = true, .choice.everyone = true});
 }
 
 /* Both directions have more than the buffers of the system hold, so a rank that only sent would wait for ever. */

@@ -89,64 +89,38 @@ Test(ragged, worked_examples) {
 
 /* ---- random cases ---- */
 
-struct batch {
-    uint64_t first;
-    int cases;
-    bool is_plan;
-    struct ragged_choice choice;
-    int threads;
-    int64_t pool_bytes;
-};
-
-static quern_status run_batch(struct rank *rank) {
-    const struct batch *batch = rank->user;
-    struct ragged_bench bench;
-    if (batch->threads) rank_ok(rank, quern_set_threads(rank->device, batch->threads, NULL, NULL));
-    ragged_bench_open(&bench, rank, 50, batch->pool_bytes ? batch->pool_bytes : SMALL_POOL);
-    for (int i = 0; i < batch->cases; i++) {
-        struct ragged_case c;
-        struct ragged_choice choice = batch->choice;
-        choice.ranks = rank->ranks;
-        ragged_case_open(&c, batch->first + (uint64_t)i, choice);
-        if (batch->is_plan) ragged_case_plan(&c, &bench, 3);
-        else ragged_case_run(&c, &bench);
-        ragged_case_close(&c);
-    }
-    ragged_bench_close(&bench);
-    return QUERN_OK;
-}
-
-static void check_batch(enum rank_kind kind, int ranks, struct batch batch) {
-    check_ranks(.kind = kind, .count = ranks, .function = run_batch, .user = &batch, .limit = 300);
+static void check_batch(enum rank_kind kind, int ranks, struct ragged_batch batch) {
+    check_ranks(.kind = kind, .count = ranks, .function = ragged_run_batch, .user = &batch, .limit = 300);
 }
 
 Test(ragged, random_cases_of_threads, .timeout = 600) {
     for (int ranks = 1; ranks <= 8; ranks++)
-        check_batch(RANK_THREADS, ranks, (struct batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
+        check_batch(RANK_THREADS, ranks, (struct ragged_batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
 }
 
 Test(ragged, random_cases_of_processes, .timeout = 600) {
     for (int ranks = 1; ranks <= 8; ranks++)
-        check_batch(RANK_PROCESSES, ranks, (struct batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
+        check_batch(RANK_PROCESSES, ranks,
+                    (struct ragged_batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
 }
 
 Test(ragged, random_plans, .timeout = 600) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (int ranks = 1; ranks <= 5; ranks += 2)
-            check_batch(rank_kinds[kind], ranks, (struct batch){.first = 20000 + (uint64_t)ranks * 1000, .is_plan = true,
+            check_batch(rank_kinds[kind], ranks, (struct ragged_batch){.first = 20000 + (uint64_t)ranks * 1000, .is_plan = true,
                                                                 .cases = (int)test_size(40, 10), .choice.everyone = true});
 }
 
 Test(ragged, many_ranks, .timeout = 600) {
     const struct ragged_choice small = {.row_bytes = 12, .largest = 8};
-    check_batch(RANK_THREADS, 33, (struct batch){.first = 31000, .cases = 4, .choice = small});
-    check_batch(RANK_THREADS, 64, (struct batch){.first = 32000, .cases = 3, .choice = small});
-    check_batch(RANK_PROCESSES, 33, (struct batch){.first = 33000, .cases = 3, .choice = small});
+    check_batch(RANK_THREADS, 33, (struct ragged_batch){.first = 31000, .cases = 4, .choice = small});
+    check_batch(RANK_THREADS, 64, (struct ragged_batch){.first = 32000, .cases = 3, .choice = small});
+    check_batch(RANK_PROCESSES, 33, (struct ragged_batch){.first = 33000, .cases = 3, .choice = small});
 }
 
 Test(ragged, nothing_to_send) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_batch(rank_kinds[kind], 3, (struct batch){.first = 34000, .cases = 5, .choice.updates = -1});
+        check_batch(rank_kinds[kind], 3, (struct ragged_batch){.first = 34000, .cases = 5, .choice.updates = -1});
 }
 
 /*
@@ -162,7 +136,7 @@ Test(ragged, large_slices, .timeout = 600) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (size_t i = 0; i < COUNT(choices); i++)
             for (int threads = 1; threads <= 4; threads += 3) {
-                struct batch batch = {.choice = choices[i], .threads = threads, .pool_bytes = LARGE_POOL};
+                struct ragged_batch batch = {.choice = choices[i], .threads = threads, .pool_bytes = LARGE_POOL};
                 batch.choice.row_bytes = 31, batch.choice.everyone = true, batch.choice.updates = 1;
                 batch.choice.largest = 60000, batch.cases = 3, batch.first = 35000 + 10 * i;
                 check_batch(rank_kinds[kind], 2, batch);
@@ -175,7 +149,7 @@ Test(ragged, large_slices, .timeout = 600) {
 
 /* Threads divide the bytes at any position in slices: here every other cut is in the last line of a slice, or next to it. */
 Test(ragged, many_small_slices, .timeout = 600) {
-    struct batch batch = {.first = 42000, .cases = 4, .threads = 3, .pool_bytes = LARGE_POOL,
+    struct ragged_batch batch = {.first = 42000, .cases = 4, .threads = 3, .pool_bytes = LARGE_POOL,
                           .choice = {.everyone = true, .updates = 3000, .row_bytes = 7, .largest = 40}};
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) {
         batch.is_plan = false;
