@@ -94,6 +94,49 @@ static void launches_and_tasks(void) {
     quern_set_pending_check(NULL);
 }
 
+/* A task that is queued within a launch runs at the next call after its end. */
+static void a_task_within_a_launch(void) {
+    quern_set_pending_check(any_pending);
+    const int before = atomic_load(&ended);
+    quern_begin_launching();
+    queue_task();
+    CHECK(atomic_load(&ended) == before);
+    quern_end_launching();
+    queue_task();
+    CHECK(atomic_load(&ended) == before + 2);
+    quern_set_pending_check(NULL);
+}
+
+static atomic_bool entered;
+
+static void *launch_once(void *unused) {
+    quern_begin_launching();
+    atomic_store(&entered, true);
+    quern_end_launching();
+    return unused;
+}
+
+/* Time enough for the launch of another thread to begin, if it does not wait. */
+static void outlast_a_launch(struct quern_idle_task *task) {
+    pthread_t thread;
+    CHECK(!pthread_create(&thread, NULL, launch_once, NULL));
+    for (int look = 0; look < 2000; look++) {
+        CHECK(!atomic_load(&entered));
+        nap();
+    }
+    CHECK(!pthread_detach(thread));
+    free(task);
+}
+
+static void a_launch_within_a_task(void) {
+    struct quern_idle_task *task = calloc(1, sizeof *task);
+    CHECK(task);
+    atomic_store(&entered, false);
+    task->run = outlast_a_launch;
+    quern_when_idle(task);
+    while (!atomic_load(&entered)) nap();
+}
+
 /* ---- watched groups ---- */
 
 /* A group of two ranks of this process. */
@@ -155,7 +198,11 @@ int main(int count, char **arguments) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } scenes[] = {{"launches_and_tasks", launches_and_tasks}, {"watched_groups", watched_groups}, {"forks", forks}};
+    } scenes[] = {{"launches_and_tasks", launches_and_tasks},
+                  {"a_task_within_a_launch", a_task_within_a_launch},
+                  {"a_launch_within_a_task", a_launch_within_a_task},
+                  {"watched_groups", watched_groups},
+                  {"forks", forks}};
     int passed = 0;
     setvbuf(stdout, NULL, _IONBF, 0);
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
