@@ -191,9 +191,20 @@ static bool is_sound(const struct quern_ragged_call *call, const brief_t *briefs
     return sound;
 }
 
+/* Fetches the lines of all briefs at once, since each comes from another core. */
+static void expect_briefs(const struct quern_ragged_call *call) {
+    for (int place = 0; place < call->places; place++) {
+        if (place == call->place) continue;
+        const char *there = brief_at(call->member, call->rank_at[place], call->member->all_count);
+        __builtin_prefetch(there);
+        __builtin_prefetch(there + payload_at(call));
+    }
+}
+
 quern_status quern_ragged_read_briefs(const struct quern_ragged_call *call, brief_t briefs[QUERN_BRIEF_ENTRIES],
                                       enum quern_ragged_way *way) {
     int32_t all = QUERN_RAGGED_SMALL | QUERN_RAGGED_DIRECT, any = 0;
+    expect_briefs(call);
     for (int place = 0; place < call->places; place++) {
         if (place != call->place && !read_brief(call, place, &briefs[place]))
             return quern_poison(call->member, QUERN_PEER_MISMATCH, "rank %d read a damaged brief of rank %d: a process that is no "
