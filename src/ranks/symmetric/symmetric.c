@@ -426,6 +426,7 @@ void quern_symmetric_forget(struct quern_membership *member) {
     drop_ranges(member, ranges->stale);
     quern_symmetric_sweep();
     free(ranges->by_base);
+    free(ranges->base);
     free(ranges->by_id);
     free(ranges);
     member->symmetric = NULL;

@@ -17,9 +17,11 @@ bool quern_symmetric_reserve(struct quern_symmetric_ranges *ranges) {
     size_t capacity = ranges->capacity ? 2 * (size_t)ranges->capacity : 16;
     struct quern_symmetric_range **by_base = realloc(ranges->by_base, capacity * sizeof *by_base);
     if (by_base) ranges->by_base = by_base;
+    uintptr_t *base = realloc(ranges->base, capacity * sizeof *base);
+    if (base) ranges->base = base;
     struct quern_symmetric_range **by_id = realloc(ranges->by_id, capacity * sizeof *by_id);
     if (by_id) ranges->by_id = by_id;
-    if (!by_base || !by_id) return false;
+    if (!by_base || !base || !by_id) return false;
     ranges->capacity = (int)capacity;
     return true;
 }
@@ -31,7 +33,7 @@ static int count_up_to(const struct quern_symmetric_ranges *ranges, const char *
     int low = 0;
     for (int left = ranges->based, half; left > 0; left -= half) {
         half = (left + 1) / 2;
-        low += (uintptr_t)ranges->by_base[low + half - 1]->base <= (uintptr_t)address ? half : 0;
+        low += ranges->base[low + half - 1] <= (uintptr_t)address ? half : 0;
     }
     return low;
 }
@@ -98,6 +100,8 @@ void quern_symmetric_insert(struct quern_symmetric_ranges *ranges, struct quern_
         range->older = ranges->by_base[before - 1];
         ranges->by_base[before - 1] = range;
     } else {
+        memmove(ranges->base + before + 1, ranges->base + before, (size_t)(ranges->based - before) * sizeof *ranges->base);
+        ranges->base[before] = (uintptr_t)range->base;
         insert_at(ranges->by_base, &ranges->based, before, range);
     }
 }
@@ -108,7 +112,9 @@ static void remove_from_ids(struct quern_symmetric_ranges *ranges, const struct 
 }
 
 static void remove_from_bases(struct quern_symmetric_ranges *ranges, const struct quern_symmetric_range *range) {
-    remove_at(ranges->by_base, &ranges->based, count_up_to(ranges, range->base) - 1);
+    const int place = count_up_to(ranges, range->base) - 1;
+    memmove(ranges->base + place, ranges->base + place + 1, (size_t)(ranges->based - place - 1) * sizeof *ranges->base);
+    remove_at(ranges->by_base, &ranges->based, place);
 }
 
 void quern_symmetric_set_aside(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {

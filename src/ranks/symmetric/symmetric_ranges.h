@@ -22,6 +22,7 @@ struct quern_symmetric_range {
 
 struct quern_symmetric_ranges {
     struct quern_symmetric_range **by_base;  /* ascending; the newest of each range */
+    uintptr_t *base;                         /* of each of by_base: a search reads nothing else */
     struct quern_symmetric_range **by_id;    /* ascending; all that are live */
     int based, identified, capacity;
     uint64_t live;                           /* a digest of the ids in by_id */
