@@ -13,6 +13,7 @@
 
 #include "blas.h"
 #include "demo.h"
+#include "hosts.h"
 #include "processes.h"
 #include "report.h"
 #include "run.h"
@@ -71,10 +72,12 @@ static void clean_up(struct demo *demo) {
 
 static bool compare(const struct demo *demo, const struct run_report *first) {
     const struct options *options = &demo->options;
-    struct run run = {.demo = demo, .ranks = 1, .is_plain = options->ranks == 0};
+    const bool had_hosts = options->hosts > 1;
+    struct run run = {.demo = demo, .ranks = had_hosts ? (int)options->ranks : 1, .hosts = 1, .is_plain = options->ranks == 0};
     struct run_report second;
     if (!run_threads(&run, &second)) return false;
     if (interrupted) return true;
+    if (had_hosts) return report_hosts(first, &second, (int)options->hosts);
     return run.is_plain ? report_comparison(first, &second) : report_ranks(first, &second, (int)options->ranks);
 }
 
@@ -82,7 +85,8 @@ static bool compare(const struct demo *demo, const struct run_report *first) {
 static bool train_and_compare(const struct demo *demo) {
     const struct options *options = &demo->options;
     bool talks = options->rank <= 0, compares = talks && options->comparison && options->ranks != 1;
-    struct run run = {.demo = demo, .is_first = true, .ranks = options->ranks > 0 ? (int)options->ranks : 1};
+    struct run run = {.demo = demo, .is_first = true, .ranks = options->ranks > 0 ? (int)options->ranks : 1,
+                      .hosts = (int)options->hosts};
     struct run_report report = {0};
     if (talks) report_introduction(demo);
     bool succeeded = options->rank >= 0 ? run_rank(&run, (int)options->rank, &report) : run_threads(&run, &report);
@@ -94,11 +98,26 @@ static int finish(bool succeeded, bool talks) {
     return interrupted ? INTERRUPTED : succeeded ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* The ranks of this program's host, or of all hosts. */
+static int run_processes(const struct options *options, int argc, char **argv) {
+    const int ranks = (int)options->ranks, hosts = (int)options->hosts, host = (int)options->host;
+    struct invitation invitation;
+    char group[64] = "--group=language_model";
+    if (host < 0) snprintf(group, sizeof group, "--group=language_model.%ld", (long)getpid());
+    if (!hosts_invite(&invitation, options)) return EXIT_FAILURE;
+    const char *const own[] = {group, invitation.options[0], invitation.options[1], NULL};
+    const int first = host < 0 ? 0 : host_first_rank(host, ranks, hosts);
+    const int end = host < 0 ? ranks : host_first_rank(host + 1, ranks, hosts);
+    const struct recruits recruits = {.first = first, .count = end - first, .options = own};
+    const int status = processes_run(&recruits, (double)options->timeout + GRACE_SECONDS, argc, argv);
+    if (host > 0 && status == EXIT_SUCCESS) printf("host %d has done its part; host 0 shows the result\n", host);
+    return status;
+}
+
 int main(int argc, char **argv) {
     struct demo demo = {.options = options_parse(argc, argv)};
     const struct options *options = &demo.options;
-    if (options->processes && options->rank < 0)
-        return processes_run((int)options->ranks, (double)options->timeout + GRACE_SECONDS, argc, argv);
+    if (options->processes && options->rank < 0) return run_processes(options, argc, argv);
     catch_interrupt();
     bool succeeded = prepare(&demo) && train_and_compare(&demo);
     clean_up(&demo);

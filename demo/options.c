@@ -16,7 +16,8 @@ enum { HEAD_WIDTH = 32, USAGE_STATUS = 2 };
 
 enum { STEPS = 's', SEED = 'r', DEVICE = 'd', CORPUS = 'c', THREADS = 't', NO_COMPARISON = 'n', BETA2 = 'b', MOMENTS = 'm',
        CURVE = 'l',
-       BATCH = 256, CONTEXT, LAYERS, VOCAB, WIDTH, EXPERTS, RANKS, PROCESSES, TIMEOUT, RANK, GROUP };
+       BATCH = 256, CONTEXT, LAYERS, VOCAB, WIDTH, EXPERTS, RANKS, PROCESSES, TIMEOUT, HOSTS, HOST, MEET,
+       SECRET, RANK, GROUP };
 
 static const struct argp_option OPTIONS[] = {
     {"steps", STEPS, "N", 0, "Training steps (1000; with --ranks 400)", 0},
@@ -39,6 +40,11 @@ static const struct argp_option OPTIONS[] = {
     {"ranks", RANKS, "N", 0, "Train on N ranks, then on one, and compare (up to 128)", 0},
     {"processes", PROCESSES, NULL, 0, "Each rank is a process; otherwise a thread", 0},
     {"timeout", TIMEOUT, "SECONDS", 0, "How long a rank waits for another one (20)", 0},
+    {"hosts", HOSTS, "N", 0, "The ranks are processes on N hosts, and the second run is on one.  Without --host all of them are on "
+                             "this machine, without common memory", 0},
+    {"host", HOST, "N", 0, "This is host N, from 0; start the others likewise.  It needs --meet and --secret", 0},
+    {"meet", MEET, "ADDRESS:PORT", 0, "Where the hosts meet: an address of host 0", 0},
+    {"secret", SECRET, "FILE", 0, "16 bytes or more, the same on all hosts", 0},
     {"rank", RANK, "N", OPTION_HIDDEN, "This process is one of the ranks", 0},
     {"group", GROUP, "NAME", OPTION_HIDDEN, "Where the ranks meet", 0},
     {0},
@@ -62,6 +68,8 @@ static const struct number {
     {EXPERTS, "--experts", offsetof(struct options, experts), CHOICES, 1024, 1},
     {RANKS, "--ranks", offsetof(struct options, ranks), 1, QUERN_MAX_RANKS, 1},
     {TIMEOUT, "--timeout", offsetof(struct options, timeout), 1, 86400, 1},
+    {HOSTS, "--hosts", offsetof(struct options, hosts), 1, QUERN_MAX_RANKS, 1},
+    {HOST, "--host", offsetof(struct options, host), 0, QUERN_MAX_RANKS - 1, 1},
     {RANK, "--rank", offsetof(struct options, rank), 0, QUERN_MAX_RANKS - 1, 1},
 };
 
@@ -129,6 +137,19 @@ static void set_default(int64_t *value, int64_t fallback) {
     if (*value == 0) *value = fallback;
 }
 
+static void complete_hosts(struct argp_state *state, struct options *options) {
+    if (options->hosts > options->ranks)
+        argp_error(state, "--hosts is %lld; with --ranks %lld it is at most as much: a rank per host", (long long)options->hosts,
+                   (long long)options->ranks);
+    if (options->host >= options->hosts)
+        argp_error(state, "--host is %lld; with --hosts %lld it is less", (long long)options->host, (long long)options->hosts);
+    if (options->host >= 0 && (options->meet == NULL || options->secret == NULL))
+        argp_error(state, "--host needs --meet and --secret");
+    if (options->device.is_cuda) argp_error(state, "--hosts needs --device cpu");
+    options->device.is_auto = false;
+    options->processes = true;
+}
+
 /* Checks that involve several options. */
 static void complete(struct argp_state *state, struct options *options) {
     bool has_ranks = options->ranks > 0;
@@ -137,6 +158,9 @@ static void complete(struct argp_state *state, struct options *options) {
     set_default(&options->batch, options->ranks > 8 ? options->ranks : 8);
     set_default(&options->experts, has_ranks ? 8 : 0);
     if (options->processes && !has_ranks) argp_error(state, "--processes needs --ranks");
+    if (options->hosts > 1) complete_hosts(state, options);
+    else if (options->host >= 0 || options->meet != NULL || options->secret != NULL)
+        argp_error(state, "--host, --meet and --secret need --hosts");
     if (options->batch < options->ranks)
         argp_error(state, "--batch is %lld; with --ranks %lld it is at least as much: a sequence per rank",
                    (long long)options->batch, (long long)options->ranks);
@@ -158,6 +182,8 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     else if (key == NO_COMPARISON) options->comparison = false;
     else if (key == PROCESSES) options->processes = true;
     else if (key == GROUP) options->group = argument;
+    else if (key == MEET) options->meet = argument;
+    else if (key == SECRET) options->secret = argument;
     else if (key == ARGP_KEY_END) complete(state, options);
     else if (key == ARGP_KEY_ARG) argp_error(state, "unexpected argument '%s'", argument);
     else return ARGP_ERR_UNKNOWN;
@@ -171,11 +197,12 @@ struct options options_parse(int argc, char **argv) {
         .doc = "Trains a small language model on real text, with Quern's cross-entropy and Adam in bf16, and then once more "
                "with plain C loops in fp32.  With --ranks the blocks are mixtures of experts: each rank has its share of the "
                "experts and of every step's sequences, Quern's ragged all-to-all carries tokens to their experts and back, and "
-               "sums the gradients of all other parameters; the second run is the same on one rank.\v"
+               "sums the gradients of all other parameters; the second run is the same on one rank.  With --hosts the ranks "
+               "are processes on several hosts, and the second run has them on one.\v"
                "With --device cuda the loss, the optimizer and the all-to-all run on the GPU, and the matrix products, those of "
                "the experts too, stay on the CPU: what they exchange is copied.  Ranks take the GPUs in turn.\n\n"
-               "Exit status: 0 when both runs reach the same loss (within 2 %, on ranks 1 %), 1 when they do "
-               "not or something failed, 2 for a wrong command line, 130 after Ctrl-C.",
+               "Exit status: 0 when both runs reach the same loss (within 2 %, on ranks 1 %, with --hosts the same bits), 1 "
+               "when they do not or something failed, 2 for a wrong command line, 130 after Ctrl-C.",
     };
     struct options options = {
         .device = {.is_auto = true},
@@ -185,6 +212,8 @@ struct options options_parse(int argc, char **argv) {
         .seed = 1,
         .timeout = 20,
         .rank = -1,
+        .hosts = 1,
+        .host = -1,
         .context = 64,
         .layers = 2,
         .vocab = 8192,

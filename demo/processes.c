@@ -18,7 +18,7 @@
 #include "memory.h"
 
 struct processes {
-    int count, running;
+    int first, count, running;
     pid_t *ids;             /* 0: has ended */
     sigset_t waited_for, mask_before;
     int signal;             /* the last signal passed on, or 0 */
@@ -39,23 +39,30 @@ static void become_rank(const struct processes *processes, pid_t parent, char **
     _exit(EXIT_FAILURE);
 }
 
-static bool start(struct processes *processes, int argc, char **argv) {
-    char rank[32], group[64];
+/* The program's name, the rank's options, and the program's own arguments. */
+static char **make_arguments(char *rank, const char *const *options, int argc, char **argv) {
+    size_t count = 2;
+    for (const char *const *option = options; *option != NULL; option++) count++;
+    char **arguments = allocate((count + (size_t)argc) * sizeof *arguments), **next = arguments;
+    *next++ = argv[0];
+    *next++ = rank;
+    while (*options != NULL) *next++ = (char *)*options++;
+    memcpy(next, argv + 1, (size_t)argc * sizeof *arguments);
+    return arguments;
+}
+
+static bool start(struct processes *processes, const char *const *options, int argc, char **argv) {
+    char rank[32];
     pid_t parent = getpid();
-    char **arguments = allocate((size_t)(argc + 3) * sizeof *arguments);
-    arguments[0] = argv[0];
-    arguments[1] = rank;
-    arguments[2] = group;
-    memcpy(arguments + 3, argv + 1, (size_t)argc * sizeof *arguments);
-    snprintf(group, sizeof group, "--group=language_model.%ld", (long)parent);
+    char **arguments = make_arguments(rank, options, argc, argv);
     bool started = true;
     for (int i = 0; i < processes->count && started; i++) {
-        snprintf(rank, sizeof rank, "--rank=%d", i);
+        snprintf(rank, sizeof rank, "--rank=%d", processes->first + i);
         pid_t id = fork();
         if (id == 0) become_rank(processes, parent, arguments);
         started = id > 0;
         if (started) processes->ids[processes->running++] = id;
-        else fprintf(stderr, "language_model: cannot start a process for rank %d: %s\n", i, strerror(errno));
+        else fprintf(stderr, "language_model: cannot start a process for rank %d: %s\n", processes->first + i, strerror(errno));
     }
     free(arguments);
     return started;
@@ -84,7 +91,7 @@ static void reap(struct processes *processes, double seconds) {
         if (status == 0) continue;
         if (!processes->has_failed) processes->deadline = seconds_now() + seconds;
         processes->has_failed = true;
-        if (processes->signal == 0) report_end(rank, id, status);
+        if (processes->signal == 0) report_end(processes->first + rank, id, status);
     }
 }
 
@@ -116,14 +123,15 @@ static void print_ids(const struct processes *processes) {
     fflush(stdout);
 }
 
-int processes_run(int ranks, double seconds, int argc, char **argv) {
-    struct processes processes = {.count = ranks, .ids = allocate((size_t)ranks * sizeof(pid_t))};
+int processes_run(const struct recruits *recruits, double seconds, int argc, char **argv) {
+    struct processes processes = {.first = recruits->first, .count = recruits->count,
+                                  .ids = allocate((size_t)recruits->count * sizeof(pid_t))};
     sigemptyset(&processes.waited_for);
     sigaddset(&processes.waited_for, SIGCHLD);
     sigaddset(&processes.waited_for, SIGINT);
     sigaddset(&processes.waited_for, SIGTERM);
     sigprocmask(SIG_BLOCK, &processes.waited_for, &processes.mask_before);
-    bool started = start(&processes, argc, argv);
+    bool started = start(&processes, recruits->options, argc, argv);
     if (started) print_ids(&processes);
     else signal_all(&processes, SIGKILL);
     wait_for_all(&processes, seconds);

@@ -2,10 +2,17 @@
 #ifndef PROCESSES_H
 #define PROCESSES_H
 
+/* The ranks to start, and options that each gets besides --rank; NULL-terminated. */
+struct recruits {
+    int first, count;
+    const char *const *options;
+};
+
 /*
- * Starts this program `ranks` times with its own arguments, --rank and --group, waits for all, and returns the status to exit with:
- * 0 when every rank succeeded.  SIGINT and SIGTERM are passed on.  Once a rank has failed, the others have `seconds` to notice.
+ * Starts this program for each rank with its own arguments after those of the recruits, waits for all, and returns the status to
+ * exit with: 0 when every rank succeeded.  SIGINT and SIGTERM are passed on.  Once a rank has failed, the others have `seconds` to
+ * notice.
  */
-int processes_run(int ranks, double seconds, int argc, char **argv);
+int processes_run(const struct recruits *recruits, double seconds, int argc, char **argv);
 
 #endif

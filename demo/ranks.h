@@ -26,6 +26,11 @@ struct meeting {
     const char *name;  /* of the group; free again once all have met */
     double timeout;    /* seconds that a rank waits for another */
     bool share_gpu;    /* there are fewer GPUs than ranks */
+    const char *meet;  /* ranks of several hosts: see hosts.h; else NULL */
+    void *secret;
+    size_t secret_bytes;
+    int host_ranks;
+    char host[16];     /* several hosts on one machine */
 };
 
 struct rank {

@@ -28,6 +28,8 @@ void report_title(const struct run *run) {
     const struct options *options = &run->demo->options;
     if (options->ranks == 0) printf("\n%s\n", run->is_plain ? "Plain C loops" : "Quern");
     else if (run->ranks == 1) printf("\nOne rank\n");
+    else if (run->hosts > 1) printf("\n%d ranks on %d hosts, each a process\n", run->ranks, run->hosts);
+    else if (options->hosts > 1) printf("\n%d ranks on one host, each a thread\n", run->ranks);
     else printf("\n%d ranks, each a %s\n", run->ranks, options->processes ? "process" : "thread");
 }
 
@@ -136,6 +138,15 @@ bool report_comparison(const struct run_report *quern, const struct run_report *
     return are_close(quern, plain, LOSS_TOLERANCE);
 }
 
+static void print_exchange_rows(const struct outcome *a, const struct outcome *b) {
+    double first = (double)a->tokens / a->seconds, second = (double)b->tokens / b->seconds;
+    print_ratio_row("thousand tokens per second", first / 1e3, second / 1e3, first / second);
+    print_row("dispatch and combine, % of the time", share(a, TOKENS), share(b, TOKENS), "waiting included");
+    print_row("sums of gradients, % of the time", share(a, GRADIENTS), share(b, GRADIENTS), "");
+    print_row("tokens between ranks, MB a step", megabytes_per_step(a, TOKENS), megabytes_per_step(b, TOKENS), "");
+    print_row("gradients between ranks, MB a step", megabytes_per_step(a, GRADIENTS), megabytes_per_step(b, GRADIENTS), "");
+}
+
 bool report_ranks(const struct run_report *many, const struct run_report *one, int ranks) {
     char heading[32];
     const struct outcome *a = &many->outcome, *b = &one->outcome;
@@ -143,12 +154,24 @@ bool report_ranks(const struct run_report *many, const struct run_report *one, i
     printf("\n  %-38s %10s %12s\n", "", heading, "one rank");
     print_loss_row("loss, last tenth of the steps", a->loss, b->loss);
     print_loss_row("loss, text held out", a->held_out_loss, b->held_out_loss);
-    double many_speed = (double)a->tokens / a->seconds, one_speed = (double)b->tokens / b->seconds;
-    print_ratio_row("thousand tokens per second", many_speed / 1e3, one_speed / 1e3, many_speed / one_speed);
-    print_row("dispatch and combine, % of the time", share(a, TOKENS), share(b, TOKENS), "waiting included");
-    print_row("sums of gradients, % of the time", share(a, GRADIENTS), share(b, GRADIENTS), "");
-    print_row("tokens between ranks, MB a step", megabytes_per_step(a, TOKENS), megabytes_per_step(b, TOKENS), "");
-    print_row("gradients between ranks, MB a step", megabytes_per_step(a, GRADIENTS), megabytes_per_step(b, GRADIENTS), "");
+    print_exchange_rows(a, b);
     printf("\nloss %.4f against %.4f with one rank (%.2f %% apart)\n", a->loss, b->loss, 100 * apart(a->loss, b->loss));
     return are_close(many, one, RANKS_LOSS_TOLERANCE);
+}
+
+bool report_hosts(const struct run_report *many, const struct run_report *one, int hosts) {
+    char heading[32];
+    const struct outcome *a = &many->outcome, *b = &one->outcome;
+    const bool same = a->loss == b->loss && a->held_out_loss == b->held_out_loss;
+    snprintf(heading, sizeof heading, "%d hosts", hosts);
+    printf("\n  %-38s %10s %12s\n", "", heading, "one host");
+    print_loss_row("loss, last tenth of the steps", a->loss, b->loss);
+    print_loss_row("loss, text held out", a->held_out_loss, b->held_out_loss);
+    print_exchange_rows(a, b);
+    printf("\nloss %.4f on %d hosts, %s on one\n", a->loss, hosts, same ? "the same bits" : "and another");
+    fflush(stdout);
+    if (!same)
+        fprintf(stderr, "language_model: the losses are %.17g and %.17g, on text held out %.17g and %.17g; they must be equal\n",
+                a->loss, b->loss, a->held_out_loss, b->held_out_loss);
+    return same;
 }

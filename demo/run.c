@@ -7,6 +7,7 @@
 
 #include "backend.h"
 #include "generate.h"
+#include "hosts.h"
 #include "memory.h"
 #include "quern.h"
 #include "report.h"
@@ -41,7 +42,10 @@ static bool join(struct part *part, const struct run *run, int rank) {
     struct meeting meeting = {.rank = rank, .ranks = run->ranks, .name = run->demo->group, .timeout = (double)options->timeout,
                               .share_gpu = choice.is_cuda && run->ranks > choice.gpus};
     if (operations != 0 && !device_open(&part->device, choice, part->pool, part->threads, operations)) return false;
-    return !has_experts || rank_join(&part->rank, &part->device, &meeting);
+    if (!has_experts) return true;
+    bool joined = (run->hosts == 1 || hosts_settle(&meeting, options)) && rank_join(&part->rank, &part->device, &meeting);
+    free(meeting.secret);
+    return joined;
 }
 
 static bool open_part(struct part *part, const struct run *run, int rank) {

@@ -12,7 +12,7 @@ struct run {
     const struct demo *demo;
     bool is_plain;    /* loss and optimizer by plain loops */
     bool is_first;    /* of the program: it shows Quern's log, and generates text at the end */
-    int ranks;
+    int ranks, hosts;
 };
 
 /* The run on all its ranks, as threads of this process.  On failure, here as below, false after a message on stderr. */

@@ -72,6 +72,34 @@ afflict() {
     fi
 }
 
+# on_two_hosts ARGUMENT...: the demo on ranks of two network namespaces without common memory, which needs root.
+on_two_hosts() {
+    head -c 32 /dev/urandom >build/test_secret
+    here="quern-demo-$$-0" there="quern-demo-$$-1" run="mount -t tmpfs tmpfs /dev/shm && exec build/language_model"
+    remove_hosts() { ip netns del $here 2>/dev/null || true; ip netns del $there 2>/dev/null || true; }
+    if ! { ip netns add $here && ip netns add $there && unshare -m true &&
+        ip link add eth0 netns $here type veth peer name eth0 netns $there; } 2>/dev/null; then
+        remove_hosts
+        echo "examples: no two hosts: this needs root, and ip of the package iproute2"
+        return
+    fi
+    trap 'remove_hosts' EXIT
+    ip -n $here addr add 10.77.0.1/24 dev eth0 && ip -n $there addr add 10.77.0.2/24 dev eth0
+    for host in $here $there; do ip -n $host link set eth0 up && ip -n $host link set lo up; done
+    run="$run --device cpu --ranks 4 --hosts 2 --meet 10.77.0.1:4711 --secret build/test_secret $*"
+    ip netns exec $there unshare -m sh -c "$run --host 1" >build/test_host.txt 2>&1 &
+    parent=$!
+    expect "the same bits on one" ip netns exec $here unshare -m sh -c "$run --host 0"
+    wait $parent && grep -q "^host 1 has done its part" build/test_host.txt || {
+        echo "examples: the second of two hosts:"
+        tail -n 20 build/test_host.txt
+        exit 1
+    }
+    parent=
+    remove_hosts
+    trap 'if [ -n "$parent" ]; then kill "$parent"; fi' EXIT
+}
+
 # ---- the examples ----
 
 for source in examples/*.c examples/linking/*; do
@@ -131,6 +159,9 @@ expect "apart" build/language_model --device cpu --experts 3 $few
 expect "$same" build/language_model --device cpu --ranks 2 $few
 expect "$same" build/language_model --device cpu --ranks 3 --experts 2 $few
 expect "$same" build/language_model --device cpu --ranks 4 --processes $few
+expect "the same bits on one" build/language_model --device cpu --ranks 4 --hosts 2 $few
+expect "the same bits on one" build/language_model --device cpu --ranks 5 --hosts 3 $few
+on_two_hosts $few
 if [ "$(cat build/nvcc.txt 2>/dev/null)" != none ]; then
     one="env LD_LIBRARY_PATH=build/emulator QUERN_EMULATOR=9.0" two="$one,9.0"
     expect "__sm_90a" $one build/language_model --device cuda:0 $small
@@ -144,6 +175,11 @@ refuse "--ranks is '200'; it is a number from 1 to 128" --ranks 200
 refuse "--batch is 2; with --ranks 3" --ranks 3 --batch 2
 refuse "--experts is '1'" --experts 1 --ranks 2
 refuse "--processes needs --ranks" --processes
+refuse "--hosts is 2; with --ranks 0" --hosts 2
+refuse "--host is 2; with --hosts 2" --ranks 2 --hosts 2 --host 2
+refuse "--host needs --meet and --secret" --ranks 2 --hosts 2 --host 1
+refuse "need --hosts" --ranks 2 --meet 127.0.0.1:4711
+refuse "--hosts needs --device cpu" --ranks 2 --hosts 2 --device cuda
 
 afflict KILL 2 20 10 1 "QUERN_PEER_LOST.*rank 2" "rank 2 .* was ended by signal 9" "rank 0 .*status 1" "rank 1 .*status 1"
 afflict KILL 0 20 10 1 "QUERN_PEER_LOST.*rank 0" "rank 0 .* was ended by signal 9" "rank 1 .*status 1" "rank 2 .*status 1"
