@@ -58,6 +58,7 @@ CHECKS = (
           runs_ninja=True),
     Check("sizes", (PYTHON, "-m", "gen", "sizes", "--check"), LIBRARY, with_nvcc=True, quick=True),
     Check("consumers", ("sh", "tests/consumers/run.sh"), LIBRARIES, quick=True, runs_ninja=True),
+    Check("mpi", ("sh", "tests/mpi/run.sh"), LIBRARY),
     Check("two engines", (PYTHON, "tests/consumers/two_engines.py"), LIBRARIES, quick=True, runs_ninja=True),
     Check("bytes of the benchmarks", (PYTHON, "bench/run.py", "--self-test"), ("bench",), quick=True),
     Check("counter", (PYTHON, "tests/checks/counter.py"), quick=True),

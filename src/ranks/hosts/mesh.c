@@ -134,6 +134,7 @@ static quern_status connect_all(struct work *work, struct pollfd *polls) {
         if (work->full) return quern_fail(mesh->member->device, QUERN_OUT_OF_MEMORY, "no memory for connections");
         await(work, polls);
         status = quern_check_poison(mesh->member);
+        if (status == QUERN_OK && mesh->veto.ask) status = mesh->veto.ask(mesh->veto.user);
         if (status == QUERN_OK && quern_now() > mesh->deadline) status = expire(work);
     }
     return status;
