@@ -63,6 +63,11 @@ RANKS = [
     ("the first poison stays", "src/ranks/poison.c", "    while (!present || precedes(word, present))\n", "    while (!present)\n", DISSENT),
     ("hosts that have not spoken agree", MONITOR,
      "    for (int i = 0; i < monitor->lines; i++) agreed &= !monitor->line[i].is_open || monitor->line[i].poisoned;\n", "", DISSENT),
+    # Hosts that end or are slow while others connect.
+    ("an end while others connect", MESH, "        if (status == QUERN_OK) status = look_for_ends(work);\n", "", STRANGERS),
+    ("a failed creation that tells nobody", "src/ranks/hosts/hosts.c", "    quern_tell_failure(member, creation->control);\n", "", STRANGERS),
+    ("silence before the first word", MONITOR, "line->is_open && !line->left && line->heard && now", "line->is_open && !line->left && now",
+     STRANGERS),
     # Strangers.
     ("a proof that is not looked at", HANDSHAKE, "    return is_code(h, \"call\", h->proof);\n", "    return true;\n", STRANGERS),
     ("repeated hellos", LISTENER, "        if (memcmp(listener->numbers[i], number, sizeof *listener->numbers) == 0) return true;\n", "", STRANGERS),

@@ -84,6 +84,7 @@ CHECKS = (
     Check("data races of ranks", (PYTHON, "tests/race/ranks.py"), ("build/tests/race_ranks", "build/tests/race_idle")),
     Check("data races of GPU ranks", (PYTHON, "tests/race/gpu_ranks.py"), ("build/tests/race_gpu_ranks", *DRIVER), with_nvcc=True),
     Check("faults of ranks", ("build/tests/faults/faults",), ("build/tests/faults/faults",)),
+    Check("faults of hosts", ("build/tests/faults/faults", "hosts", "0", "60"), ("build/tests/faults/faults",)),
     Check("races of ranks", ("build/tests/faults/races",), ("build/tests/faults/races",), quick=True),
     Check("points of ranks", ("build/tests/faults/pairs",), ("build/tests/faults/pairs",)),
     Check("data races at points", ("env", "TSAN_OPTIONS=halt_on_error=1 exitcode=66", "QUERN_KERNEL=*__portable",

@@ -128,7 +128,7 @@ struct wrong {
     const char *detail;
 };
 
-/* The others wait for it until their limit. */
+/* The others wait for it until their limit, or until it hangs up. */
 static quern_status gather_wrongly(struct rank *rank) {
     const struct wrong *wrong = rank->user;
     struct gatherer gatherer = {.rank = rank, .rounds = 0};
@@ -150,7 +150,8 @@ static quern_status gather_wrongly(struct rank *rank) {
         rank_status(rank, status, wrong->status);
         rank_check_detail(rank, wrong->detail);
     } else {
-        rank_check(rank, status == QUERN_PEER_TIMEOUT || status == wrong->status, "%s", quern_status_string(status));
+        rank_check(rank, status == QUERN_PEER_TIMEOUT || status == QUERN_PEER_LOST || status == wrong->status, "%s",
+                   quern_status_string(status));
     }
     if (rank->kind == RANK_PROCESSES) rank_check(rank, count_files() == files, "%d descriptors, before %d", count_files(), files);
     return QUERN_OK;

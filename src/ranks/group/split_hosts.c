@@ -99,5 +99,8 @@ quern_status quern_split_hosts(struct quern_membership *member, const struct que
     args.secret_bytes = sizeof member->span->key;
     args.all_gather = gather_over_parent;
     args.all_gather_user = &parent;
-    return quern_form_group(&args, 1, name, veto, formed);
+    struct quern_membership *child;
+    quern_status status = quern_form_group(&args, 1, name, veto, &child);
+    if (status == QUERN_OK) *formed = child;
+    return status;
 }

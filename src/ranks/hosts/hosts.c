@@ -178,7 +178,10 @@ static quern_status join_hosts(struct creation *creation) {
         return QUERN_OK;
     }
     status = connect_hosts(creation);
-    return status == QUERN_OK ? meet_all(creation) : tell_host(creation, status);
+    if (status == QUERN_OK) return meet_all(creation);
+    status = tell_host(creation, status);
+    quern_tell_failure(member, creation->control);
+    return status;
 }
 
 static void log_strangers(const struct creation *creation) {

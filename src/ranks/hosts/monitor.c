@@ -54,7 +54,7 @@ union body {
 struct line {
     int socket, host;
     bool is_open, left, poisoned;                      /* poisoned: it has said with what */
-    int64_t heard;
+    int64_t heard;                                     /* 0: not yet, since the other host is still connecting with others */
     size_t in, out;                                    /* bytes in the buffers */
     unsigned char received[sizeof(struct head) + sizeof(union body)];
     unsigned char to_send[4 * (sizeof(struct head) + sizeof(union body))];
@@ -225,9 +225,21 @@ static void say_poison(struct quern_monitor *monitor) {
     __atomic_store_n(&monitor->roster->segment->told, 1, __ATOMIC_RELEASE);
 }
 
+void quern_tell_failure(const struct quern_membership *member, const int control[QUERN_RANK_LIMIT]) {
+    struct {
+        struct head head;
+        struct poison poison;
+    } message = {.head = {.word = POISONED}};
+    struct poison *poison = &message.poison;
+    _Static_assert(sizeof message == sizeof(struct head) + sizeof(struct poison), "a message has no gap");
+    if (!quern_read_poison(member->segment, member->ranks, &poison->word, poison->reason, poison->missing)) return;
+    for (int rank = 0; rank < member->ranks; rank++)
+        if (control[rank] >= 0) send(control[rank], &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 /*
- * Each host tells its poison once, its own or the first that it has heard, and takes the one that precedes the others among all that
- * are told.  When it has heard those of all hosts, all of them have the same.
+ * Each host tells its poison once, its own or the first that it has heard, and takes the one that precedes the others among all
+ * that are told.  When it has heard those of all hosts, all of them have the same.
  */
 static void look_for_agreement(struct quern_monitor *monitor) {
     uint32_t *agreement = &monitor->roster->segment->agreement;
@@ -239,11 +251,14 @@ static void look_for_agreement(struct quern_monitor *monitor) {
 
 /* ---- the thread ---- */
 
+static bool is_silent(const struct line *line, int64_t now) {
+    return line->is_open && !line->left && line->heard && now - line->heard > SILENCE;
+}
+
 static void find_silent(struct quern_monitor *monitor) {
     const int64_t now = quern_now();
     for (int i = 0; i < monitor->lines; i++)
-        if (monitor->line[i].is_open && !monitor->line[i].left && now - monitor->line[i].heard > SILENCE)
-            lose(monitor, &monitor->line[i], true);
+        if (is_silent(&monitor->line[i], now)) lose(monitor, &monitor->line[i], true);
 }
 
 static void await(const struct quern_monitor *monitor) {
@@ -260,7 +275,8 @@ static void await(const struct quern_monitor *monitor) {
 /* After a time in which this process itself was stopped, the others get time to be heard before they are called silent. */
 static void forgive_own_silence(struct quern_monitor *monitor, int64_t *looked) {
     const int64_t now = quern_now();
-    for (int i = 0; now - *looked > SILENCE / 2 && i < monitor->lines; i++) monitor->line[i].heard = now;
+    for (int i = 0; now - *looked > SILENCE / 2 && i < monitor->lines; i++)
+        if (monitor->line[i].heard) monitor->line[i].heard = now;
     *looked = now;
 }
 
@@ -296,7 +312,7 @@ static struct quern_monitor *make_monitor(const struct quern_membership *member,
     for (int rank = 0; rank < member->ranks; rank++)
         if (control[rank] >= 0)
             monitor->line[monitor->lines++] = (struct line){.socket = control[rank], .host = member->roster->peer[rank].host,
-                                                          .is_open = true, .heard = quern_now()};
+                                                          .is_open = true};
     return monitor;
 }
 
