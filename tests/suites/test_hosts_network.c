@@ -116,6 +116,55 @@ Test(hosts_network, exchanges, .timeout = 120) {
     take_down();
 }
 
+/* ---- a bad network: a narrow one that drops what does not fit; delay, loss, packets that overtake each other ---- */
+
+static const char *const qualities[] = {"tbf rate 100mbit burst 16kb latency 1ms", "netem delay 10ms 3ms", "netem delay 2ms loss 2%",
+                                        "netem delay 5ms reorder 25% 50%", "netem delay 3ms duplicate 5%"};
+
+/* On the cables of all hosts. */
+static bool spoil_network(const char *quality) {
+    bool good = true;
+    for (int host = 1; host <= HOSTS && good; host++) {
+        char name[16];
+        name_network(name, host);
+        good = run("ip netns exec %s tc qdisc replace dev eth0 root %s", name, quality) == 0;
+    }
+    return good;
+}
+
+static quern_status work_on(struct rank *rank) {
+    struct ragged_bench bench;
+    move_in(rank);
+    ragged_bench_open(&bench, rank, 50, 5 << 19);
+    for (int i = 0; i < 10; i++) rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
+    for (int i = 0; i < 3; i++) {
+        struct ragged_case c;
+        ragged_case_open(&c, 62000 + (uint64_t)i, (struct ragged_choice){.ranks = rank->ranks});
+        ragged_case_run(&c, &bench);
+        ragged_case_close(&c);
+        rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
+    }
+    quern_group *child;
+    rank_ok(rank, quern_group_split(&bench.group, 1, &(int){rank->rank % 2}, &(int){0}, &child));
+    for (int i = 0; i < 3; i++) rank_ok(rank, quern_barrier(child, NULL, NULL));
+    rank_ok(rank, quern_group_destroy(child));
+    rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(hosts_network, a_bad_network, .timeout = 300) {
+    need_network();
+    int spoilt = 0;
+    for (size_t i = 0; i < sizeof qualities / sizeof *qualities; i++) {
+        if (!spoil_network(qualities[i])) continue;  /* many kernels have no netem */
+        run_ranks(3, 4, work_on);
+        spoilt++;
+    }
+    take_down();
+    if (!spoilt) cr_skip_test("no tc here, or a kernel without tbf and netem");
+}
+
 /* ---- a cable that is pulled ---- */
 
 static quern_status lose_the_cable(struct rank *rank) {
