@@ -38,6 +38,7 @@ static void take_down(void) {
     char name[16];
     for (int host = 0; host < HOSTS; host++) {
         name_network(name, host + 1);
+        run("ip link del %sv", name);  /* connections without an end keep the namespace, and it its cable, for minutes */
         run("ip netns del %s", name);
     }
     name_network(name, 0);
