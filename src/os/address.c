@@ -122,13 +122,18 @@ static bool is_of_link(const struct quern_address *address) {
     return address->version == 4 ? ip[0] == 169 && ip[1] == 254 : ip[0] == 0xfe && (ip[1] & 0xc0) == 0x80;
 }
 
+/* The list has them as short and as little aligned as they are. */
+static bool read_name(const struct sockaddr *name, struct quern_address *address) {
+    struct sockaddr_storage aligned = {0};
+    memcpy(&aligned, name, name->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
+    return quern_address_in(&aligned, address);
+}
+
 static bool read_interface(const struct ifaddrs *entry, int version, struct quern_interface *interface) {
     struct quern_address mask;
     const bool fits = entry->ifa_addr && entry->ifa_netmask && entry->ifa_addr->sa_family == (version == 4 ? AF_INET : AF_INET6) &&
                       (entry->ifa_flags & IFF_UP) && !(entry->ifa_flags & IFF_LOOPBACK);
-    if (!fits || !quern_address_in((const struct sockaddr_storage *)(const void *)entry->ifa_addr, &interface->address) ||
-        !quern_address_in((const struct sockaddr_storage *)(const void *)entry->ifa_netmask, &mask))
-        return false;
+    if (!fits || !read_name(entry->ifa_addr, &interface->address) || !read_name(entry->ifa_netmask, &mask)) return false;
     interface->address.port = 0;
     interface->network_bits = 0;
     for (int i = 0; i < bytes_of(&mask); i++) interface->network_bits += (uint32_t)__builtin_popcount(mask.ip[i]);
