@@ -111,7 +111,7 @@ bool quern_address_same(const struct quern_address *a, const struct quern_addres
 
 bool quern_address_near(const struct quern_interface *here, const struct quern_address *there) {
     if (here->address.version != there->version) return false;
-    for (uint32_t bit = 0; bit < here->network_bits && bit < 8 * (uint32_t)bytes_of(there); bit++)
+    for (uint32_t bit = 0; bit < here->network_bits; bit++)
         if ((here->address.ip[bit / 8] ^ there->ip[bit / 8]) >> (7 - bit % 8) & 1) return false;
     return true;
 }
@@ -123,17 +123,19 @@ static bool is_of_link(const struct quern_address *address) {
 }
 
 /* The list has them as short and as little aligned as they are. */
-static bool read_name(const struct sockaddr *name, struct quern_address *address) {
+static void read_name(const struct sockaddr *name, struct quern_address *address) {
     struct sockaddr_storage aligned = {0};
     memcpy(&aligned, name, name->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
-    return quern_address_in(&aligned, address);
+    quern_address_in(&aligned, address);
 }
 
 static bool read_interface(const struct ifaddrs *entry, int version, struct quern_interface *interface) {
     struct quern_address mask;
     const bool fits = entry->ifa_addr && entry->ifa_netmask && entry->ifa_addr->sa_family == (version == 4 ? AF_INET : AF_INET6) &&
                       (entry->ifa_flags & IFF_UP) && !(entry->ifa_flags & IFF_LOOPBACK);
-    if (!fits || !read_name(entry->ifa_addr, &interface->address) || !read_name(entry->ifa_netmask, &mask)) return false;
+    if (!fits) return false;
+    read_name(entry->ifa_addr, &interface->address);
+    read_name(entry->ifa_netmask, &mask);
     interface->address.port = 0;
     interface->network_bits = 0;
     for (int i = 0; i < bytes_of(&mask); i++) interface->network_bits += (uint32_t)__builtin_popcount(mask.ip[i]);

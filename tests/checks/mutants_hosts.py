@@ -52,7 +52,10 @@ RANKS = [
      "    if (creation->args->all_gather && status == QUERN_OK) status = gather(creation, status);\n", GATHERS),
     ("a rank that is not ready says that it is", GATHER, "    record->status = ready;\n", "    record->status = QUERN_OK;\n", GATHERS),
     ("other first epochs", GATHER, "        if (record->first_epoch != all[0].first_epoch)\n", "        if (false)\n", GATHERS),
-    ("networks without their last byte", "src/os/address.c", "bit < here->network_bits &&", "bit < here->network_bits / 8 * 8 &&", GATHERS),
+    ("networks without their last byte", "src/os/address.c", "bit < here->network_bits; bit++)", "bit < here->network_bits / 8 * 8; bit++)", GATHERS),
+    ("the first address of a host", GATHER, "best].address)) best = i;", "best].address)) best = 0;",
+     "test_hosts_network"),
+    ("other numbers of ranks", GATHER, "        if (record->ranks != (uint32_t)member->ranks)\n", "        if (false)\n", GATHERS),
     # Splits.
     ("a rank without a colour stays away", "src/ranks/group/split_hosts.c",
      "    if (wishes[member->rank].colour < 0) return attend(member);\n", "    if (wishes[member->rank].colour < 0) return QUERN_OK;\n", SPLIT),

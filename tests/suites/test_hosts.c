@@ -355,6 +355,7 @@ static quern_status meet_alone(struct rank *rank) {
     quern_group *group;
     quern_group_args args = rank_group_args(rank, 20);
     void *memory, *peer;
+    args.host = NULL;
     rank_ok(rank, quern_group_create(&args, 1, &group));
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){64}, &memory));
     rank_ok(rank, quern_symmetric_peer(group, memory, 1 - rank->rank, &peer));

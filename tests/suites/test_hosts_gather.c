@@ -13,34 +13,20 @@
 
 #include "harness/check.h"
 #include "harness/device.h"
+#include "harness/gather_store.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "os/address.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { MOST = 8, BYTES = 1024 };
-
-/* ---- the store ---- */
-
-struct store {
-    unsigned arrived, calls[MOST];
-    unsigned char parts[2][MOST][BYTES];     /* of the last two gathers, so that a slow rank still finds its own */
-};
-
 /* What a rank's callback does wrong with what it hands back. */
 enum fault { GOOD, FAILS, GARBAGE, SWAPPED, DAMAGED, STALE, ZEROS, FAULTS };
 
-struct gatherer {
-    struct rank *rank;
-    int fault;                               /* enum fault; of this rank */
-    unsigned rounds;
-};
-
 static void spoil(const struct gatherer *gatherer, unsigned char *all, size_t bytes) {
     const int ranks = gatherer->rank->ranks;
-    const struct store *store = gatherer->rank->shared;
-    unsigned char part[BYTES];
+    const struct gather_store *store = gatherer->rank->shared;
+    unsigned char part[GATHER_BYTES];
     if (gatherer->fault == GARBAGE)
         for (size_t i = 0; i < (size_t)ranks * bytes; i++) all[i] = (unsigned char)random_bits(1, i);
     if (gatherer->fault == ZEROS) memset(all, 0, (size_t)ranks * bytes);
@@ -54,14 +40,7 @@ static void spoil(const struct gatherer *gatherer, unsigned char *all, size_t by
 
 static int gather(void *user, const void *mine, size_t bytes, void *all) {
     struct gatherer *gatherer = user;
-    struct store *store = gatherer->rank->shared;
-    const unsigned ranks = (unsigned)gatherer->rank->ranks, round = gatherer->rounds++;
-    rank_check(gatherer->rank, bytes <= BYTES, "%zu bytes", bytes);
-    memcpy(store->parts[round % 2][gatherer->rank->rank], mine, bytes);
-    store->calls[gatherer->rank->rank]++;
-    __atomic_add_fetch(&store->arrived, 1, __ATOMIC_ACQ_REL);
-    while (__atomic_load_n(&store->arrived, __ATOMIC_ACQUIRE) < (round + 1) * ranks) rank_sleep(1e-4);
-    for (unsigned rank = 0; rank < ranks; rank++) memcpy((char *)all + rank * bytes, store->parts[round % 2][rank], bytes);
+    gather_parts(gatherer, mine, bytes, all);
     spoil(gatherer, all, bytes);
     return gatherer->fault == FAILS ? 42 : 0;
 }
@@ -104,8 +83,8 @@ static quern_status meet_and_exchange(struct rank *rank) {
         rank_ok(rank, quern_barrier(group, NULL, NULL));
         rank_ok(rank, quern_group_destroy(child));
         rank_ok(rank, quern_group_destroy(group));
-        rank_check(rank, ((struct store *)rank->shared)->calls[rank->rank] == i + 1, "called %u times for %zu groups",
-                   ((struct store *)rank->shared)->calls[rank->rank], i + 1);
+        rank_check(rank, ((struct gather_store *)rank->shared)->calls[rank->rank] == i + 1, "called %u times for %zu groups",
+                   ((struct gather_store *)rank->shared)->calls[rank->rank], i + 1);
         if (rank->kind == RANK_PROCESSES)
             rank_check(rank, count_files() == files, "%d descriptors, before %d", count_files(), files);
     }
@@ -117,7 +96,7 @@ Test(hosts_gather, groups, .timeout = 120) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (size_t i = 0; i < COUNT(shapes); i++)
             check_ranks(.kind = rank_kinds[kind], .hosts = shapes[i][0], .count = shapes[i][1], .function = meet_and_exchange,
-                        .shared_bytes = sizeof(struct store));
+                        .shared_bytes = sizeof(struct gather_store));
 }
 
 /* ---- callbacks that do wrong ---- */
@@ -160,7 +139,7 @@ static quern_status gather_wrongly(struct rank *rank) {
 static void check_wrong(struct wrong wrong) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = gather_wrongly, .user = &wrong,
-                    .shared_bytes = sizeof(struct store));
+                    .shared_bytes = sizeof(struct gather_store));
 }
 
 Test(hosts_gather, a_callback_that_fails, .timeout = 60) {
@@ -201,6 +180,7 @@ static quern_status join_unfit(struct rank *rank) {
     quern_group *group = NULL;
     quern_group_args args = gathered_args(&gatherer, 1.5);
     if (rank->rank == misfit->by) {
+        if (misfit->ranks) args.ranks = misfit->ranks;
         if (misfit->host_ranks) args.host_ranks = misfit->host_ranks;
         args.first_epoch = misfit->first_epoch;
         if (misfit->secret) args.secret = misfit->secret, args.secret_bytes = strlen(misfit->secret);
@@ -217,7 +197,7 @@ static quern_status join_unfit(struct rank *rank) {
 static void check_misfit(int ranks, int hosts, struct misfit misfit) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = ranks, .hosts = hosts, .function = join_unfit, .user = &misfit,
-                    .shared_bytes = sizeof(struct store));
+                    .shared_bytes = sizeof(struct gather_store));
 }
 
 Test(hosts_gather, another_secret, .timeout = 60) {
@@ -228,6 +208,13 @@ Test(hosts_gather, another_secret, .timeout = 60) {
 Test(hosts_gather, another_first_epoch, .timeout = 60) {
     check_misfit(3, 3, (struct misfit){.first_epoch = 7, .by = 2, .status = QUERN_PEER_MISMATCH,
                                        .detail = "first_epoch of rank 2 is 7, and that of rank 0 is 0"});
+}
+
+/* Its callback gives it a part too few. */
+Test(hosts_gather, another_number_of_ranks, .timeout = 60) {
+    check_misfit(3, 3, (struct misfit){.ranks = 4, .by = 1, .status = QUERN_PEER_MISMATCH,
+                                       .detail = "the group is being formed with 3 ranks, and rank 1 expects 4",
+                                       .own_differs = true});
 }
 
 /* One that cannot listen has an answer for all, and nobody waits for it. */
@@ -263,7 +250,7 @@ static quern_status refuse_place(struct rank *rank) {
 }
 
 Test(hosts_gather, wrong_arguments) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = refuse_place, .shared_bytes = sizeof(struct store));
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = refuse_place, .shared_bytes = sizeof(struct gather_store));
 }
 
 /* ---- addresses ---- */
@@ -322,5 +309,5 @@ static quern_status meet_flipped(struct rank *rank) {
 Test(hosts_gather, flipped_bits, .timeout = 120) {
     const int rounds = (int)test_size(1000, 100);
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = meet_flipped, .user = &rounds,
-                .shared_bytes = sizeof(struct store), .limit = 110);
+                .shared_bytes = sizeof(struct gather_store), .limit = 110);
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "harness/check.h"
+#include "harness/gather_store.h"
 #include "harness/ragged_case.h"
 #include "harness/ranks.h"
 
@@ -83,7 +84,8 @@ static struct {
 static void run_ranks(int hosts, int ranks, rank_function *function) {
     for (int host = 0; host < HOSTS; host++) name_network(network.names[host], host + 1);
     const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = ranks, .hosts = hosts, .function = function,
-                                                  .user = &network, .limit = 60});
+                                                  .user = &network, .limit = 60,
+                                                  .shared_bytes = sizeof(struct gather_store)});
     if (wrong) take_down();
     check(!wrong, "%s", wrong);
 }
@@ -114,6 +116,46 @@ Test(hosts_network, exchanges, .timeout = 120) {
     run_ranks(2, 2, exchange);
     run_ranks(2, 5, exchange);
     run_ranks(3, 6, exchange);
+    take_down();
+}
+
+/* ---- hosts that meet by an all-gather, each at an address that the others can reach ---- */
+
+static int gather(void *user, const void *mine, size_t bytes, void *all) {
+    gather_parts(user, mine, bytes, all);
+    return 0;
+}
+
+/* Each host has another address, which comes first and to which the others have no route. */
+static quern_status meet_by_gather(struct rank *rank) {
+    struct gatherer gatherer = {.rank = rank};
+    quern_group_args args = rank_group_args(rank, 20);
+    quern_group *group;
+    char report[4096];
+    move_in(rank);
+    args.meet = NULL;
+    args.all_gather = gather;
+    args.all_gather_user = &gatherer;
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    for (int i = 0; i < 5; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
+    quern_group_report(group, report, sizeof report);
+    const char *const other = rank_host(rank, rank->rank) == 1 ? "host 2 at 10.79.0.3: " : "host 1 at 10.79.0.2: ";
+    rank_check(rank, strstr(report, other), "no \"%s\" in:\n%s", other, report);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    return quern_group_destroy(group);
+}
+
+Test(hosts_network, an_all_gather_finds_addresses, .timeout = 60) {
+    need_network();
+    bool good = true;
+    for (int host = 1; host <= HOSTS; host++) {
+        char name[16];
+        name_network(name, host);
+        good &= run("ip -n %s addr flush dev eth0 && ip -n %s addr add 172.31.%d.1/24 dev eth0 && "
+                    "ip -n %s addr add 10.79.0.%d/24 dev eth0", name, name, host, name, host) == 0;
+    }
+    check(good, "no second network");
+    run_ranks(3, 4, meet_by_gather);
     take_down();
 }
 
