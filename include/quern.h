@@ -978,8 +978,8 @@ QUERN_API quern_status quern_adam_load(quern_device *device, const quern_adam_ar
  *   - A rank is lost when its process ends or calls exec; a thread that returns without quern_group_destroy is missed only when a
  *     limit ends.  In a child of fork the copies of handles do nothing: QUERN_INVALID_ARGUMENT names the process that created them.
  *   - In a group of several hosts a rank is also lost when its host is silent for 1.5 seconds, or when the process of its host's
- *     lowest rank ends.  Details name the host by its address.  If ranks of several hosts find errors at the same time, the hosts may
- *     return different ones.
+ *     lowest rank ends.  Details name the host by its address.  If ranks of several hosts find errors at the same time, all return the
+ *     same one, unless a host ends meanwhile.
  *   - What other processes write into the group's shared memory is checked before it is used: stray writes of a process of the
  *     same user give a status.
  */
@@ -987,6 +987,12 @@ QUERN_API quern_status quern_adam_load(quern_device *device, const quern_adam_ar
 enum { QUERN_MAX_RANKS = 128 };
 
 typedef struct quern_group quern_group;
+
+/*
+ * Gathers bytes of all ranks, by means of the engine: mine [bytes] is the part of the rank that calls, all [ranks][bytes] gets those
+ * of all ranks in their order.  Returns 0; any other number fails quern_group_create, whose detail contains it.
+ */
+typedef int (*quern_all_gather)(void *user, const void *mine, size_t bytes, void *all);
 
 typedef struct quern_group_args {
     uint32_t size;
@@ -1007,15 +1013,21 @@ typedef struct quern_group_args {
                                 still be ending, are not met under the name.  0: none */
     int32_t multicast;       /* 1: memory of quern_symmetric_alloc gets an address for quern_symmetric_multicast, if all ranks ask
                                 for it and the GPUs can.  0: none; barriers go by multicast where they can in any case */
-    int32_t host_ranks;      /* with meet: how many of the ranks are of this host (launchers call it LOCAL_WORLD_SIZE) */
+    int32_t host_ranks;      /* with meet or all_gather: how many of the ranks are of this host (LOCAL_WORLD_SIZE of launchers) */
     const char *meet;        /* CPU ranks of several hosts: where they meet, "10.77.0.1:4711" or "[fd00::1]:4711", the same on every
                                 rank: an address of rank 0's host, which listens there while the group is created.  Each rank then
-                                listens at a port of its own for those of other hosts.  NULL: one host */
-    const void *secret;      /* with meet: [secret_bytes], the same on every rank.  Both ends of each connection prove that they know
-                                it.  Nothing is encrypted: use a network that is yours */
+                                listens at a port of its own for those of other hosts.  NULL: one host.
+                                With all_gather: the address of this host, without a port, at which this rank listens; NULL: all
+                                of the machine, of which others call one in a network that they share */
+    const void *secret;      /* with meet or all_gather: [secret_bytes], the same on every rank.  Both ends of each connection prove
+                                that they know it.  Nothing is encrypted: use a network that is yours */
     size_t secret_bytes;     /* 16 or more */
-    const char *host;        /* with meet: 1 to 15 characters as in name: ranks of one machine that give the same one share memory,
-                                and others do not.  NULL: all of the machine do */
+    const char *host;        /* with meet or all_gather: 1 to 15 characters as in name: ranks of one machine that give the same one
+                                share memory, and others do not.  NULL: all of the machine do */
+    quern_all_gather all_gather;  /* CPU ranks of several hosts, in place of a place of meeting: called once by each rank, on the
+                                thread that creates the group, when the ranks of its host have met or have failed to.
+                                include/quern_mpi.h has that of MPI.  NULL: none */
+    void *all_gather_user;   /* its user */
 } quern_group_args;
 
 #define QUERN_GROUP_ARGS_INIT QUERN_STRUCT_INIT(quern_group_args, QUERN_NO_DEFAULTS)
@@ -1038,6 +1050,11 @@ QUERN_API void quern_group_args_init(quern_group_args *args);
  * none of the group's do no harm and are counted in quern_group_report.  Further errors: QUERN_SYSTEM_ERROR (the address is not one
  * of rank 0's host, there is no way to it, no descriptors are left); QUERN_PEER_TIMEOUT if rank 0's host does not take this one in,
  * for another secret, name or job for instance.
+ *
+ * With all_gather the ranks of each host meet first, and then the callback brings the facts of all ranks to all.  A rank that has
+ * failed before calls it, too, so that all fail with its reason, and none waits in the callback; only a call that refuses its
+ * arguments, or has no memory, does not.  The callback needs a limit of its own.  Further errors: QUERN_SYSTEM_ERROR (the callback
+ * has failed on this rank); QUERN_PEER_MISMATCH (what it gave is not what the ranks of this group gave it).
  */
 QUERN_API quern_status quern_group_create(const quern_group_args *args, int count, quern_group **groups);
 
@@ -1049,7 +1066,7 @@ QUERN_API int quern_group_size(const quern_group *group);
  * Splits a group into new ones.  Collective; the thread passes all its handles.  Ranks of one colour form a new group, ordered by
  * key and then by their old rank.  A negative colour joins no group and gets NULL.  The new groups have the time limits and
  * devices of the old one.  The caller destroys each new handle.
- * Errors: 1xxx about the arguments, and those of quern_group_create; QUERN_NOT_SUPPORTED for a group of several hosts.
+ * Errors: 1xxx about the arguments, and those of quern_group_create.
  */
 QUERN_API quern_status quern_group_split(quern_group *const *groups, int count, const int *colours, const int *keys,
                                          quern_group **new_groups);

@@ -168,7 +168,9 @@
     ROW(quern_group_args, meet) \
     ROW(quern_group_args, secret) \
     ROW(quern_group_args, secret_bytes) \
-    ROW(quern_group_args, host)
+    ROW(quern_group_args, host) \
+    ROW(quern_group_args, all_gather) \
+    ROW(quern_group_args, all_gather_user)
 
 #define FIELDS_OF_quern_barrier_args(ROW) \
     ROW(quern_barrier_args, members) \

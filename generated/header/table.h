@@ -244,6 +244,7 @@ static const struct field fields_of_quern_accumulate_args[] = {
 };
 static const struct record record_of_quern_accumulate_args = {"quern_accumulate_args", sizeof(quern_accumulate_args), fields_of_quern_accumulate_args, 7};
 DECLARE_EXTENT(quern_group_args, secret)
+DECLARE_EXTENT(quern_group_args, all_gather_user)
 static const struct field fields_of_quern_group_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_group_args, size), .bytes = sizeof((quern_group_args *)0)->size},
     {.name = "rank", .kind = INTEGER, .offset = offsetof(quern_group_args, rank), .bytes = sizeof((quern_group_args *)0)->rank},
@@ -261,8 +262,10 @@ static const struct field fields_of_quern_group_args[] = {
     {.name = "secret", .kind = MEMORY, .offset = offsetof(quern_group_args, secret), .bytes = sizeof((quern_group_args *)0)->secret, .is_const = 1, .extent = extent_of_quern_group_args__secret},
     {.name = "secret_bytes", .kind = INTEGER, .offset = offsetof(quern_group_args, secret_bytes), .bytes = sizeof((quern_group_args *)0)->secret_bytes},
     {.name = "host", .kind = TEXT, .offset = offsetof(quern_group_args, host), .bytes = sizeof((quern_group_args *)0)->host, .is_const = 1},
+    {.name = "all_gather", .kind = CALLBACK, .offset = offsetof(quern_group_args, all_gather), .bytes = sizeof((quern_group_args *)0)->all_gather},
+    {.name = "all_gather_user", .kind = MEMORY, .offset = offsetof(quern_group_args, all_gather_user), .bytes = sizeof((quern_group_args *)0)->all_gather_user, .extent = extent_of_quern_group_args__all_gather_user},
 };
-static const struct record record_of_quern_group_args = {"quern_group_args", sizeof(quern_group_args), fields_of_quern_group_args, 16};
+static const struct record record_of_quern_group_args = {"quern_group_args", sizeof(quern_group_args), fields_of_quern_group_args, 18};
 DECLARE_EXTENT(quern_barrier_args, members)
 static const struct field fields_of_quern_barrier_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_barrier_args, size), .bytes = sizeof((quern_barrier_args *)0)->size},

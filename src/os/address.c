@@ -4,6 +4,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -34,6 +36,12 @@ bool quern_address_read(const char *text, struct quern_address *address) {
     if (is_six) ip[length - 1] = 0;
     address->port = read_port(colon + 1);
     return address->port && inet_pton(is_six ? AF_INET6 : AF_INET, ip + is_six, address->ip) == 1;
+}
+
+bool quern_address_read_alone(const char *text, struct quern_address *address) {
+    const bool is_six = strchr(text, ':') != NULL;
+    *address = (struct quern_address){.version = is_six ? 6 : 4};
+    return inet_pton(is_six ? AF_INET6 : AF_INET, text, address->ip) == 1;
 }
 
 void quern_address_write(const struct quern_address *address, bool port, char text[QUERN_ADDRESS_TEXT]) {
@@ -84,4 +92,64 @@ bool quern_address_towards(const struct quern_address *there, struct quern_addre
     errno = reason;
     here->port = 0;
     return found;
+}
+
+/* ---- the addresses of this machine ---- */
+
+static int bytes_of(const struct quern_address *address) { return address->version == 4 ? 4 : 16; }
+
+struct quern_address quern_address_any(int version) { return (struct quern_address){.version = (uint16_t)version}; }
+
+bool quern_address_is_any(const struct quern_address *address) {
+    static const unsigned char zero[sizeof address->ip];
+    return memcmp(address->ip, zero, sizeof zero) == 0;
+}
+
+bool quern_address_same(const struct quern_address *a, const struct quern_address *b) {
+    return a->version == b->version && memcmp(a->ip, b->ip, (size_t)bytes_of(a)) == 0;
+}
+
+bool quern_address_near(const struct quern_interface *here, const struct quern_address *there) {
+    if (here->address.version != there->version) return false;
+    for (uint32_t bit = 0; bit < here->network_bits; bit++)
+        if ((here->address.ip[bit / 8] ^ there->ip[bit / 8]) >> (7 - bit % 8) & 1) return false;
+    return true;
+}
+
+/* Those of a link alone need the link's name with them. */
+static bool is_of_link(const struct quern_address *address) {
+    const unsigned char *ip = address->ip;
+    return address->version == 4 ? ip[0] == 169 && ip[1] == 254 : ip[0] == 0xfe && (ip[1] & 0xc0) == 0x80;
+}
+
+/* The list has them as short and as little aligned as they are. */
+static void read_name(const struct sockaddr *name, struct quern_address *address) {
+    struct sockaddr_storage aligned = {0};
+    memcpy(&aligned, name, name->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
+    quern_address_in(&aligned, address);
+}
+
+static bool read_interface(const struct ifaddrs *entry, int version, struct quern_interface *interface) {
+    struct quern_address mask;
+    const bool fits = entry->ifa_addr && entry->ifa_netmask && entry->ifa_addr->sa_family == (version == 4 ? AF_INET : AF_INET6) &&
+                      (entry->ifa_flags & IFF_UP) && !(entry->ifa_flags & IFF_LOOPBACK);
+    if (!fits) return false;
+    read_name(entry->ifa_addr, &interface->address);
+    read_name(entry->ifa_netmask, &mask);
+    interface->address.port = 0;
+    interface->network_bits = 0;
+    for (int i = 0; i < bytes_of(&mask); i++) interface->network_bits += (uint32_t)__builtin_popcount(mask.ip[i]);
+    return !is_of_link(&interface->address);
+}
+
+int quern_interfaces(struct quern_interface *list, int most) {
+    struct ifaddrs *all;
+    int count = 0;
+    if (getifaddrs(&all) != 0) return -1;
+    for (int version = 4; version <= 6; version += 2)
+        for (const struct ifaddrs *entry = all; entry && count < most; entry = entry->ifa_next)
+            count += read_interface(entry, version, &list[count]);
+    freeifaddrs(all);
+    if (count == 0) list[count++] = (struct quern_interface){{.version = 4, .ip = {127, 0, 0, 1}}, 8};
+    return count;
 }

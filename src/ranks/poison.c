@@ -9,10 +9,12 @@
  *
  * Called by every wait and at the start of every call on a group.  Checked by tests/model/expiry.pml.
  */
+#define _GNU_SOURCE
 #include "ranks/poison.h"
 
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 #include "os/futex.h"
 #include "ranks/describe.h"
@@ -199,7 +201,22 @@ static uint32_t find_poison(const struct quern_membership *member) {
     return first ? first : poison;
 }
 
+/*
+ * Ranks of several hosts may poison the group at one time.  Until the monitors have told each other, a moment later, nobody returns
+ * with what the others will not have.
+ */
+static void await_agreement(const struct quern_membership *member) {
+    enum { MOST = 400 };  /* milliseconds: the monitor may have ended with its process */
+    uint32_t agrees = QUERN_AGREES;
+    for (int waited = 0; waited < MOST && __atomic_load_n(&member->segment->agreement, __ATOMIC_ACQUIRE) == QUERN_AGREES; waited++) {
+        if (!quern_rank_lives(member->roster, member->roster->host_leader)) break;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    __atomic_compare_exchange_n(&member->segment->agreement, &agrees, QUERN_AGREED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
 static quern_status fail_poisoned(const struct quern_membership *member) {
+    if (member->control) await_agreement(member);
     uint32_t poison = find_poison(member);
     char words[QUERN_POISON_TEXT_BYTES];
     struct quern_text text = quern_text_begin(words, sizeof words);
@@ -271,17 +288,35 @@ bool quern_read_poison(struct quern_segment *segment, int ranks, uint32_t *word,
     return true;
 }
 
+/* Which of two poisons all hosts take: an abort before an error, then that of the lower rank. */
+static bool precedes(uint32_t one, uint32_t other) {
+    const bool aborts = one >> 24 == ABORT, other_aborts = other >> 24 == ABORT;
+    return aborts != other_aborts ? aborts : (one & 0xffffff) < (other & 0xffffff);
+}
+
+/* In place of one that is of a later rank, if there is one. */
+static bool replace(struct quern_segment *segment, uint32_t word) {
+    uint32_t present = __atomic_load_n(&segment->poison_by, __ATOMIC_ACQUIRE);
+    while (!present || precedes(word, present))
+        if (__atomic_compare_exchange_n(&segment->poison_by, &present, word, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            __atomic_store_n(&segment->poison, (uint32_t)status_of(word), __ATOMIC_SEQ_CST);
+            return true;
+        }
+    return false;
+}
+
 bool quern_poison_by_host(const struct quern_roster *roster, uint32_t word, const char *reason, const uint32_t *missing) {
     struct quern_segment *segment = roster->segment;
-    const uint32_t source = word >> 24;
+    const uint32_t source = word >> 24, present = __atomic_load_n(&segment->poison_by, __ATOMIC_ACQUIRE);
     const int rank = word >> 16 & 0xff;
-    if (__atomic_load_n(&segment->poison_by, __ATOMIC_ACQUIRE)) return true;
-    if ((source != REASON && source != ABORT) || rank >= roster->ranks || !roster->peer[rank].is_elsewhere) return false;
+    if ((source != REASON && source != ABORT) || rank >= roster->ranks) return false;
+    if (!roster->peer[rank].is_elsewhere) return present != 0;  /* its own, which has come back */
+    if (present && !precedes(word, present)) return true;
     struct quern_segment_rank *by = &segment->rank[rank];
     quern_copy_text(by->reason, reason, sizeof by->reason);
     quern_copy_text(by->abort_reason, reason, sizeof by->abort_reason);
     memcpy(by->missing, missing, sizeof by->missing);
-    if (swap(segment, word)) wake_all(segment, roster->ranks);
+    if (replace(segment, word)) wake_all(segment, roster->ranks);
     return true;
 }
 

@@ -30,8 +30,8 @@ bool quern_read_poison(struct quern_segment *segment, int ranks, uint32_t *word,
                        uint32_t missing[QUERN_RANK_WORDS]);
 
 /*
- * Poisons this host's part of a group with the poison of another host, by a rank that is `elsewhere`, unless it is poisoned
- * already. Only for the thread that writes the places of such ranks.  False: the word is none that another host can have.
+ * Poisons this host's part of a group with the poison of another host, by a rank that is `elsewhere`, unless it has one that all
+ * hosts prefer.  Only for the thread that writes the places of such ranks.  False: the word is none that another host can have.
  */
 bool quern_poison_by_host(const struct quern_roster *roster, uint32_t word, const char *reason, const uint32_t *missing);
 

@@ -420,8 +420,10 @@ static quern_status expire(struct joining *joining) {
     QUERN_POINT(FORM_EXPIRING);
     struct quern_text text = quern_text_begin(reason, sizeof reason);
     quern_text_add(&text, "quern_group_create waited %g s for", (double)(quern_now() - joining->began) * 1e-9);
+    const struct quern_membership *member = joining->members[0];
+    const int missing = member->here - (int)joining_joined(joining);  /* of this host */
     int listed = 0, more = 0;
-    for (int rank = 0; rank < joining->members[0]->ranks; rank++) {
+    for (int rank = 0; rank < member->ranks && missing; rank++) {
         if (__atomic_load_n(&joining->segment->rank[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_JOINED) continue;
         if (listed < 16)
             quern_text_add(&text, "%s rank %d", listed++ ? "," : "", rank);
@@ -429,8 +431,8 @@ static quern_status expire(struct joining *joining) {
             more++;
     }
     if (more) quern_text_add(&text, " and %d more", more);
-    if (joining->members[0]->here < joining->members[0]->ranks)  /* which of them are of this host is not known */
-        quern_text_add(&text, ", of which %d are of this host", joining->members[0]->here - (int)joining_joined(joining));
+    if (missing && member->here < member->ranks)  /* which of them are of this host is not known */
+        quern_text_add(&text, ", of which %d are of this host", missing);
     if (!listed) quern_text_add(&text, " the last rank to say that all have joined");
     return refuse_with(joining, QUERN_PEER_TIMEOUT, reason);
 }

@@ -29,6 +29,10 @@ enum quern_segment_state { QUERN_SEGMENT_FORMING = 1, QUERN_SEGMENT_READY = 2, Q
 enum quern_rank_state { QUERN_RANK_ABSENT = 0, QUERN_RANK_CLAIMED = 1, QUERN_RANK_JOINED = 2, QUERN_RANK_LEFT = 3,
                         QUERN_RANK_ELSEWHERE = 4, QUERN_RANK_ENDED = 5  /* of another host: see src/ranks/hosts/monitor.h */ };
 
+/* Whether all hosts have one poison: see src/ranks/hosts/monitor.c. */
+enum quern_poison_agreement { QUERN_AGREED_ALONE = 0 /* this host has no monitor */, QUERN_AGREES = 1 /* not yet */,
+                              QUERN_AGREED = 2 };
+
 /* The process of a rank.  Two name spaces may give one number to two processes; the random numbers differ. */
 struct quern_process {
     unsigned char id[16];  /* random */
@@ -84,6 +88,7 @@ struct quern_segment {
     int32_t hosts;
     unsigned char meeting[32];   /* a random number of this meeting of hosts */
     uint32_t told;               /* atomic: the other hosts know of the poison */
+    uint32_t agreement;          /* atomic; enum quern_poison_agreement */
     uint32_t strangers[8];       /* atomic: connections that came to nothing, by enum quern_stranger */
 
     /* Poison: see src/ranks/poison.c. */

@@ -163,7 +163,7 @@ RANKS = [
            "test_group"),
     Mutant("destroyed under another thread's eyes", "src/ranks/handles.c",
            "while (__atomic_load_n(&group->visitors, __ATOMIC_SEQ_CST)) sched_yield();", "", "race_ranks"),
-    Mutant("keys in the wrong order", "src/ranks/group/split.c",
+    Mutant("keys in the wrong order", "src/ranks/group/split_hosts.c",
            "wishes[other].key < wishes[rank].key ||", "wishes[other].key > wishes[rank].key ||", "test_group"),
     Mutant("split that does not end its parent", "src/ranks/group/split.c",
            "status = quern_poison(member, status, \"quern_group_split: %s\", reason);", "(void)member;", "faults/faults"),

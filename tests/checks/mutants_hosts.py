@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+DISSENT, SPLIT, GATHERS, GATHER = "test_hosts_dissent", "test_hosts_split", "test_hosts_gather", "src/ranks/hosts/gather.c"
 HOSTS, ENDS, STRANGERS, SHA = "test_hosts", "test_hosts_ends", "test_hosts_strangers", "test_sha256"
 SPAN, TRADE, MONITOR, RAGGED = (f"src/ranks/{name}.c" for name in ("hosts/span", "hosts/sendrecv", "hosts/monitor", "ragged/ragged_hosts"))
 ROLL, LISTENER, HANDSHAKE, MESH = (f"src/ranks/hosts/{name}.c" for name in ("bootstrap", "listener", "handshake", "mesh"))
@@ -39,6 +40,37 @@ RANKS = [
     ("sockets for other programs", LISTENER, "accept4(listener->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)",
      "accept4(listener->socket, NULL, NULL, SOCK_NONBLOCK)", ENDS),
     ("a monitor that outlives its group", MONITOR, "    pthread_join(monitor->thread, NULL);\n", "", ENDS),
+    # Hosts that meet by an all-gather.
+    ("a part without its seal", GATHER, "        if (!quern_same_digest(code, record->seal))\n", "        if (false)\n", GATHERS),
+    ("parts in another order", GATHER, "        if (record->fact.rank != rank)\n", "        if (false)\n", GATHERS),
+    ("a part of another call", GATHER, "    if (memcmp(mine, &all[member->rank], sizeof *mine) == 0) return QUERN_OK;\n",
+     "    return QUERN_OK;\n", GATHERS),
+    ("a gather that has failed", GATHER, "    quern_status status = failed ? quern_fail", "    quern_status status = false ? quern_fail",
+     GATHERS),
+    ("a rank that cannot listen stays away", "src/ranks/hosts/hosts.c",
+     "    if (creation->args->all_gather) status = gather(creation, status);\n",
+     "    if (creation->args->all_gather && status == QUERN_OK) status = gather(creation, status);\n", GATHERS),
+    ("a rank that is not ready says that it is", GATHER, "    record->status = ready;\n", "    record->status = QUERN_OK;\n", GATHERS),
+    ("other first epochs", GATHER, "        if (record->first_epoch != all[0].first_epoch)\n", "        if (false)\n", GATHERS),
+    ("networks without their last byte", "src/os/address.c", "bit < here->network_bits; bit++)", "bit < here->network_bits / 8 * 8; bit++)", GATHERS),
+    ("the first address of a host", GATHER, "best].address)) best = i;", "best].address)) best = 0;",
+     "test_hosts_network"),
+    ("other numbers of ranks", GATHER, "        if (record->ranks != (uint32_t)member->ranks)\n", "        if (false)\n", GATHERS),
+    # Splits.
+    ("a rank without a colour stays away", "src/ranks/group/split_hosts.c",
+     "    if (wishes[member->rank].colour < 0) return attend(member);\n", "    if (wishes[member->rank].colour < 0) return QUERN_OK;\n", SPLIT),
+    ("children that count the ranks of other colours", "src/ranks/group/split_hosts.c",
+     "        here += wishes[rank].colour == wishes[member->rank].colour &&", "        here +=", SPLIT),
+    # One answer for all hosts.
+    ("nobody waits for the poisons of other hosts", "src/ranks/poison.c", "    if (member->control) await_agreement(member);\n", "", DISSENT),
+    ("the first poison stays", "src/ranks/poison.c", "    while (!present || precedes(word, present))\n", "    while (!present)\n", DISSENT),
+    ("hosts that have not spoken agree", MONITOR,
+     "    for (int i = 0; i < monitor->lines; i++) agreed &= !monitor->line[i].is_open || monitor->line[i].poisoned;\n", "", DISSENT),
+    # Hosts that end or are slow while others connect.
+    ("an end while others connect", MESH, "        if (status == QUERN_OK) status = look_for_ends(work);\n", "", STRANGERS),
+    ("a failed creation that tells nobody", "src/ranks/hosts/hosts.c", "    quern_tell_failure(member, creation->control);\n", "", STRANGERS),
+    ("silence before the first word", MONITOR, "line->is_open && !line->left && line->heard && now", "line->is_open && !line->left && now",
+     STRANGERS),
     # Strangers.
     ("a proof that is not looked at", HANDSHAKE, "    return is_code(h, \"call\", h->proof);\n", "    return true;\n", STRANGERS),
     ("repeated hellos", LISTENER, "        if (memcmp(listener->numbers[i], number, sizeof *listener->numbers) == 0) return true;\n", "", STRANGERS),
@@ -52,6 +84,6 @@ RANKS = [
     ("a host speaks for others", MONITOR, " || monitor->roster->peer[state->rank].host != line->host)\n", ")\n", STRANGERS),
     ("any state of a rank", MONITOR, "        if (state->state < QUERN_RANK_LEFT || state->state > QUERN_RANK_ENDED) return false;\n", "",
      STRANGERS),
-    ("poison in the name of an own rank", "src/ranks/poison.c", " || !roster->peer[rank].is_elsewhere) return false;", ") return false;",
-     STRANGERS),
+    ("poison in the name of an own rank", "src/ranks/poison.c",
+     "    if (!roster->peer[rank].is_elsewhere) return present != 0;  /* its own, which has come back */\n", "", STRANGERS),
 ]

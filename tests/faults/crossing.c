@@ -3,17 +3,22 @@
 #include "faults/crossing.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "ranks/descriptors.h"
 #include "os/futex.h"
+#include "ranks/hosts/connections.h"
+#include "ranks/hosts/facts.h"
 #include "ranks/meeting.h"
 #include "ranks/poison.h"
 
@@ -39,8 +44,15 @@ void crossing_tell(struct crossing_place *place) { crossings.place = place; }
 
 long crossing_count(void) { return crossings.count; }
 
+/* A connection that is being repaired ends without a word. */
+static void silence_connections(void) {
+    for (int file = 3; file < 256; file++) setsockopt(file, IPPROTO_TCP, TCP_REPAIR, &(int){1}, sizeof(int));
+}
+
 static void act(enum crossing_deed deed) {
-    static const int signals[] = {[CROSSING_KILL] = SIGKILL, [CROSSING_STOP] = SIGSTOP, [CROSSING_DELAY] = 0};
+    static const int signals[] = {[CROSSING_KILL] = SIGKILL, [CROSSING_STOP] = SIGSTOP, [CROSSING_DELAY] = 0,
+                                  [CROSSING_VANISH] = SIGKILL};
+    if (deed == CROSSING_VANISH) silence_connections();
     if (signals[deed]) kill(getpid(), signals[deed]);
     if (deed == CROSSING_DELAY) nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
 }
@@ -106,3 +118,15 @@ CROSSED(quern_status, quern_descriptors_receive,
         (const struct quern_membership *member, uint64_t call, uint64_t digest, int listener, int table[QUERN_DESCRIPTOR_TAGS]),
         (member, call, digest, listener, table))
 CROSSED_VOID(quern_release_roster, (struct quern_roster *roster), (roster))
+
+/* Of groups of several hosts. */
+CROSSED(int, listen, (int file, int waiting), (file, waiting))
+CROSSED(int, connect, (int file, const struct sockaddr *name, socklen_t bytes), (file, name, bytes))
+CROSSED(int, accept4, (int file, struct sockaddr *name, socklen_t *bytes, int flags), (file, name, bytes, flags))
+CROSSED(ssize_t, send, (int file, const void *data, size_t bytes, int flags), (file, data, bytes, flags))
+CROSSED(ssize_t, recv, (int file, void *data, size_t bytes, int flags), (file, data, bytes, flags))
+CROSSED(ssize_t, sendmsg, (int file, const struct msghdr *message, int flags), (file, message, flags))
+CROSSED(ssize_t, recvmsg, (int file, struct msghdr *message, int flags), (file, message, flags))
+CROSSED(struct quern_span *, quern_make_span, (const struct quern_membership *member), (member))
+CROSSED_VOID(quern_publish_roll, (const struct quern_membership *member, const struct quern_roll *roll), (member, roll))
+CROSSED_VOID(quern_free_span, (struct quern_membership *member), (member))

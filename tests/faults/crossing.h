@@ -14,7 +14,8 @@ enum crossing_deed {
     CROSSING_NOTHING,
     CROSSING_KILL,   /* SIGKILL */
     CROSSING_STOP,   /* SIGSTOP, until somebody sends SIGCONT */
-    CROSSING_DELAY   /* a twentieth of a second */
+    CROSSING_DELAY,  /* a twentieth of a second */
+    CROSSING_VANISH  /* SIGKILL, and no connection says so: as a host does that loses its power.  Without root as SIGKILL */
 };
 
 /* Where a fault has happened. */

@@ -3,8 +3,10 @@
  * For every point the others end: successfully if the victim had done its part, else with the status of a lost or late rank and
  * its number.  A stopped rank gets its error when it continues.  No process leaves anything behind.
  *
- *   faults              all of them
- *   faults FIRST END    those of this range, as a failure names them
+ * With the word hosts the ranks are of two or three hosts, of which one may die or stop as a whole, or vanish without a word.
+ *
+ *   faults [hosts]              all of them
+ *   faults [hosts] FIRST END    those of this range, as a failure names them
  *
  * The last line is `N passed, N failed`.
  */
@@ -32,11 +34,19 @@ static const double LIMIT = 30;   /* seconds until a run counts as a hang */
 struct plan {
     int number;               /* seed of the fault, which determines everything else */
     int ranks, victim;
+    int hosts;                /* 0: one */
+    bool whole;               /* the fault is of all ranks of the victim's host; only at a time */
     enum crossing_deed deed;
     long crossing;            /* the crossing of the fault; 0: at a time instead, ... */
     double moment;            /* ... seconds after the start, by a signal */
     double timeout;           /* the group's */
 };
+
+static int host_of(const struct plan *plan, int rank) { return plan->hosts ? rank * plan->hosts / plan->ranks : 0; }
+
+static bool is_victim(const struct plan *plan, int rank) {
+    return rank == plan->victim || (plan->whole && host_of(plan, rank) == host_of(plan, plan->victim));
+}
 
 /* The state of the ranks that the test observes. */
 struct shared {
@@ -66,7 +76,7 @@ static struct possessions count_possessions(void) {
     return possessions;
 }
 
-enum { ROWS = 8, ROW_BYTES = 64 };  /* of a slice of the all-to-all, the same to everyone */
+enum { ROWS = 8, ROW_BYTES = 64, GUARD = 256 };  /* of a slice of the all-to-all, the same to everyone */
 
 /* One rank's run through the scenario. */
 struct life {
@@ -74,7 +84,7 @@ struct life {
     quern_group *group, *part;
     quern_ragged_plan *plan;
     char *memory, *workspace;
-    char input[MAX_RANKS * ROWS * ROW_BYTES], output[MAX_RANKS * ROWS * ROW_BYTES];
+    char input[MAX_RANKS * ROWS * ROW_BYTES], before[GUARD], output[MAX_RANKS * ROWS * ROW_BYTES], behind[GUARD];
     int32_t offsets[MAX_RANKS], sizes[MAX_RANKS], places[MAX_RANKS];
     size_t workspace_bytes;
 };
@@ -104,10 +114,13 @@ static quern_status allocate(struct life *life) {
     return quern_symmetric_alloc(&life->group, 1, (size_t[]){4096}, (void **)&life->memory);
 }
 
-/* Writes to the next rank. */
+/* Writes to the next rank, if it is of the same host. */
 static quern_status use_memory(struct life *life) {
+    const struct plan *plan = life->rank->user;
+    const int next = (life->rank->rank + 1) % life->rank->ranks;
     void *peer;
-    quern_status status = quern_symmetric_peer(life->group, life->memory, (life->rank->rank + 1) % life->rank->ranks, &peer);
+    if (host_of(plan, next) != host_of(plan, life->rank->rank)) return QUERN_OK;
+    quern_status status = quern_symmetric_peer(life->group, life->memory, next, &peer);
     if (status == QUERN_OK) memset(peer, life->rank->rank, 4096);
     return status;
 }
@@ -198,6 +211,8 @@ static quern_status live(struct rank *rank) {
     quern_status status = QUERN_OK;
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
     memset(life.input, 'a' + rank->rank, sizeof life.input);
+    memset(life.before, '#', GUARD);
+    memset(life.behind, '#', GUARD);
     if (rank->rank == plan->victim) {
         crossing_tell(&shared->place);
         crossing_arm(plan->deed, plan->crossing);
@@ -211,6 +226,7 @@ static quern_status live(struct rank *rank) {
     }
     for (int i = 0; status == QUERN_OK && i < rank->ranks * ROWS * ROW_BYTES; i++)
         rank_check(rank, life.output[i] == 'a' + i / (ROWS * ROW_BYTES), "byte %d is '%c'", i, life.output[i]);
+    for (int i = 0; i < GUARD; i++) rank_check(rank, life.before[i] == '#' && life.behind[i] == '#', "written beside the output");
     rank_ok(rank, quern_ragged_plan_destroy(life.plan));
     rank_ok(rank, quern_group_destroy(life.part));
     rank_ok(rank, quern_group_destroy(life.group));
@@ -244,10 +260,11 @@ static const char *name_point(const struct plan *plan, const struct crossing_pla
 }
 
 static void report_failure(const struct plan *plan, const struct rank_run *run, const char *what) {
-    static const char *const deeds[] = {"does nothing", "dies", "stops", "dawdles"};
+    static const char *const deeds[] = {"does nothing", "dies", "stops", "dawdles", "vanishes"};
     const struct shared *shared = ranks_shared(run);
-    printf("fault %d: of %d ranks, rank %d (in its %s) %s %s: %s\n", plan->number, plan->ranks, plan->victim,
-           steps[victims_step(plan, run)].name, deeds[plan->deed], name_point(plan, &shared->place), what);
+    printf("fault %d: of %d ranks on %d hosts, rank %d (in its %s) %s%s %s: %s\n", plan->number, plan->ranks,
+           plan->hosts ? plan->hosts : 1, plan->victim, steps[victims_step(plan, run)].name, plan->whole ? "with its host " : "",
+           deeds[plan->deed], name_point(plan, &shared->place), what);
     for (int rank = 0; rank < plan->ranks; rank++) {
         const struct rank_result *result = ranks_result(run, rank);
         printf("    rank %d: %s after %g s in its %s: %s\n", rank,
@@ -261,14 +278,23 @@ static void report_failure(const struct plan *plan, const struct rank_run *run, 
 static bool names_a_culprit(const char *detail, const struct plan *plan, const struct rank_run *run) {
     char name[32];
     const char *reason = strstr(detail, ": ");
-    snprintf(name, sizeof name, "rank %d", plan->victim);
-    if (!reason) return false;
-    if (strstr(reason, name) || strstr(reason, "by a process that makes no progress") ||
+    if (!reason) reason = detail;
+    for (int rank = 0; rank < plan->ranks; rank++) {  /* of several hosts, its host is known by any of its ranks */
+        snprintf(name, sizeof name, "rank %d", rank);
+        if ((rank == plan->victim || (plan->hosts && host_of(plan, rank) == host_of(plan, plan->victim))) && strstr(reason, name))
+            return true;
+    }
+    /* A rank that waits for the victim is late for another, whose limit may end first: that of a wait between hosts is longer. */
+    for (int rank = 0; rank < plan->ranks && plan->hosts && plan->deed == CROSSING_STOP; rank++) {
+        snprintf(name, sizeof name, "for rank %d ", rank);
+        if (strstr(reason, name) && ranks_result(run, rank)->status != QUERN_OK) return true;
+    }
+    if (strstr(reason, "by a process that makes no progress") ||
         strstr(reason, "the last rank to say that all have joined")) return true;
     for (int rank = 0; rank < plan->ranks; rank++) {
         snprintf(name, sizeof name, ": rank %d ", rank);
-        if (strstr(reason, name) && strstr(reason, "has destroyed its group") && ranks_result(run, rank)->status != QUERN_OK)
-            return true;
+        const bool gave_up = strstr(reason, "has destroyed its group") || strstr(reason, "or has given up");
+        if (strstr(reason, name) && gave_up && ranks_result(run, rank)->status != QUERN_OK) return true;
     }
     return false;
 }
@@ -279,30 +305,41 @@ static bool is_noticed_in(int step) { return steps[step].take != create && steps
 /* Whether a rank may end like this after a failure of the victim. */
 static bool is_fair_end(const struct rank_result *result, const struct plan *plan, const struct rank_run *run) {
     if (result->status == QUERN_OK) return true;
-    if (plan->deed != CROSSING_KILL && plan->deed != CROSSING_STOP) return false;
+    if (plan->deed == CROSSING_NOTHING || plan->deed == CROSSING_DELAY) return false;
     if (result->status != QUERN_PEER_LOST && result->status != QUERN_PEER_TIMEOUT) return false;
-    if (plan->deed == CROSSING_KILL && result->status != QUERN_PEER_LOST && is_noticed_in(victims_step(plan, run))) return false;
+    if (plan->deed != CROSSING_STOP && result->status != QUERN_PEER_LOST && is_noticed_in(victims_step(plan, run))) return false;
     return names_a_culprit(result->detail, plan, run);
 }
 
-static const char *judge(const struct plan *plan, struct rank_run *run) {
+/* The place of a host of which somebody lives is left without a name.  One that has died as a whole leaves its name to the next. */
+static bool has_left_name(const struct plan *plan, const struct rank_run *run) {
     char path[128];
     struct stat file;
+    bool left = false;
+    for (int rank = 0; rank < plan->ranks; rank++) {
+        rank_meeting_place(path, sizeof path - 2, ranks_name(run));
+        if (plan->hosts) snprintf(path + strlen(path), 3, "@%c", 'a' + host_of(plan, rank));
+        left |= ranks_result(run, rank)->end == RANK_RETURNED && lstat(path, &file) == 0;
+    }
+    return left;
+}
+
+static const char *judge(const struct plan *plan, struct rank_run *run) {
     bool may_die[MAX_RANKS] = {false};
-    may_die[plan->victim] = plan->deed == CROSSING_KILL;
+    for (int rank = 0; rank < plan->ranks; rank++)
+        may_die[rank] = is_victim(plan, rank) && (plan->deed == CROSSING_KILL || plan->deed == CROSSING_VANISH);
     const struct shared *shared = ranks_shared(run);
     const char *wrong = ranks_wait(run, may_die);
     if (wrong) return wrong;
     for (int rank = 0; rank < plan->ranks; rank++) {
         const struct rank_result *result = ranks_result(run, rank);
-        bool stopped = rank == plan->victim && plan->deed == CROSSING_STOP;
+        bool stopped = is_victim(plan, rank) && plan->deed == CROSSING_STOP;
         bool fair = stopped ? result->status == QUERN_OK || result->status / 1000 == 4 : is_fair_end(result, plan, run);
         if (result->end == RANK_RETURNED && !fair) return "an end that nobody deserved";
         died_in[shared->step[rank]] += result->end == RANK_RUNS;
         failed_others_in[shared->step[rank]] += result->end == RANK_RETURNED && result->status != QUERN_OK;
     }
-    rank_meeting_place(path, sizeof path, ranks_name(run));
-    return lstat(path, &file) == 0 ? "the name is still there" : NULL;
+    return has_left_name(plan, run) ? "the name is still there" : NULL;
 }
 
 /* ---- running many at once ---- */
@@ -316,28 +353,33 @@ static struct running {
 
 static bool others_have_ended(const struct running *one) {
     for (int rank = 0; rank < one->plan.ranks; rank++)
-        if (rank != one->plan.victim && __atomic_load_n(&ranks_result(one->run, rank)->end, __ATOMIC_ACQUIRE) == RANK_RUNS)
+        if (!is_victim(&one->plan, rank) && __atomic_load_n(&ranks_result(one->run, rank)->end, __ATOMIC_ACQUIRE) == RANK_RUNS)
             return false;
     return true;
 }
 
 /* A fault from outside, and the signal that ends a stop. */
+static void send_signal(const struct running *one, int signal) {
+    for (int rank = 0; rank < one->plan.ranks; rank++)
+        if (is_victim(&one->plan, rank)) kill(ranks_process(one->run, rank), signal);
+}
+
 static void strike(struct running *one) {
-    pid_t victim = ranks_process(one->run, one->plan.victim);
     double now = rank_now() - one->began;
     if (!one->struck && !one->plan.crossing && now >= one->plan.moment) {
-        if (one->plan.deed == CROSSING_KILL) kill(victim, SIGKILL);
-        if (one->plan.deed == CROSSING_STOP) kill(victim, SIGSTOP);
+        if (one->plan.deed == CROSSING_KILL) send_signal(one, SIGKILL);
+        if (one->plan.deed == CROSSING_STOP) send_signal(one, SIGSTOP);
         one->struck = true;
     }
-    if (one->plan.deed == CROSSING_STOP && others_have_ended(one)) kill(victim, SIGCONT);
+    if (one->plan.deed == CROSSING_STOP && others_have_ended(one)) send_signal(one, SIGCONT);
 }
 
 static void start(struct running *one, const struct plan *plan) {
     one->plan = *plan;
     one->began = rank_now();
     one->struck = false;
-    one->run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = plan->ranks, .function = live, .user = &one->plan,
+    one->run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = plan->ranks, 
+                                           .hosts = plan->hosts, .function = live, .user = &one->plan,
                                            .shared_bytes = sizeof(struct shared), .limit = LIMIT});
 }
 
@@ -356,16 +398,21 @@ static bool advance(struct running *one) {
 
 /* ---- the faults ---- */
 
-static long crossings_of[MAX_RANKS + 1][MAX_RANKS];  /* of each rank, for each number of ranks, without faults */
+enum { MAX_HOSTS = 3 };
+static long crossings_of[MAX_HOSTS + 1][MAX_RANKS + 1][MAX_RANKS];  /* of each rank, for each shape, without faults */
+static bool has_hosts;
 
-static void count_crossings(int ranks) {
+/* Hosts of so many ranks: 0, or 2 to 3. */
+static int most_hosts(int ranks) { return !has_hosts ? 0 : ranks < MAX_HOSTS ? ranks : MAX_HOSTS; }
+
+static void count_crossings(int hosts, int ranks) {
     struct running one;
     for (int victim = 0; victim < ranks; victim++) {
-        start(&one, &(struct plan){.ranks = ranks, .victim = victim, .timeout = 20});
+        start(&one, &(struct plan){.ranks = ranks, .hosts = hosts, .victim = victim, .timeout = 20});
         const char *wrong = judge(&one.plan, one.run);
         if (wrong) report_failure(&one.plan, one.run, wrong);
         failed += wrong != NULL;
-        crossings_of[ranks][victim] = ((const struct shared *)ranks_shared(one.run))->crossings[victim];
+        crossings_of[hosts][ranks][victim] = ((const struct shared *)ranks_shared(one.run))->crossings[victim];
         ranks_close(one.run);
     }
 }
@@ -373,17 +420,21 @@ static void count_crossings(int ranks) {
 /* Three of four faults are at crossings, visited in order; the rest are at times. */
 static struct plan make_plan(int number) {
     static const enum crossing_deed deeds[] = {CROSSING_KILL, CROSSING_STOP, CROSSING_KILL, CROSSING_STOP, CROSSING_DELAY};
-    static const double timeouts[] = {[CROSSING_KILL] = 4, [CROSSING_STOP] = 0.5, [CROSSING_DELAY] = 20};
+    static const double timeouts[] = {[CROSSING_KILL] = 4, [CROSSING_STOP] = 0.5, [CROSSING_DELAY] = 20, [CROSSING_VANISH] = 4};
     struct plan plan = {.number = number};
     uint64_t seed = (uint64_t)number;
     plan.ranks = 2 + (int)random_below(1, seed, MAX_RANKS - 1);
+    plan.hosts = has_hosts ? 2 + (int)random_below(5, seed, most_hosts(plan.ranks) - 1) : 0;
     plan.victim = (int)random_below(2, seed, plan.ranks);
     plan.deed = deeds[number % 5];
-    plan.timeout = timeouts[plan.deed];
     if (number % 4)
-        plan.crossing = 1 + random_below(3, seed, crossings_of[plan.ranks][plan.victim] + 2);
+        plan.crossing = 1 + random_below(3, seed, crossings_of[plan.hosts][plan.ranks][plan.victim] + 2);
     else
-        plan.moment = 0.006 * random_uniform(4, seed);
+        plan.moment = (has_hosts ? 0.03 : 0.006) * random_uniform(4, seed);
+    plan.whole = has_hosts && !plan.crossing;
+    if (has_hosts && plan.crossing && number % 5 == 2) plan.deed = CROSSING_VANISH;
+    plan.timeout = timeouts[plan.deed];
+    if (has_hosts && number % 5 == 3) plan.timeout = 2.5;  /* longer than a silence */
     return plan;
 }
 
@@ -415,12 +466,16 @@ static void check_steps(void) {
 }
 
 int main(int count, char **words) {
+    has_hosts = count > 1 && strcmp(words[1], "hosts") == 0;
+    count -= has_hosts, words += has_hosts;
     int first = count > 2 ? atoi(words[1]) : 0, end = count > 2 ? atoi(words[2]) : FAULTS;
     bool own = private_shm_enter(NULL);
-    for (int ranks = 2; ranks <= MAX_RANKS; ranks++) count_crossings(ranks);
+    for (int ranks = 2; ranks <= MAX_RANKS; ranks++)
+        for (int hosts = has_hosts ? 2 : 0; hosts <= most_hosts(ranks); hosts++) count_crossings(hosts, ranks);
+    const int hosts = has_hosts ? 2 : 0;
     double began = rank_now();
     run_all(first, end);
-    if (own && count_entries("/dev/shm") != 2) {
+    if (own && !has_hosts && count_entries("/dev/shm") != 2) {
         printf("names are left in /dev/shm\n");
         failed++;
     }
@@ -429,8 +484,8 @@ int main(int count, char **words) {
         failed++;
     }
     if (end - first >= FAULTS) check_steps();
-    printf("faults %d to %d, %ld to %ld crossings of a rank, %.1f s\n", first, end - 1, crossings_of[2][0],
-           crossings_of[MAX_RANKS][0], rank_now() - began);
+    printf("faults %d to %d, %ld to %ld crossings of a rank, %.1f s\n", first, end - 1,
+           crossings_of[hosts][2][0], crossings_of[hosts][MAX_RANKS][0], rank_now() - began);
     printf("%d passed, %d failed\n", passed, failed);
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

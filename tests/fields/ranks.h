@@ -28,6 +28,8 @@ PLAIN(quern_group_args, meet, ".")
 PLAIN(quern_group_args, secret, "-")
 PLAIN(quern_group_args, secret_bytes, "-")
 PLAIN(quern_group_args, host, "-")
+PLAIN(quern_group_args, all_gather, ".")
+PLAIN(quern_group_args, all_gather_user, "-")
 RULES_OF(quern_group_args)
 
 /* The columns: all ranks, or some members. */

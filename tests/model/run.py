@@ -85,6 +85,10 @@ CORRECT = {
         "ROUNDS=3",
         "ROUNDS=2 KILL",
     ],
+    "dissent": [
+        "HOSTS=2",
+        "HOSTS=3",
+    ],
     "rendezvous": [
         "RANKS=2 FAILURES=2 HASTE=1",
         "RANKS=3 FAILURES=1 HASTE=0",
@@ -158,6 +162,10 @@ BROKEN = [
     ("hosts", "ROUNDS=2", "NOT_HEARD", "entered["),
     ("hosts", "ROUNDS=2", "END_BEFORE_LAST_MESSAGE", "failed"),
     ("hosts", "ROUNDS=2 KILL", "DEATH_NOT_SEEN_IN_MEMORY", DEADLOCK),
+    ("dissent", "HOSTS=2", "FIRST_STAYS", "answer["),
+    ("dissent", "HOSTS=2", "NOT_AWAITED", "answer["),
+    ("dissent", "HOSTS=3", "ONE_AWAITED", "answer["),
+    ("dissent", "HOSTS=3", "ONLY_OWN_TOLD", DEADLOCK),
     ("rendezvous", "RANKS=2 FAILURES=1 HASTE=1", "LOCK_NOT_CHECKED", DEADLOCK),
     ("rendezvous", "RANKS=2 FAILURES=1 HASTE=0", "NAME_COMPARED_WITHOUT_LOCK", "name=="),
     ("rendezvous", "RANKS=2 FAILURES=1 HASTE=0", "POISONED_FILE_JOINED", "has_dead_rank"),

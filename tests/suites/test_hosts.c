@@ -6,10 +6,13 @@
  * Runs on: ranks.
  */
 #define _GNU_SOURCE
+#include <netinet/in.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/device.h"
@@ -263,8 +266,6 @@ static quern_status look_at_memory(struct rank *rank) {
         }
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     rank_ok(rank, quern_symmetric_free(group, memory, NULL));
-    rank_status(rank, quern_group_split(&group, 1, &(int){0}, &(int){0}, &none), QUERN_NOT_SUPPORTED);
-    rank_check_detail(rank, "several hosts");
     rank_status(rank, quern_group_shrink(&group, 1, &none), QUERN_NOT_SUPPORTED);
     rank_check_detail(rank, "several hosts");
     rank_ok(rank, quern_barrier(group, NULL, NULL));
@@ -302,11 +303,59 @@ Test(hosts, the_report_names_hosts_and_ways) {
     check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = read_report);
 }
 
+/* ---- IPv6 ---- */
+
+/* The loopback address of IPv6 is one, so all hosts have it. */
+static bool choose_port(char place[32]) {
+    struct sockaddr_in6 name = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    socklen_t bytes = sizeof name;
+    const int probe = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool good = probe >= 0 && bind(probe, (struct sockaddr *)&name, bytes) == 0 &&
+                      getsockname(probe, (struct sockaddr *)&name, &bytes) == 0;
+    if (probe >= 0) close(probe);
+    snprintf(place, 32, "[::1]:%d", ntohs(name.sin6_port));
+    return good;
+}
+
+static quern_status meet_over_six(struct rank *rank) {
+    rank->meet = rank->user;
+    quern_group *group = rank_group(rank, 30);
+    char report[4096];
+    for (int64_t round = 1; round <= 10; round++) meet_members(rank, group, NULL, 0, round);
+    quern_group_report(group, report, sizeof report);
+    rank_check(rank, strstr(report, "host 0 at ::1: ranks 0, 1\n") && strstr(report, "host 1 at ::1: ranks 2, 3\n"), "%s", report);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    rank_ok(rank, quern_group_destroy(group));
+    struct ragged_batch batch = {.first = 54000, .cases = 4};
+    rank->user = &batch;
+    return ragged_run_batch(rank);
+}
+
+static quern_status miss_the_place_of_six(struct rank *rank) {
+    quern_group *group;
+    quern_group_args args = rank_group_args(rank, 0.5);
+    args.meet = rank->user;
+    if (rank->rank == 0) return QUERN_OK;
+    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT);
+    rank_check_detail(rank, args.meet);
+    return QUERN_OK;
+}
+
+Test(hosts, over_ipv6, .timeout = 120) {
+    static char place[32];
+    if (!choose_port(place)) cr_skip_test("no IPv6 here: [::1] cannot be bound");
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = meet_over_six, .user = place,
+                    .shared_bytes = sizeof(struct board));
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = miss_the_place_of_six, .user = place);
+}
+
 /* One host that meets over the network has a plain group. */
 static quern_status meet_alone(struct rank *rank) {
     quern_group *group;
     quern_group_args args = rank_group_args(rank, 20);
     void *memory, *peer;
+    args.host = NULL;
     rank_ok(rank, quern_group_create(&args, 1, &group));
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){64}, &memory));
     rank_ok(rank, quern_symmetric_peer(group, memory, 1 - rank->rank, &peer));

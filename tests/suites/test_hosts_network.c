@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "harness/check.h"
+#include "harness/gather_store.h"
 #include "harness/ragged_case.h"
 #include "harness/ranks.h"
 
@@ -38,6 +39,7 @@ static void take_down(void) {
     char name[16];
     for (int host = 0; host < HOSTS; host++) {
         name_network(name, host + 1);
+        run("ip link del %sv", name);  /* connections without an end keep the namespace, and it its cable, for minutes */
         run("ip netns del %s", name);
     }
     name_network(name, 0);
@@ -82,7 +84,8 @@ static struct {
 static void run_ranks(int hosts, int ranks, rank_function *function) {
     for (int host = 0; host < HOSTS; host++) name_network(network.names[host], host + 1);
     const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = ranks, .hosts = hosts, .function = function,
-                                                  .user = &network, .limit = 60});
+                                                  .user = &network, .limit = 60,
+                                                  .shared_bytes = sizeof(struct gather_store)});
     if (wrong) take_down();
     check(!wrong, "%s", wrong);
 }
@@ -114,6 +117,95 @@ Test(hosts_network, exchanges, .timeout = 120) {
     run_ranks(2, 5, exchange);
     run_ranks(3, 6, exchange);
     take_down();
+}
+
+/* ---- hosts that meet by an all-gather, each at an address that the others can reach ---- */
+
+static int gather(void *user, const void *mine, size_t bytes, void *all) {
+    gather_parts(user, mine, bytes, all);
+    return 0;
+}
+
+/* Each host has another address, which comes first and to which the others have no route. */
+static quern_status meet_by_gather(struct rank *rank) {
+    struct gatherer gatherer = {.rank = rank};
+    quern_group_args args = rank_group_args(rank, 20);
+    quern_group *group;
+    char report[4096];
+    move_in(rank);
+    args.meet = NULL;
+    args.all_gather = gather;
+    args.all_gather_user = &gatherer;
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    for (int i = 0; i < 5; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
+    quern_group_report(group, report, sizeof report);
+    const char *const other = rank_host(rank, rank->rank) == 1 ? "host 2 at 10.79.0.3: " : "host 1 at 10.79.0.2: ";
+    rank_check(rank, strstr(report, other), "no \"%s\" in:\n%s", other, report);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    return quern_group_destroy(group);
+}
+
+Test(hosts_network, an_all_gather_finds_addresses, .timeout = 60) {
+    need_network();
+    bool good = true;
+    for (int host = 1; host <= HOSTS; host++) {
+        char name[16];
+        name_network(name, host);
+        good &= run("ip -n %s addr flush dev eth0 && ip -n %s addr add 172.31.%d.1/24 dev eth0 && "
+                    "ip -n %s addr add 10.79.0.%d/24 dev eth0", name, name, host, name, host) == 0;
+    }
+    check(good, "no second network");
+    run_ranks(3, 4, meet_by_gather);
+    take_down();
+}
+
+/* ---- a bad network: a narrow one that drops what does not fit; delay, loss, packets that overtake each other ---- */
+
+static const char *const qualities[] = {"tbf rate 100mbit burst 16kb latency 1ms", "netem delay 10ms 3ms", "netem delay 2ms loss 2%",
+                                        "netem delay 5ms reorder 25% 50%", "netem delay 3ms duplicate 5%"};
+
+/* On the cables of all hosts. */
+static bool spoil_network(const char *quality) {
+    bool good = true;
+    for (int host = 1; host <= HOSTS && good; host++) {
+        char name[16];
+        name_network(name, host);
+        good = run("ip netns exec %s tc qdisc replace dev eth0 root %s", name, quality) == 0;
+    }
+    return good;
+}
+
+static quern_status work_on(struct rank *rank) {
+    struct ragged_bench bench;
+    move_in(rank);
+    ragged_bench_open(&bench, rank, 50, 5 << 19);
+    for (int i = 0; i < 10; i++) rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
+    for (int i = 0; i < 3; i++) {
+        struct ragged_case c;
+        ragged_case_open(&c, 62000 + (uint64_t)i, (struct ragged_choice){.ranks = rank->ranks});
+        ragged_case_run(&c, &bench);
+        ragged_case_close(&c);
+        rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
+    }
+    quern_group *child;
+    rank_ok(rank, quern_group_split(&bench.group, 1, &(int){rank->rank % 2}, &(int){0}, &child));
+    for (int i = 0; i < 3; i++) rank_ok(rank, quern_barrier(child, NULL, NULL));
+    rank_ok(rank, quern_group_destroy(child));
+    rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(hosts_network, a_bad_network, .timeout = 300) {
+    need_network();
+    int spoilt = 0;
+    for (size_t i = 0; i < sizeof qualities / sizeof *qualities; i++) {
+        if (!spoil_network(qualities[i])) continue;  /* many kernels have no netem */
+        run_ranks(3, 4, work_on);
+        spoilt++;
+    }
+    take_down();
+    if (!spoilt) cr_skip_test("no tc here, or a kernel without tbf and netem");
 }
 
 /* ---- a cable that is pulled ---- */

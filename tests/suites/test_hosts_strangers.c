@@ -24,7 +24,9 @@
 #include "os/address.h"
 #include "os/clock.h"
 #include "ranks/handles.h"
+#include "ranks/hosts/bootstrap.h"
 #include "ranks/hosts/connector.h"
+#include "ranks/hosts/facts.h"
 #include "ranks/hosts/listener.h"
 #include "ranks/hosts/monitor.h"
 #include "ranks/hosts/span.h"
@@ -342,6 +344,77 @@ Test(strangers, fuzzed_facts, .timeout = 240) {
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = hold_the_place, .user = &rounds, .limit = 200);
 }
 
+/* ---- a host that comes to the meeting and ends while the others connect ---- */
+
+struct facts_of_two {        /* as src/ranks/hosts/bootstrap.c sends them */
+    uint32_t ranks, first_epoch;
+    int32_t count;
+    struct quern_fact fact;
+};
+
+struct heard {
+    uint32_t status;
+    int32_t hosts;
+    uint32_t strangers[QUERN_STRANGERS];
+    unsigned char number[32];
+    char reason[200];
+};
+
+static int call_until(struct rank *rank, const struct quern_address *address, const unsigned char *key, enum quern_call_kind kind) {
+    struct quern_connector connector;
+    int one = -1;
+    quern_connector_begin(&connector, address, key, kind, 1, 0);
+    for (int i = 0; i < 4000 && one < 0; i++, one < 0 ? rank_sleep(1e-3) : (void)0) one = quern_connector_go(&connector);
+    rank_check(rank, one >= 0, "the listener did not open: %s", connector.why);
+    return one;
+}
+
+/* Rank 1 brings right facts, connects with rank 0 alone, and hangs up.  Nobody listens at its own address. */
+static void pose_as_a_host(struct rank *rank, const quern_group_args *args, bool control) {
+    unsigned char key[QUERN_DIGEST_BYTES], meeting_key[QUERN_DIGEST_BYTES];
+    struct facts_of_two card = {(uint32_t)args->ranks, 0, 1, {.rank = 1, .device_kind = QUERN_CPU}};
+    struct quern_fact facts[3];
+    struct quern_address place;
+    struct heard heard;
+    quern_make_key(args->secret, args->secret_bytes, args->name, args->job, key);
+    quern_address_read(args->meet, &place);
+    card.fact.address = place;
+    card.fact.address.port = 1;
+    const int one = call_until(rank, &place, key, QUERN_CALL_MEETING);
+    say(one, &card, sizeof card);
+    const int64_t soon = quern_now() + 5000000000;
+    rank_check(rank, quern_receive_all(one, &heard, sizeof heard, soon) && heard.status == QUERN_OK, "no verdict");
+    rank_check(rank, quern_receive_all(one, facts, (size_t)args->ranks * sizeof *facts, soon), "no facts");
+    close(one);
+    quern_make_meeting_key(key, heard.number, meeting_key);
+    const int data = call_until(rank, &facts[0].address, meeting_key, QUERN_CALL_DATA);
+    const int line = control ? call_until(rank, &facts[0].address, meeting_key, QUERN_CALL_CONTROL) : -1;
+    rank_sleep(0.3);
+    close(data);
+    if (line >= 0) close(line);
+}
+
+static quern_status meet_one_who_ends(struct rank *rank) {
+    quern_group *group = NULL;
+    const bool is_last = rank->ranks == 3;       /* then rank 2 waits for rank 1 to its limit, and rank 0 for rank 2 */
+    quern_group_args args = rank_group_args(rank, is_last && rank->rank == 2 ? 2 : 20);
+    if (rank->rank == 1) {
+        pose_as_a_host(rank, &args, is_last);
+        return QUERN_OK;
+    }
+    const double began = rank_now();
+    rank_status(rank, quern_group_create(&args, 1, &group), is_last ? QUERN_PEER_TIMEOUT : QUERN_PEER_LOST);
+    rank_check(rank, rank_now() - began < 5, "returned after %g s", rank_now() - began);
+    rank_check_detail(rank, is_last ? "rank 2 waited" : "rank 1 (process 0 on host 127.0.0.2) has ended, or has given up");
+    if (is_last) rank_check_detail(rank, "for connections with rank 1");
+    return QUERN_OK;
+}
+
+Test(strangers, a_host_that_ends_while_others_connect, .timeout = 60) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = meet_one_who_ends);
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = meet_one_who_ends);
+}
+
 /* Messages between ranks: rank 1 writes bytes of its own into its connection, and rank 0 is in a call. */
 static quern_status talk_rubbish(struct rank *rank) {
     const int rounds = *(const int *)rank->user;
@@ -435,6 +508,28 @@ static void free_fake(struct fake fake) {
     close(fake.file);
     free(fake.roster);
     free(fake.member);
+}
+
+/* A host that still connects with others says nothing, and has its creation's limit; one that falls silent is lost. */
+Test(strangers, silence_counts_from_the_first_word, .timeout = 60) {
+    struct fake fake = make_fake();
+    int ends[2], control[QUERN_RANK_LIMIT];
+    const uint32_t beat[] = {1, 0};
+    uint32_t *state = &fake.roster->segment->rank[2].state;
+    check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "no socket");
+    for (int rank = 0; rank < QUERN_RANK_LIMIT; rank++) control[rank] = rank == 2 ? ends[0] : -1;
+    check(quern_start_monitor(fake.member, control), "no thread");
+    rank_sleep(2);
+    check(__atomic_load_n(state, __ATOMIC_ACQUIRE) == QUERN_RANK_ELSEWHERE, "a host that has not begun is silent");
+    say(ends[1], beat, sizeof beat);
+    rank_sleep(1);
+    check(__atomic_load_n(state, __ATOMIC_ACQUIRE) == QUERN_RANK_ELSEWHERE, "silent after a second");
+    rank_sleep(1);
+    check(__atomic_load_n(state, __ATOMIC_ACQUIRE) == QUERN_RANK_ENDED && fake.roster->segment->rank[2].silent, "not silent");
+    fake.roster->segment->rank[0].state = fake.roster->segment->rank[1].state = QUERN_RANK_LEFT;
+    quern_leave_monitor(fake.member);
+    close(ends[1]);
+    free_fake(fake);
 }
 
 /* A message of a monitor, or one that is almost that. */

@@ -47,7 +47,7 @@ static struct quern_membership *make_member(const quern_group_args *args, const 
     member->device = args->device;
     member->rank = args->rank;
     member->ranks = args->ranks;
-    member->here = args->meet ? args->host_ranks : args->ranks;
+    member->here = quern_has_hosts(args) ? args->host_ranks : args->ranks;
     member->first_epoch = args->first_epoch;
     member->steady_timeout = args->timeout > 0                 ? args->timeout
                              : args->device->kind == QUERN_CUDA ? DEFAULT_GPU_TIMEOUT
@@ -144,8 +144,8 @@ quern_status quern_join_group(const quern_group_args *args, int count, const cha
             quern_drop_members(members, count);
             return quern_fail(args[i].device, QUERN_OUT_OF_MEMORY, "no memory for a group");
         }
-    quern_status status = args->meet ? quern_meet_hosts(args, name, members[0])
-                                     : quern_rendezvous(name, args->job, veto, members, count);
+    quern_status status = quern_has_hosts(args) ? quern_meet_hosts(args, name, veto, members[0])
+                                                : quern_rendezvous(name, args->job, veto, members, count);
     if (status == QUERN_OK) return QUERN_OK;
     quern_drop_members(members, count);
     return status;
@@ -164,14 +164,14 @@ quern_status quern_form_group(const quern_group_args *args, int count, const cha
     return status == QUERN_OK ? quern_attach_group(members, count) : status;
 }
 
-void quern_add_group_id(struct quern_text *text, const struct quern_membership *member) {
+void quern_add_number(struct quern_text *text, const unsigned char number[16]) {
     static const char digits[] = "0123456789abcdef";
-    char id[33] = "";
+    char written[33] = "";
     for (int i = 0; i < 16; i++) {
-        id[2 * i] = digits[member->roster->id[i] >> 4];
-        id[2 * i + 1] = digits[member->roster->id[i] & 15];
+        written[2 * i] = digits[number[i] >> 4];
+        written[2 * i + 1] = digits[number[i] & 15];
     }
-    quern_text_add(text, "%s", id);
+    quern_text_add(text, "%s", written);
 }
 
 void quern_publish_group(struct quern_membership *const *members, int count, quern_group **groups) {

@@ -14,8 +14,8 @@ quern_status quern_attach_group(struct quern_membership **members, int count);
 quern_status quern_form_group(const quern_group_args *args, int count, const char *name, struct quern_veto veto,
                               struct quern_membership **members);
 
-/* Appends the random number of a group, for the names of those that are made of it. */
-void quern_add_group_id(struct quern_text *text, const struct quern_membership *member);
+/* Appends a random number, for the names of groups that are made of another: its roster's id, for instance. */
+void quern_add_number(struct quern_text *text, const unsigned char number[16]);
 
 /* Makes the handles valid.  NULL stays NULL. */
 void quern_publish_group(struct quern_membership *const *members, int count, quern_group **groups);

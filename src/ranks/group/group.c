@@ -6,6 +6,7 @@
 #include "ranks/describe.h"
 #include "ranks/group/form.h"
 #include "ranks/handles.h"
+#include "ranks/hosts/hosts.h"
 #include "ranks/hosts/report.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
@@ -23,16 +24,20 @@ static bool is_name(const char *name) {
 
 enum { LEAST_SECRET = 16, MOST_HOST_NAME = 15 };
 
-/* A group of several hosts.  The fields after meet are not looked at without it. */
+/* A group of several hosts.  Their fields are not looked at without meet and all_gather. */
 static quern_status check_hosts(const quern_group_args *args) {
     const quern_device *device = args->device;
     struct quern_address place;
-    if (!args->meet) return QUERN_OK;
+    if (!quern_has_hosts(args)) return QUERN_OK;
     if (device->kind != QUERN_CPU)
-        return quern_fail(device, QUERN_NOT_SUPPORTED, "meet is set: a group of GPUs is of one host");
-    if (!quern_address_read(args->meet, &place))
+        return quern_fail(device, QUERN_NOT_SUPPORTED, "%s is set: a group of GPUs is of one host",
+                          args->meet ? "meet" : "all_gather");
+    if (!args->all_gather && !quern_address_read(args->meet, &place))
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "meet is no address and port: expected \"10.77.0.1:4711\" or "
                           "\"[fd00::1]:4711\"");
+    if (args->all_gather && args->meet && !quern_address_read_alone(args->meet, &place))
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "meet is no address: expected one of this host without a port, "
+                          "\"10.77.0.1\" or \"fd00::1\", since all_gather is set");
     if (!args->secret) return quern_fail(device, QUERN_NULL_POINTER, "secret is NULL: the hosts that meet need one");
     if (args->secret_bytes < LEAST_SECRET)
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "secret_bytes is %zu: expected at least %d", args->secret_bytes,

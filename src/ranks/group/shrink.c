@@ -148,7 +148,7 @@ static quern_status join_living(const struct shrinking *shrinking, struct quern_
     const double left = (double)(shrinking->limit - quern_now()) * 1e-9;
     struct quern_text text = quern_text_begin(name, sizeof name);
     quern_text_add(&text, "shrink.");
-    quern_add_group_id(&text, shrinking->members[0]);
+    quern_add_number(&text, shrinking->members[0]->roster->id);
     quern_text_add(&text, ".%u", shrinking->round);
     for (int i = 0; i < shrinking->count; i++) {
         const struct quern_membership *member = shrinking->members[i];

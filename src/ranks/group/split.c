@@ -1,29 +1,15 @@
 /* Splits a group into groups of its ranks.  Called by engines. */
 #include "ranks/group/form.h"
+#include "ranks/group/split_hosts.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
 
-struct split_wish {
-    int32_t colour, key;
-};
-
-/* The place of a rank among the ranks of its colour, ordered by key and old rank.  *ranks: their number. */
-static int place_in_colour(const struct split_wish *wishes, int ranks_before, int rank, int *ranks) {
-    int place = *ranks = 0;
-    for (int other = 0; other < ranks_before; other++) {
-        if (wishes[other].colour != wishes[rank].colour) continue;
-        ++*ranks;
-        place += wishes[other].key < wishes[rank].key || (wishes[other].key == wishes[rank].key && other < rank);
-    }
-    return place;
-}
-
 static void name_split(const struct quern_membership *member, int colour, char *buffer, size_t bytes) {
     struct quern_text text = quern_text_begin(buffer, bytes);
     quern_text_add(&text, "split.");
-    quern_add_group_id(&text, member);
+    quern_add_number(&text, member->roster->id);
     quern_text_add(&text, ".%u.%d", member->splits, colour);
 }
 
@@ -31,8 +17,8 @@ static void name_split(const struct quern_membership *member, int colour, char *
 static quern_status check_parent(const void *parent) { return quern_check_poison(parent); }
 
 /* Forms the group of one colour with the calling thread's ranks of that colour. */
-static quern_status form_colour(struct quern_membership *const *members, int count, const struct split_wish *wishes, int colour,
-                                struct quern_membership **formed) {
+static quern_status form_colour(struct quern_membership *const *members, int count, const struct quern_split_wish *wishes,
+                                int colour, struct quern_membership **formed) {
     quern_group_args args[QUERN_RANK_LIMIT];
     struct quern_membership *of_colour[QUERN_RANK_LIMIT];
     int index[QUERN_RANK_LIMIT], mine = 0;
@@ -41,7 +27,7 @@ static quern_status form_colour(struct quern_membership *const *members, int cou
     for (int i = 0; i < count; i++) {
         if (wishes[members[i]->rank].colour != colour) continue;
         args[mine] = (quern_group_args)QUERN_GROUP_ARGS_INIT;
-        args[mine].rank = place_in_colour(wishes, members[i]->ranks, members[i]->rank, &args[mine].ranks);
+        args[mine].rank = quern_place_in_colour(wishes, members[i]->ranks, members[i]->rank, &args[mine].ranks);
         args[mine].device = members[i]->device;
         args[mine].timeout = members[i]->steady_timeout;
         args[mine].first_timeout = members[i]->first_timeout;
@@ -56,13 +42,22 @@ static quern_status form_colour(struct quern_membership *const *members, int cou
 }
 
 /* The next colour above `last` among the thread's ranks; -1: none.  The same order in all threads prevents a deadlock. */
-static int next_colour(struct quern_membership *const *members, int count, const struct split_wish *wishes, int last) {
+static int next_colour(struct quern_membership *const *members, int count, const struct quern_split_wish *wishes, int last) {
     int next = -1;
     for (int i = 0; i < count; i++) {
         int colour = wishes[members[i]->rank].colour;
         if (colour > last && (next < 0 || colour < next)) next = colour;
     }
     return next;
+}
+
+static quern_status form_colours(struct quern_membership *const *members, int count, const struct quern_split_wish *wishes,
+                                 struct quern_membership **formed) {
+    quern_status status = QUERN_OK;
+    for (int colour = next_colour(members, count, wishes, -1); colour >= 0 && status == QUERN_OK;
+         colour = next_colour(members, count, wishes, colour))
+        status = form_colour(members, count, wishes, colour, formed);
+    return status;
 }
 
 /* A failed split poisons the parent group: other ranks may be waiting in it for this one.  Nobody has the new handles yet. */
@@ -87,23 +82,17 @@ quern_status quern_group_split(quern_group *const *groups, int count, const int 
     if (!colours || !keys || !new_groups)
         return quern_fail(members[0]->device, QUERN_NULL_POINTER, "%s is NULL",
                           !colours ? "colours" : !keys ? "keys" : "new_groups");
-    if (members[0]->control)
-        return quern_fail(members[0]->device, QUERN_NOT_SUPPORTED,
-                          "%s: a group of several hosts cannot be split: create another one, "
-                          "or pass members to the calls",
-                          members[0]->label);
-    struct split_wish mine[QUERN_RANK_LIMIT], all[QUERN_RANK_LIMIT];
+    struct quern_split_wish mine[QUERN_RANK_LIMIT], all[QUERN_RANK_LIMIT];
     const void *payloads[QUERN_RANK_LIMIT];
     struct quern_membership *formed[QUERN_RANK_LIMIT] = {NULL};
     for (int i = 0; i < count; i++) {
-        mine[i] = (struct split_wish){colours[i] < 0 ? -1 : colours[i], keys[i]};
+        mine[i] = (struct quern_split_wish){colours[i] < 0 ? -1 : colours[i], keys[i]};
         payloads[i] = &mine[i];
     }
     status = quern_exchange(members, count, QUERN_IN_SPLIT, payloads, sizeof *mine, all);
     if (status != QUERN_OK) return status;
-    for (int colour = next_colour(members, count, all, -1); colour >= 0 && status == QUERN_OK;
-         colour = next_colour(members, count, all, colour))
-        status = form_colour(members, count, all, colour, formed);
+    if (members[0]->control) status = quern_split_hosts(members[0], all, (struct quern_veto){check_parent, members[0]}, formed);
+    else status = form_colours(members, count, all, formed);
     for (int i = 0; i < count; i++) members[i]->splits++;
     if (status != QUERN_OK) return give_up_split(members[0], status, formed, count);
     quern_publish_group(formed, count, new_groups);

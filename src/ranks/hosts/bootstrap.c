@@ -18,6 +18,7 @@
 #include "os/clock.h"
 #include "ranks/describe.h"
 #include "ranks/hosts/connector.h"
+#include "ranks/hosts/facts.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
 
@@ -27,13 +28,6 @@ enum { TICK = 20 };  /* milliseconds between two looks at the poison */
 struct card {
     uint32_t ranks, first_epoch;
     int32_t count;            /* of its ranks */
-};
-
-struct fact {
-    int32_t rank, host;
-    struct quern_process process;
-    int32_t device_kind, device_ordinal;
-    struct quern_address address;
 };
 
 /* What a host hears.  If all is well, the facts of all ranks follow. */
@@ -50,7 +44,7 @@ struct guest {
     int socket;
     size_t done;              /* bytes read */
     struct card card;
-    struct fact facts[QUERN_RANK_LIMIT];
+    struct quern_fact facts[QUERN_RANK_LIMIT];
 };
 
 struct place {
@@ -58,7 +52,7 @@ struct place {
     struct guest *guests[QUERN_RANK_LIMIT];
     int count;
     struct verdict verdict;
-    struct fact facts[QUERN_RANK_LIMIT];  /* of all ranks */
+    struct quern_fact facts[QUERN_RANK_LIMIT];  /* of all ranks */
     bool is_there[QUERN_RANK_LIMIT];
     int there;
 };
@@ -96,36 +90,11 @@ bool quern_receive_all(int socket, void *data, size_t bytes, int64_t deadline) {
     return move_all(socket, data, bytes, deadline, false);
 }
 
-/* ---- the facts of this host, from and to its segment ---- */
-
-static int read_own_facts(const struct quern_membership *member, struct fact facts[QUERN_RANK_LIMIT]) {
-    int count = 0;
-    for (int rank = 0; rank < member->ranks; rank++) {
-        const struct quern_segment_rank *place = &member->segment->rank[rank];
-        if (__atomic_load_n(&place->state, __ATOMIC_ACQUIRE) != QUERN_RANK_JOINED) continue;
-        facts[count++] = (struct fact){.rank = rank, .process = place->process, .device_kind = place->device_kind,
-                                       .device_ordinal = place->device_ordinal, .address = place->address};
-    }
-    return count;
-}
-
-/* Each place of a rank that is elsewhere gets what its host has said. */
-static void publish(const struct quern_membership *member, const struct verdict *verdict, const struct fact *facts) {
-    struct quern_segment *segment = member->segment;
-    for (int rank = 0; rank < member->ranks; rank++) {
-        struct quern_segment_rank *place = &segment->rank[rank];
-        place->host = facts[rank].host;
-        place->address = facts[rank].address;
-        if (__atomic_load_n(&place->state, __ATOMIC_ACQUIRE) != QUERN_RANK_ABSENT) continue;
-        place->process = facts[rank].process;
-        place->device_kind = facts[rank].device_kind;
-        place->device_ordinal = facts[rank].device_ordinal;
-        __atomic_store_n(&place->state, QUERN_RANK_ELSEWHERE, __ATOMIC_RELEASE);
-    }
-    for (int kind = 0; kind < QUERN_STRANGERS; kind++)
-        __atomic_store_n(&segment->strangers[kind], verdict->strangers[kind], __ATOMIC_RELAXED);
-    memcpy(segment->meeting, verdict->number, sizeof segment->meeting);
-    segment->hosts = verdict->hosts;
+static void publish(const struct quern_membership *member, const struct verdict *verdict, const struct quern_fact *facts) {
+    struct quern_roll roll = {.hosts = verdict->hosts, .strangers = verdict->strangers};
+    memcpy(roll.number, verdict->number, sizeof roll.number);
+    memcpy(roll.facts, facts, (size_t)member->ranks * sizeof *facts);
+    quern_publish_roll(member, &roll);
 }
 
 /* ---- the place of meeting ---- */
@@ -141,7 +110,7 @@ static void say(struct verdict *verdict, quern_status status, const char *format
 }
 
 /* Whether these facts may belong to ranks of the group.  If not, the meeting ends for all. */
-static bool are_sound(struct place *place, const struct card *card, const struct fact *facts) {
+static bool are_sound(struct place *place, const struct card *card, const struct quern_fact *facts) {
     const struct quern_membership *member = place->bootstrap->member;
     if (card->ranks != (uint32_t)member->ranks) {
         say(&place->verdict, QUERN_PEER_MISMATCH, "the group is being formed with %d ranks, and a host expects %u", member->ranks,
@@ -166,7 +135,7 @@ static bool are_sound(struct place *place, const struct card *card, const struct
     return true;
 }
 
-static bool enter(struct place *place, const struct card *card, const struct fact *facts) {
+static bool enter(struct place *place, const struct card *card, const struct quern_fact *facts) {
     if (!are_sound(place, card, facts)) return false;
     for (int i = 0; i < card->count; i++) {
         const int rank = facts[i].rank;
@@ -183,8 +152,8 @@ static bool enter(struct place *place, const struct card *card, const struct fac
 
 static void dismiss(struct place *place, int at) {
     struct guest *guest = place->guests[at];
-    for (int i = 0; i < guest->card.count && guest->done == sizeof guest->card + (size_t)guest->card.count * sizeof(struct fact);
-         i++) {
+    const bool is_whole = guest->done == sizeof guest->card + (size_t)guest->card.count * sizeof *guest->facts;
+    for (int i = 0; is_whole && i < guest->card.count; i++) {
         place->is_there[guest->facts[i].rank] = false;
         place->there--;
     }
@@ -198,7 +167,7 @@ static bool hear(struct place *place, struct guest *guest) {
     for (;;) {
         const bool has_card = guest->done >= sizeof guest->card;
         if (has_card && (guest->card.count < 1 || guest->card.count > QUERN_RANK_LIMIT)) return false;
-        const size_t end = sizeof guest->card + (has_card ? (size_t)guest->card.count * sizeof(struct fact) : 0);
+        const size_t end = sizeof guest->card + (has_card ? (size_t)guest->card.count * sizeof(struct quern_fact) : 0);
         char spare, *to = has_card ? (char *)guest->facts + (guest->done - sizeof guest->card) : (char *)&guest->card + guest->done;
         const bool is_whole = has_card && guest->done == end;
         const ssize_t read = recv(guest->socket, is_whole ? &spare : to, is_whole ? 1 : end - guest->done, MSG_DONTWAIT);
@@ -276,7 +245,7 @@ static void number_hosts(struct place *place) {
 
 static void tell_guests(struct place *place) {
     const int64_t soon = quern_now() + 2000000000, deadline = place->bootstrap->deadline > soon ? place->bootstrap->deadline : soon;
-    const size_t bytes = (size_t)place->bootstrap->member->ranks * sizeof(struct fact);
+    const size_t bytes = (size_t)place->bootstrap->member->ranks * sizeof(struct quern_fact);
     for (int i = 0; i < place->count; i++) {
         const int socket = place->guests[i]->socket;
         if (quern_send_all(socket, &place->verdict, sizeof place->verdict, deadline) && place->verdict.status == QUERN_OK)
@@ -292,8 +261,9 @@ static quern_status fail_with(const struct quern_bootstrap *bootstrap, const str
 
 static quern_status hold_place(struct place *place) {
     const struct quern_bootstrap *bootstrap = place->bootstrap;
-    struct fact own[QUERN_RANK_LIMIT];
-    struct card card = {(uint32_t)bootstrap->member->ranks, bootstrap->member->first_epoch, read_own_facts(bootstrap->member, own)};
+    struct quern_fact own[QUERN_RANK_LIMIT];
+    struct card card = {(uint32_t)bootstrap->member->ranks, bootstrap->member->first_epoch,
+                        quern_read_own_facts(bootstrap->member, own)};
     quern_status status = QUERN_OK;
     enter(place, &card, own);
     while (place->verdict.status == QUERN_OK && place->there < bootstrap->member->ranks && status == QUERN_OK) {
@@ -321,7 +291,7 @@ static quern_status hold_place(struct place *place) {
 /* ---- going to the place ---- */
 
 /* Reads the verdict once it comes; polls the poison meanwhile.  False: the connection has ended. */
-static bool hear_verdict(const struct quern_bootstrap *bootstrap, int socket, struct verdict *verdict, struct fact *facts) {
+static bool hear_verdict(const struct quern_bootstrap *bootstrap, int socket, struct verdict *verdict, struct quern_fact *facts) {
     if (!quern_receive_all(socket, verdict, sizeof *verdict, bootstrap->deadline + 1000000000)) return false;
     if (verdict->status != QUERN_OK) return true;
     if (verdict->hosts < 1 || verdict->hosts > bootstrap->member->ranks) return false;
@@ -354,9 +324,9 @@ static int call(const struct quern_bootstrap *bootstrap, struct quern_connector 
 }
 
 static quern_status go_to_place(const struct quern_bootstrap *bootstrap) {
-    struct fact own[QUERN_RANK_LIMIT], facts[QUERN_RANK_LIMIT];
+    struct quern_fact own[QUERN_RANK_LIMIT], facts[QUERN_RANK_LIMIT];
     const struct card card = {(uint32_t)bootstrap->member->ranks, bootstrap->member->first_epoch,
-                              read_own_facts(bootstrap->member, own)};
+                              quern_read_own_facts(bootstrap->member, own)};
     struct verdict verdict;
     struct quern_connector connector;
     quern_status status = QUERN_OK;

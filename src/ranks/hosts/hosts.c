@@ -1,6 +1,6 @@
 /*
- * The steps by which a group over several hosts is created: the host's own segment, the bootstrap of all ranks, the connections, and a
- * first meeting of all.  Called when a group is created with a place of meeting.
+ * The steps by which a group over several hosts is created: the host's own segment, the bootstrap of all ranks at a place of meeting
+ * or by an all-gather of the engine, the connections, and a first meeting of all.  Called when such a group is created or split.
  */
 #define _GNU_SOURCE
 #include "ranks/hosts/hosts.h"
@@ -13,6 +13,7 @@
 #include "os/clock.h"
 #include "os/futex.h"
 #include "ranks/describe.h"
+#include "ranks/hosts/gather.h"
 #include "ranks/hosts/monitor.h"
 #include "ranks/hosts/mesh.h"
 #include "ranks/hosts/bootstrap.h"
@@ -23,8 +24,11 @@
 #include "runtime/status.h"
 
 struct creation {
+    const quern_group_args *args;
+    struct quern_veto veto;
     struct quern_membership *member;
-    struct quern_address place;
+    struct quern_address place;                  /* of the meeting; with an all-gather, where this rank listens */
+    struct quern_roll roll;                      /* with an all-gather */
     unsigned char key[QUERN_DIGEST_BYTES], meeting_key[QUERN_DIGEST_BYTES];
     uint32_t strangers[QUERN_STRANGERS];         /* at the place of meeting */
     struct quern_listener meeting, own;              /* the place's, of rank 0; this rank's */
@@ -54,8 +58,24 @@ static quern_status open_place(struct creation *creation) {
     return QUERN_OK;
 }
 
+/* All addresses of the machine, or those of IPv4 where the system has no others. */
+static bool open_anywhere(struct quern_listener *listener) {
+    const struct quern_address six = quern_address_any(6), four = quern_address_any(4);
+    return quern_listener_open(listener, &six) || quern_listener_open(listener, &four);
+}
+
+static quern_status open_own(struct creation *creation) {
+    const bool anywhere = !creation->args->meet;
+    if (anywhere) creation->place = quern_address_any(4);
+    if (!(anywhere ? open_anywhere(&creation->own) : quern_listener_open(&creation->own, &creation->place)))
+        return fail_at(creation, &creation->place, "listening at");
+    creation->member->address = creation->own.address;
+    return QUERN_OK;
+}
+
 static quern_status open_listeners(struct creation *creation) {
     struct quern_address here;
+    if (creation->args->all_gather) return open_own(creation);
     if (!quern_address_towards(&creation->place, &here)) return fail_at(creation, &creation->place, "looking for a way to");
     if (!quern_listener_open(&creation->own, &here)) return fail_at(creation, &here, "listening at");
     creation->member->address = creation->own.address;
@@ -74,7 +94,8 @@ static quern_status call_roll(struct creation *creation) {
     struct quern_segment *segment = creation->member->segment;
     const struct quern_bootstrap bootstrap = {creation->member, creation->place, creation->key, creation->began, creation->deadline,
                                     creation->member->rank == 0 ? &creation->meeting : NULL};
-    quern_status status = quern_bootstrap_hosts(&bootstrap);
+    if (creation->args->all_gather) quern_publish_roll(creation->member, &creation->roll);
+    quern_status status = creation->args->all_gather ? QUERN_OK : quern_bootstrap_hosts(&bootstrap);
     if (status != QUERN_OK) return status;
     __atomic_store_n(&segment->met, 1, __ATOMIC_SEQ_CST);
     quern_futex_wake(&segment->met);
@@ -122,7 +143,9 @@ static quern_status connect_hosts(struct creation *creation) {
     creation->own.strangers = member->segment->strangers;
     member->span = quern_make_span(member);
     if (!member->span) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
-    const struct quern_mesh mesh = {member, &creation->own, creation->began, creation->deadline, speaks ? creation->control : NULL};
+    memcpy(member->span->key, creation->meeting_key, sizeof member->span->key);
+    const struct quern_mesh mesh = {member, &creation->own, creation->began, creation->deadline,
+                                    speaks ? creation->control : NULL, creation->veto};
     quern_status status = quern_make_mesh(&mesh);
     return status == QUERN_OK && speaks ? start_monitor(creation) : status;
 }
@@ -155,7 +178,10 @@ static quern_status join_hosts(struct creation *creation) {
         return QUERN_OK;
     }
     status = connect_hosts(creation);
-    return status == QUERN_OK ? meet_all(creation) : tell_host(creation, status);
+    if (status == QUERN_OK) return meet_all(creation);
+    status = tell_host(creation, status);
+    quern_tell_failure(member, creation->control);
+    return status;
 }
 
 static void log_strangers(const struct creation *creation) {
@@ -166,23 +192,45 @@ static void log_strangers(const struct creation *creation) {
                   creation->member->label, all);
 }
 
-quern_status quern_meet_hosts(const quern_group_args *args, const char *name, struct quern_membership *member) {
-    struct creation *creation = calloc(1, sizeof *creation);
-    if (!creation) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
+/* The number of the host's name in shared memory comes behind that of the group. */
+static quern_status meet_here(const struct creation *creation, const char *name) {
+    const char *host = creation->args->host;
+    struct quern_membership *member = creation->member;
     char called[256];
     struct quern_text text = quern_text_begin(called, sizeof called);
-    quern_text_add(&text, "%s%s%s", name, args->host ? "@" : "", args->host ? args->host : "");
-    creation->member = member;
+    quern_text_add(&text, "%s%s%s", name, host ? "@" : "", host ? host : "");
+    return quern_rendezvous(called, creation->args->job, creation->veto, &member, 1);
+}
+
+/* What keeps one rank from an all-gather would keep all others waiting, so each comes, whatever has failed. */
+static quern_status gather(struct creation *creation, quern_status ready) {
+    const quern_group_args *args = creation->args;
+    const struct quern_gathering gathering = {creation->member, args->all_gather, args->all_gather_user, creation->key,
+                                              &creation->own};
+    quern_status status = quern_gather_roll(&gathering, ready, &creation->roll);
+    return status == QUERN_OK || !creation->member->roster ? status : tell_host(creation, status);
+}
+
+static quern_status create(struct creation *creation, const char *name) {
+    quern_status status = open_listeners(creation);
+    if (status == QUERN_OK) status = meet_here(creation, name);
+    if (creation->args->all_gather) status = gather(creation, status);
+    return status == QUERN_OK ? join_hosts(creation) : status;
+}
+
+quern_status quern_meet_hosts(const quern_group_args *args, const char *name, struct quern_veto veto,
+                              struct quern_membership *member) {
+    struct creation *creation = calloc(1, sizeof *creation);
+    if (!creation) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
+    *creation = (struct creation){.args = args, .veto = veto, .member = member};
     member->control = &quern_span_control;
     creation->meeting.socket = creation->own.socket = -1;
     creation->began = quern_now();
     creation->deadline = member->timeout < 9e9 ? creation->began + (int64_t)(member->timeout * 1e9) : INT64_MAX / 2;
     for (int rank = 0; rank < QUERN_RANK_LIMIT; rank++) creation->control[rank] = -1;
-    quern_address_read(args->meet, &creation->place);
+    if (args->meet) (args->all_gather ? quern_address_read_alone : quern_address_read)(args->meet, &creation->place);
     quern_make_key(args->secret, args->secret_bytes, name, args->job, creation->key);
-    quern_status status = open_listeners(creation);
-    if (status == QUERN_OK) status = quern_rendezvous(called, args->job, (struct quern_veto){0}, &member, 1);
-    if (status == QUERN_OK) status = join_hosts(creation);
+    quern_status status = create(creation, name);
     log_strangers(creation);
     quern_listener_close(&creation->meeting);
     quern_listener_close(&creation->own);

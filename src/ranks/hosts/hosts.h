@@ -8,6 +8,10 @@
  * Lets a rank meet those of its host in shared memory and, through the leaders of the hosts, all others, and connects it with
  * them. The membership has all but its roster and segment.  If it has a roster after a failure, the caller leaves the group.
  */
-quern_status quern_meet_hosts(const quern_group_args *args, const char *name, struct quern_membership *member);
+quern_status quern_meet_hosts(const quern_group_args *args, const char *name, struct quern_veto veto,
+                              struct quern_membership *member);
+
+/* Whether a group is of several hosts, or may be. */
+static inline bool quern_has_hosts(const quern_group_args *args) { return args->meet || args->all_gather; }
 
 #endif

@@ -26,6 +26,8 @@ bool quern_listener_open(struct quern_listener *listener, const struct quern_add
     listener->socket = socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (listener->socket < 0) return false;
     setsockopt(listener->socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (address->version == 6 && quern_address_is_any(address))
+        setsockopt(listener->socket, IPPROTO_IPV6, IPV6_V6ONLY, &(int){0}, sizeof(int));
     if (bind(listener->socket, (struct sockaddr *)&name, bytes) == 0 && listen(listener->socket, 512) == 0 &&
         getsockname(listener->socket, (struct sockaddr *)&name, &room) == 0 && quern_address_in(&name, &listener->address))
         return true;

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "os/clock.h"
@@ -26,6 +27,7 @@ struct work {
     struct quern_connector *connectors;  /* [connecting]; those that are done have kind 0 */
     int connecting, missing;     /* connections that are not there */
     bool full;                 /* no memory to enter a socket */
+    int64_t ended;             /* since when a connection that was there has ended; 0: none has */
 };
 
 int quern_host_leader(const struct quern_roster *roster, int host) {
@@ -94,13 +96,19 @@ static void await(const struct work *work, struct pollfd *polls) {
     poll(polls, (nfds_t)count, TICK);
 }
 
+static bool is_missing(const struct quern_mesh *mesh, int rank) {
+    for (uint32_t kind = QUERN_CALL_DATA; kind <= QUERN_CALL_CONTROL; kind++)
+        if (is_wanted(mesh, kind, rank) && *slot_of(mesh, kind, rank) < 0) return true;
+    return false;
+}
+
 static quern_status expire(const struct work *work) {
     const struct quern_mesh *mesh = work->mesh;
     char missing[160];
     struct quern_text text = quern_text_begin(missing, sizeof missing);
     int listed = 0, more = 0;
     for (int rank = 0; rank < mesh->member->ranks; rank++) {
-        if (!is_wanted(mesh, QUERN_CALL_DATA, rank) || mesh->member->span->socket[rank] >= 0) continue;
+        if (!is_missing(mesh, rank)) continue;
         if (listed == 2 && ++more) continue;
         quern_text_add(&text, "%srank %d (", listed++ ? ", " : "", rank);
         quern_describe_place(&text, mesh->member->roster, rank);
@@ -108,7 +116,37 @@ static quern_status expire(const struct work *work) {
     }
     if (more) quern_text_add(&text, " and %d more", more);
     return quern_fail(mesh->member->device, QUERN_PEER_TIMEOUT, "quern_group_create: rank %d waited %g s for connections with %s",
-                      mesh->member->rank, (double)(quern_now() - mesh->began) * 1e-9, listed ? missing : "the leaders of hosts");
+                      mesh->member->rank, (double)(quern_now() - mesh->began) * 1e-9, missing);
+}
+
+/* ---- ranks that end meanwhile ---- */
+
+static bool has_ended(int socket) {
+    char byte;
+    const ssize_t read = socket < 0 ? 1 : recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return read == 0 || (read < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+static int find_ended(const struct quern_mesh *mesh) {
+    for (int rank = 0; rank < mesh->member->ranks; rank++)
+        for (uint32_t kind = QUERN_CALL_DATA; kind <= QUERN_CALL_CONTROL; kind++)
+            if (is_wanted(mesh, kind, rank) && has_ended(*slot_of(mesh, kind, rank))) return rank;
+    return -1;
+}
+
+/* A rank may have given up a call that this one has answered, and calls again. */
+static quern_status look_for_ends(struct work *work) {
+    static const int64_t GRACE = 500000000;  /* nanoseconds */
+    const struct quern_membership *member = work->mesh->member;
+    const int rank = find_ended(work->mesh);
+    char place[100];
+    struct quern_text text = quern_text_begin(place, sizeof place);
+    if (rank < 0) work->ended = 0;
+    else if (!work->ended) work->ended = quern_now();
+    if (!work->ended || quern_now() - work->ended < GRACE) return QUERN_OK;
+    quern_describe_place(&text, member->roster, rank);
+    return quern_fail(member->device, QUERN_PEER_LOST, "quern_group_create: rank %d (%s) has ended, or has given up, while rank %d "
+                      "waited for connections", rank, place, member->rank);
 }
 
 static void plan(struct work *work) {
@@ -134,6 +172,8 @@ static quern_status connect_all(struct work *work, struct pollfd *polls) {
         if (work->full) return quern_fail(mesh->member->device, QUERN_OUT_OF_MEMORY, "no memory for connections");
         await(work, polls);
         status = quern_check_poison(mesh->member);
+        if (status == QUERN_OK && mesh->veto.ask) status = mesh->veto.ask(mesh->veto.user);
+        if (status == QUERN_OK) status = look_for_ends(work);
         if (status == QUERN_OK && quern_now() > mesh->deadline) status = expire(work);
     }
     return status;

@@ -4,12 +4,14 @@
 
 #include "ranks/hosts/listener.h"
 #include "ranks/membership.h"
+#include "ranks/rendezvous.h"
 
 struct quern_mesh {
     struct quern_membership *member;       /* with a span */
     struct quern_listener *listener;               /* of this rank, with the key of the meeting */
     int64_t began, deadline;
     int *control;                          /* [ranks]: connections to the leaders of other hosts; NULL: this rank does not speak */
+    struct quern_veto veto;                /* asked while ranks are awaited */
 };
 
 /* All connections, or an error: QUERN_PEER_TIMEOUT names those that are missing. */

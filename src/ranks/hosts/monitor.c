@@ -22,6 +22,7 @@
 #include "ranks/poison.h"
 
 static const int64_t BEAT = 250000000, SILENCE = 1500000000;  /* nanoseconds */
+static const int64_t PATIENCE = 200000000;                    /* nanoseconds: for the poisons of the others */
 enum { TICK = 5 };                                            /* milliseconds between two looks at the segment */
 
 /* ---- what monitors say ---- */
@@ -52,8 +53,8 @@ union body {
 /* A connection to the monitor of another host. */
 struct line {
     int socket, host;
-    bool is_open, left;
-    int64_t heard;
+    bool is_open, left, poisoned;                      /* poisoned: it has said with what */
+    int64_t heard;                                     /* 0: not yet, since the other host is still connecting with others */
     size_t in, out;                                    /* bytes in the buffers */
     unsigned char received[sizeof(struct head) + sizeof(union body)];
     unsigned char to_send[4 * (sizeof(struct head) + sizeof(union body))];
@@ -64,7 +65,7 @@ struct quern_monitor {
     pthread_t thread;
     uint32_t ends;                                     /* atomic: to end */
     int64_t beaten;
-    bool told;                                         /* the poison */
+    int64_t told;                                      /* when the poison was told; 0: it was not */
     uint32_t states[QUERN_RANK_LIMIT];                 /* as last told */
     int lines;
     struct line line[];
@@ -116,6 +117,7 @@ static size_t bytes_of(const struct head *head) {
 /* Obeys one message.  False: it is none that a monitor sends. */
 static bool obey(struct quern_monitor *monitor, struct line *line, const struct head *head, const union body *body) {
     if (head->word == BEATS) return hear_states(monitor, line, body->states, head->count);
+    line->poisoned |= head->word == POISONED;
     if (head->word == POISONED)
         return quern_poison_by_host(monitor->roster, body->poison.word, body->poison.reason, body->poison.missing);
     line->left = true;
@@ -219,17 +221,44 @@ static void say_poison(struct quern_monitor *monitor) {
         !quern_read_poison(monitor->roster->segment, monitor->roster->ranks, &poison.word, poison.reason, poison.missing))
         return;
     say(monitor, &(struct head){.word = POISONED}, &poison, sizeof poison);
-    monitor->told = true;
+    monitor->told = quern_now();
     __atomic_store_n(&monitor->roster->segment->told, 1, __ATOMIC_RELEASE);
+}
+
+void quern_tell_failure(const struct quern_membership *member, const int control[QUERN_RANK_LIMIT]) {
+    struct {
+        struct head head;
+        struct poison poison;
+    } message = {.head = {.word = POISONED}};
+    struct poison *poison = &message.poison;
+    _Static_assert(sizeof message == sizeof(struct head) + sizeof(struct poison), "a message has no gap");
+    if (!quern_read_poison(member->segment, member->ranks, &poison->word, poison->reason, poison->missing)) return;
+    for (int rank = 0; rank < member->ranks; rank++)
+        if (control[rank] >= 0) send(control[rank], &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/*
+ * Each host tells its poison once, its own or the first that it has heard, and takes the one that precedes the others among all
+ * that are told.  When it has heard those of all hosts, all of them have the same.
+ */
+static void look_for_agreement(struct quern_monitor *monitor) {
+    uint32_t *agreement = &monitor->roster->segment->agreement;
+    bool agreed = monitor->told != 0;
+    if (!agreed || __atomic_load_n(agreement, __ATOMIC_RELAXED) == QUERN_AGREED) return;
+    for (int i = 0; i < monitor->lines; i++) agreed &= !monitor->line[i].is_open || monitor->line[i].poisoned;
+    if (agreed || quern_now() - monitor->told > PATIENCE) __atomic_store_n(agreement, QUERN_AGREED, __ATOMIC_RELEASE);
 }
 
 /* ---- the thread ---- */
 
+static bool is_silent(const struct line *line, int64_t now) {
+    return line->is_open && !line->left && line->heard && now - line->heard > SILENCE;
+}
+
 static void find_silent(struct quern_monitor *monitor) {
     const int64_t now = quern_now();
     for (int i = 0; i < monitor->lines; i++)
-        if (monitor->line[i].is_open && !monitor->line[i].left && now - monitor->line[i].heard > SILENCE)
-            lose(monitor, &monitor->line[i], true);
+        if (is_silent(&monitor->line[i], now)) lose(monitor, &monitor->line[i], true);
 }
 
 static void await(const struct quern_monitor *monitor) {
@@ -246,7 +275,8 @@ static void await(const struct quern_monitor *monitor) {
 /* After a time in which this process itself was stopped, the others get time to be heard before they are called silent. */
 static void forgive_own_silence(struct quern_monitor *monitor, int64_t *looked) {
     const int64_t now = quern_now();
-    for (int i = 0; now - *looked > SILENCE / 2 && i < monitor->lines; i++) monitor->line[i].heard = now;
+    for (int i = 0; now - *looked > SILENCE / 2 && i < monitor->lines; i++)
+        if (monitor->line[i].heard) monitor->line[i].heard = now;
     *looked = now;
 }
 
@@ -263,9 +293,11 @@ static void *keep(void *argument) {
             hear(monitor, &monitor->line[i]);
         }
         find_silent(monitor);
+        look_for_agreement(monitor);
         if (!ends) await(monitor);
     }
     say(monitor, &(struct head){.word = GOODBYE}, NULL, 0);
+    __atomic_store_n(&monitor->roster->segment->agreement, QUERN_AGREED, __ATOMIC_RELEASE);
     return NULL;
 }
 
@@ -280,7 +312,7 @@ static struct quern_monitor *make_monitor(const struct quern_membership *member,
     for (int rank = 0; rank < member->ranks; rank++)
         if (control[rank] >= 0)
             monitor->line[monitor->lines++] = (struct line){.socket = control[rank], .host = member->roster->peer[rank].host,
-                                                          .is_open = true, .heard = quern_now()};
+                                                          .is_open = true};
     return monitor;
 }
 
@@ -296,6 +328,7 @@ static int start_thread(struct quern_monitor *monitor) {
 
 bool quern_start_monitor(const struct quern_membership *member, const int control[QUERN_RANK_LIMIT]) {
     struct quern_monitor *monitor = make_monitor(member, control);
+    __atomic_store_n(&member->segment->agreement, QUERN_AGREES, __ATOMIC_RELEASE);
     const int error = monitor ? start_thread(monitor) : ENOMEM;
     errno = error;
     if (error) free(monitor);

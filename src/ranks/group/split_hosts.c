@@ -1,0 +1,106 @@
+/*
+ * The ranks of a colour meet as those of any group of several hosts do whose engine has an all-gather: here it is the parent group,
+ * whose key is the secret.  Each pair gets a connection of its own for the new group, so that the groups do not wait for each other.
+ * A colour of one host gets a plain group.  Called by split.c.
+ */
+#include "ranks/group/split_hosts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/sha256.h"
+#include "ranks/group/form.h"
+#include "ranks/hosts/connections.h"
+#include "ranks/hosts/gather.h"
+#include "ranks/meeting.h"
+#include "runtime/status.h"
+
+int quern_place_in_colour(const struct quern_split_wish *wishes, int ranks_before, int rank, int *ranks) {
+    int place = *ranks = 0;
+    for (int other = 0; other < ranks_before; other++) {
+        if (wishes[other].colour != wishes[rank].colour) continue;
+        ++*ranks;
+        place += wishes[other].key < wishes[rank].key || (wishes[other].key == wishes[rank].key && other < rank);
+    }
+    return place;
+}
+
+/* ---- the parent's all-gather ---- */
+
+struct parent {
+    struct quern_membership *member;
+    const struct quern_split_wish *wishes;
+};
+
+/* All ranks of the parent take part, and each keeps what is of its colour. */
+static int gather_over_parent(void *user, const void *mine, size_t bytes, void *all) {
+    const struct parent *parent = user;
+    struct quern_membership *member = parent->member;
+    char *parts = malloc((size_t)member->ranks * bytes);
+    quern_status status = parts ? quern_exchange(&parent->member, 1, QUERN_IN_SPLIT, &mine, bytes, parts) : QUERN_OUT_OF_MEMORY;
+    for (int rank = 0; rank < member->ranks && status == QUERN_OK; rank++) {
+        int ranks;
+        if (parent->wishes[rank].colour != parent->wishes[member->rank].colour) continue;
+        memcpy((char *)all + (size_t)quern_place_in_colour(parent->wishes, member->ranks, rank, &ranks) * bytes,
+               parts + (size_t)rank * bytes, bytes);
+    }
+    free(parts);
+    return (int)status;
+}
+
+/* The part of a rank without a colour in what the others exchange. */
+static quern_status attend(struct quern_membership *member) {
+    const size_t bytes = quern_gather_bytes;
+    char *nothing = calloc((size_t)member->ranks + 1, bytes);
+    const void *mine = nothing;
+    if (!nothing) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
+    quern_status status = quern_exchange(&member, 1, QUERN_IN_SPLIT, &mine, bytes, nothing + bytes);
+    free(nothing);
+    return status;
+}
+
+/* ---- the new group ---- */
+
+/* The same on all hosts, and not known to others before. */
+static void name_child(const struct quern_membership *member, int colour, char *buffer, size_t bytes) {
+    unsigned char code[QUERN_DIGEST_BYTES];
+    struct quern_text text = quern_text_begin(buffer, bytes);
+    quern_hmac(member->span->key, sizeof member->span->key, &(struct quern_part){"split", 5}, 1, code);
+    quern_text_add(&text, "split.");
+    quern_add_number(&text, code);
+    quern_text_add(&text, ".%u.%d", member->splits, colour);
+}
+
+static int count_here(const struct quern_membership *member, const struct quern_split_wish *wishes) {
+    int here = 0;
+    for (int rank = 0; rank < member->ranks; rank++)
+        here += wishes[rank].colour == wishes[member->rank].colour && !member->roster->peer[rank].is_elsewhere;
+    return here;
+}
+
+quern_status quern_split_hosts(struct quern_membership *member, const struct quern_split_wish *wishes, struct quern_veto veto,
+                               struct quern_membership **formed) {
+    if (wishes[member->rank].colour < 0) return attend(member);
+    struct parent parent = {member, wishes};
+    char name[96], host[16], at[QUERN_ADDRESS_TEXT];
+    struct quern_text text = quern_text_begin(host, sizeof host);
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    quern_text_add(&text, "host%d", member->roster->peer[member->rank].host);
+    name_child(member, wishes[member->rank].colour, name, sizeof name);
+    quern_address_write(&member->address, false, at);
+    args.rank = quern_place_in_colour(wishes, member->ranks, member->rank, &args.ranks);
+    args.device = member->device;
+    args.timeout = member->steady_timeout;
+    args.first_timeout = member->first_timeout;
+    args.host_ranks = count_here(member, wishes);
+    args.host = host;
+    args.meet = quern_address_is_any(&member->address) ? NULL : at;
+    args.secret = member->span->key;
+    args.secret_bytes = sizeof member->span->key;
+    args.all_gather = gather_over_parent;
+    args.all_gather_user = &parent;
+    struct quern_membership *child;
+    quern_status status = quern_form_group(&args, 1, name, veto, &child);
+    if (status == QUERN_OK) *formed = child;
+    return status;
+}

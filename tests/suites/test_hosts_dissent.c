@@ -1,0 +1,110 @@
+/*
+ * Ranks of different hosts that find different errors at the same time: all ranks of all hosts get one status and one text.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/check.h"
+#include "harness/device.h"
+#include "harness/ranks.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { MOST = 8, ROUNDS = 64, TEXT = 256 };
+
+struct board {
+    struct {
+        int status;
+        char text[TEXT];
+        double seconds;
+    } said[ROUNDS][MOST];
+};
+
+/* The words behind the label, which names the rank whose call it is. */
+static void write_down(struct rank *rank, int round, quern_status status, double seconds) {
+    struct board *board = rank->shared;
+    char detail[TEXT];
+    quern_error_detail(detail, sizeof detail);
+    const char *words = strstr(detail, ": ");
+    snprintf(board->said[round][rank->rank].text, TEXT, "%s", words ? words : detail);
+    board->said[round][rank->rank].status = (int)status;
+    board->said[round][rank->rank].seconds = seconds;
+}
+
+/* All have written; each compares its own with that of rank 0. */
+static void compare(struct rank *rank, int round) {
+    struct board *board = rank->shared;
+    rank_line_up(rank);
+    const bool same = board->said[round][rank->rank].status == board->said[round][0].status &&
+                      strcmp(board->said[round][rank->rank].text, board->said[round][0].text) == 0;
+    rank_check(rank, same, "round %d%s (%d), and rank 0%s (%d)", round, board->said[round][rank->rank].text,
+               board->said[round][rank->rank].status, board->said[round][0].text, board->said[round][0].status);
+    rank_check(rank, board->said[round][rank->rank].seconds < 1, "after %g s", board->said[round][rank->rank].seconds);
+}
+
+enum trouble { ABORT, OTHER_CALL, OTHER_MEMBERS, BARRIER };
+
+/* Of host 0, of the others that have odd numbers, of the rest. */
+static const enum trouble troubles[][3] = {
+    {ABORT, ABORT, ABORT},        {OTHER_CALL, BARRIER, BARRIER}, {BARRIER, OTHER_CALL, BARRIER},
+    {OTHER_CALL, BARRIER, ABORT}, {OTHER_MEMBERS, ABORT, ABORT},  {ABORT, OTHER_CALL, ABORT},
+};
+
+static quern_status make_trouble(struct rank *rank, quern_group *group, int round, enum trouble trouble) {
+    char reason[32];
+    void *memory;
+    quern_barrier_args some = QUERN_BARRIER_ARGS_INIT;
+    some.members = (const int[]){0, rank->ranks - 1}, some.member_count = 2;
+    snprintf(reason, sizeof reason, "rank %d of round %d", rank->rank, round);
+    if (trouble == OTHER_CALL) return quern_symmetric_alloc(&group, 1, &(size_t){64}, &memory);
+    if (trouble == OTHER_MEMBERS) return quern_barrier(group, &some, NULL);
+    if (trouble == ABORT) quern_group_abort(group, reason);
+    return quern_barrier(group, NULL, NULL);
+}
+
+static quern_status disagree(struct rank *rank) {
+    const int rounds = *(const int *)rank->user;
+    for (int round = 0; round < rounds; round++) {
+        quern_group_args args = rank_group_args(rank, 20);
+        quern_group *group;
+        args.job = (uint64_t)round + 1;
+        rank_ok(rank, quern_group_create(&args, 1, &group));
+        rank_ok(rank, quern_barrier(group, NULL, NULL));
+        const int host = rank_host(rank, rank->rank);
+        const enum trouble trouble = troubles[(size_t)round % COUNT(troubles)][host == 0 ? 0 : host % 2 ? 1 : 2];
+        const bool is_lowest = rank->rank == 0 || rank_host(rank, rank->rank - 1) != host;
+        rank_line_up(rank);
+        const double began = rank_now();
+        quern_status status = is_lowest ? make_trouble(rank, group, round, trouble) : quern_barrier(group, NULL, NULL);
+        rank_check(rank, status >= QUERN_PEER_TIMEOUT, "round %d: %s", round, quern_status_string(status));
+        write_down(rank, round, status, rank_now() - began);
+        compare(rank, round);
+        rank_status(rank, quern_barrier(group, NULL, NULL), status);   /* it stays so */
+        write_down(rank, round, status, 0);
+        compare(rank, round);
+        rank_ok(rank, quern_group_destroy(group));
+    }
+    return QUERN_OK;
+}
+
+static void check_shape(int hosts, int ranks) {
+    const int rounds = (int)test_size(40, 10);
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .hosts = hosts, .count = ranks, .function = disagree, .user = &rounds,
+                    .shared_bytes = sizeof(struct board), .limit = 100);
+}
+
+Test(hosts_dissent, two_hosts, .timeout = 200) {
+    check_shape(2, 2);
+    check_shape(2, 4);
+}
+
+Test(hosts_dissent, more_hosts, .timeout = 200) {
+    check_shape(3, 3);
+    check_shape(4, 8);
+}

@@ -1,0 +1,313 @@
+/*
+ * Groups of several hosts whose ranks meet by an all-gather of the engine: here a store in memory that the ranks of the test share.
+ * What the callback gives may be wrong in any way; every rank then gets a status with the reason, and nothing is left.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/check.h"
+#include "harness/device.h"
+#include "harness/gather_store.h"
+#include "harness/random.h"
+#include "harness/ranks.h"
+#include "os/address.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* What a rank's callback does wrong with what it hands back. */
+enum fault { GOOD, FAILS, GARBAGE, SWAPPED, DAMAGED, STALE, ZEROS, FAULTS };
+
+static void spoil(const struct gatherer *gatherer, unsigned char *all, size_t bytes) {
+    const int ranks = gatherer->rank->ranks;
+    const struct gather_store *store = gatherer->rank->shared;
+    unsigned char part[GATHER_BYTES];
+    if (gatherer->fault == GARBAGE)
+        for (size_t i = 0; i < (size_t)ranks * bytes; i++) all[i] = (unsigned char)random_bits(1, i);
+    if (gatherer->fault == ZEROS) memset(all, 0, (size_t)ranks * bytes);
+    if (gatherer->fault == DAMAGED) all[(size_t)(ranks - 1) * bytes + bytes / 2] ^= 1;
+    if (gatherer->fault == STALE) memcpy(all, store->parts[gatherer->rounds % 2], bytes);  /* of the gather before */
+    if (gatherer->fault != SWAPPED) return;
+    memcpy(part, all, bytes);
+    memcpy(all, all + bytes, bytes);
+    memcpy(all + bytes, part, bytes);
+}
+
+static int gather(void *user, const void *mine, size_t bytes, void *all) {
+    struct gatherer *gatherer = user;
+    gather_parts(gatherer, mine, bytes, all);
+    spoil(gatherer, all, bytes);
+    return gatherer->fault == FAILS ? 42 : 0;
+}
+
+static quern_group_args gathered_args(struct gatherer *gatherer, double timeout) {
+    quern_group_args args = rank_group_args(gatherer->rank, timeout);
+    args.meet = NULL;
+    args.all_gather = gather;
+    args.all_gather_user = gatherer;
+    return args;
+}
+
+/* ---- groups ---- */
+
+static int count_files(void) {
+    DIR *directory = opendir("/proc/self/fd");
+    int count = 0;
+    while (directory && readdir(directory)) count++;
+    if (directory) closedir(directory);
+    return count;
+}
+
+static quern_status meet_and_exchange(struct rank *rank) {
+    static const char *const places[] = {NULL, "127.0.0.1", "127.0.0.3"};
+    struct gatherer gatherer = {.rank = rank};
+    const int files = rank->kind == RANK_PROCESSES ? count_files() : 0;
+    for (size_t i = 0; i < COUNT(places); i++) {
+        quern_group_args args = gathered_args(&gatherer, 30);
+        quern_group *group = NULL, *child = NULL;
+        char report[4096];
+        args.meet = places[i];
+        args.job = i + 1;
+        rank_ok(rank, quern_group_create(&args, 1, &group));
+        for (int round = 0; round < 10; round++) rank_ok(rank, quern_barrier(group, NULL, NULL));
+        quern_group_report(group, report, sizeof report);
+        rank_check(rank, rank->hosts == 1 || strstr(report, "host 1 at "), "%s", report);
+        rank_check(rank, rank->hosts == 1 || !places[i] || strstr(report, places[i]), "%s", report);
+        rank_ok(rank, quern_group_split(&group, 1, &(int){rank->rank % 2}, &(int){0}, &child));
+        rank_ok(rank, quern_barrier(child, NULL, NULL));
+        rank_ok(rank, quern_barrier(group, NULL, NULL));
+        rank_ok(rank, quern_group_destroy(child));
+        rank_ok(rank, quern_group_destroy(group));
+        rank_check(rank, ((struct gather_store *)rank->shared)->calls[rank->rank] == i + 1, "called %u times for %zu groups",
+                   ((struct gather_store *)rank->shared)->calls[rank->rank], i + 1);
+        if (rank->kind == RANK_PROCESSES)
+            rank_check(rank, count_files() == files, "%d descriptors, before %d", count_files(), files);
+    }
+    return QUERN_OK;
+}
+
+Test(hosts_gather, groups, .timeout = 120) {
+    static const int shapes[][2] = {{1, 2}, {2, 2}, {2, 5}, {3, 6}, {4, 8}};
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        for (size_t i = 0; i < COUNT(shapes); i++)
+            check_ranks(.kind = rank_kinds[kind], .hosts = shapes[i][0], .count = shapes[i][1], .function = meet_and_exchange,
+                        .shared_bytes = sizeof(struct gather_store));
+}
+
+/* ---- callbacks that do wrong ---- */
+
+struct wrong {
+    int fault, by;                           /* by -1: on every rank */
+    quern_status status;                     /* of the rank whose callback does wrong */
+    const char *detail;
+};
+
+/* The others wait for it until their limit, or until it hangs up. */
+static quern_status gather_wrongly(struct rank *rank) {
+    const struct wrong *wrong = rank->user;
+    struct gatherer gatherer = {.rank = rank, .rounds = 0};
+    const int files = rank->kind == RANK_PROCESSES ? count_files() : 0;
+    const bool differs = wrong->by < 0 || rank->rank == wrong->by;
+    quern_group *group = NULL;
+    quern_group_args args = gathered_args(&gatherer, 1.5);
+    if (wrong->fault == STALE) {             /* a good one before */
+        rank_ok(rank, quern_group_create(&args, 1, &group));
+        rank_ok(rank, quern_barrier(group, NULL, NULL));
+        rank_ok(rank, quern_group_destroy(group));
+        rank_line_up(rank);
+    }
+    if (differs) gatherer.fault = wrong->fault;
+    const double began = rank_now();
+    quern_status status = quern_group_create(&args, 1, &group);
+    rank_check(rank, rank_now() - began < 5, "returned after %g s", rank_now() - began);
+    if (differs) {
+        rank_status(rank, status, wrong->status);
+        rank_check_detail(rank, wrong->detail);
+    } else {
+        rank_check(rank, status == QUERN_PEER_TIMEOUT || status == QUERN_PEER_LOST || status == wrong->status, "%s",
+                   quern_status_string(status));
+    }
+    if (rank->kind == RANK_PROCESSES) rank_check(rank, count_files() == files, "%d descriptors, before %d", count_files(), files);
+    return QUERN_OK;
+}
+
+static void check_wrong(struct wrong wrong) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = gather_wrongly, .user = &wrong,
+                    .shared_bytes = sizeof(struct gather_store));
+}
+
+Test(hosts_gather, a_callback_that_fails, .timeout = 60) {
+    check_wrong((struct wrong){FAILS, -1, QUERN_SYSTEM_ERROR, "all_gather returned 42: expected 0"});
+    check_wrong((struct wrong){FAILS, 1, QUERN_SYSTEM_ERROR, "all_gather returned 42: expected 0"});
+}
+
+Test(hosts_gather, garbage, .timeout = 60) {
+    check_wrong((struct wrong){GARBAGE, -1, QUERN_PEER_MISMATCH, "the part of rank 0 is none of this version"});
+    check_wrong((struct wrong){ZEROS, 2, QUERN_PEER_MISMATCH, "the part of rank 0 is none of this version"});
+    check_wrong((struct wrong){DAMAGED, -1, QUERN_PEER_MISMATCH, "the part of rank 3 is damaged, or has another secret"});
+}
+
+Test(hosts_gather, parts_in_another_order, .timeout = 60) {
+    check_wrong((struct wrong){SWAPPED, -1, QUERN_PEER_MISMATCH, "the part of rank 1 as that of rank 0"});
+    check_wrong((struct wrong){SWAPPED, 3, QUERN_PEER_MISMATCH, "the part of rank 1 as that of rank 0"});
+}
+
+/* Rank 0 gets its own part of another call, and so finds it; the others have no way to see it, and do not need one. */
+Test(hosts_gather, a_part_of_another_call, .timeout = 60) {
+    check_wrong((struct wrong){STALE, 0, QUERN_PEER_MISMATCH, "the part of rank 0 one of another call"});
+}
+
+/* ---- ranks that do not fit together: all get one status ---- */
+
+struct misfit {
+    int ranks, host_ranks, by;
+    uint32_t first_epoch;
+    const char *secret, *meet, *host;
+    quern_status status;
+    const char *detail;
+    bool own_differs;                        /* the rank that differs has words of its own */
+};
+
+static quern_status join_unfit(struct rank *rank) {
+    const struct misfit *misfit = rank->user;
+    struct gatherer gatherer = {.rank = rank};
+    quern_group *group = NULL;
+    quern_group_args args = gathered_args(&gatherer, 1.5);
+    if (rank->rank == misfit->by) {
+        if (misfit->ranks) args.ranks = misfit->ranks;
+        if (misfit->host_ranks) args.host_ranks = misfit->host_ranks;
+        args.first_epoch = misfit->first_epoch;
+        if (misfit->secret) args.secret = misfit->secret, args.secret_bytes = strlen(misfit->secret);
+        if (misfit->meet) args.meet = misfit->meet;
+        if (misfit->host) args.host = misfit->host;
+    }
+    const double began = rank_now();
+    rank_status(rank, quern_group_create(&args, 1, &group), misfit->status);
+    rank_check(rank, rank_now() - began < 4, "returned after %g s", rank_now() - began);
+    if (!misfit->own_differs || rank->rank != misfit->by) rank_check_detail(rank, misfit->detail);
+    return QUERN_OK;
+}
+
+static void check_misfit(int ranks, int hosts, struct misfit misfit) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = ranks, .hosts = hosts, .function = join_unfit, .user = &misfit,
+                    .shared_bytes = sizeof(struct gather_store));
+}
+
+Test(hosts_gather, another_secret, .timeout = 60) {
+    check_misfit(3, 3, (struct misfit){.secret = "another secret of tests", .by = 1, .status = QUERN_PEER_MISMATCH,
+                                       .detail = "the part of rank 1 is damaged, or has another secret", .own_differs = true});
+}
+
+Test(hosts_gather, another_first_epoch, .timeout = 60) {
+    check_misfit(3, 3, (struct misfit){.first_epoch = 7, .by = 2, .status = QUERN_PEER_MISMATCH,
+                                       .detail = "first_epoch of rank 2 is 7, and that of rank 0 is 0"});
+}
+
+/* Its callback gives it a part too few. */
+Test(hosts_gather, another_number_of_ranks, .timeout = 60) {
+    check_misfit(3, 3, (struct misfit){.ranks = 4, .by = 1, .status = QUERN_PEER_MISMATCH,
+                                       .detail = "the group is being formed with 3 ranks, and rank 1 expects 4",
+                                       .own_differs = true});
+}
+
+/* One that cannot listen has an answer for all, and nobody waits for it. */
+Test(hosts_gather, an_address_that_is_not_of_the_host, .timeout = 60) {
+    check_misfit(3, 3, (struct misfit){.meet = "192.0.2.1", .by = 2, .status = QUERN_SYSTEM_ERROR,
+                                       .detail = "rank 2: listening at 192.0.2.1"});
+}
+
+/* A rank of a host does not come to it: its host's ranks wait to their limit, and then all hear of it. */
+Test(hosts_gather, a_rank_that_is_alone_on_its_host, .timeout = 60) {
+    check_misfit(4, 2, (struct misfit){.host = "elsewhere", .by = 3, .status = QUERN_PEER_TIMEOUT, .detail = "rank 2: "});
+}
+
+Test(hosts_gather, more_ranks_of_a_host_than_there_are, .timeout = 60) {
+    check_misfit(3, 3, (struct misfit){.host_ranks = 2, .by = 1, .status = QUERN_PEER_TIMEOUT,
+                                       .detail = "rank 1: quern_group_create waited"});
+}
+
+static quern_status refuse_place(struct rank *rank) {
+    static const char *const wrong[] = {"127.0.0.1:4711", "localhost", "[::1]", ""};
+    struct gatherer gatherer = {.rank = rank};
+    quern_group *group = NULL;
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        quern_group_args args = gathered_args(&gatherer, 1);
+        args.meet = wrong[i];
+        rank_status(rank, quern_group_create(&args, 1, &group), QUERN_INVALID_ARGUMENT);
+        rank_check_detail(rank, "expected one of this host without a port");
+        args.meet = NULL, args.secret = NULL;
+        rank_status(rank, quern_group_create(&args, 1, &group), QUERN_NULL_POINTER);
+    }
+    rank_check(rank, gatherer.rounds == 0, "called in spite of wrong arguments");
+    return QUERN_OK;
+}
+
+Test(hosts_gather, wrong_arguments) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = refuse_place, .shared_bytes = sizeof(struct gather_store));
+}
+
+/* ---- addresses ---- */
+
+Test(hosts_gather, addresses) {
+    static const struct {
+        const char *here, *there;
+        uint32_t bits;
+        bool near;
+    } cases[] = {{"10.77.0.1", "10.77.0.200", 24, true}, {"10.77.0.1", "10.77.1.1", 24, false},
+                 {"10.77.0.1", "10.77.1.1", 23, true}, {"10.77.0.1", "10.77.2.1", 23, false},
+                 {"10.77.0.1", "10.77.0.2", 32, false},  {"fd00::1", "fd00::2:1", 64, true},    {"fd00::1", "fd01::1", 64, false},
+                 {"fd00::1", "10.77.0.1", 0, false}};
+    struct quern_interface list[8];
+    struct quern_address there;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct quern_interface here = {.network_bits = cases[i].bits};
+        check(quern_address_read_alone(cases[i].here, &here.address), "%s", cases[i].here);
+        check(quern_address_read_alone(cases[i].there, &there), "%s", cases[i].there);
+        check(quern_address_near(&here, &there) == cases[i].near, "%s near %s", cases[i].there, cases[i].here);
+        check(quern_address_same(&there, &there) && !quern_address_same(&here.address, &there), "%s", cases[i].there);
+    }
+    const int count = quern_interfaces(list, COUNT(list));
+    check(count >= 1 && count <= (int)COUNT(list), "%d addresses", count);
+    for (int i = 0; i < count; i++) check(!quern_address_is_any(&list[i].address) && list[i].network_bits > 0, "address %d", i);
+    check(quern_interfaces(list, 1) == 1, "more addresses than there is room for");
+    const struct quern_address four = quern_address_any(4), six = quern_address_any(6);
+    check(quern_address_is_any(&four) && quern_address_is_any(&six), "the address of all");
+}
+
+/* ---- records with flipped bits: no rank believes one ---- */
+
+static int gather_flipped(void *user, const void *mine, size_t bytes, void *all) {
+    struct gatherer *gatherer = user;
+    const uint64_t round = gatherer->rounds;
+    const int failed = gather(user, mine, bytes, all);
+    const size_t at = (size_t)random_below(31, round, (uint64_t)gatherer->rank->ranks * bytes);
+    ((unsigned char *)all)[at] ^= (unsigned char)(1 << random_below(32, round, 8));
+    return failed;
+}
+
+static quern_status meet_flipped(struct rank *rank) {
+    struct gatherer gatherer = {.rank = rank};
+    const int rounds = *(const int *)rank->user;
+    for (int round = 0; round < rounds; round++) {
+        quern_group *group = NULL;
+        quern_group_args args = gathered_args(&gatherer, 1);
+        args.all_gather = gather_flipped;
+        args.job = (uint64_t)round;
+        rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_MISMATCH);
+        rank_check_detail(rank, "all_gather gave");
+    }
+    return QUERN_OK;
+}
+
+Test(hosts_gather, flipped_bits, .timeout = 120) {
+    const int rounds = (int)test_size(1000, 100);
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = meet_flipped, .user = &rounds,
+                .shared_bytes = sizeof(struct gather_store), .limit = 110);
+}

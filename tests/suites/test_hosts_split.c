@@ -1,0 +1,206 @@
+/*
+ * Groups of several hosts that are split: colours that span hosts and colours that do not, children of children, and ranks that end
+ * while the others split.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/random.h"
+#include "harness/ranks.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+struct board {
+    struct {
+        _Alignas(64) int64_t value;
+    } of[QUERN_MAX_RANKS];
+};
+
+static int count_files(void) {
+    DIR *directory = opendir("/proc/self/fd");
+    int count = 0;
+    while (directory && readdir(directory)) count++;
+    if (directory) closedir(directory);
+    return count;
+}
+
+/* The ranks of the parent that are in a child, in the child's order: by key, then by rank. */
+static int list_child(const int *colours, const int *keys, int ranks, int colour, int list[QUERN_MAX_RANKS]) {
+    int count = 0;
+    for (int rank = 0; rank < ranks; rank++) {
+        if (colours[rank] != colour) continue;
+        int at = count++;
+        for (; at > 0 && keys[list[at - 1]] > keys[rank]; at--) list[at] = list[at - 1];
+        list[at] = rank;
+    }
+    return count;
+}
+
+/* Each rank of the child has written before any of them is behind the barrier. */
+static void meet_child(struct rank *rank, quern_group *child, const int *list, int count, int64_t value) {
+    struct board *board = rank->shared;
+    __atomic_store_n(&board->of[rank->rank].value, value, __ATOMIC_RELAXED);
+    rank_ok(rank, quern_barrier(child, NULL, NULL));
+    for (int i = 0; i < count; i++) {
+        const int64_t seen = __atomic_load_n(&board->of[list[i]].value, __ATOMIC_RELAXED);
+        rank_check(rank, seen == value, "rank %d has written %lld, not %lld", list[i], (long long)seen, (long long)value);
+    }
+    rank_ok(rank, quern_barrier(child, NULL, NULL));
+}
+
+/* One row of four bytes to every rank of the child. */
+static void exchange_in_child(struct rank *rank, quern_group *child, int count) {
+    int32_t from[QUERN_MAX_RANKS], ones[QUERN_MAX_RANKS], to[QUERN_MAX_RANKS], input[QUERN_MAX_RANKS], output[QUERN_MAX_RANKS];
+    const int mine = quern_group_rank(child);
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    void *workspace;
+    size_t bytes;
+    for (int i = 0; i < count; i++) from[i] = i, ones[i] = 1, to[i] = mine, input[i] = 1000 * mine + i;
+    args.input = input, args.output = output, args.input_rows = args.output_rows = count, args.row_bytes = sizeof *input;
+    args.input_offsets = from, args.send_sizes = args.recv_sizes = ones, args.output_offsets = to;
+    rank_ok(rank, quern_ragged_all_to_all_workspace(child, &args, &bytes));
+    rank_ok(rank, quern_symmetric_alloc(&child, 1, &bytes, &workspace));
+    rank_ok(rank, quern_ragged_all_to_all(child, &args, workspace, bytes, NULL));
+    for (int i = 0; i < count; i++) rank_check(rank, output[i] == 1000 * i + mine, "rank %d sent %d", i, output[i]);
+    rank_ok(rank, quern_symmetric_free(child, workspace, NULL));
+}
+
+static void split_and_meet(struct rank *rank, quern_group *group, const int *colours, const int *keys, int64_t value) {
+    quern_group *child = group;
+    int list[QUERN_MAX_RANKS];
+    rank_ok(rank, quern_group_split(&group, 1, &colours[rank->rank], &keys[rank->rank], &child));
+    rank_check(rank, !child == (colours[rank->rank] < 0), "colour %d has got %p", colours[rank->rank], (void *)child);
+    if (child) {
+        const int count = list_child(colours, keys, rank->ranks, colours[rank->rank], list), mine = quern_group_rank(child);
+        rank_check(rank, quern_group_size(child) == count && mine >= 0 && mine < count && list[mine] == rank->rank,
+                   "is rank %d of %d", mine, quern_group_size(child));
+        meet_child(rank, child, list, count, value);
+        exchange_in_child(rank, child, count);
+        meet_child(rank, child, list, count, value + 1);
+    }
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    if (child) rank_ok(rank, quern_group_destroy(child));
+}
+
+static quern_status split_at_random(struct rank *rank) {
+    quern_group *group = rank_group(rank, 30);
+    int colours[QUERN_MAX_RANKS], keys[QUERN_MAX_RANKS];
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    const int files = count_files();
+    for (int round = 0; round < 12; round++) {
+        for (int other = 0; other < rank->ranks; other++) {
+            const uint64_t at = (uint64_t)(round * 64 + other);
+            colours[other] = round == 0   ? rank_host(rank, other)           /* none spans hosts */
+                             : round == 1 ? 0
+                             : round == 2 ? other % 2
+                             : round == 3 ? -1
+                                          : (int)random_below(41, at, 4) - 1;
+            keys[other] = round == 1 ? -other : (int)random_below(42, at, 3);
+        }
+        split_and_meet(rank, group, colours, keys, 10 * round + 1);
+        if (rank->kind == RANK_PROCESSES)
+            rank_check(rank, count_files() == files, "%d descriptors, before %d", count_files(), files);
+    }
+    return quern_group_destroy(group);
+}
+
+Test(hosts_split, colours, .timeout = 300) {
+    static const int shapes[][2] = {{2, 2}, {2, 4}, {2, 5}, {3, 6}, {4, 8}};
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        for (size_t i = 0; i < COUNT(shapes); i++)
+            check_ranks(.kind = rank_kinds[kind], .hosts = shapes[i][0], .count = shapes[i][1], .function = split_at_random,
+                        .shared_bytes = sizeof(struct board));
+}
+
+/* A child that spans hosts is split again; the parent and the child's child are used in turns. */
+static quern_status split_twice(struct rank *rank) {
+    quern_group *group = rank_group(rank, 30), *child, *grandchild;
+    char report[4096];
+    rank_ok(rank, quern_group_split(&group, 1, &(int){rank->rank % 2}, &(int){0}, &child));
+    rank_ok(rank, quern_group_split(&child, 1, &(int){0}, &(int){-rank->rank}, &grandchild));
+    rank_check(rank, quern_group_size(child) == 3 && quern_group_size(grandchild) == 3, "%d and %d ranks", quern_group_size(child),
+               quern_group_size(grandchild));
+    rank_check(rank, quern_group_rank(grandchild) == 2 - rank->rank / 2, "rank %d", quern_group_rank(grandchild));
+    for (int round = 0; round < 10; round++) {
+        rank_ok(rank, quern_barrier(group, NULL, NULL));
+        rank_ok(rank, quern_barrier(grandchild, NULL, NULL));
+        rank_ok(rank, quern_barrier(child, NULL, NULL));
+    }
+    quern_group_report(grandchild, report, sizeof report);
+    rank_check(rank, strstr(report, "host 1 at 127.0.0."), "%s", report);
+    rank_ok(rank, quern_barrier(grandchild, NULL, NULL));
+    rank_ok(rank, quern_group_destroy(child));     /* its child lives on */
+    rank_ok(rank, quern_barrier(grandchild, NULL, NULL));
+    rank_ok(rank, quern_group_destroy(group));
+    rank_ok(rank, quern_barrier(grandchild, NULL, NULL));
+    return quern_group_destroy(grandchild);
+}
+
+Test(hosts_split, children_of_children, .timeout = 60) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = 6, .hosts = 2, .function = split_twice);
+}
+
+/* ---- ranks that end ---- */
+
+static quern_status split_until_the_end(struct rank *rank) {
+    const int *by = rank->user;
+    quern_group *group = rank_group(rank, 20), *child;
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    if (rank->rank == *by) {
+        rank_sleep(0.2);
+        raise(SIGKILL);
+    }
+    const double began = rank_now();
+    rank_status(rank, quern_group_split(&group, 1, &(int){rank->rank % 2}, &(int){0}, &child), QUERN_PEER_LOST);
+    rank_check(rank, rank_now() - began < 3, "noticed after %g s", rank_now() - began);
+    return quern_group_destroy(group);
+}
+
+Test(hosts_split, a_rank_that_ends, .timeout = 60) {
+    for (int by = 0; by < 4; by++) {
+        bool may_die[4] = {false};
+        may_die[by] = true;
+        struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .user = &by,
+                                                           .function = split_until_the_end});
+        const char *wrong = ranks_wait(run, may_die);
+        check(!wrong, "%s", wrong);
+        ranks_close(run);
+    }
+}
+
+/* A rank whose call is another one; and one that does not come. */
+static quern_status call_differently(struct rank *rank) {
+    quern_group *group = rank_group(rank, 1.5), *child;
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    if (rank->rank == 3) rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_MISMATCH);
+    else rank_status(rank, quern_group_split(&group, 1, &(int){0}, &(int){0}, &child), QUERN_PEER_MISMATCH);
+    rank_check_detail(rank, "quern_group_split");
+    return quern_group_destroy(group);
+}
+
+static quern_status stay_away(struct rank *rank) {
+    quern_group *group = rank_group(rank, 1), *child;
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    if (rank->rank == 3) rank_sleep(2.5);
+    else rank_status(rank, quern_group_split(&group, 1, &(int){0}, &(int){0}, &child), QUERN_PEER_TIMEOUT);
+    if (rank->rank != 3) rank_check_detail(rank, "rank 3");
+    return quern_group_destroy(group);
+}
+
+Test(hosts_split, other_calls_and_absent_ranks, .timeout = 60) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) {
+        check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = call_differently);
+        check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = stay_away);
+    }
+}
