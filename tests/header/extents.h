@@ -300,5 +300,11 @@ COUNTED(quern_ragged_plan_create, workspaces, void *)
 EXTENT(quern_ragged_plan_create__parameters, workspace_bytes, (struct extent){times(a->count, sizeof(size_t)), SIZES, 0})
 COUNTED(quern_ragged_plan_create, plans, void *)
 OPAQUE(quern_ragged_plan_run__parameters, stream)
+EXTENT(quern_transfer_item, memory, memory(a->bytes))
+EXTENT(quern_transfer_args, items, list(a->item_count, a->item_size))
+ARGS(quern_transfer_prepare, quern_transfer_args)
+ONE(quern_transfer_prepare__parameters, transfer, void *)
+OPAQUE(quern_transfer_start__parameters, stream)
+ONE(quern_transfer_test__parameters, done, int32_t)
 
 #endif

@@ -1,0 +1,355 @@
+/*
+ * The words of transfers.  A rank tells each rank of its list what the list has for it (brief) when it is prepared, and each start
+ * and end.  Words for a transfer that is not prepared here yet are kept.  Called by transfer.c.
+ */
+#define _GNU_SOURCE
+#include "ranks/transfer/talk.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "ranks/describe.h"
+#include "ranks/points.h"
+#include "ranks/transfer/agree.h"
+#include "ranks/transfer/bytes.h"
+#include "ranks/transfer/withdraw.h"
+#include "runtime/status.h"
+
+enum { MOST_ENDS = 64 };  /* news of ends that are kept for transfers that were never prepared here */
+
+/* ---- wires ---- */
+
+static void say_hello(struct quern_wire *wire) {
+    const struct quern_roster *roster = wire->member->roster;
+    const struct quern_transfer_hello hello = {.address = (uintptr_t)roster->self.id, .pid = (int32_t)getpid()};
+    if (wire->socket >= 0 || roster->peer[wire->peer].is_here) return;
+    quern_wire_say(wire, (struct quern_transfer_frame){.word = QUERN_WORD_HELLO}, &hello, sizeof hello);
+}
+
+struct quern_wire *quern_wire_to(struct quern_transfers *all, int peer, quern_status *status) {
+    *status = QUERN_OK;
+    if (all->wire[peer]) return all->wire[peer];
+    struct quern_wire *wire = quern_open_wire(all->member, peer, status);
+    if (!wire) return NULL;
+    all->wire[peer] = all->open[all->wires++] = wire;
+    say_hello(wire);
+    return wire;
+}
+
+void quern_find_speakers(struct quern_transfers *all) {
+    const struct quern_membership *member = all->member;
+    for (int peer = 0; peer < member->ranks; peer++) {
+        quern_status status;
+        if (peer == member->rank || all->wire[peer]) continue;
+        if (member->roster->peer[peer].is_elsewhere || quern_lane_speaks(member, peer)) quern_wire_to(all, peer, &status);
+    }
+}
+
+/* The other process can be read if its random number can. */
+static void hear_hello(struct quern_wire *wire, const struct quern_transfer_hello *hello) {
+    const struct quern_peer *peer = &wire->member->roster->peer[wire->peer];
+    unsigned char id[sizeof peer->process.id];
+    struct iovec here = {id, sizeof id}, there = {(void *)(uintptr_t)hello->address, sizeof id};
+    const bool reads = !peer->is_here && process_vm_readv(hello->pid, &here, 1, &there, 1, 0) == sizeof id &&
+                       memcmp(id, peer->process.id, sizeof id) == 0;
+    wire->pid = hello->pid;
+    if (wire->reads == QUERN_ACCESS_UNKNOWN) wire->reads = reads ? QUERN_ACCESS_YES : QUERN_ACCESS_NO;
+    quern_wire_say(wire, (struct quern_transfer_frame){.word = QUERN_WORD_REACH, .number = wire->reads == QUERN_ACCESS_YES}, NULL, 0);
+}
+
+/* ---- finding what a word is about ---- */
+
+static struct quern_transfer_data *find_transfer(const struct quern_transfers *all, uint64_t key) {
+    struct quern_transfer_data *transfer = all->first;
+    while (transfer && transfer->key != key) transfer = transfer->next;
+    return transfer;
+}
+
+static struct quern_transfer_pair *pair_with(struct quern_transfer_data *transfer, int peer) {
+    for (int i = 0; transfer && i < transfer->pair_count; i++)
+        if (transfer->pairs[i].wire && transfer->pairs[i].wire->peer == peer) return &transfer->pairs[i];
+    return NULL;
+}
+
+/* The pair that the sender of a word means; NULL: it is not prepared here, or was destroyed. */
+static struct quern_transfer_pair *meant_pair(const struct quern_transfers *all, int peer, const struct quern_transfer_frame *head) {
+    struct quern_transfer_pair *pair = pair_with(find_transfer(all, head->key), peer);
+    const bool is_known = pair && pair->other && pair->other == head->instance;
+    return pair && (is_known || head->other == pair->transfer->instance) ? pair : NULL;
+}
+
+/* ---- words that come before the transfer is prepared here ---- */
+
+static struct quern_early **find_early(struct quern_transfers *all, int peer, uint64_t key) {
+    struct quern_early **link = &all->early;
+    while (*link && ((*link)->peer != peer || (*link)->key != key)) link = &(*link)->next;
+    return link;
+}
+
+static void drop_early(struct quern_early **link) {
+    struct quern_early *early = *link;
+    *link = early->next;
+    free(early->entries);
+    free(early);
+}
+
+void quern_free_early(struct quern_transfers *all) {
+    while (all->early) drop_early(&all->early);
+}
+
+/* The newest are first.  Only so many ends are kept. */
+static void limit_ends(struct quern_transfers *all) {
+    int ends = 0;
+    for (struct quern_early **link = &all->early; *link;) {
+        if ((*link)->is_over && ++ends > MOST_ENDS) drop_early(link);
+        else link = &(*link)->next;
+    }
+}
+
+static bool keep_brief(struct quern_transfers *all, struct quern_wire *wire, const struct quern_transfer_frame *head) {
+    struct quern_early **old = find_early(all, wire->peer, head->key);
+    if (*old) drop_early(old);
+    struct quern_early *early = malloc(sizeof *early);
+    if (!early) return false;
+    *early = (struct quern_early){.next = all->early, .peer = wire->peer, .key = head->key, .instance = head->instance,
+                                  .count = (int64_t)(head->bytes / sizeof *early->entries), .entries = (void *)wire->payload};
+    wire->payload = NULL;
+    all->early = early;
+    return true;
+}
+
+/* ---- briefs ---- */
+
+bool quern_say_brief(struct quern_transfer_pair *pair) {
+    const struct quern_transfer_data *transfer = pair->transfer;
+    const size_t bytes = (size_t)pair->count * sizeof(struct quern_transfer_entry);
+    struct quern_transfer_entry *entries = malloc(bytes);
+    if (!entries) return false;
+    for (int64_t i = 0; i < pair->count; i++)
+        entries[i] = (struct quern_transfer_entry){pair->parts[i].tag, (uintptr_t)pair->parts[i].memory, pair->parts[i].bytes,
+                                                   pair->parts[i].receive};
+    quern_wire_say(pair->wire, (struct quern_transfer_frame){.word = QUERN_WORD_BRIEF, .key = transfer->key,
+                                                             .instance = transfer->instance}, entries, bytes);
+    free(entries);
+    return pair->wire->status != QUERN_OUT_OF_MEMORY;
+}
+
+static void end_pair(struct quern_transfer_pair *pair, quern_status status, const char *reason) {
+    struct quern_transfer_data *transfer = pair->transfer;
+    const bool is_needed = transfer->state == QUERN_TRANSFER_STARTED && !(pair->in.is_complete && pair->out.is_complete);
+    pair->is_over = true;
+    pair->status = status;
+    quern_copy_text(pair->reason, reason, sizeof pair->reason);
+    if (is_needed) quern_transfer_fail(transfer, status, "%s", pair->reason);
+}
+
+void quern_hear_early(struct quern_transfers *all, struct quern_transfer_pair *pair) {
+    struct quern_early **link = find_early(all, pair->wire->peer, pair->transfer->key), *early = *link;
+    if (!early) return;
+    pair->other = early->instance;
+    pair->other_round = early->round;
+    if (!early->is_over) pair->is_agreed = quern_agree_on_lists(pair, early->entries, early->count);
+    else end_pair(pair, early->status, early->reason);
+    drop_early(link);
+}
+
+static void hear_brief(struct quern_transfers *all, struct quern_wire *wire, const struct quern_transfer_frame *head) {
+    struct quern_transfer_data *transfer = find_transfer(all, head->key);
+    struct quern_transfer_pair *pair = pair_with(transfer, wire->peer);
+    const int64_t count = (int64_t)(head->bytes / sizeof(struct quern_transfer_entry));
+    const struct quern_transfer_entry *entries = (const void *)wire->payload;
+    if (!head->instance || !count || head->bytes % sizeof *entries) {
+        quern_wire_damaged(wire);
+    } else if (pair && !pair->other) {
+        pair->other = head->instance;
+        if (transfer->state != QUERN_TRANSFER_OVER) pair->is_agreed = quern_agree_on_lists(pair, entries, count);
+    } else if (transfer && !pair && transfer->state != QUERN_TRANSFER_OVER) {
+        quern_refuse_list(transfer, wire->peer, entries, count);
+        struct quern_transfer_frame end = {.word = QUERN_WORD_END, .key = head->key, .instance = transfer->instance,
+                                           .other = head->instance, .number = (uint64_t)transfer->status};
+        quern_wire_say(wire, end, transfer->reason, sizeof transfer->reason);
+        quern_withdraw(wire);
+    } else if (!keep_brief(all, wire, head)) {
+        wire->status = QUERN_OUT_OF_MEMORY;
+    }
+}
+
+/* ---- the other words ---- */
+
+static void hear_start(struct quern_transfers *all, struct quern_wire *wire, const struct quern_transfer_frame *head) {
+    struct quern_transfer_pair *pair = meant_pair(all, wire->peer, head);
+    struct quern_early *early = *find_early(all, wire->peer, head->key);
+    if (pair) pair->other_round = head->round;
+    else if (early && early->instance == head->instance) early->round = head->round;
+}
+
+static void hear_done(struct quern_transfers *all, struct quern_wire *wire, const struct quern_transfer_frame *head) {
+    struct quern_transfer_pair *pair = meant_pair(all, wire->peer, head);
+    if (!pair || pair->transfer->state != QUERN_TRANSFER_STARTED || head->round != pair->transfer->round) return;
+    if (pair->out.done == pair->out.all || pair->wire->is_read == QUERN_ACCESS_YES) pair->out.is_complete = true;
+    else quern_wire_damaged(wire);
+}
+
+/* If the other transfer was one with an earlier one of this rank, that one has heard enough of it. */
+static void end_early(struct quern_transfers *all, struct quern_early *early, const struct quern_transfer_frame *head,
+                      const char reason[QUERN_TRANSFER_REASON]) {
+    if (head->other) {
+        drop_early(find_early(all, early->peer, early->key));
+        return;
+    }
+    early->is_over = true;
+    early->status = quern_told_status((uint32_t)head->number);
+    memcpy(early->reason, reason, QUERN_TRANSFER_REASON);
+    limit_ends(all);
+}
+
+static void hear_end(struct quern_transfers *all, struct quern_wire *wire, const struct quern_transfer_frame *head) {
+    struct quern_transfer_pair *pair = meant_pair(all, wire->peer, head);
+    struct quern_early *early = *find_early(all, wire->peer, head->key);
+    char reason[QUERN_TRANSFER_REASON];
+    const quern_status status = quern_told_status((uint32_t)head->number);
+    if (head->bytes != sizeof reason) {
+        quern_wire_damaged(wire);
+        return;
+    }
+    wire->ends++;
+    quern_copy_text(reason, (const char *)wire->payload, sizeof reason);
+    if (pair && !pair->is_over) end_pair(pair, status, reason);
+    if (early && early->instance == head->instance) end_early(all, early, head, reason);
+}
+
+static void hear_data(struct quern_transfers *all, struct quern_wire *wire, const struct quern_transfer_frame *head, bool *moved) {
+    struct quern_transfer_pair *pair = meant_pair(all, wire->peer, head);
+    if (pair && pair->is_agreed) quern_begin_data(wire, pair, head);
+    quern_take_data(wire, moved);
+}
+
+static void hear(struct quern_transfers *all, struct quern_wire *wire, const struct quern_transfer_frame *head, bool *moved) {
+    switch ((enum quern_word)head->word) {
+    case QUERN_WORD_HELLO:
+        if (head->bytes == sizeof(struct quern_transfer_hello)) hear_hello(wire, (const void *)wire->payload);
+        else quern_wire_damaged(wire);
+        break;
+    case QUERN_WORD_REACH: wire->is_read = head->number == 1 ? QUERN_ACCESS_YES : QUERN_ACCESS_NO; break;
+    case QUERN_WORD_BRIEF: hear_brief(all, wire, head); break;
+    case QUERN_WORD_START: hear_start(all, wire, head); break;
+    case QUERN_WORD_DATA: hear_data(all, wire, head, moved); break;
+    case QUERN_WORD_DONE: hear_done(all, wire, head); break;
+    case QUERN_WORD_END: hear_end(all, wire, head); break;
+    case QUERN_WORDS: break;
+    }
+}
+
+/* A limit, so that a rank that says ever more does not hold up the others. */
+static bool hear_all(struct quern_transfers *all, struct quern_wire *wire) {
+    enum { MOST = 64 };
+    bool moved = false;
+    if (wire->left && wire->head.word == QUERN_WORD_DATA && !wire->headed) quern_take_data(wire, &moved);
+    for (int heard = 0; heard < MOST && wire->status == QUERN_OK; heard++) {
+        if (wire->left && !wire->headed) return moved;
+        const struct quern_transfer_frame *head = quern_wire_hear(wire, &moved);
+        if (!head) return moved;
+        QUERN_POINT(TRANSFER_HEARD);
+        hear(all, wire, head, &moved);
+    }
+    return moved;
+}
+
+/* ---- starting and ending ---- */
+
+void quern_say_start(struct quern_transfer_pair *pair) {
+    const struct quern_transfer_data *transfer = pair->transfer;
+    quern_wire_say(pair->wire, (struct quern_transfer_frame){.word = QUERN_WORD_START, .key = transfer->key,
+                                                             .instance = transfer->instance, .other = pair->other,
+                                                             .round = transfer->round}, NULL, 0);
+}
+
+static void release_pair(struct quern_transfer_pair *pair, quern_status status, const char *reason) {
+    const struct quern_transfer_data *transfer = pair->transfer;
+    struct quern_wire *wire = pair->wire;
+    struct quern_transfer_frame end = {.word = QUERN_WORD_END, .key = transfer->key, .instance = transfer->instance,
+                                       .other = pair->other, .round = transfer->round, .number = (uint64_t)status};
+    char text[QUERN_TRANSFER_REASON] = "";
+    if (!wire || pair->is_told) return;
+    pair->is_told = true;
+    if (wire->sink == pair) wire->sink = NULL;
+    if (wire->sending == pair) quern_wire_detach_data(wire);
+    quern_copy_text(text, reason, sizeof text);
+    quern_wire_say(wire, end, text, sizeof text);
+    quern_withdraw(wire);
+    QUERN_POINT(TRANSFER_ENDING);
+}
+
+void quern_release_pairs(struct quern_transfer_data *transfer, quern_status status, const char *reason) {
+    for (int i = 0; i < transfer->pair_count; i++) release_pair(&transfer->pairs[i], status, reason);
+    for (int i = 0; i < transfer->pair_count; i++)
+        if (transfer->pairs[i].wire) quern_wire_flush(transfer->pairs[i].wire);
+}
+
+void quern_transfer_fail(struct quern_transfer_data *transfer, quern_status status, const char *format, ...) {
+    if (transfer->state == QUERN_TRANSFER_OVER) return;
+    struct quern_text text = quern_text_begin(transfer->reason, sizeof transfer->reason);
+    va_list list;
+    va_start(list, format);
+    quern_text_add_list(&text, format, list);
+    va_end(list);
+    transfer->state = QUERN_TRANSFER_OVER;
+    transfer->status = status;
+    quern_release_pairs(transfer, status, transfer->reason);
+}
+
+/* ---- passes ---- */
+
+static bool is_complete(const struct quern_transfer_data *transfer) {
+    for (int i = 0; i < transfer->pair_count; i++)
+        if (!transfer->pairs[i].in.is_complete || !transfer->pairs[i].out.is_complete) return false;
+    return true;
+}
+
+/* A started transfer cannot complete without the rank of a pair. */
+void quern_lose_rank(struct quern_transfer_pair *pair, bool left) {
+    const struct quern_membership *member = pair->transfer->member;
+    const int peer = pair->wire->peer;
+    char place[100];
+    struct quern_text text = quern_text_begin(place, sizeof place);
+    quern_describe_place(&text, member->roster, peer);
+    left |= __atomic_load_n(&member->segment->rank[peer].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
+    quern_transfer_fail(pair->transfer, QUERN_PEER_LOST, "rank %d (%s) has %s; rank %d waited for it", peer, place,
+                        left ? "destroyed its group" : "ended", member->rank);
+}
+
+static void check_wire(struct quern_transfer_pair *pair) {
+    const quern_status status = pair->wire ? pair->wire->status : QUERN_OK;
+    if (status == QUERN_OK || (pair->in.is_complete && pair->out.is_complete)) return;
+    if (status == QUERN_PEER_LOST) quern_lose_rank(pair, false);
+    else if (status == QUERN_OUT_OF_MEMORY)
+        quern_transfer_fail(pair->transfer, status, "rank %d has no memory for what it says to rank %d",
+                            pair->transfer->member->rank, pair->wire->peer);
+    else
+        quern_transfer_fail(pair->transfer, status, "what rank %d has heard of rank %d is damaged: a process that is no rank writes into "
+                            "the group's shared memory", pair->transfer->member->rank, pair->wire->peer);
+}
+
+static bool advance(struct quern_transfer_data *transfer) {
+    bool moved = false;
+    for (int i = 0; i < transfer->pair_count && transfer->state == QUERN_TRANSFER_STARTED; i++) {
+        moved |= quern_advance_pair(&transfer->pairs[i]);
+        if (transfer->state == QUERN_TRANSFER_STARTED) check_wire(&transfer->pairs[i]);
+    }
+    if (transfer->state != QUERN_TRANSFER_STARTED || !is_complete(transfer)) return moved;
+    transfer->state = QUERN_TRANSFER_IDLE;
+    return true;
+}
+
+bool quern_pass_transfers(struct quern_transfers *all) {
+    bool moved = false;
+    for (int i = 0; i < all->wires; i++) {
+        moved |= quern_wire_flush(all->open[i]);
+        moved |= hear_all(all, all->open[i]);
+    }
+    for (struct quern_transfer_data *transfer = all->first; transfer; transfer = transfer->next) moved |= advance(transfer);
+    for (int i = 0; i < all->wires; i++) moved |= quern_wire_flush(all->open[i]);
+    return moved;
+}
