@@ -87,6 +87,7 @@ INITIALISER(quern_accumulate_args, args)
 INITIALISER(quern_group_args, args)
 INITIALISER(quern_barrier_args, args)
 INITIALISER(quern_ragged_all_to_all_args, args)
+INITIALISER(quern_transfer_args, args)
 
 BUFFER(quern_error_detail)
 OPAQUE(quern_set_log__parameters, user)
