@@ -80,7 +80,7 @@ bool quern_agree_on_lists(struct quern_transfer_pair *pair, const struct quern_t
 }
 
 void quern_refuse_list(struct quern_transfer_data *transfer, int peer, const struct quern_transfer_entry *theirs, int64_t count) {
-    if (!count) return;
+    if (!count || transfer->state == QUERN_TRANSFER_OVER) return;
     const struct item item = their_item(transfer->member, peer, theirs);
     fail_alone(transfer, &item, peer);
 }

@@ -14,7 +14,10 @@
 #include "ranks/points.h"
 #include "ranks/transfer/withdraw.h"
 
-enum { COPY_PIECE = 256 << 10, COPIES = 16 };  /* bytes between two looks at the sender; such pieces in one call */
+enum {
+    COPY_PIECE = 256 << 10, COPIES = 16,  /* bytes between two looks at the sender; such pieces in one call */
+    LEAST_PIECE = 4 << 10                 /* of data, unless less is left */
+};
 
 /* ---- where a stream is ---- */
 
@@ -133,7 +136,10 @@ static bool send_data(struct quern_transfer_pair *pair) {
     const int64_t limit = waits && course->all > QUERN_TRANSFER_EAGER ? QUERN_TRANSFER_EAGER : course->all;
     if (course->done >= limit || (course->all > QUERN_TRANSFER_SMALL && wire->is_read != QUERN_ACCESS_NO)) return false;
     if (!quern_wire_is_idle(wire)) return false;
-    const size_t most = limit - course->done < QUERN_WIRE_PIECE ? (size_t)(limit - course->done) : QUERN_WIRE_PIECE;
+    const size_t left = (size_t)(limit - course->done), room = quern_wire_data_room(wire);
+    if (room < left && room < LEAST_PIECE) return false;
+    size_t most = left < room ? left : room;
+    if (most > QUERN_WIRE_PIECE) most = QUERN_WIRE_PIECE;
     const int count = list_pieces(pair, course, false, most, wire->parts + 1, NULL, QUERN_WIRE_PARTS);
     struct quern_transfer_frame frame = frame_of(pair, QUERN_WORD_DATA);
     frame.number = (uint64_t)course->done;

@@ -72,11 +72,15 @@ static size_t move(const struct quern_lane_end *end, const struct iovec *parts, 
     return moved;
 }
 
-ssize_t quern_lane_put(struct quern_lane_end *end, const struct iovec *parts, int count, size_t spare) {
+size_t quern_lane_room(const struct quern_lane_end *end) {
+    const uint64_t full = end->moved - __atomic_load_n(&end->lane->read, __ATOMIC_ACQUIRE);
+    return full > end->room ? 0 : end->room - (size_t)full;
+}
+
+ssize_t quern_lane_put(struct quern_lane_end *end, const struct iovec *parts, int count) {
     const uint64_t full = end->moved - __atomic_load_n(&end->lane->read, __ATOMIC_ACQUIRE);
     if (full > end->room) return -1;
-    if (end->room - full <= spare) return 0;
-    const size_t moved = move(end, parts, count, end->room - (size_t)full - spare, false);
+    const size_t moved = move(end, parts, count, end->room - (size_t)full, false);
     end->moved += moved;
     if (moved) __atomic_store_n(&end->lane->written, end->moved, __ATOMIC_RELEASE);
     return (ssize_t)moved;

@@ -33,10 +33,11 @@ void quern_close_lane(struct quern_lane_end *end);
 /* Whether a lane that this rank has not opened has bytes from another rank for it. */
 bool quern_lane_speaks(const struct quern_membership *member, int from);
 
-/*
- * Move what fits at once; `spare` bytes of the ring stay free.  -1: the lane is damaged.
- */
-ssize_t quern_lane_put(struct quern_lane_end *end, const struct iovec *parts, int count, size_t spare);
+/* Bytes that the sender can put at once. */
+size_t quern_lane_room(const struct quern_lane_end *end);
+
+/* Move what fits at once.  -1: the lane is damaged. */
+ssize_t quern_lane_put(struct quern_lane_end *end, const struct iovec *parts, int count);
 ssize_t quern_lane_get(struct quern_lane_end *end, const struct iovec *parts, int count);
 
 #endif

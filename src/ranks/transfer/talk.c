@@ -5,11 +5,13 @@
 #define _GNU_SOURCE
 #include "ranks/transfer/talk.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "os/clock.h"
 #include "ranks/describe.h"
 #include "ranks/points.h"
 #include "ranks/transfer/agree.h"
@@ -17,7 +19,9 @@
 #include "ranks/transfer/withdraw.h"
 #include "runtime/status.h"
 
-enum { MOST_ENDS = 64 };  /* news of ends that are kept for transfers that were never prepared here */
+enum { MOST_EARLY = 4096 };  /* transfers that have not met their like */
+static const int64_t GRACE = 60000000;   /* nanoseconds for the reason of an end, which comes by another connection */
+static const int64_t LINGER = 100000000; /* nanoseconds for a connection or lane that is full */
 
 /* ---- wires ---- */
 
@@ -80,7 +84,7 @@ static struct quern_transfer_pair *meant_pair(const struct quern_transfers *all,
     return pair && (is_known || head->other == pair->transfer->instance) ? pair : NULL;
 }
 
-/* ---- words that come before the transfer is prepared here ---- */
+/* ---- those that have not met ---- */
 
 static struct quern_early **find_early(struct quern_transfers *all, int peer, uint64_t key) {
     struct quern_early **link = &all->early;
@@ -88,36 +92,48 @@ static struct quern_early **find_early(struct quern_transfers *all, int peer, ui
     return link;
 }
 
-static void drop_early(struct quern_early **link) {
+static struct quern_early *find_instance(struct quern_transfers *all, int peer, const struct quern_transfer_frame *head) {
+    struct quern_early *early = all->early;
+    while (early && (early->is_own || early->peer != peer || early->key != head->key || early->instance != head->instance))
+        early = early->next;
+    return early;
+}
+
+static void drop_early(struct quern_transfers *all, struct quern_early **link) {
     struct quern_early *early = *link;
     *link = early->next;
+    all->earlies--;
     free(early->entries);
     free(early);
 }
 
 void quern_free_early(struct quern_transfers *all) {
-    while (all->early) drop_early(&all->early);
+    while (all->early) drop_early(all, &all->early);
 }
 
-/* The newest are first.  Only so many ends are kept. */
-static void limit_ends(struct quern_transfers *all) {
-    int ends = 0;
-    for (struct quern_early **link = &all->early; *link;) {
-        if ((*link)->is_over && ++ends > MOST_ENDS) drop_early(link);
-        else link = &(*link)->next;
+/* Behind all others.  Without room for it, the wire ends, since nothing would meet its like any more. */
+static bool add_early(struct quern_transfers *all, struct quern_wire *wire, const struct quern_early *given) {
+    struct quern_early **link = &all->early, *early = all->earlies < MOST_EARLY ? malloc(sizeof *early) : NULL;
+    if (!early) {
+        wire->status = QUERN_OUT_OF_MEMORY;
+        return false;
     }
+    while (*link) link = &(*link)->next;
+    *early = *given;
+    *link = early;
+    all->earlies++;
+    return true;
 }
 
-static bool keep_brief(struct quern_transfers *all, struct quern_wire *wire, const struct quern_transfer_frame *head) {
-    struct quern_early **old = find_early(all, wire->peer, head->key);
-    if (*old) drop_early(old);
-    struct quern_early *early = malloc(sizeof *early);
-    if (!early) return false;
-    *early = (struct quern_early){.next = all->early, .peer = wire->peer, .key = head->key, .instance = head->instance,
-                                  .count = (int64_t)(head->bytes / sizeof *early->entries), .entries = (void *)wire->payload};
-    wire->payload = NULL;
-    all->early = early;
-    return true;
+void quern_keep_turn(struct quern_transfers *all, struct quern_transfer_pair *pair) {
+    if (!pair->wire || pair->other || pair->wire->status != QUERN_OK) return;
+    add_early(all, pair->wire, &(struct quern_early){.peer = pair->wire->peer, .key = pair->transfer->key, .is_own = true});
+}
+
+static void keep_brief(struct quern_transfers *all, struct quern_wire *wire, const struct quern_transfer_frame *head) {
+    const struct quern_early early = {.peer = wire->peer, .key = head->key, .instance = head->instance,
+                                      .count = (int64_t)(head->bytes / sizeof *early.entries), .entries = (void *)wire->payload};
+    if (add_early(all, wire, &early)) wire->payload = NULL;
 }
 
 /* ---- briefs ---- */
@@ -147,12 +163,19 @@ static void end_pair(struct quern_transfer_pair *pair, quern_status status, cons
 
 void quern_hear_early(struct quern_transfers *all, struct quern_transfer_pair *pair) {
     struct quern_early **link = find_early(all, pair->wire->peer, pair->transfer->key), *early = *link;
-    if (!early) return;
+    if (!early || early->is_own) return;
     pair->other = early->instance;
     pair->other_round = early->round;
     if (!early->is_over) pair->is_agreed = quern_agree_on_lists(pair, early->entries, early->count);
     else end_pair(pair, early->status, early->reason);
-    drop_early(link);
+    drop_early(all, link);
+}
+
+static void refuse(struct quern_wire *wire, struct quern_transfer_data *transfer, const struct quern_transfer_frame *head) {
+    const struct quern_transfer_frame end = {.word = QUERN_WORD_END, .key = head->key, .instance = transfer->instance,
+                                             .other = head->instance, .number = (uint64_t)transfer->status};
+    quern_wire_say(wire, end, transfer->reason, sizeof transfer->reason);
+    quern_withdraw(wire);
 }
 
 static void hear_brief(struct quern_transfers *all, struct quern_wire *wire, const struct quern_transfer_frame *head) {
@@ -160,19 +183,19 @@ static void hear_brief(struct quern_transfers *all, struct quern_wire *wire, con
     struct quern_transfer_pair *pair = pair_with(transfer, wire->peer);
     const int64_t count = (int64_t)(head->bytes / sizeof(struct quern_transfer_entry));
     const struct quern_transfer_entry *entries = (const void *)wire->payload;
+    struct quern_early **own = find_early(all, wire->peer, head->key);
     if (!head->instance || !count || head->bytes % sizeof *entries) {
         quern_wire_damaged(wire);
+    } else if (*own && (*own)->is_own) {
+        drop_early(all, own);
     } else if (pair && !pair->other) {
         pair->other = head->instance;
         if (transfer->state != QUERN_TRANSFER_OVER) pair->is_agreed = quern_agree_on_lists(pair, entries, count);
-    } else if (transfer && !pair && transfer->state != QUERN_TRANSFER_OVER) {
+    } else if (transfer && !pair) {
         quern_refuse_list(transfer, wire->peer, entries, count);
-        struct quern_transfer_frame end = {.word = QUERN_WORD_END, .key = head->key, .instance = transfer->instance,
-                                           .other = head->instance, .number = (uint64_t)transfer->status};
-        quern_wire_say(wire, end, transfer->reason, sizeof transfer->reason);
-        quern_withdraw(wire);
-    } else if (!keep_brief(all, wire, head)) {
-        wire->status = QUERN_OUT_OF_MEMORY;
+        refuse(wire, transfer, head);
+    } else {
+        keep_brief(all, wire, head);
     }
 }
 
@@ -180,9 +203,9 @@ static void hear_brief(struct quern_transfers *all, struct quern_wire *wire, con
 
 static void hear_start(struct quern_transfers *all, struct quern_wire *wire, const struct quern_transfer_frame *head) {
     struct quern_transfer_pair *pair = meant_pair(all, wire->peer, head);
-    struct quern_early *early = *find_early(all, wire->peer, head->key);
+    struct quern_early *early = find_instance(all, wire->peer, head);
     if (pair) pair->other_round = head->round;
-    else if (early && early->instance == head->instance) early->round = head->round;
+    else if (early) early->round = head->round;
 }
 
 static void hear_done(struct quern_transfers *all, struct quern_wire *wire, const struct quern_transfer_frame *head) {
@@ -192,22 +215,9 @@ static void hear_done(struct quern_transfers *all, struct quern_wire *wire, cons
     else quern_wire_damaged(wire);
 }
 
-/* If the other transfer was one with an earlier one of this rank, that one has heard enough of it. */
-static void end_early(struct quern_transfers *all, struct quern_early *early, const struct quern_transfer_frame *head,
-                      const char reason[QUERN_TRANSFER_REASON]) {
-    if (head->other) {
-        drop_early(find_early(all, early->peer, early->key));
-        return;
-    }
-    early->is_over = true;
-    early->status = quern_told_status((uint32_t)head->number);
-    memcpy(early->reason, reason, QUERN_TRANSFER_REASON);
-    limit_ends(all);
-}
-
 static void hear_end(struct quern_transfers *all, struct quern_wire *wire, const struct quern_transfer_frame *head) {
     struct quern_transfer_pair *pair = meant_pair(all, wire->peer, head);
-    struct quern_early *early = *find_early(all, wire->peer, head->key);
+    struct quern_early *early = find_instance(all, wire->peer, head);
     char reason[QUERN_TRANSFER_REASON];
     const quern_status status = quern_told_status((uint32_t)head->number);
     if (head->bytes != sizeof reason) {
@@ -216,8 +226,14 @@ static void hear_end(struct quern_transfers *all, struct quern_wire *wire, const
     }
     wire->ends++;
     quern_copy_text(reason, (const char *)wire->payload, sizeof reason);
-    if (pair && !pair->is_over) end_pair(pair, status, reason);
-    if (early && early->instance == head->instance) end_early(all, early, head, reason);
+    if (pair && !pair->is_over) {
+        pair->other = head->instance;
+        end_pair(pair, status, reason);
+    } else if (early) {
+        early->is_over = true;
+        early->status = status;
+        memcpy(early->reason, reason, sizeof early->reason);
+    }
 }
 
 static void hear_data(struct quern_transfers *all, struct quern_wire *wire, const struct quern_transfer_frame *head, bool *moved) {
@@ -282,10 +298,22 @@ static void release_pair(struct quern_transfer_pair *pair, quern_status status, 
     QUERN_POINT(TRANSFER_ENDING);
 }
 
+static bool have_flushed(const struct quern_transfer_data *transfer) {
+    bool all = true;
+    for (int i = 0; i < transfer->pair_count; i++) {
+        struct quern_wire *wire = transfer->pairs[i].wire;
+        if (!wire) continue;
+        quern_wire_flush(wire);
+        all &= !wire->count && wire->begin == wire->end;
+    }
+    return all;
+}
+
+/* Whoever ends a transfer may make no further call for long, so the end gets some time to go out. */
 void quern_release_pairs(struct quern_transfer_data *transfer, quern_status status, const char *reason) {
     for (int i = 0; i < transfer->pair_count; i++) release_pair(&transfer->pairs[i], status, reason);
-    for (int i = 0; i < transfer->pair_count; i++)
-        if (transfer->pairs[i].wire) quern_wire_flush(transfer->pairs[i].wire);
+    const int64_t until = quern_now() + LINGER;
+    while (!have_flushed(transfer) && quern_now() < until) sched_yield();
 }
 
 void quern_transfer_fail(struct quern_transfer_data *transfer, quern_status status, const char *format, ...) {
@@ -320,9 +348,17 @@ void quern_lose_rank(struct quern_transfer_pair *pair, bool left) {
                         left ? "destroyed its group" : "ended", member->rank);
 }
 
+/* How a rank of another host has ended is said by its monitor, in a moment. */
+static bool is_end_known(struct quern_transfer_pair *pair) {
+    const int64_t now = quern_now();
+    if (!pair->gone_since) pair->gone_since = now;
+    return quern_rank_has_gone(pair->transfer->member->roster, pair->wire->peer) || now - pair->gone_since > GRACE;
+}
+
 static void check_wire(struct quern_transfer_pair *pair) {
     const quern_status status = pair->wire ? pair->wire->status : QUERN_OK;
     if (status == QUERN_OK || (pair->in.is_complete && pair->out.is_complete)) return;
+    if (status == QUERN_PEER_LOST && !is_end_known(pair)) return;
     if (status == QUERN_PEER_LOST) quern_lose_rank(pair, false);
     else if (status == QUERN_OUT_OF_MEMORY)
         quern_transfer_fail(pair->transfer, status, "rank %d has no memory for what it says to rank %d",

@@ -15,6 +15,9 @@ bool quern_say_brief(struct quern_transfer_pair *pair);
 void quern_hear_early(struct quern_transfers *all, struct quern_transfer_pair *pair);
 void quern_free_early(struct quern_transfers *all);
 
+/* Notes that a transfer is destroyed before the other rank's list of its turn has come. */
+void quern_keep_turn(struct quern_transfers *all, struct quern_transfer_pair *pair);
+
 /* Tells the rank that the round has begun. */
 void quern_say_start(struct quern_transfer_pair *pair);
 

@@ -39,6 +39,7 @@ static void end_transfer(struct quern_transfer_data *transfer) {
     struct quern_transfer_data **link = &transfer->member->transfers->first;
     while (*link != transfer) link = &(*link)->next;
     *link = transfer->next;
+    for (int i = 0; i < transfer->pair_count; i++) quern_keep_turn(transfer->member->transfers, &transfer->pairs[i]);
     free_transfer(transfer);
 }
 

@@ -59,12 +59,16 @@ struct quern_transfer_data {
     int pair_count;
 };
 
-/* The list of another rank for which this one has no transfer yet, or the news of its end. */
+/*
+ * The n-th transfer of a key that a rank prepares with another one meets the n-th of that one.  What this is of the ones that have not
+ * met: the list of another rank, or the news of its end; or a transfer of this rank that was destroyed.
+ */
 struct quern_early {
     struct quern_early *next;
     int peer;
     uint64_t key, round;
     uint32_t instance;
+    bool is_own;                                 /* a destroyed one of this rank; the fields below are not used */
     int64_t count;
     struct quern_transfer_entry *entries;
     bool is_over;
@@ -79,7 +83,8 @@ struct quern_transfers {
     struct quern_wire *open[QUERN_RANK_LIMIT];   /* [wires] */
     int wires;
     struct quern_transfer_data *first;
-    struct quern_early *early;
+    struct quern_early *early;                   /* the oldest first */
+    int earlies;
     uint32_t instances;
     bool is_batch;
 };

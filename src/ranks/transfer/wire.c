@@ -109,6 +109,13 @@ void quern_wire_say(struct quern_wire *wire, struct quern_transfer_frame frame, 
     append(wire, payload, bytes);
 }
 
+/* A message in a lane is never half sent, so that an end finds room behind it at once. */
+size_t quern_wire_data_room(const struct quern_wire *wire) {
+    if (wire->socket >= 0) return QUERN_WIRE_PIECE;
+    const size_t room = quern_lane_room(&wire->out), needed = SPARE + sizeof(struct quern_transfer_frame);
+    return room > needed ? room - needed : 0;
+}
+
 void quern_wire_send_data(struct quern_wire *wire, struct quern_transfer_frame frame, int count, void *sending) {
     wire->data = frame;
     seal(wire, &wire->data);
@@ -149,10 +156,10 @@ static void mute(struct quern_wire *wire) {
     wire->sending = NULL;
 }
 
-static ssize_t put(struct quern_wire *wire, struct iovec *parts, int count, size_t spare) {
+static ssize_t put(struct quern_wire *wire, struct iovec *parts, int count) {
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count};
     if (wire->socket < 0) {
-        const ssize_t moved = quern_lane_put(&wire->out, parts, count, spare);
+        const ssize_t moved = quern_lane_put(&wire->out, parts, count);
         if (moved < 0) quern_wire_damaged(wire);
         return moved;
     }
@@ -162,7 +169,7 @@ static ssize_t put(struct quern_wire *wire, struct iovec *parts, int count, size
 }
 
 static bool flush_data(struct quern_wire *wire) {
-    ssize_t moved = put(wire, wire->parts + wire->first, wire->count - wire->first, SPARE);
+    ssize_t moved = put(wire, wire->parts + wire->first, wire->count - wire->first);
     if (moved <= 0) return false;
     while (wire->first < wire->count && (size_t)moved >= wire->parts[wire->first].iov_len)
         moved -= (ssize_t)wire->parts[wire->first++].iov_len;
@@ -177,7 +184,7 @@ static bool flush_data(struct quern_wire *wire) {
 }
 
 static bool flush_queue(struct quern_wire *wire) {
-    const ssize_t moved = put(wire, &(struct iovec){wire->queue + wire->begin, wire->end - wire->begin}, 1, 0);
+    const ssize_t moved = put(wire, &(struct iovec){wire->queue + wire->begin, wire->end - wire->begin}, 1);
     if (moved <= 0) return false;
     wire->begin += (size_t)moved;
     if (wire->begin == wire->end) wire->begin = wire->end = 0;

@@ -72,6 +72,9 @@ static inline bool quern_wire_is_idle(const struct quern_wire *wire) {
     return wire->status == QUERN_OK && !wire->is_mute && !wire->count && wire->begin == wire->end;
 }
 
+/* The most bytes of data that a message can have now. */
+size_t quern_wire_data_room(const struct quern_wire *wire);
+
 /* Begins a message of data from wire->parts[1 .. count), whose memory stays as it is until wire->sending is NULL. */
 void quern_wire_send_data(struct quern_wire *wire, struct quern_transfer_frame frame, int count, void *sending);
 
