@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 #include "ranks/transfer/talk.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -20,8 +19,7 @@
 #include "runtime/status.h"
 
 enum { MOST_EARLY = 4096 };  /* transfers that have not met their like */
-static const int64_t GRACE = 60000000;   /* nanoseconds for the reason of an end, which comes by another connection */
-static const int64_t LINGER = 100000000; /* nanoseconds for a connection or lane that is full */
+static const int64_t GRACE = 60000000;  /* nanoseconds for the reason of an end, which comes by another connection */
 
 /* ---- wires ---- */
 
@@ -273,7 +271,7 @@ static bool hear_all(struct quern_transfers *all, struct quern_wire *wire) {
     return moved;
 }
 
-/* ---- starting and ending ---- */
+/* ---- starting ---- */
 
 void quern_say_start(struct quern_transfer_pair *pair) {
     const struct quern_transfer_data *transfer = pair->transfer;
@@ -282,70 +280,12 @@ void quern_say_start(struct quern_transfer_pair *pair) {
                                                              .round = transfer->round}, NULL, 0);
 }
 
-static void release_pair(struct quern_transfer_pair *pair, quern_status status, const char *reason) {
-    const struct quern_transfer_data *transfer = pair->transfer;
-    struct quern_wire *wire = pair->wire;
-    struct quern_transfer_frame end = {.word = QUERN_WORD_END, .key = transfer->key, .instance = transfer->instance,
-                                       .other = pair->other, .round = transfer->round, .number = (uint64_t)status};
-    char text[QUERN_TRANSFER_REASON] = "";
-    if (!wire || pair->is_told) return;
-    pair->is_told = true;
-    if (wire->sink == pair) wire->sink = NULL;
-    if (wire->sending == pair) quern_wire_detach_data(wire);
-    quern_copy_text(text, reason, sizeof text);
-    quern_wire_say(wire, end, text, sizeof text);
-    quern_withdraw(wire);
-    QUERN_POINT(TRANSFER_ENDING);
-}
-
-static bool have_flushed(const struct quern_transfer_data *transfer) {
-    bool all = true;
-    for (int i = 0; i < transfer->pair_count; i++) {
-        struct quern_wire *wire = transfer->pairs[i].wire;
-        if (!wire) continue;
-        quern_wire_flush(wire);
-        all &= !wire->count && wire->begin == wire->end;
-    }
-    return all;
-}
-
-/* Whoever ends a transfer may make no further call for long, so the end gets some time to go out. */
-void quern_release_pairs(struct quern_transfer_data *transfer, quern_status status, const char *reason) {
-    for (int i = 0; i < transfer->pair_count; i++) release_pair(&transfer->pairs[i], status, reason);
-    const int64_t until = quern_now() + LINGER;
-    while (!have_flushed(transfer) && quern_now() < until) sched_yield();
-}
-
-void quern_transfer_fail(struct quern_transfer_data *transfer, quern_status status, const char *format, ...) {
-    if (transfer->state == QUERN_TRANSFER_OVER) return;
-    struct quern_text text = quern_text_begin(transfer->reason, sizeof transfer->reason);
-    va_list list;
-    va_start(list, format);
-    quern_text_add_list(&text, format, list);
-    va_end(list);
-    transfer->state = QUERN_TRANSFER_OVER;
-    transfer->status = status;
-    quern_release_pairs(transfer, status, transfer->reason);
-}
-
 /* ---- passes ---- */
 
 static bool is_complete(const struct quern_transfer_data *transfer) {
     for (int i = 0; i < transfer->pair_count; i++)
         if (!transfer->pairs[i].in.is_complete || !transfer->pairs[i].out.is_complete) return false;
     return true;
-}
-
-/* A started transfer cannot complete without the rank of a pair. */
-void quern_lose_rank(struct quern_transfer_pair *pair, bool left) {
-    const struct quern_membership *member = pair->transfer->member;
-    const int peer = pair->wire->peer;
-    char place[100];
-    struct quern_text text = quern_text_begin(place, sizeof place);
-    quern_describe_place(&text, member->roster, peer);
-    left |= __atomic_load_n(&member->segment->rank[peer].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
-    quern_transfer_fail(pair->transfer, QUERN_PEER_LOST, "rank %d (%s) has %s; rank %d waited for it", peer, place,
-                        left ? "destroyed its group" : "ended", member->rank);
 }
 
 /* How a rank of another host has ended is said by its monitor, in a moment. */
@@ -359,7 +299,7 @@ static void check_wire(struct quern_transfer_pair *pair) {
     const quern_status status = pair->wire ? pair->wire->status : QUERN_OK;
     if (status == QUERN_OK || (pair->in.is_complete && pair->out.is_complete)) return;
     if (status == QUERN_PEER_LOST && !is_end_known(pair)) return;
-    if (status == QUERN_PEER_LOST) quern_lose_rank(pair, false);
+    if (status == QUERN_PEER_LOST) quern_lose_rank(pair);
     else if (status == QUERN_OUT_OF_MEMORY)
         quern_transfer_fail(pair->transfer, status, "rank %d has no memory for what it says to rank %d",
                             pair->transfer->member->rank, pair->wire->peer);

@@ -21,12 +21,6 @@ void quern_keep_turn(struct quern_transfers *all, struct quern_transfer_pair *pa
 /* Tells the rank that the round has begun. */
 void quern_say_start(struct quern_transfer_pair *pair);
 
-/* Ends what a transfer does on its wires, and tells its ranks that it is over. */
-void quern_release_pairs(struct quern_transfer_data *transfer, quern_status status, const char *reason);
-
-/* Lets a transfer fail since the rank of a pair has ended, or has left in order. */
-void quern_lose_rank(struct quern_transfer_pair *pair, bool left);
-
 /* Sends and hears on all wires of the handle, and goes on with its transfers.  True: something has moved. */
 bool quern_pass_transfers(struct quern_transfers *all);
 

@@ -66,23 +66,6 @@ static void publish(struct quern_transfer *handle, struct quern_transfer_data *d
     quern_on_unload(QUERN_UNLOAD_TRANSFERS, free_forgotten);
 }
 
-quern_status quern_transfer_of(quern_transfer *handle, struct quern_transfer_data **data) {
-    struct quern_membership *member;
-    *data = NULL;
-    if (!handle) return quern_fail(NULL, QUERN_NULL_POINTER, "transfer is NULL");
-    quern_status status = quern_member_of(handle->group, &member);
-    if (status != QUERN_OK) return status;
-    *data = __atomic_load_n(&handle->data, __ATOMIC_ACQUIRE);
-    return *data ? QUERN_OK : quern_fail(member->device, QUERN_INVALID_ARGUMENT, "the transfer was destroyed before");
-}
-
-quern_status quern_transfer_status(struct quern_transfer_data *transfer) {
-    const struct quern_membership *member = transfer->member;
-    if (transfer->state != QUERN_TRANSFER_OVER) return QUERN_OK;
-    return quern_fail(member->device, transfer->status, "%s: transfer %llu: %s", member->label, (unsigned long long)transfer->key,
-                      transfer->reason);
-}
-
 /* ---- the group's handle ---- */
 
 static quern_status transfers_of(struct quern_membership *member) {

@@ -1,9 +1,9 @@
-/* Transfers of a rank and their pairs: what transfer.c, talk.c and bytes.c share.  Types, and the failure of a transfer. */
+/* Transfers of a rank and their pairs: what transfer.c, talk.c and bytes.c share.  Types, and how transfers end. */
 #ifndef QUERN_TRANSFERS_H
 #define QUERN_TRANSFERS_H
 
 #include "ranks/transfer/transfer_list.h"
-#include "ranks/transfer/words.h"
+#include "ranks/transfer/wire.h"
 
 enum {
     QUERN_TRANSFER_SMALL = 4 << 10,   /* up to so many bytes in a direction travel with the messages in any case */
@@ -92,5 +92,11 @@ struct quern_transfers {
 /* Lets a transfer fail, unless it has, and tells all its ranks. */
 void quern_transfer_fail(struct quern_transfer_data *transfer, quern_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Lets it fail since the rank of a pair has ended or left. */
+void quern_lose_rank(struct quern_transfer_pair *pair);
+
+/* Ends what a transfer does on its wires, and tells its ranks that it is over.  Then its memory is the caller's. */
+void quern_release_pairs(struct quern_transfer_data *transfer, quern_status status, const char *reason);
 
 #endif

@@ -25,15 +25,6 @@ static const int64_t GRACE = 60000000;   /* for the last words of a rank of anot
 
 /* ---- looking around ---- */
 
-quern_status quern_transfer_poisoned(struct quern_transfer_data *transfer) {
-    quern_status status = quern_check_poison(transfer->member);
-    if (status == QUERN_OK) return QUERN_OK;
-    char reason[QUERN_TRANSFER_REASON];
-    quern_error_detail(reason, sizeof reason);
-    quern_transfer_fail(transfer, status, "%s", reason);
-    return quern_check_poison(transfer->member);
-}
-
 static bool is_awaited(const struct quern_transfer_pair *pair) {
     return pair->wire && !(pair->in.is_complete && pair->out.is_complete);
 }
@@ -47,7 +38,7 @@ static void find_lost(struct quern_transfer_data *transfer, int64_t now) {
         if (!pair->gone_since) pair->gone_since = now;
         quern_pass_transfers(transfer->member->transfers);
         const bool is_late = pair->wire->socket < 0 || now - pair->gone_since > GRACE;
-        if (is_late && transfer->state == QUERN_TRANSFER_STARTED && is_awaited(pair)) quern_lose_rank(pair, false);
+        if (is_late && transfer->state == QUERN_TRANSFER_STARTED && is_awaited(pair)) quern_lose_rank(pair);
     }
 }
 

@@ -13,7 +13,6 @@
 #include "ranks/hosts/connections.h"
 #include "ranks/transfer/bell.h"
 #include "ranks/transfer/transfer_list.h"
-#include "ranks/transfer/words.h"
 #include "runtime/status.h"
 
 enum { SPARE = 4 << 10 };  /* of a lane, that data leaves for other messages, so that an error gets through */

@@ -6,28 +6,7 @@
 #define QUERN_WIRE_H
 
 #include "ranks/transfer/lane.h"
-
-enum quern_word {
-    QUERN_WORD_HELLO = 1,  /* payload: where the sender's process can be read */
-    QUERN_WORD_REACH,      /* number: 1: the sender of this word can read the memory of the other process */
-    QUERN_WORD_BRIEF,      /* payload: the items that a transfer has with the other rank */
-    QUERN_WORD_START,      /* a transfer is started */
-    QUERN_WORD_DATA,       /* payload: bytes from an offset, the number, in all that goes in this direction */
-    QUERN_WORD_DONE,       /* all has come */
-    QUERN_WORD_END,        /* the transfer has failed or was destroyed; number: the status; payload: the reason */
-    QUERN_WORDS
-};
-
-/* What begins every message.  Any process may write into a lane, so it is sealed and numbered. */
-struct quern_transfer_frame {
-    uint64_t seal;
-    uint32_t word, order;           /* order: counts the frames of this direction */
-    uint64_t key;
-    uint32_t instance, other;       /* of the transfer: of the sender, and of the receiver as far as it is known; else 0 */
-    uint64_t round;                 /* how often it was started */
-    uint64_t number;
-    uint64_t bytes, digest;         /* of the payload; data has no digest */
-};
+#include "ranks/transfer/words.h"
 
 enum { QUERN_WIRE_PIECE = 64 << 10, QUERN_WIRE_PARTS = 32 };
 enum quern_access { QUERN_ACCESS_UNKNOWN, QUERN_ACCESS_NO, QUERN_ACCESS_YES };
