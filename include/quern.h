@@ -1279,13 +1279,13 @@ QUERN_API quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan);
 
 /*
  * A prepared list of sends and receives between this rank and others, which is used any number of times: the hand-over of
- * activations in a pipeline, for instance.  After XLA's CrossHostTransferBuffers and PreparedTransfer, but an error on one end always
- * reaches the other one.  For CPU ranks, of one or several hosts.
+ * activations in a pipeline, for instance.  After XLA's CrossHostTransferBuffers and PreparedTransfer, but an error on one end
+ * always reaches the other one.  For CPU ranks, of one or several hosts.
  *
  * Only the ranks of a list take part; no call is collective.  The lists of two ranks meet under their key.  For each send to a rank
  * with a tag, the list of that rank under the same key has one receive from this rank with this tag and size.  The order of the
- * items does not matter.  If the lists differ, both ranks get QUERN_PEER_MISMATCH with the rank, the tag and the sizes, and nothing is
- * written.  Transfers are independent of the barriers and exchanges of the group between their start and their end.
+ * items does not matter.  If the lists differ, both ranks get QUERN_PEER_MISMATCH with the rank, the tag and the sizes, and nothing
+ * is written.  Transfers are independent of the barriers and exchanges of the group between their start and their end.
  *
  * A transfer fails as a whole.  All ranks with which it is not complete get the status and the reason of the first failure: a rank
  * has cancelled or destroyed its transfer, its limit has ended, or it has lost another rank.  After a failure receive buffers may
@@ -1293,8 +1293,8 @@ QUERN_API quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan);
  * transfers with its status.
  *
  * The bytes move inside of quern_transfer_start, _test and _wait of any transfer of the group handle.  The receiver copies from the
- * memory of a sender on its host, also while that one computes; without access to it, and between hosts, the sender hands over up to
- * 64 KiB for each rank in quern_transfer_start, and the rest in its later calls.
+ * memory of a sender on its host, also while that one computes; without access to it, and between hosts, the sender hands over up
+ * to 64 KiB for each rank in quern_transfer_start, and the rest in its later calls.
  *
  * Calls on the transfers of a group handle are calls on that handle: they must not overlap in time.
  */
@@ -1311,7 +1311,7 @@ typedef struct quern_transfer_item {
 typedef struct quern_transfer_args {
     uint32_t size;
     uint32_t item_size;               /* sizeof(quern_transfer_item), which the initialiser sets, so that the struct can grow */
-    const quern_transfer_item *items; /* [item_count], read before the call returns.  What a rank receives must overlap nothing else */
+    const quern_transfer_item *items; /* [item_count], read before the call returns.  What is received must overlap nothing else */
     int64_t item_count;               /* at most 2^20; 0 is allowed */
     uint64_t key;                     /* the same on all ranks of the list; only one transfer of a group handle has it at a time */
     double timeout;                   /* seconds, of each quern_transfer_wait; 0: the group's */
@@ -1324,8 +1324,8 @@ typedef struct quern_transfer_args {
 QUERN_API void quern_transfer_args_init(quern_transfer_args *args);
 
 /*
- * Checks a list and keeps it with its pointers, and tells its ranks of it.  Local: waits for no rank.  The memory must live as long as
- * the transfer.  The group cannot be destroyed before the transfer.  The caller destroys the transfer.
+ * Checks a list and keeps it with its pointers, and tells its ranks of it.  Local: waits for no rank.  The memory must live as long
+ * as the transfer.  The group cannot be destroyed before the transfer.  The caller destroys the transfer.
  * Errors: 1xxx about the arguments; QUERN_NOT_SUPPORTED for a group of GPUs; QUERN_OUT_OF_MEMORY; QUERN_SYSTEM_ERROR (no space in
  * /dev/shm); 4xxx.
  */
@@ -1338,7 +1338,9 @@ QUERN_API quern_status quern_transfer_prepare(quern_group *group, const quern_tr
  */
 QUERN_API quern_status quern_transfer_start(quern_transfer *transfer, void *stream);
 
-/* Writes 1 to *done if a started transfer is complete, else 0.  Does not wait, and has no limit.  Errors: as quern_transfer_wait. */
+/*
+ * Writes 1 to *done if a started transfer is complete, else 0.  Waits for no rank, has no limit.  Errors: as quern_transfer_wait.
+ */
 QUERN_API quern_status quern_transfer_test(quern_transfer *transfer, int32_t *done);
 
 /*

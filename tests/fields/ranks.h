@@ -63,16 +63,16 @@ RULE(quern_ragged_all_to_all_args, timeout,             "cccc", NO_TIME)
 RULES_OF(quern_ragged_all_to_all_args)
 
 enum { SENT, RECEIVED };  /* the columns of the two items */
-RULE(quern_transfer_args, item_size,                    "c", ILLEGAL({.number = 0, .status = QUERN_INVALID_STRUCT_SIZE},
-                                                                     {.number = sizeof(quern_transfer_item) - 8, .status = QUERN_INVALID_STRUCT_SIZE},
-                                                                     {.number = sizeof(quern_transfer_item) + 8, .status = QUERN_INVALID_STRUCT_SIZE}))
+#define ITEM_SIZE(value) {.number = value, .status = QUERN_INVALID_STRUCT_SIZE}
+RULE(quern_transfer_args, item_size,                    "c", ILLEGAL(ITEM_SIZE(0), ITEM_SIZE(sizeof(quern_transfer_item) - 8),
+                                                                     ITEM_SIZE(sizeof(quern_transfer_item) + 8)))
 MEMORY_OF(quern_transfer_args, items,                   "R", sizeof(void *), .host_calls = ~0u)
 RULE(quern_transfer_args, item_count,                   "c", ILLEGAL(NOT_A_SIZE, SHAPE((1 << 20) + 1)))
 PLAIN(quern_transfer_args, key,                         ".")
 RULE(quern_transfer_args, timeout,                      "c", NO_TIME)
 RULES_OF(quern_transfer_args)
 RULE(quern_transfer_item, receive,                      "cc", ILLEGAL(ARGUMENT(2), ARGUMENT(-1), ARGUMENT(INT32_MIN)))
-RULE(quern_transfer_item, peer,                         "cc", ILLEGAL(ARGUMENT(1), ARGUMENT(-1), ARGUMENT(INT32_MIN), ARGUMENT(INT32_MAX)))
+RULE(quern_transfer_item, peer,                         "cc", ILLEGAL(ARGUMENT(1), ARGUMENT(-1), ARGUMENT(INT32_MAX)))
 PLAIN(quern_transfer_item, tag,                         "..")
 MEMORY_OF(quern_transfer_item, memory,                  "RW", 1, .host_calls = 0)
 RULE(quern_transfer_item, bytes,                        "cc", ILLEGAL(NOT_A_SIZE))
@@ -236,8 +236,8 @@ static const struct call calls_of_quern_ragged_plan_create[] = {
                 .keeps_outputs = true),
     {.name = NULL}};
 
-#define ITEM_PART(place, at) {.type = "quern_transfer_item", .rules = rules_of_quern_transfer_item, .self = &transfer_items[place], \
-    .parent = &transfer_args, .prefix = "args.items[" #place "].", .other_prefix = "args.items[" #place "].", .column = at}
+#define ITEM_PART(place, at) {.type = "quern_transfer_item", .rules = rules_of_quern_transfer_item, \
+    .self = &transfer_items[place], .parent = &transfer_args, .prefix = "args.items[" #place "].", .other_prefix = "args.items[" #place "].", .column = at}
 static const struct call calls_of_quern_transfer_prepare[] = {
     {.name = "transfer", .function = "quern_transfer_prepare",
      .parts = {PARAMETERS(quern_transfer_prepare), {.type = "quern_transfer_args", .rules = rules_of_quern_transfer_args,

@@ -143,7 +143,8 @@ static void compare(struct bench *bench, const struct list *list, uint64_t round
         const struct cargo *cargo = &list->cargo[i];
         const unsigned char *memory = list->items[i].memory;
         for (int64_t at = 0; at < cargo->bytes; at++)
-            rank_check(bench->rank, memory[at] == byte_of(cargo, round, at), "seed %llu, round %llu: byte %lld of %lld of the %s from "
+            rank_check(bench->rank, memory[at] == byte_of(cargo, round, at), "seed %llu, round %llu: byte %lld of %lld of the %s "
+                       "from "
                        "rank %d to rank %d with tag %llu is %d instead of %d", (unsigned long long)bench->seed,
                        (unsigned long long)round, (long long)at, (long long)cargo->bytes,
                        list->items[i].receive ? "receive" : "send", cargo->from, cargo->to, (unsigned long long)cargo->tag, memory[at],

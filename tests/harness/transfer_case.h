@@ -1,6 +1,6 @@
 /*
- * Random lists of transfers.  Every rank makes the whole case from its seed, so it knows what it must receive; each gives its items in
- * an order of its own.
+ * Random lists of transfers.  Every rank makes the whole case from its seed, so it knows what it must receive; each gives its items
+ * in an order of its own.
  */
 #ifndef HARNESS_TRANSFER_CASE_H
 #define HARNESS_TRANSFER_CASE_H
@@ -33,6 +33,7 @@ struct transfer_scene {
 
 /* One item, and a list of them. */
 quern_transfer_item transfer_item(int receive, int peer, uint64_t tag, void *memory, int64_t bytes);
-quern_transfer *transfer_prepare(struct rank *rank, quern_group *group, uint64_t key, const quern_transfer_item *items, int64_t count);
+quern_transfer *transfer_prepare(struct rank *rank, quern_group *group, uint64_t key, const quern_transfer_item *items,
+                                 int64_t count);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Transfers between CPU ranks of several hosts, which are names at addresses of this machine: random lists, transfers beside exchanges,
- * and hosts that end.  test_transfer_ends.c has all other failures, also between hosts.
+ * Transfers between CPU ranks of several hosts, which are names at addresses of this machine: random lists, transfers beside
+ * exchanges, and hosts that end.  test_transfer_ends.c has all other failures, also between hosts.
  *
  * Runs on: ranks.
  */

@@ -101,8 +101,8 @@ Test(transfer, both_directions_move_at_once) {
 /* ---- what overlaps with computation ---- */
 
 /*
- * The sender starts and then makes no call.  The receiver has its data all the same: up to 64 KiB always, any size if it can read the
- * sender's memory.
+ * The sender starts and then makes no call.  The receiver has its data all the same: up to 64 KiB always, any size if it can read
+ * the sender's memory.
  */
 static quern_status receive_from_busy(struct rank *rank) {
     enum { SMALL = 64 << 10, LARGE = 4 << 20 };
@@ -245,16 +245,20 @@ Test(transfer_arguments, bad_lists) {
         {{{0, 0, 1, NULL, 4}}, 1, QUERN_NULL_POINTER, "items[0].memory is NULL"},
         {{{0, 0, 1, (void *)(UINTPTR_MAX - 2), 4}}, 1, QUERN_INVALID_ARGUMENT, "reach beyond all memory"},
         {{{0, 0, 1, m, much}, {0, 0, 2, m, 64}}, 2, QUERN_INVALID_SHAPE, "up to 1 have more than 2^47 bytes"},
-        {{{0, 0, 1, m, 8}, {1, 0, 1, m + 7, 8}}, 2, QUERN_INVALID_ARGUMENT, "args.items[0].memory and args.items[1].memory overlap"},
-        {{{1, 0, 1, m + 7, 8}, {0, 0, 1, m, 8}}, 2, QUERN_INVALID_ARGUMENT, "args.items[0].memory and args.items[1].memory overlap"},
+        {{{0, 0, 1, m, 8}, {1, 0, 1, m + 7, 8}}, 2, QUERN_INVALID_ARGUMENT, "args.items[0].memory and args.items[1].memory "
+         "overlap"},
+        {{{1, 0, 1, m + 7, 8}, {0, 0, 1, m, 8}}, 2, QUERN_INVALID_ARGUMENT, "args.items[0].memory and args.items[1].memory "
+         "overlap"},
         {{{0, 0, 2, m + 48, 4}, {1, 0, 1, m, 32}, {0, 0, 1, m + 8, 4}, {1, 0, 2, m + 31, 4}}, 4, QUERN_INVALID_ARGUMENT, "overlap"},
         {{{1, 0, 1, m, 8}, {0, 0, 1, m + 16, 8}, {0, 0, 2, m + 16, 8}, {1, 0, 2, m + 4, 8}}, 4, QUERN_INVALID_ARGUMENT,
          "items[0].memory and args.items[3].memory overlap"},
         {{{0, 0, 1, m, 4}, {1, 0, 1, m + 8, 4}, {0, 0, 1, m + 16, 4}}, 3, QUERN_INVALID_ARGUMENT,
          "items[0] and args.items[2] both send to rank 0 with tag 1"},
-        {{{1, 0, 7, m, 4}, {1, 0, 7, m + 8, 4}}, 2, QUERN_INVALID_ARGUMENT, "items[0] and args.items[1] both receive from rank 0 with tag 7"},
+        {{{1, 0, 7, m, 4}, {1, 0, 7, m + 8, 4}}, 2, QUERN_INVALID_ARGUMENT, "items[0] and args.items[1] both receive from rank 0 "
+         "with tag 7"},
         {{{0, 0, 1, m, 4}}, 1, QUERN_INVALID_ARGUMENT, "sends to this rank, 0, with tag 1: the list has no item that receives it"},
-        {{{1, 0, 3, m, 4}}, 1, QUERN_INVALID_ARGUMENT, "receives from this rank, 0, with tag 3: the list has no item that sends it"},
+        {{{1, 0, 3, m, 4}}, 1, QUERN_INVALID_ARGUMENT, "receives from this rank, 0, with tag 3: the list has no item that sends "
+         "it"},
         {{{0, 0, 1, m, 4}, {1, 0, 1, m + 8, 5}}, 2, QUERN_INVALID_ARGUMENT, "they have 4 and 5 bytes"},
         {{{0, 0, 1, m, 4}}, -1, QUERN_INVALID_SHAPE, "args.item_count is -1"},
         {{{0, 0, 1, m, 4}}, (1 << 20) + 1, QUERN_INVALID_SHAPE, "args.item_count"},

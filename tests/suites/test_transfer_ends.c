@@ -1,6 +1,6 @@
 /*
- * How transfers fail: lists that differ, ranks that never come, cancel or destroy, at any time; and ranks that end.  Both ends hear of it
- * in time with the reason, and the group and the key stay usable.  On one host and on two.
+ * How transfers fail: lists that differ, ranks that never come, cancel or destroy, at any time; and ranks that end.  Both ends hear
+ * of it in time with the reason, and the group and the key stay usable.  On one host and on two.
  *
  * Runs on: ranks.
  */
@@ -51,7 +51,8 @@ static quern_status finish(struct rank *rank, quern_group *group) {
     const int to = (rank->rank + 1) % rank->ranks, from = (rank->rank + rank->ranks - 1) % rank->ranks;
     int sent = 40 + rank->rank, received = 0;
     rank_ok(rank, quern_barrier(group, NULL, NULL));  /* all have destroyed what failed */
-    const quern_transfer_item items[] = {transfer_item(0, to, 1, &sent, sizeof sent), transfer_item(1, from, 1, &received, sizeof sent)};
+    const quern_transfer_item items[] = {transfer_item(0, to, 1, &sent, sizeof sent), transfer_item(1, from, 1, &received,
+                                                                                                    sizeof sent)};
     quern_transfer *transfer = transfer_prepare(rank, group, 7, items, 2);
     rank_ok(rank, quern_transfer_start(transfer, NULL));
     rank_ok(rank, quern_transfer_wait(transfer, 0));
@@ -249,7 +250,8 @@ static quern_status cancel_after_one(struct rank *rank) {
     quern_transfer *transfer = transfer_prepare(rank, group, 7, items, rank->rank ? 1 : 2);
     if (rank->rank < 2) rank_ok(rank, quern_transfer_start(transfer, NULL));
     int32_t done = 0;
-    for (const double began = rank_now(); rank->rank == 0 && rank_now() - began < 0.3;) rank_ok(rank, quern_transfer_test(transfer, &done));
+    for (const double began = rank_now(); rank->rank == 0 && rank_now() - began < 0.3;) rank_ok(rank, quern_transfer_test(transfer,
+                                                                                                                          &done));
     rank_check(rank, !done, "complete without rank 2");
     if (rank->rank == 1) rank_ok(rank, quern_transfer_wait(transfer, 0));
     rank_line_up(rank);
@@ -301,7 +303,8 @@ static void end_in_between(struct rank *rank, quern_group *group, int round) {
         if (status == QUERN_OK) status = quern_transfer_wait(transfer, 0);
         const quern_status expected = cancels ? QUERN_GROUP_ABORTED : QUERN_PEER_LOST;
         if (status != QUERN_OK) rank_status(rank, status, expected);
-        if (status != QUERN_OK) rank_check_detail(rank, cancels ? "has cancelled the transfer: enough" : "has destroyed its transfer");
+        if (status != QUERN_OK) rank_check_detail(rank, cancels ? "has cancelled the transfer: enough" : "has destroyed its "
+                                                  "transfer");
         for (size_t i = 0; rank->rank == 1 && status == QUERN_OK && i < MUCH; i++)
             rank_check(rank, memory[i] == (unsigned char)(round + 1), "round %d: byte %zu is %d", round, i, memory[i]);
     }
@@ -350,7 +353,8 @@ static quern_status abort_the_group(struct rank *rank) {
     } else {
         check_failure(rank, transfer, QUERN_GROUP_ABORTED, "rank 1 has aborted the group: out of power");
         quern_transfer *other;
-        rank_status(rank, quern_transfer_prepare(group, &(quern_transfer_args)QUERN_TRANSFER_ARGS_INIT, &other), QUERN_GROUP_ABORTED);
+        rank_status(rank, quern_transfer_prepare(group, &(quern_transfer_args)QUERN_TRANSFER_ARGS_INIT, &other),
+                    QUERN_GROUP_ABORTED);
     }
     rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(transfer));
@@ -381,8 +385,10 @@ static quern_status lose_a_rank(struct rank *rank) {
     quern_group *group = begin(rank);
     static char memory[4][100000];
     const int self = rank->rank, left = (self + 2) % 3, right = (self + 1) % 3;
-    const quern_transfer_item ring[] = {transfer_item(0, right, 1, memory[0], 100000), transfer_item(1, left, 1, memory[1], 100000)};
-    const quern_transfer_item pair[] = {transfer_item(0, 2 - self, 1, memory[2], 100000), transfer_item(1, 2 - self, 1, memory[3], 100000)};
+    const quern_transfer_item ring[] = {transfer_item(0, right, 1, memory[0], 100000), transfer_item(1, left, 1, memory[1],
+                                                                                                     100000)};
+    const quern_transfer_item pair[] = {transfer_item(0, 2 - self, 1, memory[2], 100000), transfer_item(1, 2 - self, 1, memory[3],
+                                                                                                        100000)};
     quern_transfer *all = transfer_prepare(rank, group, 7, ring, 2);
     quern_transfer *two = self == 1 ? NULL : transfer_prepare(rank, group, 8, pair, 2);
     rank_ok(rank, run(all, 0));
@@ -403,7 +409,8 @@ Test(transfer_ends, a_rank_that_is_killed) {
     for (size_t i = 0; i < COUNT(ways); i++) {
         const struct scene scene = {ways[i], NULL};
         if (ways[i].kind != RANK_PROCESSES || ways[i].hosts) continue;
-        struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .user = &scene, .function = lose_a_rank,
+        struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .user = &scene,
+                                                           .function = lose_a_rank,
                                                            .shared_bytes = 64});
         const char *wrong = ranks_wait(run, (bool[]){false, true, false});
         check(!wrong, "%s", wrong);

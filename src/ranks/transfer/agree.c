@@ -41,7 +41,8 @@ static void fail_alone(struct quern_transfer_data *transfer, const struct item *
     char place[100];
     struct quern_text text = quern_text_begin(place, sizeof place);
     quern_describe_place(&text, transfer->member->roster, has == transfer->member->rank ? other : has);
-    quern_transfer_fail(transfer, QUERN_PEER_MISMATCH, "rank %d %s rank %d %lld bytes with tag %llu, which rank %d does not %s (the other "
+    quern_transfer_fail(transfer, QUERN_PEER_MISMATCH, "rank %d %s rank %d %lld bytes with tag %llu, which rank %d does not %s "
+                        "(the other "
                         "rank is %s)", has, sends ? "sends" : "expects from", other, (long long)item->bytes,
                         (unsigned long long)item->tag, other, sends ? "receive" : "send", place);
 }
@@ -52,7 +53,8 @@ static void fail_sizes(struct quern_transfer_data *transfer, const struct item *
     char place[100];
     struct quern_text text = quern_text_begin(place, sizeof place);
     quern_describe_place(&text, transfer->member->roster, peer);
-    quern_transfer_fail(transfer, QUERN_PEER_MISMATCH, "rank %d sends %lld bytes with tag %llu, and rank %d expects %lld (the other rank "
+    quern_transfer_fail(transfer, QUERN_PEER_MISMATCH, "rank %d sends %lld bytes with tag %llu, and rank %d expects %lld (the "
+                        "other rank "
                         "is %s)", ours->from, (long long)(sends ? ours : theirs)->bytes, (unsigned long long)ours->tag, ours->to,
                         (long long)(sends ? theirs : ours)->bytes, place);
 }

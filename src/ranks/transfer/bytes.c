@@ -171,7 +171,8 @@ static bool copy_piece(struct quern_transfer_pair *pair) {
     if (!stands) return false;  /* the message that says why is on its way */
     if (copied > 0) move_on(pair, &pair->in, true, copied);
     else if (quern_rank_has_gone(wire->member->roster, wire->peer)) return false;
-    else quern_transfer_fail(pair->transfer, QUERN_SYSTEM_ERROR, "copying from the memory of rank %d: %s", wire->peer, strerror(reason));
+    else quern_transfer_fail(pair->transfer, QUERN_SYSTEM_ERROR, "copying from the memory of rank %d: %s", wire->peer,
+                             strerror(reason));
     return copied > 0;
 }
 

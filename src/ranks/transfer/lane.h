@@ -1,6 +1,6 @@
 /*
- * A lane: a stream of bytes from one rank to another one of the same host, in memory that both see.  Between threads of a process it
- * is the process's own memory; else it lies behind the segment in the segment's file, where it takes space only once it is used.
+ * A lane: a stream of bytes from one rank to another one of the same host, in memory that both see.  Between threads of a process
+ * it is the process's own memory; else it lies behind the segment in the segment's file, where it takes space only once it is used.
  * There any process of the user can write: what is read is checked.
  */
 #ifndef QUERN_LANE_H

@@ -58,7 +58,8 @@ static void hear_hello(struct quern_wire *wire, const struct quern_transfer_hell
                        memcmp(id, peer->process.id, sizeof id) == 0;
     wire->pid = hello->pid;
     if (wire->reads == QUERN_ACCESS_UNKNOWN) wire->reads = reads ? QUERN_ACCESS_YES : QUERN_ACCESS_NO;
-    quern_wire_say(wire, (struct quern_transfer_frame){.word = QUERN_WORD_REACH, .number = wire->reads == QUERN_ACCESS_YES}, NULL, 0);
+    quern_wire_say(wire, (struct quern_transfer_frame){.word = QUERN_WORD_REACH, .number = wire->reads == QUERN_ACCESS_YES}, NULL,
+                   0);
 }
 
 /* ---- finding what a word is about ---- */
@@ -76,7 +77,8 @@ static struct quern_transfer_pair *pair_with(struct quern_transfer_data *transfe
 }
 
 /* The pair that the sender of a word means; NULL: it is not prepared here, or was destroyed. */
-static struct quern_transfer_pair *meant_pair(const struct quern_transfers *all, int peer, const struct quern_transfer_frame *head) {
+static struct quern_transfer_pair *meant_pair(const struct quern_transfers *all, int peer,
+                                              const struct quern_transfer_frame *head) {
     struct quern_transfer_pair *pair = pair_with(find_transfer(all, head->key), peer);
     const bool is_known = pair && pair->other && pair->other == head->instance;
     return pair && (is_known || head->other == pair->transfer->instance) ? pair : NULL;
@@ -304,7 +306,8 @@ static void check_wire(struct quern_transfer_pair *pair) {
         quern_transfer_fail(pair->transfer, status, "rank %d has no memory for what it says to rank %d",
                             pair->transfer->member->rank, pair->wire->peer);
     else
-        quern_transfer_fail(pair->transfer, status, "what rank %d has heard of rank %d is damaged: a process that is no rank writes into "
+        quern_transfer_fail(pair->transfer, status, "what rank %d has heard of rank %d is damaged: a process that is no rank "
+                            "writes into "
                             "the group's shared memory", pair->transfer->member->rank, pair->wire->peer);
 }
 

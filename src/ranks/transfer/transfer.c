@@ -81,7 +81,8 @@ quern_status quern_check_no_transfers(const struct quern_membership *member) {
     if (!member->transfers) return QUERN_OK;
     for (const struct quern_transfer_data *transfer = member->transfers->first; transfer; transfer = transfer->next) count++;
     if (!count) return QUERN_OK;
-    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s has %d transfers: expected that they are destroyed before the group",
+    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s has %d transfers: expected that they are destroyed before the "
+                      "group",
                       member->label, count);
 }
 
@@ -156,7 +157,8 @@ static void announce(struct quern_transfer_data *transfer) {
     for (int i = 0; i < transfer->pair_count; i++) {
         struct quern_transfer_pair *pair = &transfer->pairs[i];
         if (!pair->wire) continue;
-        if (!quern_say_brief(pair)) quern_transfer_fail(transfer, QUERN_OUT_OF_MEMORY, "no memory to tell rank %d", pair->wire->peer);
+        if (!quern_say_brief(pair)) quern_transfer_fail(transfer, QUERN_OUT_OF_MEMORY, "no memory to tell rank %d",
+                                                        pair->wire->peer);
         quern_hear_early(all, pair);
     }
     QUERN_POINT(TRANSFER_PREPARED);
@@ -176,7 +178,8 @@ static quern_status check_prepare(struct quern_membership *member, const quern_t
     if (status != QUERN_OK) return status;
     for (const struct quern_transfer_data *other = member->transfers->first; other; other = other->next)
         if (other->key == args->key)
-            return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "args.key is %llu: a transfer of this handle has it; expected "
+            return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "args.key is %llu: a transfer of this handle has it; "
+                              "expected "
                               "another one, or that it is destroyed before", (unsigned long long)args->key);
     return QUERN_OK;
 }

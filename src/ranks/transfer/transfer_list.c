@@ -18,9 +18,11 @@ static const int64_t MOST_BYTES = (int64_t)1 << 47;
 static quern_status check_item(const struct quern_membership *member, const quern_transfer_item *item, int64_t place) {
     const quern_device *device = member->device;
     if (item->receive != 0 && item->receive != 1)
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.items[%lld].receive is %d: expected 0 or 1", (long long)place, item->receive);
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.items[%lld].receive is %d: expected 0 or 1", (long long)place,
+                          item->receive);
     if (item->peer < 0 || item->peer >= member->ranks)
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.items[%lld].peer is %d: expected a rank from 0 to %d", (long long)place,
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.items[%lld].peer is %d: expected a rank from 0 to %d",
+                          (long long)place,
                           item->peer, member->ranks - 1);
     if (item->bytes < 0 || item->bytes > MOST_BYTES)
         return quern_fail(device, QUERN_INVALID_SHAPE, "args.items[%lld].bytes is %lld: expected 0 to 2^47", (long long)place,
@@ -28,14 +30,16 @@ static quern_status check_item(const struct quern_membership *member, const quer
     if (item->bytes && !item->memory)
         return quern_fail(device, QUERN_NULL_POINTER, "args.items[%lld].memory is NULL", (long long)place);
     if ((uintptr_t)item->memory > UINTPTR_MAX - (uintptr_t)item->bytes)
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.items[%lld].memory and bytes reach beyond all memory", (long long)place);
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.items[%lld].memory and bytes reach beyond all memory",
+                          (long long)place);
     return QUERN_OK;
 }
 
 quern_status quern_check_transfer_list(const struct quern_membership *member, const quern_transfer_args *args) {
     const quern_device *device = member->device;
     if (args->item_size != sizeof(quern_transfer_item))
-        return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "args.item_size is %u: expected %zu (as QUERN_TRANSFER_ARGS_INIT sets)",
+        return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "args.item_size is %u: expected %zu (as QUERN_TRANSFER_ARGS_INIT "
+                          "sets)",
                           args->item_size, sizeof(quern_transfer_item));
     quern_status status = quern_check_count(device, "args.item_count", args->item_count, QUERN_TRANSFER_MOST_ITEMS);
     if (status != QUERN_OK || !args->item_count) return status;
@@ -63,7 +67,9 @@ static int by_address(const void *a, const void *b) {
     return x->memory < y->memory ? -1 : x->memory > y->memory;
 }
 
-/* Among sorted parts a part overlaps an earlier one if one of the earlier ones ends behind its beginning: all, or those received. */
+/*
+ * Among sorted parts a part overlaps an earlier one if one of the earlier ones ends behind its beginning: all, or those received.
+ */
 static quern_status check_overlaps(const struct quern_membership *member, struct quern_transfer_part *parts, int64_t count) {
     const struct quern_transfer_part *longest[2] = {NULL, NULL};  /* of all; of those that are received */
     qsort(parts, (size_t)count, sizeof *parts, by_address);
@@ -72,7 +78,8 @@ static quern_status check_overlaps(const struct quern_membership *member, struct
         if (!part->bytes) continue;
         if (other && other->memory + other->bytes > part->memory) {
             const bool ordered = other->place < part->place;
-            return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "args.items[%lld].memory and args.items[%lld].memory overlap: expected "
+            return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "args.items[%lld].memory and args.items[%lld].memory "
+                              "overlap: expected "
                               "that what is received overlaps nothing", (long long)(ordered ? other : part)->place,
                               (long long)(ordered ? part : other)->place);
         }
@@ -97,11 +104,13 @@ static quern_status check_self(const struct quern_membership *member, const stru
     const struct quern_transfer_part *next = part + 1;
     if (has_next && next->peer == part->peer && next->tag == part->tag) {
         if (next->bytes == part->bytes) return QUERN_OK;
-        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "args.items[%lld] and args.items[%lld] copy within rank %d with tag %llu: they "
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "args.items[%lld] and args.items[%lld] copy within rank %d "
+                          "with tag %llu: they "
                           "have %lld and %lld bytes", (long long)part->place, (long long)next->place, part->peer,
                           (unsigned long long)part->tag, (long long)part->bytes, (long long)next->bytes);
     }
-    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "args.items[%lld] %s this rank, %d, with tag %llu: the list has no item that %s "
+    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "args.items[%lld] %s this rank, %d, with tag %llu: the list has no "
+                      "item that %s "
                       "it", (long long)part->place, part->receive ? "receives from" : "sends to", part->peer,
                       (unsigned long long)part->tag, part->receive ? "sends" : "receives");
 }
@@ -111,7 +120,8 @@ static quern_status check_order(const struct quern_membership *member, const str
         const struct quern_transfer_part *one = &parts[i - 1], *other = &parts[i];
         if (one->peer != other->peer || one->tag != other->tag || one->receive != other->receive) continue;
         const bool ordered = one->place < other->place;
-        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "args.items[%lld] and args.items[%lld] both %s rank %d with tag %llu",
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "args.items[%lld] and args.items[%lld] both %s rank %d with "
+                          "tag %llu",
                           (long long)(ordered ? one : other)->place, (long long)(ordered ? other : one)->place,
                           one->receive ? "receive from" : "send to", one->peer, (unsigned long long)one->tag);
     }

@@ -60,8 +60,8 @@ struct quern_transfer_data {
 };
 
 /*
- * The n-th transfer of a key that a rank prepares with another one meets the n-th of that one.  What this is of the ones that have not
- * met: the list of another rank, or the news of its end; or a transfer of this rank that was destroyed.
+ * The n-th transfer of a key that a rank prepares with another one meets the n-th of that one.  What this is of the ones that have
+ * not met: the list of another rank, or the news of its end; or a transfer of this rank that was destroyed.
  */
 struct quern_early {
     struct quern_early *next;

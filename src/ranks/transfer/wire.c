@@ -23,7 +23,8 @@ static quern_status open_lanes(struct quern_wire *wire) {
     struct quern_membership *member = wire->member;
     const struct quern_peer *peer = &member->roster->peer[wire->peer];
     wire->reads = wire->is_read = peer->is_here ? QUERN_ACCESS_YES : QUERN_ACCESS_UNKNOWN;
-    if (quern_open_lane(&wire->in, member, wire->peer, member->rank) && quern_open_lane(&wire->out, member, member->rank, wire->peer))
+    if (quern_open_lane(&wire->in, member, wire->peer, member->rank) &&
+        quern_open_lane(&wire->out, member, member->rank, wire->peer))
         return QUERN_OK;
     return quern_fail(member->device, errno == ENOMEM ? QUERN_OUT_OF_MEMORY : QUERN_SYSTEM_ERROR,
                       "%s: making room in /dev/shm for transfers with rank %d: %s", member->label, wire->peer, strerror(errno));

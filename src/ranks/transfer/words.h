@@ -44,8 +44,8 @@ struct quern_transfer_entry {
 };
 
 /*
- * Not against an enemy, who may do anything that this user may, but so that no stray write is taken for what a rank has written.  An
- * odd factor maps no two values of a word to one.
+ * Not against an enemy, who may do anything that this user may, but so that no stray write is taken for what a rank has written.
+ * An odd factor maps no two values of a word to one.
  */
 static inline uint64_t quern_transfer_digest(const void *words, size_t count) {
     uint64_t digest = count;
