@@ -115,7 +115,7 @@ active proctype sender() {
         od
     od;
     if
-    :: over -> withdraw()  /* the other end has failed: the memory is the caller's again */
+    :: over -> gone = true  /* the other end has failed, and copies no more */
     :: else
     fi;
 end:
