@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +18,8 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "harness/transfer_case.h"
+#include "ranks/transfer/lane.h"
+#include "ranks/transfer/words.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -416,4 +419,59 @@ Test(transfer_ends, a_rank_that_is_killed) {
         check(!wrong, "%s", wrong);
         ranks_close(run);
     }
+}
+
+/* ---- what a stranger writes into a lane ---- */
+
+/* The file of the group's memory, which this process has open. */
+static int segment_file(struct rank *rank) {
+    for (int descriptor = 3; descriptor < 256; descriptor++) {
+        char link[64], path[256];
+        snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+        const ssize_t length = readlink(link, path, sizeof path - 1);
+        if (length <= 0) continue;
+        path[length] = 0;
+        if (strstr(path, "/dev/shm/quern.") && strstr(path, rank->name)) return descriptor;
+    }
+    rank_fail(rank, "the group has no file");
+}
+
+/* Rank 0 has told rank 1 of its list, and rank 1 has not heard it, when one byte of it changes. */
+static quern_status change_a_byte(struct rank *rank) {
+    const struct scene *scene = rank->user;
+    const off_t place = *(const off_t *)scene->more;
+    quern_group *group = begin(rank);
+    char memory[9000] = "";
+    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, sizeof memory);
+    quern_transfer *transfer = rank->rank ? NULL : transfer_prepare(rank, group, 7, &item, 1);
+    rank_line_up(rank);
+    if (rank->rank) {
+        const off_t first = ((off_t)quern_segment_bytes(2) + 4095) / 4096 * 4096, lane = first + QUERN_LANE_BYTES;  /* from 0 to 1 */
+        const int file = segment_file(rank);
+        unsigned char byte;
+        rank_check(rank, pread(file, &byte, 1, lane + place) == 1, "there is no lane");
+        byte ^= 0x41;
+        rank_check(rank, pwrite(file, &byte, 1, lane + place) == 1, "the lane cannot be written");
+        transfer = transfer_prepare(rank, group, 7, &item, 1);
+    }
+    rank_line_up(rank);
+    check_failure(rank, transfer, QUERN_PEER_MISMATCH, "what rank 1 has heard of rank 0 is damaged");
+    for (size_t i = 0; i < sizeof memory; i++) rank_check(rank, !memory[i], "byte %zu was written", i);
+    rank_line_up(rank);
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    return quern_group_destroy(group);
+}
+
+Test(transfer_ends, each_changed_byte_is_found, .timeout = 120) {
+    const off_t ring = sizeof(struct quern_lane), hello = sizeof(struct quern_transfer_frame) + sizeof(struct quern_transfer_hello);
+    off_t places[24];
+    size_t count = 0;
+    places[count++] = 2;  /* of the count of bytes */
+    for (off_t at = 0; at < 64; at += 9) places[count++] = ring + at;               /* the first head */
+    places[count++] = ring + 64 + 3;                                                /* where the process can be read */
+    for (off_t at = 0; at < 64; at += 11) places[count++] = ring + hello + at;      /* the head of the list */
+    for (off_t at = 0; at < 32; at += 7) places[count++] = ring + hello + 64 + at;  /* its item */
+    for (size_t i = 0; i < count; i++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .shared_bytes = 64, .function = change_a_byte,
+                    .user = &((struct scene){ways[1], &places[i]}));
 }

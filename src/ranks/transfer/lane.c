@@ -11,14 +11,13 @@
 #include "ranks/roster.h"
 
 enum {
-    LANE_BYTES = 80 << 10,      /* holds a message of 64 KiB */
     OWN_LANE_BYTES = 16 << 10,  /* between threads, which read each other's memory */
     PAGE = 4096
 };
 
 static int64_t offset_of(const struct quern_membership *member, int from, int to) {
     const int64_t ranks = member->ranks, segment = (int64_t)quern_segment_bytes((uint32_t)ranks);
-    return (segment + PAGE - 1) / PAGE * PAGE + (from * ranks + to) * (int64_t)LANE_BYTES;
+    return (segment + PAGE - 1) / PAGE * PAGE + (from * ranks + to) * (int64_t)QUERN_LANE_BYTES;
 }
 
 static bool are_threads(const struct quern_membership *member, int from, int to) {
@@ -27,14 +26,14 @@ static bool are_threads(const struct quern_membership *member, int from, int to)
 
 static void *map_lane(const struct quern_membership *member, int from, int to) {
     const int64_t offset = offset_of(member, from, to);
-    if (!quern_reserve_file_part(member->roster->descriptor, offset, LANE_BYTES)) return NULL;
-    void *lane = mmap(NULL, LANE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, member->roster->descriptor, (off_t)offset);
+    if (!quern_reserve_file_part(member->roster->descriptor, offset, QUERN_LANE_BYTES)) return NULL;
+    void *lane = mmap(NULL, QUERN_LANE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, member->roster->descriptor, (off_t)offset);
     return lane == MAP_FAILED ? NULL : lane;
 }
 
 bool quern_open_lane(struct quern_lane_end *end, const struct quern_membership *member, int from, int to) {
     const bool threads = are_threads(member, from, to);
-    const size_t bytes = threads ? OWN_LANE_BYTES : LANE_BYTES;
+    const size_t bytes = threads ? OWN_LANE_BYTES : QUERN_LANE_BYTES;
     struct quern_lane *lane = threads ? quern_own_lane(member->roster, from, to, bytes, true) : map_lane(member, from, to);
     if (!lane) return false;
     *end = (struct quern_lane_end){.lane = lane, .room = bytes - sizeof *lane, .is_mapped = !threads};
@@ -42,7 +41,7 @@ bool quern_open_lane(struct quern_lane_end *end, const struct quern_membership *
 }
 
 void quern_close_lane(struct quern_lane_end *end) {
-    if (end->lane && end->is_mapped) munmap(end->lane, LANE_BYTES);
+    if (end->lane && end->is_mapped) munmap(end->lane, QUERN_LANE_BYTES);
     end->lane = NULL;
 }
 

@@ -18,6 +18,8 @@ struct quern_lane {
     _Alignas(128) unsigned char ring[];
 };
 
+enum { QUERN_LANE_BYTES = 80 << 10 };  /* in the segment's file; holds a message of 64 KiB */
+
 /* One rank's end of a lane.  Its own count of bytes is in its own memory. */
 struct quern_lane_end {
     struct quern_lane *lane;

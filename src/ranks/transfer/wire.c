@@ -56,14 +56,24 @@ void quern_close_wire(struct quern_wire *wire) {
 
 /* ---- the end of a wire ---- */
 
-static void end_wire(struct quern_wire *wire, quern_status status) {
-    if (wire->status == QUERN_OK) wire->status = status;
+static void mute(struct quern_wire *wire) {
+    wire->is_mute = true;
     wire->begin = wire->end = 0;
     wire->first = wire->count = 0;
-    wire->sending = wire->sink = NULL;
+    wire->sending = NULL;
 }
 
-void quern_wire_damaged(struct quern_wire *wire) { end_wire(wire, QUERN_PEER_MISMATCH); }
+static void end_wire(struct quern_wire *wire, quern_status status) {
+    if (wire->status == QUERN_OK) wire->status = status;
+    wire->sink = NULL;
+    mute(wire);
+}
+
+/* The other rank can still be told. */
+void quern_wire_damaged(struct quern_wire *wire) {
+    if (wire->status == QUERN_OK) wire->status = QUERN_PEER_MISMATCH;
+    wire->sink = NULL;
+}
 
 /* ---- sending ---- */
 
@@ -97,7 +107,7 @@ static void append(struct quern_wire *wire, const void *bytes, size_t count) {
 }
 
 void quern_wire_say(struct quern_wire *wire, struct quern_transfer_frame frame, const void *payload, size_t bytes) {
-    if (wire->status != QUERN_OK || wire->is_mute) return;
+    if (wire->is_mute) return;
     if (!quern_wire_reserve(wire, sizeof frame + bytes)) {
         end_wire(wire, QUERN_OUT_OF_MEMORY);
         return;
@@ -149,18 +159,11 @@ void quern_wire_detach_data(struct quern_wire *wire) {
     wire->first = wire->count = 0;
 }
 
-static void mute(struct quern_wire *wire) {
-    wire->is_mute = true;
-    wire->begin = wire->end = 0;
-    wire->first = wire->count = 0;
-    wire->sending = NULL;
-}
-
 static ssize_t put(struct quern_wire *wire, struct iovec *parts, int count) {
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count};
     if (wire->socket < 0) {
         const ssize_t moved = quern_lane_put(&wire->out, parts, count);
-        if (moved < 0) quern_wire_damaged(wire);
+        if (moved < 0) end_wire(wire, QUERN_PEER_MISMATCH);
         return moved;
     }
     const ssize_t moved = sendmsg(wire->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -193,8 +196,8 @@ static bool flush_queue(struct quern_wire *wire) {
 
 bool quern_wire_flush(struct quern_wire *wire) {
     bool moved = false;
-    while (wire->status == QUERN_OK && wire->count && flush_data(wire)) moved = true;
-    while (wire->status == QUERN_OK && !wire->count && wire->begin < wire->end && flush_queue(wire)) moved = true;
+    while (wire->count && flush_data(wire)) moved = true;
+    while (!wire->count && wire->begin < wire->end && flush_queue(wire)) moved = true;
     if (moved && wire->socket < 0) quern_ring(&wire->member->segment->rank[wire->peer]);
     return moved;
 }

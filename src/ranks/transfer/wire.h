@@ -17,7 +17,7 @@ struct quern_wire {
     struct quern_lane_end in, out;
     enum quern_access reads, is_read;  /* whether this rank can copy from the memory of the other one; and back */
     int32_t pid;                    /* of the other process, as it says */
-    quern_status status;            /* why nothing moves any more: the rank has left, or what came is damaged */
+    quern_status status;            /* why nothing is heard any more: the rank has left, or what came is damaged */
     bool is_mute;                   /* the other end takes nothing; what it has said before can still be heard */
 
     unsigned char *queue;           /* what is to be sent: [begin, end) of [room] */
