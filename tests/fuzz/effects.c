@@ -35,6 +35,8 @@ static bool before_plan_create(struct call *call) { (void)call; return state_has
 static bool before_group_create(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_group); }
 static bool before_ragged_plan_create(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_ragged_plan); }
 
+static bool before_transfer_prepare(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_transfer); }
+
 /* A group has place for so many addresses in the state. */
 static bool before_symmetric_alloc(struct call *call) {
     const quern_symmetric_alloc__parameters *p = (const void *)call->parameters;
@@ -136,6 +138,18 @@ static void after_ragged_plan_destroy(struct call *call) {
     if (live) state_remove(live);
 }
 
+static void after_transfer_prepare(struct call *call) {
+    const quern_transfer_prepare__parameters *p = (const void *)call->parameters;
+    struct live *live = state_add(HANDLE_OF_quern_transfer, *p->transfer, NULL);
+    live->group = p->group;
+    keep(live, call);
+}
+
+static void after_transfer_destroy(struct call *call) {
+    struct live *live = state_find(((quern_transfer_destroy__parameters *)call->parameters)->transfer);
+    if (live) state_remove(live);
+}
+
 /* ---- the table ---- */
 
 static const struct effect {
@@ -158,6 +172,8 @@ static const struct effect {
     {"quern_symmetric_free", NULL, after_symmetric_free},
     {"quern_ragged_plan_create", before_ragged_plan_create, after_ragged_plan_create},
     {"quern_ragged_plan_destroy", NULL, after_ragged_plan_destroy},
+    {"quern_transfer_prepare", before_transfer_prepare, after_transfer_prepare},
+    {"quern_transfer_destroy", NULL, after_transfer_destroy},
 };
 
 static const struct effect *find(const struct call *call) {

@@ -327,6 +327,37 @@ static quern_status end_often(struct rank *rank) {
 
 Test(transfer_ends, while_data_moves, .timeout = 300) { check_ways(NULL, .count = 2, .limit = 100, .function = end_often); }
 
+/* The receiver computes, and the sender has filled what is between them when it cancels.  It makes no call after that. */
+static quern_status cancel_when_full(struct rank *rank) {
+    quern_group *group = begin(rank);
+    unsigned char *memory = map_much(rank);
+    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, MUCH);
+    quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
+    rank_line_up(rank);
+    if (rank->rank) rank_ok(rank, quern_transfer_start(transfer, NULL));
+    rank_line_up(rank);
+    if (!rank->rank) {
+        int32_t done;
+        rank_ok(rank, quern_transfer_start(transfer, NULL));
+        for (int i = 0; i < 50; i++) rank_ok(rank, quern_transfer_test(transfer, &done));
+        rank_ok(rank, quern_transfer_cancel(transfer, "full"));
+    }
+    rank_line_up(rank);
+    const double began = rank_now();
+    if (rank->rank) rank_status(rank, quern_transfer_wait(transfer, 0), QUERN_GROUP_ABORTED);
+    rank_check(rank, rank_now() - began < SOON, "it took %g s", rank_now() - began);
+    rank_line_up(rank);
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    munmap(memory, MUCH);
+    return finish(rank, group);
+}
+
+Test(transfer_ends, when_the_lane_is_full) {
+    for (size_t i = 0; i < COUNT(ways); i++)
+        if (!ways[i].hosts)
+            check_ranks(.kind = ways[i].kind, .count = 2, .function = cancel_when_full, .user = &((struct scene){ways[i], NULL}));
+}
+
 /* One end begins again after the other has destroyed its own. */
 static quern_status start_again_alone(struct rank *rank) {
     quern_group *group = begin(rank);
