@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-BASIC, ENDS, HOSTS = "test_transfer", "test_transfer_ends", "test_hosts_transfer"
+BASIC, ENDS, HOSTS, RACES = "test_transfer", "test_transfer_ends", "test_hosts_transfer", "race_ranks"
 LIST, AGREE, BYTES, LANE, WIRE, TALK, TRANSFER, TRANSFERS, WAIT = (
     f"src/ranks/transfer/{name}.c" for name in ("transfer_list", "agree", "bytes", "lane", "wire", "talk", "transfer", "transfers",
                                                 "wait"))
@@ -41,9 +41,9 @@ RANKS = [
     ("a cancel stays here", TRANSFERS, "    quern_wire_say(wire, end, text, sizeof text);\n", "", ENDS),
     ("the reason stays here", TRANSFERS, "    quern_copy_text(text, reason, sizeof text);\n", "    (void)reason;\n", ENDS),
     ("a cancel does not wait for a thread that copies", WITHDRAW, "    if (wire->out.is_mapped || copying % 2 == 0) return;\n", "    return;\n",
-     ENDS),
+     RACES),
     ("a copy that does not look for a cancel", WITHDRAW,
-     "    if (__atomic_load_n(&lane->ends, __ATOMIC_SEQ_CST) == wire->ends) return true;\n", "    return true;\n", ENDS),
+     "    if (__atomic_load_n(&lane->ends, __ATOMIC_SEQ_CST) == wire->ends) return true;\n", "    return true;\n", RACES),
     ("data goes on to memory that was taken back", TRANSFERS, "    if (wire->sink == pair) wire->sink = NULL;\n", "", ENDS),
     ("an end after all has come", TALK, "&& !(pair->in.is_complete && pair->out.is_complete);\n    pair->is_over", ";\n    pair->is_over",
      ENDS),
@@ -58,10 +58,7 @@ RANKS = [
     ("a list whatever its digest is", WIRE,
      "    if (quern_digest_of_payload(wire->payload, (size_t)wire->head.bytes) == wire->head.digest) return true;\n",
      "    return true;\n", ENDS),
-    ("any count of bytes in a lane", LANE, "    if (full > end->room) return -1;\n    if (!full) return 0;\n", "    if (!full) return 0;\n", ENDS),
     # Hosts.
-    ("a connection that has ended says nothing", TALK, "    if (status == QUERN_PEER_LOST && !is_end_known(pair)) return;\n    if (status == QUERN_PEER_LOST) quern_lose_rank(pair);\n",
-     "    if (status == QUERN_PEER_LOST) return;\n", HOSTS),
     ("a full connection is the end", WIRE, "    if (moved < 0 && errno != EAGAIN && errno != EINTR) mute(wire);\n", "    if (moved < 0) mute(wire);\n",
      HOSTS),
     ("one piece is all", BYTES, "    while (is_started(pair) && send_data(pair)) moved = true;\n", "    if (pair->out.done == 0) moved |= send_data(pair);\n",

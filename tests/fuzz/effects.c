@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../generated/header/parameters.h"
+#include "input.h"
 
 /* ---- before ---- */
 
@@ -143,6 +144,7 @@ static void after_transfer_prepare(struct call *call) {
     struct live *live = state_add(HANDLE_OF_quern_transfer, *p->transfer, NULL);
     live->group = p->group;
     keep(live, call);
+    if (!input_one_in(4)) (void)quern_transfer_start(*p->transfer, NULL);  /* else hardly an input would test one that is started */
 }
 
 static void after_transfer_destroy(struct call *call) {

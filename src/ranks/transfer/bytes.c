@@ -163,8 +163,8 @@ static bool copy_piece(struct quern_transfer_pair *pair) {
     struct iovec ours[QUERN_WIRE_PARTS], theirs[QUERN_WIRE_PARTS];
     struct quern_wire *wire = pair->wire;
     const int count = list_pieces(pair, &pair->in, true, COPY_PIECE, ours, theirs, QUERN_WIRE_PARTS);
-    if (!quern_begin_copy(wire)) return false;
     QUERN_POINT(TRANSFER_COPYING);
+    if (!quern_begin_copy(wire)) return false;
     const ssize_t copied = copy_pieces(wire, ours, theirs, count);
     const int reason = errno;
     const bool stands = quern_end_copy(wire);
