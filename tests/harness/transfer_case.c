@@ -3,9 +3,6 @@
 #include "harness/transfer_case.h"
 
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -17,17 +14,27 @@
 
 enum { MOST_LISTS = 4, GUARD = 16 };
 
+/* As linux/filter.h and linux/seccomp.h have them, which musl's compiler does not find. */
+struct instruction {
+    uint16_t code;
+    uint8_t if_true, if_false;
+    uint32_t value;
+};
+
+struct program {
+    unsigned short count;
+    struct instruction *instructions;
+};
+
+enum { LOAD = 0x20, COMPARE = 0x15, RETURN = 0x06, MODE_FILTER = 2, ERROR = 0x50000, ALLOW = 0x7fff0000 };
+
 void transfer_refuse_reads(struct rank *rank) {
-    struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    const struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    struct instruction filter[] = {{LOAD, 0, 0, 0}, {COMPARE, 0, 1, SYS_process_vm_readv}, {RETURN, 0, 0, ERROR | EPERM},
+                                   {RETURN, 0, 0, ALLOW}};
+    const struct program program = {sizeof filter / sizeof *filter, filter};
     char byte[2] = "a";
     struct iovec here = {byte, 1}, there = {byte + 1, 1};
-    rank_check(rank, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0,
+    rank_check(rank, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, MODE_FILTER, &program) == 0,
                "no filter: %s", strerror(errno));
     rank_check(rank, process_vm_readv(getpid(), &here, 1, &there, 1, 0) == -1 && errno == EPERM, "the memory can be read");
 }
