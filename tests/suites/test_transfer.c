@@ -219,8 +219,6 @@ static void close_group(void) {
     quern_device_close(device);
 }
 
-TestSuite(transfer_arguments, .init = open_group, .fini = close_group);
-
 static quern_status prepare(const quern_transfer_item *items, int64_t count, quern_transfer **transfer) {
     quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
     args.items = items, args.item_count = count;
@@ -228,6 +226,7 @@ static quern_status prepare(const quern_transfer_item *items, int64_t count, que
 }
 
 Test(transfer_arguments, bad_lists) {
+    open_group();
     static char m[64];
     const int64_t much = ((int64_t)1 << 47) - 32;
     const struct {
@@ -270,9 +269,11 @@ Test(transfer_arguments, bad_lists) {
         check(status == rows[i].status && !transfer, "row %zu: %s", i, quern_status_string(status));
         check(strstr(error_detail(), rows[i].detail), "row %zu: \"%s\" instead of \"%s\"", i, error_detail(), rows[i].detail);
     }
+    close_group();
 }
 
 Test(transfer_arguments, copies_within_a_rank) {
+    open_group();
     char from[] = "abcdefgh", to[9] = "--------";
     const quern_transfer_item items[] = {transfer_item(1, 0, 2, to + 4, 4), transfer_item(0, 0, 1, from, 4),
                                          transfer_item(0, 0, 2, from, 4), transfer_item(1, 0, 1, to, 4),
@@ -289,9 +290,11 @@ Test(transfer_arguments, copies_within_a_rank) {
     check_ok(quern_transfer_wait(transfer, 0));
     check(strcmp(to, "xbcdxbcd") == 0, "%s", to);
     check_ok(quern_transfer_destroy(transfer));
+    close_group();
 }
 
 Test(transfer_arguments, empty_lists) {
+    open_group();
     for (int with_items = 0; with_items < 2; with_items++) {
         quern_transfer_item item;
         quern_transfer *transfer;
@@ -306,6 +309,7 @@ Test(transfer_arguments, empty_lists) {
     }
     check_ok(quern_transfer_begin(group));
     check_ok(quern_transfer_end(group));
+    close_group();
 }
 
 static void check_refused(quern_status status, quern_status expected, const char *detail) {
@@ -314,6 +318,7 @@ static void check_refused(quern_status status, quern_status expected, const char
 }
 
 Test(transfer_arguments, calls_out_of_order) {
+    open_group();
     quern_transfer *transfer, *other = NULL;
     int32_t done;
     check_ok(prepare(NULL, 0, &transfer));
@@ -341,9 +346,11 @@ Test(transfer_arguments, calls_out_of_order) {
     check_refused(quern_transfer_end(NULL), QUERN_NULL_POINTER, "group is NULL");
     check_ok(prepare(NULL, 0, &transfer));
     check_ok(quern_transfer_destroy(transfer));
+    close_group();
 }
 
 Test(transfer_arguments, bad_structs) {
+    open_group();
     quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
     quern_transfer *transfer;
     check_refused(quern_transfer_prepare(group, NULL, &transfer), QUERN_NULL_POINTER, "args");
@@ -357,9 +364,11 @@ Test(transfer_arguments, bad_structs) {
     check_refused(quern_transfer_prepare(group, &args, &transfer), QUERN_INVALID_ARGUMENT, "timeout is -1");
     args.size = sizeof args;
     check_refused(quern_transfer_prepare(group, &args, &transfer), QUERN_INVALID_STRUCT_SIZE, "quern_transfer_args");
+    close_group();
 }
 
 Test(transfer_arguments, a_forked_child) {
+    open_group();
     quern_transfer *transfer;
     check_ok(prepare(NULL, 0, &transfer));
     const pid_t child = fork();
@@ -376,4 +385,5 @@ Test(transfer_arguments, a_forked_child) {
     check_ok(quern_transfer_start(transfer, NULL));
     check_ok(quern_transfer_wait(transfer, 0));
     check_ok(quern_transfer_destroy(transfer));
+    close_group();
 }
