@@ -11,7 +11,8 @@ TESTS = ROOT / "tests"
 FOLDERS = ("suites", "harness", "header", "fields", "oracle", "emulator", "emulator/runtime")
 
 # The files linked with tests/race/ranks.c, the ranks in threads that ThreadSanitizer tests.
-WITH_THREADS = ("harness/random", "harness/ragged_case", "harness/ranks", "oracle/ragged_all_to_all")
+WITH_THREADS = ("harness/random", "harness/ragged_case", "harness/ranks", "harness/transfer_case",
+                "oracle/ragged_all_to_all")
 
 
 def _names(folder: str, pattern: str) -> list[str]:

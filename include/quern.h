@@ -7,6 +7,7 @@
  *   quern_adam                 Adam and AdamW over a list of tensors, with states of 8 to 32 bits
  *   quern_barrier              a barrier with a time limit over all or some ranks of a group
  *   quern_ragged_all_to_all    slices of any length from every rank to every rank: expert-parallel dispatch and combine
+ *   quern_transfer             a prepared list of sends and receives between pairs of CPU ranks: pipelines
  *
  * How a program uses it:
  *
@@ -1291,6 +1292,103 @@ QUERN_API quern_status quern_ragged_plan_run(quern_ragged_plan *plan, void *stre
  */
 QUERN_API quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan);
 
+/* ---- transfers ---- */
+
+/*
+ * A prepared list of sends and receives between this rank and others, which is used any number of times: the hand-over of
+ * activations in a pipeline, for instance.  After XLA's CrossHostTransferBuffers and PreparedTransfer, but an error on one end
+ * always reaches the other one.  For CPU ranks, of one or several hosts.
+ *
+ * Only the ranks of a list take part; no call is collective.  The lists of two ranks meet under their key.  For each send to a rank
+ * with a tag, the list of that rank under the same key has one receive from this rank with this tag and size.  The order of the
+ * items does not matter.  If the lists differ, both ranks get QUERN_PEER_MISMATCH with the rank, the tag and the sizes, and nothing
+ * is written.  Transfers are independent of the barriers and exchanges of the group between their start and their end.
+ *
+ * A transfer fails as a whole.  All ranks with which it is not complete get the status and the reason of the first failure: a rank
+ * has cancelled or destroyed its transfer, its limit has ended, or it has lost another rank.  After a failure receive buffers may
+ * hold part of the data, and the only further call is quern_transfer_destroy.  The group stays usable.  A poisoned group ends its
+ * transfers with its status.
+ *
+ * The bytes move inside of quern_transfer_start, _test and _wait of any transfer of the group handle.  The receiver copies from the
+ * memory of a sender on its host, also while that one computes; without access to it, and between hosts, the sender hands over up
+ * to 64 KiB for each rank in quern_transfer_start, and the rest in its later calls.
+ *
+ * Calls on the transfers of a group handle are calls on that handle: they must not overlap in time.
+ */
+typedef struct quern_transfer quern_transfer;
+
+typedef struct quern_transfer_item {
+    int32_t receive;    /* 1: this rank receives; 0: it sends */
+    int peer;           /* the other rank; this rank: a copy within its memory, which needs both a send and a receive */
+    uint64_t tag;       /* tells the items of two ranks apart; each once for each direction */
+    void *memory;       /* [bytes]; not written by a send.  NULL is allowed for 0 bytes */
+    int64_t bytes;      /* 0 is allowed */
+} quern_transfer_item;
+
+typedef struct quern_transfer_args {
+    uint32_t size;
+    uint32_t item_size;               /* sizeof(quern_transfer_item), which the initialiser sets, so that the struct can grow */
+    const quern_transfer_item *items; /* [item_count], read before the call returns.  What is received must overlap nothing else */
+    int64_t item_count;               /* at most 2^20; 0 is allowed */
+    uint64_t key;                     /* the same on all ranks of the list; only one transfer of a group handle has it at a time */
+    double timeout;                   /* seconds, of each quern_transfer_wait; 0: the group's */
+} quern_transfer_args;
+
+#define QUERN_TRANSFER_ARGS_DEFAULTS(set) set(item_size, sizeof(quern_transfer_item))
+#define QUERN_TRANSFER_ARGS_INIT QUERN_STRUCT_INIT(quern_transfer_args, QUERN_TRANSFER_ARGS_DEFAULTS)
+
+/* Sets *args to QUERN_TRANSFER_ARGS_INIT.  NULL does nothing.  Thread-safe. */
+QUERN_API void quern_transfer_args_init(quern_transfer_args *args);
+
+/*
+ * Checks a list and keeps it with its pointers, and tells its ranks of it.  Local: waits for no rank.  The memory must live as long
+ * as the transfer.  The group cannot be destroyed before the transfer.  The caller destroys the transfer.
+ * Errors: 1xxx about the arguments; QUERN_NOT_SUPPORTED for a group of GPUs; QUERN_OUT_OF_MEMORY; QUERN_SYSTEM_ERROR (no space in
+ * /dev/shm); 4xxx.
+ */
+QUERN_API quern_status quern_transfer_prepare(quern_group *group, const quern_transfer_args *args, quern_transfer **transfer);
+
+/*
+ * Begins a transfer, also again after it has completed.  Waits for no rank.  Until it is complete, what is sent must not change and
+ * what is received must not be used.  The stream is NULL.  Between quern_transfer_begin and _end it begins with the _end.
+ * Errors: QUERN_INVALID_ARGUMENT if it is under way; the status with which it has failed; 4xxx.
+ */
+QUERN_API quern_status quern_transfer_start(quern_transfer *transfer, void *stream);
+
+/*
+ * Writes 1 to *done if a started transfer is complete, else 0.  Waits for no rank, has no limit.  Errors: as quern_transfer_wait.
+ */
+QUERN_API quern_status quern_transfer_test(quern_transfer *transfer, int32_t *done);
+
+/*
+ * Returns when a started transfer is complete: what is received is there, and all that is sent has arrived.  timeout in seconds; 0:
+ * that of the arguments.  When it ends the transfer fails with QUERN_PEER_TIMEOUT and the ranks for which it waited.
+ * Errors: QUERN_INVALID_ARGUMENT if it was not started; the status with which it fails.
+ */
+QUERN_API quern_status quern_transfer_wait(quern_transfer *transfer, double timeout);
+
+/*
+ * Lets a transfer fail, started or not: here and on the other ranks with QUERN_GROUP_ABORTED and the first 160 characters of the
+ * reason (NULL: none).  A rank that has all its data already completes.  On return no rank reads or writes the memory any more.
+ * Errors: QUERN_INVALID_ARGUMENT if it was cancelled or has failed before.
+ */
+QUERN_API quern_status quern_transfer_cancel(quern_transfer *transfer, const char *reason);
+
+/*
+ * Destroys a transfer.  If another rank still needs it, or starts it again, it fails there with QUERN_PEER_LOST.  On return no rank
+ * reads or writes the memory any more.  Does not wait for other ranks.  NULL does nothing.
+ * Errors: QUERN_INVALID_ARGUMENT if it was destroyed before.
+ */
+QUERN_API quern_status quern_transfer_destroy(quern_transfer *transfer);
+
+/*
+ * The transfers of this group handle that are started between the two begin together with quern_transfer_end, in the order of their
+ * keys.  Nothing in between waits for another rank.
+ * Errors: QUERN_INVALID_ARGUMENT for a begin within another one, or an end without one; 4xxx.
+ */
+QUERN_API quern_status quern_transfer_begin(quern_group *group);
+QUERN_API quern_status quern_transfer_end(quern_group *group);
+
 #ifdef __cplusplus
 }
 #endif
@@ -1320,6 +1418,7 @@ QUERN_DEFINE_INITIAL(quern_accumulate_args, QUERN_ACCUMULATE_ARGS_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_group_args, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_barrier_args, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_ragged_all_to_all_args, QUERN_RAGGED_ALL_TO_ALL_ARGS_DEFAULTS)
+QUERN_DEFINE_INITIAL(quern_transfer_args, QUERN_TRANSFER_ARGS_DEFAULTS)
 #undef QUERN_DEFINE_INITIAL
 #undef QUERN_SET_FIELD
 #undef QUERN_INITIAL

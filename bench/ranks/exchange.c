@@ -41,6 +41,7 @@ struct rank {
     void *workspace;                        /* of the calls, for any arguments */
     size_t workspace_bytes;
     struct variant whole, split;
+    quern_transfer *transfers[MAX_SETS];    /* the same slices, into private outputs */
 };
 
 /* ---- the library's call ---- */
@@ -85,6 +86,12 @@ static void call_planned_in_pieces(void *context, int set) {
     run_plan(&((struct rank *)context)->split, set);
 }
 
+static void transfer(void *context, int set) {
+    quern_transfer *one = ((struct rank *)context)->transfers[set];
+    if (quern_transfer_start(one, NULL) != QUERN_OK) library_fail("quern_transfer_start");
+    if (quern_transfer_wait(one, 0) != QUERN_OK) library_fail("quern_transfer_wait");
+}
+
 static void copy_past_caches(void *context, int set) {
     const struct rank *rank = context;
     size_t at = (size_t)set * rank->set_bytes;
@@ -110,6 +117,7 @@ static const struct form {
     {{"quern plan", call_planned}, OUTPUT, false},
     {{"memcpy", copy_plainly}, NO_EXCHANGE, false},
     {{"quern private output", call_into_private_memory}, PRIVATE_OUTPUT, false},
+    {{"quern transfer", transfer}, PRIVATE_OUTPUT, false},
     {{"quern", call_in_pieces}, OUTPUT, true},
     {{"quern plan", call_planned_in_pieces}, OUTPUT, true},
 };
@@ -174,6 +182,35 @@ static void destroy_plans(struct rank *rank, struct variant *variant) {
         if (quern_ragged_plan_destroy(variant->plans[set]) != QUERN_OK) library_fail("quern_ragged_plan_destroy");
 }
 
+/* A send to and a receive from each rank, this one included. */
+static void prepare_transfers(struct rank *rank) {
+    const struct slices *slices = &rank->whole.slices;
+    const struct slice_metadata *mine = &rank->whole.metadata;
+    quern_transfer_item items[2 * MAX_TURN_RANKS];
+    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
+    for (int set = 0; set < rank->job->sets; set++) {
+        const size_t at = (size_t)set * rank->set_bytes;
+        for (int peer = 0; peer < slices->ranks; peer++) {
+            struct slice_metadata theirs = slices_metadata(slices, peer);
+            items[2 * peer] = (quern_transfer_item){.receive = 0, .peer = peer, .bytes = mine->send_sizes[peer] * slices->row_bytes,
+                                                    .memory = rank->input + at + mine->input_offsets[peer] * slices->row_bytes};
+            items[2 * peer + 1] = (quern_transfer_item){.receive = 1, .peer = peer, .bytes = mine->recv_sizes[peer] * slices->row_bytes,
+                                                        .memory = rank->private_output + at +
+                                                                  theirs.output_offsets[rank->rank] * slices->row_bytes};
+            slices_free(&theirs);
+        }
+        args.items = items, args.item_count = 2 * slices->ranks, args.key = (uint64_t)set;
+        if (quern_transfer_prepare(rank->member->group, &args, &rank->transfers[set]) != QUERN_OK)
+            library_fail("quern_transfer_prepare");
+    }
+}
+
+static void destroy_transfers(struct rank *rank) {
+    gate_pass(rank->job->gate, rank->job->options->team.ranks);  /* no rank needs this one's any more */
+    for (int set = 0; set < rank->job->sets; set++)
+        if (quern_transfer_destroy(rank->transfers[set]) != QUERN_OK) library_fail("quern_transfer_destroy");
+}
+
 static void prepare_variant(struct variant *variant, int rank, const struct slices *slices, int updates) {
     variant->slices = *slices;
     variant->slices.updates = updates;
@@ -219,7 +256,9 @@ static void run_rank(void *context, int index) {
     allocate(&rank);
     make_plans(&rank, &rank.whole);
     if (options->slices.updates > 1) make_plans(&rank, &rank.split);
+    prepare_transfers(&rank);
     measure(&rank);
+    destroy_transfers(&rank);
     destroy_plans(&rank, &rank.split);
     destroy_plans(&rank, &rank.whole);
     slices_free(&rank.split.metadata);

@@ -117,7 +117,8 @@ def draw_kernels(results: dict, path: Path) -> None:
 
 # ---- ranks -------------------------------------------------------------------------------------------------------------------
 
-RANK_COLOURS = {"quern": "#c8553d", "quern plan": "#e09f3e", "quern private output": "#b5838d"}
+RANK_COLOURS = {"quern": "#c8553d", "quern plan": "#e09f3e", "quern private output": "#b5838d",
+                "quern transfer": "#6d9dc5"}
 GREYS = ("#1f6f8b", "#6b7f8c", "#3d5a40", "#8d99ae", "#5c4b51", "#a3b18a", "#355070", "#b0a990")
 RANK_MARKERS = {"threads": "o", "processes": "s", "on one GPU": "D"}
 

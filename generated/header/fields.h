@@ -196,6 +196,20 @@
     ROW(quern_ragged_all_to_all_args, multiprocessors) \
     ROW(quern_ragged_all_to_all_args, timeout)
 
+#define FIELDS_OF_quern_transfer_item(ROW) \
+    ROW(quern_transfer_item, receive) \
+    ROW(quern_transfer_item, peer) \
+    ROW(quern_transfer_item, tag) \
+    ROW(quern_transfer_item, memory) \
+    ROW(quern_transfer_item, bytes)
+
+#define FIELDS_OF_quern_transfer_args(ROW) \
+    ROW(quern_transfer_args, item_size) \
+    ROW(quern_transfer_args, items) \
+    ROW(quern_transfer_args, item_count) \
+    ROW(quern_transfer_args, key) \
+    ROW(quern_transfer_args, timeout)
+
 #define FIELDS_OF_quern_cross_entropy_workspace__parameters(ROW) \
     ROW(quern_cross_entropy_workspace__parameters, device) \
     ROW(quern_cross_entropy_workspace__parameters, args) \
@@ -343,6 +357,11 @@
     ROW(quern_ragged_plan_create__parameters, workspace_bytes) \
     ROW(quern_ragged_plan_create__parameters, plans)
 
+#define FIELDS_OF_quern_transfer_prepare__parameters(ROW) \
+    ROW(quern_transfer_prepare__parameters, group) \
+    ROW(quern_transfer_prepare__parameters, args) \
+    ROW(quern_transfer_prepare__parameters, transfer)
+
 #define CALLS_WITH_quern_cross_entropy_args(ROW) \
     ROW(quern_cross_entropy_workspace) \
     ROW(quern_cross_entropy) \
@@ -384,5 +403,8 @@
     ROW(quern_ragged_all_to_all_workspace) \
     ROW(quern_ragged_all_to_all) \
     ROW(quern_ragged_plan_create)
+
+#define CALLS_WITH_quern_transfer_args(ROW) \
+    ROW(quern_transfer_prepare)
 
 #endif

@@ -331,4 +331,37 @@ typedef struct {
 typedef struct {
     quern_ragged_plan *plan;
 } quern_ragged_plan_destroy__parameters;
+typedef struct {
+    quern_transfer_args *args;
+} quern_transfer_args_init__parameters;
+typedef struct {
+    quern_group *group;
+    quern_transfer_args *args;
+    quern_transfer **transfer;
+} quern_transfer_prepare__parameters;
+typedef struct {
+    quern_transfer *transfer;
+    void *stream;
+} quern_transfer_start__parameters;
+typedef struct {
+    quern_transfer *transfer;
+    int32_t *done;
+} quern_transfer_test__parameters;
+typedef struct {
+    quern_transfer *transfer;
+    double timeout;
+} quern_transfer_wait__parameters;
+typedef struct {
+    quern_transfer *transfer;
+    char *reason;
+} quern_transfer_cancel__parameters;
+typedef struct {
+    quern_transfer *transfer;
+} quern_transfer_destroy__parameters;
+typedef struct {
+    quern_group *group;
+} quern_transfer_begin__parameters;
+typedef struct {
+    quern_group *group;
+} quern_transfer_end__parameters;
 #endif

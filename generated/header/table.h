@@ -302,6 +302,25 @@ static const struct field fields_of_quern_ragged_all_to_all_args[] = {
     {.name = "timeout", .kind = REAL, .offset = offsetof(quern_ragged_all_to_all_args, timeout), .bytes = sizeof((quern_ragged_all_to_all_args *)0)->timeout},
 };
 static const struct record record_of_quern_ragged_all_to_all_args = {"quern_ragged_all_to_all_args", sizeof(quern_ragged_all_to_all_args), fields_of_quern_ragged_all_to_all_args, 18};
+DECLARE_EXTENT(quern_transfer_item, memory)
+static const struct field fields_of_quern_transfer_item[] = {
+    {.name = "receive", .kind = FLAG, .offset = offsetof(quern_transfer_item, receive), .bytes = sizeof((quern_transfer_item *)0)->receive},
+    {.name = "peer", .kind = INTEGER, .offset = offsetof(quern_transfer_item, peer), .bytes = sizeof((quern_transfer_item *)0)->peer},
+    {.name = "tag", .kind = INTEGER, .offset = offsetof(quern_transfer_item, tag), .bytes = sizeof((quern_transfer_item *)0)->tag},
+    {.name = "memory", .kind = MEMORY, .offset = offsetof(quern_transfer_item, memory), .bytes = sizeof((quern_transfer_item *)0)->memory, .extent = extent_of_quern_transfer_item__memory},
+    {.name = "bytes", .kind = INTEGER, .offset = offsetof(quern_transfer_item, bytes), .bytes = sizeof((quern_transfer_item *)0)->bytes},
+};
+static const struct record record_of_quern_transfer_item = {"quern_transfer_item", sizeof(quern_transfer_item), fields_of_quern_transfer_item, 5};
+DECLARE_EXTENT(quern_transfer_args, items)
+static const struct field fields_of_quern_transfer_args[] = {
+    {.name = "size", .kind = SIZE, .offset = offsetof(quern_transfer_args, size), .bytes = sizeof((quern_transfer_args *)0)->size},
+    {.name = "item_size", .kind = INTEGER, .offset = offsetof(quern_transfer_args, item_size), .bytes = sizeof((quern_transfer_args *)0)->item_size},
+    {.name = "items", .kind = STRUCTS, .offset = offsetof(quern_transfer_args, items), .bytes = sizeof((quern_transfer_args *)0)->items, .is_const = 1, .record = &record_of_quern_transfer_item, .extent = extent_of_quern_transfer_args__items},
+    {.name = "item_count", .kind = INTEGER, .offset = offsetof(quern_transfer_args, item_count), .bytes = sizeof((quern_transfer_args *)0)->item_count},
+    {.name = "key", .kind = INTEGER, .offset = offsetof(quern_transfer_args, key), .bytes = sizeof((quern_transfer_args *)0)->key},
+    {.name = "timeout", .kind = REAL, .offset = offsetof(quern_transfer_args, timeout), .bytes = sizeof((quern_transfer_args *)0)->timeout},
+};
+static const struct record record_of_quern_transfer_args = {"quern_transfer_args", sizeof(quern_transfer_args), fields_of_quern_transfer_args, 6};
 static const struct field fields_of_quern_status_string__parameters[] = {
     {.name = "status", .kind = ENUM, .offset = offsetof(quern_status_string__parameters, status), .bytes = sizeof((quern_status_string__parameters *)0)->status, VALUES(quern_status)},
 };
@@ -799,6 +818,53 @@ static const struct field fields_of_quern_ragged_plan_destroy__parameters[] = {
     {.name = "plan", .kind = HANDLE, .offset = offsetof(quern_ragged_plan_destroy__parameters, plan), .bytes = sizeof((quern_ragged_plan_destroy__parameters *)0)->plan, .handle = HANDLE_OF_quern_ragged_plan},
 };
 static const struct record record_of_quern_ragged_plan_destroy__parameters = {"quern_ragged_plan_destroy__parameters", sizeof(quern_ragged_plan_destroy__parameters), fields_of_quern_ragged_plan_destroy__parameters, 1};
+DECLARE_EXTENT(quern_transfer_args_init__parameters, args)
+static const struct field fields_of_quern_transfer_args_init__parameters[] = {
+    {.name = "args", .kind = MEMORY, .offset = offsetof(quern_transfer_args_init__parameters, args), .bytes = sizeof((quern_transfer_args_init__parameters *)0)->args, .extent = extent_of_quern_transfer_args_init__parameters__args},
+};
+static const struct record record_of_quern_transfer_args_init__parameters = {"quern_transfer_args_init__parameters", sizeof(quern_transfer_args_init__parameters), fields_of_quern_transfer_args_init__parameters, 1};
+DECLARE_EXTENT(quern_transfer_prepare__parameters, args)
+DECLARE_EXTENT(quern_transfer_prepare__parameters, transfer)
+static const struct field fields_of_quern_transfer_prepare__parameters[] = {
+    {.name = "group", .kind = HANDLE, .offset = offsetof(quern_transfer_prepare__parameters, group), .bytes = sizeof((quern_transfer_prepare__parameters *)0)->group, .handle = HANDLE_OF_quern_group},
+    {.name = "args", .kind = STRUCTS, .offset = offsetof(quern_transfer_prepare__parameters, args), .bytes = sizeof((quern_transfer_prepare__parameters *)0)->args, .is_const = 1, .record = &record_of_quern_transfer_args, .extent = extent_of_quern_transfer_prepare__parameters__args},
+    {.name = "transfer", .kind = MEMORY, .offset = offsetof(quern_transfer_prepare__parameters, transfer), .bytes = sizeof((quern_transfer_prepare__parameters *)0)->transfer, .extent = extent_of_quern_transfer_prepare__parameters__transfer},
+};
+static const struct record record_of_quern_transfer_prepare__parameters = {"quern_transfer_prepare__parameters", sizeof(quern_transfer_prepare__parameters), fields_of_quern_transfer_prepare__parameters, 3};
+DECLARE_EXTENT(quern_transfer_start__parameters, stream)
+static const struct field fields_of_quern_transfer_start__parameters[] = {
+    {.name = "transfer", .kind = HANDLE, .offset = offsetof(quern_transfer_start__parameters, transfer), .bytes = sizeof((quern_transfer_start__parameters *)0)->transfer, .handle = HANDLE_OF_quern_transfer},
+    {.name = "stream", .kind = MEMORY, .offset = offsetof(quern_transfer_start__parameters, stream), .bytes = sizeof((quern_transfer_start__parameters *)0)->stream, .extent = extent_of_quern_transfer_start__parameters__stream},
+};
+static const struct record record_of_quern_transfer_start__parameters = {"quern_transfer_start__parameters", sizeof(quern_transfer_start__parameters), fields_of_quern_transfer_start__parameters, 2};
+DECLARE_EXTENT(quern_transfer_test__parameters, done)
+static const struct field fields_of_quern_transfer_test__parameters[] = {
+    {.name = "transfer", .kind = HANDLE, .offset = offsetof(quern_transfer_test__parameters, transfer), .bytes = sizeof((quern_transfer_test__parameters *)0)->transfer, .handle = HANDLE_OF_quern_transfer},
+    {.name = "done", .kind = MEMORY, .offset = offsetof(quern_transfer_test__parameters, done), .bytes = sizeof((quern_transfer_test__parameters *)0)->done, .extent = extent_of_quern_transfer_test__parameters__done},
+};
+static const struct record record_of_quern_transfer_test__parameters = {"quern_transfer_test__parameters", sizeof(quern_transfer_test__parameters), fields_of_quern_transfer_test__parameters, 2};
+static const struct field fields_of_quern_transfer_wait__parameters[] = {
+    {.name = "transfer", .kind = HANDLE, .offset = offsetof(quern_transfer_wait__parameters, transfer), .bytes = sizeof((quern_transfer_wait__parameters *)0)->transfer, .handle = HANDLE_OF_quern_transfer},
+    {.name = "timeout", .kind = REAL, .offset = offsetof(quern_transfer_wait__parameters, timeout), .bytes = sizeof((quern_transfer_wait__parameters *)0)->timeout},
+};
+static const struct record record_of_quern_transfer_wait__parameters = {"quern_transfer_wait__parameters", sizeof(quern_transfer_wait__parameters), fields_of_quern_transfer_wait__parameters, 2};
+static const struct field fields_of_quern_transfer_cancel__parameters[] = {
+    {.name = "transfer", .kind = HANDLE, .offset = offsetof(quern_transfer_cancel__parameters, transfer), .bytes = sizeof((quern_transfer_cancel__parameters *)0)->transfer, .handle = HANDLE_OF_quern_transfer},
+    {.name = "reason", .kind = TEXT, .offset = offsetof(quern_transfer_cancel__parameters, reason), .bytes = sizeof((quern_transfer_cancel__parameters *)0)->reason, .is_const = 1},
+};
+static const struct record record_of_quern_transfer_cancel__parameters = {"quern_transfer_cancel__parameters", sizeof(quern_transfer_cancel__parameters), fields_of_quern_transfer_cancel__parameters, 2};
+static const struct field fields_of_quern_transfer_destroy__parameters[] = {
+    {.name = "transfer", .kind = HANDLE, .offset = offsetof(quern_transfer_destroy__parameters, transfer), .bytes = sizeof((quern_transfer_destroy__parameters *)0)->transfer, .handle = HANDLE_OF_quern_transfer},
+};
+static const struct record record_of_quern_transfer_destroy__parameters = {"quern_transfer_destroy__parameters", sizeof(quern_transfer_destroy__parameters), fields_of_quern_transfer_destroy__parameters, 1};
+static const struct field fields_of_quern_transfer_begin__parameters[] = {
+    {.name = "group", .kind = HANDLE, .offset = offsetof(quern_transfer_begin__parameters, group), .bytes = sizeof((quern_transfer_begin__parameters *)0)->group, .handle = HANDLE_OF_quern_group},
+};
+static const struct record record_of_quern_transfer_begin__parameters = {"quern_transfer_begin__parameters", sizeof(quern_transfer_begin__parameters), fields_of_quern_transfer_begin__parameters, 1};
+static const struct field fields_of_quern_transfer_end__parameters[] = {
+    {.name = "group", .kind = HANDLE, .offset = offsetof(quern_transfer_end__parameters, group), .bytes = sizeof((quern_transfer_end__parameters *)0)->group, .handle = HANDLE_OF_quern_group},
+};
+static const struct record record_of_quern_transfer_end__parameters = {"quern_transfer_end__parameters", sizeof(quern_transfer_end__parameters), fields_of_quern_transfer_end__parameters, 1};
 /* ---- functions ---- */
 
 static uint64_t call_quern_status_string(const void *parameters) {
@@ -1099,6 +1165,43 @@ static uint64_t call_quern_ragged_plan_destroy(const void *parameters) {
     const quern_ragged_plan_destroy__parameters *p = parameters;
     return (uint64_t)quern_ragged_plan_destroy(p->plan);
 }
+static uint64_t call_quern_transfer_args_init(const void *parameters) {
+    const quern_transfer_args_init__parameters *p = parameters;
+    quern_transfer_args_init(p->args);
+    return 0;
+}
+static uint64_t call_quern_transfer_prepare(const void *parameters) {
+    const quern_transfer_prepare__parameters *p = parameters;
+    return (uint64_t)quern_transfer_prepare(p->group, p->args, p->transfer);
+}
+static uint64_t call_quern_transfer_start(const void *parameters) {
+    const quern_transfer_start__parameters *p = parameters;
+    return (uint64_t)quern_transfer_start(p->transfer, p->stream);
+}
+static uint64_t call_quern_transfer_test(const void *parameters) {
+    const quern_transfer_test__parameters *p = parameters;
+    return (uint64_t)quern_transfer_test(p->transfer, p->done);
+}
+static uint64_t call_quern_transfer_wait(const void *parameters) {
+    const quern_transfer_wait__parameters *p = parameters;
+    return (uint64_t)quern_transfer_wait(p->transfer, p->timeout);
+}
+static uint64_t call_quern_transfer_cancel(const void *parameters) {
+    const quern_transfer_cancel__parameters *p = parameters;
+    return (uint64_t)quern_transfer_cancel(p->transfer, p->reason);
+}
+static uint64_t call_quern_transfer_destroy(const void *parameters) {
+    const quern_transfer_destroy__parameters *p = parameters;
+    return (uint64_t)quern_transfer_destroy(p->transfer);
+}
+static uint64_t call_quern_transfer_begin(const void *parameters) {
+    const quern_transfer_begin__parameters *p = parameters;
+    return (uint64_t)quern_transfer_begin(p->group);
+}
+static uint64_t call_quern_transfer_end(const void *parameters) {
+    const quern_transfer_end__parameters *p = parameters;
+    return (uint64_t)quern_transfer_end(p->group);
+}
 static const struct function functions[] = {
     {"quern_status_string", &record_of_quern_status_string__parameters, call_quern_status_string, STATIC_TEXT},
     {"quern_status_blame", &record_of_quern_status_blame__parameters, call_quern_status_blame, STATIC_TEXT},
@@ -1171,6 +1274,15 @@ static const struct function functions[] = {
     {"quern_ragged_plan_create", &record_of_quern_ragged_plan_create__parameters, call_quern_ragged_plan_create, STATUS},
     {"quern_ragged_plan_run", &record_of_quern_ragged_plan_run__parameters, call_quern_ragged_plan_run, STATUS},
     {"quern_ragged_plan_destroy", &record_of_quern_ragged_plan_destroy__parameters, call_quern_ragged_plan_destroy, STATUS},
+    {"quern_transfer_args_init", &record_of_quern_transfer_args_init__parameters, call_quern_transfer_args_init, NOTHING},
+    {"quern_transfer_prepare", &record_of_quern_transfer_prepare__parameters, call_quern_transfer_prepare, STATUS},
+    {"quern_transfer_start", &record_of_quern_transfer_start__parameters, call_quern_transfer_start, STATUS},
+    {"quern_transfer_test", &record_of_quern_transfer_test__parameters, call_quern_transfer_test, STATUS},
+    {"quern_transfer_wait", &record_of_quern_transfer_wait__parameters, call_quern_transfer_wait, STATUS},
+    {"quern_transfer_cancel", &record_of_quern_transfer_cancel__parameters, call_quern_transfer_cancel, STATUS},
+    {"quern_transfer_destroy", &record_of_quern_transfer_destroy__parameters, call_quern_transfer_destroy, STATUS},
+    {"quern_transfer_begin", &record_of_quern_transfer_begin__parameters, call_quern_transfer_begin, STATUS},
+    {"quern_transfer_end", &record_of_quern_transfer_end__parameters, call_quern_transfer_end, STATUS},
 };
 
 #endif

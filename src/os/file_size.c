@@ -1,4 +1,4 @@
-/* Sizes files of shared memory.  Called by the rendezvous and by symmetric memory. */
+/* Sizes files of shared memory.  Called by the rendezvous and by symmetric memory, and by transfers. */
 #define _GNU_SOURCE
 #include "os/file_size.h"
 
@@ -19,12 +19,14 @@ bool quern_set_file_size(int descriptor, int64_t bytes) {
     return is_allowed(bytes) && ftruncate(descriptor, (off_t)bytes) == 0;
 }
 
-bool quern_reserve_file_size(int descriptor, int64_t bytes) {
-    if (!is_allowed(bytes)) return false;
-    do errno = posix_fallocate(descriptor, 0, (off_t)bytes);
+bool quern_reserve_file_part(int descriptor, int64_t offset, int64_t bytes) {
+    if (!is_allowed(offset + bytes)) return false;
+    do errno = posix_fallocate(descriptor, (off_t)offset, (off_t)bytes);
     while (errno == EINTR);
     return errno == 0;
 }
+
+bool quern_reserve_file_size(int descriptor, int64_t bytes) { return quern_reserve_file_part(descriptor, 0, bytes); }
 
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
 

@@ -4,6 +4,7 @@
 
 /* The steps, in the order in which they run. */
 enum quern_unload_step {
+    QUERN_UNLOAD_TRANSFERS,
     QUERN_UNLOAD_PLANS,
     QUERN_UNLOAD_GROUPS,
     QUERN_UNLOAD_DEVICES,

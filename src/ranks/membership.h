@@ -39,6 +39,7 @@ struct quern_vote {
 
 struct quern_membership;
 struct quern_meeting;
+struct quern_transfers;
 
 /* How ranks of several hosts meet: the parts of src/ranks/hosts that lower files call.  A group of one host has none. */
 struct quern_control {
@@ -121,6 +122,7 @@ struct quern_membership {
     void *lists;                         /* of the last exchange without a plan, for the next one */
     size_t lists_bytes;
     void *attached;                      /* the transport's data */
+    struct quern_transfers *transfers;   /* src/ranks/transfer; NULL: none so far */
     struct quern_vote vote;              /* of the next agreement */
     struct quern_vote heard[];           /* [ranks]: all votes of the last agreement.  128 would be half of a small stack. */
 };

@@ -56,6 +56,15 @@
     point(MEMORY_MADE, "memory.made")                   /* all have agreed; the range is not entered */ \
     point(MEMORY_GIVING_UP, "memory.giving_up")         /* a rank has failed; before the memory is released */ \
     point(MEMORY_FREEING, "memory.freeing")             /* before this rank's part is released */ \
+    point(TRANSFER_PREPARED, "transfer.prepared")       /* the ranks of the list are told; nothing is heard */ \
+    point(TRANSFER_STARTED, "transfer.started")         /* the start is to be said; nothing is sent */ \
+    point(TRANSFER_HEARD, "transfer.heard")             /* a message has come; before it is obeyed */ \
+    point(TRANSFER_SENDING, "transfer.sending")         /* a message of data is written; not sent */ \
+    point(TRANSFER_COPYING, "transfer.copying")         /* about to copy from the memory of the sender */ \
+    point(TRANSFER_RECEIVED, "transfer.received")       /* all has come; the sender does not know */ \
+    point(TRANSFER_SLEEPING, "transfer.sleeping")       /* the last look is over; before the sleep */ \
+    point(TRANSFER_EXPIRING, "transfer.expiring")       /* the limit has ended; the others do not know */ \
+    point(TRANSFER_ENDING, "transfer.ending")           /* a rank is to be told of the end; the memory is taken back */ \
     point(LEAVE_BEGUN, "leave.begun")                   /* the handle is dead; the memory of the group is there */ \
     point(LEAVE_DETACHED, "leave.detached")             /* the peers do not know that this rank leaves */ \
     point(LEAVE_LEFT, "leave.left")                     /* they can; the segment is mapped */ \

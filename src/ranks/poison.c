@@ -91,6 +91,8 @@ static void wake_all(struct quern_segment *segment, int ranks) {
     for (int rank = 0; rank < ranks; rank++) {
         __atomic_add_fetch(&segment->rank[rank].arrivals, 1, __ATOMIC_SEQ_CST);
         quern_futex_wake(&segment->rank[rank].arrivals);
+        __atomic_add_fetch(&segment->rank[rank].bell, 1, __ATOMIC_SEQ_CST);
+        quern_futex_wake(&segment->rank[rank].bell);
     }
     __atomic_add_fetch(&segment->wakes, 1, __ATOMIC_SEQ_CST);
     quern_futex_wake(&segment->wakes);

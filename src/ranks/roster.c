@@ -56,6 +56,8 @@ static void free_roster(struct quern_roster *roster) {
     free(roster->lines);
     free(roster->mailboxes);
     free(roster->briefs);
+    for (int lane = 0; roster->lanes && lane < roster->ranks * roster->ranks; lane++) free(roster->lanes[lane]);
+    free(roster->lanes);
     free(roster);
 }
 
@@ -333,4 +335,19 @@ unsigned char *quern_own_brief(const struct quern_roster *roster, int rank, uint
 
 unsigned char *quern_shared_brief(const struct quern_roster *roster, int rank, uint32_t half) {
     return quern_segment_brief(roster->segment, (uint32_t)roster->ranks, rank, half);
+}
+
+static void *find_lane(struct quern_roster *roster, int from, int to, size_t bytes, bool make) {
+    if (!roster->lanes && make) roster->lanes = calloc((size_t)roster->ranks * (size_t)roster->ranks, sizeof *roster->lanes);
+    if (!roster->lanes) return NULL;
+    void **lane = &roster->lanes[(size_t)from * (size_t)roster->ranks + (size_t)to];
+    if (!*lane && make && (*lane = aligned_alloc(sizeof(struct quern_signal_line), bytes))) memset(*lane, 0, bytes);
+    return *lane;
+}
+
+void *quern_own_lane(struct quern_roster *roster, int from, int to, size_t bytes, bool make) {
+    lock_rosters();
+    void *lane = find_lane(roster, from, to, bytes, make);
+    unlock_rosters();
+    return lane;
 }

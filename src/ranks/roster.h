@@ -54,6 +54,7 @@ struct quern_roster {
     struct quern_signal_line *lines;  /* [ranks]: their signals for meetings of all ranks */
     unsigned char *mailboxes;    /* [ranks][2][QUERN_MAILBOX_BYTES]: of the ranks of this process */
     unsigned char *briefs;       /* [ranks][2][QUERN_BRIEF_BYTES]: of a group in one process */
+    void **lanes;                /* [ranks][ranks] from, to: those of transfers between ranks of this process; NULL: none so far */
 };
 
 /*
@@ -106,6 +107,9 @@ unsigned char *quern_shared_mailbox(const struct quern_roster *roster, int rank,
 /* Likewise of a brief. */
 unsigned char *quern_own_brief(const struct quern_roster *roster, int rank, uint32_t half);
 unsigned char *quern_shared_brief(const struct quern_roster *roster, int rank, uint32_t half);
+
+/* The lane of transfers between two ranks of this process, of zeros at first; NULL: no memory, or unless `make` none so far. */
+void *quern_own_lane(struct quern_roster *roster, int from, int to, size_t bytes, bool make);
 
 /* The byte of the segment's file whose lock lets one rank at a time remove the name: behind those of the ranks. */
 enum { QUERN_NAME_BYTE = QUERN_RANK_LIMIT };

@@ -66,6 +66,10 @@ struct quern_segment_rank {
     _Alignas(64) uint32_t arrivals;  /* atomic; a futex: counts the signals put into its pad */
     uint32_t wake_at;                /* atomic: wake it when arrivals reaches this */
 
+    /* Of transfers: see src/ranks/transfer/bell.h. */
+    uint32_t bell;                   /* atomic; a futex: counts its rings */
+    uint32_t listens;                /* atomic: 1: the rank sleeps until it rings */
+
     char reason[QUERN_POISON_TEXT_BYTES];  /* the text of a poison by its own thread, ... */
     uint32_t missing[QUERN_RANK_WORDS];    /* ... and the ranks that it waited for in vain */
     char abort_reason[QUERN_ABORT_TEXT_BYTES];  /* the text of an abort by its process */

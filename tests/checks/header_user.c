@@ -25,6 +25,7 @@ static const quern_accumulate_args static_accumulate_args = QUERN_ACCUMULATE_ARG
 static const quern_group_args static_group_args = QUERN_GROUP_ARGS_INIT;
 static const quern_barrier_args static_barrier_args = QUERN_BARRIER_ARGS_INIT;
 static const quern_ragged_all_to_all_args static_ragged_all_to_all_args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+static const quern_transfer_args static_transfer_args = QUERN_TRANSFER_ARGS_INIT;
 static const struct engine engine = {12, QUERN_ADAM_ARGS_INIT, QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT};
 
 /* In C++ from 2014 on the macros are constants. */
@@ -46,6 +47,7 @@ uint64_t quern_header_user(void) {
     quern_group_args group_args = QUERN_GROUP_ARGS_INIT;
     quern_barrier_args barrier_args = QUERN_BARRIER_ARGS_INIT;
     quern_ragged_all_to_all_args ragged_all_to_all_args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    quern_transfer_args transfer_args = QUERN_TRANSFER_ARGS_INIT;
     quern_group_args ranks[2] = {QUERN_GROUP_ARGS_INIT, QUERN_GROUP_ARGS_INIT};
     quern_device_info_init(&device_info);
     quern_cross_entropy_args_init(&cross_entropy_args);
@@ -57,6 +59,7 @@ uint64_t quern_header_user(void) {
     quern_group_args_init(&group_args);
     quern_barrier_args_init(&barrier_args);
     quern_ragged_all_to_all_args_init(&ragged_all_to_all_args);
+    quern_transfer_args_init(&transfer_args);
     quern_group_args_init(ranks);
     gemm_args.size = QUERN_STRUCT_SIZE(quern_gemm_args);
     return device_info.size + static_device_info.size +
@@ -68,6 +71,6 @@ uint64_t quern_header_user(void) {
            accumulate_args.size + static_accumulate_args.size +
            group_args.size + static_group_args.size +
            barrier_args.size + static_barrier_args.size +
-           ragged_all_to_all_args.size + static_ragged_all_to_all_args.size +
+           ragged_all_to_all_args.size + static_ragged_all_to_all_args.size + transfer_args.size + static_transfer_args.size +
            engine.adam.size + engine.head.loss.size + ranks[1].size + QUERN_STRUCT_MARK;
 }

@@ -25,6 +25,7 @@ import mutants_launches
 import mutants_memory
 import mutants_ranks
 import mutants_structs
+import mutants_transfer
 import mutants_unloading
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -56,6 +57,7 @@ CPU = [
 RANKS = [
     *(Mutant(*row) for row in mutants_ranks.RANKS),
     *(Mutant(*row) for row in mutants_hosts.RANKS),
+    *(Mutant(*row) for row in mutants_transfer.RANKS),
     Mutant("signals without release", "src/ranks/meeting.c",
            "quern_make_signal(epoch, tag), __ATOMIC_RELEASE)", "quern_make_signal(epoch, tag), __ATOMIC_RELAXED)", "race_ranks"),
     Mutant("looks without acquire", "src/ranks/meeting.c",
@@ -134,7 +136,8 @@ RANKS = [
     Mutant("file open to others", "src/ranks/rendezvous.c",
            "if (file->st_mode & 077)", "if (false)", "faults/meeting_place"),
     Mutant("memory not reserved", "src/os/file_size.c",
-           "do errno = posix_fallocate(descriptor, 0, (off_t)bytes);", "do errno = ftruncate(descriptor, (off_t)bytes);",
+           "do errno = posix_fallocate(descriptor, (off_t)offset, (off_t)bytes);",
+           "do errno = ftruncate(descriptor, (off_t)(offset + bytes));",
            "faults/meeting_place"),
     Mutant("number of ranks not compared", "src/ranks/rendezvous.c",
            "same_ranks = ranks == (uint32_t)member->ranks,", "same_ranks = true,", "test_group"),

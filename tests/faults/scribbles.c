@@ -29,6 +29,7 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "ranks/segment.h"
+#include "ranks/transfer/lane.h"
 
 enum { ROUNDS = 2000, AT_ONCE = 12, MOST_RANKS = 4, TEXT_BYTES = 400, ENOUGH = 20 };
 
@@ -36,7 +37,7 @@ static const double LIMIT = 0.15, ALLOWANCE = 3, ROUND_LIMIT = 30;  /* seconds *
 
 /* ---- a round, by its number ---- */
 
-enum draw { SHAPE, TURNS, LATE, ABORTS, SPLITS, SIZES, BUFFERS, BEGIN, COUNT, PAUSE, WHERE, WHAT, HABIT, SHRINKS, FIRST_OF_TURN = 100 };
+enum draw { SHAPE, TURNS, LATE, ABORTS, SPLITS, SIZES, BUFFERS, BEGIN, COUNT, PAUSE, WHERE, WHAT, HABIT, SHRINKS, TRANSFERS, FIRST_OF_TURN = 100 };
 
 static uint64_t draw(long round, enum draw what, uint64_t index, uint64_t below) {
     return (uint64_t)random_below((uint64_t)round * 1000 + (uint64_t)what, index, (int64_t)below);
@@ -283,6 +284,29 @@ static quern_status register_turn(struct rank_life *life) {
     return status == QUERN_OK ? CALL(life, quern_symmetric_unregister, life->group, pointer, NULL) : status;
 }
 
+/* A ring of transfers: small messages travel through the lanes of the segment's file, large ones by the addresses told there. */
+static quern_status transfer_turn(struct rank_life *life, int turn) {
+    const int ranks = life->round->ranks, to = (life->rank + 1) % ranks, from = (life->rank + ranks - 1) % ranks;
+    const int64_t bytes = draw(life->round->number, SIZES, (uint64_t)turn + 90, 3) ? 700 : 90000;
+    struct buffer out = make_buffer((size_t)bytes), in = make_buffer((size_t)bytes);
+    const quern_transfer_item items[] = {{.receive = 0, .peer = to, .tag = 1, .memory = out.bytes, .bytes = bytes},
+                                         {.receive = 1, .peer = from, .tag = 1, .memory = in.bytes, .bytes = bytes}};
+    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
+    quern_transfer *transfer = NULL;
+    args.items = items, args.item_count = 2, args.key = (uint64_t)turn;
+    quern_status status = CALL(life, quern_transfer_prepare, life->group, &args, &transfer);
+    if (status != QUERN_OK) return status;
+    for (int run = 0; run < REPEATS && status == QUERN_OK; run++) {
+        memset(out.bytes, run + life->rank, (size_t)bytes);
+        status = CALL(life, quern_transfer_start, transfer, NULL);
+        if (status == QUERN_OK) status = CALL(life, quern_transfer_wait, transfer, 0);
+    }
+    CALL(life, quern_transfer_destroy, transfer);
+    if (!is_kept(&in) || !is_kept(&out)) complain(life, "a byte before a buffer of a transfer was written");
+    free_buffer(&in), free_buffer(&out);
+    return status;
+}
+
 static quern_status split_turn(struct rank_life *life) {
     quern_group *part = NULL;
     const int colour = life->rank % 2, key = -life->rank;
@@ -320,6 +344,7 @@ static quern_status live(struct rank_life *life) {
         if (status == QUERN_OK) status = exchange_turn(life, turn);
         if (status == QUERN_OK && life->round->shape.processes == 1) status = register_turn(life);
         if (status == QUERN_OK && draw(number, SPLITS, (uint64_t)turn, 8) == 0) status = split_turn(life);
+        if (status == QUERN_OK && draw(number, TRANSFERS, (uint64_t)turn, 2) == 0) status = transfer_turn(life, turn);
         report(life);
     }
     return status;
@@ -365,6 +390,7 @@ static void run_process(const struct round *round, int process) {
 struct target {
     unsigned char *bytes;
     size_t count;
+    int descriptor;
 };
 
 static bool all_have_ended(const struct round *round) {
@@ -385,8 +411,9 @@ static bool find_segment(const struct round *round, struct target *target) {
             target->count = (size_t)file.st_size;
             target->bytes = mmap(NULL, target->count, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
         }
-        if (descriptor >= 0) close(descriptor);
+        target->descriptor = descriptor;
         if (has_size) return target->bytes != MAP_FAILED;
+        if (descriptor >= 0) close(descriptor);
     }
     return false;
 }
@@ -426,6 +453,18 @@ static void scribble(const struct round *round, const struct target *target, uin
     }
 }
 
+/* A lane of transfers lies behind the segment, once the file has grown: its counts, its messages, or anything of it. */
+static void scribble_into_lane(const struct round *round, const struct target *target, uint64_t i) {
+    const size_t first = (target->count + PAGE - 1) / PAGE * PAGE, lanes = (size_t)(round->ranks * round->ranks);
+    const size_t extents[] = {384, 2048, QUERN_LANE_BYTES};
+    const size_t at = first + (size_t)draw(round->number, WHERE, 5 * i, lanes) * QUERN_LANE_BYTES +
+                      (size_t)draw(round->number, WHERE, 5 * i + 1, extents[draw(round->number, WHERE, 5 * i + 2, 3)]);
+    const uint64_t value = draw(round->number, WHAT, 4 * i, 2) ? random_bits((uint64_t)round->number, 4 * i) : 1 + i % 200;
+    struct stat file;
+    if (fstat(target->descriptor, &file) != 0 || (size_t)file.st_size < at + 8) return;
+    if (pwrite(target->descriptor, &value, 1 + (size_t)draw(round->number, WHAT, 4 * i + 1, 8), (off_t)at) < 0) return;
+}
+
 /* One word of a mailbox or a pad, again and again: so that it is written between a rank's write and another rank's read. */
 static void hammer(const struct round *round, const struct target *target, uint64_t i) {
     enum { TIMES_BETWEEN_LOOKS = 200 };
@@ -453,7 +492,8 @@ static void be_a_stranger(const struct round *round) {
     const uint64_t count = 1 + draw(round->number, COUNT, 0, most), patience = draw(round->number, BEGIN, 0, 3);
     rank_sleep(patience ? 1e-5 * (double)draw(round->number, BEGIN, 1, patience == 1 ? 300 : 1500) : 0);
     for (uint64_t i = 0; i < count && !all_have_ended(round); i++) {
-        if (hammers) hammer(round, &target, i);
+        if (!hammers && draw(round->number, HABIT, 10 + i, 2)) scribble_into_lane(round, &target, i);
+        else if (hammers) hammer(round, &target, i);
         else scribble(round, &target, i);
         rank_sleep(hammers ? 0 : 1e-6 * (double)draw(round->number, PAUSE, i, 500));
     }

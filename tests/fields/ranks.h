@@ -64,6 +64,22 @@ RULE(quern_ragged_all_to_all_args, multiprocessors,     "cccc", ILLEGAL(SHAPE(-1
 RULE(quern_ragged_all_to_all_args, timeout,             "cccc", NO_TIME)
 RULES_OF(quern_ragged_all_to_all_args)
 
+enum { SENT, RECEIVED };  /* the columns of the two items */
+#define ITEM_SIZE(value) {.number = value, .status = QUERN_INVALID_STRUCT_SIZE}
+RULE(quern_transfer_args, item_size,                    "c", ILLEGAL(ITEM_SIZE(0), ITEM_SIZE(sizeof(quern_transfer_item) - 8),
+                                                                     ITEM_SIZE(sizeof(quern_transfer_item) + 8)))
+MEMORY_OF(quern_transfer_args, items,                   "R", sizeof(void *), .host_calls = ~0u)
+RULE(quern_transfer_args, item_count,                   "c", ILLEGAL(NOT_A_SIZE, SHAPE((1 << 20) + 1)))
+PLAIN(quern_transfer_args, key,                         ".")
+RULE(quern_transfer_args, timeout,                      "c", NO_TIME)
+RULES_OF(quern_transfer_args)
+RULE(quern_transfer_item, receive,                      "cc", ILLEGAL(ARGUMENT(2), ARGUMENT(-1), ARGUMENT(INT32_MIN)))
+RULE(quern_transfer_item, peer,                         "cc", ILLEGAL(ARGUMENT(1), ARGUMENT(-1), ARGUMENT(INT32_MAX)))
+PLAIN(quern_transfer_item, tag,                         "..")
+MEMORY_OF(quern_transfer_item, memory,                  "RW", 1, .host_calls = 0)
+RULE(quern_transfer_item, bytes,                        "cc", ILLEGAL(NOT_A_SIZE))
+RULES_OF(quern_transfer_item)
+
 /* ---- parameters ---- */
 
 #define EXCHANGE_ARGS(function) RULE(function##__parameters, args, "R", .called = "quern_ragged_all_to_all_args")
@@ -86,11 +102,15 @@ EXCHANGE_ARGS(quern_ragged_plan_create)
 PLAIN(quern_ragged_plan_create__parameters, workspaces, "R")
 PLAIN(quern_ragged_plan_create__parameters, workspace_bytes, "R")
 HOST_RESULT(quern_ragged_plan_create, plans, "W")
+PLAIN(quern_transfer_prepare__parameters, group, "R")
+RULE(quern_transfer_prepare__parameters, args, "R", .called = "quern_transfer_args")
+HOST_RESULT(quern_transfer_prepare, transfer, "W")
 PARAMETERS_OF(quern_group_create)
 PARAMETERS_OF(quern_barrier)
 PARAMETERS_OF(quern_ragged_all_to_all)
 PARAMETERS_OF(quern_ragged_all_to_all_workspace)
 PARAMETERS_OF(quern_ragged_plan_create)
+PARAMETERS_OF(quern_transfer_prepare)
 
 /* ---- base cases ---- */
 
@@ -98,6 +118,8 @@ static quern_group *ranks_group;             /* which the suite creates */
 static quern_group_args group_args;
 static quern_barrier_args barrier_args;
 static quern_ragged_all_to_all_args exchange_args;
+static quern_transfer_args transfer_args;
+static quern_transfer_item transfer_items[2];
 static int only_member = 0;
 static void *plan_workspace;
 static size_t plan_workspace_bytes;
@@ -168,6 +190,30 @@ static void destroy_made_plan(const struct call *call) {
     *plan = NULL;
 }
 
+/* A copy within the rank, which is run at once. */
+enum { COPIED = 24 };
+static void set_transfer(const struct call *call) {
+    (void)call;
+    transfer_args = (quern_transfer_args)QUERN_TRANSFER_ARGS_INIT;
+    transfer_args.items = transfer_items, transfer_args.item_count = 2;
+    for (int i = 0; i < 2; i++) transfer_items[i] = (quern_transfer_item){.receive = i, .bytes = COPIED};
+    parameters_of_quern_transfer_prepare.group = ranks_group, parameters_of_quern_transfer_prepare.args = &transfer_args;
+}
+
+static void fill_transfer(const struct call *call) {
+    (void)call;
+    fields_bytes(transfer_items[0].memory, COPIED, 7);
+}
+
+static void run_made_transfer(const struct call *call) {
+    quern_transfer **transfer = (quern_transfer **)(void *)parameters_of_quern_transfer_prepare.transfer;
+    (void)call;
+    check_ok(quern_transfer_start(*transfer, NULL));
+    check_ok(quern_transfer_wait(*transfer, 0));
+    check_ok(quern_transfer_destroy(*transfer));
+    *transfer = NULL;
+}
+
 #define OF_RANKS(title, base, given, object, at, ...) {.name = title, .function = #base, \
     .parts = {PARAMETERS(base), {.type = #given, .rules = rules_of_##given, .self = &(object), .prefix = "args.", \
                                  .other_prefix = "", .column = at}}, __VA_ARGS__}
@@ -192,9 +238,20 @@ static const struct call calls_of_quern_ragged_plan_create[] = {
                 .keeps_outputs = true),
     {.name = NULL}};
 
+#define ITEM_PART(place, at) {.type = "quern_transfer_item", .rules = rules_of_quern_transfer_item, \
+    .self = &transfer_items[place], .parent = &transfer_args, .prefix = "args.items[" #place "].", .other_prefix = "args.items[" #place "].", .column = at}
+static const struct call calls_of_quern_transfer_prepare[] = {
+    {.name = "transfer", .function = "quern_transfer_prepare",
+     .parts = {PARAMETERS(quern_transfer_prepare), {.type = "quern_transfer_args", .rules = rules_of_quern_transfer_args,
+                                                    .self = &transfer_args, .prefix = "args.", .other_prefix = ""},
+               ITEM_PART(0, SENT), ITEM_PART(1, RECEIVED)},
+     .set = set_transfer, .fill = fill_transfer, .after = run_made_transfer, .keeps_outputs = true, .is_of_cpus = true},
+    {.name = NULL}};
+
 #define CALLS_IN_LIST(function) calls_of_##function,
 static const struct call *const rank_calls[] = {CALLS_WITH_quern_group_args(CALLS_IN_LIST)
                                                 CALLS_WITH_quern_barrier_args(CALLS_IN_LIST)
-                                                CALLS_WITH_quern_ragged_all_to_all_args(CALLS_IN_LIST)};
+                                                CALLS_WITH_quern_ragged_all_to_all_args(CALLS_IN_LIST)
+                                                CALLS_WITH_quern_transfer_args(CALLS_IN_LIST)};
 
 #endif

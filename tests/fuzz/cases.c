@@ -184,6 +184,21 @@ static void ragged_numbers(quern_ragged_all_to_all_args *a) {
     a->members = omit_one_in(4);
 }
 
+/* Pairs of a send and a receive within the rank. */
+static int items_made;
+
+static void transfer_numbers(quern_transfer_args *a) {
+    *a = (quern_transfer_args)QUERN_TRANSFER_ARGS_INIT;
+    a->item_count = 2 * input_below(4);
+    a->key = input_byte() % 8;
+    items_made = 0;
+}
+
+static void item_numbers(quern_transfer_item *a) {
+    const int place = items_made++;
+    *a = (quern_transfer_item){.receive = place % 2, .tag = (uint64_t)place / 2, .bytes = 8 * (place / 2)};
+}
+
 /* Parameters that no function needs in particular, by their names and kinds. */
 static void default_numbers(const struct record *record, char *self) {
     for (int i = 0; i < record->count; i++) {
@@ -229,6 +244,8 @@ void case_numbers(const struct record *record, void *self, const void *parent) {
     else if (is(record, "quern_group_args")) group_numbers(self);
     else if (is(record, "quern_ragged_all_to_all_args")) ragged_numbers(self);
     else if (is(record, "quern_barrier_args")) barrier_numbers(self);
+    else if (is(record, "quern_transfer_args")) transfer_numbers(self);
+    else if (is(record, "quern_transfer_item")) item_numbers(self);
     else if (is(record, "quern_device_info")) *(quern_device_info *)self = (quern_device_info)QUERN_DEVICE_INFO_INIT;
     else parameter_numbers(record, self);
 }
@@ -253,9 +270,9 @@ bool case_may_write(const char *function, int status) {
     return same_text(function, "quern_linear_cross_entropy") && status >= 2000;
 }
 
-/* Ragged exchanges work in place at any offset.  Other functions than quern_cross_entropy ignore some of its arguments. */
+/* Ragged exchanges work in place at any offset, and transfers may send memory twice.  Other functions than quern_cross_entropy ignore some of its arguments. */
 bool case_may_overlap(const struct function *function, const struct record *record) {
-    return is(record, "quern_ragged_all_to_all_args") ||
+    return is(record, "quern_ragged_all_to_all_args") || is(record, "quern_transfer_item") ||
            (is(record, "quern_cross_entropy_args") && !same_text(function->name, "quern_cross_entropy"));
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../generated/header/parameters.h"
+#include "input.h"
 
 /* ---- before ---- */
 
@@ -34,6 +35,8 @@ static bool before_blas_open(struct call *call) { (void)call; return state_has_r
 static bool before_plan_create(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_adam_plan); }
 static bool before_group_create(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_group); }
 static bool before_ragged_plan_create(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_ragged_plan); }
+
+static bool before_transfer_prepare(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_transfer); }
 
 /* A group has place for so many addresses in the state. */
 static bool before_symmetric_alloc(struct call *call) {
@@ -136,6 +139,19 @@ static void after_ragged_plan_destroy(struct call *call) {
     if (live) state_remove(live);
 }
 
+static void after_transfer_prepare(struct call *call) {
+    const quern_transfer_prepare__parameters *p = (const void *)call->parameters;
+    struct live *live = state_add(HANDLE_OF_quern_transfer, *p->transfer, NULL);
+    live->group = p->group;
+    keep(live, call);
+    if (!input_one_in(4)) (void)quern_transfer_start(*p->transfer, NULL);  /* else hardly an input would test one that is started */
+}
+
+static void after_transfer_destroy(struct call *call) {
+    struct live *live = state_find(((quern_transfer_destroy__parameters *)call->parameters)->transfer);
+    if (live) state_remove(live);
+}
+
 /* ---- the table ---- */
 
 static const struct effect {
@@ -158,6 +174,8 @@ static const struct effect {
     {"quern_symmetric_free", NULL, after_symmetric_free},
     {"quern_ragged_plan_create", before_ragged_plan_create, after_ragged_plan_create},
     {"quern_ragged_plan_destroy", NULL, after_ragged_plan_destroy},
+    {"quern_transfer_prepare", before_transfer_prepare, after_transfer_prepare},
+    {"quern_transfer_destroy", NULL, after_transfer_destroy},
 };
 
 static const struct effect *find(const struct call *call) {

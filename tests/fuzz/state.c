@@ -81,13 +81,15 @@ void state_free_blocks(struct block *block) {
     }
 }
 
-/* A destroyed group or ragged plan stays in the list, so that it is used again. */
+/* A destroyed group, ragged plan or transfer stays in the list, so that it is used again. */
 void state_remove(struct live *live) {
     state_free_blocks(live->kept);
     live->kept = NULL;
     live->symmetric_count = 0;
     live->registered = NULL;
-    if (live->kind == HANDLE_OF_quern_group || live->kind == HANDLE_OF_quern_ragged_plan) live->destroyed = true;
+    if (live->kind == HANDLE_OF_quern_group || live->kind == HANDLE_OF_quern_ragged_plan ||
+        live->kind == HANDLE_OF_quern_transfer)
+        live->destroyed = true;
     else live->handle = NULL, live->kind = NO_HANDLE;
 }
 
@@ -98,13 +100,14 @@ void state_destroy(struct live *live) {
     case HANDLE_OF_quern_blas: quern_blas_close(live->handle); break;
     case HANDLE_OF_quern_adam_plan: quern_adam_plan_destroy(live->handle); break;
     case HANDLE_OF_quern_group: expect_ok(quern_group_destroy(live->handle)); break;
+    case HANDLE_OF_quern_transfer: expect_ok(quern_transfer_destroy(live->handle)); break;
     case HANDLE_OF_quern_ragged_plan: (void)quern_ragged_plan_destroy(live->handle); break;
     default: break;
     }
     state_remove(live);
 }
 
-/* Plans, groups and BLAS of a device; plans of a group. */
+/* Plans, groups and BLAS of a device; plans and transfers of a group. */
 void state_destroy_dependents(const struct live *live) {
     for (int i = count - 1; i >= 0; i--)
         if (!all[i].destroyed && all[i].kind && &all[i] != live &&

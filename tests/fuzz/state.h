@@ -20,13 +20,13 @@ struct live {
     void *handle;
     enum handle kind;
     quern_device *device;
-    quern_group *group;             /* of a ragged plan */
+    quern_group *group;             /* of a ragged plan or a transfer */
     quern_adam_args made;           /* of a plan of Adam */
     struct block *kept;             /* memory that the handle refers to */
     void *symmetric[8];             /* allocated memory of a group */
     int symmetric_count;
     void *registered;               /* the last registered memory of a group */
-    bool destroyed;                 /* groups and ragged plans only: the header promises an error */
+    bool destroyed;                 /* groups, ragged plans and transfers only: the header promises an error */
 };
 
 void state_begin(void);             /* opens devices that stay open from one input to the next */

@@ -102,6 +102,10 @@ CORRECT = {
         "RANKS=3 DEATHS=1 EXPIRIES=1 FAILURES=0",
         "RANKS=3 DEATHS=1 EXPIRIES=0 FAILURES=1",
     ],
+    "transfer": [
+        "ROUNDS=2",
+        "ROUNDS=2 THREADS",
+    ],
 }
 
 # The broken variants: model, size, the one thing that is wrong, and how it fails: by a deadlock, or an assertion with this in it.
@@ -176,6 +180,14 @@ BROKEN = [
     ("shrink", "RANKS=3 DEATHS=1 EXPIRIES=0 FAILURES=0", "ROUND_NEVER_OVER", DEADLOCK),
     ("shrink", "RANKS=3 DEATHS=1 EXPIRIES=0 FAILURES=0", "LEFT_WITHOUT_REFUSING", DEADLOCK),
     ("shrink", "RANKS=3 DEATHS=1 EXPIRIES=0 FAILURES=1", "FAILED_WITHOUT_EXCLUSION", DEADLOCK),
+    ("transfer", "ROUNDS=1", "END_IS_NOT_SAID", DEADLOCK),
+    ("transfer", "ROUNDS=1", "NOT_WITHDRAWN", "rubbish"),
+    ("transfer", "ROUNDS=1", "NOT_LOOKED_AFTER_THE_COPY", "rubbish"),
+    ("transfer", "ROUNDS=1 THREADS", "NOT_LOOKED_BEFORE_THE_COPY", "gone"),
+    ("transfer", "ROUNDS=1 THREADS", "COPY_NOT_AWAITED", "gone"),
+    ("transfer", "ROUNDS=1 THREADS", "WITHDRAWN_AFTER_THE_LOOK", "gone"),
+    ("transfer", "ROUNDS=1", "RING_BEFORE_THE_WORD", DEADLOCK),
+    ("transfer", "ROUNDS=1", "LISTEN_AFTER_THE_LOOK", DEADLOCK),
 ]
 
 

@@ -16,6 +16,7 @@
 #include "harness/ragged_case.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
+#include "harness/transfer_case.h"
 
 enum { RANKS = 4 };
 
@@ -168,6 +169,41 @@ static quern_status exchange_slices(struct rank *rank) {
     return QUERN_OK;
 }
 
+/* Lists that each rank starts in an order of its own; what was sent is overwritten as soon as it is complete. */
+static quern_status transfer(struct rank *rank) {
+    static const struct transfer_choice choices[] = {{.lists = 2, .items = 16, .largest = 30000, .rounds = 3},
+                                                     {.lists = 3, .items = 12, .largest = 3000, .rounds = 12, .batch = true}};
+    quern_group *group = rank_group(rank, 30);
+    for (uint64_t seed = 0; seed < 8; seed++) transfer_run_case(rank, group, seed, &choices[seed % 2]);
+    return quern_group_destroy(group);
+}
+
+/* Rank 0 cancels at any time and writes at once into what the others may be copying. */
+static quern_status cancel_transfers(struct rank *rank) {
+    enum { BYTES = 400000 };
+    quern_group *group = rank_group(rank, 30);
+    unsigned char *memory = malloc(BYTES);
+    rank_check(rank, memory, "no memory");
+    for (uint64_t round = 0; round < 200; round++) {
+        quern_transfer_item items[RANKS];
+        for (int peer = 1; peer < RANKS; peer++) items[peer - 1] = transfer_item(0, peer, 1, memory, BYTES);
+        if (rank->rank) items[0] = transfer_item(1, 0, 1, memory, BYTES);
+        quern_transfer *one = transfer_prepare(rank, group, round, items, rank->rank ? 1 : RANKS - 1);
+        rank_line_up(rank);
+        if (quern_transfer_start(one, NULL) == QUERN_OK && rank->rank) quern_transfer_wait(one, 0);
+        int32_t done = 0;
+        for (int64_t looks = random_below(11, round, 40); rank->rank == 0 && looks && !done; looks--) quern_transfer_test(one, &done);
+        if (rank->rank == 0) {
+            rank_ok(rank, quern_transfer_cancel(one, NULL));
+            memset(memory, (int)round, BYTES);
+        }
+        rank_ok(rank, quern_transfer_destroy(one));
+        rank_line_up(rank);
+    }
+    free(memory);
+    return quern_group_destroy(group);
+}
+
 static const struct {
     const char *name;
     rank_function *function;
@@ -177,6 +213,8 @@ static const struct {
     {"split", split},
     {"write_to_peers", write_to_peers},
     {"exchange_slices", exchange_slices},
+    {"transfer", transfer},
+    {"cancel_transfers", cancel_transfers},
     {"end_badly", end_badly},
     {"destroy_while_watched", destroy_while_watched},
 };

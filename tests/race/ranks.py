@@ -45,6 +45,12 @@ VARIANTS = [
             "status = copy(exchange, meeting, rounds);\n"
             "    if (status == QUERN_OK) status = quern_ragged_meet_here(call, meeting, QUERN_PHASE_EXIT);",
             "status = copy(exchange, meeting, rounds);", "exchange_slices"),
+    Variant("what is in a lane without release", "src/ranks/transfer/lane.c",
+            "__atomic_store_n(&end->lane->written, end->moved, __ATOMIC_RELEASE)",
+            "__atomic_store_n(&end->lane->written, end->moved, __ATOMIC_RELAXED)", "transfer"),
+    Variant("a cancel that does not wait for a thread that copies", "src/ranks/transfer/transfers.c",
+            "    quern_withdraw(wire);\n", "    if (wire->out.lane) __atomic_add_fetch(&wire->out.lane->ends, 1, __ATOMIC_RELAXED);\n",
+            "cancel_transfers"),
     Variant("tasks do not look for launches", "src/runtime/idle.c", "if (!__atomic_load_n(&idle.launching, __ATOMIC_SEQ_CST) && !(",
             "if (!(", "a_task_within_a_launch", "race_idle"),
     Variant("launches that have ended in no order", "src/runtime/idle.c",
@@ -59,7 +65,8 @@ VARIANTS = [
 
 # What each program is linked from, besides the library.
 OBJECTS = {
-    "race_ranks": ("race/ranks.o", "harness/ragged_case.o", "harness/ranks.o", "harness/random.o", "oracle/ragged_all_to_all.o"),
+    "race_ranks": ("race/ranks.o", "harness/ragged_case.o", "harness/ranks.o", "harness/random.o", "harness/transfer_case.o",
+                   "oracle/ragged_all_to_all.o"),
     "race_idle": ("race/idle.o",),
 }
 

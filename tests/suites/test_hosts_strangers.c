@@ -568,7 +568,10 @@ Test(strangers, fuzzed_words_of_monitors, .timeout = 240) {
         segment->told = 1;
         quern_leave_monitor(fake.member);
         segment->rank[0].state = segment->rank[1].state = QUERN_RANK_JOINED;
-        for (int rank = 0; rank < OWN; rank++) segment->rank[rank].arrivals = ((struct quern_segment_rank *)before)[rank].arrivals;
+        for (int rank = 0; rank < OWN; rank++) {  /* a poison wakes all */
+            segment->rank[rank].arrivals = ((struct quern_segment_rank *)before)[rank].arrivals;
+            segment->rank[rank].bell = ((struct quern_segment_rank *)before)[rank].bell;
+        }
         check(!memcmp(before, segment->rank, own), "round %llu wrote into the places of this host", (unsigned long long)round);
         check(segment->rank[2].state >= QUERN_RANK_LEFT && segment->rank[2].state <= QUERN_RANK_ENDED, "round %llu: state %u",
               (unsigned long long)round, segment->rank[2].state);

@@ -30,6 +30,7 @@ STRUCT(quern_accumulate_args, QUERN_ACCUMULATE_ARGS_INIT)
 STRUCT(quern_group_args, QUERN_GROUP_ARGS_INIT)
 STRUCT(quern_barrier_args, QUERN_BARRIER_ARGS_INIT)
 STRUCT(quern_ragged_all_to_all_args, QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT)
+STRUCT(quern_transfer_args, QUERN_TRANSFER_ARGS_INIT)
 
 static const struct kind {
     const char *name;
@@ -40,7 +41,7 @@ static const struct kind {
 #define KIND(type) {#type, sizeof(type), &macro_##type, init_##type}
     KIND(quern_device_info), KIND(quern_cross_entropy_args), KIND(quern_gemm_args), KIND(quern_linear_cross_entropy_args),
     KIND(quern_adam_args), KIND(quern_gradient_norm_args), KIND(quern_accumulate_args), KIND(quern_group_args),
-    KIND(quern_barrier_args), KIND(quern_ragged_all_to_all_args)
+    KIND(quern_barrier_args), KIND(quern_ragged_all_to_all_args), KIND(quern_transfer_args)
 };
 
 enum { LARGEST = 1024, MARK = 0x51550000 };
@@ -120,6 +121,12 @@ Test(structs, defaults_are_those_of_the_header) {
     TAKE(ragged, metadata_dtype, QUERN_INT32);
     TAKE(ragged, updates, 1);
     check_rest("ragged_all_to_all_args", &ragged, sizeof ragged);
+
+    quern_transfer_args transfers;
+    quern_transfer_args_init(&transfers);
+    TAKE(transfers, size, MARK + sizeof transfers);
+    TAKE(transfers, item_size, sizeof(quern_transfer_item));
+    check_rest("transfer_args", &transfers, sizeof transfers);
 }
 
 Test(structs, others_are_zero_but_for_the_size) {
@@ -232,7 +239,7 @@ CALL(barrier, quern_barrier(group, args, NULL))
 CALL(ragged_bytes, quern_ragged_all_to_all_workspace(group, args, &out.bytes))
 CALL(ragged, quern_ragged_all_to_all(group, args, symmetric, workspace_bytes, NULL))
 
-/* The three that make a handle give it back at once. */
+/* The four that make a handle give it back at once. */
 static quern_status plan(const void *args) {
     quern_status status = quern_adam_plan_create(device, args, (quern_adam_plan **)&out.handle);
     if (status == QUERN_OK) quern_adam_plan_destroy(out.handle);
@@ -243,6 +250,11 @@ static quern_status ragged_plan(const void *args) {
     quern_status status = quern_ragged_plan_create(&group, 1, args, &symmetric, &workspace_bytes,
                                                    (quern_ragged_plan **)&out.handle);
     return status == QUERN_OK ? quern_ragged_plan_destroy(out.handle) : status;
+}
+
+static quern_status transfer(const void *args) {
+    quern_status status = quern_transfer_prepare(group, args, (quern_transfer **)&out.handle);
+    return status == QUERN_OK ? quern_transfer_destroy(out.handle) : status;
 }
 
 static quern_status new_group(const void *args) {
@@ -293,6 +305,7 @@ static const struct call {
      OF(quern_ragged_all_to_all_args)},
     {"ragged_all_to_all", ragged, init_quern_ragged_all_to_all_args, fill_ragged, OF(quern_ragged_all_to_all_args)},
     {"ragged_plan_create", ragged_plan, init_quern_ragged_all_to_all_args, fill_ragged, OF(quern_ragged_all_to_all_args)},
+    {"transfer_prepare", transfer, init_quern_transfer_args, fill_info, OF(quern_transfer_args)},
 };
 
 static void open_all(void) {

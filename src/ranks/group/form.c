@@ -15,6 +15,7 @@
 #include "ranks/hosts/hosts.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
+#include "ranks/transfer/transfer.h"
 #include "runtime/log.h"
 #include "runtime/status.h"
 
@@ -97,6 +98,7 @@ static quern_status choose_transport(struct quern_membership *const *members, in
 }
 
 void quern_leave_group(struct quern_membership *member) {
+    quern_forget_transfers(member);
     if (member->roster) {
         __atomic_store_n(&member->segment->rank[member->rank].state, QUERN_RANK_LEFT, __ATOMIC_RELEASE);
         if (member->control) member->control->leave(member);

@@ -10,6 +10,7 @@
 #include "ranks/hosts/report.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
+#include "ranks/transfer/transfer.h"
 #include "runtime/arguments.h"
 #include "runtime/dispatch.h"
 #include "runtime/status.h"
@@ -140,6 +141,7 @@ static quern_status settle(quern_group *group) {
     struct quern_membership *member;
     quern_status status = quern_check_creator(group);
     if (status == QUERN_OK) status = quern_member_of(group, &member);
+    if (status == QUERN_OK) status = quern_check_no_transfers(member);
     if (status != QUERN_OK || !member->transport->settle) return status;
     status = member->transport->settle(member);
     return status == QUERN_INVALID_ARGUMENT ? status : QUERN_OK;

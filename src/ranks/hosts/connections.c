@@ -32,7 +32,7 @@ struct quern_span *quern_make_span(const struct quern_membership *member) {
     }
     memset(span->mailboxes, 0, ranks * QUERN_MAILBOX_BYTES);
     memset(span->briefs, 0, ranks * QUERN_BRIEF_BYTES);
-    for (int rank = 0; rank < QUERN_RANK_LIMIT; rank++) span->socket[rank] = -1;
+    for (int rank = 0; rank < QUERN_RANK_LIMIT; rank++) span->socket[rank] = span->transfers[rank] = -1;
     for (int rank = 0; rank < member->ranks; rank++)
         if (!member->roster->peer[rank].is_elsewhere) quern_set_add(&span->here, rank);
     return span;
@@ -46,6 +46,7 @@ void quern_free_span(struct quern_membership *member) {
         const struct quern_frame goodbye = {.tag = QUERN_GOODBYE_TAG, .number = span->sent[rank]};
         if (span->socket[rank] >= 0 && whole) send(span->socket[rank], &goodbye, sizeof goodbye, MSG_NOSIGNAL | MSG_DONTWAIT);
         quern_socket_close(&span->socket[rank]);
+        quern_socket_close(&span->transfers[rank]);
     }
     free(span->mailboxes);
     free(span->briefs);

@@ -43,12 +43,13 @@ static bool is_leader(const struct quern_roster *roster, int rank) {
 /* Whether this rank needs a connection of a kind to another one. */
 static bool is_wanted(const struct quern_mesh *mesh, uint32_t kind, int rank) {
     const struct quern_roster *roster = mesh->member->roster;
-    if (rank < 0 || rank >= roster->ranks || !roster->peer[rank].is_elsewhere) return false;
-    return kind == QUERN_CALL_DATA || (kind == QUERN_CALL_CONTROL && mesh->control && is_leader(roster, rank));
+    if (kind < QUERN_CALL_DATA || rank < 0 || rank >= roster->ranks || !roster->peer[rank].is_elsewhere) return false;
+    return kind != QUERN_CALL_CONTROL || (mesh->control && is_leader(roster, rank));
 }
 
 static int *slot_of(const struct quern_mesh *mesh, uint32_t kind, int rank) {
-    return kind == QUERN_CALL_DATA ? &mesh->member->span->socket[rank] : &mesh->control[rank];
+    struct quern_span *span = mesh->member->span;
+    return kind == QUERN_CALL_CONTROL ? &mesh->control[rank] : kind == QUERN_CALL_DATA ? &span->socket[rank] : &span->transfers[rank];
 }
 
 static void enter(struct work *work, uint32_t kind, int rank, int socket) {
@@ -153,7 +154,7 @@ static void plan(struct work *work) {
     const struct quern_mesh *mesh = work->mesh;
     const struct quern_membership *member = mesh->member;
     for (int rank = 0; rank < member->ranks; rank++)
-        for (uint32_t kind = QUERN_CALL_DATA; kind <= QUERN_CALL_CONTROL; kind++) {
+        for (uint32_t kind = QUERN_CALL_DATA; kind <= QUERN_CALL_TRANSFERS; kind++) {
             if (!is_wanted(mesh, kind, rank)) continue;
             work->missing++;
             if (rank < member->rank)
@@ -180,7 +181,7 @@ static quern_status connect_all(struct work *work, struct pollfd *polls) {
 }
 
 quern_status quern_make_mesh(const struct quern_mesh *mesh) {
-    const size_t most = 2 * (size_t)mesh->member->ranks;
+    const size_t most = 3 * (size_t)mesh->member->ranks;
     struct work work = {.mesh = mesh, .connectors = calloc(most, sizeof *work.connectors)};
     struct pollfd *polls = calloc(most + QUERN_LISTENER_WAITING + 1, sizeof *polls);
     quern_status status = work.connectors && polls ? QUERN_OK

@@ -96,6 +96,11 @@ pub struct quern_ragged_plan {
     marker: PhantomData<(*mut u8, PhantomPinned)>,
 }
 #[repr(C)]
+pub struct quern_transfer {
+    private: [u8; 0],
+    marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+#[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct quern_device_info {
     pub size: u32,
@@ -353,6 +358,25 @@ pub struct quern_ragged_all_to_all_args {
     pub multiprocessors: c_int,
     pub timeout: f64,
 }
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct quern_transfer_item {
+    pub receive: i32,
+    pub peer: c_int,
+    pub tag: u64,
+    pub memory: *mut c_void,
+    pub bytes: i64,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct quern_transfer_args {
+    pub size: u32,
+    pub item_size: u32,
+    pub items: *const quern_transfer_item,
+    pub item_count: i64,
+    pub key: u64,
+    pub timeout: f64,
+}
 extern "C" {
     pub fn quern_status_string(status: quern_status) -> *const c_char;
     pub fn quern_status_blame(status: quern_status) -> *const c_char;
@@ -425,6 +449,15 @@ extern "C" {
     pub fn quern_ragged_plan_create(groups: *const *mut quern_group, count: c_int, args: *const quern_ragged_all_to_all_args, workspaces: *const *mut c_void, workspace_bytes: *const usize, plans: *mut *mut quern_ragged_plan) -> quern_status;
     pub fn quern_ragged_plan_run(plan: *mut quern_ragged_plan, stream: *mut c_void) -> quern_status;
     pub fn quern_ragged_plan_destroy(plan: *mut quern_ragged_plan) -> quern_status;
+    pub fn quern_transfer_args_init(args: *mut quern_transfer_args);
+    pub fn quern_transfer_prepare(group: *mut quern_group, args: *const quern_transfer_args, transfer: *mut *mut quern_transfer) -> quern_status;
+    pub fn quern_transfer_start(transfer: *mut quern_transfer, stream: *mut c_void) -> quern_status;
+    pub fn quern_transfer_test(transfer: *mut quern_transfer, done: *mut i32) -> quern_status;
+    pub fn quern_transfer_wait(transfer: *mut quern_transfer, timeout: f64) -> quern_status;
+    pub fn quern_transfer_cancel(transfer: *mut quern_transfer, reason: *const c_char) -> quern_status;
+    pub fn quern_transfer_destroy(transfer: *mut quern_transfer) -> quern_status;
+    pub fn quern_transfer_begin(group: *mut quern_group) -> quern_status;
+    pub fn quern_transfer_end(group: *mut quern_group) -> quern_status;
 }
 
 /// Calls a macro with each struct and the names of its fields.
@@ -447,5 +480,7 @@ macro_rules! for_each_struct {
         $call!(quern_group_args: size, rank, ranks, name, device, timeout, share_gpu, first_epoch, first_timeout, job, multicast, host_ranks, meet, secret, secret_bytes, host, all_gather, all_gather_user);
         $call!(quern_barrier_args: size, members, member_count, timeout);
         $call!(quern_ragged_all_to_all_args: size, metadata_dtype, input, input_rows, output, output_rows, row_bytes, updates, input_offsets, send_sizes, output_offsets, recv_sizes, metadata_on_device, check_overlap, members, member_count, multiprocessors, timeout);
+        $call!(quern_transfer_item: receive, peer, tag, memory, bytes);
+        $call!(quern_transfer_args: size, item_size, items, item_count, key, timeout);
     };
 }

@@ -1,0 +1,210 @@
+/*
+ * The bytes of a pair in one direction are one stream: its items in the order of both lists.  If the receiver can read the sender's
+ * memory it copies, else the stream travels in messages of data.  What comes before the start lands in memory of the transfer.
+ * Called by talk.c and transfer.c.
+ */
+#define _GNU_SOURCE
+#include "ranks/transfer/bytes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "ranks/points.h"
+#include "ranks/transfer/withdraw.h"
+
+enum {
+    COPY_PIECE = 256 << 10, COPIES = 16,  /* bytes between two looks at the sender; such pieces in one call */
+    LEAST_PIECE = 4 << 10                 /* of data, unless less is left */
+};
+
+/* ---- where a stream is ---- */
+
+static bool is_of(const struct quern_transfer_part *part, bool receive) { return (part->receive != 0) == receive; }
+
+/*
+ * The next pieces of memory of a stream, at most so many and of so many bytes; also at the other rank, unless `theirs` is NULL.
+ * Returns their number.
+ */
+static int list_pieces(const struct quern_transfer_pair *pair, const struct quern_course *course, bool receive, size_t most,
+                       struct iovec *ours, struct iovec *theirs, int limit) {
+    int64_t within = course->within;
+    int count = 0;
+    for (int64_t i = course->part; i < pair->count && count < limit && most; i++, within = 0) {
+        const struct quern_transfer_part *part = &pair->parts[i];
+        if (!is_of(part, receive) || part->bytes == within) continue;
+        const size_t left = (size_t)(part->bytes - within), bytes = left < most ? left : most;
+        ours[count] = (struct iovec){part->memory + within, bytes};
+        if (theirs) theirs[count] = (struct iovec){(void *)(uintptr_t)(pair->addresses[i] + (uint64_t)within), bytes};
+        most -= bytes;
+        count++;
+    }
+    return count;
+}
+
+static size_t bytes_in(const struct iovec *pieces, int count) {
+    size_t bytes = 0;
+    for (int i = 0; i < count; i++) bytes += pieces[i].iov_len;
+    return bytes;
+}
+
+static void move_on(const struct quern_transfer_pair *pair, struct quern_course *course, bool receive, int64_t bytes) {
+    course->done += bytes;
+    for (; course->part < pair->count; course->part++, course->within = 0) {
+        const struct quern_transfer_part *part = &pair->parts[course->part];
+        if (!is_of(part, receive)) continue;
+        const int64_t left = part->bytes - course->within;
+        if (bytes < left) break;
+        bytes -= left;
+    }
+    course->within += course->part < pair->count ? bytes : 0;
+}
+
+static void restart(struct quern_course *course) {
+    course->done = course->part = course->within = 0;
+    course->is_complete = !course->items;
+}
+
+void quern_begin_courses(struct quern_transfer_pair *pair) {
+    restart(&pair->in);
+    restart(&pair->out);
+    for (int64_t copied = 0; copied < pair->landed;) {
+        struct iovec piece;
+        list_pieces(pair, &pair->in, true, (size_t)(pair->landed - copied), &piece, NULL, 1);
+        memcpy(piece.iov_base, pair->landing + copied, piece.iov_len);
+        copied += (int64_t)piece.iov_len;
+        move_on(pair, &pair->in, true, (int64_t)piece.iov_len);
+    }
+    pair->landed = 0;
+}
+
+/* ---- messages of data ---- */
+
+static bool is_started(const struct quern_transfer_pair *pair) { return pair->transfer->state == QUERN_TRANSFER_STARTED; }
+
+/* Else what comes is of the next round. */
+static bool takes_now(const struct quern_transfer_pair *pair) { return is_started(pair) && !pair->in.is_complete; }
+
+static bool has_landing(struct quern_transfer_pair *pair) {
+    const size_t bytes = pair->in.all < QUERN_TRANSFER_EAGER ? (size_t)pair->in.all : QUERN_TRANSFER_EAGER;
+    if (!pair->landing) pair->landing = malloc(bytes);
+    if (!pair->landing) quern_transfer_fail(pair->transfer, QUERN_OUT_OF_MEMORY, "no memory for data that comes before the start");
+    return pair->landing != NULL;
+}
+
+void quern_begin_data(struct quern_wire *wire, struct quern_transfer_pair *pair, const struct quern_transfer_frame *head) {
+    const bool now = takes_now(pair);
+    const uint64_t round = pair->transfer->round + !now;
+    const int64_t done = now ? pair->in.done : pair->landed;
+    const int64_t most = now || pair->in.all < QUERN_TRANSFER_EAGER ? pair->in.all : QUERN_TRANSFER_EAGER;
+    if (pair->transfer->state == QUERN_TRANSFER_OVER) return;
+    if (head->round != round || head->number != (uint64_t)done || head->bytes > (uint64_t)(most - done)) {
+        quern_wire_damaged(wire);
+        return;
+    }
+    if (now || has_landing(pair)) wire->sink = pair;
+}
+
+void quern_take_data(struct quern_wire *wire, bool *moved) {
+    struct quern_transfer_pair *pair = wire->sink;
+    while (wire->left && (pair = wire->sink)) {
+        struct iovec pieces[QUERN_WIRE_PARTS];
+        const bool now = takes_now(pair);
+        pieces[0] = (struct iovec){now ? NULL : pair->landing + pair->landed, (size_t)wire->left};
+        const int count = now ? list_pieces(pair, &pair->in, true, (size_t)wire->left, pieces, NULL, QUERN_WIRE_PARTS) : 1;
+        const ssize_t came = quern_wire_take(wire, pieces, count);
+        if (came <= 0) return;
+        *moved = true;
+        if (now) move_on(pair, &pair->in, true, came);
+        else pair->landed += came;
+    }
+    if (wire->left) quern_wire_drop(wire, moved);
+}
+
+static struct quern_transfer_frame frame_of(const struct quern_transfer_pair *pair, enum quern_word word) {
+    const struct quern_transfer_data *transfer = pair->transfer;
+    return (struct quern_transfer_frame){.word = word, .key = transfer->key, .instance = transfer->instance, .other = pair->other,
+                                         .round = transfer->round};
+}
+
+/* One message more, if the wire has nothing else to do. */
+static bool send_data(struct quern_transfer_pair *pair) {
+    struct quern_course *course = &pair->out;
+    struct quern_wire *wire = pair->wire;
+    const bool waits = pair->other_round < pair->transfer->round;
+    const int64_t limit = waits && course->all > QUERN_TRANSFER_EAGER ? QUERN_TRANSFER_EAGER : course->all;
+    if (course->done >= limit || (course->all > QUERN_TRANSFER_SMALL && wire->is_read != QUERN_ACCESS_NO)) return false;
+    if (!quern_wire_is_idle(wire)) return false;
+    const size_t left = (size_t)(limit - course->done), room = quern_wire_data_room(wire);
+    if (room < left && room < LEAST_PIECE) return false;
+    size_t most = left < room ? left : room;
+    if (most > QUERN_WIRE_PIECE) most = QUERN_WIRE_PIECE;
+    const int count = list_pieces(pair, course, false, most, wire->parts + 1, NULL, QUERN_WIRE_PARTS);
+    struct quern_transfer_frame frame = frame_of(pair, QUERN_WORD_DATA);
+    frame.number = (uint64_t)course->done;
+    frame.bytes = bytes_in(wire->parts + 1, count);
+    move_on(pair, course, false, (int64_t)frame.bytes);
+    quern_wire_send_data(wire, frame, 1 + count, pair);
+    QUERN_POINT(TRANSFER_SENDING);
+    return quern_wire_flush(wire);
+}
+
+/* ---- copies from the sender's memory ---- */
+
+static ssize_t copy_pieces(const struct quern_wire *wire, const struct iovec *ours, const struct iovec *theirs, int count) {
+    if (!wire->member->roster->peer[wire->peer].is_here)
+        return process_vm_readv(wire->pid, ours, (unsigned long)count, theirs, (unsigned long)count, 0);
+    for (int i = 0; i < count; i++) memcpy(ours[i].iov_base, theirs[i].iov_base, ours[i].iov_len);
+    return (ssize_t)bytes_in(ours, count);
+}
+
+static bool copy_piece(struct quern_transfer_pair *pair) {
+    struct iovec ours[QUERN_WIRE_PARTS], theirs[QUERN_WIRE_PARTS];
+    struct quern_wire *wire = pair->wire;
+    const int count = list_pieces(pair, &pair->in, true, COPY_PIECE, ours, theirs, QUERN_WIRE_PARTS);
+    QUERN_POINT(TRANSFER_COPYING);
+    if (!quern_begin_copy(wire)) return false;
+    const ssize_t copied = copy_pieces(wire, ours, theirs, count);
+    const int reason = errno;
+    const bool stands = quern_end_copy(wire);
+    if (!stands) return false;  /* the message that says why is on its way */
+    if (copied > 0) move_on(pair, &pair->in, true, copied);
+    else if (quern_rank_has_gone(wire->member->roster, wire->peer)) return false;
+    else quern_transfer_fail(pair->transfer, QUERN_SYSTEM_ERROR, "copying from the memory of rank %d: %s", wire->peer,
+                             strerror(reason));
+    return copied > 0;
+}
+
+static bool copy_some(struct quern_transfer_pair *pair) {
+    bool moved = false;
+    for (int i = 0; i < COPIES && is_started(pair) && pair->in.done < pair->in.all; i++) {
+        if (!copy_piece(pair)) return moved;
+        moved = true;
+    }
+    return moved;
+}
+
+/* ---- a pair ---- */
+
+static void finish_receiving(struct quern_transfer_pair *pair) {
+    pair->in.is_complete = true;
+    QUERN_POINT(TRANSFER_RECEIVED);
+    quern_wire_say(pair->wire, frame_of(pair, QUERN_WORD_DONE), NULL, 0);
+}
+
+static bool receive(struct quern_transfer_pair *pair) {
+    if (pair->in.is_complete || pair->other_round < pair->transfer->round) return false;
+    const bool copies = pair->in.all > QUERN_TRANSFER_SMALL && pair->wire->reads == QUERN_ACCESS_YES;
+    const bool moved = copies && copy_some(pair);
+    if (!is_started(pair) || pair->in.done < pair->in.all) return moved;
+    finish_receiving(pair);
+    return true;
+}
+
+bool quern_advance_pair(struct quern_transfer_pair *pair) {
+    if (!pair->wire || !pair->is_agreed || pair->wire->status != QUERN_OK) return false;
+    bool moved = receive(pair);
+    while (is_started(pair) && send_data(pair)) moved = true;
+    return moved;
+}

@@ -1,0 +1,150 @@
+/*
+ * The waits for transfers.  A rank looks again for a while before it sleeps.  Once in a while it looks at the poison, at the limit,
+ * whether the ranks for which it waits live, and whether a rank has spoken of which it has not heard before.
+ */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <sched.h>
+
+#include "os/clock.h"
+#include "ranks/describe.h"
+#include "ranks/handles.h"
+#include "ranks/points.h"
+#include "ranks/poison.h"
+#include "ranks/transfer/bell.h"
+#include "ranks/transfer/handle.h"
+#include "ranks/transfer/talk.h"
+#include "runtime/status.h"
+
+enum {
+    LOOKS = 2000, YIELDS = 64,  /* passes in vain before it yields its core; before it sleeps */
+    TICK = 5                    /* milliseconds of sleep between two looks at connections */
+};
+static const int64_t SLICE = 20000000;   /* nanoseconds between two looks around */
+static const int64_t GRACE = 60000000;   /* for the last words of a rank of another host, which come by another connection */
+
+/* ---- looking around ---- */
+
+static bool is_awaited(const struct quern_transfer_pair *pair) {
+    return pair->wire && !(pair->in.is_complete && pair->out.is_complete);
+}
+
+/* A rank that has gone says no more: what it has said before is heard first. */
+static void find_lost(struct quern_transfer_data *transfer, int64_t now) {
+    const struct quern_roster *roster = transfer->member->roster;
+    for (int i = 0; i < transfer->pair_count && transfer->state == QUERN_TRANSFER_STARTED; i++) {
+        struct quern_transfer_pair *pair = &transfer->pairs[i];
+        if (!is_awaited(pair) || !quern_rank_has_gone(roster, pair->wire->peer)) continue;
+        if (!pair->gone_since) pair->gone_since = now;
+        quern_pass_transfers(transfer->member->transfers);
+        const bool is_late = pair->wire->socket < 0 || now - pair->gone_since > GRACE;
+        if (is_late && transfer->state == QUERN_TRANSFER_STARTED && is_awaited(pair)) quern_lose_rank(pair);
+    }
+}
+
+static void look_around(struct quern_transfer_data *transfer, int64_t now) {
+    transfer->looked = now;
+    if (quern_transfer_poisoned(transfer) != QUERN_OK) return;
+    quern_find_speakers(transfer->member->transfers);
+    find_lost(transfer, now);
+}
+
+static void expire(struct quern_transfer_data *transfer, double waited) {
+    const struct quern_membership *member = transfer->member;
+    char missing[140];
+    struct quern_text text = quern_text_begin(missing, sizeof missing);
+    int listed = 0;
+    for (int i = 0; i < transfer->pair_count; i++) {
+        const struct quern_transfer_pair *pair = &transfer->pairs[i];
+        if (!is_awaited(pair) || ++listed > 2) continue;
+        quern_text_add(&text, "%srank %d (", listed > 1 ? ", " : "", pair->wire->peer);
+        quern_describe_place(&text, member->roster, pair->wire->peer);
+        quern_text_add(&text, ", which has %s)", !pair->other                          ? "not prepared it"
+                                                : pair->other_round < transfer->round ? "not started it"
+                                                                                      : "started it");
+    }
+    if (listed > 2) quern_text_add(&text, " and %d more", listed - 2);
+    QUERN_POINT(TRANSFER_EXPIRING);
+    quern_transfer_fail(transfer, QUERN_PEER_TIMEOUT, "rank %d waited %g s for %s", member->rank, waited, missing);
+}
+
+/* ---- testing and waiting ---- */
+
+static quern_status check_started(struct quern_transfer_data *transfer) {
+    const quern_device *device = transfer->member->device;
+    if (transfer->state == QUERN_TRANSFER_DEFERRED)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "transfer %llu begins with quern_transfer_end: expected that before",
+                          (unsigned long long)transfer->key);
+    if (transfer->state == QUERN_TRANSFER_IDLE && !transfer->round)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "transfer %llu was not started", (unsigned long long)transfer->key);
+    return quern_transfer_status(transfer);
+}
+
+quern_status quern_transfer_test(quern_transfer *handle, int32_t *done) {
+    struct quern_transfer_data *transfer;
+    quern_status status = quern_transfer_of(handle, &transfer);
+    if (status == QUERN_OK && !done) status = quern_fail(transfer->member->device, QUERN_NULL_POINTER, "done is NULL");
+    if (status == QUERN_OK) status = check_started(transfer);
+    if (status != QUERN_OK) return status;
+    const int64_t now = quern_now();
+    quern_pass_transfers(transfer->member->transfers);
+    if (transfer->state == QUERN_TRANSFER_STARTED && now - transfer->looked > SLICE) look_around(transfer, now);
+    status = quern_transfer_status(transfer);
+    if (status == QUERN_OK) *done = transfer->state == QUERN_TRANSFER_IDLE;
+    return status;
+}
+
+/* Sleeps until a rank of this host rings, or a connection has something. */
+static void sleep_a_while(const struct quern_transfer_data *transfer) {
+    struct quern_transfers *all = transfer->member->transfers;
+    struct quern_segment_rank *mine = &transfer->member->segment->rank[transfer->member->rank];
+    struct pollfd polls[QUERN_RANK_LIMIT];
+    int sockets = 0, lanes = 0;
+    const uint32_t seen = quern_listen(mine);
+    if (quern_pass_transfers(all)) return;
+    for (int i = 0; i < all->wires; i++) {
+        const struct quern_wire *wire = all->open[i];
+        if (wire->status != QUERN_OK) continue;
+        lanes += wire->socket < 0;
+        if (wire->socket < 0) continue;
+        const bool writes = wire->count || wire->begin < wire->end;
+        polls[sockets++] = (struct pollfd){.fd = wire->socket, .events = (short)(POLLIN | (writes ? POLLOUT : 0))};
+    }
+    QUERN_POINT(TRANSFER_SLEEPING);
+    if (sockets) poll(polls, (nfds_t)sockets, lanes ? 1 : TICK);
+    else quern_futex_wait(&mine->bell, seen, SLICE);
+}
+
+/* True: it has slept. */
+static bool rest(const struct quern_transfer_data *transfer, int looks) {
+    const int most = transfer->member->roster->is_crowded ? 0 : LOOKS;
+    if (looks < most) quern_pause();
+    else if (looks < most + YIELDS) sched_yield();
+    else sleep_a_while(transfer);
+    return looks >= most + YIELDS;
+}
+
+static void wait_until_complete(struct quern_transfer_data *transfer, double timeout) {
+    const int64_t began = quern_now(), limit = timeout < 9e9 ? (int64_t)(timeout * 1e9) : INT64_MAX / 2;
+    for (int looks = 0; transfer->state == QUERN_TRANSFER_STARTED;) {
+        looks = quern_pass_transfers(transfer->member->transfers) ? 0 : looks + 1;
+        if (transfer->state != QUERN_TRANSFER_STARTED) return;
+        const bool slept = looks && rest(transfer, looks);
+        if (!slept && looks % 64) continue;
+        const int64_t now = quern_now();
+        if (now - transfer->looked > SLICE) look_around(transfer, now);
+        if (now - began >= limit && transfer->state == QUERN_TRANSFER_STARTED) expire(transfer, (double)(now - began) * 1e-9);
+    }
+}
+
+quern_status quern_transfer_wait(quern_transfer *handle, double timeout) {
+    struct quern_transfer_data *transfer;
+    quern_status status = quern_transfer_of(handle, &transfer);
+    double limit = 0;
+    if (status == QUERN_OK) status = quern_check_timeout(transfer->member, timeout, &limit);
+    if (status == QUERN_OK && !(timeout > 0)) status = quern_check_timeout(transfer->member, transfer->timeout, &limit);
+    if (status == QUERN_OK) status = check_started(transfer);
+    if (status != QUERN_OK) return status;
+    wait_until_complete(transfer, limit);
+    return quern_transfer_status(transfer);
+}

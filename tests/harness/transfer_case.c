@@ -1,0 +1,203 @@
+/* Random lists of transfers: made, run and compared.  transfer_case.h documents the functions. */
+#define _GNU_SOURCE
+#include "harness/transfer_case.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "harness/random.h"
+
+enum { MOST_LISTS = 4, GUARD = 16 };
+
+/* As linux/filter.h and linux/seccomp.h have them, which musl's compiler does not find. */
+struct instruction {
+    uint16_t code;
+    uint8_t if_true, if_false;
+    uint32_t value;
+};
+
+struct program {
+    unsigned short count;
+    struct instruction *instructions;
+};
+
+enum { LOAD = 0x20, COMPARE = 0x15, RETURN = 0x06, MODE_FILTER = 2, ERROR = 0x50000, ALLOW = 0x7fff0000 };
+
+void transfer_refuse_reads(struct rank *rank) {
+    struct instruction filter[] = {{LOAD, 0, 0, 0}, {COMPARE, 0, 1, SYS_process_vm_readv}, {RETURN, 0, 0, ERROR | EPERM},
+                                   {RETURN, 0, 0, ALLOW}};
+    const struct program program = {sizeof filter / sizeof *filter, filter};
+    char byte[2] = "a";
+    struct iovec here = {byte, 1}, there = {byte + 1, 1};
+    rank_check(rank, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, MODE_FILTER, &program) == 0,
+               "no filter: %s", strerror(errno));
+    rank_check(rank, process_vm_readv(getpid(), &here, 1, &there, 1, 0) == -1 && errno == EPERM, "the memory can be read");
+}
+
+quern_transfer_item transfer_item(int receive, int peer, uint64_t tag, void *memory, int64_t bytes) {
+    return (quern_transfer_item){.receive = receive, .peer = peer, .tag = tag, .memory = memory, .bytes = bytes};
+}
+
+quern_transfer *transfer_prepare(struct rank *rank, quern_group *group, uint64_t key, const quern_transfer_item *items,
+                                 int64_t count) {
+    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
+    quern_transfer *transfer = NULL;
+    args.items = items, args.item_count = count, args.key = key;
+    rank_ok(rank, quern_transfer_prepare(group, &args, &transfer));
+    return transfer;
+}
+
+/* ---- a case ---- */
+
+/* What goes from one rank to another. */
+struct cargo {
+    int from, to;
+    uint64_t tag;
+    int64_t bytes;
+};
+
+struct list {
+    quern_transfer *transfer;
+    quern_transfer_item *items;
+    struct cargo *cargo;      /* [count]: of each item */
+    int64_t count;
+};
+
+struct bench {
+    struct rank *rank;
+    uint64_t seed;
+    struct list list[MOST_LISTS];
+};
+
+static int64_t size_of(uint64_t seed, uint64_t index, int64_t largest) {
+    const int64_t kinds[] = {1, 100, 5000, largest + 1, largest + 1};
+    const int64_t most = kinds[random_below(seed, index * 8, 5)];
+    return random_below(seed, index * 8 + 1, most <= largest ? most : largest + 1);
+}
+
+/* Tags are spread over all 64 bits, and each pair has several of one number in both directions. */
+static struct cargo cargo_of(uint64_t seed, int index, int ranks, int64_t largest) {
+    const uint64_t i = (uint64_t)index;
+    struct cargo cargo = {.from = (int)random_below(seed, i * 8 + 2, ranks), .to = (int)random_below(seed, i * 8 + 3, ranks)};
+    cargo.tag = random_bits(seed, i / 2 * 8 + 4) << 20 | i / 2;
+    if (index % 2) {  /* back, with the same tag */
+        const struct cargo before = cargo_of(seed, index - 1, ranks, largest);
+        cargo.from = before.to, cargo.to = before.from;
+        if (cargo.from == cargo.to) cargo.tag ^= (uint64_t)1 << 19;
+    }
+    cargo.bytes = size_of(seed, i, largest);
+    return cargo;
+}
+
+static unsigned char byte_of(const struct cargo *cargo, uint64_t round, int64_t at) {
+    return (unsigned char)(cargo->tag * 31 + (uint64_t)cargo->from * 7 + round * 113 + (uint64_t)at * 5 + (uint64_t)at / 253);
+}
+
+static unsigned char guard_of(int64_t at) { return (unsigned char)(0xa0 + at % 16); }
+
+static void *make_memory(struct rank *rank, int64_t bytes) {
+    unsigned char *memory = malloc((size_t)bytes + 2 * GUARD);
+    rank_check(rank, memory, "no memory");
+    for (int64_t i = 0; i < GUARD; i++) memory[i] = memory[GUARD + bytes + i] = guard_of(i);
+    return memory + GUARD;
+}
+
+static void add(struct bench *bench, struct list *list, const struct cargo *cargo, bool receive) {
+    list->cargo[list->count] = *cargo;
+    list->items[list->count++] = transfer_item(receive, receive ? cargo->from : cargo->to, cargo->tag,
+                                               make_memory(bench->rank, cargo->bytes), cargo->bytes);
+}
+
+static void shuffle(struct list *list, uint64_t seed) {
+    for (int64_t i = list->count - 1; i > 0; i--) {
+        const int64_t other = random_below(seed, (uint64_t)i, i + 1);
+        const quern_transfer_item item = list->items[i];
+        const struct cargo cargo = list->cargo[i];
+        list->items[i] = list->items[other], list->cargo[i] = list->cargo[other];
+        list->items[other] = item, list->cargo[other] = cargo;
+    }
+}
+
+static void make_list(struct bench *bench, quern_group *group, int number, const struct transfer_choice *choice) {
+    struct list *list = &bench->list[number];
+    struct rank *rank = bench->rank;
+    const uint64_t seed = bench->seed * 16 + (uint64_t)number;
+    list->items = calloc(2 * (size_t)choice->items + 1, sizeof *list->items);
+    list->cargo = calloc(2 * (size_t)choice->items + 1, sizeof *list->cargo);
+    rank_check(rank, list->items && list->cargo, "no memory");
+    for (int i = 0; i < choice->items; i++) {
+        const struct cargo cargo = cargo_of(seed, i, rank->ranks, choice->largest);
+        if (cargo.from == rank->rank) add(bench, list, &cargo, false);
+        if (cargo.to == rank->rank) add(bench, list, &cargo, true);
+    }
+    shuffle(list, seed * 64 + (uint64_t)rank->rank);
+    list->transfer = transfer_prepare(rank, group, seed, list->items, list->count);
+}
+
+static void fill(struct list *list, uint64_t round) {
+    for (int64_t i = 0; i < list->count; i++)
+        for (int64_t at = 0; at < list->items[i].bytes; at++)
+            ((unsigned char *)list->items[i].memory)[at] = list->items[i].receive ? 0xee : byte_of(&list->cargo[i], round, at);
+}
+
+static void compare(struct bench *bench, const struct list *list, uint64_t round) {
+    for (int64_t i = 0; i < list->count; i++) {
+        const struct cargo *cargo = &list->cargo[i];
+        const unsigned char *memory = list->items[i].memory;
+        for (int64_t at = 0; at < cargo->bytes; at++)
+            rank_check(bench->rank, memory[at] == byte_of(cargo, round, at), "seed %llu, round %llu: byte %lld of %lld of the %s "
+                       "from "
+                       "rank %d to rank %d with tag %llu is %d instead of %d", (unsigned long long)bench->seed,
+                       (unsigned long long)round, (long long)at, (long long)cargo->bytes,
+                       list->items[i].receive ? "receive" : "send", cargo->from, cargo->to, (unsigned long long)cargo->tag, memory[at],
+                       byte_of(cargo, round, at));
+        for (int64_t at = 0; at < GUARD; at++)
+            rank_check(bench->rank, memory[at - GUARD] == guard_of(at) && memory[cargo->bytes + at] == guard_of(at),
+                       "seed %llu: the memory beside item %lld was written", (unsigned long long)bench->seed, (long long)i);
+    }
+}
+
+/* A list in this rank's order of the round. */
+static struct list *nth(struct bench *bench, const struct transfer_choice *choice, uint64_t round, int place) {
+    const int64_t first = random_below(bench->seed, 900 + round * 64 + (uint64_t)bench->rank->rank, choice->lists);
+    return &bench->list[(first + place) % choice->lists];
+}
+
+static void run_round(struct bench *bench, quern_group *group, const struct transfer_choice *choice, uint64_t round) {
+    struct rank *rank = bench->rank;
+    for (int i = 0; i < choice->lists; i++) fill(&bench->list[i], round);
+    if (choice->batch) rank_ok(rank, quern_transfer_begin(group));
+    for (int i = 0; i < choice->lists; i++) rank_ok(rank, quern_transfer_start(nth(bench, choice, round, i)->transfer, NULL));
+    if (choice->batch) rank_ok(rank, quern_transfer_end(group));
+    if (choice->busy && random_below(bench->seed, 500 + round * 64 + (uint64_t)rank->rank, 2)) rank_sleep(1e-3);
+    if (choice->busy) rank_ok(rank, quern_barrier(group, NULL, NULL));
+    for (int i = choice->lists - 1; i >= 0; i--) {
+        struct list *list = nth(bench, choice, round, i);
+        int32_t done = 0;
+        if ((round + (uint64_t)i) % 3 == 0)
+            while (!done) rank_ok(rank, quern_transfer_test(list->transfer, &done));
+        rank_ok(rank, quern_transfer_wait(list->transfer, 0));
+        compare(bench, list, round);
+    }
+}
+
+void transfer_run_case(struct rank *rank, quern_group *group, uint64_t seed, const struct transfer_choice *choice) {
+    struct bench *bench = calloc(1, sizeof *bench);
+    rank_check(rank, bench, "no memory");
+    bench->rank = rank, bench->seed = seed;
+    for (int i = 0; i < choice->lists; i++) make_list(bench, group, i, choice);
+    for (int round = 1; round <= choice->rounds; round++) run_round(bench, group, choice, (uint64_t)round);
+    for (int i = 0; i < choice->lists; i++) {
+        struct list *list = &bench->list[i];
+        rank_ok(rank, quern_transfer_destroy(list->transfer));
+        for (int64_t item = 0; item < list->count; item++) free((char *)list->items[item].memory - GUARD);
+        free(list->items);
+        free(list->cargo);
+    }
+    free(bench);
+}

@@ -1,0 +1,39 @@
+/*
+ * Random lists of transfers.  Every rank makes the whole case from its seed, so it knows what it must receive; each gives its items
+ * in an order of its own.
+ */
+#ifndef HARNESS_TRANSFER_CASE_H
+#define HARNESS_TRANSFER_CASE_H
+
+#include <stdint.h>
+
+#include "harness/ranks.h"
+
+struct transfer_choice {
+    int lists;        /* transfers at the same time, started in an order of each rank's own */
+    int items;        /* of all ranks together, in each list */
+    int64_t largest;  /* bytes of an item */
+    int rounds;       /* starts of each list */
+    bool batch;       /* the starts of a round are between quern_transfer_begin and _end */
+    bool busy;        /* barriers and sleeps between the starts and the waits */
+};
+
+/* Prepares, runs and destroys one case; fails the rank unless every byte is right, also beside the items. */
+void transfer_run_case(struct rank *rank, quern_group *group, uint64_t seed, const struct transfer_choice *choice);
+
+/* From here on the system refuses that this process reads the memory of others. */
+void transfer_refuse_reads(struct rank *rank);
+
+/* Whether the ranks of a run refuse: for functions whose `user` is one of these. */
+struct transfer_scene {
+    bool refuse;
+    const struct transfer_choice *choice;
+    int cases;
+};
+
+/* One item, and a list of them. */
+quern_transfer_item transfer_item(int receive, int peer, uint64_t tag, void *memory, int64_t bytes);
+quern_transfer *transfer_prepare(struct rank *rank, quern_group *group, uint64_t key, const quern_transfer_item *items,
+                                 int64_t count);
+
+#endif

@@ -1,0 +1,143 @@
+/*
+ * Transfers between CPU ranks of several hosts, which are names at addresses of this machine: random lists, transfers beside
+ * exchanges, and hosts that end.  test_transfer_ends.c has all other failures, also between hosts.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/device.h"
+#include "harness/random.h"
+#include "harness/ragged_case.h"
+#include "harness/ranks.h"
+#include "harness/transfer_case.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const struct {
+    int hosts, ranks;
+} shapes[] = {{2, 2}, {2, 4}, {3, 3}, {3, 5}, {2, 8}};
+
+static const struct transfer_choice choices[] = {
+    {.lists = 1, .items = 12, .largest = 3000, .rounds = 3},
+    {.lists = 3, .items = 20, .largest = 200000, .rounds = 3, .batch = true},
+    {.lists = 4, .items = 9, .largest = 70000, .rounds = 4, .busy = true},
+};
+
+static quern_status run_cases(struct rank *rank) {
+    const struct transfer_scene *scene = rank->user;
+    quern_group *group = rank_group(rank, 30);
+    for (int i = 0; i < scene->cases; i++) transfer_run_case(rank, group, 300 + (uint64_t)i, scene->choice);
+    return quern_group_destroy(group);
+}
+
+Test(hosts_transfer, random_lists, .timeout = 600) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        for (size_t shape = 0; shape < COUNT(shapes); shape++)
+            for (size_t i = 0; i < COUNT(choices); i++)
+                check_ranks(.kind = rank_kinds[kind], .count = shapes[shape].ranks, .hosts = shapes[shape].hosts, .limit = 120,
+                            .function = run_cases, .user = &((struct transfer_scene){false, &choices[i], (int)test_size(3, 2)}));
+}
+
+/* More than the buffers of the system hold, both ways. */
+Test(hosts_transfer, both_directions_move_at_once, .timeout = 120) {
+    static const struct transfer_choice choice = {.lists = 2, .items = 6, .largest = 12 << 20, .rounds = 2};
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .limit = 100, .function = run_cases,
+                .user = &((struct transfer_scene){false, &choice, 1}));
+}
+
+/* ---- beside exchanges ---- */
+
+/* A transfer is under way while random exchanges of the same group run; on one host (hosts 0) too. */
+static quern_status exchange_in_between(struct rank *rank) {
+    enum { BYTES = 300000 };
+    struct ragged_bench bench;
+    ragged_bench_open(&bench, rank, 30, 5 << 19);
+    quern_group *group = bench.group;
+    const int to = (rank->rank + 1) % rank->ranks, from = (rank->rank + rank->ranks - 1) % rank->ranks;
+    unsigned char *out = malloc(BYTES), *in = malloc(BYTES);
+    rank_check(rank, out && in, "no memory");
+    const quern_transfer_item items[] = {transfer_item(0, to, 4, out, BYTES), transfer_item(1, from, 4, in, BYTES)};
+    quern_transfer *transfer = transfer_prepare(rank, group, 1, items, 2);
+    for (int round = 0; round < 12; round++) {
+        struct ragged_case c;
+        int32_t done;
+        memset(out, round * 16 + rank->rank, BYTES);
+        rank_ok(rank, quern_transfer_start(transfer, NULL));
+        ragged_case_open(&c, 7000 + (uint64_t)round, (struct ragged_choice){.ranks = rank->ranks});
+        ragged_case_run(&c, &bench);
+        ragged_case_close(&c);
+        rank_ok(rank, quern_transfer_test(transfer, &done));
+        rank_ok(rank, quern_barrier(group, NULL, NULL));
+        rank_ok(rank, quern_transfer_wait(transfer, 0));
+        for (int i = 0; i < BYTES; i++)
+            rank_check(rank, in[i] == (unsigned char)(round * 16 + from), "round %d: byte %d is %d", round, i, in[i]);
+    }
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    ragged_bench_close(&bench);
+    free(out), free(in);
+    return QUERN_OK;
+}
+
+Test(hosts_transfer, beside_exchanges, .timeout = 200) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        for (int hosts = 0; hosts <= 3; hosts += 1 + (hosts == 0))
+            check_ranks(.kind = rank_kinds[kind], .count = 5, .hosts = hosts, .limit = 60, .function = exchange_in_between);
+}
+
+/* ---- hosts that end ---- */
+
+struct stage {
+    unsigned ready;
+    double ended;
+};
+
+/* Rank 0 sends to rank 1 of the other host again and again. */
+static quern_status send_until_the_end(struct rank *rank) {
+    struct stage *stage = rank->shared;
+    const double within = *(const double *)rank->user;
+    quern_group *group = rank_group(rank, 30);
+    char memory[5000] = "";
+    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 4, memory, sizeof memory);
+    quern_transfer *transfer = transfer_prepare(rank, group, 1, &item, 1);
+    quern_status status = QUERN_OK;
+    __atomic_add_fetch(&stage->ready, 1, __ATOMIC_ACQ_REL);
+    while (status == QUERN_OK) {
+        status = quern_transfer_start(transfer, NULL);
+        if (status == QUERN_OK) status = quern_transfer_wait(transfer, 0);
+    }
+    const double waited = rank_now() - stage->ended;
+    rank_status(rank, status, QUERN_PEER_LOST);
+    rank_check_detail(rank, "rank 1 (process ");
+    rank_check_detail(rank, " on host ");
+    rank_check(rank, waited < within, "noticed after %g s", waited);
+    rank_ok(rank, quern_group_status(group));
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    return quern_group_destroy(group);
+}
+
+/* The process of rank 1 gets a signal.  One that is stopped is killed when rank 0 has ended. */
+static void end_by(int signal, double within) {
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .user = &within,
+                                                       .function = send_until_the_end, .shared_bytes = sizeof(struct stage)});
+    struct stage *stage = ranks_shared(run);
+    for (int i = 0; i < 3000 && __atomic_load_n(&stage->ready, __ATOMIC_ACQUIRE) < 2; i++) rank_sleep(0.01);
+    rank_sleep(0.05);
+    stage->ended = rank_now();
+    kill(ranks_process(run, 1), signal);
+    for (int i = 0; i < 800 && __atomic_load_n(&ranks_result(run, 0)->end, __ATOMIC_ACQUIRE) == RANK_RUNS; i++) rank_sleep(0.01);
+    kill(ranks_process(run, 1), SIGKILL);
+    const char *wrong = ranks_wait(run, (bool[]){false, true});
+    check(!wrong, "%s", wrong);
+    ranks_close(run);
+}
+
+Test(hosts_transfer, a_process_that_is_killed) { end_by(SIGKILL, 1.4); }
+
+Test(hosts_transfer, a_host_that_is_stopped) { end_by(SIGSTOP, 6); }

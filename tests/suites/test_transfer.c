@@ -1,0 +1,389 @@
+/*
+ * Transfers between CPU ranks of one host: random lists, reuse, sizes, and the arguments.  Between threads, between processes that
+ * may read each other's memory, and between those that may not.  test_transfer_ends.c has failures, test_hosts_transfer.c hosts.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/device.h"
+#include "harness/random.h"
+#include "harness/ranks.h"
+#include "harness/transfer_case.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* How the ranks reach each other. */
+static const struct way {
+    enum rank_kind kind;
+    bool refuse;
+} ways[] = {{RANK_THREADS, false}, {RANK_PROCESSES, false}, {RANK_PROCESSES, true}};
+
+#define check_ways(...) do { \
+        for (size_t way_ = 0; way_ < COUNT(ways); way_++) { \
+            const struct way *way = &ways[way_]; \
+            check_ranks(.kind = way->kind, .shared_bytes = 4096, __VA_ARGS__); \
+        } \
+    } while (0)
+
+static quern_group *begin(struct rank *rank) {
+    const struct transfer_scene *scene = rank->user;
+    if (scene->refuse) transfer_refuse_reads(rank);
+    return rank_group(rank, 20);
+}
+
+/* ---- random lists ---- */
+
+static quern_status run_cases(struct rank *rank) {
+    const struct transfer_scene *scene = rank->user;
+    quern_group *group = begin(rank);
+    for (int i = 0; i < scene->cases; i++) transfer_run_case(rank, group, 100 + (uint64_t)i, scene->choice);
+    return quern_group_destroy(group);
+}
+
+static const struct transfer_choice choices[] = {
+    {.lists = 1, .items = 12, .largest = 3000, .rounds = 3},
+    {.lists = 3, .items = 20, .largest = 200000, .rounds = 3, .batch = true},
+    {.lists = 4, .items = 9, .largest = 70000, .rounds = 4, .busy = true},
+};
+
+Test(transfer, random_lists, .timeout = 600) {
+    for (int ranks = 2; ranks <= 8; ranks += 1 + (ranks > 3))
+        for (size_t i = 0; i < COUNT(choices); i++)
+            check_ways(.count = ranks, .limit = 120, .function = run_cases,
+                       .user = &((struct transfer_scene){way->refuse, &choices[i], (int)test_size(4, 2)}));
+}
+
+Test(transfer, thirty_three_ranks, .timeout = 600) {
+    static const struct transfer_choice choice = {.lists = 2, .items = 400, .largest = 9000, .rounds = 2};
+    check_ways(.count = 33, .limit = 200, .function = run_cases, .user = &((struct transfer_scene){way->refuse, &choice, 1}));
+}
+
+Test(transfer, ten_thousand_items, .timeout = 600) {
+    static const struct transfer_choice choice = {.lists = 1, .items = 10000, .largest = 600, .rounds = 2};
+    check_ways(.count = 2, .limit = 200, .function = run_cases, .user = &((struct transfer_scene){way->refuse, &choice, 1}));
+}
+
+Test(transfer, one_list_a_thousand_times, .timeout = 600) {
+    static const struct transfer_choice choice = {.lists = 1, .items = 6, .largest = 9000, .rounds = 1000};
+    check_ways(.count = 3, .limit = 200, .function = run_cases, .user = &((struct transfer_scene){way->refuse, &choice, 1}));
+}
+
+/* Both directions have more than a lane holds, so a rank that only sent would wait for ever. */
+static quern_status exchange_much(struct rank *rank) {
+    enum { BYTES = 12 << 20 };
+    quern_group *group = begin(rank);
+    unsigned char *out = malloc(BYTES), *in = calloc(1, BYTES);
+    rank_check(rank, out && in, "no memory");
+    for (size_t i = 0; i < BYTES; i++) out[i] = (unsigned char)(i * 7 + i / 251 + (size_t)rank->rank);
+    const quern_transfer_item items[] = {transfer_item(0, !rank->rank, 1, out, BYTES), transfer_item(1, !rank->rank, 1, in, BYTES)};
+    quern_transfer *transfer = transfer_prepare(rank, group, 1, items, 2);
+    rank_ok(rank, quern_transfer_start(transfer, NULL));
+    rank_ok(rank, quern_transfer_wait(transfer, 0));
+    for (size_t i = 0; i < BYTES; i++)
+        rank_check(rank, in[i] == (unsigned char)(i * 7 + i / 251 + (size_t)!rank->rank), "byte %zu is %d", i, in[i]);
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    free(in), free(out);
+    return quern_group_destroy(group);
+}
+
+Test(transfer, both_directions_move_at_once) {
+    check_ways(.count = 2, .function = exchange_much, .user = &((struct transfer_scene){way->refuse, NULL, 0}));
+}
+
+/* ---- what overlaps with computation ---- */
+
+/*
+ * The sender starts and then makes no call.  The receiver has its data all the same: up to 64 KiB always, any size if it can read
+ * the sender's memory.
+ */
+static quern_status receive_from_busy(struct rank *rank) {
+    enum { SMALL = 64 << 10, LARGE = 4 << 20 };
+    const struct transfer_scene *scene = rank->user;
+    quern_group *group = begin(rank);
+    const int64_t sizes[] = {SMALL, scene->refuse ? SMALL : LARGE};
+    unsigned char *memory = malloc(LARGE);
+    rank_check(rank, memory, "no memory");
+    for (int round = 0; round < 2; round++) {
+        const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 5, memory, sizes[round]);
+        quern_transfer *transfer = transfer_prepare(rank, group, 10 + (uint64_t)round, &item, 1);
+        rank_ok(rank, quern_transfer_start(transfer, NULL));
+        rank_ok(rank, quern_transfer_wait(transfer, 0));  /* the first time the lists are met */
+        memset(memory, rank->rank ? 0 : 77, LARGE);
+        rank_line_up(rank);
+        if (!rank->rank) rank_ok(rank, quern_transfer_start(transfer, NULL));
+        rank_line_up(rank);
+        const double began = rank_now();
+        if (rank->rank) {
+            rank_ok(rank, quern_transfer_start(transfer, NULL));
+            rank_ok(rank, quern_transfer_wait(transfer, 5));
+            rank_check(rank, memory[0] == 77 && memory[sizes[round] - 1] == 77, "the data is not there");
+            rank_check(rank, rank_now() - began < 4, "it took %g s", rank_now() - began);
+        }
+        rank_line_up(rank);
+        rank_ok(rank, quern_transfer_wait(transfer, 0));
+        rank_ok(rank, quern_transfer_destroy(transfer));
+    }
+    free(memory);
+    return quern_group_destroy(group);
+}
+
+Test(transfer, moves_while_the_sender_computes) {
+    check_ways(.count = 2, .function = receive_from_busy, .user = &((struct transfer_scene){way->refuse, NULL, 0}));
+}
+
+/* ---- small cases ---- */
+
+/* Windows of two transfers on one base, and of one send in two items. */
+static quern_status share_a_base(struct rank *rank) {
+    enum { BYTES = 9000 };
+    quern_group *group = begin(rank);
+    unsigned char base[2 * BYTES];
+    quern_transfer *transfer[2];
+    memset(base, 1 + rank->rank, sizeof base);
+    for (uint64_t window = 0; window < 2; window++) {  /* each rank sends the half that the other receives */
+        unsigned char *half = base + ((int)window == rank->rank ? 0 : BYTES);
+        const int receive = (int)window != rank->rank;
+        const quern_transfer_item items[] = {transfer_item(receive, !rank->rank, 1, half, 4000),
+                                             transfer_item(receive, !rank->rank, 2, half + 4000, BYTES - 4000)};
+        transfer[window] = transfer_prepare(rank, group, window, items, 2);
+    }
+    for (int i = 0; i < 2; i++) rank_ok(rank, quern_transfer_start(transfer[i ^ rank->rank], NULL));
+    for (int i = 0; i < 2; i++) rank_ok(rank, quern_transfer_wait(transfer[i], 0));
+    for (size_t i = 0; i < sizeof base; i++)
+        rank_check(rank, base[i] == 1 + (i < BYTES ? rank->rank : !rank->rank), "byte %zu is %d", i, base[i]);
+    for (int i = 0; i < 2; i++) rank_ok(rank, quern_transfer_destroy(transfer[i]));
+    return quern_group_destroy(group);
+}
+
+Test(transfer, two_windows_on_one_base) {
+    check_ways(.count = 2, .function = share_a_base, .user = &((struct transfer_scene){way->refuse, NULL, 0}));
+}
+
+/* Rank 0 starts the two lists in one order, rank 1 in the other, and both wait for the first before they start the second ... */
+static quern_status batch_in_two_orders(struct rank *rank) {
+    quern_group *group = begin(rank);
+    unsigned char memory[2][20000];
+    quern_transfer *transfer[2];
+    int32_t done;
+    memset(memory, 3 + rank->rank, sizeof memory);
+    for (uint64_t key = 0; key < 2; key++) {
+        const quern_transfer_item item = transfer_item((int)key ^ rank->rank, !rank->rank, 9, memory[key], sizeof memory[key]);
+        transfer[key] = transfer_prepare(rank, group, key, &item, 1);
+    }
+    rank_ok(rank, quern_transfer_begin(group));
+    rank_status(rank, quern_transfer_begin(group), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "quern_transfer_begin was called before");
+    for (int i = 0; i < 2; i++) {
+        rank_ok(rank, quern_transfer_start(transfer[i ^ rank->rank], NULL));
+        rank_status(rank, quern_transfer_start(transfer[i ^ rank->rank], NULL), QUERN_INVALID_ARGUMENT);
+        rank_status(rank, quern_transfer_wait(transfer[i ^ rank->rank], 0), QUERN_INVALID_ARGUMENT);  /* ... it would be: refused */
+        rank_check_detail(rank, "begins with quern_transfer_end");
+        rank_status(rank, quern_transfer_test(transfer[i ^ rank->rank], &done), QUERN_INVALID_ARGUMENT);
+    }
+    rank_ok(rank, quern_transfer_end(group));
+    rank_status(rank, quern_transfer_end(group), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "quern_transfer_end without quern_transfer_begin");
+    for (int i = 0; i < 2; i++) rank_ok(rank, quern_transfer_wait(transfer[i ^ rank->rank], 0));
+    for (int key = 0; key < 2; key++)
+        rank_check(rank, memory[key][0] == 3 + key && memory[key][19999] == 3 + key, "list %d: %d", key, memory[key][0]);
+    for (int i = 0; i < 2; i++) rank_ok(rank, quern_transfer_destroy(transfer[i]));
+    return quern_group_destroy(group);
+}
+
+Test(transfer, a_batch_in_two_orders) {
+    check_ways(.count = 2, .function = batch_in_two_orders, .user = &((struct transfer_scene){way->refuse, NULL, 0}));
+}
+
+/* ---- arguments: one rank ---- */
+
+static quern_device *device;
+static quern_group *group;
+
+static void open_group(void) {
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    check_ok(quern_device_open(QUERN_CPU, 0, &device));
+    args.ranks = 1, args.device = device, args.timeout = 1;
+    check_ok(quern_group_create(&args, 1, &group));
+}
+
+static void close_group(void) {
+    check_ok(quern_group_destroy(group));
+    quern_device_close(device);
+}
+
+static quern_status prepare(const quern_transfer_item *items, int64_t count, quern_transfer **transfer) {
+    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
+    args.items = items, args.item_count = count;
+    return quern_transfer_prepare(group, &args, transfer);
+}
+
+Test(transfer_arguments, bad_lists) {
+    open_group();
+    static char m[64];
+    const int64_t much = ((int64_t)1 << 47) - 32;
+    const struct {
+        quern_transfer_item items[4];
+        int64_t count;
+        quern_status status;
+        const char *detail;
+    } rows[] = {
+        {{{2, 0, 1, m, 4}}, 1, QUERN_INVALID_ARGUMENT, "items[0].receive is 2: expected 0 or 1"},
+        {{{-1, 0, 1, m, 4}}, 1, QUERN_INVALID_ARGUMENT, "items[0].receive is -1"},
+        {{{0, 1, 1, m, 4}}, 1, QUERN_INVALID_ARGUMENT, "items[0].peer is 1: expected a rank from 0 to 0"},
+        {{{0, -1, 1, m, 4}}, 1, QUERN_INVALID_ARGUMENT, "items[0].peer is -1"},
+        {{{0, 0, 1, m, -1}}, 1, QUERN_INVALID_SHAPE, "items[0].bytes is -1"},
+        {{{0, 0, 1, m, ((int64_t)1 << 47) + 1}}, 1, QUERN_INVALID_SHAPE, "items[0].bytes"},
+        {{{0, 0, 1, NULL, 4}}, 1, QUERN_NULL_POINTER, "items[0].memory is NULL"},
+        {{{0, 0, 1, (void *)(UINTPTR_MAX - 2), 4}}, 1, QUERN_INVALID_ARGUMENT, "reach beyond all memory"},
+        {{{0, 0, 1, m, much}, {0, 0, 2, m, 64}}, 2, QUERN_INVALID_SHAPE, "up to 1 have more than 2^47 bytes"},
+        {{{0, 0, 1, m, 8}, {1, 0, 1, m + 7, 8}}, 2, QUERN_INVALID_ARGUMENT, "args.items[0].memory and args.items[1].memory "
+         "overlap"},
+        {{{1, 0, 1, m + 7, 8}, {0, 0, 1, m, 8}}, 2, QUERN_INVALID_ARGUMENT, "args.items[0].memory and args.items[1].memory "
+         "overlap"},
+        {{{0, 0, 2, m + 48, 4}, {1, 0, 1, m, 32}, {0, 0, 1, m + 8, 4}, {1, 0, 2, m + 31, 4}}, 4, QUERN_INVALID_ARGUMENT, "overlap"},
+        {{{1, 0, 1, m, 8}, {0, 0, 1, m + 16, 8}, {0, 0, 2, m + 16, 8}, {1, 0, 2, m + 4, 8}}, 4, QUERN_INVALID_ARGUMENT,
+         "items[0].memory and args.items[3].memory overlap"},
+        {{{0, 0, 1, m, 32}, {0, 0, 2, m + 4, 4}, {1, 0, 1, m + 16, 4}}, 3, QUERN_INVALID_ARGUMENT, "items[0].memory and args.items[2]"},
+        {{{0, 0, 1, m, 4}, {1, 0, 1, m + 8, 4}, {0, 0, 1, m + 16, 4}}, 3, QUERN_INVALID_ARGUMENT,
+         "items[0] and args.items[2] both send to rank 0 with tag 1"},
+        {{{1, 0, 7, m, 4}, {1, 0, 7, m + 8, 4}}, 2, QUERN_INVALID_ARGUMENT, "items[0] and args.items[1] both receive from rank 0 "
+         "with tag 7"},
+        {{{0, 0, 1, m, 4}}, 1, QUERN_INVALID_ARGUMENT, "sends to this rank, 0, with tag 1: the list has no item that receives it"},
+        {{{1, 0, 3, m, 4}}, 1, QUERN_INVALID_ARGUMENT, "receives from this rank, 0, with tag 3: the list has no item that sends "
+         "it"},
+        {{{0, 0, 1, m, 4}, {1, 0, 1, m + 8, 5}}, 2, QUERN_INVALID_ARGUMENT, "they have 4 and 5 bytes"},
+        {{{0, 0, 1, m, 4}}, -1, QUERN_INVALID_SHAPE, "args.item_count is -1"},
+        {{{0, 0, 1, m, 4}}, (1 << 20) + 1, QUERN_INVALID_SHAPE, "args.item_count"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        quern_transfer *transfer = NULL;
+        const quern_status status = prepare(rows[i].items, rows[i].count, &transfer);
+        check(status == rows[i].status && !transfer, "row %zu: %s", i, quern_status_string(status));
+        check(strstr(error_detail(), rows[i].detail), "row %zu: \"%s\" instead of \"%s\"", i, error_detail(), rows[i].detail);
+    }
+    close_group();
+}
+
+Test(transfer_arguments, copies_within_a_rank) {
+    open_group();
+    char from[] = "abcdefgh", to[9] = "--------";
+    const quern_transfer_item items[] = {transfer_item(1, 0, 2, to + 4, 4), transfer_item(0, 0, 1, from, 4),
+                                         transfer_item(0, 0, 2, from, 4), transfer_item(1, 0, 1, to, 4),
+                                         transfer_item(0, 0, 5, NULL, 0), transfer_item(1, 0, 5, NULL, 0)};
+    quern_transfer *transfer;
+    int32_t done = 0;
+    check_ok(prepare(items, COUNT(items), &transfer));
+    check(strcmp(to, "--------") == 0, "written before the start");
+    check_ok(quern_transfer_start(transfer, NULL));
+    check_ok(quern_transfer_test(transfer, &done));
+    check(done == 1 && strcmp(to, "abcdabcd") == 0, "%d, %s", done, to);
+    from[0] = 'x';
+    check_ok(quern_transfer_start(transfer, NULL));
+    check_ok(quern_transfer_wait(transfer, 0));
+    check(strcmp(to, "xbcdxbcd") == 0, "%s", to);
+    check_ok(quern_transfer_destroy(transfer));
+    close_group();
+}
+
+Test(transfer_arguments, empty_lists) {
+    open_group();
+    for (int with_items = 0; with_items < 2; with_items++) {
+        quern_transfer_item item;
+        quern_transfer *transfer;
+        int32_t done = 0;
+        check_ok(prepare(with_items ? &item : NULL, 0, &transfer));
+        check_ok(quern_transfer_start(transfer, NULL));
+        check_ok(quern_transfer_test(transfer, &done));
+        check(done == 1, "not done");
+        check_ok(quern_transfer_start(transfer, NULL));
+        check_ok(quern_transfer_wait(transfer, 0));
+        check_ok(quern_transfer_destroy(transfer));
+    }
+    check_ok(quern_transfer_begin(group));
+    check_ok(quern_transfer_end(group));
+    close_group();
+}
+
+static void check_refused(quern_status status, quern_status expected, const char *detail) {
+    check(status == expected, "%s instead of %s", quern_status_string(status), quern_status_string(expected));
+    check(strstr(error_detail(), detail), "\"%s\" instead of \"%s\"", error_detail(), detail);
+}
+
+Test(transfer_arguments, calls_out_of_order) {
+    open_group();
+    quern_transfer *transfer, *other = NULL;
+    int32_t done;
+    check_ok(prepare(NULL, 0, &transfer));
+    check_refused(prepare(NULL, 0, &other), QUERN_INVALID_ARGUMENT, "args.key is 0: a transfer of this handle has it");
+    check_refused(quern_transfer_wait(transfer, 0), QUERN_INVALID_ARGUMENT, "was not started");
+    check_refused(quern_transfer_test(transfer, &done), QUERN_INVALID_ARGUMENT, "was not started");
+    check_refused(quern_transfer_start(transfer, &done), QUERN_INVALID_ARGUMENT, "stream");
+    check_refused(quern_transfer_test(transfer, NULL), QUERN_NULL_POINTER, "done is NULL");
+    check_ok(quern_transfer_start(transfer, NULL));
+    check_refused(quern_transfer_wait(transfer, NAN), QUERN_INVALID_ARGUMENT, "timeout");
+    check_refused(quern_transfer_wait(transfer, -1), QUERN_INVALID_ARGUMENT, "timeout is -1");
+    check_refused(quern_group_destroy(group), QUERN_INVALID_ARGUMENT, "has 1 transfers");
+    check_ok(quern_group_status(group));
+    check_ok(quern_transfer_cancel(transfer, NULL));
+    check_refused(quern_transfer_cancel(transfer, "why"), QUERN_INVALID_ARGUMENT, "was cancelled before: rank 0 has cancelled");
+    check_refused(quern_transfer_start(transfer, NULL), QUERN_GROUP_ABORTED, "rank 0 has cancelled the transfer");
+    check_refused(quern_transfer_wait(transfer, 0), QUERN_GROUP_ABORTED, "rank 0 has cancelled the transfer");
+    check_ok(quern_transfer_destroy(transfer));
+    check_refused(quern_transfer_destroy(transfer), QUERN_INVALID_ARGUMENT, "the transfer was destroyed before");
+    check_refused(quern_transfer_start(transfer, NULL), QUERN_INVALID_ARGUMENT, "the transfer was destroyed before");
+    check_refused(quern_transfer_cancel(transfer, NULL), QUERN_INVALID_ARGUMENT, "the transfer was destroyed before");
+    check_ok(quern_transfer_destroy(NULL));
+    check_refused(quern_transfer_start(NULL, NULL), QUERN_NULL_POINTER, "transfer is NULL");
+    check_refused(quern_transfer_begin(NULL), QUERN_NULL_POINTER, "group is NULL");
+    check_refused(quern_transfer_end(NULL), QUERN_NULL_POINTER, "group is NULL");
+    check_ok(prepare(NULL, 0, &transfer));
+    check_ok(quern_transfer_destroy(transfer));
+    close_group();
+}
+
+Test(transfer_arguments, bad_structs) {
+    open_group();
+    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
+    quern_transfer *transfer;
+    check_refused(quern_transfer_prepare(group, NULL, &transfer), QUERN_NULL_POINTER, "args");
+    check_refused(quern_transfer_prepare(group, &args, NULL), QUERN_NULL_POINTER, "transfer is NULL");
+    check_refused(quern_transfer_prepare(NULL, &args, &transfer), QUERN_NULL_POINTER, "group is NULL");
+    args.item_count = 1;
+    check_refused(quern_transfer_prepare(group, &args, &transfer), QUERN_NULL_POINTER, "args.items");
+    args.item_size = 8;
+    check_refused(quern_transfer_prepare(group, &args, &transfer), QUERN_INVALID_STRUCT_SIZE, "args.item_size is 8: expected 32");
+    args = (quern_transfer_args)QUERN_TRANSFER_ARGS_INIT, args.timeout = -1;
+    check_refused(quern_transfer_prepare(group, &args, &transfer), QUERN_INVALID_ARGUMENT, "timeout is -1");
+    args.size = sizeof args;
+    check_refused(quern_transfer_prepare(group, &args, &transfer), QUERN_INVALID_STRUCT_SIZE, "quern_transfer_args");
+    close_group();
+}
+
+Test(transfer_arguments, a_forked_child) {
+    open_group();
+    quern_transfer *transfer;
+    check_ok(prepare(NULL, 0, &transfer));
+    const pid_t child = fork();
+    if (child == 0) {
+        int32_t done;
+        const bool refused = quern_transfer_start(transfer, NULL) == QUERN_INVALID_ARGUMENT && strstr(error_detail(), "child") &&
+                             quern_transfer_test(transfer, &done) == QUERN_INVALID_ARGUMENT &&
+                             quern_transfer_cancel(transfer, NULL) == QUERN_INVALID_ARGUMENT &&
+                             quern_transfer_destroy(transfer) == QUERN_INVALID_ARGUMENT;
+        rank_end_process(!refused);
+    }
+    int status = 0;
+    check(waitpid(child, &status, 0) == child && status == 0, "the child's status is %d", status);
+    check_ok(quern_transfer_start(transfer, NULL));
+    check_ok(quern_transfer_wait(transfer, 0));
+    check_ok(quern_transfer_destroy(transfer));
+    close_group();
+}

@@ -1,0 +1,517 @@
+/*
+ * How transfers fail: lists that differ, ranks that never come, cancel or destroy, at any time; and ranks that end.  Both ends hear
+ * of it in time with the reason, and the group and the key stay usable.  On one host and on two.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/device.h"
+#include "harness/random.h"
+#include "harness/ranks.h"
+#include "harness/transfer_case.h"
+#include "ranks/transfer/lane.h"
+#include "ranks/transfer/words.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const struct way {
+    enum rank_kind kind;
+    bool refuse;
+    int hosts;
+} ways[] = {{RANK_THREADS, false, 0}, {RANK_PROCESSES, false, 0}, {RANK_PROCESSES, true, 0},
+            {RANK_THREADS, false, 2}, {RANK_PROCESSES, false, 2}};
+
+struct scene {
+    struct way way;
+    const void *more;
+};
+
+#define check_ways(given, ...) do { \
+        for (size_t way_ = 0; way_ < COUNT(ways); way_++) \
+            check_ranks(.kind = ways[way_].kind, .hosts = ways[way_].hosts, .shared_bytes = 4096, \
+                        .user = &((struct scene){ways[way_], given}), __VA_ARGS__); \
+    } while (0)
+
+static const double LIMIT = 20, SOON = 3;
+
+static quern_group *begin(struct rank *rank) {
+    const struct scene *scene = rank->user;
+    if (scene->way.refuse) transfer_refuse_reads(rank);
+    return rank_group(rank, LIMIT);
+}
+
+/* The group works, also for a transfer of the same key. */
+static quern_status finish(struct rank *rank, quern_group *group) {
+    const int to = (rank->rank + 1) % rank->ranks, from = (rank->rank + rank->ranks - 1) % rank->ranks;
+    int sent = 40 + rank->rank, received = 0;
+    rank_ok(rank, quern_barrier(group, NULL, NULL));  /* all have destroyed what failed */
+    const quern_transfer_item items[] = {transfer_item(0, to, 1, &sent, sizeof sent), transfer_item(1, from, 1, &received,
+                                                                                                    sizeof sent)};
+    quern_transfer *transfer = transfer_prepare(rank, group, 7, items, 2);
+    rank_ok(rank, quern_transfer_start(transfer, NULL));
+    rank_ok(rank, quern_transfer_wait(transfer, 0));
+    rank_check(rank, received == 40 + from, "received %d", received);
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    return quern_group_destroy(group);
+}
+
+/* Starts and waits: the first error. */
+static quern_status run(quern_transfer *transfer, double timeout) {
+    quern_status status = quern_transfer_start(transfer, NULL);
+    return status == QUERN_OK ? quern_transfer_wait(transfer, timeout) : status;
+}
+
+/* Fails with this soon, and from then on always. */
+static void check_failure(struct rank *rank, quern_transfer *transfer, quern_status expected, const char *detail) {
+    const double began = rank_now();
+    int32_t done;
+    rank_status(rank, run(transfer, 0), expected);
+    rank_check_detail(rank, detail);
+    rank_check(rank, rank_now() - began < SOON, "it took %g s", rank_now() - began);
+    rank_status(rank, quern_transfer_test(transfer, &done), expected);
+    rank_status(rank, quern_transfer_start(transfer, NULL), expected);
+    rank_check_detail(rank, detail);
+}
+
+/* ---- lists that differ ---- */
+
+struct difference {
+    struct {
+        int receive;
+        uint64_t tag;
+        int64_t bytes;
+    } of[2][3];          /* of rank 0 and rank 1; bytes below 0: no item */
+    const char *detail;
+};
+
+static quern_status differ(struct rank *rank) {
+    const struct scene *scene = rank->user;
+    const struct difference *difference = scene->more;
+    quern_group *group = begin(rank);
+    unsigned char memory[3][9000];
+    quern_transfer_item items[3];
+    int64_t count = 0;
+    memset(memory, 0xc1, sizeof memory);
+    for (int i = 0; i < 3; i++)
+        if (difference->of[rank->rank][i].bytes >= 0)
+            items[count++] = transfer_item(difference->of[rank->rank][i].receive, !rank->rank, difference->of[rank->rank][i].tag,
+                                           memory[i], difference->of[rank->rank][i].bytes);
+    quern_transfer *transfer = transfer_prepare(rank, group, 7, items, count);
+    check_failure(rank, transfer, QUERN_PEER_MISMATCH, difference->detail);
+    for (size_t i = 0; i < sizeof memory; i++) rank_check(rank, ((unsigned char *)memory)[i] == 0xc1, "byte %zu was written", i);
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    return finish(rank, group);
+}
+
+#define NO_ITEM {0, 0, -1}
+static const struct difference differences[] = {
+    {{{{0, 5, 64}, NO_ITEM, NO_ITEM}, {{1, 5, 32}, NO_ITEM, NO_ITEM}}, "rank 0 sends 64 bytes with tag 5, and rank 1 expects 32"},
+    {{{{1, 5, 9000}, NO_ITEM, NO_ITEM}, {{0, 5, 0}, NO_ITEM, NO_ITEM}}, "rank 1 sends 0 bytes with tag 5, and rank 0 expects 9000"},
+    {{{{0, 5, 64}, NO_ITEM, NO_ITEM}, {{1, 6, 64}, NO_ITEM, NO_ITEM}},
+     "rank 0 sends rank 1 64 bytes with tag 5, which rank 1 does not receive"},
+    {{{{0, 5, 64}, {0, 6, 8}, {1, 7, 8}}, {{1, 5, 64}, {0, 7, 8}, NO_ITEM}},
+     "rank 0 sends rank 1 8 bytes with tag 6, which rank 1 does not receive"},
+    {{{{0, 5, 64}, NO_ITEM, NO_ITEM}, {{1, 5, 64}, {1, 9, 16}, NO_ITEM}},
+     "rank 1 expects from rank 0 16 bytes with tag 9, which rank 0 does not send"},
+    {{{{0, 5, 64}, NO_ITEM, NO_ITEM}, {{0, 5, 64}, NO_ITEM, NO_ITEM}},
+     "rank 0 sends rank 1 64 bytes with tag 5, which rank 1 does not receive"},
+    {{{{1, 5, 64}, NO_ITEM, NO_ITEM}, {{1, 5, 64}, NO_ITEM, NO_ITEM}},
+     "rank 1 expects from rank 0 64 bytes with tag 5, which rank 0 does not send"},
+};
+
+Test(transfer_ends, lists_that_differ, .timeout = 300) {
+    for (size_t i = 0; i < COUNT(differences); i++) check_ways(&differences[i], .count = 2, .function = differ);
+}
+
+/* Rank 0 has an item for rank 1, whose list is with rank 2 only.  Rank 2 hears of it through rank 1. */
+static quern_status send_to_a_stranger(struct rank *rank) {
+    quern_group *group = begin(rank);
+    int value = 1, other = 2;
+    const quern_transfer_item items[] = {transfer_item(0, rank->rank == 2 ? 1 : rank->rank + 1, 3, &value, sizeof value),
+                                         transfer_item(1, rank->rank == 1 ? 2 : 1, 3, &other, sizeof other)};
+    quern_transfer *transfer = transfer_prepare(rank, group, 7, items, rank->rank ? 2 : 1);
+    if (rank->rank == 2) rank_sleep(0.2);  /* a rank that is complete before it hears of the mistake is right to be */
+    check_failure(rank, transfer, QUERN_PEER_MISMATCH, "rank 0 sends rank 1 4 bytes with tag 3, which rank 1 does not receive");
+    rank_line_up(rank);
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    return finish(rank, group);
+}
+
+Test(transfer_ends, an_item_for_a_rank_without_any, .timeout = 120) {
+    check_ways(NULL, .count = 3, .function = send_to_a_stranger);
+}
+
+/* ---- ranks that do not come ---- */
+
+enum absence { PREPARES_NOT, STARTS_NOT };
+
+static quern_status wait_in_vain(struct rank *rank) {
+    const struct scene *scene = rank->user;
+    const bool prepares = *(const enum absence *)scene->more == STARTS_NOT;
+    quern_group *group = begin(rank);
+    int value[4000];
+    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 3, value, sizeof value);
+    quern_transfer *transfer = rank->rank && !prepares ? NULL : transfer_prepare(rank, group, 7, &item, 1);
+    rank_line_up(rank);
+    if (!rank->rank) {
+        const double began = rank_now();
+        rank_status(rank, run(transfer, 0.3), QUERN_PEER_TIMEOUT);
+        rank_check(rank, rank_now() - began > 0.29 && rank_now() - began < SOON, "it took %g s", rank_now() - began);
+        rank_check_detail(rank, prepares ? "which has not started it)" : "which has not prepared it)");
+        rank_check_detail(rank, "rank 0 waited 0.3");
+        rank_check_detail(rank, "for rank 1 (process ");
+    }
+    rank_line_up(rank);
+    if (rank->rank) {
+        if (!transfer) transfer = transfer_prepare(rank, group, 7, &item, 1);
+        check_failure(rank, transfer, QUERN_PEER_TIMEOUT, "rank 0 waited 0.3");
+    }
+    rank_line_up(rank);
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    return finish(rank, group);
+}
+
+Test(transfer_ends, one_end_only, .timeout = 120) {
+    static const enum absence kinds[] = {PREPARES_NOT, STARTS_NOT};
+    for (size_t i = 0; i < COUNT(kinds); i++) check_ways(&kinds[i], .count = 2, .function = wait_in_vain);
+}
+
+/* ---- ends before the start ---- */
+
+struct early_end {
+    bool cancels;
+    enum { BEFORE_PREPARE, BEFORE_START, WHILE_WAITED } when;
+};
+
+static quern_status end_early(struct rank *rank) {
+    const struct scene *scene = rank->user;
+    const struct early_end *end = scene->more;
+    quern_group *group = begin(rank);
+    int value[4000];
+    const quern_transfer_item item = transfer_item(!rank->rank, !rank->rank, 3, value, sizeof value);
+    if (!rank->rank && end->when == BEFORE_PREPARE) rank_line_up(rank);
+    quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
+    if (!rank->rank && end->when == BEFORE_START) rank_line_up(rank);
+    if (rank->rank) {
+        if (end->when == WHILE_WAITED) rank_sleep(0.1);
+        if (end->cancels) rank_ok(rank, quern_transfer_cancel(transfer, "the layer before has failed"));
+        else rank_ok(rank, quern_transfer_destroy(transfer));
+        if (end->when != WHILE_WAITED) rank_line_up(rank);
+        if (end->cancels) check_failure(rank, transfer, QUERN_GROUP_ABORTED, "the layer before has failed");
+    } else {
+        check_failure(rank, transfer, end->cancels ? QUERN_GROUP_ABORTED : QUERN_PEER_LOST,
+                      end->cancels ? "rank 1 has cancelled the transfer: the layer before has failed"
+                                   : "rank 1 has destroyed its transfer");
+    }
+    rank_line_up(rank);
+    if (!rank->rank || end->cancels) rank_ok(rank, quern_transfer_destroy(transfer));
+    return finish(rank, group);
+}
+
+Test(transfer_ends, before_the_start, .timeout = 240) {
+    static const struct early_end ends[] = {{true, BEFORE_PREPARE}, {true, BEFORE_START}, {true, WHILE_WAITED},
+                                            {false, BEFORE_PREPARE}, {false, BEFORE_START}, {false, WHILE_WAITED}};
+    for (size_t i = 0; i < COUNT(ends); i++) check_ways(&ends[i], .count = 2, .function = end_early);
+}
+
+/* The reason of the first rank of a chain reaches the last one.  Rank 2 is not started, so that the last one has no data before. */
+static quern_status break_the_chain(struct rank *rank) {
+    quern_group *group = begin(rank);
+    char memory[2][6000];
+    const quern_transfer_item items[] = {transfer_item(1, rank->rank - 1, 1, memory[0], 6000),
+                                         transfer_item(0, rank->rank + 1, 1, memory[1], 6000)};
+    const bool first = rank->rank == 0, last = rank->rank == rank->ranks - 1;
+    quern_transfer *transfer = transfer_prepare(rank, group, 7, items + first, 2 - first - last);
+    rank_line_up(rank);
+    rank_sleep(first ? 0.05 : rank->rank == 2 ? 0.3 : 0);
+    if (first) rank_ok(rank, quern_transfer_cancel(transfer, "no data today"));
+    else if (last) check_failure(rank, transfer, QUERN_GROUP_ABORTED, "rank 0 has cancelled the transfer: no data today");
+    else rank_status(rank, run(transfer, 0), QUERN_GROUP_ABORTED);
+    rank_line_up(rank);
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    return finish(rank, group);
+}
+
+Test(transfer_ends, a_reason_travels_on) { check_ways(NULL, .count = 4, .function = break_the_chain); }
+
+/* Rank 2 is told after rank 1 has all: rank 1 completes, rank 2 does not. */
+static quern_status cancel_after_one(struct rank *rank) {
+    quern_group *group = begin(rank);
+    static const char text[] = "what is sent";
+    char memory[2][5000] = {"what is sent", "what is sent"}, in[5000] = "";
+    quern_transfer_item items[] = {transfer_item(0, 1, 1, memory[0], 5000), transfer_item(0, 2, 1, memory[1], 5000)};
+    if (rank->rank) items[0] = transfer_item(1, 0, 1, in, 5000);
+    quern_transfer *transfer = transfer_prepare(rank, group, 7, items, rank->rank ? 1 : 2);
+    if (rank->rank < 2) rank_ok(rank, quern_transfer_start(transfer, NULL));
+    int32_t done = 0;
+    for (const double began = rank_now(); rank->rank == 0 && rank_now() - began < 0.3;) rank_ok(rank, quern_transfer_test(transfer,
+                                                                                                                          &done));
+    rank_check(rank, !done, "complete without rank 2");
+    if (rank->rank == 1) rank_ok(rank, quern_transfer_wait(transfer, 0));
+    rank_line_up(rank);
+    if (rank->rank == 0) rank_ok(rank, quern_transfer_cancel(transfer, NULL));
+    rank_line_up(rank);
+    if (rank->rank == 1) rank_check(rank, strcmp(in, text) == 0, "%s", in);
+    if (rank->rank == 1) rank_ok(rank, quern_transfer_wait(transfer, 0));
+    if (rank->rank) check_failure(rank, transfer, QUERN_GROUP_ABORTED, "rank 0 has cancelled the transfer");
+    rank_line_up(rank);
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    return finish(rank, group);
+}
+
+Test(transfer_ends, who_is_complete_stays_so) { check_ways(NULL, .count = 3, .function = cancel_after_one); }
+
+/* ---- ends while data moves ---- */
+
+enum { MUCH = 8 << 20 };
+
+static unsigned char *map_much(struct rank *rank) {
+    unsigned char *memory = mmap(NULL, MUCH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    rank_check(rank, memory != MAP_FAILED, "no memory");
+    return memory;
+}
+
+/* Calls that hear what the other rank still sends. */
+static void hear_on(struct rank *rank, quern_group *group) {
+    for (int i = 0; i < 10; i++) {
+        rank_ok(rank, quern_transfer_destroy(transfer_prepare(rank, group, 100, NULL, 0)));
+        rank_sleep(1e-4);
+    }
+}
+
+/*
+ * Rank `by` ends at a random time.  The sender unmaps its memory at once: whoever still read it would end, and a receiver that
+ * completes has all.  The receiver fills its memory: whoever still wrote there is found.
+ */
+static void end_in_between(struct rank *rank, quern_group *group, int round) {
+    const int by = round & 1;
+    const bool cancels = round & 2;
+    unsigned char *memory = map_much(rank);
+    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, MUCH);
+    memset(memory, rank->rank ? 0 : round + 1, MUCH);
+    quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
+    rank_line_up(rank);
+    quern_status status = quern_transfer_start(transfer, NULL);
+    if (rank->rank == by) {
+        const double until = rank_now() + 3e-3 * random_uniform(5, (uint64_t)round);
+        int32_t done = 0;
+        rank_status(rank, status, QUERN_OK);
+        while (!done && rank_now() < until) rank_ok(rank, quern_transfer_test(transfer, &done));
+        if (cancels) rank_ok(rank, quern_transfer_cancel(transfer, "enough"));
+        else rank_ok(rank, quern_transfer_destroy(transfer));
+        if (rank->rank == 0) munmap(memory, MUCH);
+        else memset(memory, 0xdd, MUCH);
+        if (rank->rank == 1) hear_on(rank, group);
+    } else {
+        if (status == QUERN_OK) status = quern_transfer_wait(transfer, 0);
+        const quern_status expected = cancels ? QUERN_GROUP_ABORTED : QUERN_PEER_LOST;
+        if (status != QUERN_OK) rank_status(rank, status, expected);
+        if (status != QUERN_OK) rank_check_detail(rank, cancels ? "has cancelled the transfer: enough" : "has destroyed its "
+                                                  "transfer");
+        for (size_t i = 0; rank->rank == 1 && status == QUERN_OK && i < MUCH; i++)
+            rank_check(rank, memory[i] == (unsigned char)(round + 1), "round %d: byte %zu is %d", round, i, memory[i]);
+    }
+    rank_line_up(rank);
+    if (rank->rank == 1 && by == 1)
+        for (size_t i = 0; i < MUCH; i++) rank_check(rank, memory[i] == 0xdd, "round %d: byte %zu was written", round, i);
+    if (rank->rank != by || cancels) rank_ok(rank, quern_transfer_destroy(transfer));
+    if (rank->rank == 1 || by == 1) munmap(memory, MUCH);
+    rank_line_up(rank);
+}
+
+static quern_status end_often(struct rank *rank) {
+    quern_group *group = begin(rank);
+    for (int round = 0; round < 40; round++) end_in_between(rank, group, round);
+    return finish(rank, group);
+}
+
+Test(transfer_ends, while_data_moves, .timeout = 300) { check_ways(NULL, .count = 2, .limit = 100, .function = end_often); }
+
+/* The receiver computes, and the sender has filled what is between them when it cancels.  It makes no call after that. */
+static quern_status cancel_when_full(struct rank *rank) {
+    quern_group *group = begin(rank);
+    unsigned char *memory = map_much(rank);
+    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, MUCH);
+    quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
+    rank_line_up(rank);
+    if (rank->rank) rank_ok(rank, quern_transfer_start(transfer, NULL));
+    rank_line_up(rank);
+    if (!rank->rank) {
+        int32_t done;
+        rank_ok(rank, quern_transfer_start(transfer, NULL));
+        for (int i = 0; i < 50; i++) rank_ok(rank, quern_transfer_test(transfer, &done));
+        rank_ok(rank, quern_transfer_cancel(transfer, "full"));
+    }
+    rank_line_up(rank);
+    const double began = rank_now();
+    if (rank->rank) rank_status(rank, quern_transfer_wait(transfer, 0), QUERN_GROUP_ABORTED);
+    rank_check(rank, rank_now() - began < SOON, "it took %g s", rank_now() - began);
+    rank_line_up(rank);
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    munmap(memory, MUCH);
+    return finish(rank, group);
+}
+
+Test(transfer_ends, when_the_lane_is_full) {
+    for (size_t i = 0; i < COUNT(ways); i++)
+        if (!ways[i].hosts)
+            check_ranks(.kind = ways[i].kind, .count = 2, .function = cancel_when_full, .user = &((struct scene){ways[i], NULL}));
+}
+
+/* One end begins again after the other has destroyed its own. */
+static quern_status start_again_alone(struct rank *rank) {
+    quern_group *group = begin(rank);
+    char memory[5000];
+    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, sizeof memory);
+    quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
+    for (int round = 0; round < 3; round++) rank_ok(rank, run(transfer, 0));
+    if (rank->rank) rank_ok(rank, quern_transfer_destroy(transfer));
+    if (!rank->rank) check_failure(rank, transfer, QUERN_PEER_LOST, "rank 1 has destroyed its transfer");
+    rank_line_up(rank);
+    if (!rank->rank) rank_ok(rank, quern_transfer_destroy(transfer));
+    return finish(rank, group);
+}
+
+Test(transfer_ends, one_end_starts_again) { check_ways(NULL, .count = 2, .function = start_again_alone); }
+
+/* ---- ends of ranks and groups ---- */
+
+static quern_status abort_the_group(struct rank *rank) {
+    quern_group *group = begin(rank);
+    char memory[64];
+    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, sizeof memory);
+    quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
+    if (rank->rank) {
+        rank_sleep(0.1);
+        rank_ok(rank, quern_group_abort(group, "out of power"));
+    } else {
+        check_failure(rank, transfer, QUERN_GROUP_ABORTED, "rank 1 has aborted the group: out of power");
+        quern_transfer *other;
+        rank_status(rank, quern_transfer_prepare(group, &(quern_transfer_args)QUERN_TRANSFER_ARGS_INIT, &other),
+                    QUERN_GROUP_ABORTED);
+    }
+    rank_line_up(rank);
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    return quern_group_destroy(group);
+}
+
+Test(transfer_ends, an_aborted_group) { check_ways(NULL, .count = 2, .function = abort_the_group); }
+
+/* Rank 1 leaves in order, without a transfer. */
+static quern_status leave(struct rank *rank) {
+    quern_group *group = begin(rank);
+    char memory[64];
+    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, sizeof memory);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    if (rank->rank) return quern_group_destroy(group);
+    quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
+    check_failure(rank, transfer, QUERN_PEER_LOST, "has destroyed its group; rank 0 waited for it");
+    rank_check_detail(rank, "rank 1 (process ");
+    rank_ok(rank, quern_group_status(group));
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    return quern_group_destroy(group);
+}
+
+Test(transfer_ends, a_rank_that_leaves) { check_ways(NULL, .count = 2, .function = leave); }
+
+/* Rank 1 is killed while all transfers with it are under way; ranks 0 and 2 have one without it. */
+static quern_status lose_a_rank(struct rank *rank) {
+    quern_group *group = begin(rank);
+    static char memory[4][100000];
+    const int self = rank->rank, left = (self + 2) % 3, right = (self + 1) % 3;
+    const quern_transfer_item ring[] = {transfer_item(0, right, 1, memory[0], 100000), transfer_item(1, left, 1, memory[1],
+                                                                                                     100000)};
+    const quern_transfer_item pair[] = {transfer_item(0, 2 - self, 1, memory[2], 100000), transfer_item(1, 2 - self, 1, memory[3],
+                                                                                                        100000)};
+    quern_transfer *all = transfer_prepare(rank, group, 7, ring, 2);
+    quern_transfer *two = self == 1 ? NULL : transfer_prepare(rank, group, 8, pair, 2);
+    rank_ok(rank, run(all, 0));
+    rank_line_up(rank);
+    if (self == 1) kill(getpid(), SIGKILL);
+    const double began = rank_now();
+    rank_status(rank, run(all, 0), QUERN_PEER_LOST);
+    rank_check_detail(rank, "rank 1 (process ");
+    rank_check(rank, rank_now() - began < SOON, "it took %g s", rank_now() - began);
+    for (int round = 0; round < 3; round++) rank_ok(rank, run(two, 0));
+    rank_ok(rank, quern_group_status(group));
+    rank_ok(rank, quern_transfer_destroy(all));
+    rank_ok(rank, quern_transfer_destroy(two));
+    return quern_group_destroy(group);
+}
+
+Test(transfer_ends, a_rank_that_is_killed) {
+    for (size_t i = 0; i < COUNT(ways); i++) {
+        const struct scene scene = {ways[i], NULL};
+        if (ways[i].kind != RANK_PROCESSES || ways[i].hosts) continue;
+        struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .user = &scene,
+                                                           .function = lose_a_rank,
+                                                           .shared_bytes = 64});
+        const char *wrong = ranks_wait(run, (bool[]){false, true, false});
+        check(!wrong, "%s", wrong);
+        ranks_close(run);
+    }
+}
+
+/* ---- what a stranger writes into a lane ---- */
+
+/* The file of the group's memory, which this process has open. */
+static int segment_file(struct rank *rank) {
+    for (int descriptor = 3; descriptor < 256; descriptor++) {
+        char link[64], path[256];
+        snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+        const ssize_t length = readlink(link, path, sizeof path - 1);
+        if (length <= 0) continue;
+        path[length] = 0;
+        if (strstr(path, "/dev/shm/quern.") && strstr(path, rank->name)) return descriptor;
+    }
+    rank_fail(rank, "the group has no file");
+}
+
+/* Rank 0 has told rank 1 of its list, and rank 1 has not heard it, when one byte of it changes. */
+static quern_status change_a_byte(struct rank *rank) {
+    const struct scene *scene = rank->user;
+    const off_t place = *(const off_t *)scene->more;
+    quern_group *group = begin(rank);
+    char memory[9000] = "";
+    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, sizeof memory);
+    quern_transfer *transfer = rank->rank ? NULL : transfer_prepare(rank, group, 7, &item, 1);
+    rank_line_up(rank);
+    if (rank->rank) {
+        const off_t first = ((off_t)quern_segment_bytes(2) + 4095) / 4096 * 4096, lane = first + QUERN_LANE_BYTES;  /* from 0 to 1 */
+        const int file = segment_file(rank);
+        unsigned char byte;
+        rank_check(rank, pread(file, &byte, 1, lane + place) == 1, "there is no lane");
+        byte ^= 0x41;
+        rank_check(rank, pwrite(file, &byte, 1, lane + place) == 1, "the lane cannot be written");
+        transfer = transfer_prepare(rank, group, 7, &item, 1);
+    }
+    rank_line_up(rank);
+    check_failure(rank, transfer, QUERN_PEER_MISMATCH, "what rank 1 has heard of rank 0 is damaged");
+    for (size_t i = 0; i < sizeof memory; i++) rank_check(rank, !memory[i], "byte %zu was written", i);
+    rank_line_up(rank);
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    return quern_group_destroy(group);
+}
+
+Test(transfer_ends, each_changed_byte_is_found, .timeout = 120) {
+    const off_t ring = sizeof(struct quern_lane), hello = sizeof(struct quern_transfer_frame) + sizeof(struct quern_transfer_hello);
+    off_t places[24];
+    size_t count = 0;
+    places[count++] = 2;  /* of the count of bytes */
+    for (off_t at = 0; at < 64; at += 9) places[count++] = ring + at;               /* the first head */
+    places[count++] = ring + 64 + 3;                                                /* where the process can be read */
+    for (off_t at = 0; at < 64; at += 11) places[count++] = ring + hello + at;      /* the head of the list */
+    for (off_t at = 0; at < 32; at += 7) places[count++] = ring + hello + 64 + at;  /* its item */
+    for (size_t i = 0; i < count; i++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .shared_bytes = 64, .function = change_a_byte,
+                    .user = &((struct scene){ways[1], &places[i]}));
+}
