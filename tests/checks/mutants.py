@@ -344,7 +344,7 @@ class Tree:
         """Builds the suite and the kernels; false if that fails.  A mutant of GPU kernels needs only the translated kernels."""
         found = check_of(suite)
         programs = [] if not with_program else list(found.targets) if found else [f"build/tests/{suite}"]
-        kernels = ["build/emulator/libcuda.so.1", f"build/emulator/{EMULATED_TARGET}.so"] if self.emulated else []
+        kernels = ["build/emulator/libcuda.so.1", "build/emulator/libnccl.so.2", f"build/emulator/{EMULATED_TARGET}.so"] if self.emulated else []
         commands = [[sys.executable, "-m", "gen", "render"], ["ninja", "--quiet", *programs, *kernels]]
         return all(self.run(command) for command in commands)
 

@@ -31,6 +31,7 @@ ROOMS = {
     "src/adam": ("include", "src/os", "src/kernels", "src/runtime"),
     "src/ranks": ("include", "src/os", "src/kernels", "src/runtime"),
     "src/ranks/hosts": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks"),
+    "src/ranks/nccl": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks"),
     "src/ranks/symmetric": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks"),
     "src/ranks/ragged": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks", "src/ranks/hosts", "src/ranks/symmetric"),
     "src/ranks/group": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks", "src/ranks/hosts", "src/ranks/symmetric",
