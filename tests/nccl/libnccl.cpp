@@ -106,7 +106,10 @@ void count(Comm &c, const Operation &o) {
   else c.wire->collectives[c.rank]++;
 }
 
+std::atomic<long> issued{0};
+
 ncclResult_t issue(Comm &c, const std::vector<Operation> &operations) {
+  issued += long(operations.size());
   if (ncclResult_t error = check_batch(c, operations)) return error;
   for (const Operation &o : operations) count(c, o);
   c.waiting.push_back(new Batch{&c, operations, ++c.groups});
@@ -356,10 +359,15 @@ API ncclResult_t ncclCommAbort(ncclComm_t comm) {
   call.c->wire->seat[call.c->rank].aborted = 1;
   for (Batch *batch : call.c->waiting) delete batch;
   call.c->waiting.clear();
-  forget_id(call.c->id);
+  int arrived = 0;
+  for (int rank = 0; rank < call.c->ranks; rank++) arrived += call.c->wire->seat[rank].arrived != 0;
+  if (arrived == call.c->ranks) forget_id(call.c->id);
   change(*call.c, State::aborted);
   return ncclSuccess;
 }
+
+// For tests: the sends, receives and sums of this process so far.
+API long quern_standin_operations(void) { return issued; }
 
 // For tests: the communicators of this process that were neither destroyed nor aborted.
 API int quern_standin_communicators(void) {

@@ -33,6 +33,7 @@ struct fact {
     int32_t rank, host;
     struct quern_process process;
     int32_t device_kind, device_ordinal;
+    unsigned char device_uuid[16];
     struct quern_address address;
 };
 
@@ -105,6 +106,7 @@ static int read_own_facts(const struct quern_membership *member, struct fact fac
         if (__atomic_load_n(&place->state, __ATOMIC_ACQUIRE) != QUERN_RANK_JOINED) continue;
         facts[count++] = (struct fact){.rank = rank, .process = place->process, .device_kind = place->device_kind,
                                        .device_ordinal = place->device_ordinal, .address = place->address};
+        memcpy(facts[count - 1].device_uuid, place->device_uuid, sizeof place->device_uuid);
     }
     return count;
 }
@@ -120,6 +122,7 @@ static void publish(const struct quern_membership *member, const struct verdict 
         place->process = facts[rank].process;
         place->device_kind = facts[rank].device_kind;
         place->device_ordinal = facts[rank].device_ordinal;
+        memcpy(place->device_uuid, facts[rank].device_uuid, sizeof place->device_uuid);
         __atomic_store_n(&place->state, QUERN_RANK_ELSEWHERE, __ATOMIC_RELEASE);
     }
     for (int kind = 0; kind < QUERN_STRANGERS; kind++)
@@ -156,11 +159,13 @@ static bool are_sound(struct place *place, const struct card *card, const struct
     for (int i = 0; i < card->count; i++) {
         const int rank = facts[i].rank;
         const bool known = rank >= 0 && rank < member->ranks;
-        if (known && !place->is_there[rank] && facts[i].device_kind == QUERN_CPU && facts[i].address.version) continue;
+        const bool fits = facts[i].device_kind == (int32_t)member->device->kind;
+        if (known && !place->is_there[rank] && fits && facts[i].address.version) continue;
         if (known && place->is_there[rank])
             say(&place->verdict, QUERN_INVALID_ARGUMENT, "rank %d is on two hosts", rank);
         else
-            say(&place->verdict, QUERN_PEER_MISMATCH, "a host brings rank %d, which is no CPU rank of this group", rank);
+            say(&place->verdict, QUERN_PEER_MISMATCH, "a host brings rank %d, which is no %s rank of this group", rank,
+                member->device->kind == QUERN_CPU ? "CPU" : "GPU");
         return false;
     }
     return true;

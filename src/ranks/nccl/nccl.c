@@ -72,8 +72,7 @@ static void open_library(void) {
     void *file = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!file) {
         const char *why = dlerror();
-        refuse("NCCL cannot be opened: %s; install libnccl2 or the Python package nvidia-nccl-cu13, or name the file in QUERN_NCCL",
-               why ? why : name);
+        refuse("no NCCL at %s: install libnccl2 or nvidia-nccl-cu13, or name its file in QUERN_NCCL (%s)", name, why ? why : "");
         return;
     }
     if (!ask_version(file, name)) return;

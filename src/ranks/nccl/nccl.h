@@ -1,6 +1,6 @@
 /*
- * NCCL, opened at run time when GPU ranks of several hosts meet: linking needs no NCCL, and a process that does not ask for it neither
- * maps it nor gets its threads.
+ * NCCL, opened at run time when GPU ranks of several hosts meet: linking needs no NCCL, and a process that does not ask for it
+ * neither maps it nor gets its threads.
  */
 #ifndef QUERN_NCCL_H
 #define QUERN_NCCL_H
@@ -41,8 +41,8 @@ struct quern_nccl {
 };
 
 /*
- * Opens libnccl.so.2, or the file that QUERN_NCCL names, once per process.  Every call returns the same status with the same detail.
- * On failure *nccl is NULL.  Errors: QUERN_NOT_SUPPORTED (no NCCL, no function, too old).
+ * Opens libnccl.so.2, or the file that QUERN_NCCL names, once per process.  Every call returns the same status with the same
+ * detail. On failure *nccl is NULL.  Errors: QUERN_NOT_SUPPORTED (no NCCL, no function, too old).
  */
 quern_status quern_nccl_open(const struct quern_nccl **nccl);
 

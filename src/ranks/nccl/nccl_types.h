@@ -1,6 +1,6 @@
 /*
- * What the library declares of nccl.h, under NCCL's names, so that building needs no header of NCCL.  The check "nccl" holds it against
- * the real headers (tests/checks/nccl.py).
+ * What the library declares of nccl.h, under NCCL's names, so that building needs no header of NCCL.  The check "nccl" holds it
+ * against the real headers (tests/checks/nccl.py).
  */
 #ifndef QUERN_NCCL_TYPES_H
 #define QUERN_NCCL_TYPES_H
@@ -31,8 +31,9 @@ typedef enum { ncclSum = 0 } ncclRedOp_t;
 typedef enum { ncclUint8 = 1, ncclUint32 = 3 } ncclDataType_t;
 
 /*
- * The configuration as NCCL 2.18 has it, the oldest that is taken.  Newer ones have more fields behind these; they take the size from the
- * struct and their own defaults for the rest.  The last field fills the end, where NCCL 2.26 has one of its own: it must read as unset.
+ * The configuration as NCCL 2.18 has it, the oldest that is taken.  Newer ones have more fields behind these; they take the size
+ * from the struct and their own defaults for the rest.  The last field fills the end, where NCCL 2.26 has one of its own: it must
+ * read as unset.
  */
 typedef struct {
     size_t size;
