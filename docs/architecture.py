@@ -31,6 +31,7 @@ ABOUT = {
     "src/adam": "steps, plans, gradients, states",
     "src/ranks": "meetings, poison, barrier",
     "src/ranks/group": "create, split, transports",
+    "src/ranks/nccl": "NCCL, opened at run time",
     "src/ranks/symmetric": "shared memory of ranks",
     "src/ranks/ragged": "ragged all-to-all",
 }

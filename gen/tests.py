@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 
 # The folders whose files are listed, relative to tests/.
-FOLDERS = ("suites", "harness", "header", "fields", "oracle", "emulator", "emulator/runtime")
+FOLDERS = ("suites", "harness", "header", "fields", "oracle", "emulator", "emulator/runtime", "nccl")
 
 # The files linked with tests/race/ranks.c, the ranks in threads that ThreadSanitizer tests.
 WITH_THREADS = ("harness/random", "harness/ragged_case", "harness/ranks", "harness/transfer_case",
@@ -26,6 +26,7 @@ def sources() -> dict[str, list[str]]:
         "harness": [*_names("harness", "*.c"), *_names("header", "*.c"), *_names("fields", "*.c")],
         "oracle": _names("oracle", "*.c"),
         "emulator": [*_names("emulator", "*.cpp"), *_names("emulator/runtime", "*.cpp")],
+        "nccl": _names("nccl", "*.cpp"),
         "translator": [f"tests/{name}.py" for name in _names("emulator", "*.py")],
         "thread": list(WITH_THREADS),
     }

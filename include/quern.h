@@ -1015,9 +1015,10 @@ typedef struct quern_group_args {
     int32_t multicast;       /* 1: memory of quern_symmetric_alloc gets an address for quern_symmetric_multicast, if all ranks ask
                                 for it and the GPUs can.  0: none; barriers go by multicast where they can in any case */
     int32_t host_ranks;      /* with meet or all_gather: how many of the ranks are of this host (LOCAL_WORLD_SIZE of launchers) */
-    const char *meet;        /* CPU ranks of several hosts: where they meet, "10.77.0.1:4711" or "[fd00::1]:4711", the same on every
+    const char *meet;        /* ranks of several hosts: where they meet, "10.77.0.1:4711" or "[fd00::1]:4711", the same on every
                                 rank: an address of rank 0's host, which listens there while the group is created.  Each rank then
-                                listens at a port of its own for those of other hosts.  NULL: one host.
+                                listens at a port of its own for those of other hosts.  GPUs also need NCCL 2.18 or newer
+                                (libnccl.so.2, or the file that QUERN_NCCL names).  NULL: one host.
                                 With all_gather: the address of this host, without a port, at which this rank listens; NULL: all
                                 of the machine, of which others call one in a network that they share */
     const void *secret;      /* with meet or all_gather: [secret_bytes], the same on every rank.  Both ends of each connection prove

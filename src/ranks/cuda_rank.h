@@ -6,6 +6,8 @@
 #include "ranks/membership.h"
 #include "runtime/cuda_visit.h"
 
+struct quern_nccl_rank;
+
 struct quern_cuda_rank {
     struct quern_cuda_rank *next;        /* of this process */
     const struct quern_cuda *cuda;
@@ -21,6 +23,7 @@ struct quern_cuda_rank {
     CUevent last;                        /* recorded after the last operation, unless that was captured */
     unsigned long long last_stream;      /* the driver's number of its stream; stream handles are reused, numbers are not */
     bool enqueued;                       /* `last` has been recorded */
+    struct quern_nccl_rank *nccl;        /* of a group of several hosts: src/ranks/nccl; else NULL */
     bool unmarked;                       /* the end of an operation has no event: it is in a graph, or the event has failed */
 };
 

@@ -239,20 +239,44 @@ void quern_report_poison(struct quern_text *text, const struct quern_membership 
     quern_text_add(text, "\n");
 }
 
-quern_status quern_poison(const struct quern_membership *member, quern_status status, const char *format, ...) {
-    /* If the group is poisoned already, it may be by this rank, and others may be reading its reason. */
-    if (__atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE) == 0) {
-        char reason[QUERN_POISON_TEXT_BYTES];
-        struct quern_text text = quern_text_begin(reason, sizeof reason);
-        va_list list;
-        va_start(list, format);
-        quern_text_add_list(&text, format, list);
-        va_end(list);
-        memcpy(member->segment->rank[member->rank].reason, reason, strlen(reason) + 1);
-        memcpy(member->segment->rank[member->rank].missing, member->missing, sizeof member->missing);
-    }
+/* A rank's thread, the watcher of its work over NCCL, and threads that abort may poison at the same time. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* If the group is poisoned already, it may be by this rank, and others may be reading its reason. */
+static void write_reason(const struct quern_membership *member, const uint32_t *missing, const char *format, va_list list) {
+    struct quern_segment_rank *mine = &member->segment->rank[member->rank];
+    char reason[QUERN_POISON_TEXT_BYTES];
+    struct quern_text text = quern_text_begin(reason, sizeof reason);
+    if (__atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE)) return;
+    quern_text_add_list(&text, format, list);
+    memcpy(mine->reason, reason, strlen(reason) + 1);
+    memcpy(mine->missing, missing, sizeof mine->missing);
+}
+
+static quern_status poison_list(const struct quern_membership *member, quern_status status, const uint32_t *missing,
+                                const char *format, va_list list) {
+    pthread_mutex_lock(&lock);
+    write_reason(member, missing, format, list);
     poison_with(member, make_poison(REASON, member->rank, (uint32_t)status));
+    pthread_mutex_unlock(&lock);
     return fail_poisoned(member);
+}
+
+quern_status quern_poison(const struct quern_membership *member, quern_status status, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    status = poison_list(member, status, member->missing, format, list);
+    va_end(list);
+    return status;
+}
+
+quern_status quern_poison_missing(const struct quern_membership *member, quern_status status,
+                                  const uint32_t missing[QUERN_RANK_WORDS], const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    status = poison_list(member, status, missing, format, list);
+    va_end(list);
+    return status;
 }
 
 void quern_poison_by_ranks(struct quern_segment *segment, int rank, int ranks) {
@@ -324,7 +348,6 @@ bool quern_poison_by_host(const struct quern_roster *roster, uint32_t word, cons
 
 /* Several threads may abort with one handle.  A text stays as it is once the group is poisoned: other ranks may be reading it. */
 void quern_poison_by_abort(const struct quern_membership *member, const char *reason) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
     if (reason && __atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE) == 0)
         quern_copy_text(member->segment->rank[member->rank].abort_reason, reason, QUERN_ABORT_TEXT_BYTES);

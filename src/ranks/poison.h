@@ -15,6 +15,11 @@ quern_status quern_check_poison(const struct quern_membership *member);
 quern_status quern_poison(const struct quern_membership *member, quern_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same with these missing ranks, also for another thread while the owner is in a call: the watcher of NCCL. */
+quern_status quern_poison_missing(const struct quern_membership *member, quern_status status,
+                                  const uint32_t missing[QUERN_RANK_WORDS], const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
 /*
  * Poison a group that is being formed, on behalf of a rank that may have no place in it: only words of the segment's head are
  * written.  A rank expects another number of ranks or another first epoch, or other ranks of this host: QUERN_PEER_MISMATCH.  A

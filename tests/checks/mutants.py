@@ -23,6 +23,7 @@ import mutants_embedding
 import mutants_hosts
 import mutants_launches
 import mutants_memory
+import mutants_nccl
 import mutants_ranks
 import mutants_structs
 import mutants_transfer
@@ -31,7 +32,7 @@ import mutants_unloading
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from mutation import equivalent  # noqa: E402
-from runner import checks, targets  # noqa: E402
+from runner import checks, devices, targets  # noqa: E402
 
 _EMULATED = targets.first_with("clusters")  # it has all features: clusters, bulk and asynchronous copies
 EMULATED_TARGET, CAPABILITY = _EMULATED.name, _EMULATED.emulated
@@ -276,6 +277,7 @@ EMULATED = [
 
 EMULATED_RANKS = [
     *(Mutant(*row) for row in mutants_memory.EMULATED_RANKS),
+    *(Mutant(*row) for row in mutants_nccl.EMULATED_RANKS),
     Mutant("slot of the peer", "src/kernels/cuda/barrier.cuh",
            "device_pad(links.pad[threadIdx.x], links.ranks).pair(links.rank)",
            "device_pad(links.pad[threadIdx.x], links.ranks).pair(threadIdx.x)", "test_barrier_cuda"),
@@ -347,7 +349,7 @@ class Tree:
         """Builds the suite and the kernels; false if that fails.  A mutant of GPU kernels needs only the translated kernels."""
         found = check_of(suite)
         programs = [] if not with_program else list(found.targets) if found else [f"build/tests/{suite}"]
-        kernels = ["build/emulator/libcuda.so.1", f"build/emulator/{EMULATED_TARGET}.so"] if self.emulated else []
+        kernels = [*devices.DRIVER, f"build/emulator/{EMULATED_TARGET}.so"] if self.emulated else []
         commands = [[sys.executable, "-m", "gen", "render"], ["ninja", "--quiet", *programs, *kernels]]
         return all(self.run(command) for command in commands)
 

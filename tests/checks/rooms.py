@@ -31,11 +31,13 @@ ROOMS = {
     "src/adam": ("include", "src/os", "src/kernels", "src/runtime"),
     "src/ranks": ("include", "src/os", "src/kernels", "src/runtime"),
     "src/ranks/hosts": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks"),
+    "src/ranks/nccl": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks"),
     "src/ranks/symmetric": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks"),
-    "src/ranks/ragged": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks", "src/ranks/hosts", "src/ranks/symmetric"),
+    "src/ranks/ragged": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks", "src/ranks/hosts", "src/ranks/nccl",
+                          "src/ranks/symmetric"),
     "src/ranks/transfer": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks", "src/ranks/hosts"),
-    "src/ranks/group": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks", "src/ranks/hosts", "src/ranks/symmetric",
-                        "src/ranks/ragged", "src/ranks/transfer"),
+    "src/ranks/group": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks", "src/ranks/hosts", "src/ranks/nccl",
+                        "src/ranks/symmetric", "src/ranks/ragged", "src/ranks/transfer"),
 }
 ROOM_LIMIT = 15
 # Files that belong to a room but lie elsewhere.

@@ -56,6 +56,8 @@ CHECKS = (
     Check("selection", (PYTHON, "tests/checks/selection.py"), LIBRARY, quick=True, runs_ninja=True),
     Check("images", (PYTHON, "tests/checks/images.py"), (*LIBRARY, *emulated(first_with("clusters").name)), with_nvcc=True,
           runs_ninja=True),
+    Check("nccl", (PYTHON, "tests/checks/nccl.py"), quick=True),
+    Check("breaks of nccl", (PYTHON, "tests/checks/nccl.py", "--self-test"), quick=True),
     Check("sizes", (PYTHON, "-m", "gen", "sizes", "--check"), LIBRARY, with_nvcc=True, quick=True),
     Check("consumers", ("sh", "tests/consumers/run.sh"), LIBRARIES, quick=True, runs_ninja=True),
     Check("mpi", ("sh", "tests/mpi/run.sh"), LIBRARY),

@@ -15,7 +15,7 @@ from runner.texts import owners
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 EMULATOR = BUILD / "emulator"
-DRIVER = ("build/emulator/libcuda.so.1", "build/emulator/libcublas.so.13")
+DRIVER = ("build/emulator/libcuda.so.1", "build/emulator/libcublas.so.13", "build/emulator/libnccl.so.2")
 
 NO_NVCC = "the kernels were built without nvcc"
 

@@ -33,6 +33,10 @@ static bool serves(const struct quern_roster *roster, struct quern_text *why) {
             quern_text_add(why, "rank %d is a CPU", rank);
             return false;
         }
+        if (roster->peer[rank].is_elsewhere) {
+            quern_text_add(why, "rank %d is of another host", rank);
+            return false;
+        }
         for (int other = 0; other < rank; other++) {
             bool may_share = roster->peer[rank].share_gpu && roster->peer[other].share_gpu;
             if (may_share || !quern_cuda_same_gpu(roster, rank, other)) continue;

@@ -11,6 +11,7 @@
 #include "ranks/group/cuda_transport.h"
 #include "ranks/group/host_transport.h"
 #include "ranks/group/hosts_transport.h"
+#include "ranks/group/nccl_transport.h"
 #include "ranks/handles.h"
 #include "ranks/hosts/hosts.h"
 #include "ranks/points.h"
@@ -20,7 +21,7 @@
 #include "runtime/status.h"
 
 static const struct quern_transport *const transports[] = {&quern_host_transport, &quern_hosts_transport, &quern_cuda_transport,
-                                                           &quern_pinned_transport};
+                                                           &quern_pinned_transport, &quern_nccl_transport};
 
 /* Seconds.  A rank on a GPU may compile kernels, or write a checkpoint. */
 static const double DEFAULT_CPU_TIMEOUT = 60, DEFAULT_GPU_TIMEOUT = 1800;
@@ -84,6 +85,7 @@ static bool note_detour(struct quern_membership *const *members, int count, stru
 
 static quern_status choose_transport(struct quern_membership *const *members, int count) {
     char reasons[700];
+    int tried = 0;
     struct quern_text why = quern_text_begin(reasons, sizeof reasons);
     for (size_t row = 0; row < sizeof transports / sizeof *transports; row++) {
         quern_text_add(&why, "%s%s: ", row ? "; " : "", transports[row]->name);
@@ -92,7 +94,9 @@ static quern_status choose_transport(struct quern_membership *const *members, in
         quern_status status = transports[row]->attach(members, count);
         if (status != QUERN_NOT_SUPPORTED || quern_check_poison(members[0]) != QUERN_OK) return status;
         if (!note_detour(members, count, &why)) return status;
+        tried++;
     }
+    if (tried == 1) return QUERN_NOT_SUPPORTED;  /* the detail is that way's, which the others would crowd out */
     return quern_fail(members[0]->device, QUERN_NOT_SUPPORTED, "%s: no way for these ranks to reach each other: %s",
                       members[0]->label, reasons);
 }

@@ -30,9 +30,6 @@ static quern_status check_hosts(const quern_group_args *args) {
     const quern_device *device = args->device;
     struct quern_address place;
     if (!quern_has_hosts(args)) return QUERN_OK;
-    if (device->kind != QUERN_CPU)
-        return quern_fail(device, QUERN_NOT_SUPPORTED, "%s is set: a group of GPUs is of one host",
-                          args->meet ? "meet" : "all_gather");
     if (!args->all_gather && !quern_address_read(args->meet, &place))
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "meet is no address and port: expected \"10.77.0.1:4711\" or "
                           "\"[fd00::1]:4711\"");
@@ -84,6 +81,9 @@ static quern_status check_together(const quern_group_args *args, int count) {
         const quern_device *device = args[i].device;
         if (count > 1 && device->kind == QUERN_CPU)
             return quern_fail(device, QUERN_INVALID_ARGUMENT, "count is %d: a thread is one CPU rank", count);
+        if (count > 1 && quern_has_hosts(&args[i]))
+            return quern_fail(device, QUERN_INVALID_ARGUMENT, "count is %d: a thread is one rank of a group of several hosts",
+                              count);
         bool same = args[i].ranks == args[0].ranks && args[i].timeout == args[0].timeout &&
                     args[i].first_timeout == args[0].first_timeout && args[i].job == args[0].job &&
                     args[i].first_epoch == args[0].first_epoch && !args[i].name == !args[0].name &&

@@ -125,11 +125,13 @@ static bool are_sound(struct place *place, const struct card *card, const struct
     for (int i = 0; i < card->count; i++) {
         const int rank = facts[i].rank;
         const bool known = rank >= 0 && rank < member->ranks;
-        if (known && !place->is_there[rank] && facts[i].device_kind == QUERN_CPU && facts[i].address.version) continue;
+        const bool fits = facts[i].device_kind == (int32_t)member->device->kind;
+        if (known && !place->is_there[rank] && fits && facts[i].address.version) continue;
         if (known && place->is_there[rank])
             say(&place->verdict, QUERN_INVALID_ARGUMENT, "rank %d is on two hosts", rank);
         else
-            say(&place->verdict, QUERN_PEER_MISMATCH, "a host brings rank %d, which is no CPU rank of this group", rank);
+            say(&place->verdict, QUERN_PEER_MISMATCH, "a host brings rank %d, which is no %s rank of this group", rank,
+                member->device->kind == QUERN_CPU ? "CPU" : "GPU");
         return false;
     }
     return true;

@@ -5,8 +5,10 @@
 
 struct quern_fact quern_read_fact(const struct quern_membership *member, int rank) {
     const struct quern_segment_rank *place = &member->segment->rank[rank];
-    return (struct quern_fact){.rank = rank, .process = place->process, .device_kind = place->device_kind,
-                               .device_ordinal = place->device_ordinal, .address = place->address};
+    struct quern_fact fact = {.rank = rank, .process = place->process, .device_kind = place->device_kind,
+                              .device_ordinal = place->device_ordinal, .address = place->address};
+    memcpy(fact.device_uuid, place->device_uuid, sizeof fact.device_uuid);
+    return fact;
 }
 
 int quern_read_own_facts(const struct quern_membership *member, struct quern_fact facts[QUERN_RANK_LIMIT]) {
@@ -28,6 +30,7 @@ void quern_publish_roll(const struct quern_membership *member, const struct quer
         place->process = fact->process;
         place->device_kind = fact->device_kind;
         place->device_ordinal = fact->device_ordinal;
+        memcpy(place->device_uuid, fact->device_uuid, sizeof place->device_uuid);
         __atomic_store_n(&place->state, QUERN_RANK_ELSEWHERE, __ATOMIC_RELEASE);
     }
     for (int kind = 0; kind < QUERN_STRANGERS; kind++)

@@ -9,6 +9,7 @@ struct quern_fact {
     int32_t rank, host;
     struct quern_process process;
     int32_t device_kind, device_ordinal;
+    unsigned char device_uuid[16];
     struct quern_address address;
 };
 

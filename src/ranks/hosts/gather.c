@@ -108,8 +108,10 @@ static quern_status check_ranks(const struct quern_membership *member, const str
         if (record->first_epoch != all[0].first_epoch)
             return quern_fail(member->device, QUERN_PEER_MISMATCH, "first_epoch of rank %d is %u, and that of rank 0 is %u", rank,
                               record->first_epoch, all[0].first_epoch);
-        if (record->status == QUERN_OK && (record->offers < 1 || record->offers > OFFERS || record->fact.device_kind != QUERN_CPU))
-            return quern_fail(member->device, QUERN_PEER_MISMATCH, "rank %d is no CPU rank with an address", rank);
+        const bool fits = record->fact.device_kind == (int32_t)member->device->kind;
+        if (record->status == QUERN_OK && (record->offers < 1 || record->offers > OFFERS || !fits))
+            return quern_fail(member->device, QUERN_PEER_MISMATCH, "rank %d is no %s rank with an address", rank,
+                              member->device->kind == QUERN_CPU ? "CPU" : "GPU");
     }
     for (int rank = 0; rank < member->ranks; rank++)
         if (all[rank].status != QUERN_OK) {

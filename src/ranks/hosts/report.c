@@ -6,11 +6,13 @@
 #include "ranks/hosts/mesh.h"
 
 /* One line for all pairs with the same answer would hide which hosts they are; hosts are few. */
-static void report_pairs(struct quern_text *text, const struct quern_roster *roster) {
+static void report_pairs(struct quern_text *text, const struct quern_membership *member) {
+    const struct quern_roster *roster = member->roster;
+    const char *memory = member->device->kind == QUERN_CPU ? "host" : "GPU";
     for (int one = 0; one < roster->hosts; one++)
         for (int other = one + 1; other < roster->hosts; other++)
-            quern_text_add(text, "hosts %d and %d: sockets, since host memory does not reach from one host to another\n", one,
-                           other);
+            quern_text_add(text, "hosts %d and %d: %s, since %s memory does not reach from one host to another\n", one, other,
+                           member->transport->name, memory);
 }
 
 static void report_host(struct quern_text *text, const struct quern_roster *roster, int host) {
@@ -42,6 +44,6 @@ static void report_strangers(struct quern_text *text, const struct quern_segment
 void quern_report_hosts(struct quern_text *text, const struct quern_membership *member) {
     if (!member->control) return;
     for (int host = 0; host < member->roster->hosts; host++) report_host(text, member->roster, host);
-    report_pairs(text, member->roster);
+    report_pairs(text, member);
     report_strangers(text, member->segment);
 }

@@ -1,0 +1,430 @@
+/*
+ * Groups of GPU ranks of several hosts, over NCCL: the stand-in of tests/nccl on emulated GPUs.  The hosts are names at addresses
+ * of this machine.  Barriers in stream order, and each way in which NCCL or a rank can fail: always a status, never a hang.
+ *
+ * Runs on: one emulated.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/device.h"
+#include "harness/random.h"
+#include "harness/nccl_side.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+struct board {
+    struct {
+        _Alignas(64) uint32_t value;
+    } of[NCCL_GPUS];
+    unsigned ready;
+    double ended;
+};
+
+static void check_on(int hosts, int ranks, enum rank_kind kind, rank_function *function, const void *user, const char *settings) {
+    nccl_set_machine(settings);
+    check_ranks(.kind = kind, .count = ranks, .hosts = hosts, .function = function, .user = user,
+                .shared_bytes = sizeof(struct board), .limit = 90);
+}
+
+static const struct {
+    int hosts, ranks;
+} shapes[] = {{2, 2}, {2, 3}, {3, 3}, {2, 4}, {4, 4}, {2, 8}};
+
+static void check_shapes(rank_function *function, const char *settings) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        for (size_t i = 0; i < COUNT(shapes); i++)
+            check_on(shapes[i].hosts, shapes[i].ranks, rank_kinds[kind], function, NULL, settings);
+}
+
+/* ---- barriers ---- */
+
+/* What a rank writes on its stream before a barrier is there for all when their streams are behind it. */
+static void meet(struct nccl_side *side, const int *members, int count, uint32_t round) {
+    struct board *board = side->rank->shared;
+    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+    args.members = members;
+    args.member_count = count;
+    cuda_ok(side, memory_set_async(side->word, (unsigned char)round, 4, side->stream));
+    cuda_ok(side, copy_to_host_async(&board->of[side->rank->rank].value, side->word, 4, side->stream));
+    rank_ok(side->rank, quern_barrier(side->group, &args, side->stream));
+    cuda_ok(side, stream_synchronize(side->stream));
+    for (int i = 0; i < (members ? count : side->rank->ranks); i++) {
+        const int peer = members ? members[i] : i;
+        const uint32_t seen = __atomic_load_n(&board->of[peer].value, __ATOMIC_RELAXED);
+        rank_check(side->rank, seen == round * 0x01010101u, "round %u: rank %d has written %x", round, peer, seen);
+    }
+    rank_ok(side->rank, quern_barrier(side->group, &args, side->stream));
+    cuda_ok(side, stream_synchronize(side->stream));
+}
+
+static quern_status meet_all(struct rank *rank) {
+    struct nccl_side side;
+    nccl_open(&side, rank, 30);
+    for (uint32_t round = 1; round <= 6; round++) {
+        if (random_below(7, round * 64 + (uint64_t)rank->rank, 3) == 0) rank_sleep(2e-3);
+        meet(&side, NULL, 0, round);
+    }
+    rank_ok(rank, quern_group_status(side.group));
+    return nccl_close(&side);
+}
+
+Test(nccl_group, barriers_wait_for_all_ranks, .timeout = 600) { check_shapes(meet_all, ""); }
+
+static quern_status meet_some(struct rank *rank) {
+    struct nccl_side side;
+    nccl_open(&side, rank, 30);
+    for (uint32_t round = 1; round <= 8; round++) {
+        int members[NCCL_GPUS], count = 0;
+        bool is_member = false;
+        for (int other = 0; other < rank->ranks; other++)
+            if (random_below(9, round * 64 + (uint64_t)other, 3)) {
+                members[count++] = other;
+                is_member |= other == rank->rank;
+            }
+        if (is_member) meet(&side, members, count, round);
+    }
+    rank_ok(rank, quern_barrier(side.group, NULL, side.stream));
+    cuda_ok(&side, stream_synchronize(side.stream));
+    return nccl_close(&side);
+}
+
+Test(nccl_group, barriers_of_some_ranks, .timeout = 600) { check_shapes(meet_some, ""); }
+
+Test(nccl_group, delays_of_nccl_change_nothing, .timeout = 600) {
+    check_on(2, 4, RANK_PROCESSES, meet_all, NULL, "init:delay=100@2,group:delay=3,run:delay=5@1,linger=50");
+}
+
+/* More barriers than the watcher has places for, none waited for. */
+static quern_status enqueue_many(struct rank *rank) {
+    struct nccl_side side;
+    nccl_open(&side, rank, 30);
+    for (int i = 0; i < 50; i++) rank_ok(rank, quern_barrier(side.group, NULL, side.stream));
+    cuda_ok(&side, stream_synchronize(side.stream));
+    rank_ok(rank, quern_group_status(side.group));
+    return nccl_close(&side);
+}
+
+Test(nccl_group, many_barriers_at_once) { check_on(2, 2, RANK_PROCESSES, enqueue_many, NULL, ""); }
+
+/* A barrier on another stream comes after the last one. */
+static quern_status use_two_streams(struct rank *rank) {
+    struct nccl_side side;
+    CUstream other;
+    nccl_open(&side, rank, 30);
+    cuda_ok(&side, stream_create(&other, CU_STREAM_NON_BLOCKING));
+    for (int i = 0; i < 6; i++) rank_ok(rank, quern_barrier(side.group, NULL, i % 2 ? other : side.stream));
+    cuda_ok(&side, stream_synchronize(other));
+    cuda_ok(&side, stream_synchronize(side.stream));
+    cuda_ok(&side, stream_destroy(other));
+    return nccl_close(&side);
+}
+
+Test(nccl_group, two_streams) { check_on(2, 2, RANK_PROCESSES, use_two_streams, NULL, "run:delay=3"); }
+
+static quern_status report(struct rank *rank) {
+    struct nccl_side side;
+    char text[4096];
+    nccl_open(&side, rank, 30);
+    quern_group_report(side.group, text, sizeof text);
+    rank_check(rank, strstr(text, "hosts 0 and 1: NCCL, since GPU memory does not reach from one host to another"), "%s", text);
+    rank_check(rank, strstr(text, "cuda:1"), "%s", text);
+    return nccl_close(&side);
+}
+
+Test(nccl_group, the_report_names_the_way) { check_on(2, 3, RANK_PROCESSES, report, NULL, ""); }
+
+/* ---- what is refused ---- */
+
+static quern_status without_nccl(struct rank *rank) {
+    struct nccl_side side;
+    if (rank->rank == 1) setenv("QUERN_NCCL", "/nowhere/libnccl.so.2", 1);
+    nccl_open_gpu(&side, rank, rank->rank);
+    const quern_group_args args = nccl_args(&side, 20);
+    rank_status(rank, quern_group_create(&args, 1, &side.group), QUERN_NOT_SUPPORTED);
+    rank_check_detail(rank, "rank 1: no NCCL at /nowhere/libnccl.so.2: install libnccl2 or nvidia-nccl-cu13");
+    return QUERN_OK;
+}
+
+Test(nccl_group, a_rank_without_nccl) { check_on(2, 3, RANK_PROCESSES, without_nccl, NULL, ""); }
+
+/* Ranks of one host with one GPU are refused; those of two hosts have each their own, even of the same number. */
+static quern_status share_gpu(struct rank *rank) {
+    struct nccl_side side;
+    nccl_open_gpu(&side, rank, 0);
+    quern_group_args args = nccl_args(&side, 20);
+    args.share_gpu = 1;
+    if (rank->ranks == rank->hosts) {
+        rank_ok(rank, quern_group_create(&args, 1, &side.group));
+        meet(&side, NULL, 0, 1);
+        return nccl_close(&side);
+    }
+    rank_status(rank, quern_group_create(&args, 1, &side.group), QUERN_NOT_SUPPORTED);
+    rank_check_detail(rank, "ranks 0 and 1 use one GPU, and NCCL wants one for each");
+    return QUERN_OK;
+}
+
+Test(nccl_group, one_gpu_for_two_ranks) {
+    check_on(2, 3, RANK_PROCESSES, share_gpu, NULL, "");
+    check_on(2, 2, RANK_PROCESSES, share_gpu, NULL, "");
+}
+
+static quern_status two_by_one_thread(struct rank *rank) {
+    struct nccl_side side;
+    nccl_open_gpu(&side, rank, 0);
+    quern_group_args args[2] = {nccl_args(&side, 20), nccl_args(&side, 20)};
+    quern_group *groups[2];
+    args[1].rank = 1;
+    rank_status(rank, quern_group_create(args, 2, groups), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "a thread is one rank of a group of several hosts");
+    return QUERN_OK;
+}
+
+Test(nccl_group, a_thread_is_one_rank) { check_on(2, 2, RANK_PROCESSES, two_by_one_thread, NULL, ""); }
+
+static void *symbol(const char *name) { return dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), name); }
+
+static quern_status capture(struct rank *rank) {
+    struct nccl_side side;
+    int (*begin)(CUstream, int);
+    int (*end)(CUstream, void **);
+    int (*destroy)(void *);
+    void *graph = NULL;
+    nccl_open(&side, rank, 20);
+    *(void **)&begin = symbol("cuStreamBeginCapture_v2");
+    *(void **)&end = symbol("cuStreamEndCapture");
+    *(void **)&destroy = symbol("cuGraphDestroy");
+    nccl_check(&side, begin(side.stream, CU_STREAM_CAPTURE_MODE_RELAXED), "begin");
+    rank_status(rank, quern_barrier(side.group, NULL, side.stream), QUERN_NOT_SUPPORTED);
+    rank_check_detail(rank, "the stream is being captured");
+    nccl_check(&side, end(side.stream, &graph), "end");
+    nccl_check(&side, destroy(graph), "destroy");
+    meet(&side, NULL, 0, 1);
+    return nccl_close(&side);
+}
+
+Test(nccl_group, a_capture_is_refused) { check_on(2, 2, RANK_PROCESSES, capture, NULL, ""); }
+
+static quern_status allocate(struct rank *rank) {
+    struct nccl_side side;
+    size_t bytes = 4096;
+    void *memory;
+    nccl_open(&side, rank, 20);
+    rank_status(rank, quern_symmetric_alloc(&side.group, 1, &bytes, &memory), QUERN_NOT_SUPPORTED);
+    rank_check_detail(rank, "no symmetric memory between hosts");
+    meet(&side, NULL, 0, 1);
+    return nccl_close(&side);
+}
+
+Test(nccl_group, no_symmetric_memory) { check_on(2, 3, RANK_THREADS, allocate, NULL, ""); }
+
+/* ---- failures of NCCL while the group is made ---- */
+
+struct expected {
+    quern_status status;
+    const char *details[3];
+    double limit, within;
+};
+
+static void check_end(struct nccl_side *side, quern_status status, const struct expected *expected, double began) {
+    rank_status(side->rank, status, expected->status);
+    for (size_t i = 0; i < COUNT(expected->details) && expected->details[i]; i++) rank_check_detail(side->rank, expected->details[i]);
+    rank_check(side->rank, rank_now() - began < expected->within, "after %g s", rank_now() - began);
+}
+
+static quern_status fail_to_create(struct rank *rank) {
+    const struct expected *expected = rank->user;
+    struct nccl_side side;
+    nccl_open_gpu(&side, rank, rank->rank);
+    const quern_group_args args = nccl_args(&side, expected->limit);
+    rank_line_up(rank);
+    const double began = rank_now();
+    check_end(&side, quern_group_create(&args, 1, &side.group), expected, began);
+    return QUERN_OK;
+}
+
+Test(nccl_group, failures_of_creation, .timeout = 300) {
+    static const struct {
+        const char *settings;
+        struct expected expected;
+    } rows[] = {
+        {"id:fail=2", {QUERN_SYSTEM_ERROR, {"rank 0: ncclGetUniqueId: unhandled system error"}, 20, 8}},
+        {"init:fail=2@1", {QUERN_SYSTEM_ERROR, {"rank 1: ncclCommInitRankConfig: unhandled system error"}, 20, 8}},
+        {"init:fail=6@2", {QUERN_PEER_LOST, {"rank 2: ncclCommInitRankConfig: remote process exited"}, 20, 8}},
+        {"init:hang@1", {QUERN_PEER_TIMEOUT, {"rank 1 waited", "ncclCommInitRankConfig"}, 2, 12}},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) check_on(3, 3, RANK_PROCESSES, fail_to_create, &rows[i].expected, rows[i].settings);
+}
+
+/* ---- failures of barriers ---- */
+
+/* The second barrier does not end by itself; the stream does. */
+static quern_status fail_in_barrier(struct rank *rank) {
+    const struct expected *expected = rank->user;
+    struct nccl_side side;
+    nccl_open(&side, rank, expected->limit);
+    meet(&side, NULL, 0, 1);
+    const double began = rank_now();
+    quern_status status = quern_barrier(side.group, NULL, side.stream);
+    if (status == QUERN_OK) status = nccl_await_status(&side, 40);
+    check_end(&side, status, expected, began);
+    cuda_ok(&side, stream_synchronize(side.stream));
+    rank_status(rank, quern_barrier(side.group, NULL, side.stream), expected->status);
+    return nccl_close(&side);
+}
+
+Test(nccl_group, failures_of_barriers, .timeout = 300) {
+    static const struct {
+        const char *settings;
+        struct expected expected;
+    } rows[] = {
+        {"run:hang@1#3", {QUERN_PEER_TIMEOUT, {"waited", "an operation of NCCL", "no rank is known to be behind"}, 2, 9}},
+        {"group:hang@1#3", {QUERN_PEER_TIMEOUT, {"waited", "ncclGroupEnd"}, 1, 9}},
+        {"run:fail=6@1#3", {QUERN_PEER_LOST, {"rank 1: an operation of NCCL: remote process exited"}, 30, 8}},
+        {"run:fail=3@0#3", {QUERN_CUDA_ERROR, {"rank 0: an operation of NCCL: internal error"}, 30, 8}},
+        {"group:fail=1@2#3", {QUERN_CUDA_ERROR, {"rank 2: ncclGroupEnd: unhandled cuda error"}, 30, 8}},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) check_on(2, 3, RANK_PROCESSES, fail_in_barrier, &rows[i].expected, rows[i].settings);
+}
+
+/* A rank that makes no call, or another one. */
+static quern_status wait_for_rank_1(struct rank *rank) {
+    const struct expected *expected = rank->user;
+    struct nccl_side side;
+    uint64_t missing;
+    nccl_open(&side, rank, expected->limit);
+    meet(&side, NULL, 0, 1);
+    const int pair[] = {1, 2};
+    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+    args.members = pair;
+    args.member_count = 2;
+    const double began = rank_now();
+    quern_status status = QUERN_OK;
+    if (rank->rank != 1) status = quern_barrier(side.group, NULL, side.stream);
+    else if (expected->status == QUERN_PEER_MISMATCH) status = quern_barrier(side.group, &args, side.stream);
+    if (status == QUERN_OK) status = nccl_await_status(&side, 40);
+    check_end(&side, status, expected, began);
+    rank_ok(rank, quern_group_missing(side.group, &missing, 1));
+    rank_check(rank, expected->status == QUERN_PEER_MISMATCH || rank->rank == 1 || missing == 2, "missing is %llx",
+               (unsigned long long)missing);
+    rank_line_up(rank);  /* who has left is missing too */
+    return nccl_close(&side);
+}
+
+Test(nccl_group, a_rank_that_is_late, .timeout = 120) {
+    static const struct expected late = {QUERN_PEER_TIMEOUT, {"waited", "rank 1 (process", "last in quern_barrier)"}, 1.5, 9};
+    check_on(3, 3, RANK_PROCESSES, wait_for_rank_1, &late, "");
+}
+
+Test(nccl_group, a_rank_in_another_call, .timeout = 120) {
+    static const struct expected other = {QUERN_PEER_MISMATCH, {"waited", "last in quern_barrier)"}, 1.5, 9};
+    check_on(3, 3, RANK_PROCESSES, wait_for_rank_1, &other, "run:hang#3");  /* what other calls do in NCCL */
+}
+
+/* ---- the ends of ranks ---- */
+
+/* All but rank 1 wait in a barrier; rank 1 ends as the case says. */
+struct ending {
+    const char *how;
+    struct expected expected;
+};
+
+static quern_status end_of_rank_1(struct rank *rank) {
+    const struct ending *ending = rank->user;
+    struct nccl_side side;
+    nccl_open(&side, rank, 30);
+    meet(&side, NULL, 0, 1);
+    rank_line_up(rank);
+    if (rank->rank == 1) {
+        rank_sleep(0.2);
+        if (!strcmp(ending->how, "kill")) kill(getpid(), SIGKILL);
+        if (!strcmp(ending->how, "abort")) rank_ok(rank, quern_group_abort(side.group, "the test's reason"));
+        return nccl_close(&side);
+    }
+    const double began = rank_now();
+    quern_status status = quern_barrier(side.group, NULL, side.stream);
+    if (status == QUERN_OK) status = nccl_await_status(&side, 40);
+    check_end(&side, status, &ending->expected, began);
+    cuda_ok(&side, stream_synchronize(side.stream));
+    return nccl_close(&side);
+}
+
+static void check_ending(const struct ending *ending) {
+    bool may_die[3] = {false, true, false};
+    nccl_set_machine("");
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = end_of_rank_1,
+                                                       .user = ending, .shared_bytes = sizeof(struct board), .limit = 60});
+    const char *wrong = ranks_wait(run, may_die);
+    check(!wrong, "%s: %s", ending->how, wrong);
+    ranks_close(run);
+}
+
+Test(nccl_group, a_process_that_is_killed) {
+    check_ending(&(struct ending){"kill", {QUERN_PEER_LOST, {"rank 1 (process", "ended"}, 30, 4}});
+}
+
+Test(nccl_group, a_rank_that_aborts) {
+    check_ending(&(struct ending){"abort", {QUERN_GROUP_ABORTED, {"rank 1 has aborted the group: the test's reason"}, 30, 4}});
+}
+
+/* NCCL waits for all at the end, and the library for a second. */
+Test(nccl_group, a_rank_that_leaves) {
+    check_ending(&(struct ending){"leave", {QUERN_PEER_LOST, {"rank 1 (process", "left the group"}, 30, 6}});
+}
+
+/* A child of fork has the group's handle and none of its threads: its exit waits for nobody. */
+static quern_status fork_a_child(struct rank *rank) {
+    struct nccl_side side;
+    int end = -1;
+    nccl_open(&side, rank, 30);
+    const pid_t child = fork();
+    if (child == 0) {
+        const bool is_refused = quern_barrier(side.group, NULL, side.stream) == QUERN_INVALID_ARGUMENT;
+        exit(is_refused ? 0 : 1);
+    }
+    for (int i = 0; i < 500 && waitpid(child, &end, WNOHANG) == 0; i++) rank_sleep(0.01);
+    rank_check(rank, WIFEXITED(end) && WEXITSTATUS(end) == 0, "the child has ended with %d", end);
+    meet(&side, NULL, 0, 1);
+    return nccl_close(&side);
+}
+
+Test(nccl_group, a_child_of_fork) { check_on(2, 2, RANK_PROCESSES, fork_a_child, NULL, ""); }
+
+/* A process that ends with a group ends its watcher first. */
+static quern_status exit_with_a_group(struct rank *rank) {
+    struct nccl_side side;
+    int end = -1;
+    const pid_t child = fork();
+    if (child == 0) {
+        nccl_open(&side, rank, 30);
+        meet(&side, NULL, 0, 1);
+        exit(7);
+    }
+    for (int i = 0; i < 2000 && waitpid(child, &end, WNOHANG) == 0; i++) rank_sleep(0.01);
+    rank_check(rank, WIFEXITED(end) && WEXITSTATUS(end) == 7, "the child has ended with %d", end);
+    return QUERN_OK;
+}
+
+Test(nccl_group, a_process_that_exits) { check_on(2, 2, RANK_PROCESSES, exit_with_a_group, NULL, ""); }
+
+/* A rank that has left in order does not disturb the barriers of the others. */
+static quern_status go_on_without_rank_2(struct rank *rank) {
+    static const int members[] = {0, 1};
+    struct nccl_side side;
+    nccl_open(&side, rank, 30);
+    meet(&side, NULL, 0, 1);
+    for (uint32_t round = 2; rank->rank != 2 && round < 8; round++) {
+        meet(&side, members, 2, round);
+        rank_sleep(0.3);
+    }
+    return nccl_close(&side);
+}
+
+Test(nccl_group, others_go_on, .timeout = 120) { check_on(3, 3, RANK_PROCESSES, go_on_without_rank_2, NULL, ""); }
