@@ -5,9 +5,10 @@
  *
  * First and last are those that are so in time, not by their number.  So there is no deadlock, however few of the grid's blocks the
  * device holds at once (MIG, MPS, other kernels): who waits has found that another block has begun; that one counts without waiting
- * for any other, and CUDA promises that a thread which has begun goes on.  A cluster's blocks begin together and each waits alone.
+ * for any block, and CUDA promises that a thread which has begun goes on.  The blocks of a cluster begin together.
  *
- * The host has set the progress to 0 on the call's stream, also in each replay of a graph: it may be that of a call that ended early.
+ * The host has set the progress to 0 on the call's stream, also in each replay of a graph: it may be that of a call that ended
+ * early.
  */
 #ifndef QUERN_DEVICE_ROW_PROGRESS_CUH
 #define QUERN_DEVICE_ROW_PROGRESS_CUH
