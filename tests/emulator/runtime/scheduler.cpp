@@ -475,6 +475,8 @@ void start_grid(Grid *g) {
   note_progress();
 }
 
+constexpr size_t side_by_side = 16;  // clusters that begin while others run: enough, and all fibers have room
+
 Step step() {
   if (active.empty()) return Step::idle;
   learn_host();
@@ -482,7 +484,7 @@ Step step() {
   const u64 before = progress_events, looks_before = looks_elsewhere;
   for (Grid *g : active)
     if (runs_directly(*g)) run_direct(*g), note_progress();
-  if (order() == Order::random) start_cluster();
+  if (order() == Order::random && resident.size() < side_by_side) start_cluster();
   one_pass();
   if ((progress_events == before || resident.empty()) && !start_cluster()) end_lingering();
   active.erase(std::remove_if(active.begin(), active.end(), [](Grid *g) { return g->done(); }), active.end());
