@@ -26,7 +26,7 @@ GEOMETRY = {
     "stats": Geometry(SUMMING_THREADS, sums=1),
     "gradient": Geometry(SUMMING_THREADS),
     "combine": Geometry(threads=256),  # a warp for each row
-    "labels": Geometry(threads=1024),
+    "labels": Geometry(threads=512),  # a label with its class weight takes more registers than a loss
     "reduce": Geometry(threads=1024),
 }
 

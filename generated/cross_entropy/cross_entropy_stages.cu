@@ -9,9 +9,9 @@ extern "C" __global__ void __launch_bounds__(256)
 cross_entropy_combine(const __grid_constant__ quern_cross_entropy_problem problem) {
     run_combine<256>(problem);
 }
-extern "C" __global__ void __launch_bounds__(1024)
+extern "C" __global__ void __launch_bounds__(512)
 cross_entropy_labels(const __grid_constant__ quern_cross_entropy_problem problem) {
-    run_labels<1024>(problem);
+    run_labels<512>(problem);
 }
 extern "C" __global__ void __launch_bounds__(1024)
 cross_entropy_reduce(const __grid_constant__ quern_cross_entropy_problem problem) {

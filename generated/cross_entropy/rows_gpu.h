@@ -91,7 +91,7 @@ UNIT(cross_entropy_stages)
 ROW(cross_entropy_stages, cross_entropy_combine, (QUERN_NO_DTYPE), QUERN_STAGE_COMBINE, 0,
     INT64_MAX, 256, 0, 0, 0, 0, 0)
 ROW(cross_entropy_stages, cross_entropy_labels, (QUERN_NO_DTYPE), QUERN_STAGE_LABELS, 0,
-    INT64_MAX, 1024, 0, 0, 0, 0, 0)
+    INT64_MAX, 512, 0, 0, 0, 0, 0)
 ROW(cross_entropy_stages, cross_entropy_reduce, (QUERN_NO_DTYPE), QUERN_STAGE_REDUCE, 0,
     INT64_MAX, 1024, 0, 0, 0, 0, 0)
 #endif

@@ -20,6 +20,7 @@ struct memory {
     quern_row_stats parts[ROWS], stats[ROWS];
     quern_cross_entropy_report report;
     double divisor;
+    struct quern_rows_progress progress;
     int32_t labels[ROWS];
     float row_loss[ROWS], lse[ROWS], log_prob[ROWS], loss;
 };
@@ -73,7 +74,8 @@ static void write_inputs(struct memory *memory, const struct quern_kernel *kerne
         if (stage == QUERN_STAGE_GRADIENT) memory->stats[row] = stats(row);
         if (stage == QUERN_STAGE_REDUCE) memory->row_loss[row] = (float)loss(row);
     }
-    if (stage != QUERN_STAGE_LABELS) memory->divisor = COUNTED;
+    if (stage != QUERN_STAGE_LABELS && !quern_cross_entropy_serves_call(kernel)) memory->divisor = COUNTED;
+    memory->progress = (struct quern_rows_progress){0};
 }
 
 /* A member of the memory, as a pointer on the device. */
@@ -83,6 +85,7 @@ static void write_problem(struct quern_cross_entropy_problem *problem, const str
                           const struct quern_kernel *kernel) {
     const enum quern_cross_entropy_stage stage = kernel->key.cross_entropy.stage;
     const int64_t stride = 4 * VOCAB / (int64_t)quern_dtype_bytes(dtype_of(kernel));
+    const bool serves_call = quern_cross_entropy_serves_call(kernel);
     *problem = (struct quern_cross_entropy_problem){
         .logits = ON_DEVICE(trial, logits), .logits_stride = stride, .grad = ON_DEVICE(trial, grad), .grad_stride = stride,
         .labels = ON_DEVICE(trial, labels), .ignore_index = IGNORED,
@@ -92,7 +95,8 @@ static void write_problem(struct quern_cross_entropy_problem *problem, const str
         .stats = stage == QUERN_STAGE_ROWS ? NULL : ON_DEVICE(trial, stats),
         .parts = ON_DEVICE(trial, parts), .part_count = 1, .is_final = 1,
         .loss = ON_DEVICE(trial, loss), .divisor = ON_DEVICE(trial, divisor),
-        .report = stage == QUERN_STAGE_LABELS ? ON_DEVICE(trial, report) : NULL,
+        .progress = serves_call ? ON_DEVICE(trial, progress) : NULL,
+        .report = stage == QUERN_STAGE_LABELS || serves_call ? ON_DEVICE(trial, report) : NULL,
     };
 }
 
@@ -194,7 +198,11 @@ static bool (*const stage_is_wrong[])(const struct memory *memory, quern_dtype d
 };
 
 static bool is_wrong(const struct quern_kernel *kernel, const char *memory, struct quern_text *why) {
-    return stage_is_wrong[kernel->key.cross_entropy.stage]((const struct memory *)(const void *)memory, dtype_of(kernel), why);
+    const struct memory *results = (const void *)memory;
+    const quern_dtype dtype = dtype_of(kernel);
+    if (stage_is_wrong[kernel->key.cross_entropy.stage](results, dtype, why)) return true;
+    if (!quern_cross_entropy_serves_call(kernel)) return false;
+    return counts_are_wrong(results, dtype, why) || mean_is_wrong(results, dtype, why);
 }
 
 const struct quern_known_answers quern_cross_entropy_answers = {

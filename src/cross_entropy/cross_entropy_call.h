@@ -31,6 +31,7 @@ struct quern_cross_entropy_call {
     bool is_full;                        /* an option is on that only full kernels implement */
     struct quern_cross_entropy_problem problem;
     quern_row_stats *spare_stats;        /* [rows], if the caller wants no stats and a stage needs them; not for gradients */
+    struct quern_rows_progress *progress;  /* GPU: for problem.progress */
     char *scratch;                       /* CPU: [workers, scratch_bytes], each at a multiple of 64 */
     size_t scratch_bytes;
     int64_t workers;

@@ -1,13 +1,15 @@
 /*
  * Cross-entropy on a GPU: chooses the stages of a call and launches them.  Called by cross_entropy_run.c.
  *
- *   rows                        rows that fit on the chip, by warps, blocks or clusters that take them in turns; of longer rows,
- *                               enough for all multiprocessors: a block for each
+ *   rows                        rows by warps, blocks or clusters that take them in turns, count the labels and sum the losses;
+ *                               with all options longer rows, enough for all multiprocessors: a block for each
  *   stats, combine, gradient    fewer long rows: a block for each part of each row
  *
  * Long rows have the same bits either way.
  */
 #include "cross_entropy/cross_entropy_cuda.h"
+
+#include <stddef.h>
 
 #include "cross_entropy/cross_entropy_select.h"
 #include "cross_entropy/cross_entropy_shared.h"
@@ -130,10 +132,17 @@ static quern_status add_combine(struct launches *launches, const struct quern_cr
     return status;
 }
 
+static bool counts_labels(const struct quern_cross_entropy_call *call) {
+    return (call->tasks & QUERN_COUNT_LABELS) && (call->problem.divisor || call->problem.report);
+}
+
+static bool sums_losses(const struct quern_cross_entropy_call *call) {
+    return (call->tasks & QUERN_SUM_LOSSES) && call->problem.loss;
+}
+
 /* The gradient needs the divisor.  If the divisor depends on the stats, they must be combined first. */
 static quern_status add_labels(struct launches *launches, const struct quern_cross_entropy_call *call) {
-    const bool wanted = (call->tasks & QUERN_COUNT_LABELS) && (call->problem.divisor || call->problem.report);
-    return wanted ? add(launches, call, QUERN_STAGE_LABELS, 1) : QUERN_OK;
+    return counts_labels(call) ? add(launches, call, QUERN_STAGE_LABELS, 1) : QUERN_OK;
 }
 
 static quern_status add_gradient(struct launches *launches, const struct quern_cross_entropy_call *call) {
@@ -141,8 +150,7 @@ static quern_status add_gradient(struct launches *launches, const struct quern_c
 }
 
 static quern_status add_reduce(struct launches *launches, const struct quern_cross_entropy_call *call) {
-    const bool wanted = (call->tasks & QUERN_SUM_LOSSES) && call->problem.loss;
-    return wanted ? add(launches, call, QUERN_STAGE_REDUCE, 1) : QUERN_OK;
+    return sums_losses(call) ? add(launches, call, QUERN_STAGE_REDUCE, 1) : QUERN_OK;
 }
 
 static quern_status add_stats(struct launches *launches, const struct quern_cross_entropy_call *call) {
@@ -174,9 +182,29 @@ static quern_status plan_split(struct launches *launches, struct quern_cross_ent
     return status == QUERN_OK ? add_gradient(launches, call) : status;
 }
 
+/*
+ * Whether the rows stage does what the labels and reduce stages do: it has all rows of the call, and they are few enough for one of
+ * its blocks.
+ */
+static quern_status does_all(struct quern_cross_entropy_call *call, bool *all) {
+    const struct quern_ready_kernel *rows;
+    *all = false;
+    if (call->tasks != QUERN_ALL_TASKS || !call->problem.rows) return QUERN_OK;
+    quern_status status = quern_cross_entropy_select(call, QUERN_STAGE_ROWS, &rows);
+    if (status != QUERN_OK || !quern_cross_entropy_serves_call(rows->kernel)) return status;
+    const int64_t warps = rows->kernel->cuda.threads / 32;
+    *all = call->problem.rows <= warps * QUERN_MOST_CHUNKS_OF_WARP * QUERN_ROWS_OF_CHUNK;
+    return QUERN_OK;
+}
+
 static quern_status plan_whole(struct launches *launches, struct quern_cross_entropy_call *call) {
-    bool split;
-    quern_status status = is_better_split(call, &split);
+    bool split, all;
+    quern_status status = does_all(call, &all);
+    if (status == QUERN_OK && all) {
+        if (counts_labels(call) || sums_losses(call)) call->problem.progress = call->progress;
+        return add_rows(launches, call);
+    }
+    if (status == QUERN_OK) status = is_better_split(call, &split);
     if (status == QUERN_OK) status = add_labels(launches, call);
     if (status == QUERN_OK && (call->tasks & QUERN_RUN_ROWS))
         status = split ? plan_split(launches, call) : add_rows(launches, call);
@@ -234,18 +262,24 @@ static CUresult launch(const struct quern_cuda *cuda, const struct launch *launc
     return cuda->launch_extended(&config, ready->function, parameters, NULL);
 }
 
+/* Rows add to the count of infinite rows, before or after the labels are counted. */
+static CUresult set_counts(const struct quern_cuda *cuda, struct quern_cross_entropy_call *call) {
+    const struct quern_cross_entropy_problem *problem = &call->problem;
+    if (problem->progress)
+        return cuda->memory_set_async((CUdeviceptr)(uintptr_t)problem->progress, 0, offsetof(struct quern_rows_progress, of_warp),
+                                      call->stream);
+    if (!problem->report || !(call->tasks & QUERN_COUNT_LABELS)) return CUDA_SUCCESS;
+    return cuda->memory_set_async((CUdeviceptr)(uintptr_t)&problem->report->infinite_rows, 0, sizeof problem->report->infinite_rows,
+                                  call->stream);
+}
+
 static quern_status launch_all(const struct quern_cuda *cuda, const struct launches *launches,
                                struct quern_cross_entropy_call *call) {
-    struct quern_cross_entropy_problem *problem = &call->problem;
     const char *what = "cuMemsetD8Async";
-    CUresult error = CUDA_SUCCESS;
-    /* Rows add to this count, before or after the labels are counted. */
-    if (problem->report && (call->tasks & QUERN_COUNT_LABELS))
-        error = cuda->memory_set_async((CUdeviceptr)(uintptr_t)&problem->report->infinite_rows, 0,
-                                       sizeof problem->report->infinite_rows, call->stream);
+    CUresult error = set_counts(cuda, call);
     for (int i = 0; i < launches->count && error == CUDA_SUCCESS; i++) {
         what = launches->list[i].ready->kernel->name;
-        error = launch(cuda, &launches->list[i], problem, call->stream);
+        error = launch(cuda, &launches->list[i], &call->problem, call->stream);
     }
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(call->device, error, what);
 }

@@ -18,6 +18,7 @@ enum { ALIGNMENT = 64 };
 struct layout {
     size_t divisor;        /* offset of the mean's divisor */
     size_t row_loss;       /* of the rows' losses, if they are to be summed */
+    size_t progress;       /* of the rows stage (GPU) */
     size_t stats;          /* of the rows' stats, if the caller wants none */
     size_t parts;          /* of the stats of the rows' parts */
     size_t scratch;        /* of the first worker's scratch (CPU) */
@@ -53,6 +54,8 @@ static struct layout lay_out(const quern_device *device, enum quern_cross_entrop
     const int64_t parts = step == QUERN_STEP_WHOLE || step == QUERN_STEP_STATS ? quern_cross_entropy_parts(device, args) : 0;
     if (is_mean(args) && step != QUERN_STEP_STATS) layout.divisor = set_aside(&layout, sizeof(double));
     if (is_reduced(step, args)) layout.row_loss = set_aside(&layout, sizeof(float) * rows);
+    if (device->kind == QUERN_CUDA && step == QUERN_STEP_WHOLE)
+        layout.progress = set_aside(&layout, sizeof(struct quern_rows_progress));
     if (step != QUERN_STEP_GRADIENT) layout.stats = set_aside(&layout, sizeof(quern_row_stats) * rows);
     layout.parts = set_aside(&layout, sizeof(quern_row_stats) * rows * (size_t)parts);
     if (device->kind == QUERN_CPU && step != QUERN_STEP_COMBINE) lay_out_scratch(device, args, &layout);
@@ -126,6 +129,7 @@ void quern_cross_entropy_fill(struct quern_cross_entropy_call *call, void *works
     fill_problem(call, &layout, workspace);
     call->is_full = quern_cross_entropy_is_full(&call->args);
     call->spare_stats = inside(workspace, layout.stats);
+    call->progress = inside(workspace, layout.progress);
     call->scratch = (char *)quern_round_up((size_t)workspace + layout.scratch, ALIGNMENT);
     call->scratch_bytes = layout.scratch_bytes;
     call->workers = layout.workers;

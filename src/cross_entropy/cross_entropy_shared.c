@@ -1,4 +1,7 @@
-/* How much shared memory a block needs for a row or its share.  Called when a kernel is selected, launched or asked. */
+/*
+ * How much shared memory a block needs for a row or its share, and what it does.  Called when a kernel is selected, launched or
+ * asked.
+ */
 #include "cross_entropy/cross_entropy_shared.h"
 
 #include "os/integers.h"
@@ -14,4 +17,8 @@ int64_t quern_cross_entropy_share_bytes(const struct quern_kernel *kernel, int64
 
 bool quern_cross_entropy_keeps_rows(const struct quern_kernel *kernel) {
     return kernel->key.cross_entropy.vocab_max < INT64_MAX;
+}
+
+bool quern_cross_entropy_serves_call(const struct quern_kernel *kernel) {
+    return kernel->key.cross_entropy.stage == QUERN_STAGE_ROWS && kernel->cuda.elements && !kernel->key.cross_entropy.full;
 }

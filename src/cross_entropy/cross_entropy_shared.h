@@ -1,4 +1,7 @@
-/* The shared memory of a GPU kernel's blocks.  For the selection, the launches and the known answers. */
+/*
+ * What the host has to know of a GPU kernel: the shared memory of its blocks, and what they do.  For the selection, the launches
+ * and the known answers.
+ */
 #ifndef QUERN_CROSS_ENTROPY_SHARED_H
 #define QUERN_CROSS_ENTROPY_SHARED_H
 
@@ -15,5 +18,11 @@ int64_t quern_cross_entropy_share_bytes(const struct quern_kernel *kernel, int64
 
 /* Whether a kernel of whole rows keeps them on the chip, so that it reads them once. */
 bool quern_cross_entropy_keeps_rows(const struct quern_kernel *kernel);
+
+/*
+ * Whether the blocks of a kernel of whole rows also count the labels and sum the losses (row_progress.cuh).  Full kernels do not:
+ * they have no registers to spare.
+ */
+bool quern_cross_entropy_serves_call(const struct quern_kernel *kernel);
 
 #endif

@@ -20,6 +20,28 @@ enum {
     QUERN_KEPT_GRAD = 4      /* grad; not if it goes into a product of the library */
 };
 
+/* Rows by their labels.  Weights: those of the counted rows' labels. */
+struct quern_label_counts {
+    double weights;
+    int64_t counted, ignored, bad;
+    int64_t first_bad;                 /* INT64_MAX: none */
+};
+
+/* The most warps of a block that takes rows in turns. */
+enum { QUERN_MOST_WARPS_OF_ROWS = 8 };
+
+/*
+ * How far the blocks of a GPU grid are that counts the labels and sums the losses beside its rows.  In the workspace; the host sets
+ * the three numbers to 0 before the launch.
+ */
+struct quern_rows_progress {
+    uint32_t begun;                    /* blocks: the first one counts the labels */
+    uint32_t counted;                  /* 1: the divisor and the report can be read */
+    uint32_t finished;                 /* blocks that have written their losses: the last one sums all of them */
+    uint32_t unused;
+    struct quern_label_counts of_warp[QUERN_MOST_WARPS_OF_ROWS];  /* of that block, or sums of losses */
+};
+
 struct quern_cross_entropy_problem {
     const void *logits;
     int64_t logits_stride;             /* elements */
@@ -56,8 +78,9 @@ struct quern_cross_entropy_problem {
     int64_t part_count;                /* parts of this problem's columns; in the combine stage all that are combined */
     int32_t is_final;                  /* combine: the parts are those of whole rows; losses and outputs are written */
 
-    float *loss;                       /* [1], sum or mean; written by the reduce stage only */
-    double *divisor;                   /* of the mean; written by the labels stage.  NULL: not the mean */
+    float *loss;                       /* [1], sum or mean; written by the reduce stage, or the rows stage with progress */
+    double *divisor;                   /* of the mean; written by the labels stage, or likewise.  NULL: not the mean */
+    struct quern_rows_progress *progress;  /* rows: the stage counts the labels and sums the losses itself.  NULL: others do */
     int32_t weights_in_stats;          /* the labels stage reads class weights from stats: a label may be in another shard */
     int32_t kept_of_bad_rows;          /* QUERN_KEPT_...; 0: labels are not strict.  CPU kernels see no bad label then */
     struct quern_cross_entropy_report *report;  /* or NULL */
@@ -77,6 +100,13 @@ enum { QUERN_MOST_BLOCKS_OF_ROWS = 5, QUERN_MOST_BLOCKS_OF_FULL_ROWS = 4, QUERN_
 
 /* A kernel for short rows has blocks of one warp, each of which takes so many rows at once. */
 enum { QUERN_SHORT_ROWS_THREADS = 32, QUERN_SHORT_ROWS = 4 };
+
+/*
+ * A warp of a GPU counts the labels, or sums the losses, of a chunk of so many rows at a time, and then the chunks are added in
+ * order: the sums depend on the number of rows only.  A block that does it beside its rows takes at most two chunks a warp, in some
+ * microseconds; for more rows a launch of its own is faster.
+ */
+enum { QUERN_ROWS_OF_CHUNK = 1024, QUERN_MOST_CHUNKS_OF_WARP = 2 };
 
 /* ---- Adam ---- */
 

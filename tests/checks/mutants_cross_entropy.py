@@ -29,6 +29,9 @@ GPU_IMAGE = "src/kernels/cuda/row_image.cuh"
 GPU_ROW_GRADIENT = "src/kernels/cuda/row_gradient.cuh"
 GPU_STEPS = "src/kernels/cuda/cross_entropy_steps.cuh"
 GPU_STAGES = "src/kernels/cuda/cross_entropy_stages.cuh"
+GPU_CHUNKS = "src/kernels/cuda/row_chunks.cuh"
+GPU_PROGRESS = "src/kernels/cuda/row_progress.cuh"
+GPU_MEMORY = "src/kernels/cuda/device_memory.cuh"
 GPU_STATS = "src/kernels/cuda/row_stats.cuh"
 GPU_SOFTCAP = "src/kernels/cuda/softcap.cuh"
 GPU_HOST = "src/cross_entropy/cross_entropy_cuda.c"
@@ -40,6 +43,7 @@ STEPS = "test_cross_entropy_steps"
 STRICT = "test_strict_labels"
 STREAMED = "test_cross_entropy_streamed"
 SAME_BITS = "test_determinism"
+RACES = "data races"
 
 CPU = [
     ("outputs not compared with the inputs", "src/runtime/ranges.c",
@@ -423,9 +427,6 @@ EMULATED = [
     ("seven columns at an end of a short row", GPU_COPY,
      "enum { END_TURNS = (14 + LANES - 1) / LANES };",
      "enum { END_TURNS = 1 };", PLAIN),
-    ("a sample of the first columns", GPU_COPY,
-     "(uint32_t)((int64_t)lane * vectors / LANES) * 16;",
-     "(uint32_t)(lane / 32) * 16;", "test_bounds"),
     ("an edge of a short row's gradient left out", GPU_ROW_GRADIENT,
      "enum { EDGE_TURNS = (14 + THREADS - 1) / THREADS };",
      "enum { EDGE_TURNS = 1 };", PLAIN),
@@ -510,18 +511,54 @@ EMULATED = [
     ("saturated slope by cancellation", GPU_SOFTCAP,
      "*slope = 4.0f * share * r;",
      "*slope = 1.0f - (1.0f - 2.0f * share) * (1.0f - 2.0f * share);", OPTIONS),
-    ("no barrier in the block's sum", GPU_STAGES,
-     "    for (int width = THREADS / 2; width > 0; width /= 2) {\n        __syncthreads();",
-     "    for (int width = THREADS / 2; width > 0; width /= 2) {", PLAIN),
-    ("wrong divisor", GPU_STAGES,
-     "            problem.divisor[0] = weights;",
-     "            problem.divisor[0] = problem.rows;", PLAIN),
-    ("mean divided by the number of counted rows", GPU_STAGES,
-     "weights += problem.divisor ? label_weight(problem, row, label) : 0.0;",
+    ("results of other warps not awaited", GPU_CHUNKS,
+     "        wait_for_block<BLOCK>();\n        for (int i = 0;",
+     "        for (int i = 0;", ROWS),
+    ("results of warps overwritten", GPU_CHUNKS,
+     "            add_chunk(all, of_warp[i]);\n        }\n        wait_for_block<BLOCK>();\n",
+     "            add_chunk(all, of_warp[i]);\n        }\n", ROWS),
+    ("labels of the first chunk only", GPU_CHUNKS,
+     "first + warp * QUERN_ROWS_OF_CHUNK",
+     "first + 0 * warp", ROWS),
+    ("the last bad row", GPU_CHUNKS,
+     "all.first_bad = all.bad ? all.first_bad : chunk.first_bad;",
+     "all.first_bad = chunk.first_bad < INT64_MAX ? chunk.first_bad : all.first_bad;", ROWS),
+    ("the last loss left out", GPU_CHUNKS,
+     "i + j * 32 < rows ? problem.row_loss",
+     "i + j * 32 < rows - 1 ? problem.row_loss", PLAIN),
+    ("wrong divisor", GPU_CHUNKS,
+     "        problem.divisor[0] = all.weights;",
+     "        problem.divisor[0] = problem.rows;", PLAIN),
+    ("mean divided by the number of counted rows", GPU_CHUNKS,
+     "weights += WEIGHED && problem.divisor ? label_weight(problem, first + place, label[j]) : 0.0;",
      "weights += 1.0;", OPTIONS),
-    ("the label's weight of another shard", GPU_STAGES,
+    ("the label's weight of another shard", GPU_CHUNKS,
      "    if (problem.weights_in_stats) {",
      "    if (false) {", STEPS),
+    ("a divisor that is not awaited", GPU_PROGRESS,
+     "            while (!load_acquire_device(&progress->counted)) {\n            }\n",
+     "", ROWS),
+    ("a ticket that releases no losses", GPU_MEMORY,
+     "atom.acq_rel.gpu.global.add.u32",
+     "atom.relaxed.gpu.global.add.u32", RACES),
+    ("a count that releases no divisor", GPU_MEMORY,
+     "st.release.gpu.global.u32",
+     "st.relaxed.gpu.global.u32", RACES),
+    ("a wait that acquires no divisor", GPU_MEMORY,
+     "ld.acquire.gpu.global.u32",
+     "ld.relaxed.gpu.global.u32", RACES),
+    ("losses summed by the first block that ends", GPU_PROGRESS,
+     "== writers - 1)) {",
+     "== 0)) {", PLAIN),
+    ("infinite rows added to those of an earlier call", GPU_PROGRESS,
+     "            problem.report->infinite_rows = 0;\n",
+     "", PLAIN),
+    ("progress of an earlier call", GPU_HOST,
+     "    if (problem->progress)\n        return cuda->memory_set_async(",
+     "    if (problem->progress && !problem->rows)\n        return cuda->memory_set_async(", PLAIN),
+    ("one row too many for the blocks of the rows", GPU_HOST,
+     "*all = call->problem.rows <= warps *",
+     "*all = call->problem.rows <= 1 + warps *", "test_launches"),
     ("parts read in another row", GPU_STAGES,
      "problem.parts[(first + lane) * problem.rows + row]",
      "problem.parts[row * problem.part_count + first + lane]", STEPS),

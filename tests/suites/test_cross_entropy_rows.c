@@ -3,8 +3,10 @@
  *
  * Runs on: cpu, emulated, gpu; kernels of cross_entropy.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
@@ -85,6 +87,59 @@ static void spoil_all_labels(const struct cross_entropy_case *c, struct cross_en
 
 Test(cross_entropy_rows, nothing_but_bad_labels) {
     check_everywhere(spoil_all_labels);
+}
+
+/*
+ * So many rows that warps share the labels and the losses, each 1024 rows at a time, and one row more than the blocks that take the
+ * rows do both for.  The last labels are bad.
+ */
+static void spoil_last_labels(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
+    for (int64_t r = c->rows - 3; r < c->rows; r++) cross_entropy_set_label(c, inputs, r, c->vocab);
+}
+
+static void spoil_labels_from_the_middle(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
+    for (int64_t r = c->rows / 2; r < c->rows; r += 700) cross_entropy_set_label(c, inputs, r, -1);
+}
+
+/* Kernels whose blocks count the labels and sum the losses of the call as well. */
+static bool serves_call(const struct quern_kernel *row) {
+    return test_kind() == QUERN_CUDA && row->cuda.elements && !row->key.cross_entropy.full;
+}
+
+static void check_chunks(const struct test_device *device, const struct quern_kernel *row) {
+    const int64_t most = row->cuda.threads / 32 * 2 * 1024, counts[] = {1024, 1025, 2047, most, most + 1};
+    const bool has_all = serves_call(row) && row->key.cross_entropy.logits == QUERN_F32;
+    for (size_t i = 0; i < (has_all ? COUNT(counts) : 3); i++) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(
+            .logits_dtype = row->key.cross_entropy.logits, .rows = counts[i], .vocab = 3, .ignored_every = 5,
+            .reduction = i % 2 ? QUERN_REDUCTION_MEAN : QUERN_REDUCTION_SUM, .has_weights = row->key.cross_entropy.full,
+            .labels_dtype = i % 3 ? QUERN_INT64 : QUERN_INT32);
+        check_edited(device, &c, i % 2 ? spoil_last_labels : spoil_labels_from_the_middle);
+    }
+}
+
+Test(cross_entropy_rows, labels_and_losses_of_several_warps) {
+    for_each_cross_entropy_row(check_chunks);
+}
+
+/*
+ * On the emulator the blocks of this order begin while the first one still counts the labels, and are interrupted where their
+ * threads meet.  A block that does not wait finds another divisor than the mean's, and a loss that is summed too early lacks rows.
+ */
+static void check_side_by_side(const struct test_device *device, const struct quern_kernel *row) {
+    if (!serves_call(row)) return;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 20, .vocab = 33,
+                                                         .ignored_every = 4, .reduction = QUERN_REDUCTION_MEAN, .seed = seed);
+        check_edited(device, &c, spoil_labels);
+    }
+}
+
+Test(cross_entropy_rows, blocks_side_by_side) {
+    if (test_kind() != QUERN_CUDA) cr_skip_test("blocks belong to GPUs");
+    setenv("QUERN_EMULATOR_ORDER", "random:7", 1);
+    setenv("QUERN_EMULATOR_SMS", "4", 1);
+    for_each_cross_entropy_row(check_side_by_side);
 }
 
 /* Labels that would look valid to a kernel that reads only their low 32 bits. */

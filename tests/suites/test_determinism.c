@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "harness/adam_case.h"
 #include "harness/check.h"
@@ -192,6 +194,58 @@ Test(determinism, cross_entropy_on_any_number_of_multiprocessors) {
         for (size_t i = 0; i < COUNT(vocabs); i++) check_every_place(&device, row, 29, vocabs[i], 16);
         device_close(&device);
     }
+}
+
+/*
+ * The mean of more rows than a warp sums in one go, by every kernel of f32 logits without options, in a process whose GPUs have so
+ * many multiprocessors.
+ */
+enum { MOST_KERNELS = 8 };
+
+static void write_means(int to, const char *multiprocessors, const char *order) {
+    float means[MOST_KERNELS] = {0};
+    int count = 0;
+    setenv("QUERN_EMULATOR_SMS", multiprocessors, 1);
+    setenv("QUERN_EMULATOR_ORDER", order, 1);
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
+        if (row->key.cross_entropy.full || row->key.cross_entropy.logits != QUERN_F32) continue;
+        struct test_device device;
+        struct cross_entropy_case c = case_of(row);
+        struct cross_entropy_inputs inputs;
+        struct cross_entropy_outputs outputs;
+        c.rows = 1030, c.vocab = 5, c.placement = NO_GRAD;
+        device_open_row(&device, 0, row);
+        cross_entropy_make_inputs(&c, &inputs);
+        cross_entropy_run(&device, &c, &inputs, &outputs);
+        check(count < MOST_KERNELS && outputs.loss[0] > 0, "%d kernels, a mean of %g", count, (double)outputs.loss[0]);
+        means[count++] = outputs.loss[0];
+        cross_entropy_free_outputs(&outputs);
+        cross_entropy_free_inputs(&inputs);
+        device_close(&device);
+    }
+    check(write(to, means, sizeof means) == sizeof means, "no means written");
+}
+
+static void read_means(float means[MOST_KERNELS], const char *multiprocessors, const char *order) {
+    int ends[2], status;
+    check(pipe(ends) == 0, "no pipe");
+    const pid_t child = fork();
+    if (!child) write_means(ends[1], multiprocessors, order), _exit(0);
+    close(ends[1]);
+    check(read(ends[0], means, MOST_KERNELS * sizeof *means) == (ssize_t)(MOST_KERNELS * sizeof *means), "no means read");
+    check(waitpid(child, &status, 0) == child && status == 0, "the other process failed");
+    close(ends[0]);
+}
+
+/* Whichever block counts the labels or sums the losses, and whichever rows it has. */
+Test(determinism, a_mean_on_any_number_of_multiprocessors) {
+    if (test_kind() == QUERN_CPU || !getenv("QUERN_EMULATOR")) cr_skip_test("a real device has a fixed number of multiprocessors");
+    float first[MOST_KERNELS], means[MOST_KERNELS];
+    read_means(first, "1", "forward");
+    read_means(means, "3", "reverse");
+    check(!memcmp(means, first, sizeof first), "other bits on three multiprocessors");
+    read_means(means, "4", "random:5");
+    check(!memcmp(means, first, sizeof first), "other bits on four multiprocessors");
 }
 
 Test(determinism, cross_entropy_in_place_or_out_of_place) {

@@ -111,7 +111,7 @@ static int64_t most_rows(const struct quern_kernel *row, const struct cross_entr
     return held < 1 ? 1 : held < turns ? held : turns;
 }
 
-/* Labels are counted for a mean or a report, losses are summed for a sum or a mean: each in one block. */
+/* The blocks of the rows count the labels and sum the losses as well. */
 Test(launches, whole_rows) {
     struct test_device device;
     device_open(&device, 0, NULL);
@@ -122,11 +122,35 @@ Test(launches, whole_rows) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .vocab = 33, .rows = i % 5 ? 11 * (i % 5) : 330,
                                                          .reduction = (quern_reduction)(i % 3), .no_report = i / 3 % 2,
                                                          .no_loss = i / 6 % 2, .placement = i / 12 ? NO_GRAD : IN_PLACE);
-        const bool counts = c.reduction == QUERN_REDUCTION_MEAN || !c.no_report, sums = c.reduction && !c.no_loss;
         const int64_t blocks = most_rows(chosen_for(&device, &c), &c, &info, 1);
-        check_launched(launched_by(&device, &c), 1 + counts + sums, blocks + counts + sums, cross_entropy_describe(&c));
+        check_launched(launched_by(&device, &c), 1, blocks, cross_entropy_describe(&c));
     }
     device_close(&device);
+}
+
+/*
+ * Of so many rows that a warp would get a third chunk of 1024 labels or losses, each is counted or summed by a launch of its own:
+ * labels for a mean or a report, losses for a sum or a mean.  Full kernels never do both, nor does a call without rows.
+ */
+static void check_many_rows(const struct test_device *device, const struct quern_kernel *row) {
+    if (row->key.cross_entropy.logits != QUERN_F32 || row->cuda.threads == 256) return;  /* so many warps take long */
+    const bool serves_call = row->cuda.elements && !row->key.cross_entropy.full;
+    const int64_t most = serves_call ? row->cuda.threads / 32 * 2 * 1024 : 0;
+    for (int i = 0; i < 4; i++) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .vocab = 1, .rows = most + (i > 0),
+                                                         .placement = NO_GRAD, .no_report = i % 2,
+                                                         .reduction = (quern_reduction)(2 - i % 3),
+                                                         .softcap = row->key.cross_entropy.full ? 20 : 0);
+        const bool counts = c.reduction == QUERN_REDUCTION_MEAN || !c.no_report, sums = c.reduction;
+        const int further = c.rows > most ? counts + sums : 0;
+        const long long launches = launched_by(device, &c).launches, expected = (c.rows > 0) + (c.rows ? further : counts + sums);
+        check(launches == expected, "%s: %lld launches, not %lld: %s", row->name, launches, expected, cross_entropy_describe(&c));
+    }
+}
+
+Test(launches, many_rows) {
+    setenv("QUERN_EMULATOR_SMS", "64", 1);
+    for_each_cross_entropy_row(check_many_rows);
 }
 
 /* Rows of up to 6 KiB are short: several have one block. */

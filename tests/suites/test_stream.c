@@ -34,8 +34,9 @@ struct calls {
 };
 
 static void open_cross_entropy(struct calls *calls) {
+    static uint64_t opened;
     calls->c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = ROWS, .vocab = VOCAB, .no_report = true,
-                                  .reduction = QUERN_REDUCTION_MEAN);
+                                  .reduction = QUERN_REDUCTION_MEAN, .seed = ++opened);
     cross_entropy_make_inputs(&calls->c, &calls->inputs);
     cross_entropy_run(&calls->device, &calls->c, &calls->inputs, &calls->outputs);
     calls->args = cross_entropy_args_of(&calls->c);
@@ -136,6 +137,26 @@ Test(stream, the_default_stream) {
     check_cross_entropy(&calls);
     check_adam(&calls, 1);
     device_close(&calls.device);
+}
+
+static void *call_and_wait(void *user) {
+    struct calls *calls = user;
+    device_use(&calls->device);
+    call_cross_entropy(calls, calls->device.stream);
+    device_synchronize(&calls->device);
+    return NULL;
+}
+
+/* The blocks of a call count labels and sum losses for each other: calls at the same time do not mix them up. */
+Test(stream, two_streams_at_once) {
+    if (test_kind() != QUERN_CUDA) cr_skip_test("streams belong to GPUs");
+    static struct calls calls[2];
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) open_calls(&calls[i]);
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, call_and_wait, &calls[i]);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < 2; i++) check_cross_entropy(&calls[i]);
+    for (int i = 0; i < 2; i++) device_close(&calls[i].device);
 }
 
 /* ---- graphs ---- */

@@ -18,6 +18,7 @@
 #include "kernels/cuda/row_turns.cuh"
 
 struct full_rows {
+    enum { SERVES_CALL = false };
     struct end {}; /* the first thread keeps it in shared memory */
 
     static __device__ __forceinline__ void begin(const quern_cross_entropy_problem &problem, const row_columns &columns) {

@@ -99,6 +99,7 @@ static __device__ __forceinline__ void end_row(const quern_cross_entropy_problem
 
 struct plain_rows {
     typedef row_end end;
+    enum { SERVES_CALL = true };
 
     static __device__ __forceinline__ void begin(const quern_cross_entropy_problem &, const row_columns &) {}
     template <class... ARGUMENTS> static __device__ __forceinline__ void prepare(const ARGUMENTS &...arguments) {

@@ -11,6 +11,7 @@
 
 #include "kernels/cuda/row_copy.cuh"
 #include "kernels/cuda/row_gradient.cuh"
+#include "kernels/cuda/row_progress.cuh"
 
 enum { ROW_SKIPPED = -1, ROW_MISSING = -2 };
 
@@ -138,6 +139,7 @@ static __device__ __forceinline__ void run_short_rows(const quern_cross_entropy_
     if (label >= 0) {
         copy_of(problem, row).start();
     }
+    begin_rows_of_call<QUERN_SHORT_ROWS_THREADS>(problem);
     while (__any_sync(0xffffffffu, label != ROW_MISSING)) {
         turn += gridDim.x;
         const int64_t next = row_of_turn(turn);
@@ -151,6 +153,7 @@ static __device__ __forceinline__ void run_short_rows(const quern_cross_entropy_
         end_short_row(problem, row, label, grad, end);
         row = next, label = next_label;
     }
+    finish_rows_of_call<QUERN_SHORT_ROWS_THREADS>(problem, gridDim.x);
 }
 
 #endif

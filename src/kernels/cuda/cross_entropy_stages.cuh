@@ -5,40 +5,15 @@
  *   cross_entropy_combine  merges the stats of the parts of each row, or of its shards; one warp per row
  *   cross_entropy_labels   counts the rows by their labels, for the mean and the report; one block
  *   cross_entropy_reduce   sums the rows' losses in an order that depends only on their number; one block
+ *
+ * Of not too many whole rows the rows stage does the last two itself (row_progress.cuh).
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_STAGES_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_STAGES_CUH
 
-#include "kernels/cuda/row_stats.cuh"
+#include "kernels/cuda/row_chunks.cuh"
 #include "kernels/problem.h"
 #include "quern.h"
-
-/* The sum, or with `smallest` the minimum, of one value per thread; valid in thread 0.  Begins and ends with a barrier. */
-template <int THREADS, class T, bool SMALLEST> static __device__ __forceinline__ T reduce_block(T mine) {
-    __shared__ T value[THREADS];
-    value[threadIdx.x] = mine;
-#pragma unroll 1
-    for (int width = THREADS / 2; width > 0; width /= 2) {
-        __syncthreads();
-        if (threadIdx.x < width) {
-            const T other = value[threadIdx.x + width];
-            const T own = value[threadIdx.x];
-            value[threadIdx.x] = !SMALLEST ? own + other : other < own ? other : own;
-        }
-    }
-    __syncthreads();
-    const T result = value[0];
-    __syncthreads();
-    return result;
-}
-
-/* The weight of a counted row's label in the mean. */
-static __device__ __forceinline__ double label_weight(const quern_cross_entropy_problem &problem, int64_t row, int64_t label) {
-    if (problem.weights_in_stats) {
-        return problem.stats[row].label_weight;
-    }
-    return problem.class_weights ? problem.class_weights[label - problem.first_column] : 1.0;
-}
 
 /* A row's stats from those of all its parts, in their order; the same in all lanes of the warp. */
 static __device__ __forceinline__ quern_row_stats merge_row(const quern_cross_entropy_problem &problem, int64_t row) {
@@ -85,50 +60,18 @@ template <int THREADS> static __device__ __forceinline__ void run_combine(const 
 }
 
 template <int THREADS> static __device__ __forceinline__ void run_labels(const quern_cross_entropy_problem problem) {
-    int64_t counted = 0, ignored = 0, bad = 0, first_bad = INT64_MAX;
-    double weights = 0;
-    for (int64_t row = threadIdx.x; row < problem.rows; row += THREADS) {
-        const int64_t label = label_of(problem, row);
-        if (label == problem.ignore_index) {
-            ignored++;
-        } else if ((uint64_t)label < (uint64_t)problem.global_vocab) {
-            counted++;
-            weights += problem.divisor ? label_weight(problem, row, label) : 0.0;
-        } else {
-            bad++;
-            first_bad = row < first_bad ? row : first_bad;
-        }
-    }
-    counted = reduce_block<THREADS, int64_t, false>(counted);
-    ignored = reduce_block<THREADS, int64_t, false>(ignored);
-    bad = reduce_block<THREADS, int64_t, false>(bad);
-    first_bad = reduce_block<THREADS, int64_t, true>(first_bad);
-    weights = reduce_block<THREADS, double, false>(weights);
+    __shared__ quern_label_counts of_warp[THREADS / 32];
+    const quern_label_counts all = count_all_labels<THREADS, true>(problem, of_warp);
     if (threadIdx.x == 0) {
-        if (problem.divisor) {
-            problem.divisor[0] = weights;
-        }
-        if (problem.report) { /* infinite rows are counted when the rows are finished */
-            problem.report->counted_rows = counted;
-            problem.report->ignored_rows = ignored;
-            problem.report->bad_labels = bad;
-            problem.report->first_bad_row = bad ? first_bad : -1;
-        }
+        store_label_counts(problem, all);
     }
 }
 
 template <int THREADS> static __device__ __forceinline__ void run_reduce(const quern_cross_entropy_problem problem) {
-    double sum = 0;
-    for (int64_t row = threadIdx.x; row < problem.rows; row += THREADS) {
-        sum += problem.row_loss[row];
-    }
-    sum = reduce_block<THREADS, double, false>(sum);
+    __shared__ double of_warp[THREADS / 32];
+    const double sum = sum_all_losses<THREADS>(problem, of_warp);
     if (threadIdx.x == 0) {
-        if (problem.divisor) {
-            const double divisor = problem.divisor[0];
-            sum = divisor != 0 ? sum / divisor : 0.0;
-        }
-        problem.loss[0] = (float)sum;
+        store_loss(problem, sum);
     }
 }
 

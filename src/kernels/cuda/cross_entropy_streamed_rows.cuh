@@ -14,6 +14,7 @@
 
 #define QUERN_CLUSTERS 0 /* here a row has one block on every target */
 
+#include "kernels/cuda/row_progress.cuh"
 #include "kernels/cuda/row_stream.cuh"
 
 /* The columns that shared memory has room for: what the launch gives beyond the team's own, and vectors at any alignment. */
@@ -98,6 +99,7 @@ static __device__ __forceinline__ void run_streamed_rows(const quern_cross_entro
     if (number < problem.rows && !is_skipped(problem, label_of(problem, number))) {
         row.kept_share().start_copy(false);
     }
+    begin_rows_of_call<THREADS>(problem);
     while (number < problem.rows) {
         if (threadIdx.x < 32) {
             prepare_long_row(problem, row, number, step);
@@ -113,6 +115,7 @@ static __device__ __forceinline__ void run_streamed_rows(const quern_cross_entro
         number += step;
         grad += step * problem.grad_stride * element::bytes;
     }
+    finish_rows_of_call<THREADS>(problem, gridDim.x);
 }
 
 #endif

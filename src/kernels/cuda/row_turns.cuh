@@ -2,12 +2,14 @@
  * The loop of the blocks or clusters that take rows in turns.  Included by cross_entropy_rows.cuh and cross_entropy_full_rows.cuh.
  *
  * ROWS says what they do: begin() once, by all threads; prepare() by the first warp, when a row is in shared memory; take() by all
- * threads; finish() by one thread, when the copy of the next row has started.
+ * threads; finish() by one thread, when the copy of the next row has started.  SERVES_CALL: the blocks also do what row_progress.cuh
+ * says.
  */
 #ifndef QUERN_DEVICE_ROW_TURNS_CUH
 #define QUERN_DEVICE_ROW_TURNS_CUH
 
 #include "kernels/cuda/row_gradient.cuh"
+#include "kernels/cuda/row_progress.cuh"
 #include "kernels/cuda/row_share.cuh"
 
 static __device__ __forceinline__ void store_row_padding(const quern_cross_entropy_problem &problem, const row_columns &columns,
@@ -37,6 +39,9 @@ template <class ROWS> static __device__ __forceinline__ void run_in_turns(const 
     if (starts_copies() && row < problem.rows) {
         share_of(problem, columns, row).start_copy(is_skipped(problem, label_of(problem, row)));
     }
+    if (ROWS::SERVES_CALL) {
+        begin_rows_of_call<THREADS>(problem);
+    }
     exchanges made;
     for (uint32_t parity = 0; row < problem.rows; parity ^= 1) {
         const row_share share = share_of(problem, columns, row);
@@ -59,6 +64,9 @@ template <class ROWS> static __device__ __forceinline__ void run_in_turns(const 
             ROWS::finish(problem, columns, row, grad, end);
         }
         row = next;
+    }
+    if (ROWS::SERVES_CALL && columns.is_first) {
+        finish_rows_of_call<THREADS>(problem, step);
     }
 }
 

@@ -9,7 +9,7 @@
 #ifndef QUERN_DEVICE_SYSTEM_MEMORY_CUH
 #define QUERN_DEVICE_SYSTEM_MEMORY_CUH
 
-#include <stdint.h>
+#include "kernels/cuda/device_memory.cuh"
 
 #ifndef QUERN_MULTIMEM
 #error QUERN_MULTIMEM must be 1 where one store reaches the memory of all ranks, else 0
@@ -42,16 +42,6 @@ static __device__ __forceinline__ uint32_t load_acquire_system(const uint32_t *a
 static __device__ __forceinline__ uint32_t load_relaxed_system(const uint32_t *address) {
     uint32_t value;
     asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
-    return value;
-}
-
-static __device__ __forceinline__ void store_relaxed_device(uint32_t *address, uint32_t value) {
-    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" :: "l"(address), "r"(value) : "memory");
-}
-
-static __device__ __forceinline__ uint32_t load_relaxed_device(const uint32_t *address) {
-    uint32_t value;
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
     return value;
 }
 

@@ -1,5 +1,5 @@
 // Decides which CUDA thread runs next: first the lanes of one warp, then the warps of the block; another block only when the
-// current one waits or spins.
+// current one waits or spins. In random order blocks also begin while others run, and are interrupted where their threads meet.
 #include <pthread.h>
 #include <sys/mman.h>
 #include <algorithm>
@@ -92,6 +92,10 @@ FiberThread *pick(Block &b) {
     }
     b.spinning_warps = 0;
     return nullptr;  // the host lets other blocks run before this one spins on
+  }
+  if (interrupts()) {
+    note_progress();
+    return nullptr;
   }
   u32 w = b.current_warp;
   if (order() == Order::random ? b.warp_count > 1 : !b.ready[w]) w = choose_bit(b.ready_warps, w);
@@ -471,6 +475,8 @@ void start_grid(Grid *g) {
   note_progress();
 }
 
+constexpr size_t side_by_side = 16;  // clusters that begin while others run: enough, and all fibers have room
+
 Step step() {
   if (active.empty()) return Step::idle;
   learn_host();
@@ -478,6 +484,7 @@ Step step() {
   const u64 before = progress_events, looks_before = looks_elsewhere;
   for (Grid *g : active)
     if (runs_directly(*g)) run_direct(*g), note_progress();
+  if (order() == Order::random && resident.size() < side_by_side) start_cluster();
   one_pass();
   if ((progress_events == before || resident.empty()) && !start_cluster()) end_lingering();
   active.erase(std::remove_if(active.begin(), active.end(), [](Grid *g) { return g->done(); }), active.end());
