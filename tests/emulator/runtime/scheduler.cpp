@@ -93,10 +93,7 @@ FiberThread *pick(Block &b) {
     b.spinning_warps = 0;
     return nullptr;  // the host lets other blocks run before this one spins on
   }
-  if (interrupts()) {
-    note_progress();
-    return nullptr;
-  }
+  if (interrupts()) return nullptr;  // no progress: the block may only spin
   u32 w = b.current_warp;
   if (order() == Order::random ? b.warp_count > 1 : !b.ready[w]) w = choose_bit(b.ready_warps, w);
   u32 lane = choose_bit(b.ready[w], w == b.current_warp ? b.current_lane : 31);
