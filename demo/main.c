@@ -72,12 +72,12 @@ static void clean_up(struct demo *demo) {
 
 static bool compare(const struct demo *demo, const struct run_report *first) {
     const struct options *options = &demo->options;
-    const bool had_hosts = options->hosts > 1;
-    struct run run = {.demo = demo, .ranks = had_hosts ? (int)options->ranks : 1, .hosts = 1, .is_plain = options->ranks == 0};
+    const bool same_ranks = options->hosts > 1 && !options->pipeline;
+    struct run run = {.demo = demo, .ranks = same_ranks ? (int)options->ranks : 1, .hosts = 1, .is_plain = options->ranks == 0};
     struct run_report second;
     if (!run_threads(&run, &second)) return false;
     if (interrupted) return true;
-    if (had_hosts) return report_hosts(first, &second, (int)options->hosts);
+    if (options->hosts > 1 || options->pipeline) return report_same(first, &second, options);
     return run.is_plain ? report_comparison(first, &second) : report_ranks(first, &second, (int)options->ranks);
 }
 

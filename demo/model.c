@@ -99,27 +99,46 @@ static bool block_backward(struct model *model, struct block *block) {
 }
 
 bool model_forward(struct model *model, const int32_t *tokens) {
+    struct pipeline *pipeline = &model->pipeline;
     int layers = model->shape.layers;
-    embed(model, tokens, model->blocks[0].in);
-    for (int b = 0; b < layers; b++)
+    if (pipeline_is_first(pipeline)) embed(model, tokens, model->blocks[0].in);
+    if (!pipeline_take(pipeline, &pipeline->residual_in)) return false;
+    for (int b = pipeline->first_block; b < pipeline->end_block; b++)
         if (!block_forward(model, &model->blocks[b], b + 1 < layers ? model->blocks[b + 1].in : model->last)) return false;
+    if (!pipeline_is_last(pipeline)) return pipeline_start(pipeline, &pipeline->residual_out);
     rms_norm(model->pool, model->rows, model->shape.width, model->last, model->hidden, model->last_inverse_rms);
     return true;
 }
 
+/* In a pipeline the last rank has the classifier's part of the embedding's gradient, and then both ends have the sum. */
+static bool finish_embedding(struct model *model, const int32_t *tokens) {
+    struct pipeline *pipeline = &model->pipeline;
+    if (pipeline_is_first(pipeline)) {
+        if (!pipeline_take(pipeline, &pipeline->embedding_up)) return false;
+        embed_backward(model, tokens, model->residual_grad);
+        return pipeline_start(pipeline, &pipeline->embedding_down);
+    }
+    return !pipeline_is_last(pipeline) || pipeline_take(pipeline, &pipeline->embedding_down);
+}
+
 bool model_backward(struct model *model, const int32_t *tokens) {
+    struct pipeline *pipeline = &model->pipeline;
     int64_t rows = model->rows, width = model->shape.width;
-    memset(model->residual_grad, 0, (size_t)(rows * width) * sizeof(float));
-    rms_norm_backward(model->pool, rows, width, model->hidden, model->last_inverse_rms, model->hidden_grad,
-                      model->residual_grad);
-    for (int b = model->shape.layers - 1; b >= 0; b--)
+    if (pipeline_is_last(pipeline)) {
+        if (!pipeline_is_first(pipeline) && !pipeline_start(pipeline, &pipeline->embedding_up)) return false;
+        memset(model->residual_grad, 0, (size_t)(rows * width) * sizeof(float));
+        rms_norm_backward(model->pool, rows, width, model->hidden, model->last_inverse_rms, model->hidden_grad,
+                          model->residual_grad);
+    }
+    if (!pipeline_take(pipeline, &pipeline->gradient_in)) return false;
+    for (int b = pipeline->end_block - 1; b >= pipeline->first_block; b--)
         if (!block_backward(model, &model->blocks[b])) return false;
-    embed_backward(model, tokens, model->residual_grad);
-    return model->rank == NULL || all_reduce_run(&model->gradient_sum, &model->gradients_memory);
+    if (!pipeline_start(pipeline, &pipeline->gradient_out) || !finish_embedding(model, tokens)) return false;
+    return model->shape.experts == 0 || all_reduce_run(&model->gradient_sum, &model->gradients_memory);
 }
 
 bool model_sum(struct model *model, double values[MODEL_SUMS]) {
-    return model->rank == NULL || gather_sum(&model->sums, values, MODEL_SUMS);
+    return pipeline_settle(&model->pipeline) && (model->rank == NULL || gather_sum(&model->sums, values, MODEL_SUMS));
 }
 
 /* A checksum of the bits (FNV-1a, a parameter at a time) in two halves that a double holds exactly. */
@@ -131,9 +150,11 @@ bool model_is_consistent(struct model *model) {
         memcpy(&bits, &model->parameters[i], sizeof bits);
         hash = (hash ^ bits) * 0x100000001B3;
     }
-    double own[2] = {(double)(hash >> 32), (double)(hash & 0xFFFFFFFF)}, sums[MODEL_SUMS] = {own[0], own[1]};
+    bool shares = model->shared_count > 0;
+    double own[2] = {(double)(hash >> 32), (double)(hash & 0xFFFFFFFF)};
+    double sums[MODEL_SUMS] = {shares ? own[0] : 0, shares ? own[1] : 0, shares};  /* the third: how many ranks share */
     if (!model_sum(model, sums)) return false;
-    if (sums[0] == own[0] * model->rank->ranks && sums[1] == own[1] * model->rank->ranks) return true;
+    if (!shares || (sums[0] == own[0] * sums[2] && sums[1] == own[1] * sums[2])) return true;
     fprintf(stderr, "language_model: the shared parameters of rank %d are not those of the other ranks\n", model->rank->rank);
     return false;
 }

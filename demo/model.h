@@ -3,12 +3,14 @@
  * backward pass.  It ends at the last hidden state: classifier.h has the classifier, the backend has the loss.
  *
  * With experts, each block has a mixture of experts in place of its MLP, and the model may be spread over ranks: each rank has
- * its part of a step's sequences and of every block's experts, and a copy of everything else (the shared parameters).
+ * its part of a step's sequences and of every block's experts, and a copy of everything else (the shared parameters).  Without
+ * experts, ranks are a pipeline: see pipeline.h.
  */
 #ifndef MODEL_H
 #define MODEL_H
 
 #include "collectives.h"
+#include "pipeline.h"
 
 struct mixture;
 struct thread_pool;
@@ -25,7 +27,7 @@ enum { EMBEDDING, POSITIONS, FIRST_OF_BLOCKS };
 
 /* The parameters of one tensor inside the model's arrays. */
 struct tensor {
-    int64_t offset, count;  /* count 0: an expert on another rank */
+    int64_t offset, count;  /* count 0: on another rank */
     int64_t first_random;   /* which random numbers its initial values are, wherever it lives */
     double deviation;       /* of its initial values */
 };
@@ -43,14 +45,15 @@ struct block {
 struct model {
     struct model_shape shape;
     struct thread_pool *pool;
-    struct rank *rank;             /* NULL without experts */
+    struct rank *rank;             /* NULL: of a single one */
+    struct pipeline pipeline;      /* all blocks, with experts or on a single rank */
     int sequences, first_sequence; /* this rank's of a step */
     int64_t rows, all_rows;        /* tokens of one step: of this rank, of all */
 
     int tensor_count;
     struct tensor *tensors;        /* indexed from EMBEDDING on */
     int64_t parameter_count;
-    int64_t shared_count;          /* number of leading tensors that are not experts */
+    int64_t shared_count;          /* leading parameters that several ranks have: all but experts; in a pipeline the embedding */
     int64_t random_count;
     float *parameters;             /* read by the matrix products */
     float *gradients;              /* as long */
@@ -65,14 +68,14 @@ struct model {
 };
 
 /*
- * All functions below are collective over the ranks and return false after a message on stderr on failure; without experts none
+ * All functions below are collective over the ranks and return false after a message on stderr on failure; on a single rank none
  * can fail.  The same seed gives the same model for any number of ranks.  model_free also frees what a failed model_create
  * leaves.
  */
 bool model_create(struct model *model, struct model_shape shape, struct thread_pool *pool, struct rank *rank, uint64_t seed);
 void model_free(struct model *model);
 
-/* From tokens [rows] to hidden [rows, width]. */
+/* From tokens [rows] to hidden [rows, width], which the last rank of a pipeline has. */
 bool model_forward(struct model *model, const int32_t *tokens);
 
 /*

@@ -75,6 +75,14 @@ static bool create_mixture(struct model *model, struct block *block) {
     return true;
 }
 
+/* The tensors from `first` on are on other ranks of a pipeline: they keep their positions in the list and their random numbers. */
+static void leave_out(struct model *model, int first) {
+    for (int t = first; t < model->tensor_count; t++) {
+        model->parameter_count -= model->tensors[t].count;
+        model->tensors[t].offset = model->tensors[t].count = 0;
+    }
+}
+
 /* Points a block's mixture to its weights. */
 static void bind_mixture(struct model *model, struct mixture *mixture, const struct tensor *router, const struct tensor *experts) {
     mixture->router.weight = model->parameters + router->offset;
@@ -121,8 +129,24 @@ static bool create_shared(struct model *model) {
     return true;
 }
 
+static bool create_pipeline(struct model *model) {
+    return pipeline_open(&model->pipeline, model) &&
+           gather_create(&model->sums, model->rank, NUMBERS, MODEL_SUMS * sizeof(double));
+}
+
+/* The first rank of a pipeline has both, the last one the embedding. */
+static void create_embedding(struct model *model) {
+    const struct model_shape *shape = &model->shape;
+    const bool is_first = pipeline_is_first(&model->pipeline), is_last = pipeline_is_last(&model->pipeline);
+    add_tensor(model, (int64_t)shape->vocab * shape->width, 0.06);
+    if (!is_first && !is_last) leave_out(model, EMBEDDING);
+    add_tensor(model, (int64_t)shape->context * shape->width, 0.06);
+    if (!is_first) leave_out(model, POSITIONS);
+}
+
 bool model_create(struct model *model, struct model_shape shape, struct thread_pool *pool, struct rank *rank, uint64_t seed) {
-    int number = rank != NULL ? rank->rank : 0, ranks = rank != NULL ? rank->ranks : 1;
+    bool has_experts = shape.experts > 0;
+    int number = has_experts ? rank->rank : 0, ranks = has_experts ? rank->ranks : 1;
     *model = (struct model){.shape = shape, .pool = pool, .rank = rank, .all_rows = (int64_t)shape.batch * shape.context};
     model->first_sequence = (int)share_first(shape.batch, number, ranks);
     model->sequences = (int)share_first(shape.batch, number + 1, ranks) - model->first_sequence;
@@ -131,16 +155,21 @@ bool model_create(struct model *model, struct model_shape shape, struct thread_p
     int tensors_per_block = TENSORS_PER_BLOCK + TENSORS_PER_EXPERT * shape.experts;
     model->tensors = allocate((size_t)(FIRST_OF_BLOCKS + tensors_per_block * shape.layers) * sizeof(struct tensor));
     model->blocks = allocate((size_t)shape.layers * sizeof(struct block));
-    add_tensor(model, (int64_t)shape.vocab * shape.width, 0.06);
-    add_tensor(model, (int64_t)shape.context * shape.width, 0.06);
-    for (int b = 0; b < shape.layers; b++) create_block(model, &model->blocks[b]);
-    model->shared_count = model->parameter_count;
+    pipeline_divide(&model->pipeline, has_experts ? NULL : rank, shape.layers);
+    create_embedding(model);
+    for (int b = 0; b < shape.layers; b++) {
+        int first = model->tensor_count;
+        create_block(model, &model->blocks[b]);
+        if (b < model->pipeline.first_block || b >= model->pipeline.end_block) leave_out(model, first);
+    }
+    model->shared_count = has_experts ? model->parameter_count : model->tensors[EMBEDDING].count;
     int first_expert = model->tensor_count;
     create_scratch(model);
-    if (rank != NULL && !create_shared(model)) return false;
+    if (has_experts && !create_shared(model)) return false;
     model->parameters = allocate((size_t)model->parameter_count * sizeof(float));
-    if (rank == NULL) model->gradients = allocate((size_t)model->parameter_count * sizeof(float));
-    for (int b = 0; b < shape.layers && rank != NULL; b++)
+    if (!has_experts) model->gradients = allocate((size_t)model->parameter_count * sizeof(float));
+    if (model->pipeline.rank != NULL && !create_pipeline(model)) return false;
+    for (int b = 0; b < shape.layers && has_experts; b++)
         bind_mixture(model, model->blocks[b].mixture, &model->blocks[b].router,
                      model->tensors + first_expert + b * TENSORS_PER_EXPERT * shape.experts);
     initialise(model, seed);
@@ -159,7 +188,8 @@ void model_free(struct model *model) {
     for (int b = 0; b < model->shape.layers; b++) block_free(&model->blocks[b]);
     all_reduce_free(&model->gradient_sum);
     gather_free(&model->sums);
-    if (model->rank != NULL) rank_memory_free(&model->gradients_memory);
+    pipeline_close(&model->pipeline);
+    if (model->gradients_memory.host != NULL) rank_memory_free(&model->gradients_memory);
     else free(model->gradients);
     float *owned[] = {model->parameters, model->last, model->hidden, model->last_inverse_rms, model->hidden_grad,
                       model->residual_grad, model->row_grad, model->wide_grad, model->weights_grad};

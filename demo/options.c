@@ -16,7 +16,7 @@ enum { HEAD_WIDTH = 32, USAGE_STATUS = 2 };
 
 enum { STEPS = 's', SEED = 'r', DEVICE = 'd', CORPUS = 'c', THREADS = 't', NO_COMPARISON = 'n', BETA2 = 'b', MOMENTS = 'm',
        CURVE = 'l',
-       BATCH = 256, CONTEXT, LAYERS, VOCAB, WIDTH, EXPERTS, RANKS, PROCESSES, TIMEOUT, HOSTS, HOST, MEET,
+       BATCH = 256, CONTEXT, LAYERS, VOCAB, WIDTH, EXPERTS, RANKS, PROCESSES, TIMEOUT, PIPELINE, HOSTS, HOST, MEET,
        SECRET, RANK, GROUP };
 
 static const struct argp_option OPTIONS[] = {
@@ -32,7 +32,7 @@ static const struct argp_option OPTIONS[] = {
     {NULL, 0, NULL, 0, "The model:", 0},
     {"batch", BATCH, "N", 0, "Sequences per step, of all ranks (8, or one per rank)", 0},
     {"context", CONTEXT, "N", 0, "Tokens per sequence (64)", 0},
-    {"layers", LAYERS, "N", 0, "Transformer blocks (2)", 0},
+    {"layers", LAYERS, "N", 0, "Transformer blocks (2, or one per rank of a pipeline)", 0},
     {"vocab", VOCAB, "N", 0, "Tokens of the vocabulary (8192)", 0},
     {"width", WIDTH, "N", 0, "Width of the hidden state, a multiple of 32 (128)", 0},
     {"experts", EXPERTS, "N", 0, "A mixture of N experts per block in place of its MLP, two of them per token (with --ranks 8)", 0},
@@ -40,6 +40,8 @@ static const struct argp_option OPTIONS[] = {
     {"ranks", RANKS, "N", 0, "Train on N ranks, then on one, and compare (up to 128)", 0},
     {"processes", PROCESSES, NULL, 0, "Each rank is a process; otherwise a thread", 0},
     {"timeout", TIMEOUT, "SECONDS", 0, "How long a rank waits for another one (20)", 0},
+    {"pipeline", PIPELINE, NULL, 0, "Each rank has some of the layers, without experts, and hands its results on; the second run "
+                                    "has all of them on one rank", 0},
     {"hosts", HOSTS, "N", 0, "The ranks are processes on N hosts, and the second run is on one.  Without --host all of them are on "
                              "this machine, without common memory", 0},
     {"host", HOST, "N", 0, "This is host N, from 0; start the others likewise.  It needs --meet and --secret", 0},
@@ -150,13 +152,26 @@ static void complete_hosts(struct argp_state *state, struct options *options) {
     options->processes = true;
 }
 
+static void complete_pipeline(struct argp_state *state, struct options *options) {
+    set_default(&options->layers, options->ranks > 2 ? options->ranks : 2);
+    if (options->ranks < 2) argp_error(state, "--pipeline needs --ranks of 2 or more");
+    if (options->layers < options->ranks)
+        argp_error(state, "--layers is %lld; in a pipeline of %lld ranks it is at least as much: a layer per rank",
+                   (long long)options->layers, (long long)options->ranks);
+    if (options->experts > 0) argp_error(state, "--pipeline has no --experts");
+    if (options->device.is_cuda) argp_error(state, "--pipeline needs --device cpu");
+    options->device.is_auto = false;
+}
+
 /* Checks that involve several options. */
 static void complete(struct argp_state *state, struct options *options) {
     bool has_ranks = options->ranks > 0;
     set_default(&options->threads, usable_cores());
     set_default(&options->steps, has_ranks ? 400 : 1000);
     set_default(&options->batch, options->ranks > 8 ? options->ranks : 8);
-    set_default(&options->experts, has_ranks ? 8 : 0);
+    if (options->pipeline) complete_pipeline(state, options);
+    set_default(&options->layers, 2);
+    set_default(&options->experts, has_ranks && !options->pipeline ? 8 : 0);
     if (options->processes && !has_ranks) argp_error(state, "--processes needs --ranks");
     if (options->hosts > 1) complete_hosts(state, options);
     else if (options->host >= 0 || options->meet != NULL || options->secret != NULL)
@@ -182,6 +197,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     else if (key == NO_COMPARISON) options->comparison = false;
     else if (key == PROCESSES) options->processes = true;
     else if (key == GROUP) options->group = argument;
+    else if (key == PIPELINE) options->pipeline = true;
     else if (key == MEET) options->meet = argument;
     else if (key == SECRET) options->secret = argument;
     else if (key == ARGP_KEY_END) complete(state, options);
@@ -215,7 +231,6 @@ struct options options_parse(int argc, char **argv) {
         .hosts = 1,
         .host = -1,
         .context = 64,
-        .layers = 2,
         .vocab = 8192,
         .width = 128,
     };

@@ -20,6 +20,7 @@ struct options {
     int64_t ranks;             /* 0: the run is not spread over ranks */
     int64_t timeout;
     bool processes;
+    bool pipeline;             /* the ranks have different layers */
     int64_t hosts;             /* of the ranks */
     int64_t host;              /* that this program is; -1: all of them */
     const char *meet;          /* of several hosts: an address of host 0 and a port; NULL: not chosen yet */

@@ -61,9 +61,10 @@ static double megabytes_per_step(const struct outcome *outcome, enum purpose pur
 static void report_exchange(const struct outcome *outcome, const struct model *model) {
     printf("  %.0f tokens/s; between ranks %.3f MB of tokens a step, %.3f MB of gradients\n",
            (double)outcome->tokens / outcome->seconds, megabytes_per_step(outcome, TOKENS), megabytes_per_step(outcome, GRADIENTS));
-    printf("  time, waiting included: dispatch and combine %.1f %%, sums of gradients %.1f %%, sums of losses %.1f %%\n",
-           share(outcome, TOKENS), share(outcome, GRADIENTS), share(outcome, NUMBERS));
-    for (int b = 0; b < model->shape.layers; b++) print_loads(model->blocks[b].mixture, b);
+    printf("  time, waiting included: %s %.1f %%, sums of gradients %.1f %%, sums of losses %.1f %%\n",
+           model->shape.experts > 0 ? "dispatch and combine" : "residuals", share(outcome, TOKENS), share(outcome, GRADIENTS),
+           share(outcome, NUMBERS));
+    for (int b = 0; b < model->shape.layers && model->shape.experts > 0; b++) print_loads(model->blocks[b].mixture, b);
 }
 
 void report_run(const struct run_report *run, const struct model *model) {
@@ -74,8 +75,9 @@ void report_run(const struct run_report *run, const struct model *model) {
     printf("  %d steps in %.1f s: loss %.3f over the last tenth, %.3f on text held out\n", run->outcome.steps,
            run->outcome.seconds, run->outcome.loss, run->outcome.held_out_loss);
     const struct step_times *times = &run->outcome.times;
-    printf("  fastest step %.1f ms; fastest loss and gradient %.2f ms, Adam %.2f ms", 1e3 * times->whole,
-           1e3 * times->cross_entropy, 1e3 * times->adam);
+    printf("  fastest step %.1f ms; fastest ", 1e3 * times->whole);
+    if (pipeline_is_last(&model->pipeline)) printf("loss and gradient %.2f ms, ", 1e3 * times->cross_entropy);
+    printf("Adam %.2f ms", 1e3 * times->adam);
     if (times->copies > 0) printf(", copies between host and device %.2f ms", 1e3 * times->copies);
     printf("\n");
     if (model->rank != NULL) report_exchange(&run->outcome, model);
@@ -138,11 +140,13 @@ bool report_comparison(const struct run_report *quern, const struct run_report *
     return are_close(quern, plain, LOSS_TOLERANCE);
 }
 
-static void print_exchange_rows(const struct outcome *a, const struct outcome *b) {
+static void print_exchange_rows(const struct outcome *a, const struct outcome *b, bool pipeline) {
     double first = (double)a->tokens / a->seconds, second = (double)b->tokens / b->seconds;
     print_ratio_row("thousand tokens per second", first / 1e3, second / 1e3, first / second);
-    print_row("dispatch and combine, % of the time", share(a, TOKENS), share(b, TOKENS), "waiting included");
-    print_row("sums of gradients, % of the time", share(a, GRADIENTS), share(b, GRADIENTS), "");
+    print_row(pipeline ? "residuals between ranks, % of the time" : "dispatch and combine, % of the time", share(a, TOKENS),
+              share(b, TOKENS), "waiting included");
+    print_row(pipeline ? "embedding's gradient, % of the time" : "sums of gradients, % of the time", share(a, GRADIENTS),
+              share(b, GRADIENTS), "");
     print_row("tokens between ranks, MB a step", megabytes_per_step(a, TOKENS), megabytes_per_step(b, TOKENS), "");
     print_row("gradients between ranks, MB a step", megabytes_per_step(a, GRADIENTS), megabytes_per_step(b, GRADIENTS), "");
 }
@@ -154,21 +158,23 @@ bool report_ranks(const struct run_report *many, const struct run_report *one, i
     printf("\n  %-38s %10s %12s\n", "", heading, "one rank");
     print_loss_row("loss, last tenth of the steps", a->loss, b->loss);
     print_loss_row("loss, text held out", a->held_out_loss, b->held_out_loss);
-    print_exchange_rows(a, b);
+    print_exchange_rows(a, b, false);
     printf("\nloss %.4f against %.4f with one rank (%.2f %% apart)\n", a->loss, b->loss, 100 * apart(a->loss, b->loss));
     return are_close(many, one, RANKS_LOSS_TOLERANCE);
 }
 
-bool report_hosts(const struct run_report *many, const struct run_report *one, int hosts) {
-    char heading[32];
+bool report_same(const struct run_report *many, const struct run_report *one, const struct options *options) {
+    char first[48];
     const struct outcome *a = &many->outcome, *b = &one->outcome;
+    const char *second = options->pipeline ? "one rank" : "one host";
     const bool same = a->loss == b->loss && a->held_out_loss == b->held_out_loss;
-    snprintf(heading, sizeof heading, "%d hosts", hosts);
-    printf("\n  %-38s %10s %12s\n", "", heading, "one host");
+    if (options->hosts > 1) snprintf(first, sizeof first, "%d hosts", (int)options->hosts);
+    else snprintf(first, sizeof first, "%d ranks", (int)options->ranks);
+    printf("\n  %-38s %10s %12s\n", "", first, second);
     print_loss_row("loss, last tenth of the steps", a->loss, b->loss);
     print_loss_row("loss, text held out", a->held_out_loss, b->held_out_loss);
-    print_exchange_rows(a, b);
-    printf("\nloss %.4f on %d hosts, %s on one\n", a->loss, hosts, same ? "the same bits" : "and another");
+    print_exchange_rows(a, b, options->pipeline);
+    printf("\nloss %.4f on %s, %s on %s\n", a->loss, first, same ? "the same bits" : "and another", second);
     fflush(stdout);
     if (!same)
         fprintf(stderr, "language_model: the losses are %.17g and %.17g, on text held out %.17g and %.17g; they must be equal\n",

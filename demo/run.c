@@ -26,23 +26,25 @@ struct part {
 };
 
 static bool start_threads(struct part *part, const struct run *run) {
-    int share = (int)run->demo->options.threads / run->ranks;
+    const struct options *options = &run->demo->options;
+    int share = (int)options->threads / (options->pipeline ? (int)options->ranks : run->ranks);  /* the same in both runs */
     part->threads = share > 0 ? share : 1;
     part->pool = threads_start(part->threads);
     if (part->pool == NULL) fprintf(stderr, "language_model: cannot start %d threads\n", part->threads);
     return part->pool != NULL;
 }
 
-/* The device and, for experts, the other ranks. */
+static bool has_group(const struct run *run) { return run->demo->shape.experts > 0 || run->ranks > 1; }
+
+/* The device and, in a group, the other ranks. */
 static bool join(struct part *part, const struct run *run, int rank) {
     const struct options *options = &run->demo->options;
-    bool has_experts = run->demo->shape.experts > 0;
-    unsigned operations = (run->is_plain ? 0 : BACKEND_OPERATIONS) | (has_experts ? EXCHANGE_OPERATIONS : 0);
+    unsigned operations = (run->is_plain ? 0 : BACKEND_OPERATIONS) | (has_group(run) ? EXCHANGE_OPERATIONS : 0);
     struct device_choice choice = device_of_rank(options->device, rank);
     struct meeting meeting = {.rank = rank, .ranks = run->ranks, .name = run->demo->group, .timeout = (double)options->timeout,
                               .share_gpu = choice.is_cuda && run->ranks > choice.gpus};
     if (operations != 0 && !device_open(&part->device, choice, part->pool, part->threads, operations)) return false;
-    if (!has_experts) return true;
+    if (!has_group(run)) return true;
     bool joined = (run->hosts == 1 || hosts_settle(&meeting, options)) && rank_join(&part->rank, &part->device, &meeting);
     free(meeting.secret);
     return joined;
@@ -50,7 +52,7 @@ static bool join(struct part *part, const struct run *run, int rank) {
 
 static bool open_part(struct part *part, const struct run *run, int rank) {
     const struct demo *demo = run->demo;
-    struct rank *joined = demo->shape.experts > 0 ? &part->rank : NULL;
+    struct rank *joined = has_group(run) ? &part->rank : NULL;
     if (!start_threads(part, run) || !join(part, run, rank) ||
         !model_create(&part->model, demo->shape, part->pool, joined, demo->training.seed))
         return false;
@@ -105,7 +107,7 @@ bool run_rank(const struct run *run, int rank, struct run_report *report) {
     quern_set_log(run->is_first ? print_log_line : NULL, NULL, QUERN_LOG_INFO);
     if (rank == 0) report_title(run);
     bool succeeded = open_part(&part, run, rank) && train_part(&part, run, report);
-    if (succeeded && run->is_first && !report->outcome.interrupted)
+    if (succeeded && run->is_first && !demo->options.pipeline && !report->outcome.interrupted)
         succeeded = generate(&part.model, &demo->text, held_out_paragraph(demo), PROMPT_TOKENS, SAMPLE_TOKENS, demo->training.seed);
     close_part(&part);
     return succeeded;

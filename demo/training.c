@@ -74,15 +74,22 @@ static bool agree(struct model *model, float *loss, bool *interrupted) {
     return true;
 }
 
+/* The loss, of this rank's rows; in a pipeline only the last rank has any. */
+static bool classify(struct model *model, struct backend *backend, const struct batch *batch, bool gradient, float *loss) {
+    *loss = 0;
+    if (!pipeline_is_last(&model->pipeline)) return true;
+    classifier_forward(model, backend->logits);
+    if (!backend->cross_entropy(backend, batch->labels, gradient, loss)) return false;
+    if (gradient) classifier_backward(model, backend->logits);
+    return true;
+}
+
 static bool take_step(struct model *model, struct backend *backend, const struct training *training, struct batch *batch,
                       int step, float *loss, bool *interrupted) {
     double start = seconds_now();
     backend->times = (struct step_times){0};
     fill_batch(batch, model, training, 0, training->train_tokens, training->seed, (uint64_t)step);
-    if (!model_forward(model, batch->tokens)) return false;
-    classifier_forward(model, backend->logits);
-    if (!backend->cross_entropy(backend, batch->labels, true, loss)) return false;
-    classifier_backward(model, backend->logits);
+    if (!model_forward(model, batch->tokens) || !classify(model, backend, batch, true, loss)) return false;
     *interrupted = *training->interrupted;
     if (!model_backward(model, batch->tokens) || !agree(model, loss, interrupted)) return false;
     if (!isfinite(*loss)) {
@@ -102,9 +109,9 @@ static bool evaluate(struct model *model, struct backend *backend, const struct 
         bool interrupted = false;
         fill_batch(batch, model, training, training->train_tokens, training->text->encoded_count, ~training->seed,
                    (uint64_t)i);
-        if (!model_forward(model, batch->tokens)) return false;
-        classifier_forward(model, backend->logits);
-        if (!backend->cross_entropy(backend, batch->labels, false, &loss) || !agree(model, &loss, &interrupted)) return false;
+        if (!model_forward(model, batch->tokens) || !classify(model, backend, batch, false, &loss) ||
+            !agree(model, &loss, &interrupted))
+            return false;
         *mean += loss / HELD_OUT_BATCHES;
     }
     return true;

@@ -162,6 +162,9 @@ expect "$same" build/language_model --device cpu --ranks 3 --experts 2 $few
 expect "$same" build/language_model --device cpu --ranks 4 --processes $few
 expect "the same bits on one" build/language_model --device cpu --ranks 4 --hosts 2 $few
 expect "the same bits on one" build/language_model --device cpu --ranks 5 --hosts 3 $few
+expect "the same bits on one" build/language_model --device cpu --ranks 3 --pipeline $few --layers 4
+expect "the same bits on one" build/language_model --device cpu --ranks 2 --pipeline --processes $few --layers 2
+expect "the same bits on one" build/language_model --device cpu --ranks 4 --pipeline --hosts 2 $few --layers 5
 on_two_hosts $few
 if [ "$(cat build/nvcc.txt 2>/dev/null)" != none ]; then
     one="env LD_LIBRARY_PATH=build/emulator QUERN_EMULATOR=9.0" two="$one,9.0"
@@ -176,6 +179,10 @@ refuse "--ranks is '200'; it is a number from 1 to 128" --ranks 200
 refuse "--batch is 2; with --ranks 3" --ranks 3 --batch 2
 refuse "--experts is '1'" --experts 1 --ranks 2
 refuse "--processes needs --ranks" --processes
+refuse "--pipeline needs --ranks" --pipeline
+refuse "--layers is 2; in a pipeline of 3 ranks" --ranks 3 --pipeline --layers 2
+refuse "--pipeline has no --experts" --ranks 2 --pipeline --experts 4
+refuse "--pipeline needs --device cpu" --ranks 2 --pipeline --device cuda
 refuse "--hosts is 2; with --ranks 0" --hosts 2
 refuse "--host is 2; with --hosts 2" --ranks 2 --hosts 2 --host 2
 refuse "--host needs --meet and --secret" --ranks 2 --hosts 2 --host 1
