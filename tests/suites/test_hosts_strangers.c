@@ -369,8 +369,8 @@ static int call_until(struct rank *rank, const struct quern_address *address, co
     return one;
 }
 
-/* Rank 1 brings right facts, connects with rank 0 alone, and hangs up.  Nobody listens at its own address. */
-static void pose_as_a_host(struct rank *rank, const quern_group_args *args, bool control) {
+/* Rank 1 brings right facts, connects with rank 0 alone, wholly or in part, and hangs up.  Nobody listens at its own address. */
+static void pose_as_a_host(struct rank *rank, const quern_group_args *args, bool wholly) {
     unsigned char key[QUERN_DIGEST_BYTES], meeting_key[QUERN_DIGEST_BYTES];
     struct facts_of_two card = {(uint32_t)args->ranks, 0, 1, {.rank = 1, .device_kind = QUERN_CPU}};
     struct quern_fact facts[3];
@@ -387,11 +387,12 @@ static void pose_as_a_host(struct rank *rank, const quern_group_args *args, bool
     rank_check(rank, quern_receive_all(one, facts, (size_t)args->ranks * sizeof *facts, soon), "no facts");
     close(one);
     quern_make_meeting_key(key, heard.number, meeting_key);
-    const int data = call_until(rank, &facts[0].address, meeting_key, QUERN_CALL_DATA);
-    const int line = control ? call_until(rank, &facts[0].address, meeting_key, QUERN_CALL_CONTROL) : -1;
+    static const enum quern_call_kind kinds[] = {QUERN_CALL_DATA, QUERN_CALL_TRANSFERS, QUERN_CALL_CONTROL};
+    int lines[3] = {-1, -1, -1};
+    for (int i = 0; i < (wholly ? 3 : 1); i++) lines[i] = call_until(rank, &facts[0].address, meeting_key, kinds[i]);
     rank_sleep(0.3);
-    close(data);
-    if (line >= 0) close(line);
+    for (int i = 0; i < 3; i++)
+        if (lines[i] >= 0) close(lines[i]);
 }
 
 static quern_status meet_one_who_ends(struct rank *rank) {

@@ -98,7 +98,7 @@ static void await(const struct work *work, struct pollfd *polls) {
 }
 
 static bool is_missing(const struct quern_mesh *mesh, int rank) {
-    for (uint32_t kind = QUERN_CALL_DATA; kind <= QUERN_CALL_CONTROL; kind++)
+    for (uint32_t kind = QUERN_CALL_DATA; kind <= QUERN_CALL_TRANSFERS; kind++)
         if (is_wanted(mesh, kind, rank) && *slot_of(mesh, kind, rank) < 0) return true;
     return false;
 }
@@ -130,7 +130,7 @@ static bool has_ended(int socket) {
 
 static int find_ended(const struct quern_mesh *mesh) {
     for (int rank = 0; rank < mesh->member->ranks; rank++)
-        for (uint32_t kind = QUERN_CALL_DATA; kind <= QUERN_CALL_CONTROL; kind++)
+        for (uint32_t kind = QUERN_CALL_DATA; kind <= QUERN_CALL_TRANSFERS; kind++)
             if (is_wanted(mesh, kind, rank) && has_ended(*slot_of(mesh, kind, rank))) return rank;
     return -1;
 }
