@@ -54,7 +54,7 @@ static struct layout lay_out(const quern_device *device, enum quern_cross_entrop
     const int64_t parts = step == QUERN_STEP_WHOLE || step == QUERN_STEP_STATS ? quern_cross_entropy_parts(device, args) : 0;
     if (is_mean(args) && step != QUERN_STEP_STATS) layout.divisor = set_aside(&layout, sizeof(double));
     if (is_reduced(step, args)) layout.row_loss = set_aside(&layout, sizeof(float) * rows);
-    if (device->kind == QUERN_CUDA && step == QUERN_STEP_WHOLE)
+    if (device->kind == QUERN_CUDA && step == QUERN_STEP_WHOLE && rows)
         layout.progress = set_aside(&layout, sizeof(struct quern_rows_progress));
     if (step != QUERN_STEP_GRADIENT) layout.stats = set_aside(&layout, sizeof(quern_row_stats) * rows);
     layout.parts = set_aside(&layout, sizeof(quern_row_stats) * rows * (size_t)parts);

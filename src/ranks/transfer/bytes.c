@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <time.h>
 
 #include "ranks/points.h"
 #include "ranks/transfer/withdraw.h"
@@ -159,6 +160,15 @@ static ssize_t copy_pieces(const struct quern_wire *wire, const struct iovec *ou
     return (ssize_t)bytes_in(ours, count);
 }
 
+/* A process that ends loses its memory a moment before its locks. */
+static bool is_ending(const struct quern_wire *wire) {
+    for (int i = 0; i < 200; i++) {
+        if (quern_rank_has_gone(wire->member->roster, wire->peer)) return true;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    return false;
+}
+
 static bool copy_piece(struct quern_transfer_pair *pair) {
     struct iovec ours[QUERN_WIRE_PARTS], theirs[QUERN_WIRE_PARTS];
     struct quern_wire *wire = pair->wire;
@@ -170,7 +180,7 @@ static bool copy_piece(struct quern_transfer_pair *pair) {
     const bool stands = quern_end_copy(wire);
     if (!stands) return false;  /* the message that says why is on its way */
     if (copied > 0) move_on(pair, &pair->in, true, copied);
-    else if (quern_rank_has_gone(wire->member->roster, wire->peer)) return false;
+    else if (quern_rank_has_gone(wire->member->roster, wire->peer) || (reason == ESRCH && is_ending(wire))) return false;
     else quern_transfer_fail(pair->transfer, QUERN_SYSTEM_ERROR, "copying from the memory of rank %d: %s", wire->peer,
                              strerror(reason));
     return copied > 0;
