@@ -13,6 +13,7 @@
 #include "ranks/poison.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -239,9 +240,6 @@ void quern_report_poison(struct quern_text *text, const struct quern_membership 
     quern_text_add(text, "\n");
 }
 
-/* A rank's thread, the watcher of its work over NCCL, and threads that abort may poison at the same time. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
 /* If the group is poisoned already, it may be by this rank, and others may be reading its reason. */
 static void write_reason(const struct quern_membership *member, const uint32_t *missing, const char *format, va_list list) {
     struct quern_segment_rank *mine = &member->segment->rank[member->rank];
@@ -253,12 +251,19 @@ static void write_reason(const struct quern_membership *member, const uint32_t *
     memcpy(mine->missing, missing, sizeof mine->missing);
 }
 
+/*
+ * The thread of a rank and the watcher of its work over NCCL may poison at the same time: one after the other, so that the reason and
+ * the status are of one of them.  Other ranks of the process do not wait.
+ */
+static bool poisoning[QUERN_RANK_LIMIT];
+
 static quern_status poison_list(const struct quern_membership *member, quern_status status, const uint32_t *missing,
                                 const char *format, va_list list) {
-    pthread_mutex_lock(&lock);
+    bool *mine = &poisoning[member->rank];
+    while (__atomic_exchange_n(mine, true, __ATOMIC_ACQUIRE)) sched_yield();
     write_reason(member, missing, format, list);
     poison_with(member, make_poison(REASON, member->rank, (uint32_t)status));
-    pthread_mutex_unlock(&lock);
+    __atomic_store_n(mine, false, __ATOMIC_RELEASE);
     return fail_poisoned(member);
 }
 
@@ -348,6 +353,7 @@ bool quern_poison_by_host(const struct quern_roster *roster, uint32_t word, cons
 
 /* Several threads may abort with one handle.  A text stays as it is once the group is poisoned: other ranks may be reading it. */
 void quern_poison_by_abort(const struct quern_membership *member, const char *reason) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
     if (reason && __atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE) == 0)
         quern_copy_text(member->segment->rank[member->rank].abort_reason, reason, QUERN_ABORT_TEXT_BYTES);
