@@ -11,7 +11,6 @@
  * The last line is `N passed, N failed`.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,14 +57,6 @@ struct shared {
 struct possessions {
     int descriptors, mappings;
 };
-
-static int count_entries(const char *path) {
-    int count = 0;
-    DIR *directory = opendir(path);
-    while (directory && readdir(directory)) count++;
-    if (directory) closedir(directory);
-    return count;
-}
 
 static struct possessions count_possessions(void) {
     struct possessions possessions = {.descriptors = count_entries("/proc/self/fd")};

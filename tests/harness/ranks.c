@@ -3,6 +3,7 @@
 #include "harness/ranks.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -48,6 +49,14 @@ double rank_now(void) {
 void rank_sleep(double seconds) {
     struct timespec left = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
     while (nanosleep(&left, &left) != 0) continue;
+}
+
+int count_entries(const char *folder) {
+    DIR *directory = opendir(folder);
+    int count = 0;
+    while (directory && readdir(directory)) count++;
+    if (directory) closedir(directory);
+    return count;
 }
 
 /* ---- inside a rank ---- */

@@ -68,6 +68,7 @@ int rank_host(const struct rank *rank, int of);  /* the number of a rank's host:
 void rank_line_up(struct rank *rank);
 
 double rank_now(void);              /* seconds */
+int count_entries(const char *folder);  /* of /proc/self/fd for instance: a number for each descriptor, and two more */
 int count_mappings(const char *text);  /* of this process, that have the text in their line of /proc/self/maps */
 void rank_sleep(double seconds);
 

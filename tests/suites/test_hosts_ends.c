@@ -5,7 +5,6 @@
  * Runs on: ranks.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -228,14 +227,6 @@ Test(hosts_ends, a_forked_child_does_not_hide_its_parents_end, .timeout = 60) {
     if (child > 0) kill(child, SIGKILL);
     check(!wrong, "%s", wrong);
     ranks_close(run);
-}
-
-static int count_entries(const char *folder) {
-    DIR *directory = opendir(folder);
-    int count = 0;
-    while (directory && readdir(directory)) count++;
-    if (directory) closedir(directory);
-    return count;
 }
 
 static int count_inherited(void) {

@@ -5,7 +5,6 @@
  * Runs on: ranks.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,18 +54,10 @@ static quern_group_args gathered_args(struct gatherer *gatherer, double timeout)
 
 /* ---- groups ---- */
 
-static int count_files(void) {
-    DIR *directory = opendir("/proc/self/fd");
-    int count = 0;
-    while (directory && readdir(directory)) count++;
-    if (directory) closedir(directory);
-    return count;
-}
-
 static quern_status meet_and_exchange(struct rank *rank) {
     static const char *const places[] = {NULL, "127.0.0.1", "127.0.0.3"};
     struct gatherer gatherer = {.rank = rank};
-    const int files = rank->kind == RANK_PROCESSES ? count_files() : 0;
+    const int files = rank->kind == RANK_PROCESSES ? count_entries("/proc/self/fd") : 0;
     for (size_t i = 0; i < COUNT(places); i++) {
         quern_group_args args = gathered_args(&gatherer, 30);
         quern_group *group = NULL, *child = NULL;
@@ -86,7 +77,7 @@ static quern_status meet_and_exchange(struct rank *rank) {
         rank_check(rank, ((struct gather_store *)rank->shared)->calls[rank->rank] == i + 1, "called %u times for %zu groups",
                    ((struct gather_store *)rank->shared)->calls[rank->rank], i + 1);
         if (rank->kind == RANK_PROCESSES)
-            rank_check(rank, count_files() == files, "%d descriptors, before %d", count_files(), files);
+            rank_check(rank, count_entries("/proc/self/fd") == files, "%d descriptors, before %d", count_entries("/proc/self/fd"), files);
     }
     return QUERN_OK;
 }
@@ -111,7 +102,7 @@ struct wrong {
 static quern_status gather_wrongly(struct rank *rank) {
     const struct wrong *wrong = rank->user;
     struct gatherer gatherer = {.rank = rank, .rounds = 0};
-    const int files = rank->kind == RANK_PROCESSES ? count_files() : 0;
+    const int files = rank->kind == RANK_PROCESSES ? count_entries("/proc/self/fd") : 0;
     const bool differs = wrong->by < 0 || rank->rank == wrong->by;
     quern_group *group = NULL;
     quern_group_args args = gathered_args(&gatherer, 1.5);
@@ -132,7 +123,7 @@ static quern_status gather_wrongly(struct rank *rank) {
         rank_check(rank, status == QUERN_PEER_TIMEOUT || status == QUERN_PEER_LOST || status == wrong->status, "%s",
                    quern_status_string(status));
     }
-    if (rank->kind == RANK_PROCESSES) rank_check(rank, count_files() == files, "%d descriptors, before %d", count_files(), files);
+    if (rank->kind == RANK_PROCESSES) rank_check(rank, count_entries("/proc/self/fd") == files, "%d descriptors, before %d", count_entries("/proc/self/fd"), files);
     return QUERN_OK;
 }
 

@@ -5,7 +5,6 @@
  * Runs on: ranks.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,14 +23,6 @@ struct board {
         _Alignas(64) int64_t value;
     } of[QUERN_MAX_RANKS];
 };
-
-static int count_files(void) {
-    DIR *directory = opendir("/proc/self/fd");
-    int count = 0;
-    while (directory && readdir(directory)) count++;
-    if (directory) closedir(directory);
-    return count;
-}
 
 /* The ranks of the parent that are in a child, in the child's order: by key, then by rank. */
 static int list_child(const int *colours, const int *keys, int ranks, int colour, int list[QUERN_MAX_RANKS]) {
@@ -96,7 +87,7 @@ static quern_status split_at_random(struct rank *rank) {
     int colours[QUERN_MAX_RANKS], keys[QUERN_MAX_RANKS];
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
     rank_ok(rank, quern_barrier(group, NULL, NULL));
-    const int files = count_files();
+    const int files = count_entries("/proc/self/fd");
     for (int round = 0; round < 12; round++) {
         for (int other = 0; other < rank->ranks; other++) {
             const uint64_t at = (uint64_t)(round * 64 + other);
@@ -109,7 +100,8 @@ static quern_status split_at_random(struct rank *rank) {
         }
         split_and_meet(rank, group, colours, keys, 10 * round + 1);
         if (rank->kind == RANK_PROCESSES)
-            rank_check(rank, count_files() == files, "%d descriptors, before %d", count_files(), files);
+            rank_check(rank, count_entries("/proc/self/fd") == files, "%d descriptors, before %d",
+                       count_entries("/proc/self/fd"), files);
     }
     return quern_group_destroy(group);
 }
