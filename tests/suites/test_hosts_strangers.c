@@ -142,20 +142,15 @@ Test(strangers, are_turned_away_and_counted, .timeout = 60) {
     close(slow);
 }
 
+/* The flood stays until the group is made: a listener that comes late still finds more of them than it has places. */
 Test(strangers, a_flood_does_not_keep_hosts_away, .timeout = 60) {
     enum { FLOOD = 300 };
     unsigned char key[QUERN_DIGEST_BYTES];
     int flood[FLOOD];
     struct rank_run *run = start_meeting(&(struct meeting){.expected = {"crowded out"}}, key);
     for (int i = 0; i < FLOOD; i++) flood[i] = connect_to(ranks_meet(run));
-    __atomic_store_n((int *)ranks_shared(run), 1, __ATOMIC_RELEASE);
-    for (int i = 0; i < FLOOD; i++) {
-        close(flood[i]);
-        flood[i] = i % 3 ? -1 : socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    }
     end_meeting(run);
-    for (int i = 0; i < FLOOD; i++)
-        if (flood[i] >= 0) close(flood[i]);
+    for (int i = 0; i < FLOOD; i++) close(flood[i]);
 }
 
 /* A hello, with bytes flipped, cut off or too long: 2,000 rounds at one meeting, which then takes place. */

@@ -17,6 +17,7 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "harness/transfer_case.h"
+#include "ranks/transfer/lane.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -37,6 +38,31 @@ static quern_group *begin(struct rank *rank) {
     const struct transfer_scene *scene = rank->user;
     if (scene->refuse) transfer_refuse_reads(rank);
     return rank_group(rank, 20);
+}
+
+/* ---- the lane below ---- */
+
+static ssize_t lane_put(struct quern_lane_end *end, char *bytes, size_t count) {
+    return quern_lane_put(end, &(struct iovec){.iov_base = bytes, .iov_len = count}, 1);
+}
+
+static ssize_t lane_get(struct quern_lane_end *end, char *bytes, size_t count) {
+    return quern_lane_get(end, &(struct iovec){.iov_base = bytes, .iov_len = count}, 1);
+}
+
+/* A ring that is partly read takes as much as was read, before its end and around it; a receiver gets no more than was written. */
+Test(transfer, a_lane_takes_what_fits) {
+    enum { ROOM = 100 };
+    _Alignas(128) static unsigned char memory[sizeof(struct quern_lane) + ROOM];
+    char out[3 * ROOM], in[3 * ROOM];
+    struct quern_lane_end from = {.lane = (struct quern_lane *)memory, .room = ROOM}, to = from;
+    for (int i = 0; i < 3 * ROOM; i++) out[i] = (char)(i + 1);
+    check(lane_put(&from, out, 2 * ROOM) == ROOM && lane_put(&from, out, 1) == 0, "an empty ring did not take its room");
+    check(lane_get(&to, in, 30) == 30, "30 bytes were not there");
+    check(lane_put(&from, out + ROOM, 2 * ROOM) == 30, "30 bytes of room did not take 30 bytes");
+    check(lane_get(&to, in + 30, 80) == 80 && lane_put(&from, out + 130, 70) == 70, "80 bytes around the end were not there");
+    check(lane_get(&to, in + 110, 2 * ROOM - 10) == 90 && lane_get(&to, in, 1) == 0, "90 bytes were not there");
+    check(memcmp(in, out, 2 * ROOM) == 0, "the bytes differ");
 }
 
 /* ---- random lists ---- */
