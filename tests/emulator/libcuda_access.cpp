@@ -83,11 +83,12 @@ int full_protection_of(const Mapping &m) {
   return protection_of(all);
 }
 
-void take_away_from(int device) {
+size_t take_away_from(int device) {
   auto &[seen, ranges] = cache[device];
   if (seen != version) seen = version, ranges = forbidden_to(*device_of(device));
   for (const Range &r : ranges) map_pages(r, r.device_protection, MAP_PRIVATE);
   taken = &ranges;
+  return ranges.size();
 }
 
 void give_back() {

@@ -189,8 +189,12 @@ Test(adam, tiles_in_turns_and_pieces) {
     for_each_adam_row(check_turns);
 }
 
-/* More tensors than one GPU launch takes, with empty ones among them: empty tensors keep their position in the list. */
+/*
+ * More tensors than one GPU launch takes, with empty ones among them: empty tensors keep their position in the list.  The list does
+ * not depend on the types.
+ */
 static void check_many_tensors(const struct test_device *device, const struct quern_kernel *row) {
+    if (test_is_small() && !adam_is_typical(row)) return;
     enum { FULL = 8193, SMALL = QUERN_ADAM_BATCH + 9 };
     static int64_t counts[FULL];
     for (int64_t i = 0; i < FULL; i++) counts[i] = i % 7 == 3 ? 0 : 1 + i % 3;

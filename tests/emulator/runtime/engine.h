@@ -144,7 +144,7 @@ struct Grid {
   u64 id;
   u64 next_cluster, total_clusters, finished_clusters;
   u32 error;
-  u64 confined_slices;  // see Confinement
+  u64 confining_calls;  // see Confinement
   bool uses_multicast;  // a multimem instruction has been executed
   History *history;   // in which its threads are created
   char *sync_tag;     // what they did is released here
@@ -211,8 +211,8 @@ void check_alias_proxy(FiberThread &, const u8 *polled, u32 line);
 // ---- called by the driver ----
 const char *multicast_replica(u64 address, u32 bytes, u32 index, int device, u8 **out);
 void synchronise_alias(u64 address, bool release);
-// Between these two calls only memory that the device may access is mapped.
-void take_away_from(int device);
+// Between these two calls only memory that the device may access is mapped. The first returns the number of system calls it took.
+size_t take_away_from(int device);
 void give_back();
 bool must_confine();                   // at any cost: what a device writes elsewhere depends on it
 std::string describe_address(u64 address, int device);

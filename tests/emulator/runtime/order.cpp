@@ -46,6 +46,8 @@ u32 choose_bit(u32 set, u32 after) {
 // Often enough that a block of four warps is interrupted at most of its barriers.
 bool interrupts() { return choice.order == Order::random && next_random() % 64 == 0; }
 
+bool is_sampled() { return choice.order != Order::random || next_random() % 4 == 0; }
+
 u64 permute(u64 index, u64 count) {
   if (choice.order == Order::forward) return index;
   if (choice.order == Order::reverse) return count - 1 - index;

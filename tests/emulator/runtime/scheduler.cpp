@@ -270,22 +270,19 @@ void end_cluster(size_t index) {
 }
 
 // While it exists, only memory that the grid's device may access is mapped. That costs system calls if devices may access
-// different memory, so a grid that has run or waited for long enough stops doing it.
+// different memory, so a grid stops doing it after so many of them. Where blocks are interrupted, chance spreads them over its run.
 class Confinement {
  public:
-  explicit Confinement(Grid &g) : grid_(g), active_(g.confined_slices < 256 || must_confine()), before_(progress_events) {
-    if (active_) take_away_from(g.limits.ordinal);
+  explicit Confinement(Grid &g) : active_((g.confining_calls < 128 && is_sampled()) || must_confine()) {
+    if (active_) g.confining_calls += 2 * take_away_from(g.limits.ordinal);
   }
   ~Confinement() {
     if (active_) give_back();
-    grid_.confined_slices += progress_events != before_ ? 4 : 1;
   }
   Confinement(const Confinement &) = delete;
 
  private:
-  Grid &grid_;
   const bool active_;
-  const u64 before_;
 };
 
 // Runs the block until all its threads wait, spin or have exited.
