@@ -18,7 +18,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-TestSuite(failures, .timeout = 180);
+TestSuite(failures, .timeout = 600);
 
 /* ---- operations ---- */
 
