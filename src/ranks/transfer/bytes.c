@@ -213,7 +213,7 @@ static bool receive(struct quern_transfer_pair *pair) {
 }
 
 bool quern_advance_pair(struct quern_transfer_pair *pair) {
-    if (!pair->wire || !pair->is_agreed || pair->wire->status != QUERN_OK) return false;
+    if (pair->wire->link || !pair->is_agreed || pair->wire->status != QUERN_OK) return false;
     bool moved = receive(pair);
     while (is_started(pair) && send_data(pair)) moved = true;
     return moved;

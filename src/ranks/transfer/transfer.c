@@ -11,7 +11,9 @@
 #include "ranks/points.h"
 #include "ranks/poison.h"
 #include "ranks/transfer/bytes.h"
+#include "ranks/transfer/gpu.h"
 #include "ranks/transfer/handle.h"
+#include "ranks/transfer/link.h"
 #include "ranks/transfer/talk.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
@@ -25,6 +27,7 @@ static struct {
 } handles = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void free_transfer(struct quern_transfer_data *transfer) {
+    quern_free_gpu(transfer);
     for (int i = 0; i < transfer->pair_count; i++) {
         free(transfer->pairs[i].addresses);
         free(transfer->pairs[i].landing);
@@ -92,8 +95,10 @@ void quern_forget_transfers(struct quern_membership *member) {
     while (all->first) end_transfer(all->first);
     for (int i = 0; i < all->wires; i++) {
         quern_wire_flush(all->open[i]);
+        quern_free_link(all->open[i]->link);
         quern_close_wire(all->open[i]);
     }
+    quern_free_gpu_stream(all);
     quern_free_early(all);
     free(all);
     member->transfers = NULL;
@@ -145,6 +150,7 @@ static quern_status fill_transfer(struct quern_transfer_data *transfer, const qu
     transfer->parts = malloc(((size_t)args->item_count + 1) * sizeof *transfer->parts);
     if (!transfer->parts) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a transfer");
     quern_status status = quern_read_transfer_list(member, args, transfer->parts);
+    if (status == QUERN_OK) status = quern_make_gpu(transfer);
     return status == QUERN_OK ? make_pairs(transfer) : status;
 }
 
@@ -166,14 +172,19 @@ static void announce(struct quern_transfer_data *transfer) {
     quern_pass_transfers(all);
 }
 
+static quern_status check_way(const struct quern_membership *member) {
+    if (member->device->kind == QUERN_CPU || quern_nccl_rank_of(member)) return QUERN_OK;
+    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: transfers of GPU ranks go over NCCL, and all ranks are of one host",
+                      member->label);
+}
+
 static quern_status check_prepare(struct quern_membership *member, const quern_transfer_args *args, quern_transfer **out,
                                   double *timeout) {
     quern_status status = quern_check_struct(member->device, "quern_transfer_args", args, sizeof *args);
     if (status == QUERN_OK && !out) status = quern_fail(member->device, QUERN_NULL_POINTER, "transfer is NULL");
     if (status == QUERN_OK) status = quern_check_timeout(member, args->timeout, timeout);
     if (status == QUERN_OK) status = quern_check_transfer_list(member, args);
-    if (status == QUERN_OK && member->device->kind != QUERN_CPU)
-        status = quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: transfers of GPU ranks are not supported", member->label);
+    if (status == QUERN_OK) status = check_way(member);
     if (status == QUERN_OK) status = transfers_of(member);
     if (status != QUERN_OK) return status;
     for (const struct quern_transfer_data *other = member->transfers->first; other; other = other->next)
@@ -215,6 +226,10 @@ quern_status quern_transfer_prepare(quern_group *group, const quern_transfer_arg
 
 /* Copies within the rank: each send is before its receive. */
 static void copy_own(struct quern_transfer_pair *pair) {
+    if (pair->transfer->gpu) {
+        quern_copy_own_on_gpu(pair);
+        return;
+    }
     for (int64_t i = 0; i + 1 < pair->count; i += 2)
         if (pair->parts[i].bytes) memcpy(pair->parts[i + 1].memory, pair->parts[i].memory, (size_t)pair->parts[i].bytes);
     pair->in.is_complete = pair->out.is_complete = true;
@@ -252,7 +267,9 @@ quern_status quern_transfer_start(quern_transfer *handle, void *stream) {
     if (status == QUERN_OK) status = quern_check_stream(transfer->member->device, stream);
     if (status == QUERN_OK) status = quern_transfer_poisoned(transfer);
     if (status == QUERN_OK) status = check_start(transfer);
+    if (status == QUERN_OK) status = quern_mark_start(transfer, stream);
     if (status != QUERN_OK) return status;
+    transfer->batch = 0;
     if (transfer->member->transfers->is_batch) {
         transfer->state = QUERN_TRANSFER_DEFERRED;
         return QUERN_OK;
@@ -285,6 +302,17 @@ static struct quern_transfer_data *next_deferred(const struct quern_transfers *a
     return next;
 }
 
+/* The other ranks shall take what begins together as one. */
+static void say_batch(struct quern_transfers *all, uint32_t batch, bool begins) {
+    for (struct quern_transfer_data *transfer = all->first; transfer; transfer = transfer->next)
+        for (int i = 0; i < transfer->pair_count && transfer->batch == batch; i++) {
+            struct quern_wire *wire = transfer->pairs[i].wire;
+            if (!wire || !wire->link || wire->link->says_batch == begins) continue;
+            wire->link->says_batch = begins;
+            quern_wire_say(wire, (struct quern_transfer_frame){.word = QUERN_WORD_BATCH, .number = begins}, NULL, 0);
+        }
+}
+
 quern_status quern_transfer_end(quern_group *group) {
     struct quern_membership *member;
     quern_status status = quern_member_of(group, &member);
@@ -294,7 +322,12 @@ quern_status quern_transfer_end(quern_group *group) {
         return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "quern_transfer_end without quern_transfer_begin");
     all->is_batch = false;
     quern_pass_transfers(all);
+    if (!++all->batches) all->batches = 1;  /* 0: none */
+    for (struct quern_transfer_data *transfer = all->first; transfer; transfer = transfer->next)
+        if (transfer->state == QUERN_TRANSFER_DEFERRED) transfer->batch = all->batches;
+    say_batch(all, all->batches, true);
     for (struct quern_transfer_data *transfer; (transfer = next_deferred(all));) begin(transfer);
+    say_batch(all, all->batches, false);
     quern_pass_transfers(all);
     return quern_check_poison(member);
 }

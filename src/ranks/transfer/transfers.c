@@ -6,6 +6,8 @@
 #include "os/clock.h"
 #include "ranks/describe.h"
 #include "ranks/points.h"
+#include "ranks/transfer/gpu.h"
+#include "ranks/transfer/link.h"
 #include "ranks/transfer/withdraw.h"
 
 static const int64_t LINGER = 100000000;  /* nanoseconds for a connection or lane that is full */
@@ -13,9 +15,12 @@ static const int64_t LINGER = 100000000;  /* nanoseconds for a connection or lan
 static void release_pair(struct quern_transfer_pair *pair, quern_status status, const char *reason) {
     const struct quern_transfer_data *transfer = pair->transfer;
     struct quern_wire *wire = pair->wire;
+    const bool flew = pair->flies || (transfer->round && pair->in.is_complete && pair->out.is_complete);
     struct quern_transfer_frame end = {.word = QUERN_WORD_END, .key = transfer->key, .instance = transfer->instance,
-                                       .other = pair->other, .round = transfer->round, .number = (uint64_t)status};
+                                       .other = pair->other, .round = transfer->round,
+                                       .number = (uint64_t)status | (uint64_t)flew << 32};
     char text[QUERN_TRANSFER_REASON] = "";
+    if (!wire && pair->flies) quern_await_own_copies(transfer);
     if (!wire || pair->is_told) return;
     pair->is_told = true;
     if (wire->sink == pair) wire->sink = NULL;
@@ -23,6 +28,7 @@ static void release_pair(struct quern_transfer_pair *pair, quern_status status, 
     quern_copy_text(text, reason, sizeof text);
     quern_wire_say(wire, end, text, sizeof text);
     quern_withdraw(wire);
+    if (wire->link) quern_take_from_link(pair, status, text);
     QUERN_POINT(TRANSFER_ENDING);
 }
 
