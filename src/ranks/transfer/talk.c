@@ -25,10 +25,12 @@ static const int64_t GRACE = 60000000;  /* nanoseconds for the reason of an end,
 
 /* ---- wires ---- */
 
+static bool is_of_gpus(const struct quern_wire *wire) { return wire->member->device->kind == QUERN_CUDA; }
+
 static void say_hello(struct quern_wire *wire) {
     const struct quern_roster *roster = wire->member->roster;
     const struct quern_transfer_hello hello = {.address = (uintptr_t)roster->self.id, .pid = (int32_t)getpid()};
-    if (wire->socket >= 0 || wire->link || roster->peer[wire->peer].is_here) return;
+    if (wire->socket >= 0 || is_of_gpus(wire) || roster->peer[wire->peer].is_here) return;
     quern_wire_say(wire, (struct quern_transfer_frame){.word = QUERN_WORD_HELLO}, &hello, sizeof hello);
 }
 
@@ -37,7 +39,8 @@ struct quern_wire *quern_wire_to(struct quern_transfers *all, int peer, quern_st
     if (all->wire[peer]) return all->wire[peer];
     struct quern_wire *wire = quern_open_wire(all->member, peer, status);
     if (!wire) return NULL;
-    const bool is_linked = all->member->device->kind == QUERN_CUDA && quern_nccl_rank_of(all->member);
+    const bool is_linked = is_of_gpus(wire) && quern_nccl_rank_of(all->member);
+    if (is_of_gpus(wire)) wire->reads = wire->is_read = is_linked ? QUERN_ACCESS_NO : QUERN_ACCESS_YES;
     *status = is_linked ? quern_open_link(wire) : QUERN_OK;
     if (*status != QUERN_OK) {
         quern_close_wire(wire);
@@ -152,8 +155,9 @@ bool quern_say_brief(struct quern_transfer_pair *pair) {
     struct quern_transfer_entry *entries = malloc(bytes);
     if (!entries) return false;
     for (int64_t i = 0; i < pair->count; i++)
-        entries[i] = (struct quern_transfer_entry){pair->parts[i].tag, (uintptr_t)pair->parts[i].memory, pair->parts[i].bytes,
-                                                   pair->parts[i].receive};
+        entries[i] = (struct quern_transfer_entry){.tag = pair->parts[i].tag, .address = (uintptr_t)pair->parts[i].memory,
+                                                   .bytes = pair->parts[i].bytes, .receive = pair->parts[i].receive};
+    if (is_of_gpus(pair->wire)) quern_name_memory(pair, entries);
     quern_wire_say(pair->wire, (struct quern_transfer_frame){.word = QUERN_WORD_BRIEF, .key = transfer->key,
                                                              .instance = transfer->instance}, entries, bytes);
     free(entries);
@@ -253,7 +257,7 @@ static void hear_end(struct quern_transfers *all, struct quern_wire *wire, const
 
 static void hear_data(struct quern_transfers *all, struct quern_wire *wire, const struct quern_transfer_frame *head, bool *moved) {
     struct quern_transfer_pair *pair = meant_pair(all, wire->peer, head);
-    if (wire->link) quern_wire_damaged(wire);
+    if (is_of_gpus(wire)) quern_wire_damaged(wire);
     else if (pair && pair->is_agreed) quern_begin_data(wire, pair, head);
     quern_take_data(wire, moved);
 }
@@ -298,6 +302,7 @@ static bool hear_all(struct quern_transfers *all, struct quern_wire *wire) {
 
 void quern_say_start(struct quern_transfer_pair *pair) {
     const struct quern_transfer_data *transfer = pair->transfer;
+    pair->is_said = true;
     quern_wire_say(pair->wire, (struct quern_transfer_frame){.word = QUERN_WORD_START, .key = transfer->key,
                                                              .instance = transfer->instance, .other = pair->other,
                                                              .round = transfer->round, .number = transfer->batch}, NULL, 0);
@@ -362,7 +367,6 @@ bool quern_transfers_are_busy(const struct quern_transfers *all) {
     for (int i = 0; i < all->wires; i++)
         if (all->open[i]->link && quern_link_is_busy(all->open[i]->link)) return true;
     for (const struct quern_transfer_data *transfer = all->first; transfer; transfer = transfer->next)
-        for (int i = 0; i < transfer->pair_count; i++)
-            if (!transfer->pairs[i].wire && transfer->pairs[i].flies) return true;
+        if (quern_gpu_is_busy(transfer)) return true;
     return false;
 }

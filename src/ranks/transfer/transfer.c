@@ -98,7 +98,7 @@ void quern_forget_transfers(struct quern_membership *member) {
         quern_free_link(all->open[i]->link);
         quern_close_wire(all->open[i]);
     }
-    quern_free_gpu_stream(all);
+    quern_free_gpu_streams(all);
     quern_free_early(all);
     free(all);
     member->transfers = NULL;
@@ -150,6 +150,7 @@ static quern_status fill_transfer(struct quern_transfer_data *transfer, const qu
     transfer->parts = malloc(((size_t)args->item_count + 1) * sizeof *transfer->parts);
     if (!transfer->parts) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a transfer");
     quern_status status = quern_read_transfer_list(member, args, transfer->parts);
+    if (status == QUERN_OK) status = quern_check_reach(transfer);
     if (status == QUERN_OK) status = quern_make_gpu(transfer);
     return status == QUERN_OK ? make_pairs(transfer) : status;
 }
@@ -172,19 +173,12 @@ static void announce(struct quern_transfer_data *transfer) {
     quern_pass_transfers(all);
 }
 
-static quern_status check_way(const struct quern_membership *member) {
-    if (member->device->kind == QUERN_CPU || quern_nccl_rank_of(member)) return QUERN_OK;
-    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: transfers of GPU ranks go over NCCL, and all ranks are of one host",
-                      member->label);
-}
-
 static quern_status check_prepare(struct quern_membership *member, const quern_transfer_args *args, quern_transfer **out,
                                   double *timeout) {
     quern_status status = quern_check_struct(member->device, "quern_transfer_args", args, sizeof *args);
     if (status == QUERN_OK && !out) status = quern_fail(member->device, QUERN_NULL_POINTER, "transfer is NULL");
     if (status == QUERN_OK) status = quern_check_timeout(member, args->timeout, timeout);
     if (status == QUERN_OK) status = quern_check_transfer_list(member, args);
-    if (status == QUERN_OK) status = check_way(member);
     if (status == QUERN_OK) status = transfers_of(member);
     if (status != QUERN_OK) return status;
     for (const struct quern_transfer_data *other = member->transfers->first; other; other = other->next)
@@ -238,9 +232,10 @@ static void copy_own(struct quern_transfer_pair *pair) {
 static void begin_pair(struct quern_transfer_pair *pair) {
     struct quern_transfer_data *transfer = pair->transfer;
     quern_begin_courses(pair);
+    pair->is_said = false;
     if (!pair->wire) copy_own(pair);
     else if (pair->is_over) quern_transfer_fail(transfer, pair->status, "%s", pair->reason);
-    else quern_say_start(pair);
+    else if (!transfer->gpu || pair->wire->link) quern_say_start(pair);
 }
 
 /* Without sending: the caller sends for all that begin together. */

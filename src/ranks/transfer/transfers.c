@@ -15,10 +15,11 @@ static const int64_t LINGER = 100000000;  /* nanoseconds for a connection or lan
 static void release_pair(struct quern_transfer_pair *pair, quern_status status, const char *reason) {
     const struct quern_transfer_data *transfer = pair->transfer;
     struct quern_wire *wire = pair->wire;
+    const bool is_in_nccl = wire && wire->link;
     const bool flew = pair->flies || (transfer->round && pair->in.is_complete && pair->out.is_complete);
     struct quern_transfer_frame end = {.word = QUERN_WORD_END, .key = transfer->key, .instance = transfer->instance,
                                        .other = pair->other, .round = transfer->round,
-                                       .number = (uint64_t)status | (uint64_t)flew << 32};
+                                       .number = (uint64_t)status | (uint64_t)(is_in_nccl && flew) << 32};
     char text[QUERN_TRANSFER_REASON] = "";
     if (!wire && pair->flies) quern_await_own_copies(transfer);
     if (!wire || pair->is_told) return;

@@ -35,6 +35,7 @@ struct quern_transfer_pair {
     int64_t landed;
     int64_t gone_since;               /* the rank is known to have gone; 0: it has not */
     uint32_t other_batch;             /* in which the other rank has started it; 0: alone */
+    bool is_said;                     /* the start of this round */
     bool flies;                       /* both ends have it in NCCL: link.h */
     bool is_told, is_over;            /* the other rank knows that this transfer has failed; has said that its own has */
     quern_status status;              /* of the latter ... */
@@ -90,7 +91,7 @@ struct quern_transfers {
     struct quern_early *early;                   /* the oldest first */
     int earlies;
     uint32_t instances, batches;
-    struct quern_transfer_stream *stream;        /* of GPU ranks: gpu.h; NULL: none so far */
+    struct quern_transfer_streams *streams;      /* of GPU ranks: gpu.h; NULL: none so far */
     bool is_batch;
 };
 

@@ -44,6 +44,7 @@ struct quern_transfer_hello {
 /* One item, as its rank has it. */
 struct quern_transfer_entry {
     uint64_t tag, address;
+    uint64_t memory;    /* of GPU ranks: the number of the symmetric memory, in which the address is an offset; 0: in none */
     int64_t bytes;
     int64_t receive;
 };
