@@ -529,3 +529,142 @@ Test(nccl_transfer, failures_of_nccl, .timeout = 300) {
     };
     for (size_t i = 0; i < COUNT(rows); i++) check_on(3, 3, RANK_PROCESSES, fail_beside_others, &rows[i].ending, rows[i].settings);
 }
+
+/* ---- ends of ranks ---- */
+
+/* Rank 1 ends at a stage, and rank 0 waits for its transfer with it. */
+struct stage {
+    const char *how, *when, *settings;
+    quern_status status;
+    const char *detail;
+};
+
+static quern_status end_of_rank_1(struct rank *rank) {
+    const struct stage *stage = rank->user;
+    struct ends ends;
+    struct board *board = rank->shared;
+    open_ends(&ends, rank, 30);
+    quern_transfer *transfer = strcmp(stage->when, "unprepared") || !rank->rank ? prepare(&ends, KEY, !rank->rank, BYTES) : NULL;
+    rank_line_up(rank);
+    if (rank->rank == 1) {
+        const double until = rank_now() + 0.3;
+        int32_t done = 0;
+        if (!strcmp(stage->when, "started")) rank_ok(rank, quern_transfer_start(transfer, ends.side.stream));
+        while (rank_now() < until && !strcmp(stage->when, "started")) rank_ok(rank, quern_transfer_test(transfer, &done));
+        board->ended = rank_now();
+        if (!strcmp(stage->how, "kill")) kill(getpid(), SIGKILL);
+        if (!strcmp(stage->how, "abort")) rank_ok(rank, quern_group_abort(ends.side.group, "the test's reason"));
+        if (!strcmp(stage->how, "abort")) rank_sleep(0.3);  /* else the other rank may hear of the destroy first */
+        rank_ok(rank, quern_transfer_destroy(transfer));
+        return close_ends(&ends);
+    }
+    rank_status(rank, start_and_wait(&ends, transfer, 0), stage->status);
+    rank_check_detail(rank, stage->detail);
+    rank_check(rank, board->ended > 0 && rank_now() - board->ended < 4, "%g s after the end", rank_now() - board->ended);
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    const double began = rank_now();
+    const quern_status status = close_ends(&ends);
+    rank_check(rank, rank_now() - began < 4, "the group took %g s to end", rank_now() - began);
+    return status;
+}
+
+static void check_stage(rank_function *function, const struct stage *stage) {
+    bool may_die[2] = {false, !strcmp(stage->how, "kill")};
+    nccl_set_machine(stage->settings);
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = function,
+                                                       .user = stage, .shared_bytes = sizeof(struct board), .limit = 60});
+    const char *wrong = ranks_wait(run, may_die);
+    check(!wrong, "%s %s with \"%s\": %s", stage->how, stage->when, stage->settings, wrong);
+    ranks_close(run);
+}
+
+Test(nccl_transfer, ends_of_ranks, .timeout = 300) {
+    static const struct stage stages[] = {
+        {"kill", "unprepared", "", QUERN_PEER_LOST, "rank 1 (process"},
+        {"kill", "prepared", "", QUERN_PEER_LOST, "rank 1 (process"},
+        {"kill", "started", "init:hang!2@0", QUERN_PEER_LOST, "rank 1 (process"},
+        {"kill", "started", "init:hang!2@1", QUERN_PEER_LOST, "rank 1 (process"},
+        {"kill", "started", "group:hang~2@1", QUERN_PEER_LOST, "rank 1 (process"},
+        {"kill", "started", "run:hang~2@1", QUERN_PEER_LOST, "rank 1 (process"},
+        {"kill", "started", "run:hang~2@0", QUERN_PEER_LOST, "rank 1 (process"},
+        {"abort", "prepared", "", QUERN_GROUP_ABORTED, "the test's reason"},
+        {"abort", "started", "run:hang~2@1", QUERN_GROUP_ABORTED, "the test's reason"},
+        {"leave", "unprepared", "", QUERN_PEER_LOST, "rank 1 (process"},
+        {"leave", "started", "run:hang~2@0", QUERN_PEER_LOST, "rank 1 has destroyed its transfer"},
+    };
+    for (size_t i = 0; i < COUNT(stages); i++) check_stage(end_of_rank_1, &stages[i]);
+}
+
+/* Rank 0 waits for its whole GPU, where NCCL waits for rank 1: nobody is in a call of the library. */
+static quern_status wait_for_gpu(struct rank *rank) {
+    struct ends ends;
+    struct board *board = rank->shared;
+    int32_t done = 0;
+    open_ends(&ends, rank, 30);
+    quern_transfer *transfer = prepare(&ends, KEY, !rank->rank, BYTES);
+    rank_ok(rank, quern_transfer_start(transfer, ends.side.stream));
+    for (const double until = rank_now() + (rank->rank ? 1.2 : 0.5); rank_now() < until;) rank_ok(rank, quern_transfer_test(transfer, &done));
+    rank_check(rank, !done, "the transfer is complete");
+    if (rank->rank == 1) {
+        board->ended = rank_now();
+        kill(getpid(), SIGKILL);
+    }
+    cuda_ok(&ends.side, context_synchronize());
+    rank_check(rank, board->ended > 0 && rank_now() - board->ended < 3, "%g s after the end", rank_now() - board->ended);
+    rank_status(rank, quern_transfer_wait(transfer, 0), QUERN_PEER_LOST);
+    rank_check_detail(rank, "rank 1 (process");
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    return close_ends(&ends);
+}
+
+Test(nccl_transfer, the_watcher_ends_what_hangs, .timeout = 100) {
+    check_stage(wait_for_gpu, &(struct stage){"kill", "started", "run:hang~2@1", QUERN_PEER_LOST, ""});
+}
+
+/* ---- ends that cross ---- */
+
+/* Either rank cancels or destroys at any time, alone or in a batch; the other one always hears of it, and the next one works. */
+static quern_status end_at_random(struct rank *rank) {
+    struct ends ends[2];
+    open_ends(&ends[0], rank, 20);
+    ends[1] = ends[0];
+    ends[1].in = make_memory(&ends[1].side, BYTES), ends[1].out = make_memory(&ends[1].side, BYTES);
+    for (uint64_t turn = 0; turn < 60; turn++) {
+        const bool batch = random_below(3, turn * 8, 2), ends_it = (int)random_below(3, turn * 8 + 1, 2) == rank->rank;
+        const int64_t way = random_below(3, turn * 8 + 2, 2), delay = random_below(3, turn * 8 + 3, 4) * 60;
+        quern_transfer *transfer[2] = {prepare(&ends[0], 1, !rank->rank, BYTES), prepare(&ends[1], 2, !rank->rank, BYTES)};
+        if (batch) rank_ok(rank, quern_transfer_begin(ends[0].side.group));
+        for (int i = 0; i < 2; i++) fill(&ends[i], (int)(turn * 4) % 240 + i * 2 + rank->rank);
+        for (int i = 0; i < 2; i++) {
+            const quern_status status = quern_transfer_start(transfer[i], ends[i].side.stream);
+            rank_check(rank, status == QUERN_OK || status == QUERN_GROUP_ABORTED || status == QUERN_PEER_LOST, "%d", status);
+        }
+        if (batch) rank_ok(rank, quern_transfer_end(ends[0].side.group));
+        if (ends_it) {
+            rank_sleep((double)delay * 1e-6);
+            if (way) quern_transfer_cancel(transfer[0], NULL);
+            else rank_ok(rank, quern_transfer_destroy(transfer[0]));
+        }
+        for (int i = 0; i < 2; i++) {
+            if (ends_it && !i) continue;
+            const quern_status status = quern_transfer_wait(transfer[i], 5);
+            const bool may_fail = i == 0 || batch;
+            rank_check(rank, status == QUERN_OK || (may_fail && (status == QUERN_GROUP_ABORTED || status == QUERN_PEER_LOST)),
+                       "turn %d, transfer %d: %s", (int)turn, i, quern_status_string(status));
+            if (status == QUERN_OK) check_came(&ends[i], (int)(turn * 4) % 240 + i * 2 + !rank->rank);
+        }
+        for (int i = 0; i < 2; i++)
+            if (!(ends_it && !i && !way)) rank_ok(rank, quern_transfer_destroy(transfer[i]));
+        if (turn % 10 == 9) exchange_with(&ends[0], 9, !rank->rank, 1);
+        rank_line_up(rank);
+    }
+    rank_ok(rank, quern_group_status(ends[0].side.group));
+    rank_line_up(rank);
+    free_memory(&ends[1].side, ends[1].in), free_memory(&ends[1].side, ends[1].out);
+    return close_ends(&ends[0]);
+}
+
+Test(nccl_transfer, ends_that_cross, .timeout = 300) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) check_on(2, 2, rank_kinds[kind], end_at_random, NULL, "");
+    check_on(2, 2, RANK_PROCESSES, end_at_random, NULL, "group:delay=1,run:delay=1,init:delay=5");
+}

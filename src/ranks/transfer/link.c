@@ -341,7 +341,7 @@ static void hear_break(struct quern_transfers *all, struct quern_wire *wire, con
         quern_wire_damaged(wire);
         return;
     }
-    if ((uint32_t)head->number != wire->link->generation) return;
+    if ((uint32_t)head->number != wire->link->generation || wire->link->nccl->phase == QUERN_NCCL_NONE) return;
     quern_copy_text(reason, (const char *)wire->payload, sizeof reason);
     break_link(all, wire, false, quern_told_status((uint32_t)(head->number >> 32)), reason);
 }
@@ -387,7 +387,8 @@ void quern_take_from_link(struct quern_transfer_pair *pair, quern_status status,
     struct quern_wire *wire = pair->wire;
     struct quern_link *link = wire->link;
     const bool is_unmade = link->nccl->phase == QUERN_NCCL_MAKING && status == QUERN_PEER_TIMEOUT;
-    const bool hangs = pair->flies && !has_landed(link);
+    const bool is_alone = pair->is_over && !pair->other_flew;
+    const bool hangs = pair->flies && (is_alone || !has_landed(link));
     remove_from_flight(link, pair);
     pair->flies = false;
     if (hangs || is_unmade) break_link(all, wire, true, status, reason);

@@ -169,6 +169,7 @@ static void end_pair(struct quern_transfer_pair *pair, quern_status status, cons
     struct quern_transfer_data *transfer = pair->transfer;
     const bool is_needed = transfer->state == QUERN_TRANSFER_STARTED && !(pair->in.is_complete && pair->out.is_complete);
     pair->is_over = true;
+    pair->other_flew = flew;
     pair->status = status;
     quern_copy_text(pair->reason, reason, sizeof pair->reason);
     if (is_needed && !flew) quern_transfer_fail(transfer, status, "%s", pair->reason);

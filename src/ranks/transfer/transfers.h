@@ -38,6 +38,7 @@ struct quern_transfer_pair {
     bool is_said;                     /* the start of this round */
     bool flies;                       /* both ends have it in NCCL: link.h */
     bool is_told, is_over;            /* the other rank knows that this transfer has failed; has said that its own has */
+    bool other_flew;                  /* ... and that it has handed this round to NCCL */
     quern_status status;              /* of the latter ... */
     char reason[QUERN_TRANSFER_REASON];
 };
