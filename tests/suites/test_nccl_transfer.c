@@ -490,6 +490,35 @@ Test(nccl_transfer, ends_in_flight, .timeout = 200) {
             check_on(2, 2, RANK_PROCESSES, end_in_flight, &endings[i], settings[j]);
 }
 
+/* Rank 0 has enqueued and cancels before rank 1, which sleeps, has: rank 1 hears all of it at once. */
+static quern_status end_a_flight_of_one(struct rank *rank) {
+    struct ends ends;
+    int32_t done;
+    open_ends(&ends, rank, 20);
+    exchange_with(&ends, 99, !rank->rank, 1);
+    quern_transfer *transfer = prepare(&ends, KEY, !rank->rank, BYTES);
+    rank_line_up(rank);
+    rank_ok(rank, quern_transfer_start(transfer, ends.side.stream));
+    const double began = rank_now();
+    while (rank->rank == 0 && rank_now() < began + 0.1) rank_ok(rank, quern_transfer_test(transfer, &done));
+    if (rank->rank == 0) {
+        rank_ok(rank, quern_transfer_cancel(transfer, "the test's reason"));
+    } else {
+        rank_sleep(0.5);
+        rank_status(rank, quern_transfer_wait(transfer, 0), QUERN_GROUP_ABORTED);
+        rank_check_detail(rank, "rank 0 has cancelled the transfer: the test's reason");
+    }
+    rank_check(rank, rank_now() - began < 2, "after %g s", rank_now() - began);
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    exchange_with(&ends, KEY, !rank->rank, 2);
+    rank_line_up(rank);
+    return close_ends(&ends);
+}
+
+Test(nccl_transfer, an_end_of_a_flight_that_the_other_has_not_begun, .timeout = 100) {
+    check_on(2, 2, RANK_PROCESSES, end_a_flight_of_one, NULL, "");
+}
+
 /* Rank 0 never gets its data, and the pair of ranks 1 and 2 does not notice. */
 static quern_status fail_beside_others(struct rank *rank) {
     const struct ending *ending = rank->user;

@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "harness/check.h"
+#include "harness/cuda.h"
 #include "harness/device.h"
+#include "harness/gpu_group.h"
 #include "harness/nccl_side.h"
 #include "harness/random.h"
 #include "harness/transfer_case.h"
@@ -237,4 +239,56 @@ Test(transfer_cuda, a_process_that_is_killed, .timeout = 100) {
     const char *wrong = ranks_wait(run, may_die);
     check(!wrong, "%s", wrong);
     ranks_close(run);
+}
+
+/* ---- one thread ---- */
+
+/* A ring of GPUs that one thread drives: it asks all in turn, since a wait for one would keep the others from answering. */
+Test(transfer_cuda, one_thread_drives_all_ranks, .timeout = 100) {
+    enum { RANKS = 3, ROUNDS = 3 };
+    struct gpu_group group;
+    CUdeviceptr out[RANKS], in[RANKS];
+    quern_transfer *transfer[RANKS];
+    const struct quern_cuda *cuda;
+    gpu_group_open(&group, .ranks = RANKS);
+    check_ok(quern_cuda_open(&cuda));
+    for (int rank = 0; rank < RANKS; rank++) {
+        device_use(&group.device[rank]);
+        check(!cuda->memory_allocate(&out[rank], BYTES) && !cuda->memory_allocate(&in[rank], BYTES), "no memory");
+        const quern_transfer_item items[] = {
+            transfer_item(0, (rank + 1) % RANKS, TAG, (void *)(uintptr_t)out[rank], BYTES),
+            transfer_item(1, (rank + RANKS - 1) % RANKS, TAG, (void *)(uintptr_t)in[rank], BYTES)};
+        quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
+        args.items = items, args.item_count = 2, args.key = 3;
+        check_ok(quern_transfer_prepare(group.group[rank], &args, &transfer[rank]));
+    }
+    for (int round = 1; round <= ROUNDS; round++) {
+        for (int rank = 0; rank < RANKS; rank++) {
+            device_use(&group.device[rank]);
+            cuda->memory_set_async(out[rank], (unsigned char)(round * 16 + rank), BYTES, group.device[rank].stream);
+            check_ok(quern_transfer_start(transfer[rank], group.device[rank].stream));
+        }
+        for (int left = RANKS; left > 0;) {
+            left = 0;
+            for (int rank = 0; rank < RANKS; rank++) {
+                int32_t done;
+                check_ok(quern_transfer_test(transfer[rank], &done));
+                left += !done;
+            }
+        }
+        for (int rank = 0; rank < RANKS; rank++) {
+            unsigned char came[BYTES];
+            device_use(&group.device[rank]);
+            cuda->copy_to_host_async(came, in[rank], BYTES, group.device[rank].stream);
+            cuda->stream_synchronize(group.device[rank].stream);
+            for (int i = 0; i < BYTES; i++)
+                check(came[i] == round * 16 + (rank + RANKS - 1) % RANKS, "rank %d: byte %d is %d", rank, i, came[i]);
+        }
+    }
+    for (int rank = 0; rank < RANKS; rank++) {
+        check_ok(quern_transfer_destroy(transfer[rank]));
+        device_use(&group.device[rank]);
+        cuda->memory_free(out[rank]), cuda->memory_free(in[rank]);
+    }
+    gpu_group_close(&group);
 }

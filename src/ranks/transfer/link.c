@@ -52,14 +52,14 @@ static void say(struct quern_wire *wire, enum quern_word word, const void *paylo
 
 /* ---- the end of a communicator ---- */
 
-/* Those that need it: what flies, and without a communicator that was ready all that wait for one. */
+/* Those that need it: what flies here or at the other rank, and without a communicator that was ready all that wait for one. */
 static int list_victims(struct quern_transfers *all, struct quern_wire *wire, struct quern_transfer_data **victims, int most) {
     const bool was_ready = wire->link->is_said && wire->link->is_heard;
     int count = 0;
     for (struct quern_transfer_data *transfer = all->first; transfer && count < most; transfer = transfer->next) {
         struct quern_transfer_pair *pair = pair_of(transfer, wire);
         if (!pair || !is_started(pair) || is_complete(pair) || !pair->is_agreed) continue;
-        if (pair->flies || !was_ready) victims[count++] = transfer;
+        if (pair->flies || pair->is_over || !was_ready) victims[count++] = transfer;
     }
     return count;
 }
