@@ -519,6 +519,25 @@ Test(nccl_transfer, an_end_of_a_flight_that_the_other_has_not_begun, .timeout = 
     check_on(2, 2, RANK_PROCESSES, end_a_flight_of_one, NULL, "");
 }
 
+/* A communicator that never becomes ready is given up with the first transfer that expires; the next one makes another. */
+static quern_status expire_in_init(struct rank *rank) {
+    struct ends ends;
+    open_ends(&ends, rank, 20);
+    quern_transfer *transfer = prepare(&ends, KEY, !rank->rank, BYTES);
+    rank_status(rank, start_and_wait(&ends, transfer, 0.4), QUERN_PEER_TIMEOUT);
+    rank_check_detail(rank, "waited 0.");
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    rank_line_up(rank);
+    for (int round = 1; round < 3; round++) exchange_with(&ends, KEY, !rank->rank, round);
+    rank_line_up(rank);
+    return close_ends(&ends);
+}
+
+Test(nccl_transfer, a_communicator_that_never_is_ready, .timeout = 100) {
+    check_on(2, 2, RANK_PROCESSES, expire_in_init, NULL, "init:hang!2@0");
+    check_on(2, 2, RANK_PROCESSES, expire_in_init, NULL, "init:hang!2@1");
+}
+
 /* Rank 0 never gets its data, and the pair of ranks 1 and 2 does not notice. */
 static quern_status fail_beside_others(struct rank *rank) {
     const struct ending *ending = rank->user;

@@ -156,12 +156,7 @@ static bool is_clear(const struct quern_transfer_pair *pair) {
            pair->other_round == pair->transfer->round;
 }
 
-static int by_key(const void *a, const void *b) {
-    const struct quern_transfer_pair *x = *(struct quern_transfer_pair *const *)a, *y = *(struct quern_transfer_pair *const *)b;
-    return x->transfer->key < y->transfer->key ? -1 : x->transfer->key > y->transfer->key;
-}
-
-/* One with the lowest key, and with it those that both ranks have started in the same batches. */
+/* The one with the lowest key, and with it those that both ranks have started in the same batches. */
 static void choose_flight(const struct quern_transfers *all, struct quern_wire *wire) {
     struct quern_link *link = wire->link;
     struct quern_transfer_pair *first = NULL;
@@ -177,7 +172,6 @@ static void choose_flight(const struct quern_transfers *all, struct quern_wire *
         if (!pair || pair == first || !is_clear(pair) || pair->other_batch != first->other_batch) continue;
         if (link->flying < QUERN_TRANSFER_MOST_GO) link->flight[link->flying++] = pair;
     }
-    qsort(link->flight, (size_t)link->flying, sizeof *link->flight, by_key);
 }
 
 static bool say_go(struct quern_wire *wire) {

@@ -4,7 +4,7 @@
  *
  *   lower rank: CONNECT    when a list of both has been agreed on and there is no communicator
  *   both:       CONNECTED  when NCCL says that it is ready
- *   lower rank: GO         when both have started the transfers of its payload: both enqueue these as one flight
+ *   lower rank: GO         when both have started the transfers of its payload: both enqueue these, in its order, as one flight
  *   either:     BREAK      it has aborted the communicator: NCCL has failed, or a rank ends a transfer that cannot complete
  *
  * The communicator has a generation, which the lower rank counts, so that an end that has lost it and one that has not agree.
@@ -20,7 +20,7 @@ struct quern_link {
     uint32_t generation;                  /* of the communicator, or of the last one; 0: there was none */
     bool is_said, is_heard;               /* CONNECTED, of this generation */
     bool says_batch, is_batching;         /* this rank; the other one: is in the middle of the starts of a batch */
-    struct quern_transfer_pair *flight[QUERN_TRANSFER_MOST_GO];  /* [flying], by their keys */
+    struct quern_transfer_pair *flight[QUERN_TRANSFER_MOST_GO];  /* [flying], in the order of the GO */
     int flying;
     struct quern_nccl_item *items;        /* of the flight */
     int64_t room;
