@@ -14,7 +14,6 @@
 
 #include "ranks/points.h"
 #include "ranks/transfer/gpu.h"
-#include "ranks/transfer/talk.h"
 #include "ranks/transfer/withdraw.h"
 
 enum {
@@ -220,17 +219,8 @@ static bool receive(struct quern_transfer_pair *pair) {
     return true;
 }
 
-/* On GPUs the memory is the transfer's when the engine's stream has come to the start. */
-static bool say_when_ready(struct quern_transfer_pair *pair) {
-    if (!is_started(pair) || !quern_gpu_is_ready(pair->transfer)) return false;
-    quern_say_start(pair);
-    return true;
-}
-
 bool quern_advance_pair(struct quern_transfer_pair *pair) {
-    if (pair->wire->link || pair->wire->status != QUERN_OK) return false;
-    if (!pair->is_said && !say_when_ready(pair)) return false;
-    if (!pair->is_agreed) return false;
+    if (pair->wire->link || !pair->is_agreed || !pair->is_said || pair->wire->status != QUERN_OK) return false;
     bool moved = receive(pair);
     while (is_started(pair) && send_data(pair)) moved = true;
     return moved;

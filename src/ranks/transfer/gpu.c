@@ -209,9 +209,11 @@ bool quern_have_copied_own(struct quern_transfer_pair *pair) {
     return true;
 }
 
-void quern_await_own_copies(const struct quern_transfer_data *transfer) {
+void quern_await_own_copies(struct quern_transfer_pair *pair, quern_status status, const char *reason) {
     struct quern_cuda_visit visit;
-    if (quern_cuda_begin_visit(&visit, transfer->member->device->context) == CUDA_SUCCESS)
-        visit.cuda->event_synchronize(transfer->gpu->copied);
+    (void)status, (void)reason;
+    if (!pair->flies) return;
+    if (quern_cuda_begin_visit(&visit, pair->transfer->member->device->context) == CUDA_SUCCESS)
+        visit.cuda->event_synchronize(pair->transfer->gpu->copied);
     quern_cuda_end_visit(&visit);
 }

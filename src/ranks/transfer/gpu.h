@@ -54,6 +54,6 @@ void quern_copy_own_on_gpu(struct quern_transfer_pair *pair);
 bool quern_have_copied_own(struct quern_transfer_pair *pair);
 
 /* The copies that a failed transfer has begun have ended. */
-void quern_await_own_copies(const struct quern_transfer_data *transfer);
+quern_release_pair quern_await_own_copies;
 
 #endif

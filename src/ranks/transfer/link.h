@@ -48,6 +48,6 @@ bool quern_advance_link(struct quern_transfers *all, struct quern_wire *wire);
 bool quern_link_is_busy(const struct quern_link *link);
 
 /* The other rank was told that the transfer of a pair has failed.  On return NCCL does not touch its memory any more. */
-void quern_take_from_link(struct quern_transfer_pair *pair, quern_status status, const char *reason);
+quern_release_pair quern_take_from_link;
 
 #endif

@@ -338,11 +338,23 @@ static void check_wire(struct quern_transfer_pair *pair) {
                             "the group's shared memory", pair->transfer->member->rank, pair->wire->peer);
 }
 
+/* Within a host the memory is the transfer's when the engine's stream has come to the start. */
+static bool say_when_ready(struct quern_transfer_pair *pair) {
+    if (pair->is_said || !quern_gpu_is_ready(pair->transfer)) return false;
+    quern_say_start(pair);
+    return true;
+}
+
+static bool advance_pair(struct quern_transfer_pair *pair) {
+    if (!pair->wire) return quern_have_copied_own(pair);
+    const bool has_said = say_when_ready(pair);
+    return quern_advance_pair(pair) || has_said;
+}
+
 static bool advance(struct quern_transfer_data *transfer) {
     bool moved = false;
     for (int i = 0; i < transfer->pair_count && transfer->state == QUERN_TRANSFER_STARTED; i++) {
-        const bool is_own = !transfer->pairs[i].wire;
-        moved |= is_own ? quern_have_copied_own(&transfer->pairs[i]) : quern_advance_pair(&transfer->pairs[i]);
+        moved |= advance_pair(&transfer->pairs[i]);
         if (transfer->state != QUERN_TRANSFER_STARTED) break;
         check_wire(&transfer->pairs[i]);
     }

@@ -52,7 +52,8 @@ static void free_forgotten(void) {
         struct quern_transfer *handle = handles.first;
         struct quern_membership *member;
         handles.first = handle->next;
-        if (handle->data && quern_member_of(handle->group, &member) == QUERN_OK && quern_is_own_roster(member->roster)) {
+        const bool is_of_cpus = handle->data && !handle->data->gpu;  /* a GPU's work cannot be ended here */
+        if (is_of_cpus && quern_member_of(handle->group, &member) == QUERN_OK && quern_is_own_roster(member->roster)) {
             quern_release_pairs(handle->data, QUERN_PEER_LOST, "a rank has unloaded the library");
             end_transfer(handle->data);
         }
@@ -134,10 +135,12 @@ static quern_status make_pairs(struct quern_transfer_data *transfer) {
         *pair = (struct quern_transfer_pair){.transfer = transfer, .parts = &transfer->parts[i]};
         while (i < transfer->count && transfer->parts[i].peer == peer) i++, pair->count++;
         count_course(pair);
+        if (peer == member->rank && transfer->gpu) pair->release = quern_await_own_copies;
         if (peer == member->rank) continue;
         pair->addresses = malloc((size_t)pair->count * sizeof *pair->addresses);
         if (!pair->addresses) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a transfer");
         pair->wire = quern_wire_to(member->transfers, peer, &status);
+        if (pair->wire && pair->wire->link) pair->release = quern_take_from_link;
         if (pair->wire && !quern_wire_reserve(pair->wire, 4 * (sizeof(struct quern_transfer_frame) + QUERN_TRANSFER_REASON)))
             return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a transfer");
     }

@@ -6,8 +6,6 @@
 #include "os/clock.h"
 #include "ranks/describe.h"
 #include "ranks/points.h"
-#include "ranks/transfer/gpu.h"
-#include "ranks/transfer/link.h"
 #include "ranks/transfer/withdraw.h"
 
 static const int64_t LINGER = 100000000;  /* nanoseconds for a connection or lane that is full */
@@ -21,7 +19,7 @@ static void release_pair(struct quern_transfer_pair *pair, quern_status status, 
                                        .other = pair->other, .round = transfer->round,
                                        .number = (uint64_t)status | (uint64_t)(is_in_nccl && flew) << 32};
     char text[QUERN_TRANSFER_REASON] = "";
-    if (!wire && pair->flies) quern_await_own_copies(transfer);
+    if (!wire && pair->release) pair->release(pair, status, reason);
     if (!wire || pair->is_told) return;
     pair->is_told = true;
     if (wire->sink == pair) wire->sink = NULL;
@@ -29,7 +27,7 @@ static void release_pair(struct quern_transfer_pair *pair, quern_status status, 
     quern_copy_text(text, reason, sizeof text);
     quern_wire_say(wire, end, text, sizeof text);
     quern_withdraw(wire);
-    if (wire->link) quern_take_from_link(pair, status, text);
+    if (pair->release) pair->release(pair, status, text);
     QUERN_POINT(TRANSFER_ENDING);
 }
 

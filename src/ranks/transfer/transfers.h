@@ -19,6 +19,10 @@ struct quern_course {
 };
 
 struct quern_transfer_data;
+struct quern_transfer_pair;
+
+/* Takes back what the GPU has of a pair whose transfer has failed. */
+typedef void quern_release_pair(struct quern_transfer_pair *pair, quern_status status, const char *reason);
 
 /* What a transfer has with one rank. */
 struct quern_transfer_pair {
@@ -36,7 +40,8 @@ struct quern_transfer_pair {
     int64_t gone_since;               /* the rank is known to have gone; 0: it has not */
     uint32_t other_batch;             /* in which the other rank has started it; 0: alone */
     bool is_said;                     /* the start of this round */
-    bool flies;                       /* both ends have it in NCCL: link.h */
+    bool flies;                       /* NCCL has it: link.h; or the copies within the rank are under way: gpu.h */
+    quern_release_pair *release;      /* of GPU ranks; NULL: there is nothing */
     bool is_told, is_over;            /* the other rank knows that this transfer has failed; has said that its own has */
     bool other_flew;                  /* ... and that it has handed this round to NCCL */
     quern_status status;              /* of the latter ... */
