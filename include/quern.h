@@ -7,7 +7,7 @@
  *   quern_adam                 Adam and AdamW over a list of tensors, with states of 8 to 32 bits
  *   quern_barrier              a barrier with a time limit over all or some ranks of a group
  *   quern_ragged_all_to_all    slices of any length from every rank to every rank: expert-parallel dispatch and combine
- *   quern_transfer             a prepared list of sends and receives between pairs of CPU ranks: pipelines
+ *   quern_transfer             a prepared list of sends and receives between pairs of ranks: pipelines
  *
  * How a program uses it:
  *
@@ -1298,7 +1298,7 @@ QUERN_API quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan);
 /*
  * A prepared list of sends and receives between this rank and others, which is used any number of times: the hand-over of
  * activations in a pipeline, for instance.  After XLA's CrossHostTransferBuffers and PreparedTransfer, but an error on one end
- * always reaches the other one.  For CPU ranks, of one or several hosts.
+ * always reaches the other one.  For CPU ranks and GPU ranks, of one or several hosts.
  *
  * Only the ranks of a list take part; no call is collective.  The lists of two ranks meet under their key.  For each send to a rank
  * with a tag, the list of that rank under the same key has one receive from this rank with this tag and size.  The order of the
@@ -1314,6 +1314,12 @@ QUERN_API quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan);
  * memory of a sender on its host, also while that one computes; without access to it, and between hosts, the sender hands over up
  * to 64 KiB for each rank in quern_transfer_start, and the rest in its later calls.
  *
+ * On GPUs the memory is of the GPU, and data moves when the streams of both starts have come to them, on streams of high priority
+ * of the library.  In a group of several hosts it goes over NCCL: when both ranks have started, one of these calls of each hands it
+ * over, and the GPUs do the rest.  Within one host the receiver copies inside of these calls: from any memory of its own process,
+ * and from symmetric memory of others.  A thread with several ranks calls quern_transfer_test for all in turn, since a wait for one
+ * keeps the others from answering.
+ *
  * Calls on the transfers of a group handle are calls on that handle: they must not overlap in time.
  */
 typedef struct quern_transfer quern_transfer;
@@ -1322,7 +1328,7 @@ typedef struct quern_transfer_item {
     int32_t receive;    /* 1: this rank receives; 0: it sends */
     int peer;           /* the other rank; this rank: a copy within its memory, which needs both a send and a receive */
     uint64_t tag;       /* tells the items of two ranks apart; each once for each direction */
-    void *memory;       /* [bytes]; not written by a send.  NULL is allowed for 0 bytes */
+    void *memory;       /* [bytes], of the device; not written by a send.  NULL is allowed for 0 bytes */
     int64_t bytes;      /* 0 is allowed */
 } quern_transfer_item;
 
@@ -1344,15 +1350,18 @@ QUERN_API void quern_transfer_args_init(quern_transfer_args *args);
 /*
  * Checks a list and keeps it with its pointers, and tells its ranks of it.  Local: waits for no rank.  The memory must live as long
  * as the transfer.  The group cannot be destroyed before the transfer.  The caller destroys the transfer.
- * Errors: 1xxx about the arguments; QUERN_NOT_SUPPORTED for a group of GPUs; QUERN_OUT_OF_MEMORY; QUERN_SYSTEM_ERROR (no space in
- * /dev/shm); 4xxx.
+ * Errors: 1xxx about the arguments; QUERN_NOT_SUPPORTED if a GPU of one host sends to another process what is not in symmetric
+ * memory; QUERN_OUT_OF_MEMORY; QUERN_SYSTEM_ERROR (no space in /dev/shm); QUERN_CUDA_ERROR; 4xxx.
  */
 QUERN_API quern_status quern_transfer_prepare(quern_group *group, const quern_transfer_args *args, quern_transfer **transfer);
 
 /*
  * Begins a transfer, also again after it has completed.  Waits for no rank.  Until it is complete, what is sent must not change and
- * what is received must not be used.  The stream is NULL.  Between quern_transfer_begin and _end it begins with the _end.
- * Errors: QUERN_INVALID_ARGUMENT if it is under way; the status with which it has failed; 4xxx.
+ * what is received must not be used.  On a GPU what the stream has so far comes before; it may be destroyed afterwards, and a later
+ * use of the memory needs quern_transfer_wait.  Else the stream is NULL.  Between quern_transfer_begin and _end it begins with the
+ * _end.
+ * Errors: QUERN_INVALID_ARGUMENT if it is under way, or the stream is of another GPU; QUERN_NOT_SUPPORTED if the stream is being
+ * captured; the status with which it has failed; QUERN_CUDA_ERROR; 4xxx.
  */
 QUERN_API quern_status quern_transfer_start(quern_transfer *transfer, void *stream);
 
@@ -1362,15 +1371,17 @@ QUERN_API quern_status quern_transfer_start(quern_transfer *transfer, void *stre
 QUERN_API quern_status quern_transfer_test(quern_transfer *transfer, int32_t *done);
 
 /*
- * Returns when a started transfer is complete: what is received is there, and all that is sent has arrived.  timeout in seconds; 0:
- * that of the arguments.  When it ends the transfer fails with QUERN_PEER_TIMEOUT and the ranks for which it waited.
+ * Returns when a started transfer is complete: what is received is there, and all that is sent has arrived, or over NCCL has left
+ * its memory.  timeout in seconds; 0: that of the arguments.  When it ends the transfer fails with QUERN_PEER_TIMEOUT and the ranks
+ * for which it waited.
  * Errors: QUERN_INVALID_ARGUMENT if it was not started; the status with which it fails.
  */
 QUERN_API quern_status quern_transfer_wait(quern_transfer *transfer, double timeout);
 
 /*
  * Lets a transfer fail, started or not: here and on the other ranks with QUERN_GROUP_ABORTED and the first 160 characters of the
- * reason (NULL: none).  A rank that has all its data already completes.  On return no rank reads or writes the memory any more.
+ * reason (NULL: none).  A rank that has all its data already completes, and so do both what NCCL has begun, unless it takes 0.1 s.
+ * On return no rank reads or writes the memory any more.
  * Errors: QUERN_INVALID_ARGUMENT if it was cancelled or has failed before.
  */
 QUERN_API quern_status quern_transfer_cancel(quern_transfer *transfer, const char *reason);
@@ -1384,7 +1395,8 @@ QUERN_API quern_status quern_transfer_destroy(quern_transfer *transfer);
 
 /*
  * The transfers of this group handle that are started between the two begin together with quern_transfer_end, in the order of their
- * keys.  Nothing in between waits for another rank.
+ * keys.  Nothing in between waits for another rank.  Over NCCL those that two ranks both start so go out as one group, and one of
+ * them that ends while they move ends the others.
  * Errors: QUERN_INVALID_ARGUMENT for a begin within another one, or an end without one; 4xxx.
  */
 QUERN_API quern_status quern_transfer_begin(quern_group *group);

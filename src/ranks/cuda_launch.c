@@ -39,7 +39,8 @@ static quern_status check_default(const struct quern_membership *member, CUstrea
                       member->label, member->device->label);
 }
 
-static quern_status check_stream(const struct quern_membership *member, const struct quern_cuda *cuda, CUstream stream) {
+quern_status quern_cuda_check_stream(const struct quern_membership *member, CUstream stream) {
+    const struct quern_cuda *cuda = quern_cuda_rank_of(member)->cuda;
     CUcontext context;
     if (is_default(stream)) return QUERN_OK;
     CUresult error = find_context(cuda, stream, &context);
@@ -66,7 +67,7 @@ static CUresult ask_capture(const struct quern_membership *member, CUstream stre
 /* On the stream of the last operation there is nothing to check and nothing to wait for. */
 static quern_status enter_other_stream(const struct quern_membership *member, const struct quern_cuda_rank *rank, CUstream stream,
                                        const struct quern_cuda_entry *entry) {
-    quern_status status = check_stream(member, rank->cuda, stream);
+    quern_status status = quern_cuda_check_stream(member, stream);
     if (status != QUERN_OK || !rank->enqueued || entry->capturing) return status;
     CUresult error = rank->cuda->stream_wait_event(stream, rank->last, 0);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(member, error, "cuStreamWaitEvent");

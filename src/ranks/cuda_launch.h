@@ -11,6 +11,9 @@ struct quern_cuda_entry {
     unsigned long long stream;           /* the driver's number of the stream */
 };
 
+/* Whether a stream is of the rank's context.  Errors: QUERN_INVALID_ARGUMENT, QUERN_CUDA_ERROR. */
+quern_status quern_cuda_check_stream(const struct quern_membership *member, CUstream stream);
+
 /*
  * Before a launch on a stream: asks whether it is captured and which stream it is.  Both can change between two calls with one
  * handle, and the driver tells them only when asked; so does it the end of an operation, for which an event is recorded.  A

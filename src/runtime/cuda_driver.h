@@ -192,6 +192,8 @@ enum { QUERN_CUDA_DRIVER_MIN = 12040 };
     X(cluster_occupancy, "cuOccupancyMaxActiveClusters", (int *clusters, CUfunction function, const CUlaunchConfig *config))  \
     X(capture_mode, "cuThreadExchangeStreamCaptureMode", (int *mode))                                                        \
     X(stream_create, "cuStreamCreate", (CUstream *stream, unsigned flags))                                                   \
+    X(stream_create_urgent, "cuStreamCreateWithPriority", (CUstream *stream, unsigned flags, int priority))                  \
+    X(stream_priorities, "cuCtxGetStreamPriorityRange", (int *least, int *greatest))                                         \
     X(stream_destroy, "cuStreamDestroy_v2", (CUstream stream))                                                               \
     X(stream_synchronize, "cuStreamSynchronize", (CUstream stream))                                                          \
     X(stream_context, "cuStreamGetCtx", (CUstream stream, CUcontext *context))                                               \

@@ -27,6 +27,7 @@ import mutants_nccl
 import mutants_ranks
 import mutants_structs
 import mutants_transfer
+import mutants_transfer_gpu
 import mutants_unloading
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -278,6 +279,7 @@ EMULATED = [
 EMULATED_RANKS = [
     *(Mutant(*row) for row in mutants_memory.EMULATED_RANKS),
     *(Mutant(*row) for row in mutants_nccl.EMULATED_RANKS),
+    *(Mutant(*row) for row in mutants_transfer_gpu.EMULATED_RANKS),
     Mutant("slot of the peer", "src/kernels/cuda/barrier.cuh",
            "device_pad(links.pad[threadIdx.x], links.ranks).pair(links.rank)",
            "device_pad(links.pad[threadIdx.x], links.ranks).pair(threadIdx.x)", "test_barrier_cuda"),

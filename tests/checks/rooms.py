@@ -35,7 +35,8 @@ ROOMS = {
     "src/ranks/symmetric": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks"),
     "src/ranks/ragged": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks", "src/ranks/hosts", "src/ranks/nccl",
                           "src/ranks/symmetric"),
-    "src/ranks/transfer": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks", "src/ranks/hosts"),
+    "src/ranks/transfer": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks", "src/ranks/hosts", "src/ranks/nccl",
+                           "src/ranks/symmetric"),
     "src/ranks/group": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks", "src/ranks/hosts", "src/ranks/nccl",
                         "src/ranks/symmetric", "src/ranks/ragged", "src/ranks/transfer"),
 }

@@ -126,7 +126,6 @@ struct call {
     void (*after)(const struct call *call);  /* ends what a call that succeeds has made; may be NULL */
     bool keeps_outputs;                      /* the call may leave outputs as they are */
     bool contents_end_group;                 /* on GPUs illegal contents of a buffer poison the group, so none is read elsewhere */
-    bool is_of_cpus;                         /* GPUs do not have the call */
     const char *scratch;                     /* one that it may leave as it is, though it may write it; NULL: none */
     const char *shared, *other;              /* two fields that name one buffer; details name the first.  NULL: none */
 };

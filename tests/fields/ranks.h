@@ -208,7 +208,7 @@ static void fill_transfer(const struct call *call) {
 static void run_made_transfer(const struct call *call) {
     quern_transfer **transfer = (quern_transfer **)(void *)parameters_of_quern_transfer_prepare.transfer;
     (void)call;
-    check_ok(quern_transfer_start(*transfer, NULL));
+    check_ok(quern_transfer_start(*transfer, fields_device.stream));
     check_ok(quern_transfer_wait(*transfer, 0));
     check_ok(quern_transfer_destroy(*transfer));
     *transfer = NULL;
@@ -245,7 +245,7 @@ static const struct call calls_of_quern_transfer_prepare[] = {
      .parts = {PARAMETERS(quern_transfer_prepare), {.type = "quern_transfer_args", .rules = rules_of_quern_transfer_args,
                                                     .self = &transfer_args, .prefix = "args.", .other_prefix = ""},
                ITEM_PART(0, SENT), ITEM_PART(1, RECEIVED)},
-     .set = set_transfer, .fill = fill_transfer, .after = run_made_transfer, .keeps_outputs = true, .is_of_cpus = true},
+     .set = set_transfer, .fill = fill_transfer, .after = run_made_transfer, .keeps_outputs = true},
     {.name = NULL}};
 
 #define CALLS_IN_LIST(function) calls_of_##function,

@@ -65,11 +65,13 @@ struct list {
     quern_transfer *transfer;
     quern_transfer_item *items;
     struct cargo *cargo;      /* [count]: of each item */
+    unsigned char **shadow;   /* [count]: what it has to have, or has, on the host; with what is beside it */
     int64_t count;
 };
 
 struct bench {
     struct rank *rank;
+    const struct transfer_place *place;
     uint64_t seed;
     struct list list[MOST_LISTS];
 };
@@ -100,17 +102,20 @@ static unsigned char byte_of(const struct cargo *cargo, uint64_t round, int64_t 
 
 static unsigned char guard_of(int64_t at) { return (unsigned char)(0xa0 + at % 16); }
 
-static void *make_memory(struct rank *rank, int64_t bytes) {
+static unsigned char *make_shadow(struct rank *rank, int64_t bytes) {
     unsigned char *memory = malloc((size_t)bytes + 2 * GUARD);
     rank_check(rank, memory, "no memory");
     for (int64_t i = 0; i < GUARD; i++) memory[i] = memory[GUARD + bytes + i] = guard_of(i);
-    return memory + GUARD;
+    return memory;
 }
 
 static void add(struct bench *bench, struct list *list, const struct cargo *cargo, bool receive) {
+    const struct transfer_place *place = bench->place;
+    unsigned char *shadow = make_shadow(bench->rank, cargo->bytes);
+    unsigned char *memory = place ? place->make(place->user, cargo->bytes + 2 * GUARD) : shadow;
+    list->shadow[list->count] = shadow;
     list->cargo[list->count] = *cargo;
-    list->items[list->count++] = transfer_item(receive, receive ? cargo->from : cargo->to, cargo->tag,
-                                               make_memory(bench->rank, cargo->bytes), cargo->bytes);
+    list->items[list->count++] = transfer_item(receive, receive ? cargo->from : cargo->to, cargo->tag, memory + GUARD, cargo->bytes);
 }
 
 static void shuffle(struct list *list, uint64_t seed) {
@@ -118,8 +123,9 @@ static void shuffle(struct list *list, uint64_t seed) {
         const int64_t other = random_below(seed, (uint64_t)i, i + 1);
         const quern_transfer_item item = list->items[i];
         const struct cargo cargo = list->cargo[i];
-        list->items[i] = list->items[other], list->cargo[i] = list->cargo[other];
-        list->items[other] = item, list->cargo[other] = cargo;
+        unsigned char *shadow = list->shadow[i];
+        list->items[i] = list->items[other], list->cargo[i] = list->cargo[other], list->shadow[i] = list->shadow[other];
+        list->items[other] = item, list->cargo[other] = cargo, list->shadow[other] = shadow;
     }
 }
 
@@ -129,7 +135,8 @@ static void make_list(struct bench *bench, quern_group *group, int number, const
     const uint64_t seed = bench->seed * 16 + (uint64_t)number;
     list->items = calloc(2 * (size_t)choice->items + 1, sizeof *list->items);
     list->cargo = calloc(2 * (size_t)choice->items + 1, sizeof *list->cargo);
-    rank_check(rank, list->items && list->cargo, "no memory");
+    list->shadow = calloc(2 * (size_t)choice->items + 1, sizeof *list->shadow);
+    rank_check(rank, list->items && list->cargo && list->shadow, "no memory");
     for (int i = 0; i < choice->items; i++) {
         const struct cargo cargo = cargo_of(seed, i, rank->ranks, choice->largest);
         if (cargo.from == rank->rank) add(bench, list, &cargo, false);
@@ -139,16 +146,22 @@ static void make_list(struct bench *bench, quern_group *group, int number, const
     list->transfer = transfer_prepare(rank, group, seed, list->items, list->count);
 }
 
-static void fill(struct list *list, uint64_t round) {
-    for (int64_t i = 0; i < list->count; i++)
-        for (int64_t at = 0; at < list->items[i].bytes; at++)
-            ((unsigned char *)list->items[i].memory)[at] = list->items[i].receive ? 0xee : byte_of(&list->cargo[i], round, at);
+static void fill(const struct bench *bench, struct list *list, uint64_t round) {
+    const struct transfer_place *place = bench->place;
+    for (int64_t i = 0; i < list->count; i++) {
+        const quern_transfer_item *item = &list->items[i];
+        for (int64_t at = 0; at < item->bytes; at++)
+            list->shadow[i][GUARD + at] = item->receive ? 0xee : byte_of(&list->cargo[i], round, at);
+        if (place) place->put(place->user, (char *)item->memory - GUARD, list->shadow[i], item->bytes + 2 * GUARD);
+    }
 }
 
 static void compare(struct bench *bench, const struct list *list, uint64_t round) {
     for (int64_t i = 0; i < list->count; i++) {
         const struct cargo *cargo = &list->cargo[i];
-        const unsigned char *memory = list->items[i].memory;
+        const unsigned char *memory = list->shadow[i] + GUARD;
+        if (bench->place)
+            bench->place->get(bench->place->user, list->shadow[i], (char *)list->items[i].memory - GUARD, cargo->bytes + 2 * GUARD);
         for (int64_t at = 0; at < cargo->bytes; at++)
             rank_check(bench->rank, memory[at] == byte_of(cargo, round, at), "seed %llu, round %llu: byte %lld of %lld of the %s "
                        "from "
@@ -170,12 +183,13 @@ static struct list *nth(struct bench *bench, const struct transfer_choice *choic
 
 static void run_round(struct bench *bench, quern_group *group, const struct transfer_choice *choice, uint64_t round) {
     struct rank *rank = bench->rank;
-    for (int i = 0; i < choice->lists; i++) fill(&bench->list[i], round);
+    void *stream = bench->place ? bench->place->stream : NULL;
+    for (int i = 0; i < choice->lists; i++) fill(bench, &bench->list[i], round);
     if (choice->batch) rank_ok(rank, quern_transfer_begin(group));
-    for (int i = 0; i < choice->lists; i++) rank_ok(rank, quern_transfer_start(nth(bench, choice, round, i)->transfer, NULL));
+    for (int i = 0; i < choice->lists; i++) rank_ok(rank, quern_transfer_start(nth(bench, choice, round, i)->transfer, stream));
     if (choice->batch) rank_ok(rank, quern_transfer_end(group));
     if (choice->busy && random_below(bench->seed, 500 + round * 64 + (uint64_t)rank->rank, 2)) rank_sleep(1e-3);
-    if (choice->busy) rank_ok(rank, quern_barrier(group, NULL, NULL));
+    if (choice->busy) rank_ok(rank, quern_barrier(group, NULL, stream));
     for (int i = choice->lists - 1; i >= 0; i--) {
         struct list *list = nth(bench, choice, round, i);
         int32_t done = 0;
@@ -189,13 +203,17 @@ static void run_round(struct bench *bench, quern_group *group, const struct tran
 void transfer_run_case(struct rank *rank, quern_group *group, uint64_t seed, const struct transfer_choice *choice) {
     struct bench *bench = calloc(1, sizeof *bench);
     rank_check(rank, bench, "no memory");
-    bench->rank = rank, bench->seed = seed;
+    bench->rank = rank, bench->seed = seed, bench->place = choice->place;
     for (int i = 0; i < choice->lists; i++) make_list(bench, group, i, choice);
     for (int round = 1; round <= choice->rounds; round++) run_round(bench, group, choice, (uint64_t)round);
     for (int i = 0; i < choice->lists; i++) {
         struct list *list = &bench->list[i];
         rank_ok(rank, quern_transfer_destroy(list->transfer));
-        for (int64_t item = 0; item < list->count; item++) free((char *)list->items[item].memory - GUARD);
+        for (int64_t item = 0; item < list->count; item++) {
+            if (bench->place) bench->place->free(bench->place->user, (char *)list->items[item].memory - GUARD);
+            free(list->shadow[item]);
+        }
+        free(list->shadow);
         free(list->items);
         free(list->cargo);
     }

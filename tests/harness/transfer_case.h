@@ -9,6 +9,15 @@
 
 #include "harness/ranks.h"
 
+/* Where the items are, if not in the memory of the host. */
+struct transfer_place {
+    void *user, *stream;      /* the latter is that of the starts */
+    void *(*make)(void *user, int64_t bytes);
+    void (*free)(void *user, void *memory);
+    void (*put)(void *user, void *to, const void *from, int64_t bytes);  /* on the stream; `from` may change when it returns */
+    void (*get)(void *user, void *to, const void *from, int64_t bytes);  /* waits for the copy, not for the stream */
+};
+
 struct transfer_choice {
     int lists;        /* transfers at the same time, started in an order of each rank's own */
     int items;        /* of all ranks together, in each list */
@@ -16,6 +25,7 @@ struct transfer_choice {
     int rounds;       /* starts of each list */
     bool batch;       /* the starts of a round are between quern_transfer_begin and _end */
     bool busy;        /* barriers and sleeps between the starts and the waits */
+    const struct transfer_place *place;  /* NULL: the host's memory */
 };
 
 /* Prepares, runs and destroys one case; fails the rank unless every byte is right, also beside the items. */

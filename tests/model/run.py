@@ -106,6 +106,10 @@ CORRECT = {
         "ROUNDS=2",
         "ROUNDS=2 THREADS",
     ],
+    "link": [
+        "ROUNDS=2",
+        "ROUNDS=3",
+    ],
 }
 
 # The broken variants: model, size, the one thing that is wrong, and how it fails: by a deadlock, or an assertion with this in it.
@@ -188,6 +192,13 @@ BROKEN = [
     ("transfer", "ROUNDS=1 THREADS", "WITHDRAWN_AFTER_THE_LOOK", "gone"),
     ("transfer", "ROUNDS=1", "RING_BEFORE_THE_WORD", DEADLOCK),
     ("transfer", "ROUNDS=1", "LISTEN_AFTER_THE_LOOK", DEADLOCK),
+    ("link", "ROUNDS=2", "FLOWN_FAILS", "cancelled["),
+    ("link", "ROUNDS=2", "LEFT_ALONE_IN_NCCL", DEADLOCK),
+    ("link", "ROUNDS=2", "ONLY_OWN_FLIGHT_FAILS", DEADLOCK),
+    ("link", "ROUNDS=2", "BREAK_NOT_SAID", DEADLOCK),
+    ("link", "ROUNDS=2", "OLD_BREAK_OBEYED", "cancelled["),
+    ("link", "ROUNDS=2", "BREAK_HEARD_TWICE", "cancelled["),
+    ("link", "ROUNDS=2", "GO_BEFORE_CONNECTED", "ready"),
 ]
 
 

@@ -106,11 +106,21 @@ void count(Comm &c, const Operation &o) {
   else c.wire->collectives[c.rank]++;
 }
 
-std::atomic<long> issued{0};
+// A first launch while the other rank still makes its communicator can keep that one from ending: its set-up needs the GPU.
+ncclResult_t check_ready(const Comm &c, const Operation &o) {
+  for (int peer = 0; peer < c.ranks; peer++)
+    if ((o.peer < 0 || o.peer == peer) && !c.wire->seat[peer].ready)
+      return complain("rank %d enqueues for rank %d, whose communicator is not ready", c.rank, peer);
+  return ncclSuccess;
+}
+
+std::atomic<long> issued{0}, groups{0};
 
 ncclResult_t issue(Comm &c, const std::vector<Operation> &operations) {
-  issued += long(operations.size());
+  issued += long(operations.size()), groups++;
   if (ncclResult_t error = check_batch(c, operations)) return error;
+  for (const Operation &o : operations)
+    if (ncclResult_t error = check_ready(c, o)) return error;
   for (const Operation &o : operations) count(c, o);
   c.waiting.push_back(new Batch{&c, operations, ++c.groups});
   change(c, State::busy);
@@ -161,7 +171,7 @@ bool is_late(const Comm &c, const Fault &fault) { return Clock::now() - c.since 
 
 // True: the point is not passed yet, or has failed.
 bool is_held(Comm &c, const char *point, long call) {
-  const Fault fault = fault_at(point, c.rank, call);
+  const Fault fault = fault_at(point, {c.ranks, c.rank, c.number}, call);
   if (fault.kind == Fault::fail) c.error = fault.value;
   return fault.kind == Fault::fail || fault.kind == Fault::hang || (fault.kind == Fault::delay && !is_late(c, fault));
 }
@@ -188,7 +198,9 @@ void start(Comm &c) {
   if (arrived < c.ranks) return;
   check_gpus(c);
   forget_id(c.id);
-  if (!c.error) change(c, State::ready);
+  if (c.error) return;
+  c.wire->seat[c.rank].ready = 1;
+  change(c, State::ready);
 }
 
 void run(void *batch) { run_batch(static_cast<Batch *>(batch)); }
@@ -275,7 +287,8 @@ API const char *ncclGetErrorString(ncclResult_t result) {
 API const char *ncclGetLastError(ncclComm_t) { return last_text(); }
 
 API ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
-  const Fault fault = fault_at("id", 0, 1);
+  static std::atomic<long> ids{0};
+  const Fault fault = fault_at("id", {0, 0, 0}, ++ids);
   if (fault.kind == Fault::fail) return refuse(ncclResult_t(fault.value), "an injected fault of the unique id");
   return make_id(id) ? ncclSuccess : refuse(ncclSystemError, "no shared memory");
 }
@@ -294,6 +307,7 @@ API ncclResult_t ncclCommInitRankConfig(ncclComm_t *handle, int ranks, ncclUniqu
   take_seat(*c);
   std::lock_guard<std::mutex> hold(list_lock);
   all.push_back(c);
+  c->number = long(all.size());
   *handle = reinterpret_cast<ncclComm_t>(c);
   return ncclInProgress;
 }
@@ -368,6 +382,9 @@ API ncclResult_t ncclCommAbort(ncclComm_t comm) {
 
 // For tests: the sends, receives and sums of this process so far.
 API long quern_standin_operations(void) { return issued; }
+
+// For tests: the groups with operations, a call alone being one.
+API long quern_standin_groups(void) { return groups; }
 
 // For tests: the communicators of this process that were neither destroyed nor aborted.
 API int quern_standin_communicators(void) {

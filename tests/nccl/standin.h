@@ -26,7 +26,11 @@ struct Fault {
   enum Kind { none, fail, delay, hang } kind = none;
   int value = 0;  // fail: ncclResult_t; delay: milliseconds
 };
-Fault fault_at(const char *point, int rank, long call);
+struct Place {
+  int ranks, rank;   // of the communicator
+  long number;       // of the communicator, in this process
+};
+Fault fault_at(const char *point, const Place &place, long call);
 int setting(const char *name, int otherwise);
 
 // The text of the thread's last error, for ncclGetLastError.
@@ -63,7 +67,7 @@ struct Ring {
 };
 
 struct Seat {
-  std::atomic<uint32_t> arrived, finalized, aborted;
+  std::atomic<uint32_t> arrived, ready, finalized, aborted;
   int pid, device, ranks;
   char host[64];
 };
@@ -110,6 +114,7 @@ enum class State { starting, ready, busy, finalizing, finalized, destroyed, abor
 // Never freed, so that a use after the end is found.
 struct Comm {
   int rank, ranks;
+  long number;
   State state = State::starting;
   ncclUniqueId id;
   Wire *wire;

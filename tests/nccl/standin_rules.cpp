@@ -70,17 +70,21 @@ ncclResult_t refuse(ncclResult_t result, const char *format, ...) {
 
 const char *last_text() { return last; }
 
-// POINT:fail=CODE, POINT:delay=MILLISECONDS or POINT:hang; behind it @RANK and #CALL, the first call of the point that it concerns.
-Fault fault_at(const char *point, int rank, long call) {
+// POINT:fail=CODE, POINT:delay=MILLISECONDS or POINT:hang; behind it ~RANKS of the communicator, @RANK in it, !NUMBER of it, %HOST
+// and #CALL, the first call of the point that it concerns.
+Fault fault_at(const char *point, const Place &place, long call) {
   static const struct {
     const char *name;
     Fault::Kind kind;
   } kinds[] = {{"fail", Fault::fail}, {"delay", Fault::delay}, {"hang", Fault::hang}};
   Fault fault;
+  const char *named = getenv("NCCL_HOSTID");
+  const int host = named ? atoi(named) : 0;
   each_item([&](const std::string &item) {
     const size_t colon = item.find(':');
     if (colon == std::string::npos || item.substr(0, colon) != point) return false;
-    if (number_behind(item, '@', rank) != rank || call < number_behind(item, '#', 0)) return false;
+    if (number_behind(item, '~', place.ranks) != place.ranks || number_behind(item, '@', place.rank) != place.rank) return false;
+    if (number_behind(item, '!', int(place.number)) != place.number || number_behind(item, '%', host) != host || call < number_behind(item, '#', 0)) return false;
     for (auto &kind : kinds)
       if (!item.compare(colon + 1, strlen(kind.name), kind.name)) fault.kind = kind.kind;
     if (fault.kind == Fault::none) fprintf(stderr, "libnccl stand-in: unknown fault %s\n", item.c_str()), abort();

@@ -196,7 +196,7 @@ void look_for_dead(Comm &c) {
 
 // Injected: true if the batch shall not move.
 bool is_stopped(Comm &c, const Batch &batch, std::chrono::steady_clock::time_point begun) {
-  const Fault fault = fault_at("run", c.rank, batch.number);
+  const Fault fault = fault_at("run", {c.ranks, c.rank, c.number}, batch.number);
   if (fault.kind == Fault::fail) c.error = fault.value;
   const auto waited = std::chrono::steady_clock::now() - begun;
   return fault.kind == Fault::fail || fault.kind == Fault::hang ||

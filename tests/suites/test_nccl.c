@@ -155,6 +155,12 @@ static void await(const struct side *side) {
     rank_check(side->rank, result == ncclSuccess, "%s", side->nccl->error_string(result));
 }
 
+/* Until the communicators of all ranks are ready. */
+static void await_all(const struct side *side) {
+    await(side);
+    rank_line_up(side->rank);
+}
+
 static void share_id(struct side *side) {
     struct board *board = side->rank->shared;
     if (side->rank->rank == 0) {
@@ -245,7 +251,7 @@ static quern_status move_bytes(struct rank *rank) {
     static const size_t sizes[] = {1, 0, 100, 65536, 65535, 1 << 20};
     struct side side;
     begin_side(&side, rank);
-    await(&side);
+    await_all(&side);
     for (size_t i = 0; i < COUNT(sizes); i++) {
         trade(&side, sizes[i]);
         sum(&side);
@@ -300,7 +306,7 @@ static quern_status abort_what_hangs(struct rank *rank) {
     CUdeviceptr at;
     CUevent event;
     begin_side(&side, rank);
-    await(&side);
+    await_all(&side);
     enqueue_sum(&side, &at);
     cuda_ok(&side, side.cuda->event_create(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
     cuda_ok(&side, side.cuda->event_record(event, side.stream), "cuEventRecord");
@@ -324,7 +330,7 @@ static quern_status see_remote(struct rank *rank) {
     struct side side;
     CUdeviceptr at;
     begin_side(&side, rank);
-    await(&side);
+    await_all(&side);
     rank_line_up(rank);
     if (rank->rank) {
         rank_check(rank, side.nccl->abort(side.comm) == ncclSuccess, "ncclCommAbort");
@@ -461,7 +467,7 @@ static void two_threads(struct side *side) {
 /* Both ranks end; what was sent is never received. */
 static void unmatched(struct side *side) {
     CUdeviceptr at;
-    await(side);
+    await_all(side);
     cuda_ok(side, side->cuda->memory_allocate(&at, 8), "cuMemAlloc");
     if (side->rank->rank == 0) side->nccl->send((void *)(uintptr_t)at, 8, ncclUint8, 1, side->comm, side->stream);
     await(side);
@@ -471,7 +477,7 @@ static void unmatched(struct side *side) {
 
 static void other_orders(struct side *side) {
     CUdeviceptr at;
-    await(side);
+    await_all(side);
     cuda_ok(side, side->cuda->memory_allocate(&at, 64), "cuMemAlloc");
     side->nccl->group_start();
     for (size_t i = 0; i < 2; i++) {
@@ -507,7 +513,20 @@ static void two_streams(struct side *side) {
     side->cuda->stream_synchronize(other);
 }
 
+/* Rank 1 comes late. */
+static void enqueue_early(struct side *side) {
+    if (side->rank->rank) {
+        rank_line_up(side->rank);
+        await(side);
+        return;
+    }
+    await(side);
+    send_to(side, 1, 0, 1);
+    rank_line_up(side->rank);
+}
+
 static const struct rule rules[] = {
+    {"work for a rank that is not ready", "rank 0 enqueues for rank 1, whose communicator is not ready", 2, enqueue_early},
     {"a send before init has ended", "ncclSend before the communicator is ready", 1, send_too_early},
     {"a send while one is in progress", "ncclSend while a call of the communicator is in progress", 1, send_in_progress},
     {"a large group", "a group of 2049 operations", 1, too_many},
@@ -540,7 +559,7 @@ static quern_status break_rule(struct rank *rank) {
     rule->breaks(&side);
     forget_id(rank);
     complaints(texts, sizeof texts);
-    const bool must = rule->ranks == 1 || strstr(rule->complaint, rank->rank ? "rank 1 expects" : "rank 0 has sent") == rule->complaint;
+    const bool must = rule->ranks == 1 || strstr(rule->complaint, rank->rank ? "rank 1 " : "rank 0 ") == rule->complaint;
     rank_check(rank, !must || strstr(texts, rule->complaint), "%s: \"%s\" does not speak of \"%s\"", rule->name, texts, rule->complaint);
     return QUERN_OK;
 }

@@ -11,6 +11,7 @@
 #include "ranks/nccl/nccl.h"
 
 struct quern_nccl_rank;
+struct quern_nccl_pair;
 
 /* A collective call that is enqueued as one group of NCCL. */
 struct quern_nccl_call {
@@ -45,6 +46,7 @@ struct quern_nccl_rank {
     CUdeviceptr words;             /* [1 + ranks] of 32 bits, 0: what barriers send, and where they receive */
     pthread_t watcher;
     bool is_watched;
+    struct quern_nccl_pair *pairs; /* atomic; of transfers: nccl_pair.h */
     struct quern_nccl_rank *next_watched;  /* of this process */
     uint32_t ends;                 /* atomic, a futex: the watcher shall end */
 };

@@ -14,6 +14,7 @@
 #include "os/clock.h"
 #include "os/futex.h"
 #include "ranks/nccl/nccl_bounds.h"
+#include "ranks/nccl/nccl_pair.h"
 #include "ranks/poison.h"
 #include "ranks/watch.h"
 #include "runtime/status.h"
@@ -63,7 +64,7 @@ static quern_status look(struct quern_nccl_rank *rank) {
 }
 
 /* A thread that holds the lock bounds its own wait. */
-static void visit(struct quern_nccl_rank *rank) {
+static void visit_group(struct quern_nccl_rank *rank) {
     struct quern_cuda_visit visit;
     if (pthread_mutex_trylock(&rank->lock)) return;
     const CUresult error = quern_cuda_begin_visit(&visit, rank->member->device->context);
@@ -71,6 +72,14 @@ static void visit(struct quern_nccl_rank *rank) {
     tell_wait(rank);
     quern_cuda_end_visit(&visit);
     pthread_mutex_unlock(&rank->lock);
+}
+
+static void visit(struct quern_nccl_rank *rank) {
+    struct quern_cuda_visit visit;
+    visit_group(rank);
+    if (!__atomic_load_n(&rank->pairs, __ATOMIC_ACQUIRE)) return;
+    if (quern_cuda_begin_visit(&visit, rank->member->device->context) == CUDA_SUCCESS) quern_nccl_watch_pairs(rank);
+    quern_cuda_end_visit(&visit);
 }
 
 static void *run(void *user) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "ranks/describe.h"
-#include "runtime/status.h"
+#include "ranks/transfer/gpu.h"
 
 /* A transport of one rank to another: as one of the two has it. */
 struct item {
@@ -78,6 +78,7 @@ bool quern_agree_on_lists(struct quern_transfer_pair *pair, const struct quern_t
         if (!compare(pair, i < pair->count ? &mine : NULL, i < count ? &other : NULL)) return false;
         pair->addresses[i] = theirs[i].address;
     }
+    if (pair->transfer->gpu && !quern_find_memory(pair, theirs)) return false;
     return true;
 }
 

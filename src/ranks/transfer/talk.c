@@ -15,6 +15,8 @@
 #include "ranks/points.h"
 #include "ranks/transfer/agree.h"
 #include "ranks/transfer/bytes.h"
+#include "ranks/transfer/gpu.h"
+#include "ranks/transfer/link.h"
 #include "ranks/transfer/withdraw.h"
 #include "runtime/status.h"
 
@@ -23,10 +25,12 @@ static const int64_t GRACE = 60000000;  /* nanoseconds for the reason of an end,
 
 /* ---- wires ---- */
 
+static bool is_of_gpus(const struct quern_wire *wire) { return wire->member->device->kind == QUERN_CUDA; }
+
 static void say_hello(struct quern_wire *wire) {
     const struct quern_roster *roster = wire->member->roster;
     const struct quern_transfer_hello hello = {.address = (uintptr_t)roster->self.id, .pid = (int32_t)getpid()};
-    if (wire->socket >= 0 || roster->peer[wire->peer].is_here) return;
+    if (wire->socket >= 0 || is_of_gpus(wire) || roster->peer[wire->peer].is_here) return;
     quern_wire_say(wire, (struct quern_transfer_frame){.word = QUERN_WORD_HELLO}, &hello, sizeof hello);
 }
 
@@ -35,6 +39,13 @@ struct quern_wire *quern_wire_to(struct quern_transfers *all, int peer, quern_st
     if (all->wire[peer]) return all->wire[peer];
     struct quern_wire *wire = quern_open_wire(all->member, peer, status);
     if (!wire) return NULL;
+    const bool is_linked = is_of_gpus(wire) && quern_nccl_rank_of(all->member);
+    if (is_of_gpus(wire)) wire->reads = wire->is_read = is_linked ? QUERN_ACCESS_NO : QUERN_ACCESS_YES;
+    *status = is_linked ? quern_open_link(wire) : QUERN_OK;
+    if (*status != QUERN_OK) {
+        quern_close_wire(wire);
+        return NULL;
+    }
     all->wire[peer] = all->open[all->wires++] = wire;
     say_hello(wire);
     return wire;
@@ -144,21 +155,24 @@ bool quern_say_brief(struct quern_transfer_pair *pair) {
     struct quern_transfer_entry *entries = malloc(bytes);
     if (!entries) return false;
     for (int64_t i = 0; i < pair->count; i++)
-        entries[i] = (struct quern_transfer_entry){pair->parts[i].tag, (uintptr_t)pair->parts[i].memory, pair->parts[i].bytes,
-                                                   pair->parts[i].receive};
+        entries[i] = (struct quern_transfer_entry){.tag = pair->parts[i].tag, .address = (uintptr_t)pair->parts[i].memory,
+                                                   .bytes = pair->parts[i].bytes, .receive = pair->parts[i].receive};
+    if (is_of_gpus(pair->wire)) quern_name_memory(pair, entries);
     quern_wire_say(pair->wire, (struct quern_transfer_frame){.word = QUERN_WORD_BRIEF, .key = transfer->key,
                                                              .instance = transfer->instance}, entries, bytes);
     free(entries);
     return pair->wire->status != QUERN_OUT_OF_MEMORY;
 }
 
-static void end_pair(struct quern_transfer_pair *pair, quern_status status, const char *reason) {
+/* `flew`: the other rank has handed this round to NCCL, where it completes, or is broken in the next words. */
+static void end_pair(struct quern_transfer_pair *pair, quern_status status, const char *reason, bool flew) {
     struct quern_transfer_data *transfer = pair->transfer;
     const bool is_needed = transfer->state == QUERN_TRANSFER_STARTED && !(pair->in.is_complete && pair->out.is_complete);
     pair->is_over = true;
+    pair->other_flew = flew;
     pair->status = status;
     quern_copy_text(pair->reason, reason, sizeof pair->reason);
-    if (is_needed) quern_transfer_fail(transfer, status, "%s", pair->reason);
+    if (is_needed && !flew) quern_transfer_fail(transfer, status, "%s", pair->reason);
 }
 
 void quern_hear_early(struct quern_transfers *all, struct quern_transfer_pair *pair) {
@@ -166,8 +180,9 @@ void quern_hear_early(struct quern_transfers *all, struct quern_transfer_pair *p
     if (!early || early->is_own) return;
     pair->other = early->instance;
     pair->other_round = early->round;
+    pair->other_batch = early->batch;
     if (!early->is_over) pair->is_agreed = quern_agree_on_lists(pair, early->entries, early->count);
-    else end_pair(pair, early->status, early->reason);
+    else end_pair(pair, early->status, early->reason, false);
     drop_early(all, link);
 }
 
@@ -204,13 +219,18 @@ static void hear_brief(struct quern_transfers *all, struct quern_wire *wire, con
 static void hear_start(struct quern_transfers *all, struct quern_wire *wire, const struct quern_transfer_frame *head) {
     struct quern_transfer_pair *pair = meant_pair(all, wire->peer, head);
     struct quern_early *early = find_instance(all, wire->peer, head);
-    if (pair) pair->other_round = head->round;
-    else if (early) early->round = head->round;
+    if (pair) {
+        pair->other_round = head->round;
+        pair->other_batch = (uint32_t)head->number;
+    } else if (early) {
+        early->round = head->round;
+        early->batch = (uint32_t)head->number;
+    }
 }
 
 static void hear_done(struct quern_transfers *all, struct quern_wire *wire, const struct quern_transfer_frame *head) {
     struct quern_transfer_pair *pair = meant_pair(all, wire->peer, head);
-    if (!pair || pair->transfer->state != QUERN_TRANSFER_STARTED || head->round != pair->transfer->round) return;
+    if (!pair || wire->link || pair->transfer->state != QUERN_TRANSFER_STARTED || head->round != pair->transfer->round) return;
     if (pair->out.done == pair->out.all || pair->wire->is_read == QUERN_ACCESS_YES) pair->out.is_complete = true;
     else quern_wire_damaged(wire);
 }
@@ -228,7 +248,7 @@ static void hear_end(struct quern_transfers *all, struct quern_wire *wire, const
     quern_copy_text(reason, (const char *)wire->payload, sizeof reason);
     if (pair && !pair->is_over) {
         pair->other = head->instance;
-        end_pair(pair, status, reason);
+        end_pair(pair, status, reason, head->number >> 32 && head->round == pair->transfer->round);
     } else if (early) {
         early->is_over = true;
         early->status = status;
@@ -238,7 +258,8 @@ static void hear_end(struct quern_transfers *all, struct quern_wire *wire, const
 
 static void hear_data(struct quern_transfers *all, struct quern_wire *wire, const struct quern_transfer_frame *head, bool *moved) {
     struct quern_transfer_pair *pair = meant_pair(all, wire->peer, head);
-    if (pair && pair->is_agreed) quern_begin_data(wire, pair, head);
+    if (is_of_gpus(wire)) quern_wire_damaged(wire);
+    else if (pair && pair->is_agreed) quern_begin_data(wire, pair, head);
     quern_take_data(wire, moved);
 }
 
@@ -254,6 +275,11 @@ static void hear(struct quern_transfers *all, struct quern_wire *wire, const str
     case QUERN_WORD_DATA: hear_data(all, wire, head, moved); break;
     case QUERN_WORD_DONE: hear_done(all, wire, head); break;
     case QUERN_WORD_END: hear_end(all, wire, head); break;
+    case QUERN_WORD_BATCH:
+    case QUERN_WORD_CONNECT:
+    case QUERN_WORD_CONNECTED:
+    case QUERN_WORD_GO:
+    case QUERN_WORD_BREAK: quern_link_hears(all, wire, head); break;
     case QUERN_WORDS: break;
     }
 }
@@ -277,9 +303,10 @@ static bool hear_all(struct quern_transfers *all, struct quern_wire *wire) {
 
 void quern_say_start(struct quern_transfer_pair *pair) {
     const struct quern_transfer_data *transfer = pair->transfer;
+    pair->is_said = true;
     quern_wire_say(pair->wire, (struct quern_transfer_frame){.word = QUERN_WORD_START, .key = transfer->key,
                                                              .instance = transfer->instance, .other = pair->other,
-                                                             .round = transfer->round}, NULL, 0);
+                                                             .round = transfer->round, .number = transfer->batch}, NULL, 0);
 }
 
 /* ---- passes ---- */
@@ -311,11 +338,25 @@ static void check_wire(struct quern_transfer_pair *pair) {
                             "the group's shared memory", pair->transfer->member->rank, pair->wire->peer);
 }
 
+/* Within a host the memory is the transfer's when the engine's stream has come to the start. */
+static bool say_when_ready(struct quern_transfer_pair *pair) {
+    if (pair->is_said || !quern_gpu_is_ready(pair->transfer)) return false;
+    quern_say_start(pair);
+    return true;
+}
+
+static bool advance_pair(struct quern_transfer_pair *pair) {
+    if (!pair->wire) return quern_have_copied_own(pair);
+    const bool has_said = say_when_ready(pair);
+    return quern_advance_pair(pair) || has_said;
+}
+
 static bool advance(struct quern_transfer_data *transfer) {
     bool moved = false;
     for (int i = 0; i < transfer->pair_count && transfer->state == QUERN_TRANSFER_STARTED; i++) {
-        moved |= quern_advance_pair(&transfer->pairs[i]);
-        if (transfer->state == QUERN_TRANSFER_STARTED) check_wire(&transfer->pairs[i]);
+        moved |= advance_pair(&transfer->pairs[i]);
+        if (transfer->state != QUERN_TRANSFER_STARTED) break;
+        check_wire(&transfer->pairs[i]);
     }
     if (transfer->state != QUERN_TRANSFER_STARTED || !is_complete(transfer)) return moved;
     transfer->state = QUERN_TRANSFER_IDLE;
@@ -328,7 +369,17 @@ bool quern_pass_transfers(struct quern_transfers *all) {
         moved |= quern_wire_flush(all->open[i]);
         moved |= hear_all(all, all->open[i]);
     }
+    for (int i = 0; i < all->wires; i++)
+        if (all->open[i]->link) moved |= quern_advance_link(all, all->open[i]);
     for (struct quern_transfer_data *transfer = all->first; transfer; transfer = transfer->next) moved |= advance(transfer);
     for (int i = 0; i < all->wires; i++) moved |= quern_wire_flush(all->open[i]);
     return moved;
+}
+
+bool quern_transfers_are_busy(const struct quern_transfers *all) {
+    for (int i = 0; i < all->wires; i++)
+        if (all->open[i]->link && quern_link_is_busy(all->open[i]->link)) return true;
+    for (const struct quern_transfer_data *transfer = all->first; transfer; transfer = transfer->next)
+        if (quern_gpu_is_busy(transfer)) return true;
+    return false;
 }

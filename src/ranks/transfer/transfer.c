@@ -11,7 +11,9 @@
 #include "ranks/points.h"
 #include "ranks/poison.h"
 #include "ranks/transfer/bytes.h"
+#include "ranks/transfer/gpu.h"
 #include "ranks/transfer/handle.h"
+#include "ranks/transfer/link.h"
 #include "ranks/transfer/talk.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
@@ -25,6 +27,7 @@ static struct {
 } handles = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void free_transfer(struct quern_transfer_data *transfer) {
+    quern_free_gpu(transfer);
     for (int i = 0; i < transfer->pair_count; i++) {
         free(transfer->pairs[i].addresses);
         free(transfer->pairs[i].landing);
@@ -49,7 +52,8 @@ static void free_forgotten(void) {
         struct quern_transfer *handle = handles.first;
         struct quern_membership *member;
         handles.first = handle->next;
-        if (handle->data && quern_member_of(handle->group, &member) == QUERN_OK && quern_is_own_roster(member->roster)) {
+        const bool is_of_cpus = handle->data && !handle->data->gpu;  /* a GPU's work cannot be ended here */
+        if (is_of_cpus && quern_member_of(handle->group, &member) == QUERN_OK && quern_is_own_roster(member->roster)) {
             quern_release_pairs(handle->data, QUERN_PEER_LOST, "a rank has unloaded the library");
             end_transfer(handle->data);
         }
@@ -92,8 +96,10 @@ void quern_forget_transfers(struct quern_membership *member) {
     while (all->first) end_transfer(all->first);
     for (int i = 0; i < all->wires; i++) {
         quern_wire_flush(all->open[i]);
+        quern_free_link(all->open[i]->link);
         quern_close_wire(all->open[i]);
     }
+    quern_free_gpu_streams(all);
     quern_free_early(all);
     free(all);
     member->transfers = NULL;
@@ -129,10 +135,12 @@ static quern_status make_pairs(struct quern_transfer_data *transfer) {
         *pair = (struct quern_transfer_pair){.transfer = transfer, .parts = &transfer->parts[i]};
         while (i < transfer->count && transfer->parts[i].peer == peer) i++, pair->count++;
         count_course(pair);
+        if (peer == member->rank && transfer->gpu) pair->release = quern_await_own_copies;
         if (peer == member->rank) continue;
         pair->addresses = malloc((size_t)pair->count * sizeof *pair->addresses);
         if (!pair->addresses) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a transfer");
         pair->wire = quern_wire_to(member->transfers, peer, &status);
+        if (pair->wire && pair->wire->link) pair->release = quern_take_from_link;
         if (pair->wire && !quern_wire_reserve(pair->wire, 4 * (sizeof(struct quern_transfer_frame) + QUERN_TRANSFER_REASON)))
             return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a transfer");
     }
@@ -145,6 +153,8 @@ static quern_status fill_transfer(struct quern_transfer_data *transfer, const qu
     transfer->parts = malloc(((size_t)args->item_count + 1) * sizeof *transfer->parts);
     if (!transfer->parts) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a transfer");
     quern_status status = quern_read_transfer_list(member, args, transfer->parts);
+    if (status == QUERN_OK) status = quern_check_reach(transfer);
+    if (status == QUERN_OK) status = quern_make_gpu(transfer);
     return status == QUERN_OK ? make_pairs(transfer) : status;
 }
 
@@ -172,8 +182,6 @@ static quern_status check_prepare(struct quern_membership *member, const quern_t
     if (status == QUERN_OK && !out) status = quern_fail(member->device, QUERN_NULL_POINTER, "transfer is NULL");
     if (status == QUERN_OK) status = quern_check_timeout(member, args->timeout, timeout);
     if (status == QUERN_OK) status = quern_check_transfer_list(member, args);
-    if (status == QUERN_OK && member->device->kind != QUERN_CPU)
-        status = quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: transfers of GPU ranks are not supported", member->label);
     if (status == QUERN_OK) status = transfers_of(member);
     if (status != QUERN_OK) return status;
     for (const struct quern_transfer_data *other = member->transfers->first; other; other = other->next)
@@ -215,6 +223,10 @@ quern_status quern_transfer_prepare(quern_group *group, const quern_transfer_arg
 
 /* Copies within the rank: each send is before its receive. */
 static void copy_own(struct quern_transfer_pair *pair) {
+    if (pair->transfer->gpu) {
+        quern_copy_own_on_gpu(pair);
+        return;
+    }
     for (int64_t i = 0; i + 1 < pair->count; i += 2)
         if (pair->parts[i].bytes) memcpy(pair->parts[i + 1].memory, pair->parts[i].memory, (size_t)pair->parts[i].bytes);
     pair->in.is_complete = pair->out.is_complete = true;
@@ -223,9 +235,10 @@ static void copy_own(struct quern_transfer_pair *pair) {
 static void begin_pair(struct quern_transfer_pair *pair) {
     struct quern_transfer_data *transfer = pair->transfer;
     quern_begin_courses(pair);
+    pair->is_said = false;
     if (!pair->wire) copy_own(pair);
     else if (pair->is_over) quern_transfer_fail(transfer, pair->status, "%s", pair->reason);
-    else quern_say_start(pair);
+    else if (!transfer->gpu || pair->wire->link) quern_say_start(pair);
 }
 
 /* Without sending: the caller sends for all that begin together. */
@@ -252,7 +265,9 @@ quern_status quern_transfer_start(quern_transfer *handle, void *stream) {
     if (status == QUERN_OK) status = quern_check_stream(transfer->member->device, stream);
     if (status == QUERN_OK) status = quern_transfer_poisoned(transfer);
     if (status == QUERN_OK) status = check_start(transfer);
+    if (status == QUERN_OK) status = quern_mark_start(transfer, stream);
     if (status != QUERN_OK) return status;
+    transfer->batch = 0;
     if (transfer->member->transfers->is_batch) {
         transfer->state = QUERN_TRANSFER_DEFERRED;
         return QUERN_OK;
@@ -285,6 +300,17 @@ static struct quern_transfer_data *next_deferred(const struct quern_transfers *a
     return next;
 }
 
+/* The other ranks shall take what begins together as one. */
+static void say_batch(struct quern_transfers *all, uint32_t batch, bool begins) {
+    for (struct quern_transfer_data *transfer = all->first; transfer; transfer = transfer->next)
+        for (int i = 0; i < transfer->pair_count && transfer->batch == batch; i++) {
+            struct quern_wire *wire = transfer->pairs[i].wire;
+            if (!wire || !wire->link || wire->link->says_batch == begins) continue;
+            wire->link->says_batch = begins;
+            quern_wire_say(wire, (struct quern_transfer_frame){.word = QUERN_WORD_BATCH, .number = begins}, NULL, 0);
+        }
+}
+
 quern_status quern_transfer_end(quern_group *group) {
     struct quern_membership *member;
     quern_status status = quern_member_of(group, &member);
@@ -294,7 +320,12 @@ quern_status quern_transfer_end(quern_group *group) {
         return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "quern_transfer_end without quern_transfer_begin");
     all->is_batch = false;
     quern_pass_transfers(all);
+    if (!++all->batches) all->batches = 1;  /* 0: none */
+    for (struct quern_transfer_data *transfer = all->first; transfer; transfer = transfer->next)
+        if (transfer->state == QUERN_TRANSFER_DEFERRED) transfer->batch = all->batches;
+    say_batch(all, all->batches, true);
     for (struct quern_transfer_data *transfer; (transfer = next_deferred(all));) begin(transfer);
+    say_batch(all, all->batches, false);
     quern_pass_transfers(all);
     return quern_check_poison(member);
 }

@@ -13,9 +13,13 @@ static const int64_t LINGER = 100000000;  /* nanoseconds for a connection or lan
 static void release_pair(struct quern_transfer_pair *pair, quern_status status, const char *reason) {
     const struct quern_transfer_data *transfer = pair->transfer;
     struct quern_wire *wire = pair->wire;
+    const bool is_in_nccl = wire && wire->link;
+    const bool flew = pair->flies || (transfer->round && pair->in.is_complete && pair->out.is_complete);
     struct quern_transfer_frame end = {.word = QUERN_WORD_END, .key = transfer->key, .instance = transfer->instance,
-                                       .other = pair->other, .round = transfer->round, .number = (uint64_t)status};
+                                       .other = pair->other, .round = transfer->round,
+                                       .number = (uint64_t)status | (uint64_t)(is_in_nccl && flew) << 32};
     char text[QUERN_TRANSFER_REASON] = "";
+    if (!wire && pair->release) pair->release(pair, status, reason);
     if (!wire || pair->is_told) return;
     pair->is_told = true;
     if (wire->sink == pair) wire->sink = NULL;
@@ -23,6 +27,7 @@ static void release_pair(struct quern_transfer_pair *pair, quern_status status, 
     quern_copy_text(text, reason, sizeof text);
     quern_wire_say(wire, end, text, sizeof text);
     quern_withdraw(wire);
+    if (pair->release) pair->release(pair, status, text);
     QUERN_POINT(TRANSFER_ENDING);
 }
 

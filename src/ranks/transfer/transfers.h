@@ -19,6 +19,10 @@ struct quern_course {
 };
 
 struct quern_transfer_data;
+struct quern_transfer_pair;
+
+/* Takes back what the GPU has of a pair whose transfer has failed. */
+typedef void quern_release_pair(struct quern_transfer_pair *pair, quern_status status, const char *reason);
 
 /* What a transfer has with one rank. */
 struct quern_transfer_pair {
@@ -34,7 +38,12 @@ struct quern_transfer_pair {
     unsigned char *landing;           /* data that has come before the start */
     int64_t landed;
     int64_t gone_since;               /* the rank is known to have gone; 0: it has not */
+    uint32_t other_batch;             /* in which the other rank has started it; 0: alone */
+    bool is_said;                     /* the start of this round */
+    bool flies;                       /* NCCL has it: link.h; or the copies within the rank are under way: gpu.h */
+    quern_release_pair *release;      /* of GPU ranks; NULL: there is nothing */
     bool is_told, is_over;            /* the other rank knows that this transfer has failed; has said that its own has */
+    bool other_flew;                  /* ... and that it has handed this round to NCCL */
     quern_status status;              /* of the latter ... */
     char reason[QUERN_TRANSFER_REASON];
 };
@@ -49,6 +58,8 @@ struct quern_transfer_data {
     uint32_t instance;
     enum quern_transfer_state state;
     bool is_cancelled;
+    uint32_t batch;                   /* in which it was started; 0: alone */
+    struct quern_transfer_gpu *gpu;   /* of GPU ranks: gpu.h; else NULL */
     double timeout;
     quern_status status;              /* OVER: with which it has failed ... */
     char reason[QUERN_TRANSFER_REASON];
@@ -67,7 +78,7 @@ struct quern_early {
     struct quern_early *next;
     int peer;
     uint64_t key, round;
-    uint32_t instance;
+    uint32_t instance, batch;
     bool is_own;                                 /* a destroyed one of this rank; the fields below are not used */
     int64_t count;
     struct quern_transfer_entry *entries;
@@ -85,7 +96,8 @@ struct quern_transfers {
     struct quern_transfer_data *first;
     struct quern_early *early;                   /* the oldest first */
     int earlies;
-    uint32_t instances;
+    uint32_t instances, batches;
+    struct quern_transfer_streams *streams;      /* of GPU ranks: gpu.h; NULL: none so far */
     bool is_batch;
 };
 

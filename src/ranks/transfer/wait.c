@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <poll.h>
 #include <sched.h>
+#include <time.h>
 
 #include "os/clock.h"
 #include "ranks/describe.h"
@@ -102,6 +103,10 @@ static void sleep_a_while(const struct quern_transfer_data *transfer) {
     int sockets = 0, lanes = 0;
     const uint32_t seen = quern_listen(mine);
     if (quern_pass_transfers(all)) return;
+    if (quern_transfers_are_busy(all)) {
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+        return;
+    }
     for (int i = 0; i < all->wires; i++) {
         const struct quern_wire *wire = all->open[i];
         if (wire->status != QUERN_OK) continue;

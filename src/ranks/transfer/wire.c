@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "ranks/hosts/connections.h"
+#include "ranks/nccl/nccl_types.h"
 #include "ranks/transfer/bell.h"
 #include "ranks/transfer/transfer_list.h"
 #include "runtime/status.h"
@@ -225,6 +226,9 @@ static uint64_t most_of(uint32_t word) {
         [QUERN_WORD_BRIEF] = QUERN_TRANSFER_MOST_ITEMS * sizeof(struct quern_transfer_entry),
         [QUERN_WORD_DATA] = QUERN_WIRE_PIECE,
         [QUERN_WORD_END] = QUERN_TRANSFER_REASON,
+        [QUERN_WORD_CONNECT] = sizeof(ncclUniqueId),
+        [QUERN_WORD_GO] = QUERN_TRANSFER_MOST_GO * sizeof(struct quern_transfer_go),
+        [QUERN_WORD_BREAK] = QUERN_TRANSFER_REASON,
     };
     return most[word];
 }

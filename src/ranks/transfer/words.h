@@ -14,6 +14,11 @@ enum quern_word {
     QUERN_WORD_DATA,       /* payload: bytes from an offset, the number, in all that goes in this direction */
     QUERN_WORD_DONE,       /* all has come */
     QUERN_WORD_END,        /* the transfer has failed or was destroyed; number: the status; payload: the reason */
+    QUERN_WORD_BATCH,      /* number: 1: the starts that follow begin together; 0: these were all */
+    QUERN_WORD_CONNECT,    /* number: the generation of a communicator; payload: the id by which both make it */
+    QUERN_WORD_CONNECTED,  /* number: its generation: the sender has it */
+    QUERN_WORD_GO,         /* number: the generation; payload: the transfers that both ends enqueue now */
+    QUERN_WORD_BREAK,      /* number: the generation, whose communicator the sender has aborted; payload: the reason */
     QUERN_WORDS
 };
 
@@ -39,9 +44,18 @@ struct quern_transfer_hello {
 /* One item, as its rank has it. */
 struct quern_transfer_entry {
     uint64_t tag, address;
+    uint64_t memory;    /* of GPU ranks: the number of the symmetric memory, in which the address is an offset; 0: in none */
     int64_t bytes;
     int64_t receive;
 };
+
+/* A transfer that both ends enqueue; the instances are those of the sender and of the receiver of the word. */
+struct quern_transfer_go {
+    uint64_t key, round;
+    uint32_t instance, other;
+};
+
+enum { QUERN_TRANSFER_MOST_GO = 1024 };  /* transfers that go out as one group */
 
 /*
  * Not against an enemy, who may do anything that this user may, but so that no stray write is taken for what a rank has written.

@@ -1,0 +1,297 @@
+/* The communicators of pairs of ranks.  Called by src/ranks/transfer, and by the watcher and the end of the rank. */
+#define _POSIX_C_SOURCE 200809L
+#include "ranks/nccl/nccl_pair.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "os/clock.h"
+#include "os/text.h"
+#include "ranks/describe.h"
+#include "ranks/nccl/nccl_bounds.h"
+#include "ranks/poison.h"
+#include "runtime/status.h"
+
+static const int64_t GRACE = 50000000;        /* nanoseconds: a rank that has its part may leave before this one has seen the end */
+static const int64_t SETTLING = 1000000000;   /* for the stream behind an aborted communicator */
+
+static void nap(void) { nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL); }
+
+/* ---- breaking: with the lock ---- */
+
+static void break_pair(struct quern_nccl_pair *pair, quern_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void break_pair(struct quern_nccl_pair *pair, quern_status status, const char *format, ...) {
+    struct quern_text text = quern_text_begin(pair->reason, sizeof pair->reason);
+    va_list list;
+    va_start(list, format);
+    quern_text_add_list(&text, format, list);
+    va_end(list);
+    if (pair->comm) pair->rank->nccl->abort(pair->comm);
+    pair->comm = NULL;
+    pair->status = status;
+    pair->phase = QUERN_NCCL_BROKEN;
+}
+
+static void break_by_nccl(struct quern_nccl_pair *pair, ncclResult_t result, const char *what) {
+    const struct quern_nccl *nccl = pair->rank->nccl;
+    const char *text = nccl->error_string(result), *last = nccl->last_error(pair->comm);
+    break_pair(pair, quern_nccl_status(result), "rank %d, with rank %d: %s: %s%s%s", pair->rank->member->rank, pair->peer, what,
+               text ? text : "unknown error", last && *last ? ": " : "", last ? last : "");
+}
+
+static void break_by_cuda(struct quern_nccl_pair *pair, CUresult error, const char *what) {
+    char reason[sizeof pair->reason];
+    const quern_status status = quern_cuda_rank_fail(pair->rank->member, error, what);
+    quern_error_detail(reason, sizeof reason);
+    break_pair(pair, status, "rank %d, with rank %d: %s", pair->rank->member->rank, pair->peer, reason);
+}
+
+/* ---- making ---- */
+
+static CUresult make_objects(struct quern_nccl_pair *pair, const struct quern_membership *member) {
+    struct quern_cuda_visit visit;
+    int least = 0, greatest = 0;
+    CUresult error = quern_cuda_begin_visit(&visit, member->device->context);
+    if (error == CUDA_SUCCESS) error = visit.cuda->stream_priorities(&least, &greatest);
+    if (error == CUDA_SUCCESS) error = visit.cuda->stream_create_urgent(&pair->stream, CU_STREAM_NON_BLOCKING, greatest);
+    if (error == CUDA_SUCCESS) error = visit.cuda->event_create(&pair->ended, CU_EVENT_DISABLE_TIMING);
+    quern_cuda_end_visit(&visit);
+    return error;
+}
+
+static void free_pair(struct quern_nccl_pair *pair) {
+    struct quern_cuda_visit visit;
+    if (quern_cuda_begin_visit(&visit, pair->rank->member->device->context) == CUDA_SUCCESS) {
+        if (pair->ended) visit.cuda->event_destroy(pair->ended);
+        if (pair->stream) visit.cuda->stream_destroy(pair->stream);
+    }
+    quern_cuda_end_visit(&visit);
+    pthread_mutex_destroy(&pair->lock);
+    free(pair);
+}
+
+quern_status quern_nccl_open_pair(struct quern_membership *member, int peer, struct quern_nccl_pair **made) {
+    struct quern_nccl_rank *rank = quern_nccl_rank_of(member);
+    struct quern_nccl_pair *pair = *made = calloc(1, sizeof *pair);
+    if (!pair) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for transfers");
+    pair->rank = rank;
+    pair->peer = peer;
+    pthread_mutex_init(&pair->lock, NULL);
+    const CUresult error = make_objects(pair, member);
+    if (error != CUDA_SUCCESS) {
+        free_pair(pair);
+        *made = NULL;
+        return quern_cuda_rank_fail(member, error, "making the stream of a pair of ranks");
+    }
+    pair->next = rank->pairs;
+    __atomic_store_n(&rank->pairs, pair, __ATOMIC_RELEASE);
+    return QUERN_OK;
+}
+
+void quern_nccl_make_pair(struct quern_nccl_pair *pair, const ncclUniqueId *id) {
+    const struct quern_membership *member = pair->rank->member;
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    struct quern_cuda_visit visit;
+    config.blocking = 0;
+    const CUresult error = quern_cuda_begin_visit(&visit, member->device->context);
+    pthread_mutex_lock(&pair->lock);
+    pair->phase = QUERN_NCCL_MAKING;
+    pair->gone_since = 0;
+    if (error == CUDA_SUCCESS) {
+        const ncclResult_t result = pair->rank->nccl->init(&pair->comm, 2, *id, member->rank > pair->peer, &config);
+        if (result != ncclSuccess && result != ncclInProgress) break_by_nccl(pair, result, "ncclCommInitRankConfig");
+    } else {
+        break_by_cuda(pair, error, "cuCtxPushCurrent");
+    }
+    pthread_mutex_unlock(&pair->lock);
+    quern_cuda_end_visit(&visit);
+}
+
+/* ---- sending: with the lock and the context ---- */
+
+/* Whether the call in progress has ended.  An error breaks the pair. */
+static bool is_ready(struct quern_nccl_pair *pair, const char *what) {
+    ncclResult_t state = ncclSuccess;
+    const ncclResult_t result = pair->rank->nccl->async_error(pair->comm, &state);
+    if (result == ncclSuccess && state == ncclInProgress) return false;
+    if (result == ncclSuccess && state == ncclSuccess) return true;
+    break_by_nccl(pair, result == ncclSuccess ? state : result, what);
+    return false;
+}
+
+static ncclResult_t add(const struct quern_nccl_pair *pair, const struct quern_nccl_item *item) {
+    const struct quern_nccl *nccl = pair->rank->nccl;
+    const int other = pair->rank->member->rank < pair->peer;
+    return item->is_send ? nccl->send(item->memory, item->bytes, ncclUint8, other, pair->comm, pair->stream)
+                         : nccl->receive(item->memory, item->bytes, ncclUint8, other, pair->comm, pair->stream);
+}
+
+/* Both ends have the same messages in one group. */
+static void begin_window(struct quern_nccl_pair *pair) {
+    const struct quern_nccl *nccl = pair->rank->nccl;
+    const int64_t end = pair->count - pair->done < QUERN_NCCL_GROUP_OPERATIONS ? pair->count
+                                                                               : pair->done + QUERN_NCCL_GROUP_OPERATIONS;
+    ncclResult_t result = nccl->group_start();
+    if (result == ncclSuccess) {
+        for (; pair->done < end && result == ncclSuccess; pair->done++) result = add(pair, &pair->items[pair->done]);
+        const ncclResult_t ended = nccl->group_end();
+        if (result == ncclSuccess) result = ended;
+    }
+    if (result != ncclSuccess && result != ncclInProgress) break_by_nccl(pair, result, "ncclGroupEnd");
+}
+
+/* NCCL may launch from a thread of its own until it says that the call has ended: the event comes after that. */
+static void go_on_enqueuing(struct quern_nccl_pair *pair) {
+    while (is_ready(pair, "ncclGroupEnd")) {
+        if (pair->done == pair->count) {
+            const CUresult error = quern_cuda_rank_of(pair->rank->member)->cuda->event_record(pair->ended, pair->stream);
+            pair->phase = QUERN_NCCL_RUNNING;
+            if (error != CUDA_SUCCESS) break_by_cuda(pair, error, "cuEventRecord");
+            return;
+        }
+        begin_window(pair);
+        if (pair->phase == QUERN_NCCL_BROKEN) return;
+    }
+}
+
+static void go_on_running(struct quern_nccl_pair *pair) {
+    if (!is_ready(pair, "a transfer over NCCL")) return;
+    const CUresult error = quern_cuda_rank_of(pair->rank->member)->cuda->event_query(pair->ended);
+    if (error == CUDA_SUCCESS) pair->phase = QUERN_NCCL_READY;
+    else if (error != CUDA_ERROR_NOT_READY) break_by_cuda(pair, error, "cuEventQuery");
+}
+
+static void go_on(struct quern_nccl_pair *pair) {
+    if (pair->phase == QUERN_NCCL_MAKING && is_ready(pair, "ncclCommInitRankConfig")) pair->phase = QUERN_NCCL_READY;
+    else if (pair->phase == QUERN_NCCL_ENQUEUING) go_on_enqueuing(pair);
+    else if (pair->phase == QUERN_NCCL_RUNNING) go_on_running(pair);
+}
+
+quern_status quern_nccl_let_pair_wait(struct quern_nccl_pair *pair, CUevent event) {
+    struct quern_cuda_visit visit;
+    CUresult error = quern_cuda_begin_visit(&visit, pair->rank->member->device->context);
+    if (error == CUDA_SUCCESS) error = visit.cuda->stream_wait_event(pair->stream, event, 0);
+    quern_cuda_end_visit(&visit);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(pair->rank->member, error, "cuStreamWaitEvent");
+}
+
+void quern_nccl_send_pair(struct quern_nccl_pair *pair, const struct quern_nccl_item *items, int64_t count) {
+    pthread_mutex_lock(&pair->lock);
+    if (pair->phase == QUERN_NCCL_READY) {
+        pair->items = items;
+        pair->count = count;
+        pair->done = 0;
+        pair->phase = QUERN_NCCL_ENQUEUING;
+    }
+    pthread_mutex_unlock(&pair->lock);
+    quern_nccl_ask_pair(pair);
+}
+
+enum quern_nccl_phase quern_nccl_ask_pair(struct quern_nccl_pair *pair) {
+    struct quern_cuda_visit visit;
+    pthread_mutex_lock(&pair->lock);
+    if (pair->phase != QUERN_NCCL_NONE && pair->phase != QUERN_NCCL_READY && pair->phase != QUERN_NCCL_BROKEN) {
+        const CUresult error = quern_cuda_begin_visit(&visit, pair->rank->member->device->context);
+        if (error == CUDA_SUCCESS) go_on(pair);
+        else break_by_cuda(pair, error, "cuCtxPushCurrent");
+        quern_cuda_end_visit(&visit);
+    }
+    const enum quern_nccl_phase phase = pair->phase;
+    pthread_mutex_unlock(&pair->lock);
+    return phase;
+}
+
+/* ---- ending ---- */
+
+/*
+ * The stream has what was enqueued before the abort, which moves nothing now, and may still wait for the engine's: then its turn
+ * comes later.
+ */
+static void settle(const struct quern_nccl_pair *pair) {
+    struct quern_cuda_visit visit;
+    CUresult error = quern_cuda_begin_visit(&visit, pair->rank->member->device->context);
+    if (error == CUDA_SUCCESS) error = visit.cuda->event_record(pair->ended, pair->stream);
+    const int64_t until = quern_now() + SETTLING;
+    while (error == CUDA_SUCCESS && visit.cuda->event_query(pair->ended) == CUDA_ERROR_NOT_READY && quern_now() < until) nap();
+    quern_cuda_end_visit(&visit);
+}
+
+void quern_nccl_reset_pair(struct quern_nccl_pair *pair) {
+    pthread_mutex_lock(&pair->lock);
+    const bool has_run = pair->count > 0 && pair->phase != QUERN_NCCL_NONE;
+    if (pair->phase != QUERN_NCCL_NONE) break_pair(pair, QUERN_GROUP_ABORTED, "reset");
+    pair->phase = QUERN_NCCL_NONE;
+    pair->count = pair->done = 0;
+    pthread_mutex_unlock(&pair->lock);
+    if (has_run) settle(pair);
+}
+
+/* ---- watching ---- */
+
+static void watch(struct quern_nccl_pair *pair) {
+    const struct quern_membership *member = pair->rank->member;
+    const int64_t now = quern_now();
+    const quern_status status = quern_check_poison(member);
+    if (status != QUERN_OK) {
+        char reason[sizeof pair->reason];
+        quern_error_detail(reason, sizeof reason);
+        break_pair(pair, status, "%s", reason);
+        return;
+    }
+    if (!quern_rank_has_gone(member->roster, pair->peer)) return;
+    if (!pair->gone_since) pair->gone_since = now;
+    if (now - pair->gone_since <= GRACE) return;
+    char place[100];
+    struct quern_text text = quern_text_begin(place, sizeof place);
+    quern_describe_place(&text, member->roster, pair->peer);
+    break_pair(pair, QUERN_PEER_LOST, "rank %d (%s) has gone; rank %d waited for it in NCCL", pair->peer, place, member->rank);
+}
+
+void quern_nccl_watch_pairs(struct quern_nccl_rank *rank) {
+    for (struct quern_nccl_pair *pair = __atomic_load_n(&rank->pairs, __ATOMIC_ACQUIRE); pair; pair = pair->next) {
+        if (pthread_mutex_trylock(&pair->lock)) continue;
+        go_on(pair);
+        const bool is_under_way = pair->phase == QUERN_NCCL_MAKING || pair->phase == QUERN_NCCL_ENQUEUING ||
+                                  pair->phase == QUERN_NCCL_RUNNING;
+        if (is_under_way) watch(pair);
+        pthread_mutex_unlock(&pair->lock);
+    }
+}
+
+/* ---- the end of the rank ---- */
+
+/* True: it has ended, in order or not. */
+static bool has_ended(struct quern_nccl_pair *pair, bool is_late) {
+    ncclResult_t state = ncclInternalError;
+    if (!pair->comm) return true;
+    const bool is_asked = pair->phase == QUERN_NCCL_READY && pair->rank->nccl->async_error(pair->comm, &state) == ncclSuccess;
+    if (is_asked && state == ncclInProgress && !is_late) return false;
+    if (is_asked && state == ncclSuccess) pair->rank->nccl->destroy(pair->comm);
+    else pair->rank->nccl->abort(pair->comm);
+    pair->comm = NULL;
+    return true;
+}
+
+void quern_nccl_end_pairs(struct quern_nccl_rank *rank, double seconds) {
+    const int64_t until = quern_now() + quern_nccl_limit(seconds);
+    const bool is_sound = __atomic_load_n(&rank->member->segment->poison, __ATOMIC_ACQUIRE) == 0;
+    for (struct quern_nccl_pair *pair = rank->pairs; pair; pair = pair->next) {
+        if (pair->phase != QUERN_NCCL_READY) continue;
+        const ncclResult_t result = is_sound ? rank->nccl->finalize(pair->comm) : ncclInternalError;
+        if (result != ncclSuccess && result != ncclInProgress) pair->phase = QUERN_NCCL_BROKEN;
+    }
+    for (bool all = false; !all;) {
+        const bool is_late = quern_now() >= until;
+        all = true;
+        for (struct quern_nccl_pair *pair = rank->pairs; pair; pair = pair->next) all &= has_ended(pair, is_late);
+        if (!all) nap();
+    }
+    while (rank->pairs) {
+        struct quern_nccl_pair *pair = rank->pairs;
+        rank->pairs = pair->next;
+        free_pair(pair);
+    }
+}

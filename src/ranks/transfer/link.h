@@ -1,0 +1,53 @@
+/*
+ * The way of the data of two GPU ranks over NCCL.  What both have prepared and started is said on their wire, as for CPU ranks, and
+ * only then does NCCL see it, on both ends in the same order:
+ *
+ *   lower rank: CONNECT    when a list of both has been agreed on and there is no communicator
+ *   both:       CONNECTED  when NCCL says that it is ready
+ *   lower rank: GO         when both have started the transfers of its payload: both enqueue these, in its order, as one flight
+ *   either:     BREAK      it has aborted the communicator: NCCL has failed, or a rank ends a transfer that cannot complete
+ *
+ * The communicator has a generation, which the lower rank counts, so that an end that has lost it and one that has not agree.
+ */
+#ifndef QUERN_LINK_H
+#define QUERN_LINK_H
+
+#include "ranks/nccl/nccl_pair.h"
+#include "ranks/transfer/transfers.h"
+
+struct quern_link {
+    struct quern_nccl_pair *nccl;
+    uint32_t generation;                  /* of the communicator, or of the last one; 0: there was none */
+    bool is_said, is_heard;               /* CONNECTED, of this generation */
+    bool says_batch, is_batching;         /* this rank; the other one: is in the middle of the starts of a batch */
+    struct quern_transfer_pair *flight[QUERN_TRANSFER_MOST_GO];  /* [flying], in the order of the GO */
+    int flying;
+    struct quern_nccl_item *items;        /* of the flight */
+    int64_t room;
+    struct quern_link_order *waiting;     /* the upper rank's, the oldest first: heard while a flight is under way */
+};
+
+/* A GO. */
+struct quern_link_order {
+    struct quern_link_order *next;
+    int count;
+    struct quern_transfer_go *list;
+};
+
+/* Makes the link of a wire. */
+quern_status quern_open_link(struct quern_wire *wire);
+void quern_free_link(struct quern_link *link);
+
+/* A word about it has come. */
+void quern_link_hears(struct quern_transfers *all, struct quern_wire *wire, const struct quern_transfer_frame *head);
+
+/* Goes on.  True: something has moved. */
+bool quern_advance_link(struct quern_transfers *all, struct quern_wire *wire);
+
+/* NCCL or a stream is at work, so the rank has to look again soon. */
+bool quern_link_is_busy(const struct quern_link *link);
+
+/* The other rank was told that the transfer of a pair has failed.  On return NCCL does not touch its memory any more. */
+quern_release_pair quern_take_from_link;
+
+#endif

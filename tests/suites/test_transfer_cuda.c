@@ -1,0 +1,294 @@
+/*
+ * Transfers between GPU ranks of one host: the receiver copies from the sender's memory.  Random lists, and the ends of transfers
+ * and ranks.  Failures that are not of the GPU are the same code as for CPU ranks: test_transfer_ends.c.
+ *
+ * Runs on: one emulated.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/cuda.h"
+#include "harness/device.h"
+#include "harness/gpu_group.h"
+#include "harness/nccl_side.h"
+#include "harness/random.h"
+#include "harness/transfer_case.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { ARENA = 24 << 20, ALIGNMENT = 64 };
+
+/* A rank with its GPU and symmetric memory, of which the items take pieces. */
+struct ends {
+    struct nccl_side side;
+    char *arena;
+    size_t used;
+};
+
+static void *make_memory(void *user, int64_t bytes) {
+    struct ends *ends = user;
+    void *memory = ends->arena + ends->used;
+    ends->used += ((size_t)bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
+    rank_check(ends->side.rank, ends->used <= ARENA, "the arena is full");
+    return memory;
+}
+
+static void free_memory(void *user, void *memory) { (void)user, (void)memory; }
+
+static void put(void *user, void *to, const void *from, int64_t bytes) {
+    struct ends *ends = user;
+    cuda_ok(&ends->side, copy_to_device_async((uintptr_t)to, from, (size_t)bytes, ends->side.stream));
+}
+
+static void get(void *user, void *to, const void *from, int64_t bytes) {
+    struct ends *ends = user;
+    CUstream stream;
+    cuda_ok(&ends->side, stream_create(&stream, CU_STREAM_NON_BLOCKING));
+    cuda_ok(&ends->side, copy_to_host_async(to, (uintptr_t)from, (size_t)bytes, stream));
+    cuda_ok(&ends->side, stream_synchronize(stream));
+    cuda_ok(&ends->side, stream_destroy(stream));
+}
+
+/* What starts before its stream has come there sends old bytes. */
+static void nap(void *user) { (void)user, rank_sleep(5e-3); }
+
+static void delay_stream(const struct ends *ends) {
+    int (*call)(CUstream, void (*)(void *), void *);
+    *(void **)&call = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "cuLaunchHostFunc");
+    nccl_check(&ends->side, call(ends->side.stream, nap, NULL), "cuLaunchHostFunc");
+}
+
+/* The GPUs are in another order than the ranks. */
+static void open_ends(struct ends *ends, struct rank *rank, double limit) {
+    size_t bytes = ARENA;
+    void *arena;
+    *ends = (struct ends){.used = 0};
+    nccl_open_gpu(&ends->side, rank, rank->ranks - 1 - rank->rank);
+    const quern_group_args args = nccl_args(&ends->side, limit);
+    rank_ok(rank, quern_group_create(&args, 1, &ends->side.group));
+    rank_ok(rank, quern_symmetric_alloc(&ends->side.group, 1, &bytes, &arena));
+    ends->arena = arena;
+}
+
+static quern_status close_ends(struct ends *ends) {
+    rank_ok(ends->side.rank, quern_symmetric_free(ends->side.group, ends->arena, ends->side.stream));
+    return nccl_close(&ends->side);
+}
+
+/* Processes of their own are stopped by the machine's locks of the emulator now and then, so limits are generous. */
+static void check_on(int ranks, enum rank_kind kind, rank_function *function, const void *user) {
+    nccl_set_machine("");
+    check_ranks(.kind = kind, .count = ranks, .function = function, .user = user, .shared_bytes = 4096, .limit = 100);
+}
+
+/* ---- random lists ---- */
+
+static const struct transfer_choice choices[] = {
+    {.lists = 1, .items = 12, .largest = 3000, .rounds = 3},
+    {.lists = 3, .items = 20, .largest = 200000, .rounds = 3, .batch = true},
+    {.lists = 4, .items = 9, .largest = 70000, .rounds = 4, .busy = true},
+};
+
+static quern_status run_cases(struct rank *rank) {
+    struct ends ends;
+    struct transfer_choice choice = *(const struct transfer_choice *)rank->user;
+    open_ends(&ends, rank, 60);
+    const struct transfer_place place = {&ends, ends.side.stream, make_memory, free_memory, put, get};
+    choice.place = &place;
+    for (uint64_t i = 0; i < 2; i++) {
+        ends.used = 0;
+        delay_stream(&ends);
+        transfer_run_case(rank, ends.side.group, 300 + i, &choice);
+    }
+    return close_ends(&ends);
+}
+
+Test(transfer_cuda, random_lists, .timeout = 900) {
+    static const int counts[] = {2, 3, 5, 8};
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        for (size_t count = 0; count < COUNT(counts); count++)
+            for (size_t i = 0; i < COUNT(choices); i++) check_on(counts[count], rank_kinds[kind], run_cases, &choices[i]);
+}
+
+/* ---- memory ---- */
+
+enum { BYTES = 5000, TAG = 4 };
+
+static quern_transfer *prepare(struct ends *ends, uint64_t key, void *memory, int64_t bytes) {
+    const struct rank *rank = ends->side.rank;
+    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, TAG, memory, bytes);
+    return transfer_prepare(ends->side.rank, ends->side.group, key, &item, 1);
+}
+
+static void fill(struct ends *ends, void *memory, int value) {
+    cuda_ok(&ends->side, memory_set_async((uintptr_t)memory, (unsigned char)value, BYTES, ends->side.stream));
+}
+
+static void check_came(struct ends *ends, const void *memory, int value) {
+    unsigned char came[BYTES];
+    get(ends, came, memory, BYTES);
+    for (int i = 0; i < BYTES; i++) rank_check(ends->side.rank, came[i] == value, "byte %d is %d instead of %d", i, came[i], value);
+}
+
+static void hand_over(struct ends *ends, uint64_t key, void *memory, int value) {
+    struct rank *rank = ends->side.rank;
+    quern_transfer *transfer = prepare(ends, key, memory, BYTES);
+    fill(ends, memory, rank->rank ? 0 : value);
+    rank_ok(rank, quern_transfer_start(transfer, ends->side.stream));
+    rank_ok(rank, quern_transfer_wait(transfer, 0));
+    if (rank->rank) check_came(ends, memory, value);
+    rank_ok(rank, quern_transfer_destroy(transfer));
+}
+
+/* Any memory between threads; what is received may be any in every case. */
+static quern_status send_own_memory(struct rank *rank) {
+    struct ends ends;
+    CUdeviceptr own;
+    open_ends(&ends, rank, 20);
+    cuda_ok(&ends.side, memory_allocate(&own, BYTES));
+    void *memory = (void *)(uintptr_t)own;
+    if (rank->kind == RANK_THREADS) {
+        hand_over(&ends, 1, memory, 7);
+    } else if (rank->rank == 0) {
+        quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
+        const quern_transfer_item item = transfer_item(0, 1, TAG, memory, BYTES);
+        quern_transfer *transfer;
+        args.items = &item, args.item_count = 1;
+        rank_status(rank, quern_transfer_prepare(ends.side.group, &args, &transfer), QUERN_NOT_SUPPORTED);
+        rank_check_detail(rank, "args.items[0].memory is not in symmetric memory, and rank 1, which receives it, is of another process");
+    }
+    hand_over(&ends, 2, rank->rank ? memory : ends.arena + 1000, 9);
+    cuda_ok(&ends.side, memory_free(own));
+    return close_ends(&ends);
+}
+
+Test(transfer_cuda, memory_of_its_own, .timeout = 100) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) check_on(2, rank_kinds[kind], send_own_memory, NULL);
+}
+
+/* ---- ends ---- */
+
+struct ending {
+    const char *how;
+    quern_status status;
+    const char *detail;
+};
+
+/* The engine's stream of rank 0 does not come to the start before the end. */
+static void hold(void *user) {
+    while (!__atomic_load_n((int *)user, __ATOMIC_ACQUIRE)) rank_sleep(1e-3);
+}
+
+static quern_status end_before_ready(struct rank *rank) {
+    const struct ending *ending = rank->user;
+    struct ends ends;
+    int is_over = 0;
+    int (*call)(CUstream, void (*)(void *), void *);
+    open_ends(&ends, rank, 20);
+    hand_over(&ends, 1, ends.arena, 3);
+    quern_transfer *transfer = prepare(&ends, 2, ends.arena, BYTES);
+    rank_line_up(rank);
+    const double began = rank_now();
+    if (rank->rank == 0) {
+        *(void **)&call = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "cuLaunchHostFunc");
+        nccl_check(&ends.side, call(ends.side.stream, hold, &is_over), "cuLaunchHostFunc");
+        rank_ok(rank, quern_transfer_start(transfer, ends.side.stream));
+        rank_sleep(0.2);
+        if (!strcmp(ending->how, "cancel")) rank_ok(rank, quern_transfer_cancel(transfer, "the test's reason"));
+        if (!strcmp(ending->how, "kill")) kill(getpid(), SIGKILL);
+        if (!strcmp(ending->how, "late")) rank_line_up(rank);
+    } else {
+        rank_ok(rank, quern_transfer_start(transfer, ends.side.stream));
+        rank_status(rank, quern_transfer_wait(transfer, strcmp(ending->how, "late") ? 0 : 0.3), ending->status);
+        rank_check_detail(rank, ending->detail);
+        rank_check(rank, rank_now() - began < 4, "after %g s", rank_now() - began);
+        check_came(&ends, ends.arena, 3);  /* nothing was written */
+        if (!strcmp(ending->how, "late")) rank_line_up(rank);
+    }
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    rank_check(rank, rank_now() - began < 5, "destroyed after %g s", rank_now() - began);
+    if (!strcmp(ending->how, "kill")) return nccl_close(&ends.side);
+    __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
+    cuda_ok(&ends.side, stream_synchronize(ends.side.stream));
+    rank_line_up(rank);
+    hand_over(&ends, 2, ends.arena, 5);
+    return close_ends(&ends);
+}
+
+Test(transfer_cuda, ends_before_the_stream_comes, .timeout = 200) {
+    static const struct ending endings[] = {
+        {"cancel", QUERN_GROUP_ABORTED, "rank 0 has cancelled the transfer: the test's reason"},
+        {"destroy", QUERN_PEER_LOST, "rank 0 has destroyed its transfer"},
+        {"late", QUERN_PEER_TIMEOUT, "rank 0 (process"},
+    };
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        for (size_t i = 0; i < COUNT(endings); i++) check_on(2, rank_kinds[kind], end_before_ready, &endings[i]);
+}
+
+Test(transfer_cuda, a_process_that_is_killed, .timeout = 100) {
+    static const struct ending killed = {"kill", QUERN_PEER_LOST, "rank 0 (process"};
+    bool may_die[2] = {true, false};
+    nccl_set_machine("");
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .function = end_before_ready,
+                                                       .user = &killed, .shared_bytes = 4096, .limit = 60});
+    const char *wrong = ranks_wait(run, may_die);
+    check(!wrong, "%s", wrong);
+    ranks_close(run);
+}
+
+/* ---- one thread ---- */
+
+/* A ring of GPUs that one thread drives: it asks all in turn, since a wait for one would keep the others from answering. */
+Test(transfer_cuda, one_thread_drives_all_ranks, .timeout = 100) {
+    enum { RANKS = 3, ROUNDS = 3 };
+    struct gpu_group group;
+    CUdeviceptr out[RANKS], in[RANKS];
+    quern_transfer *transfer[RANKS];
+    const struct quern_cuda *cuda;
+    gpu_group_open(&group, .ranks = RANKS);
+    check_ok(quern_cuda_open(&cuda));
+    for (int rank = 0; rank < RANKS; rank++) {
+        device_use(&group.device[rank]);
+        check(!cuda->memory_allocate(&out[rank], BYTES) && !cuda->memory_allocate(&in[rank], BYTES), "no memory");
+        const quern_transfer_item items[] = {
+            transfer_item(0, (rank + 1) % RANKS, TAG, (void *)(uintptr_t)out[rank], BYTES),
+            transfer_item(1, (rank + RANKS - 1) % RANKS, TAG, (void *)(uintptr_t)in[rank], BYTES)};
+        quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
+        args.items = items, args.item_count = 2, args.key = 3;
+        check_ok(quern_transfer_prepare(group.group[rank], &args, &transfer[rank]));
+    }
+    for (int round = 1; round <= ROUNDS; round++) {
+        for (int rank = 0; rank < RANKS; rank++) {
+            device_use(&group.device[rank]);
+            cuda->memory_set_async(out[rank], (unsigned char)(round * 16 + rank), BYTES, group.device[rank].stream);
+            check_ok(quern_transfer_start(transfer[rank], group.device[rank].stream));
+        }
+        for (int left = RANKS; left > 0;) {
+            left = 0;
+            for (int rank = 0; rank < RANKS; rank++) {
+                int32_t done;
+                check_ok(quern_transfer_test(transfer[rank], &done));
+                left += !done;
+            }
+        }
+        for (int rank = 0; rank < RANKS; rank++) {
+            unsigned char came[BYTES];
+            device_use(&group.device[rank]);
+            cuda->copy_to_host_async(came, in[rank], BYTES, group.device[rank].stream);
+            cuda->stream_synchronize(group.device[rank].stream);
+            for (int i = 0; i < BYTES; i++)
+                check(came[i] == round * 16 + (rank + RANKS - 1) % RANKS, "rank %d: byte %d is %d", rank, i, came[i]);
+        }
+    }
+    for (int rank = 0; rank < RANKS; rank++) {
+        check_ok(quern_transfer_destroy(transfer[rank]));
+        device_use(&group.device[rank]);
+        cuda->memory_free(out[rank]), cuda->memory_free(in[rank]);
+    }
+    gpu_group_close(&group);
+}
