@@ -9,12 +9,17 @@
 
 #include "ranks/membership.h"
 
+struct pollfd;
+struct quern_channel;
+
 struct quern_span {
     struct quern_rank_set here;              /* the ranks of this host */
     unsigned char key[32];                   /* of the group's meeting */
-    int socket[QUERN_RANK_LIMIT];            /* -1: of this host */
-    int transfers[QUERN_RANK_LIMIT];         /* likewise, for src/ranks/transfer */
-    uint32_t sent[QUERN_RANK_LIMIT], received[QUERN_RANK_LIMIT];  /* messages */
+    int *socket;                             /* [ranks]; -1: of this host */
+    int *transfers;                          /* likewise, for src/ranks/transfer */
+    uint32_t *sent, *received;               /* [ranks]: messages */
+    struct quern_channel *channels;          /* [ranks]: of the call */
+    struct pollfd *polls;                    /* [ranks] */
     unsigned char *mailboxes;                /* [ranks][QUERN_MAILBOX_BYTES]: the last message of each rank of another host */
     unsigned char *briefs;                   /* [ranks][QUERN_BRIEF_BYTES] */
 };

@@ -33,7 +33,7 @@ struct creation {
     uint32_t strangers[QUERN_STRANGERS];         /* at the place of meeting */
     struct quern_listener meeting, own;              /* the place's, of rank 0; this rank's */
     int64_t began, deadline;
-    int control[QUERN_RANK_LIMIT];
+    int control[QUERN_GROUP_LIMIT];
 };
 
 static const int64_t SLICE = 20000000;  /* nanoseconds between two looks at the poison */
@@ -221,20 +221,25 @@ static quern_status create(struct creation *creation, const char *name) {
 quern_status quern_meet_hosts(const quern_group_args *args, const char *name, struct quern_veto veto,
                               struct quern_membership *member) {
     struct creation *creation = calloc(1, sizeof *creation);
-    if (!creation) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
-    *creation = (struct creation){.args = args, .veto = veto, .member = member};
+    struct quern_fact *facts = args->all_gather ? calloc((size_t)args->ranks, sizeof *facts) : NULL;
+    if (!creation || (args->all_gather && !facts)) {
+        free(creation);
+        return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
+    }
+    *creation = (struct creation){.args = args, .veto = veto, .member = member, .roll.facts = facts};
     member->control = &quern_span_control;
     creation->meeting.socket = creation->own.socket = -1;
     creation->began = quern_now();
     creation->deadline = member->timeout < 9e9 ? creation->began + (int64_t)(member->timeout * 1e9) : INT64_MAX / 2;
-    for (int rank = 0; rank < QUERN_RANK_LIMIT; rank++) creation->control[rank] = -1;
+    for (int rank = 0; rank < QUERN_GROUP_LIMIT; rank++) creation->control[rank] = -1;
     if (args->meet) (args->all_gather ? quern_address_read_alone : quern_address_read)(args->meet, &creation->place);
     quern_make_key(args->secret, args->secret_bytes, name, args->job, creation->key);
     quern_status status = create(creation, name);
     log_strangers(creation);
     quern_listener_close(&creation->meeting);
     quern_listener_close(&creation->own);
-    for (int rank = 0; rank < QUERN_RANK_LIMIT; rank++) quern_socket_close(&creation->control[rank]);
+    for (int rank = 0; rank < QUERN_GROUP_LIMIT; rank++) quern_socket_close(&creation->control[rank]);
+    free(facts);
     free(creation);
     return status;
 }

@@ -31,7 +31,7 @@ enum {
 static uint32_t tag_of(const struct quern_membership *member, const struct quern_meeting *meeting) {
     const bool all = meeting->set->count == member->ranks;
     return quern_make_tag(meeting->operation, meeting->phase,
-                          all ? member->everyones_digest : quern_members_digest(meeting->set->words));
+                          all ? member->everyones_digest : quern_set_digest(meeting->set, member->ranks));
 }
 
 void quern_sendrecv_open(struct quern_sendrecv *sendrecv, struct quern_membership *member, const struct quern_meeting *meeting,
@@ -274,7 +274,7 @@ static quern_status look_around(struct quern_sendrecv *sendrecv, int64_t now) {
 }
 
 static void sleep_a_tick(const struct quern_sendrecv *sendrecv) {
-    struct pollfd polls[QUERN_RANK_LIMIT];
+    struct pollfd *polls = sendrecv->member->span->polls;
     int count = 0;
     for (int i = 0; i < sendrecv->count; i++) {
         const struct quern_channel *channel = &sendrecv->channel[i];

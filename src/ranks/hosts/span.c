@@ -47,16 +47,16 @@ static bool place_nothing(void *user, struct quern_channel *channel) {
 }
 
 /* The ranks that speak for the hosts with members: the lowest of each.  Returns their number, and the place of this one. */
-static int list_leaders(const struct quern_membership *member, const struct quern_rank_set *set, int leaders[QUERN_RANK_LIMIT],
-                         int *mine) {
-    bool seen[QUERN_RANK_LIMIT] = {false};
+static int list_leaders(const struct quern_membership *member, const struct quern_rank_set *set, uint16_t leaders[QUERN_GROUP_LIMIT],
+                        int *mine) {
+    bool seen[QUERN_GROUP_LIMIT] = {false};
     int count = 0;
     for (int rank = 0; rank < member->ranks; rank++) {
         const int host = member->roster->peer[rank].host;
         if (!quern_set_has(set, rank) || seen[host]) continue;
         seen[host] = true;
         if (rank == member->rank) *mine = count;
-        leaders[count++] = rank;
+        leaders[count++] = (uint16_t)rank;
     }
     return count;
 }
@@ -66,7 +66,8 @@ static int list_leaders(const struct quern_membership *member, const struct quer
  * each has heard, through others, from all.  With two hosts both are the same pair.
  */
 static quern_status meet_leaders(struct quern_membership *member, const struct quern_meeting *meeting, double timeout) {
-    int leaders[QUERN_RANK_LIMIT], mine = 0;
+    uint16_t leaders[QUERN_GROUP_LIMIT];
+    int mine = 0;
     const int count = list_leaders(member, meeting->set, leaders, &mine);
     quern_status status = QUERN_OK;
     const int64_t began = quern_now();
@@ -131,7 +132,7 @@ static bool place_piece(void *user, struct quern_channel *channel) {
 }
 
 static quern_status exchange(struct quern_membership *member, const struct quern_meeting *meeting, const void *data, size_t bytes) {
-    struct quern_channel channels[QUERN_RANK_LIMIT];
+    struct quern_channel *channels = member->span->channels;
     struct quern_sendrecv sendrecv;
     struct piece piece = {member, bytes};
     quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels);

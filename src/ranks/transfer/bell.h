@@ -13,7 +13,7 @@
 #include "ranks/segment.h"
 
 /* After a change in memory that the rank looks at. */
-static inline void quern_ring(struct quern_segment_rank *rank) {
+static inline void quern_ring(struct quern_segment_place *rank) {
     quern_fence();
     if (!__atomic_load_n(&rank->listens, __ATOMIC_SEQ_CST)) return;
     __atomic_store_n(&rank->listens, 0, __ATOMIC_SEQ_CST);
@@ -22,7 +22,7 @@ static inline void quern_ring(struct quern_segment_rank *rank) {
 }
 
 /* Before the last look.  Returns the value for quern_futex_wait. */
-static inline uint32_t quern_listen(struct quern_segment_rank *rank) {
+static inline uint32_t quern_listen(struct quern_segment_place *rank) {
     const uint32_t seen = __atomic_load_n(&rank->bell, __ATOMIC_SEQ_CST);
     __atomic_store_n(&rank->listens, 1, __ATOMIC_SEQ_CST);
     quern_fence();

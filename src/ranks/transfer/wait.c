@@ -97,8 +97,8 @@ quern_status quern_transfer_test(quern_transfer *handle, int32_t *done) {
 /* Sleeps until a rank of this host rings, or a connection has something. */
 static void sleep_a_while(const struct quern_transfer_data *transfer) {
     struct quern_transfers *all = transfer->member->transfers;
-    struct quern_segment_rank *mine = &transfer->member->segment->rank[transfer->member->rank];
-    struct pollfd polls[QUERN_RANK_LIMIT];
+    struct quern_segment_place *mine = quern_place(transfer->member->roster, transfer->member->rank);
+    struct pollfd *polls = all->polls;
     int sockets = 0, lanes = 0;
     const uint32_t seen = quern_listen(mine);
     if (quern_pass_transfers(all)) return;

@@ -198,7 +198,7 @@ bool quern_wire_flush(struct quern_wire *wire) {
     bool moved = false;
     while (wire->count && flush_data(wire)) moved = true;
     while (!wire->count && wire->begin < wire->end && flush_queue(wire)) moved = true;
-    if (moved && wire->socket < 0) quern_ring(&wire->member->segment->rank[wire->peer]);
+    if (moved && wire->socket < 0) quern_ring(quern_place(wire->member->roster, wire->peer));
     return moved;
 }
 
@@ -214,7 +214,7 @@ static ssize_t get(struct quern_wire *wire, struct iovec *parts, int count) {
     }
     const ssize_t moved = quern_lane_get(&wire->in, parts, count);
     if (moved < 0) quern_wire_damaged(wire);
-    if (moved > 0) quern_ring(&wire->member->segment->rank[wire->peer]);
+    if (moved > 0) quern_ring(quern_place(wire->member->roster, wire->peer));
     return moved;
 }
 
