@@ -319,6 +319,7 @@ void quern_complete_roster(struct quern_roster *roster, uint32_t first_epoch) {
         roster->hosts = hosts < 1 || hosts > roster->ranks ? 1 : hosts;
         roster->host_leader = -1;
         for (int rank = 0; rank < roster->ranks; rank++) read_host(roster, rank);
+        for (int rank = roster->ranks - 1; rank >= 0; rank--) roster->leader_of[roster->peer[rank].host] = (uint16_t)rank;
         for (int rank = 0; rank < roster->ranks; rank++) {
             roster->peer[rank].leader = find_leader(roster, rank);
             if (!roster->peer[rank].is_elsewhere) roster->rank_at[roster->peer[rank].slot] = (uint16_t)rank;

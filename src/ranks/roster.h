@@ -46,6 +46,7 @@ struct quern_roster {
     struct quern_segment_view view;  /* of the segment, by this process's numbers of ranks */
     int here;                    /* ranks of this host */
     uint16_t rank_at[QUERN_RANK_LIMIT];  /* [here]: the rank of each slot */
+    uint16_t leader_of[QUERN_GROUP_LIMIT];  /* [hosts]: the lowest rank of each host */
     bool is_complete;            /* the facts of all ranks are known */
     struct quern_process self;
     unsigned char id[16];        /* of the group */
@@ -53,6 +54,7 @@ struct quern_roster {
     int hosts;
     int host_leader;                 /* the lowest rank of this host; 0 in a group of one host */
     struct quern_monitor *monitor; /* atomic; of the leader's process: src/ranks/hosts/monitor.h */
+    struct quern_relay *relay;   /* likewise: src/ranks/hosts/relay.h */
     struct quern_peer peer[QUERN_GROUP_LIMIT];
     /* By slot: */
     quern_signal *pads;          /* [here][pad stride]: the signals between ranks of this process */

@@ -11,6 +11,7 @@
 #ifndef QUERN_SEGMENT_H
 #define QUERN_SEGMENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernels/collective.h"
@@ -23,6 +24,7 @@ enum {
     QUERN_BRIEF_BYTES = 2048,      /* see src/ranks/ragged/ragged_brief.h */
     QUERN_POISON_TEXT_BYTES = 1024,
     QUERN_ABORT_TEXT_BYTES = 161,
+    QUERN_RING_BYTES = 64 << 10,
     QUERN_CORE_WORDS = 1024 / 64,  /* as many cores as sched_getaffinity knows */
 };
 
@@ -39,6 +41,12 @@ enum quern_poison_agreement { QUERN_AGREED_ALONE = 0 /* this host has no monitor
 struct quern_process {
     unsigned char id[16];  /* random */
     int32_t pid;           /* in its own name space: for texts */
+};
+
+/* See src/ranks/bell.h. */
+struct quern_bell {
+    uint32_t rings;              /* atomic; a futex: counts them */
+    uint32_t listens;            /* atomic: 1: somebody sleeps until it rings */
 };
 
 /* What every host knows of each rank.  Of a rank of another host it mirrors what its host says. */
@@ -85,9 +93,7 @@ struct quern_segment_place {
     _Alignas(64) uint32_t arrivals;  /* atomic; a futex: counts the signals put into its pad */
     uint32_t wake_at;                /* atomic: wake it when arrivals reaches this */
 
-    /* Of transfers: see src/ranks/transfer/bell.h. */
-    uint32_t bell;                   /* atomic; a futex: counts its rings */
-    uint32_t listens;                /* atomic: 1: the rank sleeps until it rings */
+    struct quern_bell bell;          /* of transfers, and of what comes from other hosts */
 
     struct quern_poison_reason reason;  /* of a poison by its own thread */
     char abort_reason[QUERN_ABORT_TEXT_BYTES];  /* the text of an abort by its process */
@@ -113,6 +119,7 @@ struct quern_segment {
     uint32_t told;               /* atomic: the other hosts know of the poison */
     uint32_t agreement;          /* atomic; enum quern_poison_agreement */
     uint32_t strangers[8];       /* atomic: connections that came to nothing, by enum quern_stranger */
+    struct quern_bell relay;     /* a rank has written into its ring */
 
     /* Poison: see src/ranks/poison.c. */
     _Alignas(64) uint32_t poison;   /* atomic; not 0: the group is poisoned.  Kernels set it, too. */
@@ -132,11 +139,26 @@ struct quern_signal_line {
     _Alignas(128) quern_signal signal;  /* atomic */
 };
 
+/* One way of the frames between a rank and the relay of its host: see src/ranks/hosts/relay.h. */
+struct quern_relay_ring {
+    _Alignas(64) uint64_t written;   /* atomic: bytes so far */
+    _Alignas(64) uint64_t read;      /* atomic */
+    _Alignas(64) unsigned char bytes[QUERN_RING_BYTES];
+};
+
+/*
+ * Whether messages between hosts go over relays: with more ranks than are well served by a connection for each pair of them.  Tests
+ * lower the number.
+ */
+extern uint32_t quern_most_direct;
+static inline bool quern_is_relayed(uint32_t ranks, uint32_t here) { return here < ranks && ranks > quern_most_direct; }
+
 /* Of a group of `ranks` ranks, of which `here` are of this host. */
 static inline uint64_t quern_segment_bytes(uint32_t ranks, uint32_t here) {
     return sizeof(struct quern_segment) + (uint64_t)ranks * sizeof(struct quern_segment_rank) +
            (uint64_t)here * sizeof(struct quern_segment_place) + (uint64_t)here * quern_pad_stride(here) * sizeof(quern_signal) +
-           ((uint64_t)here + 1) * sizeof(struct quern_signal_line) + (uint64_t)here * 2 * QUERN_BRIEF_BYTES;
+           ((uint64_t)here + 1) * sizeof(struct quern_signal_line) + (uint64_t)here * 2 * QUERN_BRIEF_BYTES +
+           (quern_is_relayed(ranks, here) ? (uint64_t)here * 2 * sizeof(struct quern_relay_ring) : 0);
 }
 
 /* Where the parts of the segment are.  A process has its own copy of these numbers. */
@@ -163,6 +185,13 @@ static inline quern_signal *quern_segment_line(const struct quern_segment_view *
 /* A half of a rank's brief: behind the lines. */
 static inline unsigned char *quern_segment_brief(const struct quern_segment_view *view, uint32_t slot, uint32_t half) {
     return (unsigned char *)quern_segment_line(view, view->here) + ((uint64_t)slot * 2 + half % 2) * QUERN_BRIEF_BYTES;
+}
+
+/* The rings of a rank, if there are relays: behind the briefs. */
+enum quern_ring_way { QUERN_RING_OUT, QUERN_RING_IN };
+static inline struct quern_relay_ring *quern_segment_ring(const struct quern_segment_view *view, uint32_t slot,
+                                                          enum quern_ring_way way) {
+    return (struct quern_relay_ring *)quern_segment_brief(view, view->here, 0) + slot * 2 + way;
 }
 
 #endif

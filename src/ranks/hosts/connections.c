@@ -7,10 +7,10 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "ranks/hosts/sendrecv.h"
 #include "ranks/hosts/sockets.h"
+#include "ranks/hosts/streams.h"
 
 unsigned char *quern_span_mailbox(const struct quern_membership *member, int rank) {
     return member->span->mailboxes + (size_t)rank * QUERN_MAILBOX_BYTES;
@@ -45,7 +45,7 @@ static bool make_arrays(struct quern_span *span, size_t ranks) {
            span->briefs;
 }
 
-struct quern_span *quern_make_span(const struct quern_membership *member) {
+static struct quern_span *make_span(const struct quern_membership *member) {
     struct quern_span *span = calloc(1, sizeof *span);
     if (!span) return NULL;
     if (!make_arrays(span, (size_t)member->ranks)) {
@@ -56,7 +56,18 @@ struct quern_span *quern_make_span(const struct quern_membership *member) {
         span->socket[rank] = span->transfers[rank] = -1;
         if (!member->roster->peer[rank].is_elsewhere) quern_set_add(&span->here, rank);
     }
+    struct quern_text why = quern_text_begin(span->why, sizeof span->why);
+    span->way = quern_choose_way(member->roster, &why);
     return span;
+}
+
+bool quern_open_span(struct quern_membership *member) {
+    member->span = make_span(member);
+    if (!member->span) return false;
+    if (!member->span->way->open || member->span->way->open(member)) return true;
+    free_arrays(member->span);
+    member->span = NULL;
+    return false;
 }
 
 void quern_free_span(struct quern_membership *member) {
@@ -64,11 +75,13 @@ void quern_free_span(struct quern_membership *member) {
     if (!span) return;
     const bool whole = __atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE) == 0;  /* else a message may be half sent */
     for (int rank = 0; rank < member->ranks; rank++) {
-        const struct quern_frame goodbye = {.tag = QUERN_GOODBYE_TAG, .number = span->sent[rank]};
-        if (span->socket[rank] >= 0 && whole) send(span->socket[rank], &goodbye, sizeof goodbye, MSG_NOSIGNAL | MSG_DONTWAIT);
+        struct quern_frame goodbye = {.tag = QUERN_GOODBYE_TAG, .number = span->sent[rank]};
+        const bool reached = span->socket[rank] >= 0 || (span->relay && member->roster->peer[rank].is_elsewhere);
+        if (reached && whole) quern_stream_put(member, QUERN_STREAM_CALLS, rank, &(struct iovec){&goodbye, sizeof goodbye}, 1);
         quern_socket_close(&span->socket[rank]);
         quern_socket_close(&span->transfers[rank]);
     }
+    if (span->way->close) span->way->close(member);
     free_arrays(span);
     member->span = NULL;
 }

@@ -1,8 +1,8 @@
 /*
- * One rank's connections to the ranks of other hosts.
+ * One rank's way to the ranks of other hosts: see streams.h.
  *
- * Each rank has a connection to every rank of another host, which only its own thread uses, inside of calls: nothing wakes another
- * thread on the way of a message, and bytes go straight between the caller's memory and the socket.
+ * In groups of few ranks each rank has a connection to every rank of another host, which only its own thread uses, inside of calls:
+ * nothing wakes another thread on the way of a message, and bytes go straight between the caller's memory and the socket.
  */
 #ifndef QUERN_CONNECTIONS_H
 #define QUERN_CONNECTIONS_H
@@ -11,11 +11,16 @@
 
 struct pollfd;
 struct quern_channel;
+struct quern_relay_end;
+struct quern_way;
 
 struct quern_span {
     struct quern_rank_set here;              /* the ranks of this host */
     unsigned char key[32];                   /* of the group's meeting */
-    int *socket;                             /* [ranks]; -1: of this host */
+    const struct quern_way *way;
+    char why[120];                           /* the reason against the way before it; "": it is the first one */
+    struct quern_relay_end *relay;           /* relayed.c's own */
+    int *socket;                             /* [ranks]; -1: of this host, or there are relays */
     int *transfers;                          /* likewise, for src/ranks/transfer */
     uint32_t *sent, *received;               /* [ranks]: messages */
     struct quern_channel *channels;          /* [ranks]: of the call */
@@ -28,8 +33,8 @@ struct quern_span {
 unsigned char *quern_span_mailbox(const struct quern_membership *member, int rank);
 unsigned char *quern_span_brief(const struct quern_membership *member, int rank);
 
-/* A span without connections; NULL: no memory. */
-struct quern_span *quern_make_span(const struct quern_membership *member);
+/* Makes the span of a rank, without connections.  False: no memory. */
+bool quern_open_span(struct quern_membership *member);
 
 /* Says goodbye, so that the others can tell an end from a death, and closes all. */
 void quern_free_span(struct quern_membership *member);

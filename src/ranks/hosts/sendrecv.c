@@ -9,13 +9,13 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 
 #include "os/clock.h"
 #include "os/futex.h"
 #include "ranks/describe.h"
 #include "ranks/hosts/sendrecv.h"
+#include "ranks/hosts/streams.h"
 #include "ranks/poison.h"
 
 enum {
@@ -161,33 +161,35 @@ static enum outcome outcome_of(ssize_t moved) {
 
 static enum outcome send_piece(const struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
     struct iovec piece[PIECES];
-    struct msghdr message = {.msg_iov = piece, .msg_iovlen = (size_t)cut_piece(channel->out, channel->outs, piece)};
-    const ssize_t moved = sendmsg(sendrecv->member->span->socket[channel->rank], &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const int parts = cut_piece(channel->out, channel->outs, piece);
+    const ssize_t moved = quern_stream_put(sendrecv->member, QUERN_STREAM_CALLS, channel->rank, piece, parts);
     if (moved > 0) use_up(&channel->out, &channel->outs, (size_t)moved);
     return outcome_of(moved);
 }
 
-static ssize_t receive_dropped(int socket, struct quern_channel *channel) {
+static ssize_t get(const struct quern_sendrecv *sendrecv, const struct quern_channel *channel, const struct iovec *parts, int count) {
+    return quern_stream_get(sendrecv->member, QUERN_STREAM_CALLS, channel->rank, parts, count);
+}
+
+static ssize_t receive_dropped(const struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
     char dropped[4096];
     const size_t bytes = channel->skipped < sizeof dropped ? channel->skipped : sizeof dropped;
-    const ssize_t moved = recv(socket, dropped, bytes, MSG_DONTWAIT);
+    const ssize_t moved = get(sendrecv, channel, &(struct iovec){dropped, bytes}, 1);
     if (moved > 0) channel->skipped -= (uint64_t)moved;
     return moved;
 }
 
 static enum outcome receive_piece(const struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
-    const int socket = sendrecv->member->span->socket[channel->rank];
     struct iovec piece[PIECES];
-    if (!channel->ins && channel->skipped) return outcome_of(receive_dropped(socket, channel));
-    struct msghdr message = {.msg_iov = piece, .msg_iovlen = (size_t)cut_piece(channel->in, channel->ins, piece)};
-    const ssize_t moved = recvmsg(socket, &message, MSG_DONTWAIT);
+    if (!channel->ins && channel->skipped) return outcome_of(receive_dropped(sendrecv, channel));
+    const ssize_t moved = get(sendrecv, channel, piece, cut_piece(channel->in, channel->ins, piece));
     if (moved > 0) use_up(&channel->in, &channel->ins, (size_t)moved);
     return outcome_of(moved);
 }
 
 static enum outcome receive_head(const struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
-    const ssize_t moved = recv(sendrecv->member->span->socket[channel->rank], (char *)&channel->in_head + channel->in_heading,
-                               sizeof channel->in_head - channel->in_heading, MSG_DONTWAIT);
+    const struct iovec rest = {(char *)&channel->in_head + channel->in_heading, sizeof channel->in_head - channel->in_heading};
+    const ssize_t moved = get(sendrecv, channel, &rest, 1);
     if (moved > 0) channel->in_heading += (size_t)moved;
     return outcome_of(moved);
 }
@@ -283,7 +285,7 @@ static void sleep_a_tick(const struct quern_sendrecv *sendrecv) {
         polls[count++] = (struct pollfd){.fd = sendrecv->member->span->socket[channel->rank],
                                          .events = (short)((reads ? POLLIN : 0) | (channel->outs ? POLLOUT : 0))};
     }
-    poll(polls, (nfds_t)count, TICK);
+    sendrecv->member->span->way->sleep(sendrecv->member, polls, count, TICK);
 }
 
 quern_status quern_sendrecv_begin(struct quern_sendrecv *sendrecv) {

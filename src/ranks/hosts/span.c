@@ -3,6 +3,7 @@
 
 #include "os/clock.h"
 #include "ranks/hosts/monitor.h"
+#include "ranks/hosts/relay.h"
 
 /* ---- the parts of a meeting ---- */
 
@@ -145,9 +146,11 @@ static quern_status exchange(struct quern_membership *member, const struct quern
     return quern_span_sendrecv(&sendrecv, meeting);
 }
 
+/* The last words of a rank are in its ring before the relay may end. */
 static void leave(struct quern_membership *member) {
     quern_leave_monitor(member);
     quern_free_span(member);
+    quern_leave_relay(member);
 }
 
 const struct quern_control quern_span_control = {.exchange = exchange, .mailbox = quern_span_mailbox, .leave = leave};
