@@ -158,7 +158,8 @@ static inline uint64_t quern_segment_bytes(uint32_t ranks, uint32_t here) {
     return sizeof(struct quern_segment) + (uint64_t)ranks * sizeof(struct quern_segment_rank) +
            (uint64_t)here * sizeof(struct quern_segment_place) + (uint64_t)here * quern_pad_stride(here) * sizeof(quern_signal) +
            ((uint64_t)here + 1) * sizeof(struct quern_signal_line) + (uint64_t)here * 2 * QUERN_BRIEF_BYTES +
-           (quern_is_relayed(ranks, here) ? (uint64_t)here * 2 * sizeof(struct quern_relay_ring) : 0);
+           (quern_is_relayed(ranks, here) ? (uint64_t)here * 2 * sizeof(struct quern_relay_ring) : 0) +
+           (quern_is_relayed(ranks, here) ? (uint64_t)ranks * QUERN_MAILBOX_BYTES : 0);
 }
 
 /* Where the parts of the segment are.  A process has its own copy of these numbers. */
@@ -192,6 +193,11 @@ enum quern_ring_way { QUERN_RING_OUT, QUERN_RING_IN };
 static inline struct quern_relay_ring *quern_segment_ring(const struct quern_segment_view *view, uint32_t slot,
                                                           enum quern_ring_way way) {
     return (struct quern_relay_ring *)quern_segment_brief(view, view->here, 0) + slot * 2 + way;
+}
+
+/* The message of a rank of another host, which the leader has brought, if there are relays: behind the rings. */
+static inline unsigned char *quern_segment_brought(const struct quern_segment_view *view, int rank) {
+    return (unsigned char *)quern_segment_ring(view, view->here, QUERN_RING_OUT) + (uint64_t)rank * QUERN_MAILBOX_BYTES;
 }
 
 #endif

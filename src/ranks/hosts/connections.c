@@ -26,6 +26,7 @@ static void free_arrays(struct quern_span *span) {
     free(span->sent);
     free(span->received);
     free(span->channels);
+    free(span->order);
     free(span->polls);
     free(span->mailboxes);
     free(span->briefs);
@@ -38,10 +39,11 @@ static bool make_arrays(struct quern_span *span, size_t ranks) {
     span->sent = calloc(ranks, sizeof *span->sent);
     span->received = calloc(ranks, sizeof *span->received);
     span->channels = calloc(ranks, sizeof *span->channels);
+    span->order = calloc(ranks, sizeof *span->order);
     span->polls = calloc(ranks, sizeof *span->polls);
     span->mailboxes = calloc(ranks, QUERN_MAILBOX_BYTES);
     span->briefs = calloc(ranks, QUERN_BRIEF_BYTES);
-    return span->socket && span->transfers && span->sent && span->received && span->channels && span->polls && span->mailboxes &&
+    return span->socket && span->transfers && span->sent && span->received && span->channels && span->order && span->polls && span->mailboxes &&
            span->briefs;
 }
 

@@ -24,6 +24,7 @@ struct quern_span {
     int *transfers;                          /* likewise, for src/ranks/transfer */
     uint32_t *sent, *received;               /* [ranks]: messages */
     struct quern_channel *channels;          /* [ranks]: of the call */
+    uint16_t *order;                         /* [ranks]: likewise */
     struct pollfd *polls;                    /* [ranks] */
     unsigned char *mailboxes;                /* [ranks][QUERN_MAILBOX_BYTES]: the last message of each rank of another host */
     unsigned char *briefs;                   /* [ranks][QUERN_BRIEF_BYTES] */

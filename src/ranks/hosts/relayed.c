@@ -64,7 +64,7 @@ static bool open_end(const struct quern_membership *member) {
     return has_memory;
 }
 
-/* ---- sending ---- */
+/* ---- frames out ---- */
 
 /* A frame with bytes or credit, if there is room. */
 static bool send_frame(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts,
@@ -102,24 +102,7 @@ static size_t bytes_of(const struct iovec *parts, int count) {
     return bytes;
 }
 
-static ssize_t put(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts, int count) {
-    enum { PARTS = 16 };
-    struct quern_relay_end *end = member->span->relay;
-    const struct pair *pair = &end->pair[stream][peer];
-    size_t moved = 0;
-    for (;;) {
-        struct iovec rest[PARTS];
-        const size_t left = bytes_of(rest, cut(parts, count, moved, rest, PARTS));
-        const size_t bytes = smaller(smaller(left, QUERN_FRAME_BYTES), end->window - pair->on_way);
-        if (!bytes || !send_frame(member, stream, peer, rest, bytes)) break;
-        moved += bytes;
-    }
-    if (moved) quern_ring(&member->segment->relay);
-    errno = EAGAIN;
-    return moved ? (ssize_t)moved : -1;
-}
-
-/* ---- hearing ---- */
+/* ---- frames in ---- */
 
 static bool reserve(struct pair *pair, uint32_t bytes) {
     const uint32_t used = pair->end - pair->begin;
@@ -178,6 +161,27 @@ static bool take_frames(const struct quern_membership *member, const struct pair
     return true;
 }
 
+/* ---- the streams ---- */
+
+static ssize_t put(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts, int count) {
+    enum { PARTS = 16 };
+    struct quern_relay_end *end = member->span->relay;
+    const struct pair *pair = &end->pair[stream][peer];
+    size_t moved = 0;
+    for (;;) {
+        struct iovec rest[PARTS];
+        const size_t left = bytes_of(rest, cut(parts, count, moved, rest, PARTS));
+        const size_t wanted = smaller(left, QUERN_FRAME_BYTES);
+        if (wanted > end->window - pair->on_way && !take_frames(member, NULL)) return -1;  /* credit may have come */
+        const size_t bytes = smaller(wanted, end->window - pair->on_way);
+        if (!bytes || !send_frame(member, stream, peer, rest, bytes)) break;
+        moved += bytes;
+    }
+    if (moved) quern_ring(&member->segment->relay);
+    errno = EAGAIN;
+    return moved ? (ssize_t)moved : -1;
+}
+
 static void give_credit(const struct quern_membership *member, enum quern_stream stream, int peer) {
     const struct quern_relay_end *end = member->span->relay;
     if (end->pair[stream][peer].taken < end->window / 2) return;
@@ -215,7 +219,7 @@ static void sleep_at_bell(const struct quern_membership *member, struct pollfd *
     const uint32_t seen = quern_listen(bell);
     const bool has_room = end->is_starved && quern_ring_room(&end->out) >= sizeof frame + QUERN_FRAME_BYTES;
     const bool poisoned = __atomic_load_n(&member->segment->poison, __ATOMIC_SEQ_CST) != 0, has_news = end->has_news;
-    end->has_news = false;
+    end->has_news = end->is_starved = false;
     if (has_room || poisoned || has_news || quern_ring_look(&end->in, &frame) != QUERN_RING_EMPTY) return;
     quern_futex_wait(&bell->rings, seen, milliseconds * (int64_t)1000000);
 }

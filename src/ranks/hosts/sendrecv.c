@@ -35,12 +35,14 @@ static uint32_t tag_of(const struct quern_membership *member, const struct quern
 }
 
 void quern_sendrecv_open(struct quern_sendrecv *sendrecv, struct quern_membership *member, const struct quern_meeting *meeting,
-                      const struct quern_rank_set *set, struct quern_channel *channels) {
+                      const struct quern_rank_set *set, struct quern_channel *channels, uint16_t *order) {
     *sendrecv = (struct quern_sendrecv){
-        .member = member, .tag = tag_of(member, meeting), .timeout = meeting->timeout, .began = quern_now(), .channel = channels};
+        .member = member, .tag = tag_of(member, meeting), .timeout = meeting->timeout, .began = quern_now(), .channel = channels,
+        .order = order};
     for (int step = 1; step < member->ranks; step++) {  /* each begins with its successor */
         const int rank = (member->rank + step) % member->ranks;
         if (!quern_set_has(set, rank) || quern_set_has(&member->span->here, rank)) continue;
+        order[sendrecv->count] = (uint16_t)sendrecv->count;
         struct quern_channel *channel = &channels[sendrecv->count++];
         *channel = (struct quern_channel){.rank = rank, .in_head = {0}};
         channel->out_head = (struct quern_frame){.tag = sendrecv->tag, .number = member->span->sent[rank]++};
@@ -222,13 +224,12 @@ static quern_status report_failure(const struct quern_sendrecv *sendrecv, int ra
                         rank, strerror(errno));
 }
 
-/* One pass over all channels. */
+/* One pass over all channels that are not done. */
 static quern_status pass(struct quern_sendrecv *sendrecv, bool *moved) {
     *moved = false;
-    for (int i = 0; i < sendrecv->count; i++) {
-        struct quern_channel *channel = &sendrecv->channel[i];
+    for (int i = 0; i < sendrecv->open;) {
+        struct quern_channel *channel = &sendrecv->channel[sendrecv->order[i]];
         enum outcome sent = STUCK, received = STUCK;
-        if (is_done(channel)) continue;
         if (channel->outs) sent = send_piece(sendrecv, channel);
         if (!(channel->in_heading == sizeof channel->in_head && !channel->ins && !channel->skipped)) {
             quern_status status = receive(sendrecv, channel, &received);
@@ -237,7 +238,8 @@ static quern_status pass(struct quern_sendrecv *sendrecv, bool *moved) {
         if (sent == FAILED || received == FAILED) return report_failure(sendrecv, channel->rank);
         if (received == ENDED || (sent == ENDED && received == STUCK)) return report_lost(sendrecv, channel->rank, false);
         *moved |= sent == MOVED || received == MOVED;
-        sendrecv->open -= is_done(channel);
+        if (is_done(channel)) sendrecv->order[i] = sendrecv->order[--sendrecv->open];
+        else i++;
     }
     return QUERN_OK;
 }
@@ -278,9 +280,8 @@ static quern_status look_around(struct quern_sendrecv *sendrecv, int64_t now) {
 static void sleep_a_tick(const struct quern_sendrecv *sendrecv) {
     struct pollfd *polls = sendrecv->member->span->polls;
     int count = 0;
-    for (int i = 0; i < sendrecv->count; i++) {
-        const struct quern_channel *channel = &sendrecv->channel[i];
-        if (is_done(channel)) continue;
+    for (int i = 0; i < sendrecv->open; i++) {
+        const struct quern_channel *channel = &sendrecv->channel[sendrecv->order[i]];
         const bool reads = channel->in_heading < sizeof channel->in_head || channel->ins || channel->skipped;
         polls[count++] = (struct pollfd){.fd = sendrecv->member->span->socket[channel->rank],
                                          .events = (short)((reads ? POLLIN : 0) | (channel->outs ? POLLOUT : 0))};

@@ -73,7 +73,7 @@ quern_status quern_ragged_enter(struct quern_ragged_call *call, const struct que
     const bool has_exchange = call->refused == QUERN_OK && (!brief || brief->offer == QUERN_RAGGED_LONG);
     struct entry entry = {call, has_exchange ? exchange : NULL};
     if (brief) member->all_count++;  /* which says in which half the briefs of this meeting are */
-    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels);
+    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels, member->span->order);
     sendrecv.place = place_entry;
     sendrecv.user = &entry;
     for (int i = 0; i < sendrecv.count; i++) fill_entry(&entry, &channels[i], brief);
@@ -102,7 +102,7 @@ quern_status quern_ragged_vote(const struct quern_ragged_call *call, const struc
     struct quern_channel *channels = member->span->channels;
     struct quern_sendrecv sendrecv;
     quern_ragged_seal_verdict(&record->verdict);
-    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels);
+    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels, member->span->order);
     sendrecv.place = place_verdict;
     sendrecv.user = (void *)call;
     for (int i = 0; i < sendrecv.count; i++) {
@@ -185,7 +185,7 @@ quern_status quern_ragged_ship(struct quern_ragged_shipment *shipment, const str
     copying.phase = QUERN_PHASE_COPY;
     copying.set = &x->call->set;
     quern_sendrecv_open(&shipment->sendrecv, x->call->member, &copying, copying.set,
-                        x->call->member->span->channels);
+                        x->call->member->span->channels, x->call->member->span->order);
     shipment->sendrecv.place = place_slices;
     shipment->sendrecv.user = shipment;
     for (int i = 0; i < shipment->sendrecv.count; i++) {
