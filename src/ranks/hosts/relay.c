@@ -223,6 +223,7 @@ static void hear(struct quern_relay *relay, struct link *link) {
         link->in += (size_t)read;
         if (take_frames(relay, link)) continue;
         close_link(link);
+        shutdown(link->socket, SHUT_RDWR);  /* the other side shall not wait for room */
         if (!is_poisoned(relay)) quern_poison_by_link(relay->roster, link->host);
     }
 }
