@@ -1,0 +1,77 @@
+/* The table of ways, and the row of connections of each pair.  Called by sendrecv.c, connections.c and the wires of transfers. */
+#define _GNU_SOURCE
+#include "ranks/hosts/streams.h"
+
+#include <sys/socket.h>
+
+#include "ranks/hosts/connections.h"
+#include "ranks/hosts/relayed.h"
+
+/* At most so many descriptors has a host of such a group: 2 x 32 x 32. */
+uint32_t quern_most_direct = 64;
+
+/* ---- a connection for each pair and stream ---- */
+
+static bool serves(const struct quern_roster *roster, struct quern_text *why) {
+    if (!quern_is_relayed((uint32_t)roster->ranks, (uint32_t)roster->here)) return true;
+    quern_text_add(why, "%d ranks are more than %u, up to which each pair has connections of its own", roster->ranks,
+                   quern_most_direct);
+    return false;
+}
+
+static int socket_of(const struct quern_membership *member, enum quern_stream stream, int peer) {
+    return (stream == QUERN_STREAM_CALLS ? member->span->socket : member->span->transfers)[peer];
+}
+
+static ssize_t put(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts, int count) {
+    const struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = (size_t)count};
+    return sendmsg(socket_of(member, stream, peer), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static ssize_t get(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts, int count) {
+    struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = (size_t)count};
+    return recvmsg(socket_of(member, stream, peer), &message, MSG_DONTWAIT);
+}
+
+static bool speaks(const struct quern_membership *member, enum quern_stream stream, int peer) {
+    (void)member, (void)stream, (void)peer;
+    return true;
+}
+
+static void sleep_at_sockets(const struct quern_membership *member, struct pollfd *polls, int count, int milliseconds) {
+    (void)member;
+    poll(polls, (nfds_t)count, milliseconds);
+}
+
+static const struct quern_way direct = {
+    .name = "a connection for each pair of ranks",
+    .serves = serves,
+    .put = put,
+    .get = get,
+    .speaks = speaks,
+    .sleep = sleep_at_sockets,
+};
+
+/* ---- the table ---- */
+
+static const struct quern_way *const ways[] = {&direct, &quern_relayed_way};
+
+const struct quern_way *quern_choose_way(const struct quern_roster *roster, struct quern_text *why) {
+    size_t row = 0;
+    while (!ways[row]->serves(roster, why)) row++;  /* the last one serves all */
+    return ways[row];
+}
+
+ssize_t quern_stream_put(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts,
+                         int count) {
+    return member->span->way->put(member, stream, peer, parts, count);
+}
+
+ssize_t quern_stream_get(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts,
+                         int count) {
+    return member->span->way->get(member, stream, peer, parts, count);
+}
+
+bool quern_stream_speaks(const struct quern_membership *member, enum quern_stream stream, int peer) {
+    return member->span->way->speaks(member, stream, peer);
+}
