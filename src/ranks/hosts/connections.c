@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "ranks/hosts/rows.h"
 #include "ranks/hosts/sockets.h"
 
 unsigned char *quern_span_mailbox(const struct quern_membership *member, int rank) {
@@ -22,6 +23,8 @@ struct quern_span *quern_make_span(const struct quern_membership *member) {
     const size_t ranks = (size_t)member->ranks;
     struct quern_span *span = calloc(1, sizeof *span);
     if (!span) return NULL;
+    span->row = &quern_socket_row;
+    span->way = quern_socket_row.name;
     span->mailboxes = aligned_alloc(128, ranks * QUERN_MAILBOX_BYTES);
     span->briefs = aligned_alloc(128, ranks * QUERN_BRIEF_BYTES);
     if (!span->mailboxes || !span->briefs) {
@@ -48,6 +51,7 @@ void quern_free_span(struct quern_membership *member) {
         quern_socket_close(&span->socket[rank]);
         quern_socket_close(&span->transfers[rank]);
     }
+    if (span->row->close) span->row->close(span);
     free(span->mailboxes);
     free(span->briefs);
     free(span);

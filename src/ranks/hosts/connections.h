@@ -9,7 +9,14 @@
 
 #include "ranks/membership.h"
 
+struct quern_data_row;
+struct quern_messages;
+
 struct quern_span {
+    const struct quern_data_row *row;        /* the way of data: src/ranks/hosts/rows.h */
+    struct quern_messages *messages;         /* of a row of messages; NULL: it is none */
+    const char *way;                         /* the name of the row, or of its carrier ... */
+    char why[240];                           /* ... and why not the rows before it; "": there are none */
     struct quern_rank_set here;              /* the ranks of this host */
     unsigned char key[32];                   /* of the group's meeting */
     int socket[QUERN_RANK_LIMIT];            /* -1: of this host */

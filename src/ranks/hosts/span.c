@@ -3,6 +3,7 @@
 
 #include "os/clock.h"
 #include "ranks/hosts/monitor.h"
+#include "ranks/hosts/rows.h"
 
 /* ---- the parts of a meeting ---- */
 
@@ -113,8 +114,11 @@ quern_status quern_span_sendrecv(struct quern_sendrecv *sendrecv, const struct q
     if (local.count > 1) quern_announce(member, &part);
     sendrecv->timeout += FURTHER;
     quern_status status = quern_sendrecv_begin(sendrecv);
-    if (status == QUERN_OK && local.count > 1) status = quern_await(member, &part);
-    return status == QUERN_OK ? quern_sendrecv_end(sendrecv) : status;
+    if (status != QUERN_OK) return status;
+    if (local.count > 1) status = quern_await(member, &part);
+    if (status == QUERN_OK) return quern_sendrecv_end(sendrecv);
+    quern_sendrecv_abandon(sendrecv);
+    return status;
 }
 
 struct piece {
@@ -142,6 +146,10 @@ static quern_status exchange(struct quern_membership *member, const struct quern
         quern_channel_add(&channels[i], data, bytes);
     }
     return quern_span_sendrecv(&sendrecv, meeting);
+}
+
+quern_status quern_settle_span(struct quern_membership *member) {
+    return member->span && member->span->row->settle ? member->span->row->settle(member) : QUERN_OK;
 }
 
 static void leave(struct quern_membership *member) {
