@@ -78,6 +78,18 @@ def rank_configuration() -> Configuration:
     return Configuration("ranks", "ranks", {"QUERN_TEST_DEVICE": "cpu"})
 
 
+# The suites of hosts that also run over a carrier of the engine; test_hosts_carrier has its own.
+CARRIED = frozenset({"test_hosts", "test_hosts_dissent", "test_hosts_ends", "test_hosts_split", "test_hosts_transfer"})
+
+
+def carrier_configurations() -> list[Configuration]:
+    """Hosts between which the data goes by the stand-in for MPI: one that gets the memory of calls, and one that gets copies."""
+    return [Configuration(f"ranks over a carrier that {kind}", "ranks",
+                          {"QUERN_TEST_DEVICE": "cpu", "QUERN_TEST_CARRIER": kind, "QUERN_TEST_SCALE": "small"},
+                          only=CARRIED)
+            for kind in ("borrows", "copies")]
+
+
 # The only generation in `--quick`.  The suites that need only one generation also run on it.  It has all features: clusters, bulk
 # copies and asynchronous copies.
 FIRST_EMULATED = first_with("clusters").name
@@ -207,14 +219,16 @@ def driver_configurations(garbage: Path) -> list[Configuration]:
 
 def all_configurations(garbage: Path) -> list[Configuration]:
     oracle, cpu, ranks = Configuration("oracle", "oracle"), cpu_configurations(), rank_configuration()
+    carried = carrier_configurations()
     drivers, emulated = driver_configurations(garbage), [*emulated_configurations(), peerless_configuration()]
     return [
         oracle,
         *cpu,
         ranks,
+        *carried,
         *drivers,
         *emulated,
-        *instrumented([oracle, *cpu, ranks, *drivers, *emulated]),
+        *instrumented([oracle, *cpu, ranks, carried[0], *drivers, *emulated]),
         *with_musl([oracle, *cpu, ranks]),
         *gpu_configurations(),
     ]
