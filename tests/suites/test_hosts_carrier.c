@@ -221,6 +221,70 @@ Test(hosts_carrier, memory_that_is_kept_is_named, .timeout = 60) {
                 .carrier = &kept.choice);
 }
 
+/* ---- the bytes ---- */
+
+static unsigned char byte_of(int sender, int receiver, int64_t update, int64_t at) {
+    return (unsigned char)(sender * 31 + receiver * 7 + update * 3 + at + at / 251);
+}
+
+/* Three slices to each rank, with gaps between them on one side, none on the other: around all sizes at which messages are cut. */
+static quern_status exchange_sizes(struct rank *rank) {
+    enum { UPDATES = 3, GAP = 5, MOST = 3 * 350200 };
+    static const int64_t sizes[] = {0, 1, 1000, 4000, 4050, 4071, 4072, 4073, 4080, 8999, 9000, 9001, 65536, 65537, 100000, 100001, 350000};
+    quern_group *group = rank_group(rank, 20);
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    int64_t from[2 * UPDATES], sent[2 * UPDATES], to[2 * UPDATES], received[2 * UPDATES];
+    unsigned char *input = malloc(2 * MOST), *output = malloc(2 * MOST);
+    void *workspace;
+    size_t bytes;
+    rank_check(rank, input && output, "no memory");
+    args.metadata_dtype = QUERN_INT64, args.input = input, args.output = output, args.input_rows = args.output_rows = 2 * MOST;
+    args.row_bytes = 1, args.updates = UPDATES;
+    args.input_offsets = from, args.send_sizes = sent, args.output_offsets = to, args.recv_sizes = received;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    for (size_t size = 0; size < COUNT(sizes); size++) {
+        const int64_t lengths[UPDATES] = {sizes[size], 7, sizes[size] / 2}, gap_in = size % 2 ? GAP : 0, gap_out = size % 2 ? 0 : GAP;
+        int64_t at_in = 0, at_out[2] = {0, MOST};
+        for (int peer = 0; peer < 2; peer++)
+            for (int64_t i = 0; i < UPDATES; i++) {
+                from[peer * UPDATES + i] = at_in;
+                sent[peer * UPDATES + i] = received[peer * UPDATES + i] = lengths[i];
+                to[peer * UPDATES + i] = at_out[rank->rank];
+                for (int64_t at = 0; at < lengths[i]; at++) input[at_in + at] = byte_of(rank->rank, peer, i, at);
+                at_in += lengths[i] + gap_in;
+                if (peer == 0) at_out[rank->rank] += lengths[i] + gap_out;
+            }
+        memcpy(to + UPDATES, to, sizeof to / 2);
+        memset(output, 0xEE, 2 * MOST);
+        rank_ok(rank, quern_ragged_all_to_all(group, &args, workspace, bytes, NULL));
+        for (int sender = 0; sender < 2; sender++)
+            for (int64_t i = 0, place = sender * MOST; i < UPDATES; place += lengths[i++] + gap_out) {
+                for (int64_t at = 0; at < lengths[i]; at++)
+                    rank_check(rank, output[place + at] == byte_of(sender, rank->rank, i, at), "size %lld: byte %lld of rank %d",
+                               (long long)sizes[size], (long long)at, sender);
+                if (gap_out || i + 1 == UPDATES)
+                    rank_check(rank, output[place + lengths[i]] == 0xEE, "size %lld: the byte behind", (long long)sizes[size]);
+            }
+    }
+    free(input);
+    free(output);
+    return quern_group_destroy(group);
+}
+
+Test(hosts_carrier, slices_of_all_sizes, .timeout = 120) {
+    for (size_t kind = 0; kind < COUNT(kinds); kind++)
+        for (size_t i = 0; i < COUNT(rank_kinds); i++)
+            check_ranks(.kind = rank_kinds[i], .count = 2, .hosts = 2, .function = exchange_sizes, .carrier = kinds[kind]);
+}
+
+Test(hosts_carrier, random_exchanges, .timeout = 120) {
+    for (size_t kind = 0; kind < COUNT(kinds); kind++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 5, .hosts = 3, .function = ragged_run_batch, .carrier = kinds[kind], .limit = 100,
+                    .user = &((struct ragged_batch){.first = 56000, .cases = 8}));
+}
+
 /* ---- how many messages ---- */
 
 /* A small exchange is one message each way, and a barrier none: it goes over sockets. */
