@@ -952,7 +952,7 @@ QUERN_API quern_status quern_adam_load(quern_device *device, const quern_adam_ar
 /*
  * A group is a set of ranks that work together.  A rank is a thread with a CPU device, or a GPU.  The ranks of a group are all
  * CPUs or all GPUs, of one or several processes of one host; groups of CPUs may be of several hosts, which reach each other by TCP
- * (quern_group_args.meet).  A handle is one rank's membership.
+ * (quern_group_args.meet) or by means of the engine (quern_group_args.carrier).  A handle is one rank's membership.
  *
  *   - Every rank of the group (or every named member) must make each collective call, in the same order.
  *   - Calls on one handle must not overlap in time, except quern_group_abort, quern_group_report, quern_group_rank and

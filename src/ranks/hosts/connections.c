@@ -23,8 +23,6 @@ struct quern_span *quern_make_span(const struct quern_membership *member) {
     const size_t ranks = (size_t)member->ranks;
     struct quern_span *span = calloc(1, sizeof *span);
     if (!span) return NULL;
-    span->row = &quern_socket_row;
-    span->way = quern_socket_row.name;
     span->mailboxes = aligned_alloc(128, ranks * QUERN_MAILBOX_BYTES);
     span->briefs = aligned_alloc(128, ranks * QUERN_BRIEF_BYTES);
     if (!span->mailboxes || !span->briefs) {

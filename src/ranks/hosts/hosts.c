@@ -17,6 +17,7 @@
 #include "ranks/hosts/monitor.h"
 #include "ranks/hosts/mesh.h"
 #include "ranks/hosts/bootstrap.h"
+#include "ranks/hosts/socket_row.h"
 #include "ranks/hosts/sockets.h"
 #include "ranks/hosts/span.h"
 #include "ranks/poison.h"
@@ -143,6 +144,8 @@ static quern_status connect_hosts(struct creation *creation) {
     creation->own.strangers = member->segment->strangers;
     member->span = quern_make_span(member);
     if (!member->span) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
+    member->span->row = &quern_socket_row;
+    member->span->way = quern_socket_row.name;
     memcpy(member->span->key, creation->meeting_key, sizeof member->span->key);
     const struct quern_mesh mesh = {member, &creation->own, creation->began, creation->deadline,
                                     speaks ? creation->control : NULL, creation->veto};

@@ -11,6 +11,7 @@
 
 #include "os/clock.h"
 #include "os/text.h"
+#include "ranks/hosts/sendrecv.h"
 #include "ranks/points.h"
 #include "runtime/status.h"
 

@@ -9,6 +9,8 @@
 #ifndef QUERN_MESSAGES_H
 #define QUERN_MESSAGES_H
 
+#include <stdint.h>
+
 #include "ranks/hosts/rows.h"
 
 enum {

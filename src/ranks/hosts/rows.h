@@ -8,7 +8,14 @@
 #ifndef QUERN_ROWS_H
 #define QUERN_ROWS_H
 
-#include "ranks/hosts/sendrecv.h"
+#include <stdbool.h>
+
+#include "quern.h"
+
+struct quern_membership;
+struct quern_span;
+struct quern_sendrecv;
+struct quern_channel;
 
 enum quern_outcome {
     QUERN_STUCK,    /* nothing has moved */
@@ -40,7 +47,5 @@ struct quern_data_row {
     quern_status (*settle)(struct quern_membership *member);
     void (*close)(struct quern_span *span);
 };
-
-extern const struct quern_data_row quern_socket_row;
 
 #endif

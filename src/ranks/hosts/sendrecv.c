@@ -13,6 +13,7 @@
 #include "os/futex.h"
 #include "ranks/describe.h"
 #include "ranks/hosts/rows.h"
+#include "ranks/hosts/sendrecv.h"
 #include "ranks/poison.h"
 
 enum {

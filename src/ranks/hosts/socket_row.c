@@ -1,12 +1,14 @@
-/* The way of sockets: a stream for each pair of ranks.  The row that is always there, for sendrecv.c. */
+/* The way of sockets: a stream for each pair of ranks.  Called by sendrecv.c. */
 #define _GNU_SOURCE
+#include "ranks/hosts/socket_row.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "os/text.h"
-#include "ranks/hosts/rows.h"
+#include "ranks/hosts/sendrecv.h"
 
 enum {
     PIECE = 64 << 10,  /* bytes that one call of the system moves at most */

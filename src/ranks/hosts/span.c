@@ -3,7 +3,7 @@
 
 #include "os/clock.h"
 #include "ranks/hosts/monitor.h"
-#include "ranks/hosts/rows.h"
+#include "ranks/hosts/socket_row.h"
 
 /* ---- the parts of a meeting ---- */
 

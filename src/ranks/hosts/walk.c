@@ -10,6 +10,7 @@
 #include "ranks/describe.h"
 #include "ranks/hosts/connections.h"
 #include "ranks/hosts/messages.h"
+#include "ranks/hosts/socket_row.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
 
