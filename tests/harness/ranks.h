@@ -39,6 +39,7 @@ struct rank {
     const char *name;        /* the name under which these ranks meet; unique */
     int hosts;               /* that these ranks are of; 0: one, and nothing of hosts is set */
     const char *meet;        /* where the hosts meet */
+    const char *ways;        /* between them, if the environment asks for others (QUERN_TEST_WAYS) */
     quern_carrier carrier;   /* between them; its name is NULL: none */
     quern_device *device;    /* the rank's own: a CPU */
     void *shared;            /* memory that all ranks and the test see, zeroed at the start */

@@ -39,6 +39,7 @@ struct line {
 
 struct quern_messages {
     quern_carrier carrier;
+    void (*end)(void *user, bool has_failed);
     bool is_over;                /* a call has failed: nothing is begun any more */
     int ranks;
     struct line line[];
@@ -294,12 +295,11 @@ static void rest(struct quern_sendrecv *sendrecv) {
     else nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 }
 
-/* The pair's connection, which carries no data now, says so. */
-static bool has_gone(const struct quern_sendrecv *sendrecv, int rank, bool *left) {
-    struct quern_frame last;
-    const ssize_t read = recv(sendrecv->member->span->socket[rank], &last, sizeof last, MSG_PEEK | MSG_DONTWAIT);
-    *left = read == sizeof last && last.tag == QUERN_GOODBYE_TAG;
-    return *left || read == 0 || (read < 0 && errno != EAGAIN && errno != EINTR);
+static enum quern_outcome look(const struct quern_sendrecv *sendrecv, int rank, struct quern_frame *last) {
+    const ssize_t read = recv(sendrecv->member->span->socket[rank], last, sizeof *last, MSG_PEEK | MSG_DONTWAIT);
+    if (read == 0 || (read < 0 && errno != EAGAIN && errno != EINTR)) return QUERN_ENDED;
+    if (read < (ssize_t)sizeof *last) return QUERN_STUCK;
+    return last->tag == QUERN_GOODBYE_TAG ? QUERN_ENDED : QUERN_MOVED;
 }
 
 /* ---- ending ---- */
@@ -356,6 +356,7 @@ static quern_status settle(struct quern_membership *member) {
 /* Memory that the carrier still has is left to it. */
 void quern_free_messages(struct quern_messages *messages) {
     if (!messages) return;
+    if (messages->end) messages->end(messages->carrier.user, messages->is_over);
     for (int rank = 0; rank < messages->ranks; rank++)
         for (int slot = 0; slot < DIRECTIONS * QUERN_MESSAGE_SLOTS; slot++)
             if (messages->line[rank].slot[slot].is_busy) return;
@@ -372,14 +373,17 @@ static void close_row(struct quern_span *span) {
     span->messages = NULL;
 }
 
-struct quern_messages *quern_make_messages(const quern_carrier *carrier, int ranks) {
+struct quern_messages *quern_make_messages(const quern_carrier *carrier, int ranks, void (*end)(void *user, bool has_failed)) {
     struct quern_messages *messages = calloc(1, sizeof *messages + (size_t)ranks * sizeof *messages->line);
     if (!messages) return NULL;
     messages->carrier = *carrier;
+    messages->end = end;
     messages->ranks = ranks;
     return messages;
 }
 
+void *quern_messages_user(const struct quern_messages *messages) { return messages->carrier.user; }
+
 const struct quern_data_row quern_message_row = {
-    .name = "messages", .send = send_some, .receive_head = receive_head, .receive = receive_some, .rest = rest, .has_gone = has_gone,
+    .name = "messages", .send = send_some, .receive_head = receive_head, .receive = receive_some, .rest = rest, .look = look,
     .abandon = abandon, .settle = settle, .close = close_row};

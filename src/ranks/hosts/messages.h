@@ -22,8 +22,12 @@ enum {
     QUERN_CARRIER_TAGS = 1024          /* likewise its tags */
 };
 
-/* The state for a carrier, which is copied; NULL: no memory.  Then the span's row can be quern_message_row. */
-struct quern_messages *quern_make_messages(const quern_carrier *carrier, int ranks);
+/*
+ * The state for a carrier, which is copied; NULL: no memory.  Then the span's row can be quern_message_row.  `end`, unless it is NULL,
+ * is called with the carrier's user when it is freed.
+ */
+struct quern_messages *quern_make_messages(const quern_carrier *carrier, int ranks, void (*end)(void *user, bool has_failed));
+void *quern_messages_user(const struct quern_messages *messages);  /* of the carrier */
 void quern_free_messages(struct quern_messages *messages);
 
 /* A number that is the same for carriers that cut and number alike. */

@@ -16,6 +16,7 @@ struct quern_membership;
 struct quern_span;
 struct quern_sendrecv;
 struct quern_channel;
+struct quern_frame;
 
 enum quern_outcome {
     QUERN_STUCK,    /* nothing has moved */
@@ -37,8 +38,11 @@ struct quern_data_row {
     /* Lets others run for a while: nothing has moved for some time. */
     void (*rest)(struct quern_sendrecv *sendrecv);
 
-    /* Whether a rank has ended or left, as far as the row itself is not told; NULL: it is. */
-    bool (*has_gone)(const struct quern_sendrecv *sendrecv, int rank, bool *left);
+    /*
+     * What the pair's connection says while data goes another way; NULL: data goes there.  ENDED: the rank has ended, or *last is its
+     * goodbye; MOVED: *last is the head of a barrier; STUCK: nothing.
+     */
+    enum quern_outcome (*look)(const struct quern_sendrecv *sendrecv, int rank, struct quern_frame *last);
 
     /* The call has failed: nothing more is begun, and what is under way is taken back as far as that goes at once; NULL: there is none. */
     void (*abandon)(struct quern_sendrecv *sendrecv);

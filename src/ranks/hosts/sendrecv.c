@@ -158,12 +158,12 @@ static quern_status receive(struct quern_sendrecv *sendrecv, struct quern_channe
 /* How a way fails may be how the end of a rank looks, of which the word comes in a moment. */
 static quern_status report_failure(const struct quern_sendrecv *sendrecv, int rank) {
     struct quern_membership *member = sendrecv->member;
-    for (int waited = 0; sendrecv->row->has_gone && waited < GRACE; waited++) {
-        bool left = false;
+    for (int waited = 0; sendrecv->row->look && waited < GRACE; waited++) {
+        struct quern_frame last = {.tag = 0};
         quern_status status = quern_check_poison(member);
         if (status != QUERN_OK) return status;
-        if (sendrecv->row->has_gone(sendrecv, rank, &left) || !quern_rank_lives(member->roster, rank))
-            return report_lost(sendrecv, rank, left);
+        if (sendrecv->row->look(sendrecv, rank, &last) == QUERN_ENDED || !quern_rank_lives(member->roster, rank))
+            return report_lost(sendrecv, rank, last.tag == QUERN_GOODBYE_TAG);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
     return quern_poison(member, QUERN_SYSTEM_ERROR, "rank %d exchanges messages with rank %d: %s", member->rank, rank, sendrecv->why);
@@ -202,9 +202,8 @@ static quern_status pass(struct quern_sendrecv *sendrecv, bool *moved) {
  * The news of a rank's end comes over another connection than its last message, which therefore gets a moment more.  A rank that
  * leaves says so behind its last message.
  */
-static bool is_lost(struct quern_sendrecv *sendrecv, int rank, bool *left, int64_t now) {
+static bool is_lost(struct quern_sendrecv *sendrecv, int rank, bool gone, int64_t now) {
     const struct quern_segment_rank *place = &sendrecv->member->segment->rank[rank];
-    const bool gone = sendrecv->row->has_gone && sendrecv->row->has_gone(sendrecv, rank, left);
     if (!gone && quern_rank_lives(sendrecv->member->roster, rank)) return false;
     if (__atomic_load_n(&place->silent, __ATOMIC_RELAXED)) return true;
     if (!sendrecv->ended) sendrecv->ended = now;
@@ -218,15 +217,27 @@ static bool has_no_leader(const struct quern_membership *member) {
            __atomic_load_n(&member->segment->rank[leader].state, __ATOMIC_ACQUIRE) != QUERN_RANK_LEFT;
 }
 
+/*
+ * A rank in a barrier says nothing by the way of data.  If the head of its barrier has the number that is expected here, it has not
+ * sent what this call waits for.
+ */
+static quern_status look_at(struct quern_sendrecv *sendrecv, struct quern_channel *channel, int64_t now) {
+    struct quern_frame last = {.tag = 0};
+    const enum quern_outcome seen = sendrecv->row->look ? sendrecv->row->look(sendrecv, channel->rank, &last) : QUERN_STUCK;
+    if (seen == QUERN_MOVED && !channel->in_heading && last.number == sendrecv->member->span->received[channel->rank]) {
+        channel->in_head = last;
+        return report_other_call(sendrecv, channel);
+    }
+    if (!is_lost(sendrecv, channel->rank, seen == QUERN_ENDED, now)) return QUERN_OK;
+    return report_lost(sendrecv, channel->rank, last.tag == QUERN_GOODBYE_TAG);
+}
+
 static quern_status look_around(struct quern_sendrecv *sendrecv, int64_t now) {
     struct quern_membership *member = sendrecv->member;
     const int64_t limit = sendrecv->timeout < 9e9 ? (int64_t)(sendrecv->timeout * 1e9) : INT64_MAX / 2;
     quern_status status = quern_check_poison(member);
-    for (int i = 0; i < sendrecv->count && status == QUERN_OK; i++) {
-        bool left = false;
-        if (!is_done(&sendrecv->channel[i]) && is_lost(sendrecv, sendrecv->channel[i].rank, &left, now))
-            status = report_lost(sendrecv, sendrecv->channel[i].rank, left);
-    }
+    for (int i = 0; i < sendrecv->count && status == QUERN_OK; i++)
+        if (!is_done(&sendrecv->channel[i])) status = look_at(sendrecv, &sendrecv->channel[i], now);
     if (status == QUERN_OK && has_no_leader(member))
         status = report_lost(sendrecv, member->roster->host_leader, false);
     return status == QUERN_OK && now - sendrecv->began >= limit ? expire(sendrecv, now) : status;

@@ -12,6 +12,7 @@
 #include "ranks/hosts/messages.h"
 #include "ranks/hosts/socket_row.h"
 #include "ranks/poison.h"
+#include "ranks/ucx/ucx.h"
 #include "runtime/status.h"
 
 /* ---- the rows ---- */
@@ -23,8 +24,24 @@ static quern_status open_carrier(struct quern_membership *member, uint64_t *dige
             return quern_fail(member->device, QUERN_NOT_SUPPORTED, "it is in one process with rank %d, and one thread at a time may be "
                               "inside the functions of %s", rank, carrier->name);
     *digest = quern_carrier_digest(carrier);
-    member->span->messages = quern_make_messages(carrier, member->ranks);
+    member->span->messages = quern_make_messages(carrier, member->ranks, NULL);
     return member->span->messages ? QUERN_OK : quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for messages");
+}
+
+static quern_status open_ucx(struct quern_membership *member, uint64_t *digest) {
+    struct quern_ucx *ucx;
+    quern_status status = quern_ucx_open(member, &ucx);
+    if (status != QUERN_OK) return status;
+    const quern_carrier carrier = quern_ucx_carrier(ucx);
+    *digest = quern_carrier_digest(&carrier);
+    member->span->messages = quern_make_messages(&carrier, member->ranks, quern_ucx_close);
+    if (member->span->messages) return QUERN_OK;
+    quern_ucx_close(ucx, false);
+    return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for messages");
+}
+
+static quern_status connect_ucx(struct quern_membership *member) {
+    return quern_ucx_connect(member, quern_messages_user(member->span->messages));
 }
 
 static quern_status open_sockets(struct quern_membership *member, uint64_t *digest) {
@@ -37,9 +54,11 @@ static const struct {
     const char *name;                  /* NULL: the carrier's */
     const struct quern_data_row *row;
     quern_status (*open)(struct quern_membership *member, uint64_t *digest);
+    quern_status (*connect)(struct quern_membership *member);  /* collective, when all have opened it; NULL: there is nothing to do */
 } rows[] = {
-    {QUERN_WAY_CARRIER, NULL, &quern_message_row, open_carrier},
-    {QUERN_WAY_SOCKETS, "sockets", &quern_socket_row, open_sockets},
+    {QUERN_WAY_CARRIER, NULL, &quern_message_row, open_carrier, NULL},
+    {QUERN_WAY_UCX, "ucx", &quern_message_row, open_ucx, connect_ucx},
+    {QUERN_WAY_SOCKETS, "sockets", &quern_socket_row, open_sockets, NULL},
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -93,25 +112,32 @@ static bool find_fault(const struct quern_membership *member, struct quern_text 
     return false;
 }
 
+/* Votes on a step.  *is_good: it has succeeded on all ranks; else the reason is appended to *why. */
+static quern_status vote(struct quern_membership *member, quern_status step, uint64_t digest, struct quern_text *why, bool *is_good) {
+    *is_good = false;
+    quern_cast_vote(member, step, digest);
+    quern_status status = quern_agree(&member, 1, QUERN_IN_CREATE);
+    if (quern_check_poison(member) != QUERN_OK) return status;
+    *is_good = !find_fault(member, why);
+    return QUERN_OK;
+}
+
 /* Tries one row with all ranks.  *is_taken: they have taken it. */
 static quern_status try_row(struct quern_membership *member, int row, struct quern_text *why, bool *is_taken) {
     struct quern_span *span = member->span;
     uint64_t digest = 0;
     quern_status status = member->ways & rows[row].way ? rows[row].open(member, &digest)
                                                        : quern_fail(member->device, QUERN_NOT_SUPPORTED, "its ways do not name it");
-    quern_cast_vote(member, status, digest);
-    status = quern_agree(&member, 1, QUERN_IN_CREATE);
-    *is_taken = false;
-    if (quern_check_poison(member) != QUERN_OK) return status;
     quern_text_add(why, "%s%s: ", why->length ? "; " : "", name_of(member, row));
-    if (find_fault(member, why)) {
-        if (rows[row].row->close) rows[row].row->close(span);
-        return QUERN_OK;
+    status = vote(member, status, digest, why, is_taken);
+    if (status == QUERN_OK && *is_taken && rows[row].connect) status = vote(member, rows[row].connect(member), 0, why, is_taken);
+    if (status == QUERN_OK && *is_taken) {
+        span->row = rows[row].row;
+        span->way = name_of(member, row);
+    } else if (rows[row].row->close) {
+        rows[row].row->close(span);
     }
-    span->row = rows[row].row;
-    span->way = name_of(member, row);
-    *is_taken = true;
-    return QUERN_OK;
+    return status;
 }
 
 quern_status quern_choose_way(struct quern_membership *member) {

@@ -5,7 +5,7 @@
 #include "ranks/membership.h"
 
 /* The ways that a rank allows, as bits of membership->ways. */
-enum { QUERN_WAY_CARRIER = 1, QUERN_WAY_SOCKETS = 2 };
+enum { QUERN_WAY_CARRIER = 1, QUERN_WAY_UCX = 2, QUERN_WAY_SOCKETS = 4 };
 
 /* Reads quern_group_args.ways, which may be NULL.  Returns NULL, or the rest that begins with a word that is no way. */
 const char *quern_read_ways(const quern_group_args *args, uint32_t *ways);
