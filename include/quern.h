@@ -1075,9 +1075,12 @@ typedef struct quern_group_args {
     const quern_carrier *carrier;  /* CPU ranks of several hosts: carries barriers and exchanges between hosts.  Copied; what it
                                 points to lives until quern_group_destroy.  The same numbers on every rank.  NULL: none */
     const char *ways;        /* with meet or all_gather: the ways that data may take between hosts, separated by commas: the name of
-                                the carrier, "sockets".  The first one in this order is taken that works on all ranks, and the
-                                report says why not one before it.  If none works, quern_group_create fails.  The same on every
-                                rank.  NULL: the carrier, if there is one, then sockets */
+                                the carrier, "ucx", "sockets".  The first one in this order is taken that works on all ranks, and
+                                the report says why not one before it.  If none works, quern_group_create fails.  The same on every
+                                rank.  NULL: the carrier, if there is one, then sockets.
+                                ucx opens libucp.so.0 (UCX 1.12 or newer), or the file that QUERN_UCX names.  It is not loaded
+                                unless the program was started with UCX_MEM_EVENTS=n, UCX_HANDLE_ERRORS=none, UCX_DEBUG_SIGNO=0,
+                                UCX_VFS_ENABLE=n and UCX_LOG_LEVEL=fatal, lest it change mmap, take signals or print */
 } quern_group_args;
 
 #define QUERN_GROUP_ARGS_INIT QUERN_STRUCT_INIT(quern_group_args, QUERN_NO_DEFAULTS)

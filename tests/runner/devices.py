@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import ctypes.util
 import re
 from dataclasses import dataclass, field
 from functools import cache
@@ -88,6 +89,19 @@ def carrier_configurations() -> list[Configuration]:
                           {"QUERN_TEST_DEVICE": "cpu", "QUERN_TEST_CARRIER": kind, "QUERN_TEST_SCALE": "small"},
                           only=CARRIED)
             for kind in ("borrows", "copies")]
+
+
+# Without these the library does not load UCX.
+UCX_SETTINGS = {"UCX_MEM_EVENTS": "n", "UCX_HANDLE_ERRORS": "none", "UCX_DEBUG_SIGNO": "0", "UCX_VFS_ENABLE": "n",
+                "UCX_LOG_LEVEL": "fatal"}
+
+
+def ucx_configuration() -> Configuration:
+    """The same over the UCX of this machine."""
+    found = ctypes.util.find_library("ucp")
+    return Configuration("ranks over UCX", "ranks",
+                         {"QUERN_TEST_DEVICE": "cpu", "QUERN_TEST_WAYS": "ucx", "QUERN_TEST_SCALE": "small", **UCX_SETTINGS},
+                         "" if found else "there is no libucp.so.0: install libucx0", only=CARRIED | {"test_hosts_ucx"})
 
 
 # The only generation in `--quick`.  The suites that need only one generation also run on it.  It has all features: clusters, bulk
@@ -226,6 +240,7 @@ def all_configurations(garbage: Path) -> list[Configuration]:
         *cpu,
         ranks,
         *carried,
+        ucx_configuration(),
         *drivers,
         *emulated,
         *instrumented([oracle, *cpu, ranks, carried[0], *drivers, *emulated]),

@@ -80,8 +80,8 @@ static quern_status check_ways(const quern_group_args *args) {
     quern_status status = check_carrier(args->device, args->carrier);
     const char *rest = status == QUERN_OK ? quern_read_ways(args, &ways) : NULL;
     if (!rest) return status;
-    return quern_fail(args->device, QUERN_INVALID_ARGUMENT, "ways is no way from \"%s\" on: expected \"sockets\" or the name of the "
-                      "carrier, or both with a comma between", rest);
+    return quern_fail(args->device, QUERN_INVALID_ARGUMENT, "ways is no way from \"%s\" on: expected \"sockets\", \"ucx\" or the "
+                      "name of the carrier, or several with commas between", rest);
 }
 
 static quern_status check_args(const quern_group_args *args) {

@@ -49,7 +49,7 @@ void quern_free_span(struct quern_membership *member) {
         quern_socket_close(&span->socket[rank]);
         quern_socket_close(&span->transfers[rank]);
     }
-    if (span->row->close) span->row->close(span);
+    if (span->row->close) span->row->close(span, !whole);
     free(span->mailboxes);
     free(span->briefs);
     free(span);

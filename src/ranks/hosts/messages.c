@@ -354,9 +354,9 @@ static quern_status settle(struct quern_membership *member) {
 }
 
 /* Memory that the carrier still has is left to it. */
-void quern_free_messages(struct quern_messages *messages) {
+void quern_free_messages(struct quern_messages *messages, bool has_failed) {
     if (!messages) return;
-    if (messages->end) messages->end(messages->carrier.user, messages->is_over);
+    if (messages->end) messages->end(messages->carrier.user, has_failed || messages->is_over);
     for (int rank = 0; rank < messages->ranks; rank++)
         for (int slot = 0; slot < DIRECTIONS * QUERN_MESSAGE_SLOTS; slot++)
             if (messages->line[rank].slot[slot].is_busy) return;
@@ -368,8 +368,8 @@ void quern_free_messages(struct quern_messages *messages) {
     free(messages);
 }
 
-static void close_row(struct quern_span *span) {
-    quern_free_messages(span->messages);
+static void close_row(struct quern_span *span, bool has_failed) {
+    quern_free_messages(span->messages, has_failed);
     span->messages = NULL;
 }
 

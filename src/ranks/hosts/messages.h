@@ -28,7 +28,7 @@ enum {
  */
 struct quern_messages *quern_make_messages(const quern_carrier *carrier, int ranks, void (*end)(void *user, bool has_failed));
 void *quern_messages_user(const struct quern_messages *messages);  /* of the carrier */
-void quern_free_messages(struct quern_messages *messages);
+void quern_free_messages(struct quern_messages *messages, bool has_failed);
 
 /* A number that is the same for carriers that cut and number alike. */
 uint64_t quern_carrier_digest(const quern_carrier *carrier);

@@ -49,7 +49,7 @@ struct quern_data_row {
 
     /* Takes the memory of callers back, within a second; and ends the row for a rank.  NULL: nothing is to be done. */
     quern_status (*settle)(struct quern_membership *member);
-    void (*close)(struct quern_span *span);
+    void (*close)(struct quern_span *span, bool has_failed);  /* has_failed: the group is poisoned */
 };
 
 #endif

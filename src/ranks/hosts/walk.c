@@ -135,7 +135,7 @@ static quern_status try_row(struct quern_membership *member, int row, struct que
         span->row = rows[row].row;
         span->way = name_of(member, row);
     } else if (rows[row].row->close) {
-        rows[row].row->close(span);
+        rows[row].row->close(span, false);
     }
     return status;
 }
