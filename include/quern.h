@@ -1014,7 +1014,8 @@ typedef void (*quern_carrier_cancel)(void *user, uint64_t request);
 
 /*
  * Means of the engine by which data goes between CPU ranks of several hosts; include/quern_mpi.h has those of MPI.  All functions are
- * called by the thread that is in a call on the group, and none after quern_group_destroy.  They must not wait for another rank.
+ * called by the thread that is in a call on the group, and none after quern_group_destroy.  They must not wait for another rank.  Each
+ * group needs a carrier of its own, whose messages no receive of another one gets.
  */
 typedef struct quern_carrier {
     uint32_t size;

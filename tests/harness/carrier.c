@@ -17,6 +17,7 @@ enum state { FREE, UNDER_WAY, OVER };
 
 struct request {
     enum state state;
+    uint64_t group;           /* which of the rank's it is of */
     uint64_t number;          /* what the library knows it by */
     bool is_send, hangs, is_cancelled, breaks;
     int rank, delay;          /* tests until its end is told */
@@ -30,12 +31,23 @@ struct request {
 struct parcel {
     struct parcel *next;
     int rank, delay;
-    uint64_t tag;
+    struct label {
+        uint64_t group, tag;
+    } label;
     size_t bytes;
     unsigned char data[];
 };
 
+/* A carrier, for one group. */
+struct line {
+    struct line *next;
+    struct carrier_end *end;
+    uint64_t group;
+    quern_carrier carrier;
+};
+
 struct carrier_end {
+    struct line *lines;
     const struct carrier_net *net;
     struct carrier_choice choice;
     int rank, begun;
@@ -64,13 +76,14 @@ static uint64_t digest_of(const unsigned char *data, size_t bytes) {
 
 static void take_packets(struct carrier_end *end, int rank) {
     for (;;) {
-        const ssize_t read = recv(end->net->socket[end->rank][rank], end->packet, sizeof(uint64_t) + end->choice.longest, MSG_DONTWAIT);
-        if (read < (ssize_t)sizeof(uint64_t)) return;
+        const ssize_t read = recv(end->net->socket[end->rank][rank], end->packet, sizeof(struct label) + end->choice.longest,
+                                  MSG_DONTWAIT);
+        if (read < (ssize_t)sizeof(struct label)) return;
         struct parcel *parcel = malloc(sizeof *parcel + (size_t)read), **last = &end->parcels;
         if (!parcel) abort();
-        *parcel = (struct parcel){.rank = rank, .delay = draw(end, MOST_DELAY), .bytes = (size_t)read - sizeof(uint64_t)};
-        memcpy(&parcel->tag, end->packet, sizeof parcel->tag);
-        memcpy(parcel->data, end->packet + sizeof parcel->tag, parcel->bytes);
+        *parcel = (struct parcel){.rank = rank, .delay = draw(end, MOST_DELAY), .bytes = (size_t)read - sizeof parcel->label};
+        memcpy(&parcel->label, end->packet, sizeof parcel->label);
+        memcpy(parcel->data, end->packet + sizeof parcel->label, parcel->bytes);
         while (*last) last = &(*last)->next;
         *last = parcel;
     }
@@ -82,9 +95,10 @@ static void finish(struct request *request, int result) {
 }
 
 static void try_send(struct carrier_end *end, struct request *request) {
-    memcpy(end->packet, &request->tag, sizeof request->tag);
-    memcpy(end->packet + sizeof request->tag, request->data, request->bytes);
-    const ssize_t sent = send(end->net->socket[end->rank][request->rank], end->packet, sizeof request->tag + request->bytes,
+    const struct label label = {request->group, request->tag};
+    memcpy(end->packet, &label, sizeof label);
+    memcpy(end->packet + sizeof label, request->data, request->bytes);
+    const ssize_t sent = send(end->net->socket[end->rank][request->rank], end->packet, sizeof label + request->bytes,
                               MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOBUFS)) return;
     if (digest_of(request->data, request->bytes) != request->digest) complain("the memory has changed", request->rank, request->tag);
@@ -93,7 +107,8 @@ static void try_send(struct carrier_end *end, struct request *request) {
 
 static void try_receive(struct carrier_end *end, struct request *request) {
     for (struct parcel **link = &end->parcels, *parcel; (parcel = *link); link = &parcel->next) {
-        if (parcel->rank != request->rank || parcel->tag != request->tag || parcel->delay-- > 0) continue;
+        if (parcel->rank != request->rank || parcel->label.group != request->group || parcel->label.tag != request->tag) continue;
+        if (parcel->delay-- > 0) continue;
         const bool fits = parcel->bytes <= request->bytes;
         if (digest_of(request->data, request->bytes) != request->digest) complain("memory was written", request->rank, request->tag);
         if (fits) memcpy(request->data, parcel->data, parcel->bytes);
@@ -120,7 +135,8 @@ static void progress(struct carrier_end *end) {
 
 /* ---- the functions ---- */
 
-static int begin(struct carrier_end *end, bool is_send, int rank, void *data, size_t bytes, uint64_t tag, uint64_t *number) {
+static int begin(const struct line *line, bool is_send, int rank, void *data, size_t bytes, uint64_t tag, uint64_t *number) {
+    struct carrier_end *end = line->end;
     const bool is_culprit = end->rank == end->choice.culprit;
     int free = -1;
     end->begun++;
@@ -129,14 +145,14 @@ static int begin(struct carrier_end *end, bool is_send, int rank, void *data, si
     for (int i = 0; i < REQUESTS; i++) {
         const struct request *other = &end->request[i];
         if (other->state == FREE) free = i;
-        else if (other->rank == rank && other->tag == tag && other->is_send == is_send) complain("two have one tag", rank, tag);
+        else if (other->group == line->group && other->rank == rank && other->tag == tag && other->is_send == is_send) complain("two have one tag", rank, tag);
     }
     if (free < 0) complain("too many messages", rank, tag);
     if (is_culprit && end->begun == end->choice.fails_at) return 17;
     if (!is_send) memset(data, 0xA5, bytes);
     *number = (uint64_t)end->begun * REQUESTS + (uint64_t)free;
     end->request[free] = (struct request){
-        .state = UNDER_WAY, .number = *number, .is_send = is_send, .rank = rank, .delay = draw(end, MOST_DELAY), .tag = tag,
+        .state = UNDER_WAY, .group = line->group, .number = *number, .is_send = is_send, .rank = rank, .delay = draw(end, MOST_DELAY), .tag = tag,
         .hangs = is_culprit && end->begun == end->choice.hangs_at, .breaks = is_culprit && end->begun == end->choice.breaks_at,
         .digest = digest_of(data, bytes), .data = data, .bytes = bytes};
     return 0;
@@ -157,7 +173,7 @@ static struct request *find(struct carrier_end *end, uint64_t number) {
 }
 
 static int standin_test(void *user, uint64_t number, size_t *bytes) {
-    struct carrier_end *end = user;
+    struct carrier_end *end = ((struct line *)user)->end;
     struct request *request = find(end, number);
     progress(end);
     if (request->state == UNDER_WAY || request->delay-- > 0) return 0;
@@ -167,8 +183,9 @@ static int standin_test(void *user, uint64_t number, size_t *bytes) {
 }
 
 static void standin_cancel(void *user, uint64_t number) {
-    struct carrier_end *end = user;
-    struct request *request = find(end, number);
+    const struct line *line = user;
+    const struct carrier_end *end = line->end;
+    struct request *request = find(line->end, number);
     if (end->choice.keeps && end->rank == end->choice.culprit) return;
     request->is_cancelled = true;
     request->hangs = false;
@@ -196,8 +213,7 @@ void carrier_net_close(const struct carrier_net *net) {
             if (one != other) close(net->socket[one][other]);
 }
 
-struct carrier_end *carrier_open(const struct carrier_net *net, const struct carrier_choice *choice, int rank,
-                                 quern_carrier *carrier) {
+struct carrier_end *carrier_open(const struct carrier_net *net, const struct carrier_choice *choice, int rank) {
     struct carrier_end *end = calloc(1, sizeof *end);
     if (!end) abort();
     end->net = net;
@@ -205,20 +221,30 @@ struct carrier_end *carrier_open(const struct carrier_net *net, const struct car
     if (!end->choice.longest) end->choice.longest = DEFAULT_LONGEST;
     if (!end->choice.tags) end->choice.tags = SMALLEST_TAGS;
     end->rank = rank;
-    end->packet = malloc(sizeof(uint64_t) + end->choice.longest);
+    end->packet = malloc(sizeof(struct label) + end->choice.longest);
     if (!end->packet) abort();
-    quern_carrier_init(carrier);
-    carrier->name = "stand-in";
-    carrier->user = end;
-    carrier->threads = !choice->alone;
-    carrier->borrows = choice->borrows;
-    carrier->tags = end->choice.tags;
-    carrier->longest = end->choice.longest;
-    carrier->send = standin_send;
-    carrier->receive = standin_receive;
-    carrier->test = standin_test;
-    carrier->cancel = standin_cancel;
     return end;
+}
+
+const quern_carrier *carrier_for_group(struct carrier_end *end) {
+    struct line *line = calloc(1, sizeof *line);
+    if (!line) abort();
+    line->next = end->lines;
+    line->end = end;
+    line->group = end->lines ? end->lines->group + 1 : 1;
+    end->lines = line;
+    quern_carrier_init(&line->carrier);
+    line->carrier.name = "stand-in";
+    line->carrier.user = line;
+    line->carrier.threads = !end->choice.alone;
+    line->carrier.borrows = end->choice.borrows;
+    line->carrier.tags = end->choice.tags;
+    line->carrier.longest = end->choice.longest;
+    line->carrier.send = standin_send;
+    line->carrier.receive = standin_receive;
+    line->carrier.test = standin_test;
+    line->carrier.cancel = standin_cancel;
+    return &line->carrier;
 }
 
 void carrier_close(struct carrier_end *end) {
@@ -226,6 +252,10 @@ void carrier_close(struct carrier_end *end) {
     for (struct parcel *next; end->parcels; end->parcels = next) {
         next = end->parcels->next;
         free(end->parcels);
+    }
+    for (struct line *next; end->lines; end->lines = next) {
+        next = end->lines->next;
+        free(end->lines);
     }
     free(end->packet);
     free(end);

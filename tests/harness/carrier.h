@@ -32,9 +32,10 @@ struct carrier_net {
 void carrier_net_open(struct carrier_net *net, int ranks);
 void carrier_net_close(const struct carrier_net *net);
 
-/* The carrier of one rank, for its group; freed with carrier_close. */
+/* The end of one rank, with a carrier for each of its groups: the n-th of a rank meets the n-th of the others. */
 struct carrier_end;
-struct carrier_end *carrier_open(const struct carrier_net *net, const struct carrier_choice *choice, int rank, quern_carrier *carrier);
+struct carrier_end *carrier_open(const struct carrier_net *net, const struct carrier_choice *choice, int rank);
+const quern_carrier *carrier_for_group(struct carrier_end *end);  /* as long as the end */
 void carrier_close(struct carrier_end *end);
 
 /* The messages that were begun so far. */

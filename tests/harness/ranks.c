@@ -93,7 +93,7 @@ static void set_host(const struct rank *rank, quern_group_args *args) {
     args->secret = "a secret of tests";
     args->secret_bytes = 17;
     args->host = names[rank_host(rank, rank->rank)];
-    if (rank->carrier.name) args->carrier = &rank->carrier;
+    if (rank->carrier) args->carrier = carrier_for_group(rank->carrier);
     args->ways = rank->ways;
     for (int other = 0; other < rank->ranks; other++) args->host_ranks += rank_host(rank, other) == rank_host(rank, rank->rank);
 }
@@ -157,10 +157,9 @@ static void *run_rank(void *user) {
     struct rank rank = {.rank = starting->rank, .ranks = run->ranks.count, .kind = run->ranks.kind, .name = run->name,
                         .shared = run->shared, .user = run->ranks.user, .result = &run->results[starting->rank],
                         .arrivals = run->arrivals, .hosts = run->ranks.hosts, .meet = run->meet, .ways = run->ways};
-    struct carrier_end *end = NULL;
-    if (run->ranks.carrier) end = carrier_open(&run->net, run->ranks.carrier, rank.rank, &rank.carrier);
+    if (run->ranks.carrier) rank.carrier = carrier_open(&run->net, run->ranks.carrier, rank.rank);
     run_function(&rank, run->ranks.function);
-    carrier_close(end);
+    carrier_close(rank.carrier);
     return NULL;
 }
 

@@ -40,7 +40,7 @@ struct rank {
     int hosts;               /* that these ranks are of; 0: one, and nothing of hosts is set */
     const char *meet;        /* where the hosts meet */
     const char *ways;        /* between them, if the environment asks for others (QUERN_TEST_WAYS) */
-    quern_carrier carrier;   /* between them; its name is NULL: none */
+    struct carrier_end *carrier;  /* between them; NULL: none */
     quern_device *device;    /* the rank's own: a CPU */
     void *shared;            /* memory that all ranks and the test see, zeroed at the start */
     const void *user;        /* what the test has passed; in processes of their own, a copy */

@@ -34,7 +34,7 @@ struct wish {
 static quern_status choose(struct rank *rank) {
     const struct wish *wish = rank->user;
     quern_group_args args = rank_group_args(rank, 20);
-    quern_carrier carrier = rank->carrier;
+    quern_carrier carrier = *args.carrier;
     quern_group *group;
     char report[4096];
     args.ways = wish->ways[rank->rank];
@@ -291,7 +291,7 @@ Test(hosts_carrier, random_exchanges, .timeout = 120) {
 static quern_status count_messages(struct rank *rank) {
     quern_group *group = rank_group(rank, 20);
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    const struct carrier_end *end = rank->carrier.user;
+    const struct carrier_end *end = rank->carrier;
     const int32_t from[] = {0, 1}, ones[] = {1, 1}, to[] = {rank->rank, rank->rank};
     char input[128] = "", output[128];
     void *workspace;

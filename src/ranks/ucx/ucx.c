@@ -179,7 +179,7 @@ quern_status quern_ucx_connect(struct quern_membership *member, struct quern_ucx
 static bool is_error(const void *request) { return (uintptr_t)request >= (uintptr_t)(intptr_t)UCS_ERR_LAST; }
 
 void quern_ucx_close(void *user, bool has_failed) {
-    static const int64_t LIMIT = 200000000;  /* nanoseconds, for what is still to be sent */
+    static const int64_t LIMIT = 1000000000;  /* nanoseconds, for what is still to be sent */
     struct quern_ucx *ucx = user;
     const int64_t end = quern_now() + LIMIT;
     const ucp_request_param_t plain = {.op_attr_mask = 0};
