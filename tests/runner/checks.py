@@ -93,6 +93,7 @@ CHECKS = (
           ("env", "QUERN_TEST_CARRIER=borrows", "build/tests/faults/faults", "hosts", "0", "40"), ("build/tests/faults/faults",)),
     Check("races of ranks", ("build/tests/faults/races",), ("build/tests/faults/races",), quick=True),
     Check("points of ranks", ("build/tests/faults/pairs",), ("build/tests/faults/pairs",)),
+    Check("points of carriers", ("build/tests/faults/carriers",), ("build/tests/faults/carriers",)),
     Check("points of transfers", ("build/tests/faults/transfers",), ("build/tests/faults/transfers",)),
     Check("data races at points", ("env", "TSAN_OPTIONS=halt_on_error=1 exitcode=66", "QUERN_KERNEL=*__portable",
                                    "build/tests/faults/pairs_thread", "2 threads"), ("build/tests/faults/pairs_thread",)),
