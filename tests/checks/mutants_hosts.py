@@ -4,6 +4,7 @@ from __future__ import annotations
 
 DISSENT, SPLIT, GATHERS, GATHER = "test_hosts_dissent", "test_hosts_split", "test_hosts_gather", "src/ranks/hosts/gather.c"
 HOSTS, ENDS, STRANGERS, SHA = "test_hosts", "test_hosts_ends", "test_hosts_strangers", "test_sha256"
+UCX, UCX_SUITE = "src/ranks/ucx/ucx.c", "test_hosts_ucx"
 CARRIER, MESSAGES, WALK = "test_hosts_carrier", "src/ranks/hosts/messages.c", "src/ranks/hosts/walk.c"
 SPAN, TRADE, MONITOR, RAGGED = (f"src/ranks/{name}.c" for name in ("hosts/span", "hosts/sendrecv", "hosts/monitor", "ragged/ragged_hosts"))
 ROLL, LISTENER, HANDSHAKE, MESH = (f"src/ranks/hosts/{name}.c" for name in ("bootstrap", "listener", "handshake", "mesh"))
@@ -52,6 +53,16 @@ RANKS = [
     ("carriers with other tags", WALK, "else if (vote->value != member->heard[0].value)", "else if (false)", CARRIER),
     ("two threads in a carrier for one", WALK, "rank < member->ranks && !carrier->threads; rank++)", "false; rank++)", CARRIER),
     ("a way that a rank does not allow", WALK, "member->ways & rows[row].way ? rows", "rows[row].way ? rows", CARRIER),
+    ("a barrier unseen by a rank in an exchange", TRADE,
+     "    if (seen == QUERN_MOVED && !channel->in_heading && last.number", "    if (false && last.number", CARRIER),
+    ("what the head leaves out", MESSAGES, "    if (bytes_of(channel->in, channel->ins) != inlined) return QUERN_DAMAGED;\n"
+     "    scatter(", "    if (false) scatter(", CARRIER),
+    # UCX.
+    ("UCX without its settings", UCX, "    if (!file && !has_settings(&why)) return;\n", "", UCX_SUITE),
+    ("a setting with another value", UCX, "if (value && strcmp(value, settings[i].value) == 0) continue;", "if (value) continue;", UCX_SUITE),
+    ("a worker that is left behind", UCX, "    if (!closed) return;\n", "    if (closed) return;\n", UCX_SUITE),
+    ("one tag for all ranks", UCX, "return tag << RANK_BITS | (uint64_t)sender;", "return tag << RANK_BITS;", UCX_SUITE),
+    ("a library without the functions", UCX, "        if (!address) {\n", "        if (false) {\n", UCX_SUITE),
     ("a part without a reason", "src/ranks/group/split_hosts.c", "    if (child->span && member->span->messages) {\n", "    if (false) {\n",
      CARRIER),
     # Ends.

@@ -314,6 +314,30 @@ Test(hosts_carrier, a_small_exchange_is_one_message) {
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = count_messages, .carrier = &copies);
 }
 
+/* ---- different calls ---- */
+
+/* One host is in a barrier, which goes over sockets, and the other in an exchange. */
+static quern_status call_differently(struct rank *rank) {
+    const int in_barrier = *(const int *)rank->user;
+    quern_group *group = rank_group(rank, 10);
+    const double began = rank_now();
+    void *memory;
+    for (int i = 0; i < 3; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
+    if (rank_host(rank, rank->rank) == in_barrier) rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_MISMATCH);
+    else rank_status(rank, quern_symmetric_alloc(&group, 1, &(size_t){64}, &memory), QUERN_PEER_MISMATCH);
+    rank_check_detail(rank, "quern_barrier");
+    rank_check_detail(rank, "quern_symmetric_alloc");
+    rank_check(rank, rank_now() - began < 5, "after %g s", rank_now() - began);
+    return quern_group_destroy(group);
+}
+
+Test(hosts_carrier, a_barrier_and_an_exchange_are_a_mismatch, .timeout = 60) {
+    for (size_t kind = 0; kind < COUNT(kinds); kind++)
+        for (int in_barrier = 0; in_barrier < 2; in_barrier++)
+            check_ranks(.kind = rank_kinds[in_barrier], .count = 4, .hosts = 2, .function = call_differently, .user = &in_barrier,
+                        .carrier = kinds[kind]);
+}
+
 /* ---- hosts that end ---- */
 
 /* Slices that travel with the head, or large ones. */
