@@ -1,10 +1,12 @@
 #!/bin/sh
-# Runs build/quern_bench_hosts between two network namespaces, which needs root: ninja build/quern_bench_hosts && bench/hosts.sh
+# Runs build/quern_bench_hosts, and build/quern_bench_hosts_mpi where it is built, between two network namespaces, which needs root:
+#   ninja build/quern_bench_hosts bench-mpi && bench/hosts.sh
 set -eu
 cd "$(dirname "$0")/.."
 a=quern-bench-a b=quern-bench-b
+work=$(mktemp -d)
 ip netns add $a
-trap 'ip netns del $a; ip netns del $b' EXIT
+trap 'ip netns del $a; ip netns del $b; rm -rf "$work"' EXIT
 ip netns add $b
 ip link add qbench netns $a type veth peer name qbench netns $b
 ip -n $a addr add 10.78.0.1/24 dev qbench
@@ -13,3 +15,13 @@ for host in $a $b; do ip -n $host link set qbench up; ip -n $host link set lo up
 ip netns exec $b taskset -c 1 build/quern_bench_hosts 1 10.78.0.1 4711 &
 ip netns exec $a taskset -c 0 build/quern_bench_hosts 0 10.78.0.1 4711
 wait
+[ -x build/quern_bench_hosts_mpi ] || exit 0
+
+# OpenMPI starts its daemon on the other host by this instead of ssh.
+printf '#!/bin/sh\nshift\nexec ip netns exec %s sh -c "$*"\n' $b >"$work/agent"
+printf '#!/bin/sh\nexec taskset -c "$OMPI_COMM_WORLD_RANK" build/quern_bench_hosts_mpi\n' >"$work/pinned"
+chmod +x "$work/agent" "$work/pinned"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+network=10.78.0.0/24
+ip netns exec $a mpirun --bind-to none --mca plm_rsh_agent "$work/agent" --mca btl tcp,self --mca btl_tcp_if_include $network \
+    --mca oob_tcp_if_include $network -H 10.78.0.1:1,10.78.0.2:1 "$work/pinned"

@@ -11,7 +11,7 @@ TESTS = ROOT / "tests"
 FOLDERS = ("suites", "harness", "header", "fields", "oracle", "emulator", "emulator/runtime", "nccl")
 
 # The files linked with tests/race/ranks.c, the ranks in threads that ThreadSanitizer tests.
-WITH_THREADS = ("harness/random", "harness/ragged_case", "harness/ranks", "harness/transfer_case",
+WITH_THREADS = ("harness/carrier", "harness/random", "harness/ragged_case", "harness/ranks", "harness/transfer_case",
                 "oracle/ragged_all_to_all")
 
 

@@ -952,7 +952,7 @@ QUERN_API quern_status quern_adam_load(quern_device *device, const quern_adam_ar
 /*
  * A group is a set of ranks that work together.  A rank is a thread with a CPU device, or a GPU.  The ranks of a group are all
  * CPUs or all GPUs, of one or several processes of one host; groups of CPUs may be of several hosts, which reach each other by TCP
- * (quern_group_args.meet).  A handle is one rank's membership.
+ * (quern_group_args.meet) or by means of the engine (quern_group_args.carrier).  A handle is one rank's membership.
  *
  *   - Every rank of the group (or every named member) must make each collective call, in the same order.
  *   - Calls on one handle must not overlap in time, except quern_group_abort, quern_group_report, quern_group_rank and
@@ -996,6 +996,49 @@ typedef struct quern_group quern_group;
  */
 typedef int (*quern_all_gather)(void *user, const void *mine, size_t bytes, void *all);
 
+/*
+ * Start a message of bytes to, or from, a rank of the group, and write to *request by what it is known: MPI_Isend and MPI_Irecv, for
+ * instance.  Return 0, or the number of an error.  Messages of a pair of ranks with the same tag meet in their order; the library has
+ * no two under way at once.  A receive takes up to `bytes`; a longer message is an error.
+ */
+typedef int (*quern_carrier_send)(void *user, int rank, const void *data, size_t bytes, uint64_t tag, uint64_t *request);
+typedef int (*quern_carrier_receive)(void *user, int rank, void *data, size_t bytes, uint64_t tag, uint64_t *request);
+
+/*
+ * Makes progress, and returns 1 if the message is over, writing the bytes that were received to *bytes, or 0 if it is still under way.
+ * A negative number: it is over, and has failed.  A request that is over is not used again.
+ */
+typedef int (*quern_carrier_test)(void *user, uint64_t request, size_t *bytes);
+
+/* Asks that a message be given up.  It is tested afterwards, and is over only when that says so. */
+typedef void (*quern_carrier_cancel)(void *user, uint64_t request);
+
+/*
+ * Means of the engine by which data goes between CPU ranks of several hosts; include/quern_mpi.h has those of MPI.  All functions are
+ * called by the thread that is in a call on the group, and none after quern_group_destroy.  They must not wait for another rank.  Each
+ * group needs a carrier of its own, whose messages no receive of another one gets.
+ */
+typedef struct quern_carrier {
+    uint32_t size;
+    int32_t threads;         /* 1: several threads may be inside the functions at once; 0: only one thread of the process at a time,
+                                and a group with two ranks of one process does not use it */
+    const char *name;        /* in reports: 1 to 15 characters as in quern_group_args.name, and not "sockets" or "ucx" */
+    void *user;              /* passed to the functions */
+    uint64_t tags;           /* tags are 0 to tags - 1; at least 1,024 */
+    uint64_t longest;        /* the most bytes of a message; at least 8,192 */
+    int32_t borrows;         /* 1: gets the memory of calls, so that nothing is copied: see quern_group_destroy.  0: gets memory of
+                                the library only */
+    quern_carrier_send send;
+    quern_carrier_receive receive;
+    quern_carrier_test test;
+    quern_carrier_cancel cancel;
+} quern_carrier;
+
+#define QUERN_CARRIER_INIT QUERN_STRUCT_INIT(quern_carrier, QUERN_NO_DEFAULTS)
+
+/* Sets *carrier to QUERN_CARRIER_INIT.  NULL does nothing.  Thread-safe. */
+QUERN_API void quern_carrier_init(quern_carrier *carrier);
+
 typedef struct quern_group_args {
     uint32_t size;
     int rank;                /* in [0, ranks) */
@@ -1032,6 +1075,15 @@ typedef struct quern_group_args {
                                 thread that creates the group, when the ranks of its host have met or have failed to.
                                 include/quern_mpi.h has that of MPI.  NULL: none */
     void *all_gather_user;   /* its user */
+    const quern_carrier *carrier;  /* CPU ranks of several hosts: carries barriers and exchanges between hosts.  Copied; what it
+                                points to lives until quern_group_destroy.  The same numbers on every rank.  NULL: none */
+    const char *ways;        /* with meet or all_gather: the ways that data may take between hosts, separated by commas: the name of
+                                the carrier, "ucx", "sockets".  The first one in this order is taken that works on all ranks, and
+                                the report says why not one before it.  If none works, quern_group_create fails.  The same on every
+                                rank.  NULL: the carrier, if there is one, then sockets.
+                                ucx opens libucp.so.0 (UCX 1.12 or newer), or the file that QUERN_UCX names.  It is not loaded
+                                unless the program was started with UCX_MEM_EVENTS=n, UCX_HANDLE_ERRORS=none, UCX_DEBUG_SIGNO=0,
+                                UCX_VFS_ENABLE=n and UCX_LOG_LEVEL=fatal, lest it change mmap, take signals or print */
 } quern_group_args;
 
 #define QUERN_GROUP_ARGS_INIT QUERN_STRUCT_INIT(quern_group_args, QUERN_NO_DEFAULTS)
@@ -1091,6 +1143,9 @@ QUERN_API quern_status quern_group_shrink(quern_group *const *groups, int count,
  * Destroys a handle.  Local: waits for this rank's own work on the device, not for other ranks.  If operations were captured, it
  * waits for all work of the GPU's context, since launches of their graphs may be pending.  A rank that still waits for this one
  * gets QUERN_PEER_LOST.  Frees symmetric memory that was not freed.  NULL does nothing.
+ * After a call that has failed with 3xxx or 4xxx, a carrier that borrows memory may still read the input and write the output of
+ * that call.  This takes them back: it cancels the messages and waits for their end, up to a second.  If the carrier does not give
+ * one back, it destroys the handle and returns QUERN_PEER_LOST, whose detail names the rank: the memory is then the carrier's.
  * Errors: QUERN_INVALID_ARGUMENT for a handle that is already destroyed, as in every other call; if operations were captured and a
  * stream of the context is being captured: the handle stays valid.
  */
@@ -1430,6 +1485,7 @@ QUERN_DEFINE_INITIAL(quern_linear_cross_entropy_args, QUERN_LINEAR_CROSS_ENTROPY
 QUERN_DEFINE_INITIAL(quern_adam_args, QUERN_ADAM_ARGS_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_gradient_norm_args, QUERN_GRADIENT_NORM_ARGS_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_accumulate_args, QUERN_ACCUMULATE_ARGS_DEFAULTS)
+QUERN_DEFINE_INITIAL(quern_carrier, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_group_args, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_barrier_args, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_ragged_all_to_all_args, QUERN_RAGGED_ALL_TO_ALL_ARGS_DEFAULTS)

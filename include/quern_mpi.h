@@ -12,12 +12,23 @@
  * one host, all_gather stays NULL: the group needs no network, and its devices may be GPUs.  What the fields point to lives as
  * long as the communicator.
  *
- * Returns MPI_SUCCESS; MPI_ERR_NO_MEM or MPI_ERR_OTHER, if rank 0 gets no random numbers, on all ranks alike; or the error of a call
+ *   quern_carrier_from_mpi(MPI_COMM_WORLD, &join);       between the two: MPI also carries the data between hosts
+ *   quern_free_mpi_carrier(&join);                       after quern_group_destroy
+ *
+ * quern_carrier_from_mpi is collective over the same communicator, of which it makes a duplicate for one group.  It sets carrier.  The
+ * group then calls MPI on the thread that is in a call of it, with requests that do not block; sockets still say who lives.  Below
+ * MPI_THREAD_MULTIPLE only one thread of the process at a time may be in a call of any such group, or of MPI; below
+ * MPI_THREAD_SERIALIZED that is the main thread, and another one that calls quern_carrier_from_mpi gets MPI_ERR_OTHER.
+ * MPI_ERR_RANK: rank and ranks of args are not those of the communicator.  quern_free_mpi_carrier is collective too, and needs the
+ * groups of all ranks to be destroyed.
+ *
+ * Both return MPI_SUCCESS; MPI_ERR_NO_MEM or MPI_ERR_OTHER, if rank 0 gets no random numbers, on all ranks alike; or the error of a call
  * of MPI, if the communicator has a handler that returns.
  */
 #ifndef QUERN_MPI_H
 #define QUERN_MPI_H
 
+#include <limits.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -114,6 +125,102 @@ static inline int quern_join_from_mpi(MPI_Comm comm, quern_group_args *args) {
     args->all_gather_user = join;
     if (!args->name) args->name = "mpi";
     return MPI_SUCCESS;
+}
+
+/* ---- MPI as the carrier of data ---- */
+
+typedef struct quern_mpi_carrier {
+    quern_carrier carrier;
+    MPI_Comm comm;
+} quern_mpi_carrier;
+
+typedef char quern_mpi_requests_fit[sizeof(MPI_Request) <= sizeof(uint64_t) ? 1 : -1];
+
+static inline int quern_mpi_begun(int error, MPI_Request begun, uint64_t *request) {
+    *request = 0;
+    memcpy(request, &begun, sizeof begun);
+    return error;
+}
+
+static inline int quern_mpi_send(void *user, int rank, const void *data, size_t bytes, uint64_t tag, uint64_t *request) {
+    MPI_Request begun = MPI_REQUEST_NULL;
+    const int error = MPI_Isend((void *)data, (int)bytes, MPI_BYTE, rank, (int)tag, ((quern_mpi_carrier *)user)->comm, &begun);
+    return quern_mpi_begun(error, begun, request);
+}
+
+static inline int quern_mpi_receive(void *user, int rank, void *data, size_t bytes, uint64_t tag, uint64_t *request) {
+    MPI_Request begun = MPI_REQUEST_NULL;
+    const int error = MPI_Irecv(data, (int)bytes, MPI_BYTE, rank, (int)tag, ((quern_mpi_carrier *)user)->comm, &begun);
+    return quern_mpi_begun(error, begun, request);
+}
+
+static inline int quern_mpi_test(void *user, uint64_t request, size_t *bytes) {
+    MPI_Request tested;
+    MPI_Status status;
+    int is_over = 0, is_cancelled = 0, count = 0;
+    (void)user;
+    memcpy(&tested, &request, sizeof tested);
+    const int error = MPI_Test(&tested, &is_over, &status);
+    if (error != MPI_SUCCESS) return -error;
+    if (!is_over) return 0;
+    if (MPI_Test_cancelled(&status, &is_cancelled) == MPI_SUCCESS && is_cancelled) return -1;
+    if (MPI_Get_count(&status, MPI_BYTE, &count) == MPI_SUCCESS && count > 0) *bytes = (size_t)count;
+    return 1;
+}
+
+static inline void quern_mpi_cancel(void *user, uint64_t request) {
+    MPI_Request cancelled;
+    (void)user;
+    memcpy(&cancelled, &request, sizeof cancelled);
+    MPI_Cancel(&cancelled);
+}
+
+/* What keeps this rank from it; MPI_SUCCESS: nothing. */
+static inline int quern_mpi_carrier_fault(MPI_Comm comm, const quern_group_args *args, int *level) {
+    int rank = -1, ranks = -1, is_main = 0;
+    if (MPI_Query_thread(level) != MPI_SUCCESS || MPI_Is_thread_main(&is_main) != MPI_SUCCESS) return MPI_ERR_OTHER;
+    if (*level < MPI_THREAD_SERIALIZED && !is_main) return MPI_ERR_OTHER;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    return rank == args->rank && ranks == args->ranks ? MPI_SUCCESS : MPI_ERR_RANK;
+}
+
+static inline int quern_carrier_from_mpi(MPI_Comm comm, quern_group_args *args) {
+    quern_mpi_carrier *made = (quern_mpi_carrier *)calloc(1, sizeof *made);
+    int level = MPI_THREAD_SINGLE, worst = MPI_SUCCESS, *most = NULL, is_there = 0;
+    int fault = quern_mpi_carrier_fault(comm, args, &level);
+    if (fault == MPI_SUCCESS && !made) fault = MPI_ERR_NO_MEM;
+    int error = MPI_Allreduce(&fault, &worst, 1, MPI_INT, MPI_MAX, comm);
+    if (error == MPI_SUCCESS) error = worst;
+    if (error == MPI_SUCCESS) error = MPI_Comm_dup(comm, &made->comm);
+    if (error == MPI_SUCCESS) error = MPI_Comm_set_errhandler(made->comm, MPI_ERRORS_RETURN);
+    if (error == MPI_SUCCESS) error = MPI_Comm_get_attr(made->comm, MPI_TAG_UB, &most, &is_there);
+    if (error != MPI_SUCCESS) {
+        free(made);
+        return error;
+    }
+    quern_carrier_init(&made->carrier);
+    made->carrier.threads = level == MPI_THREAD_MULTIPLE;
+    made->carrier.name = "mpi";
+    made->carrier.user = made;
+    made->carrier.tags = is_there ? (uint64_t)*most + 1 : 32768;  /* the standard promises so many */
+    made->carrier.longest = INT_MAX;
+    made->carrier.borrows = 1;
+    made->carrier.send = quern_mpi_send;
+    made->carrier.receive = quern_mpi_receive;
+    made->carrier.test = quern_mpi_test;
+    made->carrier.cancel = quern_mpi_cancel;
+    args->carrier = &made->carrier;
+    return MPI_SUCCESS;
+}
+
+static inline int quern_free_mpi_carrier(quern_group_args *args) {
+    quern_mpi_carrier *made = args->carrier ? (quern_mpi_carrier *)args->carrier->user : NULL;
+    if (!made) return MPI_SUCCESS;
+    const int error = MPI_Comm_free(&made->comm);
+    args->carrier = NULL;
+    free(made);
+    return error;
 }
 
 #endif

@@ -153,6 +153,18 @@
     ROW(quern_accumulate_args, gradient_count) \
     ROW(quern_accumulate_args, scale)
 
+#define FIELDS_OF_quern_carrier(ROW) \
+    ROW(quern_carrier, threads) \
+    ROW(quern_carrier, name) \
+    ROW(quern_carrier, user) \
+    ROW(quern_carrier, tags) \
+    ROW(quern_carrier, longest) \
+    ROW(quern_carrier, borrows) \
+    ROW(quern_carrier, send) \
+    ROW(quern_carrier, receive) \
+    ROW(quern_carrier, test) \
+    ROW(quern_carrier, cancel)
+
 #define FIELDS_OF_quern_group_args(ROW) \
     ROW(quern_group_args, rank) \
     ROW(quern_group_args, ranks) \
@@ -170,7 +182,9 @@
     ROW(quern_group_args, secret_bytes) \
     ROW(quern_group_args, host) \
     ROW(quern_group_args, all_gather) \
-    ROW(quern_group_args, all_gather_user)
+    ROW(quern_group_args, all_gather_user) \
+    ROW(quern_group_args, carrier) \
+    ROW(quern_group_args, ways)
 
 #define FIELDS_OF_quern_barrier_args(ROW) \
     ROW(quern_barrier_args, members) \

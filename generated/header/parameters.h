@@ -212,6 +212,9 @@ typedef struct {
     uint64_t *seed;
 } quern_adam_load__parameters;
 typedef struct {
+    quern_carrier *carrier;
+} quern_carrier_init__parameters;
+typedef struct {
     quern_group_args *args;
 } quern_group_args_init__parameters;
 typedef struct {

@@ -243,8 +243,24 @@ static const struct field fields_of_quern_accumulate_args[] = {
     {.name = "scale", .kind = REAL, .offset = offsetof(quern_accumulate_args, scale), .bytes = sizeof((quern_accumulate_args *)0)->scale},
 };
 static const struct record record_of_quern_accumulate_args = {"quern_accumulate_args", sizeof(quern_accumulate_args), fields_of_quern_accumulate_args, 7};
+DECLARE_EXTENT(quern_carrier, user)
+static const struct field fields_of_quern_carrier[] = {
+    {.name = "size", .kind = SIZE, .offset = offsetof(quern_carrier, size), .bytes = sizeof((quern_carrier *)0)->size},
+    {.name = "threads", .kind = FLAG, .offset = offsetof(quern_carrier, threads), .bytes = sizeof((quern_carrier *)0)->threads},
+    {.name = "name", .kind = TEXT, .offset = offsetof(quern_carrier, name), .bytes = sizeof((quern_carrier *)0)->name, .is_const = 1},
+    {.name = "user", .kind = MEMORY, .offset = offsetof(quern_carrier, user), .bytes = sizeof((quern_carrier *)0)->user, .extent = extent_of_quern_carrier__user},
+    {.name = "tags", .kind = INTEGER, .offset = offsetof(quern_carrier, tags), .bytes = sizeof((quern_carrier *)0)->tags},
+    {.name = "longest", .kind = INTEGER, .offset = offsetof(quern_carrier, longest), .bytes = sizeof((quern_carrier *)0)->longest},
+    {.name = "borrows", .kind = FLAG, .offset = offsetof(quern_carrier, borrows), .bytes = sizeof((quern_carrier *)0)->borrows},
+    {.name = "send", .kind = CALLBACK, .offset = offsetof(quern_carrier, send), .bytes = sizeof((quern_carrier *)0)->send},
+    {.name = "receive", .kind = CALLBACK, .offset = offsetof(quern_carrier, receive), .bytes = sizeof((quern_carrier *)0)->receive},
+    {.name = "test", .kind = CALLBACK, .offset = offsetof(quern_carrier, test), .bytes = sizeof((quern_carrier *)0)->test},
+    {.name = "cancel", .kind = CALLBACK, .offset = offsetof(quern_carrier, cancel), .bytes = sizeof((quern_carrier *)0)->cancel},
+};
+static const struct record record_of_quern_carrier = {"quern_carrier", sizeof(quern_carrier), fields_of_quern_carrier, 11};
 DECLARE_EXTENT(quern_group_args, secret)
 DECLARE_EXTENT(quern_group_args, all_gather_user)
+DECLARE_EXTENT(quern_group_args, carrier)
 static const struct field fields_of_quern_group_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_group_args, size), .bytes = sizeof((quern_group_args *)0)->size},
     {.name = "rank", .kind = INTEGER, .offset = offsetof(quern_group_args, rank), .bytes = sizeof((quern_group_args *)0)->rank},
@@ -264,8 +280,10 @@ static const struct field fields_of_quern_group_args[] = {
     {.name = "host", .kind = TEXT, .offset = offsetof(quern_group_args, host), .bytes = sizeof((quern_group_args *)0)->host, .is_const = 1},
     {.name = "all_gather", .kind = CALLBACK, .offset = offsetof(quern_group_args, all_gather), .bytes = sizeof((quern_group_args *)0)->all_gather},
     {.name = "all_gather_user", .kind = MEMORY, .offset = offsetof(quern_group_args, all_gather_user), .bytes = sizeof((quern_group_args *)0)->all_gather_user, .extent = extent_of_quern_group_args__all_gather_user},
+    {.name = "carrier", .kind = STRUCTS, .offset = offsetof(quern_group_args, carrier), .bytes = sizeof((quern_group_args *)0)->carrier, .is_const = 1, .record = &record_of_quern_carrier, .extent = extent_of_quern_group_args__carrier},
+    {.name = "ways", .kind = TEXT, .offset = offsetof(quern_group_args, ways), .bytes = sizeof((quern_group_args *)0)->ways, .is_const = 1},
 };
-static const struct record record_of_quern_group_args = {"quern_group_args", sizeof(quern_group_args), fields_of_quern_group_args, 18};
+static const struct record record_of_quern_group_args = {"quern_group_args", sizeof(quern_group_args), fields_of_quern_group_args, 20};
 DECLARE_EXTENT(quern_barrier_args, members)
 static const struct field fields_of_quern_barrier_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_barrier_args, size), .bytes = sizeof((quern_barrier_args *)0)->size},
@@ -632,6 +650,11 @@ static const struct field fields_of_quern_adam_load__parameters[] = {
     {.name = "seed", .kind = MEMORY, .offset = offsetof(quern_adam_load__parameters, seed), .bytes = sizeof((quern_adam_load__parameters *)0)->seed, .extent = extent_of_quern_adam_load__parameters__seed},
 };
 static const struct record record_of_quern_adam_load__parameters = {"quern_adam_load__parameters", sizeof(quern_adam_load__parameters), fields_of_quern_adam_load__parameters, 6};
+DECLARE_EXTENT(quern_carrier_init__parameters, carrier)
+static const struct field fields_of_quern_carrier_init__parameters[] = {
+    {.name = "carrier", .kind = MEMORY, .offset = offsetof(quern_carrier_init__parameters, carrier), .bytes = sizeof((quern_carrier_init__parameters *)0)->carrier, .extent = extent_of_quern_carrier_init__parameters__carrier},
+};
+static const struct record record_of_quern_carrier_init__parameters = {"quern_carrier_init__parameters", sizeof(quern_carrier_init__parameters), fields_of_quern_carrier_init__parameters, 1};
 DECLARE_EXTENT(quern_group_args_init__parameters, args)
 static const struct field fields_of_quern_group_args_init__parameters[] = {
     {.name = "args", .kind = MEMORY, .offset = offsetof(quern_group_args_init__parameters, args), .bytes = sizeof((quern_group_args_init__parameters *)0)->args, .extent = extent_of_quern_group_args_init__parameters__args},
@@ -1058,6 +1081,11 @@ static uint64_t call_quern_adam_load(const void *parameters) {
     const quern_adam_load__parameters *p = parameters;
     return (uint64_t)quern_adam_load(p->device, p->args, p->saved, p->bytes, p->step, p->seed);
 }
+static uint64_t call_quern_carrier_init(const void *parameters) {
+    const quern_carrier_init__parameters *p = parameters;
+    quern_carrier_init(p->carrier);
+    return 0;
+}
 static uint64_t call_quern_group_args_init(const void *parameters) {
     const quern_group_args_init__parameters *p = parameters;
     quern_group_args_init(p->args);
@@ -1248,6 +1276,7 @@ static const struct function functions[] = {
     {"quern_adam_saved_bytes", &record_of_quern_adam_saved_bytes__parameters, call_quern_adam_saved_bytes, STATUS},
     {"quern_adam_save", &record_of_quern_adam_save__parameters, call_quern_adam_save, STATUS},
     {"quern_adam_load", &record_of_quern_adam_load__parameters, call_quern_adam_load, STATUS},
+    {"quern_carrier_init", &record_of_quern_carrier_init__parameters, call_quern_carrier_init, NOTHING},
     {"quern_group_args_init", &record_of_quern_group_args_init__parameters, call_quern_group_args_init, NOTHING},
     {"quern_group_create", &record_of_quern_group_create__parameters, call_quern_group_create, STATUS},
     {"quern_group_rank", &record_of_quern_group_rank__parameters, call_quern_group_rank, NUMBER},

@@ -115,6 +115,9 @@ struct quern_membership {
     const struct quern_control *control; /* NULL: the group is of one host */
     struct quern_span *span;             /* the connections to ranks of other hosts; NULL: there are none */
     struct quern_address address;        /* where it expects them */
+    quern_carrier carrier;               /* the engine's, if the ways have one; its name is a copy */
+    char carrier_name[16];
+    uint32_t ways;                       /* bits, of src/ranks/hosts/walk.h: those that this rank allows */
     bool one_process;                    /* all ranks of this host are in this process */
     bool has_briefs;                     /* on each host that holds, or each rank is in a process of its own */
     /* Of the ranks of this host, by their slots: */

@@ -65,6 +65,9 @@
     point(TRANSFER_SLEEPING, "transfer.sleeping")       /* the last look is over; before the sleep */ \
     point(TRANSFER_EXPIRING, "transfer.expiring")       /* the limit has ended; the others do not know */ \
     point(TRANSFER_ENDING, "transfer.ending")           /* a rank is to be told of the end; the memory is taken back */ \
+    point(MESSAGE_POSTING, "message.posting")           /* a message is about to be given to the carrier */ \
+    point(MESSAGE_POSTED, "message.posted")             /* it is under way */ \
+    point(MESSAGE_OVER, "message.over")                 /* the carrier is done with it; nothing is read of it yet */ \
     point(LEAVE_BEGUN, "leave.begun")                   /* the handle is dead; the memory of the group is there */ \
     point(LEAVE_DETACHED, "leave.detached")             /* the peers do not know that this rank leaves */ \
     point(LEAVE_LEFT, "leave.left")                     /* they can; the segment is mapped */ \

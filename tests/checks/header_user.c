@@ -22,6 +22,7 @@ static const quern_linear_cross_entropy_args static_linear_cross_entropy_args = 
 static const quern_adam_args static_adam_args = QUERN_ADAM_ARGS_INIT;
 static const quern_gradient_norm_args static_gradient_norm_args = QUERN_GRADIENT_NORM_ARGS_INIT;
 static const quern_accumulate_args static_accumulate_args = QUERN_ACCUMULATE_ARGS_INIT;
+static const quern_carrier static_carrier = QUERN_CARRIER_INIT;
 static const quern_group_args static_group_args = QUERN_GROUP_ARGS_INIT;
 static const quern_barrier_args static_barrier_args = QUERN_BARRIER_ARGS_INIT;
 static const quern_ragged_all_to_all_args static_ragged_all_to_all_args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
@@ -44,6 +45,7 @@ uint64_t quern_header_user(void) {
     quern_adam_args adam_args = QUERN_ADAM_ARGS_INIT;
     quern_gradient_norm_args gradient_norm_args = QUERN_GRADIENT_NORM_ARGS_INIT;
     quern_accumulate_args accumulate_args = QUERN_ACCUMULATE_ARGS_INIT;
+    quern_carrier carrier = QUERN_CARRIER_INIT;
     quern_group_args group_args = QUERN_GROUP_ARGS_INIT;
     quern_barrier_args barrier_args = QUERN_BARRIER_ARGS_INIT;
     quern_ragged_all_to_all_args ragged_all_to_all_args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
@@ -56,6 +58,7 @@ uint64_t quern_header_user(void) {
     quern_adam_args_init(&adam_args);
     quern_gradient_norm_args_init(&gradient_norm_args);
     quern_accumulate_args_init(&accumulate_args);
+    quern_carrier_init(&carrier);
     quern_group_args_init(&group_args);
     quern_barrier_args_init(&barrier_args);
     quern_ragged_all_to_all_args_init(&ragged_all_to_all_args);
@@ -69,6 +72,7 @@ uint64_t quern_header_user(void) {
            adam_args.size + static_adam_args.size +
            gradient_norm_args.size + static_gradient_norm_args.size +
            accumulate_args.size + static_accumulate_args.size +
+           carrier.size + static_carrier.size +
            group_args.size + static_group_args.size +
            barrier_args.size + static_barrier_args.size +
            ragged_all_to_all_args.size + static_ragged_all_to_all_args.size + transfer_args.size + static_transfer_args.size +

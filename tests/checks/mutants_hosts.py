@@ -4,6 +4,8 @@ from __future__ import annotations
 
 DISSENT, SPLIT, GATHERS, GATHER = "test_hosts_dissent", "test_hosts_split", "test_hosts_gather", "src/ranks/hosts/gather.c"
 HOSTS, ENDS, STRANGERS, SHA = "test_hosts", "test_hosts_ends", "test_hosts_strangers", "test_sha256"
+UCX, UCX_SUITE = "src/ranks/ucx/ucx.c", "test_hosts_ucx"
+CARRIER, MESSAGES, WALK = "test_hosts_carrier", "src/ranks/hosts/messages.c", "src/ranks/hosts/walk.c"
 SPAN, TRADE, MONITOR, RAGGED = (f"src/ranks/{name}.c" for name in ("hosts/span", "hosts/sendrecv", "hosts/monitor", "ragged/ragged_hosts"))
 ROLL, LISTENER, HANDSHAKE, MESH = (f"src/ranks/hosts/{name}.c" for name in ("bootstrap", "listener", "handshake", "mesh"))
 
@@ -27,11 +29,42 @@ RANKS = [
     # Exchanges.
     ("slices from the input that a plan no longer has", RAGGED, "x->outbox[entry].source, 1)",
      "quern_ragged_metadata(call, call->input_offsets, entry), call->row_bytes)", HOSTS),
-    ("only what the buffers hold", TRADE, "        if (channel->outs) sent = send_piece(sendrecv, channel);\n",
-     "        while (channel->outs && sent != ENDED) sent = send_piece(sendrecv, channel);\n", HOSTS),
+    ("only what the buffers hold", TRADE, "        if (!has_sent(channel)) sent = sendrecv->row->send(sendrecv, channel);\n",
+     "        while (!has_sent(channel) && sent != QUERN_ENDED) sent = sendrecv->row->send(sendrecv, channel);\n", HOSTS),
     ("slices in place without staging", RAGGED, "call->in_place ? x->staging : call->input", "call->input", HOSTS),
     ("no vote between hosts", RAGGED, "    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels);\n    sendrecv.place = place_verdict;",
      "    quern_sendrecv_open(&sendrecv, member, meeting, &member->span->here, channels);\n    sendrecv.place = place_verdict;", HOSTS),
+    # Carriers of the engine.
+    ("one tag for all messages", MESSAGES, "line->next[to] % carrier->tags", "0 % carrier->tags", CARRIER),
+    ("messages longer than the carrier takes", MESSAGES, "least((*parts)->iov_len, largest_of(carrier))", "(*parts)->iov_len", CARRIER),
+    ("a piece that is not copied out", MESSAGES,
+     "        if (slot->is_staged && !slot->dropped) scatter(slot->buffer, slot->parts, slot->count);\n", "", CARRIER),
+    ("a piece that is not copied in", MESSAGES,
+     "    if (to == OUT && slot->is_staged) gather(memory, slot->parts, slot->count);\n", "", CARRIER),
+    ("parts that came with the head", MESSAGES, "    if (line->inlined) return take_inlined(line, channel);\n", "", CARRIER),
+    ("one message too many under way", MESSAGES, "line->next[to] - line->oldest[to] < QUERN_MESSAGE_SLOTS",
+     "line->next[to] - line->oldest[to] <= QUERN_MESSAGE_SLOTS", CARRIER),
+    ("slices merged on one side", RAGGED, "if (count && member->span->row->merges && ", "if (count && ", CARRIER),
+    ("messages that have failed", MESSAGES, "    if (done < 0) return fail(", "    if (done == -1000) return fail(", CARRIER),
+    ("nothing is taken back", MESSAGES,
+     "    for (int rank = 0; rank < messages->ranks; rank++) cancel_line(messages, &messages->line[rank]);\n", "", CARRIER),
+    ("memory that the carrier keeps", MESSAGES, "    if (rank < 0) return QUERN_OK;\n    return quern_fail(member->device, QUERN_PEER_LOST",
+     "    return QUERN_OK;\n    return quern_fail(member->device, QUERN_PEER_LOST", CARRIER),
+    ("carriers with other tags", WALK, "else if (vote->value != member->heard[0].value)", "else if (false)", CARRIER),
+    ("two threads in a carrier for one", WALK, "rank < member->ranks && !carrier->threads; rank++)", "false; rank++)", CARRIER),
+    ("a way that a rank does not allow", WALK, "member->ways & rows[row].way ? rows", "rows[row].way ? rows", CARRIER),
+    ("a barrier unseen by a rank in an exchange", TRADE,
+     "    if (seen == QUERN_MOVED && !channel->in_heading && last.number", "    if (false && last.number", CARRIER),
+    ("what the head leaves out", MESSAGES, "    if (bytes_of(channel->in, channel->ins) != inlined) return QUERN_DAMAGED;\n"
+     "    scatter(", "    if (false) scatter(", CARRIER),
+    # UCX.
+    ("UCX without its settings", UCX, "    if (!file && !has_settings(&why)) return;\n", "", UCX_SUITE),
+    ("a setting with another value", UCX, "if (value && strcmp(value, settings[i].value) == 0) continue;", "if (value) continue;", UCX_SUITE),
+    ("a worker that is left behind", UCX, "    if (!closed) return;\n", "    if (closed) return;\n", UCX_SUITE),
+    ("one tag for all ranks", UCX, "return tag << RANK_BITS | (uint64_t)sender;", "return tag << RANK_BITS;", UCX_SUITE),
+    ("a library without the functions", UCX, "        if (!address) {\n", "        if (false) {\n", UCX_SUITE),
+    ("a part without a reason", "src/ranks/group/split_hosts.c", "    if (child->span && member->span->messages) {\n", "    if (false) {\n",
+     CARRIER),
     # Ends.
     ("silence is not noticed", MONITOR, "        find_silent(monitor);\n", "", ENDS),
     ("poison stays on its host", MONITOR, "        say_poison(monitor);\n", "", ENDS),

@@ -30,6 +30,8 @@ PLAIN(quern_group_args, secret_bytes, "-")
 PLAIN(quern_group_args, host, "-")
 PLAIN(quern_group_args, all_gather, ".")
 PLAIN(quern_group_args, all_gather_user, "-")
+PLAIN(quern_group_args, carrier, "-")
+PLAIN(quern_group_args, ways, "-")
 RULES_OF(quern_group_args)
 
 /* The columns: all ranks, or some members. */

@@ -26,6 +26,8 @@ static const double DEFAULT_LIMIT = 60, GRACE = 2;
 struct rank_run {
     struct ranks ranks;
     char name[64], meet[64];
+    const char *ways;                /* of the environment; NULL: nothing is asked */
+    struct carrier_net net;          /* of the carrier, if there is one */
     struct rank_result *results;     /* shared with the ranks, like the two below */
     unsigned *arrivals;
     void *shared;
@@ -91,6 +93,8 @@ static void set_host(const struct rank *rank, quern_group_args *args) {
     args->secret = "a secret of tests";
     args->secret_bytes = 17;
     args->host = names[rank_host(rank, rank->rank)];
+    if (rank->carrier) args->carrier = carrier_for_group(rank->carrier);
+    args->ways = rank->ways;
     for (int other = 0; other < rank->ranks; other++) args->host_ranks += rank_host(rank, other) == rank_host(rank, rank->rank);
 }
 
@@ -152,8 +156,10 @@ static void *run_rank(void *user) {
     const struct rank_run *run = starting->run;
     struct rank rank = {.rank = starting->rank, .ranks = run->ranks.count, .kind = run->ranks.kind, .name = run->name,
                         .shared = run->shared, .user = run->ranks.user, .result = &run->results[starting->rank],
-                        .arrivals = run->arrivals, .hosts = run->ranks.hosts, .meet = run->meet};
+                        .arrivals = run->arrivals, .hosts = run->ranks.hosts, .meet = run->meet, .ways = run->ways};
+    if (run->ranks.carrier) rank.carrier = carrier_open(&run->net, run->ranks.carrier, rank.rank);
     run_function(&rank, run->ranks.function);
+    carrier_close(rank.carrier);
     return NULL;
 }
 
@@ -234,6 +240,10 @@ struct rank_run *ranks_start(const struct ranks *ranks) {
     snprintf(run->name, sizeof run->name, "test.%d.%d", (int)getpid(), ++runs);
     share_memory(run);
     if (ranks->hosts) choose_port(run);
+    run->ways = run->ranks.carrier || !ranks->hosts ? NULL : getenv("QUERN_TEST_WAYS");
+    if (!run->ranks.carrier && !run->ways) run->ranks.carrier = carrier_of_environment();
+    if (!ranks->hosts || ranks->count > CARRIER_RANKS) run->ranks.carrier = NULL;
+    if (run->ranks.carrier) carrier_net_open(&run->net, ranks->count);
     run->began = rank_now();
     run->processes = ranks->kind == RANK_THREADS ? 1 : ranks->count;
     pid_t parent = getpid();
@@ -347,6 +357,7 @@ const char *ranks_wait(struct rank_run *run, const bool *may_die) {
 
 void ranks_close(struct rank_run *run) {
     kill_all(run);
+    if (run->ranks.carrier) carrier_net_close(&run->net);
     munmap(run->results, run->bytes);
     free(run);
 }

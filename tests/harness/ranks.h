@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "harness/carrier.h"
 #include "harness/meeting_place.h"
 #include "quern.h"
 
@@ -40,6 +41,8 @@ struct rank {
     const char *name;        /* the name under which these ranks meet; unique */
     int hosts;               /* that these ranks are of; 0: one, and nothing of hosts is set */
     const char *meet;        /* where the hosts meet */
+    const char *ways;        /* between them, if the environment asks for others (QUERN_TEST_WAYS) */
+    struct carrier_end *carrier;  /* between them; NULL: none */
     quern_device *device;    /* the rank's own: a CPU */
     void *shared;            /* memory that all ranks and the test see, zeroed at the start */
     const void *user;        /* what the test has passed; in processes of their own, a copy */
@@ -87,6 +90,7 @@ struct ranks {
     rank_function *function;
     const void *user;
     int hosts;               /* 2 or more: these ranks are of so many hosts, which are names at addresses of this machine */
+    const struct carrier_choice *carrier;  /* with hosts: the carrier of all ranks; NULL: that of the environment, if any */
     size_t shared_bytes;
     double limit;            /* seconds until the remaining ranks are killed and count as failed; 0: 60 */
 };

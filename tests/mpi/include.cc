@@ -3,3 +3,5 @@
 
 int join(MPI_Comm comm, quern_group_args *args);
 int join(MPI_Comm comm, quern_group_args *args) { return quern_join_from_mpi(comm, args); }
+int carry(MPI_Comm comm, quern_group_args *args);
+int carry(MPI_Comm comm, quern_group_args *args) { return quern_carrier_from_mpi(comm, args) + quern_free_mpi_carrier(args); }

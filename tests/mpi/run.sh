@@ -14,23 +14,44 @@ trap 'rm -rf "$work"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 
 strict="-Wall -Wextra -Wpedantic -Werror -Iinclude"
-mpicc -std=c99 $strict -O1 tests/mpi/ranks.c libquern.a -lm -ldl -lpthread -lrt -o "$work/ranks"
+for program in ranks carrier; do
+    mpicc -std=c99 $strict -O2 tests/mpi/$program.c libquern.a -lm -ldl -lpthread -lrt -o "$work/$program"
+done
 if command -v mpicxx >/dev/null 2>&1; then
     mpicxx -std=c++20 -DOMPI_SKIP_MPICXX $strict -fsyntax-only tests/mpi/include.cc
 fi
 
 passed=0
-# expect RANKS TEXT ARGUMENT: a run that ends well and prints the text.
+# expect RANKS TEXT PROGRAM ARGUMENT: a run that ends well and prints the text.
 expect() {
-    timeout 120 mpirun -n "$1" "$work/ranks" "$3" >"$work/log" 2>&1 && grep -q "$2" "$work/log" || {
-        echo "mpi: $1 ranks, $3:"
+    timeout 120 mpirun -n "$1" "$work/$3" "$4" >"$work/log" 2>&1 && grep -q "$2" "$work/log" || {
+        echo "mpi: $1 ranks, $3 $4:"
         cat "$work/log"
         exit 1
     }
     passed=$((passed + 1))
 }
-expect 4 "4 ranks of 2 hosts" hosts
-expect 3 "3 ranks of 2 hosts" hosts
-expect 4 "4 ranks of 1 hosts" host
-expect 1 "1 ranks of 1 hosts" host
-echo "$passed passed, 0 failed"
+expect 4 "4 ranks of 2 hosts" ranks hosts
+expect 3 "3 ranks of 2 hosts" ranks hosts
+expect 4 "4 ranks of 1 hosts" ranks host
+expect 1 "1 ranks of 1 hosts" ranks host
+expect 2 "exchange: right" carrier exchange
+expect 3 "exchange: right" carrier exchange
+expect 4 "exchange: right" carrier exchange
+expect 2 "funneled: right" carrier funneled
+expect 4 "late: right" carrier late
+skipped=
+if mpirun --help all 2>/dev/null | grep -q -e --enable-recovery; then
+    # Processes get a moment to end by themselves, and mpirun then tells of the one that was killed.
+    timeout 60 mpirun --enable-recovery -n 4 "$work/carrier" killed >"$work/log" 2>&1 || true
+    grep -q "killed: right" "$work/log" || {
+        echo "mpi: 4 ranks, carrier killed:"
+        cat "$work/log"
+        exit 1
+    }
+    passed=$((passed + 1))
+else
+    echo "mpi: skipped, this mpirun ends the job when a process dies"
+    skipped=", 1 skipped"
+fi
+echo "$passed passed, 0 failed$skipped"

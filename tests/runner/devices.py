@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import ctypes.util
 import re
 from dataclasses import dataclass, field
 from functools import cache
@@ -76,6 +77,31 @@ def cpu_configurations() -> list[Configuration]:
 def rank_configuration() -> Configuration:
     """Groups of CPU ranks.  They use no kernels, so one configuration serves every CPU."""
     return Configuration("ranks", "ranks", {"QUERN_TEST_DEVICE": "cpu"})
+
+
+# The suites of hosts that also run over a carrier of the engine; test_hosts_carrier has its own.
+CARRIED = frozenset({"test_hosts", "test_hosts_dissent", "test_hosts_ends", "test_hosts_split", "test_hosts_transfer"})
+
+
+def carrier_configurations() -> list[Configuration]:
+    """Hosts between which the data goes by the stand-in for MPI: one that gets the memory of calls, and one that gets copies."""
+    return [Configuration(f"ranks over a carrier that {kind}", "ranks",
+                          {"QUERN_TEST_DEVICE": "cpu", "QUERN_TEST_CARRIER": kind, "QUERN_TEST_SCALE": "small"},
+                          only=CARRIED)
+            for kind in ("borrows", "copies")]
+
+
+# Without these the library does not load UCX.
+UCX_SETTINGS = {"UCX_MEM_EVENTS": "n", "UCX_HANDLE_ERRORS": "none", "UCX_DEBUG_SIGNO": "0", "UCX_VFS_ENABLE": "n",
+                "UCX_LOG_LEVEL": "fatal"}
+
+
+def ucx_configuration() -> Configuration:
+    """The same over the UCX of this machine."""
+    found = ctypes.util.find_library("ucp")
+    return Configuration("ranks over UCX", "ranks",
+                         {"QUERN_TEST_DEVICE": "cpu", "QUERN_TEST_WAYS": "ucx", "QUERN_TEST_SCALE": "small", **UCX_SETTINGS},
+                         "" if found else "there is no libucp.so.0: install libucx0", only=CARRIED | {"test_hosts_ucx"})
 
 
 # The only generation in `--quick`.  The suites that need only one generation also run on it.  It has all features: clusters, bulk
@@ -207,14 +233,17 @@ def driver_configurations(garbage: Path) -> list[Configuration]:
 
 def all_configurations(garbage: Path) -> list[Configuration]:
     oracle, cpu, ranks = Configuration("oracle", "oracle"), cpu_configurations(), rank_configuration()
+    carried = carrier_configurations()
     drivers, emulated = driver_configurations(garbage), [*emulated_configurations(), peerless_configuration()]
     return [
         oracle,
         *cpu,
         ranks,
+        *carried,
+        ucx_configuration(),
         *drivers,
         *emulated,
-        *instrumented([oracle, *cpu, ranks, *drivers, *emulated]),
+        *instrumented([oracle, *cpu, ranks, carried[0], *drivers, *emulated]),
         *with_musl([oracle, *cpu, ranks]),
         *gpu_configurations(),
     ]

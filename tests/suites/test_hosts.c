@@ -289,7 +289,9 @@ static quern_status read_report(struct rank *rank) {
                                     "host 0 at 127.0.0.",
                                     ": ranks 0, 1\n",
                                     ": ranks 2, 3\n",
-                                    "hosts 0 and 1: sockets, since host memory does not reach"};
+                                    rank->ways         ? "hosts 0 and 1: ucx, since host memory does not reach"
+                                    : rank->carrier ? "hosts 0 and 1: stand-in, since host memory does not reach"
+                                                       : "hosts 0 and 1: sockets, since host memory does not reach"};
     for (size_t i = 0; i < COUNT(expected); i++)
         rank_check(rank, strstr(report, expected[i]), "no \"%s\" in:\n%s", expected[i], report);
     rank_ok(rank, quern_group_missing(group, missing, 2));

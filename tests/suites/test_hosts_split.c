@@ -100,7 +100,7 @@ static quern_status split_at_random(struct rank *rank) {
             keys[other] = round == 1 ? -other : (int)random_below(42, at, 3);
         }
         split_and_meet(rank, group, colours, keys, 10 * round + 1);
-        if (rank->kind == RANK_PROCESSES)
+        if (rank->kind == RANK_PROCESSES && !rank->ways)  /* UCX closes its own when it likes */
             rank_check(rank, count_entries("/proc/self/fd") == files, "%d descriptors, before %d",
                        count_entries("/proc/self/fd"), files);
     }

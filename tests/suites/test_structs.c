@@ -27,6 +27,7 @@ STRUCT(quern_linear_cross_entropy_args, QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT)
 STRUCT(quern_adam_args, QUERN_ADAM_ARGS_INIT)
 STRUCT(quern_gradient_norm_args, QUERN_GRADIENT_NORM_ARGS_INIT)
 STRUCT(quern_accumulate_args, QUERN_ACCUMULATE_ARGS_INIT)
+STRUCT(quern_carrier, QUERN_CARRIER_INIT)
 STRUCT(quern_group_args, QUERN_GROUP_ARGS_INIT)
 STRUCT(quern_barrier_args, QUERN_BARRIER_ARGS_INIT)
 STRUCT(quern_ragged_all_to_all_args, QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT)
@@ -40,7 +41,7 @@ static const struct kind {
 } kinds[] = {
 #define KIND(type) {#type, sizeof(type), &macro_##type, init_##type}
     KIND(quern_device_info), KIND(quern_cross_entropy_args), KIND(quern_gemm_args), KIND(quern_linear_cross_entropy_args),
-    KIND(quern_adam_args), KIND(quern_gradient_norm_args), KIND(quern_accumulate_args), KIND(quern_group_args),
+    KIND(quern_adam_args), KIND(quern_gradient_norm_args), KIND(quern_accumulate_args), KIND(quern_carrier), KIND(quern_group_args),
     KIND(quern_barrier_args), KIND(quern_ragged_all_to_all_args), KIND(quern_transfer_args)
 };
 
@@ -130,7 +131,7 @@ Test(structs, defaults_are_those_of_the_header) {
 }
 
 Test(structs, others_are_zero_but_for_the_size) {
-    static const char *const without[] = {"quern_device_info", "quern_gemm_args", "quern_group_args", "quern_barrier_args"};
+    static const char *const without[] = {"quern_device_info", "quern_gemm_args", "quern_carrier", "quern_group_args", "quern_barrier_args"};
     for (size_t i = 0; i < COUNT(kinds); i++)
         for (size_t k = 0; k < COUNT(without); k++)
             if (!strcmp(kinds[i].name, without[k]))

@@ -12,8 +12,11 @@
 #include "ranks/group/host_transport.h"
 #include "ranks/group/hosts_transport.h"
 #include "ranks/group/nccl_transport.h"
+#include "ranks/describe.h"
 #include "ranks/handles.h"
 #include "ranks/hosts/hosts.h"
+#include "ranks/hosts/report.h"
+#include "ranks/hosts/walk.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
 #include "ranks/transfer/transfer.h"
@@ -37,6 +40,15 @@ static void choose_patience(struct quern_membership *member) {
     member->yields = (struct quern_patience){.looks = YIELDS, .most = YIELDS, .least = 1};
 }
 
+/* The arguments were checked. */
+static void set_ways(struct quern_membership *member, const quern_group_args *args) {
+    quern_read_ways(args, &member->ways);
+    if (!args->carrier) return;
+    member->carrier = *args->carrier;
+    quern_copy_text(member->carrier_name, args->carrier->name, sizeof member->carrier_name);
+    member->carrier.name = member->carrier_name;
+}
+
 static struct quern_membership *make_member(const quern_group_args *args, const char *name) {
     struct quern_membership *member = calloc(1, sizeof *member + (size_t)args->ranks * sizeof *member->heard);
     struct quern_group *handle = malloc(sizeof *handle);
@@ -49,6 +61,7 @@ static struct quern_membership *make_member(const quern_group_args *args, const 
     member->device = args->device;
     member->rank = args->rank;
     member->ranks = args->ranks;
+    if (quern_has_hosts(args)) set_ways(member, args);
     member->here = quern_has_hosts(args) ? args->host_ranks : args->ranks;
     member->first_epoch = args->first_epoch;
     member->steady_timeout = args->timeout > 0                 ? args->timeout
@@ -178,12 +191,16 @@ void quern_add_number(struct quern_text *text, const unsigned char number[16]) {
     quern_text_add(text, "%s", written);
 }
 
+static void log_way(const struct quern_membership *member) {
+    const char *why = *member->detour ? member->detour : quern_why_this_way(member);
+    quern_log(member->device, QUERN_LOG_INFO, "%s of %d: joined, by way of %s%s%s", member->label, member->ranks,
+              quern_way_between_hosts(member), *why ? "; " : "", why);
+}
+
 void quern_publish_group(struct quern_membership *const *members, int count, quern_group **groups) {
     quern_on_unload(QUERN_UNLOAD_GROUPS, end_forgotten);
     for (int i = 0; i < count; i++) {
         groups[i] = members[i] ? quern_publish_handle(members[i]) : NULL;
-        if (members[i])
-            quern_log(members[i]->device, QUERN_LOG_INFO, "%s of %d: joined, by way of %s%s%s", members[i]->label,
-                      members[i]->ranks, members[i]->transport->name, *members[i]->detour ? "; " : "", members[i]->detour);
+        if (members[i]) log_way(members[i]);
     }
 }

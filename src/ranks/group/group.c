@@ -7,7 +7,10 @@
 #include "ranks/group/form.h"
 #include "ranks/handles.h"
 #include "ranks/hosts/hosts.h"
+#include "ranks/hosts/messages.h"
 #include "ranks/hosts/report.h"
+#include "ranks/hosts/span.h"
+#include "ranks/hosts/walk.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
 #include "ranks/transfer/transfer.h"
@@ -50,6 +53,38 @@ static quern_status check_hosts(const quern_group_args *args) {
     return QUERN_OK;
 }
 
+/* A carrier of a group of several hosts. */
+static quern_status check_carrier(const quern_device *device, const quern_carrier *carrier) {
+    if (!carrier) return QUERN_OK;
+    quern_status status = quern_check_struct(device, "quern_carrier", carrier, sizeof *carrier);
+    if (status != QUERN_OK) return status;
+    if (device->kind != QUERN_CPU) return quern_fail(device, QUERN_INVALID_ARGUMENT, "carrier is set: expected NULL for a GPU");
+    if (!carrier->send || !carrier->receive || !carrier->test || !carrier->cancel)
+        return quern_fail(device, QUERN_NULL_POINTER, "a function of carrier is NULL");
+    if (!carrier->name) return quern_fail(device, QUERN_NULL_POINTER, "carrier.name is NULL");
+    if (!is_name(carrier->name) || strlen(carrier->name) > MOST_HOST_NAME || strcmp(carrier->name, "sockets") == 0 ||
+        strcmp(carrier->name, "ucx") == 0)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "carrier.name is not 1 to %d letters, digits, '.', '_' or '-', or is the name "
+                          "of another way", MOST_HOST_NAME);
+    if (carrier->tags < QUERN_CARRIER_TAGS)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "carrier.tags is %llu: expected at least %d",
+                          (unsigned long long)carrier->tags, QUERN_CARRIER_TAGS);
+    if (carrier->longest < QUERN_CARRIER_LEAST)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "carrier.longest is %llu: expected at least %d",
+                          (unsigned long long)carrier->longest, QUERN_CARRIER_LEAST);
+    status = quern_check_choice(device, "carrier.threads", carrier->threads, 1);
+    return status == QUERN_OK ? quern_check_choice(device, "carrier.borrows", carrier->borrows, 1) : status;
+}
+
+static quern_status check_ways(const quern_group_args *args) {
+    uint32_t ways;
+    quern_status status = check_carrier(args->device, args->carrier);
+    const char *rest = status == QUERN_OK ? quern_read_ways(args, &ways) : NULL;
+    if (!rest) return status;
+    return quern_fail(args->device, QUERN_INVALID_ARGUMENT, "ways is no way from \"%s\" on: expected \"sockets\", \"ucx\" or the "
+                      "name of the carrier, or several with commas between", rest);
+}
+
 static quern_status check_args(const quern_group_args *args) {
     quern_status status = quern_check_struct(NULL, "quern_group_args", args, sizeof *args);
     if (status != QUERN_OK) return status;
@@ -71,6 +106,7 @@ static quern_status check_args(const quern_group_args *args) {
     status = quern_check_choice(device, "args.share_gpu", args->share_gpu, 1);
     if (status == QUERN_OK) status = quern_check_choice(device, "args.multicast", args->multicast, 1);
     if (status == QUERN_OK) status = check_hosts(args);
+    if (status == QUERN_OK && quern_has_hosts(args)) status = check_ways(args);
     if (status != QUERN_OK) return status;
     if (device->kind == QUERN_CUDA && !quern_is_prepared(device, QUERN_BARRIER))
         return quern_fail(device, QUERN_NOT_PREPARED, "%s has no barrier ready: call quern_prepare with QUERN_BARRIER first",
@@ -156,10 +192,11 @@ quern_status quern_group_destroy(quern_group *group) {
     struct quern_membership *member = quern_take_member(group);
     if (!member) return quern_fail_no_group(group);
     QUERN_POINT(LEAVE_BEGUN);
+    status = quern_settle_span(member);
     member->transport->detach(member);
     QUERN_POINT(LEAVE_DETACHED);
     quern_leave_group(member);
-    return QUERN_OK;
+    return status;
 }
 
 quern_status quern_group_abort(quern_group *group, const char *reason) {

@@ -1,10 +1,11 @@
 /*
- * The transport of CPU ranks of several hosts: shared memory within a host, and a connection between any two ranks of two hosts.  A
- * row of the table in form.c.
+ * The transport of CPU ranks of several hosts: shared memory within a host, and between hosts the way that walk.c chooses.  A row of
+ * the table in form.c.
  */
 #include "ranks/group/hosts_transport.h"
 
 #include "ranks/hosts/span.h"
+#include "ranks/hosts/walk.h"
 #include "ranks/ragged/ragged_host.h"
 #include "ranks/symmetric/symmetric.h"
 #include "ranks/symmetric/symmetric_host.h"
@@ -19,9 +20,10 @@ static bool serves(const struct quern_roster *roster, struct quern_text *why) {
     return roster->hosts > 1;
 }
 
+/* A thread is one rank of a group of several hosts. */
 static quern_status attach(struct quern_membership *const *members, int count) {
-    (void)members, (void)count;
-    return QUERN_OK;
+    (void)count;
+    return quern_choose_way(members[0]);
 }
 
 static void detach(struct quern_membership *member) { quern_symmetric_forget(member); }

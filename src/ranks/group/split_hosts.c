@@ -101,6 +101,11 @@ quern_status quern_split_hosts(struct quern_membership *member, const struct que
     args.all_gather_user = &parent;
     struct quern_membership *child;
     quern_status status = quern_form_group(&args, 1, name, veto, &child);
-    if (status == QUERN_OK) *formed = child;
-    return status;
+    if (status != QUERN_OK) return status;
+    if (child->span && member->span->messages) {
+        struct quern_text why = quern_text_begin(child->span->why, sizeof child->span->why);
+        quern_text_add(&why, "%s: the group is split off another one, whose numbers its ranks have there", member->span->way);
+    }
+    *formed = child;
+    return QUERN_OK;
 }

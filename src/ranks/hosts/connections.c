@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ranks/hosts/sendrecv.h"
+#include "ranks/hosts/socket_row.h"
 #include "ranks/hosts/sockets.h"
 #include "ranks/hosts/streams.h"
 
@@ -43,8 +44,8 @@ static bool make_arrays(struct quern_span *span, size_t ranks) {
     span->polls = calloc(ranks, sizeof *span->polls);
     span->mailboxes = calloc(ranks, QUERN_MAILBOX_BYTES);
     span->briefs = calloc(ranks, QUERN_BRIEF_BYTES);
-    return span->socket && span->transfers && span->sent && span->received && span->channels && span->order && span->polls && span->mailboxes &&
-           span->briefs;
+    return span->socket && span->transfers && span->sent && span->received && span->channels && span->order && span->polls &&
+           span->mailboxes && span->briefs;
 }
 
 static struct quern_span *make_span(const struct quern_membership *member) {
@@ -58,15 +59,17 @@ static struct quern_span *make_span(const struct quern_membership *member) {
         span->socket[rank] = span->transfers[rank] = -1;
         if (!member->roster->peer[rank].is_elsewhere) quern_set_add(&span->here, rank);
     }
-    struct quern_text why = quern_text_begin(span->why, sizeof span->why);
-    span->way = quern_choose_way(member->roster, &why);
+    struct quern_text why = quern_text_begin(span->why_streams, sizeof span->why_streams);
+    span->streams = quern_choose_streams(member->roster, &why);
+    span->row = &quern_socket_row;
+    span->way = quern_socket_row.name;
     return span;
 }
 
 bool quern_open_span(struct quern_membership *member) {
     member->span = make_span(member);
     if (!member->span) return false;
-    if (!member->span->way->open || member->span->way->open(member)) return true;
+    if (!member->span->streams->open || member->span->streams->open(member)) return true;
     free_arrays(member->span);
     member->span = NULL;
     return false;
@@ -83,7 +86,8 @@ void quern_free_span(struct quern_membership *member) {
         quern_socket_close(&span->socket[rank]);
         quern_socket_close(&span->transfers[rank]);
     }
-    if (span->way->close) span->way->close(member);
+    if (span->row->close) span->row->close(span, !whole);
+    if (span->streams->close) span->streams->close(member);
     free_arrays(span);
     member->span = NULL;
 }

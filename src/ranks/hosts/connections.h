@@ -11,14 +11,20 @@
 
 struct pollfd;
 struct quern_channel;
+struct quern_data_row;
+struct quern_messages;
 struct quern_relay_end;
-struct quern_way;
+struct quern_stream_row;
 
 struct quern_span {
+    const struct quern_data_row *row;        /* the way of data: src/ranks/hosts/rows.h */
+    struct quern_messages *messages;         /* of a row of messages; NULL: it is none */
+    const char *way;                         /* the name of the row, or of its carrier ... */
+    char why[240];                           /* ... and why not the rows before it; "": there are none */
     struct quern_rank_set here;              /* the ranks of this host */
     unsigned char key[32];                   /* of the group's meeting */
-    const struct quern_way *way;
-    char why[120];                           /* the reason against the way before it; "": it is the first one */
+    const struct quern_stream_row *streams;  /* the streams of sockets: streams.h */
+    char why_streams[120];                   /* the reason against the row before it; "": it is the first one */
     struct quern_relay_end *relay;           /* relayed.c's own */
     int *socket;                             /* [ranks]; -1: of this host, or there are relays */
     int *transfers;                          /* likewise, for src/ranks/transfer */

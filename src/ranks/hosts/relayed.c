@@ -204,6 +204,15 @@ static ssize_t get(const struct quern_membership *member, enum quern_stream stre
     return moved ? (ssize_t)moved : -1;
 }
 
+static ssize_t peek(const struct quern_membership *member, enum quern_stream stream, int peer, void *bytes, size_t count) {
+    const struct pair *pair = &member->span->relay->pair[stream][peer];
+    if (!take_frames(member, pair)) return -1;
+    const size_t there = smaller(count, pair->end - pair->begin);
+    if (there) memcpy(bytes, pair->kept + pair->begin, there);
+    errno = EAGAIN;
+    return there ? (ssize_t)there : -1;
+}
+
 static bool speaks(const struct quern_membership *member, enum quern_stream stream, int peer) {
     const struct pair *pair = &member->span->relay->pair[stream][peer];
     return take_frames(member, NULL) && pair->begin < pair->end;
@@ -224,13 +233,14 @@ static void sleep_at_bell(const struct quern_membership *member, struct pollfd *
     quern_futex_wait(&bell->rings, seen, milliseconds * (int64_t)1000000);
 }
 
-const struct quern_way quern_relayed_way = {
+const struct quern_stream_row quern_relayed_streams = {
     .name = "one connection for each pair of hosts",
     .serves = serves,
     .open = open_end,
     .close = close_end,
     .put = put,
     .get = get,
+    .peek = peek,
     .speaks = speaks,
     .sleep = sleep_at_bell,
 };

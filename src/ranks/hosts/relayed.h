@@ -4,6 +4,6 @@
 
 #include "ranks/hosts/streams.h"
 
-extern const struct quern_way quern_relayed_way;
+extern const struct quern_stream_row quern_relayed_streams;
 
 #endif

@@ -2,21 +2,30 @@
 #include "ranks/hosts/report.h"
 
 #include "ranks/describe.h"
+#include "ranks/hosts/connections.h"
 #include "ranks/hosts/handshake.h"
 #include "ranks/hosts/mesh.h"
-#include "ranks/hosts/connections.h"
 #include "ranks/hosts/streams.h"
+
+static bool has_ways(const struct quern_membership *member) { return member->span && member->device->kind == QUERN_CPU; }
+
+const char *quern_way_between_hosts(const struct quern_membership *member) {
+    return has_ways(member) ? member->span->way : member->transport->name;
+}
+
+const char *quern_why_this_way(const struct quern_membership *member) { return has_ways(member) ? member->span->why : ""; }
 
 /* One line for all pairs with the same answer would hide which hosts they are; hosts are few. */
 static void report_pairs(struct quern_text *text, const struct quern_membership *member) {
     const struct quern_roster *roster = member->roster;
+    const char *why = quern_why_this_way(member);
     const char *memory = member->device->kind == QUERN_CPU ? "host" : "GPU";
     for (int one = 0; one < roster->hosts; one++)
         for (int other = one + 1; other < roster->hosts; other++)
-            quern_text_add(text, "hosts %d and %d: %s, since %s memory does not reach from one host to another\n", one, other,
-                           member->transport->name, memory);
-    if (member->span && *member->span->why)
-        quern_text_add(text, "between hosts: %s, since %s\n", member->span->way->name, member->span->why);
+            quern_text_add(text, "hosts %d and %d: %s, since %s memory does not reach from one host to another%s%s\n", one, other,
+                           quern_way_between_hosts(member), memory, *why ? "; " : "", why);
+    if (member->span && *member->span->why_streams)
+        quern_text_add(text, "between hosts: %s, since %s\n", member->span->streams->name, member->span->why_streams);
 }
 
 static void report_host(struct quern_text *text, const struct quern_roster *roster, int host) {

@@ -1,28 +1,24 @@
 /*
- * Moves messages over the connections of a rank.  Called by span.c, and by the ragged all-to-all for its slices.
+ * Moves messages between a rank and those of other hosts.  Called by span.c, and by the ragged all-to-all for its slices.
  *
- * Each pass gives every connection a piece in each direction, so that neither end waits with a full buffer for the other.  A rank
- * looks again for a while before it sleeps in poll, since the other host answers within some ten microseconds.  Once in a while it
- * looks at the poison, at the limit, and whether those it waits for live.
+ * Each pass lets the row of the group move a piece of every channel in each direction, so that neither end waits with a full buffer
+ * for the other.  A rank looks again for a while before it rests, since the other host answers within some ten microseconds.  Once in
+ * a while it looks at the poison, at the limit, and whether those it waits for live.
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <time.h>
 
 #include "os/clock.h"
 #include "os/futex.h"
 #include "ranks/describe.h"
+#include "ranks/hosts/rows.h"
 #include "ranks/hosts/sendrecv.h"
-#include "ranks/hosts/streams.h"
 #include "ranks/poison.h"
 
 enum {
-    PIECE = 64 << 10,  /* bytes that one call of the system moves at most */
-    PIECES = 16,       /* parts of such a piece */
     LOOKS = 400,       /* passes in vain before it sleeps */
-    TICK = 5,          /* milliseconds of sleep between two looks around */
+    TICK = 5,          /* milliseconds between two looks around */
     GRACE = 60         /* milliseconds for the reason of an end to come */
 };
 
@@ -37,8 +33,8 @@ static uint32_t tag_of(const struct quern_membership *member, const struct quern
 void quern_sendrecv_open(struct quern_sendrecv *sendrecv, struct quern_membership *member, const struct quern_meeting *meeting,
                       const struct quern_rank_set *set, struct quern_channel *channels, uint16_t *order) {
     *sendrecv = (struct quern_sendrecv){
-        .member = member, .tag = tag_of(member, meeting), .timeout = meeting->timeout, .began = quern_now(), .channel = channels,
-        .order = order};
+        .member = member, .row = member->span->row, .tag = tag_of(member, meeting), .timeout = meeting->timeout,
+        .began = quern_now(), .channel = channels, .order = order};
     for (int step = 1; step < member->ranks; step++) {  /* each begins with its successor */
         const int rank = (member->rank + step) % member->ranks;
         if (!quern_set_has(set, rank) || quern_set_has(&member->span->here, rank)) continue;
@@ -69,9 +65,13 @@ static void describe_call(char *buffer, size_t bytes, uint32_t tag) {
     quern_describe_tag(&text, tag);
 }
 
-static bool is_done(const struct quern_channel *channel) {
-    return !channel->outs && !channel->ins && !channel->skipped && channel->in_heading == sizeof channel->in_head;
+static bool has_sent(const struct quern_channel *channel) { return !channel->outs && !channel->sending; }
+
+static bool has_received(const struct quern_channel *channel) {
+    return !channel->ins && !channel->skipped && !channel->receiving && channel->in_heading == sizeof channel->in_head;
 }
+
+static bool is_done(const struct quern_channel *channel) { return has_sent(channel) && has_received(channel); }
 
 static quern_status report_other_call(const struct quern_sendrecv *sendrecv, const struct quern_channel *channel) {
     char here[64], there[64], peer[120];
@@ -133,69 +133,6 @@ static quern_status expire(const struct quern_sendrecv *sendrecv, int64_t now) {
 
 /* ---- moving ---- */
 
-/* A piece of a list of parts: at most so many parts and bytes. */
-static int cut_piece(const struct iovec *parts, int count, struct iovec piece[PIECES]) {
-    size_t left = PIECE;
-    int cut = 0;
-    for (; cut < count && cut < PIECES && left; cut++) {
-        piece[cut] = parts[cut];
-        if (piece[cut].iov_len > left) piece[cut].iov_len = left;
-        left -= piece[cut].iov_len;
-    }
-    return cut;
-}
-
-static void use_up(struct iovec **parts, int *count, size_t moved) {
-    while (*count && moved >= (*parts)->iov_len) {
-        moved -= (*parts)->iov_len;
-        ++*parts, --*count;
-    }
-    if (*count) *(*parts) = (struct iovec){(char *)(*parts)->iov_base + moved, (*parts)->iov_len - moved};
-}
-
-enum outcome { STUCK, MOVED, ENDED, FAILED };
-
-static enum outcome outcome_of(ssize_t moved) {
-    if (moved > 0) return MOVED;
-    if (moved < 0 && (errno == EAGAIN || errno == EINTR)) return STUCK;
-    return moved == 0 || errno == ECONNRESET || errno == EPIPE || errno == ETIMEDOUT ? ENDED : FAILED;
-}
-
-static enum outcome send_piece(const struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
-    struct iovec piece[PIECES];
-    const int parts = cut_piece(channel->out, channel->outs, piece);
-    const ssize_t moved = quern_stream_put(sendrecv->member, QUERN_STREAM_CALLS, channel->rank, piece, parts);
-    if (moved > 0) use_up(&channel->out, &channel->outs, (size_t)moved);
-    return outcome_of(moved);
-}
-
-static ssize_t get(const struct quern_sendrecv *sendrecv, const struct quern_channel *channel, const struct iovec *parts, int count) {
-    return quern_stream_get(sendrecv->member, QUERN_STREAM_CALLS, channel->rank, parts, count);
-}
-
-static ssize_t receive_dropped(const struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
-    char dropped[4096];
-    const size_t bytes = channel->skipped < sizeof dropped ? channel->skipped : sizeof dropped;
-    const ssize_t moved = get(sendrecv, channel, &(struct iovec){dropped, bytes}, 1);
-    if (moved > 0) channel->skipped -= (uint64_t)moved;
-    return moved;
-}
-
-static enum outcome receive_piece(const struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
-    struct iovec piece[PIECES];
-    if (!channel->ins && channel->skipped) return outcome_of(receive_dropped(sendrecv, channel));
-    const ssize_t moved = get(sendrecv, channel, piece, cut_piece(channel->in, channel->ins, piece));
-    if (moved > 0) use_up(&channel->in, &channel->ins, (size_t)moved);
-    return outcome_of(moved);
-}
-
-static enum outcome receive_head(const struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
-    const struct iovec rest = {(char *)&channel->in_head + channel->in_heading, sizeof channel->in_head - channel->in_heading};
-    const ssize_t moved = get(sendrecv, channel, &rest, 1);
-    if (moved > 0) channel->in_heading += (size_t)moved;
-    return outcome_of(moved);
-}
-
 /* The head is whole: is it the one of this meeting? */
 static quern_status take_head(const struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
     struct quern_span *span = sendrecv->member->span;
@@ -206,22 +143,40 @@ static quern_status take_head(const struct quern_sendrecv *sendrecv, struct quer
     return QUERN_OK;
 }
 
-static quern_status receive(const struct quern_sendrecv *sendrecv, struct quern_channel *channel, enum outcome *outcome) {
-    *outcome = STUCK;
+static quern_status receive(struct quern_sendrecv *sendrecv, struct quern_channel *channel, enum quern_outcome *outcome) {
+    *outcome = QUERN_STUCK;
     if (channel->in_heading < sizeof channel->in_head) {
-        *outcome = receive_head(sendrecv, channel);
+        *outcome = sendrecv->row->receive_head(sendrecv, channel);
         if (channel->in_heading < sizeof channel->in_head) return QUERN_OK;
         quern_status status = take_head(sendrecv, channel);
         if (status != QUERN_OK) return status;
     }
-    if (channel->ins || channel->skipped) *outcome = receive_piece(sendrecv, channel);
-    if (*outcome == STUCK && !channel->ins && !channel->skipped) *outcome = MOVED;
+    if (!has_received(channel)) *outcome = sendrecv->row->receive(sendrecv, channel);
+    if (*outcome == QUERN_STUCK && has_received(channel)) *outcome = QUERN_MOVED;
     return QUERN_OK;
 }
 
+/* How a way fails may be how the end of a rank looks, of which the word comes in a moment. */
 static quern_status report_failure(const struct quern_sendrecv *sendrecv, int rank) {
-    return quern_poison(sendrecv->member, QUERN_SYSTEM_ERROR, "rank %d exchanges messages with rank %d: %s", sendrecv->member->rank,
-                        rank, strerror(errno));
+    struct quern_membership *member = sendrecv->member;
+    for (int waited = 0; sendrecv->row->look && waited < GRACE; waited++) {
+        struct quern_frame last = {.tag = 0};
+        quern_status status = quern_check_poison(member);
+        if (status != QUERN_OK) return status;
+        if (sendrecv->row->look(sendrecv, rank, &last) == QUERN_ENDED || !quern_rank_lives(member->roster, rank))
+            return report_lost(sendrecv, rank, last.tag == QUERN_GOODBYE_TAG);
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    return quern_poison(member, QUERN_SYSTEM_ERROR, "rank %d exchanges messages with rank %d: %s", member->rank, rank, sendrecv->why);
+}
+
+static quern_status judge(const struct quern_sendrecv *sendrecv, const struct quern_channel *channel, enum quern_outcome sent,
+                          enum quern_outcome received) {
+    if (sent == QUERN_FAILED || received == QUERN_FAILED) return report_failure(sendrecv, channel->rank);
+    if (received == QUERN_DAMAGED) return report_damage(sendrecv, channel);
+    if (received == QUERN_ENDED || (sent == QUERN_ENDED && received == QUERN_STUCK))
+        return report_lost(sendrecv, channel->rank, false);
+    return QUERN_OK;
 }
 
 /* One pass over all channels that are not done. */
@@ -229,15 +184,13 @@ static quern_status pass(struct quern_sendrecv *sendrecv, bool *moved) {
     *moved = false;
     for (int i = 0; i < sendrecv->open;) {
         struct quern_channel *channel = &sendrecv->channel[sendrecv->order[i]];
-        enum outcome sent = STUCK, received = STUCK;
-        if (channel->outs) sent = send_piece(sendrecv, channel);
-        if (!(channel->in_heading == sizeof channel->in_head && !channel->ins && !channel->skipped)) {
-            quern_status status = receive(sendrecv, channel, &received);
-            if (status != QUERN_OK) return status;
-        }
-        if (sent == FAILED || received == FAILED) return report_failure(sendrecv, channel->rank);
-        if (received == ENDED || (sent == ENDED && received == STUCK)) return report_lost(sendrecv, channel->rank, false);
-        *moved |= sent == MOVED || received == MOVED;
+        enum quern_outcome sent = QUERN_STUCK, received = QUERN_STUCK;
+        quern_status status = QUERN_OK;
+        if (!has_sent(channel)) sent = sendrecv->row->send(sendrecv, channel);
+        if (!has_received(channel)) status = receive(sendrecv, channel, &received);
+        if (status == QUERN_OK) status = judge(sendrecv, channel, sent, received);
+        if (status != QUERN_OK) return status;
+        *moved |= sent == QUERN_MOVED || received == QUERN_MOVED;
         if (is_done(channel)) sendrecv->order[i] = sendrecv->order[--sendrecv->open];
         else i++;
     }
@@ -250,9 +203,9 @@ static quern_status pass(struct quern_sendrecv *sendrecv, bool *moved) {
  * The news of a rank's end comes over another connection than its last message, which therefore gets a moment more.  A rank that
  * leaves says so behind its last message.
  */
-static bool is_lost(struct quern_sendrecv *sendrecv, int rank, int64_t now) {
+static bool is_lost(struct quern_sendrecv *sendrecv, int rank, bool gone, int64_t now) {
     const struct quern_segment_rank *place = &sendrecv->member->segment->rank[rank];
-    if (quern_rank_lives(sendrecv->member->roster, rank)) return false;
+    if (!gone && quern_rank_lives(sendrecv->member->roster, rank)) return false;
     if (__atomic_load_n(&place->silent, __ATOMIC_RELAXED)) return true;
     if (!sendrecv->ended) sendrecv->ended = now;
     return now - sendrecv->ended > GRACE * (int64_t)1000000;
@@ -265,33 +218,41 @@ static bool has_no_leader(const struct quern_membership *member) {
            __atomic_load_n(&member->segment->rank[leader].state, __ATOMIC_ACQUIRE) != QUERN_RANK_LEFT;
 }
 
+/*
+ * A rank in a barrier says nothing by the way of data.  If the head of its barrier has the number that is expected here, it has not
+ * sent what this call waits for.
+ */
+static quern_status look_at(struct quern_sendrecv *sendrecv, struct quern_channel *channel, int64_t now) {
+    struct quern_frame last = {.tag = 0};
+    const enum quern_outcome seen = sendrecv->row->look ? sendrecv->row->look(sendrecv, channel->rank, &last) : QUERN_STUCK;
+    if (seen == QUERN_MOVED && !channel->in_heading && last.number == sendrecv->member->span->received[channel->rank]) {
+        channel->in_head = last;
+        return report_other_call(sendrecv, channel);
+    }
+    if (!is_lost(sendrecv, channel->rank, seen == QUERN_ENDED, now)) return QUERN_OK;
+    return report_lost(sendrecv, channel->rank, last.tag == QUERN_GOODBYE_TAG);
+}
+
 static quern_status look_around(struct quern_sendrecv *sendrecv, int64_t now) {
     struct quern_membership *member = sendrecv->member;
     const int64_t limit = sendrecv->timeout < 9e9 ? (int64_t)(sendrecv->timeout * 1e9) : INT64_MAX / 2;
     quern_status status = quern_check_poison(member);
     for (int i = 0; i < sendrecv->count && status == QUERN_OK; i++)
-        if (!is_done(&sendrecv->channel[i]) && is_lost(sendrecv, sendrecv->channel[i].rank, now))
-            status = report_lost(sendrecv, sendrecv->channel[i].rank, false);
+        if (!is_done(&sendrecv->channel[i])) status = look_at(sendrecv, &sendrecv->channel[i], now);
     if (status == QUERN_OK && has_no_leader(member))
         status = report_lost(sendrecv, member->roster->host_leader, false);
     return status == QUERN_OK && now - sendrecv->began >= limit ? expire(sendrecv, now) : status;
 }
 
-static void sleep_a_tick(const struct quern_sendrecv *sendrecv) {
-    struct pollfd *polls = sendrecv->member->span->polls;
-    int count = 0;
-    for (int i = 0; i < sendrecv->open; i++) {
-        const struct quern_channel *channel = &sendrecv->channel[sendrecv->order[i]];
-        const bool reads = channel->in_heading < sizeof channel->in_head || channel->ins || channel->skipped;
-        polls[count++] = (struct pollfd){.fd = sendrecv->member->span->socket[channel->rank],
-                                         .events = (short)((reads ? POLLIN : 0) | (channel->outs ? POLLOUT : 0))};
-    }
-    sendrecv->member->span->way->sleep(sendrecv->member, polls, count, TICK);
-}
-
 quern_status quern_sendrecv_begin(struct quern_sendrecv *sendrecv) {
     bool moved;
-    return pass(sendrecv, &moved);
+    quern_status status = pass(sendrecv, &moved);
+    if (status != QUERN_OK) quern_sendrecv_abandon(sendrecv);
+    return status;
+}
+
+void quern_sendrecv_abandon(struct quern_sendrecv *sendrecv) {
+    if (sendrecv->row->abandon) sendrecv->row->abandon(sendrecv);
 }
 
 /* For the report. */
@@ -317,7 +278,7 @@ quern_status quern_sendrecv_end(struct quern_sendrecv *sendrecv) {
         if (looks > most) {
             if (!slept) note_sleep(sendrecv->member, looked);
             slept = true;
-            sleep_a_tick(sendrecv);
+            sendrecv->row->rest(sendrecv);
         } else if (!moved) {
             quern_pause();
         }
@@ -327,5 +288,6 @@ quern_status quern_sendrecv_end(struct quern_sendrecv *sendrecv) {
         status = look_around(sendrecv, now);
     }
     if (slept) note_end_of_sleep(sendrecv->member);
+    if (status != QUERN_OK) quern_sendrecv_abandon(sendrecv);
     return status;
 }

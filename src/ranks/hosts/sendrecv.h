@@ -18,6 +18,7 @@ struct quern_channel {
     int outs, ins;
     size_t in_heading;        /* bytes of the head that have come */
     uint64_t skipped;         /* bytes behind the parts that are read and dropped */
+    int sending, receiving;   /* messages under way, of rows of messages */
     struct iovec few_out[4], few_in[3];  /* for messages of few parts */
 };
 
@@ -27,6 +28,7 @@ struct quern_channel {
  */
 struct quern_sendrecv {
     struct quern_membership *member;
+    const struct quern_data_row *row;
     uint32_t tag;
     double timeout;
     int64_t began, ended;     /* since when a rank is known to have ended; 0: none has */
@@ -37,6 +39,8 @@ struct quern_sendrecv {
     /* A head has come: says where its parts go (channel->in, ins, skipped).  False: the sizes are not those of a rank's message. */
     bool (*place)(void *user, struct quern_channel *channel);
     void *user;
+    int rests;                /* so far */
+    char why[120];            /* with which the row has failed */
 };
 
 /* A channel for each rank of a set that is of another host.  The caller fills in the parts, and then begins. */
@@ -49,5 +53,8 @@ void quern_channel_add(struct quern_channel *channel, const void *data, size_t b
 /* Moves what can be moved at once; and until all is moved.  Errors poison the group, as those of quern_await. */
 quern_status quern_sendrecv_begin(struct quern_sendrecv *sendrecv);
 quern_status quern_sendrecv_end(struct quern_sendrecv *sendrecv);
+
+/* The call fails between the two. */
+void quern_sendrecv_abandon(struct quern_sendrecv *sendrecv);
 
 #endif

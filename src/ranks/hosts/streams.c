@@ -1,4 +1,4 @@
-/* The table of ways, and the row of connections of each pair.  Called by sendrecv.c, connections.c and the wires of transfers. */
+/* The table of streams, and the row of connections of each pair.  Called by socket_row.c, connections.c and the wires of transfers. */
 #define _GNU_SOURCE
 #include "ranks/hosts/streams.h"
 
@@ -33,6 +33,10 @@ static ssize_t get(const struct quern_membership *member, enum quern_stream stre
     return recvmsg(socket_of(member, stream, peer), &message, MSG_DONTWAIT);
 }
 
+static ssize_t peek(const struct quern_membership *member, enum quern_stream stream, int peer, void *bytes, size_t count) {
+    return recv(socket_of(member, stream, peer), bytes, count, MSG_PEEK | MSG_DONTWAIT);
+}
+
 static bool speaks(const struct quern_membership *member, enum quern_stream stream, int peer) {
     (void)member, (void)stream, (void)peer;
     return true;
@@ -43,35 +47,40 @@ static void sleep_at_sockets(const struct quern_membership *member, struct pollf
     poll(polls, (nfds_t)count, milliseconds);
 }
 
-static const struct quern_way direct = {
+static const struct quern_stream_row direct = {
     .name = "a connection for each pair of ranks",
     .serves = serves,
     .put = put,
     .get = get,
+    .peek = peek,
     .speaks = speaks,
     .sleep = sleep_at_sockets,
 };
 
 /* ---- the table ---- */
 
-static const struct quern_way *const ways[] = {&direct, &quern_relayed_way};
+static const struct quern_stream_row *const rows[] = {&direct, &quern_relayed_streams};
 
-const struct quern_way *quern_choose_way(const struct quern_roster *roster, struct quern_text *why) {
+const struct quern_stream_row *quern_choose_streams(const struct quern_roster *roster, struct quern_text *why) {
     size_t row = 0;
-    while (!ways[row]->serves(roster, why)) row++;  /* the last one serves all */
-    return ways[row];
+    while (!rows[row]->serves(roster, why)) row++;  /* the last one serves all */
+    return rows[row];
 }
 
 ssize_t quern_stream_put(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts,
                          int count) {
-    return member->span->way->put(member, stream, peer, parts, count);
+    return member->span->streams->put(member, stream, peer, parts, count);
 }
 
 ssize_t quern_stream_get(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts,
                          int count) {
-    return member->span->way->get(member, stream, peer, parts, count);
+    return member->span->streams->get(member, stream, peer, parts, count);
+}
+
+ssize_t quern_stream_peek(const struct quern_membership *member, enum quern_stream stream, int peer, void *bytes, size_t count) {
+    return member->span->streams->peek(member, stream, peer, bytes, count);
 }
 
 bool quern_stream_speaks(const struct quern_membership *member, enum quern_stream stream, int peer) {
-    return member->span->way->speaks(member, stream, peer);
+    return member->span->streams->speaks(member, stream, peer);
 }

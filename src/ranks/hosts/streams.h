@@ -1,6 +1,6 @@
 /*
  * Streams: for each pair of ranks of two hosts a stream of bytes in each direction for calls, and one for transfers.  A group uses
- * the first row of the table of ways that serves it: connections of each pair, or the relays of the hosts (relay.h).
+ * the first row of a table that serves it: connections of each pair, or the relays of the hosts (relay.h).
  */
 #ifndef QUERN_STREAMS_H
 #define QUERN_STREAMS_H
@@ -13,7 +13,7 @@
 
 enum quern_stream { QUERN_STREAM_CALLS, QUERN_STREAM_TRANSFERS, QUERN_STREAMS };
 
-struct quern_way {
+struct quern_stream_row {
     const char *name;
 
     /* Whether it serves a group.  If not, the reason is appended to *why. */
@@ -27,6 +27,9 @@ struct quern_way {
     ssize_t (*put)(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts, int count);
     ssize_t (*get)(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts, int count);
 
+    /* As get, into one part, and what it gives can be got again. */
+    ssize_t (*peek)(const struct quern_membership *member, enum quern_stream stream, int peer, void *bytes, size_t count);
+
     /* Whether a rank may have said something that nobody has got. */
     bool (*speaks)(const struct quern_membership *member, enum quern_stream stream, int peer);
 
@@ -34,13 +37,14 @@ struct quern_way {
     void (*sleep)(const struct quern_membership *member, struct pollfd *polls, int count, int milliseconds);
 };
 
-/* The way of a group whose roster is complete.  *why gets the reasons against the ways before it. */
-const struct quern_way *quern_choose_way(const struct quern_roster *roster, struct quern_text *why);
+/* The row of a group whose roster is complete.  *why gets the reasons against the rows before it. */
+const struct quern_stream_row *quern_choose_streams(const struct quern_roster *roster, struct quern_text *why);
 
 ssize_t quern_stream_put(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts,
                          int count);
 ssize_t quern_stream_get(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts,
                          int count);
+ssize_t quern_stream_peek(const struct quern_membership *member, enum quern_stream stream, int peer, void *bytes, size_t count);
 bool quern_stream_speaks(const struct quern_membership *member, enum quern_stream stream, int peer);
 
 #endif

@@ -192,7 +192,9 @@ static quern_status copy(struct quern_ragged_exchange *exchange, struct quern_me
         status = quern_ragged_meet_here(exchange->call, meeting, QUERN_PHASE_COPY);
         QUERN_POINT(RAGGED_WINDOW);
         if (status == QUERN_OK) status = quern_check_poison(exchange->call->member);
-        if (status != QUERN_OK) return status;
+        if (status == QUERN_OK) continue;
+        quern_ragged_abandon(&shipment);
+        return status;
     }
     QUERN_POINT(RAGGED_COPIED);
     return quern_ragged_ship_rest(&shipment);

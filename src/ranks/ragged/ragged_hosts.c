@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "os/integers.h"
+#include "ranks/hosts/rows.h"
 
 /* ---- entry ---- */
 
@@ -125,10 +126,10 @@ quern_status quern_ragged_meet_here(const struct quern_ragged_call *call, struct
 
 /* ---- slices ---- */
 
-/* Adds a slice to a list of parts, in which it continues the last one if it can. */
-static int add_part(struct iovec *parts, int count, void *at, int64_t bytes) {
+/* Adds a slice to a list of parts, in which it continues the last one if it can and the way of data allows that. */
+static int add_part(const struct quern_membership *member, struct iovec *parts, int count, void *at, int64_t bytes) {
     if (!bytes) return count;
-    if (count && (char *)parts[count - 1].iov_base + parts[count - 1].iov_len == (char *)at) {
+    if (count && member->span->row->merges && (char *)parts[count - 1].iov_base + parts[count - 1].iov_len == (char *)at) {
         parts[count - 1].iov_len += (size_t)bytes;
         return count;
     }
@@ -152,7 +153,7 @@ static uint64_t list_sends(const struct quern_ragged_exchange *x, int place, str
     for (int64_t entry = place * call->updates; entry < (place + 1) * call->updates; entry++) {
         const int64_t size = x->outbox[entry].size * call->row_bytes;
         bytes += (uint64_t)size;
-        count = add_part(parts, count, at_row(input, x->outbox[entry].source, 1), size);
+        count = add_part(call->member, parts, count, at_row(input, x->outbox[entry].source, 1), size);
     }
     channel->out = parts;
     channel->outs = count;
@@ -169,7 +170,7 @@ static bool place_slices(void *user, struct quern_channel *channel) {
     for (int64_t entry = place * call->updates; entry < (place + 1) * call->updates; entry++) {
         const int64_t size = x->inbox[entry].size * call->row_bytes;
         bytes += (uint64_t)size;
-        count = add_part(parts, count, at_row(call->output, x->inbox[entry].output_offset, call->row_bytes), size);
+        count = add_part(call->member, parts, count, at_row(call->output, x->inbox[entry].output_offset, call->row_bytes), size);
     }
     channel->in = parts;
     channel->ins = count;
@@ -193,6 +194,10 @@ quern_status quern_ragged_ship(struct quern_ragged_shipment *shipment, const str
         channel->out_head.last = list_sends(x, place_of(x->call, channel->rank), channel);
     }
     return quern_sendrecv_begin(&shipment->sendrecv);
+}
+
+void quern_ragged_abandon(struct quern_ragged_shipment *shipment) {
+    if (shipment->is_needed) quern_sendrecv_abandon(&shipment->sendrecv);
 }
 
 quern_status quern_ragged_ship_rest(struct quern_ragged_shipment *shipment) {

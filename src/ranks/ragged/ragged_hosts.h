@@ -35,5 +35,6 @@ struct quern_ragged_shipment {
 quern_status quern_ragged_ship(struct quern_ragged_shipment *shipment, const struct quern_ragged_exchange *exchange,
                                const struct quern_meeting *meeting);
 quern_status quern_ragged_ship_rest(struct quern_ragged_shipment *shipment);
+void quern_ragged_abandon(struct quern_ragged_shipment *shipment);  /* the call fails between the two */
 
 #endif

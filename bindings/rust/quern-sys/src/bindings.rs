@@ -71,6 +71,10 @@ pub type quern_log_callback = Option<unsafe extern "C" fn(user: *mut c_void, lev
 pub type quern_parallel_for = Option<unsafe extern "C" fn(user: *mut c_void, tasks: i64, task: Option<unsafe extern "C" fn(context: *mut c_void, index: i64)>, context: *mut c_void)>;
 pub type quern_gemm = Option<unsafe extern "C" fn(user: *mut c_void, args: *const quern_gemm_args, stream: *mut c_void) -> quern_status>;
 pub type quern_all_gather = Option<unsafe extern "C" fn(user: *mut c_void, mine: *const c_void, bytes: usize, all: *mut c_void) -> c_int>;
+pub type quern_carrier_send = Option<unsafe extern "C" fn(user: *mut c_void, rank: c_int, data: *const c_void, bytes: usize, tag: u64, request: *mut u64) -> c_int>;
+pub type quern_carrier_receive = Option<unsafe extern "C" fn(user: *mut c_void, rank: c_int, data: *mut c_void, bytes: usize, tag: u64, request: *mut u64) -> c_int>;
+pub type quern_carrier_test = Option<unsafe extern "C" fn(user: *mut c_void, request: u64, bytes: *mut usize) -> c_int>;
+pub type quern_carrier_cancel = Option<unsafe extern "C" fn(user: *mut c_void, request: u64)>;
 #[repr(C)]
 pub struct quern_device {
     private: [u8; 0],
@@ -309,6 +313,21 @@ pub struct quern_accumulate_args {
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct quern_carrier {
+    pub size: u32,
+    pub threads: i32,
+    pub name: *const c_char,
+    pub user: *mut c_void,
+    pub tags: u64,
+    pub longest: u64,
+    pub borrows: i32,
+    pub send: quern_carrier_send,
+    pub receive: quern_carrier_receive,
+    pub test: quern_carrier_test,
+    pub cancel: quern_carrier_cancel,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct quern_group_args {
     pub size: u32,
     pub rank: c_int,
@@ -328,6 +347,8 @@ pub struct quern_group_args {
     pub host: *const c_char,
     pub all_gather: quern_all_gather,
     pub all_gather_user: *mut c_void,
+    pub carrier: *const quern_carrier,
+    pub ways: *const c_char,
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -424,6 +445,7 @@ extern "C" {
     pub fn quern_adam_saved_bytes(device: *const quern_device, args: *const quern_adam_args, bytes: *mut usize) -> quern_status;
     pub fn quern_adam_save(device: *mut quern_device, args: *const quern_adam_args, saved: *mut c_void, bytes: usize) -> quern_status;
     pub fn quern_adam_load(device: *mut quern_device, args: *const quern_adam_args, saved: *const c_void, bytes: usize, step: *mut i64, seed: *mut u64) -> quern_status;
+    pub fn quern_carrier_init(carrier: *mut quern_carrier);
     pub fn quern_group_args_init(args: *mut quern_group_args);
     pub fn quern_group_create(args: *const quern_group_args, count: c_int, groups: *mut *mut quern_group) -> quern_status;
     pub fn quern_group_rank(group: *const quern_group) -> c_int;
@@ -478,7 +500,8 @@ macro_rules! for_each_struct {
         $call!(quern_gradient: grad, main_grad, count);
         $call!(quern_gradient_norm_args: size, gradient_size, grad_dtype, gradients, gradient_count, plan, max_norm, grad_scale, grad_scale_pointer, norm, clip, found_inf);
         $call!(quern_accumulate_args: size, gradient_size, grad_dtype, zero_grads, gradients, gradient_count, scale);
-        $call!(quern_group_args: size, rank, ranks, name, device, timeout, share_gpu, first_epoch, first_timeout, job, multicast, host_ranks, meet, secret, secret_bytes, host, all_gather, all_gather_user);
+        $call!(quern_carrier: size, threads, name, user, tags, longest, borrows, send, receive, test, cancel);
+        $call!(quern_group_args: size, rank, ranks, name, device, timeout, share_gpu, first_epoch, first_timeout, job, multicast, host_ranks, meet, secret, secret_bytes, host, all_gather, all_gather_user, carrier, ways);
         $call!(quern_barrier_args: size, members, member_count, timeout);
         $call!(quern_ragged_all_to_all_args: size, metadata_dtype, input, input_rows, output, output_rows, row_bytes, updates, input_offsets, send_sizes, output_offsets, recv_sizes, metadata_on_device, check_overlap, members, member_count, multiprocessors, timeout);
         $call!(quern_transfer_item: receive, peer, tag, memory, bytes);

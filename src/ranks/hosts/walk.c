@@ -1,0 +1,162 @@
+/*
+ * The walk over the ways of data between hosts.  All ranks try the same rows in the same order, and agree after each, so that all
+ * take the same one.  Called while a group is created.
+ */
+#include "ranks/hosts/walk.h"
+
+#include <string.h>
+
+#include "ranks/agreement.h"
+#include "ranks/describe.h"
+#include "ranks/hosts/connections.h"
+#include "ranks/hosts/messages.h"
+#include "ranks/hosts/socket_row.h"
+#include "ranks/poison.h"
+#include "ranks/ucx/ucx.h"
+#include "runtime/status.h"
+
+/* ---- the rows ---- */
+
+static quern_status open_carrier(struct quern_membership *member, uint64_t *digest) {
+    const quern_carrier *carrier = &member->carrier;
+    for (int rank = 0; rank < member->ranks && !carrier->threads; rank++)
+        if (rank != member->rank && member->roster->peer[rank].is_here)
+            return quern_fail(member->device, QUERN_NOT_SUPPORTED, "it is in one process with rank %d, and one thread at a time may be "
+                              "inside the functions of %s", rank, carrier->name);
+    *digest = quern_carrier_digest(carrier);
+    member->span->messages = quern_make_messages(carrier, member->ranks, NULL);
+    return member->span->messages ? QUERN_OK : quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for messages");
+}
+
+static quern_status open_ucx(struct quern_membership *member, uint64_t *digest) {
+    struct quern_ucx *ucx;
+    quern_status status = quern_ucx_open(member, &ucx);
+    if (status != QUERN_OK) return status;
+    const quern_carrier carrier = quern_ucx_carrier(ucx);
+    *digest = quern_carrier_digest(&carrier);
+    member->span->messages = quern_make_messages(&carrier, member->ranks, quern_ucx_close);
+    if (member->span->messages) return QUERN_OK;
+    quern_ucx_close(ucx, false);
+    return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for messages");
+}
+
+static quern_status connect_ucx(struct quern_membership *member) {
+    return quern_ucx_connect(member, quern_messages_user(member->span->messages));
+}
+
+static quern_status open_sockets(struct quern_membership *member, uint64_t *digest) {
+    (void)member, (void)digest;
+    return QUERN_OK;
+}
+
+static const struct {
+    uint32_t way;
+    const char *name;                  /* NULL: the carrier's */
+    const struct quern_data_row *row;
+    quern_status (*open)(struct quern_membership *member, uint64_t *digest);
+    quern_status (*connect)(struct quern_membership *member);  /* collective, when all have opened it; NULL: there is nothing to do */
+} rows[] = {
+    {QUERN_WAY_CARRIER, NULL, &quern_message_row, open_carrier, NULL},
+    {QUERN_WAY_UCX, "ucx", &quern_message_row, open_ucx, connect_ucx},
+    {QUERN_WAY_SOCKETS, "sockets", &quern_socket_row, open_sockets, NULL},
+};
+
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static const char *name_of(const struct quern_membership *member, int row) {
+    return rows[row].name ? rows[row].name : *member->carrier_name ? member->carrier_name : "a carrier";
+}
+
+/* ---- what a rank allows ---- */
+
+static uint32_t way_called(const quern_group_args *args, const char *word, size_t length) {
+    for (int row = 0; row < ROWS; row++) {
+        const char *name = rows[row].name ? rows[row].name : args->carrier ? args->carrier->name : "";
+        if (strlen(name) == length && memcmp(name, word, length) == 0) return rows[row].way;
+    }
+    return 0;
+}
+
+const char *quern_read_ways(const quern_group_args *args, uint32_t *ways) {
+    *ways = args->ways ? 0 : QUERN_WAY_SOCKETS | (args->carrier ? QUERN_WAY_CARRIER : 0);
+    for (const char *at = args->ways; at; at = *at ? at + 1 : NULL) {
+        const size_t bytes = strcspn(at, ",");
+        const uint32_t way = bytes ? way_called(args, at, bytes) : 0;
+        if (!way) return at;
+        *ways |= way;
+        at += bytes;
+    }
+    return NULL;
+}
+
+/* ---- the walk ---- */
+
+/* The ways that any rank allows: none else is tried. */
+static uint32_t all_ways(const struct quern_membership *member) {
+    uint64_t ways = 0;
+    for (int rank = 0; rank < member->ranks; rank++) ways |= member->heard[rank].value;
+    return (uint32_t)ways;
+}
+
+/* Why the ranks do not take a row of which all have voted; false: they do. */
+static bool find_fault(const struct quern_membership *member, struct quern_text *why) {
+    for (int rank = 0; rank < member->ranks; rank++) {
+        const struct quern_vote *vote = &member->heard[rank];
+        char reason[sizeof vote->reason];
+        quern_copy_text(reason, vote->reason, sizeof reason);
+        if (vote->status != QUERN_OK) quern_text_add(why, "rank %d: %s", rank, reason);
+        else if (vote->value != member->heard[0].value) quern_text_add(why, "rank %d has other tags or sizes than rank 0", rank);
+        else continue;
+        return true;
+    }
+    return false;
+}
+
+/* Votes on a step.  *is_good: it has succeeded on all ranks; else the reason is appended to *why. */
+static quern_status vote(struct quern_membership *member, quern_status step, uint64_t digest, struct quern_text *why, bool *is_good) {
+    *is_good = false;
+    quern_cast_vote(member, step, digest);
+    quern_status status = quern_agree(&member, 1, QUERN_IN_CREATE);
+    if (quern_check_poison(member) != QUERN_OK) return status;
+    *is_good = !find_fault(member, why);
+    return QUERN_OK;
+}
+
+/* Tries one row with all ranks.  *is_taken: they have taken it. */
+static quern_status try_row(struct quern_membership *member, int row, struct quern_text *why, bool *is_taken) {
+    struct quern_span *span = member->span;
+    uint64_t digest = 0;
+    quern_status status = member->ways & rows[row].way ? rows[row].open(member, &digest)
+                                                       : quern_fail(member->device, QUERN_NOT_SUPPORTED, "its ways do not name it");
+    quern_text_add(why, "%s%s: ", why->length ? "; " : "", name_of(member, row));
+    status = vote(member, status, digest, why, is_taken);
+    if (status == QUERN_OK && *is_taken && rows[row].connect) status = vote(member, rows[row].connect(member), 0, why, is_taken);
+    if (status == QUERN_OK && *is_taken) {
+        span->row = rows[row].row;
+        span->way = name_of(member, row);
+    } else if (rows[row].row->close) {
+        rows[row].row->close(span, false);
+    }
+    return status;
+}
+
+quern_status quern_choose_way(struct quern_membership *member) {
+    char reasons[700];
+    struct quern_text why = quern_text_begin(reasons, sizeof reasons);
+    quern_cast_vote(member, QUERN_OK, member->ways);
+    quern_status status = quern_agree(&member, 1, QUERN_IN_CREATE);
+    const uint32_t ways = status == QUERN_OK ? all_ways(member) : 0;
+    if (status != QUERN_OK || ways == QUERN_WAY_SOCKETS) return status;
+    for (int row = 0; row < ROWS && status == QUERN_OK; row++) {
+        const size_t before = why.length;
+        bool is_taken = false;
+        if (!(ways & rows[row].way)) continue;
+        status = try_row(member, row, &why, &is_taken);
+        if (!is_taken) continue;
+        reasons[before < sizeof reasons ? before : sizeof reasons - 1] = 0;
+        quern_copy_text(member->span->why, reasons, sizeof member->span->why);
+        return QUERN_OK;
+    }
+    if (status != QUERN_OK) return status;
+    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: no way for data between the hosts: %s", member->label, reasons);
+}

@@ -1,0 +1,19 @@
+/* Chooses the way of data between the hosts of a group.  For hosts_transport.c and group.c. */
+#ifndef QUERN_WALK_H
+#define QUERN_WALK_H
+
+#include "ranks/membership.h"
+
+/* The ways that a rank allows, as bits of membership->ways. */
+enum { QUERN_WAY_CARRIER = 1, QUERN_WAY_UCX = 2, QUERN_WAY_SOCKETS = 4 };
+
+/* Reads quern_group_args.ways, which may be NULL.  Returns NULL, or the rest that begins with a word that is no way. */
+const char *quern_read_ways(const quern_group_args *args, uint32_t *ways);
+
+/*
+ * Collective: takes the first row of the table that works on all ranks, and writes into the span why not those before it.  With
+ * sockets alone it is one exchange.  QUERN_NOT_SUPPORTED: none works.
+ */
+quern_status quern_choose_way(struct quern_membership *member);
+
+#endif

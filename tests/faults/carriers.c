@@ -1,0 +1,184 @@
+/*
+ * Every pair of a point of messages over a carrier (src/ranks/points.h) and a fault, between two ranks of two hosts, in threads and in
+ * processes, over a carrier that borrows memory and one that gets copies.
+ *
+ * The ranks exchange small and large slices, three times.  However it ends: every rank returns, with a status that the fault explains;
+ * what a rank has completed is what was sent; nothing is written beside it; and what a rank sends is never changed.
+ *
+ *   carriers           all
+ *   carriers TEXT      those whose names, as a failure prints them, contain the text
+ *
+ * The last line is `N passed, N failed`.
+ */
+#define _GNU_SOURCE
+#include "faults/points.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "faults/private_shm.h"
+#include "harness/ranks.h"
+
+enum { RANKS = 2, SIZES = 2, LARGE = 90000, GUARD = 64, ROUNDS = 3, SPACE = 1 << 20 };
+
+static const double RUN_LIMIT = 30;  /* seconds until a run counts as a hang */
+static const struct carrier_choice carriers[] = {{.borrows = true}, {.longest = 9000}};
+
+struct plan {
+    struct point_plan points;
+    enum rank_kind kind;
+    const struct carrier_choice *carrier;
+};
+
+static const int32_t sizes[SIZES] = {300, LARGE};
+
+/* ---- a rank ---- */
+
+struct side {
+    struct rank *rank;
+    unsigned char out[RANKS * LARGE], in[RANKS * LARGE + GUARD];
+    void *workspace;
+};
+
+static unsigned char value_of(int rank, int round) { return (unsigned char)(1 + rank * 16 + round); }
+
+static bool is_filled(const unsigned char *bytes, int64_t count, unsigned char value) {
+    return bytes[0] == value && memcmp(bytes, bytes + 1, (size_t)count - 1) == 0;
+}
+
+/* Each rank sends as much to itself and to the other one. */
+static quern_status exchange(struct side *side, quern_group *group, int round, int32_t size) {
+    const int rank = side->rank->rank;
+    const int32_t from[] = {0, size}, counts[] = {size, size}, to[] = {rank * size, rank * size};
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    args.input = side->out, args.output = side->in, args.input_rows = args.output_rows = RANKS * LARGE, args.row_bytes = 1;
+    args.input_offsets = from, args.send_sizes = args.recv_sizes = counts, args.output_offsets = to;
+    memset(side->out, value_of(rank, round), sizeof side->out);
+    quern_status status = quern_ragged_all_to_all(group, &args, side->workspace, SPACE, NULL);
+    for (int sender = 0; sender < RANKS && status == QUERN_OK; sender++)
+        rank_check(side->rank, is_filled(side->in + sender * size, size, value_of(sender, round)), "round %d is complete, and not what "
+                   "was sent", round);
+    return status;
+}
+
+static quern_status live(struct rank *rank) {
+    const struct plan *plan = rank->user;
+    struct side *side = calloc(1, sizeof *side);
+    quern_group_args args = rank_group_args(rank, POINT_LIMIT);
+    quern_group *group;
+    rank_check(rank, side, "no memory");
+    side->rank = rank;
+    memset(side->in, 0xee, sizeof side->in);
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){SPACE}, &side->workspace));
+    rank_line_up(rank);
+    points_begin(rank->shared, &plan->points, rank->rank);
+    points_enter_step(0);
+    points_offer(group);
+    struct points_aborter *aborter = points_start_aborter();
+    quern_status status = QUERN_OK;
+    int round = 0;
+    for (; round < ROUNDS * SIZES && status == QUERN_OK; round++) status = exchange(side, group, round, sizes[round % SIZES]);
+    char detail[256] = "";
+    if (status != QUERN_OK) quern_error_detail(detail, sizeof detail);
+    rank_check(rank, status == QUERN_OK || *detail, "%s without a reason", quern_status_string(status));
+    points_end(status != QUERN_OK);
+    points_stop_aborter(aborter);
+    const quern_status end = quern_group_destroy(group);
+    rank_check(rank, end == QUERN_OK || (end == QUERN_PEER_LOST && status != QUERN_OK), "destroying gave %s", quern_status_string(end));
+    rank_check(rank, is_filled(side->in + RANKS * LARGE, GUARD, 0xee), "something was written beside the output");
+    rank_check(rank, is_filled(side->out, sizeof side->out, value_of(rank->rank, round - 1)), "what was sent has changed");
+    if (end == QUERN_OK) free(side);
+    return status;
+}
+
+/* ---- the expected ends ---- */
+
+static int passed, failed;
+static unsigned struck[QUERN_POINT_COUNT][POINT_FAULTS];
+static const char *wanted;  /* NULL: all */
+
+/* A rank whose limit has ended, or that is held, may be found by the other one as lost. */
+static bool is_explained(const struct plan *plan, quern_status status) {
+    static const quern_status by_fault[POINT_FAULTS] = {
+        [POINT_OUTSTAY] = QUERN_PEER_TIMEOUT, [POINT_KILL] = QUERN_PEER_LOST, [POINT_ABORT] = QUERN_GROUP_ABORTED,
+        [POINT_EXPIRE] = QUERN_PEER_TIMEOUT};
+    const enum point_fault fault = plan->points.stop[0].fault;
+    return status == QUERN_OK || status == by_fault[fault];
+}
+
+static const char *judge(const struct plan *plan, struct rank_run *run) {
+    const struct points *points = ranks_shared(run);
+    const struct point_stop *stop = &plan->points.stop[0];
+    const int victim = points->victim[0] - 1;
+    bool may_die[RANKS] = {false};
+    if (victim >= 0 && stop->fault == POINT_KILL) may_die[victim] = true;
+    const char *wrong = ranks_wait(run, may_die);
+    if (victim >= 0) struck[stop->point][stop->fault]++;
+    for (int rank = 0; rank < RANKS && !wrong; rank++)
+        if (!(rank == victim && may_die[rank]) && !is_explained(plan, ranks_result(run, rank)->status))
+            wrong = ranks_result(run, rank)->detail;
+    return wrong;
+}
+
+/* Tells the other rank when the victim is dead: from then on its limits may end. */
+static void await(const struct plan *plan, struct rank_run *run) {
+    struct points *points = ranks_shared(run);
+    for (const double began = rank_now(); !ranks_have_ended(run) && rank_now() - began < RUN_LIMIT; rank_sleep(2e-4)) {
+        const int victim = __atomic_load_n(&points->victim[0], __ATOMIC_ACQUIRE) - 1;
+        siginfo_t end = {.si_pid = 0};
+        if (plan->points.stop[0].fault != POINT_KILL || victim < 0 || points->dead[victim]) continue;
+        const int result = waitid(P_PID, (id_t)ranks_process(run, victim), &end, WEXITED | WNOHANG | WNOWAIT);
+        if (result != 0 || end.si_pid) points_bury(points, victim);
+    }
+}
+
+static void run_plan(const struct plan *plan, const char *name) {
+    if (wanted && !strstr(name, wanted)) return;
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = plan->kind, .count = RANKS, .hosts = RANKS, .function = live, .user = plan,
+                                                       .carrier = plan->carrier, .shared_bytes = sizeof(struct points), .limit = RUN_LIMIT});
+    await(plan, run);
+    const char *wrong = judge(plan, run);
+    if (wrong) printf("%s: %s\n", name, wrong);
+    failed += wrong != NULL;
+    passed += wrong == NULL;
+    ranks_close(run);
+}
+
+static void run_point(enum rank_kind kind, const struct carrier_choice *carrier, enum quern_point point, unsigned arrival) {
+    for (enum point_fault fault = POINT_DELAY; fault <= POINT_EXPIRE; fault++) {
+        const struct plan plan = {.points = {.ranks = RANKS, .stop = {{fault, point, -1, 0, arrival}}}, .kind = kind,
+                                  .carrier = carrier};
+        char name[160];
+        if (fault == POINT_KILL && kind == RANK_THREADS) continue;
+        snprintf(name, sizeof name, "%s, a carrier that %s, point %s, arrival %u, fault %s", rank_kind_name(kind),
+                 carrier->borrows ? "borrows" : "copies", point_name(point), arrival, point_fault_name(fault));
+        run_plan(&plan, name);
+    }
+}
+
+/* Every pair must have happened. */
+static void check_struck(void) {
+    for (enum quern_point point = QUERN_POINT_MESSAGE_POSTING; point <= QUERN_POINT_MESSAGE_OVER; point++)
+        for (enum point_fault fault = POINT_DELAY; fault <= POINT_EXPIRE; fault++) {
+            if (struck[point][fault]) continue;
+            printf("no rank met fault %s at point %s\n", point_fault_name(fault), point_name(point));
+            failed++;
+        }
+}
+
+int main(int count, char **words) {
+    wanted = count > 1 ? words[1] : NULL;
+    private_shm_enter(NULL);
+    for (size_t kind = 0; kind < sizeof rank_kinds / sizeof *rank_kinds; kind++)
+        for (size_t carrier = 0; carrier < sizeof carriers / sizeof *carriers; carrier++)
+            for (enum quern_point point = QUERN_POINT_MESSAGE_POSTING; point <= QUERN_POINT_MESSAGE_OVER; point++)
+                for (unsigned arrival = 1; arrival <= 13; arrival += 4) run_point(rank_kinds[kind], &carriers[carrier], point, arrival);
+    if (!wanted) check_struck();
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,401 @@
+/*
+ * Data between hosts by a carrier of the engine: which way is chosen and why, what a carrier with faults does to calls, and who has
+ * the memory afterwards.  The other suites of hosts run over carriers too: the configurations of tests/runner/devices.py.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/device.h"
+#include "harness/ragged_case.h"
+#include "harness/ranks.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const struct carrier_choice borrows = {.borrows = true}, copies = {.longest = 9000};
+static const struct carrier_choice *const kinds[] = {&borrows, &copies};
+
+/* ---- the way that is chosen ---- */
+
+struct wish {
+    const char *ways[3];      /* of each rank */
+    unsigned without;         /* bits: ranks without a carrier */
+    uint64_t other_tags;      /* of rank 2 */
+    quern_status status;
+    const char *text;         /* in the report, or in the detail */
+};
+
+static quern_status choose(struct rank *rank) {
+    const struct wish *wish = rank->user;
+    quern_group_args args = rank_group_args(rank, 20);
+    quern_carrier carrier = *args.carrier;
+    quern_group *group;
+    char report[4096];
+    args.ways = wish->ways[rank->rank];
+    if (wish->other_tags && rank->rank == 2) carrier.tags = wish->other_tags;
+    args.carrier = wish->without >> rank->rank & 1 ? NULL : &carrier;
+    rank_status(rank, quern_group_create(&args, 1, &group), wish->status);
+    if (wish->status != QUERN_OK) {
+        rank_check_detail(rank, wish->text);
+        return QUERN_OK;
+    }
+    memset(&carrier, 0, sizeof carrier);  /* the group has a copy */
+    quern_group_report(group, report, sizeof report);
+    rank_check(rank, strstr(report, wish->text), "no \"%s\" in:\n%s", wish->text, report);
+    for (int i = 0; i < 10; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
+    return quern_group_destroy(group);
+}
+
+Test(hosts_carrier, the_walk_gives_reasons, .timeout = 120) {
+    static const struct wish wishes[] = {
+        {{NULL}, 0, 0, QUERN_OK, "hosts 0 and 1: stand-in, since host memory does not reach from one host to another\n"},
+        {{NULL}, 7, 0, QUERN_OK, "hosts 0 and 1: sockets, since host memory does not reach from one host to another\n"},
+        {{"sockets", "sockets", "sockets"}, 0, 0, QUERN_OK, "hosts 0 and 1: sockets, since"},
+        {{"sockets,stand-in", NULL, "stand-in,sockets"}, 0, 0, QUERN_OK, "hosts 0 and 1: stand-in, since"},
+        {{NULL}, 2, 0, QUERN_OK, ": rank 1: its ways do not name it\n"},
+        {{NULL, "sockets", NULL}, 0, 0, QUERN_OK, "another; stand-in: rank 1: its ways do not name it\n"},
+        {{NULL}, 0, 2048, QUERN_OK, "another; stand-in: rank 2 has other tags or sizes than rank 0\n"},
+        {{"stand-in", "stand-in", "stand-in"}, 0, 2048, QUERN_NOT_SUPPORTED,
+         "no way for data between the hosts: stand-in: rank 2 has other tags or sizes than rank 0"},
+        {{"stand-in", "stand-in", "sockets"}, 0, 0, QUERN_NOT_SUPPORTED, "sockets: rank 0: its ways do not name it"},
+    };
+    for (size_t i = 0; i < COUNT(wishes); i++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 2, .function = choose, .user = &wishes[i], .carrier = &borrows);
+}
+
+Test(hosts_carrier, one_thread_at_a_time) {
+    static const struct carrier_choice alone = {.borrows = true, .alone = true};
+    static const struct wish threads = {{NULL}, 0, 0, QUERN_OK, "stand-in: rank 0: it is in one process with rank 1, and one thread"},
+                             processes = {{NULL}, 0, 0, QUERN_OK, "hosts 0 and 1: stand-in, since"};
+    check_ranks(.kind = RANK_THREADS, .count = 3, .hosts = 2, .function = choose, .user = &threads, .carrier = &alone);
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 2, .function = choose, .user = &processes, .carrier = &alone);
+}
+
+static quern_status split(struct rank *rank) {
+    quern_group *group = rank_group(rank, 20), *part;
+    char report[4096];
+    rank_ok(rank, quern_group_split(&group, 1, &(int){0}, &(int){-rank->rank}, &part));
+    quern_group_report(part, report, sizeof report);
+    rank_check(rank, strstr(report, "hosts 0 and 1: sockets, since") && strstr(report, "another; stand-in: the group is split off"),
+               "%s", report);
+    for (int i = 0; i < 10; i++) rank_ok(rank, quern_barrier(i % 2 ? group : part, NULL, NULL));
+    rank_ok(rank, quern_group_destroy(part));
+    return quern_group_destroy(group);
+}
+
+Test(hosts_carrier, a_part_goes_over_sockets) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = split, .carrier = &borrows);
+}
+
+/* ---- illegal carriers ---- */
+
+static int no_send(void *user, int rank, const void *data, size_t bytes, uint64_t tag, uint64_t *request) {
+    (void)user, (void)rank, (void)data, (void)bytes, (void)tag, (void)request;
+    return 1;
+}
+static int no_receive(void *user, int rank, void *data, size_t bytes, uint64_t tag, uint64_t *request) {
+    return no_send(user, rank, data, bytes, tag, request);
+}
+static int no_test(void *user, uint64_t request, size_t *bytes) { return (void)user, (void)request, (void)bytes, -1; }
+static void no_cancel(void *user, uint64_t request) { (void)user, (void)request; }
+
+Test(hosts_carrier, illegal_arguments) {
+    quern_device *device;
+    quern_group *group;
+    check_ok(quern_device_open(QUERN_CPU, 0, &device));
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    args.ranks = 2, args.name = "illegal", args.device = device, args.timeout = 0.1;
+    args.meet = "127.0.0.2:4711", args.secret = "0123456789abcdef", args.secret_bytes = 16, args.host_ranks = 1;
+    quern_carrier good = QUERN_CARRIER_INIT;
+    good.name = "c", good.tags = 1024, good.longest = 8192;
+    good.send = no_send, good.receive = no_receive, good.test = no_test, good.cancel = no_cancel;
+    const struct {
+        const char *detail;
+        quern_status status;
+        size_t field, bytes;  /* of the carrier, set to the value */
+        uint64_t value;
+        const char *ways;
+    } cases[] = {
+#define SET(field, value) offsetof(quern_carrier, field), sizeof good.field, (uint64_t)(uintptr_t)(value)
+        {"size", QUERN_INVALID_STRUCT_SIZE, SET(size, sizeof good), NULL},
+        {"a function of carrier is NULL", QUERN_NULL_POINTER, SET(send, NULL), NULL},
+        {"a function of carrier is NULL", QUERN_NULL_POINTER, SET(receive, NULL), NULL},
+        {"a function of carrier is NULL", QUERN_NULL_POINTER, SET(test, NULL), NULL},
+        {"a function of carrier is NULL", QUERN_NULL_POINTER, SET(cancel, NULL), NULL},
+        {"carrier.name is NULL", QUERN_NULL_POINTER, SET(name, NULL), NULL},
+        {"carrier.name is not 1 to 15", QUERN_INVALID_ARGUMENT, SET(name, "0123456789abcdef"), NULL},
+        {"carrier.name is not 1 to 15", QUERN_INVALID_ARGUMENT, SET(name, "a,b"), NULL},
+        {"is the name of another way", QUERN_INVALID_ARGUMENT, SET(name, "sockets"), NULL},
+        {"is the name of another way", QUERN_INVALID_ARGUMENT, SET(name, "ucx"), NULL},
+        {"carrier.tags is 1023: expected at least 1024", QUERN_INVALID_ARGUMENT, SET(tags, 1023), NULL},
+        {"carrier.longest is 8191: expected at least 8192", QUERN_INVALID_ARGUMENT, SET(longest, 8191), NULL},
+        {"carrier.threads", QUERN_INVALID_ARGUMENT, SET(threads, 2), NULL},
+        {"carrier.borrows", QUERN_INVALID_ARGUMENT, SET(borrows, -1), NULL},
+        {"ways is no way from \"\" on", QUERN_INVALID_ARGUMENT, SET(tags, 1024), ""},
+        {"ways is no way from \"mpi,c\" on", QUERN_INVALID_ARGUMENT, SET(tags, 1024), "sockets,mpi,c"},
+        {"ways is no way from \"\" on", QUERN_INVALID_ARGUMENT, SET(tags, 1024), "c,"},
+        {"ways is no way from \"sockets \" on", QUERN_INVALID_ARGUMENT, SET(tags, 1024), "c,sockets "},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        quern_carrier carrier = good;
+        memcpy((char *)&carrier + cases[i].field, &cases[i].value, cases[i].bytes);
+        args.carrier = &carrier;
+        args.ways = cases[i].ways;
+        const quern_status status = quern_group_create(&args, 1, &group);
+        check(status == cases[i].status && strstr(error_detail(), cases[i].detail), "case %zu: %s: %s", i, quern_status_string(status),
+              error_detail());
+    }
+    quern_device_close(device);
+}
+
+/* ---- carriers with faults ---- */
+
+struct fault {
+    struct carrier_choice choice;
+    quern_status status, destroyed;  /* destroyed: of the culprit */
+    const char *text, *kept;
+    double limit;
+};
+
+/* Exchanges until a call fails, as it does on all ranks alike. */
+static quern_status exchange_until_the_end(struct rank *rank) {
+    enum { SLICE = 300000 };
+    const struct fault *fault = rank->user;
+    quern_group *group = rank_group(rank, 2);
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    int32_t from[4], sizes[4], to[4];
+    unsigned char *input = calloc(4, SLICE), *output = calloc(4, SLICE);
+    void *workspace;
+    size_t bytes;
+    rank_check(rank, input && output, "no memory");
+    for (int peer = 0; peer < 4; peer++) from[peer] = peer * SLICE, sizes[peer] = SLICE, to[peer] = rank->rank * SLICE;
+    args.input = input, args.output = output, args.input_rows = args.output_rows = 4 * SLICE, args.row_bytes = 1;
+    args.input_offsets = from, args.send_sizes = args.recv_sizes = sizes, args.output_offsets = to;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    quern_status status = quern_ragged_all_to_all_workspace(group, &args, &bytes);
+    if (status == QUERN_OK) status = quern_symmetric_alloc(&group, 1, &bytes, &workspace);
+    args.timeout = fault->limit;
+    const double began = rank_now();
+    for (int round = 0; status == QUERN_OK && round < 50; round++) status = quern_ragged_all_to_all(group, &args, workspace, bytes, NULL);
+    rank_status(rank, status, fault->status);
+    rank_check_detail(rank, fault->text);
+    rank_status(rank, quern_barrier(group, NULL, NULL), fault->status);
+    rank_check(rank, rank_now() - began < 15, "it took %g s", rank_now() - began);
+    const double ended = rank_now();
+    rank_status(rank, quern_group_destroy(group), rank->rank == fault->choice.culprit ? fault->destroyed : QUERN_OK);
+    if (rank->rank == fault->choice.culprit && fault->kept) rank_check_detail(rank, fault->kept);
+    rank_check(rank, rank_now() - ended < 3, "destroying took %g s", rank_now() - ended);
+    memset(input, 1, 4 * SLICE);   /* it is the caller's again: the stand-in ends the process if it finds it changed */
+    memset(output, 1, 4 * SLICE);
+    return QUERN_OK;
+}
+
+Test(hosts_carrier, faults_are_statuses, .timeout = 300) {
+    for (size_t kind = 0; kind < COUNT(kinds); kind++)
+        for (int at = 9; at < 75; at += 13) {
+            struct fault faults[] = {
+                {{.fails_at = at}, QUERN_SYSTEM_ERROR, QUERN_OK, "returned 17", NULL, 10},
+                {{.breaks_at = at}, QUERN_SYSTEM_ERROR, QUERN_OK, "returned -18", NULL, 10},
+                {{.hangs_at = at}, QUERN_PEER_TIMEOUT, QUERN_OK, " waited ", NULL, 0.4},
+            };
+            for (size_t i = 0; i < COUNT(faults); i++) {
+                faults[i].choice.culprit = 1;
+                faults[i].choice.borrows = kinds[kind]->borrows;
+                faults[i].choice.longest = kinds[kind]->longest;
+                check_ranks(.kind = rank_kinds[at % 2], .count = 4, .hosts = 2, .function = exchange_until_the_end,
+                            .user = &faults[i], .carrier = &faults[i].choice);
+            }
+        }
+}
+
+Test(hosts_carrier, memory_that_is_kept_is_named, .timeout = 60) {
+    static const struct fault kept = {{.borrows = true, .hangs_at = 40, .culprit = 1, .keeps = true}, QUERN_PEER_TIMEOUT, QUERN_PEER_LOST,
+                                      " waited ", "stand-in does not give back the memory of a message of rank ", 0.4};
+    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = exchange_until_the_end, .user = &kept,
+                .carrier = &kept.choice);
+}
+
+/* ---- the bytes ---- */
+
+static unsigned char byte_of(int sender, int receiver, int64_t update, int64_t at) {
+    return (unsigned char)(sender * 31 + receiver * 7 + update * 3 + at + at / 251);
+}
+
+/* Three slices to each rank, with gaps between them on one side, none on the other: around all sizes at which messages are cut. */
+static quern_status exchange_sizes(struct rank *rank) {
+    enum { UPDATES = 3, GAP = 5, MOST = 3 * 350200 };
+    static const int64_t sizes[] = {0, 1, 1000, 4000, 4050, 4071, 4072, 4073, 4080, 8999, 9000, 9001, 65536, 65537, 100000, 100001, 350000};
+    quern_group *group = rank_group(rank, 20);
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    int64_t from[2 * UPDATES], sent[2 * UPDATES], to[2 * UPDATES], received[2 * UPDATES];
+    unsigned char *input = malloc(2 * MOST), *output = malloc(2 * MOST);
+    void *workspace;
+    size_t bytes;
+    rank_check(rank, input && output, "no memory");
+    args.metadata_dtype = QUERN_INT64, args.input = input, args.output = output, args.input_rows = args.output_rows = 2 * MOST;
+    args.row_bytes = 1, args.updates = UPDATES;
+    args.input_offsets = from, args.send_sizes = sent, args.output_offsets = to, args.recv_sizes = received;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    for (size_t size = 0; size < COUNT(sizes); size++) {
+        const int64_t lengths[UPDATES] = {sizes[size], 7, sizes[size] / 2}, gap_in = size % 2 ? GAP : 0, gap_out = size % 2 ? 0 : GAP;
+        int64_t at_in = 0, at_out[2] = {0, MOST};
+        for (int peer = 0; peer < 2; peer++)
+            for (int64_t i = 0; i < UPDATES; i++) {
+                from[peer * UPDATES + i] = at_in;
+                sent[peer * UPDATES + i] = received[peer * UPDATES + i] = lengths[i];
+                to[peer * UPDATES + i] = at_out[rank->rank];
+                for (int64_t at = 0; at < lengths[i]; at++) input[at_in + at] = byte_of(rank->rank, peer, i, at);
+                at_in += lengths[i] + gap_in;
+                if (peer == 0) at_out[rank->rank] += lengths[i] + gap_out;
+            }
+        memcpy(to + UPDATES, to, sizeof to / 2);
+        memset(output, 0xEE, 2 * MOST);
+        rank_ok(rank, quern_ragged_all_to_all(group, &args, workspace, bytes, NULL));
+        for (int sender = 0; sender < 2; sender++)
+            for (int64_t i = 0, place = sender * MOST; i < UPDATES; place += lengths[i++] + gap_out) {
+                for (int64_t at = 0; at < lengths[i]; at++)
+                    rank_check(rank, output[place + at] == byte_of(sender, rank->rank, i, at), "size %lld: byte %lld of rank %d",
+                               (long long)sizes[size], (long long)at, sender);
+                if (gap_out || i + 1 == UPDATES)
+                    rank_check(rank, output[place + lengths[i]] == 0xEE, "size %lld: the byte behind", (long long)sizes[size]);
+            }
+    }
+    free(input);
+    free(output);
+    return quern_group_destroy(group);
+}
+
+Test(hosts_carrier, slices_of_all_sizes, .timeout = 120) {
+    for (size_t kind = 0; kind < COUNT(kinds); kind++)
+        for (size_t i = 0; i < COUNT(rank_kinds); i++)
+            check_ranks(.kind = rank_kinds[i], .count = 2, .hosts = 2, .function = exchange_sizes, .carrier = kinds[kind]);
+}
+
+Test(hosts_carrier, random_exchanges, .timeout = 120) {
+    for (size_t kind = 0; kind < COUNT(kinds); kind++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 5, .hosts = 3, .function = ragged_run_batch, .carrier = kinds[kind], .limit = 100,
+                    .user = &((struct ragged_batch){.first = 56000, .cases = 8}));
+}
+
+/* ---- how many messages ---- */
+
+/* A small exchange is one message each way, and a barrier none: it goes over sockets. */
+static quern_status count_messages(struct rank *rank) {
+    quern_group *group = rank_group(rank, 20);
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    const struct carrier_end *end = rank->carrier;
+    const int32_t from[] = {0, 1}, ones[] = {1, 1}, to[] = {rank->rank, rank->rank};
+    char input[128] = "", output[128];
+    void *workspace;
+    size_t bytes;
+    args.input = input, args.output = output, args.input_rows = args.output_rows = 2, args.row_bytes = 64;
+    args.input_offsets = from, args.send_sizes = args.recv_sizes = ones, args.output_offsets = to;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    int before = carrier_count(end);
+    for (int i = 0; i < 20; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
+    rank_check(rank, carrier_count(end) == before, "%d messages of 20 barriers", carrier_count(end) - before);
+    before = carrier_count(end);
+    for (int i = 0; i < 20; i++) rank_ok(rank, quern_ragged_all_to_all(group, &args, workspace, bytes, NULL));
+    rank_check(rank, carrier_count(end) == before + 40, "%d messages of 20 exchanges", carrier_count(end) - before);
+    return quern_group_destroy(group);
+}
+
+Test(hosts_carrier, a_small_exchange_is_one_message) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = count_messages, .carrier = &copies);
+}
+
+/* ---- different calls ---- */
+
+/* One host is in a barrier, which goes over sockets, and the other in an exchange. */
+static quern_status call_differently(struct rank *rank) {
+    const int in_barrier = *(const int *)rank->user;
+    quern_group *group = rank_group(rank, 10);
+    const double began = rank_now();
+    void *memory;
+    for (int i = 0; i < 3; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
+    if (rank_host(rank, rank->rank) == in_barrier) rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_MISMATCH);
+    else rank_status(rank, quern_symmetric_alloc(&group, 1, &(size_t){64}, &memory), QUERN_PEER_MISMATCH);
+    rank_check_detail(rank, "quern_barrier");
+    rank_check_detail(rank, "quern_symmetric_alloc");
+    rank_check(rank, rank_now() - began < 5, "after %g s", rank_now() - began);
+    return quern_group_destroy(group);
+}
+
+Test(hosts_carrier, a_barrier_and_an_exchange_are_a_mismatch, .timeout = 60) {
+    for (size_t kind = 0; kind < COUNT(kinds); kind++)
+        for (int in_barrier = 0; in_barrier < 2; in_barrier++)
+            check_ranks(.kind = rank_kinds[in_barrier], .count = 4, .hosts = 2, .function = call_differently, .user = &in_barrier,
+                        .carrier = kinds[kind]);
+}
+
+/* ---- hosts that end ---- */
+
+/* Slices that travel with the head, or large ones. */
+static quern_status exchange_until_rank_3_ends(struct rank *rank) {
+    enum { MOST = 200000 };
+    unsigned *ready = rank->shared;
+    quern_group *group = rank_group(rank, 20);
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    int32_t from[4], sizes[4], to[4];
+    unsigned char *input = calloc(4, MOST), *output = calloc(4, MOST);
+    void *workspace;
+    size_t bytes;
+    rank_check(rank, input && output, "no memory");
+    args.input = input, args.output = output, args.input_rows = args.output_rows = 4 * MOST, args.row_bytes = 1;
+    args.input_offsets = from, args.send_sizes = args.recv_sizes = sizes, args.output_offsets = to;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    __atomic_add_fetch(ready, 1, __ATOMIC_ACQ_REL);
+    quern_status status = QUERN_OK;
+    for (int round = 0; status == QUERN_OK; round++) {
+        for (int peer = 0; peer < 4; peer++) {
+            sizes[peer] = round % 2 ? 100 : MOST;
+            from[peer] = peer * sizes[peer];
+            to[peer] = rank->rank * sizes[peer];
+        }
+        status = quern_ragged_all_to_all(group, &args, workspace, bytes, NULL);
+    }
+    rank_status(rank, status, QUERN_PEER_LOST);
+    rank_check_detail(rank, "rank 3 (process ");
+    const double ended = rank_now();
+    status = quern_group_destroy(group);
+    rank_check(rank, status == QUERN_OK || status == QUERN_PEER_LOST, "destroying gave %s", quern_status_string(status));
+    rank_check(rank, rank_now() - ended < 3, "destroying took %g s", rank_now() - ended);
+    return QUERN_OK;
+}
+
+static void end_by(const struct carrier_choice *choice, int signal, double within) {
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 4, .hosts = 4, .function = exchange_until_rank_3_ends,
+                                                       .shared_bytes = sizeof(unsigned), .carrier = choice});
+    for (int i = 0; i < 3000 && __atomic_load_n((unsigned *)ranks_shared(run), __ATOMIC_ACQUIRE) < 4; i++) rank_sleep(0.01);
+    rank_sleep(0.05);
+    const double ended = rank_now();
+    kill(ranks_process(run, 3), signal);
+    for (int rank = 0; rank < 3; rank++)
+        while (__atomic_load_n(&ranks_result(run, rank)->end, __ATOMIC_ACQUIRE) == RANK_RUNS && rank_now() < ended + 20) rank_sleep(0.01);
+    const double waited = rank_now() - ended;
+    kill(ranks_process(run, 3), SIGKILL);
+    const char *wrong = ranks_wait(run, (bool[]){false, false, false, true});
+    check(!wrong, "%s", wrong);
+    check(waited < within, "noticed after %g s", waited);
+    ranks_close(run);
+}
+
+Test(hosts_carrier, a_process_that_is_killed, .timeout = 60) {
+    for (size_t kind = 0; kind < COUNT(kinds); kind++) end_by(kinds[kind], SIGKILL, 1.4);
+}
+
+Test(hosts_carrier, a_host_that_is_stopped, .timeout = 60) {
+    for (size_t kind = 0; kind < COUNT(kinds); kind++) end_by(kinds[kind], SIGSTOP, 6);
+}

@@ -1,0 +1,195 @@
+/*
+ * UCX as the way of data between hosts: what is said where it is not there, what it leaves of the process as it is, and ranks that end.
+ * The other suites of hosts run over it too: the configurations of tests/runner/devices.py.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/check.h"
+#include "harness/device.h"
+#include "harness/ragged_case.h"
+#include "harness/ranks.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const struct {
+    const char *name, *value;
+} settings[] = {{"UCX_MEM_EVENTS", "n"}, {"UCX_HANDLE_ERRORS", "none"}, {"UCX_DEBUG_SIGNO", "0"}, {"UCX_VFS_ENABLE", "n"},
+                {"UCX_LOG_LEVEL", "fatal"}};
+
+static void set_environment(void) {
+    for (size_t i = 0; i < COUNT(settings); i++) setenv(settings[i].name, settings[i].value, 1);
+}
+
+/* ---- without it ---- */
+
+struct lack {
+    const char *name, *value;  /* of the environment, besides the settings; the value NULL: it is not set */
+    const char *text;
+};
+
+static quern_status ask(struct rank *rank) {
+    const struct lack *lack = rank->user;
+    quern_group_args args = rank_group_args(rank, 20);
+    quern_group *group;
+    char report[4096];
+    set_environment();
+    if (lack->value) setenv(lack->name, lack->value, 1);
+    else unsetenv(lack->name);
+    args.carrier = NULL;
+    args.ways = "ucx";
+    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_NOT_SUPPORTED);
+    rank_check_detail(rank, "no way for data between the hosts: ucx: rank 0: ");
+    rank_check_detail(rank, lack->text);
+    args.name = strcat(strcpy(report, rank->name), ".b");
+    args.ways = "sockets,ucx";
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    quern_group_report(group, report, sizeof report);
+    rank_check(rank, strstr(report, "hosts 0 and 1: sockets, since") && strstr(report, lack->text), "%s", report);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    return quern_group_destroy(group);
+}
+
+Test(hosts_ucx, reasons_without_it, .timeout = 60) {
+    static const struct lack lacks[] = {
+        {"QUERN_UCX", "/nowhere/libucp.so.0", "no UCX at /nowhere/libucp.so.0: install libucx0, or name its file in QUERN_UCX ("},
+        {"QUERN_UCX", "libm.so.6", "libm.so.6 has no function ucp_get_version: expected UCX 1.12 or newer"},
+        {"UCX_MEM_EVENTS", NULL, "UCX_MEM_EVENTS is not set: UCX is not loaded into a process without UCX_MEM_EVENTS=n"},
+        {"UCX_HANDLE_ERRORS", "bt", "UCX_HANDLE_ERRORS is \"bt\": UCX is not loaded into a process without UCX_HANDLE_ERRORS=none"},
+        {"UCX_DEBUG_SIGNO", "", "UCX_DEBUG_SIGNO is \"\""},
+        {"UCX_VFS_ENABLE", "y", "UCX_VFS_ENABLE is \"y\""},
+        {"UCX_LOG_LEVEL", NULL, "UCX_LOG_LEVEL is not set"},
+    };
+    for (size_t i = 0; i < COUNT(lacks); i++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = ask, .user = &lacks[i]);
+}
+
+/* ---- with it ---- */
+
+static bool has_ucx(void) { return dlopen("libucp.so.0", RTLD_LAZY | RTLD_LOCAL) != NULL; }
+
+/* In a child, since a library that is loaded stays. */
+static quern_status look_for_it(struct rank *rank) {
+    (void)rank;
+    set_environment();
+    return has_ucx() ? QUERN_OK : QUERN_NOT_SUPPORTED;
+}
+
+static bool is_missing(void) {
+    if (!ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 1, .function = look_for_it})) return false;
+    cr_skip_test("there is no libucp.so.0: install libucx0");
+    return true;
+}
+
+static quern_group *group_over_ucx(struct rank *rank, double timeout) {
+    quern_group_args args = rank_group_args(rank, timeout);
+    quern_group *group;
+    char report[4096];
+    set_environment();
+    args.carrier = NULL;
+    args.ways = "ucx";
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    quern_group_report(group, report, sizeof report);
+    rank_check(rank, strstr(report, "hosts 0 and 1: ucx, since"), "%s", report);
+    return group;
+}
+
+/* The signals that the process handles, threads and descriptors are as before; UCX itself stays mapped. */
+static quern_status leave_no_trace(struct rank *rank) {
+    struct sigaction before[32], after;
+    const unsigned char *mmap_code = dlsym(RTLD_DEFAULT, "mmap");
+    unsigned char code[16];
+    int descriptors = 0, threads = 0;
+    memcpy(code, mmap_code, sizeof code);
+    for (int i = 1; i < 32; i++) sigaction(i, NULL, &before[i]);
+    for (int round = 0; round < 3; round++) {
+        quern_group *group = group_over_ucx(rank, 20);
+        for (int i = 0; i < 10; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
+        rank_ok(rank, quern_group_destroy(group));
+        rank_line_up(rank);
+        if (round && (count_entries("/proc/self/fd") != descriptors || count_entries("/proc/self/task") != threads))
+            rank_fail(rank, "%d descriptors and %d threads before, now %d and %d", descriptors, threads,
+                      count_entries("/proc/self/fd"), count_entries("/proc/self/task"));
+        descriptors = count_entries("/proc/self/fd");
+        threads = count_entries("/proc/self/task");
+    }
+    for (int i = 1; i < 32; i++) {
+        sigaction(i, NULL, &after);
+        rank_check(rank, after.sa_handler == before[i].sa_handler, "signal %d has another handler", i);
+    }
+    rank_check(rank, memcmp(code, mmap_code, sizeof code) == 0, "mmap was changed");
+    return QUERN_OK;
+}
+
+Test(hosts_ucx, leaves_the_process_as_it_is, .timeout = 60) {
+    if (is_missing()) return;
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = leave_no_trace);
+}
+
+/* Slices of both sizes, until rank 2 of the third host ends. */
+static quern_status exchange_until_rank_2_ends(struct rank *rank) {
+    enum { MOST = 300000 };
+    unsigned *ready = rank->shared;
+    quern_group *group = group_over_ucx(rank, 20);
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    int32_t from[3], sizes[3], to[3];
+    unsigned char *input = calloc(3, MOST), *output = calloc(3, MOST);
+    void *workspace;
+    size_t bytes;
+    rank_check(rank, input && output, "no memory");
+    args.input = input, args.output = output, args.input_rows = args.output_rows = 3 * MOST, args.row_bytes = 1;
+    args.input_offsets = from, args.send_sizes = args.recv_sizes = sizes, args.output_offsets = to;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    quern_status status = QUERN_OK;
+    __atomic_add_fetch(ready, 1, __ATOMIC_ACQ_REL);
+    for (int round = 0; status == QUERN_OK; round++) {
+        for (int peer = 0; peer < 3; peer++) {
+            sizes[peer] = round % 2 ? 100 : MOST;
+            from[peer] = peer * sizes[peer];
+            to[peer] = rank->rank * sizes[peer];
+        }
+        status = quern_ragged_all_to_all(group, &args, workspace, bytes, NULL);
+    }
+    rank_status(rank, status, QUERN_PEER_LOST);
+    rank_check_detail(rank, "rank 2 (process ");
+    rank_ok(rank, quern_group_destroy(group));
+    memset(input, 1, 3 * MOST);
+    free(input);
+    free(output);
+    rank_sleep(0.2);  /* whatever UCX may still do */
+    return QUERN_OK;
+}
+
+static void end_by(int signal, double within) {
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .shared_bytes = sizeof(unsigned),
+                                                       .function = exchange_until_rank_2_ends});
+    for (int i = 0; i < 3000 && __atomic_load_n((unsigned *)ranks_shared(run), __ATOMIC_ACQUIRE) < 3; i++) rank_sleep(0.01);
+    rank_sleep(0.05);
+    const double ended = rank_now();
+    kill(ranks_process(run, 2), signal);
+    for (int rank = 0; rank < 2; rank++)
+        while (__atomic_load_n(&ranks_result(run, rank)->end, __ATOMIC_ACQUIRE) == RANK_RUNS && rank_now() < ended + 20) rank_sleep(0.01);
+    const double waited = rank_now() - ended;
+    kill(ranks_process(run, 2), SIGKILL);
+    const char *wrong = ranks_wait(run, (bool[]){false, false, true});
+    check(!wrong, "%s", wrong);
+    check(waited < within, "noticed after %g s", waited);
+    ranks_close(run);
+}
+
+Test(hosts_ucx, a_process_that_is_killed, .timeout = 60) {
+    if (is_missing()) return;
+    for (int i = 0; i < 4; i++) end_by(SIGKILL, 1.6);
+}
+
+Test(hosts_ucx, a_host_that_is_stopped, .timeout = 60) {
+    if (is_missing()) return;
+    for (int i = 0; i < 2; i++) end_by(SIGSTOP, 6);
+}
