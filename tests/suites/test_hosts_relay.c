@@ -24,7 +24,6 @@
 #include "ranks/hosts/connections.h"
 #include "ranks/hosts/frames.h"
 #include "ranks/hosts/relay.h"
-#include "ranks/hosts/streams.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

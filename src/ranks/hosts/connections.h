@@ -1,5 +1,5 @@
 /*
- * One rank's way to the ranks of other hosts: see streams.h.
+ * One rank's way to the ranks of other hosts: see way.h.
  *
  * In groups of few ranks each rank has a connection to every rank of another host, which only its own thread uses, inside of calls:
  * nothing wakes another thread on the way of a message, and bytes go straight between the caller's memory and the socket.
@@ -7,12 +7,11 @@
 #ifndef QUERN_CONNECTIONS_H
 #define QUERN_CONNECTIONS_H
 
+#include "ranks/hosts/way.h"
 #include "ranks/membership.h"
 
-struct pollfd;
 struct quern_channel;
 struct quern_relay_end;
-struct quern_way;
 
 struct quern_span {
     struct quern_rank_set here;              /* the ranks of this host */
@@ -34,11 +33,19 @@ struct quern_span {
 unsigned char *quern_span_mailbox(const struct quern_membership *member, int rank);
 unsigned char *quern_span_brief(const struct quern_membership *member, int rank);
 
-/* Makes the span of a rank, without connections.  False: no memory. */
-bool quern_open_span(struct quern_membership *member);
+static inline ssize_t quern_stream_put(const struct quern_membership *member, enum quern_stream stream, int peer,
+                                       const struct iovec *parts, int count) {
+    return member->span->way->put(member, stream, peer, parts, count);
+}
 
-/* Says goodbye, so that the others can tell an end from a death, and closes all. */
-void quern_free_span(struct quern_membership *member);
+static inline ssize_t quern_stream_get(const struct quern_membership *member, enum quern_stream stream, int peer,
+                                       const struct iovec *parts, int count) {
+    return member->span->way->get(member, stream, peer, parts, count);
+}
+
+static inline bool quern_stream_speaks(const struct quern_membership *member, enum quern_stream stream, int peer) {
+    return member->span->way->speaks(member, stream, peer);
+}
 
 /* The ranks of a set that are of this host. */
 struct quern_rank_set quern_local_part(const struct quern_membership *member, const struct quern_rank_set *set);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "ranks/hosts/streams.h"
+#include "ranks/hosts/way.h"
 
 static uint32_t seal_of(const struct quern_relay_frame *frame) {
     uint64_t seal = ((uint64_t)frame->from << 48 | (uint64_t)frame->to << 32 | (uint32_t)frame->stream << 16 | frame->bytes) + 0x9e3779b9;

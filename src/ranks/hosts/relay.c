@@ -24,7 +24,7 @@
 #include "ranks/bell.h"
 #include "ranks/hosts/frames.h"
 #include "ranks/hosts/sockets.h"
-#include "ranks/hosts/streams.h"
+#include "ranks/hosts/way.h"
 #include "ranks/poison.h"
 
 enum {

@@ -5,7 +5,6 @@
 #include "ranks/hosts/handshake.h"
 #include "ranks/hosts/mesh.h"
 #include "ranks/hosts/connections.h"
-#include "ranks/hosts/streams.h"
 
 /* One line for all pairs with the same answer would hide which hosts they are; hosts are few. */
 static void report_pairs(struct quern_text *text, const struct quern_membership *member) {

@@ -15,7 +15,6 @@
 #include "os/futex.h"
 #include "ranks/describe.h"
 #include "ranks/hosts/sendrecv.h"
-#include "ranks/hosts/streams.h"
 #include "ranks/poison.h"
 
 enum {

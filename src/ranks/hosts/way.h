@@ -1,9 +1,9 @@
 /*
- * Streams: for each pair of ranks of two hosts a stream of bytes in each direction for calls, and one for transfers.  A group uses
- * the first row of the table of ways that serves it: connections of each pair, or the relays of the hosts (relay.h).
+ * Streams: for each pair of ranks of two hosts a stream of bytes in each direction for calls, and one for transfers.  A way is how
+ * they go: a row of the table in reach.c.
  */
-#ifndef QUERN_STREAMS_H
-#define QUERN_STREAMS_H
+#ifndef QUERN_WAY_H
+#define QUERN_WAY_H
 
 #include <poll.h>
 #include <sys/uio.h>
@@ -33,14 +33,5 @@ struct quern_way {
     /* Sleeps until something may move again: polls[i] is what the rank waits for of a connection, if there is one. */
     void (*sleep)(const struct quern_membership *member, struct pollfd *polls, int count, int milliseconds);
 };
-
-/* The way of a group whose roster is complete.  *why gets the reasons against the ways before it. */
-const struct quern_way *quern_choose_way(const struct quern_roster *roster, struct quern_text *why);
-
-ssize_t quern_stream_put(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts,
-                         int count);
-ssize_t quern_stream_get(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts,
-                         int count);
-bool quern_stream_speaks(const struct quern_membership *member, enum quern_stream stream, int peer);
 
 #endif

@@ -1,16 +1,13 @@
-/* The table of ways, and the row of connections of each pair.  Called by sendrecv.c, connections.c and the wires of transfers. */
+/* Streams over a connection for each pair of ranks and each use: a row of the table of ways.  Called by reach.c. */
 #define _GNU_SOURCE
-#include "ranks/hosts/streams.h"
+#include "ranks/hosts/direct.h"
 
 #include <sys/socket.h>
 
 #include "ranks/hosts/connections.h"
-#include "ranks/hosts/relayed.h"
 
 /* At most so many descriptors has a host of such a group: 2 x 32 x 32. */
 uint32_t quern_most_direct = 64;
-
-/* ---- a connection for each pair and stream ---- */
 
 static bool serves(const struct quern_roster *roster, struct quern_text *why) {
     if (!quern_is_relayed((uint32_t)roster->ranks, (uint32_t)roster->here)) return true;
@@ -43,7 +40,7 @@ static void sleep_at_sockets(const struct quern_membership *member, struct pollf
     poll(polls, (nfds_t)count, milliseconds);
 }
 
-static const struct quern_way direct = {
+const struct quern_way quern_direct_way = {
     .name = "a connection for each pair of ranks",
     .serves = serves,
     .put = put,
@@ -51,27 +48,3 @@ static const struct quern_way direct = {
     .speaks = speaks,
     .sleep = sleep_at_sockets,
 };
-
-/* ---- the table ---- */
-
-static const struct quern_way *const ways[] = {&direct, &quern_relayed_way};
-
-const struct quern_way *quern_choose_way(const struct quern_roster *roster, struct quern_text *why) {
-    size_t row = 0;
-    while (!ways[row]->serves(roster, why)) row++;  /* the last one serves all */
-    return ways[row];
-}
-
-ssize_t quern_stream_put(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts,
-                         int count) {
-    return member->span->way->put(member, stream, peer, parts, count);
-}
-
-ssize_t quern_stream_get(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts,
-                         int count) {
-    return member->span->way->get(member, stream, peer, parts, count);
-}
-
-bool quern_stream_speaks(const struct quern_membership *member, enum quern_stream stream, int peer) {
-    return member->span->way->speaks(member, stream, peer);
-}
