@@ -108,8 +108,8 @@ proctype receiver_b() {
         got++;
         taken++
     :: taken >= WINDOW / 2 && nfull(back) -> back!taken; taken = 0
-#ifdef CREDIT_DROPPED
-    :: taken >= WINDOW / 2 && full(back) -> taken = 0
+#ifdef CREDIT_LOST
+    :: taken >= WINDOW / 2 -> taken = 0
 #endif
     :: got == UNITS -> break
     od

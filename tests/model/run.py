@@ -175,7 +175,7 @@ BROKEN = [
     ("hosts", "ROUNDS=2", "END_BEFORE_LAST_MESSAGE", "failed"),
     ("hosts", "ROUNDS=2 KILL", "DEATH_NOT_SEEN_IN_MEMORY", DEADLOCK),
     ("relay", "UNITS=5 WINDOW=2 ROOM=1", "CREDIT_NOT_READ", DEADLOCK),
-    ("relay", "UNITS=8 WINDOW=2 ROOM=1", "CREDIT_DROPPED", DEADLOCK),
+    ("relay", "UNITS=5 WINDOW=2 ROOM=1", "CREDIT_LOST", DEADLOCK),
     ("relay", "UNITS=5 WINDOW=2 ROOM=1", "NO_WAITING", DEADLOCK),
     ("relay", "UNITS=5 WINDOW=2 ROOM=1", "NO_WINDOW", "waiting["),
     ("relay", "UNITS=5 WINDOW=4 ROOM=1", "OVERTAKES", "unit"),

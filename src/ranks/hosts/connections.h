@@ -1,5 +1,5 @@
 /*
- * One rank's way to the ranks of other hosts: see streams.h.
+ * One rank's way to the ranks of other hosts: see way.h.
  *
  * In groups of few ranks each rank has a connection to every rank of another host, which only its own thread uses, inside of calls:
  * nothing wakes another thread on the way of a message, and bytes go straight between the caller's memory and the socket.
@@ -7,14 +7,13 @@
 #ifndef QUERN_CONNECTIONS_H
 #define QUERN_CONNECTIONS_H
 
+#include "ranks/hosts/streams.h"
 #include "ranks/membership.h"
 
-struct pollfd;
 struct quern_channel;
 struct quern_data_row;
 struct quern_messages;
 struct quern_relay_end;
-struct quern_stream_row;
 
 struct quern_span {
     const struct quern_data_row *row;        /* the way of data: src/ranks/hosts/rows.h */
@@ -40,11 +39,24 @@ struct quern_span {
 unsigned char *quern_span_mailbox(const struct quern_membership *member, int rank);
 unsigned char *quern_span_brief(const struct quern_membership *member, int rank);
 
-/* Makes the span of a rank, without connections.  False: no memory. */
-bool quern_open_span(struct quern_membership *member);
+static inline ssize_t quern_stream_put(const struct quern_membership *member, enum quern_stream stream, int peer,
+                                       const struct iovec *parts, int count) {
+    return member->span->streams->put(member, stream, peer, parts, count);
+}
 
-/* Says goodbye, so that the others can tell an end from a death, and closes all. */
-void quern_free_span(struct quern_membership *member);
+static inline ssize_t quern_stream_get(const struct quern_membership *member, enum quern_stream stream, int peer,
+                                       const struct iovec *parts, int count) {
+    return member->span->streams->get(member, stream, peer, parts, count);
+}
+
+static inline ssize_t quern_stream_peek(const struct quern_membership *member, enum quern_stream stream, int peer, void *bytes,
+                                        size_t count) {
+    return member->span->streams->peek(member, stream, peer, bytes, count);
+}
+
+static inline bool quern_stream_speaks(const struct quern_membership *member, enum quern_stream stream, int peer) {
+    return member->span->streams->speaks(member, stream, peer);
+}
 
 /* The ranks of a set that are of this host. */
 struct quern_rank_set quern_local_part(const struct quern_membership *member, const struct quern_rank_set *set);

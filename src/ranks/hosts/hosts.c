@@ -17,6 +17,7 @@
 #include "ranks/hosts/monitor.h"
 #include "ranks/hosts/mesh.h"
 #include "ranks/hosts/bootstrap.h"
+#include "ranks/hosts/reach.h"
 #include "ranks/hosts/relay.h"
 #include "ranks/hosts/sockets.h"
 #include "ranks/hosts/span.h"

@@ -11,7 +11,6 @@
 #include "os/clock.h"
 #include "os/text.h"
 #include "ranks/hosts/sendrecv.h"
-#include "ranks/hosts/streams.h"
 #include "ranks/points.h"
 #include "runtime/status.h"
 

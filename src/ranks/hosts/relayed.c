@@ -3,7 +3,7 @@
  * looks for bytes of one pair, it takes all frames and keeps the bytes of the others: no pair waits for another.  What it keeps of a
  * stream is at most its window, since the sender stops there until it has credit.
  *
- * Called by streams.c.
+ * Called by reach.c.
  */
 #define _GNU_SOURCE
 #include "ranks/hosts/relayed.h"

@@ -1,4 +1,4 @@
-/* The way over relays, on the side of a rank: a row of the table in streams.c. */
+/* Streams over relays, on the side of a rank: a row of the table in reach.c. */
 #ifndef QUERN_RELAYED_H
 #define QUERN_RELAYED_H
 

@@ -5,7 +5,6 @@
 #include "ranks/hosts/connections.h"
 #include "ranks/hosts/handshake.h"
 #include "ranks/hosts/mesh.h"
-#include "ranks/hosts/streams.h"
 
 static bool has_ways(const struct quern_membership *member) { return member->span && member->device->kind == QUERN_CPU; }
 

@@ -8,7 +8,6 @@
 
 #include "os/text.h"
 #include "ranks/hosts/sendrecv.h"
-#include "ranks/hosts/streams.h"
 
 enum {
     PIECE = 64 << 10,  /* bytes that one call of the system moves at most */

@@ -6,6 +6,7 @@
 
 #include "os/clock.h"
 #include "ranks/hosts/monitor.h"
+#include "ranks/hosts/reach.h"
 #include "ranks/hosts/relay.h"
 #include "ranks/hosts/socket_row.h"
 #include "ranks/poison.h"

@@ -1,6 +1,6 @@
 /*
- * Streams: for each pair of ranks of two hosts a stream of bytes in each direction for calls, and one for transfers.  A group uses
- * the first row of a table that serves it: connections of each pair, or the relays of the hosts (relay.h).
+ * Streams: for each pair of ranks of two hosts a stream of bytes in each direction for calls, and one for transfers.  A group
+ * uses the first row of the table in reach.c that serves it: connections of each pair, or the relays of the hosts (relay.h).
  */
 #ifndef QUERN_STREAMS_H
 #define QUERN_STREAMS_H
@@ -36,15 +36,5 @@ struct quern_stream_row {
     /* Sleeps until something may move again: polls[i] is what the rank waits for of a connection, if there is one. */
     void (*sleep)(const struct quern_membership *member, struct pollfd *polls, int count, int milliseconds);
 };
-
-/* The row of a group whose roster is complete.  *why gets the reasons against the rows before it. */
-const struct quern_stream_row *quern_choose_streams(const struct quern_roster *roster, struct quern_text *why);
-
-ssize_t quern_stream_put(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts,
-                         int count);
-ssize_t quern_stream_get(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts,
-                         int count);
-ssize_t quern_stream_peek(const struct quern_membership *member, enum quern_stream stream, int peer, void *bytes, size_t count);
-bool quern_stream_speaks(const struct quern_membership *member, enum quern_stream stream, int peer);
 
 #endif

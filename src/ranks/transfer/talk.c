@@ -12,7 +12,7 @@
 
 #include "os/clock.h"
 #include "ranks/describe.h"
-#include "ranks/hosts/streams.h"
+#include "ranks/hosts/connections.h"
 #include "ranks/points.h"
 #include "ranks/transfer/agree.h"
 #include "ranks/transfer/bytes.h"

@@ -11,7 +11,6 @@
 
 #include "ranks/bell.h"
 #include "ranks/hosts/connections.h"
-#include "ranks/hosts/streams.h"
 #include "ranks/nccl/nccl_types.h"
 #include "ranks/transfer/transfer_list.h"
 #include "runtime/status.h"

@@ -1,16 +1,13 @@
-/* The table of streams, and the row of connections of each pair.  Called by socket_row.c, connections.c and the wires of transfers. */
+/* Streams over a connection for each pair of ranks and each use: a row of the table of streams.  Called by reach.c. */
 #define _GNU_SOURCE
-#include "ranks/hosts/streams.h"
+#include "ranks/hosts/direct.h"
 
 #include <sys/socket.h>
 
 #include "ranks/hosts/connections.h"
-#include "ranks/hosts/relayed.h"
 
 /* At most so many descriptors has a host of such a group: 2 x 32 x 32. */
 uint32_t quern_most_direct = 64;
-
-/* ---- a connection for each pair and stream ---- */
 
 static bool serves(const struct quern_roster *roster, struct quern_text *why) {
     if (!quern_is_relayed((uint32_t)roster->ranks, (uint32_t)roster->here)) return true;
@@ -47,7 +44,7 @@ static void sleep_at_sockets(const struct quern_membership *member, struct pollf
     poll(polls, (nfds_t)count, milliseconds);
 }
 
-static const struct quern_stream_row direct = {
+const struct quern_stream_row quern_direct_streams = {
     .name = "a connection for each pair of ranks",
     .serves = serves,
     .put = put,
@@ -56,31 +53,3 @@ static const struct quern_stream_row direct = {
     .speaks = speaks,
     .sleep = sleep_at_sockets,
 };
-
-/* ---- the table ---- */
-
-static const struct quern_stream_row *const rows[] = {&direct, &quern_relayed_streams};
-
-const struct quern_stream_row *quern_choose_streams(const struct quern_roster *roster, struct quern_text *why) {
-    size_t row = 0;
-    while (!rows[row]->serves(roster, why)) row++;  /* the last one serves all */
-    return rows[row];
-}
-
-ssize_t quern_stream_put(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts,
-                         int count) {
-    return member->span->streams->put(member, stream, peer, parts, count);
-}
-
-ssize_t quern_stream_get(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts,
-                         int count) {
-    return member->span->streams->get(member, stream, peer, parts, count);
-}
-
-ssize_t quern_stream_peek(const struct quern_membership *member, enum quern_stream stream, int peer, void *bytes, size_t count) {
-    return member->span->streams->peek(member, stream, peer, bytes, count);
-}
-
-bool quern_stream_speaks(const struct quern_membership *member, enum quern_stream stream, int peer) {
-    return member->span->streams->speaks(member, stream, peer);
-}
