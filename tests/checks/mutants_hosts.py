@@ -4,7 +4,7 @@ from __future__ import annotations
 
 DISSENT, SPLIT, GATHERS, GATHER = "test_hosts_dissent", "test_hosts_split", "test_hosts_gather", "src/ranks/hosts/gather.c"
 HOSTS, ENDS, STRANGERS, SHA = "test_hosts", "test_hosts_ends", "test_hosts_strangers", "test_sha256"
-UCX, UCX_SUITE = "src/ranks/ucx/ucx.c", "test_hosts_ucx"
+UCX, UCX_SUITE = "src/ranks/hosts/ucx.c", "test_hosts_ucx"
 CARRIER, MESSAGES, WALK = "test_hosts_carrier", "src/ranks/hosts/messages.c", "src/ranks/hosts/walk.c"
 SPAN, TRADE, MONITOR, RAGGED = (f"src/ranks/{name}.c" for name in ("hosts/span", "hosts/sendrecv", "hosts/monitor", "ragged/ragged_hosts"))
 ROLL, LISTENER, HANDSHAKE, MESH = (f"src/ranks/hosts/{name}.c" for name in ("bootstrap", "listener", "handshake", "mesh"))

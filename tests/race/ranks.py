@@ -65,8 +65,8 @@ VARIANTS = [
 
 # What each program is linked from, besides the library.
 OBJECTS = {
-    "race_ranks": ("race/ranks.o", "harness/ragged_case.o", "harness/ranks.o", "harness/random.o", "harness/transfer_case.o",
-                   "oracle/ragged_all_to_all.o"),
+    "race_ranks": ("race/ranks.o", "harness/carrier.o", "harness/ragged_case.o", "harness/ranks.o", "harness/random.o",
+                   "harness/transfer_case.o", "oracle/ragged_all_to_all.o"),
     "race_idle": ("race/idle.o",),
 }
 

@@ -12,7 +12,7 @@
 #include "ranks/hosts/messages.h"
 #include "ranks/hosts/socket_row.h"
 #include "ranks/poison.h"
-#include "ranks/ucx/ucx.h"
+#include "ranks/hosts/ucx.h"
 #include "runtime/status.h"
 
 /* ---- the rows ---- */

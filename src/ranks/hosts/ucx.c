@@ -1,6 +1,6 @@
 /* UCX as a carrier.  Called by src/ranks/hosts/walk.c, and by messages.c through the carrier. */
 #define _GNU_SOURCE
-#include "ranks/ucx/ucx.h"
+#include "ranks/hosts/ucx.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -6,7 +6,7 @@
 #define QUERN_UCX_H
 
 #include "ranks/membership.h"
-#include "ranks/ucx/ucx_types.h"
+#include "ranks/hosts/ucx_types.h"
 
 /* The functions: result, name of the field, name of the symbol, parameters. */
 #define QUERN_UCX_FUNCTIONS(X)                                                                                                    \
