@@ -42,8 +42,8 @@ static bool make_arrays(struct quern_span *span, size_t ranks) {
     span->polls = calloc(ranks, sizeof *span->polls);
     span->mailboxes = calloc(ranks, QUERN_MAILBOX_BYTES);
     span->briefs = calloc(ranks, QUERN_BRIEF_BYTES);
-    return span->socket && span->transfers && span->sent && span->received && span->channels && span->order && span->polls && span->mailboxes &&
-           span->briefs;
+    return span->socket && span->transfers && span->sent && span->received && span->channels && span->order && span->polls &&
+           span->mailboxes && span->briefs;
 }
 
 static struct quern_span *make_span(const struct quern_membership *member) {
