@@ -82,7 +82,8 @@ static void announce_to_some(struct quern_membership *member, const struct quern
     QUERN_POINT(MEET_SIGNALLED);
     /* All signals are written before the first wake-up: a woken rank may take this core and enter the next meeting. */
     for (int peer = next_slot(member, own); peer != own; peer = next_slot(member, peer))
-        if (quern_set_has(meeting->set, roster->rank_at[peer])) wake_if_complete(quern_segment_place(&roster->view, (uint32_t)peer));
+        if (quern_set_has(meeting->set, roster->rank_at[peer]))
+            wake_if_complete(quern_segment_place(&roster->view, (uint32_t)peer));
 }
 
 static void announce_to_all(struct quern_membership *member, uint32_t tag) {

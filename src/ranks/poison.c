@@ -380,9 +380,7 @@ static bool replace(struct quern_segment *segment, uint32_t word) {
     return false;
 }
 
-/*
- * Enters what another host has told, in place of that which is not of the present poison.  Readers of the latter find it by its rank.
- */
+/* Enters what another host has told, in place of that which is not of the present poison: readers find that by its rank. */
 static void hear_reason(const struct quern_roster *roster, int rank, int present, const struct quern_poison_reason *reason) {
     struct quern_heard_reason *heard = roster->segment->heard;
     heard += heard->from == (uint32_t)present + 1;
@@ -396,7 +394,8 @@ bool quern_poison_by_host(const struct quern_roster *roster, uint32_t word, cons
     struct quern_segment *segment = roster->segment;
     const uint32_t source = source_of(word), present = __atomic_load_n(&segment->poison_by, __ATOMIC_ACQUIRE);
     const int rank = rank_of(word);
-    if ((source != REASON && source != ABORT && source != BAD_FRAME && source != BAD_LINK) || rank >= roster->ranks) return false;
+    const bool is_told = source == REASON || source == ABORT || source == BAD_FRAME || source == BAD_LINK;
+    if (!is_told || rank >= roster->ranks) return false;
     if (!roster->peer[rank].is_elsewhere) return present != 0;  /* its own, which has come back */
     if (present && !precedes(word, present)) return true;
     hear_reason(roster, rank, present ? rank_of(present) : -1, reason);

@@ -197,7 +197,8 @@ static quern_status enter(struct quern_roster *roster, const struct quern_enteri
     if (roster->is_complete || differs || roster->peer[rank].is_here || entering->slot >= (uint32_t)entering->here ||
         roster->bytes < quern_segment_bytes((uint32_t)entering->ranks, (uint32_t)entering->here))
         return quern_fail_damaged(device, "the place", rank);
-    if (!make_room(roster, entering->ranks, entering->here)) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a group");
+    if (!make_room(roster, entering->ranks, entering->here))
+        return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a group");
     if (!lock_rank(roster, rank)) {
         if (errno == EAGAIN || errno == EACCES) return quern_fail_damaged(device, "the place", rank);  /* it belongs to a process */
         return quern_fail(device, QUERN_SYSTEM_ERROR, "locking the place of rank %d: %s", rank, strerror(errno));

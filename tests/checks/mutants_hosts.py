@@ -138,7 +138,7 @@ RANKS = [
     ("a damaged ring is left alone", RELAYS, "    if (damaged && !is_poisoned(relay)) quern_poison_by_frame(roster, rank);\n", "", RELAY),
     ("the sender sleeps over frames", RELAYED, "    if (moved) quern_ring(&member->segment->relay);\n", "", RELAY),
     ("a message for each pair of ranks", SPAN, "return member->span->relay ? exchange_by_leaders", "return false ? exchange_by_leaders", RELAY),
-    ("pieces of hosts in the order of their coming", SPAN, "    trade->begin[host] = trade->filled;\n", "    trade->begin[host] = 0;\n", RELAY),
+    ("pieces of hosts in the order of their coming", SPAN, "    trade->begin[host] = trade->filled;\n", "    trade->begin[host] = 0;\n", SPLIT),
     ("a host with more ranks than it says", "src/ranks/rendezvous.c", "    if (*slot < (uint32_t)member->here) return QUERN_OK;\n",
      "    *slot %= (uint32_t)member->here;\n    return QUERN_OK;\n", RELAY),
     ("sets of 128 ranks", "src/ranks/membership.h", "return (ranks + QUERN_RANK_LIMIT - 1) / QUERN_RANK_LIMIT * QUERN_RANK_WORDS;",

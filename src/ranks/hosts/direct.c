@@ -20,12 +20,14 @@ static int socket_of(const struct quern_membership *member, enum quern_stream st
     return (stream == QUERN_STREAM_CALLS ? member->span->socket : member->span->transfers)[peer];
 }
 
-static ssize_t put(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts, int count) {
+static ssize_t put(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts,
+                   int count) {
     const struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = (size_t)count};
     return sendmsg(socket_of(member, stream, peer), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static ssize_t get(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts, int count) {
+static ssize_t get(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts,
+                   int count) {
     struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = (size_t)count};
     return recvmsg(socket_of(member, stream, peer), &message, MSG_DONTWAIT);
 }

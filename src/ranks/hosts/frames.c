@@ -7,7 +7,8 @@
 #include "ranks/hosts/streams.h"
 
 static uint32_t seal_of(const struct quern_relay_frame *frame) {
-    uint64_t seal = ((uint64_t)frame->from << 48 | (uint64_t)frame->to << 32 | (uint32_t)frame->stream << 16 | frame->bytes) + 0x9e3779b9;
+    uint64_t seal = (uint64_t)frame->from << 48 | (uint64_t)frame->to << 32 | (uint32_t)frame->stream << 16 | frame->bytes;
+    seal += 0x9e3779b9;
     seal = (seal ^ seal >> 30) * 0xbf58476d1ce4e5b9u + frame->credit;
     seal = (seal ^ seal >> 27) * 0x94d049bb133111ebu;
     return (uint32_t)(seal >> 32);

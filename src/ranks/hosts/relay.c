@@ -70,6 +70,10 @@ static bool is_poisoned(const struct quern_relay *relay) {
     return __atomic_load_n(&relay->roster->segment->poison, __ATOMIC_ACQUIRE) != 0;
 }
 
+static void ring_rank(const struct quern_relay *relay, int slot) {
+    quern_ring(&quern_segment_place(&relay->roster->view, (uint32_t)slot)->bell);
+}
+
 /* ---- the sender ---- */
 
 /* Takes the frames of a rank as far as there is room for them.  A host that has gone takes no more: its frames are dropped. */
@@ -93,7 +97,7 @@ static bool gather(struct quern_relay *relay, int slot) {
     }
     const bool damaged = state == QUERN_RING_DAMAGED || (state == QUERN_RING_FRAME && !quern_is_frame(&frame, roster, &ends));
     if (damaged && !is_poisoned(relay)) quern_poison_by_frame(roster, rank);
-    if (moved) quern_ring(&quern_segment_place(&roster->view, (uint32_t)slot)->bell);
+    if (moved) ring_rank(relay, slot);
     return moved;
 }
 
@@ -186,7 +190,7 @@ static bool deliver(struct quern_relay *relay, const struct quern_relay_frame *f
     const bool fits = waiting->begin == waiting->end && quern_ring_room(&waiting->ring) >= HEAD + (size_t)frame->bytes;
     if (fits) quern_ring_write(&waiting->ring, frame, &(struct iovec){(void *)bytes, frame->bytes});
     else if (waiting->end - waiting->begin > relay->most_waiting || !keep(waiting, frame, bytes)) return false;
-    quern_ring(&quern_segment_place(&relay->roster->view, slot)->bell);
+    ring_rank(relay, (int)slot);
     return true;
 }
 
@@ -228,22 +232,27 @@ static void hear(struct quern_relay *relay, struct link *link) {
     }
 }
 
+/* True: something still waits. */
+static bool hand_over_all(struct quern_relay *relay) {
+    bool waits = false;
+    for (int slot = 0; slot < relay->roster->here; slot++) {
+        struct waiting *waiting = &relay->to[slot];
+        const size_t before = waiting->end - waiting->begin;
+        if (!before) continue;
+        hand_over(waiting);
+        if (waiting->end - waiting->begin < before) ring_rank(relay, slot);
+        waits |= waiting->begin < waiting->end;
+    }
+    return waits;
+}
+
 static void *hear_frames(void *argument) {
     struct quern_relay *relay = argument;
     while (!__atomic_load_n(&relay->is_done, __ATOMIC_ACQUIRE)) {
         int count = 0;
-        bool waits = false;
         for (int i = 0; i < relay->links; i++)
             if (is_open(&relay->link[i])) relay->polls[1][count++] = (struct pollfd){.fd = relay->link[i].socket, .events = POLLIN};
-        for (int slot = 0; slot < relay->roster->here; slot++) {
-            struct waiting *waiting = &relay->to[slot];
-            if (waiting->begin == waiting->end) continue;
-            const size_t before = waiting->end - waiting->begin;
-            hand_over(waiting);
-            if (waiting->end - waiting->begin < before) quern_ring(&quern_segment_place(&relay->roster->view, (uint32_t)slot)->bell);
-            waits |= waiting->begin < waiting->end;
-        }
-        poll(relay->polls[1], (nfds_t)count, waits ? RETRY : TICK);
+        poll(relay->polls[1], (nfds_t)count, hand_over_all(relay) ? RETRY : TICK);
         for (int i = 0; i < relay->links; i++) hear(relay, &relay->link[i]);
     }
     return NULL;

@@ -163,7 +163,8 @@ static bool take_frames(const struct quern_membership *member, const struct pair
 
 /* ---- the streams ---- */
 
-static ssize_t put(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts, int count) {
+static ssize_t put(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts,
+                   int count) {
     enum { PARTS = 16 };
     struct quern_relay_end *end = member->span->relay;
     const struct pair *pair = &end->pair[stream][peer];
@@ -188,7 +189,8 @@ static void give_credit(const struct quern_membership *member, enum quern_stream
     if (send_frame(member, stream, peer, NULL, 0)) quern_ring(&member->segment->relay);
 }
 
-static ssize_t get(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts, int count) {
+static ssize_t get(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts,
+                   int count) {
     struct pair *pair = &member->span->relay->pair[stream][peer];
     size_t moved = 0;
     if (pair->begin == pair->end && !take_frames(member, pair)) return -1;

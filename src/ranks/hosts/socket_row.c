@@ -52,7 +52,8 @@ static enum quern_outcome send_piece(struct quern_sendrecv *sendrecv, struct que
     return outcome_of(sendrecv, moved);
 }
 
-static ssize_t get(const struct quern_sendrecv *sendrecv, const struct quern_channel *channel, const struct iovec *parts, int count) {
+static ssize_t get(const struct quern_sendrecv *sendrecv, const struct quern_channel *channel, const struct iovec *parts,
+                   int count) {
     return quern_stream_get(sendrecv->member, QUERN_STREAM_CALLS, channel->rank, parts, count);
 }
 

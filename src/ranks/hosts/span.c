@@ -54,8 +54,8 @@ static bool place_nothing(void *user, struct quern_channel *channel) {
 }
 
 /* The ranks that speak for the hosts with members: the lowest of each.  Returns their number, and the place of this one. */
-static int list_leaders(const struct quern_membership *member, const struct quern_rank_set *set, uint16_t leaders[QUERN_GROUP_LIMIT],
-                        int *mine) {
+static int list_leaders(const struct quern_membership *member, const struct quern_rank_set *set,
+                        uint16_t leaders[QUERN_GROUP_LIMIT], int *mine) {
     bool seen[QUERN_GROUP_LIMIT] = {false};
     int count = 0;
     for (int rank = 0; rank < member->ranks; rank++) {
@@ -232,9 +232,9 @@ static quern_status trade_pieces(struct trade *trade, const struct quern_meeting
 static quern_status trade(struct quern_membership *member, const struct quern_meeting *meeting, size_t bytes, double timeout) {
     struct trade trade = {.member = member, .bytes = bytes, .pieces = malloc((size_t)member->ranks * bytes + 1),
                           .begin = calloc((size_t)member->roster->hosts, sizeof *trade.begin)};
-    quern_status status = trade.pieces && trade.begin ? trade_pieces(&trade, meeting, timeout)
-                                                      : quern_poison(member, QUERN_OUT_OF_MEMORY, "no memory for the messages of %d "
-                                                                     "ranks", member->ranks);
+    quern_status status;
+    if (trade.pieces && trade.begin) status = trade_pieces(&trade, meeting, timeout);
+    else status = quern_poison(member, QUERN_OUT_OF_MEMORY, "no memory for the messages of %d ranks", member->ranks);
     free(trade.pieces);
     free(trade.begin);
     return status;
@@ -251,7 +251,8 @@ static quern_status exchange_by_leaders(struct quern_membership *member, const s
     return status == QUERN_OK ? meet_locally(member, meeting, &local, left_of(meeting->timeout, began) + FURTHEST) : status;
 }
 
-static quern_status exchange(struct quern_membership *member, const struct quern_meeting *meeting, const void *data, size_t bytes) {
+static quern_status exchange(struct quern_membership *member, const struct quern_meeting *meeting, const void *data,
+                             size_t bytes) {
     return member->span->relay ? exchange_by_leaders(member, meeting, bytes) : exchange_directly(member, meeting, data, bytes);
 }
 
