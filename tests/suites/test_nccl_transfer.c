@@ -247,6 +247,26 @@ static quern_status run_windows(struct rank *rank) {
 
 Test(nccl_transfer, two_windows_on_one_base, .timeout = 100) { check_on(2, 2, RANK_PROCESSES, run_windows, NULL, ""); }
 
+/* A destroy waits for the copies within the rank, which wait for the engine's stream. */
+static quern_status destroy_own_copies(struct rank *rank) {
+    struct ends ends;
+    open_ends(&ends, rank, 20);
+    const quern_transfer_item items[] = {transfer_item(1, rank->rank, 1, ends.in, BYTES), transfer_item(0, rank->rank, 1, ends.out, BYTES)};
+    quern_transfer *transfer = transfer_prepare(rank, ends.side.group, KEY, items, 2);
+    fill(&ends, 3);
+    rank_ok(rank, start_and_wait(&ends, transfer, 0));
+    delay_stream(&ends.side);
+    fill(&ends, 5);
+    rank_ok(rank, quern_transfer_start(transfer, ends.side.stream));
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    check_came(&ends, 5);  /* nothing is written later */
+    return close_ends(&ends);
+}
+
+Test(nccl_transfer, a_destroy_waits_for_own_copies, .timeout = 100) {
+    check_on(2, 2, RANK_PROCESSES, destroy_own_copies, NULL, "");
+}
+
 /* Each rank starts two lists of each of the others in an order of its own: no order is a deadlock. */
 static quern_status run_orders(struct rank *rank) {
     struct ends ends[4];
