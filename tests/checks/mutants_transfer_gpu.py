@@ -38,6 +38,8 @@ EMULATED_RANKS = [
      "    quern_status status = QUERN_OK;\n", OVER_NCCL),
     ("copies within the rank that do not wait", GPU, "CUresult error = visit->cuda->stream_wait_event(stream, transfer->gpu->ready, 0);",
      "CUresult error = CUDA_SUCCESS;", OVER_NCCL),
+    ("copies within the rank that outlive their transfer", TRANSFERS, "    if (!wire && pair->release) pair->release(pair, status, reason);\n", "",
+     OVER_NCCL),
     # Within a host.
     ("a start that is said before the stream has come to it", TALK, "if (pair->is_said || !quern_gpu_is_ready(pair->transfer)) return false;",
      "if (pair->is_said) return false;", IN_HOST),
@@ -45,5 +47,6 @@ EMULATED_RANKS = [
     ("memory that another process does not reach", GPU, "bytes, &place) == QUERN_MEMORY_SYMMETRIC) continue;\n        return",
      "bytes, &place) <= QUERN_MEMORY_FREED) continue;\n        return", IN_HOST),
     ("a copy that is not waited for", GPU, "= error == CUDA_SUCCESS ? visit.cuda->stream_synchronize(stream) : error;", "= error;", IN_HOST),
-    ("a GPU sends messages of data", BYTES, "    if (pair->transfer->gpu || course->done >= limit ||", "    if (course->done >= limit ||", IN_HOST),
+    ("a GPU sends messages of data", BYTES, "    if (pair->transfer->gpu || course->done >= limit) return false;\n",
+     "    if (course->done >= limit) return false;\n", IN_HOST),
 ]

@@ -115,7 +115,8 @@ static void add(struct bench *bench, struct list *list, const struct cargo *carg
     unsigned char *memory = place ? place->make(place->user, cargo->bytes + 2 * GUARD) : shadow;
     list->shadow[list->count] = shadow;
     list->cargo[list->count] = *cargo;
-    list->items[list->count++] = transfer_item(receive, receive ? cargo->from : cargo->to, cargo->tag, memory + GUARD, cargo->bytes);
+    list->items[list->count++] = transfer_item(receive, receive ? cargo->from : cargo->to, cargo->tag, memory + GUARD,
+                                               cargo->bytes);
 }
 
 static void shuffle(struct list *list, uint64_t seed) {

@@ -142,7 +142,8 @@ static quern_status close_ends(struct ends *ends) {
 }
 
 static quern_transfer *prepare(struct ends *ends, uint64_t key, int peer, int64_t bytes) {
-    const quern_transfer_item items[] = {transfer_item(1, peer, TAG, ends->in, bytes), transfer_item(0, peer, TAG, ends->out, bytes)};
+    const quern_transfer_item items[] = {transfer_item(1, peer, TAG, ends->in, bytes),
+                                         transfer_item(0, peer, TAG, ends->out, bytes)};
     return transfer_prepare(ends->side.rank, ends->side.group, key, items, 2);
 }
 
@@ -247,6 +248,27 @@ static quern_status run_windows(struct rank *rank) {
 
 Test(nccl_transfer, two_windows_on_one_base, .timeout = 100) { check_on(2, 2, RANK_PROCESSES, run_windows, NULL, ""); }
 
+/* A destroy waits for the copies within the rank, which wait for the engine's stream. */
+static quern_status destroy_own_copies(struct rank *rank) {
+    struct ends ends;
+    open_ends(&ends, rank, 20);
+    const quern_transfer_item items[] = {transfer_item(1, rank->rank, 1, ends.in, BYTES),
+                                         transfer_item(0, rank->rank, 1, ends.out, BYTES)};
+    quern_transfer *transfer = transfer_prepare(rank, ends.side.group, KEY, items, 2);
+    fill(&ends, 3);
+    rank_ok(rank, start_and_wait(&ends, transfer, 0));
+    delay_stream(&ends.side);
+    fill(&ends, 5);
+    rank_ok(rank, quern_transfer_start(transfer, ends.side.stream));
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    check_came(&ends, 5);  /* nothing is written later */
+    return close_ends(&ends);
+}
+
+Test(nccl_transfer, a_destroy_waits_for_own_copies, .timeout = 100) {
+    check_on(2, 2, RANK_PROCESSES, destroy_own_copies, NULL, "");
+}
+
 /* Each rank starts two lists of each of the others in an order of its own: no order is a deadlock. */
 static quern_status run_orders(struct rank *rank) {
     struct ends ends[4];
@@ -257,7 +279,8 @@ static quern_status run_orders(struct rank *rank) {
         ends[i].out = make_memory(&ends[i].side, BYTES), ends[i].in = make_memory(&ends[i].side, BYTES);
     }
     const int peers[] = {(rank->rank + 1) % 3, (rank->rank + 2) % 3};
-    for (int i = 0; i < 4; i++) transfer[i] = prepare(&ends[i], (uint64_t)(i % 2 * 10 + rank->rank + peers[i / 2]), peers[i / 2], BYTES);
+    for (int i = 0; i < 4; i++)
+        transfer[i] = prepare(&ends[i], (uint64_t)(i % 2 * 10 + rank->rank + peers[i / 2]), peers[i / 2], BYTES);
     for (int round = 1; round <= 4; round++) {
         for (int i = 0; i < 4; i++) {
             const int at = (i * (rank->rank % 2 ? 3 : 1) + rank->rank + round) % 4;
@@ -651,7 +674,8 @@ static quern_status wait_for_gpu(struct rank *rank) {
     open_ends(&ends, rank, 30);
     quern_transfer *transfer = prepare(&ends, KEY, !rank->rank, BYTES);
     rank_ok(rank, quern_transfer_start(transfer, ends.side.stream));
-    for (const double until = rank_now() + (rank->rank ? 1.2 : 0.5); rank_now() < until;) rank_ok(rank, quern_transfer_test(transfer, &done));
+    const double until = rank_now() + (rank->rank ? 1.2 : 0.5);
+    while (rank_now() < until) rank_ok(rank, quern_transfer_test(transfer, &done));
     rank_check(rank, !done, "the transfer is complete");
     if (rank->rank == 1) {
         board->ended = rank_now();

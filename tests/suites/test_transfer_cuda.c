@@ -160,7 +160,8 @@ static quern_status send_own_memory(struct rank *rank) {
         quern_transfer *transfer;
         args.items = &item, args.item_count = 1;
         rank_status(rank, quern_transfer_prepare(ends.side.group, &args, &transfer), QUERN_NOT_SUPPORTED);
-        rank_check_detail(rank, "args.items[0].memory is not in symmetric memory, and rank 1, which receives it, is of another process");
+        rank_check_detail(rank, "args.items[0].memory is not in symmetric memory, and rank 1, which receives it, is of another "
+                                "process");
     }
     hand_over(&ends, 2, rank->rank ? memory : ends.arena + 1000, 9);
     cuda_ok(&ends.side, memory_free(own));
@@ -169,6 +170,29 @@ static quern_status send_own_memory(struct rank *rank) {
 
 Test(transfer_cuda, memory_of_its_own, .timeout = 100) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) check_on(2, rank_kinds[kind], send_own_memory, NULL);
+}
+
+/* The receiver has no address of symmetric memory that it has freed. */
+static quern_status send_freed_memory(struct rank *rank) {
+    struct ends ends;
+    size_t bytes = BYTES;
+    void *memory;
+    open_ends(&ends, rank, 20);
+    rank_ok(rank, quern_symmetric_alloc(&ends.side.group, 1, &bytes, &memory));
+    if (rank->rank) rank_ok(rank, quern_symmetric_free(ends.side.group, memory, ends.side.stream));
+    quern_transfer *transfer = prepare(&ends, 1, rank->rank ? ends.arena : memory, BYTES);
+    quern_status status = quern_transfer_start(transfer, ends.side.stream);
+    if (status == QUERN_OK) status = quern_transfer_wait(transfer, 0);
+    rank_status(rank, status, QUERN_PEER_MISMATCH);
+    rank_check_detail(rank, "what rank 0 sends with tag 4 is in symmetric memory that rank 1 does not have");
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    if (!rank->rank) rank_ok(rank, quern_symmetric_free(ends.side.group, memory, ends.side.stream));
+    hand_over(&ends, 1, ends.arena, 9);
+    return close_ends(&ends);
+}
+
+Test(transfer_cuda, memory_that_the_receiver_has_freed, .timeout = 100) {
+    check_on(2, RANK_PROCESSES, send_freed_memory, NULL);
 }
 
 /* ---- ends ---- */

@@ -137,7 +137,8 @@ static bool send_data(struct quern_transfer_pair *pair) {
     struct quern_wire *wire = pair->wire;
     const bool waits = pair->other_round < pair->transfer->round;
     const int64_t limit = waits && course->all > QUERN_TRANSFER_EAGER ? QUERN_TRANSFER_EAGER : course->all;
-    if (pair->transfer->gpu || course->done >= limit || (course->all > QUERN_TRANSFER_SMALL && wire->is_read != QUERN_ACCESS_NO)) return false;
+    if (pair->transfer->gpu || course->done >= limit) return false;
+    if (course->all > QUERN_TRANSFER_SMALL && wire->is_read != QUERN_ACCESS_NO) return false;
     if (!quern_wire_is_idle(wire)) return false;
     const size_t left = (size_t)(limit - course->done), room = quern_wire_data_room(wire);
     if (room < left && room < LEAST_PIECE) return false;

@@ -125,7 +125,8 @@ quern_status quern_check_reach(const struct quern_transfer_data *transfer) {
     for (int64_t i = 0; i < transfer->count; i++) {
         const struct quern_transfer_part *part = &transfer->parts[i];
         struct quern_symmetric_place place;
-        if (part->receive || !part->bytes || !is_copied_by(member, part->peer) || member->roster->peer[part->peer].is_here) continue;
+        if (part->receive || !part->bytes || !is_copied_by(member, part->peer)) continue;
+        if (member->roster->peer[part->peer].is_here) continue;
         if (quern_symmetric_find(member, part->memory, part->bytes, &place) == QUERN_MEMORY_SYMMETRIC) continue;
         return quern_fail(member->device, QUERN_NOT_SUPPORTED, "args.items[%lld].memory is not in symmetric memory, and rank %d, "
                           "which receives it, is of another process: expected memory of quern_symmetric_alloc or "
@@ -150,24 +151,29 @@ bool quern_find_memory(struct quern_transfer_pair *pair, const struct quern_tran
     const int peer = pair->wire->peer;
     for (int64_t i = 0; i < pair->count && is_copied_by(member, peer); i++) {
         const struct quern_transfer_part *part = &pair->parts[i];
+        const uint64_t id = theirs[i].memory - 1;
         if (!part->receive || !part->bytes) continue;
         if (!theirs[i].memory && member->roster->peer[peer].is_here) continue;
-        pair->addresses[i] = !theirs[i].memory ? 0 : (uintptr_t)quern_symmetric_resolve(member, theirs[i].memory - 1,
-                                                                                         (int64_t)theirs[i].address, part->bytes, peer);
-        if (pair->addresses[i]) continue;
-        quern_transfer_fail(pair->transfer, QUERN_PEER_MISMATCH, "what rank %d sends with tag %llu is in symmetric memory that rank "
-                            "%d does not have: it has freed its part", peer, (unsigned long long)part->tag, member->rank);
+        const void *found = theirs[i].memory
+                                ? quern_symmetric_resolve(member, id, (int64_t)theirs[i].address, part->bytes, peer)
+                                : NULL;
+        pair->addresses[i] = (uintptr_t)found;
+        if (found) continue;
+        quern_transfer_fail(pair->transfer, QUERN_PEER_MISMATCH, "what rank %d sends with tag %llu is in symmetric memory that "
+                            "rank %d does not have: it has freed its part", peer, (unsigned long long)part->tag, member->rank);
         return false;
     }
     return true;
 }
 
-CUresult quern_copy_by_gpu(const struct quern_transfer_data *transfer, const struct iovec *ours, const struct iovec *theirs, int count) {
+CUresult quern_copy_by_gpu(const struct quern_transfer_data *transfer, const struct iovec *ours, const struct iovec *theirs,
+                           int count) {
     const CUstream stream = transfer->member->transfers->streams->copies;
     struct quern_cuda_visit visit;
     CUresult error = quern_cuda_begin_visit(&visit, transfer->member->device->context);
     for (int i = 0; i < count && error == CUDA_SUCCESS; i++)
-        error = visit.cuda->copy_on_device_async((uintptr_t)ours[i].iov_base, (uintptr_t)theirs[i].iov_base, ours[i].iov_len, stream);
+        error = visit.cuda->copy_on_device_async((uintptr_t)ours[i].iov_base, (uintptr_t)theirs[i].iov_base, ours[i].iov_len,
+                                                 stream);
     const CUresult waited = error == CUDA_SUCCESS ? visit.cuda->stream_synchronize(stream) : error;
     quern_cuda_end_visit(&visit);
     return waited;

@@ -38,16 +38,17 @@ bool quern_gpu_is_busy(const struct quern_transfer_data *transfer);
 void quern_fail_on_gpu(struct quern_transfer_data *transfer, CUresult error, const char *what);
 
 /*
- * Within a host, without NCCL, the receiver copies, by the addresses that it has of the sender's memory: any memory of this process,
- * and symmetric memory of others.  The first checks that the other ranks have such; the second says which it is, and the third finds
- * it, or lets the transfer fail.
+ * Within a host, without NCCL, the receiver copies, by the addresses that it has of the sender's memory: any memory of this
+ * process, and symmetric memory of others.  The first checks that the receivers have such; the second says which it is, and the
+ * third finds it, or lets the transfer fail.
  */
 quern_status quern_check_reach(const struct quern_transfer_data *transfer);
 void quern_name_memory(const struct quern_transfer_pair *pair, struct quern_transfer_entry *entries);
 bool quern_find_memory(struct quern_transfer_pair *pair, const struct quern_transfer_entry *theirs);
 
 /* Copies, and returns when it is done. */
-CUresult quern_copy_by_gpu(const struct quern_transfer_data *transfer, const struct iovec *ours, const struct iovec *theirs, int count);
+CUresult quern_copy_by_gpu(const struct quern_transfer_data *transfer, const struct iovec *ours, const struct iovec *theirs,
+                           int count);
 
 /* Copies within the rank: begins them, and asks whether they have ended.  They fail with the transfer. */
 void quern_copy_own_on_gpu(struct quern_transfer_pair *pair);

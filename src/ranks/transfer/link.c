@@ -304,7 +304,8 @@ static void hear_connect(struct quern_transfers *all, struct quern_wire *wire, c
         return;
     }
     memcpy(&id, wire->payload, sizeof id);
-    if (link->nccl->phase != QUERN_NCCL_NONE) break_link(all, wire, false, QUERN_PEER_LOST, "the other rank has begun a new communicator");
+    if (link->nccl->phase != QUERN_NCCL_NONE)
+        break_link(all, wire, false, QUERN_PEER_LOST, "the other rank has begun a new communicator");
     link->generation = (uint32_t)head->number;
     quern_nccl_make_pair(link->nccl, &id);
 }
