@@ -109,10 +109,10 @@ def all_of(shape: Shape, costs: Costs, network: Network) -> list[Hearing]:
 def share_of_monitor(shape: Shape, costs: Costs) -> float:
     """
     How much of a core a host's monitor takes while nothing happens.  It looks at all lines at each beat that comes and at each
-    tick, unless a look takes longer, and says a beat to each other host and hears one from it in each BEAT.
+    tick, and says a beat to each other host and hears one from it in each BEAT.
     """
     others = shape.hosts - 1
     look = costs.poll + others * (costs.poll_each + costs.attempt)
     beats = others / BEAT
-    looks = min(beats + 1 / TICK, 1 / look)
-    return min(looks * look + beats * (costs.sending(beat_bytes(shape.here)) + costs.receiving(beat_bytes(shape.here))), 1.0)
+    talk = beats * (costs.sending(beat_bytes(shape.here)) + costs.receiving(beat_bytes(shape.here)))
+    return min((beats + 1 / TICK) * look + talk, 1.0)

@@ -15,15 +15,17 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import cases
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 from scale import barrier, calls, creation, exchange, failures, networks, picture, results, sizes, tables  # noqa: E402
+from scale.calls import Call, Loop  # noqa: E402
 from scale.networks import DATACENTRE, LOOPBACK, Costs, Network  # noqa: E402
 from scale.protocols import CONTROL, DATA, DIRECT, MEETING, PROTOCOLS, RELAY, TRANSFERS, Door  # noqa: E402
-from scale.world import Count, Shape  # noqa: E402
+from scale.world import Count, Shape, World  # noqa: E402
 
 GROUP = ROOT / "build" / "tests" / "traffic" / "group"
 KINDS = (MEETING, DATA, CONTROL, TRANSFERS)
@@ -165,6 +167,18 @@ def test_an_exchange_of_two_ranks() -> None:
     expect(round(found.seconds * 1e9), 10 + 2000 + 10000 + 2000 + 20, "through two wires")
 
 
+def test_an_exchange_over_relays() -> None:
+    """
+    Four messages of 100 bytes in frames of 16 bytes more go together.  Each relay copies 464 bytes in four frames and moves them by
+    one call; two ranks are woken, and at each end a bell rings for the relay.
+    """
+    costs = replace(COSTS, receive_byte=1, compare=100)
+    found = exchange.run(Shape(2, 2), costs, FAR, RELAY, [("slices", 100)])
+    copy = 464 + 4 * 100
+    expect(round(found.seconds * 1e9), (10 + copy) + 10000 + (20 + 464 + copy + 2 * 5) + 2 * 5, "two hosts of two ranks")
+    expect((found.messages, found.bytes), (8, 800), "messages of ranks")
+
+
 def test_bytes_of_a_fresh_connection() -> None:
     """14,600 bytes in the first trip of 20,000, 29,200 in the second; then the wire is the limit."""
     wire = Network("wire", 10000, 1)
@@ -183,6 +197,66 @@ def test_a_crowded_listener_sends_the_oldest_away() -> None:
     expect((wide.evicted, wide.meeting < 0.001), (0, True), "with places for all")
 
 
+def test_a_full_backlog_keeps_a_caller_waiting_for_a_second() -> None:
+    """Three call at once.  The kernel holds one more than the backlog, and the third comes again after a second."""
+    found = creation.create(Shape(4, 1), COSTS, FAR, replace(RELAY, door=Door(places=6, backlog=1)))
+    expect((found.evicted, 1 < found.meeting < 1.001), (0, True), "the meeting")
+    alone = creation.create(Shape(4, 1), COSTS, FAR, replace(RELAY, door=Door(places=6, backlog=2)))
+    expect(alone.meeting < 0.001, True, "with room for all")
+
+
+def test_a_caller_gives_up_after_three_seconds() -> None:
+    """Nobody accepts.  The second caller finds the backlog full, and again after a second; at the third second it begins anew."""
+    world = World(Shape(2, 1), COSTS, FAR)
+    listener, caller = Loop(world, Door(backlog=0)), Loop(world, Door())
+    first, second = Call(caller, listener, DATA), Call(caller, listener, DATA)
+    for call in (first, second):
+        call.go(0)
+    world.run()
+    expect((first.state, second.state, round(world.env.now)), ("connected", "refused", 1000 + 10000 + 3 * 10**9), "two callers")
+
+
+def test_the_oldest_gives_way() -> None:
+    world = World(Shape(2, 1), COSTS, FAR)
+    listener, caller = Loop(world, Door(places=2)), Loop(world, Door())
+    each = [Call(caller, listener, DATA) for _ in range(3)]
+    listener.queue.extend(each)
+    world.stop = world.env.event()
+    listener.let_in()
+    listener.let_in()
+    expect((listener.waiting, each[0].heard, listener.evicted), (each[1:], "refused", 1), "three handshakes at two places")
+
+
+def test_callers_that_crowd_each_other_out_have_no_end() -> None:
+    with mock.patch.object(calls, "MOST_EVICTED", 3):
+        found = creation.create(Shape(8, 1), COSTS, FAR, replace(RELAY, door=Door(places=2)))
+    expect((found.seconds, found.counts[DATA].connections), (math.inf, 28), "a meeting that is given up")
+
+
+def test_an_all_gather_by_hand() -> None:
+    """Two hosts: a ring of two ways, two seals, and one and a half comparisons of each rank with each."""
+    found = creation.create(Shape(2, 1), replace(COSTS, compare=100), FAR, RELAY, "gather")
+    expect(round(found.meeting * 1e9), 2 * 10000 + 2 * 200 + 6 * 100, "parts")
+    expect(found.counts.get(MEETING, Count()), Count(), "messages at a place of meeting")
+
+
+def test_the_facts_of_many_ranks() -> None:
+    """Rank 0 compares every rank with every fact, and serves one guest after the other."""
+    shape = Shape(3, 1)
+    little, much = (creation.create(shape, replace(COSTS, compare=cost), FAR, RELAY) for cost in (0, 1000))
+    expect(round((much.meeting - little.meeting) * 1e9), 9 * 1000, "nine comparisons")
+    slow = creation.create(shape, replace(COSTS, send_byte=100), FAR, RELAY)
+    said = 2 * (sizes.VERDICT + 3 * sizes.FACT) + sizes.CARD + sizes.FACT
+    expect(round((slow.meeting - little.meeting) * 1e9), 100 * said, "a card, and the facts of all to both guests")
+
+
+def test_a_monitor_by_hand() -> None:
+    """Four beats and 200 ticks in a second, each with a look of 1 ms; more than a core there is not."""
+    share = failures.share_of_monitor(Shape(2, 1), replace(COSTS, attempt=1e6))
+    expect(round(share, 4), 0.204, "two hosts")
+    expect(round(failures.share_of_monitor(Shape(9, 1), replace(COSTS, attempt=1e6)), 4), 1.0, "nine hosts")
+
+
 def test_ends_of_hosts() -> None:
     """Of two hosts one ends.  The other sees that, and waits 60 ms for a better reason."""
     shape, seen = Shape(2, 2), {}
@@ -191,6 +265,7 @@ def test_ends_of_hosts() -> None:
     killed, silent = seen["barrier", "killed"], seen["exchange", "silent"]
     expect((round(killed.first * 1e9), killed.named), (10000 + 60_000_000, "rank 2"), "killed in a barrier")
     expect((round(silent.first * 1e9), silent.status), (1_560_000_000, "PEER_LOST"), "silent in an exchange")
+    expect(failures.detected(Shape(4, 1), FAR, "silent", 2), 1375e6, "half a beat before the end a host was heard")
     expect((seen["meeting", "killed"].status, seen["meeting", "killed"].named), ("PEER_TIMEOUT", "ranks 2, 3"), "in the meeting")
     expect(failures.missing(Shape(2, 10), 8), "ranks 10, 11, 12, 13, 14, 15, 16, 17 and 2 more", "many ranks are missing")
     many = failures.in_call(Shape(64, 8), COSTS, FAR, "barrier", "killed")
