@@ -81,7 +81,6 @@ class Loop:
         self.calls: list[Call] = []
         self.expected = 0                    # connections that others make
         self.others = 0                      # calls that are not simulated, but looked at in each pass
-        self.each_pass = 0.0                 # what a pass costs beside
         self.peeks = False                   # whether it asks each connection in each pass whether it has ended
         self.finished: float | None = None
         self.evicted = 0
@@ -157,7 +156,7 @@ class Loop:
         costs = self.world.costs
         there = len(self.opened) + len(self.calls) + self.others
         polled = 1 + len(self.waiting) + len(self.calls) + self.others
-        return (costs.poll + costs.poll_each * polled + costs.attempt * self.others + self.each_pass +
+        return (costs.poll + costs.poll_each * polled + costs.attempt * self.others +
                 (costs.attempt * there if self.peeks else 0.0))
 
     def run(self) -> Iterator[simpy.Event]:

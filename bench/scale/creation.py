@@ -74,9 +74,7 @@ class Place(Loop):
         self.bell.ring()
 
     def run(self) -> Iterator[simpy.Event]:
-        """When all are there, rank 0 numbers the hosts: for each rank it looks through the facts of all guests."""
         yield from super().run()
-        yield self.world.env.timeout(self.world.shape.ranks**2 * self.world.costs.compare)
         yield from self.tell()
 
     def tell(self) -> Iterator[simpy.Event]:
@@ -125,12 +123,12 @@ def meet(world: World, protocol: Protocol) -> Met:
 
 def gather(world: World) -> Met:
     """By an all-gather of the engine, taken to be a ring: its bytes are not the library's.  Each rank then checks the seals of all
-    parts, and looks for those of each host.
+    parts, and finds the host of each among those that it knows already.
     """
     shape, costs = world.shape, world.costs
     ring = shape.hosts * world.network.latency + shape.ranks * sizes.PART * (world.network.wire + costs.receive_byte)
     seals = shape.ranks * (costs.code + (sizes.PART - 32 - 128) * costs.code_byte)
-    return Met([ring + seals + 1.5 * shape.ranks**2 * costs.compare] * shape.hosts, 0)
+    return Met([ring + seals + shape.ranks * shape.hosts / 2 * costs.compare] * shape.hosts, 0)
 
 
 # ---- the connections ----
@@ -140,11 +138,8 @@ def make_loops(world: World, protocol: Protocol, starts: list[float], all_ranks:
     shape = world.shape
     loops = [Loop(world, protocol.door, starts[shape.host(rank)] - min(starts)) for rank in range(shape.ranks)]
     for rank, loop in enumerate(loops):
-        is_leader = shape.leader(shape.host(rank)) == rank
         loop.expected = protocol.callers(shape, rank) if all_ranks or rank == 0 else 0
         loop.peeks = True
-        if not protocol.is_relayed and is_leader:   # who leads a host is looked up rank by rank, for every rank
-            loop.each_pass = shape.ranks**2 / 2 * world.costs.compare
         for kind in protocol.kinds:
             targets = protocol.targets(shape, rank, kind)
             called = targets if all_ranks else targets[:1]

@@ -17,7 +17,7 @@ TERMS, NOTICE, VOTE = 160, 24, 56                                 # src/ranks/ra
 # src/ranks/hosts/monitor.c: head, state of a rank, poison.
 HEAD, STATE = 8, 20
 
-# Of the relay as docs/ranks.md describes it, which no check has counted: sender, receiver, stream, bytes; and the bytes of a frame.
+# Of a relay: the head of a frame (seal, sender, receiver, stream, bytes, credit), and the bytes of a stream in it.
 RELAY_HEAD, RELAY_FRAME = 16, 16 << 10
 
 

@@ -151,16 +151,20 @@ static void *live(void *user) {
 /* ---- the counter ---- */
 
 static void write_phase(const char *phase) {
-    static const char *const kinds[TRAFFIC_KINDS] = {
-        [QUERN_CALL_MEETING] = "meeting", [QUERN_CALL_DATA] = "data", [QUERN_CALL_CONTROL] = "control",
-        [QUERN_CALL_TRANSFERS] = "transfers"};
+    static const struct {
+        int kind;
+        const char *name;
+    } kinds[] = {{QUERN_CALL_MEETING, "meeting"}, {QUERN_CALL_DATA, "data"}, {QUERN_CALL_CONTROL, "control"},
+                 {QUERN_CALL_TRANSFERS, "transfers"}};
     struct traffic totals[TRAFFIC_KINDS];
     traffic_take(totals);
     printf("{\"phase\": \"%s\"", phase);
-    for (int kind = QUERN_CALL_MEETING; kind < TRAFFIC_KINDS; kind++)
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const struct traffic *total = &totals[kinds[i].kind];
         printf(", \"%s\": {\"connections\": %ld, \"handshake_bytes\": %ld, \"messages\": %ld, \"bytes\": %ld, \"beats\": %ld, "
-               "\"beat_bytes\": %ld}", kinds[kind], totals[kind].connections, totals[kind].handshake_bytes, totals[kind].messages,
-               totals[kind].bytes, totals[kind].beats, totals[kind].beat_bytes);
+               "\"beat_bytes\": %ld}", kinds[i].name, total->connections, total->handshake_bytes, total->messages, total->bytes,
+               total->beats, total->beat_bytes);
+    }
     printf(", \"part_bytes\": %zu}\n", part_bytes);
 }
 
