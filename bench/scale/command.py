@@ -1,4 +1,4 @@
-"""`./quern bench --scale`: predicts groups of many hosts, and writes the tables and the picture.  Takes two minutes."""
+"""`./quern bench --scale`: predicts groups of many hosts, and writes the tables and the picture.  Takes a minute."""
 
 from __future__ import annotations
 
