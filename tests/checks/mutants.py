@@ -25,6 +25,7 @@ import mutants_launches
 import mutants_memory
 import mutants_nccl
 import mutants_ranks
+import mutants_scale
 import mutants_structs
 import mutants_transfer
 import mutants_transfer_gpu
@@ -59,6 +60,7 @@ CPU = [
 RANKS = [
     *(Mutant(*row) for row in mutants_ranks.RANKS),
     *(Mutant(*row) for row in mutants_hosts.RANKS),
+    *(Mutant(*row) for row in mutants_scale.RANKS),
     *(Mutant(*row) for row in mutants_transfer.RANKS),
     Mutant("signals without release", "src/ranks/meeting.c",
            "quern_make_signal(epoch, tag), __ATOMIC_RELEASE)", "quern_make_signal(epoch, tag), __ATOMIC_RELAXED)", "race_ranks"),

@@ -64,6 +64,7 @@ CHECKS = (
     Check("consumers", ("sh", "tests/consumers/run.sh"), LIBRARIES, quick=True, runs_ninja=True),
     Check("mpi", ("sh", "tests/mpi/run.sh"), LIBRARY),
     Check("two engines", (PYTHON, "tests/consumers/two_engines.py"), LIBRARIES, quick=True, runs_ninja=True),
+    Check("scale", (PYTHON, "tests/checks/scale.py"), ("build/tests/traffic/group",)),
     Check("bytes of the benchmarks", (PYTHON, "bench/run.py", "--self-test"), ("bench",), quick=True),
     Check("counter", (PYTHON, "tests/checks/counter.py"), quick=True),
     Check("issue slots", (PYTHON, "bench/run.py", "--count", "--check"), (*LIBRARY, "bench-count"), with_nvcc=True,
