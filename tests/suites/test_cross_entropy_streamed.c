@@ -1,6 +1,6 @@
 /*
- * Cross-entropy over rows of which the chip keeps only the first columns.  The emulated GPU has little shared memory here, so that
- * short rows are such; a real one gets longer rows.
+ * Cross-entropy over rows of which the chip keeps only the first columns, in shared memory and in registers.  The emulated GPU has
+ * little shared memory here, so that short rows are such; a real one gets longer rows.
  *
  * Runs on: every emulated, gpu; kernels of cross_entropy.
  */
@@ -13,6 +13,7 @@
 #include "harness/cross_entropy_case.h"
 
 enum { TEAM_BYTES = 352, ROOM_BYTES = 32, VECTOR_BYTES = 16, THREADS = 256, BATCH = 4 };
+enum { GROUP = 2 * BATCH * THREADS, HELD_GROUPS = 5 };  /* vectors that registers hold or do not; the most groups of a row */
 
 /* What a test does with a kernel that keeps so many columns, in vectors of so many. */
 typedef void streamed_test(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector);
@@ -39,23 +40,23 @@ static struct cross_entropy_case case_of(const struct quern_kernel *row, int64_t
                               .outputs = WANT_WHAT_IS_FREE, .z_loss = 1e-3f, .seed = (uint64_t)vocab);
 }
 
-/* Columns at the ends of the row and of its kept columns. */
-static int64_t column_of(int64_t row, int64_t kept, int64_t vocab) {
+/* Columns at the ends of the row and of its first columns, of which so many are on the chip. */
+static int64_t column_of(int64_t row, int64_t first, int64_t vocab) {
     static const int64_t near[] = {0, 1, -1, 2, -2, 7, -7, 8, -8, 9, -9, 15, -15, 16, 17, 31, 40};
     enum { COUNT = sizeof near / sizeof *near };
-    if (row < COUNT) return kept + near[row];
+    if (row < COUNT) return first + near[row];
     return row < COUNT + 30 ? vocab - 1 - (row - COUNT) : row - COUNT - 30;
 }
 
-enum { ROWS_OF_COLUMNS = 55 };
+enum { ROWS_OF_COLUMNS = 55, ROWS_OF_HELD_COLUMNS = 17 };
 
-static void run_edited(const struct test_device *device, const struct cross_entropy_case *c, int64_t kept, double value,
+static void run_edited(const struct test_device *device, const struct cross_entropy_case *c, int64_t first, double value,
                        bool is_label) {
     struct cross_entropy_inputs inputs;
     struct cross_entropy_outputs outputs;
     cross_entropy_make_inputs(c, &inputs);
     for (int64_t r = 0; r < c->rows; r++) {
-        const int64_t column = column_of(r, kept, c->vocab);
+        const int64_t column = column_of(r, first, c->vocab);
         if (is_label) cross_entropy_set_label(c, &inputs, r, column);
         if (is_label || r % 2) cross_entropy_set_logit(c, &inputs, r, column, value);
     }
@@ -66,22 +67,32 @@ static void run_edited(const struct test_device *device, const struct cross_entr
 }
 
 /* In place the rows have one alignment in the logits and the gradient, else any two. */
-static void check_columns(const struct test_device *device, const struct quern_kernel *row, int64_t kept, double value,
-                          bool is_label) {
+static void check_columns_at(const struct test_device *device, struct cross_entropy_case c, int64_t first, double value,
+                             bool is_label) {
     for (int i = 0; i < 4; i++) {
-        struct cross_entropy_case c = case_of(row, ROWS_OF_COLUMNS, kept + (i % 2 ? 151 : 160));
+        c.vocab = first + (i % 2 ? 151 : 160);
         c.placement = i / 2 ? IN_PLACE : OUT_OF_PLACE;
         c.padding = i % 2;
-        c.grad_padding = i;
+        c.grad_padding = 2 * i;
         c.filled = i == 2 ? 5 : 0;
-        run_edited(device, &c, kept, value, is_label);
+        run_edited(device, &c, first, value, is_label);
     }
+}
+
+/* Around the end of the kept columns, and around both ends of a group in registers. */
+static void check_columns(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector,
+                          double value, bool is_label) {
+    check_columns_at(device, case_of(row, ROWS_OF_COLUMNS, kept), kept, value, is_label);
+    struct cross_entropy_case c = case_of(row, ROWS_OF_HELD_COLUMNS, kept);
+    check_columns_at(device, c, kept + GROUP * vector, value, is_label);
+    c.vocab = kept + GROUP * vector + 153;
+    c.placement = IN_PLACE;
+    run_edited(device, &c, kept, value, is_label);
 }
 
 /* The label's logit is far above all others, and must not be among their sum. */
 static void check_labels(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
-    (void)vector;
-    check_columns(device, row, kept, 25, true);
+    check_columns(device, row, kept, vector, 25, true);
 }
 
 Test(cross_entropy_streamed, the_label_in_any_place) {
@@ -89,31 +100,47 @@ Test(cross_entropy_streamed, the_label_in_any_place) {
 }
 
 static void check_nan(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
-    (void)vector;
-    check_columns(device, row, kept, (double)NAN, false);
-    check_columns(device, row, kept, (double)INFINITY, false);
+    check_columns(device, row, kept, vector, (double)NAN, false);
+    check_columns(device, row, kept, vector, (double)INFINITY, false);
 }
 
 Test(cross_entropy_streamed, nan_in_any_place) {
     for_each_streamed_row(check_nan);
 }
 
-/* So many columns that each thread has a batch of vectors beyond the kept ones, and some vectors more. */
+/* The most groups in registers, and each thread has a batch of vectors beyond them, and some vectors more. */
 static int64_t long_vocab(int64_t kept, int64_t vector) {
-    return kept + (BATCH + 1) * THREADS * vector + 37;
+    return kept + (HELD_GROUPS * GROUP + (BATCH + 1) * THREADS) * vector + 37;
+}
+
+/* A group is held if its vectors, and the one after them, are in the row: on both sides of each such length, at any alignment. */
+static void check_lengths(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
+    int64_t number = 0;
+    for (int64_t groups = 1; groups <= HELD_GROUPS + 1; groups++)
+        for (int64_t more = 0; more < 4; more++) {
+            struct cross_entropy_case c = case_of(row, 1, kept + (groups * GROUP + 1 + more / 2) * vector - 1 + more % 2);
+            c.placement = IN_PLACE;
+            c.offset = number++ * 3 % 8;
+            cross_entropy_check_case(device, &c);
+        }
+}
+
+Test(cross_entropy_streamed, registers_hold_whole_groups) {
+    for_each_streamed_row(check_lengths);
 }
 
 /* Logits that the sample misses: from far too large for the first origin to so small that nothing is left of it. */
 static void check_missed(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
-    struct cross_entropy_case c = case_of(row, 9, long_vocab(kept, vector));
+    struct cross_entropy_case c = case_of(row, 18, kept + (GROUP + (BATCH + 1) * THREADS) * vector + 37);
     struct cross_entropy_inputs inputs;
     struct cross_entropy_outputs outputs;
     c.spread = 0.5;
     c.padding = 3;
     cross_entropy_make_inputs(&c, &inputs);
     for (int64_t r = 0; r < c.rows; r++) {
-        const int64_t column = kept + (r * 2531 + 3) % (c.vocab - kept);
-        cross_entropy_set_logit(&c, &inputs, r, column, r < 6 ? 9.37 * (double)(r + 1) : (double)(r - 5) * 3000);
+        const int64_t first = r < 9 ? kept : kept + GROUP * vector;
+        const int64_t column = first + (r * 2531 + 3) % (c.vocab - GROUP * vector - kept);
+        cross_entropy_set_logit(&c, &inputs, r, column, r % 9 < 6 ? 9.37 * (double)(r % 9 + 1) : (double)(r % 9 - 5) * 3000);
     }
     cross_entropy_run(device, &c, &inputs, &outputs);
     cross_entropy_compare(&c, &inputs, &outputs);
@@ -164,7 +191,7 @@ static void check_alone(const struct test_device *device, const struct cross_ent
 }
 
 static void check_bits(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
-    struct cross_entropy_case c = case_of(row, 8, long_vocab(kept, vector));
+    struct cross_entropy_case c = case_of(row, 5, long_vocab(kept, vector));
     struct cross_entropy_inputs inputs;
     struct cross_entropy_outputs all;
     cross_entropy_make_inputs(&c, &inputs);

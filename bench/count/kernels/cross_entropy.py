@@ -264,8 +264,10 @@ def moved(kernel: plan.Kernel, vocab: int, shared: int) -> tuple[float, float]:
         return element_bytes, 0
     if keeps_rows(kernel):
         return 2 * element_bytes, 0
-    kept = streamed.kept_columns(kernel, vocab, shared) if takes_turns(kernel.key) else 0
-    return 2 * element_bytes, element_bytes * (1 - kept / vocab)
+    on_chip = 0
+    if takes_turns(kernel.key):
+        on_chip = streamed.kept_columns(kernel, vocab, shared) + streamed.held_columns(kernel, vocab, shared)
+    return 2 * element_bytes, element_bytes * (1 - on_chip / vocab)
 
 
 def is_described(kernel: plan.Kernel) -> bool:

@@ -1,16 +1,26 @@
 /*
- * A row that is too long for the chip: its block keeps the first columns in shared memory, and reads the others from global memory
- * in each pass, the second time backwards, to begin with those that are still in the L2 cache.  Included by
- * cross_entropy_streamed_rows.cuh.
+ * A row that is too long for the chip: its block keeps the first columns in shared memory and holds the next ones in registers.  It
+ * reads the others, the streamed columns, from global memory in each pass, the second time backwards, to begin with those that are
+ * still in the L2 cache.  Included by cross_entropy_streamed_rows.cuh.
  *
- * A vector that is not aligned is read as two that are.  The first streamed column has others of the row before it, and the last
- * columns are read one by one: no byte outside the row is read.
+ * A vector that is not aligned is read as two that are.  The first column after the kept ones has others of the row before it, and
+ * the last columns are read one by one: no byte outside the row is read.
  */
 #ifndef QUERN_DEVICE_ROW_STREAM_CUH
 #define QUERN_DEVICE_ROW_STREAM_CUH
 
-#include "kernels/cuda/row_gradient.cuh"
+#include "kernels/cuda/row_held.cuh"
 #include "kernels/cuda/row_share.cuh"
+
+/* Makes the compiler compute what depends on a number for each row, and not once for all, which would take registers. */
+static __device__ __forceinline__ uint32_t computed_anew(uint32_t number) {
+    asm volatile("" : "+r"(number));
+    return number;
+}
+static __device__ __forceinline__ int64_t computed_anew(int64_t number) {
+    asm volatile("" : "+l"(number));
+    return number;
+}
 
 /* Reads vectors, with -infinity in the label's place.  It has no padding, which calls would pass on without a value. */
 template <class READER, class ADDRESS> struct reader_without_label {
@@ -79,12 +89,17 @@ struct long_row {
     int64_t columns, kept; /* kept: a multiple of VECTOR */
 
     __device__ __forceinline__ row_share kept_share() const { return {logits, (int)kept}; }
-    __device__ __forceinline__ const char *stream() const { return logits + kept * element::bytes; }
+    __device__ __forceinline__ const char *place(int64_t column) const { return logits + column * element::bytes; }
     __device__ __forceinline__ row_vectors<uint32_t> kept_vectors(int64_t label) const {
         return {kept_share().image(), kept / VECTOR, label};
     }
-    __device__ __forceinline__ row_vectors<const char *> streamed_vectors(int64_t label) const {
-        return {stream(), vectors_before_end(columns - kept), label - kept};
+    /* From a column on, kept or a later one. */
+    __device__ __forceinline__ row_vectors<const char *> vectors_from(int64_t column, int64_t label) const {
+        return {place(column), vectors_before_end(columns - column), label - column};
+    }
+    __device__ __forceinline__ int held_groups() const {
+        const int64_t groups = vectors_before_end(columns - kept) / (GROUP_VECTORS * THREADS);
+        return groups < HELD_GROUPS ? (int)groups : HELD_GROUPS;
     }
 
     /* The columns after the vectors, at most 15, one for each of the first threads. */
@@ -95,7 +110,7 @@ struct long_row {
 
     /* The largest logit but the label's of 32 vectors from all over the row; by one warp. */
     __device__ __forceinline__ float sample(int64_t label) const {
-        const int64_t lane = threadIdx.x % 32, first = columns > VECTOR ? lane * (columns - VECTOR) / 31 : lane;
+        const int64_t lane = computed_anew(threadIdx.x % 32), first = columns > VECTOR ? lane * (columns - VECTOR) / 31 : lane;
         const int count = columns > VECTOR ? VECTOR : 1;
         float largest = -INFINITY_F32;
 #pragma unroll
@@ -113,27 +128,54 @@ static __device__ __noinline__ row_total sum_long_row_carefully(const char *logi
                                                                 float label) {
     const long_row row = {logits, columns, keeps};
     const row_vectors<uint32_t> kept = row.kept_vectors(label_column);
-    const row_vectors<const char *> streamed = row.streamed_vectors(label_column);
+    const row_vectors<const char *> others = row.vectors_from(keeps, label_column);
     const float rest = row.rest(label_column);
-    const float largest = fmaxf(fmaxf(kept.largest(), streamed.largest()), rest);
+    const float largest = fmaxf(fmaxf(kept.largest(), others.largest()), rest);
     __syncthreads(); /* all have read the first sums */
     row_total total = {scale_of_row(reduce_block<true>(largest_of_warp(largest)), label), 0.0f, label};
-    const float sum = kept.sum_slowly(total.scale) + streamed.sum_slowly(total.scale) + exponential(rest, total.scale);
+    const float sum = kept.sum_slowly(total.scale) + others.sum_slowly(total.scale) + exponential(rest, total.scale);
     __syncthreads(); /* all have read the largest */
     total.others = reduce_block<false>(sum_of_warp(sum));
     return total;
 }
 
-/* The sums of the row, the same in all threads.  The kept columns may still be on their way. */
-static __device__ __forceinline__ row_total sum_long_row(const long_row &row, int64_t label_column) {
+/* A thread's part of the sum of the held columns. */
+static __device__ __forceinline__ float sum_held(const long_row &row, int groups, int64_t label_column, row_scale scale,
+                                                 held_vectors &held) {
+    const char *const first = row.place(row.kept);
+    const uint32_t offset = (uint32_t)(uintptr_t)first & 15;
+    const int vector = groups * GROUP_COLUMNS > (uint64_t)(label_column - row.kept) ? (int)(label_column - row.kept) / VECTOR : -1;
+    uint32_t left_out = vector >= 0 && vector % THREADS == threadIdx.x ? 1u << vector / (BATCH * THREADS) : 0;
+    const char *const at = first - offset + threadIdx.x * 16;
+    float sum = offset ? sum_and_hold(parted_vectors(offset), at, groups, scale, held, left_out)
+                       : sum_and_hold(whole_vectors(), at, groups, scale, held, left_out);
+    const reader_without_label<any_reader, const char *> read = {first - offset + vector * 16, (uint32_t)label_column % VECTOR,
+                                                                 {offset}};
+#pragma unroll 1
+    for (; left_out; left_out &= left_out - 1) {
+        sum += sum_batch<BATCH>(read, read, at + (__ffs((int)left_out) - 1) * BATCH * STEP, scale);
+    }
+    return sum;
+}
+
+/*
+ * The sums of the row, the same in all threads.  The kept columns may still be on their way.  The held columns are the last, so
+ * that the other loops have their registers.  groups: of the held columns; 0 if they are not held in the end.
+ */
+static __device__ __forceinline__ row_total sum_long_row(const long_row &row, int64_t label_column, held_vectors &held,
+                                                         int &groups) {
     row_total total = {{LOG2_E, team().origin}, 0.0f, team().label};
-    float sum = row.streamed_vectors(label_column).sum(total.scale);
+    groups = row.held_groups();
+    float sum = row.vectors_from(row.kept + groups * GROUP_COLUMNS, label_column).sum(total.scale);
     sum += exponential_raised(row.rest(label_column), total.scale);
     wait_copied(0);
     sum += row.kept_vectors(label_column).sum(total.scale);
+    sum += sum_held(row, groups, label_column, total.scale, held);
     total.others = reduce_block<false>(sum_of_warp(sum));
     if (__builtin_expect(!(total.others > 0x1p-12f && total.others < 1e30f), 0)) {
         total = sum_long_row_carefully(row.logits, row.columns, row.kept, label_column, total.label);
+        held.forget();
+        groups = 0;
     }
     return total;
 }
@@ -164,12 +206,35 @@ static __device__ __forceinline__ void store_stream(GRADIENT gradient, const cha
     });
 }
 
-static __device__ __forceinline__ void store_stream_gradient(const gradient_factors &factors, const long_row &row, char *grad) {
-    char *const to = grad + row.kept * element::bytes;
+/* From a column on. */
+static __device__ __forceinline__ void store_stream_gradient(const gradient_factors &factors, const long_row &row, int64_t column,
+                                                             char *grad) {
+    char *const to = grad + column * element::bytes;
     if (factors.needs_roots()) {
-        store_stream(by_roots(factors), row.stream(), to, row.columns - row.kept);
+        store_stream(by_roots(factors), row.place(column), to, row.columns - column);
     } else {
-        store_stream(by_exponentials(factors), row.stream(), to, row.columns - row.kept);
+        store_stream(by_exponentials(factors), row.place(column), to, row.columns - column);
+    }
+}
+
+/* The columns that the held vectors have as they lie in memory.  None, if the gradient's vectors lie in another way. */
+struct held_columns {
+    int groups, first;
+
+    __device__ __forceinline__ held_columns(const long_row &row, int held, const char *grad) {
+        groups = ((uintptr_t)grad ^ (uintptr_t)row.logits) % 16 == 0 ? held : 0;
+        first = (int)row.kept - (groups ? (int)((uintptr_t)row.place(row.kept) % 16) / element::bytes : 0);
+    }
+    __device__ __forceinline__ int end() const { return first + groups * GROUP_COLUMNS; }
+};
+
+static __device__ __forceinline__ void store_held_gradient(const gradient_factors &factors, held_vectors &held,
+                                                           const held_columns &columns, char *grad) {
+    char *const to = grad + columns.first * element::bytes;
+    if (factors.needs_roots()) {
+        store_held(by_roots(factors), held, columns.groups, to);
+    } else {
+        store_held(by_exponentials(factors), held, columns.groups, to);
     }
 }
 
