@@ -822,7 +822,7 @@ QUERN_API void quern_adam_plan_destroy(quern_adam_plan *plan);
  */
 typedef struct quern_gradient {
     void *grad;          /* args.grad_dtype */
-    float *main_grad;    /* quern_accumulate: the sum; must not overlap grad */
+    void *main_grad;     /* quern_accumulate: the sum, in args.main_dtype; must not overlap grad */
     int64_t count;       /* 0 is allowed */
 } quern_gradient;
 
@@ -874,33 +874,79 @@ QUERN_API quern_status quern_gradient_norm_workspace(const quern_device *device,
 QUERN_API quern_status quern_gradient_norm(quern_device *device, const quern_gradient_norm_args *args, void *workspace,
                                            size_t workspace_bytes, void *stream);
 
+/* A list of gradients and their sums that was checked and divided once: see quern_accumulate_plan_create. */
+typedef struct quern_accumulate_plan quern_accumulate_plan;
+
 /*
- * main_grad = main_grad + scale * grad for a list of gradients, in fp32, rounded once: data parallelism with 16-bit gradients and
- * fp32 accumulation.  Infinity and NaN follow fp32 addition.  Moves 10 bytes per 16-bit element, 12 with zero_grads.
+ * main_grad = main_grad + scale * grad for a list of gradients, in fp32, rounded once (with a BF16 main_grad once more, to nearest
+ * even): data parallelism with 16-bit gradients and fp32 accumulation.  Infinity and NaN follow fp32 addition.
+ *
+ * With overwrite main_grad = scale * grad, rounded as above.  Then main_grad is not read: the first micro-batch of a step needs no
+ * pass that sets the sums to zero.
+ *
+ * With token_counts each gradient belongs to a group of a grouped matrix product, such as an expert.  A product whose group has no
+ * tokens has not written its gradient.  So for a count of 0 or less the gradient is neither read nor written, not even with
+ * zero_grads, and main_grad keeps its bytes; with overwrite it becomes +0, since its values are of the step before.
+ *
+ * Bytes moved per 16-bit element: 10 with an F32 main_grad, 6 with a BF16 one; 6 and 4 with overwrite; 2 more with zero_grads;
+ * none for a group without tokens.
  */
 typedef struct quern_accumulate_args {
     uint32_t size;
     uint32_t gradient_size;      /* sizeof(quern_gradient), which the initialiser sets; 0 is an error */
     quern_dtype grad_dtype;      /* F32, F16 or BF16 */
     int32_t zero_grads;          /* 1: grad is set to zero after use; 0: it is only read */
-    const quern_gradient *gradients;  /* [gradient_count], in host memory, read before the call returns */
-    int64_t gradient_count;      /* below 2^32 */
+    const quern_gradient *gradients;  /* [gradient_count], in host memory, read before the call returns; NULL with a plan */
+    int64_t gradient_count;      /* below 2^32; not read with a plan */
     double scale;                /* within the range of fp32; the initialiser sets 1; 0: gradients are multiplied by 0 */
+    quern_dtype main_dtype;      /* F32 or BF16; NO_DTYPE: F32 */
+    int32_t overwrite;           /* 1: main_grad is overwritten, as described above; 0: it is added to */
+    const quern_accumulate_plan *plan;  /* replaces gradients, gradient_count, group_count and token_places; made with the same
+                                    dtypes and zero_grads */
+    const int32_t *overwrite_flags;  /* [gradient_count], in the memory of the device: other than 0: overwrites this main_grad;
+                                    replaces overwrite; NULL: not used */
+    const int64_t *token_counts; /* [group_count], in the memory of the device: tokens of each group; NULL: every gradient counts */
+    int64_t group_count;         /* below 2^31; not read without token_counts */
+    const int32_t *token_places; /* [gradient_count], in host memory, read before the call returns: the index of each gradient's
+                                    group, -1: it has none and always counts; NULL: gradient i has group i; NULL with a plan; not
+                                    read without token_counts */
 } quern_accumulate_args;
 
 #define QUERN_ACCUMULATE_ARGS_DEFAULTS(set) \
-    set(gradient_size, sizeof(quern_gradient)) set(scale, 1.0)
+    set(gradient_size, sizeof(quern_gradient)) set(scale, 1.0) set(main_dtype, QUERN_F32)
 #define QUERN_ACCUMULATE_ARGS_INIT QUERN_STRUCT_INIT(quern_accumulate_args, QUERN_ACCUMULATE_ARGS_DEFAULTS)
 
 /* Sets *args to QUERN_ACCUMULATE_ARGS_INIT.  NULL does nothing.  Thread-safe. */
 QUERN_API void quern_accumulate_args_init(quern_accumulate_args *args);
 
 /*
- * Accumulates as described above.  QUERN_ADAM must be prepared.  Thread-safe; calls that run at the same time must not share
- * arrays.
+ * Accumulates as described above.  On a GPU a list is one launch for each 896 gradients; with a plan it is always one launch, which
+ * a graph can capture: replays read new flags and counts.  QUERN_ADAM must be prepared.  Thread-safe; calls that run at the same
+ * time must not share arrays.
  * Errors: as quern_adam.
  */
 QUERN_API quern_status quern_accumulate(quern_device *device, const quern_accumulate_args *args, void *stream);
+
+/*
+ * Makes a plan, which serves any number of accumulations over one list of gradients: checks the list once, compares all of its
+ * arrays and, on a GPU, stores the list and its work items in device memory, which the plan owns (about 8 bytes for every 2,048
+ * elements and 32 for every gradient).  Reads gradients, gradient_count, gradient_size, the dtypes, zero_grads, group_count and
+ * token_places of the arguments and copies them; with group_count 0 no call can have token_counts, and token_places is not read.
+ * The arrays must stay in place; their values may change.  Waits until the table is in place; cannot be captured.  QUERN_ADAM need
+ * not be prepared.  The caller destroys the plan.
+ *
+ * A plan never changes, so threads may share it without a lock.  But all its calls write the same sums: only one of them may run at
+ * a time, over all threads and streams.  Thread-safe.
+ * Errors: those of quern_accumulate about the list; QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR.
+ */
+QUERN_API quern_status quern_accumulate_plan_create(quern_device *device, const quern_accumulate_args *args,
+                                                    quern_accumulate_plan **plan);
+
+/*
+ * Frees a plan, before its device is closed.  All its work must have completed.  NULL does nothing.  No other call may use the
+ * plan at the same time or later.
+ */
+QUERN_API void quern_accumulate_plan_destroy(quern_accumulate_plan *plan);
 
 /* ---- saving and loading a state ---- */
 

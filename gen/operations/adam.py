@@ -20,6 +20,10 @@ ADDED_KERNELS = Path(__file__).resolve().parent.parent / "added_kernels.txt"
 # The tile is QUERN_ADAM_TILE of src/kernels/problem.h.
 TILE_ELEMENTS = 2048
 COMBINE = "gradient_norm_combine"
+ACCUMULATE = "gradient_accumulate"
+
+# The types of the sums of an accumulation, which take the place of its param.
+MAINS = ("f32", "bf16")
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ class Adam(Operation):
     bit = 2
     keys = ("param", "grad", "m", "v", "master", "variant", "options")
     tasks = {None: Task("QUERN_ADAM_STEP", 0), "gradient_norm": Task("QUERN_GRADIENT_NORM", 1),
-             COMBINE: Task("QUERN_GRADIENT_NORM_COMBINE", 2), "gradient_accumulate": Task("QUERN_GRADIENT_ACCUMULATE", 3)}
+             COMBINE: Task("QUERN_GRADIENT_NORM_COMBINE", 2), ACCUMULATE: Task("QUERN_GRADIENT_ACCUMULATE", 3)}
     headers = ("legality.h",)
     inputs = (ADDED_KERNELS,)
     roles, masters = ROLES, MASTERS  # for templates/adam/legality.h.j2
@@ -111,8 +115,9 @@ class Adam(Operation):
             yield dict(zip(self.keys, values))
         for variant in self.tasks:
             for grad in (*FLOATS, None):
-                if variant:
-                    yield {**dict.fromkeys(self.keys), "grad": grad, "variant": variant}
+                for param in MAINS if variant == ACCUMULATE else (None,):
+                    if variant:
+                        yield {**dict.fromkeys(self.keys), "param": param, "grad": grad, "variant": variant}
 
     def illegal(self, key: Key, target: Target) -> str | None:
         if key["variant"] not in self.tasks:
@@ -136,8 +141,10 @@ class Adam(Operation):
     def _illegal_task(self, key: Key, target: Target) -> str | None:
         variant = key["variant"]
         for name in ("param", "m", "v", "master", "options"):
-            if key[name] is not None:
+            if key[name] is not None and (name, variant) != ("param", ACCUMULATE):
                 return f"the {variant} task has no {name}"
+        if variant == ACCUMULATE and key["param"] not in MAINS:
+            return f"param is {key['param'] or 'none'}: the sum of an accumulation must be one of {_one_of(MAINS)}"
         if variant == COMBINE:
             if target.kind == "cpu":
                 return "a CPU combines the sums in the host code"
@@ -146,7 +153,8 @@ class Adam(Operation):
 
     def base_name(self, key: Key) -> str:
         if key["variant"]:
-            return "_".join(part for part in (self.name, key["variant"], key["grad"]) if part)
+            main = f"main{key['param']}" if key["param"] not in (None, "f32") else None
+            return "_".join(part for part in (self.name, key["variant"], key["grad"], main) if part)
         master = MASTERS[key["master"]].suffix if key["master"] else None
         parts = ["adam_p{param}_g{grad}_m{m}_v{v}".format(**key), master, key["options"]]
         return "_".join(part for part in parts if part)

@@ -193,10 +193,16 @@ ROW(gradient_norm_combine, adam_gradient_norm_combine, (QUERN_NO_DTYPE, QUERN_NO
 #endif
 #if SELECTED(gradient_accumulate)
 UNIT(gradient_accumulate)
-ROW(gradient_accumulate, adam_gradient_accumulate_f32, (QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE), QUERN_GRADIENT_ACCUMULATE, 0,
+ROW(gradient_accumulate, adam_gradient_accumulate_f32, (QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE), QUERN_GRADIENT_ACCUMULATE, 0,
     INT64_MAX, 256, 2048, 0, 0, 0, 0)
-ROW(gradient_accumulate, adam_gradient_accumulate_f16, (QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE), QUERN_GRADIENT_ACCUMULATE, 0,
+ROW(gradient_accumulate, adam_gradient_accumulate_f32_mainbf16, (QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE), QUERN_GRADIENT_ACCUMULATE, 0,
     INT64_MAX, 256, 2048, 0, 0, 0, 0)
-ROW(gradient_accumulate, adam_gradient_accumulate_bf16, (QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE), QUERN_GRADIENT_ACCUMULATE, 0,
+ROW(gradient_accumulate, adam_gradient_accumulate_f16, (QUERN_F32, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE), QUERN_GRADIENT_ACCUMULATE, 0,
+    INT64_MAX, 256, 2048, 0, 0, 0, 0)
+ROW(gradient_accumulate, adam_gradient_accumulate_f16_mainbf16, (QUERN_BF16, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE), QUERN_GRADIENT_ACCUMULATE, 0,
+    INT64_MAX, 256, 2048, 0, 0, 0, 0)
+ROW(gradient_accumulate, adam_gradient_accumulate_bf16, (QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE), QUERN_GRADIENT_ACCUMULATE, 0,
+    INT64_MAX, 256, 2048, 0, 0, 0, 0)
+ROW(gradient_accumulate, adam_gradient_accumulate_bf16_mainbf16, (QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE), QUERN_GRADIENT_ACCUMULATE, 0,
     INT64_MAX, 256, 2048, 0, 0, 0, 0)
 #endif

@@ -151,7 +151,14 @@
     ROW(quern_accumulate_args, zero_grads) \
     ROW(quern_accumulate_args, gradients) \
     ROW(quern_accumulate_args, gradient_count) \
-    ROW(quern_accumulate_args, scale)
+    ROW(quern_accumulate_args, scale) \
+    ROW(quern_accumulate_args, main_dtype) \
+    ROW(quern_accumulate_args, overwrite) \
+    ROW(quern_accumulate_args, plan) \
+    ROW(quern_accumulate_args, overwrite_flags) \
+    ROW(quern_accumulate_args, token_counts) \
+    ROW(quern_accumulate_args, group_count) \
+    ROW(quern_accumulate_args, token_places)
 
 #define FIELDS_OF_quern_carrier(ROW) \
     ROW(quern_carrier, threads) \
@@ -341,6 +348,11 @@
     ROW(quern_accumulate__parameters, args) \
     ROW(quern_accumulate__parameters, stream)
 
+#define FIELDS_OF_quern_accumulate_plan_create__parameters(ROW) \
+    ROW(quern_accumulate_plan_create__parameters, device) \
+    ROW(quern_accumulate_plan_create__parameters, args) \
+    ROW(quern_accumulate_plan_create__parameters, plan)
+
 #define FIELDS_OF_quern_group_create__parameters(ROW) \
     ROW(quern_group_create__parameters, args) \
     ROW(quern_group_create__parameters, count) \
@@ -405,7 +417,8 @@
     ROW(quern_gradient_norm)
 
 #define CALLS_WITH_quern_accumulate_args(ROW) \
-    ROW(quern_accumulate)
+    ROW(quern_accumulate) \
+    ROW(quern_accumulate_plan_create)
 
 #define CALLS_WITH_quern_group_args(ROW) \
     ROW(quern_group_create)

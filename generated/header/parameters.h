@@ -194,6 +194,14 @@ typedef struct {
 } quern_accumulate__parameters;
 typedef struct {
     quern_device *device;
+    quern_accumulate_args *args;
+    quern_accumulate_plan **plan;
+} quern_accumulate_plan_create__parameters;
+typedef struct {
+    quern_accumulate_plan *plan;
+} quern_accumulate_plan_destroy__parameters;
+typedef struct {
+    quern_device *device;
     quern_adam_args *args;
     size_t *bytes;
 } quern_adam_saved_bytes__parameters;

@@ -233,6 +233,9 @@ static const struct field fields_of_quern_gradient_norm_args[] = {
 };
 static const struct record record_of_quern_gradient_norm_args = {"quern_gradient_norm_args", sizeof(quern_gradient_norm_args), fields_of_quern_gradient_norm_args, 12};
 DECLARE_EXTENT(quern_accumulate_args, gradients)
+DECLARE_EXTENT(quern_accumulate_args, overwrite_flags)
+DECLARE_EXTENT(quern_accumulate_args, token_counts)
+DECLARE_EXTENT(quern_accumulate_args, token_places)
 static const struct field fields_of_quern_accumulate_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_accumulate_args, size), .bytes = sizeof((quern_accumulate_args *)0)->size},
     {.name = "gradient_size", .kind = INTEGER, .offset = offsetof(quern_accumulate_args, gradient_size), .bytes = sizeof((quern_accumulate_args *)0)->gradient_size},
@@ -241,8 +244,15 @@ static const struct field fields_of_quern_accumulate_args[] = {
     {.name = "gradients", .kind = STRUCTS, .offset = offsetof(quern_accumulate_args, gradients), .bytes = sizeof((quern_accumulate_args *)0)->gradients, .is_const = 1, .record = &record_of_quern_gradient, .extent = extent_of_quern_accumulate_args__gradients},
     {.name = "gradient_count", .kind = INTEGER, .offset = offsetof(quern_accumulate_args, gradient_count), .bytes = sizeof((quern_accumulate_args *)0)->gradient_count},
     {.name = "scale", .kind = REAL, .offset = offsetof(quern_accumulate_args, scale), .bytes = sizeof((quern_accumulate_args *)0)->scale},
+    {.name = "main_dtype", .kind = ENUM, .offset = offsetof(quern_accumulate_args, main_dtype), .bytes = sizeof((quern_accumulate_args *)0)->main_dtype, VALUES(quern_dtype)},
+    {.name = "overwrite", .kind = FLAG, .offset = offsetof(quern_accumulate_args, overwrite), .bytes = sizeof((quern_accumulate_args *)0)->overwrite},
+    {.name = "plan", .kind = HANDLE, .offset = offsetof(quern_accumulate_args, plan), .bytes = sizeof((quern_accumulate_args *)0)->plan, .is_const = 1, .handle = HANDLE_OF_quern_accumulate_plan},
+    {.name = "overwrite_flags", .kind = MEMORY, .offset = offsetof(quern_accumulate_args, overwrite_flags), .bytes = sizeof((quern_accumulate_args *)0)->overwrite_flags, .is_const = 1, .extent = extent_of_quern_accumulate_args__overwrite_flags},
+    {.name = "token_counts", .kind = MEMORY, .offset = offsetof(quern_accumulate_args, token_counts), .bytes = sizeof((quern_accumulate_args *)0)->token_counts, .is_const = 1, .extent = extent_of_quern_accumulate_args__token_counts},
+    {.name = "group_count", .kind = INTEGER, .offset = offsetof(quern_accumulate_args, group_count), .bytes = sizeof((quern_accumulate_args *)0)->group_count},
+    {.name = "token_places", .kind = MEMORY, .offset = offsetof(quern_accumulate_args, token_places), .bytes = sizeof((quern_accumulate_args *)0)->token_places, .is_const = 1, .extent = extent_of_quern_accumulate_args__token_places},
 };
-static const struct record record_of_quern_accumulate_args = {"quern_accumulate_args", sizeof(quern_accumulate_args), fields_of_quern_accumulate_args, 7};
+static const struct record record_of_quern_accumulate_args = {"quern_accumulate_args", sizeof(quern_accumulate_args), fields_of_quern_accumulate_args, 14};
 DECLARE_EXTENT(quern_carrier, user)
 static const struct field fields_of_quern_carrier[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_carrier, size), .bytes = sizeof((quern_carrier *)0)->size},
@@ -620,6 +630,18 @@ static const struct field fields_of_quern_accumulate__parameters[] = {
     {.name = "stream", .kind = MEMORY, .offset = offsetof(quern_accumulate__parameters, stream), .bytes = sizeof((quern_accumulate__parameters *)0)->stream, .extent = extent_of_quern_accumulate__parameters__stream},
 };
 static const struct record record_of_quern_accumulate__parameters = {"quern_accumulate__parameters", sizeof(quern_accumulate__parameters), fields_of_quern_accumulate__parameters, 3};
+DECLARE_EXTENT(quern_accumulate_plan_create__parameters, args)
+DECLARE_EXTENT(quern_accumulate_plan_create__parameters, plan)
+static const struct field fields_of_quern_accumulate_plan_create__parameters[] = {
+    {.name = "device", .kind = HANDLE, .offset = offsetof(quern_accumulate_plan_create__parameters, device), .bytes = sizeof((quern_accumulate_plan_create__parameters *)0)->device, .handle = HANDLE_OF_quern_device},
+    {.name = "args", .kind = STRUCTS, .offset = offsetof(quern_accumulate_plan_create__parameters, args), .bytes = sizeof((quern_accumulate_plan_create__parameters *)0)->args, .is_const = 1, .record = &record_of_quern_accumulate_args, .extent = extent_of_quern_accumulate_plan_create__parameters__args},
+    {.name = "plan", .kind = MEMORY, .offset = offsetof(quern_accumulate_plan_create__parameters, plan), .bytes = sizeof((quern_accumulate_plan_create__parameters *)0)->plan, .extent = extent_of_quern_accumulate_plan_create__parameters__plan},
+};
+static const struct record record_of_quern_accumulate_plan_create__parameters = {"quern_accumulate_plan_create__parameters", sizeof(quern_accumulate_plan_create__parameters), fields_of_quern_accumulate_plan_create__parameters, 3};
+static const struct field fields_of_quern_accumulate_plan_destroy__parameters[] = {
+    {.name = "plan", .kind = HANDLE, .offset = offsetof(quern_accumulate_plan_destroy__parameters, plan), .bytes = sizeof((quern_accumulate_plan_destroy__parameters *)0)->plan, .handle = HANDLE_OF_quern_accumulate_plan},
+};
+static const struct record record_of_quern_accumulate_plan_destroy__parameters = {"quern_accumulate_plan_destroy__parameters", sizeof(quern_accumulate_plan_destroy__parameters), fields_of_quern_accumulate_plan_destroy__parameters, 1};
 DECLARE_EXTENT(quern_adam_saved_bytes__parameters, args)
 DECLARE_EXTENT(quern_adam_saved_bytes__parameters, bytes)
 static const struct field fields_of_quern_adam_saved_bytes__parameters[] = {
@@ -1069,6 +1091,15 @@ static uint64_t call_quern_accumulate(const void *parameters) {
     const quern_accumulate__parameters *p = parameters;
     return (uint64_t)quern_accumulate(p->device, p->args, p->stream);
 }
+static uint64_t call_quern_accumulate_plan_create(const void *parameters) {
+    const quern_accumulate_plan_create__parameters *p = parameters;
+    return (uint64_t)quern_accumulate_plan_create(p->device, p->args, p->plan);
+}
+static uint64_t call_quern_accumulate_plan_destroy(const void *parameters) {
+    const quern_accumulate_plan_destroy__parameters *p = parameters;
+    quern_accumulate_plan_destroy(p->plan);
+    return 0;
+}
 static uint64_t call_quern_adam_saved_bytes(const void *parameters) {
     const quern_adam_saved_bytes__parameters *p = parameters;
     return (uint64_t)quern_adam_saved_bytes(p->device, p->args, p->bytes);
@@ -1273,6 +1304,8 @@ static const struct function functions[] = {
     {"quern_gradient_norm", &record_of_quern_gradient_norm__parameters, call_quern_gradient_norm, STATUS},
     {"quern_accumulate_args_init", &record_of_quern_accumulate_args_init__parameters, call_quern_accumulate_args_init, NOTHING},
     {"quern_accumulate", &record_of_quern_accumulate__parameters, call_quern_accumulate, STATUS},
+    {"quern_accumulate_plan_create", &record_of_quern_accumulate_plan_create__parameters, call_quern_accumulate_plan_create, STATUS},
+    {"quern_accumulate_plan_destroy", &record_of_quern_accumulate_plan_destroy__parameters, call_quern_accumulate_plan_destroy, NOTHING},
     {"quern_adam_saved_bytes", &record_of_quern_adam_saved_bytes__parameters, call_quern_adam_saved_bytes, STATUS},
     {"quern_adam_save", &record_of_quern_adam_save__parameters, call_quern_adam_save, STATUS},
     {"quern_adam_load", &record_of_quern_adam_load__parameters, call_quern_adam_load, STATUS},

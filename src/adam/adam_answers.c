@@ -25,7 +25,7 @@ enum { COUNT = 64, SCALES = 2 };  /* a scale for each 32 elements */
 
 struct memory {
     char param[4 * COUNT], grad[4 * COUNT], m[4 * COUNT], v[4 * COUNT], master[4 * COUNT];
-    float main_grad[COUNT];
+    char main_grad[4 * COUNT];
     double squares;
     float norm;
     uint8_t m_scale[SCALES], v_scale[SCALES];
@@ -100,12 +100,12 @@ static void ask_gradients(const struct quern_kernel *kernel, struct quern_trial 
     struct memory *memory = (struct memory *)(void *)trial->memory;
     struct quern_gradient_batch *batch = &((struct parameters *)trial->parameters)->of.gradients;
     fill(memory->grad, kernel->key.adam.grad, grad_of, NULL);
-    for (int i = 0; i < COUNT; i++) memory->main_grad[i] = 1;
+    fill(memory->main_grad, kernel->key.adam.param, one, NULL);
     batch->squares = ON_DEVICE(trial, squares);
     batch->scale = (float)ACCUMULATED;
     batch->tensor_count = 1;
     batch->tile_count = 1;
-    batch->gradients[0] = (struct quern_gradient_slice){ON_DEVICE(trial, grad), ON_DEVICE(trial, main_grad), COUNT};
+    batch->gradients[0] = (struct quern_gradient_slice){ON_DEVICE(trial, grad), ON_DEVICE(trial, main_grad), COUNT, -1};
 }
 
 static void ask_combine(const struct quern_kernel *kernel, struct quern_trial *trial) {
@@ -159,8 +159,7 @@ static bool norm_is_wrong(const struct quern_kernel *kernel, const struct memory
 }
 
 static bool sums_are_wrong(const struct quern_kernel *kernel, const struct memory *memory, struct quern_text *why) {
-    (void)kernel;
-    return array_is_wrong("main_grad", QUERN_F32, memory->main_grad, NULL, accumulated, why);
+    return array_is_wrong("main_grad", kernel->key.adam.param, memory->main_grad, NULL, accumulated, why);
 }
 
 static const struct {

@@ -28,10 +28,19 @@ struct quern_adam_piece {
     bool written;
 };
 
+/* Allocates room for the ranges of a list, for QUERN_OTHER_RANGES more, and for as many again that the sorting uses. */
+quern_status quern_adam_allocate_ranges(const quern_device *device, int64_t arrays, struct quern_range **ranges);
+
+/* Joins ranges that are sorted and apart. */
+quern_status quern_adam_join(const quern_device *device, const struct quern_range *ranges, int64_t count,
+                             struct quern_adam_pieces *pieces);
+
 /* Checks the tensors of a plan against each other and stores their pieces in the plan. */
 quern_status quern_adam_keep_pieces(struct quern_adam_plan *plan);
 
 /* Checks other buffers of a call against the pieces of a plan, and against each other. */
+quern_status quern_adam_check_against_pieces(const quern_device *device, const struct quern_adam_pieces *pieces,
+                                             const struct quern_range *others, int count);
 quern_status quern_adam_check_against_plan(const quern_device *device, const struct quern_adam_plan *plan,
                                            const struct quern_range *others, int count);
 

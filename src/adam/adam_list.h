@@ -3,15 +3,19 @@
 #define QUERN_ADAM_LIST_H
 
 #include "adam/list_marks.h"
+#include "adam/plan_memory.h"
 #include "kernels/problem.h"
 #include "os/sizes.h"
 #include "quern.h"
-#include "runtime/cuda_driver.h"
 
 /* Elements of one tensor: no type has more than 4 bytes.  The list has no more together. */
 #define QUERN_ADAM_MAX_COUNT (QUERN_MOST_BYTES / 4)
 
-struct quern_adam_piece;
+/* The memory of all arrays of a plan, ascending: see adam_apart.h. */
+struct quern_adam_pieces {
+    struct quern_adam_piece *list;
+    int64_t count;
+};
 
 /* A plan: a list that has been checked, divided and, on a GPU, written to device memory. */
 struct quern_adam_plan {
@@ -21,16 +25,13 @@ struct quern_adam_plan {
     int64_t tile_count;
 
     /* CUDA: one piece of device memory, and the tables in it. */
-    CUdeviceptr memory;
-    struct quern_leftover *leftover;  /* for its end */
+    struct quern_plan_memory memory;
     uint32_t *ticket;
     struct quern_adam_slice *slices;   /* [tensors] */
     struct quern_adam_extras *extras;  /* [tensors] */
     struct quern_adam_tile *tiles;     /* [tile_count] */
 
-    /* The memory of the arrays, ascending: see adam_apart.h. */
-    struct quern_adam_piece *pieces;   /* [piece_count] */
-    int64_t piece_count;
+    struct quern_adam_pieces pieces;
 
     quern_adam_tensor tensors[];       /* of this library's header */
 };

@@ -5,9 +5,7 @@
 #include "adam/adam_apart.h"
 #include "adam/adam_arguments.h"
 #include "adam/adam_tensors.h"
-#include "os/integers.h"
-#include "runtime/cuda_visit.h"
-#include "runtime/idle.h"
+#include "runtime/device.h"
 #include "runtime/status.h"
 
 /* ---- the tables on a GPU ---- */
@@ -17,19 +15,13 @@ struct layout {
     size_t ticket, slices, extras, tiles, bytes;
 };
 
-static size_t reserve(size_t *bytes, size_t more) {
-    const size_t place = quern_round_up(*bytes, 256);
-    *bytes = place + more;
-    return place;
-}
-
 static struct layout lay_out(const struct quern_adam_plan *plan) {
     const size_t tensors = (size_t)plan->marks.places;
     struct layout layout = {0};
-    layout.ticket = reserve(&layout.bytes, sizeof(uint32_t));
-    layout.slices = reserve(&layout.bytes, tensors * sizeof(struct quern_adam_slice));
-    layout.extras = reserve(&layout.bytes, tensors * sizeof(struct quern_adam_extras));
-    layout.tiles = reserve(&layout.bytes, (size_t)plan->tile_count * sizeof(struct quern_adam_tile));
+    layout.ticket = quern_plan_reserve(&layout.bytes, sizeof(uint32_t));
+    layout.slices = quern_plan_reserve(&layout.bytes, tensors * sizeof(struct quern_adam_slice));
+    layout.extras = quern_plan_reserve(&layout.bytes, tensors * sizeof(struct quern_adam_extras));
+    layout.tiles = quern_plan_reserve(&layout.bytes, (size_t)plan->tile_count * sizeof(struct quern_adam_tile));
     return layout;
 }
 
@@ -47,36 +39,11 @@ static void fill_tables(const struct quern_adam_plan *plan, const struct layout 
 }
 
 static void point_into(struct quern_adam_plan *plan, const struct layout *layout) {
-    char *memory = (char *)(uintptr_t)plan->memory;
+    char *memory = (char *)(uintptr_t)plan->memory.address;
     plan->ticket = (void *)(memory + layout->ticket);
     plan->slices = (void *)(memory + layout->slices);
     plan->extras = (void *)(memory + layout->extras);
     plan->tiles = (void *)(memory + layout->tiles);
-}
-
-static void free_memory(struct quern_adam_plan *plan) {
-    plan->leftover->memory = plan->memory;
-    quern_discard_when_idle(plan->leftover);
-    plan->leftover = NULL;
-}
-
-static quern_status upload(struct quern_adam_plan *plan, const struct layout *layout, const char *tables) {
-    struct quern_cuda_visit visit;
-    const char *what = "memory for a plan";
-    CUresult error = quern_cuda_begin_visit(&visit, plan->device->context);
-    if (error == CUDA_SUCCESS) error = quern_make_leftover(plan->device, &plan->leftover);
-    if (error == CUDA_SUCCESS) error = visit.cuda->memory_allocate(&plan->memory, layout->bytes);
-    if (error == CUDA_SUCCESS) {
-        what = "writing a plan";
-        error = quern_cuda_write(&visit, plan->memory, tables, layout->bytes);
-        if (error != CUDA_SUCCESS) free_memory(plan);
-    }
-    if (error != CUDA_SUCCESS) {
-        quern_drop_leftover(plan->leftover);
-        plan->leftover = NULL;
-    }
-    quern_cuda_end_visit(&visit);
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(plan->device, error, what);
 }
 
 static quern_status make_tables(struct quern_adam_plan *plan) {
@@ -85,7 +52,7 @@ static quern_status make_tables(struct quern_adam_plan *plan) {
     if (!tables)
         return quern_fail(plan->device, QUERN_OUT_OF_MEMORY, "no memory for the %zu bytes of a plan's tables", layout.bytes);
     fill_tables(plan, &layout, tables);
-    quern_status status = upload(plan, &layout, tables);
+    quern_status status = quern_plan_upload(plan->device, &plan->memory, tables, layout.bytes);
     if (status == QUERN_OK) point_into(plan, &layout);
     free(tables);
     return status;
@@ -103,7 +70,7 @@ static quern_status fill(struct quern_adam_plan *plan, const struct quern_adam_l
     }
     status = quern_adam_keep_pieces(plan);
     if (status == QUERN_OK && plan->device->kind == QUERN_CUDA) status = make_tables(plan);
-    if (status != QUERN_OK) free(plan->pieces);
+    if (status != QUERN_OK) free(plan->pieces.list);
     return status;
 }
 
@@ -135,7 +102,7 @@ quern_status quern_adam_plan_create(quern_device *device, const quern_adam_args 
 
 void quern_adam_plan_destroy(quern_adam_plan *plan) {
     if (!plan) return;
-    if (plan->memory) free_memory(plan);
-    free(plan->pieces);
+    quern_plan_free(&plan->memory);
+    free(plan->pieces.list);
     free(plan);
 }

@@ -66,6 +66,9 @@ static bool is_step(const quern_dtype *dtypes) {
            quern_adam_completes(dtypes[QUERN_ADAM_MASTER], dtypes[QUERN_ADAM_PARAM]);
 }
 
+/* An accumulation has its sum in the place of a step's parameter. */
+static bool is_sum(quern_dtype dtype) { return dtype == QUERN_F32 || dtype == QUERN_BF16; }
+
 static const char *pack_fault(const struct quern_pack_row *row) {
     quern_dtype dtypes[QUERN_KEY_DTYPES];
     for (int i = 0; i < QUERN_KEY_DTYPES; i++) dtypes[i] = (quern_dtype)row->dtypes[i];
@@ -74,6 +77,7 @@ static const char *pack_fault(const struct quern_pack_row *row) {
     const bool combines = row->stage == QUERN_GRADIENT_NORM_COMBINE;
     if (combines == quern_adam_can_be(QUERN_ADAM_GRAD, dtypes[QUERN_ADAM_GRAD])) return "an unknown dtype";
     if (row->stage == QUERN_ADAM_STEP && !is_step(dtypes)) return "an unknown dtype";
+    if (row->stage == QUERN_GRADIENT_ACCUMULATE && !is_sum(dtypes[QUERN_ADAM_PARAM])) return "an unknown dtype";
     return row->elements == (combines ? 0 : QUERN_ADAM_TILE) ? NULL : "a wrong number of elements in a tile";
 }
 

@@ -9,7 +9,8 @@
 /* The request that a kernel must serve. */
 struct quern_adam_request {
     enum quern_adam_task task;
-    quern_dtype param, grad, m, v, master;  /* tasks on gradients set only grad; the task that combines norms sets none */
+    quern_dtype param, grad, m, v, master;  /* tasks on gradients set only grad, and sums param; the task that
+                                              combines norms sets none */
     bool full;                              /* an option is on that only full kernels implement */
 };
 

@@ -51,18 +51,20 @@ static quern_status check(struct call *call, const quern_gradient_norm_args *arg
         .count = args->plan ? args->plan->marks.places : args->gradient_count,
     };
     status = quern_gradient_check_list(call->device, args->gradient_size, args->grad_dtype, &call->list);
+    const struct quern_gradient_access access = {.grad_dtype = args->grad_dtype};
     if (status == QUERN_OK) status = check_numbers(call->device, args);
-    if (status == QUERN_OK) status = quern_gradient_check_each(call->device, args->grad_dtype, &call->list, false);
+    if (status == QUERN_OK) status = quern_gradient_check_each(call->device, &call->list, &access);
     if (status == QUERN_OK) count_squares(call);
     return status;
 }
 
 /* ---- CPU ---- */
 
-static void sum(void *context, const struct quern_gradient_slice *slice, int64_t piece, int64_t first, int64_t count) {
+static void sum(void *context, int64_t place, int64_t piece, int64_t first, int64_t count) {
     const struct call *call = context;
-    const char *grad = (const char *)slice->grad + (size_t)first * quern_dtype_bytes(call->args.grad_dtype);
-    call->squares[piece] = call->ready->kernel->cpu.gradient_norm(grad, count);
+    const char *grad = quern_gradient_at(&call->list, place).grad;
+    const size_t bytes = quern_dtype_bytes(call->args.grad_dtype);
+    call->squares[piece] = call->ready->kernel->cpu.gradient_norm(grad + (size_t)first * bytes, count);
 }
 
 static void finish(const struct call *call) {
@@ -110,14 +112,22 @@ static CUresult combine_sums(const struct quern_cuda *cuda, const struct quern_r
     return error == CUDA_SUCCESS ? launch_combine(cuda, combine, 1, &problem, NULL, call->stream) : error;
 }
 
+static CUresult launch_sums(const struct call *call, const struct quern_cuda *cuda, struct quern_gradient_batch *batch) {
+    const quern_adam_plan *plan = call->list.plan;
+    if (!plan) return quern_gradient_launch(cuda, call->ready, &call->list, batch, call->stream);
+    batch->tiles = plan->tiles, batch->slices = plan->slices, batch->tile_count = plan->tile_count;
+    return quern_gradient_launch_tiles(cuda, call->ready, batch, call->stream);
+}
+
 static quern_status run_on_cuda(struct call *call) {
     const struct quern_ready_kernel *combine;
     struct quern_cuda_visit visit;
-    quern_status status = quern_gradient_select(call->device, QUERN_GRADIENT_NORM_COMBINE, QUERN_NO_DTYPE, &combine);
+    quern_status status = quern_gradient_select(call->device, QUERN_GRADIENT_NORM_COMBINE, QUERN_NO_DTYPE, QUERN_NO_DTYPE,
+                                                &combine);
     if (status == QUERN_OK) status = quern_cuda_begin_launch(&visit, call->device);
     if (status != QUERN_OK) return status;
     struct quern_gradient_batch batch = {.squares = call->squares};
-    CUresult error = quern_gradient_launch(visit.cuda, call->ready, &call->list, &batch, call->stream);
+    CUresult error = launch_sums(call, visit.cuda, &batch);
     if (error == CUDA_SUCCESS) error = combine_sums(visit.cuda, combine, call);
     quern_cuda_end_visit(&visit);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(call->device, error, call->ready->kernel->name);
@@ -174,7 +184,8 @@ quern_status quern_gradient_norm(quern_device *device, const quern_gradient_norm
     if (status == QUERN_OK) status = quern_check_workspace(device, workspace, workspace_bytes, needs(&call));
     if (status == QUERN_OK) status = check_apart(&call, workspace);
     if (status == QUERN_OK) status = quern_check_stream(device, stream);
-    if (status == QUERN_OK) status = quern_gradient_select(device, QUERN_GRADIENT_NORM, args->grad_dtype, &call.ready);
+    if (status == QUERN_OK)
+        status = quern_gradient_select(device, QUERN_GRADIENT_NORM, args->grad_dtype, QUERN_NO_DTYPE, &call.ready);
     if (status != QUERN_OK) return status;
     fill(&call, workspace, stream);
     return device->kind == QUERN_CPU ? run_on_cpu(&call) : run_on_cuda(&call);

@@ -1,4 +1,4 @@
-/* Lists of gradients: checks, visits on a CPU and launches on a GPU.  Called by gradient_norm.c and gradient_accumulate.c. */
+/* Lists of gradients: checks, visits on a CPU and launches on a GPU.  For the norm, accumulations and their plans. */
 #include "adam/gradients.h"
 
 #include "adam/adam_select.h"
@@ -10,9 +10,10 @@
 
 struct quern_gradient_slice quern_gradient_at(const struct quern_gradient_list *list, int64_t place) {
     if (list->plan)
-        return (struct quern_gradient_slice){list->plan->tensors[place].grad, NULL, list->plan->tensors[place].count};
+        return (struct quern_gradient_slice){.grad = list->plan->tensors[place].grad, .count = list->plan->tensors[place].count};
     const quern_gradient *gradient = &list->gradients[place];
-    return (struct quern_gradient_slice){gradient->grad, gradient->main_grad, gradient->count};
+    const int64_t group = list->token_places ? list->token_places[place] : place;
+    return (struct quern_gradient_slice){gradient->grad, gradient->main_grad, gradient->count, group};
 }
 
 int64_t quern_gradient_pieces(const struct quern_gradient_list *list, int64_t elements) {
@@ -53,11 +54,12 @@ static quern_status check_array(const quern_device *device, int64_t place, const
                       (long long)place, name, pointer ? "not at a multiple of its element's size" : "NULL");
 }
 
-static quern_status check_apart(const quern_device *device, const struct quern_gradient_slice *slice, size_t element,
-                                int64_t place) {
+static quern_status check_apart(const quern_device *device, const struct quern_gradient_slice *slice,
+                                const struct quern_gradient_access *access, int64_t place) {
+    const size_t grad_bytes = quern_dtype_bytes(access->grad_dtype), main_bytes = quern_dtype_bytes(access->main_dtype);
     const uintptr_t grad = (uintptr_t)slice->grad, main_grad = (uintptr_t)slice->main_grad;
     const uintptr_t count = (uintptr_t)slice->count;
-    if (main_grad >= grad ? (main_grad - grad) / element >= count : (grad - main_grad) / sizeof(float) >= count) return QUERN_OK;
+    if (main_grad >= grad ? (main_grad - grad) / grad_bytes >= count : (grad - main_grad) / main_bytes >= count) return QUERN_OK;
     return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.gradients[%lld].main_grad overlaps args.gradients[%lld].grad",
                       (long long)place, (long long)place);
 }
@@ -76,35 +78,42 @@ static quern_status check_count(const quern_device *device, int64_t count, int64
                       (long long)QUERN_ADAM_MAX_COUNT);
 }
 
-quern_status quern_gradient_check_each(const quern_device *device, quern_dtype grad_dtype, const struct quern_gradient_list *list,
-                                       bool with_main_grads) {
-    const size_t element = quern_dtype_bytes(grad_dtype);
+quern_status quern_gradient_check_each(const quern_device *device, const struct quern_gradient_list *list,
+                                       const struct quern_gradient_access *access) {
+    const size_t grad_bytes = quern_dtype_bytes(access->grad_dtype), main_bytes = quern_dtype_bytes(access->main_dtype);
+    const bool has_sums = access->main_dtype != QUERN_NO_DTYPE;
     int64_t total = 0;
     for (int64_t place = 0; place < list->count && !list->plan; place++) {
         const struct quern_gradient_slice slice = quern_gradient_at(list, place);
         quern_status status = check_count(device, slice.count, place, &total);
         if (status == QUERN_OK && !slice.count) continue;
-        if (status == QUERN_OK) status = check_array(device, place, "grad", slice.grad, element);
-        if (status == QUERN_OK && with_main_grads)
-            status = check_array(device, place, "main_grad", slice.main_grad, sizeof(float));
-        if (status == QUERN_OK && with_main_grads) status = check_apart(device, &slice, element, place);
+        if (status == QUERN_OK) status = check_array(device, place, "grad", slice.grad, grad_bytes);
+        if (status == QUERN_OK && has_sums) status = check_array(device, place, "main_grad", slice.main_grad, main_bytes);
+        if (status == QUERN_OK && has_sums) status = check_apart(device, &slice, access, place);
         if (status != QUERN_OK) return status;
     }
     return QUERN_OK;
 }
 
-static int64_t list_arrays(const struct quern_gradient_list *list, const struct quern_gradient_access *access, bool main_grads,
+/* One kind of array after the other: each kind is likely to ascend, which makes the sorting fast. */
+static int64_t list_arrays(const struct quern_gradient_list *list, quern_dtype dtype, bool sums, enum quern_access access,
                            struct quern_range *to) {
+    const int64_t element = (int64_t)quern_dtype_bytes(dtype);
     int64_t count = 0;
     for (int64_t place = 0; place < list->count; place++) {
         const struct quern_gradient_slice slice = quern_gradient_at(list, place);
-        const int64_t element = main_grads ? (int64_t)sizeof(float) : (int64_t)quern_dtype_bytes(access->grad_dtype);
         if (!slice.count) continue;
-        to[count] = quern_range_of(main_grads ? "main_grad" : "grad", main_grads ? (void *)slice.main_grad : slice.grad,
-                                   slice.count * element, main_grads || access->zero_grads ? QUERN_WRITTEN : QUERN_READ);
+        to[count] = quern_range_of(sums ? "main_grad" : "grad", sums ? slice.main_grad : slice.grad, slice.count * element, access);
         to[count++].place = (uint32_t)place;
     }
     return count;
+}
+
+int64_t quern_gradient_ranges(const struct quern_gradient_list *list, const struct quern_gradient_access *access,
+                              struct quern_range *to) {
+    const int64_t count = list_arrays(list, access->grad_dtype, false, access->zero_grads ? QUERN_WRITTEN : QUERN_READ, to);
+    if (!access->main_dtype) return count;
+    return count + list_arrays(list, access->main_dtype, true, QUERN_WRITTEN, to + count);
 }
 
 quern_status quern_gradient_check_apart(const quern_device *device, const struct quern_gradient_list *list,
@@ -112,18 +121,17 @@ quern_status quern_gradient_check_apart(const quern_device *device, const struct
                                         int other_count) {
     struct quern_range ranges[QUERN_CHECKED_ARRAYS + QUERN_OTHER_RANGES], scratch[QUERN_CHECKED_ARRAYS + QUERN_OTHER_RANGES];
     if (list->plan) return quern_adam_check_against_plan(device, list->plan, others, other_count);
-    const bool is_short = list->count <= QUERN_CHECKED_ARRAYS / (access->main_grads ? 2 : 1);
-    int64_t count = is_short ? list_arrays(list, access, false, ranges) : 0;
-    if (is_short && access->main_grads) count += list_arrays(list, access, true, ranges + count);
+    const bool is_short = list->count <= QUERN_CHECKED_ARRAYS / (access->main_dtype ? 2 : 1);
+    int64_t count = is_short ? quern_gradient_ranges(list, access, ranges) : 0;
     for (int i = 0; i < other_count; i++) ranges[count++] = others[i];
     return quern_check_apart(device, "args.gradients", ranges, scratch, count);
 }
 
 /* ---- kernels ---- */
 
-quern_status quern_gradient_select(quern_device *device, enum quern_adam_task task, quern_dtype grad_dtype,
+quern_status quern_gradient_select(quern_device *device, enum quern_adam_task task, quern_dtype grad_dtype, quern_dtype main_dtype,
                                    const struct quern_ready_kernel **chosen) {
-    const struct quern_adam_request request = {.task = task, .grad = grad_dtype};
+    const struct quern_adam_request request = {.task = task, .param = main_dtype, .grad = grad_dtype};
     return quern_adam_select(device, &request, chosen);
 }
 
@@ -146,11 +154,11 @@ static void visit_share(void *context, int64_t task) {
     const int64_t to = quern_share_begin(&shares->marks, task + 1, shares->tasks);
     int64_t piece = quern_share_begin(&shares->marks, task, shares->tasks), before;
     for (int64_t place = quern_nearest_mark(&shares->marks, piece, &before); piece < to; place++) {
-        const struct quern_gradient_slice slice = quern_gradient_at(shares->list, place);
+        const int64_t elements = quern_gradient_at(shares->list, place).count;
         const int64_t end = before + pieces_at(shares->list, place);
         for (; piece < end && piece < to; piece++) {
-            const int64_t first = (piece - before) * QUERN_GRADIENT_CHUNK, left = slice.count - first;
-            shares->visit(shares->context, &slice, piece, first, left < QUERN_GRADIENT_CHUNK ? left : QUERN_GRADIENT_CHUNK);
+            const int64_t first = (piece - before) * QUERN_GRADIENT_CHUNK, left = elements - first;
+            shares->visit(shares->context, place, piece, first, left < QUERN_GRADIENT_CHUNK ? left : QUERN_GRADIENT_CHUNK);
         }
         before = end;
     }
@@ -167,8 +175,8 @@ void quern_gradient_visit_all(const quern_device *device, const struct quern_gra
 
 /* ---- CUDA ---- */
 
-static CUresult launch(const struct quern_cuda *cuda, const struct quern_ready_kernel *ready, struct quern_gradient_batch *batch,
-                       CUstream stream) {
+CUresult quern_gradient_launch_tiles(const struct quern_cuda *cuda, const struct quern_ready_kernel *ready,
+                                     struct quern_gradient_batch *batch, CUstream stream) {
     void *parameters[] = {batch};
     const int64_t tiles = batch->tile_count;
     const unsigned blocks = tiles < (int64_t)ready->resident ? (unsigned)tiles : ready->resident;
@@ -179,8 +187,9 @@ static CUresult launch(const struct quern_cuda *cuda, const struct quern_ready_k
 /* Launches the current batch and begins the next one. */
 static CUresult flush(const struct quern_cuda *cuda, const struct quern_ready_kernel *ready, struct quern_gradient_batch *batch,
                       CUstream stream) {
-    CUresult error = launch(cuda, ready, batch, stream);
+    CUresult error = quern_gradient_launch_tiles(cuda, ready, batch, stream);
     batch->first_square += batch->tile_count;
+    batch->first_place += batch->tensor_count;
     batch->tensor_count = 0;
     batch->tile_count = 0;
     return error;
@@ -188,13 +197,6 @@ static CUresult flush(const struct quern_cuda *cuda, const struct quern_ready_ke
 
 CUresult quern_gradient_launch(const struct quern_cuda *cuda, const struct quern_ready_kernel *ready,
                                const struct quern_gradient_list *list, struct quern_gradient_batch *batch, CUstream stream) {
-    if (list->plan) {
-        batch->tiles = list->plan->tiles;
-        batch->slices = list->plan->slices;
-        batch->tensor_count = (uint32_t)list->count;
-        batch->tile_count = list->plan->tile_count;
-        return launch(cuda, ready, batch, stream);
-    }
     CUresult error = CUDA_SUCCESS;
     for (int64_t place = 0; place < list->count && error == CUDA_SUCCESS; place++) {
         const struct quern_gradient_slice slice = quern_gradient_at(list, place);

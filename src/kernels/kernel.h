@@ -76,8 +76,12 @@ typedef void quern_adam_cpu_kernel(const struct quern_adam_step *step, const str
                                    const struct quern_adam_extras *extras, uint32_t place, int64_t first, int64_t end);
 /* The sum of the squares of up to QUERN_GRADIENT_CHUNK gradients.  It is infinite or NaN if and only if one of them is. */
 typedef double quern_gradient_norm_cpu_kernel(const void *grad, int64_t count);
-/* main_grad = main_grad + scale * grad, rounded once; then sets grad to zero if zero_grads is set. */
-typedef void quern_gradient_accumulate_cpu_kernel(float *main_grad, void *grad, int64_t count, float scale, int zero_grads);
+/*
+ * main_grad = main_grad + scale * grad, or scale * grad without reading main_grad if overwrite is set; then sets grad to zero if
+ * zero_grads is set.
+ */
+typedef void quern_gradient_accumulate_cpu_kernel(void *main_grad, void *grad, int64_t count, float scale, int overwrite,
+                                                  int zero_grads);
 
 /*
  * Copies bytes that do not overlap.  streaming: with stores that bypass the caches, because the data is not read again soon.  Such
@@ -112,7 +116,7 @@ struct quern_kernel {
             int64_t vocab_max;
         } cross_entropy;
         struct {
-            quern_dtype param, grad, m, v, master;  /* gradient tasks have only grad, the combine task none */
+            quern_dtype param, grad, m, v, master;  /* gradient tasks have only grad, the combine task none; param: main_grad */
             enum quern_adam_task task;
             int full;            /* 1: supports amsgrad, copies, zero_grads and scaled types */
         } adam;

@@ -243,20 +243,25 @@ enum { QUERN_GRADIENT_CHUNK = 1 << 16 };
 
 struct quern_gradient_slice {
     void *grad;
-    float *main_grad;                  /* accumulation only */
+    void *main_grad;                   /* accumulation only, as the group */
     int64_t count;
+    int64_t group;                     /* the index of its token count; negative: none */
 };
 
-enum { QUERN_GRADIENT_BATCH = 1024 };
+enum { QUERN_GRADIENT_BATCH = 896 };
 
 /* The parameter of the norm and accumulation kernels.  Tiles are those of Adam and have the same size. */
 struct quern_gradient_batch {
-    const struct quern_adam_tile *tiles;        /* norm: of a plan, for its gradients; NULL: the tensors below */
-    const struct quern_adam_slice *slices;
+    const struct quern_adam_tile *tiles;        /* of a plan, for its gradients; NULL: the tensors below */
+    const struct quern_adam_slice *slices;      /* norm: of a plan of Adam */
+    const struct quern_gradient_slice *sums;    /* accumulation: of its plan */
     double *squares;                            /* norm: output, each tile's sum of squares, by its number in the call */
     int64_t first_square;                       /* norm: the index for this launch's first tile */
+    const int32_t *overwrite_flags;             /* accumulation, in device memory, as in quern.h; NULL: overwrite */
+    const int64_t *token_counts;                /* accumulation, likewise; NULL: every gradient counts */
     float scale;                                /* accumulation */
-    int32_t zero_grads;
+    int32_t zero_grads, overwrite;
+    uint32_t first_place;                       /* index of gradients[0] in the call's list: that of its flag */
     uint32_t tensor_count;
     int64_t tile_count;
     struct quern_gradient_slice gradients[QUERN_GRADIENT_BATCH];

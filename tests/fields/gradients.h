@@ -11,9 +11,9 @@ enum { GRADIENTS = 2, LONG = 300, ELEMENTS = 40 };   /* the second item of a lon
 
 /*
  * The columns: the norm of a list, of a plan, its workspace; a sum, one that sets the gradients to zero, and one of a long list, of
- * which the arrays of each item alone are compared.
+ * which the arrays of each item alone are compared; a sum with flags and token counts, the same with a plan, and the plan.
  */
-enum { NORM, NORM_OF_PLAN, SPACE, SUM, ZEROING_SUM, LONG_SUM };
+enum { NORM, NORM_OF_PLAN, SPACE, SUM, ZEROING_SUM, LONG_SUM, GROUPED_SUM, SUM_OF_PLAN, NEW_PLAN };
 #define NO_SIZE_OF_A_GRADIENT ILLEGAL( \
     {.number = 0, .status = QUERN_INVALID_STRUCT_SIZE}, {.number = 16, .status = QUERN_INVALID_STRUCT_SIZE}, \
     {.number = sizeof(quern_gradient) + 8, .status = QUERN_INVALID_STRUCT_SIZE}, \
@@ -35,19 +35,29 @@ BUFFER_OF(quern_gradient_norm_args, clip,               "ww.", sizeof(float))
 BUFFER_OF(quern_gradient_norm_args, found_inf,          "ww.", sizeof(float))
 RULES_OF(quern_gradient_norm_args)
 
-RULE(quern_accumulate_args, gradient_size,              "...ccc", NO_SIZE_OF_A_GRADIENT)
-RULE(quern_accumulate_args, grad_dtype,                 "...ccc", FLOATS)
-PLAIN(quern_accumulate_args, zero_grads,                "...ccc")
-MEMORY_OF(quern_accumulate_args, gradients,             "...RRR", sizeof(void *), .host_calls = ~0u)
-RULE(quern_accumulate_args, gradient_count,             "...ccc", NO_COUNT)
-RULE(quern_accumulate_args, scale,                      "...ccc", ILLEGAL(NO_NUMBER, REAL_VALUE(1e39), REAL_VALUE(-1e39)))
+#define MAINS LEGAL(QUERN_NO_DTYPE, QUERN_F32, QUERN_BF16)
+static quern_accumulate_plan *sums_of_another_device;
+/*                                                       NpsSZLGPN */
+RULE(quern_accumulate_args, gradient_size,              "...cccc-c", NO_SIZE_OF_A_GRADIENT)
+RULE(quern_accumulate_args, grad_dtype,                 "...ccccCc", FLOATS)
+PLAIN(quern_accumulate_args, zero_grads,                "...ccccCc")
+MEMORY_OF(quern_accumulate_args, gradients,             "...RRRR0R", sizeof(void *), .host_calls = ~0u)
+RULE(quern_accumulate_args, gradient_count,             "...cccc-c", NO_COUNT)
+RULE(quern_accumulate_args, scale,                      "...ccccc-", ILLEGAL(NO_NUMBER, REAL_VALUE(1e39), REAL_VALUE(-1e39)))
+RULE(quern_accumulate_args, main_dtype,                 "...cccc.c", MAINS)
+PLAIN(quern_accumulate_args, overwrite,                 "...ccc---")
+RULE(quern_accumulate_args, plan,                       "........-", .foreign = &sums_of_another_device)
+BUFFER_OF(quern_accumulate_args, overwrite_flags,       "......rr-", sizeof(int32_t))
+BUFFER_OF(quern_accumulate_args, token_counts,          "......rr-", sizeof(int64_t))
+RULE(quern_accumulate_args, group_count,                "...---c-c", ILLEGAL(NOT_A_SIZE, SHAPE((int64_t)1 << 31), ARGUMENT(1)))
+PLAIN(quern_accumulate_args, token_places,              "...---.0.")
 RULES_OF(quern_accumulate_args)
 
 _Static_assert(offsetof(quern_accumulate_args, grad_dtype) == offsetof(quern_gradient_norm_args, grad_dtype), "one place");
-BUFFER_OF(quern_gradient, grad,                         "RpaRWR",
+BUFFER_OF(quern_gradient, grad,                         "RpaRWRRpR",
           quern_dtype_bytes(((const quern_accumulate_args *)parent)->grad_dtype))
-BUFFER_OF(quern_gradient, main_grad,                    "---WWW", sizeof(float))
-RULE(quern_gradient, count,                             "c-cccc", ILLEGAL(NOT_A_SIZE, SHAPE(((int64_t)1 << 45) + 1)))
+BUFFER_OF(quern_gradient, main_grad,                    "---WWWWPW", sizeof(float))
+RULE(quern_gradient, count,                             "c-ccccc-c", ILLEGAL(NOT_A_SIZE, SHAPE(((int64_t)1 << 45) + 1)))
 RULES_OF(quern_gradient)
 
 DEVICE_AND_ARGS(quern_gradient_norm)
@@ -58,7 +68,10 @@ DEVICE_AND_ARGS(quern_accumulate)
 PLAIN(quern_accumulate__parameters, stream, "s")
 PARAMETERS_OF(quern_gradient_norm)
 PARAMETERS_OF(quern_gradient_norm_workspace)
+DEVICE_AND_ARGS(quern_accumulate_plan_create)
+HOST_RESULT(quern_accumulate_plan_create, plan, "W")
 PARAMETERS_OF(quern_accumulate)
+PARAMETERS_OF(quern_accumulate_plan_create)
 
 /* ---- base cases ---- */
 
@@ -66,6 +79,8 @@ static quern_gradient_norm_args norm_args;
 static quern_accumulate_args sum_args;
 static quern_gradient gradients[LONG];
 static quern_adam_plan *plan_of_gradients;
+static quern_accumulate_plan *plan_of_sums;
+static const int32_t places[GRADIENTS] = {1, 0};
 
 #define SET_COMMON(function, given) \
     parameters_of_##function.device = fields_device.quern, parameters_of_##function.args = &(given)
@@ -80,9 +95,12 @@ static void set_gradients(const struct call *call) {
     const bool is_long = call->parts[1].column == LONG_SUM;
     sum_args.gradients = gradients, sum_args.gradient_count = is_long ? LONG : GRADIENTS, sum_args.scale = 0.5;
     for (int i = 0; i < (is_long ? 1 : GRADIENTS); i++) gradients[i].count = ELEMENTS;
+    sum_args.group_count = call->parts[1].column >= GROUPED_SUM ? GRADIENTS : 0;
+    sum_args.token_places = call->parts[1].column >= GROUPED_SUM ? places : NULL;
     SET_COMMON(quern_gradient_norm, norm_args), parameters_of_quern_gradient_norm.stream = fields_device.stream;
     SET_COMMON(quern_gradient_norm_workspace, norm_args);
     SET_COMMON(quern_accumulate, sum_args), parameters_of_quern_accumulate.stream = fields_device.stream;
+    SET_COMMON(quern_accumulate_plan_create, sum_args);
 }
 
 /* One infinity, so that found_inf is written. */
@@ -94,6 +112,8 @@ static void fill_gradients(const struct call *call) {
     }
     if (gradients[1].grad && call->parts[1].column < SPACE) memcpy(fields_image(gradients[1].grad), infinity, sizeof infinity);
     if (norm_args.grad_scale_pointer) fields_floats(norm_args.grad_scale_pointer, 1, 4);
+    if (sum_args.overwrite_flags) fields_bytes(sum_args.overwrite_flags, sizeof(int32_t), 1);
+    if (sum_args.token_counts) fields_bytes(sum_args.token_counts, GRADIENTS * sizeof(int64_t), 1);
 }
 
 /* The plan's other arrays lie behind the arena's last home and are never written. */
@@ -113,7 +133,25 @@ static void plan_gradients(const struct call *call) {
     norm_args.plan = plan_of_gradients, norm_args.gradients = NULL, norm_args.gradient_count = 0;
 }
 
+static void plan_sums(const struct call *call) {
+    const quern_accumulate_args args = sum_args;
+    (void)call;
+    check_ok(quern_accumulate_plan_create(fields_device.quern, &args, &plan_of_sums));
+    check_ok(quern_accumulate_plan_create(fields_other_device, &args, &sums_of_another_device));
+    sum_args.plan = plan_of_sums, sum_args.gradients = NULL, sum_args.token_places = NULL;
+}
+
+static void destroy_made_sums(const struct call *call) {
+    quern_accumulate_plan **plan = (quern_accumulate_plan **)(void *)parameters_of_quern_accumulate_plan_create.plan;
+    (void)call;
+    quern_accumulate_plan_destroy(*plan);
+    *plan = NULL;
+}
+
 static void destroy_plans(void) {
+    quern_accumulate_plan_destroy(plan_of_sums);
+    quern_accumulate_plan_destroy(sums_of_another_device);
+    plan_of_sums = sums_of_another_device = NULL;
     quern_adam_plan_destroy(plan_of_gradients);
     quern_adam_plan_destroy(plan_of_another_device);
     plan_of_gradients = plan_of_another_device = NULL;
@@ -137,6 +175,12 @@ static const struct call calls_of_quern_accumulate[] = {
      .parts = {PARAMETERS(quern_accumulate), PART(quern_accumulate_args, sum_args, NULL, "args.", LONG_SUM),
                PART(quern_gradient, gradients[0], &sum_args, "args.gradients[0].", LONG_SUM)}},
     OF_GRADIENTS("a sum that zeroes", quern_accumulate, quern_accumulate_args, sum_args, ZEROING_SUM, .size = NULL),
+    OF_GRADIENTS("a sum with groups", quern_accumulate, quern_accumulate_args, sum_args, GROUPED_SUM, .size = NULL),
+    OF_GRADIENTS("a sum of a plan", quern_accumulate, quern_accumulate_args, sum_args, SUM_OF_PLAN, .size = plan_sums),
+    {.name = NULL}};
+static const struct call calls_of_quern_accumulate_plan_create[] = {
+    OF_GRADIENTS("create a plan of sums", quern_accumulate_plan_create, quern_accumulate_args, sum_args, NEW_PLAN,
+                 .after = destroy_made_sums, .keeps_outputs = true),
     {.name = NULL}};
 
 #define CALLS_IN_LIST(function) calls_of_##function,

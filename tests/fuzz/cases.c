@@ -156,6 +156,18 @@ static void accumulate_numbers(quern_accumulate_args *a) {
     a->grad_dtype = float_dtype();
     a->gradient_count = input_below(4);
     a->zero_grads = flip();
+    a->main_dtype = flip() ? QUERN_F32 : input_one_in(4) ? QUERN_NO_DTYPE : QUERN_BF16;
+    a->overwrite = input_one_in(4);
+    a->overwrite_flags = omit_one_in(4);
+    a->group_count = a->gradient_count + input_below(3);
+    a->token_counts = omit_one_in(2), a->token_places = omit_one_in(2);
+    a->plan = OMIT;
+    struct live *live = input_one_in(3) ? state_choose(HANDLE_OF_quern_accumulate_plan) : NULL;
+    if (!live) return;
+    a->grad_dtype = live->summed.grad_dtype, a->main_dtype = live->summed.main_dtype, a->zero_grads = live->summed.zero_grads;
+    a->gradients = OMIT, a->token_places = OMIT;
+    a->overwrite_flags = OMIT, a->token_counts = OMIT;  /* a fault in the counts beside them would be ignored */
+    a->plan = live->handle;
 }
 
 static void group_numbers(quern_group_args *a) {

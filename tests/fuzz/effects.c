@@ -33,6 +33,7 @@ static bool before_group_destroy(struct call *call) {
 static bool before_device_open(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_device); }
 static bool before_blas_open(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_blas); }
 static bool before_plan_create(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_adam_plan); }
+static bool before_sums_create(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_accumulate_plan); }
 static bool before_group_create(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_group); }
 static bool before_ragged_plan_create(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_ragged_plan); }
 
@@ -79,6 +80,20 @@ static void after_plan_create(struct call *call) {
     struct live *live = state_add(HANDLE_OF_quern_adam_plan, *p->plan, p->device);
     memcpy(&live->made, p->args, (p->args->size & 0xffff) < sizeof live->made ? p->args->size & 0xffff : sizeof live->made);
     keep(live, call);
+}
+
+static void after_sums_create(struct call *call) {
+    const quern_accumulate_plan_create__parameters *p = (const void *)call->parameters;
+    struct live *live = state_add(HANDLE_OF_quern_accumulate_plan, *p->plan, p->device);
+    const size_t bytes = p->args->size & 0xffff;
+    live->summed = (quern_accumulate_args){0};
+    memcpy(&live->summed, p->args, bytes < sizeof live->summed ? bytes : sizeof live->summed);
+    keep(live, call);
+}
+
+static void after_sums_destroy(struct call *call) {
+    struct live *live = state_find(((quern_accumulate_plan_destroy__parameters *)call->parameters)->plan);
+    if (live) state_remove(live);
 }
 
 static void after_plan_destroy(struct call *call) {
@@ -165,6 +180,8 @@ static const struct effect {
     {"quern_blas_close", before_blas_close, after_blas_close},
     {"quern_adam_plan_create", before_plan_create, after_plan_create},
     {"quern_adam_plan_destroy", NULL, after_plan_destroy},
+    {"quern_accumulate_plan_create", before_sums_create, after_sums_create},
+    {"quern_accumulate_plan_destroy", NULL, after_sums_destroy},
     {"quern_group_create", before_group_create, after_group_create},
     {"quern_group_split", before_group_create, after_group_split},
     {"quern_group_shrink", before_group_create, after_group_shrink},

@@ -49,6 +49,10 @@ static void open_driver(void) {
     FIND(cuStreamDestroy_v2);
     FIND(cuStreamSynchronize);
     FIND(cuStreamQuery);
+    FIND(cuStreamWaitEvent);
+    FIND(cuEventCreate);
+    FIND(cuEventRecord);
+    FIND(cuEventDestroy_v2);
     FIND(cuStreamBeginCapture_v2);
     FIND(cuStreamEndCapture);
     FIND(cuGraphInstantiateWithFlags);

@@ -29,6 +29,10 @@ struct cuda_driver {
     int (*cuStreamDestroy_v2)(void *stream);
     int (*cuStreamSynchronize)(void *stream);
     int (*cuStreamQuery)(void *stream);
+    int (*cuStreamWaitEvent)(void *stream, void *event, unsigned flags);
+    int (*cuEventCreate)(void **event, unsigned flags);
+    int (*cuEventRecord)(void *event, void *stream);
+    int (*cuEventDestroy_v2)(void *event);
     int (*cuStreamBeginCapture_v2)(void *stream, int mode);
     int (*cuStreamEndCapture)(void *stream, void **graph);
     int (*cuGraphInstantiateWithFlags)(void **executable, void *graph, unsigned long long flags);

@@ -232,7 +232,7 @@ ONE(quern_adam_load__parameters, seed, uint64_t)
 
 _Static_assert(offsetof(quern_accumulate_args, grad_dtype) == offsetof(quern_gradient_norm_args, grad_dtype), "the same parent");
 EXTENT(quern_gradient, grad, elements(a->count, ((const quern_accumulate_args *)parent)->grad_dtype))
-EXTENT(quern_gradient, main_grad, memory(times(a->count, sizeof(float))))
+EXTENT(quern_gradient, main_grad, memory(times(a->count, sizeof(float))))  /* a norm's args have no main_dtype */
 EXTENT(quern_gradient_norm_args, gradients, list(a->gradient_count, a->gradient_size))
 ONE(quern_gradient_norm_args, grad_scale_pointer, float)
 ONE(quern_gradient_norm_args, norm, float)
@@ -243,8 +243,13 @@ ONE(quern_gradient_norm_workspace__parameters, bytes, size_t)
 ARGS(quern_gradient_norm, quern_gradient_norm_args)
 WORKSPACE(quern_gradient_norm)
 EXTENT(quern_accumulate_args, gradients, list(a->gradient_count, a->gradient_size))
+EXTENT(quern_accumulate_args, overwrite_flags, memory(times(a->gradient_count, sizeof(int32_t))))
+EXTENT(quern_accumulate_args, token_counts, memory(times(a->group_count, sizeof(int64_t))))
+EXTENT(quern_accumulate_args, token_places, integers(a->gradient_count, QUERN_INT32, a->group_count))
 ARGS(quern_accumulate, quern_accumulate_args)
 OPAQUE(quern_accumulate__parameters, stream)
+ARGS(quern_accumulate_plan_create, quern_accumulate_args)
+ONE(quern_accumulate_plan_create__parameters, plan, void *)
 
 /* ---- ranks ---- */
 

@@ -14,7 +14,7 @@ struct exact_norm {
 /* The norm in long double, in which squares of fp32 values neither overflow nor underflow. */
 struct exact_norm gradient_norm_exact(const quern_gradient_norm_args *args);
 
-/* The sum in place, bit for bit. */
+/* The sums in place, bit for bit, with lists instead of a plan. */
 void accumulate_model(const quern_accumulate_args *args);
 
 #endif

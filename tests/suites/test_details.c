@@ -113,6 +113,7 @@ Test(details, null_handles) {
     static const quern_gemm_args product = {.size = sizeof product};
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
     quern_adam_plan *plan;
+    quern_accumulate_plan *sums;
     quern_ragged_plan *ragged_plan;
     quern_group *group = NULL;
     quern_blas *blas;
@@ -130,7 +131,8 @@ Test(details, null_handles) {
         quern_linear_cross_entropy(NULL, &layer, NULL, 0, NULL), quern_adam_workspace(NULL, &adam, &bytes),
         quern_adam(NULL, &adam, NULL, 0, NULL), quern_adam_plan_create(NULL, &adam, &plan),
         quern_gradient_norm_workspace(NULL, &norm, &bytes), quern_gradient_norm(NULL, &norm, NULL, 0, NULL),
-        quern_accumulate(NULL, &sum, NULL), quern_adam_saved_bytes(NULL, &adam, &bytes),
+        quern_accumulate(NULL, &sum, NULL), quern_accumulate_plan_create(NULL, &sum, &sums),
+        quern_adam_saved_bytes(NULL, &adam, &bytes),
         quern_adam_save(NULL, &adam, buffer, sizeof buffer), quern_adam_load(NULL, &adam, buffer, sizeof buffer, &step, NULL),
         quern_group_create(NULL, 1, &group), quern_group_split(NULL, 1, NULL, NULL, &group),
         quern_group_split(&group, 1, NULL, NULL, &group), quern_group_abort(NULL, NULL), quern_group_status(NULL),
@@ -149,6 +151,7 @@ Test(details, null_handles) {
     quern_device_close(NULL);
     quern_blas_close(NULL);
     quern_adam_plan_destroy(NULL);
+    quern_accumulate_plan_destroy(NULL);
     check(quern_device_report(NULL, buffer, sizeof buffer) == 0, "NULL has targets");
     quern_group_report(NULL, buffer, sizeof buffer);
     check(!strcmp(buffer, "group is NULL"), "%s", buffer);

@@ -521,18 +521,18 @@ Test(exact_details, adam_plans) {
 #define PLANNED(change, status, text) ADAM((adam.tensors = NULL, adam.tensor_count = 0, adam.plan = plan, change), status, text)
     PLANNED(adam.tensors = tensors, QUERN_INVALID_ARGUMENT, "args.tensors is not NULL with a plan, which has its own list");
     PLANNED((adam.param_dtype = QUERN_F32, adam.master_dtype = QUERN_NO_DTYPE), QUERN_INVALID_ARGUMENT,
-            "args.param_dtype is f32, and args.plan was made with bf16");
+                "args.param_dtype is f32, and args.plan was made with bf16");
     PLANNED(adam.grad_dtype = QUERN_F32, QUERN_INVALID_ARGUMENT, "args.grad_dtype is f32, and args.plan was made with bf16");
     PLANNED(adam.m_dtype = QUERN_BF16, QUERN_INVALID_ARGUMENT, "args.m_dtype is bf16, and args.plan was made with e4m3");
     PLANNED(adam.v_dtype = QUERN_F16, QUERN_INVALID_ARGUMENT, "args.v_dtype is f16, and args.plan was made with e4m3");
     PLANNED(adam.master_dtype = QUERN_NO_DTYPE, QUERN_INVALID_ARGUMENT,
-            "args.master_dtype is none, and args.plan was made with remainder");
+                "args.master_dtype is none, and args.plan was made with remainder");
     PLANNED(adam.copy_dtype = QUERN_NO_DTYPE, QUERN_INVALID_ARGUMENT, "args.copy_dtype is none, and args.plan was made with e4m3");
     PLANNED(adam.amsgrad = 0, QUERN_INVALID_ARGUMENT, "args.amsgrad is 0, and args.plan was made with 1");
     PLANNED(adam.zero_grads = 1, QUERN_INVALID_ARGUMENT, "args.zero_grads is 1, and args.plan was made with 0");
     PLANNED(adam.use_multipliers = 1, QUERN_INVALID_ARGUMENT, "args.use_multipliers is 1, and args.plan was made with 0");
     PLANNED(adam.control.step = (void *)memory[0], QUERN_INVALID_ARGUMENT,
-            "args.control.step overlaps an array of args.plan: expected separate memory");
+                "args.control.step overlaps an array of args.plan: expected separate memory");
     device_open(&other, 0, NULL);
     adam.control.step = NULL;
     expect(__LINE__, quern_adam(other.quern, &adam, NULL, 0, NULL), QUERN_INVALID_ARGUMENT,
@@ -704,6 +704,82 @@ Test(exact_details, sums_of_gradients) {
         "args.gradients[0].main_grad overlaps args.gradients[1].grad: expected separate memory");
     SUM((gradients[0].main_grad = gradients[1].main_grad), QUERN_INVALID_ARGUMENT,
         "args.gradients[1].main_grad overlaps args.gradients[0].main_grad: expected separate memory");
+    SUM(sum.main_dtype = QUERN_F16, QUERN_INVALID_DTYPE, "args.main_dtype is 2 (f16): expected none or f32, bf16");
+    SUM(sum.overwrite = 2, QUERN_INVALID_ARGUMENT, "args.overwrite is 2: expected 0 to 1");
+    SUM(sum.overwrite_flags = (void *)(memory[8] + 2), QUERN_INVALID_ARGUMENT,
+        "args.overwrite_flags is not at a multiple of 4 bytes, the size of its elements");
+    SUM(sum.overwrite_flags = (void *)(memory[1] + 156), QUERN_INVALID_ARGUMENT,
+        "args.gradients[0].main_grad overlaps args.overwrite_flags: expected separate memory");
+    SUM((sum.main_dtype = QUERN_BF16, gradients[1].main_grad = memory[3] + 1), QUERN_INVALID_ARGUMENT,
+        "args.gradients[1].main_grad is not at a multiple of its element's size");
+    device_close(&device);
+}
+
+static const int32_t token_places[2] = {-1, 1};
+
+Test(exact_details, groups_of_gradients) {
+    open_device();
+    SUM(sum.token_counts = (void *)memory[8], QUERN_INVALID_ARGUMENT,
+        "args.group_count is 0: expected at least args.gradient_count, which is 2, since args.token_places is NULL");
+    SUM((sum.token_counts = (void *)memory[8], sum.group_count = -1), QUERN_INVALID_SHAPE,
+        "args.group_count is -1: expected 0 or more");
+    SUM((sum.token_counts = (void *)memory[8], sum.group_count = (int64_t)1 << 31), QUERN_INVALID_SHAPE,
+        "args.group_count is 2147483648: expected at most 2147483647");
+    SUM((sum.token_counts = (void *)memory[8], sum.group_count = 1, sum.token_places = token_places), QUERN_INVALID_ARGUMENT,
+        "args.token_places[1] is 1: expected -1, or 0 to below args.group_count, which is 1");
+    static const int32_t negative[2] = {0, -2};
+    SUM((sum.token_counts = (void *)memory[8], sum.group_count = 1, sum.token_places = negative), QUERN_INVALID_ARGUMENT,
+        "args.token_places[1] is -2: expected -1, or 0 to below args.group_count, which is 1");
+    SUM((sum.token_counts = (void *)memory[8], sum.group_count = 2, sum.token_places = (void *)(memory[9] + 2)),
+        QUERN_INVALID_ARGUMENT, "args.token_places is not at a multiple of 4 bytes, the size of its elements");
+    SUM((sum.token_counts = (void *)(memory[8] + 4), sum.group_count = 2), QUERN_INVALID_ARGUMENT,
+        "args.token_counts is not at a multiple of 8 bytes, the size of its elements");
+    SUM((sum.token_counts = (void *)(memory[3] + 152), sum.group_count = 2), QUERN_INVALID_ARGUMENT,
+        "args.gradients[1].main_grad overlaps args.token_counts: expected separate memory");
+    device_close(&device);
+}
+
+static quern_accumulate_plan *plan_of_sums(quern_device *owner, int64_t groups) {
+    quern_accumulate_args sum = QUERN_ACCUMULATE_ARGS_INIT;
+    quern_accumulate_plan *plan;
+    fill_gradients();
+    sum.grad_dtype = QUERN_BF16, sum.gradients = gradients, sum.gradient_count = 2, sum.group_count = groups;
+    check_ok(quern_accumulate_plan_create(owner, &sum, &plan));
+    return plan;
+}
+
+#define PLANNED_SUM(change, status, text) SUM((sum.plan = plan, sum.gradients = NULL, change), status, text)
+
+Test(exact_details, plans_of_sums) {
+    quern_device *other;
+    open_device();
+    check_ok(quern_device_open(device.kind, device.ordinal, &other));
+    quern_accumulate_plan *plan = plan_of_sums(device.quern, 0);
+    SUM(sum.plan = plan, QUERN_INVALID_ARGUMENT, "args.gradients is not NULL with a plan, which has its own list");
+    PLANNED_SUM(sum.token_places = token_places, QUERN_INVALID_ARGUMENT,
+                "args.token_places is not NULL with a plan, which has its own");
+    PLANNED_SUM(sum.grad_dtype = QUERN_F16, QUERN_INVALID_ARGUMENT, "args.grad_dtype is f16, and args.plan was made with bf16");
+    PLANNED_SUM(sum.main_dtype = QUERN_BF16, QUERN_INVALID_ARGUMENT, "args.main_dtype is bf16, and args.plan was made with f32");
+    PLANNED_SUM(sum.zero_grads = 1, QUERN_INVALID_ARGUMENT, "args.zero_grads is 1, and args.plan was made with 0");
+    PLANNED_SUM(sum.token_counts = (void *)memory[8], QUERN_INVALID_ARGUMENT,
+                "args.token_counts is not NULL, and args.plan was made with group_count 0: expected NULL");
+    PLANNED_SUM(sum.overwrite_flags = (void *)(memory[3] + 156), QUERN_INVALID_ARGUMENT,
+                "args.overwrite_flags overlaps an array of args.plan: expected separate memory");
+    quern_accumulate_plan_destroy(plan);
+    plan = plan_of_sums(device.quern, 2);
+    PLANNED_SUM(sum.token_counts = (void *)(memory[3] + 152), QUERN_INVALID_ARGUMENT,
+                "args.token_counts overlaps an array of args.plan: expected separate memory");
+    quern_accumulate_plan_destroy(plan);
+    plan = plan_of_sums(other, 0);
+    PLANNED_SUM(sum.scale = 1, QUERN_INVALID_ARGUMENT, "args.plan was made for another device");
+    quern_accumulate_args sum = QUERN_ACCUMULATE_ARGS_INIT;
+    sum.grad_dtype = QUERN_BF16, sum.gradient_count = 2, sum.plan = plan;  /* a plan is not made of another one */
+    expect(__LINE__, quern_accumulate_plan_create(other, &sum, &plan), QUERN_NULL_POINTER, "args.gradients is NULL");
+    expect(__LINE__, quern_accumulate_plan_create(other, &sum, NULL), QUERN_NULL_POINTER, "plan is NULL");
+    expect(__LINE__, quern_accumulate_plan_create(NULL, &sum, &plan), QUERN_NULL_POINTER, "device is NULL");
+    expect(__LINE__, quern_accumulate_plan_create(other, NULL, &plan), QUERN_NULL_POINTER, "args is NULL");
+    quern_accumulate_plan_destroy(plan);
+    quern_device_close(other);
     device_close(&device);
 }
 

@@ -73,6 +73,7 @@ static const struct exception survived[] = {
     {"cuMemSetAccess", NULL, MULTICAST},
     {"cuMemRelease", NULL, "nothing else gives the handle back", false, ALIVE_HANDLES, true},
     {"realloc", "quern_adam_plan_create", "makes a block smaller: the whole one serves as well", false, -1, false},
+    {"realloc", "quern_accumulate_plan_create", "makes a block smaller: the whole one serves as well", false, -1, false},
 };
 
 static const struct {
@@ -412,7 +413,8 @@ static quern_adam_plan *plan;
 static quern_adam_tensor tensors[TENSOR_COUNT];
 static quern_gradient gradients[TENSOR_COUNT];
 static quern_gradient_norm_args norm, norm_planned;
-static quern_accumulate_args sum;
+static quern_accumulate_args sum, summed;
+static quern_accumulate_plan *sums;
 static char *saved;
 static size_t saved_bytes;
 
@@ -441,6 +443,7 @@ static void fill_adam(void) {
     norm_planned = norm, norm_planned.gradients = NULL, norm_planned.gradient_count = 0;
     sum = (quern_accumulate_args)QUERN_ACCUMULATE_ARGS_INIT;
     sum.grad_dtype = QUERN_BF16, sum.gradients = gradients, sum.gradient_count = TENSOR_COUNT;
+    summed = sum, summed.gradients = NULL;
 }
 
 static quern_status run_adam(void) {
@@ -462,6 +465,13 @@ static quern_status run_norm_of_plan(void) {
     return quern_gradient_norm(device.quern, &norm_planned, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
 }
 static quern_status accumulate(void) { return quern_accumulate(device.quern, &sum, device.stream); }
+static quern_status create_sums(void) { return quern_accumulate_plan_create(device.quern, &sum, &sums); }
+static void destroy_sums(void) { quern_accumulate_plan_destroy(sums); }
+static void make_sums(void) {
+    check_ok(create_sums());
+    summed.plan = sums;
+}
+static quern_status run_sums(void) { return quern_accumulate(device.quern, &summed, device.stream); }
 
 /* A plan's arguments need no control, and a saved state's neither. */
 static quern_status save_adam(void) { return quern_adam_save(device.quern, &adam, saved, saved_bytes); }
@@ -495,6 +505,9 @@ Test(failures, adam) {
         {.name = "quern_gradient_norm of a plan", .begin = make_plan, .run = run_norm_of_plan, .finish = destroy_plan,
          .driver_calls = 4},
         {.name = "quern_accumulate", .run = accumulate, .driver_calls = 3},
+        {.name = "quern_accumulate_plan_create", .run = create_sums, .end = destroy_sums, .handle = (void **)&sums,
+         .allocations = 4, .gpu_allocations = 5, .driver_calls = 8},
+        {.name = "quern_accumulate with a plan", .begin = make_sums, .run = run_sums, .finish = destroy_sums, .driver_calls = 3},
     };
     open_all(QUERN_ADAM);
     fill_adam();

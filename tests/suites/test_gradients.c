@@ -1,5 +1,5 @@
 /*
- * The global norm of gradients, against long double, and their accumulation, bit for bit.
+ * The global norm of gradients, against long double.
  *
  * Runs on: cpu, every emulated, gpu; kernels of adam.
  */
@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "harness/adam_case.h"
-#include "harness/buffer.h"
 #include "harness/check.h"
+#include "harness/gradient_case.h"
 #include "harness/random.h"
 #include "oracle/dtype.h"
 #include "oracle/gradients.h"
@@ -18,68 +18,6 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const quern_dtype dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
-
-/* ---- lists of gradients on the host and on the device ---- */
-
-struct gradients {
-    const struct test_device *device;
-    quern_dtype dtype;
-    int64_t tensors;
-    quern_gradient *host, *on_device;
-    unsigned char *grads;                    /* all arrays on the host, with gaps */
-    float *main_grads;
-    struct buffer grad_buffer, main_buffer;
-    size_t grad_bytes, main_bytes;
-};
-
-/* Arrays that each miss a 64-byte boundary by a different number of elements. */
-static int64_t start_of(int64_t *end, int64_t place, int64_t count) {
-    const int64_t start = (*end + 63) / 64 * 64 + (place * 5 + place / 16) % 16;
-    *end = start + count;
-    return start;
-}
-
-static void open_gradients(struct gradients *g, const struct test_device *device, quern_dtype dtype, const int64_t *counts,
-                           int64_t tensors) {
-    *g = (struct gradients){.device = device, .dtype = dtype, .tensors = tensors};
-    const size_t element = quern_dtype_bytes(dtype);
-    int64_t end = 0;
-    for (int64_t i = 0; i < tensors; i++) start_of(&end, i, counts[i]);
-    g->grad_bytes = (size_t)end * element, g->main_bytes = (size_t)end * sizeof(float);
-    g->host = calloc((size_t)tensors + 1, sizeof *g->host), g->on_device = calloc((size_t)tensors + 1, sizeof *g->on_device);
-    g->grads = malloc(g->grad_bytes + 1), g->main_grads = malloc(g->main_bytes + 1);
-    check(g->host && g->on_device && g->grads && g->main_grads, "no memory");
-    fill_pattern(g->grads, g->grad_bytes), fill_pattern(g->main_grads, g->main_bytes);
-    end = 0;
-    for (int64_t place = 0; place < tensors; place++) {
-        const size_t start = (size_t)start_of(&end, place, counts[place]);
-        g->host[place] = (quern_gradient){g->grads + start * element, g->main_grads + start, counts[place]};
-        for (int64_t i = 0; i < counts[place]; i++) {
-            dtype_store(dtype, g->host[place].grad, i, random_normal((uint64_t)place, (uint64_t)i));
-            g->host[place].main_grad[i] = (float)random_normal((uint64_t)place + 1000003, (uint64_t)i);
-        }
-    }
-}
-
-/* Copies the arrays to the device. */
-static void upload(struct gradients *g) {
-    buffer_open(&g->grad_buffer, g->device, g->grad_bytes, 0, g->grads);
-    buffer_open(&g->main_buffer, g->device, g->main_bytes, 0, g->main_grads);
-    for (int64_t i = 0; i < g->tensors; i++) {
-        const int64_t grad = (unsigned char *)g->host[i].grad - g->grads, sum = g->host[i].main_grad - g->main_grads;
-        g->on_device[i] = g->host[i];
-        g->on_device[i].grad = (char *)g->grad_buffer.data + grad, g->on_device[i].main_grad = (float *)g->main_buffer.data + sum;
-    }
-}
-
-static void close_gradients(struct gradients *g) {
-    buffer_close(&g->grad_buffer);
-    buffer_close(&g->main_buffer);
-    free(g->grads);
-    free(g->main_grads);
-    free(g->host);
-    free(g->on_device);
-}
 
 /* ---- the norm ---- */
 
@@ -153,11 +91,11 @@ static void check_shapes(const struct test_device *device, quern_dtype dtype) {
     } lists[] = {{sizes, 258}, {longs, COUNT(longs)}, {one, 1}, {empty, 3}, {empty, 0}, {large, 2}, {many, MANY}};
     for (size_t i = 0; i < COUNT(lists); i++) {
         struct gradients g;
-        open_gradients(&g, device, dtype, lists[i].counts, lists[i].tensors);
-        upload(&g);
+        gradients_open(&g, device, dtype, QUERN_F32, lists[i].counts, lists[i].tensors);
+        gradients_upload(&g);
         static const double max_norms[] = {0, 1, 1e9, 1e-3};
         for (size_t k = 0; k < COUNT(max_norms); k++) check_norm(&g, norm_args(&g, max_norms[k]), quern_dtype_name(dtype));
-        close_gradients(&g);
+        gradients_close(&g);
     }
 }
 
@@ -172,12 +110,12 @@ Test(gradient_norm, many_sums_are_added_up_in_parts) {
     struct gradients g;
     device_open(&device, 0, NULL);
     check_ok(quern_prepare(device.quern, QUERN_ADAM));
-    open_gradients(&g, &device, QUERN_BF16, counts, 1);
-    upload(&g);
+    gradients_open(&g, &device, QUERN_BF16, QUERN_F32, counts, 1);
+    gradients_upload(&g);
     check_norm(&g, norm_args(&g, 1), "many tiles");
     const struct outputs first = run_norm(&g, norm_args(&g, 1), nothing), again = run_norm(&g, norm_args(&g, 1), nothing);
     check(first.norm == again.norm, "the norm is %.9g and then %.9g", (double)first.norm, (double)again.norm);
-    close_gradients(&g);
+    gradients_close(&g);
     device_close(&device);
 }
 
@@ -188,11 +126,11 @@ static void check_range(const struct test_device *device, quern_dtype dtype) {
     for (size_t i = 0; i < COUNT(sizes); i++) {
         if (dtype_round(dtype, sizes[i]) == 0 || !isfinite(dtype_round(dtype, sizes[i]))) continue;
         struct gradients g;
-        open_gradients(&g, device, dtype, counts, 2);
+        gradients_open(&g, device, dtype, QUERN_F32, counts, 2);
         for (int place = 0; place < 2; place++)
             for (int64_t k = 0; k < counts[place]; k++)
                 dtype_store(dtype, g.host[place].grad, k, k % 2 ? -sizes[i] : k % 3 ? sizes[i] : 0);
-        upload(&g);
+        gradients_upload(&g);
         quern_gradient_norm_args args = norm_args(&g, 1);
         args.grad_scale = sizes[i] > 1e20 ? 1e20 : 0;  /* the norm itself must fit fp32 */
         const struct outputs got = run_norm(&g, args, nothing);
@@ -200,7 +138,7 @@ static void check_range(const struct test_device *device, quern_dtype dtype) {
         if (exact.norm > 0x1p-120) check_close(got, exact, "range");
         else check(fabs((double)got.norm - exact.norm) <= 0x1p-149, "%g instead of %g", (double)got.norm, exact.norm);
         check(got.found_inf == 0, "finite gradients have found_inf %g", (double)got.found_inf);
-        close_gradients(&g);
+        gradients_close(&g);
     }
 }
 
@@ -212,8 +150,8 @@ Test(gradient_norm, neither_overflows_nor_vanishes) {
 static void check_scales(const struct test_device *device, quern_dtype dtype) {
     static const int64_t counts[] = {500};
     struct gradients g;
-    open_gradients(&g, device, dtype, counts, 1);
-    upload(&g);
+    gradients_open(&g, device, dtype, QUERN_F32, counts, 1);
+    gradients_upload(&g);
     for (int where = 0; where < 3; where++) {
         quern_gradient_norm_args args = norm_args(&g, 0.01);
         const float scale = 1024;
@@ -226,7 +164,7 @@ static void check_scales(const struct test_device *device, quern_dtype dtype) {
         check_close(run_norm(&g, args, nothing), exact_of(&g, on_host), "grad_scale");
         buffer_close(&buffer);
     }
-    close_gradients(&g);
+    gradients_close(&g);
 }
 
 Test(gradient_norm, gradients_may_be_scaled) {
@@ -239,19 +177,19 @@ static void check_found(const struct test_device *device, quern_dtype dtype) {
     static const int64_t counts[] = {2500, 0, 40, 1}, places[][2] = {{0, 0}, {0, 2047}, {0, 2048}, {0, 2499}, {2, 39}, {3, 0}};
     struct gradients g;
     for (size_t i = 0; i < COUNT(bad) * COUNT(places); i++) {
-        open_gradients(&g, device, dtype, counts, COUNT(counts));
+        gradients_open(&g, device, dtype, QUERN_F32, counts, COUNT(counts));
         dtype_store(dtype, g.host[places[i / 3][0]].grad, places[i / 3][1], bad[i % 3]);
-        upload(&g);
+        gradients_upload(&g);
         const struct outputs got = run_norm(&g, norm_args(&g, 1), nothing);
         check(got.found_inf == 1 && got.clip == 0 && !isfinite(got.norm), "%s: norm %g, clip %g, found_inf %g",
               quern_dtype_name(dtype), (double)got.norm, (double)got.clip, (double)got.found_inf);
-        close_gradients(&g);
+        gradients_close(&g);
     }
-    open_gradients(&g, device, dtype, counts, COUNT(counts));
-    upload(&g);
+    gradients_open(&g, device, dtype, QUERN_F32, counts, COUNT(counts));
+    gradients_upload(&g);
     const struct outputs got = run_norm(&g, norm_args(&g, 1), (struct outputs){-1, -1, 1});
     check(got.found_inf == 1 && isfinite(got.norm), "found_inf is %g, the norm %g", (double)got.found_inf, (double)got.norm);
-    close_gradients(&g);
+    gradients_close(&g);
 }
 
 Test(gradient_norm, finds_infinity_and_nan) {
@@ -262,8 +200,8 @@ Test(gradient_norm, finds_infinity_and_nan) {
 static void check_missing(const struct test_device *device, quern_dtype dtype) {
     static const int64_t counts[] = {300};
     struct gradients g;
-    open_gradients(&g, device, dtype, counts, 1);
-    upload(&g);
+    gradients_open(&g, device, dtype, QUERN_F32, counts, 1);
+    gradients_upload(&g);
     quern_gradient_norm_args args = norm_args(&g, 1);
     args.gradients = g.on_device, args.gradient_count = 1;
     const struct exact_norm exact = exact_of(&g, args);
@@ -284,7 +222,7 @@ static void check_missing(const struct test_device *device, quern_dtype dtype) {
         buffer_close(&workspace);
         buffer_close(&outputs);
     }
-    close_gradients(&g);
+    gradients_close(&g);
 }
 
 Test(gradient_norm, each_output_can_be_left_out) {
@@ -295,8 +233,8 @@ Test(gradient_norm, each_output_can_be_left_out) {
 static void check_determinism(const struct test_device *device, quern_dtype dtype) {
     const int64_t counts[] = {test_size(500000, 20000), 3, 0, test_size(70000, 3000)};
     struct gradients g;
-    open_gradients(&g, device, dtype, counts, COUNT(counts));
-    upload(&g);
+    gradients_open(&g, device, dtype, QUERN_F32, counts, COUNT(counts));
+    gradients_upload(&g);
     struct outputs first = {0};
     for (int run = 0; run < 6; run++) {
         if (device->kind == QUERN_CPU) check_ok(quern_set_threads(device->quern, 1 + run, NULL, NULL));
@@ -304,7 +242,7 @@ static void check_determinism(const struct test_device *device, quern_dtype dtyp
         if (run == 0) first = got;
         check(!memcmp(&got, &first, sizeof got), "run %d: %.9g instead of %.9g", run, (double)got.norm, (double)first.norm);
     }
-    close_gradients(&g);
+    gradients_close(&g);
 }
 
 Test(gradient_norm, the_same_bits_every_time) {
@@ -354,86 +292,5 @@ Test(gradient_norm, a_plan_has_gradients_too) {
         adam_free(&problem);
         adam_free(&before);
     }
-    device_close(&device);
-}
-
-/* ---- accumulation ---- */
-
-static void check_sum(struct gradients *g, double scale, bool zero_grads, const char *what) {
-    quern_accumulate_args args = QUERN_ACCUMULATE_ARGS_INIT;
-    check(args.scale == 1, "another default scale");
-    args.grad_dtype = g->dtype, args.gradient_count = g->tensors, args.scale = scale, args.zero_grads = zero_grads;
-    upload(g);
-    args.gradients = g->on_device;
-    check_ok(quern_accumulate(g->device->quern, &args, g->device->stream));
-    args.gradients = g->host;
-    accumulate_model(&args);
-    const float *sums = buffer_read(&g->main_buffer), *expected = g->main_grads;
-    for (size_t i = 0; i < g->main_bytes / sizeof *sums; i++)
-        check(!memcmp(&sums[i], &expected[i], sizeof *sums) || (isnan(sums[i]) && isnan(expected[i])), "%s: %a instead of %a", what,
-              (double)sums[i], (double)expected[i]);
-    check(!memcmp(buffer_read(&g->grad_buffer), g->grads, g->grad_bytes), "%s: the gradients are not what they should be", what);
-    close_gradients(g);
-}
-
-static void check_sums(const struct test_device *device, quern_dtype dtype) {
-    enum { MANY = 2500 };
-    static int64_t sizes[258], many[MANY];
-    const int64_t longs[] = {test_size(70001, 5000), 0, 2048, 2049, 1, 0};
-    for (int i = 0; i < 258; i++) sizes[i] = i;
-    for (int i = 0; i < MANY; i++) many[i] = i % 3;
-    const struct {
-        const int64_t *counts;
-        int64_t tensors;
-    } lists[] = {{sizes, 258}, {longs, COUNT(longs)}, {many, MANY}, {longs, 0}};
-    static const double scales[] = {1, -0.3, 1.0 / 8, 0};
-    for (size_t i = 0; i < COUNT(lists) * 2; i++) {
-        struct gradients g;
-        open_gradients(&g, device, dtype, lists[i / 2].counts, lists[i / 2].tensors);
-        check_sum(&g, scales[i % COUNT(scales)], i % 2, quern_dtype_name(dtype));
-    }
-}
-
-Test(accumulate, any_shape) {
-    for_each_dtype(check_sums);
-}
-
-/* One rounding: NaN, infinities, cancellation, tiny values; each affects its own element only. */
-static void check_special_sums(const struct test_device *device, quern_dtype dtype) {
-    static const double values[] = {(double)NAN, (double)INFINITY, (double)-INFINITY, 0, -0.0, 0x1.FEp127, -0x1.FEp127, 1, -1,
-                                    0x1p-24, -0x1p-24, 0x1p-149, 0x1p-133, 65504, 1e-30, 3};
-    static const int64_t counts[] = {COUNT(values) * COUNT(values)};
-    static const double scales[] = {1, 0.1, 3e38};
-    for (size_t k = 0; k < COUNT(scales); k++) {
-        struct gradients g;
-        open_gradients(&g, device, dtype, counts, 1);
-        for (size_t i = 0; i < COUNT(values) * COUNT(values); i++) {
-            dtype_store(dtype, g.host[0].grad, (int64_t)i, values[i % COUNT(values)]);
-            g.host[0].main_grad[i] = (float)values[i / COUNT(values)];
-        }
-        check_sum(&g, scales[k], k == 1, quern_dtype_name(dtype));
-    }
-}
-
-Test(accumulate, special_values) {
-    for_each_dtype(check_special_sums);
-}
-
-/* A thousand 16-bit gradients of 1 add up to 1000 in fp32; their own type would stop at 256. */
-Test(accumulate, sums_do_not_stall) {
-    static const int64_t counts[] = {100};
-    struct test_device device;
-    struct gradients g;
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_ADAM));
-    open_gradients(&g, &device, QUERN_BF16, counts, 1);
-    for (int64_t i = 0; i < counts[0]; i++) dtype_store(QUERN_BF16, g.host[0].grad, i, 1), g.host[0].main_grad[i] = 0;
-    upload(&g);
-    quern_accumulate_args args = QUERN_ACCUMULATE_ARGS_INIT;
-    args.grad_dtype = QUERN_BF16, args.gradients = g.on_device, args.gradient_count = 1;
-    for (int64_t i = 0; i < 1000; i++) check_ok(quern_accumulate(device.quern, &args, device.stream));
-    const float *sums = (const float *)buffer_read(&g.main_buffer) + (g.host[0].main_grad - g.main_grads);
-    for (int64_t i = 0; i < counts[0]; i++) check(sums[i] == 1000, "%g", (double)sums[i]);
-    close_gradients(&g);
     device_close(&device);
 }

@@ -380,17 +380,17 @@ static long long launches_of_tensors(const struct test_device *device, int64_t c
     return got.launches;
 }
 
-/* A launch takes 1024 tensors.  One further launch adds the squares of the norm, or two if there are many. */
+/* A launch takes 896 tensors.  One further launch adds the squares of the norm, or two if there are many. */
 Test(launches, tensors_of_gradients) {
     struct test_device device;
     device_open(&device, 0, NULL);
     check_ok(quern_prepare(device.quern, QUERN_ADAM));
-    static const int64_t counts[] = {1, 1024, 1025, 2048, 2049};
+    static const int64_t counts[] = {1, 896, 897, 1792, 1793};
     for (size_t i = 0; i < 2 * COUNT(counts); i++) {
         const int64_t count = counts[i / 2];
         const bool norm = i % 2;
         const long long launches = launches_of_tensors(&device, count, norm),
-                        expected = divide_up(count, 1024) + norm + (norm && count > QUERN_GRADIENT_NORM_PART);
+                        expected = divide_up(count, 896) + norm + (norm && count > QUERN_GRADIENT_NORM_PART);
         check(launches == expected, "%s %lld tensors takes %lld launches, not %lld", norm ? "the norm of" : "the accumulation of",
               (long long)count, launches, expected);
     }

@@ -641,22 +641,55 @@ Test(overlaps, gradient_norm) {
     close_arena();
 }
 
+static quern_accumulate_plan *sums;
+
+/* The plan reads the list only, so the other parts stay at home. */
+static quern_status make_sums(void) {
+    quern_status status = quern_accumulate_plan_create(device.quern, &sum, &sums);
+    quern_accumulate_plan_destroy(sums);
+    sums = NULL;
+    return status;
+}
+
 Test(overlaps, accumulate) {
-    for (int zero_grads = 0; zero_grads < 2; zero_grads++) {
+    for (int i = 0; i < 4; i++) {
+        const bool zero_grads = i & 1, is_bf16 = i & 2;
         const enum use grad = zero_grads ? WRITTEN : READ;
+        const size_t main = is_bf16 ? 2 : 4;
         struct part parts[] = {
             {"args.gradients[0].grad", &gradients[0].grad, ELEMENTS * 2, 2, grad, false, NULL},
             {"args.gradients[1].grad", &gradients[1].grad, ELEMENTS * 2, 2, grad, false, NULL},
-            {"args.gradients[0].main_grad", SLOT(gradients[0].main_grad), ELEMENTS * 4, 4, WRITTEN, false, NULL},
-            {"args.gradients[1].main_grad", SLOT(gradients[1].main_grad), ELEMENTS * 4, 4, WRITTEN, false, NULL},
+            {"args.gradients[0].main_grad", &gradients[0].main_grad, ELEMENTS * main, main, WRITTEN, false, NULL},
+            {"args.gradients[1].main_grad", &gradients[1].main_grad, ELEMENTS * main, main, WRITTEN, false, NULL},
+            {"args.overwrite_flags", SLOT(sum.overwrite_flags), 8, 4, READ, false, NULL},
+            {"args.token_counts", SLOT(sum.token_counts), 16, 8, READ, false, NULL},
         };
         sum = (quern_accumulate_args)QUERN_ACCUMULATE_ARGS_INIT;
-        sum.grad_dtype = QUERN_BF16, sum.gradients = gradients, sum.gradient_count = 2, sum.zero_grads = zero_grads;
+        sum.grad_dtype = QUERN_BF16, sum.main_dtype = is_bf16 ? QUERN_BF16 : QUERN_F32;
+        sum.gradients = gradients, sum.gradient_count = sum.group_count = 2, sum.zero_grads = zero_grads;
         gradients[0].count = gradients[1].count = ELEMENTS;
         open_arena();
         walk(&(struct operation){"accumulate", parts, COUNT(parts), call_sum});
+        walk_refusals(&(struct operation){"plan of sums", parts, 4, make_sums});
         close_arena();
     }
+}
+
+/* A plan compares all arrays, however many. */
+Test(overlaps, long_plans_of_sums) {
+    enum { ITEMS = 300, ITEM = 256, COUNT_OF_EACH = 16 };
+    static quern_gradient list[ITEMS];
+    open_arena();
+    sum = (quern_accumulate_args)QUERN_ACCUMULATE_ARGS_INIT;
+    sum.grad_dtype = QUERN_BF16, sum.gradients = list, sum.gradient_count = ITEMS;
+    for (int i = 0; i < ITEMS; i++) list[i] = (quern_gradient){memory + i * ITEM, memory + i * ITEM + ITEM / 2, COUNT_OF_EACH};
+    check_ok(make_sums());
+    list[7].main_grad = (char *)list[250].main_grad + COUNT_OF_EACH * 4 - 4;
+    check_ok(call_sum());  /* not compared without a plan */
+    check_status(make_sums(), QUERN_INVALID_ARGUMENT);
+    check(strstr(error_detail(), "args.gradients[7].main_grad") && strstr(error_detail(), "args.gradients[250].main_grad"), "%s",
+          error_detail());
+    close_arena();
 }
 
 /* Of a list of more than 512 arrays only those of each item are compared, either of them first in memory. */

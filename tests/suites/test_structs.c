@@ -114,6 +114,7 @@ Test(structs, defaults_are_those_of_the_header) {
     TAKE(sum, size, MARK + sizeof sum);
     TAKE(sum, gradient_size, sizeof(quern_gradient));
     TAKE(sum, scale, 1.0);
+    TAKE(sum, main_dtype, QUERN_F32);
     check_rest("accumulate_args", &sum, sizeof sum);
 
     quern_ragged_all_to_all_args ragged;
@@ -240,7 +241,13 @@ CALL(barrier, quern_barrier(group, args, NULL))
 CALL(ragged_bytes, quern_ragged_all_to_all_workspace(group, args, &out.bytes))
 CALL(ragged, quern_ragged_all_to_all(group, args, symmetric, workspace_bytes, NULL))
 
-/* The four that make a handle give it back at once. */
+/* The five that make a handle give it back at once. */
+static quern_status sum_plan(const void *args) {
+    quern_status status = quern_accumulate_plan_create(device, args, (quern_accumulate_plan **)&out.handle);
+    if (status == QUERN_OK) quern_accumulate_plan_destroy(out.handle);
+    return status;
+}
+
 static quern_status plan(const void *args) {
     quern_status status = quern_adam_plan_create(device, args, (quern_adam_plan **)&out.handle);
     if (status == QUERN_OK) quern_adam_plan_destroy(out.handle);
@@ -264,7 +271,8 @@ static quern_status new_group(const void *args) {
 }
 
 /* The sizes of Adam's arguments before the mark: multiples of 8 from the first header on. */
-enum { OLDEST_ADAM = offsetof(quern_adam_args, amsgrad), OLDEST_LOSS = offsetof(quern_cross_entropy_args, strict_labels) };
+enum { OLDEST_ADAM = offsetof(quern_adam_args, amsgrad), OLDEST_LOSS = offsetof(quern_cross_entropy_args, strict_labels),
+       OLDEST_SUM = offsetof(quern_accumulate_args, main_dtype) };
 
 static const struct call {
     const char *name;
@@ -280,6 +288,7 @@ static const struct call {
 #define NESTED "args.loss.size", sizeof(quern_cross_entropy_args), offsetof(quern_linear_cross_entropy_args, loss), 0
 #define LOSS "args.size", sizeof(quern_cross_entropy_args), 0, OLDEST_LOSS
 #define ADAM "args.size", sizeof(quern_adam_args), 0, OLDEST_ADAM
+#define SUM "args.size", sizeof(quern_accumulate_args), 0, OLDEST_SUM
     {"device_get_info", info, init_quern_device_info, fill_info, OF(quern_device_info)},
     {"cross_entropy_workspace", loss_bytes, init_quern_cross_entropy_args, fill_loss, LOSS},
     {"cross_entropy", loss, init_quern_cross_entropy_args, fill_loss, LOSS},
@@ -299,7 +308,8 @@ static const struct call {
     {"adam_load", load, init_quern_adam_args, fill_adam, ADAM},
     {"gradient_norm_workspace", norm_bytes, init_quern_gradient_norm_args, fill_norm, ARGS(quern_gradient_norm_args)},
     {"gradient_norm", norm, init_quern_gradient_norm_args, fill_norm, ARGS(quern_gradient_norm_args)},
-    {"accumulate", accumulate, init_quern_accumulate_args, fill_sum, ARGS(quern_accumulate_args)},
+    {"accumulate", accumulate, init_quern_accumulate_args, fill_sum, SUM},
+    {"accumulate_plan_create", sum_plan, init_quern_accumulate_args, fill_sum, SUM},
     {"group_create", new_group, init_quern_group_args, fill_group, OF(quern_group_args)},
     {"barrier", barrier, init_quern_barrier_args, fill_info, OF(quern_barrier_args)},
     {"ragged_all_to_all_workspace", ragged_bytes, init_quern_ragged_all_to_all_args, fill_ragged,

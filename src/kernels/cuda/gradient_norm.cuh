@@ -37,6 +37,16 @@ static __device__ __forceinline__ double sum_of_squares(const float *x) {
     return exact;
 }
 
+/* A plan of Adam has the gradients among its other arrays. */
+template <class Grad>
+static __device__ __forceinline__ gradient_tile<Grad> norm_tile(const quern_gradient_batch &batch, int64_t number) {
+    const quern_adam_tile at = gradient_tile_at(batch, number);
+    if (batch.tiles) {
+        return {batch.slices[at.tensor].grad, batch.slices[at.tensor].count, at.number};
+    }
+    return {batch.gradients[at.tensor].grad, batch.gradients[at.tensor].count, at.number};
+}
+
 template <class Grad> static __device__ __forceinline__ double sum_of_tile(const gradient_tile<Grad> &tile) {
     typedef share<Grad, GROUPS> grad_share;
     enum { AT_ONCE = 4, WARP_ELEMENTS = 32 * grad_share::elements };
@@ -67,7 +77,7 @@ template <class Grad> static __device__ __forceinline__ double sum_of_tile(const
 template <class Grad> static __device__ __forceinline__ void gradient_norm(const quern_gradient_batch &batch) {
 #pragma unroll 1
     for (int64_t number = first_tile_of_warp(); number < batch.tile_count; number += warps_of_grid()) {
-        double sum = sum_of_tile<Grad>(gradient_tile<Grad>(batch, number));
+        double sum = sum_of_tile<Grad>(norm_tile<Grad>(batch, number));
 #pragma unroll
         for (int distance = 16; distance > 0; distance /= 2) {
             sum += __shfl_xor_sync(~0u, sum, distance);

@@ -8,24 +8,18 @@
 #include "kernels/cuda/share.cuh"
 #include "kernels/cuda/tiles.cuh"
 
-/* Pointers are to the tile's first element. */
+static __device__ __forceinline__ quern_adam_tile gradient_tile_at(const quern_gradient_batch &batch, int64_t number) {
+    return batch.tiles ? batch.tiles[number] : find_tile(batch.first_tile, batch.tensor_count, (uint32_t)number);
+}
+
+/* The part of a gradient: the pointer is to its first element. */
 template <class Grad> struct gradient_tile {
-    char *grad, *main_grad;
+    char *grad;
     uint32_t count; /* elements that exist */
 
-    __device__ __forceinline__ gradient_tile(const quern_gradient_batch &batch, int64_t number) {
-        quern_adam_tile at;
-        quern_gradient_slice slice;
-        if (batch.tiles) {
-            at = batch.tiles[number];
-            slice = {batch.slices[at.tensor].grad, nullptr, batch.slices[at.tensor].count};
-        } else {
-            at = find_tile(batch.first_tile, batch.tensor_count, (uint32_t)number);
-            slice = batch.gradients[at.tensor];
-        }
-        grad = tile_begin(slice.grad, at.number, Grad::bytes);
-        main_grad = tile_begin(slice.main_grad, at.number, sizeof(float));
-        count = tile_elements(slice.count, at.number);
+    __device__ __forceinline__ gradient_tile(void *array, int64_t elements, uint32_t number) {
+        grad = tile_begin(array, number, Grad::bytes);
+        count = tile_elements(elements, number);
     }
 };
 

@@ -91,6 +91,11 @@ pub struct quern_adam_plan {
     marker: PhantomData<(*mut u8, PhantomPinned)>,
 }
 #[repr(C)]
+pub struct quern_accumulate_plan {
+    private: [u8; 0],
+    marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+#[repr(C)]
 pub struct quern_group {
     private: [u8; 0],
     marker: PhantomData<(*mut u8, PhantomPinned)>,
@@ -281,7 +286,7 @@ pub struct quern_adam_args {
 #[derive(Clone, Copy, Debug)]
 pub struct quern_gradient {
     pub grad: *mut c_void,
-    pub main_grad: *mut f32,
+    pub main_grad: *mut c_void,
     pub count: i64,
 }
 #[repr(C)]
@@ -310,6 +315,13 @@ pub struct quern_accumulate_args {
     pub gradients: *const quern_gradient,
     pub gradient_count: i64,
     pub scale: f64,
+    pub main_dtype: quern_dtype,
+    pub overwrite: i32,
+    pub plan: *const quern_accumulate_plan,
+    pub overwrite_flags: *const i32,
+    pub token_counts: *const i64,
+    pub group_count: i64,
+    pub token_places: *const i32,
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -442,6 +454,8 @@ extern "C" {
     pub fn quern_gradient_norm(device: *mut quern_device, args: *const quern_gradient_norm_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
     pub fn quern_accumulate_args_init(args: *mut quern_accumulate_args);
     pub fn quern_accumulate(device: *mut quern_device, args: *const quern_accumulate_args, stream: *mut c_void) -> quern_status;
+    pub fn quern_accumulate_plan_create(device: *mut quern_device, args: *const quern_accumulate_args, plan: *mut *mut quern_accumulate_plan) -> quern_status;
+    pub fn quern_accumulate_plan_destroy(plan: *mut quern_accumulate_plan);
     pub fn quern_adam_saved_bytes(device: *const quern_device, args: *const quern_adam_args, bytes: *mut usize) -> quern_status;
     pub fn quern_adam_save(device: *mut quern_device, args: *const quern_adam_args, saved: *mut c_void, bytes: usize) -> quern_status;
     pub fn quern_adam_load(device: *mut quern_device, args: *const quern_adam_args, saved: *const c_void, bytes: usize, step: *mut i64, seed: *mut u64) -> quern_status;
@@ -499,7 +513,7 @@ macro_rules! for_each_struct {
         $call!(quern_adam_args: size, tensor_size, param_dtype, grad_dtype, m_dtype, v_dtype, master_dtype, mode, tensors, tensor_count, lr, beta1, beta2, eps, weight_decay, step, seed, param_rounding, m_rounding, v_rounding, eps_mode, amsgrad, maximize, zero_grads, use_multipliers, copy_dtype, grad_scale, control, plan);
         $call!(quern_gradient: grad, main_grad, count);
         $call!(quern_gradient_norm_args: size, gradient_size, grad_dtype, gradients, gradient_count, plan, max_norm, grad_scale, grad_scale_pointer, norm, clip, found_inf);
-        $call!(quern_accumulate_args: size, gradient_size, grad_dtype, zero_grads, gradients, gradient_count, scale);
+        $call!(quern_accumulate_args: size, gradient_size, grad_dtype, zero_grads, gradients, gradient_count, scale, main_dtype, overwrite, plan, overwrite_flags, token_counts, group_count, token_places);
         $call!(quern_carrier: size, threads, name, user, tags, longest, borrows, send, receive, test, cancel);
         $call!(quern_group_args: size, rank, ranks, name, device, timeout, share_gpu, first_epoch, first_timeout, job, multicast, host_ranks, meet, secret, secret_bytes, host, all_gather, all_gather_user, carrier, ways);
         $call!(quern_barrier_args: size, members, member_count, timeout);
