@@ -55,7 +55,7 @@ struct place {
     struct quern_fact facts[QUERN_GROUP_LIMIT];  /* of all ranks */
     bool is_there[QUERN_GROUP_LIMIT];
     int there;
-    struct pollfd polls[QUERN_LISTENER_WAITING + 1 + QUERN_GROUP_LIMIT];
+    struct pollfd *polls;         /* [1 + places of the listener + QUERN_GROUP_LIMIT] */
     uint16_t guest_of[QUERN_GROUP_LIMIT];  /* of each rank: the guest that has brought it, and 1; 0: this host */
     int32_t host_of[QUERN_GROUP_LIMIT + 1];  /* of each such number */
 };
@@ -358,10 +358,17 @@ static quern_status go_to_place(const struct quern_bootstrap *bootstrap) {
 quern_status quern_bootstrap_hosts(const struct quern_bootstrap *bootstrap) {
     if (!bootstrap->listener) return go_to_place(bootstrap);
     struct place *place = calloc(1, sizeof *place);
-    if (!place) return quern_fail(bootstrap->member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
+    struct pollfd *polls = calloc(1 + (size_t)bootstrap->listener->places + QUERN_GROUP_LIMIT, sizeof *polls);
+    if (!place || !polls) {
+        free(place);
+        free(polls);
+        return quern_fail(bootstrap->member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
+    }
     place->bootstrap = bootstrap;
+    place->polls = polls;
     quern_status status = hold_place(place);
     while (place->count) dismiss(place, 0);
+    free(polls);
     free(place);
     return status;
 }

@@ -53,7 +53,7 @@ static quern_status fail_at(const struct creation *creation, const struct quern_
 static quern_status open_place(struct creation *creation) {
     creation->meeting.key = creation->key;
     creation->meeting.strangers = creation->strangers;
-    while (!quern_listener_open(&creation->meeting, &creation->place)) {
+    while (!quern_listener_open(&creation->meeting, &creation->place, creation->member->ranks)) {
         if (errno != EADDRINUSE || quern_now() > creation->deadline) return fail_at(creation, &creation->place, "listening at");
         nanosleep(&(struct timespec){.tv_nsec = SLICE}, NULL);
     }
@@ -61,15 +61,16 @@ static quern_status open_place(struct creation *creation) {
 }
 
 /* All addresses of the machine, or those of IPv4 where the system has no others. */
-static bool open_anywhere(struct quern_listener *listener) {
+static bool open_anywhere(struct quern_listener *listener, int ranks) {
     const struct quern_address six = quern_address_any(6), four = quern_address_any(4);
-    return quern_listener_open(listener, &six) || quern_listener_open(listener, &four);
+    return quern_listener_open(listener, &six, ranks) || quern_listener_open(listener, &four, ranks);
 }
 
 static quern_status open_own(struct creation *creation) {
     const bool anywhere = !creation->args->meet;
     if (anywhere) creation->place = quern_address_any(4);
-    if (!(anywhere ? open_anywhere(&creation->own) : quern_listener_open(&creation->own, &creation->place)))
+    const int ranks = creation->member->ranks;
+    if (!(anywhere ? open_anywhere(&creation->own, ranks) : quern_listener_open(&creation->own, &creation->place, ranks)))
         return fail_at(creation, &creation->place, "listening at");
     creation->member->address = creation->own.address;
     return QUERN_OK;
@@ -79,7 +80,7 @@ static quern_status open_listeners(struct creation *creation) {
     struct quern_address here;
     if (creation->args->all_gather) return open_own(creation);
     if (!quern_address_towards(&creation->place, &here)) return fail_at(creation, &creation->place, "looking for a way to");
-    if (!quern_listener_open(&creation->own, &here)) return fail_at(creation, &here, "listening at");
+    if (!quern_listener_open(&creation->own, &here, creation->member->ranks)) return fail_at(creation, &here, "listening at");
     creation->member->address = creation->own.address;
     return creation->member->rank == 0 ? open_place(creation) : QUERN_OK;
 }

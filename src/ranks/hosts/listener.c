@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,20 +18,38 @@
 
 static const int64_t PATIENCE = 2000000000;  /* nanoseconds for a handshake */
 
-bool quern_listener_open(struct quern_listener *listener, const struct quern_address *address) {
-    struct sockaddr_storage name;
-    socklen_t bytes = quern_address_out(address, &name), room = sizeof name;
-    const int on = 1;
+/* Each rank makes up to three connections with another one.  More of them than places would crowd each other out. */
+enum { CALLS = 3, LEAST_PLACES = 32, MOST_PLACES = 4096, LEAST_BACKLOG = 512 };
+
+static int places_for(int ranks) {
+    const int places = ranks < MOST_PLACES / CALLS ? CALLS * ranks : MOST_PLACES;
+    return places < LEAST_PLACES ? LEAST_PLACES : places;
+}
+
+static bool make_places(struct quern_listener *listener, int places) {
+    listener->waiting = malloc((size_t)places * sizeof *listener->waiting);
+    listener->places = places;
     listener->count = 0;
     listener->seen = 0;
+    listener->socket = -1;
+    return listener->waiting;
+}
+
+static bool make_socket(struct quern_listener *listener, const struct quern_address *address) {
+    const int backlog = listener->places < LEAST_BACKLOG ? LEAST_BACKLOG : listener->places, on = 1;
+    struct sockaddr_storage name;
+    socklen_t bytes = quern_address_out(address, &name), room = sizeof name;
     listener->socket = socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (listener->socket < 0) return false;
     setsockopt(listener->socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (address->version == 6 && quern_address_is_any(address))
         setsockopt(listener->socket, IPPROTO_IPV6, IPV6_V6ONLY, &(int){0}, sizeof(int));
-    if (bind(listener->socket, (struct sockaddr *)&name, bytes) == 0 && listen(listener->socket, 512) == 0 &&
-        getsockname(listener->socket, (struct sockaddr *)&name, &room) == 0 && quern_address_in(&name, &listener->address))
-        return true;
+    return bind(listener->socket, (struct sockaddr *)&name, bytes) == 0 && listen(listener->socket, backlog) == 0 &&
+           getsockname(listener->socket, (struct sockaddr *)&name, &room) == 0 && quern_address_in(&name, &listener->address);
+}
+
+bool quern_listener_open(struct quern_listener *listener, const struct quern_address *address, int ranks) {
+    if (make_places(listener, places_for(ranks)) && make_socket(listener, address)) return true;
     const int reason = errno;
     quern_listener_close(listener);
     errno = reason;
@@ -40,11 +59,13 @@ bool quern_listener_open(struct quern_listener *listener, const struct quern_add
 void quern_listener_close(struct quern_listener *listener) {
     for (int i = 0; i < listener->count; i++) close(listener->waiting[i].socket);
     if (listener->socket >= 0) close(listener->socket);
+    free(listener->waiting);
+    listener->waiting = NULL;
     listener->socket = -1;
     listener->count = 0;
 }
 
-int quern_listener_awaits(const struct quern_listener *listener, struct pollfd polls[QUERN_LISTENER_WAITING + 1]) {
+int quern_listener_awaits(const struct quern_listener *listener, struct pollfd *polls) {
     int count = 0;
     polls[count++] = (struct pollfd){.fd = listener->socket, .events = POLLIN};
     for (int i = 0; i < listener->count; i++)
@@ -76,12 +97,12 @@ static bool is_repeated(struct quern_listener *listener, const unsigned char num
 
 static void let_in(struct quern_listener *listener) {
     const int on = 1;
-    for (int i = 0; i < QUERN_LISTENER_WAITING; i++) {
+    for (int i = 0; i < listener->places; i++) {
         const int socket = accept4(listener->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (socket < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
         if (socket < 0) return;
         setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        if (listener->count == QUERN_LISTENER_WAITING) turn_away(listener, 0, QUERN_STRANGER_CROWDED);
+        if (listener->count == listener->places) turn_away(listener, 0, QUERN_STRANGER_CROWDED);
         quern_handshake_answer(&listener->waiting[listener->count++], socket, listener->key);
     }
 }

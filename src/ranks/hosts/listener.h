@@ -7,25 +7,26 @@
 #include "os/address.h"
 #include "ranks/hosts/handshake.h"
 
-enum { QUERN_LISTENER_WAITING = 32, QUERN_LISTENER_NUMBERS = 128 };
+enum { QUERN_LISTENER_NUMBERS = 128 };
 
 struct quern_listener {
     int socket;                    /* -1: closed */
     struct quern_address address;
     const unsigned char *key;
     uint32_t *strangers;             /* [QUERN_STRANGERS], atomic: counts */
-    struct quern_handshake waiting[QUERN_LISTENER_WAITING];
-    int count;
+    struct quern_handshake *waiting;  /* [places] */
+    int count, places;
     unsigned char numbers[QUERN_LISTENER_NUMBERS][32];  /* of the last hellos, to know repeated ones */
     unsigned seen;
 };
 
-/* Opens it at an address; port 0: any, which the address then has.  False: errno says why. */
-bool quern_listener_open(struct quern_listener *listener, const struct quern_address *address);
+/* Opens it at an address; port 0: any, which the address then has.  It has places for the calls of a group of so many ranks that come
+ * at once.  False: errno says why. */
+bool quern_listener_open(struct quern_listener *listener, const struct quern_address *address, int ranks);
 void quern_listener_close(struct quern_listener *listener);
 
 /* Fills in what to poll for; returns how many. */
-int quern_listener_awaits(const struct quern_listener *listener, struct pollfd polls[QUERN_LISTENER_WAITING + 1]);
+int quern_listener_awaits(const struct quern_listener *listener, struct pollfd *polls);  /* [1 + places] */
 
 /*
  * Lets connections in and goes on with all handshakes, without waiting.  The socket of one that is done, with what it said; -1:

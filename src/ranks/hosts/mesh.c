@@ -183,7 +183,7 @@ static quern_status connect_all(struct work *work, struct pollfd *polls) {
 quern_status quern_make_mesh(const struct quern_mesh *mesh) {
     const size_t most = 4 * (size_t)mesh->member->ranks;
     struct work work = {.mesh = mesh, .connectors = calloc(most, sizeof *work.connectors)};
-    struct pollfd *polls = calloc(most + QUERN_LISTENER_WAITING + 1, sizeof *polls);
+    struct pollfd *polls = calloc(most + (size_t)mesh->listener->places + 1, sizeof *polls);
     quern_status status = work.connectors && polls ? QUERN_OK
                                               : quern_fail(mesh->member->device, QUERN_OUT_OF_MEMORY, "no memory for connections");
     if (status == QUERN_OK) plan(&work);
