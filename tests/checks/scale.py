@@ -24,7 +24,8 @@ sys.path.insert(0, str(ROOT / "bench"))
 from scale import barrier, calls, creation, exchange, failures, networks, picture, results, sizes, tables  # noqa: E402
 from scale.calls import Call, Loop  # noqa: E402
 from scale.networks import DATACENTRE, LOOPBACK, Costs, Network  # noqa: E402
-from scale.protocols import CONTROL, DATA, DIRECT, MEETING, PROTOCOLS, RELAY, TRANSFERS, Door  # noqa: E402
+from scale.protocols import (  # noqa: E402
+    CALLS, CONTROL, DATA, DIRECT, LEAST, MEETING, MOST, PROTOCOLS, RELAY, TRANSFERS, Door)
 from scale.world import Count, Shape, World  # noqa: E402
 
 GROUP = ROOT / "build" / "tests" / "traffic" / "group"
@@ -111,8 +112,10 @@ def test_hosts_that_meet_by_an_all_gather_send_what_is_simulated() -> None:
 def test_limits_are_those_of_the_library() -> None:
     hosts = ROOT / "src" / "ranks" / "hosts"
     stated = {
-        (hosts / "listener.h", r"QUERN_LISTENER_WAITING = (\d+)"): Door().places,
-        (hosts / "listener.c", r"listen\(listener->socket, (\d+)\)"): Door().backlog,
+        (hosts / "listener.c", r"LEAST_PLACES = (\d+)"): LEAST.places,
+        (hosts / "listener.c", r"MOST_PLACES = (\d+)"): MOST,
+        (hosts / "listener.c", r"LEAST_BACKLOG = (\d+)"): LEAST.backlog,
+        (hosts / "listener.c", r"enum \{ CALLS = (\d+)"): CALLS,
         (hosts / "connector.c", r"PAUSE = (\d+)"): calls.PAUSE,
         (hosts / "connector.c", r"PATIENCE = (\d+)"): calls.PATIENCE,
         (hosts / "monitor.c", r"BEAT = (\d+)"): failures.BEAT,
@@ -189,19 +192,19 @@ def test_bytes_of_a_fresh_connection() -> None:
 def test_a_crowded_listener_sends_the_oldest_away() -> None:
     """Three callers at once and two places: the first gives way, calls again 20 ms later, and gets in."""
     door = Door(places=2)
-    found = creation.create(Shape(4, 1), COSTS, FAR, replace(RELAY, door=door))
+    found = creation.create(Shape(4, 1), COSTS, FAR, replace(RELAY, door=lambda _: door))
     expect(found.evicted > 0, True, "callers are sent away")
     expect(found.meeting > 0.02, True, "and come again after the pause")
     expect(found.meeting < 0.04, True, "once")
-    wide = creation.create(Shape(4, 1), COSTS, FAR, replace(RELAY, door=Door(places=6)))
+    wide = creation.create(Shape(4, 1), COSTS, FAR, replace(RELAY, door=lambda _: Door(places=6)))
     expect((wide.evicted, wide.meeting < 0.001), (0, True), "with places for all")
 
 
 def test_a_full_backlog_keeps_a_caller_waiting_for_a_second() -> None:
     """Three call at once.  The kernel holds one more than the backlog, and the third comes again after a second."""
-    found = creation.create(Shape(4, 1), COSTS, FAR, replace(RELAY, door=Door(places=6, backlog=1)))
+    found = creation.create(Shape(4, 1), COSTS, FAR, replace(RELAY, door=lambda _: Door(places=6, backlog=1)))
     expect((found.evicted, 1 < found.meeting < 1.001), (0, True), "the meeting")
-    alone = creation.create(Shape(4, 1), COSTS, FAR, replace(RELAY, door=Door(places=6, backlog=2)))
+    alone = creation.create(Shape(4, 1), COSTS, FAR, replace(RELAY, door=lambda _: Door(places=6, backlog=2)))
     expect(alone.meeting < 0.001, True, "with room for all")
 
 
@@ -229,7 +232,7 @@ def test_the_oldest_gives_way() -> None:
 
 def test_callers_that_crowd_each_other_out_have_no_end() -> None:
     with mock.patch.object(calls, "MOST_EVICTED", 3):
-        found = creation.create(Shape(8, 1), COSTS, FAR, replace(RELAY, door=Door(places=2)))
+        found = creation.create(Shape(8, 1), COSTS, FAR, replace(RELAY, door=lambda _: Door(places=2)))
     expect((found.seconds, found.counts[DATA].connections), (math.inf, 28), "a meeting that is given up")
 
 
