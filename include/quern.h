@@ -985,7 +985,8 @@ QUERN_API quern_status quern_adam_load(quern_device *device, const quern_adam_ar
  *     same user give a status.
  */
 
-enum { QUERN_MAX_RANKS = 128 };
+/* Of a group of one host or of GPUs, and of one host in a group of several; of a group of CPUs of several hosts. */
+enum { QUERN_MAX_RANKS = 128, QUERN_MAX_HOSTS_RANKS = 4096 };
 
 typedef struct quern_group quern_group;
 
@@ -998,7 +999,7 @@ typedef int (*quern_all_gather)(void *user, const void *mine, size_t bytes, void
 typedef struct quern_group_args {
     uint32_t size;
     int rank;                /* in [0, ranks) */
-    int ranks;               /* 1 to QUERN_MAX_RANKS */
+    int ranks;               /* 1 to QUERN_MAX_RANKS; of CPUs with meet or all_gather up to QUERN_MAX_HOSTS_RANKS */
     const char *name;        /* where the ranks meet: 1 to 200 letters, digits, '.', '_' or '-'.  Each user has names of their own.
                                 The name is free again when all have met.  NULL is allowed for a single rank */
     quern_device *device;    /* must stay open as long as the group; a GPU needs quern_prepare(device, QUERN_BARRIER) first */
@@ -1014,7 +1015,8 @@ typedef struct quern_group_args {
                                 still be ending, are not met under the name.  0: none */
     int32_t multicast;       /* 1: memory of quern_symmetric_alloc gets an address for quern_symmetric_multicast, if all ranks ask
                                 for it and the GPUs can.  0: none; barriers go by multicast where they can in any case */
-    int32_t host_ranks;      /* with meet or all_gather: how many of the ranks are of this host (LOCAL_WORLD_SIZE of launchers) */
+    int32_t host_ranks;      /* with meet or all_gather: how many of the ranks are of this host (LOCAL_WORLD_SIZE of launchers), up to
+                                QUERN_MAX_RANKS */
     const char *meet;        /* ranks of several hosts: where they meet, "10.77.0.1:4711" or "[fd00::1]:4711", the same on every
                                 rank: an address of rank 0's host, which listens there while the group is created.  Each rank then
                                 listens at a port of its own for those of other hosts.  GPUs also need NCCL 2.18 or newer
@@ -1107,7 +1109,7 @@ QUERN_API quern_status quern_group_status(quern_group *group);
  * Writes which ranks are missing: bit r % 64 of mask[r / 64] is 1 if rank r's process has ended, if it has destroyed its handle, or
  * if the group is poisoned because it had not arrived when a limit ended.  The rank of the handle is never missing.  Also of a group
  * that is not poisoned, and does not wait.
- * words: the length of mask, at least (ranks + 63) / 64; QUERN_MAX_RANKS / 64 words are always enough.  All words are written.
+ * words: the length of mask, at least (ranks + 63) / 64; QUERN_MAX_HOSTS_RANKS / 64 words are always enough.  All are written.
  * Thread-safe.
  * Errors: QUERN_INVALID_ARGUMENT, QUERN_NULL_POINTER; never the status of a poisoned group.
  */

@@ -29,12 +29,13 @@ void quern_cuda_link(const struct quern_membership *member, const struct quern_r
     const struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
     const struct quern_segment *segment = member->segment;
     const struct quern_segment_rank *mine = &segment->rank[member->rank];
+    const struct quern_segment_place *place = quern_place(member->roster, member->rank);
 #define IN_SEGMENT(field) ((void *)(uintptr_t)(rank->segment + (uint64_t)((const char *)&(field) - (const char *)segment)))
     *links = (struct quern_links){
         .multicast_pad = is_everyone(member, set) ? (char *)(uintptr_t)rank->multicast_pad : NULL,
         .poison = IN_SEGMENT(segment->poison),
         .gone = IN_SEGMENT(segment->gone),
-        .error = IN_SEGMENT(mine->error),
+        .error = IN_SEGMENT(place->error),
         .reported_tag = IN_SEGMENT(mine->tag),
         .reported_wait = IN_SEGMENT(mine->asleep_in_meeting),
         .timeout = nanoseconds(limit_of_kernels(member->device, timeout)),

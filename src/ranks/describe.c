@@ -59,7 +59,7 @@ void quern_describe_rank(struct quern_text *text, const struct quern_membership 
     quern_text_add(text, ", epoch %u", member->first_epoch + __atomic_load_n(&place->meetings, __ATOMIC_RELAXED));
     if (waits)
         quern_text_add(text, ", for %g s", ((double)quern_now() - (double)__atomic_load_n(&place->since, __ATOMIC_RELAXED)) * 1e-9);
-    if (__atomic_load_n(&place->error.kind, __ATOMIC_ACQUIRE) != QUERN_NO_KERNEL_ERROR)
+    if (!elsewhere && __atomic_load_n(&quern_place(member->roster, rank)->error.kind, __ATOMIC_ACQUIRE) != QUERN_NO_KERNEL_ERROR)
         quern_text_add(text, "; its GPU gave up");
 }
 

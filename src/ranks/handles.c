@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <string.h>
 
 #include "ranks/poison.h"
 #include "runtime/status.h"
@@ -113,14 +114,17 @@ quern_status quern_members_of(quern_group *const *groups, int count, struct quer
 /* ---- checks that calls on groups share ---- */
 
 quern_status quern_check_members(const struct quern_membership *member, const int *members, int count, struct quern_rank_set *set) {
+    const size_t words = (size_t)quern_set_words(member->ranks);
     if (!members) {
-        *set = member->everyone;
+        memcpy(set->words, member->everyone.words, words * sizeof *set->words);
+        set->count = member->ranks;
         return QUERN_OK;
     }
     if (count < 1 || count > member->ranks)
         return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "args.member_count is %d: expected 1 to %d, the group's ranks",
                           count, member->ranks);
-    *set = (struct quern_rank_set){.count = 0};
+    memset(set->words, 0, words * sizeof *set->words);
+    set->count = 0;
     for (int i = 0; i < count; i++) {
         if (members[i] < 0 || members[i] >= member->ranks)
             return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "members[%d] is %d: expected a rank from 0 to %d", i,

@@ -50,7 +50,7 @@ static const int64_t MOST_YIELDING = 500000;  /* nanoseconds: a core whose other
 
 /* ---- announcing ---- */
 
-static void wake_if_complete(struct quern_segment_rank *peer) {
+static void wake_if_complete(struct quern_segment_place *peer) {
     uint32_t arrivals = __atomic_add_fetch(&peer->arrivals, 1, __ATOMIC_SEQ_CST);
     if (arrivals == __atomic_load_n(&peer->wake_at, __ATOMIC_SEQ_CST)) quern_futex_wake(&peer->arrivals);
 }
@@ -63,22 +63,26 @@ static bool is_of_all(const struct quern_membership *member, const struct quern_
 static uint32_t tag_of(const struct quern_membership *member, const struct quern_meeting *meeting) {
     const struct quern_rank_set *called = meeting->called ? meeting->called : meeting->set;
     return quern_make_tag(meeting->operation, meeting->phase, called->count == member->ranks ? member->everyones_digest
-                                                              : quern_members_digest(called->words));
+                                                              : quern_set_digest(called, member->ranks));
 }
 
 /* Each rank begins with its successor, so that not all ranks write the same pad first. */
-static inline int next_rank(const struct quern_membership *member, int rank) { return rank + 1 < member->ranks ? rank + 1 : 0; }
+static inline int next_slot(const struct quern_membership *member, int slot) { return slot + 1 < member->here ? slot + 1 : 0; }
+
+static int own_slot(const struct quern_membership *member) { return (int)member->roster->peer[member->rank].slot; }
 
 static void announce_to_some(struct quern_membership *member, const struct quern_meeting *meeting, uint32_t tag) {
-    for (int peer = next_rank(member, member->rank); peer != member->rank; peer = next_rank(member, peer)) {
-        if (!quern_set_has(meeting->set, peer)) continue;
+    const struct quern_roster *roster = member->roster;
+    const int own = own_slot(member);
+    for (int peer = next_slot(member, own); peer != own; peer = next_slot(member, peer)) {
+        if (!quern_set_has(meeting->set, roster->rank_at[peer])) continue;
         uint32_t epoch = ++member->count[peer];
         __atomic_store_n(member->to[peer], quern_make_signal(epoch, tag), __ATOMIC_RELEASE);
     }
     QUERN_POINT(MEET_SIGNALLED);
     /* All signals are written before the first wake-up: a woken rank may take this core and enter the next meeting. */
-    for (int peer = next_rank(member, member->rank); peer != member->rank; peer = next_rank(member, peer))
-        if (quern_set_has(meeting->set, peer)) wake_if_complete(&member->segment->rank[peer]);
+    for (int peer = next_slot(member, own); peer != own; peer = next_slot(member, peer))
+        if (quern_set_has(meeting->set, roster->rank_at[peer])) wake_if_complete(quern_segment_place(&roster->view, (uint32_t)peer));
 }
 
 static void announce_to_all(struct quern_membership *member, uint32_t tag) {
@@ -116,40 +120,43 @@ struct wait {
     const struct quern_meeting *meeting;
     uint32_t tag;
     bool of_all;        /* a meeting of all ranks */
-    int next;           /* all members below this rank have arrived */
+    int next;           /* all members below this slot have arrived */
     int other_call;     /* a rank that is in another call; -1: none */
     uint32_t other_tag; /* its tag */
-    int looked_for;     /* the rank whose process was checked last */
+    int looked_for;     /* the slot whose process was checked last */
     int64_t began;      /* 0: the clock has not been read */
 };
 
-static quern_signal signal_of(const struct quern_membership *member, int rank, bool of_all) {
-    return __atomic_load_n(of_all ? member->line_of[rank] : member->from[rank], __ATOMIC_ACQUIRE);
+static int rank_at(const struct wait *wait, int slot) { return wait->member->roster->rank_at[slot]; }
+
+static quern_signal signal_of(const struct quern_membership *member, int slot, bool of_all) {
+    return __atomic_load_n(of_all ? member->line_of[slot] : member->from[slot], __ATOMIC_ACQUIRE);
 }
 
 /* This rank's last meeting with another one. */
-static uint32_t last_meeting(const struct quern_membership *member, int rank, bool of_all) {
-    return of_all ? member->all_count : member->count[rank];
+static uint32_t last_meeting(const struct quern_membership *member, int slot, bool of_all) {
+    return of_all ? member->all_count : member->count[slot];
 }
 
-static bool has_reached(const struct quern_membership *member, int rank, bool of_all, uint32_t epoch) {
-    return quern_epoch_reached(quern_signal_epoch(signal_of(member, rank, of_all)), epoch);
+static bool has_reached(const struct quern_membership *member, int slot, bool of_all, uint32_t epoch) {
+    return quern_epoch_reached(quern_signal_epoch(signal_of(member, slot, of_all)), epoch);
 }
 
-static bool has_come(const struct wait *wait, int rank) {
-    return has_reached(wait->member, rank, wait->of_all, last_meeting(wait->member, rank, wait->of_all));
+static bool has_come(const struct wait *wait, int slot) {
+    return has_reached(wait->member, slot, wait->of_all, last_meeting(wait->member, slot, wait->of_all));
 }
 
-static bool is_awaited(const struct wait *wait, int rank) {
+static bool is_awaited(const struct wait *wait, int slot) {
+    const int rank = rank_at(wait, slot);
     return rank != wait->member->rank && quern_set_has(wait->meeting->set, rank);
 }
 
 /* A rank at exactly this epoch must be in the same call.  A rank that is further has completed this meeting. */
-static void compare_tags(struct wait *wait, int rank) {
-    const quern_signal signal = signal_of(wait->member, rank, wait->of_all);
-    if (quern_signal_epoch(signal) != last_meeting(wait->member, rank, wait->of_all)) return;
+static void compare_tags(struct wait *wait, int slot) {
+    const quern_signal signal = signal_of(wait->member, slot, wait->of_all);
+    if (quern_signal_epoch(signal) != last_meeting(wait->member, slot, wait->of_all)) return;
     if (quern_signal_tag(signal) == wait->tag) return;
-    wait->other_call = rank;
+    wait->other_call = rank_at(wait, slot);
     wait->other_tag = quern_signal_tag(signal);
 }
 
@@ -159,19 +166,19 @@ static void compare_tags(struct wait *wait, int rank) {
  */
 static void find_other_call(struct wait *wait) {
     const struct quern_membership *member = wait->member;
-    for (int rank = wait->next; rank < member->ranks; rank++) {
-        if (!is_awaited(wait, rank)) continue;
-        const uint32_t next = last_meeting(member, rank, !wait->of_all) + 1;
-        const quern_signal other = signal_of(member, rank, !wait->of_all);
-        if (!quern_epoch_reached(quern_signal_epoch(other), next) || has_come(wait, rank)) continue;
-        wait->other_call = rank;
+    for (int slot = wait->next; slot < member->here; slot++) {
+        if (!is_awaited(wait, slot)) continue;
+        const uint32_t next = last_meeting(member, slot, !wait->of_all) + 1;
+        const quern_signal other = signal_of(member, slot, !wait->of_all);
+        if (!quern_epoch_reached(quern_signal_epoch(other), next) || has_come(wait, slot)) continue;
+        wait->other_call = rank_at(wait, slot);
         wait->other_tag = quern_signal_tag(other);
     }
 }
 
 /* Advances past the ranks that have arrived.  True if all have. */
 static bool all_have_come(struct wait *wait) {
-    for (; wait->next < wait->member->ranks; wait->next++) {
+    for (; wait->next < wait->member->here; wait->next++) {
         if (!is_awaited(wait, wait->next)) continue;
         if (!has_come(wait, wait->next)) return false;
         compare_tags(wait, wait->next);
@@ -181,8 +188,8 @@ static bool all_have_come(struct wait *wait) {
 
 static uint32_t count_missing(const struct wait *wait) {
     uint32_t missing = 0;
-    for (int rank = wait->next; rank < wait->member->ranks; rank++)
-        missing += is_awaited(wait, rank) && !has_come(wait, rank);
+    for (int slot = wait->next; slot < wait->member->here; slot++)
+        missing += is_awaited(wait, slot) && !has_come(wait, slot);
     return missing;
 }
 
@@ -205,10 +212,11 @@ static void list_missing(const struct wait *wait, struct quern_text *text) {
     const struct quern_membership *member = wait->member;
     struct quern_missing_list list = {text, member->roster, 0};
     for (int rank = 0; rank < member->ranks; rank++) {
-        if (!is_awaited(wait, rank) || has_come(wait, rank)) continue;
-        const quern_signal signal = signal_of(member, rank, wait->of_all);
+        const int slot = (int)member->roster->peer[rank].slot;
+        if (!quern_set_has(wait->meeting->set, rank) || !is_awaited(wait, slot) || has_come(wait, slot)) continue;
+        const quern_signal signal = signal_of(member, slot, wait->of_all);
         wait->member->missing[rank / 32] |= 1u << rank % 32;
-        quern_list_missing(&list, rank, quern_signal_epoch(signal), last_meeting(member, rank, wait->of_all),
+        quern_list_missing(&list, rank, quern_signal_epoch(signal), last_meeting(member, slot, wait->of_all),
                            __atomic_load_n(&member->segment->rank[rank].tag, __ATOMIC_RELAXED));
     }
     quern_end_missing(&list);
@@ -234,15 +242,15 @@ static quern_status expire(const struct wait *wait, int64_t now) {
 static int find_lost(struct wait *wait, bool *left) {
     enum { LOOKS = 8 };
     const struct quern_segment_rank *ranks = wait->member->segment->rank;
-    for (int step = 0, looks = 0; step < wait->member->ranks && looks < LOOKS; step++) {
-        int rank = wait->looked_for = (wait->looked_for + 1) % wait->member->ranks;
-        if (!is_awaited(wait, rank) || has_come(wait, rank)) continue;
+    for (int step = 0, looks = 0; step < wait->member->here && looks < LOOKS; step++) {
+        const int slot = wait->looked_for = (wait->looked_for + 1) % wait->member->here, rank = rank_at(wait, slot);
+        if (!is_awaited(wait, slot) || has_come(wait, slot)) continue;
         looks++;
         QUERN_POINT(MEET_CHECKING);
         bool lives = quern_rank_lives(wait->member->roster, rank);  /* first: a rank says that it leaves, then lets its lock go */
         *left = __atomic_load_n(&ranks[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
         bool gone = *left || !lives;
-        if (gone && !has_come(wait, rank)) return rank;  /* checked last: it may have arrived before it ended */
+        if (gone && !has_come(wait, slot)) return rank;  /* checked last: it may have arrived before it ended */
     }
     return -1;
 }
@@ -265,7 +273,7 @@ static quern_status check_lost(struct wait *wait) {
 
 /* Says when to wake this rank.  Returns the word to sleep on, and its value until then. */
 static uint32_t *ask_some(const struct wait *wait, uint32_t *seen) {
-    struct quern_segment_rank *mine = &wait->member->segment->rank[wait->member->rank];
+    struct quern_segment_place *mine = quern_place(wait->member->roster, wait->member->rank);
     *seen = __atomic_load_n(&mine->arrivals, __ATOMIC_SEQ_CST);
     __atomic_store_n(&mine->wake_at, *seen + count_missing(wait), __ATOMIC_SEQ_CST);
     return &mine->arrivals;

@@ -17,11 +17,24 @@
 #include "ranks/segment.h"
 #include "runtime/device.h"
 
-/* A set of ranks. */
+/* A set of ranks.  Of its words only those for the group's ranks are used: see quern_set_words. */
 struct quern_rank_set {
-    uint32_t words[QUERN_RANK_WORDS];
+    uint32_t words[QUERN_GROUP_WORDS];
     int count;
 };
+
+/* How many words sets of a group have: never less than kernels take. */
+static inline int quern_set_words(int ranks) {
+    return (ranks + QUERN_RANK_LIMIT - 1) / QUERN_RANK_LIMIT * QUERN_RANK_WORDS;
+}
+
+/* The digest of a set, the same in kernels and on all ranks of the group. */
+static inline uint32_t quern_set_digest(const struct quern_rank_set *set, int ranks) {
+    uint32_t digest = quern_members_digest(set->words);
+    for (int word = QUERN_RANK_WORDS; word < quern_set_words(ranks); word += QUERN_RANK_WORDS)
+        digest = (digest * 0x9e3779b1u >> 16) ^ quern_members_digest(set->words + word);
+    return digest;
+}
 
 static inline bool quern_set_has(const struct quern_rank_set *set, int rank) { return set->words[rank / 32] >> rank % 32 & 1; }
 static inline void quern_set_add(struct quern_rank_set *set, int rank) {
@@ -104,14 +117,15 @@ struct quern_membership {
     struct quern_address address;        /* where it expects them */
     bool one_process;                    /* all ranks of this host are in this process */
     bool has_briefs;                     /* on each host that holds, or each rank is in a process of its own */
+    /* Of the ranks of this host, by their slots: */
     quern_signal *from[QUERN_RANK_LIMIT], *to[QUERN_RANK_LIMIT];  /* the signals of each rank for this one, and back */
     quern_signal *line_of[QUERN_RANK_LIMIT];  /* each rank's signal for the meetings of all ranks */
+    uint32_t count[QUERN_RANK_LIMIT];    /* host meetings of some ranks so far: with each rank */
     quern_signal *own_line[2];           /* this rank's: for the ranks of this process, and for the others; NULL: there are none */
     struct quern_rank_set everyone;
-    uint32_t everyones_digest;           /* quern_members_digest */
-    uint32_t count[QUERN_RANK_LIMIT];    /* host meetings of some ranks so far: with each rank */
+    uint32_t everyones_digest;           /* quern_set_digest */
     uint32_t all_count;                  /* host meetings of all ranks so far */
-    uint32_t missing[QUERN_RANK_WORDS];  /* the ranks of the wait that failed */
+    uint32_t missing[QUERN_GROUP_WORDS]; /* the ranks of the wait that failed */
     uint32_t exchanges;                  /* so far; its parity selects the half of the mailbox */
     struct quern_patience polls, yields; /* how often a wait looks again before it yields its core, and before it sleeps */
     uint32_t splits;                     /* so far */

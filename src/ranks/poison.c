@@ -29,7 +29,7 @@ static const char by_stranger[] = "a process that is no rank writes into the gro
 
 static void describe_missing(struct quern_text *text, const struct quern_roster *roster, const struct quern_kernel_error *error) {
     struct quern_missing_list list = {text, roster, 0};
-    for (int rank = 0; rank < roster->ranks; rank++)
+    for (int rank = 0; rank < roster->ranks && rank < QUERN_RANK_LIMIT; rank++)
         if (error->missing[rank / 32] >> rank % 32 & 1)
             quern_list_missing(&list, rank, quern_signal_epoch(error->seen[rank]), error->expected[rank],
                                quern_signal_tag(error->seen[rank]));
@@ -37,12 +37,13 @@ static void describe_missing(struct quern_text *text, const struct quern_roster 
 }
 
 static uint32_t error_kind(const struct quern_membership *member, int rank) {
-    return __atomic_load_n(&member->segment->rank[rank].error.kind, __ATOMIC_ACQUIRE);
+    if (member->roster->peer[rank].is_elsewhere) return QUERN_NO_KERNEL_ERROR;
+    return __atomic_load_n(&quern_place(member->roster, rank)->error.kind, __ATOMIC_ACQUIRE);
 }
 
 static void describe_error(struct quern_text *text, const struct quern_membership *member, int rank) {
     const uint32_t kind = error_kind(member, rank);
-    const struct quern_kernel_error error = member->segment->rank[rank].error;
+    const struct quern_kernel_error error = quern_place(member->roster, rank)->error;
     if (kind == QUERN_NO_KERNEL_ERROR) {
         quern_text_add(text, "%s", by_stranger);
         return;
@@ -77,7 +78,7 @@ static int find_error(const struct quern_membership *member) {
 }
 
 static quern_status error_status(const struct quern_membership *member, int rank) {
-    const struct quern_slice_report slice = member->segment->rank[rank].error.slice;
+    const struct quern_slice_report slice = quern_place(member->roster, rank)->error.slice;
     const uint32_t kind = error_kind(member, rank);
     return kind == QUERN_KERNEL_ERROR_SLICE     ? quern_slice_status(&slice)
            : kind == QUERN_KERNEL_ERROR_TIMEOUT ? QUERN_PEER_TIMEOUT
@@ -88,12 +89,14 @@ static quern_status error_status(const struct quern_membership *member, int rank
 /* ---- the poison itself ---- */
 
 /* Wakes every sleeping rank, so that it checks for poison.  While the group is formed, ranks sleep on its state. */
-static void wake_all(struct quern_segment *segment, int ranks) {
-    for (int rank = 0; rank < ranks; rank++) {
-        __atomic_add_fetch(&segment->rank[rank].arrivals, 1, __ATOMIC_SEQ_CST);
-        quern_futex_wake(&segment->rank[rank].arrivals);
-        __atomic_add_fetch(&segment->rank[rank].bell, 1, __ATOMIC_SEQ_CST);
-        quern_futex_wake(&segment->rank[rank].bell);
+static void wake_all(const struct quern_roster *roster) {
+    struct quern_segment *segment = roster->segment;
+    for (int slot = 0; slot < roster->here; slot++) {
+        struct quern_segment_place *place = quern_segment_place(&roster->view, (uint32_t)slot);
+        __atomic_add_fetch(&place->arrivals, 1, __ATOMIC_SEQ_CST);
+        quern_futex_wake(&place->arrivals);
+        __atomic_add_fetch(&place->bell.rings, 1, __ATOMIC_SEQ_CST);
+        quern_futex_wake(&place->bell.rings);
     }
     __atomic_add_fetch(&segment->wakes, 1, __ATOMIC_SEQ_CST);
     quern_futex_wake(&segment->wakes);
@@ -112,40 +115,61 @@ static void log_report(const struct quern_membership *member) {
 }
 
 /* The origin of the reason: a rank's text, a kernel's error record, or the poison itself. */
-enum source { REASON, KERNEL_ERROR, ABORT, WITH_RANKS, WITH_EPOCH, WITH_HOST_RANKS, HAS_ENDED, SOURCES };
+enum source { REASON, KERNEL_ERROR, ABORT, WITH_RANKS, WITH_EPOCH, WITH_HOST_RANKS, HAS_ENDED, BAD_FRAME, BAD_LINK, SOURCES };
 
 /* The status of a poison that has no other, in the order of the sources; 0: the word has it. */
 static const quern_status status_of_source[SOURCES] = {
     [ABORT] = QUERN_GROUP_ABORTED, [WITH_RANKS] = QUERN_PEER_MISMATCH, [WITH_EPOCH] = QUERN_PEER_MISMATCH,
-    [WITH_HOST_RANKS] = QUERN_PEER_MISMATCH, [HAS_ENDED] = QUERN_PEER_LOST,
+    [WITH_HOST_RANKS] = QUERN_PEER_MISMATCH, [HAS_ENDED] = QUERN_PEER_LOST, [BAD_FRAME] = QUERN_PEER_MISMATCH,
+    [BAD_LINK] = QUERN_PEER_MISMATCH,
 };
 
 /* The low half is a status or, if the source has its own, another number.  The word is not 0. */
+enum { RANK_BITS = 12, SOURCE_SHIFT = 16 + RANK_BITS };
+_Static_assert(QUERN_GROUP_LIMIT == 1 << RANK_BITS, "a poison has room for each rank");
+
 static uint32_t make_poison(enum source source, int rank, uint32_t number) {
-    return (uint32_t)source << 24 | (uint32_t)rank << 16 | (number & 0xffff);
+    return (uint32_t)source << SOURCE_SHIFT | (uint32_t)rank << 16 | (number & 0xffff);
 }
 
+static uint32_t source_of(uint32_t poison) { return poison >> SOURCE_SHIFT; }
+static int rank_of(uint32_t poison) { return poison >> 16 & (QUERN_GROUP_LIMIT - 1); }
+
 static quern_status status_of(uint32_t poison) {
-    const uint32_t source = poison >> 24;
+    const uint32_t source = source_of(poison);
     const bool has_own = source < SOURCES && status_of_source[source];
     return has_own ? status_of_source[source] : quern_told_status(poison & 0xffff);
 }
 
+/* What a rank has written about its poison, or its host has told; NULL: nothing is known. */
+static const struct quern_poison_reason *reason_of(const struct quern_roster *roster, int rank) {
+    if (!roster->peer[rank].is_elsewhere) return &quern_place(roster, rank)->reason;
+    for (int i = 0; i < 2; i++) {
+        const struct quern_heard_reason *heard = &roster->segment->heard[i];
+        if (__atomic_load_n(&heard->from, __ATOMIC_ACQUIRE) == (uint32_t)rank + 1) return &heard->reason;
+    }
+    return NULL;
+}
+
 static void describe_reason(struct quern_text *text, const struct quern_membership *member, int rank) {
     char reason[QUERN_POISON_TEXT_BYTES];
-    quern_copy_text(reason, member->segment->rank[rank].reason, sizeof reason);
-    quern_text_add(text, "%s", reason);
+    const struct quern_poison_reason *written = reason_of(member->roster, rank);
+    if (written) quern_copy_text(reason, written->text, sizeof reason);
+    quern_text_add(text, "%s", written ? reason : by_stranger);
 }
 
 static void describe_abort(struct quern_text *text, const struct quern_membership *member, int rank) {
-    char reason[QUERN_ABORT_TEXT_BYTES];
-    quern_copy_text(reason, member->segment->rank[rank].abort_reason, sizeof reason);
+    char reason[QUERN_ABORT_TEXT_BYTES] = "";
+    const struct quern_poison_reason *heard = reason_of(member->roster, rank);
+    const bool elsewhere = member->roster->peer[rank].is_elsewhere;
+    if (!elsewhere) quern_copy_text(reason, quern_place(member->roster, rank)->abort_reason, sizeof reason);
+    else if (heard) quern_copy_text(reason, heard->text, sizeof reason);
     quern_text_add(text, "rank %d has aborted the group%s%s", rank, reason[0] ? ": " : "", reason);
 }
 
 static void describe_poison(struct quern_text *text, const struct quern_membership *member, uint32_t poison) {
-    const int rank = poison >> 16 & 0xff;
-    const uint32_t source = poison >> 24, number = poison & 0xffff;
+    const int rank = rank_of(poison);
+    const uint32_t source = source_of(poison), number = poison & 0xffff;
     if (source == WITH_RANKS)
         quern_text_add(text, "the group is being formed with %d ranks, and rank %d expects %u", member->ranks, rank, number);
     else if (source == WITH_EPOCH)
@@ -156,6 +180,10 @@ static void describe_poison(struct quern_text *text, const struct quern_membersh
     else if (source == HAS_ENDED && rank < member->ranks)
         quern_text_add(text, "rank %d (process %d) has ended while the group was formed", rank,
                        member->segment->rank[rank].process.pid);
+    else if (source == BAD_FRAME && rank < member->ranks)
+        quern_text_add(text, "what rank %d sends to ranks of other hosts is damaged: %s", rank, by_stranger);
+    else if (source == BAD_LINK && rank < member->ranks)
+        quern_text_add(text, "rank %d, whose process relays for its host, got from host %u what no relay sends", rank, number);
     else if (source == ABORT && rank < member->ranks)
         describe_abort(text, member, rank);
     else if (source == REASON && rank < member->ranks)
@@ -179,7 +207,7 @@ static bool swap(struct quern_segment *segment, uint32_t poison) {
 
 static void poison_with(const struct quern_membership *member, uint32_t poison) {
     if (!swap(member->segment, poison)) return;
-    wake_all(member->segment, member->ranks);
+    wake_all(member->roster);
     char words[QUERN_POISON_TEXT_BYTES];
     struct quern_text text = quern_text_begin(words, sizeof words);
     describe_poison(&text, member, poison);
@@ -242,12 +270,12 @@ void quern_report_poison(struct quern_text *text, const struct quern_membership 
 
 /* If the group is poisoned already, it may be by this rank, and others may be reading its reason. */
 static void write_reason(const struct quern_membership *member, const uint32_t *missing, const char *format, va_list list) {
-    struct quern_segment_rank *mine = &member->segment->rank[member->rank];
+    struct quern_poison_reason *mine = &quern_place(member->roster, member->rank)->reason;
     char reason[QUERN_POISON_TEXT_BYTES];
     struct quern_text text = quern_text_begin(reason, sizeof reason);
     if (__atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE)) return;
     quern_text_add_list(&text, format, list);
-    memcpy(mine->reason, reason, strlen(reason) + 1);
+    memcpy(mine->text, reason, strlen(reason) + 1);
     memcpy(mine->missing, missing, sizeof mine->missing);
 }
 
@@ -255,7 +283,7 @@ static void write_reason(const struct quern_membership *member, const uint32_t *
  * The thread of a rank and the watcher of its work over NCCL may poison at the same time: one after the other, so that the reason and
  * the status are of one of them.  Other ranks of the process do not wait.
  */
-static bool poisoning[QUERN_RANK_LIMIT];
+static bool poisoning[QUERN_GROUP_LIMIT];
 
 static quern_status poison_list(const struct quern_membership *member, quern_status status, const uint32_t *missing,
                                 const char *format, va_list list) {
@@ -276,7 +304,7 @@ quern_status quern_poison(const struct quern_membership *member, quern_status st
 }
 
 quern_status quern_poison_missing(const struct quern_membership *member, quern_status status,
-                                  const uint32_t missing[QUERN_RANK_WORDS], const char *format, ...) {
+                                  const uint32_t missing[QUERN_GROUP_WORDS], const char *format, ...) {
     va_list list;
     va_start(list, format);
     status = poison_list(member, status, missing, format, list);
@@ -300,29 +328,45 @@ void quern_poison_by_end(struct quern_segment *segment, int rank) {
     poison_from_outside(segment, make_poison(HAS_ENDED, rank, 0));
 }
 
+/* ---- by the relay of this host ---- */
+
+static void poison_by_relay(const struct quern_roster *roster, uint32_t poison) {
+    if (swap(roster->segment, poison)) wake_all(roster);
+}
+
+void quern_poison_by_frame(const struct quern_roster *roster, int rank) {
+    poison_by_relay(roster, make_poison(BAD_FRAME, rank, 0));
+}
+
+void quern_poison_by_link(const struct quern_roster *roster, int host) {
+    poison_by_relay(roster, make_poison(BAD_LINK, roster->host_leader, (uint32_t)host));
+}
+
 /* ---- to and from other hosts ---- */
 
-bool quern_read_poison(struct quern_segment *segment, int ranks, uint32_t *word, char reason[QUERN_POISON_TEXT_BYTES],
-                       uint32_t missing[QUERN_RANK_WORDS]) {
+bool quern_read_poison(const struct quern_roster *roster, uint32_t *word, struct quern_poison_reason *reason) {
+    const struct quern_segment *segment = roster->segment;
     const uint32_t poison =
         __atomic_load_n(&segment->poison, __ATOMIC_ACQUIRE) ? __atomic_load_n(&segment->poison_by, __ATOMIC_ACQUIRE) : 0;
-    const uint32_t source = poison >> 24;
-    const int rank = poison >> 16 & 0xff;
+    const uint32_t source = source_of(poison);
+    const int rank = rank_of(poison);
     if (!poison) return false;
     *word = poison;
-    reason[0] = 0;
-    if (rank >= ranks) return true;
-    const struct quern_segment_rank *by = &segment->rank[rank];
-    quern_copy_text(reason, source == ABORT ? by->abort_reason : by->reason,
-                    source == ABORT ? QUERN_ABORT_TEXT_BYTES : QUERN_POISON_TEXT_BYTES);
-    if (source == REASON) memcpy(missing, by->missing, sizeof by->missing);
+    reason->text[0] = 0;
+    if (rank >= roster->ranks) return true;
+    const struct quern_poison_reason *by = reason_of(roster, rank);
+    const bool is_own_abort = source == ABORT && !roster->peer[rank].is_elsewhere;
+    if (is_own_abort) quern_copy_text(reason->text, quern_place(roster, rank)->abort_reason, QUERN_ABORT_TEXT_BYTES);
+    else if (by) quern_copy_text(reason->text, by->text, sizeof reason->text);
+    if (source == REASON && by) memcpy(reason->missing, by->missing, sizeof by->missing);
     return true;
 }
 
 /* Which of two poisons all hosts take: an abort before an error, then that of the lower rank. */
 static bool precedes(uint32_t one, uint32_t other) {
-    const bool aborts = one >> 24 == ABORT, other_aborts = other >> 24 == ABORT;
-    return aborts != other_aborts ? aborts : (one & 0xffffff) < (other & 0xffffff);
+    const uint32_t below_source = (1u << SOURCE_SHIFT) - 1;
+    const bool aborts = source_of(one) == ABORT, other_aborts = source_of(other) == ABORT;
+    return aborts != other_aborts ? aborts : (one & below_source) < (other & below_source);
 }
 
 /* In place of one that is of a later rank, if there is one. */
@@ -336,18 +380,27 @@ static bool replace(struct quern_segment *segment, uint32_t word) {
     return false;
 }
 
-bool quern_poison_by_host(const struct quern_roster *roster, uint32_t word, const char *reason, const uint32_t *missing) {
+/*
+ * Enters what another host has told, in place of that which is not of the present poison.  Readers of the latter find it by its rank.
+ */
+static void hear_reason(const struct quern_roster *roster, int rank, int present, const struct quern_poison_reason *reason) {
+    struct quern_heard_reason *heard = roster->segment->heard;
+    heard += heard->from == (uint32_t)present + 1;
+    __atomic_store_n(&heard->from, 0, __ATOMIC_RELEASE);
+    quern_copy_text(heard->reason.text, reason->text, sizeof heard->reason.text);
+    memcpy(heard->reason.missing, reason->missing, sizeof heard->reason.missing);
+    __atomic_store_n(&heard->from, (uint32_t)rank + 1, __ATOMIC_RELEASE);
+}
+
+bool quern_poison_by_host(const struct quern_roster *roster, uint32_t word, const struct quern_poison_reason *reason) {
     struct quern_segment *segment = roster->segment;
-    const uint32_t source = word >> 24, present = __atomic_load_n(&segment->poison_by, __ATOMIC_ACQUIRE);
-    const int rank = word >> 16 & 0xff;
-    if ((source != REASON && source != ABORT) || rank >= roster->ranks) return false;
+    const uint32_t source = source_of(word), present = __atomic_load_n(&segment->poison_by, __ATOMIC_ACQUIRE);
+    const int rank = rank_of(word);
+    if ((source != REASON && source != ABORT && source != BAD_FRAME && source != BAD_LINK) || rank >= roster->ranks) return false;
     if (!roster->peer[rank].is_elsewhere) return present != 0;  /* its own, which has come back */
     if (present && !precedes(word, present)) return true;
-    struct quern_segment_rank *by = &segment->rank[rank];
-    quern_copy_text(by->reason, reason, sizeof by->reason);
-    quern_copy_text(by->abort_reason, reason, sizeof by->abort_reason);
-    memcpy(by->missing, missing, sizeof by->missing);
-    if (replace(segment, word)) wake_all(segment, roster->ranks);
+    hear_reason(roster, rank, present ? rank_of(present) : -1, reason);
+    if (replace(segment, word)) wake_all(roster);
     return true;
 }
 
@@ -356,7 +409,7 @@ void quern_poison_by_abort(const struct quern_membership *member, const char *re
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
     if (reason && __atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE) == 0)
-        quern_copy_text(member->segment->rank[member->rank].abort_reason, reason, QUERN_ABORT_TEXT_BYTES);
+        quern_copy_text(quern_place(member->roster, member->rank)->abort_reason, reason, QUERN_ABORT_TEXT_BYTES);
     poison_with(member, make_poison(ABORT, member->rank, 0));
     pthread_mutex_unlock(&lock);
 }
@@ -366,22 +419,24 @@ void quern_poison_by_abort(const struct quern_membership *member, const char *re
 static bool has_missing(uint32_t kind) { return kind == QUERN_KERNEL_ERROR_TIMEOUT || kind == QUERN_KERNEL_ERROR_LOST; }
 
 /* Those of the poison's text, from memory that others can write. */
-static void copy_missing(const struct quern_membership *member, uint32_t missing[QUERN_RANK_WORDS]) {
+static void copy_missing(const struct quern_membership *member, uint32_t missing[QUERN_GROUP_WORDS]) {
     if (__atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE) == 0) return;
-    const uint32_t poison = find_poison(member), source = poison >> 24;
-    const int rank = poison >> 16 & 0xff;
+    const uint32_t poison = find_poison(member), source = source_of(poison);
+    const int rank = rank_of(poison);
     if (rank >= member->ranks) return;
-    const struct quern_segment_rank *by = &member->segment->rank[rank];
-    if (source == REASON)
+    const struct quern_poison_reason *by = source == REASON ? reason_of(member->roster, rank) : NULL;
+    if (by) {
         memcpy(missing, by->missing, sizeof by->missing);
-    else if (source == KERNEL_ERROR && has_missing(error_kind(member, rank)))
-        memcpy(missing, by->error.missing, sizeof by->error.missing);
+    } else if (source == KERNEL_ERROR && has_missing(error_kind(member, rank))) {
+        const struct quern_kernel_error *error = &quern_place(member->roster, rank)->error;
+        memcpy(missing, error->missing, sizeof error->missing);
+    }
 }
 
-void quern_find_missing(const struct quern_membership *member, uint32_t missing[QUERN_RANK_WORDS]) {
-    memset(missing, 0, QUERN_RANK_WORDS * sizeof *missing);
+void quern_find_missing(const struct quern_membership *member, uint32_t missing[QUERN_GROUP_WORDS]) {
+    memset(missing, 0, QUERN_GROUP_WORDS * sizeof *missing);
     copy_missing(member, missing);
-    for (int rank = 0; rank < QUERN_RANK_LIMIT; rank++) {
+    for (int rank = 0; rank < QUERN_GROUP_LIMIT; rank++) {
         const uint32_t bit = 1u << rank % 32;
         if (rank >= member->ranks || rank == member->rank)
             missing[rank / 32] &= ~bit;

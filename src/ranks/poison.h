@@ -17,7 +17,7 @@ quern_status quern_poison(const struct quern_membership *member, quern_status st
 
 /* The same with these missing ranks, also for another thread while the owner is in a call: the watcher of NCCL. */
 quern_status quern_poison_missing(const struct quern_membership *member, quern_status status,
-                                  const uint32_t missing[QUERN_RANK_WORDS], const char *format, ...)
+                                  const uint32_t missing[QUERN_GROUP_WORDS], const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 /*
@@ -30,21 +30,27 @@ void quern_poison_by_epoch(struct quern_segment *segment, int rank);
 void quern_poison_by_host_ranks(struct quern_segment *segment, int rank, int here);
 void quern_poison_by_end(struct quern_segment *segment, int rank);
 
+/*
+ * By the relay of this host, which has no membership: what a rank of this host has written for others is damaged; what has come from
+ * another host is none of a relay.
+ */
+void quern_poison_by_frame(const struct quern_roster *roster, int rank);
+void quern_poison_by_link(const struct quern_roster *roster, int host);
+
 /* For the other hosts: the poison of this one, with its text and the missing ranks.  False: there is none. */
-bool quern_read_poison(struct quern_segment *segment, int ranks, uint32_t *word, char reason[QUERN_POISON_TEXT_BYTES],
-                       uint32_t missing[QUERN_RANK_WORDS]);
+bool quern_read_poison(const struct quern_roster *roster, uint32_t *word, struct quern_poison_reason *reason);
 
 /*
  * Poisons this host's part of a group with the poison of another host, by a rank that is `elsewhere`, unless it has one that all
  * hosts prefer.  Only for the thread that writes the places of such ranks.  False: the word is none that another host can have.
  */
-bool quern_poison_by_host(const struct quern_roster *roster, uint32_t word, const char *reason, const uint32_t *missing);
+bool quern_poison_by_host(const struct quern_roster *roster, uint32_t word, const struct quern_poison_reason *reason);
 
 /* Poisons the group with QUERN_GROUP_ABORTED and a reason (NULL: none); for any thread. */
 void quern_poison_by_abort(const struct quern_membership *member, const char *reason);
 
 /* The ranks for which a rank waited in vain when it poisoned the group, and those that have ended or left since; for any thread. */
-void quern_find_missing(const struct quern_membership *member, uint32_t missing[QUERN_RANK_WORDS]);
+void quern_find_missing(const struct quern_membership *member, uint32_t missing[QUERN_GROUP_WORDS]);
 
 /* Appends a line about the poison, if there is any; for any thread. */
 void quern_report_poison(struct quern_text *text, const struct quern_membership *member);

@@ -30,7 +30,7 @@
 #include "runtime/status.h"
 
 static const uint64_t MAGIC = 0x70756f7267726e71;  /* "qnrgroup" in memory; written after everything else */
-static const uint32_t LAYOUT = 6;                  /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
+static const uint32_t LAYOUT = 7;                  /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
 static const int64_t SLICE = 50000000;             /* nanoseconds between two checks of the other ranks */
 
 /* ---- making or finding the file ---- */
@@ -107,19 +107,19 @@ static void remove_name(const struct joining *joining) {
 }
 
 static void fill_segment(struct quern_segment *segment, const struct joining *joining, const unsigned char id[16]) {
-    const uint32_t ranks = (uint32_t)joining->members[0]->ranks;
+    const struct quern_membership *member = joining->members[0];
+    const struct quern_segment_view view = {segment, (uint32_t)member->ranks, (uint32_t)member->here};
     segment->layout = LAYOUT;
-    segment->ranks = ranks;
-    segment->first_epoch = joining->members[0]->first_epoch;
-    segment->here = (uint32_t)joining->members[0]->here;
+    segment->ranks = view.ranks;
+    segment->first_epoch = member->first_epoch;
+    segment->here = view.here;
     segment->hosts = 1;
     segment->state = QUERN_SEGMENT_FORMING;
     memcpy(segment->id, id, sizeof segment->id);
-    for (uint32_t to = 0; to < ranks; to++)
-        for (uint32_t from = 0; from < ranks; from++)
-            quern_segment_pad(segment, ranks, (int)to)[from] = quern_make_signal(joining->members[0]->first_epoch, 0);
-    for (uint32_t rank = 0; rank < ranks; rank++)
-        *quern_segment_line(segment, ranks, (int)rank) = quern_make_signal(joining->members[0]->first_epoch, 0);
+    for (uint32_t to = 0; to < view.here; to++)
+        for (uint32_t from = 0; from < view.here; from++)
+            quern_segment_pad(&view, to)[from] = quern_make_signal(member->first_epoch, 0);
+    for (uint32_t slot = 0; slot < view.here; slot++) *quern_segment_line(&view, slot) = quern_make_signal(member->first_epoch, 0);
     __atomic_store_n(&segment->magic, MAGIC, __ATOMIC_RELEASE);
 }
 
@@ -167,7 +167,9 @@ static quern_status make_file(struct joining *joining) {
     fchmod(joining->descriptor, 0600);
     joining->again = flock(joining->descriptor, LOCK_SH | LOCK_NB) != 0;  /* another rank takes it for a remnant and removes it */
     if (joining->again) return QUERN_OK;
-    if (quern_reserve_file_size(joining->descriptor, (int64_t)quern_segment_bytes((uint32_t)joining->members[0]->ranks)) &&
+    const struct quern_membership *member = joining->members[0];
+    const uint64_t bytes = quern_segment_bytes((uint32_t)member->ranks, (uint32_t)member->here);
+    if (quern_reserve_file_size(joining->descriptor, (int64_t)bytes) &&
         fstat(joining->descriptor, &file) == 0 && getrandom(id, sizeof id, 0) == sizeof id)
         map_file(joining, &file);
     if (!joining->segment) {
@@ -280,9 +282,10 @@ static quern_status check_header(struct joining *joining) {
     if (layout != LAYOUT)
         return quern_fail(member->device, QUERN_PEER_MISMATCH, "group %s is being formed by another version of Quern",
                           joining->called);
-    if (same_ranks && joining->roster->bytes < quern_segment_bytes(ranks))
+    const uint64_t bytes = quern_segment_bytes((uint32_t)member->ranks, (uint32_t)member->here);
+    if (same_ranks && same_here && joining->roster->bytes < bytes)
         return quern_fail(member->device, QUERN_PEER_MISMATCH, "/dev/shm%s has %zu bytes: expected at least %llu for %u ranks",
-                          joining->name, joining->roster->bytes, (unsigned long long)quern_segment_bytes(ranks), ranks);
+                          joining->name, joining->roster->bytes, (unsigned long long)bytes, ranks);
     if (same_ranks && same_epoch && same_here) return QUERN_OK;
     joining->again = !refuse(joining);  /* the group has just become complete, so the name is free */
     if (joining->again) return QUERN_OK;
@@ -345,9 +348,25 @@ static quern_status give_way(struct joining *joining, const struct quern_members
     return QUERN_OK;
 }
 
+/* In a group of one host the slot is the rank.  Else ranks come in any order, and only their number is known. */
+static quern_status take_slot(const struct joining *joining, const struct quern_membership *member, struct quern_segment_rank *place,
+                              uint32_t *slot) {
+    uint32_t seat = __atomic_load_n(&place->seat, __ATOMIC_ACQUIRE);
+    if (member->here == member->ranks) seat = (uint32_t)member->rank + 1;
+    else if (!seat) seat = __atomic_add_fetch(&joining->segment->seated, 1, __ATOMIC_ACQ_REL);
+    __atomic_store_n(&place->seat, seat, __ATOMIC_RELEASE);
+    *slot = seat - 1;
+    if (*slot < (uint32_t)member->here) return QUERN_OK;
+    return quern_fail(member->device, QUERN_PEER_MISMATCH, "%s: host_ranks is %d, and so many other ranks of this host have come",
+                      member->label, member->here);
+}
+
 /* The place is this rank's: fills it in. */
 static quern_status fill_place(struct joining *joining, struct quern_membership *member, struct quern_segment_rank *place) {
-    quern_status status = quern_enter_roster(joining->roster, member->rank, member->ranks, member->device, member->share_gpu);
+    struct quern_entering entering = {.rank = member->rank, .ranks = member->ranks, .here = member->here, .device = member->device,
+                                      .share_gpu = member->share_gpu};
+    quern_status status = take_slot(joining, member, place, &entering.slot);
+    if (status == QUERN_OK) status = quern_enter_roster(joining->roster, &entering);
     if (status != QUERN_OK) {
         __atomic_store_n(&place->state, QUERN_RANK_ABSENT, __ATOMIC_RELEASE);
         return status;
@@ -355,7 +374,7 @@ static quern_status fill_place(struct joining *joining, struct quern_membership 
     place->process = joining->roster->self;
     place->address = member->address;
     describe_device(place, member);
-    quern_write_cores(place);
+    quern_write_cores(quern_place(joining->roster, member->rank));
     __atomic_store_n(&place->tag, (uint32_t)QUERN_IN_CREATE << 24, __ATOMIC_RELAXED);
     member->roster = joining->roster;
     member->segment = joining->segment;
@@ -490,7 +509,7 @@ static quern_status enter(struct joining *joining) {
 
 /* Whether the ranks of each host are of one process, or each of a process of its own: the same on all ranks. */
 static bool has_briefs(const struct quern_roster *roster) {
-    int ranks[QUERN_RANK_LIMIT] = {0}, processes[QUERN_RANK_LIMIT] = {0};
+    uint16_t ranks[QUERN_GROUP_LIMIT] = {0}, processes[QUERN_GROUP_LIMIT] = {0};
     bool has = true;
     for (int rank = 0; rank < roster->ranks; rank++) {
         ranks[roster->peer[rank].host]++;
@@ -506,10 +525,12 @@ static void seat_member(struct quern_membership *member) {
     member->has_briefs = has_briefs(roster);
     for (int peer = 0; peer < member->ranks; peer++) {
         const bool here = roster->peer[peer].is_here;
-        member->one_process &= here || roster->peer[peer].is_elsewhere;
-        member->from[peer] = quern_signal_between(roster, peer, member->rank);
-        member->to[peer] = quern_signal_between(roster, member->rank, peer);
-        member->line_of[peer] = (here ? quern_own_line : quern_shared_line)(roster, peer);
+        const uint32_t slot = roster->peer[peer].slot;
+        if (roster->peer[peer].is_elsewhere) continue;
+        member->one_process &= here;
+        member->from[slot] = quern_signal_between(roster, peer, member->rank);
+        member->to[slot] = quern_signal_between(roster, member->rank, peer);
+        member->line_of[slot] = (here ? quern_own_line : quern_shared_line)(roster, peer);
         if (peer != member->rank) member->own_line[!here] = (here ? quern_own_line : quern_shared_line)(roster, member->rank);
     }
 }

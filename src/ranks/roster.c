@@ -56,7 +56,7 @@ static void free_roster(struct quern_roster *roster) {
     free(roster->lines);
     free(roster->mailboxes);
     free(roster->briefs);
-    for (int lane = 0; roster->lanes && lane < roster->ranks * roster->ranks; lane++) free(roster->lanes[lane]);
+    for (int lane = 0; roster->lanes && lane < roster->here * roster->here; lane++) free(roster->lanes[lane]);
     free(roster->lanes);
     free(roster);
 }
@@ -153,15 +153,15 @@ quern_status quern_fail_damaged(const quern_device *device, const char *what, in
 }
 
 /* Memory for the number of ranks, which the first of this process's ranks brings along. */
-static bool make_room(struct quern_roster *roster, int ranks) {
+static bool make_room(struct quern_roster *roster, int ranks, int here) {
     enum { LINE = sizeof(struct quern_signal_line) };
-    const size_t pads = (size_t)ranks * quern_pad_stride((uint32_t)ranks) * sizeof *roster->pads;
-    const size_t mailboxes = (size_t)ranks * 2 * QUERN_MAILBOX_BYTES;
+    const size_t pads = (size_t)here * quern_pad_stride((uint32_t)here) * sizeof *roster->pads;
+    const size_t mailboxes = (size_t)here * 2 * QUERN_MAILBOX_BYTES;
     if (roster->ranks) return true;
     roster->pads = aligned_alloc(LINE, quern_round_up(pads, LINE));
-    roster->lines = aligned_alloc(LINE, (size_t)ranks * LINE);
+    roster->lines = aligned_alloc(LINE, (size_t)here * LINE);
     roster->mailboxes = aligned_alloc(LINE, mailboxes);
-    roster->briefs = aligned_alloc(LINE, (size_t)ranks * 2 * QUERN_BRIEF_BYTES);
+    roster->briefs = aligned_alloc(LINE, (size_t)here * 2 * QUERN_BRIEF_BYTES);
     if (!roster->pads || !roster->lines || !roster->mailboxes || !roster->briefs) {
         free(roster->pads);
         free(roster->lines);
@@ -172,43 +172,63 @@ static bool make_room(struct quern_roster *roster, int ranks) {
     }
     memset(roster->mailboxes, 0, mailboxes);
     roster->ranks = ranks;
+    roster->here = here;
+    roster->view = (struct quern_segment_view){roster->segment, (uint32_t)ranks, (uint32_t)here};
     return true;
 }
 
-static void set_up_peer(struct quern_roster *roster, int rank, const quern_device *device, int share_gpu) {
-    struct quern_peer *peer = &roster->peer[rank];
+static void set_up_peer(struct quern_roster *roster, const struct quern_entering *entering) {
+    struct quern_peer *peer = &roster->peer[entering->rank];
+    const quern_device *device = entering->device;
     peer->is_here = true;
+    peer->slot = entering->slot;
     peer->process = roster->self;
     peer->device_kind = (int32_t)device->kind;
     peer->device_ordinal = device->ordinal;
-    peer->share_gpu = share_gpu;
+    peer->share_gpu = entering->share_gpu;
     memcpy(peer->device_uuid, device->uuid.bytes, sizeof peer->device_uuid);
 }
 
 /* Under the lock. */
-static quern_status enter(struct quern_roster *roster, int rank, int ranks, const quern_device *device, int share_gpu) {
-    if (roster->is_complete || (roster->ranks && roster->ranks != ranks) || roster->peer[rank].is_here ||
-        roster->bytes < quern_segment_bytes((uint32_t)ranks))
+static quern_status enter(struct quern_roster *roster, const struct quern_entering *entering) {
+    const int rank = entering->rank;
+    const quern_device *device = entering->device;
+    const bool differs = roster->ranks && (roster->ranks != entering->ranks || roster->here != entering->here);
+    if (roster->is_complete || differs || roster->peer[rank].is_here || entering->slot >= (uint32_t)entering->here ||
+        roster->bytes < quern_segment_bytes((uint32_t)entering->ranks, (uint32_t)entering->here))
         return quern_fail_damaged(device, "the place", rank);
-    if (!make_room(roster, ranks)) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a group");
+    if (!make_room(roster, entering->ranks, entering->here)) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a group");
     if (!lock_rank(roster, rank)) {
         if (errno == EAGAIN || errno == EACCES) return quern_fail_damaged(device, "the place", rank);  /* it belongs to a process */
         return quern_fail(device, QUERN_SYSTEM_ERROR, "locking the place of rank %d: %s", rank, strerror(errno));
     }
-    set_up_peer(roster, rank, device, share_gpu);
+    set_up_peer(roster, entering);
     return QUERN_OK;
 }
 
-quern_status quern_enter_roster(struct quern_roster *roster, int rank, int ranks, const quern_device *device, int share_gpu) {
+quern_status quern_enter_roster(struct quern_roster *roster, const struct quern_entering *entering) {
     lock_rosters();
-    quern_status status = enter(roster, rank, ranks, device, share_gpu);
+    quern_status status = enter(roster, entering);
     unlock_rosters();
     return status;
 }
 
+/* A number of a slot that another process has written.  What is none leads to the first place: its content has seals of its own. */
+static uint32_t slot_of(const struct quern_roster *roster, int rank) {
+    const uint32_t seat = __atomic_load_n(&roster->segment->rank[rank].seat, __ATOMIC_ACQUIRE);
+    return seat - 1 < (uint32_t)roster->here ? seat - 1 : 0;
+}
+
+struct quern_segment_place *quern_place(const struct quern_roster *roster, int rank) {
+    const bool known = roster->is_complete || roster->peer[rank].is_here;
+    return quern_segment_place(&roster->view, known ? roster->peer[rank].slot : slot_of(roster, rank));
+}
+
 /* ---- completing ---- */
 
-static void read_peer(struct quern_peer *peer, const struct quern_segment_rank *place) {
+static void read_peer(struct quern_roster *roster, int rank) {
+    struct quern_peer *peer = &roster->peer[rank];
+    const struct quern_segment_rank *place = &roster->segment->rank[rank];
     peer->process = place->process;
     peer->device_kind = place->device_kind;
     peer->device_ordinal = place->device_ordinal;
@@ -216,6 +236,7 @@ static void read_peer(struct quern_peer *peer, const struct quern_segment_rank *
     memcpy(peer->device_uuid, place->device_uuid, sizeof peer->device_uuid);
     const uint32_t state = __atomic_load_n(&place->state, __ATOMIC_ACQUIRE);
     peer->is_elsewhere = state >= QUERN_RANK_ELSEWHERE;
+    peer->slot = slot_of(roster, rank);
 }
 
 /* Where the ranks are.  The leader of this host is its lowest rank. */
@@ -237,7 +258,7 @@ static int find_leader(const struct quern_roster *roster, int rank) {
     return leader;
 }
 
-void quern_write_cores(struct quern_segment_rank *place) {
+void quern_write_cores(struct quern_segment_place *place) {
     const struct quern_cpu_quota quota = quern_cpu_quota_of("/proc/self/cgroup", "/sys/fs/cgroup");
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -254,7 +275,7 @@ static int count_cores(const struct quern_roster *roster) {
     for (int word = 0; word < QUERN_CORE_WORDS; word++) {
         uint64_t any = 0;
         for (int rank = 0; rank < roster->ranks; rank++)
-            if (!roster->peer[rank].is_elsewhere) any |= roster->segment->rank[rank].cores[word];
+            if (!roster->peer[rank].is_elsewhere) any |= quern_place(roster, rank)->cores[word];
         count += __builtin_popcountll(any);
     }
     return count;
@@ -262,11 +283,11 @@ static int count_cores(const struct quern_roster *roster) {
 
 /* Whether the quota of a rank's control group is less than a core for each rank there. */
 static bool is_short_of_time(const struct quern_roster *roster, int rank) {
-    const struct quern_segment_rank *place = roster->segment->rank;
+    const struct quern_segment_place *place = quern_place(roster, rank);
     int64_t ranks = 0;
-    for (int other = 0; other < roster->ranks; other++)
-        ranks += !roster->peer[other].is_elsewhere && place[other].quota_group == place[rank].quota_group;
-    return place[rank].quota < 1000 * ranks;
+    for (int slot = 0; slot < roster->here; slot++)
+        ranks += quern_segment_place(&roster->view, (uint32_t)slot)->quota_group == place->quota_group;
+    return place->quota < 1000 * ranks;
 }
 
 static bool is_crowded(const struct quern_roster *roster) {
@@ -283,9 +304,9 @@ static bool is_crowded(const struct quern_roster *roster) {
 _Static_assert(CPU_SETSIZE <= 64 * QUERN_CORE_WORDS, "a mask must have a bit for each core");
 
 static void clear_pads(struct quern_roster *roster, uint32_t first_epoch) {
-    const size_t signals = (size_t)roster->ranks * quern_pad_stride((uint32_t)roster->ranks);
+    const size_t signals = (size_t)roster->here * quern_pad_stride((uint32_t)roster->here);
     for (size_t i = 0; i < signals; i++) roster->pads[i] = quern_make_signal(first_epoch, 0);
-    for (int rank = 0; rank < roster->ranks; rank++) roster->lines[rank].signal = quern_make_signal(first_epoch, 0);
+    for (int slot = 0; slot < roster->here; slot++) roster->lines[slot].signal = quern_make_signal(first_epoch, 0);
 }
 
 void quern_complete_roster(struct quern_roster *roster, uint32_t first_epoch) {
@@ -293,12 +314,16 @@ void quern_complete_roster(struct quern_roster *roster, uint32_t first_epoch) {
     if (!roster->is_complete) {
         memcpy(roster->id, roster->segment->id, sizeof roster->id);
         for (int rank = 0; rank < roster->ranks; rank++)
-            if (!roster->peer[rank].is_here) read_peer(&roster->peer[rank], &roster->segment->rank[rank]);
+            if (!roster->peer[rank].is_here) read_peer(roster, rank);
         const int32_t hosts = roster->segment->hosts;
         roster->hosts = hosts < 1 || hosts > roster->ranks ? 1 : hosts;
         roster->host_leader = -1;
         for (int rank = 0; rank < roster->ranks; rank++) read_host(roster, rank);
-        for (int rank = 0; rank < roster->ranks; rank++) roster->peer[rank].leader = find_leader(roster, rank);
+        for (int rank = roster->ranks - 1; rank >= 0; rank--) roster->leader_of[roster->peer[rank].host] = (uint16_t)rank;
+        for (int rank = 0; rank < roster->ranks; rank++) {
+            roster->peer[rank].leader = find_leader(roster, rank);
+            if (!roster->peer[rank].is_elsewhere) roster->rank_at[roster->peer[rank].slot] = (uint16_t)rank;
+        }
         clear_pads(roster, first_epoch);
         roster->is_crowded = is_crowded(roster);
         roster->is_complete = true;
@@ -308,39 +333,41 @@ void quern_complete_roster(struct quern_roster *roster, uint32_t first_epoch) {
 
 /* ---- signals and mailboxes ---- */
 
+static size_t slot_at(const struct quern_roster *roster, int rank) { return roster->peer[rank].slot; }
+
 quern_signal *quern_signal_between(const struct quern_roster *roster, int from, int to) {
-    const uint32_t ranks = (uint32_t)roster->ranks;
     const bool here = roster->peer[from].is_here && roster->peer[to].is_here;
-    quern_signal *pad = here ? roster->pads + (size_t)to * quern_pad_stride(ranks) : quern_segment_pad(roster->segment, ranks, to);
-    return pad + from;
+    quern_signal *pad = here ? roster->pads + slot_at(roster, to) * quern_pad_stride(roster->view.here)
+                             : quern_segment_pad(&roster->view, roster->peer[to].slot);
+    return pad + slot_at(roster, from);
 }
 
-quern_signal *quern_own_line(const struct quern_roster *roster, int rank) { return &roster->lines[rank].signal; }
+quern_signal *quern_own_line(const struct quern_roster *roster, int rank) { return &roster->lines[slot_at(roster, rank)].signal; }
 
 quern_signal *quern_shared_line(const struct quern_roster *roster, int rank) {
-    return quern_segment_line(roster->segment, (uint32_t)roster->ranks, rank);
+    return quern_segment_line(&roster->view, roster->peer[rank].slot);
 }
 
 unsigned char *quern_own_mailbox(const struct quern_roster *roster, int rank, uint32_t half) {
-    return roster->mailboxes + ((size_t)rank * 2 + half % 2) * QUERN_MAILBOX_BYTES;
+    return roster->mailboxes + (slot_at(roster, rank) * 2 + half % 2) * QUERN_MAILBOX_BYTES;
 }
 
 unsigned char *quern_shared_mailbox(const struct quern_roster *roster, int rank, uint32_t half) {
-    return roster->segment->rank[rank].mailbox[half % 2];
+    return quern_segment_place(&roster->view, roster->peer[rank].slot)->mailbox[half % 2];
 }
 
 unsigned char *quern_own_brief(const struct quern_roster *roster, int rank, uint32_t half) {
-    return roster->briefs + ((size_t)rank * 2 + half % 2) * QUERN_BRIEF_BYTES;
+    return roster->briefs + (slot_at(roster, rank) * 2 + half % 2) * QUERN_BRIEF_BYTES;
 }
 
 unsigned char *quern_shared_brief(const struct quern_roster *roster, int rank, uint32_t half) {
-    return quern_segment_brief(roster->segment, (uint32_t)roster->ranks, rank, half);
+    return quern_segment_brief(&roster->view, roster->peer[rank].slot, half);
 }
 
 static void *find_lane(struct quern_roster *roster, int from, int to, size_t bytes, bool make) {
-    if (!roster->lanes && make) roster->lanes = calloc((size_t)roster->ranks * (size_t)roster->ranks, sizeof *roster->lanes);
+    if (!roster->lanes && make) roster->lanes = calloc((size_t)roster->here * (size_t)roster->here, sizeof *roster->lanes);
     if (!roster->lanes) return NULL;
-    void **lane = &roster->lanes[(size_t)from * (size_t)roster->ranks + (size_t)to];
+    void **lane = &roster->lanes[slot_at(roster, from) * (size_t)roster->here + slot_at(roster, to)];
     if (!*lane && make && (*lane = aligned_alloc(sizeof(struct quern_signal_line), bytes))) memset(*lane, 0, bytes);
     return *lane;
 }

@@ -22,6 +22,7 @@
 struct quern_peer {
     bool is_here;                /* in this process */
     bool is_elsewhere;           /* on another host: what lies in its place mirrors what its host says */
+    uint32_t slot;               /* of its place, if it is of this host */
     int host;                    /* the number of its host */
     struct quern_address address;
     int leader;                  /* the lowest rank of its process */
@@ -42,6 +43,10 @@ struct quern_roster {
     bool is_inherited;           /* this process is a forked child: its parent is the rank */
 
     int ranks;                   /* 0: no rank of this process has a place yet */
+    struct quern_segment_view view;  /* of the segment, by this process's numbers of ranks */
+    int here;                    /* ranks of this host */
+    uint16_t rank_at[QUERN_RANK_LIMIT];  /* [here]: the rank of each slot */
+    uint16_t leader_of[QUERN_GROUP_LIMIT];  /* [hosts]: the lowest rank of each host */
     bool is_complete;            /* the facts of all ranks are known */
     struct quern_process self;
     unsigned char id[16];        /* of the group */
@@ -49,12 +54,14 @@ struct quern_roster {
     int hosts;
     int host_leader;                 /* the lowest rank of this host; 0 in a group of one host */
     struct quern_monitor *monitor; /* atomic; of the leader's process: src/ranks/hosts/monitor.h */
-    struct quern_peer peer[QUERN_RANK_LIMIT];
-    quern_signal *pads;          /* [ranks][pad stride]: the signals between ranks of this process */
-    struct quern_signal_line *lines;  /* [ranks]: their signals for meetings of all ranks */
-    unsigned char *mailboxes;    /* [ranks][2][QUERN_MAILBOX_BYTES]: of the ranks of this process */
-    unsigned char *briefs;       /* [ranks][2][QUERN_BRIEF_BYTES]: of a group in one process */
-    void **lanes;                /* [ranks][ranks] from, to: those of transfers between ranks of this process; NULL: none so far */
+    struct quern_relay *relay;   /* likewise: src/ranks/hosts/relay.h */
+    struct quern_peer peer[QUERN_GROUP_LIMIT];
+    /* By slot: */
+    quern_signal *pads;          /* [here][pad stride]: the signals between ranks of this process */
+    struct quern_signal_line *lines;  /* [here]: their signals for meetings of all ranks */
+    unsigned char *mailboxes;    /* [here][2][QUERN_MAILBOX_BYTES]: of the ranks of this process */
+    unsigned char *briefs;       /* [here][2][QUERN_BRIEF_BYTES]: of a group in one process */
+    void **lanes;                /* [here][here] from, to: those of transfers between ranks of this process; NULL: none so far */
 };
 
 /*
@@ -70,10 +77,19 @@ void quern_release_roster(struct quern_roster *roster);
  * Enters a rank of this process, which has claimed its place: locks its byte and writes its facts.  Fails if the system does, or if
  * the roster is complete or has another number of ranks, because the segment is damaged.
  */
-quern_status quern_enter_roster(struct quern_roster *roster, int rank, int ranks, const quern_device *device, int share_gpu);
+struct quern_entering {
+    int rank, ranks, here;       /* here: ranks of this host */
+    uint32_t slot;
+    const quern_device *device;
+    int share_gpu;
+};
+quern_status quern_enter_roster(struct quern_roster *roster, const struct quern_entering *entering);
+
+/* The place of a rank of this host. */
+struct quern_segment_place *quern_place(const struct quern_roster *roster, int rank);
 
 /* Writes on which cores the calling thread may run, and how much of them. */
-void quern_write_cores(struct quern_segment_rank *place);
+void quern_write_cores(struct quern_segment_place *place);
 
 /*
  * After all ranks have joined: reads the facts of the other processes' ranks, once for all ranks of this process.  Its own signals
@@ -112,7 +128,7 @@ unsigned char *quern_shared_brief(const struct quern_roster *roster, int rank, u
 void *quern_own_lane(struct quern_roster *roster, int from, int to, size_t bytes, bool make);
 
 /* The byte of the segment's file whose lock lets one rank at a time remove the name: behind those of the ranks. */
-enum { QUERN_NAME_BYTE = QUERN_RANK_LIMIT };
+enum { QUERN_NAME_BYTE = QUERN_GROUP_LIMIT };
 
 /* Fails with QUERN_PEER_MISMATCH: what lies in the segment was not written by the ranks. */
 quern_status quern_fail_damaged(const quern_device *device, const char *what, int rank);

@@ -11,16 +11,20 @@
 #ifndef QUERN_SEGMENT_H
 #define QUERN_SEGMENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernels/collective.h"
 #include "os/address.h"
 
 enum {
+    QUERN_GROUP_LIMIT = 4096,      /* ranks of a group of several hosts; of a host: QUERN_RANK_LIMIT */
+    QUERN_GROUP_WORDS = QUERN_GROUP_LIMIT / 32,
     QUERN_MAILBOX_BYTES = 1024,
     QUERN_BRIEF_BYTES = 2048,      /* see src/ranks/ragged/ragged_brief.h */
     QUERN_POISON_TEXT_BYTES = 1024,
     QUERN_ABORT_TEXT_BYTES = 161,
+    QUERN_RING_BYTES = 64 << 10,
     QUERN_CORE_WORDS = 1024 / 64,  /* as many cores as sched_getaffinity knows */
 };
 
@@ -39,9 +43,16 @@ struct quern_process {
     int32_t pid;           /* in its own name space: for texts */
 };
 
-/* One rank's part of the segment. */
+/* See src/ranks/bell.h. */
+struct quern_bell {
+    uint32_t rings;              /* atomic; a futex: counts them */
+    uint32_t listens;            /* atomic: 1: somebody sleeps until it rings */
+};
+
+/* What every host knows of each rank.  Of a rank of another host it mirrors what its host says. */
 struct quern_segment_rank {
-    uint32_t state;              /* atomic; enum quern_rank_state */
+    _Alignas(64) uint32_t state; /* atomic; enum quern_rank_state */
+    uint32_t seat;               /* atomic: of a rank of this host: the slot of its place and 1; 0: none so far */
     struct quern_process process;
     int32_t device_kind;         /* quern_device_kind */
     int32_t device_ordinal;      /* in its own process */
@@ -50,28 +61,41 @@ struct quern_segment_rank {
     int32_t host;                /* its number; 0 in a group of one host */
     struct quern_address address;  /* where it expects the ranks of other hosts */
     uint32_t silent;             /* atomic: 1: it counts as ended since its host is silent */
-    uint64_t cores[QUERN_CORE_WORDS];  /* bit mask: on which its thread could run when it joined */
-    uint32_t quota;              /* thousandths of a core, of its process's control group; UINT32_MAX: no limit */
-    uint64_t quota_group;        /* the group's number; 0: no limit */
-
-    uint32_t shrink;             /* atomic: see src/ranks/group/shrink.c */
 
     /* For reports: the call it is in.  Each field is atomic by itself. */
     uint32_t tag;
     uint32_t meetings;           /* on the host so far */
     uint32_t asleep_in_meeting;  /* 1: it sleeps in a meeting ... */
     int64_t since;               /* ... since this time: CLOCK_MONOTONIC, nanoseconds */
+};
+
+/* The text of a poison, and the ranks that were waited for in vain. */
+struct quern_poison_reason {
+    char text[QUERN_POISON_TEXT_BYTES];
+    uint32_t missing[QUERN_GROUP_WORDS];
+};
+
+/* That of a rank of another host. */
+struct quern_heard_reason {
+    uint32_t from;               /* atomic: the rank and 1; 0: none */
+    struct quern_poison_reason reason;
+};
+
+/* The place of a rank of this host. */
+struct quern_segment_place {
+    uint64_t cores[QUERN_CORE_WORDS];  /* bit mask: on which its thread could run when it joined */
+    uint32_t quota;              /* thousandths of a core, of its process's control group; UINT32_MAX: no limit */
+    uint64_t quota_group;        /* the group's number; 0: no limit */
+
+    uint32_t shrink;             /* atomic: see src/ranks/group/shrink.c */
 
     /* The protocol of sleeping in a meeting of some ranks: see src/ranks/meeting.c. */
     _Alignas(64) uint32_t arrivals;  /* atomic; a futex: counts the signals put into its pad */
     uint32_t wake_at;                /* atomic: wake it when arrivals reaches this */
 
-    /* Of transfers: see src/ranks/transfer/bell.h. */
-    uint32_t bell;                   /* atomic; a futex: counts its rings */
-    uint32_t listens;                /* atomic: 1: the rank sleeps until it rings */
+    struct quern_bell bell;          /* of transfers, and of what comes from other hosts */
 
-    char reason[QUERN_POISON_TEXT_BYTES];  /* the text of a poison by its own thread, ... */
-    uint32_t missing[QUERN_RANK_WORDS];    /* ... and the ranks that it waited for in vain */
+    struct quern_poison_reason reason;  /* of a poison by its own thread */
     char abort_reason[QUERN_ABORT_TEXT_BYTES];  /* the text of an abort by its process */
     _Alignas(64) struct quern_kernel_error error;  /* atomic kind */
     _Alignas(64) unsigned char mailbox[2][QUERN_MAILBOX_BYTES];
@@ -85,6 +109,7 @@ struct quern_segment {
     unsigned char id[16];        /* random: part of the names of sockets and of groups made by a split */
     uint32_t state;              /* atomic; enum quern_segment_state; a futex */
     uint32_t joined;             /* atomic */
+    uint32_t seated;             /* atomic: slots that ranks have taken */
 
     /* A group of several hosts: see src/ranks/hosts. */
     uint32_t here;               /* its ranks of this host; in a group of one host all */
@@ -94,17 +119,19 @@ struct quern_segment {
     uint32_t told;               /* atomic: the other hosts know of the poison */
     uint32_t agreement;          /* atomic; enum quern_poison_agreement */
     uint32_t strangers[8];       /* atomic: connections that came to nothing, by enum quern_stranger */
+    struct quern_bell relay;     /* a rank has written into its ring */
 
     /* Poison: see src/ranks/poison.c. */
     _Alignas(64) uint32_t poison;   /* atomic; not 0: the group is poisoned.  Kernels set it, too. */
     uint32_t poison_by;             /* atomic; the source, rank and status of the poison: set once, by hosts only */
     uint32_t gone[QUERN_RANK_WORDS];  /* atomic; a bit for each rank that has ended or left, for kernels: src/ranks/watch.c */
+    struct quern_heard_reason heard[2];  /* of poisons of other hosts, in turns: each precedes the one before */
 
     /* The protocol of sleeping in a meeting of all ranks: see src/ranks/meeting.c. */
     _Alignas(64) uint32_t wakes;    /* atomic; a futex: counts the times when all sleepers were woken */
     uint32_t sleeps_in;             /* atomic: the epoch of the meeting in which a rank sleeps */
 
-    _Alignas(64) struct quern_segment_rank rank[];  /* [ranks], then the pads, the lines and the briefs */
+    struct quern_segment_rank rank[];  /* [ranks], then of this host's ranks the places, the pads, the lines and the briefs */
 };
 
 /* The signal of a rank for the meetings of all ranks.  Processors fetch lines in pairs. */
@@ -112,27 +139,65 @@ struct quern_signal_line {
     _Alignas(128) quern_signal signal;  /* atomic */
 };
 
-static inline uint64_t quern_segment_bytes(uint32_t ranks) {
+/* One way of the frames between a rank and the relay of its host: see src/ranks/hosts/relay.h. */
+struct quern_relay_ring {
+    _Alignas(64) uint64_t written;   /* atomic: bytes so far */
+    _Alignas(64) uint64_t read;      /* atomic */
+    _Alignas(64) unsigned char bytes[QUERN_RING_BYTES];
+};
+
+/*
+ * Whether messages between hosts go over relays: with more ranks than are well served by a connection for each pair of them.  Tests
+ * lower the number.
+ */
+extern uint32_t quern_most_direct;
+static inline bool quern_is_relayed(uint32_t ranks, uint32_t here) { return here < ranks && ranks > quern_most_direct; }
+
+/* Of a group of `ranks` ranks, of which `here` are of this host. */
+static inline uint64_t quern_segment_bytes(uint32_t ranks, uint32_t here) {
     return sizeof(struct quern_segment) + (uint64_t)ranks * sizeof(struct quern_segment_rank) +
-           (uint64_t)ranks * quern_pad_stride(ranks) * sizeof(quern_signal) +
-           ((uint64_t)ranks + 1) * sizeof(struct quern_signal_line) + (uint64_t)ranks * 2 * QUERN_BRIEF_BYTES;
+           (uint64_t)here * sizeof(struct quern_segment_place) + (uint64_t)here * quern_pad_stride(here) * sizeof(quern_signal) +
+           ((uint64_t)here + 1) * sizeof(struct quern_signal_line) + (uint64_t)here * 2 * QUERN_BRIEF_BYTES +
+           (quern_is_relayed(ranks, here) ? (uint64_t)here * 2 * sizeof(struct quern_relay_ring) : 0) +
+           (quern_is_relayed(ranks, here) ? (uint64_t)ranks * QUERN_MAILBOX_BYTES : 0);
 }
 
-/* The pad of one of `ranks` ranks: signal [s] is written by rank s. */
-static inline quern_signal *quern_segment_pad(struct quern_segment *segment, uint32_t ranks, int rank) {
-    quern_signal *pads = (quern_signal *)(segment->rank + ranks);
-    return pads + (uint64_t)rank * quern_pad_stride(ranks);
+/* Where the parts of the segment are.  A process has its own copy of these numbers. */
+struct quern_segment_view {
+    struct quern_segment *segment;
+    uint32_t ranks, here;
+};
+
+static inline struct quern_segment_place *quern_segment_place(const struct quern_segment_view *view, uint32_t slot) {
+    return (struct quern_segment_place *)(view->segment->rank + view->ranks) + slot;
+}
+
+/* The pad of a slot: signal [s] is written by slot s. */
+static inline quern_signal *quern_segment_pad(const struct quern_segment_view *view, uint32_t slot) {
+    return (quern_signal *)quern_segment_place(view, view->here) + (uint64_t)slot * quern_pad_stride(view->here);
 }
 
 /* The signal of a rank for the meetings of all ranks: on a line of its own, behind the pads. */
-static inline quern_signal *quern_segment_line(struct quern_segment *segment, uint32_t ranks, int rank) {
-    const uintptr_t end = (uintptr_t)quern_segment_pad(segment, ranks, (int)ranks), line = sizeof(struct quern_signal_line);
-    return &((struct quern_signal_line *)((end + line - 1) / line * line))[rank].signal;
+static inline quern_signal *quern_segment_line(const struct quern_segment_view *view, uint32_t slot) {
+    const uintptr_t end = (uintptr_t)quern_segment_pad(view, view->here), line = sizeof(struct quern_signal_line);
+    return &((struct quern_signal_line *)((end + line - 1) / line * line))[slot].signal;
 }
 
 /* A half of a rank's brief: behind the lines. */
-static inline unsigned char *quern_segment_brief(struct quern_segment *segment, uint32_t ranks, int rank, uint32_t half) {
-    return (unsigned char *)quern_segment_line(segment, ranks, (int)ranks) + ((uint64_t)rank * 2 + half % 2) * QUERN_BRIEF_BYTES;
+static inline unsigned char *quern_segment_brief(const struct quern_segment_view *view, uint32_t slot, uint32_t half) {
+    return (unsigned char *)quern_segment_line(view, view->here) + ((uint64_t)slot * 2 + half % 2) * QUERN_BRIEF_BYTES;
+}
+
+/* The rings of a rank, if there are relays: behind the briefs. */
+enum quern_ring_way { QUERN_RING_OUT, QUERN_RING_IN };
+static inline struct quern_relay_ring *quern_segment_ring(const struct quern_segment_view *view, uint32_t slot,
+                                                          enum quern_ring_way way) {
+    return (struct quern_relay_ring *)quern_segment_brief(view, view->here, 0) + slot * 2 + way;
+}
+
+/* The message of a rank of another host, which the leader has brought, if there are relays: behind the rings. */
+static inline unsigned char *quern_segment_brought(const struct quern_segment_view *view, int rank) {
+    return (unsigned char *)quern_segment_ring(view, view->here, QUERN_RING_OUT) + (uint64_t)rank * QUERN_MAILBOX_BYTES;
 }
 
 #endif

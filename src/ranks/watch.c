@@ -32,7 +32,7 @@ static struct {
 /* ---- the thread ---- */
 
 static void look(const struct quern_roster *roster) {
-    for (int rank = 0; rank < roster->ranks; rank++)
+    for (int rank = 0; rank < roster->ranks && rank < QUERN_RANK_LIMIT; rank++)
         if (quern_rank_has_gone(roster, rank))
             __atomic_fetch_or(&roster->segment->gone[rank / 32], 1u << rank % 32, __ATOMIC_RELEASE);
 }

@@ -7,6 +7,8 @@ HOSTS, ENDS, STRANGERS, SHA = "test_hosts", "test_hosts_ends", "test_hosts_stran
 SPAN, TRADE, MONITOR, RAGGED = (f"src/ranks/{name}.c" for name in ("hosts/span", "hosts/sendrecv", "hosts/monitor", "ragged/ragged_hosts"))
 ROLL, LISTENER, HANDSHAKE, MESH = (f"src/ranks/hosts/{name}.c" for name in ("bootstrap", "listener", "handshake", "mesh"))
 
+RELAY, RELAYED, RELAYS, FRAMES = "test_hosts_relay", *(f"src/ranks/hosts/{name}.c" for name in ("relayed", "relay", "frames"))
+
 RANKS = [
     # The standard's arithmetic.
     ("padding of a whole block more", "src/os/sha256.c", "% BLOCK < BLOCK - 8 ? BLOCK", "% BLOCK <= BLOCK - 8 ? BLOCK", SHA),
@@ -15,7 +17,8 @@ RANKS = [
      "for (int i = 0; i < QUERN_DIGEST_BYTES; i++) difference", "for (int i = 0; i < QUERN_DIGEST_BYTES - 1; i++) difference", SHA),
     # Meetings.
     ("a barrier without its first meeting", SPAN,
-     "    quern_status status = meet_locally(member, meeting, &local, meeting->timeout);\n", "    quern_status status = QUERN_OK;\n", HOSTS),
+     "    quern_status status = meet_locally(member, meeting, &local, meeting->timeout);\n    if (status == QUERN_OK && lowest",
+     "    quern_status status = QUERN_OK;\n    if (status == QUERN_OK && lowest", HOSTS),
     ("a barrier without its last meeting", SPAN,
      "    if (status == QUERN_OK) status = meet_locally(member, meeting, &local, left_of(meeting->timeout, began) + FURTHEST);\n", "",
      HOSTS),
@@ -30,8 +33,8 @@ RANKS = [
     ("only what the buffers hold", TRADE, "        if (channel->outs) sent = send_piece(sendrecv, channel);\n",
      "        while (channel->outs && sent != ENDED) sent = send_piece(sendrecv, channel);\n", HOSTS),
     ("slices in place without staging", RAGGED, "call->in_place ? x->staging : call->input", "call->input", HOSTS),
-    ("no vote between hosts", RAGGED, "    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels);\n    sendrecv.place = place_verdict;",
-     "    quern_sendrecv_open(&sendrecv, member, meeting, &member->span->here, channels);\n    sendrecv.place = place_verdict;", HOSTS),
+    ("no vote between hosts", RAGGED, "    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels, member->span->order);\n    sendrecv.place = place_verdict;",
+     "    quern_sendrecv_open(&sendrecv, member, meeting, &member->span->here, channels, member->span->order);\n    sendrecv.place = place_verdict;", HOSTS),
     # Ends.
     ("silence is not noticed", MONITOR, "        find_silent(monitor);\n", "", ENDS),
     ("poison stays on its host", MONITOR, "        say_poison(monitor);\n", "", ENDS),
@@ -86,4 +89,25 @@ RANKS = [
      STRANGERS),
     ("poison in the name of an own rank", "src/ranks/poison.c",
      "    if (!roster->peer[rank].is_elsewhere) return present != 0;  /* its own, which has come back */\n", "", STRANGERS),
+    # Many ranks: over relays.
+    ("credit is read only with messages", RELAYED, "if (wanted > end->window - pair->on_way && !take_frames(member, NULL)) return -1;",
+     "if (wanted > end->window && !take_frames(member, NULL)) return -1;", RELAY),
+    ("no credit is given", RELAYED, "    give_credit(member, stream, peer);\n", "", RELAY),
+    ("frames of other pairs are dropped", RELAYED, "        pair->end += frame.bytes;\n", "        pair->end += pair == asked ? frame.bytes : 0;\n", RELAY),
+    ("a full ring stops the relay", RELAYS, "    else if (waiting->end - waiting->begin > relay->most_waiting || !keep(waiting, frame, bytes)) return false;\n",
+     "    else if (keep(waiting, frame, bytes)) while (waiting->begin < waiting->end) hand_over(waiting);\n", RELAY),
+    ("frames overtake those that wait", RELAYS, "const bool fits = waiting->begin == waiting->end && quern_ring_room",
+     "const bool fits = quern_ring_room", RELAY),
+    ("what waits has no bound", RELAYS, "waiting->end - waiting->begin > relay->most_waiting || ", "", RELAY),
+    ("frames of any sender", FRAMES, "is_end(roster, frame->from, ends->from, ends->from_host) &&", "frame->from < roster->ranks &&", RELAY),
+    ("frames for any rank", FRAMES, "? is_end(roster, frame->to, ends->to, ends->to_host)", "? frame->to < roster->ranks", RELAY),
+    ("frames without a seal", FRAMES, "return frame->seal == seal_of(frame) && frame->stream", "return frame->stream", RELAY),
+    ("a damaged ring is left alone", RELAYS, "    if (damaged && !is_poisoned(relay)) quern_poison_by_frame(roster, rank);\n", "", RELAY),
+    ("the sender sleeps over frames", RELAYED, "    if (moved) quern_ring(&member->segment->relay);\n", "", RELAY),
+    ("a message for each pair of ranks", SPAN, "return member->span->relay ? exchange_by_leaders", "return false ? exchange_by_leaders", RELAY),
+    ("pieces of hosts in the order of their coming", SPAN, "    trade->begin[host] = trade->filled;\n", "    trade->begin[host] = 0;\n", RELAY),
+    ("a host with more ranks than it says", "src/ranks/rendezvous.c", "    if (*slot < (uint32_t)member->here) return QUERN_OK;\n",
+     "    *slot %= (uint32_t)member->here;\n    return QUERN_OK;\n", RELAY),
+    ("sets of 128 ranks", "src/ranks/membership.h", "return (ranks + QUERN_RANK_LIMIT - 1) / QUERN_RANK_LIMIT * QUERN_RANK_WORDS;",
+     "return ranks ? QUERN_RANK_WORDS : 0;", RELAY),
 ]

@@ -98,9 +98,7 @@ CROSSED(int, munmap, (void *at, size_t bytes), (at, bytes))
 CROSSED(void *, memcpy, (void *to, const void *from, size_t bytes), (to, from, bytes))
 CROSSED_VOID(quern_futex_wait, (uint32_t *word, uint32_t value, int64_t nanoseconds), (word, value, nanoseconds))
 CROSSED_VOID(quern_futex_wake, (uint32_t *word), (word))
-CROSSED(quern_status, quern_enter_roster,
-        (struct quern_roster *roster, int rank, int ranks, const quern_device *device, int share_gpu),
-        (roster, rank, ranks, device, share_gpu))
+CROSSED(quern_status, quern_enter_roster, (struct quern_roster *roster, const struct quern_entering *entering), (roster, entering))
 CROSSED(bool, quern_rank_lives, (const struct quern_roster *roster, int rank), (roster, rank))
 CROSSED(quern_status, quern_check_poison, (const struct quern_membership *member), (member))
 CROSSED(quern_status, quern_meet, (struct quern_membership *member, const struct quern_meeting *meeting), (member, meeting))
@@ -127,6 +125,6 @@ CROSSED(ssize_t, send, (int file, const void *data, size_t bytes, int flags), (f
 CROSSED(ssize_t, recv, (int file, void *data, size_t bytes, int flags), (file, data, bytes, flags))
 CROSSED(ssize_t, sendmsg, (int file, const struct msghdr *message, int flags), (file, message, flags))
 CROSSED(ssize_t, recvmsg, (int file, struct msghdr *message, int flags), (file, message, flags))
-CROSSED(struct quern_span *, quern_make_span, (const struct quern_membership *member), (member))
+CROSSED(bool, quern_open_span, (struct quern_membership *member), (member))
 CROSSED_VOID(quern_publish_roll, (const struct quern_membership *member, const struct quern_roll *roll), (member, roll))
 CROSSED_VOID(quern_free_span, (struct quern_membership *member), (member))

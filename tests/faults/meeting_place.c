@@ -273,7 +273,7 @@ static quern_status die_while_saying_why(struct rank *rank) {
     rank_ok(rank, quern_member_of(group, &member));
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     if (rank->rank == 0) {
-        memcpy(member->segment->rank[0].reason, "half a", 7);
+        memcpy(quern_place(member->roster, 0)->reason.text, "half a", 7);
         kill(getpid(), SIGKILL);
     }
     rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_LOST);

@@ -422,14 +422,17 @@ static bool find_segment(const struct round *round, struct target *target) {
 static size_t choose_place(const struct round *round, const struct target *target, uint64_t i) {
     const size_t head = offsetof(struct quern_segment, rank), each = sizeof(struct quern_segment_rank);
     const size_t of_rank = head + each * (size_t)draw(round->number, WHERE, 5 * i, (uint64_t)round->ranks);
-    const size_t mailbox = of_rank + offsetof(struct quern_segment_rank, mailbox);
+    const size_t places_at = head + each * (size_t)round->ranks;  /* of one host: the slot is the rank */
+    const size_t slot = (size_t)draw(round->number, WHERE, 5 * i, (uint64_t)round->ranks);
+    const size_t place_of = places_at + sizeof(struct quern_segment_place) * slot;
+    const size_t mailbox = place_of + offsetof(struct quern_segment_place, mailbox);
     const struct {
         size_t at, bytes;
     } places[] = {
-        {0, target->count}, {0, head}, {of_rank, 160}, {of_rank, each},
+        {0, target->count}, {0, head}, {of_rank, each}, {place_of, 160}, {place_of, sizeof(struct quern_segment_place)},
         {mailbox, 256}, {mailbox + QUERN_MAILBOX_BYTES, 256}, {mailbox, 2 * QUERN_MAILBOX_BYTES},
-        {of_rank + offsetof(struct quern_segment_rank, error), sizeof(struct quern_kernel_error)},
-        {head + each * (size_t)round->ranks, target->count - head - each * (size_t)round->ranks},
+        {place_of + offsetof(struct quern_segment_place, error), sizeof(struct quern_kernel_error)},
+        {places_at, target->count - places_at},
         {offsetof(struct quern_segment, poison), 8}, {offsetof(struct quern_segment, layout), 12},
     };
     const size_t place = (size_t)draw(round->number, WHERE, 5 * i + 1, sizeof places / sizeof *places);
@@ -468,9 +471,9 @@ static void scribble_into_lane(const struct round *round, const struct target *t
 /* One word of a mailbox or a pad, again and again: so that it is written between a rank's write and another rank's read. */
 static void hammer(const struct round *round, const struct target *target, uint64_t i) {
     enum { TIMES_BETWEEN_LOOKS = 200 };
-    const size_t head = offsetof(struct quern_segment, rank), each = sizeof(struct quern_segment_rank);
-    const size_t mailbox = head + each * (size_t)draw(round->number, WHERE, 5 * i, (uint64_t)round->ranks) +
-                           offsetof(struct quern_segment_rank, mailbox);
+    const size_t places_at = offsetof(struct quern_segment, rank) + sizeof(struct quern_segment_rank) * (size_t)round->ranks;
+    const size_t slot = (size_t)draw(round->number, WHERE, 5 * i, (uint64_t)round->ranks);
+    const size_t mailbox = places_at + sizeof(struct quern_segment_place) * slot + offsetof(struct quern_segment_place, mailbox);
     const size_t half = QUERN_MAILBOX_BYTES * (size_t)draw(round->number, WHERE, 5 * i + 1, 2);
     const bool locates = draw(round->number, WHERE, 5 * i + 3, 2);  /* words of a record that say where memory is */
     const size_t at = mailbox + half + 4 * (size_t)(locates ? 10 + draw(round->number, WHERE, 5 * i + 2, 24)

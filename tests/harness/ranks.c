@@ -31,9 +31,9 @@ struct rank_run {
     void *shared;
     size_t bytes;                    /* of all three */
     int processes;                   /* one for all threads, or one per rank */
-    pid_t process[QUERN_MAX_RANKS + 1];
-    int descriptor[QUERN_MAX_RANKS + 1];  /* of the process; -1: it has ended, ... */
-    int ended_with[QUERN_MAX_RANKS + 1];  /* ... with this, as waitpid says it */
+    pid_t process[MOST_RUN_RANKS];
+    int descriptor[MOST_RUN_RANKS];  /* of the process; -1: it has ended, ... */
+    int ended_with[MOST_RUN_RANKS];  /* ... with this, as waitpid says it */
     double began;
     char text[4096];
 };
@@ -168,10 +168,10 @@ static void *run_rank(void *user) {
 #endif
 
 static void run_threads(const struct rank_run *run) {
-    pthread_t threads[QUERN_MAX_RANKS + 1];
+    pthread_t threads[MOST_RUN_RANKS];
     pthread_attr_t attributes;
     if (pthread_attr_init(&attributes) || pthread_attr_setstacksize(&attributes, STACK_BYTES)) _exit(EXIT_FAILURE);
-    struct starting starting[QUERN_MAX_RANKS + 1];
+    struct starting starting[MOST_RUN_RANKS];
     for (int rank = 0; rank < run->ranks.count; rank++) {
         starting[rank] = (struct starting){run, rank};
         if (pthread_create(&threads[rank], &attributes, run_rank, &starting[rank])) _exit(EXIT_FAILURE);
@@ -229,7 +229,7 @@ static void choose_port(struct rank_run *run) {
 struct rank_run *ranks_start(const struct ranks *ranks) {
     static int runs;
     struct rank_run *run = calloc(1, sizeof *run);
-    if (!run || ranks->count < 1 || ranks->count > QUERN_MAX_RANKS + 1) give_up("starting ranks");
+    if (!run || ranks->count < 1 || ranks->count > MOST_RUN_RANKS) give_up("starting ranks");
     run->ranks = *ranks;
     snprintf(run->name, sizeof run->name, "test.%d.%d", (int)getpid(), ++runs);
     share_memory(run);
@@ -266,7 +266,7 @@ static void collect(struct rank_run *run, int process) {
 
 /* Collects processes that end within some milliseconds; false if none is left. */
 static bool collect_some(struct rank_run *run, int milliseconds) {
-    struct pollfd files[QUERN_MAX_RANKS + 1];
+    struct pollfd files[MOST_RUN_RANKS];
     int waiting = 0;
     for (int i = 0; i < run->processes; i++) {
         files[i] = (struct pollfd){.fd = run->descriptor[i], .events = POLLIN};

@@ -24,6 +24,8 @@
 #include "harness/meeting_place.h"
 #include "quern.h"
 
+enum { MOST_RUN_RANKS = 1024 };
+
 enum rank_kind { RANK_THREADS, RANK_PROCESSES };
 
 static const enum rank_kind rank_kinds[] = {RANK_THREADS, RANK_PROCESSES};

@@ -85,6 +85,10 @@ CORRECT = {
         "ROUNDS=3",
         "ROUNDS=2 KILL",
     ],
+    "relay": [
+        "UNITS=5 WINDOW=2 ROOM=1",
+        "UNITS=5 WINDOW=4 ROOM=2",
+    ],
     "dissent": [
         "HOSTS=2",
         "HOSTS=3",
@@ -166,6 +170,11 @@ BROKEN = [
     ("hosts", "ROUNDS=2", "NOT_HEARD", "entered["),
     ("hosts", "ROUNDS=2", "END_BEFORE_LAST_MESSAGE", "failed"),
     ("hosts", "ROUNDS=2 KILL", "DEATH_NOT_SEEN_IN_MEMORY", DEADLOCK),
+    ("relay", "UNITS=5 WINDOW=2 ROOM=1", "CREDIT_NOT_READ", DEADLOCK),
+    ("relay", "UNITS=5 WINDOW=2 ROOM=1", "CREDIT_LOST", DEADLOCK),
+    ("relay", "UNITS=5 WINDOW=2 ROOM=1", "NO_WAITING", DEADLOCK),
+    ("relay", "UNITS=5 WINDOW=2 ROOM=1", "NO_WINDOW", "waiting["),
+    ("relay", "UNITS=5 WINDOW=4 ROOM=1", "OVERTAKES", "unit"),
     ("dissent", "HOSTS=2", "FIRST_STAYS", "answer["),
     ("dissent", "HOSTS=2", "NOT_AWAITED", "answer["),
     ("dissent", "HOSTS=3", "ONE_AWAITED", "answer["),

@@ -145,7 +145,7 @@ static struct quern_roster *make_roster(void) {
     CHECK(roster);
     roster->ranks = 2;
     for (int rank = 0; rank < 2; rank++) roster->peer[rank].is_here = true;
-    roster->segment = calloc(1, (size_t)quern_segment_bytes(2));
+    roster->segment = calloc(1, (size_t)quern_segment_bytes(2, 2));
     CHECK(roster->segment);
     return roster;
 }

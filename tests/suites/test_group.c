@@ -418,7 +418,7 @@ Test(group, refuses_ranks_that_disagree) {
 
 /* The file of a group that another version of the library is forming, as its maker holds it. */
 static struct quern_segment *make_foreign_file(const char *path, int *descriptor) {
-    const off_t bytes = (off_t)quern_segment_bytes(2);
+    const off_t bytes = (off_t)quern_segment_bytes(2, 2);
     *descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     check(*descriptor >= 0 && ftruncate(*descriptor, bytes) == 0 && flock(*descriptor, LOCK_SH) == 0, "no file %s", path);
     struct quern_segment *segment = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *descriptor, 0);
@@ -443,7 +443,7 @@ Test(group, refuses_one_of_another_version) {
     check_refused(quern_group_create(&args, 1, &group), QUERN_PEER_MISMATCH, expected);
     check(group == UNTOUCHED && name_exists(args.name), "the file was removed");
     check(!memcmp(segment, &before, sizeof before) && segment->rank[0].state == QUERN_RANK_ABSENT, "the file was written");
-    munmap(segment, quern_segment_bytes(2));
+    munmap(segment, quern_segment_bytes(2, 2));
     close(descriptor);
     unlink(path);
     quern_device_close(device);

@@ -12,6 +12,7 @@
 #include "harness/check.h"
 #include "harness/device.h"
 #include "harness/ranks.h"
+#include "harness/ways.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -100,12 +101,12 @@ static void check_shape(int hosts, int ranks) {
                     .shared_bytes = sizeof(struct board), .limit = 100);
 }
 
-Test(hosts_dissent, two_hosts, .timeout = 200) {
+TEST_BOTH_WAYS(hosts_dissent, two_hosts, .timeout = 200) {
     check_shape(2, 2);
     check_shape(2, 4);
 }
 
-Test(hosts_dissent, more_hosts, .timeout = 200) {
+TEST_BOTH_WAYS(hosts_dissent, more_hosts, .timeout = 200) {
     check_shape(3, 3);
     check_shape(4, 8);
 }

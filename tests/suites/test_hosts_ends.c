@@ -15,6 +15,7 @@
 
 #include "harness/check.h"
 #include "harness/ranks.h"
+#include "harness/ways.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -88,7 +89,7 @@ static void end_by_signal(int hosts, int ranks, unsigned mask, int signal, struc
 
 /* ---- deaths ---- */
 
-Test(hosts_ends, a_killed_process, .timeout = 120) {
+TEST_BOTH_WAYS(hosts_ends, a_killed_process, .timeout = 120) {
     end_by_signal(2, 2, 2, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank 1 (process", "has ended"}, 1, SOON});
     end_by_signal(2, 2, 1, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank 0 (process", "has ended"}, 0, SOON});
     end_by_signal(2, 4, 8, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank 3 (process", "has ended"}, 3, SOON});
@@ -96,17 +97,17 @@ Test(hosts_ends, a_killed_process, .timeout = 120) {
     end_by_signal(3, 6, 8, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank 3 (process", "has ended"}, 3, SOON});
 }
 
-Test(hosts_ends, a_killed_leader, .timeout = 120) {
+TEST_BOTH_WAYS(hosts_ends, a_killed_leader, .timeout = 120) {
     end_by_signal(2, 4, 4, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank ", "has ended"}, 2, SOON});
     end_by_signal(2, 4, 1, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank ", "has ended"}, 0, SOON});
 }
 
-Test(hosts_ends, a_killed_host, .timeout = 120) {
+TEST_BOTH_WAYS(hosts_ends, a_killed_host, .timeout = 120) {
     end_by_signal(2, 4, 12, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank 2 (process", "on host 127.0.0."}, 2, SOON});
     end_by_signal(4, 8, 3, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank ", "has ended"}, 0, SOON});
 }
 
-Test(hosts_ends, a_stopped_host, .timeout = 120) {
+TEST_BOTH_WAYS(hosts_ends, a_stopped_host, .timeout = 120) {
     end_by_signal(2, 2, 2, SIGSTOP, (struct end){QUERN_PEER_LOST, {"rank 1 (process", "its host is silent"}, 1, SILENT});
     end_by_signal(2, 4, 12, SIGSTOP, (struct end){QUERN_PEER_LOST, {"rank 2 (process", "its host is silent"}, 2, SILENT});
     end_by_signal(3, 3, 1, SIGSTOP, (struct end){QUERN_PEER_LOST, {"rank 0 (process", "its host is silent"}, 0, SILENT});
@@ -133,7 +134,7 @@ static quern_status look_idly(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts_ends, an_idle_group_knows_who_is_missing, .timeout = 60) {
+TEST_BOTH_WAYS(hosts_ends, an_idle_group_knows_who_is_missing, .timeout = 60) {
     struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = look_idly,
                                                        .shared_bytes = sizeof(struct stage)});
     await_ready(run, 3);
@@ -179,18 +180,18 @@ static void check_parting(int hosts, int ranks, struct parting parting) {
                     .shared_bytes = sizeof(struct stage));
 }
 
-Test(hosts_ends, a_rank_that_leaves, .timeout = 60) {
+TEST_BOTH_WAYS(hosts_ends, a_rank_that_leaves, .timeout = 60) {
     check_parting(2, 2, (struct parting){LEAVES, 1, SOON, QUERN_PEER_LOST, {"rank 1 (process", "has destroyed its group"}});
     check_parting(2, 4, (struct parting){LEAVES, 3, SOON, QUERN_PEER_LOST, {"rank 3 (process", "has destroyed its group"}});
     check_parting(3, 3, (struct parting){LEAVES, 0, SOON, QUERN_PEER_LOST, {"rank 0 (process", "has destroyed its group"}});
 }
 
-Test(hosts_ends, a_rank_that_aborts, .timeout = 60) {
+TEST_BOTH_WAYS(hosts_ends, a_rank_that_aborts, .timeout = 60) {
     check_parting(2, 2, (struct parting){ABORTS, 0, SOON, QUERN_GROUP_ABORTED, {"rank 0 has aborted the group: it is Friday"}});
     check_parting(3, 6, (struct parting){ABORTS, 5, SOON, QUERN_GROUP_ABORTED, {"rank 5 has aborted the group: it is Friday"}});
 }
 
-Test(hosts_ends, a_rank_that_does_not_arrive, .timeout = 60) {
+TEST_BOTH_WAYS(hosts_ends, a_rank_that_does_not_arrive, .timeout = 60) {
     check_parting(2, 2, (struct parting){STAYS_AWAY, 1, 2, QUERN_PEER_TIMEOUT, {"rank 1 (process", "waited 1"}});
     check_parting(2, 4, (struct parting){STAYS_AWAY, 3, 2, QUERN_PEER_TIMEOUT, {"rank 3 (process", "waited 1"}});
 }
@@ -210,6 +211,7 @@ static quern_status fork_and_die(struct rank *rank) {
         }
         *(pid_t *)rank->shared = child;
         rank_ok(rank, quern_barrier(group, NULL, NULL));
+        rank_sleep(0.05);  /* a relay that ends with its process has sent its last message by then */
         raise(SIGKILL);
     }
     rank_ok(rank, quern_barrier(group, NULL, NULL));
@@ -219,7 +221,7 @@ static quern_status fork_and_die(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts_ends, a_forked_child_does_not_hide_its_parents_end, .timeout = 60) {
+TEST_BOTH_WAYS(hosts_ends, a_forked_child_does_not_hide_its_parents_end, .timeout = 60) {
     struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = fork_and_die,
                                                        .shared_bytes = 64});
     const char *wrong = ranks_wait(run, (bool[]){false, true});
@@ -258,6 +260,6 @@ static quern_status leave_nothing(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(hosts_ends, nothing_is_left_of_a_group, .timeout = 60) {
+TEST_BOTH_WAYS(hosts_ends, nothing_is_left_of_a_group, .timeout = 60) {
     check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = leave_nothing);
 }

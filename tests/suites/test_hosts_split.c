@@ -15,6 +15,7 @@
 #include "harness/check.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
+#include "harness/ways.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -106,7 +107,7 @@ static quern_status split_at_random(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts_split, colours, .timeout = 300) {
+TEST_BOTH_WAYS(hosts_split, colours, .timeout = 300) {
     static const int shapes[][2] = {{2, 2}, {2, 4}, {2, 5}, {3, 6}, {4, 8}};
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (size_t i = 0; i < COUNT(shapes); i++)
@@ -138,7 +139,7 @@ static quern_status split_twice(struct rank *rank) {
     return quern_group_destroy(grandchild);
 }
 
-Test(hosts_split, children_of_children, .timeout = 60) {
+TEST_BOTH_WAYS(hosts_split, children_of_children, .timeout = 60) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = 6, .hosts = 2, .function = split_twice);
 }
@@ -159,7 +160,7 @@ static quern_status split_until_the_end(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts_split, a_rank_that_ends, .timeout = 60) {
+TEST_BOTH_WAYS(hosts_split, a_rank_that_ends, .timeout = 60) {
     for (int by = 0; by < 4; by++) {
         bool may_die[4] = {false};
         may_die[by] = true;
@@ -190,7 +191,7 @@ static quern_status stay_away(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts_split, other_calls_and_absent_ranks, .timeout = 60) {
+TEST_BOTH_WAYS(hosts_split, other_calls_and_absent_ranks, .timeout = 60) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) {
         check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = call_differently);
         check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = stay_away);

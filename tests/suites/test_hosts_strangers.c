@@ -479,7 +479,7 @@ struct fake {
 
 static struct fake make_fake(void) {
     struct fake fake = {.member = calloc(1, sizeof *fake.member), .roster = calloc(1, sizeof *fake.roster)};
-    const size_t bytes = (size_t)quern_segment_bytes(RANKS);
+    const size_t bytes = (size_t)quern_segment_bytes(RANKS, OWN);
     fake.file = memfd_create("segment", MFD_CLOEXEC);
     check(fake.member && fake.roster && fake.file >= 0 && ftruncate(fake.file, (off_t)bytes) == 0, "no memory");
     fake.roster->segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fake.file, 0);
@@ -488,10 +488,15 @@ static struct fake make_fake(void) {
     fake.roster->bytes = bytes;
     fake.roster->ranks = fake.member->ranks = RANKS;
     fake.roster->hosts = 3;
+    fake.roster->here = OWN;
+    fake.roster->view = (struct quern_segment_view){fake.roster->segment, RANKS, OWN};
+    fake.roster->is_complete = true;
     fake.member->roster = fake.roster;
     fake.member->segment = fake.roster->segment;
     for (int rank = 0; rank < RANKS; rank++) {
         fake.roster->peer[rank].is_here = rank < OWN;
+        fake.roster->peer[rank].slot = rank < OWN ? (uint32_t)rank : 0;
+        if (rank < OWN) fake.roster->rank_at[rank] = (uint16_t)rank;
         fake.roster->peer[rank].is_elsewhere = rank >= OWN;
         fake.roster->peer[rank].host = rank < OWN ? 0 : rank - 1;
         fake.roster->segment->rank[rank].state = rank < OWN ? QUERN_RANK_JOINED : QUERN_RANK_ELSEWHERE;
@@ -509,11 +514,11 @@ static void free_fake(struct fake fake) {
 /* A host that still connects with others says nothing, and has its creation's limit; one that falls silent is lost. */
 Test(strangers, silence_counts_from_the_first_word, .timeout = 60) {
     struct fake fake = make_fake();
-    int ends[2], control[QUERN_RANK_LIMIT];
+    int ends[2], control[RANKS];
     const uint32_t beat[] = {1, 0};
     uint32_t *state = &fake.roster->segment->rank[2].state;
     check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "no socket");
-    for (int rank = 0; rank < QUERN_RANK_LIMIT; rank++) control[rank] = rank == 2 ? ends[0] : -1;
+    for (int rank = 0; rank < RANKS; rank++) control[rank] = rank == 2 ? ends[0] : -1;
     check(quern_start_monitor(fake.member, control), "no thread");
     rank_sleep(2);
     check(__atomic_load_n(state, __ATOMIC_ACQUIRE) == QUERN_RANK_ELSEWHERE, "a host that has not begun is silent");
@@ -542,21 +547,23 @@ static size_t make_message(uint64_t round, unsigned char bytes[4096]) {
     if (word == 2) memcpy(bytes + 4, &(uint32_t){0}, 4);
     if (word == 2 && round % 2) memcpy(bytes + 8, &(uint32_t){(uint32_t)rank << 16 | QUERN_PEER_LOST}, 4);
     if (random_below(25, round, 8) == 0) bytes[random_below(26, round, 8)] ^= (unsigned char)(1 << random_below(27, round, 8));
-    return word == 1 ? 8 + 20 * count : word == 2 ? 8 + 4 + 16 + QUERN_POISON_TEXT_BYTES : (size_t)random_below(28, round, 4096);
+    return word == 1 ? 8 + 20 * count : word == 2 ? 8 + 4 + sizeof(struct quern_poison_reason) : (size_t)random_below(28, round, 4096);
 }
 
 Test(strangers, fuzzed_words_of_monitors, .timeout = 240) {
     const uint64_t rounds = (uint64_t)test_size(2000, 200);
     for (uint64_t round = 0; round < rounds; round++) {
         struct fake fake = make_fake();
-        int ends[2], control[QUERN_RANK_LIMIT];
+        int ends[2], control[RANKS];
         unsigned char bytes[4096];
         check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "no socket");
-        for (int rank = 0; rank < QUERN_RANK_LIMIT; rank++) control[rank] = rank == 2 ? ends[0] : -1;
+        for (int rank = 0; rank < RANKS; rank++) control[rank] = rank == 2 ? ends[0] : -1;
         struct quern_segment *segment = fake.roster->segment;
-        const size_t own = OWN * sizeof *segment->rank;
-        unsigned char *before = malloc(own);
-        memcpy(before, segment->rank, own);
+        struct quern_segment_place *places = quern_segment_place(&fake.roster->view, 0);
+        struct quern_segment_rank ranks_before[OWN];
+        struct quern_segment_place *before = malloc(OWN * sizeof *before);
+        memcpy(ranks_before, segment->rank, sizeof ranks_before);
+        memcpy(before, places, OWN * sizeof *before);
         check(quern_start_monitor(fake.member, control), "no thread");
         for (int part = 0; part < 3; part++) say(ends[1], bytes, make_message(round * 4 + (uint64_t)part, bytes));
         if (round % 2) shutdown(ends[1], SHUT_WR);
@@ -565,10 +572,10 @@ Test(strangers, fuzzed_words_of_monitors, .timeout = 240) {
         quern_leave_monitor(fake.member);
         segment->rank[0].state = segment->rank[1].state = QUERN_RANK_JOINED;
         for (int rank = 0; rank < OWN; rank++) {  /* a poison wakes all */
-            segment->rank[rank].arrivals = ((struct quern_segment_rank *)before)[rank].arrivals;
-            segment->rank[rank].bell = ((struct quern_segment_rank *)before)[rank].bell;
+            places[rank].arrivals = before[rank].arrivals;
+            places[rank].bell = before[rank].bell;
         }
-        check(!memcmp(before, segment->rank, own), "round %llu wrote into the places of this host", (unsigned long long)round);
+        check(!memcmp(ranks_before, segment->rank, sizeof ranks_before) && !memcmp(before, places, OWN * sizeof *before), "round %llu wrote into the places of this host", (unsigned long long)round);
         check(segment->rank[2].state >= QUERN_RANK_LEFT && segment->rank[2].state <= QUERN_RANK_ENDED, "round %llu: state %u",
               (unsigned long long)round, segment->rank[2].state);
         check(segment->rank[3].state == QUERN_RANK_ELSEWHERE, "round %llu: host 1 has spoken for a rank of host 2",

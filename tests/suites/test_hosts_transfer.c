@@ -16,6 +16,7 @@
 #include "harness/random.h"
 #include "harness/ragged_case.h"
 #include "harness/ranks.h"
+#include "harness/ways.h"
 #include "harness/transfer_case.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -37,7 +38,7 @@ static quern_status run_cases(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts_transfer, random_lists, .timeout = 600) {
+TEST_BOTH_WAYS(hosts_transfer, random_lists, .timeout = 600) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (size_t shape = 0; shape < COUNT(shapes); shape++)
             for (size_t i = 0; i < COUNT(choices); i++)
@@ -46,7 +47,7 @@ Test(hosts_transfer, random_lists, .timeout = 600) {
 }
 
 /* More than the buffers of the system hold, both ways. */
-Test(hosts_transfer, both_directions_move_at_once, .timeout = 120) {
+TEST_BOTH_WAYS(hosts_transfer, both_directions_move_at_once, .timeout = 120) {
     static const struct transfer_choice choice = {.lists = 2, .items = 6, .largest = 12 << 20, .rounds = 2};
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .limit = 100, .function = run_cases,
                 .user = &((struct transfer_scene){false, &choice, 1}));
@@ -85,7 +86,7 @@ static quern_status exchange_in_between(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(hosts_transfer, beside_exchanges, .timeout = 200) {
+TEST_BOTH_WAYS(hosts_transfer, beside_exchanges, .timeout = 200) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (int hosts = 0; hosts <= 3; hosts += 1 + (hosts == 0))
             check_ranks(.kind = rank_kinds[kind], .count = 5, .hosts = hosts, .limit = 60, .function = exchange_in_between);
@@ -138,6 +139,6 @@ static void end_by(int signal, double within) {
     ranks_close(run);
 }
 
-Test(hosts_transfer, a_process_that_is_killed) { end_by(SIGKILL, 1.4); }
+TEST_BOTH_WAYS(hosts_transfer, a_process_that_is_killed) { end_by(SIGKILL, 1.4); }
 
-Test(hosts_transfer, a_host_that_is_stopped) { end_by(SIGSTOP, 6); }
+TEST_BOTH_WAYS(hosts_transfer, a_host_that_is_stopped) { end_by(SIGSTOP, 6); }

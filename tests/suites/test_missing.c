@@ -73,7 +73,7 @@ static quern_status scribble(struct rank *rank) {
     if (rank->rank == 0) {
         rank_ok(rank, quern_member_of(group, &member));
         rank_status(rank, quern_barrier(group, &args, NULL), QUERN_PEER_TIMEOUT);
-        memset(member->segment->rank[0].missing, 0xff, sizeof member->segment->rank[0].missing);
+        memset(quern_place(member->roster, 0)->reason.missing, 0xff, sizeof quern_place(member->roster, 0)->reason.missing);
     }
     rank_line_up(rank);
     expect_missing(rank, group, 0, rank->ranks - 1);
@@ -88,7 +88,7 @@ static quern_status scribble_a_rank(struct rank *rank) {
     rank_ok(rank, quern_member_of(group, &member));
     rank_line_up(rank);
     if (rank->rank == 0) {
-        memset(member->segment->rank[0].missing, 0xff, sizeof member->segment->rank[0].missing);
+        memset(quern_place(member->roster, 0)->reason.missing, 0xff, sizeof quern_place(member->roster, 0)->reason.missing);
         member->segment->poison_by = 0x00ff0000 | QUERN_PEER_TIMEOUT;
         __atomic_store_n(&member->segment->poison, QUERN_PEER_TIMEOUT, __ATOMIC_SEQ_CST);
     }

@@ -57,12 +57,10 @@ static struct quern_membership *make_member(const quern_group_args *args, const 
     member->timeout = member->first_timeout = args->first_timeout > 0 ? args->first_timeout : member->steady_timeout;
     member->share_gpu = args->share_gpu;
     member->multicast = args->multicast;
-    for (int rank = 0; rank < args->ranks; rank++) {
-        quern_set_add(&member->everyone, rank);
-        member->count[rank] = args->first_epoch;
-    }
+    for (int rank = 0; rank < args->ranks; rank++) quern_set_add(&member->everyone, rank);
+    for (int slot = 0; slot < member->here; slot++) member->count[slot] = args->first_epoch;
     member->all_count = args->first_epoch;
-    member->everyones_digest = quern_members_digest(member->everyone.words);
+    member->everyones_digest = quern_set_digest(&member->everyone, args->ranks);
     struct quern_text text = quern_text_begin(member->label, sizeof member->label);
     quern_text_add(&text, "group %s", name);
     if (text.length > 40) text.length = 40;  /* leaves room for the rank */

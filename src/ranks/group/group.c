@@ -40,9 +40,10 @@ static quern_status check_hosts(const quern_group_args *args) {
     if (args->secret_bytes < LEAST_SECRET)
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "secret_bytes is %zu: expected at least %d", args->secret_bytes,
                           LEAST_SECRET);
-    if (args->host_ranks < 1 || args->host_ranks > args->ranks)
+    const int most = args->ranks < QUERN_RANK_LIMIT ? args->ranks : QUERN_RANK_LIMIT;
+    if (args->host_ranks < 1 || args->host_ranks > most)
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "host_ranks is %d: expected 1 to %d, the ranks of this host",
-                          args->host_ranks, args->ranks);
+                          args->host_ranks, most);
     if (!args->name) return quern_fail(device, QUERN_NULL_POINTER, "name is NULL: hosts need one to meet under");
     if (args->host && (!is_name(args->host) || strlen(args->host) > MOST_HOST_NAME))
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "host is not 1 to %d letters, digits, '.', '_' or '-'", MOST_HOST_NAME);
@@ -54,8 +55,9 @@ static quern_status check_args(const quern_group_args *args) {
     if (status != QUERN_OK) return status;
     const quern_device *device = args->device;
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
-    if (args->ranks < 1 || args->ranks > QUERN_RANK_LIMIT)
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "ranks is %d: expected 1 to %d", args->ranks, QUERN_RANK_LIMIT);
+    const int most = device->kind == QUERN_CPU && quern_has_hosts(args) ? QUERN_GROUP_LIMIT : QUERN_RANK_LIMIT;
+    if (args->ranks < 1 || args->ranks > most)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "ranks is %d: expected 1 to %d", args->ranks, most);
     if (args->rank < 0 || args->rank >= args->ranks)
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "rank is %d: expected 0 to %d", args->rank, args->ranks - 1);
     if (!args->name && args->ranks > 1)
@@ -186,7 +188,7 @@ quern_status quern_group_missing(const quern_group *group, uint64_t *mask, int w
         status = quern_fail(member->device, QUERN_INVALID_ARGUMENT, "words is %d: expected at least %d for %d ranks", words, needed,
                             member->ranks);
     if (status == QUERN_OK) {
-        uint32_t missing[QUERN_RANK_WORDS];
+        uint32_t missing[QUERN_GROUP_WORDS];
         quern_find_missing(member, missing);
         memset(mask, 0, (size_t)words * sizeof *mask);
         for (int word = 0; word < 2 * needed; word++) mask[word / 2] |= (uint64_t)missing[word] << word % 2 * 32;

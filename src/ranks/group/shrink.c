@@ -35,7 +35,7 @@ struct word {
     uint32_t come, out;
 };
 
-static uint32_t *place_of(const struct quern_membership *member, int rank) { return &member->segment->rank[rank].shrink; }
+static uint32_t *place_of(const struct quern_membership *member, int rank) { return &quern_place(member->roster, rank)->shrink; }
 
 static uint32_t pack(struct word word) { return word.come << 16 | word.out; }
 

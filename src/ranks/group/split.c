@@ -1,4 +1,6 @@
 /* Splits a group into groups of its ranks.  Called by engines. */
+#include <stdlib.h>
+
 #include "ranks/group/form.h"
 #include "ranks/group/split_hosts.h"
 #include "ranks/handles.h"
@@ -82,17 +84,21 @@ quern_status quern_group_split(quern_group *const *groups, int count, const int 
     if (!colours || !keys || !new_groups)
         return quern_fail(members[0]->device, QUERN_NULL_POINTER, "%s is NULL",
                           !colours ? "colours" : !keys ? "keys" : "new_groups");
-    struct quern_split_wish mine[QUERN_RANK_LIMIT], all[QUERN_RANK_LIMIT];
+    struct quern_split_wish mine[QUERN_RANK_LIMIT], *all = malloc((size_t)members[0]->ranks * sizeof *all);
     const void *payloads[QUERN_RANK_LIMIT];
     struct quern_membership *formed[QUERN_RANK_LIMIT] = {NULL};
     for (int i = 0; i < count; i++) {
         mine[i] = (struct quern_split_wish){colours[i] < 0 ? -1 : colours[i], keys[i]};
         payloads[i] = &mine[i];
     }
-    status = quern_exchange(members, count, QUERN_IN_SPLIT, payloads, sizeof *mine, all);
-    if (status != QUERN_OK) return status;
-    if (members[0]->control) status = quern_split_hosts(members[0], all, (struct quern_veto){check_parent, members[0]}, formed);
-    else status = form_colours(members, count, all, formed);
+    if (!all) return quern_fail(members[0]->device, QUERN_OUT_OF_MEMORY, "no memory for a split");
+    const quern_status met = status = quern_exchange(members, count, QUERN_IN_SPLIT, payloads, sizeof *mine, all);
+    if (met == QUERN_OK && members[0]->control)
+        status = quern_split_hosts(members[0], all, (struct quern_veto){check_parent, members[0]}, formed);
+    else if (met == QUERN_OK)
+        status = form_colours(members, count, all, formed);
+    free(all);
+    if (met != QUERN_OK) return met;
     for (int i = 0; i < count; i++) members[i]->splits++;
     if (status != QUERN_OK) return give_up_split(members[0], status, formed, count);
     quern_publish_group(formed, count, new_groups);

@@ -49,12 +49,15 @@ struct guest {
 
 struct place {
     const struct quern_bootstrap *bootstrap;
-    struct guest *guests[QUERN_RANK_LIMIT];
+    struct guest *guests[QUERN_GROUP_LIMIT];
     int count;
     struct verdict verdict;
-    struct quern_fact facts[QUERN_RANK_LIMIT];  /* of all ranks */
-    bool is_there[QUERN_RANK_LIMIT];
+    struct quern_fact facts[QUERN_GROUP_LIMIT];  /* of all ranks */
+    bool is_there[QUERN_GROUP_LIMIT];
     int there;
+    struct pollfd polls[QUERN_LISTENER_WAITING + 1 + QUERN_GROUP_LIMIT];
+    uint16_t guest_of[QUERN_GROUP_LIMIT];  /* of each rank: the guest that has brought it, and 1; 0: this host */
+    int32_t host_of[QUERN_GROUP_LIMIT + 1];  /* of each such number */
 };
 
 /* ---- moving bytes ---- */
@@ -90,10 +93,9 @@ bool quern_receive_all(int socket, void *data, size_t bytes, int64_t deadline) {
     return move_all(socket, data, bytes, deadline, false);
 }
 
-static void publish(const struct quern_membership *member, const struct verdict *verdict, const struct quern_fact *facts) {
-    struct quern_roll roll = {.hosts = verdict->hosts, .strangers = verdict->strangers};
+static void publish(const struct quern_membership *member, const struct verdict *verdict, struct quern_fact *facts) {
+    struct quern_roll roll = {.hosts = verdict->hosts, .strangers = verdict->strangers, .facts = facts};
     memcpy(roll.number, verdict->number, sizeof roll.number);
-    memcpy(roll.facts, facts, (size_t)member->ranks * sizeof *facts);
     quern_publish_roll(member, &roll);
 }
 
@@ -185,7 +187,7 @@ static bool hear(struct place *place, struct guest *guest) {
 
 /* A host comes.  Its connection has proved that it knows the secret. */
 static void welcome(struct place *place, int socket) {
-    struct guest *guest = place->count < QUERN_RANK_LIMIT ? calloc(1, sizeof *guest) : NULL;
+    struct guest *guest = place->count < QUERN_GROUP_LIMIT ? calloc(1, sizeof *guest) : NULL;
     if (!guest) {
         close(socket);
         return;
@@ -203,7 +205,7 @@ static void serve_listener(struct place *place) {
 }
 
 static void await_guests(struct place *place) {
-    struct pollfd polls[QUERN_LISTENER_WAITING + 1 + QUERN_RANK_LIMIT];
+    struct pollfd *polls = place->polls;
     int count = quern_listener_awaits(place->bootstrap->listener, polls);
     for (int i = 0; i < place->count; i++) polls[count++] = (struct pollfd){.fd = place->guests[i]->socket, .events = POLLIN};
     poll(polls, (nfds_t)count, TICK);
@@ -231,16 +233,15 @@ static void name_missing(struct place *place) {
 
 /* Hosts are numbered by their lowest rank. */
 static void number_hosts(struct place *place) {
-    const int ranks = place->bootstrap->member->ranks;
-    int host_of[QUERN_RANK_LIMIT + 1], hosts = 0;  /* by guest; the last one is this host */
-    for (int i = 0; i <= QUERN_RANK_LIMIT; i++) host_of[i] = -1;
-    for (int rank = 0; rank < ranks; rank++) {
-        int of = QUERN_RANK_LIMIT;
-        for (int i = 0; i < place->count; i++)
-            for (int k = 0; k < place->guests[i]->card.count; k++)
-                if (place->guests[i]->facts[k].rank == rank) of = i;
-        if (host_of[of] < 0) host_of[of] = hosts++;
-        place->facts[rank].host = host_of[of];
+    int hosts = 0;
+    for (int i = 0; i < place->count; i++)
+        for (int k = 0; k < place->guests[i]->card.count; k++)
+            place->guest_of[place->guests[i]->facts[k].rank] = (uint16_t)(i + 1);
+    for (int i = 0; i <= place->count; i++) place->host_of[i] = -1;
+    for (int rank = 0; rank < place->bootstrap->member->ranks; rank++) {
+        int32_t *host = &place->host_of[place->guest_of[rank]];
+        if (*host < 0) *host = hosts++;
+        place->facts[rank].host = *host;
     }
     place->verdict.hosts = hosts;
 }
@@ -326,7 +327,8 @@ static int call(const struct quern_bootstrap *bootstrap, struct quern_connector 
 }
 
 static quern_status go_to_place(const struct quern_bootstrap *bootstrap) {
-    struct quern_fact own[QUERN_RANK_LIMIT], facts[QUERN_RANK_LIMIT];
+    struct quern_fact own[QUERN_RANK_LIMIT], *facts = calloc((size_t)bootstrap->member->ranks, sizeof *facts);
+    if (!facts) return quern_fail(bootstrap->member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
     const struct card card = {(uint32_t)bootstrap->member->ranks, bootstrap->member->first_epoch,
                               quern_read_own_facts(bootstrap->member, own)};
     struct verdict verdict;
@@ -349,6 +351,7 @@ static quern_status go_to_place(const struct quern_bootstrap *bootstrap) {
     quern_connector_end(&connector);
     if (status == QUERN_OK && verdict.status != QUERN_OK) status = fail_with(bootstrap, &verdict);
     if (status == QUERN_OK) publish(bootstrap->member, &verdict, facts);
+    free(facts);
     return status;
 }
 

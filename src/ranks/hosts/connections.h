@@ -1,20 +1,30 @@
 /*
- * One rank's connections to the ranks of other hosts.
+ * One rank's way to the ranks of other hosts: see way.h.
  *
- * Each rank has a connection to every rank of another host, which only its own thread uses, inside of calls: nothing wakes another
- * thread on the way of a message, and bytes go straight between the caller's memory and the socket.
+ * In groups of few ranks each rank has a connection to every rank of another host, which only its own thread uses, inside of calls:
+ * nothing wakes another thread on the way of a message, and bytes go straight between the caller's memory and the socket.
  */
 #ifndef QUERN_CONNECTIONS_H
 #define QUERN_CONNECTIONS_H
 
+#include "ranks/hosts/way.h"
 #include "ranks/membership.h"
+
+struct quern_channel;
+struct quern_relay_end;
 
 struct quern_span {
     struct quern_rank_set here;              /* the ranks of this host */
     unsigned char key[32];                   /* of the group's meeting */
-    int socket[QUERN_RANK_LIMIT];            /* -1: of this host */
-    int transfers[QUERN_RANK_LIMIT];         /* likewise, for src/ranks/transfer */
-    uint32_t sent[QUERN_RANK_LIMIT], received[QUERN_RANK_LIMIT];  /* messages */
+    const struct quern_way *way;
+    char why[120];                           /* the reason against the way before it; "": it is the first one */
+    struct quern_relay_end *relay;           /* relayed.c's own */
+    int *socket;                             /* [ranks]; -1: of this host, or there are relays */
+    int *transfers;                          /* likewise, for src/ranks/transfer */
+    uint32_t *sent, *received;               /* [ranks]: messages */
+    struct quern_channel *channels;          /* [ranks]: of the call */
+    uint16_t *order;                         /* [ranks]: likewise */
+    struct pollfd *polls;                    /* [ranks] */
     unsigned char *mailboxes;                /* [ranks][QUERN_MAILBOX_BYTES]: the last message of each rank of another host */
     unsigned char *briefs;                   /* [ranks][QUERN_BRIEF_BYTES] */
 };
@@ -23,11 +33,19 @@ struct quern_span {
 unsigned char *quern_span_mailbox(const struct quern_membership *member, int rank);
 unsigned char *quern_span_brief(const struct quern_membership *member, int rank);
 
-/* A span without connections; NULL: no memory. */
-struct quern_span *quern_make_span(const struct quern_membership *member);
+static inline ssize_t quern_stream_put(const struct quern_membership *member, enum quern_stream stream, int peer,
+                                       const struct iovec *parts, int count) {
+    return member->span->way->put(member, stream, peer, parts, count);
+}
 
-/* Says goodbye, so that the others can tell an end from a death, and closes all. */
-void quern_free_span(struct quern_membership *member);
+static inline ssize_t quern_stream_get(const struct quern_membership *member, enum quern_stream stream, int peer,
+                                       const struct iovec *parts, int count) {
+    return member->span->way->get(member, stream, peer, parts, count);
+}
+
+static inline bool quern_stream_speaks(const struct quern_membership *member, enum quern_stream stream, int peer) {
+    return member->span->way->speaks(member, stream, peer);
+}
 
 /* The ranks of a set that are of this host. */
 struct quern_rank_set quern_local_part(const struct quern_membership *member, const struct quern_rank_set *set);

@@ -13,7 +13,7 @@ struct quern_fact quern_read_fact(const struct quern_membership *member, int ran
 
 int quern_read_own_facts(const struct quern_membership *member, struct quern_fact facts[QUERN_RANK_LIMIT]) {
     int count = 0;
-    for (int rank = 0; rank < member->ranks; rank++)
+    for (int rank = 0; rank < member->ranks && count < member->here; rank++)
         if (__atomic_load_n(&member->segment->rank[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_JOINED)
             facts[count++] = quern_read_fact(member, rank);
     return count;

@@ -18,7 +18,7 @@ struct quern_roll {
     int32_t hosts;
     unsigned char number[32];  /* of this meeting: random */
     const uint32_t *strangers; /* [QUERN_STRANGERS]; NULL: none were counted */
-    struct quern_fact facts[QUERN_RANK_LIMIT];
+    struct quern_fact *facts;  /* [ranks] */
 };
 
 /* The facts of one rank that has joined; those of all ranks of this host, with their number. */

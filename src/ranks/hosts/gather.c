@@ -128,15 +128,18 @@ static bool same_host(const struct record *a, const struct record *b) {
 
 /* Hosts are numbered by their lowest rank. */
 static quern_status number_hosts(const struct quern_membership *member, const struct record *all, struct quern_roll *roll) {
+    uint16_t lowest[QUERN_GROUP_LIMIT], here[QUERN_GROUP_LIMIT];  /* of each host */
     for (int rank = 0; rank < member->ranks; rank++) {
-        int lowest = 0, here = 0;
-        while (!same_host(&all[lowest], &all[rank])) lowest++;
-        for (int other = 0; other < member->ranks; other++) here += same_host(&all[other], &all[rank]);
-        if (here != all[rank].here)
-            return quern_fail(member->device, QUERN_PEER_MISMATCH, "host_ranks of rank %d is %d, and %d ranks are of its host",
-                              rank, all[rank].here, here);
-        roll->facts[rank].host = lowest == rank ? roll->hosts++ : roll->facts[lowest].host;
+        int32_t host = 0;
+        while (host < roll->hosts && !same_host(&all[lowest[host]], &all[rank])) host++;
+        if (host == roll->hosts) lowest[roll->hosts] = (uint16_t)rank, here[roll->hosts++] = 0;
+        here[host]++;
+        roll->facts[rank].host = host;
     }
+    for (int rank = 0; rank < member->ranks; rank++)
+        if (here[roll->facts[rank].host] != all[rank].here)
+            return quern_fail(member->device, QUERN_PEER_MISMATCH, "host_ranks of rank %d is %d, and %d ranks are of its host",
+                              rank, all[rank].here, here[roll->facts[rank].host]);
     return QUERN_OK;
 }
 
@@ -187,7 +190,7 @@ quern_status quern_gather_roll(const struct quern_gathering *gathering, quern_st
     const struct quern_membership *member = gathering->member;
     struct record mine, *all = calloc((size_t)member->ranks, sizeof *all);
     if (!all) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
-    *roll = (struct quern_roll){.hosts = 0};
+    *roll = (struct quern_roll){.facts = roll->facts};
     write_record(gathering, ready, &mine);
     quern_status status = gather(gathering, &mine, all);
     if (status == QUERN_OK) status = check_ranks(member, all);

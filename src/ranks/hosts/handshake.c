@@ -11,7 +11,7 @@
 #include "os/clock.h"
 
 static const char MAGIC[8] = "quernnet", WELCOME[8] = "welcome";
-static const uint32_t VERSION = 2;
+static const uint32_t VERSION = 3;
 
 /* ---- keys and codes ---- */
 
@@ -42,7 +42,7 @@ static bool is_code(const struct quern_handshake *h, const char side[4], const u
 
 /* Not a byte more is read than belongs to the message, so that what follows is there for the next reader. */
 static bool is_hello(struct quern_handshake *h) {
-    const bool known = h->hello.kind >= QUERN_CALL_MEETING && h->hello.kind <= QUERN_CALL_TRANSFERS;
+    const bool known = h->hello.kind >= QUERN_CALL_MEETING && h->hello.kind <= QUERN_CALL_RELAY;
     if (!known || h->hello.version != VERSION || getrandom(h->answer.number, sizeof h->answer.number, 0) < 0) return false;
     make_code(h, "hear", h->answer.code);
     return true;

@@ -17,6 +17,8 @@
 #include "ranks/hosts/monitor.h"
 #include "ranks/hosts/mesh.h"
 #include "ranks/hosts/bootstrap.h"
+#include "ranks/hosts/reach.h"
+#include "ranks/hosts/relay.h"
 #include "ranks/hosts/sockets.h"
 #include "ranks/hosts/span.h"
 #include "ranks/poison.h"
@@ -33,7 +35,7 @@ struct creation {
     uint32_t strangers[QUERN_STRANGERS];         /* at the place of meeting */
     struct quern_listener meeting, own;              /* the place's, of rank 0; this rank's */
     int64_t began, deadline;
-    int control[QUERN_RANK_LIMIT];
+    int control[QUERN_GROUP_LIMIT], relay[QUERN_GROUP_LIMIT];
 };
 
 static const int64_t SLICE = 20000000;  /* nanoseconds between two looks at the poison */
@@ -135,18 +137,29 @@ static quern_status start_monitor(struct creation *creation) {
     return quern_fail(member->device, QUERN_SYSTEM_ERROR, "starting the thread that watches other hosts: %s", strerror(errno));
 }
 
+/* Before the monitor: when that is there, the group can be left. */
+static quern_status start_relay(struct creation *creation) {
+    struct quern_membership *member = creation->member;
+    if (!quern_is_relayed((uint32_t)member->ranks, (uint32_t)member->here)) return QUERN_OK;
+    if (quern_start_relay(member->roster, creation->relay)) {
+        for (int rank = 0; rank < member->ranks; rank++) creation->relay[rank] = -1;
+        return QUERN_OK;
+    }
+    return quern_fail(member->device, QUERN_SYSTEM_ERROR, "starting the threads that relay between hosts: %s", strerror(errno));
+}
+
 static quern_status connect_hosts(struct creation *creation) {
     struct quern_membership *member = creation->member;
     const bool speaks = member->roster->host_leader == member->rank;
     quern_make_meeting_key(creation->key, member->segment->meeting, creation->meeting_key);
     creation->own.key = creation->meeting_key;
     creation->own.strangers = member->segment->strangers;
-    member->span = quern_make_span(member);
-    if (!member->span) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
+    if (!quern_open_span(member)) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
     memcpy(member->span->key, creation->meeting_key, sizeof member->span->key);
     const struct quern_mesh mesh = {member, &creation->own, creation->began, creation->deadline,
-                                    speaks ? creation->control : NULL, creation->veto};
+                                    speaks ? creation->control : NULL, creation->relay, creation->veto};
     quern_status status = quern_make_mesh(&mesh);
+    if (status == QUERN_OK && speaks) status = start_relay(creation);
     return status == QUERN_OK && speaks ? start_monitor(creation) : status;
 }
 
@@ -221,20 +234,28 @@ static quern_status create(struct creation *creation, const char *name) {
 quern_status quern_meet_hosts(const quern_group_args *args, const char *name, struct quern_veto veto,
                               struct quern_membership *member) {
     struct creation *creation = calloc(1, sizeof *creation);
-    if (!creation) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
-    *creation = (struct creation){.args = args, .veto = veto, .member = member};
+    struct quern_fact *facts = args->all_gather ? calloc((size_t)args->ranks, sizeof *facts) : NULL;
+    if (!creation || (args->all_gather && !facts)) {
+        free(creation);
+        return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
+    }
+    *creation = (struct creation){.args = args, .veto = veto, .member = member, .roll.facts = facts};
     member->control = &quern_span_control;
     creation->meeting.socket = creation->own.socket = -1;
     creation->began = quern_now();
     creation->deadline = member->timeout < 9e9 ? creation->began + (int64_t)(member->timeout * 1e9) : INT64_MAX / 2;
-    for (int rank = 0; rank < QUERN_RANK_LIMIT; rank++) creation->control[rank] = -1;
+    for (int rank = 0; rank < QUERN_GROUP_LIMIT; rank++) creation->control[rank] = creation->relay[rank] = -1;
     if (args->meet) (args->all_gather ? quern_address_read_alone : quern_address_read)(args->meet, &creation->place);
     quern_make_key(args->secret, args->secret_bytes, name, args->job, creation->key);
     quern_status status = create(creation, name);
     log_strangers(creation);
     quern_listener_close(&creation->meeting);
     quern_listener_close(&creation->own);
-    for (int rank = 0; rank < QUERN_RANK_LIMIT; rank++) quern_socket_close(&creation->control[rank]);
+    for (int rank = 0; rank < QUERN_GROUP_LIMIT; rank++) {
+        quern_socket_close(&creation->control[rank]);
+        quern_socket_close(&creation->relay[rank]);
+    }
+    free(facts);
     free(creation);
     return status;
 }

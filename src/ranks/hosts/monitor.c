@@ -41,8 +41,7 @@ struct state {
 
 struct poison {
     uint32_t word;
-    uint32_t missing[QUERN_RANK_WORDS];
-    char reason[QUERN_POISON_TEXT_BYTES];
+    struct quern_poison_reason reason;
 };
 
 union body {
@@ -66,7 +65,8 @@ struct quern_monitor {
     uint32_t ends;                                     /* atomic: to end */
     int64_t beaten;
     int64_t told;                                      /* when the poison was told; 0: it was not */
-    uint32_t states[QUERN_RANK_LIMIT];                 /* as last told */
+    uint32_t states[QUERN_RANK_LIMIT];                 /* by slot: as last told */
+    struct pollfd *polls;                              /* [lines] */
     int lines;
     struct line line[];
 };
@@ -119,7 +119,7 @@ static bool obey(struct quern_monitor *monitor, struct line *line, const struct 
     if (head->word == BEATS) return hear_states(monitor, line, body->states, head->count);
     line->poisoned |= head->word == POISONED;
     if (head->word == POISONED)
-        return quern_poison_by_host(monitor->roster, body->poison.word, body->poison.reason, body->poison.missing);
+        return quern_poison_by_host(monitor->roster, body->poison.word, &body->poison.reason);
     line->left = true;
     return true;
 }
@@ -196,15 +196,15 @@ static void say_states(struct quern_monitor *monitor) {
     struct state states[QUERN_RANK_LIMIT];
     struct head head = {.word = BEATS};
     bool changed = false;
-    for (int rank = 0; rank < monitor->roster->ranks; rank++) {
+    for (int slot = 0; slot < monitor->roster->here; slot++) {
+        const int rank = monitor->roster->rank_at[slot];
         const struct quern_segment_rank *place = place_of(monitor, rank);
-        if (monitor->roster->peer[rank].is_elsewhere) continue;
         /* A rank that leaves says so before its lock goes: it has ended only if it has not left. */
         uint32_t state = state_of(monitor, rank);
         if (state == QUERN_RANK_ENDED && __atomic_load_n(&place->state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT)
             state = QUERN_RANK_LEFT;
-        changed |= state != monitor->states[rank];
-        monitor->states[rank] = state;
+        changed |= state != monitor->states[slot];
+        monitor->states[slot] = state;
         states[head.count++] = (struct state){rank, state, __atomic_load_n(&place->tag, __ATOMIC_RELAXED),
                                               __atomic_load_n(&place->meetings, __ATOMIC_RELAXED),
                                               __atomic_load_n(&place->asleep_in_meeting, __ATOMIC_RELAXED)};
@@ -217,22 +217,20 @@ static void say_states(struct quern_monitor *monitor) {
 
 static void say_poison(struct quern_monitor *monitor) {
     struct poison poison = {.word = 0};
-    if (monitor->told ||
-        !quern_read_poison(monitor->roster->segment, monitor->roster->ranks, &poison.word, poison.reason, poison.missing))
-        return;
+    if (monitor->told || !quern_read_poison(monitor->roster, &poison.word, &poison.reason)) return;
     say(monitor, &(struct head){.word = POISONED}, &poison, sizeof poison);
     monitor->told = quern_now();
     __atomic_store_n(&monitor->roster->segment->told, 1, __ATOMIC_RELEASE);
 }
 
-void quern_tell_failure(const struct quern_membership *member, const int control[QUERN_RANK_LIMIT]) {
+void quern_tell_failure(const struct quern_membership *member, const int *control) {
     struct {
         struct head head;
         struct poison poison;
     } message = {.head = {.word = POISONED}};
     struct poison *poison = &message.poison;
     _Static_assert(sizeof message == sizeof(struct head) + sizeof(struct poison), "a message has no gap");
-    if (!quern_read_poison(member->segment, member->ranks, &poison->word, poison->reason, poison->missing)) return;
+    if (!quern_read_poison(member->roster, &poison->word, &poison->reason)) return;
     for (int rank = 0; rank < member->ranks; rank++)
         if (control[rank] >= 0) send(control[rank], &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -262,7 +260,7 @@ static void find_silent(struct quern_monitor *monitor) {
 }
 
 static void await(const struct quern_monitor *monitor) {
-    struct pollfd polls[QUERN_RANK_LIMIT];
+    struct pollfd *polls = monitor->polls;
     int count = 0;
     for (int i = 0; i < monitor->lines; i++) {
         const struct line *line = &monitor->line[i];
@@ -303,17 +301,25 @@ static void *keep(void *argument) {
 
 /* ---- starting and ending ---- */
 
-static struct quern_monitor *make_monitor(const struct quern_membership *member, const int control[QUERN_RANK_LIMIT]) {
+static struct quern_monitor *make_monitor(const struct quern_membership *member, const int *control) {
     int lines = 0;
     for (int rank = 0; rank < member->ranks; rank++) lines += control[rank] >= 0;
     struct quern_monitor *monitor = calloc(1, sizeof *monitor + (size_t)lines * sizeof *monitor->line);
-    if (!monitor) return NULL;
+    if (!monitor || !(monitor->polls = calloc((size_t)lines + 1, sizeof *monitor->polls))) {
+        free(monitor);
+        return NULL;
+    }
     monitor->roster = member->roster;
     for (int rank = 0; rank < member->ranks; rank++)
         if (control[rank] >= 0)
             monitor->line[monitor->lines++] = (struct line){.socket = control[rank], .host = member->roster->peer[rank].host,
                                                           .is_open = true};
     return monitor;
+}
+
+static void free_monitor(struct quern_monitor *monitor) {
+    if (monitor) free(monitor->polls);
+    free(monitor);
 }
 
 /* No signal of the engine's is handled on this thread. */
@@ -326,12 +332,12 @@ static int start_thread(struct quern_monitor *monitor) {
     return error;
 }
 
-bool quern_start_monitor(const struct quern_membership *member, const int control[QUERN_RANK_LIMIT]) {
+bool quern_start_monitor(const struct quern_membership *member, const int *control) {
     struct quern_monitor *monitor = make_monitor(member, control);
     __atomic_store_n(&member->segment->agreement, QUERN_AGREES, __ATOMIC_RELEASE);
     const int error = monitor ? start_thread(monitor) : ENOMEM;
     errno = error;
-    if (error) free(monitor);
+    if (error) free_monitor(monitor);
     else __atomic_store_n(&member->roster->monitor, monitor, __ATOMIC_RELEASE);
     return !error;
 }
@@ -348,7 +354,7 @@ static void end_monitor(struct quern_monitor *monitor) {
     __atomic_store_n(&monitor->ends, 1, __ATOMIC_RELEASE);
     pthread_join(monitor->thread, NULL);
     for (int i = 0; i < monitor->lines; i++) quern_socket_close(&monitor->line[i].socket);
-    free(monitor);
+    free_monitor(monitor);
 }
 
 /* The monitor may have ended with its process, so this does not wait long. */

@@ -10,10 +10,10 @@
 #include "ranks/membership.h"
 
 /* Starts it with the connections to the leaders of other hosts, which it then owns; those of other ranks are -1.  False: errno. */
-bool quern_start_monitor(const struct quern_membership *member, const int control[QUERN_RANK_LIMIT]);
+bool quern_start_monitor(const struct quern_membership *member, const int *control);
 
 /* The creation has failed before there was a monitor: tells the others why, over the connections that are there. */
-void quern_tell_failure(const struct quern_membership *member, const int control[QUERN_RANK_LIMIT]);
+void quern_tell_failure(const struct quern_membership *member, const int *control);
 
 /*
  * A rank has left, and its place says so.  If the group is poisoned, waits a moment until the other hosts know why.  With the last

@@ -4,6 +4,7 @@
 #include "ranks/describe.h"
 #include "ranks/hosts/handshake.h"
 #include "ranks/hosts/mesh.h"
+#include "ranks/hosts/connections.h"
 
 /* One line for all pairs with the same answer would hide which hosts they are; hosts are few. */
 static void report_pairs(struct quern_text *text, const struct quern_membership *member) {
@@ -13,6 +14,8 @@ static void report_pairs(struct quern_text *text, const struct quern_membership 
         for (int other = one + 1; other < roster->hosts; other++)
             quern_text_add(text, "hosts %d and %d: %s, since %s memory does not reach from one host to another\n", one, other,
                            member->transport->name, memory);
+    if (member->span && *member->span->why)
+        quern_text_add(text, "between hosts: %s, since %s\n", member->span->way->name, member->span->why);
 }
 
 static void report_host(struct quern_text *text, const struct quern_roster *roster, int host) {

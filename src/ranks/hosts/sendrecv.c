@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 
 #include "os/clock.h"
@@ -31,16 +30,18 @@ enum {
 static uint32_t tag_of(const struct quern_membership *member, const struct quern_meeting *meeting) {
     const bool all = meeting->set->count == member->ranks;
     return quern_make_tag(meeting->operation, meeting->phase,
-                          all ? member->everyones_digest : quern_members_digest(meeting->set->words));
+                          all ? member->everyones_digest : quern_set_digest(meeting->set, member->ranks));
 }
 
 void quern_sendrecv_open(struct quern_sendrecv *sendrecv, struct quern_membership *member, const struct quern_meeting *meeting,
-                      const struct quern_rank_set *set, struct quern_channel *channels) {
+                      const struct quern_rank_set *set, struct quern_channel *channels, uint16_t *order) {
     *sendrecv = (struct quern_sendrecv){
-        .member = member, .tag = tag_of(member, meeting), .timeout = meeting->timeout, .began = quern_now(), .channel = channels};
+        .member = member, .tag = tag_of(member, meeting), .timeout = meeting->timeout, .began = quern_now(), .channel = channels,
+        .order = order};
     for (int step = 1; step < member->ranks; step++) {  /* each begins with its successor */
         const int rank = (member->rank + step) % member->ranks;
         if (!quern_set_has(set, rank) || quern_set_has(&member->span->here, rank)) continue;
+        order[sendrecv->count] = (uint16_t)sendrecv->count;
         struct quern_channel *channel = &channels[sendrecv->count++];
         *channel = (struct quern_channel){.rank = rank, .in_head = {0}};
         channel->out_head = (struct quern_frame){.tag = sendrecv->tag, .number = member->span->sent[rank]++};
@@ -161,33 +162,35 @@ static enum outcome outcome_of(ssize_t moved) {
 
 static enum outcome send_piece(const struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
     struct iovec piece[PIECES];
-    struct msghdr message = {.msg_iov = piece, .msg_iovlen = (size_t)cut_piece(channel->out, channel->outs, piece)};
-    const ssize_t moved = sendmsg(sendrecv->member->span->socket[channel->rank], &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const int parts = cut_piece(channel->out, channel->outs, piece);
+    const ssize_t moved = quern_stream_put(sendrecv->member, QUERN_STREAM_CALLS, channel->rank, piece, parts);
     if (moved > 0) use_up(&channel->out, &channel->outs, (size_t)moved);
     return outcome_of(moved);
 }
 
-static ssize_t receive_dropped(int socket, struct quern_channel *channel) {
+static ssize_t get(const struct quern_sendrecv *sendrecv, const struct quern_channel *channel, const struct iovec *parts, int count) {
+    return quern_stream_get(sendrecv->member, QUERN_STREAM_CALLS, channel->rank, parts, count);
+}
+
+static ssize_t receive_dropped(const struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
     char dropped[4096];
     const size_t bytes = channel->skipped < sizeof dropped ? channel->skipped : sizeof dropped;
-    const ssize_t moved = recv(socket, dropped, bytes, MSG_DONTWAIT);
+    const ssize_t moved = get(sendrecv, channel, &(struct iovec){dropped, bytes}, 1);
     if (moved > 0) channel->skipped -= (uint64_t)moved;
     return moved;
 }
 
 static enum outcome receive_piece(const struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
-    const int socket = sendrecv->member->span->socket[channel->rank];
     struct iovec piece[PIECES];
-    if (!channel->ins && channel->skipped) return outcome_of(receive_dropped(socket, channel));
-    struct msghdr message = {.msg_iov = piece, .msg_iovlen = (size_t)cut_piece(channel->in, channel->ins, piece)};
-    const ssize_t moved = recvmsg(socket, &message, MSG_DONTWAIT);
+    if (!channel->ins && channel->skipped) return outcome_of(receive_dropped(sendrecv, channel));
+    const ssize_t moved = get(sendrecv, channel, piece, cut_piece(channel->in, channel->ins, piece));
     if (moved > 0) use_up(&channel->in, &channel->ins, (size_t)moved);
     return outcome_of(moved);
 }
 
 static enum outcome receive_head(const struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
-    const ssize_t moved = recv(sendrecv->member->span->socket[channel->rank], (char *)&channel->in_head + channel->in_heading,
-                               sizeof channel->in_head - channel->in_heading, MSG_DONTWAIT);
+    const struct iovec rest = {(char *)&channel->in_head + channel->in_heading, sizeof channel->in_head - channel->in_heading};
+    const ssize_t moved = get(sendrecv, channel, &rest, 1);
     if (moved > 0) channel->in_heading += (size_t)moved;
     return outcome_of(moved);
 }
@@ -220,13 +223,12 @@ static quern_status report_failure(const struct quern_sendrecv *sendrecv, int ra
                         rank, strerror(errno));
 }
 
-/* One pass over all channels. */
+/* One pass over all channels that are not done. */
 static quern_status pass(struct quern_sendrecv *sendrecv, bool *moved) {
     *moved = false;
-    for (int i = 0; i < sendrecv->count; i++) {
-        struct quern_channel *channel = &sendrecv->channel[i];
+    for (int i = 0; i < sendrecv->open;) {
+        struct quern_channel *channel = &sendrecv->channel[sendrecv->order[i]];
         enum outcome sent = STUCK, received = STUCK;
-        if (is_done(channel)) continue;
         if (channel->outs) sent = send_piece(sendrecv, channel);
         if (!(channel->in_heading == sizeof channel->in_head && !channel->ins && !channel->skipped)) {
             quern_status status = receive(sendrecv, channel, &received);
@@ -235,7 +237,8 @@ static quern_status pass(struct quern_sendrecv *sendrecv, bool *moved) {
         if (sent == FAILED || received == FAILED) return report_failure(sendrecv, channel->rank);
         if (received == ENDED || (sent == ENDED && received == STUCK)) return report_lost(sendrecv, channel->rank, false);
         *moved |= sent == MOVED || received == MOVED;
-        sendrecv->open -= is_done(channel);
+        if (is_done(channel)) sendrecv->order[i] = sendrecv->order[--sendrecv->open];
+        else i++;
     }
     return QUERN_OK;
 }
@@ -274,16 +277,15 @@ static quern_status look_around(struct quern_sendrecv *sendrecv, int64_t now) {
 }
 
 static void sleep_a_tick(const struct quern_sendrecv *sendrecv) {
-    struct pollfd polls[QUERN_RANK_LIMIT];
+    struct pollfd *polls = sendrecv->member->span->polls;
     int count = 0;
-    for (int i = 0; i < sendrecv->count; i++) {
-        const struct quern_channel *channel = &sendrecv->channel[i];
-        if (is_done(channel)) continue;
+    for (int i = 0; i < sendrecv->open; i++) {
+        const struct quern_channel *channel = &sendrecv->channel[sendrecv->order[i]];
         const bool reads = channel->in_heading < sizeof channel->in_head || channel->ins || channel->skipped;
         polls[count++] = (struct pollfd){.fd = sendrecv->member->span->socket[channel->rank],
                                          .events = (short)((reads ? POLLIN : 0) | (channel->outs ? POLLOUT : 0))};
     }
-    poll(polls, (nfds_t)count, TICK);
+    sendrecv->member->span->way->sleep(sendrecv->member, polls, count, TICK);
 }
 
 quern_status quern_sendrecv_begin(struct quern_sendrecv *sendrecv) {

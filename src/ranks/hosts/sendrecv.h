@@ -32,6 +32,7 @@ struct quern_sendrecv {
     int64_t began, ended;     /* since when a rank is known to have ended; 0: none has */
     int count, open;          /* channels; those that are not done */
     struct quern_channel *channel;  /* [count] */
+    uint16_t *order;          /* [open]: of those that are not done */
 
     /* A head has come: says where its parts go (channel->in, ins, skipped).  False: the sizes are not those of a rank's message. */
     bool (*place)(void *user, struct quern_channel *channel);
@@ -40,7 +41,7 @@ struct quern_sendrecv {
 
 /* A channel for each rank of a set that is of another host.  The caller fills in the parts, and then begins. */
 void quern_sendrecv_open(struct quern_sendrecv *sendrecv, struct quern_membership *member, const struct quern_meeting *meeting,
-                      const struct quern_rank_set *set, struct quern_channel *channels);
+                      const struct quern_rank_set *set, struct quern_channel *channels, uint16_t *order);
 
 /* Adds a part to what a channel sends: the first, second and last ones in this order. */
 void quern_channel_add(struct quern_channel *channel, const void *data, size_t bytes);

@@ -11,7 +11,7 @@ quern_status quern_nccl_check_gone(const struct quern_membership *member, const 
     for (int rank = 0; rank < member->ranks; rank++) {
         char place[120];
         struct quern_text text = quern_text_begin(place, sizeof place);
-        uint32_t missing[QUERN_RANK_WORDS] = {0};
+        uint32_t missing[QUERN_GROUP_WORDS] = {0};
         if (rank == member->rank || !quern_set_has(wait->set, rank) || !quern_rank_has_gone(member->roster, rank)) continue;
         quern_describe_place(&text, member->roster, rank);
         missing[rank / 32] = 1u << rank % 32;
@@ -36,7 +36,7 @@ static bool is_behind(const struct quern_membership *member, const struct quern_
 }
 
 static void list_behind(struct quern_text *text, const struct quern_membership *member, const struct quern_nccl_wait *wait,
-                        uint32_t missing[QUERN_RANK_WORDS], bool *in_other_call) {
+                        uint32_t missing[QUERN_GROUP_WORDS], bool *in_other_call) {
     int count = 0;
     for (int rank = 0; rank < member->ranks; rank++) {
         bool other;
@@ -57,7 +57,7 @@ static void list_behind(struct quern_text *text, const struct quern_membership *
 quern_status quern_nccl_check_limit(const struct quern_membership *member, const struct quern_nccl_wait *wait, int64_t now) {
     char behind[240];
     struct quern_text text = quern_text_begin(behind, sizeof behind);
-    uint32_t missing[QUERN_RANK_WORDS] = {0};
+    uint32_t missing[QUERN_GROUP_WORDS] = {0};
     bool in_other_call = false;
     if (now - wait->began < wait->limit) return QUERN_OK;
     list_behind(&text, member, wait, missing, &in_other_call);
@@ -70,7 +70,7 @@ quern_status quern_nccl_check_limit(const struct quern_membership *member, const
 
 quern_status quern_nccl_poison(const struct quern_nccl_rank *rank, ncclResult_t result, const char *what) {
     const char *text = rank->nccl->error_string(result), *last = rank->nccl->last_error(rank->comm);
-    const uint32_t none[QUERN_RANK_WORDS] = {0};
+    const uint32_t none[QUERN_GROUP_WORDS] = {0};
     return quern_poison_missing(rank->member, quern_nccl_status(result), none, "rank %d: %s: %s%s%s", rank->member->rank, what,
                                 text ? text : "unknown error", last && *last ? ": " : "", last ? last : "");
 }

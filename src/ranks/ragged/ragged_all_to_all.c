@@ -24,7 +24,7 @@ static void number_places(struct quern_ragged_call *call) {
     for (int rank = 0; rank < call->member->ranks; rank++) {
         if (!quern_set_has(&call->set, rank)) continue;
         if (rank == call->member->rank) call->place = call->places;
-        call->rank_at[call->places++] = rank;
+        call->rank_at[call->places++] = (uint16_t)rank;
     }
 }
 

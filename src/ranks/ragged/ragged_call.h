@@ -36,7 +36,7 @@ struct quern_ragged_call {
      */
     quern_status refused;
 
-    int rank_at[QUERN_RANK_LIMIT];      /* place -> rank, ascending; behind the places nothing */
+    uint16_t rank_at[QUERN_GROUP_LIMIT];  /* place -> rank, ascending; behind the places nothing */
 };
 
 /* Entry i of a metadata array in host memory. */

@@ -25,6 +25,19 @@ static char *row_at(const void *buffer, int64_t row, int64_t row_bytes) {
     return (char *)((uintptr_t)buffer + (uint64_t)row * (uint64_t)row_bytes);
 }
 
+static const struct quern_peer *peer_at(const struct quern_ragged_exchange *x, int place) {
+    return &x->call->member->roster->peer[x->call->rank_at[place]];
+}
+
+/* Whether a member is of this process; of another host, to which ragged_hosts.c moves the slices. */
+static bool is_here(const struct quern_ragged_exchange *x, int place) { return peer_at(x, place)->is_here; }
+static bool is_elsewhere(const struct quern_ragged_exchange *x, int place) { return peer_at(x, place)->is_elsewhere; }
+
+/* The stream that comes from a member of this host. */
+static struct quern_ragged_stream *incoming_from(struct quern_ragged_exchange *x, int place) {
+    return &x->incoming[peer_at(x, place)->slot];
+}
+
 /* ---- the workspace: outbox, staging ---- */
 
 static int64_t input_bytes(const struct quern_ragged_call *call) { return call->input_rows * call->row_bytes; }
@@ -77,10 +90,6 @@ void quern_ragged_exchange_open(struct quern_ragged_exchange *x, struct quern_ra
     void *outbox = row_at(storage, 1, terms_bytes(call)), *inbox = row_at(outbox, 1, notices_bytes(call));
     void *copies = row_at(inbox, 1, notices_bytes(call));
     *x = (struct quern_ragged_exchange){.call = call, .kernel = call->ready->kernel->cpu.ragged_all_to_all, .astray = -1};
-    for (int place = 0; place < call->places; place++) {
-        x->is_here[place] = call->member->roster->peer[call->rank_at[place]].is_here;
-        x->is_elsewhere[place] = call->member->roster->peer[call->rank_at[place]].is_elsewhere;
-    }
     x->terms = storage;
     x->outbox = outbox;
     x->inbox = inbox;
@@ -151,7 +160,7 @@ static void write_notices(struct quern_ragged_exchange *x, bool has_stream) {
         int peer = (call->place + step) % call->places;
         for (int64_t entry = peer * call->updates; entry < (peer + 1) * call->updates; entry++) {
             int64_t size = quern_ragged_metadata(call, call->send_sizes, entry);
-            bool streams = has_stream && !x->is_here[peer] && !x->is_elsewhere[peer];
+            bool streams = has_stream && !is_here(x, peer) && !is_elsewhere(x, peer);
             x->outbox[entry] = (struct quern_ragged_notice){
                 .output_offset = quern_ragged_metadata(call, call->output_offsets, entry),
                 .size = size,
@@ -162,9 +171,23 @@ static void write_notices(struct quern_ragged_exchange *x, bool has_stream) {
     }
 }
 
+/* Sets of up to 128 ranks are told whole.  Of others two digests, so that a mask of 4,096 bits does not go to each member. */
+static void describe_members(const struct quern_ragged_call *call, uint64_t members[2]) {
+    const int words = quern_set_words(call->member->ranks);
+    memcpy(members, call->set.words, 2 * sizeof *members);
+    for (int word = QUERN_RANK_WORDS; word < words; word += QUERN_RANK_WORDS) {
+        uint64_t next[2];
+        memcpy(next, call->set.words + word, sizeof next);
+        for (int half = 0; half < 2; half++) {
+            members[half] = (members[half] ^ members[half] >> 29) * 0xbf58476d1ce4e5b9u + next[half];
+            members[half] = (members[half] ^ members[half] >> 32) * 0x94d049bb133111ebu;
+        }
+    }
+}
+
 static void write_terms(const struct quern_ragged_exchange *x, struct quern_ragged_terms *terms) {
     const struct quern_ragged_call *call = x->call;
-    memcpy(terms->members, call->set.words, sizeof terms->members);
+    describe_members(call, terms->members);
     terms->updates = call->updates;
     terms->row_bytes = call->row_bytes;
     terms->window = x->outgoing.window;
@@ -216,10 +239,12 @@ static bool check_terms(const struct quern_ragged_exchange *x, struct quern_slic
 /* The ranks of a meeting have the same members.  But the whole group meets to create a plan, so its members are compared. */
 static quern_status check_members(const struct quern_ragged_exchange *x) {
     const struct quern_device *device = x->call->member->device;
+    uint64_t members[2];
+    describe_members(x->call, members);
     for (int peer = 0; peer < x->call->places; peer++) {
-        if (!x->is_here[peer] && x->terms[peer].seal != seal_of_terms(&x->terms[peer]))
+        if (!is_here(x, peer) && x->terms[peer].seal != seal_of_terms(&x->terms[peer]))
             return quern_fail_damaged(device, "the record", x->call->rank_at[peer]);
-        if (memcmp(x->terms[peer].members, x->call->set.words, sizeof x->call->set.words) != 0)
+        if (memcmp(x->terms[peer].members, members, sizeof members) != 0)
             return quern_fail(device, QUERN_PEER_MISMATCH, "args.members differ from those of rank %d: expected the same",
                               x->call->rank_at[peer]);
     }
@@ -233,7 +258,7 @@ static quern_status reach(const struct quern_ragged_exchange *x, int peer, const
     const struct quern_ragged_call *call = x->call;
     const int rank = call->rank_at[peer];
     *pointer = location->pointer;
-    if (x->is_here[peer]) return QUERN_OK;
+    if (is_here(x, peer)) return QUERN_OK;
     *pointer = quern_symmetric_resolve(call->member, location->id, location->offset, bytes, rank);
     if (*pointer) return QUERN_OK;
     return quern_fail(call->member->device, QUERN_INVALID_ARGUMENT,
@@ -245,7 +270,7 @@ static quern_status gather_notices(struct quern_ragged_exchange *x) {
     const size_t bytes = (size_t)call->updates * sizeof *x->inbox;
     for (int peer = 0; peer < call->places && bytes; peer++) {
         const char *outbox;
-        if (x->is_elsewhere[peer]) continue;  /* they came with its record */
+        if (is_elsewhere(x, peer)) continue;  /* they came with its record */
         quern_status status = reach(x, peer, "workspace", &x->terms[peer].outbox, notices_bytes(call), &outbox);
         if (status != QUERN_OK) return status;
         memcpy(x->inbox + peer * call->updates, outbox + (size_t)call->place * bytes, bytes);
@@ -257,7 +282,7 @@ static quern_status gather_notices(struct quern_ragged_exchange *x) {
 
 /* Whether the sender copies into the receiver's output. */
 static bool is_delivered(const struct quern_ragged_exchange *x, int peer, int receiver) {
-    return x->is_here[peer] || x->terms[receiver].output.state == QUERN_MEMORY_SYMMETRIC;
+    return is_here(x, peer) || x->terms[receiver].output.state == QUERN_MEMORY_SYMMETRIC;
 }
 
 static void add_slice(struct quern_ragged_stream *stream, char *to, const char *from, int64_t bytes, int64_t begin) {
@@ -299,7 +324,7 @@ static quern_status reach_output(struct quern_ragged_exchange *x, int peer, cons
     const struct quern_ragged_call *call = x->call;
     const struct quern_ragged_location *location = &x->terms[peer].output;
     quern_status status = reach(x, peer, "output", location, 0, output);
-    if (status != QUERN_OK || x->is_here[peer]) return status;
+    if (status != QUERN_OK || is_here(x, peer)) return status;
     *output = quern_symmetric_resolve(call->member, location->id, location->offset, end_of_sends(x, peer), call->rank_at[peer]);
     if (!*output) x->astray = call->rank_at[peer];
     return QUERN_OK;
@@ -340,7 +365,7 @@ static quern_status prepare_receives(struct quern_ragged_exchange *x, int peer) 
     const struct quern_ragged_call *call = x->call;
     const struct quern_ragged_notice *notices = x->inbox + peer * call->updates;
     const struct quern_ragged_terms *terms = &x->terms[peer];
-    struct quern_ragged_stream *stream = &x->incoming[peer];
+    struct quern_ragged_stream *stream = incoming_from(x, peer);
     const char *source = NULL;
     for (int64_t update = 0; update < call->updates && !is_delivered(x, peer, call->place); update++) {
         const int64_t bytes = notices[update].size * call->row_bytes;
@@ -392,8 +417,8 @@ static quern_status prepare_copies(struct quern_ragged_exchange *x, struct quern
     quern_status status = QUERN_OK;
     for (int step = 1; step <= places && x->call->updates && status == QUERN_OK; step++) {
         const int to = (place + step) % places, from = (place - step + places) % places;
-        if (!x->is_elsewhere[to]) status = prepare_sends(x, to);
-        if (status == QUERN_OK && !x->is_elsewhere[from]) status = prepare_receives(x, from);
+        if (!is_elsewhere(x, to)) status = prepare_sends(x, to);
+        if (status == QUERN_OK && !is_elsewhere(x, from)) status = prepare_receives(x, from);
     }
     record->verdict.rounds = x->outgoing.rounds = count_rounds(&x->outgoing);
     if (x->call->in_place) prepare_image(x);
@@ -443,6 +468,9 @@ void quern_ragged_exchange_copy(const struct quern_ragged_exchange *x) { run(x, 
 void quern_ragged_exchange_fetch(struct quern_ragged_exchange *x, int64_t round) {
     const int places = x->call->places, place = x->call->place;
     x->pieces.count = x->pieces.bytes = 0;
-    for (int step = 1; step < places; step++) cut_window(&x->incoming[(place - step + places) % places], round, &x->pieces);
+    for (int step = 1; step < places; step++) {
+        const int from = (place - step + places) % places;
+        if (!is_elsewhere(x, from)) cut_window(incoming_from(x, from), round, &x->pieces);
+    }
     run(x, &x->pieces);
 }

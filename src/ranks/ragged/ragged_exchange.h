@@ -31,7 +31,7 @@ struct quern_ragged_location {
 /* What a rank says about its call before the entry. */
 struct quern_ragged_terms {
     int32_t is_ready;                     /* 0: there is only a verdict */
-    uint32_t members[QUERN_RANK_WORDS];
+    uint64_t members[2];                  /* of up to 128 ranks: a bit for each; of more: a digest of the set */
     int64_t updates, row_bytes;
     struct quern_ragged_location output;
     struct quern_ragged_location outbox;  /* its notices: [places, updates] */
@@ -76,13 +76,11 @@ struct quern_ragged_exchange {
     struct quern_ragged_call *call;
     quern_ragged_all_to_all_cpu_kernel *kernel;
     struct quern_ragged_terms *terms;                            /* [places]: of every member, read once */
-    bool is_here[QUERN_RANK_LIMIT];                              /* [places]: of this process */
-    bool is_elsewhere[QUERN_RANK_LIMIT];                         /* [places]: of another host: ragged_hosts.c moves its slices */
     int astray;                                                  /* a member whose output is out of reach; -1: none */
     char *staging;                                               /* this rank's */
     struct quern_ragged_notice *outbox, *inbox;                  /* [places, updates] */
     struct quern_copy_list direct;                               /* deliveries and fetches */
-    struct quern_ragged_stream outgoing, incoming[QUERN_RANK_LIMIT];  /* incoming[place] */
+    struct quern_ragged_stream outgoing, incoming[QUERN_RANK_LIMIT];  /* incoming: by the slot of the sender */
     struct quern_copy *incoming_slices;                          /* [places, updates] */
     int64_t streamed_in;                                         /* bytes in all the incoming streams */
     struct iovec *shipped_out, *shipped_in;                      /* [places, updates + 1]: what goes to other hosts and comes */

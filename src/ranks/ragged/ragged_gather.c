@@ -40,7 +40,7 @@ static quern_status exchange(struct quern_ragged_gathering *gathering, const voi
 static struct quern_ragged_outline terms_of(const struct quern_ragged_call *call) {
     struct quern_ragged_outline terms = {.entries = quern_ragged_entries(call), .updates = call->updates,
                                          .row_bytes = call->row_bytes};
-    memcpy(terms.members, call->set.words, sizeof terms.members);
+    memcpy(terms.members, call->set.words, sizeof terms.members);  /* GPUs: a group of at most QUERN_RANK_LIMIT ranks */
     if (call->output_state == QUERN_MEMORY_SYMMETRIC) {
         terms.output_id = call->output_place.id;
         terms.output_offset = call->output_place.offset;
@@ -102,7 +102,7 @@ static bool differ(const struct quern_ragged_call *call, enum quern_slice_fault 
 /* The ranks of a meeting have the same members.  But the whole group meets to create a plan, so its members are compared. */
 static quern_status check_members(const struct quern_ragged_gathering *gathering, const struct quern_ragged_call *call) {
     for (int place = 0; place < call->places; place++)
-        if (memcmp(gathering->outlines[call->rank_at[place]].members, call->set.words, sizeof call->set.words) != 0)
+        if (memcmp(gathering->outlines[call->rank_at[place]].members, call->set.words, sizeof gathering->outlines->members) != 0)
             return quern_fail(call->member->device, QUERN_PEER_MISMATCH,
                               "args.members differ from those of rank %d: expected the same",
                               call->rank_at[place]);

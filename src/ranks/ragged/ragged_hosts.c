@@ -17,9 +17,13 @@ static const struct quern_ragged_record *own_record(const struct quern_membershi
 }
 
 static int place_of(const struct quern_ragged_call *call, int rank) {
-    int place = 0;
-    while (place < call->places && call->rank_at[place] != rank) place++;
-    return place;
+    int low = 0, high = call->places;  /* the ranks ascend */
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (call->rank_at[middle] < rank) low = middle + 1;
+        else high = middle;
+    }
+    return low < call->places && call->rank_at[low] == rank ? low : call->places;
 }
 
 /*
@@ -64,12 +68,12 @@ quern_status quern_ragged_enter(struct quern_ragged_call *call, const struct que
                                 const struct quern_meeting *meeting, const struct quern_ragged_brief *brief) {
     struct quern_membership *member = call->member;
     if (!member->control) return quern_meet(member, meeting);
-    struct quern_channel channels[QUERN_RANK_LIMIT];
+    struct quern_channel *channels = member->span->channels;
     struct quern_sendrecv sendrecv;
     const bool has_exchange = call->refused == QUERN_OK && (!brief || brief->offer == QUERN_RAGGED_LONG);
     struct entry entry = {call, has_exchange ? exchange : NULL};
     if (brief) member->all_count++;  /* which says in which half the briefs of this meeting are */
-    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels);
+    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels, member->span->order);
     sendrecv.place = place_entry;
     sendrecv.user = &entry;
     for (int i = 0; i < sendrecv.count; i++) fill_entry(&entry, &channels[i], brief);
@@ -95,10 +99,10 @@ quern_status quern_ragged_vote(const struct quern_ragged_call *call, const struc
     if (!member->control) return quern_meet(member, meeting);
     struct quern_ragged_record *record = (struct quern_ragged_record *)own_record(member);
     const bool has_reason = record->verdict.report.fault == QUERN_SLICE_ARGUMENTS;
-    struct quern_channel channels[QUERN_RANK_LIMIT];
+    struct quern_channel *channels = member->span->channels;
     struct quern_sendrecv sendrecv;
     quern_ragged_seal_verdict(&record->verdict);
-    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels);
+    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels, member->span->order);
     sendrecv.place = place_verdict;
     sendrecv.user = (void *)call;
     for (int i = 0; i < sendrecv.count; i++) {
@@ -180,11 +184,12 @@ quern_status quern_ragged_ship(struct quern_ragged_shipment *shipment, const str
     shipment->exchange = x;
     copying.phase = QUERN_PHASE_COPY;
     copying.set = &x->call->set;
-    quern_sendrecv_open(&shipment->sendrecv, x->call->member, &copying, copying.set, shipment->channels);
+    quern_sendrecv_open(&shipment->sendrecv, x->call->member, &copying, copying.set,
+                        x->call->member->span->channels, x->call->member->span->order);
     shipment->sendrecv.place = place_slices;
     shipment->sendrecv.user = shipment;
     for (int i = 0; i < shipment->sendrecv.count; i++) {
-        struct quern_channel *channel = &shipment->channels[i];
+        struct quern_channel *channel = &shipment->sendrecv.channel[i];
         channel->out_head.last = list_sends(x, place_of(x->call, channel->rank), channel);
     }
     return quern_sendrecv_begin(&shipment->sendrecv);

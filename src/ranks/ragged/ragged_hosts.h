@@ -29,7 +29,6 @@ quern_status quern_ragged_meet_here(const struct quern_ragged_call *call, struct
 /* The slices: begun before those of this host are copied, and ended after it. */
 struct quern_ragged_shipment {
     struct quern_sendrecv sendrecv;
-    struct quern_channel channels[QUERN_RANK_LIMIT];
     const struct quern_ragged_exchange *exchange;
     bool is_needed;
 };

@@ -16,8 +16,10 @@ enum {
 };
 
 static int64_t offset_of(const struct quern_membership *member, int from, int to) {
-    const int64_t ranks = member->ranks, segment = (int64_t)quern_segment_bytes((uint32_t)ranks);
-    return (segment + PAGE - 1) / PAGE * PAGE + (from * ranks + to) * (int64_t)QUERN_LANE_BYTES;
+    const struct quern_roster *roster = member->roster;
+    const int64_t segment = (int64_t)quern_segment_bytes(roster->view.ranks, roster->view.here);
+    const int64_t lane = (int64_t)roster->peer[from].slot * roster->here + roster->peer[to].slot;
+    return (segment + PAGE - 1) / PAGE * PAGE + lane * QUERN_LANE_BYTES;
 }
 
 static bool are_threads(const struct quern_membership *member, int from, int to) {

@@ -12,6 +12,7 @@
 
 #include "os/clock.h"
 #include "ranks/describe.h"
+#include "ranks/hosts/connections.h"
 #include "ranks/points.h"
 #include "ranks/transfer/agree.h"
 #include "ranks/transfer/bytes.h"
@@ -26,7 +27,7 @@ static const int64_t GRACE = 60000000;  /* nanoseconds for the reason of an end,
 static void say_hello(struct quern_wire *wire) {
     const struct quern_roster *roster = wire->member->roster;
     const struct quern_transfer_hello hello = {.address = (uintptr_t)roster->self.id, .pid = (int32_t)getpid()};
-    if (wire->socket >= 0 || roster->peer[wire->peer].is_here) return;
+    if (wire->is_elsewhere || roster->peer[wire->peer].is_here) return;
     quern_wire_say(wire, (struct quern_transfer_frame){.word = QUERN_WORD_HELLO}, &hello, sizeof hello);
 }
 
@@ -45,7 +46,9 @@ void quern_find_speakers(struct quern_transfers *all) {
     for (int peer = 0; peer < member->ranks; peer++) {
         quern_status status;
         if (peer == member->rank || all->wire[peer]) continue;
-        if (member->roster->peer[peer].is_elsewhere || quern_lane_speaks(member, peer)) quern_wire_to(all, peer, &status);
+        const bool speaks = member->roster->peer[peer].is_elsewhere ? quern_stream_speaks(member, QUERN_STREAM_TRANSFERS, peer)
+                                                                    : quern_lane_speaks(member, peer);
+        if (speaks) quern_wire_to(all, peer, &status);
     }
 }
 

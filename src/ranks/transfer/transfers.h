@@ -2,6 +2,8 @@
 #ifndef QUERN_TRANSFERS_H
 #define QUERN_TRANSFERS_H
 
+#include <poll.h>
+
 #include "ranks/transfer/transfer_list.h"
 #include "ranks/transfer/wire.h"
 
@@ -79,8 +81,9 @@ struct quern_early {
 /* All of a group handle. */
 struct quern_transfers {
     struct quern_membership *member;
-    struct quern_wire *wire[QUERN_RANK_LIMIT];   /* by rank; NULL: none so far */
-    struct quern_wire *open[QUERN_RANK_LIMIT];   /* [wires] */
+    struct quern_wire *wire[QUERN_GROUP_LIMIT];  /* by rank; NULL: none so far */
+    struct quern_wire *open[QUERN_GROUP_LIMIT];  /* [wires] */
+    struct pollfd polls[QUERN_GROUP_LIMIT];      /* of a sleep */
     int wires;
     struct quern_transfer_data *first;
     struct quern_early *early;                   /* the oldest first */

@@ -7,11 +7,11 @@
 #include <sched.h>
 
 #include "os/clock.h"
+#include "ranks/bell.h"
 #include "ranks/describe.h"
 #include "ranks/handles.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
-#include "ranks/transfer/bell.h"
 #include "ranks/transfer/handle.h"
 #include "ranks/transfer/talk.h"
 #include "runtime/status.h"
@@ -22,6 +22,8 @@ enum {
 };
 static const int64_t SLICE = 20000000;   /* nanoseconds between two looks around */
 static const int64_t GRACE = 60000000;   /* for the last words of a rank of another host, which come by another connection */
+
+static const int64_t RELAYED = 500000000;  /* the same over relays, whose threads may wait for a core */
 
 /* ---- looking around ---- */
 
@@ -37,7 +39,7 @@ static void find_lost(struct quern_transfer_data *transfer, int64_t now) {
         if (!is_awaited(pair) || !quern_rank_has_gone(roster, pair->wire->peer)) continue;
         if (!pair->gone_since) pair->gone_since = now;
         quern_pass_transfers(transfer->member->transfers);
-        const bool is_late = pair->wire->socket < 0 || now - pair->gone_since > GRACE;
+        const bool is_late = !pair->wire->is_elsewhere || now - pair->gone_since > (pair->wire->socket < 0 ? RELAYED : GRACE);
         if (is_late && transfer->state == QUERN_TRANSFER_STARTED && is_awaited(pair)) quern_lose_rank(pair);
     }
 }
@@ -97,10 +99,10 @@ quern_status quern_transfer_test(quern_transfer *handle, int32_t *done) {
 /* Sleeps until a rank of this host rings, or a connection has something. */
 static void sleep_a_while(const struct quern_transfer_data *transfer) {
     struct quern_transfers *all = transfer->member->transfers;
-    struct quern_segment_rank *mine = &transfer->member->segment->rank[transfer->member->rank];
-    struct pollfd polls[QUERN_RANK_LIMIT];
+    struct quern_bell *bell = &quern_place(transfer->member->roster, transfer->member->rank)->bell;
+    struct pollfd *polls = all->polls;
     int sockets = 0, lanes = 0;
-    const uint32_t seen = quern_listen(mine);
+    const uint32_t seen = quern_listen(bell);
     if (quern_pass_transfers(all)) return;
     for (int i = 0; i < all->wires; i++) {
         const struct quern_wire *wire = all->open[i];
@@ -112,7 +114,7 @@ static void sleep_a_while(const struct quern_transfer_data *transfer) {
     }
     QUERN_POINT(TRANSFER_SLEEPING);
     if (sockets) poll(polls, (nfds_t)sockets, lanes ? 1 : TICK);
-    else quern_futex_wait(&mine->bell, seen, SLICE);
+    else quern_futex_wait(&bell->rings, seen, SLICE);
 }
 
 /* True: it has slept. */

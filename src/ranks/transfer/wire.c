@@ -8,10 +8,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
+#include "ranks/bell.h"
 #include "ranks/hosts/connections.h"
-#include "ranks/transfer/bell.h"
 #include "ranks/transfer/transfer_list.h"
 #include "runtime/status.h"
 
@@ -38,9 +37,10 @@ struct quern_wire *quern_open_wire(struct quern_membership *member, int peer, qu
     }
     wire->member = member;
     wire->peer = peer;
-    wire->socket = member->span ? member->span->transfers[peer] : -1;
+    wire->is_elsewhere = member->roster->peer[peer].is_elsewhere;
+    wire->socket = wire->is_elsewhere ? member->span->transfers[peer] : -1;
     wire->reads = wire->is_read = QUERN_ACCESS_NO;
-    *status = wire->socket >= 0 ? QUERN_OK : open_lanes(wire);
+    *status = wire->is_elsewhere ? QUERN_OK : open_lanes(wire);
     if (*status == QUERN_OK) return wire;
     quern_close_wire(wire);
     return NULL;
@@ -121,7 +121,7 @@ void quern_wire_say(struct quern_wire *wire, struct quern_transfer_frame frame, 
 
 /* A message in a lane is never half sent, so that an end finds room behind it at once. */
 size_t quern_wire_data_room(const struct quern_wire *wire) {
-    if (wire->socket >= 0) return QUERN_WIRE_PIECE;
+    if (wire->is_elsewhere) return QUERN_WIRE_PIECE;
     const size_t room = quern_lane_room(&wire->out), needed = SPARE + sizeof(struct quern_transfer_frame);
     return room > needed ? room - needed : 0;
 }
@@ -160,13 +160,12 @@ void quern_wire_detach_data(struct quern_wire *wire) {
 }
 
 static ssize_t put(struct quern_wire *wire, struct iovec *parts, int count) {
-    struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count};
-    if (wire->socket < 0) {
+    if (!wire->is_elsewhere) {
         const ssize_t moved = quern_lane_put(&wire->out, parts, count);
         if (moved < 0) end_wire(wire, QUERN_PEER_MISMATCH);
         return moved;
     }
-    const ssize_t moved = sendmsg(wire->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t moved = quern_stream_put(wire->member, QUERN_STREAM_TRANSFERS, wire->peer, parts, count);
     if (moved < 0 && errno != EAGAIN && errno != EINTR) mute(wire);
     return moved;
 }
@@ -198,23 +197,22 @@ bool quern_wire_flush(struct quern_wire *wire) {
     bool moved = false;
     while (wire->count && flush_data(wire)) moved = true;
     while (!wire->count && wire->begin < wire->end && flush_queue(wire)) moved = true;
-    if (moved && wire->socket < 0) quern_ring(&wire->member->segment->rank[wire->peer]);
+    if (moved && !wire->is_elsewhere) quern_ring(&quern_place(wire->member->roster, wire->peer)->bell);
     return moved;
 }
 
 /* ---- hearing ---- */
 
 static ssize_t get(struct quern_wire *wire, struct iovec *parts, int count) {
-    struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count};
     if (wire->status != QUERN_OK) return -1;
-    if (wire->socket >= 0) {
-        const ssize_t moved = recvmsg(wire->socket, &message, MSG_DONTWAIT);
+    if (wire->is_elsewhere) {
+        const ssize_t moved = quern_stream_get(wire->member, QUERN_STREAM_TRANSFERS, wire->peer, parts, count);
         if (moved == 0 || (moved < 0 && errno != EAGAIN && errno != EINTR)) end_wire(wire, QUERN_PEER_LOST);
         return moved;
     }
     const ssize_t moved = quern_lane_get(&wire->in, parts, count);
     if (moved < 0) quern_wire_damaged(wire);
-    if (moved > 0) quern_ring(&wire->member->segment->rank[wire->peer]);
+    if (moved > 0) quern_ring(&quern_place(wire->member->roster, wire->peer)->bell);
     return moved;
 }
 

@@ -13,7 +13,8 @@ enum quern_access { QUERN_ACCESS_UNKNOWN, QUERN_ACCESS_NO, QUERN_ACCESS_YES };
 
 struct quern_wire {
     struct quern_membership *member;
-    int peer, socket;               /* -1: the rank is of this host */
+    int peer, socket;               /* -1: the rank is of this host, or is reached over relays */
+    bool is_elsewhere;              /* of another host */
     struct quern_lane_end in, out;
     enum quern_access reads, is_read;  /* whether this rank can copy from the memory of the other one; and back */
     int32_t pid;                    /* of the other process, as it says */

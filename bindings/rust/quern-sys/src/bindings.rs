@@ -8,6 +8,7 @@ pub const QUERN_STRUCT_MARK: c_int = 1364525056;
 pub const QUERN_VERSION: c_int = 100;
 pub const QUERN_SCALE_BLOCK: c_int = 32;
 pub const QUERN_MAX_RANKS: c_int = 128;
+pub const QUERN_MAX_HOSTS_RANKS: c_int = 4096;
 pub type quern_status = c_uint;
 pub const QUERN_OK: quern_status = 0;
 pub const QUERN_INVALID_ARGUMENT: quern_status = 1000;

@@ -1,0 +1,519 @@
+/*
+ * Groups of many CPU ranks of several hosts, whose messages go over one connection for each pair of hosts: barriers, exchanges,
+ * splits, transfers, ranks that do not come, deaths, counts, and frames that no rank has sent.  The hosts are names at addresses of
+ * this machine.  Groups of few ranks go the same way here, since the tests lower the number from which on groups do.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/device.h"
+#include "harness/ragged_case.h"
+#include "harness/random.h"
+#include "harness/ranks.h"
+#include "ranks/bell.h"
+#include "ranks/handles.h"
+#include "ranks/hosts/connections.h"
+#include "ranks/hosts/frames.h"
+#include "ranks/hosts/relay.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+struct board {
+    struct {
+        _Alignas(64) int64_t value;
+    } of[MOST_RUN_RANKS];
+    int64_t counts[4];
+};
+
+static const struct {
+    int hosts, ranks;
+} shapes[] = {{2, 2}, {2, 4}, {3, 5}, {4, 9}};
+
+static void relay_all(void) { quern_most_direct = 0; }
+
+static void check_shapes(rank_function *function, const void *user) {
+    relay_all();
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        for (size_t i = 0; i < COUNT(shapes); i++)
+            check_ranks(.kind = rank_kinds[kind], .count = shapes[i].ranks, .hosts = shapes[i].hosts, .function = function,
+                        .user = user, .shared_bytes = sizeof(struct board), .limit = 120);
+}
+
+/* ---- small groups ---- */
+
+/* No rank is in the next round before all have written in this one. */
+static void meet_members(struct rank *rank, quern_group *group, const int *members, int count, int64_t round) {
+    struct board *board = rank->shared;
+    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+    args.members = members;
+    args.member_count = count;
+    __atomic_store_n(&board->of[rank->rank].value, round, __ATOMIC_RELAXED);
+    rank_ok(rank, quern_barrier(group, &args, NULL));
+    for (int i = 0; i < (members ? count : rank->ranks); i++) {
+        const int peer = members ? members[i] : i;
+        const int64_t seen = __atomic_load_n(&board->of[peer].value, __ATOMIC_RELAXED);
+        rank_check(rank, seen == round, "round %lld: rank %d has written %lld", (long long)round, peer, (long long)seen);
+    }
+    rank_ok(rank, quern_barrier(group, &args, NULL));
+}
+
+static quern_status meet_all_and_some(struct rank *rank) {
+    quern_group *group = rank_group(rank, 30);
+    for (int64_t round = 1; round <= 40; round++) {
+        int members[MOST_RUN_RANKS], count = 0;
+        bool is_member = false;
+        for (int other = 0; other < rank->ranks; other++)
+            if (random_below(9, (uint64_t)(round * 64 + other), 3)) {
+                members[count++] = other;
+                is_member |= other == rank->rank;
+            }
+        meet_members(rank, group, NULL, 0, 2 * round);
+        if (is_member) meet_members(rank, group, members, count, 2 * round + 1);
+    }
+    return quern_group_destroy(group);
+}
+
+Test(relay, barriers_of_all_and_some_ranks, .timeout = 600) { check_shapes(meet_all_and_some, NULL); }
+
+Test(relay, random_exchanges, .timeout = 600) {
+    check_shapes(ragged_run_batch, &(struct ragged_batch){.first = 61000, .cases = (int)test_size(15, 5)});
+}
+
+Test(relay, random_exchanges_of_small_slices, .timeout = 600) {
+    check_shapes(ragged_run_batch, &(struct ragged_batch){.first = 62000, .cases = (int)test_size(15, 5),
+                                            .choice = {.everyone = true, .largest = 3, .row_bytes = 12, .updates = 1}});
+}
+
+Test(relay, random_plans, .timeout = 600) {
+    check_shapes(ragged_run_batch,
+                 &(struct ragged_batch){.first = 63000, .cases = (int)test_size(6, 3), .is_plan = true, .choice.everyone = true});
+}
+
+/* ---- large groups: threads of this process ---- */
+
+static const struct {
+    int hosts, ranks;
+} large[] = {{2, 65}, {2, 129}, {2, 256}, {4, 512}};
+
+static void check_large(rank_function *function, const void *user) {
+    for (size_t i = 0; i < COUNT(large); i++) {
+        const struct ranks ranks = {.kind = RANK_THREADS, .count = large[i].ranks, .hosts = large[i].hosts, .function = function,
+                                    .user = user, .shared_bytes = sizeof(struct board), .limit = 280};
+        const char *wrong = ranks_run(&ranks);
+        if (wrong) cr_assert_fail("%d ranks of %d hosts: %s", large[i].ranks, large[i].hosts, wrong);
+    }
+}
+
+/* Every slice has the number of its pair, so that one that goes astray is seen. */
+static void exchange_all(struct rank *rank, quern_group *group, int seed) {
+    enum { MOST = 4 };  /* rows of a slice */
+    const int ranks = rank->ranks;
+    int32_t *numbers = malloc(4 * (size_t)ranks * sizeof *numbers), *from = numbers, *ones = from + ranks, *to = ones + ranks,
+            *gets = to + ranks;
+    int64_t *input = malloc((size_t)ranks * MOST * sizeof *input), *output = malloc((size_t)ranks * MOST * sizeof *output);
+    rank_check(rank, numbers && input && output, "no memory");
+    for (int peer = 0; peer < ranks; peer++) {
+        from[peer] = peer * MOST;
+        ones[peer] = (rank->rank * 7 + peer * 3 + seed) % (MOST + 1);
+        gets[peer] = (peer * 7 + rank->rank * 3 + seed) % (MOST + 1);
+        to[peer] = rank->rank * MOST;
+        for (int row = 0; row < MOST; row++) {
+            input[peer * MOST + row] = ((int64_t)rank->rank << 32) + peer * 16 + row;
+            output[peer * MOST + row] = -1;
+        }
+    }
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    size_t bytes;
+    void *workspace;
+    args.input = input, args.output = output, args.input_rows = args.output_rows = ranks * MOST, args.row_bytes = sizeof *input;
+    args.input_offsets = from, args.send_sizes = ones, args.output_offsets = to, args.recv_sizes = gets;
+    args.updates = 1;
+    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    rank_ok(rank, quern_ragged_all_to_all(group, &args, workspace, bytes, NULL));
+    for (int peer = 0; peer < ranks; peer++)
+        for (int row = 0; row < MOST; row++) {
+            const int64_t expected = row < gets[peer] ? ((int64_t)peer << 32) + rank->rank * 16 + row : -1;
+            rank_check(rank, output[peer * MOST + row] == expected, "row %d of rank %d is %#llx: expected %#llx", row, peer,
+                       (unsigned long long)output[peer * MOST + row], (unsigned long long)expected);
+        }
+    rank_ok(rank, quern_symmetric_free(group, workspace, NULL));
+    free(input);
+    free(output);
+    free(numbers);
+}
+
+static quern_status live_a_life(struct rank *rank) {
+    quern_group *group = rank_group(rank, 120), *part;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    rank_check(rank, quern_group_size(group) == rank->ranks, "%d ranks", quern_group_size(group));
+    meet_members(rank, group, NULL, 0, 1);
+    exchange_all(rank, group, 1);
+    const int colour = rank->rank % 3, key = -rank->rank;
+    rank_ok(rank, quern_group_split(&group, 1, &colour, &key, &part));
+    rank_check(rank, quern_group_rank(part) == (rank->ranks - 1 - rank->rank) / 3, "rank %d of the part", quern_group_rank(part));
+    rank_ok(rank, quern_barrier(part, NULL, NULL));
+    rank_ok(rank, quern_group_destroy(part));
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    return quern_group_destroy(group);
+}
+
+Test(relay, large_groups_live, .timeout = 900) { check_large(live_a_life, NULL); }
+
+/* ---- what a group costs ---- */
+
+static unsigned messages_of(const struct quern_membership *member) {
+    unsigned sent = 0;
+    for (int rank = 0; rank < member->ranks; rank++) sent += member->span->sent[rank];
+    return sent;
+}
+
+/* With relays: of each other host's relay and monitor a descriptor at both ends, and no message in a barrier but of leaders. */
+static quern_status count_costs(struct rank *rank) {
+    struct board *board = rank->shared;
+    struct quern_membership *member;
+    rank_line_up(rank);
+    if (rank->rank == 0) board->counts[0] = count_entries("/proc/self/fd");
+    rank_line_up(rank);
+    quern_group *group = rank_group(rank, 60);
+    rank_ok(rank, quern_member_of(group, &member));
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    rank_line_up(rank);
+    if (rank->rank == 0) board->counts[1] = count_entries("/proc/self/fd");
+    const unsigned before = messages_of(member);
+    for (int round = 0; round < 10; round++) rank_ok(rank, quern_barrier(group, NULL, NULL));
+    const unsigned sent = messages_of(member) - before;
+    const bool leads = member->roster->host_leader == rank->rank;
+    int rounds = 0;
+    while (1 << rounds < rank->hosts) rounds++;
+    rank_check(rank, sent == (leads ? 10 * (unsigned)rounds : 0), "%u messages in 10 barriers", sent);
+    const int others = rank->hosts - 1, most = rank->hosts * (1 + 2 * others);  /* a segment, and two connections to each host */
+    rank_check(rank, board->counts[1] - board->counts[0] <= most, "%d descriptors more: expected at most %d",
+               (int)(board->counts[1] - board->counts[0]), most);
+    rank_line_up(rank);
+    return quern_group_destroy(group);
+}
+
+Test(relay, barriers_and_descriptors_are_few, .timeout = 120) {
+    check_ranks(.kind = RANK_THREADS, .count = 66, .hosts = 2, .function = count_costs, .shared_bytes = sizeof(struct board));
+    check_ranks(.kind = RANK_THREADS, .count = 72, .hosts = 4, .function = count_costs, .shared_bytes = sizeof(struct board));
+}
+
+static quern_status read_report(struct rank *rank) {
+    quern_group *group = rank_group(rank, 60);
+    static __thread char report[20000];
+    quern_group_report(group, report, sizeof report);
+    const bool relayed = rank->ranks > 64;
+    rank_check(rank, !strstr(report, "one connection for each pair of hosts, since") == !relayed, "%s", report);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    return quern_group_destroy(group);
+}
+
+Test(relay, the_report_names_the_way, .timeout = 120) {
+    check_ranks(.kind = RANK_THREADS, .count = 64, .hosts = 2, .function = read_report);
+    check_ranks(.kind = RANK_THREADS, .count = 65, .hosts = 2, .function = read_report);
+}
+
+/* ---- limits ---- */
+
+static quern_status ask_for_too_many(struct rank *rank) {
+    static const struct {
+        int ranks, host_ranks;
+        quern_status status;
+        const char *detail;
+    } asked[] = {{4097, 1, QUERN_INVALID_ARGUMENT, "ranks is 4097: expected 1 to 4096"},
+                 {4096, 129, QUERN_INVALID_ARGUMENT, "host_ranks is 129: expected 1 to 128"},
+                 {4096, 2, QUERN_PEER_TIMEOUT, "and 4079 more, of which 1 are of this host"}};
+    for (size_t i = 0; i < COUNT(asked); i++) {
+        quern_group_args args = rank_group_args(rank, 0.2);
+        quern_group *group = NULL;
+        args.ranks = asked[i].ranks, args.host_ranks = asked[i].host_ranks, args.job = i + 1;
+        rank_status(rank, quern_group_create(&args, 1, &group), asked[i].status);
+        rank_check_detail(rank, asked[i].detail);
+    }
+    return QUERN_OK;
+}
+
+Test(relay, at_most_4096_ranks_and_128_of_a_host, .timeout = 60) {
+    check_ranks(.kind = RANK_THREADS, .count = 1, .hosts = 1, .function = ask_for_too_many);
+}
+
+/* More ranks of a host than host_ranks says: the one who comes last has no place. */
+static quern_status crowd(struct rank *rank) {
+    quern_group_args args = rank_group_args(rank, 3);
+    quern_group *group = NULL;
+    args.ranks = 8, args.host_ranks = 2;
+    const quern_status status = quern_group_create(&args, 1, &group);
+    rank_check(rank, status == QUERN_PEER_TIMEOUT || status == QUERN_PEER_MISMATCH, "%s", quern_status_string(status));
+    return QUERN_OK;
+}
+
+Test(relay, a_host_has_no_more_places_than_it_says, .timeout = 60) {
+    check_ranks(.kind = RANK_THREADS, .count = 3, .hosts = 1, .function = crowd);
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 1, .function = crowd);
+}
+
+/* ---- a rank that does not come ---- */
+
+/* Ranks 0 and 1 are of one host, 2 and 3 of the other.  Rank 3 takes nothing while all the others send to it and exchange much. */
+static quern_status leave_one_out(struct rank *rank) {
+    enum { BYTES = 1 << 20 };
+    struct board *board = rank->shared;
+    quern_group *group = rank_group(rank, 30);
+    unsigned char *memory = malloc(3 * BYTES);
+    rank_check(rank, memory, "no memory");
+    for (int i = 0; i < 3 * BYTES; i++) memory[i] = (unsigned char)(rank->rank == 3 ? 0 : i * 13 + rank->rank);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    quern_transfer_args list = QUERN_TRANSFER_ARGS_INIT;
+    quern_transfer_item items[3];
+    for (int i = 0; i < 3; i++)
+        items[i] = (quern_transfer_item){.receive = rank->rank == 3, .peer = rank->rank == 3 ? i : 3, .tag = 1,
+                                         .memory = memory + (rank->rank == 3 ? i * BYTES : 0), .bytes = BYTES};
+    list.items = items, list.item_count = rank->rank == 3 ? 3 : 1, list.key = 7;
+    quern_transfer *transfer;
+    rank_ok(rank, quern_transfer_prepare(group, &list, &transfer));
+    if (rank->rank < 3) {
+        rank_ok(rank, quern_transfer_start(transfer, NULL));
+        quern_barrier_args some = QUERN_BARRIER_ARGS_INIT;
+        some.members = (const int[]){0, 1, 2}, some.member_count = 3;
+        for (int round = 0; round < 200; round++) rank_ok(rank, quern_barrier(group, &some, NULL));
+        __atomic_add_fetch(&board->counts[0], 1, __ATOMIC_ACQ_REL);
+    } else {
+        for (int i = 0; i < 1000 && __atomic_load_n(&board->counts[0], __ATOMIC_ACQUIRE) < 3; i++) rank_sleep(0.01);
+        rank_check(rank, board->counts[0] == 3, "the others wait for a rank that is not of their call");
+        rank_ok(rank, quern_transfer_start(transfer, NULL));
+    }
+    rank_ok(rank, quern_transfer_wait(transfer, 0));
+    for (int i = 0; rank->rank == 3 && i < 3 * BYTES; i++)
+        rank_check(rank, memory[i] == (unsigned char)(i % BYTES * 13 + i / BYTES), "byte %d is %d", i, memory[i]);
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    free(memory);
+    return quern_group_destroy(group);
+}
+
+Test(relay, a_rank_that_does_not_come_holds_up_nobody, .timeout = 120) {
+    relay_all();
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = leave_one_out, .shared_bytes = sizeof(struct board));
+}
+
+/* Much goes one way and nothing the other: credit comes back though the sender awaits no message. */
+static quern_status send_one_way(struct rank *rank) {
+    enum { BYTES = 1 << 20 };
+    quern_group *group = rank_group(rank, 20);
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    const int last = rank->ranks - 1;
+    int32_t none[4] = {0}, sends[4] = {0}, gets[4] = {0};
+    unsigned char *input = malloc(BYTES), *output = calloc(1, BYTES);
+    rank_check(rank, input && output && rank->ranks <= 4, "no memory");
+    for (int i = 0; i < BYTES; i++) input[i] = (unsigned char)(i * 7 + i / 253);
+    if (rank->rank == 0) sends[last] = BYTES;
+    if (rank->rank == last) gets[0] = BYTES;
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    args.input = input, args.output = output, args.input_rows = args.output_rows = BYTES, args.row_bytes = 1, args.updates = 1;
+    args.input_offsets = none, args.send_sizes = sends, args.output_offsets = none, args.recv_sizes = gets;
+    void *workspace;
+    size_t bytes;
+    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    rank_ok(rank, quern_ragged_all_to_all(group, &args, workspace, bytes, NULL));
+    if (rank->rank == last) rank_check(rank, !memcmp(input, output, BYTES), "other bytes have come");
+    free(input);
+    free(output);
+    return quern_group_destroy(group);
+}
+
+Test(relay, much_goes_one_way, .timeout = 60) {
+    relay_all();
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = send_one_way);
+}
+
+/* ---- frames that no rank has sent ---- */
+
+/* A process that is no rank changes words of a ring: a status, and nothing is written but the buffers of calls. */
+static quern_status scribble(struct rank *rank) {
+    const enum quern_ring_way way = *(const enum quern_ring_way *)rank->user;
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        struct quern_membership *member;
+        quern_group_args args = rank_group_args(rank, 3);
+        quern_group *group;
+        args.job = seed + 1;
+        rank_ok(rank, quern_group_create(&args, 1, &group));
+        rank_ok(rank, quern_member_of(group, &member));
+        rank_ok(rank, quern_barrier(group, NULL, NULL));
+        rank_line_up(rank);
+        if (rank->rank == 0) {
+            struct quern_relay_ring *ring = quern_segment_ring(&member->roster->view, member->roster->peer[0].slot, way);
+            const uint64_t written = ring->written;
+            for (int i = 0; i < QUERN_RING_BYTES; i++) ring->bytes[i] = (unsigned char)random_bits(seed, (uint64_t)i);
+            __atomic_store_n(&ring->written, seed % 3 ? written + 24 : written + (random_bits(seed, 7) | 1), __ATOMIC_SEQ_CST);
+            quern_ring(&member->segment->relay);
+            for (int look = 0; way == QUERN_RING_OUT && look < 2000 && !__atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE); look++)
+                rank_sleep(1e-3);  /* else the rank writes there again first */
+        }
+        rank_line_up(rank);
+        const double began = rank_now();
+        quern_status status = QUERN_OK;
+        for (int round = 0; status == QUERN_OK && round < 20; round++) status = quern_barrier(group, NULL, NULL);
+        rank_check(rank, rank_now() - began < 4, "seed %llu: it took %g s", (unsigned long long)seed, rank_now() - began);
+        if (status != QUERN_OK || way == QUERN_RING_OUT) {  /* into the other ring the relay may write again before the rank looks */
+            rank_status(rank, status, QUERN_PEER_MISMATCH);
+            rank_check_detail(rank, way == QUERN_RING_OUT ? "what rank 0 sends to ranks of other hosts is damaged" : "is damaged");
+        }
+        rank_line_up(rank);
+        rank_ok(rank, quern_group_destroy(group));
+    }
+    return QUERN_OK;
+}
+
+Test(relay, scribbles_in_rings, .timeout = 200) {
+    static const enum quern_ring_way ways[] = {QUERN_RING_OUT, QUERN_RING_IN};
+    relay_all();
+    for (size_t i = 0; i < COUNT(ways); i++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = scribble, .user = &ways[i]);
+}
+
+/* A roster of this host alone: ranks 0 and 1, in this process; ranks 2 and 3 are of the host whose relay is the test. */
+static struct quern_roster *make_roster(void) {
+    enum { RANKS = 4, OWN = 2 };
+    struct quern_roster *roster = calloc(1, sizeof *roster);
+    const size_t bytes = quern_segment_bytes(RANKS, OWN);
+    check(roster, "no memory");
+    roster->segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    check(roster->segment != MAP_FAILED, "no memory");
+    roster->bytes = bytes, roster->descriptor = -1;
+    roster->ranks = RANKS, roster->here = OWN, roster->hosts = 2, roster->is_complete = true;
+    roster->view = (struct quern_segment_view){roster->segment, RANKS, OWN};
+    roster->leader_of[1] = 2;
+    for (int rank = 0; rank < RANKS; rank++) {
+        roster->peer[rank].is_here = rank < OWN;
+        roster->peer[rank].is_elsewhere = rank >= OWN;
+        roster->peer[rank].host = rank >= OWN;
+        roster->peer[rank].slot = rank < OWN ? (uint32_t)rank : 0;
+        if (rank < OWN) roster->rank_at[rank] = (uint16_t)rank;
+    }
+    return roster;
+}
+
+static void send_bytes(int socket, const void *bytes, size_t count) {
+    check(send(socket, bytes, count, MSG_NOSIGNAL) == (ssize_t)count, "the relay takes nothing");
+}
+
+struct relay_under_test {
+    struct quern_membership member;
+    int ends[2];
+};
+
+static void start_relay(struct relay_under_test *test) {
+    relay_all();
+    test->member.roster = make_roster();
+    check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, test->ends) == 0, "no socket");
+    check(quern_start_relay(test->member.roster, (const int[]){-1, -1, test->ends[0], -1}), "no thread");
+}
+
+static void end_relay(struct relay_under_test *test) {
+    struct quern_segment *segment = test->member.roster->segment;
+    segment->rank[0].state = segment->rank[1].state = QUERN_RANK_LEFT;
+    quern_leave_relay(&test->member);
+    close(test->ends[1]);
+    munmap(segment, test->member.roster->bytes);
+    free(test->member.roster);
+}
+
+static bool becomes(const uint32_t *word, uint32_t value) {
+    for (int i = 0; i < 2000 && __atomic_load_n(word, __ATOMIC_ACQUIRE) != value; i++) rank_sleep(1e-3);
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE) == value;
+}
+
+/* Right seals and wrong content: another sender, receiver, stream or length than there is; and rubbish. */
+Test(relay, frames_that_no_relay_sends, .timeout = 120) {
+    static const struct quern_relay_frame wrong[] = {
+        {.from = 1, .to = 0},                        /* of a rank of this host */
+        {.from = 9, .to = 0},
+        {.from = 0xffff, .to = 0},
+        {.from = 2, .to = 3},                        /* to a rank of its own host */
+        {.from = 2, .to = 4},
+        {.from = 2, .to = 0xffff},
+        {.from = 2, .to = 0, .stream = QUERN_STREAMS},
+        {.from = 2, .to = 0, .bytes = QUERN_FRAME_BYTES + 1},
+        {.from = 2, .to = 0, .seal = 1},
+    };
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        struct relay_under_test test = {.ends = {-1, -1}};
+        struct quern_relay_frame frame = wrong[i], right = {.from = 3, .to = 1, .bytes = 5};
+        char bytes[QUERN_FRAME_BYTES + 1] = "12345";
+        start_relay(&test);
+        struct quern_segment *segment = test.member.roster->segment;
+        struct quern_ring_end in = {quern_segment_ring(&test.member.roster->view, 1, QUERN_RING_IN), 0};
+        quern_seal_frame(&right);
+        send_bytes(test.ends[1], &right, sizeof right);
+        send_bytes(test.ends[1], bytes, 5);
+        struct quern_relay_frame came;
+        for (int look = 0; look < 2000 && quern_ring_look(&in, &came) == QUERN_RING_EMPTY; look++) rank_sleep(1e-3);
+        check(quern_ring_look(&in, &came) == QUERN_RING_FRAME && !memcmp(&came, &right, sizeof came), "a right frame is lost");
+        check(!segment->poison, "frame %zu: poisoned before it has come", i);
+        if (!frame.seal) quern_seal_frame(&frame);
+        send_bytes(test.ends[1], &frame, sizeof frame);
+        (void)!send(test.ends[1], bytes, frame.bytes, MSG_NOSIGNAL);  /* the relay may have hung up */
+        check(becomes(&segment->poison, QUERN_PEER_MISMATCH), "frame %zu is taken", i);
+        end_relay(&test);
+    }
+}
+
+/* More than the windows of all senders: somebody does not keep to them. */
+Test(relay, more_than_the_windows_is_damage, .timeout = 120) {
+    struct relay_under_test test = {.ends = {-1, -1}};
+    struct quern_relay_frame frame = {.from = 2, .to = 0, .bytes = QUERN_FRAME_BYTES};
+    static char bytes[QUERN_FRAME_BYTES];
+    start_relay(&test);
+    const uint32_t *poison = &test.member.roster->segment->poison;
+    const size_t within = 2 * QUERN_STREAMS * quern_stream_window(4) / sizeof bytes, most = 40 * within;
+    size_t sent = 0;
+    quern_seal_frame(&frame);
+    for (; sent < most && !__atomic_load_n(poison, __ATOMIC_ACQUIRE); sent++) {
+        if (send(test.ends[1], &frame, sizeof frame, MSG_NOSIGNAL) < 0 || send(test.ends[1], bytes, sizeof bytes, MSG_NOSIGNAL) < 0) break;
+        if (sent == within) check(!becomes(poison, QUERN_PEER_MISMATCH), "what the windows allow is refused");
+    }
+    check(becomes(poison, QUERN_PEER_MISMATCH), "%zu frames are taken", sent);
+    end_relay(&test);
+}
+
+/* What has no room in a ring waits, in its order, and nobody else waits for it. */
+Test(relay, what_has_no_room_waits, .timeout = 60) {
+    enum { FRAMES = 10 };
+    struct relay_under_test test = {.ends = {-1, -1}};
+    struct quern_relay_frame frame = {.from = 2, .to = 0, .bytes = QUERN_FRAME_BYTES}, other = {.from = 2, .to = 1}, came;
+    unsigned char bytes[QUERN_FRAME_BYTES];
+    start_relay(&test);
+    struct quern_ring_end slow = {quern_segment_ring(&test.member.roster->view, 0, QUERN_RING_IN), 0},
+                          quick = {quern_segment_ring(&test.member.roster->view, 1, QUERN_RING_IN), 0};
+    quern_seal_frame(&frame);
+    quern_seal_frame(&other);
+    for (int i = 0; i < FRAMES; i++) {
+        memset(bytes, i, sizeof bytes);
+        send_bytes(test.ends[1], &frame, sizeof frame);
+        send_bytes(test.ends[1], bytes, sizeof bytes);
+    }
+    send_bytes(test.ends[1], &other, sizeof other);
+    for (int look = 0; look < 2000 && quern_ring_look(&quick, &came) == QUERN_RING_EMPTY; look++) rank_sleep(1e-3);
+    check(quern_ring_look(&quick, &came) == QUERN_RING_FRAME && came.to == 1, "a rank waits for the frames of another one");
+    for (int i = 0; i < FRAMES; i++) {
+        for (int look = 0; look < 2000 && quern_ring_look(&slow, &came) == QUERN_RING_EMPTY; look++) rank_sleep(1e-3);
+        check(quern_ring_look(&slow, &came) == QUERN_RING_FRAME, "frame %d does not come", i);
+        quern_ring_take(&slow, &came, bytes);
+        check(bytes[0] == i && bytes[QUERN_FRAME_BYTES - 1] == i, "frame %d is frame %d", i, bytes[0]);
+    }
+    check(!test.member.roster->segment->poison, "poisoned");
+    end_relay(&test);
+}
