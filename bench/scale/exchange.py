@@ -35,9 +35,9 @@ def calls_for(size: int) -> int:
     return math.ceil(size / PIECE)
 
 
-def relayed(size: int) -> int:
-    """A message in the frames of a relay."""
-    return size + math.ceil(size / sizes.RELAY_FRAME) * sizes.RELAY_HEAD
+def on_wire(protocol: Protocol, size: int) -> int:
+    """A message, in frames if it goes by relays."""
+    return size + (math.ceil(size / sizes.RELAY_FRAME) * sizes.RELAY_HEAD if protocol.is_relayed else 0)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def steps_of(costs: Costs, protocol: Protocol, shape: Shape, size: int) -> Steps
     if not protocol.is_relayed:
         calls = calls_for(size)
         return Steps(size, calls * costs.send + size * costs.send_byte, calls * costs.receive + size * costs.receive_byte)
-    size = relayed(size) * shape.here**2
+    size = on_wire(protocol, size) * shape.here**2
     frames = shape.here**2 * math.ceil(size / shape.here**2 / sizes.RELAY_FRAME)
     copy = size * costs.receive_byte + frames * costs.compare
     calls = calls_for(size)
@@ -110,6 +110,7 @@ def run(shape: Shape, costs: Costs, network: Network, protocol: Protocol, frames
     ends = make_ends(world, protocol, len(frames))
     per_message = shape.here**2 if protocol.is_relayed else 1
     phases = [steps_of(costs, protocol, shape, size) for _, size in frames]
+    frames = [(name, on_wire(protocol, size)) for name, size in frames]
     for at, end in enumerate(ends):
         others = [ends[(at + step) % len(ends)] for step in range(1, len(ends))]  # each begins with its successor
         peers = [peer for peer in others if peer.host != end.host]
@@ -134,4 +135,4 @@ def predict(shape: Shape, costs: Costs, network: Network, protocol: Protocol, fr
         wire = steps.size * network.wire
         time += max(peers * (steps.sending + steps.receiving), peers * ends * wire + steps.sending + steps.receiving)
         time += network.latency + (2 * costs.bell if protocol.is_relayed else 0.0)
-    return Exchange(time * 1e-9, pairs * len(frames), pairs * sum(size for _, size in frames))
+    return Exchange(time * 1e-9, pairs * len(frames), pairs * sum(on_wire(protocol, size) for _, size in frames))

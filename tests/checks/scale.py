@@ -186,7 +186,7 @@ def test_an_exchange_over_relays() -> None:
     found = exchange.run(Shape(2, 2), costs, FAR, RELAY, [("slices", 100)])
     copy = 464 + 4 * 100
     expect(round(found.seconds * 1e9), (10 + copy) + 10000 + (20 + 464 + copy + 2 * 5) + 2 * 5, "two hosts of two ranks")
-    expect((found.messages, found.bytes), (8, 800), "messages of ranks")
+    expect((found.messages, found.bytes), (8, 8 * 116), "messages of ranks, with the heads of their frames")
 
 
 def test_bytes_of_a_fresh_connection() -> None:
