@@ -112,7 +112,7 @@ class Met:
 
 
 def meet(world: World, protocol: Protocol) -> Met:
-    place = Place(world, protocol.door)
+    place = Place(world, protocol.door(world.shape))
     world.env.process(place.run())
     for _ in range(1, world.shape.hosts):
         world.env.process(Guest(world, place).run())
@@ -136,7 +136,7 @@ def gather(world: World) -> Met:
 
 def make_loops(world: World, protocol: Protocol, starts: list[float], all_ranks: bool) -> list[Loop]:
     shape = world.shape
-    loops = [Loop(world, protocol.door, starts[shape.host(rank)] - min(starts)) for rank in range(shape.ranks)]
+    loops = [Loop(world, protocol.door(shape), starts[shape.host(rank)] - min(starts)) for rank in range(shape.ranks)]
     for rank, loop in enumerate(loops):
         loop.expected = protocol.callers(shape, rank) if all_ranks or rank == 0 else 0
         loop.peeks = True

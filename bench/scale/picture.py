@@ -10,7 +10,7 @@ from . import networks
 from .results import HOSTS, RANKS
 
 PICTURE = Path(__file__).resolve().parents[1] / "results" / "scale.svg"
-COLOURS = {"direct": "#c8553d", "relay": "#1f6f8b", "relay, wide door": "#7a9e3b"}
+COLOURS = {"direct": "#c8553d", "relay": "#1f6f8b"}
 LINE = {"marker": "o", "markersize": 3, "linewidth": 1.2}
 GOAL = 10   # seconds, for the creation
 
@@ -42,9 +42,8 @@ def draw(results: dict, path: Path) -> None:
         rows = _rows(results, name)
         hosts = [row["hosts"] for row in rows]
         _creation(creation, rows, colour, name)
-        if name != "relay, wide door":   # which differs in its creation only
-            barrier.plot(hosts, [row["barrier"]["seconds"] * 1e6 for row in rows], color=colour, **LINE)
-            connections.plot(hosts, [row["descriptors"] for row in rows], color=colour, **LINE)
+        barrier.plot(hosts, [row["barrier"]["seconds"] * 1e6 for row in rows], color=colour, **LINE)
+        connections.plot(hosts, [row["descriptors"] for row in rows], color=colour, **LINE)
     creation.axhline(GOAL, color=pictures.FAINT, linewidth=0.8, zorder=0)
     _dress(creation, "creation, seconds (cross: no end seen)")
     _dress(barrier, "barrier, microseconds", "linear")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from .world import Shape
 
@@ -13,8 +14,17 @@ DATA, CONTROL, TRANSFERS, MEETING = "data", "control", "transfers", "meeting"
 class Door:
     """A listener."""
 
-    places: int = 32     # QUERN_LISTENER_WAITING: handshakes that are under way; the oldest gives way to a new one
-    backlog: int = 512   # of listen in listener.c, if net.core.somaxconn is not less: the kernel keeps others waiting for seconds
+    places: int = 32     # handshakes that are under way; the oldest gives way to a new one
+    backlog: int = 512   # of listen, if net.core.somaxconn is not less: the kernel keeps others waiting for seconds
+
+
+CALLS, LEAST, MOST = 3, Door(), 4096  # as in listener.c
+
+
+def door_of(shape: Shape) -> Door:
+    """As places_for and make_socket in listener.c."""
+    places = max(min(CALLS * shape.ranks, MOST), LEAST.places)
+    return Door(places, max(places, LEAST.backlog))
 
 
 @dataclass(frozen=True)
@@ -24,7 +34,7 @@ class Protocol:
     pairs_of_ranks: tuple[str, ...]   # the kinds of which each pair of ranks of two hosts has a connection
     pairs_of_hosts: tuple[str, ...]   # likewise each pair of hosts, between their leaders
     is_relayed: bool                  # a thread of each host passes messages on
-    door: Door = Door()
+    door: Callable[[Shape], Door] = door_of
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -57,6 +67,4 @@ class Protocol:
 
 DIRECT = Protocol("direct", "two connections for each pair of ranks", (DATA, TRANSFERS), (CONTROL,), False)
 RELAY = Protocol("relay", "one connection for each pair of hosts, and one for liveness", (), (DATA, CONTROL), True)
-WIDE = replace(RELAY, name="relay, wide door", about="relay, with 4,096 places and a backlog of 4,096 for each listener",
-               door=Door(4096, 4096))
-PROTOCOLS = {protocol.name: protocol for protocol in (DIRECT, RELAY, WIDE)}
+PROTOCOLS = {protocol.name: protocol for protocol in (DIRECT, RELAY)}

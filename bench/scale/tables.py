@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from . import networks
-from .protocols import PROTOCOLS, WIDE
+from .protocols import PROTOCOLS
 from .results import RANKS, SLICES
 from .world import Shape
 
@@ -34,9 +34,7 @@ def creation_of(row: dict, name: str = "seconds") -> str:
 
 
 def short_rows(results: dict) -> list[list[str]]:
-    """A wide door matters only where many call."""
-    chosen = [row for row in results["rows"]
-              if row["network"] == networks.DATACENTRE.name and (row["protocol"] != WIDE.name or row["hosts"] > 16)]
+    chosen = [row for row in results["rows"] if row["network"] == networks.DATACENTRE.name]
     return [[f"{row['hosts']:,}, {row['protocol']}", f"{row['descriptors']:,}", creation_of(row), creation_of(row, "gathered"),
              str(row["barrier"]["most_sent"]), time(row["barrier"]["seconds"]),
              *(time(row["exchanges"][str(size)]["seconds"]) for size in SLICES[:2]), f"{row['monitor']:.1%}"] for row in chosen]

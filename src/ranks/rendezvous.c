@@ -313,6 +313,7 @@ static void describe_device(struct quern_segment_rank *place, const struct quern
     place->device_kind = (int32_t)device->kind;
     place->device_ordinal = device->ordinal;
     place->share_gpu = member->share_gpu;
+    place->ways = member->ways;
     memcpy(place->device_uuid, device->uuid.bytes, sizeof device->uuid.bytes);
 }
 
@@ -364,7 +365,7 @@ static quern_status take_slot(const struct joining *joining, const struct quern_
 /* The place is this rank's: fills it in. */
 static quern_status fill_place(struct joining *joining, struct quern_membership *member, struct quern_segment_rank *place) {
     struct quern_entering entering = {.rank = member->rank, .ranks = member->ranks, .here = member->here, .device = member->device,
-                                      .share_gpu = member->share_gpu};
+                                      .share_gpu = member->share_gpu, .ways = member->ways};
     quern_status status = take_slot(joining, member, place, &entering.slot);
     if (status == QUERN_OK) status = quern_enter_roster(joining->roster, &entering);
     if (status != QUERN_OK) {

@@ -186,6 +186,7 @@ static void set_up_peer(struct quern_roster *roster, const struct quern_entering
     peer->device_kind = (int32_t)device->kind;
     peer->device_ordinal = device->ordinal;
     peer->share_gpu = entering->share_gpu;
+    peer->ways = entering->ways;
     memcpy(peer->device_uuid, device->uuid.bytes, sizeof peer->device_uuid);
 }
 
@@ -234,6 +235,7 @@ static void read_peer(struct quern_roster *roster, int rank) {
     peer->device_kind = place->device_kind;
     peer->device_ordinal = place->device_ordinal;
     peer->share_gpu = place->share_gpu;
+    peer->ways = place->ways;
     memcpy(peer->device_uuid, place->device_uuid, sizeof peer->device_uuid);
     const uint32_t state = __atomic_load_n(&place->state, __ATOMIC_ACQUIRE);
     peer->is_elsewhere = state >= QUERN_RANK_ELSEWHERE;

@@ -31,6 +31,7 @@ struct quern_peer {
     int32_t device_ordinal;      /* in its own process */
     unsigned char device_uuid[16];
     int32_t share_gpu;
+    uint32_t ways;               /* of data that it allows: bits of src/ranks/hosts/walk.h */
 };
 
 struct quern_roster {
@@ -82,6 +83,7 @@ struct quern_entering {
     uint32_t slot;
     const quern_device *device;
     int share_gpu;
+    uint32_t ways;
 };
 quern_status quern_enter_roster(struct quern_roster *roster, const struct quern_entering *entering);
 

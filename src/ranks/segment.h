@@ -59,6 +59,7 @@ struct quern_segment_rank {
     unsigned char device_uuid[16];
     int32_t share_gpu;
     int32_t host;                /* its number; 0 in a group of one host */
+    uint32_t ways;               /* of data between hosts that it allows: bits of src/ranks/hosts/walk.h */
     struct quern_address address;  /* where it expects the ranks of other hosts */
     uint32_t silent;             /* atomic: 1: it counts as ended since its host is silent */
 

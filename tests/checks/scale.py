@@ -24,11 +24,13 @@ sys.path.insert(0, str(ROOT / "bench"))
 from scale import barrier, calls, creation, exchange, failures, networks, picture, results, sizes, tables  # noqa: E402
 from scale.calls import Call, Loop  # noqa: E402
 from scale.networks import DATACENTRE, LOOPBACK, Costs, Network  # noqa: E402
-from scale.protocols import CONTROL, DATA, DIRECT, MEETING, PROTOCOLS, RELAY, TRANSFERS, Door  # noqa: E402
+from scale.protocols import (  # noqa: E402
+    CALLS, CONTROL, DATA, DIRECT, LEAST, MEETING, MOST, PROTOCOLS, RELAY, TRANSFERS, Door, Protocol)
 from scale.world import Count, Shape, World  # noqa: E402
 
 GROUP = ROOT / "build" / "tests" / "traffic" / "group"
-KINDS = (MEETING, DATA, CONTROL, TRANSFERS)
+RELAYED = "relay"
+KINDS = (MEETING, DATA, CONTROL, TRANSFERS, RELAYED)
 SMALL = 8  # bytes: of the small exchange of group.c
 
 # Round numbers, to compute with by hand.
@@ -45,23 +47,23 @@ def expect(found: object, expected: object, what: str) -> None:
 # ---- what the library sends ----
 
 
-def counted(shape: Shape, size: int, way: str) -> dict[str, dict]:
+def counted(shape: Shape, size: int, way: str, protocol: Protocol) -> dict[str, dict]:
     """By phase."""
-    command = [str(GROUP), str(shape.hosts), str(shape.here), str(size), way]
+    command = [str(GROUP), str(shape.hosts), str(shape.here), str(size), way, protocol.name]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     return {line["phase"]: line for line in map(json.loads, done.stdout.splitlines())}
 
 
-def simulated(shape: Shape, size: int, way: str) -> dict[str, dict[str, Count]]:
-    """The phases of group.c that are modelled: by phase and kind of connection."""
+def simulated(shape: Shape, size: int, way: str, protocol: Protocol) -> dict[str, dict[str, Count]]:
+    """The phases of group.c that are modelled: by phase and kind of connection, of which the data goes over that of the protocol."""
     costs = networks.measured()
 
     def frames(of: exchange.Frames) -> dict[str, Count]:
-        found = exchange.run(shape, costs, LOOPBACK, DIRECT, of)
+        found = exchange.run(shape, costs, LOOPBACK, protocol, of)
         return {DATA: Count(0, found.messages, found.bytes)}
 
-    created = creation.create(shape, costs, LOOPBACK, DIRECT, way, all_ranks=True)
-    met = barrier.run(shape, costs, LOOPBACK, DIRECT)
+    created = creation.create(shape, costs, LOOPBACK, protocol, way, all_ranks=True)
+    met = barrier.run(shape, costs, LOOPBACK, protocol)
     return {"creation": created.counts, "barrier": {DATA: Count(0, met.messages, met.bytes)},
             "small exchange": frames(sizes.exchange_frames(shape.ranks, SMALL)),
             "exchange": frames(sizes.exchange_frames(shape.ranks, size)), "plan": frames(sizes.plan_frames()),
@@ -69,19 +71,24 @@ def simulated(shape: Shape, size: int, way: str) -> dict[str, dict[str, Count]]:
             "end": frames([("goodbye", sizes.FRAME)])}
 
 
-def compare(shape: Shape, size: int, way: str) -> None:
-    library, model = counted(shape, size, way), simulated(shape, size, way)
+def compare(shape: Shape, size: int, way: str, protocol: Protocol = DIRECT) -> None:
+    library, model = counted(shape, size, way, protocol), simulated(shape, size, way, protocol)
     for phase, counts in model.items():
+        if protocol.is_relayed:
+            counts[RELAYED] = counts.pop(DATA)   # at the end not all: a relay has nothing for one that has gone
         for kind in KINDS if phase != "end" else (DATA,):
             count, found = counts.get(kind, Count()), library[phase][kind]
             sent = (found["connections"], found["handshake_bytes"], found["messages"], found["bytes"])
             said = (count.connections, count.handshake_bytes, count.messages, count.bytes)
-            expect(sent, said, f"{shape.hosts} hosts of {shape.here} ranks, {way}, {phase}, {kind}: connections, bytes of their "
+            expect(sent, said, f"{shape.hosts} hosts of {shape.here} ranks, {protocol.name}, {way}, {phase}, {kind}: connections, bytes of their "
                                "handshakes, messages, bytes: the library has sent")
     for phase, found in library.items():
         beats = found[CONTROL]
         expect(beats["beat_bytes"], beats["beats"] * sizes.beat_bytes(shape.here), f"{phase}: bytes of beats")
     expect(library["rest"][CONTROL]["beats"] > 0, True, "beats in 0.6 s")
+    last = library["end"][RELAYED]
+    expect(last["bytes"], last["messages"] * (sizes.FRAME + sizes.RELAY_HEAD), "bytes of goodbyes over relays")
+    expect(last["messages"] <= shape.ranks * (shape.ranks - shape.here), True, "goodbyes over relays")
     goodbyes = library["end"][CONTROL]   # a monitor says none to one that has gone
     expect(goodbyes["bytes"], goodbyes["messages"] * sizes.HEAD, "bytes of the monitors' goodbyes")
     expect(0 < goodbyes["messages"] <= shape.hosts * (shape.hosts - 1), True, "the monitors' goodbyes")
@@ -105,14 +112,23 @@ def test_hosts_that_meet_by_an_all_gather_send_what_is_simulated() -> None:
     compare(Shape(3, 2), 300, "gather")
 
 
+def test_relays_send_what_is_simulated() -> None:
+    compare(Shape(2, 1), 2048, "meet", RELAY)
+    compare(Shape(3, 2), 2048, "meet", RELAY)
+    compare(Shape(4, 4), 512, "meet", RELAY)
+    compare(Shape(2, 3), 512, "gather", RELAY)
+
+
 # ---- what the library's sources say ----
 
 
 def test_limits_are_those_of_the_library() -> None:
     hosts = ROOT / "src" / "ranks" / "hosts"
     stated = {
-        (hosts / "listener.h", r"QUERN_LISTENER_WAITING = (\d+)"): Door().places,
-        (hosts / "listener.c", r"listen\(listener->socket, (\d+)\)"): Door().backlog,
+        (hosts / "listener.c", r"LEAST_PLACES = (\d+)"): LEAST.places,
+        (hosts / "listener.c", r"MOST_PLACES = (\d+)"): MOST,
+        (hosts / "listener.c", r"LEAST_BACKLOG = (\d+)"): LEAST.backlog,
+        (hosts / "listener.c", r"enum \{ CALLS = (\d+)"): CALLS,
         (hosts / "connector.c", r"PAUSE = (\d+)"): calls.PAUSE,
         (hosts / "connector.c", r"PATIENCE = (\d+)"): calls.PATIENCE,
         (hosts / "monitor.c", r"BEAT = (\d+)"): failures.BEAT,
@@ -189,19 +205,19 @@ def test_bytes_of_a_fresh_connection() -> None:
 def test_a_crowded_listener_sends_the_oldest_away() -> None:
     """Three callers at once and two places: the first gives way, calls again 20 ms later, and gets in."""
     door = Door(places=2)
-    found = creation.create(Shape(4, 1), COSTS, FAR, replace(RELAY, door=door))
+    found = creation.create(Shape(4, 1), COSTS, FAR, replace(RELAY, door=lambda _: door))
     expect(found.evicted > 0, True, "callers are sent away")
     expect(found.meeting > 0.02, True, "and come again after the pause")
     expect(found.meeting < 0.04, True, "once")
-    wide = creation.create(Shape(4, 1), COSTS, FAR, replace(RELAY, door=Door(places=6)))
+    wide = creation.create(Shape(4, 1), COSTS, FAR, replace(RELAY, door=lambda _: Door(places=6)))
     expect((wide.evicted, wide.meeting < 0.001), (0, True), "with places for all")
 
 
 def test_a_full_backlog_keeps_a_caller_waiting_for_a_second() -> None:
     """Three call at once.  The kernel holds one more than the backlog, and the third comes again after a second."""
-    found = creation.create(Shape(4, 1), COSTS, FAR, replace(RELAY, door=Door(places=6, backlog=1)))
+    found = creation.create(Shape(4, 1), COSTS, FAR, replace(RELAY, door=lambda _: Door(places=6, backlog=1)))
     expect((found.evicted, 1 < found.meeting < 1.001), (0, True), "the meeting")
-    alone = creation.create(Shape(4, 1), COSTS, FAR, replace(RELAY, door=Door(places=6, backlog=2)))
+    alone = creation.create(Shape(4, 1), COSTS, FAR, replace(RELAY, door=lambda _: Door(places=6, backlog=2)))
     expect(alone.meeting < 0.001, True, "with room for all")
 
 
@@ -229,7 +245,7 @@ def test_the_oldest_gives_way() -> None:
 
 def test_callers_that_crowd_each_other_out_have_no_end() -> None:
     with mock.patch.object(calls, "MOST_EVICTED", 3):
-        found = creation.create(Shape(8, 1), COSTS, FAR, replace(RELAY, door=Door(places=2)))
+        found = creation.create(Shape(8, 1), COSTS, FAR, replace(RELAY, door=lambda _: Door(places=2)))
     expect((found.seconds, found.counts[DATA].connections), (math.inf, 28), "a meeting that is given up")
 
 

@@ -1,7 +1,9 @@
 /*
  * A group of several hosts and what it sends in each phase of its life, as lines of JSON:
  *
- *   group HOSTS RANKS SLICE meet|gather     RANKS: of each host; SLICE: bytes from each rank to each rank, in the large exchanges
+ *   group HOSTS RANKS SLICE meet|gather direct|relay
+ *
+ * RANKS: of each host; SLICE: bytes from each rank to each rank, in the large exchanges
  *
  * The ranks are threads, the hosts names at loopback addresses.  tests/checks/scale.py compares the lines with the simulation.
  */
@@ -18,6 +20,7 @@
 #include <unistd.h>
 
 #include "quern.h"
+#include "ranks/segment.h"
 #include "traffic/traffic.h"
 
 enum { SMALL = 8, WORKSPACE = 4 << 20, PART_BYTES = 4096 };
@@ -155,7 +158,7 @@ static void write_phase(const char *phase) {
         int kind;
         const char *name;
     } kinds[] = {{QUERN_CALL_MEETING, "meeting"}, {QUERN_CALL_DATA, "data"}, {QUERN_CALL_CONTROL, "control"},
-                 {QUERN_CALL_TRANSFERS, "transfers"}};
+                 {QUERN_CALL_TRANSFERS, "transfers"}, {QUERN_CALL_RELAY, "relay"}};
     struct traffic totals[TRAFFIC_KINDS];
     traffic_take(totals);
     printf("{\"phase\": \"%s\"", phase);
@@ -179,11 +182,12 @@ static void choose_port(void) {
 }
 
 int main(int count, char **words) {
-    if (count == 5) hosts = atoi(words[1]), here = atoi(words[2]), slice = atoi(words[3]);
-    gathers = count == 5 && strcmp(words[4], "gather") == 0;
+    if (count == 6) hosts = atoi(words[1]), here = atoi(words[2]), slice = atoi(words[3]);
+    gathers = count == 6 && strcmp(words[4], "gather") == 0;
+    quern_most_direct = count == 6 && strcmp(words[5], "relay") == 0 ? 0 : QUERN_MAX_RANKS;
     ranks = hosts * here;
     if (hosts < 2 || here < 1 || ranks > QUERN_MAX_RANKS || slice < 1)
-        return fprintf(stderr, "usage: group HOSTS RANKS SLICE meet|gather\n"), EXIT_FAILURE;
+        return fprintf(stderr, "usage: group HOSTS RANKS SLICE meet|gather direct|relay\n"), EXIT_FAILURE;
     pthread_t threads[QUERN_MAX_RANKS];
     static struct rank all[QUERN_MAX_RANKS];
     parts = calloc((size_t)ranks, PART_BYTES);

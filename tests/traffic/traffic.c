@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "ranks/hosts/connections.h"
+#include "ranks/hosts/frames.h"
 
 int __real_connect(int socket, const struct sockaddr *name, socklen_t bytes);
 int __real_accept4(int socket, struct sockaddr *name, socklen_t *bytes, int flags);
@@ -32,7 +33,10 @@ struct end {
     struct quern_hello hello;   /* of its caller, which says why it called */
     size_t greeted;             /* bytes of the hello that have passed here */
     size_t said;                /* bytes of the handshake that it has sent */
-    struct quern_frame head;    /* of the frame that it sends */
+    union {
+        struct quern_frame message;
+        struct quern_relay_frame relay;
+    } head;                     /* of the frame that it sends */
     size_t heading;             /* bytes of the head that it has sent */
     uint64_t left;              /* bytes of the frame behind the head */
 };
@@ -63,17 +67,23 @@ static size_t shake(struct end *end, const char *data, size_t bytes) {
     return part;
 }
 
-static void frames(struct end *end, struct traffic *total, const char *data, size_t bytes) {
+/* The bytes behind a head. */
+static uint64_t rest_of(const struct end *end, bool is_relay) {
+    const struct quern_frame *message = &end->head.message;
+    return is_relay ? end->head.relay.bytes : (uint64_t)message->first + message->second + message->last;
+}
+
+static void frames(struct end *end, struct traffic *total, const char *data, size_t bytes, bool is_relay) {
+    const size_t head = is_relay ? sizeof end->head.relay : sizeof end->head.message;
     total->bytes += (long)bytes;
     while (bytes) {
-        const bool in_head = end->heading < sizeof end->head;
-        const size_t part = least(bytes, in_head ? sizeof end->head - end->heading : end->left);
+        const bool in_head = end->heading < head;
+        const size_t part = least(bytes, in_head ? head - end->heading : end->left);
         if (in_head) memcpy((char *)&end->head + end->heading, data, part), end->heading += part;
         else end->left -= part;
-        if (in_head && end->heading == sizeof end->head)
-            end->left = (uint64_t)end->head.first + end->head.second + end->head.last;
+        if (in_head && end->heading == head) end->left = rest_of(end, is_relay);
         data += part, bytes -= part;
-        if (end->heading == sizeof end->head && !end->left) end->heading = 0, total->messages++;
+        if (end->heading == head && !end->left) end->heading = 0, total->messages++;
     }
 }
 
@@ -89,7 +99,8 @@ static void say(struct end *end, const char *data, size_t bytes) {
     const size_t shaken = shake(end, data, bytes);
     const uint32_t kind = end->hello.kind;
     if (shaken == bytes || kind >= TRAFFIC_KINDS) return;
-    if (kind == QUERN_CALL_DATA) frames(end, &totals[kind], data + shaken, bytes - shaken);
+    const bool is_relay = kind == QUERN_CALL_RELAY;
+    if (kind == QUERN_CALL_DATA || is_relay) frames(end, &totals[kind], data + shaken, bytes - shaken, is_relay);
     else words(&totals[kind], data + shaken, bytes - shaken, kind == QUERN_CALL_CONTROL);
 }
 

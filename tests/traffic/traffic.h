@@ -12,7 +12,7 @@ enum { TRAFFIC_KINDS = 8 };  /* more than there are in enum quern_call_kind */
 struct traffic {
     long connections;      /* whose handshake is complete */
     long handshake_bytes;  /* of theirs: four messages each */
-    long messages, bytes;  /* behind handshakes: frames of data connections; elsewhere what one call of the system sends */
+    long messages, bytes;  /* behind handshakes: frames of data and relays; elsewhere what one call of the system sends */
     long beats, beat_bytes;  /* of control connections: they come with time, so they are not in the two above */
 };
 

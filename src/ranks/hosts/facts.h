@@ -11,6 +11,7 @@ struct quern_fact {
     int32_t device_kind, device_ordinal;
     unsigned char device_uuid[16];
     struct quern_address address;
+    uint32_t ways;             /* of data that it allows: bits of walk.h */
 };
 
 /* What is known when all have come. */

@@ -93,9 +93,9 @@ const char *quern_read_ways(const quern_group_args *args, uint32_t *ways) {
 
 /* The ways that any rank allows: none else is tried. */
 static uint32_t all_ways(const struct quern_membership *member) {
-    uint64_t ways = 0;
-    for (int rank = 0; rank < member->ranks; rank++) ways |= member->heard[rank].value;
-    return (uint32_t)ways;
+    uint32_t ways = 0;
+    for (int rank = 0; rank < member->ranks; rank++) ways |= member->roster->peer[rank].ways;
+    return ways;
 }
 
 /* Why the ranks do not take a row of which all have voted; false: they do. */
@@ -143,10 +143,9 @@ static quern_status try_row(struct quern_membership *member, int row, struct que
 quern_status quern_choose_way(struct quern_membership *member) {
     char reasons[700];
     struct quern_text why = quern_text_begin(reasons, sizeof reasons);
-    quern_cast_vote(member, QUERN_OK, member->ways);
-    quern_status status = quern_agree(&member, 1, QUERN_IN_CREATE);
-    const uint32_t ways = status == QUERN_OK ? all_ways(member) : 0;
-    if (status != QUERN_OK || ways == QUERN_WAY_SOCKETS) return status;
+    const uint32_t ways = all_ways(member);
+    quern_status status = QUERN_OK;
+    if (ways == QUERN_WAY_SOCKETS) return QUERN_OK;
     for (int row = 0; row < ROWS && status == QUERN_OK; row++) {
         const size_t before = why.length;
         bool is_taken = false;

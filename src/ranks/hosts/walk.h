@@ -12,7 +12,7 @@ const char *quern_read_ways(const quern_group_args *args, uint32_t *ways);
 
 /*
  * Collective: takes the first row of the table that works on all ranks, and writes into the span why not those before it.  With
- * sockets alone it is one exchange.  QUERN_NOT_SUPPORTED: none works.
+ * sockets alone nothing is said, since the facts of all ranks have their ways.  QUERN_NOT_SUPPORTED: none works.
  */
 quern_status quern_choose_way(struct quern_membership *member);
 
