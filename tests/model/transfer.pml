@@ -1,7 +1,7 @@
 /*
  * A transfer that starts, moves and is cancelled or destroyed: quern_withdraw, quern_begin_copy and quern_end_copy
  * (src/ranks/transfer/withdraw.h), hear_end and end_pair (src/ranks/transfer/talk.c), and the sleep of a rank (quern_ring and
- * quern_listen, src/ranks/transfer/bell.h).
+ * quern_listen, src/ranks/bell.h).
  *
  * The sender and the receiver run ROUNDS rounds of one transfer.  Either may cancel at any time, also before its start, and then needs
  * its memory: the sender's is gone at once.  The receiver copies it in two pieces.  With THREADS a copy of memory that is gone is
