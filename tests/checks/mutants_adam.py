@@ -13,6 +13,9 @@ KERNELS = "src/kernels/cpu/adam_step.h"
 NORM = "templates/adam/gradient_norm.c.j2"
 ACCUMULATE = "templates/adam/gradient_accumulate.c.j2"
 
+SUMS = "src/adam/gradient_accumulate.c"
+SUMS_PLAN = "src/adam/accumulate_plan.c"
+SUMS_ARGUMENTS = "src/adam/accumulate_arguments.c"
 SCALARS = "src/kernels/adam_scalars.h"
 NORM_FINISH = "src/kernels/gradient_norm_finish.h"
 STEP = "src/adam/adam_step.c"
@@ -30,7 +33,7 @@ CPU = [
      "int64_t total = is_short ? list_ranges(&parts, args, list, ranges) : 0;",
      "int64_t total = is_short ? 0 * list_ranges(&parts, args, list, ranges) : 0;", "test_overlaps"),
     ("control not compared with a plan", "src/adam/adam_apart.c",
-     "if (meets_plan(plan, &others[i]))", "if (false && meets_plan(plan, &others[i]))", "test_overlaps"),
+     "if (meets_plan(pieces, &others[i]))", "if (false && meets_plan(pieces, &others[i]))", "test_overlaps"),
     ("long lists sorted in one pass", "src/runtime/ranges.c",
      "    while (run_end(from, 0, count) < count) {", "    if (run_end(from, 0, count) < count) {", "test_overlaps"),
     ("a block of scales too many", "src/adam/adam_tensors.h", "part->is_scale ? quern_divide_up(count, QUERN_SCALE_BLOCK) : count;",
@@ -39,7 +42,7 @@ CPU = [
      "part->is_scale ? quern_divide_up(count, QUERN_SCALE_BLOCK) : count;", "part->is_scale ? count / QUERN_SCALE_BLOCK : count;",
      "test_adam_arguments"),
     ("gradients behind their sums by another size", "src/adam/gradients.c",
-     "(grad - main_grad) / sizeof(float) >= count", "(grad - main_grad) / element >= count", "test_overlaps"),
+     "(grad - main_grad) / main_bytes >= count", "(grad - main_grad) / grad_bytes >= count", "test_overlaps"),
     ("a plan made of another plan", "src/adam/adam_plan.c", "    args.plan = NULL;\n", "", "test_adam_plan"),
     # the arithmetic of a step
     ("the square of a gradient rounded", ARITHMETIC,
@@ -189,9 +192,32 @@ CPU = [
     ("a clip coefficient above 1", NORM_FINISH, "problem->max_norm != 0 && wanted < 1", "problem->max_norm != 0", "test_gradients"),
     ("a norm without the end of a tensor", NORM, "    squares_add(&sum, pair_load_${ dtype.primitive }(rest));\n", "",
      "test_gradients"),
-    ("a sum rounded twice", ACCUMULATE, "vector_fma(scale, x.first, sum.first)", "scale * x.first + sum.first", "test_gradients"),
+    ("a sum rounded twice", ACCUMULATE, "vector_fma(scale, x.first, sum.first)", "scale * x.first + sum.first", "test_accumulate"),
     ("gradients left after their sum", ACCUMULATE, "memset(from + whole, 0,", "memset(from + whole, from[0] != 0,",
-     "test_gradients"),
+     "test_accumulate"),
+    ("an overwritten sum read", ACCUMULATE, "        if (!overwrite)\n            sum =", "        if (1)\n            sum =",
+     "test_accumulate"),
+    ("a sum that loses the sign of zero", ACCUMULATE, "vector_broadcast(-0.0f)", "vector_broadcast(0.0f)", "test_accumulate"),
+    ("one flag for all sums", SUMS, "args->overwrite_flags[place] != 0", "args->overwrite_flags[0] != 0", "test_accumulate"),
+    ("only 1 is a flag", SUMS, "args->overwrite_flags[place] != 0", "args->overwrite_flags[place] == 1", "test_accumulate"),
+    ("groups without tokens added", SUMS, "args->token_counts[group] > 0;", "args->token_counts[group] > -2;", "test_accumulate"),
+    ("a negative count of tokens", SUMS, "args->token_counts[group] > 0;", "args->token_counts[group] != 0;", "test_accumulate"),
+    ("counts of 32 bits", SUMS, "args->token_counts[group] > 0;", "(int32_t)args->token_counts[group] > 0;", "test_accumulate"),
+    ("no group taken for the first", SUMS, "!args->token_counts || group < 0 ||", "!args->token_counts ||", "test_accumulate"),
+    ("a sum of the step before kept", SUMS, "    else if (overwrite)\n", "    else if (false)\n", "test_accumulate"),
+    ("the group's number is the place", "src/adam/gradients.c", "list->token_places ? list->token_places[place] : place;", "place;",
+     "test_accumulate"),
+    ("a plan without its groups", SUMS_PLAN, ".token_places = list->token_places ? places : NULL,", "", "test_accumulate"),
+    ("a plan that keeps the caller's list", SUMS_PLAN, ".gradients = plan->gradients,", ".gradients = list->gradients,",
+     "test_accumulate"),
+    ("arrays of a plan not compared", SUMS_PLAN, "    if (status == QUERN_OK) status = quern_adam_join(",
+     "    status = quern_adam_join(", "test_overlaps"),
+    ("places of groups not checked", SUMS_ARGUMENTS, "args->token_places[i] >= args->group_count", "false", "test_exact_details"),
+    ("too few groups", SUMS_ARGUMENTS, "args->group_count >= args->gradient_count", "true", "test_exact_details"),
+    ("bf16 sums compared as fp32", "src/adam/gradients.c", "list_arrays(list, access->main_dtype, true,",
+     "list_arrays(list, QUERN_F32, true,", "test_overlaps"),
+    ("the smaller struct of the former header refused", SUMS_ARGUMENTS, "\"args\", given, OLDEST_ARGS, sizeof *args);",
+     "\"args\", given, OLDEST_ARGS + 8, sizeof *args);", "test_structs"),
     # the stated limits
     ("random bits that repeat sooner", SCALARS, "scalars->step = (uint32_t)rates->step;",
      "scalars->step = (uint32_t)rates->step >> 1;", "test_bounds"),
@@ -309,7 +335,15 @@ EMULATED = [
     ("NaN of e4m3 taken for a number", GPU_FP8, "return (code & 0x7fu) == QUERN_NAN8;", "return false;", "test_adam"),
     ("small squares lost", GPU_NORM, "(largest == 0.0f || !(total < 0x1p-90f))", "true", "test_gradients"),
     ("a sum rounded twice", GPU_ACCUMULATE,
-     "__fmaf_rn(batch.scale, x[i], __uint_as_float(sums[part].word[i]))",
-     "__fadd_rn(__fmul_rn(batch.scale, x[i]), __uint_as_float(sums[part].word[i]))", "test_gradients"),
-    ("gradients left after their sum", GPU_ACCUMULATE, "    if (batch.zero_grads) {", "    if (false) {", "test_gradients"),
+     "__fmaf_rn(batch.scale, x[i], sum[i])", "__fadd_rn(__fmul_rn(batch.scale, x[i]), sum[i])", "test_accumulate"),
+    ("gradients left after their sum", GPU_ACCUMULATE, "    if (batch.zero_grads) {", "    if (false) {", "test_accumulate"),
+    ("an overwritten sum read", GPU_ACCUMULATE,
+     "    if (tile.overwrite) {\n        fill_sums", "    if (false) {\n        fill_sums", "test_accumulate"),
+    ("a flag's place within the launch", GPU_ACCUMULATE, "batch.overwrite_flags[batch.first_place + at.tensor]",
+     "batch.overwrite_flags[at.tensor]", "test_accumulate"),
+    ("groups without tokens added", GPU_ACCUMULATE, "batch.token_counts[slice.group] > 0;", "true;", "test_accumulate"),
+    ("a sum of the step before kept", GPU_ACCUMULATE, "        } else if (tile.overwrite) {", "        } else if (false) {",
+     "test_accumulate"),
+    ("a sum that loses the sign of zero", GPU_ACCUMULATE, "in_all_places<T> << (8 * T::bytes - 1);", "0;", "test_accumulate"),
+    ("two sums in turn of each other", GPU_ACCUMULATE, "        to.next_group();\n", "", "test_accumulate"),
 ]

@@ -41,6 +41,7 @@ ACCUMULATE_SHAPES = (
     Shape("tiles", has=("LDG",), holds=True),
     Shape("search", lacks=(*_MEMORY, "VOTE"), inside=("tiles",)),
     Shape("elements", has=("LDG", "STG"), inside=("tiles",)),
+    Shape("zeros", has=("STG",), lacks=("LDG",), inside=("tiles",)),  # the sums of a group without tokens
     Shape("gathering", has=("VOTEU?.ANY",), lacks=("LDG",), inside=("", "tiles"), is_neutral=True),
 )
 AT_ONCE = 4  # loads of a lane in gradient_norm.cuh
@@ -139,10 +140,13 @@ def _elements(case: Case) -> int:
 
 
 def _accumulate(case: Case) -> list[Role]:
-    """A lane has the elements of one access to a 16-bit gradient at once, or eight.  Zeroing would store further vectors."""
-    elements = 8 if case.kernel.key["grad"] == "f32" else 8 * case.groups
-    sums = case.accesses([("main_grad", "f32")]) * elements // 8
-    own = max(1, elements // _elements(case))
+    """A lane has the elements of one access to a 16-bit array at once, or eight.  Zeroing would store further vectors, and a sum
+    that is overwritten is not loaded.
+    """
+    assert isinstance(case.kernel.target, GpuTarget)
+    sizes = [DTYPES[str(case.kernel.key[name])].bytes for name in ("grad", "param")]
+    elements = 8 if min(sizes) == 4 else 8 * case.groups
+    own, sums = (max(1, elements * size // case.kernel.target.vector_bytes) for size in sizes)
     body = Way(TILE_ELEMENTS / 32 / elements, ALIGNED, exactly={LOAD: own + sums, STORE: sums})
     return [Role("every warp", 1, Way(1.0, inner={"elements": (body,)}), root="tiles")]
 
@@ -159,7 +163,7 @@ def _reads(kernel: plan.Kernel) -> float:
     if kernel.key["variant"] is None:
         return _bytes(Case(kernel).arrays[0])
     own = DTYPES[str(kernel.key["grad"])].bytes
-    return own * AT_ONCE if kernel.key["variant"] == "gradient_norm" else own + DTYPES["f32"].bytes
+    return own * AT_ONCE if kernel.key["variant"] == "gradient_norm" else own + DTYPES[str(kernel.key["param"])].bytes
 
 
 # ---- for table.py ----
@@ -184,7 +188,7 @@ def moved(kernel: plan.Kernel, vocab: int, shared: int) -> tuple[float, float]:
     if kernel.key["variant"] is None:
         total = sum(map(_bytes, Case(kernel).arrays))
     else:
-        total = grad if kernel.key["variant"] == "gradient_norm" else grad + 2 * DTYPES["f32"].bytes
+        total = grad if kernel.key["variant"] == "gradient_norm" else grad + 2 * DTYPES[str(kernel.key["param"])].bytes
     return total, 0
 
 

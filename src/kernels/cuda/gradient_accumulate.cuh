@@ -16,8 +16,8 @@
 /* Groups of eight elements that a lane has at once. */
 enum { GROUPS = VECTOR_BYTES / 16 };
 
-/* fp32: the sum to which x is added without a change, whatever x is. */
-#define MINUS_ZERO 0x80000000u
+/* -0 in each place of a word: the sum to which x is added without a change, whatever x is. */
+template <class T> constexpr uint32_t minus_zero = in_all_places<T> << (8 * T::bytes - 1);
 
 /* What a warp does with a tile. */
 template <class Grad, class Main> struct accumulated_tile : gradient_tile<Grad> {
@@ -48,6 +48,16 @@ static __device__ __forceinline__ void store_zeros(void *array, uint32_t first, 
     zeros.store(array, first, count, by_vectors);
 }
 
+template <class Main, class Sums, int PARTS> static __device__ __forceinline__ void fill_sums(Sums (&sums)[PARTS]) {
+#pragma unroll
+    for (int part = 0; part < PARTS; part++) {
+#pragma unroll
+        for (int i = 0; i < Sums::words; i++) {
+            sums[part].word[i] = minus_zero<Main>;
+        }
+    }
+}
+
 /* The lane's elements from `first` on. */
 template <class Grad, class Main>
 static __device__ __forceinline__ void accumulate(const quern_gradient_batch &batch, const accumulated_tile<Grad, Main> &tile,
@@ -59,7 +69,9 @@ static __device__ __forceinline__ void accumulate(const quern_gradient_batch &ba
     for (int part = 0; part < lane::grads; part++) {
         grad[part].load(tile.grad, first + 8 * part, tile.count, by_vectors);
     }
-    if (!tile.overwrite) {
+    if (tile.overwrite) {
+        fill_sums<Main>(sums);
+    } else {
 #pragma unroll
         for (int part = 0; part < lane::mains; part++) {
             sums[part].load(tile.main_grad, first + 8 * part, tile.count, by_vectors);
@@ -74,7 +86,7 @@ static __device__ __forceinline__ void accumulate(const quern_gradient_batch &ba
         packing<Main, 8>::widen(to.word, sum);
 #pragma unroll
         for (int i = 0; i < 8; i++) {
-            sum[i] = __fmaf_rn(batch.scale, x[i], tile.overwrite ? __uint_as_float(MINUS_ZERO) : sum[i]);
+            sum[i] = __fmaf_rn(batch.scale, x[i], sum[i]);
         }
         packing<Main, 8>::nearest(sum, to.word);
         from.next_group(true);
