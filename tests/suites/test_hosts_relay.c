@@ -439,8 +439,8 @@ static void send_bytes(int socket, const void *bytes, size_t count) {
 }
 
 struct relay_under_test {
-    struct quern_membership member;
     int ends[2];
+    struct quern_membership member;  /* ends with an array */
 };
 
 static void start_relay(struct relay_under_test *test) {
