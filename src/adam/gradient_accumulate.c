@@ -35,7 +35,7 @@ static quern_status check_apart(const struct call *call) {
     const quern_accumulate_args *args = &call->args;
     const quern_accumulate_plan *plan = args->plan;
     const struct quern_gradient_access access = quern_accumulate_access(args);
-    const int64_t groups = plan ? plan->args.group_count : args->group_count;
+    const int64_t groups = !args->token_counts ? 0 : plan ? plan->args.group_count : args->group_count;  /* else unchecked */
     const struct quern_range others[] = {
         quern_range_of("args.overwrite_flags", args->overwrite_flags, call->list.count * (int64_t)sizeof(int32_t), QUERN_READ),
         quern_range_of("args.token_counts", args->token_counts, groups * (int64_t)sizeof(int64_t), QUERN_READ),

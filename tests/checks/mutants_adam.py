@@ -345,5 +345,4 @@ EMULATED = [
     ("a sum of the step before kept", GPU_ACCUMULATE, "        } else if (tile.overwrite) {", "        } else if (false) {",
      "test_accumulate"),
     ("a sum that loses the sign of zero", GPU_ACCUMULATE, "in_all_places<T> << (8 * T::bytes - 1);", "0;", "test_accumulate"),
-    ("two sums in turn of each other", GPU_ACCUMULATE, "        to.next_group();\n", "", "test_accumulate"),
 ]

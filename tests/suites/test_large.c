@@ -281,8 +281,8 @@ Test(large, gradients_beyond_2_31) {
     check_ok(quern_accumulate(device.quern, &sum, NULL));
     end_sweeping();
     for (int64_t i = 0; i < OWN; i++) {
-        check(gradient.main_grad[beyond + i] == (float)(2 * (i % 200)), "element %d of the end is %g", (int)i,
-              (double)gradient.main_grad[beyond + i]);
+        check(((const float *)gradient.main_grad)[beyond + i] == (float)(2 * (i % 200)), "element %d of the end is %g", (int)i,
+              (double)((const float *)gradient.main_grad)[beyond + i]);
         check(dtype_load(QUERN_BF16, gradient.grad, beyond + i) == 0, "a gradient was left");
     }
     device_close(&device);
