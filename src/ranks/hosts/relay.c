@@ -9,7 +9,6 @@
 #include "ranks/hosts/relay.h"
 
 #include <errno.h>
-#include <linux/sockios.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -340,7 +339,7 @@ static bool have_left(const struct quern_roster *roster, bool all) {
 /* Whether the other host's system has all that was sent: closing before would throw it away. */
 static bool has_arrived(const struct link *link) {
     int bytes = 0;
-    return !is_open(link) || ioctl(link->socket, SIOCOUTQ, &bytes) != 0 || bytes == 0;
+    return !is_open(link) || ioctl(link->socket, TIOCOUTQ, &bytes) != 0 || bytes == 0;
 }
 
 static void await_arrival(const struct quern_relay *relay) {
