@@ -105,10 +105,11 @@ static void try_send(struct carrier_end *end, struct request *request) {
     finish(request, sent < 0 ? -errno : 1);
 }
 
+/* Messages of one tag do not overtake each other. */
 static void try_receive(struct carrier_end *end, struct request *request) {
     for (struct parcel **link = &end->parcels, *parcel; (parcel = *link); link = &parcel->next) {
         if (parcel->rank != request->rank || parcel->label.group != request->group || parcel->label.tag != request->tag) continue;
-        if (parcel->delay-- > 0) continue;
+        if (parcel->delay-- > 0) return;
         const bool fits = parcel->bytes <= request->bytes;
         if (digest_of(request->data, request->bytes) != request->digest) complain("memory was written", request->rank, request->tag);
         if (fits) memcpy(request->data, parcel->data, parcel->bytes);
@@ -145,7 +146,8 @@ static int begin(const struct line *line, bool is_send, int rank, void *data, si
     for (int i = 0; i < REQUESTS; i++) {
         const struct request *other = &end->request[i];
         if (other->state == FREE) free = i;
-        else if (other->group == line->group && other->rank == rank && other->tag == tag && other->is_send == is_send) complain("two have one tag", rank, tag);
+        else if (other->group == line->group && other->rank == rank && other->tag == tag && other->is_send == is_send)
+            complain("two have one tag", rank, tag);
     }
     if (free < 0) complain("too many messages", rank, tag);
     if (is_culprit && end->begun == end->choice.fails_at) return 17;

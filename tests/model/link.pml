@@ -46,14 +46,16 @@ inline fail() {
     over = true
 }
 
-/* The transfer of the flight of either rank fails, and without a communicator that was ready also one that waits for it. */
-inline break_link(is_news) {
+inline abort_link() {
     if
     :: phase != NONE -> OWN.aborted = true
     :: else
     fi;
-    phase = NONE;
-    waiting = 0;
+    phase = NONE; waiting = 0; said = false; heard = false
+}
+
+/* The transfer of the flight of either rank fails, and without a communicator that was ready also one that waits for it. */
+inline lose_link() {
     if
 #ifdef ONLY_OWN_FLIGHT_FAILS
     :: !over && started && (flying || !(said && heard)) ->
@@ -63,15 +65,14 @@ inline break_link(is_news) {
         flying = false; fail(); wire[1 - me]!END, current, 0
     :: else -> flying = false
     fi;
-    said = false;
-    heard = false;
+    abort_link()
+}
+
+inline say_break() {
 #ifdef BREAK_NOT_SAID
     skip
 #else
-    if
-    :: is_news -> wire[1 - me]!BREAK, generation, 0
-    :: else
-    fi
+    wire[1 - me]!BREAK, generation, 0
 #endif
 }
 
@@ -97,7 +98,7 @@ inline hear_end() {
             fail();
             wire[1 - me]!END, current, flying;
             if
-            :: flying -> flying = false; break_link(true)
+            :: flying -> flying = false; abort_link(); say_break()
             :: else
             fi
 #endif
@@ -114,7 +115,7 @@ inline hear() {
     :: word == END -> hear_end()
     :: word == CONNECT ->
         if
-        :: phase != NONE -> break_link(false)
+        :: phase != NONE -> lose_link()
         :: else
         fi;
         generation = number;
@@ -132,11 +133,11 @@ inline hear() {
     :: word == BREAK ->
         if
 #ifdef OLD_BREAK_OBEYED
-        :: true -> break_link(false)
+        :: true -> lose_link()
 #elif defined(BREAK_HEARD_TWICE)
-        :: number == generation -> break_link(false)
+        :: number == generation -> lose_link()
 #else
-        :: number == generation && phase != NONE -> break_link(false)
+        :: number == generation && phase != NONE -> lose_link()
 #endif
         :: else
         fi
@@ -178,7 +179,7 @@ proctype Rank(bit me) {
         :: atomic { me == UPPER && phase == READY && waiting && !flying && !over ->
             if
             :: waiting == current && started -> waiting = 0; enqueue()
-            :: else -> break_link(true)
+            :: else -> lose_link(); say_break()
             fi }
         :: atomic { flying && THEIRS.count >= OWN.count && !THEIRS.aborted ->
             assert(THEIRS.list[OWN.count - 1] == current);
@@ -188,7 +189,7 @@ proctype Rank(bit me) {
             over = true;
             wire[1 - me]!END, current, flying;
             if
-            :: flying -> flying = false; break_link(true)
+            :: flying -> flying = false; abort_link(); say_break()
             :: else
             fi }
         od;

@@ -94,7 +94,6 @@ end:
     do
     :: atomic { wire?who, unit -> deliver(who, unit) }
     :: atomic { waiting[A] && nfull(in[A]) -> in[A]!first[A]; first[A]++; waiting[A]-- }
-    :: atomic { waiting[C] && nfull(in[C]) -> in[C]!first[C]; first[C]++; waiting[C]-- }
     od
 }
 

@@ -251,18 +251,29 @@ def command(words: list[str], directory: Path) -> str:
 
 
 def verify(run: Run, directory: Path) -> str:
-    """The verifier's report.  A broken variant fails within few states: its verifier is compiled fast, not to be fast."""
+    """The verifier's report and its table of statements.  A broken variant fails within few states: its verifier is compiled fast,
+    not to be fast.
+    """
     for model in HERE.glob("*.pml"):
         shutil.copy(model, directory)
     command(["spin", "-a", *run.definitions(), f"{run.model}.pml"], directory)
     command(["gcc", "-O0" if run.variant else "-O1", "-w", "-DSAFETY", "-DCOLLAPSE", "-DNOFAIR", f"-DMEMLIM={MEMORY_MB}",
              "-o", "pan", "pan.c"], directory)
-    return command(["./pan", f"-m{DEPTH}"], directory)
+    return command(["./pan", f"-m{DEPTH}"], directory) + command(["./pan", "-d"], directory)
 
 
 def find_unreached(report: str) -> frozenset[str]:
-    """The statements that the run never came to, but for the ends of processes."""
-    return frozenset(re.findall(r"^\t(\S+\.pml:\d+), state \d+, \"(?!-end-)", report, re.MULTILINE))
+    """The lines that the run never came to, but for the ends of processes.  A line of an inline is at several states of a process."""
+    process, unreached, all_states = "", set(), set()
+    for line in report.splitlines():
+        if named := re.match(r"(?:unreached in )?(?:proctype|init|claim)\s*(\S*)", line):
+            process = named[1]
+        elif found := re.match(r"\t(\S+\.pml:\d+), state (\d+), \"(?!-end-)", line):
+            unreached.add((found[1], process, found[2]))
+        elif found := re.match(r"\tstate\s+(\d+) -.* (\S+\.pml:\d+) => ", line):
+            all_states.add((found[2], process, found[1]))
+    reached = {line for line, *_ in all_states - unreached}
+    return frozenset(line for line, *_ in unreached) - reached
 
 
 def symptom_pattern(symptom: str) -> str:

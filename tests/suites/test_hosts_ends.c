@@ -20,7 +20,7 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* A death that the system reports; a host that says nothing, which may take 1.5 s; with an allowance for a busy machine. */
-static const double SOON = 1.4, SILENT = 6, LIMIT = 30;
+static const double SOON = 1.4, SILENT = 15, LIMIT = 30;
 
 struct stage {
     unsigned ready;           /* ranks that have met once */
@@ -73,7 +73,7 @@ static void end_by_signal(int hosts, int ranks, unsigned mask, int signal, struc
         may_die[rank] = mask >> rank & 1;
         if (may_die[rank]) kill(ranks_process(run, rank), signal);
     }
-    for (int i = 0; signal == SIGSTOP && i < 500; i++) {  /* those that are stopped are killed when the others have ended */
+    for (int i = 0; signal == SIGSTOP && i < 1600; i++) {  /* those that are stopped are killed when the others have ended */
         int running = 0;
         for (int rank = 0; rank < ranks; rank++)
             running += !may_die[rank] && __atomic_load_n(&ranks_result(run, rank)->end, __ATOMIC_ACQUIRE) == RANK_RUNS;

@@ -91,7 +91,7 @@ quern_status quern_group_split(quern_group *const *groups, int count, const int 
         mine[i] = (struct quern_split_wish){colours[i] < 0 ? -1 : colours[i], keys[i]};
         payloads[i] = &mine[i];
     }
-    if (!all) return quern_fail(members[0]->device, QUERN_OUT_OF_MEMORY, "no memory for a split");
+    if (!all) return quern_poison(members[0], QUERN_OUT_OF_MEMORY, "rank %d has no memory for a split", members[0]->rank);
     const quern_status met = status = quern_exchange(members, count, QUERN_IN_SPLIT, payloads, sizeof *mine, all);
     if (met == QUERN_OK && members[0]->control)
         status = quern_split_hosts(members[0], all, (struct quern_veto){check_parent, members[0]}, formed);
