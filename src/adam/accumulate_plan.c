@@ -41,11 +41,12 @@ static quern_status make_tables(quern_accumulate_plan *plan) {
         return quern_fail(plan->device, QUERN_OUT_OF_MEMORY, "no memory for the %zu bytes of a plan's tables", layout.bytes);
     fill_tables(plan, &layout, tables);
     quern_status status = quern_plan_upload(plan->device, &plan->memory, tables, layout.bytes);
+    free(tables);
+    if (status != QUERN_OK) return status;
     const char *memory = (const char *)(uintptr_t)plan->memory.address;
     plan->tables.slices = (const void *)(memory + layout.slices);
     plan->tables.tiles = (const void *)(memory + layout.tiles);
-    free(tables);
-    return status;
+    return QUERN_OK;
 }
 
 /* ---- the plan ---- */
