@@ -10,7 +10,7 @@ RANKS = [
      "    const bool has_record = true;\n", SCALE),
     ("an empty reason with each vote", RAGGED, "    const bool has_reason = record->verdict.report.fault == QUERN_SLICE_ARGUMENTS;\n",
      "    const bool has_reason = true;\n", SCALE),
-    ("other places than are simulated", "src/ranks/hosts/listener.h", "QUERN_LISTENER_WAITING = 32", "QUERN_LISTENER_WAITING = 48", SCALE),
+    ("other places than are simulated", "src/ranks/hosts/listener.c", "LEAST_PLACES = 32", "LEAST_PLACES = 48", SCALE),
     ("a model without the seal of a vote", "bench/scale/sizes.py", "TERMS, NOTICE, VOTE = 160, 24, 56", "TERMS, NOTICE, VOTE = 160, 24, 48",
      SCALE),
 ]

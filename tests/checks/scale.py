@@ -135,7 +135,7 @@ def test_limits_are_those_of_the_library() -> None:
         (hosts / "monitor.c", r"SILENCE = (\d+)"): failures.SILENCE,
         (hosts / "monitor.c", r"TICK = (\d+)"): failures.TICK / 1e6,
         (hosts / "sendrecv.c", r"GRACE = (\d+)"): failures.GRACE / 1e6,
-        (hosts / "sendrecv.c", r"PIECE = (\d+) << 10"): exchange.PIECE / 1024,
+        (hosts / "socket_row.c", r"PIECE = (\d+) << 10"): exchange.PIECE / 1024,
         (hosts / "mesh.c", r"TICK = (\d+)"): failures.MESH_TICK / 1e6,
         (hosts / "mesh.c", r"GRACE = (\d+)"): failures.MESH_GRACE,
     }
