@@ -99,4 +99,9 @@ void points_end_limit(struct points *points, int rank);  /* whatever the rank wa
 void points_hurry(struct points *points);                /* makes all clocks fast: limits end after a tenth of a second */
 void points_bury(struct points *points, int rank);       /* says that a rank is dead */
 
+/* Waits until the ranks have ended, for so many seconds at most.  If the victim of the first stop is killed, it is buried when its
+ * process is dead: from then on the limits of the others may end. */
+struct rank_run;
+void points_await_end(struct rank_run *run, double limit, bool is_killed);
+
 #endif

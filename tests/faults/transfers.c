@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "faults/private_shm.h"
 #include "harness/ranks.h"
@@ -146,23 +145,11 @@ static const char *judge(const struct plan *plan, struct rank_run *run) {
     return wrong;
 }
 
-/* Tells the other rank when the victim is dead: from then on its limits may end. */
-static void await(const struct plan *plan, struct rank_run *run) {
-    struct points *points = ranks_shared(run);
-    for (const double began = rank_now(); !ranks_have_ended(run) && rank_now() - began < RUN_LIMIT; rank_sleep(2e-4)) {
-        const int victim = __atomic_load_n(&points->victim[0], __ATOMIC_ACQUIRE) - 1;
-        siginfo_t end = {.si_pid = 0};
-        if (plan->points.stop[0].fault != POINT_KILL || victim < 0 || points->dead[victim]) continue;
-        const int result = waitid(P_PID, (id_t)ranks_process(run, victim), &end, WEXITED | WNOHANG | WNOWAIT);
-        if (result != 0 || end.si_pid) points_bury(points, victim);
-    }
-}
-
 static void run_plan(const struct plan *plan, const char *name) {
     if (wanted && !strstr(name, wanted)) return;
     struct rank_run *run = ranks_start(&(struct ranks){.kind = plan->kind, .count = RANKS, .function = live, .user = plan,
                                                        .shared_bytes = sizeof(struct points), .limit = RUN_LIMIT});
-    await(plan, run);
+    points_await_end(run, RUN_LIMIT, plan->points.stop[0].fault == POINT_KILL);
     const char *wrong = judge(plan, run);
     if (wrong) printf("%s: %s\n", name, wrong);
     failed += wrong != NULL;
