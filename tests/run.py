@@ -1,9 +1,9 @@
 """The runner of all tests.  Called by `./quern test`.
 
 The Criterion suites run once per configuration: each instruction set of this CPU, each GPU generation on the emulator, each fault
-of the driver, and a real GPU if the machine has one.  The other checks are commands.  Only the targets that the chosen jobs need
-are built.  Each job is printed as it ends, a failed one with its output.  The last line is `N passed, N failed`, followed by
-`, N skipped` if any were.
+of the driver, and a real GPU if the machine has one. The other checks are commands. Only the targets that the chosen jobs need are
+built. Each job is printed as it ends, a failed one with its output, which is repeated at the end. The last line is `N passed, N
+failed`, followed by `, N skipped` if any were.
 """
 
 from __future__ import annotations

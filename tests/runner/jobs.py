@@ -1,4 +1,7 @@
-"""Runs suites and checks, several at a time, and prints each as it ends.  Called by tests/run.py."""
+"""Runs suites and checks, several at a time, prints each as it ends, and those that failed once more at the end.
+
+Called by tests/run.py and tests/gpu/command.py.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ TIMEOUT = 600          # seconds for one job
 COUNTS = "LLVM_PROFILE_FILE"    # variable: where a program leaves how often it executed each line
 LONG = 60              # seconds: longer jobs begin first
 SPARE_MB = 512         # memory left for other processes
+REPEATED_LINES = 30    # of a failed job's output, at the end of all
 
 
 @dataclass(frozen=True)
@@ -168,6 +172,7 @@ class Progress:
         self.workers = workers
         self.total, self.done = len(jobs), 0
         self.failed: list[str] = []
+        self.reports: list[str] = []
         self.left = sum(self.expected(job) for job in jobs)
         self.counts = {job.configuration: Count() for job in jobs}
         self.missing = {name: sum(job.configuration == name for job in jobs) for name in self.counts}
@@ -181,13 +186,20 @@ class Progress:
         self.record.add(job.configuration, job.name, outcome.cost)
         self.counts[job.configuration].add(outcome.count)
         if outcome.count.failed:
+            title, output = f"---- {job.configuration}: {job.name} {' and '.join(reasons)}", outcome.output.rstrip()
             self.failed.append(job.name)
-            print(f"---- {job.configuration}: {job.name} {' and '.join(reasons)}\n{outcome.output.rstrip()}\n----")
+            self.reports.append("\n".join([title, *output.splitlines()[-REPEATED_LINES:], "----"]))
+            print(f"{title}\n{output}\n----")
         print(f"[{self.done}/{self.total}, {in_words(self.left / self.workers)} left] {job.configuration}: {job.name}: "
               f"{outcome.count} ({outcome.cost.seconds:.1f} s)", flush=True)
         self.missing[job.configuration] -= 1
         if not self.missing[job.configuration]:
             print(f"{job.configuration}: {self.counts[job.configuration]}", flush=True)
+
+    def repeat_failures(self) -> None:
+        """A log is often read, or kept, from its end only."""
+        if self.reports:
+            print(f"{len(self.reports)} of {self.total} jobs failed:", *self.reports, sep="\n", flush=True)
 
 
 def in_words(seconds: float) -> str:
@@ -207,4 +219,5 @@ def run_all(jobs: list[Job], workers: int, record: Record, deadline: float = mat
                 progress.ended(running[done], outcome, reasons)
                 total.add(outcome.count)
                 costs.append(outcome.cost)
+    progress.repeat_failures()
     return total, costs, progress.failed
