@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
+import os
 import re
+import subprocess
+import sys
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -97,8 +99,9 @@ UCX_SETTINGS = {"UCX_MEM_EVENTS": "n", "UCX_HANDLE_ERRORS": "none", "UCX_DEBUG_S
 
 
 def ucx_configuration() -> Configuration:
-    """The same over the UCX of this machine."""
-    found = ctypes.util.find_library("ucp")
+    """The same over the UCX of this machine, which another process loads: it would change this one."""
+    found = not subprocess.run([sys.executable, "-c", "import ctypes; ctypes.CDLL('libucp.so.0')"], stderr=subprocess.DEVNULL,
+                               env={**os.environ, **UCX_SETTINGS}).returncode
     return Configuration("ranks over UCX", "ranks",
                          {"QUERN_TEST_DEVICE": "cpu", "QUERN_TEST_WAYS": "ucx", "QUERN_TEST_SCALE": "small", **UCX_SETTINGS},
                          "" if found else "there is no libucp.so.0: install libucx0", only=CARRIED | {"test_hosts_ucx"})
