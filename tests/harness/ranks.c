@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const double DEFAULT_LIMIT = 60, GRACE = 2;
+static const double DEFAULT_LIMIT = 100, GRACE = 2;
 
 struct rank_run {
     struct ranks ranks;
@@ -301,6 +301,19 @@ static bool one_has_failed(const struct rank_run *run) {
     return false;
 }
 
+static double limit_of(const struct rank_run *run) { return run->ranks.limit > 0 ? run->ranks.limit : DEFAULT_LIMIT; }
+
+void ranks_await_count(const struct rank_run *run, const unsigned *counter, unsigned count) {
+    const double end = run->began + limit_of(run);
+    while (__atomic_load_n(counter, __ATOMIC_ACQUIRE) < count && rank_now() < end && !one_has_failed(run)) rank_sleep(1e-3);
+}
+
+void ranks_await_ends(const struct rank_run *run, const bool *but) {
+    const double end = run->began + limit_of(run);
+    for (int rank = 0; rank < run->ranks.count; rank++)
+        while (!but[rank] && end_of(run, rank) == RANK_RUNS && rank_now() < end && !one_has_failed(run)) rank_sleep(1e-3);
+}
+
 static void kill_all(struct rank_run *run) {
     for (int i = 0; i < run->processes; i++)
         if (run->descriptor[i] >= 0) {
@@ -341,8 +354,7 @@ static void judge(struct rank_run *run, int rank, bool may_die, double limit) {
 }
 
 const char *ranks_wait(struct rank_run *run, const bool *may_die) {
-    double limit = run->ranks.limit > 0 ? run->ranks.limit : DEFAULT_LIMIT;
-    double end = run->began + limit, expired = 0;
+    double end = run->began + limit_of(run), expired = 0;
     while (collect_some(run, 50)) {
         double now = rank_now();
         if (one_has_failed(run) && end > now + GRACE) end = now + GRACE;

@@ -16,6 +16,7 @@
 
 #include "harness/check.h"
 #include "harness/device.h"
+#include "harness/hosts_case.h"
 #include "harness/ragged_case.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
@@ -27,44 +28,16 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-struct board {
-    struct {
-        _Alignas(64) int64_t value;
-    } of[MOST_RUN_RANKS];
-    int64_t counts[2];
-};
-
-static const struct {
-    int hosts, ranks;
-} shapes[] = {{2, 2}, {2, 4}, {3, 5}, {4, 9}};
+static const struct hosts_shape shapes[] = {{2, 2}, {2, 4}, {3, 5}, {4, 9}};
 
 static void relay_all(void) { quern_most_direct = 0; }
 
-static void check_shapes(rank_function *function, const void *user) {
+static void check_relayed(rank_function *function, const void *user) {
     relay_all();
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        for (size_t i = 0; i < COUNT(shapes); i++)
-            check_ranks(.kind = rank_kinds[kind], .count = shapes[i].ranks, .hosts = shapes[i].hosts, .function = function,
-                        .user = user, .shared_bytes = sizeof(struct board), .limit = 120);
+    check_shapes(shapes, COUNT(shapes), function, user);
 }
 
 /* ---- small groups ---- */
-
-/* No rank is in the next round before all have written in this one. */
-static void meet_members(struct rank *rank, quern_group *group, const int *members, int count, int64_t round) {
-    struct board *board = rank->shared;
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.members = members;
-    args.member_count = count;
-    __atomic_store_n(&board->of[rank->rank].value, round, __ATOMIC_RELAXED);
-    rank_ok(rank, quern_barrier(group, &args, NULL));
-    for (int i = 0; i < (members ? count : rank->ranks); i++) {
-        const int peer = members ? members[i] : i;
-        const int64_t seen = __atomic_load_n(&board->of[peer].value, __ATOMIC_RELAXED);
-        rank_check(rank, seen == round, "round %lld: rank %d has written %lld", (long long)round, peer, (long long)seen);
-    }
-    rank_ok(rank, quern_barrier(group, &args, NULL));
-}
 
 static quern_status meet_all_and_some(struct rank *rank) {
     quern_group *group = rank_group(rank, 30);
@@ -82,32 +55,30 @@ static quern_status meet_all_and_some(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(relay, barriers_of_all_and_some_ranks, .timeout = 600) { check_shapes(meet_all_and_some, NULL); }
+Test(relay, barriers_of_all_and_some_ranks, .timeout = 600) { check_relayed(meet_all_and_some, NULL); }
 
 Test(relay, random_exchanges, .timeout = 600) {
-    check_shapes(ragged_run_batch, &(struct ragged_batch){.first = 61000, .cases = (int)test_size(15, 5)});
+    check_relayed(ragged_run_batch, &(struct ragged_batch){.first = 61000, .cases = (int)test_size(15, 5)});
 }
 
 Test(relay, random_exchanges_of_small_slices, .timeout = 600) {
-    check_shapes(ragged_run_batch, &(struct ragged_batch){.first = 62000, .cases = (int)test_size(15, 5),
-                                            .choice = {.everyone = true, .largest = 3, .row_bytes = 12, .updates = 1}});
+    check_relayed(ragged_run_batch, &(struct ragged_batch){.first = 62000, .cases = (int)test_size(15, 5),
+                                                           .choice = {.everyone = true, .largest = 3, .row_bytes = 12, .updates = 1}});
 }
 
 Test(relay, random_plans, .timeout = 600) {
-    check_shapes(ragged_run_batch,
-                 &(struct ragged_batch){.first = 63000, .cases = (int)test_size(6, 3), .is_plan = true, .choice.everyone = true});
+    check_relayed(ragged_run_batch,
+                  &(struct ragged_batch){.first = 63000, .cases = (int)test_size(6, 3), .is_plan = true, .choice.everyone = true});
 }
 
 /* ---- large groups: threads of this process ---- */
 
-static const struct {
-    int hosts, ranks;
-} large[] = {{2, 65}, {2, 129}, {2, 256}, {4, 512}};
+static const struct hosts_shape large[] = {{2, 65}, {2, 129}, {2, 256}, {4, 512}};
 
 static void check_large(rank_function *function, const void *user) {
     for (size_t i = 0; i < COUNT(large); i++) {
         const struct ranks ranks = {.kind = RANK_THREADS, .count = large[i].ranks, .hosts = large[i].hosts, .function = function,
-                                    .user = user, .shared_bytes = sizeof(struct board), .limit = 280};
+                                    .user = user, .shared_bytes = sizeof(struct hosts_board), .limit = 280};
         const char *wrong = ranks_run(&ranks);
         if (wrong) cr_assert_fail("%d ranks of %d hosts: %s", large[i].ranks, large[i].hosts, wrong);
     }
@@ -186,7 +157,7 @@ static unsigned messages_of(const struct quern_membership *member) {
 
 /* With relays: of each other host's relay and monitor a descriptor at both ends, and no message in a barrier but of leaders. */
 static quern_status count_costs(struct rank *rank) {
-    struct board *board = rank->shared;
+    struct hosts_board *board = rank->shared;
     struct quern_membership *member;
     rank_line_up(rank);
     if (rank->rank == 0) board->counts[0] = count_entries("/proc/self/fd");
@@ -211,8 +182,8 @@ static quern_status count_costs(struct rank *rank) {
 }
 
 Test(relay, barriers_and_descriptors_are_few, .timeout = 120) {
-    check_ranks(.kind = RANK_THREADS, .count = 66, .hosts = 2, .function = count_costs, .shared_bytes = sizeof(struct board));
-    check_ranks(.kind = RANK_THREADS, .count = 72, .hosts = 4, .function = count_costs, .shared_bytes = sizeof(struct board));
+    check_ranks(.kind = RANK_THREADS, .count = 66, .hosts = 2, .function = count_costs, .shared_bytes = sizeof(struct hosts_board));
+    check_ranks(.kind = RANK_THREADS, .count = 72, .hosts = 4, .function = count_costs, .shared_bytes = sizeof(struct hosts_board));
 }
 
 static quern_status read_report(struct rank *rank) {
@@ -295,7 +266,7 @@ Test(relay, a_host_has_no_more_places_than_it_says, .timeout = 60) {
 /* Ranks 0 and 1 are of one host, 2 and 3 of the other.  Rank 3 takes nothing while all the others send to it and exchange much. */
 static quern_status leave_one_out(struct rank *rank) {
     enum { BYTES = 1 << 20 };
-    struct board *board = rank->shared;
+    struct hosts_board *board = rank->shared;
     quern_group *group = rank_group(rank, 30);
     unsigned char *memory = malloc(3 * BYTES);
     rank_check(rank, memory, "no memory");
@@ -332,7 +303,7 @@ static quern_status leave_one_out(struct rank *rank) {
 Test(relay, a_rank_that_does_not_come_holds_up_nobody, .timeout = 120) {
     relay_all();
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = leave_one_out, .shared_bytes = sizeof(struct board));
+        check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = leave_one_out, .shared_bytes = sizeof(struct hosts_board));
 }
 
 /* Much goes one way and nothing the other: credit comes back though the sender awaits no message. */
