@@ -35,6 +35,8 @@ RANKS = [
     ("only what the buffers hold", TRADE, "        if (!has_sent(channel)) sent = sendrecv->row->send(sendrecv, channel);\n",
      "        while (!has_sent(channel) && sent != QUERN_ENDED) sent = sendrecv->row->send(sendrecv, channel);\n", HOSTS),
     ("slices in place without staging", RAGGED, "call->in_place ? x->staging : call->input", "call->input", HOSTS),
+    ("a message that comes behind the word that its sender has left", TRADE, "if (has_left_behind_it(sendrecv, channel, &last) || ",
+     "if (", CARRIER),
     ("no vote between hosts", RAGGED, "    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels, member->span->order);\n    sendrecv.place = place_verdict;",
      "    quern_sendrecv_open(&sendrecv, member, meeting, &member->span->here, channels, member->span->order);\n    sendrecv.place = place_verdict;", HOSTS),
     # Carriers of the engine.

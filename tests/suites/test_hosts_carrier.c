@@ -315,6 +315,35 @@ Test(hosts_carrier, a_small_exchange_is_one_message) {
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = count_messages, .carrier = &copies);
 }
 
+/* Rank 0 leaves as soon as it has its own part.  What it has sent to rank 1 comes later than the word that it has left. */
+static quern_status exchange_and_leave(struct rank *rank) {
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    enum { ROWS = 3000 };  /* more than what travels with the head */
+    static const int32_t from[] = {0, ROWS}, sizes[] = {ROWS, ROWS};
+    const int32_t to[] = {rank->rank * ROWS, rank->rank * ROWS};
+    static __thread int32_t input[2 * ROWS], output[2 * ROWS];
+    void *workspace;
+    size_t bytes;
+    for (int i = 0; i < 2 * ROWS; i++) input[i] = i + rank->rank * 100000;
+    args.input = input, args.output = output, args.input_rows = args.output_rows = 2 * ROWS, args.row_bytes = 4;
+    args.input_offsets = from, args.send_sizes = args.recv_sizes = sizes, args.output_offsets = to;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    rank_ok(rank, quern_ragged_all_to_all(group, &args, workspace, bytes, NULL));
+    for (int sender = 0; sender < 2; sender++)
+        for (int i = 0; i < ROWS; i++)
+            rank_check(rank, output[sender * ROWS + i] == rank->rank * ROWS + i + sender * 100000, "row %d of rank %d", i, sender);
+    return quern_group_destroy(group);
+}
+
+Test(hosts_carrier, what_a_rank_has_sent_comes_after_it_has_left, .timeout = 300) {
+    static const struct carrier_choice late[] = {{.borrows = true, .culprit = 1, .late = 300}, {.longest = 9000, .culprit = 1, .late = 300}};
+    for (size_t i = 0; i < COUNT(late); i++)
+        check_ranks(.kind = rank_kinds[i], .count = 2, .hosts = 2, .function = exchange_and_leave, .carrier = &late[i]);
+}
+
 /* ---- different calls ---- */
 
 /* One host is in a barrier, which goes over sockets, and the other in an exchange. */
