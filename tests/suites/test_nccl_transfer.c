@@ -100,6 +100,8 @@ static quern_status run_cases(struct rank *rank) {
         transfer_run_case(rank, side.group, 300 + i, &choice);
     }
     rank_line_up(rank);
+    rank_check(rank, nccl_ask("quern_standin_unmatched") == 0, "messages that nobody has received");
+    rank_line_up(rank);
     const quern_status status = nccl_close(&side);
     rank_line_up(rank);  /* of all threads */
     rank_check(rank, nccl_ask("quern_standin_communicators") == 0, "%ld communicators are left",
