@@ -75,7 +75,8 @@ quern_status exchange_until_the_last_ends(struct rank *rank, quern_group *group)
 void end_the_last(int ranks, rank_function *function, const struct carrier_choice *carrier, int signal) {
     struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = ranks, .hosts = ranks, .function = function,
                                                        .user = signal == SIGKILL ? "has ended" : "its host is silent",
-                                                       .shared_bytes = sizeof(unsigned), .carrier = carrier});
+                                                       .shared_bytes = sizeof(unsigned), .carrier = carrier,
+                                                       .watches_silence = signal == SIGSTOP});
     bool may_die[CARRIER_RANKS] = {false};
     may_die[ranks - 1] = true;
     ranks_await_count(run, ranks_shared(run), (unsigned)ranks);

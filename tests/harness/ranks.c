@@ -21,7 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ranks/poison.h"
+
 static const double DEFAULT_LIMIT = 100, GRACE = 2;
+static const int64_t LEISURE = 40;
 
 struct rank_run {
     struct ranks ranks;
@@ -116,6 +119,16 @@ quern_group *rank_group(struct rank *rank, double timeout) {
     return group;
 }
 
+quern_group *rank_group_met(struct rank *rank, double timeout) {
+    quern_group *group = NULL;
+    quern_group_args args = rank_group_args(rank, timeout);
+    args.first_timeout = RANK_LIMIT;
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    rank_line_up(rank);
+    return group;
+}
+
 void rank_line_up(struct rank *rank) {
     unsigned all = ++rank->lined_up * (unsigned)rank->ranks;
     __atomic_add_fetch(rank->arrivals, 1, __ATOMIC_ACQ_REL);
@@ -203,6 +216,7 @@ void rank_end_process(int status) {
 static void become_process(const struct rank_run *run, int process, pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(EXIT_FAILURE);
+    if (!run->ranks.watches_silence) quern_monitors_leisure = LEISURE;
     if (run->ranks.kind == RANK_THREADS)
         run_threads(run);
     else

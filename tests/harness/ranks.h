@@ -67,6 +67,12 @@ void rank_check_detail(struct rank *rank, const char *text);
 /* The group of all these ranks, with a limit in seconds; the rank fails if it cannot be created. */
 quern_group *rank_group(struct rank *rank, double timeout);
 quern_group_args rank_group_args(const struct rank *rank, double timeout);
+
+/*
+ * The same group when all ranks have left a barrier, so that no end of the group overtakes that.  The limit holds from then on: until
+ * then it is RANK_LIMIT.
+ */
+quern_group *rank_group_met(struct rank *rank, double timeout);
 int rank_host(const struct rank *rank, int of);  /* the number of a rank's host: each has as many ranks in order, or one more */
 
 /* Waits until every rank has made the same number of these calls; does not use the library. */
@@ -99,6 +105,7 @@ struct ranks {
     int hosts;               /* 2 or more: these ranks are of so many hosts, which are names at addresses of this machine */
     const struct carrier_choice *carrier;  /* with hosts: the carrier of all ranks; NULL: that of the environment, if any */
     size_t shared_bytes;
+    bool watches_silence;    /* a host that says nothing for 1.5 s is lost; else it has a minute, since threads wait for cores */
     double limit;            /* seconds until the remaining ranks are killed and count as failed; 0: 100 */
 };
 

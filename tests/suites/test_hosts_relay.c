@@ -181,7 +181,7 @@ static quern_status count_costs(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(relay, barriers_and_descriptors_are_few, .timeout = 120) {
+Test(relay, barriers_and_descriptors_are_few, .timeout = 300) {
     check_ranks(.kind = RANK_THREADS, .count = 66, .hosts = 2, .function = count_costs, .shared_bytes = sizeof(struct hosts_board));
     check_ranks(.kind = RANK_THREADS, .count = 72, .hosts = 4, .function = count_costs, .shared_bytes = sizeof(struct hosts_board));
 }
@@ -196,7 +196,7 @@ static quern_status read_report(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(relay, the_report_names_the_way, .timeout = 120) {
+Test(relay, the_report_names_the_way, .timeout = 300) {
     check_ranks(.kind = RANK_THREADS, .count = 64, .hosts = 2, .function = read_report);
     check_ranks(.kind = RANK_THREADS, .count = 65, .hosts = 2, .function = read_report);
 }
@@ -221,7 +221,7 @@ static quern_status ask_for_too_many(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(relay, at_most_4096_ranks_and_128_of_a_host, .timeout = 60) {
+Test(relay, at_most_4096_ranks_and_128_of_a_host, .timeout = 300) {
     check_ranks(.kind = RANK_THREADS, .count = 1, .hosts = 1, .function = ask_for_too_many);
 }
 
@@ -230,13 +230,13 @@ static struct quern_segment *find_forming(struct rank *rank) {
     char path[300];
     snprintf(path, sizeof path, "/dev/shm/quern.%u.0.%s@a", (unsigned)geteuid(), rank->name);
     struct quern_segment *segment = MAP_FAILED;
-    for (int look = 0; look < 3000 && segment == MAP_FAILED; look++, rank_sleep(1e-3)) {
+    for (int look = 0; look < 60000 && segment == MAP_FAILED; look++, rank_sleep(1e-3)) {
         const int file = open(path, O_RDWR | O_CLOEXEC);
         if (file >= 0) segment = mmap(NULL, sizeof *segment, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
         if (file >= 0) close(file);
     }
     rank_check(rank, segment != MAP_FAILED, "there is no %s", path);
-    for (int look = 0; look < 3000 && __atomic_load_n(&segment->joined, __ATOMIC_ACQUIRE) != 1; look++) rank_sleep(1e-3);
+    for (int look = 0; look < 60000 && __atomic_load_n(&segment->joined, __ATOMIC_ACQUIRE) != 1; look++) rank_sleep(1e-3);
     return segment;
 }
 
@@ -257,7 +257,7 @@ static quern_status crowd(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(relay, a_host_has_no_more_places_than_it_says, .timeout = 60) {
+Test(relay, a_host_has_no_more_places_than_it_says, .timeout = 300) {
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 1, .function = crowd);
 }
 
@@ -287,7 +287,7 @@ static quern_status leave_one_out(struct rank *rank) {
         for (int round = 0; round < 200; round++) rank_ok(rank, quern_barrier(group, &some, NULL));
         __atomic_add_fetch(&board->counts[0], 1, __ATOMIC_ACQ_REL);
     } else {
-        for (int i = 0; i < 1000 && __atomic_load_n(&board->counts[0], __ATOMIC_ACQUIRE) < 3; i++) rank_sleep(0.01);
+        for (int i = 0; i < 6000 && __atomic_load_n(&board->counts[0], __ATOMIC_ACQUIRE) < 3; i++) rank_sleep(0.01);
         rank_check(rank, board->counts[0] == 3, "the others wait for a rank that is not of their call");
         rank_ok(rank, quern_transfer_start(transfer, NULL));
     }
@@ -300,7 +300,7 @@ static quern_status leave_one_out(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(relay, a_rank_that_does_not_come_holds_up_nobody, .timeout = 120) {
+Test(relay, a_rank_that_does_not_come_holds_up_nobody, .timeout = 300) {
     relay_all();
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = leave_one_out, .shared_bytes = sizeof(struct hosts_board));
@@ -332,7 +332,7 @@ static quern_status send_one_way(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(relay, much_goes_one_way, .timeout = 60) {
+Test(relay, much_goes_one_way, .timeout = 300) {
     relay_all();
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = send_one_way);
@@ -345,7 +345,7 @@ static quern_status scribble(struct rank *rank) {
     const enum quern_ring_way way = *(const enum quern_ring_way *)rank->user;
     for (uint64_t seed = 0; seed < 12; seed++) {
         struct quern_membership *member;
-        quern_group_args args = rank_group_args(rank, 3);
+        quern_group_args args = rank_group_args(rank, RANK_LIMIT);
         quern_group *group;
         args.job = seed + 1;
         rank_ok(rank, quern_group_create(&args, 1, &group));
@@ -358,14 +358,14 @@ static quern_status scribble(struct rank *rank) {
             for (int i = 0; i < QUERN_RING_BYTES; i++) ring->bytes[i] = (unsigned char)random_bits(seed, (uint64_t)i);
             __atomic_store_n(&ring->written, seed % 3 ? written + 24 : written + (random_bits(seed, 7) | 1), __ATOMIC_SEQ_CST);
             quern_ring(&member->segment->relay);
-            for (int look = 0; way == QUERN_RING_OUT && look < 2000 && !__atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE); look++)
+            for (int look = 0; way == QUERN_RING_OUT && look < 60000 && !__atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE); look++)
                 rank_sleep(1e-3);  /* else the rank writes there again first */
         }
         rank_line_up(rank);
         const double began = rank_now();
         quern_status status = QUERN_OK;
         for (int round = 0; status == QUERN_OK && round < 20; round++) status = quern_barrier(group, NULL, NULL);
-        rank_check(rank, rank_now() - began < 4, "seed %llu: it took %g s", (unsigned long long)seed, rank_now() - began);
+        rank_check(rank, rank_now() - began < RANK_SOON, "seed %llu: it took %g s", (unsigned long long)seed, rank_now() - began);
         if (status != QUERN_OK || way == QUERN_RING_OUT) {  /* into the other ring the relay may write again before the rank looks */
             rank_status(rank, status, QUERN_PEER_MISMATCH);
             rank_check_detail(rank, way == QUERN_RING_OUT ? "what rank 0 sends to ranks of other hosts is damaged" : "is damaged");
@@ -376,7 +376,7 @@ static quern_status scribble(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(relay, scribbles_in_rings, .timeout = 200) {
+Test(relay, scribbles_in_rings, .timeout = 300) {
     static const enum quern_ring_way ways[] = {QUERN_RING_OUT, QUERN_RING_IN};
     relay_all();
     for (size_t i = 0; i < COUNT(ways); i++)
@@ -431,12 +431,12 @@ static void end_relay(struct relay_under_test *test) {
 }
 
 static bool becomes(const uint32_t *word, uint32_t value) {
-    for (int i = 0; i < 2000 && __atomic_load_n(word, __ATOMIC_ACQUIRE) != value; i++) rank_sleep(1e-3);
+    for (int i = 0; i < 60000 && __atomic_load_n(word, __ATOMIC_ACQUIRE) != value; i++) rank_sleep(1e-3);
     return __atomic_load_n(word, __ATOMIC_ACQUIRE) == value;
 }
 
 /* Right seals and wrong content: another sender, receiver, stream or length than there is; and rubbish. */
-Test(relay, frames_that_no_relay_sends, .timeout = 120) {
+Test(relay, frames_that_no_relay_sends, .timeout = 300) {
     static const struct quern_relay_frame wrong[] = {
         {.from = 1, .to = 0},                        /* of a rank of this host */
         {.from = 9, .to = 0},
@@ -459,7 +459,7 @@ Test(relay, frames_that_no_relay_sends, .timeout = 120) {
         send_bytes(test.ends[1], &right, sizeof right);
         send_bytes(test.ends[1], bytes, 5);
         struct quern_relay_frame came;
-        for (int look = 0; look < 2000 && quern_ring_look(&in, &came) == QUERN_RING_EMPTY; look++) rank_sleep(1e-3);
+        for (int look = 0; look < 60000 && quern_ring_look(&in, &came) == QUERN_RING_EMPTY; look++) rank_sleep(1e-3);
         check(quern_ring_look(&in, &came) == QUERN_RING_FRAME && !memcmp(&came, &right, sizeof came), "a right frame is lost");
         check(!segment->poison, "frame %zu: poisoned before it has come", i);
         if (!frame.seal) quern_seal_frame(&frame);
@@ -471,7 +471,7 @@ Test(relay, frames_that_no_relay_sends, .timeout = 120) {
 }
 
 /* More than the windows of all senders: somebody does not keep to them. */
-Test(relay, more_than_the_windows_is_damage, .timeout = 120) {
+Test(relay, more_than_the_windows_is_damage, .timeout = 300) {
     struct relay_under_test test = {.ends = {-1, -1}};
     struct quern_relay_frame frame = {.from = 2, .to = 0, .bytes = QUERN_FRAME_BYTES};
     static char bytes[QUERN_FRAME_BYTES];
@@ -482,14 +482,15 @@ Test(relay, more_than_the_windows_is_damage, .timeout = 120) {
     quern_seal_frame(&frame);
     for (; sent < most && !__atomic_load_n(poison, __ATOMIC_ACQUIRE); sent++) {
         if (send(test.ends[1], &frame, sizeof frame, MSG_NOSIGNAL) < 0 || send(test.ends[1], bytes, sizeof bytes, MSG_NOSIGNAL) < 0) break;
-        if (sent == within) check(!becomes(poison, QUERN_PEER_MISMATCH), "what the windows allow is refused");
+        if (sent == within) rank_sleep(0.5);
+        if (sent == within) check(!__atomic_load_n(poison, __ATOMIC_ACQUIRE), "what the windows allow is refused");
     }
     check(becomes(poison, QUERN_PEER_MISMATCH), "%zu frames are taken", sent);
     end_relay(&test);
 }
 
 /* What has no room in a ring waits, in its order, and nobody else waits for it. */
-Test(relay, what_has_no_room_waits, .timeout = 60) {
+Test(relay, what_has_no_room_waits, .timeout = 300) {
     enum { FRAMES = 10 };
     struct relay_under_test test = {.ends = {-1, -1}};
     struct quern_relay_frame frame = {.from = 2, .to = 0, .bytes = QUERN_FRAME_BYTES}, other = {.from = 2, .to = 1}, came;
@@ -505,10 +506,10 @@ Test(relay, what_has_no_room_waits, .timeout = 60) {
         send_bytes(test.ends[1], bytes, sizeof bytes);
     }
     send_bytes(test.ends[1], &other, sizeof other);
-    for (int look = 0; look < 2000 && quern_ring_look(&quick, &came) == QUERN_RING_EMPTY; look++) rank_sleep(1e-3);
+    for (int look = 0; look < 60000 && quern_ring_look(&quick, &came) == QUERN_RING_EMPTY; look++) rank_sleep(1e-3);
     check(quern_ring_look(&quick, &came) == QUERN_RING_FRAME && came.to == 1, "a rank waits for the frames of another one");
     for (int i = 0; i < FRAMES; i++) {
-        for (int look = 0; look < 2000 && quern_ring_look(&slow, &came) == QUERN_RING_EMPTY; look++) rank_sleep(1e-3);
+        for (int look = 0; look < 60000 && quern_ring_look(&slow, &came) == QUERN_RING_EMPTY; look++) rank_sleep(1e-3);
         check(quern_ring_look(&slow, &came) == QUERN_RING_FRAME, "frame %d does not come", i);
         quern_ring_take(&slow, &came, bytes);
         check(bytes[0] == i && bytes[QUERN_FRAME_BYTES - 1] == i, "frame %d is frame %d", i, bytes[0]);

@@ -54,7 +54,7 @@ static quern_status ask(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts_ucx, reasons_without_it, .timeout = 60) {
+Test(hosts_ucx, reasons_without_it, .timeout = 300) {
     static const struct lack lacks[] = {
         {"QUERN_UCX", "/nowhere/libucp.so.0", "no UCX at /nowhere/libucp.so.0: install libucx0, or name its file in QUERN_UCX ("},
         {"QUERN_UCX", "libm.so.6", "libm.so.6 has no function ucp_get_version: expected UCX 1.12 or newer"},
@@ -125,7 +125,7 @@ static quern_status leave_no_trace(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(hosts_ucx, leaves_the_process_as_it_is, .timeout = 60) {
+Test(hosts_ucx, leaves_the_process_as_it_is, .timeout = 300) {
     if (is_missing()) return;
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = leave_no_trace);
 }
