@@ -127,6 +127,10 @@ RANKS = [
     # Many ranks: over relays.
     ("credit is read only with messages", RELAYED, "if (wanted > end->window - pair->on_way && !take_frames(member, NULL)) return -1;",
      "if (wanted > end->window && !take_frames(member, NULL)) return -1;", RELAY),
+    ("a sender that ignores its window", RELAYED, "const size_t bytes = smaller(wanted, end->window - pair->on_way);",
+     "const size_t bytes = wanted;", RELAY),
+    ("a sender that does not count", RELAYED, "    pair->on_way += (uint32_t)bytes;\n", "", RELAY),
+    ("credit that is not taken", RELAYED, "        pair->on_way -= frame.credit;\n", "", RELAY),
     ("no credit is given", RELAYED, "    give_credit(member, stream, peer);\n", "", RELAY),
     ("frames of other pairs are dropped", RELAYED, "        pair->end += frame.bytes;\n", "        pair->end += pair == asked ? frame.bytes : 0;\n", RELAY),
     ("a full ring stops the relay", RELAYS, "    else if (waiting->end - waiting->begin > relay->most_waiting || !keep(waiting, frame, bytes)) return false;\n",

@@ -25,6 +25,7 @@
 #include "ranks/hosts/connections.h"
 #include "ranks/hosts/frames.h"
 #include "ranks/hosts/relay.h"
+#include "ranks/hosts/relayed.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -468,6 +469,78 @@ Test(relay, frames_that_no_relay_sends, .timeout = 300) {
         check(becomes(&segment->poison, QUERN_PEER_MISMATCH), "frame %zu is taken", i);
         end_relay(&test);
     }
+}
+
+/* ---- a sender and its window ---- */
+
+/* Rank 0 sends to ranks of the other host, and the test is the relay, which takes all. */
+struct sender_under_test {
+    struct quern_span span;
+    struct quern_ring_end out, in;
+    struct quern_membership member;  /* ends with an array */
+};
+
+static void open_sender(struct sender_under_test *test) {
+    relay_all();
+    struct quern_roster *roster = make_roster();
+    test->member.roster = roster;
+    test->member.segment = roster->segment;
+    test->member.ranks = roster->ranks;
+    test->member.span = &test->span;
+    test->out.ring = quern_segment_ring(&roster->view, 0, QUERN_RING_OUT);
+    test->in.ring = quern_segment_ring(&roster->view, 0, QUERN_RING_IN);
+    check(quern_relayed_streams.open(&test->member), "no memory");
+}
+
+static void close_sender(struct sender_under_test *test) {
+    quern_relayed_streams.close(&test->member);
+    munmap(test->member.roster->segment, test->member.roster->bytes);
+    free(test->member.roster);
+}
+
+/* The bytes that it sends until it stops, with a ring that is always empty again. */
+static size_t send_all_it_can(struct sender_under_test *test, enum quern_stream stream, int peer) {
+    enum { MUCH = 1 << 20 };
+    static unsigned char data[MUCH], taken[QUERN_FRAME_BYTES];
+    struct quern_relay_frame frame;
+    size_t sent = 0, left_ring = 0;
+    for (;;) {
+        const ssize_t moved = quern_relayed_streams.put(&test->member, stream, peer, &(struct iovec){data, MUCH}, 1);
+        while (quern_ring_look(&test->out, &frame) == QUERN_RING_FRAME) {
+            check(frame.from == 0 && frame.to == peer && frame.stream == stream, "a frame to rank %d", frame.to);
+            quern_ring_take(&test->out, &frame, taken);
+            left_ring += frame.bytes;
+        }
+        if (moved <= 0 || sent > 8 * MUCH) break;
+        sent += (size_t)moved;
+    }
+    check(sent == left_ring, "%zu bytes are sent, and %zu are in frames", sent, left_ring);
+    return sent;
+}
+
+static void expect_sent(size_t sent, size_t expected) { check(sent == expected, "%zu bytes are sent: expected %zu", sent, expected); }
+
+/* Each pair and stream has a window, and goes on by what the receiver says that it has taken, to the byte. */
+Test(relay, a_sender_keeps_to_its_window, .timeout = 60) {
+    static const uint32_t credits[] = {1, 1000, QUERN_FRAME_BYTES + 7};
+    static struct sender_under_test sender;
+    struct sender_under_test *test = &sender;
+    open_sender(test);
+    const size_t window = quern_stream_window(test->member.ranks);
+    expect_sent(send_all_it_can(test, QUERN_STREAM_CALLS, 2), window);
+    expect_sent(send_all_it_can(test, QUERN_STREAM_CALLS, 2), 0);
+    expect_sent(send_all_it_can(test, QUERN_STREAM_CALLS, 3), window);
+    expect_sent(send_all_it_can(test, QUERN_STREAM_TRANSFERS, 2), window);
+    for (size_t i = 0; i < COUNT(credits); i++) {
+        struct quern_relay_frame frame = {.from = 2, .to = 0, .stream = QUERN_STREAM_CALLS, .credit = credits[i]};
+        quern_seal_frame(&frame);
+        quern_ring_write(&test->in, &frame, NULL);
+        expect_sent(send_all_it_can(test, QUERN_STREAM_CALLS, 3), 0);
+        expect_sent(send_all_it_can(test, QUERN_STREAM_TRANSFERS, 2), 0);
+        expect_sent(send_all_it_can(test, QUERN_STREAM_CALLS, 2), credits[i]);
+    }
+    check(!test->member.segment->poison, "poisoned");
+    close_sender(test);
 }
 
 /* More than the windows of all senders: somebody does not keep to them. */
