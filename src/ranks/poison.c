@@ -232,6 +232,8 @@ static uint32_t find_poison(const struct quern_membership *member) {
     return first ? first : poison;
 }
 
+int64_t quern_monitors_leisure = 1;
+
 /*
  * Ranks of several hosts may poison the group at one time.  Until the monitors have told each other, a moment later, nobody returns
  * with what the others will not have.
@@ -239,7 +241,7 @@ static uint32_t find_poison(const struct quern_membership *member) {
 static void await_agreement(const struct quern_membership *member) {
     enum { MOST = 400 };  /* milliseconds: the monitor may have ended with its process */
     uint32_t agrees = QUERN_AGREES;
-    for (int waited = 0; waited < MOST && __atomic_load_n(&member->segment->agreement, __ATOMIC_ACQUIRE) == QUERN_AGREES; waited++) {
+    for (int waited = 0; waited < MOST * quern_leisure() && __atomic_load_n(&member->segment->agreement, __ATOMIC_ACQUIRE) == QUERN_AGREES; waited++) {
         if (!quern_rank_lives(member->roster, member->roster->host_leader)) break;
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }

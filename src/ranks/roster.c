@@ -22,6 +22,7 @@
 static struct {
     pthread_mutex_t lock;
     struct quern_roster *first;
+    struct quern_process own;  /* this process; pid 0: its number is not drawn yet */
 } rosters = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void lock_rosters(void) { pthread_mutex_lock(&rosters.lock); }
@@ -38,6 +39,7 @@ static void disown_rosters(void) {
         close(roster->descriptor);
         roster->is_inherited = true;
     }
+    rosters.own.pid = 0;
     unlock_rosters();
 }
 
@@ -61,15 +63,23 @@ static void free_roster(struct quern_roster *roster) {
     free(roster);
 }
 
+/* One number for all groups, so that ranks of two groups are known to be of one process. */
+static bool know_self(struct quern_process *self) {
+    const int32_t pid = (int32_t)getpid();
+    if (rosters.own.pid != pid && getrandom(rosters.own.id, sizeof rosters.own.id, 0) != sizeof rosters.own.id) return false;
+    rosters.own.pid = pid;
+    *self = rosters.own;
+    return true;
+}
+
 static struct quern_roster *make_roster(int descriptor, const struct stat *file) {
     struct quern_roster *roster = calloc(1, sizeof *roster);
     if (!roster) return NULL;
     roster->device = file->st_dev;
     roster->inode = file->st_ino;
     roster->bytes = (size_t)file->st_size;
-    roster->self.pid = (int32_t)getpid();
     roster->segment = mmap(NULL, roster->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-    if (roster->segment == MAP_FAILED || getrandom(roster->self.id, sizeof roster->self.id, 0) != sizeof roster->self.id) {
+    if (roster->segment == MAP_FAILED || !know_self(&roster->self)) {
         int reason = errno;
         roster->descriptor = -1;
         free_roster(roster);
@@ -252,7 +262,7 @@ static void read_host(struct quern_roster *roster, int rank) {
 }
 
 static bool same_process(const struct quern_peer *a, const struct quern_peer *b) {
-    return a->is_here == b->is_here && memcmp(a->process.id, b->process.id, sizeof a->process.id) == 0;
+    return a->is_here == b->is_here && a->host == b->host && memcmp(a->process.id, b->process.id, sizeof a->process.id) == 0;
 }
 
 static int find_leader(const struct quern_roster *roster, int rank) {

@@ -119,9 +119,15 @@ static void set_label(quern_device *device) {
         quern_text_add(&text, "cuda:%d", device->ordinal);
 }
 
+static void (*end_of_device)(const quern_device *device);  /* atomic */
+
+void quern_set_device_end(void (*end)(const quern_device *device)) { __atomic_store_n(&end_of_device, end, __ATOMIC_RELEASE); }
+
 static void release(quern_device *device) {
     const struct quern_cuda *cuda;
     if (device->context && quern_cuda_open(&cuda) == QUERN_OK) {
+        void (*end)(const quern_device *) = __atomic_load_n(&end_of_device, __ATOMIC_ACQUIRE);
+        if (end) end(device);
         quern_image_release(device);
         cuda->context_release(device->cuda_device);
     }

@@ -35,6 +35,8 @@ RANKS = [
     ("only what the buffers hold", TRADE, "        if (!has_sent(channel)) sent = sendrecv->row->send(sendrecv, channel);\n",
      "        while (!has_sent(channel) && sent != QUERN_ENDED) sent = sendrecv->row->send(sendrecv, channel);\n", HOSTS),
     ("slices in place without staging", RAGGED, "call->in_place ? x->staging : call->input", "call->input", HOSTS),
+    ("a message that comes behind the word that its sender has left", TRADE, "if (has_left_behind_it(sendrecv, channel, &last) || ",
+     "if (", CARRIER),
     ("no vote between hosts", RAGGED, "    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels, member->span->order);\n    sendrecv.place = place_verdict;",
      "    quern_sendrecv_open(&sendrecv, member, meeting, &member->span->here, channels, member->span->order);\n    sendrecv.place = place_verdict;", HOSTS),
     # Carriers of the engine.
@@ -125,6 +127,10 @@ RANKS = [
     # Many ranks: over relays.
     ("credit is read only with messages", RELAYED, "if (wanted > end->window - pair->on_way && !take_frames(member, NULL)) return -1;",
      "if (wanted > end->window && !take_frames(member, NULL)) return -1;", RELAY),
+    ("a sender that ignores its window", RELAYED, "const size_t bytes = smaller(wanted, end->window - pair->on_way);",
+     "const size_t bytes = wanted;", RELAY),
+    ("a sender that does not count", RELAYED, "    pair->on_way += (uint32_t)bytes;\n", "", RELAY),
+    ("credit that is not taken", RELAYED, "        pair->on_way -= frame.credit;\n", "", RELAY),
     ("no credit is given", RELAYED, "    give_credit(member, stream, peer);\n", "", RELAY),
     ("frames of other pairs are dropped", RELAYED, "        pair->end += frame.bytes;\n", "        pair->end += pair == asked ? frame.bytes : 0;\n", RELAY),
     ("a full ring stops the relay", RELAYS, "    else if (waiting->end - waiting->begin > relay->most_waiting || !keep(waiting, frame, bytes)) return false;\n",

@@ -143,7 +143,7 @@ static bool has_stopped(pid_t process) {
 static struct rank_run *start_stopping(const struct meeting *meeting, int count, int *stopped) {
     struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = count, .function = meet, .user = meeting,
                                                        .limit = 20});
-    double end = rank_now() + 15;
+    double end = rank_now() + 60;
     for (*stopped = -1; *stopped < 0 && rank_now() < end; rank_sleep(1e-3))
         for (int rank = 0; rank < count; rank++)
             if (has_stopped(ranks_process(run, rank))) *stopped = rank;
@@ -180,7 +180,7 @@ static const char *outlast_a_claim(void) {
     double began = rank_now();
     const char *wrong = check_alone(&(struct meeting){.name = name, .timeout = 0.3, .ranks = 2}, QUERN_PEER_TIMEOUT,
                                     "is being claimed by a process that makes no progress");
-    if (!wrong && rank_now() - began > 5) wrong = because("took %g s", rank_now() - began);
+    if (!wrong && rank_now() - began > RANK_SOON) wrong = because("took %g s", rank_now() - began);
     ranks_close(run);
     if (stopped < 0) wrong = "nobody claimed the place";
     return wrong ? wrong : check_pair(name, 6);
@@ -213,7 +213,7 @@ static const char *lose_the_last_to_join(void) {
         if (rank != stopped && (result->status != QUERN_PEER_LOST || strcmp(result->detail, expected) != 0))
             wrong = because("rank %d: %s: %s", rank, quern_status_string(result->status), result->detail);
     }
-    if (!wrong && late > 5) wrong = because("it was noticed after %g s", late);
+    if (!wrong && late > RANK_SOON) wrong = because("it was noticed after %g s", late);
     ranks_close(run);
     if (!wrong && lstat(path_of(name), &file) == 0) wrong = "the name is still there";
     return wrong;

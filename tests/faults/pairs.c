@@ -30,7 +30,7 @@
 enum { LEAST_RANKS = 2, MOST_RANKS = 3, AT_ONCE = 10, GUARD = 256, SLICE_ROWS = 10, LARGE_ROW = 65536, SMALL_ROW = 32 };
 enum { MOST_FAILURES = 5 };  /* after these no more runs are begun: each may take seconds */
 
-static const double RUN_LIMIT = 40;  /* seconds until a run counts as a hang */
+static const double RUN_LIMIT = 100;  /* seconds until a run counts as a hang */
 
 /* ---- the steps of a rank ---- */
 

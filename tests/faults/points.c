@@ -138,13 +138,21 @@ static unsigned sleeps_in(int step) {
            __atomic_load_n(&me.points->reached[step][QUERN_POINT_FORM_AWAITING], __ATOMIC_ACQUIRE);
 }
 
+/* None comes to a point any more. */
+static bool is_stopped(void) {
+    bool stopped = others_are_over_or_held();
+    for (int stop = 0; stop < POINT_STOPS; stop++) stopped |= get(&me.points->victim[stop]) != 0;
+    return stopped;
+}
+
 void points_wait_for_sleepers(void) {
     int step = get(&me.points->step[me.rank]);
-    for (double end = rank_now() + 5; rank_now() < end; rank_sleep(TICK)) {
-        bool stopped = false;
-        for (int stop = 0; stop < POINT_STOPS; stop++) stopped |= get(&me.points->victim[stop]) != 0;
-        if (sleeps_in(step) || stopped || others_are_over_or_held()) return;
-    }
+    while (!sleeps_in(step) && !is_stopped()) rank_sleep(TICK);
+}
+
+void points_wait_for(enum quern_point point, unsigned times) {
+    int step = get(&me.points->step[me.rank]);
+    while (__atomic_load_n(&me.points->reached[step][point], __ATOMIC_ACQUIRE) < times && !is_stopped()) rank_sleep(TICK);
 }
 
 void points_be_late(void) {
@@ -207,7 +215,7 @@ void points_offer(quern_group *group) { __atomic_store_n(&me.points->offered[me.
 /* ---- for the test ---- */
 
 bool points_await(const struct points *points, int stop) {
-    for (double end = rank_now() + 10; rank_now() < end; rank_sleep(TICK))
+    for (double end = rank_now() + 60; rank_now() < end; rank_sleep(TICK))
         if (get(&points->victim[stop])) return true;
     return false;
 }

@@ -75,6 +75,9 @@ void points_enter_step(int step);
 /* Waits until every other rank sleeps in this step, is held, or has ended: then this rank is the last to come. */
 void points_wait_for_sleepers(void);
 
+/* Waits until ranks have come so often to a point in this step, or none will, since a rank is stopped, held or has ended. */
+void points_wait_for(enum quern_point point, unsigned times);
+
 /* Hurries all clocks and waits until every other rank has ended, is dead, or is held: then this rank is late. */
 void points_be_late(void);
 
@@ -92,7 +95,7 @@ void points_end(bool failed);
 
 /* ---- for the test ---- */
 
-/* Waits until a rank has come to the stop; false: not within ten seconds. */
+/* Waits until a rank has come to the stop; false: not within a minute. */
 bool points_await(const struct points *points, int stop);
 void points_release(struct points *points, int stop);
 void points_end_limit(struct points *points, int rank);  /* whatever the rank waits for: its limit has ended */

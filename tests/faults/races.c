@@ -72,7 +72,7 @@ static quern_status create(struct rank *rank, int ranks, quern_group **group) {
 static char wrong_text[RANK_TEXT_BYTES + 256];
 
 static const char *await_return(const struct shared *shared, int rank) {
-    for (double end = rank_now() + 10; rank_now() < end; rank_sleep(2e-4))
+    for (double end = rank_now() + 60; rank_now() < end; rank_sleep(2e-4))
         if (__atomic_load_n(&shared->returned[rank], __ATOMIC_ACQUIRE)) return NULL;
     snprintf(wrong_text, sizeof wrong_text, "rank %d has not returned", rank);
     return wrong_text;
@@ -80,9 +80,9 @@ static const char *await_return(const struct shared *shared, int rank) {
 
 static void let_go(struct shared *shared, int rank) { __atomic_store_n(&shared->may_go[rank], 1, __ATOMIC_RELEASE); }
 
-/* Waits until ranks have come so often to a point in a step; false: not within ten seconds. */
+/* Waits until ranks have come so often to a point in a step; false: not within a minute. */
 static bool await_reached(const struct shared *shared, int step, enum quern_point point, unsigned times) {
-    for (double end = rank_now() + 10; rank_now() < end; rank_sleep(2e-4))
+    for (double end = rank_now() + 60; rank_now() < end; rank_sleep(2e-4))
         if (__atomic_load_n(&shared->points.reached[step][point], __ATOMIC_ACQUIRE) >= times) return true;
     return false;
 }

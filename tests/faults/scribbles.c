@@ -33,7 +33,7 @@
 
 enum { ROUNDS = 2000, AT_ONCE = 12, MOST_RANKS = 4, TEXT_BYTES = 400, ENOUGH = 20 };
 
-static const double LIMIT = 0.15, ALLOWANCE = 3, ROUND_LIMIT = 30;  /* seconds */
+static const double LIMIT = 0.15, ALLOWANCE = 20, ROUND_LIMIT = 100;  /* seconds */
 
 /* ---- a round, by its number ---- */
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "harness/random.h"
@@ -31,6 +32,7 @@ struct request {
 struct parcel {
     struct parcel *next;
     int rank, delay;
+    double due;
     struct label {
         uint64_t group, tag;
     } label;
@@ -74,6 +76,12 @@ static uint64_t digest_of(const unsigned char *data, size_t bytes) {
 
 /* ---- progress ---- */
 
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
 static void take_packets(struct carrier_end *end, int rank) {
     for (;;) {
         const ssize_t read = recv(end->net->socket[end->rank][rank], end->packet, sizeof(struct label) + end->choice.longest,
@@ -81,7 +89,8 @@ static void take_packets(struct carrier_end *end, int rank) {
         if (read < (ssize_t)sizeof(struct label)) return;
         struct parcel *parcel = malloc(sizeof *parcel + (size_t)read), **last = &end->parcels;
         if (!parcel) abort();
-        *parcel = (struct parcel){.rank = rank, .delay = draw(end, MOST_DELAY), .bytes = (size_t)read - sizeof parcel->label};
+        *parcel = (struct parcel){.rank = rank, .delay = draw(end, MOST_DELAY), .bytes = (size_t)read - sizeof parcel->label,
+                                  .due = end->rank == end->choice.culprit ? now() + end->choice.late * 1e-3 : 0};
         memcpy(&parcel->label, end->packet, sizeof parcel->label);
         memcpy(parcel->data, end->packet + sizeof parcel->label, parcel->bytes);
         while (*last) last = &(*last)->next;
@@ -109,7 +118,7 @@ static void try_send(struct carrier_end *end, struct request *request) {
 static void try_receive(struct carrier_end *end, struct request *request) {
     for (struct parcel **link = &end->parcels, *parcel; (parcel = *link); link = &parcel->next) {
         if (parcel->rank != request->rank || parcel->label.group != request->group || parcel->label.tag != request->tag) continue;
-        if (parcel->delay-- > 0) return;
+        if (parcel->delay-- > 0 || (parcel->due > 0 && now() < parcel->due)) return;
         const bool fits = parcel->bytes <= request->bytes;
         if (digest_of(request->data, request->bytes) != request->digest) complain("memory was written", request->rank, request->tag);
         if (fits) memcpy(request->data, parcel->data, parcel->bytes);

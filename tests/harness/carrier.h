@@ -22,6 +22,7 @@ struct carrier_choice {
     int fails_at, hangs_at;   /* ... the n-th message that it begins fails at once; is never over; 0: none */
     int breaks_at;            /* ... the end of the n-th is a failure */
     bool keeps;               /* ... it gives no message back that is cancelled */
+    int late;                 /* ... what it receives comes so many milliseconds later */
 };
 
 /* Made before the ranks are: a socket for each pair.  Ends the program if it cannot be made. */

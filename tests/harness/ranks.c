@@ -21,7 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
-static const double DEFAULT_LIMIT = 60, GRACE = 2;
+#include "ranks/poison.h"
+
+static const double DEFAULT_LIMIT = 100, GRACE = 2;
+static const int64_t LEISURE = 40;
 
 struct rank_run {
     struct ranks ranks;
@@ -116,6 +119,16 @@ quern_group *rank_group(struct rank *rank, double timeout) {
     return group;
 }
 
+quern_group *rank_group_met(struct rank *rank, double timeout) {
+    quern_group *group = NULL;
+    quern_group_args args = rank_group_args(rank, timeout);
+    args.first_timeout = RANK_LIMIT;
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    rank_line_up(rank);
+    return group;
+}
+
 void rank_line_up(struct rank *rank) {
     unsigned all = ++rank->lined_up * (unsigned)rank->ranks;
     __atomic_add_fetch(rank->arrivals, 1, __ATOMIC_ACQ_REL);
@@ -203,6 +216,7 @@ void rank_end_process(int status) {
 static void become_process(const struct rank_run *run, int process, pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(EXIT_FAILURE);
+    if (!run->ranks.watches_silence) quern_monitors_leisure = LEISURE;
     if (run->ranks.kind == RANK_THREADS)
         run_threads(run);
     else
@@ -301,6 +315,19 @@ static bool one_has_failed(const struct rank_run *run) {
     return false;
 }
 
+static double limit_of(const struct rank_run *run) { return run->ranks.limit > 0 ? run->ranks.limit : DEFAULT_LIMIT; }
+
+void ranks_await_count(const struct rank_run *run, const unsigned *counter, unsigned count) {
+    const double end = run->began + limit_of(run);
+    while (__atomic_load_n(counter, __ATOMIC_ACQUIRE) < count && rank_now() < end && !one_has_failed(run)) rank_sleep(1e-3);
+}
+
+void ranks_await_ends(const struct rank_run *run, const bool *but) {
+    const double end = run->began + limit_of(run);
+    for (int rank = 0; rank < run->ranks.count; rank++)
+        while (!but[rank] && end_of(run, rank) == RANK_RUNS && rank_now() < end && !one_has_failed(run)) rank_sleep(1e-3);
+}
+
 static void kill_all(struct rank_run *run) {
     for (int i = 0; i < run->processes; i++)
         if (run->descriptor[i] >= 0) {
@@ -341,8 +368,7 @@ static void judge(struct rank_run *run, int rank, bool may_die, double limit) {
 }
 
 const char *ranks_wait(struct rank_run *run, const bool *may_die) {
-    double limit = run->ranks.limit > 0 ? run->ranks.limit : DEFAULT_LIMIT;
-    double end = run->began + limit, expired = 0;
+    double end = run->began + limit_of(run), expired = 0;
     while (collect_some(run, 50)) {
         double now = rank_now();
         if (one_has_failed(run) && end > now + GRACE) end = now + GRACE;

@@ -67,12 +67,25 @@ void rank_check_detail(struct rank *rank, const char *text);
 /* The group of all these ranks, with a limit in seconds; the rank fails if it cannot be created. */
 quern_group *rank_group(struct rank *rank, double timeout);
 quern_group_args rank_group_args(const struct rank *rank, double timeout);
+
+/*
+ * The same group when all ranks have left a barrier, so that no end of the group overtakes that.  The limit holds from then on: until
+ * then it is RANK_LIMIT.
+ */
+quern_group *rank_group_met(struct rank *rank, double timeout);
 int rank_host(const struct rank *rank, int of);  /* the number of a rank's host: each has as many ranks in order, or one more */
 
 /* Waits until every rank has made the same number of these calls; does not use the library. */
 void rank_line_up(struct rank *rank);
 
 double rank_now(void);              /* seconds */
+
+/*
+ * Seconds that suffice, on a busy machine too, for what waits for no limit.  A group that must not end by its limit in a test has
+ * RANK_LIMIT.
+ */
+static const double RANK_SOON = 40, RANK_LIMIT = 60;
+
 int count_entries(const char *folder);  /* of /proc/self/fd for instance: a number for each descriptor, and two more */
 int count_mappings(const char *text);  /* of this process, that have the text in their line of /proc/self/maps */
 void rank_sleep(double seconds);
@@ -92,7 +105,8 @@ struct ranks {
     int hosts;               /* 2 or more: these ranks are of so many hosts, which are names at addresses of this machine */
     const struct carrier_choice *carrier;  /* with hosts: the carrier of all ranks; NULL: that of the environment, if any */
     size_t shared_bytes;
-    double limit;            /* seconds until the remaining ranks are killed and count as failed; 0: 60 */
+    bool watches_silence;    /* a host that says nothing for 1.5 s is lost; else it has a minute, since threads wait for cores */
+    double limit;            /* seconds until the remaining ranks are killed and count as failed; 0: 100 */
 };
 
 enum rank_end {
@@ -124,6 +138,10 @@ const struct rank_result *ranks_result(const struct rank_run *run, int rank);
 
 /* Whether all ranks' processes have ended; does not wait. */
 bool ranks_have_ended(struct rank_run *run);
+
+/* Wait, within the limit of the run, until a counter has come so far; until the functions of all ranks but some have ended. */
+void ranks_await_count(const struct rank_run *run, const unsigned *counter, unsigned count);
+void ranks_await_ends(const struct rank_run *run, const bool *but);
 
 /*
  * Waits until all ranks have ended.  If a rank fails, the others are ended after two seconds.  Returns NULL if every function

@@ -6,14 +6,16 @@
  * NCCL at its worst: an operation ends when both have enqueued it, and hangs for ever if the other one has aborted.  In the end
  * every transfer has completed or failed at each rank, no rank waits for ever though there is no limit, a transfer fails only if one
  * of the two has cancelled it, and NCCL never matches two transfers.
+ *
+ * Each rank may have kept a communicator of an earlier group, or not.
  */
 #define LOWER 0
 #define UPPER 1
-#define GENERATIONS (3 * ROUNDS + 2)
-mtype = { START, END, CONNECT, CONNECTED, GO, BREAK };
+#define GENERATIONS (3 * ROUNDS + 3)
+mtype = { START, END, CONNECT, CONNECTED, GO, BREAK, FORGOTTEN };
 mtype = { NONE, MAKING, READY };
 
-chan wire[2] = [24] of { mtype, byte, byte };  /* [to]: a word; its transfer or generation; has flown, or the transfer */
+chan wire[2] = [24] of { mtype, byte, byte };  /* [to]: a word; its transfer or generation; has flown, the transfer, or is kept */
 
 typedef Side {
     bool made, ready, aborted;
@@ -32,6 +34,16 @@ inline make() {
     said = false;
     heard = false;
     OWN.made = true
+}
+
+inline recall() {
+    kept = false;
+    phase = READY;
+    OWN.made = true;
+    OWN.ready = true;
+    heard = false;
+    said = true;
+    wire[1 - me]!CONNECTED, generation, 0
 }
 
 inline enqueue() {
@@ -119,7 +131,30 @@ inline hear() {
         :: else
         fi;
         generation = number;
-        make()
+        said = false;
+        heard = false;
+        if
+        :: other && kept -> recall()
+        :: other && !kept ->
+#ifdef FORGOTTEN_NOT_SAID
+            skip
+#else
+            wire[1 - me]!FORGOTTEN, generation, 0
+#endif
+        :: !other -> make()
+        fi
+    :: word == FORGOTTEN ->
+        if
+        :: number == generation && phase != NONE ->
+#ifdef FORGOTTEN_FAILS
+            lose_link()
+#elif defined(FORGOTTEN_NOT_OBEYED)
+            skip
+#else
+            abort_link()
+#endif
+        :: else
+        fi
     :: word == CONNECTED ->
         if
         :: number == generation -> heard = true
@@ -149,7 +184,11 @@ inline hear() {
 proctype Rank(bit me) {
     byte current, generation, other_started, ended, waiting, number, other;
     mtype word, phase = NONE;
-    bool said, heard, flying, over, started, may_cancel;
+    bool said, heard, flying, over, started, may_cancel, kept;
+    if
+    :: kept = true
+    :: kept = false
+    fi;
     current = 1;
     do
     :: current > ROUNDS -> break
@@ -169,7 +208,12 @@ proctype Rank(bit me) {
         :: atomic { phase == MAKING && THEIRS.made && !THEIRS.aborted && !over ->
             phase = READY; OWN.ready = true; said = true; wire[1 - me]!CONNECTED, generation, 0 }
         :: atomic { me == LOWER && phase == NONE && CLEAR ->
-            generation++; wire[UPPER]!CONNECT, generation, 0; make() }
+            generation++;
+            wire[UPPER]!CONNECT, generation, kept;
+            if
+            :: kept -> recall()
+            :: else -> make()
+            fi }
 #ifdef GO_BEFORE_CONNECTED
         :: atomic { me == LOWER && phase == READY && said && !flying && CLEAR ->
 #else

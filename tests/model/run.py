@@ -208,6 +208,9 @@ BROKEN = [
     ("link", "ROUNDS=2", "OLD_BREAK_OBEYED", "cancelled["),
     ("link", "ROUNDS=2", "BREAK_HEARD_TWICE", "cancelled["),
     ("link", "ROUNDS=2", "GO_BEFORE_CONNECTED", "ready"),
+    ("link", "ROUNDS=2", "FORGOTTEN_NOT_SAID", DEADLOCK),
+    ("link", "ROUNDS=2", "FORGOTTEN_FAILS", "cancelled["),
+    ("link", "ROUNDS=2", "FORGOTTEN_NOT_OBEYED", DEADLOCK),
 ]
 
 

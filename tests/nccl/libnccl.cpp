@@ -244,6 +244,7 @@ void go_on(Comm &c) {
   if (c.state == State::starting) start(c);
   else if (c.state == State::busy) enqueue(c);
   else if (c.state == State::finalizing) finalize(c);
+  else if (c.state == State::ready) is_held(c, "idle", c.groups);
 }
 
 bool is_in_progress(const Comm &c) {
@@ -385,6 +386,25 @@ API long quern_standin_operations(void) { return issued; }
 
 // For tests: the groups with operations, a call alone being one.
 API long quern_standin_groups(void) { return groups; }
+
+// For tests: the communicators that this process has made so far.
+API int quern_standin_made(void) {
+  std::lock_guard<std::mutex> hold(list_lock);
+  return int(all.size());
+}
+
+// For tests: the communicators of this process, not ended, in which a message was sent that the other rank has not received, or back.
+// Those that are used again are not finalized, which would find it.
+API int quern_standin_unmatched(void) {
+  std::lock_guard<std::mutex> hold(list_lock);
+  int count = 0;
+  for (Comm *c : all)
+    for (int peer = 0; peer < c->ranks && c->state != State::destroyed && c->state != State::aborted; peer++) {
+      const Wire &w = *c->wire;
+      count += w.sent[c->rank][peer] != w.received[peer][c->rank] || w.sent[peer][c->rank] != w.received[c->rank][peer];
+    }
+  return count;
+}
 
 // For tests: the communicators of this process that were neither destroyed nor aborted.
 API int quern_standin_communicators(void) {

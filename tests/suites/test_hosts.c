@@ -16,6 +16,7 @@
 
 #include "harness/check.h"
 #include "harness/device.h"
+#include "harness/hosts_case.h"
 #include "harness/ragged_case.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
@@ -24,40 +25,9 @@
 
 enum { POOL = 1 << 20 };
 
-struct board {
-    struct {
-        _Alignas(64) int64_t value;
-    } of[QUERN_MAX_RANKS];
-};
-
-static const struct {
-    int hosts, ranks;
-} shapes[] = {{2, 2}, {2, 3}, {2, 4}, {3, 3}, {3, 5}, {4, 4}, {4, 9}, {2, 8}, {5, 5}};
-
-static void check_shapes(rank_function *function, const void *user) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        for (size_t i = 0; i < COUNT(shapes); i++)
-            check_ranks(.kind = rank_kinds[kind], .count = shapes[i].ranks, .hosts = shapes[i].hosts, .function = function,
-                        .user = user, .shared_bytes = sizeof(struct board), .limit = 120);
-}
+static const struct hosts_shape shapes[] = {{2, 2}, {2, 3}, {2, 4}, {3, 3}, {3, 5}, {4, 4}, {4, 9}, {2, 8}, {5, 5}};
 
 /* ---- barriers ---- */
-
-/* No rank is in the next round before all have written in this one. */
-static void meet_members(struct rank *rank, quern_group *group, const int *members, int count, int64_t round) {
-    struct board *board = rank->shared;
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.members = members;
-    args.member_count = count;
-    __atomic_store_n(&board->of[rank->rank].value, round, __ATOMIC_RELAXED);
-    rank_ok(rank, quern_barrier(group, &args, NULL));
-    for (int i = 0; i < (members ? count : rank->ranks); i++) {
-        const int peer = members ? members[i] : i;
-        const int64_t seen = __atomic_load_n(&board->of[peer].value, __ATOMIC_RELAXED);
-        rank_check(rank, seen == round, "round %lld: rank %d has written %lld", (long long)round, peer, (long long)seen);
-    }
-    rank_ok(rank, quern_barrier(group, &args, NULL));
-}
 
 static quern_status meet_often(struct rank *rank) {
     quern_group *group = rank_group(rank, 30);
@@ -68,7 +38,7 @@ static quern_status meet_often(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts, barriers_wait_for_all_ranks, .timeout = 600) { check_shapes(meet_often, NULL); }
+Test(hosts, barriers_wait_for_all_ranks, .timeout = 600) { check_shapes(shapes, COUNT(shapes), meet_often, NULL); }
 
 static quern_status meet_some(struct rank *rank) {
     quern_group *group = rank_group(rank, 30);
@@ -86,7 +56,7 @@ static quern_status meet_some(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts, barriers_of_some_ranks, .timeout = 600) { check_shapes(meet_some, NULL); }
+Test(hosts, barriers_of_some_ranks, .timeout = 600) { check_shapes(shapes, COUNT(shapes), meet_some, NULL); }
 
 static quern_status count_from(struct rank *rank) {
     quern_group *group;
@@ -98,22 +68,24 @@ static quern_status count_from(struct rank *rank) {
 }
 
 Test(hosts, counters_wrap_around) {
-    check_ranks(.kind = RANK_THREADS, .count = 4, .hosts = 2, .function = count_from, .shared_bytes = sizeof(struct board));
+    check_ranks(.kind = RANK_THREADS, .count = 4, .hosts = 2, .function = count_from, .shared_bytes = sizeof(struct hosts_board));
 }
 
 /* ---- exchanges ---- */
 
 Test(hosts, random_exchanges, .timeout = 600) {
-    check_shapes(ragged_run_batch, &(struct ragged_batch){.first = 51000, .cases = (int)test_size(15, 5)});
+    check_shapes(shapes, COUNT(shapes), ragged_run_batch,
+                 &(struct ragged_batch){.first = 51000, .cases = (int)test_size(15, 5)});
 }
 
 Test(hosts, random_exchanges_of_small_slices, .timeout = 600) {
-    check_shapes(ragged_run_batch, &(struct ragged_batch){.first = 52000, .cases = (int)test_size(15, 5),
-                                            .choice = {.everyone = true, .largest = 3, .row_bytes = 12, .updates = 1}});
+    check_shapes(shapes, COUNT(shapes), ragged_run_batch,
+                 &(struct ragged_batch){.first = 52000, .cases = (int)test_size(15, 5),
+                                        .choice = {.everyone = true, .largest = 3, .row_bytes = 12, .updates = 1}});
 }
 
 Test(hosts, random_plans, .timeout = 600) {
-    check_shapes(ragged_run_batch,
+    check_shapes(shapes, COUNT(shapes), ragged_run_batch,
                  &(struct ragged_batch){.first = 53000, .cases = (int)test_size(6, 3), .is_plan = true, .choice.everyone = true});
 }
 
@@ -145,7 +117,7 @@ static quern_status exchange_much(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts, both_directions_move_at_once, .timeout = 120) {
+Test(hosts, both_directions_move_at_once, .timeout = 300) {
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = exchange_much);
 }
 
@@ -208,7 +180,7 @@ static quern_status make_mistakes(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts, mistakes_reach_every_rank_and_write_nothing, .timeout = 120) {
+Test(hosts, mistakes_reach_every_rank_and_write_nothing, .timeout = 300) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = make_mistakes);
 }
@@ -216,8 +188,7 @@ Test(hosts, mistakes_reach_every_rank_and_write_nothing, .timeout = 120) {
 /* ---- different calls ---- */
 
 static quern_status call_differently(struct rank *rank) {
-    quern_group *group = rank_group(rank, 10);
-    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    quern_group *group = rank_group_met(rank, RANK_LIMIT);
     void *memory;
     if (rank_host(rank, rank->rank) == 0) rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_MISMATCH);
     else rank_status(rank, quern_symmetric_alloc(&group, 1, &(size_t){64}, &memory), QUERN_PEER_MISMATCH);
@@ -234,11 +205,10 @@ Test(hosts, different_calls_are_a_mismatch) {
 
 static quern_status name_other_members(struct rank *rank) {
     static const int sets[2][3] = {{0, 1, 2}, {0, 2, 3}};
-    quern_group *group = rank_group(rank, 10);
+    quern_group *group = rank_group_met(rank, RANK_LIMIT);
     quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
     args.members = sets[rank_host(rank, rank->rank)];
     args.member_count = 3;
-    rank_ok(rank, quern_barrier(group, NULL, NULL));
     if (rank->rank == 0 || rank->rank == 2) rank_status(rank, quern_barrier(group, &args, NULL), QUERN_PEER_MISMATCH);
     else rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_MISMATCH);
     return quern_group_destroy(group);
@@ -343,12 +313,12 @@ static quern_status miss_the_place_of_six(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(hosts, over_ipv6, .timeout = 120) {
+Test(hosts, over_ipv6, .timeout = 300) {
     static char place[32];
     if (!choose_port(place)) cr_skip_test("no IPv6 here: [::1] cannot be bound");
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = meet_over_six, .user = place,
-                    .shared_bytes = sizeof(struct board));
+                    .shared_bytes = sizeof(struct hosts_board));
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = miss_the_place_of_six, .user = place);
 }
 

@@ -13,6 +13,7 @@
 
 #include "harness/check.h"
 #include "harness/device.h"
+#include "harness/hosts_case.h"
 #include "harness/ragged_case.h"
 #include "harness/ranks.h"
 
@@ -52,7 +53,7 @@ static quern_status choose(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts_carrier, the_walk_gives_reasons, .timeout = 120) {
+Test(hosts_carrier, the_walk_gives_reasons, .timeout = 300) {
     static const struct wish wishes[] = {
         {{NULL}, 0, 0, QUERN_OK, "hosts 0 and 1: stand-in, since host memory does not reach from one host to another\n"},
         {{NULL}, 7, 0, QUERN_OK, "hosts 0 and 1: sockets, since host memory does not reach from one host to another\n"},
@@ -167,7 +168,7 @@ struct fault {
 static quern_status exchange_until_the_end(struct rank *rank) {
     enum { SLICE = 300000 };
     const struct fault *fault = rank->user;
-    quern_group *group = rank_group(rank, 2);
+    quern_group *group = rank_group(rank, fault->choice.hangs_at ? 5 : RANK_LIMIT);
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     int32_t from[4], sizes[4], to[4];
     unsigned char *input = calloc(4, SLICE), *output = calloc(4, SLICE);
@@ -186,11 +187,11 @@ static quern_status exchange_until_the_end(struct rank *rank) {
     rank_status(rank, status, fault->status);
     rank_check_detail(rank, fault->text);
     rank_status(rank, quern_barrier(group, NULL, NULL), fault->status);
-    rank_check(rank, rank_now() - began < 15, "it took %g s", rank_now() - began);
+    rank_check(rank, rank_now() - began < RANK_SOON, "it took %g s", rank_now() - began);
     const double ended = rank_now();
     rank_status(rank, quern_group_destroy(group), rank->rank == fault->choice.culprit ? fault->destroyed : QUERN_OK);
     if (rank->rank == fault->choice.culprit && fault->kept) rank_check_detail(rank, fault->kept);
-    rank_check(rank, rank_now() - ended < 3, "destroying took %g s", rank_now() - ended);
+    rank_check(rank, rank_now() - ended < RANK_SOON, "destroying took %g s", rank_now() - ended);
     memset(input, 1, 4 * SLICE);   /* it is the caller's again: the stand-in ends the process if it finds it changed */
     memset(output, 1, 4 * SLICE);
     return QUERN_OK;
@@ -200,8 +201,8 @@ Test(hosts_carrier, faults_are_statuses, .timeout = 300) {
     for (size_t kind = 0; kind < COUNT(kinds); kind++)
         for (int at = 9; at < 75; at += 13) {
             struct fault faults[] = {
-                {{.fails_at = at}, QUERN_SYSTEM_ERROR, QUERN_OK, "returned 17", NULL, 10},
-                {{.breaks_at = at}, QUERN_SYSTEM_ERROR, QUERN_OK, "returned -18", NULL, 10},
+                {{.fails_at = at}, QUERN_SYSTEM_ERROR, QUERN_OK, "returned 17", NULL, RANK_LIMIT},
+                {{.breaks_at = at}, QUERN_SYSTEM_ERROR, QUERN_OK, "returned -18", NULL, RANK_LIMIT},
                 {{.hangs_at = at}, QUERN_PEER_TIMEOUT, QUERN_OK, " waited ", NULL, 0.4},
             };
             for (size_t i = 0; i < COUNT(faults); i++) {
@@ -214,7 +215,7 @@ Test(hosts_carrier, faults_are_statuses, .timeout = 300) {
         }
 }
 
-Test(hosts_carrier, memory_that_is_kept_is_named, .timeout = 60) {
+Test(hosts_carrier, memory_that_is_kept_is_named, .timeout = 300) {
     static const struct fault kept = {{.borrows = true, .hangs_at = 40, .culprit = 1, .keeps = true}, QUERN_PEER_TIMEOUT, QUERN_PEER_LOST,
                                       " waited ", "stand-in does not give back the memory of a message of rank ", 0.4};
     check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = exchange_until_the_end, .user = &kept,
@@ -273,13 +274,13 @@ static quern_status exchange_sizes(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts_carrier, slices_of_all_sizes, .timeout = 120) {
+Test(hosts_carrier, slices_of_all_sizes, .timeout = 300) {
     for (size_t kind = 0; kind < COUNT(kinds); kind++)
         for (size_t i = 0; i < COUNT(rank_kinds); i++)
             check_ranks(.kind = rank_kinds[i], .count = 2, .hosts = 2, .function = exchange_sizes, .carrier = kinds[kind]);
 }
 
-Test(hosts_carrier, random_exchanges, .timeout = 120) {
+Test(hosts_carrier, random_exchanges, .timeout = 300) {
     for (size_t kind = 0; kind < COUNT(kinds); kind++)
         check_ranks(.kind = RANK_PROCESSES, .count = 5, .hosts = 3, .function = ragged_run_batch, .carrier = kinds[kind], .limit = 100,
                     .user = &((struct ragged_batch){.first = 56000, .cases = 8}));
@@ -314,24 +315,52 @@ Test(hosts_carrier, a_small_exchange_is_one_message) {
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = count_messages, .carrier = &copies);
 }
 
+/* Rank 0 leaves as soon as it has its own part.  What it has sent to rank 1 comes later than the word that it has left. */
+static quern_status exchange_and_leave(struct rank *rank) {
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    enum { ROWS = 3000 };  /* more than what travels with the head */
+    static const int32_t from[] = {0, ROWS}, sizes[] = {ROWS, ROWS};
+    const int32_t to[] = {rank->rank * ROWS, rank->rank * ROWS};
+    static __thread int32_t input[2 * ROWS], output[2 * ROWS];
+    void *workspace;
+    size_t bytes;
+    for (int i = 0; i < 2 * ROWS; i++) input[i] = i + rank->rank * 100000;
+    args.input = input, args.output = output, args.input_rows = args.output_rows = 2 * ROWS, args.row_bytes = 4;
+    args.input_offsets = from, args.send_sizes = args.recv_sizes = sizes, args.output_offsets = to;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    rank_ok(rank, quern_ragged_all_to_all(group, &args, workspace, bytes, NULL));
+    for (int sender = 0; sender < 2; sender++)
+        for (int i = 0; i < ROWS; i++)
+            rank_check(rank, output[sender * ROWS + i] == rank->rank * ROWS + i + sender * 100000, "row %d of rank %d", i, sender);
+    return quern_group_destroy(group);
+}
+
+Test(hosts_carrier, what_a_rank_has_sent_comes_after_it_has_left, .timeout = 300) {
+    static const struct carrier_choice late[] = {{.borrows = true, .culprit = 1, .late = 300}, {.longest = 9000, .culprit = 1, .late = 300}};
+    for (size_t i = 0; i < COUNT(late); i++)
+        check_ranks(.kind = rank_kinds[i], .count = 2, .hosts = 2, .function = exchange_and_leave, .carrier = &late[i]);
+}
+
 /* ---- different calls ---- */
 
 /* One host is in a barrier, which goes over sockets, and the other in an exchange. */
 static quern_status call_differently(struct rank *rank) {
     const int in_barrier = *(const int *)rank->user;
-    quern_group *group = rank_group(rank, 10);
+    quern_group *group = rank_group_met(rank, RANK_LIMIT);
     const double began = rank_now();
     void *memory;
-    for (int i = 0; i < 3; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
     if (rank_host(rank, rank->rank) == in_barrier) rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_MISMATCH);
     else rank_status(rank, quern_symmetric_alloc(&group, 1, &(size_t){64}, &memory), QUERN_PEER_MISMATCH);
     rank_check_detail(rank, "quern_barrier");
     rank_check_detail(rank, "quern_symmetric_alloc");
-    rank_check(rank, rank_now() - began < 5, "after %g s", rank_now() - began);
+    rank_check(rank, rank_now() - began < RANK_SOON, "after %g s", rank_now() - began);
     return quern_group_destroy(group);
 }
 
-Test(hosts_carrier, a_barrier_and_an_exchange_are_a_mismatch, .timeout = 60) {
+Test(hosts_carrier, a_barrier_and_an_exchange_are_a_mismatch, .timeout = 300) {
     for (size_t kind = 0; kind < COUNT(kinds); kind++)
         for (int in_barrier = 0; in_barrier < 2; in_barrier++)
             check_ranks(.kind = rank_kinds[in_barrier], .count = 4, .hosts = 2, .function = call_differently, .user = &in_barrier,
@@ -340,62 +369,16 @@ Test(hosts_carrier, a_barrier_and_an_exchange_are_a_mismatch, .timeout = 60) {
 
 /* ---- hosts that end ---- */
 
-/* Slices that travel with the head, or large ones. */
-static quern_status exchange_until_rank_3_ends(struct rank *rank) {
-    enum { MOST = 200000 };
-    unsigned *ready = rank->shared;
-    quern_group *group = rank_group(rank, 20);
-    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    int32_t from[4], sizes[4], to[4];
-    unsigned char *input = calloc(4, MOST), *output = calloc(4, MOST);
-    void *workspace;
-    size_t bytes;
-    rank_check(rank, input && output, "no memory");
-    args.input = input, args.output = output, args.input_rows = args.output_rows = 4 * MOST, args.row_bytes = 1;
-    args.input_offsets = from, args.send_sizes = args.recv_sizes = sizes, args.output_offsets = to;
-    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
-    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
-    __atomic_add_fetch(ready, 1, __ATOMIC_ACQ_REL);
-    quern_status status = QUERN_OK;
-    for (int round = 0; status == QUERN_OK; round++) {
-        for (int peer = 0; peer < 4; peer++) {
-            sizes[peer] = round % 2 ? 100 : MOST;
-            from[peer] = peer * sizes[peer];
-            to[peer] = rank->rank * sizes[peer];
-        }
-        status = quern_ragged_all_to_all(group, &args, workspace, bytes, NULL);
-    }
-    rank_status(rank, status, QUERN_PEER_LOST);
-    rank_check_detail(rank, "rank 3 (process ");
-    const double ended = rank_now();
-    status = quern_group_destroy(group);
+static quern_status exchange_and_lose(struct rank *rank) {
+    const quern_status status = exchange_until_the_last_ends(rank, rank_group(rank, 60));
     rank_check(rank, status == QUERN_OK || status == QUERN_PEER_LOST, "destroying gave %s", quern_status_string(status));
-    rank_check(rank, rank_now() - ended < 3, "destroying took %g s", rank_now() - ended);
     return QUERN_OK;
 }
 
-static void end_by(const struct carrier_choice *choice, int signal, double within) {
-    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 4, .hosts = 4, .function = exchange_until_rank_3_ends,
-                                                       .shared_bytes = sizeof(unsigned), .carrier = choice});
-    for (int i = 0; i < 3000 && __atomic_load_n((unsigned *)ranks_shared(run), __ATOMIC_ACQUIRE) < 4; i++) rank_sleep(0.01);
-    rank_sleep(0.05);
-    const double ended = rank_now();
-    kill(ranks_process(run, 3), signal);
-    for (int rank = 0; rank < 3; rank++)
-        while (__atomic_load_n(&ranks_result(run, rank)->end, __ATOMIC_ACQUIRE) == RANK_RUNS && rank_now() < ended + 20) rank_sleep(0.01);
-    const double waited = rank_now() - ended;
-    kill(ranks_process(run, 3), SIGKILL);
-    const char *wrong = ranks_wait(run, (bool[]){false, false, false, true});
-    check(!wrong, "%s", wrong);
-    check(waited < within, "noticed after %g s", waited);
-    ranks_close(run);
+Test(hosts_carrier, a_process_that_is_killed, .timeout = 300) {
+    for (size_t kind = 0; kind < COUNT(kinds); kind++) end_the_last(4, exchange_and_lose, kinds[kind], SIGKILL);
 }
 
-Test(hosts_carrier, a_process_that_is_killed, .timeout = 60) {
-    for (size_t kind = 0; kind < COUNT(kinds); kind++) end_by(kinds[kind], SIGKILL, 1.4);
-}
-
-Test(hosts_carrier, a_host_that_is_stopped, .timeout = 60) {
-    for (size_t kind = 0; kind < COUNT(kinds); kind++) end_by(kinds[kind], SIGSTOP, 6);
+Test(hosts_carrier, a_host_that_is_stopped, .timeout = 300) {
+    for (size_t kind = 0; kind < COUNT(kinds); kind++) end_the_last(4, exchange_and_lose, kinds[kind], SIGSTOP);
 }

@@ -45,7 +45,7 @@ static void compare(struct rank *rank, int round) {
                       strcmp(board->said[round][rank->rank].text, board->said[round][0].text) == 0;
     rank_check(rank, same, "round %d%s (%d), and rank 0%s (%d)", round, board->said[round][rank->rank].text,
                board->said[round][rank->rank].status, board->said[round][0].text, board->said[round][0].status);
-    rank_check(rank, board->said[round][rank->rank].seconds < 5, "round %d: after %g s%s", round,
+    rank_check(rank, board->said[round][rank->rank].seconds < RANK_SOON, "round %d: after %g s%s", round,
                board->said[round][rank->rank].seconds, board->said[round][rank->rank].text);
     rank_line_up(rank);  /* before rank 0 writes again */
 }
@@ -73,7 +73,7 @@ static quern_status make_trouble(struct rank *rank, quern_group *group, int roun
 static quern_status disagree(struct rank *rank) {
     const int rounds = *(const int *)rank->user;
     for (int round = 0; round < rounds; round++) {
-        quern_group_args args = rank_group_args(rank, 20);
+        quern_group_args args = rank_group_args(rank, RANK_LIMIT);
         quern_group *group;
         args.job = (uint64_t)round + 1;
         rank_ok(rank, quern_group_create(&args, 1, &group));
@@ -102,12 +102,12 @@ static void check_shape(int hosts, int ranks) {
                     .shared_bytes = sizeof(struct board), .limit = 100);
 }
 
-TEST_BOTH_WAYS(hosts_dissent, two_hosts, .timeout = 200) {
+TEST_BOTH_WAYS(hosts_dissent, two_hosts, .timeout = 300) {
     check_shape(2, 2);
     check_shape(2, 4);
 }
 
-TEST_BOTH_WAYS(hosts_dissent, more_hosts, .timeout = 200) {
+TEST_BOTH_WAYS(hosts_dissent, more_hosts, .timeout = 300) {
     check_shape(3, 3);
     check_shape(4, 8);
 }

@@ -81,10 +81,12 @@ static struct {
     char names[HOSTS][16];
 } network;
 
+static quern_status lose_the_cable(struct rank *rank);
+
 static void run_ranks(int hosts, int ranks, rank_function *function) {
     for (int host = 0; host < HOSTS; host++) name_network(network.names[host], host + 1);
     const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = ranks, .hosts = hosts, .function = function,
-                                                  .user = &network, .limit = 60,
+                                                  .user = &network, .watches_silence = function == lose_the_cable,
                                                   .shared_bytes = sizeof(struct gather_store)});
     if (wrong) take_down();
     check(!wrong, "%s", wrong);
@@ -111,7 +113,7 @@ static quern_status exchange(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(hosts_network, exchanges, .timeout = 120) {
+Test(hosts_network, exchanges, .timeout = 300) {
     need_network();
     run_ranks(2, 2, exchange);
     run_ranks(2, 5, exchange);
@@ -145,7 +147,7 @@ static quern_status meet_by_gather(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts_network, an_all_gather_finds_addresses, .timeout = 60) {
+Test(hosts_network, an_all_gather_finds_addresses, .timeout = 300) {
     need_network();
     bool good = true;
     for (int host = 1; host <= HOSTS; host++) {
@@ -213,20 +215,20 @@ Test(hosts_network, a_bad_network, .timeout = 300) {
 static quern_status lose_the_cable(struct rank *rank) {
     const char *last = (const char *)rank->user + 16 * (rank->hosts - 1);
     move_in(rank);
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     for (int i = 0; i < 20; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
     if (rank->rank == 0) rank_check(rank, run("ip -n %s link set eth0 down", last) == 0, "the cable cannot be pulled");
     const double began = rank_now();
     quern_status status = QUERN_OK;
     while (status == QUERN_OK) status = quern_barrier(group, NULL, NULL);
-    rank_check(rank, rank_now() - began < 5, "noticed after %g s", rank_now() - began);
+    rank_check(rank, rank_now() - began < RANK_SOON, "noticed after %g s", rank_now() - began);
     rank_status(rank, status, QUERN_PEER_LOST);
     rank_check_detail(rank, "its host is silent");
     rank_check_detail(rank, "on host 10.79.0.");
     return quern_group_destroy(group);
 }
 
-Test(hosts_network, a_pulled_cable, .timeout = 120) {
+Test(hosts_network, a_pulled_cable, .timeout = 300) {
     need_network();
     run_ranks(2, 2, lose_the_cable);
     char name[16];

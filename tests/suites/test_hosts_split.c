@@ -139,7 +139,7 @@ static quern_status split_twice(struct rank *rank) {
     return quern_group_destroy(grandchild);
 }
 
-TEST_BOTH_WAYS(hosts_split, children_of_children, .timeout = 60) {
+TEST_BOTH_WAYS(hosts_split, children_of_children, .timeout = 300) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = 6, .hosts = 2, .function = split_twice);
 }
@@ -148,19 +148,18 @@ TEST_BOTH_WAYS(hosts_split, children_of_children, .timeout = 60) {
 
 static quern_status split_until_the_end(struct rank *rank) {
     const int *by = rank->user;
-    quern_group *group = rank_group(rank, 20), *child;
-    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    quern_group *group = rank_group_met(rank, RANK_LIMIT), *child;
     if (rank->rank == *by) {
         rank_sleep(0.2);
         raise(SIGKILL);
     }
     const double began = rank_now();
     rank_status(rank, quern_group_split(&group, 1, &(int){rank->rank % 2}, &(int){0}, &child), QUERN_PEER_LOST);
-    rank_check(rank, rank_now() - began < 3, "noticed after %g s", rank_now() - began);
+    rank_check(rank, rank_now() - began < RANK_SOON, "noticed after %g s", rank_now() - began);
     return quern_group_destroy(group);
 }
 
-TEST_BOTH_WAYS(hosts_split, a_rank_that_ends, .timeout = 60) {
+TEST_BOTH_WAYS(hosts_split, a_rank_that_ends, .timeout = 300) {
     for (int by = 0; by < 4; by++) {
         bool may_die[4] = {false};
         may_die[by] = true;
@@ -174,8 +173,7 @@ TEST_BOTH_WAYS(hosts_split, a_rank_that_ends, .timeout = 60) {
 
 /* A rank whose call is another one; and one that does not come. */
 static quern_status call_differently(struct rank *rank) {
-    quern_group *group = rank_group(rank, 1.5), *child;
-    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    quern_group *group = rank_group_met(rank, RANK_LIMIT), *child;
     if (rank->rank == 3) rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_MISMATCH);
     else rank_status(rank, quern_group_split(&group, 1, &(int){0}, &(int){0}, &child), QUERN_PEER_MISMATCH);
     rank_check_detail(rank, "quern_group_split");
@@ -183,15 +181,14 @@ static quern_status call_differently(struct rank *rank) {
 }
 
 static quern_status stay_away(struct rank *rank) {
-    quern_group *group = rank_group(rank, 1), *child;
-    rank_ok(rank, quern_barrier(group, NULL, NULL));
-    if (rank->rank == 3) rank_sleep(2.5);
-    else rank_status(rank, quern_group_split(&group, 1, &(int){0}, &(int){0}, &child), QUERN_PEER_TIMEOUT);
+    quern_group *group = rank_group_met(rank, 1), *child;
+    if (rank->rank != 3) rank_status(rank, quern_group_split(&group, 1, &(int){0}, &(int){0}, &child), QUERN_PEER_TIMEOUT);
     if (rank->rank != 3) rank_check_detail(rank, "rank 3");
+    rank_line_up(rank);
     return quern_group_destroy(group);
 }
 
-TEST_BOTH_WAYS(hosts_split, other_calls_and_absent_ranks, .timeout = 60) {
+TEST_BOTH_WAYS(hosts_split, other_calls_and_absent_ranks, .timeout = 300) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) {
         check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = call_differently);
         check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = stay_away);

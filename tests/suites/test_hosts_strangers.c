@@ -30,6 +30,7 @@
 #include "ranks/hosts/listener.h"
 #include "ranks/hosts/monitor.h"
 #include "ranks/hosts/span.h"
+#include "ranks/poison.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -42,7 +43,7 @@ static int connect_to(const char *meet) {
     struct sockaddr_storage name;
     check(quern_address_read(meet, &address), "%s", meet);
     const socklen_t bytes = quern_address_out(&address, &name);
-    for (int attempt = 0; attempt < 500; attempt++) {
+    for (int attempt = 0; attempt < 6000; attempt++) {
         const int socket_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         if (socket_ >= 0 && connect(socket_, (struct sockaddr *)&name, bytes) == 0) return socket_;
         close(socket_);
@@ -66,7 +67,7 @@ static struct quern_hello fresh_hello(const unsigned char *key) {
 
 static void finish(int socket_) {
     char answer[256];
-    struct timeval limit = {.tv_sec = 5};
+    struct timeval limit = {.tv_sec = 60};
     setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     shutdown(socket_, SHUT_WR);
     while (recv(socket_, answer, sizeof answer, 0) > 0) continue;
@@ -80,8 +81,7 @@ static void disturb(const char *meet, const unsigned char *key) {
     struct quern_answer answer;
     int one = connect_to(meet);                                       /* garbage */
     say(one, http, sizeof http);
-    const double began = rank_now();
-    check(recv(one, &answer, 1, 0) <= 0 && rank_now() - began < 1, "garbage was heard for %g s", rank_now() - began);
+    check(recv(one, &answer, 1, 0) <= 0, "garbage is answered");
     close(one);
     close(connect_to(meet));                                          /* a port scanner */
     one = connect_to(meet);                                           /* a false proof, ... */
@@ -102,12 +102,12 @@ struct meeting {
 static quern_status meet_late(struct rank *rank) {
     const struct meeting *meeting = rank->user;
     quern_group *group;
-    quern_group_args args = rank_group_args(rank, 20);
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     char report[4096];
     while (rank->rank == 1 && !__atomic_load_n((int *)rank->shared, __ATOMIC_ACQUIRE)) rank_sleep(0.01);
     const double began = rank_now();
     rank_ok(rank, quern_group_create(&args, 1, &group));
-    rank_check(rank, rank->rank == 0 || rank_now() - began < 3, "the meeting took %g s", rank_now() - began);
+    rank_check(rank, rank->rank == 0 || rank_now() - began < RANK_SOON, "the meeting took %g s", rank_now() - began);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     quern_group_report(group, report, sizeof report);
     for (size_t i = 0; i < COUNT(meeting->expected) && meeting->expected[i]; i++)
@@ -130,20 +130,21 @@ static void end_meeting(struct rank_run *run) {
     ranks_close(run);
 }
 
-Test(strangers, are_turned_away_and_counted, .timeout = 60) {
+Test(strangers, are_turned_away_and_counted, .timeout = 300) {
     unsigned char key[QUERN_DIGEST_BYTES];
     struct rank_run *run = start_meeting(&(struct meeting){.expected = {"2 garbage or hung up", "1 another secret, name or job",
                                                                         "1 a repeated hello", "1 too slow"}},
                                          key);
     const int slow = connect_to(ranks_meet(run));
     disturb(ranks_meet(run), key);
-    rank_sleep(2.3);
+    char none;
+    check(recv(slow, &none, 1, 0) <= 0, "the slow one is answered");  /* the listener has hung up */
     end_meeting(run);
     close(slow);
 }
 
 /* The flood stays until the group is made: a listener that comes late still finds more of them than it has places. */
-Test(strangers, a_flood_does_not_keep_hosts_away, .timeout = 60) {
+Test(strangers, a_flood_does_not_keep_hosts_away, .timeout = 300) {
     enum { FLOOD = 300 };
     unsigned char key[QUERN_DIGEST_BYTES];
     int flood[FLOOD];
@@ -154,7 +155,7 @@ Test(strangers, a_flood_does_not_keep_hosts_away, .timeout = 60) {
 }
 
 /* A hello, with bytes flipped, cut off or too long: 2,000 rounds at one meeting, which then takes place. */
-Test(strangers, fuzzed_hellos, .timeout = 120) {
+Test(strangers, fuzzed_hellos, .timeout = 300) {
     unsigned char key[QUERN_DIGEST_BYTES];
     struct rank_run *run = start_meeting(&(struct meeting){.expected = {"strangers at the listeners"}}, key);
     const uint64_t rounds = (uint64_t)test_size(2000, 300);
@@ -199,7 +200,7 @@ static quern_status join_unfit(struct rank *rank) {
     }
     const double began = rank_now();
     quern_status status = quern_group_create(&args, 1, &group);
-    rank_check(rank, rank_now() - began < 5, "returned after %g s", rank_now() - began);
+    rank_check(rank, rank_now() - began < RANK_SOON, "returned after %g s", rank_now() - began);
     rank_status(rank, status, differs ? misfit->own_status : misfit->status);
     if (differs ? misfit->own_detail : misfit->detail) rank_check_detail(rank, differs ? misfit->own_detail : misfit->detail);
     return QUERN_OK;
@@ -209,7 +210,7 @@ static void check_misfit(int ranks, struct misfit misfit) {
     check_ranks(.kind = RANK_PROCESSES, .count = ranks, .hosts = 2, .function = join_unfit, .user = &misfit);
 }
 
-Test(strangers, hosts_with_other_ranks, .timeout = 60) {
+Test(strangers, hosts_with_other_ranks, .timeout = 300) {
     check_misfit(2, (struct misfit){.ranks = 3,
                                     .by = 1,
                                     .status = QUERN_PEER_MISMATCH,
@@ -218,7 +219,7 @@ Test(strangers, hosts_with_other_ranks, .timeout = 60) {
                                     .own_detail = "a host expects 3"});
 }
 
-Test(strangers, hosts_with_another_first_epoch, .timeout = 60) {
+Test(strangers, hosts_with_another_first_epoch, .timeout = 300) {
     check_misfit(2, (struct misfit){.first_epoch = 7, .by = 1, .status = QUERN_PEER_MISMATCH, .own_status = QUERN_PEER_MISMATCH,
                                     .detail = "first_epoch is 0, and that of a host is 7", .own_detail = "that of a host is 7"});
 }
@@ -239,11 +240,11 @@ static quern_status count_differently(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(strangers, ranks_that_count_their_host_differently, .timeout = 60) {
+Test(strangers, ranks_that_count_their_host_differently, .timeout = 300) {
     check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = count_differently);
 }
 
-Test(strangers, a_host_with_another_secret, .timeout = 60) {
+Test(strangers, a_host_with_another_secret, .timeout = 300) {
     check_misfit(2, (struct misfit){.secret = "another secret of tests", .by = 1, .status = QUERN_PEER_TIMEOUT,
                                     .own_status = QUERN_PEER_TIMEOUT, .detail = "for rank 1, whose hosts did not come",
                                     .own_detail = "another secret, name or job"});
@@ -255,12 +256,12 @@ static quern_status stay_away(struct rank *rank) {
     if (rank_host(rank, rank->rank) == 1) return QUERN_OK;
     const double began = rank_now();
     rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT);
-    rank_check(rank, rank_now() - began < 3.5, "returned after %g s", rank_now() - began);
+    rank_check(rank, rank_now() - began < RANK_SOON, "returned after %g s", rank_now() - began);
     rank_check_detail(rank, "rank 2, rank 3, whose hosts did not come");
     return QUERN_OK;
 }
 
-Test(strangers, a_host_that_does_not_come_is_named, .timeout = 60) {
+Test(strangers, a_host_that_does_not_come_is_named, .timeout = 300) {
     check_ranks(.kind = RANK_PROCESSES, .count = 6, .hosts = 3, .function = stay_away);
     check_ranks(.kind = RANK_THREADS, .count = 6, .hosts = 3, .function = stay_away);
 }
@@ -275,7 +276,7 @@ static quern_status miss_the_place(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(strangers, a_place_where_nobody_is, .timeout = 60) {
+Test(strangers, a_place_where_nobody_is, .timeout = 300) {
     check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = miss_the_place);
 }
 
@@ -289,7 +290,7 @@ static quern_status come_twice(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(strangers, a_rank_on_two_hosts, .timeout = 60) {
+Test(strangers, a_rank_on_two_hosts, .timeout = 300) {
     check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = come_twice);
 }
 
@@ -307,7 +308,7 @@ static quern_status hold_the_place(struct rank *rank) {
             const double began = rank_now();
             quern_status status = quern_group_create(&args, 1, &group);
             rank_check(rank, status != QUERN_OK, "round %d: a group with a host that is none", round);
-            rank_check(rank, rank_now() - began < 4, "round %d took %g s: %s", round, rank_now() - began,
+            rank_check(rank, rank_now() - began < RANK_SOON, "round %d took %g s: %s", round, rank_now() - began,
                        quern_status_string(status));
         } else {
             unsigned char key[QUERN_DIGEST_BYTES], card[4 * 3 + 56];
@@ -318,7 +319,7 @@ static quern_status hold_the_place(struct rank *rank) {
             quern_make_key(args.secret, args.secret_bytes, args.name, args.job, key);
             quern_address_read(args.meet, &place);
             quern_connector_begin(&connector, &place, key, QUERN_CALL_MEETING, 1, 0);
-            for (int i = 0; i < 400 && one < 0; i++, one < 0 ? rank_sleep(1e-3) : (void)0) one = quern_connector_go(&connector);
+            for (int i = 0; i < 60000 && one < 0; i++, one < 0 ? rank_sleep(1e-3) : (void)0) one = quern_connector_go(&connector);
             for (size_t i = 0; i < sizeof card; i++) card[i] = (unsigned char)random_bits((uint64_t)round, i);
             memcpy(card, head, sizeof head);
             if (round % 3 == 1)
@@ -334,7 +335,7 @@ static quern_status hold_the_place(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(strangers, fuzzed_facts, .timeout = 240) {
+Test(strangers, fuzzed_facts, .timeout = 300) {
     const int rounds = (int)test_size(60, 15);
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = hold_the_place, .user = &rounds, .limit = 200);
 }
@@ -359,7 +360,7 @@ static int call_until(struct rank *rank, const struct quern_address *address, co
     struct quern_connector connector;
     int one = -1;
     quern_connector_begin(&connector, address, key, kind, 1, 0);
-    for (int i = 0; i < 4000 && one < 0; i++, one < 0 ? rank_sleep(1e-3) : (void)0) one = quern_connector_go(&connector);
+    for (int i = 0; i < 60000 && one < 0; i++, one < 0 ? rank_sleep(1e-3) : (void)0) one = quern_connector_go(&connector);
     rank_check(rank, one >= 0, "the listener did not open: %s", connector.why);
     return one;
 }
@@ -377,7 +378,7 @@ static void pose_as_a_host(struct rank *rank, const quern_group_args *args, bool
     card.fact.address.port = 1;
     const int one = call_until(rank, &place, key, QUERN_CALL_MEETING);
     say(one, &card, sizeof card);
-    const int64_t soon = quern_now() + 5000000000;
+    const int64_t soon = quern_now() + 60000000000;
     rank_check(rank, quern_receive_all(one, &heard, sizeof heard, soon) && heard.status == QUERN_OK, "no verdict");
     rank_check(rank, quern_receive_all(one, facts, (size_t)args->ranks * sizeof *facts, soon), "no facts");
     close(one);
@@ -400,13 +401,13 @@ static quern_status meet_one_who_ends(struct rank *rank) {
     }
     const double began = rank_now();
     rank_status(rank, quern_group_create(&args, 1, &group), is_last ? QUERN_PEER_TIMEOUT : QUERN_PEER_LOST);
-    rank_check(rank, rank_now() - began < 5, "returned after %g s", rank_now() - began);
+    rank_check(rank, rank_now() - began < RANK_SOON, "returned after %g s", rank_now() - began);
     rank_check_detail(rank, is_last ? "rank 2 waited" : "rank 1 (process 0 on host 127.0.0.2) has ended, or has given up");
     if (is_last) rank_check_detail(rank, "for connections with rank 1");
     return QUERN_OK;
 }
 
-Test(strangers, a_host_that_ends_while_others_connect, .timeout = 60) {
+Test(strangers, a_host_that_ends_while_others_connect, .timeout = 300) {
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = meet_one_who_ends);
     check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = meet_one_who_ends);
 }
@@ -417,7 +418,7 @@ static quern_status talk_rubbish(struct rank *rank) {
     unsigned char input[256] = {0}, output[512], guard[512];
     memset(guard, 9, sizeof guard);
     for (int round = 0; round < rounds; round++) {
-        quern_group_args args = rank_group_args(rank, 5);
+        quern_group_args args = rank_group_args(rank, RANK_LIMIT);
         quern_group *group;
         void *workspace;
         args.job = (uint64_t)round + 1;
@@ -459,7 +460,7 @@ static quern_status talk_rubbish(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(strangers, fuzzed_messages, .timeout = 240) {
+Test(strangers, fuzzed_messages, .timeout = 300) {
     const int rounds = (int)test_size(100, 20);
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = talk_rubbish, .user = &rounds, .limit = 200);
 }
@@ -512,7 +513,7 @@ static void free_fake(struct fake fake) {
 }
 
 /* A host that still connects with others says nothing, and has its creation's limit; one that falls silent is lost. */
-Test(strangers, silence_counts_from_the_first_word, .timeout = 60) {
+Test(strangers, silence_counts_from_the_first_word, .timeout = 300) {
     struct fake fake = make_fake();
     int ends[2], control[RANKS];
     const uint32_t beat[] = {1, 0};
@@ -522,10 +523,12 @@ Test(strangers, silence_counts_from_the_first_word, .timeout = 60) {
     check(quern_start_monitor(fake.member, control), "no thread");
     rank_sleep(2);
     check(__atomic_load_n(state, __ATOMIC_ACQUIRE) == QUERN_RANK_ELSEWHERE, "a host that has not begun is silent");
+    __atomic_store_n(&quern_monitors_leisure, 1000, __ATOMIC_RELAXED);
     say(ends[1], beat, sizeof beat);
-    rank_sleep(1);
-    check(__atomic_load_n(state, __ATOMIC_ACQUIRE) == QUERN_RANK_ELSEWHERE, "silent after a second");
-    rank_sleep(1);
+    rank_sleep(2);
+    check(__atomic_load_n(state, __ATOMIC_ACQUIRE) == QUERN_RANK_ELSEWHERE, "silent before the time");
+    __atomic_store_n(&quern_monitors_leisure, 1, __ATOMIC_RELAXED);
+    for (int i = 0; i < 60000 && __atomic_load_n(state, __ATOMIC_ACQUIRE) != QUERN_RANK_ENDED; i++) rank_sleep(1e-3);
     check(__atomic_load_n(state, __ATOMIC_ACQUIRE) == QUERN_RANK_ENDED && fake.roster->segment->rank[2].silent, "not silent");
     fake.roster->segment->rank[0].state = fake.roster->segment->rank[1].state = QUERN_RANK_LEFT;
     quern_leave_monitor(fake.member);
@@ -550,7 +553,7 @@ static size_t make_message(uint64_t round, unsigned char bytes[4096]) {
     return word == 1 ? 8 + 20 * count : word == 2 ? 8 + 4 + sizeof(struct quern_poison_reason) : (size_t)random_below(28, round, 4096);
 }
 
-Test(strangers, fuzzed_words_of_monitors, .timeout = 240) {
+Test(strangers, fuzzed_words_of_monitors, .timeout = 300) {
     const uint64_t rounds = (uint64_t)test_size(2000, 200);
     for (uint64_t round = 0; round < rounds; round++) {
         struct fake fake = make_fake();

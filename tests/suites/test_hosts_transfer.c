@@ -47,7 +47,7 @@ TEST_BOTH_WAYS(hosts_transfer, random_lists, .timeout = 600) {
 }
 
 /* More than the buffers of the system hold, both ways. */
-TEST_BOTH_WAYS(hosts_transfer, both_directions_move_at_once, .timeout = 120) {
+TEST_BOTH_WAYS(hosts_transfer, both_directions_move_at_once, .timeout = 300) {
     static const struct transfer_choice choice = {.lists = 2, .items = 6, .largest = 12 << 20, .rounds = 2};
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .limit = 100, .function = run_cases,
                 .user = &((struct transfer_scene){false, &choice, 1}));
@@ -86,7 +86,7 @@ static quern_status exchange_in_between(struct rank *rank) {
     return QUERN_OK;
 }
 
-TEST_BOTH_WAYS(hosts_transfer, beside_exchanges, .timeout = 200) {
+TEST_BOTH_WAYS(hosts_transfer, beside_exchanges, .timeout = 300) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (int hosts = 0; hosts <= 3; hosts += 1 + (hosts == 0))
             check_ranks(.kind = rank_kinds[kind], .count = 5, .hosts = hosts, .limit = 60, .function = exchange_in_between);
@@ -102,8 +102,7 @@ struct stage {
 /* Rank 0 sends to rank 1 of the other host again and again. */
 static quern_status send_until_the_end(struct rank *rank) {
     struct stage *stage = rank->shared;
-    const double within = *(const double *)rank->user;
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     char memory[5000] = "";
     const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 4, memory, sizeof memory);
     quern_transfer *transfer = transfer_prepare(rank, group, 1, &item, 1);
@@ -117,28 +116,28 @@ static quern_status send_until_the_end(struct rank *rank) {
     rank_status(rank, status, QUERN_PEER_LOST);
     rank_check_detail(rank, "rank 1 (process ");
     rank_check_detail(rank, " on host ");
-    rank_check(rank, waited < within, "noticed after %g s", waited);
+    rank_check(rank, waited < RANK_SOON, "noticed after %g s", waited);
     rank_ok(rank, quern_group_status(group));
     rank_ok(rank, quern_transfer_destroy(transfer));
     return quern_group_destroy(group);
 }
 
 /* The process of rank 1 gets a signal.  One that is stopped is killed when rank 0 has ended. */
-static void end_by(int signal, double within) {
-    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .user = &within,
+static void end_by(int signal) {
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .watches_silence = signal == SIGSTOP,
                                                        .function = send_until_the_end, .shared_bytes = sizeof(struct stage)});
     struct stage *stage = ranks_shared(run);
-    for (int i = 0; i < 3000 && __atomic_load_n(&stage->ready, __ATOMIC_ACQUIRE) < 2; i++) rank_sleep(0.01);
+    ranks_await_count(run, &stage->ready, 2);
     rank_sleep(0.05);
     stage->ended = rank_now();
     kill(ranks_process(run, 1), signal);
-    for (int i = 0; i < 800 && __atomic_load_n(&ranks_result(run, 0)->end, __ATOMIC_ACQUIRE) == RANK_RUNS; i++) rank_sleep(0.01);
+    ranks_await_ends(run, (bool[]){false, true});
     kill(ranks_process(run, 1), SIGKILL);
     const char *wrong = ranks_wait(run, (bool[]){false, true});
     check(!wrong, "%s", wrong);
     ranks_close(run);
 }
 
-TEST_BOTH_WAYS(hosts_transfer, a_process_that_is_killed) { end_by(SIGKILL, 1.4); }
+TEST_BOTH_WAYS(hosts_transfer, a_process_that_is_killed) { end_by(SIGKILL); }
 
-TEST_BOTH_WAYS(hosts_transfer, a_host_that_is_stopped) { end_by(SIGSTOP, 6); }
+TEST_BOTH_WAYS(hosts_transfer, a_host_that_is_stopped) { end_by(SIGSTOP); }

@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "harness/check.h"
-#include "harness/device.h"
-#include "harness/ragged_case.h"
+#include "harness/hosts_case.h"
 #include "harness/ranks.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -55,7 +54,7 @@ static quern_status ask(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts_ucx, reasons_without_it, .timeout = 60) {
+Test(hosts_ucx, reasons_without_it, .timeout = 300) {
     static const struct lack lacks[] = {
         {"QUERN_UCX", "/nowhere/libucp.so.0", "no UCX at /nowhere/libucp.so.0: install libucx0, or name its file in QUERN_UCX ("},
         {"QUERN_UCX", "libm.so.6", "libm.so.6 has no function ucp_get_version: expected UCX 1.12 or newer"},
@@ -126,70 +125,23 @@ static quern_status leave_no_trace(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(hosts_ucx, leaves_the_process_as_it_is, .timeout = 60) {
+Test(hosts_ucx, leaves_the_process_as_it_is, .timeout = 300) {
     if (is_missing()) return;
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = leave_no_trace);
 }
 
-/* Slices of both sizes, until rank 2 of the third host ends. */
-static quern_status exchange_until_rank_2_ends(struct rank *rank) {
-    enum { MOST = 300000 };
-    unsigned *ready = rank->shared;
-    quern_group *group = group_over_ucx(rank, 20);
-    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    int32_t from[3], sizes[3], to[3];
-    unsigned char *input = calloc(3, MOST), *output = calloc(3, MOST);
-    void *workspace;
-    size_t bytes;
-    rank_check(rank, input && output, "no memory");
-    args.input = input, args.output = output, args.input_rows = args.output_rows = 3 * MOST, args.row_bytes = 1;
-    args.input_offsets = from, args.send_sizes = args.recv_sizes = sizes, args.output_offsets = to;
-    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
-    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
-    quern_status status = QUERN_OK;
-    __atomic_add_fetch(ready, 1, __ATOMIC_ACQ_REL);
-    for (int round = 0; status == QUERN_OK; round++) {
-        for (int peer = 0; peer < 3; peer++) {
-            sizes[peer] = round % 2 ? 100 : MOST;
-            from[peer] = peer * sizes[peer];
-            to[peer] = rank->rank * sizes[peer];
-        }
-        status = quern_ragged_all_to_all(group, &args, workspace, bytes, NULL);
-    }
-    rank_status(rank, status, QUERN_PEER_LOST);
-    rank_check_detail(rank, "rank 2 (process ");
-    rank_ok(rank, quern_group_destroy(group));
-    memset(input, 1, 3 * MOST);
-    free(input);
-    free(output);
+static quern_status exchange_and_lose(struct rank *rank) {
+    rank_ok(rank, exchange_until_the_last_ends(rank, group_over_ucx(rank, 60)));
     rank_sleep(0.2);  /* whatever UCX may still do */
     return QUERN_OK;
 }
 
-static void end_by(int signal, double within) {
-    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .shared_bytes = sizeof(unsigned),
-                                                       .function = exchange_until_rank_2_ends});
-    for (int i = 0; i < 3000 && __atomic_load_n((unsigned *)ranks_shared(run), __ATOMIC_ACQUIRE) < 3; i++) rank_sleep(0.01);
-    rank_sleep(0.05);
-    const double ended = rank_now();
-    kill(ranks_process(run, 2), signal);
-    for (int rank = 0; rank < 2; rank++)
-        while (__atomic_load_n(&ranks_result(run, rank)->end, __ATOMIC_ACQUIRE) == RANK_RUNS && rank_now() < ended + 20) rank_sleep(0.01);
-    const double waited = rank_now() - ended;
-    kill(ranks_process(run, 2), SIGKILL);
-    const char *wrong = ranks_wait(run, (bool[]){false, false, true});
-    check(!wrong, "%s", wrong);
-    check(waited < within, "noticed after %g s", waited);
-    ranks_close(run);
+Test(hosts_ucx, a_process_that_is_killed, .timeout = 300) {
+    if (is_missing()) return;
+    for (int i = 0; i < 4; i++) end_the_last(3, exchange_and_lose, NULL, SIGKILL);
 }
 
-Test(hosts_ucx, a_process_that_is_killed, .timeout = 60) {
+Test(hosts_ucx, a_host_that_is_stopped, .timeout = 300) {
     if (is_missing()) return;
-    for (int i = 0; i < 4; i++) end_by(SIGKILL, 1.6);
-}
-
-Test(hosts_ucx, a_host_that_is_stopped, .timeout = 60) {
-    if (is_missing()) return;
-    for (int i = 0; i < 2; i++) end_by(SIGSTOP, 6);
+    for (int i = 0; i < 2; i++) end_the_last(3, exchange_and_lose, NULL, SIGSTOP);
 }

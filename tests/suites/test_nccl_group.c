@@ -230,13 +230,13 @@ Test(nccl_group, no_symmetric_memory) { check_on(2, 3, RANK_THREADS, allocate, N
 struct expected {
     quern_status status;
     const char *details[3];
-    double limit, within;
+    double limit;
 };
 
 static void check_end(struct nccl_side *side, quern_status status, const struct expected *expected, double began) {
     rank_status(side->rank, status, expected->status);
     for (size_t i = 0; i < COUNT(expected->details) && expected->details[i]; i++) rank_check_detail(side->rank, expected->details[i]);
-    rank_check(side->rank, rank_now() - began < expected->within, "after %g s", rank_now() - began);
+    rank_check(side->rank, rank_now() - began < RANK_SOON, "after %g s", rank_now() - began);
 }
 
 static quern_status fail_to_create(struct rank *rank) {
@@ -255,10 +255,10 @@ Test(nccl_group, failures_of_creation, .timeout = 300) {
         const char *settings;
         struct expected expected;
     } rows[] = {
-        {"id:fail=2", {QUERN_SYSTEM_ERROR, {"rank 0: ncclGetUniqueId: unhandled system error"}, 20, 8}},
-        {"init:fail=2@1", {QUERN_SYSTEM_ERROR, {"rank 1: ncclCommInitRankConfig: unhandled system error"}, 20, 8}},
-        {"init:fail=6@2", {QUERN_PEER_LOST, {"rank 2: ncclCommInitRankConfig: remote process exited"}, 20, 8}},
-        {"init:hang@1", {QUERN_PEER_TIMEOUT, {"rank 1 waited", "ncclCommInitRankConfig"}, 2, 12}},
+        {"id:fail=2", {QUERN_SYSTEM_ERROR, {"rank 0: ncclGetUniqueId: unhandled system error"}, 20}},
+        {"init:fail=2@1", {QUERN_SYSTEM_ERROR, {"rank 1: ncclCommInitRankConfig: unhandled system error"}, 20}},
+        {"init:fail=6@2", {QUERN_PEER_LOST, {"rank 2: ncclCommInitRankConfig: remote process exited"}, 20}},
+        {"init:hang@1", {QUERN_PEER_TIMEOUT, {"rank 1 waited", "ncclCommInitRankConfig"}, 2}},
     };
     for (size_t i = 0; i < COUNT(rows); i++) check_on(3, 3, RANK_PROCESSES, fail_to_create, &rows[i].expected, rows[i].settings);
 }
@@ -285,11 +285,11 @@ Test(nccl_group, failures_of_barriers, .timeout = 300) {
         const char *settings;
         struct expected expected;
     } rows[] = {
-        {"run:hang@1#3", {QUERN_PEER_TIMEOUT, {"waited", "an operation of NCCL", "no rank is known to be behind"}, 2, 9}},
-        {"group:hang@1#3", {QUERN_PEER_TIMEOUT, {"waited", "ncclGroupEnd"}, 1, 9}},
-        {"run:fail=6@1#3", {QUERN_PEER_LOST, {"rank 1: an operation of NCCL: remote process exited"}, 30, 8}},
-        {"run:fail=3@0#3", {QUERN_CUDA_ERROR, {"rank 0: an operation of NCCL: internal error"}, 30, 8}},
-        {"group:fail=1@2#3", {QUERN_CUDA_ERROR, {"rank 2: ncclGroupEnd: unhandled cuda error"}, 30, 8}},
+        {"run:hang@1#3", {QUERN_PEER_TIMEOUT, {"waited", "an operation of NCCL", "no rank is known to be behind"}, 2}},
+        {"group:hang@1#3", {QUERN_PEER_TIMEOUT, {"waited", "ncclGroupEnd"}, 1}},
+        {"run:fail=6@1#3", {QUERN_PEER_LOST, {"rank 1: an operation of NCCL: remote process exited"}, 30}},
+        {"run:fail=3@0#3", {QUERN_CUDA_ERROR, {"rank 0: an operation of NCCL: internal error"}, 30}},
+        {"group:fail=1@2#3", {QUERN_CUDA_ERROR, {"rank 2: ncclGroupEnd: unhandled cuda error"}, 30}},
     };
     for (size_t i = 0; i < COUNT(rows); i++) check_on(2, 3, RANK_PROCESSES, fail_in_barrier, &rows[i].expected, rows[i].settings);
 }
@@ -318,13 +318,13 @@ static quern_status wait_for_rank_1(struct rank *rank) {
     return nccl_close(&side);
 }
 
-Test(nccl_group, a_rank_that_is_late, .timeout = 120) {
-    static const struct expected late = {QUERN_PEER_TIMEOUT, {"waited", "rank 1 (process", "last in quern_barrier)"}, 1.5, 9};
+Test(nccl_group, a_rank_that_is_late, .timeout = 300) {
+    static const struct expected late = {QUERN_PEER_TIMEOUT, {"waited", "rank 1 (process", "last in quern_barrier)"}, 1.5};
     check_on(3, 3, RANK_PROCESSES, wait_for_rank_1, &late, "");
 }
 
-Test(nccl_group, a_rank_in_another_call, .timeout = 120) {
-    static const struct expected other = {QUERN_PEER_MISMATCH, {"waited", "last in quern_barrier)"}, 1.5, 9};
+Test(nccl_group, a_rank_in_another_call, .timeout = 300) {
+    static const struct expected other = {QUERN_PEER_MISMATCH, {"waited", "last in quern_barrier)"}, 1.5};
     check_on(3, 3, RANK_PROCESSES, wait_for_rank_1, &other, "run:hang#3");  /* what other calls do in NCCL */
 }
 
@@ -367,16 +367,16 @@ static void check_ending(const struct ending *ending) {
 }
 
 Test(nccl_group, a_process_that_is_killed) {
-    check_ending(&(struct ending){"kill", {QUERN_PEER_LOST, {"rank 1 (process", "ended"}, 30, 4}});
+    check_ending(&(struct ending){"kill", {QUERN_PEER_LOST, {"rank 1 (process", "ended"}, 30}});
 }
 
 Test(nccl_group, a_rank_that_aborts) {
-    check_ending(&(struct ending){"abort", {QUERN_GROUP_ABORTED, {"rank 1 has aborted the group: the test's reason"}, 30, 4}});
+    check_ending(&(struct ending){"abort", {QUERN_GROUP_ABORTED, {"rank 1 has aborted the group: the test's reason"}, 30}});
 }
 
 /* NCCL waits for all at the end, and the library for a second. */
 Test(nccl_group, a_rank_that_leaves) {
-    check_ending(&(struct ending){"leave", {QUERN_PEER_LOST, {"rank 1 (process", "left the group"}, 30, 6}});
+    check_ending(&(struct ending){"leave", {QUERN_PEER_LOST, {"rank 1 (process", "left the group"}, 30}});
 }
 
 /* A child of fork has the group's handle and none of its threads: its exit waits for nobody. */
@@ -389,7 +389,7 @@ static quern_status fork_a_child(struct rank *rank) {
         const bool is_refused = quern_barrier(side.group, NULL, side.stream) == QUERN_INVALID_ARGUMENT;
         exit(is_refused ? 0 : 1);
     }
-    for (int i = 0; i < 500 && waitpid(child, &end, WNOHANG) == 0; i++) rank_sleep(0.01);
+    for (int i = 0; i < 6000 && waitpid(child, &end, WNOHANG) == 0; i++) rank_sleep(0.01);
     rank_check(rank, WIFEXITED(end) && WEXITSTATUS(end) == 0, "the child has ended with %d", end);
     meet(&side, NULL, 0, 1);
     return nccl_close(&side);
@@ -407,7 +407,7 @@ static quern_status exit_with_a_group(struct rank *rank) {
         meet(&side, NULL, 0, 1);
         exit(7);
     }
-    for (int i = 0; i < 2000 && waitpid(child, &end, WNOHANG) == 0; i++) rank_sleep(0.01);
+    for (int i = 0; i < 6000 && waitpid(child, &end, WNOHANG) == 0; i++) rank_sleep(0.01);
     rank_check(rank, WIFEXITED(end) && WEXITSTATUS(end) == 7, "the child has ended with %d", end);
     return QUERN_OK;
 }
@@ -427,4 +427,4 @@ static quern_status go_on_without_rank_2(struct rank *rank) {
     return nccl_close(&side);
 }
 
-Test(nccl_group, others_go_on, .timeout = 120) { check_on(3, 3, RANK_PROCESSES, go_on_without_rank_2, NULL, ""); }
+Test(nccl_group, others_go_on, .timeout = 300) { check_on(3, 3, RANK_PROCESSES, go_on_without_rank_2, NULL, ""); }

@@ -149,9 +149,9 @@ static quern_status receive_from_busy(struct rank *rank) {
         const double began = rank_now();
         if (rank->rank) {
             rank_ok(rank, quern_transfer_start(transfer, NULL));
-            rank_ok(rank, quern_transfer_wait(transfer, 5));
+            rank_ok(rank, quern_transfer_wait(transfer, RANK_LIMIT));
             rank_check(rank, memory[0] == 77 && memory[sizes[round] - 1] == 77, "the data is not there");
-            rank_check(rank, rank_now() - began < 4, "it took %g s", rank_now() - began);
+            rank_check(rank, rank_now() - began < RANK_SOON, "it took %g s", rank_now() - began);
         }
         rank_line_up(rank);
         rank_ok(rank, quern_transfer_wait(transfer, 0));

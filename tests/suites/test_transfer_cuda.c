@@ -149,7 +149,7 @@ static void hand_over(struct ends *ends, uint64_t key, void *memory, int value) 
 static quern_status send_own_memory(struct rank *rank) {
     struct ends ends;
     CUdeviceptr own;
-    open_ends(&ends, rank, 20);
+    open_ends(&ends, rank, RANK_LIMIT);
     cuda_ok(&ends.side, memory_allocate(&own, BYTES));
     void *memory = (void *)(uintptr_t)own;
     if (rank->kind == RANK_THREADS) {
@@ -168,7 +168,7 @@ static quern_status send_own_memory(struct rank *rank) {
     return close_ends(&ends);
 }
 
-Test(transfer_cuda, memory_of_its_own, .timeout = 100) {
+Test(transfer_cuda, memory_of_its_own, .timeout = 300) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) check_on(2, rank_kinds[kind], send_own_memory, NULL);
 }
 
@@ -177,7 +177,7 @@ static quern_status send_freed_memory(struct rank *rank) {
     struct ends ends;
     size_t bytes = BYTES;
     void *memory;
-    open_ends(&ends, rank, 20);
+    open_ends(&ends, rank, RANK_LIMIT);
     rank_ok(rank, quern_symmetric_alloc(&ends.side.group, 1, &bytes, &memory));
     if (rank->rank) rank_ok(rank, quern_symmetric_free(ends.side.group, memory, ends.side.stream));
     quern_transfer *transfer = prepare(&ends, 1, rank->rank ? ends.arena : memory, BYTES);
@@ -191,7 +191,7 @@ static quern_status send_freed_memory(struct rank *rank) {
     return close_ends(&ends);
 }
 
-Test(transfer_cuda, memory_that_the_receiver_has_freed, .timeout = 100) {
+Test(transfer_cuda, memory_that_the_receiver_has_freed, .timeout = 300) {
     check_on(2, RANK_PROCESSES, send_freed_memory, NULL);
 }
 
@@ -213,7 +213,7 @@ static quern_status end_before_ready(struct rank *rank) {
     struct ends ends;
     int is_over = 0;
     int (*call)(CUstream, void (*)(void *), void *);
-    open_ends(&ends, rank, 20);
+    open_ends(&ends, rank, RANK_LIMIT);
     hand_over(&ends, 1, ends.arena, 3);
     quern_transfer *transfer = prepare(&ends, 2, ends.arena, BYTES);
     rank_line_up(rank);
@@ -230,12 +230,12 @@ static quern_status end_before_ready(struct rank *rank) {
         rank_ok(rank, quern_transfer_start(transfer, ends.side.stream));
         rank_status(rank, quern_transfer_wait(transfer, strcmp(ending->how, "late") ? 0 : 0.3), ending->status);
         rank_check_detail(rank, ending->detail);
-        rank_check(rank, rank_now() - began < 4, "after %g s", rank_now() - began);
+        rank_check(rank, rank_now() - began < RANK_SOON, "after %g s", rank_now() - began);
         check_came(&ends, ends.arena, 3);  /* nothing was written */
         if (!strcmp(ending->how, "late")) rank_line_up(rank);
     }
     rank_ok(rank, quern_transfer_destroy(transfer));
-    rank_check(rank, rank_now() - began < 5, "destroyed after %g s", rank_now() - began);
+    rank_check(rank, rank_now() - began < RANK_SOON, "destroyed after %g s", rank_now() - began);
     if (!strcmp(ending->how, "kill")) return nccl_close(&ends.side);
     __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
     cuda_ok(&ends.side, stream_synchronize(ends.side.stream));
@@ -244,7 +244,7 @@ static quern_status end_before_ready(struct rank *rank) {
     return close_ends(&ends);
 }
 
-Test(transfer_cuda, ends_before_the_stream_comes, .timeout = 200) {
+Test(transfer_cuda, ends_before_the_stream_comes, .timeout = 300) {
     static const struct ending endings[] = {
         {"cancel", QUERN_GROUP_ABORTED, "rank 0 has cancelled the transfer: the test's reason"},
         {"destroy", QUERN_PEER_LOST, "rank 0 has destroyed its transfer"},
@@ -254,7 +254,7 @@ Test(transfer_cuda, ends_before_the_stream_comes, .timeout = 200) {
         for (size_t i = 0; i < COUNT(endings); i++) check_on(2, rank_kinds[kind], end_before_ready, &endings[i]);
 }
 
-Test(transfer_cuda, a_process_that_is_killed, .timeout = 100) {
+Test(transfer_cuda, a_process_that_is_killed, .timeout = 300) {
     static const struct ending killed = {"kill", QUERN_PEER_LOST, "rank 0 (process"};
     bool may_die[2] = {true, false};
     nccl_set_machine("");
@@ -268,7 +268,7 @@ Test(transfer_cuda, a_process_that_is_killed, .timeout = 100) {
 /* ---- one thread ---- */
 
 /* A ring of GPUs that one thread drives: it asks all in turn, since a wait for one would keep the others from answering. */
-Test(transfer_cuda, one_thread_drives_all_ranks, .timeout = 100) {
+Test(transfer_cuda, one_thread_drives_all_ranks, .timeout = 300) {
     enum { RANKS = 3, ROUNDS = 3 };
     struct gpu_group group;
     CUdeviceptr out[RANKS], in[RANKS];

@@ -244,13 +244,13 @@ static void look_for_agreement(struct quern_monitor *monitor) {
     bool agreed = monitor->told != 0;
     if (!agreed || __atomic_load_n(agreement, __ATOMIC_RELAXED) == QUERN_AGREED) return;
     for (int i = 0; i < monitor->lines; i++) agreed &= !monitor->line[i].is_open || monitor->line[i].poisoned;
-    if (agreed || quern_now() - monitor->told > PATIENCE) __atomic_store_n(agreement, QUERN_AGREED, __ATOMIC_RELEASE);
+    if (agreed || quern_now() - monitor->told > PATIENCE * quern_leisure()) __atomic_store_n(agreement, QUERN_AGREED, __ATOMIC_RELEASE);
 }
 
 /* ---- the thread ---- */
 
 static bool is_silent(const struct line *line, int64_t now) {
-    return line->is_open && !line->left && line->heard && now - line->heard > SILENCE;
+    return line->is_open && !line->left && line->heard && now - line->heard > SILENCE * quern_leisure();
 }
 
 static void find_silent(struct quern_monitor *monitor) {

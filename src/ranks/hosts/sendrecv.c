@@ -19,7 +19,8 @@
 enum {
     LOOKS = 400,       /* passes in vain before it sleeps */
     TICK = 5,          /* milliseconds between two looks around */
-    GRACE = 60         /* milliseconds for the reason of an end to come */
+    GRACE = 60,        /* milliseconds for the reason of an end to come */
+    LEAVING = 5000     /* for the word of a rank that has left */
 };
 
 /* ---- opening ---- */
@@ -201,14 +202,23 @@ static quern_status pass(struct quern_sendrecv *sendrecv, bool *moved) {
 
 /*
  * The news of a rank's end comes over another connection than its last message, which therefore gets a moment more.  A rank that
- * leaves says so behind its last message.
+ * leaves says so behind its last message, and that word comes for certain, but perhaps by a relay that waits for a core.
  */
 static bool is_lost(struct quern_sendrecv *sendrecv, int rank, bool gone, int64_t now) {
     const struct quern_segment_rank *place = &sendrecv->member->segment->rank[rank];
     if (!gone && quern_rank_lives(sendrecv->member->roster, rank)) return false;
     if (__atomic_load_n(&place->silent, __ATOMIC_RELAXED)) return true;
     if (!sendrecv->ended) sendrecv->ended = now;
-    return now - sendrecv->ended > GRACE * (int64_t)1000000;
+    const bool says_it = !gone && __atomic_load_n(&place->state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
+    return now - sendrecv->ended > (says_it ? LEAVING : GRACE) * (int64_t)1000000;
+}
+
+/* It has left behind the message of this call, which a carrier may bring later than the word of that. */
+static bool has_left_behind_it(const struct quern_sendrecv *sendrecv, const struct quern_channel *channel,
+                               const struct quern_frame *last) {
+    const uint32_t next = sendrecv->member->span->received[channel->rank];
+    const uint32_t awaited = channel->in_heading == sizeof channel->in_head ? next - 1 : next;
+    return last->tag == QUERN_GOODBYE_TAG && (int32_t)(last->number - awaited) > 0;
 }
 
 /* Without it nothing is heard of other hosts.  A rank says that it leaves, then lets its lock go. */
@@ -229,7 +239,7 @@ static quern_status look_at(struct quern_sendrecv *sendrecv, struct quern_channe
         channel->in_head = last;
         return report_other_call(sendrecv, channel);
     }
-    if (!is_lost(sendrecv, channel->rank, seen == QUERN_ENDED, now)) return QUERN_OK;
+    if (has_left_behind_it(sendrecv, channel, &last) || !is_lost(sendrecv, channel->rank, seen == QUERN_ENDED, now)) return QUERN_OK;
     return report_lost(sendrecv, channel->rank, last.tag == QUERN_GOODBYE_TAG);
 }
 

@@ -29,15 +29,15 @@ static void break_pair(struct quern_nccl_pair *pair, quern_status status, const 
     va_start(list, format);
     quern_text_add_list(&text, format, list);
     va_end(list);
-    if (pair->comm) pair->rank->nccl->abort(pair->comm);
-    pair->comm = NULL;
+    if (pair->comm.handle) pair->rank->nccl->abort(pair->comm.handle);
+    pair->comm.handle = NULL;
     pair->status = status;
     pair->phase = QUERN_NCCL_BROKEN;
 }
 
 static void break_by_nccl(struct quern_nccl_pair *pair, ncclResult_t result, const char *what) {
     const struct quern_nccl *nccl = pair->rank->nccl;
-    const char *text = nccl->error_string(result), *last = nccl->last_error(pair->comm);
+    const char *text = nccl->error_string(result), *last = nccl->last_error(pair->comm.handle);
     break_pair(pair, quern_nccl_status(result), "rank %d, with rank %d: %s: %s%s%s", pair->rank->member->rank, pair->peer, what,
                text ? text : "unknown error", last && *last ? ": " : "", last ? last : "");
 }
@@ -73,12 +73,23 @@ static void free_pair(struct quern_nccl_pair *pair) {
     free(pair);
 }
 
+/* Whatever number it has in a group. */
+static struct quern_nccl_end end_of(const struct quern_membership *member, int rank) {
+    const struct quern_peer *peer = &member->roster->peer[rank];
+    struct quern_nccl_end end;
+    memcpy(end.process, peer->process.id, sizeof end.process);
+    memcpy(end.gpu, peer->device_uuid, sizeof end.gpu);
+    return end;
+}
+
 quern_status quern_nccl_open_pair(struct quern_membership *member, int peer, struct quern_nccl_pair **made) {
     struct quern_nccl_rank *rank = quern_nccl_rank_of(member);
     struct quern_nccl_pair *pair = *made = calloc(1, sizeof *pair);
     if (!pair) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for transfers");
     pair->rank = rank;
     pair->peer = peer;
+    pair->comm.own = end_of(member, member->rank);
+    pair->comm.other = end_of(member, peer);
     pthread_mutex_init(&pair->lock, NULL);
     const CUresult error = make_objects(pair, member);
     if (error != CUDA_SUCCESS) {
@@ -101,7 +112,9 @@ void quern_nccl_make_pair(struct quern_nccl_pair *pair, const ncclUniqueId *id) 
     pair->phase = QUERN_NCCL_MAKING;
     pair->gone_since = 0;
     if (error == CUDA_SUCCESS) {
-        const ncclResult_t result = pair->rank->nccl->init(&pair->comm, 2, *id, member->rank > pair->peer, &config);
+        pair->comm.id = *id;
+        pair->comm.rank = member->rank > pair->peer;
+        const ncclResult_t result = pair->rank->nccl->init(&pair->comm.handle, 2, *id, pair->comm.rank, &config);
         if (result != ncclSuccess && result != ncclInProgress) break_by_nccl(pair, result, "ncclCommInitRankConfig");
     } else {
         break_by_cuda(pair, error, "cuCtxPushCurrent");
@@ -110,12 +123,38 @@ void quern_nccl_make_pair(struct quern_nccl_pair *pair, const ncclUniqueId *id) 
     quern_cuda_end_visit(&visit);
 }
 
+/* While nobody used it, its network may have failed. */
+static bool is_sound(const struct quern_nccl_pair *pair) {
+    ncclResult_t state = ncclInternalError;
+    return pair->rank->nccl->async_error(pair->comm.handle, &state) == ncclSuccess && state == ncclSuccess;
+}
+
+bool quern_nccl_recall_pair(struct quern_nccl_pair *pair, const ncclUniqueId *id) {
+    const CUcontext context = pair->rank->member->device->context;
+    struct quern_cuda_visit visit;
+    quern_cuda_begin_visit(&visit, context);
+    pthread_mutex_lock(&pair->lock);
+    while (pair->phase == QUERN_NCCL_NONE && quern_nccl_take(&pair->comm, context, id)) {
+        if (is_sound(pair)) {
+            pair->phase = QUERN_NCCL_READY;
+            pair->gone_since = 0;
+        } else {
+            pair->rank->nccl->abort(pair->comm.handle);
+            pair->comm.handle = NULL;
+        }
+    }
+    const bool is_ready = pair->phase == QUERN_NCCL_READY;
+    pthread_mutex_unlock(&pair->lock);
+    quern_cuda_end_visit(&visit);
+    return is_ready;
+}
+
 /* ---- sending: with the lock and the context ---- */
 
 /* Whether the call in progress has ended.  An error breaks the pair. */
 static bool is_ready(struct quern_nccl_pair *pair, const char *what) {
     ncclResult_t state = ncclSuccess;
-    const ncclResult_t result = pair->rank->nccl->async_error(pair->comm, &state);
+    const ncclResult_t result = pair->rank->nccl->async_error(pair->comm.handle, &state);
     if (result == ncclSuccess && state == ncclInProgress) return false;
     if (result == ncclSuccess && state == ncclSuccess) return true;
     break_by_nccl(pair, result == ncclSuccess ? state : result, what);
@@ -124,9 +163,9 @@ static bool is_ready(struct quern_nccl_pair *pair, const char *what) {
 
 static ncclResult_t add(const struct quern_nccl_pair *pair, const struct quern_nccl_item *item) {
     const struct quern_nccl *nccl = pair->rank->nccl;
-    const int other = pair->rank->member->rank < pair->peer;
-    return item->is_send ? nccl->send(item->memory, item->bytes, ncclUint8, other, pair->comm, pair->stream)
-                         : nccl->receive(item->memory, item->bytes, ncclUint8, other, pair->comm, pair->stream);
+    const int other = !pair->comm.rank;
+    return item->is_send ? nccl->send(item->memory, item->bytes, ncclUint8, other, pair->comm.handle, pair->stream)
+                         : nccl->receive(item->memory, item->bytes, ncclUint8, other, pair->comm.handle, pair->stream);
 }
 
 /* Both ends have the same messages in one group. */
@@ -263,35 +302,19 @@ void quern_nccl_watch_pairs(struct quern_nccl_rank *rank) {
 
 /* ---- the end of the rank ---- */
 
-/* True: it has ended, in order or not. */
-static bool has_ended(struct quern_nccl_pair *pair, bool is_late) {
-    ncclResult_t state = ncclInternalError;
-    if (!pair->comm) return true;
-    const bool is_asked = pair->phase == QUERN_NCCL_READY && pair->rank->nccl->async_error(pair->comm, &state) == ncclSuccess;
-    if (is_asked && state == ncclInProgress && !is_late) return false;
-    if (is_asked && state == ncclSuccess) pair->rank->nccl->destroy(pair->comm);
-    else pair->rank->nccl->abort(pair->comm);
-    pair->comm = NULL;
-    return true;
+/* A rank that has left in order may be in the next group, one that has ended never. */
+static bool is_of_use(const struct quern_nccl_pair *pair) {
+    const struct quern_membership *member = pair->rank->member;
+    return pair->phase == QUERN_NCCL_READY && __atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE) == 0 &&
+           __atomic_load_n(&member->segment->rank[pair->peer].state, __ATOMIC_ACQUIRE) != QUERN_RANK_ENDED && is_sound(pair);
 }
 
-void quern_nccl_end_pairs(struct quern_nccl_rank *rank, double seconds) {
-    const int64_t until = quern_now() + quern_nccl_limit(seconds);
-    const bool is_sound = __atomic_load_n(&rank->member->segment->poison, __ATOMIC_ACQUIRE) == 0;
-    for (struct quern_nccl_pair *pair = rank->pairs; pair; pair = pair->next) {
-        if (pair->phase != QUERN_NCCL_READY) continue;
-        const ncclResult_t result = is_sound ? rank->nccl->finalize(pair->comm) : ncclInternalError;
-        if (result != ncclSuccess && result != ncclInProgress) pair->phase = QUERN_NCCL_BROKEN;
-    }
-    for (bool all = false; !all;) {
-        const bool is_late = quern_now() >= until;
-        all = true;
-        for (struct quern_nccl_pair *pair = rank->pairs; pair; pair = pair->next) all &= has_ended(pair, is_late);
-        if (!all) nap();
-    }
+void quern_nccl_end_pairs(struct quern_nccl_rank *rank) {
     while (rank->pairs) {
         struct quern_nccl_pair *pair = rank->pairs;
         rank->pairs = pair->next;
+        if (is_of_use(pair)) quern_nccl_keep(rank->nccl, rank->member->device->context, &pair->comm);
+        else if (pair->comm.handle) rank->nccl->abort(pair->comm.handle);
         free_pair(pair);
     }
 }

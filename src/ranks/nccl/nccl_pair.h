@@ -8,6 +8,7 @@
 #ifndef QUERN_NCCL_PAIR_H
 #define QUERN_NCCL_PAIR_H
 
+#include "ranks/nccl/nccl_cache.h"
 #include "ranks/nccl/nccl_state.h"
 
 /* A message; both ends have the same list, but for the direction. */
@@ -31,7 +32,7 @@ struct quern_nccl_pair {
     struct quern_nccl_rank *rank;
     int peer;
     pthread_mutex_t lock;                /* NCCL takes one thread at a time in a communicator */
-    ncclComm_t comm;
+    struct quern_nccl_comm comm;
     enum quern_nccl_phase phase;
     CUstream stream;
     CUevent ended;                       /* recorded behind what is enqueued */
@@ -48,6 +49,9 @@ quern_status quern_nccl_open_pair(struct quern_membership *member, int peer, str
 /* Of NONE: begins to make the communicator by the id that the lower rank has drawn. */
 void quern_nccl_make_pair(struct quern_nccl_pair *pair, const ncclUniqueId *id);
 
+/* Of NONE: takes one that an earlier group has left, by this id unless it is NULL.  True: it is READY. */
+bool quern_nccl_recall_pair(struct quern_nccl_pair *pair, const ncclUniqueId *id);
+
 /* Of READY: what is enqueued next comes behind this event. */
 quern_status quern_nccl_let_pair_wait(struct quern_nccl_pair *pair, CUevent event);
 
@@ -63,7 +67,7 @@ void quern_nccl_reset_pair(struct quern_nccl_pair *pair);
 /* For the watcher, with the rank's context: aborts what can never end. */
 void quern_nccl_watch_pairs(struct quern_nccl_rank *rank);
 
-/* Ends the communicators of all pairs, in order if the other ranks do so within the seconds, and frees the pairs. */
-void quern_nccl_end_pairs(struct quern_nccl_rank *rank, double seconds);
+/* Leaves the communicators that can still be used to the next group, aborts the others, and frees the pairs. */
+void quern_nccl_end_pairs(struct quern_nccl_rank *rank);
 
 #endif

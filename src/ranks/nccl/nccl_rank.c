@@ -207,7 +207,7 @@ void quern_nccl_free_rank(struct quern_membership *member) {
     struct quern_nccl_rank *rank = quern_nccl_rank_of(member);
     if (!rank) return;
     quern_nccl_stop_watcher(rank);
-    quern_nccl_end_pairs(rank, PATIENCE_AT_THE_END);
+    quern_nccl_end_pairs(rank);
     end_communicator(rank);
     free_objects(rank);
     pthread_mutex_destroy(&rank->lock);

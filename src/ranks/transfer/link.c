@@ -243,26 +243,32 @@ static bool needs_connection(const struct quern_transfers *all, struct quern_wir
     for (struct quern_transfer_data *transfer = all->first; transfer; transfer = transfer->next) {
         struct quern_transfer_pair *pair = pair_of(transfer, wire);
         if (pair && pair->is_agreed && !pair->is_over && transfer->state != QUERN_TRANSFER_OVER &&
-            (!wire->link->generation || is_clear(pair)))
+            (!wire->link->generation || wire->link->is_forgotten || is_clear(pair)))
             return true;
     }
     return false;
 }
 
+static void say_connect(struct quern_wire *wire, bool is_kept, const ncclUniqueId *id) {
+    const uint64_t number = (uint64_t)is_kept << 32 | wire->link->generation;
+    quern_wire_say(wire, (struct quern_transfer_frame){.word = QUERN_WORD_CONNECT, .number = number}, id, sizeof *id);
+}
+
+/* An earlier group has left one here, and perhaps at the other rank.  Else it is a new one. */
 static bool connect_pair(struct quern_transfers *all, struct quern_wire *wire) {
     struct quern_link *link = wire->link;
     ncclUniqueId id;
     if (!needs_connection(all, wire)) return false;
     link->generation++;
-    link->is_said = link->is_heard = false;
-    const struct quern_nccl *nccl = link->nccl->rank->nccl;
-    const ncclResult_t result = nccl->unique_id(&id);
+    link->is_said = link->is_heard = link->is_forgotten = false;
+    const bool is_kept = quern_nccl_recall_pair(link->nccl, NULL);
+    const ncclResult_t result = is_kept ? ncclSuccess : link->nccl->rank->nccl->unique_id(&id);
     if (result != ncclSuccess) {
         break_by_detail(all, wire, quern_nccl_fail(wire->member->device, result, "ncclGetUniqueId", NULL));
         return true;
     }
-    say(wire, QUERN_WORD_CONNECT, &id, sizeof id);
-    quern_nccl_make_pair(link->nccl, &id);
+    say_connect(wire, is_kept, is_kept ? &link->nccl->comm.id : &id);
+    if (!is_kept) quern_nccl_make_pair(link->nccl, &id);
     return true;
 }
 
@@ -307,7 +313,19 @@ static void hear_connect(struct quern_transfers *all, struct quern_wire *wire, c
     if (link->nccl->phase != QUERN_NCCL_NONE)
         break_link(all, wire, false, QUERN_PEER_LOST, "the other rank has begun a new communicator");
     link->generation = (uint32_t)head->number;
-    quern_nccl_make_pair(link->nccl, &id);
+    link->is_said = link->is_heard = false;
+    if (!(head->number >> 32)) quern_nccl_make_pair(link->nccl, &id);
+    else if (!quern_nccl_recall_pair(link->nccl, &id)) say(wire, QUERN_WORD_FORGOTTEN, NULL, 0);
+}
+
+/* Nothing has begun in it, so no transfer fails: the next one is older, or new. */
+static void hear_forgotten(struct quern_wire *wire, const struct quern_transfer_frame *head) {
+    struct quern_link *link = wire->link;
+    if (!is_lower(wire)) quern_wire_damaged(wire);
+    if (!is_lower(wire) || (uint32_t)head->number != link->generation || link->nccl->phase == QUERN_NCCL_NONE) return;
+    quern_nccl_reset_pair(link->nccl);
+    link->is_said = link->is_heard = false;
+    link->is_forgotten = true;
 }
 
 static void hear_go(struct quern_wire *wire, const struct quern_transfer_frame *head) {
@@ -350,6 +368,7 @@ void quern_link_hears(struct quern_transfers *all, struct quern_wire *wire, cons
     switch (head->word) {
     case QUERN_WORD_BATCH: link->is_batching = head->number == 1; break;
     case QUERN_WORD_CONNECT: hear_connect(all, wire, head); break;
+    case QUERN_WORD_FORGOTTEN: hear_forgotten(wire, head); break;
     case QUERN_WORD_CONNECTED: link->is_heard |= (uint32_t)head->number == link->generation; break;
     case QUERN_WORD_GO: hear_go(wire, head); break;
     case QUERN_WORD_BREAK: hear_break(all, wire, head); break;

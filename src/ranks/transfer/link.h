@@ -2,7 +2,9 @@
  * The way of the data of two GPU ranks over NCCL.  What both have prepared and started is said on their wire, as for CPU ranks, and
  * only then does NCCL see it, on both ends in the same order:
  *
- *   lower rank: CONNECT    when a list of both has been agreed on and there is no communicator
+ *   lower rank: CONNECT    when a list of both has been agreed on and there is no communicator: a new one, or one that an earlier
+ *                          group has left here
+ *   upper rank: FORGOTTEN  the latter, and it has none of this id: the lower one aborts its end, and says CONNECT again
  *   both:       CONNECTED  when NCCL says that it is ready
  *   lower rank: GO         when both have started the transfers of its payload: both enqueue these, in its order, as one flight
  *   either:     BREAK      it has aborted the communicator: NCCL has failed, or a rank ends a transfer that cannot complete
@@ -19,6 +21,7 @@ struct quern_link {
     struct quern_nccl_pair *nccl;
     uint32_t generation;                  /* of the communicator, or of the last one; 0: there was none */
     bool is_said, is_heard;               /* CONNECTED, of this generation */
+    bool is_forgotten;                    /* the last one was FORGOTTEN: the next follows at once */
     bool says_batch, is_batching;         /* this rank; the other one: is in the middle of the starts of a batch */
     struct quern_transfer_pair *flight[QUERN_TRANSFER_MOST_GO];  /* [flying], in the order of the GO */
     int flying;

@@ -282,7 +282,8 @@ static void hear(struct quern_transfers *all, struct quern_wire *wire, const str
     case QUERN_WORD_CONNECT:
     case QUERN_WORD_CONNECTED:
     case QUERN_WORD_GO:
-    case QUERN_WORD_BREAK: quern_link_hears(all, wire, head); break;
+    case QUERN_WORD_BREAK:
+    case QUERN_WORD_FORGOTTEN: quern_link_hears(all, wire, head); break;
     case QUERN_WORDS: break;
     }
 }

@@ -15,10 +15,11 @@ enum quern_word {
     QUERN_WORD_DONE,       /* all has come */
     QUERN_WORD_END,        /* the transfer has failed or was destroyed; number: the status; payload: the reason */
     QUERN_WORD_BATCH,      /* number: 1: the starts that follow begin together; 0: these were all */
-    QUERN_WORD_CONNECT,    /* number: the generation of a communicator; payload: the id by which both make it */
+    QUERN_WORD_CONNECT,    /* number: the generation of a communicator; bit 32: the sender has kept it; payload: its id */
     QUERN_WORD_CONNECTED,  /* number: its generation: the sender has it */
     QUERN_WORD_GO,         /* number: the generation; payload: the transfers that both ends enqueue now */
     QUERN_WORD_BREAK,      /* number: the generation, whose communicator the sender has aborted; payload: the reason */
+    QUERN_WORD_FORGOTTEN,  /* number: the generation, whose communicator the sender has not kept */
     QUERN_WORDS
 };
 

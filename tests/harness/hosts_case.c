@@ -1,0 +1,90 @@
+/* Barriers, and exchanges that end with a rank, of groups of several hosts.  hosts_case.h documents the functions. */
+#define _GNU_SOURCE
+#include "harness/hosts_case.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/check.h"
+
+void check_shapes(const struct hosts_shape *shapes, size_t count, rank_function *function, const void *user) {
+    for (size_t kind = 0; kind < sizeof rank_kinds / sizeof *rank_kinds; kind++)
+        for (size_t i = 0; i < count; i++)
+            check_ranks(.kind = rank_kinds[kind], .count = shapes[i].ranks, .hosts = shapes[i].hosts, .function = function,
+                        .user = user, .shared_bytes = sizeof(struct hosts_board), .limit = 120);
+}
+
+void meet_members(struct rank *rank, quern_group *group, const int *members, int count, int64_t round) {
+    struct hosts_board *board = rank->shared;
+    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+    args.members = members;
+    args.member_count = count;
+    __atomic_store_n(&board->of[rank->rank].value, round, __ATOMIC_RELAXED);
+    rank_ok(rank, quern_barrier(group, &args, NULL));
+    for (int i = 0; i < (members ? count : rank->ranks); i++) {
+        const int peer = members ? members[i] : i;
+        const int64_t seen = __atomic_load_n(&board->of[peer].value, __ATOMIC_RELAXED);
+        rank_check(rank, seen == round, "round %lld: rank %d has written %lld", (long long)round, peer, (long long)seen);
+    }
+    rank_ok(rank, quern_barrier(group, &args, NULL));
+}
+
+/* ---- a rank that ends ---- */
+
+quern_status exchange_until_the_last_ends(struct rank *rank, quern_group *group) {
+    enum { LARGE = 300000, SMALL = 100 };
+    unsigned *ready = rank->shared;
+    const int ranks = rank->ranks;
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    int32_t from[CARRIER_RANKS], sizes[CARRIER_RANKS], to[CARRIER_RANKS];
+    unsigned char *input = calloc((size_t)ranks, LARGE), *output = calloc((size_t)ranks, LARGE);
+    char lost[40];
+    void *workspace;
+    size_t bytes;
+    rank_check(rank, input && output && ranks <= CARRIER_RANKS, "no memory");
+    args.input = input, args.output = output, args.input_rows = args.output_rows = ranks * LARGE, args.row_bytes = 1;
+    args.input_offsets = from, args.send_sizes = args.recv_sizes = sizes, args.output_offsets = to;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    __atomic_add_fetch(ready, 1, __ATOMIC_ACQ_REL);
+    quern_status status = QUERN_OK;
+    for (int round = 0; status == QUERN_OK; round++) {
+        for (int peer = 0; peer < ranks; peer++) {
+            sizes[peer] = round % 2 ? SMALL : LARGE;
+            from[peer] = peer * sizes[peer];
+            to[peer] = rank->rank * sizes[peer];
+        }
+        status = quern_ragged_all_to_all(group, &args, workspace, bytes, NULL);
+    }
+    rank_status(rank, status, QUERN_PEER_LOST);
+    snprintf(lost, sizeof lost, "rank %d (process ", ranks - 1);
+    rank_check_detail(rank, lost);
+    rank_check_detail(rank, rank->user);
+    status = quern_group_destroy(group);
+    if (status != QUERN_OK) return status;
+    memset(input, 1, (size_t)ranks * LARGE);
+    memset(output, 1, (size_t)ranks * LARGE);
+    free(input);
+    free(output);
+    return QUERN_OK;
+}
+
+void end_the_last(int ranks, rank_function *function, const struct carrier_choice *carrier, int signal) {
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = ranks, .hosts = ranks, .function = function,
+                                                       .user = signal == SIGKILL ? "has ended" : "its host is silent",
+                                                       .shared_bytes = sizeof(unsigned), .carrier = carrier,
+                                                       .watches_silence = signal == SIGSTOP});
+    bool may_die[CARRIER_RANKS] = {false};
+    may_die[ranks - 1] = true;
+    ranks_await_count(run, ranks_shared(run), (unsigned)ranks);
+    rank_sleep(0.05);
+    kill(ranks_process(run, ranks - 1), signal);
+    ranks_await_ends(run, may_die);
+    kill(ranks_process(run, ranks - 1), SIGKILL);
+    const char *wrong = ranks_wait(run, may_die);
+    check(!wrong, "%s", wrong);
+    ranks_close(run);
+}

@@ -1,0 +1,153 @@
+/*
+ * Groups of GPU ranks of several hosts one after the other, and at once: the next one goes on with the communicator that two ranks
+ * have from the last one.  Whatever either end has kept, both go on with the same one or make another, no transfer fails, and no more
+ * are made than that takes.  The stand-in of tests/nccl ends the program if two ends are not of one communicator.
+ *
+ * Runs on: one emulated.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <string.h>
+
+#include "harness/check.h"
+#include "harness/nccl_side.h"
+#include "harness/transfer_case.h"
+#include "ranks/nccl/nccl_cache.h"
+#include "runtime/device.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { BYTES = 5000, ROUNDS = 3 };
+
+/* Of the pair's first communicator, behind that of the group, while nothing is under way. */
+static const char FAILURE[] = "idle:fail=6!2";
+
+/* What happens to a rank's end between two groups. */
+enum event { NOTHING, FORGET, FAIL, FAIL_BEFORE_THE_END, REOPEN, ABORT };
+
+struct scene {
+    const char *name;
+    enum event event[2];   /* of the two ranks */
+    bool swaps;            /* the ranks have other numbers in each second group */
+    int made;              /* communicators of the pair, in three groups */
+};
+
+/* Both directions, so that each rank is the sender and the receiver. */
+static void exchange(struct nccl_side *side, quern_group *group, int value) {
+    static unsigned char shadow[BYTES];
+    struct rank *rank = side->rank;
+    const int self = quern_group_rank(group);
+    CUdeviceptr out, in;
+    cuda_ok(side, memory_allocate(&out, BYTES));
+    cuda_ok(side, memory_allocate(&in, BYTES));
+    const quern_transfer_item items[] = {transfer_item(0, !self, 1, (void *)(uintptr_t)out, BYTES),
+                                         transfer_item(1, !self, 1, (void *)(uintptr_t)in, BYTES)};
+    quern_transfer *transfer = transfer_prepare(rank, group, 7, items, 2);
+    cuda_ok(side, memory_set_async(out, (unsigned char)(value + self), BYTES, side->stream));
+    rank_ok(rank, quern_transfer_start(transfer, side->stream));
+    rank_ok(rank, quern_transfer_wait(transfer, 0));
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    cuda_ok(side, copy_to_host_async(shadow, in, BYTES, side->stream));
+    cuda_ok(side, stream_synchronize(side->stream));
+    for (int i = 0; i < BYTES; i++)
+        rank_check(rank, shadow[i] == value + !self, "byte %d is %d instead of %d", i, shadow[i], value + !self);
+    cuda_ok(side, memory_free(out));
+    cuda_ok(side, memory_free(in));
+}
+
+static quern_group *make_group(struct nccl_side *side, int job, bool is_swapped) {
+    quern_group_args args = nccl_args(side, RANK_LIMIT);
+    quern_group *group;
+    args.job = (uint64_t)job + 1;
+    if (is_swapped) args.rank = 1 - args.rank;
+    rank_ok(side->rank, quern_group_create(&args, 1, &group));
+    return group;
+}
+
+static void set_standin(const char *settings) {
+    void (*set)(const char *);
+    *(void **)&set = dlsym(dlopen("libnccl.so.2", RTLD_NOW | RTLD_NOLOAD), "quern_standin_set");
+    set(settings);
+}
+
+/* ---- one after the other ---- */
+
+static quern_status meet_again(struct rank *rank) {
+    const struct scene *scene = rank->user;
+    const enum event event = scene->event[rank->rank];
+    struct nccl_side side;
+    nccl_open_gpu(&side, rank, rank->rank);
+    for (int round = 0; round < ROUNDS; round++) {
+        quern_group *group = make_group(&side, round, scene->swaps && round % 2);
+        for (int i = 0; i < 2; i++) exchange(&side, group, round * 16 + i * 4);
+        rank_line_up(rank);
+        if (event == ABORT) rank_ok(rank, quern_group_abort(group, "the test's reason"));
+        rank_line_up(rank);
+        if (event == FAIL_BEFORE_THE_END) set_standin(FAILURE);
+        if (event == FORGET) quern_nccl_most_kept = 0;
+        if (scene->event[0] == ABORT) while (quern_group_status(group) == QUERN_OK) rank_sleep(1e-3);
+        rank_ok(rank, quern_group_destroy(group));
+        quern_nccl_most_kept = QUERN_NCCL_KEPT;
+        if (event == FAIL) set_standin(FAILURE);
+        if (event == REOPEN) {
+            rank_ok(rank, nccl_close(&side));
+            rank_check(rank, nccl_ask("quern_standin_communicators") == 0, "a closed device has a communicator");
+            nccl_open_gpu(&side, rank, rank->rank);
+        }
+        rank_line_up(rank);
+    }
+    const long made = nccl_ask("quern_standin_made") - ROUNDS;
+    rank_check(rank, made == scene->made, "%s: %ld communicators of the pair: expected %d", scene->name, made, scene->made);
+    return nccl_close(&side);
+}
+
+static void check_on(rank_function *function, const void *user) {
+    nccl_set_machine("");
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = function, .user = user, .limit = 200);
+}
+
+Test(nccl_again, one_group_after_the_other, .timeout = 600) {
+    static const struct scene scenes[] = {
+        {"a hit and a hit", {NOTHING, NOTHING}, false, 1},
+        {"the ranks have other numbers", {NOTHING, NOTHING}, true, 1},
+        {"a miss and a hit", {FORGET, NOTHING}, false, 3},
+        {"a hit and a miss", {NOTHING, FORGET}, false, 3},
+        {"a miss and a hit of other numbers", {FORGET, NOTHING}, true, 3},
+        {"a miss and a miss", {FORGET, FORGET}, false, 3},
+        {"the lower one has failed in between", {FAIL, NOTHING}, false, 2},
+        {"the upper one has failed in between", {NOTHING, FAIL}, false, 2},
+        {"the lower one has failed before the end", {FAIL_BEFORE_THE_END, NOTHING}, false, 2},
+        {"the upper one has failed before the end", {NOTHING, FAIL_BEFORE_THE_END}, false, 2},
+        {"the lower rank's device was closed", {REOPEN, NOTHING}, false, 3},
+        {"the upper rank's device was closed", {NOTHING, REOPEN}, false, 3},
+        {"an aborted group keeps nothing", {ABORT, NOTHING}, false, 3},
+    };
+    for (size_t i = 0; i < COUNT(scenes); i++) check_on(meet_again, &scenes[i]);
+}
+
+/* ---- at once ---- */
+
+/* Two groups have one each.  They are left in other orders on the two ranks, and the next two groups find each its like. */
+static quern_status meet_twice_at_once(struct rank *rank) {
+    const int most = *(const int *)rank->user, made = most < 2 ? 3 : 2;
+    struct nccl_side side;
+    nccl_open_gpu(&side, rank, rank->rank);
+    quern_nccl_most_kept = most;
+    for (int round = 0; round < 2; round++) {
+        quern_group *groups[2] = {make_group(&side, 2 * round, false), make_group(&side, 2 * round + 1, false)};
+        for (int i = 0; i < 4; i++) exchange(&side, groups[i % 2], round * 16 + i * 2);
+        rank_line_up(rank);
+        for (int i = 0; i < 2; i++) rank_ok(rank, quern_group_destroy(groups[i ^ (round + rank->rank) % 2]));
+        rank_line_up(rank);
+        rank_check(rank, nccl_ask("quern_standin_communicators") == (most < 2 ? most : 2), "%ld are kept",
+                   nccl_ask("quern_standin_communicators"));
+    }
+    rank_check(rank, nccl_ask("quern_standin_made") - 4 <= made + (most < 2), "%ld communicators of the pair: expected %d",
+               nccl_ask("quern_standin_made") - 4, made);
+    return nccl_close(&side);
+}
+
+Test(nccl_again, two_groups_at_once, .timeout = 300) {
+    static const int most[] = {QUERN_NCCL_KEPT, 1};
+    for (size_t i = 0; i < COUNT(most); i++) check_on(meet_twice_at_once, &most[i]);
+}
