@@ -18,7 +18,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gen import plan
 from gen.spec import GPU_TARGETS, GpuTarget
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -134,6 +133,7 @@ def fatbin(nvcc: Path, target: GpuTarget, cubin_file: Path, ptx_file: Path, out:
 
 def _gpu_code() -> dict[str, list[str]]:
     """What is linked or assembled with GPU code, and the files it takes; paths below the build directory."""
+    from gen import plan  # takes longer to import than all else here, and a build runs the other commands a thousand times
     fatbins = {f"{operation}/{operation}_images.o": [f"{unit.build_stem}.fatbin" for unit in plan.units(operation)
                                                      if unit.target.kind == "gpu"] for operation in plan.OPERATIONS}
     return {**fatbins, "quern_bench": ["bench/stream.ptx"]}

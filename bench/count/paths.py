@@ -169,11 +169,10 @@ class Walk:
         length = -sum(len(path.own()) for _, path in passage.ways)
         found: Options = {}
         for source in sorted(loop.body):
-            if passage.ways and passage.ways[0][1].place_of_exit(source) < 0:
+            outside = [target for target in self.flow.after[source] if target not in loop.body]
+            if not outside or passage.ways and passage.ways[0][1].place_of_exit(source) < 0:
                 continue
-            for target in self.flow.after[source]:
-                if target in loop.body:
-                    continue
+            for target in outside:
                 if target == head and head != loop.head:  # back to the head around it
                     _keep(found, all_needed, Option(score, length, END, (), source))
                     continue
