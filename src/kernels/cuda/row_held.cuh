@@ -2,9 +2,9 @@
  * The columns of a long row that the threads of its block hold in registers between the passes, after those in shared memory.
  * Included by row_stream.cuh.
  *
- * Registers have no index, so they are a stack of two groups: a push or a pop moves one, half an instruction for a 16-bit logit.
- * More groups would be less code and more moves, two for each logit with five.  A row that has less than a group of columns beyond
- * those in shared memory holds none: half of the L2 cache has most of them.
+ * Registers have no index, so they are a stack of groups: a push or a pop moves all but one, with two groups half an instruction
+ * for a 16-bit logit.  More groups would be less code and more moves, two for each logit with five.  A row that has less than a group
+ * of columns beyond those in shared memory holds none: half of the L2 cache has most of them.
  *
  * The first pass pushes the vectors as they lie in memory, aligned; the gradient's vectors in place lie so, too.  The sums are
  * those of vectors that begin at multiples of VECTOR in the row, like all others, so that a row has the same bits at any alignment.
@@ -15,9 +15,9 @@
 #include "kernels/cuda/row_gradient.cuh"
 
 enum {
-    HELD_GROUPS = 2,
-    /* Of 16 registers.  The loops over held columns take the others, of 255; pairs in aligned registers take more of them. */
-    GROUP_BATCHES = QUERN_PAIRED_F32 ? 4 : 5,
+    /* The batches of a group move together, 16 registers each.  The loops over held columns take the others, of 255. */
+    HELD_GROUPS = QUERN_PAIRED_F32 ? 4 : 2,
+    GROUP_BATCHES = QUERN_PAIRED_F32 ? 2 : 5, /* pairs in aligned registers take more of the others, the more batches a loop has */
     GROUP_VECTORS = GROUP_BATCHES * BATCH, /* of a thread */
     GROUP_BYTES = GROUP_VECTORS * STEP,
     GROUP_COLUMNS = GROUP_VECTORS * THREADS * VECTOR,
