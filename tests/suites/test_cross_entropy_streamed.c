@@ -13,13 +13,15 @@
 #include "harness/cross_entropy_case.h"
 
 enum { TEAM_BYTES = 352, ROOM_BYTES = 32, VECTOR_BYTES = 16, THREADS = 256, BATCH = 4 };
-enum { GROUP = 2 * BATCH * THREADS, HELD_GROUPS = 5 };  /* vectors that registers hold or do not; the most groups of a row */
+/* The most groups of vectors in registers, HELD_GROUPS of row_held.cuh, and the vectors of one. */
+static int64_t groups_of(const struct quern_kernel *row) { return row->target.cc_min >= 100 ? 4 : 2; }
+static int64_t group_of(const struct quern_kernel *row) { return (row->target.cc_min >= 100 ? 2 : 5) * BATCH * THREADS; }
 
 /* What a test does with a kernel that keeps so many columns, in vectors of so many. */
 typedef void streamed_test(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector);
 
-static void for_each_streamed_row(streamed_test *body) {
-    setenv("QUERN_EMULATOR_SHARED_KB", "2", 1);
+static void for_each_row_with(const char *shared_kb, streamed_test *body) {
+    setenv("QUERN_EMULATOR_SHARED_KB", shared_kb, 1);
     int count = 0;
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
         if (!row->cuda.elements || row->key.cross_entropy.vocab_max < INT64_MAX) continue;
@@ -34,6 +36,8 @@ static void for_each_streamed_row(streamed_test *body) {
     }
     check(count == 3, "%d kernels", count);
 }
+
+static void for_each_streamed_row(streamed_test *body) { for_each_row_with("2", body); }
 
 static struct cross_entropy_case case_of(const struct quern_kernel *row, int64_t rows, int64_t vocab) {
     return CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = rows, .vocab = vocab,
@@ -84,8 +88,8 @@ static void check_columns(const struct test_device *device, const struct quern_k
                           double value, bool is_label) {
     check_columns_at(device, case_of(row, ROWS_OF_COLUMNS, kept), kept, value, is_label);
     struct cross_entropy_case c = case_of(row, ROWS_OF_HELD_COLUMNS, kept);
-    check_columns_at(device, c, kept + GROUP * vector, value, is_label);
-    c.vocab = kept + GROUP * vector + 153;
+    check_columns_at(device, c, kept + group_of(row) * vector, value, is_label);
+    c.vocab = kept + group_of(row) * vector + 153;
     c.placement = IN_PLACE;
     run_edited(device, &c, kept, value, is_label);
 }
@@ -99,6 +103,35 @@ Test(cross_entropy_streamed, the_label_in_any_place) {
     for_each_streamed_row(check_labels);
 }
 
+/*
+ * In each vector of a batch, and in the one after it, of the first thread and the last one.  Its logit is large, but not so large that
+ * the batch is summed once more.
+ */
+static void check_batches(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
+    enum { VECTORS = 2 * (BATCH + 1) };
+    struct cross_entropy_case c = case_of(row, 2 * VECTORS, kept + (BATCH + 1) * THREADS * vector + 37);
+    struct cross_entropy_inputs inputs;
+    struct cross_entropy_outputs outputs;
+    check(kept > (BATCH + 1) * THREADS * vector, "%lld kept columns", (long long)kept);
+    c.placement = IN_PLACE;
+    c.padding = 3;
+    cross_entropy_make_inputs(&c, &inputs);
+    for (int64_t r = 0; r < c.rows; r++) {
+        const int64_t of_thread = r % VECTORS / 2 * THREADS + r % 2 * (THREADS - 1);
+        const int64_t column = (r < VECTORS ? 0 : kept) + of_thread * vector + r % vector;
+        cross_entropy_set_label(&c, &inputs, r, column);
+        cross_entropy_set_logit(&c, &inputs, r, column, 6);
+    }
+    cross_entropy_run(device, &c, &inputs, &outputs);
+    cross_entropy_compare(&c, &inputs, &outputs);
+    cross_entropy_free_outputs(&outputs);
+    cross_entropy_free_inputs(&inputs);
+}
+
+Test(cross_entropy_streamed, the_label_in_any_vector_of_a_batch) {
+    for_each_row_with("24", check_batches);
+}
+
 static void check_nan(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
     check_columns(device, row, kept, vector, (double)NAN, false);
     check_columns(device, row, kept, vector, (double)INFINITY, false);
@@ -109,16 +142,16 @@ Test(cross_entropy_streamed, nan_in_any_place) {
 }
 
 /* The most groups in registers, and each thread has a batch of vectors beyond them, and some vectors more. */
-static int64_t long_vocab(int64_t kept, int64_t vector) {
-    return kept + (HELD_GROUPS * GROUP + (BATCH + 1) * THREADS) * vector + 37;
+static int64_t long_vocab(const struct quern_kernel *row, int64_t kept, int64_t vector) {
+    return kept + (groups_of(row) * group_of(row) + (BATCH + 1) * THREADS) * vector + 37;
 }
 
 /* A group is held if its vectors, and the one after them, are in the row: on both sides of each such length, at any alignment. */
 static void check_lengths(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
     int64_t number = 0;
-    for (int64_t groups = 1; groups <= HELD_GROUPS + 1; groups++)
+    for (int64_t groups = 1; groups <= groups_of(row) + 1; groups++)
         for (int64_t more = 0; more < 4; more++) {
-            struct cross_entropy_case c = case_of(row, 1, kept + (groups * GROUP + 1 + more / 2) * vector - 1 + more % 2);
+            struct cross_entropy_case c = case_of(row, 1, kept + (groups * group_of(row) + 1 + more / 2) * vector - 1 + more % 2);
             c.placement = IN_PLACE;
             c.offset = number++ * 3 % 8;
             cross_entropy_check_case(device, &c);
@@ -131,15 +164,16 @@ Test(cross_entropy_streamed, registers_hold_whole_groups) {
 
 /* Logits that the sample misses: from far too large for the first origin to so small that nothing is left of it. */
 static void check_missed(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
-    struct cross_entropy_case c = case_of(row, 18, kept + (GROUP + (BATCH + 1) * THREADS) * vector + 37);
+    const int64_t held = group_of(row) * vector;
+    struct cross_entropy_case c = case_of(row, 18, kept + held + (BATCH + 1) * THREADS * vector + 37);
     struct cross_entropy_inputs inputs;
     struct cross_entropy_outputs outputs;
     c.spread = 0.5;
     c.padding = 3;
     cross_entropy_make_inputs(&c, &inputs);
     for (int64_t r = 0; r < c.rows; r++) {
-        const int64_t first = r < 9 ? kept : kept + GROUP * vector;
-        const int64_t column = first + (r * 2531 + 3) % (c.vocab - GROUP * vector - kept);
+        const int64_t first = r < 9 ? kept : kept + held;
+        const int64_t column = first + (r * 2531 + 3) % (c.vocab - held - kept);
         cross_entropy_set_logit(&c, &inputs, r, column, r % 9 < 6 ? 9.37 * (double)(r % 9 + 1) : (double)(r % 9 - 5) * 3000);
     }
     cross_entropy_run(device, &c, &inputs, &outputs);
@@ -191,7 +225,7 @@ static void check_alone(const struct test_device *device, const struct cross_ent
 }
 
 static void check_bits(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
-    struct cross_entropy_case c = case_of(row, 5, long_vocab(kept, vector));
+    struct cross_entropy_case c = case_of(row, 5, long_vocab(row, kept, vector));
     struct cross_entropy_inputs inputs;
     struct cross_entropy_outputs all;
     cross_entropy_make_inputs(&c, &inputs);

@@ -40,7 +40,7 @@ SHAPES = (
     Shape("held gradient", has=(EXPONENTIAL, "STG"), lacks=(FROM_GLOBAL, "LDS"), inside=_INSIDE),
     Shape("shifted streamed gradient", has=(EXPONENTIAL, "STG", FROM_GLOBAL, SHIFTED), inside=_INSIDE),
 )
-GROUP_VECTORS = 8  # of row_held.cuh
+BATCH = 4  # of row_image.cuh
 OVER = tuple(shape.name for shape in SHAPES if "sum" in shape.name or "gradient" in shape.name)
 
 
@@ -54,8 +54,9 @@ def held_columns(kernel: plan.Kernel, vocab: int, shared: int) -> int:
     """Those that registers hold beside the kept ones: held_groups of the kernel."""
     vector = 16 // DTYPES[str(kernel.key["logits"])].bytes
     vectors = (vocab - kept_columns(kernel, vocab, shared)) // vector - 1
-    most = 4 if "paired_f32" in kernel.target.features else 5  # HELD_GROUPS
-    return max(0, min(most, vectors // (GROUP_VECTORS * kernel.threads))) * GROUP_VECTORS * kernel.threads * vector
+    most, batches = (4, 2) if "paired_f32" in kernel.target.features else (2, 5)  # HELD_GROUPS and GROUP_BATCHES
+    group = batches * BATCH * kernel.threads
+    return max(0, min(most, vectors // group)) * group * vector
 
 
 def _trips(kernel: plan.Kernel, vectors: int, warp: int) -> float:

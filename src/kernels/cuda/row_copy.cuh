@@ -10,6 +10,20 @@
 #include "kernels/cuda/async_copy.cuh"
 #endif
 
+#if !QUERN_ASYNC_COPY
+template <int COUNT> static __device__ __forceinline__ void copy_vectors_at_once(uint32_t to, const char *from) {
+    uint32_t word[COUNT][4];
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        load_vector_once<16>(from + i * STEP, word[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        store_words(to + i * STEP, word[i]);
+    }
+}
+#endif
+
 /* A thread's share of the vectors from `from` to the image. */
 static __device__ __forceinline__ void copy_vectors(uint32_t to, const char *from, int vectors) {
 #if QUERN_ASYNC_COPY
@@ -19,22 +33,16 @@ static __device__ __forceinline__ void copy_vectors(uint32_t to, const char *fro
     }
     async_commit();
 #else
-    enum { AT_ONCE = 8 };
+    const char *at = from + own_number() * 16;
+    const uint32_t end = to + vectors * 16;
+    to += own_number() * 16;
 #pragma unroll 1
-    for (int first = own_number(); first < vectors; first += AT_ONCE * THREADS) {
-        uint32_t word[AT_ONCE][4];
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; i++) {
-            if (first + i * THREADS < vectors) {
-                load_vector_once<16>(from + (int64_t)(first + i * THREADS) * 16, word[i]);
-            }
-        }
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; i++) {
-            if (first + i * THREADS < vectors) {
-                store_words(to + (first + i * THREADS) * 16, word[i]);
-            }
-        }
+    for (; to + batch_reach() < end; to += BATCH * STEP, at += BATCH * STEP) {
+        copy_vectors_at_once<BATCH>(to, at);
+    }
+#pragma unroll 1
+    for (; to < end; to += STEP, at += STEP) {
+        copy_vectors_at_once<1>(to, at);
     }
 #endif
 }

@@ -5,6 +5,7 @@
 #ifndef QUERN_DEVICE_ROW_GRADIENT_CUH
 #define QUERN_DEVICE_ROW_GRADIENT_CUH
 
+#include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/row_results.cuh"
 #include "kernels/cuda/vector.cuh"
 
@@ -31,11 +32,13 @@ struct gradient_factors {
      */
     __device__ __forceinline__ bool needs_roots() const {
         constexpr float visible = is_same<element, f16> ? 0x1p101f : 0x1p-8f;
-        return element::bytes == 2 && fabsf(coefficient) >= visible;
+        return element::bytes == 2 && !(fabsf(coefficient) < visible);
     }
 };
 
 struct by_exponentials {
+    /* No gradient is NaN: the coefficient is finite, which that of a row with NaN or +infinity is not. */
+    enum { HAS_NAN = element::bytes == 4 };
     row_scale scale;
     float coefficient;
 
@@ -48,6 +51,7 @@ struct by_exponentials {
 
 /* Square roots of exponentials are not flushed. */
 struct by_roots {
+    enum { HAS_NAN = true };
     row_scale half;
     float coefficient;
 
@@ -75,7 +79,11 @@ static __device__ __forceinline__ void store_vectors(GRADIENT gradient, READER r
             const pair both = gradient(widen_pair(word[i], j));
             x[2 * j] = both.low, x[2 * j + 1] = both.high;
         }
-        packing<element, VECTOR>::nearest(x, word[i]);
+        if constexpr (GRADIENT::HAS_NAN) {
+            packing<element, VECTOR>::nearest(x, word[i]);
+        } else {
+            round_numbers(x, word[i]);
+        }
         store_vector_once<16>(to + i * STEP, word[i]);
     }
 }
@@ -146,7 +154,7 @@ static __device__ __forceinline__ void store_zero_columns(char *grad, int64_t co
         }
     }
 #pragma unroll 4
-    for (int64_t i = own_number(); i < vectors; i += THREADS) {
+    for (int64_t i = computed_anew(own_number()); i < vectors; i += THREADS) {
         store_vector_once<16>(grad + head * element::bytes + i * 16, zeros);
     }
 }

@@ -2,8 +2,9 @@
  * The columns of a long row that the threads of its block hold in registers between the passes, after those in shared memory.
  * Included by row_stream.cuh.
  *
- * Registers have no index, so they are a stack: a push or a pop moves all of it, two instructions for a 16-bit logit.  A batch of
- * vectors with code of its own, in each pass and for each alignment, would need none, and ten times the code.
+ * Registers have no index, so they are a stack of groups: a push or a pop moves all but one, with two groups half an instruction
+ * for a 16-bit logit.  More groups would be less code and more moves, two for each logit with five.  A row that has less than a group
+ * of columns beyond those in shared memory holds none: half of the L2 cache has most of them.
  *
  * The first pass pushes the vectors as they lie in memory, aligned; the gradient's vectors in place lie so, too.  The sums are
  * those of vectors that begin at multiples of VECTOR in the row, like all others, so that a row has the same bits at any alignment.
@@ -14,9 +15,9 @@
 #include "kernels/cuda/row_gradient.cuh"
 
 enum {
-    /* Of 32 registers.  The loops over held columns take the others, of 255; pairs in aligned registers take more of them. */
-    HELD_GROUPS = QUERN_PAIRED_F32 ? 4 : 5,
-    GROUP_BATCHES = 2,                     /* that move together: the more, the fewer moves, and the more code */
+    /* The batches of a group move together, 16 registers each.  The loops over held columns take the others, of 255. */
+    HELD_GROUPS = QUERN_PAIRED_F32 ? 4 : 2,
+    GROUP_BATCHES = QUERN_PAIRED_F32 ? 2 : 5, /* pairs in aligned registers take more of the others, the more batches a loop has */
     GROUP_VECTORS = GROUP_BATCHES * BATCH, /* of a thread */
     GROUP_BYTES = GROUP_VECTORS * STEP,
     GROUP_COLUMNS = GROUP_VECTORS * THREADS * VECTOR,
@@ -95,13 +96,12 @@ struct parted_vectors {
 };
 
 /*
- * The sum of a thread's batches from `at` on, whose vectors are pushed.  left_out: a bit for each batch that is not in the sum; the
- * caller sets those of the label, to which those with too large logits are added.
+ * Adds a thread's batches from `at` on to a sum, and pushes their vectors.  left_out: a bit for each batch that is not in the sum;
+ * the caller sets those of the label, to which those with too large logits are added.
  */
 template <class VECTORS>
 static __device__ __forceinline__ float sum_and_hold(VECTORS vectors, const char *at, int groups, row_scale scale,
-                                                     held_vectors &held, uint32_t &left_out) {
-    float sum = 0.0f;
+                                                     held_vectors &held, uint32_t &left_out, float sum) {
     uint32_t bit = 1;
 #pragma unroll 1
     for (; groups > 0; groups--) {

@@ -27,6 +27,16 @@ extern __shared__ __align__(16) unsigned char block_memory[];
 /* The number of a thread among those that share its columns. */
 static __device__ __forceinline__ uint32_t own_number() { return THREADS < 32 ? threadIdx.x % THREADS : threadIdx.x; }
 
+/* Makes the compiler compute what depends on a number for each row, and not once for all, which would take registers. */
+static __device__ __forceinline__ uint32_t computed_anew(uint32_t number) {
+    asm volatile("" : "+r"(number));
+    return number;
+}
+static __device__ __forceinline__ int64_t computed_anew(int64_t number) {
+    asm volatile("" : "+l"(number));
+    return number;
+}
+
 /*
  * From a thread's first vector of a batch to the last vector that must exist for it to take the batch: its own last one.  Lanes
  * that share the columns take a batch all or none, lest the warp go through the loop of single vectors for those that it has taken.

@@ -116,14 +116,20 @@ static __device__ __noinline__ float sum_raised(READER read, ADDRESS at, ADDRESS
     return sum_plainly(read, at, end, own) * power_of_two(distance);
 }
 
-/* The sum of COUNT vectors of a thread from `at` on.  again: a reader of the same vectors in little code. */
-template <int COUNT, class READER, class AGAIN, class ADDRESS>
-static __device__ __forceinline__ float sum_batch(READER read, AGAIN again, ADDRESS at, row_scale scale) {
-    uint32_t word[COUNT][4];
+/* COUNT vectors of a thread from `at` on. */
+template <int COUNT, class READER, class ADDRESS>
+static __device__ __forceinline__ void read_batch(const READER &read, ADDRESS at, uint32_t (&word)[COUNT][4]) {
 #pragma unroll
     for (int i = 0; i < COUNT; i++) {
         read(at + i * STEP, word[i]);
     }
+}
+
+/* The sum of COUNT vectors of a thread from `at` on.  again: a reader of the same vectors in little code. */
+template <int COUNT, class READER, class AGAIN, class ADDRESS>
+static __device__ __forceinline__ float sum_batch(READER read, AGAIN again, ADDRESS at, row_scale scale) {
+    uint32_t word[COUNT][4];
+    read_batch(read, at, word);
     const float sum = sum_vectors(word, scale);
     return __builtin_expect(sum > LARGEST_BATCH, 0) ? sum_raised(again, at, at + COUNT * STEP, scale) : sum;
 }

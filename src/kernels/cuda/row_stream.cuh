@@ -12,35 +12,46 @@
 #include "kernels/cuda/row_held.cuh"
 #include "kernels/cuda/row_share.cuh"
 
-/* Makes the compiler compute what depends on a number for each row, and not once for all, which would take registers. */
-static __device__ __forceinline__ uint32_t computed_anew(uint32_t number) {
-    asm volatile("" : "+r"(number));
-    return number;
-}
-static __device__ __forceinline__ int64_t computed_anew(int64_t number) {
-    asm volatile("" : "+l"(number));
-    return number;
-}
-
 /* Reads vectors, with -infinity in the label's place.  It has no padding, which calls would pass on without a value. */
 template <class READER, class ADDRESS> struct reader_without_label {
-    ADDRESS vector;  /* of the label */
+    ADDRESS vector;  /* of the label, for its thread */
     uint32_t place;  /* of the label there */
     READER read;
 
+    __device__ __forceinline__ void hide_label(uint32_t (&word)[4]) const {
+        constexpr uint32_t infinities = (uint32_t)(element::bits)element::minus_infinity * in_all_places<element>;
+        const uint32_t here = computed_anew(place), in_word = element::bytes == 4 ? ~0u : 0xffffu << here % 2 * 16;
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const uint32_t mask = here * element::bytes / 4 == i ? in_word : 0;
+            word[i] = (word[i] & ~mask) | (infinities & mask);
+        }
+    }
     __device__ __forceinline__ void operator()(ADDRESS at, uint32_t (&word)[4]) const {
         read(at, word);
-        if (__builtin_expect(at == vector, 0)) {
-            constexpr uint32_t infinities = (uint32_t)(element::bits)element::minus_infinity * in_all_places<element>;
-            const uint32_t in_word = element::bytes == 4 ? ~0u : 0xffffu << place % 2 * 16;
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                const uint32_t mask = place * element::bytes / 4 == i ? in_word : 0;
-                word[i] = (word[i] & ~mask) | (infinities & mask);
-            }
+        if (at == vector) {
+            hide_label(word);
         }
     }
 };
+
+static __device__ __forceinline__ uint32_t distance(uint32_t from, uint32_t to) { return to - from; }
+static __device__ __forceinline__ uint64_t distance(const char *from, const char *to) { return (uint64_t)(to - from); }
+
+/* One comparison for a batch, and one for each of its vectors only near the label. */
+template <int COUNT, class READER, class ADDRESS>
+static __device__ __forceinline__ void read_batch(const reader_without_label<READER, ADDRESS> &reader, ADDRESS at,
+                                                  uint32_t (&word)[COUNT][4]) {
+    read_batch(reader.read, at, word);
+    if (__builtin_expect(distance(at, reader.vector) < COUNT * STEP, 0)) {
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            if (at + i * STEP == reader.vector) {
+                reader.hide_label(word[i]);
+            }
+        }
+    }
+}
 
 /* Vectors from an address on, and the label's column among theirs. */
 template <class ADDRESS> struct row_vectors {
@@ -50,7 +61,7 @@ template <class ADDRESS> struct row_vectors {
     /* Calls WORK with a reader without the label, a thread's first vector and the end. */
     template <class READER, class WORK>
     __device__ __forceinline__ float walk(READER read, ADDRESS base, WORK work) const {
-        const bool has_label = (uint64_t)label < (uint64_t)(count * VECTOR);
+        const bool has_label = (uint64_t)label < (uint64_t)(count * VECTOR) && (uint32_t)label / VECTOR % THREADS == threadIdx.x;
         const reader_without_label<READER, ADDRESS> reader = {has_label ? (ADDRESS)(base + label / VECTOR * 16) : ADDRESS(),
                                                               (uint32_t)label % VECTOR, read};
         return work(reader, (ADDRESS)(base + threadIdx.x * 16), (ADDRESS)(base + count * 16));
@@ -139,23 +150,35 @@ static __device__ __noinline__ row_total sum_long_row_carefully(const char *logi
     return total;
 }
 
-/* A thread's part of the sum of the held columns. */
-static __device__ __forceinline__ float sum_held(const long_row &row, int groups, int64_t label_column, row_scale scale,
-                                                 held_vectors &held) {
-    const char *const first = row.place(row.kept);
+/* The sum of the batches that were left out.  What it needs is computed anew, lest it take registers from the held columns. */
+static __device__ __forceinline__ float sum_left_out(const long_row &row, uint32_t left_out, row_scale scale) {
+    const int64_t kept = computed_anew(row.kept), label_column = team().label_column;
+    const char *const first = row.place(kept);
     const uint32_t offset = (uint32_t)(uintptr_t)first & 15;
-    const int vector = groups * GROUP_COLUMNS > (uint64_t)(label_column - row.kept) ? (int)(label_column - row.kept) / VECTOR : -1;
-    uint32_t left_out = vector >= 0 && vector % THREADS == threadIdx.x ? 1u << vector / (BATCH * THREADS) : 0;
-    const char *const at = first - offset + threadIdx.x * 16;
-    float sum = offset ? sum_and_hold(parted_vectors(offset), at, groups, scale, held, left_out)
-                       : sum_and_hold(whole_vectors(), at, groups, scale, held, left_out);
+    const int64_t vector = label_column / VECTOR - kept / VECTOR;
     const reader_without_label<any_reader, const char *> read = {first - offset + vector * 16, (uint32_t)label_column % VECTOR,
                                                                  {offset}};
+    const char *const at = first - offset + threadIdx.x * 16;
+    float sum = 0.0f;
 #pragma unroll 1
     for (; left_out; left_out &= left_out - 1) {
         sum += sum_batch<BATCH>(read, read, at + (__ffs((int)left_out) - 1) * BATCH * STEP, scale);
     }
     return sum;
+}
+
+/* Adds a thread's part of the held columns to its sum. */
+static __device__ __forceinline__ float sum_held(const long_row &row, int groups, int64_t label_column, row_scale scale,
+                                                 held_vectors &held, float sum) {
+    const char *const first = row.place(row.kept);
+    const uint32_t offset = (uint32_t)(uintptr_t)first & 15;
+    const uint64_t vector = (uint64_t)(label_column / VECTOR - row.kept / VECTOR);
+    const bool has_label = vector < (uint32_t)groups * GROUP_VECTORS * THREADS && vector % THREADS == threadIdx.x;
+    uint32_t left_out = has_label ? 1u << (uint32_t)vector / (BATCH * THREADS) : 0;
+    const char *const at = first - offset + threadIdx.x * 16;
+    sum = offset ? sum_and_hold(parted_vectors(offset), at, groups, scale, held, left_out, sum)
+                 : sum_and_hold(whole_vectors(), at, groups, scale, held, left_out, sum);
+    return left_out ? sum + sum_left_out(row, left_out, scale) : sum;
 }
 
 /*
@@ -164,14 +187,15 @@ static __device__ __forceinline__ float sum_held(const long_row &row, int groups
  */
 static __device__ __forceinline__ row_total sum_long_row(const long_row &row, int64_t label_column, held_vectors &held,
                                                          int &groups) {
-    row_total total = {{LOG2_E, team().origin}, 0.0f, team().label};
+    row_total total = {{LOG2_E, team().origin}, 0.0f, 0.0f};
     groups = row.held_groups();
     float sum = row.vectors_from(row.kept + groups * GROUP_COLUMNS, label_column).sum(total.scale);
     sum += exponential_raised(row.rest(label_column), total.scale);
     wait_copied(0);
     sum += row.kept_vectors(label_column).sum(total.scale);
-    sum += sum_held(row, groups, label_column, total.scale, held);
-    total.others = reduce_block<false>(sum_of_warp(sum));
+    sum = sum_held(row, groups, label_column, total.scale, held, sum);
+    total.others = reduce_block<false>(sum_of_warp(sum), computed_anew(threadIdx.x));
+    total.label = team().label; /* now that the held columns need no more registers */
     if (__builtin_expect(!(total.others > 0x1p-12f && total.others < 1e30f), 0)) {
         total = sum_long_row_carefully(row.logits, row.columns, row.kept, label_column, total.label);
         held.forget();

@@ -86,9 +86,9 @@ template <bool LARGEST, int COUNT, int DISTANCE> static __device__ __forceinline
 }
 
 /* A value of each warp, reduced in the same order by every thread. */
-template <bool LARGEST> static __device__ __forceinline__ float reduce_block(float of_warp) {
-    if (threadIdx.x % 32 == 0) {
-        team().of_warp[threadIdx.x / 32] = of_warp;
+template <bool LARGEST> static __device__ __forceinline__ float reduce_block(float of_warp, uint32_t thread = threadIdx.x) {
+    if (thread % 32 == 0) {
+        team().of_warp[thread / 32] = of_warp;
     }
     __syncthreads();
     float value[WARPS];
