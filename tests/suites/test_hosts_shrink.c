@@ -244,7 +244,7 @@ static void meet_the_fate(struct rank *rank, quern_group *group) {
     struct quern_quorum *quorum = quern_open_quorum(member, &own, limit);
     rank_check(rank, quorum, "no memory");
     rank_ok(rank, quern_find_quorum(quorum, (struct quern_veto){in_the_call ? end_here : never, &look}, limit, &verdict));
-    if (plan->fate == AFTER_THE_VERDICT) raise(SIGKILL);
+    if (in_the_call || plan->fate == AFTER_THE_VERDICT) raise(SIGKILL);
     look.asks = plan->asks;
     rank_ok(rank, quern_join_quorum(member, &verdict, plan->limit,
                                     (struct quern_veto){plan->fate == IN_THE_MEETING ? end_here : never, &look}, &formed));

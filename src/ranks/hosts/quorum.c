@@ -91,7 +91,10 @@ bool quern_is_quorum(const uint32_t living[QUERN_GROUP_WORDS], int ranks) {
 
 /* ---- guests ---- */
 
-static void send_away(struct quern_quorum *quorum, int host) { quern_socket_close(&quorum->guests[host].socket); }
+static void send_away(struct quern_quorum *quorum, int host) {
+    quern_socket_close(&quorum->guests[host].socket);
+    quorum->guests[host] = (struct guest){.socket = -1};
+}
 
 /* The connection has proved that it knows the key, so it is of this shrink. */
 static void let_in(struct quern_quorum *quorum, int socket, const struct quern_hello *hello) {
