@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/ragged_case.h"
+#include "harness/random.h"
 #include "harness/ranks.h"
 #include "harness/transfer_case.h"
 #include "harness/ways.h"
@@ -26,8 +28,11 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* LIMIT never ends unless something hangs.  SHORT ends where a host cannot be known to have ended, and does so once a test. */
-static const double LIMIT = 30, SHORT = 4;
+/*
+ * LIMIT never ends unless something hangs, and what needs no limit takes much less.  SHORT ends where a host cannot be known to have
+ * ended.
+ */
+static const double LIMIT = 40, SOON = 25, SHORT = 4;
 
 static bool is_quorum(unsigned living, int ranks) {
     const int twice = 2 * __builtin_popcount(living);
@@ -109,7 +114,10 @@ static quern_status go_or_shrink(struct rank *rank) {
     quern_status status = QUERN_OK;
     for (int i = 0; i < 5 && gone && status == QUERN_OK; i++) status = quern_barrier(group, NULL, NULL);
     rank_check(rank, !gone || status == QUERN_PEER_LOST || status == QUERN_GROUP_ABORTED, "%s", quern_status_string(status));
-    return shrink_to(rank, group, ((1u << rank->ranks) - 1) & ~gone);
+    const double began = rank_now();
+    status = shrink_to(rank, group, ((1u << rank->ranks) - 1) & ~gone);
+    rank_check(rank, scene->limit < LIMIT || rank_now() - began < SOON, "it took %g s", rank_now() - began);
+    return status;
 }
 
 static void check_scene(enum rank_kind kind, struct shape shape, enum way_out way, double limit) {
@@ -144,10 +152,18 @@ Test(hosts_shrink, without_those_that_were_killed_relayed, .timeout = 200) {
     check_scene(RANK_PROCESSES, (struct shape){3, 6, 0x30}, KILLED, SHORT);
 }
 
-TEST_BOTH_WAYS(hosts_shrink, without_those_that_have_left, .timeout = 200) {
-    static const struct shape shapes[] = {{2, 4, 2}, {3, 5, 0x14}, {3, 6, 3}, {4, 8, 0x81}};
+/* A whole host leaves only where each rank is heard by itself: a host whose leader has left is no longer watched. */
+static void check_leaving(bool whole_host) {
+    static const struct shape shapes[] = {{2, 4, 2}, {3, 5, 0x14}, {4, 8, 0x81}, {3, 6, 3}};
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        for (size_t i = 0; i < COUNT(shapes); i++) check_scene(rank_kinds[kind], shapes[i], LEAVES, LIMIT);
+        for (size_t i = 0; i < COUNT(shapes) - !whole_host; i++) check_scene(rank_kinds[kind], shapes[i], LEAVES, LIMIT);
+}
+
+Test(hosts_shrink, without_those_that_have_left, .timeout = 200) { check_leaving(true); }
+
+Test(hosts_shrink, without_those_that_have_left_relayed, .timeout = 200) {
+    quern_most_direct = 0;
+    check_leaving(false);
 }
 
 Test(hosts_shrink, needs_a_quorum, .timeout = 120) {
@@ -211,6 +227,7 @@ struct plan {
     enum fate fate;
     int asks;            /* IN_THE_CALL, STOPPED: so many looks, of 5 ms at most, before it does */
     double limit;
+    int late;            /* this rank comes some seconds later; -1: none does */
 };
 
 struct look {
@@ -257,6 +274,7 @@ static quern_status lose_the_subject(struct rank *rank) {
     quern_group *group = rank_group(rank, plan->limit), *new = NULL;
     rank_line_up(rank);
     if (rank->rank == plan->subject) meet_the_fate(rank, group);
+    if (rank->rank == plan->late) rank_sleep(SHORT * 0.6);
     const unsigned living = ((1u << rank->ranks) - 1) & ~(1u << plan->subject);
     if (plan->fate == BEFORE_THE_LAST_MEETING) {
         rank_status(rank, quern_group_shrink(&group, 1, &new), QUERN_PEER_LOST);
@@ -287,26 +305,121 @@ static void check_plan(int ranks, struct plan plan) {
 /* The one that gathers and a guest; at the first look, and when the hosts have found each other. */
 Test(hosts_shrink, without_one_that_ends_in_the_roll_call, .timeout = 120) {
     for (int subject = 0; subject < 3; subject++) {
-        check_plan(3, (struct plan){subject, IN_THE_CALL, 0, LIMIT});
-        check_plan(4, (struct plan){subject, IN_THE_CALL, 3, LIMIT});
+        check_plan(3, (struct plan){subject, IN_THE_CALL, 0, LIMIT, -1});
+        check_plan(4, (struct plan){subject, IN_THE_CALL, 3, LIMIT, -1});
     }
 }
 
 Test(hosts_shrink, without_one_that_ends_after_the_verdict, .timeout = 120) {
-    for (int subject = 0; subject < 3; subject++) check_plan(3, (struct plan){subject, AFTER_THE_VERDICT, 0, LIMIT});
+    for (int subject = 0; subject < 3; subject++) check_plan(3, (struct plan){subject, AFTER_THE_VERDICT, 0, LIMIT, -1});
 }
 
 Test(hosts_shrink, without_one_that_ends_while_they_meet, .timeout = 120) {
-    for (int subject = 0; subject < 3; subject++) check_plan(4, (struct plan){subject, IN_THE_MEETING, 0, LIMIT});
+    for (int subject = 0; subject < 3; subject++) check_plan(4, (struct plan){subject, IN_THE_MEETING, 0, LIMIT, -1});
 }
 
 Test(hosts_shrink, says_so_if_one_ends_before_the_last_meeting, .timeout = 120) {
-    for (int subject = 0; subject < 3; subject++) check_plan(3, (struct plan){subject, BEFORE_THE_LAST_MEETING, 0, LIMIT});
+    for (int subject = 0; subject < 3; subject++) check_plan(3, (struct plan){subject, BEFORE_THE_LAST_MEETING, 0, LIMIT, -1});
 }
 
-/* A host that is stopped is silent: it is not counted, but awaited until the limit. */
+/*
+ * A host that is stopped is silent: it is not counted, even if it was a guest when the last one comes, but awaited until the limit.
+ */
 Test(hosts_shrink, without_one_that_is_stopped, .timeout = 120) {
-    for (int subject = 0; subject < 2; subject++) check_plan(3, (struct plan){subject, STOPPED, 0, SHORT});
+    for (int subject = 0; subject < 2; subject++) check_plan(3, (struct plan){subject, STOPPED, 0, SHORT, -1});
+    check_plan(4, (struct plan){1, STOPPED, 60, SHORT, 3});
+}
+
+/* ---- ranks that are killed at any moment, speakers and others of their hosts ---- */
+
+enum { CROWD = 6, ROUNDS = 25 };
+
+struct doom {
+    unsigned victims;       /* a bit mask: less than half */
+    double after[CROWD];    /* seconds from the begin of the shrink */
+};
+
+struct outcome {
+    quern_status status;
+    int ranks;
+    char name[64];          /* what all ranks call the last group */
+};
+
+static void arm(double after) {
+    timer_t timer;
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+    struct itimerspec when = {.it_value = {0, (long)(after * 1e9) + 1}};
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer) || timer_settime(timer, 0, &when, NULL)) raise(SIGKILL);
+}
+
+/* Shrinks until only those are left whom nobody kills, or until it is told that it cannot go on. */
+static quern_status outlive(struct rank *rank) {
+    const struct doom *doom = rank->user;
+    struct outcome *outcome = (struct outcome *)rank->shared + rank->rank;
+    const int living = rank->ranks - __builtin_popcount(doom->victims);
+    struct quern_membership *member;
+    quern_group *group = rank_group(rank, LIMIT), *new;
+    rank_line_up(rank);
+    if (doom->victims >> rank->rank & 1) arm(doom->after[rank->rank]);
+    do {
+        new = NULL;
+        outcome->status = quern_group_shrink(&group, 1, &new);
+        rank_check(rank, (outcome->status == QUERN_OK) == (new != NULL), "%s and a handle", quern_status_string(outcome->status));
+        rank_check(rank, outcome->status == QUERN_OK || outcome->status == QUERN_PEER_LOST, "%s",
+                   quern_status_string(outcome->status));
+        if (!new) {
+            char detail[256];
+            quern_error_detail(detail, sizeof detail);
+            rank_check(rank, strstr(detail, "cannot know whether") || strstr(detail, "to go on takes"), "%s", detail);
+        }
+        rank_ok(rank, quern_group_destroy(group));
+        group = new;
+        while (group && quern_group_size(group) > living && quern_barrier(group, NULL, NULL) == QUERN_OK) continue;
+    } while (group && quern_group_size(group) > living);
+    if (!group) return QUERN_OK;
+    rank_ok(rank, quern_member_of(group, &member));
+    for (int i = 0; i < 10; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
+    outcome->ranks = quern_group_size(group);
+    snprintf(outcome->name, sizeof outcome->name, "%.*s", (int)strcspn(member->label, ","), member->label);
+    return quern_group_destroy(group);
+}
+
+/* Those that go on are of one group, and are all of it. */
+static void judge(int round, const struct outcome *outcomes) {
+    const struct outcome *first = NULL;
+    int going = 0;
+    for (int rank = 0; rank < CROWD; rank++) {
+        if (!outcomes[rank].ranks) continue;
+        if (!first) first = &outcomes[rank];
+        going++;
+        check(strcmp(first->name, outcomes[rank].name) == 0, "round %d: two groups: %s and %s", round, first->name,
+              outcomes[rank].name);
+    }
+    check(!first || going == first->ranks, "round %d: %d ranks go on in a group of %d", round, going, first ? first->ranks : 0);
+}
+
+static void outlive_round(int round) {
+    struct doom doom = {0};
+    bool killed[CROWD];
+    for (int rank = 0; rank < CROWD; rank++) {
+        killed[rank] = __builtin_popcount(doom.victims) < 2 && random_uniform((uint64_t)round, (uint64_t)rank) < 0.5;
+        doom.victims |= (unsigned)killed[rank] << rank;
+        doom.after[rank] = 0.06 * random_uniform((uint64_t)round, (uint64_t)(CROWD + rank));
+    }
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = CROWD, .hosts = 2 + round % 3,
+                                                       .function = outlive, .user = &doom, .limit = 100,
+                                                       .shared_bytes = CROWD * sizeof(struct outcome)});
+    const char *wrong = ranks_wait(run, killed);
+    check(!wrong, "round %d: %s", round, wrong);
+    judge(round, ranks_shared(run));
+    ranks_close(run);
+}
+
+/* QUERN_TEST_SHRINKS sets the number of rounds. */
+Test(hosts_shrink, while_others_are_killed, .timeout = 300) {
+    const char *wanted = getenv("QUERN_TEST_SHRINKS");
+    const int rounds = wanted ? atoi(wanted) : ROUNDS;
+    for (int round = 0; round < rounds; round++) outlive_round(round);
 }
 
 /* ---- a host that comes late ---- */
@@ -329,6 +442,26 @@ static quern_status come_late(struct rank *rank) {
 
 Test(hosts_shrink, without_a_host_that_comes_too_late, .timeout = 60) {
     check_ranks(.kind = RANK_PROCESSES, .count = 5, .hosts = 3, .function = come_late, .shared_bytes = 64);
+}
+
+/* A rank of the second host does not come: its host awaits it until the limit, and the first host that one. */
+static quern_status miss_a_rank(struct rank *rank) {
+    unsigned *ended = rank->shared;
+    quern_group *group = rank_group(rank, SHORT), *new = NULL;
+    rank_line_up(rank);
+    if (rank->rank != 3) {
+        shrink_to(rank, group, 7);
+        __atomic_add_fetch(ended, 1, __ATOMIC_ACQ_REL);
+        return QUERN_OK;
+    }
+    while (__atomic_load_n(ended, __ATOMIC_ACQUIRE) < 3) rank_sleep(0.01);
+    rank_status(rank, quern_group_shrink(&group, 1, &new), QUERN_PEER_TIMEOUT);
+    rank_check_detail(rank, "without this one, which came too late");
+    return quern_group_destroy(group);
+}
+
+TEST_BOTH_WAYS(hosts_shrink, without_a_rank_that_comes_too_late, .timeout = 60) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = miss_a_rank, .shared_bytes = 64);
 }
 
 /* ---- strangers ---- */

@@ -31,7 +31,8 @@ struct shrinking {
     struct quern_membership *const *members;  /* of the old group */
     int count;
     uint32_t round;
-    int64_t patience;              /* until then ranks are awaited: CLOCK_MONOTONIC, nanoseconds */
+    int64_t patience;              /* until then ranks of this host are awaited: CLOCK_MONOTONIC, nanoseconds; ... */
+    int64_t hosts_patience;        /* ... other hosts, whose ranks may be awaited so long */
     int64_t limit;                 /* until then the call lasts */
     struct quern_rank_set living;  /* the ranks of the round: of this host */
     struct quern_quorum *quorum;   /* of the rank that speaks for one of several hosts */
@@ -197,10 +198,10 @@ static quern_status fail_expired(const struct quern_membership *member) {
 
 static quern_status speak(struct shrinking *shrinking, struct quern_verdict *verdict) {
     const struct quern_membership *member = shrinking->members[0];
-    const struct quern_veto veto = {check_round, shrinking};
-    shrinking->quorum = quern_open_quorum(member, &shrinking->living, shrinking->patience);
+    shrinking->quorum = quern_open_quorum(member, &shrinking->living, shrinking->hosts_patience);
     if (!shrinking->quorum) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
-    quern_status status = quern_find_quorum(shrinking->quorum, veto, shrinking->limit, verdict);
+    quern_status status = quern_find_quorum(shrinking->quorum, (struct quern_veto){check_round, shrinking}, shrinking->limit,
+                                            verdict);
     if (status == QUERN_OK) quern_publish_verdict(member, shrinking->round, verdict);
     return status;
 }
@@ -274,8 +275,10 @@ static uint32_t most_rounds(const struct quern_membership *member) { return memb
 /* A round of hosts that is lost after the first limit still leaves a moment to come to the next one. */
 static void extend_patience(struct shrinking *shrinking) {
     static const int64_t GRACE = 1000000000;  /* nanoseconds */
-    const int64_t soon = quern_now() + GRACE, latest = soon < shrinking->limit ? soon : shrinking->limit;
-    if (shrinking->members[0]->control && shrinking->round > 1 && shrinking->patience < latest) shrinking->patience = latest;
+    const int64_t soon = quern_now() + GRACE;
+    if (!shrinking->members[0]->control || shrinking->round == 1) return;
+    if (shrinking->patience < soon) shrinking->patience = soon;
+    if (shrinking->hosts_patience < soon + GRACE) shrinking->hosts_patience = soon + GRACE;
 }
 
 /* A round that is over is followed by another, unless strangers write into the segment: each one has lost a rank. */
@@ -312,7 +315,8 @@ quern_status quern_group_shrink(quern_group *const *groups, int count, quern_gro
     if (status == QUERN_OK) status = check_whole(members, count, new_groups);
     if (status != QUERN_OK) return status;
     const int64_t now = quern_now(), limit = nanoseconds(members[0]->first_timeout);
-    struct shrinking shrinking = {.members = members, .count = count, .patience = now + limit, .limit = now + 2 * limit};
+    struct shrinking shrinking = {.members = members, .count = count, .patience = now + limit,
+                                  .hosts_patience = now + limit + limit / 2, .limit = now + 2 * limit};
     quern_poison_by_abort(members[0], "it is being shrunk");  /* unless it has failed: the other ranks must come here, too */
     status = take_rounds(&shrinking, formed);
     if (status == QUERN_OK && !members[0]->control) status = quern_attach_group(formed, count);

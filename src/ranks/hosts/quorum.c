@@ -219,8 +219,8 @@ static bool hear_home(struct quern_quorum *quorum) {
 /* ---- who is still awaited ---- */
 
 /*
- * Over relays a host is heard by its leader alone: if that has ended, nobody says how the other ranks are.  So only an orderly end is
- * sure, and the end of a host's only rank.
+ * Over relays a host is heard by its leader alone: if that has ended or left, nobody says how the other ranks are.  So only an orderly
+ * end is sure, and the end of a host's only rank.
  */
 static bool has_surely_left(const struct quern_quorum *quorum, int rank) {
     const struct quern_segment_rank *place = &quorum->member->segment->rank[rank];
