@@ -225,7 +225,7 @@ enum fate { IN_THE_CALL, AFTER_THE_VERDICT, IN_THE_MEETING, BEFORE_THE_LAST_MEET
 struct plan {
     int subject;
     enum fate fate;
-    int asks;            /* IN_THE_CALL, STOPPED: so many looks, of 5 ms at most, before it does */
+    int asks;            /* IN_THE_CALL, STOPPED: so many looks, of 5 ms at most, before it does; STOPPED, 0: before the call */
     double limit;
     int late;            /* this rank comes some seconds later; -1: none does */
 };
@@ -258,6 +258,7 @@ static void meet_the_fate(struct rank *rank, quern_group *group) {
     rank_ok(rank, quern_member_of(group, &member));
     quern_set_add(&own, rank->rank);
     quern_group_abort(group, "it is being shrunk");
+    if (plan->fate == STOPPED && !plan->asks) raise(SIGSTOP);
     struct quern_quorum *quorum = quern_open_quorum(member, &own, limit);
     rank_check(rank, quorum, "no memory");
     rank_ok(rank, quern_find_quorum(quorum, (struct quern_veto){in_the_call ? end_here : never, &look}, limit, &verdict));
