@@ -5,6 +5,7 @@
  * Runs on: ranks.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -468,9 +469,9 @@ TEST_BOTH_WAYS(hosts_shrink, without_a_rank_that_comes_too_late, .timeout = 60) 
 /* ---- strangers ---- */
 
 /* -1: it has another key. */
-static int call_rank_0(struct rank *rank, const struct quern_membership *member, const unsigned char *key) {
+static int call_rank_0(const struct quern_membership *member, const unsigned char *key, enum quern_call_kind kind, int from) {
     struct quern_connector connector;
-    quern_connector_begin(&connector, &member->roster->peer[0].address, key, QUERN_CALL_MEETING, rank->rank, 0);
+    quern_connector_begin(&connector, &member->roster->peer[0].address, key, kind, from, 0);
     for (int socket; !connector.is_unknown;) {
         struct pollfd ready;
         if ((socket = quern_connector_go(&connector)) >= 0) return socket;
@@ -497,6 +498,18 @@ static void prove_falsely(struct rank *rank, const struct quern_membership *memb
     close(one);
 }
 
+/* It hangs up, and says no more than that it is there. */
+static void await_end(struct rank *rank, int socket) {
+    char answer[64];
+    for (ssize_t read = 1; read > 0;) {
+        struct pollfd ready = {.fd = socket, .events = POLLIN};
+        rank_check(rank, poll(&ready, 1, 20000) == 1, "nonsense was let in");
+        read = recv(socket, answer, sizeof answer, MSG_DONTWAIT);
+        for (ssize_t i = 0; i < read; i++) rank_check(rank, answer[i] == 'b', "nonsense got a verdict");
+    }
+    close(socket);
+}
+
 /* The key is right, the ranks are of another host, or none. */
 static void bring_nonsense(struct rank *rank, const struct quern_membership *member, int ranks, uint32_t living) {
     struct {
@@ -505,18 +518,17 @@ static void bring_nonsense(struct rank *rank, const struct quern_membership *mem
         uint32_t living[QUERN_GROUP_WORDS];
     } card = {(uint32_t)ranks, 1000000000, {living}};
     unsigned char key[QUERN_DIGEST_BYTES];
-    char answer[64];
-    ssize_t read = 1;
     quern_make_shrink_key(member->span->key, key);
-    const int socket = call_rank_0(rank, member, key);
+    const int socket = call_rank_0(member, key, QUERN_CALL_MEETING, rank->rank);
     rank_check(rank, quern_send_all(socket, &card, sizeof card, quern_now() + 5000000000), "it has hung up at once");
-    while (read > 0) {
-        struct pollfd ready = {.fd = socket, .events = POLLIN};
-        rank_check(rank, poll(&ready, 1, 20000) == 1, "nonsense was let in");
-        read = recv(socket, answer, sizeof answer, MSG_DONTWAIT);
-        for (ssize_t i = 0; i < read; i++) rank_check(rank, answer[i] == 'b', "nonsense got a verdict");
-    }
-    close(socket);
+    await_end(rank, socket);
+}
+
+/* No speaker of another host says this, though it knows the key. */
+static void call_strangely(struct rank *rank, const struct quern_membership *member, enum quern_call_kind kind, int from) {
+    unsigned char key[QUERN_DIGEST_BYTES];
+    quern_make_shrink_key(member->span->key, key);
+    await_end(rank, call_rank_0(member, key, kind, from));
 }
 
 /* Another key is that of an earlier shrink, of a group that had another meeting, or of no group at all. */
@@ -527,11 +539,15 @@ static quern_status disturb(struct rank *rank) {
     rank_ok(rank, quern_member_of(group, &member));
     rank_line_up(rank);
     if (rank->rank == 1) {
-        rank_check(rank, call_rank_0(rank, member, stale) < 0, "another key was let in");
+        rank_check(rank, call_rank_0(member, stale, QUERN_CALL_MEETING, rank->rank) < 0, "another key was let in");
         prove_falsely(rank, member, stale);
         bring_nonsense(rank, member, rank->ranks, 5);
         bring_nonsense(rank, member, rank->ranks, 0);
         bring_nonsense(rank, member, rank->ranks + 1, 2);
+        call_strangely(rank, member, QUERN_CALL_DATA, 1);
+        call_strangely(rank, member, QUERN_CALL_MEETING, -1);
+        call_strangely(rank, member, QUERN_CALL_MEETING, rank->ranks);
+        call_strangely(rank, member, QUERN_CALL_MEETING, 0);
     }
     quern_group *new = NULL;
     rank_ok(rank, quern_group_shrink(&group, 1, &new));
@@ -579,7 +595,117 @@ Test(hosts_shrink, with_a_host_whose_port_is_taken, .timeout = 60) {
     check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = lose_the_port);
 }
 
+/* ---- a home that talks nonsense ---- */
+
+/* Lets one guest in at the place of rank 0, says this to it, and waits until it hangs up. */
+static void mislead(struct rank *rank, struct quern_listener *listener, const void *words, size_t bytes) {
+    struct quern_hello hello;
+    struct pollfd *polls = calloc(1 + QUERN_LISTENER_PLACES, sizeof *polls);
+    char said[4096];
+    int guest = -1;
+    while ((guest = quern_listener_serve(listener, &hello)) < 0) poll(polls, (nfds_t)quern_listener_awaits(listener, polls), 20);
+    free(polls);
+    rank_check(rank, quern_send_all(guest, words, bytes, quern_now() + 5000000000), "the guest has hung up at once");
+    while (recv(guest, said, sizeof said, MSG_DONTWAIT) != 0) {  /* a reset is no end that is seen here: it has read all */
+        if (errno != EAGAIN && errno != EINTR) break;
+        rank_sleep(1e-3);
+    }
+    close(guest);
+}
+
+/* A word that is none; verdicts without the guest, with ranks that the group has not, without a place, without a quorum. */
+static void mislead_a_guest(struct rank *rank, const struct quern_membership *member) {
+    unsigned char key[QUERN_DIGEST_BYTES];
+    uint32_t strangers[QUERN_STRANGERS] = {0};
+    struct quern_listener listener = {.socket = -1, .key = key, .strangers = strangers};
+    const struct {
+        uint32_t living;
+        bool has_place;
+    } verdicts[] = {{1, true}, {0xb, true}, {3, false}, {2, true}};
+    quern_make_shrink_key(member->span->key, key);
+    rank_check(rank, quern_listener_open(&listener, &member->roster->peer[0].address, 2), "no port");
+    mislead(rank, &listener, "bbx", 3);
+    for (size_t i = 0; i < COUNT(verdicts); i++) {
+        struct {
+            char spare[7], word;
+            struct quern_verdict verdict;
+        } said = {.word = 'd', .verdict = {.status = QUERN_OK, .living = {verdicts[i].living}}};
+        if (verdicts[i].has_place) said.verdict.place = member->roster->peer[0].address;
+        mislead(rank, &listener, &said.word, 1 + sizeof said.verdict);
+    }
+    quern_listener_close(&listener);
+}
+
+static quern_status be_misled(struct rank *rank) {
+    struct quern_membership *member;
+    quern_group *group = rank_group(rank, LIMIT), *new = NULL;
+    rank_ok(rank, quern_member_of(group, &member));
+    rank_line_up(rank);
+    if (rank->rank == 0) mislead_a_guest(rank, member);
+    rank_ok(rank, quern_group_shrink(&group, 1, &new));
+    expect_numbers(rank, new, 3);
+    rank_ok(rank, quern_group_destroy(group));
+    use_group(rank, new);
+    return QUERN_OK;
+}
+
+Test(hosts_shrink, a_verdict_that_is_none, .timeout = 60) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = be_misled);
+}
+
+/* What lies in the segment may be no verdict: no group is formed with it.  And the roll call has a limit of its own. */
+static quern_status end_the_call(struct rank *rank) {
+    struct quern_membership *member, *formed = NULL;
+    quern_group *group = rank_group(rank, LIMIT), *new = NULL;
+    struct quern_verdict verdict = {.status = QUERN_OK}, bad[3] = {{.living = {2}}, {.living = {1}}, {.living = {1}}};
+    struct quern_rank_set own = {.count = 0};
+    rank_ok(rank, quern_member_of(group, &member));
+    rank_line_up(rank);
+    if (rank->rank == 0) {
+        bad[0].place = bad[2].place = member->roster->peer[0].address;
+        bad[2].living[3] = 1;
+        for (size_t i = 0; i < COUNT(bad); i++) {
+            rank_status(rank, quern_join_quorum(member, &bad[i], 5, (struct quern_veto){never, NULL}, &formed), QUERN_PEER_MISMATCH);
+            rank_check_detail(rank, "the verdict about who goes on of rank ");
+        }
+        quern_set_add(&own, 0);
+        struct quern_quorum *quorum = quern_open_quorum(member, &own, quern_now() + 60000000000);
+        rank_check(rank, quorum, "no memory");
+        rank_status(rank, quern_find_quorum(quorum, (struct quern_veto){never, NULL}, quern_now() + 200000000, &verdict),
+                    QUERN_PEER_TIMEOUT);
+        rank_check_detail(rank, "has not said within");
+        quern_close_quorum(quorum);
+    }
+    rank_line_up(rank);
+    rank_ok(rank, quern_group_shrink(&group, 1, &new));
+    rank_ok(rank, quern_group_destroy(group));
+    return quern_group_destroy(new);
+}
+
+Test(hosts_shrink, a_call_that_ends_without_a_verdict, .timeout = 60) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = end_the_call);
+}
+
 /* ---- many ranks, and what the new group has of the old one ---- */
+
+/* The engine's carrier has all old ranks, so the new group does not go over it, and says so. */
+static quern_status leave_the_carrier(struct rank *rank) {
+    char report[4096];
+    quern_group *group = rank_group(rank, LIMIT), *new = NULL;
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    rank_line_up(rank);
+    rank_ok(rank, quern_group_shrink(&group, 1, &new));
+    quern_group_report(new, report, sizeof report);
+    rank_check(rank, strstr(report, "stand-in: the group is what is left of another one"), "%s", report);
+    rank_ok(rank, quern_group_destroy(group));
+    use_group(rank, new);
+    return QUERN_OK;
+}
+
+Test(hosts_shrink, without_the_carrier, .timeout = 60) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = leave_the_carrier,
+                .carrier = &(struct carrier_choice){.borrows = true});
+}
 
 static quern_status shrink_many(struct rank *rank) {
     quern_group *group = rank_group(rank, LIMIT), *new = NULL;
