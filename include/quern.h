@@ -1179,8 +1179,15 @@ QUERN_API quern_status quern_group_split(quern_group *const *groups, int count, 
  * Ranks that have ended or destroyed their handles are left out, even if they end during the call, and so are those that have not
  * come when the group's first limit has ended.  All ranks that get a group get the same one.  They keep their order.  It has the time
  * limits and devices of the old one, and no symmetric memory.  The caller destroys each new handle, and the old ones.  A group can be
- * shrunk once.  The call ends within twice the limit.  QUERN_NOT_SUPPORTED for a group of several hosts, which stays as it is.
- * Errors: QUERN_PEER_TIMEOUT if the others have left this rank out, or if a process makes no progress; QUERN_INVALID_ARGUMENT if the
+ * shrunk once.  The call ends within twice the limit.
+ *
+ * CPU ranks of several hosts need a quorum: more than half of the old group's ranks, or half of them with rank 0.  So of two parts
+ * that do not reach each other one at most goes on.  Hosts that are silent are awaited for one and a half times the first
+ * limit.  The new group carries data over UCX if the old one allowed that, else over sockets; never over a carrier, whose ranks may
+ * have ended.  GPU ranks of several hosts: QUERN_NOT_SUPPORTED, and the group stays as it is.
+ *
+ * Errors: QUERN_PEER_TIMEOUT if the others have left this rank out, or if a process makes no progress; QUERN_PEER_LOST if there is no
+ * quorum, or if a rank ends in the last meeting of hosts, when no other knows whether it has left it; QUERN_INVALID_ARGUMENT if the
  * group was shrunk before; those of quern_group_create.  A rank that gets an error is left out by the others.
  */
 QUERN_API quern_status quern_group_shrink(quern_group *const *groups, int count, quern_group **new_groups);

@@ -82,6 +82,16 @@ struct quern_heard_reason {
     struct quern_poison_reason reason;
 };
 
+/* What the hosts of a group have found in a round of a shrink: src/ranks/hosts/quorum.h. */
+struct quern_verdict {
+    uint32_t round;              /* atomic: of the host; 0: none so far */
+    uint32_t status;             /* quern_status: not QUERN_OK: no group is formed */
+    unsigned char number[16];    /* random: of the new group's name */
+    struct quern_address place;  /* where its ranks meet */
+    uint32_t living[QUERN_GROUP_WORDS];  /* its ranks, by their old numbers */
+    char reason[240];
+};
+
 /* The place of a rank of this host. */
 struct quern_segment_place {
     uint64_t cores[QUERN_CORE_WORDS];  /* bit mask: on which its thread could run when it joined */
@@ -89,6 +99,7 @@ struct quern_segment_place {
     uint64_t quota_group;        /* the group's number; 0: no limit */
 
     uint32_t shrink;             /* atomic: see src/ranks/group/shrink.c */
+    struct quern_verdict verdict[2];  /* by this rank for its host, in turns */
 
     /* The protocol of sleeping in a meeting of some ranks: see src/ranks/meeting.c. */
     _Alignas(64) uint32_t arrivals;  /* atomic; a futex: counts the signals put into its pad */

@@ -9,6 +9,7 @@ CARRIER, MESSAGES, WALK = "test_hosts_carrier", "src/ranks/hosts/messages.c", "s
 SPAN, TRADE, MONITOR, RAGGED = (f"src/ranks/{name}.c" for name in ("hosts/span", "hosts/sendrecv", "hosts/monitor", "ragged/ragged_hosts"))
 ROLL, LISTENER, HANDSHAKE, MESH = (f"src/ranks/hosts/{name}.c" for name in ("bootstrap", "listener", "handshake", "mesh"))
 
+SHRINKS, QUORUM, SHRINK, SHRUNK = "test_hosts_shrink", "src/ranks/hosts/quorum.c", *(f"src/ranks/group/{n}.c" for n in ("shrink", "shrink_hosts"))
 RELAY, RELAYED, RELAYS, FRAMES = "test_hosts_relay", *(f"src/ranks/hosts/{name}.c" for name in ("relayed", "relay", "frames"))
 
 RANKS = [
@@ -78,6 +79,26 @@ RANKS = [
     ("sockets for other programs", LISTENER, "accept4(listener->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)",
      "accept4(listener->socket, NULL, NULL, SOCK_NONBLOCK)", ENDS),
     ("a monitor that outlives its group", MONITOR, "    pthread_join(monitor->thread, NULL);\n", "", ENDS),
+    # Shrinking across hosts.
+    ("half of the ranks is enough", QUORUM, "return twice > ranks || (twice == ranks && has(living, 0));", "return twice >= ranks;", SHRINKS),
+    ("whoever answers goes on", QUORUM, "if (!quern_is_quorum(verdict->living, quorum->member->ranks)) explain", "if (false) explain", SHRINKS),
+    ("a silent guest counts", QUORUM, "return quern_now() - guest->heard < SILENCE;", "return true;", SHRINKS),
+    ("ranks of another host on a card", QUORUM, "!are_of(member, guest->card.living, host) || ", "", SHRINKS),
+    ("a card without ranks", QUORUM, " || !count(guest->card.living))", ")", SHRINKS),
+    ("the key of every shrink", QUORUM, "    quern_make_shrink_key(member->span->key, quorum->key);\n", "    quorum->key[0] = 1;\n", SHRINKS),
+    ("killed hosts are awaited", QUORUM, "if (!is_cut && !has_surely_left", "if (!has_surely_left", SHRINKS),
+    ("a host without its port stays alone", QUORUM, "return host < quorum->own || quorum->listener.socket < 0;",
+     "return host < quorum->own;", SHRINKS),
+    ("an old verdict", SHRUNK, "if (__atomic_load_n(&place->round, __ATOMIC_ACQUIRE) != round) return false;", "(void)round;", SHRINKS),
+    ("all have the same number", SHRUNK, "args->rank += rank < member->rank;", "args->rank = 0;", SHRINKS),
+    ("the time that was left is the limit", SHRUNK,
+     "    (*formed)->timeout = (*formed)->first_timeout = member->first_timeout;\n", "", SHRINKS),
+    ("again after the last meeting", SHRINK, "    shrinking->is_over = true;\n    return quern_seal_quorum", "    return quern_seal_quorum",
+     SHRINKS),
+    ("one round of hosts", SHRINK, "member->control ? 0x7fff :", "member->control ? 1 :", SHRINKS),
+    ("who hangs up is awaited", SHRINK, " || !quern_quorum_is_broken(shrinking->quorum)) return status;", " || true) return status;", SHRINKS),
+    ("a meeting of hosts without a veto", ROLL, "return status == QUERN_OK && bootstrap->veto.ask ?", "return status == QUERN_OK && false ?",
+     SHRINKS),
     # Hosts that meet by an all-gather.
     ("a part without its seal", GATHER, "        if (!quern_same_digest(code, record->seal))\n", "        if (false)\n", GATHERS),
     ("parts in another order", GATHER, "        if (record->fact.rank != rank)\n", "        if (false)\n", GATHERS),

@@ -142,9 +142,12 @@ int ragged_case_place(const struct ragged_case *c, int rank) {
 /* ---- memory ---- */
 
 void ragged_bench_open(struct ragged_bench *bench, struct rank *rank, double timeout, int64_t pool_bytes) {
-    *bench = (struct ragged_bench){.rank = rank, .pool_bytes = pool_bytes};
+    ragged_bench_take(bench, rank, rank_group(rank, timeout), pool_bytes);
+}
+
+void ragged_bench_take(struct ragged_bench *bench, struct rank *rank, quern_group *group, int64_t pool_bytes) {
+    *bench = (struct ragged_bench){.rank = rank, .group = group, .pool_bytes = pool_bytes};
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
-    bench->group = rank_group(rank, timeout);
     void *symmetric;
     rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){(size_t)pool_bytes}, &symmetric));
     rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){(size_t)pool_bytes}, &bench->workspace));

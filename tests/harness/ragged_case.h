@@ -60,7 +60,8 @@ struct ragged_bench {
     void *workspace;
 };
 
-/* Collective. */
+/* Collective; the second in a group of the caller's, which it owns from here on. */
+void ragged_bench_take(struct ragged_bench *bench, struct rank *rank, quern_group *group, int64_t pool_bytes);
 void ragged_bench_open(struct ragged_bench *bench, struct rank *rank, double timeout, int64_t pool_bytes);
 void ragged_bench_close(struct ragged_bench *bench);
 

@@ -221,7 +221,7 @@ Test(hosts, other_members_are_a_mismatch) {
 /* ---- what groups of several hosts have and have not ---- */
 
 static quern_status look_at_memory(struct rank *rank) {
-    quern_group *group = rank_group(rank, 30), *none;
+    quern_group *group = rank_group(rank, 30);
     void *memory, *peer;
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){4096}, &memory));
     *(int *)memory = rank->rank;
@@ -236,9 +236,6 @@ static quern_status look_at_memory(struct rank *rank) {
         }
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     rank_ok(rank, quern_symmetric_free(group, memory, NULL));
-    rank_status(rank, quern_group_shrink(&group, 1, &none), QUERN_NOT_SUPPORTED);
-    rank_check_detail(rank, "several hosts");
-    rank_ok(rank, quern_barrier(group, NULL, NULL));
     return quern_group_destroy(group);
 }
 

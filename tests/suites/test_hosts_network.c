@@ -144,7 +144,12 @@ static quern_status meet_by_gather(struct rank *rank) {
     const char *const other = rank_host(rank, rank->rank) == 1 ? "host 2 at 10.79.0.3: " : "host 1 at 10.79.0.2: ";
     rank_check(rank, strstr(report, other), "no \"%s\" in:\n%s", other, report);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
-    return quern_group_destroy(group);
+    rank_line_up(rank);
+    quern_group *smaller = NULL;  /* the hosts meet again where they reach each other */
+    rank_ok(rank, quern_group_shrink(&group, 1, &smaller));
+    rank_ok(rank, quern_group_destroy(group));
+    for (int i = 0; i < 5; i++) rank_ok(rank, quern_barrier(smaller, NULL, NULL));
+    return quern_group_destroy(smaller);
 }
 
 Test(hosts_network, an_all_gather_finds_addresses, .timeout = 300) {
@@ -212,6 +217,12 @@ Test(hosts_network, a_bad_network, .timeout = 300) {
 
 /* ---- a cable that is pulled ---- */
 
+/* Which host loses its cable; the network's names come first. */
+struct cut {
+    char names[HOSTS][16];
+    int host;
+};
+
 static quern_status lose_the_cable(struct rank *rank) {
     const char *last = (const char *)rank->user + 16 * (rank->hosts - 1);
     move_in(rank);
@@ -235,5 +246,55 @@ Test(hosts_network, a_pulled_cable, .timeout = 300) {
     name_network(name, 2);
     run("ip -n %s link set eth0 up", name);
     run_ranks(3, 5, lose_the_cable);
+    take_down();
+}
+
+/*
+ * The ranks on both sides of a pulled cable shrink their group.  One side alone goes on: that with more than half of the ranks, or with
+ * half of them and rank 0.
+ */
+static quern_status shrink_on_both_sides(struct rank *rank) {
+    const struct cut *cut = rank->user;
+    const int host = cut->host;
+    move_in(rank);
+    quern_group *group = rank_group(rank, 8), *new = NULL;
+    int side = 0;
+    for (int other = 0; other < rank->ranks; other++)
+        side += (rank_host(rank, other) == host) == (rank_host(rank, rank->rank) == host);
+    const bool has_rank_0 = (rank_host(rank, 0) == host) == (rank_host(rank, rank->rank) == host);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    rank_line_up(rank);
+    if (rank->rank == 0) rank_check(rank, run("ip -n %s link set eth0 down", cut->names[host]) == 0, "the cable cannot be pulled");
+    quern_status status = QUERN_OK;
+    while (status == QUERN_OK) status = quern_barrier(group, NULL, NULL);
+    rank_status(rank, status, QUERN_PEER_LOST);
+    if (2 * side > rank->ranks || (2 * side == rank->ranks && has_rank_0)) {
+        rank_ok(rank, quern_group_shrink(&group, 1, &new));
+        rank_check(rank, quern_group_size(new) == side, "%d ranks go on: expected %d", quern_group_size(new), side);
+        for (int i = 0; i < 20; i++) rank_ok(rank, quern_barrier(new, NULL, NULL));
+    } else {
+        rank_status(rank, quern_group_shrink(&group, 1, &new), QUERN_PEER_LOST);
+        rank_check_detail(rank, "ranks have answered within");
+        rank_check(rank, !new, "a handle was written");
+    }
+    rank_ok(rank, quern_group_destroy(group));
+    return quern_group_destroy(new);
+}
+
+Test(hosts_network, a_group_that_is_cut_goes_on_on_one_side, .timeout = 120) {
+    static const struct {
+        int hosts, ranks, host;
+    } cuts[] = {{2, 4, 1}, {3, 5, 2}, {3, 6, 0}};
+    need_network();
+    struct cut cut;
+    for (int host = 0; host < HOSTS; host++) name_network(cut.names[host], host + 1);
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        cut.host = cuts[i].host;
+        const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = cuts[i].ranks, .hosts = cuts[i].hosts,
+                                                      .function = shrink_on_both_sides, .user = &cut, .limit = 60});
+        if (wrong) take_down();
+        check(!wrong, "host %d of %d is cut off: %s", cuts[i].host, cuts[i].hosts, wrong);
+        run("ip -n %s link set eth0 up", cut.names[cut.host]);
+    }
     take_down();
 }

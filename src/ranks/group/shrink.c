@@ -8,13 +8,21 @@
  * come to the next.  That locks tell for certain who lives makes this simpler than the agreement of MPI_Comm_shrink in ULFM (Bland
  * et al., 2013).
  *
- * Called by engines.  Checked by tests/model/shrink.pml.
+ * Between hosts no lock tells who lives: a host that is silent may have ended, or may go on by itself.  There the ranks of a round are
+ * those of this host.  The lowest speaks for them, and the hosts that answer each other find the ranks that go on, of which there must
+ * be a quorum (src/ranks/hosts/quorum.h).  All of these must meet in the new group.  Until its last meeting a rank that fails comes to
+ * another round; after it has begun, others may have completed it, so the rank ends with an error.  So it is of one group at most, and
+ * two quorums have a rank in common.
+ *
+ * Called by engines.  Checked by tests/model/shrink.pml and quorum.pml.
  */
 #define _GNU_SOURCE
 #include <time.h>
 
 #include "os/clock.h"
+#include "ranks/describe.h"
 #include "ranks/group/form.h"
+#include "ranks/group/shrink_hosts.h"
 #include "ranks/handles.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
@@ -23,9 +31,12 @@ struct shrinking {
     struct quern_membership *const *members;  /* of the old group */
     int count;
     uint32_t round;
-    int64_t patience;              /* until then ranks are awaited: CLOCK_MONOTONIC, nanoseconds */
+    int64_t patience;              /* until then ranks of this host are awaited: CLOCK_MONOTONIC, nanoseconds; ... */
+    int64_t hosts_patience;        /* ... other hosts, whose ranks may be awaited so long */
     int64_t limit;                 /* until then the call lasts */
-    struct quern_rank_set living;  /* the ranks of the round */
+    struct quern_rank_set living;  /* the ranks of the round: of this host */
+    struct quern_quorum *quorum;   /* of the rank that speaks for one of several hosts */
+    bool is_over;                  /* no further round can help */
 };
 
 /* ---- the words ---- */
@@ -79,12 +90,15 @@ static quern_status come(const struct shrinking *shrinking) {
     return QUERN_OK;
 }
 
+/* Only the ranks of this host have words here. */
+static bool has_word(const struct quern_membership *member, int rank) { return !member->roster->peer[rank].is_elsewhere; }
+
 /* The next rank in cyclic order whose word has not decided; -1: all have. */
 static int find_undecided(const struct shrinking *shrinking) {
     const struct quern_membership *member = shrinking->members[0];
     for (int i = 1; i < member->ranks; i++) {
         const int rank = (member->rank + i) % member->ranks;
-        if (!is_decided(word_of(member, rank), shrinking->round)) return rank;
+        if (has_word(member, rank) && !is_decided(word_of(member, rank), shrinking->round)) return rank;
     }
     return -1;
 }
@@ -106,9 +120,10 @@ static void await_words(const struct shrinking *shrinking) {
 }
 
 static quern_status find_living(struct shrinking *shrinking) {
+    const struct quern_membership *member = shrinking->members[0];
     shrinking->living = (struct quern_rank_set){0};
-    for (int rank = 0; rank < shrinking->members[0]->ranks; rank++)
-        if (is_of(word_of(shrinking->members[0], rank), shrinking->round)) quern_set_add(&shrinking->living, rank);
+    for (int rank = 0; rank < member->ranks; rank++)
+        if (has_word(member, rank) && is_of(word_of(member, rank), shrinking->round)) quern_set_add(&shrinking->living, rank);
     for (int i = 0; i < shrinking->count; i++)
         if (!quern_set_has(&shrinking->living, shrinking->members[i]->rank)) return fail_excluded(shrinking->members[i]);
     return QUERN_OK;
@@ -118,8 +133,8 @@ static quern_status find_living(struct shrinking *shrinking) {
 static int find_lost(const struct shrinking *shrinking) {
     const struct quern_membership *member = shrinking->members[0];
     for (int rank = 0; rank < member->ranks; rank++) {
-        const struct word word = word_of(member, rank);
         if (!quern_set_has(&shrinking->living, rank) || rank == member->rank) continue;
+        const struct word word = word_of(member, rank);
         const bool has_gone_on = word.come > shrinking->round || word.out > shrinking->round;
         if (has_gone_on || quern_rank_has_gone(member->roster, rank)) return rank;
     }
@@ -168,6 +183,80 @@ static quern_status join_living(const struct shrinking *shrinking, struct quern_
     return status;
 }
 
+/* ---- the rest of a round of several hosts ---- */
+
+static int find_speaker(const struct shrinking *shrinking) {
+    int rank = 0;
+    while (!quern_set_has(&shrinking->living, rank)) rank++;
+    return rank;
+}
+
+static quern_status fail_expired(const struct quern_membership *member) {
+    return quern_fail(member->device, QUERN_PEER_TIMEOUT, "%s: quern_group_shrink has not ended in twice the limit of %g s",
+                      member->label, member->first_timeout);
+}
+
+static quern_status speak(struct shrinking *shrinking, struct quern_verdict *verdict) {
+    const struct quern_membership *member = shrinking->members[0];
+    shrinking->quorum = quern_open_quorum(member, &shrinking->living, shrinking->hosts_patience);
+    if (!shrinking->quorum) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
+    quern_status status = quern_find_quorum(shrinking->quorum, (struct quern_veto){check_round, shrinking}, shrinking->limit,
+                                            verdict);
+    if (status == QUERN_OK) quern_publish_verdict(member, shrinking->round, verdict);
+    return status;
+}
+
+/* The speaker may have published it just before its end. */
+static quern_status await_verdict(const struct shrinking *shrinking, int speaker, struct quern_verdict *verdict) {
+    long nap = 100000;  /* nanoseconds */
+    for (;;) {
+        const quern_status lost = check_round(shrinking);
+        if (quern_read_verdict(shrinking->members[0], speaker, shrinking->round, verdict)) return QUERN_OK;
+        if (lost != QUERN_OK) return lost;
+        if (quern_now() > shrinking->limit) return fail_expired(shrinking->members[0]);
+        nanosleep(&(struct timespec){.tv_nsec = nap}, NULL);
+        if (nap < 10000000) nap *= 2;
+    }
+}
+
+/* All stay in the round until the group is made: who leaves it hangs up, and the others know. */
+static quern_status check_hosts(const void *user) {
+    const struct shrinking *shrinking = user;
+    const quern_status status = check_round(user);
+    if (status != QUERN_OK || !shrinking->quorum || !quern_quorum_is_broken(shrinking->quorum)) return status;
+    return quern_fail(shrinking->members[0]->device, QUERN_PEER_LOST, "%s: another host has ended, or has found that a rank has",
+                      shrinking->members[0]->label);
+}
+
+static quern_status join_hosts(struct shrinking *shrinking, const struct quern_verdict *verdict, struct quern_membership **formed) {
+    const struct quern_membership *member = shrinking->members[0];
+    const double left = (double)(shrinking->limit - quern_now()) * 1e-9;
+    quern_status status = quern_join_quorum(member, verdict, left > 1e-9 ? left : 1e-9, (struct quern_veto){check_hosts, shrinking},
+                                            formed);
+    if (status != QUERN_OK) return status;
+    shrinking->is_over = true;
+    return quern_seal_quorum(member, formed);
+}
+
+static quern_status take_round_of_hosts(struct shrinking *shrinking, struct quern_membership **formed) {
+    const struct quern_membership *member = shrinking->members[0];
+    const int speaker = find_speaker(shrinking);
+    struct quern_verdict verdict = {.status = QUERN_OK};
+    quern_status status = speaker == member->rank ? speak(shrinking, &verdict) : await_verdict(shrinking, speaker, &verdict);
+    if (status == QUERN_OK && verdict.status != QUERN_OK) {
+        char reason[sizeof verdict.reason];
+        quern_copy_text(reason, verdict.reason, sizeof reason);
+        shrinking->is_over = true;
+        status = quern_fail(member->device, quern_told_status(verdict.status), "%s: %s", member->label, reason);
+    }
+    if (status == QUERN_OK) status = join_hosts(shrinking, &verdict, formed);
+    quern_close_quorum(shrinking->quorum);
+    shrinking->quorum = NULL;
+    return status;
+}
+
+/* ---- all rounds ---- */
+
 static quern_status take_round(struct shrinking *shrinking, struct quern_membership **formed) {
     const struct quern_membership *member = shrinking->members[0];
     quern_status status = come(shrinking);
@@ -175,18 +264,29 @@ static quern_status take_round(struct shrinking *shrinking, struct quern_members
     await_words(shrinking);
     status = find_living(shrinking);
     if (status != QUERN_OK) return status;
-    if (quern_now() < shrinking->limit) return join_living(shrinking, formed);
-    return quern_fail(member->device, QUERN_PEER_TIMEOUT, "%s: quern_group_shrink has not ended in twice the limit of %g s",
-                      member->label, member->first_timeout);
+    if (quern_now() >= shrinking->limit) return fail_expired(member);
+    if (member->control) return take_round_of_hosts(shrinking, formed);
+    return join_living(shrinking, formed);
 }
 
-/* ---- all rounds ---- */
+/* As many as ranks of one host can end; hosts may meet and part until the limit. */
+static uint32_t most_rounds(const struct quern_membership *member) { return member->control ? 0x7fff : (uint32_t)member->ranks; }
+
+/* A round of hosts that is lost after the first limit still leaves a moment to come to the next one. */
+static void extend_patience(struct shrinking *shrinking) {
+    static const int64_t GRACE = 1000000000;  /* nanoseconds */
+    const int64_t soon = quern_now() + GRACE;
+    if (!shrinking->members[0]->control || shrinking->round == 1) return;
+    if (shrinking->patience < soon) shrinking->patience = soon;
+    if (shrinking->hosts_patience < soon + GRACE) shrinking->hosts_patience = soon + GRACE;
+}
 
 /* A round that is over is followed by another, unless strangers write into the segment: each one has lost a rank. */
 static quern_status take_rounds(struct shrinking *shrinking, struct quern_membership **formed) {
     quern_status status = QUERN_PEER_LOST;
-    while (status == QUERN_PEER_LOST && shrinking->round < (uint32_t)shrinking->members[0]->ranks) {
+    while (status == QUERN_PEER_LOST && !shrinking->is_over && shrinking->round < most_rounds(shrinking->members[0])) {
         shrinking->round++;
+        extend_patience(shrinking);
         status = take_round(shrinking, formed);
     }
     if (status != QUERN_OK) exclude_own(shrinking);
@@ -197,9 +297,9 @@ static int64_t nanoseconds(double seconds) { return seconds < 4e9 ? (int64_t)(se
 
 static quern_status check_whole(struct quern_membership *const *members, int count, quern_group *const *new_groups) {
     if (!new_groups) return quern_fail(members[0]->device, QUERN_NULL_POINTER, "new_groups is NULL");
-    if (members[0]->control)
+    if (members[0]->control && members[0]->device->kind != QUERN_CPU)
         return quern_fail(members[0]->device, QUERN_NOT_SUPPORTED,
-                          "%s: a group of several hosts cannot be shrunk: destroy it, and create "
+                          "%s: a group of GPUs of several hosts cannot be shrunk: destroy it, and create "
                           "one of the ranks that quern_group_missing does not name",
                           members[0]->label);
     for (int i = 0; i < count; i++)
@@ -215,10 +315,11 @@ quern_status quern_group_shrink(quern_group *const *groups, int count, quern_gro
     if (status == QUERN_OK) status = check_whole(members, count, new_groups);
     if (status != QUERN_OK) return status;
     const int64_t now = quern_now(), limit = nanoseconds(members[0]->first_timeout);
-    struct shrinking shrinking = {.members = members, .count = count, .patience = now + limit, .limit = now + 2 * limit};
+    struct shrinking shrinking = {.members = members, .count = count, .patience = now + limit,
+                                  .hosts_patience = now + limit + limit / 2, .limit = now + 2 * limit};
     quern_poison_by_abort(members[0], "it is being shrunk");  /* unless it has failed: the other ranks must come here, too */
     status = take_rounds(&shrinking, formed);
-    if (status == QUERN_OK) status = quern_attach_group(formed, count);
+    if (status == QUERN_OK && !members[0]->control) status = quern_attach_group(formed, count);
     if (status == QUERN_OK) quern_publish_group(formed, count, new_groups);
     return status;
 }

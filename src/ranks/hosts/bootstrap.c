@@ -99,6 +99,12 @@ static void publish(const struct quern_membership *member, const struct verdict 
     quern_publish_roll(member, &roll);
 }
 
+/* Why nobody is awaited any more. */
+static quern_status look(const struct quern_bootstrap *bootstrap) {
+    quern_status status = quern_check_poison(bootstrap->member);
+    return status == QUERN_OK && bootstrap->veto.ask ? bootstrap->veto.ask(bootstrap->veto.user) : status;
+}
+
 /* ---- the place of meeting ---- */
 
 static void say(struct verdict *verdict, quern_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -271,7 +277,7 @@ static quern_status hold_place(struct place *place) {
     enter(place, &card, own);
     while (place->verdict.status == QUERN_OK && place->there < bootstrap->member->ranks && status == QUERN_OK) {
         await_guests(place);
-        status = quern_check_poison(bootstrap->member);
+        status = look(bootstrap);
         if (status != QUERN_OK) {
             char reason[sizeof place->verdict.reason];
             quern_error_detail(reason, sizeof reason);
@@ -318,7 +324,7 @@ static int call(const struct quern_bootstrap *bootstrap, struct quern_connector 
         const int socket = quern_connector_go(connector);
         struct pollfd ready;
         if (socket >= 0) return socket;
-        *status = quern_check_poison(bootstrap->member);
+        *status = look(bootstrap);
         if (*status == QUERN_OK && quern_now() > bootstrap->deadline) *status = fail_late(bootstrap, connector->why);
         if (*status != QUERN_OK) return -1;
         quern_connector_awaits(connector, &ready);

@@ -8,7 +8,7 @@
 
 #include "os/address.h"
 #include "ranks/hosts/listener.h"
-#include "ranks/membership.h"
+#include "ranks/rendezvous.h"
 
 struct quern_bootstrap {
     struct quern_membership *member;             /* the leader */
@@ -16,6 +16,7 @@ struct quern_bootstrap {
     const unsigned char *key;
     int64_t began, deadline;
     struct quern_listener *listener;                     /* at the place, of the host of rank 0 */
+    struct quern_veto veto;                      /* asked while hosts are awaited */
 };
 
 /* The leader of this host among the ranks that have joined: the lowest.  Fails with the status of all hosts. */

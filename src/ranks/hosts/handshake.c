@@ -26,6 +26,10 @@ void quern_make_meeting_key(const unsigned char key[QUERN_DIGEST_BYTES], const u
     quern_hmac(key, QUERN_DIGEST_BYTES, &(struct quern_part){number, 32}, 1, meeting);
 }
 
+void quern_make_shrink_key(const unsigned char meeting[QUERN_DIGEST_BYTES], unsigned char key[QUERN_DIGEST_BYTES]) {
+    quern_hmac(meeting, QUERN_DIGEST_BYTES, &(struct quern_part){"shrink", 6}, 1, key);
+}
+
 /* The sides have different codes, so that none can be sent back. */
 static void make_code(const struct quern_handshake *h, const char side[4], unsigned char code[QUERN_DIGEST_BYTES]) {
     const struct quern_part parts[] = {{side, 4}, {&h->hello, sizeof h->hello}, {h->answer.number, sizeof h->answer.number}};

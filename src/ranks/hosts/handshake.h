@@ -59,8 +59,12 @@ struct quern_handshake {
     enum quern_stranger stranger; /* FAILED: what it was; GARBAGE also if it has hung up */
 };
 
-/* The key of a group: of its secret, its name, its job and, once they have met, of the number of the meeting. */
+/*
+ * The key of a group: of its secret, its name, its job and, once they have met, of the number of the meeting; from that the key of its
+ * shrink, of which it has one.
+ */
 void quern_make_key(const void *secret, size_t secret_bytes, const char *name, uint64_t job, unsigned char key[QUERN_DIGEST_BYTES]);
+void quern_make_shrink_key(const unsigned char meeting[QUERN_DIGEST_BYTES], unsigned char key[QUERN_DIGEST_BYTES]);
 void quern_make_meeting_key(const unsigned char key[QUERN_DIGEST_BYTES], const unsigned char number[32],
                             unsigned char meeting[QUERN_DIGEST_BYTES]);
 

@@ -96,7 +96,7 @@ static int lowest_joined(const struct quern_membership *member) {
 static quern_status call_roll(struct creation *creation) {
     struct quern_segment *segment = creation->member->segment;
     const struct quern_bootstrap bootstrap = {creation->member, creation->place, creation->key, creation->began, creation->deadline,
-                                    creation->member->rank == 0 ? &creation->meeting : NULL};
+                                    creation->member->rank == 0 ? &creation->meeting : NULL, creation->veto};
     if (creation->args->all_gather) quern_publish_roll(creation->member, &creation->roll);
     quern_status status = creation->args->all_gather ? QUERN_OK : quern_bootstrap_hosts(&bootstrap);
     if (status != QUERN_OK) return status;

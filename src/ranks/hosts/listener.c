@@ -19,10 +19,10 @@
 static const int64_t PATIENCE = 2000000000;  /* nanoseconds for a handshake */
 
 /* Each rank makes up to three connections with another one.  More of them than places would crowd each other out. */
-enum { CALLS = 3, LEAST_PLACES = 32, MOST_PLACES = 4096, LEAST_BACKLOG = 512 };
+enum { CALLS = 3, LEAST_PLACES = 32, LEAST_BACKLOG = 512 };
 
 static int places_for(int ranks) {
-    const int places = ranks < MOST_PLACES / CALLS ? CALLS * ranks : MOST_PLACES;
+    const int places = ranks < QUERN_LISTENER_PLACES / CALLS ? CALLS * ranks : QUERN_LISTENER_PLACES;
     return places < LEAST_PLACES ? LEAST_PLACES : places;
 }
 

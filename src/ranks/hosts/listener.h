@@ -7,7 +7,7 @@
 #include "os/address.h"
 #include "ranks/hosts/handshake.h"
 
-enum { QUERN_LISTENER_NUMBERS = 128 };
+enum { QUERN_LISTENER_NUMBERS = 128, QUERN_LISTENER_PLACES = 4096 /* at most */ };
 
 struct quern_listener {
     int socket;                    /* -1: closed */

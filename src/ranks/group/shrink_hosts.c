@@ -1,0 +1,112 @@
+/*
+ * The survivors meet as the ranks of any group of several hosts do, at an address of the lowest one, under a name and a key that are of
+ * this verdict alone.  So nobody of another round or another set can be among them.  Called by shrink.c.
+ */
+#include "ranks/group/shrink_hosts.h"
+
+#include <string.h>
+
+#include "os/sha256.h"
+#include "ranks/agreement.h"
+#include "ranks/group/form.h"
+#include "ranks/hosts/connections.h"
+#include "ranks/hosts/handshake.h"
+#include "ranks/hosts/walk.h"
+#include "runtime/status.h"
+
+/* ---- the verdict, from the speaker of a host to its other ranks ---- */
+
+/* All have come to the next round before the turn of this one comes again. */
+static struct quern_verdict *place_of_verdict(const struct quern_membership *member, int speaker, uint32_t round) {
+    return &quern_place(member->roster, speaker)->verdict[round % 2];
+}
+
+void quern_publish_verdict(const struct quern_membership *member, uint32_t round, const struct quern_verdict *verdict) {
+    struct quern_verdict *place = place_of_verdict(member, member->rank, round);
+    *place = *verdict;
+    __atomic_store_n(&place->round, round, __ATOMIC_RELEASE);
+}
+
+bool quern_read_verdict(const struct quern_membership *member, int speaker, uint32_t round, struct quern_verdict *verdict) {
+    const struct quern_verdict *place = place_of_verdict(member, speaker, round);
+    if (__atomic_load_n(&place->round, __ATOMIC_ACQUIRE) != round) return false;
+    *verdict = *place;
+    return true;
+}
+
+/* ---- the new group ---- */
+
+static bool is_of(const struct quern_verdict *verdict, int rank) { return verdict->living[rank / 32] >> rank % 32 & 1; }
+
+/* The ranks keep their order.  Returns how many are of a host. */
+static int number_ranks(const struct quern_membership *member, const struct quern_verdict *verdict, quern_group_args *args) {
+    const int host = member->roster->peer[member->rank].host;
+    int here = 0;
+    args->rank = args->ranks = 0;
+    for (int rank = 0; rank < member->ranks; rank++) {
+        if (!is_of(verdict, rank)) continue;
+        args->rank += rank < member->rank;
+        args->ranks++;
+        here += member->roster->peer[rank].host == host;
+    }
+    return here;
+}
+
+/* What lies in the segment may be no verdict. */
+static quern_status check_verdict(const struct quern_membership *member, const struct quern_verdict *verdict) {
+    for (int rank = member->ranks; rank < QUERN_GROUP_LIMIT; rank++)
+        if (is_of(verdict, rank)) return quern_fail_damaged(member->device, "the verdict about who goes on", rank);
+    if (!is_of(verdict, member->rank) || !verdict->place.version)
+        return quern_fail_damaged(member->device, "the verdict about who goes on", member->rank);
+    return QUERN_OK;
+}
+
+/* The engine's own way may have those that have ended among its ranks. */
+static void note_way(const struct quern_membership *member, struct quern_membership *formed) {
+    if (!formed->span || !(member->ways & QUERN_WAY_CARRIER)) return;
+    struct quern_text why = quern_text_begin(formed->span->why, sizeof formed->span->why);
+    quern_text_add(&why, "%s: the group is what is left of another one, whose ranks it has", member->carrier_name);
+}
+
+quern_status quern_join_quorum(const struct quern_membership *member, const struct quern_verdict *verdict, double limit,
+                               struct quern_veto veto, struct quern_membership **formed) {
+    char name[64], host[16], at[QUERN_ADDRESS_TEXT];
+    unsigned char key[QUERN_DIGEST_BYTES];
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    quern_status status = check_verdict(member, verdict);
+    if (status != QUERN_OK) return status;
+    struct quern_text text = quern_text_begin(name, sizeof name);
+    quern_text_add(&text, "shrink.");
+    quern_add_number(&text, verdict->number);
+    text = quern_text_begin(host, sizeof host);
+    quern_text_add(&text, "host%d", member->roster->peer[member->rank].host);
+    quern_address_write(&verdict->place, true, at);
+    quern_make_shrink_key(member->span->key, key);
+    args.host_ranks = number_ranks(member, verdict, &args);
+    args.device = member->device;
+    args.timeout = member->steady_timeout;
+    args.first_timeout = limit;
+    args.meet = at;
+    args.host = host;
+    args.secret = key;
+    args.secret_bytes = sizeof key;
+    args.ways = member->ways & QUERN_WAY_UCX ? "ucx,sockets" : "sockets";
+    status = quern_form_group(&args, 1, name, veto, formed);
+    if (status == QUERN_OK) note_way(member, *formed);
+    return status;
+}
+
+quern_status quern_seal_quorum(const struct quern_membership *member, struct quern_membership **formed) {
+    quern_cast_vote(*formed, QUERN_OK, 0);
+    quern_status status = quern_agree(formed, 1, QUERN_IN_CREATE);
+    if (status != QUERN_OK) {
+        char reason[256];
+        quern_error_detail(reason, sizeof reason);
+        (*formed)->transport->detach(*formed);
+        quern_drop_members(formed, 1);
+        return quern_fail(member->device, status, "%s: the last meeting of the shrink failed, so this rank cannot know whether others go "
+                          "on: %s", member->label, reason);
+    }
+    (*formed)->timeout = (*formed)->first_timeout = member->first_timeout;
+    return QUERN_OK;
+}
