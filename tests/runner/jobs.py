@@ -24,7 +24,7 @@ from runner.record import Cost, Record
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 600          # seconds for one job
 COUNTS = "LLVM_PROFILE_FILE"    # variable: where a program leaves how often it executed each line
-LONG = 60              # seconds: longer jobs begin first
+LONG = 20              # seconds: longer jobs begin first, so that the last minutes use all workers
 SPARE_MB = 512         # memory left for other processes
 REPEATED_LINES = 30    # of a failed job's output, at the end of all
 
