@@ -138,7 +138,7 @@ static void split_in_three(struct rank *rank, quern_group *group) {
     rank_ok(rank, quern_group_destroy(part));
 }
 
-/* 512 ranks that split have their threads wait for seconds for two cores, and hosts count as silent after 1.5. */
+/* A split asks each rank of each other: of 512, it takes long on two cores. */
 static quern_status live_a_life(struct rank *rank) {
     quern_group *group = rank_group(rank, 120);
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
