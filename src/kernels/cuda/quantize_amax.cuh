@@ -9,8 +9,10 @@
 
 #include "kernels/cuda/quantize_tile.cuh"
 
+enum { AMAX_WORDS = 16 };
+
 template <class In> static __device__ __forceinline__ float largest_of_tile(const quantize_tile &tile, float largest) {
-    typedef lane_shares<In> lane;
+    typedef lane_shares<In, AMAX_WORDS> lane;
     const char *input = tile_begin(tile.tensor.input, tile.at.number, In::bytes);
     const bool aligned = (uintptr_t)input % lane::part::vector_bytes == 0;
 #pragma unroll 1

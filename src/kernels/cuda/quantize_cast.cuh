@@ -13,6 +13,9 @@
 #include "kernels/cuda/quantize_tile.cuh"
 #include "kernels/quantize_scale.h"
 
+/* More would need more registers than four blocks have. */
+enum { CAST_WORDS = VECTOR_BYTES / 2 };
+
 /* What eight elements need to become codes. */
 template <class Out> struct caster {
     float scale;
@@ -93,7 +96,7 @@ private:
 /* Returns the larger of `largest` and the tile's magnitudes. */
 template <class In, class Out>
 static __device__ __forceinline__ float cast_tile(const quantize_tile &tile, const caster<Out> &caster, float largest) {
-    typedef lane_shares<In> lane;
+    typedef lane_shares<In, CAST_WORDS> lane;
     typedef share<Out, lane::elements / 8> out_share;
     const char *input = tile_begin(tile.tensor.input, tile.at.number, In::bytes);
     char *output = tile_begin(tile.tensor.output, tile.at.number, 1);

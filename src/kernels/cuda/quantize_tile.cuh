@@ -12,8 +12,8 @@
 #include "kernels/cuda/tiles.cuh"
 #include "kernels/quantize_problem.h"
 
-/* Groups of eight elements that a lane has at once, and the words whose loads it issues together. */
-enum { GROUPS = VECTOR_BYTES / 16, WORDS_AT_ONCE = 16 };
+/* Groups of eight elements that a lane has at once. */
+enum { GROUPS = VECTOR_BYTES / 16 };
 
 struct quantize_tile {
     quern_quantize_slice tensor;
@@ -33,10 +33,10 @@ static __device__ __forceinline__ quantize_tile quantize_tile_at(const quern_qua
 /* An engine sets the word to end the launch before it writes anything. */
 static __device__ __forceinline__ bool is_noop(const quern_quantize_batch &batch) { return batch.noop && *batch.noop != 0.0f; }
 
-/* The elements of a lane: shares that are 32 shares apart. */
-template <class T> struct lane_shares {
+/* The elements of a lane: shares that are 32 shares apart.  The loads of so many words are issued together. */
+template <class T, int WORDS> struct lane_shares {
     typedef share<T, GROUPS> part;
-    enum { shares = WORDS_AT_ONCE / part::words, elements = part::elements, warp_elements = 32 * part::elements };
+    enum { shares = WORDS / part::words, elements = part::elements, warp_elements = 32 * part::elements };
     part of[shares];
 
     /* kept: what is read again soon, by the cast. */
