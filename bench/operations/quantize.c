@@ -6,7 +6,9 @@
 #include "operations/data.h"
 #include "operations/operation.h"
 
-enum { LARGE = 1 << 26, QUICK = 1 << 20, SMALL = 1000, MOST_TENSORS = 10000, BYTES = 5 };  /* bytes: 2 read twice, 1 written */
+enum { LARGE = 1 << 26, QUICK = 1 << 20, MOST_TENSORS = 10000, BYTES = 5 };  /* bytes: 2 read twice, 1 written */
+
+static const int64_t small_counts[] = {64, 1000};
 
 struct subject_of_call {
     const struct machine *machine;
@@ -92,7 +94,7 @@ static void run_small(const struct machine *machine, const struct patience *pati
     struct activity activities[] = {{.run = run_calls, .context = &list, .repeatable = true},
                                     {.run = run_call, .context = &list, .repeatable = true},
                                     {.run = run_call, .context = &planned, .repeatable = true}};
-    const int64_t elements = args->tensor_count * SMALL;
+    const int64_t elements = args->tensor_count * args->tensors[0].count;
     machine_measure(machine, activities, 3, patience);
     write_time(machine, "a list, beside a call each", args, elements, &activities[1].times, &activities[0].times);
     write_time(machine, "a plan, beside a call each", args, elements, &activities[2].times, &activities[0].times);
@@ -110,7 +112,6 @@ static void run_cases(const struct options *options) {
     output = bytes_create(&machine, count, 0);
     if (!input || !output || !numbers) machine_fail("not enough memory");
     large = (quern_quantize_tensor){input, output, count};
-    for (int64_t i = 0; i < tensors; i++) small[i] = (quern_quantize_tensor){input + 2 * SMALL * i, output + SMALL * i, SMALL};
     quern_quantize_args args = QUERN_QUANTIZE_ARGS_INIT;
     args.input_dtype = QUERN_BF16, args.output_dtype = QUERN_E4M3;
     args.amax = numbers, args.scale = numbers + MOST_TENSORS, args.scale_inv = numbers + 2 * MOST_TENSORS;
@@ -120,15 +121,19 @@ static void run_cases(const struct options *options) {
         args.tensors = &large, args.tensor_count = 1;
         run_large(&machine, &plan.patience, &args);
         args.tensors = small, args.tensor_count = tensors;
-        run_small(&machine, &plan.patience, &args);
+        for (size_t k = 0; k < sizeof small_counts / sizeof *small_counts; k++) {
+            const int64_t each = small_counts[k];
+            for (int64_t j = 0; j < tensors; j++) small[j] = (quern_quantize_tensor){input + 2 * each * j, output + each * j, each};
+            run_small(&machine, &plan.patience, &args);
+        }
     }
     machine_release(&machine, input), machine_release(&machine, output), machine_release(&machine, numbers);
     machine_close(&machine);
 }
 
 static void test_cases(void) {
-    check("the small tensors fit into the large one", (double)MOST_TENSORS * SMALL <= LARGE, true);
-    check("likewise of quick cases", 100 * SMALL <= QUICK, true);
+    check("the small tensors fit into the large one", MOST_TENSORS * small_counts[1] <= LARGE, true);
+    check("likewise of quick cases", 100 * small_counts[1] <= QUICK, true);
 }
 
 const struct subject quantize_subject = {"quantize", "casts to FP8 beside a loop, and many small tensors at once", run_cases,

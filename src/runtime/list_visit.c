@@ -11,10 +11,12 @@ struct shares {
     int64_t tasks;
 };
 
+/* Most arrays of a long list are short: they need no division. */
 static int64_t pieces_at(const void *context, int64_t place) {
     const struct quern_list_visit *visit = context;
-    const int64_t pieces = quern_divide_up(visit->elements(visit->list, place), visit->chunk);
-    return pieces || !visit->visits_empty ? pieces : 1;
+    const int64_t elements = visit->elements(visit->list, place);
+    if (elements > visit->chunk) return quern_divide_up(elements, visit->chunk);
+    return elements || visit->visits_empty;
 }
 
 static void visit_share(void *context, int64_t task) {

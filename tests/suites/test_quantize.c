@@ -180,6 +180,28 @@ Test(quantize, known_traps) {
     device_close(&device);
 }
 
+/* NaN in all places of a vector, with the largest value before or behind them. */
+static void check_nan(const struct test_device *device, quern_dtype input, quern_dtype output) {
+    static const int64_t counts[] = {1000, 5, 2100, 64, 5000};
+    struct quantize_case q;
+    quantize_open(&q, device, input, output, counts, COUNT(counts), 0);
+    for (size_t place = 0; place < COUNT(counts); place++) {
+        void *values = (void *)q.tensors[place].input;
+        for (int64_t i = 1; i < counts[place] - 1; i++)
+            if (i % 3 || place == 3) dtype_store(input, values, i, (double)NAN);
+        dtype_store(input, values, place % 2 ? 0 : counts[place] - 1, -1000);
+    }
+    quantize_upload(&q, false);
+    quantize_run(&q);
+    quantize_model(&q.args);
+    quantize_check(&q, "NaN beside the largest");
+    quantize_close(&q);
+}
+
+Test(quantize, nan_hides_no_amax) {
+    for_each_types(check_nan);
+}
+
 /* ---- steps and control ---- */
 
 static const int64_t few[] = {300, 0, 5000, 4097, 1, 33};

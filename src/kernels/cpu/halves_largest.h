@@ -45,6 +45,8 @@ static inline uint16_t halves_reduce(halves x) {
 static inline int64_t halves_largest(const uint16_t *from, int64_t count, uint16_t infinity, uint16_t *largest) {
     const int64_t whole = count / (4 * HALVES) * (4 * HALVES);
     halves sofar[4] = {{0}};
+    *largest = 0;
+    if (!whole) return 0;
     for (int64_t i = 0; i < whole; i += 4 * HALVES)
         for (int k = 0; k < 4; k++)
             sofar[k] = halves_max(sofar[k], halves_magnitude(halves_load(from + i + k * HALVES)));
