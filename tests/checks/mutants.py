@@ -277,6 +277,7 @@ FUZZED = [
 
 EMULATED = [
     *(Mutant(*row) for row in mutants_adam.EMULATED),
+    *(Mutant(*row) for row in mutants_quantize.EMULATED),
     *(Mutant(*row) for row in mutants_cross_entropy.EMULATED),
 ]
 
