@@ -29,6 +29,7 @@ ABOUT = {
     "src/runtime": "device, driver, dispatch, packs, log",
     "src/cross_entropy": "loss, shards, last layer, BLAS",
     "src/adam": "steps, plans, gradients, states",
+    "src/quantize": "casts to 8 bits, plans",
     "src/ranks": "meetings, poison, barrier",
     "src/ranks/group": "create, split, transports",
     "src/ranks/nccl": "NCCL, opened at run time",

@@ -155,11 +155,17 @@ const struct quern_images quern_images__compute_90 = {0, 0};
 #else
 #define OPERATION_ragged_all_to_all " ragged_all_to_all"
 #endif
+#ifdef QUERN_LEFT_OUT_quantize
+#define OPERATION_quantize ""
+#else
+#define OPERATION_quantize " quantize"
+#endif
 #define OPERATIONS \
     OPERATION_cross_entropy \
     OPERATION_adam \
     OPERATION_barrier \
-    OPERATION_ragged_all_to_all
+    OPERATION_ragged_all_to_all \
+    OPERATION_quantize
 #define TEXT(number) TEXT_AS_IT_IS(number)
 #define TEXT_AS_IT_IS(number) #number
 #define NUMBERS(major, minor, patch) TEXT(major) "." TEXT(minor) "." TEXT(patch)

@@ -5,6 +5,7 @@
  *
  *   quern_cross_entropy        softmax cross-entropy: loss and gradient of the logits in one call
  *   quern_adam                 Adam and AdamW over a list of tensors, with states of 8 to 32 bits
+ *   quern_quantize             a list of tensors in 8 bits, with scales from their largest magnitudes
  *   quern_barrier              a barrier with a time limit over all or some ranks of a group
  *   quern_ragged_all_to_all    slices of any length from every rank to every rank: expert-parallel dispatch and combine
  *   quern_transfer             a prepared list of sends and receives between pairs of ranks: pipelines
@@ -282,7 +283,8 @@ typedef enum quern_operations {
     QUERN_CROSS_ENTROPY = 1,
     QUERN_ADAM = 2,
     QUERN_BARRIER = 4,             /* a CPU loads nothing for it */
-    QUERN_RAGGED_ALL_TO_ALL = 8
+    QUERN_RAGGED_ALL_TO_ALL = 8,
+    QUERN_QUANTIZE = 16
 } quern_operations;
 
 /*
@@ -291,10 +293,10 @@ typedef enum quern_operations {
  * quern_load_pack.  Must not be called while a stream is being captured.  Thread-safe.
  *
  * On a GPU one kernel of each image of machine code or PTX then runs on a small problem with known results, once for each handle of
- * the device: kernels of cross-entropy and Adam, on a stream of the library, which the call waits for.  An image that gives a wrong
- * answer, or that the driver refuses to load or to launch, is not used; the next row of the table that can serves instead.  The
- * log at QUERN_LOG_ERROR and the ..._explain functions have the reason.  QUERN_KNOWN_ANSWERS=0 in the environment, read when a
- * device is opened, leaves out the launches.
+ * the device: kernels of cross-entropy, Adam and quantisation, on a stream of the library, which the call waits for.  An image that
+ * gives a wrong answer, or that the driver refuses to load or to launch, is not used; the next row of the table that can serves
+ * instead.  The log at QUERN_LOG_ERROR and the ..._explain functions have the reason.  QUERN_KNOWN_ANSWERS=0 in the environment, read
+ * when a device is opened, leaves out the launches.
  *
  * Errors: QUERN_INVALID_ARGUMENT; QUERN_NO_KERNEL if an operation has no kernel for the device or all give wrong answers;
  * QUERN_DRIVER_TOO_OLD if the driver refuses all kernels and is older than the toolkit that made them; QUERN_OUT_OF_MEMORY;
@@ -992,6 +994,129 @@ QUERN_API quern_status quern_adam_load(quern_device *device, const quern_adam_ar
                                        int64_t *step, uint64_t *seed);
 
 /* ---------------------------------------------------------------------------------------------- */
+/* Quantisation                                                                                   */
+/* ---------------------------------------------------------------------------------------------- */
+
+/*
+ * A tensor and its 8-bit form, each with `count` contiguous elements, in the memory of the device.  What a call writes must not
+ * overlap another array; in a list of more than 256 tensors without a plan those of two tensors are not compared.
+ */
+typedef struct quern_quantize_tensor {
+    const void *input;   /* args.input_dtype; tensors may share it */
+    void *output;        /* args.output_dtype; not used by quern_quantize_amax */
+    int64_t count;       /* 0 is allowed */
+} quern_quantize_tensor;
+
+/* A list of tensors that was checked and divided once: see quern_quantize_plan_create. */
+typedef struct quern_quantize_plan quern_quantize_plan;
+
+/*
+ * A list of tensors in 8 bits, each with one scale from its largest magnitude.  For tensor i, in fp32:
+ *
+ *   amax[i] = the largest |x|, without NaN; 0 without elements
+ *   scale[i] = largest / max(amax[i], eps), where largest is 448 in E4M3 and 57,344 in E5M2; at most the largest fp32.  1 if the
+ *              divisor is 0, infinite or NaN.  With power_of_two the next power of two towards 0
+ *   scale_inv[i] = 1 / scale[i]
+ *   output = x * scale[i], rounded to fp32 and then to output_dtype; what is too large becomes the largest finite value, infinity
+ *            too.  NaN stays NaN, in its element
+ *
+ * These are the bits of TransformerEngine's current scaling.  A scale_inv may be subnormal: below an amax of 5.3e-36 in E4M3 and
+ * 6.7e-34 in E5M2.  A product with the 8-bit values then must not flush subnormals.
+ *
+ * Random bits for stochastic rounding are those of quern_adam, with 16 for each element, keyed by (seed, low 32 bits of offset,
+ * index of the tensor in the list, index of the element in the tensor).  Calls with the same seed need different offsets, and other
+ * seeds than calls of quern_adam.
+ *
+ * With a history the scaling is delayed: the scale follows from the largest amax of the last history_length calls instead of this
+ * one's, so that the input is read once.  The call moves history[k] to history[k + 1], forgets the last one and writes its own
+ * amaxes to history[0] and amax.  A history begins with zeros.  Ranks that share a scale reduce history[0] after each call.
+ */
+typedef struct quern_quantize_args {
+    uint32_t size;
+    uint32_t tensor_size;        /* sizeof(quern_quantize_tensor), which the initialiser sets, so that the struct can grow; 0 is an
+                                    error */
+    quern_dtype input_dtype;     /* F32, F16 or BF16 */
+    quern_dtype output_dtype;    /* E4M3 or E5M2 */
+    const quern_quantize_tensor *tensors;  /* [tensor_count], in host memory, read before the call returns; NULL with a plan */
+    int64_t tensor_count;        /* below 2^32; not read with a plan */
+    float *amax;                 /* [tensor_count], in the memory of the device, like the arrays below */
+    float *scale;                /* [tensor_count]; NULL: not written */
+    float *scale_inv;            /* [tensor_count]; NULL: not written */
+    double eps;                  /* 0 or more, within the range of fp32 */
+    int32_t power_of_two;        /* 1: scales are powers of two; 0: any */
+    quern_rounding rounding;     /* DEFAULT: nearest, ties to even */
+    uint64_t seed;               /* of stochastic rounding, like offset */
+    uint64_t offset;             /* a number of the call */
+    const uint64_t *offset_pointer;  /* [1]: replaces offset, so that replays of a graph differ; NULL: not used */
+    const float *noop;           /* [1]: not 0, or NaN: nothing is written; NULL: not used */
+    float *history;              /* [history_length, tensor_count]: delayed scaling, as described above.  Only for quern_quantize.
+                                    NULL: current scaling */
+    int64_t history_length;      /* 1 to 65,536; not read without history */
+    const quern_quantize_plan *plan;  /* replaces tensors and tensor_count; made with the same dtypes */
+} quern_quantize_args;
+
+#define QUERN_QUANTIZE_ARGS_DEFAULTS(set) \
+    set(tensor_size, sizeof(quern_quantize_tensor))
+#define QUERN_QUANTIZE_ARGS_INIT QUERN_STRUCT_INIT(quern_quantize_args, QUERN_QUANTIZE_ARGS_DEFAULTS)
+
+/* Sets *args to QUERN_QUANTIZE_ARGS_INIT.  NULL does nothing.  Thread-safe. */
+QUERN_API void quern_quantize_args_init(quern_quantize_args *args);
+
+/*
+ * Writes the bytes of workspace that the functions below need: 8 for each tensor on a GPU, 0 on a CPU or with a plan.  Pointers in
+ * args may still be NULL, except for tensors.  Thread-safe.
+ * Errors: 1xxx about the arguments.
+ */
+QUERN_API quern_status quern_quantize_workspace(const quern_device *device, const quern_quantize_args *args, size_t *bytes);
+
+/*
+ * Quantises the tensors as described above.  On a GPU a list of up to 1,024 tensors takes two launches, one with a history, and a
+ * longer one as many for each 1,024.  With a plan it is always two, or one, which a graph can capture.  Bytes moved per 16-bit
+ * element: 5, or 3 where the tensors fit in the cache or with a history.  Thread-safe; calls that run at the same time must not
+ * share arrays that they write, or a plan.
+ * Errors: 1xxx about the arguments, QUERN_NOT_SUPPORTED, QUERN_NOT_PREPARED, QUERN_NO_KERNEL, QUERN_CUDA_ERROR.
+ */
+QUERN_API quern_status quern_quantize(quern_device *device, const quern_quantize_args *args, void *workspace,
+                                      size_t workspace_bytes, void *stream);
+
+/*
+ * The same in two steps, between which the amaxes, which are contiguous, can be reduced over ranks in one exchange:
+ *
+ *   amax       reads the inputs; writes amax
+ *   cast       reads amax and the inputs; writes the outputs, scale and scale_inv.  It needs no workspace
+ *
+ * Each step ignores the pointers that it does not use, but checks all numbers.  Thread-safe, as above.  Errors: as quern_quantize.
+ */
+QUERN_API quern_status quern_quantize_amax(quern_device *device, const quern_quantize_args *args, void *workspace,
+                                           size_t workspace_bytes, void *stream);
+QUERN_API quern_status quern_quantize_cast(quern_device *device, const quern_quantize_args *args, void *stream);
+
+/*
+ * Writes the name of the kernel that casts, and the reason against each earlier row.  The buffer is filled and the length returned
+ * as by quern_error_detail.  Thread-safe.
+ */
+QUERN_API size_t quern_quantize_explain(const quern_device *device, const quern_quantize_args *args, char *buffer, size_t bytes);
+
+/*
+ * Makes a plan, which serves any number of calls over one list of tensors: checks the list once, compares all of its arrays and, on
+ * a GPU, stores the list and its work items in device memory, which the plan owns (about 8 bytes for every 2,048 elements and 40
+ * for every tensor).  Reads tensors, tensor_count, tensor_size and the dtypes of the arguments and copies them.  The arrays must
+ * stay in place; their values may change.  Waits until the table is in place; cannot be captured.  QUERN_QUANTIZE need not be
+ * prepared.  The caller destroys the plan.
+ *
+ * Only one call may use a plan at a time, over all threads and streams.  Thread-safe.
+ * Errors: those of quern_quantize about the list; QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR.
+ */
+QUERN_API quern_status quern_quantize_plan_create(quern_device *device, const quern_quantize_args *args,
+                                                  quern_quantize_plan **plan);
+
+/*
+ * Frees a plan, before its device is closed.  All its work must have completed.  NULL does nothing.  No other call may use the
+ * plan at the same time or later.
+ */
+QUERN_API void quern_quantize_plan_destroy(quern_quantize_plan *plan);
+
+/* ---------------------------------------------------------------------------------------------- */
 /* Ranks                                                                                          */
 /* ---------------------------------------------------------------------------------------------- */
 
@@ -1538,6 +1663,7 @@ QUERN_DEFINE_INITIAL(quern_linear_cross_entropy_args, QUERN_LINEAR_CROSS_ENTROPY
 QUERN_DEFINE_INITIAL(quern_adam_args, QUERN_ADAM_ARGS_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_gradient_norm_args, QUERN_GRADIENT_NORM_ARGS_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_accumulate_args, QUERN_ACCUMULATE_ARGS_DEFAULTS)
+QUERN_DEFINE_INITIAL(quern_quantize_args, QUERN_QUANTIZE_ARGS_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_carrier, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_group_args, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_barrier_args, QUERN_NO_DEFAULTS)

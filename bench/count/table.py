@@ -15,11 +15,11 @@ from gen.spec import GpuTarget
 from . import chips, launches, predict
 from .counts import Count, count
 from .flow import Fault
-from .kernels import adam, cross_entropy
+from .kernels import adam, cross_entropy, quantize
 from .machine_code import MachineCode
 from .pipes import PIPES
 
-DESCRIBED: dict[str, ModuleType] = {"cross_entropy": cross_entropy, "adam": adam}
+DESCRIBED: dict[str, ModuleType] = {"cross_entropy": cross_entropy, "adam": adam, "quantize": quantize}
 VOCABS = (32000, 32768, 50257, 65536, 100352, 128256, 262144)
 VOCABS_OF_FULL = (32768, 50257, 128256)  # of kernels with all options, to keep the table small
 VOCABS_OF_SHORT = (1000, 1001, 1536, 3072)  # of kernels for short rows

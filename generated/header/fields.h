@@ -160,6 +160,31 @@
     ROW(quern_accumulate_args, group_count) \
     ROW(quern_accumulate_args, token_places)
 
+#define FIELDS_OF_quern_quantize_tensor(ROW) \
+    ROW(quern_quantize_tensor, input) \
+    ROW(quern_quantize_tensor, output) \
+    ROW(quern_quantize_tensor, count)
+
+#define FIELDS_OF_quern_quantize_args(ROW) \
+    ROW(quern_quantize_args, tensor_size) \
+    ROW(quern_quantize_args, input_dtype) \
+    ROW(quern_quantize_args, output_dtype) \
+    ROW(quern_quantize_args, tensors) \
+    ROW(quern_quantize_args, tensor_count) \
+    ROW(quern_quantize_args, amax) \
+    ROW(quern_quantize_args, scale) \
+    ROW(quern_quantize_args, scale_inv) \
+    ROW(quern_quantize_args, eps) \
+    ROW(quern_quantize_args, power_of_two) \
+    ROW(quern_quantize_args, rounding) \
+    ROW(quern_quantize_args, seed) \
+    ROW(quern_quantize_args, offset) \
+    ROW(quern_quantize_args, offset_pointer) \
+    ROW(quern_quantize_args, noop) \
+    ROW(quern_quantize_args, history) \
+    ROW(quern_quantize_args, history_length) \
+    ROW(quern_quantize_args, plan)
+
 #define FIELDS_OF_quern_carrier(ROW) \
     ROW(quern_carrier, threads) \
     ROW(quern_carrier, name) \
@@ -353,6 +378,41 @@
     ROW(quern_accumulate_plan_create__parameters, args) \
     ROW(quern_accumulate_plan_create__parameters, plan)
 
+#define FIELDS_OF_quern_quantize_workspace__parameters(ROW) \
+    ROW(quern_quantize_workspace__parameters, device) \
+    ROW(quern_quantize_workspace__parameters, args) \
+    ROW(quern_quantize_workspace__parameters, bytes)
+
+#define FIELDS_OF_quern_quantize__parameters(ROW) \
+    ROW(quern_quantize__parameters, device) \
+    ROW(quern_quantize__parameters, args) \
+    ROW(quern_quantize__parameters, workspace) \
+    ROW(quern_quantize__parameters, workspace_bytes) \
+    ROW(quern_quantize__parameters, stream)
+
+#define FIELDS_OF_quern_quantize_amax__parameters(ROW) \
+    ROW(quern_quantize_amax__parameters, device) \
+    ROW(quern_quantize_amax__parameters, args) \
+    ROW(quern_quantize_amax__parameters, workspace) \
+    ROW(quern_quantize_amax__parameters, workspace_bytes) \
+    ROW(quern_quantize_amax__parameters, stream)
+
+#define FIELDS_OF_quern_quantize_cast__parameters(ROW) \
+    ROW(quern_quantize_cast__parameters, device) \
+    ROW(quern_quantize_cast__parameters, args) \
+    ROW(quern_quantize_cast__parameters, stream)
+
+#define FIELDS_OF_quern_quantize_explain__parameters(ROW) \
+    ROW(quern_quantize_explain__parameters, device) \
+    ROW(quern_quantize_explain__parameters, args) \
+    ROW(quern_quantize_explain__parameters, buffer) \
+    ROW(quern_quantize_explain__parameters, bytes)
+
+#define FIELDS_OF_quern_quantize_plan_create__parameters(ROW) \
+    ROW(quern_quantize_plan_create__parameters, device) \
+    ROW(quern_quantize_plan_create__parameters, args) \
+    ROW(quern_quantize_plan_create__parameters, plan)
+
 #define FIELDS_OF_quern_group_create__parameters(ROW) \
     ROW(quern_group_create__parameters, args) \
     ROW(quern_group_create__parameters, count) \
@@ -419,6 +479,14 @@
 #define CALLS_WITH_quern_accumulate_args(ROW) \
     ROW(quern_accumulate) \
     ROW(quern_accumulate_plan_create)
+
+#define CALLS_WITH_quern_quantize_args(ROW) \
+    ROW(quern_quantize_workspace) \
+    ROW(quern_quantize) \
+    ROW(quern_quantize_amax) \
+    ROW(quern_quantize_cast) \
+    ROW(quern_quantize_explain) \
+    ROW(quern_quantize_plan_create)
 
 #define CALLS_WITH_quern_group_args(ROW) \
     ROW(quern_group_create)

@@ -220,6 +220,47 @@ typedef struct {
     uint64_t *seed;
 } quern_adam_load__parameters;
 typedef struct {
+    quern_quantize_args *args;
+} quern_quantize_args_init__parameters;
+typedef struct {
+    quern_device *device;
+    quern_quantize_args *args;
+    size_t *bytes;
+} quern_quantize_workspace__parameters;
+typedef struct {
+    quern_device *device;
+    quern_quantize_args *args;
+    void *workspace;
+    size_t workspace_bytes;
+    void *stream;
+} quern_quantize__parameters;
+typedef struct {
+    quern_device *device;
+    quern_quantize_args *args;
+    void *workspace;
+    size_t workspace_bytes;
+    void *stream;
+} quern_quantize_amax__parameters;
+typedef struct {
+    quern_device *device;
+    quern_quantize_args *args;
+    void *stream;
+} quern_quantize_cast__parameters;
+typedef struct {
+    quern_device *device;
+    quern_quantize_args *args;
+    char *buffer;
+    size_t bytes;
+} quern_quantize_explain__parameters;
+typedef struct {
+    quern_device *device;
+    quern_quantize_args *args;
+    quern_quantize_plan **plan;
+} quern_quantize_plan_create__parameters;
+typedef struct {
+    quern_quantize_plan *plan;
+} quern_quantize_plan_destroy__parameters;
+typedef struct {
     quern_carrier *carrier;
 } quern_carrier_init__parameters;
 typedef struct {

@@ -18,7 +18,7 @@ static const int values_of_quern_status[] = {QUERN_OK, QUERN_INVALID_ARGUMENT, Q
 static const int values_of_quern_log_level[] = {QUERN_LOG_ERROR, QUERN_LOG_INFO, QUERN_LOG_DEBUG};
 static const int values_of_quern_dtype[] = {QUERN_NO_DTYPE, QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_E4M3, QUERN_E5M2, QUERN_REMAINDER, QUERN_INT32, QUERN_INT64};
 static const int values_of_quern_device_kind[] = {QUERN_CPU, QUERN_CUDA};
-static const int values_of_quern_operations[] = {QUERN_CROSS_ENTROPY, QUERN_ADAM, QUERN_BARRIER, QUERN_RAGGED_ALL_TO_ALL};
+static const int values_of_quern_operations[] = {QUERN_CROSS_ENTROPY, QUERN_ADAM, QUERN_BARRIER, QUERN_RAGGED_ALL_TO_ALL, QUERN_QUANTIZE};
 static const int values_of_quern_reduction[] = {QUERN_REDUCTION_NONE, QUERN_REDUCTION_SUM, QUERN_REDUCTION_MEAN};
 static const int values_of_quern_adam_mode[] = {QUERN_ADAMW, QUERN_ADAM_L2};
 static const int values_of_quern_adam_eps_mode[] = {QUERN_EPS_OUTSIDE, QUERN_EPS_INSIDE};
@@ -253,6 +253,43 @@ static const struct field fields_of_quern_accumulate_args[] = {
     {.name = "token_places", .kind = MEMORY, .offset = offsetof(quern_accumulate_args, token_places), .bytes = sizeof((quern_accumulate_args *)0)->token_places, .is_const = 1, .extent = extent_of_quern_accumulate_args__token_places},
 };
 static const struct record record_of_quern_accumulate_args = {"quern_accumulate_args", sizeof(quern_accumulate_args), fields_of_quern_accumulate_args, 14};
+DECLARE_EXTENT(quern_quantize_tensor, input)
+DECLARE_EXTENT(quern_quantize_tensor, output)
+static const struct field fields_of_quern_quantize_tensor[] = {
+    {.name = "input", .kind = MEMORY, .offset = offsetof(quern_quantize_tensor, input), .bytes = sizeof((quern_quantize_tensor *)0)->input, .is_const = 1, .extent = extent_of_quern_quantize_tensor__input},
+    {.name = "output", .kind = MEMORY, .offset = offsetof(quern_quantize_tensor, output), .bytes = sizeof((quern_quantize_tensor *)0)->output, .extent = extent_of_quern_quantize_tensor__output},
+    {.name = "count", .kind = INTEGER, .offset = offsetof(quern_quantize_tensor, count), .bytes = sizeof((quern_quantize_tensor *)0)->count},
+};
+static const struct record record_of_quern_quantize_tensor = {"quern_quantize_tensor", sizeof(quern_quantize_tensor), fields_of_quern_quantize_tensor, 3};
+DECLARE_EXTENT(quern_quantize_args, tensors)
+DECLARE_EXTENT(quern_quantize_args, amax)
+DECLARE_EXTENT(quern_quantize_args, scale)
+DECLARE_EXTENT(quern_quantize_args, scale_inv)
+DECLARE_EXTENT(quern_quantize_args, offset_pointer)
+DECLARE_EXTENT(quern_quantize_args, noop)
+DECLARE_EXTENT(quern_quantize_args, history)
+static const struct field fields_of_quern_quantize_args[] = {
+    {.name = "size", .kind = SIZE, .offset = offsetof(quern_quantize_args, size), .bytes = sizeof((quern_quantize_args *)0)->size},
+    {.name = "tensor_size", .kind = INTEGER, .offset = offsetof(quern_quantize_args, tensor_size), .bytes = sizeof((quern_quantize_args *)0)->tensor_size},
+    {.name = "input_dtype", .kind = ENUM, .offset = offsetof(quern_quantize_args, input_dtype), .bytes = sizeof((quern_quantize_args *)0)->input_dtype, VALUES(quern_dtype)},
+    {.name = "output_dtype", .kind = ENUM, .offset = offsetof(quern_quantize_args, output_dtype), .bytes = sizeof((quern_quantize_args *)0)->output_dtype, VALUES(quern_dtype)},
+    {.name = "tensors", .kind = STRUCTS, .offset = offsetof(quern_quantize_args, tensors), .bytes = sizeof((quern_quantize_args *)0)->tensors, .is_const = 1, .record = &record_of_quern_quantize_tensor, .extent = extent_of_quern_quantize_args__tensors},
+    {.name = "tensor_count", .kind = INTEGER, .offset = offsetof(quern_quantize_args, tensor_count), .bytes = sizeof((quern_quantize_args *)0)->tensor_count},
+    {.name = "amax", .kind = MEMORY, .offset = offsetof(quern_quantize_args, amax), .bytes = sizeof((quern_quantize_args *)0)->amax, .extent = extent_of_quern_quantize_args__amax},
+    {.name = "scale", .kind = MEMORY, .offset = offsetof(quern_quantize_args, scale), .bytes = sizeof((quern_quantize_args *)0)->scale, .extent = extent_of_quern_quantize_args__scale},
+    {.name = "scale_inv", .kind = MEMORY, .offset = offsetof(quern_quantize_args, scale_inv), .bytes = sizeof((quern_quantize_args *)0)->scale_inv, .extent = extent_of_quern_quantize_args__scale_inv},
+    {.name = "eps", .kind = REAL, .offset = offsetof(quern_quantize_args, eps), .bytes = sizeof((quern_quantize_args *)0)->eps},
+    {.name = "power_of_two", .kind = FLAG, .offset = offsetof(quern_quantize_args, power_of_two), .bytes = sizeof((quern_quantize_args *)0)->power_of_two},
+    {.name = "rounding", .kind = ENUM, .offset = offsetof(quern_quantize_args, rounding), .bytes = sizeof((quern_quantize_args *)0)->rounding, VALUES(quern_rounding)},
+    {.name = "seed", .kind = INTEGER, .offset = offsetof(quern_quantize_args, seed), .bytes = sizeof((quern_quantize_args *)0)->seed},
+    {.name = "offset", .kind = INTEGER, .offset = offsetof(quern_quantize_args, offset), .bytes = sizeof((quern_quantize_args *)0)->offset},
+    {.name = "offset_pointer", .kind = MEMORY, .offset = offsetof(quern_quantize_args, offset_pointer), .bytes = sizeof((quern_quantize_args *)0)->offset_pointer, .is_const = 1, .extent = extent_of_quern_quantize_args__offset_pointer},
+    {.name = "noop", .kind = MEMORY, .offset = offsetof(quern_quantize_args, noop), .bytes = sizeof((quern_quantize_args *)0)->noop, .is_const = 1, .extent = extent_of_quern_quantize_args__noop},
+    {.name = "history", .kind = MEMORY, .offset = offsetof(quern_quantize_args, history), .bytes = sizeof((quern_quantize_args *)0)->history, .extent = extent_of_quern_quantize_args__history},
+    {.name = "history_length", .kind = INTEGER, .offset = offsetof(quern_quantize_args, history_length), .bytes = sizeof((quern_quantize_args *)0)->history_length},
+    {.name = "plan", .kind = HANDLE, .offset = offsetof(quern_quantize_args, plan), .bytes = sizeof((quern_quantize_args *)0)->plan, .is_const = 1, .handle = HANDLE_OF_quern_quantize_plan},
+};
+static const struct record record_of_quern_quantize_args = {"quern_quantize_args", sizeof(quern_quantize_args), fields_of_quern_quantize_args, 19};
 DECLARE_EXTENT(quern_carrier, user)
 static const struct field fields_of_quern_carrier[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_carrier, size), .bytes = sizeof((quern_carrier *)0)->size},
@@ -672,6 +709,70 @@ static const struct field fields_of_quern_adam_load__parameters[] = {
     {.name = "seed", .kind = MEMORY, .offset = offsetof(quern_adam_load__parameters, seed), .bytes = sizeof((quern_adam_load__parameters *)0)->seed, .extent = extent_of_quern_adam_load__parameters__seed},
 };
 static const struct record record_of_quern_adam_load__parameters = {"quern_adam_load__parameters", sizeof(quern_adam_load__parameters), fields_of_quern_adam_load__parameters, 6};
+DECLARE_EXTENT(quern_quantize_args_init__parameters, args)
+static const struct field fields_of_quern_quantize_args_init__parameters[] = {
+    {.name = "args", .kind = MEMORY, .offset = offsetof(quern_quantize_args_init__parameters, args), .bytes = sizeof((quern_quantize_args_init__parameters *)0)->args, .extent = extent_of_quern_quantize_args_init__parameters__args},
+};
+static const struct record record_of_quern_quantize_args_init__parameters = {"quern_quantize_args_init__parameters", sizeof(quern_quantize_args_init__parameters), fields_of_quern_quantize_args_init__parameters, 1};
+DECLARE_EXTENT(quern_quantize_workspace__parameters, args)
+DECLARE_EXTENT(quern_quantize_workspace__parameters, bytes)
+static const struct field fields_of_quern_quantize_workspace__parameters[] = {
+    {.name = "device", .kind = HANDLE, .offset = offsetof(quern_quantize_workspace__parameters, device), .bytes = sizeof((quern_quantize_workspace__parameters *)0)->device, .is_const = 1, .handle = HANDLE_OF_quern_device},
+    {.name = "args", .kind = STRUCTS, .offset = offsetof(quern_quantize_workspace__parameters, args), .bytes = sizeof((quern_quantize_workspace__parameters *)0)->args, .is_const = 1, .record = &record_of_quern_quantize_args, .extent = extent_of_quern_quantize_workspace__parameters__args},
+    {.name = "bytes", .kind = MEMORY, .offset = offsetof(quern_quantize_workspace__parameters, bytes), .bytes = sizeof((quern_quantize_workspace__parameters *)0)->bytes, .extent = extent_of_quern_quantize_workspace__parameters__bytes},
+};
+static const struct record record_of_quern_quantize_workspace__parameters = {"quern_quantize_workspace__parameters", sizeof(quern_quantize_workspace__parameters), fields_of_quern_quantize_workspace__parameters, 3};
+DECLARE_EXTENT(quern_quantize__parameters, args)
+DECLARE_EXTENT(quern_quantize__parameters, workspace)
+DECLARE_EXTENT(quern_quantize__parameters, stream)
+static const struct field fields_of_quern_quantize__parameters[] = {
+    {.name = "device", .kind = HANDLE, .offset = offsetof(quern_quantize__parameters, device), .bytes = sizeof((quern_quantize__parameters *)0)->device, .handle = HANDLE_OF_quern_device},
+    {.name = "args", .kind = STRUCTS, .offset = offsetof(quern_quantize__parameters, args), .bytes = sizeof((quern_quantize__parameters *)0)->args, .is_const = 1, .record = &record_of_quern_quantize_args, .extent = extent_of_quern_quantize__parameters__args},
+    {.name = "workspace", .kind = MEMORY, .offset = offsetof(quern_quantize__parameters, workspace), .bytes = sizeof((quern_quantize__parameters *)0)->workspace, .extent = extent_of_quern_quantize__parameters__workspace},
+    {.name = "workspace_bytes", .kind = INTEGER, .offset = offsetof(quern_quantize__parameters, workspace_bytes), .bytes = sizeof((quern_quantize__parameters *)0)->workspace_bytes},
+    {.name = "stream", .kind = MEMORY, .offset = offsetof(quern_quantize__parameters, stream), .bytes = sizeof((quern_quantize__parameters *)0)->stream, .extent = extent_of_quern_quantize__parameters__stream},
+};
+static const struct record record_of_quern_quantize__parameters = {"quern_quantize__parameters", sizeof(quern_quantize__parameters), fields_of_quern_quantize__parameters, 5};
+DECLARE_EXTENT(quern_quantize_amax__parameters, args)
+DECLARE_EXTENT(quern_quantize_amax__parameters, workspace)
+DECLARE_EXTENT(quern_quantize_amax__parameters, stream)
+static const struct field fields_of_quern_quantize_amax__parameters[] = {
+    {.name = "device", .kind = HANDLE, .offset = offsetof(quern_quantize_amax__parameters, device), .bytes = sizeof((quern_quantize_amax__parameters *)0)->device, .handle = HANDLE_OF_quern_device},
+    {.name = "args", .kind = STRUCTS, .offset = offsetof(quern_quantize_amax__parameters, args), .bytes = sizeof((quern_quantize_amax__parameters *)0)->args, .is_const = 1, .record = &record_of_quern_quantize_args, .extent = extent_of_quern_quantize_amax__parameters__args},
+    {.name = "workspace", .kind = MEMORY, .offset = offsetof(quern_quantize_amax__parameters, workspace), .bytes = sizeof((quern_quantize_amax__parameters *)0)->workspace, .extent = extent_of_quern_quantize_amax__parameters__workspace},
+    {.name = "workspace_bytes", .kind = INTEGER, .offset = offsetof(quern_quantize_amax__parameters, workspace_bytes), .bytes = sizeof((quern_quantize_amax__parameters *)0)->workspace_bytes},
+    {.name = "stream", .kind = MEMORY, .offset = offsetof(quern_quantize_amax__parameters, stream), .bytes = sizeof((quern_quantize_amax__parameters *)0)->stream, .extent = extent_of_quern_quantize_amax__parameters__stream},
+};
+static const struct record record_of_quern_quantize_amax__parameters = {"quern_quantize_amax__parameters", sizeof(quern_quantize_amax__parameters), fields_of_quern_quantize_amax__parameters, 5};
+DECLARE_EXTENT(quern_quantize_cast__parameters, args)
+DECLARE_EXTENT(quern_quantize_cast__parameters, stream)
+static const struct field fields_of_quern_quantize_cast__parameters[] = {
+    {.name = "device", .kind = HANDLE, .offset = offsetof(quern_quantize_cast__parameters, device), .bytes = sizeof((quern_quantize_cast__parameters *)0)->device, .handle = HANDLE_OF_quern_device},
+    {.name = "args", .kind = STRUCTS, .offset = offsetof(quern_quantize_cast__parameters, args), .bytes = sizeof((quern_quantize_cast__parameters *)0)->args, .is_const = 1, .record = &record_of_quern_quantize_args, .extent = extent_of_quern_quantize_cast__parameters__args},
+    {.name = "stream", .kind = MEMORY, .offset = offsetof(quern_quantize_cast__parameters, stream), .bytes = sizeof((quern_quantize_cast__parameters *)0)->stream, .extent = extent_of_quern_quantize_cast__parameters__stream},
+};
+static const struct record record_of_quern_quantize_cast__parameters = {"quern_quantize_cast__parameters", sizeof(quern_quantize_cast__parameters), fields_of_quern_quantize_cast__parameters, 3};
+DECLARE_EXTENT(quern_quantize_explain__parameters, args)
+DECLARE_EXTENT(quern_quantize_explain__parameters, buffer)
+static const struct field fields_of_quern_quantize_explain__parameters[] = {
+    {.name = "device", .kind = HANDLE, .offset = offsetof(quern_quantize_explain__parameters, device), .bytes = sizeof((quern_quantize_explain__parameters *)0)->device, .is_const = 1, .handle = HANDLE_OF_quern_device},
+    {.name = "args", .kind = STRUCTS, .offset = offsetof(quern_quantize_explain__parameters, args), .bytes = sizeof((quern_quantize_explain__parameters *)0)->args, .is_const = 1, .record = &record_of_quern_quantize_args, .extent = extent_of_quern_quantize_explain__parameters__args},
+    {.name = "buffer", .kind = MEMORY, .offset = offsetof(quern_quantize_explain__parameters, buffer), .bytes = sizeof((quern_quantize_explain__parameters *)0)->buffer, .extent = extent_of_quern_quantize_explain__parameters__buffer},
+    {.name = "bytes", .kind = INTEGER, .offset = offsetof(quern_quantize_explain__parameters, bytes), .bytes = sizeof((quern_quantize_explain__parameters *)0)->bytes},
+};
+static const struct record record_of_quern_quantize_explain__parameters = {"quern_quantize_explain__parameters", sizeof(quern_quantize_explain__parameters), fields_of_quern_quantize_explain__parameters, 4};
+DECLARE_EXTENT(quern_quantize_plan_create__parameters, args)
+DECLARE_EXTENT(quern_quantize_plan_create__parameters, plan)
+static const struct field fields_of_quern_quantize_plan_create__parameters[] = {
+    {.name = "device", .kind = HANDLE, .offset = offsetof(quern_quantize_plan_create__parameters, device), .bytes = sizeof((quern_quantize_plan_create__parameters *)0)->device, .handle = HANDLE_OF_quern_device},
+    {.name = "args", .kind = STRUCTS, .offset = offsetof(quern_quantize_plan_create__parameters, args), .bytes = sizeof((quern_quantize_plan_create__parameters *)0)->args, .is_const = 1, .record = &record_of_quern_quantize_args, .extent = extent_of_quern_quantize_plan_create__parameters__args},
+    {.name = "plan", .kind = MEMORY, .offset = offsetof(quern_quantize_plan_create__parameters, plan), .bytes = sizeof((quern_quantize_plan_create__parameters *)0)->plan, .extent = extent_of_quern_quantize_plan_create__parameters__plan},
+};
+static const struct record record_of_quern_quantize_plan_create__parameters = {"quern_quantize_plan_create__parameters", sizeof(quern_quantize_plan_create__parameters), fields_of_quern_quantize_plan_create__parameters, 3};
+static const struct field fields_of_quern_quantize_plan_destroy__parameters[] = {
+    {.name = "plan", .kind = HANDLE, .offset = offsetof(quern_quantize_plan_destroy__parameters, plan), .bytes = sizeof((quern_quantize_plan_destroy__parameters *)0)->plan, .handle = HANDLE_OF_quern_quantize_plan},
+};
+static const struct record record_of_quern_quantize_plan_destroy__parameters = {"quern_quantize_plan_destroy__parameters", sizeof(quern_quantize_plan_destroy__parameters), fields_of_quern_quantize_plan_destroy__parameters, 1};
 DECLARE_EXTENT(quern_carrier_init__parameters, carrier)
 static const struct field fields_of_quern_carrier_init__parameters[] = {
     {.name = "carrier", .kind = MEMORY, .offset = offsetof(quern_carrier_init__parameters, carrier), .bytes = sizeof((quern_carrier_init__parameters *)0)->carrier, .extent = extent_of_quern_carrier_init__parameters__carrier},
@@ -1112,6 +1213,40 @@ static uint64_t call_quern_adam_load(const void *parameters) {
     const quern_adam_load__parameters *p = parameters;
     return (uint64_t)quern_adam_load(p->device, p->args, p->saved, p->bytes, p->step, p->seed);
 }
+static uint64_t call_quern_quantize_args_init(const void *parameters) {
+    const quern_quantize_args_init__parameters *p = parameters;
+    quern_quantize_args_init(p->args);
+    return 0;
+}
+static uint64_t call_quern_quantize_workspace(const void *parameters) {
+    const quern_quantize_workspace__parameters *p = parameters;
+    return (uint64_t)quern_quantize_workspace(p->device, p->args, p->bytes);
+}
+static uint64_t call_quern_quantize(const void *parameters) {
+    const quern_quantize__parameters *p = parameters;
+    return (uint64_t)quern_quantize(p->device, p->args, p->workspace, p->workspace_bytes, p->stream);
+}
+static uint64_t call_quern_quantize_amax(const void *parameters) {
+    const quern_quantize_amax__parameters *p = parameters;
+    return (uint64_t)quern_quantize_amax(p->device, p->args, p->workspace, p->workspace_bytes, p->stream);
+}
+static uint64_t call_quern_quantize_cast(const void *parameters) {
+    const quern_quantize_cast__parameters *p = parameters;
+    return (uint64_t)quern_quantize_cast(p->device, p->args, p->stream);
+}
+static uint64_t call_quern_quantize_explain(const void *parameters) {
+    const quern_quantize_explain__parameters *p = parameters;
+    return (uint64_t)quern_quantize_explain(p->device, p->args, p->buffer, p->bytes);
+}
+static uint64_t call_quern_quantize_plan_create(const void *parameters) {
+    const quern_quantize_plan_create__parameters *p = parameters;
+    return (uint64_t)quern_quantize_plan_create(p->device, p->args, p->plan);
+}
+static uint64_t call_quern_quantize_plan_destroy(const void *parameters) {
+    const quern_quantize_plan_destroy__parameters *p = parameters;
+    quern_quantize_plan_destroy(p->plan);
+    return 0;
+}
 static uint64_t call_quern_carrier_init(const void *parameters) {
     const quern_carrier_init__parameters *p = parameters;
     quern_carrier_init(p->carrier);
@@ -1309,6 +1444,14 @@ static const struct function functions[] = {
     {"quern_adam_saved_bytes", &record_of_quern_adam_saved_bytes__parameters, call_quern_adam_saved_bytes, STATUS},
     {"quern_adam_save", &record_of_quern_adam_save__parameters, call_quern_adam_save, STATUS},
     {"quern_adam_load", &record_of_quern_adam_load__parameters, call_quern_adam_load, STATUS},
+    {"quern_quantize_args_init", &record_of_quern_quantize_args_init__parameters, call_quern_quantize_args_init, NOTHING},
+    {"quern_quantize_workspace", &record_of_quern_quantize_workspace__parameters, call_quern_quantize_workspace, STATUS},
+    {"quern_quantize", &record_of_quern_quantize__parameters, call_quern_quantize, STATUS},
+    {"quern_quantize_amax", &record_of_quern_quantize_amax__parameters, call_quern_quantize_amax, STATUS},
+    {"quern_quantize_cast", &record_of_quern_quantize_cast__parameters, call_quern_quantize_cast, STATUS},
+    {"quern_quantize_explain", &record_of_quern_quantize_explain__parameters, call_quern_quantize_explain, LENGTH},
+    {"quern_quantize_plan_create", &record_of_quern_quantize_plan_create__parameters, call_quern_quantize_plan_create, STATUS},
+    {"quern_quantize_plan_destroy", &record_of_quern_quantize_plan_destroy__parameters, call_quern_quantize_plan_destroy, NOTHING},
     {"quern_carrier_init", &record_of_quern_carrier_init__parameters, call_quern_carrier_init, NOTHING},
     {"quern_group_args_init", &record_of_quern_group_args_init__parameters, call_quern_group_args_init, NOTHING},
     {"quern_group_create", &record_of_quern_group_create__parameters, call_quern_group_create, STATUS},

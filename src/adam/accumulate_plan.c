@@ -55,11 +55,11 @@ static quern_status keep_pieces(quern_accumulate_plan *plan) {
     const struct quern_gradient_access access = quern_accumulate_access(&plan->args);
     const int64_t arrays = 2 * plan->list.count;
     struct quern_range *ranges;
-    quern_status status = quern_adam_allocate_ranges(plan->device, arrays, &ranges);
+    quern_status status = quern_allocate_ranges(plan->device, arrays, &ranges);
     if (status != QUERN_OK) return status;
     const int64_t count = quern_gradient_ranges(&plan->list, &access, ranges);
     status = quern_check_apart(plan->device, "args.gradients", ranges, ranges + arrays + QUERN_OTHER_RANGES, count);
-    if (status == QUERN_OK) status = quern_adam_join(plan->device, ranges, count, &plan->pieces);
+    if (status == QUERN_OK) status = quern_join_ranges(plan->device, ranges, count, &plan->pieces);
     free(ranges);
     return status;
 }

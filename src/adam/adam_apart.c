@@ -67,18 +67,12 @@ quern_status quern_adam_check_apart(const quern_device *device, const quern_adam
     return quern_check_apart(device, LIST, ranges, scratch, total);
 }
 
-quern_status quern_adam_allocate_ranges(const quern_device *device, int64_t arrays, struct quern_range **ranges) {
-    *ranges = malloc(2 * (size_t)(arrays + QUERN_OTHER_RANGES) * sizeof **ranges);
-    if (*ranges) return QUERN_OK;
-    return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory to compare the %lld arrays of a list", (long long)arrays);
-}
-
 quern_status quern_adam_check_long_apart(const quern_device *device, const quern_adam_args *args,
                                          const struct quern_adam_list *list, const struct quern_range *others, int count) {
     const struct quern_adam_parts parts = quern_adam_list_parts(args);
     const int64_t arrays = arrays_of(&parts, args, list);
     struct quern_range *ranges;
-    quern_status status = quern_adam_allocate_ranges(device, arrays, &ranges);
+    quern_status status = quern_allocate_ranges(device, arrays, &ranges);
     if (status != QUERN_OK) return status;
     int64_t total = list_ranges(&parts, args, list, ranges);
     total += add_others(ranges + total, others, count);
@@ -89,75 +83,21 @@ quern_status quern_adam_check_long_apart(const quern_device *device, const quern
 
 /* ---- a plan ---- */
 
-/* Joins sorted ranges that touch.  Returns the number of pieces. */
-static int64_t join(const struct quern_range *ranges, int64_t count, struct quern_adam_piece *pieces) {
-    int64_t made = 0;
-    for (int64_t i = 0; i < count; i++) {
-        const bool written = ranges[i].access != QUERN_READ;
-        struct quern_adam_piece *last = made ? &pieces[made - 1] : NULL;
-        if (ranges[i].begin == ranges[i].end) continue;
-        if (!last || last->written != written || last->end < ranges[i].begin)
-            pieces[made++] = (struct quern_adam_piece){ranges[i].begin, ranges[i].end, written};
-        else if (last->end < ranges[i].end)
-            last->end = ranges[i].end;
-    }
-    return made;
-}
-
-quern_status quern_adam_join(const quern_device *device, const struct quern_range *ranges, int64_t count,
-                             struct quern_adam_pieces *pieces) {
-    struct quern_adam_piece *list = malloc(((size_t)count + 1) * sizeof *list);
-    if (!list) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for the arrays of a plan");
-    pieces->count = join(ranges, count, list);
-    struct quern_adam_piece *smaller = realloc(list, ((size_t)pieces->count + 1) * sizeof *list);
-    pieces->list = smaller ? smaller : list;
-    return QUERN_OK;
-}
-
 quern_status quern_adam_keep_pieces(struct quern_adam_plan *plan) {
     const struct quern_adam_list list = {(const char *)plan->tensors, sizeof *plan->tensors, plan->marks.places};
     const struct quern_adam_parts parts = quern_adam_list_parts(&plan->args);
     const int64_t arrays = arrays_of(&parts, &plan->args, &list);
     struct quern_range *ranges;
-    quern_status status = quern_adam_allocate_ranges(plan->device, arrays, &ranges);
+    quern_status status = quern_allocate_ranges(plan->device, arrays, &ranges);
     if (status != QUERN_OK) return status;
     const int64_t count = list_ranges(&parts, &plan->args, &list, ranges);
     status = quern_check_apart(plan->device, LIST, ranges, ranges + arrays + QUERN_OTHER_RANGES, count);
-    if (status == QUERN_OK) status = quern_adam_join(plan->device, ranges, count, &plan->pieces);
+    if (status == QUERN_OK) status = quern_join_ranges(plan->device, ranges, count, &plan->pieces);
     free(ranges);
     return status;
 }
 
-/* The first piece that ends behind an address. */
-static int64_t first_piece(const struct quern_adam_pieces *pieces, uintptr_t address) {
-    int64_t low = 0, high = pieces->count;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (pieces->list[middle].end <= address) low = middle + 1;
-        else high = middle;
-    }
-    return low;
-}
-
-static bool meets_plan(const struct quern_adam_pieces *pieces, const struct quern_range *range) {
-    const bool written = range->access != QUERN_READ;
-    if (range->begin == range->end) return false;
-    for (int64_t i = first_piece(pieces, range->begin); i < pieces->count && pieces->list[i].begin < range->end; i++)
-        if (written || pieces->list[i].written) return true;
-    return false;
-}
-
-quern_status quern_adam_check_against_pieces(const quern_device *device, const struct quern_adam_pieces *pieces,
-                                             const struct quern_range *others, int count) {
-    struct quern_range ranges[QUERN_OTHER_RANGES];
-    for (int i = 0; i < count; i++)
-        if (meets_plan(pieces, &others[i]))
-            return quern_fail(device, QUERN_INVALID_ARGUMENT, "%s overlaps an array of args.plan: expected separate memory",
-                              others[i].name);
-    return quern_check_apart(device, LIST, ranges, NULL, add_others(ranges, others, count));
-}
-
 quern_status quern_adam_check_against_plan(const quern_device *device, const struct quern_adam_plan *plan,
                                            const struct quern_range *others, int count) {
-    return quern_adam_check_against_pieces(device, &plan->pieces, others, count);
+    return quern_check_against_pieces(device, &plan->pieces, others, count);
 }

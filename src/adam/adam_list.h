@@ -2,20 +2,15 @@
 #ifndef QUERN_ADAM_LIST_H
 #define QUERN_ADAM_LIST_H
 
-#include "adam/list_marks.h"
-#include "adam/plan_memory.h"
 #include "kernels/problem.h"
 #include "os/sizes.h"
 #include "quern.h"
+#include "runtime/list_marks.h"
+#include "runtime/pieces.h"
+#include "runtime/plan_memory.h"
 
 /* Elements of one tensor: no type has more than 4 bytes.  The list has no more together. */
 #define QUERN_ADAM_MAX_COUNT (QUERN_MOST_BYTES / 4)
-
-/* The memory of all arrays of a plan, ascending: see adam_apart.h. */
-struct quern_adam_pieces {
-    struct quern_adam_piece *list;
-    int64_t count;
-};
 
 /* A plan: a list that has been checked, divided and, on a GPU, written to device memory. */
 struct quern_adam_plan {
@@ -31,7 +26,7 @@ struct quern_adam_plan {
     struct quern_adam_extras *extras;  /* [tensors] */
     struct quern_adam_tile *tiles;     /* [tile_count] */
 
-    struct quern_adam_pieces pieces;
+    struct quern_pieces pieces;
 
     quern_adam_tensor tensors[];       /* of this library's header */
 };

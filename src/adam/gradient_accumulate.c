@@ -41,7 +41,7 @@ static quern_status check_apart(const struct call *call) {
         quern_range_of("args.token_counts", args->token_counts, groups * (int64_t)sizeof(int64_t), QUERN_READ),
     };
     const int count = sizeof others / sizeof *others;
-    if (plan) return quern_adam_check_against_pieces(call->device, &plan->pieces, others, count);
+    if (plan) return quern_check_against_pieces(call->device, &plan->pieces, others, count);
     return quern_gradient_check_apart(call->device, &call->list, &access, others, count);
 }
 

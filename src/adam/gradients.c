@@ -6,7 +6,6 @@
 #include "runtime/arguments.h"
 #include "runtime/dtype.h"
 #include "runtime/status.h"
-#include "runtime/threads.h"
 
 struct quern_gradient_slice quern_gradient_at(const struct quern_gradient_list *list, int64_t place) {
     if (list->plan)
@@ -137,40 +136,12 @@ quern_status quern_gradient_select(quern_device *device, enum quern_adam_task ta
 
 /* ---- CPU ---- */
 
-struct shares {
-    const struct quern_gradient_list *list;
-    struct quern_list_marks marks;     /* by pieces */
-    int64_t tasks;
-    quern_gradient_visit *visit;
-    void *context;
-};
+static int64_t elements_at(const void *list, int64_t place) { return quern_gradient_at(list, place).count; }
 
-static int64_t pieces_at(const void *list, int64_t place) {
-    return quern_divide_up(quern_gradient_at(list, place).count, QUERN_GRADIENT_CHUNK);
-}
-
-static void visit_share(void *context, int64_t task) {
-    const struct shares *shares = context;
-    const int64_t to = quern_share_begin(&shares->marks, task + 1, shares->tasks);
-    int64_t piece = quern_share_begin(&shares->marks, task, shares->tasks), before;
-    for (int64_t place = quern_nearest_mark(&shares->marks, piece, &before); piece < to; place++) {
-        const int64_t elements = quern_gradient_at(shares->list, place).count;
-        const int64_t end = before + pieces_at(shares->list, place);
-        for (; piece < end && piece < to; piece++) {
-            const int64_t first = (piece - before) * QUERN_GRADIENT_CHUNK, left = elements - first;
-            shares->visit(shares->context, place, piece, first, left < QUERN_GRADIENT_CHUNK ? left : QUERN_GRADIENT_CHUNK);
-        }
-        before = end;
-    }
-}
-
-void quern_gradient_visit_all(const quern_device *device, const struct quern_gradient_list *list, quern_gradient_visit *visit,
+void quern_gradient_visit_all(const quern_device *device, const struct quern_gradient_list *list, quern_piece_visit *visit,
                               void *context) {
-    const int64_t most = 8 * (int64_t)device->threads;
-    struct shares shares = {.list = list, .visit = visit, .context = context};
-    if (!quern_mark_list(&shares.marks, list, list->count, pieces_at)) return;  /* cannot happen: no memory is so large */
-    shares.tasks = shares.marks.units < most ? shares.marks.units : most;
-    quern_run_tasks(device, shares.tasks, visit_share, &shares);
+    quern_visit_list(device, &(struct quern_list_visit){.list = list, .places = list->count, .elements = elements_at,
+                                                        .chunk = QUERN_GRADIENT_CHUNK, .visit = visit, .context = context});
 }
 
 /* ---- CUDA ---- */

@@ -5,6 +5,7 @@
 #include "adam/adam_apart.h"
 #include "adam/adam_list.h"
 #include "runtime/device.h"
+#include "runtime/list_visit.h"
 
 /* The caller's gradients, or those of a plan. */
 struct quern_gradient_list {
@@ -27,7 +28,7 @@ struct quern_accumulate_plan {
     struct quern_gradient_list list;   /* the plan's own copy */
     struct quern_plan_memory memory;
     struct quern_gradient_tables tables;
-    struct quern_adam_pieces pieces;
+    struct quern_pieces pieces;
     quern_gradient gradients[];        /* [list.count]; then the list's token_places, if it has them */
 };
 
@@ -63,12 +64,8 @@ quern_status quern_gradient_check_apart(const quern_device *device, const struct
 quern_status quern_gradient_select(quern_device *device, enum quern_adam_task task, quern_dtype grad_dtype, quern_dtype main_dtype,
                                    const struct quern_ready_kernel **chosen);
 
-/*
- * On a CPU: visits every piece of up to QUERN_GRADIENT_CHUNK elements on the device's threads: those from `first` on of the
- * gradient at `place` of the list.  `piece` counts the pieces of the whole list.
- */
-typedef void quern_gradient_visit(void *context, int64_t place, int64_t piece, int64_t first, int64_t count);
-void quern_gradient_visit_all(const quern_device *device, const struct quern_gradient_list *list, quern_gradient_visit *visit,
+/* On a CPU: visits every piece of up to QUERN_GRADIENT_CHUNK elements on the device's threads. */
+void quern_gradient_visit_all(const quern_device *device, const struct quern_gradient_list *list, quern_piece_visit *visit,
                               void *context);
 
 /*

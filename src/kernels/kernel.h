@@ -68,6 +68,12 @@ enum quern_adam_task {
     QUERN_GRADIENT_ACCUMULATE = 3
 };
 
+/* The tasks of the kernels of a quantisation. */
+enum quern_quantize_task {
+    QUERN_QUANTIZE_CAST = 0,
+    QUERN_QUANTIZE_AMAX = 1            /* the largest magnitudes */
+};
+
 /*
  * Elements [first, end) of the tensor at `place` in the caller's list; first is a multiple of 256.  The caller has already skipped
  * a step that found_inf cancels.  extras is NULL for a kernel that is not full.

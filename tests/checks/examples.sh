@@ -136,6 +136,7 @@ expect "loss 6.9078 .* with 6 products; gradient of the first label's weight -0.
 expect "p = [23]\..* after 498 steps of 500, with a loss scale of 16384" build/examples/loss_scaling
 expect "rank 1 got 2 2 4 0" build/examples/ragged_all_to_all
 expect "the loaded run has the same bits" build/examples/saved_states
+expect "amax 8, scale 56: 0x66 0xEE 0x76 0x31" build/examples/quantize
 expect "8 microbatches went through two stages: the sum is 72" build/examples/transfer
 expect "loss 1.768891 on rank 0, 1.768891 on rank 1" build/examples/vocab_parallel
 if output=$(build/examples/kernel_pack $truncated cpu 2>&1) ||

@@ -22,6 +22,7 @@ static const quern_linear_cross_entropy_args static_linear_cross_entropy_args = 
 static const quern_adam_args static_adam_args = QUERN_ADAM_ARGS_INIT;
 static const quern_gradient_norm_args static_gradient_norm_args = QUERN_GRADIENT_NORM_ARGS_INIT;
 static const quern_accumulate_args static_accumulate_args = QUERN_ACCUMULATE_ARGS_INIT;
+static const quern_quantize_args static_quantize_args = QUERN_QUANTIZE_ARGS_INIT;
 static const quern_carrier static_carrier = QUERN_CARRIER_INIT;
 static const quern_group_args static_group_args = QUERN_GROUP_ARGS_INIT;
 static const quern_barrier_args static_barrier_args = QUERN_BARRIER_ARGS_INIT;
@@ -45,6 +46,7 @@ uint64_t quern_header_user(void) {
     quern_adam_args adam_args = QUERN_ADAM_ARGS_INIT;
     quern_gradient_norm_args gradient_norm_args = QUERN_GRADIENT_NORM_ARGS_INIT;
     quern_accumulate_args accumulate_args = QUERN_ACCUMULATE_ARGS_INIT;
+    quern_quantize_args quantize_args = QUERN_QUANTIZE_ARGS_INIT;
     quern_carrier carrier = QUERN_CARRIER_INIT;
     quern_group_args group_args = QUERN_GROUP_ARGS_INIT;
     quern_barrier_args barrier_args = QUERN_BARRIER_ARGS_INIT;
@@ -58,6 +60,7 @@ uint64_t quern_header_user(void) {
     quern_adam_args_init(&adam_args);
     quern_gradient_norm_args_init(&gradient_norm_args);
     quern_accumulate_args_init(&accumulate_args);
+    quern_quantize_args_init(&quantize_args);
     quern_carrier_init(&carrier);
     quern_group_args_init(&group_args);
     quern_barrier_args_init(&barrier_args);
@@ -71,7 +74,7 @@ uint64_t quern_header_user(void) {
            linear_cross_entropy_args.size + static_linear_cross_entropy_args.size +
            adam_args.size + static_adam_args.size +
            gradient_norm_args.size + static_gradient_norm_args.size +
-           accumulate_args.size + static_accumulate_args.size +
+           accumulate_args.size + static_accumulate_args.size + quantize_args.size + static_quantize_args.size +
            carrier.size + static_carrier.size +
            group_args.size + static_group_args.size +
            barrier_args.size + static_barrier_args.size +

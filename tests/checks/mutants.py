@@ -24,6 +24,7 @@ import mutants_hosts
 import mutants_launches
 import mutants_memory
 import mutants_nccl
+import mutants_quantize
 import mutants_ranks
 import mutants_scale
 import mutants_structs
@@ -55,6 +56,7 @@ CPU = [
     *(Mutant(*row) for row in mutants_unloading.CPU),
     *(Mutant(*row) for row in mutants_embedding.CPU),
     *(Mutant(*row) for row in mutants_structs.CPU),
+    *(Mutant(*row) for row in mutants_quantize.CPU),
 ]
 
 RANKS = [
@@ -275,6 +277,7 @@ FUZZED = [
 
 EMULATED = [
     *(Mutant(*row) for row in mutants_adam.EMULATED),
+    *(Mutant(*row) for row in mutants_quantize.EMULATED),
     *(Mutant(*row) for row in mutants_cross_entropy.EMULATED),
 ]
 

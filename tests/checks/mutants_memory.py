@@ -60,7 +60,7 @@ EMULATED_RANKS = [
      "    quern_when_idle(&task);\n", "    task.run(&task);\n", CASES),
     ("answers freed at once", "src/runtime/answers.c",
      "        quern_discard_when_idle(leftover);\n", "        leftover->task.run(&leftover->task);\n", IDLE),
-    ("a plan of Adam freed at once", "src/adam/plan_memory.c",
+    ("a plan of Adam freed at once", "src/runtime/plan_memory.c",
      "    quern_discard_when_idle(memory->leftover);\n", "    memory->leftover->task.run(&memory->leftover->task);\n", IDLE),
     ("modules unloaded at once", "src/runtime/image.c",
      "        quern_discard_when_idle(image->leftover);\n", "        image->leftover->task.run(&image->leftover->task);\n", CASES),

@@ -170,6 +170,27 @@ static void accumulate_numbers(quern_accumulate_args *a) {
     a->plan = live->handle;
 }
 
+static void quantize_numbers(quern_quantize_args *a) {
+    *a = (quern_quantize_args)QUERN_QUANTIZE_ARGS_INIT;
+    a->input_dtype = float_dtype();
+    a->output_dtype = flip() ? QUERN_E4M3 : QUERN_E5M2;
+    a->tensor_count = input_below(4);
+    a->eps = flip();
+    a->power_of_two = flip();
+    a->rounding = (quern_rounding)input_below(3);
+    a->scale = omit_one_in(4), a->scale_inv = omit_one_in(4), a->offset_pointer = omit_one_in(2);
+    a->noop = omit_one_in(2);
+    a->history = omit_one_in(2);
+    a->history_length = 1 + input_below(3);
+    a->plan = OMIT;
+    struct live *live = input_one_in(3) ? state_choose(HANDLE_OF_quern_quantize_plan) : NULL;
+    if (!live) return;
+    a->input_dtype = live->quantized.input_dtype, a->output_dtype = live->quantized.output_dtype;
+    a->tensor_count = live->quantized.tensor_count;  /* not read, but the extent of the arrays */
+    a->tensors = OMIT;
+    a->plan = live->handle;
+}
+
 static void group_numbers(quern_group_args *a) {
     *a = (quern_group_args)QUERN_GROUP_ARGS_INIT;
     a->ranks = 1;
@@ -253,6 +274,8 @@ void case_numbers(const struct record *record, void *self, const void *parent) {
     else if (is(record, "quern_gradient")) ((quern_gradient *)self)->count = element_count();
     else if (is(record, "quern_gradient_norm_args")) norm_numbers(self);
     else if (is(record, "quern_accumulate_args")) accumulate_numbers(self);
+    else if (is(record, "quern_quantize_args")) quantize_numbers(self);
+    else if (is(record, "quern_quantize_tensor")) ((quern_quantize_tensor *)self)->count = element_count();
     else if (is(record, "quern_group_args")) group_numbers(self);
     else if (is(record, "quern_ragged_all_to_all_args")) ragged_numbers(self);
     else if (is(record, "quern_barrier_args")) barrier_numbers(self);

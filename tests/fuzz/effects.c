@@ -34,6 +34,7 @@ static bool before_device_open(struct call *call) { (void)call; return state_has
 static bool before_blas_open(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_blas); }
 static bool before_plan_create(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_adam_plan); }
 static bool before_sums_create(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_accumulate_plan); }
+static bool before_quantize_create(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_quantize_plan); }
 static bool before_group_create(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_group); }
 static bool before_ragged_plan_create(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_ragged_plan); }
 
@@ -93,6 +94,18 @@ static void after_sums_create(struct call *call) {
 
 static void after_sums_destroy(struct call *call) {
     struct live *live = state_find(((quern_accumulate_plan_destroy__parameters *)call->parameters)->plan);
+    if (live) state_remove(live);
+}
+
+static void after_quantize_create(struct call *call) {
+    const quern_quantize_plan_create__parameters *p = (const void *)call->parameters;
+    struct live *live = state_add(HANDLE_OF_quern_quantize_plan, *p->plan, p->device);
+    live->quantized = *p->args;
+    keep(live, call);
+}
+
+static void after_quantize_destroy(struct call *call) {
+    struct live *live = state_find(((quern_quantize_plan_destroy__parameters *)call->parameters)->plan);
     if (live) state_remove(live);
 }
 
@@ -182,6 +195,8 @@ static const struct effect {
     {"quern_adam_plan_destroy", NULL, after_plan_destroy},
     {"quern_accumulate_plan_create", before_sums_create, after_sums_create},
     {"quern_accumulate_plan_destroy", NULL, after_sums_destroy},
+    {"quern_quantize_plan_create", before_quantize_create, after_quantize_create},
+    {"quern_quantize_plan_destroy", NULL, after_quantize_destroy},
     {"quern_group_create", before_group_create, after_group_create},
     {"quern_group_split", before_group_create, after_group_split},
     {"quern_group_shrink", before_group_create, after_group_shrink},

@@ -100,6 +100,7 @@ void state_destroy(struct live *live) {
     case HANDLE_OF_quern_blas: quern_blas_close(live->handle); break;
     case HANDLE_OF_quern_adam_plan: quern_adam_plan_destroy(live->handle); break;
     case HANDLE_OF_quern_accumulate_plan: quern_accumulate_plan_destroy(live->handle); break;
+    case HANDLE_OF_quern_quantize_plan: quern_quantize_plan_destroy(live->handle); break;
     case HANDLE_OF_quern_group: expect_ok(quern_group_destroy(live->handle)); break;
     case HANDLE_OF_quern_transfer: expect_ok(quern_transfer_destroy(live->handle)); break;
     case HANDLE_OF_quern_ragged_plan: (void)quern_ragged_plan_destroy(live->handle); break;

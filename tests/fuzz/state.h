@@ -23,6 +23,7 @@ struct live {
     quern_group *group;             /* of a ragged plan or a transfer */
     quern_adam_args made;           /* of a plan of Adam */
     quern_accumulate_args summed;   /* of a plan of sums */
+    quern_quantize_args quantized;  /* of a plan of a quantisation */
     struct block *kept;             /* memory that the handle refers to */
     void *symmetric[8];             /* allocated memory of a group */
     int symmetric_count;

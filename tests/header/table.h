@@ -24,7 +24,8 @@ enum kind {
 };
 
 enum handle { NO_HANDLE, HANDLE_OF_quern_device, HANDLE_OF_quern_blas, HANDLE_OF_quern_adam_plan, HANDLE_OF_quern_group,
-              HANDLE_OF_quern_ragged_plan, HANDLE_OF_quern_transfer, HANDLE_OF_quern_accumulate_plan, HANDLE_KINDS };
+              HANDLE_OF_quern_ragged_plan, HANDLE_OF_quern_transfer, HANDLE_OF_quern_accumulate_plan,
+              HANDLE_OF_quern_quantize_plan, HANDLE_KINDS };
 
 /* The contents of memory. */
 enum fill {

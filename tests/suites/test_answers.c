@@ -20,11 +20,12 @@
 #include "runtime/image.h"
 
 enum { SHORT = 33, BEYOND_SHORT = 3073 };  /* columns */
-enum { ASKED = QUERN_CROSS_ENTROPY | QUERN_ADAM, ALL = ASKED | QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL };
+enum { ASKED = QUERN_CROSS_ENTROPY | QUERN_ADAM | QUERN_QUANTIZE, ALL = ASKED | QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL };
 
 /* A program has the kernels of the operations that it calls. */
 static void (*volatile const called[])(void) = {(void (*)(void))quern_cross_entropy, (void (*)(void))quern_adam,
-                                                (void (*)(void))quern_barrier, (void (*)(void))quern_ragged_all_to_all};
+                                                (void (*)(void))quern_barrier, (void (*)(void))quern_ragged_all_to_all,
+                                                (void (*)(void))quern_quantize};
 
 static void open_device(struct test_device *device, int ordinal) {
     for (size_t i = 0; i < sizeof called / sizeof *called; i++) check(called[i], "operation %zu is not linked", i);

@@ -113,7 +113,9 @@ Test(details, null_handles) {
     static const quern_gemm_args product = {.size = sizeof product};
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
     quern_adam_plan *plan;
+    static quern_quantize_args quantize = QUERN_QUANTIZE_ARGS_INIT;
     quern_accumulate_plan *sums;
+    quern_quantize_plan *casts;
     quern_ragged_plan *ragged_plan;
     quern_group *group = NULL;
     quern_blas *blas;
@@ -132,7 +134,9 @@ Test(details, null_handles) {
         quern_adam(NULL, &adam, NULL, 0, NULL), quern_adam_plan_create(NULL, &adam, &plan),
         quern_gradient_norm_workspace(NULL, &norm, &bytes), quern_gradient_norm(NULL, &norm, NULL, 0, NULL),
         quern_accumulate(NULL, &sum, NULL), quern_accumulate_plan_create(NULL, &sum, &sums),
-        quern_adam_saved_bytes(NULL, &adam, &bytes),
+        quern_quantize_workspace(NULL, &quantize, &bytes), quern_quantize(NULL, &quantize, NULL, 0, NULL),
+        quern_quantize_amax(NULL, &quantize, NULL, 0, NULL), quern_quantize_cast(NULL, &quantize, NULL),
+        quern_quantize_plan_create(NULL, &quantize, &casts), quern_adam_saved_bytes(NULL, &adam, &bytes),
         quern_adam_save(NULL, &adam, buffer, sizeof buffer), quern_adam_load(NULL, &adam, buffer, sizeof buffer, &step, NULL),
         quern_group_create(NULL, 1, &group), quern_group_split(NULL, 1, NULL, NULL, &group),
         quern_group_split(&group, 1, NULL, NULL, &group), quern_group_abort(NULL, NULL), quern_group_status(NULL),
@@ -152,10 +156,13 @@ Test(details, null_handles) {
     quern_blas_close(NULL);
     quern_adam_plan_destroy(NULL);
     quern_accumulate_plan_destroy(NULL);
+    quern_quantize_plan_destroy(NULL);
     check(quern_device_report(NULL, buffer, sizeof buffer) == 0, "NULL has targets");
     quern_group_report(NULL, buffer, sizeof buffer);
     check(!strcmp(buffer, "group is NULL"), "%s", buffer);
     quern_cross_entropy_explain(NULL, &loss, buffer, sizeof buffer);
+    check(!strcmp(buffer, "device is NULL"), "%s", buffer);
+    quern_quantize_explain(NULL, &quantize, buffer, sizeof buffer);
     check(!strcmp(buffer, "device is NULL"), "%s", buffer);
     quern_adam_explain(NULL, &adam, buffer, sizeof buffer);
     check(!strcmp(buffer, "device is NULL"), "%s", buffer);

@@ -436,7 +436,7 @@ Test(device, the_oldest_driver_of_its_images_serves) {
     quern_device *device;
     set_driver(images_of_target().driver);
     check_ok(quern_device_open(QUERN_CUDA, 0, &device));
-    check_ok(quern_prepare(device, QUERN_CROSS_ENTROPY | QUERN_ADAM | QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL));
+    check_ok(quern_prepare(device, QUERN_CROSS_ENTROPY | QUERN_ADAM | QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL | QUERN_QUANTIZE));
     quern_device_close(device);
 }
 

@@ -48,11 +48,11 @@ Test(exact_details, devices) {
     DEVICE(quern_device_open(QUERN_CPU, 0, NULL), QUERN_NULL_POINTER, "device is NULL");
     device_open(&device, 0, NULL);
     DEVICE(quern_prepare(device.quern, 0), QUERN_INVALID_ARGUMENT,
-           "operations is 0: expected QUERN_CROSS_ENTROPY, QUERN_ADAM, QUERN_BARRIER or QUERN_RAGGED_ALL_TO_ALL or several of "
-           "them (a value from 1 to 15)");
-    DEVICE(quern_prepare(device.quern, 16), QUERN_INVALID_ARGUMENT,
-           "operations is 16: expected QUERN_CROSS_ENTROPY, QUERN_ADAM, QUERN_BARRIER or QUERN_RAGGED_ALL_TO_ALL or several of "
-           "them (a value from 1 to 15)");
+           "operations is 0: expected QUERN_CROSS_ENTROPY, QUERN_ADAM, QUERN_BARRIER, QUERN_RAGGED_ALL_TO_ALL or QUERN_QUANTIZE "
+           "or several of them (a value from 1 to 31)");
+    DEVICE(quern_prepare(device.quern, 32), QUERN_INVALID_ARGUMENT,
+           "operations is 32: expected QUERN_CROSS_ENTROPY, QUERN_ADAM, QUERN_BARRIER, QUERN_RAGGED_ALL_TO_ALL or QUERN_QUANTIZE "
+           "or several of them (a value from 1 to 31)");
     DEVICE(quern_prepare(NULL, 1), QUERN_NULL_POINTER, "device is NULL");
     DEVICE(quern_device_get_info(device.quern, NULL), QUERN_NULL_POINTER, "quern_device_info is NULL");
     if (device.kind == QUERN_CPU) {
@@ -779,6 +779,81 @@ Test(exact_details, plans_of_sums) {
     expect(__LINE__, quern_accumulate_plan_create(NULL, &sum, &plan), QUERN_NULL_POINTER, "device is NULL");
     expect(__LINE__, quern_accumulate_plan_create(other, NULL, &plan), QUERN_NULL_POINTER, "args is NULL");
     quern_accumulate_plan_destroy(plan);
+    quern_device_close(other);
+    device_close(&device);
+}
+
+/* ---- quantisation ---- */
+
+static quern_quantize_tensor quantized[300];
+
+#define QUANTIZE(call, change, status, text) do { \
+        quern_quantize_args args = QUERN_QUANTIZE_ARGS_INIT; \
+        for (int i = 0; i < 300; i++) quantized[i] = (quern_quantize_tensor){.input = memory[0], .output = memory[1]}; \
+        for (int i = 0; i < 2; i++) quantized[i] = (quern_quantize_tensor){memory[2 * i], memory[2 * i + 1], 4}; \
+        args.input_dtype = QUERN_BF16, args.output_dtype = QUERN_E4M3, args.tensors = quantized, args.tensor_count = 2; \
+        args.amax = (void *)memory[8], args.scale = (void *)memory[9], args.scale_inv = (void *)memory[10]; \
+        change; \
+        expect(__LINE__, call, status, text); \
+    } while (0)
+#define WHOLE quern_quantize(device.quern, &args, memory[50], sizeof memory[50], NULL)
+
+Test(exact_details, quantisations) {
+    open_device();
+    QUANTIZE(WHOLE, args.input_dtype = QUERN_E4M3, QUERN_INVALID_DTYPE,
+             "args.input_dtype is 4 (e4m3): expected one of f32, f16, bf16");
+    QUANTIZE(WHOLE, args.output_dtype = QUERN_F16, QUERN_INVALID_DTYPE, "args.output_dtype is 2 (f16): expected one of e4m3, e5m2");
+    QUANTIZE(WHOLE, args.tensor_size = 16, QUERN_INVALID_STRUCT_SIZE,
+             "args.tensor_size is 16: expected 24 (as the struct's initialiser sets)");
+    QUANTIZE(WHOLE, quantized[1].count = -1, QUERN_INVALID_SHAPE, "args.tensors[1].count is -1: expected 0 to 35184372088832");
+    QUANTIZE(WHOLE, quantized[1].input = NULL, QUERN_NULL_POINTER, "args.tensors[1].input is NULL");
+    QUANTIZE(WHOLE, quantized[1].input = memory[2] + 1, QUERN_INVALID_ARGUMENT,
+             "args.tensors[1].input is not at a multiple of its element's size");
+    QUANTIZE(WHOLE, quantized[0].output = NULL, QUERN_NULL_POINTER, "args.tensors[0].output is NULL");
+    QUANTIZE(WHOLE, quantized[0].output = memory[0] + 7, QUERN_INVALID_ARGUMENT,
+             "args.tensors[0].output overlaps args.tensors[0].input");
+    QUANTIZE(WHOLE, quantized[1].output = memory[1] + 3, QUERN_INVALID_ARGUMENT,
+             "args.tensors[1].output overlaps args.tensors[0].output: expected separate memory");
+    QUANTIZE(WHOLE, (args.tensor_count = 300, args.amax = (void *)memory[3], args.scale = args.scale_inv = NULL),
+             QUERN_INVALID_ARGUMENT,
+             "args.amax overlaps args.tensors[1].output: expected separate memory");
+    QUANTIZE(WHOLE, args.eps = -1, QUERN_INVALID_ARGUMENT, "args.eps is -1: expected 0 to 3.4e38, the largest fp32");
+    QUANTIZE(WHOLE, args.power_of_two = 2, QUERN_INVALID_ARGUMENT, "args.power_of_two is 2: expected 0 to 1");
+    QUANTIZE(WHOLE, args.rounding = (quern_rounding)3, QUERN_INVALID_ARGUMENT, "args.rounding is 3: expected 0 to 2");
+    QUANTIZE(WHOLE, args.amax = NULL, QUERN_NULL_POINTER, "args.amax is NULL");
+    QUANTIZE(WHOLE, (args.history = (void *)memory[12], args.history_length = 0), QUERN_INVALID_SHAPE,
+             "args.history_length is 0: expected 1 to 65536");
+    QUANTIZE(quern_quantize_cast(device.quern, &args, NULL), args.history = (void *)memory[12], QUERN_INVALID_ARGUMENT,
+             "args.history is not NULL: expected NULL, since only quern_quantize has delayed scaling");
+    device_close(&device);
+}
+
+static quern_quantize_plan *plan_of_tensors(quern_device *owner) {
+    quern_quantize_args args = QUERN_QUANTIZE_ARGS_INIT;
+    quern_quantize_plan *plan;
+    for (int i = 0; i < 2; i++) quantized[i] = (quern_quantize_tensor){memory[2 * i], memory[2 * i + 1], 4};
+    args.input_dtype = QUERN_BF16, args.output_dtype = QUERN_E4M3, args.tensors = quantized, args.tensor_count = 2;
+    check_ok(quern_quantize_plan_create(owner, &args, &plan));
+    return plan;
+}
+
+Test(exact_details, plans_of_quantisations) {
+    quern_device *other;
+    open_device();
+    check_ok(quern_device_open(device.kind, device.ordinal, &other));
+    quern_quantize_plan *plan = plan_of_tensors(device.quern), *foreign = plan_of_tensors(other);
+    QUANTIZE(WHOLE, args.plan = plan, QUERN_INVALID_ARGUMENT, "args.tensors is not NULL with a plan, which has its own list");
+    QUANTIZE(WHOLE, (args.plan = plan, args.tensors = NULL, args.input_dtype = QUERN_F16), QUERN_INVALID_ARGUMENT,
+             "args.input_dtype is f16, and args.plan was made with bf16");
+    QUANTIZE(WHOLE, (args.plan = plan, args.tensors = NULL, args.output_dtype = QUERN_E5M2), QUERN_INVALID_ARGUMENT,
+             "args.output_dtype is e5m2, and args.plan was made with e4m3");
+    QUANTIZE(WHOLE, (args.plan = foreign, args.tensors = NULL), QUERN_INVALID_ARGUMENT, "args.plan was made for another device");
+    QUANTIZE(WHOLE, (args.plan = plan, args.tensors = NULL, args.scale = (void *)memory[3]), QUERN_INVALID_ARGUMENT,
+             "args.scale overlaps an array of args.plan: expected separate memory");
+    QUANTIZE(quern_quantize_plan_create(device.quern, &args, NULL), args.eps = 0, QUERN_NULL_POINTER, "plan is NULL");
+    QUANTIZE(quern_quantize_plan_create(NULL, &args, &plan), args.eps = 0, QUERN_NULL_POINTER, "device is NULL");
+    quern_quantize_plan_destroy(plan);
+    quern_quantize_plan_destroy(foreign);
     quern_device_close(other);
     device_close(&device);
 }

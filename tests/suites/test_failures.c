@@ -73,6 +73,7 @@ static const struct exception survived[] = {
     {"cuMemSetAccess", NULL, MULTICAST},
     {"cuMemRelease", NULL, "nothing else gives the handle back", false, ALIVE_HANDLES, true},
     {"realloc", "quern_adam_plan_create", "makes a block smaller: the whole one serves as well", false, -1, false},
+    {"realloc", "quern_quantize_plan_create", "makes a block smaller: the whole one serves as well", false, -1, false},
     {"realloc", "quern_accumulate_plan_create", "makes a block smaller: the whole one serves as well", false, -1, false},
 };
 
@@ -520,6 +521,47 @@ Test(failures, adam) {
     };
     open_all(QUERN_ADAM);
     fill_adam();
+    for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
+    close_all();
+}
+
+/* ---- quantisation ---- */
+
+static quern_quantize_args quantize, quantize_planned;
+static quern_quantize_plan *casts;
+static quern_quantize_tensor quantized[TENSOR_COUNT];
+
+static void fill_quantize(void) {
+    for (int i = 0; i < TENSOR_COUNT; i++) {
+        char *at = (char *)home(TENSORS) + i * PARTS * TENSOR_BYTES;
+        quantized[i] = (quern_quantize_tensor){at, at + 4, 1};
+    }
+    quantize = (quern_quantize_args)QUERN_QUANTIZE_ARGS_INIT;
+    quantize.input_dtype = QUERN_BF16, quantize.output_dtype = QUERN_E5M2, quantize.tensors = quantized;
+    quantize.tensor_count = TENSOR_COUNT, quantize.amax = home(LOSS);
+    quantize_planned = quantize, quantize_planned.tensors = NULL;
+}
+
+static quern_status run_quantize(void) {
+    return quern_quantize(device.quern, &quantize, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
+}
+static quern_status create_casts(void) { return quern_quantize_plan_create(device.quern, &quantize, &casts); }
+static void destroy_casts(void) { quern_quantize_plan_destroy(casts); }
+static void make_casts(void) {
+    check_ok(create_casts());
+    quantize_planned.plan = casts;
+}
+static quern_status run_casts(void) { return quern_quantize(device.quern, &quantize_planned, NULL, 0, device.stream); }
+
+Test(failures, quantize) {
+    static const struct operation operations[] = {
+        {.name = "quern_quantize", .run = run_quantize, .driver_calls = 5},
+        {.name = "quern_quantize_plan_create", .run = create_casts, .end = destroy_casts, .handle = (void **)&casts,
+         .allocations = 4, .gpu_allocations = 5, .driver_calls = 8},
+        {.name = "quern_quantize with a plan", .begin = make_casts, .run = run_casts, .finish = destroy_casts, .driver_calls = 4},
+    };
+    open_all(QUERN_QUANTIZE);
+    fill_quantize();
     for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
     close_all();
 }

@@ -92,7 +92,8 @@ static size_t used;
 
 static void open_arena(void) {
     device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY | QUERN_ADAM | QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL));
+    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY | QUERN_ADAM | QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL |
+                                             QUERN_QUANTIZE));
     buffer_open(&arena, &device, ARENA, 0, NULL);
     used = 0;
 }
@@ -428,6 +429,48 @@ Test(sizes, gradients) {
                                {call_norm, call_sum}});
     walk_fields(&(struct walk){"norm", &norm, &of_norm, 1, NULL, {ask_norm, call_norm}});
     walk_fields(&(struct walk){"sum", &sum, &of_sum, 1, NULL, {call_sum}});
+    close_arena();
+}
+
+/* ---- quantisation ---- */
+
+static quern_quantize_tensor quantized[2];
+static quern_quantize_args quantize;
+
+static quern_status ask_quantize(void) {
+    size_t bytes;
+    return quern_quantize_workspace(device.quern, &quantize, &bytes);
+}
+
+static quern_status call_quantize(void) { return quern_quantize(device.quern, &quantize, workspace, PART, device.stream); }
+static quern_status call_cast(void) { return quern_quantize_cast(device.quern, &quantize, device.stream); }
+
+static void fill_quantize(void) {
+    quantize = (quern_quantize_args)QUERN_QUANTIZE_ARGS_INIT;
+    quantize.input_dtype = QUERN_BF16, quantize.output_dtype = QUERN_E4M3;
+    quantize.tensors = quantized, quantize.tensor_count = 2, quantize.amax = take(), workspace = take();
+    for (int i = 0; i < 2; i++) quantized[i] = (quern_quantize_tensor){take(), take(), 10};
+}
+
+Test(sizes, quantisation) {
+    static const struct field counts[] = {{"tensors[0].count", offsetof(quern_quantize_tensor, count), 0},
+                                          {"tensors[1].count", sizeof *quantized + offsetof(quern_quantize_tensor, count), 0}};
+    static const struct field of_list = FIELD(quern_quantize_args, tensor_count, 0);
+    open_arena();
+    fill_quantize();
+    walk_fields(&(struct walk){"tensors", quantized, counts, 2, device.kind == QUERN_CPU ? ask_quantize : NULL,
+                               {call_quantize, call_cast}});
+    walk_fields(&(struct walk){"quantize", &quantize, &of_list, 1, NULL, {ask_quantize, call_quantize}});
+    close_arena();
+}
+
+/* A GPU's tiles are numbered with 30 bits in each tensor. */
+Test(sizes, the_longest_tensor_that_a_gpu_casts) {
+    if (test_kind() != QUERN_CUDA) cr_skip_test("a CPU has no tiles");
+    open_arena();
+    fill_quantize();
+    quantized[1] = (quern_quantize_tensor){(void *)64, (void *)((uintptr_t)1 << 46), ((int64_t)1 << 41) + 1};
+    refuse_tensor(call_quantize(), "args.tensors[1].count is 2199023255553: a GPU takes up to 2199023255552");
     close_arena();
 }
 

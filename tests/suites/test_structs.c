@@ -27,6 +27,7 @@ STRUCT(quern_linear_cross_entropy_args, QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT)
 STRUCT(quern_adam_args, QUERN_ADAM_ARGS_INIT)
 STRUCT(quern_gradient_norm_args, QUERN_GRADIENT_NORM_ARGS_INIT)
 STRUCT(quern_accumulate_args, QUERN_ACCUMULATE_ARGS_INIT)
+STRUCT(quern_quantize_args, QUERN_QUANTIZE_ARGS_INIT)
 STRUCT(quern_carrier, QUERN_CARRIER_INIT)
 STRUCT(quern_group_args, QUERN_GROUP_ARGS_INIT)
 STRUCT(quern_barrier_args, QUERN_BARRIER_ARGS_INIT)
@@ -41,8 +42,8 @@ static const struct kind {
 } kinds[] = {
 #define KIND(type) {#type, sizeof(type), &macro_##type, init_##type}
     KIND(quern_device_info), KIND(quern_cross_entropy_args), KIND(quern_gemm_args), KIND(quern_linear_cross_entropy_args),
-    KIND(quern_adam_args), KIND(quern_gradient_norm_args), KIND(quern_accumulate_args), KIND(quern_carrier), KIND(quern_group_args),
-    KIND(quern_barrier_args), KIND(quern_ragged_all_to_all_args), KIND(quern_transfer_args)
+    KIND(quern_adam_args), KIND(quern_gradient_norm_args), KIND(quern_accumulate_args), KIND(quern_quantize_args),
+    KIND(quern_carrier), KIND(quern_group_args), KIND(quern_barrier_args), KIND(quern_ragged_all_to_all_args), KIND(quern_transfer_args)
 };
 
 enum { LARGEST = 1024, MARK = 0x51550000 };
@@ -116,6 +117,12 @@ Test(structs, defaults_are_those_of_the_header) {
     TAKE(sum, scale, 1.0);
     TAKE(sum, main_dtype, QUERN_F32);
     check_rest("accumulate_args", &sum, sizeof sum);
+
+    quern_quantize_args quantize;
+    quern_quantize_args_init(&quantize);
+    TAKE(quantize, size, MARK + sizeof quantize);
+    TAKE(quantize, tensor_size, sizeof(quern_quantize_tensor));
+    check_rest("quantize_args", &quantize, sizeof quantize);
 
     quern_ragged_all_to_all_args ragged;
     quern_ragged_all_to_all_args_init(&ragged);
@@ -212,6 +219,12 @@ static void fill_sum(void *args) {
     a->grad_dtype = QUERN_F32, a->gradients = &gradient, a->gradient_count = 1;
 }
 
+static void fill_quantize(void *args) {
+    static const quern_quantize_tensor tensor = {0};
+    quern_quantize_args *a = args;
+    a->input_dtype = QUERN_F32, a->output_dtype = QUERN_E5M2, a->tensors = &tensor, a->tensor_count = 1, a->amax = &out.norm;
+}
+
 static void fill_group(void *args) { ((quern_group_args *)args)->ranks = 1, ((quern_group_args *)args)->device = device; }
 
 static void fill_ragged(void *args) {
@@ -237,11 +250,21 @@ CALL(load, quern_adam_load(device, args, out.saved, saved_bytes, &out.step, &out
 CALL(norm_bytes, quern_gradient_norm_workspace(device, args, &out.bytes))
 CALL(norm, quern_gradient_norm(device, args, workspace, workspace_bytes, NULL))
 CALL(accumulate, quern_accumulate(device, args, NULL))
+CALL(quantize_bytes, quern_quantize_workspace(device, args, &out.bytes))
+CALL(quantize, quern_quantize(device, args, NULL, 0, NULL))
+CALL(amax, quern_quantize_amax(device, args, NULL, 0, NULL))
+CALL(cast, quern_quantize_cast(device, args, NULL))
 CALL(barrier, quern_barrier(group, args, NULL))
 CALL(ragged_bytes, quern_ragged_all_to_all_workspace(group, args, &out.bytes))
 CALL(ragged, quern_ragged_all_to_all(group, args, symmetric, workspace_bytes, NULL))
 
-/* The five that make a handle give it back at once. */
+/* The six that make a handle give it back at once. */
+static quern_status quantize_plan(const void *args) {
+    quern_status status = quern_quantize_plan_create(device, args, (quern_quantize_plan **)&out.handle);
+    if (status == QUERN_OK) quern_quantize_plan_destroy(out.handle);
+    return status;
+}
+
 static quern_status sum_plan(const void *args) {
     quern_status status = quern_accumulate_plan_create(device, args, (quern_accumulate_plan **)&out.handle);
     if (status == QUERN_OK) quern_accumulate_plan_destroy(out.handle);
@@ -310,6 +333,11 @@ static const struct call {
     {"gradient_norm", norm, init_quern_gradient_norm_args, fill_norm, ARGS(quern_gradient_norm_args)},
     {"accumulate", accumulate, init_quern_accumulate_args, fill_sum, SUM},
     {"accumulate_plan_create", sum_plan, init_quern_accumulate_args, fill_sum, SUM},
+    {"quantize_workspace", quantize_bytes, init_quern_quantize_args, fill_quantize, ARGS(quern_quantize_args)},
+    {"quantize", quantize, init_quern_quantize_args, fill_quantize, ARGS(quern_quantize_args)},
+    {"quantize_amax", amax, init_quern_quantize_args, fill_quantize, ARGS(quern_quantize_args)},
+    {"quantize_cast", cast, init_quern_quantize_args, fill_quantize, ARGS(quern_quantize_args)},
+    {"quantize_plan_create", quantize_plan, init_quern_quantize_args, fill_quantize, ARGS(quern_quantize_args)},
     {"group_create", new_group, init_quern_group_args, fill_group, OF(quern_group_args)},
     {"barrier", barrier, init_quern_barrier_args, fill_info, OF(quern_barrier_args)},
     {"ragged_all_to_all_workspace", ragged_bytes, init_quern_ragged_all_to_all_args, fill_ragged,
@@ -323,7 +351,7 @@ static void open_all(void) {
     quern_group_args membership = QUERN_GROUP_ARGS_INIT;
     quern_adam_args args = QUERN_ADAM_ARGS_INIT;
     check_ok(quern_device_open(QUERN_CPU, 0, &device));
-    check_ok(quern_prepare(device, QUERN_CROSS_ENTROPY | QUERN_ADAM | QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL));
+    check_ok(quern_prepare(device, QUERN_CROSS_ENTROPY | QUERN_ADAM | QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL | QUERN_QUANTIZE));
     fill_group(&membership);
     check_ok(quern_group_create(&membership, 1, &group));
     check_ok(quern_symmetric_alloc(&group, 1, &workspace_bytes, &symmetric));

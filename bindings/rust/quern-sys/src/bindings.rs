@@ -53,6 +53,7 @@ pub const QUERN_CROSS_ENTROPY: quern_operations = 1;
 pub const QUERN_ADAM: quern_operations = 2;
 pub const QUERN_BARRIER: quern_operations = 4;
 pub const QUERN_RAGGED_ALL_TO_ALL: quern_operations = 8;
+pub const QUERN_QUANTIZE: quern_operations = 16;
 pub type quern_reduction = c_uint;
 pub const QUERN_REDUCTION_NONE: quern_reduction = 0;
 pub const QUERN_REDUCTION_SUM: quern_reduction = 1;
@@ -92,6 +93,11 @@ pub struct quern_adam_plan {
 }
 #[repr(C)]
 pub struct quern_accumulate_plan {
+    private: [u8; 0],
+    marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+#[repr(C)]
+pub struct quern_quantize_plan {
     private: [u8; 0],
     marker: PhantomData<(*mut u8, PhantomPinned)>,
 }
@@ -325,6 +331,36 @@ pub struct quern_accumulate_args {
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct quern_quantize_tensor {
+    pub input: *const c_void,
+    pub output: *mut c_void,
+    pub count: i64,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct quern_quantize_args {
+    pub size: u32,
+    pub tensor_size: u32,
+    pub input_dtype: quern_dtype,
+    pub output_dtype: quern_dtype,
+    pub tensors: *const quern_quantize_tensor,
+    pub tensor_count: i64,
+    pub amax: *mut f32,
+    pub scale: *mut f32,
+    pub scale_inv: *mut f32,
+    pub eps: f64,
+    pub power_of_two: i32,
+    pub rounding: quern_rounding,
+    pub seed: u64,
+    pub offset: u64,
+    pub offset_pointer: *const u64,
+    pub noop: *const f32,
+    pub history: *mut f32,
+    pub history_length: i64,
+    pub plan: *const quern_quantize_plan,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct quern_carrier {
     pub size: u32,
     pub threads: i32,
@@ -459,6 +495,14 @@ extern "C" {
     pub fn quern_adam_saved_bytes(device: *const quern_device, args: *const quern_adam_args, bytes: *mut usize) -> quern_status;
     pub fn quern_adam_save(device: *mut quern_device, args: *const quern_adam_args, saved: *mut c_void, bytes: usize) -> quern_status;
     pub fn quern_adam_load(device: *mut quern_device, args: *const quern_adam_args, saved: *const c_void, bytes: usize, step: *mut i64, seed: *mut u64) -> quern_status;
+    pub fn quern_quantize_args_init(args: *mut quern_quantize_args);
+    pub fn quern_quantize_workspace(device: *const quern_device, args: *const quern_quantize_args, bytes: *mut usize) -> quern_status;
+    pub fn quern_quantize(device: *mut quern_device, args: *const quern_quantize_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
+    pub fn quern_quantize_amax(device: *mut quern_device, args: *const quern_quantize_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
+    pub fn quern_quantize_cast(device: *mut quern_device, args: *const quern_quantize_args, stream: *mut c_void) -> quern_status;
+    pub fn quern_quantize_explain(device: *const quern_device, args: *const quern_quantize_args, buffer: *mut c_char, bytes: usize) -> usize;
+    pub fn quern_quantize_plan_create(device: *mut quern_device, args: *const quern_quantize_args, plan: *mut *mut quern_quantize_plan) -> quern_status;
+    pub fn quern_quantize_plan_destroy(plan: *mut quern_quantize_plan);
     pub fn quern_carrier_init(carrier: *mut quern_carrier);
     pub fn quern_group_args_init(args: *mut quern_group_args);
     pub fn quern_group_create(args: *const quern_group_args, count: c_int, groups: *mut *mut quern_group) -> quern_status;
@@ -514,6 +558,8 @@ macro_rules! for_each_struct {
         $call!(quern_gradient: grad, main_grad, count);
         $call!(quern_gradient_norm_args: size, gradient_size, grad_dtype, gradients, gradient_count, plan, max_norm, grad_scale, grad_scale_pointer, norm, clip, found_inf);
         $call!(quern_accumulate_args: size, gradient_size, grad_dtype, zero_grads, gradients, gradient_count, scale, main_dtype, overwrite, plan, overwrite_flags, token_counts, group_count, token_places);
+        $call!(quern_quantize_tensor: input, output, count);
+        $call!(quern_quantize_args: size, tensor_size, input_dtype, output_dtype, tensors, tensor_count, amax, scale, scale_inv, eps, power_of_two, rounding, seed, offset, offset_pointer, noop, history, history_length, plan);
         $call!(quern_carrier: size, threads, name, user, tags, longest, borrows, send, receive, test, cancel);
         $call!(quern_group_args: size, rank, ranks, name, device, timeout, share_gpu, first_epoch, first_timeout, job, multicast, host_ranks, meet, secret, secret_bytes, host, all_gather, all_gather_user, carrier, ways);
         $call!(quern_barrier_args: size, members, member_count, timeout);

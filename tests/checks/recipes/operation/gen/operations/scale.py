@@ -10,7 +10,7 @@ from gen.spec import Geometry
 
 class Scale(Operation):
     name = "scale"
-    bit = 16
+    bit = 32
     keys = ("dtype",)
 
     def combinations(self) -> Iterator[Key]:

@@ -1,5 +1,5 @@
-/* Marks a list and divides it.  Called for the tensors of Adam and the gradients of a norm. */
-#include "adam/list_marks.h"
+/* Marks a list and divides it.  Called for the tensors of Adam and by list_visit.c. */
+#include "runtime/list_marks.h"
 
 bool quern_mark_list(struct quern_list_marks *marks, const void *list, int64_t places, quern_list_units *units) {
     marks->places = places;

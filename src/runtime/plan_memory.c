@@ -1,5 +1,5 @@
-/* Writes the tables of a plan to the memory of a GPU.  Called by adam_plan.c and accumulate_plan.c. */
-#include "adam/plan_memory.h"
+/* Writes the tables of a plan to the memory of a GPU.  Called for each kind of plan. */
+#include "runtime/plan_memory.h"
 
 #include "os/integers.h"
 #include "runtime/cuda_visit.h"

@@ -1,4 +1,4 @@
-/* The device memory of a plan: one piece, written when the plan is made.  For plans of Adam and of accumulations. */
+/* The device memory of a plan: one piece, written when the plan is made.  For plans of Adam, accumulations and quantisation. */
 #ifndef QUERN_PLAN_MEMORY_H
 #define QUERN_PLAN_MEMORY_H
 

@@ -1,6 +1,6 @@
 /*
  * Divides a long list of items of different sizes into shares of equal size.  The list has marks at regular places, so that the
- * start of a share is found without a walk over the whole list.  For the CPU code of Adam and of gradients.
+ * start of a share is found without a walk over the whole list.  For lists of tensors on a CPU.
  */
 #ifndef QUERN_LIST_MARKS_H
 #define QUERN_LIST_MARKS_H

@@ -1,0 +1,52 @@
+"""Quantisation to 8 bits: the largest magnitudes of tensors, and the cast with scales that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gen.operation import Key, Operation, Target, Task
+from gen.spec import FLOATS, Geometry
+
+AMAX = "amax"
+OUTPUTS = ("e4m3", "e5m2")
+
+# The tile is QUERN_ADAM_TILE of src/kernels/problem.h.
+TILE_ELEMENTS = 2048
+
+
+class Quantize(Operation):
+    name = "quantize"
+    bit = 16
+    keys = ("input", "output", "variant")
+    tasks = {None: Task("QUERN_QUANTIZE_CAST", 0), AMAX: Task("QUERN_QUANTIZE_AMAX", 1)}
+
+    def combinations(self) -> Iterator[Key]:
+        for source in FLOATS:
+            for output in OUTPUTS:
+                yield {"input": source, "output": output, "variant": None}
+        for source in FLOATS:
+            yield {"input": source, "output": None, "variant": AMAX}
+
+    def illegal(self, key: Key, target: Target) -> str | None:
+        if key["variant"] not in self.tasks:
+            return f"variant is {key['variant']!r}; there is {AMAX}, and none for the cast"
+        if key["input"] not in FLOATS:
+            return f"input is {key['input'] or 'none'}: it must be one of {', '.join(FLOATS)}"
+        if key["variant"]:
+            return f"the {AMAX} task has no output" if key["output"] else None
+        return None if key["output"] in OUTPUTS else f"output is {key['output'] or 'none'}: it must be one of {', '.join(OUTPUTS)}"
+
+    def base_name(self, key: Key) -> str:
+        return "_".join(part for part in (self.name, key["variant"], key["input"], key["output"]) if part)
+
+    def stem(self, key: Key, target: Target) -> str:
+        return self.template(key)
+
+    def template(self, key: Key) -> str:
+        return f"{self.name}_{key['variant'] or 'cast'}"
+
+    def geometry(self, key: Key, target: Target) -> Geometry:
+        return Geometry(threads=256, elements=TILE_ELEMENTS)
+
+
+OPERATION = Quantize()

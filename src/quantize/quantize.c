@@ -1,0 +1,52 @@
+/* quern_quantize, its two steps, its workspace and its explanation: check the arguments, select the kernels and run them. */
+#include "quantize/quantize_arguments.h"
+#include "quantize/quantize_cpu.h"
+#include "quantize/quantize_cuda.h"
+#include "quantize/quantize_select.h"
+#include "runtime/arguments.h"
+#include "runtime/status.h"
+
+/* A plan has its own states; a cast without a history needs none. */
+static size_t needs(const struct quern_quantize_call *call) {
+    const bool has_states = call->device->kind == QUERN_CUDA && !call->args.plan && call->steps != QUERN_QUANTIZE_CASTS;
+    return has_states ? (size_t)call->count * sizeof *call->states : 0;
+}
+
+static quern_status run(struct quern_quantize_call *call, const quern_quantize_args *args, void *workspace,
+                        size_t workspace_bytes) {
+    if (!call->device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    quern_status status = quern_quantize_check(call, args);
+    if (status == QUERN_OK) status = quern_check_workspace(call->device, workspace, workspace_bytes, needs(call));
+    if (status == QUERN_OK) status = quern_quantize_check_arrays(call, workspace, needs(call));
+    if (status == QUERN_OK) status = quern_check_stream(call->device, call->stream);
+    if (status == QUERN_OK) status = quern_quantize_select(call);
+    if (status != QUERN_OK) return status;
+    call->states = call->args.plan ? call->args.plan->tables.states : workspace;
+    return call->device->kind == QUERN_CPU ? quern_quantize_on_cpu(call) : quern_quantize_on_cuda(call);
+}
+
+quern_status quern_quantize(quern_device *device, const quern_quantize_args *args, void *workspace, size_t workspace_bytes,
+                            void *stream) {
+    struct quern_quantize_call call = {.device = device, .steps = QUERN_QUANTIZE_FINDS | QUERN_QUANTIZE_CASTS, .stream = stream};
+    return run(&call, args, workspace, workspace_bytes);
+}
+
+quern_status quern_quantize_amax(quern_device *device, const quern_quantize_args *args, void *workspace, size_t workspace_bytes,
+                                 void *stream) {
+    struct quern_quantize_call call = {.device = device, .steps = QUERN_QUANTIZE_FINDS, .stream = stream};
+    return run(&call, args, workspace, workspace_bytes);
+}
+
+quern_status quern_quantize_cast(quern_device *device, const quern_quantize_args *args, void *stream) {
+    struct quern_quantize_call call = {.device = device, .steps = QUERN_QUANTIZE_CASTS, .stream = stream};
+    return run(&call, args, NULL, 0);
+}
+
+quern_status quern_quantize_workspace(const quern_device *device, const quern_quantize_args *args, size_t *bytes) {
+    struct quern_quantize_call call = {.device = (quern_device *)device, .steps = QUERN_QUANTIZE_ASKS};
+    if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    if (!bytes) return quern_fail(device, QUERN_NULL_POINTER, "bytes is NULL");
+    quern_status status = quern_quantize_check(&call, args);
+    if (status == QUERN_OK) *bytes = needs(&call);
+    return status;
+}

@@ -1,0 +1,78 @@
+/*
+ * The known answers of the quantisation's kernels: the amax of 64 values, and their cast.  Called by quern_prepare through the
+ * operation's row.
+ *
+ * The largest value is that of the 8-bit type divided by 2^8, so that the scale is 2^8; the others are powers of two.  Every type
+ * represents all of them and their products.
+ */
+#include "quantize/quantize_answers.h"
+
+#include <stddef.h>
+
+#include "kernels/quantize_problem.h"
+#include "kernels/quantize_scale.h"
+#include "runtime/storage.h"
+
+enum { COUNT = 64 };
+
+#define SCALE 0x1p8
+
+struct memory {
+    char input[4 * COUNT], output[COUNT];
+    float amax, scale, scale_inv;
+    struct quern_quantize_state state;
+};
+
+/* A kernel of amaxes has no 8-bit type: either will do. */
+static quern_dtype output_of(const struct quern_kernel *kernel) {
+    return kernel->key.any.task == QUERN_QUANTIZE_CAST ? kernel->key.any.dtypes[1] : QUERN_E4M3;
+}
+
+static double largest_of(const struct quern_kernel *kernel) { return (double)quern_quantize_largest(output_of(kernel)); }
+
+static double input_of(const struct quern_kernel *kernel, int i) {
+    const double power = (double)(1 << i % 8) / 256;
+    return i == 13 ? -largest_of(kernel) / SCALE : i % 3 ? power : -power;
+}
+
+/* A member of the memory, as a pointer on the device. */
+#define ON_DEVICE(trial, member) ((void *)(uintptr_t)((trial)->address + offsetof(struct memory, member)))
+
+static void ask(const struct quern_kernel *kernel, struct quern_trial *trial) {
+    struct memory *memory = (struct memory *)(void *)trial->memory;
+    struct quern_quantize_batch *batch = trial->parameters;
+    float values[COUNT];
+    for (int i = 0; i < COUNT; i++) values[i] = (float)input_of(kernel, i);
+    quern_storage_narrow(kernel->key.any.dtypes[0], values, COUNT, false, memory->input, NULL);
+    memory->amax = (float)(largest_of(kernel) / SCALE);
+    memory->state = (struct quern_quantize_state){0};
+    batch->states = ON_DEVICE(trial, state);
+    batch->amax = ON_DEVICE(trial, amax);
+    batch->scale = ON_DEVICE(trial, scale);
+    batch->scale_inv = ON_DEVICE(trial, scale_inv);
+    batch->list_count = batch->tensor_count = 1;
+    batch->tile_count = 1;
+    batch->tensors[0] = (struct quern_quantize_slice){ON_DEVICE(trial, input), ON_DEVICE(trial, output), COUNT};
+    if (kernel->key.any.task == QUERN_QUANTIZE_AMAX) memory->amax = -1;
+    trial->arguments[0] = batch;
+}
+
+static bool numbers_are_wrong(const char *name, const float *value, double expected, struct quern_text *why) {
+    const struct quern_answer answer = {name, QUERN_F32, value, NULL, 1, 0};
+    return quern_answer_is_wrong(&answer, &expected, why);
+}
+
+static bool is_wrong(const struct quern_kernel *kernel, const char *bytes, struct quern_text *why) {
+    const struct memory *memory = (const struct memory *)(const void *)bytes;
+    const struct quern_answer answer = {"output", output_of(kernel), memory->output, NULL, COUNT, 0};
+    double expected[COUNT];
+    if (numbers_are_wrong("amax", &memory->amax, largest_of(kernel) / SCALE, why)) return true;
+    if (kernel->key.any.task == QUERN_QUANTIZE_AMAX) return false;
+    for (int i = 0; i < COUNT; i++) expected[i] = input_of(kernel, i) * SCALE;
+    return numbers_are_wrong("scale", &memory->scale, SCALE, why) ||
+           numbers_are_wrong("scale_inv", &memory->scale_inv, 1 / SCALE, why) || quern_answer_is_wrong(&answer, expected, why);
+}
+
+const struct quern_known_answers quern_quantize_answers = {.memory_bytes = sizeof(struct memory),
+                                                           .parameter_bytes = sizeof(struct quern_quantize_batch),
+                                                           .ask = ask, .is_wrong = is_wrong};

@@ -1,0 +1,20 @@
+/* Checks of the arguments of a quantisation.  For the public functions on calls and plans. */
+#ifndef QUERN_QUANTIZE_ARGUMENTS_H
+#define QUERN_QUANTIZE_ARGUMENTS_H
+
+#include "quantize/quantize_call.h"
+
+/* Checks everything but the arrays of the call: what a workspace depends on.  The call has its device and steps. */
+quern_status quern_quantize_check(struct quern_quantize_call *call, const quern_quantize_args *args);
+
+/* Checks the arrays of the call, whose workspace has so many bytes. */
+quern_status quern_quantize_check_arrays(const struct quern_quantize_call *call, const void *workspace, size_t bytes);
+
+/* Checks what a plan depends on: the dtypes and the list. */
+quern_status quern_quantize_check_list(const quern_device *device, const quern_quantize_args *args, int steps);
+
+/* Lists the arrays of all tensors that have elements: of each at most two. */
+int64_t quern_quantize_ranges(const quern_quantize_tensor *tensors, int64_t count, quern_dtype input_dtype, int steps,
+                              struct quern_range *to);
+
+#endif

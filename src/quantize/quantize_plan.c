@@ -1,0 +1,97 @@
+/* The public functions on plans of quantisations: check a list, compare its arrays and, on a GPU, write it to device memory. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "quantize/quantize_arguments.h"
+#include "runtime/arguments.h"
+#include "runtime/status.h"
+
+/* ---- the tables on a GPU ---- */
+
+/* The offsets of the tables in one piece of memory. */
+struct layout {
+    size_t slices, states, tiles, bytes;
+};
+
+static struct layout lay_out(const quern_quantize_plan *plan) {
+    struct layout layout = {0};
+    layout.slices = quern_plan_reserve(&layout.bytes, (size_t)plan->count * sizeof *plan->tables.slices);
+    layout.states = quern_plan_reserve(&layout.bytes, (size_t)plan->count * sizeof *plan->tables.states);
+    layout.tiles = quern_plan_reserve(&layout.bytes, (size_t)plan->tables.tile_count * sizeof *plan->tables.tiles);
+    return layout;
+}
+
+/* The states begin as zeros, and so does the memory. */
+static void fill_tables(const quern_quantize_plan *plan, const struct layout *layout, char *tables) {
+    struct quern_quantize_slice *slices = (void *)(tables + layout->slices);
+    struct quern_adam_tile *tile = (void *)(tables + layout->tiles);
+    for (int64_t place = 0; place < plan->count; place++) {
+        const quern_quantize_tensor *tensor = &plan->tensors[place];
+        slices[place] = (struct quern_quantize_slice){tensor->input, tensor->output, tensor->count};
+        const uint32_t tiles = (uint32_t)quern_quantize_tiles(tensor->count);
+        for (uint32_t number = 0; number < tiles; number++) *tile++ = (struct quern_adam_tile){(uint32_t)place, number};
+    }
+}
+
+static quern_status make_tables(quern_quantize_plan *plan) {
+    for (int64_t place = 0; place < plan->count; place++)
+        plan->tables.tile_count += quern_quantize_tiles(plan->tensors[place].count);
+    if (!plan->count) return QUERN_OK;
+    const struct layout layout = lay_out(plan);
+    char *tables = calloc(1, layout.bytes);
+    if (!tables)
+        return quern_fail(plan->device, QUERN_OUT_OF_MEMORY, "no memory for the %zu bytes of a plan's tables", layout.bytes);
+    fill_tables(plan, &layout, tables);
+    quern_status status = quern_plan_upload(plan->device, &plan->memory, tables, layout.bytes);
+    free(tables);
+    if (status != QUERN_OK) return status;
+    char *memory = (char *)(uintptr_t)plan->memory.address;
+    plan->tables.slices = (const void *)(memory + layout.slices);
+    plan->tables.states = (void *)(memory + layout.states);
+    plan->tables.tiles = (const void *)(memory + layout.tiles);
+    return QUERN_OK;
+}
+
+/* ---- the plan ---- */
+
+static quern_status keep_pieces(quern_quantize_plan *plan) {
+    const int64_t arrays = 2 * plan->count;
+    struct quern_range *ranges;
+    quern_status status = quern_allocate_ranges(plan->device, arrays, &ranges);
+    if (status != QUERN_OK) return status;
+    const int64_t count = quern_quantize_ranges(plan->tensors, plan->count, plan->input_dtype, QUERN_QUANTIZE_CASTS, ranges);
+    status = quern_check_apart(plan->device, "args.tensors", ranges, ranges + arrays + QUERN_OTHER_RANGES, count);
+    if (status == QUERN_OK) status = quern_join_ranges(plan->device, ranges, count, &plan->pieces);
+    free(ranges);
+    return status;
+}
+
+static quern_status create(quern_device *device, const quern_quantize_args *args, quern_quantize_plan **out) {
+    quern_quantize_plan *plan = calloc(1, sizeof *plan + (size_t)args->tensor_count * sizeof *plan->tensors);
+    if (!plan)
+        return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a plan of %lld tensors", (long long)args->tensor_count);
+    plan->device = device;
+    plan->input_dtype = args->input_dtype, plan->output_dtype = args->output_dtype;
+    plan->count = args->tensor_count;
+    for (int64_t place = 0; place < plan->count; place++) plan->tensors[place] = args->tensors[place];
+    quern_status status = keep_pieces(plan);
+    if (status == QUERN_OK && device->kind == QUERN_CUDA) status = make_tables(plan);
+    if (status == QUERN_OK) *out = plan;
+    else quern_quantize_plan_destroy(plan);
+    return status;
+}
+
+quern_status quern_quantize_plan_create(quern_device *device, const quern_quantize_args *args, quern_quantize_plan **plan) {
+    if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    if (!plan) return quern_fail(device, QUERN_NULL_POINTER, "plan is NULL");
+    quern_status status = quern_check_struct(device, "args", args, sizeof *args);
+    if (status == QUERN_OK) status = quern_quantize_check_list(device, args, QUERN_QUANTIZE_CASTS);
+    return status == QUERN_OK ? create(device, args, plan) : status;
+}
+
+void quern_quantize_plan_destroy(quern_quantize_plan *plan) {
+    if (!plan) return;
+    quern_plan_free(&plan->memory);
+    free(plan->pieces.list);
+    free(plan);
+}

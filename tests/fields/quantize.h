@@ -1,0 +1,153 @@
+/* What the quantisation, its steps and its plans do with each field, and the base case of each call. */
+#ifndef FIELDS_QUANTIZE_H
+#define FIELDS_QUANTIZE_H
+
+#include <string.h>
+
+#include "fields/fields.h"
+#include "harness/check.h"
+
+enum { TENSORS = 2, LONG = 300, ELEMENTS = 40, ROWS = 3 };  /* the second item of a long list and those behind it are empty */
+
+/*
+ * The columns: the workspace; both steps, with a history, of a plan, and of a long list, of which the arrays of two tensors are not
+ * compared; the two steps; explain; the plan.
+ */
+enum { SPACE, WHOLE, DELAYED, PLANNED, LONG_LIST, AMAX, CAST, EXPLAIN, NEW_PLAN };
+#define NO_SIZE_OF_A_TENSOR ILLEGAL( \
+    {.number = 0, .status = QUERN_INVALID_STRUCT_SIZE}, {.number = 16, .status = QUERN_INVALID_STRUCT_SIZE}, \
+    {.number = sizeof(quern_quantize_tensor) + 8, .status = QUERN_INVALID_STRUCT_SIZE}, \
+    {.number = UINT32_MAX, .status = QUERN_INVALID_STRUCT_SIZE})
+static quern_quantize_plan *plan_of_another_device;
+/*                                               SWDPLACEN */
+RULE(quern_quantize_args, tensor_size,          "ccc-ccccc", NO_SIZE_OF_A_TENSOR)
+RULE(quern_quantize_args, input_dtype,          "cccCccccc", LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16))
+RULE(quern_quantize_args, output_dtype,         "cccCccccc", LEGAL(QUERN_E4M3, QUERN_E5M2))
+MEMORY_OF(quern_quantize_args, tensors,         "RRR0RRRRR", sizeof(void *), .host_calls = ~0u)
+RULE(quern_quantize_args, tensor_count,         "ccc-ccccc", ILLEGAL(NOT_A_SIZE, SHAPE((int64_t)1 << 32)))
+BUFFER_OF(quern_quantize_args, amax,            "-WWWWWR--", sizeof(float))
+BUFFER_OF(quern_quantize_args, scale,           "-wwww-w--", sizeof(float))
+BUFFER_OF(quern_quantize_args, scale_inv,       "-wwww-w--", sizeof(float))
+RULE(quern_quantize_args, eps,                  "cccccccc-", ILLEGAL(NO_NUMBER, REAL_VALUE(-1), REAL_VALUE(1e39)))
+PLAIN(quern_quantize_args, power_of_two,        "cccccccc-")
+PLAIN(quern_quantize_args, rounding,            "cccccccc-")
+PLAIN(quern_quantize_args, seed,                "-....-.--")
+PLAIN(quern_quantize_args, offset,              "-....-.--")
+BUFFER_OF(quern_quantize_args, offset_pointer,  "-rrrr-r--", sizeof(uint64_t))
+BUFFER_OF(quern_quantize_args, noop,            "-rrrrrr--", sizeof(float))
+BUFFER_OF(quern_quantize_args, history,         "..w..00.-", sizeof(float))
+RULE(quern_quantize_args, history_length,       "--c------", ILLEGAL(SHAPE(0), NOT_A_SIZE, SHAPE(65537)))
+RULE(quern_quantize_args, plan,                 "........-", .foreign = &plan_of_another_device)
+RULES_OF(quern_quantize_args)
+
+BUFFER_OF(quern_quantize_tensor, input,         "aRRpRRRaR",
+          quern_dtype_bytes(((const quern_quantize_args *)parent)->input_dtype))
+BUFFER_OF(quern_quantize_tensor, output,        "-WWPW-W-W", 1)
+RULE(quern_quantize_tensor, count,              "ccc-ccccc", ILLEGAL(NOT_A_SIZE, SHAPE(((int64_t)1 << 45) + 1)))
+RULES_OF(quern_quantize_tensor)
+
+/* ---- parameters ---- */
+
+DEVICE_AND_ARGS(quern_quantize_workspace)
+HOST_RESULT(quern_quantize_workspace, bytes, "W")
+DEVICE_AND_ARGS(quern_quantize)
+WORKSPACE_AND_STREAM(quern_quantize)
+DEVICE_AND_ARGS(quern_quantize_amax)
+WORKSPACE_AND_STREAM(quern_quantize_amax)
+DEVICE_AND_ARGS(quern_quantize_cast)
+PLAIN(quern_quantize_cast__parameters, stream, "s")
+DEVICE_AND_ARGS(quern_quantize_explain)
+HOST_RESULT(quern_quantize_explain, buffer, "w")
+PLAIN(quern_quantize_explain__parameters, bytes, ".")
+DEVICE_AND_ARGS(quern_quantize_plan_create)
+HOST_RESULT(quern_quantize_plan_create, plan, "W")
+PARAMETERS_OF(quern_quantize_workspace)
+PARAMETERS_OF(quern_quantize)
+PARAMETERS_OF(quern_quantize_amax)
+PARAMETERS_OF(quern_quantize_cast)
+PARAMETERS_OF(quern_quantize_explain)
+PARAMETERS_OF(quern_quantize_plan_create)
+
+/* ---- base cases ---- */
+
+static quern_quantize_args quantize_args;
+static quern_quantize_tensor tensors[LONG];
+static quern_quantize_plan *quantize_plan;
+
+#define SET_COMMON(function) \
+    parameters_of_##function.device = fields_device.quern, parameters_of_##function.args = &quantize_args
+
+static void set_quantize(const struct call *call) {
+    quern_quantize_args *a = &quantize_args;
+    const int column = call->parts[1].column;
+    *a = (quern_quantize_args)QUERN_QUANTIZE_ARGS_INIT;
+    a->input_dtype = QUERN_BF16, a->output_dtype = QUERN_E4M3, a->rounding = QUERN_ROUND_STOCHASTIC, a->seed = 7, a->offset = 3;
+    memset(tensors, 0, sizeof tensors);
+    a->tensors = tensors, a->tensor_count = column == LONG_LIST ? LONG : TENSORS;
+    for (int i = 0; i < (column == LONG_LIST ? 1 : TENSORS); i++) tensors[i].count = ELEMENTS;
+    if (column == DELAYED) a->history_length = ROWS;
+    SET_COMMON(quern_quantize_workspace);
+    SET_COMMON(quern_quantize), parameters_of_quern_quantize.stream = fields_device.stream;
+    SET_COMMON(quern_quantize_amax), parameters_of_quern_quantize_amax.stream = fields_device.stream;
+    SET_COMMON(quern_quantize_cast), parameters_of_quern_quantize_cast.stream = fields_device.stream;
+    SET_COMMON(quern_quantize_explain), parameters_of_quern_quantize_explain.bytes = FIELDS_ROOM;
+    SET_COMMON(quern_quantize_plan_create);
+}
+
+static void fill_quantize(const struct call *call) {
+    const quern_quantize_args *a = &quantize_args;
+    (void)call;
+    for (int i = 0; i < TENSORS; i++)
+        if (tensors[i].input) fields_bytes(tensors[i].input, ELEMENTS * 2, 0x3c + i);
+    if (a->amax) fields_floats(a->amax, TENSORS, 9);
+    if (a->noop) fields_floats(a->noop, 1, 0);
+    if (a->offset_pointer) fields_bytes(a->offset_pointer, sizeof *a->offset_pointer, 1);
+    if (a->history) fields_floats(a->history, TENSORS * ROWS, 5);
+}
+
+static void make_plan(const struct call *call) {
+    const quern_quantize_args args = quantize_args;
+    (void)call;
+    check_ok(quern_quantize_plan_create(fields_device.quern, &args, &quantize_plan));
+    check_ok(quern_quantize_plan_create(fields_other_device, &args, &plan_of_another_device));
+    quantize_args.plan = quantize_plan, quantize_args.tensors = NULL, quantize_args.tensor_count = 0;
+}
+
+static void destroy_plans(void) {
+    quern_quantize_plan_destroy(quantize_plan);
+    quern_quantize_plan_destroy(plan_of_another_device);
+    quantize_plan = plan_of_another_device = NULL;
+}
+
+static void destroy_made_plan(const struct call *call) {
+    quern_quantize_plan **plan = (quern_quantize_plan **)(void *)parameters_of_quern_quantize_plan_create.plan;
+    (void)call;
+    quern_quantize_plan_destroy(*plan);
+    *plan = NULL;
+}
+
+#define FIRST_PARTS(base, at) PARAMETERS(base), PART(quern_quantize_args, quantize_args, NULL, "args.", at), \
+    PART(quern_quantize_tensor, tensors[0], &quantize_args, "args.tensors[0].", at)
+#define QUANTIZE(title, base, at, ...) {.name = title, .function = #base, \
+    .parts = {FIRST_PARTS(base, at), PART(quern_quantize_tensor, tensors[1], &quantize_args, "args.tensors[1].", at)}, \
+    .set = set_quantize, .fill = fill_quantize, __VA_ARGS__}
+static const struct call calls_of_quern_quantize[] = {
+    QUANTIZE("a quantisation", quern_quantize, WHOLE, .size = NULL),
+    QUANTIZE("a delayed quantisation", quern_quantize, DELAYED, .size = NULL),
+    QUANTIZE("a quantisation of a plan", quern_quantize, PLANNED, .size = make_plan),
+    {.name = "a quantisation of a long list", .function = "quern_quantize", .parts = {FIRST_PARTS(quern_quantize, LONG_LIST)},
+     .set = set_quantize, .fill = fill_quantize},
+    {.name = NULL}};
+#define ONE_CALL(title, base, at, ...) \
+    static const struct call calls_of_##base[] = {QUANTIZE(title, base, at, __VA_ARGS__), {.name = NULL}};
+ONE_CALL("workspace of a quantisation", quern_quantize_workspace, SPACE, .keeps_outputs = false)
+ONE_CALL("amaxes", quern_quantize_amax, AMAX, .keeps_outputs = false)
+ONE_CALL("a cast", quern_quantize_cast, CAST, .keeps_outputs = false)
+ONE_CALL("explain a quantisation", quern_quantize_explain, EXPLAIN, .keeps_outputs = false)
+ONE_CALL("create a plan of a quantisation", quern_quantize_plan_create, NEW_PLAN, .after = destroy_made_plan,
+         .keeps_outputs = true)
+
+#define CALLS_IN_LIST(function) calls_of_##function,
+static const struct call *const quantize_calls[] = {CALLS_WITH_quern_quantize_args(CALLS_IN_LIST)};
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * A list of tensors that are quantised, on the host for the oracle and on the device under test.  The arrays miss the boundaries of
+ * vectors by different numbers of elements, with guards between them.
+ */
+#ifndef HARNESS_QUANTIZE_CASE_H
+#define HARNESS_QUANTIZE_CASE_H
+
+#include "harness/buffer.h"
+
+/* The arrays of a call that have a value for each tensor, and those of its control. */
+enum quantize_array { QUANTIZE_AMAX, QUANTIZE_SCALE_ARRAY, QUANTIZE_INVERSE, QUANTIZE_HISTORY, QUANTIZE_ARRAYS };
+
+struct quantize_case {
+    const struct test_device *device;
+    quern_quantize_args args, on_device;    /* with pointers to the host, and to the device */
+    quern_quantize_tensor *tensors, *device_tensors;
+    unsigned char *inputs, *outputs;        /* all arrays on the host, with gaps */
+    size_t input_bytes, output_bytes, bytes_of[QUANTIZE_ARRAYS];
+    float *numbers[QUANTIZE_ARRAYS];
+    struct buffer input, output, of[QUANTIZE_ARRAYS], workspace;
+    quern_quantize_plan *plan;
+};
+
+/* Normal values of different magnitudes on the host; `history`: rows of a history of zeros, 0: none. */
+void quantize_open(struct quantize_case *q, const struct test_device *device, quern_dtype input, quern_dtype output,
+                   const int64_t *counts, int64_t tensors, int64_t history);
+
+/* Makes buffers on the device with the arrays of the host, and a plan if wanted.  The numbers of args are those of the call. */
+void quantize_upload(struct quantize_case *q, bool with_plan);
+
+/* Writes the inputs, amax and history of the host again. */
+void quantize_update(struct quantize_case *q);
+
+/* Calls on the device: both steps at once, or one of them. */
+void quantize_run(struct quantize_case *q);
+void quantize_run_amax(struct quantize_case *q);
+void quantize_run_cast(struct quantize_case *q);
+
+/* Compares all bytes of the device with those of the host. */
+void quantize_check(struct quantize_case *q, const char *what);
+
+void quantize_close(struct quantize_case *q);
+
+#endif

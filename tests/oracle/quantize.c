@@ -1,0 +1,79 @@
+/*
+ * Quantisation to 8 bits in double, one value at a time.  quantize.h documents the functions.
+ *
+ * A product of two fp32 values, and a quotient that is rounded to fp32, have enough bits in double: each is rounded once.
+ */
+#include "oracle/quantize.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "oracle/adam_value.h"
+#include "oracle/dtype.h"
+
+float quantize_model_scale(const quern_quantize_args *args, float amax) {
+    const double divisor = (double)amax < (double)(float)args->eps ? (double)(float)args->eps : (double)amax;
+    if (isnan(divisor) || isinf(divisor) || divisor <= 0) return 1;
+    double scale = dtype_round(QUERN_F32, dtype_largest(args->output_dtype) / divisor);
+    if (isinf(scale)) scale = (double)FLT_MAX;
+    return (float)(args->power_of_two ? ldexp(1, ilogb(scale)) : scale);
+}
+
+void quantize_model_amax(const quern_quantize_args *args) {
+    for (int64_t place = 0; place < args->tensor_count; place++) {
+        double amax = 0;
+        for (int64_t i = 0; i < args->tensors[place].count; i++)
+            amax = fmax(amax, fabs(dtype_load(args->input_dtype, args->tensors[place].input, i)));
+        args->amax[place] = (float)amax;
+    }
+}
+
+static uint8_t code_of(const quern_quantize_args *args, double product, int64_t place, int64_t i) {
+    const double largest = dtype_largest(args->output_dtype);
+    if (isnan(product)) return (uint8_t)dtype_encode(args->output_dtype, product);
+    const double held = fmin(fmax(product, -largest), largest);
+    if (args->rounding != QUERN_ROUND_STOCHASTIC)
+        return (uint8_t)dtype_encode(args->output_dtype, held == 0 ? product : held);
+    const quern_adam_args random = {.seed = args->seed,
+                                    .step = (int64_t)(args->offset_pointer ? *args->offset_pointer : args->offset)};
+    return (uint8_t)adam_round_stochastic(args->output_dtype, (float)held, adam_random_bits(&random, place, i, ADAM_V));
+}
+
+static void cast(const quern_quantize_args *args, int64_t place, float scale) {
+    const quern_quantize_tensor *tensor = &args->tensors[place];
+    if (args->scale) args->scale[place] = scale;
+    if (args->scale_inv) args->scale_inv[place] = (float)(1 / (double)scale);
+    for (int64_t i = 0; i < tensor->count; i++) {
+        const double exact = dtype_load(args->input_dtype, tensor->input, i) * (double)scale;
+        ((uint8_t *)tensor->output)[i] = code_of(args, (double)(float)exact, place, i);
+    }
+}
+
+void quantize_model_cast(const quern_quantize_args *args) {
+    for (int64_t place = 0; place < args->tensor_count; place++)
+        cast(args, place, quantize_model_scale(args, args->amax[place]));
+}
+
+static float largest_of_history(const quern_quantize_args *args, int64_t place) {
+    float largest = 0;
+    for (int64_t row = 0; row < args->history_length; row++) {
+        const float amax = args->history[row * args->tensor_count + place];
+        largest = isnan(amax) || isnan(largest) ? NAN : fmaxf(largest, amax);
+    }
+    return largest;
+}
+
+void quantize_model(const quern_quantize_args *args) {
+    quantize_model_amax(args);
+    if (!args->history) {
+        quantize_model_cast(args);
+        return;
+    }
+    for (int64_t place = 0; place < args->tensor_count; place++) {
+        float *history = args->history + place;
+        cast(args, place, quantize_model_scale(args, largest_of_history(args, place)));
+        for (int64_t row = args->history_length - 1; row > 0; row--)
+            history[row * args->tensor_count] = history[(row - 1) * args->tensor_count];
+        history[0] = args->amax[place];
+    }
+}

@@ -1,0 +1,401 @@
+/*
+ * Quantisation to 8 bits, bit for bit: lists and plans, both steps at once and apart, delayed scaling.
+ *
+ * Runs on: cpu, every emulated, gpu; kernels of quantize.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/check.h"
+#include "harness/cuda.h"
+#include "harness/quantize_case.h"
+#include "harness/random.h"
+#include "oracle/dtype.h"
+#include "oracle/quantize.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Every type of inputs and outputs, with all kernels of the target. */
+static void for_each_types(void (*body)(const struct test_device *device, quern_dtype input, quern_dtype output)) {
+    static const quern_dtype inputs[] = {QUERN_F32, QUERN_F16, QUERN_BF16}, outputs[] = {QUERN_E4M3, QUERN_E5M2};
+    struct test_device device;
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_QUANTIZE));
+    for (size_t i = 0; i < COUNT(inputs); i++)
+        for (size_t k = 0; k < COUNT(outputs); k++) body(&device, inputs[i], outputs[k]);
+    device_close(&device);
+}
+
+/* ---- sizes ---- */
+
+/* One of 16 ways to call: with a plan, in two steps, stochastic, powers of two; eps changes with them. */
+static void call_in_way(struct quantize_case *q, unsigned way, const char *what) {
+    q->args.rounding = way & 4 ? QUERN_ROUND_STOCHASTIC : way & 8 ? QUERN_ROUND_NEAREST : QUERN_ROUND_DEFAULT;
+    q->args.power_of_two = way / 8 % 2, q->args.eps = way % 3 == 1 ? 0.25 : 0;
+    q->args.seed = 0x9876543210ABCDEF + way, q->args.offset = ((uint64_t)way << 32) + 77 * way;
+    quantize_upload(q, way & 1);
+    quantize_model(&q->args);
+    if (way & 2) quantize_run_amax(q), quantize_run_cast(q);
+    else quantize_run(q);
+    quantize_check(q, what);
+}
+
+static void check_sizes(const struct test_device *device, quern_dtype input, quern_dtype output) {
+    enum { MANY = 2500 };
+    static int64_t sizes[258], many[MANY];
+    const int64_t longs[] = {test_size(140001, 9000), 0, 2048, 2049, 1, 0, test_size(65536, 4096), test_size(65537, 4097)};
+    for (int i = 0; i < 258; i++) sizes[i] = i;
+    for (int i = 0; i < MANY; i++) many[i] = i % 3;
+    const struct {
+        const int64_t *counts;
+        int64_t tensors;
+    } lists[] = {{sizes, 258}, {longs, COUNT(longs)}, {many, MANY}, {longs, 0}, {longs + 5, 1}};
+    static unsigned way;
+    for (size_t i = 0; i < COUNT(lists) * 4; i++, way += 5) {
+        struct quantize_case q;
+        quantize_open(&q, device, input, output, lists[i / 4].counts, lists[i / 4].tensors, 0);
+        call_in_way(&q, way % 16, quern_dtype_name(input));
+        quantize_close(&q);
+    }
+}
+
+Test(quantize, any_shape) {
+    for_each_types(check_sizes);
+}
+
+/* Shapes, scales and eps of TransformerEngine: test_cast_current_scaling.cu, test_multi_tensor.py. */
+static void check_published(const struct test_device *device, quern_dtype input, quern_dtype output) {
+    static const int64_t shapes[][2] = {{128, 128}, {256, 256}, {1, 128}, {1, 1296}, {1, 16}, {5, 160}, {60, 160}, {217, 256},
+                                        {777, 1}, {555, 1}, {33333, 1}, {2048 * 32 + 1, 1}, {2048 * 32, 1}};
+    static const double eps[] = {0, 100};
+    int64_t counts[COUNT(shapes)];
+    for (size_t i = 0; i < COUNT(shapes); i++) {
+        counts[i] = shapes[i][0] * shapes[i][1];
+        if (test_is_small() && counts[i] > 6000) counts[i] = 4096 + counts[i] % 97;
+    }
+    for (size_t k = 0; k < 4; k++) {
+        struct quantize_case q;
+        quantize_open(&q, device, input, output, counts, COUNT(shapes), 0);
+        q.args.eps = eps[k / 2], q.args.power_of_two = k % 2;
+        quantize_upload(&q, k == 1);
+        quantize_run(&q);
+        quantize_model(&q.args);
+        quantize_check(&q, "a published shape");
+        quantize_close(&q);
+    }
+}
+
+Test(quantize, the_cases_of_transformer_engine) {
+    for_each_types(check_published);
+}
+
+/* ---- values ---- */
+
+/* Every fp32 or 16-bit exponent, ties and their neighbours, under many scales. */
+static double value_at(quern_dtype input, int64_t i) {
+    const uint64_t bits = random_bits(91, (uint64_t)i);
+    const uint32_t tie = (uint32_t)(bits & 0xFF80000000) >> 8 | 0x00080000u | (uint32_t)(bits & 1);
+    const uint32_t word = i % 3 == 0 ? (uint32_t)bits : i % 3 == 1 ? tie : (uint32_t)bits & 0xFFF00000;
+    return input == QUERN_F32 ? dtype_decode(input, word) : dtype_decode(input, word >> 16);
+}
+
+static void check_any_value(const struct test_device *device, quern_dtype input, quern_dtype output) {
+    static const float amaxes[] = {448, 57344, 1, 3e-5F, 0.7F, 1e-36F, 1e-40F, 3e38F, 0, INFINITY, NAN, 1e-30F, -5, 100};
+    int64_t counts[COUNT(amaxes)];
+    for (size_t i = 0; i < COUNT(amaxes); i++) counts[i] = test_size(5000, 300) + (int64_t)i;
+    for (int k = 0; k < 4; k++) {
+        struct quantize_case q;
+        quantize_open(&q, device, input, output, counts, COUNT(amaxes), 0);
+        for (size_t place = 0; place < COUNT(amaxes); place++) {
+            for (int64_t i = 0; i < counts[place]; i++) dtype_store(input, (void *)q.tensors[place].input, i, value_at(input, i));
+            q.args.amax[place] = amaxes[place];
+        }
+        q.args.rounding = k % 2 ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST, q.args.power_of_two = k / 2;
+        q.args.seed = 5, q.args.offset = (uint64_t)k;
+        quantize_upload(&q, false);
+        quantize_run_cast(&q);
+        quantize_model_cast(&q.args);
+        quantize_check(&q, "any value");
+        quantize_close(&q);
+    }
+}
+
+Test(quantize, any_value_with_any_amax) {
+    for_each_types(check_any_value);
+}
+
+/* The known traps, each with the results that it must have. */
+struct trap {
+    const char *name;
+    quern_dtype input, output;
+    double values[3], eps;
+    float amax, scale, scale_inv;
+    uint8_t codes[3];
+    int32_t power_of_two;
+};
+
+#define INF (double)INFINITY
+#define NOT_A_NUMBER (double)NAN
+static const struct trap traps[] = {
+    {"zeros", QUERN_F32, QUERN_E4M3, {0, -0.0, 0}, 0, 0, 1, 1, {0, 0x80, 0}, 0},
+    {"the largest code is 448, not 240", QUERN_BF16, QUERN_E4M3, {2, -2, 1}, 0, 2, 224, 1.0F / 224, {0x7E, 0xFE, 0x76}, 0},
+    {"the largest code is 57344", QUERN_F16, QUERN_E5M2, {2, -2, 1}, 0, 2, 28672, 1.0F / 28672, {0x7B, 0xFB, 0x77}, 0},
+    {"NaN stays alone", QUERN_BF16, QUERN_E4M3, {NOT_A_NUMBER, 1, -1}, 0, 1, 448, 1.0F / 448, {0x7F, 0x7E, 0xFE}, 0},
+    {"only NaN", QUERN_F16, QUERN_E5M2, {NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER}, 0, 0, 1, 1, {0x7F, 0x7F, 0x7F}, 0},
+    {"infinity saturates", QUERN_F32, QUERN_E4M3, {INF, -INF, 1}, 0, INFINITY, 1, 1, {0x7E, 0xFE, 0x38}, 0},
+    {"infinity saturates in E5M2", QUERN_BF16, QUERN_E5M2, {INF, -INF, 1}, 0, INFINITY, 1, 1, {0x7B, 0xFB, 0x3C}, 0},
+    {"the scale overflows", QUERN_F32, QUERN_E4M3, {0x1p-130, 0, 0}, 0, 0x1p-130F, FLT_MAX, 0x1p-128F, {0x28, 0, 0}, 0},
+    {"the scale overflows to a power", QUERN_F32, QUERN_E5M2, {0x1p-130, 0, 0}, 0, 0x1p-130F, 0x1p127F, 0x1p-127F, {0x30, 0, 0}, 1},
+    {"scale_inv is subnormal", QUERN_F32, QUERN_E4M3, {0x1p-118, 0, 0}, 0, 0x1p-118F, 0x1.Cp126F, 0x1.249248p-127F,
+     {0x7E, 0, 0}, 0},
+    {"an amax below eps", QUERN_F32, QUERN_E4M3, {0.5, 0, -1}, 4, 1, 112, 1.0F / 112, {0x66, 0, 0xEE}, 0},
+    {"an amax of eps", QUERN_F32, QUERN_E4M3, {4, 0, 0}, 4, 4, 112, 1.0F / 112, {0x7E, 0, 0}, 0},
+    {"a subnormal eps", QUERN_F32, QUERN_E5M2, {0, 0, 0}, 0x1p-140, 0, FLT_MAX, 0x1p-128F, {0, 0, 0}, 0},
+    {"powers of two round down", QUERN_BF16, QUERN_E4M3, {1, -1, 0.5}, 0, 1, 256, 1.0F / 256, {0x78, 0xF8, 0x70}, 1},
+    {"a subnormal bf16", QUERN_BF16, QUERN_E4M3, {0x1p-133, 0, 0}, 0, 0x1p-133F, FLT_MAX, 0x1p-128F, {0x10, 0, 0}, 0},
+};
+
+static void check_trap(const struct test_device *device, const struct trap *trap) {
+    static const int64_t counts[] = {3};
+    struct quantize_case q;
+    quantize_open(&q, device, trap->input, trap->output, counts, 1, 0);
+    for (int i = 0; i < 3; i++) dtype_store(trap->input, (void *)q.tensors[0].input, i, trap->values[i]);
+    q.args.eps = trap->eps, q.args.power_of_two = trap->power_of_two;
+    quantize_upload(&q, false);
+    quantize_run(&q);
+    q.args.amax[0] = trap->amax, q.args.scale[0] = trap->scale, q.args.scale_inv[0] = trap->scale_inv;
+    memcpy(q.tensors[0].output, trap->codes, 3);
+    quantize_check(&q, trap->name);
+    quantize_close(&q);
+}
+
+Test(quantize, known_traps) {
+    struct test_device device;
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_QUANTIZE));
+    for (size_t i = 0; i < COUNT(traps); i++) check_trap(&device, &traps[i]);
+    device_close(&device);
+}
+
+/* NaN in all places of a vector, with the largest value before or behind them. */
+static void check_nan(const struct test_device *device, quern_dtype input, quern_dtype output) {
+    static const int64_t counts[] = {1000, 5, 2100, 64, 5000};
+    struct quantize_case q;
+    quantize_open(&q, device, input, output, counts, COUNT(counts), 0);
+    for (size_t place = 0; place < COUNT(counts); place++) {
+        void *values = (void *)q.tensors[place].input;
+        for (int64_t i = 1; i < counts[place] - 1; i++)
+            if (i % 3 || place == 3) dtype_store(input, values, i, (double)NAN);
+        dtype_store(input, values, place % 2 ? 0 : counts[place] - 1, -1000);
+    }
+    quantize_upload(&q, false);
+    quantize_run(&q);
+    quantize_model(&q.args);
+    quantize_check(&q, "NaN beside the largest");
+    quantize_close(&q);
+}
+
+Test(quantize, nan_hides_no_amax) {
+    for_each_types(check_nan);
+}
+
+/* ---- steps and control ---- */
+
+static const int64_t few[] = {300, 0, 5000, 4097, 1, 33};
+
+/* Two ranks: each has the larger amaxes of both between the steps.  The cast writes no amax. */
+static void check_steps(const struct test_device *device, quern_dtype input, quern_dtype output) {
+    struct quantize_case q;
+    quantize_open(&q, device, input, output, few, COUNT(few), 0);
+    quantize_upload(&q, input == QUERN_BF16);
+    quantize_run_amax(&q);
+    quantize_model_amax(&q.args);
+    quantize_check(&q, "amaxes");
+    for (size_t i = 0; i < COUNT(few); i++) q.args.amax[i] = fmaxf(q.args.amax[i], i % 2 ? 3 : 0.001F);
+    quantize_update(&q);
+    quantize_run_cast(&q);
+    quantize_model_cast(&q.args);
+    quantize_check(&q, "a cast with reduced amaxes");
+    quantize_close(&q);
+}
+
+Test(quantize, amaxes_can_be_reduced_between_the_steps) {
+    for_each_types(check_steps);
+}
+
+static void check_noop(const struct test_device *device, quern_dtype input, quern_dtype output) {
+    static const float flags[] = {1, NAN, -0.5F, INFINITY, 0x1p-149F, -0.0F, 0};
+    for (size_t i = 0; i < COUNT(flags); i++) {
+        struct quantize_case q;
+        struct buffer flag;
+        quantize_open(&q, device, input, output, few, COUNT(few), i % 2 ? 3 : 0);
+        quantize_upload(&q, i % 3 == 0);
+        buffer_open(&flag, device, sizeof flags[i], 4, &flags[i]);
+        q.on_device.noop = flag.data;
+        quantize_run(&q);
+        if (!(i % 2)) quantize_run_amax(&q), quantize_run_cast(&q);
+        if (flags[i] == 0) quantize_model(&q.args);
+        quantize_check(&q, "noop");
+        buffer_close(&flag);
+        quantize_close(&q);
+    }
+}
+
+Test(quantize, a_noop_writes_nothing) {
+    for_each_types(check_noop);
+}
+
+/* The scales may be left out. */
+static void check_optional(const struct test_device *device, quern_dtype input, quern_dtype output) {
+    for (int k = 0; k < 3; k++) {
+        struct quantize_case q;
+        quantize_open(&q, device, input, output, few, COUNT(few), 0);
+        quantize_upload(&q, false);
+        if (k != 1) q.args.scale = q.on_device.scale = NULL;
+        if (k != 2) q.args.scale_inv = q.on_device.scale_inv = NULL;
+        quantize_run(&q);
+        quantize_model(&q.args);
+        quantize_check(&q, "without scales");
+        quantize_close(&q);
+    }
+}
+
+Test(quantize, scales_are_optional) {
+    for_each_types(check_optional);
+}
+
+/* ---- delayed scaling ---- */
+
+static void scale_inputs(struct quantize_case *q, double factor) {
+    for (int64_t place = 0; place < q->args.tensor_count; place++)
+        for (int64_t i = 0; i < q->args.tensors[place].count; i++) {
+            void *values = (void *)q->tensors[place].input;
+            dtype_store(q->args.input_dtype, values, i, dtype_load(q->args.input_dtype, values, i) * factor);
+        }
+}
+
+/* Windows of one and three calls over seven, whose inputs grow and shrink.  Once another rank has seen more, and once NaN. */
+static void check_history(const struct test_device *device, quern_dtype input, quern_dtype output) {
+    static const double factors[] = {1, 8, 0.125, 0.125, 0.5, 4, 4};
+    for (int64_t window = 1; window <= 3; window += 2) {
+        struct quantize_case q;
+        quantize_open(&q, device, input, output, few, COUNT(few), window);
+        q.args.rounding = window == 3 ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST, q.args.seed = 12;
+        quantize_upload(&q, output == QUERN_E4M3);
+        for (size_t call = 0; call < COUNT(factors); call++) {
+            scale_inputs(&q, factors[call]);
+            if (call == 2) q.args.history[0] = 1000;
+            if (call == 4) q.args.history[4] = NAN;
+            quantize_update(&q);
+            q.args.offset = q.on_device.offset = call;
+            quantize_run(&q);
+            quantize_model(&q.args);
+            quantize_check(&q, "a history");
+        }
+        quantize_close(&q);
+    }
+}
+
+Test(quantize, a_history_delays_the_scale) {
+    for_each_types(check_history);
+}
+
+/* ---- plans and graphs ---- */
+
+static long long launches(const struct test_device *device) {
+    device_synchronize(device);
+    return device->kind == QUERN_CUDA ? cuda_launches() : -1;
+}
+
+/* A plan has its own copy of the list; two launches serve any number of tensors, and one with a history. */
+static void check_plan(const struct test_device *device, quern_dtype input, quern_dtype output) {
+    enum { TENSORS = 3000 };
+    static int64_t counts[TENSORS];
+    for (int i = 0; i < TENSORS; i++) counts[i] = i % 601 == 7 ? 4100 + i % 5 : i % 9;
+    for (int64_t history = 0; history < 2; history++) {
+        struct quantize_case q;
+        quantize_open(&q, device, input, output, counts, TENSORS, history);
+        quantize_upload(&q, true);
+        memset(q.device_tensors, 0xff, sizeof *q.device_tensors * TENSORS);
+        for (int call = 0; call < 2; call++) {
+            const long long before = launches(device);
+            quantize_run(&q);
+            check(before < 0 || launches(device) == before + (history ? 1 : 2), "%lld launches", launches(device) - before);
+            quantize_model(&q.args);
+            quantize_check(&q, "a plan");
+        }
+        quantize_close(&q);
+    }
+}
+
+Test(quantize, a_plan_is_two_launches_with_its_own_list) {
+    for_each_types(check_plan);
+}
+
+/* Each replay of a captured call reads new inputs and another offset.  A CPU is called each time. */
+static void check_replays(const struct test_device *device, quern_dtype input, quern_dtype output) {
+    enum { GLOBAL = 0 };
+    for (int with_plan = 0; with_plan < 2; with_plan++) {
+        struct quantize_case q;
+        struct buffer offset;
+        uint64_t number = 0;
+        void *graph, *executable = NULL;
+        quantize_open(&q, device, input, output, few, COUNT(few), 0);
+        q.args.rounding = QUERN_ROUND_STOCHASTIC, q.args.offset = 99;
+        quantize_upload(&q, with_plan);
+        buffer_open(&offset, device, sizeof number, 8, &number);
+        q.on_device.offset_pointer = offset.data, q.args.offset_pointer = &number;
+        if (device->kind == QUERN_CUDA) {
+            CUDA(cuStreamBeginCapture_v2(device->stream, GLOBAL));
+            quantize_run(&q);
+            CUDA(cuStreamEndCapture(device->stream, &graph));
+            CUDA(cuGraphInstantiateWithFlags(&executable, graph, 0));
+            CUDA(cuGraphDestroy(graph));
+        }
+        for (number = 0; number < 3; number++) {
+            scale_inputs(&q, number % 2 ? 4 : 0.5);
+            quantize_update(&q);
+            buffer_write(&offset, &number);
+            if (executable) CUDA(cuGraphLaunch(executable, device->stream));
+            else quantize_run(&q);
+            quantize_model(&q.args);
+            quantize_check(&q, "a replay");
+        }
+        if (executable) CUDA(cuGraphExecDestroy(executable));
+        buffer_close(&offset);
+        quantize_close(&q);
+    }
+}
+
+Test(quantize, replays_read_new_inputs_and_offsets) {
+    for_each_types(check_replays);
+}
+
+/* ---- arguments ---- */
+
+/* What the walks of tests/fields do not reach: a history in a single step, and one of no rows. */
+Test(quantize, a_history_is_for_both_steps) {
+    struct test_device device;
+    struct quantize_case q;
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_QUANTIZE));
+    quantize_open(&q, &device, QUERN_BF16, QUERN_E4M3, few, COUNT(few), 2);
+    quantize_upload(&q, false);
+    check_status(quern_quantize_amax(device.quern, &q.on_device, q.workspace.data, q.workspace.bytes, device.stream),
+                 QUERN_INVALID_ARGUMENT);
+    check(strstr(error_detail(), "args.history is not NULL"), "%s", error_detail());
+    check_status(quern_quantize_cast(device.quern, &q.on_device, device.stream), QUERN_INVALID_ARGUMENT);
+    static const int64_t lengths[] = {0, -1, 65537};
+    for (size_t i = 0; i < COUNT(lengths); i++) {
+        q.on_device.history_length = lengths[i];
+        check_status(quern_quantize(device.quern, &q.on_device, q.workspace.data, q.workspace.bytes, device.stream),
+                     QUERN_INVALID_SHAPE);
+        check(strstr(error_detail(), "args.history_length is "), "%s", error_detail());
+    }
+    quantize_check(&q, "after refusals");
+    quantize_close(&q);
+    device_close(&device);
+}
