@@ -185,6 +185,24 @@ Test(hosts_shrink, knows_a_quorum) {
     }
 }
 
+/* The lowest rank that lives is of another host than that which gathers: ranks 0 and 3 are of one, and rank 0 is killed. */
+static quern_status be_interleaved(struct rank *rank) {
+    quern_group *group = NULL;
+    quern_group_args args = rank_group_args(rank, LIMIT);
+    args.host = rank->rank % 3 ? "b" : "a";
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    rank_line_up(rank);
+    if (rank->rank == 0) raise(SIGKILL);
+    return shrink_to(rank, group, 0xe);
+}
+
+TEST_BOTH_WAYS(hosts_shrink, with_interleaved_hosts, .timeout = 60) {
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = be_interleaved});
+    const char *wrong = ranks_wait(run, (const bool[]){true, false, false, false});
+    check(!wrong, "%s", wrong);
+    ranks_close(run);
+}
+
 /* ---- again and again ---- */
 
 /* The highest rank of each group is killed, until one host is left, and then a rank of it. */

@@ -219,11 +219,13 @@ static quern_status allocate(struct rank *rank) {
     nccl_open(&side, rank, 20);
     rank_status(rank, quern_symmetric_alloc(&side.group, 1, &bytes, &memory), QUERN_NOT_SUPPORTED);
     rank_check_detail(rank, "no symmetric memory between hosts");
+    rank_status(rank, quern_group_shrink(&side.group, 1, &(quern_group *){NULL}), QUERN_NOT_SUPPORTED);
+    rank_check_detail(rank, "a group of GPUs of several hosts cannot be shrunk");
     meet(&side, NULL, 0, 1);
     return nccl_close(&side);
 }
 
-Test(nccl_group, no_symmetric_memory) { check_on(2, 3, RANK_THREADS, allocate, NULL, ""); }
+Test(nccl_group, no_symmetric_memory_and_no_shrink) { check_on(2, 3, RANK_THREADS, allocate, NULL, ""); }
 
 /* ---- failures of NCCL while the group is made ---- */
 
