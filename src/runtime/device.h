@@ -80,7 +80,4 @@ struct quern_device {
 
 _Static_assert(offsetof(struct quern_device, label) == 0, "the label must be the first member");
 
-/* Sets the function that is called before the context of a device is released: for what the process keeps there. */
-void quern_set_device_end(void (*end)(const quern_device *device));
-
 #endif

@@ -1,4 +1,6 @@
 /* The public functions on devices: count, open, describe and close them. */
+#include "runtime/device_open.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +9,6 @@
 #include "runtime/arguments.h"
 #include "runtime/cpu_features.h"
 #include "runtime/cuda_visit.h"
-#include "runtime/device.h"
 #include "runtime/image.h"
 #include "runtime/log.h"
 #include "runtime/operation.h"

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "harness/check.h"
+#include "harness/ranks.h"
 #include "ranks/nccl/nccl_cache.h"
 
 static int aborted[64], aborts;
@@ -92,7 +93,7 @@ Test(nccl_cache, a_child_has_none, .timeout = 300) {
     if (child == 0) {
         const int found = take(7, here, 0) + take(7, here, 1);
         for (int number = 1; number <= QUERN_NCCL_KEPT; number++) keep(number, 8, here);
-        _exit(found ? 10 : aborts ? 11 : 12);
+        rank_end_process(found ? 10 : aborts ? 11 : 12);
     }
     check(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 12,
           "the child has found (10) or aborted (11) one: %d", WEXITSTATUS(status));

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "runtime/cuda_visit.h"
-#include "runtime/device.h"
+#include "runtime/device_open.h"
 
 int quern_nccl_most_kept = QUERN_NCCL_KEPT;
 
