@@ -39,4 +39,5 @@ EMULATED = [
      "sofar = fabsf(x[i]) < sofar ? sofar : fabsf(x[i]);", SUITE),
     ("a share that one warp takes for the whole", TILE, "        if (tiles != all_tiles) {", "        if (tiles == 0) {", SUITE),
     ("states left as they were", TILE, "            state->amax = 0;\n", "", SUITE),
+    ("tiles left counted", TILE, "            state->tiles = 0;\n", "", SUITE),
 ]
