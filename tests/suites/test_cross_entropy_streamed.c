@@ -104,8 +104,8 @@ Test(cross_entropy_streamed, the_label_in_any_place) {
 }
 
 /*
- * In each vector of a batch, and in the one after it, of the first thread and the last one.  Its logit is large, but not so large that
- * the batch is summed once more.
+ * In each vector of a batch, and in the one after it, of the first thread and the last one.  Its logit is large, but not so large
+ * that the batch is summed once more.
  */
 static void check_batches(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
     enum { VECTORS = 2 * (BATCH + 1) };
