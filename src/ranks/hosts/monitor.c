@@ -332,8 +332,13 @@ static int start_thread(struct quern_monitor *monitor) {
     return error;
 }
 
+/*
+ * The first beat is sent here: whoever meets this host later can hear it, so that a host that is lost at once is silent.  The thread
+ * may get no core for a while.
+ */
 bool quern_start_monitor(const struct quern_membership *member, const int *control) {
     struct quern_monitor *monitor = make_monitor(member, control);
+    if (monitor) say_states(monitor);
     __atomic_store_n(&member->segment->agreement, QUERN_AGREES, __ATOMIC_RELEASE);
     const int error = monitor ? start_thread(monitor) : ENOMEM;
     errno = error;
