@@ -174,7 +174,12 @@ static void check_missed(const struct test_device *device, const struct quern_ke
     for (int64_t r = 0; r < c.rows; r++) {
         const int64_t first = r < 9 ? kept : kept + held;
         const int64_t column = first + (r * 2531 + 3) % (c.vocab - held - kept);
-        cross_entropy_set_logit(&c, &inputs, r, column, r % 9 < 6 ? 9.37 * (double)(r % 9 + 1) : (double)(r % 9 - 5) * 3000);
+        const double missed = r % 9 < 6 ? 9.37 * (double)(r % 9 + 1) : (double)(r % 9 - 5) * 3000;
+        cross_entropy_set_logit(&c, &inputs, r, column, missed);
+        if (r % 2) {  /* the label beside it, in sums that are taken once more */
+            cross_entropy_set_label(&c, &inputs, r, column - 1);
+            cross_entropy_set_logit(&c, &inputs, r, column - 1, missed);
+        }
     }
     cross_entropy_run(device, &c, &inputs, &outputs);
     cross_entropy_compare(&c, &inputs, &outputs);
