@@ -152,19 +152,16 @@ static void hear_guests(struct quern_quorum *quorum) {
 
 /* ---- being at home elsewhere ---- */
 
-/* Where this host can be reached. */
-static struct quern_address own_address(const struct quern_membership *member, uint16_t port) {
-    const bool anywhere = quern_address_is_any(&member->address);
-    struct quern_address at = anywhere ? quern_address_any(member->address.version) : member->roster->peer[member->rank].address;
-    at.port = port;
-    return at;
-}
-
 /* Who held the port meanwhile may give it back. */
 static void listen_at_home(struct quern_quorum *quorum) {
-    const struct quern_roster *roster = quorum->member->roster;
+    const struct quern_membership *member = quorum->member;
     if (quorum->home != quorum->own || quorum->listener.socket >= 0 || quern_now() < quorum->listens_again) return;
-    const struct quern_address at = own_address(quorum->member, roster->peer[roster->host_leader].address.port);
+    struct quern_address at = member->roster->peer[member->roster->host_leader].address;
+    if (quern_address_is_any(&member->address)) {
+        const uint16_t port = at.port;
+        at = quern_address_any(member->address.version);
+        at.port = port;
+    }
     quorum->listens_again = quern_now() + PAUSE;
     quern_listener_open(&quorum->listener, &at, quorum->hosts);
 }
@@ -390,7 +387,7 @@ static quern_status go_on(struct quern_quorum *quorum) {
 
 quern_status quern_find_quorum(struct quern_quorum *quorum, struct quern_veto veto, int64_t limit, struct quern_verdict *verdict) {
     const struct quern_membership *member = quorum->member;
-    const struct quern_address at = quern_address_any(member->roster->peer[member->rank].address.version);
+    const struct quern_address at = quern_address_any(member->address.version);
     quern_status status = QUERN_OK;
     quorum->reserved = quern_reserve_port(&at, &quorum->port);
     if (quorum->reserved < 0)
