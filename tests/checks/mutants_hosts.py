@@ -104,6 +104,7 @@ RANKS = [
     ("no word about the carrier", SHRUNK, "    if (status == QUERN_OK) note_way(member, *formed);\n", "    (void)note_way;\n", SHRINKS),
     ("the lowest rank is of the host that gathers", QUORUM, ": (uint16_t)quorum->guests[first->host].card.port;", ": 0;", SHRINKS),
     ("the port of the old group", QUORUM, "first->host == quorum->own ? quorum->port : (uint16_t)", "true ? first->address.port : (uint16_t)", SHRINKS),
+    ("a guest that opens its port", QUORUM, "    if (quorum->home != quorum->own || quorum->listener.socket >= 0 ||", "    if (quorum->listener.socket >= 0 ||", SHRINKS),
     ("a guest that listens", QUORUM, "    quern_listener_close(&quorum->listener);\n    quorum->home = host;\n", "    quorum->home = host;\n", SHRINKS),
     ("the address of the old group", QUORUM, "    if (named == 0) quern_address_in(&name, &place);\n", "    (void)named;\n", "test_hosts_network"),
     ("hosts behind a cut cable are awaited", QUORUM, "(are_all_here(quorum) || quern_now() >= quorum->patience)", "are_all_here(quorum)",

@@ -487,9 +487,9 @@ TEST_BOTH_WAYS(hosts_shrink, without_a_rank_that_comes_too_late, .timeout = 60) 
 /* ---- strangers ---- */
 
 /* -1: it has another key. */
-static int call_rank_0(const struct quern_membership *member, const unsigned char *key, enum quern_call_kind kind, int from) {
+static int call_rank(const struct quern_membership *member, int to, const unsigned char *key, enum quern_call_kind kind, int from) {
     struct quern_connector connector;
-    quern_connector_begin(&connector, &member->roster->peer[0].address, key, kind, from, 0);
+    quern_connector_begin(&connector, &member->roster->peer[to].address, key, kind, from, to);
     for (int socket; !connector.is_unknown;) {
         struct pollfd ready;
         if ((socket = quern_connector_go(&connector)) >= 0) return socket;
@@ -537,7 +537,7 @@ static void bring_nonsense(struct rank *rank, const struct quern_membership *mem
     } card = {(uint32_t)ranks, port, 1000000000, {living}};
     unsigned char key[QUERN_DIGEST_BYTES];
     quern_make_shrink_key(member->span->key, key);
-    const int socket = call_rank_0(member, key, QUERN_CALL_MEETING, rank->rank);
+    const int socket = call_rank(member, 0, key, QUERN_CALL_MEETING, rank->rank);
     rank_check(rank, quern_send_all(socket, &card, sizeof card, quern_now() + 5000000000), "it has hung up at once");
     await_end(rank, socket);
 }
@@ -546,7 +546,7 @@ static void bring_nonsense(struct rank *rank, const struct quern_membership *mem
 static void call_strangely(struct rank *rank, const struct quern_membership *member, enum quern_call_kind kind, int from) {
     unsigned char key[QUERN_DIGEST_BYTES];
     quern_make_shrink_key(member->span->key, key);
-    await_end(rank, call_rank_0(member, key, kind, from));
+    await_end(rank, call_rank(member, 0, key, kind, from));
 }
 
 /* Another key is that of an earlier shrink, of a group that had another meeting, or of no group at all. */
@@ -557,7 +557,7 @@ static quern_status disturb(struct rank *rank) {
     rank_ok(rank, quern_member_of(group, &member));
     rank_line_up(rank);
     if (rank->rank == 1) {
-        rank_check(rank, call_rank_0(member, stale, QUERN_CALL_MEETING, rank->rank) < 0, "another key was let in");
+        rank_check(rank, call_rank(member, 0, stale, QUERN_CALL_MEETING, rank->rank) < 0, "another key was let in");
         prove_falsely(rank, member, stale);
         bring_nonsense(rank, member, rank->ranks, 4711, 5);
         bring_nonsense(rank, member, rank->ranks, 4711, 0);
@@ -615,7 +615,9 @@ Test(hosts_shrink, with_a_host_whose_port_is_taken, .timeout = 60) {
     check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = lose_the_port);
 }
 
-/* The ranks of this test go on one after the other. */
+/*
+ * One that had no port for a while, and one that listened before it was a guest.  The ranks of this test go on one after the other.
+ */
 enum step { IS_GUEST = 1, PORT_IS_FREE, KNOCKED };
 
 struct borrowed_port {
@@ -639,7 +641,7 @@ static void be_a_guest(struct rank *rank, const struct quern_membership *member)
     struct quern_rank_set own = {.count = 0};
     struct quern_verdict verdict;
     quern_set_add(&own, rank->rank);
-    rank_check(rank, quern_listener_open(&port.listener, &member->roster->peer[0].address, 2), "no port");
+    if (rank->rank == 0) rank_check(rank, quern_listener_open(&port.listener, &member->roster->peer[0].address, 2), "no port");
     rank_line_up(rank);
     struct quern_quorum *quorum = quern_open_quorum(member, &own, quern_now() + 60000000000);
     rank_check(rank, quorum, "no memory");
@@ -648,7 +650,7 @@ static void be_a_guest(struct rank *rank, const struct quern_membership *member)
     quern_close_quorum(quorum);
 }
 
-/* Nobody is let in while rank 0 is a guest here, and it listens as soon as it is none. */
+/* Nobody is let in while the other rank is a guest here, and it listens as soon as it is none. */
 static void be_a_home(struct rank *rank, const struct quern_membership *member) {
     unsigned *step = rank->shared;
     unsigned char key[QUERN_DIGEST_BYTES];
@@ -656,14 +658,17 @@ static void be_a_home(struct rank *rank, const struct quern_membership *member) 
     struct quern_listener listener = {.socket = -1, .key = key, .strangers = strangers};
     struct quern_connector connector;
     struct quern_hello hello;
+    const int other = 1 - rank->rank;
     int guest;
+    char card;
     quern_make_shrink_key(member->span->key, key);
-    rank_check(rank, quern_listener_open(&listener, &member->roster->peer[1].address, 2), "no port");
+    rank_check(rank, quern_listener_open(&listener, &member->roster->peer[rank->rank].address, 2), "no port");
     rank_line_up(rank);
     while ((guest = quern_listener_serve(&listener, &hello)) < 0) rank_sleep(1e-3);
+    rank_check(rank, quern_receive_all(guest, &card, 1, quern_now() + 20000000000), "the guest brings no card");
     __atomic_store_n(step, IS_GUEST, __ATOMIC_RELEASE);
     while (__atomic_load_n(step, __ATOMIC_ACQUIRE) != PORT_IS_FREE) rank_sleep(1e-3);
-    quern_connector_begin(&connector, &member->roster->peer[0].address, key, QUERN_CALL_MEETING, 1, 0);
+    quern_connector_begin(&connector, &member->roster->peer[other].address, key, QUERN_CALL_MEETING, rank->rank, other);
     for (int i = 0; i < 200; i++) {
         rank_check(rank, quern_connector_go(&connector) < 0, "a guest lets others in");
         rank_check(rank, send(guest, "b", 1, MSG_NOSIGNAL) == 1, "the guest has hung up");
@@ -672,15 +677,16 @@ static void be_a_home(struct rank *rank, const struct quern_membership *member) 
     quern_connector_end(&connector);
     quern_listener_close(&listener);
     close(guest);
-    close(call_rank_0(member, key, QUERN_CALL_MEETING, 1));
+    close(call_rank(member, other, key, QUERN_CALL_MEETING, rank->rank));
     __atomic_store_n(step, KNOCKED, __ATOMIC_RELEASE);
 }
 
 static quern_status knock_at_a_guest(struct rank *rank) {
+    const int *guest = rank->user;
     struct quern_membership *member;
     quern_group *group = rank_group(rank, LIMIT), *new = NULL;
     rank_ok(rank, quern_member_of(group, &member));
-    (rank->rank == 0 ? be_a_guest : be_a_home)(rank, member);
+    (rank->rank == *guest ? be_a_guest : be_a_home)(rank, member);
     rank_line_up(rank);
     rank_ok(rank, quern_group_shrink(&group, 1, &new));
     rank_ok(rank, quern_group_destroy(group));
@@ -688,7 +694,8 @@ static quern_status knock_at_a_guest(struct rank *rank) {
 }
 
 Test(hosts_shrink, a_guest_lets_nobody_in, .timeout = 60) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = knock_at_a_guest, .shared_bytes = 64);
+    for (int guest = 0; guest < 2; guest++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = knock_at_a_guest, .user = &guest, .shared_bytes = 64);
 }
 
 /* ---- a home that talks nonsense ---- */
@@ -704,6 +711,7 @@ static void mislead(struct rank *rank, struct quern_listener *listener, const vo
     rank_check(rank, quern_send_all(guest, words, bytes, quern_now() + 5000000000), "the guest has hung up at once");
     while (recv(guest, said, sizeof said, MSG_DONTWAIT) != 0) {  /* a reset is no end that is seen here: it has read all */
         if (errno != EAGAIN && errno != EINTR) break;
+        send(guest, "b", 1, MSG_NOSIGNAL | MSG_DONTWAIT);  /* so it is not for silence that it hangs up */
         rank_sleep(1e-3);
     }
     close(guest);
