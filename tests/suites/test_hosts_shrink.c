@@ -724,8 +724,8 @@ static void mislead_a_guest(struct rank *rank, const struct quern_membership *me
     struct quern_listener listener = {.socket = -1, .key = key, .strangers = strangers};
     const struct {
         uint32_t living;
-        bool has_place;
-    } verdicts[] = {{1, true}, {0xb, true}, {3, false}, {2, true}};
+        bool has_place, has_port;
+    } verdicts[] = {{1, true, true}, {0xb, true, true}, {3, false, false}, {3, true, false}, {2, true, true}};
     quern_make_shrink_key(member->span->key, key);
     rank_check(rank, quern_listener_open(&listener, &member->roster->peer[0].address, 2), "no port");
     mislead(rank, &listener, "bbx", 3);
@@ -735,6 +735,7 @@ static void mislead_a_guest(struct rank *rank, const struct quern_membership *me
             struct quern_verdict verdict;
         } said = {.word = 'd', .verdict = {.status = QUERN_OK, .living = {verdicts[i].living}}};
         if (verdicts[i].has_place) said.verdict.place = member->roster->peer[0].address;
+        if (!verdicts[i].has_port) said.verdict.place.port = 0;
         mislead(rank, &listener, &said.word, 1 + sizeof said.verdict);
     }
     quern_listener_close(&listener);
