@@ -77,6 +77,10 @@ bool quern_address_in(const struct sockaddr_storage *system, struct quern_addres
     const bool is_four = system->ss_family == AF_INET;
     *address = (struct quern_address){.version = is_four ? 4 : 6, .port = ntohs(is_four ? four->sin_port : six->sin6_port)};
     memcpy(address->ip, is_four ? (const void *)&four->sin_addr : &six->sin6_addr, is_four ? 4 : 16);
+    if (!is_four && IN6_IS_ADDR_V4MAPPED(&six->sin6_addr)) {
+        *address = (struct quern_address){.version = 4, .port = address->port};
+        memcpy(address->ip, six->sin6_addr.s6_addr + 12, 4);
+    }
     return is_four || system->ss_family == AF_INET6;
 }
 

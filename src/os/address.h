@@ -25,7 +25,10 @@ bool quern_address_read_alone(const char *text, struct quern_address *address);
 /* Writes the same, or without a port the address alone. */
 void quern_address_write(const struct quern_address *address, bool port, char text[QUERN_ADDRESS_TEXT]);
 
-/* To and from the system's form.  The first returns its bytes; 0: the address is none. */
+/*
+ * To and from the system's form.  The first returns its bytes; 0: the address is none.  An address of IPv4 on a socket of IPv6 is one
+ * of IPv4: hosts without IPv6 can use it, too.
+ */
 unsigned quern_address_out(const struct quern_address *address, struct sockaddr_storage *system);
 bool quern_address_in(const struct sockaddr_storage *system, struct quern_address *address);
 

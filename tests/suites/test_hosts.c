@@ -20,6 +20,7 @@
 #include "harness/ragged_case.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
+#include "os/address.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -371,4 +372,20 @@ Test(hosts, illegal_arguments) {
               error_detail());
     }
     quern_device_close(device);
+}
+
+/* A listener at all addresses sees its callers of IPv4 as addresses of IPv6, which hosts without IPv6 could not call. */
+Test(hosts, an_address_of_IPv4_on_a_socket_of_IPv6) {
+    struct sockaddr_in6 mapped = {.sin6_family = AF_INET6, .sin6_port = htons(4711),
+                                  .sin6_addr.s6_addr = {[10] = 0xff, [11] = 0xff, [12] = 10, [13] = 77, [14] = 0, [15] = 1}};
+    struct sockaddr_storage name = {0};
+    struct quern_address address;
+    char text[QUERN_ADDRESS_TEXT];
+    memcpy(&name, &mapped, sizeof mapped);
+    check(quern_address_in(&name, &address), "it is none");
+    quern_address_write(&address, true, text);
+    check(strcmp(text, "10.77.0.1:4711") == 0, "it is %s", text);
+    mapped.sin6_addr.s6_addr[10] = 0;
+    memcpy(&name, &mapped, sizeof mapped);
+    check(quern_address_in(&name, &address) && address.version == 6, "%d", address.version);
 }

@@ -388,6 +388,38 @@ Test(relay, scribbles_in_rings, .timeout = 300) {
         check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = scribble, .user = &ways[i]);
 }
 
+/*
+ * Rank 2 relays for its host and leaves; rank 3 of that host stays behind, or leaves when the relay has ended.  Who waits for rank 3
+ * alone is told so, and so is rank 3, which waits for the others.
+ */
+static quern_status lose_the_relay(struct rank *rank) {
+    static const int behind[] = {0, 3};
+    const bool *leaves = rank->user;
+    quern_barrier_args some = QUERN_BARRIER_ARGS_INIT;
+    quern_group *group = rank_group(rank, 60);
+    some.members = behind;
+    some.member_count = 2;
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    rank_line_up(rank);
+    if (rank->rank == 2) rank_ok(rank, quern_group_destroy(group));
+    rank_line_up(rank);  /* destroying it has ended the relay */
+    if (rank->rank == 3 && *leaves) rank_ok(rank, quern_group_destroy(group));
+    rank_line_up(rank);
+    if (rank->rank == 2 || (rank->rank == 3 && *leaves)) return QUERN_OK;
+    if (rank->rank == 1) return quern_group_destroy(group);
+    const double began = rank_now();
+    rank_status(rank, quern_barrier(group, &some, NULL), QUERN_PEER_LOST);
+    rank_check(rank, rank_now() - began < 30, "it took %g s", rank_now() - began);
+    if (rank->rank == 0) rank_check_detail(rank, "is lost: the rank that relayed for its host has left");
+    return quern_group_destroy(group);
+}
+
+Test(relay, a_rank_without_its_relay_is_lost, .timeout = 120) {
+    relay_all();
+    for (int leaves = 0; leaves < 2; leaves++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = lose_the_relay, .user = &(bool){leaves});
+}
+
 /* A roster of this host alone: ranks 0 and 1, in this process; ranks 2 and 3 are of the host whose relay is the test. */
 static struct quern_roster *make_roster(void) {
     enum { RANKS = 4, OWN = 2 };

@@ -487,9 +487,9 @@ TEST_BOTH_WAYS(hosts_shrink, without_a_rank_that_comes_too_late, .timeout = 60) 
 /* ---- strangers ---- */
 
 /* -1: it has another key. */
-static int call_rank_0(const struct quern_membership *member, const unsigned char *key, enum quern_call_kind kind, int from) {
+static int call_rank(const struct quern_membership *member, int to, const unsigned char *key, enum quern_call_kind kind, int from) {
     struct quern_connector connector;
-    quern_connector_begin(&connector, &member->roster->peer[0].address, key, kind, from, 0);
+    quern_connector_begin(&connector, &member->roster->peer[to].address, key, kind, from, to);
     for (int socket; !connector.is_unknown;) {
         struct pollfd ready;
         if ((socket = quern_connector_go(&connector)) >= 0) return socket;
@@ -529,15 +529,15 @@ static void await_end(struct rank *rank, int socket) {
 }
 
 /* The key is right, the ranks are of another host, or none. */
-static void bring_nonsense(struct rank *rank, const struct quern_membership *member, int ranks, uint32_t living) {
+static void bring_nonsense(struct rank *rank, const struct quern_membership *member, int ranks, uint32_t port, uint32_t living) {
     struct {
-        uint32_t ranks;
+        uint32_t ranks, port;
         int64_t patience;
         uint32_t living[QUERN_GROUP_WORDS];
-    } card = {(uint32_t)ranks, 1000000000, {living}};
+    } card = {(uint32_t)ranks, port, 1000000000, {living}};
     unsigned char key[QUERN_DIGEST_BYTES];
     quern_make_shrink_key(member->span->key, key);
-    const int socket = call_rank_0(member, key, QUERN_CALL_MEETING, rank->rank);
+    const int socket = call_rank(member, 0, key, QUERN_CALL_MEETING, rank->rank);
     rank_check(rank, quern_send_all(socket, &card, sizeof card, quern_now() + 5000000000), "it has hung up at once");
     await_end(rank, socket);
 }
@@ -546,7 +546,7 @@ static void bring_nonsense(struct rank *rank, const struct quern_membership *mem
 static void call_strangely(struct rank *rank, const struct quern_membership *member, enum quern_call_kind kind, int from) {
     unsigned char key[QUERN_DIGEST_BYTES];
     quern_make_shrink_key(member->span->key, key);
-    await_end(rank, call_rank_0(member, key, kind, from));
+    await_end(rank, call_rank(member, 0, key, kind, from));
 }
 
 /* Another key is that of an earlier shrink, of a group that had another meeting, or of no group at all. */
@@ -557,11 +557,13 @@ static quern_status disturb(struct rank *rank) {
     rank_ok(rank, quern_member_of(group, &member));
     rank_line_up(rank);
     if (rank->rank == 1) {
-        rank_check(rank, call_rank_0(member, stale, QUERN_CALL_MEETING, rank->rank) < 0, "another key was let in");
+        rank_check(rank, call_rank(member, 0, stale, QUERN_CALL_MEETING, rank->rank) < 0, "another key was let in");
         prove_falsely(rank, member, stale);
-        bring_nonsense(rank, member, rank->ranks, 5);
-        bring_nonsense(rank, member, rank->ranks, 0);
-        bring_nonsense(rank, member, rank->ranks + 1, 2);
+        bring_nonsense(rank, member, rank->ranks, 4711, 5);
+        bring_nonsense(rank, member, rank->ranks, 4711, 0);
+        bring_nonsense(rank, member, rank->ranks + 1, 4711, 2);
+        bring_nonsense(rank, member, rank->ranks, 0, 2);
+        bring_nonsense(rank, member, rank->ranks, 1 << 16, 2);
         call_strangely(rank, member, QUERN_CALL_DATA, 1);
         call_strangely(rank, member, QUERN_CALL_MEETING, -1);
         call_strangely(rank, member, QUERN_CALL_MEETING, rank->ranks);
@@ -582,7 +584,7 @@ Test(hosts_shrink, strangers_are_turned_away_and_counted, .timeout = 60) {
     check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = disturb);
 }
 
-/* Another program has the port of the first host by now: that host is a guest of another one. */
+/* Another program has the port of the first host by now, and keeps it: that host is a guest of another one, and of the new group. */
 static quern_status lose_the_port(struct rank *rank) {
     struct quern_membership *member;
     quern_group *group = rank_group(rank, LIMIT);
@@ -601,16 +603,99 @@ static quern_status lose_the_port(struct rank *rank) {
     rank_check(rank, verdict.status == QUERN_OK && memcmp(verdict.living, all.words, sizeof verdict.living) == 0, "%s", verdict.reason);
     rank_line_up(rank);
     quern_close_quorum(quorum);
-    quern_listener_close(&other);
     rank_line_up(rank);
     rank_ok(rank, quern_group_shrink(&group, 1, &new));
     rank_ok(rank, quern_group_destroy(group));
     use_group(rank, new);
+    quern_listener_close(&other);
     return QUERN_OK;
 }
 
 Test(hosts_shrink, with_a_host_whose_port_is_taken, .timeout = 60) {
     check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = lose_the_port);
+}
+
+/*
+ * One that had no port for a while, and one that listened before it was a guest.  The ranks of this test go on one after the other.
+ */
+enum step { IS_GUEST = 1, PORT_IS_FREE, KNOCKED };
+
+struct borrowed_port {
+    struct quern_listener listener;
+    unsigned *step;
+};
+
+static quern_status give_back(const void *user) {
+    struct borrowed_port *port = (struct borrowed_port *)user;
+    const unsigned step = __atomic_load_n(port->step, __ATOMIC_ACQUIRE);
+    if (step == IS_GUEST) {
+        quern_listener_close(&port->listener);
+        __atomic_store_n(port->step, PORT_IS_FREE, __ATOMIC_RELEASE);
+    }
+    return step == KNOCKED ? QUERN_GROUP_ABORTED : QUERN_OK;
+}
+
+static void be_a_guest(struct rank *rank, const struct quern_membership *member) {
+    uint32_t strangers[QUERN_STRANGERS] = {0};
+    struct borrowed_port port = {{.socket = -1, .key = member->span->key, .strangers = strangers}, rank->shared};
+    struct quern_rank_set own = {.count = 0};
+    struct quern_verdict verdict;
+    quern_set_add(&own, rank->rank);
+    if (rank->rank == 0) rank_check(rank, quern_listener_open(&port.listener, &member->roster->peer[0].address, 2), "no port");
+    rank_line_up(rank);
+    struct quern_quorum *quorum = quern_open_quorum(member, &own, quern_now() + 60000000000);
+    rank_check(rank, quorum, "no memory");
+    rank_status(rank, quern_find_quorum(quorum, (struct quern_veto){give_back, &port}, quern_now() + 60000000000, &verdict),
+                QUERN_GROUP_ABORTED);
+    quern_close_quorum(quorum);
+}
+
+/* Nobody is let in while the other rank is a guest here, and it listens as soon as it is none. */
+static void be_a_home(struct rank *rank, const struct quern_membership *member) {
+    unsigned *step = rank->shared;
+    unsigned char key[QUERN_DIGEST_BYTES];
+    uint32_t strangers[QUERN_STRANGERS] = {0};
+    struct quern_listener listener = {.socket = -1, .key = key, .strangers = strangers};
+    struct quern_connector connector;
+    struct quern_hello hello;
+    const int other = 1 - rank->rank;
+    int guest;
+    char card;
+    quern_make_shrink_key(member->span->key, key);
+    rank_check(rank, quern_listener_open(&listener, &member->roster->peer[rank->rank].address, 2), "no port");
+    rank_line_up(rank);
+    while ((guest = quern_listener_serve(&listener, &hello)) < 0) rank_sleep(1e-3);
+    rank_check(rank, quern_receive_all(guest, &card, 1, quern_now() + 20000000000), "the guest brings no card");
+    __atomic_store_n(step, IS_GUEST, __ATOMIC_RELEASE);
+    while (__atomic_load_n(step, __ATOMIC_ACQUIRE) != PORT_IS_FREE) rank_sleep(1e-3);
+    quern_connector_begin(&connector, &member->roster->peer[other].address, key, QUERN_CALL_MEETING, rank->rank, other);
+    for (int i = 0; i < 200; i++) {
+        rank_check(rank, quern_connector_go(&connector) < 0, "a guest lets others in");
+        rank_check(rank, send(guest, "b", 1, MSG_NOSIGNAL) == 1, "the guest has hung up");
+        rank_sleep(2e-3);
+    }
+    quern_connector_end(&connector);
+    quern_listener_close(&listener);
+    close(guest);
+    close(call_rank(member, other, key, QUERN_CALL_MEETING, rank->rank));
+    __atomic_store_n(step, KNOCKED, __ATOMIC_RELEASE);
+}
+
+static quern_status knock_at_a_guest(struct rank *rank) {
+    const int *guest = rank->user;
+    struct quern_membership *member;
+    quern_group *group = rank_group(rank, LIMIT), *new = NULL;
+    rank_ok(rank, quern_member_of(group, &member));
+    (rank->rank == *guest ? be_a_guest : be_a_home)(rank, member);
+    rank_line_up(rank);
+    rank_ok(rank, quern_group_shrink(&group, 1, &new));
+    rank_ok(rank, quern_group_destroy(group));
+    return quern_group_destroy(new);
+}
+
+Test(hosts_shrink, a_guest_lets_nobody_in, .timeout = 60) {
+    for (int guest = 0; guest < 2; guest++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = knock_at_a_guest, .user = &guest, .shared_bytes = 64);
 }
 
 /* ---- a home that talks nonsense ---- */
@@ -626,6 +711,7 @@ static void mislead(struct rank *rank, struct quern_listener *listener, const vo
     rank_check(rank, quern_send_all(guest, words, bytes, quern_now() + 5000000000), "the guest has hung up at once");
     while (recv(guest, said, sizeof said, MSG_DONTWAIT) != 0) {  /* a reset is no end that is seen here: it has read all */
         if (errno != EAGAIN && errno != EINTR) break;
+        send(guest, "b", 1, MSG_NOSIGNAL | MSG_DONTWAIT);  /* so it is not for silence that it hangs up */
         rank_sleep(1e-3);
     }
     close(guest);
@@ -638,8 +724,8 @@ static void mislead_a_guest(struct rank *rank, const struct quern_membership *me
     struct quern_listener listener = {.socket = -1, .key = key, .strangers = strangers};
     const struct {
         uint32_t living;
-        bool has_place;
-    } verdicts[] = {{1, true}, {0xb, true}, {3, false}, {2, true}};
+        bool has_place, has_port;
+    } verdicts[] = {{1, true, true}, {0xb, true, true}, {3, false, false}, {3, true, false}, {2, true, true}};
     quern_make_shrink_key(member->span->key, key);
     rank_check(rank, quern_listener_open(&listener, &member->roster->peer[0].address, 2), "no port");
     mislead(rank, &listener, "bbx", 3);
@@ -649,6 +735,7 @@ static void mislead_a_guest(struct rank *rank, const struct quern_membership *me
             struct quern_verdict verdict;
         } said = {.word = 'd', .verdict = {.status = QUERN_OK, .living = {verdicts[i].living}}};
         if (verdicts[i].has_place) said.verdict.place = member->roster->peer[0].address;
+        if (!verdicts[i].has_port) said.verdict.place.port = 0;
         mislead(rank, &listener, &said.word, 1 + sizeof said.verdict);
     }
     quern_listener_close(&listener);
@@ -675,13 +762,17 @@ Test(hosts_shrink, a_verdict_that_is_none, .timeout = 60) {
 static quern_status end_the_call(struct rank *rank) {
     struct quern_membership *member, *formed = NULL;
     quern_group *group = rank_group(rank, LIMIT), *new = NULL;
-    struct quern_verdict verdict = {.status = QUERN_OK}, bad[3] = {{.living = {2}}, {.living = {1}}, {.living = {1}}};
+    struct quern_verdict verdict = {.status = QUERN_OK};
     struct quern_rank_set own = {.count = 0};
     rank_ok(rank, quern_member_of(group, &member));
     rank_line_up(rank);
     if (rank->rank == 0) {
-        bad[0].place = bad[2].place = member->roster->peer[0].address;
-        bad[2].living[3] = 1;
+        const struct quern_address place = member->roster->peer[0].address;
+        /* Without this rank; too few; with a rank that the group has not; places that are none. */
+        struct quern_verdict bad[] = {{.living = {6}, .place = place}, {.living = {1}, .place = place},
+                                      {.living = {3, 0, 0, 1}, .place = place}, {.living = {3}}, {.living = {3}, .place = place}, {.living = {3}, .place = place}};
+        bad[4].place.port = 0;
+        bad[5].place.version = 5;
         for (size_t i = 0; i < COUNT(bad); i++) {
             rank_status(rank, quern_join_quorum(member, &bad[i], 5, (struct quern_veto){never, NULL}, &formed), QUERN_PEER_MISMATCH);
             rank_check_detail(rank, "the verdict about who goes on of rank ");
@@ -701,7 +792,7 @@ static quern_status end_the_call(struct rank *rank) {
 }
 
 Test(hosts_shrink, a_call_that_ends_without_a_verdict, .timeout = 60) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = end_the_call);
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = end_the_call);
 }
 
 /* ---- many ranks, and what the new group has of the old one ---- */

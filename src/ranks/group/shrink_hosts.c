@@ -22,8 +22,9 @@ static struct quern_verdict *place_of_verdict(const struct quern_membership *mem
 }
 
 void quern_publish_verdict(const struct quern_membership *member, uint32_t round, const struct quern_verdict *verdict) {
-    struct quern_verdict *place = place_of_verdict(member, member->rank, round);
-    *place = *verdict;
+    struct quern_verdict *place = place_of_verdict(member, member->rank, round), fresh = *verdict;
+    fresh.round = 0;  /* not yet, whatever the other host has said */
+    *place = fresh;
     __atomic_store_n(&place->round, round, __ATOMIC_RELEASE);
 }
 
@@ -31,7 +32,8 @@ bool quern_read_verdict(const struct quern_membership *member, int speaker, uint
     const struct quern_verdict *place = place_of_verdict(member, speaker, round);
     if (__atomic_load_n(&place->round, __ATOMIC_ACQUIRE) != round) return false;
     *verdict = *place;
-    return true;
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return __atomic_load_n(&place->round, __ATOMIC_RELAXED) == round;  /* a rank that is late may find that of a later round */
 }
 
 /* ---- the new group ---- */
@@ -56,7 +58,8 @@ static int number_ranks(const struct quern_membership *member, const struct quer
 static quern_status check_verdict(const struct quern_membership *member, const struct quern_verdict *verdict) {
     for (int rank = member->ranks; rank < QUERN_GROUP_LIMIT; rank++)
         if (is_of(verdict, rank)) return quern_fail_damaged(member->device, "the verdict about who goes on", rank);
-    if (!is_of(verdict, member->rank) || !verdict->place.version)
+    if (!is_of(verdict, member->rank) || !quern_is_quorum(verdict->living, member->ranks) ||
+        (verdict->place.version != 4 && verdict->place.version != 6) || !verdict->place.port)
         return quern_fail_damaged(member->device, "the verdict about who goes on", member->rank);
     return QUERN_OK;
 }

@@ -35,21 +35,38 @@ static bool make_places(struct quern_listener *listener, int places) {
     return listener->waiting;
 }
 
-static bool make_socket(struct quern_listener *listener, const struct quern_address *address) {
-    const int backlog = listener->places < LEAST_BACKLOG ? LEAST_BACKLOG : listener->places, on = 1;
+static bool make_socket(int *made, const struct quern_address *address, struct quern_address *bound) {
     struct sockaddr_storage name;
     socklen_t bytes = quern_address_out(address, &name), room = sizeof name;
-    listener->socket = socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (listener->socket < 0) return false;
-    setsockopt(listener->socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    *made = socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (*made < 0) return false;
+    setsockopt(*made, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
     if (address->version == 6 && quern_address_is_any(address))
-        setsockopt(listener->socket, IPPROTO_IPV6, IPV6_V6ONLY, &(int){0}, sizeof(int));
-    return bind(listener->socket, (struct sockaddr *)&name, bytes) == 0 && listen(listener->socket, backlog) == 0 &&
-           getsockname(listener->socket, (struct sockaddr *)&name, &room) == 0 && quern_address_in(&name, &listener->address);
+        setsockopt(*made, IPPROTO_IPV6, IPV6_V6ONLY, &(int){0}, sizeof(int));
+    return bind(*made, (struct sockaddr *)&name, bytes) == 0 &&
+           getsockname(*made, (struct sockaddr *)&name, &room) == 0 && quern_address_in(&name, bound);
+}
+
+static bool listens(struct quern_listener *listener, const struct quern_address *address) {
+    const int backlog = listener->places < LEAST_BACKLOG ? LEAST_BACKLOG : listener->places;
+    return make_socket(&listener->socket, address, &listener->address) && listen(listener->socket, backlog) == 0;
+}
+
+int quern_reserve_port(const struct quern_address *address, uint16_t *port) {
+    struct quern_address bound;
+    int reserved;
+    if (make_socket(&reserved, address, &bound)) {
+        *port = bound.port;
+        return reserved;
+    }
+    const int reason = errno;
+    if (reserved >= 0) close(reserved);
+    errno = reason;
+    return -1;
 }
 
 bool quern_listener_open(struct quern_listener *listener, const struct quern_address *address, int ranks) {
-    if (make_places(listener, places_for(ranks)) && make_socket(listener, address)) return true;
+    if (make_places(listener, places_for(ranks)) && listens(listener, address)) return true;
     const int reason = errno;
     quern_listener_close(listener);
     errno = reason;

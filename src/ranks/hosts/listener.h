@@ -25,6 +25,12 @@ struct quern_listener {
 bool quern_listener_open(struct quern_listener *listener, const struct quern_address *address, int ranks);
 void quern_listener_close(struct quern_listener *listener);
 
+/*
+ * Binds a socket to a free port of an address, where it does not listen: until it is closed no other program gets the port, and a
+ * listener can still be opened there.  -1: errno says why.
+ */
+int quern_reserve_port(const struct quern_address *address, uint16_t *port);
+
 /* Fills in what to poll for; returns how many. */
 int quern_listener_awaits(const struct quern_listener *listener, struct pollfd *polls);  /* [1 + places] */
 

@@ -89,6 +89,16 @@ static void lose(struct quern_monitor *monitor, struct line *line, bool silent) 
     line->is_open = false;
 }
 
+/*
+ * Its ranks have said how they are, and it keeps watch no more.  Over relays it was the way to those that have not left, too, so they
+ * are lost.
+ */
+static void let_go(struct quern_monitor *monitor, struct line *line) {
+    const struct quern_roster *roster = monitor->roster;
+    if (quern_is_relayed((uint32_t)roster->ranks, (uint32_t)roster->here)) lose(monitor, line, false);
+    line->is_open = false;
+}
+
 /* In the line's own ranks only, and only states that a rank of another host can have. */
 static bool hear_states(const struct quern_monitor *monitor, const struct line *line, const struct state *states, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
@@ -150,7 +160,7 @@ static void hear(struct quern_monitor *monitor, struct line *line) {
             line->in += (size_t)read;
         }
         if (read > 0 && take_messages(monitor, line)) continue;
-        if (line->left) line->is_open = false;  /* its ranks have said how they are; it keeps watch no more */
+        if (line->left) let_go(monitor, line);
         else lose(monitor, line, false);
     }
 }
@@ -363,15 +373,15 @@ static void end_monitor(struct quern_monitor *monitor) {
 }
 
 /* The monitor may have ended with its process, so this does not wait long. */
-static void await_telling(const struct quern_membership *member) {
+void quern_await_telling(const struct quern_membership *member) {
     enum { MOST = 100 };  /* milliseconds */
+    if (member->roster->hosts < 2) return;
     for (int waited = 0; waited < MOST && __atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE) &&
                          !__atomic_load_n(&member->segment->told, __ATOMIC_ACQUIRE); waited++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
 void quern_leave_monitor(const struct quern_membership *member) {
-    if (member->roster->hosts > 1) await_telling(member);
     if (!is_last(member)) return;
     struct quern_monitor *monitor = __atomic_exchange_n(&member->roster->monitor, NULL, __ATOMIC_ACQ_REL);
     if (monitor) end_monitor(monitor);

@@ -15,10 +15,10 @@ bool quern_start_monitor(const struct quern_membership *member, const int *contr
 /* The creation has failed before there was a monitor: tells the others why, over the connections that are there. */
 void quern_tell_failure(const struct quern_membership *member, const int *control);
 
-/*
- * A rank has left, and its place says so.  If the group is poisoned, waits a moment until the other hosts know why.  With the last
- * rank of the process the thread ends.
- */
+/* If the group is poisoned, waits a moment until the other hosts know why. */
+void quern_await_telling(const struct quern_membership *member);
+
+/* A rank has left, and its place says so.  With the last rank of the process the thread ends. */
 void quern_leave_monitor(const struct quern_membership *member);
 
 #endif

@@ -32,6 +32,7 @@ enum { TICK = 5, CALLS = 8 };                                 /* milliseconds; h
 static const char BEATS = 'b', DECIDED = 'd';
 struct card {
     uint32_t ranks;                       /* of the old group */
+    uint32_t port;                        /* reserved, for a group whose lowest rank is the speaker */
     int64_t patience;                     /* nanoseconds for which it still waits for others */
     uint32_t living[QUERN_GROUP_WORDS];
 };
@@ -51,6 +52,9 @@ struct quern_quorum {
     uint32_t living[QUERN_GROUP_WORDS];   /* of this host */
     int64_t began, patience, beaten, looked;
     bool is_decided, is_broken;
+
+    int reserved;                         /* a socket that keeps ... */
+    uint16_t port;                        /* ... this port for the new group */
 
     struct quern_listener listener;       /* of a host that is at home */
     int64_t listens_again;
@@ -119,7 +123,7 @@ static void serve_listener(struct quern_quorum *quorum) {
 static bool take_card(struct quern_quorum *quorum, int host) {
     struct guest *guest = &quorum->guests[host];
     const struct quern_membership *member = quorum->member;
-    if (guest->card.ranks != (uint32_t)member->ranks || !are_of(member, guest->card.living, host) || !count(guest->card.living))
+    if (guest->card.ranks != (uint32_t)member->ranks || !guest->card.port || guest->card.port > UINT16_MAX || !are_of(member, guest->card.living, host) || !count(guest->card.living))
         return false;
     const int64_t now = quern_now(), patience = guest->card.patience > 0 ? guest->card.patience : 0;
     if (patience < quorum->patience - now) quorum->patience = now + patience;
@@ -148,6 +152,20 @@ static void hear_guests(struct quern_quorum *quorum) {
 
 /* ---- being at home elsewhere ---- */
 
+/* Who held the port meanwhile may give it back. */
+static void listen_at_home(struct quern_quorum *quorum) {
+    const struct quern_membership *member = quorum->member;
+    if (quorum->home != quorum->own || quorum->listener.socket >= 0 || quern_now() < quorum->listens_again) return;
+    struct quern_address at = member->roster->peer[member->roster->host_leader].address;
+    if (quern_address_is_any(&member->address)) {
+        const uint16_t port = at.port;
+        at = quern_address_any(member->address.version);
+        at.port = port;
+    }
+    quorum->listens_again = quern_now() + PAUSE;
+    quern_listener_open(&quorum->listener, &at, quorum->hosts);
+}
+
 /* The other guests there need time for another home, too. */
 static void go_home(struct quern_quorum *quorum) {
     const int64_t soon = quern_now() + SILENCE;
@@ -156,10 +174,14 @@ static void go_home(struct quern_quorum *quorum) {
     quorum->connectors[quorum->home].again = quern_now() + PAUSE;
     quorum->home = quorum->own;
     quorum->done = 0;
+    quorum->listens_again = 0;
+    listen_at_home(quorum);
 }
 
+/* A guest lets nobody in, so it does not listen: who called it would leave another home in vain. */
 static void move_to(struct quern_quorum *quorum, int host, int socket) {
-    struct card card = {.ranks = (uint32_t)quorum->member->ranks, .patience = quorum->patience - quern_now()};
+    struct card card = {.ranks = (uint32_t)quorum->member->ranks, .port = quorum->port,
+                        .patience = quorum->patience - quern_now()};
     memcpy(card.living, quorum->living, sizeof card.living);
     if (!quern_socket_own(socket)) {
         close(socket);
@@ -168,6 +190,7 @@ static void move_to(struct quern_quorum *quorum, int host, int socket) {
     if (quorum->home != quorum->own) go_home(quorum);
     for (int other = 0; other < quorum->hosts; other++) send_away(quorum, other);
     for (int other = host + 1; other < quorum->hosts; other++) quern_connector_end(&quorum->connectors[other]);
+    quern_listener_close(&quorum->listener);
     quorum->home = host;
     quorum->socket = socket;
     quorum->heard = quern_now();
@@ -196,7 +219,7 @@ static bool is_sound(const struct quern_quorum *quorum) {
     if (verdict->status != QUERN_OK) return true;
     for (int word = 0; word < QUERN_GROUP_WORDS; word++)
         if (quorum->living[word] & ~verdict->living[word]) return false;
-    return are_of(quorum->member, verdict->living, -1) && verdict->place.version &&
+    return are_of(quorum->member, verdict->living, -1) && verdict->place.version && verdict->place.port &&
            quern_is_quorum(verdict->living, quorum->member->ranks);
 }
 
@@ -256,7 +279,10 @@ static int find_first(const uint32_t set[QUERN_GROUP_WORDS]) {
     return rank;
 }
 
-/* Where the others reach the lowest rank: at the address by which its host and this one are connected. */
+/*
+ * Where the others reach the lowest rank: at the address by which its host and this one are connected, and at the port that it has
+ * reserved, since it speaks for its host.
+ */
 static struct quern_address find_place(const struct quern_quorum *quorum, const uint32_t living[QUERN_GROUP_WORDS]) {
     const struct quern_peer *first = &quorum->member->roster->peer[find_first(living)];
     struct quern_address place = first->address;
@@ -270,7 +296,7 @@ static struct quern_address find_place(const struct quern_quorum *quorum, const 
                                     : getsockname(socket, (struct sockaddr *)&name, &room);
     }
     if (named == 0) quern_address_in(&name, &place);
-    place.port = first->address.port;
+    place.port = first->host == quorum->own ? quorum->port : (uint16_t)quorum->guests[first->host].card.port;
     return place;
 }
 
@@ -312,20 +338,6 @@ static quern_status decide(struct quern_quorum *quorum) {
 }
 
 /* ---- the wait ---- */
-
-/* Who held the port meanwhile may give it back. */
-static void listen_at_home(struct quern_quorum *quorum) {
-    const struct quern_membership *member = quorum->member;
-    if (quorum->listener.socket >= 0 || quern_now() < quorum->listens_again) return;
-    struct quern_address at = member->roster->peer[member->roster->host_leader].address;
-    if (quern_address_is_any(&member->address)) {
-        const uint16_t port = at.port;
-        at = quern_address_any(member->address.version);
-        at.port = port;
-    }
-    quorum->listens_again = quern_now() + PAUSE;
-    quern_listener_open(&quorum->listener, &at, quorum->hosts);
-}
 
 static void beat(struct quern_quorum *quorum) {
     const int64_t now = quern_now();
@@ -375,7 +387,11 @@ static quern_status go_on(struct quern_quorum *quorum) {
 
 quern_status quern_find_quorum(struct quern_quorum *quorum, struct quern_veto veto, int64_t limit, struct quern_verdict *verdict) {
     const struct quern_membership *member = quorum->member;
+    const struct quern_address at = quern_address_any(member->address.version);
     quern_status status = QUERN_OK;
+    quorum->reserved = quern_reserve_port(&at, &quorum->port);
+    if (quorum->reserved < 0)
+        status = quern_fail(member->device, QUERN_SYSTEM_ERROR, "%s: no port for a group: %s", member->label, strerror(errno));
     while (status == QUERN_OK && !quorum->is_decided) {
         status = go_on(quorum);
         if (status == QUERN_OK && !quorum->is_decided) {
@@ -386,7 +402,7 @@ quern_status quern_find_quorum(struct quern_quorum *quorum, struct quern_veto ve
             status = quern_fail(member->device, QUERN_PEER_TIMEOUT, "%s: host %d has not said within %g s who goes on", member->label,
                                 quorum->home, (double)(quern_now() - quorum->began) * 1e-9);
     }
-    quern_listener_close(&quorum->listener);  /* the new group may meet there */
+    quern_listener_close(&quorum->listener);
     *verdict = quorum->verdict;
     return status;
 }
@@ -442,7 +458,7 @@ struct quern_quorum *quern_open_quorum(const struct quern_membership *member, co
     quorum->began = quorum->looked = quern_now();
     quorum->patience = patience;
     quorum->listener = (struct quern_listener){.socket = -1, .key = quorum->key, .strangers = member->segment->strangers};
-    quorum->socket = -1;
+    quorum->socket = quorum->reserved = -1;
     for (int rank = 0; rank < member->ranks; rank++) quorum->ranks_of[roster->peer[rank].host]++;
     for (int host = 0; host < quorum->hosts; host++) {
         const int leader = roster->leader_of[host];
@@ -457,6 +473,7 @@ void quern_close_quorum(struct quern_quorum *quorum) {
     if (!quorum) return;
     quern_listener_close(&quorum->listener);
     quern_socket_close(&quorum->socket);
+    if (quorum->reserved >= 0) close(quorum->reserved);
     for (int host = 0; host < quorum->hosts; host++) {
         send_away(quorum, host);
         quern_connector_end(&quorum->connectors[host]);

@@ -91,6 +91,14 @@ static quern_status report_damage(const struct quern_sendrecv *sendrecv, const s
                         (unsigned)channel->in_head.second, (unsigned long long)channel->in_head.last);
 }
 
+static bool has_left(const struct quern_membership *member, int rank) {
+    return __atomic_load_n(&member->segment->rank[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
+}
+
+static bool is_without_relay(const struct quern_membership *member, int rank) {
+    return member->span->relay && has_left(member, member->roster->leader_of[member->roster->peer[rank].host]);
+}
+
 /* The connection to a rank has ended, or its host is lost.  If that has a reason that is on its way, the reason is better. */
 static quern_status report_lost(const struct quern_sendrecv *sendrecv, int rank, bool left) {
     struct quern_membership *member = sendrecv->member;
@@ -104,11 +112,12 @@ static quern_status report_lost(const struct quern_sendrecv *sendrecv, int rank,
     struct quern_text text = quern_text_begin(peer, sizeof peer);
     describe_call(where, sizeof where, sendrecv->tag);
     describe_peer(&text, member, rank);
-    left |= __atomic_load_n(&member->segment->rank[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
+    left |= has_left(member, rank);
     member->missing[rank / 32] |= 1u << rank % 32;
     return quern_poison(member, QUERN_PEER_LOST, "%s: %s %s; rank %d waited for it", where, peer,
                         left                                          ? "has destroyed its group"
                         : __atomic_load_n(silent, __ATOMIC_RELAXED) ? "is lost: its host is silent"
+                        : is_without_relay(member, rank)              ? "is lost: the rank that relayed for its host has left"
                                                                       : "has ended",
                         member->rank);
 }
@@ -221,11 +230,10 @@ static bool has_left_behind_it(const struct quern_sendrecv *sendrecv, const stru
     return last->tag == QUERN_GOODBYE_TAG && (int32_t)(last->number - awaited) > 0;
 }
 
-/* Without it nothing is heard of other hosts.  A rank says that it leaves, then lets its lock go. */
+/* Without it nothing is heard of other hosts, or over its relay.  A rank says that it leaves, ends that, then lets its lock go. */
 static bool has_no_leader(const struct quern_membership *member) {
     const int leader = member->roster->host_leader;
-    return !quern_rank_lives(member->roster, leader) &&
-           __atomic_load_n(&member->segment->rank[leader].state, __ATOMIC_ACQUIRE) != QUERN_RANK_LEFT;
+    return !quern_rank_lives(member->roster, leader) && (member->span->relay || !has_left(member, leader));
 }
 
 /*

@@ -264,11 +264,15 @@ quern_status quern_settle_span(struct quern_membership *member) {
     return member->span && member->span->row->settle ? member->span->row->settle(member) : QUERN_OK;
 }
 
-/* The last words of a rank are in its ring before the relay may end. */
+/*
+ * The last words of a rank are in its ring before the relay may end.  The monitor tells who of the host has left until the relay has
+ * ended, with which the others lose whom it has not named.
+ */
 static void leave(struct quern_membership *member) {
-    quern_leave_monitor(member);
+    quern_await_telling(member);
     quern_free_span(member);
     quern_leave_relay(member);
+    quern_leave_monitor(member);
 }
 
 const struct quern_control quern_span_control = {.exchange = exchange, .mailbox = mailbox, .leave = leave};
