@@ -2,6 +2,7 @@
 
 SCALE = "src/kernels/quantize_scale.h"
 CPU_AMAX, CPU_CAST = "templates/quantize/quantize_amax.c.j2", "templates/quantize/quantize_cast.c.j2"
+CALL = "src/quantize/quantize.c"
 HOST, ARGUMENTS, PLAN = "src/quantize/quantize_cpu.c", "src/quantize/quantize_arguments.c", "src/quantize/quantize_plan.c"
 TILE = "src/kernels/cuda/quantize_tile.cuh"
 SUITE, FIELDS = "test_quantize", "test_fields_quantize"
@@ -23,6 +24,7 @@ CPU = [
     ("NaN in a history that is skipped", HOST, "largest = bits > largest ? bits : largest;",
      "largest = bits > largest && bits <= 0x7F800000 ? bits : largest;", SUITE),
     ("a noop that is only 1", HOST, "!(noop && *noop != 0)", "!(noop && *noop == 1)", SUITE),
+    ("a noop that the engine's flushing hides", CALL, "    fesetenv(FE_DFL_ENV);\n", "", SUITE),
     ("an offset in device memory unread", HOST, "args->offset_pointer ? *args->offset_pointer : args->offset", "args->offset",
      SUITE),
     ("an output over its own input", ARGUMENTS, "status == QUERN_OK ? check_apart(device, tensor, place, element) : status;",

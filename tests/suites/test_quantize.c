@@ -3,6 +3,7 @@
  *
  * Runs on: cpu, every emulated, gpu; kernels of quantize.
  */
+#include <fenv.h>
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
@@ -246,6 +247,45 @@ static void check_noop(const struct test_device *device, quern_dtype input, quer
 
 Test(quantize, a_noop_writes_nothing) {
     for_each_types(check_noop);
+}
+
+#if defined __SSE2__
+static void flush_subnormals(void) { __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040); }
+#else
+static void flush_subnormals(void) {}
+#endif
+
+/*
+ * An engine that rounds upwards or flushes subnormals.  One whose noop is subnormal writes nothing; otherwise eps is the divisor of
+ * all tensors: 16,777,217 rounds to an even fp32, and 2^-140 is not 0.
+ */
+static void check_environment(const struct test_device *device, quern_dtype input, quern_dtype output) {
+    static const float flags[] = {0, 0, 0x1p-149F};
+    static const double eps[] = {0x1p24 + 1, 0x1p-140, 0};
+    static const int64_t empty[] = {0, 0};
+    for (size_t i = 0; i < COUNT(flags); i++) {
+        struct quantize_case q;
+        struct buffer flag;
+        fenv_t ours;
+        quantize_open(&q, device, input, output, i == 1 ? empty : few, i == 1 ? COUNT(empty) : COUNT(few), 0);
+        q.args.eps = eps[i];
+        quantize_upload(&q, i == 0);
+        buffer_open(&flag, device, sizeof flags[i], 4, &flags[i]);
+        q.on_device.noop = flag.data;
+        fegetenv(&ours);
+        fesetround(FE_UPWARD), flush_subnormals();
+        quantize_run(&q);
+        check(fegetround() == FE_UPWARD, "the rounding mode was changed");
+        fesetenv(&ours);
+        if (flags[i] == 0) quantize_model(&q.args);
+        quantize_check(&q, "the engine's environment");
+        buffer_close(&flag);
+        quantize_close(&q);
+    }
+}
+
+Test(quantize, any_environment_of_the_engine) {
+    for_each_types(check_environment);
 }
 
 /* The scales may be left out. */
