@@ -4,7 +4,7 @@ SCALE = "src/kernels/quantize_scale.h"
 CPU_AMAX, CPU_CAST = "templates/quantize/quantize_amax.c.j2", "templates/quantize/quantize_cast.c.j2"
 CALL = "src/quantize/quantize.c"
 HOST, ARGUMENTS, PLAN = "src/quantize/quantize_cpu.c", "src/quantize/quantize_arguments.c", "src/quantize/quantize_plan.c"
-TILE = "src/kernels/cuda/quantize_tile.cuh"
+TILE, CUDA_CAST = "src/kernels/cuda/quantize_tile.cuh", "src/kernels/cuda/quantize_cast.cuh"
 SUITE, FIELDS = "test_quantize", "test_fields_quantize"
 
 CPU = [
@@ -42,4 +42,13 @@ EMULATED = [
     ("a share that one warp takes for the whole", TILE, "        if (tiles != all_tiles) {", "        if (tiles == 0) {", SUITE),
     ("states left as they were", TILE, "            state->amax = 0;\n", "", SUITE),
     ("tiles left counted", TILE, "            state->tiles = 0;\n", "", SUITE),
+    ("rows of a long history that no lane reads", CUDA_CAST, "row += 32)", "row += 64)", SUITE),
+    ("rows of a history that stay", TILE, "row > 0; row--", "row > 1; row--", SUITE),
+    ("NaN in a history of a GPU that is skipped", CUDA_CAST, "__float_as_uint(batch.history[row * batch.list_count + place])",
+     "__float_as_uint(fmaxf(0.0f, batch.history[row * batch.list_count + place]))", SUITE),
+    ("NaN on the way of normal codes", CUDA_CAST, " & total == total", "", SUITE),
+    ("the first list's places for the later ones", TILE, "return batch.first_place + at.tensor;", "return at.tensor;", SUITE),
+    ("each tile the first one's random bits", CUDA_CAST, "(uint64_t)tile.at.number * (QUERN_ADAM_TILE / 8)", "(uint64_t)0", SUITE),
+    ("an output assumed to be aligned", CUDA_CAST, " && (uintptr_t)output % out_share::vector_bytes == 0;", ";", SUITE),
+    ("a share that is lost at the next tensor", TILE, "            end(batch);\n", "", SUITE),
 ]

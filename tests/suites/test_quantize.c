@@ -317,18 +317,23 @@ static void scale_inputs(struct quantize_case *q, double factor) {
         }
 }
 
-/* Windows of one and three calls over seven, whose inputs grow and shrink.  Once another rank has seen more, and once NaN. */
+/*
+ * Windows of one, three and 70 calls over seven, whose inputs grow and shrink.  Once another rank has seen more, and once NaN; the
+ * largest of the long window is in a row that a warp reads in its second turn.
+ */
 static void check_history(const struct test_device *device, quern_dtype input, quern_dtype output) {
     static const double factors[] = {1, 8, 0.125, 0.125, 0.5, 4, 4};
-    for (int64_t window = 1; window <= 3; window += 2) {
+    static const int64_t windows[] = {1, 3, 70};
+    for (size_t i = 0; i < COUNT(windows); i++) {
         struct quantize_case q;
-        quantize_open(&q, device, input, output, few, COUNT(few), window);
-        q.args.rounding = window == 3 ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST, q.args.seed = 12;
+        quantize_open(&q, device, input, output, few, COUNT(few), windows[i]);
+        q.args.rounding = windows[i] == 3 ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST, q.args.seed = 12;
         quantize_upload(&q, output == QUERN_E4M3);
         for (size_t call = 0; call < COUNT(factors); call++) {
             scale_inputs(&q, factors[call]);
             if (call == 2) q.args.history[0] = 1000;
             if (call == 4) q.args.history[4] = NAN;
+            if (windows[i] == 70 && call == 1) q.args.history[40 * COUNT(few) + 2] = 2000;
             quantize_update(&q);
             q.args.offset = q.on_device.offset = call;
             quantize_run(&q);
