@@ -1,4 +1,6 @@
 /* quern_quantize, its two steps, its workspace and its explanation: check the arguments, select the kernels and run them. */
+#include <fenv.h>
+
 #include "quantize/quantize_arguments.h"
 #include "quantize/quantize_cpu.h"
 #include "quantize/quantize_cuda.h"
@@ -12,9 +14,8 @@ static size_t needs(const struct quern_quantize_call *call) {
     return has_states ? (size_t)call->count * sizeof *call->states : 0;
 }
 
-static quern_status run(struct quern_quantize_call *call, const quern_quantize_args *args, void *workspace,
-                        size_t workspace_bytes) {
-    if (!call->device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+static quern_status check_and_run(struct quern_quantize_call *call, const quern_quantize_args *args, void *workspace,
+                                  size_t workspace_bytes) {
     quern_status status = quern_quantize_check(call, args);
     if (status == QUERN_OK) status = quern_check_workspace(call->device, workspace, workspace_bytes, needs(call));
     if (status == QUERN_OK) status = quern_quantize_check_arrays(call, workspace, needs(call));
@@ -23,6 +24,18 @@ static quern_status run(struct quern_quantize_call *call, const quern_quantize_a
     if (status != QUERN_OK) return status;
     call->states = call->args.plan ? call->args.plan->tables.states : workspace;
     return call->device->kind == QUERN_CPU ? quern_quantize_on_cpu(call) : quern_quantize_on_cuda(call);
+}
+
+/* The engine's rounding mode must not change eps, and its flushing must not make zeros of a subnormal noop and eps. */
+static quern_status run(struct quern_quantize_call *call, const quern_quantize_args *args, void *workspace,
+                        size_t workspace_bytes) {
+    fenv_t environment;
+    if (!call->device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    fegetenv(&environment);
+    fesetenv(FE_DFL_ENV);
+    const quern_status status = check_and_run(call, args, workspace, workspace_bytes);
+    fesetenv(&environment);
+    return status;
 }
 
 quern_status quern_quantize(quern_device *device, const quern_quantize_args *args, void *workspace, size_t workspace_bytes,

@@ -2,8 +2,9 @@
 
 SCALE = "src/kernels/quantize_scale.h"
 CPU_AMAX, CPU_CAST = "templates/quantize/quantize_amax.c.j2", "templates/quantize/quantize_cast.c.j2"
+CALL = "src/quantize/quantize.c"
 HOST, ARGUMENTS, PLAN = "src/quantize/quantize_cpu.c", "src/quantize/quantize_arguments.c", "src/quantize/quantize_plan.c"
-TILE = "src/kernels/cuda/quantize_tile.cuh"
+TILE, CUDA_CAST = "src/kernels/cuda/quantize_tile.cuh", "src/kernels/cuda/quantize_cast.cuh"
 SUITE, FIELDS = "test_quantize", "test_fields_quantize"
 
 CPU = [
@@ -23,6 +24,7 @@ CPU = [
     ("NaN in a history that is skipped", HOST, "largest = bits > largest ? bits : largest;",
      "largest = bits > largest && bits <= 0x7F800000 ? bits : largest;", SUITE),
     ("a noop that is only 1", HOST, "!(noop && *noop != 0)", "!(noop && *noop == 1)", SUITE),
+    ("a noop that the engine's flushing hides", CALL, "    fesetenv(FE_DFL_ENV);\n", "", SUITE),
     ("an offset in device memory unread", HOST, "args->offset_pointer ? *args->offset_pointer : args->offset", "args->offset",
      SUITE),
     ("an output over its own input", ARGUMENTS, "status == QUERN_OK ? check_apart(device, tensor, place, element) : status;",
@@ -40,4 +42,13 @@ EMULATED = [
     ("a share that one warp takes for the whole", TILE, "        if (tiles != all_tiles) {", "        if (tiles == 0) {", SUITE),
     ("states left as they were", TILE, "            state->amax = 0;\n", "", SUITE),
     ("tiles left counted", TILE, "            state->tiles = 0;\n", "", SUITE),
+    ("rows of a long history that no lane reads", CUDA_CAST, "row += 32)", "row += 64)", SUITE),
+    ("rows of a history that stay", TILE, "row > 0; row--", "row > 1; row--", SUITE),
+    ("NaN in a history of a GPU that is skipped", CUDA_CAST, "__float_as_uint(batch.history[row * batch.list_count + place])",
+     "__float_as_uint(fmaxf(0.0f, batch.history[row * batch.list_count + place]))", SUITE),
+    ("NaN on the way of normal codes", CUDA_CAST, " & total == total", "", SUITE),
+    ("the first list's places for the later ones", TILE, "return batch.first_place + at.tensor;", "return at.tensor;", SUITE),
+    ("each tile the first one's random bits", CUDA_CAST, "(uint64_t)tile.at.number * (QUERN_ADAM_TILE / 8)", "(uint64_t)0", SUITE),
+    ("an output assumed to be aligned", CUDA_CAST, " && (uintptr_t)output % out_share::vector_bytes == 0;", ";", SUITE),
+    ("a share that is lost at the next tensor", TILE, "            end(batch);\n", "", SUITE),
 ]

@@ -3,6 +3,7 @@
  *
  * Runs on: cpu, every emulated, gpu; kernels of quantize.
  */
+#include <fenv.h>
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
@@ -248,6 +249,45 @@ Test(quantize, a_noop_writes_nothing) {
     for_each_types(check_noop);
 }
 
+#if defined __SSE2__
+static void flush_subnormals(void) { __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040); }
+#else
+static void flush_subnormals(void) {}
+#endif
+
+/*
+ * An engine that rounds upwards or flushes subnormals.  One whose noop is subnormal writes nothing; otherwise eps is the divisor of
+ * all tensors: 16,777,217 rounds to an even fp32, and 2^-140 is not 0.
+ */
+static void check_environment(const struct test_device *device, quern_dtype input, quern_dtype output) {
+    static const float flags[] = {0, 0, 0x1p-149F};
+    static const double eps[] = {0x1p24 + 1, 0x1p-140, 0};
+    static const int64_t empty[] = {0, 0};
+    for (size_t i = 0; i < COUNT(flags); i++) {
+        struct quantize_case q;
+        struct buffer flag;
+        fenv_t ours;
+        quantize_open(&q, device, input, output, i == 1 ? empty : few, i == 1 ? COUNT(empty) : COUNT(few), 0);
+        q.args.eps = eps[i];
+        quantize_upload(&q, i == 0);
+        buffer_open(&flag, device, sizeof flags[i], 4, &flags[i]);
+        q.on_device.noop = flag.data;
+        fegetenv(&ours);
+        fesetround(FE_UPWARD), flush_subnormals();
+        quantize_run(&q);
+        check(fegetround() == FE_UPWARD, "the rounding mode was changed");
+        fesetenv(&ours);
+        if (flags[i] == 0) quantize_model(&q.args);
+        quantize_check(&q, "the engine's environment");
+        buffer_close(&flag);
+        quantize_close(&q);
+    }
+}
+
+Test(quantize, any_environment_of_the_engine) {
+    for_each_types(check_environment);
+}
+
 /* The scales may be left out. */
 static void check_optional(const struct test_device *device, quern_dtype input, quern_dtype output) {
     for (int k = 0; k < 3; k++) {
@@ -277,18 +317,23 @@ static void scale_inputs(struct quantize_case *q, double factor) {
         }
 }
 
-/* Windows of one and three calls over seven, whose inputs grow and shrink.  Once another rank has seen more, and once NaN. */
+/*
+ * Windows of one, three and 70 calls over seven, whose inputs grow and shrink.  Once another rank has seen more, and once NaN; the
+ * largest of the long window is in a row that a warp reads in its second turn.
+ */
 static void check_history(const struct test_device *device, quern_dtype input, quern_dtype output) {
     static const double factors[] = {1, 8, 0.125, 0.125, 0.5, 4, 4};
-    for (int64_t window = 1; window <= 3; window += 2) {
+    static const int64_t windows[] = {1, 3, 70};
+    for (size_t i = 0; i < COUNT(windows); i++) {
         struct quantize_case q;
-        quantize_open(&q, device, input, output, few, COUNT(few), window);
-        q.args.rounding = window == 3 ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST, q.args.seed = 12;
+        quantize_open(&q, device, input, output, few, COUNT(few), windows[i]);
+        q.args.rounding = windows[i] == 3 ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST, q.args.seed = 12;
         quantize_upload(&q, output == QUERN_E4M3);
         for (size_t call = 0; call < COUNT(factors); call++) {
             scale_inputs(&q, factors[call]);
             if (call == 2) q.args.history[0] = 1000;
             if (call == 4) q.args.history[4] = NAN;
+            if (windows[i] == 70 && call == 1) q.args.history[40 * COUNT(few) + 2] = 2000;
             quantize_update(&q);
             q.args.offset = q.on_device.offset = call;
             quantize_run(&q);
