@@ -254,7 +254,7 @@ static void parameter_numbers(const struct record *record, char *self) {
     default_numbers(record, self);
     SET(quern_set_log__parameters, callback, flip() ? hook_log : NULL);
     if (!input_one_in(4)) SET(quern_device_open__parameters, kind, QUERN_CPU);
-    SET(quern_prepare__parameters, operations, 1 + (unsigned)input_below(15));
+    SET(quern_prepare__parameters, operations, 1 + (unsigned)input_below(ALL_OPERATIONS));
     SET(quern_set_threads__parameters, threads, (int)input_below(4));
     SET(quern_set_threads__parameters, hook, input_one_in(3) ? hook_parallel_for : NULL);
     SET(quern_cross_entropy_combine__parameters, shard_count, 1 + input_below(3));

@@ -19,7 +19,7 @@ static void expect_ok(quern_status status) {
 void state_begin(void) {
     quern_device *device;
     quern_blas *blas;
-    for (unsigned operations = 15;; operations = 0) {
+    for (unsigned operations = ALL_OPERATIONS;; operations = 0) {
         expect_ok(quern_device_open(QUERN_CPU, 0, &device));
         expect_ok(quern_set_threads(device, 2, NULL, NULL));
         if (operations) expect_ok(quern_prepare(device, operations));

@@ -104,6 +104,7 @@ static quern_status split_at_random(struct rank *rank) {
             rank_check(rank, count_entries("/proc/self/fd") == files, "%d descriptors, before %d",
                        count_entries("/proc/self/fd"), files);
     }
+    rank_line_up(rank);  /* the connection to a host that has left is closed */
     return quern_group_destroy(group);
 }
 
