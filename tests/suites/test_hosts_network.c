@@ -291,7 +291,8 @@ Test(hosts_network, a_group_that_is_cut_goes_on_on_one_side, .timeout = 120) {
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
         cut.host = cuts[i].host;
         const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = cuts[i].ranks, .hosts = cuts[i].hosts,
-                                                      .function = shrink_on_both_sides, .user = &cut, .limit = 60});
+                                                      .function = shrink_on_both_sides, .user = &cut, .watches_silence = true,
+                                                      .limit = 60});
         if (wrong) take_down();
         check(!wrong, "host %d of %d is cut off: %s", cuts[i].host, cuts[i].hosts, wrong);
         run("ip -n %s link set eth0 up", cut.names[cut.host]);
