@@ -82,7 +82,7 @@ RANKS = [
     # Shrinking across hosts.
     ("half of the ranks is enough", QUORUM, "return twice > ranks || (twice == ranks && has(living, 0));", "return twice >= ranks;", SHRINKS),
     ("whoever answers goes on", QUORUM, "if (!quern_is_quorum(verdict->living, quorum->member->ranks)) explain", "if (false) explain", SHRINKS),
-    ("a silent guest counts", QUORUM, "return quern_now() - guest->heard < SILENCE;", "return true;", SHRINKS),
+    ("a silent guest counts", QUORUM, "return quern_now() - guest->heard < SILENCE * quern_leisure();", "return true;", SHRINKS),
     ("ranks of another host on a card", QUORUM, "!are_of(member, guest->card.living, host) || ", "", SHRINKS),
     ("a card without ranks", QUORUM, " || !count(guest->card.living))", ")", SHRINKS),
     ("the key of every shrink", QUORUM, "    quern_make_shrink_key(member->span->key, quorum->key);\n", "    quorum->key[0] = 1;\n", SHRINKS),

@@ -796,7 +796,7 @@ static quern_quantize_tensor quantized[300];
         change; \
         expect(__LINE__, call, status, text); \
     } while (0)
-#define WHOLE quern_quantize(device.quern, &args, memory[50], sizeof memory[50], NULL)
+#define WHOLE quern_quantize(device.quern, &args, memory[50], sizeof memory - 50 * sizeof *memory, NULL)
 
 Test(exact_details, quantisations) {
     open_device();

@@ -312,7 +312,8 @@ static void check_plan(int ranks, struct plan plan) {
     bool may_die[8] = {false};
     may_die[plan.subject] = true;
     struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = ranks, .hosts = ranks, .user = &plan,
-                                                       .function = lose_the_subject, .shared_bytes = 64, .limit = 100});
+                                                       .function = lose_the_subject, .watches_silence = plan.fate == STOPPED,
+                                                       .shared_bytes = 64, .limit = 100});
     unsigned *ended = ranks_shared(run);
     for (int i = 0; plan.fate == STOPPED && i < 6000 && __atomic_load_n(ended, __ATOMIC_ACQUIRE) < (unsigned)ranks - 1; i++)
         rank_sleep(0.01);

@@ -21,6 +21,7 @@
 #include "ranks/hosts/connector.h"
 #include "ranks/hosts/listener.h"
 #include "ranks/hosts/sockets.h"
+#include "ranks/poison.h"
 #include "runtime/status.h"
 
 static const int64_t BEAT = 250000000, SILENCE = 1500000000;  /* nanoseconds */
@@ -137,7 +138,7 @@ static bool hear_guest(struct quern_quorum *quorum, int host) {
         char beats[64], *to = guest->is_whole ? beats : (char *)&guest->card + guest->done;
         const size_t most = guest->is_whole ? sizeof beats : sizeof guest->card - guest->done;
         const ssize_t read = recv(guest->socket, to, most, MSG_DONTWAIT);
-        if (read < 0 && (errno == EAGAIN || errno == EINTR)) return quern_now() - guest->heard < SILENCE;
+        if (read < 0 && (errno == EAGAIN || errno == EINTR)) return quern_now() - guest->heard < SILENCE * quern_leisure();
         if (read <= 0) return false;
         guest->heard = quern_now();
         guest->done += (size_t)read;
@@ -229,7 +230,7 @@ static bool hear_home(struct quern_quorum *quorum) {
         char word = DECIDED, *to = quorum->done ? (char *)&quorum->verdict + quorum->done - 1 : &word;
         const size_t most = quorum->done ? sizeof quorum->verdict - (quorum->done - 1) : 1;
         const ssize_t read = recv(quorum->socket, to, most, MSG_DONTWAIT);
-        if (read < 0 && (errno == EAGAIN || errno == EINTR)) return quern_now() - quorum->heard < SILENCE;
+        if (read < 0 && (errno == EAGAIN || errno == EINTR)) return quern_now() - quorum->heard < SILENCE * quern_leisure();
         if (read <= 0 || (word != DECIDED && word != BEATS)) return false;
         quorum->heard = quern_now();
         if (word == DECIDED) quorum->done += (size_t)read;
