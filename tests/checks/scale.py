@@ -126,7 +126,7 @@ def test_limits_are_those_of_the_library() -> None:
     hosts = ROOT / "src" / "ranks" / "hosts"
     stated = {
         (hosts / "listener.c", r"LEAST_PLACES = (\d+)"): LEAST.places,
-        (hosts / "listener.c", r"MOST_PLACES = (\d+)"): MOST,
+        (hosts / "listener.h", r"QUERN_LISTENER_PLACES = (\d+)"): MOST,
         (hosts / "listener.c", r"LEAST_BACKLOG = (\d+)"): LEAST.backlog,
         (hosts / "listener.c", r"enum \{ CALLS = (\d+)"): CALLS,
         (hosts / "connector.c", r"PAUSE = (\d+)"): calls.PAUSE,
