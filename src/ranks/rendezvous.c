@@ -520,8 +520,20 @@ static bool has_briefs(const struct quern_roster *roster) {
     return has;
 }
 
+/* A process that is no rank may have given two ranks one slot.  Nobody signals in the slot that is left, but it can be read. */
+static void clear_slots(struct quern_membership *member) {
+    const struct quern_roster *roster = member->roster;
+    const uint32_t own = roster->peer[member->rank].slot;
+    for (uint32_t slot = 0; slot < (uint32_t)member->here; slot++) {
+        member->from[slot] = quern_segment_pad(&roster->view, own) + slot;
+        member->to[slot] = quern_segment_pad(&roster->view, slot) + own;
+        member->line_of[slot] = quern_segment_line(&roster->view, slot);
+    }
+}
+
 static void seat_member(struct quern_membership *member) {
     const struct quern_roster *roster = member->roster;
+    clear_slots(member);
     member->one_process = true;
     member->has_briefs = has_briefs(roster);
     for (int peer = 0; peer < member->ranks; peer++) {
