@@ -1003,9 +1003,20 @@ QUERN_API quern_status quern_adam_load(quern_device *device, const quern_adam_ar
  */
 typedef struct quern_quantize_tensor {
     const void *input;   /* args.input_dtype; tensors may share it */
-    void *output;        /* args.output_dtype; not used by quern_quantize_amax */
+    void *output;        /* args.output_dtype; not used by quern_quantize_amax.  NULL with transposed: not written */
     int64_t count;       /* 0 is allowed */
+    int64_t columns;     /* of the tensor as a matrix of whole rows, count = rows * columns; read with transposed and in blocks */
+    void *transposed;    /* [columns, rows], args.output_dtype: the matrix with rows and columns exchanged; NULL: not written */
+    uint8_t *block_scales;  /* of QUERN_SCALING_MX: [rows, ceil(columns / 32)], the scales of output */
+    uint8_t *transposed_block_scales;  /* of QUERN_SCALING_MX: [columns, ceil(rows / 32)], the scales of transposed */
 } quern_quantize_tensor;
+
+/* What shares a scale. */
+typedef enum quern_scaling {
+    QUERN_SCALING_DEFAULT = 0,
+    QUERN_SCALING_TENSOR = 1,    /* a tensor */
+    QUERN_SCALING_MX = 2         /* 32 elements of a row that stand together, as in the formats MXFP8 */
+} quern_scaling;
 
 /* A list of tensors that was checked and divided once: see quern_quantize_plan_create. */
 typedef struct quern_quantize_plan quern_quantize_plan;
@@ -1052,7 +1063,8 @@ typedef struct quern_quantize_args {
     float *history;              /* [history_length, tensor_count]: delayed scaling, as described above.  Only for quern_quantize.
                                     NULL: current scaling */
     int64_t history_length;      /* 1 to 65,536; not read without history */
-    const quern_quantize_plan *plan;  /* replaces tensors and tensor_count; made with the same dtypes */
+    const quern_quantize_plan *plan;  /* replaces tensors and tensor_count; made with the same dtypes and scaling */
+    quern_scaling scaling;       /* DEFAULT: TENSOR */
 } quern_quantize_args;
 
 #define QUERN_QUANTIZE_ARGS_DEFAULTS(set) \
@@ -1255,6 +1267,8 @@ typedef struct quern_group_args {
                                 ucx opens libucp.so.0 (UCX 1.12 or newer), or the file that QUERN_UCX names.  It is not loaded
                                 unless the program was started with UCX_MEM_EVENTS=n, UCX_HANDLE_ERRORS=none, UCX_DEBUG_SIGNO=0,
                                 UCX_VFS_ENABLE=n and UCX_LOG_LEVEL=fatal, lest it change mmap, take signals or print */
+    double silence;          /* with meet or all_gather: seconds after which a host that says nothing is lost, 0.2 to 3,600, the same on
+                                every rank; 0: 1.5 */
 } quern_group_args;
 
 #define QUERN_GROUP_ARGS_INIT QUERN_STRUCT_INIT(quern_group_args, QUERN_NO_DEFAULTS)

@@ -163,7 +163,11 @@
 #define FIELDS_OF_quern_quantize_tensor(ROW) \
     ROW(quern_quantize_tensor, input) \
     ROW(quern_quantize_tensor, output) \
-    ROW(quern_quantize_tensor, count)
+    ROW(quern_quantize_tensor, count) \
+    ROW(quern_quantize_tensor, columns) \
+    ROW(quern_quantize_tensor, transposed) \
+    ROW(quern_quantize_tensor, block_scales) \
+    ROW(quern_quantize_tensor, transposed_block_scales)
 
 #define FIELDS_OF_quern_quantize_args(ROW) \
     ROW(quern_quantize_args, tensor_size) \
@@ -183,7 +187,8 @@
     ROW(quern_quantize_args, noop) \
     ROW(quern_quantize_args, history) \
     ROW(quern_quantize_args, history_length) \
-    ROW(quern_quantize_args, plan)
+    ROW(quern_quantize_args, plan) \
+    ROW(quern_quantize_args, scaling)
 
 #define FIELDS_OF_quern_carrier(ROW) \
     ROW(quern_carrier, threads) \
@@ -216,7 +221,8 @@
     ROW(quern_group_args, all_gather) \
     ROW(quern_group_args, all_gather_user) \
     ROW(quern_group_args, carrier) \
-    ROW(quern_group_args, ways)
+    ROW(quern_group_args, ways) \
+    ROW(quern_group_args, silence)
 
 #define FIELDS_OF_quern_barrier_args(ROW) \
     ROW(quern_barrier_args, members) \

@@ -23,6 +23,7 @@ static const int values_of_quern_reduction[] = {QUERN_REDUCTION_NONE, QUERN_REDU
 static const int values_of_quern_adam_mode[] = {QUERN_ADAMW, QUERN_ADAM_L2};
 static const int values_of_quern_adam_eps_mode[] = {QUERN_EPS_OUTSIDE, QUERN_EPS_INSIDE};
 static const int values_of_quern_rounding[] = {QUERN_ROUND_DEFAULT, QUERN_ROUND_NEAREST, QUERN_ROUND_STOCHASTIC};
+static const int values_of_quern_scaling[] = {QUERN_SCALING_DEFAULT, QUERN_SCALING_TENSOR, QUERN_SCALING_MX};
 /* ---- structs, innermost first ---- */
 static const struct field fields_of_quern_device_info[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_device_info, size), .bytes = sizeof((quern_device_info *)0)->size},
@@ -255,12 +256,19 @@ static const struct field fields_of_quern_accumulate_args[] = {
 static const struct record record_of_quern_accumulate_args = {"quern_accumulate_args", sizeof(quern_accumulate_args), fields_of_quern_accumulate_args, 14};
 DECLARE_EXTENT(quern_quantize_tensor, input)
 DECLARE_EXTENT(quern_quantize_tensor, output)
+DECLARE_EXTENT(quern_quantize_tensor, transposed)
+DECLARE_EXTENT(quern_quantize_tensor, block_scales)
+DECLARE_EXTENT(quern_quantize_tensor, transposed_block_scales)
 static const struct field fields_of_quern_quantize_tensor[] = {
     {.name = "input", .kind = MEMORY, .offset = offsetof(quern_quantize_tensor, input), .bytes = sizeof((quern_quantize_tensor *)0)->input, .is_const = 1, .extent = extent_of_quern_quantize_tensor__input},
     {.name = "output", .kind = MEMORY, .offset = offsetof(quern_quantize_tensor, output), .bytes = sizeof((quern_quantize_tensor *)0)->output, .extent = extent_of_quern_quantize_tensor__output},
     {.name = "count", .kind = INTEGER, .offset = offsetof(quern_quantize_tensor, count), .bytes = sizeof((quern_quantize_tensor *)0)->count},
+    {.name = "columns", .kind = INTEGER, .offset = offsetof(quern_quantize_tensor, columns), .bytes = sizeof((quern_quantize_tensor *)0)->columns},
+    {.name = "transposed", .kind = MEMORY, .offset = offsetof(quern_quantize_tensor, transposed), .bytes = sizeof((quern_quantize_tensor *)0)->transposed, .extent = extent_of_quern_quantize_tensor__transposed},
+    {.name = "block_scales", .kind = MEMORY, .offset = offsetof(quern_quantize_tensor, block_scales), .bytes = sizeof((quern_quantize_tensor *)0)->block_scales, .extent = extent_of_quern_quantize_tensor__block_scales},
+    {.name = "transposed_block_scales", .kind = MEMORY, .offset = offsetof(quern_quantize_tensor, transposed_block_scales), .bytes = sizeof((quern_quantize_tensor *)0)->transposed_block_scales, .extent = extent_of_quern_quantize_tensor__transposed_block_scales},
 };
-static const struct record record_of_quern_quantize_tensor = {"quern_quantize_tensor", sizeof(quern_quantize_tensor), fields_of_quern_quantize_tensor, 3};
+static const struct record record_of_quern_quantize_tensor = {"quern_quantize_tensor", sizeof(quern_quantize_tensor), fields_of_quern_quantize_tensor, 7};
 DECLARE_EXTENT(quern_quantize_args, tensors)
 DECLARE_EXTENT(quern_quantize_args, amax)
 DECLARE_EXTENT(quern_quantize_args, scale)
@@ -288,8 +296,9 @@ static const struct field fields_of_quern_quantize_args[] = {
     {.name = "history", .kind = MEMORY, .offset = offsetof(quern_quantize_args, history), .bytes = sizeof((quern_quantize_args *)0)->history, .extent = extent_of_quern_quantize_args__history},
     {.name = "history_length", .kind = INTEGER, .offset = offsetof(quern_quantize_args, history_length), .bytes = sizeof((quern_quantize_args *)0)->history_length},
     {.name = "plan", .kind = HANDLE, .offset = offsetof(quern_quantize_args, plan), .bytes = sizeof((quern_quantize_args *)0)->plan, .is_const = 1, .handle = HANDLE_OF_quern_quantize_plan},
+    {.name = "scaling", .kind = ENUM, .offset = offsetof(quern_quantize_args, scaling), .bytes = sizeof((quern_quantize_args *)0)->scaling, VALUES(quern_scaling)},
 };
-static const struct record record_of_quern_quantize_args = {"quern_quantize_args", sizeof(quern_quantize_args), fields_of_quern_quantize_args, 19};
+static const struct record record_of_quern_quantize_args = {"quern_quantize_args", sizeof(quern_quantize_args), fields_of_quern_quantize_args, 20};
 DECLARE_EXTENT(quern_carrier, user)
 static const struct field fields_of_quern_carrier[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_carrier, size), .bytes = sizeof((quern_carrier *)0)->size},
@@ -329,8 +338,9 @@ static const struct field fields_of_quern_group_args[] = {
     {.name = "all_gather_user", .kind = MEMORY, .offset = offsetof(quern_group_args, all_gather_user), .bytes = sizeof((quern_group_args *)0)->all_gather_user, .extent = extent_of_quern_group_args__all_gather_user},
     {.name = "carrier", .kind = STRUCTS, .offset = offsetof(quern_group_args, carrier), .bytes = sizeof((quern_group_args *)0)->carrier, .is_const = 1, .record = &record_of_quern_carrier, .extent = extent_of_quern_group_args__carrier},
     {.name = "ways", .kind = TEXT, .offset = offsetof(quern_group_args, ways), .bytes = sizeof((quern_group_args *)0)->ways, .is_const = 1},
+    {.name = "silence", .kind = REAL, .offset = offsetof(quern_group_args, silence), .bytes = sizeof((quern_group_args *)0)->silence},
 };
-static const struct record record_of_quern_group_args = {"quern_group_args", sizeof(quern_group_args), fields_of_quern_group_args, 20};
+static const struct record record_of_quern_group_args = {"quern_group_args", sizeof(quern_group_args), fields_of_quern_group_args, 21};
 DECLARE_EXTENT(quern_barrier_args, members)
 static const struct field fields_of_quern_barrier_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_barrier_args, size), .bytes = sizeof((quern_barrier_args *)0)->size},

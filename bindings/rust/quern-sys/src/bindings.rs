@@ -68,6 +68,10 @@ pub type quern_rounding = c_uint;
 pub const QUERN_ROUND_DEFAULT: quern_rounding = 0;
 pub const QUERN_ROUND_NEAREST: quern_rounding = 1;
 pub const QUERN_ROUND_STOCHASTIC: quern_rounding = 2;
+pub type quern_scaling = c_uint;
+pub const QUERN_SCALING_DEFAULT: quern_scaling = 0;
+pub const QUERN_SCALING_TENSOR: quern_scaling = 1;
+pub const QUERN_SCALING_MX: quern_scaling = 2;
 pub type quern_log_callback = Option<unsafe extern "C" fn(user: *mut c_void, level: quern_log_level, line: *const c_char)>;
 pub type quern_parallel_for = Option<unsafe extern "C" fn(user: *mut c_void, tasks: i64, task: Option<unsafe extern "C" fn(context: *mut c_void, index: i64)>, context: *mut c_void)>;
 pub type quern_gemm = Option<unsafe extern "C" fn(user: *mut c_void, args: *const quern_gemm_args, stream: *mut c_void) -> quern_status>;
@@ -335,6 +339,10 @@ pub struct quern_quantize_tensor {
     pub input: *const c_void,
     pub output: *mut c_void,
     pub count: i64,
+    pub columns: i64,
+    pub transposed: *mut c_void,
+    pub block_scales: *mut u8,
+    pub transposed_block_scales: *mut u8,
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -358,6 +366,7 @@ pub struct quern_quantize_args {
     pub history: *mut f32,
     pub history_length: i64,
     pub plan: *const quern_quantize_plan,
+    pub scaling: quern_scaling,
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -397,6 +406,7 @@ pub struct quern_group_args {
     pub all_gather_user: *mut c_void,
     pub carrier: *const quern_carrier,
     pub ways: *const c_char,
+    pub silence: f64,
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -558,10 +568,10 @@ macro_rules! for_each_struct {
         $call!(quern_gradient: grad, main_grad, count);
         $call!(quern_gradient_norm_args: size, gradient_size, grad_dtype, gradients, gradient_count, plan, max_norm, grad_scale, grad_scale_pointer, norm, clip, found_inf);
         $call!(quern_accumulate_args: size, gradient_size, grad_dtype, zero_grads, gradients, gradient_count, scale, main_dtype, overwrite, plan, overwrite_flags, token_counts, group_count, token_places);
-        $call!(quern_quantize_tensor: input, output, count);
-        $call!(quern_quantize_args: size, tensor_size, input_dtype, output_dtype, tensors, tensor_count, amax, scale, scale_inv, eps, power_of_two, rounding, seed, offset, offset_pointer, noop, history, history_length, plan);
+        $call!(quern_quantize_tensor: input, output, count, columns, transposed, block_scales, transposed_block_scales);
+        $call!(quern_quantize_args: size, tensor_size, input_dtype, output_dtype, tensors, tensor_count, amax, scale, scale_inv, eps, power_of_two, rounding, seed, offset, offset_pointer, noop, history, history_length, plan, scaling);
         $call!(quern_carrier: size, threads, name, user, tags, longest, borrows, send, receive, test, cancel);
-        $call!(quern_group_args: size, rank, ranks, name, device, timeout, share_gpu, first_epoch, first_timeout, job, multicast, host_ranks, meet, secret, secret_bytes, host, all_gather, all_gather_user, carrier, ways);
+        $call!(quern_group_args: size, rank, ranks, name, device, timeout, share_gpu, first_epoch, first_timeout, job, multicast, host_ranks, meet, secret, secret_bytes, host, all_gather, all_gather_user, carrier, ways, silence);
         $call!(quern_barrier_args: size, members, member_count, timeout);
         $call!(quern_ragged_all_to_all_args: size, metadata_dtype, input, input_rows, output, output_rows, row_bytes, updates, input_offsets, send_sizes, output_offsets, recv_sizes, metadata_on_device, check_overlap, members, member_count, multiprocessors, timeout);
         $call!(quern_transfer_item: receive, peer, tag, memory, bytes);
