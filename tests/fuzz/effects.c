@@ -40,6 +40,12 @@ static bool before_ragged_plan_create(struct call *call) { (void)call; return st
 
 static bool before_transfer_prepare(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_transfer); }
 
+/* Hardly an input would begin with the same group before. */
+static bool before_transfer_end(struct call *call) {
+    if (!input_one_in(4)) (void)quern_transfer_begin(((quern_transfer_end__parameters *)call->parameters)->group);
+    return true;
+}
+
 /* A group has place for so many addresses in the state. */
 static bool before_symmetric_alloc(struct call *call) {
     const quern_symmetric_alloc__parameters *p = (const void *)call->parameters;
@@ -208,6 +214,7 @@ static const struct effect {
     {"quern_ragged_plan_destroy", NULL, after_ragged_plan_destroy},
     {"quern_transfer_prepare", before_transfer_prepare, after_transfer_prepare},
     {"quern_transfer_destroy", NULL, after_transfer_destroy},
+    {"quern_transfer_end", before_transfer_end, NULL},
 };
 
 static const struct effect *find(const struct call *call) {
