@@ -111,7 +111,7 @@ static const char *judge(const struct plan *plan, const struct shared *shared) {
     const struct outcome *first = NULL;
     const bool has_happened = shared->place.function || plan->has_no_files;
     const int late = count_late(plan, shared);
-    const double most = 2 * plan->limit + 3 + (plan->deed == CROSSING_STOP ? 3 * plan->limit : 0);
+    const double most = 2 * plan->limit + RANK_SOON + (plan->deed == CROSSING_STOP ? 3 * plan->limit : 0);
     for (int rank = 0; rank < RANKS; rank++) {
         const struct outcome *outcome = &shared->outcome[rank];
         const bool may_fail = has_happened && (rank == plan->subject || plan->deed == CROSSING_STOP);

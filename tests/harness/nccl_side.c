@@ -34,7 +34,8 @@ quern_group_args nccl_args(const struct nccl_side *side, double timeout) {
 
 void nccl_open(struct nccl_side *side, struct rank *rank, double timeout) {
     nccl_open_gpu(side, rank, rank->rank);
-    const quern_group_args args = nccl_args(side, timeout);
+    quern_group_args args = nccl_args(side, timeout);
+    args.first_timeout = RANK_LIMIT;
     rank_ok(rank, quern_group_create(&args, 1, &side->group));
 }
 

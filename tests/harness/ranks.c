@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -16,15 +17,17 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "ranks/poison.h"
+#include "ranks/segment.h"
 
 static const double DEFAULT_LIMIT = 100, GRACE = 2;
-static const int64_t LEISURE = 40;
+static const int64_t LEISURE = 40, WATCHFUL = 3;
 
 struct rank_run {
     struct ranks ranks;
@@ -61,6 +64,13 @@ int count_entries(const char *folder) {
     int count = 0;
     while (directory && readdir(directory)) count++;
     if (directory) closedir(directory);
+    return count;
+}
+
+int count_settled(const char *folder, int expected) {
+    const double end = rank_now() + RANK_LIMIT;
+    int count;
+    while ((count = count_entries(folder)) != expected && rank_now() < end) rank_sleep(1e-3);
     return count;
 }
 
@@ -216,7 +226,7 @@ void rank_end_process(int status) {
 static void become_process(const struct rank_run *run, int process, pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(EXIT_FAILURE);
-    if (!run->ranks.watches_silence) quern_monitors_leisure = LEISURE;
+    quern_monitors_leisure = run->ranks.watches_silence ? WATCHFUL : LEISURE;
     if (run->ranks.kind == RANK_THREADS)
         run_threads(run);
     else
@@ -316,6 +326,26 @@ static bool one_has_failed(const struct rank_run *run) {
 }
 
 static double limit_of(const struct rank_run *run) { return run->ranks.limit > 0 ? run->ranks.limit : DEFAULT_LIMIT; }
+
+static struct quern_segment *map_forming(const char *path) {
+    struct quern_segment *segment = MAP_FAILED;
+    struct stat status;
+    const int file = open(path, O_RDWR | O_CLOEXEC);
+    const bool is_whole = file >= 0 && fstat(file, &status) == 0 && status.st_size >= (off_t)sizeof *segment;
+    if (is_whole) segment = mmap(NULL, sizeof *segment, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (file >= 0) close(file);
+    return segment == MAP_FAILED ? NULL : segment;
+}
+
+struct quern_segment *ranks_find_forming(const char *path, unsigned joined) {
+    const double end = rank_now() + RANK_LIMIT;
+    for (; rank_now() < end; rank_sleep(1e-3)) {
+        struct quern_segment *segment = map_forming(path);
+        if (segment && __atomic_load_n(&segment->joined, __ATOMIC_ACQUIRE) >= joined) return segment;
+        if (segment) munmap(segment, sizeof *segment);
+    }
+    return NULL;
+}
 
 void ranks_await_count(const struct rank_run *run, const unsigned *counter, unsigned count) {
     const double end = run->began + limit_of(run);

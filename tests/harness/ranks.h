@@ -25,6 +25,8 @@
 #include "harness/meeting_place.h"
 #include "quern.h"
 
+struct quern_segment;
+
 enum { MOST_RUN_RANKS = 1024 };
 
 enum rank_kind { RANK_THREADS, RANK_PROCESSES };
@@ -87,6 +89,10 @@ double rank_now(void);              /* seconds */
 static const double RANK_SOON = 40, RANK_LIMIT = 60;
 
 int count_entries(const char *folder);  /* of /proc/self/fd for instance: a number for each descriptor, and two more */
+
+/* The same when there are as many as expected, or when RANK_LIMIT has ended: a thread that was joined is seen there for a moment. */
+int count_settled(const char *folder, int expected);
+
 int count_mappings(const char *text);  /* of this process, that have the text in their line of /proc/self/maps */
 void rank_sleep(double seconds);
 
@@ -105,7 +111,7 @@ struct ranks {
     int hosts;               /* 2 or more: these ranks are of so many hosts, which are names at addresses of this machine */
     const struct carrier_choice *carrier;  /* with hosts: the carrier of all ranks; NULL: that of the environment, if any */
     size_t shared_bytes;
-    bool watches_silence;    /* a host that says nothing for 1.5 s is lost; else it has a minute, since threads wait for cores */
+    bool watches_silence;    /* a host that says nothing for 4.5 s is lost; else it has a minute, since threads wait for cores */
     double limit;            /* seconds until the remaining ranks are killed and count as failed; 0: 100 */
 };
 
@@ -153,6 +159,12 @@ void ranks_close(struct rank_run *run);
 
 /* Starts and waits: NULL if every rank's function returned QUERN_OK, else the failures. */
 const char *ranks_run(const struct ranks *ranks);
+
+/*
+ * The memory of a group that is being formed in this file (rank_meeting_place), when so many ranks have come there.  NULL: they have
+ * not within RANK_LIMIT.  The caller unmaps its bytes.
+ */
+struct quern_segment *ranks_find_forming(const char *path, unsigned joined);
 
 #define check_ranks(...) do { \
         const char *ranks_wrong = ranks_run(&(struct ranks){__VA_ARGS__}); \

@@ -20,6 +20,7 @@
 #include "harness/check.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
+#include "ranks/segment.h"
 
 /* ---- the number of the job ---- */
 
@@ -58,13 +59,25 @@ Test(attempts, ranks_of_two_numbers_do_not_meet) {
 
 /* ---- a rank that is taken ---- */
 
-/* Rank 0 has a place that rank 1 asks for, too; it is killed, and then rank 2 comes. */
+/* Rank 0 has a place that rank 1 asks for, too; it is killed, and then rank 2 comes.  These words are shared. */
+struct turns {
+    unsigned asks, is_killed;
+};
+
 static quern_status wait_for_an_end(struct rank *rank) {
+    struct turns *turns = rank->shared;
     quern_group *group = NULL;
-    quern_group_args args = rank_group_args(rank, 20);
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     args.ranks = 2, args.rank = rank->rank == 2;
-    if (rank->rank == 2) rank_sleep(0.8);
-    if (rank->rank == 1) rank_sleep(0.2);
+    while (rank->rank == 2 && !__atomic_load_n(&turns->is_killed, __ATOMIC_ACQUIRE)) rank_sleep(1e-3);
+    if (rank->rank == 1) {
+        char path[128];
+        rank_meeting_place(path, sizeof path, rank->name);
+        struct quern_segment *segment = ranks_find_forming(path, 1);
+        rank_check(rank, segment, "rank 0 does not come to %s", path);
+        munmap(segment, sizeof *segment);
+        __atomic_store_n(&turns->asks, 1, __ATOMIC_RELEASE);
+    }
     rank_ok(rank, quern_group_create(&args, 1, &group));
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     return quern_group_destroy(group);
@@ -73,8 +86,11 @@ static quern_status wait_for_an_end(struct rank *rank) {
 Test(attempts, a_place_is_free_when_its_process_has_ended) {
     struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .function = wait_for_an_end,
                                                        .shared_bytes = 4096});
-    rank_sleep(0.5);
+    struct turns *turns = ranks_shared(run);
+    ranks_await_count(run, &turns->asks, 1);
+    rank_sleep(0.3);
     kill(ranks_process(run, 0), SIGKILL);
+    __atomic_store_n(&turns->is_killed, 1, __ATOMIC_RELEASE);
     const char *wrong = ranks_wait(run, (bool[]){true, false, false});
     check(!wrong, "%s", wrong);
     ranks_close(run);
@@ -160,7 +176,7 @@ Test(attempts, remove_what_dead_ones_have_left) {
 /* ---- attempts without a pause ---- */
 
 enum { RANKS = 3, ATTEMPTS = 60 };
-static const double LIMIT = 30;
+static const double LIMIT = 60;
 
 struct attempt {
     const char *name;

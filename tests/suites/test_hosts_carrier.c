@@ -168,7 +168,7 @@ struct fault {
 static quern_status exchange_until_the_end(struct rank *rank) {
     enum { SLICE = 300000 };
     const struct fault *fault = rank->user;
-    quern_group *group = rank_group(rank, fault->choice.hangs_at ? 5 : RANK_LIMIT);
+    quern_group *group = rank_group(rank, fault->choice.hangs_at ? 10 : RANK_LIMIT);
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     int32_t from[4], sizes[4], to[4];
     unsigned char *input = calloc(4, SLICE), *output = calloc(4, SLICE);
@@ -217,7 +217,7 @@ Test(hosts_carrier, faults_are_statuses, .timeout = 300) {
 
 Test(hosts_carrier, memory_that_is_kept_is_named, .timeout = 300) {
     static const struct fault kept = {{.borrows = true, .hangs_at = 40, .culprit = 1, .keeps = true}, QUERN_PEER_TIMEOUT, QUERN_PEER_LOST,
-                                      " waited ", "stand-in does not give back the memory of a message of rank ", 0.4};
+                                      " waited ", "stand-in does not give back the memory of a message of rank ", 5};
     check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = exchange_until_the_end, .user = &kept,
                 .carrier = &kept.choice);
 }

@@ -147,7 +147,9 @@ struct parting {
 static quern_status part(struct rank *rank) {
     const struct parting *parting = rank->user;
     struct stage *stage = rank->shared;
-    quern_group *group = rank_group_met(rank, parting->how == STAYS_AWAY ? 1 : RANK_LIMIT);
+    /* The limit that ends first is that of the rank which waits for the absent one: the last of its host, or the only other one. */
+    const bool is_first = parting->how == STAYS_AWAY && rank->rank == parting->by - 1;
+    quern_group *group = rank_group_met(rank, is_first ? 1 : RANK_LIMIT);
     if (rank->rank == parting->by) {
         if (parting->how != STAYS_AWAY) rank_sleep(0.2);
         stage->ended = rank_now();
@@ -247,8 +249,8 @@ static quern_status leave_nothing(struct rank *rank) {
         rank_ok(rank, quern_group_destroy(group));
         rank_check(rank, count_entries("/proc/self/fd") == files, "%d descriptors, before %d", count_entries("/proc/self/fd"),
                    files);
-        rank_check(rank, count_entries("/proc/self/task") == threads, "%d threads, before %d", count_entries("/proc/self/task"),
-                   threads);
+        const int left = count_settled("/proc/self/task", threads);
+        rank_check(rank, left == threads, "%d threads, before %d", left, threads);
     }
     return QUERN_OK;
 }

@@ -19,6 +19,9 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+/* Seconds: the limit of a creation that must end by it.  All ranks that come do so within this time. */
+static const double LATE = 4;
+
 /* What a rank's callback does wrong with what it hands back. */
 enum fault { GOOD, FAILS, GARBAGE, SWAPPED, DAMAGED, STALE, ZEROS, FAULTS };
 
@@ -105,13 +108,14 @@ static quern_status gather_wrongly(struct rank *rank) {
     const int files = rank->kind == RANK_PROCESSES ? count_entries("/proc/self/fd") : 0;
     const bool differs = wrong->by < 0 || rank->rank == wrong->by;
     quern_group *group = NULL;
-    quern_group_args args = gathered_args(&gatherer, 1.5);
+    quern_group_args args = gathered_args(&gatherer, RANK_LIMIT);
     if (wrong->fault == STALE) {             /* a good one before */
         rank_ok(rank, quern_group_create(&args, 1, &group));
         rank_ok(rank, quern_barrier(group, NULL, NULL));
         rank_ok(rank, quern_group_destroy(group));
-        rank_line_up(rank);
     }
+    rank_line_up(rank);
+    args.timeout = LATE;
     if (differs) gatherer.fault = wrong->fault;
     const double began = rank_now();
     quern_status status = quern_group_create(&args, 1, &group);
@@ -169,7 +173,7 @@ static quern_status join_unfit(struct rank *rank) {
     const struct misfit *misfit = rank->user;
     struct gatherer gatherer = {.rank = rank};
     quern_group *group = NULL;
-    quern_group_args args = gathered_args(&gatherer, 1.5);
+    quern_group_args args = gathered_args(&gatherer, misfit->status == QUERN_PEER_TIMEOUT ? LATE : RANK_LIMIT);
     if (rank->rank == misfit->by) {
         if (misfit->ranks) args.ranks = misfit->ranks;
         if (misfit->host_ranks) args.host_ranks = misfit->host_ranks;
@@ -178,6 +182,7 @@ static quern_status join_unfit(struct rank *rank) {
         if (misfit->meet) args.meet = misfit->meet;
         if (misfit->host) args.host = misfit->host;
     }
+    rank_line_up(rank);
     const double began = rank_now();
     rank_status(rank, quern_group_create(&args, 1, &group), misfit->status);
     rank_check(rank, rank_now() - began < RANK_SOON, "returned after %g s", rank_now() - began);
@@ -288,7 +293,7 @@ static quern_status meet_flipped(struct rank *rank) {
     const int rounds = *(const int *)rank->user;
     for (int round = 0; round < rounds; round++) {
         quern_group *group = NULL;
-        quern_group_args args = gathered_args(&gatherer, 1);
+        quern_group_args args = gathered_args(&gatherer, RANK_LIMIT);
         args.all_gather = gather_flipped;
         args.job = (uint64_t)round;
         rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_MISMATCH);

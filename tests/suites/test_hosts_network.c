@@ -228,6 +228,7 @@ static quern_status lose_the_cable(struct rank *rank) {
     move_in(rank);
     quern_group *group = rank_group(rank, RANK_LIMIT);
     for (int i = 0; i < 20; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
+    rank_line_up(rank);
     if (rank->rank == 0) rank_check(rank, run("ip -n %s link set eth0 down", last) == 0, "the cable cannot be pulled");
     const double began = rank_now();
     quern_status status = QUERN_OK;

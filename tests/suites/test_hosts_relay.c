@@ -6,7 +6,6 @@
  * Runs on: ranks.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,31 +229,20 @@ Test(relay, at_most_4096_ranks_and_128_of_a_host, .timeout = 300) {
     check_ranks(.kind = RANK_THREADS, .count = 1, .hosts = 1, .function = ask_for_too_many);
 }
 
-/* The memory of a group that is being formed, in which one rank has come. */
-static struct quern_segment *find_forming(struct rank *rank) {
-    char path[300];
-    snprintf(path, sizeof path, "/dev/shm/quern.%u.0.%s@a", (unsigned)geteuid(), rank->name);
-    struct quern_segment *segment = MAP_FAILED;
-    for (int look = 0; look < 60000 && segment == MAP_FAILED; look++, rank_sleep(1e-3)) {
-        const int file = open(path, O_RDWR | O_CLOEXEC);
-        if (file >= 0) segment = mmap(NULL, sizeof *segment, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        if (file >= 0) close(file);
-    }
-    rank_check(rank, segment != MAP_FAILED, "there is no %s", path);
-    for (int look = 0; look < 60000 && __atomic_load_n(&segment->joined, __ATOMIC_ACQUIRE) != 1; look++) rank_sleep(1e-3);
-    return segment;
-}
-
 /* All places of a host are taken, as far as a rank can see that comes later: it gets none, and not that of another rank. */
 static quern_status crowd(struct rank *rank) {
-    quern_group_args args = rank_group_args(rank, 2);
+    quern_group_args args = rank_group_args(rank, rank->rank ? RANK_LIMIT : 10);  /* the time in which rank 1 comes */
     quern_group *group = NULL;
+    char path[300], name[128];
     args.ranks = 8, args.host_ranks = 2;
     if (rank->rank == 0) {
         rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT);
         return QUERN_OK;
     }
-    struct quern_segment *segment = find_forming(rank);
+    snprintf(name, sizeof name, "%s@a", rank->name);
+    rank_meeting_place(path, sizeof path, name);
+    struct quern_segment *segment = ranks_find_forming(path, 1);
+    rank_check(rank, segment, "nobody comes to %s", path);
     __atomic_store_n(&segment->seated, 2, __ATOMIC_SEQ_CST);
     rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_MISMATCH);
     rank_check_detail(rank, "host_ranks is 2, and so many other ranks of this host have come");
@@ -314,7 +302,7 @@ Test(relay, a_rank_that_does_not_come_holds_up_nobody, .timeout = 300) {
 /* Much goes one way and nothing the other: credit comes back though the sender awaits no message. */
 static quern_status send_one_way(struct rank *rank) {
     enum { BYTES = 1 << 20 };
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
     const int last = rank->ranks - 1;
     int32_t none[4] = {0}, sends[4] = {0}, gets[4] = {0};
@@ -409,7 +397,7 @@ static quern_status lose_the_relay(struct rank *rank) {
     if (rank->rank == 1) return quern_group_destroy(group);
     const double began = rank_now();
     rank_status(rank, quern_barrier(group, &some, NULL), QUERN_PEER_LOST);
-    rank_check(rank, rank_now() - began < 30, "it took %g s", rank_now() - began);
+    rank_check(rank, rank_now() - began < RANK_SOON, "it took %g s", rank_now() - began);
     if (rank->rank == 0) rank_check_detail(rank, "is lost: the rank that relayed for its host has left");
     return quern_group_destroy(group);
 }

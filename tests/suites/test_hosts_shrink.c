@@ -31,9 +31,18 @@
 
 /*
  * LIMIT never ends unless something hangs, and what needs no limit takes much less.  SHORT ends where a host cannot be known to have
- * ended.
+ * ended; the ranks of a host that awaits one of them in vain come half of it before the others cease to await them.
  */
-static const double LIMIT = 40, SOON = 25, SHORT = 4;
+static const double LIMIT = 60, SOON = 40, SHORT = 8;
+
+/* The group with a limit of its shrink: that of its creation may be much longer. */
+static quern_group *group_to_shrink(struct rank *rank, double limit) {
+    struct quern_membership *member;
+    quern_group *group = rank_group(rank, LIMIT);
+    rank_ok(rank, quern_member_of(group, &member));
+    member->first_timeout = limit;
+    return group;
+}
 
 static bool is_quorum(unsigned living, int ranks) {
     const int twice = 2 * __builtin_popcount(living);
@@ -104,7 +113,7 @@ struct scene {
 
 static quern_status go_or_shrink(struct rank *rank) {
     const struct scene *scene = rank->user;
-    quern_group *group = rank_group(rank, scene->limit);
+    quern_group *group = group_to_shrink(rank, scene->limit);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     rank_line_up(rank);  /* none has gone before all have left the barrier */
     const unsigned gone = scene->shape.gone;
@@ -126,7 +135,7 @@ static void check_scene(enum rank_kind kind, struct shape shape, enum way_out wa
     bool killed[32];
     for (int rank = 0; rank < 32; rank++) killed[rank] = way == KILLED && shape.gone >> rank & 1;
     struct rank_run *run = ranks_start(&(struct ranks){.kind = kind, .count = shape.ranks, .hosts = shape.hosts, .user = &scene,
-                                                       .function = go_or_shrink, .limit = 120});
+                                                       .function = go_or_shrink, .limit = 150});
     const char *wrong = ranks_wait(run, killed);
     check(!wrong, "%d hosts of %d ranks without %#x: %s", shape.hosts, shape.ranks, shape.gone, wrong);
     ranks_close(run);
@@ -205,14 +214,16 @@ TEST_BOTH_WAYS(hosts_shrink, with_interleaved_hosts, .timeout = 60) {
 
 /* ---- again and again ---- */
 
-/* The highest rank of each group is killed, until one host is left, and then a rank of it. */
+/* The highest rank of each group is killed when the others have left a barrier, until one host is left, and then a rank of it. */
 static quern_status shrink_by_one(struct rank *rank) {
     quern_group *group = rank_group(rank, LIMIT), *new;
+    unsigned *met = rank->shared;  /* [ranks of the group]: how many have */
     for (int ranks = rank->ranks; ranks > 2; ranks--) {
         rank_ok(rank, quern_barrier(group, NULL, NULL));
         rank_check(rank, quern_group_size(group) == ranks, "%d ranks: expected %d", quern_group_size(group), ranks);
+        __atomic_add_fetch(&met[ranks], 1, __ATOMIC_ACQ_REL);
         if (quern_group_rank(group) == ranks - 1) {
-            rank_sleep(0.3);  /* the others leave the barrier */
+            while (__atomic_load_n(&met[ranks], __ATOMIC_ACQUIRE) < (unsigned)ranks) rank_sleep(1e-3);
             raise(SIGKILL);
         }
         quern_status status = QUERN_OK;
@@ -230,7 +241,7 @@ static quern_status shrink_by_one(struct rank *rank) {
 TEST_BOTH_WAYS(hosts_shrink, again_and_again, .timeout = 200) {
     const bool killed[] = {false, false, true, true, true, true};
     struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 6, .hosts = 3, .function = shrink_by_one,
-                                                       .limit = 150});
+                                                       .shared_bytes = 64, .limit = 150});
     const char *wrong = ranks_wait(run, killed);
     check(!wrong, "%s", wrong);
     ranks_close(run);
@@ -291,10 +302,10 @@ static void meet_the_fate(struct rank *rank, quern_group *group) {
 static quern_status lose_the_subject(struct rank *rank) {
     const struct plan *plan = rank->user;
     unsigned *ended = rank->shared;
-    quern_group *group = rank_group(rank, plan->limit), *new = NULL;
+    quern_group *group = group_to_shrink(rank, plan->limit), *new = NULL;
     rank_line_up(rank);
     if (rank->rank == plan->subject) meet_the_fate(rank, group);
-    if (rank->rank == plan->late) rank_sleep(SHORT * 0.6);
+    if (rank->rank == plan->late) rank_sleep(SHORT * 0.9);
     const unsigned living = ((1u << rank->ranks) - 1) & ~(1u << plan->subject);
     if (plan->fate == BEFORE_THE_LAST_MEETING) {
         rank_status(rank, quern_group_shrink(&group, 1, &new), QUERN_PEER_LOST);
@@ -447,7 +458,7 @@ Test(hosts_shrink, while_others_are_killed, .timeout = 300) {
 
 static quern_status come_late(struct rank *rank) {
     unsigned *ended = rank->shared;
-    quern_group *group = rank_group(rank, SHORT);
+    quern_group *group = group_to_shrink(rank, SHORT);
     rank_line_up(rank);
     if (rank->rank != rank->ranks - 1) {
         shrink_to(rank, group, (1u << (rank->ranks - 1)) - 1);
@@ -457,7 +468,7 @@ static quern_status come_late(struct rank *rank) {
     while (__atomic_load_n(ended, __ATOMIC_ACQUIRE) < (unsigned)rank->ranks - 1) rank_sleep(0.01);
     const double began = rank_now();
     shrink_to(rank, group, 1u << rank->rank);
-    rank_check(rank, rank_now() - began < 2 * SHORT, "it took %g s", rank_now() - began);
+    rank_check(rank, rank_now() - began < SOON, "it took %g s", rank_now() - began);
     return QUERN_OK;
 }
 
@@ -468,7 +479,7 @@ Test(hosts_shrink, without_a_host_that_comes_too_late, .timeout = 60) {
 /* A rank of the second host does not come: its host awaits it until the limit, and the first host that one. */
 static quern_status miss_a_rank(struct rank *rank) {
     unsigned *ended = rank->shared;
-    quern_group *group = rank_group(rank, SHORT), *new = NULL;
+    quern_group *group = group_to_shrink(rank, SHORT), *new = NULL;
     rank_line_up(rank);
     if (rank->rank != 3) {
         shrink_to(rank, group, 7);

@@ -182,7 +182,7 @@ static quern_status call_differently(struct rank *rank) {
 }
 
 static quern_status stay_away(struct rank *rank) {
-    quern_group *group = rank_group_met(rank, 1), *child;
+    quern_group *group = rank_group_met(rank, rank->rank == 2 ? 1 : RANK_LIMIT), *child;  /* rank 2 waits for rank 3 in memory */
     if (rank->rank != 3) rank_status(rank, quern_group_split(&group, 1, &(int){0}, &(int){0}, &child), QUERN_PEER_TIMEOUT);
     if (rank->rank != 3) rank_check_detail(rank, "rank 3");
     rank_line_up(rank);

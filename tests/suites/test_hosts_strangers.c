@@ -36,6 +36,9 @@
 
 static const char SECRET[] = "a secret of tests";
 
+/* Seconds: the limit of a creation that must end by it.  All ranks that come do so within this time. */
+static const double LATE = 5;
+
 /* ---- strangers ---- */
 
 static int connect_to(const char *meet) {
@@ -190,7 +193,7 @@ struct misfit {
 static quern_status join_unfit(struct rank *rank) {
     const struct misfit *misfit = rank->user;
     quern_group *group;
-    quern_group_args args = rank_group_args(rank, 1.5);
+    quern_group_args args = rank_group_args(rank, misfit->status == QUERN_PEER_TIMEOUT ? LATE : RANK_LIMIT);
     const bool differs = rank->rank == misfit->by;
     if (differs) {
         if (misfit->ranks) args.ranks = misfit->ranks;
@@ -198,6 +201,7 @@ static quern_status join_unfit(struct rank *rank) {
         args.first_epoch = misfit->first_epoch;
         if (misfit->secret) args.secret = misfit->secret, args.secret_bytes = strlen(misfit->secret);
     }
+    rank_line_up(rank);
     const double began = rank_now();
     quern_status status = quern_group_create(&args, 1, &group);
     rank_check(rank, rank_now() - began < RANK_SOON, "returned after %g s", rank_now() - began);
@@ -227,8 +231,9 @@ Test(strangers, hosts_with_another_first_epoch, .timeout = 300) {
 /* Which of the two was first is chance: the first has the place, and the other is refused. */
 static quern_status count_differently(struct rank *rank) {
     quern_group *group;
-    quern_group_args args = rank_group_args(rank, 1.5);
+    quern_group_args args = rank_group_args(rank, rank_host(rank, rank->rank) ? RANK_LIMIT : LATE);
     if (rank->rank == 3) args.host_ranks = 3;
+    rank_line_up(rank);
     const quern_status status = quern_group_create(&args, 1, &group);
     if (rank_host(rank, rank->rank) == 0) {
         rank_status(rank, status, QUERN_PEER_TIMEOUT);
@@ -252,7 +257,8 @@ Test(strangers, a_host_with_another_secret, .timeout = 300) {
 
 static quern_status stay_away(struct rank *rank) {
     quern_group *group;
-    quern_group_args args = rank_group_args(rank, 1);
+    quern_group_args args = rank_group_args(rank, LATE);
+    rank_line_up(rank);
     if (rank_host(rank, rank->rank) == 1) return QUERN_OK;
     const double began = rank_now();
     rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT);
@@ -268,7 +274,8 @@ Test(strangers, a_host_that_does_not_come_is_named, .timeout = 300) {
 
 static quern_status miss_the_place(struct rank *rank) {
     quern_group *group;
-    quern_group_args args = rank_group_args(rank, 1);
+    quern_group_args args = rank_group_args(rank, LATE);
+    rank_line_up(rank);
     if (rank_host(rank, rank->rank) == 0) return QUERN_OK;
     rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT);
     rank_check_detail(rank, "for the host of rank 0 at 127.0.0.2:");
@@ -283,7 +290,7 @@ Test(strangers, a_place_where_nobody_is, .timeout = 300) {
 /* Two hosts bring one rank: both have the same name for memory on a machine of their own. */
 static quern_status come_twice(struct rank *rank) {
     quern_group *group;
-    quern_group_args args = rank_group_args(rank, 3);
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     if (rank->rank == 2) args.rank = 1, args.host = "c", args.host_ranks = 1;
     rank_status(rank, quern_group_create(&args, 1, &group), QUERN_INVALID_ARGUMENT);
     rank_check_detail(rank, "rank 1 is on two hosts");
@@ -296,9 +303,10 @@ Test(strangers, a_rank_on_two_hosts, .timeout = 300) {
 
 /* ---- a host that knows the secret, and sends what no rank would send ---- */
 
-/* Facts: a right card with bytes flipped.  The meeting ends or goes on; it never hangs. */
+/* Facts: a right card with bytes flipped.  The meeting ends or goes on; it never hangs.  Rank 1 calls until it has ended. */
 static quern_status hold_the_place(struct rank *rank) {
     const int rounds = *(const int *)rank->user;
+    int *ended = rank->shared;  /* rounds */
     for (int round = 0; round < rounds; round++) {
         quern_group_args args = rank_group_args(rank, 0.3);
         quern_group *group = NULL;
@@ -307,6 +315,7 @@ static quern_status hold_the_place(struct rank *rank) {
         if (rank->rank == 0) {
             const double began = rank_now();
             quern_status status = quern_group_create(&args, 1, &group);
+            __atomic_store_n(ended, round + 1, __ATOMIC_RELEASE);
             rank_check(rank, status != QUERN_OK, "round %d: a group with a host that is none", round);
             rank_check(rank, rank_now() - began < RANK_SOON, "round %d took %g s: %s", round, rank_now() - began,
                        quern_status_string(status));
@@ -319,7 +328,7 @@ static quern_status hold_the_place(struct rank *rank) {
             quern_make_key(args.secret, args.secret_bytes, args.name, args.job, key);
             quern_address_read(args.meet, &place);
             quern_connector_begin(&connector, &place, key, QUERN_CALL_MEETING, 1, 0);
-            for (int i = 0; i < 60000 && one < 0; i++, one < 0 ? rank_sleep(1e-3) : (void)0) one = quern_connector_go(&connector);
+            while ((one = quern_connector_go(&connector)) < 0 && __atomic_load_n(ended, __ATOMIC_ACQUIRE) <= round) rank_sleep(1e-3);
             for (size_t i = 0; i < sizeof card; i++) card[i] = (unsigned char)random_bits((uint64_t)round, i);
             memcpy(card, head, sizeof head);
             if (round % 3 == 1)
@@ -337,7 +346,8 @@ static quern_status hold_the_place(struct rank *rank) {
 
 Test(strangers, fuzzed_facts, .timeout = 300) {
     const int rounds = (int)test_size(60, 15);
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = hold_the_place, .user = &rounds, .limit = 200);
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = hold_the_place, .user = &rounds, .shared_bytes = 64,
+                .limit = 200);
 }
 
 /* ---- a host that comes to the meeting and ends while the others connect ---- */
@@ -394,7 +404,7 @@ static void pose_as_a_host(struct rank *rank, const quern_group_args *args, bool
 static quern_status meet_one_who_ends(struct rank *rank) {
     quern_group *group = NULL;
     const bool is_last = rank->ranks == 3;       /* then rank 2 waits for rank 1 to its limit, and rank 0 for rank 2 */
-    quern_group_args args = rank_group_args(rank, is_last && rank->rank == 2 ? 2 : 20);
+    quern_group_args args = rank_group_args(rank, is_last && rank->rank == 2 ? LATE : RANK_LIMIT);
     if (rank->rank == 1) {
         pose_as_a_host(rank, &args, is_last);
         return QUERN_OK;

@@ -38,7 +38,17 @@ static void expect_missing(struct rank *rank, const quern_group *group, int firs
 
 /* ---- limits that end ---- */
 
-/* The upper half of the ranks does not come. */
+/* Waits until these ranks sleep in a barrier. */
+static void await_sleepers(struct rank *rank, quern_group *group, int first, int last) {
+    struct quern_membership *member;
+    const double end = rank_now() + RANK_SOON;
+    rank_ok(rank, quern_member_of(group, &member));
+    for (int other = first; other <= last; other++)
+        for (; !__atomic_load_n(&member->segment->rank[other].asleep_in_meeting, __ATOMIC_ACQUIRE); rank_sleep(1e-3))
+            rank_check(rank, rank_now() < end, "rank %d does not sleep", other);
+}
+
+/* The upper half of the ranks does not come, and the limit of rank 0, which comes last, is the first to end. */
 static quern_status come_by_half(struct rank *rank) {
     quern_group *group = rank_group(rank, 30);
     const int first = rank->ranks / 2;
@@ -47,7 +57,8 @@ static quern_status come_by_half(struct rank *rank) {
     rank_line_up(rank);
     if (rank->rank < first) {
         quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-        args.timeout = 0.2;
+        args.timeout = rank->rank ? RANK_LIMIT : 0.2;
+        if (!rank->rank) await_sleepers(rank, group, 1, first - 1);
         rank_status(rank, quern_barrier(group, &args, NULL), QUERN_PEER_TIMEOUT);
         expect_missing(rank, group, first, rank->ranks - 1);
     }
@@ -110,6 +121,13 @@ Test(missing, never_the_rank_itself_or_more_than_there_are) {
 
 /* ---- ranks that end or leave ---- */
 
+/* Waits until so many ranks have made this call, once each. */
+static void await_all_others(struct rank *rank, int ranks) {
+    unsigned *arrived = rank->shared;
+    __atomic_add_fetch(arrived, 1, __ATOMIC_ACQ_REL);
+    while (__atomic_load_n(arrived, __ATOMIC_ACQUIRE) < (unsigned)ranks) rank_sleep(1e-3);
+}
+
 static quern_status end_or_leave(struct rank *rank) {
     const bool *by_signal = rank->user;
     quern_group *group = rank_group(rank, 30);
@@ -120,10 +138,11 @@ static quern_status end_or_leave(struct rank *rank) {
         return quern_group_destroy(group);
     }
     uint64_t mask[WORDS] = {0};
-    for (double began = rank_now(); !is_in(mask, last) && rank_now() - began < 20; rank_sleep(1e-3))
+    for (double began = rank_now(); !is_in(mask, last) && rank_now() - began < RANK_SOON; rank_sleep(1e-3))
         rank_ok(rank, quern_group_missing(group, mask, WORDS));
     rank_ok(rank, quern_group_status(group));  /* nobody has waited for it */
     expect_missing(rank, group, last, last);
+    await_all_others(rank, last);
     rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_LOST);
     uint64_t word = 0;
     rank_ok(rank, quern_group_missing(group, &word, 1));
@@ -273,23 +292,33 @@ static quern_group *group_with_limits(struct rank *rank, double timeout, double 
     return group;
 }
 
-/* Rank 1 is late for the creation, for memory and for the first barrier; and then for a second one, which is not awaited so long. */
+/* Rank 1 goes on when rank 0 has waited for it in vain. */
+static void await_failure(const struct rank *rank) {
+    while (rank->rank && !__atomic_load_n((unsigned *)rank->shared, __ATOMIC_ACQUIRE)) rank_sleep(1e-3);
+}
+
+static void tell_failure(const struct rank *rank) { __atomic_store_n((unsigned *)rank->shared, 1, __ATOMIC_RELEASE); }
+
+/*
+ * Rank 1 is late for the creation, for memory and for the first barriers of the group and of a part; and then it does not come to a
+ * second one, which is not awaited so long.
+ */
 static quern_status be_late(struct rank *rank) {
     const size_t bytes = 64;
     void *memory;
     if (rank->rank) rank_sleep(0.4);
-    quern_group *group = group_with_limits(rank, 0.1, 30), *part;
+    quern_group *group = group_with_limits(rank, 0.1, RANK_LIMIT), *part;
     if (rank->rank) rank_sleep(0.4);
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &memory));
+    rank_ok(rank, quern_group_split(&group, 1, (int[]){0}, (int[]){0}, &part));
     if (rank->rank) rank_sleep(0.4);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
-    rank_ok(rank, quern_group_split(&group, 1, (int[]){0}, (int[]){0}, &part));
     if (rank->rank) rank_sleep(0.4);
     rank_ok(rank, quern_barrier(part, NULL, NULL));  /* the part has a first call of its own */
     rank_ok(rank, quern_group_destroy(part));
-    rank_line_up(rank);
-    if (rank->rank) rank_sleep(1);
+    await_failure(rank);
     rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_TIMEOUT);
+    tell_failure(rank);
     return quern_group_destroy(group);
 }
 
@@ -307,15 +336,17 @@ static quern_status be_late_to_a_plan(struct rank *rank) {
     void *workspace;
     args.row_bytes = 4;
     args.input_offsets = args.send_sizes = args.recv_sizes = args.output_offsets = none;
-    args.timeout = has_limit ? 30 : 0;
-    quern_group *group = group_with_limits(rank, 0.1, 30);
+    args.timeout = has_limit ? RANK_LIMIT : 0;
+    quern_group *group = group_with_limits(rank, 0.1, RANK_LIMIT);
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
     rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
     rank_ok(rank, quern_ragged_plan_create(&group, 1, &args, &workspace, &bytes, &plan));
     rank_line_up(rank);
     if (rank->rank) rank_sleep(0.6);
+    if (!has_limit) await_failure(rank);
     rank_status(rank, quern_ragged_plan_run(plan, NULL), has_limit ? QUERN_OK : QUERN_PEER_TIMEOUT);
+    tell_failure(rank);
     rank_line_up(rank);
     rank_ok(rank, quern_ragged_plan_destroy(plan));
     return quern_group_destroy(group);
@@ -333,11 +364,15 @@ static quern_status look_at_limits(struct rank *rank) {
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         struct quern_membership *member;
-        quern_group *group = group_with_limits(rank, limits[i][0], limits[i][1]);
+        quern_group *group = group_with_limits(rank, limits[i][0], limits[i][1]), *part;
         rank_ok(rank, quern_member_of(group, &member));
         rank_check(rank, member->timeout == limits[i][3], "limits %zu: %g s at first", i, member->timeout);
         rank_ok(rank, quern_barrier(group, NULL, NULL));
         rank_check(rank, member->timeout == limits[i][2], "limits %zu: %g s after the first call", i, member->timeout);
+        rank_ok(rank, quern_group_split(&group, 1, (int[]){0}, (int[]){0}, &part));
+        rank_ok(rank, quern_member_of(part, &member));
+        rank_check(rank, member->timeout == limits[i][3], "limits %zu: %g s at first in a part", i, member->timeout);
+        rank_ok(rank, quern_group_destroy(part));
         rank_ok(rank, quern_group_destroy(group));
     }
     return QUERN_OK;

@@ -351,7 +351,7 @@ Test(nccl_ragged, failures_of_nccl, .timeout = 300) {
         const char *settings;
         struct expected expected;
     } rows[] = {
-        {"run:hang@1", {QUERN_PEER_TIMEOUT, {"waited", "an operation of NCCL"}, 2, false}},
+        {"run:hang@1", {QUERN_PEER_TIMEOUT, {"waited", "an operation of NCCL"}, 4, false}},
         {"run:fail=6@2", {QUERN_PEER_LOST, {"rank 2: an operation of NCCL: remote process exited"}, 30, false}},
         {"group:fail=3@0", {QUERN_CUDA_ERROR, {"rank 0: ncclGroupEnd: internal error"}, 30, false}},
     };

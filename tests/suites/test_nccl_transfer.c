@@ -486,11 +486,11 @@ static quern_status end_in_flight(struct rank *rank) {
     const double began = rank_now();
     rank_ok(rank, quern_transfer_start(transfer, ends.side.stream));
     if (rank->rank == 1 && strcmp(ending->how, "late")) {
-        for (int32_t done = 0; rank_now() < began + 0.4;) rank_ok(rank, quern_transfer_test(transfer, &done));
+        for (int32_t done = 0; rank_now() < began + 1.5;) rank_ok(rank, quern_transfer_test(transfer, &done));
         if (!strcmp(ending->how, "cancel")) rank_ok(rank, quern_transfer_cancel(transfer, "the test's reason"));
         fill(&ends, 200);  /* the memory is the rank's again */
     } else {
-        rank_status(rank, quern_transfer_wait(transfer, strcmp(ending->how, "late") ? 0 : 0.5), ending->status);
+        rank_status(rank, quern_transfer_wait(transfer, strcmp(ending->how, "late") ? 0 : 3), ending->status);
         rank_check_detail(rank, ending->detail);
         rank_check(rank, rank_now() - began < RANK_SOON, "after %g s", rank_now() - began);
     }
@@ -549,7 +549,7 @@ static quern_status expire_in_init(struct rank *rank) {
     struct ends ends;
     open_ends(&ends, rank, RANK_LIMIT);
     quern_transfer *transfer = prepare(&ends, KEY, !rank->rank, BYTES);
-    rank_status(rank, start_and_wait(&ends, transfer, 0.4), QUERN_PEER_TIMEOUT);
+    rank_status(rank, start_and_wait(&ends, transfer, 3), QUERN_PEER_TIMEOUT);
     rank_check_detail(rank, "waited ");
     rank_ok(rank, quern_transfer_destroy(transfer));
     rank_line_up(rank);
@@ -704,7 +704,7 @@ Test(nccl_transfer, the_watcher_ends_what_hangs, .timeout = 300) {
 /* Either rank cancels or destroys at any time, alone or in a batch; the other one always hears of it, and the next one works. */
 static quern_status end_at_random(struct rank *rank) {
     struct ends ends[2];
-    open_ends(&ends[0], rank, 20);
+    open_ends(&ends[0], rank, RANK_LIMIT);
     ends[1] = ends[0];
     ends[1].in = make_memory(&ends[1].side, BYTES), ends[1].out = make_memory(&ends[1].side, BYTES);
     for (uint64_t turn = 0; turn < 60; turn++) {
@@ -725,7 +725,7 @@ static quern_status end_at_random(struct rank *rank) {
         }
         for (int i = 0; i < 2; i++) {
             if (ends_it && !i) continue;
-            const quern_status status = quern_transfer_wait(transfer[i], 5);
+            const quern_status status = quern_transfer_wait(transfer[i], RANK_SOON);
             const bool may_fail = i == 0 || batch;
             rank_check(rank, status == QUERN_OK || (may_fail && (status == QUERN_GROUP_ABORTED || status == QUERN_PEER_LOST)),
                        "turn %d, transfer %d: %s", (int)turn, i, quern_status_string(status));
