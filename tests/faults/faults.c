@@ -403,7 +403,7 @@ static int most_hosts(int ranks) { return !has_hosts ? 0 : ranks < MAX_HOSTS ? r
 static void count_crossings(int hosts, int ranks) {
     struct running one;
     for (int victim = 0; victim < ranks; victim++) {
-        start(&one, &(struct plan){.ranks = ranks, .hosts = hosts, .victim = victim, .timeout = 20});
+        start(&one, &(struct plan){.ranks = ranks, .hosts = hosts, .victim = victim, .timeout = RANK_LIMIT});
         const char *wrong = judge(&one.plan, one.run);
         if (wrong) report_failure(&one.plan, one.run, wrong);
         failed += wrong != NULL;
@@ -415,7 +415,7 @@ static void count_crossings(int hosts, int ranks) {
 /* Three of four faults are at crossings, visited in order; the rest are at times. */
 static struct plan make_plan(int number) {
     static const enum crossing_deed deeds[] = {CROSSING_KILL, CROSSING_STOP, CROSSING_KILL, CROSSING_STOP, CROSSING_DELAY};
-    static const double timeouts[] = {[CROSSING_KILL] = 4, [CROSSING_STOP] = 0.5, [CROSSING_DELAY] = 20, [CROSSING_VANISH] = 4};
+    static const double timeouts[] = {[CROSSING_KILL] = 10, [CROSSING_STOP] = 0.5, [CROSSING_DELAY] = RANK_LIMIT, [CROSSING_VANISH] = 10};
     struct plan plan = {.number = number};
     uint64_t seed = (uint64_t)number;
     plan.ranks = 2 + (int)random_below(1, seed, MAX_RANKS - 1);

@@ -94,39 +94,39 @@ static const char *check_alone(const struct meeting *meeting, quern_status statu
     return wrong;
 }
 
-/* A pair meets under this name within the given seconds and leaves no name behind. */
-static const char *check_pair(const char *name, double seconds) {
+/* A pair meets under this name soon and leaves no name behind. */
+static const char *check_pair(const char *name) {
     struct stat file;
     double began = rank_now();
     const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .function = meet,
-                                                  .user = &(struct meeting){.name = name, .timeout = 10}});
+                                                  .user = &(struct meeting){.name = name, .timeout = RANK_LIMIT}});
     double took = rank_now() - began;
     if (wrong) return because("%s", wrong);
-    if (took > seconds) return because("took %g s", took);
+    if (took > RANK_SOON) return because("took %g s", took);
     return lstat(path_of(name), &file) == 0 ? "the name is still there" : NULL;
 }
 
 static const char *replace_empty_remains(void) {
     const char *name = a_name();
-    return write_file(path_of(name), "", 0) ? check_pair(name, 6) : "no file";
+    return write_file(path_of(name), "", 0) ? check_pair(name) : "no file";
 }
 
 static const char *replace_zeros(void) {
     static const char zeros[20000];
     const char *name = a_name();
-    return write_file(path_of(name), zeros, sizeof zeros) ? check_pair(name, 4) : "no file";
+    return write_file(path_of(name), zeros, sizeof zeros) ? check_pair(name) : "no file";
 }
 
 static const char *replace_garbage(void) {
     char garbage[20000];
     const char *name = a_name();
     memset(garbage, 0xa5, sizeof garbage);
-    return write_file(path_of(name), garbage, sizeof garbage) ? check_pair(name, 4) : "no file";
+    return write_file(path_of(name), garbage, sizeof garbage) ? check_pair(name) : "no file";
 }
 
 static const char *replace_a_few_bytes(void) {
     const char *name = a_name();
-    return write_file(path_of(name), "qnrgroup", 8) ? check_pair(name, 4) : "no file";
+    return write_file(path_of(name), "qnrgroup", 8) ? check_pair(name) : "no file";
 }
 
 static bool has_stopped(pid_t process) {
@@ -141,8 +141,7 @@ static bool has_stopped(pid_t process) {
 
 /* Starts ranks that stop themselves, and waits until one has. */
 static struct rank_run *start_stopping(const struct meeting *meeting, int count, int *stopped) {
-    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = count, .function = meet, .user = meeting,
-                                                       .limit = 20});
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = count, .function = meet, .user = meeting});
     double end = rank_now() + 60;
     for (*stopped = -1; *stopped < 0 && rank_now() < end; rank_sleep(1e-3))
         for (int rank = 0; rank < count; rank++)
@@ -156,12 +155,12 @@ static const char *replace_those_who_died_at(const char *function, int count, in
     struct stat file;
     int stopped;
     struct rank_run *run = start_stopping(
-        &(struct meeting){.name = name, .timeout = 10, .ranks = ranks, .deed = CROSSING_STOP, .function = function}, count,
+        &(struct meeting){.name = name, .timeout = RANK_LIMIT, .ranks = ranks, .deed = CROSSING_STOP, .function = function}, count,
             &stopped);
     ranks_close(run);
     if (stopped < 0) return because("nobody came to %s", function);
     if (lstat(path_of(name), &file) != 0) return "they left no name";
-    return check_pair(name, 6);
+    return check_pair(name);
 }
 
 static const char *replace_a_file_without_lock(void) { return replace_those_who_died_at("flock", 1, 2); }
@@ -175,7 +174,7 @@ static const char *replace_a_group_that_was_complete(void) { return replace_thos
 static const char *outlast_a_claim(void) {
     int stopped;
     const char *name = a_name();
-    struct rank_run *run = start_stopping(&(struct meeting){.name = name, .timeout = 10, .ranks = 2, .deed = CROSSING_STOP,
+    struct rank_run *run = start_stopping(&(struct meeting){.name = name, .timeout = RANK_LIMIT, .ranks = 2, .deed = CROSSING_STOP,
                                                             .function = "quern_enter_roster"}, 1, &stopped);
     double began = rank_now();
     const char *wrong = check_alone(&(struct meeting){.name = name, .timeout = 0.3, .ranks = 2}, QUERN_PEER_TIMEOUT,
@@ -183,7 +182,7 @@ static const char *outlast_a_claim(void) {
     if (!wrong && rank_now() - began > RANK_SOON) wrong = because("took %g s", rank_now() - began);
     ranks_close(run);
     if (stopped < 0) wrong = "nobody claimed the place";
-    return wrong ? wrong : check_pair(name, 6);
+    return wrong ? wrong : check_pair(name);
 }
 
 /* The last rank to join dies before it has declared the group complete. */
@@ -193,7 +192,7 @@ static const char *lose_the_last_to_join(void) {
     int stopped;
     const char *name = a_name();
     struct rank_run *run = start_stopping(
-        &(struct meeting){.name = name, .timeout = 10, .deed = CROSSING_STOP, .function = "shm_unlink"}, 3, &stopped);
+        &(struct meeting){.name = name, .timeout = RANK_LIMIT, .deed = CROSSING_STOP, .function = "shm_unlink"}, 3, &stopped);
     if (stopped >= 0) {
         rank_sleep(0.1);
         kill(ranks_process(run, stopped), SIGKILL);
@@ -235,7 +234,7 @@ static quern_status try_twice(struct rank *rank) {
             __atomic_add_fetch(failures, 1, __ATOMIC_ACQ_REL);
         }
         while (__atomic_load_n(failures, __ATOMIC_ACQUIRE) < 3 * round - 2) continue;
-        args.timeout = 5;
+        args.timeout = RANK_LIMIT;
         rank_ok(rank, quern_group_create(&args, 1, &group));
         rank_ok(rank, quern_group_destroy(group));
     }
@@ -252,7 +251,7 @@ static const char *keep_the_next_name(void) {
  */
 static quern_status join_while_others_leave(struct rank *rank) {
     quern_group *group = NULL;
-    quern_group_args args = rank_group_args(rank, 10);
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     rank_line_up(rank);
     if (rank->rank == 0) crossing_arm_at(CROSSING_DELAY, "quern_rank_lives", 1);
     if (rank->rank != 1) rank_sleep(rank->rank == 0 ? 0.01 : 0.03);
@@ -269,7 +268,7 @@ static const char *outlast_those_who_leave(void) {
 /* Rank 0 dies just after it has started to write why the group has ended.  Another rank writes the reason then. */
 static quern_status die_while_saying_why(struct rank *rank) {
     struct quern_membership *member;
-    quern_group *group = rank_group(rank, 10);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     rank_ok(rank, quern_member_of(group, &member));
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     if (rank->rank == 0) {

@@ -94,11 +94,13 @@ static quern_status write_to_peers(struct rank *rank) {
 static quern_status end_badly(struct rank *rank) {
     char report[2048];
     for (int round = 0; round < 40; round++) {
-        quern_group *group = rank_group(rank, round % 4 == 1 ? 0.01 : 30), *part;
+        quern_group *group = rank_group(rank, RANK_LIMIT), *part;
+        quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
         int odd = round % RANKS;
         quern_status status = QUERN_OK;
+        args.timeout = round % 4 == 1 ? 0.01 : 0;
         if (rank->rank != odd)
-            status = quern_barrier(group, NULL, NULL);
+            status = quern_barrier(group, &args, NULL);
         else if (round % 4 == 0)
             status = quern_group_abort(group, NULL);
         else if (round % 4 == 1)

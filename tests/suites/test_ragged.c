@@ -389,8 +389,9 @@ static quern_status meet_liars(struct rank *rank) {
     struct ragged_bench bench;
     unsigned char input[LIE_ROW] = {1};
     const int32_t from[LIARS + 1] = {0}, to[LIARS + 1] = {INT32_MAX - 2, INT32_MAX - 2}, sizes[LIARS + 1] = {1, 1};
-    ragged_bench_open(&bench, rank, 2, SMALL_POOL);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    args.timeout = 2;
     args.input = input, args.output = bench.pool[RAGGED_SYMMETRIC], args.row_bytes = LIE_ROW;
     args.input_rows = 1, args.output_rows = LIARS, args.input_offsets = from, args.output_offsets = to;
     args.send_sizes = args.recv_sizes = sizes;
