@@ -2,6 +2,9 @@
 
     tests/checks/coverage.py             fails for a line or an outcome of a condition that never came and is not listed
     tests/checks/coverage.py --list      prints all that never came, in the form of the list
+    tests/checks/coverage.py --rare FOLDER ...
+                                         prints what chance reaches: what is not listed, and whose counts in build/coverage and in
+                                         these copies of it, of other runs, differ and are small in one
 
 The suites leave their counts in build/coverage.  GPU kernels are not counted: clang does not compile them.
 """
@@ -15,14 +18,26 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
-from coverage import counts, listing, reading  # noqa: E402
+from coverage import counts, listing, rare, reading  # noqa: E402
 
 
-def never_came() -> Counter[reading.Place]:
+def records_of(files: list[Path]) -> dict[str, dict]:
     if counts.problem():
         raise SystemExit(f"coverage: {counts.problem()}: run ./quern test --only 'sanitized *'")
     with tempfile.TemporaryDirectory() as scratch:
-        records = reading.export(counts.everything(), counts.objects(), Path(scratch))
+        return reading.export(files, counts.objects(), Path(scratch))
+
+
+def print_rare(folders: list[str]) -> int:
+    """The copies may have only some suites: the others have the counts of build/coverage."""
+    runs = [records_of(counts.everything()), *(records_of(rare.folders_of(Path(folder), counts.FOLDER)) for folder in folders)]
+    for place, times in rare.find(runs):
+        print(f"{' '.join(str(count) for count in times)} times: {place}")
+    return 0
+
+
+def never_came() -> Counter[reading.Place]:
+    records = records_of(counts.everything())
     found: Counter[reading.Place] = Counter()
     for file, record in sorted(records.items()):
         if file.startswith("src/"):
@@ -31,6 +46,8 @@ def never_came() -> Counter[reading.Place]:
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["--rare"]:
+        return print_rare(sys.argv[2:])
     found = never_came()
     if sys.argv[1:] == ["--list"]:
         print("\n".join(str(place) for place in sorted(found.elements())))

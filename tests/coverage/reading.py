@@ -121,3 +121,20 @@ def unreached(file: str, record: dict) -> Counter[Place]:
             outcome = "false" if true else "true"
             found[Place(file, source.functions[first], f"{source.between(first, column, last, end)} is never {outcome}")] += 1
     return found
+
+
+def counted(file: str, record: dict) -> dict[tuple[int, ...], tuple[Place, int]]:
+    """How often each function, each line and each outcome of a condition came, by their positions."""
+    source, found = Source(file), {}
+    for line, count in _lines(record["segments"]).items():
+        function = source.functions[line]
+        if line in source.first:
+            found[(line, 0)] = Place(file, function, "is never called"), count
+        if function and source.line(line) not in IGNORED:
+            found[(line, 1)] = Place(file, function, source.line(line)), count
+    for (first, column, last, end), outcomes in _outcomes(record["branches"]).items():
+        for name, count in zip(("true", "false"), outcomes):
+            if source.functions[first]:
+                text = f"{source.between(first, column, last, end)} is never {name}"
+                found[(first, column, last, end, name == "true")] = Place(file, source.functions[first], text), count
+    return found
