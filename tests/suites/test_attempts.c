@@ -90,6 +90,8 @@ Test(attempts, a_place_is_free_when_its_process_has_ended) {
     ranks_await_count(run, &turns->asks, 1);
     rank_sleep(0.3);
     kill(ranks_process(run, 0), SIGKILL);
+    siginfo_t end;
+    check(waitid(P_PID, (id_t)ranks_process(run, 0), &end, WEXITED | WNOWAIT) == 0, "rank 0 has not ended");
     __atomic_store_n(&turns->is_killed, 1, __ATOMIC_RELEASE);
     const char *wrong = ranks_wait(run, (bool[]){true, false, false});
     check(!wrong, "%s", wrong);
