@@ -46,6 +46,27 @@ static bool before_transfer_end(struct call *call) {
     return true;
 }
 
+/* One that is started, and one that was and is complete. */
+static void start(quern_transfer *transfer) {
+    if (!input_one_in(4)) (void)quern_transfer_start(transfer, NULL);
+}
+
+static bool before_transfer_start(struct call *call) {
+    int32_t done;
+    (void)quern_transfer_test(((quern_transfer_start__parameters *)call->parameters)->transfer, &done);
+    return true;
+}
+
+static bool before_transfer_test(struct call *call) {
+    start(((quern_transfer_test__parameters *)call->parameters)->transfer);
+    return true;
+}
+
+static bool before_transfer_wait(struct call *call) {
+    start(((quern_transfer_wait__parameters *)call->parameters)->transfer);
+    return true;
+}
+
 /* A group has place for so many addresses in the state. */
 static bool before_symmetric_alloc(struct call *call) {
     const quern_symmetric_alloc__parameters *p = (const void *)call->parameters;
@@ -178,7 +199,12 @@ static void after_transfer_prepare(struct call *call) {
     struct live *live = state_add(HANDLE_OF_quern_transfer, *p->transfer, NULL);
     live->group = p->group;
     keep(live, call);
-    if (!input_one_in(4)) (void)quern_transfer_start(*p->transfer, NULL);  /* else hardly an input would test one that is started */
+}
+
+/* Else all later calls have one that was cancelled. */
+static void after_transfer_cancel(struct call *call) {
+    struct live *live = state_find(((quern_transfer_cancel__parameters *)call->parameters)->transfer);
+    if (live && !input_one_in(4)) state_destroy(live);
 }
 
 static void after_transfer_destroy(struct call *call) {
@@ -214,6 +240,10 @@ static const struct effect {
     {"quern_ragged_plan_destroy", NULL, after_ragged_plan_destroy},
     {"quern_transfer_prepare", before_transfer_prepare, after_transfer_prepare},
     {"quern_transfer_destroy", NULL, after_transfer_destroy},
+    {"quern_transfer_start", before_transfer_start, NULL},
+    {"quern_transfer_test", before_transfer_test, NULL},
+    {"quern_transfer_wait", before_transfer_wait, NULL},
+    {"quern_transfer_cancel", NULL, after_transfer_cancel},
     {"quern_transfer_end", before_transfer_end, NULL},
 };
 

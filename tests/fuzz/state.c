@@ -62,6 +62,48 @@ static struct live *make_group(void) {
     return state_add(HANDLE_OF_quern_group, group, args.device);
 }
 
+/* Hardly an input prepares a transfer before it uses one: a few bytes within a rank. */
+static struct live *make_transfer(void) {
+    static char from[] = "what is sent", to[sizeof from];
+    static uint64_t made;
+    const struct live *group = state_choose(HANDLE_OF_quern_group);
+    const quern_transfer_item items[] = {{.memory = from, .bytes = sizeof from}, {.receive = 1, .memory = to, .bytes = sizeof to}};
+    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
+    quern_transfer *transfer;
+    args.items = items, args.item_count = 2, args.key = ++made << 32;
+    if (!group || count == MOST_LIVE || quern_transfer_prepare(group->handle, &args, &transfer) != QUERN_OK) return NULL;
+    struct live *live = state_add(HANDLE_OF_quern_transfer, transfer, NULL);
+    live->group = group->handle;
+    return live;
+}
+
+/* Nor does it make a plan of an exchange: of nothing. */
+static struct live *make_ragged_plan(void) {
+    static const int32_t none[1] = {0};
+    struct live *of = state_choose(HANDLE_OF_quern_group);
+    quern_group *group = of ? of->handle : NULL;
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    quern_ragged_plan *plan;
+    size_t bytes;
+    args.row_bytes = 4;
+    args.input_offsets = args.send_sizes = args.output_offsets = args.recv_sizes = none;
+    if (!of || of->symmetric_count == 8 || count == MOST_LIVE ||
+        quern_ragged_all_to_all_workspace(group, &args, &bytes) != QUERN_OK ||
+        quern_symmetric_alloc(&group, 1, &bytes, &of->symmetric[of->symmetric_count]) != QUERN_OK)
+        return NULL;
+    void *const workspace = of->symmetric[of->symmetric_count++];
+    if (quern_ragged_plan_create(&group, 1, &args, &workspace, &bytes, &plan) != QUERN_OK) return NULL;
+    struct live *live = state_add(HANDLE_OF_quern_ragged_plan, plan, NULL);
+    live->group = group;
+    return live;
+}
+
+static struct live *make_one(enum handle kind) {
+    if (kind == HANDLE_OF_quern_group) return make_group();
+    if (kind == HANDLE_OF_quern_transfer) return make_transfer();
+    return kind == HANDLE_OF_quern_ragged_plan ? make_ragged_plan() : NULL;
+}
+
 /* The first of a kind is chosen most often: the device that has everything prepared. */
 struct live *state_choose(enum handle kind) {
     const bool other = input_one_in(4), destroyed = input_one_in(64);
@@ -69,7 +111,7 @@ struct live *state_choose(enum handle kind) {
     struct live *found = NULL;
     for (int i = 0; i < count && wanted >= 0; i++)
         if (all[i].kind == kind && (destroyed || !all[i].destroyed)) found = &all[i], wanted--;
-    return !found && kind == HANDLE_OF_quern_group && count < MOST_LIVE ? make_group() : found;
+    return found || count == MOST_LIVE ? found : make_one(kind);
 }
 
 void state_free_blocks(struct block *block) {
