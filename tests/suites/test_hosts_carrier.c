@@ -16,6 +16,7 @@
 #include "harness/hosts_case.h"
 #include "harness/ragged_case.h"
 #include "harness/ranks.h"
+#include "ranks/handles.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -168,7 +169,10 @@ struct fault {
 static quern_status exchange_until_the_end(struct rank *rank) {
     enum { SLICE = 300000 };
     const struct fault *fault = rank->user;
-    quern_group *group = rank_group(rank, fault->choice.hangs_at ? 10 : RANK_LIMIT);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    struct quern_membership *member;
+    rank_ok(rank, quern_member_of(group, &member));
+    if (fault->choice.hangs_at) member->timeout = fault->limit + 2;  /* of the calls before the exchange */
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     int32_t from[4], sizes[4], to[4];
     unsigned char *input = calloc(4, SLICE), *output = calloc(4, SLICE);
