@@ -333,6 +333,7 @@ static quern_status fail_in_exchange(struct rank *rank) {
     struct rows rows;
     nccl_open(&side, rank, expected->limit);
     open_rows(&rows, &side);
+    rows.args.timeout = expected->limit;
     rank_line_up(rank);
     const double began = rank_now();
     if (rank->rank == 1 && expected->kills) kill(getpid(), SIGKILL);
