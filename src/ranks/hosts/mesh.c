@@ -135,9 +135,9 @@ static int find_ended(const struct quern_mesh *mesh) {
     return -1;
 }
 
-/* A rank may have given up a call that this one has answered, and calls again. */
+/* A rank may have given up a call that this one has answered, and calls again: as soon as it gets a core. */
 static quern_status look_for_ends(struct work *work) {
-    static const int64_t GRACE = 500000000;  /* nanoseconds */
+    static const int64_t GRACE = 5000000000;  /* nanoseconds */
     const struct quern_membership *member = work->mesh->member;
     const int rank = find_ended(work->mesh);
     char place[100];
