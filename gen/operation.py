@@ -47,6 +47,7 @@ class Operation:
     inputs: tuple[Path, ...] = ()             # further files that decide which kernels there are
     has_open_requests = False                 # a request may leave keys open
     talks = False                             # its threads communicate: ThreadSanitizer tests all its kernels
+    is_compiled_once = True                   # nvcc makes the same PTX of the same text for any target: see render.Sources
 
     @property
     def constant(self) -> str:

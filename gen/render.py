@@ -87,7 +87,8 @@ class Sources:
 
     Units of targets of one kind that need the same text share one file.  If other targets need another text, the file is named
     after the oldest of its own.  Of the units that share a file and have the same definitions, the oldest owns the result: the
-    sanitizers look at that one.
+    sanitizers look at that one.  nvcc makes the same PTX for all of them, but for the name of the target and the version of NVVM.  So
+    only the first is compiled.
     """
 
     def __init__(self, renderer: Renderer, units: Iterable[plan.Unit]) -> None:
@@ -95,6 +96,7 @@ class Sources:
         self.of_unit: dict[str, str] = {}
         self.definitions: dict[str, tuple[str, ...]] = {}
         self.owned: set[str] = set()
+        self.compiled: dict[str, str] = {}  # for each unit of a GPU the unit whose PTX it gets; itself if it is compiled
         # Oldest first, so that a file's name does not change when a newer generation comes to share it.
         ordered = sorted(units, key=lambda u: (u.target.kind == "gpu" and u.target.is_virtual, _age(u.target)))
         kernels = _kernels_of_files(ordered)
@@ -102,7 +104,7 @@ class Sources:
         variants: dict[tuple[str, str, str], dict[str, str]] = {}
         for unit in ordered:
             variants.setdefault(_place(unit), {}).setdefault(texts[unit.build_stem], unit.target.name)
-        compiled = set()
+        seen, compiled = set(), {}
         for unit in ordered:
             text, (operation, stem, extension) = texts[unit.build_stem], _place(unit)
             names = variants[_place(unit)]
@@ -111,9 +113,13 @@ class Sources:
             self.files[path] = text
             self.of_unit[unit.build_stem] = path
             self.definitions[unit.build_stem] = definitions = unit.target.definitions(text)
-            if (path, definitions) not in compiled:
+            if (path, definitions) not in seen:
                 self.owned.add(unit.build_stem)
-            compiled.add((path, definitions))
+            seen.add((path, definitions))
+            if isinstance(unit.target, spec.GpuTarget):
+                shared = plan.OPERATIONS[operation].is_compiled_once
+                code = (path, definitions, unit.target.nvvm if shared else unit.target.name)
+                self.compiled[unit.build_stem] = compiled.setdefault(code, unit.build_stem)
 
 
 def _place(unit: plan.Unit) -> tuple[str, str, str]:
@@ -190,6 +196,7 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
         "sources": sources.of_unit,
         "definitions": {stem: " ".join(f"-D{name}" for name in names) for stem, names in sources.definitions.items()},
         "owned": owned,
+        "compiled": sources.compiled,
         "owners": owners,
         "instrumented": _instrumented(owned, owners, cpu_objects),
         "operations": list(plan.OPERATIONS),

@@ -108,6 +108,16 @@ class GpuTarget:
         return "compute_" + self.name.split("_")[1]
 
     @property
+    def ptx_name(self) -> str:
+        """The architecture that its PTX names."""
+        return self.name.replace("compute_", "sm_")
+
+    @property
+    def nvvm(self) -> int:
+        """The version of NVVM by which nvcc compiles for it: another one from 10.0 on, as the PTX says."""
+        return 20 if self.cc_min >= 100 else 7
+
+    @property
     def emulated(self) -> str:
         """The compute capability of a device on which the tests run this target, as text: "9.0"."""
         capability = self.cc_min

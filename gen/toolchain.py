@@ -97,10 +97,15 @@ def _run(command: list[str]) -> str:
 
 
 def ptx(nvcc: Path, target: GpuTarget, source: Path, out: Path, definitions: Sequence[str] = ()) -> None:
-    """Compiles a CUDA source to the PTX of a target, with a depfile of the headers it read."""
+    """Compiles a CUDA source to the PTX of a target, with a depfile of the headers it read.  Unchanged PTX keeps its time."""
+    new = out.with_suffix(".new.ptx")
     messages = _run([str(nvcc), "-ptx", f"-arch={target.virtual_architecture}", *NVCC_FLAGS, *(f"-D{each}" for each in definitions),
-                     "-MMD", "-MF", f"{out}.d", str(source), "-o", str(out)])
+                     "-MMD", "-MF", f"{out}.d", "-MT", str(out), str(source), "-o", str(new)])
     sys.stdout.write(messages)
+    if out.exists() and out.read_bytes() == new.read_bytes():
+        new.unlink()
+    else:
+        new.replace(out)
 
 
 def _lowered(ptx_file: Path, ptxas: Path, out: Path) -> Path:
@@ -117,10 +122,9 @@ def cubin(nvcc: Path, target: GpuTarget, source: Path, out: Path, older: Path | 
 
     A virtual target is assembled for its own capability, to audit it.
     """
-    architecture = target.name.replace("compute_", "sm_")
     if older:
         source = _lowered(source, older, out)
-    report = _run([str(older or _tool(nvcc, "ptxas")), "-v", f"-arch={architecture}", str(source), "-o", str(out)])
+    report = _run([str(older or _tool(nvcc, "ptxas")), "-v", f"-arch={target.ptx_name}", str(source), "-o", str(out)])
     out.with_suffix(".ptxas").write_text(report)
 
 

@@ -115,11 +115,12 @@ def select(options: argparse.Namespace, record: Record, garbage: Path) -> tuple[
 
 
 def leave_out_repeated(chosen: list[jobs.Job]) -> list[jobs.Job]:
-    """Omits a suite on a target if it also runs on the same machine with sanitizers, or on another target, with kernels of the same
-    text."""
+    """Omits a suite on an emulated device if it also runs there with sanitizers, or on another target, with kernels of the same
+    text.  On a CPU sanitizers have other kernels, of another compiler, and smaller cases."""
     def key(job: jobs.Job) -> tuple[str, ...]:
         if not job.emulated:
-            return (job.configuration, job.name)
+            is_emulated = job.environment.get("QUERN_TEST_DEVICE") == "cuda"
+            return (job.configuration.removeprefix("sanitized ") if is_emulated else job.configuration, job.name)
         return (job.name, job.environment.get(devices.PEERS, ""), texts.of_operations(job.emulated, job.operations))
 
     def rank(job: jobs.Job) -> tuple[bool, bool]:

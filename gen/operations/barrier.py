@@ -10,6 +10,7 @@ class Barrier(Operation):
     name = "barrier"
     bit = 4
     talks = True
+    is_compiled_once = False  # nvcc orders its instructions by the target
 
     def illegal(self, key: Key, target: Target) -> str | None:
         return "ranks on CPUs meet in the host code, without a kernel" if target.kind == "cpu" else None

@@ -1,4 +1,5 @@
-"""Compares the drivers that the build names for its images with the images' own bytes, and builds images for older drivers.
+"""Compares the drivers that the build names for its images with the images' own bytes, and builds images for older drivers.  Compares
+PTX that is taken from another target with nvcc's.
 
 The table of ABIs here is a second statement, beside gen/toolchain.py, of what drivers load.  Called by tests/run.py.  The last line
 is `N passed, N failed`.
@@ -19,9 +20,8 @@ import cases
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
-from gen import plan  # noqa: E402
+from gen import plan, toolchain  # noqa: E402
 from gen.spec import GPU_TARGETS  # noqa: E402
-from gen.toolchain import find_older_ptxas  # noqa: E402
 
 BUILD = ROOT / "build"
 FOLDER = "build/selection_550"
@@ -104,7 +104,7 @@ def test_the_images_load_on_the_drivers_that_the_build_names() -> None:
 
 
 def test_older_drivers_load_images_of_ptxas_12() -> None:
-    if not find_older_ptxas():
+    if not toolchain.find_older_ptxas():
         print("without ptxas 12: images for older drivers are not built")
         return
     targets = [target.name for target in plan.targets() if target.kind == "gpu"]
@@ -125,13 +125,29 @@ def test_older_drivers_load_images_of_ptxas_12() -> None:
 
 
 def test_the_archives_differ_on_a_driver_of_cuda_12() -> None:
-    if not find_older_ptxas():
+    if not toolchain.find_older_ptxas():
         return
     older, newer = prepare(f"{FOLDER}/libquern.a", "9.0", 12040), prepare("libquern.a", "9.0", 12040)
     if older != "QUERN_OK:":
         raise AssertionError(older)
     if not newer.startswith("QUERN_DRIVER_TOO_OLD: the CUDA driver supports CUDA 12.4"):
         raise AssertionError(newer)
+
+
+def test_ptx_of_another_target_is_what_nvcc_makes() -> None:
+    """For a unit whose PTX differs between the versions of NVVM, and for the one that is compiled for each target, if it is not."""
+    text = (ROOT / "generated/kernels.ninja").read_text()
+    taken = re.findall(r"^build \$builddir/((\w+)/(?:gradient_norm_combine|barrier)).ptx: ptx_of_other \$builddir/(\S+)$", text, re.M)
+    if not taken:
+        raise AssertionError("no target has the PTX of another one")
+    for stem, target, other in taken:
+        edge = re.search(rf"^build \$builddir/{re.escape(other)}: ptx (\S+) .*\n.*\n  flags = (.*)$", text, re.M)
+        definitions = [flag.removeprefix("-D") for flag in edge[2].split()]
+        with tempfile.TemporaryDirectory() as name:
+            own = Path(name) / "own.ptx"
+            toolchain.ptx(toolchain.find_nvcc(), GPU_TARGETS[target], Path(edge[1]), own, definitions)
+            if own.read_bytes() != (BUILD / f"{stem}.ptx").read_bytes():
+                raise AssertionError(f"{stem}: nvcc makes other PTX for {target} than {other}, from which it is taken")
 
 
 if __name__ == "__main__":

@@ -102,18 +102,19 @@ class Unit:
     stem: str
     operation: str
     source: str
-    bytes: int      # of its PTX: what it costs
+    ptx: str        # that the compiler makes for it, of this target or of one with the same text
+    bytes: int      # its length: what it costs
     lines: Lines
 
 
-def _unit(unit: plan.Unit, source: str, definitions: tuple[str, ...]) -> Unit:
+def _unit(unit: plan.Unit, source: str, definitions: tuple[str, ...], compiled: str) -> Unit:
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "unit.ptx"
         subprocess.run([str(toolchain.find_nvcc()), "-ptx", "-lineinfo", f"-arch={unit.target.virtual_architecture}",
                         *toolchain.NVCC_FLAGS, *(f"-D{each}" for each in definitions), source, "-o", str(out)],
                        cwd=ROOT, check=True, capture_output=True)
         lines = {name: sorted(numbers) for name, numbers in _ptx_lines(out.read_text()).items()}
-        return Unit(unit.target.name, unit.stem, unit.operation, source, out.stat().st_size, lines)
+        return Unit(unit.target.name, unit.stem, unit.operation, source, f"build/{compiled}.ptx", out.stat().st_size, lines)
 
 
 def kernel_units(target: str, before: Sequence[str]) -> list[Unit]:
@@ -124,11 +125,11 @@ def kernel_units(target: str, before: Sequence[str]) -> list[Unit]:
     if kept.get("digest") != digest:
         every = [unit for operation in plan.OPERATIONS for unit in plan.units(operation) if unit.target.kind == "gpu"]
         sources = render.Sources(render.Renderer(), every)
-        compiled = {unit.build_stem: (sources.of_unit[unit.build_stem], sources.definitions[unit.build_stem]) for unit in every}
-        seen = {compiled[unit.build_stem] for unit in every if unit.target.name in before}
-        chosen = [unit for unit in every if unit.target.name == target and compiled[unit.build_stem] not in seen]
+        texts = {unit.build_stem: (sources.of_unit[unit.build_stem], sources.definitions[unit.build_stem]) for unit in every}
+        seen = {texts[unit.build_stem] for unit in every if unit.target.name in before}
+        chosen = [unit for unit in every if unit.target.name == target and texts[unit.build_stem] not in seen]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            found = list(pool.map(lambda unit: _unit(unit, *compiled[unit.build_stem]), chosen))
+            found = list(pool.map(lambda unit: _unit(unit, *texts[unit.build_stem], sources.compiled[unit.build_stem]), chosen))
         kept = {"digest": digest, "units": [asdict(unit) for unit in found]}
         kept_at.parent.mkdir(parents=True, exist_ok=True)
         kept_at.write_text(json.dumps(kept))
@@ -137,5 +138,4 @@ def kernel_units(target: str, before: Sequence[str]) -> list[Unit]:
 
 def includes(unit: Unit) -> list[str]:
     """The files that a unit was compiled from, by the last build."""
-    command = ["ninja", "-t", "deps", f"build/{unit.target}/{unit.stem}.ptx"]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.split()
+    return subprocess.run(["ninja", "-t", "deps", unit.ptx], cwd=ROOT, capture_output=True, text=True).stdout.split()

@@ -66,6 +66,7 @@ class Kernels:
         ptx = f"build/{self.target}/{unit.stem}.ptx"
         if ptx in self.made:
             return False
+        self._make(unit.ptx)  # the other PTX, if it is of another target, is made from this
         differs = self._code(self._make(ptx)) != self._code(ptx)
         if differs:
             self.units.append(unit)
