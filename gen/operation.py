@@ -88,6 +88,10 @@ class Operation:
     def shared(self, key: Key, target: Target) -> Shared:
         return Shared()
 
+    def waits(self, key: Key) -> bool:
+        """Whether a GPU kernel waits for the launch before it, where the target has QUERN_EARLY_START."""
+        return False
+
     def vocab_max(self, key: Key, target: Target) -> int:
         """The longest row that a kernel can hold."""
         return INT64_MAX

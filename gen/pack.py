@@ -14,7 +14,7 @@ from gen.render import ROOT, Renderer
 
 MAGIC = b"QUERNPAK"
 HEADER = struct.Struct("<8sIIIIQQ32sii")
-ROW = struct.Struct("<96s64sIii5iiiIIIIIIqQQ")
+ROW = struct.Struct("<96s64sIii5iiiIIIIIII4xqQQ")
 IMAGE_ALIGNMENT = 64
 KEY_DTYPES = 5  # QUERN_KEY_DTYPES of src/kernels/kernel.h
 
@@ -49,7 +49,7 @@ def _row(kernel: plan.Kernel, offset: int, size: int) -> bytes:
     dtypes += [0] * (KEY_DTYPES - len(dtypes))
     return ROW.pack(kernel.name.encode(), kernel.symbol.encode(), kernel.row.bit, target.cc_min, target.cc_max, *dtypes,
                     kernel.task.number, kernel.full, kernel.threads, kernel.elements, kernel.shared_per_column,
-                    kernel.shared_per_part, kernel.shared_fixed, kernel.cluster, kernel.vocab_max, offset, size)
+                    kernel.shared_per_part, kernel.shared_fixed, kernel.cluster, kernel.waits, kernel.vocab_max, offset, size)
 
 
 def checksum(data: bytes) -> int:

@@ -101,6 +101,11 @@ class Kernel:
         return self.geometry.cluster
 
     @property
+    def waits(self) -> int:
+        """Whether it waits for the launch before it, and so may be launched to overlap that one."""
+        return int(self.row.waits(self.key) and "early_start" in self.target.features)
+
+    @property
     def shared(self) -> Shared:
         return self.row.shared(self.key, self.target)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 # Raised whenever the layout of a table row or of a kernel pack changes: packs of another version are refused.
-PACK_VERSION = 6
+PACK_VERSION = 7
 
 
 @dataclass(frozen=True)
@@ -148,13 +148,14 @@ CPU_TARGETS = {
 #   wide_vector    32-byte global loads and stores (sm_100+); without it 16-byte ones
 #   clusters       blocks with access to one another's shared memory, and bulk copies to it (sm_90+)
 #   multimem       one store reaches the memory of all ranks (sm_90+); without it one store for each
+#   early_start    a kernel may start before the one before it in its stream has ended, and wait for it (sm_90+)
 #   fp8_convert    one instruction widens two values of an 8-bit type to f16 (sm_89+); without it integer arithmetic does
 #   paired_f32     one instruction multiplies and adds two pairs of fp32 values (sm_100+)
-GPU_FEATURES = ("bf16_convert", "async_copy", "wide_vector", "clusters", "multimem", "fp8_convert", "paired_f32")
+GPU_FEATURES = ("bf16_convert", "async_copy", "wide_vector", "clusters", "early_start", "multimem", "fp8_convert", "paired_f32")
 _TURING = frozenset[str]()
 _AMPERE = _TURING | {"bf16_convert", "async_copy"}
 _ADA = _AMPERE | {"fp8_convert"}
-_HOPPER = _ADA | {"clusters", "multimem"}
+_HOPPER = _ADA | {"clusters", "early_start", "multimem"}
 _BLACKWELL = _HOPPER | {"wide_vector", "paired_f32"}
 
 GPU_TARGETS = {

@@ -32,7 +32,7 @@ class Row:
     def launch(self) -> str:
         """How a GPU kernel is launched: the numbers of struct quern_kernel's member cuda."""
         return ", ".join(self._column(name) for name in ("threads", "elements", "shared_per_column", "shared_per_part",
-                                                         "shared_fixed", "cluster"))
+                                                         "shared_fixed", "cluster", "waits"))
 
     def _column(self, name: str) -> str:
         values = [getattr(kernel, name) if kernel else None for kernel in self.kernels]

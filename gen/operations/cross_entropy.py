@@ -122,6 +122,10 @@ class CrossEntropy(Operation):
         return Shared(fixed=MERGED_BYTES + kept.sums * sums + part if kept.keeps or kept.sums else 0,
                       merged=MERGED_BYTES, sums=sums)
 
+    def waits(self, key: Key) -> bool:
+        """Plain kernels are launched alone, unless there are so many rows that a launch more does not matter."""
+        return bool(key["options"]) or not key["logits"]
+
     def vocab_max(self, key: Key, target: Target) -> int:
         if not isinstance(target, GpuTarget) or key["variant"] not in ("short", "resident"):
             return INT64_MAX

@@ -8,5 +8,5 @@
 #if SELECTED(barrier)
 UNIT(barrier)
 ROW(barrier, barrier, (QUERN_NO_DTYPE), 0, 0,
-    INT64_MAX, 128, 0, 0, 0, 0, 0)
+    INT64_MAX, 128, 0, 0, 0, 0, 0, 0)
 #endif

@@ -2,7 +2,7 @@
  * Softmax cross-entropy of whole rows of bf16 logits with all options, which blocks or clusters of blocks take in turns.
  *
  * It is compiled for each target with QUERN_BF16_CONVERT, QUERN_ASYNC_COPY, QUERN_WIDE_VECTOR, QUERN_CLUSTERS and
- * QUERN_PAIRED_F32.
+ * QUERN_PAIRED_F32, and with QUERN_EARLY_START.
  * Rendered by gen/ from templates/cross_entropy/rows.cu.j2; do not edit.
  */
 #define QUERN_LOGITS bf16

@@ -1,7 +1,7 @@
 /*
  * Softmax cross-entropy of f32 logits with all options.
  *
- * It is compiled for each target with QUERN_BF16_CONVERT, QUERN_ASYNC_COPY and QUERN_WIDE_VECTOR.
+ * It is compiled for each target with QUERN_BF16_CONVERT, QUERN_ASYNC_COPY, QUERN_WIDE_VECTOR and QUERN_EARLY_START.
  * Rendered by gen/ from templates/cross_entropy/cross_entropy.cu.j2; do not edit.
  */
 #define QUERN_LOGITS f32

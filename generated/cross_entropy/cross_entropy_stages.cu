@@ -1,6 +1,7 @@
 /*
  * The stages of a cross-entropy that touch no logits.
  *
+ * It is compiled for each target with QUERN_EARLY_START.
  * Rendered by gen/ from templates/cross_entropy/stages.cu.j2; do not edit.
  */
 #include "kernels/cuda/cross_entropy_stages.cuh"

@@ -8,24 +8,24 @@
 #if SELECTED(quantize_cast)
 UNIT(quantize_cast)
 ROW(quantize_cast, quantize_f32_e4m3, (QUERN_F32, QUERN_E4M3), QUERN_QUANTIZE_CAST, 0,
-    INT64_MAX, 256, 2048, 0, 0, 0, 0)
+    INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
 ROW(quantize_cast, quantize_f32_e5m2, (QUERN_F32, QUERN_E5M2), QUERN_QUANTIZE_CAST, 0,
-    INT64_MAX, 256, 2048, 0, 0, 0, 0)
+    INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
 ROW(quantize_cast, quantize_f16_e4m3, (QUERN_F16, QUERN_E4M3), QUERN_QUANTIZE_CAST, 0,
-    INT64_MAX, 256, 2048, 0, 0, 0, 0)
+    INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
 ROW(quantize_cast, quantize_f16_e5m2, (QUERN_F16, QUERN_E5M2), QUERN_QUANTIZE_CAST, 0,
-    INT64_MAX, 256, 2048, 0, 0, 0, 0)
+    INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
 ROW(quantize_cast, quantize_bf16_e4m3, (QUERN_BF16, QUERN_E4M3), QUERN_QUANTIZE_CAST, 0,
-    INT64_MAX, 256, 2048, 0, 0, 0, 0)
+    INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
 ROW(quantize_cast, quantize_bf16_e5m2, (QUERN_BF16, QUERN_E5M2), QUERN_QUANTIZE_CAST, 0,
-    INT64_MAX, 256, 2048, 0, 0, 0, 0)
+    INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
 #endif
 #if SELECTED(quantize_amax)
 UNIT(quantize_amax)
 ROW(quantize_amax, quantize_amax_f32, (QUERN_F32, QUERN_NO_DTYPE), QUERN_QUANTIZE_AMAX, 0,
-    INT64_MAX, 256, 2048, 0, 0, 0, 0)
+    INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
 ROW(quantize_amax, quantize_amax_f16, (QUERN_F16, QUERN_NO_DTYPE), QUERN_QUANTIZE_AMAX, 0,
-    INT64_MAX, 256, 2048, 0, 0, 0, 0)
+    INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
 ROW(quantize_amax, quantize_amax_bf16, (QUERN_BF16, QUERN_NO_DTYPE), QUERN_QUANTIZE_AMAX, 0,
-    INT64_MAX, 256, 2048, 0, 0, 0, 0)
+    INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
 #endif

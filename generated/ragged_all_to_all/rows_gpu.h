@@ -8,5 +8,5 @@
 #if SELECTED(ragged_all_to_all)
 UNIT(ragged_all_to_all)
 ROW(ragged_all_to_all, ragged_all_to_all, (QUERN_NO_DTYPE), 0, 0,
-    INT64_MAX, 512, 0, 0, 0, 0, 0)
+    INT64_MAX, 512, 0, 0, 0, 0, 0, 0)
 #endif

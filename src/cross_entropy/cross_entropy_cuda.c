@@ -239,25 +239,31 @@ static quern_status (*const plan_of_step[QUERN_STEPS])(struct launches *, struct
 
 /* ---- launching ---- */
 
+/*
+ * overlaps: another launch of the call is before this one.  The kernel may start before that has ended, if it waits for it.  The
+ * first one must not: what is before it in the stream is the caller's.
+ */
 static CUresult launch(const struct quern_cuda *cuda, const struct launch *launch, struct quern_cross_entropy_problem *problem,
-                       CUstream stream) {
+                       CUstream stream, bool overlaps) {
     void *parameters[] = {problem};
     const struct quern_ready_kernel *ready = launch->ready;
     const int64_t layers = quern_divide_up(launch->blocks, MAX_BLOCKS),
                   clusters = quern_divide_up(launch->blocks / launch->cluster, layers);
-    const unsigned width = (unsigned)(clusters * launch->cluster), threads = ready->kernel->cuda.threads;
-    if (launch->cluster == 1)
-        return cuda->launch(ready->function, width, (unsigned)layers, 1, threads, 1, 1, (unsigned)launch->shared, stream,
-                            parameters, NULL);
-    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-                                   .value.cluster_dim = {(unsigned)launch->cluster, 1, 1}};
+    CUlaunchAttribute attributes[2];
+    unsigned count = 0;
+    if (launch->cluster > 1)
+        attributes[count++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                                  .value.cluster_dim = {(unsigned)launch->cluster, 1, 1}};
+    if (overlaps && ready->kernel->cuda.waits)
+        attributes[count++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                                                  .value.programmatic_stream_serialization_allowed = 1};
     const CUlaunchConfig config = {
-        .grid_x = width, .grid_y = (unsigned)layers, .grid_z = 1,
-        .block_x = threads, .block_y = 1, .block_z = 1,
+        .grid_x = (unsigned)(clusters * launch->cluster), .grid_y = (unsigned)layers, .grid_z = 1,
+        .block_x = ready->kernel->cuda.threads, .block_y = 1, .block_z = 1,
         .shared_bytes = (unsigned)launch->shared,
         .stream = stream,
-        .attributes = &attribute,
-        .attribute_count = 1,
+        .attributes = attributes,
+        .attribute_count = count,
     };
     return cuda->launch_extended(&config, ready->function, parameters, NULL);
 }
@@ -279,7 +285,7 @@ static quern_status launch_all(const struct quern_cuda *cuda, const struct launc
     CUresult error = set_counts(cuda, call);
     for (int i = 0; i < launches->count && error == CUDA_SUCCESS; i++) {
         what = launches->list[i].ready->kernel->name;
-        error = launch(cuda, &launches->list[i], &call->problem, call->stream);
+        error = launch(cuda, &launches->list[i], &call->problem, call->stream, i > 0);
     }
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(call->device, error, what);
 }

@@ -148,6 +148,8 @@ struct quern_kernel {
         uint32_t shared_per_part;     /* ... plus this times the parts that it keeps, ... */
         uint32_t shared_fixed;        /* ... plus this */
         uint32_t cluster;             /* cross-entropy: at most this many blocks of a cluster share a row; 0: one block per row */
+        uint32_t waits;               /* 1: it waits for the launch before it, and so may start before that has ended
+                                         (src/kernels/cuda/dependent_launch.cuh) */
     } cuda;
 };
 

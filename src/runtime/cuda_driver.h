@@ -90,6 +90,7 @@ enum {
     CU_EVENT_DISABLE_TIMING = 2,
     CU_STREAM_NON_BLOCKING = 1,
     CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4,
+    CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6,
     CU_STREAM_CAPTURE_MODE_RELAXED = 2,
     CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 1
 };
@@ -139,6 +140,7 @@ typedef struct CUlaunchAttribute {
         struct {
             unsigned x, y, z;
         } cluster_dim;
+        int programmatic_stream_serialization_allowed;
     } value;
 } CUlaunchAttribute;
 

@@ -104,6 +104,7 @@ static const char *row_fault(const struct file *file, const struct quern_pack_ro
     const char *fault = operation && operation->pack_fault ? operation->pack_fault(row) : NULL;
     if (fault) return fault;
     if (row->threads == 0 || row->threads > 1024) return "a wrong number of threads";
+    if (row->waits > 1) return "an unknown way to be launched";
     if (row->cc_min < 10 || row->cc_max < row->cc_min) return "a wrong range of compute capabilities";
     if (row->image_offset > file->count || row->image_bytes == 0 || row->image_bytes > file->count - row->image_offset)
         return "an image outside the file";
@@ -119,7 +120,7 @@ static struct quern_kernel row_kernel(const struct file *file, const struct quer
         .target = {header->target, QUERN_CUDA, 0, row->cc_min, row->cc_max, images},
         .key.any = {.task = row->stage, .full = row->full, .vocab_max = row->vocab_max},
         .cuda = {row->entry, file->bytes + row->image_offset, file->bytes + row->image_offset + row->image_bytes, row->threads,
-                 row->elements, row->shared_per_column, row->shared_per_part, row->shared_fixed, row->cluster},
+                 row->elements, row->shared_per_column, row->shared_per_part, row->shared_fixed, row->cluster, row->waits},
     };
     for (int i = 0; i < QUERN_KEY_DTYPES; i++) kernel.key.any.dtypes[i] = (quern_dtype)row->dtypes[i];
     return kernel;

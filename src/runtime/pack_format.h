@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define QUERN_PACK_MAGIC "QUERNPAK"
-enum { QUERN_PACK_VERSION = 6 };
+enum { QUERN_PACK_VERSION = 7 };
 
 struct quern_pack_header {
     char magic[8];
@@ -33,7 +33,7 @@ struct quern_pack_row {
     int32_t cc_min, cc_max;
     int32_t dtypes[5];      /* the key of struct quern_kernel: dtypes, ... */
     int32_t stage, full;    /* ... task, and whether it implements all options */
-    uint32_t threads, elements, shared_per_column, shared_per_part, shared_fixed, cluster;
+    uint32_t threads, elements, shared_per_column, shared_per_part, shared_fixed, cluster, waits, unused;
     int64_t vocab_max;
     uint64_t image_offset;  /* from the beginning of the file, a multiple of 64 */
     uint64_t image_bytes;

@@ -33,6 +33,8 @@ GPU_STAGES = "src/kernels/cuda/cross_entropy_stages.cuh"
 GPU_CHUNKS = "src/kernels/cuda/row_chunks.cuh"
 GPU_PROGRESS = "src/kernels/cuda/row_progress.cuh"
 GPU_MEMORY = "src/kernels/cuda/device_memory.cuh"
+GPU_LAUNCH = "src/kernels/cuda/dependent_launch.cuh"
+GPU_ENTRIES = "src/kernels/cuda/cross_entropy.cuh"
 GPU_STATS = "src/kernels/cuda/row_stats.cuh"
 GPU_SOFTCAP = "src/kernels/cuda/softcap.cuh"
 GPU_HOST = "src/cross_entropy/cross_entropy_cuda.c"
@@ -608,6 +610,36 @@ EMULATED = [
     ("one row too many for the blocks of the rows", GPU_HOST,
      "*all = call->problem.rows <= warps *",
      "*all = call->problem.rows <= 1 + warps *", "test_launches"),
+    ("a launch that waits for nothing", GPU_LAUNCH,
+     "    wait_for_launch_before();\n    let_next_launch_start();",
+     "    let_next_launch_start();", OPTIONS),
+    ("losses summed before the wait", GPU_STAGES,
+     "    wait_for_launch_before(); /* it is the last of its call */\n"
+     "    const double sum = sum_all_losses<THREADS>(problem, of_warp);\n",
+     "    const double sum = sum_all_losses<THREADS>(problem, of_warp);\n    wait_for_launch_before();\n", OPTIONS),
+    ("a loss written before the wait", GPU_STAGES,
+     "    wait_for_launch_before(); /* it is the last of its call */\n",
+     "    if (problem.divisor && threadIdx.x == 0) {\n        problem.divisor[0] = 0.0;\n    }\n    wait_for_launch_before();\n", OPTIONS),
+    ("a streamed row that ends before the wait", GPU_ROW,
+     "        join_launches(); /* the sums need no divisor */\n        finish_row(problem, options, row, stats);",
+     "        finish_row(problem, options, row, stats);\n        join_launches();", OPTIONS),
+    ("a gradient before the wait", GPU_ENTRIES,
+     "    join_launches();\n    if (block < parts) {\n        const int64_t part = parts - 1 - block;",
+     "    if (blockIdx.x == 1) {\n        join_launches();\n    }\n    if (block < parts) {\n"
+     "        const int64_t part = parts - 1 - block;", STEPS),
+    ("parts combined before the wait", GPU_STAGES,
+     "    join_launches();\n    if (row < problem.rows) {\n        combine_row(problem, row);\n    }",
+     "    if (row < problem.rows) {\n        combine_row(problem, row);\n    }\n    join_launches();", STEPS),
+    ("labels counted before the wait", GPU_STAGES,
+     "    join_launches();\n    const quern_label_counts all = count_all_labels<THREADS, true>(problem, of_warp);\n",
+     "    const quern_label_counts all = count_all_labels<THREADS, true>(problem, of_warp);\n    join_launches();\n", STEPS),
+    ("a call that overlaps the caller's work", GPU_HOST,
+     "if (overlaps && ready->kernel", "if (ready->kernel", "test_stream"),
+    ("kernels that never overlap", GPU_HOST,
+     "call->stream, i > 0);", "call->stream, false);", "test_launches"),
+    ("kernels that let none start", GPU_LAUNCH,
+     "    wait_for_launch_before();\n    let_next_launch_start();",
+     "    wait_for_launch_before();", "test_launches"),
     ("parts read in another row", GPU_STAGES,
      "problem.parts[(first + lane) * problem.rows + row]",
      "problem.parts[row * problem.part_count + first + lane]", STEPS),

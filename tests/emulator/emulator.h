@@ -91,6 +91,10 @@ struct Runtime {
   void (*alias_edge)(Thread &, u64 address, bool release);  // for ThreadSanitizer
 
   u32 approximation_seed;  // 0: approximations are rounded once
+
+  // griddepcontrol
+  void (*launch_dependents)(Thread &, u32 line);
+  void (*wait_for_grid)(Thread &, u32 line);
 };
 
 enum AddressSpace : u32 { space_global, space_shared, space_shared_cluster, space_local, space_param };
@@ -118,7 +122,7 @@ struct Thread {
 struct Param { u32 offset, bytes; };
 
 enum KernelFlags : u32 {
-  kernel_may_block = 1,  // has a barrier, a warp collective or a possible spin loop: needs fibers
+  kernel_may_block = 1,  // has a barrier, a warp collective, a griddepcontrol or a possible spin loop: needs fibers
   kernel_explicit_cluster = 2,  // .explicitcluster
 };
 

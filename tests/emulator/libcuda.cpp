@@ -184,6 +184,12 @@ API void quern_emulator_statistics(quern_emulator_statistics_t *s) {
   count_allocations(s->allocations, s->bytes);
 }
 
+// Kernels that have started before the one before them in the stream had ended.
+API unsigned long long quern_emulator_early_launches() {
+  std::lock_guard<Door> lock(driver().door);
+  return statistics.early;
+}
+
 // The objects that exist, and the state of the calling thread.
 API void quern_emulator_objects(quern_emulator_objects_t *o) {
   std::lock_guard<Door> lock(driver().door);

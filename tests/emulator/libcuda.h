@@ -72,15 +72,17 @@ struct Operation {
   const char *what;
   Device *device;
   std::vector<std::shared_ptr<Operation>> after;   // these must have ended before
+  std::shared_ptr<Operation> overlapped;           // a kernel that this one may start before the end of, as soon as it lets it
   std::vector<std::shared_ptr<Operation>> behind;  // these must have started before: they are ahead in the same hardware queue
   std::function<Result()> action;      // anything but a kernel or a host function
   std::function<void()> host_function; // runs without the driver's lock, on a thread of its own
   std::unique_ptr<Grid> grid;          // a kernel
+  bool is_dependent = false;           // a kernel that may overlap the one before it in its stream, and waits for it itself
   bool stores_rubbish = false;         // an injected fault of the kernel
   std::map<DevicePointer, std::vector<u8>> before;  // then: the contents of memory before it ran
   bool started = false, done = false;
   History history;
-  char sync_tag = 0;
+  char start_tag = 0, sync_tag = 0;
   std::chrono::steady_clock::time_point begun, finished;
 };
 typedef std::shared_ptr<Operation> OperationRef;

@@ -15,8 +15,14 @@ void appoint_executor() {
   if (!driver().has_executor && !driver().waiters.empty()) driver().waiters.front()->wake.notify_all();
 }
 
+// Whether a kernel that may overlap another one may start.
+bool is_let(const Operation &op) {
+  const Operation *before = op.overlapped.get();
+  return !before || before->done || (before->started && !before->grid->holding_blocks);
+}
+
 bool ready(const Operation &op) {
-  return !op.started && std::all_of(op.after.begin(), op.after.end(), [](const OperationRef &d) { return d->done; }) &&
+  return !op.started && is_let(op) && std::all_of(op.after.begin(), op.after.end(), [](const OperationRef &d) { return d->done; }) &&
          std::all_of(op.behind.begin(), op.behind.end(), [](const OperationRef &d) { return d->started; });
 }
 
@@ -47,8 +53,12 @@ void finish(Operation &op, int error) {
   op.finished = Clock::now();
   if (op.grid) after_all(&op.sync_tag, [&] { op.grid = nullptr; });
   op.after.clear();
+  op.overlapped = nullptr;
   Context *c = op.device->context.get();
   if (error && c && !c->error) c->error = error;
+  for (const OperationRef &next : std::vector<OperationRef>(driver().running))
+    if (next->overlapped.get() == &op && next->grid)
+      error ? abandon_grid(next->grid.get(), u32(error)) : end_of_grid_before(*next->grid);
   for (const WaiterRef &w : driver().waiters)
     if (w->target.get() == &op) w->wake.notify_all();
 }
@@ -77,12 +87,15 @@ void start(const OperationRef &reference) {
   {
     History::Scope in_history(op.history);
     for (auto &d : op.after) happens_after(&d->sync_tag);
+    if (op.overlapped) happens_after(op.overlapped->done ? &op.overlapped->sync_tag : &op.overlapped->start_tag);
+    happens_before(&op.start_tag);
     if (op.action && !failed) error = op.action();
     if (!op.grid || failed) happens_before(&op.sync_tag);
   }
   if (op.grid && !failed) {
     if (op.stores_rubbish) remember_memory(op);
     op.grid->history = &op.history, op.grid->sync_tag = &op.sync_tag;
+    if (op.overlapped && !op.overlapped->done) op.grid->awaited = &op.overlapped->sync_tag;
     start_grid(op.grid.get());
     return;
   }
@@ -100,6 +113,7 @@ std::vector<OperationRef> closure_of(const OperationRef &target) {
     if (o->done || !found.insert(o).second) continue;
     for (auto &d : o->after) todo.push_back(d.get());
     for (auto &d : o->behind) todo.push_back(d.get());
+    if (o->overlapped) todo.push_back(o->overlapped.get());
   }
   std::vector<OperationRef> ordered;
   for (auto &op : driver().pending)
@@ -114,12 +128,20 @@ void end_if_watched(Operation &op) {
     abandon_grid(op.grid.get(), 702);
 }
 
+// PTX demands the wait of a kernel that is launched so, even if this launch has not overlapped any.
+void check_wait(const Operation &op) {
+  if (!op.is_dependent || op.grid->error || op.grid->has_waited) return;
+  fprintf(stderr, "emulator: griddepcontrol.wait missing: %s may start before the kernel before it has ended\n",
+          describe(*op.grid).c_str());
+  op.grid->error = 719;
+}
+
 void retire_finished() {
   auto &running = driver().running;
   for (size_t i = 0; i < running.size(); i++) {
     OperationRef op = running[i];
     end_if_watched(*op);
-    if (!op->done && op->grid->done()) finish(*op, int(op->grid->error));
+    if (!op->done && op->grid->done()) check_wait(*op), finish(*op, int(op->grid->error));
     if (op->done) running.erase(running.begin() + long(i--));
   }
 }

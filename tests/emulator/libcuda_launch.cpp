@@ -167,7 +167,7 @@ Result set_attribute(Function &f, int attribute, int value, const Device &d) {
 // ---- launches ----
 
 // x = 0 means no cluster: the launch uses the function's clusters, else each block is its own.
-struct Shape { Dim grid, block, cluster; u32 dynamic_shared; bool cooperative; };
+struct Shape { Dim grid, block, cluster; u32 dynamic_shared; bool cooperative, is_dependent = false; };
 
 u64 volume(const Dim &d) { return u64(d.x) * d.y * d.z; }
 bool same(const Dim &a, const Dim &b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
@@ -236,11 +236,12 @@ Result launch(Function *f, Shape shape, void *stream_handle, void **params, void
   if (Result r = settle_cluster(shape.cluster, is_explicit, *f, *k, device)) return r;
   if (Result r = check_shape(shape, *f, *k, device)) return r;
   if (!has_room(shape.cluster)) return invalid_cluster_size;
+  if (shape.is_dependent && !has_clusters(device)) return not_supported;  // both since capability 9.0
   std::vector<u8> buffer;
   if (Result r = params_of(*k, params, extra, buffer)) return r;
   Result submitted = submit(*stream, [=, &device] {
     auto op = std::make_shared<Operation>();
-    op->what = "kernel", op->device = &device, op->stores_rubbish = stores_rubbish;
+    op->what = "kernel", op->device = &device, op->stores_rubbish = stores_rubbish, op->is_dependent = shape.is_dependent;
     op->grid = std::make_unique<Grid>();
     Grid &g = *op->grid;
     g.kernel = k, g.grid = shape.grid, g.block = shape.block, g.cluster = shape.cluster;
@@ -263,14 +264,15 @@ struct LaunchConfig {
   LaunchAttribute *attributes;
   unsigned attribute_count;
 };
-enum LaunchAttributeId { attribute_cooperative = 2, attribute_cluster = 4, attribute_preferred_cluster = 11 };
+enum LaunchAttributeId {
+  attribute_cooperative = 2, attribute_cluster = 4, attribute_stream_serialization = 6, attribute_preferred_cluster = 11
+};
 
-// Attributes that the emulator may ignore: hints, and overlap with earlier work in the stream.
+// Attributes that the emulator may ignore: hints.
 bool may_be_ignored(unsigned id) {
-  constexpr unsigned ignore = 0, access_policy = 1, scheduling_policy = 5, stream_serialization = 6, priority = 8,
+  constexpr unsigned ignore = 0, access_policy = 1, scheduling_policy = 5, priority = 8,
                      domain_map = 9, domain = 10, shared_carveout = 14;
-  for (unsigned known : {ignore, access_policy, scheduling_policy, stream_serialization, priority, domain_map, domain,
-      shared_carveout})
+  for (unsigned known : {ignore, access_policy, scheduling_policy, priority, domain_map, domain, shared_carveout})
     if (id == known) return true;
   return false;
 }
@@ -292,6 +294,7 @@ Result read_config(const LaunchConfig &c, Shape &s) {
     if (a.id == attribute_cluster && !volume(dim)) return invalid_value;
     if (a.id == attribute_cluster) s.cluster = dim;
     else if (a.id == attribute_cooperative) s.cooperative = a.flag != 0;
+    else if (a.id == attribute_stream_serialization) s.is_dependent = a.flag != 0;
     else if (a.id == attribute_preferred_cluster) preferred = dim, has_preferred = true;
     else if (!may_be_ignored(a.id)) return not_supported;
   }

@@ -12,13 +12,23 @@ enum { mode_global, mode_thread_local, mode_relaxed };
 
 unsigned long long next_stream_id = 3;
 
+// After another operation: a dependent kernel may overlap a kernel that has not ended.
+void put_after(Operation &op, const OperationRef &before) {
+  if (op.is_dependent && before->grid && !before->done && !op.overlapped) {
+    op.overlapped = before;
+    before->grid->has_dependent = true;
+  } else {
+    op.after.push_back(before);
+  }
+}
+
 // Legacy default-stream rules: it waits for the blocking streams, and they for it.
 void add_dependencies(Stream &s, Operation &op) {
   auto add = [&](const OperationRef &d) {
     if (d) op.after.push_back(d);  // including finished ones: their effects must come first
   };
   Context &c = *s.context;
-  add(s.last);
+  if (s.last) put_after(op, s.last);
   if (&s == &c.legacy) {
     for (auto &other : c.streams)
       if (other->blocking()) add(other->last);
@@ -476,7 +486,7 @@ API Result cuGraphLaunch(Graph *exec, void *handle) {
   for (const Graph::Node &node : exec->nodes) {
     OperationRef op = node.make();
     op->after.push_back(first);
-    for (size_t n : node.after) op->after.push_back(operations[n]);
+    for (size_t n : node.after) put_after(*op, operations[n]);
     driver().pending.push_back(op);
     last->after.push_back(op);
     operations.push_back(op);

@@ -150,6 +150,10 @@ def nanosleep(i):
     return runtime(i, 'yield', 'nullptr') + ';'
 
 
+def grid_control(i):
+    return runtime(i, {'launch_dependents': 'launch_dependents', 'wait': 'wait_for_grid'}[i.take('launch_dependents', 'wait')]) + ';'
+
+
 def nothing(i):
     i.left.clear()
     return ';'
@@ -158,7 +162,7 @@ def nothing(i):
 CONTROL = {
     'bra': bra, 'brx': brx, 'ret': ret, 'exit': exit_, 'trap': trap, 'call': call,
     'bar': bar, 'barrier': bar, 'shfl': shfl, 'vote': vote, 'match': match, 'redux': redux, 'elect': elect,
-    'activemask': activemask, 'nanosleep': nanosleep,
-    # Hints and scheduling requests: launches are serialised anyway, and registers cost nothing here.
-    'griddepcontrol': nothing, 'setmaxnreg': nothing, 'pmevent': nothing, 'brkpt': nothing,
+    'activemask': activemask, 'nanosleep': nanosleep, 'griddepcontrol': grid_control,
+    # Hints: registers cost nothing here.
+    'setmaxnreg': nothing, 'pmevent': nothing, 'brkpt': nothing,
 }

@@ -46,6 +46,9 @@ struct cuda_driver {
 long long cuda_launches(void);
 long long cuda_blocks(void);
 
+/* Of those, the ones that have started before the kernel before them in the stream had ended, likewise. */
+long long cuda_early_launches(void);
+
 /* The memory that this process has bound to multicast objects and not unbound, likewise. */
 long cuda_bindings(void);
 

@@ -20,17 +20,18 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 struct launched {
-    long long launches, blocks;
+    long long launches, blocks, early;
 };
 
 static struct launched begin(const struct test_device *device) {
     device_synchronize(device);
-    return (struct launched){cuda_launches(), cuda_blocks()};
+    return (struct launched){cuda_launches(), cuda_blocks(), cuda_early_launches()};
 }
 
 static struct launched since(const struct test_device *device, struct launched before) {
     device_synchronize(device);
-    return (struct launched){cuda_launches() - before.launches, cuda_blocks() - before.blocks};
+    return (struct launched){cuda_launches() - before.launches, cuda_blocks() - before.blocks,
+                             cuda_early_launches() - before.early};
 }
 
 static void check_launched(struct launched got, long long launches, long long blocks, const char *what) {
@@ -221,6 +222,37 @@ Test(launches, steps_of_cross_entropy) {
         const long long launches = 2 * (2 + 1 + further + 1 + mean), blocks = c.rows + combine + combine + further + c.rows + mean;
         check_launched(launched_by(&device, &c), launches, 2 * blocks, cross_entropy_describe(&c));
     }
+    device_close(&device);
+}
+
+/*
+ * From sm_90 on each kernel but the first of a call starts before the one before it has ended: labels, rows and reduce; with few long
+ * rows stats, combine and gradient in place of the rows.  steps: the calls that a case takes.
+ */
+static void check_overlap(const struct test_device *device, const struct cross_entropy_case *c, long long launches, int steps) {
+    const struct quern_kernel *row = next_cross_entropy_row(NULL);
+    const bool waits = row->target.cc_min >= 90;
+    const struct launched got = launched_by(device, c);
+    check(got.launches == launches, "%lld launches, not %lld: %s", got.launches, launches, cross_entropy_describe(c));
+    check(got.early == (waits ? launches - steps : 0), "%s: %lld of %lld launches overlap: %s", row->target.name, got.early, launches,
+          cross_entropy_describe(c));
+}
+
+Test(launches, kernels_of_a_call_overlap) {
+    setenv("QUERN_EMULATOR_SMS", "32", 1);
+    struct test_device device;
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = 70, .vocab = 333, .placement = IN_PLACE,
+                                                     .reduction = QUERN_REDUCTION_MEAN);
+    check_overlap(&device, &c, 1, 1);
+    c.softcap = 20;
+    check_overlap(&device, &c, 3, 1);
+    c.rows = 2, c.vocab = 40000;
+    const struct quern_kernel *row = chosen_for(&device, &c);
+    check_overlap(&device, &c, row->cuda.elements ? 3 : 5, 1);
+    c.vocab = 33, c.shards = 2;
+    check_overlap(&device, &c, 2 * (2 + 3 + 2), 2 * 3);
     device_close(&device);
 }
 

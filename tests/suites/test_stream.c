@@ -33,10 +33,11 @@ struct calls {
     struct adam_session adam;
 };
 
-static void open_cross_entropy(struct calls *calls) {
+/* With a softcap the call has a kernel for the labels and one for the sum of the losses. */
+static void open_cross_entropy(struct calls *calls, float softcap) {
     static uint64_t opened;
     calls->c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = ROWS, .vocab = VOCAB, .no_report = true,
-                                  .reduction = QUERN_REDUCTION_MEAN, .seed = ++opened);
+                                  .reduction = QUERN_REDUCTION_MEAN, .seed = ++opened, .softcap = softcap);
     cross_entropy_make_inputs(&calls->c, &calls->inputs);
     cross_entropy_run(&calls->device, &calls->c, &calls->inputs, &calls->outputs);
     calls->args = cross_entropy_args_of(&calls->c);
@@ -63,7 +64,7 @@ static void open_calls(struct calls *calls) {
     memset(calls, 0, sizeof *calls);
     device_open(&calls->device, 0, NULL);
     check_ok(quern_prepare(calls->device.quern, QUERN_CROSS_ENTROPY | QUERN_ADAM));
-    open_cross_entropy(calls);
+    open_cross_entropy(calls, 0);
     open_adam(calls);
 }
 
@@ -127,6 +128,38 @@ Test(stream, steps_follow_each_other) {
     device_close(&calls.device);
 }
 
+/* The gradients of one cross-entropy are the logits of the next one, whose kernels overlap each other, but none of the first call. */
+static void check_following(float softcap) {
+    struct calls calls;
+    struct buffer second;
+    memset(&calls, 0, sizeof calls);
+    device_open(&calls.device, 0, NULL);
+    check_ok(quern_prepare(calls.device.quern, QUERN_CROSS_ENTROPY));
+    open_cross_entropy(&calls, softcap);
+    buffer_open(&second, &calls.device, ROWS * VOCAB * 2, 0, NULL);
+    unsigned char expected[ROWS * VOCAB * 2];
+    for (int waits = 1; waits >= 0; waits--) {
+        unsigned char pattern[ROWS * VOCAB * 2];
+        fill_pattern(pattern, sizeof pattern);
+        buffer_write(&calls.grad, pattern);
+        calls.args.logits = calls.logits.data, calls.args.grad = calls.grad.data;
+        call_cross_entropy(&calls, calls.device.stream);
+        if (waits) device_synchronize(&calls.device);
+        calls.args.logits = calls.grad.data, calls.args.grad = second.data;
+        call_cross_entropy(&calls, calls.device.stream);
+        const void *got = buffer_read(&second);
+        if (waits) memcpy(expected, got, sizeof expected);
+        check(!memcmp(expected, got, sizeof expected), "softcap %g: another gradient where the host has not waited", (double)softcap);
+    }
+    device_close(&calls.device);
+}
+
+Test(stream, losses_follow_each_other) {
+    if (test_kind() != QUERN_CUDA) cr_skip_test("streams belong to GPUs");
+    check_following(0);
+    check_following(20);
+}
+
 Test(stream, the_default_stream) {
     if (test_kind() != QUERN_CUDA) cr_skip_test("streams belong to GPUs");
     struct calls calls;
@@ -172,16 +205,24 @@ static void *capture(struct calls *calls, void (*call)(struct calls *calls, void
     return executable;
 }
 
-Test(stream, a_captured_cross_entropy_can_be_replayed) {
-    if (test_kind() != QUERN_CUDA) cr_skip_test("graphs belong to GPUs");
+static void check_captured(float softcap) {
     struct calls calls;
-    open_calls(&calls);
+    memset(&calls, 0, sizeof calls);
+    device_open(&calls.device, 0, NULL);
+    check_ok(quern_prepare(calls.device.quern, QUERN_CROSS_ENTROPY));
+    open_cross_entropy(&calls, softcap);
     void *executable = capture(&calls, call_cross_entropy);
     check(holds_pattern(buffer_read(&calls.grad), calls.grad.bytes), "a captured call was executed");
     for (int i = 0; i < 100; i++) CUDA(cuGraphLaunch(executable, calls.device.stream));
     check_cross_entropy(&calls);
     CUDA(cuGraphExecDestroy(executable));
     device_close(&calls.device);
+}
+
+Test(stream, a_captured_cross_entropy_can_be_replayed) {
+    if (test_kind() != QUERN_CUDA) cr_skip_test("graphs belong to GPUs");
+    check_captured(0);
+    check_captured(20);
 }
 
 /* The list of tensors is read during the call: the replays do not need it. */
@@ -227,7 +268,7 @@ Test(stream, a_refused_launch_is_reported) {
     if (!emulator) cr_skip_test("a real driver refuses nothing here");
     struct calls calls;
     open_calls(&calls);
-    setenv("QUERN_EMULATOR_FAIL", "cuLaunchKernel:701", 1);
+    setenv("QUERN_EMULATOR_FAIL", "cuLaunchKernel:701,cuLaunchKernelEx:701", 1);
     quern_status status = quern_adam(calls.device.quern, &calls.adam.args, NULL, 0, calls.device.stream);
     check(status == QUERN_CUDA_ERROR, "%s", quern_status_string(status));
     check(strstr(error_detail(), "LAUNCH_OUT_OF_RESOURCES"), "%s", error_detail());

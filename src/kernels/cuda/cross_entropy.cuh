@@ -51,6 +51,7 @@ static __device__ __forceinline__ void run_stats(const quern_cross_entropy_probl
 static __device__ __forceinline__ void run_gradient(const quern_cross_entropy_problem &problem) {
     const row_options options(problem);
     const int64_t block = block_of_grid(), parts = problem.rows * problem.part_count;
+    join_launches();
     if (block < parts) {
         const int64_t part = parts - 1 - block; /* backwards: the L2 cache saw the last parts last */
         store_part_gradient(problem, options, part / problem.part_count, (unsigned)(part % problem.part_count));

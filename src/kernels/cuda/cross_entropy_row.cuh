@@ -6,6 +6,7 @@
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_ROW_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_ROW_CUH
 
+#include "kernels/cuda/dependent_launch.cuh"
 #if QUERN_ASYNC_COPY
 #include "kernels/cuda/cross_entropy_copied.cuh"
 #else
@@ -133,9 +134,12 @@ static __device__ __forceinline__ void finish_row(const quern_cross_entropy_prob
 static __device__ __forceinline__ void cross_entropy_row(const quern_cross_entropy_problem &problem, const row_options &options,
                                                          int64_t row) {
     if (is_skipped(problem, label_of(problem, row))) {
+        join_launches();
         skip_row(problem, row);
     } else {
-        finish_row(problem, options, row, sum_row(problem, options, row, after_sums(MERGED_AT_ONCE)));
+        const quern_row_stats stats = sum_row(problem, options, row, after_sums(MERGED_AT_ONCE));
+        join_launches(); /* the sums need no divisor */
+        finish_row(problem, options, row, stats);
     }
 }
 

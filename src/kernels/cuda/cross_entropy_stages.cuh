@@ -11,6 +11,7 @@
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_STAGES_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_STAGES_CUH
 
+#include "kernels/cuda/dependent_launch.cuh"
 #include "kernels/cuda/row_chunks.cuh"
 #include "kernels/problem.h"
 #include "quern.h"
@@ -54,6 +55,7 @@ static __device__ __forceinline__ void combine_row(const quern_cross_entropy_pro
 
 template <int THREADS> static __device__ __forceinline__ void run_combine(const quern_cross_entropy_problem problem) {
     const int64_t block = blockIdx.x + blockIdx.y * (int64_t)gridDim.x, row = block * (THREADS / 32) + threadIdx.x / 32;
+    join_launches();
     if (row < problem.rows) {
         combine_row(problem, row);
     }
@@ -61,6 +63,7 @@ template <int THREADS> static __device__ __forceinline__ void run_combine(const 
 
 template <int THREADS> static __device__ __forceinline__ void run_labels(const quern_cross_entropy_problem problem) {
     __shared__ quern_label_counts of_warp[THREADS / 32];
+    join_launches();
     const quern_label_counts all = count_all_labels<THREADS, true>(problem, of_warp);
     if (threadIdx.x == 0) {
         store_label_counts(problem, all);
@@ -69,6 +72,7 @@ template <int THREADS> static __device__ __forceinline__ void run_labels(const q
 
 template <int THREADS> static __device__ __forceinline__ void run_reduce(const quern_cross_entropy_problem problem) {
     __shared__ double of_warp[THREADS / 32];
+    wait_for_launch_before(); /* it is the last of its call */
     const double sum = sum_all_losses<THREADS>(problem, of_warp);
     if (threadIdx.x == 0) {
         store_loss(problem, sum);

@@ -10,6 +10,7 @@
 static __device__ __forceinline__ void sum_part(const quern_cross_entropy_problem &problem, const row_options &options, int64_t row,
                                                 unsigned part) {
     if (is_skipped(problem, label_of(problem, row))) {
+        join_launches();
         return; /* the combine stage skips the row too */
     }
     const char *logits = row_of(problem, row);
@@ -17,6 +18,7 @@ static __device__ __forceinline__ void sum_part(const quern_cross_entropy_proble
     const row_part place(problem, part, label);
     store_warp_sums(0, sum_warp(problem, options, place, load_part(logits + place.first() * element::bytes, place)));
     sum_warps(problem, options, logits, part, 1, label);
+    join_launches();
     if (threadIdx.x == 0) {
         problem.parts[part * problem.rows + row] = sums_of(0).stats;
     }

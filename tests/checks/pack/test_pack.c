@@ -433,6 +433,7 @@ Test(pack, refuses_rows_of_cross_entropy_that_make_no_sense) {
         FAULT("a wrong number of blocks in a cluster", r.cluster = 3),
         FAULT("a wrong number of blocks in a cluster", r.cluster = 17),
         FAULT("a wrong number of blocks in a cluster", r.cluster = 32),
+        FAULT("an unknown way to be launched", r.waits = 2),
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         *row = faults[i].row;

@@ -20,7 +20,9 @@ constexpr u32 warp_size = 32, max_warps = 32, named_barriers = 16;
 struct Block;
 struct Cluster;
 
-enum class State : u8 { fresh, runnable, at_barrier, in_collective, at_cluster_barrier, spinning, exited };
+enum class State : u8 {
+  fresh, runnable, at_barrier, in_collective, at_cluster_barrier, at_launch, at_grid, spinning, exited
+};
 
 // One CUDA thread with its fiber.
 struct FiberThread : Thread {
@@ -115,6 +117,7 @@ struct Block {
   char begin_tag, exit_tag;
   char *mapping;
   size_t mapping_bytes, guard_bytes;
+  bool lets_next_start;       // by griddepcontrol.launch_dependents
   bool has_begun, is_closed;  // among the others of its cluster: a thread of it has run; all have exited
 };
 
@@ -122,6 +125,7 @@ struct Cluster {
   std::vector<std::unique_ptr<Block>> blocks;
   Grid *grid;
   u32 arrived, phase;
+  u32 suspended;              // its threads in griddepcontrol
   u64 live_threads;
   u32 proxy_fences;           // executed by its threads so far
   bool lingers, may_end;  // its threads have exited, stores of theirs are still under way
@@ -146,6 +150,11 @@ struct Grid {
   u32 error;
   u64 confining_calls;  // see Confinement
   bool uses_multicast;  // a multimem instruction has been executed
+  u64 holding_blocks; // that have neither let the next grid start nor ended
+  bool has_dependent; // a grid that may start as soon as there are none
+  char *awaited;      // sync_tag of the grid that this one has not waited for by its start; null: there is none
+  bool may_go_on;     // that grid has ended
+  bool has_waited;    // a thread has executed griddepcontrol.wait
   History *history;   // in which its threads are created
   char *sync_tag;     // what they did is released here
   bool done() const { return error != 0 || finished_clusters == total_clusters; }
@@ -153,7 +162,7 @@ struct Grid {
 
 enum class Step { progressed, stuck, idle };
 
-struct Statistics { u64 launches, blocks, switches; };
+struct Statistics { u64 launches, blocks, switches, early; };  // early: grids that have started before the one before them had ended
 extern Statistics statistics;
 
 void start_grid(Grid *);
@@ -165,6 +174,7 @@ void abandon_grid(Grid *, u32 error);
 void abandon_all_stuck();
 // Runs `f` after all work released at `tag`; used to free resources of threads.
 void after_all(char *tag, const std::function<void()> &f);
+void end_of_grid_before(Grid &);  // its threads that wait for it go on
 std::string describe(const Grid &);
 u32 shared_of_block(const Kernel &, const DeviceLimits &, u32 dynamic_shared);  // with what the system reserves
 u32 blocks_per_multiprocessor(const Kernel &, const DeviceLimits &, u32 threads, u32 dynamic_shared);
@@ -181,11 +191,13 @@ void wait(FiberThread &, State, u32 line, const u8 *polled = nullptr);  // yield
 void make_ready(Block &, u32 warp, u32 lanes);
 void stay_running(FiberThread &);  // undoes make_ready for the thread that runs
 void note_progress();
+bool resume(const Grid *, State);      // makes ready the threads in this state, of all grids if null; whether there are any
 [[noreturn]] void fail_thread(Thread &, u32 error, const char *what, u32 line);
 void report_block(const Block &, const std::string &what);
 void thread_exits_collectives(FiberThread &);
 void thread_exits_barriers(FiberThread &);
 void thread_exits_cluster(FiberThread &);
+void let_next_start(Block &);          // also by its end
 Block *block_with(Cluster &, const void *address);  // in its shared memory, or null
 std::string describe_shared(const Block &own, const void *address);
 void begin_shared(Block &);            // by each of its threads
@@ -241,6 +253,8 @@ u64 service_mbarrier_arrive(Thread &, u64 *, u32 count, u32 expected_bytes, u32 
 void service_mbarrier_expect(Thread &, u64 *, u32 bytes, u32 line);
 void service_mbarrier_complete(Thread &, u64 *, u32 bytes, u32 line);
 bool service_mbarrier_test(Thread &, u64 *, u64 phase, u32 options, u32 line);
+void service_launch_dependents(Thread &, u32 line);
+void service_wait_for_grid(Thread &, u32 line);
 void service_cluster_arrive(Thread &, u32 options, u32 line);
 void service_cluster_wait(Thread &, u32 options, u32 line);
 u8 *service_cluster_address(Thread &, u32 address, u32 bytes, u32 access, u32 line);

@@ -7,7 +7,8 @@ namespace emulator {
 
 namespace {
 const char *const state_names[] = {"have not started", "run", "wait at a barrier", "wait in a warp collective",
-                                   "wait at the cluster barrier", "spin", "have exited"};
+                                   "wait at the cluster barrier", "have let the next grid start", "wait for the grid before",
+                                   "spin", "have exited"};
 bool shows_line(State s) { return s != State::fresh && s != State::runnable && s != State::exited; }
 }  // namespace
 

@@ -129,6 +129,7 @@ void thread_exits(FiberThread &t) {
   thread_exits_collectives(t);
   thread_exits_barriers(t);
   thread_exits_cluster(t);
+  if (!b.live) let_next_start(b);
   if (!b.live && b.cluster->blocks.size() > 1) close_shared(b);
 }
 
@@ -298,6 +299,7 @@ void run_block(Block &b) {
 }
 
 void check_deadlock(Cluster &c) {
+  if (c.suspended) return;
   for (auto &b : c.blocks)
     if (b->ready_warps || b->spinning_warps) return;
   for (auto &b : c.blocks)
@@ -334,6 +336,7 @@ void run_direct(Grid &g) {
     run_block_directly(g, *b);
     if (!g.error) check_finished_block(*b);
     unmap_shared(*b);
+    let_next_start(*b);
     g.next_cluster++, g.finished_clusters++;
   }
 }
@@ -360,6 +363,19 @@ void end_lingering() {
     c->may_end = true;
     note_progress();
   }
+}
+
+bool any_lets_start() {
+  return std::any_of(active.begin(), active.end(), [](const Grid *g) { return g->has_dependent; });
+}
+
+// Whether a thread can go on, apart from those that spin.
+bool any_can_go_on() {
+  for (auto &c : resident)
+    for (auto &b : c->blocks)
+      for (const FiberThread &t : b->thread)
+        if (t.state != State::spinning && b->ready[t.warp] >> t.lane & 1) return true;
+  return false;
 }
 
 void one_pass() {
@@ -420,6 +436,19 @@ void stay_running(FiberThread &t) {
 
 void note_progress() { progress_events++; }
 
+bool resume(const Grid *g, State state) {
+  bool any = false;
+  for (auto &c : resident)
+    for (auto &b : c->blocks)
+      for (FiberThread &t : b->thread) {
+        if (t.state != state || (g && c->grid != g)) continue;
+        make_ready(*b, t.warp, 1u << t.lane);
+        any = true;
+      }
+  if (any) note_progress();
+  return any;
+}
+
 void after_all(char *tag, const std::function<void()> &f) {
   static History *janitor = new History;
   janitor->begin();
@@ -464,7 +493,8 @@ void start_grid(Grid *g) {
   static u64 ids;
   g->id = ++ids;
   g->total_clusters = u64(g->grid.x) * g->grid.y * g->grid.z / (u64(g->cluster.x) * g->cluster.y * g->cluster.z);
-  statistics.launches++;
+  g->holding_blocks = u64(g->grid.x) * g->grid.y * g->grid.z;
+  statistics.launches++, statistics.early += g->awaited && !g->may_go_on;
   active.push_back(g);
   note_progress();
 }
@@ -480,7 +510,10 @@ Step step() {
     if (runs_directly(*g)) run_direct(*g), note_progress();
   if (order() == Order::random && resident.size() < side_by_side) start_cluster();
   one_pass();
-  if ((progress_events == before || resident.empty()) && !start_cluster()) end_lingering();
+  if ((progress_events == before || resident.empty()) && !start_cluster()) {
+    end_lingering();
+    if (progress_events == before && any_lets_start() && !any_can_go_on()) resume(nullptr, State::at_launch);
+  }
   active.erase(std::remove_if(active.begin(), active.end(), [](Grid *g) { return g->done(); }), active.end());
   stop_watching_faults();
   return progress_events != before || looks_elsewhere != looks_before ? Step::progressed : Step::stuck;

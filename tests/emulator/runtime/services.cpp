@@ -79,7 +79,7 @@ const Runtime runtime_services = {
     service_mbarrier_complete, service_mbarrier_test, service_cluster_arrive, service_cluster_wait, service_cluster_address,
     service_cluster_generic, service_cluster_window, service_cluster_map, service_cluster_map_generic, service_cluster_rank,
     service_address_space, service_clock, service_preempt, service_multicast, service_alias_edge,
-    approximation_seed(),
+    approximation_seed(), service_launch_dependents, service_wait_for_grid,
 };
 
 }  // namespace emulator

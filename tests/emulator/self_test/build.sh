@@ -67,6 +67,12 @@ for a in $architectures; do
       cluster_images="$cluster_images --image3=kind=elf,sm=$a,file=$out/clusters_$a.cubin"
       stems="$stems clusters_$a" ;;
   esac
+  if [ "$a" = 90a ]; then
+    translate dependents.cu "compute_$a" "dependents_$a"
+    assemble "$a" "dependents_$a"
+    fatbinary --compress=false -64 --create="$out/dependents.fatbin" --image3="kind=elf,sm=$a,file=$out/dependents_$a.cubin"
+    stems="$stems dependents_$a"
+  fi
   link "sm_$a" $stems
 done
 translate kernels.cu compute_90 compute_90
@@ -81,7 +87,7 @@ if [ -n "${DRIVER:-}" ]; then  # built before
 else
   c++ -std=c++17 -O2 -fPIC -shared -pthread "$emulator"/runtime/*.cpp "$emulator"/libcuda*.cpp -lzstd -o "$out/libcuda.so.1"
 fi
-for program in self_test shared_memory ranks clusters; do
+for program in self_test shared_memory ranks clusters dependents; do
   $cxx -std=c++17 $main_flags "$here/$program.cpp" -o "$out/$program" -ldl -pthread
 done
 export LD_LIBRARY_PATH="$out"
@@ -99,6 +105,9 @@ for device in 9.0 10.0 11.0 12.0; do  # 11.0 runs what was compiled for 9.0's PT
   for order in forward reverse random:3; do
     QUERN_EMULATOR_ORDER=$order QUERN_EMULATOR=$device "$out/clusters" "$out" >>"$out/counts.txt" || status=1
   done
+done
+for order in forward reverse random:3; do
+  QUERN_EMULATOR_ORDER=$order QUERN_EMULATOR=9.0 "$out/dependents" "$out" >>"$out/counts.txt" || status=1
 done
 grep -v '^[0-9]* passed, ' "$out/counts.txt" || true
 awk '/^[0-9]+ passed, / { passed += $1; failed += $3 } END { print passed " passed, " failed " failed" }' "$out/counts.txt"

@@ -1,7 +1,6 @@
 // Self-test of thread block clusters, mbarriers and bulk copies, on one device of the capability that QUERN_EMULATOR names.
 // Usage: clusters DIRECTORY [fault KERNEL NUMBER]. Ends with "N passed, N failed".
 #include <sys/wait.h>
-#include <unistd.h>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -35,23 +34,6 @@ template <class... A> int launch_config(const char *name, const Config &c, A... 
 }
 template <class... A> int launch_clusters(const char *name, const Clusters &c, A... arguments) {
   return launch_config(name, Config(c), arguments...);
-}
-
-// The output on stderr while `f` runs.
-template <class F> std::string printed_by(F f) {
-  fflush(stderr);
-  int saved = dup(2);
-  FILE *file = tmpfile();
-  dup2(fileno(file), 2);
-  f();
-  fflush(stderr);
-  dup2(saved, 2);
-  close(saved);
-  std::string text(size_t(ftell(file) < 0 ? 0 : lseek(fileno(file), 0, SEEK_END)), 0);
-  rewind(file);
-  text.resize(fread(&text[0], 1, text.size(), file));
-  fclose(file);
-  return text;
 }
 
 // The launch fails with `code` and a message that holds `message`.

@@ -1,6 +1,7 @@
 // The part of the CUDA driver API that the self-test calls, bound by dlsym.
 #pragma once
 #include <dlfcn.h>
+#include <unistd.h>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -137,4 +138,21 @@ static void *kernel(const char *name) {
 template <class... A> int launch(const char *name, Shape s, A... arguments) {
   void *list[] = {&arguments..., nullptr};
   return cuLaunchKernel(kernel(name), s.grid, 1, 1, s.block, 1, 1, s.shared, s.stream, list, nullptr);
+}
+
+// The output on stderr while `f` runs.
+template <class F> std::string printed_by(F f) {
+  fflush(stderr);
+  int saved = dup(2);
+  FILE *file = tmpfile();
+  dup2(fileno(file), 2);
+  f();
+  fflush(stderr);
+  dup2(saved, 2);
+  close(saved);
+  std::string text(size_t(ftell(file) < 0 ? 0 : lseek(fileno(file), 0, SEEK_END)), 0);
+  rewind(file);
+  text.resize(fread(&text[0], 1, text.size(), file));
+  fclose(file);
+  return text;
 }

@@ -482,6 +482,11 @@ static void test_launch_limits() {
   OK(cuDeviceGetAttribute(&clusters, 120, device));
   CHECK(clusters == (capability >= 90));
   GIVES(clusters ? 0 : 801, cuLaunchKernelEx(&config, kernel("early_exit"), params, nullptr));
+  LaunchAttribute serialization = {};
+  serialization.id = 6, serialization.x = 1;
+  LaunchConfig early = config;
+  early.attributes = &serialization;
+  if (!clusters) GIVES(801, cuLaunchKernelEx(&early, kernel("early_exit"), params, nullptr));
   GIVES(clusters ? 0 : 801, cuOccupancyMaxPotentialClusterSize(&clusters, kernel("early_exit"), &config));
   Buffer<float> u(64);
   OK(launch("uninitialised_shared", {1, 64, 256}, u.p));
