@@ -30,7 +30,7 @@
 #include "runtime/status.h"
 
 static const uint64_t MAGIC = 0x70756f7267726e71;  /* "qnrgroup" in memory; written after everything else */
-static const uint32_t LAYOUT = 7;                  /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
+static const uint32_t LAYOUT = 8;                  /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
 static const int64_t SLICE = 50000000;             /* nanoseconds between two checks of the other ranks */
 
 /* ---- making or finding the file ---- */
@@ -314,6 +314,7 @@ static void describe_device(struct quern_segment_rank *place, const struct quern
     place->device_ordinal = device->ordinal;
     place->share_gpu = member->share_gpu;
     place->ways = member->ways;
+    place->silence = member->silence;
     memcpy(place->device_uuid, device->uuid.bytes, sizeof device->uuid.bytes);
 }
 

@@ -10,6 +10,8 @@ SPAN, TRADE, MONITOR, RAGGED = (f"src/ranks/{name}.c" for name in ("hosts/span",
 ROLL, LISTENER, HANDSHAKE, MESH = (f"src/ranks/hosts/{name}.c" for name in ("bootstrap", "listener", "handshake", "mesh"))
 
 SHRINKS, QUORUM, SHRINK, SHRUNK = "test_hosts_shrink", "src/ranks/hosts/quorum.c", *(f"src/ranks/group/{n}.c" for n in ("shrink", "shrink_hosts"))
+GUESTS, HOME, VERDICT = (f"src/ranks/hosts/quorum_{name}.c" for name in ("guests", "home", "verdict"))
+SILENCE = "src/ranks/silence.h"
 RELAY, RELAYED, RELAYS, FRAMES = "test_hosts_relay", *(f"src/ranks/hosts/{name}.c" for name in ("relayed", "relay", "frames"))
 
 RANKS = [
@@ -73,6 +75,15 @@ RANKS = [
      CARRIER),
     # Ends.
     ("silence is not noticed", MONITOR, "        find_silent(monitor);\n", "", ENDS),
+    ("a host that was stopped does not forgive", SILENCE, "silence->woke = now;", "(void)now;", STRANGERS),
+    ("a host forgives for ever", SILENCE, "now - silence->looked > silence->limit / 2", "true", STRANGERS),
+    ("every group has the usual silence", MONITOR, "quern_begin_silence(member->silence,", "quern_begin_silence(1500000,", STRANGERS),
+    ("the thread says the first beat", MONITOR, "    if (monitor) say_states(monitor);\n", "", STRANGERS),
+    ("another silence at the place", ROLL, "facts[i].silence == member->silence;", "true;", STRANGERS),
+    ("another silence in a part", GATHER, "        if (record->fact.silence != all[0].fact.silence)\n", "        if (false)\n", GATHERS),
+    ("a child with the usual silence", "src/ranks/group/split_hosts.c", "    args.silence = member->silence * 1e-6;\n", "", SPLIT),
+    ("what is left has the usual silence", SHRUNK, "    args.silence = member->silence * 1e-6;\n", "", SHRINKS),
+    ("any silence", "src/ranks/group/group.c", "args->silence >= QUERN_LEAST_SILENCE && ", "", HOSTS),
     ("poison stays on its host", MONITOR, "        say_poison(monitor);\n", "", ENDS),
     ("a forked child keeps connections", "src/ranks/hosts/sockets.c",
      "    for (int i = 0; i < sockets.count; i++) close(sockets.list[i]);\n", "", ENDS),
@@ -80,14 +91,14 @@ RANKS = [
      "accept4(listener->socket, NULL, NULL, SOCK_NONBLOCK)", ENDS),
     ("a monitor that outlives its group", MONITOR, "    pthread_join(monitor->thread, NULL);\n", "", ENDS),
     # Shrinking across hosts.
-    ("half of the ranks is enough", QUORUM, "return twice > ranks || (twice == ranks && has(living, 0));", "return twice >= ranks;", SHRINKS),
-    ("whoever answers goes on", QUORUM, "if (!quern_is_quorum(verdict->living, quorum->member->ranks)) explain", "if (false) explain", SHRINKS),
-    ("a silent guest counts", QUORUM, "return quern_now() - guest->heard < SILENCE * quern_leisure();", "return true;", SHRINKS),
-    ("ranks of another host on a card", QUORUM, "!are_of(member, guest->card.living, host) || ", "", SHRINKS),
-    ("a card without ranks", QUORUM, " || !count(guest->card.living))", ")", SHRINKS),
+    ("half of the ranks is enough", VERDICT, "return twice > ranks || (twice == ranks && quern_mask_has(living, 0));", "return twice >= ranks;", SHRINKS),
+    ("whoever answers goes on", VERDICT, "if (!quern_is_quorum(verdict->living, quorum->member->ranks)) explain", "if (false) explain", SHRINKS),
+    ("a silent guest counts", GUESTS, "return !quern_is_silent(&quorum->silence, guest->heard);", "return true;", SHRINKS),
+    ("ranks of another host on a card", GUESTS, "!quern_mask_is_of(member, guest->card.living, host) || ", "", SHRINKS),
+    ("a card without ranks", GUESTS, " || !quern_mask_count(guest->card.living))", ")", SHRINKS),
     ("the key of every shrink", QUORUM, "    quern_make_shrink_key(member->span->key, quorum->key);\n", "    quorum->key[0] = 1;\n", SHRINKS),
-    ("killed hosts are awaited", QUORUM, "if (!is_cut && !has_surely_left", "if (!has_surely_left", SHRINKS),
-    ("a host without its port stays alone", QUORUM, "return host < quorum->own || quorum->listener.socket < 0;",
+    ("killed hosts are awaited", VERDICT, "if (!is_cut && !has_surely_left", "if (!has_surely_left", SHRINKS),
+    ("a host without its port stays alone", HOME, "return host < quorum->own || quorum->listener.socket < 0;",
      "return host < quorum->own;", SHRINKS),
     ("an old verdict", SHRUNK, "if (__atomic_load_n(&place->round, __ATOMIC_ACQUIRE) != round) return false;", "(void)round;", SHRINKS),
     ("all have the same number", SHRUNK, "args->rank += rank < member->rank;", "args->rank = 0;", SHRINKS),
@@ -97,19 +108,19 @@ RANKS = [
      SHRINKS),
     ("one round of hosts", SHRINK, "member->control ? 0x7fff :", "member->control ? 1 :", SHRINKS),
     ("who hangs up is awaited", SHRINK, " || !quern_quorum_is_broken(shrinking->quorum)) return status;", " || true) return status;", SHRINKS),
-    ("any word of a home", QUORUM, " || (word != DECIDED && word != BEATS)) return false;", ") return false;", SHRINKS),
-    ("any verdict of a home", QUORUM, " && !is_sound(quorum)) return false;", " && false) return false;", SHRINKS),
+    ("any word of a home", HOME, " || (word != QUERN_QUORUM_DECIDED && word != QUERN_QUORUM_BEAT)) return false;", ") return false;", SHRINKS),
+    ("any verdict of a home", HOME, " && !is_sound(quorum)) return false;", " && false) return false;", SHRINKS),
     ("any verdict in the segment", SHRUNK, "    quern_status status = check_verdict(member, verdict);\n",
      "    quern_status status = false ? check_verdict(member, verdict) : QUERN_OK;\n", SHRINKS),
     ("a verdict in the segment without a quorum", SHRUNK, " || !quern_is_quorum(verdict->living, member->ranks) ||", " ||", SHRINKS),
     ("a roll call without an end", QUORUM, "!quorum->is_decided && quern_now() > limit)", "!quorum->is_decided && false && quern_now() > limit)", SHRINKS),
     ("no word about the carrier", SHRUNK, "    if (status == QUERN_OK) note_way(member, *formed);\n", "    (void)note_way;\n", SHRINKS),
-    ("the lowest rank is of the host that gathers", QUORUM, ": (uint16_t)quorum->guests[first->host].card.port;", ": 0;", SHRINKS),
-    ("the port of the old group", QUORUM, "first->host == quorum->own ? quorum->port : (uint16_t)", "true ? first->address.port : (uint16_t)", SHRINKS),
-    ("a guest that opens its port", QUORUM, "    if (quorum->home != quorum->own || quorum->listener.socket >= 0 ||", "    if (quorum->listener.socket >= 0 ||", SHRINKS),
-    ("a guest that listens", QUORUM, "    quern_listener_close(&quorum->listener);\n    quorum->home = host;\n", "    quorum->home = host;\n", SHRINKS),
-    ("the address of the old group", QUORUM, "    if (named == 0) quern_address_in(&name, &place);\n", "    (void)named;\n", "test_hosts_network"),
-    ("hosts behind a cut cable are awaited", QUORUM, "(are_all_here(quorum) || quern_now() >= quorum->patience)", "are_all_here(quorum)",
+    ("the lowest rank is of the host that gathers", VERDICT, ": (uint16_t)quorum->guests[first->host].card.port;", ": 0;", SHRINKS),
+    ("the port of the old group", VERDICT, "first->host == quorum->own ? quorum->port : (uint16_t)", "true ? first->address.port : (uint16_t)", SHRINKS),
+    ("a guest that opens its port", GUESTS, "    if (!quern_is_at_home(quorum) || quorum->listener.socket >= 0 ||", "    if (quorum->listener.socket >= 0 ||", SHRINKS),
+    ("a guest that listens", HOME, "    quern_listener_close(&quorum->listener);\n    quorum->home = host;\n", "    quorum->home = host;\n", SHRINKS),
+    ("the address of the old group", VERDICT, "    if (named == 0) quern_address_in(&name, &place);\n", "    (void)named;\n", "test_hosts_network"),
+    ("hosts behind a cut cable are awaited", QUORUM, "(quern_has_all_guests(quorum) || quern_now() >= quorum->patience)", "quern_has_all_guests(quorum)",
      "test_hosts_network"),
     ("IPv4 on a socket of IPv6", "src/os/address.c", "if (!is_four && IN6_IS_ADDR_V4MAPPED", "if (false && IN6_IS_ADDR_V4MAPPED", HOSTS),
     ("a meeting of hosts without a veto", ROLL, "return status == QUERN_OK && bootstrap->veto.ask ?", "return status == QUERN_OK && false ?",
@@ -143,7 +154,7 @@ RANKS = [
     # Hosts that end or are slow while others connect.
     ("an end while others connect", MESH, "        if (status == QUERN_OK) status = look_for_ends(work);\n", "", STRANGERS),
     ("a failed creation that tells nobody", "src/ranks/hosts/hosts.c", "    quern_tell_failure(member, creation->control);\n", "", STRANGERS),
-    ("silence before the first word", MONITOR, "line->is_open && !line->left && line->heard && now", "line->is_open && !line->left && now",
+    ("silence before the first word", MONITOR, "line->is_open && !line->left && line->heard;", "line->is_open && !line->left;",
      STRANGERS),
     # Strangers.
     ("a proof that is not looked at", HANDSHAKE, "    return is_code(h, \"call\", h->proof);\n", "    return true;\n", STRANGERS),

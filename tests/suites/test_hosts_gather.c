@@ -159,6 +159,7 @@ Test(hosts_gather, a_part_of_another_call, .timeout = 300) {
 struct misfit {
     int ranks, host_ranks, by;
     uint32_t first_epoch;
+    double silence;
     const char *secret, *meet, *host;
     quern_status status;
     const char *detail;
@@ -174,6 +175,7 @@ static quern_status join_unfit(struct rank *rank) {
         if (misfit->ranks) args.ranks = misfit->ranks;
         if (misfit->host_ranks) args.host_ranks = misfit->host_ranks;
         args.first_epoch = misfit->first_epoch;
+        if (misfit->silence != 0) args.silence = misfit->silence;
         if (misfit->secret) args.secret = misfit->secret, args.secret_bytes = strlen(misfit->secret);
         if (misfit->meet) args.meet = misfit->meet;
         if (misfit->host) args.host = misfit->host;
@@ -199,6 +201,11 @@ Test(hosts_gather, another_secret, .timeout = 300) {
 Test(hosts_gather, another_first_epoch, .timeout = 300) {
     check_misfit(3, 3, (struct misfit){.first_epoch = 7, .by = 2, .status = QUERN_PEER_MISMATCH,
                                        .detail = "first_epoch of rank 2 is 7, and that of rank 0 is 0"});
+}
+
+Test(hosts_gather, another_silence, .timeout = 300) {
+    check_misfit(3, 2, (struct misfit){.silence = 2.5, .by = 1, .status = QUERN_PEER_MISMATCH,
+                                       .detail = "silence of rank 1 is 2.5 s, and that of rank 0 is 60 s"});
 }
 
 /* Its callback gives it a part too few. */
