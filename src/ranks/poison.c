@@ -24,7 +24,7 @@
 #include "runtime/log.h"
 #include "runtime/status.h"
 
-static const char by_stranger[] = "a process that is no rank writes into the group's shared memory";
+static const char by_stranger[] = QUERN_BY_STRANGER;
 
 /* ---- error records of kernels ---- */
 

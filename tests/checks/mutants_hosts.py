@@ -11,7 +11,7 @@ ROLL, LISTENER, HANDSHAKE, MESH = (f"src/ranks/hosts/{name}.c" for name in ("boo
 
 SHRINKS, QUORUM, SHRINK, SHRUNK = "test_hosts_shrink", "src/ranks/hosts/quorum.c", *(f"src/ranks/group/{n}.c" for n in ("shrink", "shrink_hosts"))
 GUESTS, HOME, VERDICT = (f"src/ranks/hosts/quorum_{name}.c" for name in ("guests", "home", "verdict"))
-SILENCE = "src/ranks/silence.h"
+SILENCE, ROSTER, RENDEZVOUS = "src/ranks/silence.h", "src/ranks/roster.c", "src/ranks/rendezvous.c"
 RELAY, RELAYED, RELAYS, FRAMES = "test_hosts_relay", *(f"src/ranks/hosts/{name}.c" for name in ("relayed", "relay", "frames"))
 
 RANKS = [
@@ -84,6 +84,13 @@ RANKS = [
     ("a child with the usual silence", "src/ranks/group/split_hosts.c", "    args.silence = member->silence * 1e-6;\n", "", SPLIT),
     ("what is left has the usual silence", SHRUNK, "    args.silence = member->silence * 1e-6;\n", "", SHRINKS),
     ("any silence", "src/ranks/group/group.c", "args->silence >= QUERN_LEAST_SILENCE && ", "", HOSTS),
+    # Slots of a host.
+    ("two ranks in one slot", ROSTER, " && !is_taken[peer->slot];", ";", "test_group"),
+    ("a slot that is none", ROSTER, "peer->slot < (uint32_t)roster->here && !is_taken[peer->slot]", "!is_taken[peer->slot % (uint32_t)roster->here]",
+     GATHERS),
+    ("a slot without a rank", ROSTER, "    if (left && roster->misplaced < 0) roster->misplaced = roster->ranks;\n", "    (void)left;\n", GATHERS),
+    ("damage that the others do not hear of", RENDEZVOUS, "    if (status != QUERN_OK) return give_up_seats(joining, status);\n",
+     "    (void)give_up_seats;\n    if (status != QUERN_OK) return status;\n", "test_group"),
     ("poison stays on its host", MONITOR, "        say_poison(monitor);\n", "", ENDS),
     ("a forked child keeps connections", "src/ranks/hosts/sockets.c",
      "    for (int i = 0; i < sockets.count; i++) close(sockets.list[i]);\n", "", ENDS),
