@@ -86,8 +86,7 @@ RANKS = [
     ("any silence", "src/ranks/group/group.c", "args->silence >= QUERN_LEAST_SILENCE && ", "", HOSTS),
     # Slots of a host.
     ("two ranks in one slot", ROSTER, " && !is_taken[peer->slot];", ";", "test_group"),
-    ("a slot that is none", ROSTER, "peer->slot < (uint32_t)roster->here && !is_taken[peer->slot]", "!is_taken[peer->slot % (uint32_t)roster->here]",
-     GATHERS),
+    ("a slot that is none", ROSTER, "peer->slot < (uint32_t)roster->here && ", "peer->slot < QUERN_RANK_LIMIT && ", GATHERS),
     ("a slot without a rank", ROSTER, "    if (left && roster->misplaced < 0) roster->misplaced = roster->ranks;\n", "    (void)left;\n", GATHERS),
     ("damage that the others do not hear of", RENDEZVOUS, "    if (status != QUERN_OK) return give_up_seats(joining, status);\n",
      "    (void)give_up_seats;\n    if (status != QUERN_OK) return status;\n", "test_group"),
@@ -202,8 +201,8 @@ RANKS = [
      "!has_left(member, leader)", RELAY),
     ("a message for each pair of ranks", SPAN, "return member->span->relay ? exchange_by_leaders", "return false ? exchange_by_leaders", RELAY),
     ("pieces of hosts in the order of their coming", SPAN, "    trade->begin[host] = trade->filled;\n", "    trade->begin[host] = 0;\n", SPLIT),
-    ("a host with more ranks than it says", "src/ranks/rendezvous.c", "    if (*slot < (uint32_t)member->here) return QUERN_OK;\n",
-     "    *slot %= (uint32_t)member->here;\n    return QUERN_OK;\n", RELAY),
+    ("a host with more ranks than it says", "src/ranks/rendezvous.c", "    if (*slot < (uint32_t)member->here) {\n",
+     "    *slot %= (uint32_t)member->here;\n    if (true) {\n", RELAY),
     ("sets of 128 ranks", "src/ranks/membership.h", "return (ranks + QUERN_RANK_LIMIT - 1) / QUERN_RANK_LIMIT * QUERN_RANK_WORDS;",
      "return ranks ? QUERN_RANK_WORDS : 0;", RELAY),
 ]
