@@ -192,6 +192,7 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
     return {
         "host": host_sources(),
         "tests": tests.sources(),
+        "wrapped": tests.WRAPPED,
         "units": units,
         "sources": sources.of_unit,
         "definitions": {stem: " ".join(f"-D{name}" for name in names) for stem, names in sources.definitions.items()},

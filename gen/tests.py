@@ -14,6 +14,9 @@ FOLDERS = ("suites", "harness", "header", "fields", "oracle", "emulator", "emula
 WITH_THREADS = ("harness/carrier", "harness/random", "harness/ragged_case", "harness/ranks", "harness/transfer_case",
                 "oracle/ragged_all_to_all")
 
+# What the linker gets for suites that stand between the library and its calls.
+WRAPPED = {"suites/test_failures": "$failing_calls", "suites/test_hosts_strangers": "-Wl,--wrap=pthread_create"}
+
 
 def _names(folder: str, pattern: str) -> list[str]:
     return sorted(str(path.relative_to(TESTS).with_suffix("")) for path in (TESTS / folder).glob(pattern))

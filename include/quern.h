@@ -1161,8 +1161,8 @@ QUERN_API void quern_quantize_plan_destroy(quern_quantize_plan *plan);
  *   - Any function below can return the status of a poisoned group (4xxx).
  *   - A rank is lost when its process ends or calls exec; a thread that returns without quern_group_destroy is missed only when a
  *     limit ends.  In a child of fork the copies of handles do nothing: QUERN_INVALID_ARGUMENT names the process that created them.
- *   - In a group of several hosts a rank is also lost when its host is silent for 1.5 seconds, or when the process of its host's
- *     lowest rank ends.  Details name the host by its address.  If ranks of several hosts find errors at the same time, all return the
+ *   - In a group of several hosts a rank is also lost when its host is silent for too long (quern_group_args.silence), or when the
+ *     process of its host's lowest rank ends.  Details name the host by its address.  If ranks of several hosts find errors at the same time, all return the
  *     same one, unless a host ends meanwhile.
  *   - What other processes write into the group's shared memory is checked before it is used: stray writes of a process of the
  *     same user give a status.
@@ -1267,8 +1267,8 @@ typedef struct quern_group_args {
                                 ucx opens libucp.so.0 (UCX 1.12 or newer), or the file that QUERN_UCX names.  It is not loaded
                                 unless the program was started with UCX_MEM_EVENTS=n, UCX_HANDLE_ERRORS=none, UCX_DEBUG_SIGNO=0,
                                 UCX_VFS_ENABLE=n and UCX_LOG_LEVEL=fatal, lest it change mmap, take signals or print */
-    double silence;          /* with meet or all_gather: seconds after which a host that says nothing is lost, 0.2 to 3,600, the same on
-                                every rank; 0: 1.5 */
+    double silence;          /* with meet or all_gather: seconds after which a host that says nothing is lost, 0.2 to 3,600, the same
+                                on every rank; groups of a split or a shrink have it, too.  0: 1.5 */
 } quern_group_args;
 
 #define QUERN_GROUP_ARGS_INIT QUERN_STRUCT_INIT(quern_group_args, QUERN_NO_DEFAULTS)
@@ -1285,7 +1285,7 @@ QUERN_API void quern_group_args_init(quern_group_args *args);
  * for two ranks without share_gpu, or with fewer hardware queues than ranks; no room on a GPU for the waiting blocks of all groups
  * of the process; several GPUs driven by one thread under CUDA_LAUNCH_BLOCKING=1); QUERN_SYSTEM_ERROR (no space in or no access to
  * /dev/shm, a name that belongs to another user); QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR; QUERN_PEER_TIMEOUT with the missing ranks;
- * QUERN_PEER_LOST; QUERN_PEER_MISMATCH (another number of ranks or another first_epoch).
+ * QUERN_PEER_LOST; QUERN_PEER_MISMATCH (another number of ranks, another first_epoch or another silence).
  *
  * With meet the ranks of each host meet first, then one of them goes to the place of meeting for all.  Connections there that are
  * none of the group's do no harm and are counted in quern_group_report.  Further errors: QUERN_SYSTEM_ERROR (the address is not one

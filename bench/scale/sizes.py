@@ -7,8 +7,8 @@ HELLO, ANSWER, PROOF, WELCOME = 56, 64, 32, 8
 HANDSHAKE = HELLO + ANSWER + PROOF + WELCOME
 
 # src/ranks/hosts/bootstrap.c and facts.h: a host's card and the facts of its ranks; the verdict and the facts of all.
-CARD, VERDICT, FACT = 12, 260, 76
-PART = 580              # of each rank in an all-gather: struct record of src/ranks/hosts/gather.c
+CARD, VERDICT, FACT = 12, 260, 80
+PART = 584              # of each rank in an all-gather: struct record of src/ranks/hosts/gather.c
 
 FRAME = 24              # struct quern_frame: the head of a message between ranks
 BRIEF, BRIEF_ENTRY, BRIEF_RANKS, BRIEF_SLICES = 40, 12, 16, 1024  # src/ranks/ragged/ragged_brief.h

@@ -108,6 +108,7 @@ struct quern_membership {
     double first_timeout, steady_timeout;  /* ... until the first barrier or all-to-all has succeeded, and after it */
     int share_gpu;
     int multicast;                       /* for memory of quern_symmetric_alloc */
+    uint32_t silence;                    /* microseconds: after which a host is lost.  0: the group is of one host */
     char label[64];                      /* "group NAME, rank 3": prefix of details */
     uint32_t first_epoch;
     struct quern_roster *roster;         /* what this process knows of the group */

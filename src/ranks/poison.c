@@ -20,10 +20,11 @@
 #include "os/futex.h"
 #include "ranks/describe.h"
 #include "ranks/points.h"
+#include "ranks/silence.h"
 #include "runtime/log.h"
 #include "runtime/status.h"
 
-static const char by_stranger[] = "a process that is no rank writes into the group's shared memory";
+static const char by_stranger[] = QUERN_BY_STRANGER;
 
 /* ---- error records of kernels ---- */
 
@@ -232,16 +233,15 @@ static uint32_t find_poison(const struct quern_membership *member) {
     return first ? first : poison;
 }
 
-int64_t quern_monitors_leisure = 1;
-
 /*
  * Ranks of several hosts may poison the group at one time.  Until the monitors have told each other, a moment later, nobody returns
  * with what the others will not have.
  */
 static void await_agreement(const struct quern_membership *member) {
-    enum { MOST = 400 };  /* milliseconds: the monitor may have ended with its process */
+    const int64_t most = 2 * quern_poison_patience(member->silence) / 1000000;  /* the monitor may have ended with its process */
+    const uint32_t *agreement = &member->segment->agreement;
     uint32_t agrees = QUERN_AGREES;
-    for (int waited = 0; waited < MOST * quern_leisure() && __atomic_load_n(&member->segment->agreement, __ATOMIC_ACQUIRE) == QUERN_AGREES; waited++) {
+    for (int64_t waited = 0; waited < most && __atomic_load_n(agreement, __ATOMIC_ACQUIRE) == QUERN_AGREES; waited++) {
         if (!quern_rank_lives(member->roster, member->roster->host_leader)) break;
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }

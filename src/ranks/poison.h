@@ -5,13 +5,6 @@
 #include "os/text.h"
 #include "ranks/membership.h"
 
-/*
- * A factor of the times that monitors wait for each other.  Tests raise it, since a thread of theirs may wait for a core for longer
- * than that where nothing is wrong.
- */
-extern int64_t quern_monitors_leisure;  /* atomic */
-static inline int64_t quern_leisure(void) { return __atomic_load_n(&quern_monitors_leisure, __ATOMIC_RELAXED); }
-
 /* QUERN_OK, or fails with the status and the detail of the poison.  Cheap. */
 quern_status quern_check_poison(const struct quern_membership *member);
 

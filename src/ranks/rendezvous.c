@@ -30,7 +30,7 @@
 #include "runtime/status.h"
 
 static const uint64_t MAGIC = 0x70756f7267726e71;  /* "qnrgroup" in memory; written after everything else */
-static const uint32_t LAYOUT = 7;                  /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
+static const uint32_t LAYOUT = 8;                  /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
 static const int64_t SLICE = 50000000;             /* nanoseconds between two checks of the other ranks */
 
 /* ---- making or finding the file ---- */
@@ -314,6 +314,7 @@ static void describe_device(struct quern_segment_rank *place, const struct quern
     place->device_ordinal = device->ordinal;
     place->share_gpu = member->share_gpu;
     place->ways = member->ways;
+    place->silence = member->silence;
     memcpy(place->device_uuid, device->uuid.bytes, sizeof device->uuid.bytes);
 }
 
@@ -355,9 +356,11 @@ static quern_status take_slot(const struct joining *joining, const struct quern_
     uint32_t seat = __atomic_load_n(&place->seat, __ATOMIC_ACQUIRE);
     if (member->here == member->ranks) seat = (uint32_t)member->rank + 1;
     else if (!seat) seat = __atomic_add_fetch(&joining->segment->seated, 1, __ATOMIC_ACQ_REL);
-    __atomic_store_n(&place->seat, seat, __ATOMIC_RELEASE);
     *slot = seat - 1;
-    if (*slot < (uint32_t)member->here) return QUERN_OK;
+    if (*slot < (uint32_t)member->here) {
+        __atomic_store_n(&place->seat, seat, __ATOMIC_RELEASE);
+        return QUERN_OK;
+    }
     return quern_fail(member->device, QUERN_PEER_MISMATCH, "%s: host_ranks is %d, and so many other ranks of this host have come",
                       member->label, member->here);
 }
@@ -520,20 +523,8 @@ static bool has_briefs(const struct quern_roster *roster) {
     return has;
 }
 
-/* A process that is no rank may have given two ranks one slot.  Nobody signals in the slot that is left, but it can be read. */
-static void clear_slots(struct quern_membership *member) {
-    const struct quern_roster *roster = member->roster;
-    const uint32_t own = roster->peer[member->rank].slot;
-    for (uint32_t slot = 0; slot < (uint32_t)member->here; slot++) {
-        member->from[slot] = quern_segment_pad(&roster->view, own) + slot;
-        member->to[slot] = quern_segment_pad(&roster->view, slot) + own;
-        member->line_of[slot] = quern_segment_line(&roster->view, slot);
-    }
-}
-
 static void seat_member(struct quern_membership *member) {
     const struct quern_roster *roster = member->roster;
-    clear_slots(member);
     member->one_process = true;
     member->has_briefs = has_briefs(roster);
     for (int peer = 0; peer < member->ranks; peer++) {
@@ -548,15 +539,25 @@ static void seat_member(struct quern_membership *member) {
     }
 }
 
-void quern_seat_members(struct quern_membership *const *members, int count) {
-    quern_complete_roster(members[0]->roster, members[0]->first_epoch);
-    for (int i = 0; i < count; i++) seat_member(members[i]);
+quern_status quern_seat_members(struct quern_membership *const *members, int count) {
+    quern_status status = quern_complete_roster(members[0]->device, members[0]->roster, members[0]->first_epoch);
+    for (int i = 0; i < count && status == QUERN_OK; i++) seat_member(members[i]);
+    return status;
+}
+
+/* The others have the group, or are about to have it: they learn why this thread has not. */
+static quern_status give_up_seats(const struct joining *joining, quern_status status) {
+    char reason[QUERN_POISON_TEXT_BYTES];
+    quern_error_detail(reason, sizeof reason);
+    return quern_poison(joining->members[0], status, "%s", reason);
 }
 
 /* Every rank of the thread has the roster, which it releases by itself. */
-static void hand_out(const struct joining *joining) {
+static quern_status hand_out(const struct joining *joining) {
+    quern_status status = joining->members[0]->control ? QUERN_OK : quern_seat_members(joining->members, joining->count);
+    if (status != QUERN_OK) return give_up_seats(joining, status);
     quern_keep_roster(joining->roster, joining->count - 1);
-    if (!joining->members[0]->control) quern_seat_members(joining->members, joining->count);
+    return QUERN_OK;
 }
 
 static quern_status give_up_entering(const struct joining *joining) {
@@ -581,13 +582,15 @@ quern_status quern_rendezvous(const char *name, uint64_t job, struct quern_veto 
     }
     if (status == QUERN_OK && joining.again) status = give_up_entering(&joining);
     if (status == QUERN_OK) status = await_others(&joining);
-    if (status != QUERN_OK) {
-        let_go(&joining);
-        for (int i = 0; i < count; i++) members[i]->roster = NULL;
-        return status;
+    if (status == QUERN_OK) {
+        QUERN_POINT(FORM_JOINED);
+        status = hand_out(&joining);
     }
-    QUERN_POINT(FORM_JOINED);
-    close_descriptor(&joining);
-    hand_out(&joining);
-    return QUERN_OK;
+    if (status == QUERN_OK) {
+        close_descriptor(&joining);
+        return QUERN_OK;
+    }
+    let_go(&joining);
+    for (int i = 0; i < count; i++) members[i]->roster = NULL;
+    return status;
 }

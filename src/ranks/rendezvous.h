@@ -19,8 +19,8 @@ quern_status quern_rendezvous(const char *name, uint64_t job, struct quern_veto 
 
 /*
  * Completes the roster and gives the ranks their signals.  The rendezvous does so, unless the ranks have a control: then the facts
- * of the ranks of other hosts are still to come.
+ * of the ranks of other hosts are still to come.  Fails if the segment is damaged; the caller tells the other ranks.
  */
-void quern_seat_members(struct quern_membership *const *members, int count);
+quern_status quern_seat_members(struct quern_membership *const *members, int count);
 
 #endif

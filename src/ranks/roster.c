@@ -158,8 +158,7 @@ bool quern_rank_has_gone(const struct quern_roster *roster, int rank) {
 /* ---- entering ---- */
 
 quern_status quern_fail_damaged(const quern_device *device, const char *what, int rank) {
-    return quern_fail(device, QUERN_PEER_MISMATCH, "%s of rank %d is damaged: a process that is no rank writes into the group's "
-                      "shared memory", what, rank);
+    return quern_fail(device, QUERN_PEER_MISMATCH, "%s of rank %d is damaged: " QUERN_BY_STRANGER, what, rank);
 }
 
 /* Memory for the number of ranks, which the first of this process's ranks brings along. */
@@ -225,7 +224,7 @@ quern_status quern_enter_roster(struct quern_roster *roster, const struct quern_
     return status;
 }
 
-/* A number of a slot that another process has written.  What is none leads to the first place: its content has seals of its own. */
+/* A number of a slot that another process has written.  What is none leads to the first place, until the roster is complete. */
 static uint32_t slot_of(const struct quern_roster *roster, int rank) {
     const uint32_t seat = __atomic_load_n(&roster->segment->rank[rank].seat, __ATOMIC_ACQUIRE);
     return seat - 1 < (uint32_t)roster->here ? seat - 1 : 0;
@@ -247,9 +246,31 @@ static void read_peer(struct quern_roster *roster, int rank) {
     peer->share_gpu = place->share_gpu;
     peer->ways = place->ways;
     memcpy(peer->device_uuid, place->device_uuid, sizeof peer->device_uuid);
-    const uint32_t state = __atomic_load_n(&place->state, __ATOMIC_ACQUIRE);
-    peer->is_elsewhere = state >= QUERN_RANK_ELSEWHERE;
-    peer->slot = slot_of(roster, rank);
+    const uint32_t seat = __atomic_load_n(&place->seat, __ATOMIC_ACQUIRE);  /* only ranks of this host have taken one */
+    peer->is_elsewhere = !seat;
+    peer->slot = seat ? seat - 1 : 0;
+}
+
+/* Each slot of this host has one rank, unless what other processes' ranks say of theirs is damaged. */
+static void fill_slots(struct quern_roster *roster) {
+    bool is_taken[QUERN_RANK_LIMIT] = {false};
+    int left = roster->here;
+    roster->misplaced = -1;
+    for (int pass = 0; pass < 2; pass++)  /* this process knows the slots of its own ranks */
+        for (int rank = 0; rank < roster->ranks; rank++) {
+            struct quern_peer *peer = &roster->peer[rank];
+            if (peer->is_elsewhere || peer->is_here != (pass == 0)) continue;
+            const bool fits = peer->slot < (uint32_t)roster->here && !is_taken[peer->slot];
+            if (!fits) {
+                roster->misplaced = rank;
+                peer->slot = 0;
+                continue;
+            }
+            is_taken[peer->slot] = true;
+            roster->rank_at[peer->slot] = (uint16_t)rank;
+            left--;
+        }
+    if (left && roster->misplaced < 0) roster->misplaced = roster->ranks;
 }
 
 /* Where the ranks are.  The leader of this host is its lowest rank. */
@@ -322,26 +343,29 @@ static void clear_pads(struct quern_roster *roster, uint32_t first_epoch) {
     for (int slot = 0; slot < roster->here; slot++) roster->lines[slot].signal = quern_make_signal(first_epoch, 0);
 }
 
-void quern_complete_roster(struct quern_roster *roster, uint32_t first_epoch) {
+static void complete(struct quern_roster *roster, uint32_t first_epoch) {
+    memcpy(roster->id, roster->segment->id, sizeof roster->id);
+    for (int rank = 0; rank < roster->ranks; rank++)
+        if (!roster->peer[rank].is_here) read_peer(roster, rank);
+    fill_slots(roster);
+    const int32_t hosts = roster->segment->hosts;
+    roster->hosts = hosts < 1 || hosts > roster->ranks ? 1 : hosts;
+    roster->host_leader = -1;
+    for (int rank = 0; rank < roster->ranks; rank++) read_host(roster, rank);
+    for (int rank = roster->ranks - 1; rank >= 0; rank--) roster->leader_of[roster->peer[rank].host] = (uint16_t)rank;
+    for (int rank = 0; rank < roster->ranks; rank++) roster->peer[rank].leader = find_leader(roster, rank);
+    clear_pads(roster, first_epoch);
+    roster->is_crowded = is_crowded(roster);
+    roster->is_complete = true;
+}
+
+quern_status quern_complete_roster(const quern_device *device, struct quern_roster *roster, uint32_t first_epoch) {
     lock_rosters();
-    if (!roster->is_complete) {
-        memcpy(roster->id, roster->segment->id, sizeof roster->id);
-        for (int rank = 0; rank < roster->ranks; rank++)
-            if (!roster->peer[rank].is_here) read_peer(roster, rank);
-        const int32_t hosts = roster->segment->hosts;
-        roster->hosts = hosts < 1 || hosts > roster->ranks ? 1 : hosts;
-        roster->host_leader = -1;
-        for (int rank = 0; rank < roster->ranks; rank++) read_host(roster, rank);
-        for (int rank = roster->ranks - 1; rank >= 0; rank--) roster->leader_of[roster->peer[rank].host] = (uint16_t)rank;
-        for (int rank = 0; rank < roster->ranks; rank++) {
-            roster->peer[rank].leader = find_leader(roster, rank);
-            if (!roster->peer[rank].is_elsewhere) roster->rank_at[roster->peer[rank].slot] = (uint16_t)rank;
-        }
-        clear_pads(roster, first_epoch);
-        roster->is_crowded = is_crowded(roster);
-        roster->is_complete = true;
-    }
+    if (!roster->is_complete) complete(roster, first_epoch);
     unlock_rosters();
+    if (roster->misplaced < 0) return QUERN_OK;
+    if (roster->misplaced < roster->ranks) return quern_fail_damaged(device, "the place", roster->misplaced);
+    return quern_fail(device, QUERN_PEER_MISMATCH, "a slot of this host has no rank: " QUERN_BY_STRANGER);
 }
 
 /* ---- signals and mailboxes ---- */

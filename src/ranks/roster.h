@@ -48,7 +48,8 @@ struct quern_roster {
     int here;                    /* ranks of this host */
     uint16_t rank_at[QUERN_RANK_LIMIT];  /* [here]: the rank of each slot */
     uint16_t leader_of[QUERN_GROUP_LIMIT];  /* [hosts]: the lowest rank of each host */
-    bool is_complete;            /* the facts of all ranks are known */
+    bool is_complete;            /* the facts of all ranks are known ... */
+    int misplaced;               /* ... and this rank has no slot of its own; `ranks`: a slot has no rank; -1: all is well */
     struct quern_process self;
     unsigned char id[16];        /* of the group */
     bool is_crowded;             /* the ranks had not a core each when they joined */
@@ -95,9 +96,10 @@ void quern_write_cores(struct quern_segment_place *place);
 
 /*
  * After all ranks have joined: reads the facts of the other processes' ranks, once for all ranks of this process.  Its own signals
- * begin at the first epoch.
+ * begin at the first epoch.  Fails on each of them if the slots of this host are not those of its ranks, one each, since the segment
+ * is damaged.
  */
-void quern_complete_roster(struct quern_roster *roster, uint32_t first_epoch);
+quern_status quern_complete_roster(const quern_device *device, struct quern_roster *roster, uint32_t first_epoch);
 
 /* Whether the roster is of this process, by its number: a child may have been forked without handlers. */
 bool quern_is_own_roster(const struct quern_roster *roster);
@@ -133,6 +135,7 @@ void *quern_own_lane(struct quern_roster *roster, int from, int to, size_t bytes
 enum { QUERN_NAME_BYTE = QUERN_GROUP_LIMIT };
 
 /* Fails with QUERN_PEER_MISMATCH: what lies in the segment was not written by the ranks. */
+#define QUERN_BY_STRANGER "a process that is no rank writes into the group's shared memory"
 quern_status quern_fail_damaged(const quern_device *device, const char *what, int rank);
 
 #endif

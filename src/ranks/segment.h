@@ -60,6 +60,7 @@ struct quern_segment_rank {
     int32_t share_gpu;
     int32_t host;                /* its number; 0 in a group of one host */
     uint32_t ways;               /* of data between hosts that it allows: bits of src/ranks/hosts/walk.h */
+    uint32_t silence;            /* microseconds: after which it counts a host as lost */
     struct quern_address address;  /* where it expects the ranks of other hosts */
     uint32_t silent;             /* atomic: 1: it counts as ended since its host is silent */
 

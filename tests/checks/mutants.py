@@ -268,7 +268,7 @@ FUZZED = [
            "    free(plan->pieces.list);\n    free(plan);", "    free(plan);", "fuzz"),
     Mutant("workers that stay", "src/runtime/threads.c", "    if (pool.devices)\n", "    if (true)\n", "fuzz"),
     Mutant("a descriptor that stays", "src/ranks/rendezvous.c",
-           "    close_descriptor(&joining);\n    hand_out", "    hand_out", "fuzz"),
+           "        close_descriptor(&joining);\n        return QUERN_OK;\n", "        return QUERN_OK;\n", "fuzz"),
     Mutant("a row behind the receiver's output", "src/ranks/ragged/ragged_check.c",
            "if (end > call->output_rows) return", "if (end > call->output_rows + 1) return", "fuzz"),
     Mutant("ranks with rows of other sizes", "src/ranks/ragged/ragged_exchange.c",

@@ -32,6 +32,7 @@ PLAIN(quern_group_args, all_gather, ".")
 PLAIN(quern_group_args, all_gather_user, "-")
 PLAIN(quern_group_args, carrier, "-")
 PLAIN(quern_group_args, ways, "-")
+PLAIN(quern_group_args, silence, "-")
 RULES_OF(quern_group_args)
 
 /* The columns: all ranks, or some members. */

@@ -23,11 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ranks/poison.h"
 #include "ranks/segment.h"
 
-static const double DEFAULT_LIMIT = 100, GRACE = 2;
-static const int64_t LEISURE = 40, WATCHFUL = 3;
+static const double DEFAULT_LIMIT = 100, GRACE = 2, WATCHED_SILENCE = 4.5;
 
 struct rank_run {
     struct ranks ranks;
@@ -108,6 +106,7 @@ static void set_host(const struct rank *rank, quern_group_args *args) {
     args->host = names[rank_host(rank, rank->rank)];
     if (rank->carrier) args->carrier = carrier_for_group(rank->carrier);
     args->ways = rank->ways;
+    args->silence = rank->watches_silence ? WATCHED_SILENCE : RANK_LIMIT;
     for (int other = 0; other < rank->ranks; other++) args->host_ranks += rank_host(rank, other) == rank_host(rank, rank->rank);
 }
 
@@ -179,7 +178,8 @@ static void *run_rank(void *user) {
     const struct rank_run *run = starting->run;
     struct rank rank = {.rank = starting->rank, .ranks = run->ranks.count, .kind = run->ranks.kind, .name = run->name,
                         .shared = run->shared, .user = run->ranks.user, .result = &run->results[starting->rank],
-                        .arrivals = run->arrivals, .hosts = run->ranks.hosts, .meet = run->meet, .ways = run->ways};
+                        .arrivals = run->arrivals, .hosts = run->ranks.hosts, .meet = run->meet, .ways = run->ways,
+                        .watches_silence = run->ranks.watches_silence};
     if (run->ranks.carrier) rank.carrier = carrier_open(&run->net, run->ranks.carrier, rank.rank);
     run_function(&rank, run->ranks.function);
     carrier_close(rank.carrier);
@@ -226,7 +226,6 @@ void rank_end_process(int status) {
 static void become_process(const struct rank_run *run, int process, pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(EXIT_FAILURE);
-    quern_monitors_leisure = run->ranks.watches_silence ? WATCHFUL : LEISURE;
     if (run->ranks.kind == RANK_THREADS)
         run_threads(run);
     else

@@ -49,6 +49,7 @@ struct rank {
     void *shared;            /* memory that all ranks and the test see, zeroed at the start */
     const void *user;        /* what the test has passed; in processes of their own, a copy */
     struct rank_result *result;
+    bool watches_silence;    /* as below */
     unsigned lined_up;       /* times */
     unsigned *arrivals;      /* of all ranks at the line */
     jmp_buf end;

@@ -449,6 +449,39 @@ Test(group, refuses_one_of_another_version) {
     quern_device_close(device);
 }
 
+/*
+ * A stranger gives rank 1 the slot of rank 0 when both are there, before the last rank comes.  Rank 1 itself knows better, and has
+ * the poison of the others.
+ */
+static quern_status join_with_damage(struct rank *rank) {
+    char path[96];
+    quern_group *group = NULL;
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
+    rank_meeting_place(path, sizeof path, rank->name);
+    if (rank->rank == 2) {
+        int descriptor;
+        while ((descriptor = open(path, O_RDWR | O_CLOEXEC)) < 0) rank_sleep(1e-3);
+        struct stat file = {.st_size = 0};
+        while (fstat(descriptor, &file) == 0 && file.st_size == 0) rank_sleep(1e-3);
+        struct quern_segment *segment = mmap(NULL, (size_t)file.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+        rank_check(rank, segment != MAP_FAILED, "no memory");
+        while (__atomic_load_n(&segment->joined, __ATOMIC_ACQUIRE) < 2) rank_sleep(1e-3);
+        __atomic_store_n(&segment->rank[1].seat, 1, __ATOMIC_RELEASE);
+        munmap(segment, (size_t)file.st_size);
+        close(descriptor);
+    }
+    quern_status status = quern_group_create(&args, 1, &group);
+    rank_check(rank, status != QUERN_OK || rank->rank == 1, "rank %d has a group", rank->rank);
+    if (status == QUERN_OK) status = quern_barrier(group, NULL, NULL);
+    rank_status(rank, status, QUERN_PEER_MISMATCH);
+    rank_check_detail(rank, "the place of rank 1 is damaged");
+    return quern_group_destroy(group);
+}
+
+Test(group, refuses_a_slot_that_two_ranks_have) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .function = join_with_damage);
+}
+
 /* The number of seconds behind these words of the detail or report. */
 static double seconds_after(struct rank *rank, const char *text, const char *words) {
     double seconds = -1;

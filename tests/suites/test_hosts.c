@@ -6,6 +6,7 @@
  * Runs on: ranks.
  */
 #define _GNU_SOURCE
+#include <math.h>
 #include <netinet/in.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -370,6 +371,26 @@ Test(hosts, illegal_arguments) {
         const bool right = status == cases[i].status && strstr(error_detail(), cases[i].detail);
         check(right || (i + 1 == COUNT(cases) && status == QUERN_SYSTEM_ERROR), "case %zu: %s: %s", i, quern_status_string(status),
               error_detail());
+    }
+    quern_device_close(device);
+}
+
+Test(hosts, illegal_silence) {
+    static const double illegal[] = {0.1999, 3600.5, -1, INFINITY, -INFINITY, NAN};
+    quern_device *device;
+    quern_group *group;
+    check_ok(quern_device_open(QUERN_CPU, 0, &device));
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    args.ranks = 1, args.name = "silent", args.device = device, args.timeout = 20, args.host_ranks = 1;
+    args.secret = "0123456789abcdef", args.secret_bytes = 16;
+    for (size_t i = 0; i < COUNT(illegal); i++) {
+        args.meet = "127.0.0.2:4711", args.silence = illegal[i];
+        const quern_status status = quern_group_create(&args, 1, &group);
+        check(status == QUERN_INVALID_ARGUMENT && strstr(error_detail(), "expected seconds, 0.2 to 3600, or 0 for 1.5"), "%g: %s: %s",
+              illegal[i], quern_status_string(status), error_detail());
+        args.meet = NULL;  /* one host, which nobody listens to */
+        check_ok(quern_group_create(&args, 1, &group));
+        check_ok(quern_group_destroy(group));
     }
     quern_device_close(device);
 }

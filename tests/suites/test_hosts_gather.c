@@ -16,6 +16,7 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "os/address.h"
+#include "ranks/segment.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -163,6 +164,7 @@ Test(hosts_gather, a_part_of_another_call, .timeout = 300) {
 struct misfit {
     int ranks, host_ranks, by;
     uint32_t first_epoch;
+    double silence;
     const char *secret, *meet, *host;
     quern_status status;
     const char *detail;
@@ -178,6 +180,7 @@ static quern_status join_unfit(struct rank *rank) {
         if (misfit->ranks) args.ranks = misfit->ranks;
         if (misfit->host_ranks) args.host_ranks = misfit->host_ranks;
         args.first_epoch = misfit->first_epoch;
+        if (misfit->silence != 0) args.silence = misfit->silence;
         if (misfit->secret) args.secret = misfit->secret, args.secret_bytes = strlen(misfit->secret);
         if (misfit->meet) args.meet = misfit->meet;
         if (misfit->host) args.host = misfit->host;
@@ -204,6 +207,11 @@ Test(hosts_gather, another_secret, .timeout = 300) {
 Test(hosts_gather, another_first_epoch, .timeout = 300) {
     check_misfit(3, 3, (struct misfit){.first_epoch = 7, .by = 2, .status = QUERN_PEER_MISMATCH,
                                        .detail = "first_epoch of rank 2 is 7, and that of rank 0 is 0"});
+}
+
+Test(hosts_gather, another_silence, .timeout = 300) {
+    check_misfit(3, 2, (struct misfit){.silence = 2.5, .by = 1, .status = QUERN_PEER_MISMATCH,
+                                       .detail = "silence of rank 1 is 2.5 s, and that of rank 0 is 60 s"});
 }
 
 /* Its callback gives it a part too few. */
@@ -247,6 +255,64 @@ static quern_status refuse_place(struct rank *rank) {
 
 Test(hosts_gather, wrong_arguments) {
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = refuse_place, .shared_bytes = sizeof(struct gather_store));
+}
+
+/* ---- a stranger gives a rank another slot of its host ---- */
+
+struct damage {
+    int rank;                                /* of the host of rank 0 */
+    uint32_t seat;                           /* as it lies in the segment: 0: none; 1: the slot 0 */
+    const char *detail;
+};
+
+/* The segment of this process's group, whose file has no name any more. */
+static struct quern_segment *find_segment(struct rank *rank) {
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    uintptr_t at = 0;
+    while (maps && !at && fgets(line, sizeof line, maps))
+        if (strstr(line, "/dev/shm/quern.")) at = (uintptr_t)strtoull(line, NULL, 16);
+    if (maps) fclose(maps);
+    rank_check(rank, at, "there is no segment");
+    return (struct quern_segment *)at;
+}
+
+/* The ranks of the host have met, and none of them has looked who has which slot. */
+static int gather_and_damage(void *user, const void *mine, size_t bytes, void *all) {
+    struct gatherer *gatherer = user;
+    const struct damage *damage = gatherer->rank->user;
+    if (gatherer->rank->rank == 0)
+        __atomic_store_n(&find_segment(gatherer->rank)->rank[damage->rank].seat, damage->seat, __ATOMIC_RELEASE);
+    gather_parts(gatherer, mine, bytes, all);
+    return 0;
+}
+
+/* The rank itself knows better where it is, and hears of the damage from the others. */
+static quern_status join_damaged(struct rank *rank) {
+    const struct damage *damage = rank->user;
+    struct gatherer gatherer = {.rank = rank};
+    quern_group *group = NULL;
+    quern_group_args args = gathered_args(&gatherer, rank_host(rank, rank->rank) ? 1 : RANK_LIMIT);
+    args.all_gather = gather_and_damage;
+    quern_status status = quern_group_create(&args, 1, &group);
+    if (rank_host(rank, rank->rank)) {       /* nobody calls it */
+        rank_check(rank, status == QUERN_PEER_TIMEOUT || status == QUERN_PEER_LOST, "%s", quern_status_string(status));
+        return QUERN_OK;
+    }
+    if (status == QUERN_OK) status = quern_barrier(group, NULL, NULL);
+    rank_status(rank, status, QUERN_PEER_MISMATCH);
+    rank_check_detail(rank, damage->detail);
+    return quern_group_destroy(group);
+}
+
+/* Ranks come in any order, so the seat that is wrong for sure is that of a rank which has another: there are three. */
+Test(hosts_gather, a_slot_that_two_ranks_have, .timeout = 300) {
+    static const struct damage damages[] = {{1, 0, "a slot of this host has no rank"}, {1, 4, "the place of rank 1 is damaged"},
+                                            {1, 1 << 20, "the place of rank 1 is damaged"}};
+    for (size_t i = 0; i < COUNT(damages); i++)
+        for (int hosts = 1; hosts <= 2; hosts++)
+            check_ranks(.kind = RANK_PROCESSES, .count = 3 * hosts, .hosts = hosts, .function = join_damaged, .user = &damages[i],
+                        .shared_bytes = sizeof(struct gather_store));
 }
 
 /* ---- addresses ---- */

@@ -851,11 +851,13 @@ static quern_status look_at_limits(struct rank *rank) {
     quern_group *group = NULL, *new = NULL;
     quern_group_args args = rank_group_args(rank, 5);
     args.first_timeout = 29;
+    args.silence = 33.3;
     rank_ok(rank, quern_group_create(&args, 1, &group));
     rank_line_up(rank);  /* a shrink ends a creation that another rank has not left yet */
     rank_ok(rank, quern_group_shrink(&group, 1, &new));
     rank_ok(rank, quern_member_of(new, &member));
     rank_check(rank, member->timeout == 29, "%g s at first", member->timeout);
+    rank_check(rank, member->silence == 33300000, "a silence of %u us", member->silence);
     rank_ok(rank, quern_barrier(new, NULL, NULL));
     rank_check(rank, member->timeout == 5, "%g s after the first call", member->timeout);
     rank_line_up(rank);

@@ -16,6 +16,7 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "harness/ways.h"
+#include "ranks/handles.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -116,12 +117,19 @@ TEST_BOTH_WAYS(hosts_split, colours, .timeout = 300) {
                         .shared_bytes = sizeof(struct board));
 }
 
+static uint32_t silence_of(const quern_group *group) {
+    const uint32_t silence = quern_begin_visit(group)->silence;
+    quern_end_visit(group);
+    return silence;
+}
+
 /* A child that spans hosts is split again; the parent and the child's child are used in turns. */
 static quern_status split_twice(struct rank *rank) {
     quern_group *group = rank_group(rank, 30), *child, *grandchild;
     char report[4096];
     rank_ok(rank, quern_group_split(&group, 1, &(int){rank->rank % 2}, &(int){0}, &child));
     rank_ok(rank, quern_group_split(&child, 1, &(int){0}, &(int){-rank->rank}, &grandchild));
+    rank_check(rank, silence_of(grandchild) == silence_of(group), "a silence of %u us", silence_of(grandchild));
     rank_check(rank, quern_group_size(child) == 3 && quern_group_size(grandchild) == 3, "%d and %d ranks", quern_group_size(child),
                quern_group_size(grandchild));
     rank_check(rank, quern_group_rank(grandchild) == 2 - rank->rank / 2, "rank %d", quern_group_rank(grandchild));

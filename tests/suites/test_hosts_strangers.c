@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@
 #include "ranks/hosts/monitor.h"
 #include "ranks/hosts/span.h"
 #include "ranks/poison.h"
+#include "ranks/silence.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -185,6 +187,7 @@ Test(strangers, fuzzed_hellos, .timeout = 300) {
 struct misfit {
     int ranks, host_ranks, by;        /* of the rank that differs; 0: as the others */
     uint32_t first_epoch;
+    double silence;
     const char *secret, *host;
     quern_status status, own_status;  /* of the others, of the rank that differs */
     const char *detail, *own_detail;
@@ -199,6 +202,7 @@ static quern_status join_unfit(struct rank *rank) {
         if (misfit->ranks) args.ranks = misfit->ranks;
         if (misfit->host_ranks) args.host_ranks = misfit->host_ranks;
         args.first_epoch = misfit->first_epoch;
+        if (misfit->silence != 0) args.silence = misfit->silence;
         if (misfit->secret) args.secret = misfit->secret, args.secret_bytes = strlen(misfit->secret);
     }
     rank_line_up(rank);
@@ -226,6 +230,17 @@ Test(strangers, hosts_with_other_ranks, .timeout = 300) {
 Test(strangers, hosts_with_another_first_epoch, .timeout = 300) {
     check_misfit(2, (struct misfit){.first_epoch = 7, .by = 1, .status = QUERN_PEER_MISMATCH, .own_status = QUERN_PEER_MISMATCH,
                                     .detail = "first_epoch is 0, and that of a host is 7", .own_detail = "that of a host is 7"});
+}
+
+/* A rank of another host, and one of the host where they meet. */
+Test(strangers, ranks_with_another_silence, .timeout = 300) {
+    static const char there[] = "silence of rank 3 is 0.2 s, and that of rank 0 is 60 s",
+                      here[] = "silence of rank 1 is 0.2 s, and that of rank 0 is 60 s";
+    struct misfit misfit = {.silence = 0.2, .by = 3, .status = QUERN_PEER_MISMATCH, .own_status = QUERN_PEER_MISMATCH,
+                            .detail = there, .own_detail = there};
+    check_misfit(4, misfit);
+    misfit.by = 1, misfit.detail = misfit.own_detail = here;
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 1, .function = join_unfit, .user = &misfit);
 }
 
 /* Which of the two was first is chance: the first has the place, and the other is refused. */
@@ -378,7 +393,7 @@ static int call_until(struct rank *rank, const struct quern_address *address, co
 /* Rank 1 brings right facts, connects with rank 0 alone, wholly or in part, and hangs up.  Nobody listens at its own address. */
 static void pose_as_a_host(struct rank *rank, const quern_group_args *args, bool wholly) {
     unsigned char key[QUERN_DIGEST_BYTES], meeting_key[QUERN_DIGEST_BYTES];
-    struct facts_of_two card = {(uint32_t)args->ranks, 0, 1, {.rank = 1, .device_kind = QUERN_CPU}};
+    struct facts_of_two card = {(uint32_t)args->ranks, 0, 1, {.rank = 1, .device_kind = QUERN_CPU, .silence = RANK_LIMIT * 1e6}};
     struct quern_fact facts[3];
     struct quern_address place;
     struct heard heard;
@@ -499,6 +514,7 @@ static struct fake make_fake(void) {
     fake.roster->bytes = bytes;
     fake.roster->ranks = fake.member->ranks = RANKS;
     fake.roster->hosts = 3;
+    fake.member->silence = 1500000;
     fake.roster->here = OWN;
     fake.roster->view = (struct quern_segment_view){fake.roster->segment, RANKS, OWN};
     fake.roster->is_complete = true;
@@ -522,28 +538,106 @@ static void free_fake(struct fake fake) {
     free(fake.member);
 }
 
-/* A host that still connects with others says nothing, and has its creation's limit; one that falls silent is lost. */
-Test(strangers, silence_counts_from_the_first_word, .timeout = 300) {
-    struct fake fake = make_fake();
+/* The monitor of such a host, and the other host's end of their connection. */
+static int start_fake(struct fake fake) {
     int ends[2], control[RANKS];
-    const uint32_t beat[] = {1, 0};
-    uint32_t *state = &fake.roster->segment->rank[2].state;
     check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "no socket");
     for (int rank = 0; rank < RANKS; rank++) control[rank] = rank == 2 ? ends[0] : -1;
     check(quern_start_monitor(fake.member, control), "no thread");
-    rank_sleep(2);
-    check(__atomic_load_n(state, __ATOMIC_ACQUIRE) == QUERN_RANK_ELSEWHERE, "a host that has not begun is silent");
-    __atomic_store_n(&quern_monitors_leisure, 1000, __ATOMIC_RELAXED);
-    say(ends[1], beat, sizeof beat);
-    rank_sleep(2);
-    check(__atomic_load_n(state, __ATOMIC_ACQUIRE) == QUERN_RANK_ELSEWHERE, "silent before the time");
-    __atomic_store_n(&quern_monitors_leisure, 1, __ATOMIC_RELAXED);
-    for (int i = 0; i < 60000 && __atomic_load_n(state, __ATOMIC_ACQUIRE) != QUERN_RANK_ENDED; i++) rank_sleep(1e-3);
-    check(__atomic_load_n(state, __ATOMIC_ACQUIRE) == QUERN_RANK_ENDED && fake.roster->segment->rank[2].silent, "not silent");
+    return ends[1];
+}
+
+static void end_fake(struct fake fake, int end) {
     fake.roster->segment->rank[0].state = fake.roster->segment->rank[1].state = QUERN_RANK_LEFT;
     quern_leave_monitor(fake.member);
-    close(ends[1]);
+    close(end);
     free_fake(fake);
+}
+
+static uint32_t state_of(struct fake fake) { return __atomic_load_n(&fake.roster->segment->rank[2].state, __ATOMIC_ACQUIRE); }
+
+/* A host that still connects with others says nothing, and has its creation's limit; one that falls silent is lost. */
+Test(strangers, silence_counts_from_the_first_word, .timeout = 300) {
+    const uint32_t beat[] = {1, 0};
+    struct fake soon = make_fake(), late = make_fake();
+    soon.member->silence = 200000, late.member->silence = 3600000000;
+    const int soon_end = start_fake(soon), late_end = start_fake(late);
+    rank_sleep(1);
+    check(state_of(soon) == QUERN_RANK_ELSEWHERE, "a host that has not begun is silent");
+    say(soon_end, beat, sizeof beat);
+    say(late_end, beat, sizeof beat);
+    for (int i = 0; i < 60000 && state_of(soon) != QUERN_RANK_ENDED; i++) rank_sleep(1e-3);
+    check(state_of(soon) == QUERN_RANK_ENDED && soon.roster->segment->rank[2].silent, "not silent");
+    check(state_of(late) == QUERN_RANK_ELSEWHERE, "silent before the time");
+    end_fake(soon, soon_end);
+    end_fake(late, late_end);
+}
+
+/* Threads of monitors wait here until they may run. */
+static struct {
+    int are_held;  /* atomic */
+    void *(*run)(void *);
+    void *user;
+} held;
+
+static void *run_when_let_go(void *unused) {
+    (void)unused;
+    while (__atomic_load_n(&held.are_held, __ATOMIC_ACQUIRE)) rank_sleep(1e-3);
+    return held.run(held.user);
+}
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *user);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *user);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *user) {
+    if (!__atomic_load_n(&held.are_held, __ATOMIC_ACQUIRE)) return __real_pthread_create(thread, attributes, run, user);
+    held.run = run, held.user = user;
+    return __real_pthread_create(thread, attributes, run_when_let_go, NULL);
+}
+
+/* A host whose thread gets no core has been heard all the same, so that one that is lost at once is silent to the others. */
+Test(strangers, a_host_is_heard_before_its_monitor_runs, .timeout = 300) {
+    struct fake fake = make_fake();
+    unsigned char beat[256];
+    uint32_t head[2];
+    __atomic_store_n(&held.are_held, 1, __ATOMIC_RELEASE);
+    const int end = start_fake(fake);
+    const ssize_t bytes = recv(end, beat, sizeof beat, MSG_DONTWAIT);
+    __atomic_store_n(&held.are_held, 0, __ATOMIC_RELEASE);
+    check(bytes == 8 + OWN * 20, "%zd bytes", bytes);
+    memcpy(head, beat, sizeof head);
+    check(head[0] == 1 && head[1] == OWN, "the word %u, of %u ranks", head[0], head[1]);
+    end_fake(fake, end);
+}
+
+/* ---- how silence is counted ---- */
+
+static const int64_t SECOND = 1000000000;
+
+Test(strangers, a_process_that_was_stopped_forgives) {
+    struct quern_silence silence = quern_begin_silence(1200000, 100 * SECOND);
+    check(silence.limit == 1200000000 && silence.beat == 200000000, "%lld and %lld", (long long)silence.limit, (long long)silence.beat);
+    check(quern_begin_silence(60000000, 0).beat == 250000000, "a beat is never rarer");
+    quern_count_silence(&silence, 100 * SECOND + 600000000);
+    quern_count_silence(&silence, 101 * SECOND + 200000000);
+    check(!quern_is_silent(&silence, 100 * SECOND), "silent at the limit");
+    quern_count_silence(&silence, 101 * SECOND + 200000001);
+    check(quern_is_silent(&silence, 100 * SECOND) && !quern_is_silent(&silence, 101 * SECOND), "not silent beyond it");
+    quern_count_silence(&silence, 103 * SECOND);
+    check(!quern_is_silent(&silence, 100 * SECOND), "silent to one who was stopped");
+    quern_count_silence(&silence, 103 * SECOND + 600000000);
+    quern_count_silence(&silence, 104 * SECOND + 200000000);
+    quern_count_silence(&silence, 104 * SECOND + 200000001);
+    check(quern_is_silent(&silence, 100 * SECOND), "forgiven for ever");
+}
+
+Test(strangers, the_poisons_of_others_are_awaited_for_a_part_of_the_silence) {
+    static const struct {
+        uint32_t silence;
+        int64_t patience;
+    } cases[] = {{200000, 200000000}, {1500000, 200000000}, {3000000, 400000000}, {60000000, 8000000000}, {3600000000, 10000000000}};
+    for (size_t i = 0; i < COUNT(cases); i++)
+        check(quern_poison_patience(cases[i].silence) == cases[i].patience, "%u us: %lld", cases[i].silence,
+              (long long)quern_poison_patience(cases[i].silence));
 }
 
 /* A message of a monitor, or one that is almost that. */

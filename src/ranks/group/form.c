@@ -19,6 +19,7 @@
 #include "ranks/hosts/walk.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
+#include "ranks/silence.h"
 #include "ranks/transfer/transfer.h"
 #include "runtime/log.h"
 #include "runtime/status.h"
@@ -40,8 +41,10 @@ static void choose_patience(struct quern_membership *member) {
     member->yields = (struct quern_patience){.looks = YIELDS, .most = YIELDS, .least = 1};
 }
 
-/* The arguments were checked. */
-static void set_ways(struct quern_membership *member, const quern_group_args *args) {
+/* Of a group that may be of several hosts.  The arguments were checked. */
+static void set_hosts(struct quern_membership *member, const quern_group_args *args) {
+    const double silence = args->silence != 0 ? args->silence : QUERN_USUAL_SILENCE;
+    member->silence = (uint32_t)(silence * 1e6 + 0.5);
     quern_read_ways(args, &member->ways);
     if (!args->carrier) return;
     member->carrier = *args->carrier;
@@ -61,7 +64,7 @@ static struct quern_membership *make_member(const quern_group_args *args, const 
     member->device = args->device;
     member->rank = args->rank;
     member->ranks = args->ranks;
-    if (quern_has_hosts(args)) set_ways(member, args);
+    if (quern_has_hosts(args)) set_hosts(member, args);
     member->here = quern_has_hosts(args) ? args->host_ranks : args->ranks;
     member->first_epoch = args->first_epoch;
     member->steady_timeout = args->timeout > 0                 ? args->timeout

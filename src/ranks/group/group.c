@@ -13,6 +13,7 @@
 #include "ranks/hosts/walk.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
+#include "ranks/silence.h"
 #include "ranks/transfer/transfer.h"
 #include "runtime/arguments.h"
 #include "runtime/dispatch.h"
@@ -47,6 +48,9 @@ static quern_status check_hosts(const quern_group_args *args) {
     if (args->host_ranks < 1 || args->host_ranks > most)
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "host_ranks is %d: expected 1 to %d, the ranks of this host",
                           args->host_ranks, most);
+    if (args->silence != 0 && !(args->silence >= QUERN_LEAST_SILENCE && args->silence <= QUERN_MOST_SILENCE))
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "silence is %g: expected seconds, %g to %g, or 0 for %g", args->silence,
+                          QUERN_LEAST_SILENCE, QUERN_MOST_SILENCE, QUERN_USUAL_SILENCE);
     if (!args->name) return quern_fail(device, QUERN_NULL_POINTER, "name is NULL: hosts need one to meet under");
     if (args->host && (!is_name(args->host) || strlen(args->host) > MOST_HOST_NAME))
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "host is not 1 to %d letters, digits, '.', '_' or '-'", MOST_HOST_NAME);

@@ -87,6 +87,7 @@ quern_status quern_join_quorum(const struct quern_membership *member, const stru
     quern_make_shrink_key(member->span->key, key);
     args.host_ranks = number_ranks(member, verdict, &args);
     args.device = member->device;
+    args.silence = member->silence * 1e-6;
     args.timeout = member->steady_timeout;
     args.first_timeout = limit;
     args.meet = at;

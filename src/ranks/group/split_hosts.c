@@ -93,6 +93,7 @@ quern_status quern_split_hosts(struct quern_membership *member, const struct que
     args.timeout = member->steady_timeout;
     args.first_timeout = member->first_timeout;
     args.host_ranks = count_here(member, wishes);
+    args.silence = member->silence * 1e-6;
     args.host = host;
     args.meet = quern_address_is_any(&member->address) ? NULL : at;
     args.secret = member->span->key;

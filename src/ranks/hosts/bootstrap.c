@@ -134,8 +134,12 @@ static bool are_sound(struct place *place, const struct card *card, const struct
         const int rank = facts[i].rank;
         const bool known = rank >= 0 && rank < member->ranks;
         const bool fits = facts[i].device_kind == (int32_t)member->device->kind;
-        if (known && !place->is_there[rank] && fits && facts[i].address.version) continue;
-        if (known && place->is_there[rank])
+        const bool is_alike = facts[i].silence == member->silence;
+        if (known && !place->is_there[rank] && fits && is_alike && facts[i].address.version) continue;
+        if (known && !is_alike)
+            say(&place->verdict, QUERN_PEER_MISMATCH, "silence of rank %d is %g s, and that of rank 0 is %g s", rank,
+                facts[i].silence * 1e-6, member->silence * 1e-6);
+        else if (known && place->is_there[rank])
             say(&place->verdict, QUERN_INVALID_ARGUMENT, "rank %d is on two hosts", rank);
         else
             say(&place->verdict, QUERN_PEER_MISMATCH, "a host brings rank %d, which is no %s rank of this group", rank,

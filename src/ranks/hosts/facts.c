@@ -6,7 +6,8 @@
 struct quern_fact quern_read_fact(const struct quern_membership *member, int rank) {
     const struct quern_segment_rank *place = &member->segment->rank[rank];
     struct quern_fact fact = {.rank = rank, .process = place->process, .device_kind = place->device_kind,
-                              .device_ordinal = place->device_ordinal, .address = place->address, .ways = place->ways};
+                              .device_ordinal = place->device_ordinal, .address = place->address, .ways = place->ways,
+                              .silence = place->silence};
     memcpy(fact.device_uuid, place->device_uuid, sizeof fact.device_uuid);
     return fact;
 }

@@ -12,6 +12,7 @@ struct quern_fact {
     unsigned char device_uuid[16];
     struct quern_address address;
     uint32_t ways;             /* of data that it allows: bits of walk.h */
+    uint32_t silence;          /* microseconds: after which it counts a host as lost */
 };
 
 /* What is known when all have come. */

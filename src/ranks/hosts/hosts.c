@@ -186,7 +186,8 @@ static quern_status join_hosts(struct creation *creation) {
     const int leader = lowest_joined(member);
     quern_status status = leader == member->rank ? call_roll(creation) : await_roll(creation, leader);
     if (status != QUERN_OK) return tell_host(creation, status);
-    quern_seat_members(&member, 1);
+    status = quern_seat_members(&member, 1);
+    if (status != QUERN_OK) return tell_host(creation, status);
     if (member->roster->hosts == 1) {
         member->control = NULL;
         return QUERN_OK;

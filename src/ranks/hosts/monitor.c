@@ -1,7 +1,7 @@
 /*
- * Monitors.  Each says to the others, every BEAT and when something has changed, what its ranks are doing; a poison at once; and
- * goodbye before it ends.  A host that says nothing for SILENCE is lost with all its ranks: its process is stopped, its cable is
- * pulled, or it has crashed.  A connection that ends without goodbye is a process that has ended.
+ * Monitors.  Each says to the others, at each beat and when something has changed, what its ranks are doing; a poison at once; and
+ * goodbye before it ends.  A host that is silent for too long (src/ranks/silence.h) is lost with all its ranks: its process is
+ * stopped, its cable is pulled, or it has crashed.  A connection that ends without goodbye is a process that has ended.
  *
  * Called while groups are created and destroyed.
  */
@@ -20,10 +20,9 @@
 #include "os/clock.h"
 #include "ranks/hosts/sockets.h"
 #include "ranks/poison.h"
+#include "ranks/silence.h"
 
-static const int64_t BEAT = 250000000, SILENCE = 1500000000;  /* nanoseconds */
-static const int64_t PATIENCE = 200000000;                    /* nanoseconds: for the poisons of the others */
-enum { TICK = 5 };                                            /* milliseconds between two looks at the segment */
+enum { TICK = 5 };  /* milliseconds between two looks at the segment */
 
 /* ---- what monitors say ---- */
 
@@ -63,7 +62,8 @@ struct quern_monitor {
     struct quern_roster *roster;
     pthread_t thread;
     uint32_t ends;                                     /* atomic: to end */
-    int64_t beaten;
+    struct quern_silence silence;                      /* of the others */
+    int64_t poison_patience, beaten;                   /* nanoseconds */
     int64_t told;                                      /* when the poison was told; 0: it was not */
     uint32_t states[QUERN_RANK_LIMIT];                 /* by slot: as last told */
     struct pollfd *polls;                              /* [lines] */
@@ -220,7 +220,7 @@ static void say_states(struct quern_monitor *monitor) {
                                               __atomic_load_n(&place->asleep_in_meeting, __ATOMIC_RELAXED)};
     }
     const int64_t now = quern_now();
-    if (!changed && now - monitor->beaten < BEAT) return;
+    if (!changed && now - monitor->beaten < monitor->silence.beat) return;
     monitor->beaten = now;
     say(monitor, &head, states, head.count * sizeof *states);
 }
@@ -254,19 +254,18 @@ static void look_for_agreement(struct quern_monitor *monitor) {
     bool agreed = monitor->told != 0;
     if (!agreed || __atomic_load_n(agreement, __ATOMIC_RELAXED) == QUERN_AGREED) return;
     for (int i = 0; i < monitor->lines; i++) agreed &= !monitor->line[i].is_open || monitor->line[i].poisoned;
-    if (agreed || quern_now() - monitor->told > PATIENCE * quern_leisure()) __atomic_store_n(agreement, QUERN_AGREED, __ATOMIC_RELEASE);
+    if (agreed || quern_now() - monitor->told > monitor->poison_patience)
+        __atomic_store_n(agreement, QUERN_AGREED, __ATOMIC_RELEASE);
 }
 
 /* ---- the thread ---- */
 
-static bool is_silent(const struct line *line, int64_t now) {
-    return line->is_open && !line->left && line->heard && now - line->heard > SILENCE * quern_leisure();
-}
-
 static void find_silent(struct quern_monitor *monitor) {
-    const int64_t now = quern_now();
-    for (int i = 0; i < monitor->lines; i++)
-        if (is_silent(&monitor->line[i], now)) lose(monitor, &monitor->line[i], true);
+    for (int i = 0; i < monitor->lines; i++) {
+        struct line *line = &monitor->line[i];
+        const bool speaks = line->is_open && !line->left && line->heard;
+        if (speaks && quern_is_silent(&monitor->silence, line->heard)) lose(monitor, line, true);
+    }
 }
 
 static void await(const struct quern_monitor *monitor) {
@@ -280,20 +279,11 @@ static void await(const struct quern_monitor *monitor) {
     poll(polls, (nfds_t)count, TICK);
 }
 
-/* After a time in which this process itself was stopped, the others get time to be heard before they are called silent. */
-static void forgive_own_silence(struct quern_monitor *monitor, int64_t *looked) {
-    const int64_t now = quern_now();
-    for (int i = 0; now - *looked > SILENCE / 2 && i < monitor->lines; i++)
-        if (monitor->line[i].heard) monitor->line[i].heard = now;
-    *looked = now;
-}
-
 static void *keep(void *argument) {
     struct quern_monitor *monitor = argument;
-    int64_t looked = quern_now();
     for (bool ends = false; !ends;) {
         ends = __atomic_load_n(&monitor->ends, __ATOMIC_ACQUIRE);
-        forgive_own_silence(monitor, &looked);
+        quern_count_silence(&monitor->silence, quern_now());
         say_poison(monitor);
         say_states(monitor);
         for (int i = 0; i < monitor->lines; i++) {
@@ -320,6 +310,8 @@ static struct quern_monitor *make_monitor(const struct quern_membership *member,
         return NULL;
     }
     monitor->roster = member->roster;
+    monitor->silence = quern_begin_silence(member->silence, quern_now());
+    monitor->poison_patience = quern_poison_patience(member->silence);
     for (int rank = 0; rank < member->ranks; rank++)
         if (control[rank] >= 0)
             monitor->line[monitor->lines++] = (struct line){.socket = control[rank], .host = member->roster->peer[rank].host,

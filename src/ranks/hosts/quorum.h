@@ -17,7 +17,8 @@ struct quern_quorum;
 bool quern_is_quorum(const uint32_t living[QUERN_GROUP_WORDS], int ranks);
 
 /* Begins for a host, of which these ranks live; others are awaited until `patience`.  NULL: no memory. */
-struct quern_quorum *quern_open_quorum(const struct quern_membership *member, const struct quern_rank_set *living, int64_t patience);
+struct quern_quorum *quern_open_quorum(const struct quern_membership *member, const struct quern_rank_set *living,
+                                       int64_t patience);
 
 /*
  * Waits for the verdict, which may be an error for all; its round is left to the caller.  Fails with the veto's status, with
@@ -25,7 +26,10 @@ struct quern_quorum *quern_open_quorum(const struct quern_membership *member, co
  */
 quern_status quern_find_quorum(struct quern_quorum *quorum, struct quern_veto veto, int64_t limit, struct quern_verdict *verdict);
 
-/* Whether a host of the verdict has hung up since: it is in another round, or has ended.  All stay connected until their group is made. */
+/*
+ * Whether a host of the verdict has hung up since: it is in another round, or has ended.  All stay connected until their group is
+ * made.
+ */
 bool quern_quorum_is_broken(const struct quern_quorum *quorum);
 
 void quern_close_quorum(struct quern_quorum *quorum);

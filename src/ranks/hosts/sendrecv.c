@@ -99,27 +99,33 @@ static bool is_without_relay(const struct quern_membership *member, int rank) {
     return member->span->relay && has_left(member, member->roster->leader_of[member->roster->peer[rank].host]);
 }
 
+static void describe_loss(char *buffer, size_t bytes, const struct quern_membership *member, int rank, bool left) {
+    struct quern_text text = quern_text_begin(buffer, bytes);
+    if (left || has_left(member, rank))
+        quern_text_add(&text, "has destroyed its group");
+    else if (__atomic_load_n(&member->segment->rank[rank].silent, __ATOMIC_RELAXED))
+        quern_text_add(&text, "is lost: its host is silent, for more than %g s", member->silence * 1e-6);
+    else if (is_without_relay(member, rank))
+        quern_text_add(&text, "is lost: the rank that relayed for its host has left");
+    else
+        quern_text_add(&text, "has ended");
+}
+
 /* The connection to a rank has ended, or its host is lost.  If that has a reason that is on its way, the reason is better. */
 static quern_status report_lost(const struct quern_sendrecv *sendrecv, int rank, bool left) {
     struct quern_membership *member = sendrecv->member;
-    const uint32_t *silent = &member->segment->rank[rank].silent;
     for (int waited = 0; waited < GRACE; waited++) {
         quern_status status = quern_check_poison(member);
         if (status != QUERN_OK) return status;
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
-    char where[64], peer[120];
+    char where[64], peer[120], why[60];
     struct quern_text text = quern_text_begin(peer, sizeof peer);
     describe_call(where, sizeof where, sendrecv->tag);
     describe_peer(&text, member, rank);
-    left |= has_left(member, rank);
+    describe_loss(why, sizeof why, member, rank, left);
     member->missing[rank / 32] |= 1u << rank % 32;
-    return quern_poison(member, QUERN_PEER_LOST, "%s: %s %s; rank %d waited for it", where, peer,
-                        left                                          ? "has destroyed its group"
-                        : __atomic_load_n(silent, __ATOMIC_RELAXED) ? "is lost: its host is silent"
-                        : is_without_relay(member, rank)              ? "is lost: the rank that relayed for its host has left"
-                                                                      : "has ended",
-                        member->rank);
+    return quern_poison(member, QUERN_PEER_LOST, "%s: %s %s; rank %d waited for it", where, peer, why, member->rank);
 }
 
 static quern_status expire(const struct quern_sendrecv *sendrecv, int64_t now) {

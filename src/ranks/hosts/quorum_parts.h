@@ -1,0 +1,96 @@
+/*
+ * A roll call, as its files know it: quorum.c waits, quorum_guests.c gathers on a host that is at home, quorum_home.c is a guest of
+ * a lower one, quorum_verdict.c says who is awaited and who goes on.
+ */
+#ifndef QUERN_QUORUM_PARTS_H
+#define QUERN_QUORUM_PARTS_H
+
+#include "ranks/hosts/bootstrap.h"
+#include "ranks/hosts/connector.h"
+#include "ranks/hosts/listener.h"
+#include "ranks/hosts/quorum.h"
+#include "ranks/silence.h"
+
+/* Nanoseconds: before a call is made again, or a port is asked for again; for what an end says in one go. */
+enum { QUERN_QUORUM_PAUSE = 20000000, QUERN_QUORUM_TELLING = 500000000 };
+
+/* What is said: by both ends at each beat, by a guest at first, and by its host at last. */
+static const char QUERN_QUORUM_BEAT = 'b', QUERN_QUORUM_DECIDED = 'd';
+struct quern_card {
+    uint32_t ranks;                       /* of the old group */
+    uint32_t port;                        /* reserved, for a group whose lowest rank is the speaker */
+    int64_t patience;                     /* nanoseconds for which it still waits for others */
+    uint32_t living[QUERN_GROUP_WORDS];
+};
+
+struct quern_guest {
+    int socket;                           /* -1: none of this host */
+    bool is_whole;                        /* its card is there */
+    size_t done;                          /* bytes of it */
+    int64_t heard;
+    struct quern_card card;
+};
+
+struct quern_quorum {
+    const struct quern_membership *member;
+    unsigned char key[QUERN_DIGEST_BYTES];
+    int own, home, hosts;                 /* the numbers of hosts: this one; where it is a guest, or this one */
+    uint32_t living[QUERN_GROUP_WORDS];   /* of this host */
+    int64_t began, patience, beaten;
+    struct quern_silence silence;         /* of the other ends */
+    bool is_decided, is_broken;
+
+    int reserved;                         /* a socket that keeps ... */
+    uint16_t port;                        /* ... this port for the new group */
+
+    struct quern_listener listener;       /* of a host that is at home */
+    int64_t listens_again;
+    struct quern_guest *guests;           /* [hosts] */
+    struct quern_connector *connectors;   /* [hosts] */
+    struct pollfd *polls;                 /* [1 + places of the listener + 2 hosts] */
+    struct pollfd *lines;                 /* [ranks]: those of the old group */
+    uint16_t *ranks_of;                   /* [hosts] */
+    bool *has_left;                       /* [hosts]: all of its ranks have ended or left the group, as far as lines say */
+
+    int socket;                           /* of a guest: to its home */
+    int64_t heard;
+    size_t done;                          /* bytes of the verdict and of the word before it */
+    struct quern_verdict verdict;
+};
+
+static inline bool quern_is_at_home(const struct quern_quorum *quorum) { return quorum->home == quorum->own; }
+
+/* ---- sets of ranks, of the old group: quorum_verdict.c ---- */
+
+bool quern_mask_has(const uint32_t mask[QUERN_GROUP_WORDS], int rank);
+int quern_mask_count(const uint32_t mask[QUERN_GROUP_WORDS]);
+
+/* Whether all of them are ranks of the group and, unless host is -1, of this host. */
+bool quern_mask_is_of(const struct quern_membership *member, const uint32_t mask[QUERN_GROUP_WORDS], int host);
+
+/* ---- gathering: quorum_guests.c ---- */
+
+/* Opens the port of this host, if it is at home; lets those in who have called. */
+void quern_listen_for_guests(struct quern_quorum *quorum);
+void quern_serve_guests(struct quern_quorum *quorum);
+
+/* Tells them the verdict. */
+void quern_tell_guests(struct quern_quorum *quorum);
+void quern_send_guest_away(struct quern_quorum *quorum, int host);
+
+/* ---- being a guest: quorum_home.c ---- */
+
+/* Calls better hosts, and becomes a guest of the first that answers; hears the home, and comes back if it is lost. */
+void quern_call_homes(struct quern_quorum *quorum);
+void quern_hear_home(struct quern_quorum *quorum);
+
+/* ---- the verdict: quorum_verdict.c ---- */
+
+/* Finds the hosts that have ended; whether each host has come, or is one of these. */
+void quern_find_gone_hosts(struct quern_quorum *quorum);
+bool quern_has_all_guests(const struct quern_quorum *quorum);
+
+/* Who goes on, of those that have come. */
+quern_status quern_decide_quorum(struct quern_quorum *quorum);
+
+#endif

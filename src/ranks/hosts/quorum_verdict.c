@@ -1,0 +1,123 @@
+/* Who is still awaited in a roll call, and its verdict: who goes on, and where they meet.  Called by quorum.c. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include "os/clock.h"
+#include "ranks/describe.h"
+#include "ranks/hosts/connections.h"
+#include "ranks/hosts/quorum_parts.h"
+#include "runtime/status.h"
+
+/* ---- sets ---- */
+
+bool quern_mask_has(const uint32_t mask[QUERN_GROUP_WORDS], int rank) { return mask[rank / 32] >> rank % 32 & 1; }
+
+int quern_mask_count(const uint32_t mask[QUERN_GROUP_WORDS]) {
+    int ranks = 0;
+    for (int word = 0; word < QUERN_GROUP_WORDS; word++) ranks += __builtin_popcount(mask[word]);
+    return ranks;
+}
+
+bool quern_mask_is_of(const struct quern_membership *member, const uint32_t mask[QUERN_GROUP_WORDS], int host) {
+    for (int rank = 0; rank < QUERN_GROUP_LIMIT; rank++) {
+        if (!quern_mask_has(mask, rank)) continue;
+        if (rank >= member->ranks || (host >= 0 && member->roster->peer[rank].host != host)) return false;
+    }
+    return true;
+}
+
+bool quern_is_quorum(const uint32_t living[QUERN_GROUP_WORDS], int ranks) {
+    const int twice = 2 * quern_mask_count(living);
+    return twice > ranks || (twice == ranks && quern_mask_has(living, 0));
+}
+
+/* ---- who is still awaited ---- */
+
+/*
+ * Over relays a host is heard by its leader alone: if that has ended or left, nobody says how the other ranks are.  So only an
+ * orderly end is sure, and the end of a host's only rank.
+ */
+static bool has_surely_left(const struct quern_quorum *quorum, int rank) {
+    const struct quern_segment_rank *place = &quorum->member->segment->rank[rank];
+    const uint32_t state = __atomic_load_n(&place->state, __ATOMIC_ACQUIRE);
+    const bool is_only = quorum->ranks_of[quorum->member->roster->peer[rank].host] == 1;
+    return state == QUERN_RANK_LEFT || (state == QUERN_RANK_ENDED && is_only && !__atomic_load_n(&place->silent, __ATOMIC_RELAXED));
+}
+
+/* A process that has ended, or a handle that was destroyed, ends its connections. */
+void quern_find_gone_hosts(struct quern_quorum *quorum) {
+    const struct quern_membership *member = quorum->member;
+    for (int rank = 0; rank < member->ranks; rank++)
+        quorum->lines[rank] = (struct pollfd){.fd = member->span->socket[rank], .events = POLLRDHUP};
+    poll(quorum->lines, (nfds_t)member->ranks, 0);
+    memset(quorum->has_left, true, (size_t)quorum->hosts * sizeof *quorum->has_left);
+    for (int rank = 0; rank < member->ranks; rank++) {
+        const bool is_cut = quorum->lines[rank].revents & (POLLRDHUP | POLLHUP | POLLERR);
+        if (!is_cut && !has_surely_left(quorum, rank)) quorum->has_left[member->roster->peer[rank].host] = false;
+    }
+}
+
+bool quern_has_all_guests(const struct quern_quorum *quorum) {
+    for (int host = 0; host < quorum->hosts; host++)
+        if (host != quorum->own && !quorum->has_left[host] && !quorum->guests[host].is_whole) return false;
+    return true;
+}
+
+/* ---- the verdict ---- */
+
+static int find_first(const uint32_t set[QUERN_GROUP_WORDS]) {
+    int rank = 0;
+    while (!quern_mask_has(set, rank)) rank++;
+    return rank;
+}
+
+/*
+ * Where the others reach the lowest rank: at the address by which its host and this one are connected, and at the port that it has
+ * reserved, since it speaks for its host.
+ */
+static struct quern_address find_place(const struct quern_quorum *quorum, const uint32_t living[QUERN_GROUP_WORDS]) {
+    const struct quern_peer *first = &quorum->member->roster->peer[find_first(living)];
+    struct quern_address place = first->address;
+    struct sockaddr_storage name;
+    socklen_t room = sizeof name;
+    int named = -1;
+    for (int host = 0; host < quorum->hosts && named != 0; host++) {
+        const int socket = quorum->guests[host].socket;
+        if (!quorum->guests[host].is_whole || (first->host != quorum->own && first->host != host)) continue;
+        named = first->host == host ? getpeername(socket, (struct sockaddr *)&name, &room)
+                                    : getsockname(socket, (struct sockaddr *)&name, &room);
+    }
+    if (named == 0) quern_address_in(&name, &place);
+    place.port = first->host == quorum->own ? quorum->port : (uint16_t)quorum->guests[first->host].card.port;
+    return place;
+}
+
+static void explain(struct quern_quorum *quorum, int answered) {
+    struct quern_text text = quern_text_begin(quorum->verdict.reason, sizeof quorum->verdict.reason);
+    const int ranks = quorum->member->ranks;
+    quorum->verdict.status = QUERN_PEER_LOST;
+    quern_text_add(&text, "%d of the %d ranks have answered within %g s, and to go on takes %d", answered, ranks,
+                   (double)(quern_now() - quorum->began) * 1e-9, ranks / 2 + 1);
+    if (ranks % 2 == 0) quern_text_add(&text, ", or %d with rank 0", ranks / 2);
+    quern_text_add(&text, ": the others may have gone on without these");
+}
+
+quern_status quern_decide_quorum(struct quern_quorum *quorum) {
+    struct quern_verdict *verdict = &quorum->verdict;
+    memset(verdict, 0, sizeof *verdict);
+    memcpy(verdict->living, quorum->living, sizeof verdict->living);
+    for (int host = 0; host < quorum->hosts; host++)
+        for (int word = 0; word < QUERN_GROUP_WORDS && quorum->guests[host].is_whole; word++)
+            verdict->living[word] |= quorum->guests[host].card.living[word];
+    if (getrandom(verdict->number, sizeof verdict->number, 0) < 0)
+        return quern_fail(quorum->member->device, QUERN_SYSTEM_ERROR, "no random numbers: %s", strerror(errno));
+    verdict->place = find_place(quorum, verdict->living);
+    if (!quern_is_quorum(verdict->living, quorum->member->ranks)) explain(quorum, quern_mask_count(verdict->living));
+    quorum->is_decided = true;
+    quern_tell_guests(quorum);
+    return QUERN_OK;
+}
