@@ -61,9 +61,10 @@ int64_t quern_quantize_ranges(const quern_quantize_tensor *tensors, int64_t coun
 
 /* ---- checks ---- */
 
+/* `other` is not empty. */
 static bool meet(const struct quern_range *one, const struct quern_range *other) {
     const bool written = one->access != QUERN_READ || other->access != QUERN_READ;
-    return written && one->begin < other->end && other->begin < one->end && one->begin < one->end && other->begin < other->end;
+    return written && one->begin < other->end && other->begin < one->end && one->begin < one->end;
 }
 
 static quern_status check_array(const quern_device *device, const quern_quantize_tensor *tensor, int64_t place, enum kind kind,
