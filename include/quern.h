@@ -998,14 +998,15 @@ QUERN_API quern_status quern_adam_load(quern_device *device, const quern_adam_ar
 /* ---------------------------------------------------------------------------------------------- */
 
 /*
- * A tensor and its 8-bit form, each with `count` contiguous elements, in the memory of the device.  What a call writes must not
- * overlap another array; in a list of more than 256 tensors without a plan those of two tensors are not compared.
+ * A tensor and its 8-bit forms, each with `count` contiguous elements, in the memory of the device.  What a call writes must not
+ * overlap another array; in a list without a plan of more than 256 tensors, 170 if one is transposed or 102 in blocks, those of two
+ * tensors are not compared.
  */
 typedef struct quern_quantize_tensor {
     const void *input;   /* args.input_dtype; tensors may share it */
     void *output;        /* args.output_dtype; not used by quern_quantize_amax.  NULL with transposed: not written */
     int64_t count;       /* 0 is allowed */
-    int64_t columns;     /* of the tensor as a matrix of whole rows, count = rows * columns; read with transposed and in blocks */
+    int64_t columns;     /* of the tensor as a matrix: count = rows * columns; read with transposed and in blocks, if count > 0 */
     void *transposed;    /* [columns, rows], args.output_dtype: the matrix with rows and columns exchanged; NULL: not written */
     uint8_t *block_scales;  /* of QUERN_SCALING_MX: [rows, ceil(columns / 32)], the scales of output */
     uint8_t *transposed_block_scales;  /* of QUERN_SCALING_MX: [columns, ceil(rows / 32)], the scales of transposed */
@@ -1015,7 +1016,7 @@ typedef struct quern_quantize_tensor {
 typedef enum quern_scaling {
     QUERN_SCALING_DEFAULT = 0,
     QUERN_SCALING_TENSOR = 1,    /* a tensor */
-    QUERN_SCALING_MX = 2         /* 32 elements of a row that stand together, as in the formats MXFP8 */
+    QUERN_SCALING_MX = 2         /* 32 elements of a row beside each other, as in the formats MXFP8 */
 } quern_scaling;
 
 /* A list of tensors that was checked and divided once: see quern_quantize_plan_create. */
@@ -1037,6 +1038,15 @@ typedef struct quern_quantize_plan quern_quantize_plan;
  * Random bits for stochastic rounding are those of quern_adam, with 16 for each element, keyed by (seed, low 32 bits of offset,
  * index of the tensor in the list, index of the element in the tensor).  Calls with the same seed need different offsets, and other
  * seeds than calls of quern_adam.
+ *
+ * With QUERN_SCALING_MX each 32 elements of a row, or the last ones of it, are a block with a scale in E8M0, 2^(scale - 127), whose
+ * amax skips NaN:
+ *
+ *   scale = 0 to 254, the least by which amax / 2^(scale - 127) is at most largest, so that no value saturates; 254 with infinity
+ *   output = x / 2^(scale - 127), rounded as above
+ *
+ * transposed has blocks of its rows, which are columns of the input, with other scales.  amax, scale, scale_inv, eps and
+ * power_of_two are not used and history must be NULL.  These are the scales of cuBLAS and TransformerEngine (docs/quantize.md).
  *
  * With a history the scaling is delayed: the scale follows from the largest amax of the last history_length calls instead of this
  * one's, so that the input is read once.  The call moves history[k] to history[k + 1], forgets the last one and writes its own
@@ -1075,17 +1085,18 @@ typedef struct quern_quantize_args {
 QUERN_API void quern_quantize_args_init(quern_quantize_args *args);
 
 /*
- * Writes the bytes of workspace that the functions below need: 8 for each tensor on a GPU, 0 on a CPU or with a plan.  Pointers in
- * args may still be NULL, except for tensors.  Thread-safe.
+ * Writes the bytes of workspace that the functions below need: 8 for each tensor on a GPU, 0 on a CPU, with a plan or in blocks.
+ * Pointers in args may still be NULL, except for tensors.  Thread-safe.
  * Errors: 1xxx about the arguments.
  */
 QUERN_API quern_status quern_quantize_workspace(const quern_device *device, const quern_quantize_args *args, size_t *bytes);
 
 /*
  * Quantises the tensors as described above.  On a GPU a list of up to 1,024 tensors takes two launches, one with a history, and a
- * longer one as many for each 1,024.  With a plan it is always two, or one, which a graph can capture.  Bytes moved per 16-bit
- * element: 5, or 3 where the tensors fit in the cache or with a history.  Thread-safe; calls that run at the same time must not
- * share arrays that they write, or a plan.
+ * longer one as many for each 1,024.  The second launch of a list with a transposed tensor, and the only one of a list in blocks,
+ * takes up to 438 tensors.  With a plan it is always two, or one, which a graph can capture.  Bytes moved per 16-bit element: 5, or 3
+ * where the tensors fit in the cache, with a history or in blocks; 1 more with both output and transposed.  Thread-safe; calls that
+ * run at the same time must not share arrays that they write, or a plan.
  * Errors: 1xxx about the arguments, QUERN_NOT_SUPPORTED, QUERN_NOT_PREPARED, QUERN_NO_KERNEL, QUERN_CUDA_ERROR.
  */
 QUERN_API quern_status quern_quantize(quern_device *device, const quern_quantize_args *args, void *workspace,
@@ -1097,7 +1108,8 @@ QUERN_API quern_status quern_quantize(quern_device *device, const quern_quantize
  *   amax       reads the inputs; writes amax
  *   cast       reads amax and the inputs; writes the outputs, scale and scale_inv.  It needs no workspace
  *
- * Each step ignores the pointers that it does not use, but checks all numbers.  Thread-safe, as above.  Errors: as quern_quantize.
+ * Each step ignores the pointers that it does not use, but checks all numbers.  Blocks have no steps: QUERN_INVALID_ARGUMENT.
+ * Thread-safe, as above.  Errors: as quern_quantize.
  */
 QUERN_API quern_status quern_quantize_amax(quern_device *device, const quern_quantize_args *args, void *workspace,
                                            size_t workspace_bytes, void *stream);
@@ -1112,9 +1124,9 @@ QUERN_API size_t quern_quantize_explain(const quern_device *device, const quern_
 /*
  * Makes a plan, which serves any number of calls over one list of tensors: checks the list once, compares all of its arrays and, on
  * a GPU, stores the list and its work items in device memory, which the plan owns (about 8 bytes for every 2,048 elements and 40
- * for every tensor).  Reads tensors, tensor_count, tensor_size and the dtypes of the arguments and copies them.  The arrays must
- * stay in place; their values may change.  Waits until the table is in place; cannot be captured.  QUERN_QUANTIZE need not be
- * prepared.  The caller destroys the plan.
+ * for every tensor; with transposed tensors 8 and 56 more, in blocks 8 and 56).  Reads tensors, tensor_count, tensor_size, the
+ * dtypes and the scaling of the arguments and copies them.  The arrays must stay in place; their values may change.  Waits until the
+ * table is in place; cannot be captured.  QUERN_QUANTIZE need not be prepared.  The caller destroys the plan.
  *
  * Only one call may use a plan at a time, over all threads and streams.  Thread-safe.
  * Errors: those of quern_quantize about the list; QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR.

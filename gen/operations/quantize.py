@@ -1,4 +1,4 @@
-"""Quantisation to 8 bits: the largest magnitudes of tensors, and the cast with scales that follow from them."""
+"""Quantisation to 8 bits: the largest magnitudes of tensors, the cast with scales that follow from them, and that of matrices."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from gen.operation import Key, Operation, Target, Task
 from gen.spec import FLOATS, Geometry
 
 AMAX = "amax"
+MATRIX = "matrix"
 OUTPUTS = ("e4m3", "e5m2")
 
 # The tile is QUERN_ADAM_TILE of src/kernels/problem.h.
@@ -18,7 +19,8 @@ class Quantize(Operation):
     name = "quantize"
     bit = 16
     keys = ("input", "output", "variant")
-    tasks = {None: Task("QUERN_QUANTIZE_CAST", 0), AMAX: Task("QUERN_QUANTIZE_AMAX", 1)}
+    tasks = {None: Task("QUERN_QUANTIZE_CAST", 0), AMAX: Task("QUERN_QUANTIZE_AMAX", 1),
+             MATRIX: Task("QUERN_QUANTIZE_MATRIX", 2)}
 
     def combinations(self) -> Iterator[Key]:
         for source in FLOATS:
@@ -26,13 +28,16 @@ class Quantize(Operation):
                 yield {"input": source, "output": output, "variant": None}
         for source in FLOATS:
             yield {"input": source, "output": None, "variant": AMAX}
+        for source in FLOATS:
+            for output in OUTPUTS:
+                yield {"input": source, "output": output, "variant": MATRIX}
 
     def illegal(self, key: Key, target: Target) -> str | None:
         if key["variant"] not in self.tasks:
-            return f"variant is {key['variant']!r}; there is {AMAX}, and none for the cast"
+            return f"variant is {key['variant']!r}; there are {AMAX} and {MATRIX}, and none for the cast"
         if key["input"] not in FLOATS:
             return f"input is {key['input'] or 'none'}: it must be one of {', '.join(FLOATS)}"
-        if key["variant"]:
+        if key["variant"] == AMAX:
             return f"the {AMAX} task has no output" if key["output"] else None
         return None if key["output"] in OUTPUTS else f"output is {key['output'] or 'none'}: it must be one of {', '.join(OUTPUTS)}"
 

@@ -32,6 +32,17 @@ quern_image_quantize_amax__sm_120f:
     .byte 0
 quern_image_quantize_amax__sm_120f_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_120f, quantize_matrix)
+    .balign 64
+    .global quern_image_quantize_matrix__sm_120f, quern_image_quantize_matrix__sm_120f_end
+    .hidden quern_image_quantize_matrix__sm_120f, quern_image_quantize_matrix__sm_120f_end
+quern_image_quantize_matrix__sm_120f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_120f/quantize_matrix.fatbin"
+#endif
+    .byte 0
+quern_image_quantize_matrix__sm_120f_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_100f, quantize_cast)
     .balign 64
     .global quern_image_quantize_cast__sm_100f, quern_image_quantize_cast__sm_100f_end
@@ -53,6 +64,17 @@ quern_image_quantize_amax__sm_100f:
 #endif
     .byte 0
 quern_image_quantize_amax__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, quantize_matrix)
+    .balign 64
+    .global quern_image_quantize_matrix__sm_100f, quern_image_quantize_matrix__sm_100f_end
+    .hidden quern_image_quantize_matrix__sm_100f, quern_image_quantize_matrix__sm_100f_end
+quern_image_quantize_matrix__sm_100f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_100f/quantize_matrix.fatbin"
+#endif
+    .byte 0
+quern_image_quantize_matrix__sm_100f_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_90a, quantize_cast)
     .balign 64
@@ -76,6 +98,17 @@ quern_image_quantize_amax__sm_90a:
     .byte 0
 quern_image_quantize_amax__sm_90a_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_90a, quantize_matrix)
+    .balign 64
+    .global quern_image_quantize_matrix__sm_90a, quern_image_quantize_matrix__sm_90a_end
+    .hidden quern_image_quantize_matrix__sm_90a, quern_image_quantize_matrix__sm_90a_end
+quern_image_quantize_matrix__sm_90a:
+#if QUERN_HAS_NVCC
+    .incbin "sm_90a/quantize_matrix.fatbin"
+#endif
+    .byte 0
+quern_image_quantize_matrix__sm_90a_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_89, quantize_cast)
     .balign 64
     .global quern_image_quantize_cast__sm_89, quern_image_quantize_cast__sm_89_end
@@ -97,6 +130,17 @@ quern_image_quantize_amax__sm_89:
 #endif
     .byte 0
 quern_image_quantize_amax__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, quantize_matrix)
+    .balign 64
+    .global quern_image_quantize_matrix__sm_89, quern_image_quantize_matrix__sm_89_end
+    .hidden quern_image_quantize_matrix__sm_89, quern_image_quantize_matrix__sm_89_end
+quern_image_quantize_matrix__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/quantize_matrix.fatbin"
+#endif
+    .byte 0
+quern_image_quantize_matrix__sm_89_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_86, quantize_cast)
     .balign 64
@@ -120,6 +164,17 @@ quern_image_quantize_amax__sm_86:
     .byte 0
 quern_image_quantize_amax__sm_86_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_86, quantize_matrix)
+    .balign 64
+    .global quern_image_quantize_matrix__sm_86, quern_image_quantize_matrix__sm_86_end
+    .hidden quern_image_quantize_matrix__sm_86, quern_image_quantize_matrix__sm_86_end
+quern_image_quantize_matrix__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/quantize_matrix.fatbin"
+#endif
+    .byte 0
+quern_image_quantize_matrix__sm_86_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_80, quantize_cast)
     .balign 64
     .global quern_image_quantize_cast__sm_80, quern_image_quantize_cast__sm_80_end
@@ -141,6 +196,17 @@ quern_image_quantize_amax__sm_80:
 #endif
     .byte 0
 quern_image_quantize_amax__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, quantize_matrix)
+    .balign 64
+    .global quern_image_quantize_matrix__sm_80, quern_image_quantize_matrix__sm_80_end
+    .hidden quern_image_quantize_matrix__sm_80, quern_image_quantize_matrix__sm_80_end
+quern_image_quantize_matrix__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/quantize_matrix.fatbin"
+#endif
+    .byte 0
+quern_image_quantize_matrix__sm_80_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_75, quantize_cast)
     .balign 64
@@ -164,6 +230,17 @@ quern_image_quantize_amax__sm_75:
     .byte 0
 quern_image_quantize_amax__sm_75_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_75, quantize_matrix)
+    .balign 64
+    .global quern_image_quantize_matrix__sm_75, quern_image_quantize_matrix__sm_75_end
+    .hidden quern_image_quantize_matrix__sm_75, quern_image_quantize_matrix__sm_75_end
+quern_image_quantize_matrix__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/quantize_matrix.fatbin"
+#endif
+    .byte 0
+quern_image_quantize_matrix__sm_75_end = . - 1
+#endif
 #if QUERN_SELECTED(compute_90, quantize_cast)
     .balign 64
     .global quern_image_quantize_cast__compute_90, quern_image_quantize_cast__compute_90_end
@@ -185,5 +262,16 @@ quern_image_quantize_amax__compute_90:
 #endif
     .byte 0
 quern_image_quantize_amax__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, quantize_matrix)
+    .balign 64
+    .global quern_image_quantize_matrix__compute_90, quern_image_quantize_matrix__compute_90_end
+    .hidden quern_image_quantize_matrix__compute_90, quern_image_quantize_matrix__compute_90_end
+quern_image_quantize_matrix__compute_90:
+#if QUERN_HAS_NVCC
+    .incbin "compute_90/quantize_matrix.fatbin"
+#endif
+    .byte 0
+quern_image_quantize_matrix__compute_90_end = . - 1
 #endif
     .section .note.GNU-stack, "", @progbits

@@ -7,14 +7,9 @@
 #include <string.h>
 
 #include "kernels/cpu/halves_largest.h"
+#include "kernels/cpu/quantize_vectors.h"
 #include "kernels/kernel.h"
 #include "kernels/quantize_problem.h"
-
-enum { PAIR = 2 * VECTOR_LANES };
-
-static inline struct vector_pair pair_raise(struct vector_pair largest, struct vector_pair x) {
-    return (struct vector_pair){vector_max(vector_abs(x.first), largest.first), vector_max(vector_abs(x.second), largest.second)};
-}
 
 /* Several threads may raise one number.  They compare it as bits, which order magnitudes as their values do. */
 static void raise(float *amax, float value) {

@@ -12,21 +12,7 @@
 
 #include <string.h>
 
-enum { PAIR = 2 * VECTOR_LANES, GROUP = QUERN_RANDOM_GROUP, BLOCK = QUERN_RANDOM_BLOCK };
-
-/* The scale of blocks that stands for 1: tensors have their own. */
-enum { ONE = 127 };
-
-static inline struct vector_pair pair_multiply(struct vector_pair x, vector scale) {
-    return (struct vector_pair){x.first * scale, x.second * scale};
-}
-
-/* Keeps NaN. */
-static inline vector vector_hold(vector x, vector largest) { return vector_max(-largest, vector_min(largest, x)); }
-
-static inline struct vector_pair pair_hold(struct vector_pair x, vector largest) {
-    return (struct vector_pair){vector_hold(x.first, largest), vector_hold(x.second, largest)};
-}
+enum { GROUP = QUERN_RANDOM_GROUP, BLOCK = QUERN_RANDOM_BLOCK };
 
 static inline struct quern_philox philox_of(const struct quern_quantize_piece *piece) {
     struct quern_philox philox;

@@ -14,3 +14,4 @@
 
 _Static_assert(QUERN_QUANTIZE_CAST == 0, "as gen/pack.py stores it");
 _Static_assert(QUERN_QUANTIZE_AMAX == 1, "as gen/pack.py stores it");
+_Static_assert(QUERN_QUANTIZE_MATRIX == 2, "as gen/pack.py stores it");

@@ -5,6 +5,7 @@
 #include "os/integers.h"
 #include "runtime/arguments.h"
 #include "runtime/dtype.h"
+#include "runtime/list_count.h"
 #include "runtime/status.h"
 
 struct quern_gradient_slice quern_gradient_at(const struct quern_gradient_list *list, int64_t place) {
@@ -63,20 +64,6 @@ static quern_status check_apart(const quern_device *device, const struct quern_g
                       (long long)place, (long long)place);
 }
 
-/* *total: the elements so far. */
-static quern_status check_count(const quern_device *device, int64_t count, int64_t place, int64_t *total) {
-    if (count < 0 || count > QUERN_ADAM_MAX_COUNT)
-        return quern_fail(device, QUERN_INVALID_SHAPE, "args.gradients[%lld].count is %lld: expected 0 to %lld", (long long)place,
-                          (long long)count, (long long)QUERN_ADAM_MAX_COUNT);
-    if (device->kind == QUERN_CUDA && quern_adam_tiles(count) > QUERN_ADAM_MAX_TILES)
-        return quern_fail(device, QUERN_NOT_SUPPORTED, "args.gradients[%lld].count is %lld: a GPU takes up to %lld",
-                          (long long)place, (long long)count, (long long)QUERN_ADAM_TILE * QUERN_ADAM_MAX_TILES);
-    *total += count;
-    if (*total <= QUERN_ADAM_MAX_COUNT) return QUERN_OK;
-    return quern_fail(device, QUERN_INVALID_SHAPE, "the count of args.gradients is more than %lld together",
-                      (long long)QUERN_ADAM_MAX_COUNT);
-}
-
 quern_status quern_gradient_check_each(const quern_device *device, const struct quern_gradient_list *list,
                                        const struct quern_gradient_access *access) {
     const size_t grad_bytes = quern_dtype_bytes(access->grad_dtype), main_bytes = quern_dtype_bytes(access->main_dtype);
@@ -84,7 +71,7 @@ quern_status quern_gradient_check_each(const quern_device *device, const struct 
     int64_t total = 0;
     for (int64_t place = 0; place < list->count && !list->plan; place++) {
         const struct quern_gradient_slice slice = quern_gradient_at(list, place);
-        quern_status status = check_count(device, slice.count, place, &total);
+        quern_status status = quern_check_list_count(device, "args.gradients", place, slice.count, &total);
         if (status == QUERN_OK && !slice.count) continue;
         if (status == QUERN_OK) status = check_array(device, place, "grad", slice.grad, grad_bytes);
         if (status == QUERN_OK && has_sums) status = check_array(device, place, "main_grad", slice.main_grad, main_bytes);

@@ -71,7 +71,8 @@ enum quern_adam_task {
 /* The tasks of the kernels of a quantisation. */
 enum quern_quantize_task {
     QUERN_QUANTIZE_CAST = 0,
-    QUERN_QUANTIZE_AMAX = 1            /* the largest magnitudes */
+    QUERN_QUANTIZE_AMAX = 1,           /* the largest magnitudes */
+    QUERN_QUANTIZE_MATRIX = 2          /* the cast of matrices: transposed, in blocks or both */
 };
 
 /*

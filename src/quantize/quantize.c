@@ -8,9 +8,10 @@
 #include "runtime/arguments.h"
 #include "runtime/status.h"
 
-/* A plan has its own states; a cast without a history needs none. */
+/* A plan has its own states; a cast without a history and blocks need none. */
 static size_t needs(const struct quern_quantize_call *call) {
-    const bool has_states = call->device->kind == QUERN_CUDA && !call->args.plan && call->steps != QUERN_QUANTIZE_CASTS;
+    const bool finds = call->steps != QUERN_QUANTIZE_CASTS && !call->form.in_blocks;
+    const bool has_states = call->device->kind == QUERN_CUDA && !call->args.plan && finds;
     return has_states ? (size_t)call->count * sizeof *call->states : 0;
 }
 

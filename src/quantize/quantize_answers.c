@@ -1,6 +1,6 @@
 /*
- * The known answers of the quantisation's kernels: the amax of 64 values, and their cast.  Called by quern_prepare through the
- * operation's row.
+ * The known answers of the quantisation's kernels: the amax of 64 values, their cast, and that of the transposed matrix of 8 x 8.
+ * Called by quern_prepare through the operation's row.
  *
  * The largest value is that of the 8-bit type divided by 2^8, so that the scale is 2^8; the others are powers of two.  Every type
  * represents all of them and their products.
@@ -13,19 +13,19 @@
 #include "kernels/quantize_scale.h"
 #include "runtime/storage.h"
 
-enum { COUNT = 64 };
+enum { SIDE = 8, COUNT = SIDE * SIDE };
 
 #define SCALE 0x1p8
 
 struct memory {
-    char input[4 * COUNT], output[COUNT];
+    char input[4 * COUNT], output[COUNT], transposed[COUNT];
     float amax, scale, scale_inv;
     struct quern_quantize_state state;
 };
 
 /* A kernel of amaxes has no 8-bit type: either will do. */
 static quern_dtype output_of(const struct quern_kernel *kernel) {
-    return kernel->key.any.task == QUERN_QUANTIZE_CAST ? kernel->key.any.dtypes[1] : QUERN_E4M3;
+    return kernel->key.any.task == QUERN_QUANTIZE_AMAX ? QUERN_E4M3 : kernel->key.any.dtypes[1];
 }
 
 static double largest_of(const struct quern_kernel *kernel) { return (double)quern_quantize_largest(output_of(kernel)); }
@@ -53,6 +53,10 @@ static void ask(const struct quern_kernel *kernel, struct quern_trial *trial) {
     batch->list_count = batch->tensor_count = 1;
     batch->tile_count = 1;
     batch->tensors[0] = (struct quern_quantize_slice){ON_DEVICE(trial, input), ON_DEVICE(trial, output), COUNT};
+    if (kernel->key.any.task == QUERN_QUANTIZE_MATRIX)
+        batch->matrices[0] = (struct quern_quantize_matrix){.input = ON_DEVICE(trial, input), .output = ON_DEVICE(trial, output),
+                                                            .transposed = ON_DEVICE(trial, transposed), .rows = SIDE,
+                                                            .columns = SIDE};
     if (kernel->key.any.task == QUERN_QUANTIZE_AMAX) memory->amax = -1;
     trial->arguments[0] = batch;
 }
@@ -62,15 +66,23 @@ static bool numbers_are_wrong(const char *name, const float *value, double expec
     return quern_answer_is_wrong(&answer, &expected, why);
 }
 
+static bool codes_are_wrong(const struct quern_kernel *kernel, const char *name, const char *codes, const double *expected,
+                            struct quern_text *why) {
+    const struct quern_answer answer = {name, output_of(kernel), codes, NULL, COUNT, 0};
+    return quern_answer_is_wrong(&answer, expected, why);
+}
+
 static bool is_wrong(const struct quern_kernel *kernel, const char *bytes, struct quern_text *why) {
     const struct memory *memory = (const struct memory *)(const void *)bytes;
-    const struct quern_answer answer = {"output", output_of(kernel), memory->output, NULL, COUNT, 0};
-    double expected[COUNT];
+    double expected[COUNT], exchanged[COUNT];
     if (numbers_are_wrong("amax", &memory->amax, largest_of(kernel) / SCALE, why)) return true;
     if (kernel->key.any.task == QUERN_QUANTIZE_AMAX) return false;
-    for (int i = 0; i < COUNT; i++) expected[i] = input_of(kernel, i) * SCALE;
+    for (int i = 0; i < COUNT; i++) exchanged[i % SIDE * SIDE + i / SIDE] = expected[i] = input_of(kernel, i) * SCALE;
     return numbers_are_wrong("scale", &memory->scale, SCALE, why) ||
-           numbers_are_wrong("scale_inv", &memory->scale_inv, 1 / SCALE, why) || quern_answer_is_wrong(&answer, expected, why);
+           numbers_are_wrong("scale_inv", &memory->scale_inv, 1 / SCALE, why) ||
+           codes_are_wrong(kernel, "output", memory->output, expected, why) ||
+           (kernel->key.any.task == QUERN_QUANTIZE_MATRIX &&
+            codes_are_wrong(kernel, "transposed", memory->transposed, exchanged, why));
 }
 
 const struct quern_known_answers quern_quantize_answers = {.memory_bytes = sizeof(struct memory),

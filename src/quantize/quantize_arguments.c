@@ -3,17 +3,21 @@
 
 #include <float.h>
 
+#include "quantize/quantize_arrays.h"
 #include "runtime/arguments.h"
 #include "runtime/dtype.h"
 #include "runtime/status.h"
 
 /* ---- the list ---- */
 
-static quern_status check_dtypes(const quern_device *device, const quern_quantize_args *args) {
+static quern_status check_kinds(const quern_device *device, const quern_quantize_args *args) {
     static const quern_dtype outputs[] = {QUERN_E4M3, QUERN_E5M2, QUERN_NO_DTYPE};
     quern_status status = quern_check_dtype(device, "args.input_dtype", args->input_dtype, quern_floats, false);
-    return status == QUERN_OK ? quern_check_dtype(device, "args.output_dtype", args->output_dtype, outputs, false) : status;
+    if (status == QUERN_OK) status = quern_check_dtype(device, "args.output_dtype", args->output_dtype, outputs, false);
+    return status == QUERN_OK ? quern_check_choice(device, "args.scaling", (int)args->scaling, QUERN_SCALING_MX) : status;
 }
+
+static bool is_in_blocks(const quern_quantize_args *args) { return args->scaling == QUERN_SCALING_MX; }
 
 static quern_status check_size(const quern_device *device, const quern_quantize_args *args) {
     if (args->tensor_size != sizeof(quern_quantize_tensor))
@@ -24,50 +28,36 @@ static quern_status check_size(const quern_device *device, const quern_quantize_
     return quern_check_pointer(device, "args.tensors", args->tensors, sizeof(void *));
 }
 
-/* *total: the elements so far. */
-static quern_status check_count(const quern_device *device, int64_t count, int64_t place, int64_t *total) {
-    if (count < 0 || count > QUERN_QUANTIZE_MAX_COUNT)
-        return quern_fail(device, QUERN_INVALID_SHAPE, "args.tensors[%lld].count is %lld: expected 0 to %lld", (long long)place,
-                          (long long)count, (long long)QUERN_QUANTIZE_MAX_COUNT);
-    if (device->kind == QUERN_CUDA && quern_quantize_tiles(count) > QUERN_QUANTIZE_MAX_TILES)
-        return quern_fail(device, QUERN_NOT_SUPPORTED, "args.tensors[%lld].count is %lld: a GPU takes up to %lld",
-                          (long long)place, (long long)count, (long long)QUERN_ADAM_TILE * QUERN_QUANTIZE_MAX_TILES);
-    *total += count;
-    if (*total <= QUERN_QUANTIZE_MAX_COUNT) return QUERN_OK;
-    return quern_fail(device, QUERN_INVALID_SHAPE, "the count of args.tensors is more than %lld together",
-                      (long long)QUERN_QUANTIZE_MAX_COUNT);
+/* The columns of a tensor with elements that is a matrix. */
+static quern_status check_columns(const quern_device *device, const quern_quantize_tensor *tensor, int64_t place, bool in_blocks) {
+    if (tensor->columns < 1 || tensor->count % tensor->columns != 0)
+        return quern_fail(device, QUERN_INVALID_SHAPE, "args.tensors[%lld].columns is %lld: expected a divisor of the count, %lld",
+                          (long long)place, (long long)tensor->columns, (long long)tensor->count);
+    const struct quern_quantize_matrix matrix = quern_quantize_matrix_of(tensor, in_blocks);
+    const int64_t tiles = device->kind == QUERN_CUDA ? quern_quantize_matrix_tiles(&matrix) : 0;
+    if (tiles <= QUERN_LIST_MAX_TILES) return QUERN_OK;
+    return quern_fail(device, QUERN_NOT_SUPPORTED, "args.tensors[%lld] has %lld tiles of %d x %d elements: a GPU takes up to %d",
+                      (long long)place, (long long)tiles, QUERN_QUANTIZE_TILE_ROWS, QUERN_QUANTIZE_TILE_COLUMNS,
+                      QUERN_LIST_MAX_TILES);
 }
 
-static quern_status check_array(const quern_device *device, int64_t place, const char *name, const void *pointer, size_t element) {
-    if (pointer && (uintptr_t)pointer % element == 0) return QUERN_OK;
-    return quern_fail(device, pointer ? QUERN_INVALID_ARGUMENT : QUERN_NULL_POINTER, "args.tensors[%lld].%s is %s",
-                      (long long)place, name, pointer ? "not at a multiple of its element's size" : "NULL");
-}
-
-static quern_status check_apart(const quern_device *device, const quern_quantize_tensor *tensor, int64_t place, size_t element) {
-    const uintptr_t input = (uintptr_t)tensor->input, output = (uintptr_t)tensor->output, count = (uintptr_t)tensor->count;
-    if (output >= input ? (output - input) / element >= count : input - output >= count) return QUERN_OK;
-    return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.tensors[%lld].output overlaps args.tensors[%lld].input",
-                      (long long)place, (long long)place);
-}
-
-static quern_status check_tensor(const quern_device *device, const quern_quantize_tensor *tensor, int64_t place, size_t element,
-                                 int steps) {
-    quern_status status = check_array(device, place, "input", tensor->input, element);
-    if (status != QUERN_OK || !(steps & QUERN_QUANTIZE_CASTS)) return status;
-    status = check_array(device, place, "output", tensor->output, 1);
-    return status == QUERN_OK ? check_apart(device, tensor, place, element) : status;
-}
-
-quern_status quern_quantize_check_list(const quern_device *device, const quern_quantize_args *args, int steps) {
-    const size_t element = quern_dtype_bytes(args->input_dtype);
+quern_status quern_quantize_check_list(const quern_device *device, const quern_quantize_args *args, int steps,
+                                       struct quern_quantize_form *form) {
     int64_t total = 0;
-    quern_status status = check_dtypes(device, args);
+    quern_status status = check_kinds(device, args);
     if (status == QUERN_OK) status = check_size(device, args);
+    if (status != QUERN_OK) return status;
+    const bool in_blocks = is_in_blocks(args), reads_columns = steps != QUERN_QUANTIZE_FINDS;
+    const struct quern_quantize_use use = {(int64_t)quern_dtype_bytes(args->input_dtype), steps, in_blocks};
+    *form = (struct quern_quantize_form){.has_matrices = in_blocks, .in_blocks = in_blocks};
     for (int64_t place = 0; status == QUERN_OK && place < args->tensor_count; place++) {
         const quern_quantize_tensor *tensor = &args->tensors[place];
-        status = check_count(device, tensor->count, place, &total);
-        if (status == QUERN_OK && tensor->count) status = check_tensor(device, tensor, place, element, steps);
+        const bool is_matrix = reads_columns && (in_blocks || tensor->transposed);
+        status = quern_check_list_count(device, QUERN_QUANTIZE_LIST, place, tensor->count, &total);
+        if (status != QUERN_OK || !tensor->count) continue;
+        if (is_matrix) status = check_columns(device, tensor, place, in_blocks);
+        if (status == QUERN_OK) status = quern_quantize_check_tensor(device, tensor, place, &use);
+        form->has_matrices |= is_matrix;
     }
     return status;
 }
@@ -76,8 +66,9 @@ quern_status quern_quantize_check_list(const quern_device *device, const quern_q
 
 static quern_status check_plan(const quern_device *device, const quern_quantize_args *args) {
     static const char differs[] = "args.%s is %s, and args.plan was made with %s";
+    static const char *const scalings[] = {"that of a tensor", "QUERN_SCALING_MX"};
     const quern_quantize_plan *plan = args->plan;
-    quern_status status = check_dtypes(device, args);
+    quern_status status = check_kinds(device, args);
     if (status != QUERN_OK) return status;
     if (plan->device != device) return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.plan was made for another device");
     if (args->tensors)
@@ -88,6 +79,9 @@ static quern_status check_plan(const quern_device *device, const quern_quantize_
     if (args->output_dtype != plan->output_dtype)
         return quern_fail(device, QUERN_INVALID_ARGUMENT, differs, "output_dtype", quern_dtype_name(args->output_dtype),
                           quern_dtype_name(plan->output_dtype));
+    if (is_in_blocks(args) != plan->form.in_blocks)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, differs, "scaling", scalings[is_in_blocks(args)],
+                          scalings[plan->form.in_blocks]);
     return QUERN_OK;
 }
 
@@ -98,6 +92,8 @@ enum { MOST_HISTORY = 1 << 16 };
 static quern_status check_history(const struct quern_quantize_call *call) {
     const quern_quantize_args *args = &call->args;
     if (!args->history) return QUERN_OK;
+    if (call->form.in_blocks)
+        return quern_fail(call->device, QUERN_INVALID_ARGUMENT, "args.history is not NULL: expected NULL with QUERN_SCALING_MX");
     if (call->steps == QUERN_QUANTIZE_FINDS || call->steps == QUERN_QUANTIZE_CASTS)
         return quern_fail(call->device, QUERN_INVALID_ARGUMENT, "args.history is not NULL: expected NULL, since only "
                           "quern_quantize has delayed scaling");
@@ -116,98 +112,65 @@ static quern_status check_numbers(const struct quern_quantize_call *call) {
     return status == QUERN_OK ? check_history(call) : status;
 }
 
+/* The scales of blocks follow from the elements in the same launch: they have no steps. */
+static quern_status check_steps(const struct quern_quantize_call *call) {
+    const bool is_step = call->steps == QUERN_QUANTIZE_FINDS || call->steps == QUERN_QUANTIZE_CASTS;
+    if (!is_step || !is_in_blocks(&call->args)) return QUERN_OK;
+    return quern_fail(call->device, QUERN_INVALID_ARGUMENT, "args.scaling is QUERN_SCALING_MX: expected the scaling of a tensor, "
+                      "since only quern_quantize has blocks");
+}
+
 quern_status quern_quantize_check(struct quern_quantize_call *call, const quern_quantize_args *given) {
     quern_quantize_args *args = &call->args;
     quern_status status = quern_check_struct(call->device, "args", given, sizeof *args);
     if (status != QUERN_OK) return status;
     *args = *given;
-    status = args->plan ? check_plan(call->device, args) : quern_quantize_check_list(call->device, args, call->steps);
+    status = check_steps(call);
+    if (status != QUERN_OK) return status;
+    status = args->plan ? check_plan(call->device, args)
+                        : quern_quantize_check_list(call->device, args, call->steps, &call->form);
+    if (status != QUERN_OK) return status;
     call->tensors = args->plan ? args->plan->tensors : args->tensors;
     call->count = args->plan ? args->plan->count : args->tensor_count;
-    return status == QUERN_OK ? check_numbers(call) : status;
+    if (args->plan) call->form = args->plan->form;
+    return check_numbers(call);
 }
 
 /* ---- arrays ---- */
-
-static const char LIST[] = "args.tensors";
-
-/* One kind of array after the other: each kind is likely to ascend, which makes the sorting fast. */
-static int64_t list_arrays(const quern_quantize_tensor *tensors, int64_t count, int64_t element, bool outputs,
-                           struct quern_range *to) {
-    int64_t listed = 0;
-    for (int64_t place = 0; place < count; place++) {
-        const quern_quantize_tensor *tensor = &tensors[place];
-        if (!tensor->count) continue;
-        to[listed] = quern_range_of(outputs ? "output" : "input", outputs ? tensor->output : tensor->input,
-                                    tensor->count * element, outputs ? QUERN_WRITTEN : QUERN_READ);
-        to[listed++].place = (uint32_t)place;
-    }
-    return listed;
-}
-
-int64_t quern_quantize_ranges(const quern_quantize_tensor *tensors, int64_t count, quern_dtype input_dtype, int steps,
-                              struct quern_range *to) {
-    const int64_t inputs = list_arrays(tensors, count, (int64_t)quern_dtype_bytes(input_dtype), false, to);
-    return steps & QUERN_QUANTIZE_CASTS ? inputs + list_arrays(tensors, count, 1, true, to + inputs) : inputs;
-}
-
-/* An array of a long list against the other buffers of the call. */
-static quern_status check_array_apart(const struct quern_quantize_call *call, int64_t place, bool is_output,
-                                      const struct quern_range *others, int other_count) {
-    const quern_quantize_tensor *tensor = &call->tensors[place];
-    const int64_t element = is_output ? 1 : (int64_t)quern_dtype_bytes(call->args.input_dtype);
-    struct quern_range range = quern_range_of(is_output ? "output" : "input", is_output ? tensor->output : tensor->input,
-                                              tensor->count * element, is_output ? QUERN_WRITTEN : QUERN_READ);
-    range.place = (uint32_t)place;
-    for (int i = 0; i < other_count; i++) {
-        const bool meet = others[i].begin < range.end && range.begin < others[i].end && others[i].begin < others[i].end;
-        if (meet && (is_output || others[i].access != QUERN_READ))
-            return quern_fail_overlap(call->device, LIST, &others[i], &range);
-    }
-    return QUERN_OK;
-}
-
-static quern_status check_long_apart(const struct quern_quantize_call *call, const struct quern_range *others, int other_count) {
-    quern_status status = QUERN_OK;
-    for (int64_t place = 0; status == QUERN_OK && place < call->count; place++) {
-        if (!call->tensors[place].count) continue;
-        status = check_array_apart(call, place, false, others, other_count);
-        if (status == QUERN_OK && call->steps & QUERN_QUANTIZE_CASTS)
-            status = check_array_apart(call, place, true, others, other_count);
-    }
-    return status;
-}
 
 static quern_status check_all_apart(const struct quern_quantize_call *call, const struct quern_range *others, int other_count) {
     struct quern_range ranges[QUERN_CHECKED_ARRAYS + QUERN_OTHER_RANGES], scratch[QUERN_CHECKED_ARRAYS + QUERN_OTHER_RANGES];
     const quern_quantize_plan *plan = call->args.plan;
     if (plan) return quern_check_against_pieces(call->device, &plan->pieces, others, other_count);
-    const bool is_short = call->count <= QUERN_CHECKED_ARRAYS / 2;
+    const struct quern_quantize_use use = {(int64_t)quern_dtype_bytes(call->args.input_dtype), call->steps, call->form.in_blocks};
+    const bool is_short = quern_quantize_most_arrays(call->count, call->form) <= QUERN_CHECKED_ARRAYS;
     int64_t count = 0;
-    if (is_short) count = quern_quantize_ranges(call->tensors, call->count, call->args.input_dtype, call->steps, ranges);
+    if (is_short) count = quern_quantize_ranges(call->tensors, call->count, &use, ranges);
     for (int i = 0; i < other_count; i++) ranges[count++] = others[i];
-    quern_status status = quern_check_apart(call->device, LIST, ranges, scratch, count);
-    return status == QUERN_OK && !is_short ? check_long_apart(call, others, other_count) : status;
+    quern_status status = quern_check_apart(call->device, QUERN_QUANTIZE_LIST, ranges, scratch, count);
+    if (status != QUERN_OK || is_short) return status;
+    return quern_quantize_check_others(call->device, call->tensors, call->count, &use, others, other_count);
 }
 
 /* The arrays that the call uses; the others are NULL. */
 quern_status quern_quantize_check_arrays(const struct quern_quantize_call *call, const void *workspace, size_t bytes) {
     const quern_quantize_args *args = &call->args;
-    const bool casts = call->steps & QUERN_QUANTIZE_CASTS, finds = call->steps & QUERN_QUANTIZE_FINDS;
+    const bool finds = call->steps & QUERN_QUANTIZE_FINDS, casts = call->steps & QUERN_QUANTIZE_CASTS;
+    const bool has_amaxes = !call->form.in_blocks, scales = casts && has_amaxes;
     const int64_t floats = call->count * (int64_t)sizeof(float);
     const struct quern_range others[] = {
-        quern_range_of("args.amax", args->amax, floats, finds ? QUERN_WRITTEN : QUERN_READ),
-        quern_range_of("args.scale", casts ? args->scale : NULL, floats, QUERN_WRITTEN),
-        quern_range_of("args.scale_inv", casts ? args->scale_inv : NULL, floats, QUERN_WRITTEN),
+        quern_range_of("args.amax", has_amaxes ? args->amax : NULL, floats, finds ? QUERN_WRITTEN : QUERN_READ),
+        quern_range_of("args.scale", scales ? args->scale : NULL, floats, QUERN_WRITTEN),
+        quern_range_of("args.scale_inv", scales ? args->scale_inv : NULL, floats, QUERN_WRITTEN),
         quern_range_of("args.offset_pointer", casts ? args->offset_pointer : NULL, sizeof *args->offset_pointer, QUERN_READ),
         quern_range_of("args.noop", args->noop, sizeof *args->noop, QUERN_READ),
         quern_range_of("args.history", args->history, args->history ? floats * args->history_length : 0, QUERN_WRITTEN),
         quern_range_of("workspace", workspace, (int64_t)bytes, QUERN_WRITTEN),
     };
     quern_status status = QUERN_OK;
-    if (call->count) status = quern_check_pointer(call->device, "args.amax", args->amax, sizeof(float));
-    if (status == QUERN_OK && casts) status = quern_check_optional(call->device, "args.scale", args->scale, sizeof(float));
-    if (status == QUERN_OK && casts) status = quern_check_optional(call->device, "args.scale_inv", args->scale_inv, sizeof(float));
+    if (call->count && has_amaxes) status = quern_check_pointer(call->device, "args.amax", args->amax, sizeof(float));
+    if (status == QUERN_OK && scales) status = quern_check_optional(call->device, "args.scale", args->scale, sizeof(float));
+    if (status == QUERN_OK && scales) status = quern_check_optional(call->device, "args.scale_inv", args->scale_inv, sizeof(float));
     if (status == QUERN_OK && casts)
         status = quern_check_optional(call->device, "args.offset_pointer", args->offset_pointer, sizeof(uint64_t));
     if (status == QUERN_OK) status = quern_check_optional(call->device, "args.noop", args->noop, sizeof(float));

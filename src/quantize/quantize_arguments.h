@@ -10,11 +10,8 @@ quern_status quern_quantize_check(struct quern_quantize_call *call, const quern_
 /* Checks the arrays of the call, whose workspace has so many bytes. */
 quern_status quern_quantize_check_arrays(const struct quern_quantize_call *call, const void *workspace, size_t bytes);
 
-/* Checks what a plan depends on: the dtypes and the list. */
-quern_status quern_quantize_check_list(const quern_device *device, const quern_quantize_args *args, int steps);
-
-/* Lists the arrays of all tensors that have elements: of each at most two. */
-int64_t quern_quantize_ranges(const quern_quantize_tensor *tensors, int64_t count, quern_dtype input_dtype, int steps,
-                              struct quern_range *to);
+/* Checks what a plan depends on: the dtypes, the scaling and the list.  Also finds how it is cast. */
+quern_status quern_quantize_check_list(const quern_device *device, const quern_quantize_args *args, int steps,
+                                       struct quern_quantize_form *form);
 
 #endif

@@ -4,31 +4,34 @@
 
 #include "kernels/quantize_problem.h"
 #include "os/integers.h"
-#include "os/sizes.h"
 #include "runtime/device.h"
+#include "runtime/list_count.h"
 #include "runtime/pieces.h"
 #include "runtime/plan_memory.h"
-
-/* Elements of one tensor, and of a list together: no type has more than 4 bytes. */
-#define QUERN_QUANTIZE_MAX_COUNT (QUERN_MOST_BYTES / 4)
-
-/* Tiles of a launch on a GPU: a number within a tensor has 32 bits. */
-enum { QUERN_QUANTIZE_MAX_TILES = 1 << 30 };
 
 /* What a function does, as bits: finds the amaxes, casts, or only asks about a call that does both. */
 enum { QUERN_QUANTIZE_FINDS = 1, QUERN_QUANTIZE_CASTS = 2, QUERN_QUANTIZE_ASKS = 4 };
 
+/* How a list is cast.  Matrices: some tensors are transposed, or all are scaled in blocks; then one kernel casts all of them. */
+struct quern_quantize_form {
+    bool has_matrices, in_blocks;
+};
+
 /* The tables of a plan in the memory of a GPU. */
 struct quern_quantize_tables {
-    const struct quern_adam_tile *tiles;         /* [tile_count] */
+    const struct quern_adam_tile *tiles;         /* [tile_count]; in blocks none, as slices and states */
     const struct quern_quantize_slice *slices;
     struct quern_quantize_state *states;
     int64_t tile_count;
+    const struct quern_adam_tile *matrix_tiles;  /* [matrix_tile_count]; without matrices none */
+    const struct quern_quantize_matrix *matrices;
+    int64_t matrix_tile_count;
 };
 
 struct quern_quantize_plan {
     quern_device *device;
     quern_dtype input_dtype, output_dtype;
+    struct quern_quantize_form form;
     struct quern_plan_memory memory;
     struct quern_quantize_tables tables;
     struct quern_pieces pieces;
@@ -40,6 +43,7 @@ struct quern_quantize_call {
     quern_device *device;
     int steps;
     quern_quantize_args args;
+    struct quern_quantize_form form;
     const quern_quantize_tensor *tensors;  /* the caller's or the plan's */
     int64_t count;
     struct quern_quantize_state *states;   /* GPU: [count] */
@@ -50,6 +54,21 @@ struct quern_quantize_call {
 /* The tiles of a tensor on a GPU. */
 static inline int64_t quern_quantize_tiles(int64_t count) {
     return quern_larger(quern_divide_up(count, QUERN_ADAM_TILE), 1);
+}
+
+/* A tensor as the kernels of matrices have it. */
+static inline struct quern_quantize_matrix quern_quantize_matrix_of(const quern_quantize_tensor *tensor, bool in_blocks) {
+    const bool is_matrix = (in_blocks || tensor->transposed) && tensor->count;
+    const int64_t columns = is_matrix ? tensor->columns : tensor->count;
+    return (struct quern_quantize_matrix){
+        .input = tensor->input,
+        .output = tensor->output,
+        .transposed = tensor->transposed,
+        .block_scales = tensor->block_scales,
+        .transposed_block_scales = tensor->transposed_block_scales,
+        .rows = columns ? tensor->count / columns : 0,
+        .columns = columns,
+    };
 }
 
 #endif

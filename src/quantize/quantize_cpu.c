@@ -7,13 +7,30 @@
 #include "runtime/list_visit.h"
 #include "runtime/threads.h"
 
-static int64_t elements_at(const void *list, int64_t place) { return ((const quern_quantize_tensor *)list)[place].count; }
+/* ---- the list ---- */
+
+static int64_t elements_at(const void *list, int64_t place) {
+    const struct quern_quantize_call *call = list;
+    return call->tensors[place].count;
+}
+
+static int64_t tiles_at(const void *list, int64_t place) {
+    const struct quern_quantize_call *call = list;
+    const struct quern_quantize_matrix matrix = quern_quantize_matrix_of(&call->tensors[place], call->form.in_blocks);
+    return quern_quantize_strips(&matrix);
+}
+
+static void visit_units(struct quern_quantize_call *call, quern_list_units *units, int64_t chunk, quern_piece_visit *visit) {
+    quern_visit_list(call->device, &(struct quern_list_visit){.list = call, .places = call->count, .elements = units,
+                                                              .chunk = chunk, .visits_empty = true, .visit = visit,
+                                                              .context = call});
+}
 
 static void visit_tensors(struct quern_quantize_call *call, quern_piece_visit *visit) {
-    quern_visit_list(call->device, &(struct quern_list_visit){.list = call->tensors, .places = call->count,
-                                                              .elements = elements_at, .chunk = QUERN_QUANTIZE_CHUNK,
-                                                              .visits_empty = true, .visit = visit, .context = call});
+    visit_units(call, elements_at, QUERN_QUANTIZE_CHUNK, visit);
 }
+
+static void visit_tiles(struct quern_quantize_call *call, quern_piece_visit *visit) { visit_units(call, tiles_at, 1, visit); }
 
 /* ---- one piece ---- */
 
@@ -45,6 +62,11 @@ static float scale_of(const struct quern_quantize_call *call, int64_t place, boo
     return scale;
 }
 
+/* Its low 32 bits. */
+static uint32_t offset_of(const quern_quantize_args *args) {
+    return (uint32_t)(args->offset_pointer ? *args->offset_pointer : args->offset);
+}
+
 static void cast(const struct quern_quantize_call *call, int64_t place, int64_t first, int64_t count) {
     const quern_quantize_args *args = &call->args;
     const struct quern_quantize_piece piece = {
@@ -53,13 +75,34 @@ static void cast(const struct quern_quantize_call *call, int64_t place, int64_t 
         .scale = scale_of(call, place, first == 0),
         .stochastic = args->rounding == QUERN_ROUND_STOCHASTIC,
         .seed = {(uint32_t)args->seed, (uint32_t)(args->seed >> 32)},
-        .offset = (uint32_t)(args->offset_pointer ? *args->offset_pointer : args->offset),
+        .offset = offset_of(args),
         .place = (uint32_t)place,
     };
     if (count) call->cast->kernel->cpu.any(&piece, first, first + count);
 }
 
+/* A tile of a matrix.  The first one of a tensor stores its scale, also if it has no elements. */
+static void cast_tile(const struct quern_quantize_call *call, int64_t place, int64_t tile, int64_t tiles) {
+    const quern_quantize_args *args = &call->args;
+    const bool in_blocks = call->form.in_blocks;
+    const struct quern_quantize_matrix_cast cast = {
+        .matrix = quern_quantize_matrix_of(&call->tensors[place], in_blocks),
+        .scale = in_blocks ? 1 : scale_of(call, place, tile == 0),
+        .in_blocks = in_blocks,
+        .stochastic = args->rounding == QUERN_ROUND_STOCHASTIC,
+        .seed = {(uint32_t)args->seed, (uint32_t)(args->seed >> 32)},
+        .offset = offset_of(args),
+        .place = (uint32_t)place,
+    };
+    if (tiles) call->cast->kernel->cpu.any(&cast, tile, tile + tiles);
+}
+
 /* ---- visits ---- */
+
+static void cast_piece_of_matrix(void *context, int64_t place, int64_t piece, int64_t first, int64_t count) {
+    (void)piece;
+    cast_tile(context, place, first, count);
+}
 
 static void find_piece(void *context, int64_t place, int64_t piece, int64_t first, int64_t count) {
     (void)piece;
@@ -109,10 +152,18 @@ static void put_into_history(const struct quern_quantize_call *call) {
     memcpy(history, call->args.amax, row);
 }
 
+static void run_matrices(struct quern_quantize_call *call, bool finds) {
+    if (finds) visit_tensors(call, find_piece);
+    visit_tiles(call, cast_piece_of_matrix);
+    if (call->args.history) put_into_history(call);
+}
+
 static void run(struct quern_quantize_call *call) {
-    const bool finds = call->steps & QUERN_QUANTIZE_FINDS, casts = call->steps & QUERN_QUANTIZE_CASTS;
+    const bool finds = call->amax, casts = call->cast;
     if (finds) memset(call->args.amax, 0, (size_t)call->count * sizeof(float));
-    if (call->args.history) {
+    if (casts && call->form.has_matrices) {
+        run_matrices(call, finds);
+    } else if (call->args.history) {
         visit_tensors(call, find_and_cast_piece);
         put_into_history(call);
     } else if (finds && casts) {

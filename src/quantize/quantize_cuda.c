@@ -19,6 +19,7 @@ static struct quern_quantize_batch batch_of(const struct quern_quantize_call *ca
         .eps = (float)args->eps,
         .power_of_two = args->power_of_two,
         .stochastic = args->rounding == QUERN_ROUND_STOCHASTIC,
+        .in_blocks = call->form.in_blocks,
         .seed = {(uint32_t)args->seed, (uint32_t)(args->seed >> 32)},
         .offset = (uint32_t)args->offset,
     };
@@ -32,46 +33,66 @@ static CUresult launch(const struct quern_quantize_call *call, const struct quer
     return cuda->launch(ready->function, blocks, 1, 1, ready->kernel->cuda.threads, 1, 1, 0, call->stream, parameters, NULL);
 }
 
-/* The tensors of a batch: first their amaxes, then the cast.  With a history one launch does both. */
-static CUresult launch_steps(const struct quern_quantize_call *call, const struct quern_cuda *cuda,
-                             struct quern_quantize_batch *batch) {
-    CUresult error = CUDA_SUCCESS;
-    if (!batch->tile_count) return error;
-    if (call->amax && !batch->history) error = launch(call, cuda, call->amax, batch);
-    if (call->cast && error == CUDA_SUCCESS) error = launch(call, cuda, call->cast, batch);
-    return error;
+/* What the launches of a call do: each is a kernel that takes tensors or matrices, with the amaxes first. */
+struct step {
+    const struct quern_ready_kernel *kernel;
+    bool takes_matrices;
+};
+
+/* At most two.  With a history the cast finds the amaxes. */
+static int steps_of(const struct quern_quantize_call *call, struct step *steps) {
+    int count = 0;
+    if (call->amax && !(call->cast && call->args.history)) steps[count++] = (struct step){call->amax, false};
+    if (call->cast) steps[count++] = (struct step){call->cast, call->form.has_matrices};
+    return count;
 }
 
-static CUresult launch_plan(const struct quern_quantize_call *call, const struct quern_cuda *cuda,
+static CUresult launch_plan(const struct quern_quantize_call *call, const struct quern_cuda *cuda, const struct step *step,
                             struct quern_quantize_batch *batch) {
     const struct quern_quantize_tables *tables = &call->args.plan->tables;
-    batch->tiles = tables->tiles, batch->slices = tables->slices, batch->tile_count = tables->tile_count;
-    return launch_steps(call, cuda, batch);
+    batch->tiles = step->takes_matrices ? tables->matrix_tiles : tables->tiles;
+    batch->tile_count = step->takes_matrices ? tables->matrix_tile_count : tables->tile_count;
+    batch->slices = tables->slices, batch->matrices_of_plan = tables->matrices;
+    return batch->tile_count ? launch(call, cuda, step->kernel, batch) : CUDA_SUCCESS;
 }
 
-/* Launches the current batch and begins the next one. */
-static CUresult flush(const struct quern_quantize_call *call, const struct quern_cuda *cuda, struct quern_quantize_batch *batch) {
-    const CUresult error = launch_steps(call, cuda, batch);
-    batch->first_place += batch->tensor_count;
-    batch->tensor_count = 0;
-    batch->tile_count = 0;
-    return error;
+/* ---- lists ---- */
+
+static int64_t put_tensor(const struct quern_quantize_call *call, int64_t place, struct quern_quantize_batch *batch) {
+    const quern_quantize_tensor *tensor = &call->tensors[place];
+    batch->tensors[batch->tensor_count] = (struct quern_quantize_slice){tensor->input, tensor->output, tensor->count};
+    return quern_quantize_tiles(tensor->count);
 }
 
-static CUresult launch_list(const struct quern_quantize_call *call, const struct quern_cuda *cuda,
-                            struct quern_quantize_batch *batch) {
-    CUresult error = CUDA_SUCCESS;
-    for (int64_t place = 0; place < call->count && error == CUDA_SUCCESS; place++) {
-        const quern_quantize_tensor *tensor = &call->tensors[place];
-        const int64_t tiles = quern_quantize_tiles(tensor->count);
-        if (batch->tensor_count == QUERN_QUANTIZE_BATCH || batch->tile_count + tiles > QUERN_QUANTIZE_MAX_TILES)
-            error = flush(call, cuda, batch);
-        batch->tensors[batch->tensor_count] = (struct quern_quantize_slice){tensor->input, tensor->output, tensor->count};
-        batch->first_tile[batch->tensor_count] = (uint32_t)batch->tile_count;
-        batch->tensor_count++;
+static int64_t put_matrix(const struct quern_quantize_call *call, int64_t place, struct quern_quantize_batch *batch) {
+    struct quern_quantize_matrix *matrix = &batch->matrices[batch->tensor_count];
+    *matrix = quern_quantize_matrix_of(&call->tensors[place], call->form.in_blocks);
+    return quern_quantize_matrix_tiles(matrix);
+}
+
+/* Fills a batch from a place of the list on and returns the place behind it. */
+static int64_t fill(const struct quern_quantize_call *call, int64_t place, bool takes_matrices,
+                    struct quern_quantize_batch *batch) {
+    const uint32_t most = takes_matrices ? QUERN_QUANTIZE_MATRICES : QUERN_QUANTIZE_BATCH;
+    batch->first_place = (uint32_t)place, batch->tensor_count = 0, batch->tile_count = 0;
+    for (; place < call->count && batch->tensor_count < most; place++) {
+        const int64_t tiles = (takes_matrices ? put_matrix : put_tensor)(call, place, batch);
+        if (batch->tile_count + tiles > QUERN_LIST_MAX_TILES) break;
+        batch->first_tile[batch->tensor_count++] = (uint32_t)batch->tile_count;
         batch->tile_count += tiles;
     }
-    return error == CUDA_SUCCESS ? flush(call, cuda, batch) : error;
+    return place;
+}
+
+/* The steps of one batch follow each other, as long as they take the same tensors: the cast then finds its inputs in the cache. */
+static CUresult launch_list(const struct quern_quantize_call *call, const struct quern_cuda *cuda, const struct step *steps,
+                            int step_count, struct quern_quantize_batch *batch) {
+    CUresult error = CUDA_SUCCESS;
+    for (int64_t place = 0; place < call->count && error == CUDA_SUCCESS;) {
+        place = fill(call, place, steps[0].takes_matrices, batch);
+        for (int i = 0; i < step_count && error == CUDA_SUCCESS; i++) error = launch(call, cuda, steps[i].kernel, batch);
+    }
+    return error;
 }
 
 /* The states of a list are in the workspace, which may hold anything before. */
@@ -81,15 +102,24 @@ static CUresult clear_states(const struct quern_quantize_call *call, const struc
                                   call->stream);
 }
 
+static CUresult launch_all(const struct quern_quantize_call *call, const struct quern_cuda *cuda) {
+    struct quern_quantize_batch batch = batch_of(call);
+    struct step steps[2];
+    const int count = steps_of(call, steps);
+    const bool together = !call->args.plan && steps[0].takes_matrices == steps[count - 1].takes_matrices;
+    CUresult error = clear_states(call, cuda);
+    if (together) return error == CUDA_SUCCESS ? launch_list(call, cuda, steps, count, &batch) : error;
+    for (int i = 0; i < count && error == CUDA_SUCCESS; i++)
+        error = call->args.plan ? launch_plan(call, cuda, &steps[i], &batch) : launch_list(call, cuda, &steps[i], 1, &batch);
+    return error;
+}
+
 quern_status quern_quantize_on_cuda(struct quern_quantize_call *call) {
     const struct quern_ready_kernel *named = call->cast ? call->cast : call->amax;
-    struct quern_quantize_batch batch = batch_of(call);
     struct quern_cuda_visit visit;
     quern_status status = quern_cuda_begin_launch(&visit, call->device);
     if (status != QUERN_OK) return status;
-    CUresult error = clear_states(call, visit.cuda);
-    if (error == CUDA_SUCCESS)
-        error = call->args.plan ? launch_plan(call, visit.cuda, &batch) : launch_list(call, visit.cuda, &batch);
+    const CUresult error = launch_all(call, visit.cuda);
     quern_cuda_end_visit(&visit);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(call->device, error, named->kernel->name);
 }

@@ -33,7 +33,7 @@ static bool refused(const struct quern_kernel *kernel, int cluster, const void *
 }
 
 static enum quern_row_role role(const struct quern_kernel *kernel) {
-    return kernel->key.any.task == QUERN_QUANTIZE_CAST ? QUERN_ROW_SELECTED_BY_NAME : QUERN_ROW_FOLLOWS_TARGET;
+    return kernel->key.any.task == QUERN_QUANTIZE_AMAX ? QUERN_ROW_FOLLOWS_TARGET : QUERN_ROW_SELECTED_BY_NAME;
 }
 
 static bool covers(const struct quern_kernel *kernel, const struct quern_kernel *other) {
@@ -46,9 +46,10 @@ static bool is_narrow(quern_dtype dtype) { return dtype == QUERN_E4M3 || dtype =
 
 static const char *pack_fault(const struct quern_pack_row *row) {
     const quern_dtype input = (quern_dtype)row->dtypes[0], output = (quern_dtype)row->dtypes[1];
-    if (row->stage != QUERN_QUANTIZE_CAST && row->stage != QUERN_QUANTIZE_AMAX) return "an unknown task";
+    const bool casts = row->stage == QUERN_QUANTIZE_CAST || row->stage == QUERN_QUANTIZE_MATRIX;
+    if (!casts && row->stage != QUERN_QUANTIZE_AMAX) return "an unknown task";
     if (row->full) return "an unknown set of options";
-    if (!is_float(input) || (row->stage == QUERN_QUANTIZE_CAST ? !is_narrow(output) : output != QUERN_NO_DTYPE))
+    if (!is_float(input) || (casts ? !is_narrow(output) : output != QUERN_NO_DTYPE))
         return "an unknown dtype";
     return row->elements == QUERN_ADAM_TILE ? NULL : "a wrong number of elements in a tile";
 }
@@ -63,13 +64,17 @@ static quern_status select_task(const struct quern_quantize_call *call, enum que
     return quern_select(call->device, QUERN_QUANTIZE, &request, chosen);
 }
 
-/* With a history the cast finds the amaxes on a GPU. */
+static enum quern_quantize_task task_of_cast(const struct quern_quantize_call *call) {
+    return call->form.has_matrices ? QUERN_QUANTIZE_MATRIX : QUERN_QUANTIZE_CAST;
+}
+
+/* With a history the cast finds the amaxes on a GPU; blocks have none. */
 quern_status quern_quantize_select(struct quern_quantize_call *call) {
+    const bool finds = call->steps & QUERN_QUANTIZE_FINDS && !call->form.in_blocks;
     quern_status status = QUERN_OK;
     if (call->steps & QUERN_QUANTIZE_CASTS)
-        status = select_task(call, QUERN_QUANTIZE_CAST, call->args.output_dtype, &call->cast);
-    if (status == QUERN_OK && (call->steps & QUERN_QUANTIZE_FINDS))
-        status = select_task(call, QUERN_QUANTIZE_AMAX, QUERN_NO_DTYPE, &call->amax);
+        status = select_task(call, task_of_cast(call), call->args.output_dtype, &call->cast);
+    if (status == QUERN_OK && finds) status = select_task(call, QUERN_QUANTIZE_AMAX, QUERN_NO_DTYPE, &call->amax);
     return status;
 }
 
@@ -77,6 +82,6 @@ size_t quern_quantize_explain(const quern_device *device, const quern_quantize_a
     struct quern_quantize_call call = {.device = (quern_device *)device, .steps = QUERN_QUANTIZE_ASKS};
     if (!device) quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     if (!device || quern_quantize_check(&call, args) != QUERN_OK) return quern_error_detail(buffer, bytes);
-    const struct request request = {QUERN_QUANTIZE_CAST, {args->input_dtype, args->output_dtype}};
+    const struct request request = {task_of_cast(&call), {args->input_dtype, args->output_dtype}};
     return quern_explain(device, QUERN_QUANTIZE, &request, buffer, bytes);
 }

@@ -9,41 +9,49 @@
 
 enum { TENSORS = 2, LONG = 300, ELEMENTS = 40, ROWS = 3 };  /* the second item of a long list and those behind it are empty */
 
+enum { COLUMNS = 8 };  /* of what is transposed or in blocks */
+
 /*
  * The columns: the workspace; both steps, with a history, of a plan, and of a long list, of which the arrays of two tensors are not
- * compared; the two steps; explain; the plan.
+ * compared; the two steps; explain; the plan; blocks and transposed matrices.
  */
-enum { SPACE, WHOLE, DELAYED, PLANNED, LONG_LIST, AMAX, CAST, EXPLAIN, NEW_PLAN };
+enum { SPACE, WHOLE, DELAYED, PLANNED, LONG_LIST, AMAX, CAST, EXPLAIN, NEW_PLAN, BLOCKS, TRANSPOSED };
 #define NO_SIZE_OF_A_TENSOR ILLEGAL( \
     {.number = 0, .status = QUERN_INVALID_STRUCT_SIZE}, {.number = 16, .status = QUERN_INVALID_STRUCT_SIZE}, \
     {.number = sizeof(quern_quantize_tensor) + 8, .status = QUERN_INVALID_STRUCT_SIZE}, \
     {.number = UINT32_MAX, .status = QUERN_INVALID_STRUCT_SIZE})
 static quern_quantize_plan *plan_of_another_device;
-/*                                               SWDPLACEN */
-RULE(quern_quantize_args, tensor_size,          "ccc-ccccc", NO_SIZE_OF_A_TENSOR)
-RULE(quern_quantize_args, input_dtype,          "cccCccccc", LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16))
-RULE(quern_quantize_args, output_dtype,         "cccCccccc", LEGAL(QUERN_E4M3, QUERN_E5M2))
-MEMORY_OF(quern_quantize_args, tensors,         "RRR0RRRRR", sizeof(void *), .host_calls = ~0u)
-RULE(quern_quantize_args, tensor_count,         "ccc-ccccc", ILLEGAL(NOT_A_SIZE, SHAPE((int64_t)1 << 32)))
-BUFFER_OF(quern_quantize_args, amax,            "-WWWWWR--", sizeof(float))
-BUFFER_OF(quern_quantize_args, scale,           "-wwww-w--", sizeof(float))
-BUFFER_OF(quern_quantize_args, scale_inv,       "-wwww-w--", sizeof(float))
-RULE(quern_quantize_args, eps,                  "cccccccc-", ILLEGAL(NO_NUMBER, REAL_VALUE(-1), REAL_VALUE(1e39)))
-PLAIN(quern_quantize_args, power_of_two,        "cccccccc-")
-PLAIN(quern_quantize_args, rounding,            "cccccccc-")
-PLAIN(quern_quantize_args, seed,                "-....-.--")
-PLAIN(quern_quantize_args, offset,              "-....-.--")
-BUFFER_OF(quern_quantize_args, offset_pointer,  "-rrrr-r--", sizeof(uint64_t))
-BUFFER_OF(quern_quantize_args, noop,            "-rrrrrr--", sizeof(float))
-BUFFER_OF(quern_quantize_args, history,         "..w..00.-", sizeof(float))
-RULE(quern_quantize_args, history_length,       "--c------", ILLEGAL(SHAPE(0), NOT_A_SIZE, SHAPE(65537)))
-RULE(quern_quantize_args, plan,                 "........-", .foreign = &plan_of_another_device)
+/*                                               SWDPLACENBT */
+RULE(quern_quantize_args, tensor_size,          "ccc-ccccccc", NO_SIZE_OF_A_TENSOR)
+RULE(quern_quantize_args, input_dtype,          "cccCccccccc", LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16))
+RULE(quern_quantize_args, output_dtype,         "cccCccccccc", LEGAL(QUERN_E4M3, QUERN_E5M2))
+MEMORY_OF(quern_quantize_args, tensors,         "RRR0RRRRRRR", sizeof(void *), .host_calls = ~0u)
+RULE(quern_quantize_args, tensor_count,         "ccc-ccccccc", ILLEGAL(NOT_A_SIZE, SHAPE((int64_t)1 << 32)))
+BUFFER_OF(quern_quantize_args, amax,            "-WWWWWR---W", sizeof(float))
+BUFFER_OF(quern_quantize_args, scale,           "-wwww-w---w", sizeof(float))
+BUFFER_OF(quern_quantize_args, scale_inv,       "-wwww-w---w", sizeof(float))
+RULE(quern_quantize_args, eps,                  "cccccccc-cc", ILLEGAL(NO_NUMBER, REAL_VALUE(-1), REAL_VALUE(1e39)))
+PLAIN(quern_quantize_args, power_of_two,        "cccccccc-cc")
+PLAIN(quern_quantize_args, rounding,            "cccccccc-cc")
+PLAIN(quern_quantize_args, seed,                "-....-.--..")
+PLAIN(quern_quantize_args, offset,              "-....-.--..")
+BUFFER_OF(quern_quantize_args, offset_pointer,  "-rrrr-r--rr", sizeof(uint64_t))
+BUFFER_OF(quern_quantize_args, noop,            "-rrrrrr--rr", sizeof(float))
+BUFFER_OF(quern_quantize_args, history,         "..w..00.-0.", sizeof(float))
+RULE(quern_quantize_args, history_length,       "--c--------", ILLEGAL(SHAPE(0), NOT_A_SIZE, SHAPE(65537)))
+RULE(quern_quantize_args, plan,                 "........-..", .foreign = &plan_of_another_device)
+#define NO_BLOCKS {.number = QUERN_SCALING_MX, .status = QUERN_INVALID_ARGUMENT, .calls = "---x-xx----"}
+RULE(quern_quantize_args, scaling,              "ccccccccccc", ILLEGAL(NO_BLOCKS))
 RULES_OF(quern_quantize_args)
 
-BUFFER_OF(quern_quantize_tensor, input,         "aRRpRRRaR",
+BUFFER_OF(quern_quantize_tensor, input,         "aRRpRRRaRRR",
           quern_dtype_bytes(((const quern_quantize_args *)parent)->input_dtype))
-BUFFER_OF(quern_quantize_tensor, output,        "-WWPW-W-W", 1)
-RULE(quern_quantize_tensor, count,              "ccc-ccccc", ILLEGAL(NOT_A_SIZE, SHAPE(((int64_t)1 << 45) + 1)))
+BUFFER_OF(quern_quantize_tensor, output,        "-WWPW-W-Www", 1)
+RULE(quern_quantize_tensor, count,              "ccc-ccccccc", ILLEGAL(NOT_A_SIZE, SHAPE(((int64_t)1 << 45) + 1)))
+RULE(quern_quantize_tensor, columns,            "---------cc", ILLEGAL(SHAPE(0), SHAPE(-1), SHAPE(COLUMNS - 1), SHAPE(INT64_MAX)))
+BUFFER_OF(quern_quantize_tensor, transposed,    "...-.-...ww", 1)
+BUFFER_OF(quern_quantize_tensor, block_scales,  "---------W-", 1)
+BUFFER_OF(quern_quantize_tensor, transposed_block_scales, "---------W-", 1)
 RULES_OF(quern_quantize_tensor)
 
 /* ---- parameters ---- */
@@ -85,6 +93,8 @@ static void set_quantize(const struct call *call) {
     memset(tensors, 0, sizeof tensors);
     a->tensors = tensors, a->tensor_count = column == LONG_LIST ? LONG : TENSORS;
     for (int i = 0; i < (column == LONG_LIST ? 1 : TENSORS); i++) tensors[i].count = ELEMENTS;
+    for (int i = 0; i < TENSORS && column >= BLOCKS; i++) tensors[i].columns = COLUMNS;
+    if (column == BLOCKS) a->scaling = QUERN_SCALING_MX;
     if (column == DELAYED) a->history_length = ROWS;
     SET_COMMON(quern_quantize_workspace);
     SET_COMMON(quern_quantize), parameters_of_quern_quantize.stream = fields_device.stream;
@@ -137,6 +147,8 @@ static const struct call calls_of_quern_quantize[] = {
     QUANTIZE("a quantisation of a plan", quern_quantize, PLANNED, .size = make_plan),
     {.name = "a quantisation of a long list", .function = "quern_quantize", .parts = {FIRST_PARTS(quern_quantize, LONG_LIST)},
      .set = set_quantize, .fill = fill_quantize},
+    QUANTIZE("a quantisation in blocks", quern_quantize, BLOCKS, .size = NULL),
+    QUANTIZE("a transposed quantisation", quern_quantize, TRANSPOSED, .size = NULL),
     {.name = NULL}};
 #define ONE_CALL(title, base, at, ...) \
     static const struct call calls_of_##base[] = {QUANTIZE(title, base, at, __VA_ARGS__), {.name = NULL}};

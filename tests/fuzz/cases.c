@@ -178,9 +178,10 @@ static void quantize_numbers(quern_quantize_args *a) {
     a->eps = flip();
     a->power_of_two = flip();
     a->rounding = (quern_rounding)input_below(3);
+    a->scaling = input_one_in(3) ? QUERN_SCALING_MX : (quern_scaling)input_below(2);
     a->scale = omit_one_in(4), a->scale_inv = omit_one_in(4), a->offset_pointer = omit_one_in(2);
     a->noop = omit_one_in(2);
-    a->history = omit_one_in(2);
+    a->history = a->scaling == QUERN_SCALING_MX ? OMIT : omit_one_in(2);
     a->history_length = 1 + input_below(3);
     a->plan = OMIT;
     struct live *live = input_one_in(3) ? state_choose(HANDLE_OF_quern_quantize_plan) : NULL;
@@ -188,7 +189,21 @@ static void quantize_numbers(quern_quantize_args *a) {
     a->input_dtype = live->quantized.input_dtype, a->output_dtype = live->quantized.output_dtype;
     a->tensor_count = live->quantized.tensor_count;  /* not read, but the extent of the arrays */
     a->tensors = OMIT;
+    a->scaling = live->quantized.scaling;
+    if (a->scaling == QUERN_SCALING_MX) a->history = OMIT;
     a->plan = live->handle;
+}
+
+/* Vectors, and matrices with rows and columns on both sides of a block. */
+static void quantized_numbers(quern_quantize_tensor *a) {
+    a->count = element_count();
+    a->columns = a->count;
+    if (flip()) {
+        a->columns = 1 + input_below(70);
+        a->count = a->columns * input_below(40);
+    }
+    a->transposed = omit_one_in(2);
+    a->output = a->transposed == OMIT ? NULL : omit_one_in(4);
 }
 
 static void group_numbers(quern_group_args *a) {
@@ -275,7 +290,7 @@ void case_numbers(const struct record *record, void *self, const void *parent) {
     else if (is(record, "quern_gradient_norm_args")) norm_numbers(self);
     else if (is(record, "quern_accumulate_args")) accumulate_numbers(self);
     else if (is(record, "quern_quantize_args")) quantize_numbers(self);
-    else if (is(record, "quern_quantize_tensor")) ((quern_quantize_tensor *)self)->count = element_count();
+    else if (is(record, "quern_quantize_tensor")) quantized_numbers(self);
     else if (is(record, "quern_group_args")) group_numbers(self);
     else if (is(record, "quern_ragged_all_to_all_args")) ragged_numbers(self);
     else if (is(record, "quern_barrier_args")) barrier_numbers(self);

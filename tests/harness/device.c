@@ -87,6 +87,11 @@ void device_synchronize(const struct test_device *device) {
     if (device->kind == QUERN_CUDA) CUDA(cuStreamSynchronize(device->stream));
 }
 
+long long device_launches(const struct test_device *device) {
+    device_synchronize(device);
+    return device->kind == QUERN_CUDA ? cuda_launches() : -1;
+}
+
 const struct quern_kernel *next_row(const struct quern_kernel *table, const struct quern_kernel *row) {
     for (row = row ? row + 1 : table; row->name && row->name[0]; row++)
         if (!strcmp(row->target.name, test_target())) return row;

@@ -39,6 +39,9 @@ void device_close(struct test_device *device);
 /* Waits for everything on the device's stream. */
 void device_synchronize(const struct test_device *device);
 
+/* Launches until now, when all work is done; -1 where none are counted. */
+long long device_launches(const struct test_device *device);
+
 /* Makes the device's context current on the calling thread; does nothing for a CPU. */
 void device_use(const struct test_device *device);
 

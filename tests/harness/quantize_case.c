@@ -20,21 +20,46 @@ static int64_t start_of(int64_t *end, int64_t missed, int64_t count) {
 static int64_t input_start(int64_t *end, int64_t place, int64_t count) { return start_of(end, place % 3 ? 0 : place, count); }
 static int64_t output_start(int64_t *end, int64_t place, int64_t count) { return start_of(end, place % 5 ? 0 : place, count); }
 
-static void place_tensors(struct quantize_case *q, const int64_t *counts) {
+static int64_t blocks(int64_t count) { return (count + 31) / 32; }
+
+/* The pointers are offsets until the arrays are allocated; 0 is no array of an output, since the first byte is a guard. */
+static void place_tensors(struct quantize_case *q, const struct quantize_shape *shapes) {
     const size_t element = quern_dtype_bytes(q->args.input_dtype);
-    int64_t input_end = 0, output_end = 0;
+    int64_t input_end = 0, output_end = 1;
     for (int64_t i = 0; i < q->args.tensor_count; i++) {
-        const int64_t input = input_start(&input_end, i, counts[i]), output = output_start(&output_end, i, counts[i]);
-        q->tensors[i] = (quern_quantize_tensor){(void *)(input * (int64_t)element), (void *)output, counts[i]};
+        const struct quantize_shape *shape = &shapes[i];
+        const int64_t count = shape->rows * shape->columns;
+        const bool in_blocks = q->args.scaling == QUERN_SCALING_MX;
+        quern_quantize_tensor *tensor = &q->tensors[i];
+        *tensor = (quern_quantize_tensor){.count = count, .columns = shape->columns};
+        tensor->input = (void *)(input_start(&input_end, i, count) * (int64_t)element);
+        if (!shape->no_output) tensor->output = (void *)output_start(&output_end, i, count);
+        if (shape->transposed) tensor->transposed = (void *)output_start(&output_end, 7 * i + 1, count);
+        if (in_blocks && !shape->no_output)
+            tensor->block_scales = (void *)start_of(&output_end, i, shape->rows * blocks(shape->columns));
+        if (in_blocks && shape->transposed)
+            tensor->transposed_block_scales = (void *)start_of(&output_end, 3 * i, shape->columns * blocks(shape->rows));
     }
     q->input_bytes = (size_t)input_end * element, q->output_bytes = (size_t)output_end;
 }
 
-static void allocate(struct quantize_case *q, const int64_t *counts, int64_t history) {
+static void *moved(const void *pointer, const void *from, void *to) {
+    return pointer ? (char *)to + ((uintptr_t)pointer - (uintptr_t)from) : NULL;
+}
+
+/* The arrays of outputs of a tensor, from one memory to another one. */
+static void move_outputs(const quern_quantize_tensor *tensor, const void *from, void *to, quern_quantize_tensor *moving) {
+    moving->output = moved(tensor->output, from, to);
+    moving->transposed = moved(tensor->transposed, from, to);
+    moving->block_scales = moved(tensor->block_scales, from, to);
+    moving->transposed_block_scales = moved(tensor->transposed_block_scales, from, to);
+}
+
+static void allocate(struct quantize_case *q, const struct quantize_shape *shapes, int64_t history) {
     const size_t tensors = (size_t)q->args.tensor_count;
     q->tensors = calloc(tensors + 1, sizeof *q->tensors), q->device_tensors = calloc(tensors + 1, sizeof *q->device_tensors);
     check(q->tensors && q->device_tensors, "no memory");
-    place_tensors(q, counts);
+    place_tensors(q, shapes);
     q->inputs = malloc(q->input_bytes + 1), q->outputs = malloc(q->output_bytes + 1);
     check(q->inputs && q->outputs, "no memory");
     fill_pattern(q->inputs, q->input_bytes), fill_pattern(q->outputs, q->output_bytes);
@@ -54,19 +79,32 @@ static void point(quern_quantize_args *args, const quern_quantize_tensor *tensor
     if (args->history_length) args->history = numbers[QUANTIZE_HISTORY];
 }
 
-void quantize_open(struct quantize_case *q, const struct test_device *device, quern_dtype input, quern_dtype output,
-                   const int64_t *counts, int64_t tensors, int64_t history) {
+void quantize_open_matrices(struct quantize_case *q, const struct test_device *device, quern_dtype input, quern_dtype output,
+                            quern_scaling scaling, const struct quantize_shape *shapes, int64_t tensors, int64_t history) {
     *q = (struct quantize_case){.device = device, .args = QUERN_QUANTIZE_ARGS_INIT};
-    q->args.input_dtype = input, q->args.output_dtype = output, q->args.tensor_count = tensors, q->args.history_length = history;
-    allocate(q, counts, history);
+    q->args.input_dtype = input, q->args.output_dtype = output, q->args.scaling = scaling;
+    q->args.tensor_count = tensors, q->args.history_length = history;
+    allocate(q, shapes, history);
     point(&q->args, q->tensors, q->numbers);
     for (int64_t place = 0; place < tensors; place++) {
         quern_quantize_tensor *tensor = &q->tensors[place];
         void *values = q->inputs + (uintptr_t)tensor->input;
-        tensor->input = values, tensor->output = q->outputs + (uintptr_t)tensor->output;
+        tensor->input = values;
+        move_outputs(tensor, NULL, q->outputs, tensor);
         for (int64_t i = 0; i < tensor->count; i++)
             dtype_store(input, values, i, ldexp(random_normal((uint64_t)place, (uint64_t)i), (int)(place * 7 % 23) - 12));
     }
+}
+
+/* The columns are not read: they are no size. */
+void quantize_open(struct quantize_case *q, const struct test_device *device, quern_dtype input, quern_dtype output,
+                   const int64_t *counts, int64_t tensors, int64_t history) {
+    struct quantize_shape *shapes = calloc((size_t)tensors + 1, sizeof *shapes);
+    check(shapes, "no memory");
+    for (int64_t i = 0; i < tensors; i++) shapes[i] = (struct quantize_shape){.rows = 1, .columns = counts[i]};
+    quantize_open_matrices(q, device, input, output, QUERN_SCALING_DEFAULT, shapes, tensors, history);
+    for (int64_t i = 0; i < tensors; i++) q->tensors[i].columns = -3;
+    free(shapes);
 }
 
 void quantize_upload(struct quantize_case *q, bool with_plan) {
@@ -79,9 +117,9 @@ void quantize_upload(struct quantize_case *q, bool with_plan) {
         numbers[array] = q->of[array].data;
     }
     for (int64_t i = 0; i < q->args.tensor_count; i++) {
-        q->device_tensors[i].input = (char *)q->input.data + ((const unsigned char *)q->tensors[i].input - q->inputs);
-        q->device_tensors[i].output = (char *)q->output.data + ((unsigned char *)q->tensors[i].output - q->outputs);
-        q->device_tensors[i].count = q->tensors[i].count;
+        q->device_tensors[i].input = moved(q->tensors[i].input, q->inputs, q->input.data);
+        move_outputs(&q->tensors[i], q->outputs, q->output.data, &q->device_tensors[i]);
+        q->device_tensors[i].count = q->tensors[i].count, q->device_tensors[i].columns = q->tensors[i].columns;
     }
     q->on_device = q->args;
     point(&q->on_device, q->device_tensors, numbers);
@@ -90,7 +128,7 @@ void quantize_upload(struct quantize_case *q, bool with_plan) {
         q->on_device.tensors = NULL, q->on_device.tensor_count = -1, q->on_device.plan = q->plan;
     }
     check_ok(quern_quantize_workspace(q->device->quern, &q->on_device, &workspace_bytes));
-    const bool needs = q->device->kind == QUERN_CUDA && !with_plan;
+    const bool needs = q->device->kind == QUERN_CUDA && !with_plan && q->args.scaling != QUERN_SCALING_MX;
     check(workspace_bytes == (needs ? 8 * (size_t)q->args.tensor_count : 0), "%zu bytes of workspace", workspace_bytes);
     buffer_open(&q->workspace, q->device, workspace_bytes, 0, NULL);
 }

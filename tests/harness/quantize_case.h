@@ -21,9 +21,19 @@ struct quantize_case {
     quern_quantize_plan *plan;
 };
 
+/* A tensor as a matrix, and what is wanted of it. */
+struct quantize_shape {
+    int64_t rows, columns;
+    bool no_output, transposed;
+};
+
 /* Normal values of different magnitudes on the host; `history`: rows of a history of zeros, 0: none. */
 void quantize_open(struct quantize_case *q, const struct test_device *device, quern_dtype input, quern_dtype output,
                    const int64_t *counts, int64_t tensors, int64_t history);
+
+/* The same of matrices, with the scales of their blocks. */
+void quantize_open_matrices(struct quantize_case *q, const struct test_device *device, quern_dtype input, quern_dtype output,
+                            quern_scaling scaling, const struct quantize_shape *shapes, int64_t tensors, int64_t history);
 
 /* Makes buffers on the device with the arrays of the host, and a plan if wanted.  The numbers of args are those of the call. */
 void quantize_upload(struct quantize_case *q, bool with_plan);

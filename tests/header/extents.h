@@ -257,6 +257,13 @@ ONE(quern_accumulate_plan_create__parameters, plan, void *)
 #define NUMBERS(field) EXTENT(quern_quantize_args, field, memory(times(a->tensor_count, sizeof(float))))
 EXTENT(quern_quantize_tensor, input, elements(a->count, ((const quern_quantize_args *)parent)->input_dtype))
 EXTENT(quern_quantize_tensor, output, memory(a->count))
+EXTENT(quern_quantize_tensor, transposed, memory(a->count))
+
+/* Blocks of 32 in so many lines of so many elements. */
+static int64_t blocks(int64_t lines, int64_t elements) { return times(lines, elements / 32 + (elements % 32 > 0)); }
+static int64_t matrix_rows(const quern_quantize_tensor *a) { return a->columns > 0 ? a->count / a->columns : 0; }
+EXTENT(quern_quantize_tensor, block_scales, memory(blocks(matrix_rows(a), a->columns)))
+EXTENT(quern_quantize_tensor, transposed_block_scales, memory(blocks(a->columns, matrix_rows(a))))
 EXTENT(quern_quantize_args, tensors, list(a->tensor_count, a->tensor_size))
 NUMBERS(amax)
 NUMBERS(scale)

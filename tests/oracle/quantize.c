@@ -45,9 +45,60 @@ static void cast(const quern_quantize_args *args, int64_t place, float scale) {
     if (args->scale_inv) args->scale_inv[place] = (float)(1 / (double)scale);
     for (int64_t i = 0; i < tensor->count; i++) {
         const double exact = dtype_load(args->input_dtype, tensor->input, i) * (double)scale;
-        ((uint8_t *)tensor->output)[i] = code_of(args, (double)(float)exact, place, i);
+        const uint8_t code = code_of(args, (double)(float)exact, place, i);
+        if (tensor->output) ((uint8_t *)tensor->output)[i] = code;
+        if (tensor->transposed)
+            ((uint8_t *)tensor->transposed)[i % tensor->columns * (tensor->count / tensor->columns) + i / tensor->columns] = code;
     }
 }
+
+/* ---- blocks ---- */
+
+enum { BLOCK = 32, BIAS = 127, MOST = 127 };
+
+/* A row or a column of a tensor. */
+struct line {
+    int64_t place, first, stride, count;
+    uint8_t *codes, *scales;
+};
+
+int quantize_model_block_power(quern_dtype output, double amax) {
+    int power = -BIAS;
+    while (power < MOST && amax > ldexp(dtype_largest(output), power)) power++;
+    return isinf(amax) ? MOST : power;
+}
+
+static void cast_line(const quern_quantize_args *args, const struct line *line) {
+    const void *input = args->tensors[line->place].input;
+    for (int64_t first = 0; first < line->count; first += BLOCK) {
+        const int64_t end = first + BLOCK < line->count ? first + BLOCK : line->count;
+        double amax = 0;
+        for (int64_t k = first; k < end; k++)
+            amax = fmax(amax, fabs(dtype_load(args->input_dtype, input, line->first + k * line->stride)));
+        const int power = quantize_model_block_power(args->output_dtype, amax);
+        line->scales[first / BLOCK] = (uint8_t)(power + BIAS);
+        for (int64_t k = first; k < end; k++) {
+            const int64_t i = line->first + k * line->stride;
+            const double exact = ldexp(dtype_load(args->input_dtype, input, i), -power);
+            line->codes[k] = code_of(args, (double)(float)exact, line->place, i);
+        }
+    }
+}
+
+static void cast_blocks(const quern_quantize_args *args, int64_t place) {
+    const quern_quantize_tensor *tensor = &args->tensors[place];
+    const int64_t columns = tensor->columns, rows = tensor->count ? tensor->count / columns : 0;
+    const int64_t of_row = (columns + BLOCK - 1) / BLOCK, of_column = (rows + BLOCK - 1) / BLOCK;
+    uint8_t *output = tensor->output, *transposed = tensor->transposed;
+    for (int64_t row = 0; output && row < rows; row++)
+        cast_line(args, &(struct line){place, row * columns, 1, columns, output + row * columns,
+                                       tensor->block_scales + row * of_row});
+    for (int64_t column = 0; transposed && rows && column < columns; column++)
+        cast_line(args, &(struct line){place, column, columns, rows, transposed + column * rows,
+                                       tensor->transposed_block_scales + column * of_column});
+}
+
+/* ---- calls ---- */
 
 void quantize_model_cast(const quern_quantize_args *args) {
     for (int64_t place = 0; place < args->tensor_count; place++)
@@ -64,6 +115,10 @@ static float largest_of_history(const quern_quantize_args *args, int64_t place) 
 }
 
 void quantize_model(const quern_quantize_args *args) {
+    if (args->scaling == QUERN_SCALING_MX) {
+        for (int64_t place = 0; place < args->tensor_count; place++) cast_blocks(args, place);
+        return;
+    }
     quantize_model_amax(args);
     if (!args->history) {
         quantize_model_cast(args);

@@ -259,11 +259,6 @@ Test(accumulate, groups_without_tokens_are_left_alone) {
 
 /* ---- plans ---- */
 
-static long long launches(const struct test_device *device) {
-    device_synchronize(device);
-    return device->kind == QUERN_CUDA ? cuda_launches() : -1;
-}
-
 /* A plan has its own copy of the list and needs one launch; later calls may have other flags, counts and scales. */
 static void check_plan(const struct test_device *device, quern_dtype dtype, quern_dtype main_dtype) {
     static int64_t counts[GROUPS];
@@ -281,9 +276,9 @@ static void check_plan(const struct test_device *device, quern_dtype dtype, quer
         for (int64_t i = 0; i < GROUPS; i++) counts[i] = (i + call) % 4;
         session_write(&session, flags, counts);
         session.args.scale = args.scale = 1.0 / (1 + call);
-        const long long before = launches(device);
+        const long long before = device_launches(device);
         session_run(&session);
-        check(before < 0 || launches(device) == before + 1, "%lld launches", launches(device) - before);
+        check(before < 0 || device_launches(device) == before + 1, "%lld launches", device_launches(device) - before);
         accumulate_model(&args);
         gradients_check(&g, "a plan");
     }

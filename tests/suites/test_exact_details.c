@@ -804,14 +804,33 @@ Test(exact_details, quantisations) {
              "args.input_dtype is 4 (e4m3): expected one of f32, f16, bf16");
     QUANTIZE(WHOLE, args.output_dtype = QUERN_F16, QUERN_INVALID_DTYPE, "args.output_dtype is 2 (f16): expected one of e4m3, e5m2");
     QUANTIZE(WHOLE, args.tensor_size = 16, QUERN_INVALID_STRUCT_SIZE,
-             "args.tensor_size is 16: expected 24 (as the struct's initialiser sets)");
+             "args.tensor_size is 16: expected 56 (as the struct's initialiser sets)");
     QUANTIZE(WHOLE, quantized[1].count = -1, QUERN_INVALID_SHAPE, "args.tensors[1].count is -1: expected 0 to 35184372088832");
     QUANTIZE(WHOLE, quantized[1].input = NULL, QUERN_NULL_POINTER, "args.tensors[1].input is NULL");
     QUANTIZE(WHOLE, quantized[1].input = memory[2] + 1, QUERN_INVALID_ARGUMENT,
              "args.tensors[1].input is not at a multiple of its element's size");
     QUANTIZE(WHOLE, quantized[0].output = NULL, QUERN_NULL_POINTER, "args.tensors[0].output is NULL");
     QUANTIZE(WHOLE, quantized[0].output = memory[0] + 7, QUERN_INVALID_ARGUMENT,
-             "args.tensors[0].output overlaps args.tensors[0].input");
+             "args.tensors[0].output overlaps args.tensors[0].input: expected separate memory");
+    QUANTIZE(WHOLE, quantized[1].transposed = memory[20], QUERN_INVALID_SHAPE,
+             "args.tensors[1].columns is 0: expected a divisor of the count, 4");
+    QUANTIZE(WHOLE, (args.scaling = QUERN_SCALING_MX, quantized[0].columns = 3), QUERN_INVALID_SHAPE,
+             "args.tensors[0].columns is 3: expected a divisor of the count, 4");
+    QUANTIZE(WHOLE, (args.scaling = QUERN_SCALING_MX, quantized[0].columns = 2), QUERN_NULL_POINTER,
+             "args.tensors[0].block_scales is NULL");
+    QUANTIZE(WHOLE, (args.scaling = QUERN_SCALING_MX, args.tensor_count = 1, quantized[0].columns = 2, quantized[0].output = NULL,
+                     quantized[0].transposed = memory[20]), QUERN_NULL_POINTER,
+             "args.tensors[0].transposed_block_scales is NULL");
+    QUANTIZE(WHOLE, (args.scaling = QUERN_SCALING_MX, quantized[0].columns = 2, quantized[0].block_scales = memory[1] + 3),
+             QUERN_INVALID_ARGUMENT, "args.tensors[0].block_scales overlaps args.tensors[0].output: expected separate memory");
+    QUANTIZE(WHOLE, (quantized[0].columns = 2, quantized[0].transposed = memory[1] - 3), QUERN_INVALID_ARGUMENT,
+             "args.tensors[0].transposed overlaps args.tensors[0].output: expected separate memory");
+    QUANTIZE(WHOLE, args.scaling = (quern_scaling)3, QUERN_INVALID_ARGUMENT, "args.scaling is 3: expected 0 to 2");
+    QUANTIZE(WHOLE, (args.tensor_count = 1, quantized[0].columns = 2, quantized[0].block_scales = memory[20],
+                     args.history = (void *)memory[12], args.history_length = 1, args.scaling = QUERN_SCALING_MX),
+             QUERN_INVALID_ARGUMENT, "args.history is not NULL: expected NULL with QUERN_SCALING_MX");
+    QUANTIZE(quern_quantize_amax(device.quern, &args, NULL, 0, NULL), args.scaling = QUERN_SCALING_MX, QUERN_INVALID_ARGUMENT,
+             "args.scaling is QUERN_SCALING_MX: expected the scaling of a tensor, since only quern_quantize has blocks");
     QUANTIZE(WHOLE, quantized[1].output = memory[1] + 3, QUERN_INVALID_ARGUMENT,
              "args.tensors[1].output overlaps args.tensors[0].output: expected separate memory");
     QUANTIZE(WHOLE, (args.tensor_count = 300, args.amax = (void *)memory[3], args.scale = args.scale_inv = NULL),
@@ -847,6 +866,8 @@ Test(exact_details, plans_of_quantisations) {
              "args.input_dtype is f16, and args.plan was made with bf16");
     QUANTIZE(WHOLE, (args.plan = plan, args.tensors = NULL, args.output_dtype = QUERN_E5M2), QUERN_INVALID_ARGUMENT,
              "args.output_dtype is e5m2, and args.plan was made with e4m3");
+    QUANTIZE(WHOLE, (args.plan = plan, args.tensors = NULL, args.scaling = QUERN_SCALING_MX), QUERN_INVALID_ARGUMENT,
+             "args.scaling is QUERN_SCALING_MX, and args.plan was made with that of a tensor");
     QUANTIZE(WHOLE, (args.plan = foreign, args.tensors = NULL), QUERN_INVALID_ARGUMENT, "args.plan was made for another device");
     QUANTIZE(WHOLE, (args.plan = plan, args.tensors = NULL, args.scale = (void *)memory[3]), QUERN_INVALID_ARGUMENT,
              "args.scale overlaps an array of args.plan: expected separate memory");

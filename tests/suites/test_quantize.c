@@ -350,11 +350,6 @@ Test(quantize, a_history_delays_the_scale) {
 
 /* ---- plans and graphs ---- */
 
-static long long launches(const struct test_device *device) {
-    device_synchronize(device);
-    return device->kind == QUERN_CUDA ? cuda_launches() : -1;
-}
-
 /* A plan has its own copy of the list; two launches serve any number of tensors, and one with a history. */
 static void check_plan(const struct test_device *device, quern_dtype input, quern_dtype output) {
     enum { TENSORS = 3000 };
@@ -366,9 +361,10 @@ static void check_plan(const struct test_device *device, quern_dtype input, quer
         quantize_upload(&q, true);
         memset(q.device_tensors, 0xff, sizeof *q.device_tensors * TENSORS);
         for (int call = 0; call < 2; call++) {
-            const long long before = launches(device);
+            const long long before = device_launches(device);
             quantize_run(&q);
-            check(before < 0 || launches(device) == before + (history ? 1 : 2), "%lld launches", launches(device) - before);
+            const long long launched = device_launches(device) - before;
+            check(before < 0 || launched == (history ? 1 : 2), "%lld launches", launched);
             quantize_model(&q.args);
             quantize_check(&q, "a plan");
         }

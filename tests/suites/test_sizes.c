@@ -471,6 +471,8 @@ Test(sizes, the_longest_tensor_that_a_gpu_casts) {
     fill_quantize();
     quantized[1] = (quern_quantize_tensor){(void *)64, (void *)((uintptr_t)1 << 46), ((int64_t)1 << 41) + 1};
     refuse_tensor(call_quantize(), "args.tensors[1].count is 2199023255553: a GPU takes up to 2199023255552");
+    quantized[1].count = (int64_t)1 << 36, quantized[1].columns = 1, quantized[1].transposed = (void *)((uintptr_t)1 << 45);
+    refuse_tensor(call_quantize(), "args.tensors[1] has 2147483648 tiles of 32 x 64 elements: a GPU takes up to 1073741824");
     close_arena();
 }
 

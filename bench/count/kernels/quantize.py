@@ -7,7 +7,7 @@ large tensor, no history, values that become normal codes without saturation, ro
 from __future__ import annotations
 
 from gen import plan
-from gen.operations.quantize import AMAX, TILE_ELEMENTS
+from gen.operations.quantize import AMAX, MATRIX, TILE_ELEMENTS
 from gen.spec import DTYPES, GpuTarget
 
 from ..describe import Item, Role, Shape, Way
@@ -72,4 +72,5 @@ def moved(kernel: plan.Kernel, vocab: int, shared: int) -> tuple[float, float]:
 
 
 def is_described(kernel: plan.Kernel) -> bool:
-    return True
+    """Not the kernels of matrices: the steps from block to block of a row are loops without a fixed number of turns."""
+    return kernel.key["variant"] != MATRIX

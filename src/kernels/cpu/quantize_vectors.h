@@ -1,14 +1,35 @@
 /*
- * The casts of the quantisation to nearest: ordered_cast_e4m3 and _e5m2 have the bits of ordered_saturate_*, of narrow_vectors.h.
- * Included by the cast kernels' source in generated/quantize/.
+ * Operations on pairs that the kernels of quantisations share, and their casts to nearest: ordered_cast_e4m3 and _e5m2 have the
+ * bits of ordered_saturate_*, of narrow_vectors.h.  Included by the kernels' sources in generated/quantize/.
  *
- * With AVX-512 they work on the upper halves of 32 fp32 values at once, which have all bits of a code and four more.  Of the lower
- * halves only whether they are zero matters, for ties.  Values that become normal codes, and zeros, take this way: nearly all.
+ * With AVX-512 the casts work on the upper halves of 32 fp32 values at once, which have all bits of a code and four more.  Of the
+ * lower halves only whether they are zero matters, for ties.  Values that become normal codes, and zeros, take this way: nearly all.
  */
 #ifndef QUERN_CPU_QUANTIZE_VECTORS_H
 #define QUERN_CPU_QUANTIZE_VECTORS_H
 
 #include "kernels/cpu/narrow_vectors.h"
+
+enum { PAIR = 2 * VECTOR_LANES };
+
+/* The scale of blocks that stands for 1: what is rounded stochastically has been scaled. */
+enum { ONE = 127 };
+
+static inline struct vector_pair pair_multiply(struct vector_pair x, vector scale) {
+    return (struct vector_pair){x.first * scale, x.second * scale};
+}
+
+/* Keeps NaN. */
+static inline vector vector_hold(vector x, vector largest) { return vector_max(-largest, vector_min(largest, x)); }
+
+static inline struct vector_pair pair_hold(struct vector_pair x, vector largest) {
+    return (struct vector_pair){vector_hold(x.first, largest), vector_hold(x.second, largest)};
+}
+
+/* The larger magnitudes; skips NaN. */
+static inline struct vector_pair pair_raise(struct vector_pair largest, struct vector_pair x) {
+    return (struct vector_pair){vector_max(vector_abs(x.first), largest.first), vector_max(vector_abs(x.second), largest.second)};
+}
 
 #if QUERN_SIMD512
 

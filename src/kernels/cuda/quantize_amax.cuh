@@ -7,6 +7,7 @@
 #ifndef QUERN_DEVICE_QUANTIZE_AMAX_CUH
 #define QUERN_DEVICE_QUANTIZE_AMAX_CUH
 
+#include "kernels/cuda/quantize_largest.cuh"
 #include "kernels/cuda/quantize_tile.cuh"
 
 enum { AMAX_WORDS = 16 };
@@ -40,7 +41,7 @@ template <class In> static __device__ __forceinline__ void quantize_amax(const q
 #pragma unroll 1
     for (int64_t number = first_tile_of_warp(); number < batch.tile_count; number += warps_of_grid()) {
         const quantize_tile tile = quantize_tile_at(batch, number);
-        share.begin(batch, tile);
+        share.begin(batch, tile.place(batch), all_tiles_of(tile.tensor));
         share.largest = largest_of_tile<In>(tile, share.largest);
     }
     share.end(batch);

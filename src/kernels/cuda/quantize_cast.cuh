@@ -10,8 +10,9 @@
 #define QUERN_DEVICE_QUANTIZE_CAST_CUH
 
 #include "kernels/cuda/philox.cuh"
+#include "kernels/cuda/quantize_codes.cuh"
+#include "kernels/cuda/quantize_largest.cuh"
 #include "kernels/cuda/quantize_tile.cuh"
-#include "kernels/quantize_scale.h"
 
 /* More would need more registers than four blocks have. */
 enum { CAST_WORDS = VECTOR_BYTES / 2 };
@@ -41,55 +42,11 @@ template <class Out> struct caster {
         }
         if (is_stochastic) {
             const philox_words words = philox4x32(random, group, seed);
-            narrow<true>(x, all, words.word, word);
+            code_eight<Out, true>(x, all.template become_normal<Out>(scale), words.word, word);
         } else {
-            narrow<false>(x, all, nullptr, word);
+            code_eight<Out, false>(x, all.template become_normal<Out>(scale), nullptr, word);
         }
         return all.largest;
-    }
-
-private:
-    struct magnitudes {
-        float smallest, largest, total;
-
-        __device__ __forceinline__ magnitudes(const float *x) : smallest(fabsf(x[0])), largest(fabsf(x[0])), total(fabsf(x[0])) {
-#pragma unroll
-            for (int i = 1; i < 8; i++) {
-                smallest = fminf(smallest, fabsf(x[i])); /* these two skip NaN, but the sum does not */
-                largest = fmaxf(largest, fabsf(x[i]));
-                total += fabsf(x[i]);
-            }
-        }
-
-        /* Whether all become normal codes without saturation, as nearly always.  A product grows with its factor. */
-        __device__ __forceinline__ bool become_normal(float scale) const {
-            return __fmul_rn(smallest, scale) >= __uint_as_float(Out::smallest_normal) &
-                   __fmul_rn(largest, scale) <= Out::largest & total == total;
-        }
-    };
-
-    template <bool STOCHASTIC>
-    __device__ __forceinline__ void narrow(float *x, const magnitudes &all, const uint32_t *words, uint32_t *word) const {
-        constexpr uint32_t one = 127; /* the scale of a block: tensors have their own */
-        const bool is_normal = all.become_normal(scale);
-#pragma unroll
-        for (int i = 0; i < 8; i += 4) {
-            const uint32_t *random = STOCHASTIC ? words + i / 2 : nullptr;
-            if (is_normal) {
-                word[i / 4] = narrow_to_normal_fp8<Out, STOCHASTIC, false>(x + i, one, random);
-            } else {
-                word[i / 4] = saturate<STOCHASTIC>(x + i, random);
-            }
-        }
-    }
-
-    /* Four codes of any values. */
-    template <bool STOCHASTIC> static __device__ __forceinline__ uint32_t saturate(float *x, const uint32_t *random) {
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            x[i] = fabsf(x[i]) > Out::largest ? copysignf(Out::largest, x[i]) : x[i];
-        }
-        return narrow_to_fp8<Out, STOCHASTIC>(x, random);
     }
 };
 
@@ -122,33 +79,6 @@ static __device__ __forceinline__ float cast_tile(const quantize_tile &tile, con
     return largest;
 }
 
-/* ---- scales ---- */
-
-/* The largest amax of the history.  NaN counts as larger than infinity. */
-static __device__ __forceinline__ float largest_of_history(const quern_quantize_batch &batch, uint32_t place) {
-    uint32_t largest = 0;
-    for (int64_t row = threadIdx.x % 32; row < batch.history_length; row += 32) {
-        largest = max(largest, __float_as_uint(batch.history[row * batch.list_count + place]));
-    }
-    return __uint_as_float(largest_of_warp(largest));
-}
-
-template <class Out>
-static __device__ __forceinline__ float scale_of_tile(const quern_quantize_batch &batch, const quantize_tile &tile) {
-    const uint32_t place = tile.place(batch);
-    const float amax = batch.history ? largest_of_history(batch, place) : batch.amax[place];
-    const float scale = quern_quantize_scale(amax, Out::largest, batch.eps, batch.power_of_two);
-    if (threadIdx.x % 32 == 0 && tile.at.number == 0) {
-        if (batch.scale) {
-            batch.scale[place] = scale;
-        }
-        if (batch.scale_inv) {
-            batch.scale_inv[place] = 1.0f / scale;
-        }
-    }
-    return scale;
-}
-
 template <class In, class Out> static __device__ __forceinline__ void quantize_cast(const quern_quantize_batch &batch) {
     tensor_share share = {};
     if (is_noop(batch)) {
@@ -158,9 +88,9 @@ template <class In, class Out> static __device__ __forceinline__ void quantize_c
     for (int64_t number = first_tile_of_warp(); number < batch.tile_count; number += warps_of_grid()) {
         const quantize_tile tile = quantize_tile_at(batch, batch.tile_count - 1 - number);
         if (batch.history) {
-            share.begin(batch, tile);
+            share.begin(batch, tile.place(batch), all_tiles_of(tile.tensor));
         }
-        const caster<Out> caster(batch, tile, scale_of_tile<Out>(batch, tile));
+        const caster<Out> caster(batch, tile, scale_of_tensor<Out>(batch, tile.place(batch), tile.at.number == 0));
         share.largest = cast_tile<In, Out>(tile, caster, share.largest);
     }
     share.end(batch);

@@ -1,0 +1,107 @@
+/* The arrays of a list of tensors that are quantised: their memory, and the checks of it.  Called by quantize_arguments.c and
+ * quantize_plan.c. */
+#include "quantize/quantize_arrays.h"
+
+#include "runtime/status.h"
+
+/* The kinds of arrays, in the order in which they are listed. */
+enum kind { INPUT, OUTPUT, TRANSPOSED, SCALES, TRANSPOSED_SCALES, KINDS };
+
+static const char *const names[KINDS] = {"input", "output", "transposed", "block_scales", "transposed_block_scales"};
+
+static const void *array_of(const quern_quantize_tensor *tensor, enum kind kind) {
+    const void *const arrays[KINDS] = {tensor->input, tensor->output, tensor->transposed, tensor->block_scales,
+                                       tensor->transposed_block_scales};
+    return arrays[kind];
+}
+
+/* Kinds that a call may use: the first so many. */
+static enum kind kinds_of(const struct quern_quantize_use *use) {
+    return !(use->steps & QUERN_QUANTIZE_CASTS) ? OUTPUT : use->in_blocks ? KINDS : SCALES;
+}
+
+/* What has scales, and what a tensor needs not have, is written only with the array that it belongs to. */
+static bool is_used(const quern_quantize_tensor *tensor, enum kind kind) {
+    const bool used[KINDS] = {true, tensor->output || !tensor->transposed, tensor->transposed, tensor->output,
+                              tensor->transposed};
+    return used[kind];
+}
+
+/* The bytes of an array that is used.  A tensor that is scaled in blocks has columns. */
+static int64_t bytes_of(const quern_quantize_tensor *tensor, enum kind kind, int64_t element) {
+    if (kind < SCALES) return tensor->count * (kind == INPUT ? element : 1);
+    const int64_t rows = tensor->count / tensor->columns, columns = tensor->columns;
+    return kind == SCALES ? rows * quern_divide_up(columns, QUERN_QUANTIZE_BLOCK)
+                          : columns * quern_divide_up(rows, QUERN_QUANTIZE_BLOCK);
+}
+
+static struct quern_range range_of(const quern_quantize_tensor *tensor, int64_t place, enum kind kind, int64_t element) {
+    struct quern_range range = quern_range_of(names[kind], array_of(tensor, kind), bytes_of(tensor, kind, element),
+                                              kind == INPUT ? QUERN_READ : QUERN_WRITTEN);
+    range.place = (uint32_t)place;
+    return range;
+}
+
+/* ---- lists ---- */
+
+int64_t quern_quantize_most_arrays(int64_t count, struct quern_quantize_form form) {
+    return count * (form.in_blocks ? KINDS : form.has_matrices ? SCALES : TRANSPOSED);
+}
+
+/* One kind of array after the other: each kind is likely to ascend, which makes the sorting fast. */
+int64_t quern_quantize_ranges(const quern_quantize_tensor *tensors, int64_t count, const struct quern_quantize_use *use,
+                              struct quern_range *to) {
+    int64_t listed = 0;
+    for (enum kind kind = INPUT; kind < kinds_of(use); kind++)
+        for (int64_t place = 0; place < count; place++)
+            if (tensors[place].count && is_used(&tensors[place], kind))
+                to[listed++] = range_of(&tensors[place], place, kind, use->element);
+    return listed;
+}
+
+/* ---- checks ---- */
+
+/* `other` is not empty. */
+static bool meet(const struct quern_range *one, const struct quern_range *other) {
+    const bool written = one->access != QUERN_READ || other->access != QUERN_READ;
+    return written && one->begin < other->end && other->begin < one->end && one->begin < one->end;
+}
+
+static quern_status check_array(const quern_device *device, const quern_quantize_tensor *tensor, int64_t place, enum kind kind,
+                                int64_t element) {
+    const void *pointer = array_of(tensor, kind);
+    if (pointer && (uintptr_t)pointer % (uintptr_t)element == 0) return QUERN_OK;
+    return quern_fail(device, pointer ? QUERN_INVALID_ARGUMENT : QUERN_NULL_POINTER, QUERN_QUANTIZE_LIST "[%lld].%s is %s",
+                      (long long)place, names[kind], pointer ? "not at a multiple of its element's size" : "NULL");
+}
+
+quern_status quern_quantize_check_tensor(const quern_device *device, const quern_quantize_tensor *tensor, int64_t place,
+                                         const struct quern_quantize_use *use) {
+    struct quern_range ranges[KINDS];
+    int listed = 0;
+    for (enum kind kind = INPUT; kind < kinds_of(use); kind++) {
+        if (!is_used(tensor, kind)) continue;
+        quern_status status = check_array(device, tensor, place, kind, kind == INPUT ? use->element : 1);
+        if (status != QUERN_OK) return status;
+        ranges[listed] = range_of(tensor, place, kind, use->element);
+        for (int i = 0; i < listed; i++)
+            if (meet(&ranges[listed], &ranges[i]))
+                return quern_fail_overlap(device, QUERN_QUANTIZE_LIST, &ranges[listed], &ranges[i]);
+        listed++;
+    }
+    return QUERN_OK;
+}
+
+quern_status quern_quantize_check_others(const quern_device *device, const quern_quantize_tensor *tensors, int64_t count,
+                                         const struct quern_quantize_use *use, const struct quern_range *others, int other_count) {
+    for (int64_t place = 0; place < count; place++) {
+        struct quern_range ranges[KINDS];
+        int64_t listed = quern_quantize_ranges(&tensors[place], 1, use, ranges);
+        for (int64_t i = 0; i < listed; i++) {
+            ranges[i].place = (uint32_t)place;
+            for (int k = 0; k < other_count; k++)
+                if (meet(&others[k], &ranges[i])) return quern_fail_overlap(device, QUERN_QUANTIZE_LIST, &others[k], &ranges[i]);
+        }
+    }
+    return QUERN_OK;
+}
