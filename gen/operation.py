@@ -46,7 +46,7 @@ class Operation:
     headers: tuple[str, ...] = ()             # further files that C needs: generated/<name>/<header>, from templates/<name>/
     inputs: tuple[Path, ...] = ()             # further files that decide which kernels there are
     has_open_requests = False                 # a request may leave keys open
-    talks = False                             # its threads communicate: ThreadSanitizer tests all its kernels
+    talks = False                             # its threads communicate: ThreadSanitizer tests its kernels
     is_compiled_once = True                   # nvcc makes the same PTX of the same text for any target: see render.Sources
 
     @property

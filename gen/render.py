@@ -202,7 +202,7 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
         "instrumented": _instrumented(owned, owners, cpu_objects),
         "operations": list(plan.OPERATIONS),
         "tables": tables,
-        "talking": _talking(),
+        "talking": [unit for unit in owned if _is_tested_for_races(unit)],
         "gpu_targets": gpu_targets,
         "objects": [*tables, *cpu_objects],
         "fatbins": {operation: [f"$builddir/{unit.build_stem}.fatbin" for unit in gpu if unit.operation == operation]
@@ -213,10 +213,11 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
     }
 
 
-def _talking() -> list[str]:
-    """The operations whose kernels ThreadSanitizer tests completely.  Adam is not one: its threads communicate too, but its many
-    kernels do so alike, and tests/race/adam.py compiles a few of them."""
-    return [operation.name for operation in plan.OPERATIONS.values() if operation.talks]
+def _is_tested_for_races(unit: plan.Unit) -> bool:
+    """Whether ThreadSanitizer tests its kernels: those of operations whose threads communicate, but for f16, whose threads do so by
+    the same text as those of bf16.  Adam is no such operation: its threads communicate too, but its many kernels do so alike, and
+    tests/race/adam.py compiles a few of them."""
+    return plan.OPERATIONS[unit.operation].talks and not any("f16" in kernel.dtypes for kernel in unit.kernels)
 
 
 def _instrumented(owned: list[plan.Unit], owners: list[plan.Target], cpu_objects: list[str]) -> dict[str, object]:
@@ -224,7 +225,7 @@ def _instrumented(owned: list[plan.Unit], owners: list[plan.Target], cpu_objects
     def objects(directory: str, target: plan.Target, units: list[plan.Unit]) -> list[str]:
         return [f"$builddir/{directory}/{unit.build_stem}.o" for unit in units if unit.target == target]
 
-    talking = [unit for unit in owned if unit.operation in _talking()]
+    talking = [unit for unit in owned if _is_tested_for_races(unit)]
     talkers = list(dict.fromkeys(unit.target for unit in talking))
     return {
         "cpu": [path.replace("$builddir/", "$builddir/address/") for path in cpu_objects],

@@ -51,9 +51,9 @@ class Way:
     def score(self, name: str) -> int:
         return sum(value for pattern, value in self.want.items() if _matches(pattern, name))
 
-    def left(self, needed: tuple[int, ...], name: str) -> tuple[int, ...]:
-        """What is still needed of `exactly` besides this instruction; below 0: too many."""
-        return tuple(count - _matches(pattern, name) for pattern, count in zip(self.exactly, needed))
+    def part(self, name: str) -> tuple[int, ...]:
+        """Of which patterns of `exactly` an instruction is one."""
+        return tuple(int(_matches(pattern, name)) for pattern in self.exactly)
 
     def is_work(self, name: str) -> bool:
         """Whether an instruction belongs to the work of a trip, not to the loop's test."""

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import sub
 from typing import NamedTuple
 
 from .describe import Role, Shape, Way
@@ -62,6 +63,11 @@ class Option(NamedTuple):
 
 
 Options = dict[tuple[int, ...], Option]  # by what is needed of Way.exactly before this instruction
+
+
+def _left(needed: tuple[int, ...], part: tuple[int, ...]) -> tuple[int, ...]:
+    """What is still needed besides an instruction; below 0: too many."""
+    return tuple(map(sub, needed, part)) if part else needed
 
 
 def _keep(options: Options, needed: tuple[int, ...], option: Option) -> None:
@@ -128,14 +134,13 @@ class Walk:
         head = region.head if region else 0
         tails = set(region.tails) if region else {i for i in inside if self.flow.names[i].startswith(("EXIT", "RET"))}
         needed = tuple(way.exactly.values())
+        values = {name: (way.score(name), way.part(name)) for name in {self.flow.names[i] for i in inside}}
         best: dict[int, Options] = {}
-        for node in reversed(self.flow.reached):
-            if node not in inside or node in hidden:
-                continue
+        for node in sorted(inside - hidden, key=self.order.__getitem__, reverse=True):
             if node in passages:
                 options = self._after_loop(passages[node], head, best, needed)
             else:
-                options = self._after(node, head, node in tails, best, way)
+                options = self._after(node, head, best, needed if node in tails else None, *values[self.flow.names[node]])
             if options:
                 best[node] = options
         none = (0,) * len(needed)
@@ -144,17 +149,17 @@ class Walk:
             raise Fault(f"{self._who()}: no path from {self.flow.address(head)}{f' has exactly {wanted}' if wanted else ''}")
         return self._trace(head, none, best, passages)
 
-    def _after(self, node: int, head: int, ends: bool, best: dict[int, Options], way: Way) -> Options:
-        name = self.flow.names[node]
-        score = way.score(name)
+    def _after(self, node: int, head: int, best: dict[int, Options], at_end: tuple[int, ...] | None, score: int,
+               part: tuple[int, ...]) -> Options:
+        """From an instruction with this score and part in what must be there exactly; `at_end`: the region may end behind it."""
         found: Options = {}
-        if ends:
-            _keep(found, way.left(tuple(way.exactly.values()), name), Option(score, -1, END, (), END))
+        if at_end is not None:
+            _keep(found, _left(at_end, part), Option(score, -1, END, (), END))
         for onward in self.flow.after[node]:
             if onward == head or self.order[onward] <= self.order[node]:
                 continue
             for needed, option in best.get(onward, {}).items():
-                _keep(found, way.left(needed, name), Option(option.score + score, option.length - 1, onward, needed, END))
+                _keep(found, _left(needed, part), Option(option.score + score, option.length - 1, onward, needed, END))
         return found
 
     def _passage(self, loop: Loop, around: Way) -> Passage:

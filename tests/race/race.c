@@ -3,8 +3,9 @@
  * when the result happens to be right.  A plain program, since ThreadSanitizer does not work under Criterion; its exit status is
  * ThreadSanitizer's.  Results are checked elsewhere.
  *
- *   race        every cross-entropy row of the device, in place, forward only, skipped rows and each reduction, rows of one part
- *               and of several, by one block, by a cluster and split into parts
+ *   race        every cross-entropy row of the device but those of f16, which differ from those of bf16 in arithmetic alone; in
+ *               place, forward only, skipped rows and each reduction, rows of one part and of several, by one block, by a cluster
+ *               and split into parts
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -104,6 +105,7 @@ int main(void) {
     int rows = 0;
     for (const struct quern_kernel *row = quern_cross_entropy_kernels; *row->name; row++) {
         if (strcmp(row->target.name, info.target) || row->key.cross_entropy.stage != QUERN_STAGE_ROWS) continue;
+        if (row->key.cross_entropy.logits == QUERN_F16) continue;
         run_row(row);
         if (row->key.cross_entropy.vocab_max == INT64_MAX) run_split(row);
         rows++;

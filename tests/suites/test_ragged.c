@@ -138,7 +138,8 @@ Test(ragged, large_slices, .timeout = 600) {
             for (int threads = 1; threads <= 4; threads += 3) {
                 struct ragged_batch batch = {.choice = choices[i], .threads = threads, .pool_bytes = LARGE_POOL};
                 batch.choice.row_bytes = 31, batch.choice.everyone = true, batch.choice.updates = 1;
-                batch.choice.largest = 60000, batch.cases = 3, batch.first = 35000 + 10 * i;
+                if (test_is_small() && (i + kind) % 2 != (threads > 1)) continue;  /* each choice once with each kind */
+                batch.choice.largest = 60000, batch.cases = (int)test_size(3, 1), batch.first = 35000 + 10 * i;
                 check_batch(rank_kinds[kind], 2, batch);
                 batch.choice.largest = 30000, batch.cases = 1, batch.first = 36000 + 10 * i;
                 check_batch(rank_kinds[kind], 6, batch);

@@ -6,6 +6,7 @@ test_pack loads the pack.  The library does not have this generation: without th
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -24,6 +25,7 @@ LIMIT_SECONDS = 60
 # What the results depend on besides the text, as tests.ninja has it.
 TRANSLATOR = " ".join(map(str, sorted(ROOT.glob("tests/emulator/*.py"))))
 HEADERS = "tests/emulator/arithmetic.h tests/emulator/approximations.h tests/emulator/emulator.h"
+RULES, EDGES = ((ROOT / name).read_text() for name in ("tests/tests.ninja", "generated/emulator.ninja"))
 
 
 def make_pack() -> float:
@@ -32,9 +34,16 @@ def make_pack() -> float:
     return time.monotonic() - begin
 
 
+def optimization(stem: str) -> str:
+    """With which the build compiles the unit of the target that serves the device without the pack."""
+    edge = re.search(rf"^build \$builddir/emulator/{serving(CAPABILITY)}/{stem}\.o: .*\n(?:  .*\n)*", EDGES, re.MULTILINE)
+    return re.search(r"^ *optimize_translated = (\S+)", (edge[0] if edge else "") + RULES, re.MULTILINE)[1]
+
+
 def compiled(ptx: Path) -> Path:
-    """Translates and compiles PTX, or takes what the build has made of the same text.  To optimize takes longer than it saves."""
-    compiler = [os.environ.get("CXX", "c++"), "-std=c++17", "-O0", "-fPIC", "-ffp-contract=off", "-w", "-I", "tests/emulator", "-c"]
+    """Translates and compiles PTX, or takes what the build has made of the same text by the same command."""
+    compiler = [os.environ.get("CXX", "c++"), "-std=c++17", optimization(ptx.stem), "-fPIC", "-ffp-contract=off", "-w", "-I",
+                "tests/emulator", "-c"]
     steps = ((".cpp", TRANSLATOR, [sys.executable, "tests/emulator/translate.py"]), (".o", HEADERS, compiler))
     for suffix, files, command in steps:
         source = ptx if suffix == ".cpp" else ptx.with_suffix(".cpp")
