@@ -17,7 +17,7 @@ from .world import Shape, World
 
 # Nanoseconds: of silence.h (beats, silence), monitor.c (a look), sendrecv.c (a grace for the reason to come), mesh.c (a look, and a grace).
 BEAT, SILENCE, TICK, GRACE = 250e6, 1500e6, 5e6, 60e6
-MESH_TICK, MESH_GRACE = 20e6, 500e6
+MESH_TICK, MESH_GRACE = 20e6, 5000e6
 
 
 @dataclass(frozen=True)

@@ -311,10 +311,10 @@ static void meet_until(struct rank *rank, quern_group *group, bool (*has_learnt)
     rank_ok(rank, quern_member_of(group, &member));
     for (const double began = rank_now(); !*enough;) {  /* on a busy machine it takes many rounds */
         rank_check(rank, rank_now() - began < RANK_SOON, "still %d looks", member->polls.looks);
-        if (rank->rank) rank_sleep(late);
+        if (rank->rank && late > 0) rank_sleep(late);
         rank_ok(rank, quern_barrier(group, NULL, NULL));
         if (rank->rank == 0) *enough = has_learnt(&member->polls);
-        rank_line_up(rank);
+        rank_ok(rank, quern_barrier(group, NULL, NULL));
     }
     rank_line_up(rank);
     *enough = 0;
@@ -324,7 +324,7 @@ static void meet_until(struct rank *rank, quern_group *group, bool (*has_learnt)
 enum { SOME = 20, LONG = 1000000000 };
 
 static bool has_lost_patience(const struct quern_patience *patience) { return patience->looks <= SOME; }
-static bool was_paid(const struct quern_patience *patience) { return patience->looks == LONG + LONG / 4 + 1; }
+static bool was_paid(const struct quern_patience *patience) { return patience->looks > LONG; }
 
 /*
  * Waits in vain end the polls of ranks that are moved to one core.  A poll that lasts until the other rank comes pays.  How long a
