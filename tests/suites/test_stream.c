@@ -33,11 +33,11 @@ struct calls {
     struct adam_session adam;
 };
 
-/* With a softcap the call has a kernel for the labels and one for the sum of the losses. */
-static void open_cross_entropy(struct calls *calls, float softcap) {
+/* With a softcap a mean has a kernel for the labels and one for the sum of the losses. */
+static void open_cross_entropy(struct calls *calls, float softcap, quern_reduction reduction) {
     static uint64_t opened;
     calls->c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = ROWS, .vocab = VOCAB, .no_report = true,
-                                  .reduction = QUERN_REDUCTION_MEAN, .seed = ++opened, .softcap = softcap);
+                                  .reduction = reduction, .seed = ++opened, .softcap = softcap);
     cross_entropy_make_inputs(&calls->c, &calls->inputs);
     cross_entropy_run(&calls->device, &calls->c, &calls->inputs, &calls->outputs);
     calls->args = cross_entropy_args_of(&calls->c);
@@ -45,7 +45,7 @@ static void open_cross_entropy(struct calls *calls, float softcap) {
     buffer_open(&calls->logits, &calls->device, ROWS * VOCAB * 2, 0, calls->inputs.logits);
     buffer_open(&calls->labels, &calls->device, ROWS * 8, 0, calls->inputs.labels);
     buffer_open(&calls->grad, &calls->device, ROWS * VOCAB * 2, 0, NULL);
-    buffer_open(&calls->loss, &calls->device, 4, 0, NULL);
+    buffer_open(&calls->loss, &calls->device, ROWS * 4, 0, NULL);
     buffer_open(&calls->workspace, &calls->device, calls->workspace_bytes, 0, NULL);
     calls->args.logits = calls->logits.data;
     calls->args.labels = calls->labels.data;
@@ -64,7 +64,7 @@ static void open_calls(struct calls *calls) {
     memset(calls, 0, sizeof *calls);
     device_open(&calls->device, 0, NULL);
     check_ok(quern_prepare(calls->device.quern, QUERN_CROSS_ENTROPY | QUERN_ADAM));
-    open_cross_entropy(calls, 0);
+    open_cross_entropy(calls, 0, QUERN_REDUCTION_MEAN);
     open_adam(calls);
 }
 
@@ -129,13 +129,13 @@ Test(stream, steps_follow_each_other) {
 }
 
 /* The gradients of one cross-entropy are the logits of the next one, whose kernels overlap each other, but none of the first call. */
-static void check_following(float softcap) {
+static void check_following(float softcap, quern_reduction reduction) {
     struct calls calls;
     struct buffer second;
     memset(&calls, 0, sizeof calls);
     device_open(&calls.device, 0, NULL);
     check_ok(quern_prepare(calls.device.quern, QUERN_CROSS_ENTROPY));
-    open_cross_entropy(&calls, softcap);
+    open_cross_entropy(&calls, softcap, reduction);
     buffer_open(&second, &calls.device, ROWS * VOCAB * 2, 0, NULL);
     unsigned char expected[ROWS * VOCAB * 2];
     for (int waits = 1; waits >= 0; waits--) {
@@ -149,15 +149,17 @@ static void check_following(float softcap) {
         call_cross_entropy(&calls, calls.device.stream);
         const void *got = buffer_read(&second);
         if (waits) memcpy(expected, got, sizeof expected);
-        check(!memcmp(expected, got, sizeof expected), "softcap %g: another gradient where the host has not waited", (double)softcap);
+        check(!memcmp(expected, got, sizeof expected), "softcap %g, reduction %d: another gradient where the host has not waited",
+              (double)softcap, (int)reduction);
     }
     device_close(&calls.device);
 }
 
 Test(stream, losses_follow_each_other) {
     if (test_kind() != QUERN_CUDA) cr_skip_test("streams belong to GPUs");
-    check_following(0);
-    check_following(20);
+    check_following(0, QUERN_REDUCTION_MEAN);
+    check_following(20, QUERN_REDUCTION_MEAN);
+    check_following(20, QUERN_REDUCTION_NONE);
 }
 
 Test(stream, the_default_stream) {
@@ -210,7 +212,7 @@ static void check_captured(float softcap) {
     memset(&calls, 0, sizeof calls);
     device_open(&calls.device, 0, NULL);
     check_ok(quern_prepare(calls.device.quern, QUERN_CROSS_ENTROPY));
-    open_cross_entropy(&calls, softcap);
+    open_cross_entropy(&calls, softcap, QUERN_REDUCTION_MEAN);
     void *executable = capture(&calls, call_cross_entropy);
     check(holds_pattern(buffer_read(&calls.grad), calls.grad.bytes), "a captured call was executed");
     for (int i = 0; i < 100; i++) CUDA(cuGraphLaunch(executable, calls.device.stream));

@@ -245,6 +245,11 @@ void check_deliveries(Block &b) {
     }
 }
 
+void read_sources(Block &b) {
+  for (Delivery &d : b.deliveries)
+    if (d.kind == Delivery::bulk_load || (d.kind == Delivery::copy && d.source_bytes == d.bytes)) stage(d);
+}
+
 void finish_stores(Block &b) {
   after_all(b.grid->sync_tag, [&] {
     deliver_due(b, [](const Delivery &d) { return d.staged_bytes != 0; });

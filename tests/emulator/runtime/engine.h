@@ -213,6 +213,7 @@ bool is_bound(const Cluster &, const u64 *mbarrier);  // whether an operation in
 bool has_stores_under_way(const Block &);
 void check_deliveries(Block &);        // that an ended block has waited for what uses its memory
 void finish_stores(Block &);
+void read_sources(Block &);            // the copies to shared memory that are under way have been read, and not been written yet
 void drop_deliveries(Block &);
 void drop_async_view(Block &);
 // Fails if ordinary accesses to shared memory lack a fence before those of the asynchronous proxy.

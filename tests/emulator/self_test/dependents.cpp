@@ -35,7 +35,7 @@ static void test_reads() {
   const struct { const char *first, *second; int expected; unsigned early; } cases[] = {
       {"let_write", "wait_read", 2, 1},      {"let_write", "read_wait", 1, 1},      {"write_only", "wait_read", 2, 0},
       {"write_only", "read_wait", 2, 0},     {"one_lets_write", "wait_read", 2, 1}, {"one_lets_write", "read_wait", 1, 1},
-      {"let_write", "one_waits_read", 2, 1},
+      {"let_write", "one_waits_read", 2, 1}, {"let_write", "copy_wait", 1, 1},      {"write_only", "copy_wait", 2, 0},
   };
   for (auto &c : cases)
     for (unsigned blocks_of_cluster : {0u, cluster}) {

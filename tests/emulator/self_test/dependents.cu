@@ -46,6 +46,23 @@ KERNEL read_wait(const int *data, int *out) {
   out[place()] = early;
 }
 
+// A bulk copy that is issued before the wait.
+KERNEL copy_wait(const int *data, int *out) {
+  __shared__ alignas(16) int here[64];
+  __shared__ unsigned long long copied;
+  const unsigned to = (unsigned)__cvta_generic_to_shared(here), done = (unsigned)__cvta_generic_to_shared(&copied);
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared.b64 [%0], 1; fence.mbarrier_init.release.cluster;" :: "r"(done) : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 256;" :: "r"(done) : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];"
+                 :: "r"(to), "l"(data + place()), "r"(done) : "memory");
+  }
+  WAIT();
+  __syncthreads();
+  asm volatile("{ .reg .pred p; again: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra again; }" :: "r"(done) : "memory");
+  out[place()] = here[threadIdx.x];
+}
+
 KERNEL write_wait(int *data, int value) {
   data[place()] = value;
   WAIT();
