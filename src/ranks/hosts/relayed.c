@@ -31,6 +31,7 @@ struct quern_relay_end {
     bool is_starved;             /* the last frame had no room in the ring */
     bool has_news;               /* frames of other pairs were taken than the one that was asked for */
     struct pair *pair[QUERN_STREAMS];  /* [ranks] */
+    uint32_t heard[QUERN_STREAMS][QUERN_GROUP_WORDS];  /* a bit for each pair of which something is kept */
 };
 
 static bool serves(const struct quern_roster *roster, struct quern_text *why) {
@@ -135,8 +136,8 @@ static void note_news(const struct quern_membership *member) {
     __atomic_add_fetch(&quern_place(member->roster, member->rank)->bell.rings, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Takes all frames out of the ring.  False: the group is poisoned. */
-static bool take_frames(const struct quern_membership *member, const struct pair *asked) {
+/* Takes all frames out of the ring.  The caller looks at the pairs from `asked` on.  False: the group is poisoned. */
+static bool take_frames(const struct quern_membership *member, const struct pair *asked, int pairs) {
     struct quern_relay_end *end = member->span->relay;
     const struct quern_roster *roster = member->roster;
     struct quern_relay_frame frame;
@@ -156,7 +157,8 @@ static bool take_frames(const struct quern_membership *member, const struct pair
         quern_ring_take(&end->in, &frame, frame.bytes ? pair->kept + pair->end : NULL);
         pair->end += frame.bytes;
         pair->on_way -= frame.credit;
-        if (pair != asked) note_news(member);
+        if (frame.bytes) end->heard[frame.stream][frame.from / 32] |= 1u << frame.from % 32;
+        if (!asked || pair < asked || pair >= asked + pairs) note_news(member);
     }
     return true;
 }
@@ -173,7 +175,7 @@ static ssize_t put(const struct quern_membership *member, enum quern_stream stre
         struct iovec rest[PARTS];
         const size_t left = bytes_of(rest, cut(parts, count, moved, rest, PARTS));
         const size_t wanted = smaller(left, QUERN_FRAME_BYTES);
-        if (wanted > end->window - pair->on_way && !take_frames(member, NULL)) return -1;  /* credit may have come */
+        if (wanted > end->window - pair->on_way && !take_frames(member, NULL, 0)) return -1;  /* credit may have come */
         const size_t bytes = smaller(wanted, end->window - pair->on_way);
         if (!bytes || !send_frame(member, stream, peer, rest, bytes)) break;
         moved += bytes;
@@ -191,15 +193,17 @@ static void give_credit(const struct quern_membership *member, enum quern_stream
 
 static ssize_t get(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts,
                    int count) {
-    struct pair *pair = &member->span->relay->pair[stream][peer];
+    struct quern_relay_end *end = member->span->relay;
+    struct pair *pair = &end->pair[stream][peer];
     size_t moved = 0;
-    if (pair->begin == pair->end && !take_frames(member, pair)) return -1;
+    if (pair->begin == pair->end && !take_frames(member, pair, 1)) return -1;
     for (int i = 0; i < count && pair->begin < pair->end; i++) {
         const size_t piece = smaller(parts[i].iov_len, pair->end - pair->begin);
         memcpy(parts[i].iov_base, pair->kept + pair->begin, piece);
         pair->begin += (uint32_t)piece;
         moved += piece;
     }
+    if (pair->begin == pair->end) end->heard[stream][peer / 32] &= ~(1u << peer % 32);
     pair->taken += (uint32_t)moved;
     give_credit(member, stream, peer);
     errno = EAGAIN;
@@ -208,16 +212,21 @@ static ssize_t get(const struct quern_membership *member, enum quern_stream stre
 
 static ssize_t peek(const struct quern_membership *member, enum quern_stream stream, int peer, void *bytes, size_t count) {
     const struct pair *pair = &member->span->relay->pair[stream][peer];
-    if (!take_frames(member, pair)) return -1;
+    if (!take_frames(member, pair, 1)) return -1;
     const size_t there = smaller(count, pair->end - pair->begin);
     if (there) memcpy(bytes, pair->kept + pair->begin, there);
     errno = EAGAIN;
     return there ? (ssize_t)there : -1;
 }
 
+static const uint32_t *heard(const struct quern_membership *member, enum quern_stream stream) {
+    struct quern_relay_end *end = member->span->relay;
+    return take_frames(member, end->pair[stream], member->ranks) ? end->heard[stream] : NULL;
+}
+
 static bool speaks(const struct quern_membership *member, enum quern_stream stream, int peer) {
     const struct pair *pair = &member->span->relay->pair[stream][peer];
-    return take_frames(member, NULL) && pair->begin < pair->end;
+    return take_frames(member, NULL, 0) && pair->begin < pair->end;
 }
 
 /* ---- sleeping ---- */
@@ -243,6 +252,7 @@ const struct quern_stream_row quern_relayed_streams = {
     .put = put,
     .get = get,
     .peek = peek,
+    .heard = heard,
     .speaks = speaks,
     .sleep = sleep_at_bell,
 };

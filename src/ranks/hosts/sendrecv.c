@@ -195,15 +195,18 @@ static quern_status judge(const struct quern_sendrecv *sendrecv, const struct qu
     return QUERN_OK;
 }
 
-/* One pass over all channels that are not done. */
+static bool may_have(const uint32_t *heard, int rank) { return !heard || (heard[rank / 32] >> rank % 32 & 1); }
+
+/* One pass over all channels that are not done.  Most of a large group's have nothing new. */
 static quern_status pass(struct quern_sendrecv *sendrecv, bool *moved) {
+    const uint32_t *heard = sendrecv->row->heard ? sendrecv->row->heard(sendrecv) : NULL;
     *moved = false;
     for (int i = 0; i < sendrecv->open;) {
         struct quern_channel *channel = &sendrecv->channel[sendrecv->order[i]];
         enum quern_outcome sent = QUERN_STUCK, received = QUERN_STUCK;
         quern_status status = QUERN_OK;
         if (!has_sent(channel)) sent = sendrecv->row->send(sendrecv, channel);
-        if (!has_received(channel)) status = receive(sendrecv, channel, &received);
+        if (!has_received(channel) && may_have(heard, channel->rank)) status = receive(sendrecv, channel, &received);
         if (status == QUERN_OK) status = judge(sendrecv, channel, sent, received);
         if (status != QUERN_OK) return status;
         *moved |= sent == QUERN_MOVED || received == QUERN_MOVED;

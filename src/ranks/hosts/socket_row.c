@@ -80,6 +80,11 @@ static enum quern_outcome receive_head(struct quern_sendrecv *sendrecv, struct q
     return outcome_of(sendrecv, moved);
 }
 
+static const uint32_t *heard(const struct quern_sendrecv *sendrecv) {
+    const struct quern_stream_row *streams = sendrecv->member->span->streams;
+    return streams->heard ? streams->heard(sendrecv->member, QUERN_STREAM_CALLS) : NULL;
+}
+
 /* Sleeps until something that is waited for has come, or can go. */
 static void rest(struct quern_sendrecv *sendrecv) {
     const struct quern_span *span = sendrecv->member->span;
@@ -94,4 +99,5 @@ static void rest(struct quern_sendrecv *sendrecv) {
 }
 
 const struct quern_data_row quern_socket_row = {
-    .name = "sockets", .merges = true, .send = send_piece, .receive_head = receive_head, .receive = receive_piece, .rest = rest};
+    .name = "sockets", .merges = true, .send = send_piece, .receive_head = receive_head, .receive = receive_piece,
+    .heard = heard, .rest = rest};

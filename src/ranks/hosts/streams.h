@@ -30,6 +30,12 @@ struct quern_stream_row {
     /* As get, into one part, and what it gives can be got again. */
     ssize_t (*peek)(const struct quern_membership *member, enum quern_stream stream, int peer, void *bytes, size_t count);
 
+    /*
+     * From which ranks there is something that nobody has got: a bit for each, which gets change.  NULL, also as a result: nobody
+     * knows without asking each pair.
+     */
+    const uint32_t *(*heard)(const struct quern_membership *member, enum quern_stream stream);
+
     /* Whether a rank may have said something that nobody has got. */
     bool (*speaks)(const struct quern_membership *member, enum quern_stream stream, int peer);
 
