@@ -415,7 +415,8 @@ static void count_crossings(int hosts, int ranks) {
 /* Three of four faults are at crossings, visited in order; the rest are at times. */
 static struct plan make_plan(int number) {
     static const enum crossing_deed deeds[] = {CROSSING_KILL, CROSSING_STOP, CROSSING_KILL, CROSSING_STOP, CROSSING_DELAY};
-    static const double timeouts[] = {[CROSSING_KILL] = 10, [CROSSING_STOP] = 0.5, [CROSSING_DELAY] = RANK_LIMIT, [CROSSING_VANISH] = 10};
+    static const double timeouts[] = {
+        [CROSSING_KILL] = 10, [CROSSING_STOP] = 0.5, [CROSSING_DELAY] = RANK_LIMIT, [CROSSING_VANISH] = 10};
     struct plan plan = {.number = number};
     uint64_t seed = (uint64_t)number;
     plan.ranks = 2 + (int)random_below(1, seed, MAX_RANKS - 1);

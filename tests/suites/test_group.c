@@ -669,7 +669,8 @@ static quern_status inherit_the_limit(struct rank *rank) {
     quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
     rank_ok(rank, quern_group_split(&group, 1, (int[]){rank->rank / 2}, (int[]){0}, &part));
     rank_ok(rank, quern_member_of(part, &member));
-    rank_check(rank, member->timeout == RANK_LIMIT + 1, "the part has a limit of %g s", member->timeout);
+    rank_check(rank, member->timeout == RANK_LIMIT + 1 && member->steady_timeout == RANK_LIMIT + 1,
+               "the part has limits of %g s and %g s", member->timeout, member->steady_timeout);
     args.timeout = 0.3;
     if (rank->rank == 0) rank_status(rank, quern_barrier(part, &args, NULL), QUERN_PEER_TIMEOUT);
     rank_line_up(rank);
