@@ -79,6 +79,8 @@ class Tree:
     def compile_ptx(self, target: str, stem: str) -> None:
         """PTX, cubin and fatbin of one unit, by the generator's own tools; False without nvcc."""
         source, flags = self.edge(f"{target}/{stem}.ptx")
+        if source.startswith("$builddir/"):  # the PTX of another target, which the same source and flags give
+            source, flags = self.edge(source.removeprefix("$builddir/"))
         (self.path / f"build/{target}").mkdir(parents=True, exist_ok=True)
         definitions = [flag.removeprefix("-D") for flag in flags]
         self.python(f"""
