@@ -2,11 +2,24 @@
 #include "quantize/quantize_arguments.h"
 
 #include <float.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "quantize/quantize_arrays.h"
 #include "runtime/arguments.h"
 #include "runtime/dtype.h"
 #include "runtime/status.h"
+
+/* The first header's structs ended before scaling and before columns. */
+enum { OLDEST_ARGS = offsetof(quern_quantize_args, scaling), OLDEST_TENSOR = offsetof(quern_quantize_tensor, columns) };
+
+quern_status quern_quantize_take(const quern_device *device, const quern_quantize_args *given, quern_quantize_args *args) {
+    quern_status status = quern_check_grown_struct(device, "args", given, OLDEST_ARGS, sizeof *args);
+    if (status != QUERN_OK) return status;
+    *args = (quern_quantize_args){0};
+    memcpy(args, given, quern_struct_bytes(given->size));
+    return QUERN_OK;
+}
 
 /* ---- the list ---- */
 
@@ -20,9 +33,10 @@ static quern_status check_kinds(const quern_device *device, const quern_quantize
 static bool is_in_blocks(const quern_quantize_args *args) { return args->scaling == QUERN_SCALING_MX; }
 
 static quern_status check_size(const quern_device *device, const quern_quantize_args *args) {
-    if (args->tensor_size != sizeof(quern_quantize_tensor))
-        return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "args.tensor_size is %u: expected %zu (as the struct's initialiser "
-                          "sets)", args->tensor_size, sizeof(quern_quantize_tensor));
+    const uint32_t known = sizeof(quern_quantize_tensor);
+    if (args->tensor_size < OLDEST_TENSOR || args->tensor_size > known || args->tensor_size % sizeof(void *))
+        return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "args.tensor_size is %u: expected %u (as the struct's initialiser "
+                          "sets)", args->tensor_size, known);
     quern_status status = quern_check_count(device, "args.tensor_count", args->tensor_count, QUERN_MOST_ITEMS);
     if (status != QUERN_OK || !args->tensor_count) return status;
     return quern_check_pointer(device, "args.tensors", args->tensors, sizeof(void *));
@@ -49,14 +63,15 @@ quern_status quern_quantize_check_list(const quern_device *device, const quern_q
     if (status != QUERN_OK) return status;
     const bool in_blocks = is_in_blocks(args), reads_columns = steps != QUERN_QUANTIZE_FINDS;
     const struct quern_quantize_use use = {(int64_t)quern_dtype_bytes(args->input_dtype), steps, in_blocks};
+    const struct quern_quantize_list list = quern_quantize_list_of(args->tensors, args->tensor_size);
     *form = (struct quern_quantize_form){.has_matrices = in_blocks, .in_blocks = in_blocks};
     for (int64_t place = 0; status == QUERN_OK && place < args->tensor_count; place++) {
-        const quern_quantize_tensor *tensor = &args->tensors[place];
-        const bool is_matrix = reads_columns && (in_blocks || tensor->transposed);
-        status = quern_check_list_count(device, QUERN_QUANTIZE_LIST, place, tensor->count, &total);
-        if (status != QUERN_OK || !tensor->count) continue;
-        if (is_matrix) status = check_columns(device, tensor, place, in_blocks);
-        if (status == QUERN_OK) status = quern_quantize_check_tensor(device, tensor, place, &use);
+        const quern_quantize_tensor tensor = quern_quantize_tensor_at(&list, place);
+        const bool is_matrix = reads_columns && (in_blocks || tensor.transposed);
+        status = quern_check_list_count(device, QUERN_QUANTIZE_LIST, place, tensor.count, &total);
+        if (status != QUERN_OK || !tensor.count) continue;
+        if (is_matrix) status = check_columns(device, &tensor, place, in_blocks);
+        if (status == QUERN_OK) status = quern_quantize_check_tensor(device, &tensor, place, &use);
         form->has_matrices |= is_matrix;
     }
     return status;
@@ -122,15 +137,14 @@ static quern_status check_steps(const struct quern_quantize_call *call) {
 
 quern_status quern_quantize_check(struct quern_quantize_call *call, const quern_quantize_args *given) {
     quern_quantize_args *args = &call->args;
-    quern_status status = quern_check_struct(call->device, "args", given, sizeof *args);
-    if (status != QUERN_OK) return status;
-    *args = *given;
-    status = check_steps(call);
+    quern_status status = quern_quantize_take(call->device, given, args);
+    if (status == QUERN_OK) status = check_steps(call);
     if (status != QUERN_OK) return status;
     status = args->plan ? check_plan(call->device, args)
                         : quern_quantize_check_list(call->device, args, call->steps, &call->form);
     if (status != QUERN_OK) return status;
-    call->tensors = args->plan ? args->plan->tensors : args->tensors;
+    call->list = args->plan ? quern_quantize_list_of(args->plan->tensors, sizeof *args->plan->tensors)
+                            : quern_quantize_list_of(args->tensors, args->tensor_size);
     call->count = args->plan ? args->plan->count : args->tensor_count;
     if (args->plan) call->form = args->plan->form;
     return check_numbers(call);
@@ -145,11 +159,11 @@ static quern_status check_all_apart(const struct quern_quantize_call *call, cons
     const struct quern_quantize_use use = {(int64_t)quern_dtype_bytes(call->args.input_dtype), call->steps, call->form.in_blocks};
     const bool is_short = quern_quantize_most_arrays(call->count, call->form) <= QUERN_CHECKED_ARRAYS;
     int64_t count = 0;
-    if (is_short) count = quern_quantize_ranges(call->tensors, call->count, &use, ranges);
+    if (is_short) count = quern_quantize_ranges(&call->list, call->count, &use, ranges);
     for (int i = 0; i < other_count; i++) ranges[count++] = others[i];
     quern_status status = quern_check_apart(call->device, QUERN_QUANTIZE_LIST, ranges, scratch, count);
     if (status != QUERN_OK || is_short) return status;
-    return quern_quantize_check_others(call->device, call->tensors, call->count, &use, others, other_count);
+    return quern_quantize_check_others(call->device, &call->list, call->count, &use, others, other_count);
 }
 
 /* The arrays that the call uses; the others are NULL. */

@@ -4,6 +4,9 @@
 
 #include "quantize/quantize_call.h"
 
+/* Checks the struct's size and copies it.  What an older header does not have is 0. */
+quern_status quern_quantize_take(const quern_device *device, const quern_quantize_args *given, quern_quantize_args *args);
+
 /* Checks everything but the arrays of the call: what a workspace depends on.  The call has its device and steps. */
 quern_status quern_quantize_check(struct quern_quantize_call *call, const quern_quantize_args *args);
 

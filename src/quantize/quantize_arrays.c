@@ -49,13 +49,14 @@ int64_t quern_quantize_most_arrays(int64_t count, struct quern_quantize_form for
 }
 
 /* One kind of array after the other: each kind is likely to ascend, which makes the sorting fast. */
-int64_t quern_quantize_ranges(const quern_quantize_tensor *tensors, int64_t count, const struct quern_quantize_use *use,
+int64_t quern_quantize_ranges(const struct quern_quantize_list *list, int64_t count, const struct quern_quantize_use *use,
                               struct quern_range *to) {
     int64_t listed = 0;
     for (enum kind kind = INPUT; kind < kinds_of(use); kind++)
-        for (int64_t place = 0; place < count; place++)
-            if (tensors[place].count && is_used(&tensors[place], kind))
-                to[listed++] = range_of(&tensors[place], place, kind, use->element);
+        for (int64_t place = 0; place < count; place++) {
+            const quern_quantize_tensor tensor = quern_quantize_tensor_at(list, place);
+            if (tensor.count && is_used(&tensor, kind)) to[listed++] = range_of(&tensor, place, kind, use->element);
+        }
     return listed;
 }
 
@@ -92,11 +93,12 @@ quern_status quern_quantize_check_tensor(const quern_device *device, const quern
     return QUERN_OK;
 }
 
-quern_status quern_quantize_check_others(const quern_device *device, const quern_quantize_tensor *tensors, int64_t count,
+quern_status quern_quantize_check_others(const quern_device *device, const struct quern_quantize_list *list, int64_t count,
                                          const struct quern_quantize_use *use, const struct quern_range *others, int other_count) {
     for (int64_t place = 0; place < count; place++) {
+        const struct quern_quantize_list one = {list->tensors + (size_t)place * list->stride, list->stride};
         struct quern_range ranges[KINDS];
-        int64_t listed = quern_quantize_ranges(&tensors[place], 1, use, ranges);
+        const int64_t listed = quern_quantize_ranges(&one, 1, use, ranges);
         for (int64_t i = 0; i < listed; i++) {
             ranges[i].place = (uint32_t)place;
             for (int k = 0; k < other_count; k++)

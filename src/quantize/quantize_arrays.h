@@ -17,7 +17,7 @@ struct quern_quantize_use {
 int64_t quern_quantize_most_arrays(int64_t count, struct quern_quantize_form form);
 
 /* Lists the arrays of all tensors that have elements. */
-int64_t quern_quantize_ranges(const quern_quantize_tensor *tensors, int64_t count, const struct quern_quantize_use *use,
+int64_t quern_quantize_ranges(const struct quern_quantize_list *list, int64_t count, const struct quern_quantize_use *use,
                               struct quern_range *to);
 
 /* Checks the arrays of a tensor with elements: not NULL, aligned, apart from each other. */
@@ -25,7 +25,7 @@ quern_status quern_quantize_check_tensor(const quern_device *device, const quern
                                          const struct quern_quantize_use *use);
 
 /* Checks that other buffers of a call are apart from the arrays of each tensor of a list. */
-quern_status quern_quantize_check_others(const quern_device *device, const quern_quantize_tensor *tensors, int64_t count,
+quern_status quern_quantize_check_others(const quern_device *device, const struct quern_quantize_list *list, int64_t count,
                                          const struct quern_quantize_use *use, const struct quern_range *others, int other_count);
 
 #endif

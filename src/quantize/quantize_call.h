@@ -2,6 +2,8 @@
 #ifndef QUERN_QUANTIZE_CALL_H
 #define QUERN_QUANTIZE_CALL_H
 
+#include <string.h>
+
 #include "kernels/quantize_problem.h"
 #include "os/integers.h"
 #include "runtime/device.h"
@@ -39,17 +41,34 @@ struct quern_quantize_plan {
     quern_quantize_tensor tensors[];   /* [count]: the plan's own copy */
 };
 
+/* The caller's tensors or the plan's, `stride` bytes apart.  Those of an older header are shorter. */
+struct quern_quantize_list {
+    const char *tensors;
+    size_t stride;
+};
+
 struct quern_quantize_call {
     quern_device *device;
     int steps;
     quern_quantize_args args;
     struct quern_quantize_form form;
-    const quern_quantize_tensor *tensors;  /* the caller's or the plan's */
-    int64_t count;
+    struct quern_quantize_list list;
+    int64_t count;                         /* tensors of the list */
     struct quern_quantize_state *states;   /* GPU: [count] */
     const struct quern_ready_kernel *amax, *cast;
     CUstream stream;
 };
+
+static inline struct quern_quantize_list quern_quantize_list_of(const quern_quantize_tensor *tensors, size_t stride) {
+    return (struct quern_quantize_list){(const char *)tensors, stride};
+}
+
+/* The tensor at a place.  What an older header does not have is 0. */
+static inline quern_quantize_tensor quern_quantize_tensor_at(const struct quern_quantize_list *list, int64_t place) {
+    quern_quantize_tensor tensor = {0};
+    memcpy(&tensor, list->tensors + (size_t)place * list->stride, list->stride);
+    return tensor;
+}
 
 /* The tiles of a tensor on a GPU. */
 static inline int64_t quern_quantize_tiles(int64_t count) {

@@ -9,14 +9,21 @@
 
 /* ---- the list ---- */
 
+static quern_quantize_tensor tensor_at(const struct quern_quantize_call *call, int64_t place) {
+    return quern_quantize_tensor_at(&call->list, place);
+}
+
+static struct quern_quantize_matrix matrix_at(const struct quern_quantize_call *call, int64_t place) {
+    const quern_quantize_tensor tensor = tensor_at(call, place);
+    return quern_quantize_matrix_of(&tensor, call->form.in_blocks);
+}
+
 static int64_t elements_at(const void *list, int64_t place) {
-    const struct quern_quantize_call *call = list;
-    return call->tensors[place].count;
+    return tensor_at(list, place).count;
 }
 
 static int64_t tiles_at(const void *list, int64_t place) {
-    const struct quern_quantize_call *call = list;
-    const struct quern_quantize_matrix matrix = quern_quantize_matrix_of(&call->tensors[place], call->form.in_blocks);
+    const struct quern_quantize_matrix matrix = matrix_at(list, place);
     return quern_quantize_strips(&matrix);
 }
 
@@ -35,7 +42,7 @@ static void visit_tiles(struct quern_quantize_call *call, quern_piece_visit *vis
 /* ---- one piece ---- */
 
 static void find(const struct quern_quantize_call *call, int64_t place, int64_t first, int64_t count) {
-    const struct quern_quantize_piece piece = {.input = call->tensors[place].input, .amax = &call->args.amax[place]};
+    const struct quern_quantize_piece piece = {.input = tensor_at(call, place).input, .amax = &call->args.amax[place]};
     if (count) call->amax->kernel->cpu.any(&piece, first, first + count);
 }
 
@@ -69,9 +76,10 @@ static uint32_t offset_of(const quern_quantize_args *args) {
 
 static void cast(const struct quern_quantize_call *call, int64_t place, int64_t first, int64_t count) {
     const quern_quantize_args *args = &call->args;
+    const quern_quantize_tensor tensor = tensor_at(call, place);
     const struct quern_quantize_piece piece = {
-        .input = call->tensors[place].input,
-        .output = call->tensors[place].output,
+        .input = tensor.input,
+        .output = tensor.output,
         .scale = scale_of(call, place, first == 0),
         .stochastic = args->rounding == QUERN_ROUND_STOCHASTIC,
         .seed = {(uint32_t)args->seed, (uint32_t)(args->seed >> 32)},
@@ -86,7 +94,7 @@ static void cast_tile(const struct quern_quantize_call *call, int64_t place, int
     const quern_quantize_args *args = &call->args;
     const bool in_blocks = call->form.in_blocks;
     const struct quern_quantize_matrix_cast cast = {
-        .matrix = quern_quantize_matrix_of(&call->tensors[place], in_blocks),
+        .matrix = matrix_at(call, place),
         .scale = in_blocks ? 1 : scale_of(call, place, tile == 0),
         .in_blocks = in_blocks,
         .stochastic = args->rounding == QUERN_ROUND_STOCHASTIC,
@@ -122,7 +130,7 @@ static void find_and_cast_piece(void *context, int64_t place, int64_t piece, int
 }
 
 static bool is_one_piece(const struct quern_quantize_call *call, int64_t place) {
-    return call->tensors[place].count <= QUERN_QUANTIZE_CHUNK;
+    return tensor_at(call, place).count <= QUERN_QUANTIZE_CHUNK;
 }
 
 /* So is a tensor that is one piece.  The others follow when their amax is complete. */

@@ -59,14 +59,15 @@ static CUresult launch_plan(const struct quern_quantize_call *call, const struct
 /* ---- lists ---- */
 
 static int64_t put_tensor(const struct quern_quantize_call *call, int64_t place, struct quern_quantize_batch *batch) {
-    const quern_quantize_tensor *tensor = &call->tensors[place];
-    batch->tensors[batch->tensor_count] = (struct quern_quantize_slice){tensor->input, tensor->output, tensor->count};
-    return quern_quantize_tiles(tensor->count);
+    const quern_quantize_tensor tensor = quern_quantize_tensor_at(&call->list, place);
+    batch->tensors[batch->tensor_count] = (struct quern_quantize_slice){tensor.input, tensor.output, tensor.count};
+    return quern_quantize_tiles(tensor.count);
 }
 
 static int64_t put_matrix(const struct quern_quantize_call *call, int64_t place, struct quern_quantize_batch *batch) {
+    const quern_quantize_tensor tensor = quern_quantize_tensor_at(&call->list, place);
     struct quern_quantize_matrix *matrix = &batch->matrices[batch->tensor_count];
-    *matrix = quern_quantize_matrix_of(&call->tensors[place], call->form.in_blocks);
+    *matrix = quern_quantize_matrix_of(&tensor, call->form.in_blocks);
     return quern_quantize_matrix_tiles(matrix);
 }
 

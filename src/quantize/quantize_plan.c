@@ -87,11 +87,12 @@ static quern_status make_tables(quern_quantize_plan *plan) {
 static quern_status keep_pieces(quern_quantize_plan *plan) {
     const int64_t element = (int64_t)quern_dtype_bytes(plan->input_dtype);
     const struct quern_quantize_use use = {element, QUERN_QUANTIZE_CASTS, plan->form.in_blocks};
+    const struct quern_quantize_list list = quern_quantize_list_of(plan->tensors, sizeof *plan->tensors);
     const int64_t arrays = quern_quantize_most_arrays(plan->count, plan->form);
     struct quern_range *ranges;
     quern_status status = quern_allocate_ranges(plan->device, arrays, &ranges);
     if (status != QUERN_OK) return status;
-    const int64_t count = quern_quantize_ranges(plan->tensors, plan->count, &use, ranges);
+    const int64_t count = quern_quantize_ranges(&list, plan->count, &use, ranges);
     status = quern_check_apart(plan->device, QUERN_QUANTIZE_LIST, ranges, ranges + arrays + QUERN_OTHER_RANGES, count);
     if (status == QUERN_OK) status = quern_join_ranges(plan->device, ranges, count, &plan->pieces);
     free(ranges);
@@ -100,13 +101,14 @@ static quern_status keep_pieces(quern_quantize_plan *plan) {
 
 static quern_status create(quern_device *device, const quern_quantize_args *args, struct quern_quantize_form form,
                            quern_quantize_plan **out) {
+    const struct quern_quantize_list list = quern_quantize_list_of(args->tensors, args->tensor_size);
     quern_quantize_plan *plan = calloc(1, sizeof *plan + (size_t)args->tensor_count * sizeof *plan->tensors);
     if (!plan)
         return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a plan of %lld tensors", (long long)args->tensor_count);
     plan->device = device, plan->form = form;
     plan->input_dtype = args->input_dtype, plan->output_dtype = args->output_dtype;
     plan->count = args->tensor_count;
-    for (int64_t place = 0; place < plan->count; place++) plan->tensors[place] = args->tensors[place];
+    for (int64_t place = 0; place < plan->count; place++) plan->tensors[place] = quern_quantize_tensor_at(&list, place);
     quern_status status = keep_pieces(plan);
     if (status == QUERN_OK && device->kind == QUERN_CUDA) status = make_tables(plan);
     if (status == QUERN_OK) *out = plan;
@@ -118,9 +120,10 @@ quern_status quern_quantize_plan_create(quern_device *device, const quern_quanti
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     if (!plan) return quern_fail(device, QUERN_NULL_POINTER, "plan is NULL");
     struct quern_quantize_form form;
-    quern_status status = quern_check_struct(device, "args", args, sizeof *args);
-    if (status == QUERN_OK) status = quern_quantize_check_list(device, args, QUERN_QUANTIZE_CASTS, &form);
-    return status == QUERN_OK ? create(device, args, form, plan) : status;
+    quern_quantize_args taken;
+    quern_status status = quern_quantize_take(device, args, &taken);
+    if (status == QUERN_OK) status = quern_quantize_check_list(device, &taken, QUERN_QUANTIZE_CASTS, &form);
+    return status == QUERN_OK ? create(device, &taken, form, plan) : status;
 }
 
 void quern_quantize_plan_destroy(quern_quantize_plan *plan) {

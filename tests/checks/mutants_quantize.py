@@ -66,6 +66,12 @@ CPU = [
      "tensor->columns < 1", FIELDS),
     ("scales of blocks that nothing keeps apart", ARRAYS, "use->in_blocks ? KINDS : SCALES;", "SCALES;", FIELDS),
     ("a plan of blocks for calls without", ARGUMENTS, "if (is_in_blocks(args) != plan->form.in_blocks)", "if (false)", FIELDS),
+    ("today's tensors in an older program's list", CALL_H, "(size_t)place * list->stride, list->stride);",
+     "(size_t)place * sizeof tensor, sizeof tensor);", SUITE),
+    ("today's arguments of an older program", ARGUMENTS, "OLDEST_ARGS, sizeof *args);",
+     "sizeof *args, sizeof *args);", SUITE),
+    ("the caller's stride for a plan's tensors", ARGUMENTS, "args->plan->tensors, sizeof *args->plan->tensors)",
+     "args->plan->tensors, args->tensor_size)", SUITE),
     ("blocks in steps", ARGUMENTS, "if (!is_step || !is_in_blocks(&call->args)) return", "if (true) return", MATRICES),
     ("an eps beyond fp32", ARGUMENTS, "args->eps >= 0 && args->eps <= (double)FLT_MAX", "args->eps >= 0", FIELDS),
 ]

@@ -790,7 +790,8 @@ static quern_quantize_tensor quantized[300];
 #define QUANTIZE(call, change, status, text) do { \
         quern_quantize_args args = QUERN_QUANTIZE_ARGS_INIT; \
         for (int i = 0; i < 300; i++) quantized[i] = (quern_quantize_tensor){.input = memory[0], .output = memory[1]}; \
-        for (int i = 0; i < 2; i++) quantized[i] = (quern_quantize_tensor){memory[2 * i], memory[2 * i + 1], 4}; \
+        for (int i = 0; i < 2; i++) \
+            quantized[i] = (quern_quantize_tensor){.input = memory[2 * i], .output = memory[2 * i + 1], .count = 4}; \
         args.input_dtype = QUERN_BF16, args.output_dtype = QUERN_E4M3, args.tensors = quantized, args.tensor_count = 2; \
         args.amax = (void *)memory[8], args.scale = (void *)memory[9], args.scale_inv = (void *)memory[10]; \
         change; \
@@ -805,6 +806,12 @@ Test(exact_details, quantisations) {
     QUANTIZE(WHOLE, args.output_dtype = QUERN_F16, QUERN_INVALID_DTYPE, "args.output_dtype is 2 (f16): expected one of e4m3, e5m2");
     QUANTIZE(WHOLE, args.tensor_size = 16, QUERN_INVALID_STRUCT_SIZE,
              "args.tensor_size is 16: expected 56 (as the struct's initialiser sets)");
+    QUANTIZE(WHOLE, args.tensor_size = 64, QUERN_INVALID_STRUCT_SIZE,
+             "args.tensor_size is 64: expected 56 (as the struct's initialiser sets)");
+    QUANTIZE(WHOLE, args.tensor_size = 28, QUERN_INVALID_STRUCT_SIZE,
+             "args.tensor_size is 28: expected 56 (as the struct's initialiser sets)");
+    QUANTIZE(WHOLE, (args.tensor_size = 24, args.scaling = QUERN_SCALING_MX, quantized[0].columns = 2), QUERN_INVALID_SHAPE,
+             "args.tensors[0].columns is 0: expected a divisor of the count, 4");
     QUANTIZE(WHOLE, quantized[1].count = -1, QUERN_INVALID_SHAPE, "args.tensors[1].count is -1: expected 0 to 35184372088832");
     QUANTIZE(WHOLE, quantized[1].input = NULL, QUERN_NULL_POINTER, "args.tensors[1].input is NULL");
     QUANTIZE(WHOLE, quantized[1].input = memory[2] + 1, QUERN_INVALID_ARGUMENT,

@@ -6,6 +6,7 @@
 #include <fenv.h>
 #include <float.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,6 +306,34 @@ static void check_optional(const struct test_device *device, quern_dtype input, 
 
 Test(quantize, scales_are_optional) {
     for_each_types(check_optional);
+}
+
+/* A program of the first header: its structs end before scaling and before columns, and other memory follows them. */
+static void check_older(const struct test_device *device, quern_dtype input, quern_dtype output) {
+    enum { OLD_TENSOR = offsetof(quern_quantize_tensor, columns), OLD_ARGS = offsetof(quern_quantize_args, scaling) };
+    for (int has_plan = 0; has_plan < 2; has_plan++) {
+        struct quantize_case q;
+        quern_quantize_args *old = &q.on_device;
+        _Alignas(void *) char list[COUNT(few) * OLD_TENSOR];
+        quantize_open(&q, device, input, output, few, COUNT(few), 0);
+        quantize_upload(&q, false);
+        for (size_t i = 0; i < COUNT(few); i++) memcpy(list + i * OLD_TENSOR, &q.device_tensors[i], OLD_TENSOR);
+        memset((char *)old + OLD_ARGS, 0xEE, sizeof *old - OLD_ARGS);
+        old->size = QUERN_STRUCT_MARK + OLD_ARGS, old->tensor_size = OLD_TENSOR;
+        old->tensors = (const quern_quantize_tensor *)(const void *)list;
+        if (has_plan) {
+            check_ok(quern_quantize_plan_create(device->quern, old, &q.plan));
+            old->plan = q.plan, old->tensors = NULL;
+        }
+        quantize_run(&q);
+        quantize_model(&q.args);
+        quantize_check(&q, "an older program");
+        quantize_close(&q);
+    }
+}
+
+Test(quantize, programs_of_an_older_header) {
+    for_each_types(check_older);
 }
 
 /* ---- delayed scaling ---- */

@@ -295,7 +295,7 @@ static quern_status new_group(const void *args) {
 
 /* The sizes of Adam's arguments before the mark: multiples of 8 from the first header on. */
 enum { OLDEST_ADAM = offsetof(quern_adam_args, amsgrad), OLDEST_LOSS = offsetof(quern_cross_entropy_args, strict_labels),
-       OLDEST_SUM = offsetof(quern_accumulate_args, main_dtype) };
+       OLDEST_SUM = offsetof(quern_accumulate_args, main_dtype), OLDEST_QUANTIZE = offsetof(quern_quantize_args, scaling) };
 
 static const struct call {
     const char *name;
@@ -311,6 +311,7 @@ static const struct call {
 #define NESTED "args.loss.size", sizeof(quern_cross_entropy_args), offsetof(quern_linear_cross_entropy_args, loss), 0
 #define LOSS "args.size", sizeof(quern_cross_entropy_args), 0, OLDEST_LOSS
 #define ADAM "args.size", sizeof(quern_adam_args), 0, OLDEST_ADAM
+#define QUANTIZE "args.size", sizeof(quern_quantize_args), 0, OLDEST_QUANTIZE
 #define SUM "args.size", sizeof(quern_accumulate_args), 0, OLDEST_SUM
     {"device_get_info", info, init_quern_device_info, fill_info, OF(quern_device_info)},
     {"cross_entropy_workspace", loss_bytes, init_quern_cross_entropy_args, fill_loss, LOSS},
@@ -333,11 +334,11 @@ static const struct call {
     {"gradient_norm", norm, init_quern_gradient_norm_args, fill_norm, ARGS(quern_gradient_norm_args)},
     {"accumulate", accumulate, init_quern_accumulate_args, fill_sum, SUM},
     {"accumulate_plan_create", sum_plan, init_quern_accumulate_args, fill_sum, SUM},
-    {"quantize_workspace", quantize_bytes, init_quern_quantize_args, fill_quantize, ARGS(quern_quantize_args)},
-    {"quantize", quantize, init_quern_quantize_args, fill_quantize, ARGS(quern_quantize_args)},
-    {"quantize_amax", amax, init_quern_quantize_args, fill_quantize, ARGS(quern_quantize_args)},
-    {"quantize_cast", cast, init_quern_quantize_args, fill_quantize, ARGS(quern_quantize_args)},
-    {"quantize_plan_create", quantize_plan, init_quern_quantize_args, fill_quantize, ARGS(quern_quantize_args)},
+    {"quantize_workspace", quantize_bytes, init_quern_quantize_args, fill_quantize, QUANTIZE},
+    {"quantize", quantize, init_quern_quantize_args, fill_quantize, QUANTIZE},
+    {"quantize_amax", amax, init_quern_quantize_args, fill_quantize, QUANTIZE},
+    {"quantize_cast", cast, init_quern_quantize_args, fill_quantize, QUANTIZE},
+    {"quantize_plan_create", quantize_plan, init_quern_quantize_args, fill_quantize, QUANTIZE},
     {"group_create", new_group, init_quern_group_args, fill_group, OF(quern_group_args)},
     {"barrier", barrier, init_quern_barrier_args, fill_info, OF(quern_barrier_args)},
     {"ragged_all_to_all_workspace", ragged_bytes, init_quern_ragged_all_to_all_args, fill_ragged,
@@ -487,19 +488,22 @@ Test(structs, sizes_of_list_elements) {
     quern_adam_args adam_args = QUERN_ADAM_ARGS_INIT;
     quern_gradient_norm_args norm_args = QUERN_GRADIENT_NORM_ARGS_INIT;
     quern_accumulate_args sum = QUERN_ACCUMULATE_ARGS_INIT;
-    fill_adam(&adam_args), fill_norm(&norm_args), fill_sum(&sum);
+    quern_quantize_args cast_args = QUERN_QUANTIZE_ARGS_INIT;
+    fill_adam(&adam_args), fill_norm(&norm_args), fill_sum(&sum), fill_quantize(&cast_args);
     const uint32_t wrong[] = {0, 1, sizeof(quern_adam_tensor) + 8, QUERN_STRUCT_SIZE(quern_adam_tensor),
                               QUERN_STRUCT_SIZE(quern_gradient)};
     for (size_t i = 0; i < COUNT(wrong); i++) {
-        adam_args.tensor_size = norm_args.gradient_size = sum.gradient_size = wrong[i];
+        adam_args.tensor_size = norm_args.gradient_size = sum.gradient_size = cast_args.tensor_size = wrong[i];
         for (int empty = 0; empty < 2; empty++) {
-            adam_args.tensor_count = norm_args.gradient_count = sum.gradient_count = !empty;
+            adam_args.tensor_count = norm_args.gradient_count = sum.gradient_count = cast_args.tensor_count = !empty;
             check_status(quern_adam(device, &adam_args, NULL, 0, NULL), QUERN_INVALID_STRUCT_SIZE);
             check_detail("quern_adam", "args.tensor_size is ");
             check_status(quern_gradient_norm(device, &norm_args, workspace, workspace_bytes, NULL), QUERN_INVALID_STRUCT_SIZE);
             check_detail("quern_gradient_norm", "args.gradient_size is ");
             check_status(quern_accumulate(device, &sum, NULL), QUERN_INVALID_STRUCT_SIZE);
             check_detail("quern_accumulate", "args.gradient_size is ");
+            check_status(quern_quantize(device, &cast_args, NULL, 0, NULL), QUERN_INVALID_STRUCT_SIZE);
+            check_detail("quern_quantize", "args.tensor_size is ");
         }
     }
     close_all();
