@@ -619,7 +619,8 @@ EMULATED = [
      "    const double sum = sum_all_losses<THREADS>(problem, of_warp);\n    wait_for_launch_before();\n", OPTIONS),
     ("a loss written before the wait", GPU_STAGES,
      "    wait_for_launch_before(); /* it is the last of its call */\n",
-     "    if (problem.divisor && threadIdx.x == 0) {\n        problem.divisor[0] = 0.0;\n    }\n    wait_for_launch_before();\n", OPTIONS),
+     "    if (problem.divisor && threadIdx.x == 0) {\n        problem.divisor[0] = 0.0;\n    }\n"
+     "    wait_for_launch_before();\n", OPTIONS),
     ("a streamed row that ends before the wait", GPU_ROW,
      "        join_launches(); /* the sums need no divisor */\n        finish_row(problem, options, row, stats);",
      "        finish_row(problem, options, row, stats);\n        join_launches();", OPTIONS),

@@ -22,7 +22,8 @@ bool is_let(const Operation &op) {
 }
 
 bool ready(const Operation &op) {
-  return !op.started && is_let(op) && std::all_of(op.after.begin(), op.after.end(), [](const OperationRef &d) { return d->done; }) &&
+  return !op.started && is_let(op) &&
+         std::all_of(op.after.begin(), op.after.end(), [](const OperationRef &d) { return d->done; }) &&
          std::all_of(op.behind.begin(), op.behind.end(), [](const OperationRef &d) { return d->started; });
 }
 

@@ -151,7 +151,8 @@ def nanosleep(i):
 
 
 def grid_control(i):
-    return runtime(i, {'launch_dependents': 'launch_dependents', 'wait': 'wait_for_grid'}[i.take('launch_dependents', 'wait')]) + ';'
+    service = {'launch_dependents': 'launch_dependents', 'wait': 'wait_for_grid'}[i.take('launch_dependents', 'wait')]
+    return runtime(i, service) + ';'
 
 
 def nothing(i):

@@ -226,16 +226,16 @@ Test(launches, steps_of_cross_entropy) {
 }
 
 /*
- * From sm_90 on each kernel but the first of a call starts before the one before it has ended: labels, rows and reduce; with few long
- * rows stats, combine and gradient in place of the rows.  steps: the calls that a case takes.
+ * From sm_90 on each kernel but the first of a call starts before the one before it has ended: labels, rows and reduce; with few
+ * long rows stats, combine and gradient in place of the rows.  steps: the calls that a case takes.
  */
 static void check_overlap(const struct test_device *device, const struct cross_entropy_case *c, long long launches, int steps) {
     const struct quern_kernel *row = next_cross_entropy_row(NULL);
     const bool waits = row->target.cc_min >= 90;
     const struct launched got = launched_by(device, c);
     check(got.launches == launches, "%lld launches, not %lld: %s", got.launches, launches, cross_entropy_describe(c));
-    check(got.early == (waits ? launches - steps : 0), "%s: %lld of %lld launches overlap: %s", row->target.name, got.early, launches,
-          cross_entropy_describe(c));
+    check(got.early == (waits ? launches - steps : 0), "%s: %lld of %lld launches overlap: %s", row->target.name, got.early,
+          launches, cross_entropy_describe(c));
 }
 
 Test(launches, kernels_of_a_call_overlap) {

@@ -128,7 +128,7 @@ Test(stream, steps_follow_each_other) {
     device_close(&calls.device);
 }
 
-/* The gradients of one cross-entropy are the logits of the next one, whose kernels overlap each other, but none of the first call. */
+/* The gradients of one cross-entropy are the logits of the next one, whose kernels overlap each other, but not the first call. */
 static void check_following(float softcap, quern_reduction reduction) {
     struct calls calls;
     struct buffer second;

@@ -4,9 +4,9 @@
  *
  * The host launches each kernel of a call but the first so that it may start before the one before it has ended.  So a kernel
  *
- *   waits, in each of its threads, before it reads what another launch writes and before it writes to global memory.  Before that it
- *   may read what the caller has given: the first kernel of a call starts when that is complete.  A block that skips its row waits,
- *   too: the end of a grid says that all grids before it have ended;
+ *   waits, in each of its threads, before it reads what another launch writes and before it writes to global memory.  Before that
+ *   it may read what the caller has given: the first kernel of a call starts when that is complete.  A block that skips its row
+ *   waits, too: the end of a grid says that all grids before it have ended;
  *   lets the next one start only after its own wait.  So no more than two overlap.
  */
 #ifndef QUERN_DEVICE_DEPENDENT_LAUNCH_CUH

@@ -162,7 +162,7 @@ struct Grid {
 
 enum class Step { progressed, stuck, idle };
 
-struct Statistics { u64 launches, blocks, switches, early; };  // early: grids that have started before the one before them had ended
+struct Statistics { u64 launches, blocks, switches, early; };  // early: grids that have started before the one before had ended
 extern Statistics statistics;
 
 void start_grid(Grid *);
