@@ -10,7 +10,7 @@ SPAN, TRADE, MONITOR, RAGGED = (f"src/ranks/{name}.c" for name in ("hosts/span",
 ROLL, LISTENER, HANDSHAKE, MESH = (f"src/ranks/hosts/{name}.c" for name in ("bootstrap", "listener", "handshake", "mesh"))
 
 SHRINKS, QUORUM, SHRINK, SHRUNK = "test_hosts_shrink", "src/ranks/hosts/quorum.c", *(f"src/ranks/group/{n}.c" for n in ("shrink", "shrink_hosts"))
-GUESTS, HOME, VERDICT = (f"src/ranks/hosts/quorum_{name}.c" for name in ("guests", "home", "verdict"))
+GUESTS, HOME, VERDICT, MASK = (f"src/ranks/hosts/quorum_{name}.c" for name in ("guests", "home", "verdict", "mask"))
 SILENCE, ROSTER, RENDEZVOUS = "src/ranks/silence.h", "src/ranks/roster.c", "src/ranks/rendezvous.c"
 RELAY, RELAYED, RELAYS, FRAMES = "test_hosts_relay", *(f"src/ranks/hosts/{name}.c" for name in ("relayed", "relay", "frames"))
 
@@ -97,7 +97,7 @@ RANKS = [
      "accept4(listener->socket, NULL, NULL, SOCK_NONBLOCK)", ENDS),
     ("a monitor that outlives its group", MONITOR, "    pthread_join(monitor->thread, NULL);\n", "", ENDS),
     # Shrinking across hosts.
-    ("half of the ranks is enough", VERDICT, "return twice > ranks || (twice == ranks && quern_mask_has(living, 0));", "return twice >= ranks;", SHRINKS),
+    ("half of the ranks is enough", MASK, "return twice > ranks || (twice == ranks && quern_mask_has(living, 0));", "return twice >= ranks;", SHRINKS),
     ("whoever answers goes on", VERDICT, "if (!quern_is_quorum(verdict->living, quorum->member->ranks)) explain", "if (false) explain", SHRINKS),
     ("a silent guest counts", GUESTS, "return !quern_is_silent(&quorum->silence, guest->heard);", "return true;", SHRINKS),
     ("ranks of another host on a card", GUESTS, "!quern_mask_is_of(member, guest->card.living, host) || ", "", SHRINKS),

@@ -4,6 +4,8 @@
  * or cut off is not counted.  Called while a group is shrunk.
  */
 #define _GNU_SOURCE
+#include "ranks/hosts/quorum.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -14,7 +16,9 @@
 #include "os/clock.h"
 #include "ranks/describe.h"
 #include "ranks/hosts/connections.h"
-#include "ranks/hosts/quorum_parts.h"
+#include "ranks/hosts/quorum_guests.h"
+#include "ranks/hosts/quorum_home.h"
+#include "ranks/hosts/quorum_verdict.h"
 #include "ranks/hosts/sockets.h"
 #include "runtime/status.h"
 

@@ -9,12 +9,10 @@
 #ifndef QUERN_QUORUM_H
 #define QUERN_QUORUM_H
 
+#include "ranks/hosts/quorum_mask.h"
 #include "ranks/rendezvous.h"
 
 struct quern_quorum;
-
-/* More than half of the ranks, or half of them with rank 0: two such sets have a rank in common. */
-bool quern_is_quorum(const uint32_t living[QUERN_GROUP_WORDS], int ranks);
 
 /* Begins for a host, of which these ranks live; others are awaited until `patience`.  NULL: no memory. */
 struct quern_quorum *quern_open_quorum(const struct quern_membership *member, const struct quern_rank_set *living,

@@ -1,11 +1,14 @@
 /* The guests of a host that gathers: who comes, what its card says, and when it is lost.  Called by quorum.c. */
 #define _GNU_SOURCE
+#include "ranks/hosts/quorum_guests.h"
+
 #include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "os/clock.h"
-#include "ranks/hosts/quorum_parts.h"
+#include "ranks/hosts/bootstrap.h"
+#include "ranks/hosts/quorum_mask.h"
 #include "ranks/hosts/sockets.h"
 
 /* Who held the port meanwhile may give it back. */

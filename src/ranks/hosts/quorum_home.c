@@ -1,12 +1,16 @@
 /* A host that is a guest of a lower one: how it gets there, what it hears there, and when it goes home.  Called by quorum.c. */
 #define _GNU_SOURCE
+#include "ranks/hosts/quorum_home.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "os/clock.h"
-#include "ranks/hosts/quorum_parts.h"
+#include "ranks/hosts/bootstrap.h"
+#include "ranks/hosts/quorum_guests.h"
+#include "ranks/hosts/quorum_mask.h"
 #include "ranks/hosts/sockets.h"
 
 /* Nanoseconds: after which more hosts are called; for the other guests of a home that is lost to find another one. */

@@ -1,14 +1,13 @@
 /*
  * A roll call, as its files know it: quorum.c waits, quorum_guests.c gathers on a host that is at home, quorum_home.c is a guest of
- * a lower one, quorum_verdict.c says who is awaited and who goes on.
+ * a lower one, quorum_verdict.c says who is awaited and who goes on.  Types only.
  */
-#ifndef QUERN_QUORUM_PARTS_H
-#define QUERN_QUORUM_PARTS_H
+#ifndef QUERN_QUORUM_STATE_H
+#define QUERN_QUORUM_STATE_H
 
-#include "ranks/hosts/bootstrap.h"
 #include "ranks/hosts/connector.h"
 #include "ranks/hosts/listener.h"
-#include "ranks/hosts/quorum.h"
+#include "ranks/membership.h"
 #include "ranks/silence.h"
 
 /* Nanoseconds: before a call is made again, or a port is asked for again; for what an end says in one go. */
@@ -59,38 +58,5 @@ struct quern_quorum {
 };
 
 static inline bool quern_is_at_home(const struct quern_quorum *quorum) { return quorum->home == quorum->own; }
-
-/* ---- sets of ranks, of the old group: quorum_verdict.c ---- */
-
-bool quern_mask_has(const uint32_t mask[QUERN_GROUP_WORDS], int rank);
-int quern_mask_count(const uint32_t mask[QUERN_GROUP_WORDS]);
-
-/* Whether all of them are ranks of the group and, unless host is -1, of this host. */
-bool quern_mask_is_of(const struct quern_membership *member, const uint32_t mask[QUERN_GROUP_WORDS], int host);
-
-/* ---- gathering: quorum_guests.c ---- */
-
-/* Opens the port of this host, if it is at home; lets those in who have called. */
-void quern_listen_for_guests(struct quern_quorum *quorum);
-void quern_serve_guests(struct quern_quorum *quorum);
-
-/* Tells them the verdict. */
-void quern_tell_guests(struct quern_quorum *quorum);
-void quern_send_guest_away(struct quern_quorum *quorum, int host);
-
-/* ---- being a guest: quorum_home.c ---- */
-
-/* Calls better hosts, and becomes a guest of the first that answers; hears the home, and comes back if it is lost. */
-void quern_call_homes(struct quern_quorum *quorum);
-void quern_hear_home(struct quern_quorum *quorum);
-
-/* ---- the verdict: quorum_verdict.c ---- */
-
-/* Finds the hosts that have ended; whether each host has come, or is one of these. */
-void quern_find_gone_hosts(struct quern_quorum *quorum);
-bool quern_has_all_guests(const struct quern_quorum *quorum);
-
-/* Who goes on, of those that have come. */
-quern_status quern_decide_quorum(struct quern_quorum *quorum);
 
 #endif
