@@ -35,10 +35,16 @@ struct scene {
     const void *more;
 };
 
+/* Where the environment asks for another way between hosts, those within a host are not repeated. */
+static bool is_asked_for(const struct way *way) {
+    return way->hosts || !(getenv("QUERN_TEST_CARRIER") || getenv("QUERN_TEST_WAYS"));
+}
+
 #define check_ways(given, ...) do { \
         for (size_t way_ = 0; way_ < COUNT(ways); way_++) \
-            check_ranks(.kind = ways[way_].kind, .hosts = ways[way_].hosts, .shared_bytes = 4096, \
-                        .user = &((struct scene){ways[way_], given}), __VA_ARGS__); \
+            if (is_asked_for(&ways[way_])) \
+                check_ranks(.kind = ways[way_].kind, .hosts = ways[way_].hosts, .shared_bytes = 4096, \
+                            .user = &((struct scene){ways[way_], given}), __VA_ARGS__); \
     } while (0)
 
 /* Rank 1 lets rank 2 go on, which has a word for rank 1 then. */
@@ -260,10 +266,10 @@ static quern_status cancel_after_one(struct rank *rank) {
     quern_transfer *transfer = transfer_prepare(rank, group, 7, items, rank->rank ? 1 : 2);
     if (rank->rank < 2) rank_ok(rank, quern_transfer_start(transfer, NULL));
     int32_t done = 0;
-    for (const double began = rank_now(); rank->rank == 0 && rank_now() - began < 0.3;) rank_ok(rank, quern_transfer_test(transfer,
-                                                                                                                          &done));
+    while (rank->rank == 0 && !__atomic_load_n((int *)rank->shared, __ATOMIC_ACQUIRE)) rank_ok(rank, quern_transfer_test(transfer, &done));
     rank_check(rank, !done, "complete without rank 2");
     if (rank->rank == 1) rank_ok(rank, quern_transfer_wait(transfer, 0));
+    if (rank->rank == 1) let_go(rank);
     rank_line_up(rank);
     if (rank->rank == 0) rank_ok(rank, quern_transfer_cancel(transfer, NULL));
     rank_line_up(rank);
