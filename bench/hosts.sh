@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs build/quern_bench_hosts, and build/quern_bench_hosts_mpi where it is built, between two network namespaces, which needs root:
-#   ninja build/quern_bench_hosts bench-mpi && bench/hosts.sh
+#   ninja build/quern_bench_hosts bench-mpi && bench/hosts.sh              # all
+#   bench/hosts.sh transfers                                               # only transfers, over MPI, UCX and sockets
 set -eu
 cd "$(dirname "$0")/.."
 a=quern-bench-a b=quern-bench-b
@@ -12,14 +13,18 @@ ip link add qbench netns $a type veth peer name qbench netns $b
 ip -n $a addr add 10.78.0.1/24 dev qbench
 ip -n $b addr add 10.78.0.2/24 dev qbench
 for host in $a $b; do ip -n $host link set qbench up; ip -n $host link set lo up; done
-ip netns exec $b taskset -c 1 build/quern_bench_hosts 1 10.78.0.1 4711 &
-ip netns exec $a taskset -c 0 build/quern_bench_hosts 0 10.78.0.1 4711
-wait
+if [ "${1:-}" != transfers ]; then
+    ip netns exec $b taskset -c 1 build/quern_bench_hosts 1 10.78.0.1 4711 &
+    ip netns exec $a taskset -c 0 build/quern_bench_hosts 0 10.78.0.1 4711
+    wait
+fi
 [ -x build/quern_bench_hosts_mpi ] || exit 0
 
 # OpenMPI starts its daemon on the other host by this instead of ssh.
 printf '#!/bin/sh\nshift\nexec ip netns exec %s sh -c "$*"\n' $b >"$work/agent"
-printf '#!/bin/sh\nexec taskset -c "$OMPI_COMM_WORLD_RANK" build/quern_bench_hosts_mpi\n' >"$work/pinned"
+# Without these the library does not load UCX.
+ucx="UCX_MEM_EVENTS=n UCX_HANDLE_ERRORS=none UCX_DEBUG_SIGNO=0 UCX_VFS_ENABLE=n UCX_LOG_LEVEL=fatal UCX_NET_DEVICES=qbench"
+printf '#!/bin/sh\nexec env %s taskset -c "$OMPI_COMM_WORLD_RANK" build/quern_bench_hosts_mpi %s\n' "$ucx" "${1:-}" >"$work/pinned"
 chmod +x "$work/agent" "$work/pinned"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 network=10.78.0.0/24

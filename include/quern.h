@@ -1221,8 +1221,8 @@ typedef struct quern_carrier {
     void *user;              /* passed to the functions */
     uint64_t tags;           /* tags are 0 to tags - 1; at least 1,024 */
     uint64_t longest;        /* the most bytes of a message; at least 8,192 */
-    int32_t borrows;         /* 1: gets the memory of calls, so that nothing is copied: see quern_group_destroy.  0: gets memory of
-                                the library only */
+    int32_t borrows;         /* 1: gets the memory of exchanges, so that nothing is copied: see quern_group_destroy.  0: gets memory
+                                of the library only, as transfers give it in any case */
     quern_carrier_send send;
     quern_carrier_receive receive;
     quern_carrier_test test;
@@ -1270,7 +1270,7 @@ typedef struct quern_group_args {
                                 thread that creates the group, when the ranks of its host have met or have failed to.
                                 include/quern_mpi.h has that of MPI.  NULL: none */
     void *all_gather_user;   /* its user */
-    const quern_carrier *carrier;  /* CPU ranks of several hosts: carries barriers and exchanges between hosts.  Copied; what it
+    const quern_carrier *carrier;  /* CPU ranks of several hosts: carries exchanges and transfers between hosts.  Copied; what it
                                 points to lives until quern_group_destroy.  The same numbers on every rank.  NULL: none */
     const char *ways;        /* with meet or all_gather: the ways that data may take between hosts, separated by commas: the name of
                                 the carrier, "ucx", "sockets".  The first one in this order is taken that works on all ranks, and
@@ -1573,7 +1573,8 @@ QUERN_API quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan);
  *
  * The bytes move inside of quern_transfer_start, _test and _wait of any transfer of the group handle.  The receiver copies from the
  * memory of a sender on its host, also while that one computes; without access to it, and between hosts, the sender hands over up
- * to 64 KiB for each rank in quern_transfer_start, and the rest in its later calls.
+ * to 64 KiB for each rank in quern_transfer_start, and the rest in its later calls.  By a carrier or UCX it hands over up to 4 KiB,
+ * and more than that when both ranks have started, in further calls of both.
  *
  * On GPUs the memory is of the GPU, and data moves when the streams of both starts have come to them, on streams of high priority
  * of the library.  In a group of several hosts it goes over NCCL: when both ranks have started, one of these calls of each hands it

@@ -1,6 +1,7 @@
 /*
  * Two hosts whose ranks MPI has launched: barriers and exchanges of two groups, one over MPI and one over sockets, beside those of
- * MPI itself, turn by turn.  bench/hosts.sh runs it between two network namespaces.
+ * MPI itself, turn by turn; and transfers of these and of a third one over UCX, where that is.  bench/hosts.sh runs it between two
+ * network namespaces.  With the argument `transfers`: those alone.
  */
 #define _GNU_SOURCE
 #include <quern.h>
@@ -17,9 +18,10 @@ struct way {
     quern_group *group;
     quern_ragged_plan *plan;
     void *workspace;
+    quern_transfer *transfer;
 };
 
-static struct way mpi, sockets;
+static struct way mpi, ucx, sockets;
 
 static void ok(quern_status status, const char *what) {
     char detail[300];
@@ -37,12 +39,16 @@ static quern_ragged_all_to_all_args exchange_of(size_t bytes) {
     return args;
 }
 
-static void join(struct way *way, quern_device *device, int with_carrier) {
+/* Over UCX there may be no group. */
+static void join(struct way *way, quern_device *device, int with_carrier, const char *ways) {
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    args.ways = ways;
     args.device = device, args.timeout = 20, args.host = rank ? "b" : "a";
     if (quern_join_from_mpi(MPI_COMM_WORLD, &args) || (with_carrier && quern_carrier_from_mpi(MPI_COMM_WORLD, &args)))
         MPI_Abort(MPI_COMM_WORLD, 1);
-    ok(quern_group_create(&args, 1, &way->group), "a group");
+    const quern_status status = quern_group_create(&args, 1, &way->group);
+    if (ways && status == QUERN_NOT_SUPPORTED) return;
+    ok(status, "a group");
     ok(quern_symmetric_alloc(&way->group, 1, &(size_t){WORKSPACE}, &way->workspace), "workspace");
 }
 
@@ -64,6 +70,29 @@ static void run_over_mpi(void) { ok(quern_ragged_plan_run(mpi.plan, NULL), "a ru
 static void run_over_sockets(void) { ok(quern_ragged_plan_run(sockets.plan, NULL), "a run"); }
 static void exchange_of_mpi(void) {
     MPI_Alltoallv(out, counts, zeros, MPI_BYTE, in, counts, zeros, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void transfer_over(const struct way *way) {
+    ok(quern_transfer_start(way->transfer, NULL), "a start");
+    ok(quern_transfer_wait(way->transfer, 0), "a transfer");
+}
+
+static void transfer_over_mpi(void) { transfer_over(&mpi); }
+static void transfer_over_ucx(void) { transfer_over(&ucx); }
+static void transfer_over_sockets(void) { transfer_over(&sockets); }
+static void sendrecv_of_mpi(void) {
+    MPI_Sendrecv(out, counts[1 - rank], MPI_BYTE, 1 - rank, 0, in, counts[1 - rank], MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+}
+
+/* Both ways. */
+static void prepare_transfer(struct way *way, size_t bytes) {
+    const quern_transfer_item items[] = {{.receive = 0, .peer = 1 - rank, .memory = out, .bytes = (int64_t)bytes},
+                                         {.receive = 1, .peer = 1 - rank, .memory = in, .bytes = (int64_t)bytes}};
+    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
+    args.items = items, args.item_count = 2;
+    counts[1 - rank] = (int)bytes;
+    if (way->group) ok(quern_transfer_prepare(way->group, &args, &way->transfer), "a list");
 }
 
 static int compare(const void *a, const void *b) {
@@ -94,6 +123,31 @@ static void compare_in_turns(const char *name, void (*over_mpi)(void), void (*ov
                seconds[2][TURNS / 2] * 1e6, ratios[0][TURNS / 2], ratios[1][TURNS / 2]);
 }
 
+/* Medians of turns. */
+static void compare_transfers(size_t bytes, int times) {
+    void (*const sides[])(void) = {transfer_over_mpi, ucx.group ? transfer_over_ucx : NULL, transfer_over_sockets, sendrecv_of_mpi};
+    struct way *const ways[] = {&mpi, &ucx, &sockets};
+    double seconds[4][TURNS];
+    for (int i = 0; i < 3; i++) prepare_transfer(ways[i], bytes);
+    for (int turn = 0; turn < TURNS; turn++)
+        for (int i = 0; i < 4; i++) seconds[i][turn] = sides[i] ? time_of(sides[i], times) : 0;
+    if (rank == 0) printf("| transfer of %zu B; MPI_Sendrecv |", bytes);
+    for (int i = 0; i < 4; i++) {
+        qsort(seconds[i], TURNS, sizeof(double), compare);
+        if (rank == 0) printf(sides[i] ? " %.1f us |" : " – |", seconds[i][TURNS / 2] * 1e6);
+    }
+    if (rank == 0) printf("\n");
+    for (int i = 0; i < 3; i++) ok(quern_transfer_destroy(ways[i]->transfer), "the end of a transfer"), ways[i]->transfer = NULL;
+}
+
+static void compare_all_transfers(void) {
+    if (rank == 0)
+        printf("\n| two hosts, both ways | Quern over MPI | over UCX | over sockets | MPI itself |\n|---|---:|---:|---:|---:|\n");
+    compare_transfers(64, 300);
+    compare_transfers(64 << 10, 100);
+    compare_transfers(MOST, 1);
+}
+
 int main(int count, char **words) {
     quern_device *device;
     int level;
@@ -106,20 +160,24 @@ int main(int count, char **words) {
     ok(quern_device_open(QUERN_CPU, 0, &device), "opening the CPU");
     ok(quern_prepare(device, QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL), "preparing");
     ok(quern_set_threads(device, 1, NULL, NULL), "threads");
-    join(&mpi, device, 1);
-    join(&sockets, device, 0);
-    if (rank == 0)
+    join(&mpi, device, 1, NULL);
+    join(&ucx, device, 0, "ucx");
+    join(&sockets, device, 0, NULL);
+    const int all = count < 2 || strcmp(words[1], "transfers") != 0;
+    if (all && rank == 0)
         printf("| two hosts, both ways | Quern over MPI | Quern over sockets | MPI itself | MPI's time to the first | to the second |\n"
                "|---|---:|---:|---:|---:|---:|\n");
-    compare_in_turns("barrier", barrier_over_mpi, barrier_over_sockets, barrier_of_mpi, 1000);
-    for (size_t bytes = 64; bytes <= MOST; bytes *= bytes < 1 << 20 ? 16 : 8) {
+    if (all) compare_in_turns("barrier", barrier_over_mpi, barrier_over_sockets, barrier_of_mpi, 1000);
+    for (size_t bytes = 64; all && bytes <= MOST; bytes *= bytes < 1 << 20 ? 16 : 8) {
         char name[64];
         make_plans(bytes);
         snprintf(name, sizeof name, "%zu B, a plan; MPI_Alltoallv", bytes);
         compare_in_turns(name, run_over_mpi, run_over_sockets, exchange_of_mpi, bytes < 1 << 20 ? 300 : (int)((16 << 20) / bytes) + 1);
         free_plans();
     }
+    compare_all_transfers();
     ok(quern_group_destroy(mpi.group), "the end");
+    ok(quern_group_destroy(ucx.group), "the end");
     ok(quern_group_destroy(sockets.group), "the end");
     MPI_Finalize();
     return EXIT_SUCCESS;

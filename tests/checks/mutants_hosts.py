@@ -43,7 +43,7 @@ RANKS = [
     ("no vote between hosts", RAGGED, "    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels, member->span->order);\n    sendrecv.place = place_verdict;",
      "    quern_sendrecv_open(&sendrecv, member, meeting, &member->span->here, channels, member->span->order);\n    sendrecv.place = place_verdict;", HOSTS),
     # Carriers of the engine.
-    ("one tag for all messages", MESSAGES, "line->next[to] % carrier->tags", "0 % carrier->tags", CARRIER),
+    ("one tag for all messages", MESSAGES, "line->next[to] % tags_of_exchanges(carrier)", "0 % tags_of_exchanges(carrier)", CARRIER),
     ("messages longer than the carrier takes", MESSAGES, "least((*parts)->iov_len, largest_of(carrier))", "(*parts)->iov_len", CARRIER),
     ("a piece that is not copied out", MESSAGES,
      "        if (slot->is_staged && !slot->dropped) scatter(slot->buffer, slot->parts, slot->count);\n", "", CARRIER),

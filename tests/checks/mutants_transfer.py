@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 BASIC, ENDS, HOSTS, RACES = "test_transfer", "test_transfer_ends", "test_hosts_transfer", "race_ranks"
+CARRIED, CARRY, MESSAGES = "test_hosts_carry", "src/ranks/transfer/carry.c", "src/ranks/hosts/messages.c"
 LIST, AGREE, BYTES, LANE, WIRE, TALK, TRANSFER, TRANSFERS, WAIT = (
     f"src/ranks/transfer/{name}.c" for name in ("transfer_list", "agree", "bytes", "lane", "wire", "talk", "transfer", "transfers",
                                                 "wait"))
-WITHDRAW = "src/ranks/transfer/withdraw.h"
+WITHDRAW, STREAM = "src/ranks/transfer/withdraw.h", "src/ranks/transfer/stream.c"
 
 RANKS = [
     # Lists.
@@ -30,13 +31,12 @@ RANKS = [
      "    if (pair->in.is_complete) return false;\n", BASIC),
     ("nothing goes before the other rank has started", BYTES, "= waits && course->all > QUERN_TRANSFER_EAGER ? QUERN_TRANSFER_EAGER : course->all;",
      "= waits ? 0 : course->all;", BASIC),
-    ("what came before the start is dropped", BYTES, "    for (int64_t copied = 0; copied < pair->landed;) {", "    for (; false;) {\n        int64_t copied = 0;",
-     BASIC),
+    ("what came before the start is dropped", BYTES, "    quern_put_bytes(pair, pair->landing, (size_t)pair->landed);\n", "", BASIC),
     ("a ring that forgets where it is", LANE, "const size_t at = (end->moved + moved) % end->room,", "const size_t at = moved % end->room,",
      BASIC),
     ("half a message in a lane", WIRE, "    return room > needed ? room - needed : 0;\n", "    return QUERN_WIRE_PIECE + 0 * (room + needed);\n",
      ENDS),
-    ("pieces in the order of one item", BYTES, "        bytes -= left;\n", "        bytes = 0;\n", BASIC),
+    ("pieces in the order of one item", STREAM, "        bytes -= left;\n", "        bytes = 0;\n", BASIC),
     # Ends.
     ("a cancel stays here", TRANSFERS, "    quern_wire_say(wire, end, text, sizeof text);\n", "", ENDS),
     ("the reason stays here", TRANSFERS, "    quern_copy_text(text, reason, sizeof text);\n", "    (void)reason;\n", ENDS),
@@ -63,4 +63,35 @@ RANKS = [
      HOSTS),
     ("one piece is all", BYTES, "    while (is_started(pair) && send_data(pair)) moved = true;\n", "    if (pair->out.done == 0) moved |= send_data(pair);\n",
      HOSTS),
+    # By a carrier.
+    ("tags that exchanges have", MESSAGES, "return tags_of_exchanges(carrier) + number % QUERN_CARRIER_OF_TRANSFERS;",
+     "return number % QUERN_CARRIER_OF_TRANSFERS + 0 * carrier->tags;", CARRIED),
+    ("one tag for all messages of transfers", MESSAGES, "+ number % QUERN_CARRIER_OF_TRANSFERS;", "+ number % 1;", CARRIED),
+    ("a message longer than the carrier takes", CARRY, "longest < QUERN_CARRY_PIECE ? (size_t)longest : QUERN_CARRY_PIECE",
+     "longest < 1 ? (size_t)longest : QUERN_CARRY_PIECE", CARRIED),
+    ("bytes for a transfer that is over", CARRY, "        if (carry->in.slot[i].pair == pair) carry->in.slot[i].pair = NULL;\n", "", CARRIED),
+    ("an answer for a transfer that is over", CARRY, "        if (carry->order[i].pair == pair) carry->order[i].pair = NULL;\n", "", CARRIED),
+    ("a message that never comes, without a word", CARRY, "        say_none(wire, carry->out.next++);\n",
+     "        if (false) say_none(wire, 0);\n        carry->out.next++;\n", CARRIED),
+    ("a receive that is not cancelled", CARRY, "    if (!carry->is_over) carrier->cancel(carrier->user, slot->request);\n",
+     "    (void)carrier;\n", CARRIED),
+    ("messages of transfers left in the carrier", CARRY, "        if (cancels) carrier->cancel(carrier->user, slot->request);\n",
+     "        if (cancels) continue;\n", CARRIED),
+    ("a message that is kept, unnamed", CARRY, "        status = quern_fail(wire->member->device, QUERN_PEER_LOST,",
+     "        quern_fail(wire->member->device, QUERN_PEER_LOST,", CARRIED),
+    ("a receive of a transfer that has failed", CARRY, "        if (result < 0) fail(carry, \"test of a message of it",
+     "        if (result < -1000) fail(carry, \"test of a message of it", CARRIED),
+    ("a send of a transfer that has failed", CARRY, "        if (result < 0) fail(carry, \"test of a message to it",
+     "        if (result < -1000) fail(carry, \"test of a message to it", CARRIED),
+    ("small transfers by the carrier", "src/ranks/transfer/carry.h", "course->all > QUERN_TRANSFER_SMALL", "course->all > 0", CARRIED),
+    ("one message of a transfer too many", CARRY, "line->next - line->oldest < QUERN_CARRY_SLOTS;",
+     "line->next - line->oldest <= QUERN_CARRY_SLOTS;", CARRIED),
+    ("a READY without bytes", CARRY, "!piece->bytes || piece->bytes > carry->piece ||", "piece->bytes > carry->piece ||", CARRIED),
+    ("a NONE of what was not asked for", CARRY, "(uint32_t)number - carry->in.oldest >= carry->in.next - carry->in.oldest || ", "", CARRIED),
+    ("no word of the way of transfers", TRANSFER, "            quern_text_add(text, \"transfers of hosts", "            if (false) quern_text_add(text, \"transfers of hosts",
+     "test_hosts_carrier"),
+    ("a failure of the carrier that is waited for", CARRY, "    quern_transfer_fail(pair->transfer, QUERN_SYSTEM_ERROR,",
+     "    if (false) quern_transfer_fail(pair->transfer, QUERN_SYSTEM_ERROR,", CARRIED),
+    ("transfers that are not settled", "src/ranks/group/group.c", "    status = quern_settle_transfers(member);\n", "    status = QUERN_OK;\n",
+     CARRIED),
 ]

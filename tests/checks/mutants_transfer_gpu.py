@@ -64,6 +64,5 @@ EMULATED_RANKS = [
     ("memory that another process does not reach", GPU, "bytes, &place) == QUERN_MEMORY_SYMMETRIC) continue;\n        return",
      "bytes, &place) <= QUERN_MEMORY_FREED) continue;\n        return", IN_HOST),
     ("a copy that is not waited for", GPU, "= error == CUDA_SUCCESS ? visit.cuda->stream_synchronize(stream) : error;", "= error;", IN_HOST),
-    ("a GPU sends messages of data", BYTES, "    if (pair->transfer->gpu || course->done >= limit) return false;\n",
-     "    if (course->done >= limit) return false;\n", IN_HOST),
+    ("a GPU sends messages of data", BYTES, "    if (pair->transfer->gpu || quern_is_carried(pair, course) ||", "    if (quern_is_carried(pair, course) ||", IN_HOST),
 ]

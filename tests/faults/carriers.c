@@ -2,7 +2,8 @@
  * Every pair of a point of messages over a carrier (src/ranks/points.h) and a fault, between two ranks of two hosts, in threads and in
  * processes, over a carrier that borrows memory and one that gets copies.
  *
- * The ranks exchange small and large slices, three times.  However it ends: every rank returns, with a status that the fault explains;
+ * The ranks exchange small and large slices, three times; or they send each other as much in a transfer.  However it ends: every rank
+ * returns, with a status that the fault explains;
  * what a rank has completed is what was sent; nothing is written beside it; and what a rank sends is never changed.
  *
  *   carriers           all
@@ -30,6 +31,7 @@ struct plan {
     struct point_plan points;
     enum rank_kind kind;
     const struct carrier_choice *carrier;
+    bool transfers;   /* not exchanges */
 };
 
 static const int32_t sizes[SIZES] = {300, LARGE};
@@ -63,6 +65,27 @@ static quern_status exchange(struct side *side, quern_group *group, int round, i
     return status;
 }
 
+/* Both ways, as large as a slice. */
+static quern_status transfer(struct side *side, quern_group *group, int *round) {
+    const int rank = side->rank->rank;
+    const quern_transfer_item items[] = {{.receive = 0, .peer = !rank, .tag = 1, .memory = side->out, .bytes = LARGE},
+                                         {.receive = 1, .peer = !rank, .tag = 1, .memory = side->in, .bytes = LARGE}};
+    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
+    quern_transfer *prepared = NULL;
+    args.items = items, args.item_count = 2;
+    quern_status status = quern_transfer_prepare(group, &args, &prepared);
+    for (; *round < ROUNDS && status == QUERN_OK; ++*round) {
+        memset(side->out, value_of(rank, *round), sizeof side->out);
+        status = quern_transfer_start(prepared, NULL);
+        if (status == QUERN_OK) status = quern_transfer_wait(prepared, 0);
+        rank_check(side->rank, status != QUERN_OK || is_filled(side->in, LARGE, value_of(!rank, *round)),
+                   "round %d is complete, and not what was sent", *round);
+    }
+    if (prepared) rank_ok(side->rank, quern_transfer_destroy(prepared));
+    memset(side->in, 0x77, LARGE);  /* nobody writes there any more */
+    return status;
+}
+
 static quern_status live(struct rank *rank) {
     const struct plan *plan = rank->user;
     struct side *side = calloc(1, sizeof *side);
@@ -81,7 +104,9 @@ static quern_status live(struct rank *rank) {
     struct points_aborter *aborter = points_start_aborter();
     quern_status status = QUERN_OK;
     int round = 0;
-    for (; round < ROUNDS * SIZES && status == QUERN_OK; round++) status = exchange(side, group, round, sizes[round % SIZES]);
+    if (plan->transfers) status = transfer(side, group, &round);
+    for (; !plan->transfers && round < ROUNDS * SIZES && status == QUERN_OK; round++)
+        status = exchange(side, group, round, sizes[round % SIZES]);
     char detail[256] = "";
     if (status != QUERN_OK) quern_error_detail(detail, sizeof detail);
     rank_check(rank, status == QUERN_OK || *detail, "%s without a reason", quern_status_string(status));
@@ -98,7 +123,7 @@ static quern_status live(struct rank *rank) {
 /* ---- the expected ends ---- */
 
 static int passed, failed;
-static unsigned struck[QUERN_POINT_COUNT][POINT_FAULTS];
+static unsigned struck[2][QUERN_POINT_COUNT][POINT_FAULTS];  /* in exchanges; in transfers */
 static const char *wanted;  /* NULL: all */
 
 /* A rank whose limit has ended, or that is held, may be found by the other one as lost. */
@@ -107,7 +132,8 @@ static bool is_explained(const struct plan *plan, quern_status status) {
         [POINT_OUTSTAY] = QUERN_PEER_TIMEOUT, [POINT_KILL] = QUERN_PEER_LOST, [POINT_ABORT] = QUERN_GROUP_ABORTED,
         [POINT_EXPIRE] = QUERN_PEER_TIMEOUT};
     const enum point_fault fault = plan->points.stop[0].fault;
-    return status == QUERN_OK || status == by_fault[fault];
+    const bool is_left = plan->transfers && fault > POINT_DELAY && status == QUERN_PEER_LOST;  /* the other one destroys its own */
+    return status == QUERN_OK || status == by_fault[fault] || is_left;
 }
 
 static const char *judge(const struct plan *plan, struct rank_run *run) {
@@ -117,7 +143,7 @@ static const char *judge(const struct plan *plan, struct rank_run *run) {
     bool may_die[RANKS] = {false};
     if (victim >= 0 && stop->fault == POINT_KILL) may_die[victim] = true;
     const char *wrong = ranks_wait(run, may_die);
-    if (victim >= 0) struck[stop->point][stop->fault]++;
+    if (victim >= 0) struck[plan->transfers][stop->point][stop->fault]++;
     for (int rank = 0; rank < RANKS && !wrong; rank++)
         if (!(rank == victim && may_die[rank]) && !is_explained(plan, ranks_result(run, rank)->status))
             wrong = ranks_result(run, rank)->detail;
@@ -136,14 +162,16 @@ static void run_plan(const struct plan *plan, const char *name) {
     ranks_close(run);
 }
 
-static void run_point(enum rank_kind kind, const struct carrier_choice *carrier, enum quern_point point, unsigned arrival) {
+static void run_point(enum rank_kind kind, const struct carrier_choice *carrier, enum quern_point point, unsigned arrival,
+                      bool transfers) {
     for (enum point_fault fault = POINT_DELAY; fault <= POINT_EXPIRE; fault++) {
         const struct plan plan = {.points = {.ranks = RANKS, .stop = {{fault, point, -1, 0, arrival}}}, .kind = kind,
-                                  .carrier = carrier};
+                                  .carrier = carrier, .transfers = transfers};
         char name[160];
         if (fault == POINT_KILL && kind == RANK_THREADS) continue;
-        snprintf(name, sizeof name, "%s, a carrier that %s, point %s, arrival %u, fault %s", rank_kind_name(kind),
-                 carrier->borrows ? "borrows" : "copies", point_name(point), arrival, point_fault_name(fault));
+        snprintf(name, sizeof name, "%s%s, a carrier that %s, point %s, arrival %u, fault %s", rank_kind_name(kind),
+                 transfers ? ", transfers" : "", carrier->borrows ? "borrows" : "copies", point_name(point), arrival,
+                 point_fault_name(fault));
         run_plan(&plan, name);
     }
 }
@@ -151,9 +179,11 @@ static void run_point(enum rank_kind kind, const struct carrier_choice *carrier,
 /* Every pair must have happened. */
 static void check_struck(void) {
     for (enum quern_point point = QUERN_POINT_MESSAGE_POSTING; point <= QUERN_POINT_MESSAGE_OVER; point++)
-        for (enum point_fault fault = POINT_DELAY; fault <= POINT_EXPIRE; fault++) {
-            if (struck[point][fault]) continue;
-            printf("no rank met fault %s at point %s\n", point_fault_name(fault), point_name(point));
+        for (int fault = POINT_DELAY; fault < 2 * POINT_FAULTS; fault++) {
+            const int transfers = fault / POINT_FAULTS, of = fault % POINT_FAULTS;
+            if (of < POINT_DELAY || of > POINT_EXPIRE || struck[transfers][point][of]) continue;
+            printf("no rank met fault %s at point %s of %s\n", point_fault_name((enum point_fault)of), point_name(point),
+                   transfers ? "transfers" : "exchanges");
             failed++;
         }
 }
@@ -163,8 +193,12 @@ int main(int count, char **words) {
     private_shm_enter(NULL);
     for (size_t kind = 0; kind < sizeof rank_kinds / sizeof *rank_kinds; kind++)
         for (size_t carrier = 0; carrier < sizeof carriers / sizeof *carriers; carrier++)
-            for (enum quern_point point = QUERN_POINT_MESSAGE_POSTING; point <= QUERN_POINT_MESSAGE_OVER; point++)
-                for (unsigned arrival = 1; arrival <= 13; arrival += 4) run_point(rank_kinds[kind], &carriers[carrier], point, arrival);
+            for (enum quern_point point = QUERN_POINT_MESSAGE_POSTING; point <= QUERN_POINT_MESSAGE_OVER; point++) {
+                for (unsigned arrival = 1; arrival <= 13; arrival += 4)
+                    run_point(rank_kinds[kind], &carriers[carrier], point, arrival, false);
+                for (unsigned arrival = 1; arrival <= 3; arrival += 2)
+                    run_point(rank_kinds[kind], &carriers[carrier], point, arrival, true);
+            }
     if (!wanted) check_struck();
     printf("%d passed, %d failed\n", passed, failed);
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -274,6 +274,20 @@ void carrier_close(struct carrier_end *end) {
 
 int carrier_count(const struct carrier_end *end) { return end->begun; }
 
+int carrier_under_way(const struct carrier_end *end) {
+    int count = 0;
+    for (int i = 0; i < REQUESTS; i++) count += end->request[i].state != FREE;
+    return count;
+}
+
+int carrier_unclaimed(struct carrier_end *end) {
+    int count = 0;
+    for (int rank = 0; rank < end->net->ranks; rank++)
+        if (rank != end->rank) take_packets(end, rank);
+    for (const struct parcel *parcel = end->parcels; parcel; parcel = parcel->next) count++;
+    return count;
+}
+
 const struct carrier_choice *carrier_of_environment(void) {
     static const struct carrier_choice borrows = {.borrows = true}, copies = {.longest = 9000};
     const char *name = getenv("QUERN_TEST_CARRIER");

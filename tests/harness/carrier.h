@@ -39,8 +39,10 @@ struct carrier_end *carrier_open(const struct carrier_net *net, const struct car
 const quern_carrier *carrier_for_group(struct carrier_end *end);  /* as long as the end */
 void carrier_close(struct carrier_end *end);
 
-/* The messages that were begun so far. */
+/* The messages that were begun so far; those of them that are not over; and those that have come here and that nobody has received. */
 int carrier_count(const struct carrier_end *end);
+int carrier_under_way(const struct carrier_end *end);
+int carrier_unclaimed(struct carrier_end *end);
 
 /* What the environment variable QUERN_TEST_CARRIER asks of all suites of hosts: "borrows" or "copies"; NULL: nothing. */
 const struct carrier_choice *carrier_of_environment(void);

@@ -122,6 +122,10 @@ CORRECT = {
         "ROUNDS=2",
         "ROUNDS=3",
     ],
+    "carry": [
+        "TRANSFERS=2 PIECES=3 SLOTS=2 TAGS=2",
+        "TRANSFERS=3 PIECES=2 SLOTS=2 TAGS=3",
+    ],
 }
 
 # The broken variants: model, size, the one thing that is wrong, and how it fails: by a deadlock, or an assertion with this in it.
@@ -225,6 +229,11 @@ BROKEN = [
     ("link", "ROUNDS=2", "FORGOTTEN_NOT_SAID", DEADLOCK),
     ("link", "ROUNDS=2", "FORGOTTEN_FAILS", "cancelled["),
     ("link", "ROUNDS=2", "FORGOTTEN_NOT_OBEYED", DEADLOCK),
+    ("carry", "TRANSFERS=2 PIECES=3 SLOTS=2 TAGS=2", "READY_BEFORE_THE_RECEIVE", "posted["),
+    ("carry", "TRANSFERS=2 PIECES=3 SLOTS=2 TAGS=2", "NONE_NOT_SAID", DEADLOCK),
+    ("carry", "TRANSFERS=2 PIECES=3 SLOTS=2 TAGS=2", "NONE_WITHOUT_A_NUMBER", DEADLOCK),
+    ("carry", "TRANSFERS=2 PIECES=3 SLOTS=2 TAGS=2", "CANCELLED_WITHOUT_NONE", "posted["),
+    ("carry", "TRANSFERS=2 PIECES=3 SLOTS=2 TAGS=2", "BYTES_OF_WHAT_IS_OVER", "slot["),
 ]
 
 

@@ -2,6 +2,7 @@
  * Groups whose data goes by MPI: the ranks are of two hosts, as far as the group can see.  The argument names the case.
  *
  *   exchange   slices from nothing to megabytes, contiguous and scattered, with and without a plan, and barriers, in two groups
+ *   transfer   transfers between all ranks, of all sizes and both ways, beside exchanges; and cancels of which both ends hear
  *   funneled   the main thread is the only one that may call MPI: another one is refused
  *   late       the last rank does not come to an exchange: all others get its name within the limit, and their memory back
  *   killed     the last rank kills itself: all others get its name, and hear if MPI keeps memory.  Run with --enable-recovery
@@ -150,6 +151,92 @@ static void exchange_all(quern_device *device) {
     check(quern_free_mpi_carrier(&first) == MPI_SUCCESS && quern_free_mpi_carrier(&second) == MPI_SUCCESS, "freeing");
 }
 
+/* Each rank sends to all others and receives from them: a few bytes, and more. */
+static quern_transfer *prepare(quern_group *group, uint64_t key, int64_t bytes, unsigned char *out, unsigned char *in) {
+    quern_transfer_item items[4 * MOST];
+    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
+    quern_transfer *transfer;
+    for (int peer = 0; peer < ranks; peer++) {
+        if (peer == rank) continue;
+        for (int large = 0; large < 2; large++)
+            for (int receive = 0; receive < 2; receive++) {
+                quern_transfer_item *item = &items[args.item_count++];
+                memset(item, 0, sizeof *item);
+                item->receive = receive, item->peer = peer, item->tag = (uint64_t)large, item->bytes = large ? bytes : 3;
+                item->memory = (receive ? in : out) + peer * (bytes + 3) + large * 3;
+            }
+    }
+    args.items = items, args.key = key;
+    check(quern_transfer_prepare(group, &args, &transfer) == QUERN_OK, "preparing");
+    return transfer;
+}
+
+static void check_received(const unsigned char *in, int64_t bytes, int round) {
+    for (int peer = 0; peer < ranks; peer++) {
+        int wrong = 0;
+        if (peer == rank) continue;
+        for (int64_t at = 0; at < bytes + 3; at++) wrong |= in[peer * (bytes + 3) + at] != byte_of(peer, rank, round, at);
+        check(!wrong, "what was transferred");
+    }
+}
+
+static void transfer_often(quern_group *group, uint64_t key, int64_t bytes) {
+    const size_t all = (size_t)ranks * (size_t)(bytes + 3);
+    unsigned char *out = (unsigned char *)malloc(all), *in = (unsigned char *)malloc(all);
+    check(out && in, "memory");
+    quern_transfer *transfer = prepare(group, key, bytes, out, in);
+    for (int round = 0; round < 3; round++) {
+        for (int peer = 0; peer < ranks; peer++)
+            for (int64_t at = 0; at < bytes + 3; at++) out[peer * (bytes + 3) + at] = byte_of(rank, peer, round, at);
+        check(quern_transfer_start(transfer, NULL) == QUERN_OK, "starting");
+        check(quern_barrier(group, NULL, NULL) == QUERN_OK, "barrier");
+        check(quern_transfer_wait(transfer, 0) == QUERN_OK, "waiting");
+        check_received(in, bytes, round);
+    }
+    check(quern_transfer_destroy(transfer) == QUERN_OK, "destroying");
+    free(out);
+    free(in);
+}
+
+/* The rank `by` cancels after so few calls that nothing is complete; its memory goes while MPI may still have messages. */
+static void cancel_one(quern_group *group, int by) {
+    const int64_t bytes = 17000000;
+    unsigned char *out = (unsigned char *)calloc((size_t)ranks, (size_t)bytes + 3);
+    unsigned char *in = (unsigned char *)calloc((size_t)ranks, (size_t)bytes + 3);
+    int32_t done;
+    check(out && in, "memory");
+    quern_transfer *transfer = prepare(group, 5, bytes, out, in);
+    check(quern_transfer_start(transfer, NULL) == QUERN_OK, "starting");
+    check(quern_barrier(group, NULL, NULL) == QUERN_OK, "barrier");
+    for (int looks = 0; rank == by && looks < 3; looks++) check(quern_transfer_test(transfer, &done) == QUERN_OK, "testing");
+    const quern_status status = rank == by ? quern_transfer_cancel(transfer, "enough") : quern_transfer_wait(transfer, 0);
+    check(status == (rank == by ? QUERN_OK : QUERN_GROUP_ABORTED), "the status");
+    check(quern_transfer_destroy(transfer) == QUERN_OK, "destroying");
+    free(out);
+    free(in);
+}
+
+static void transfer_all(quern_device *device) {
+    static const int64_t sizes[] = {0, 4093, 4094, 70000, 3000000, 17000000};
+    quern_group_args first = QUERN_GROUP_ARGS_INIT, second = QUERN_GROUP_ARGS_INIT;
+    quern_group *one = form(device, &first, 30), *other = form(device, &second, 30);
+    char report[4096];
+    quern_group_report(one, report, sizeof report);
+    check(strstr(report, "transfers of hosts 0 and 1: mpi, and sockets for up to 4096 bytes") != NULL, report);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        transfer_often(one, 1, sizes[i]);
+        exchange(other, 70000, 3);
+        transfer_often(other, 1, sizes[i]);
+    }
+    for (int by = 0; by < ranks; by++) {
+        cancel_one(one, by);
+        transfer_often(one, 5, 70000);
+    }
+    check(quern_barrier(one, NULL, NULL) == QUERN_OK, "barrier");
+    check(quern_group_destroy(one) == QUERN_OK && quern_group_destroy(other) == QUERN_OK, "destroying");
+    check(quern_free_mpi_carrier(&first) == MPI_SUCCESS && quern_free_mpi_carrier(&second) == MPI_SUCCESS, "freeing");
+}
+
 static void *ask(void *user) {
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
     args.rank = rank, args.ranks = ranks;
@@ -213,6 +300,7 @@ int main(int argc, char **argv) {
     check(quern_prepare(device, QUERN_RAGGED_ALL_TO_ALL) == QUERN_OK, "preparing");
     if (is_funneled) ask_on_another_thread();
     else if (strcmp(name, "exchange") == 0) exchange_all(device);
+    else if (strcmp(name, "transfer") == 0) transfer_all(device);
     else miss_one(device, dies);
     quern_device_close(device);
     if (rank == 0) printf("%s: right\n", name), fflush(stdout);

@@ -38,6 +38,8 @@ expect 1 "1 ranks of 1 hosts" ranks host
 expect 2 "exchange: right" carrier exchange
 expect 3 "exchange: right" carrier exchange
 expect 4 "exchange: right" carrier exchange
+expect 2 "transfer: right" carrier transfer
+expect 4 "transfer: right" carrier transfer
 expect 2 "funneled: right" carrier funneled
 expect 4 "late: right" carrier late
 skipped=

@@ -81,8 +81,9 @@ def rank_configuration() -> Configuration:
     return Configuration("ranks", "ranks", {"QUERN_TEST_DEVICE": "cpu"})
 
 
-# The suites of hosts that also run over a carrier of the engine; test_hosts_carrier has its own.
-CARRIED = frozenset({"test_hosts", "test_hosts_dissent", "test_hosts_ends", "test_hosts_split", "test_hosts_transfer"})
+# The suites of hosts that also run over a carrier of the engine; test_hosts_carrier and test_hosts_carry have their own.
+CARRIED = frozenset({"test_hosts", "test_hosts_dissent", "test_hosts_ends", "test_hosts_split", "test_hosts_transfer",
+                     "test_transfer_ends"})
 
 
 def carrier_configurations() -> list[Configuration]:

@@ -57,6 +57,7 @@ static quern_status choose(struct rank *rank) {
 Test(hosts_carrier, the_walk_gives_reasons, .timeout = 300) {
     static const struct wish wishes[] = {
         {{NULL}, 0, 0, QUERN_OK, "hosts 0 and 1: stand-in, since host memory does not reach from one host to another\n"},
+        {{NULL}, 0, 0, QUERN_OK, "transfers of hosts 0 and 1: stand-in, and sockets for up to 4096 bytes from one rank to another"},
         {{NULL}, 7, 0, QUERN_OK, "hosts 0 and 1: sockets, since host memory does not reach from one host to another\n"},
         {{"sockets", "sockets", "sockets"}, 0, 0, QUERN_OK, "hosts 0 and 1: sockets, since"},
         {{"sockets,stand-in", NULL, "stand-in,sockets"}, 0, 0, QUERN_OK, "hosts 0 and 1: stand-in, since"},

@@ -196,7 +196,9 @@ quern_status quern_group_destroy(quern_group *group) {
     struct quern_membership *member = quern_take_member(group);
     if (!member) return quern_fail_no_group(group);
     QUERN_POINT(LEAVE_BEGUN);
-    status = quern_settle_span(member);
+    status = quern_settle_transfers(member);
+    const quern_status settled = quern_settle_span(member);
+    if (status == QUERN_OK) status = settled;
     member->transport->detach(member);
     QUERN_POINT(LEAVE_DETACHED);
     quern_leave_group(member);
@@ -268,6 +270,7 @@ size_t quern_group_report(const quern_group *group, char *buffer, size_t bytes) 
         quern_text_add(&text, "\n");
     }
     quern_report_hosts(&text, member);
+    quern_report_transfers(&text, member);
     if (*member->detour) quern_text_add(&text, "by way of %s: %s\n", member->transport->name, member->detour);
     quern_report_poison(&text, member);
     quern_end_visit(group);

@@ -58,6 +58,18 @@ uint64_t quern_carrier_digest(const quern_carrier *carrier) {
     return (carrier->tags * 0x9e3779b97f4a7c15 + largest_of(carrier)) * 31 + stage_of(carrier) * 2 + (carrier->borrows != 0);
 }
 
+const quern_carrier *quern_messages_carrier(const struct quern_messages *messages) { return &messages->carrier; }
+
+static uint64_t tags_of_exchanges(const quern_carrier *carrier) { return carrier->tags - QUERN_CARRIER_OF_TRANSFERS; }
+
+uint64_t quern_tag_of_transfer(const quern_carrier *carrier, uint32_t number) {
+    return tags_of_exchanges(carrier) + number % QUERN_CARRIER_OF_TRANSFERS;
+}
+
+bool quern_messages_are_over(const struct quern_messages *messages) { return messages->is_over; }
+
+void quern_leave_messages(struct quern_messages *messages) { messages->is_over = true; }
+
 static enum quern_outcome fail(struct quern_sendrecv *sendrecv, const char *what, int error) {
     struct quern_text why = quern_text_begin(sendrecv->why, sizeof sendrecv->why);
     quern_text_add(&why, "%s: %s returned %d", sendrecv->member->span->messages->carrier.name, what, error);
@@ -91,7 +103,7 @@ static enum quern_outcome post(struct quern_sendrecv *sendrecv, struct quern_cha
     const quern_carrier *carrier = &sendrecv->member->span->messages->carrier;
     struct line *line = line_of(sendrecv, channel);
     struct slot *slot = slot_of(line, to, line->next[to]);
-    const uint64_t tag = line->next[to] % carrier->tags;
+    const uint64_t tag = line->next[to] % tags_of_exchanges(carrier);
     QUERN_POINT(MESSAGE_POSTING);
     const int error = to == OUT ? carrier->send(carrier->user, channel->rank, data, bytes, tag, &slot->request)
                                 : carrier->receive(carrier->user, channel->rank, data, bytes, tag, &slot->request);

@@ -19,7 +19,8 @@ enum {
     QUERN_MESSAGE_LARGEST = 16 << 20,  /* of any piece */
     QUERN_MESSAGE_SLOTS = 4,           /* messages of a direction of a pair that are under way at once */
     QUERN_CARRIER_LEAST = 8 << 10,     /* the longest message of a carrier, at least */
-    QUERN_CARRIER_TAGS = 1024          /* likewise its tags */
+    QUERN_CARRIER_TAGS = 1024,         /* likewise its tags; the last ... */
+    QUERN_CARRIER_OF_TRANSFERS = 256   /* ... of them are for the messages of transfers */
 };
 
 /*
@@ -29,6 +30,15 @@ enum {
 struct quern_messages *quern_make_messages(const quern_carrier *carrier, int ranks, void (*end)(void *user, bool has_failed));
 void *quern_messages_user(const struct quern_messages *messages);  /* of the carrier */
 void quern_free_messages(struct quern_messages *messages, bool has_failed);
+
+/*
+ * For transfers, which give the carrier messages of their own: the tag of the n-th message to or from a rank; whether a call has failed,
+ * after which nothing is begun; and that what is under way is left to the carrier for good.
+ */
+const quern_carrier *quern_messages_carrier(const struct quern_messages *messages);
+uint64_t quern_tag_of_transfer(const quern_carrier *carrier, uint32_t number);
+bool quern_messages_are_over(const struct quern_messages *messages);
+void quern_leave_messages(struct quern_messages *messages);
 
 /* A number that is the same for carriers that cut and number alike. */
 uint64_t quern_carrier_digest(const quern_carrier *carrier);

@@ -74,6 +74,15 @@ bool quern_open_span(struct quern_membership *member) {
     return false;
 }
 
+/* One that has ended without a word of it in this group. */
+static bool has_lost_rank(const struct quern_membership *member) {
+    for (int rank = 0; rank < member->ranks; rank++) {
+        const bool left = __atomic_load_n(&member->segment->rank[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
+        if (member->roster->peer[rank].is_elsewhere && !left && !quern_rank_lives(member->roster, rank)) return true;
+    }
+    return false;
+}
+
 void quern_free_span(struct quern_membership *member) {
     struct quern_span *span = member->span;
     if (!span) return;
@@ -85,7 +94,7 @@ void quern_free_span(struct quern_membership *member) {
         quern_socket_close(&span->socket[rank]);
         quern_socket_close(&span->transfers[rank]);
     }
-    if (span->row->close) span->row->close(span, !whole);
+    if (span->row->close) span->row->close(span, !whole || has_lost_rank(member));
     if (span->streams->close) span->streams->close(member);
     free_arrays(span);
     member->span = NULL;

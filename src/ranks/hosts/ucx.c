@@ -232,7 +232,10 @@ static int test_message(void *user, uint64_t request, size_t *bytes) {
     return status == UCS_OK ? 1 : status;
 }
 
-static void cancel_message(void *user, uint64_t request) { (void)user, (void)request; }
+static void cancel_message(void *user, uint64_t request) {
+    const struct quern_ucx *ucx = user;
+    ucx->call->cancel(ucx->worker, (void *)(uintptr_t)(request & ~(uint64_t)1));
+}
 
 quern_carrier quern_ucx_carrier(struct quern_ucx *ucx) {
     quern_carrier carrier = QUERN_CARRIER_INIT;

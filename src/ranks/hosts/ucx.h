@@ -30,6 +30,7 @@
       (ucp_worker_h worker, void *buffer, size_t count, uint64_t tag, uint64_t mask, const ucp_request_param_t *param))           \
     X(ucs_status_t, check, ucp_request_check_status, (void *request))                                                             \
     X(ucs_status_t, check_receive, ucp_tag_recv_request_test, (void *request, ucp_tag_recv_info_t *info))                         \
+    X(void, cancel, ucp_request_cancel, (ucp_worker_h worker, void *request))                                                     \
     X(void, free_request, ucp_request_free, (void *request))                                                                      \
     X(const char *, text, ucs_status_string, (ucs_status_t status))
 

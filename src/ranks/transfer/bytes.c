@@ -1,7 +1,6 @@
 /*
- * The bytes of a pair in one direction are one stream: its items in the order of both lists.  If the receiver can read the sender's
- * memory it copies, else the stream travels in messages of data.  What comes before the start lands in memory of the transfer.
- * Called by talk.c and transfer.c.
+ * Moves the streams of a pair.  If the receiver can read the sender's memory it copies, else the stream travels in messages of data,
+ * or of a carrier.  What comes before the start lands in memory of the transfer.  Called by talk.c and transfer.c.
  */
 #define _GNU_SOURCE
 #include "ranks/transfer/bytes.h"
@@ -13,7 +12,9 @@
 #include <time.h>
 
 #include "ranks/points.h"
+#include "ranks/transfer/carry.h"
 #include "ranks/transfer/gpu.h"
+#include "ranks/transfer/stream.h"
 #include "ranks/transfer/withdraw.h"
 
 enum {
@@ -22,63 +23,17 @@ enum {
     LEAST_PIECE = 4 << 10                 /* of data, unless less is left */
 };
 
-/* ---- where a stream is ---- */
-
-static bool is_of(const struct quern_transfer_part *part, bool receive) { return (part->receive != 0) == receive; }
-
-/*
- * The next pieces of memory of a stream, at most so many and of so many bytes; also at the other rank, unless `theirs` is NULL.
- * Returns their number.
- */
-static int list_pieces(const struct quern_transfer_pair *pair, const struct quern_course *course, bool receive, size_t most,
-                       struct iovec *ours, struct iovec *theirs, int limit) {
-    int64_t within = course->within;
-    int count = 0;
-    for (int64_t i = course->part; i < pair->count && count < limit && most; i++, within = 0) {
-        const struct quern_transfer_part *part = &pair->parts[i];
-        if (!is_of(part, receive) || part->bytes == within) continue;
-        const size_t left = (size_t)(part->bytes - within), bytes = left < most ? left : most;
-        ours[count] = (struct iovec){part->memory + within, bytes};
-        if (theirs) theirs[count] = (struct iovec){(void *)(uintptr_t)(pair->addresses[i] + (uint64_t)within), bytes};
-        most -= bytes;
-        count++;
-    }
-    return count;
-}
-
-static size_t bytes_in(const struct iovec *pieces, int count) {
-    size_t bytes = 0;
-    for (int i = 0; i < count; i++) bytes += pieces[i].iov_len;
-    return bytes;
-}
-
-static void move_on(const struct quern_transfer_pair *pair, struct quern_course *course, bool receive, int64_t bytes) {
-    course->done += bytes;
-    for (; course->part < pair->count; course->part++, course->within = 0) {
-        const struct quern_transfer_part *part = &pair->parts[course->part];
-        if (!is_of(part, receive)) continue;
-        const int64_t left = part->bytes - course->within;
-        if (bytes < left) break;
-        bytes -= left;
-    }
-    course->within += course->part < pair->count ? bytes : 0;
-}
+/* ---- a round ---- */
 
 static void restart(struct quern_course *course) {
-    course->done = course->part = course->within = 0;
+    course->done = course->asked = course->part = course->within = 0;
     course->is_complete = !course->items;
 }
 
 void quern_begin_courses(struct quern_transfer_pair *pair) {
     restart(&pair->in);
     restart(&pair->out);
-    for (int64_t copied = 0; copied < pair->landed;) {
-        struct iovec piece;
-        list_pieces(pair, &pair->in, true, (size_t)(pair->landed - copied), &piece, NULL, 1);
-        memcpy(piece.iov_base, pair->landing + copied, piece.iov_len);
-        copied += (int64_t)piece.iov_len;
-        move_on(pair, &pair->in, true, (int64_t)piece.iov_len);
-    }
+    quern_put_bytes(pair, pair->landing, (size_t)pair->landed);
     pair->landed = 0;
 }
 
@@ -115,11 +70,11 @@ void quern_take_data(struct quern_wire *wire, bool *moved) {
         struct iovec pieces[QUERN_WIRE_PARTS];
         const bool now = takes_now(pair);
         pieces[0] = (struct iovec){now ? NULL : pair->landing + pair->landed, (size_t)wire->left};
-        const int count = now ? list_pieces(pair, &pair->in, true, (size_t)wire->left, pieces, NULL, QUERN_WIRE_PARTS) : 1;
+        const int count = now ? quern_list_pieces(pair, &pair->in, true, (size_t)wire->left, pieces, NULL, QUERN_WIRE_PARTS) : 1;
         const ssize_t came = quern_wire_take(wire, pieces, count);
         if (came <= 0) return;
         *moved = true;
-        if (now) move_on(pair, &pair->in, true, came);
+        if (now) quern_move_on(pair, &pair->in, true, came);
         else pair->landed += came;
     }
     if (wire->left) quern_wire_drop(wire, moved);
@@ -137,18 +92,18 @@ static bool send_data(struct quern_transfer_pair *pair) {
     struct quern_wire *wire = pair->wire;
     const bool waits = pair->other_round < pair->transfer->round;
     const int64_t limit = waits && course->all > QUERN_TRANSFER_EAGER ? QUERN_TRANSFER_EAGER : course->all;
-    if (pair->transfer->gpu || course->done >= limit) return false;
+    if (pair->transfer->gpu || quern_is_carried(pair, course) || course->done >= limit) return false;
     if (course->all > QUERN_TRANSFER_SMALL && wire->is_read != QUERN_ACCESS_NO) return false;
     if (!quern_wire_is_idle(wire)) return false;
     const size_t left = (size_t)(limit - course->done), room = quern_wire_data_room(wire);
     if (room < left && room < LEAST_PIECE) return false;
     size_t most = left < room ? left : room;
     if (most > QUERN_WIRE_PIECE) most = QUERN_WIRE_PIECE;
-    const int count = list_pieces(pair, course, false, most, wire->parts + 1, NULL, QUERN_WIRE_PARTS);
+    const int count = quern_list_pieces(pair, course, false, most, wire->parts + 1, NULL, QUERN_WIRE_PARTS);
     struct quern_transfer_frame frame = frame_of(pair, QUERN_WORD_DATA);
     frame.number = (uint64_t)course->done;
-    frame.bytes = bytes_in(wire->parts + 1, count);
-    move_on(pair, course, false, (int64_t)frame.bytes);
+    frame.bytes = quern_bytes_in(wire->parts + 1, count);
+    quern_move_on(pair, course, false, (int64_t)frame.bytes);
     quern_wire_send_data(wire, frame, 1 + count, pair);
     QUERN_POINT(TRANSFER_SENDING);
     return quern_wire_flush(wire);
@@ -160,7 +115,7 @@ static ssize_t copy_pieces(const struct quern_wire *wire, const struct iovec *ou
     if (!wire->member->roster->peer[wire->peer].is_here)
         return process_vm_readv(wire->pid, ours, (unsigned long)count, theirs, (unsigned long)count, 0);
     for (int i = 0; i < count; i++) memcpy(ours[i].iov_base, theirs[i].iov_base, ours[i].iov_len);
-    return (ssize_t)bytes_in(ours, count);
+    return (ssize_t)quern_bytes_in(ours, count);
 }
 
 /* A process that ends loses its memory a moment before its locks. */
@@ -176,17 +131,17 @@ static bool copy_piece(struct quern_transfer_pair *pair) {
     struct iovec ours[QUERN_WIRE_PARTS], theirs[QUERN_WIRE_PARTS];
     struct quern_wire *wire = pair->wire;
     const bool by_gpu = pair->transfer->gpu;
-    const int count = list_pieces(pair, &pair->in, true, by_gpu ? GPU_PIECE : COPY_PIECE, ours, theirs, QUERN_WIRE_PARTS);
+    const int count = quern_list_pieces(pair, &pair->in, true, by_gpu ? GPU_PIECE : COPY_PIECE, ours, theirs, QUERN_WIRE_PARTS);
     CUresult error = CUDA_SUCCESS;
     QUERN_POINT(TRANSFER_COPYING);
     if (!quern_begin_copy(wire)) return false;
     if (by_gpu) error = quern_copy_by_gpu(pair->transfer, ours, theirs, count);
-    const ssize_t copied = by_gpu ? (ssize_t)bytes_in(ours, count) : copy_pieces(wire, ours, theirs, count);
+    const ssize_t copied = by_gpu ? (ssize_t)quern_bytes_in(ours, count) : copy_pieces(wire, ours, theirs, count);
     const int reason = errno;
     const bool stands = quern_end_copy(wire);
     if (!stands) return false;  /* the message that says why is on its way */
     if (error != CUDA_SUCCESS) quern_fail_on_gpu(pair->transfer, error, "copying from the memory of another rank");
-    else if (copied > 0) move_on(pair, &pair->in, true, copied);
+    else if (copied > 0) quern_move_on(pair, &pair->in, true, copied);
     else if (quern_rank_has_gone(wire->member->roster, wire->peer) || (reason == ESRCH && is_ending(wire))) return false;
     else quern_transfer_fail(pair->transfer, QUERN_SYSTEM_ERROR, "copying from the memory of rank %d: %s", wire->peer,
                              strerror(reason));
@@ -214,7 +169,7 @@ static bool receive(struct quern_transfer_pair *pair) {
     if (pair->in.is_complete || pair->other_round < pair->transfer->round) return false;
     const bool is_small = pair->in.all <= QUERN_TRANSFER_SMALL && !pair->transfer->gpu;
     const bool copies = !is_small && pair->wire->reads == QUERN_ACCESS_YES;
-    const bool moved = copies && copy_some(pair);
+    const bool moved = quern_is_carried(pair, &pair->in) ? quern_ask_for_bytes(pair) : copies && copy_some(pair);
     if (!is_started(pair) || pair->in.done < pair->in.all) return moved;
     finish_receiving(pair);
     return true;

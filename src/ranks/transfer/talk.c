@@ -16,6 +16,7 @@
 #include "ranks/points.h"
 #include "ranks/transfer/agree.h"
 #include "ranks/transfer/bytes.h"
+#include "ranks/transfer/carry.h"
 #include "ranks/transfer/gpu.h"
 #include "ranks/transfer/link.h"
 #include "ranks/transfer/withdraw.h"
@@ -42,7 +43,8 @@ struct quern_wire *quern_wire_to(struct quern_transfers *all, int peer, quern_st
     if (!wire) return NULL;
     const bool is_linked = is_of_gpus(wire) && quern_nccl_rank_of(all->member);
     if (is_of_gpus(wire)) wire->reads = wire->is_read = is_linked ? QUERN_ACCESS_NO : QUERN_ACCESS_YES;
-    *status = is_linked ? quern_open_link(wire) : QUERN_OK;
+    const bool is_carried = wire->is_elsewhere && all->member->span->messages;
+    *status = is_linked ? quern_open_link(wire) : is_carried ? quern_open_carry(wire) : QUERN_OK;
     if (*status != QUERN_OK) {
         quern_close_wire(wire);
         return NULL;
@@ -284,6 +286,8 @@ static void hear(struct quern_transfers *all, struct quern_wire *wire, const str
     case QUERN_WORD_GO:
     case QUERN_WORD_BREAK:
     case QUERN_WORD_FORGOTTEN: quern_link_hears(all, wire, head); break;
+    case QUERN_WORD_READY:
+    case QUERN_WORD_NONE: quern_carry_hears(wire, meant_pair(all, wire->peer, head), head); break;
     case QUERN_WORDS: break;
     }
 }
@@ -361,6 +365,7 @@ static bool advance(struct quern_transfer_data *transfer) {
         moved |= advance_pair(&transfer->pairs[i]);
         if (transfer->state != QUERN_TRANSFER_STARTED) break;
         check_wire(&transfer->pairs[i]);
+        quern_check_carry(&transfer->pairs[i]);
     }
     if (transfer->state != QUERN_TRANSFER_STARTED || !is_complete(transfer)) return moved;
     transfer->state = QUERN_TRANSFER_IDLE;
@@ -375,6 +380,7 @@ bool quern_pass_transfers(struct quern_transfers *all) {
     }
     for (int i = 0; i < all->wires; i++)
         if (all->open[i]->link) moved |= quern_advance_link(all, all->open[i]);
+        else if (all->open[i]->carry) moved |= quern_advance_carry(all->open[i]);
     for (struct quern_transfer_data *transfer = all->first; transfer; transfer = transfer->next) moved |= advance(transfer);
     for (int i = 0; i < all->wires; i++) moved |= quern_wire_flush(all->open[i]);
     return moved;
@@ -382,7 +388,9 @@ bool quern_pass_transfers(struct quern_transfers *all) {
 
 bool quern_transfers_are_busy(const struct quern_transfers *all) {
     for (int i = 0; i < all->wires; i++)
-        if (all->open[i]->link && quern_link_is_busy(all->open[i]->link)) return true;
+        if ((all->open[i]->link && quern_link_is_busy(all->open[i]->link)) ||
+            (all->open[i]->carry && quern_carry_is_busy(all->open[i]->carry)))
+            return true;
     for (const struct quern_transfer_data *transfer = all->first; transfer; transfer = transfer->next)
         if (quern_gpu_is_busy(transfer)) return true;
     return false;

@@ -24,7 +24,7 @@ void quern_say_start(struct quern_transfer_pair *pair);
 /* Sends and hears on all wires of the handle, and goes on with its transfers.  True: something has moved. */
 bool quern_pass_transfers(struct quern_transfers *all);
 
-/* A GPU is at work, whose end nobody tells: the rank has to look again soon. */
+/* A GPU or a carrier is at work, whose end nobody tells: the rank has to look again soon. */
 bool quern_transfers_are_busy(const struct quern_transfers *all);
 
 #endif

@@ -2,15 +2,19 @@
 #include "ranks/transfer/transfer.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/clock.h"
 #include "os/unload.h"
 #include "ranks/describe.h"
 #include "ranks/handles.h"
+#include "ranks/hosts/connections.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
 #include "ranks/transfer/bytes.h"
+#include "ranks/transfer/carry.h"
 #include "ranks/transfer/gpu.h"
 #include "ranks/transfer/handle.h"
 #include "ranks/transfer/link.h"
@@ -90,6 +94,27 @@ quern_status quern_check_no_transfers(const struct quern_membership *member) {
                       member->label, count);
 }
 
+static bool is_carrying(const struct quern_transfers *all) {
+    for (int i = 0; i < all->wires; i++)
+        if (all->open[i]->carry && quern_carry_is_busy(all->open[i]->carry)) return true;
+    return false;
+}
+
+/* The other ranks have a moment to say what they still send, and to receive it. */
+quern_status quern_settle_transfers(struct quern_membership *member) {
+    static const int64_t MOMENT = 100000000;  /* nanoseconds */
+    struct quern_transfers *all = member->transfers;
+    const int64_t until = quern_now() + MOMENT;
+    if (!all || !member->span || !member->span->messages) return QUERN_OK;
+    bool is_poisoned;
+    while (!(is_poisoned = quern_check_poison(member) != QUERN_OK)) {
+        const bool moved = quern_pass_transfers(all);
+        if ((!moved && !is_carrying(all)) || quern_now() > until) break;
+        if (!moved) sched_yield();
+    }
+    return quern_settle_carry(all, is_poisoned);
+}
+
 void quern_forget_transfers(struct quern_membership *member) {
     struct quern_transfers *all = member->transfers;
     if (!all) return;
@@ -97,12 +122,21 @@ void quern_forget_transfers(struct quern_membership *member) {
     for (int i = 0; i < all->wires; i++) {
         quern_wire_flush(all->open[i]);
         quern_free_link(all->open[i]->link);
+        quern_free_carry(all->open[i]);
         quern_close_wire(all->open[i]);
     }
     quern_free_gpu_streams(all);
     quern_free_early(all);
     free(all);
     member->transfers = NULL;
+}
+
+void quern_report_transfers(struct quern_text *text, const struct quern_membership *member) {
+    const int hosts = member->span && member->span->messages ? member->roster->hosts : 0;
+    for (int one = 0; one < hosts; one++)
+        for (int other = one + 1; other < hosts; other++)
+            quern_text_add(text, "transfers of hosts %d and %d: %s, and sockets for up to %d bytes from one rank to another, which "
+                           "travel with the words\n", one, other, member->span->way, QUERN_TRANSFER_SMALL);
 }
 
 /* ---- preparing ---- */
@@ -141,6 +175,7 @@ static quern_status make_pairs(struct quern_transfer_data *transfer) {
         if (!pair->addresses) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a transfer");
         pair->wire = quern_wire_to(member->transfers, peer, &status);
         if (pair->wire && pair->wire->link) pair->release = quern_take_from_link;
+        if (pair->wire && pair->wire->carry) pair->release = quern_take_from_carry;
         if (pair->wire && !quern_wire_reserve(pair->wire, 4 * (sizeof(struct quern_transfer_frame) + QUERN_TRANSFER_REASON)))
             return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a transfer");
     }

@@ -16,6 +16,7 @@ enum {
 struct quern_course {
     int64_t items, all;               /* its items; their bytes */
     int64_t done;                     /* bytes */
+    int64_t asked;                    /* bytes for which the receiver has said READY: carry.h */
     int64_t part, within;             /* the next byte: of which part of the pair, and where in it */
     bool is_complete;
 };
@@ -23,7 +24,7 @@ struct quern_course {
 struct quern_transfer_data;
 struct quern_transfer_pair;
 
-/* Takes back what the GPU has of a pair whose transfer has failed. */
+/* Takes back what the GPU or a carrier has of a pair whose transfer has failed. */
 typedef void quern_release_pair(struct quern_transfer_pair *pair, quern_status status, const char *reason);
 
 /* What a transfer has with one rank. */
@@ -43,7 +44,7 @@ struct quern_transfer_pair {
     uint32_t other_batch;             /* in which the other rank has started it; 0: alone */
     bool is_said;                     /* the start of this round */
     bool flies;                       /* NCCL has it: link.h; or the copies within the rank are under way: gpu.h */
-    quern_release_pair *release;      /* of GPU ranks; NULL: there is nothing */
+    quern_release_pair *release;      /* NULL: there is nothing */
     bool is_told, is_over;            /* the other rank knows that this transfer has failed; has said that its own has */
     bool other_flew;                  /* ... and that it has handed this round to NCCL */
     quern_status status;              /* of the latter ... */

@@ -227,6 +227,7 @@ static uint64_t most_of(uint32_t word) {
         [QUERN_WORD_CONNECT] = sizeof(ncclUniqueId),
         [QUERN_WORD_GO] = QUERN_TRANSFER_MOST_GO * sizeof(struct quern_transfer_go),
         [QUERN_WORD_BREAK] = QUERN_TRANSFER_REASON,
+        [QUERN_WORD_READY] = sizeof(struct quern_transfer_piece),
     };
     return most[word];
 }

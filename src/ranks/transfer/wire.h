@@ -12,6 +12,7 @@ enum { QUERN_WIRE_PIECE = 64 << 10, QUERN_WIRE_PARTS = 32 };
 enum quern_access { QUERN_ACCESS_UNKNOWN, QUERN_ACCESS_NO, QUERN_ACCESS_YES };
 
 struct quern_link;
+struct quern_carry;
 
 struct quern_wire {
     struct quern_membership *member;
@@ -21,6 +22,7 @@ struct quern_wire {
     enum quern_access reads, is_read;  /* whether this rank can copy from the memory of the other one; and back */
     int32_t pid;                    /* of the other process, as it says */
     struct quern_link *link;        /* of GPU ranks over NCCL, where the data goes: link.h; else NULL */
+    struct quern_carry *carry;      /* of CPU ranks over a carrier, likewise: carry.h; else NULL */
     quern_status status;            /* why nothing is heard any more: the rank has left, or what came is damaged */
     bool is_mute;                   /* the other end takes nothing; what it has said before can still be heard */
 

@@ -20,6 +20,8 @@ enum quern_word {
     QUERN_WORD_GO,         /* number: the generation; payload: the transfers that both ends enqueue now */
     QUERN_WORD_BREAK,      /* number: the generation, whose communicator the sender has aborted; payload: the reason */
     QUERN_WORD_FORGOTTEN,  /* number: the generation, whose communicator the sender has not kept */
+    QUERN_WORD_READY,      /* payload: a message over a carrier that the sender of this word has begun to receive */
+    QUERN_WORD_NONE,       /* number: of such a message, which never comes */
     QUERN_WORDS
 };
 
@@ -54,6 +56,11 @@ struct quern_transfer_entry {
 struct quern_transfer_go {
     uint64_t key, round;
     uint32_t instance, other;
+};
+
+/* A message over a carrier, and of which bytes of the round it is. */
+struct quern_transfer_piece {
+    uint64_t message, offset, bytes;
 };
 
 enum { QUERN_TRANSFER_MOST_GO = 1024 };  /* transfers that go out as one group */

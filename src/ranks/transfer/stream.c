@@ -1,0 +1,58 @@
+/* The bytes of a pair in one direction are one stream: its items in the order of both lists.  Called by bytes.c and carry.c. */
+#include "ranks/transfer/stream.h"
+
+#include <string.h>
+
+static bool is_of(const struct quern_transfer_part *part, bool receive) { return (part->receive != 0) == receive; }
+
+int quern_list_pieces(const struct quern_transfer_pair *pair, const struct quern_course *course, bool receive, size_t most,
+                      struct iovec *ours, struct iovec *theirs, int limit) {
+    int64_t within = course->within;
+    int count = 0;
+    for (int64_t i = course->part; i < pair->count && count < limit && most; i++, within = 0) {
+        const struct quern_transfer_part *part = &pair->parts[i];
+        if (!is_of(part, receive) || part->bytes == within) continue;
+        const size_t left = (size_t)(part->bytes - within), bytes = left < most ? left : most;
+        ours[count] = (struct iovec){part->memory + within, bytes};
+        if (theirs) theirs[count] = (struct iovec){(void *)(uintptr_t)(pair->addresses[i] + (uint64_t)within), bytes};
+        most -= bytes;
+        count++;
+    }
+    return count;
+}
+
+size_t quern_bytes_in(const struct iovec *pieces, int count) {
+    size_t bytes = 0;
+    for (int i = 0; i < count; i++) bytes += pieces[i].iov_len;
+    return bytes;
+}
+
+void quern_move_on(const struct quern_transfer_pair *pair, struct quern_course *course, bool receive, int64_t bytes) {
+    course->done += bytes;
+    for (; course->part < pair->count; course->part++, course->within = 0) {
+        const struct quern_transfer_part *part = &pair->parts[course->part];
+        if (!is_of(part, receive)) continue;
+        const int64_t left = part->bytes - course->within;
+        if (bytes < left) break;
+        bytes -= left;
+    }
+    course->within += course->part < pair->count ? bytes : 0;
+}
+
+void quern_put_bytes(struct quern_transfer_pair *pair, const unsigned char *from, size_t bytes) {
+    struct iovec piece;
+    for (; bytes; from += piece.iov_len, bytes -= piece.iov_len) {
+        quern_list_pieces(pair, &pair->in, true, bytes, &piece, NULL, 1);
+        memcpy(piece.iov_base, from, piece.iov_len);
+        quern_move_on(pair, &pair->in, true, (int64_t)piece.iov_len);
+    }
+}
+
+void quern_get_bytes(struct quern_transfer_pair *pair, unsigned char *to, size_t bytes) {
+    struct iovec piece;
+    for (; bytes; to += piece.iov_len, bytes -= piece.iov_len) {
+        quern_list_pieces(pair, &pair->out, false, bytes, &piece, NULL, 1);
+        memcpy(to, piece.iov_base, piece.iov_len);
+        quern_move_on(pair, &pair->out, false, (int64_t)piece.iov_len);
+    }
+}
