@@ -828,12 +828,13 @@ Test(exact_details, quantisations) {
     QUANTIZE(WHOLE, (args.scaling = QUERN_SCALING_MX, args.tensor_count = 1, quantized[0].columns = 2, quantized[0].output = NULL,
                      quantized[0].transposed = memory[20]), QUERN_NULL_POINTER,
              "args.tensors[0].transposed_block_scales is NULL");
-    QUANTIZE(WHOLE, (args.scaling = QUERN_SCALING_MX, quantized[0].columns = 2, quantized[0].block_scales = memory[1] + 3),
+    QUANTIZE(WHOLE,
+             (args.scaling = QUERN_SCALING_MX, quantized[0].columns = 2, quantized[0].block_scales = (void *)(memory[1] + 3)),
              QUERN_INVALID_ARGUMENT, "args.tensors[0].block_scales overlaps args.tensors[0].output: expected separate memory");
     QUANTIZE(WHOLE, (quantized[0].columns = 2, quantized[0].transposed = memory[1] - 3), QUERN_INVALID_ARGUMENT,
              "args.tensors[0].transposed overlaps args.tensors[0].output: expected separate memory");
     QUANTIZE(WHOLE, args.scaling = (quern_scaling)3, QUERN_INVALID_ARGUMENT, "args.scaling is 3: expected 0 to 2");
-    QUANTIZE(WHOLE, (args.tensor_count = 1, quantized[0].columns = 2, quantized[0].block_scales = memory[20],
+    QUANTIZE(WHOLE, (args.tensor_count = 1, quantized[0].columns = 2, quantized[0].block_scales = (void *)memory[20],
                      args.history = (void *)memory[12], args.history_length = 1, args.scaling = QUERN_SCALING_MX),
              QUERN_INVALID_ARGUMENT, "args.history is not NULL: expected NULL with QUERN_SCALING_MX");
     QUANTIZE(quern_quantize_amax(device.quern, &args, NULL, 0, NULL), args.scaling = QUERN_SCALING_MX, QUERN_INVALID_ARGUMENT,
@@ -857,7 +858,8 @@ Test(exact_details, quantisations) {
 static quern_quantize_plan *plan_of_tensors(quern_device *owner) {
     quern_quantize_args args = QUERN_QUANTIZE_ARGS_INIT;
     quern_quantize_plan *plan;
-    for (int i = 0; i < 2; i++) quantized[i] = (quern_quantize_tensor){memory[2 * i], memory[2 * i + 1], 4};
+    for (int i = 0; i < 2; i++)
+        quantized[i] = (quern_quantize_tensor){.input = memory[2 * i], .output = memory[2 * i + 1], .count = 4};
     args.input_dtype = QUERN_BF16, args.output_dtype = QUERN_E4M3, args.tensors = quantized, args.tensor_count = 2;
     check_ok(quern_quantize_plan_create(owner, &args, &plan));
     return plan;
