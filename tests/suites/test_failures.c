@@ -534,7 +534,7 @@ static quern_quantize_tensor quantized[TENSOR_COUNT];
 static void fill_quantize(void) {
     for (int i = 0; i < TENSOR_COUNT; i++) {
         char *at = (char *)home(TENSORS) + i * PARTS * TENSOR_BYTES;
-        quantized[i] = (quern_quantize_tensor){at, at + 4, 1};
+        quantized[i] = (quern_quantize_tensor){.input = at, .output = at + 4, .count = 1};
     }
     quantize = (quern_quantize_args)QUERN_QUANTIZE_ARGS_INIT;
     quantize.input_dtype = QUERN_BF16, quantize.output_dtype = QUERN_E5M2, quantize.tensors = quantized;

@@ -449,7 +449,7 @@ static void fill_quantize(void) {
     quantize = (quern_quantize_args)QUERN_QUANTIZE_ARGS_INIT;
     quantize.input_dtype = QUERN_BF16, quantize.output_dtype = QUERN_E4M3;
     quantize.tensors = quantized, quantize.tensor_count = 2, quantize.amax = take(), workspace = take();
-    for (int i = 0; i < 2; i++) quantized[i] = (quern_quantize_tensor){take(), take(), 10};
+    for (int i = 0; i < 2; i++) quantized[i] = (quern_quantize_tensor){.input = take(), .output = take(), .count = 10};
 }
 
 Test(sizes, quantisation) {
@@ -469,7 +469,8 @@ Test(sizes, the_longest_tensor_that_a_gpu_casts) {
     if (test_kind() != QUERN_CUDA) cr_skip_test("a CPU has no tiles");
     open_arena();
     fill_quantize();
-    quantized[1] = (quern_quantize_tensor){(void *)64, (void *)((uintptr_t)1 << 46), ((int64_t)1 << 41) + 1};
+    quantized[1] = (quern_quantize_tensor){.input = (void *)64, .output = (void *)((uintptr_t)1 << 46),
+                                           .count = ((int64_t)1 << 41) + 1};
     refuse_tensor(call_quantize(), "args.tensors[1].count is 2199023255553: a GPU takes up to 2199023255552");
     quantized[1].count = (int64_t)1 << 36, quantized[1].columns = 1, quantized[1].transposed = (void *)((uintptr_t)1 << 45);
     refuse_tensor(call_quantize(), "args.tensors[1] has 2147483648 tiles of 32 x 64 elements: a GPU takes up to 1073741824");
