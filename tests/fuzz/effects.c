@@ -127,7 +127,9 @@ static void after_sums_destroy(struct call *call) {
 static void after_quantize_create(struct call *call) {
     const quern_quantize_plan_create__parameters *p = (const void *)call->parameters;
     struct live *live = state_add(HANDLE_OF_quern_quantize_plan, *p->plan, p->device);
-    live->quantized = *p->args;
+    const size_t bytes = p->args->size & 0xffff;
+    live->quantized = (quern_quantize_args){0};
+    memcpy(&live->quantized, p->args, bytes < sizeof live->quantized ? bytes : sizeof live->quantized);
     keep(live, call);
 }
 

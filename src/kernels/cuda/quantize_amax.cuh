@@ -41,7 +41,7 @@ template <class In> static __device__ __forceinline__ void quantize_amax(const q
 #pragma unroll 1
     for (int64_t number = first_tile_of_warp(); number < batch.tile_count; number += warps_of_grid()) {
         const quantize_tile tile = quantize_tile_at(batch, number);
-        share.begin(batch, tile.place(batch), all_tiles_of(tile.tensor));
+        share.begin(batch, tile.place(batch), [&] { return all_tiles_of(tile.tensor); });
         share.largest = largest_of_tile<In>(tile, share.largest);
     }
     share.end(batch);

@@ -88,7 +88,7 @@ template <class In, class Out> static __device__ __forceinline__ void quantize_c
     for (int64_t number = first_tile_of_warp(); number < batch.tile_count; number += warps_of_grid()) {
         const quantize_tile tile = quantize_tile_at(batch, batch.tile_count - 1 - number);
         if (batch.history) {
-            share.begin(batch, tile.place(batch), all_tiles_of(tile.tensor));
+            share.begin(batch, tile.place(batch), [&] { return all_tiles_of(tile.tensor); });
         }
         const caster<Out> caster(batch, tile, scale_of_tensor<Out>(batch, tile.place(batch), tile.at.number == 0));
         share.largest = cast_tile<In, Out>(tile, caster, share.largest);

@@ -50,11 +50,12 @@ struct tensor_share {
     uint32_t tiles; /* of this warp; 0: no tensor yet */
     float largest;
 
-    /* By all lanes, before they find anything in a tile of the tensor at this place of the list. */
-    __device__ __forceinline__ void begin(const quern_quantize_batch &batch, uint32_t at, uint32_t tiles_of_tensor) {
+    /* By all lanes, before they find anything in a tile of the tensor at this place of the list.  Its tiles are counted once. */
+    template <class COUNT>
+    __device__ __forceinline__ void begin(const quern_quantize_batch &batch, uint32_t at, const COUNT &count_tiles) {
         if (!tiles || at != place) {
             end(batch);
-            *this = {at, tiles_of_tensor, 0, 0.0f};
+            *this = {at, count_tiles(), 0, 0.0f};
         }
         tiles++;
     }

@@ -364,7 +364,7 @@ template <class In, class Out> static __device__ __forceinline__ void quantize_m
         const quern_quantize_matrix matrix = batch.tiles ? batch.matrices_of_plan[at.tensor] : batch.matrices[at.tensor];
         const uint32_t place = batch.first_place + at.tensor;
         if (batch.history) {
-            share.begin(batch, place, (uint32_t)quern_quantize_matrix_tiles(&matrix));
+            share.begin(batch, place, [&] { return (uint32_t)quern_quantize_matrix_tiles(&matrix); });
         }
         caster.random.place = place;
         caster.scale = batch.in_blocks ? 1.0f : scale_of_tensor<Out>(batch, place, at.number == 0);
