@@ -831,7 +831,7 @@ Test(exact_details, quantisations) {
     QUANTIZE(WHOLE,
              (args.scaling = QUERN_SCALING_MX, quantized[0].columns = 2, quantized[0].block_scales = (void *)(memory[1] + 3)),
              QUERN_INVALID_ARGUMENT, "args.tensors[0].block_scales overlaps args.tensors[0].output: expected separate memory");
-    QUANTIZE(WHOLE, (quantized[0].columns = 2, quantized[0].transposed = memory[1] - 3), QUERN_INVALID_ARGUMENT,
+    QUANTIZE(WHOLE, (quantized[0].columns = 2, quantized[0].transposed = memory[0] + sizeof memory[0] - 3), QUERN_INVALID_ARGUMENT,
              "args.tensors[0].transposed overlaps args.tensors[0].output: expected separate memory");
     QUANTIZE(WHOLE, args.scaling = (quern_scaling)3, QUERN_INVALID_ARGUMENT, "args.scaling is 3: expected 0 to 2");
     QUANTIZE(WHOLE, (args.tensor_count = 1, quantized[0].columns = 2, quantized[0].block_scales = (void *)memory[20],
