@@ -8,6 +8,7 @@
  *   quern_quantize             a list of tensors in 8 bits, with scales from their largest magnitudes
  *   quern_barrier              a barrier with a time limit over all or some ranks of a group
  *   quern_ragged_all_to_all    slices of any length from every rank to every rank: expert-parallel dispatch and combine
+ *   quern_all_reduce           sums and maxima over ranks with the same bits everywhere; gathers and broadcasts
  *   quern_transfer             a prepared list of sends and receives between pairs of ranks: pipelines
  *
  * How a program uses it:
@@ -284,7 +285,8 @@ typedef enum quern_operations {
     QUERN_ADAM = 2,
     QUERN_BARRIER = 4,             /* a CPU loads nothing for it */
     QUERN_RAGGED_ALL_TO_ALL = 8,
-    QUERN_QUANTIZE = 16
+    QUERN_QUANTIZE = 16,
+    QUERN_COLLECTIVE = 32          /* all-gather, reduce-scatter, all-reduce and broadcast */
 } quern_operations;
 
 /*
@@ -325,6 +327,59 @@ typedef void (*quern_parallel_for)(void *user, int64_t tasks, void (*task)(void 
  * Errors: QUERN_INVALID_ARGUMENT; QUERN_NOT_SUPPORTED for a GPU.
  */
 QUERN_API quern_status quern_set_threads(quern_device *device, int threads, quern_parallel_for hook, void *user);
+
+/* ---------------------------------------------------------------------------------------------- */
+/* Looking inside a run                                                                           */
+/* ---------------------------------------------------------------------------------------------- */
+
+/*
+ * Begins a trace of all operations of the process, in a file of Chrome's trace event format (JSON), which Perfetto and
+ * chrome://tracing open.  It has an event for each call of an operation, with its device, kernel, bytes and status; for each kernel
+ * of a GPU, with the times of its stream; and for each wait for other ranks, with the ranks.  The file is written when the trace
+ * ends; until then events are kept in memory, up to 1,000,000, and further ones are counted.  A work item that a stream captures
+ * has no times.  If libnvToolsExt.so.1 or libnvtx3 can be opened, each call is a range of NVTX, too.  Thread-safe.
+ * Errors: QUERN_NULL_POINTER; QUERN_INVALID_ARGUMENT if a trace has begun; QUERN_SYSTEM_ERROR if the file cannot be created;
+ * QUERN_OUT_OF_MEMORY.
+ */
+QUERN_API quern_status quern_trace_begin(const char *path);
+
+/*
+ * Ends the trace and writes its file, whole or not at all.  Waits for the work of GPUs that the trace has noted.  Thread-safe.
+ * Errors: QUERN_INVALID_ARGUMENT if no trace has begun; QUERN_SYSTEM_ERROR if the file cannot be written.
+ */
+QUERN_API quern_status quern_trace_end(void);
+
+/* Which operations quern_dump_at writes, where, and how much. */
+typedef struct quern_dump_args {
+    uint32_t size;
+    const char *folder;      /* is created if it does not exist; copied */
+    const char *filter;      /* a glob over the names of operations, "adam*" for instance; copied; NULL: all */
+    int64_t step;            /* the step that is written: see quern_step */
+    int64_t most_bytes;      /* of all tensors together; 0: 2^34 */
+} quern_dump_args;
+
+#define QUERN_DUMP_ARGS_INIT QUERN_STRUCT_INIT(quern_dump_args, QUERN_NO_DEFAULTS)
+
+/* Sets *args to QUERN_DUMP_ARGS_INIT.  NULL does nothing.  Thread-safe. */
+QUERN_API void quern_dump_args_init(quern_dump_args *args);
+
+/*
+ * At the step of the arguments, each operation on this device writes its inputs before it runs and its outputs afterwards, as
+ * safetensors files, and one line of JSON in folder/index.jsonl: operation, kernel, arguments, and for each tensor its file, dtype,
+ * shape and hash.  `python3 -m quern_dump diff A B` names the first tensor that differs between two runs or devices, and by how
+ * much.  A file appears whole or not at all.  Each operation then waits for the work of its stream, so the step is slow.  What does
+ * not fit most_bytes, and what a stream captures, is left out, and the index says so.  An error of the file system is logged and
+ * noted for quern_step; the operation itself goes on.  args NULL: nothing more is written.  Thread-safe.
+ * Errors: 1xxx; QUERN_SYSTEM_ERROR if the folder cannot be created or written; QUERN_OUT_OF_MEMORY.
+ */
+QUERN_API quern_status quern_dump_at(quern_device *device, const quern_dump_args *args);
+
+/*
+ * Tells the device which step of training begins: for quern_dump_at and for the trace, which marks it.  No operation may run on the
+ * device in another thread.
+ * Errors: QUERN_SYSTEM_ERROR if files of the step before could not be written, with the first reason.
+ */
+QUERN_API quern_status quern_step(quern_device *device, int64_t step);
 
 /* ---------------------------------------------------------------------------------------------- */
 /* Cross-entropy                                                                                  */
@@ -1174,8 +1229,8 @@ QUERN_API void quern_quantize_plan_destroy(quern_quantize_plan *plan);
  *   - A rank is lost when its process ends or calls exec; a thread that returns without quern_group_destroy is missed only when a
  *     limit ends.  In a child of fork the copies of handles do nothing: QUERN_INVALID_ARGUMENT names the process that created them.
  *   - In a group of several hosts a rank is also lost when its host is silent for too long (quern_group_args.silence), or when the
- *     process of its host's lowest rank ends.  Details name the host by its address.  If ranks of several hosts find errors at the same time, all return the
- *     same one, unless a host ends meanwhile.
+ *     process of its host's lowest rank ends.  Details name the host by its address.  If ranks of several hosts find errors at the
+ *     same time, all return the same one, unless a host ends meanwhile.
  *   - What other processes write into the group's shared memory is checked before it is used: stray writes of a process of the
  *     same user give a status.
  */
@@ -1189,7 +1244,7 @@ typedef struct quern_group quern_group;
  * Gathers bytes of all ranks, by means of the engine: mine [bytes] is the part of the rank that calls, all [ranks][bytes] gets those
  * of all ranks in their order.  Returns 0; any other number fails quern_group_create, whose detail contains it.
  */
-typedef int (*quern_all_gather)(void *user, const void *mine, size_t bytes, void *all);
+typedef int (*quern_gather_facts)(void *user, const void *mine, size_t bytes, void *all);
 
 /*
  * Start a message of bytes to, or from, a rank of the group, and write to *request by what it is known: MPI_Isend and MPI_Irecv, for
@@ -1266,7 +1321,7 @@ typedef struct quern_group_args {
     size_t secret_bytes;     /* 16 or more */
     const char *host;        /* with meet or all_gather: 1 to 15 characters as in name: ranks of one machine that give the same one
                                 share memory, and others do not.  NULL: all of the machine do */
-    quern_all_gather all_gather;  /* CPU ranks of several hosts, in place of a place of meeting: called once by each rank, on the
+    quern_gather_facts all_gather;  /* CPU ranks of several hosts, in place of a place of meeting: called once by each rank, on the
                                 thread that creates the group, when the ranks of its host have met or have failed to.
                                 include/quern_mpi.h has that of MPI.  NULL: none */
     void *all_gather_user;   /* its user */
@@ -1554,6 +1609,87 @@ QUERN_API quern_status quern_ragged_plan_run(quern_ragged_plan *plan, void *stre
  */
 QUERN_API quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan);
 
+/* ---- collectives ---- */
+
+typedef enum quern_combination {
+    QUERN_COMBINE_SUM = 1,
+    QUERN_COMBINE_MAX = 2
+} quern_combination;
+
+/*
+ * Gathers and reductions over all ranks of a group, or over the members of a call.  Place p is an index of the members in ascending
+ * order; q runs over all places.
+ *
+ *   quern_all_gather       output[p * count + i] = input[i] of member p, for every p
+ *   quern_reduce_scatter   output[i] = combination over q of input[p * count + i] of member q, where p is this rank's place
+ *   quern_all_reduce       output[i] = combination over q of input[i] of member q
+ *   quern_broadcast        output[i] = input[i] of the rank `root`
+ *
+ * A sum is of fp32 values, added in ascending order of the places, ((x0 + x1) + x2) + ..., and rounded once, to nearest even.  So
+ * its bits are the same on every rank, from run to run, on CPUs and GPUs, for any number of threads, and however the ranks are
+ * divided among processes and hosts.  A maximum is NaN if a value is NaN, and +0 is above -0.  A NaN result is positive and quiet,
+ * with no other bits.
+ *
+ * The operation, dtype, combination, count, root and members are the same on every member.  Each call checks that: if they differ, all
+ * members get QUERN_PEER_MISMATCH, which names the two ranks and values; if a member refuses its own arguments, all get that.  On
+ * CPUs nothing is written then and the group stays usable; on GPUs the error is recorded on the device and poisons the group.
+ *
+ * On CPUs the call returns when this rank's output is complete and its input may change.  On GPUs it is enqueued and can be captured
+ * into a graph.
+ */
+typedef struct quern_collective_args {
+    uint32_t size;
+    quern_dtype dtype;        /* reductions: F32, F16 or BF16; else any, of which only the bytes count */
+    const void *input;        /* all-gather, all-reduce [count]; reduce-scatter [members, count]; broadcast [count], on the root */
+    void *output;             /* all-gather [members, count]; reduce-scatter, all-reduce, broadcast [count] */
+    int64_t count;            /* 0 is allowed */
+    quern_combination combination;  /* of reduce-scatter and all-reduce: the initialiser sets SUM; 0 is an error there */
+    int root;                 /* of the broadcast: a rank of the group that is a member */
+    const int *members;       /* [member_count], as for the barrier; NULL: all */
+    int member_count;
+    int multiprocessors;      /* GPU: the most that the call may use, of which it takes at most 32; 0: 16 */
+    double timeout;           /* seconds; 0: the group's */
+} quern_collective_args;
+
+#define QUERN_COLLECTIVE_ARGS_DEFAULTS(set) set(combination, QUERN_COMBINE_SUM)
+#define QUERN_COLLECTIVE_ARGS_INIT QUERN_STRUCT_INIT(quern_collective_args, QUERN_COLLECTIVE_ARGS_DEFAULTS)
+
+/* Sets *args to QUERN_COLLECTIVE_ARGS_INIT.  NULL does nothing.  Thread-safe. */
+QUERN_API void quern_collective_args_init(quern_collective_args *args);
+
+/*
+ * Writes the bytes of workspace, which suffices for each of the four calls with these arguments.  The workspace must be symmetric
+ * memory of the group (quern_symmetric_alloc).  Its size depends on the group and on dtype and count, up to a limit.  input and
+ * output are not read and may be NULL.  Local.
+ * Errors: 1xxx about the arguments.
+ */
+QUERN_API quern_status quern_collective_workspace(quern_group *group, const quern_collective_args *args, size_t *bytes);
+
+/*
+ * Performs the collective described above.  Collective over the members.  The device must be prepared for QUERN_COLLECTIVE.
+ *
+ * In place: the output may begin where the input does (all-reduce, broadcast); the input may be place p of the output (all-gather);
+ * the output may be place p of the input (reduce-scatter).
+ *
+ * Memory.  On CPUs any.  If the input of a reduction or the output of a gather is symmetric memory, or all ranks are threads of one
+ * process, data moves once; else it passes through the workspace.  On GPUs the input of a reduction and the output of an
+ * all-gather, all-reduce and broadcast are symmetric memory, at the same offset of the same allocation on every member.
+ *
+ * Algorithms: small calls are one meeting (each rank reads the inputs of all); large ones are two (each rank reduces its share of
+ * the elements and writes it to all outputs), as the one-shot and two-shot all-reduce of NCCL, vLLM and TensorRT-LLM.
+ *
+ * Errors: 1xxx about the arguments, of this rank or another; QUERN_NOT_PREPARED; QUERN_NO_KERNEL; QUERN_NOT_SUPPORTED;
+ * QUERN_CUDA_ERROR; 4xxx.
+ */
+QUERN_API quern_status quern_all_gather(quern_group *group, const quern_collective_args *args, void *workspace,
+                                        size_t workspace_bytes, void *stream);
+QUERN_API quern_status quern_reduce_scatter(quern_group *group, const quern_collective_args *args, void *workspace,
+                                            size_t workspace_bytes, void *stream);
+QUERN_API quern_status quern_all_reduce(quern_group *group, const quern_collective_args *args, void *workspace,
+                                        size_t workspace_bytes, void *stream);
+QUERN_API quern_status quern_broadcast(quern_group *group, const quern_collective_args *args, void *workspace,
+                                       size_t workspace_bytes, void *stream);
+
 /* ---- transfers ---- */
 
 /*
@@ -1684,6 +1820,7 @@ QUERN_API quern_status quern_transfer_end(quern_group *group);
         return initial; \
     }
 QUERN_DEFINE_INITIAL(quern_device_info, QUERN_NO_DEFAULTS)
+QUERN_DEFINE_INITIAL(quern_dump_args, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_cross_entropy_args, QUERN_CROSS_ENTROPY_ARGS_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_gemm_args, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_linear_cross_entropy_args, QUERN_LINEAR_CROSS_ENTROPY_ARGS_DEFAULTS)
@@ -1695,6 +1832,7 @@ QUERN_DEFINE_INITIAL(quern_carrier, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_group_args, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_barrier_args, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_ragged_all_to_all_args, QUERN_RAGGED_ALL_TO_ALL_ARGS_DEFAULTS)
+QUERN_DEFINE_INITIAL(quern_collective_args, QUERN_COLLECTIVE_ARGS_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_transfer_args, QUERN_TRANSFER_ARGS_DEFAULTS)
 #undef QUERN_DEFINE_INITIAL
 #undef QUERN_SET_FIELD

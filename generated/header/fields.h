@@ -6,6 +6,12 @@
  */
 #ifndef QUERN_GENERATED_HEADER_FIELDS_H
 #define QUERN_GENERATED_HEADER_FIELDS_H
+#define FIELDS_OF_quern_dump_args(ROW) \
+    ROW(quern_dump_args, folder) \
+    ROW(quern_dump_args, filter) \
+    ROW(quern_dump_args, step) \
+    ROW(quern_dump_args, most_bytes)
+
 #define FIELDS_OF_quern_cross_entropy_args(ROW) \
     ROW(quern_cross_entropy_args, logits_dtype) \
     ROW(quern_cross_entropy_args, labels_dtype) \
@@ -248,6 +254,18 @@
     ROW(quern_ragged_all_to_all_args, multiprocessors) \
     ROW(quern_ragged_all_to_all_args, timeout)
 
+#define FIELDS_OF_quern_collective_args(ROW) \
+    ROW(quern_collective_args, dtype) \
+    ROW(quern_collective_args, input) \
+    ROW(quern_collective_args, output) \
+    ROW(quern_collective_args, count) \
+    ROW(quern_collective_args, combination) \
+    ROW(quern_collective_args, root) \
+    ROW(quern_collective_args, members) \
+    ROW(quern_collective_args, member_count) \
+    ROW(quern_collective_args, multiprocessors) \
+    ROW(quern_collective_args, timeout)
+
 #define FIELDS_OF_quern_transfer_item(ROW) \
     ROW(quern_transfer_item, receive) \
     ROW(quern_transfer_item, peer) \
@@ -261,6 +279,10 @@
     ROW(quern_transfer_args, item_count) \
     ROW(quern_transfer_args, key) \
     ROW(quern_transfer_args, timeout)
+
+#define FIELDS_OF_quern_dump_at__parameters(ROW) \
+    ROW(quern_dump_at__parameters, device) \
+    ROW(quern_dump_at__parameters, args)
 
 #define FIELDS_OF_quern_cross_entropy_workspace__parameters(ROW) \
     ROW(quern_cross_entropy_workspace__parameters, device) \
@@ -449,10 +471,46 @@
     ROW(quern_ragged_plan_create__parameters, workspace_bytes) \
     ROW(quern_ragged_plan_create__parameters, plans)
 
+#define FIELDS_OF_quern_collective_workspace__parameters(ROW) \
+    ROW(quern_collective_workspace__parameters, group) \
+    ROW(quern_collective_workspace__parameters, args) \
+    ROW(quern_collective_workspace__parameters, bytes)
+
+#define FIELDS_OF_quern_all_gather__parameters(ROW) \
+    ROW(quern_all_gather__parameters, group) \
+    ROW(quern_all_gather__parameters, args) \
+    ROW(quern_all_gather__parameters, workspace) \
+    ROW(quern_all_gather__parameters, workspace_bytes) \
+    ROW(quern_all_gather__parameters, stream)
+
+#define FIELDS_OF_quern_reduce_scatter__parameters(ROW) \
+    ROW(quern_reduce_scatter__parameters, group) \
+    ROW(quern_reduce_scatter__parameters, args) \
+    ROW(quern_reduce_scatter__parameters, workspace) \
+    ROW(quern_reduce_scatter__parameters, workspace_bytes) \
+    ROW(quern_reduce_scatter__parameters, stream)
+
+#define FIELDS_OF_quern_all_reduce__parameters(ROW) \
+    ROW(quern_all_reduce__parameters, group) \
+    ROW(quern_all_reduce__parameters, args) \
+    ROW(quern_all_reduce__parameters, workspace) \
+    ROW(quern_all_reduce__parameters, workspace_bytes) \
+    ROW(quern_all_reduce__parameters, stream)
+
+#define FIELDS_OF_quern_broadcast__parameters(ROW) \
+    ROW(quern_broadcast__parameters, group) \
+    ROW(quern_broadcast__parameters, args) \
+    ROW(quern_broadcast__parameters, workspace) \
+    ROW(quern_broadcast__parameters, workspace_bytes) \
+    ROW(quern_broadcast__parameters, stream)
+
 #define FIELDS_OF_quern_transfer_prepare__parameters(ROW) \
     ROW(quern_transfer_prepare__parameters, group) \
     ROW(quern_transfer_prepare__parameters, args) \
     ROW(quern_transfer_prepare__parameters, transfer)
+
+#define CALLS_WITH_quern_dump_args(ROW) \
+    ROW(quern_dump_at)
 
 #define CALLS_WITH_quern_cross_entropy_args(ROW) \
     ROW(quern_cross_entropy_workspace) \
@@ -504,6 +562,13 @@
     ROW(quern_ragged_all_to_all_workspace) \
     ROW(quern_ragged_all_to_all) \
     ROW(quern_ragged_plan_create)
+
+#define CALLS_WITH_quern_collective_args(ROW) \
+    ROW(quern_collective_workspace) \
+    ROW(quern_all_gather) \
+    ROW(quern_reduce_scatter) \
+    ROW(quern_all_reduce) \
+    ROW(quern_broadcast)
 
 #define CALLS_WITH_quern_transfer_args(ROW) \
     ROW(quern_transfer_prepare)

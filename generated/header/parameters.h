@@ -66,6 +66,20 @@ typedef struct {
     void *user;
 } quern_set_threads__parameters;
 typedef struct {
+    char *path;
+} quern_trace_begin__parameters;
+typedef struct {
+    quern_dump_args *args;
+} quern_dump_args_init__parameters;
+typedef struct {
+    quern_device *device;
+    quern_dump_args *args;
+} quern_dump_at__parameters;
+typedef struct {
+    quern_device *device;
+    int64_t step;
+} quern_step__parameters;
+typedef struct {
     quern_cross_entropy_args *args;
 } quern_cross_entropy_args_init__parameters;
 typedef struct {
@@ -383,6 +397,42 @@ typedef struct {
 typedef struct {
     quern_ragged_plan *plan;
 } quern_ragged_plan_destroy__parameters;
+typedef struct {
+    quern_collective_args *args;
+} quern_collective_args_init__parameters;
+typedef struct {
+    quern_group *group;
+    quern_collective_args *args;
+    size_t *bytes;
+} quern_collective_workspace__parameters;
+typedef struct {
+    quern_group *group;
+    quern_collective_args *args;
+    void *workspace;
+    size_t workspace_bytes;
+    void *stream;
+} quern_all_gather__parameters;
+typedef struct {
+    quern_group *group;
+    quern_collective_args *args;
+    void *workspace;
+    size_t workspace_bytes;
+    void *stream;
+} quern_reduce_scatter__parameters;
+typedef struct {
+    quern_group *group;
+    quern_collective_args *args;
+    void *workspace;
+    size_t workspace_bytes;
+    void *stream;
+} quern_all_reduce__parameters;
+typedef struct {
+    quern_group *group;
+    quern_collective_args *args;
+    void *workspace;
+    size_t workspace_bytes;
+    void *stream;
+} quern_broadcast__parameters;
 typedef struct {
     quern_transfer_args *args;
 } quern_transfer_args_init__parameters;

@@ -18,12 +18,13 @@ static const int values_of_quern_status[] = {QUERN_OK, QUERN_INVALID_ARGUMENT, Q
 static const int values_of_quern_log_level[] = {QUERN_LOG_ERROR, QUERN_LOG_INFO, QUERN_LOG_DEBUG};
 static const int values_of_quern_dtype[] = {QUERN_NO_DTYPE, QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_E4M3, QUERN_E5M2, QUERN_REMAINDER, QUERN_INT32, QUERN_INT64};
 static const int values_of_quern_device_kind[] = {QUERN_CPU, QUERN_CUDA};
-static const int values_of_quern_operations[] = {QUERN_CROSS_ENTROPY, QUERN_ADAM, QUERN_BARRIER, QUERN_RAGGED_ALL_TO_ALL, QUERN_QUANTIZE};
+static const int values_of_quern_operations[] = {QUERN_CROSS_ENTROPY, QUERN_ADAM, QUERN_BARRIER, QUERN_RAGGED_ALL_TO_ALL, QUERN_QUANTIZE, QUERN_COLLECTIVE};
 static const int values_of_quern_reduction[] = {QUERN_REDUCTION_NONE, QUERN_REDUCTION_SUM, QUERN_REDUCTION_MEAN};
 static const int values_of_quern_adam_mode[] = {QUERN_ADAMW, QUERN_ADAM_L2};
 static const int values_of_quern_adam_eps_mode[] = {QUERN_EPS_OUTSIDE, QUERN_EPS_INSIDE};
 static const int values_of_quern_rounding[] = {QUERN_ROUND_DEFAULT, QUERN_ROUND_NEAREST, QUERN_ROUND_STOCHASTIC};
 static const int values_of_quern_scaling[] = {QUERN_SCALING_DEFAULT, QUERN_SCALING_TENSOR, QUERN_SCALING_MX};
+static const int values_of_quern_combination[] = {QUERN_COMBINE_SUM, QUERN_COMBINE_MAX};
 /* ---- structs, innermost first ---- */
 static const struct field fields_of_quern_device_info[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_device_info, size), .bytes = sizeof((quern_device_info *)0)->size},
@@ -36,6 +37,14 @@ static const struct field fields_of_quern_device_info[] = {
     {.name = "target", .kind = BYTES, .offset = offsetof(quern_device_info, target), .bytes = sizeof((quern_device_info *)0)->target},
 };
 static const struct record record_of_quern_device_info = {"quern_device_info", sizeof(quern_device_info), fields_of_quern_device_info, 8};
+static const struct field fields_of_quern_dump_args[] = {
+    {.name = "size", .kind = SIZE, .offset = offsetof(quern_dump_args, size), .bytes = sizeof((quern_dump_args *)0)->size},
+    {.name = "folder", .kind = TEXT, .offset = offsetof(quern_dump_args, folder), .bytes = sizeof((quern_dump_args *)0)->folder, .is_const = 1},
+    {.name = "filter", .kind = TEXT, .offset = offsetof(quern_dump_args, filter), .bytes = sizeof((quern_dump_args *)0)->filter, .is_const = 1},
+    {.name = "step", .kind = INTEGER, .offset = offsetof(quern_dump_args, step), .bytes = sizeof((quern_dump_args *)0)->step},
+    {.name = "most_bytes", .kind = INTEGER, .offset = offsetof(quern_dump_args, most_bytes), .bytes = sizeof((quern_dump_args *)0)->most_bytes},
+};
+static const struct record record_of_quern_dump_args = {"quern_dump_args", sizeof(quern_dump_args), fields_of_quern_dump_args, 5};
 DECLARE_EXTENT(quern_cross_entropy_args, logits)
 DECLARE_EXTENT(quern_cross_entropy_args, labels)
 DECLARE_EXTENT(quern_cross_entropy_args, loss)
@@ -377,6 +386,23 @@ static const struct field fields_of_quern_ragged_all_to_all_args[] = {
     {.name = "timeout", .kind = REAL, .offset = offsetof(quern_ragged_all_to_all_args, timeout), .bytes = sizeof((quern_ragged_all_to_all_args *)0)->timeout},
 };
 static const struct record record_of_quern_ragged_all_to_all_args = {"quern_ragged_all_to_all_args", sizeof(quern_ragged_all_to_all_args), fields_of_quern_ragged_all_to_all_args, 18};
+DECLARE_EXTENT(quern_collective_args, input)
+DECLARE_EXTENT(quern_collective_args, output)
+DECLARE_EXTENT(quern_collective_args, members)
+static const struct field fields_of_quern_collective_args[] = {
+    {.name = "size", .kind = SIZE, .offset = offsetof(quern_collective_args, size), .bytes = sizeof((quern_collective_args *)0)->size},
+    {.name = "dtype", .kind = ENUM, .offset = offsetof(quern_collective_args, dtype), .bytes = sizeof((quern_collective_args *)0)->dtype, VALUES(quern_dtype)},
+    {.name = "input", .kind = MEMORY, .offset = offsetof(quern_collective_args, input), .bytes = sizeof((quern_collective_args *)0)->input, .is_const = 1, .extent = extent_of_quern_collective_args__input},
+    {.name = "output", .kind = MEMORY, .offset = offsetof(quern_collective_args, output), .bytes = sizeof((quern_collective_args *)0)->output, .extent = extent_of_quern_collective_args__output},
+    {.name = "count", .kind = INTEGER, .offset = offsetof(quern_collective_args, count), .bytes = sizeof((quern_collective_args *)0)->count},
+    {.name = "combination", .kind = ENUM, .offset = offsetof(quern_collective_args, combination), .bytes = sizeof((quern_collective_args *)0)->combination, VALUES(quern_combination)},
+    {.name = "root", .kind = INTEGER, .offset = offsetof(quern_collective_args, root), .bytes = sizeof((quern_collective_args *)0)->root},
+    {.name = "members", .kind = MEMORY, .offset = offsetof(quern_collective_args, members), .bytes = sizeof((quern_collective_args *)0)->members, .is_const = 1, .is_host = 1, .extent = extent_of_quern_collective_args__members},
+    {.name = "member_count", .kind = INTEGER, .offset = offsetof(quern_collective_args, member_count), .bytes = sizeof((quern_collective_args *)0)->member_count},
+    {.name = "multiprocessors", .kind = INTEGER, .offset = offsetof(quern_collective_args, multiprocessors), .bytes = sizeof((quern_collective_args *)0)->multiprocessors},
+    {.name = "timeout", .kind = REAL, .offset = offsetof(quern_collective_args, timeout), .bytes = sizeof((quern_collective_args *)0)->timeout},
+};
+static const struct record record_of_quern_collective_args = {"quern_collective_args", sizeof(quern_collective_args), fields_of_quern_collective_args, 11};
 DECLARE_EXTENT(quern_transfer_item, memory)
 static const struct field fields_of_quern_transfer_item[] = {
     {.name = "receive", .kind = FLAG, .offset = offsetof(quern_transfer_item, receive), .bytes = sizeof((quern_transfer_item *)0)->receive},
@@ -477,6 +503,26 @@ static const struct field fields_of_quern_set_threads__parameters[] = {
     {.name = "user", .kind = MEMORY, .offset = offsetof(quern_set_threads__parameters, user), .bytes = sizeof((quern_set_threads__parameters *)0)->user, .extent = extent_of_quern_set_threads__parameters__user},
 };
 static const struct record record_of_quern_set_threads__parameters = {"quern_set_threads__parameters", sizeof(quern_set_threads__parameters), fields_of_quern_set_threads__parameters, 4};
+static const struct field fields_of_quern_trace_begin__parameters[] = {
+    {.name = "path", .kind = TEXT, .offset = offsetof(quern_trace_begin__parameters, path), .bytes = sizeof((quern_trace_begin__parameters *)0)->path, .is_const = 1},
+};
+static const struct record record_of_quern_trace_begin__parameters = {"quern_trace_begin__parameters", sizeof(quern_trace_begin__parameters), fields_of_quern_trace_begin__parameters, 1};
+DECLARE_EXTENT(quern_dump_args_init__parameters, args)
+static const struct field fields_of_quern_dump_args_init__parameters[] = {
+    {.name = "args", .kind = MEMORY, .offset = offsetof(quern_dump_args_init__parameters, args), .bytes = sizeof((quern_dump_args_init__parameters *)0)->args, .extent = extent_of_quern_dump_args_init__parameters__args},
+};
+static const struct record record_of_quern_dump_args_init__parameters = {"quern_dump_args_init__parameters", sizeof(quern_dump_args_init__parameters), fields_of_quern_dump_args_init__parameters, 1};
+DECLARE_EXTENT(quern_dump_at__parameters, args)
+static const struct field fields_of_quern_dump_at__parameters[] = {
+    {.name = "device", .kind = HANDLE, .offset = offsetof(quern_dump_at__parameters, device), .bytes = sizeof((quern_dump_at__parameters *)0)->device, .handle = HANDLE_OF_quern_device},
+    {.name = "args", .kind = STRUCTS, .offset = offsetof(quern_dump_at__parameters, args), .bytes = sizeof((quern_dump_at__parameters *)0)->args, .is_const = 1, .record = &record_of_quern_dump_args, .extent = extent_of_quern_dump_at__parameters__args},
+};
+static const struct record record_of_quern_dump_at__parameters = {"quern_dump_at__parameters", sizeof(quern_dump_at__parameters), fields_of_quern_dump_at__parameters, 2};
+static const struct field fields_of_quern_step__parameters[] = {
+    {.name = "device", .kind = HANDLE, .offset = offsetof(quern_step__parameters, device), .bytes = sizeof((quern_step__parameters *)0)->device, .handle = HANDLE_OF_quern_device},
+    {.name = "step", .kind = INTEGER, .offset = offsetof(quern_step__parameters, step), .bytes = sizeof((quern_step__parameters *)0)->step},
+};
+static const struct record record_of_quern_step__parameters = {"quern_step__parameters", sizeof(quern_step__parameters), fields_of_quern_step__parameters, 2};
 DECLARE_EXTENT(quern_cross_entropy_args_init__parameters, args)
 static const struct field fields_of_quern_cross_entropy_args_init__parameters[] = {
     {.name = "args", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_args_init__parameters, args), .bytes = sizeof((quern_cross_entropy_args_init__parameters *)0)->args, .extent = extent_of_quern_cross_entropy_args_init__parameters__args},
@@ -974,6 +1020,63 @@ static const struct field fields_of_quern_ragged_plan_destroy__parameters[] = {
     {.name = "plan", .kind = HANDLE, .offset = offsetof(quern_ragged_plan_destroy__parameters, plan), .bytes = sizeof((quern_ragged_plan_destroy__parameters *)0)->plan, .handle = HANDLE_OF_quern_ragged_plan},
 };
 static const struct record record_of_quern_ragged_plan_destroy__parameters = {"quern_ragged_plan_destroy__parameters", sizeof(quern_ragged_plan_destroy__parameters), fields_of_quern_ragged_plan_destroy__parameters, 1};
+DECLARE_EXTENT(quern_collective_args_init__parameters, args)
+static const struct field fields_of_quern_collective_args_init__parameters[] = {
+    {.name = "args", .kind = MEMORY, .offset = offsetof(quern_collective_args_init__parameters, args), .bytes = sizeof((quern_collective_args_init__parameters *)0)->args, .extent = extent_of_quern_collective_args_init__parameters__args},
+};
+static const struct record record_of_quern_collective_args_init__parameters = {"quern_collective_args_init__parameters", sizeof(quern_collective_args_init__parameters), fields_of_quern_collective_args_init__parameters, 1};
+DECLARE_EXTENT(quern_collective_workspace__parameters, args)
+DECLARE_EXTENT(quern_collective_workspace__parameters, bytes)
+static const struct field fields_of_quern_collective_workspace__parameters[] = {
+    {.name = "group", .kind = HANDLE, .offset = offsetof(quern_collective_workspace__parameters, group), .bytes = sizeof((quern_collective_workspace__parameters *)0)->group, .handle = HANDLE_OF_quern_group},
+    {.name = "args", .kind = STRUCTS, .offset = offsetof(quern_collective_workspace__parameters, args), .bytes = sizeof((quern_collective_workspace__parameters *)0)->args, .is_const = 1, .record = &record_of_quern_collective_args, .extent = extent_of_quern_collective_workspace__parameters__args},
+    {.name = "bytes", .kind = MEMORY, .offset = offsetof(quern_collective_workspace__parameters, bytes), .bytes = sizeof((quern_collective_workspace__parameters *)0)->bytes, .extent = extent_of_quern_collective_workspace__parameters__bytes},
+};
+static const struct record record_of_quern_collective_workspace__parameters = {"quern_collective_workspace__parameters", sizeof(quern_collective_workspace__parameters), fields_of_quern_collective_workspace__parameters, 3};
+DECLARE_EXTENT(quern_all_gather__parameters, args)
+DECLARE_EXTENT(quern_all_gather__parameters, workspace)
+DECLARE_EXTENT(quern_all_gather__parameters, stream)
+static const struct field fields_of_quern_all_gather__parameters[] = {
+    {.name = "group", .kind = HANDLE, .offset = offsetof(quern_all_gather__parameters, group), .bytes = sizeof((quern_all_gather__parameters *)0)->group, .handle = HANDLE_OF_quern_group},
+    {.name = "args", .kind = STRUCTS, .offset = offsetof(quern_all_gather__parameters, args), .bytes = sizeof((quern_all_gather__parameters *)0)->args, .is_const = 1, .record = &record_of_quern_collective_args, .extent = extent_of_quern_all_gather__parameters__args},
+    {.name = "workspace", .kind = MEMORY, .offset = offsetof(quern_all_gather__parameters, workspace), .bytes = sizeof((quern_all_gather__parameters *)0)->workspace, .extent = extent_of_quern_all_gather__parameters__workspace},
+    {.name = "workspace_bytes", .kind = INTEGER, .offset = offsetof(quern_all_gather__parameters, workspace_bytes), .bytes = sizeof((quern_all_gather__parameters *)0)->workspace_bytes},
+    {.name = "stream", .kind = MEMORY, .offset = offsetof(quern_all_gather__parameters, stream), .bytes = sizeof((quern_all_gather__parameters *)0)->stream, .extent = extent_of_quern_all_gather__parameters__stream},
+};
+static const struct record record_of_quern_all_gather__parameters = {"quern_all_gather__parameters", sizeof(quern_all_gather__parameters), fields_of_quern_all_gather__parameters, 5};
+DECLARE_EXTENT(quern_reduce_scatter__parameters, args)
+DECLARE_EXTENT(quern_reduce_scatter__parameters, workspace)
+DECLARE_EXTENT(quern_reduce_scatter__parameters, stream)
+static const struct field fields_of_quern_reduce_scatter__parameters[] = {
+    {.name = "group", .kind = HANDLE, .offset = offsetof(quern_reduce_scatter__parameters, group), .bytes = sizeof((quern_reduce_scatter__parameters *)0)->group, .handle = HANDLE_OF_quern_group},
+    {.name = "args", .kind = STRUCTS, .offset = offsetof(quern_reduce_scatter__parameters, args), .bytes = sizeof((quern_reduce_scatter__parameters *)0)->args, .is_const = 1, .record = &record_of_quern_collective_args, .extent = extent_of_quern_reduce_scatter__parameters__args},
+    {.name = "workspace", .kind = MEMORY, .offset = offsetof(quern_reduce_scatter__parameters, workspace), .bytes = sizeof((quern_reduce_scatter__parameters *)0)->workspace, .extent = extent_of_quern_reduce_scatter__parameters__workspace},
+    {.name = "workspace_bytes", .kind = INTEGER, .offset = offsetof(quern_reduce_scatter__parameters, workspace_bytes), .bytes = sizeof((quern_reduce_scatter__parameters *)0)->workspace_bytes},
+    {.name = "stream", .kind = MEMORY, .offset = offsetof(quern_reduce_scatter__parameters, stream), .bytes = sizeof((quern_reduce_scatter__parameters *)0)->stream, .extent = extent_of_quern_reduce_scatter__parameters__stream},
+};
+static const struct record record_of_quern_reduce_scatter__parameters = {"quern_reduce_scatter__parameters", sizeof(quern_reduce_scatter__parameters), fields_of_quern_reduce_scatter__parameters, 5};
+DECLARE_EXTENT(quern_all_reduce__parameters, args)
+DECLARE_EXTENT(quern_all_reduce__parameters, workspace)
+DECLARE_EXTENT(quern_all_reduce__parameters, stream)
+static const struct field fields_of_quern_all_reduce__parameters[] = {
+    {.name = "group", .kind = HANDLE, .offset = offsetof(quern_all_reduce__parameters, group), .bytes = sizeof((quern_all_reduce__parameters *)0)->group, .handle = HANDLE_OF_quern_group},
+    {.name = "args", .kind = STRUCTS, .offset = offsetof(quern_all_reduce__parameters, args), .bytes = sizeof((quern_all_reduce__parameters *)0)->args, .is_const = 1, .record = &record_of_quern_collective_args, .extent = extent_of_quern_all_reduce__parameters__args},
+    {.name = "workspace", .kind = MEMORY, .offset = offsetof(quern_all_reduce__parameters, workspace), .bytes = sizeof((quern_all_reduce__parameters *)0)->workspace, .extent = extent_of_quern_all_reduce__parameters__workspace},
+    {.name = "workspace_bytes", .kind = INTEGER, .offset = offsetof(quern_all_reduce__parameters, workspace_bytes), .bytes = sizeof((quern_all_reduce__parameters *)0)->workspace_bytes},
+    {.name = "stream", .kind = MEMORY, .offset = offsetof(quern_all_reduce__parameters, stream), .bytes = sizeof((quern_all_reduce__parameters *)0)->stream, .extent = extent_of_quern_all_reduce__parameters__stream},
+};
+static const struct record record_of_quern_all_reduce__parameters = {"quern_all_reduce__parameters", sizeof(quern_all_reduce__parameters), fields_of_quern_all_reduce__parameters, 5};
+DECLARE_EXTENT(quern_broadcast__parameters, args)
+DECLARE_EXTENT(quern_broadcast__parameters, workspace)
+DECLARE_EXTENT(quern_broadcast__parameters, stream)
+static const struct field fields_of_quern_broadcast__parameters[] = {
+    {.name = "group", .kind = HANDLE, .offset = offsetof(quern_broadcast__parameters, group), .bytes = sizeof((quern_broadcast__parameters *)0)->group, .handle = HANDLE_OF_quern_group},
+    {.name = "args", .kind = STRUCTS, .offset = offsetof(quern_broadcast__parameters, args), .bytes = sizeof((quern_broadcast__parameters *)0)->args, .is_const = 1, .record = &record_of_quern_collective_args, .extent = extent_of_quern_broadcast__parameters__args},
+    {.name = "workspace", .kind = MEMORY, .offset = offsetof(quern_broadcast__parameters, workspace), .bytes = sizeof((quern_broadcast__parameters *)0)->workspace, .extent = extent_of_quern_broadcast__parameters__workspace},
+    {.name = "workspace_bytes", .kind = INTEGER, .offset = offsetof(quern_broadcast__parameters, workspace_bytes), .bytes = sizeof((quern_broadcast__parameters *)0)->workspace_bytes},
+    {.name = "stream", .kind = MEMORY, .offset = offsetof(quern_broadcast__parameters, stream), .bytes = sizeof((quern_broadcast__parameters *)0)->stream, .extent = extent_of_quern_broadcast__parameters__stream},
+};
+static const struct record record_of_quern_broadcast__parameters = {"quern_broadcast__parameters", sizeof(quern_broadcast__parameters), fields_of_quern_broadcast__parameters, 5};
 DECLARE_EXTENT(quern_transfer_args_init__parameters, args)
 static const struct field fields_of_quern_transfer_args_init__parameters[] = {
     {.name = "args", .kind = MEMORY, .offset = offsetof(quern_transfer_args_init__parameters, args), .bytes = sizeof((quern_transfer_args_init__parameters *)0)->args, .extent = extent_of_quern_transfer_args_init__parameters__args},
@@ -1093,6 +1196,27 @@ static uint64_t call_quern_load_pack(const void *parameters) {
 static uint64_t call_quern_set_threads(const void *parameters) {
     const quern_set_threads__parameters *p = parameters;
     return (uint64_t)quern_set_threads(p->device, p->threads, p->hook, p->user);
+}
+static uint64_t call_quern_trace_begin(const void *parameters) {
+    const quern_trace_begin__parameters *p = parameters;
+    return (uint64_t)quern_trace_begin(p->path);
+}
+static uint64_t call_quern_trace_end(const void *parameters) {
+    (void)parameters;
+    return (uint64_t)quern_trace_end();
+}
+static uint64_t call_quern_dump_args_init(const void *parameters) {
+    const quern_dump_args_init__parameters *p = parameters;
+    quern_dump_args_init(p->args);
+    return 0;
+}
+static uint64_t call_quern_dump_at(const void *parameters) {
+    const quern_dump_at__parameters *p = parameters;
+    return (uint64_t)quern_dump_at(p->device, p->args);
+}
+static uint64_t call_quern_step(const void *parameters) {
+    const quern_step__parameters *p = parameters;
+    return (uint64_t)quern_step(p->device, p->step);
 }
 static uint64_t call_quern_cross_entropy_args_init(const void *parameters) {
     const quern_cross_entropy_args_init__parameters *p = parameters;
@@ -1369,6 +1493,31 @@ static uint64_t call_quern_ragged_plan_destroy(const void *parameters) {
     const quern_ragged_plan_destroy__parameters *p = parameters;
     return (uint64_t)quern_ragged_plan_destroy(p->plan);
 }
+static uint64_t call_quern_collective_args_init(const void *parameters) {
+    const quern_collective_args_init__parameters *p = parameters;
+    quern_collective_args_init(p->args);
+    return 0;
+}
+static uint64_t call_quern_collective_workspace(const void *parameters) {
+    const quern_collective_workspace__parameters *p = parameters;
+    return (uint64_t)quern_collective_workspace(p->group, p->args, p->bytes);
+}
+static uint64_t call_quern_all_gather(const void *parameters) {
+    const quern_all_gather__parameters *p = parameters;
+    return (uint64_t)quern_all_gather(p->group, p->args, p->workspace, p->workspace_bytes, p->stream);
+}
+static uint64_t call_quern_reduce_scatter(const void *parameters) {
+    const quern_reduce_scatter__parameters *p = parameters;
+    return (uint64_t)quern_reduce_scatter(p->group, p->args, p->workspace, p->workspace_bytes, p->stream);
+}
+static uint64_t call_quern_all_reduce(const void *parameters) {
+    const quern_all_reduce__parameters *p = parameters;
+    return (uint64_t)quern_all_reduce(p->group, p->args, p->workspace, p->workspace_bytes, p->stream);
+}
+static uint64_t call_quern_broadcast(const void *parameters) {
+    const quern_broadcast__parameters *p = parameters;
+    return (uint64_t)quern_broadcast(p->group, p->args, p->workspace, p->workspace_bytes, p->stream);
+}
 static uint64_t call_quern_transfer_args_init(const void *parameters) {
     const quern_transfer_args_init__parameters *p = parameters;
     quern_transfer_args_init(p->args);
@@ -1424,6 +1573,11 @@ static const struct function functions[] = {
     {"quern_prepare", &record_of_quern_prepare__parameters, call_quern_prepare, STATUS},
     {"quern_load_pack", &record_of_quern_load_pack__parameters, call_quern_load_pack, STATUS},
     {"quern_set_threads", &record_of_quern_set_threads__parameters, call_quern_set_threads, STATUS},
+    {"quern_trace_begin", &record_of_quern_trace_begin__parameters, call_quern_trace_begin, STATUS},
+    {"quern_trace_end", NULL, call_quern_trace_end, STATUS},
+    {"quern_dump_args_init", &record_of_quern_dump_args_init__parameters, call_quern_dump_args_init, NOTHING},
+    {"quern_dump_at", &record_of_quern_dump_at__parameters, call_quern_dump_at, STATUS},
+    {"quern_step", &record_of_quern_step__parameters, call_quern_step, STATUS},
     {"quern_cross_entropy_args_init", &record_of_quern_cross_entropy_args_init__parameters, call_quern_cross_entropy_args_init, NOTHING},
     {"quern_cross_entropy_workspace", &record_of_quern_cross_entropy_workspace__parameters, call_quern_cross_entropy_workspace, STATUS},
     {"quern_cross_entropy", &record_of_quern_cross_entropy__parameters, call_quern_cross_entropy, STATUS},
@@ -1489,6 +1643,12 @@ static const struct function functions[] = {
     {"quern_ragged_plan_create", &record_of_quern_ragged_plan_create__parameters, call_quern_ragged_plan_create, STATUS},
     {"quern_ragged_plan_run", &record_of_quern_ragged_plan_run__parameters, call_quern_ragged_plan_run, STATUS},
     {"quern_ragged_plan_destroy", &record_of_quern_ragged_plan_destroy__parameters, call_quern_ragged_plan_destroy, STATUS},
+    {"quern_collective_args_init", &record_of_quern_collective_args_init__parameters, call_quern_collective_args_init, NOTHING},
+    {"quern_collective_workspace", &record_of_quern_collective_workspace__parameters, call_quern_collective_workspace, STATUS},
+    {"quern_all_gather", &record_of_quern_all_gather__parameters, call_quern_all_gather, STATUS},
+    {"quern_reduce_scatter", &record_of_quern_reduce_scatter__parameters, call_quern_reduce_scatter, STATUS},
+    {"quern_all_reduce", &record_of_quern_all_reduce__parameters, call_quern_all_reduce, STATUS},
+    {"quern_broadcast", &record_of_quern_broadcast__parameters, call_quern_broadcast, STATUS},
     {"quern_transfer_args_init", &record_of_quern_transfer_args_init__parameters, call_quern_transfer_args_init, NOTHING},
     {"quern_transfer_prepare", &record_of_quern_transfer_prepare__parameters, call_quern_transfer_prepare, STATUS},
     {"quern_transfer_start", &record_of_quern_transfer_start__parameters, call_quern_transfer_start, STATUS},

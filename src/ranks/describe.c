@@ -14,6 +14,10 @@ static const char *const collective_names[QUERN_COLLECTIVES] = {
     [QUERN_IN_RAGGED_ALL_TO_ALL] = "quern_ragged_all_to_all",
     [QUERN_IN_PLAN_CREATE] = "quern_ragged_plan_create",
     [QUERN_IN_PLAN_RUN] = "quern_ragged_plan_run",
+    [QUERN_IN_ALL_GATHER] = "quern_all_gather",
+    [QUERN_IN_REDUCE_SCATTER] = "quern_reduce_scatter",
+    [QUERN_IN_ALL_REDUCE] = "quern_all_reduce",
+    [QUERN_IN_BROADCAST] = "quern_broadcast",
 };
 
 static const char *const phase_names[QUERN_PHASES] = {

@@ -15,6 +15,7 @@
     }
 
 DEFINE_INIT(quern_device_info, QUERN_DEVICE_INFO_INIT)
+DEFINE_INIT(quern_dump_args, QUERN_DUMP_ARGS_INIT)
 DEFINE_INIT(quern_cross_entropy_args, QUERN_CROSS_ENTROPY_ARGS_INIT)
 DEFINE_INIT(quern_gemm_args, QUERN_GEMM_ARGS_INIT)
 DEFINE_INIT(quern_linear_cross_entropy_args, QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT)
@@ -26,4 +27,5 @@ DEFINE_INIT(quern_carrier, QUERN_CARRIER_INIT)
 DEFINE_INIT(quern_group_args, QUERN_GROUP_ARGS_INIT)
 DEFINE_INIT(quern_barrier_args, QUERN_BARRIER_ARGS_INIT)
 DEFINE_INIT(quern_ragged_all_to_all_args, QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT)
+DEFINE_INIT(quern_collective_args, QUERN_COLLECTIVE_ARGS_INIT)
 DEFINE_INIT(quern_transfer_args, QUERN_TRANSFER_ARGS_INIT)

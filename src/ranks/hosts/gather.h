@@ -7,7 +7,7 @@
 
 struct quern_gathering {
     const struct quern_membership *member;  /* has its segment if the rank is ready */
-    quern_all_gather gather;
+    quern_gather_facts gather;
     void *user;
     const unsigned char *key;
     const struct quern_listener *listener;  /* where this rank expects those of other hosts */

@@ -54,6 +54,7 @@ pub const QUERN_ADAM: quern_operations = 2;
 pub const QUERN_BARRIER: quern_operations = 4;
 pub const QUERN_RAGGED_ALL_TO_ALL: quern_operations = 8;
 pub const QUERN_QUANTIZE: quern_operations = 16;
+pub const QUERN_COLLECTIVE: quern_operations = 32;
 pub type quern_reduction = c_uint;
 pub const QUERN_REDUCTION_NONE: quern_reduction = 0;
 pub const QUERN_REDUCTION_SUM: quern_reduction = 1;
@@ -72,10 +73,13 @@ pub type quern_scaling = c_uint;
 pub const QUERN_SCALING_DEFAULT: quern_scaling = 0;
 pub const QUERN_SCALING_TENSOR: quern_scaling = 1;
 pub const QUERN_SCALING_MX: quern_scaling = 2;
+pub type quern_combination = c_uint;
+pub const QUERN_COMBINE_SUM: quern_combination = 1;
+pub const QUERN_COMBINE_MAX: quern_combination = 2;
 pub type quern_log_callback = Option<unsafe extern "C" fn(user: *mut c_void, level: quern_log_level, line: *const c_char)>;
 pub type quern_parallel_for = Option<unsafe extern "C" fn(user: *mut c_void, tasks: i64, task: Option<unsafe extern "C" fn(context: *mut c_void, index: i64)>, context: *mut c_void)>;
 pub type quern_gemm = Option<unsafe extern "C" fn(user: *mut c_void, args: *const quern_gemm_args, stream: *mut c_void) -> quern_status>;
-pub type quern_all_gather = Option<unsafe extern "C" fn(user: *mut c_void, mine: *const c_void, bytes: usize, all: *mut c_void) -> c_int>;
+pub type quern_gather_facts = Option<unsafe extern "C" fn(user: *mut c_void, mine: *const c_void, bytes: usize, all: *mut c_void) -> c_int>;
 pub type quern_carrier_send = Option<unsafe extern "C" fn(user: *mut c_void, rank: c_int, data: *const c_void, bytes: usize, tag: u64, request: *mut u64) -> c_int>;
 pub type quern_carrier_receive = Option<unsafe extern "C" fn(user: *mut c_void, rank: c_int, data: *mut c_void, bytes: usize, tag: u64, request: *mut u64) -> c_int>;
 pub type quern_carrier_test = Option<unsafe extern "C" fn(user: *mut c_void, request: u64, bytes: *mut usize) -> c_int>;
@@ -131,6 +135,15 @@ pub struct quern_device_info {
     pub shared_bytes: i64,
     pub name: [c_char; 96],
     pub target: [c_char; 32],
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct quern_dump_args {
+    pub size: u32,
+    pub folder: *const c_char,
+    pub filter: *const c_char,
+    pub step: i64,
+    pub most_bytes: i64,
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -402,7 +415,7 @@ pub struct quern_group_args {
     pub secret: *const c_void,
     pub secret_bytes: usize,
     pub host: *const c_char,
-    pub all_gather: quern_all_gather,
+    pub all_gather: quern_gather_facts,
     pub all_gather_user: *mut c_void,
     pub carrier: *const quern_carrier,
     pub ways: *const c_char,
@@ -433,6 +446,21 @@ pub struct quern_ragged_all_to_all_args {
     pub recv_sizes: *const c_void,
     pub metadata_on_device: i32,
     pub check_overlap: i32,
+    pub members: *const c_int,
+    pub member_count: c_int,
+    pub multiprocessors: c_int,
+    pub timeout: f64,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct quern_collective_args {
+    pub size: u32,
+    pub dtype: quern_dtype,
+    pub input: *const c_void,
+    pub output: *mut c_void,
+    pub count: i64,
+    pub combination: quern_combination,
+    pub root: c_int,
     pub members: *const c_int,
     pub member_count: c_int,
     pub multiprocessors: c_int,
@@ -475,6 +503,11 @@ extern "C" {
     pub fn quern_prepare(device: *mut quern_device, operations: c_uint) -> quern_status;
     pub fn quern_load_pack(path: *const c_char) -> quern_status;
     pub fn quern_set_threads(device: *mut quern_device, threads: c_int, hook: quern_parallel_for, user: *mut c_void) -> quern_status;
+    pub fn quern_trace_begin(path: *const c_char) -> quern_status;
+    pub fn quern_trace_end() -> quern_status;
+    pub fn quern_dump_args_init(args: *mut quern_dump_args);
+    pub fn quern_dump_at(device: *mut quern_device, args: *const quern_dump_args) -> quern_status;
+    pub fn quern_step(device: *mut quern_device, step: i64) -> quern_status;
     pub fn quern_cross_entropy_args_init(args: *mut quern_cross_entropy_args);
     pub fn quern_cross_entropy_workspace(device: *const quern_device, args: *const quern_cross_entropy_args, bytes: *mut usize) -> quern_status;
     pub fn quern_cross_entropy(device: *mut quern_device, args: *const quern_cross_entropy_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
@@ -540,6 +573,12 @@ extern "C" {
     pub fn quern_ragged_plan_create(groups: *const *mut quern_group, count: c_int, args: *const quern_ragged_all_to_all_args, workspaces: *const *mut c_void, workspace_bytes: *const usize, plans: *mut *mut quern_ragged_plan) -> quern_status;
     pub fn quern_ragged_plan_run(plan: *mut quern_ragged_plan, stream: *mut c_void) -> quern_status;
     pub fn quern_ragged_plan_destroy(plan: *mut quern_ragged_plan) -> quern_status;
+    pub fn quern_collective_args_init(args: *mut quern_collective_args);
+    pub fn quern_collective_workspace(group: *mut quern_group, args: *const quern_collective_args, bytes: *mut usize) -> quern_status;
+    pub fn quern_all_gather(group: *mut quern_group, args: *const quern_collective_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
+    pub fn quern_reduce_scatter(group: *mut quern_group, args: *const quern_collective_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
+    pub fn quern_all_reduce(group: *mut quern_group, args: *const quern_collective_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
+    pub fn quern_broadcast(group: *mut quern_group, args: *const quern_collective_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
     pub fn quern_transfer_args_init(args: *mut quern_transfer_args);
     pub fn quern_transfer_prepare(group: *mut quern_group, args: *const quern_transfer_args, transfer: *mut *mut quern_transfer) -> quern_status;
     pub fn quern_transfer_start(transfer: *mut quern_transfer, stream: *mut c_void) -> quern_status;
@@ -557,6 +596,7 @@ extern "C" {
 macro_rules! for_each_struct {
     ($call:ident) => {
         $call!(quern_device_info: size, kind, ordinal, compute_capability, multiprocessors, shared_bytes, name, target);
+        $call!(quern_dump_args: size, folder, filter, step, most_bytes);
         $call!(quern_cross_entropy_report: counted_rows, ignored_rows, bad_labels, first_bad_row, infinite_rows);
         $call!(quern_row_stats: origin, others, weighted, moment, weights, argmax, maximum, label_value, label_weight, has_label);
         $call!(quern_cross_entropy_args: size, logits_dtype, labels_dtype, reduction, rows, vocab, logits, logits_stride, labels, ignore_index, loss, grad, grad_dtype, grad_stride, grad_loss, grad_loss_stride, grad_scale, report, label_smoothing, z_loss, softcap, class_weights, padded_vocab, lse, log_prob, entropy, argmax, stats, first_column, global_vocab, strict_labels);
@@ -574,6 +614,7 @@ macro_rules! for_each_struct {
         $call!(quern_group_args: size, rank, ranks, name, device, timeout, share_gpu, first_epoch, first_timeout, job, multicast, host_ranks, meet, secret, secret_bytes, host, all_gather, all_gather_user, carrier, ways, silence);
         $call!(quern_barrier_args: size, members, member_count, timeout);
         $call!(quern_ragged_all_to_all_args: size, metadata_dtype, input, input_rows, output, output_rows, row_bytes, updates, input_offsets, send_sizes, output_offsets, recv_sizes, metadata_on_device, check_overlap, members, member_count, multiprocessors, timeout);
+        $call!(quern_collective_args: size, dtype, input, output, count, combination, root, members, member_count, multiprocessors, timeout);
         $call!(quern_transfer_item: receive, peer, tag, memory, bytes);
         $call!(quern_transfer_args: size, item_size, items, item_count, key, timeout);
     };
