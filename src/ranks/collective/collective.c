@@ -28,7 +28,7 @@ static void number_places(struct quern_collective_call *call) {
 
 static quern_status fill_members(struct quern_collective_call *call, struct quern_membership *member,
                                  const quern_collective_args *args) {
-    memset(call, 0, offsetof(struct quern_collective_call, rank_at));  /* not the list of ranks, which is longer than all else */
+    memset(call, 0, offsetof(struct quern_collective_call, set));  /* not the set and the list of ranks, which are long */
     call->member = member;
     call->timeout = member->timeout;
     if (!member->transport->collective)
@@ -137,17 +137,21 @@ static bool is_in_place(const struct quern_collective_call *call) {
     return input + (call->form->scatters ? own : 0) == output + (call->form->gathers ? own : 0);
 }
 
+/* Whether a range shares no byte with another one.  Cheap, without names. */
+static bool are_apart(const struct quern_range *a, const struct quern_range *b) {
+    return a->end <= b->begin || b->end <= a->begin || a->begin == a->end || b->begin == b->end;
+}
+
 /* In place the larger buffer contains the other one. */
 static quern_status check_apart(struct quern_collective_call *call) {
-    struct quern_range ranges[3];
-    int count = 0;
+    struct quern_range ranges[3] = {
+        quern_range_of("workspace", call->workspace, (int64_t)call->workspace_bytes, QUERN_WRITTEN),
+        quern_range_of("args.output", call->output, call->output_bytes, QUERN_WRITTEN),
+        quern_range_of("args.input", call->input, call->input_bytes, QUERN_READ)};
     call->in_place = is_in_place(call);
-    ranges[count++] = quern_range_of("workspace", call->workspace, (int64_t)call->workspace_bytes, QUERN_WRITTEN);
-    if (!call->in_place || call->form->scatters)
-        ranges[count++] = quern_range_of("args.input", call->input, call->input_bytes, QUERN_READ);
-    if (!call->in_place || !call->form->scatters)
-        ranges[count++] = quern_range_of("args.output", call->output, call->output_bytes, QUERN_WRITTEN);
-    return quern_check_apart(call->member->device, NULL, ranges, NULL, count);
+    if (call->in_place) ranges[call->form->scatters ? 1 : 2].end = ranges[call->form->scatters ? 1 : 2].begin;
+    if (are_apart(&ranges[0], &ranges[1]) && are_apart(&ranges[0], &ranges[2]) && are_apart(&ranges[1], &ranges[2])) return QUERN_OK;
+    return quern_check_apart(call->member->device, NULL, ranges, NULL, 3);
 }
 
 static quern_status fill_workspace(struct quern_collective_call *call, void *workspace, size_t bytes) {
@@ -203,6 +207,8 @@ static quern_status run(const struct quern_collective_form *form, quern_group *g
     struct quern_collective_call call;
     quern_status status = quern_member_of(group, &member);
     if (status == QUERN_OK) status = quern_check_poison(member);
+    if (status == QUERN_OK && member->transport->collective && member->transport->collective->expect)
+        member->transport->collective->expect(member);
     if (status == QUERN_OK) status = fill_members(&call, member, args);
     if (status != QUERN_OK) return status;
     call.form = form;
