@@ -133,3 +133,305 @@ Test(collective, large_cases, .timeout = 600) {
                         (struct collective_batch){.first = 50000 + (uint64_t)ranks * 1000, .cases = (int)test_size(60, 16),
                                                   .choice = {.largest = 900000}, .threads = 1 + ranks % 2, .pool_bytes = 16 << 20});
 }
+
+/* Few elements and many ranks: one more than fill a word of a mask. */
+Test(collective, many_ranks, .timeout = 600) {
+    const struct collective_choice small = {.largest = 700};
+    check_batch(RANK_THREADS, 33, (struct collective_batch){.first = 61000, .cases = 6, .choice = small});
+    check_batch(RANK_THREADS, 64, (struct collective_batch){.first = 62000, .cases = 3, .choice = small});
+    check_batch(RANK_PROCESSES, 33, (struct collective_batch){.first = 63000, .cases = 5, .choice = small});
+}
+
+/* Each operation with each kind of memory, in place and not, around the sizes at which the ways change. */
+Test(collective, all_ways, .timeout = 600) {
+    static const int64_t counts[] = {-1, 1, 150, 492, 493, 2000, 4096, 4100, 12000, 70000};
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        for (int memory = 0; memory < 3; memory++)
+            for (size_t i = 0; i < COUNT(counts); i++) {
+                const struct collective_choice choice = {.everyone = i % 2, .elements = counts[i], .is_private = memory == 1,
+                                                         .is_symmetric = memory == 2};
+                check_batch(rank_kinds[kind], 3,
+                            (struct collective_batch){.first = 70000 + 100 * i, .cases = (int)test_size(24, 8), .choice = choice});
+            }
+}
+
+/* ---- the environment of floating-point numbers ---- */
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+/* A rank whose thread flushes subnormals and rounds up gets the same bits, and its thread keeps its environment. */
+static quern_status run_flushing(struct rank *rank) {
+    enum { FLUSHING = 0x1F80 | 0x8040 | 0x4000, FLAGS = 0x3F };
+    struct collective_bench bench;
+    int members[COLLECTIVE_MAX_MEMBERS];
+    collective_bench_open(&bench, rank, RANK_LIMIT, 5 << 19);
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct collective_case c;
+        collective_case_open(&c, seed, (struct collective_choice){.ranks = rank->ranks, .everyone = true,
+                                                                  .operation = COLLECTIVE_ALL_REDUCE + 1});
+        collective_case_fill(&c, &bench, rank->rank);
+        const quern_collective_args args = collective_case_args(&c, &bench, rank->rank, members);
+        const unsigned usual = _mm_getcsr();
+        if (rank->rank) _mm_setcsr(FLUSHING);
+        const quern_status status = quern_all_reduce(bench.group, &args, bench.workspace, (size_t)bench.pool_bytes, NULL);
+        const unsigned after = _mm_getcsr() & ~(unsigned)FLAGS;
+        _mm_setcsr(usual);
+        rank_ok(rank, status);
+        rank_check(rank, after == (rank->rank ? FLUSHING : (usual & ~(unsigned)FLAGS)), "the environment is %x", after);
+        collective_case_compare(&c, &bench);
+    }
+    collective_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(collective, the_callers_rounding_changes_no_bit) {
+    check_ranks(.kind = RANK_THREADS, .count = 2, .function = run_flushing);
+}
+#endif
+
+/* ---- one call by three ranks, of which one makes a mistake ---- */
+
+enum { RANKS = 3, MOST_BYTES = 200 * 1024, POOL = 2 << 20 };
+
+/* The forms of a call: in the records, straight, through windows; of all ranks, or of some. */
+struct form {
+    enum collective_operation operation;
+    int64_t count;
+    bool is_private, is_of_some;
+};
+
+static const struct form forms[] = {
+    {COLLECTIVE_ALL_REDUCE, 20, false, false},       {COLLECTIVE_ALL_REDUCE, 20, true, true},
+    {COLLECTIVE_ALL_REDUCE, 20000, false, false},    {COLLECTIVE_ALL_REDUCE, 20000, true, false},
+    {COLLECTIVE_ALL_REDUCE, 20000, true, true},      {COLLECTIVE_REDUCE_SCATTER, 10000, true, false},
+    {COLLECTIVE_ALL_GATHER, 10000, true, false},     {COLLECTIVE_ALL_GATHER, 10000, false, true},
+    {COLLECTIVE_BROADCAST, 30000, true, false},      {COLLECTIVE_REDUCE_SCATTER, 10, true, false},
+};
+
+struct one_call {
+    quern_collective_args args;
+    void *workspace, *stream, *spare;
+    size_t workspace_bytes;
+    const struct form *form;
+    struct rank *rank;
+    quern_group *group;
+};
+
+static const int everyone[] = {0, 1, 2};
+static _Alignas(64) char private_memory[RANKS][2][MOST_BYTES];
+
+static void make_call(struct one_call *call, struct rank *rank, quern_group *group, const struct form *form, char *symmetric,
+                      void *workspace) {
+    char *memory = form->is_private ? private_memory[rank->rank][0] : symmetric;
+    *call = (struct one_call){.args = QUERN_COLLECTIVE_ARGS_INIT, .workspace = workspace, .form = form, .rank = rank, .group = group};
+    call->args.dtype = QUERN_F32, call->args.count = form->count, call->args.root = 1;
+    call->args.input = memory, call->args.output = memory + MOST_BYTES;
+    if (form->is_of_some) call->args.members = everyone, call->args.member_count = RANKS;
+    rank_ok(rank, quern_collective_workspace(group, &call->args, &call->workspace_bytes));
+    for (int64_t i = 0; i < MOST_BYTES / 4; i++) ((float *)memory)[i] = (float)(i % 1000 + 1000 * rank->rank);
+    memset(memory + MOST_BYTES, 0x77, MOST_BYTES);
+}
+
+static quern_status run_call(struct one_call *call) {
+    return collective_functions[call->form->operation](call->group, &call->args, call->workspace, call->workspace_bytes, call->stream);
+}
+
+static void check_nothing_came(const struct one_call *call, const char *output, const char *when) {
+    for (int64_t i = 0; i < MOST_BYTES; i++) rank_check(call->rank, output[i] == 0x77, "%s: byte %lld was written", when, (long long)i);
+}
+
+/* The sums of small integers, or a piece of another rank. */
+static void check_result(const struct one_call *call) {
+    const float *has = call->args.output;
+    for (int64_t i = 0; i < call->form->count; i++) {
+        const int64_t scattered = call->form->operation == COLLECTIVE_REDUCE_SCATTER ? call->rank->rank * call->form->count + i : i;
+        const float sum = (float)(RANKS * (scattered % 1000) + 1000 * RANKS);
+        const float expected = call->form->operation == COLLECTIVE_BROADCAST    ? (float)(i % 1000 + 1000)
+                               : call->form->operation == COLLECTIVE_ALL_GATHER ? (float)(i % 1000)
+                                                                                : sum;
+        rank_check(call->rank, has[i] == expected, "%s: element %lld is %g instead of %g", collective_names[call->form->operation],
+                   (long long)i, (double)has[i], (double)expected);
+    }
+}
+
+/* A mistake of one rank, its own status, what all details contain, and in which calls it is one. */
+struct mistake {
+    int rank;
+    void (*make)(struct one_call *call);
+    quern_status status;
+    const char *words;
+    enum { ANY, REDUCES, ROOTED, WITH_WORKSPACE } where;
+};
+
+#define MISTAKE(name, ...) static void name(struct one_call *call) { __VA_ARGS__; }
+MISTAKE(no_dtype, call->args.dtype = QUERN_NO_DTYPE)
+MISTAKE(unknown_dtype, call->args.dtype = (quern_dtype)7)
+MISTAKE(integers, call->args.dtype = QUERN_INT32)
+MISTAKE(negative_count, call->args.count = -1)
+MISTAKE(huge_count, call->args.count = ((int64_t)1 << 45) + 1)
+MISTAKE(no_combination, call->args.combination = (quern_combination)0)
+MISTAKE(unknown_combination, call->args.combination = (quern_combination)3)
+MISTAKE(no_root, call->args.root = RANKS)
+MISTAKE(negative_root, call->args.root = -1)
+MISTAKE(negative_multiprocessors, call->args.multiprocessors = -1)
+MISTAKE(negative_timeout, call->args.timeout = -1)
+MISTAKE(no_input, call->args.input = NULL)
+MISTAKE(no_output, call->args.output = NULL)
+MISTAKE(odd_input, call->args.input = (const char *)call->args.input + 2)
+MISTAKE(odd_output, call->args.output = (char *)call->args.output + 1)
+MISTAKE(overlapping, call->args.output = (char *)(uintptr_t)call->args.input + 4)
+MISTAKE(freed_input, call->args.input = call->spare)
+MISTAKE(freed_output, call->args.output = call->spare)
+MISTAKE(no_workspace, call->workspace = NULL)
+MISTAKE(small_workspace, call->workspace_bytes--)
+MISTAKE(odd_workspace, call->workspace = (char *)call->workspace + 8)
+MISTAKE(private_workspace, call->workspace = private_memory[call->rank->rank][0])
+MISTAKE(freed_workspace, call->workspace = call->spare)
+MISTAKE(workspace_on_output, call->args.output = (char *)call->workspace + 64)
+MISTAKE(workspace_on_input, call->args.input = call->workspace)
+MISTAKE(stream, call->stream = call)
+
+static const struct mistake refusals[] = {
+    {1, no_dtype, QUERN_INVALID_DTYPE, "args.dtype is 0 (unknown dtype): expected one of f32, f16, bf16", ANY},
+    {0, unknown_dtype, QUERN_INVALID_DTYPE, "args.dtype is 7 (unknown dtype)", ANY},
+    {2, integers, QUERN_INVALID_DTYPE, "args.dtype is 16 (int32): expected one of f32, f16, bf16", REDUCES},
+    {0, negative_count, QUERN_INVALID_SHAPE, "args.count is -1: expected 0 or more", ANY},
+    {1, huge_count, QUERN_INVALID_SHAPE, "args.count is 35184372088833 elements of f32, 1 times: expected at most 2^47 bytes", ANY},
+    {2, no_combination, QUERN_INVALID_ARGUMENT, "args.combination is 0: expected QUERN_COMBINE_SUM or QUERN_COMBINE_MAX", REDUCES},
+    {2, unknown_combination, QUERN_INVALID_ARGUMENT, "args.combination is 3: expected", REDUCES},
+    {0, no_root, QUERN_INVALID_ARGUMENT, "args.root is 3: expected a rank from 0 to 2", ROOTED},
+    {1, negative_root, QUERN_INVALID_ARGUMENT, "args.root is -1: expected a rank from 0 to 2", ROOTED},
+    {0, negative_multiprocessors, QUERN_INVALID_SHAPE, "args.multiprocessors is -1: expected 0 or more", ANY},
+    {1, negative_timeout, QUERN_INVALID_ARGUMENT, "timeout is -1: expected seconds, 0 or more", ANY},
+    {1, no_input, QUERN_NULL_POINTER, "args.input is NULL", ANY},
+    {2, no_output, QUERN_NULL_POINTER, "args.output is NULL", ANY},
+    {1, odd_input, QUERN_INVALID_ARGUMENT, "args.input is not at a multiple of 4 bytes", ANY},
+    {0, odd_output, QUERN_INVALID_ARGUMENT, "args.output is not at a multiple of 4 bytes", ANY},
+    {1, overlapping, QUERN_INVALID_ARGUMENT, "args.output overlaps args.input", ANY},
+    {1, freed_input, QUERN_INVALID_ARGUMENT, "args.input is in symmetric memory that was freed", ANY},
+    {2, freed_output, QUERN_INVALID_ARGUMENT, "args.output is in symmetric memory that was freed", ANY},
+    {0, no_workspace, QUERN_NULL_POINTER, "workspace is NULL", WITH_WORKSPACE},
+    {2, small_workspace, QUERN_WORKSPACE_TOO_SMALL, "workspace_bytes is", WITH_WORKSPACE},
+    {1, odd_workspace, QUERN_INVALID_ARGUMENT, "workspace is not at a multiple of 16 bytes", WITH_WORKSPACE},
+    {1, private_workspace, QUERN_INVALID_ARGUMENT, "workspace is not symmetric memory of this group: expected", WITH_WORKSPACE},
+    {0, freed_workspace, QUERN_INVALID_ARGUMENT, "workspace is in symmetric memory that was freed", WITH_WORKSPACE},
+    {2, workspace_on_output, QUERN_INVALID_ARGUMENT, "args.output overlaps workspace", WITH_WORKSPACE},
+    {1, workspace_on_input, QUERN_INVALID_ARGUMENT, "workspace overlaps args.input", WITH_WORKSPACE},
+    {1, stream, QUERN_INVALID_ARGUMENT, "stream is not NULL", ANY},
+};
+
+static bool applies(const struct mistake *mistake, const struct one_call *call) {
+    const enum collective_operation operation = call->form->operation;
+    const bool reduces = operation == COLLECTIVE_ALL_REDUCE || operation == COLLECTIVE_REDUCE_SCATTER;
+    if (mistake->make == no_dtype) return reduces;  /* else more are expected */
+    if (mistake->where == REDUCES) return reduces;
+    if (mistake->where == ROOTED) return operation == COLLECTIVE_BROADCAST;
+    return mistake->where != WITH_WORKSPACE || call->workspace_bytes;
+}
+
+static void check_refusal(struct rank *rank, const struct mistake *mistake, quern_status status) {
+    const bool is_mine = mistake->rank == rank->rank;
+    char prefix[64];
+    rank_check_status(rank, status, is_mine ? mistake->status : QUERN_PEER_MISMATCH, mistake->words, __LINE__);
+    rank_check_detail(rank, mistake->words);
+    snprintf(prefix, sizeof prefix, "rank %d refused its own arguments: ", mistake->rank);
+    if (!is_mine) rank_check_detail(rank, prefix);
+}
+
+/* The memory of a rank for such calls. */
+struct stage {
+    quern_group *group;
+    void *symmetric, *workspace, *spare;
+};
+
+static void open_stage(struct stage *stage, struct rank *rank) {
+    stage->group = rank_group(rank, RANK_LIMIT);
+    rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
+    rank_ok(rank, quern_symmetric_alloc(&stage->group, 1, &(size_t){2 * MOST_BYTES}, &stage->symmetric));
+    rank_ok(rank, quern_symmetric_alloc(&stage->group, 1, &(size_t){POOL}, &stage->workspace));
+    rank_ok(rank, quern_symmetric_alloc(&stage->group, 1, &(size_t){POOL}, &stage->spare));
+    rank_ok(rank, quern_symmetric_free(stage->group, stage->spare, NULL));
+}
+
+static void refuse(struct rank *rank, const struct stage *stage, const struct form *form, const struct mistake *mistake) {
+    struct one_call call;
+    make_call(&call, rank, stage->group, form, stage->symmetric, stage->workspace);
+    const char *output = call.args.output;
+    if (!applies(mistake, &call)) return;
+    call.spare = stage->spare;
+    if (mistake->rank == rank->rank) mistake->make(&call);
+    check_refusal(rank, mistake, run_call(&call));
+    check_nothing_came(&call, output, mistake->words);
+}
+
+static quern_status make_refusals(struct rank *rank) {
+    struct stage stage;
+    struct one_call call;
+    open_stage(&stage, rank);
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        for (size_t i = 0; i < COUNT(refusals); i++) refuse(rank, &stage, &forms[f], &refusals[i]);
+        make_call(&call, rank, stage.group, &forms[f], stage.symmetric, stage.workspace);
+        rank_ok(rank, run_call(&call));
+        check_result(&call);
+    }
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, refused_arguments_of_one_rank_are_told_to_all, .timeout = 120) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = make_refusals);
+}
+
+/* ---- arguments that are legal, but not the same ---- */
+
+MISTAKE(other_dtype, call->args.dtype = QUERN_BF16)
+MISTAKE(other_count, call->args.count++)
+MISTAKE(no_elements, call->args.count = 0)
+MISTAKE(large_count, call->args.count = 16000)
+MISTAKE(other_combination, call->args.combination = QUERN_COMBINE_MAX)
+MISTAKE(other_root, call->args.root = 2)
+
+/* All of these are found by comparison with rank 0, unless that is the one that differs: then rank 1 differs from it. */
+static const struct mistake differences[] = {
+    {1, other_dtype, QUERN_PEER_MISMATCH, "args.dtype is f32 on rank 0 and bf16 on rank 1: expected the same on all members", ANY},
+    {0, other_dtype, QUERN_PEER_MISMATCH, "args.dtype is bf16 on rank 0 and f32 on rank 1: expected the same on all members", ANY},
+    {2, other_count, QUERN_PEER_MISMATCH, "and %lld on rank 2: expected the same on all members", ANY},
+    {1, no_elements, QUERN_PEER_MISMATCH, "and 0 on rank 1: expected the same on all members", ANY},
+    {1, large_count, QUERN_PEER_MISMATCH, "and 16000 on rank 1: expected the same on all members", ANY},
+    {2, other_combination, QUERN_PEER_MISMATCH,
+     "args.combination is QUERN_COMBINE_SUM on rank 0 and QUERN_COMBINE_MAX on rank 2: expected the same on all members", REDUCES},
+    {0, other_root, QUERN_PEER_MISMATCH, "args.root is 2 on rank 0 and 1 on rank 1: expected the same on all members", ROOTED},
+};
+
+static void differ(struct rank *rank, const struct stage *stage, const struct form *form, const struct mistake *mistake) {
+    struct one_call call;
+    char words[160];
+    make_call(&call, rank, stage->group, form, stage->symmetric, stage->workspace);
+    const char *output = call.args.output;
+    if (!applies(mistake, &call)) return;
+    call.workspace_bytes = POOL;
+    snprintf(words, sizeof words, mistake->words, (long long)form->count + 1);
+    if (mistake->rank == rank->rank) mistake->make(&call);
+    rank_check_status(rank, run_call(&call), QUERN_PEER_MISMATCH, words, __LINE__);
+    rank_check_detail(rank, words);
+    check_nothing_came(&call, output, words);
+}
+
+static quern_status make_differences(struct rank *rank) {
+    struct stage stage;
+    struct one_call call;
+    open_stage(&stage, rank);
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        for (size_t i = 0; i < COUNT(differences); i++) differ(rank, &stage, &forms[f], &differences[i]);
+        make_call(&call, rank, stage.group, &forms[f], stage.symmetric, stage.workspace);
+        rank_ok(rank, run_call(&call));
+        check_result(&call);
+    }
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, differing_arguments_are_told_to_all, .timeout = 120) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = make_differences);
+}
