@@ -4,6 +4,7 @@
  *
  * Runs on: cpu; kernels of collective.
  */
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@
 #include "harness/ranks.h"
 #include "kernels/collective_pieces.h"
 #include "oracle/collective.h"
+#include "ranks/collective/collective_record.h"
+#include "ranks/handles.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -434,4 +437,245 @@ static quern_status make_differences(struct rank *rank) {
 Test(collective, differing_arguments_are_told_to_all, .timeout = 120) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = make_differences);
+}
+
+/* ---- other calls and other members poison the group ---- */
+
+/* Rank 1 makes another call, or one with other members. */
+struct confusion {
+    struct form mine, others;
+    quern_status status;
+    const char *words;
+};
+
+static const struct confusion confusions[] = {
+    {{COLLECTIVE_ALL_GATHER, 20, true, false}, {COLLECTIVE_ALL_REDUCE, 20, true, false}, QUERN_PEER_MISMATCH,
+     "the ranks must make the same calls in the same order, with the same members"},
+    {{COLLECTIVE_ALL_REDUCE, 20000, true, false}, {COLLECTIVE_BROADCAST, 20000, true, false}, QUERN_PEER_MISMATCH,
+     "the ranks must make the same calls in the same order, with the same members"},
+};
+
+static quern_status confuse(struct rank *rank) {
+    const struct confusion *confusion = rank->user;
+    struct stage stage;
+    struct one_call call;
+    open_stage(&stage, rank);
+    rank_line_up(rank);
+    make_call(&call, rank, stage.group, rank->rank == 1 ? &confusion->mine : &confusion->others, stage.symmetric, stage.workspace);
+    call.workspace_bytes = POOL;
+    rank_status(rank, run_call(&call), confusion->status);
+    rank_check_detail(rank, confusion->words);
+    check_nothing_came(&call, call.args.output, "in another call");
+    rank_status(rank, quern_barrier(stage.group, NULL, NULL), confusion->status);
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, other_calls_poison_the_group) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        for (size_t i = 0; i < COUNT(confusions); i++)
+            check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = confuse, .user = &confusions[i]);
+}
+
+/* Not the calling rank, and not ascending. */
+static quern_status list_wrong_members(struct rank *rank) {
+    struct stage stage;
+    struct one_call call;
+    open_stage(&stage, rank);
+    make_call(&call, rank, stage.group, &forms[0], stage.symmetric, stage.workspace);
+    call.args.members = (const int[]){(rank->rank + 1) % RANKS}, call.args.member_count = 1;
+    rank_status(rank, run_call(&call), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "members do not include the calling rank");
+    call.args.members = (const int[]){0, 0, 1}, call.args.member_count = 3;
+    rank_status(rank, run_call(&call), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "members[1] is 0 after 0: expected ascending ranks");
+    call.args.members = everyone, call.args.member_count = RANKS;
+    rank_ok(rank, run_call(&call));
+    check_result(&call);
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, mistakes_about_who_takes_part) {
+    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = list_wrong_members);
+}
+
+/* A root that is no member of the call. */
+static quern_status name_a_strange_root(struct rank *rank) {
+    struct stage stage;
+    struct one_call call;
+    open_stage(&stage, rank);
+    make_call(&call, rank, stage.group, &(struct form){COLLECTIVE_BROADCAST, 20, true, false}, stage.symmetric, stage.workspace);
+    call.args.members = everyone, call.args.member_count = 2, call.args.root = 2;
+    if (rank->rank == 2) return quern_group_destroy(stage.group);
+    rank_status(rank, run_call(&call), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "args.root is 2: expected one of the 2 members");
+    call.args.root = 1;
+    rank_ok(rank, run_call(&call));
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, the_root_is_a_member) {
+    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = name_a_strange_root);
+}
+
+static quern_status forget_to_prepare(struct rank *rank) {
+    struct one_call call;
+    void *workspace;
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    if (rank->rank != 1) rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){POOL}, &workspace));
+    make_call(&call, rank, group, &forms[0], (char *)workspace + POOL / 2, workspace);
+    check_refusal(rank, &(struct mistake){1, NULL, QUERN_NOT_PREPARED, "collective is not prepared", ANY}, run_call(&call));
+    rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
+    rank_ok(rank, run_call(&call));
+    check_result(&call);
+    return quern_group_destroy(group);
+}
+
+Test(collective, a_device_that_is_not_prepared) {
+    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = forget_to_prepare);
+}
+
+/* ---- memory that some ranks have freed ---- */
+
+struct loss {
+    struct form form;
+    const char *buffer;      /* which lies in memory that rank 1 has freed */
+};
+
+static const struct loss losses[] = {
+    {{COLLECTIVE_ALL_REDUCE, 20000, true, false}, "workspace"}, {{COLLECTIVE_ALL_REDUCE, 20000, true, true}, "workspace"},
+    {{COLLECTIVE_REDUCE_SCATTER, 10000, false, false}, "input"}, {{COLLECTIVE_ALL_REDUCE, 20000, false, true}, "output"},
+    {{COLLECTIVE_ALL_GATHER, 10000, true, false}, "workspace"},
+};
+
+static void lose(struct rank *rank, const struct stage *stage, const struct loss *loss, char *lost) {
+    struct one_call call;
+    char words[96];
+    make_call(&call, rank, stage->group, &loss->form, stage->symmetric, stage->workspace);
+    const char *output = call.args.output;
+    if (rank->rank == 0 && !strcmp(loss->buffer, "workspace")) call.workspace = lost;
+    if (rank->rank == 0 && !strcmp(loss->buffer, "input")) call.args.input = memcpy(lost, call.args.input, MOST_BYTES);
+    if (rank->rank == 0 && !strcmp(loss->buffer, "output")) call.args.output = lost;
+    snprintf(words, sizeof words, "the %s of rank 0 is in symmetric memory that rank 1 has freed", loss->buffer);
+    rank_status(rank, run_call(&call), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, words);
+    check_nothing_came(&call, output, words);
+    make_call(&call, rank, stage->group, &loss->form, stage->symmetric, stage->workspace);
+    rank_ok(rank, run_call(&call));  /* ranks without the same memory have voted, and can reach all that they need */
+    check_result(&call);
+}
+
+static quern_status lose_sight(struct rank *rank) {
+    struct stage stage;
+    void *lost;
+    open_stage(&stage, rank);
+    rank_ok(rank, quern_symmetric_alloc(&stage.group, 1, &(size_t){POOL}, &lost));
+    if (rank->rank == 1) rank_ok(rank, quern_symmetric_free(stage.group, lost, NULL));
+    for (size_t i = 0; i < COUNT(losses); i++) lose(rank, &stage, &losses[i], lost);
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, peers_memory_out_of_sight) {
+    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = lose_sight);
+}
+
+/* ---- workspaces ---- */
+
+/* Ranks may place their workspaces at different offsets of different allocations. */
+static quern_status scatter_workspaces(struct rank *rank) {
+    struct stage stage;
+    struct one_call call;
+    void *other;
+    open_stage(&stage, rank);
+    rank_ok(rank, quern_symmetric_alloc(&stage.group, 1, &(size_t){POOL + 4096 * (size_t)rank->rank}, &other));
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        make_call(&call, rank, stage.group, &forms[f], stage.symmetric, rank->rank == 1 ? stage.workspace : (char *)other + 16 * rank->rank);
+        rank_ok(rank, run_call(&call));
+        check_result(&call);
+    }
+    return quern_group_destroy(stage.group);
+}
+
+/* The size grows with the elements up to a limit, is the same for all operations, and is 0 where nothing passes through. */
+static quern_status ask_workspace(struct rank *rank) {
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
+    size_t bytes = 1, before = 0;
+    args.dtype = QUERN_BF16;
+    for (int64_t count = 0; count < (int64_t)1 << 44; count = count ? count * 2 : 1) {
+        args.count = count;
+        rank_ok(rank, quern_collective_workspace(group, &args, &bytes));
+        rank_check(rank, bytes >= before && bytes <= 1 << 20, "%zu bytes for %lld elements after %zu", bytes, (long long)count, before);
+        rank_check(rank, rank->kind == RANK_PROCESSES || !bytes, "%zu bytes in one process", bytes);
+        before = bytes;
+    }
+    rank_check(rank, rank->kind == RANK_THREADS || bytes >= 1 << 18, "at most %zu bytes", bytes);
+    rank_status(rank, quern_collective_workspace(group, &args, NULL), QUERN_NULL_POINTER);
+    rank_check_detail(rank, "bytes is NULL");
+    rank_status(rank, quern_collective_workspace(NULL, &args, &bytes), QUERN_NULL_POINTER);
+    rank_check_detail(rank, "group is NULL");
+    args.count = ((int64_t)1 << 46) / rank->ranks + 1;
+    rank_status(rank, quern_collective_workspace(group, &args, &bytes), QUERN_INVALID_SHAPE);
+    return quern_group_destroy(group);
+}
+
+Test(collective, workspaces) {
+    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = scatter_workspaces);
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = ask_workspace);
+}
+
+/* ---- a stranger who writes into the records ---- */
+
+struct scribbler {
+    unsigned char *record;
+    int64_t first, bytes;   /* of the record: what is damaged */
+    int end;                /* atomic */
+};
+
+static void *scribble(void *context) {
+    struct scribbler *s = context;
+    for (uint64_t i = 0; !__atomic_load_n(&s->end, __ATOMIC_RELAXED); i++)
+        __atomic_fetch_xor(&s->record[(int64_t)(i % 2) * QUERN_BRIEF_BYTES + s->first + random_below(93, i, s->bytes)],
+                           1u << random_bits(94, i) % 8, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+/* The head of a small call; the places of a large one. */
+static const struct damage {
+    struct form form;
+    int64_t first, bytes;
+} damages[] = {
+    {{COLLECTIVE_ALL_REDUCE, 20, true, false}, 0, sizeof(struct quern_collective_head)},
+    {{COLLECTIVE_ALL_REDUCE, 600, false, false}, sizeof(struct quern_collective_head), sizeof(struct quern_collective_places)},
+};
+
+/* Calls succeed with the right bits, until one finds the damage. */
+static quern_status meet_a_scribbler(struct rank *rank) {
+    const struct damage *damage = rank->user;
+    struct stage stage;
+    struct one_call call;
+    struct quern_membership *member;
+    pthread_t thread;
+    quern_status status = QUERN_OK;
+    open_stage(&stage, rank);
+    rank_ok(rank, quern_member_of(stage.group, &member));
+    struct scribbler scribbler = {quern_shared_brief(member->roster, 1, 0), damage->first, damage->bytes, 0};
+    make_call(&call, rank, stage.group, &damage->form, stage.symmetric, stage.workspace);
+    if (rank->rank == 0) rank_check(rank, pthread_create(&thread, NULL, scribble, &scribbler) == 0, "no thread");
+    for (int i = 0; i < 1000000 && status == QUERN_OK; i++) {
+        status = run_call(&call);
+        if (status == QUERN_OK) check_result(&call);
+    }
+    rank_status(rank, status, QUERN_PEER_MISMATCH);
+    rank_check_detail(rank, "read a damaged record of rank 1: a process that is no rank writes into the group's shared memory");
+    __atomic_store_n(&scribbler.end, 1, __ATOMIC_RELAXED);
+    if (rank->rank == 0) pthread_join(thread, NULL);
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, damaged_records_are_not_believed) {
+    for (int round = 0; round < 5; round++)
+        for (size_t i = 0; i < COUNT(damages); i++)
+            check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = meet_a_scribbler, .user = &damages[i]);
 }
