@@ -37,9 +37,7 @@ struct quern_collective_call {
     void *workspace;
     size_t workspace_bytes;              /* as many as the transport wants */
 
-    /* The places of the buffers, filled in if they are symmetric. */
     enum quern_symmetric_state input_state, output_state, workspace_state;
-    struct quern_symmetric_place input_place, output_place, workspace_place;
     bool in_place;                       /* input and output share memory, as the header allows it */
 
     /*
@@ -49,6 +47,7 @@ struct quern_collective_call {
      */
     quern_status refused;
 
+    struct quern_symmetric_place input_place, output_place, workspace_place;  /* of the buffers that are symmetric */
     struct quern_rank_set set;           /* the members */
     uint16_t rank_at[QUERN_GROUP_LIMIT]; /* place -> rank, ascending; behind the places nothing */
 };
