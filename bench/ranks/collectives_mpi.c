@@ -1,6 +1,6 @@
 /*
- * The collectives of CPU ranks of one host beside those of OpenMPI over shared memory, the barrier and a streaming copy, turn by turn
- * in the same processes; started by mpirun.  A bound is a copy past the caches of as many bytes as each rank must read and write.
+ * The collectives of CPU ranks of one host beside those of OpenMPI over shared memory, the barrier and a streaming copy, turn by
+ * turn in the same processes; started by mpirun.  A bound is a copy past the caches of as many bytes as each rank must read and write.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -197,7 +197,8 @@ int main(int count, char **arguments_of_program) {
     workspace = symmetric(workspace_bytes);
     symmetric_input = symmetric(most), symmetric_output = symmetric(most);
     private_input = calloc(1, most), private_output = calloc(1, most);
-    memset(private_input, 0, most), memset(private_output, 0, most), memset(symmetric_input, 0, most), memset(symmetric_output, 0, most);
+    char *buffers[] = {private_input, private_output, symmetric_input, symmetric_output};
+    for (int i = 0; i < 4; i++) memset(buffers[i], 0, most);  /* first touched by their owner */
     check();
     for (size_t size = 8; size <= most; size *= size < 1024 ? 16 : 4) measure(size, rounds <= MOST_ROUNDS ? rounds : MOST_ROUNDS);
     ok(quern_group_destroy(group), "quern_group_destroy");

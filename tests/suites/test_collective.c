@@ -26,6 +26,8 @@
 
 enum { MOST_INPUTS = 9, MOST_ELEMENTS = 2600, GUARD = 128, ROOM = MOST_ELEMENTS * 4 + 64 + 2 * GUARD };
 
+static const quern_combination combinations[] = {QUERN_COMBINE_SUM, QUERN_COMBINE_MAX};
+
 struct kernel_memory {
     _Alignas(64) unsigned char input[MOST_INPUTS][ROOM], output[2][ROOM], expected[ROOM];
 };
@@ -48,19 +50,19 @@ static void check_combination(const struct quern_kernel *row, struct kernel_memo
     to[1] = in_place ? (char *)from[inputs - 1] : (char *)m->output[1];
     memset(m->output, 0x5A, sizeof m->output);
     for (int64_t i = 0; i < first + count; i++)
-        collective_combine(dtype, is_max ? QUERN_COMBINE_MAX : QUERN_COMBINE_SUM, (const void *const *)from, inputs, i, m->expected, i);
+        collective_combine(dtype, combinations[is_max], (const void *const *)from, inputs, i, m->expected, i);
     const struct quern_collective_combination pieces = {.inputs = from, .outputs = to, .input_count = inputs, .output_count = 2,
                                                         .is_max = is_max, .streaming = seed % 2};
     row->cpu.any(&pieces, first, first + count);
     for (int o = 0; o < 2; o++)
         for (int64_t i = first * size; i < (first + count) * size; i++)
-            check((unsigned char)to[o][i] == m->expected[i], "%s: %d inputs, %lld elements from %lld, max %d: byte %lld of output %d is "
-                  "%02X instead of %02X", row->name, inputs, (long long)count, (long long)first, is_max, (long long)i, o,
+            check((unsigned char)to[o][i] == m->expected[i], "%s: %d inputs, %lld elements from %lld, max %d: byte %lld of output "
+                  "%d is %02X instead of %02X", row->name, inputs, (long long)count, (long long)first, is_max, (long long)i, o,
                   (unsigned char)to[o][i], m->expected[i]);
     for (int64_t i = 0; i < ROOM; i++) {
         const int64_t at = (char *)m->output[0] + i - to[0];
-        check((at >= first * size && at < (first + count) * size) || m->output[0][i] == 0x5A, "%s: %lld elements also wrote byte %lld",
-              row->name, (long long)count, (long long)at);
+        check((at >= first * size && at < (first + count) * size) || m->output[0][i] == 0x5A,
+              "%s: %lld elements also wrote byte %lld", row->name, (long long)count, (long long)at);
     }
 }
 
@@ -102,11 +104,10 @@ Test(collective, every_kernel_combines_special_values) {
                                                                     .output_count = 1, .is_max = is_max};
                 row->cpu.any(&pieces, 0, PAIRS);
                 for (int i = 0; i < PAIRS; i++)
-                    collective_combine(types[t].dtype, is_max ? QUERN_COMBINE_MAX : QUERN_COMBINE_SUM, (const void *const *)inputs, 2, i,
-                                       expected, i);
+                    collective_combine(types[t].dtype, combinations[is_max], (const void *const *)inputs, 2, i, expected, i);
                 for (int i = 0; i < PAIRS; i++)
-                    check(!memcmp(has + (size_t)i * size, expected + (size_t)i * size, size), "%s, max %d: %08X and %08X", row->name,
-                          is_max, types[t].values[i / VALUES], types[t].values[i % VALUES]);
+                    check(!memcmp(has + (size_t)i * size, expected + (size_t)i * size, size), "%s, max %d: %08X and %08X",
+                          row->name, is_max, types[t].values[i / VALUES], types[t].values[i % VALUES]);
             }
         }
 }
@@ -119,7 +120,8 @@ static void check_batch(enum rank_kind kind, int ranks, struct collective_batch 
 
 Test(collective, random_cases_of_threads, .timeout = 600) {
     for (int ranks = 1; ranks <= 8; ranks++)
-        check_batch(RANK_THREADS, ranks, (struct collective_batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
+        check_batch(RANK_THREADS, ranks,
+                    (struct collective_batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
 }
 
 Test(collective, random_cases_of_processes, .timeout = 600) {
@@ -179,8 +181,9 @@ static quern_status run_two(struct rank *rank) {
 
 Test(collective, several_ranks_in_each_of_several_processes, .timeout = 120) {
     for (int large = 0; large < 2; large++) {
-        const struct collective_batch batch = {.first = 90000 + 1000 * (uint64_t)large, .cases = (int)test_size(large ? 40 : 200, 40),
-                                               .choice = {.largest = large ? 100000 : 0}, .pool_bytes = 8 << 20};
+        const struct collective_batch batch = {.first = 90000 + 1000 * (uint64_t)large, .pool_bytes = 8 << 20,
+                                               .cases = (int)test_size(large ? 40 : 200, 40),
+                                               .choice = {.largest = large ? 100000 : 0}};
         check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = run_two, .user = &batch);
     }
 }
@@ -254,7 +257,8 @@ static _Alignas(64) char private_memory[RANKS][2][MOST_BYTES];
 static void make_call(struct one_call *call, struct rank *rank, quern_group *group, const struct form *form, char *symmetric,
                       void *workspace) {
     char *memory = form->is_private ? private_memory[rank->rank][0] : symmetric;
-    *call = (struct one_call){.args = QUERN_COLLECTIVE_ARGS_INIT, .workspace = workspace, .form = form, .rank = rank, .group = group};
+    *call = (struct one_call){.args = QUERN_COLLECTIVE_ARGS_INIT, .workspace = workspace, .form = form, .rank = rank,
+                              .group = group};
     call->args.dtype = QUERN_F32, call->args.count = form->count, call->args.root = 1;
     call->args.input = memory, call->args.output = memory + MOST_BYTES;
     if (form->is_of_some) call->args.members = everyone, call->args.member_count = RANKS;
@@ -264,11 +268,13 @@ static void make_call(struct one_call *call, struct rank *rank, quern_group *gro
 }
 
 static quern_status run_call(struct one_call *call) {
-    return collective_functions[call->form->operation](call->group, &call->args, call->workspace, call->workspace_bytes, call->stream);
+    collective_function *function = collective_functions[call->form->operation];
+    return function(call->group, &call->args, call->workspace, call->workspace_bytes, call->stream);
 }
 
 static void check_nothing_came(const struct one_call *call, const char *output, const char *when) {
-    for (int64_t i = 0; i < MOST_BYTES; i++) rank_check(call->rank, output[i] == 0x77, "%s: byte %lld was written", when, (long long)i);
+    for (int64_t i = 0; i < MOST_BYTES; i++)
+        rank_check(call->rank, output[i] == 0x77, "%s: byte %lld was written", when, (long long)i);
 }
 
 /* The sums of small integers, or a piece of another rank. */
@@ -616,7 +622,8 @@ static quern_status scatter_workspaces(struct rank *rank) {
     open_stage(&stage, rank);
     rank_ok(rank, quern_symmetric_alloc(&stage.group, 1, &(size_t){POOL + 4096 * (size_t)rank->rank}, &other));
     for (size_t f = 0; f < COUNT(forms); f++) {
-        make_call(&call, rank, stage.group, &forms[f], stage.symmetric, rank->rank == 1 ? stage.workspace : (char *)other + 16 * rank->rank);
+        void *workspace = rank->rank == 1 ? stage.workspace : (char *)other + 16 * rank->rank;
+        make_call(&call, rank, stage.group, &forms[f], stage.symmetric, workspace);
         rank_ok(rank, run_call(&call));
         check_result(&call);
     }
@@ -632,7 +639,8 @@ static quern_status ask_workspace(struct rank *rank) {
     for (int64_t count = 0; count < (int64_t)1 << 44; count = count ? count * 2 : 1) {
         args.count = count;
         rank_ok(rank, quern_collective_workspace(group, &args, &bytes));
-        rank_check(rank, bytes >= before && bytes <= 1 << 20, "%zu bytes for %lld elements after %zu", bytes, (long long)count, before);
+        rank_check(rank, bytes >= before && bytes <= 1 << 20, "%zu bytes for %lld elements after %zu", bytes, (long long)count,
+                   before);
         rank_check(rank, rank->kind == RANK_PROCESSES || !bytes, "%zu bytes in one process", bytes);
         before = bytes;
     }
