@@ -19,6 +19,7 @@
 #include "oracle/collective.h"
 #include "ranks/collective/collective_record.h"
 #include "ranks/handles.h"
+#include "ranks/meeting.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -713,4 +714,75 @@ Test(collective, damaged_records_are_not_believed) {
     for (int round = 0; round < 5; round++)
         for (size_t i = 0; i < COUNT(damages); i++)
             check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = meet_a_scribbler, .user = &damages[i]);
+}
+
+/* ---- a rank that lies, with valid seals ---- */
+
+static void lie_about_members(struct quern_collective_call *call) { call->set.words[1] = 1; }
+static void lie_about_input(struct quern_collective_call *call) { call->input_place.offset = (int64_t)1 << 40; }
+static void lie_about_output(struct quern_collective_call *call) { call->output_place.id += 1000; }
+static void tell_the_truth(struct quern_collective_call *call) { (void)call; }
+
+static const struct lie {
+    void (*tell)(struct quern_collective_call *call);
+    const char *words;
+    bool poisons;
+    bool votes;              /* after it has freed memory, so that the ranks vote: then its verdict is damaged */
+} lies[] = {
+    {lie_about_members, "args.members differ on ranks 0 and 1: expected the same on all members", false, false},
+    {lie_about_input, "rank 0 finds a buffer of rank 1 beyond the memory that it has mapped of it", true, false},
+    {lie_about_output, "rank 0 finds a buffer of rank 1 beyond the memory that it has mapped of it", true, false},
+    {tell_the_truth, "rank 0 read a damaged verdict of rank 1", true, true},
+};
+
+enum { LIED = 2000 };
+
+/* Writes the record of an all-reduce, and comes to its entry. */
+static void pretend(struct rank *rank, const struct stage *stage, struct quern_membership *member, const struct lie *lie) {
+    static const struct quern_collective_form form = {.operation = QUERN_IN_ALL_REDUCE, .reduces = true};
+    static struct quern_collective_call call;
+    struct quern_meeting meeting = {QUERN_IN_ALL_REDUCE, QUERN_PHASE_ENTRY, &member->everyone, RANK_LIMIT, NULL};
+    call = (struct quern_collective_call){.member = member, .form = &form, .places = 2, .place = 1, .count = LIED, .element_bytes = 4,
+                                          .piece_bytes = 4 * LIED, .input_bytes = 4 * LIED, .output_bytes = 4 * LIED,
+                                          .dtype = QUERN_F32, .combination = QUERN_COMBINE_SUM, .set = member->everyone,
+                                          .rank_at = {0, 1}};
+    call.input = stage->symmetric, call.output = (char *)stage->symmetric + MOST_BYTES;
+    call.input_state = quern_symmetric_find(member, call.input, call.input_bytes, &call.input_place);
+    call.output_state = quern_symmetric_find(member, call.output, call.output_bytes, &call.output_place);
+    lie->tell(&call);
+    quern_collective_write_record(&call, quern_collective_half(member), QUERN_COLLECTIVE_OUTPUT_REACHED);
+    rank_ok(rank, quern_meet(member, &meeting));
+    if (!lie->votes) return;
+    unsigned char *brief = quern_shared_brief(member->roster, 1, quern_collective_half(member));
+    memset(brief + QUERN_BRIEF_BYTES - sizeof(struct quern_collective_verdict), 0xAB, sizeof(struct quern_collective_verdict));
+    meeting.phase = QUERN_PHASE_VOTE;
+    rank_ok(rank, quern_meet(member, &meeting));
+}
+
+static quern_status meet_a_liar(struct rank *rank) {
+    static const struct form form = {COLLECTIVE_ALL_REDUCE, LIED, false, false};
+    const struct lie *lie = rank->user;
+    struct stage stage;
+    struct one_call call;
+    struct quern_membership *member;
+    open_stage(&stage, rank);
+    rank_ok(rank, quern_member_of(stage.group, &member));
+    make_call(&call, rank, stage.group, &form, stage.symmetric, stage.workspace);
+    if (rank->rank == 1 && lie->votes) rank_ok(rank, quern_symmetric_free(stage.group, stage.workspace, NULL));
+    rank_line_up(rank);
+    if (rank->rank == 1) {
+        pretend(rank, &stage, member, lie);
+    } else {
+        rank_status(rank, run_call(&call), QUERN_PEER_MISMATCH);
+        rank_check_detail(rank, lie->words);
+        check_nothing_came(&call, call.args.output, lie->words);
+    }
+    rank_line_up(rank);
+    rank_status(rank, quern_barrier(stage.group, NULL, NULL), lie->poisons ? QUERN_PEER_MISMATCH : QUERN_OK);
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, liars_are_found) {
+    for (size_t i = 0; i < COUNT(lies); i++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = meet_a_liar, .user = &lies[i]);
 }
