@@ -165,8 +165,11 @@ MULTIMEM_TYPES = ('u32', 's32', 'u64', 's64', 'b32', 'b64')
 def multimem(i):
     action, order = i.take('ld_reduce', 'st', 'red'), i.take('weak', 'relaxed', 'acquire', 'release')
     i.take(*SCOPES)
-    if i.take_space() not in ('global', 'generic') or i.type not in MULTIMEM_TYPES:
-        raise i.error('multimem is supported on integers in global memory')
+    space = i.take_space()
+    if action == 'st' and space == 'global' and i.take('v4') and i.type == 'f32':
+        return multimem_st_vector(i, ORDERS.get(order, '__ATOMIC_RELAXED'))
+    if space not in ('global', 'generic') or i.type not in MULTIMEM_TYPES:
+        raise i.error('multimem is supported on integers in global memory, and its store on four floats')
     bits, operation = f'u{8 * SIZES[i.type]}', i.take('add', 'min', 'max', 'and', 'or', 'xor')
     each, before = MULTIMEM[action](i, operation, bits, ORDERS.get(order, '__ATOMIC_RELAXED'))
     place = i.args[1] if action == 'ld_reduce' else i.args[0]
@@ -187,6 +190,15 @@ def multimem_ld_reduce(i, operation, bits, order):
 
 def multimem_st(i, _, bits, order):
     return f'__atomic_store_n(&MEMORY({bits}, at), value, {order});', f'EFFECT(1); const {bits} value = {i.value(i.args[1], bits)};'
+
+
+def multimem_st_vector(i, order):
+    registers = i.vector(i.args[1])
+    values = ', '.join(i.value(register, 'b32') for register in registers)
+    stores = ' '.join(f'__atomic_store_n(&MEMORY(u32, at + {4 * n}), values[{n}], {order});' for n in range(len(registers)))
+    devices = runtime(i, 'multicast', 'to', 4 * len(registers), 'n')
+    return (f'{{ EFFECT(1); const u32 values[] = {{{values}}}; const u64 to = (u64){i.address(i.args[0], "global")}; '
+            f'for (u32 n = 0; u8 *at = {devices}; n++) {{ {stores} }} }}')
 
 
 def multimem_red(i, operation, bits, order):

@@ -117,6 +117,13 @@ KERNEL multicast_store(uint32_t *word, uint64_t *wide) {
   asm volatile("multimem.st.relaxed.gpu.global.b64 [%0], %1;" ::"l"(wide + threadIdx.x), "l"(1ull << threadIdx.x) : "memory");
 }
 
+// 16 bytes of each thread; a store keeps the bits of a NaN.
+KERNEL multicast_vector(float *at) {
+  const float x = __uint_as_float(0x7f800001u + threadIdx.x);
+  asm volatile("multimem.st.relaxed.sys.global.v4.f32 [%0], {%1, %1, %1, %2};" ::"l"(at + 4 * threadIdx.x), "f"(x), "f"(1.0f)
+               : "memory");
+}
+
 KERNEL multicast_add(uint32_t *word, uint64_t *wide) {
   asm volatile("multimem.red.release.sys.global.add.u32 [%0], %1;" ::"l"(word + threadIdx.x), "r"(100) : "memory");
   asm volatile("multimem.red.relaxed.sys.global.or.b64 [%0], %1;" ::"l"(wide + threadIdx.x), "l"(1ull << 40) : "memory");

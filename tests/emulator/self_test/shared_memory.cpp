@@ -533,6 +533,9 @@ static void test_multicast() {
   OK(launch("multicast_store", {1, 32}, word, wide));
   OK(cuCtxSynchronize());
   for (int d = 0; d < 2; d++) CHECK(read<uint32_t>(m.own[d] + 20) == 12 && read<uint64_t>(m.own[d] + 4096 + 31 * 8) == 1u << 31);
+  OK(launch("multicast_vector", {1, 32}, word + 8192));
+  OK(cuCtxSynchronize());
+  for (int d = 0; d < 2; d++) CHECK(read<uint64_t>(m.own[d] + 8192 + 31 * 16 + 8) == (0x3f800000ull << 32 | 0x7f800020));
   const uint32_t different = uint32_t(-3);
   OK(cuMemcpyHtoD_v2(m.own[1] + 20, &different, 4));
   OK(launch("multicast_add", {1, 32}, word, wide));
