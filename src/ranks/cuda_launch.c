@@ -1,4 +1,7 @@
-/* The calls of the driver around every launch of a collective kernel.  Called by barrier_cuda.c and src/ranks/ragged/. */
+/*
+ * The calls of the driver around every launch of a collective kernel.  Called by barrier_cuda.c, src/ranks/ragged/ and
+ * src/ranks/collective/.
+ */
 #include "ranks/cuda_launch.h"
 
 #include "ranks/poison.h"
@@ -96,17 +99,58 @@ quern_status quern_cuda_enter(struct quern_membership *member, CUstream stream, 
     return status;
 }
 
-/* The driver refuses a launch in another context than the current one. */
-CUresult quern_cuda_launch(const struct quern_membership *member, struct quern_cuda_entry *entry,
-                           const struct quern_ready_kernel *ready, unsigned blocks, CUstream stream, const void *problem) {
-    const struct quern_cuda *cuda = entry->visit.cuda;
+static CUresult launch(const struct quern_cuda *cuda, const struct quern_ready_kernel *ready, unsigned blocks, CUstream stream,
+                       void **parameters, bool starts_early) {
     const unsigned threads = ready->kernel->cuda.threads;
+    if (!starts_early) return cuda->launch(ready->function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, NULL);
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                                   .value.programmatic_stream_serialization_allowed = 1};
+    const CUlaunchConfig config = {.grid_x = blocks, .grid_y = 1, .grid_z = 1, .block_x = threads, .block_y = 1, .block_z = 1,
+                                   .stream = stream, .attributes = &attribute, .attribute_count = 1};
+    return cuda->launch_extended(&config, ready->function, parameters, NULL);
+}
+
+/* The driver refuses a launch in another context than the current one. */
+static CUresult launch_here(const struct quern_membership *member, struct quern_cuda_entry *entry,
+                            const struct quern_ready_kernel *ready, unsigned blocks, CUstream stream, const void *problem,
+                            bool starts_early) {
     void *parameters[] = {(void *)(uintptr_t)problem};
-    CUresult error = cuda->launch(ready->function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, NULL);
+    CUresult error = launch(entry->visit.cuda, ready, blocks, stream, parameters, starts_early);
     if ((error != CUDA_ERROR_INVALID_CONTEXT && error != CUDA_ERROR_INVALID_HANDLE) || entry->visit.pushed) return error;
     error = quern_cuda_stay(member, entry);
-    if (error != CUDA_SUCCESS) return error;
-    return cuda->launch(ready->function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, NULL);
+    return error == CUDA_SUCCESS ? launch(entry->visit.cuda, ready, blocks, stream, parameters, starts_early) : error;
+}
+
+CUresult quern_cuda_launch(const struct quern_membership *member, struct quern_cuda_entry *entry,
+                           const struct quern_ready_kernel *ready, unsigned blocks, CUstream stream, const void *problem) {
+    return launch_here(member, entry, ready, blocks, stream, problem, false);
+}
+
+CUresult quern_cuda_launch_behind(const struct quern_membership *member, struct quern_cuda_entry *entry,
+                                  const struct quern_ready_kernel *ready, unsigned blocks, CUstream stream, const void *problem) {
+    return launch_here(member, entry, ready, blocks, stream, problem, ready->kernel->cuda.waits != 0);
+}
+
+enum {
+    BYTES_PER_BLOCK = 16384,             /* the least work of a block: half of the bytes that its threads keep in flight */
+    BLOCKS = 16, MOST_BLOCKS = 32        /* enough for the links between GPUs; the engine's kernels have the rest */
+};
+
+unsigned quern_cuda_blocks(int multiprocessors, int64_t bytes) {
+    const int64_t useful = bytes / BYTES_PER_BLOCK + 1, wanted = multiprocessors ? multiprocessors : BLOCKS;
+    const int64_t allowed = wanted < MOST_BLOCKS ? wanted : MOST_BLOCKS;
+    return (unsigned)(useful < allowed ? useful : allowed);
+}
+
+quern_status quern_cuda_fail_between(const struct quern_membership *member, const struct quern_cuda_entry *entry,
+                                     const struct quern_ready_kernel *ready, CUresult error, const char *operation,
+                                     const char *launch) {
+    char text[400];
+    quern_cuda_describe(error, ready->kernel->name, text, sizeof text);
+    if (!entry->capturing)
+        quern_poison(member, QUERN_PEER_LOST, "rank %d has entered %s and could not launch its %s: %s", member->rank, operation,
+                     launch, text);
+    return quern_cuda_fail(member->device, error, ready->kernel->name);
 }
 
 static quern_status fail_to_mark(const struct quern_membership *member, CUresult error) {

@@ -32,6 +32,21 @@ CUresult quern_cuda_stay(const struct quern_membership *member, struct quern_cud
 CUresult quern_cuda_launch(const struct quern_membership *member, struct quern_cuda_entry *entry,
                            const struct quern_ready_kernel *ready, unsigned blocks, CUstream stream, const void *problem);
 
+/* The same behind a launch of the same operation, which lets it start early if the kernel waits for that. */
+CUresult quern_cuda_launch_behind(const struct quern_membership *member, struct quern_cuda_entry *entry,
+                                  const struct quern_ready_kernel *ready, unsigned blocks, CUstream stream, const void *problem);
+
+/* The number of blocks that move so many bytes; `multiprocessors` of the arguments: the most, 0: the default. */
+unsigned quern_cuda_blocks(int multiprocessors, int64_t bytes);
+
+/*
+ * The second launch of an operation has failed, and the others, which pass its entry, would wait for this rank at its exit: the
+ * group is poisoned.  `operation` and `launch` are words of the reason.
+ */
+quern_status quern_cuda_fail_between(const struct quern_membership *member, const struct quern_cuda_entry *entry,
+                                     const struct quern_ready_kernel *ready, CUresult error, const char *operation,
+                                     const char *launch);
+
 /*
  * After the launch: records the event, unless the stream is captured, and restores the context.  Without the event the group is
  * poisoned: the caller cannot know whether the operation has been enqueued.

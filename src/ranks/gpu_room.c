@@ -46,9 +46,13 @@ static void drop_if_empty(struct quern_gpu_room *room) {
 
 /* The prepared kernel of which the fewest blocks run at once. */
 static const struct quern_ready_kernel *largest_kernel(const quern_device *device) {
-    const struct quern_ready_kernel *barrier = quern_first_ready(device, QUERN_BARRIER);
-    const struct quern_ready_kernel *exchange = quern_first_ready(device, QUERN_RAGGED_ALL_TO_ALL);
-    return exchange && exchange->resident < barrier->resident ? exchange : barrier;
+    static const quern_operations others[] = {QUERN_RAGGED_ALL_TO_ALL, QUERN_COLLECTIVE};
+    const struct quern_ready_kernel *largest = quern_first_ready(device, QUERN_BARRIER);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const struct quern_ready_kernel *other = quern_first_ready(device, others[i]);
+        if (other && other->resident < largest->resident) largest = other;
+    }
+    return largest;
 }
 
 static int count_on_gpu(const struct quern_membership *member, bool here) {

@@ -53,7 +53,7 @@ static quern_status enqueue(const struct quern_ragged_call *call, struct quern_c
     }
     quern_ragged_lay_out(call, &layout);
     quern_ragged_describe(call, &layout, QUERN_IN_RAGGED_ALL_TO_ALL, &launch.problem);
-    launch.blocks = quern_ragged_blocks(call, bytes);
+    launch.blocks = quern_cuda_blocks(call->multiprocessors, bytes);
     CUresult error = call->metadata_on_device ? CUDA_SUCCESS : quern_cuda_stay(call->member, entry);
     if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(call->member, error, "cuCtxPushCurrent");
     quern_status status = place_metadata(call, &layout, &launch.problem, stream);

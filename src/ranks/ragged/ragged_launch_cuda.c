@@ -116,34 +116,12 @@ void quern_ragged_describe(const struct quern_ragged_call *call, const struct qu
 
 /* ---- launching ---- */
 
-enum {
-    BYTES_PER_BLOCK = 16384,             /* the least work of a block: half of the bytes that its threads keep in flight */
-    BLOCKS = 16, MOST_BLOCKS = 32        /* enough for the links between GPUs; the engine's kernels have the rest */
-};
-
-unsigned quern_ragged_blocks(const struct quern_ragged_call *call, int64_t bytes) {
-    const int64_t useful = bytes / BYTES_PER_BLOCK + 1, wanted = call->multiprocessors ? call->multiprocessors : BLOCKS;
-    const int64_t allowed = wanted < MOST_BLOCKS ? wanted : MOST_BLOCKS;
-    return (unsigned)(useful < allowed ? useful : allowed);
-}
-
 static CUresult stage(const struct quern_ragged_launch *launch, struct quern_cuda_entry *entry, CUstream stream) {
     if (!launch->staged_bytes) return CUDA_SUCCESS;
     CUresult error = quern_cuda_stay(launch->member, entry);
     if (error != CUDA_SUCCESS) return error;
     return entry->visit.cuda->copy_on_device_async((CUdeviceptr)(uintptr_t)launch->problem.input, launch->staged,
                                                    launch->staged_bytes, stream);
-}
-
-/* The others pass the entry, and would then wait for this rank at the exit. */
-static quern_status fail_between(const struct quern_ragged_launch *launch, const struct quern_cuda_entry *entry, CUresult error) {
-    const struct quern_membership *member = launch->member;
-    char text[400];
-    quern_cuda_describe(error, launch->ready->kernel->name, text, sizeof text);
-    if (!entry->capturing)
-        quern_poison(member, QUERN_PEER_LOST, "rank %d has entered an exchange and could not launch its copy: %s", member->rank,
-                     text);
-    return quern_cuda_fail(member->device, error, launch->ready->kernel->name);
 }
 
 quern_status quern_ragged_launch(struct quern_ragged_launch *launch, struct quern_cuda_entry *entry, CUstream stream) {
@@ -155,5 +133,5 @@ quern_status quern_ragged_launch(struct quern_ragged_launch *launch, struct quer
     if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(member, error, launch->ready->kernel->name);
     launch->problem.stage = QUERN_RAGGED_COPY;
     error = quern_cuda_launch(member, entry, launch->ready, launch->blocks, stream, &launch->problem);
-    return error == CUDA_SUCCESS ? QUERN_OK : fail_between(launch, entry, error);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail_between(member, entry, launch->ready, error, "an exchange", "copy");
 }

@@ -30,9 +30,6 @@ quern_status quern_ragged_check_room(const struct quern_ragged_call *call);
 void quern_ragged_describe(const struct quern_ragged_call *call, const struct quern_ragged_layout *layout,
                            enum quern_collective collective, struct quern_ragged_problem *problem);
 
-/* The number of blocks that copy a number of bytes. */
-unsigned quern_ragged_blocks(const struct quern_ragged_call *call, int64_t bytes);
-
 struct quern_ragged_launch {
     struct quern_membership *member;
     const struct quern_ready_kernel *ready;

@@ -75,7 +75,7 @@ static quern_status prepare(struct plan *plan, const struct quern_ragged_call *c
         plan->launch.staged_bytes = (size_t)(call->input_rows * call->row_bytes);
     }
     list_work(call, &plan->launch.problem, work);
-    plan->launch.blocks = quern_ragged_blocks(call, (int64_t)work->bytes);
+    plan->launch.blocks = quern_cuda_blocks(call->multiprocessors, (int64_t)work->bytes);
     quern_status status = store_work(plan, work);
     free(work);
     return status;
