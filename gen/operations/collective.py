@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gen.operation import Key, Operation, Target, Task
-from gen.spec import FLOATS
+from gen.spec import FLOATS, Geometry
 
 MOVE = "move"
 
@@ -25,11 +25,15 @@ class Collective(Operation):
     def illegal(self, key: Key, target: Target) -> str | None:
         if key["variant"] not in self.tasks:
             return f"variant is {key['variant']!r}; there is {MOVE}, and none for combinations"
-        if target.kind == "gpu":
-            return "the collectives have no kernels for GPUs"
         if key["variant"] == MOVE:
             return f"the {MOVE} task has no dtype" if key["dtype"] else None
         return None if key["dtype"] in FLOATS else f"dtype is {key['dtype'] or 'none'}: it must be one of {', '.join(FLOATS)}"
+
+    def geometry(self, key: Key, target: Target) -> Geometry:
+        return Geometry(threads=512)
+
+    def waits(self, key: Key) -> bool:
+        return True
 
     def cpu_member(self, key: Key) -> str:
         return "ragged_all_to_all" if key["variant"] == MOVE else "any"

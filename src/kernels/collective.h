@@ -90,11 +90,13 @@ enum { QUERN_TAG_DISSENTS = 1 << 23 };
  *   uint32_t     count[stride]      local: meetings with each rank so far (on the device, so that graphs can be replayed)
  *   uint32_t     everyone_count     local: meetings of the whole group so far
  *   uint32_t     grid[15]           local: which launches have ended
+ *
+ * Behind it, from quern_slots_offset(ranks) on, are the slots of the collectives: src/kernels/collective_problem.h.
  */
 QUERN_SHARED_INLINE uint32_t quern_pad_stride(uint32_t ranks) { return (ranks + 7) / 8 * 8; }
 QUERN_SHARED_INLINE uint64_t quern_device_pad_bytes(uint32_t ranks) { return 20 * (uint64_t)quern_pad_stride(ranks) + 64; }
 
-/* The faults of a slice of a ragged all-to-all.  The host turns them into text. */
+/* The faults of a slice of a ragged all-to-all, and of the terms of a collective.  The host turns them into text. */
 enum quern_slice_fault {
     QUERN_SLICE_FINE = 0,
     QUERN_SLICE_INPUT_OFFSET,    /* negative: value */
@@ -109,7 +111,16 @@ enum quern_slice_fault {
     QUERN_SLICE_ROW_BYTES,       /* `rank` has value bytes in a row, `peer` limit */
     QUERN_SLICE_OUTPUT_PLACE,    /* the outputs are not at the same place of the same symmetric allocation */
     QUERN_SLICE_WORKSPACE_PLACE, /* the same for the workspaces of GPUs */
-    QUERN_SLICE_ARGUMENTS        /* `rank` refused its own arguments: its own detail gives the reason */
+    QUERN_SLICE_ARGUMENTS,       /* `rank` refused its own arguments: its own detail gives the reason */
+    /* The terms of a collective: `rank` has value, `peer` limit. */
+    QUERN_TERMS_DTYPE,
+    QUERN_TERMS_COMBINATION,
+    QUERN_TERMS_COUNT,
+    QUERN_TERMS_ROOT,
+    QUERN_TERMS_MEMBERS,         /* no numbers */
+    QUERN_TERMS_INPUT_PLACE,     /* the inputs are not at the same place of the same symmetric allocation */
+    QUERN_TERMS_OUTPUT_PLACE,    /* the same for the outputs */
+    QUERN_FAULTS
 };
 
 /* The first fault that a rank found: slice (peer, update) of those that `rank` sends or, for a receive fault, receives. */

@@ -108,4 +108,78 @@ struct quern_ragged_problem {
     struct quern_ragged_receipt *receipts;  /* power of two >= places * updates, for sorting; NULL: overlaps allowed */
 };
 
+/* ---- collectives ---- */
+
+/* What all members of a collective must agree on, beside the operation, which is in the tag. */
+struct quern_collective_terms {
+    int64_t count;
+    int32_t dtype, combination;           /* combination: 0 where there is none */
+    int32_t root;                         /* -1: none */
+    uint32_t members[QUERN_RANK_WORDS];
+    int32_t unused;
+    uint64_t input_id, output_id;         /* places of memory that others reach: struct quern_symmetric_place; 0: they do not */
+    int64_t input_offset, output_offset;
+};
+
+/*
+ * The slots of a rank, behind its pad.  Each rank has two in every pad, which only that rank writes:
+ *
+ *   uint32_t sent[stride]       local: collectives with each rank so far; their parity selects one of the two slots
+ *   two halves of a slot for each rank: struct quern_collective_terms, then quern_slot_bytes(ranks) of data
+ *
+ * A rank writes into a slot before it signals, and its owner reads the slot between this meeting and the end of its call.  No slot
+ * is overwritten while its owner may read it: a rank that writes the third time has passed its second meeting with the owner, which
+ * has come to that one after the end of its first call.  Only calls in which both take part count, so this holds for any sequence
+ * of calls by subsets.  Checked by tests/model/slots.pml.
+ */
+enum { QUERN_TERMS_BYTES = 128, QUERN_HALF_SLOTS_BYTES = 131072 /* of data, of all ranks */ };
+
+QUERN_SHARED_INLINE uint64_t quern_slots_offset(uint32_t ranks) { return (quern_device_pad_bytes(ranks) + 255) / 256 * 256; }
+QUERN_SHARED_INLINE uint64_t quern_slot_bytes(uint32_t ranks) { return QUERN_HALF_SLOTS_BYTES / ranks / 128 * 128; }
+QUERN_SHARED_INLINE uint64_t quern_sent_bytes(uint32_t ranks) { return ((uint64_t)ranks * 4 + 255) / 256 * 256; }
+
+/* From the beginning of the pad: the slot of a rank. */
+QUERN_SHARED_INLINE uint64_t quern_slot_offset(uint32_t ranks, uint32_t half, uint32_t rank) {
+    return quern_slots_offset(ranks) + quern_sent_bytes(ranks) +
+           ((uint64_t)(half & 1) * ranks + rank) * (QUERN_TERMS_BYTES + quern_slot_bytes(ranks));
+}
+
+/* A pad with its slots. */
+QUERN_SHARED_INLINE uint64_t quern_pad_and_slots_bytes(uint32_t ranks) { return quern_slot_offset(ranks, 1, ranks); }
+
+/* A small collective is one launch, a large one two, one after the other in the stream. */
+enum quern_collective_stage {
+    QUERN_COLLECTIVE_ONE_SHOT,            /* one block: data to the slots of all members, entry, check, results from the slots */
+    QUERN_COLLECTIVE_ENTRY,               /* one block: terms to the slots of all members, entry, check */
+    QUERN_COLLECTIVE_PASS                 /* any number of blocks; the last to finish passes the exit */
+};
+
+/* A place is an index of the members.  Every pointer is an address of this rank. */
+struct quern_collective_problem {
+    struct quern_links links;
+    struct quern_collective_terms terms;
+    uint32_t stage;                       /* enum quern_collective_stage */
+    uint32_t is_max;                      /* of a combination; 0: the sum */
+    uint32_t place, places;               /* this rank's place, and the number of places */
+    unsigned char rank_at[QUERN_RANK_LIMIT];  /* place -> rank */
+
+    /* One shot: sent_bytes from sent + p * sent_step go to place p. */
+    const char *sent;
+    uint64_t sent_bytes, sent_step;
+
+    /*
+     * The result: `bytes`, which a combination takes from all sources, in this order, and writes to all destinations.
+     * A movement: the same of one source.  One shot: the sources are the slots of places [first, first + sources), and a movement
+     * writes that of place first + i to i * bytes behind the one destination.
+     */
+    uint64_t bytes;
+    uint32_t first, sources, destinations;
+    uint32_t relays;                      /* a movement: the links carry less from the first destination, which is this rank's own,
+                                             than from the source */
+    uint32_t is_congruent;                /* the sources and destinations differ by multiples of 16 bytes */
+    const char *source[QUERN_RANK_LIMIT];
+    char *destination[QUERN_RANK_LIMIT];
+    char *multicast;                      /* reaches all destinations at once; NULL: not mapped, or not all ranks take part */
+};
+
 #endif

@@ -1,7 +1,8 @@
-/* Text about calls, ranks and faulty slices.  Called by poison, meetings, reports and the ragged all-to-all. */
+/* Text about calls, ranks, faulty slices and terms.  Called by poison, meetings, reports and the ragged all-to-all. */
 #include "ranks/describe.h"
 
 #include "os/clock.h"
+#include "runtime/dtype.h"
 #include "runtime/status.h"
 
 static const char *const collective_names[QUERN_COLLECTIVES] = {
@@ -144,8 +145,42 @@ static void describe_disagreement(struct quern_text *text, const struct quern_sl
     }
 }
 
+/* ---- the terms of collectives ---- */
+
+static const char *const term_names[QUERN_FAULTS] = {
+    [QUERN_TERMS_DTYPE] = "dtype", [QUERN_TERMS_COMBINATION] = "combination", [QUERN_TERMS_COUNT] = "count",
+    [QUERN_TERMS_ROOT] = "root",   [QUERN_TERMS_MEMBERS] = "members",         [QUERN_TERMS_INPUT_PLACE] = "input",
+    [QUERN_TERMS_OUTPUT_PLACE] = "output",
+};
+
+/* A value of a report, which other processes can write. */
+static void add_value(struct quern_text *text, int32_t fault, int64_t value) {
+    if (fault == QUERN_TERMS_DTYPE) quern_text_add(text, "%s", quern_dtype_name((quern_dtype)value));
+    else if (fault == QUERN_TERMS_COMBINATION) quern_text_add(text, "%s", value == QUERN_COMBINE_SUM ? "QUERN_COMBINE_SUM" : "QUERN_COMBINE_MAX");
+    else quern_text_add(text, "%lld", (long long)value);
+}
+
+static void describe_term(struct quern_text *text, const struct quern_slice_report *report) {
+    const bool is_place = report->fault == QUERN_TERMS_INPUT_PLACE || report->fault == QUERN_TERMS_OUTPUT_PLACE;
+    quern_text_add(text, "args.%s", term_names[report->fault]);
+    if (report->fault == QUERN_TERMS_MEMBERS || is_place) {
+        quern_text_add(text, is_place ? " of ranks %d and %d is not at the same place of the same symmetric allocation"
+                                      : " differ on ranks %d and %d: expected the same on all members", report->rank, report->peer);
+        return;
+    }
+    quern_text_add(text, " is ");
+    add_value(text, report->fault, report->value);
+    quern_text_add(text, " on rank %d and ", report->rank);
+    add_value(text, report->fault, report->limit);
+    quern_text_add(text, " on rank %d: expected the same on all members", report->peer);
+}
+
 void quern_describe_slice(struct quern_text *text, const struct quern_slice_report *report) {
     size_t fault = (size_t)report->fault;
+    if (fault < QUERN_FAULTS && term_names[fault]) {
+        describe_term(text, report);
+        return;
+    }
     if (fault >= sizeof slice_faults / sizeof *slice_faults || !slice_faults[fault].what) {
         describe_disagreement(text, report);
         return;
@@ -156,9 +191,6 @@ void quern_describe_slice(struct quern_text *text, const struct quern_slice_repo
 }
 
 quern_status quern_slice_status(const struct quern_slice_report *report) {
-    static const int mismatches[] = {QUERN_SLICE_DISAGREEMENT, QUERN_SLICE_UPDATES, QUERN_SLICE_ROW_BYTES, QUERN_SLICE_OUTPUT_PLACE,
-                                     QUERN_SLICE_WORKSPACE_PLACE, QUERN_SLICE_ARGUMENTS};
-    for (size_t i = 0; i < sizeof mismatches / sizeof *mismatches; i++)
-        if (report->fault == mismatches[i]) return QUERN_PEER_MISMATCH;
-    return QUERN_INVALID_SHAPE;
+    const bool is_of_two = report->fault >= QUERN_SLICE_UPDATES && report->fault < QUERN_FAULTS;
+    return is_of_two || report->fault == QUERN_SLICE_DISAGREEMENT ? QUERN_PEER_MISMATCH : QUERN_INVALID_SHAPE;
 }

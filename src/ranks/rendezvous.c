@@ -30,7 +30,7 @@
 #include "runtime/status.h"
 
 static const uint64_t MAGIC = 0x70756f7267726e71;  /* "qnrgroup" in memory; written after everything else */
-static const uint32_t LAYOUT = 8;                  /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
+static const uint32_t LAYOUT = 9;                  /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
 static const int64_t SLICE = 50000000;             /* nanoseconds between two checks of the other ranks */
 
 /* ---- making or finding the file ---- */

@@ -42,6 +42,7 @@ void gpu_group_create(struct gpu_group *group, double timeout, uint32_t first_ep
         args[rank].timeout = timeout ? timeout : 20;
         args[rank].share_gpu = group->devices < group->ranks;
         args[rank].first_epoch = first_epoch;
+        args[rank].multicast = group->multicast;
     }
     check_ok(quern_group_create(args, group->ranks, group->group));
 }
@@ -52,7 +53,7 @@ void gpu_group_destroy(struct gpu_group *group) {
 
 void gpu_group_open_with(struct gpu_group *group, struct gpu_group_options options) {
     choose_machine(options.machine, options.ranks);
-    *group = (struct gpu_group){.ranks = options.ranks};
+    *group = (struct gpu_group){.ranks = options.ranks, .multicast = options.multicast};
     check_ok(quern_device_count(QUERN_CUDA, &group->devices));
     for (int rank = 0; rank < group->ranks; rank++) {
         device_open(&group->device[rank], rank % group->devices, NULL);

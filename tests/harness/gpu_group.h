@@ -23,6 +23,7 @@ struct gpu_machine {
 
 struct gpu_group {
     int ranks, devices;
+    bool multicast;
     struct test_device device[MOST_GPU_RANKS];
     quern_group *group[MOST_GPU_RANKS];
 };
@@ -33,6 +34,7 @@ struct gpu_group_options {
     double timeout;         /* seconds; 0: 20 */
     uint32_t first_epoch;
     unsigned prepared;      /* operations; 0: barrier and all-to-all */
+    bool multicast;         /* asks for it, also for memory */
 };
 
 /* Called once per test: opens the devices and creates the group. */

@@ -73,6 +73,12 @@ CORRECT = {
         "RANKS=2 ROUNDS=3",
         "RANKS=3 ROUNDS=2",
     ],
+    "slots": [
+        "RANKS=2 ROUNDS=5",
+        "RANKS=3 ROUNDS=3",
+        "RANKS=2 ROUNDS=5 MULTICAST",
+        "RANKS=3 ROUNDS=3 MULTICAST",
+    ],
     "expiry": [
         "RANKS=2 ROUNDS=3 KILL",
         "RANKS=3 ROUNDS=2 KILL",
@@ -175,6 +181,10 @@ BROKEN = [
     ("ragged_gpu", "RANKS=2 ROUNDS=2", "EXIT_NOT_AWAITED", "output["),
     ("ragged_gpu", "RANKS=2 ROUNDS=2", "GROUP_GOES_ON", "report["),
     ("ragged_gpu", "RANKS=2 ROUNDS=2", "DISSENT_LOST_WHEN_AHEAD", "judgement["),
+    ("slots", "RANKS=2 ROUNDS=3", "SIGNAL_BEFORE_DATA", "slots["),
+    ("slots", "RANKS=2 ROUNDS=3", "ONE_SLOT", "slots["),
+    ("slots", "RANKS=3 ROUNDS=3 MULTICAST", "HALF_OF_THE_MEETING", "slots["),
+    ("slots", "RANKS=3 ROUNDS=3", "HALF_OF_ALL_CALLS", "slots["),
     ("expiry", "RANKS=2 ROUNDS=2", "EXPIRY_WITHOUT_POISON", "failed"),
     ("expiry", "RANKS=2 ROUNDS=2 ONE_LIMIT", "POISON_CHECKED_ONLY_AT_BEGIN", DEADLOCK),
     ("expiry", "RANKS=2 ROUNDS=2", "POISON_BEFORE_TEXT", "text["),

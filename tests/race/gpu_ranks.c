@@ -1,9 +1,10 @@
 /*
- * Barriers and all-to-alls of GPU ranks on the emulator, under ThreadSanitizer, which reports where one rank's kernel relies on an
- * order that no signal gives, even when the result happens to be right.  A plain program, as race.c is; results are checked
- * elsewhere.
+ * Barriers, all-to-alls and collectives of GPU ranks on the emulator, under ThreadSanitizer, which reports where one rank's kernel
+ * relies on an order that no signal gives, even when the result happens to be right.  A plain program, as race.c is; results are
+ * checked elsewhere.
  *
- *   race_gpu_ranks        calls whose outputs are the inputs of the next, by metadata on the host, on the device, and by plans
+ *   race_gpu_ranks        calls whose outputs are the inputs of the next, by metadata on the host, on the device, and by plans,
+ *                         and small and large collectives
  *
  * QUERN_TEST_PACK names a pack whose kernels are used instead of the library's.
  */
@@ -15,6 +16,9 @@
 #include "quern.h"
 
 enum { RANKS = 3, UPDATES = 2, ENTRIES = RANKS * UPDATES, SLICE = 10, ROW_BYTES = 333, ROWS = ENTRIES * SLICE, ROUNDS = 3 };
+
+/* More than fits a slot, and the board that holds as much of each rank. */
+enum { LARGE = 45056, BOARD = RANKS * LARGE };
 
 typedef unsigned long long pointer;
 
@@ -74,7 +78,7 @@ static quern_group *groups[RANKS];
 static void open_rank(int rank) {
     struct rank *mine = &ranks[rank];
     ok(quern_device_open(QUERN_CUDA, rank, &mine->device), "quern_device_open");
-    ok(quern_prepare(mine->device, QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL), "quern_prepare");
+    ok(quern_prepare(mine->device, QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL | QUERN_COLLECTIVE), "quern_prepare");
     if (driver.retain(&mine->context, rank) || driver.set_context(mine->context) || driver.make_stream(&mine->stream, 1))
         fail("no stream");
 }
@@ -110,7 +114,7 @@ static void make_metadata(int rank) {
     driver.set_context(mine->context);
     if (driver.alloc(&p, sizeof mine->metadata) || driver.to_device(p, mine->metadata, sizeof mine->metadata)) fail("no memory");
     mine->on_device = (const int32_t *)(size_t)p;
-    if (driver.alloc(&mine->copy, ROWS * ROW_BYTES)) fail("no memory");
+    if (driver.alloc(&mine->copy, BOARD)) fail("no memory");
 }
 
 static quern_ragged_all_to_all_args arguments(int rank, int from, int on_device) {
@@ -131,7 +135,7 @@ static quern_ragged_all_to_all_args arguments(int rank, int from, int on_device)
 /* Only the exit barrier of the call that wrote this data orders the read after the other ranks' writes. */
 static void read_output(int rank, int from) {
     driver.set_context(ranks[rank].context);
-    if (driver.copy(ranks[rank].copy, (pointer)(size_t)ranks[rank].boards[!from], ROWS * ROW_BYTES, ranks[rank].stream))
+    if (driver.copy(ranks[rank].copy, (pointer)(size_t)ranks[rank].boards[!from], BOARD, ranks[rank].stream))
         fail("no copy");
 }
 
@@ -150,6 +154,20 @@ static void barrier_of(const int *members, int count) {
     for (int i = 0; i < count; i++) ok(quern_barrier(groups[members[i]], &args, ranks[members[i]].stream), "quern_barrier");
 }
 
+/* Each operation, whose output is the next one's input. */
+static void collect(int64_t bytes) {
+    static quern_status (*const calls[])(quern_group *, const quern_collective_args *, void *, size_t, void *) = {
+        quern_all_gather, quern_reduce_scatter, quern_all_reduce, quern_broadcast};
+    for (int call = 0; call < 4; call++)
+        for (int rank = 0; rank < RANKS; rank++) {
+            quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
+            args.dtype = QUERN_F32, args.count = bytes / 4, args.root = 1, args.multiprocessors = 2;
+            args.input = ranks[rank].boards[call % 2], args.output = ranks[rank].boards[!(call % 2)];
+            ok(calls[call](groups[rank], &args, NULL, 0, ranks[rank].stream), "a collective");
+            read_output(rank, call % 2);
+        }
+}
+
 static void run_rounds(size_t bytes, quern_ragged_plan *const (*plans)[RANKS]) {
     static const int all[] = {0, 1, 2}, some[] = {0, 2};
     call_all(1, 0, bytes);  /* once: copying the metadata from the host orders all earlier calls before it */
@@ -163,6 +181,8 @@ static void run_rounds(size_t bytes, quern_ragged_plan *const (*plans)[RANKS]) {
                 read_output(rank, from);
             }
         barrier_of(all, 3);
+        for (int again = 0; again < 3; again++) collect(512);
+        collect(LARGE);
     }
 }
 
@@ -184,8 +204,8 @@ int main(void) {
     if (pack) ok(quern_load_pack(pack), "quern_load_pack");
     open_driver();
     open_group();
-    allocate(ROWS * ROW_BYTES, offsetof(struct rank, boards[0]));
-    allocate(ROWS * ROW_BYTES, offsetof(struct rank, boards[1]));
+    allocate(BOARD, offsetof(struct rank, boards[0]));
+    allocate(BOARD, offsetof(struct rank, boards[1]));
     for (int rank = 0; rank < RANKS; rank++) make_metadata(rank);
     const quern_ragged_all_to_all_args args = arguments(0, 0, 0);
     ok(quern_ragged_all_to_all_workspace(groups[0], &args, &bytes), "quern_ragged_all_to_all_workspace");

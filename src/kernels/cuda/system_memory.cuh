@@ -58,6 +58,13 @@ static __device__ __forceinline__ void multicast_release_system(uint64_t *addres
     asm volatile("multimem.st.release.sys.global.u64 [%0], %1;" :: "l"(address), "l"(value) : "memory");
 }
 
+/* 16 bytes, of any type: a store changes no bits. */
+static __device__ __forceinline__ void multicast_vector(char *address, const uint32_t *word) {
+    asm volatile("multimem.st.relaxed.sys.global.v4.f32 [%0], {%1, %2, %3, %4};"
+                 :: "l"(address), "f"(__uint_as_float(word[0])), "f"(__uint_as_float(word[1])), "f"(__uint_as_float(word[2])),
+                    "f"(__uint_as_float(word[3])) : "memory");
+}
+
 /*
  * One memory at a multicast and at an ordinary address: an access at one of them may miss what was stored at the other without this
  * fence.

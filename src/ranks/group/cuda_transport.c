@@ -13,6 +13,7 @@
 
 #include "ranks/agreement.h"
 #include "ranks/barrier_cuda.h"
+#include "ranks/collective/collective_cuda.h"
 #include "ranks/cuda_rank.h"
 #include "ranks/cuda_support.h"
 #include "ranks/group/peer_probe.h"
@@ -154,6 +155,7 @@ const struct quern_transport quern_cuda_transport = {
     .allocated = &quern_cuda_memory,
     .registered = &quern_cuda_registration,
     .ragged = &quern_cuda_ragged,
+    .collective = &quern_cuda_collective,
 };
 
 const struct quern_transport quern_pinned_transport = {
@@ -167,4 +169,5 @@ const struct quern_transport quern_pinned_transport = {
     .allocated = &quern_pinned_memory,
     .registered = &quern_pinned_registration,
     .ragged = &quern_cuda_ragged,
+    .collective = &quern_cuda_collective,
 };

@@ -9,19 +9,19 @@
 
 #include <stddef.h>
 
-#include "os/integers.h"
+#include "kernels/collective_problem.h"
 #include "ranks/agreement.h"
 #include "ranks/cuda_rank.h"
 #include "runtime/status.h"
 
-/* Behind a pad. */
+/* Behind a pad and its slots. */
 struct probe {
     uint64_t received[QUERN_RANK_LIMIT];   /* of each rank, this one included */
     uint64_t read_back[QUERN_RANK_LIMIT];  /* what this rank found behind each other pad */
 };
 
 static size_t pad_bytes(int ranks) {
-    return quern_round_up((size_t)quern_device_pad_bytes((uint32_t)ranks), sizeof(uint64_t));
+    return (size_t)quern_pad_and_slots_bytes((uint32_t)ranks);
 }
 
 size_t quern_probed_pad_bytes(int ranks) { return pad_bytes(ranks) + sizeof(struct probe); }

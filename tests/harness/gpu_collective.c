@@ -1,0 +1,243 @@
+/* Runs collectives on GPU ranks and compares their memory.  gpu_collective.h documents the functions. */
+#include "harness/gpu_collective.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/check.h"
+#include "harness/random.h"
+#include "oracle/collective.h"
+#include "oracle/dtype.h"
+
+enum { GAP = 192 };  /* bytes around each buffer that must stay unchanged */
+
+static const char *const names[GPU_COLLECTIVES] = {"all-gather", "reduce-scatter", "all-reduce", "broadcast"};
+
+static bool is_member(const struct gpu_collective_case *c, int rank) { return !c->members || c->members >> rank & 1; }
+
+static int place_of(const struct gpu_collective_case *c, int rank) {
+    int place = 0;
+    for (int lower = 0; lower < rank; lower++) place += is_member(c, lower);
+    return place;
+}
+
+static int places_of(const struct gpu_collective *bench, const struct gpu_collective_case *c) {
+    return place_of(c, bench->group->ranks);
+}
+
+static int64_t element_bytes(quern_dtype dtype) {
+    switch (dtype) {
+    case QUERN_F32: case QUERN_INT32: return 4;
+    case QUERN_INT64: return 8;
+    case QUERN_E4M3: case QUERN_E5M2: return 1;
+    default: return 2;
+    }
+}
+
+static bool reduces(const struct gpu_collective_case *c) {
+    return c->operation == GPU_REDUCE_SCATTER || c->operation == GPU_ALL_REDUCE;
+}
+
+/* ---- the bench ---- */
+
+void gpu_collective_open(struct gpu_collective *bench, struct gpu_group *group, size_t pool_bytes) {
+    size_t bytes[MOST_GPU_RANKS];
+    void *symmetric[MOST_GPU_RANKS];
+    *bench = (struct gpu_collective){.group = group, .pool_bytes = pool_bytes};
+    for (int rank = 0; rank < group->ranks; rank++) bytes[rank] = pool_bytes;
+    check_ok(quern_symmetric_alloc(group->group, group->ranks, bytes, symmetric));
+    for (int rank = 0; rank < group->ranks; rank++) {
+        cuda_pointer private_memory;
+        device_use(&group->device[rank]);
+        CUDA(cuMemAlloc_v2(&private_memory, pool_bytes));
+        bench->pool[rank][GPU_SYMMETRIC] = symmetric[rank];
+        bench->pool[rank][GPU_PRIVATE] = (unsigned char *)(uintptr_t)private_memory;
+        for (int pool = 0; pool < GPU_POOLS; pool++) {
+            bench->expected[rank][pool] = malloc(pool_bytes);
+            check(bench->expected[rank][pool], "no memory");
+        }
+    }
+}
+
+void gpu_collective_close(struct gpu_collective *bench) {
+    for (int rank = 0; rank < bench->group->ranks; rank++) {
+        device_use(&bench->group->device[rank]);
+        CUDA(cuMemFree_v2((uintptr_t)bench->pool[rank][GPU_PRIVATE]));
+        for (int pool = 0; pool < GPU_POOLS; pool++) free(bench->expected[rank][pool]);
+    }
+}
+
+/* ---- values ---- */
+
+/* Half of the values are ordinary, an eighth any bits, the rest those at which arithmetic differs. */
+static uint32_t make_bits(quern_dtype dtype, uint64_t seed, uint64_t i) {
+    static const uint32_t special[] = {0,          0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc12345,
+                                       0x7f812345, 0xff7fffff, 0x7f7fffff, 1,          0x80000001, 0x007fffff,
+                                       0x477fe000, 0x477fefff, 0x38800000, 0x33000001};
+    const uint64_t bits = random_bits(seed, i);
+    if (bits % 8 < 4) return dtype_encode(dtype, random_normal(seed + 1, i) * (bits & 64 ? 1 : 1e-3));
+    if (bits % 8 == 4) return (uint32_t)(bits >> 32);
+    const uint32_t value = special[bits >> 8 & 15];
+    if (dtype == QUERN_F16) return dtype_encode(dtype, dtype_decode(QUERN_F32, value & 0xffffe000)) ^ (uint32_t)(bits >> 60);
+    return dtype == QUERN_BF16 ? value >> 16 : value;
+}
+
+static void make_values(unsigned char *to, size_t bytes, quern_dtype dtype, uint64_t seed) {
+    const bool floats = dtype == QUERN_F32 || dtype == QUERN_F16 || dtype == QUERN_BF16;
+    const size_t each = floats ? (size_t)element_bytes(dtype) : 4;
+    for (size_t i = 0; i < bytes / each; i++) {
+        const uint32_t value = floats ? make_bits(dtype, seed, i) : (uint32_t)random_bits(seed, i);
+        memcpy(to + i * each, &value, each);
+    }
+}
+
+void gpu_collective_fill(struct gpu_collective *bench, const struct gpu_collective_case *c, uint64_t call) {
+    for (int rank = 0; rank < bench->group->ranks; rank++) {
+        const struct test_device *device = &bench->group->device[rank];
+        device_use(device);
+        for (int pool = 0; pool < GPU_POOLS; pool++) {
+            make_values(bench->expected[rank][pool], bench->pool_bytes, c->dtype,
+                        (c->seed * 64 + call) * 1024 + (uint64_t)(rank * GPU_POOLS + pool));
+            CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)bench->pool[rank][pool], bench->expected[rank][pool], bench->pool_bytes,
+                                      device->stream));
+        }
+    }
+    gpu_group_synchronize(bench->group);
+}
+
+/* ---- places ---- */
+
+/* At any element, the same for all members in symmetric memory. */
+static int64_t offset_of(const struct gpu_collective_case *c, int pool, int rank, uint64_t which) {
+    const uint64_t of = pool == GPU_SYMMETRIC ? 500 : (uint64_t)rank;
+    return GAP + random_below(c->seed, 1000 + 2 * of + which, 24) * element_bytes(c->dtype);
+}
+
+struct gpu_collective_buffers gpu_collective_place(const struct gpu_collective *bench, const struct gpu_collective_case *c,
+                                                   int rank) {
+    const int64_t piece = c->count * element_bytes(c->dtype), all = piece * places_of(bench, c);
+    struct gpu_collective_buffers b = {
+        .input_pool = !c->is_private && reduces(c) ? GPU_SYMMETRIC : GPU_PRIVATE,
+        .output_pool = !c->is_private && c->operation != GPU_REDUCE_SCATTER ? GPU_SYMMETRIC : GPU_PRIVATE,
+        .input_bytes = c->operation == GPU_REDUCE_SCATTER ? all : piece,
+        .output_bytes = c->operation == GPU_ALL_GATHER ? all : piece,
+    };
+    if (c->in_place && c->operation == GPU_REDUCE_SCATTER) b.output_pool = b.input_pool;
+    else if (c->in_place) b.input_pool = b.output_pool;
+    b.input = offset_of(c, b.input_pool, rank, 0);
+    b.output = offset_of(c, b.output_pool, rank, 1) + (b.input_pool == b.output_pool ? b.input + b.input_bytes : 0);
+    const int64_t own = place_of(c, rank) * piece;
+    if (c->in_place) b.output = b.input + (c->operation == GPU_REDUCE_SCATTER ? own : 0);
+    if (c->in_place && c->operation == GPU_ALL_GATHER) b.input += own;
+    check(b.output + b.output_bytes + GAP <= (int64_t)bench->pool_bytes, "a case of %lld bytes", (long long)b.output_bytes);
+    return b;
+}
+
+/* ---- the oracle ---- */
+
+/* Copies of the inputs of all members, since outputs may be in their place. */
+static void copy_inputs(const struct gpu_collective *bench, const struct gpu_collective_case *c, unsigned char **input) {
+    for (int rank = 0; rank < bench->group->ranks; rank++) {
+        if (!is_member(c, rank)) continue;
+        const struct gpu_collective_buffers b = gpu_collective_place(bench, c, rank);
+        unsigned char *copy = malloc((size_t)b.input_bytes + 1);
+        check(copy, "no memory");
+        memcpy(copy, bench->expected[rank][b.input_pool] + b.input, (size_t)b.input_bytes);
+        input[place_of(c, rank)] = copy;
+    }
+}
+
+void gpu_collective_expect(struct gpu_collective *bench, const struct gpu_collective_case *c) {
+    unsigned char *input[MOST_GPU_RANKS];
+    const int places = places_of(bench, c);
+    const int64_t piece = c->count * element_bytes(c->dtype);
+    copy_inputs(bench, c, input);
+    for (int rank = 0; rank < bench->group->ranks; rank++) {
+        if (!is_member(c, rank)) continue;
+        const struct gpu_collective_buffers b = gpu_collective_place(bench, c, rank);
+        unsigned char *output = bench->expected[rank][b.output_pool] + b.output;
+        const int64_t from = c->operation == GPU_REDUCE_SCATTER ? place_of(c, rank) * c->count : 0;
+        for (int64_t i = 0; reduces(c) && i < c->count; i++)
+            collective_combine(c->dtype, c->combination, (const void *const *)input, places, from + i, output, i);
+        for (int place = 0; c->operation == GPU_ALL_GATHER && place < places; place++)
+            memcpy(output + place * piece, input[place], (size_t)piece);
+        if (c->operation == GPU_BROADCAST) memcpy(output, input[place_of(c, c->root)], (size_t)piece);
+    }
+    for (int place = 0; place < places; place++) free(input[place]);
+}
+
+/* ---- calls ---- */
+
+quern_collective_args gpu_collective_arguments(const struct gpu_collective *bench, const struct gpu_collective_case *c, int rank,
+                                               int *members) {
+    const struct gpu_collective_buffers b = gpu_collective_place(bench, c, rank);
+    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
+    args.dtype = c->dtype;
+    args.input = bench->pool[rank][b.input_pool] + b.input;
+    args.output = bench->pool[rank][b.output_pool] + b.output;
+    args.count = c->count;
+    if (c->combination) args.combination = c->combination;
+    args.root = c->root;
+    args.multiprocessors = c->multiprocessors;
+    for (int member = 0; c->members && member < bench->group->ranks; member++)
+        if (is_member(c, member)) members[args.member_count++] = member;
+    if (c->members) args.members = members;
+    if (c->operation == GPU_BROADCAST && rank != c->root) args.input = NULL;
+    return args;
+}
+
+quern_status gpu_collective_call(const struct gpu_collective *bench, enum gpu_collective_operation operation, int rank,
+                                 const quern_collective_args *args) {
+    static quern_status (*const calls[GPU_COLLECTIVES])(quern_group *, const quern_collective_args *, void *, size_t, void *) = {
+        quern_all_gather, quern_reduce_scatter, quern_all_reduce, quern_broadcast};
+    return calls[operation](bench->group->group[rank], args, NULL, 0, bench->group->device[rank].stream);
+}
+
+void gpu_collective_enqueue(const struct gpu_collective *bench, const struct gpu_collective_case *c) {
+    int members[MOST_GPU_RANKS];
+    for (int rank = 0; rank < bench->group->ranks; rank++) {
+        size_t bytes = 7;
+        if (!is_member(c, rank)) continue;
+        const quern_collective_args args = gpu_collective_arguments(bench, c, rank, members);
+        check_ok(quern_collective_workspace(bench->group->group[rank], &args, &bytes));
+        check(bytes == 0, "a workspace of %zu bytes", bytes);
+        check_ok(gpu_collective_call(bench, c->operation, rank, &args));
+    }
+}
+
+/* ---- the results ---- */
+
+static void compare_pool(const struct gpu_collective *bench, const struct gpu_collective_case *c, const char *when, int rank,
+                         int pool) {
+    static const char *const pools[] = {"private", "symmetric"};
+    const struct test_device *device = &bench->group->device[rank];
+    const unsigned char *expected = bench->expected[rank][pool];
+    unsigned char *has = malloc(bench->pool_bytes);
+    check(has, "no memory");
+    device_use(device);
+    CUDA(cuMemcpyDtoHAsync_v2(has, (uintptr_t)bench->pool[rank][pool], bench->pool_bytes, device->stream));
+    device_synchronize(device);
+    const struct gpu_collective_buffers b = gpu_collective_place(bench, c, rank);
+    for (size_t i = 0; memcmp(has, expected, bench->pool_bytes) && i < bench->pool_bytes; i++)
+        check(has[i] == expected[i], "%s, case %llu, dtype %d, combination %d, %lld elements, members %llx%s, %s: byte %lld of "
+              "rank %d's %s pool is %d instead of %d (input at %lld, output at %lld)", names[c->operation],
+              (unsigned long long)c->seed, (int)c->dtype, (int)c->combination, (long long)c->count, (unsigned long long)c->members,
+              c->in_place ? ", in place" : "", when, (long long)i, rank, pools[pool], has[i], expected[i], (long long)b.input,
+              (long long)b.output);
+    free(has);
+}
+
+void gpu_collective_compare(const struct gpu_collective *bench, const struct gpu_collective_case *c, const char *when) {
+    gpu_group_synchronize(bench->group);
+    for (int rank = 0; rank < bench->group->ranks; rank++)
+        for (int pool = 0; pool < GPU_POOLS; pool++) compare_pool(bench, c, when, rank, pool);
+}
+
+void gpu_collective_run(struct gpu_collective *bench, const struct gpu_collective_case *c) {
+    gpu_collective_fill(bench, c, 0);
+    gpu_collective_expect(bench, c);
+    gpu_collective_enqueue(bench, c);
+    gpu_group_synchronize(bench->group);
+    for (int rank = 0; rank < bench->group->ranks; rank++) check_ok(quern_group_status(bench->group->group[rank]));
+    gpu_collective_compare(bench, c, "one call");
+}
