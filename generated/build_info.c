@@ -160,12 +160,18 @@ const struct quern_images quern_images__compute_90 = {0, 0};
 #else
 #define OPERATION_quantize " quantize"
 #endif
+#ifdef QUERN_LEFT_OUT_collective
+#define OPERATION_collective ""
+#else
+#define OPERATION_collective " collective"
+#endif
 #define OPERATIONS \
     OPERATION_cross_entropy \
     OPERATION_adam \
     OPERATION_barrier \
     OPERATION_ragged_all_to_all \
-    OPERATION_quantize
+    OPERATION_quantize \
+    OPERATION_collective
 #define TEXT(number) TEXT_AS_IT_IS(number)
 #define TEXT_AS_IT_IS(number) #number
 #define NUMBERS(major, minor, patch) TEXT(major) "." TEXT(minor) "." TEXT(patch)

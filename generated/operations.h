@@ -12,5 +12,6 @@
     X(2, QUERN_ADAM, adam, "adam_") \
     X(4, QUERN_BARRIER, barrier, "barrier__") \
     X(8, QUERN_RAGGED_ALL_TO_ALL, ragged_all_to_all, "ragged_all_to_all__") \
-    X(16, QUERN_QUANTIZE, quantize, "quantize_")
+    X(16, QUERN_QUANTIZE, quantize, "quantize_") \
+    X(32, QUERN_COLLECTIVE, collective, "collective_")
 #endif

@@ -75,6 +75,12 @@ enum quern_quantize_task {
     QUERN_QUANTIZE_MATRIX = 2          /* the cast of matrices: transposed, in blocks or both */
 };
 
+/* The tasks of the kernels of the collectives. */
+enum quern_collective_task {
+    QUERN_COLLECTIVE_COMBINE = 0,      /* the sum or the maximum of the elements of all ranks */
+    QUERN_COLLECTIVE_MOVE = 1          /* moves bytes: it has no dtype */
+};
+
 /*
  * Elements [first, end) of the tensor at `place` in the caller's list; first is a multiple of 256.  The caller has already skipped
  * a step that found_inf cancels.  extras is NULL for a kernel that is not full.

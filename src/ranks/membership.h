@@ -94,6 +94,9 @@ struct quern_transport {
 
     /* Ragged all-to-all: src/ranks/ragged/ragged_call.h. */
     const struct quern_ragged_transport *ragged;
+
+    /* Collectives: src/ranks/collective/collective_call.h.  NULL: it has none. */
+    const struct quern_collective_transport *collective;
 };
 
 /* One rank's membership.  Used by one thread at a time, except for abort and report. */

@@ -1,19 +1,231 @@
 /* The public functions of the collectives: check the arguments, then call the group's transport. */
+#include <string.h>
+
+#include "os/sizes.h"
+#include "ranks/collective/collective_call.h"
+#include "ranks/collective/collective_select.h"
 #include "ranks/handles.h"
+#include "ranks/poison.h"
+#include "runtime/arguments.h"
+#include "runtime/dtype.h"
+#include "runtime/ranges.h"
 #include "runtime/status.h"
 
-quern_status quern_collective_workspace(quern_group *group, const quern_collective_args *args, size_t *bytes) {
-    (void)group, (void)args, (void)bytes;
-    return quern_fail(NULL, QUERN_NOT_SUPPORTED, "not yet");
+static const struct quern_collective_form all_gather = {.operation = QUERN_IN_ALL_GATHER, .gathers = true},
+    reduce_scatter = {.operation = QUERN_IN_REDUCE_SCATTER, .reduces = true, .scatters = true},
+    all_reduce = {.operation = QUERN_IN_ALL_REDUCE, .reduces = true},
+    broadcast = {.operation = QUERN_IN_BROADCAST, .has_root = true};
+
+/* ---- members: checked first, since a rank reports faulty arguments to the other members ---- */
+
+static void number_places(struct quern_collective_call *call) {
+    for (int rank = 0; rank < call->member->ranks; rank++) {
+        if (!quern_set_has(&call->set, rank)) continue;
+        if (rank == call->member->rank) call->place = call->places;
+        call->rank_at[call->places++] = (uint16_t)rank;
+    }
 }
 
-#define DEFINE(name) \
-    quern_status name(quern_group *group, const quern_collective_args *args, void *workspace, size_t workspace_bytes, \
-                      void *stream) { \
-        (void)group, (void)args, (void)workspace, (void)workspace_bytes, (void)stream; \
-        return quern_fail(NULL, QUERN_NOT_SUPPORTED, "not yet"); \
-    }
-DEFINE(quern_all_gather)
-DEFINE(quern_reduce_scatter)
-DEFINE(quern_all_reduce)
-DEFINE(quern_broadcast)
+static quern_status fill_members(struct quern_collective_call *call, struct quern_membership *member,
+                                 const quern_collective_args *args) {
+    memset(call, 0, offsetof(struct quern_collective_call, rank_at));  /* not the list of ranks, which is longer than all else */
+    call->member = member;
+    call->timeout = member->timeout;
+    if (!member->transport->collective)
+        return quern_fail(member->device, QUERN_NOT_SUPPORTED, "a group over %s has no collectives", member->transport->name);
+    quern_status status = quern_check_struct(member->device, "quern_collective_args", args, sizeof *args);
+    if (status == QUERN_OK) status = quern_check_members(member, args->members, args->member_count, &call->set);
+    if (status == QUERN_OK) number_places(call);
+    return status;
+}
+
+/* ---- the shape ---- */
+
+static quern_status check_numbers(const quern_device *device, const quern_collective_args *args) {
+    quern_status status = quern_check_count(device, "args.count", args->count, QUERN_MOST_BYTES);
+    return status == QUERN_OK ? quern_check_count(device, "args.multiprocessors", args->multiprocessors, INT32_MAX) : status;
+}
+
+/* `pieces` of count elements must have at most 2^47 bytes. */
+static quern_status check_bytes(const quern_device *device, const quern_collective_args *args, int pieces, int64_t *bytes) {
+    int64_t piece;
+    if (quern_multiply_bytes(args->count, (int64_t)quern_dtype_bytes(args->dtype), &piece) &&
+        quern_multiply_bytes(piece, pieces, bytes))
+        return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_SHAPE, "args.count is %lld elements of %s, %d times: expected at most 2^47 bytes",
+                      (long long)args->count, quern_dtype_name(args->dtype), pieces);
+}
+
+/* What does not depend on the operation. */
+static quern_status fill_shape(struct quern_collective_call *call, const quern_collective_args *args) {
+    static const quern_dtype any[] = {QUERN_F32,  QUERN_F16,       QUERN_BF16,  QUERN_E4M3, QUERN_E5M2,
+                                      QUERN_REMAINDER, QUERN_INT32, QUERN_INT64, QUERN_NO_DTYPE};
+    const quern_device *device = call->member->device;
+    const bool reduces = call->form && call->form->reduces;  /* the question about workspace has no form */
+    quern_status status = quern_check_dtype(device, "args.dtype", args->dtype, reduces ? quern_floats : any, false);
+    if (status == QUERN_OK) status = check_numbers(device, args);
+    if (status == QUERN_OK) status = check_bytes(device, args, 1, &call->piece_bytes);
+    if (status == QUERN_OK) status = quern_check_timeout(call->member, args->timeout, &call->timeout);
+    call->dtype = args->dtype;
+    call->count = args->count;
+    call->element_bytes = (int64_t)quern_dtype_bytes(args->dtype);
+    call->multiprocessors = args->multiprocessors;
+    return status;
+}
+
+static quern_status fill_combination(struct quern_collective_call *call, const quern_collective_args *args) {
+    if (!call->form->reduces) return QUERN_OK;
+    call->combination = args->combination;
+    if (args->combination == QUERN_COMBINE_SUM || args->combination == QUERN_COMBINE_MAX) return QUERN_OK;
+    return quern_fail(call->member->device, QUERN_INVALID_ARGUMENT,
+                      "args.combination is %d: expected QUERN_COMBINE_SUM or QUERN_COMBINE_MAX", (int)args->combination);
+}
+
+static quern_status fill_root(struct quern_collective_call *call, const quern_collective_args *args) {
+    const struct quern_membership *member = call->member;
+    if (!call->form->has_root) return QUERN_OK;
+    if (args->root < 0 || args->root >= member->ranks)
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "args.root is %d: expected a rank from 0 to %d", args->root,
+                          member->ranks - 1);
+    if (!quern_set_has(&call->set, args->root))
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "args.root is %d: expected one of the %d members", args->root,
+                          call->places);
+    call->root = args->root;
+    while (call->rank_at[call->root_place] != args->root) call->root_place++;
+    return QUERN_OK;
+}
+
+/* ---- the memory ---- */
+
+static quern_status find(const struct quern_membership *member, const char *name, const void *pointer, int64_t bytes,
+                         enum quern_symmetric_state *state, struct quern_symmetric_place *place) {
+    *state = QUERN_MEMORY_PRIVATE;
+    if (!pointer || !bytes) return QUERN_OK;
+    *state = quern_symmetric_find(member, pointer, bytes, place);
+    if (*state != QUERN_MEMORY_FREED) return QUERN_OK;
+    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s is in symmetric memory that was freed", name);
+}
+
+static quern_status fill_buffer(struct quern_collective_call *call, const char *name, const void *pointer, int64_t bytes,
+                                enum quern_symmetric_state *state, struct quern_symmetric_place *place) {
+    quern_status status =
+        bytes ? quern_check_pointer(call->member->device, name, pointer, (size_t)call->element_bytes) : QUERN_OK;
+    return status == QUERN_OK ? find(call->member, name, pointer, bytes, state, place) : status;
+}
+
+static quern_status fill_buffers(struct quern_collective_call *call, const quern_collective_args *args) {
+    const struct quern_collective_form *form = call->form;
+    const bool has_input = !form->has_root || call->root == call->member->rank;
+    quern_status status = check_bytes(call->member->device, args, form->scatters ? call->places : 1, &call->input_bytes);
+    if (status == QUERN_OK)
+        status = check_bytes(call->member->device, args, form->gathers ? call->places : 1, &call->output_bytes);
+    if (status != QUERN_OK) return status;
+    if (has_input) call->input = args->input;
+    else call->input_bytes = 0;
+    call->output = args->output;
+    status = fill_buffer(call, "args.input", call->input, call->input_bytes, &call->input_state, &call->input_place);
+    if (status == QUERN_OK)
+        status = fill_buffer(call, "args.output", call->output, call->output_bytes, &call->output_state, &call->output_place);
+    return status;
+}
+
+/* Whether the input and the output are where the header lets them share memory. */
+static bool is_in_place(const struct quern_collective_call *call) {
+    const uintptr_t input = (uintptr_t)call->input, output = (uintptr_t)call->output;
+    const uintptr_t own = (uintptr_t)(call->place * call->piece_bytes);
+    if (!call->input || !call->piece_bytes) return false;
+    return input + (call->form->scatters ? own : 0) == output + (call->form->gathers ? own : 0);
+}
+
+/* In place the larger buffer contains the other one. */
+static quern_status check_apart(struct quern_collective_call *call) {
+    struct quern_range ranges[3];
+    int count = 0;
+    call->in_place = is_in_place(call);
+    ranges[count++] = quern_range_of("workspace", call->workspace, (int64_t)call->workspace_bytes, QUERN_WRITTEN);
+    if (!call->in_place || call->form->scatters)
+        ranges[count++] = quern_range_of("args.input", call->input, call->input_bytes, QUERN_READ);
+    if (!call->in_place || !call->form->scatters)
+        ranges[count++] = quern_range_of("args.output", call->output, call->output_bytes, QUERN_WRITTEN);
+    return quern_check_apart(call->member->device, NULL, ranges, NULL, count);
+}
+
+static quern_status fill_workspace(struct quern_collective_call *call, void *workspace, size_t bytes) {
+    const struct quern_membership *member = call->member;
+    const size_t needed = member->transport->collective->workspace_bytes(call);
+    quern_status status = quern_check_workspace(member->device, workspace, bytes, needed);
+    if (status == QUERN_OK)
+        status = find(member, "workspace", workspace, (int64_t)needed, &call->workspace_state, &call->workspace_place);
+    if (status != QUERN_OK) return status;
+    call->workspace = workspace;
+    call->workspace_bytes = needed;
+    if (needed && call->workspace_state != QUERN_MEMORY_SYMMETRIC)
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "workspace is not symmetric memory of this group: expected %zu "
+                          "bytes within one quern_symmetric_alloc", needed);
+    return QUERN_OK;
+}
+
+/* All checks that a rank can make alone.  The members are filled in already. */
+static quern_status fill_rest(struct quern_collective_call *call, const quern_collective_args *args, void *workspace,
+                              size_t workspace_bytes, void *stream) {
+    const struct quern_membership *member = call->member;
+    quern_status status = fill_shape(call, args);
+    if (status == QUERN_OK) status = fill_combination(call, args);
+    if (status == QUERN_OK) status = fill_root(call, args);
+    if (status == QUERN_OK) status = fill_buffers(call, args);
+    if (status == QUERN_OK) status = fill_workspace(call, workspace, workspace_bytes);
+    if (status == QUERN_OK) status = check_apart(call);
+    if (status == QUERN_OK) status = quern_collective_select(call);
+    if (status == QUERN_OK) status = quern_check_stream(member->device, stream);
+    if (status == QUERN_OK && member->transport->collective->check) status = member->transport->collective->check(call);
+    return status;
+}
+
+/* ---- calls ---- */
+
+quern_status quern_collective_workspace(quern_group *group, const quern_collective_args *args, size_t *bytes) {
+    struct quern_membership *member;
+    struct quern_collective_call call;
+    int64_t most;
+    quern_status status = quern_member_of(group, &member);
+    if (status != QUERN_OK) return status;
+    if (!bytes) return quern_fail(member->device, QUERN_NULL_POINTER, "bytes is NULL");
+    status = fill_members(&call, member, args);
+    if (status == QUERN_OK) status = fill_shape(&call, args);
+    if (status == QUERN_OK) status = check_bytes(member->device, args, call.places, &most);
+    if (status == QUERN_OK) *bytes = member->transport->collective->workspace_bytes(&call);
+    return status;
+}
+
+static quern_status run(const struct quern_collective_form *form, quern_group *group, const quern_collective_args *args,
+                        void *workspace, size_t workspace_bytes, void *stream) {
+    struct quern_membership *member;
+    struct quern_collective_call call;
+    quern_status status = quern_member_of(group, &member);
+    if (status == QUERN_OK) status = quern_check_poison(member);
+    if (status == QUERN_OK) status = fill_members(&call, member, args);
+    if (status != QUERN_OK) return status;
+    call.form = form;
+    call.refused = fill_rest(&call, args, workspace, workspace_bytes, stream);
+    return quern_end_call(member, member->transport->collective->run(&call, stream));
+}
+
+quern_status quern_all_gather(quern_group *group, const quern_collective_args *args, void *workspace, size_t workspace_bytes,
+                              void *stream) {
+    return run(&all_gather, group, args, workspace, workspace_bytes, stream);
+}
+
+quern_status quern_reduce_scatter(quern_group *group, const quern_collective_args *args, void *workspace, size_t workspace_bytes,
+                                  void *stream) {
+    return run(&reduce_scatter, group, args, workspace, workspace_bytes, stream);
+}
+
+quern_status quern_all_reduce(quern_group *group, const quern_collective_args *args, void *workspace, size_t workspace_bytes,
+                              void *stream) {
+    return run(&all_reduce, group, args, workspace, workspace_bytes, stream);
+}
+
+quern_status quern_broadcast(quern_group *group, const quern_collective_args *args, void *workspace, size_t workspace_bytes,
+                             void *stream) {
+    return run(&broadcast, group, args, workspace, workspace_bytes, stream);
+}

@@ -1,0 +1,66 @@
+/* A checked call of a collective, and the functions by which a transport runs it.  For all of src/ranks/collective. */
+#ifndef QUERN_COLLECTIVE_CALL_H
+#define QUERN_COLLECTIVE_CALL_H
+
+#include "ranks/membership.h"
+#include "ranks/symmetric/symmetric_lookup.h"
+
+/* What distinguishes the four operations. */
+struct quern_collective_form {
+    enum quern_collective operation;     /* by which meetings and reports know the call */
+    bool reduces;                        /* combines the inputs; else moves bytes */
+    bool scatters;                       /* the input has [members, count] elements */
+    bool gathers;                        /* the output has */
+    bool has_root;                       /* only the root has an input */
+};
+
+/* One rank's call, checked, with defaults filled in. */
+struct quern_collective_call {
+    struct quern_membership *member;
+    const struct quern_collective_form *form;
+    const struct quern_ready_kernel *combine, *move;  /* the kernels; combine is NULL unless the call reduces */
+    struct quern_rank_set set;           /* the members */
+    int places;                          /* their number */
+    int place;                           /* this rank's */
+    int root_place;                      /* of the root, if there is one */
+
+    const char *input;                   /* NULL: this rank has none */
+    char *output;
+    int64_t count;
+    int64_t element_bytes, piece_bytes;  /* of an element; of `count` of them */
+    int64_t input_bytes, output_bytes;
+    quern_dtype dtype;
+    quern_combination combination;       /* 0 unless the call reduces */
+    int root;                            /* a rank; 0 without one */
+    int multiprocessors;                 /* as in the arguments: 0 is the default */
+    double timeout;
+
+    void *workspace;
+    size_t workspace_bytes;              /* as many as the transport wants */
+
+    /* The places of the buffers, filled in if they are symmetric. */
+    enum quern_symmetric_state input_state, output_state, workspace_state;
+    struct quern_symmetric_place input_place, output_place, workspace_place;
+    bool in_place;                       /* input and output share memory, as the header allows it */
+
+    /*
+     * Not QUERN_OK: this rank refuses its own arguments, and its detail is set.  The transport still meets the other members, so
+     * that they get that error at once instead of a timeout.  Then only member, form, timeout, set, places, rank_at and place are
+     * valid.
+     */
+    quern_status refused;
+
+    uint16_t rank_at[QUERN_GROUP_LIMIT]; /* place -> rank, ascending; behind the places nothing */
+};
+
+struct quern_collective_transport {
+    /* The bytes of workspace, enough for each operation with these arguments: member, places, count, element_bytes are valid. */
+    size_t (*workspace_bytes)(const struct quern_collective_call *call);
+
+    /* What the transport wants beyond the checks that all share: the last of a rank's own checks.  NULL: nothing. */
+    quern_status (*check)(const struct quern_collective_call *call);
+
+    quern_status (*run)(struct quern_collective_call *call, void *stream);
+};
+
+#endif
