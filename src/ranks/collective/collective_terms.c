@@ -57,11 +57,12 @@ static quern_status report_difference(const struct quern_collective_call *call, 
                                       int place, size_t field) {
     char words[200];
     struct quern_text text = quern_text_begin(words, sizeof words);
-    quern_text_add(&text, "%s of rank %d is ", fields[field].name, call->rank_at[0]);
+    quern_text_add(&text, "%s is ", fields[field].name);
     fields[field].describe(&text, value_of(&terms[0], field));
-    quern_text_add(&text, ", that of rank %d is ", call->rank_at[place]);
+    quern_text_add(&text, " on rank %d and ", call->rank_at[0]);
     fields[field].describe(&text, value_of(&terms[place], field));
-    return quern_fail(call->member->device, QUERN_PEER_MISMATCH, "%s: %s: expected the same", call->member->label, words);
+    quern_text_add(&text, " on rank %d", call->rank_at[place]);
+    return quern_fail(call->member->device, QUERN_PEER_MISMATCH, "%s: %s: expected the same on all members", call->member->label, words);
 }
 
 quern_status quern_compare_collective_terms(const struct quern_collective_call *call, const struct quern_collective_terms *terms,
@@ -69,7 +70,7 @@ quern_status quern_compare_collective_terms(const struct quern_collective_call *
     for (int place = 0; place < call->places; place++) {
         if (terms[place].status == QUERN_OK) continue;
         if (call->refused != QUERN_OK) return call->refused;
-        return quern_fail(call->member->device, (quern_status)terms[place].status, "%s: rank %d refused its own arguments: %s",
+        return quern_fail(call->member->device, QUERN_PEER_MISMATCH, "%s: rank %d refused its own arguments: %s",
                           call->member->label, call->rank_at[place], reason(user, place));
     }
     for (int place = 1; place < call->places; place++)

@@ -20,8 +20,8 @@ void quern_write_collective_terms(const struct quern_collective_call *call, stru
 bool quern_collective_terms_are_sealed(const struct quern_collective_terms *terms);
 
 /*
- * Fails on all members alike with the refusal of the lowest one that refuses its arguments, else with the first difference between
- * the lowest member and another one.  A rank that refuses keeps its own detail.  reason(user, place) is that of a refusal.
+ * Fails on all members alike: with the refusal of the lowest one that refuses its arguments, else with the first difference between
+ * the lowest member and another one.  A rank that refuses keeps its own status and detail.  reason(user, place) is that of a refusal.
  */
 quern_status quern_compare_collective_terms(const struct quern_collective_call *call, const struct quern_collective_terms *terms,
                                             const char *(*reason)(void *user, int place), void *user);
