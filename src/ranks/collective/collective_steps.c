@@ -10,10 +10,11 @@
 
 enum {
     LINE = 64,
-    WORKSPACE = 4 << 20,     /* both windows, unless many members need more: it should stay in the caches */
     LEAST_UNIT = 4 << 10,
     TASK_BYTES = 64 << 10    /* of a task for a thread */
 };
+
+int64_t quern_most_workspace = 4 << 20;  /* it should stay in the caches */
 
 static const double NEARER = 0.1;  /* seconds: a wait for another host ends before that for a rank which waits there */
 
@@ -82,14 +83,14 @@ static void find_places(struct quern_host_exchange *x, void *storage) {
 /* ---- the windows ---- */
 
 static int64_t unit_of(const struct quern_collective_call *call, int64_t slots) {
-    const int64_t most = quern_larger(WORKSPACE / 2 / slots / LINE * LINE, LEAST_UNIT);
+    const int64_t most = quern_larger(quern_most_workspace / 2 / slots / LINE * LINE, LEAST_UNIT);
     return quern_smaller(most, (int64_t)quern_round_up((size_t)quern_larger(call->piece_bytes, LINE), LINE));
 }
 
 /* No schedule has more slots than quern_most_slots, and the window of fewer slots is no larger. */
 size_t quern_host_exchange_workspace(const struct quern_collective_call *call) {
     const int64_t slots = quern_most_slots(call->places);
-    return (size_t)quern_larger(2 * slots * unit_of(call, slots), quern_smaller(WORKSPACE, 2 * slots * unit_of(call, 1)));
+    return (size_t)quern_larger(2 * slots * unit_of(call, slots), quern_smaller(quern_most_workspace, 2 * slots * unit_of(call, 1)));
 }
 
 void quern_open_host_exchange(struct quern_host_exchange *x, const struct quern_collective_call *call, void *storage) {

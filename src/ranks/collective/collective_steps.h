@@ -72,6 +72,9 @@ static inline char *quern_own_slot(const struct quern_host_exchange *x, int64_t 
     return quern_slot(x, x->index, step, slot);
 }
 
+/* The bytes of both windows, unless many members need more.  Tests lower the number. */
+extern int64_t quern_most_workspace;
+
 /* The bytes of storage for the lists, and of workspace for a call with any operation. */
 size_t quern_host_exchange_storage(const struct quern_collective_call *call);
 size_t quern_host_exchange_workspace(const struct quern_collective_call *call);
