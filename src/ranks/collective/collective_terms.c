@@ -35,7 +35,7 @@ bool quern_collective_terms_are_sealed(const struct quern_collective_terms *term
 static void describe_number(struct quern_text *text, int64_t value) { quern_text_add(text, "%lld", (long long)value); }
 static void describe_dtype(struct quern_text *text, int64_t value) { quern_text_add(text, "%s", quern_dtype_name((quern_dtype)value)); }
 static void describe_combination(struct quern_text *text, int64_t value) {
-    quern_text_add(text, "%s", value == QUERN_COMBINE_MAX ? "QUERN_COMBINE_MAX" : "QUERN_COMBINE_SUM");
+    quern_text_add(text, "%s", value == QUERN_COMBINE_MAX ? "max" : "sum");
 }
 
 static const struct {
