@@ -1630,9 +1630,11 @@ typedef enum quern_combination {
  * divided among processes and hosts.  A maximum is NaN if a value is NaN, and +0 is above -0.  A NaN result is positive and quiet,
  * with no other bits.
  *
- * The operation, dtype, combination, count, root and members are the same on every member.  Each call checks that: if they differ, all
- * members get QUERN_PEER_MISMATCH, which names the two ranks and values; if a member refuses its own arguments, all get that.  On
- * CPUs nothing is written then and the group stays usable; on GPUs the error is recorded on the device and poisons the group.
+ * The operation, dtype, combination, count, root and members are the same on every member.  Each call checks that.  Ranks with other
+ * operations or members are in other calls, which poisons the group.  If dtype, combination, count or root differ, all members get
+ * QUERN_PEER_MISMATCH, which names two ranks and their values.  If a member refuses its own arguments, it gets its own error, and
+ * the others get QUERN_PEER_MISMATCH with the reason in the detail.  On CPUs nothing is written then and the group stays usable; on
+ * GPUs the error is recorded on the device and poisons the group.
  *
  * On CPUs the call returns when this rank's output is complete and its input may change.  On GPUs it is enqueued and can be captured
  * into a graph.
@@ -1671,9 +1673,11 @@ QUERN_API quern_status quern_collective_workspace(quern_group *group, const quer
  * In place: the output may begin where the input does (all-reduce, broadcast); the input may be place p of the output (all-gather);
  * the output may be place p of the input (reduce-scatter).
  *
- * Memory.  On CPUs any.  If the input of a reduction or the output of a gather is symmetric memory, or all ranks are threads of one
- * process, data moves once; else it passes through the workspace.  On GPUs the input of a reduction and the output of an
- * all-gather, all-reduce and broadcast are symmetric memory, at the same offset of the same allocation on every member.
+ * Memory.  Input and output are aligned as their elements.  On CPUs any memory will do.  Data moves once, from the inputs straight to
+ * the outputs, if all members are threads of one process, or if the inputs of a reduce-scatter, the inputs or the outputs of an
+ * all-gather, the inputs and the outputs of an all-reduce or the root's input are symmetric memory; else it passes through the
+ * workspace.  On GPUs the input of a reduction and the output of an all-gather, all-reduce and broadcast are symmetric memory, at the
+ * same offset of the same allocation on every member.
  *
  * Algorithms: small calls are one meeting (each rank reads the inputs of all); large ones are two (each rank reduces its share of
  * the elements and writes it to all outputs), as the one-shot and two-shot all-reduce of NCCL, vLLM and TensorRT-LLM.

@@ -31,6 +31,9 @@ class Collective(Operation):
             return f"the {MOVE} task has no dtype" if key["dtype"] else None
         return None if key["dtype"] in FLOATS else f"dtype is {key['dtype'] or 'none'}: it must be one of {', '.join(FLOATS)}"
 
+    def cpu_member(self, key: Key) -> str:
+        return "ragged_all_to_all" if key["variant"] == MOVE else "any"
+
     def stem(self, key: Key, target: Target) -> str:
         return self.template(key)
 

@@ -1,16 +1,14 @@
 /*
- * Moves bytes between ranks on a CPU; src/kernels/cpu/ragged_copy.h has the text.
+ * Moves bytes between ranks on a CPU, as the kernel of the ragged all-to-all does; src/kernels/cpu/ragged_copy.h has the text.
  *
  * Rendered by gen/ from templates/collective/collective_move.c.j2; do not edit.
  */
-#include "kernels/collective_pieces.h"
 #include "kernels/cpu/ragged_copy.h"
 #include "kernels/kernel.h"
 
 
-quern_any_cpu_kernel QUERN_KERNEL_NAME(collective_move);
+quern_ragged_all_to_all_cpu_kernel QUERN_KERNEL_NAME(collective_move);
 
-void QUERN_KERNEL_NAME(collective_move)(const void *problem, int64_t first, int64_t end) {
-    const struct quern_collective_movement *piece = problem;
-    copy_slice(piece->to + first, piece->from + first, end - first, piece->streaming);
+void QUERN_KERNEL_NAME(collective_move)(char *to, const char *from, int64_t bytes, int streaming) {
+    copy_slice(to, from, bytes, streaming);
 }

@@ -11,5 +11,5 @@ ROW(any, collective_f16, (QUERN_F16), QUERN_COLLECTIVE_COMBINE, 0, INT64_MAX)
 ROW(any, collective_bf16, (QUERN_BF16), QUERN_COLLECTIVE_COMBINE, 0, INT64_MAX)
 #endif
 #if SELECTED(collective_move)
-ROW(any, collective_move, (QUERN_NO_DTYPE), QUERN_COLLECTIVE_MOVE, 0, INT64_MAX)
+ROW(ragged_all_to_all, collective_move, (QUERN_NO_DTYPE), QUERN_COLLECTIVE_MOVE, 0, INT64_MAX)
 #endif

@@ -1,6 +1,6 @@
 /*
- * The parameters of the collectives' kernels on CPUs: a piece of the work of one rank.  For src/ranks/collective/ and for the
- * kernels in generated/collective/.
+ * The parameters of the combining kernels on CPUs: a piece of the work of one rank.  For src/ranks/collective/ and for the kernels in
+ * generated/collective/.
  */
 #ifndef QUERN_COLLECTIVE_PIECES_H
 #define QUERN_COLLECTIVE_PIECES_H
@@ -17,13 +17,6 @@ struct quern_collective_combination {
     int32_t input_count, output_count;
     int32_t is_max;          /* 0: the sum */
     int32_t streaming;       /* with stores that bypass the caches; the caller fences */
-};
-
-/* The kernel takes bytes [first, end). */
-struct quern_collective_movement {
-    char *to;
-    const char *from;
-    int32_t streaming;       /* likewise */
 };
 
 #endif

@@ -51,6 +51,15 @@
     point(RAGGED_WINDOW, "ragged.window")               /* that meeting is over; before the look at the poison */ \
     point(RAGGED_COPIED, "ragged.copied")               /* before the exit */ \
     point(RAGGED_LEAVING, "ragged.leaving")             /* after the exit: the memory belongs to the caller again */ \
+    point(COLLECTIVE_RECORDED, "collective.recorded")   /* the record is written; not announced */ \
+    point(COLLECTIVE_READ, "collective.read")           /* the heads of all are copied and compared; before what they decide */ \
+    point(COLLECTIVE_RECEIVED, "collective.received")   /* a small call has its result; a large one is over but for its exit */ \
+    point(COLLECTIVE_REACHED, "collective.reached")     /* the buffers of all are found; before the look at the poison */ \
+    point(COLLECTIVE_COPYING, "collective.copying")     /* about to read inputs and write outputs */ \
+    point(COLLECTIVE_STAGED, "collective.staged")       /* a round is over; before its meeting */ \
+    point(COLLECTIVE_WINDOW, "collective.window")       /* that meeting is over; before the look at the poison */ \
+    point(COLLECTIVE_COPIED, "collective.copied")       /* before the exit */ \
+    point(COLLECTIVE_LEAVING, "collective.leaving")     /* after the exit: the memory belongs to the caller again */ \
     point(MEMORY_STEPPING, "memory.stepping")           /* before a step that makes symmetric memory */ \
     point(MEMORY_STEPPED, "memory.stepped")             /* after the step; before the agreement about it */ \
     point(MEMORY_MADE, "memory.made")                   /* all have agreed; the range is not entered */ \

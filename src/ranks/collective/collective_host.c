@@ -1,0 +1,153 @@
+/*
+ * Collectives of CPU ranks of one host.  After the entry each rank reads the records of all (collective_record.h), so all come to the
+ * same result:
+ *
+ *   small   All inputs are in the records, and each rank combines or copies its own result from there.
+ *   large   Each rank finds the buffers of the others, and they work in rounds (collective_rounds.h), of which the last ends with the
+ *           exit.  Only if ranks have not the same symmetric memory do they vote first, whether each can reach all buffers.
+ *
+ * A small call of all ranks has one meeting, a large one two if no windows are needed.  A rank that refuses its arguments takes part
+ * in the entry, and in the exit if the call is not one of all ranks.
+ *
+ * The table at the end is a row of the host transport.
+ */
+#include "ranks/collective/collective_host.h"
+
+#include <string.h>
+
+#include "ranks/collective/collective_record.h"
+#include "ranks/collective/collective_rounds.h"
+#include "ranks/collective/collective_work.h"
+#include "ranks/meeting.h"
+#include "ranks/points.h"
+#include "ranks/poison.h"
+
+static quern_status meet(const struct quern_collective_call *call, enum quern_phase phase) {
+    const struct quern_meeting meeting = {.operation = call->form->operation, .phase = phase, .set = &call->set,
+                                          .timeout = call->timeout};
+    return quern_meet(call->member, &meeting);
+}
+
+/* ---- small ---- */
+
+static void combine_payloads(const struct quern_collective_call *call, uint32_t half) {
+    const char *inputs[QUERN_RANK_LIMIT];
+    char *const outputs[] = {call->output};
+    const int64_t offset = call->form->scatters ? call->place * call->piece_bytes : 0;
+    for (int place = 0; place < call->places; place++)
+        inputs[place] = (place == call->place ? call->input : quern_collective_payload(call, half, place)) + offset;
+    const struct quern_collective_combination pieces = {.inputs = inputs, .outputs = outputs, .input_count = call->places,
+                                                        .output_count = 1, .is_max = call->combination == QUERN_COMBINE_MAX};
+    quern_collective_combine(call, &pieces, call->count);
+}
+
+static void copy_payload(const struct quern_collective_call *call, uint32_t half, int place, char *to) {
+    const char *from = place == call->place ? call->input : quern_collective_payload(call, half, place);
+    if (to != from && call->piece_bytes) memcpy(to, from, (size_t)call->piece_bytes);
+}
+
+static void receive(const struct quern_collective_call *call, uint32_t half) {
+    if (!call->count) return;
+    if (call->form->reduces) combine_payloads(call, half);
+    else if (call->form->has_root) copy_payload(call, half, call->root_place, call->output);
+    else
+        for (int place = 0; place < call->places; place++)
+            copy_payload(call, half, place, call->output + place * call->piece_bytes);
+}
+
+/* ---- large ---- */
+
+struct verdict {
+    int buffer, rank;  /* buffer -1: all can be reached */
+};
+
+/* Reads the places of all members.  Fails if they are damaged, which poisons the group. */
+static quern_status reach(struct quern_collective_rounds *rounds, uint32_t half, struct verdict *verdict) {
+    const struct quern_collective_call *call = rounds->call;
+    *verdict = (struct verdict){-1, 0};
+    for (int place = 0; place < call->places; place++) {
+        struct quern_collective_places places;
+        if (!quern_collective_read_places(call, half, place, &places))
+            return quern_poison(call->member, QUERN_PEER_MISMATCH, "rank %d read a damaged record of rank %d: " QUERN_BY_STRANGER,
+                                call->member->rank, call->rank_at[place]);
+        const int buffer = quern_collective_reach(rounds, place, &places);
+        if (buffer >= 0 && verdict->buffer < 0) *verdict = (struct verdict){buffer, call->rank_at[place]};
+    }
+    return QUERN_OK;
+}
+
+/* Whether all can reach all: *result.  With the same symmetric memory nothing is out of reach, unless a record is not its rank's. */
+static quern_status agree(const struct quern_collective_call *call, const struct verdict *verdict, bool same_live,
+                          quern_status *result) {
+    *result = QUERN_OK;
+    if (same_live && verdict->buffer < 0) return QUERN_OK;
+    if (same_live)
+        return quern_poison(call->member, QUERN_PEER_MISMATCH, "rank %d finds a buffer of rank %d beyond the memory that it has "
+                            "mapped of it", call->member->rank, verdict->rank);
+    const uint32_t half = quern_collective_half(call->member);
+    quern_collective_write_verdict(call, half, verdict->buffer, verdict->rank);
+    quern_status status = meet(call, QUERN_PHASE_VOTE);
+    return status == QUERN_OK ? quern_collective_read_verdicts(call, half, result) : status;
+}
+
+/* If this rank is late, the others may have timed out and returned after the meeting: then their memory must not be touched. */
+static quern_status next_round(const struct quern_collective_call *call) {
+    QUERN_POINT(COLLECTIVE_STAGED);
+    quern_status status = meet(call, QUERN_PHASE_COPY);
+    QUERN_POINT(COLLECTIVE_WINDOW);
+    return status == QUERN_OK ? quern_check_poison(call->member) : status;
+}
+
+static quern_status work(const struct quern_collective_rounds *rounds) {
+    QUERN_POINT(COLLECTIVE_REACHED);
+    quern_status status = quern_check_poison(rounds->call->member);
+    QUERN_POINT(COLLECTIVE_COPYING);
+    if (status == QUERN_OK && rounds->has_late) {
+        quern_collective_stage(rounds, 0);
+        status = next_round(rounds->call);
+    }
+    const int64_t last = quern_collective_all_rounds(rounds) - 1;
+    for (int64_t round = 0; status == QUERN_OK && round <= last; round++) {
+        quern_collective_work(rounds, round);
+        if (round < last) status = next_round(rounds->call);
+    }
+    QUERN_POINT(COLLECTIVE_COPIED);
+    return status;
+}
+
+static quern_status run_large(const struct quern_collective_call *call, uint32_t half,
+                              const struct quern_collective_summary *summary, quern_status *result) {
+    struct quern_collective_rounds rounds;
+    struct verdict verdict;
+    quern_collective_choose(&rounds, call, summary);
+    quern_status status = reach(&rounds, half, &verdict);
+    if (status == QUERN_OK) status = agree(call, &verdict, summary->same_live, result);
+    return status == QUERN_OK && *result == QUERN_OK ? work(&rounds) : status;
+}
+
+/* ---- a call ---- */
+
+static quern_status host_run(struct quern_collective_call *call, void *stream) {
+    (void)stream;
+    struct quern_collective_summary summary;
+    const bool some = call->places < call->member->ranks, large = call->refused == QUERN_OK && !quern_collective_is_small(call);
+    const uint32_t half = quern_collective_half(call->member), traits = large ? quern_collective_begin(call) : 0;
+    quern_status result;
+    quern_collective_write_record(call, half, traits);
+    QUERN_POINT(COLLECTIVE_RECORDED);
+    quern_status status = meet(call, QUERN_PHASE_ENTRY);
+    if (status == QUERN_OK) status = quern_collective_read_heads(call, half, &summary, &result);
+    if (status != QUERN_OK) return status;
+    QUERN_POINT(COLLECTIVE_READ);
+    if (result == QUERN_OK && large) status = run_large(call, half, &summary, &result);
+    else if (result == QUERN_OK) receive(call, half);
+    QUERN_POINT(COLLECTIVE_RECEIVED);
+    if (status == QUERN_OK && (some || (result == QUERN_OK && large))) status = meet(call, QUERN_PHASE_EXIT);
+    QUERN_POINT(COLLECTIVE_LEAVING);
+    return status == QUERN_OK ? result : status;
+}
+
+const struct quern_collective_transport quern_host_collective = {
+    .workspace_bytes = quern_collective_windows,
+    .run = host_run,
+};

@@ -1,0 +1,99 @@
+/*
+ * What a rank tells the other members of a collective on CPUs: its record, written before the entry and read after it.  For
+ * collective_host.c.
+ *
+ * A record lies in the rank's brief (src/ranks/segment.h), in the half of the next meeting of all ranks.  All ranks have read what
+ * was there before they entered the last one.  A call of all ranks makes its record the record of its entry, so the half is written
+ * again in the meeting after the next, which all enter when they have read it.  A call of some ranks leaves the half as it is, so it
+ * ends with a meeting: then nobody reads its record any more.
+ *
+ *   head      one line: the arguments that all members must share
+ *   payload   the input, if it is small; or the reason why the rank refuses its arguments
+ *   places    else, in place of the payload: where the other members find its buffers
+ *   verdict   at the end: written before a vote
+ */
+#ifndef QUERN_COLLECTIVE_RECORD_H
+#define QUERN_COLLECTIVE_RECORD_H
+
+#include "ranks/collective/collective_call.h"
+
+enum quern_collective_trait {
+    QUERN_COLLECTIVE_STAGES = 1,          /* others find the input in the workspace, since they cannot reach it itself */
+    QUERN_COLLECTIVE_STAGED_AHEAD = 2,    /* the first part of it is there */
+    QUERN_COLLECTIVE_OUTPUT_REACHED = 4,  /* others can write the output */
+    QUERN_COLLECTIVE_IN_PLACE = 8
+};
+
+struct quern_collective_head {
+    uint64_t seal;                        /* of all below: ranks act on it, so it must be what the rank has written */
+    uint64_t members[2];
+    int64_t count;
+    uint64_t live;                        /* quern_symmetric_live: ranks with the same can reach the same memory */
+    int32_t root;
+    uint16_t dtype, combination;
+    uint16_t refused, traits;             /* quern_status; bits of enum quern_collective_trait */
+    uint32_t unused[3];
+};
+
+/* By pointer in its own process, in others by (id, offset) if it is symmetric. */
+struct quern_collective_location {
+    uint64_t id;
+    int64_t offset;
+    const char *pointer;
+};
+
+struct quern_collective_places {
+    uint64_t seal;                        /* likewise */
+    struct quern_collective_location input, output, workspace;
+};
+
+/* Which buffer of which rank is out of reach, of the places above; -1: all are within reach. */
+struct quern_collective_verdict {
+    uint64_t seal;
+    int32_t buffer, rank;
+};
+
+enum { QUERN_COLLECTIVE_PAYLOAD = QUERN_BRIEF_BYTES - sizeof(struct quern_collective_head) - sizeof(struct quern_collective_verdict) };
+
+_Static_assert(sizeof(struct quern_collective_head) == 64, "a head must be one line");
+_Static_assert(sizeof(struct quern_collective_places) <= QUERN_COLLECTIVE_PAYLOAD, "places must fit a brief");
+
+/* The inputs of all ranks together are in the records: the same on all members with the same arguments. */
+bool quern_collective_is_small(const struct quern_collective_call *call);
+
+/* The half of the records of the next meeting. */
+static inline uint32_t quern_collective_half(const struct quern_membership *member) { return member->all_count + 1; }
+
+/* Fetches the lines that the next record will occupy if it is as long as the last one. */
+void quern_collective_expect_record(const struct quern_membership *member);
+
+/* Writes this rank's record. */
+void quern_collective_write_record(const struct quern_collective_call *call, uint32_t half, uint32_t traits);
+
+/* The members' traits: what all have, what any has, and those of each place. */
+struct quern_collective_summary {
+    uint32_t all, any;
+    uint16_t traits[QUERN_RANK_LIMIT];
+    bool same_live;                       /* all ranks can reach the same memory */
+};
+
+/*
+ * After the entry: copies the heads of all members and compares them.  *result is the error of the call, the same on all members but
+ * one that refuses its own arguments.  Fails if a head is damaged, which poisons the group.
+ */
+quern_status quern_collective_read_heads(const struct quern_collective_call *call, uint32_t half,
+                                         struct quern_collective_summary *summary, quern_status *result);
+
+/* The payload of a member: not copied. */
+const char *quern_collective_payload(const struct quern_collective_call *call, uint32_t half, int place);
+
+/* Copies the places of a member.  False: they are damaged. */
+bool quern_collective_read_places(const struct quern_collective_call *call, uint32_t half, int place,
+                                  struct quern_collective_places *places);
+
+void quern_collective_write_verdict(const struct quern_collective_call *call, uint32_t half, int buffer, int rank);
+
+/* After a vote: *result as above; the buffer of the first verdict that has one, the same on all members. */
+quern_status quern_collective_read_verdicts(const struct quern_collective_call *call, uint32_t half, quern_status *result);
+
+#endif

@@ -1,0 +1,277 @@
+/* The rounds of a large collective on CPUs: addresses and work.  Called by collective_host.c. */
+#include "ranks/collective/collective_rounds.h"
+
+#include "os/integers.h"
+#include "ranks/collective/collective_work.h"
+#include "ranks/ragged/ragged_copies.h"
+
+typedef struct quern_collective_rounds rounds_t;
+
+enum {
+    LINE = 64,
+    WINDOW_BYTES = 1 << 19,   /* large compared with the cost of a meeting, small enough to stay near the cores */
+    WHOLE_BYTES = 1 << 15     /* up to so many bytes of inputs are combined by every rank */
+};
+
+/* ---- windows: two staged ones, then two returned ones ---- */
+
+static int64_t in_lines(int64_t bytes) { return (int64_t)quern_round_up((size_t)bytes, LINE); }
+
+/* Of a call that has windows: enough for the pieces of any operation. */
+static int64_t staged_bytes(const struct quern_collective_call *call) {
+    const int64_t most = quern_larger(WINDOW_BYTES, (int64_t)call->places * LINE);
+    return quern_smaller(most, in_lines(call->piece_bytes) * call->places);
+}
+
+static int64_t returned_bytes(const struct quern_collective_call *call) {
+    return in_lines(quern_divide_up(staged_bytes(call), call->places));
+}
+
+size_t quern_collective_windows(const struct quern_collective_call *call) {
+    if (call->member->one_process || call->piece_bytes * call->places <= QUERN_COLLECTIVE_PAYLOAD) return 0;
+    return 2 * (size_t)(staged_bytes(call) + returned_bytes(call));
+}
+
+/* The elements of each piece that a window holds. */
+static int64_t window_chunk(const struct quern_collective_call *call) {
+    const int64_t bytes = staged_bytes(call) / (call->form->scatters ? call->places : 1) / LINE * LINE;
+    return bytes / call->element_bytes;
+}
+
+static char *staged_window(const rounds_t *x, int place, int64_t round) {
+    return x->window[place] + round % 2 * staged_bytes(x->call);
+}
+
+static char *returned_window(const rounds_t *x, int place, int64_t round) {
+    return x->window[place] + 2 * staged_bytes(x->call) + round % 2 * returned_bytes(x->call);
+}
+
+/* ---- the elements of a round ---- */
+
+struct span {
+    int64_t first, count;
+};
+
+static struct span span_of(const rounds_t *x, int64_t round) {
+    const int64_t first = round * x->chunk;
+    return (struct span){first, quern_smaller(x->chunk, x->call->count - first)};
+}
+
+/* The share of a place in the elements of a round, counted from the first of them: whole lines. */
+static struct span share_of(const rounds_t *x, int place, int64_t round) {
+    const struct quern_collective_call *call = x->call;
+    const int64_t count = span_of(x, round).count, line = LINE / call->element_bytes;
+    const int64_t share = quern_divide_up(quern_divide_up(count, call->places), line) * line;
+    const int64_t first = quern_smaller(place * share, count);
+    return (struct span){first, quern_smaller(share, count - first)};
+}
+
+/* Where a rank finds the input of a place in a round; of a reduce-scatter the part for itself. */
+static const char *source_of(const rounds_t *x, int place, int64_t round) {
+    const struct quern_collective_call *call = x->call;
+    const int64_t piece = call->form->scatters ? call->place : 0;
+    if (x->stages[place] && place != call->place)
+        return staged_window(x, place, round) + piece * x->chunk * call->element_bytes;
+    return x->input[place] + (piece * call->count + round * x->chunk) * call->element_bytes;
+}
+
+/* ---- choosing ---- */
+
+static bool are_here(const struct quern_collective_call *call) {
+    const struct quern_peer *peer = call->member->roster->peer;
+    for (int place = 0; place < call->places; place++)
+        if (!peer[call->rank_at[place]].is_here) return false;
+    return true;
+}
+
+static bool is_whole(const struct quern_collective_call *call) {
+    return call->form->reduces && !call->form->scatters && call->piece_bytes * call->places <= WHOLE_BYTES;
+}
+
+uint32_t quern_collective_begin(const struct quern_collective_call *call) {
+    const bool here = are_here(call);
+    const bool reached = here || call->output_state == QUERN_MEMORY_SYMMETRIC;
+    const bool stages = call->input && !here && call->input_state != QUERN_MEMORY_SYMMETRIC;
+    const bool ahead = stages && !(call->form->gathers && reached);
+    if (ahead) {
+        rounds_t x = {.call = call, .chunk = window_chunk(call), .rounds = 1};
+        x.window[call->place] = call->workspace;
+        x.stages[call->place] = true;
+        quern_collective_stage(&x, 0);
+    }
+    return (stages ? QUERN_COLLECTIVE_STAGES : 0) | (ahead ? QUERN_COLLECTIVE_STAGED_AHEAD : 0) |
+           (reached ? QUERN_COLLECTIVE_OUTPUT_REACHED : 0) | (call->in_place ? QUERN_COLLECTIVE_IN_PLACE : 0);
+}
+
+/* Whether a rank works in place where others read its input itself. */
+static bool is_exposed(const struct quern_collective_call *call, const struct quern_collective_summary *summary) {
+    for (int place = 0; place < call->places; place++)
+        if ((summary->traits[place] & (QUERN_COLLECTIVE_IN_PLACE | QUERN_COLLECTIVE_STAGES)) == QUERN_COLLECTIVE_IN_PLACE) return true;
+    return false;
+}
+
+void quern_collective_choose(rounds_t *x, const struct quern_collective_call *call, const struct quern_collective_summary *summary) {
+    const struct quern_collective_form *form = call->form;
+    const bool all_reduce = form->reduces && !form->scatters, reached = summary->all & QUERN_COLLECTIVE_OUTPUT_REACHED;
+    const bool staged = summary->any & QUERN_COLLECTIVE_STAGES;
+    *x = (rounds_t){.call = call, .pushes = form->gathers && reached && staged, .spreads = all_reduce && reached};
+    x->returns = all_reduce && !reached && !(is_whole(call) && !is_exposed(call, summary));
+    x->has_windows = (staged && !x->pushes) || x->returns;
+    x->chunk = x->has_windows ? window_chunk(call) : call->count;
+    x->rounds = quern_divide_up(call->count, x->chunk);
+    x->is_streaming = quern_copies_are_large(call->member->device, call->places, call->output_bytes);
+    for (int place = 0; place < call->places && x->has_windows; place++) {
+        const uint32_t traits = summary->traits[place];
+        x->stages[place] = traits & QUERN_COLLECTIVE_STAGES;
+        x->has_late |= x->stages[place] && !(traits & QUERN_COLLECTIVE_STAGED_AHEAD);
+    }
+}
+
+/* ---- reaching the members ---- */
+
+static char *find(const rounds_t *x, int place, const struct quern_collective_location *location, int64_t bytes) {
+    const int rank = x->call->rank_at[place];
+    if (x->call->member->roster->peer[rank].is_here) return (char *)location->pointer;
+    return quern_symmetric_resolve(x->call->member, location->id, location->offset, bytes, rank);
+}
+
+static void take_own(rounds_t *x) {
+    const struct quern_collective_call *call = x->call;
+    x->input[call->place] = call->input;
+    x->output[call->place] = call->output;
+    x->window[call->place] = call->workspace;
+}
+
+int quern_collective_reach(rounds_t *x, int place, const struct quern_collective_places *places) {
+    const struct quern_collective_call *call = x->call;
+    if (place == call->place) return take_own(x), -1;
+    const bool is_source = !call->form->has_root || place == call->root_place, writes = x->pushes || x->spreads;
+    const int64_t input_bytes = call->piece_bytes * (call->form->scatters ? call->places : 1);
+    const struct {
+        bool needed;
+        const struct quern_collective_location *location;
+        int64_t bytes;
+        void *to;
+    } buffers[] = {{is_source && !x->pushes && !x->stages[place], &places->input, input_bytes, &x->input[place]},
+                   {writes, &places->output, call->output_bytes, &x->output[place]},
+                   {x->stages[place] || x->returns, &places->workspace, (int64_t)call->workspace_bytes, &x->window[place]}};
+    for (int i = 0; i < 3; i++) {
+        if (!buffers[i].needed) continue;
+        char *found = find(x, place, buffers[i].location, buffers[i].bytes);
+        if (!found) return i;
+        *(char **)buffers[i].to = found;
+    }
+    return -1;
+}
+
+/* ---- work ---- */
+
+static void copy(const rounds_t *x, const struct quern_copy_list *list, bool streaming) {
+    quern_copies_run(x->call->member->device, x->call->move->kernel->cpu.ragged_all_to_all, list, streaming);
+}
+
+static void add(struct quern_copy_list *list, char *to, const char *from, int64_t bytes) {
+    if (bytes > 0 && to != from) quern_copies_add(list, to, from, bytes);
+}
+
+/* What the others read: not this rank's own piece or share. */
+void quern_collective_stage(const rounds_t *x, int64_t round) {
+    const struct quern_collective_call *call = x->call;
+    struct quern_copy copies[QUERN_RANK_LIMIT + 1];
+    struct quern_copy_list list = {.copies = copies};
+    if (!x->stages[call->place] || round >= x->rounds) return;
+    const struct span span = span_of(x, round);
+    const int64_t size = call->element_bytes;
+    const char *from = call->input + span.first * size;
+    char *to = staged_window(x, call->place, round);
+    if (call->form->scatters) {
+        for (int place = 0; place < call->places; place++)
+            if (place != call->place)
+                add(&list, to + place * x->chunk * size, from + place * call->piece_bytes, span.count * size);
+    } else if (call->form->reduces && !is_whole(call)) {
+        const struct span own = share_of(x, call->place, round);
+        const int64_t end = own.first + own.count;
+        add(&list, to, from, own.first * size);
+        add(&list, to + end * size, from + end * size, (span.count - end) * size);
+    } else {
+        add(&list, to, from, span.count * size);
+    }
+    copy(x, &list, false);
+}
+
+/* Combines elements of a round, counted from its first, into outputs that begin at the first of them. */
+static void combine(const rounds_t *x, int64_t round, struct span span, char *const *outputs, int count, bool streaming) {
+    const struct quern_collective_call *call = x->call;
+    const char *inputs[QUERN_RANK_LIMIT];
+    for (int place = 0; place < call->places; place++)
+        inputs[place] = source_of(x, place, round) + span.first * call->element_bytes;
+    const struct quern_collective_combination pieces = {.inputs = inputs, .outputs = outputs, .input_count = call->places,
+                                                        .output_count = count, .is_max = call->combination == QUERN_COMBINE_MAX,
+                                                        .streaming = streaming};
+    quern_collective_combine(call, &pieces, span.count);
+}
+
+static void reduce(const rounds_t *x, int64_t round) {
+    const struct quern_collective_call *call = x->call;
+    const struct span span = span_of(x, round), share = share_of(x, call->place, round);
+    char *outputs[QUERN_RANK_LIMIT];
+    if (x->spreads) {
+        for (int step = 0; step < call->places; step++)
+            outputs[step] = x->output[(call->place + step) % call->places] + (span.first + share.first) * call->element_bytes;
+        combine(x, round, share, outputs, call->places, x->is_streaming);
+    } else if (x->returns) {
+        outputs[0] = returned_window(x, call->place, round);
+        combine(x, round, share, outputs, 1, false);
+    } else {
+        outputs[0] = call->output + span.first * call->element_bytes;
+        combine(x, round, (struct span){0, span.count}, outputs, 1, x->is_streaming);
+    }
+}
+
+/* The results of a round that all ranks have left. */
+static void fetch(const rounds_t *x, int64_t round) {
+    const struct quern_collective_call *call = x->call;
+    struct quern_copy copies[QUERN_RANK_LIMIT];
+    struct quern_copy_list list = {.copies = copies};
+    const int64_t first = span_of(x, round).first;
+    for (int step = 0; step < call->places; step++) {
+        const int place = (call->place + step) % call->places;
+        const struct span share = share_of(x, place, round);
+        add(&list, call->output + (first + share.first) * call->element_bytes, returned_window(x, place, round),
+            share.count * call->element_bytes);
+    }
+    copy(x, &list, x->is_streaming);
+}
+
+static void push(const rounds_t *x) {
+    const struct quern_collective_call *call = x->call;
+    struct quern_copy copies[QUERN_RANK_LIMIT];
+    struct quern_copy_list list = {.copies = copies};
+    for (int step = 1; step <= call->places; step++)
+        add(&list, x->output[(call->place + step) % call->places] + call->place * call->piece_bytes, call->input, call->piece_bytes);
+    copy(x, &list, x->is_streaming);
+}
+
+static void pull(const rounds_t *x, int64_t round) {
+    const struct quern_collective_call *call = x->call;
+    const struct span span = span_of(x, round);
+    struct quern_copy copies[QUERN_RANK_LIMIT];
+    struct quern_copy_list list = {.copies = copies};
+    for (int step = 1; step <= call->places; step++) {
+        const int place = (call->place + step) % call->places;
+        const int64_t piece = call->form->gathers ? place : 0;
+        if (call->form->has_root && place != call->root_place) continue;
+        add(&list, call->output + (piece * call->count + span.first) * call->element_bytes, source_of(x, place, round),
+            span.count * call->element_bytes);
+    }
+    copy(x, &list, x->is_streaming);
+}
+
+void quern_collective_work(const rounds_t *x, int64_t round) {
+    if (x->returns && round) fetch(x, round - 1);
+    quern_collective_stage(x, round + 1);
+    if (round >= x->rounds) return;
+    if (x->call->form->reduces) reduce(x, round);
+    else if (x->pushes) push(x);
+    else pull(x, round);
+}

@@ -1,0 +1,43 @@
+/* Runs combinations on the threads of the CPU device.  Called by collective_host.c. */
+#include "ranks/collective/collective_work.h"
+
+#include "os/integers.h"
+#include "runtime/threads.h"
+
+enum {
+    TASK_BYTES = 1 << 17,  /* the least that a task reads and writes */
+    MOST_TASKS = 8,        /* for each thread */
+    LINE = 64              /* tasks end at lines of a buffer that begins with one, so that no two cores write the same line */
+};
+
+struct work {
+    const struct quern_collective_combination *pieces;
+    quern_any_cpu_kernel *kernel;
+    int64_t count, share;  /* elements: of all; of a task */
+};
+
+/* Streaming stores are not ordered by the signal that announces them to the other ranks. */
+static void fence(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_sfence();
+#endif
+}
+
+static void run_share(void *context, int64_t task) {
+    const struct work *work = context;
+    const int64_t first = task * work->share, end = quern_smaller(first + work->share, work->count);
+    if (first < end) work->kernel(work->pieces, first, end);
+    if (work->pieces->streaming) fence();
+}
+
+void quern_collective_combine(const struct quern_collective_call *call, const struct quern_collective_combination *pieces,
+                              int64_t count) {
+    const quern_device *device = call->member->device;
+    const int64_t touched = count * call->element_bytes * (pieces->input_count + pieces->output_count);
+    int64_t tasks = device->threads == 1 ? 1 : quern_smaller(touched / TASK_BYTES, MOST_TASKS * (int64_t)device->threads);
+    if (count <= 0) return;
+    if (tasks < 2) tasks = 1;
+    const int64_t line = LINE / call->element_bytes, share = quern_divide_up(quern_divide_up(count, tasks), line) * line;
+    struct work work = {pieces, call->combine->kernel->cpu.any, count, share};
+    quern_run_tasks(device, tasks, run_share, &work);
+}

@@ -1,0 +1,298 @@
+/* Makes random collectives, their memory and the expected results.  collective_case.h documents the functions. */
+#include "harness/collective_case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/random.h"
+#include "oracle/collective.h"
+
+#define COUNT(array) ((int64_t)(sizeof(array) / sizeof *(array)))
+
+enum { GAP = 192 };  /* bytes around each buffer that must stay unchanged */
+
+collective_function *const collective_functions[] = {quern_all_gather, quern_reduce_scatter, quern_all_reduce, quern_broadcast};
+const char *const collective_names[] = {"all-gather", "reduce-scatter", "all-reduce", "broadcast"};
+
+/* ---- making a case ---- */
+
+/* A sequence of random numbers from a seed. */
+struct dice {
+    uint64_t seed, thrown;
+};
+
+static int64_t below(struct dice *dice, int64_t end) { return random_below(dice->seed, dice->thrown++, end); }
+static bool chance(struct dice *dice, int of) { return below(dice, of) == 0; }
+
+static void *clear(int64_t bytes) {
+    void *memory = calloc(1, (size_t)bytes + 1);
+    if (!memory) abort();
+    return memory;
+}
+
+static bool reduces(const struct collective_case *c) {
+    return c->operation == COLLECTIVE_REDUCE_SCATTER || c->operation == COLLECTIVE_ALL_REDUCE;
+}
+
+static int64_t element_bytes(const struct collective_case *c) { return (int64_t)quern_dtype_bytes(c->dtype); }
+
+static void choose_members(struct collective_case *c, struct dice *dice, struct collective_choice choice) {
+    const bool everyone = choice.everyone || chance(dice, 2);
+    for (int rank = 0; rank < choice.ranks; rank++)
+        if (everyone || !chance(dice, 3)) c->members[c->count++].rank = rank;
+    if (!c->count) c->members[c->count++].rank = 0;
+}
+
+/* Counts around vectors, lines, records and windows. */
+static int64_t choose_elements(struct dice *dice, struct collective_choice choice) {
+    static const int64_t few[] = {0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 129, 255, 257};
+    const int64_t largest = choice.largest ? choice.largest : 3000;
+    if (choice.elements) return choice.elements < 0 ? 0 : choice.elements;
+    if (chance(dice, 2)) return few[below(dice, COUNT(few))];
+    return below(dice, chance(dice, 2) ? 1100 : largest + 1);
+}
+
+static void choose_shape(struct collective_case *c, struct dice *dice, struct collective_choice choice) {
+    static const quern_dtype floats[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
+    static const quern_dtype any[] = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_E4M3, QUERN_E5M2, QUERN_REMAINDER, QUERN_INT32, QUERN_INT64};
+    c->operation = (enum collective_operation)(choice.operation ? choice.operation - 1 : below(dice, COLLECTIVE_OPERATIONS));
+    c->dtype = choice.dtype ? choice.dtype : reduces(c) ? floats[below(dice, COUNT(floats))] : any[below(dice, COUNT(any))];
+    c->combination = chance(dice, 3) ? QUERN_COMBINE_MAX : QUERN_COMBINE_SUM;
+    c->root = c->members[below(dice, c->count)].rank;
+    c->elements = choose_elements(dice, choice);
+}
+
+static enum collective_pool choose_pool(struct dice *dice, struct collective_choice choice) {
+    if (choice.is_private) return COLLECTIVE_PRIVATE;
+    return choice.is_symmetric ? COLLECTIVE_SYMMETRIC : (enum collective_pool)below(dice, COLLECTIVE_POOLS);
+}
+
+/* Bytes between a line and a buffer, so that it is aligned as its elements only. */
+static int64_t choose_skew(const struct collective_case *c, struct dice *dice, struct collective_choice choice) {
+    return choice.is_aligned || chance(dice, 2) ? 0 : below(dice, 64 / element_bytes(c)) * element_bytes(c);
+}
+
+/* The input first, and the output behind it; in place one is part of the other. */
+static void choose_buffers(struct collective_case *c, struct dice *dice, struct collective_choice choice, int place) {
+    struct collective_buffer *input = &c->members[place].input, *output = &c->members[place].output;
+    const int64_t piece = c->elements * element_bytes(c);
+    const bool in_place = choice.in_place || (!choice.not_in_place && chance(dice, 4));
+    const bool scatters = c->operation == COLLECTIVE_REDUCE_SCATTER, gathers = c->operation == COLLECTIVE_ALL_GATHER;
+    input->bytes = piece * (scatters ? c->count : 1);
+    output->bytes = piece * (gathers ? c->count : 1);
+    input->pool = choose_pool(dice, choice);
+    output->pool = in_place ? input->pool : choose_pool(dice, choice);
+    input->offset = 256 + choose_skew(c, dice, choice);
+    output->offset = (input->offset + input->bytes + GAP + 63) / 64 * 64 + choose_skew(c, dice, choice);
+    if (in_place) {
+        output->offset = input->offset + (scatters ? place * piece : 0);
+        input->offset += gathers ? place * piece : 0;
+    }
+    const int64_t end = output->offset + output->bytes, input_end = input->offset + input->bytes;
+    const int64_t needed = (end > input_end ? end : input_end) + GAP;
+    if (needed > c->pool_bytes) c->pool_bytes = needed;
+}
+
+void collective_case_open(struct collective_case *c, uint64_t seed, struct collective_choice choice) {
+    struct dice dice = {.seed = seed};
+    *c = (struct collective_case){.seed = seed};
+    choose_members(c, &dice, choice);
+    choose_shape(c, &dice, choice);
+    const struct dice before = dice;
+    for (int place = 0; place < c->count; place++) {
+        if (choice.same_places) dice = before;
+        choose_buffers(c, &dice, choice, place);
+    }
+}
+
+int collective_case_place(const struct collective_case *c, int rank) {
+    for (int place = 0; place < c->count; place++)
+        if (c->members[place].rank == rank) return place;
+    return -1;
+}
+
+/* ---- memory ---- */
+
+void collective_bench_take(struct collective_bench *bench, struct rank *rank, quern_group *group, int64_t pool_bytes) {
+    void *symmetric;
+    *bench = (struct collective_bench){.rank = rank, .group = group, .pool_bytes = pool_bytes};
+    rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
+    rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){(size_t)pool_bytes}, &symmetric));
+    rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){(size_t)pool_bytes}, &bench->workspace));
+    bench->pool[COLLECTIVE_SYMMETRIC] = symmetric;
+    bench->pool[COLLECTIVE_PRIVATE] = clear(pool_bytes);
+    for (int pool = 0; pool < COLLECTIVE_POOLS; pool++) bench->expected[pool] = clear(pool_bytes);
+}
+
+void collective_bench_open(struct collective_bench *bench, struct rank *rank, double timeout, int64_t pool_bytes) {
+    collective_bench_take(bench, rank, rank_group(rank, timeout), pool_bytes);
+}
+
+void collective_bench_close(struct collective_bench *bench) {
+    rank_ok(bench->rank, quern_group_destroy(bench->group));
+    free(bench->pool[COLLECTIVE_PRIVATE]);
+    for (int pool = 0; pool < COLLECTIVE_POOLS; pool++) free(bench->expected[pool]);
+}
+
+/* ---- values ---- */
+
+/* The bits of a float type: of its sign, and of the exponent of 1. */
+static uint64_t special_bits(quern_dtype dtype, uint64_t bits) {
+    static const uint32_t f32[] = {0x7FC00001, 0xFFC00000, 0x7F800001, 0x7F800000, 0xFF800000, 0, 0x80000000, 1,
+                                   0x807FFFFF, 0x7F7FFFFF, 0xFF7FFFFF, 0x00800000, 0x33800000};
+    static const uint32_t f16[] = {0x7E01, 0xFE00, 0x7C01, 0x7C00, 0xFC00, 0, 0x8000, 1, 0x83FF, 0x7BFF, 0xFBFF, 0x0400, 0x1000};
+    static const uint32_t bf16[] = {0x7FC1, 0xFFC0, 0x7F81, 0x7F80, 0xFF80, 0, 0x8000, 1, 0x807F, 0x7F7F, 0xFF7F, 0x0080, 0x3380};
+    const uint32_t *table = dtype == QUERN_F32 ? f32 : dtype == QUERN_F16 ? f16 : bf16;
+    return table[bits % (uint64_t)COUNT(f32)];
+}
+
+/* Near 1, so that sums lose bits. */
+static uint64_t usual_bits(quern_dtype dtype, uint64_t bits) {
+    const uint64_t exponent = bits >> 40 & 7, sign = bits >> 50 & 1;
+    if (dtype == QUERN_F32) return sign << 31 | (124 + exponent) << 23 | (bits & 0x7FFFFF);
+    if (dtype == QUERN_F16) return sign << 15 | (12 + exponent) << 10 | (bits & 0x3FF);
+    return sign << 15 | (124 + exponent) << 7 | (bits & 0x7F);
+}
+
+/* Few are special in a case, so that not every sum is NaN; in one case of four none is. */
+uint64_t collective_case_bits(const struct collective_case *c, int rank, int64_t i) {
+    const uint64_t bits = random_bits(c->seed * 128 + (uint64_t)rank, (uint64_t)i);
+    if (!reduces(c)) return bits;
+    const uint64_t kind = bits >> 56;
+    if (c->seed % 4 && kind < 8) return special_bits(c->dtype, bits >> 20);
+    return c->seed % 4 && kind < 24 ? bits : usual_bits(c->dtype, bits);
+}
+
+static void fill_input(const struct collective_case *c, int rank, unsigned char *to, int64_t bytes) {
+    const int64_t size = element_bytes(c);
+    for (int64_t i = 0; i < bytes / size; i++) {
+        const uint64_t value = collective_case_bits(c, rank, i);
+        memcpy(to + i * size, &value, (size_t)size);
+    }
+}
+
+/* A pool before a call: bytes whose values reveal any that lands in a wrong place. */
+static void fill_pool(const struct collective_case *c, int rank, int pool, unsigned char *to, int64_t bytes) {
+    const uint64_t salt = random_bits(c->seed * 64, (uint64_t)(rank * COLLECTIVE_POOLS + pool));
+    for (int64_t i = 0; i < bytes; i++) {
+        const uint32_t mixed = ((uint32_t)i + (uint32_t)salt) * 0x9E3779B1u;
+        to[i] = (unsigned char)((mixed ^ mixed >> 15) >> 8);
+    }
+}
+
+/* What a member expects, from the inputs of all. */
+static void expect(const struct collective_case *c, int place, const void *const *inputs, unsigned char *output) {
+    const int64_t size = element_bytes(c), piece = c->elements * size;
+    const int64_t first = c->operation == COLLECTIVE_REDUCE_SCATTER ? place * c->elements : 0;
+    if (c->operation == COLLECTIVE_BROADCAST) memcpy(output, inputs[collective_case_place(c, c->root)], (size_t)piece);
+    if (c->operation == COLLECTIVE_ALL_GATHER)
+        for (int from = 0; from < c->count; from++) memcpy(output + from * piece, inputs[from], (size_t)piece);
+    for (int64_t i = 0; i < c->elements && reduces(c); i++)
+        collective_combine(c->dtype, c->combination, inputs, c->count, first + i, output, i);
+}
+
+static bool has_input(const struct collective_case *c, int place) {
+    return c->operation != COLLECTIVE_BROADCAST || c->members[place].rank == c->root;
+}
+
+void collective_case_fill(const struct collective_case *c, struct collective_bench *bench, int place) {
+    const struct collective_case_member *mine = &c->members[place];
+    const void *inputs[COLLECTIVE_MAX_MEMBERS];
+    rank_check(bench->rank, c->pool_bytes <= bench->pool_bytes, "a case of %lld bytes", (long long)c->pool_bytes);
+    for (int pool = 0; pool < COLLECTIVE_POOLS; pool++) fill_pool(c, mine->rank, pool, bench->pool[pool], c->pool_bytes);
+    if (has_input(c, place)) fill_input(c, mine->rank, bench->pool[mine->input.pool] + mine->input.offset, mine->input.bytes);
+    for (int pool = 0; pool < COLLECTIVE_POOLS; pool++) memcpy(bench->expected[pool], bench->pool[pool], (size_t)c->pool_bytes);
+    for (int i = 0; i < c->count; i++) {
+        unsigned char *input = clear(c->members[i].input.bytes);
+        if (has_input(c, i)) fill_input(c, c->members[i].rank, input, c->members[i].input.bytes);
+        inputs[i] = input;
+    }
+    expect(c, place, inputs, bench->expected[mine->output.pool] + mine->output.offset);
+    for (int i = 0; i < c->count; i++) free((void *)inputs[i]);
+}
+
+static void describe(const struct collective_case *c, char *text, size_t bytes) {
+    snprintf(text, bytes, "case %llu: %s of %lld %s by %d members, combination %d, root %d", (unsigned long long)c->seed,
+             collective_names[c->operation], (long long)c->elements, quern_dtype_name(c->dtype), c->count, (int)c->combination,
+             c->root);
+}
+
+void collective_case_compare(const struct collective_case *c, struct collective_bench *bench) {
+    static const char *const names[] = {"private", "symmetric"};
+    char text[160];
+    for (int pool = 0; pool < COLLECTIVE_POOLS; pool++) {
+        const unsigned char *has = bench->pool[pool], *expected = bench->expected[pool];
+        if (!memcmp(has, expected, (size_t)c->pool_bytes)) continue;
+        int64_t at = 0;
+        while (has[at] == expected[at]) at++;
+        const struct collective_case_member *mine = &c->members[collective_case_place(c, bench->rank->rank)];
+        describe(c, text, sizeof text);
+        rank_fail(bench->rank, "%s: byte %lld of the %s pool is %d instead of %d (input at %lld of the %s pool, output at %lld of the "
+                  "%s pool, %lld bytes)", text, (long long)at, names[pool], has[at], expected[at], (long long)mine->input.offset,
+                  names[mine->input.pool], (long long)mine->output.offset, names[mine->output.pool], (long long)mine->output.bytes);
+    }
+}
+
+/* ---- calls ---- */
+
+static void *at(const struct collective_bench *bench, const struct collective_buffer *buffer) {
+    return buffer->bytes ? bench->pool[buffer->pool] + buffer->offset : NULL;
+}
+
+quern_collective_args collective_case_args(const struct collective_case *c, const struct collective_bench *bench, int place,
+                                           int members[COLLECTIVE_MAX_MEMBERS]) {
+    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
+    for (int i = 0; i < c->count; i++) members[i] = c->members[i].rank;
+    args.dtype = c->dtype;
+    args.input = has_input(c, place) ? at(bench, &c->members[place].input) : NULL;
+    args.output = at(bench, &c->members[place].output);
+    args.count = c->elements;
+    args.combination = c->combination;
+    args.root = c->root;
+    args.members = c->count == bench->rank->ranks ? NULL : members;
+    args.member_count = c->count;
+    return args;
+}
+
+/* The workspace for these arguments, with a pattern right behind its size that must stay unchanged. */
+static size_t workspace_for(struct collective_bench *bench, const quern_collective_args *args) {
+    size_t bytes = 0;
+    rank_ok(bench->rank, quern_collective_workspace(bench->group, args, &bytes));
+    rank_check(bench->rank, (int64_t)bytes + GAP <= bench->pool_bytes, "a workspace of %zu bytes", bytes);
+    memset((char *)bench->workspace + bytes, 0xA5, GAP);
+    return bytes;
+}
+
+static void check_workspace(struct collective_bench *bench, size_t bytes) {
+    const unsigned char *end = (unsigned char *)bench->workspace + bytes;
+    for (int i = 0; i < GAP; i++) rank_check(bench->rank, end[i] == 0xA5, "byte %d behind the workspace was overwritten", i);
+}
+
+void collective_case_run(const struct collective_case *c, struct collective_bench *bench) {
+    int members[COLLECTIVE_MAX_MEMBERS];
+    const int place = collective_case_place(c, bench->rank->rank);
+    if (place < 0) return;
+    collective_case_fill(c, bench, place);
+    const quern_collective_args args = collective_case_args(c, bench, place, members);
+    const size_t bytes = workspace_for(bench, &args);
+    rank_ok(bench->rank, collective_functions[c->operation](bench->group, &args, bench->workspace, bytes, NULL));
+    collective_case_compare(c, bench);
+    check_workspace(bench, bytes);
+}
+
+quern_status collective_run_batch(struct rank *rank) {
+    const struct collective_batch *batch = rank->user;
+    struct collective_bench bench;
+    if (batch->threads) rank_ok(rank, quern_set_threads(rank->device, batch->threads, NULL, NULL));
+    collective_bench_open(&bench, rank, 50, batch->pool_bytes ? batch->pool_bytes : 5 << 19);
+    for (int i = 0; i < batch->cases; i++) {
+        struct collective_case c;
+        struct collective_choice choice = batch->choice;
+        choice.ranks = rank->ranks;
+        collective_case_open(&c, batch->first + (uint64_t)i, choice);
+        collective_case_run(&c, &bench);
+    }
+    collective_bench_close(&bench);
+    return QUERN_OK;
+}

@@ -1,0 +1,36 @@
+/* Reductions by their definitions, in double.  collective.h documents the function. */
+#include "oracle/collective.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "oracle/dtype.h"
+
+/* A double holds the sum of two fp32 values with so many bits that rounding it to fp32 is rounding the sum itself. */
+static double add(double a, double b) { return dtype_round(QUERN_F32, a + b); }
+
+static bool is_larger(double a, double b) { return a > b || (a == b && !signbit(a) && signbit(b)); }
+
+static double larger(double a, double b) {
+    if (isnan(a) || isnan(b)) return (double)NAN;
+    return is_larger(b, a) ? b : a;
+}
+
+static void store_nan(quern_dtype dtype, void *output, int64_t at) {
+    const uint32_t wide = 0x7FC00000;
+    const uint16_t narrow = dtype == QUERN_F16 ? 0x7E00 : 0x7FC0;
+    if (dtype == QUERN_F32) memcpy((char *)output + at * 4, &wide, sizeof wide);
+    else memcpy((char *)output + at * 2, &narrow, sizeof narrow);
+}
+
+void collective_combine(quern_dtype dtype, quern_combination combination, const void *const *inputs, int count, int64_t i, void *output,
+                        int64_t at) {
+    double result = dtype_load(dtype, inputs[0], i);
+    for (int q = 1; q < count; q++) {
+        const double value = dtype_load(dtype, inputs[q], i);
+        result = combination == QUERN_COMBINE_SUM ? add(result, value) : larger(result, value);
+    }
+    if (isnan(result)) store_nan(dtype, output, at);
+    else dtype_store(dtype, output, at, result);
+}
