@@ -283,7 +283,7 @@ TEST_BOTH_WAYS(hosts_collective, dissent_is_an_error_of_all_members, .timeout = 
         {"args.count is 4 on rank 0 and 4096 on rank 2", NULL, QUERN_PEER_MISMATCH, 0, SET(count, 4096), 2, 2},
         {"args.count is 4096 on rank 0 and 4 on rank 1", NULL, QUERN_PEER_MISMATCH, 0, SET(count, 4096), 3, 0},
         {"args.dtype is f32 on rank 0 and bf16 on rank 1", NULL, QUERN_PEER_MISMATCH, 0, SET(dtype, QUERN_BF16), 0, 1},
-        {"args.combination is sum on rank 0 and max on rank 3", NULL, QUERN_PEER_MISMATCH, 0, SET(combination, QUERN_COMBINE_MAX), 1, 3},
+        {"args.combination is QUERN_COMBINE_SUM on rank 0 and QUERN_COMBINE_MAX on rank 3", NULL, QUERN_PEER_MISMATCH, 0, SET(combination, QUERN_COMBINE_MAX), 1, 3},
         {"args.root is 0 on rank 0 and 2 on rank 1", NULL, QUERN_PEER_MISMATCH, 0, SET(root, 2), 3, 1},
         {"rank 3 refused its own arguments: args.count is -1", "args.count is -1", QUERN_PEER_MISMATCH, QUERN_INVALID_SHAPE,
          SET(count, -1), 2, 3},

@@ -3,15 +3,14 @@
 
 #include <string.h>
 
-#include "kernels/collective_pieces.h"
 #include "os/integers.h"
 #include "ranks/collective/collective_schedules.h"
-#include "runtime/threads.h"
+#include "ranks/collective/collective_work.h"
+#include "ranks/ragged/ragged_copies.h"
 
 enum {
     LINE = 64,
-    LEAST_UNIT = 4 << 10,
-    TASK_BYTES = 64 << 10    /* of a task for a thread */
+    LEAST_UNIT = 4 << 10
 };
 
 int64_t quern_most_workspace = 4 << 20;  /* it should stay in the caches */
@@ -173,20 +172,15 @@ static quern_status begin_messages(struct step *step) {
     return quern_sendrecv_begin(&x->sendrecv);
 }
 
-quern_status quern_move_messages(struct quern_host_exchange *x) {
-    return x->sendrecv.open ? quern_sendrecv_begin(&x->sendrecv) : QUERN_OK;
-}
-
 /* ---- the steps ---- */
 
-static quern_status meet_here(const struct quern_host_exchange *x, enum quern_phase phase) {
-    struct quern_meeting meeting = x->meeting;
-    const struct quern_rank_set here = quern_local_part(x->call->member, &x->call->set);
+quern_status quern_meet_members_here(const struct quern_collective_call *call, struct quern_meeting meeting, enum quern_phase phase) {
+    const struct quern_rank_set here = quern_local_part(call->member, meeting.set);
     meeting.phase = phase;
     meeting.called = meeting.set;
     meeting.set = &here;
     meeting.timeout += NEARER;
-    return here.count > 1 ? quern_meet(x->call->member, &meeting) : QUERN_OK;
+    return here.count > 1 ? quern_meet(call->member, &meeting) : QUERN_OK;
 }
 
 /* The tag of a message names all members, those of whom nothing is heard in this step too. */
@@ -197,7 +191,7 @@ static quern_status run_step(struct quern_host_exchange *x, int64_t number) {
     if (number) status = x->schedule->work(x, number - 1);
     if (status == QUERN_OK && x->here > 1) status = x->schedule->stage(x, number);
     if (status == QUERN_OK) status = quern_sendrecv_end(&x->sendrecv);
-    return status == QUERN_OK ? meet_here(x, QUERN_PHASE_COPY) : status;
+    return status == QUERN_OK ? quern_meet_members_here(x->call, x->meeting, QUERN_PHASE_COPY) : status;
 }
 
 quern_status quern_run_steps(struct quern_host_exchange *x) {
@@ -205,42 +199,27 @@ quern_status quern_run_steps(struct quern_host_exchange *x) {
     quern_status status = QUERN_OK;
     for (int64_t step = 0; step < steps && status == QUERN_OK; step++) status = run_step(x, step);
     x->sendrecv.open = 0;  /* the last work has no messages beside it */
-    if (status == QUERN_OK && steps) status = x->schedule->work(x, steps - 1);
-    return status == QUERN_OK ? meet_here(x, QUERN_PHASE_EXIT) : status;
+    return status == QUERN_OK && steps ? x->schedule->work(x, steps - 1) : status;
 }
 
-/* ---- work ---- */
+/* ---- work, between whose pieces messages move ---- */
 
-struct work {
-    quern_any_cpu_kernel *kernel;
-    const void *problem;
-    int64_t length, of_task;
-};
-
-static void run_task(void *context, int64_t task) {
-    const struct work *work = context;
-    const int64_t first = task * work->of_task;
-    work->kernel(work->problem, first, quern_smaller(first + work->of_task, work->length));
-}
-
-/* Also one task goes this way, which sets the floating-point environment. */
-static quern_status run_work(struct quern_host_exchange *x, struct work work, int64_t least) {
-    const int64_t share = quern_divide_up(work.length, x->call->member->device->threads);
-    if (!work.length) return QUERN_OK;
-    work.of_task = (int64_t)quern_round_up((size_t)quern_larger(share, least), LINE);
-    quern_run_tasks(x->call->member->device, quern_divide_up(work.length, work.of_task), run_task, &work);
-    return quern_move_messages(x);
+static quern_status move_messages(struct quern_host_exchange *x) {
+    return x->sendrecv.open ? quern_sendrecv_begin(&x->sendrecv) : QUERN_OK;
 }
 
 quern_status quern_combine_inputs(struct quern_host_exchange *x, int count, char *to, int64_t elements) {
-    const struct quern_collective_call *call = x->call;
     const struct quern_collective_combination combination = {
-        .inputs = x->inputs, .outputs = &to, .input_count = count, .output_count = 1, .is_max = call->combination == QUERN_COMBINE_MAX};
-    return run_work(x, (struct work){call->combine->kernel->cpu.any, &combination, elements, 0}, TASK_BYTES / call->element_bytes);
+        .inputs = x->inputs, .outputs = &to, .input_count = count, .output_count = 1, .is_max = x->call->combination == QUERN_COMBINE_MAX};
+    quern_collective_combine(x->call, &combination, elements);
+    return move_messages(x);
 }
 
 quern_status quern_copy_piece(struct quern_host_exchange *x, char *to, const char *from, int64_t bytes) {
-    const struct quern_collective_movement movement = {.to = to, .from = from};
-    if (to == from) return QUERN_OK;
-    return run_work(x, (struct work){x->call->move->kernel->cpu.any, &movement, bytes, 0}, TASK_BYTES);
+    struct quern_copy copy;
+    struct quern_copy_list list = {.copies = &copy};
+    if (to == from || !bytes) return QUERN_OK;
+    quern_copies_add(&list, to, from, bytes);
+    quern_copies_run(x->call->member->device, x->call->move->kernel->cpu.ragged_all_to_all, &list, false);
+    return move_messages(x);
 }

@@ -85,10 +85,10 @@ void quern_open_host_exchange(struct quern_host_exchange *x, const struct quern_
 /* All steps of an exchange whose windows are there.  Errors poison the group. */
 quern_status quern_run_steps(struct quern_host_exchange *x);
 
-/* Moves the messages that are under way, between pieces of work. */
-quern_status quern_move_messages(struct quern_host_exchange *x);
+/* The meeting of the members of this host, if there are several. */
+quern_status quern_meet_members_here(const struct quern_collective_call *call, struct quern_meeting meeting, enum quern_phase phase);
 
-/* Combines the first `count` of x->inputs; copies bytes.  On the threads of the device. */
+/* Combines the first `count` of x->inputs; copies bytes.  On the threads of the device; then moves the messages of the step. */
 quern_status quern_combine_inputs(struct quern_host_exchange *x, int count, char *to, int64_t elements);
 quern_status quern_copy_piece(struct quern_host_exchange *x, char *to, const char *from, int64_t bytes);
 
