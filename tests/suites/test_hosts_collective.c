@@ -454,28 +454,27 @@ static quern_status run_until(struct bench *bench, int most) {
 struct death {
     unsigned at;
     int by;
+    const char *detail;
 };
 
 static quern_status die_at(struct rank *rank) {
     const struct death *death = rank->user;
     struct counter counter = {.carrier = NULL};
     struct bench bench;
-    char lost[40];
     open_counted(&bench, rank, &counter);
     rank_line_up(rank);
     counter.messages = 0;
     if (rank->rank == death->by) counter.dies_at = death->at;
     rank_status(rank, run_until(&bench, 1000), QUERN_PEER_LOST);
-    snprintf(lost, sizeof lost, "rank %d (process ", death->by);
-    rank_check_detail(rank, lost);
+    rank_check_detail(rank, death->detail);
     return QUERN_OK;
 }
 
-/* At each message of the first calls: in the entry, in each step, in small calls. */
+/* At messages of the first calls: in the entry, in each step, in small calls.  Without rank 2 its host has no leader. */
 Test(hosts_collective, a_rank_dies_at_any_message, .timeout = 600) {
     static const struct carrier_choice borrows = {.borrows = true}, copies = {.longest = 9000};
     for (unsigned at = 1; at < (unsigned)test_size(60, 30); at += 1 + at / 6) {
-        const struct death death = {at, (int)at % 2 ? 3 : 2};
+        const struct death death = {at, at % 2 ? 3 : 2, at % 2 ? "rank 3 (process " : " has ended"};
         struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = die_at,
                                                            .user = &death, .carrier = at % 3 ? &borrows : &copies});
         bool may_die[4] = {false};

@@ -64,7 +64,7 @@ static struct quern_collective_location locate(const void *pointer, enum quern_s
     return (struct quern_collective_location){symmetric ? place->id : 0, symmetric ? place->offset : 0, pointer};
 }
 
-static void fill_head(const struct quern_collective_call *call, uint32_t traits, head_t *head) {
+void quern_collective_fill_head(const struct quern_collective_call *call, uint32_t traits, head_t *head) {
     *head = (head_t){.count = call->count, .live = quern_symmetric_live(call->member), .root = call->root,
                      .dtype = (uint16_t)call->dtype, .combination = (uint16_t)call->combination,
                      .refused = (uint16_t)call->refused, .traits = (uint16_t)traits};
@@ -95,7 +95,7 @@ void quern_collective_write_record(const struct quern_collective_call *call, uin
     struct quern_membership *member = call->member;
     char *record = record_at(member, member->rank, half);
     head_t head;
-    fill_head(call, traits, &head);
+    quern_collective_fill_head(call, traits, &head);
     head.seal = seal_of(&head, sizeof head);
     memcpy(record, &head, sizeof head);
     member->brief_bytes = (size_t)(write_payload(call, record + sizeof head) - record);
@@ -142,6 +142,11 @@ static quern_status report_difference(const struct quern_collective_call *call, 
     const bool counts = first->count != other->count;
     return counts ? differ_in_number(call, "count", first->count, other->count, place)
                   : differ_in_number(call, "root", first->root, other->root, place);
+}
+
+quern_status quern_collective_compare_heads(const struct quern_collective_call *call, const head_t *first, const head_t *other,
+                                            int place) {
+    return are_same(first, other) ? QUERN_OK : report_difference(call, first, other, place);
 }
 
 /* ---- reading ---- */

@@ -67,6 +67,11 @@ static inline uint32_t quern_collective_half(const struct quern_membership *memb
 /* Fetches the lines that the next record will occupy if it is as long as the last one. */
 void quern_collective_expect_record(const struct quern_membership *member);
 
+/* What this rank says of its call, without a seal; and whether another member says the same as the lowest one. */
+void quern_collective_fill_head(const struct quern_collective_call *call, uint32_t traits, struct quern_collective_head *head);
+quern_status quern_collective_compare_heads(const struct quern_collective_call *call, const struct quern_collective_head *first,
+                                            const struct quern_collective_head *other, int place);
+
 /* Writes this rank's record. */
 void quern_collective_write_record(const struct quern_collective_call *call, uint32_t half, uint32_t traits);
 
