@@ -202,7 +202,7 @@ static void open_bench(struct bench *bench, struct rank *rank, double timeout) {
 static void run_case(struct bench *bench, const struct collective_case *c) {
     struct buffers b;
     size_t needed = 0;
-    const int place = place_of(c, bench->rank->rank);
+    const int place = place_of(c, quern_group_rank(bench->group));
     if (place < 0) return;
     open_buffers(&b, c, place);
     compute_expected(c, &b, place);
@@ -216,16 +216,32 @@ static void run_case(struct bench *bench, const struct collective_case *c) {
 
 /* ---- random cases ---- */
 
-static quern_status run_batch(struct rank *rank) {
-    const uint64_t first = *(const uint64_t *)rank->user;
-    struct bench bench;
+static void run_cases(struct bench *bench, uint64_t first) {
     struct collective_case c;
-    open_bench(&bench, rank, RANK_LIMIT);
     for (int64_t i = 0; i < test_size(60, 20); i++) {
-        draw_case(&c, first + (uint64_t)i, rank->ranks);
-        run_case(&bench, &c);
+        draw_case(&c, first + (uint64_t)i, bench->rank->ranks);
+        run_case(bench, &c);
     }
+}
+
+static quern_status run_batch(struct rank *rank) {
+    struct bench bench;
+    open_bench(&bench, rank, RANK_LIMIT);
+    run_cases(&bench, *(const uint64_t *)rank->user);
     return quern_group_destroy(bench.group);
+}
+
+/* Neighbours are of different hosts. */
+static quern_status run_interleaved(struct rank *rank) {
+    struct bench bench;
+    quern_group *group = rank_group(rank, RANK_LIMIT), *part;
+    int index = 0;
+    for (int other = 0; other < rank->rank; other++) index += rank_host(rank, other) == rank_host(rank, rank->rank);
+    rank_ok(rank, quern_group_split(&group, 1, &(int){0}, &index, &part));
+    take_group(&bench, rank, part);
+    run_cases(&bench, *(const uint64_t *)rank->user);
+    rank_ok(rank, quern_group_destroy(part));
+    return quern_group_destroy(group);
 }
 
 static const struct hosts_shape shapes[] = {{2, 2}, {2, 3}, {2, 4}, {3, 3}, {3, 7}, {4, 4}, {2, 8}};
@@ -238,6 +254,10 @@ TEST_BOTH_WAYS(hosts_collective, random_cases, .timeout = 600) {
 TEST_BOTH_WAYS(hosts_collective, random_cases_of_many_steps, .timeout = 600) {
     quern_most_workspace = 16 << 10;
     check_shapes(shapes, COUNT(shapes), run_batch, &(uint64_t){72000});
+}
+
+TEST_BOTH_WAYS(hosts_collective, random_cases_of_interleaved_ranks, .timeout = 600) {
+    check_shapes(shapes, COUNT(shapes), run_interleaved, &(uint64_t){73000});
 }
 
 /* ---- disagreement: all members get one error, nothing is written, and the group stays usable ---- */
