@@ -35,6 +35,7 @@ ABOUT = {
     "src/ranks/nccl": "NCCL, opened at run time",
     "src/ranks/symmetric": "shared memory of ranks",
     "src/ranks/ragged": "ragged all-to-all",
+    "src/ranks/collective": "gathers, reductions",
 }
 
 PIPELINE = (("gen/spec.py", "facts"), ("gen/plan.py", "names, legality"), ("templates/", "text"), ("generated/", "checked in"),

@@ -11,8 +11,8 @@ TESTS = ROOT / "tests"
 FOLDERS = ("suites", "harness", "header", "fields", "oracle", "emulator", "emulator/runtime", "nccl")
 
 # The files linked with tests/race/ranks.c, the ranks in threads that ThreadSanitizer tests.
-WITH_THREADS = ("harness/carrier", "harness/random", "harness/ragged_case", "harness/ranks", "harness/transfer_case",
-                "oracle/ragged_all_to_all")
+WITH_THREADS = ("harness/carrier", "harness/collective_case", "harness/random", "harness/ragged_case", "harness/ranks",
+                "harness/transfer_case", "oracle/collective", "oracle/dtype", "oracle/ragged_all_to_all")
 
 # What the linker gets for suites that stand between the library and its calls.
 WRAPPED = {"suites/test_failures": "$failing_calls", "suites/test_hosts_strangers": "-Wl,--wrap=pthread_create"}

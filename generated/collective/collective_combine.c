@@ -52,7 +52,8 @@ static inline __attribute__((always_inline)) void max_f32(const combination *all
             second |= where_nan(x.second);
             most = (struct vector_pair){larger_of(most.first, x.first), larger_of(most.second, x.second)};
         }
-        pair_store_f32(to + k * PAIR, (struct vector_pair){without_payload(most.first, first), without_payload(most.second, second)});
+        pair_store_f32(to + k * PAIR, (struct vector_pair){without_payload(most.first, first),
+                                                  without_payload(most.second, second)});
     }
 }
 
@@ -121,7 +122,8 @@ static inline __attribute__((always_inline)) void max_f16(const combination *all
             second |= where_nan(x.second);
             most = (struct vector_pair){larger_of(most.first, x.first), larger_of(most.second, x.second)};
         }
-        pair_store_f16(to + k * PAIR, (struct vector_pair){without_payload(most.first, first), without_payload(most.second, second)});
+        pair_store_f16(to + k * PAIR, (struct vector_pair){without_payload(most.first, first),
+                                                  without_payload(most.second, second)});
     }
 }
 
@@ -190,7 +192,8 @@ static inline __attribute__((always_inline)) void max_bf16(const combination *al
             second |= where_nan(x.second);
             most = (struct vector_pair){larger_of(most.first, x.first), larger_of(most.second, x.second)};
         }
-        pair_store_bf16(to + k * PAIR, (struct vector_pair){without_payload(most.first, first), without_payload(most.second, second)});
+        pair_store_bf16(to + k * PAIR, (struct vector_pair){without_payload(most.first, first),
+                                                  without_payload(most.second, second)});
     }
 }
 

@@ -1,6 +1,6 @@
 /*
- * The parameters of the combining kernels on CPUs: a piece of the work of one rank.  For src/ranks/collective/ and for the kernels in
- * generated/collective/.
+ * The parameters of the combining kernels on CPUs: a piece of the work of one rank.  For src/ranks/collective/ and for the kernels
+ * in generated/collective/.
  */
 #ifndef QUERN_COLLECTIVE_PIECES_H
 #define QUERN_COLLECTIVE_PIECES_H

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import mutants_adam
+import mutants_collective
 import mutants_cross_entropy
 import mutants_embedding
 import mutants_hosts
@@ -61,6 +62,7 @@ CPU = [
 
 RANKS = [
     *(Mutant(*row) for row in mutants_ranks.RANKS),
+    *(Mutant(*row) for row in mutants_collective.RANKS),
     *(Mutant(*row) for row in mutants_hosts.RANKS),
     *(Mutant(*row) for row in mutants_scale.RANKS),
     *(Mutant(*row) for row in mutants_transfer.RANKS),

@@ -34,10 +34,12 @@ static const double RUN_LIMIT = 100;  /* seconds until a run counts as a hang */
 
 /* ---- the steps of a rank ---- */
 
-enum step { CREATE, BARRIER, SPLIT, PART_BARRIER, ALLOCATE, EXCHANGE, CREATE_PLAN, RUN_PLAN, FREE, DESTROY, STEPS };
+enum step { CREATE, BARRIER, SPLIT, PART_BARRIER, ALLOCATE, EXCHANGE, CREATE_PLAN, RUN_PLAN, GATHER, REDUCE, FREE, DESTROY,
+            STEPS };
 
 static const char *const step_names[STEPS] = {"create", "barrier", "split", "barrier of the part", "allocation", "all-to-all",
-                                              "creation of a plan", "run of a plan", "free", "destroy"};
+                                              "creation of a plan", "run of a plan", "all-gather", "all-reduce", "free",
+                                              "destroy"};
 
 enum habit { IN_TIME, LATE, LEAVES };  /* of the last rank, in one step */
 
@@ -59,6 +61,9 @@ static const struct scene scenes[] = {
      LARGE_ROW},
     {"exchange of small slices", ENDS | BIT(ALLOCATE) | BIT(EXCHANGE), BIT(EXCHANGE), CREATE, IN_TIME, SMALL_ROW},
     {"plan", ENDS | BIT(ALLOCATE) | BIT(CREATE_PLAN) | BIT(RUN_PLAN), BIT(CREATE_PLAN) | BIT(RUN_PLAN), CREATE, IN_TIME, LARGE_ROW},
+    {"gather", ENDS | BIT(ALLOCATE) | BIT(GATHER), BIT(GATHER), CREATE, IN_TIME, LARGE_ROW},
+    {"reduction", ENDS | BIT(ALLOCATE) | BIT(REDUCE), BIT(REDUCE), CREATE, IN_TIME, LARGE_ROW},
+    {"small reduction", ENDS | BIT(ALLOCATE) | BIT(REDUCE), BIT(REDUCE), CREATE, IN_TIME, SMALL_ROW},
     {"late to create", ENDS | BIT(BARRIER), BIT(CREATE), CREATE, LATE, 0},
     {"late to the barrier", ENDS | BIT(BARRIER), BIT(BARRIER), BARRIER, LATE, 0},
     {"leaves before the barrier", ENDS | BIT(BARRIER), BIT(BARRIER), BARRIER, LEAVES, 0},
@@ -125,10 +130,33 @@ static quern_ragged_all_to_all_args exchange_args(struct life *life) {
     return args;
 }
 
+/* Of the first slice of every rank, or of all its slices. */
+static quern_collective_args collective_args(struct life *life, bool gathers) {
+    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
+    args.dtype = QUERN_F32, args.combination = QUERN_COMBINE_MAX;
+    args.count = (int64_t)(SLICE_ROWS * life->plan->scene->row_bytes / sizeof(float)) * (gathers ? 1 : life->rank->ranks);
+    args.input = life->input + GUARD, args.output = life->output + GUARD;
+    return args;
+}
+
+static quern_status gather(struct life *life) {
+    const quern_collective_args args = collective_args(life, true);
+    return quern_all_gather(life->group, &args, life->workspace, life->workspace_bytes, NULL);
+}
+
+static quern_status reduce(struct life *life) {
+    const quern_collective_args args = collective_args(life, false);
+    return quern_all_reduce(life->group, &args, life->workspace, life->workspace_bytes, NULL);
+}
+
 static quern_status allocate(struct life *life) {
     quern_ragged_all_to_all_args args = exchange_args(life);
+    quern_collective_args largest = collective_args(life, false);
+    size_t more = 0;
     quern_status status = quern_ragged_all_to_all_workspace(life->group, &args, &life->workspace_bytes);
+    if (status == QUERN_OK) status = quern_collective_workspace(life->group, &largest, &more);
     if (status != QUERN_OK) return status;
+    if (more > life->workspace_bytes) life->workspace_bytes = more;
     return quern_symmetric_alloc(&life->group, 1, &life->workspace_bytes, (void **)&life->workspace);
 }
 
@@ -159,8 +187,8 @@ static const struct {
 } steps[STEPS] = {
     [CREATE] = {create, false},     [BARRIER] = {meet, false},         [SPLIT] = {split, false},
     [PART_BARRIER] = {meet_part, false}, [ALLOCATE] = {allocate, false}, [EXCHANGE] = {exchange, false},
-    [CREATE_PLAN] = {create_plan, false}, [RUN_PLAN] = {run_plan, false}, [FREE] = {free_memory, true},
-    [DESTROY] = {destroy, true},
+    [CREATE_PLAN] = {create_plan, false}, [RUN_PLAN] = {run_plan, false}, [GATHER] = {gather, false}, [REDUCE] = {reduce, false},
+    [FREE] = {free_memory, true}, [DESTROY] = {destroy, true},
 };
 
 /* ---- the buffers ---- */
@@ -170,6 +198,18 @@ static size_t row_bytes(const struct life *life) { return life->plan->scene->row
 static size_t buffer_bytes(const struct life *life) { return (size_t)life->rank->ranks * SLICE_ROWS * row_bytes(life); }
 
 static unsigned char value_of(int sender, int receiver, int row) { return (unsigned char)(1 + sender * 64 + receiver * 16 + row); }
+
+/*
+ * A row of the output.  Bytes of rank 1 are the largest float: those of rank 0 begin with a lower one, and those of rank 2 with a
+ * sign.
+ */
+static unsigned char output_value(const struct life *life, int row) {
+    const unsigned steps = life->plan->scene->steps;
+    if (steps & BIT(REDUCE)) return value_of(1, row / SLICE_ROWS, row % SLICE_ROWS);
+    return value_of(row / SLICE_ROWS, steps & BIT(GATHER) ? 0 : life->rank->rank, row % SLICE_ROWS);
+}
+
+static bool has_output(enum step step) { return step == EXCHANGE || step == RUN_PLAN || step == GATHER || step == REDUCE; }
 
 static const unsigned char UNTOUCHED = 0xee, FENCE = 0xf5;
 
@@ -205,13 +245,21 @@ static void check_fences(struct life *life) {
                    "something was written beside the %s", i ? "output" : "input");
 }
 
+/* Windows and shares of a collective end inside of rows. */
+static bool is_partly_filled(const unsigned char *bytes, size_t count, unsigned char value) {
+    for (size_t i = 0; i < count; i++)
+        if (bytes[i] != value && bytes[i] != UNTOUCHED) return false;
+    return true;
+}
+
 /* Every row of the output is what was sent or, if the exchange was not completed, as it was. */
 static void check_output(struct life *life, bool completed) {
     struct rank *rank = life->rank;
     for (int row = 0; row < rank->ranks * SLICE_ROWS; row++) {
         const unsigned char *at = life->output + GUARD + (size_t)row * row_bytes(life);
-        bool sent = is_filled(at, row_bytes(life), value_of(row / SLICE_ROWS, rank->rank, row % SLICE_ROWS));
-        rank_check(rank, sent || (!completed && is_filled(at, row_bytes(life), UNTOUCHED)), "output row %d is %s", row,
+        bool sent = is_filled(at, row_bytes(life), output_value(life, row));
+        const bool partly = !completed && is_partly_filled(at, row_bytes(life), output_value(life, row));
+        rank_check(rank, sent || partly, "output row %d is %s", row,
                    completed ? "not what was sent" : "neither as it was nor what was sent");
     }
 }
@@ -240,7 +288,7 @@ static void use_buffers(struct life *life) {
 /* When all ranks have ended. */
 static void check_buffers(struct life *life) {
     const int *completed = life->shared->completed[life->rank->rank];
-    const bool done = completed[EXCHANGE] || completed[RUN_PLAN];
+    const bool done = completed[EXCHANGE] || completed[RUN_PLAN] || completed[GATHER] || completed[REDUCE];
     if (!life->input) return;
     check_fences(life);
     check_output(life, done);
@@ -269,13 +317,13 @@ static quern_status take(struct life *life, enum step step) {
     } else if (!steps[step].is_local && life->rank->rank == life->rank->ranks - 1) {
         points_wait_for_sleepers();
     }
-    if (step == EXCHANGE || step == RUN_PLAN) check_untouched(life);
+    if (has_output(step)) check_untouched(life);
     __atomic_store_n(&life->shared->entered[life->rank->rank][step], 1, __ATOMIC_RELEASE);
     quern_status status = steps[step].take(life);
     if (status != QUERN_OK) return status;
     check_entered(life, step);
     life->shared->completed[life->rank->rank][step] = 1;
-    if (step == EXCHANGE || step == RUN_PLAN) use_buffers(life);
+    if (has_output(step)) use_buffers(life);
     return QUERN_OK;
 }
 
@@ -316,7 +364,7 @@ static void meet_again(struct life *life) {
 static quern_status live(struct rank *rank) {
     const struct plan *plan = rank->user;
     struct life life = {.rank = rank, .plan = plan, .shared = rank->shared};
-    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL | QUERN_COLLECTIVE));
     make_buffers(&life);
     points_begin(&life.shared->points, &plan->points, rank->rank);
     struct points_aborter *aborter = points_start_aborter();

@@ -67,6 +67,21 @@ RULE(quern_ragged_all_to_all_args, multiprocessors,     "cccc", ILLEGAL(SHAPE(-1
 RULE(quern_ragged_all_to_all_args, timeout,             "cccc", NO_TIME)
 RULES_OF(quern_ragged_all_to_all_args)
 
+/* The columns: all-gather, reduce-scatter, all-reduce, that of some members, broadcast, the workspace. */
+enum { GATHERED, SCATTERED, REDUCED, REDUCED_OF_SOME, BROADCASTED, COLLECTIVE_SPACE };
+/*                                                       GSRsBw */
+RULE(quern_collective_args, dtype,                      ".ccc..", LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16))
+MEMORY_OF(quern_collective_args, input,                 "RRRRR-", quern_dtype_bytes(a->dtype), .may_overlap = "output")
+BUFFER_OF(quern_collective_args, output,                "WWWWW-", quern_dtype_bytes(a->dtype))
+RULE(quern_collective_args, count,                      "cccccc", ILLEGAL(NOT_A_SIZE, SHAPE(((int64_t)1 << 45) + 1)))
+RULE(quern_collective_args, combination,                "-ccc--", ILLEGAL(ARGUMENT(0), ARGUMENT(3), ARGUMENT(-1)))
+RULE(quern_collective_args, root,                       "----c-", ILLEGAL(ARGUMENT(1), ARGUMENT(-1), ARGUMENT(INT32_MAX)))
+PLAIN(quern_collective_args, members,                   "......")
+RULE(quern_collective_args, member_count,               "---c--", NO_MEMBER_COUNT)
+RULE(quern_collective_args, multiprocessors,            "cccccc", ILLEGAL(SHAPE(-1), SHAPE(INT32_MIN)))
+RULE(quern_collective_args, timeout,                    "cccccc", NO_TIME)
+RULES_OF(quern_collective_args)
+
 enum { SENT, RECEIVED };  /* the columns of the two items */
 #define ITEM_SIZE(value) {.number = value, .status = QUERN_INVALID_STRUCT_SIZE}
 RULE(quern_transfer_args, item_size,                    "c", ILLEGAL(ITEM_SIZE(0), ITEM_SIZE(sizeof(quern_transfer_item) - 8),
@@ -105,6 +120,19 @@ EXCHANGE_ARGS(quern_ragged_plan_create)
 PLAIN(quern_ragged_plan_create__parameters, workspaces, "R")
 PLAIN(quern_ragged_plan_create__parameters, workspace_bytes, "R")
 HOST_RESULT(quern_ragged_plan_create, plans, "W")
+/* A group in one process needs no workspace. */
+#define COLLECTIVE(function) \
+    PLAIN(function##__parameters, group, "R") \
+    RULE(function##__parameters, args, "R", .called = "quern_collective_args") \
+    PLAIN(function##__parameters, workspace, ".") PLAIN(function##__parameters, workspace_bytes, ".") \
+    PLAIN(function##__parameters, stream, "s")
+COLLECTIVE(quern_all_gather)
+COLLECTIVE(quern_reduce_scatter)
+COLLECTIVE(quern_all_reduce)
+COLLECTIVE(quern_broadcast)
+PLAIN(quern_collective_workspace__parameters, group, "R")
+RULE(quern_collective_workspace__parameters, args, "R", .called = "quern_collective_args")
+HOST_RESULT(quern_collective_workspace, bytes, "W")
 PLAIN(quern_transfer_prepare__parameters, group, "R")
 RULE(quern_transfer_prepare__parameters, args, "R", .called = "quern_transfer_args")
 HOST_RESULT(quern_transfer_prepare, transfer, "W")
@@ -113,6 +141,11 @@ PARAMETERS_OF(quern_barrier)
 PARAMETERS_OF(quern_ragged_all_to_all)
 PARAMETERS_OF(quern_ragged_all_to_all_workspace)
 PARAMETERS_OF(quern_ragged_plan_create)
+PARAMETERS_OF(quern_all_gather)
+PARAMETERS_OF(quern_reduce_scatter)
+PARAMETERS_OF(quern_all_reduce)
+PARAMETERS_OF(quern_broadcast)
+PARAMETERS_OF(quern_collective_workspace)
 PARAMETERS_OF(quern_transfer_prepare)
 
 /* ---- base cases ---- */
@@ -121,6 +154,7 @@ static quern_group *ranks_group;             /* which the suite creates */
 static quern_group_args group_args;
 static quern_barrier_args barrier_args;
 static quern_ragged_all_to_all_args exchange_args;
+static quern_collective_args collective_args;
 static quern_transfer_args transfer_args;
 static quern_transfer_item transfer_items[2];
 static int only_member = 0;
@@ -193,6 +227,25 @@ static void destroy_made_plan(const struct call *call) {
     *plan = NULL;
 }
 
+enum { REDUCED_ELEMENTS = 50 };
+static void set_collective(const struct call *call) {
+    collective_args = (quern_collective_args)QUERN_COLLECTIVE_ARGS_INIT;
+    collective_args.dtype = QUERN_F32, collective_args.count = REDUCED_ELEMENTS;
+    if (call->parts[1].column == REDUCED_OF_SOME) collective_args.members = &only_member, collective_args.member_count = 1;
+#define SET_COLLECTIVE(function) \
+    parameters_of_##function.group = ranks_group, parameters_of_##function.args = &collective_args; \
+    parameters_of_##function.stream = fields_device.stream;
+    SET_COLLECTIVE(quern_all_gather)
+    SET_COLLECTIVE(quern_reduce_scatter)
+    SET_COLLECTIVE(quern_all_reduce)
+    SET_COLLECTIVE(quern_broadcast)
+    parameters_of_quern_collective_workspace.group = ranks_group, parameters_of_quern_collective_workspace.args = &collective_args;
+}
+
+static void fill_collective(const struct call *call) {
+    if (call->parts[1].column != COLLECTIVE_SPACE) fields_floats(collective_args.input, REDUCED_ELEMENTS, 1.5f);
+}
+
 /* A copy within the rank, which is run at once. */
 enum { COPIED = 24 };
 static void set_transfer(const struct call *call) {
@@ -241,6 +294,18 @@ static const struct call calls_of_quern_ragged_plan_create[] = {
                 .keeps_outputs = true),
     {.name = NULL}};
 
+#define COLLECTIVE_OF(title, base, at) OF_RANKS(title, base, quern_collective_args, collective_args, at, \
+    .set = set_collective, .fill = fill_collective, .contents_end_group = true)
+static const struct call calls_of_quern_all_gather[] = {COLLECTIVE_OF("all-gather", quern_all_gather, GATHERED), {.name = NULL}};
+static const struct call calls_of_quern_reduce_scatter[] = {
+    COLLECTIVE_OF("reduce-scatter", quern_reduce_scatter, SCATTERED), {.name = NULL}};
+static const struct call calls_of_quern_all_reduce[] = {
+    COLLECTIVE_OF("all-reduce", quern_all_reduce, REDUCED), COLLECTIVE_OF("all-reduce of some", quern_all_reduce, REDUCED_OF_SOME),
+    {.name = NULL}};
+static const struct call calls_of_quern_broadcast[] = {COLLECTIVE_OF("broadcast", quern_broadcast, BROADCASTED), {.name = NULL}};
+static const struct call calls_of_quern_collective_workspace[] = {
+    COLLECTIVE_OF("workspace of a collective", quern_collective_workspace, COLLECTIVE_SPACE), {.name = NULL}};
+
 #define ITEM_PART(place, at) {.type = "quern_transfer_item", .rules = rules_of_quern_transfer_item, \
     .self = &transfer_items[place], .parent = &transfer_args, .prefix = "args.items[" #place "].", .other_prefix = "args.items[" #place "].", .column = at}
 static const struct call calls_of_quern_transfer_prepare[] = {
@@ -256,5 +321,6 @@ static const struct call *const rank_calls[] = {CALLS_WITH_quern_group_args(CALL
                                                 CALLS_WITH_quern_barrier_args(CALLS_IN_LIST)
                                                 CALLS_WITH_quern_ragged_all_to_all_args(CALLS_IN_LIST)
                                                 CALLS_WITH_quern_transfer_args(CALLS_IN_LIST)};
+static const struct call *const collective_calls[] = {CALLS_WITH_quern_collective_args(CALLS_IN_LIST)};
 
 #endif

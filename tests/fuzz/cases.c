@@ -232,6 +232,16 @@ static void ragged_numbers(quern_ragged_all_to_all_args *a) {
     a->members = omit_one_in(4);
 }
 
+static void collective_numbers(quern_collective_args *a) {
+    static const quern_dtype dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_E4M3, QUERN_INT64};
+    *a = (quern_collective_args)QUERN_COLLECTIVE_ARGS_INIT;
+    a->dtype = dtypes[input_below(input_one_in(3) ? 5 : 3)];
+    a->count = input_below(input_one_in(4) ? 700 : 40);
+    a->combination = flip() ? QUERN_COMBINE_SUM : QUERN_COMBINE_MAX;
+    a->member_count = 1;
+    a->members = omit_one_in(4);
+}
+
 /* Pairs of a send and a receive within the rank. */
 static int items_made;
 
@@ -293,6 +303,7 @@ void case_numbers(const struct record *record, void *self, const void *parent) {
     else if (is(record, "quern_quantize_tensor")) quantized_numbers(self);
     else if (is(record, "quern_group_args")) group_numbers(self);
     else if (is(record, "quern_ragged_all_to_all_args")) ragged_numbers(self);
+    else if (is(record, "quern_collective_args")) collective_numbers(self);
     else if (is(record, "quern_barrier_args")) barrier_numbers(self);
     else if (is(record, "quern_transfer_args")) transfer_numbers(self);
     else if (is(record, "quern_transfer_item")) item_numbers(self);
@@ -320,9 +331,12 @@ bool case_may_write(const char *function, int status) {
     return same_text(function, "quern_linear_cross_entropy") && status >= 2000;
 }
 
-/* Ragged exchanges work in place at any offset, and transfers may send memory twice.  Other functions than quern_cross_entropy ignore some of its arguments. */
+/*
+ * Ragged exchanges and collectives work in place, and transfers may send memory twice.  Other functions than quern_cross_entropy
+ * ignore some of its arguments.
+ */
 bool case_may_overlap(const struct function *function, const struct record *record) {
-    return is(record, "quern_ragged_all_to_all_args") || is(record, "quern_transfer_item") ||
+    return is(record, "quern_ragged_all_to_all_args") || is(record, "quern_collective_args") || is(record, "quern_transfer_item") ||
            (is(record, "quern_cross_entropy_args") && !same_text(function->name, "quern_cross_entropy"));
 }
 

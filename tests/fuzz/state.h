@@ -6,7 +6,8 @@
 
 #include "../header/table.h"
 
-enum { ALL_OPERATIONS = QUERN_CROSS_ENTROPY | QUERN_ADAM | QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL | QUERN_QUANTIZE };
+enum { ALL_OPERATIONS = QUERN_CROSS_ENTROPY | QUERN_ADAM | QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL | QUERN_QUANTIZE |
+                        QUERN_COLLECTIVE };
 
 /* Memory of a call.  Each block is allocated alone and exactly, so that AddressSanitizer sees the first byte outside of it. */
 struct block {

@@ -55,7 +55,8 @@ static int64_t choose_elements(struct dice *dice, struct collective_choice choic
 
 static void choose_shape(struct collective_case *c, struct dice *dice, struct collective_choice choice) {
     static const quern_dtype floats[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
-    static const quern_dtype any[] = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_E4M3, QUERN_E5M2, QUERN_REMAINDER, QUERN_INT32, QUERN_INT64};
+    static const quern_dtype any[] = {QUERN_F32,  QUERN_F16,       QUERN_BF16,  QUERN_E4M3,
+                                      QUERN_E5M2, QUERN_REMAINDER, QUERN_INT32, QUERN_INT64};
     c->operation = (enum collective_operation)(choice.operation ? choice.operation - 1 : below(dice, COLLECTIVE_OPERATIONS));
     c->dtype = choice.dtype ? choice.dtype : reduces(c) ? floats[below(dice, COUNT(floats))] : any[below(dice, COUNT(any))];
     c->combination = chance(dice, 3) ? QUERN_COMBINE_MAX : QUERN_COMBINE_SUM;
@@ -228,8 +229,8 @@ void collective_case_compare(const struct collective_case *c, struct collective_
         while (has[at] == expected[at]) at++;
         const struct collective_case_member *mine = &c->members[collective_case_place(c, bench->rank->rank)];
         describe(c, text, sizeof text);
-        rank_fail(bench->rank, "%s: byte %lld of the %s pool is %d instead of %d (input at %lld of the %s pool, output at %lld of the "
-                  "%s pool, %lld bytes)", text, (long long)at, names[pool], has[at], expected[at], (long long)mine->input.offset,
+        rank_fail(bench->rank, "%s: byte %lld of the %s pool is %d instead of %d (input at %lld of the %s pool, output at %lld of "
+                  "the %s pool, %lld bytes)", text, (long long)at, names[pool], has[at], expected[at], (long long)mine->input.offset,
                   names[mine->input.pool], (long long)mine->output.offset, names[mine->output.pool], (long long)mine->output.bytes);
     }
 }

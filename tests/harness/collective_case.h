@@ -1,6 +1,6 @@
 /*
- * Random collectives.  Every rank makes the whole case from its seed, including the inputs of all other ranks, so it can compute its
- * expected result alone.
+ * Random collectives.  Every rank makes the whole case from its seed, including the inputs of all other ranks, so it can compute
+ * its expected result alone.
  */
 #ifndef HARNESS_COLLECTIVE_CASE_H
 #define HARNESS_COLLECTIVE_CASE_H

@@ -24,8 +24,8 @@ static void store_nan(quern_dtype dtype, void *output, int64_t at) {
     else memcpy((char *)output + at * 2, &narrow, sizeof narrow);
 }
 
-void collective_combine(quern_dtype dtype, quern_combination combination, const void *const *inputs, int count, int64_t i, void *output,
-                        int64_t at) {
+void collective_combine(quern_dtype dtype, quern_combination combination, const void *const *inputs, int count, int64_t i,
+                        void *output, int64_t at) {
     double result = dtype_load(dtype, inputs[0], i);
     for (int q = 1; q < count; q++) {
         const double value = dtype_load(dtype, inputs[q], i);

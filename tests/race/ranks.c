@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/collective_case.h"
 #include "harness/ragged_case.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
@@ -171,6 +172,20 @@ static quern_status exchange_slices(struct rank *rank) {
     return QUERN_OK;
 }
 
+/* Gathers and reductions of any ranks, in the records and straight; otherwise likewise. */
+static quern_status collect(struct rank *rank) {
+    struct collective_bench bench;
+    collective_bench_open(&bench, rank, 30, 1 << 21);
+    for (int round = 0; round < 80; round++) {
+        struct collective_case c;
+        collective_case_open(&c, (uint64_t)round, (struct collective_choice){.ranks = rank->ranks, .everyone = round % 3 == 0});
+        if (round % 8 == rank->rank) rank_sleep(0.002);
+        collective_case_run(&c, &bench);
+    }
+    collective_bench_close(&bench);
+    return QUERN_OK;
+}
+
 /* Lists that each rank starts in an order of its own; what was sent is overwritten as soon as it is complete. */
 static quern_status transfer(struct rank *rank) {
     static const struct transfer_choice choices[] = {{.lists = 2, .items = 16, .largest = 30000, .rounds = 3},
@@ -215,6 +230,7 @@ static const struct {
     {"split", split},
     {"write_to_peers", write_to_peers},
     {"exchange_slices", exchange_slices},
+    {"collect", collect},
     {"transfer", transfer},
     {"cancel_transfers", cancel_transfers},
     {"end_badly", end_badly},

@@ -45,6 +45,10 @@ VARIANTS = [
             "status = copy(exchange, meeting, rounds);\n"
             "    if (status == QUERN_OK) status = quern_ragged_meet_here(call, meeting, QUERN_PHASE_EXIT);",
             "status = copy(exchange, meeting, rounds);", "exchange_slices"),
+    Variant("a collective returns before the others have read", "src/ranks/collective/collective_host.c",
+            "(some || (result == QUERN_OK && large))", "false", "collect"),
+    Variant("the records of a collective in one half", "src/ranks/collective/collective_record.c",
+            "(member->roster, rank, half);", "(member->roster, rank, 0 * half);", "collect"),
     Variant("what is in a lane without release", "src/ranks/transfer/lane.c",
             "__atomic_store_n(&end->lane->written, end->moved, __ATOMIC_RELEASE)",
             "__atomic_store_n(&end->lane->written, end->moved, __ATOMIC_RELAXED)", "transfer"),
@@ -65,8 +69,9 @@ VARIANTS = [
 
 # What each program is linked from, besides the library.
 OBJECTS = {
-    "race_ranks": ("race/ranks.o", "harness/carrier.o", "harness/ragged_case.o", "harness/ranks.o", "harness/random.o",
-                   "harness/transfer_case.o", "oracle/ragged_all_to_all.o"),
+    "race_ranks": ("race/ranks.o", "harness/carrier.o", "harness/collective_case.o", "harness/ragged_case.o", "harness/ranks.o",
+                   "harness/random.o", "harness/transfer_case.o", "oracle/collective.o", "oracle/dtype.o",
+                   "oracle/ragged_all_to_all.o"),
     "race_idle": ("race/idle.o",),
 }
 

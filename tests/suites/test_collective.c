@@ -4,6 +4,7 @@
  *
  * Runs on: cpu; kernels of collective.
  */
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +17,17 @@
 #include "harness/ranks.h"
 #include "kernels/collective_pieces.h"
 #include "oracle/collective.h"
+#include "ranks/collective/collective_record.h"
+#include "ranks/handles.h"
+#include "ranks/meeting.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ---- the kernels ---- */
 
 enum { MOST_INPUTS = 9, MOST_ELEMENTS = 2600, GUARD = 128, ROOM = MOST_ELEMENTS * 4 + 64 + 2 * GUARD };
+
+static const quern_combination combinations[] = {QUERN_COMBINE_SUM, QUERN_COMBINE_MAX};
 
 struct kernel_memory {
     _Alignas(64) unsigned char input[MOST_INPUTS][ROOM], output[2][ROOM], expected[ROOM];
@@ -45,19 +51,19 @@ static void check_combination(const struct quern_kernel *row, struct kernel_memo
     to[1] = in_place ? (char *)from[inputs - 1] : (char *)m->output[1];
     memset(m->output, 0x5A, sizeof m->output);
     for (int64_t i = 0; i < first + count; i++)
-        collective_combine(dtype, is_max ? QUERN_COMBINE_MAX : QUERN_COMBINE_SUM, (const void *const *)from, inputs, i, m->expected, i);
+        collective_combine(dtype, combinations[is_max], (const void *const *)from, inputs, i, m->expected, i);
     const struct quern_collective_combination pieces = {.inputs = from, .outputs = to, .input_count = inputs, .output_count = 2,
                                                         .is_max = is_max, .streaming = seed % 2};
     row->cpu.any(&pieces, first, first + count);
     for (int o = 0; o < 2; o++)
         for (int64_t i = first * size; i < (first + count) * size; i++)
-            check((unsigned char)to[o][i] == m->expected[i], "%s: %d inputs, %lld elements from %lld, max %d: byte %lld of output %d is "
-                  "%02X instead of %02X", row->name, inputs, (long long)count, (long long)first, is_max, (long long)i, o,
+            check((unsigned char)to[o][i] == m->expected[i], "%s: %d inputs, %lld elements from %lld, max %d: byte %lld of output "
+                  "%d is %02X instead of %02X", row->name, inputs, (long long)count, (long long)first, is_max, (long long)i, o,
                   (unsigned char)to[o][i], m->expected[i]);
     for (int64_t i = 0; i < ROOM; i++) {
         const int64_t at = (char *)m->output[0] + i - to[0];
-        check((at >= first * size && at < (first + count) * size) || m->output[0][i] == 0x5A, "%s: %lld elements also wrote byte %lld",
-              row->name, (long long)count, (long long)at);
+        check((at >= first * size && at < (first + count) * size) || m->output[0][i] == 0x5A,
+              "%s: %lld elements also wrote byte %lld", row->name, (long long)count, (long long)at);
     }
 }
 
@@ -99,11 +105,10 @@ Test(collective, every_kernel_combines_special_values) {
                                                                     .output_count = 1, .is_max = is_max};
                 row->cpu.any(&pieces, 0, PAIRS);
                 for (int i = 0; i < PAIRS; i++)
-                    collective_combine(types[t].dtype, is_max ? QUERN_COMBINE_MAX : QUERN_COMBINE_SUM, (const void *const *)inputs, 2, i,
-                                       expected, i);
+                    collective_combine(types[t].dtype, combinations[is_max], (const void *const *)inputs, 2, i, expected, i);
                 for (int i = 0; i < PAIRS; i++)
-                    check(!memcmp(has + (size_t)i * size, expected + (size_t)i * size, size), "%s, max %d: %08X and %08X", row->name,
-                          is_max, types[t].values[i / VALUES], types[t].values[i % VALUES]);
+                    check(!memcmp(has + (size_t)i * size, expected + (size_t)i * size, size), "%s, max %d: %08X and %08X",
+                          row->name, is_max, types[t].values[i / VALUES], types[t].values[i % VALUES]);
             }
         }
 }
@@ -116,7 +121,8 @@ static void check_batch(enum rank_kind kind, int ranks, struct collective_batch 
 
 Test(collective, random_cases_of_threads, .timeout = 600) {
     for (int ranks = 1; ranks <= 8; ranks++)
-        check_batch(RANK_THREADS, ranks, (struct collective_batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
+        check_batch(RANK_THREADS, ranks,
+                    (struct collective_batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
 }
 
 Test(collective, random_cases_of_processes, .timeout = 600) {
@@ -132,4 +138,651 @@ Test(collective, large_cases, .timeout = 600) {
             check_batch(rank_kinds[kind], ranks,
                         (struct collective_batch){.first = 50000 + (uint64_t)ranks * 1000, .cases = (int)test_size(60, 16),
                                                   .choice = {.largest = 900000}, .threads = 1 + ranks % 2, .pool_bytes = 16 << 20});
+}
+
+/* Few elements and many ranks: one more than fill a word of a mask. */
+Test(collective, many_ranks, .timeout = 600) {
+    const struct collective_choice small = {.largest = 700};
+    check_batch(RANK_THREADS, 33, (struct collective_batch){.first = 61000, .cases = 6, .choice = small});
+    check_batch(RANK_THREADS, 64, (struct collective_batch){.first = 62000, .cases = 3, .choice = small});
+    check_batch(RANK_PROCESSES, 33, (struct collective_batch){.first = 63000, .cases = 5, .choice = small});
+}
+
+/* Each operation with each kind of memory, in place and not, around the sizes at which the ways change. */
+Test(collective, all_ways, .timeout = 600) {
+    static const int64_t counts[] = {-1, 1, 150, 492, 493, 2000, 4096, 4100, 12000, 70000};
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        for (int memory = 0; memory < 3; memory++)
+            for (size_t i = 0; i < COUNT(counts); i++) {
+                const struct collective_choice choice = {.everyone = i % 2, .elements = counts[i], .is_private = memory == 1,
+                                                         .is_symmetric = memory == 2};
+                check_batch(rank_kinds[kind], 3,
+                            (struct collective_batch){.first = 70000 + 100 * i, .cases = (int)test_size(24, 8), .choice = choice});
+            }
+}
+
+/* Two processes with two ranks each: what one rank reaches by a pointer another does not. */
+static void *be_second(void *context) {
+    collective_run_batch(context);
+    return NULL;
+}
+
+static quern_status run_two(struct rank *rank) {
+    struct rank first = *rank, second = *rank;
+    pthread_t thread;
+    first.ranks = second.ranks = 2 * rank->ranks;
+    first.rank = 2 * rank->rank, second.rank = first.rank + 1;
+    rank_ok(rank, quern_device_open(QUERN_CPU, 0, &second.device));
+    rank_check(rank, pthread_create(&thread, NULL, be_second, &second) == 0, "no thread");
+    collective_run_batch(&first);
+    pthread_join(thread, NULL);
+    quern_device_close(second.device);
+    return QUERN_OK;
+}
+
+Test(collective, several_ranks_in_each_of_several_processes, .timeout = 120) {
+    for (int large = 0; large < 2; large++) {
+        const struct collective_batch batch = {.first = 90000 + 1000 * (uint64_t)large, .pool_bytes = 8 << 20,
+                                               .cases = (int)test_size(large ? 40 : 200, 40),
+                                               .choice = {.largest = large ? 100000 : 0}};
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = run_two, .user = &batch);
+    }
+}
+
+/* ---- the environment of floating-point numbers ---- */
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+/* A rank whose thread flushes subnormals and rounds up gets the same bits, and its thread keeps its environment. */
+static quern_status run_flushing(struct rank *rank) {
+    enum { FLUSHING = 0x1F80 | 0x8040 | 0x4000, FLAGS = 0x3F };
+    struct collective_bench bench;
+    int members[COLLECTIVE_MAX_MEMBERS];
+    collective_bench_open(&bench, rank, RANK_LIMIT, 5 << 19);
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct collective_case c;
+        collective_case_open(&c, seed, (struct collective_choice){.ranks = rank->ranks, .everyone = true,
+                                                                  .operation = COLLECTIVE_ALL_REDUCE + 1});
+        collective_case_fill(&c, &bench, rank->rank);
+        const quern_collective_args args = collective_case_args(&c, &bench, rank->rank, members);
+        const unsigned usual = _mm_getcsr();
+        if (rank->rank) _mm_setcsr(FLUSHING);
+        const quern_status status = quern_all_reduce(bench.group, &args, bench.workspace, (size_t)bench.pool_bytes, NULL);
+        const unsigned after = _mm_getcsr() & ~(unsigned)FLAGS;
+        _mm_setcsr(usual);
+        rank_ok(rank, status);
+        rank_check(rank, after == (rank->rank ? FLUSHING : (usual & ~(unsigned)FLAGS)), "the environment is %x", after);
+        collective_case_compare(&c, &bench);
+    }
+    collective_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(collective, the_callers_rounding_changes_no_bit) {
+    check_ranks(.kind = RANK_THREADS, .count = 2, .function = run_flushing);
+}
+#endif
+
+/* ---- one call by three ranks, of which one makes a mistake ---- */
+
+enum { RANKS = 3, MOST_BYTES = 200 * 1024, POOL = 2 << 20 };
+
+/* The forms of a call: in the records, straight, through windows; of all ranks, or of some. */
+struct form {
+    enum collective_operation operation;
+    int64_t count;
+    bool is_private, is_of_some;
+};
+
+static const struct form forms[] = {
+    {COLLECTIVE_ALL_REDUCE, 20, false, false},       {COLLECTIVE_ALL_REDUCE, 20, true, true},
+    {COLLECTIVE_ALL_REDUCE, 20000, false, false},    {COLLECTIVE_ALL_REDUCE, 20000, true, false},
+    {COLLECTIVE_ALL_REDUCE, 20000, true, true},      {COLLECTIVE_REDUCE_SCATTER, 10000, true, false},
+    {COLLECTIVE_ALL_GATHER, 10000, true, false},     {COLLECTIVE_ALL_GATHER, 10000, false, true},
+    {COLLECTIVE_BROADCAST, 30000, true, false},      {COLLECTIVE_REDUCE_SCATTER, 10, true, false},
+};
+
+struct one_call {
+    quern_collective_args args;
+    void *workspace, *stream, *spare;
+    size_t workspace_bytes;
+    const struct form *form;
+    struct rank *rank;
+    quern_group *group;
+};
+
+static const int everyone[] = {0, 1, 2};
+static _Alignas(64) char private_memory[RANKS][2][MOST_BYTES];
+
+static void make_call(struct one_call *call, struct rank *rank, quern_group *group, const struct form *form, char *symmetric,
+                      void *workspace) {
+    char *memory = form->is_private ? private_memory[rank->rank][0] : symmetric;
+    *call = (struct one_call){.args = QUERN_COLLECTIVE_ARGS_INIT, .workspace = workspace, .form = form, .rank = rank,
+                              .group = group};
+    call->args.dtype = QUERN_F32, call->args.count = form->count, call->args.root = 1;
+    call->args.input = memory, call->args.output = memory + MOST_BYTES;
+    if (form->is_of_some) call->args.members = everyone, call->args.member_count = RANKS;
+    rank_ok(rank, quern_collective_workspace(group, &call->args, &call->workspace_bytes));
+    for (int64_t i = 0; i < MOST_BYTES / 4; i++) ((float *)memory)[i] = (float)(i % 1000 + 1000 * rank->rank);
+    memset(memory + MOST_BYTES, 0x77, MOST_BYTES);
+}
+
+static quern_status run_call(struct one_call *call) {
+    collective_function *function = collective_functions[call->form->operation];
+    return function(call->group, &call->args, call->workspace, call->workspace_bytes, call->stream);
+}
+
+static void check_nothing_came(const struct one_call *call, const char *output, const char *when) {
+    for (int64_t i = 0; i < MOST_BYTES; i++)
+        rank_check(call->rank, output[i] == 0x77, "%s: byte %lld was written", when, (long long)i);
+}
+
+/* The sums of small integers, or a piece of another rank. */
+static void check_result(const struct one_call *call) {
+    const float *has = call->args.output;
+    for (int64_t i = 0; i < call->form->count; i++) {
+        const int64_t scattered = call->form->operation == COLLECTIVE_REDUCE_SCATTER ? call->rank->rank * call->form->count + i : i;
+        const float sum = (float)(RANKS * (scattered % 1000) + 1000 * RANKS);
+        const float expected = call->form->operation == COLLECTIVE_BROADCAST    ? (float)(i % 1000 + 1000)
+                               : call->form->operation == COLLECTIVE_ALL_GATHER ? (float)(i % 1000)
+                                                                                : sum;
+        rank_check(call->rank, has[i] == expected, "%s: element %lld is %g instead of %g", collective_names[call->form->operation],
+                   (long long)i, (double)has[i], (double)expected);
+    }
+}
+
+/* A mistake of one rank, its own status, what all details contain, and in which calls it is one. */
+struct mistake {
+    int rank;
+    void (*make)(struct one_call *call);
+    quern_status status;
+    const char *words;
+    enum { ANY, REDUCES, ROOTED, WITH_WORKSPACE } where;
+};
+
+#define MISTAKE(name, ...) static void name(struct one_call *call) { __VA_ARGS__; }
+MISTAKE(no_dtype, call->args.dtype = QUERN_NO_DTYPE)
+MISTAKE(unknown_dtype, call->args.dtype = (quern_dtype)7)
+MISTAKE(integers, call->args.dtype = QUERN_INT32)
+MISTAKE(negative_count, call->args.count = -1)
+MISTAKE(huge_count, call->args.count = ((int64_t)1 << 45) + 1)
+MISTAKE(no_combination, call->args.combination = (quern_combination)0)
+MISTAKE(unknown_combination, call->args.combination = (quern_combination)3)
+MISTAKE(no_root, call->args.root = RANKS)
+MISTAKE(negative_root, call->args.root = -1)
+MISTAKE(negative_multiprocessors, call->args.multiprocessors = -1)
+MISTAKE(negative_timeout, call->args.timeout = -1)
+MISTAKE(no_input, call->args.input = NULL)
+MISTAKE(no_output, call->args.output = NULL)
+MISTAKE(odd_input, call->args.input = (const char *)call->args.input + 2)
+MISTAKE(odd_output, call->args.output = (char *)call->args.output + 1)
+MISTAKE(overlapping, call->args.output = (char *)(uintptr_t)call->args.input + 4)
+MISTAKE(freed_input, call->args.input = call->spare)
+MISTAKE(freed_output, call->args.output = call->spare)
+MISTAKE(no_workspace, call->workspace = NULL)
+MISTAKE(small_workspace, call->workspace_bytes--)
+MISTAKE(odd_workspace, call->workspace = (char *)call->workspace + 8)
+MISTAKE(private_workspace, call->workspace = private_memory[call->rank->rank][0])
+MISTAKE(freed_workspace, call->workspace = call->spare)
+MISTAKE(workspace_on_output, call->args.output = (char *)call->workspace + 64)
+MISTAKE(workspace_on_input, call->args.input = call->workspace)
+MISTAKE(stream, call->stream = call)
+
+static const struct mistake refusals[] = {
+    {1, no_dtype, QUERN_INVALID_DTYPE, "args.dtype is 0 (unknown dtype): expected one of f32, f16, bf16", ANY},
+    {0, unknown_dtype, QUERN_INVALID_DTYPE, "args.dtype is 7 (unknown dtype)", ANY},
+    {2, integers, QUERN_INVALID_DTYPE, "args.dtype is 16 (int32): expected one of f32, f16, bf16", REDUCES},
+    {0, negative_count, QUERN_INVALID_SHAPE, "args.count is -1: expected 0 or more", ANY},
+    {1, huge_count, QUERN_INVALID_SHAPE, "args.count is 35184372088833 elements of f32, 1 times: expected at most 2^47 bytes", ANY},
+    {2, no_combination, QUERN_INVALID_ARGUMENT, "args.combination is 0: expected QUERN_COMBINE_SUM or QUERN_COMBINE_MAX", REDUCES},
+    {2, unknown_combination, QUERN_INVALID_ARGUMENT, "args.combination is 3: expected", REDUCES},
+    {0, no_root, QUERN_INVALID_ARGUMENT, "args.root is 3: expected a rank from 0 to 2", ROOTED},
+    {1, negative_root, QUERN_INVALID_ARGUMENT, "args.root is -1: expected a rank from 0 to 2", ROOTED},
+    {0, negative_multiprocessors, QUERN_INVALID_SHAPE, "args.multiprocessors is -1: expected 0 or more", ANY},
+    {1, negative_timeout, QUERN_INVALID_ARGUMENT, "timeout is -1: expected seconds, 0 or more", ANY},
+    {1, no_input, QUERN_NULL_POINTER, "args.input is NULL", ANY},
+    {2, no_output, QUERN_NULL_POINTER, "args.output is NULL", ANY},
+    {1, odd_input, QUERN_INVALID_ARGUMENT, "args.input is not at a multiple of 4 bytes", ANY},
+    {0, odd_output, QUERN_INVALID_ARGUMENT, "args.output is not at a multiple of 4 bytes", ANY},
+    {1, overlapping, QUERN_INVALID_ARGUMENT, "args.output overlaps args.input", ANY},
+    {1, freed_input, QUERN_INVALID_ARGUMENT, "args.input is in symmetric memory that was freed", ANY},
+    {2, freed_output, QUERN_INVALID_ARGUMENT, "args.output is in symmetric memory that was freed", ANY},
+    {0, no_workspace, QUERN_NULL_POINTER, "workspace is NULL", WITH_WORKSPACE},
+    {2, small_workspace, QUERN_WORKSPACE_TOO_SMALL, "workspace_bytes is", WITH_WORKSPACE},
+    {1, odd_workspace, QUERN_INVALID_ARGUMENT, "workspace is not at a multiple of 16 bytes", WITH_WORKSPACE},
+    {1, private_workspace, QUERN_INVALID_ARGUMENT, "workspace is not symmetric memory of this group: expected", WITH_WORKSPACE},
+    {0, freed_workspace, QUERN_INVALID_ARGUMENT, "workspace is in symmetric memory that was freed", WITH_WORKSPACE},
+    {2, workspace_on_output, QUERN_INVALID_ARGUMENT, "args.output overlaps workspace", WITH_WORKSPACE},
+    {1, workspace_on_input, QUERN_INVALID_ARGUMENT, "workspace overlaps args.input", WITH_WORKSPACE},
+    {1, stream, QUERN_INVALID_ARGUMENT, "stream is not NULL", ANY},
+};
+
+static bool applies(const struct mistake *mistake, const struct one_call *call) {
+    const enum collective_operation operation = call->form->operation;
+    const bool reduces = operation == COLLECTIVE_ALL_REDUCE || operation == COLLECTIVE_REDUCE_SCATTER;
+    if (mistake->make == no_dtype) return reduces;  /* else more are expected */
+    if (mistake->where == REDUCES) return reduces;
+    if (mistake->where == ROOTED) return operation == COLLECTIVE_BROADCAST;
+    return mistake->where != WITH_WORKSPACE || call->workspace_bytes;
+}
+
+static void check_refusal(struct rank *rank, const struct mistake *mistake, quern_status status) {
+    const bool is_mine = mistake->rank == rank->rank;
+    char prefix[64];
+    rank_check_status(rank, status, is_mine ? mistake->status : QUERN_PEER_MISMATCH, mistake->words, __LINE__);
+    rank_check_detail(rank, mistake->words);
+    snprintf(prefix, sizeof prefix, "rank %d refused its own arguments: ", mistake->rank);
+    if (!is_mine) rank_check_detail(rank, prefix);
+}
+
+/* The memory of a rank for such calls. */
+struct stage {
+    quern_group *group;
+    void *symmetric, *workspace, *spare;
+};
+
+static void open_stage(struct stage *stage, struct rank *rank) {
+    stage->group = rank_group(rank, RANK_LIMIT);
+    rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
+    rank_ok(rank, quern_symmetric_alloc(&stage->group, 1, &(size_t){2 * MOST_BYTES}, &stage->symmetric));
+    rank_ok(rank, quern_symmetric_alloc(&stage->group, 1, &(size_t){POOL}, &stage->workspace));
+    rank_ok(rank, quern_symmetric_alloc(&stage->group, 1, &(size_t){POOL}, &stage->spare));
+    rank_ok(rank, quern_symmetric_free(stage->group, stage->spare, NULL));
+}
+
+static void refuse(struct rank *rank, const struct stage *stage, const struct form *form, const struct mistake *mistake) {
+    struct one_call call;
+    make_call(&call, rank, stage->group, form, stage->symmetric, stage->workspace);
+    const char *output = call.args.output;
+    if (!applies(mistake, &call)) return;
+    call.spare = stage->spare;
+    if (mistake->rank == rank->rank) mistake->make(&call);
+    check_refusal(rank, mistake, run_call(&call));
+    check_nothing_came(&call, output, mistake->words);
+}
+
+static quern_status make_refusals(struct rank *rank) {
+    struct stage stage;
+    struct one_call call;
+    open_stage(&stage, rank);
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        for (size_t i = 0; i < COUNT(refusals); i++) refuse(rank, &stage, &forms[f], &refusals[i]);
+        make_call(&call, rank, stage.group, &forms[f], stage.symmetric, stage.workspace);
+        rank_ok(rank, run_call(&call));
+        check_result(&call);
+    }
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, refused_arguments_of_one_rank_are_told_to_all, .timeout = 120) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = make_refusals);
+}
+
+/* ---- arguments that are legal, but not the same ---- */
+
+MISTAKE(other_dtype, call->args.dtype = QUERN_BF16)
+MISTAKE(other_count, call->args.count++)
+MISTAKE(no_elements, call->args.count = 0)
+MISTAKE(large_count, call->args.count = 16000)
+MISTAKE(other_combination, call->args.combination = QUERN_COMBINE_MAX)
+MISTAKE(other_root, call->args.root = 2)
+
+/* All of these are found by comparison with rank 0, unless that is the one that differs: then rank 1 differs from it. */
+static const struct mistake differences[] = {
+    {1, other_dtype, QUERN_PEER_MISMATCH, "args.dtype is f32 on rank 0 and bf16 on rank 1: expected the same on all members", ANY},
+    {0, other_dtype, QUERN_PEER_MISMATCH, "args.dtype is bf16 on rank 0 and f32 on rank 1: expected the same on all members", ANY},
+    {2, other_count, QUERN_PEER_MISMATCH, "and %lld on rank 2: expected the same on all members", ANY},
+    {1, no_elements, QUERN_PEER_MISMATCH, "and 0 on rank 1: expected the same on all members", ANY},
+    {1, large_count, QUERN_PEER_MISMATCH, "and 16000 on rank 1: expected the same on all members", ANY},
+    {2, other_combination, QUERN_PEER_MISMATCH,
+     "args.combination is QUERN_COMBINE_SUM on rank 0 and QUERN_COMBINE_MAX on rank 2: expected the same on all members", REDUCES},
+    {0, other_root, QUERN_PEER_MISMATCH, "args.root is 2 on rank 0 and 1 on rank 1: expected the same on all members", ROOTED},
+};
+
+static void differ(struct rank *rank, const struct stage *stage, const struct form *form, const struct mistake *mistake) {
+    struct one_call call;
+    char words[160];
+    make_call(&call, rank, stage->group, form, stage->symmetric, stage->workspace);
+    const char *output = call.args.output;
+    if (!applies(mistake, &call)) return;
+    call.workspace_bytes = POOL;
+    snprintf(words, sizeof words, mistake->words, (long long)form->count + 1);
+    if (mistake->rank == rank->rank) mistake->make(&call);
+    rank_check_status(rank, run_call(&call), QUERN_PEER_MISMATCH, words, __LINE__);
+    rank_check_detail(rank, words);
+    check_nothing_came(&call, output, words);
+}
+
+static quern_status make_differences(struct rank *rank) {
+    struct stage stage;
+    struct one_call call;
+    open_stage(&stage, rank);
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        for (size_t i = 0; i < COUNT(differences); i++) differ(rank, &stage, &forms[f], &differences[i]);
+        make_call(&call, rank, stage.group, &forms[f], stage.symmetric, stage.workspace);
+        rank_ok(rank, run_call(&call));
+        check_result(&call);
+    }
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, differing_arguments_are_told_to_all, .timeout = 120) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = make_differences);
+}
+
+/* ---- other calls and other members poison the group ---- */
+
+/* Rank 1 makes another call, or one with other members. */
+struct confusion {
+    struct form mine, others;
+    quern_status status;
+    const char *words;
+};
+
+static const struct confusion confusions[] = {
+    {{COLLECTIVE_ALL_GATHER, 20, true, false}, {COLLECTIVE_ALL_REDUCE, 20, true, false}, QUERN_PEER_MISMATCH,
+     "the ranks must make the same calls in the same order, with the same members"},
+    {{COLLECTIVE_ALL_REDUCE, 20000, true, false}, {COLLECTIVE_BROADCAST, 20000, true, false}, QUERN_PEER_MISMATCH,
+     "the ranks must make the same calls in the same order, with the same members"},
+};
+
+static quern_status confuse(struct rank *rank) {
+    const struct confusion *confusion = rank->user;
+    struct stage stage;
+    struct one_call call;
+    open_stage(&stage, rank);
+    rank_line_up(rank);
+    make_call(&call, rank, stage.group, rank->rank == 1 ? &confusion->mine : &confusion->others, stage.symmetric, stage.workspace);
+    call.workspace_bytes = POOL;
+    rank_status(rank, run_call(&call), confusion->status);
+    rank_check_detail(rank, confusion->words);
+    check_nothing_came(&call, call.args.output, "in another call");
+    rank_status(rank, quern_barrier(stage.group, NULL, NULL), confusion->status);
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, other_calls_poison_the_group) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        for (size_t i = 0; i < COUNT(confusions); i++)
+            check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = confuse, .user = &confusions[i]);
+}
+
+/* Not the calling rank, and not ascending. */
+static quern_status list_wrong_members(struct rank *rank) {
+    struct stage stage;
+    struct one_call call;
+    open_stage(&stage, rank);
+    make_call(&call, rank, stage.group, &forms[0], stage.symmetric, stage.workspace);
+    call.args.members = (const int[]){(rank->rank + 1) % RANKS}, call.args.member_count = 1;
+    rank_status(rank, run_call(&call), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "members do not include the calling rank");
+    call.args.members = (const int[]){0, 0, 1}, call.args.member_count = 3;
+    rank_status(rank, run_call(&call), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "members[1] is 0 after 0: expected ascending ranks");
+    call.args.members = everyone, call.args.member_count = RANKS;
+    rank_ok(rank, run_call(&call));
+    check_result(&call);
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, mistakes_about_who_takes_part) {
+    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = list_wrong_members);
+}
+
+/* A root that is no member of the call. */
+static quern_status name_a_strange_root(struct rank *rank) {
+    struct stage stage;
+    struct one_call call;
+    open_stage(&stage, rank);
+    make_call(&call, rank, stage.group, &(struct form){COLLECTIVE_BROADCAST, 20, true, false}, stage.symmetric, stage.workspace);
+    call.args.members = everyone, call.args.member_count = 2, call.args.root = 2;
+    if (rank->rank == 2) return quern_group_destroy(stage.group);
+    rank_status(rank, run_call(&call), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "args.root is 2: expected one of the 2 members");
+    call.args.root = 1;
+    rank_ok(rank, run_call(&call));
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, the_root_is_a_member) {
+    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = name_a_strange_root);
+}
+
+static quern_status forget_to_prepare(struct rank *rank) {
+    struct one_call call;
+    void *workspace;
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    if (rank->rank != 1) rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){POOL}, &workspace));
+    make_call(&call, rank, group, &forms[0], (char *)workspace + POOL / 2, workspace);
+    check_refusal(rank, &(struct mistake){1, NULL, QUERN_NOT_PREPARED, "collective is not prepared", ANY}, run_call(&call));
+    rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
+    rank_ok(rank, run_call(&call));
+    check_result(&call);
+    return quern_group_destroy(group);
+}
+
+Test(collective, a_device_that_is_not_prepared) {
+    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = forget_to_prepare);
+}
+
+/* ---- memory that some ranks have freed ---- */
+
+struct loss {
+    struct form form;
+    const char *buffer;      /* which lies in memory that rank 1 has freed */
+};
+
+static const struct loss losses[] = {
+    {{COLLECTIVE_ALL_REDUCE, 20000, true, false}, "workspace"}, {{COLLECTIVE_ALL_REDUCE, 20000, true, true}, "workspace"},
+    {{COLLECTIVE_REDUCE_SCATTER, 10000, false, false}, "input"}, {{COLLECTIVE_ALL_REDUCE, 20000, false, true}, "output"},
+    {{COLLECTIVE_ALL_GATHER, 10000, true, false}, "workspace"},
+};
+
+static void lose(struct rank *rank, const struct stage *stage, const struct loss *loss, char *lost) {
+    struct one_call call;
+    char words[96];
+    make_call(&call, rank, stage->group, &loss->form, stage->symmetric, stage->workspace);
+    const char *output = call.args.output;
+    if (rank->rank == 0 && !strcmp(loss->buffer, "workspace")) call.workspace = lost;
+    if (rank->rank == 0 && !strcmp(loss->buffer, "input")) call.args.input = memcpy(lost, call.args.input, MOST_BYTES);
+    if (rank->rank == 0 && !strcmp(loss->buffer, "output")) call.args.output = lost;
+    snprintf(words, sizeof words, "the %s of rank 0 is in symmetric memory that rank 1 has freed", loss->buffer);
+    rank_status(rank, run_call(&call), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, words);
+    check_nothing_came(&call, output, words);
+    make_call(&call, rank, stage->group, &loss->form, stage->symmetric, stage->workspace);
+    rank_ok(rank, run_call(&call));  /* ranks without the same memory have voted, and can reach all that they need */
+    check_result(&call);
+}
+
+static quern_status lose_sight(struct rank *rank) {
+    struct stage stage;
+    void *lost;
+    open_stage(&stage, rank);
+    rank_ok(rank, quern_symmetric_alloc(&stage.group, 1, &(size_t){POOL}, &lost));
+    if (rank->rank == 1) rank_ok(rank, quern_symmetric_free(stage.group, lost, NULL));
+    for (size_t i = 0; i < COUNT(losses); i++) lose(rank, &stage, &losses[i], lost);
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, peers_memory_out_of_sight) {
+    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = lose_sight);
+}
+
+/* ---- workspaces ---- */
+
+/* Ranks may place their workspaces at different offsets of different allocations. */
+static quern_status scatter_workspaces(struct rank *rank) {
+    struct stage stage;
+    struct one_call call;
+    void *other;
+    open_stage(&stage, rank);
+    rank_ok(rank, quern_symmetric_alloc(&stage.group, 1, &(size_t){POOL + 4096 * (size_t)rank->rank}, &other));
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        void *workspace = rank->rank == 1 ? stage.workspace : (char *)other + 16 * rank->rank;
+        make_call(&call, rank, stage.group, &forms[f], stage.symmetric, workspace);
+        rank_ok(rank, run_call(&call));
+        check_result(&call);
+    }
+    return quern_group_destroy(stage.group);
+}
+
+/* The size grows with the elements up to a limit, is the same for all operations, and is 0 where nothing passes through. */
+static quern_status ask_workspace(struct rank *rank) {
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
+    size_t bytes = 1, before = 0;
+    args.dtype = QUERN_BF16;
+    for (int64_t count = 0; count < (int64_t)1 << 44; count = count ? count * 2 : 1) {
+        args.count = count;
+        rank_ok(rank, quern_collective_workspace(group, &args, &bytes));
+        rank_check(rank, bytes >= before && bytes <= 1 << 20, "%zu bytes for %lld elements after %zu", bytes, (long long)count,
+                   before);
+        rank_check(rank, rank->kind == RANK_PROCESSES || !bytes, "%zu bytes in one process", bytes);
+        before = bytes;
+    }
+    rank_check(rank, rank->kind == RANK_THREADS || bytes >= 1 << 18, "at most %zu bytes", bytes);
+    rank_status(rank, quern_collective_workspace(group, &args, NULL), QUERN_NULL_POINTER);
+    rank_check_detail(rank, "bytes is NULL");
+    rank_status(rank, quern_collective_workspace(NULL, &args, &bytes), QUERN_NULL_POINTER);
+    rank_check_detail(rank, "group is NULL");
+    args.count = ((int64_t)1 << 46) / rank->ranks + 1;
+    rank_status(rank, quern_collective_workspace(group, &args, &bytes), QUERN_INVALID_SHAPE);
+    return quern_group_destroy(group);
+}
+
+Test(collective, workspaces) {
+    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = scatter_workspaces);
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = ask_workspace);
+}
+
+/* ---- a stranger who writes into the records ---- */
+
+struct scribbler {
+    unsigned char *record;
+    int64_t first, bytes;   /* of the record: what is damaged */
+    int end;                /* atomic */
+};
+
+static void *scribble(void *context) {
+    struct scribbler *s = context;
+    for (uint64_t i = 0; !__atomic_load_n(&s->end, __ATOMIC_RELAXED); i++)
+        __atomic_fetch_xor(&s->record[(int64_t)(i % 2) * QUERN_BRIEF_BYTES + s->first + random_below(93, i, s->bytes)],
+                           1u << random_bits(94, i) % 8, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+/* The head of a small call; the places of a large one. */
+static const struct damage {
+    struct form form;
+    int64_t first, bytes;
+} damages[] = {
+    {{COLLECTIVE_ALL_REDUCE, 20, true, false}, 0, sizeof(struct quern_collective_head)},
+    {{COLLECTIVE_ALL_REDUCE, 600, false, false}, sizeof(struct quern_collective_head), sizeof(struct quern_collective_places)},
+};
+
+/* Calls succeed with the right bits, until one finds the damage. */
+static quern_status meet_a_scribbler(struct rank *rank) {
+    const struct damage *damage = rank->user;
+    struct stage stage;
+    struct one_call call;
+    struct quern_membership *member;
+    pthread_t thread;
+    quern_status status = QUERN_OK;
+    open_stage(&stage, rank);
+    rank_ok(rank, quern_member_of(stage.group, &member));
+    struct scribbler scribbler = {quern_shared_brief(member->roster, 1, 0), damage->first, damage->bytes, 0};
+    make_call(&call, rank, stage.group, &damage->form, stage.symmetric, stage.workspace);
+    if (rank->rank == 0) rank_check(rank, pthread_create(&thread, NULL, scribble, &scribbler) == 0, "no thread");
+    for (int i = 0; i < 1000000 && status == QUERN_OK; i++) {
+        status = run_call(&call);
+        if (status == QUERN_OK) check_result(&call);
+    }
+    rank_status(rank, status, QUERN_PEER_MISMATCH);
+    rank_check_detail(rank, "read a damaged record of rank 1: a process that is no rank writes into the group's shared memory");
+    __atomic_store_n(&scribbler.end, 1, __ATOMIC_RELAXED);
+    if (rank->rank == 0) pthread_join(thread, NULL);
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, damaged_records_are_not_believed) {
+    for (int round = 0; round < 5; round++)
+        for (size_t i = 0; i < COUNT(damages); i++)
+            check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = meet_a_scribbler, .user = &damages[i]);
+}
+
+/* ---- a rank that lies, with valid seals ---- */
+
+static void lie_about_members(struct quern_collective_call *call) { call->set.words[1] = 1; }
+static void lie_about_input(struct quern_collective_call *call) { call->input_place.offset = (int64_t)1 << 40; }
+static void lie_about_output(struct quern_collective_call *call) { call->output_place.id += 1000; }
+static void tell_the_truth(struct quern_collective_call *call) { (void)call; }
+
+static const struct lie {
+    void (*tell)(struct quern_collective_call *call);
+    const char *words;
+    bool poisons;
+    bool votes;              /* after it has freed memory, so that the ranks vote: then its verdict is damaged */
+} lies[] = {
+    {lie_about_members, "args.members differ on ranks 0 and 1: expected the same on all members", false, false},
+    {lie_about_input, "rank 0 finds a buffer of rank 1 beyond the memory that it has mapped of it", true, false},
+    {lie_about_output, "rank 0 finds a buffer of rank 1 beyond the memory that it has mapped of it", true, false},
+    {tell_the_truth, "rank 0 read a damaged verdict of rank 1", true, true},
+};
+
+enum { LIED = 2000 };
+
+/* Writes the record of an all-reduce, and comes to its entry. */
+static void pretend(struct rank *rank, const struct stage *stage, struct quern_membership *member, const struct lie *lie) {
+    static const struct quern_collective_form form = {.operation = QUERN_IN_ALL_REDUCE, .reduces = true};
+    static struct quern_collective_call call;
+    struct quern_meeting meeting = {QUERN_IN_ALL_REDUCE, QUERN_PHASE_ENTRY, &member->everyone, RANK_LIMIT, NULL};
+    call = (struct quern_collective_call){.member = member, .form = &form, .places = 2, .place = 1, .count = LIED, .element_bytes = 4,
+                                          .piece_bytes = 4 * LIED, .input_bytes = 4 * LIED, .output_bytes = 4 * LIED,
+                                          .dtype = QUERN_F32, .combination = QUERN_COMBINE_SUM, .set = member->everyone,
+                                          .rank_at = {0, 1}};
+    call.input = stage->symmetric, call.output = (char *)stage->symmetric + MOST_BYTES;
+    call.input_state = quern_symmetric_find(member, call.input, call.input_bytes, &call.input_place);
+    call.output_state = quern_symmetric_find(member, call.output, call.output_bytes, &call.output_place);
+    lie->tell(&call);
+    quern_collective_write_record(&call, quern_collective_half(member), QUERN_COLLECTIVE_OUTPUT_REACHED);
+    rank_ok(rank, quern_meet(member, &meeting));
+    if (!lie->votes) return;
+    unsigned char *brief = quern_shared_brief(member->roster, 1, quern_collective_half(member));
+    memset(brief + QUERN_BRIEF_BYTES - sizeof(struct quern_collective_verdict), 0xAB, sizeof(struct quern_collective_verdict));
+    meeting.phase = QUERN_PHASE_VOTE;
+    rank_ok(rank, quern_meet(member, &meeting));
+}
+
+static quern_status meet_a_liar(struct rank *rank) {
+    static const struct form form = {COLLECTIVE_ALL_REDUCE, LIED, false, false};
+    const struct lie *lie = rank->user;
+    struct stage stage;
+    struct one_call call;
+    struct quern_membership *member;
+    open_stage(&stage, rank);
+    rank_ok(rank, quern_member_of(stage.group, &member));
+    make_call(&call, rank, stage.group, &form, stage.symmetric, stage.workspace);
+    if (rank->rank == 1 && lie->votes) rank_ok(rank, quern_symmetric_free(stage.group, stage.workspace, NULL));
+    rank_line_up(rank);
+    if (rank->rank == 1) {
+        pretend(rank, &stage, member, lie);
+    } else {
+        rank_status(rank, run_call(&call), QUERN_PEER_MISMATCH);
+        rank_check_detail(rank, lie->words);
+        check_nothing_came(&call, call.args.output, lie->words);
+    }
+    rank_line_up(rank);
+    rank_status(rank, quern_barrier(stage.group, NULL, NULL), lie->poisons ? QUERN_PEER_MISMATCH : QUERN_OK);
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, liars_are_found) {
+    for (size_t i = 0; i < COUNT(lies); i++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = meet_a_liar, .user = &lies[i]);
 }

@@ -23,7 +23,9 @@ enum { COMBINE_NAN = 0x7FC00000, PAIR = 2 * VECTOR_LANES };
 static inline combine_bits where_nan(vector x) { return (combine_bits)(x != x); }
 
 /* The one NaN that results have; 16-bit stores keep its sign and its first payload bit. */
-static inline vector without_payload(vector x, combine_bits nan) { return (vector)(((combine_bits)x & ~nan) | (nan & COMBINE_NAN)); }
+static inline vector without_payload(vector x, combine_bits nan) {
+    return (vector)(((combine_bits)x & ~nan) | (nan & COMBINE_NAN));
+}
 
 /*
  * The larger of two values, neither of them NaN, +0 above -0.  vector_max returns its second operand if both are equal: the two

@@ -28,7 +28,7 @@ static void number_places(struct quern_collective_call *call) {
 
 static quern_status fill_members(struct quern_collective_call *call, struct quern_membership *member,
                                  const quern_collective_args *args) {
-    memset(call, 0, offsetof(struct quern_collective_call, rank_at));  /* not the list of ranks, which is longer than all else */
+    memset(call, 0, offsetof(struct quern_collective_call, input_place));  /* not what is long, and filled in where it is used */
     call->member = member;
     call->timeout = member->timeout;
     if (!member->transport->collective)
@@ -47,13 +47,12 @@ static quern_status check_numbers(const quern_device *device, const quern_collec
 }
 
 /* `pieces` of count elements must have at most 2^47 bytes. */
-static quern_status check_bytes(const quern_device *device, const quern_collective_args *args, int pieces, int64_t *bytes) {
+static quern_status check_bytes(const struct quern_collective_call *call, int pieces, int64_t *bytes) {
     int64_t piece;
-    if (quern_multiply_bytes(args->count, (int64_t)quern_dtype_bytes(args->dtype), &piece) &&
-        quern_multiply_bytes(piece, pieces, bytes))
-        return QUERN_OK;
-    return quern_fail(device, QUERN_INVALID_SHAPE, "args.count is %lld elements of %s, %d times: expected at most 2^47 bytes",
-                      (long long)args->count, quern_dtype_name(args->dtype), pieces);
+    if (quern_multiply_bytes(call->count, call->element_bytes, &piece) && quern_multiply_bytes(piece, pieces, bytes)) return QUERN_OK;
+    return quern_fail(call->member->device, QUERN_INVALID_SHAPE,
+                      "args.count is %lld elements of %s, %d times: expected at most 2^47 bytes", (long long)call->count,
+                      quern_dtype_name(call->dtype), pieces);
 }
 
 /* What does not depend on the operation. */
@@ -64,13 +63,12 @@ static quern_status fill_shape(struct quern_collective_call *call, const quern_c
     const bool reduces = call->form && call->form->reduces;  /* the question about workspace has no form */
     quern_status status = quern_check_dtype(device, "args.dtype", args->dtype, reduces ? quern_floats : any, false);
     if (status == QUERN_OK) status = check_numbers(device, args);
-    if (status == QUERN_OK) status = check_bytes(device, args, 1, &call->piece_bytes);
-    if (status == QUERN_OK) status = quern_check_timeout(call->member, args->timeout, &call->timeout);
     call->dtype = args->dtype;
     call->count = args->count;
     call->element_bytes = (int64_t)quern_dtype_bytes(args->dtype);
     call->multiprocessors = args->multiprocessors;
-    return status;
+    if (status == QUERN_OK) status = check_bytes(call, 1, &call->piece_bytes);
+    return status == QUERN_OK ? quern_check_timeout(call->member, args->timeout, &call->timeout) : status;
 }
 
 static quern_status fill_combination(struct quern_collective_call *call, const quern_collective_args *args) {
@@ -116,9 +114,8 @@ static quern_status fill_buffer(struct quern_collective_call *call, const char *
 static quern_status fill_buffers(struct quern_collective_call *call, const quern_collective_args *args) {
     const struct quern_collective_form *form = call->form;
     const bool has_input = !form->has_root || call->root == call->member->rank;
-    quern_status status = check_bytes(call->member->device, args, form->scatters ? call->places : 1, &call->input_bytes);
-    if (status == QUERN_OK)
-        status = check_bytes(call->member->device, args, form->gathers ? call->places : 1, &call->output_bytes);
+    quern_status status = check_bytes(call, form->scatters ? call->places : 1, &call->input_bytes);
+    if (status == QUERN_OK) status = check_bytes(call, form->gathers ? call->places : 1, &call->output_bytes);
     if (status != QUERN_OK) return status;
     if (has_input) call->input = args->input;
     else call->input_bytes = 0;
@@ -137,17 +134,21 @@ static bool is_in_place(const struct quern_collective_call *call) {
     return input + (call->form->scatters ? own : 0) == output + (call->form->gathers ? own : 0);
 }
 
+/* Whether a range shares no byte with another one.  Cheap, without names. */
+static bool are_apart(const struct quern_range *a, const struct quern_range *b) {
+    return a->end <= b->begin || b->end <= a->begin || a->begin == a->end || b->begin == b->end;
+}
+
 /* In place the larger buffer contains the other one. */
 static quern_status check_apart(struct quern_collective_call *call) {
-    struct quern_range ranges[3];
-    int count = 0;
+    struct quern_range ranges[3] = {
+        quern_range_of("workspace", call->workspace, (int64_t)call->workspace_bytes, QUERN_WRITTEN),
+        quern_range_of("args.output", call->output, call->output_bytes, QUERN_WRITTEN),
+        quern_range_of("args.input", call->input, call->input_bytes, QUERN_READ)};
     call->in_place = is_in_place(call);
-    ranges[count++] = quern_range_of("workspace", call->workspace, (int64_t)call->workspace_bytes, QUERN_WRITTEN);
-    if (!call->in_place || call->form->scatters)
-        ranges[count++] = quern_range_of("args.input", call->input, call->input_bytes, QUERN_READ);
-    if (!call->in_place || !call->form->scatters)
-        ranges[count++] = quern_range_of("args.output", call->output, call->output_bytes, QUERN_WRITTEN);
-    return quern_check_apart(call->member->device, NULL, ranges, NULL, count);
+    if (call->in_place) ranges[call->form->scatters ? 1 : 2].end = ranges[call->form->scatters ? 1 : 2].begin;
+    if (are_apart(&ranges[0], &ranges[1]) && are_apart(&ranges[0], &ranges[2]) && are_apart(&ranges[1], &ranges[2])) return QUERN_OK;
+    return quern_check_apart(call->member->device, NULL, ranges, NULL, 3);
 }
 
 static quern_status fill_workspace(struct quern_collective_call *call, void *workspace, size_t bytes) {
@@ -192,7 +193,7 @@ quern_status quern_collective_workspace(quern_group *group, const quern_collecti
     if (!bytes) return quern_fail(member->device, QUERN_NULL_POINTER, "bytes is NULL");
     status = fill_members(&call, member, args);
     if (status == QUERN_OK) status = fill_shape(&call, args);
-    if (status == QUERN_OK) status = check_bytes(member->device, args, call.places, &most);
+    if (status == QUERN_OK) status = check_bytes(&call, call.places, &most);
     if (status == QUERN_OK) *bytes = member->transport->collective->workspace_bytes(&call);
     return status;
 }
@@ -203,6 +204,8 @@ static quern_status run(const struct quern_collective_form *form, quern_group *g
     struct quern_collective_call call;
     quern_status status = quern_member_of(group, &member);
     if (status == QUERN_OK) status = quern_check_poison(member);
+    if (status == QUERN_OK && member->transport->collective && member->transport->collective->expect)
+        member->transport->collective->expect(member);
     if (status == QUERN_OK) status = fill_members(&call, member, args);
     if (status != QUERN_OK) return status;
     call.form = form;

@@ -19,8 +19,7 @@ struct quern_collective_call {
     struct quern_membership *member;
     const struct quern_collective_form *form;
     const struct quern_ready_kernel *combine, *move;  /* the kernels; combine is NULL unless the call reduces */
-    struct quern_rank_set set;           /* the members */
-    int places;                          /* their number */
+    int places;                          /* the number of members */
     int place;                           /* this rank's */
     int root_place;                      /* of the root, if there is one */
 
@@ -38,9 +37,7 @@ struct quern_collective_call {
     void *workspace;
     size_t workspace_bytes;              /* as many as the transport wants */
 
-    /* The places of the buffers, filled in if they are symmetric. */
     enum quern_symmetric_state input_state, output_state, workspace_state;
-    struct quern_symmetric_place input_place, output_place, workspace_place;
     bool in_place;                       /* input and output share memory, as the header allows it */
 
     /*
@@ -50,12 +47,17 @@ struct quern_collective_call {
      */
     quern_status refused;
 
+    struct quern_symmetric_place input_place, output_place, workspace_place;  /* of the buffers that are symmetric */
+    struct quern_rank_set set;           /* the members */
     uint16_t rank_at[QUERN_GROUP_LIMIT]; /* place -> rank, ascending; behind the places nothing */
 };
 
 struct quern_collective_transport {
     /* The bytes of workspace, enough for each operation with these arguments: member, places, count, element_bytes are valid. */
     size_t (*workspace_bytes)(const struct quern_collective_call *call);
+
+    /* Before a call is checked: fetches what it will probably write.  NULL: nothing. */
+    void (*expect)(const struct quern_membership *member);
 
     /* What the transport wants beyond the checks that all share: the last of a rank's own checks.  NULL: nothing. */
     quern_status (*check)(const struct quern_collective_call *call);

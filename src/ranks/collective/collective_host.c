@@ -1,13 +1,13 @@
 /*
- * Collectives of CPU ranks of one host.  After the entry each rank reads the records of all (collective_record.h), so all come to the
- * same result:
+ * Collectives of CPU ranks of one host.  After the entry each rank reads the records of all (collective_record.h), so all come to
+ * the same result:
  *
  *   small   All inputs are in the records, and each rank combines or copies its own result from there.
- *   large   Each rank finds the buffers of the others, and they work in rounds (collective_rounds.h), of which the last ends with the
- *           exit.  Only if ranks have not the same symmetric memory do they vote first, whether each can reach all buffers.
+ *   large   Each rank finds the buffers of the others, and they work in rounds (collective_rounds.h), of which the last ends with
+ *           the exit.  Ranks that have not the same symmetric memory vote first, whether each can reach all buffers.
  *
- * A small call of all ranks has one meeting, a large one two if no windows are needed.  A rank that refuses its arguments takes part
- * in the entry, and in the exit if the call is not one of all ranks.
+ * A small call of all ranks has one meeting, a large one two if no windows are needed.  A rank that refuses its arguments takes
+ * part in the entry, and in the exit if the call is not one of all ranks.
  *
  * The table at the end is a row of the host transport.
  */
@@ -46,7 +46,7 @@ static quern_status reach(struct quern_collective_rounds *rounds, uint32_t half,
     return QUERN_OK;
 }
 
-/* Whether all can reach all: *result.  With the same symmetric memory nothing is out of reach, unless a record is not its rank's. */
+/* Whether all can reach all: *result.  With the same symmetric memory all do, unless a record is not its rank's. */
 static quern_status agree(const struct quern_collective_call *call, const struct verdict *verdict, bool same_live,
                           quern_status *result) {
     *result = QUERN_OK;
@@ -120,5 +120,6 @@ static quern_status host_run(struct quern_collective_call *call, void *stream) {
 
 const struct quern_collective_transport quern_host_collective = {
     .workspace_bytes = quern_collective_windows,
+    .expect = quern_collective_expect_record,
     .run = host_run,
 };

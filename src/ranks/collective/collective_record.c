@@ -65,10 +65,23 @@ static struct quern_collective_location locate(const void *pointer, enum quern_s
 }
 
 void quern_collective_fill_head(const struct quern_collective_call *call, uint32_t traits, head_t *head) {
-    *head = (head_t){.count = call->count, .live = quern_symmetric_live(call->member), .root = call->root,
-                     .dtype = (uint16_t)call->dtype, .combination = (uint16_t)call->combination,
-                     .refused = (uint16_t)call->refused, .traits = (uint16_t)traits};
     quern_set_describe(&call->set, call->member->ranks, head->members);
+    head->count = call->count;
+    head->live = quern_symmetric_live(call->member);
+    head->root = call->root;
+    head->dtype = (uint8_t)call->dtype;
+    head->combination = (uint8_t)call->combination;
+    head->refused = (uint16_t)call->refused;
+    head->traits = traits;
+    head->unused = 0;
+}
+
+static uint64_t seal_of_head(const head_t *head) {
+    const uint64_t words[] = {head->members[0], head->members[1], (uint64_t)head->count, head->live,
+                              (uint64_t)(uint32_t)head->root << 32 | (uint32_t)head->dtype << 24 | (uint32_t)head->combination << 16 |
+                                  head->refused,
+                              head->traits};
+    return quern_ragged_seal_words(words, sizeof words / sizeof *words);
 }
 
 /* Returns the end. */
@@ -94,11 +107,10 @@ static char *write_payload(const struct quern_collective_call *call, char *to) {
 void quern_collective_write_record(const struct quern_collective_call *call, uint32_t half, uint32_t traits) {
     struct quern_membership *member = call->member;
     char *record = record_at(member, member->rank, half);
-    head_t head;
-    quern_collective_fill_head(call, traits, &head);
-    head.seal = seal_of(&head, sizeof head);
-    memcpy(record, &head, sizeof head);
-    member->brief_bytes = (size_t)(write_payload(call, record + sizeof head) - record);
+    head_t *head = (head_t *)(void *)record;
+    quern_collective_fill_head(call, traits, head);
+    head->seal = seal_of_head(head);
+    member->brief_bytes = (size_t)(write_payload(call, record + sizeof *head) - record);
 }
 
 /* ---- comparing ---- */
@@ -131,12 +143,13 @@ static bool are_same(const head_t *first, const head_t *other) {
 }
 
 /* Names a difference between the lowest member and another one. */
-static quern_status report_difference(const struct quern_collective_call *call, const head_t *first, const head_t *other, int place) {
+static quern_status report_difference(const struct quern_collective_call *call, const head_t *first, const head_t *other,
+                                      int place) {
     if (memcmp(first->members, other->members, sizeof first->members) != 0)
-        return quern_fail(call->member->device, QUERN_PEER_MISMATCH, "%s: args.members differ on ranks %d and %d: expected the same "
-                          "on all members", call->member->label, call->rank_at[0], call->rank_at[place]);
+        return quern_fail(call->member->device, QUERN_PEER_MISMATCH, "%s: args.members differ on ranks %d and %d: expected the "
+                          "same on all members", call->member->label, call->rank_at[0], call->rank_at[place]);
     if (first->dtype != other->dtype)
-        return differ(call, "dtype", quern_dtype_name((quern_dtype)first->dtype), quern_dtype_name((quern_dtype)other->dtype), place);
+        return differ(call, "dtype", quern_dtype_name(first->dtype), quern_dtype_name(other->dtype), place);
     if (first->combination != other->combination)
         return differ(call, "combination", combination_name(first->combination), combination_name(other->combination), place);
     const bool counts = first->count != other->count;
@@ -164,21 +177,31 @@ static quern_status fail_damaged(const struct quern_collective_call *call, const
                         call->member->rank, what, call->rank_at[place]);
 }
 
+/* Fetches the first lines of all records at once, since each comes from another core. */
+static void expect_records(const struct quern_collective_call *call, uint32_t half) {
+    for (int place = 0; place < call->places; place++) {
+        const char *record = record_at(call->member, call->rank_at[place], half);
+        __builtin_prefetch(record);
+        __builtin_prefetch(record + sizeof(head_t));
+    }
+}
+
 /* Compares each with that of the lowest member, so that all members find the same difference. */
 quern_status quern_collective_read_heads(const struct quern_collective_call *call, uint32_t half,
                                          struct quern_collective_summary *summary, quern_status *result) {
     head_t first = {0}, other = {0}, head;
     int refuses = -1, differs = -1;
+    expect_records(call, half);
     summary->all = ~0u;
     summary->any = 0;
     summary->same_live = true;
     for (int place = 0; place < call->places; place++) {
         memcpy(&head, record_at(call->member, call->rank_at[place], half), sizeof head);
-        if (!call->member->one_process && head.seal != seal_of(&head, sizeof head)) return fail_damaged(call, "record", place);
+        if (!call->member->one_process && head.seal != seal_of_head(&head)) return fail_damaged(call, "record", place);
         if (!place) first = head;
         if (head.refused && refuses < 0) refuses = place;
         if (differs < 0 && !are_same(&first, &head)) differs = place, other = head;
-        if (place < QUERN_RANK_LIMIT) summary->traits[place] = head.traits;
+        if (place < QUERN_RANK_LIMIT) summary->traits[place] = (uint8_t)head.traits;
         summary->all &= head.traits;
         summary->any |= head.traits;
         summary->same_live &= head.live == first.live;

@@ -3,11 +3,11 @@
  * collective_host.c, and for collective_hosts.c, where it goes to ranks of other hosts with a message.
  *
  * A record lies in the rank's brief (src/ranks/segment.h), in the half of the next meeting of all ranks.  All ranks have read what
- * was there before they entered the last one.  A call of all ranks makes its record the record of its entry, so the half is written
- * again in the meeting after the next, which all enter when they have read it.  A call of some ranks leaves the half as it is, so it
- * ends with a meeting: then nobody reads its record any more.
+ * was there before they entered the last one.  The entry of a call of all ranks is such a meeting, so the half is written again for
+ * the meeting after the next, which all enter when they have read it.  A call of some ranks has no such meeting: it ends with an
+ * exit, after which nobody reads its records any more.
  *
- *   head      one line: the arguments that all members must share
+ *   head      the arguments that all members must share
  *   payload   the input, if it is small; or the reason why the rank refuses its arguments
  *   places    else, in place of the payload: where the other members find its buffers
  *   verdict   at the end: written before a vote
@@ -30,9 +30,10 @@ struct quern_collective_head {
     int64_t count;
     uint64_t live;                        /* quern_symmetric_live: ranks with the same can reach the same memory */
     int32_t root;
-    uint16_t dtype, combination;
-    uint16_t refused, traits;             /* quern_status; bits of enum quern_collective_trait */
-    uint32_t unused[3];
+    uint8_t dtype, combination;
+    uint16_t refused;                     /* quern_status */
+    uint32_t traits;                      /* bits of enum quern_collective_trait */
+    uint32_t unused;
 };
 
 /* By pointer in its own process, in others by (id, offset) if it is symmetric. */
@@ -53,9 +54,12 @@ struct quern_collective_verdict {
     int32_t buffer, rank;
 };
 
-enum { QUERN_COLLECTIVE_PAYLOAD = QUERN_BRIEF_BYTES - sizeof(struct quern_collective_head) - sizeof(struct quern_collective_verdict) };
+enum {
+    QUERN_COLLECTIVE_PAYLOAD =
+        QUERN_BRIEF_BYTES - sizeof(struct quern_collective_head) - sizeof(struct quern_collective_verdict)
+};
 
-_Static_assert(sizeof(struct quern_collective_head) == 64, "a head must be one line");
+_Static_assert(sizeof(struct quern_collective_head) == 56, "the first word of a payload must be on the line of the head");
 _Static_assert(sizeof(struct quern_collective_places) <= QUERN_COLLECTIVE_PAYLOAD, "places must fit a brief");
 
 /* The inputs of all ranks together are in the records: the same on all members with the same arguments. */
@@ -78,13 +82,13 @@ void quern_collective_write_record(const struct quern_collective_call *call, uin
 /* The members' traits: what all have, what any has, and those of each place. */
 struct quern_collective_summary {
     uint32_t all, any;
-    uint16_t traits[QUERN_RANK_LIMIT];    /* of the first places: a host has no more */
+    uint8_t traits[QUERN_RANK_LIMIT];     /* of the first places: a host has no more */
     bool same_live;                       /* all ranks can reach the same memory */
 };
 
 /*
- * After the entry: copies the heads of all members and compares them.  *result is the error of the call, the same on all members but
- * one that refuses its own arguments.  Fails if a head is damaged, which poisons the group.
+ * After the entry: copies the heads of all members and compares them.  *result is the error of the call, the same on all members
+ * but one that refuses its own arguments.  Fails if a head is damaged, which poisons the group.
  */
 quern_status quern_collective_read_heads(const struct quern_collective_call *call, uint32_t half,
                                          struct quern_collective_summary *summary, quern_status *result);

@@ -9,7 +9,9 @@ typedef struct quern_collective_rounds rounds_t;
 
 enum {
     LINE = 64,
-    WINDOW_BYTES = 1 << 19,   /* large compared with the cost of a meeting, small enough to stay near the cores */
+    LEAST_WINDOW = 1 << 14,   /* large compared with the cost of a meeting ... */
+    MOST_WINDOW = 1 << 18,    /* ... and so small that all windows stay near the cores */
+    PARTS = 8,                /* of a call, between these: while one is staged, the one before is combined or copied */
     WHOLE_BYTES = 1 << 15     /* up to so many bytes of inputs are combined by every rank */
 };
 
@@ -19,8 +21,9 @@ static int64_t in_lines(int64_t bytes) { return (int64_t)quern_round_up((size_t)
 
 /* Of a call that has windows: enough for the pieces of any operation. */
 static int64_t staged_bytes(const struct quern_collective_call *call) {
-    const int64_t most = quern_larger(WINDOW_BYTES, (int64_t)call->places * LINE);
-    return quern_smaller(most, in_lines(call->piece_bytes) * call->places);
+    const int64_t all = in_lines(call->piece_bytes) * call->places, part = in_lines(all / PARTS);
+    const int64_t window = quern_larger(LEAST_WINDOW, quern_smaller(part, MOST_WINDOW));
+    return quern_smaller(quern_larger(window, (int64_t)call->places * LINE), all);
 }
 
 static int64_t returned_bytes(const struct quern_collective_call *call) {
@@ -32,10 +35,12 @@ size_t quern_collective_windows(const struct quern_collective_call *call) {
     return 2 * (size_t)(staged_bytes(call) + returned_bytes(call));
 }
 
-/* The elements of each piece that a window holds. */
+/* The elements of each piece that a window holds; an input of one piece has fewer bytes than the windows are made for. */
 static int64_t window_chunk(const struct quern_collective_call *call) {
-    const int64_t bytes = staged_bytes(call) / (call->form->scatters ? call->places : 1) / LINE * LINE;
-    return bytes / call->element_bytes;
+    const int64_t pieces = call->form->scatters ? call->places : 1;
+    const int64_t part = in_lines(call->piece_bytes * pieces / PARTS), window = staged_bytes(call);
+    const int64_t used = quern_smaller(window, quern_larger(LEAST_WINDOW, part));
+    return quern_larger(used / pieces / LINE, 1) * LINE / call->element_bytes;
 }
 
 static char *staged_window(const rounds_t *x, int place, int64_t round) {
@@ -106,11 +111,12 @@ uint32_t quern_collective_begin(const struct quern_collective_call *call) {
 /* Whether a rank works in place where others read its input itself. */
 static bool is_exposed(const struct quern_collective_call *call, const struct quern_collective_summary *summary) {
     for (int place = 0; place < call->places; place++)
-        if ((summary->traits[place] & (QUERN_COLLECTIVE_IN_PLACE | QUERN_COLLECTIVE_STAGES)) == QUERN_COLLECTIVE_IN_PLACE) return true;
+        if (summary->traits[place] & QUERN_COLLECTIVE_IN_PLACE && !(summary->traits[place] & QUERN_COLLECTIVE_STAGES)) return true;
     return false;
 }
 
-void quern_collective_choose(rounds_t *x, const struct quern_collective_call *call, const struct quern_collective_summary *summary) {
+void quern_collective_choose(rounds_t *x, const struct quern_collective_call *call,
+                             const struct quern_collective_summary *summary) {
     const struct quern_collective_form *form = call->form;
     const bool all_reduce = form->reduces && !form->scatters, reached = summary->all & QUERN_COLLECTIVE_OUTPUT_REACHED;
     const bool staged = summary->any & QUERN_COLLECTIVE_STAGES;
@@ -247,8 +253,10 @@ static void push(const rounds_t *x) {
     const struct quern_collective_call *call = x->call;
     struct quern_copy copies[QUERN_RANK_LIMIT];
     struct quern_copy_list list = {.copies = copies};
-    for (int step = 1; step <= call->places; step++)
-        add(&list, x->output[(call->place + step) % call->places] + call->place * call->piece_bytes, call->input, call->piece_bytes);
+    for (int step = 1; step <= call->places; step++) {
+        char *output = x->output[(call->place + step) % call->places];
+        add(&list, output + call->place * call->piece_bytes, call->input, call->piece_bytes);
+    }
     copy(x, &list, x->is_streaming);
 }
 

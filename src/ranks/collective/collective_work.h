@@ -6,8 +6,8 @@
 #include "ranks/collective/collective_call.h"
 
 /*
- * Combines `count` elements of all inputs into all outputs, which begin at the first of them.  streaming: past the caches.  The call
- * reduces.  Runs on the calling thread if there is little to do.
+ * Combines `count` elements of all inputs into all outputs, of which each begins at the first of them.  The call reduces.  Runs on
+ * the calling thread if there is little to do.
  */
 void quern_collective_combine(const struct quern_collective_call *call, const struct quern_collective_combination *pieces,
                               int64_t count);
