@@ -66,7 +66,7 @@ EMULATED_RANKS = [
      "differ(call, QUERN_SLICE_UPDATES, peer, call->updates, terms->updates, report) ||", "", RAGGED),
     # Collectives.
     ("all pieces at one place", COLLECTIVES, "call->output + place * call->piece_bytes);", "call->output);", COLLECTIVE),
-    ("a rank's own piece left out", COLLECTIVES, "    if (!call->input || to == call->input) return QUERN_OK;\n", "    return QUERN_OK;\n",
+    ("a rank's own piece left out", COLLECTIVES, "if (!call->input || to == call->input) return QUERN_OK;", "return QUERN_OK;",
      COLLECTIVE),
     ("arguments not compared", COLLECTIVES, "    if (status == QUERN_OK) status = compare(call);\n", "", COLLECTIVE),
     ("some members gather", COLLECTIVES, "    if (call->places < member->ranks)\n", "    if (false)\n", COLLECTIVE),

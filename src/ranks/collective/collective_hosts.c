@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "ranks/collective/collective_record.h"
-#include "ranks/collective/collective_steps.h"
+#include "ranks/collective/collective_schedules.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
@@ -107,6 +107,7 @@ static void *reserve_lists(struct quern_collective_call *call) {
 static quern_status run_large(const struct quern_collective_call *call, void *lists, uint32_t half) {
     struct quern_host_exchange x;
     quern_open_host_exchange(&x, call, lists);
+    quern_take_schedule(&x, quern_choose_schedule(&x));
     quern_status status = find_windows(&x, half);
     return status == QUERN_OK ? quern_run_steps(&x) : status;
 }

@@ -120,7 +120,7 @@ static quern_status take_gathered(exchange *x, int64_t step) {
 /* ---- direct: step t has piece t of each share, combined in the work of the step and gathered in step t + 2 ---- */
 
 /* Slots: for a member of this host what it gets from this rank, for one of another host what has come from it; the result; columns. */
-static int64_t direct_slots(const exchange *x) { return 2 * x->call->places + 1; }
+static int64_t direct_slots(const exchange *x) { return quern_most_slots(x->call->places); }
 
 static int64_t direct_steps(const exchange *x) {
     const int64_t pieces = pieces_of_shares(x);
@@ -335,8 +335,6 @@ static const struct quern_collective_schedule
     direct = {"direct", direct_slots, direct_steps, direct_parts, stage_shares, work_directly},
     chain = {"chain", chain_slots, chain_steps, chain_parts, stage_slices, work_in_chain},
     broadcast = {"broadcast", cast_slots, cast_steps, cast_parts, show_piece, take_cast};
-
-int64_t quern_most_slots(int places) { return 2 * places + 1; }
 
 static bool is_in_blocks(const exchange *x) {
     for (int place = 1; place < x->call->places; place++)

@@ -1,4 +1,4 @@
-/* The schedules of collectives over several hosts: which piece goes where in which step.  For collective_steps.c. */
+/* The schedules of collectives over several hosts: which piece goes where in which step.  For collective_hosts.c. */
 #ifndef QUERN_COLLECTIVE_SCHEDULES_H
 #define QUERN_COLLECTIVE_SCHEDULES_H
 
@@ -9,8 +9,5 @@
  * already.
  */
 const struct quern_collective_schedule *quern_choose_schedule(const struct quern_host_exchange *x);
-
-/* The most slots that any schedule has for so many members. */
-int64_t quern_most_slots(int places);
 
 #endif

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "os/integers.h"
-#include "ranks/collective/collective_schedules.h"
 #include "ranks/collective/collective_work.h"
 #include "ranks/ragged/ragged_copies.h"
 
@@ -96,12 +95,15 @@ void quern_open_host_exchange(struct quern_host_exchange *x, const struct quern_
     *x = (struct quern_host_exchange){.call = call};
     find_places(x, storage);
     x->share = (int64_t)quern_round_up((size_t)quern_divide_up(call->count, call->places), LINE);
-    x->schedule = quern_choose_schedule(x);
-    x->slot_count = x->schedule->slots(x);
-    x->unit = unit_of(call, x->slot_count);
-    x->piece = x->unit / call->element_bytes;
     x->meeting = (struct quern_meeting){.operation = call->form->operation, .phase = QUERN_PHASE_COPY, .set = &call->set,
                                         .timeout = call->timeout};
+}
+
+void quern_take_schedule(struct quern_host_exchange *x, const struct quern_collective_schedule *schedule) {
+    x->schedule = schedule;
+    x->slot_count = schedule->slots(x);
+    x->unit = unit_of(x->call, x->slot_count);
+    x->piece = x->unit / x->call->element_bytes;
 }
 
 /* ---- the messages of a step ---- */

@@ -75,12 +75,16 @@ static inline char *quern_own_slot(const struct quern_host_exchange *x, int64_t 
 /* The bytes of both windows, unless many members need more.  Tests lower the number. */
 extern int64_t quern_most_workspace;
 
+/* No schedule has more slots for so many members. */
+static inline int64_t quern_most_slots(int places) { return 2 * places + 1; }
+
 /* The bytes of storage for the lists, and of workspace for a call with any operation. */
 size_t quern_host_exchange_storage(const struct quern_collective_call *call);
 size_t quern_host_exchange_workspace(const struct quern_collective_call *call);
 
-/* Divides the members among hosts and chooses the schedule: of a call that is not refused.  The windows are the caller's. */
+/* Divides the members among hosts, of a call that is not refused; then divides the windows, which are the caller's. */
 void quern_open_host_exchange(struct quern_host_exchange *x, const struct quern_collective_call *call, void *storage);
+void quern_take_schedule(struct quern_host_exchange *x, const struct quern_collective_schedule *schedule);
 
 /* All steps of an exchange whose windows are there.  Errors poison the group. */
 quern_status quern_run_steps(struct quern_host_exchange *x);
