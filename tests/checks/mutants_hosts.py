@@ -34,6 +34,7 @@ RANKS = [
      "if (status == QUERN_OK && member->roster->host_leader == member->rank)", HOSTS),
     ("another call of another host unseen", TRADE,
      "    if (channel->in_head.tag != sendrecv->tag) return report_other_call(sendrecv, channel);\n", "", HOSTS),
+    ("credit without room forgotten", RELAYED, "        end->owes = true;\n", "", RELAY),
     # Collectives.
     ("a partial sum that is not handed on", SCHEDULES,
      "    if (x->host > 0) x->inputs[count++] = quern_own_slot(x, step, CHAIN_PARTIAL);\n", "", COLLECTIVE),
