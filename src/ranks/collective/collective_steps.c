@@ -5,6 +5,8 @@
 
 #include "os/integers.h"
 #include "ranks/collective/collective_work.h"
+#include "ranks/points.h"
+#include "ranks/poison.h"
 #include "ranks/ragged/ragged_copies.h"
 
 enum {
@@ -185,15 +187,25 @@ quern_status quern_meet_members_here(const struct quern_collective_call *call, s
     return here.count > 1 ? quern_meet(call->member, &meeting) : QUERN_OK;
 }
 
+/* If this rank is late, the others may have timed out and returned: then their memory must not be touched. */
+static quern_status work_on(struct quern_host_exchange *x, int64_t step) {
+    quern_status status = quern_check_poison(x->call->member);
+    return status == QUERN_OK ? x->schedule->work(x, step) : status;
+}
+
 /* The tag of a message names all members, those of whom nothing is heard in this step too. */
 static quern_status run_step(struct quern_host_exchange *x, int64_t number) {
     struct step step = {x, number};
     quern_status status = begin_messages(&step);
     if (status != QUERN_OK) return status;
-    if (number) status = x->schedule->work(x, number - 1);
+    if (number) status = work_on(x, number - 1);
     if (status == QUERN_OK && x->here > 1) status = x->schedule->stage(x, number);
+    QUERN_POINT(COLLECTIVE_STAGED);
     if (status == QUERN_OK) status = quern_sendrecv_end(&x->sendrecv);
-    return status == QUERN_OK ? quern_meet_members_here(x->call, x->meeting, QUERN_PHASE_COPY) : status;
+    else quern_sendrecv_abandon(&x->sendrecv);
+    if (status == QUERN_OK) status = quern_meet_members_here(x->call, x->meeting, QUERN_PHASE_COPY);
+    QUERN_POINT(COLLECTIVE_WINDOW);
+    return status;
 }
 
 quern_status quern_run_steps(struct quern_host_exchange *x) {
@@ -201,7 +213,9 @@ quern_status quern_run_steps(struct quern_host_exchange *x) {
     quern_status status = QUERN_OK;
     for (int64_t step = 0; step < steps && status == QUERN_OK; step++) status = run_step(x, step);
     x->sendrecv.open = 0;  /* the last work has no messages beside it */
-    return status == QUERN_OK && steps ? x->schedule->work(x, steps - 1) : status;
+    if (status == QUERN_OK && steps) status = work_on(x, steps - 1);
+    QUERN_POINT(COLLECTIVE_COPIED);
+    return status;
 }
 
 /* ---- work, between whose pieces messages move ---- */
