@@ -109,6 +109,7 @@ static const struct contender {
 };
 
 enum { CONTENDERS = sizeof contenders / sizeof *contenders };
+static int measured = CONTENDERS;  /* the first so many */
 
 /* ---- measuring ---- */
 
@@ -147,10 +148,10 @@ static void measure(size_t size, int rounds) {
     static double seconds[CONTENDERS][MOST_ROUNDS];
     int calls[CONTENDERS];
     bytes = size;
-    for (int c = 0; c < CONTENDERS; c++) calls[c] = calls_of(&contenders[c]);
+    for (int c = 0; c < measured; c++) calls[c] = calls_of(&contenders[c]);
     for (int round = 0; round < rounds; round++)
-        for (int c = 0; c < CONTENDERS; c++) seconds[c][round] = turn(&contenders[c], calls[c]);
-    for (int c = 0; c < CONTENDERS && !rank; c++) {
+        for (int c = 0; c < measured; c++) seconds[c][round] = turn(&contenders[c], calls[c]);
+    for (int c = 0; c < measured && !rank; c++) {
         double of_barrier[MOST_ROUNDS], of_copy[MOST_ROUNDS], of_mpi[MOST_ROUNDS];
         for (int round = 0; round < rounds; round++) {
             of_barrier[round] = seconds[c][round] / seconds[0][round];
@@ -175,6 +176,8 @@ static void check(void) {
 int main(int count, char **arguments_of_program) {
     const size_t most = (size_t)(count > 1 ? atol(arguments_of_program[1]) : 64) << 20;
     const int rounds = count > 2 ? atoi(arguments_of_program[2]) : 31;
+    const size_t least = count > 3 ? (size_t)atol(arguments_of_program[3]) : 8;
+    if (count > 4) measured = 6;  /* the barriers, the copy and the all-reduces */
     quern_device *device;
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
     char name[64];
@@ -200,7 +203,7 @@ int main(int count, char **arguments_of_program) {
     char *buffers[] = {private_input, private_output, symmetric_input, symmetric_output};
     for (int i = 0; i < 4; i++) memset(buffers[i], 0, most);  /* first touched by their owner */
     check();
-    for (size_t size = 8; size <= most; size *= size < 1024 ? 16 : 4) measure(size, rounds <= MOST_ROUNDS ? rounds : MOST_ROUNDS);
+    for (size_t size = least; size <= most; size *= size < 1024 ? 16 : 4) measure(size, rounds <= MOST_ROUNDS ? rounds : MOST_ROUNDS);
     ok(quern_group_destroy(group), "quern_group_destroy");
     quern_device_close(device);
     MPI_Finalize();

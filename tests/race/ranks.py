@@ -45,8 +45,6 @@ VARIANTS = [
             "status = copy(exchange, meeting, rounds);\n"
             "    if (status == QUERN_OK) status = quern_ragged_meet_here(call, meeting, QUERN_PHASE_EXIT);",
             "status = copy(exchange, meeting, rounds);", "exchange_slices"),
-    Variant("a collective returns before the others have read", "src/ranks/collective/collective_host.c",
-            "(some || (result == QUERN_OK && large))", "false", "collect"),
     Variant("the records of a collective in one half", "src/ranks/collective/collective_record.c",
             "(member->roster, rank, half);", "(member->roster, rank, 0 * half);", "collect"),
     Variant("what is in a lane without release", "src/ranks/transfer/lane.c",

@@ -48,11 +48,11 @@ Test(exact_details, devices) {
     DEVICE(quern_device_open(QUERN_CPU, 0, NULL), QUERN_NULL_POINTER, "device is NULL");
     device_open(&device, 0, NULL);
     DEVICE(quern_prepare(device.quern, 0), QUERN_INVALID_ARGUMENT,
-           "operations is 0: expected QUERN_CROSS_ENTROPY, QUERN_ADAM, QUERN_BARRIER, QUERN_RAGGED_ALL_TO_ALL or QUERN_QUANTIZE "
-           "or several of them (a value from 1 to 31)");
-    DEVICE(quern_prepare(device.quern, 32), QUERN_INVALID_ARGUMENT,
-           "operations is 32: expected QUERN_CROSS_ENTROPY, QUERN_ADAM, QUERN_BARRIER, QUERN_RAGGED_ALL_TO_ALL or QUERN_QUANTIZE "
-           "or several of them (a value from 1 to 31)");
+           "operations is 0: expected QUERN_CROSS_ENTROPY, QUERN_ADAM, QUERN_BARRIER, QUERN_RAGGED_ALL_TO_ALL, QUERN_QUANTIZE "
+           "or QUERN_COLLECTIVE or several of them (a value from 1 to 63)");
+    DEVICE(quern_prepare(device.quern, 64), QUERN_INVALID_ARGUMENT,
+           "operations is 64: expected QUERN_CROSS_ENTROPY, QUERN_ADAM, QUERN_BARRIER, QUERN_RAGGED_ALL_TO_ALL, QUERN_QUANTIZE "
+           "or QUERN_COLLECTIVE or several of them (a value from 1 to 63)");
     DEVICE(quern_prepare(NULL, 1), QUERN_NULL_POINTER, "device is NULL");
     DEVICE(quern_device_get_info(device.quern, NULL), QUERN_NULL_POINTER, "quern_device_info is NULL");
     if (device.kind == QUERN_CPU) {

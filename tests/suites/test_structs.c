@@ -31,6 +31,7 @@ STRUCT(quern_quantize_args, QUERN_QUANTIZE_ARGS_INIT)
 STRUCT(quern_carrier, QUERN_CARRIER_INIT)
 STRUCT(quern_group_args, QUERN_GROUP_ARGS_INIT)
 STRUCT(quern_barrier_args, QUERN_BARRIER_ARGS_INIT)
+STRUCT(quern_collective_args, QUERN_COLLECTIVE_ARGS_INIT)
 STRUCT(quern_ragged_all_to_all_args, QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT)
 STRUCT(quern_transfer_args, QUERN_TRANSFER_ARGS_INIT)
 
@@ -43,7 +44,8 @@ static const struct kind {
 #define KIND(type) {#type, sizeof(type), &macro_##type, init_##type}
     KIND(quern_device_info), KIND(quern_cross_entropy_args), KIND(quern_gemm_args), KIND(quern_linear_cross_entropy_args),
     KIND(quern_adam_args), KIND(quern_gradient_norm_args), KIND(quern_accumulate_args), KIND(quern_quantize_args),
-    KIND(quern_carrier), KIND(quern_group_args), KIND(quern_barrier_args), KIND(quern_ragged_all_to_all_args), KIND(quern_transfer_args)
+    KIND(quern_carrier), KIND(quern_group_args), KIND(quern_barrier_args), KIND(quern_ragged_all_to_all_args), KIND(quern_transfer_args),
+    KIND(quern_collective_args)
 };
 
 enum { LARGEST = 1024, MARK = 0x51550000 };

@@ -10,7 +10,7 @@ from gen.spec import Geometry
 
 class Scale(Operation):
     name = "scale"
-    bit = 32
+    bit = 64
     keys = ("dtype",)
 
     def combinations(self) -> Iterator[Key]:
