@@ -72,7 +72,7 @@ CORRECT = {
     "steps": [
         "CALLS=1 PIECES=3",
         "CALLS=2 PIECES=1",
-        "CALLS=1 PIECES=2 KILL",
+        "CALLS=1 PIECES=1 KILL",
     ],
     "ragged_gpu": [
         "RANKS=2 ROUNDS=3",
