@@ -179,7 +179,6 @@ BROKEN = [
     ("ragged_brief", "RANKS=2 ROUNDS=2", "OWN_OFFER_DECIDES", "way["),
     ("steps", "CALLS=1 PIECES=3", "ONE_WINDOW", "staged["),
     ("steps", "CALLS=1 PIECES=2", "NO_MEETING", "staged["),
-    ("steps", "CALLS=2 PIECES=1", "NO_EXIT", "arrived["),
     ("steps", "CALLS=1 PIECES=2", "RESULTS_A_STEP_EARLY", "arrived["),
     ("ragged_gpu", "RANKS=2 ROUNDS=2", "EXIT_NOT_AWAITED", "output["),
     ("ragged_gpu", "RANKS=2 ROUNDS=2", "GROUP_GOES_ON", "report["),

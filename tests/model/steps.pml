@@ -11,6 +11,8 @@
  *   result    of a rank's share: read by its host, and sent
  *   arrived   a result of the other host: read by both ranks of this one
  *
+ * A call follows the one before without entry and exit, which these windows do not need; the records and a gather do.
+ *
  * With KILL one rank may end at any time.  Whoever waits then stops, and so do all others, by the poison.
  */
 #ifndef CALLS
@@ -144,9 +146,6 @@ proctype rank(byte me) {
         :: else -> break
         od;
         work(STEPS - 1);
-#ifndef NO_EXIT
-        meet();
-#endif
         call++
     :: else -> break
     od;
