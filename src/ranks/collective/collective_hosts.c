@@ -38,7 +38,8 @@ static bool place_record(void *user, struct quern_channel *channel) {
     struct entry *entry = user;
     const struct quern_collective_call *call = entry->call;
     const uint64_t bytes = channel->in_head.last;
-    if (channel->in_head.first || channel->in_head.second || bytes < sizeof(struct quern_collective_head) || bytes > QUERN_BRIEF_BYTES)
+    if (channel->in_head.first || channel->in_head.second || bytes < sizeof(struct quern_collective_head) ||
+        bytes > QUERN_BRIEF_BYTES)
         return false;
     if (call->refused == QUERN_OK && bytes != record_bytes_of(call, channel->rank)) entry->stray = channel->rank;
     channel->in = channel->few_in;

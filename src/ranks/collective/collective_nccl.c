@@ -21,8 +21,8 @@ static size_t workspace_bytes(const struct quern_collective_call *call) { return
 
 static quern_status check(const struct quern_collective_call *call) {
     if (!call->form->reduces) return QUERN_OK;
-    return quern_fail(call->member->device, QUERN_NOT_SUPPORTED, "reductions of GPU ranks of several hosts are not supported: NCCL adds "
-                      "in an order of its own; expected quern_all_gather or quern_broadcast");
+    return quern_fail(call->member->device, QUERN_NOT_SUPPORTED, "reductions of GPU ranks of several hosts are not supported: NCCL "
+                      "adds in an order of its own; expected quern_all_gather or quern_broadcast");
 }
 
 /* ---- agreeing ---- */
@@ -115,8 +115,8 @@ static quern_status launch(const struct quern_collective_call *call, CUstream st
 static quern_status run(struct quern_collective_call *call, void *stream) {
     struct quern_membership *member = call->member;
     if (call->places < member->ranks)
-        return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: args.members are %d of %d ranks: collectives of GPU ranks of several "
-                          "hosts take all of them", member->label, call->places, member->ranks);
+        return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: args.members are %d of %d ranks: collectives of GPU ranks of "
+                          "several hosts take all of them", member->label, call->places, member->ranks);
     quern_status status = quern_agree_at(&member, 1, call->form->operation, 0, look_at_stream(call, stream));
     if (status == QUERN_OK) status = compare(call);
     return status == QUERN_OK && call->piece_bytes ? launch(call, stream) : status;

@@ -119,7 +119,7 @@ static quern_status take_gathered(exchange *x, int64_t step) {
 
 /* ---- direct: step t has piece t of each share, combined in the work of the step and gathered in step t + 2 ---- */
 
-/* Slots: for a member of this host what it gets from this rank, for one of another host what has come from it; the result; columns. */
+/* Slots: for a member of this host what it gets from this rank, for one of another host what has come; the result; columns. */
 static int64_t direct_slots(const exchange *x) { return quern_most_slots(x->call->places); }
 
 static int64_t direct_steps(const exchange *x) {

@@ -59,7 +59,8 @@ static void number_hosts(struct quern_host_exchange *x) {
         x->fewest = (int)quern_smaller(x->fewest, x->first_of[host + 1]);
         x->first_of[host + 1] = (uint16_t)(x->first_of[host + 1] + x->first_of[host]);
     }
-    for (int place = 0; place < places; place++) x->member_at[x->first_of[x->host_of[place]] + x->index_of[place]] = (uint16_t)place;
+    for (int place = 0; place < places; place++)
+        x->member_at[x->first_of[x->host_of[place]] + x->index_of[place]] = (uint16_t)place;
 }
 
 /* The members of another host hand what they gather to those of this one in turns: each gets as many columns. */
@@ -178,7 +179,8 @@ static quern_status begin_messages(struct step *step) {
 
 /* ---- the steps ---- */
 
-quern_status quern_meet_members_here(const struct quern_collective_call *call, struct quern_meeting meeting, enum quern_phase phase) {
+quern_status quern_meet_members_here(const struct quern_collective_call *call, struct quern_meeting meeting,
+                                     enum quern_phase phase) {
     const struct quern_rank_set here = quern_local_part(call->member, meeting.set);
     meeting.phase = phase;
     meeting.called = meeting.set;
@@ -226,7 +228,8 @@ static quern_status move_messages(struct quern_host_exchange *x) {
 
 quern_status quern_combine_inputs(struct quern_host_exchange *x, int count, char *to, int64_t elements) {
     const struct quern_collective_combination combination = {
-        .inputs = x->inputs, .outputs = &to, .input_count = count, .output_count = 1, .is_max = x->call->combination == QUERN_COMBINE_MAX};
+        .inputs = x->inputs, .outputs = &to, .input_count = count, .output_count = 1,
+        .is_max = x->call->combination == QUERN_COMBINE_MAX};
     quern_collective_combine(x->call, &combination, elements);
     return move_messages(x);
 }

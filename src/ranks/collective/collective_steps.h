@@ -59,7 +59,9 @@ struct quern_host_exchange {
     const char **inputs;                     /* [places]: scratch */
 };
 
-static inline int quern_members_of(const struct quern_host_exchange *x, int host) { return x->first_of[host + 1] - x->first_of[host]; }
+static inline int quern_members_of(const struct quern_host_exchange *x, int host) {
+    return x->first_of[host + 1] - x->first_of[host];
+}
 static inline int quern_member_at(const struct quern_host_exchange *x, int host, int index) {
     return x->member_at[x->first_of[host] + index];
 }
@@ -90,7 +92,8 @@ void quern_take_schedule(struct quern_host_exchange *x, const struct quern_colle
 quern_status quern_run_steps(struct quern_host_exchange *x);
 
 /* The meeting of the members of this host, if there are several. */
-quern_status quern_meet_members_here(const struct quern_collective_call *call, struct quern_meeting meeting, enum quern_phase phase);
+quern_status quern_meet_members_here(const struct quern_collective_call *call, struct quern_meeting meeting,
+                                     enum quern_phase phase);
 
 /* Combines the first `count` of x->inputs; copies bytes.  On the threads of the device; then moves the messages of the step. */
 quern_status quern_combine_inputs(struct quern_host_exchange *x, int count, char *to, int64_t elements);
