@@ -36,6 +36,18 @@ static inline uint32_t quern_set_digest(const struct quern_rank_set *set, int ra
     return digest;
 }
 
+/* Sets of up to 128 ranks are told whole.  Of others two digests, so that a mask of 4,096 bits does not go to each member. */
+static inline void quern_set_describe(const struct quern_rank_set *set, int ranks, uint64_t members[2]) {
+    members[0] = set->words[0] | (uint64_t)set->words[1] << 32;
+    members[1] = set->words[2] | (uint64_t)set->words[3] << 32;
+    for (int word = QUERN_RANK_WORDS; word < quern_set_words(ranks); word += QUERN_RANK_WORDS)
+        for (int half = 0; half < 2; half++) {
+            const uint64_t next = set->words[word + 2 * half] | (uint64_t)set->words[word + 2 * half + 1] << 32;
+            members[half] = (members[half] ^ members[half] >> 29) * 0xbf58476d1ce4e5b9u + next;
+            members[half] = (members[half] ^ members[half] >> 32) * 0x94d049bb133111ebu;
+        }
+}
+
 static inline bool quern_set_has(const struct quern_rank_set *set, int rank) { return set->words[rank / 32] >> rank % 32 & 1; }
 static inline void quern_set_add(struct quern_rank_set *set, int rank) {
     set->count += !quern_set_has(set, rank);

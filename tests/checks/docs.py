@@ -70,11 +70,14 @@ def header_words() -> frozenset[str]:
     return frozenset(re.findall(r"\w+", HEADER.read_text()))
 
 
+TEST = r"^(?:Test|TEST_BOTH_WAYS)\((\w+), (\w+)"
+
+
 @functools.cache
 def tests_by_name() -> frozenset[str]:
     found: set[str] = set()
     for path in (ROOT / "tests" / "suites").glob("*.c"):
-        found |= {f"{suite}.{name}" for suite, name in re.findall(r"^Test\((\w+), (\w+)", path.read_text(), re.MULTILINE)}
+        found |= {f"{suite}.{name}" for suite, name in re.findall(TEST, path.read_text(), re.MULTILINE)}
     return frozenset(found)
 
 

@@ -12,6 +12,8 @@ ROLL, LISTENER, HANDSHAKE, MESH = (f"src/ranks/hosts/{name}.c" for name in ("boo
 SHRINKS, QUORUM, SHRINK, SHRUNK = "test_hosts_shrink", "src/ranks/hosts/quorum.c", *(f"src/ranks/group/{n}.c" for n in ("shrink", "shrink_hosts"))
 GUESTS, HOME, VERDICT, MASK = (f"src/ranks/hosts/quorum_{name}.c" for name in ("guests", "home", "verdict", "mask"))
 SILENCE, ROSTER, RENDEZVOUS = "src/ranks/silence.h", "src/ranks/roster.c", "src/ranks/rendezvous.c"
+COLLECTIVE, STEPS, SCHEDULES, ENTRY = "test_hosts_collective", *(
+    f"src/ranks/collective/collective_{name}" for name in ("steps.c", "schedules.c", "hosts.c"))
 RELAY, RELAYED, RELAYS, FRAMES = "test_hosts_relay", *(f"src/ranks/hosts/{name}.c" for name in ("relayed", "relay", "frames"))
 
 RANKS = [
@@ -32,6 +34,35 @@ RANKS = [
      "if (status == QUERN_OK && member->roster->host_leader == member->rank)", HOSTS),
     ("another call of another host unseen", TRADE,
      "    if (channel->in_head.tag != sendrecv->tag) return report_other_call(sendrecv, channel);\n", "", HOSTS),
+    ("credit without room forgotten", RELAYED, "        end->owes = true;\n", "", RELAY),
+    # Collectives.
+    ("a partial sum that is not handed on", SCHEDULES,
+     "    if (x->host > 0) x->inputs[count++] = quern_own_slot(x, step, CHAIN_PARTIAL);\n", "", COLLECTIVE),
+    ("a chain in another order than that of the places", SCHEDULES, "return is_in_blocks(x) && (", "return (", COLLECTIVE),
+    ("partial sums in 16 bits", SCHEDULES,
+     "(call->dtype == QUERN_F32 || call->combination == QUERN_COMBINE_MAX)", "true", COLLECTIVE),
+    ("one window for two steps", "src/ranks/collective/collective_steps.h", "((step & 1) * x->slot_count + slot)",
+     "((step & 0) * x->slot_count + slot)", COLLECTIVE),
+    ("a step without its meeting", STEPS,
+     "    if (status == QUERN_OK) status = quern_meet_members_here(x->call, x->meeting, QUERN_PHASE_COPY);\n", "", COLLECTIVE),
+    ("a result that no host forwards", SCHEDULES, "host == x->hosts - 1) return false;",
+     "host == x->hosts - 1 || host > 0) return false;", COLLECTIVE),
+    ("a piece for the first member of a host", SCHEDULES, "return x->index_of[from] % quern_members_of(x, host); }",
+     "return 0 * x->index_of[from] % quern_members_of(x, host); }", COLLECTIVE),
+    ("a result gathered before it is combined", SCHEDULES, "return x->call->form->gathers ? 0 : 2; }",
+     "return x->call->form->gathers ? 0 : 1; }", COLLECTIVE),
+    ("the last step of a gather left out", SCHEDULES, "return pieces && !x->call->form->scatters ? pieces + 2 : pieces;",
+     "return pieces && !x->call->form->scatters ? pieces + 1 : pieces;", COLLECTIVE),
+    ("a broadcast from the other window", SCHEDULES,
+     "step - 1, CAST_INPUTS + x->index);", "step, CAST_INPUTS + x->index);", COLLECTIVE),
+    ("more bytes between hosts than are needed", SCHEDULES,
+     "return may_chain(x) && shares_sent_in_chain(x) < shares_sent_directly(x) ? &chain : &direct;", "return &direct;", COLLECTIVE),
+    ("a collective that ends before its readers", ENTRY,
+     "    if (status == QUERN_OK) status = quern_meet_members_here(call, meeting, QUERN_PHASE_EXIT);\n", "", COLLECTIVE),
+    ("arguments of other hosts not compared", "src/ranks/collective/collective_record.c",
+     "        if (differs < 0 && !are_same(&first, &head))",
+     "        if (differs < 0 && !call->member->roster->peer[call->rank_at[place]].is_elsewhere && !are_same(&first, &head))",
+     COLLECTIVE),
     # Exchanges.
     ("slices from the input that a plan no longer has", RAGGED, "x->outbox[entry].source, 1)",
      "quern_ragged_metadata(call, call->input_offsets, entry), call->row_bytes)", HOSTS),

@@ -6,6 +6,7 @@ OPENING, GROUP, RAGGED = "test_nccl", "test_nccl_group", "test_nccl_ragged"
 LIBRARY, RANK, BOUNDS, WATCH, BARRIER = (f"src/ranks/nccl/{name}.c" for name in ("nccl", "nccl_rank", "nccl_bounds", "nccl_watch",
                                                                                  "nccl_barrier"))
 TRANSPORT = "src/ranks/group/nccl_transport.c"
+COLLECTIVE, COLLECTIVES = "test_nccl_collective", "src/ranks/collective/collective_nccl.c"
 EXCHANGE, GATHER = "src/ranks/ragged/ragged_nccl.c", "src/ranks/ragged/ragged_gather.c"
 
 EMULATED_RANKS = [
@@ -63,4 +64,10 @@ EMULATED_RANKS = [
      "            quern_ragged_check_receives(call, inbox, order, report);", "            (void)order;", RAGGED),
     ("updates not compared", GATHER,
      "differ(call, QUERN_SLICE_UPDATES, peer, call->updates, terms->updates, report) ||", "", RAGGED),
+    # Collectives.
+    ("all pieces at one place", COLLECTIVES, "call->output + place * call->piece_bytes);", "call->output);", COLLECTIVE),
+    ("a rank's own piece left out", COLLECTIVES, "if (!call->input || to == call->input) return QUERN_OK;", "return QUERN_OK;",
+     COLLECTIVE),
+    ("arguments not compared", COLLECTIVES, "    if (status == QUERN_OK) status = compare(call);\n", "", COLLECTIVE),
+    ("some members gather", COLLECTIVES, "    if (call->places < member->ranks)\n", "    if (false)\n", COLLECTIVE),
 ]

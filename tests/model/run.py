@@ -69,6 +69,11 @@ CORRECT = {
         "RANKS=2 ROUNDS=4",
         "RANKS=3 ROUNDS=2",
     ],
+    "steps": [
+        "CALLS=1 PIECES=3",
+        "CALLS=2 PIECES=1",
+        "CALLS=1 PIECES=1 KILL",
+    ],
     "ragged_gpu": [
         "RANKS=2 ROUNDS=3",
         "RANKS=3 ROUNDS=2",
@@ -178,6 +183,9 @@ BROKEN = [
     ("ragged_brief", "RANKS=2 ROUNDS=2", "NO_ENTRY", "brief["),
     ("ragged_brief", "RANKS=2 ROUNDS=2", "NO_EXIT", "output["),
     ("ragged_brief", "RANKS=2 ROUNDS=2", "OWN_OFFER_DECIDES", "way["),
+    ("steps", "CALLS=1 PIECES=3", "ONE_WINDOW", "staged["),
+    ("steps", "CALLS=1 PIECES=2", "NO_MEETING", "staged["),
+    ("steps", "CALLS=1 PIECES=2", "RESULTS_A_STEP_EARLY", "arrived["),
     ("ragged_gpu", "RANKS=2 ROUNDS=2", "EXIT_NOT_AWAITED", "output["),
     ("ragged_gpu", "RANKS=2 ROUNDS=2", "GROUP_GOES_ON", "report["),
     ("ragged_gpu", "RANKS=2 ROUNDS=2", "DISSENT_LOST_WHEN_AHEAD", "judgement["),

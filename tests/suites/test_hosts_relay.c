@@ -567,6 +567,44 @@ Test(relay, a_sender_keeps_to_its_window, .timeout = 60) {
     close_sender(test);
 }
 
+/* Takes all frames out of a ring.  Returns the credit in them for a rank. */
+static uint32_t take_credit(struct sender_under_test *test, int peer) {
+    static unsigned char taken[QUERN_FRAME_BYTES];
+    struct quern_relay_frame frame;
+    uint32_t credit = 0;
+    while (quern_ring_look(&test->out, &frame) == QUERN_RING_FRAME) {
+        quern_ring_take(&test->out, &frame, taken);
+        if (frame.to == peer) credit += frame.credit;
+    }
+    return credit;
+}
+
+/* A sender may wait for credit that had no room when the bytes were taken: nothing comes from it before. */
+Test(relay, credit_without_room_is_given_later, .timeout = 60) {
+    static struct sender_under_test receiver;
+    static unsigned char bytes[QUERN_FRAME_BYTES];
+    struct sender_under_test *test = &receiver;
+    open_sender(test);
+    struct quern_ring_end in = test->in;
+    const size_t half = quern_stream_window(test->member.ranks) / 2;
+    while (quern_relayed_streams.put(&test->member, QUERN_STREAM_CALLS, 3, &(struct iovec){bytes, sizeof bytes}, 1) > 0) {}
+    quern_relayed_streams.put(&test->member, QUERN_STREAM_TRANSFERS, 3, &(struct iovec){bytes, 8}, 1);  /* less than a head is left */
+    while (quern_relayed_streams.put(&test->member, QUERN_STREAM_TRANSFERS, 3, &(struct iovec){bytes, 1}, 1) > 0) {}
+    for (size_t came = 0; came < half; came += sizeof bytes) {
+        struct quern_relay_frame frame = {.from = 2, .to = 0, .stream = QUERN_STREAM_CALLS, .bytes = sizeof bytes};
+        quern_seal_frame(&frame);
+        quern_ring_write(&in, &frame, &(struct iovec){bytes, sizeof bytes});
+        const ssize_t got = quern_relayed_streams.get(&test->member, QUERN_STREAM_CALLS, 2, &(struct iovec){bytes, sizeof bytes}, 1);
+        check(got == sizeof bytes, "%zd bytes come", got);
+    }
+    check(take_credit(test, 2) == 0, "the ring had room for credit");
+    check(quern_relayed_streams.heard(&test->member, QUERN_STREAM_CALLS) != NULL, "damaged");
+    const uint32_t credit = take_credit(test, 2);
+    check(credit >= half, "%u bytes of credit are given: expected at least %zu", credit, half);
+    check(!test->member.segment->poison, "poisoned");
+    close_sender(test);
+}
+
 /* More than the windows of all senders: somebody does not keep to them. */
 Test(relay, more_than_the_windows_is_damage, .timeout = 300) {
     struct relay_under_test test = {.ends = {-1, -1}};

@@ -53,7 +53,7 @@ struct quern_collective_call {
 };
 
 struct quern_collective_transport {
-    /* The bytes of workspace, enough for each operation with these arguments: member, places, count, element_bytes are valid. */
+    /* The bytes of workspace, enough for each operation with these members, dtype and count: of the call no more is valid. */
     size_t (*workspace_bytes)(const struct quern_collective_call *call);
 
     /* Before a call is checked: fetches what it will probably write.  NULL: nothing. */

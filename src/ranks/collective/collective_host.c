@@ -13,11 +13,8 @@
  */
 #include "ranks/collective/collective_host.h"
 
-#include <string.h>
-
 #include "ranks/collective/collective_record.h"
 #include "ranks/collective/collective_rounds.h"
-#include "ranks/collective/collective_work.h"
 #include "ranks/meeting.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
@@ -26,33 +23,6 @@ static quern_status meet(const struct quern_collective_call *call, enum quern_ph
     const struct quern_meeting meeting = {.operation = call->form->operation, .phase = phase, .set = &call->set,
                                           .timeout = call->timeout};
     return quern_meet(call->member, &meeting);
-}
-
-/* ---- small ---- */
-
-static void combine_payloads(const struct quern_collective_call *call, uint32_t half) {
-    const char *inputs[QUERN_RANK_LIMIT];
-    char *const outputs[] = {call->output};
-    const int64_t offset = call->form->scatters ? call->place * call->piece_bytes : 0;
-    for (int place = 0; place < call->places; place++)
-        inputs[place] = (place == call->place ? call->input : quern_collective_payload(call, half, place)) + offset;
-    const struct quern_collective_combination pieces = {.inputs = inputs, .outputs = outputs, .input_count = call->places,
-                                                        .output_count = 1, .is_max = call->combination == QUERN_COMBINE_MAX};
-    quern_collective_combine(call, &pieces, call->count);
-}
-
-static void copy_payload(const struct quern_collective_call *call, uint32_t half, int place, char *to) {
-    const char *from = place == call->place ? call->input : quern_collective_payload(call, half, place);
-    if (to != from && call->piece_bytes) memcpy(to, from, (size_t)call->piece_bytes);
-}
-
-static void receive(const struct quern_collective_call *call, uint32_t half) {
-    if (!call->count) return;
-    if (call->form->reduces) combine_payloads(call, half);
-    else if (call->form->has_root) copy_payload(call, half, call->root_place, call->output);
-    else
-        for (int place = 0; place < call->places; place++)
-            copy_payload(call, half, place, call->output + place * call->piece_bytes);
 }
 
 /* ---- large ---- */
@@ -130,6 +100,7 @@ static quern_status run_large(const struct quern_collective_call *call, uint32_t
 static quern_status host_run(struct quern_collective_call *call, void *stream) {
     (void)stream;
     struct quern_collective_summary summary;
+    const char *inputs[QUERN_RANK_LIMIT];
     const bool some = call->places < call->member->ranks, large = call->refused == QUERN_OK && !quern_collective_is_small(call);
     const uint32_t half = quern_collective_half(call->member), traits = large ? quern_collective_begin(call) : 0;
     quern_status result;
@@ -140,7 +111,7 @@ static quern_status host_run(struct quern_collective_call *call, void *stream) {
     if (status != QUERN_OK) return status;
     QUERN_POINT(COLLECTIVE_READ);
     if (result == QUERN_OK && large) status = run_large(call, half, &summary, &result);
-    else if (result == QUERN_OK) receive(call, half);
+    else if (result == QUERN_OK) quern_collective_receive(call, half, inputs);
     QUERN_POINT(COLLECTIVE_RECEIVED);
     if (status == QUERN_OK && (some || (result == QUERN_OK && large))) status = meet(call, QUERN_PHASE_EXIT);
     QUERN_POINT(COLLECTIVE_LEAVING);

@@ -5,7 +5,9 @@
 
 #include "os/futex.h"
 #include "os/integers.h"
+#include "ranks/collective/collective_work.h"
 #include "ranks/describe.h"
+#include "ranks/hosts/connections.h"
 #include "ranks/poison.h"
 #include "ranks/ragged/ragged_seal.h"
 #include "runtime/status.h"
@@ -20,9 +22,17 @@ static const char *const buffer_names[] = {"input", "output", "workspace"};
 
 /* ---- places ---- */
 
-/* Ranks of one process find each other's records in its own memory.  A process with several of several ranks shares all. */
+/*
+ * Ranks of one process find each other's records in its own memory.  A process with several of several ranks shares all.  Those of
+ * other hosts have come with the entry.
+ */
 static char *record_at(const struct quern_membership *member, int rank, uint32_t half) {
+    if (member->roster->peer[rank].is_elsewhere) return (char *)quern_span_brief(member, rank);
     return (char *)(member->one_process ? quern_own_brief : quern_shared_brief)(member->roster, rank, half);
+}
+
+const char *quern_collective_own_record(const struct quern_membership *member, uint32_t half) {
+    return record_at(member, member->rank, half);
 }
 
 const char *quern_collective_payload(const struct quern_collective_call *call, uint32_t half, int place) {
@@ -54,10 +64,8 @@ static struct quern_collective_location locate(const void *pointer, enum quern_s
     return (struct quern_collective_location){symmetric ? place->id : 0, symmetric ? place->offset : 0, pointer};
 }
 
-/* Sets of up to 128 ranks: those of one host. */
-static void fill_head(const struct quern_collective_call *call, uint32_t traits, head_t *head) {
-    head->members[0] = (uint64_t)call->set.words[1] << 32 | call->set.words[0];
-    head->members[1] = (uint64_t)call->set.words[3] << 32 | call->set.words[2];
+void quern_collective_fill_head(const struct quern_collective_call *call, uint32_t traits, head_t *head) {
+    quern_set_describe(&call->set, call->member->ranks, head->members);
     head->count = call->count;
     head->live = quern_symmetric_live(call->member);
     head->root = call->root;
@@ -100,7 +108,7 @@ void quern_collective_write_record(const struct quern_collective_call *call, uin
     struct quern_membership *member = call->member;
     char *record = record_at(member, member->rank, half);
     head_t *head = (head_t *)(void *)record;
-    fill_head(call, traits, head);
+    quern_collective_fill_head(call, traits, head);
     head->seal = seal_of_head(head);
     member->brief_bytes = (size_t)(write_payload(call, record + sizeof *head) - record);
 }
@@ -149,6 +157,11 @@ static quern_status report_difference(const struct quern_collective_call *call, 
                   : differ_in_number(call, "root", first->root, other->root, place);
 }
 
+quern_status quern_collective_compare_heads(const struct quern_collective_call *call, const head_t *first, const head_t *other,
+                                            int place) {
+    return are_same(first, other) ? QUERN_OK : report_difference(call, first, other, place);
+}
+
 /* ---- reading ---- */
 
 static quern_status report_refusal(const struct quern_collective_call *call, uint32_t half, int place) {
@@ -188,7 +201,7 @@ quern_status quern_collective_read_heads(const struct quern_collective_call *cal
         if (!place) first = head;
         if (head.refused && refuses < 0) refuses = place;
         if (differs < 0 && !are_same(&first, &head)) differs = place, other = head;
-        summary->traits[place] = (uint8_t)head.traits;
+        if (place < QUERN_RANK_LIMIT) summary->traits[place] = (uint8_t)head.traits;
         summary->all &= head.traits;
         summary->any |= head.traits;
         summary->same_live &= head.live == first.live;
@@ -202,6 +215,32 @@ quern_status quern_collective_read_heads(const struct quern_collective_call *cal
 bool quern_collective_read_places(const struct quern_collective_call *call, uint32_t half, int place, places_t *places) {
     memcpy(places, quern_collective_payload(call, half, place), sizeof *places);
     return call->member->one_process || places->seal == seal_of(places, sizeof *places);
+}
+
+/* ---- small ---- */
+
+static void combine_payloads(const struct quern_collective_call *call, uint32_t half, const char **inputs) {
+    char *const outputs[] = {call->output};
+    const int64_t offset = call->form->scatters ? call->place * call->piece_bytes : 0;
+    for (int place = 0; place < call->places; place++)
+        inputs[place] = (place == call->place ? call->input : quern_collective_payload(call, half, place)) + offset;
+    const struct quern_collective_combination pieces = {.inputs = inputs, .outputs = outputs, .input_count = call->places,
+                                                        .output_count = 1, .is_max = call->combination == QUERN_COMBINE_MAX};
+    quern_collective_combine(call, &pieces, call->count);
+}
+
+static void copy_payload(const struct quern_collective_call *call, uint32_t half, int place, char *to) {
+    const char *from = place == call->place ? call->input : quern_collective_payload(call, half, place);
+    if (to != from && call->piece_bytes) memcpy(to, from, (size_t)call->piece_bytes);
+}
+
+void quern_collective_receive(const struct quern_collective_call *call, uint32_t half, const char **inputs) {
+    if (!call->count) return;
+    if (call->form->reduces) combine_payloads(call, half, inputs);
+    else if (call->form->has_root) copy_payload(call, half, call->root_place, call->output);
+    else
+        for (int place = 0; place < call->places; place++)
+            copy_payload(call, half, place, call->output + place * call->piece_bytes);
 }
 
 /* ---- the vote ---- */

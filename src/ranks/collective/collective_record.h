@@ -1,6 +1,6 @@
 /*
  * What a rank tells the other members of a collective on CPUs: its record, written before the entry and read after it.  For
- * collective_host.c.
+ * collective_host.c, and for collective_hosts.c, where it goes to ranks of other hosts with a message.
  *
  * A record lies in the rank's brief (src/ranks/segment.h), in the half of the next meeting of all ranks.  All ranks have read what
  * was there before they entered the last one.  The entry of a call of all ranks is such a meeting, so the half is written again for
@@ -26,7 +26,7 @@ enum quern_collective_trait {
 
 struct quern_collective_head {
     uint64_t seal;                        /* of all below: ranks act on it, so it must be what the rank has written */
-    uint64_t members[2];
+    uint64_t members[2];                  /* quern_set_describe */
     int64_t count;
     uint64_t live;                        /* quern_symmetric_live: ranks with the same can reach the same memory */
     int32_t root;
@@ -71,13 +71,18 @@ static inline uint32_t quern_collective_half(const struct quern_membership *memb
 /* Fetches the lines that the next record will occupy if it is as long as the last one. */
 void quern_collective_expect_record(const struct quern_membership *member);
 
+/* What this rank says of its call, without a seal; and whether another member says the same as the lowest one. */
+void quern_collective_fill_head(const struct quern_collective_call *call, uint32_t traits, struct quern_collective_head *head);
+quern_status quern_collective_compare_heads(const struct quern_collective_call *call, const struct quern_collective_head *first,
+                                            const struct quern_collective_head *other, int place);
+
 /* Writes this rank's record. */
 void quern_collective_write_record(const struct quern_collective_call *call, uint32_t half, uint32_t traits);
 
 /* The members' traits: what all have, what any has, and those of each place. */
 struct quern_collective_summary {
     uint32_t all, any;
-    uint8_t traits[QUERN_RANK_LIMIT];
+    uint8_t traits[QUERN_RANK_LIMIT];     /* of the first places: a host has no more */
     bool same_live;                       /* all ranks can reach the same memory */
 };
 
@@ -87,6 +92,12 @@ struct quern_collective_summary {
  */
 quern_status quern_collective_read_heads(const struct quern_collective_call *call, uint32_t half,
                                          struct quern_collective_summary *summary, quern_status *result);
+
+/* This rank's record: head and payload have member->brief_bytes. */
+const char *quern_collective_own_record(const struct quern_membership *member, uint32_t half);
+
+/* The small way, after the entry: combines or copies the inputs out of the records.  inputs is scratch: [places]. */
+void quern_collective_receive(const struct quern_collective_call *call, uint32_t half, const char **inputs);
 
 /* The payload of a member: not copied. */
 const char *quern_collective_payload(const struct quern_collective_call *call, uint32_t half, int place);

@@ -4,6 +4,7 @@
  */
 #include "ranks/group/hosts_transport.h"
 
+#include "ranks/collective/collective_hosts.h"
 #include "ranks/hosts/span.h"
 #include "ranks/hosts/walk.h"
 #include "ranks/ragged/ragged_host.h"
@@ -43,4 +44,5 @@ const struct quern_transport quern_hosts_transport = {
     .allocated = &quern_host_memory,
     .registered = &quern_host_registration,
     .ragged = &quern_host_ragged,
+    .collective = &quern_hosts_collective,
 };

@@ -30,7 +30,9 @@ struct quern_relay_end {
     uint32_t window;
     bool is_starved;             /* the last frame had no room in the ring */
     bool has_news;               /* frames of other pairs were taken than the one that was asked for */
+    bool owes;                   /* credit had no room in the ring: the sender may wait for it, and send nothing before */
     struct pair *pair[QUERN_STREAMS];  /* [ranks] */
+    uint32_t owed[QUERN_STREAMS][QUERN_GROUP_WORDS];   /* a bit for each pair of which that is so */
     uint32_t heard[QUERN_STREAMS][QUERN_GROUP_WORDS];  /* a bit for each pair of which something is kept */
 };
 
@@ -81,6 +83,28 @@ static bool send_frame(const struct quern_membership *member, enum quern_stream 
     pair->taken = 0;
     pair->on_way += (uint32_t)bytes;
     return true;
+}
+
+static void give_credit(const struct quern_membership *member, enum quern_stream stream, int peer) {
+    struct quern_relay_end *end = member->span->relay;
+    if (end->pair[stream][peer].taken < end->window / 2) return;
+    if (send_frame(member, stream, peer, NULL, 0)) {
+        quern_ring(&member->segment->relay);
+    } else {
+        end->owed[stream][peer / 32] |= 1u << peer % 32;
+        end->owes = true;
+    }
+}
+
+static void give_owed_credit(const struct quern_membership *member) {
+    struct quern_relay_end *end = member->span->relay;
+    end->owes = false;
+    for (int stream = 0; stream < QUERN_STREAMS; stream++)
+        for (int word = 0; word < quern_set_words(member->ranks); word++) {
+            uint32_t peers = end->owed[stream][word];
+            end->owed[stream][word] = 0;
+            for (; peers; peers &= peers - 1) give_credit(member, (enum quern_stream)stream, 32 * word + __builtin_ctz(peers));
+        }
 }
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
@@ -136,11 +160,12 @@ static void note_news(const struct quern_membership *member) {
     __atomic_add_fetch(&quern_place(member->roster, member->rank)->bell.rings, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Takes all frames out of the ring.  The caller looks at the pairs from `asked` on.  False: the group is poisoned. */
+/* Takes all frames out of the ring, after what was owed for earlier ones.  The caller looks at the pairs from `asked` on.  False: the group is poisoned. */
 static bool take_frames(const struct quern_membership *member, const struct pair *asked, int pairs) {
     struct quern_relay_end *end = member->span->relay;
     const struct quern_roster *roster = member->roster;
     struct quern_relay_frame frame;
+    if (end->owes) give_owed_credit(member);
     for (enum quern_ring_state state; (state = quern_ring_look(&end->in, &frame)) != QUERN_RING_EMPTY;) {
         const bool sound = state == QUERN_RING_FRAME && frame.from < roster->ranks && roster->peer[frame.from].is_elsewhere;
         const struct quern_frame_ends ends = {frame.from, sound ? roster->peer[frame.from].host : 0, member->rank,
@@ -183,12 +208,6 @@ static ssize_t put(const struct quern_membership *member, enum quern_stream stre
     if (moved) quern_ring(&member->segment->relay);
     errno = EAGAIN;
     return moved ? (ssize_t)moved : -1;
-}
-
-static void give_credit(const struct quern_membership *member, enum quern_stream stream, int peer) {
-    const struct quern_relay_end *end = member->span->relay;
-    if (end->pair[stream][peer].taken < end->window / 2) return;
-    if (send_frame(member, stream, peer, NULL, 0)) quern_ring(&member->segment->relay);
 }
 
 static ssize_t get(const struct quern_membership *member, enum quern_stream stream, int peer, const struct iovec *parts,

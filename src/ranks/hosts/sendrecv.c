@@ -53,6 +53,13 @@ void quern_channel_add(struct quern_channel *channel, const void *data, size_t b
     if (bytes) channel->few_out[channel->outs++] = (struct iovec){(void *)data, bytes};
 }
 
+void quern_channel_only_receives(struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
+    channel->outs = 0;
+    sendrecv->member->span->sent[channel->rank]--;
+}
+
+void quern_channel_only_sends(struct quern_channel *channel) { channel->in_heading = sizeof channel->in_head; }
+
 /* ---- errors ---- */
 
 static void describe_peer(struct quern_text *text, const struct quern_membership *member, int rank) {

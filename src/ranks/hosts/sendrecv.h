@@ -50,7 +50,14 @@ void quern_sendrecv_open(struct quern_sendrecv *sendrecv, struct quern_membershi
 /* Adds a part to what a channel sends: the first, second and last ones in this order. */
 void quern_channel_add(struct quern_channel *channel, const void *data, size_t bytes);
 
-/* Moves what can be moved at once; and until all is moved.  Errors poison the group, as those of quern_await. */
+/* The channel has one direction: nothing is sent; nothing comes. */
+void quern_channel_only_receives(struct quern_sendrecv *sendrecv, struct quern_channel *channel);
+void quern_channel_only_sends(struct quern_channel *channel);
+
+/*
+ * Moves what can be moved at once, at first and between other work; and until all is moved.  Errors poison the group, as those of
+ * quern_await.
+ */
 quern_status quern_sendrecv_begin(struct quern_sendrecv *sendrecv);
 quern_status quern_sendrecv_end(struct quern_sendrecv *sendrecv);
 

@@ -93,8 +93,8 @@ static quern_status meet_leaders(struct quern_membership *member, const struct q
         sendrecv.timeout = left_of(timeout, began);
         sendrecv.place = place_nothing;
         for (int i = 0; i < sendrecv.count; i++) {
-            if (channels[i].rank != to) channels[i].outs = 0, member->span->sent[channels[i].rank]--;
-            if (channels[i].rank != from) channels[i].in_heading = sizeof channels[i].in_head;
+            if (channels[i].rank != to) quern_channel_only_receives(&sendrecv, &channels[i]);
+            if (channels[i].rank != from) quern_channel_only_sends(&channels[i]);
         }
         status = quern_sendrecv_end(&sendrecv);
     }

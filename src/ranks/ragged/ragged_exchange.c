@@ -171,23 +171,9 @@ static void write_notices(struct quern_ragged_exchange *x, bool has_stream) {
     }
 }
 
-/* Sets of up to 128 ranks are told whole.  Of others two digests, so that a mask of 4,096 bits does not go to each member. */
-static void describe_members(const struct quern_ragged_call *call, uint64_t members[2]) {
-    const int words = quern_set_words(call->member->ranks);
-    memcpy(members, call->set.words, 2 * sizeof *members);
-    for (int word = QUERN_RANK_WORDS; word < words; word += QUERN_RANK_WORDS) {
-        uint64_t next[2];
-        memcpy(next, call->set.words + word, sizeof next);
-        for (int half = 0; half < 2; half++) {
-            members[half] = (members[half] ^ members[half] >> 29) * 0xbf58476d1ce4e5b9u + next[half];
-            members[half] = (members[half] ^ members[half] >> 32) * 0x94d049bb133111ebu;
-        }
-    }
-}
-
 static void write_terms(const struct quern_ragged_exchange *x, struct quern_ragged_terms *terms) {
     const struct quern_ragged_call *call = x->call;
-    describe_members(call, terms->members);
+    quern_set_describe(&call->set, call->member->ranks, terms->members);
     terms->updates = call->updates;
     terms->row_bytes = call->row_bytes;
     terms->window = x->outgoing.window;
@@ -240,7 +226,7 @@ static bool check_terms(const struct quern_ragged_exchange *x, struct quern_slic
 static quern_status check_members(const struct quern_ragged_exchange *x) {
     const struct quern_device *device = x->call->member->device;
     uint64_t members[2];
-    describe_members(x->call, members);
+    quern_set_describe(&x->call->set, x->call->member->ranks, members);
     for (int peer = 0; peer < x->call->places; peer++) {
         if (!is_here(x, peer) && x->terms[peer].seal != seal_of_terms(&x->terms[peer]))
             return quern_fail_damaged(device, "the record", x->call->rank_at[peer]);

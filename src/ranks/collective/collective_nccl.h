@@ -1,0 +1,9 @@
+/* The collectives of GPU ranks of several hosts that need no arithmetic: a row of the transport over NCCL. */
+#ifndef QUERN_COLLECTIVE_NCCL_H
+#define QUERN_COLLECTIVE_NCCL_H
+
+#include "ranks/collective/collective_call.h"
+
+extern const struct quern_collective_transport quern_nccl_collective;
+
+#endif
