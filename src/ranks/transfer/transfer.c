@@ -18,6 +18,7 @@
 #include "ranks/transfer/gpu.h"
 #include "ranks/transfer/handle.h"
 #include "ranks/transfer/link.h"
+#include "ranks/transfer/stage.h"
 #include "ranks/transfer/talk.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
@@ -123,6 +124,7 @@ void quern_forget_transfers(struct quern_membership *member) {
         quern_wire_flush(all->open[i]);
         quern_free_link(all->open[i]->link);
         quern_free_carry(all->open[i]);
+        quern_free_stage(all->open[i]);
         quern_close_wire(all->open[i]);
     }
     quern_free_gpu_streams(all);
@@ -176,6 +178,7 @@ static quern_status make_pairs(struct quern_transfer_data *transfer) {
         pair->wire = quern_wire_to(member->transfers, peer, &status);
         if (pair->wire && pair->wire->link) pair->release = quern_take_from_link;
         if (pair->wire && pair->wire->carry) pair->release = quern_take_from_carry;
+        if (pair->wire && pair->wire->stage) pair->release = quern_take_from_stage;
         if (pair->wire && !quern_wire_reserve(pair->wire, 4 * (sizeof(struct quern_transfer_frame) + QUERN_TRANSFER_REASON)))
             return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a transfer");
     }

@@ -1,0 +1,473 @@
+/*
+ * Transfers of GPU memory that a rank of another process does not reach, through windows (src/ranks/transfer/stage.h).  Random lists;
+ * sizes around a piece; transfers that share a wire; ends of transfers and processes, failing calls of the driver, and strange words, at
+ * each step of both ranks.
+ *
+ * Runs on: one emulated.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/cuda.h"
+#include "harness/device.h"
+#include "harness/gpu_transfer.h"
+#include "ranks/membership.h"
+#include "ranks/transfer/stage.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { PIECE = QUERN_STAGE_BYTES, TAG = 4 };
+
+/* Where GPUs do not reach each other, the window is pinned memory of the host. */
+struct scene {
+    enum gpu_memory memory;
+    bool is_pinned;
+    const void *more;
+};
+
+static const struct scene scenes[] = {{GPU_PRIVATE, false, NULL}, {GPU_MIXED, false, NULL}, {GPU_PRIVATE, true, NULL},
+                                      {GPU_MIXED, true, NULL}};
+
+static void set_machine(bool is_pinned) {
+    nccl_set_machine("");
+    setenv("QUERN_EMULATOR_PEERS", is_pinned ? "none" : "all", 1);
+}
+
+static void check_on(int ranks, rank_function *function, const struct scene *scene) {
+    set_machine(scene->is_pinned);
+    check_ranks(.kind = RANK_PROCESSES, .count = ranks, .function = function, .user = scene, .shared_bytes = 4096, .limit = 200);
+}
+
+static void open_end(struct gpu_end *end, struct rank *rank) {
+    const struct scene *scene = rank->user;
+    gpu_end_open(end, rank, scene->memory, RANK_LIMIT);
+}
+
+/* Both halves of each window of a rank are free, and nothing waits for it. */
+static void check_halves(const struct gpu_end *end) {
+    const struct quern_transfers *all = end->side.group->member->transfers;
+    for (int i = 0; i < all->wires; i++) {
+        const struct quern_stage *stage = all->open[i]->stage;
+        for (int half = 0; half < QUERN_STAGE_HALVES; half++)
+            rank_check(end->side.rank, stage->half[half].state == QUERN_HALF_FREE, "half %d to rank %d is not free", half,
+                       all->open[i]->peer);
+        rank_check(end->side.rank, !stage->arrivals, "a piece from rank %d is not taken", all->open[i]->peer);
+    }
+}
+
+/* ---- random lists ---- */
+
+static const struct transfer_choice choices[] = {
+    {.lists = 1, .items = 12, .largest = 3000, .rounds = 3},
+    {.lists = 3, .items = 20, .largest = 200000, .rounds = 3, .batch = true},
+    {.lists = 4, .items = 9, .largest = 70000, .rounds = 4, .busy = true},
+};
+
+static void nap(void *user) { (void)user, rank_sleep(5e-3); }
+
+static quern_status run_cases(struct rank *rank) {
+    struct gpu_end end;
+    open_end(&end, rank);
+    const struct transfer_place place = gpu_end_place(&end);
+    for (size_t i = 0; i < COUNT(choices); i++) {
+        struct transfer_choice choice = choices[i];
+        choice.place = &place;
+        gpu_end_call(&end, nap, NULL);
+        transfer_run_case(rank, end.side.group, 700 + i, &choice);
+        check_halves(&end);
+    }
+    return gpu_end_close(&end);
+}
+
+Test(transfer_staged, random_lists, .timeout = 900) {
+    static const int counts[] = {2, 3, 5};
+    for (size_t i = 0; i < COUNT(scenes); i++)
+        for (size_t count = 0; count < COUNT(counts); count++) check_on(counts[count], run_cases, &scenes[i]);
+}
+
+/* ---- one item in each direction ---- */
+
+struct exchange {
+    struct gpu_end *end;
+    void *out, *in;
+    int64_t bytes;
+    quern_transfer *transfer;
+};
+
+static unsigned char byte_of(int from, int round, int64_t at) {
+    return (unsigned char)(from * 89 + round * 31 + at * 7 + at / 251 + at / PIECE * 3);
+}
+
+static struct exchange begin_exchange(struct gpu_end *end, uint64_t key, int64_t bytes) {
+    struct exchange exchange = {end, gpu_end_allocate(end, bytes), gpu_end_allocate(end, bytes), bytes, NULL};
+    const int peer = !end->side.rank->rank;
+    const quern_transfer_item items[] = {transfer_item(0, peer, TAG, exchange.out, bytes), transfer_item(1, peer, TAG, exchange.in,
+                                                                                                      bytes)};
+    exchange.transfer = transfer_prepare(end->side.rank, end->side.group, key, items, 2);
+    return exchange;
+}
+
+/* Enqueues what is sent; what is received is rubbish before. */
+static void fill(const struct exchange *exchange, int round) {
+    unsigned char *bytes = malloc((size_t)exchange->bytes);
+    for (int64_t at = 0; at < exchange->bytes; at++) bytes[at] = byte_of(exchange->end->side.rank->rank, round, at);
+    gpu_end_put(exchange->end, exchange->out, bytes, exchange->bytes);
+    cuda_ok(&exchange->end->side, memory_set_async((uintptr_t)exchange->in, 0xee, (size_t)exchange->bytes, exchange->end->side.stream));
+    cuda_ok(&exchange->end->side, stream_synchronize(exchange->end->side.stream));
+    free(bytes);
+}
+
+static void compare(const struct exchange *exchange, int round) {
+    const struct rank *rank = exchange->end->side.rank;
+    unsigned char *bytes = malloc((size_t)exchange->bytes);
+    gpu_end_get(exchange->end, bytes, exchange->in, exchange->bytes);
+    for (int64_t at = 0; at < exchange->bytes; at++)
+        rank_check(exchange->end->side.rank, bytes[at] == byte_of(!rank->rank, round, at), "round %d: byte %lld of %lld is %d instead "
+                   "of %d", round, (long long)at, (long long)exchange->bytes, bytes[at], byte_of(!rank->rank, round, at));
+    free(bytes);
+}
+
+/* Whoever still read or wrote the memory would find none. */
+static void release(struct exchange *exchange) {
+    gpu_end_release(exchange->end, exchange->out);
+    gpu_end_release(exchange->end, exchange->in);
+}
+
+static void end_exchange(struct exchange *exchange) {
+    rank_ok(exchange->end->side.rank, quern_transfer_destroy(exchange->transfer));
+    release(exchange);
+}
+
+static void start(const struct exchange *exchange) {
+    rank_ok(exchange->end->side.rank, quern_transfer_start(exchange->transfer, exchange->end->side.stream));
+}
+
+static void run_exchange(const struct exchange *exchange, int round) {
+    fill(exchange, round);
+    start(exchange);
+    rank_ok(exchange->end->side.rank, quern_transfer_wait(exchange->transfer, 0));
+    compare(exchange, round);
+}
+
+static quern_status run_sizes(struct rank *rank) {
+    static const int64_t sizes[] = {1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 2 * PIECE + 1, 3 * PIECE + 5};
+    struct gpu_end end;
+    open_end(&end, rank);
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        struct exchange exchange = begin_exchange(&end, i, sizes[i]);
+        for (int round = 1; round <= 2; round++) run_exchange(&exchange, round);
+        end_exchange(&exchange);
+        check_halves(&end);
+    }
+    return gpu_end_close(&end);
+}
+
+Test(transfer_staged, sizes_around_a_piece, .timeout = 300) {
+    for (int pinned = 0; pinned <= 1; pinned++) check_on(2, run_sizes, &(struct scene){.is_pinned = pinned});
+}
+
+/* ---- transfers that share a wire ---- */
+
+/* Rank 0 cancels the second one when it has moved for a while; the others complete. */
+static quern_status share_a_wire(struct rank *rank) {
+    enum { LISTS = 4, ROUNDS = 6, BYTES = 2 * PIECE + 100 };
+    struct gpu_end end;
+    open_end(&end, rank);
+    for (int round = 1; round <= ROUNDS; round++) {
+        struct exchange exchange[LISTS];
+        int32_t done = 0;
+        for (int i = 0; i < LISTS; i++) exchange[i] = begin_exchange(&end, (uint64_t)i, BYTES);
+        for (int i = 0; i < LISTS; i++) fill(&exchange[i], round * 8 + i);
+        for (int i = 0; i < LISTS; i++) {
+            const quern_status status = quern_transfer_start(exchange[i].transfer, end.side.stream);
+            if (i != 1 || status != QUERN_GROUP_ABORTED) rank_status(rank, status, QUERN_OK);
+        }
+        for (int i = 0; rank->rank == 0 && i < 2 * round; i++) rank_ok(rank, quern_transfer_test(exchange[0].transfer, &done));
+        if (rank->rank == 0) rank_ok(rank, quern_transfer_cancel(exchange[1].transfer, "enough"));
+        if (rank->rank == 0) release(&exchange[1]);
+        for (int i = 0; i < LISTS; i++) {
+            if (i == 1 && rank->rank == 0) continue;
+            const quern_status status = quern_transfer_wait(exchange[i].transfer, 0);
+            if (i != 1 || status != QUERN_GROUP_ABORTED) rank_status(rank, status, QUERN_OK);
+            if (status == QUERN_OK) compare(&exchange[i], round * 8 + i);
+        }
+        if (rank->rank) release(&exchange[1]);
+        for (int i = 0; i < LISTS; i++) rank_ok(rank, quern_transfer_destroy(exchange[i].transfer));
+        for (int i = 0; i < LISTS; i++)
+            if (i != 1) release(&exchange[i]);
+        rank_line_up(rank);
+    }
+    struct exchange last = begin_exchange(&end, 9, BYTES);
+    run_exchange(&last, 1);
+    end_exchange(&last);
+    check_halves(&end);
+    return gpu_end_close(&end);
+}
+
+Test(transfer_staged, several_share_a_wire, .timeout = 300) { check_on(2, share_a_wire, &scenes[0]); }
+
+/* ---- step by step ---- */
+
+/* The ranks look in turn, once a step, and all copies end in between: so each step is the same in each run. */
+enum { STEPS = 30, LARGE = 3 * PIECE - 77 };
+
+struct walk {
+    struct exchange exchange;
+    quern_status status;        /* the first error */
+    int32_t done;
+    bool is_over;               /* it has ended its transfer itself */
+};
+
+static struct walk begin_walk(struct gpu_end *end) {
+    struct walk walk = {.exchange = begin_exchange(end, 1, LARGE), .status = QUERN_OK};
+    fill(&walk.exchange, 1);
+    rank_line_up(end->side.rank);
+    return walk;
+}
+
+static bool has_turn(const struct rank *rank, int step) { return step % 2 == rank->rank; }
+
+static void look(struct walk *walk, int step) {
+    const struct gpu_end *end = walk->exchange.end;
+    if (walk->status != QUERN_OK || walk->done || walk->is_over) return;
+    walk->status = step < 2 ? quern_transfer_start(walk->exchange.transfer, end->side.stream)
+                            : quern_transfer_test(walk->exchange.transfer, &walk->done);
+    end->side.cuda->context_synchronize();
+}
+
+/* After what has happened the wire is as good as new. */
+static void end_walk(struct walk *walk) {
+    struct gpu_end *end = walk->exchange.end;
+    if (!walk->is_over) {
+        if (walk->status == QUERN_OK && !walk->done) walk->status = quern_transfer_wait(walk->exchange.transfer, 0);
+        if (walk->status == QUERN_OK) compare(&walk->exchange, 1);
+        release(&walk->exchange);
+    }
+    rank_line_up(end->side.rank);
+}
+
+static void check_wire(struct gpu_end *end) {
+    struct exchange exchange = begin_exchange(end, 1, LARGE);
+    run_exchange(&exchange, 2);
+    end_exchange(&exchange);
+    check_halves(end);
+    rank_line_up(end->side.rank);
+}
+
+/* A rank ends its transfer at one step, and takes its memory back at once. */
+static void end_at(struct gpu_end *end, int at, bool cancels) {
+    struct rank *rank = end->side.rank;
+    struct walk walk = begin_walk(end);
+    for (int step = 0; step < STEPS; step++) {
+        if (has_turn(rank, step) && step == at) {
+            if (cancels && walk.status == QUERN_OK) rank_ok(rank, quern_transfer_cancel(walk.exchange.transfer, "this far"));
+            if (!cancels) rank_ok(rank, quern_transfer_destroy(walk.exchange.transfer));
+            walk.is_over = true;
+            release(&walk.exchange);
+        } else if (has_turn(rank, step)) {
+            look(&walk, step);
+        }
+        rank_line_up(rank);
+    }
+    rank_check(rank, walk.is_over || walk.done || walk.status != QUERN_OK, "%d steps are not enough", STEPS);
+    if (walk.status != QUERN_OK) {
+        rank_status(rank, walk.status, cancels ? QUERN_GROUP_ABORTED : QUERN_PEER_LOST);
+        rank_check_detail(rank, cancels ? "has cancelled the transfer: this far" : "has destroyed its transfer");
+    }
+    end_walk(&walk);
+    if (cancels || !walk.is_over) rank_ok(rank, quern_transfer_destroy(walk.exchange.transfer));
+}
+
+static quern_status end_at_each_step(struct rank *rank) {
+    const struct scene *scene = rank->user;
+    struct gpu_end end;
+    open_end(&end, rank);
+    for (int at = 0; at < STEPS; at++) {
+        end_at(&end, at, *(const bool *)scene->more);
+        check_wire(&end);
+    }
+    return gpu_end_close(&end);
+}
+
+Test(transfer_staged, ends_at_each_step, .timeout = 600) {
+    for (int cancels = 0; cancels <= 1; cancels++)
+        check_on(2, end_at_each_step, &(struct scene){.more = &(const bool){cancels}});
+}
+
+static quern_status kill_at(struct rank *rank) {
+    const struct scene *scene = rank->user;
+    const int at = *(const int *)scene->more;
+    struct gpu_end end;
+    open_end(&end, rank);
+    struct walk walk = begin_walk(&end);
+    for (int step = 0; step < at; step++) {
+        if (has_turn(rank, step)) look(&walk, step);
+        rank_line_up(rank);
+    }
+    if (has_turn(rank, at)) kill(getpid(), SIGKILL);
+    const double began = rank_now();
+    if (!walk.done && at == 0) walk.status = quern_transfer_start(walk.exchange.transfer, end.side.stream);
+    if (!walk.done && walk.status == QUERN_OK) walk.status = quern_transfer_wait(walk.exchange.transfer, 0);
+    rank_check(rank, rank_now() - began < RANK_SOON, "it took %g s", rank_now() - began);
+    if (walk.status == QUERN_OK) {
+        compare(&walk.exchange, 1);  /* it has all, and so has the other one */
+    } else {
+        rank_status(rank, walk.status, QUERN_PEER_LOST);
+        rank_check_detail(rank, "(process ");
+        rank_check_detail(rank, "has ended; rank ");
+    }
+    end_exchange(&walk.exchange);
+    return nccl_close(&end.side);
+}
+
+Test(transfer_staged, a_process_that_is_killed_at_each_step, .timeout = 600) {
+    for (int pinned = 0; pinned <= 1; pinned++)
+        for (int at = 0; at < STEPS; at += 1 + pinned) {
+            const struct scene scene = {.is_pinned = pinned, .more = &at};
+            const bool may_die[2] = {at % 2 == 0, at % 2 == 1};
+            set_machine(pinned);
+            struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .function = kill_at, .user = &scene,
+                                                               .shared_bytes = 4096, .limit = 100});
+            const char *wrong = ranks_wait(run, may_die);
+            check(!wrong, "step %d: %s", at, wrong);
+            ranks_close(run);
+        }
+}
+
+/* ---- failing calls of the driver ---- */
+
+/* One rank's k-th call fails: both hear of it, and the next transfer tries again. */
+static bool fail_call(struct gpu_end *end, long number) {
+    struct rank *rank = end->side.rank;
+    struct walk walk = begin_walk(end);
+    const bool fails = rank->rank == (int)(number % 2);
+    int *failed = rank->shared;
+    char reason[256];
+    if (fails) cuda_fail_call(number / 2, CUDA_ERROR_NOT_SUPPORTED);
+    walk.status = quern_transfer_start(walk.exchange.transfer, end->side.stream);
+    if (walk.status == QUERN_OK) walk.status = quern_transfer_wait(walk.exchange.transfer, 0);
+    if (fails) *failed = cuda_calls() >= number / 2;
+    if (fails) cuda_fail_call(0, 0);
+    quern_error_detail(reason, sizeof reason);
+    const bool was_destroyed = !fails && walk.status == QUERN_PEER_LOST;  /* since its start has failed there */
+    if (walk.status != QUERN_OK) {
+        rank_ok(rank, quern_transfer_destroy(walk.exchange.transfer));
+        rank_check(rank, was_destroyed || strstr(reason, "CUDA_ERROR_NOT_SUPPORTED"), "call %ld: the reason is %s", number, reason);
+    }
+    rank_line_up(rank);
+    const bool has_failed = *failed;
+    if (walk.status == QUERN_OK) compare(&walk.exchange, 1);
+    if (walk.status == QUERN_OK) rank_ok(rank, quern_transfer_destroy(walk.exchange.transfer));
+    release(&walk.exchange);
+    rank_line_up(rank);
+    return has_failed;
+}
+
+static quern_status fail_each_call(struct rank *rank) {
+    enum { MOST = 160 };
+    struct gpu_end end;
+    open_end(&end, rank);
+    int failures = 0;
+    for (long number = 2; number < MOST; number++) failures += fail_call(&end, number);
+    rank_check(rank, failures > MOST / 2, "%d calls have failed", failures);
+    check_wire(&end);
+    return gpu_end_close(&end);
+}
+
+Test(transfer_staged, each_failing_call, .timeout = 600) {
+    for (int pinned = 0; pinned <= 1; pinned++) check_on(2, fail_each_call, &(struct scene){.is_pinned = pinned});
+}
+
+/* ---- what a stranger writes into a lane ---- */
+
+/* The file of the group's memory, which this process has open. */
+static int segment_file(struct rank *rank) {
+    for (int descriptor = 3; descriptor < 256; descriptor++) {
+        char link[64], path[256];
+        snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+        const ssize_t length = readlink(link, path, sizeof path - 1);
+        if (length <= 0) continue;
+        path[length] = 0;
+        if (strstr(path, "/dev/shm/quern.") && strstr(path, rank->name)) return descriptor;
+    }
+    rank_fail(rank, "the group has no file");
+}
+
+static struct quern_lane *map_lane(struct rank *rank, int from, int to) {
+    const off_t first = ((off_t)quern_segment_bytes(2, 2) + 4095) / 4096 * 4096;
+    void *lane = mmap(NULL, QUERN_LANE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, segment_file(rank),
+                      first + (from * 2 + to) * QUERN_LANE_BYTES);
+    rank_check(rank, lane != MAP_FAILED, "no lane");
+    return lane;
+}
+
+struct change {
+    enum quern_word word, becomes;
+    int64_t half, offset, bytes;    /* of a piece: what is added; `half` also to the number of another word */
+};
+
+static const struct change changes[] = {
+    {QUERN_WORD_LISTENING, QUERN_WORD_TAKEN, 0, 0, 0},   {QUERN_WORD_WINDOW, QUERN_WORD_TAKEN, 0, 0, 0},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 2, 0, 0},     {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 1, 0},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, -1, 0},    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, LARGE, 0},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, 1},     {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, -PIECE},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, LARGE}, {QUERN_WORD_STAGED, QUERN_WORD_WINDOW, 0, 0, 0},
+    {QUERN_WORD_TAKEN, QUERN_WORD_TAKEN, 2, 0, 0},       {QUERN_WORD_TAKEN, QUERN_WORD_WINDOW, 0, 0, 0},
+};
+
+/* Changes the first word of this kind that is not heard yet, as if its rank had written it so. */
+static bool change_word(struct quern_lane *lane, const struct change *change) {
+    const uint64_t room = QUERN_LANE_BYTES - sizeof *lane;
+    struct quern_transfer_frame head;
+    struct quern_transfer_staged piece;
+    for (uint64_t at = lane->read; at < lane->written; at += sizeof head + head.bytes) {
+        unsigned char *place = lane->ring + at % room;
+        memcpy(&head, place, sizeof head);
+        if (head.word != change->word) continue;
+        head.word = change->becomes;
+        if (change->word == QUERN_WORD_STAGED) {
+            memcpy(&piece, place + sizeof head, sizeof piece);
+            piece.half += (uint64_t)change->half, piece.offset += (uint64_t)change->offset, piece.bytes += (uint64_t)change->bytes;
+            memcpy(place + sizeof head, &piece, sizeof piece);
+            head.digest = quern_digest_of_payload(&piece, sizeof piece);
+        } else {
+            head.number += (uint64_t)change->half;
+        }
+        head.seal = quern_seal_of_frame(&head);
+        memcpy(place, &head, sizeof head);
+        return true;
+    }
+    return false;
+}
+
+static quern_status hear_strange_words(struct rank *rank) {
+    const struct scene *scene = rank->user;
+    struct gpu_end end;
+    open_end(&end, rank);
+    struct walk walk = begin_walk(&end);
+    struct quern_lane *lane[2] = {map_lane(rank, 0, 1), map_lane(rank, 1, 0)};
+    bool *is_changed = rank->shared;
+    for (int step = 0; step < STEPS; step++) {
+        if (has_turn(rank, step)) look(&walk, step);
+        rank_line_up(rank);
+        for (int i = 0; rank->rank == 0 && i < 2 && !*is_changed; i++) *is_changed = change_word(lane[i], scene->more);
+        rank_line_up(rank);
+    }
+    rank_check(rank, *is_changed, "there was no such word");
+    rank_status(rank, walk.status, QUERN_PEER_MISMATCH);
+    rank_check_detail(rank, "is damaged");
+    end_exchange(&walk.exchange);
+    munmap(lane[0], QUERN_LANE_BYTES);
+    munmap(lane[1], QUERN_LANE_BYTES);
+    return gpu_end_close(&end);
+}
+
+Test(transfer_staged, strange_words, .timeout = 300) {
+    for (size_t i = 0; i < COUNT(changes); i++) check_on(2, hear_strange_words, &(struct scene){.more = &changes[i]});
+}
