@@ -155,6 +155,14 @@ static void run_exchange(const struct exchange *exchange, int round) {
     compare(exchange, round);
 }
 
+static void check_report(const struct gpu_end *end) {
+    const struct scene *scene = end->side.rank->user;
+    char report[4096];
+    quern_group_report(end->side.group, report, sizeof report);
+    rank_check(end->side.rank, strstr(report, scene->is_pinned ? "other memory through 8 MiB of pinned host memory\n"
+                                                               : "other memory through 8 MiB of GPU memory\n"), "%s", report);
+}
+
 static quern_status run_sizes(struct rank *rank) {
     static const int64_t sizes[] = {1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 2 * PIECE + 1, 3 * PIECE + 5};
     struct gpu_end end;
@@ -165,6 +173,7 @@ static quern_status run_sizes(struct rank *rank) {
         end_exchange(&exchange);
         check_halves(&end);
     }
+    check_report(&end);
     return gpu_end_close(&end);
 }
 

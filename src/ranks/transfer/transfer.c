@@ -11,6 +11,7 @@
 #include "ranks/describe.h"
 #include "ranks/handles.h"
 #include "ranks/hosts/connections.h"
+#include "ranks/nccl/nccl_state.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
 #include "ranks/transfer/bytes.h"
@@ -135,6 +136,9 @@ void quern_forget_transfers(struct quern_membership *member) {
 
 void quern_report_transfers(struct quern_text *text, const struct quern_membership *member) {
     const int hosts = member->span && member->span->messages ? member->roster->hosts : 0;
+    if (member->device->kind == QUERN_CUDA && !quern_nccl_rank_of(member) && !member->one_process)
+        quern_text_add(text, "transfers between processes: straight from symmetric memory, other memory through %d MiB of %s\n",
+                       QUERN_WINDOW_BYTES >> 20, member->transport->name);
     for (int one = 0; one < hosts; one++)
         for (int other = one + 1; other < hosts; other++)
             quern_text_add(text, "transfers of hosts %d and %d: %s, and sockets for up to %d bytes from one rank to another, which "
