@@ -19,6 +19,7 @@
 #include "harness/gpu_transfer.h"
 #include "ranks/membership.h"
 #include "ranks/transfer/stage.h"
+#include "runtime/device.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -98,18 +99,52 @@ struct exchange {
     void *out, *in;
     int64_t bytes;
     quern_transfer *transfer;
+    bool is_mapped;             /* cuMemUnmap does not wait for copies, as cuMemFree does */
 };
+
+enum { UNIT = 2 << 20 };        /* of mapped memory */
+
+static size_t mapped_bytes(int64_t bytes) { return ((size_t)bytes + UNIT - 1) / UNIT * UNIT; }
+
+static void *map_memory(struct gpu_end *end, int64_t bytes) {
+    const CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, end->side.device->cuda_device};
+    const CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = location};
+    const CUmemAccessDesc access = {location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr address;
+    cuda_ok(&end->side, vmm_create(&handle, mapped_bytes(bytes), &properties, 0));
+    cuda_ok(&end->side, vmm_reserve(&address, mapped_bytes(bytes), 0, 0, 0));
+    cuda_ok(&end->side, vmm_map(address, mapped_bytes(bytes), 0, handle, 0));
+    cuda_ok(&end->side, vmm_set_access(address, mapped_bytes(bytes), &access, 1));
+    cuda_ok(&end->side, vmm_release(handle));
+    return (void *)(uintptr_t)address;
+}
+
+static void unmap_memory(struct gpu_end *end, void *memory, int64_t bytes) {
+    cuda_ok(&end->side, vmm_unmap((uintptr_t)memory, mapped_bytes(bytes)));
+    cuda_ok(&end->side, vmm_unreserve((uintptr_t)memory, mapped_bytes(bytes)));
+}
 
 static unsigned char byte_of(int from, int round, int64_t at) {
     return (unsigned char)(from * 89 + round * 31 + at * 7 + at / 251 + at / PIECE * 3);
 }
 
+static void prepare(struct exchange *exchange, uint64_t key) {
+    struct rank *rank = exchange->end->side.rank;
+    const quern_transfer_item items[] = {transfer_item(0, !rank->rank, TAG, exchange->out, exchange->bytes),
+                                         transfer_item(1, !rank->rank, TAG, exchange->in, exchange->bytes)};
+    exchange->transfer = transfer_prepare(rank, exchange->end->side.group, key, items, 2);
+}
+
 static struct exchange begin_exchange(struct gpu_end *end, uint64_t key, int64_t bytes) {
-    struct exchange exchange = {end, gpu_end_allocate(end, bytes), gpu_end_allocate(end, bytes), bytes, NULL};
-    const int peer = !end->side.rank->rank;
-    const quern_transfer_item items[] = {transfer_item(0, peer, TAG, exchange.out, bytes), transfer_item(1, peer, TAG, exchange.in,
-                                                                                                      bytes)};
-    exchange.transfer = transfer_prepare(end->side.rank, end->side.group, key, items, 2);
+    struct exchange exchange = {end, gpu_end_allocate(end, bytes), gpu_end_allocate(end, bytes), bytes, NULL, false};
+    prepare(&exchange, key);
+    return exchange;
+}
+
+static struct exchange begin_mapped_exchange(struct gpu_end *end, uint64_t key, int64_t bytes) {
+    struct exchange exchange = {end, map_memory(end, bytes), map_memory(end, bytes), bytes, NULL, true};
+    prepare(&exchange, key);
     return exchange;
 }
 
@@ -133,10 +168,14 @@ static void compare(const struct exchange *exchange, int round) {
     free(bytes);
 }
 
-/* Whoever still read or wrote the memory would find none. */
 static void release(struct exchange *exchange) {
-    gpu_end_release(exchange->end, exchange->out);
-    gpu_end_release(exchange->end, exchange->in);
+    if (exchange->is_mapped) {
+        unmap_memory(exchange->end, exchange->out, exchange->bytes);
+        unmap_memory(exchange->end, exchange->in, exchange->bytes);
+    } else {
+        gpu_end_release(exchange->end, exchange->out);
+        gpu_end_release(exchange->end, exchange->in);
+    }
 }
 
 static void end_exchange(struct exchange *exchange) {
@@ -223,7 +262,7 @@ Test(transfer_staged, several_share_a_wire, .timeout = 300) { check_on(2, share_
 
 /* ---- step by step ---- */
 
-/* The ranks look in turn, once a step, and all copies end in between: so each step is the same in each run. */
+/* The ranks look in turn, once a step.  If all copies end in between, each step is the same in each run. */
 enum { STEPS = 30, LARGE = 3 * PIECE - 77 };
 
 struct walk {
@@ -231,10 +270,11 @@ struct walk {
     quern_status status;        /* the first error */
     int32_t done;
     bool is_over;               /* it has ended its transfer itself */
+    bool synchronizes;
 };
 
-static struct walk begin_walk(struct gpu_end *end) {
-    struct walk walk = {.exchange = begin_exchange(end, 1, LARGE), .status = QUERN_OK};
+static struct walk begin_walk(struct gpu_end *end, int64_t bytes) {
+    struct walk walk = {.exchange = begin_mapped_exchange(end, 1, bytes), .status = QUERN_OK, .synchronizes = true};
     fill(&walk.exchange, 1);
     rank_line_up(end->side.rank);
     return walk;
@@ -247,7 +287,7 @@ static void look(struct walk *walk, int step) {
     if (walk->status != QUERN_OK || walk->done || walk->is_over) return;
     walk->status = step < 2 ? quern_transfer_start(walk->exchange.transfer, end->side.stream)
                             : quern_transfer_test(walk->exchange.transfer, &walk->done);
-    end->side.cuda->context_synchronize();
+    if (walk->synchronizes) cuda_ok(&end->side, context_synchronize());
 }
 
 /* After what has happened the wire is as good as new. */
@@ -269,12 +309,20 @@ static void check_wire(struct gpu_end *end) {
     rank_line_up(end->side.rank);
 }
 
-/* A rank ends its transfer at one step, and takes its memory back at once. */
-static void end_at(struct gpu_end *end, int at, bool cancels) {
+/* A rank ends its transfer at one step, and takes its memory back at once: who still read or wrote it would find none. */
+struct ending {
+    bool cancels, synchronizes;
+    bool looks;                 /* before it ends: what it has just said is heard with the end */
+};
+
+static void end_at(struct gpu_end *end, int at, const struct ending *ending) {
     struct rank *rank = end->side.rank;
-    struct walk walk = begin_walk(end);
+    const bool cancels = ending->cancels;
+    struct walk walk = begin_walk(end, LARGE);
+    walk.synchronizes = ending->synchronizes;
     for (int step = 0; step < STEPS; step++) {
         if (has_turn(rank, step) && step == at) {
+            if (ending->looks) look(&walk, step);
             if (cancels && walk.status == QUERN_OK) rank_ok(rank, quern_transfer_cancel(walk.exchange.transfer, "this far"));
             if (!cancels) rank_ok(rank, quern_transfer_destroy(walk.exchange.transfer));
             walk.is_over = true;
@@ -298,15 +346,15 @@ static quern_status end_at_each_step(struct rank *rank) {
     struct gpu_end end;
     open_end(&end, rank);
     for (int at = 0; at < STEPS; at++) {
-        end_at(&end, at, *(const bool *)scene->more);
+        end_at(&end, at, scene->more);
         check_wire(&end);
     }
     return gpu_end_close(&end);
 }
 
 Test(transfer_staged, ends_at_each_step, .timeout = 600) {
-    for (int cancels = 0; cancels <= 1; cancels++)
-        check_on(2, end_at_each_step, &(struct scene){.more = &(const bool){cancels}});
+    static const struct ending endings[] = {{false, true, false}, {true, true, true}, {false, false, true}, {true, false, false}};
+    for (size_t i = 0; i < COUNT(endings); i++) check_on(2, end_at_each_step, &(struct scene){.more = &endings[i]});
 }
 
 static quern_status kill_at(struct rank *rank) {
@@ -314,7 +362,7 @@ static quern_status kill_at(struct rank *rank) {
     const int at = *(const int *)scene->more;
     struct gpu_end end;
     open_end(&end, rank);
-    struct walk walk = begin_walk(&end);
+    struct walk walk = begin_walk(&end, LARGE);
     for (int step = 0; step < at; step++) {
         if (has_turn(rank, step)) look(&walk, step);
         rank_line_up(rank);
@@ -351,14 +399,23 @@ Test(transfer_staged, a_process_that_is_killed_at_each_step, .timeout = 600) {
 
 /* ---- failing calls of the driver ---- */
 
-/* One rank's k-th call fails: both hear of it, and the next transfer tries again. */
-static bool fail_call(struct gpu_end *end, long number) {
+struct failure {
+    int error;
+    const char *name;
+    bool is_pinned;
+};
+
+/*
+ * One rank's k-th call fails: both hear of it, and the next transfer tries again.  A question whether a copy has ended may be answered
+ * with "not ready", and is asked again.
+ */
+static bool fail_call(struct gpu_end *end, long number, const struct failure *failure) {
     struct rank *rank = end->side.rank;
-    struct walk walk = begin_walk(end);
+    struct walk walk = begin_walk(end, PIECE + 4000);
     const bool fails = rank->rank == (int)(number % 2);
     int *failed = rank->shared;
     char reason[256];
-    if (fails) cuda_fail_call(number / 2, CUDA_ERROR_NOT_SUPPORTED);
+    if (fails) cuda_fail_call(number / 2, failure->error);
     walk.status = quern_transfer_start(walk.exchange.transfer, end->side.stream);
     if (walk.status == QUERN_OK) walk.status = quern_transfer_wait(walk.exchange.transfer, 0);
     if (fails) *failed = cuda_calls() >= number / 2;
@@ -367,7 +424,7 @@ static bool fail_call(struct gpu_end *end, long number) {
     const bool was_destroyed = !fails && walk.status == QUERN_PEER_LOST;  /* since its start has failed there */
     if (walk.status != QUERN_OK) {
         rank_ok(rank, quern_transfer_destroy(walk.exchange.transfer));
-        rank_check(rank, was_destroyed || strstr(reason, "CUDA_ERROR_NOT_SUPPORTED"), "call %ld: the reason is %s", number, reason);
+        rank_check(rank, was_destroyed || strstr(reason, failure->name), "call %ld: the reason is %s", number, reason);
     }
     rank_line_up(rank);
     const bool has_failed = *failed;
@@ -380,17 +437,22 @@ static bool fail_call(struct gpu_end *end, long number) {
 
 static quern_status fail_each_call(struct rank *rank) {
     enum { MOST = 160 };
+    const struct scene *scene = rank->user;
     struct gpu_end end;
     open_end(&end, rank);
     int failures = 0;
-    for (long number = 2; number < MOST; number++) failures += fail_call(&end, number);
+    for (long number = 2; number < MOST; number++) failures += fail_call(&end, number, scene->more);
     rank_check(rank, failures > MOST / 2, "%d calls have failed", failures);
     check_wire(&end);
     return gpu_end_close(&end);
 }
 
 Test(transfer_staged, each_failing_call, .timeout = 600) {
-    for (int pinned = 0; pinned <= 1; pinned++) check_on(2, fail_each_call, &(struct scene){.is_pinned = pinned});
+    static const struct failure failures[] = {{CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", false},
+                                              {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", true},
+                                              {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", false}};
+    for (size_t i = 0; i < COUNT(failures); i++)
+        check_on(2, fail_each_call, &(struct scene){.is_pinned = failures[i].is_pinned, .more = &failures[i]});
 }
 
 /* ---- what a stranger writes into a lane ---- */
@@ -419,15 +481,23 @@ static struct quern_lane *map_lane(struct rank *rank, int from, int to) {
 struct change {
     enum quern_word word, becomes;
     int64_t half, offset, bytes;    /* of a piece: what is added; `half` also to the number of another word */
+    bool is_last;                   /* the last piece, which is smaller than a half; else any */
 };
 
 static const struct change changes[] = {
-    {QUERN_WORD_LISTENING, QUERN_WORD_TAKEN, 0, 0, 0},   {QUERN_WORD_WINDOW, QUERN_WORD_TAKEN, 0, 0, 0},
-    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 2, 0, 0},     {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 1, 0},
-    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, -1, 0},    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, LARGE, 0},
-    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, 1},     {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, -PIECE},
-    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, LARGE}, {QUERN_WORD_STAGED, QUERN_WORD_WINDOW, 0, 0, 0},
-    {QUERN_WORD_TAKEN, QUERN_WORD_TAKEN, 2, 0, 0},       {QUERN_WORD_TAKEN, QUERN_WORD_WINDOW, 0, 0, 0},
+    {QUERN_WORD_LISTENING, QUERN_WORD_TAKEN, 0, 0, 0, false},
+    {QUERN_WORD_WINDOW, QUERN_WORD_TAKEN, 0, 0, 0, false},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 2, 0, 0, false},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 1, 0, false},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, -1, 0, false},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, LARGE, 0, false},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, 1, false},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, -PIECE, false},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, LARGE, false},
+    {QUERN_WORD_STAGED, QUERN_WORD_WINDOW, 0, 0, 0, false},
+    {QUERN_WORD_TAKEN, QUERN_WORD_TAKEN, 2, 0, 0, false},
+    {QUERN_WORD_TAKEN, QUERN_WORD_WINDOW, 0, 0, 0, false},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, 1, true},
 };
 
 /* Changes the first word of this kind that is not heard yet, as if its rank had written it so. */
@@ -439,9 +509,10 @@ static bool change_word(struct quern_lane *lane, const struct change *change) {
         unsigned char *place = lane->ring + at % room;
         memcpy(&head, place, sizeof head);
         if (head.word != change->word) continue;
+        if (head.word == QUERN_WORD_STAGED) memcpy(&piece, place + sizeof head, sizeof piece);
+        if (change->is_last && piece.offset + piece.bytes != LARGE) continue;
         head.word = change->becomes;
         if (change->word == QUERN_WORD_STAGED) {
-            memcpy(&piece, place + sizeof head, sizeof piece);
             piece.half += (uint64_t)change->half, piece.offset += (uint64_t)change->offset, piece.bytes += (uint64_t)change->bytes;
             memcpy(place + sizeof head, &piece, sizeof piece);
             head.digest = quern_digest_of_payload(&piece, sizeof piece);
@@ -459,7 +530,7 @@ static quern_status hear_strange_words(struct rank *rank) {
     const struct scene *scene = rank->user;
     struct gpu_end end;
     open_end(&end, rank);
-    struct walk walk = begin_walk(&end);
+    struct walk walk = begin_walk(&end, LARGE);
     struct quern_lane *lane[2] = {map_lane(rank, 0, 1), map_lane(rank, 1, 0)};
     bool *is_changed = rank->shared;
     for (int step = 0; step < STEPS; step++) {
