@@ -29,7 +29,9 @@
 #include "ranks/hosts/connector.h"
 #include "ranks/hosts/facts.h"
 #include "ranks/hosts/listener.h"
+#include "ranks/hosts/messages.h"
 #include "ranks/hosts/monitor.h"
+#include "ranks/hosts/reach.h"
 #include "ranks/hosts/span.h"
 #include "ranks/poison.h"
 #include "ranks/silence.h"
@@ -628,6 +630,38 @@ Test(strangers, a_host_is_heard_before_its_monitor_runs, .timeout = 300) {
     memcpy(head, beat, sizeof head);
     check(head[0] == 1 && head[1] == OWN, "the word %u, of %u ranks", head[0], head[1]);
     end_fake(fake, end);
+}
+
+/* ---- the end of a group that has lost a rank ---- */
+
+static int ends_in_order, ends_after_a_loss;
+
+static void note_end(void *user, bool has_failed) { ++*(has_failed ? &ends_after_a_loss : &ends_in_order), (void)user; }
+
+/* UCX is told to close its connections, or to leave them alone: it would wait for a rank that has ended without a word of it. */
+static void end_span(int of_two, int of_three, bool is_poisoned, bool has_failed) {
+    struct fake fake = make_fake();
+    const quern_carrier carrier = {.size = 0};
+    check(quern_open_span(fake.member), "no memory");
+    fake.member->span->messages = quern_make_messages(&carrier, RANKS, note_end);
+    fake.member->span->row = &quern_message_row;
+    fake.roster->segment->rank[2].state = (uint32_t)of_two;
+    fake.roster->segment->rank[3].state = (uint32_t)of_three;
+    fake.roster->segment->poison = is_poisoned;
+    ends_in_order = ends_after_a_loss = 0;
+    quern_free_span(fake.member);
+    check(ends_after_a_loss == has_failed && ends_in_order == !has_failed, "states %d and %d: %d ends after a loss, %d in order", of_two,
+          of_three, ends_after_a_loss, ends_in_order);
+    check(!fake.member->span, "the span is there");
+    free_fake(fake);
+}
+
+Test(strangers, a_lost_rank_is_left_alone) {
+    end_span(QUERN_RANK_ELSEWHERE, QUERN_RANK_ELSEWHERE, false, false);
+    end_span(QUERN_RANK_LEFT, QUERN_RANK_LEFT, false, false);
+    end_span(QUERN_RANK_ENDED, QUERN_RANK_ELSEWHERE, false, true);
+    end_span(QUERN_RANK_LEFT, QUERN_RANK_ENDED, false, true);
+    end_span(QUERN_RANK_ELSEWHERE, QUERN_RANK_ELSEWHERE, true, true);
 }
 
 /* ---- how silence is counted ---- */
