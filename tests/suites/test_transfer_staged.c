@@ -481,23 +481,24 @@ static struct quern_lane *map_lane(struct rank *rank, int from, int to) {
 struct change {
     enum quern_word word, becomes;
     int64_t half, offset, bytes;    /* of a piece: what is added; `half` also to the number of another word */
-    bool is_last;                   /* the last piece, which is smaller than a half; else any */
+    enum { ANY, UPPER, LAST } which;  /* of a piece: in the upper half; the last one, which is smaller than a half */
 };
 
 static const struct change changes[] = {
-    {QUERN_WORD_LISTENING, QUERN_WORD_TAKEN, 0, 0, 0, false},
-    {QUERN_WORD_WINDOW, QUERN_WORD_TAKEN, 0, 0, 0, false},
-    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 2, 0, 0, false},
-    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 1, 0, false},
-    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, -1, 0, false},
-    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, LARGE, 0, false},
-    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, 1, false},
-    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, -PIECE, false},
-    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, LARGE, false},
-    {QUERN_WORD_STAGED, QUERN_WORD_WINDOW, 0, 0, 0, false},
-    {QUERN_WORD_TAKEN, QUERN_WORD_TAKEN, 2, 0, 0, false},
-    {QUERN_WORD_TAKEN, QUERN_WORD_WINDOW, 0, 0, 0, false},
-    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, 1, true},
+    {QUERN_WORD_LISTENING, QUERN_WORD_TAKEN, 0, 0, 0, ANY},
+    {QUERN_WORD_WINDOW, QUERN_WORD_TAKEN, 0, 0, 0, ANY},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 2, 0, 0, ANY},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 1, 0, ANY},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, -1, 0, ANY},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, LARGE, 0, ANY},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, 1, ANY},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, -PIECE, ANY},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, LARGE, ANY},
+    {QUERN_WORD_STAGED, QUERN_WORD_WINDOW, 0, 0, 0, ANY},
+    {QUERN_WORD_TAKEN, QUERN_WORD_TAKEN, 2, 0, 0, ANY},
+    {QUERN_WORD_TAKEN, QUERN_WORD_WINDOW, 0, 0, 0, ANY},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, 1, LAST},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, 100, UPPER},
 };
 
 /* Changes the first word of this kind that is not heard yet, as if its rank had written it so. */
@@ -510,7 +511,8 @@ static bool change_word(struct quern_lane *lane, const struct change *change) {
         memcpy(&head, place, sizeof head);
         if (head.word != change->word) continue;
         if (head.word == QUERN_WORD_STAGED) memcpy(&piece, place + sizeof head, sizeof piece);
-        if (change->is_last && piece.offset + piece.bytes != LARGE) continue;
+        if (change->which == UPPER && piece.half != 1) continue;
+        if (change->which == LAST && piece.offset + piece.bytes != LARGE) continue;
         head.word = change->becomes;
         if (change->word == QUERN_WORD_STAGED) {
             piece.half += (uint64_t)change->half, piece.offset += (uint64_t)change->offset, piece.bytes += (uint64_t)change->bytes;
