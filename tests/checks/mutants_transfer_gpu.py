@@ -79,8 +79,6 @@ EMULATED_RANKS = [
     ("a piece of a transfer that is over is not taken", STAGE, "    else\n        say_taken(wire, piece.half);\n", "", STAGED),
     ("a piece that is somewhere else in the stream", STAGE, "if (arrival->piece.offset + arrival->done != (uint64_t)pair->in.done || left > run) {",
      "if (left > run) {", STAGED),
-    ("a piece that is larger than what is expected", STAGE, "!= (uint64_t)pair->in.done || left > run) {",
-     "!= (uint64_t)pair->in.done) {", STAGED),
     ("a half beyond the window", STAGE, "if (piece.half >= QUERN_STAGE_HALVES || has_arrived", "if (has_arrived", STAGED),
     ("a piece larger than a half", STAGE, " || piece.bytes > QUERN_STAGE_BYTES)", ")", STAGED),
     ("a half that was not staged is taken", STAGE, "if (!half || half->state != QUERN_HALF_STAGED) {", "if (!half) {", STAGED),

@@ -52,10 +52,10 @@ struct transfer_place gpu_end_place(struct gpu_end *end) {
     return (struct transfer_place){end, end->side.stream, make_memory, free_memory, put, get};
 }
 
-void gpu_end_call(const struct gpu_end *end, void (*function)(void *user), void *user) {
+void gpu_end_call(const struct gpu_end *end, CUstream stream, void (*function)(void *user), void *user) {
     int (*call)(CUstream, void (*)(void *), void *);
     *(void **)&call = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "cuLaunchHostFunc");
-    nccl_check(&end->side, call(end->side.stream, function, user), "cuLaunchHostFunc");
+    nccl_check(&end->side, call(stream, function, user), "cuLaunchHostFunc");
 }
 
 void gpu_end_open(struct gpu_end *end, struct rank *rank, enum gpu_memory memory, double limit) {

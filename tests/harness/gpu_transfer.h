@@ -34,7 +34,7 @@ void gpu_end_release(struct gpu_end *end, void *memory);
 void gpu_end_put(struct gpu_end *end, void *to, const void *from, int64_t bytes);
 void gpu_end_get(struct gpu_end *end, void *to, const void *from, int64_t bytes);
 
-/* Enqueues a function of the host on the rank's stream. */
-void gpu_end_call(const struct gpu_end *end, void (*function)(void *user), void *user);
+/* Enqueues a function of the host. */
+void gpu_end_call(const struct gpu_end *end, CUstream stream, void (*function)(void *user), void *user);
 
 #endif

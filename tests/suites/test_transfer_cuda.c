@@ -43,7 +43,7 @@ static quern_status run_cases(struct rank *rank) {
     const struct transfer_place place = gpu_end_place(&ends);
     choice.place = &place;
     for (uint64_t i = 0; i < 2; i++) {
-        gpu_end_call(&ends, nap, NULL);
+        gpu_end_call(&ends, ends.side.stream, nap, NULL);
         transfer_run_case(rank, ends.side.group, 300 + i, &choice);
     }
     return gpu_end_close(&ends);
@@ -158,7 +158,7 @@ static quern_status end_before_ready(struct rank *rank) {
     rank_line_up(rank);
     const double began = rank_now();
     if (rank->rank == 0) {
-        gpu_end_call(&ends, hold, &is_over);
+        gpu_end_call(&ends, ends.side.stream, hold, &is_over);
         rank_ok(rank, quern_transfer_start(transfer, ends.side.stream));
         rank_sleep(0.2);
         if (!strcmp(ending->how, "cancel")) rank_ok(rank, quern_transfer_cancel(transfer, "the test's reason"));

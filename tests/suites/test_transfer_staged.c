@@ -18,6 +18,7 @@
 #include "harness/device.h"
 #include "harness/gpu_transfer.h"
 #include "ranks/membership.h"
+#include "ranks/transfer/gpu.h"
 #include "ranks/transfer/stage.h"
 #include "runtime/device.h"
 
@@ -79,7 +80,7 @@ static quern_status run_cases(struct rank *rank) {
     for (size_t i = 0; i < COUNT(choices); i++) {
         struct transfer_choice choice = choices[i];
         choice.place = &place;
-        gpu_end_call(&end, nap, NULL);
+        gpu_end_call(&end, end.side.stream, nap, NULL);
         transfer_run_case(rank, end.side.group, 700 + i, &choice);
         check_halves(&end);
     }
@@ -260,6 +261,41 @@ static quern_status share_a_wire(struct rank *rank) {
 
 Test(transfer_staged, several_share_a_wire, .timeout = 300) { check_on(2, share_a_wire, &scenes[0]); }
 
+/* ---- a copy that takes its time ---- */
+
+static void hold(void *user) {
+    while (!__atomic_load_n((int *)user, __ATOMIC_ACQUIRE)) rank_sleep(1e-3);
+}
+
+/* The stream of the sender's copies is held: nothing is said of a half before it is full.  Rank 0 sends. */
+static quern_status wait_for_the_copy(struct rank *rank) {
+    struct gpu_end end;
+    int is_over = 0;
+    int32_t done = 0;
+    open_end(&end, rank);
+    struct exchange exchange = {&end, gpu_end_allocate(&end, PIECE), gpu_end_allocate(&end, PIECE), PIECE, NULL, false};
+    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, TAG, rank->rank ? exchange.in : exchange.out, PIECE);
+    exchange.transfer = transfer_prepare(rank, end.side.group, 1, &item, 1);
+    fill(&exchange, 1);
+    if (rank->rank == 0) gpu_end_call(&end, end.side.group->member->transfers->streams->copies, hold, &is_over);
+    start(&exchange);
+    const struct quern_stage *stage = end.side.group->member->transfers->open[0]->stage;
+    for (int looks = 0; looks < 50; looks++) {
+        rank_line_up(rank);
+        rank_ok(rank, quern_transfer_test(exchange.transfer, &done));
+        rank_check(rank, !done && !stage->arrivals, "something is said of a half that is not full");
+    }
+    if (rank->rank == 0) rank_check(rank, stage->half[0].state == QUERN_HALF_FILLING, "no copy is under way");
+    rank_line_up(rank);
+    __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
+    rank_ok(rank, quern_transfer_wait(exchange.transfer, 0));
+    if (rank->rank) compare(&exchange, 1);
+    end_exchange(&exchange);
+    return gpu_end_close(&end);
+}
+
+Test(transfer_staged, a_copy_that_takes_its_time) { check_on(2, wait_for_the_copy, &scenes[0]); }
+
 /* ---- step by step ---- */
 
 /* The ranks look in turn, once a step.  If all copies end in between, each step is the same in each run. */
@@ -301,8 +337,8 @@ static void end_walk(struct walk *walk) {
     rank_line_up(end->side.rank);
 }
 
-static void check_wire(struct gpu_end *end) {
-    struct exchange exchange = begin_exchange(end, 1, LARGE);
+static void check_wire(struct gpu_end *end, int64_t bytes) {
+    struct exchange exchange = begin_exchange(end, 1, bytes);
     run_exchange(&exchange, 2);
     end_exchange(&exchange);
     check_halves(end);
@@ -347,7 +383,7 @@ static quern_status end_at_each_step(struct rank *rank) {
     open_end(&end, rank);
     for (int at = 0; at < STEPS; at++) {
         end_at(&end, at, scene->more);
-        check_wire(&end);
+        check_wire(&end, LARGE);
     }
     return gpu_end_close(&end);
 }
@@ -405,6 +441,20 @@ struct failure {
     bool is_pinned;
 };
 
+/* The next transfer needs new windows.  What is still said of the old ones is heard before. */
+static void forget_windows(struct gpu_end *end) {
+    struct quern_transfers *all = end->side.group->member->transfers;
+    for (int i = 0; all && i < 3; i++) {
+        rank_ok(end->side.rank, quern_transfer_destroy(transfer_prepare(end->side.rank, end->side.group, 9, NULL, 0)));
+        rank_line_up(end->side.rank);
+    }
+    for (int i = 0; all && i < all->wires; i++) {
+        quern_free_stage(all->open[i]);
+        rank_ok(end->side.rank, quern_open_stage(all->open[i]));
+    }
+    rank_line_up(end->side.rank);
+}
+
 /*
  * One rank's k-th call fails: both hear of it, and the next transfer tries again.  A question whether a copy has ended may be answered
  * with "not ready", and is asked again.
@@ -436,14 +486,17 @@ static bool fail_call(struct gpu_end *end, long number, const struct failure *fa
 }
 
 static quern_status fail_each_call(struct rank *rank) {
-    enum { MOST = 160 };
+    enum { MOST = 120 };
     const struct scene *scene = rank->user;
     struct gpu_end end;
     open_end(&end, rank);
     int failures = 0;
-    for (long number = 2; number < MOST; number++) failures += fail_call(&end, number, scene->more);
+    for (long number = 2; number < MOST; number++) {
+        failures += fail_call(&end, number, scene->more);
+        check_wire(&end, 5000);
+        forget_windows(&end);
+    }
     rank_check(rank, failures > MOST / 2, "%d calls have failed", failures);
-    check_wire(&end);
     return gpu_end_close(&end);
 }
 

@@ -192,12 +192,20 @@ static CUresult fill_half(struct quern_transfer_pair *pair, struct quern_stage_h
     return error;
 }
 
+bool quern_is_all_taken(struct quern_transfer_pair *pair) {
+    if (find_piece(pair)) return false;
+    for (int i = 0; i < QUERN_STAGE_HALVES; i++)
+        if (pair->wire->stage->half[i].pair == pair) return false;
+    return true;
+}
+
+/* A window that is asked for again is shown also if both halves are full: else none would become free. */
 bool quern_stage_piece(struct quern_transfer_pair *pair) {
     struct quern_stage *stage = pair->wire->stage;
+    if (pair->other_round < pair->transfer->round || quern_is_all_taken(pair) || !has_shown(pair)) return false;
     struct quern_stage_half *half = free_half(stage);
-    if (!half || pair->other_round < pair->transfer->round) return false;
     const size_t bytes = find_piece(pair);
-    if (!bytes || !has_shown(pair)) return false;
+    if (!half || !bytes) return false;
     const uint64_t number = (uint64_t)(half - stage->half);
     half->piece = (struct quern_transfer_staged){.half = number, .offset = (uint64_t)pair->out.done, .bytes = bytes};
     half->state = QUERN_HALF_FILLING;
@@ -263,13 +271,6 @@ static void hear_taken(struct quern_wire *wire, uint64_t number) {
     }
     half->state = QUERN_HALF_FREE;
     half->pair = NULL;
-}
-
-bool quern_is_all_taken(struct quern_transfer_pair *pair) {
-    if (find_piece(pair)) return false;
-    for (int i = 0; i < QUERN_STAGE_HALVES; i++)
-        if (pair->wire->stage->half[i].pair == pair) return false;
-    return true;
 }
 
 /* ---- the receiver ---- */
