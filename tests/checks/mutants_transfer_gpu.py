@@ -88,6 +88,8 @@ EMULATED_RANKS = [
      "if (false) quern_wire_damaged(wire);\n    else stage->has_come", STAGED),
     ("a window that is not asked for again", STAGE, "    quern_close_descriptor(&stage->listener);\n    stage->has_come = false;\n",
      "    stage->has_come = false;\n", STAGED),
+    ("a window that is shown again only if a half is free", STAGE, "quern_is_all_taken(pair) || !has_shown(pair)) return false;",
+     "quern_is_all_taken(pair) || !free_half(stage) || !has_shown(pair)) return false;", STAGED),
     ("both halves at one place", STAGE, "quern_window_address(window) + half * QUERN_STAGE_BYTES;",
      "quern_window_address(window) + 0 * half;", STAGED),
     ("staged and straight items in one piece", STREAM, "if (bytes && part->is_staged != *is_staged) break;",

@@ -595,6 +595,7 @@ static quern_status hear_strange_words(struct rank *rank) {
         rank_line_up(rank);
     }
     rank_check(rank, *is_changed, "there was no such word");
+    if (walk.status == QUERN_OK && !walk.done) walk.status = quern_transfer_wait(walk.exchange.transfer, 0);
     rank_status(rank, walk.status, QUERN_PEER_MISMATCH);
     rank_check_detail(rank, "is damaged");
     end_exchange(&walk.exchange);
