@@ -1,9 +1,9 @@
 /*
  * Every pair of a point of windows (src/ranks/points.h) and a fault, between two emulated GPUs of two processes.
  *
- * Both ranks send each other items of memory that is not symmetric, of less than a piece and of several, three times.  However it ends:
- * every rank returns, with a status that the fault explains; what a rank has completed is what was sent; nothing is written beside it;
- * and what a rank sends is never changed.
+ * Both ranks send each other items of memory that is not symmetric, of less than a piece and of several, three times.  However it
+ * ends: every rank returns, with a status that the fault explains; what a rank has completed is what was sent; nothing is written
+ * beside it; and what a rank sends is never changed.
  *
  *   windows             all
  *   windows TEXT        those whose names, as a failure prints them, contain the text

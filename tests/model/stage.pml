@@ -3,9 +3,9 @@
  * END around them (talk.c).
  *
  * A sender and a receiver have TRANSFERS transfers of PIECES pieces, one after the other.  Either may cancel each at any time, also
- * before its start, and then goes on to the next one.  The window has two halves.  A copy takes two steps, and the other rank may do
- * anything between them.  A transfer that the receiver completes has all its pieces; no copy reads the memory of a send that is over;
- * and in the end both halves are free.
+ * before its start, and then goes on to the next one.  The window has two halves.  A copy takes two steps, and the other rank may
+ * do anything between them.  A transfer that the receiver completes has all its pieces; no copy reads the memory of a send that is
+ * over; and in the end both halves are free.
  */
 mtype = { START, STAGED, TAKEN, DONE, END };
 mtype = { FREE, FILLING, FULL };

@@ -344,13 +344,14 @@ static struct facts_of_two right_facts(const quern_group_args *args) {
 }
 
 /*
- * Facts: right ones in the first round, which complete the meeting, so that rank 0 awaits a rank that does not connect.  Then with a
- * bit flipped, in the card or in the fact.  The meeting ends or goes on; it never hangs.  Rank 1 calls until it has ended.
+ * Facts: right ones in the first round, which complete the meeting, so that rank 0 awaits a rank that does not connect.  Then with
+ * a bit flipped, in the card or in the fact.  The meeting ends or goes on; it never hangs.  Rank 1 calls until it has ended.
  */
 static void flip_a_bit(struct facts_of_two *card, int round) {
     const size_t first = round % 2 ? 0 : offsetof(struct facts_of_two, fact);
     const int64_t bytes = round % 2 ? (int64_t)offsetof(struct facts_of_two, fact) : (int64_t)sizeof card->fact;
-    if (round) ((unsigned char *)card)[first + (size_t)random_below(5, (uint64_t)round, bytes)] ^= 1 << random_below(6, (uint64_t)round, 8);
+    unsigned char *place = (unsigned char *)card + first + random_below(5, (uint64_t)round, bytes);
+    if (round) *place ^= (unsigned char)(1 << random_below(6, (uint64_t)round, 8));
 }
 
 /* Whether rank 0 has taken the facts of this call. */
@@ -650,8 +651,8 @@ static void end_span(int of_two, int of_three, bool is_poisoned, bool has_failed
     fake.roster->segment->poison = is_poisoned;
     ends_in_order = ends_after_a_loss = 0;
     quern_free_span(fake.member);
-    check(ends_after_a_loss == has_failed && ends_in_order == !has_failed, "states %d and %d: %d ends after a loss, %d in order", of_two,
-          of_three, ends_after_a_loss, ends_in_order);
+    check(ends_after_a_loss == has_failed && ends_in_order == !has_failed, "states %d and %d: %d ends after a loss, %d in order",
+          of_two, of_three, ends_after_a_loss, ends_in_order);
     check(!fake.member->span, "the span is there");
     free_fake(fake);
 }

@@ -1,7 +1,7 @@
 /*
- * Transfers of GPU memory that a rank of another process does not reach, through windows (src/ranks/transfer/stage.h).  Random lists;
- * sizes around a piece; transfers that share a wire; ends of transfers and processes, failing calls of the driver, and strange words, at
- * each step of both ranks.
+ * Transfers of GPU memory that a rank of another process does not reach, through windows (src/ranks/transfer/stage.h).  Random
+ * lists; sizes around a piece; transfers that share a wire; ends of transfers and processes, failing calls of the driver, and strange
+ * words, at each step of both ranks.
  *
  * Runs on: one emulated.
  */
@@ -154,8 +154,9 @@ static void fill(const struct exchange *exchange, int round) {
     unsigned char *bytes = malloc((size_t)exchange->bytes);
     for (int64_t at = 0; at < exchange->bytes; at++) bytes[at] = byte_of(exchange->end->side.rank->rank, round, at);
     gpu_end_put(exchange->end, exchange->out, bytes, exchange->bytes);
-    cuda_ok(&exchange->end->side, memory_set_async((uintptr_t)exchange->in, 0xee, (size_t)exchange->bytes, exchange->end->side.stream));
-    cuda_ok(&exchange->end->side, stream_synchronize(exchange->end->side.stream));
+    const CUstream stream = exchange->end->side.stream;
+    cuda_ok(&exchange->end->side, memory_set_async((uintptr_t)exchange->in, 0xee, (size_t)exchange->bytes, stream));
+    cuda_ok(&exchange->end->side, stream_synchronize(stream));
     free(bytes);
 }
 
@@ -164,8 +165,8 @@ static void compare(const struct exchange *exchange, int round) {
     unsigned char *bytes = malloc((size_t)exchange->bytes);
     gpu_end_get(exchange->end, bytes, exchange->in, exchange->bytes);
     for (int64_t at = 0; at < exchange->bytes; at++)
-        rank_check(exchange->end->side.rank, bytes[at] == byte_of(!rank->rank, round, at), "round %d: byte %lld of %lld is %d instead "
-                   "of %d", round, (long long)at, (long long)exchange->bytes, bytes[at], byte_of(!rank->rank, round, at));
+        rank_check(exchange->end->side.rank, bytes[at] == byte_of(!rank->rank, round, at), "round %d: byte %lld of %lld is %d "
+                   "instead of %d", round, (long long)at, (long long)exchange->bytes, bytes[at], byte_of(!rank->rank, round, at));
     free(bytes);
 }
 
@@ -425,8 +426,8 @@ Test(transfer_staged, a_process_that_is_killed_at_each_step, .timeout = 600) {
             const struct scene scene = {.is_pinned = pinned, .more = &at};
             const bool may_die[2] = {at % 2 == 0, at % 2 == 1};
             set_machine(pinned);
-            struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .function = kill_at, .user = &scene,
-                                                               .shared_bytes = 4096, .limit = 100});
+            struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .function = kill_at,
+                                                               .user = &scene, .shared_bytes = 4096, .limit = 100});
             const char *wrong = ranks_wait(run, may_die);
             check(!wrong, "step %d: %s", at, wrong);
             ranks_close(run);
@@ -456,8 +457,8 @@ static void forget_windows(struct gpu_end *end) {
 }
 
 /*
- * One rank's k-th call fails: both hear of it, and the next transfer tries again.  A question whether a copy has ended may be answered
- * with "not ready", and is asked again.
+ * One rank's k-th call fails: both hear of it, and the next transfer tries again.  A question whether a copy has ended may be
+ * answered with "not ready", and is asked again.
  */
 static bool fail_call(struct gpu_end *end, long number, const struct failure *failure) {
     struct rank *rank = end->side.rank;

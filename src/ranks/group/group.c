@@ -152,7 +152,7 @@ static quern_status check_create(const void *args, int count, quern_group **grou
     return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "count is %d: expected 1 to %d ranks", count, QUERN_RANK_LIMIT);
 }
 
-/* The first header's struct ended before first_timeout.  A program that was compiled against an older header has a shorter array. */
+/* The first header's struct ended before first_timeout.  A program that was compiled against an older one has a shorter array. */
 static quern_status take_args(const unsigned char *given, int count, quern_group_args *args) {
     enum { OLDEST_ARGS = offsetof(quern_group_args, first_timeout) };
     size_t bytes = 0;

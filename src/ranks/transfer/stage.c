@@ -1,4 +1,6 @@
-/* Transfers of GPU memory that the receiver does not reach, through the sender's window.  Called by talk.c, bytes.c and transfer.c. */
+/*
+ * Transfers of GPU memory that the receiver does not reach, through the sender's window.  Called by talk.c, bytes.c and transfer.c.
+ */
 #define _GNU_SOURCE
 #include "ranks/transfer/stage.h"
 

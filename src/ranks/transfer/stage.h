@@ -1,7 +1,7 @@
 /*
  * The way of data between GPU ranks of two processes that the receiver cannot reach: memory that is not symmetric.  What both have
- * prepared and started is said on their wire, as for all transfers.  The sender copies a piece into a free half of its window, and the
- * receiver copies it out:
+ * prepared and started is said on their wire, as for all transfers.  The sender copies a piece into a free half of its window, and
+ * the receiver copies it out:
  *
  *   receiver:  LISTENING   it needs the sender's window, and has a socket for its descriptor
  *   sender:    WINDOW      the descriptor is sent

@@ -1,4 +1,4 @@
-/* The bytes of a pair in one direction are one stream: its items in the order of both lists.  Called by bytes.c, carry.c and stage.c. */
+/* The bytes of a pair in one direction are one stream: its items, as both lists order them.  Called by bytes.c, carry.c, stage.c. */
 #include "ranks/transfer/stream.h"
 
 #include <string.h>

@@ -60,8 +60,8 @@ static quern_status make_on_gpu(const struct quern_membership *member, struct qu
 
 static quern_status export_from_gpu(const struct quern_membership *member, const struct quern_window *window, int *descriptor) {
     const CUresult error = window->gpus.cuda->vmm_export(descriptor, window->handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuMemExportToShareableHandle of the window of "
-                                                              "transfers");
+    if (error == CUDA_SUCCESS) return QUERN_OK;
+    return quern_cuda_fail(member->device, error, "cuMemExportToShareableHandle of the window of transfers");
 }
 
 static quern_status open_on_gpu(const struct quern_membership *member, struct quern_window *window, int descriptor) {
@@ -92,7 +92,8 @@ static quern_status map_file(const struct quern_membership *member, struct quern
     if (window->pages == MAP_FAILED)
         return quern_fail(member->device, QUERN_SYSTEM_ERROR, "mapping the window of transfers: %s", strerror(errno));
     const CUresult error = pin(window, member->device->context);
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuMemHostRegister of the window of transfers");
+    if (error == CUDA_SUCCESS) return QUERN_OK;
+    return quern_cuda_fail(member->device, error, "cuMemHostRegister of the window of transfers");
 }
 
 static quern_status make_on_host(const struct quern_membership *member, struct quern_window *window) {
@@ -110,8 +111,8 @@ static quern_status export_from_host(const struct quern_membership *member, cons
 
 static quern_status open_on_host(const struct quern_membership *member, struct quern_window *window, int descriptor) {
     if (quern_file_keeps_size(descriptor, QUERN_WINDOW_BYTES)) return map_file(member, window, descriptor);
-    return quern_fail(member->device, QUERN_PEER_MISMATCH, "the window of transfers is another file: expected %d bytes that cannot be "
-                      "cut off", QUERN_WINDOW_BYTES);
+    return quern_fail(member->device, QUERN_PEER_MISMATCH, "the window of transfers is another file: expected %d bytes that cannot "
+                      "be cut off", QUERN_WINDOW_BYTES);
 }
 
 /* ---- the kinds ---- */

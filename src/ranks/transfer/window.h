@@ -1,7 +1,7 @@
 /*
  * A window: memory of the sender's process that a rank of another process maps, too.  For stage.c.
  *
- * Where GPUs reach each other it is memory of the sender's GPU, else pinned memory of the host: that of the group's symmetric memory.
+ * Where GPUs reach each other it is memory of the sender's GPU, else pinned memory of the host, as the group's symmetric memory is.
  * It passes as a file descriptor.  The system keeps the memory while either end has it, so each end may close it first, or die.
  * An IPC handle of cuMemAlloc would not do: its owner must not free the memory before the other process has closed it.
  */
@@ -21,7 +21,7 @@ quern_status quern_make_window(const struct quern_membership *member, struct que
 /* A descriptor by which another process can open it; the caller closes the descriptor. */
 quern_status quern_export_window(const struct quern_membership *member, const struct quern_window *window, int *descriptor);
 
-/* Opens that of another process; the descriptor stays the caller's.  A file that is none gives the driver's error or PEER_MISMATCH. */
+/* Opens that of another process; the descriptor stays the caller's.  Errors: of the driver; QUERN_PEER_MISMATCH: it is no window. */
 quern_status quern_open_window(const struct quern_membership *member, int descriptor, struct quern_window **window);
 
 /* Its address for the GPUs of this process. */
