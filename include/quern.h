@@ -1719,9 +1719,9 @@ QUERN_API quern_status quern_broadcast(quern_group *group, const quern_collectiv
  *
  * On GPUs the memory is of the GPU, and data moves when the streams of both starts have come to them, on streams of high priority
  * of the library.  In a group of several hosts it goes over NCCL: when both ranks have started, one of these calls of each hands it
- * over, and the GPUs do the rest.  Within one host the receiver copies inside of these calls: from any memory of its own process,
- * and from symmetric memory of others.  A thread with several ranks calls quern_transfer_test for all in turn, since a wait for one
- * keeps the others from answering.
+ * over, and the GPUs do the rest.  Within one host the receiver copies inside of these calls: straight from symmetric memory and from
+ * memory of its own process; other memory the sender hands over in pieces in its own calls.  A thread with several ranks calls
+ * quern_transfer_test for all in turn, since a wait for one keeps the others from answering.
  *
  * Calls on the transfers of a group handle are calls on that handle: they must not overlap in time.
  */
@@ -1753,8 +1753,8 @@ QUERN_API void quern_transfer_args_init(quern_transfer_args *args);
 /*
  * Checks a list and keeps it with its pointers, and tells its ranks of it.  Local: waits for no rank.  The memory must live as long
  * as the transfer.  The group cannot be destroyed before the transfer.  The caller destroys the transfer.
- * Errors: 1xxx about the arguments; QUERN_NOT_SUPPORTED if a GPU of one host sends to another process what is not in symmetric
- * memory; QUERN_OUT_OF_MEMORY; QUERN_SYSTEM_ERROR (no space in /dev/shm); QUERN_CUDA_ERROR; 4xxx.
+ * Errors: 1xxx about the arguments, also if a GPU is to send to another process symmetric memory that this rank has freed;
+ * QUERN_OUT_OF_MEMORY; QUERN_SYSTEM_ERROR (no space in /dev/shm); QUERN_CUDA_ERROR; 4xxx.
  */
 QUERN_API quern_status quern_transfer_prepare(quern_group *group, const quern_transfer_args *args, quern_transfer **transfer);
 

@@ -1,4 +1,4 @@
-/* Passes file descriptors between the processes of a group.  Called while symmetric memory is made. */
+/* Passes file descriptors between the processes of a group.  Called while symmetric memory is made, and by transfers. */
 #define _GNU_SOURCE
 #include "ranks/descriptors.h"
 
@@ -119,16 +119,24 @@ static bool is_gone(const struct quern_membership *member, int rank) {
     return gone;
 }
 
+quern_status quern_descriptors_send_to(const struct quern_membership *member, int rank, uint64_t call, uint64_t digest,
+                                       const struct quern_descriptor *list, int count) {
+    const struct message message = {.call = call, .digest = digest, .from = member->rank, .count = count};
+    quern_status status = send_to(member, message, rank, list);
+    if (status == QUERN_OK || !is_gone(member, rank)) return status;
+    return quern_fail(member->device, QUERN_PEER_LOST, "rank %d (process %d) has ended; rank %d had a descriptor for it", rank,
+                      member->roster->peer[rank].process.pid, member->rank);
+}
+
 quern_status quern_descriptors_send(const struct quern_membership *member, uint64_t call, uint64_t digest,
                                     const struct quern_descriptor *list, int count) {
     const struct quern_peer *peers = member->roster->peer;
-    const struct message message = {.call = call, .digest = digest, .from = member->rank, .count = count};
+    char reason[256];
     for (int rank = 0; rank < member->ranks; rank++) {
         if (peers[rank].leader != rank || peers[rank].is_here || peers[rank].is_elsewhere) continue;
-        quern_status status = send_to(member, message, rank, list);
-        if (status != QUERN_OK && is_gone(member, rank))
-            status = quern_poison(member, QUERN_PEER_LOST, "rank %d (process %d) has ended; rank %d had a descriptor for it", rank,
-                                  peers[rank].process.pid, member->rank);
+        quern_status status = quern_descriptors_send_to(member, rank, call, digest, list, count);
+        quern_error_detail(reason, sizeof reason);
+        if (status == QUERN_PEER_LOST) status = quern_poison(member, status, "%s", reason);
         if (status != QUERN_OK) return status;
     }
     return QUERN_OK;

@@ -31,6 +31,10 @@ quern_status quern_descriptors_listen(const struct quern_membership *member, uin
 quern_status quern_descriptors_send(const struct quern_membership *member, uint64_t call, uint64_t digest,
                                     const struct quern_descriptor *list, int count);
 
+/* The same to one rank that listens under this call.  QUERN_PEER_LOST: its process has ended; the group is not poisoned. */
+quern_status quern_descriptors_send_to(const struct quern_membership *member, int rank, uint64_t call, uint64_t digest,
+                                       const struct quern_descriptor *list, int count);
+
 /* Receives all descriptors into table[tag], where each was -1 before.  The caller closes them. */
 quern_status quern_descriptors_receive(const struct quern_membership *member, uint64_t call, uint64_t digest, int listener,
                                        int table[QUERN_DESCRIPTOR_TAGS]);

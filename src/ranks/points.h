@@ -77,6 +77,12 @@
     point(MESSAGE_POSTING, "message.posting")           /* a message is about to be given to the carrier */ \
     point(MESSAGE_POSTED, "message.posted")             /* it is under way */ \
     point(MESSAGE_OVER, "message.over")                 /* the carrier is done with it; nothing is read of it yet */ \
+    point(STAGE_LISTENING, "stage.listening")           /* the window is asked for; the word is not sent */ \
+    point(STAGE_SHOWN, "stage.shown")                   /* its descriptor is sent; the word that says so is not */ \
+    point(STAGE_OPENED, "stage.opened")                 /* the receiver has the window open */ \
+    point(STAGE_FILLING, "stage.filling")               /* copies into a half have begun */ \
+    point(STAGE_SAID, "stage.said")                     /* they have ended; the word that says so is not sent */ \
+    point(STAGE_TAKEN, "stage.taken")                   /* the half is free again; the word that says so is not sent */ \
     point(LEAVE_BEGUN, "leave.begun")                   /* the handle is dead; the memory of the group is there */ \
     point(LEAVE_DETACHED, "leave.detached")             /* the peers do not know that this rank leaves */ \
     point(LEAVE_LEFT, "leave.left")                     /* they can; the segment is mapped */ \

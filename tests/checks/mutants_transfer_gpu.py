@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 OVER_NCCL, IN_HOST, AGAIN, KEPT = "test_nccl_transfer", "test_transfer_cuda", "test_nccl_again", "test_nccl_cache"
+STAGED = "test_transfer_staged"
 CACHE = "src/ranks/nccl/nccl_cache.c"
 PAIR, WATCH = "src/ranks/nccl/nccl_pair.c", "src/ranks/nccl/nccl_watch.c"
-LINK, GPU, TALK, BYTES, TRANSFER, TRANSFERS = (
-    f"src/ranks/transfer/{name}.c" for name in ("link", "gpu", "talk", "bytes", "transfer", "transfers"))
+LINK, GPU, TALK, BYTES, TRANSFER, TRANSFERS, STAGE, STREAM = (
+    f"src/ranks/transfer/{name}.c" for name in ("link", "gpu", "talk", "bytes", "transfer", "transfers", "stage", "stream"))
 
 EMULATED_RANKS = [
     # The communicator of a pair.
@@ -61,8 +62,36 @@ EMULATED_RANKS = [
     ("a start that is said before the stream has come to it", TALK, "if (pair->is_said || !quern_gpu_is_ready(pair->transfer)) return false;",
      "if (pair->is_said) return false;", IN_HOST),
     ("an address of another process", GPU, "entries[i].memory = place.id + 1;", "entries[i].memory = 0;", IN_HOST),
-    ("memory that another process does not reach", GPU, "bytes, &place) == QUERN_MEMORY_SYMMETRIC) continue;\n        return",
-     "bytes, &place) <= QUERN_MEMORY_FREED) continue;\n        return", IN_HOST),
     ("a copy that is not waited for", GPU, "= error == CUDA_SUCCESS ? visit.cuda->stream_synchronize(stream) : error;", "= error;", IN_HOST),
     ("a GPU sends messages of data", BYTES, "    if (pair->transfer->gpu || quern_is_carried(pair, course) ||", "    if (quern_is_carried(pair, course) ||", IN_HOST),
+    # Through a window.
+    ("memory that another process does not reach", GPU, "part->is_staged = pair->wire->stage;", "part->is_staged = false;", STAGED),
+    ("freed memory that another process is to have", GPU, "!= QUERN_MEMORY_FREED) continue;",
+     "<= QUERN_MEMORY_FREED) continue;", IN_HOST),
+    ("a piece that is said before it is copied", STAGE, "if (error == CUDA_ERROR_NOT_READY) return moved;\n        if (error == CUDA_SUCCESS) say_staged",
+     "if (error == CUDA_SUCCESS || error == CUDA_ERROR_NOT_READY) say_staged", STAGED),
+    ("a copy that outlives its transfer", STAGE, "        ask_event(pair->wire, half->filled, true);\n        half->state = QUERN_HALF_FREE;\n",
+     "        half->state = QUERN_HALF_FREE;\n", STAGED),
+    ("a half that is used again before it is taken", STAGE, "        half->pair = NULL;\n        if (half->state != QUERN_HALF_FILLING) continue;\n",
+     "        half->pair = NULL;\n", STAGED),
+    ("a half that is not given back after the end", STAGE, "(arrival = find_arrival(stage, pair));) end_arrival(pair->wire, arrival);",
+     "(arrival = find_arrival(stage, pair));) arrival->pair = NULL;", STAGED),
+    ("a piece of a transfer that is over is not taken", STAGE, "    else\n        say_taken(wire, piece.half);\n", "", STAGED),
+    ("a piece that is somewhere else in the stream", STAGE, "if (arrival->piece.offset + arrival->done != (uint64_t)pair->in.done || left > run) {",
+     "if (left > run) {", STAGED),
+    ("a half beyond the window", STAGE, "if (piece.half >= QUERN_STAGE_HALVES || has_arrived", "if (has_arrived", STAGED),
+    ("a piece larger than a half", STAGE, " || piece.bytes > QUERN_STAGE_BYTES)", ")", STAGED),
+    ("a half that was not staged is taken", STAGE, "if (!half || half->state != QUERN_HALF_STAGED) {", "if (!half) {", STAGED),
+    ("a half that is none is taken", STAGE, "number < QUERN_STAGE_HALVES ? &wire->stage->half[number] : NULL;",
+     "&wire->stage->half[number % QUERN_STAGE_HALVES];", STAGED),
+    ("a window that nobody has asked for", STAGE, "if (stage->listener < 0 || stage->has_come) quern_wire_damaged(wire);\n    else stage->has_come",
+     "if (false) quern_wire_damaged(wire);\n    else stage->has_come", STAGED),
+    ("a window that is not asked for again", STAGE, "    quern_close_descriptor(&stage->listener);\n    stage->has_come = false;\n",
+     "    stage->has_come = false;\n", STAGED),
+    ("a window that is shown again only if a half is free", STAGE, "quern_is_all_taken(pair) || !has_shown(pair)) return false;",
+     "quern_is_all_taken(pair) || !free_half(stage) || !has_shown(pair)) return false;", STAGED),
+    ("both halves at one place", STAGE, "quern_window_address(window) + half * QUERN_STAGE_BYTES;",
+     "quern_window_address(window) + 0 * half;", STAGED),
+    ("staged and straight items in one piece", STREAM, "if (bytes && part->is_staged != *is_staged) break;",
+     "if (false) break;", STAGED),
 ]

@@ -205,6 +205,7 @@ void rights_changed();                 // to be called when memory or access rig
 bool canaries_intact();                // reports damage on stderr
 void free_device_memory(Device &);     // when its context is reset
 void close_imports(Context &);         // likewise (libcuda_ipc.cpp)
+bool is_open_elsewhere(const Allocation &);
 
 // ---- virtual memory (libcuda_physical.cpp, libcuda_virtual.cpp) ----
 

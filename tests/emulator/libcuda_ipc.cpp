@@ -31,6 +31,7 @@ struct Import {
   pid_t process;
   unsigned long long id;
   unsigned references;
+  int file;  // whose lock tells the owner that the memory is open; it goes with the process
 };
 std::map<DevicePointer, Import> imports;
 
@@ -79,6 +80,12 @@ Result map_file(const IpcHandle &h, int file, DevicePointer *out) {
   return success;
 }
 
+struct flock lock_of(short type) {
+  struct flock lock = {};
+  lock.l_type = type, lock.l_whence = SEEK_SET;
+  return lock;
+}
+
 bool opened_before(const IpcHandle &h, DevicePointer *out) {
   for (auto &[address, i] : imports)
     if (i.context == current_context() && i.process == h.process && i.id == h.id) {
@@ -91,6 +98,12 @@ bool opened_before(const IpcHandle &h, DevicePointer *out) {
 
 }  // namespace
 
+// Whether another process has this memory open, so that its owner must not free it.
+bool emulator::is_open_elsewhere(const Allocation &a) {
+  struct flock lock = lock_of(F_WRLCK);
+  return a.file >= 0 && fcntl(a.file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
 long emulator::count_imports() { return long(imports.size()); }
 
 void emulator::close_imports(Context &c) {
@@ -100,6 +113,7 @@ void emulator::close_imports(Context &c) {
       continue;
     }
     release(at->first);
+    close(at->second.file);
     at = imports.erase(at);
   }
 }
@@ -129,9 +143,11 @@ API Result cuIpcOpenMemHandle_v2(DevicePointer *out, OpaqueHandle handle, unsign
   int file = open_file(h);
   if (file < 0) return invalid_handle;
   Result r = map_file(h, file, out);
-  close(file);
-  if (r == success) imports[*out] = {current_context(), h.process, h.id, 1};
-  return r;
+  struct flock lock = lock_of(F_RDLCK);
+  if (r != success) return close(file), r;
+  fcntl(file, F_OFD_SETLK, &lock);
+  imports[*out] = {current_context(), h.process, h.id, 1, file};
+  return success;
 }
 API Result cuIpcOpenMemHandle(DevicePointer *out, OpaqueHandle handle, unsigned flags) {
   return cuIpcOpenMemHandle_v2(out, handle, flags);
@@ -143,6 +159,7 @@ API Result cuIpcCloseMemHandle(DevicePointer p) {
   if (at == imports.end() || at->second.context != current_context()) return invalid_value;
   if (--at->second.references > 0) return success;
   run_everything(*current_context());  // as cuMemFree does
-  imports.erase(p);
+  close(at->second.file);
+  imports.erase(at);
   return release(p) ? success : illegal_address;
 }

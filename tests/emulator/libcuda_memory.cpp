@@ -144,6 +144,10 @@ API Result cuMemFree_v2(DevicePointer p) {
   if (Result r = refuse_during_capture()) return r;
   Allocation *a = find_allocation(p);
   if (!a || a->address != p || a->kind != Memory::device) return invalid_value;
+  if (is_open_elsewhere(*a)) {  // undefined on a real driver
+    fprintf(stderr, "emulator: cuMemFree of memory at %#llx that another process has open by its IPC handle\n", p);
+    return illegal_state;
+  }
   run_everything(*a->device->context);  // the real cuMemFree waits for the device
   if (!release(p)) current_context()->error = illegal_address;
   return current_context()->error;

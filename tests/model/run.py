@@ -137,6 +137,10 @@ CORRECT = {
         "TRANSFERS=2 PIECES=3 SLOTS=2 TAGS=2",
         "TRANSFERS=3 PIECES=2 SLOTS=2 TAGS=3",
     ],
+    "stage": [
+        "TRANSFERS=2 PIECES=3",
+        "TRANSFERS=3 PIECES=2",
+    ],
 }
 
 # The broken variants: model, size, the one thing that is wrong, and how it fails: by a deadlock, or an assertion with this in it.
@@ -252,6 +256,13 @@ BROKEN = [
     ("carry", "TRANSFERS=2 PIECES=3 SLOTS=2 TAGS=2", "NONE_WITHOUT_A_NUMBER", DEADLOCK),
     ("carry", "TRANSFERS=2 PIECES=3 SLOTS=2 TAGS=2", "CANCELLED_WITHOUT_NONE", "posted["),
     ("carry", "TRANSFERS=2 PIECES=3 SLOTS=2 TAGS=2", "BYTES_OF_WHAT_IS_OVER", "slot["),
+    ("stage", "TRANSFERS=2 PIECES=3", "STAGED_BEFORE_THE_END", "state["),
+    ("stage", "TRANSFERS=2 PIECES=3", "TAKEN_BEFORE_THE_COPY", "window["),
+    ("stage", "TRANSFERS=2 PIECES=3", "FREE_BEFORE_TAKEN", "state["),
+    ("stage", "TRANSFERS=2 PIECES=3", "COPY_OUTLIVES_ITS_TRANSFER", "owner["),
+    ("stage", "TRANSFERS=2 PIECES=3", "SAID_OUT_OF_ORDER", "piece_of["),
+    ("stage", "TRANSFERS=2 PIECES=3", "NOT_TAKEN_WHEN_OVER", DEADLOCK),
+    ("stage", "TRANSFERS=2 PIECES=3", "KEPT_BY_WHAT_IS_OVER", DEADLOCK),
 ]
 
 

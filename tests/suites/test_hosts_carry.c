@@ -339,9 +339,15 @@ Test(hosts_carry, an_exchange_that_fails, .timeout = 300) {
 
 /* ---- a rank that ends ---- */
 
-/* Rank 1 is killed when it has begun its receives and rank 0 has sent as many messages. */
-static quern_status lose_the_receiver(struct rank *rank) {
-    const struct carrier_choice *choice = rank->user;
+struct death {
+    const struct carrier_choice *choice;
+    int of;
+};
+
+/* The receiver, 1, or the sender is killed when the receives are begun and as many messages are sent. */
+static quern_status lose_a_rank(struct rank *rank) {
+    const struct death *death = rank->user;
+    const struct carrier_choice *choice = death->choice;
     const int64_t bytes = MESSAGES * (int64_t)(choice->longest ? choice->longest : 100000);
     quern_group *group = rank_group(rank, RANK_LIMIT);
     unsigned char *memory = calloc(1, (size_t)bytes);
@@ -349,9 +355,9 @@ static quern_status lose_the_receiver(struct rank *rank) {
     const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 3, memory, bytes);
     quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
     come_under_way(rank, transfer, SENT);
-    if (rank->rank == 1) kill(getpid(), SIGKILL);
+    if (rank->rank == death->of) kill(getpid(), SIGKILL);
     rank_status(rank, quern_transfer_wait(transfer, 0), QUERN_PEER_LOST);
-    rank_check_detail(rank, "rank 1 (process ");
+    rank_check_detail(rank, death->of ? "rank 1 (process " : "rank 0 (process ");
     rank_ok(rank, quern_transfer_destroy(transfer));
     rank_ok(rank, quern_group_status(group));
     free(memory);
@@ -359,10 +365,11 @@ static quern_status lose_the_receiver(struct rank *rank) {
 }
 
 Test(hosts_carry, a_process_that_is_killed) {
-    for (size_t kind = 0; kind < COUNT(kinds); kind++) {
-        struct rank_run *started = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .user = kinds[kind],
-                                                               .carrier = kinds[kind], .function = lose_the_receiver});
-        const char *wrong = ranks_wait(started, (bool[]){false, true});
+    for (size_t i = 0; i < 2 * COUNT(kinds); i++) {
+        const struct death death = {kinds[i / 2], (int)(i % 2)};
+        struct rank_run *started = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .user = &death,
+                                                               .carrier = death.choice, .function = lose_a_rank});
+        const char *wrong = ranks_wait(started, (bool[]){!death.of, death.of});
         check(!wrong, "%s", wrong);
         ranks_close(started);
     }

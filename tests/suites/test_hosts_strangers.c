@@ -29,7 +29,9 @@
 #include "ranks/hosts/connector.h"
 #include "ranks/hosts/facts.h"
 #include "ranks/hosts/listener.h"
+#include "ranks/hosts/messages.h"
 #include "ranks/hosts/monitor.h"
+#include "ranks/hosts/reach.h"
 #include "ranks/hosts/span.h"
 #include "ranks/poison.h"
 #include "ranks/silence.h"
@@ -240,6 +242,7 @@ Test(strangers, ranks_with_another_silence, .timeout = 300) {
                             .detail = there, .own_detail = there};
     check_misfit(4, misfit);
     misfit.by = 1, misfit.detail = misfit.own_detail = here;
+    check_misfit(4, misfit);
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 1, .function = join_unfit, .user = &misfit);
 }
 
@@ -318,12 +321,51 @@ Test(strangers, a_rank_on_two_hosts, .timeout = 300) {
 
 /* ---- a host that knows the secret, and sends what no rank would send ---- */
 
-/* Facts: a right card with bytes flipped.  The meeting ends or goes on; it never hangs.  Rank 1 calls until it has ended. */
+struct facts_of_two {        /* as src/ranks/hosts/bootstrap.c sends them: the facts of one rank of two */
+    uint32_t ranks, first_epoch;
+    int32_t count;
+    struct quern_fact fact;
+};
+
+struct heard {
+    uint32_t status;
+    int32_t hosts;
+    uint32_t strangers[QUERN_STRANGERS];
+    unsigned char number[32];
+    char reason[200];
+};
+
+/* Right facts of rank 1, at whose address nobody listens. */
+static struct facts_of_two right_facts(const quern_group_args *args) {
+    struct facts_of_two card = {2, 0, 1, {.rank = 1, .device_kind = QUERN_CPU, .silence = RANK_LIMIT * 1e6}};
+    quern_address_read(args->meet, &card.fact.address);
+    card.fact.address.port = 1;
+    return card;
+}
+
+/*
+ * Facts: right ones in the first round, which complete the meeting, so that rank 0 awaits a rank that does not connect.  Then with
+ * a bit flipped, in the card or in the fact.  The meeting ends or goes on; it never hangs.  Rank 1 calls until it has ended.
+ */
+static void flip_a_bit(struct facts_of_two *card, int round) {
+    const size_t first = round % 2 ? 0 : offsetof(struct facts_of_two, fact);
+    const int64_t bytes = round % 2 ? (int64_t)offsetof(struct facts_of_two, fact) : (int64_t)sizeof card->fact;
+    unsigned char *place = (unsigned char *)card + first + random_below(5, (uint64_t)round, bytes);
+    if (round) *place ^= (unsigned char)(1 << random_below(6, (uint64_t)round, 8));
+}
+
+/* Whether rank 0 has taken the facts of this call. */
+static bool bring_facts(int one, const struct facts_of_two *card) {
+    struct heard heard;
+    say(one, card, sizeof *card);
+    return quern_receive_all(one, &heard, sizeof heard, quern_now() + 60000000000) && heard.status == QUERN_OK;
+}
+
 static quern_status hold_the_place(struct rank *rank) {
     const int rounds = *(const int *)rank->user;
     int *ended = rank->shared;  /* rounds */
     for (int round = 0; round < rounds; round++) {
-        quern_group_args args = rank_group_args(rank, 0.3);
+        quern_group_args args = rank_group_args(rank, round ? 0.3 : LATE);
         quern_group *group = NULL;
         args.job = (uint64_t)round + 1;
         args.rank = 0, args.host = "a", args.host_ranks = 1;
@@ -335,22 +377,18 @@ static quern_status hold_the_place(struct rank *rank) {
             rank_check(rank, rank_now() - began < RANK_SOON, "round %d took %g s: %s", round, rank_now() - began,
                        quern_status_string(status));
         } else {
-            unsigned char key[QUERN_DIGEST_BYTES], card[4 * 3 + 56];
+            unsigned char key[QUERN_DIGEST_BYTES];
+            struct facts_of_two card = right_facts(&args);
             struct quern_address place;
             struct quern_connector connector;
             int one = -1;
-            const uint32_t head[] = {2, 0, 1};
             quern_make_key(args.secret, args.secret_bytes, args.name, args.job, key);
             quern_address_read(args.meet, &place);
             quern_connector_begin(&connector, &place, key, QUERN_CALL_MEETING, 1, 0);
             while ((one = quern_connector_go(&connector)) < 0 && __atomic_load_n(ended, __ATOMIC_ACQUIRE) <= round) rank_sleep(1e-3);
-            for (size_t i = 0; i < sizeof card; i++) card[i] = (unsigned char)random_bits((uint64_t)round, i);
-            memcpy(card, head, sizeof head);
-            if (round % 3 == 1)
-                card[random_below(5, (uint64_t)round, 12)] ^= (unsigned char)(1 << random_below(6, (uint64_t)round, 8));
-            if (round % 3 == 2) memcpy(card + 12, &(int32_t){(int32_t)random_below(7, (uint64_t)round, 4)}, 4);
-            if (one >= 0) say(one, card, sizeof card);
-            rank_sleep(2e-3);
+            flip_a_bit(&card, round);
+            const bool is_taken = one >= 0 && bring_facts(one, &card);
+            rank_check(rank, is_taken || round, "right facts are not taken");
             if (one >= 0) close(one);
             quern_connector_end(&connector);
         }
@@ -366,20 +404,6 @@ Test(strangers, fuzzed_facts, .timeout = 300) {
 }
 
 /* ---- a host that comes to the meeting and ends while the others connect ---- */
-
-struct facts_of_two {        /* as src/ranks/hosts/bootstrap.c sends them */
-    uint32_t ranks, first_epoch;
-    int32_t count;
-    struct quern_fact fact;
-};
-
-struct heard {
-    uint32_t status;
-    int32_t hosts;
-    uint32_t strangers[QUERN_STRANGERS];
-    unsigned char number[32];
-    char reason[200];
-};
 
 static int call_until(struct rank *rank, const struct quern_address *address, const unsigned char *key, enum quern_call_kind kind) {
     struct quern_connector connector;
@@ -607,6 +631,38 @@ Test(strangers, a_host_is_heard_before_its_monitor_runs, .timeout = 300) {
     memcpy(head, beat, sizeof head);
     check(head[0] == 1 && head[1] == OWN, "the word %u, of %u ranks", head[0], head[1]);
     end_fake(fake, end);
+}
+
+/* ---- the end of a group that has lost a rank ---- */
+
+static int ends_in_order, ends_after_a_loss;
+
+static void note_end(void *user, bool has_failed) { ++*(has_failed ? &ends_after_a_loss : &ends_in_order), (void)user; }
+
+/* UCX is told to close its connections, or to leave them alone: it would wait for a rank that has ended without a word of it. */
+static void end_span(int of_two, int of_three, bool is_poisoned, bool has_failed) {
+    struct fake fake = make_fake();
+    const quern_carrier carrier = {.size = 0};
+    check(quern_open_span(fake.member), "no memory");
+    fake.member->span->messages = quern_make_messages(&carrier, RANKS, note_end);
+    fake.member->span->row = &quern_message_row;
+    fake.roster->segment->rank[2].state = (uint32_t)of_two;
+    fake.roster->segment->rank[3].state = (uint32_t)of_three;
+    fake.roster->segment->poison = is_poisoned;
+    ends_in_order = ends_after_a_loss = 0;
+    quern_free_span(fake.member);
+    check(ends_after_a_loss == has_failed && ends_in_order == !has_failed, "states %d and %d: %d ends after a loss, %d in order",
+          of_two, of_three, ends_after_a_loss, ends_in_order);
+    check(!fake.member->span, "the span is there");
+    free_fake(fake);
+}
+
+Test(strangers, a_lost_rank_is_left_alone) {
+    end_span(QUERN_RANK_ELSEWHERE, QUERN_RANK_ELSEWHERE, false, false);
+    end_span(QUERN_RANK_LEFT, QUERN_RANK_LEFT, false, false);
+    end_span(QUERN_RANK_ENDED, QUERN_RANK_ELSEWHERE, false, true);
+    end_span(QUERN_RANK_LEFT, QUERN_RANK_ENDED, false, true);
+    end_span(QUERN_RANK_ELSEWHERE, QUERN_RANK_ELSEWHERE, true, true);
 }
 
 /* ---- how silence is counted ---- */

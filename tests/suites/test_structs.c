@@ -297,7 +297,8 @@ static quern_status new_group(const void *args) {
 
 /* The sizes of Adam's arguments before the mark: multiples of 8 from the first header on. */
 enum { OLDEST_ADAM = offsetof(quern_adam_args, amsgrad), OLDEST_LOSS = offsetof(quern_cross_entropy_args, strict_labels),
-       OLDEST_SUM = offsetof(quern_accumulate_args, main_dtype), OLDEST_QUANTIZE = offsetof(quern_quantize_args, scaling) };
+       OLDEST_SUM = offsetof(quern_accumulate_args, main_dtype), OLDEST_QUANTIZE = offsetof(quern_quantize_args, scaling),
+       OLDEST_GROUP = offsetof(quern_group_args, first_timeout) };
 
 static const struct call {
     const char *name;
@@ -312,6 +313,7 @@ static const struct call {
 #define ARGS(type) "args.size", sizeof(type), 0, 0
 #define NESTED "args.loss.size", sizeof(quern_cross_entropy_args), offsetof(quern_linear_cross_entropy_args, loss), 0
 #define LOSS "args.size", sizeof(quern_cross_entropy_args), 0, OLDEST_LOSS
+#define GROUP "quern_group_args.size", sizeof(quern_group_args), 0, OLDEST_GROUP
 #define ADAM "args.size", sizeof(quern_adam_args), 0, OLDEST_ADAM
 #define QUANTIZE "args.size", sizeof(quern_quantize_args), 0, OLDEST_QUANTIZE
 #define SUM "args.size", sizeof(quern_accumulate_args), 0, OLDEST_SUM
@@ -341,7 +343,7 @@ static const struct call {
     {"quantize_amax", amax, init_quern_quantize_args, fill_quantize, QUANTIZE},
     {"quantize_cast", cast, init_quern_quantize_args, fill_quantize, QUANTIZE},
     {"quantize_plan_create", quantize_plan, init_quern_quantize_args, fill_quantize, QUANTIZE},
-    {"group_create", new_group, init_quern_group_args, fill_group, OF(quern_group_args)},
+    {"group_create", new_group, init_quern_group_args, fill_group, GROUP},
     {"barrier", barrier, init_quern_barrier_args, fill_info, OF(quern_barrier_args)},
     {"ragged_all_to_all_workspace", ragged_bytes, init_quern_ragged_all_to_all_args, fill_ragged,
      OF(quern_ragged_all_to_all_args)},
@@ -458,6 +460,31 @@ Test(structs, arrays_of_arguments) {
     for (int i = 0; i < 2; i++) args[i].rank = i, args[i].ranks = 2, args[i].device = device, args[i].name = "structs";
     check_status(quern_group_create(args, 2, groups), QUERN_INVALID_STRUCT_SIZE);
     check(!groups[0] && !groups[1], "handles of a refused group");
+    close_all();
+}
+
+/* The array of an older program is read by its own size, and no further: what lies behind is rubbish. */
+static void create_older(uint32_t size, uint32_t other, int rank, int ranks, quern_status expected, const char *detail) {
+    _Alignas(16) unsigned char older[3 * sizeof(quern_group_args)];
+    quern_group *groups[2] = {NULL, NULL};
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    memset(older, 0xa7, sizeof older);
+    args.device = device, args.name = "structs", args.ranks = 2, args.size = size;
+    memcpy(older, &args, size & 0xFFFF);
+    args.rank = rank, args.ranks = ranks, args.size = other;
+    memcpy(older + (size & 0xFFFF), &args, other & 0xFFFF);
+    check_status(quern_group_create((const void *)older, 2, groups), expected);
+    check_detail("an older array", detail);
+}
+
+Test(structs, arrays_of_older_arguments) {
+    open_all();
+    for (uint32_t size = OLDEST_GROUP; size < sizeof(quern_group_args); size += 8) {
+        create_older(MARK + size, MARK + size, 1, 2, QUERN_INVALID_ARGUMENT, "count is 2: a thread is one CPU rank");
+        create_older(MARK + size, MARK + size, 7, 8, QUERN_INVALID_ARGUMENT, "count is 2: a thread is one CPU rank");
+        create_older(MARK + size, MARK + size, 9, 8, QUERN_INVALID_ARGUMENT, "rank is 9: expected 0 to 7");
+        create_older(MARK + size, MARK + size + 8, 1, 2, QUERN_INVALID_STRUCT_SIZE, "args[1].size is that of ");
+    }
     close_all();
 }
 

@@ -1,11 +1,11 @@
 /*
  * Transfers between GPU ranks of one host: the receiver copies from the sender's memory.  Random lists, and the ends of transfers
- * and ranks.  Failures that are not of the GPU are the same code as for CPU ranks: test_transfer_ends.c.
+ * and ranks.  Failures that are not of the GPU are the same code as for CPU ranks: test_transfer_ends.c.  Memory that the receiver does
+ * not reach: test_transfer_staged.c.
  *
  * Runs on: one emulated.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,70 +15,12 @@
 #include "harness/cuda.h"
 #include "harness/device.h"
 #include "harness/gpu_group.h"
-#include "harness/nccl_side.h"
-#include "harness/random.h"
-#include "harness/transfer_case.h"
+#include "harness/gpu_transfer.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { ARENA = 24 << 20, ALIGNMENT = 64 };
-
-/* A rank with its GPU and symmetric memory, of which the items take pieces. */
-struct ends {
-    struct nccl_side side;
-    char *arena;
-    size_t used;
-};
-
-static void *make_memory(void *user, int64_t bytes) {
-    struct ends *ends = user;
-    void *memory = ends->arena + ends->used;
-    ends->used += ((size_t)bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
-    rank_check(ends->side.rank, ends->used <= ARENA, "the arena is full");
-    return memory;
-}
-
-static void free_memory(void *user, void *memory) { (void)user, (void)memory; }
-
-static void put(void *user, void *to, const void *from, int64_t bytes) {
-    struct ends *ends = user;
-    cuda_ok(&ends->side, copy_to_device_async((uintptr_t)to, from, (size_t)bytes, ends->side.stream));
-}
-
-static void get(void *user, void *to, const void *from, int64_t bytes) {
-    struct ends *ends = user;
-    CUstream stream;
-    cuda_ok(&ends->side, stream_create(&stream, CU_STREAM_NON_BLOCKING));
-    cuda_ok(&ends->side, copy_to_host_async(to, (uintptr_t)from, (size_t)bytes, stream));
-    cuda_ok(&ends->side, stream_synchronize(stream));
-    cuda_ok(&ends->side, stream_destroy(stream));
-}
-
 /* What starts before its stream has come there sends old bytes. */
 static void nap(void *user) { (void)user, rank_sleep(5e-3); }
-
-static void delay_stream(const struct ends *ends) {
-    int (*call)(CUstream, void (*)(void *), void *);
-    *(void **)&call = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "cuLaunchHostFunc");
-    nccl_check(&ends->side, call(ends->side.stream, nap, NULL), "cuLaunchHostFunc");
-}
-
-/* The GPUs are in another order than the ranks. */
-static void open_ends(struct ends *ends, struct rank *rank, double limit) {
-    size_t bytes = ARENA;
-    void *arena;
-    *ends = (struct ends){.used = 0};
-    nccl_open_gpu(&ends->side, rank, rank->ranks - 1 - rank->rank);
-    const quern_group_args args = nccl_args(&ends->side, limit);
-    rank_ok(rank, quern_group_create(&args, 1, &ends->side.group));
-    rank_ok(rank, quern_symmetric_alloc(&ends->side.group, 1, &bytes, &arena));
-    ends->arena = arena;
-}
-
-static quern_status close_ends(struct ends *ends) {
-    rank_ok(ends->side.rank, quern_symmetric_free(ends->side.group, ends->arena, ends->side.stream));
-    return nccl_close(&ends->side);
-}
 
 /* Processes of their own are stopped by the machine's locks of the emulator now and then, so limits are generous. */
 static void check_on(int ranks, enum rank_kind kind, rank_function *function, const void *user) {
@@ -95,17 +37,16 @@ static const struct transfer_choice choices[] = {
 };
 
 static quern_status run_cases(struct rank *rank) {
-    struct ends ends;
+    struct gpu_end ends;
     struct transfer_choice choice = *(const struct transfer_choice *)rank->user;
-    open_ends(&ends, rank, 60);
-    const struct transfer_place place = {&ends, ends.side.stream, make_memory, free_memory, put, get};
+    gpu_end_open(&ends, rank, GPU_SYMMETRIC, 60);
+    const struct transfer_place place = gpu_end_place(&ends);
     choice.place = &place;
     for (uint64_t i = 0; i < 2; i++) {
-        ends.used = 0;
-        delay_stream(&ends);
+        gpu_end_call(&ends, ends.side.stream, nap, NULL);
         transfer_run_case(rank, ends.side.group, 300 + i, &choice);
     }
-    return close_ends(&ends);
+    return gpu_end_close(&ends);
 }
 
 Test(transfer_cuda, random_lists, .timeout = 900) {
@@ -119,23 +60,23 @@ Test(transfer_cuda, random_lists, .timeout = 900) {
 
 enum { BYTES = 5000, TAG = 4 };
 
-static quern_transfer *prepare(struct ends *ends, uint64_t key, void *memory, int64_t bytes) {
+static quern_transfer *prepare(struct gpu_end *ends, uint64_t key, void *memory, int64_t bytes) {
     const struct rank *rank = ends->side.rank;
     const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, TAG, memory, bytes);
     return transfer_prepare(ends->side.rank, ends->side.group, key, &item, 1);
 }
 
-static void fill(struct ends *ends, void *memory, int value) {
+static void fill(struct gpu_end *ends, void *memory, int value) {
     cuda_ok(&ends->side, memory_set_async((uintptr_t)memory, (unsigned char)value, BYTES, ends->side.stream));
 }
 
-static void check_came(struct ends *ends, const void *memory, int value) {
+static void check_came(struct gpu_end *ends, const void *memory, int value) {
     unsigned char came[BYTES];
-    get(ends, came, memory, BYTES);
+    gpu_end_get(ends, came, memory, BYTES);
     for (int i = 0; i < BYTES; i++) rank_check(ends->side.rank, came[i] == value, "byte %d is %d instead of %d", i, came[i], value);
 }
 
-static void hand_over(struct ends *ends, uint64_t key, void *memory, int value) {
+static void hand_over(struct gpu_end *ends, uint64_t key, void *memory, int value) {
     struct rank *rank = ends->side.rank;
     quern_transfer *transfer = prepare(ends, key, memory, BYTES);
     fill(ends, memory, rank->rank ? 0 : value);
@@ -145,41 +86,40 @@ static void hand_over(struct ends *ends, uint64_t key, void *memory, int value) 
     rank_ok(rank, quern_transfer_destroy(transfer));
 }
 
-/* Any memory between threads; what is received may be any in every case. */
+/* Any memory, on either side. */
 static quern_status send_own_memory(struct rank *rank) {
-    struct ends ends;
-    CUdeviceptr own;
-    open_ends(&ends, rank, RANK_LIMIT);
-    cuda_ok(&ends.side, memory_allocate(&own, BYTES));
-    void *memory = (void *)(uintptr_t)own;
-    if (rank->kind == RANK_THREADS) {
-        hand_over(&ends, 1, memory, 7);
-    } else if (rank->rank == 0) {
-        quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
-        const quern_transfer_item item = transfer_item(0, 1, TAG, memory, BYTES);
-        quern_transfer *transfer;
-        args.items = &item, args.item_count = 1;
-        rank_status(rank, quern_transfer_prepare(ends.side.group, &args, &transfer), QUERN_NOT_SUPPORTED);
-        rank_check_detail(rank, "args.items[0].memory is not in symmetric memory, and rank 1, which receives it, is of another "
-                                "process");
-    }
+    struct gpu_end ends;
+    gpu_end_open(&ends, rank, GPU_SYMMETRIC, RANK_LIMIT);
+    void *memory = gpu_end_allocate(&ends, BYTES);
+    hand_over(&ends, 1, memory, 7);
     hand_over(&ends, 2, rank->rank ? memory : ends.arena + 1000, 9);
-    cuda_ok(&ends.side, memory_free(own));
-    return close_ends(&ends);
+    hand_over(&ends, 3, rank->rank ? ends.arena + 1000 : memory, 11);
+    gpu_end_release(&ends, memory);
+    return gpu_end_close(&ends);
 }
 
 Test(transfer_cuda, memory_of_its_own, .timeout = 300) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) check_on(2, rank_kinds[kind], send_own_memory, NULL);
 }
 
-/* The receiver has no address of symmetric memory that it has freed. */
+static void refuse_freed_memory(struct gpu_end *ends, void *memory) {
+    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
+    const quern_transfer_item item = transfer_item(0, 0, TAG, memory, BYTES);
+    quern_transfer *transfer;
+    args.items = &item, args.item_count = 1;
+    rank_status(ends->side.rank, quern_transfer_prepare(ends->side.group, &args, &transfer), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(ends->side.rank, "args.items[0].memory is in symmetric memory that rank 1 has freed");
+}
+
+/* What the sender has freed is refused; the receiver has no address of symmetric memory that it has freed. */
 static quern_status send_freed_memory(struct rank *rank) {
-    struct ends ends;
+    struct gpu_end ends;
     size_t bytes = BYTES;
     void *memory;
-    open_ends(&ends, rank, RANK_LIMIT);
+    gpu_end_open(&ends, rank, GPU_SYMMETRIC, RANK_LIMIT);
     rank_ok(rank, quern_symmetric_alloc(&ends.side.group, 1, &bytes, &memory));
     if (rank->rank) rank_ok(rank, quern_symmetric_free(ends.side.group, memory, ends.side.stream));
+    if (rank->rank) refuse_freed_memory(&ends, memory);
     quern_transfer *transfer = prepare(&ends, 1, rank->rank ? ends.arena : memory, BYTES);
     quern_status status = quern_transfer_start(transfer, ends.side.stream);
     if (status == QUERN_OK) status = quern_transfer_wait(transfer, 0);
@@ -188,7 +128,7 @@ static quern_status send_freed_memory(struct rank *rank) {
     rank_ok(rank, quern_transfer_destroy(transfer));
     if (!rank->rank) rank_ok(rank, quern_symmetric_free(ends.side.group, memory, ends.side.stream));
     hand_over(&ends, 1, ends.arena, 9);
-    return close_ends(&ends);
+    return gpu_end_close(&ends);
 }
 
 Test(transfer_cuda, memory_that_the_receiver_has_freed, .timeout = 300) {
@@ -210,17 +150,15 @@ static void hold(void *user) {
 
 static quern_status end_before_ready(struct rank *rank) {
     const struct ending *ending = rank->user;
-    struct ends ends;
+    struct gpu_end ends;
     int is_over = 0;
-    int (*call)(CUstream, void (*)(void *), void *);
-    open_ends(&ends, rank, RANK_LIMIT);
+    gpu_end_open(&ends, rank, GPU_SYMMETRIC, RANK_LIMIT);
     hand_over(&ends, 1, ends.arena, 3);
     quern_transfer *transfer = prepare(&ends, 2, ends.arena, BYTES);
     rank_line_up(rank);
     const double began = rank_now();
     if (rank->rank == 0) {
-        *(void **)&call = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "cuLaunchHostFunc");
-        nccl_check(&ends.side, call(ends.side.stream, hold, &is_over), "cuLaunchHostFunc");
+        gpu_end_call(&ends, ends.side.stream, hold, &is_over);
         rank_ok(rank, quern_transfer_start(transfer, ends.side.stream));
         rank_sleep(0.2);
         if (!strcmp(ending->how, "cancel")) rank_ok(rank, quern_transfer_cancel(transfer, "the test's reason"));
@@ -241,7 +179,7 @@ static quern_status end_before_ready(struct rank *rank) {
     cuda_ok(&ends.side, stream_synchronize(ends.side.stream));
     rank_line_up(rank);
     hand_over(&ends, 2, ends.arena, 5);
-    return close_ends(&ends);
+    return gpu_end_close(&ends);
 }
 
 Test(transfer_cuda, ends_before_the_stream_comes, .timeout = 300) {

@@ -1,4 +1,6 @@
 /* The public functions on one group: create, destroy, abort and report. */
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -90,8 +92,6 @@ static quern_status check_ways(const quern_group_args *args) {
 }
 
 static quern_status check_args(const quern_group_args *args) {
-    quern_status status = quern_check_struct(NULL, "quern_group_args", args, sizeof *args);
-    if (status != QUERN_OK) return status;
     const quern_device *device = args->device;
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     const int most = device->kind == QUERN_CPU && quern_has_hosts(args) ? QUERN_GROUP_LIMIT : QUERN_RANK_LIMIT;
@@ -107,7 +107,7 @@ static quern_status check_args(const quern_group_args *args) {
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "timeout is %g: expected seconds, 0 or more", args->timeout);
     if (!(args->first_timeout >= 0))
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "first_timeout is %g: expected seconds, 0 or more", args->first_timeout);
-    status = quern_check_choice(device, "args.share_gpu", args->share_gpu, 1);
+    quern_status status = quern_check_choice(device, "args.share_gpu", args->share_gpu, 1);
     if (status == QUERN_OK) status = quern_check_choice(device, "args.multicast", args->multicast, 1);
     if (status == QUERN_OK) status = check_hosts(args);
     if (status == QUERN_OK && quern_has_hosts(args)) status = check_ways(args);
@@ -145,13 +145,29 @@ static quern_status check_together(const quern_group_args *args, int count) {
     return QUERN_OK;
 }
 
-static quern_status check_create(const quern_group_args *args, int count, quern_group **groups) {
+static quern_status check_create(const void *args, int count, quern_group **groups) {
     if (!args) return quern_fail(NULL, QUERN_NULL_POINTER, "args is NULL");
     if (!groups) return quern_fail(NULL, QUERN_NULL_POINTER, "groups is NULL");
-    if (count < 1 || count > QUERN_RANK_LIMIT)
-        return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "count is %d: expected 1 to %d ranks", count, QUERN_RANK_LIMIT);
-    for (int i = 0; i < count; i++) {
-        quern_status status = check_args(&args[i]);
+    if (count >= 1 && count <= QUERN_RANK_LIMIT) return QUERN_OK;
+    return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "count is %d: expected 1 to %d ranks", count, QUERN_RANK_LIMIT);
+}
+
+/* The first header's struct ended before first_timeout.  A program that was compiled against an older one has a shorter array. */
+static quern_status take_args(const unsigned char *given, int count, quern_group_args *args) {
+    enum { OLDEST_ARGS = offsetof(quern_group_args, first_timeout) };
+    size_t bytes = 0;
+    for (int i = 0; i < count; i++, given += bytes) {
+        uint32_t size;
+        quern_status status = quern_check_grown_struct(NULL, "quern_group_args", given, OLDEST_ARGS, sizeof *args);
+        if (status != QUERN_OK) return status;
+        memcpy(&size, given, sizeof size);
+        if (i && quern_struct_bytes(size) != bytes)
+            return quern_fail(NULL, QUERN_INVALID_STRUCT_SIZE, "args[%d].size is that of %zu bytes: expected %zu, as in args[0]", i,
+                              quern_struct_bytes(size), bytes);
+        bytes = quern_struct_bytes(size);
+        args[i] = (quern_group_args){0};
+        memcpy(&args[i], given, bytes);
+        status = check_args(&args[i]);
         if (status != QUERN_OK) return status;
     }
     return check_together(args, count);
@@ -166,14 +182,23 @@ static void name_single(char *buffer, size_t bytes) {
     quern_text_add(&text, "single.%d.%u", (int)getpid(), __atomic_fetch_add(&singles, 1, __ATOMIC_RELAXED));
 }
 
-quern_status quern_group_create(const quern_group_args *args, int count, quern_group **groups) {
-    quern_status status = check_create(args, count, groups);
-    if (status != QUERN_OK) return status;
+static quern_status create(const quern_group_args *args, int count, quern_group **groups) {
     char single[64];
     if (!args->name) name_single(single, sizeof single);
     struct quern_membership *members[QUERN_RANK_LIMIT];
-    status = quern_form_group(args, count, args->name ? args->name : single, (struct quern_veto){0}, members);
+    quern_status status = quern_form_group(args, count, args->name ? args->name : single, (struct quern_veto){0}, members);
     if (status == QUERN_OK) quern_publish_group(members, count, groups);
+    return status;
+}
+
+quern_status quern_group_create(const quern_group_args *given, int count, quern_group **groups) {
+    quern_status status = check_create(given, count, groups);
+    if (status != QUERN_OK) return status;
+    quern_group_args *args = malloc((size_t)count * sizeof *args);
+    if (!args) return quern_fail(NULL, QUERN_OUT_OF_MEMORY, "no memory for a group");
+    status = take_args((const void *)given, count, args);
+    if (status == QUERN_OK) status = create(args, count, groups);
+    free(args);
     return status;
 }
 

@@ -52,6 +52,7 @@ struct place {
     struct guest *guests[QUERN_GROUP_LIMIT];
     int count;
     struct verdict verdict;
+    bool is_over;                 /* nobody is awaited any more */
     struct quern_fact facts[QUERN_GROUP_LIMIT];  /* of all ranks */
     bool is_there[QUERN_GROUP_LIMIT];
     int there;
@@ -164,6 +165,13 @@ static bool enter(struct place *place, const struct card *card, const struct que
     return true;
 }
 
+/* If a rank of this host does not fit, the other hosts are awaited: they would hear nothing from a place that is closed. */
+static void enter_own(struct place *place, const struct card *card, const struct quern_fact *facts) {
+    if (enter(place, card, facts)) return;
+    for (int i = 0; i < card->count; i++) place->is_there[facts[i].rank] = true;
+    place->there = card->count;
+}
+
 static void dismiss(struct place *place, int at) {
     struct guest *guest = place->guests[at];
     const bool is_whole = guest->done == sizeof guest->card + (size_t)guest->card.count * sizeof *guest->facts;
@@ -191,6 +199,7 @@ static bool hear(struct place *place, struct guest *guest) {
         if (guest->done != end || !has_card) continue;
         if (enter(place, &guest->card, guest->facts)) continue;
         guest->card.count = 0;  /* nothing of it is entered */
+        place->is_over = true;
         return false;
     }
 }
@@ -222,7 +231,7 @@ static void await_guests(struct place *place) {
     serve_listener(place);
     for (int i = 0; i < place->count;)
         if (hear(place, place->guests[i])) i++;
-        else if (place->verdict.status == QUERN_OK) dismiss(place, i);
+        else if (!place->is_over) dismiss(place, i);
         else return;
 }
 
@@ -278,17 +287,19 @@ static quern_status hold_place(struct place *place) {
     struct card card = {(uint32_t)bootstrap->member->ranks, bootstrap->member->first_epoch,
                         quern_read_own_facts(bootstrap->member, own)};
     quern_status status = QUERN_OK;
-    enter(place, &card, own);
-    while (place->verdict.status == QUERN_OK && place->there < bootstrap->member->ranks && status == QUERN_OK) {
+    enter_own(place, &card, own);
+    while (!place->is_over && place->there < bootstrap->member->ranks) {
         await_guests(place);
         status = look(bootstrap);
         if (status != QUERN_OK) {
             char reason[sizeof place->verdict.reason];
             quern_error_detail(reason, sizeof reason);
             say(&place->verdict, status, "%s", reason);
-        } else if (place->verdict.status == QUERN_OK && place->there < bootstrap->member->ranks &&
-                   quern_now() > bootstrap->deadline)
-            name_missing(place);
+            place->is_over = true;
+        } else if (!place->is_over && place->there < bootstrap->member->ranks && quern_now() > bootstrap->deadline) {
+            if (place->verdict.status == QUERN_OK) name_missing(place);
+            place->is_over = true;
+        }
     }
     for (int kind = 0; kind < QUERN_STRANGERS; kind++)
         place->verdict.strangers[kind] = __atomic_load_n(&bootstrap->listener->strangers[kind], __ATOMIC_RELAXED);

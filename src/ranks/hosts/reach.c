@@ -76,10 +76,8 @@ bool quern_open_span(struct quern_membership *member) {
 
 /* One that has ended without a word of it in this group. */
 static bool has_lost_rank(const struct quern_membership *member) {
-    for (int rank = 0; rank < member->ranks; rank++) {
-        const bool left = __atomic_load_n(&member->segment->rank[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
-        if (member->roster->peer[rank].is_elsewhere && !left && !quern_rank_lives(member->roster, rank)) return true;
-    }
+    for (int rank = 0; rank < member->ranks; rank++)
+        if (member->roster->peer[rank].is_elsewhere && !quern_rank_lives(member->roster, rank)) return true;
     return false;
 }
 

@@ -1,6 +1,7 @@
 /*
  * Moves the streams of a pair.  If the receiver can read the sender's memory it copies, else the stream travels in messages of data,
- * or of a carrier.  What comes before the start lands in memory of the transfer.  Called by talk.c and transfer.c.
+ * of a carrier, or through a window of GPU memory.  What comes before the start lands in memory of the transfer.  Called by talk.c
+ * and transfer.c.
  */
 #define _GNU_SOURCE
 #include "ranks/transfer/bytes.h"
@@ -14,6 +15,7 @@
 #include "ranks/points.h"
 #include "ranks/transfer/carry.h"
 #include "ranks/transfer/gpu.h"
+#include "ranks/transfer/stage.h"
 #include "ranks/transfer/stream.h"
 #include "ranks/transfer/withdraw.h"
 
@@ -127,11 +129,27 @@ static bool is_ending(const struct quern_wire *wire) {
     return false;
 }
 
+static void place_in_window(CUdeviceptr window, struct iovec *theirs, int count) {
+    for (int i = 0; i < count; i++) {
+        theirs[i].iov_base = (void *)(uintptr_t)window;
+        window += theirs[i].iov_len;
+    }
+}
+
+static void move_on(struct quern_transfer_pair *pair, ssize_t copied, CUdeviceptr window) {
+    quern_move_on(pair, &pair->in, true, copied);
+    if (window) quern_have_taken(pair, (size_t)copied);
+}
+
 static bool copy_piece(struct quern_transfer_pair *pair) {
     struct iovec ours[QUERN_WIRE_PARTS], theirs[QUERN_WIRE_PARTS];
     struct quern_wire *wire = pair->wire;
     const bool by_gpu = pair->transfer->gpu;
-    const int count = quern_list_pieces(pair, &pair->in, true, by_gpu ? GPU_PIECE : COPY_PIECE, ours, theirs, QUERN_WIRE_PARTS);
+    size_t most = by_gpu ? GPU_PIECE : COPY_PIECE;
+    CUdeviceptr window = 0;
+    if (wire->stage && !quern_find_staged(pair, &most, &window)) return false;
+    const int count = quern_list_pieces(pair, &pair->in, true, most, ours, theirs, QUERN_WIRE_PARTS);
+    if (window) place_in_window(window, theirs, count);
     CUresult error = CUDA_SUCCESS;
     QUERN_POINT(TRANSFER_COPYING);
     if (!quern_begin_copy(wire)) return false;
@@ -141,7 +159,7 @@ static bool copy_piece(struct quern_transfer_pair *pair) {
     const bool stands = quern_end_copy(wire);
     if (!stands) return false;  /* the message that says why is on its way */
     if (error != CUDA_SUCCESS) quern_fail_on_gpu(pair->transfer, error, "copying from the memory of another rank");
-    else if (copied > 0) quern_move_on(pair, &pair->in, true, copied);
+    else if (copied > 0) move_on(pair, copied, window);
     else if (quern_rank_has_gone(wire->member->roster, wire->peer) || (reason == ESRCH && is_ending(wire))) return false;
     else quern_transfer_fail(pair->transfer, QUERN_SYSTEM_ERROR, "copying from the memory of rank %d: %s", wire->peer,
                              strerror(reason));
@@ -178,6 +196,7 @@ static bool receive(struct quern_transfer_pair *pair) {
 bool quern_advance_pair(struct quern_transfer_pair *pair) {
     if (pair->wire->link || !pair->is_agreed || !pair->is_said || pair->wire->status != QUERN_OK) return false;
     bool moved = receive(pair);
+    if (pair->wire->stage && is_started(pair) && quern_stage_piece(pair)) moved = true;
     while (is_started(pair) && send_data(pair)) moved = true;
     return moved;
 }

@@ -127,10 +127,9 @@ quern_status quern_check_reach(const struct quern_transfer_data *transfer) {
         struct quern_symmetric_place place;
         if (part->receive || !part->bytes || !is_copied_by(member, part->peer)) continue;
         if (member->roster->peer[part->peer].is_here) continue;
-        if (quern_symmetric_find(member, part->memory, part->bytes, &place) == QUERN_MEMORY_SYMMETRIC) continue;
-        return quern_fail(member->device, QUERN_NOT_SUPPORTED, "args.items[%lld].memory is not in symmetric memory, and rank %d, "
-                          "which receives it, is of another process: expected memory of quern_symmetric_alloc or "
-                          "quern_symmetric_register", (long long)part->place, part->peer);
+        if (quern_symmetric_find(member, part->memory, part->bytes, &place) != QUERN_MEMORY_FREED) continue;
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "args.items[%lld].memory is in symmetric memory that rank %d has "
+                          "freed", (long long)part->place, member->rank);
     }
     return QUERN_OK;
 }
@@ -138,11 +137,15 @@ quern_status quern_check_reach(const struct quern_transfer_data *transfer) {
 void quern_name_memory(const struct quern_transfer_pair *pair, struct quern_transfer_entry *entries) {
     const struct quern_membership *member = pair->transfer->member;
     for (int64_t i = 0; i < pair->count; i++) {
-        const struct quern_transfer_part *part = &pair->parts[i];
+        struct quern_transfer_part *part = &pair->parts[i];
         struct quern_symmetric_place place;
-        if (part->receive || quern_symmetric_find(member, part->memory, part->bytes, &place) != QUERN_MEMORY_SYMMETRIC) continue;
-        entries[i].memory = place.id + 1;
-        entries[i].address = (uint64_t)place.offset;
+        if (part->receive) continue;
+        if (quern_symmetric_find(member, part->memory, part->bytes, &place) == QUERN_MEMORY_SYMMETRIC) {
+            entries[i].memory = place.id + 1;
+            entries[i].address = (uint64_t)place.offset;
+        } else {
+            part->is_staged = pair->wire->stage;
+        }
     }
 }
 
@@ -150,13 +153,12 @@ bool quern_find_memory(struct quern_transfer_pair *pair, const struct quern_tran
     const struct quern_membership *member = pair->transfer->member;
     const int peer = pair->wire->peer;
     for (int64_t i = 0; i < pair->count && is_copied_by(member, peer); i++) {
-        const struct quern_transfer_part *part = &pair->parts[i];
+        struct quern_transfer_part *part = &pair->parts[i];
         const uint64_t id = theirs[i].memory - 1;
         if (!part->receive || !part->bytes) continue;
-        if (!theirs[i].memory && member->roster->peer[peer].is_here) continue;
-        const void *found = theirs[i].memory
-                                ? quern_symmetric_resolve(member, id, (int64_t)theirs[i].address, part->bytes, peer)
-                                : NULL;
+        part->is_staged = !theirs[i].memory && pair->wire->stage;
+        if (!theirs[i].memory) continue;
+        const void *found = quern_symmetric_resolve(member, id, (int64_t)theirs[i].address, part->bytes, peer);
         pair->addresses[i] = (uintptr_t)found;
         if (found) continue;
         quern_transfer_fail(pair->transfer, QUERN_PEER_MISMATCH, "what rank %d sends with tag %llu is in symmetric memory that "

@@ -39,8 +39,8 @@ void quern_fail_on_gpu(struct quern_transfer_data *transfer, CUresult error, con
 
 /*
  * Within a host, without NCCL, the receiver copies, by the addresses that it has of the sender's memory: any memory of this
- * process, and symmetric memory of others.  The first checks that the receivers have such; the second says which it is, and the
- * third finds it, or lets the transfer fail.
+ * process, and symmetric memory of others.  Other memory of others is staged.  The first checks that no receiver is to reach memory
+ * that was freed; the second says which it is, and the third finds it, or lets the transfer fail.
  */
 quern_status quern_check_reach(const struct quern_transfer_data *transfer);
 void quern_name_memory(const struct quern_transfer_pair *pair, struct quern_transfer_entry *entries);

@@ -1,4 +1,4 @@
-/* The bytes of a pair in one direction are one stream: its items in the order of both lists.  Called by bytes.c and carry.c. */
+/* The bytes of a pair in one direction are one stream: its items, as both lists order them.  Called by bytes.c, carry.c, stage.c. */
 #include "ranks/transfer/stream.h"
 
 #include <string.h>
@@ -19,6 +19,20 @@ int quern_list_pieces(const struct quern_transfer_pair *pair, const struct quern
         count++;
     }
     return count;
+}
+
+size_t quern_run_of(const struct quern_transfer_pair *pair, const struct quern_course *course, bool receive, size_t most,
+                    bool *is_staged) {
+    int64_t within = course->within;
+    size_t bytes = 0;
+    for (int64_t i = course->part; i < pair->count && bytes < most; i++, within = 0) {
+        const struct quern_transfer_part *part = &pair->parts[i];
+        if (!is_of(part, receive) || part->bytes == within) continue;
+        if (bytes && part->is_staged != *is_staged) break;
+        *is_staged = part->is_staged;
+        bytes += (size_t)(part->bytes - within);
+    }
+    return bytes < most ? bytes : most;
 }
 
 size_t quern_bytes_in(const struct iovec *pieces, int count) {

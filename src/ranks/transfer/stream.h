@@ -1,4 +1,4 @@
-/* The streams of a pair, in the memory of its items.  For bytes.c and carry.c. */
+/* The streams of a pair, in the memory of its items.  For bytes.c, carry.c and stage.c. */
 #ifndef QUERN_TRANSFER_STREAM_H
 #define QUERN_TRANSFER_STREAM_H
 
@@ -11,6 +11,10 @@
 int quern_list_pieces(const struct quern_transfer_pair *pair, const struct quern_course *course, bool receive, size_t most,
                       struct iovec *ours, struct iovec *theirs, int limit);
 size_t quern_bytes_in(const struct iovec *pieces, int count);
+
+/* The bytes, at most so many, up to the next item that goes the other way: through a window, or not. */
+size_t quern_run_of(const struct quern_transfer_pair *pair, const struct quern_course *course, bool receive, size_t most,
+                    bool *is_staged);
 
 /* So many bytes have moved. */
 void quern_move_on(const struct quern_transfer_pair *pair, struct quern_course *course, bool receive, int64_t bytes);

@@ -19,6 +19,7 @@
 #include "ranks/transfer/carry.h"
 #include "ranks/transfer/gpu.h"
 #include "ranks/transfer/link.h"
+#include "ranks/transfer/stage.h"
 #include "ranks/transfer/withdraw.h"
 #include "runtime/status.h"
 
@@ -44,7 +45,11 @@ struct quern_wire *quern_wire_to(struct quern_transfers *all, int peer, quern_st
     const bool is_linked = is_of_gpus(wire) && quern_nccl_rank_of(all->member);
     if (is_of_gpus(wire)) wire->reads = wire->is_read = is_linked ? QUERN_ACCESS_NO : QUERN_ACCESS_YES;
     const bool is_carried = wire->is_elsewhere && all->member->span->messages;
-    *status = is_linked ? quern_open_link(wire) : is_carried ? quern_open_carry(wire) : QUERN_OK;
+    const bool is_staging = is_of_gpus(wire) && !is_linked && !all->member->roster->peer[peer].is_here;
+    *status = is_linked    ? quern_open_link(wire)
+              : is_carried ? quern_open_carry(wire)
+              : is_staging ? quern_open_stage(wire)
+                           : QUERN_OK;
     if (*status != QUERN_OK) {
         quern_close_wire(wire);
         return NULL;
@@ -236,7 +241,9 @@ static void hear_start(struct quern_transfers *all, struct quern_wire *wire, con
 static void hear_done(struct quern_transfers *all, struct quern_wire *wire, const struct quern_transfer_frame *head) {
     struct quern_transfer_pair *pair = meant_pair(all, wire->peer, head);
     if (!pair || wire->link || pair->transfer->state != QUERN_TRANSFER_STARTED || head->round != pair->transfer->round) return;
-    if (pair->out.done == pair->out.all || pair->wire->is_read == QUERN_ACCESS_YES) pair->out.is_complete = true;
+    const bool has_all = wire->stage ? quern_is_all_taken(pair)
+                                     : pair->out.done == pair->out.all || pair->wire->is_read == QUERN_ACCESS_YES;
+    if (has_all) pair->out.is_complete = true;
     else quern_wire_damaged(wire);
 }
 
@@ -288,6 +295,10 @@ static void hear(struct quern_transfers *all, struct quern_wire *wire, const str
     case QUERN_WORD_FORGOTTEN: quern_link_hears(all, wire, head); break;
     case QUERN_WORD_READY:
     case QUERN_WORD_NONE: quern_carry_hears(wire, meant_pair(all, wire->peer, head), head); break;
+    case QUERN_WORD_LISTENING:
+    case QUERN_WORD_WINDOW:
+    case QUERN_WORD_STAGED:
+    case QUERN_WORD_TAKEN: quern_stage_hears(wire, meant_pair(all, wire->peer, head), head); break;
     case QUERN_WORDS: break;
     }
 }
@@ -381,6 +392,7 @@ bool quern_pass_transfers(struct quern_transfers *all) {
     for (int i = 0; i < all->wires; i++)
         if (all->open[i]->link) moved |= quern_advance_link(all, all->open[i]);
         else if (all->open[i]->carry) moved |= quern_advance_carry(all->open[i]);
+        else if (all->open[i]->stage) moved |= quern_advance_stage(all->open[i]);
     for (struct quern_transfer_data *transfer = all->first; transfer; transfer = transfer->next) moved |= advance(transfer);
     for (int i = 0; i < all->wires; i++) moved |= quern_wire_flush(all->open[i]);
     return moved;
@@ -389,7 +401,8 @@ bool quern_pass_transfers(struct quern_transfers *all) {
 bool quern_transfers_are_busy(const struct quern_transfers *all) {
     for (int i = 0; i < all->wires; i++)
         if ((all->open[i]->link && quern_link_is_busy(all->open[i]->link)) ||
-            (all->open[i]->carry && quern_carry_is_busy(all->open[i]->carry)))
+            (all->open[i]->carry && quern_carry_is_busy(all->open[i]->carry)) ||
+            (all->open[i]->stage && quern_stage_is_busy(all->open[i]->stage)))
             return true;
     for (const struct quern_transfer_data *transfer = all->first; transfer; transfer = transfer->next)
         if (quern_gpu_is_busy(transfer)) return true;

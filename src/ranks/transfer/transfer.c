@@ -11,6 +11,7 @@
 #include "ranks/describe.h"
 #include "ranks/handles.h"
 #include "ranks/hosts/connections.h"
+#include "ranks/nccl/nccl_state.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
 #include "ranks/transfer/bytes.h"
@@ -18,6 +19,7 @@
 #include "ranks/transfer/gpu.h"
 #include "ranks/transfer/handle.h"
 #include "ranks/transfer/link.h"
+#include "ranks/transfer/stage.h"
 #include "ranks/transfer/talk.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
@@ -123,6 +125,7 @@ void quern_forget_transfers(struct quern_membership *member) {
         quern_wire_flush(all->open[i]);
         quern_free_link(all->open[i]->link);
         quern_free_carry(all->open[i]);
+        quern_free_stage(all->open[i]);
         quern_close_wire(all->open[i]);
     }
     quern_free_gpu_streams(all);
@@ -133,6 +136,9 @@ void quern_forget_transfers(struct quern_membership *member) {
 
 void quern_report_transfers(struct quern_text *text, const struct quern_membership *member) {
     const int hosts = member->span && member->span->messages ? member->roster->hosts : 0;
+    if (member->device->kind == QUERN_CUDA && !quern_nccl_rank_of(member) && !member->one_process)
+        quern_text_add(text, "transfers between processes: straight from symmetric memory, other memory through %d MiB of %s\n",
+                       QUERN_WINDOW_BYTES >> 20, member->transport->name);
     for (int one = 0; one < hosts; one++)
         for (int other = one + 1; other < hosts; other++)
             quern_text_add(text, "transfers of hosts %d and %d: %s, and sockets for up to %d bytes from one rank to another, which "
@@ -176,6 +182,7 @@ static quern_status make_pairs(struct quern_transfer_data *transfer) {
         pair->wire = quern_wire_to(member->transfers, peer, &status);
         if (pair->wire && pair->wire->link) pair->release = quern_take_from_link;
         if (pair->wire && pair->wire->carry) pair->release = quern_take_from_carry;
+        if (pair->wire && pair->wire->stage) pair->release = quern_take_from_stage;
         if (pair->wire && !quern_wire_reserve(pair->wire, 4 * (sizeof(struct quern_transfer_frame) + QUERN_TRANSFER_REASON)))
             return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a transfer");
     }

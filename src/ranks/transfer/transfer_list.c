@@ -55,7 +55,9 @@ static quern_status copy_items(const struct quern_membership *member, const quer
         if (status != QUERN_OK) return status;
         if ((all += item->bytes) > MOST_BYTES)
             return quern_fail(member->device, QUERN_INVALID_SHAPE, "the items up to %lld have more than 2^47 bytes", (long long)i);
-        parts[i] = (struct quern_transfer_part){item->peer, item->receive, item->tag, item->memory, item->bytes, i};
+        parts[i] = (struct quern_transfer_part){
+            .peer = item->peer, .receive = item->receive, .tag = item->tag, .memory = item->memory, .bytes = item->bytes,
+            .place = i};
     }
     return QUERN_OK;
 }

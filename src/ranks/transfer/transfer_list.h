@@ -13,6 +13,7 @@ struct quern_transfer_part {
     char *memory;
     int64_t bytes;
     int64_t place;     /* in the caller's list */
+    bool is_staged;    /* GPU memory that the receiver does not reach: stage.h */
 };
 
 /*

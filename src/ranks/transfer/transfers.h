@@ -24,7 +24,7 @@ struct quern_course {
 struct quern_transfer_data;
 struct quern_transfer_pair;
 
-/* Takes back what the GPU or a carrier has of a pair whose transfer has failed. */
+/* Takes back what the GPU, a window or a carrier has of a pair whose transfer has failed. */
 typedef void quern_release_pair(struct quern_transfer_pair *pair, quern_status status, const char *reason);
 
 /* What a transfer has with one rank. */

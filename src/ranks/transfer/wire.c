@@ -228,6 +228,7 @@ static uint64_t most_of(uint32_t word) {
         [QUERN_WORD_GO] = QUERN_TRANSFER_MOST_GO * sizeof(struct quern_transfer_go),
         [QUERN_WORD_BREAK] = QUERN_TRANSFER_REASON,
         [QUERN_WORD_READY] = sizeof(struct quern_transfer_piece),
+        [QUERN_WORD_STAGED] = sizeof(struct quern_transfer_staged),
     };
     return most[word];
 }

@@ -13,6 +13,7 @@ enum quern_access { QUERN_ACCESS_UNKNOWN, QUERN_ACCESS_NO, QUERN_ACCESS_YES };
 
 struct quern_link;
 struct quern_carry;
+struct quern_stage;
 
 struct quern_wire {
     struct quern_membership *member;
@@ -23,6 +24,7 @@ struct quern_wire {
     int32_t pid;                    /* of the other process, as it says */
     struct quern_link *link;        /* of GPU ranks over NCCL, where the data goes: link.h; else NULL */
     struct quern_carry *carry;      /* of CPU ranks over a carrier, likewise: carry.h; else NULL */
+    struct quern_stage *stage;      /* of GPU ranks of two processes, for data that is not reached: stage.h; else NULL */
     quern_status status;            /* why nothing is heard any more: the rank has left, or what came is damaged */
     bool is_mute;                   /* the other end takes nothing; what it has said before can still be heard */
 

@@ -22,6 +22,10 @@ enum quern_word {
     QUERN_WORD_FORGOTTEN,  /* number: the generation, whose communicator the sender has not kept */
     QUERN_WORD_READY,      /* payload: a message over a carrier that the sender of this word has begun to receive */
     QUERN_WORD_NONE,       /* number: of such a message, which never comes */
+    QUERN_WORD_LISTENING,  /* number: of the descriptor of a window for which the sender of this word has a socket */
+    QUERN_WORD_WINDOW,     /* it is sent */
+    QUERN_WORD_STAGED,     /* payload: a piece that is in a half of the window of the sender of this word */
+    QUERN_WORD_TAKEN,      /* number: of the half, which is free again */
     QUERN_WORDS
 };
 
@@ -61,6 +65,11 @@ struct quern_transfer_go {
 /* A message over a carrier, and of which bytes of the round it is. */
 struct quern_transfer_piece {
     uint64_t message, offset, bytes;
+};
+
+/* A piece in a window, and of which bytes of the round it is. */
+struct quern_transfer_staged {
+    uint64_t half, offset, bytes;
 };
 
 enum { QUERN_TRANSFER_MOST_GO = 1024 };  /* transfers that go out as one group */

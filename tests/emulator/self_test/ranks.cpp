@@ -208,6 +208,7 @@ static void exchange_allocations(int rank, int socket) {
   meet(socket);
   OK(launch("touch", {1, 1}, p, uint32_t(rank) + 70));
   OK(cuCtxSynchronize());
+  GIVES(401, cuMemFree_v2(mine.p));  // the other process has it open
   meet(socket);
   CHECK(mine.get()[0] == uint32_t(1 - rank) + 70 && mine.get()[1000] == uint32_t(rank) + 50);
   GIVES(1, cuMemFree_v2(p));

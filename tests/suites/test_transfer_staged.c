@@ -1,0 +1,610 @@
+/*
+ * Transfers of GPU memory that a rank of another process does not reach, through windows (src/ranks/transfer/stage.h).  Random
+ * lists; sizes around a piece; transfers that share a wire; ends of transfers and processes, failing calls of the driver, and strange
+ * words, at each step of both ranks.
+ *
+ * Runs on: one emulated.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/cuda.h"
+#include "harness/device.h"
+#include "harness/gpu_transfer.h"
+#include "ranks/membership.h"
+#include "ranks/transfer/gpu.h"
+#include "ranks/transfer/stage.h"
+#include "runtime/device.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { PIECE = QUERN_STAGE_BYTES, TAG = 4 };
+
+/* Where GPUs do not reach each other, the window is pinned memory of the host. */
+struct scene {
+    enum gpu_memory memory;
+    bool is_pinned;
+    const void *more;
+};
+
+static const struct scene scenes[] = {{GPU_PRIVATE, false, NULL}, {GPU_MIXED, false, NULL}, {GPU_PRIVATE, true, NULL},
+                                      {GPU_MIXED, true, NULL}};
+
+static void set_machine(bool is_pinned) {
+    nccl_set_machine("");
+    setenv("QUERN_EMULATOR_PEERS", is_pinned ? "none" : "all", 1);
+}
+
+static void check_on(int ranks, rank_function *function, const struct scene *scene) {
+    set_machine(scene->is_pinned);
+    check_ranks(.kind = RANK_PROCESSES, .count = ranks, .function = function, .user = scene, .shared_bytes = 4096, .limit = 200);
+}
+
+static void open_end(struct gpu_end *end, struct rank *rank) {
+    const struct scene *scene = rank->user;
+    gpu_end_open(end, rank, scene->memory, RANK_LIMIT);
+}
+
+/* Both halves of each window of a rank are free, and nothing waits for it. */
+static void check_halves(const struct gpu_end *end) {
+    const struct quern_transfers *all = end->side.group->member->transfers;
+    for (int i = 0; i < all->wires; i++) {
+        const struct quern_stage *stage = all->open[i]->stage;
+        for (int half = 0; half < QUERN_STAGE_HALVES; half++)
+            rank_check(end->side.rank, stage->half[half].state == QUERN_HALF_FREE, "half %d to rank %d is not free", half,
+                       all->open[i]->peer);
+        rank_check(end->side.rank, !stage->arrivals, "a piece from rank %d is not taken", all->open[i]->peer);
+    }
+}
+
+/* ---- random lists ---- */
+
+static const struct transfer_choice choices[] = {
+    {.lists = 1, .items = 12, .largest = 3000, .rounds = 3},
+    {.lists = 3, .items = 20, .largest = 200000, .rounds = 3, .batch = true},
+    {.lists = 4, .items = 9, .largest = 70000, .rounds = 4, .busy = true},
+};
+
+static void nap(void *user) { (void)user, rank_sleep(5e-3); }
+
+static quern_status run_cases(struct rank *rank) {
+    struct gpu_end end;
+    open_end(&end, rank);
+    const struct transfer_place place = gpu_end_place(&end);
+    for (size_t i = 0; i < COUNT(choices); i++) {
+        struct transfer_choice choice = choices[i];
+        choice.place = &place;
+        gpu_end_call(&end, end.side.stream, nap, NULL);
+        transfer_run_case(rank, end.side.group, 700 + i, &choice);
+        check_halves(&end);
+    }
+    return gpu_end_close(&end);
+}
+
+Test(transfer_staged, random_lists, .timeout = 900) {
+    static const int counts[] = {2, 3, 5};
+    for (size_t i = 0; i < COUNT(scenes); i++)
+        for (size_t count = 0; count < COUNT(counts); count++) check_on(counts[count], run_cases, &scenes[i]);
+}
+
+/* ---- one item in each direction ---- */
+
+struct exchange {
+    struct gpu_end *end;
+    void *out, *in;
+    int64_t bytes;
+    quern_transfer *transfer;
+    bool is_mapped;             /* cuMemUnmap does not wait for copies, as cuMemFree does */
+};
+
+enum { UNIT = 2 << 20 };        /* of mapped memory */
+
+static size_t mapped_bytes(int64_t bytes) { return ((size_t)bytes + UNIT - 1) / UNIT * UNIT; }
+
+static void *map_memory(struct gpu_end *end, int64_t bytes) {
+    const CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, end->side.device->cuda_device};
+    const CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = location};
+    const CUmemAccessDesc access = {location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr address;
+    cuda_ok(&end->side, vmm_create(&handle, mapped_bytes(bytes), &properties, 0));
+    cuda_ok(&end->side, vmm_reserve(&address, mapped_bytes(bytes), 0, 0, 0));
+    cuda_ok(&end->side, vmm_map(address, mapped_bytes(bytes), 0, handle, 0));
+    cuda_ok(&end->side, vmm_set_access(address, mapped_bytes(bytes), &access, 1));
+    cuda_ok(&end->side, vmm_release(handle));
+    return (void *)(uintptr_t)address;
+}
+
+static void unmap_memory(struct gpu_end *end, void *memory, int64_t bytes) {
+    cuda_ok(&end->side, vmm_unmap((uintptr_t)memory, mapped_bytes(bytes)));
+    cuda_ok(&end->side, vmm_unreserve((uintptr_t)memory, mapped_bytes(bytes)));
+}
+
+static unsigned char byte_of(int from, int round, int64_t at) {
+    return (unsigned char)(from * 89 + round * 31 + at * 7 + at / 251 + at / PIECE * 3);
+}
+
+static void prepare(struct exchange *exchange, uint64_t key) {
+    struct rank *rank = exchange->end->side.rank;
+    const quern_transfer_item items[] = {transfer_item(0, !rank->rank, TAG, exchange->out, exchange->bytes),
+                                         transfer_item(1, !rank->rank, TAG, exchange->in, exchange->bytes)};
+    exchange->transfer = transfer_prepare(rank, exchange->end->side.group, key, items, 2);
+}
+
+static struct exchange begin_exchange(struct gpu_end *end, uint64_t key, int64_t bytes) {
+    struct exchange exchange = {end, gpu_end_allocate(end, bytes), gpu_end_allocate(end, bytes), bytes, NULL, false};
+    prepare(&exchange, key);
+    return exchange;
+}
+
+static struct exchange begin_mapped_exchange(struct gpu_end *end, uint64_t key, int64_t bytes) {
+    struct exchange exchange = {end, map_memory(end, bytes), map_memory(end, bytes), bytes, NULL, true};
+    prepare(&exchange, key);
+    return exchange;
+}
+
+/* Enqueues what is sent; what is received is rubbish before. */
+static void fill(const struct exchange *exchange, int round) {
+    unsigned char *bytes = malloc((size_t)exchange->bytes);
+    for (int64_t at = 0; at < exchange->bytes; at++) bytes[at] = byte_of(exchange->end->side.rank->rank, round, at);
+    gpu_end_put(exchange->end, exchange->out, bytes, exchange->bytes);
+    const CUstream stream = exchange->end->side.stream;
+    cuda_ok(&exchange->end->side, memory_set_async((uintptr_t)exchange->in, 0xee, (size_t)exchange->bytes, stream));
+    cuda_ok(&exchange->end->side, stream_synchronize(stream));
+    free(bytes);
+}
+
+static void compare(const struct exchange *exchange, int round) {
+    const struct rank *rank = exchange->end->side.rank;
+    unsigned char *bytes = malloc((size_t)exchange->bytes);
+    gpu_end_get(exchange->end, bytes, exchange->in, exchange->bytes);
+    for (int64_t at = 0; at < exchange->bytes; at++)
+        rank_check(exchange->end->side.rank, bytes[at] == byte_of(!rank->rank, round, at), "round %d: byte %lld of %lld is %d "
+                   "instead of %d", round, (long long)at, (long long)exchange->bytes, bytes[at], byte_of(!rank->rank, round, at));
+    free(bytes);
+}
+
+static void release(struct exchange *exchange) {
+    if (exchange->is_mapped) {
+        unmap_memory(exchange->end, exchange->out, exchange->bytes);
+        unmap_memory(exchange->end, exchange->in, exchange->bytes);
+    } else {
+        gpu_end_release(exchange->end, exchange->out);
+        gpu_end_release(exchange->end, exchange->in);
+    }
+}
+
+static void end_exchange(struct exchange *exchange) {
+    rank_ok(exchange->end->side.rank, quern_transfer_destroy(exchange->transfer));
+    release(exchange);
+}
+
+static void start(const struct exchange *exchange) {
+    rank_ok(exchange->end->side.rank, quern_transfer_start(exchange->transfer, exchange->end->side.stream));
+}
+
+static void run_exchange(const struct exchange *exchange, int round) {
+    fill(exchange, round);
+    start(exchange);
+    rank_ok(exchange->end->side.rank, quern_transfer_wait(exchange->transfer, 0));
+    compare(exchange, round);
+}
+
+static void check_report(const struct gpu_end *end) {
+    const struct scene *scene = end->side.rank->user;
+    char report[4096];
+    quern_group_report(end->side.group, report, sizeof report);
+    rank_check(end->side.rank, strstr(report, scene->is_pinned ? "other memory through 8 MiB of pinned host memory\n"
+                                                               : "other memory through 8 MiB of GPU memory\n"), "%s", report);
+}
+
+static quern_status run_sizes(struct rank *rank) {
+    static const int64_t sizes[] = {1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 2 * PIECE + 1, 3 * PIECE + 5};
+    struct gpu_end end;
+    open_end(&end, rank);
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        struct exchange exchange = begin_exchange(&end, i, sizes[i]);
+        for (int round = 1; round <= 2; round++) run_exchange(&exchange, round);
+        end_exchange(&exchange);
+        check_halves(&end);
+    }
+    check_report(&end);
+    return gpu_end_close(&end);
+}
+
+Test(transfer_staged, sizes_around_a_piece, .timeout = 300) {
+    for (int pinned = 0; pinned <= 1; pinned++) check_on(2, run_sizes, &(struct scene){.is_pinned = pinned});
+}
+
+/* ---- transfers that share a wire ---- */
+
+/* Rank 0 cancels the second one when it has moved for a while; the others complete. */
+static quern_status share_a_wire(struct rank *rank) {
+    enum { LISTS = 4, ROUNDS = 6, BYTES = 2 * PIECE + 100 };
+    struct gpu_end end;
+    open_end(&end, rank);
+    for (int round = 1; round <= ROUNDS; round++) {
+        struct exchange exchange[LISTS];
+        int32_t done = 0;
+        for (int i = 0; i < LISTS; i++) exchange[i] = begin_exchange(&end, (uint64_t)i, BYTES);
+        for (int i = 0; i < LISTS; i++) fill(&exchange[i], round * 8 + i);
+        for (int i = 0; i < LISTS; i++) {
+            const quern_status status = quern_transfer_start(exchange[i].transfer, end.side.stream);
+            if (i != 1 || status != QUERN_GROUP_ABORTED) rank_status(rank, status, QUERN_OK);
+        }
+        for (int i = 0; rank->rank == 0 && i < 2 * round; i++) rank_ok(rank, quern_transfer_test(exchange[0].transfer, &done));
+        if (rank->rank == 0) rank_ok(rank, quern_transfer_cancel(exchange[1].transfer, "enough"));
+        if (rank->rank == 0) release(&exchange[1]);
+        for (int i = 0; i < LISTS; i++) {
+            if (i == 1 && rank->rank == 0) continue;
+            const quern_status status = quern_transfer_wait(exchange[i].transfer, 0);
+            if (i != 1 || status != QUERN_GROUP_ABORTED) rank_status(rank, status, QUERN_OK);
+            if (status == QUERN_OK) compare(&exchange[i], round * 8 + i);
+        }
+        if (rank->rank) release(&exchange[1]);
+        for (int i = 0; i < LISTS; i++) rank_ok(rank, quern_transfer_destroy(exchange[i].transfer));
+        for (int i = 0; i < LISTS; i++)
+            if (i != 1) release(&exchange[i]);
+        rank_line_up(rank);
+    }
+    struct exchange last = begin_exchange(&end, 9, BYTES);
+    run_exchange(&last, 1);
+    end_exchange(&last);
+    check_halves(&end);
+    return gpu_end_close(&end);
+}
+
+Test(transfer_staged, several_share_a_wire, .timeout = 300) { check_on(2, share_a_wire, &scenes[0]); }
+
+/* ---- a copy that takes its time ---- */
+
+static void hold(void *user) {
+    while (!__atomic_load_n((int *)user, __ATOMIC_ACQUIRE)) rank_sleep(1e-3);
+}
+
+/* The stream of the sender's copies is held: nothing is said of a half before it is full.  Rank 0 sends. */
+static quern_status wait_for_the_copy(struct rank *rank) {
+    struct gpu_end end;
+    int is_over = 0;
+    int32_t done = 0;
+    open_end(&end, rank);
+    struct exchange exchange = {&end, gpu_end_allocate(&end, PIECE), gpu_end_allocate(&end, PIECE), PIECE, NULL, false};
+    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, TAG, rank->rank ? exchange.in : exchange.out, PIECE);
+    exchange.transfer = transfer_prepare(rank, end.side.group, 1, &item, 1);
+    fill(&exchange, 1);
+    if (rank->rank == 0) gpu_end_call(&end, end.side.group->member->transfers->streams->copies, hold, &is_over);
+    start(&exchange);
+    const struct quern_stage *stage = end.side.group->member->transfers->open[0]->stage;
+    for (int looks = 0; looks < 50; looks++) {
+        rank_line_up(rank);
+        rank_ok(rank, quern_transfer_test(exchange.transfer, &done));
+        rank_check(rank, !done && !stage->arrivals, "something is said of a half that is not full");
+    }
+    if (rank->rank == 0) rank_check(rank, stage->half[0].state == QUERN_HALF_FILLING, "no copy is under way");
+    rank_line_up(rank);
+    __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
+    rank_ok(rank, quern_transfer_wait(exchange.transfer, 0));
+    if (rank->rank) compare(&exchange, 1);
+    end_exchange(&exchange);
+    return gpu_end_close(&end);
+}
+
+Test(transfer_staged, a_copy_that_takes_its_time) { check_on(2, wait_for_the_copy, &scenes[0]); }
+
+/* ---- step by step ---- */
+
+/* The ranks look in turn, once a step.  If all copies end in between, each step is the same in each run. */
+enum { STEPS = 30, LARGE = 3 * PIECE - 77 };
+
+struct walk {
+    struct exchange exchange;
+    quern_status status;        /* the first error */
+    int32_t done;
+    bool is_over;               /* it has ended its transfer itself */
+    bool synchronizes;
+};
+
+static struct walk begin_walk(struct gpu_end *end, int64_t bytes) {
+    struct walk walk = {.exchange = begin_mapped_exchange(end, 1, bytes), .status = QUERN_OK, .synchronizes = true};
+    fill(&walk.exchange, 1);
+    rank_line_up(end->side.rank);
+    return walk;
+}
+
+static bool has_turn(const struct rank *rank, int step) { return step % 2 == rank->rank; }
+
+static void look(struct walk *walk, int step) {
+    const struct gpu_end *end = walk->exchange.end;
+    if (walk->status != QUERN_OK || walk->done || walk->is_over) return;
+    walk->status = step < 2 ? quern_transfer_start(walk->exchange.transfer, end->side.stream)
+                            : quern_transfer_test(walk->exchange.transfer, &walk->done);
+    if (walk->synchronizes) cuda_ok(&end->side, context_synchronize());
+}
+
+/* After what has happened the wire is as good as new. */
+static void end_walk(struct walk *walk) {
+    struct gpu_end *end = walk->exchange.end;
+    if (!walk->is_over) {
+        if (walk->status == QUERN_OK && !walk->done) walk->status = quern_transfer_wait(walk->exchange.transfer, 0);
+        if (walk->status == QUERN_OK) compare(&walk->exchange, 1);
+        release(&walk->exchange);
+    }
+    rank_line_up(end->side.rank);
+}
+
+static void check_wire(struct gpu_end *end, int64_t bytes) {
+    struct exchange exchange = begin_exchange(end, 1, bytes);
+    run_exchange(&exchange, 2);
+    end_exchange(&exchange);
+    check_halves(end);
+    rank_line_up(end->side.rank);
+}
+
+/* A rank ends its transfer at one step, and takes its memory back at once: who still read or wrote it would find none. */
+struct ending {
+    bool cancels, synchronizes;
+    bool looks;                 /* before it ends: what it has just said is heard with the end */
+};
+
+static void end_at(struct gpu_end *end, int at, const struct ending *ending) {
+    struct rank *rank = end->side.rank;
+    const bool cancels = ending->cancels;
+    struct walk walk = begin_walk(end, LARGE);
+    walk.synchronizes = ending->synchronizes;
+    for (int step = 0; step < STEPS; step++) {
+        if (has_turn(rank, step) && step == at) {
+            if (ending->looks) look(&walk, step);
+            if (cancels && walk.status == QUERN_OK) rank_ok(rank, quern_transfer_cancel(walk.exchange.transfer, "this far"));
+            if (!cancels) rank_ok(rank, quern_transfer_destroy(walk.exchange.transfer));
+            walk.is_over = true;
+            release(&walk.exchange);
+        } else if (has_turn(rank, step)) {
+            look(&walk, step);
+        }
+        rank_line_up(rank);
+    }
+    rank_check(rank, walk.is_over || walk.done || walk.status != QUERN_OK, "%d steps are not enough", STEPS);
+    if (walk.status != QUERN_OK) {
+        rank_status(rank, walk.status, cancels ? QUERN_GROUP_ABORTED : QUERN_PEER_LOST);
+        rank_check_detail(rank, cancels ? "has cancelled the transfer: this far" : "has destroyed its transfer");
+    }
+    end_walk(&walk);
+    if (cancels || !walk.is_over) rank_ok(rank, quern_transfer_destroy(walk.exchange.transfer));
+}
+
+static quern_status end_at_each_step(struct rank *rank) {
+    const struct scene *scene = rank->user;
+    struct gpu_end end;
+    open_end(&end, rank);
+    for (int at = 0; at < STEPS; at++) {
+        end_at(&end, at, scene->more);
+        check_wire(&end, LARGE);
+    }
+    return gpu_end_close(&end);
+}
+
+Test(transfer_staged, ends_at_each_step, .timeout = 600) {
+    static const struct ending endings[] = {{false, true, false}, {true, true, true}, {false, false, true}, {true, false, false}};
+    for (size_t i = 0; i < COUNT(endings); i++) check_on(2, end_at_each_step, &(struct scene){.more = &endings[i]});
+}
+
+static quern_status kill_at(struct rank *rank) {
+    const struct scene *scene = rank->user;
+    const int at = *(const int *)scene->more;
+    struct gpu_end end;
+    open_end(&end, rank);
+    struct walk walk = begin_walk(&end, LARGE);
+    for (int step = 0; step < at; step++) {
+        if (has_turn(rank, step)) look(&walk, step);
+        rank_line_up(rank);
+    }
+    if (has_turn(rank, at)) kill(getpid(), SIGKILL);
+    const double began = rank_now();
+    if (!walk.done && at == 0) walk.status = quern_transfer_start(walk.exchange.transfer, end.side.stream);
+    if (!walk.done && walk.status == QUERN_OK) walk.status = quern_transfer_wait(walk.exchange.transfer, 0);
+    rank_check(rank, rank_now() - began < RANK_SOON, "it took %g s", rank_now() - began);
+    if (walk.status == QUERN_OK) {
+        compare(&walk.exchange, 1);  /* it has all, and so has the other one */
+    } else {
+        rank_status(rank, walk.status, QUERN_PEER_LOST);
+        rank_check_detail(rank, "(process ");
+        rank_check_detail(rank, "has ended; rank ");
+    }
+    end_exchange(&walk.exchange);
+    return nccl_close(&end.side);
+}
+
+Test(transfer_staged, a_process_that_is_killed_at_each_step, .timeout = 600) {
+    for (int pinned = 0; pinned <= 1; pinned++)
+        for (int at = 0; at < STEPS; at += 1 + pinned) {
+            const struct scene scene = {.is_pinned = pinned, .more = &at};
+            const bool may_die[2] = {at % 2 == 0, at % 2 == 1};
+            set_machine(pinned);
+            struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .function = kill_at,
+                                                               .user = &scene, .shared_bytes = 4096, .limit = 100});
+            const char *wrong = ranks_wait(run, may_die);
+            check(!wrong, "step %d: %s", at, wrong);
+            ranks_close(run);
+        }
+}
+
+/* ---- failing calls of the driver ---- */
+
+struct failure {
+    int error;
+    const char *name;
+    bool is_pinned;
+};
+
+/* The next transfer needs new windows.  What is still said of the old ones is heard before. */
+static void forget_windows(struct gpu_end *end) {
+    struct quern_transfers *all = end->side.group->member->transfers;
+    for (int i = 0; all && i < 3; i++) {
+        rank_ok(end->side.rank, quern_transfer_destroy(transfer_prepare(end->side.rank, end->side.group, 9, NULL, 0)));
+        rank_line_up(end->side.rank);
+    }
+    for (int i = 0; all && i < all->wires; i++) {
+        quern_free_stage(all->open[i]);
+        rank_ok(end->side.rank, quern_open_stage(all->open[i]));
+    }
+    rank_line_up(end->side.rank);
+}
+
+/*
+ * One rank's k-th call fails: both hear of it, and the next transfer tries again.  A question whether a copy has ended may be
+ * answered with "not ready", and is asked again.
+ */
+static bool fail_call(struct gpu_end *end, long number, const struct failure *failure) {
+    struct rank *rank = end->side.rank;
+    struct walk walk = begin_walk(end, PIECE + 4000);
+    const bool fails = rank->rank == (int)(number % 2);
+    int *failed = rank->shared;
+    char reason[256];
+    if (fails) cuda_fail_call(number / 2, failure->error);
+    walk.status = quern_transfer_start(walk.exchange.transfer, end->side.stream);
+    if (walk.status == QUERN_OK) walk.status = quern_transfer_wait(walk.exchange.transfer, 0);
+    if (fails) *failed = cuda_calls() >= number / 2;
+    if (fails) cuda_fail_call(0, 0);
+    quern_error_detail(reason, sizeof reason);
+    const bool was_destroyed = !fails && walk.status == QUERN_PEER_LOST;  /* since its start has failed there */
+    if (walk.status != QUERN_OK) {
+        rank_ok(rank, quern_transfer_destroy(walk.exchange.transfer));
+        rank_check(rank, was_destroyed || strstr(reason, failure->name), "call %ld: the reason is %s", number, reason);
+    }
+    rank_line_up(rank);
+    const bool has_failed = *failed;
+    if (walk.status == QUERN_OK) compare(&walk.exchange, 1);
+    if (walk.status == QUERN_OK) rank_ok(rank, quern_transfer_destroy(walk.exchange.transfer));
+    release(&walk.exchange);
+    rank_line_up(rank);
+    return has_failed;
+}
+
+static quern_status fail_each_call(struct rank *rank) {
+    enum { MOST = 120 };
+    const struct scene *scene = rank->user;
+    struct gpu_end end;
+    open_end(&end, rank);
+    int failures = 0;
+    for (long number = 2; number < MOST; number++) {
+        failures += fail_call(&end, number, scene->more);
+        check_wire(&end, 5000);
+        forget_windows(&end);
+    }
+    rank_check(rank, failures > MOST / 2, "%d calls have failed", failures);
+    return gpu_end_close(&end);
+}
+
+Test(transfer_staged, each_failing_call, .timeout = 600) {
+    static const struct failure failures[] = {{CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", false},
+                                              {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", true},
+                                              {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", false}};
+    for (size_t i = 0; i < COUNT(failures); i++)
+        check_on(2, fail_each_call, &(struct scene){.is_pinned = failures[i].is_pinned, .more = &failures[i]});
+}
+
+/* ---- what a stranger writes into a lane ---- */
+
+/* The file of the group's memory, which this process has open. */
+static int segment_file(struct rank *rank) {
+    for (int descriptor = 3; descriptor < 256; descriptor++) {
+        char link[64], path[256];
+        snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+        const ssize_t length = readlink(link, path, sizeof path - 1);
+        if (length <= 0) continue;
+        path[length] = 0;
+        if (strstr(path, "/dev/shm/quern.") && strstr(path, rank->name)) return descriptor;
+    }
+    rank_fail(rank, "the group has no file");
+}
+
+static struct quern_lane *map_lane(struct rank *rank, int from, int to) {
+    const off_t first = ((off_t)quern_segment_bytes(2, 2) + 4095) / 4096 * 4096;
+    void *lane = mmap(NULL, QUERN_LANE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, segment_file(rank),
+                      first + (from * 2 + to) * QUERN_LANE_BYTES);
+    rank_check(rank, lane != MAP_FAILED, "no lane");
+    return lane;
+}
+
+struct change {
+    enum quern_word word, becomes;
+    int64_t half, offset, bytes;    /* of a piece: what is added; `half` also to the number of another word */
+    enum { ANY, UPPER, LAST } which;  /* of a piece: in the upper half; the last one, which is smaller than a half */
+};
+
+static const struct change changes[] = {
+    {QUERN_WORD_LISTENING, QUERN_WORD_TAKEN, 0, 0, 0, ANY},
+    {QUERN_WORD_WINDOW, QUERN_WORD_TAKEN, 0, 0, 0, ANY},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 2, 0, 0, ANY},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 1, 0, ANY},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, -1, 0, ANY},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, LARGE, 0, ANY},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, 1, ANY},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, -PIECE, ANY},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, LARGE, ANY},
+    {QUERN_WORD_STAGED, QUERN_WORD_WINDOW, 0, 0, 0, ANY},
+    {QUERN_WORD_TAKEN, QUERN_WORD_TAKEN, 2, 0, 0, ANY},
+    {QUERN_WORD_TAKEN, QUERN_WORD_WINDOW, 0, 0, 0, ANY},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, 1, LAST},
+    {QUERN_WORD_STAGED, QUERN_WORD_STAGED, 0, 0, 100, UPPER},
+};
+
+/* Changes the first word of this kind that is not heard yet, as if its rank had written it so. */
+static bool change_word(struct quern_lane *lane, const struct change *change) {
+    const uint64_t room = QUERN_LANE_BYTES - sizeof *lane;
+    struct quern_transfer_frame head;
+    struct quern_transfer_staged piece;
+    for (uint64_t at = lane->read; at < lane->written; at += sizeof head + head.bytes) {
+        unsigned char *place = lane->ring + at % room;
+        memcpy(&head, place, sizeof head);
+        if (head.word != change->word) continue;
+        if (head.word == QUERN_WORD_STAGED) memcpy(&piece, place + sizeof head, sizeof piece);
+        if (change->which == UPPER && piece.half != 1) continue;
+        if (change->which == LAST && piece.offset + piece.bytes != LARGE) continue;
+        head.word = change->becomes;
+        if (change->word == QUERN_WORD_STAGED) {
+            piece.half += (uint64_t)change->half, piece.offset += (uint64_t)change->offset, piece.bytes += (uint64_t)change->bytes;
+            memcpy(place + sizeof head, &piece, sizeof piece);
+            head.digest = quern_digest_of_payload(&piece, sizeof piece);
+        } else {
+            head.number += (uint64_t)change->half;
+        }
+        head.seal = quern_seal_of_frame(&head);
+        memcpy(place, &head, sizeof head);
+        return true;
+    }
+    return false;
+}
+
+static quern_status hear_strange_words(struct rank *rank) {
+    const struct scene *scene = rank->user;
+    struct gpu_end end;
+    open_end(&end, rank);
+    struct walk walk = begin_walk(&end, LARGE);
+    struct quern_lane *lane[2] = {map_lane(rank, 0, 1), map_lane(rank, 1, 0)};
+    bool *is_changed = rank->shared;
+    for (int step = 0; step < STEPS; step++) {
+        if (has_turn(rank, step)) look(&walk, step);
+        rank_line_up(rank);
+        for (int i = 0; rank->rank == 0 && i < 2 && !*is_changed; i++) *is_changed = change_word(lane[i], scene->more);
+        rank_line_up(rank);
+    }
+    rank_check(rank, *is_changed, "there was no such word");
+    if (walk.status == QUERN_OK && !walk.done) walk.status = quern_transfer_wait(walk.exchange.transfer, 0);
+    rank_status(rank, walk.status, QUERN_PEER_MISMATCH);
+    rank_check_detail(rank, "is damaged");
+    end_exchange(&walk.exchange);
+    munmap(lane[0], QUERN_LANE_BYTES);
+    munmap(lane[1], QUERN_LANE_BYTES);
+    return gpu_end_close(&end);
+}
+
+Test(transfer_staged, strange_words, .timeout = 300) {
+    for (size_t i = 0; i < COUNT(changes); i++) check_on(2, hear_strange_words, &(struct scene){.more = &changes[i]});
+}
