@@ -9,6 +9,7 @@ CPU_MATRIX, CPU_PANEL = "templates/quantize/quantize_matrix.c.j2", "src/kernels/
 TILE, CUDA_CAST = "src/kernels/cuda/quantize_tile.cuh", "src/kernels/cuda/quantize_cast.cuh"
 LARGEST, CODES = "src/kernels/cuda/quantize_largest.cuh", "src/kernels/cuda/quantize_codes.cuh"
 CUDA_MATRIX, HOST_CUDA = "src/kernels/cuda/quantize_matrix.cuh", "src/quantize/quantize_cuda.c"
+WHOLE, LANES = "src/kernels/cuda/quantize_whole.cuh", "src/kernels/cuda/quantize_lanes.cuh"
 SUITE, MATRICES, FIELDS = "test_quantize", "test_quantize_matrices", "test_fields_quantize"
 
 CPU = [
@@ -91,13 +92,32 @@ EMULATED = [
     ("each tile the first one's random bits", CUDA_CAST, "(uint64_t)tile.at.number * (QUERN_ADAM_TILE / 8)", "(uint64_t)0", SUITE),
     ("an output assumed to be aligned", CUDA_CAST, " && (uintptr_t)output % out_share::vector_bytes == 0;", ";", SUITE),
     ("a share that is lost at the next tensor", LARGEST, "            end(batch);\n", "", SUITE),
-    ("an exchange of bytes that mixes rows", CUDA_MATRIX, "__byte_perm(low[0], low[1], 0x7632)",
+    ("an exchange of bytes that mixes rows", LANES, "__byte_perm(low[0], low[1], 0x7632)",
      "__byte_perm(low[0], low[1], 0x7362)", MATRICES),
-    ("the columns of one lane for a block's", CUDA_MATRIX, "largest_of_lanes(factor[j], 8, 16)",
-     "largest_of_lanes(factor[j], 8, 8)", MATRICES),
-    ("half of a row's block", CUDA_MATRIX, "largest_of_lanes(fmaxf(all.largest, 0.0f), 1, 2)",
-     "largest_of_lanes(fmaxf(all.largest, 0.0f), 1, 1)", MATRICES),
+    ("the columns of one lane for a block's", CUDA_MATRIX, "scale_of_lanes<Out>(factor[j], 8, 16)",
+     "scale_of_lanes<Out>(factor[j], 8, 8)", MATRICES),
+    ("half of a row's block", CUDA_MATRIX, "scale_of_lanes<Out>(fmaxf(all.largest, 0.0f), 1, 2)",
+     "scale_of_lanes<Out>(fmaxf(all.largest, 0.0f), 1, 1)", MATRICES),
     ("only NaN that is a block's amax", CUDA_MATRIX, "fmaxf(all.largest, 0.0f)", "all.largest", MATRICES),
+    ("the columns of one lane for a whole tile's block", WHOLE, "scale_of_lanes<Out>(factor[j], 8, 16)",
+     "scale_of_lanes<Out>(factor[j], 8, 8)", MATRICES),
+    ("half of a row's block in a whole tile", WHOLE, "scale_of_lanes<Out>(fmaxf(all.largest, 0.0f), 1, 2)",
+     "scale_of_lanes<Out>(fmaxf(all.largest, 0.0f), 1, 1)", MATRICES),
+    ("only NaN that is a whole tile's amax", WHOLE, "fmaxf(all.largest, 0.0f)", "all.largest", MATRICES),
+    ("a last row of tiles taken for whole", WHOLE, "corner.row + QUERN_QUANTIZE_TILE_ROWS <= matrix.rows &", "true &", MATRICES),
+    ("a last column of tiles taken for whole", WHOLE, "corner.column + QUERN_QUANTIZE_TILE_COLUMNS <= matrix.columns &", "true &",
+     MATRICES),
+    ("columns of a whole tile assumed to be aligned", WHOLE, "is_multiple(columns | rows |", "is_multiple(columns |", MATRICES),
+    ("rows of a whole tile assumed to be aligned", WHOLE, "is_multiple(columns * In::bytes | (uintptr_t)matrix.input, vector) &",
+     "is_multiple((uintptr_t)matrix.input, vector) &", MATRICES),
+    ("short blocks taken for whole", WHOLE, " & (!in_blocks | is_multiple(columns, QUERN_QUANTIZE_BLOCK))", "", MATRICES),
+    ("consecutive blocks behind the last one", WHOLE, "return end <= matrix.rows * matrix.columns &", "return", MATRICES),
+    ("a history for which whole tiles find nothing", WHOLE, "largest = fmaxf(largest, cast_group(group[k].word, i + k, to, to_scale, "
+     "factor));", "cast_group(group[k].word, i + k, to, to_scale, factor);", MATRICES),
+    ("whole tiles that are always rounded to nearest", CUDA_MATRIX, "if (!caster.is_stochastic && is_whole", "if (is_whole", MATRICES),
+    ("a NaN that keeps its sign", CODES, " & ~nan;", ";", SUITE),
+    ("NaN of e5m2 with any bits", CODES, "codes | (nan - (nan >> 7))", "codes", SUITE),
+    ("infinity on the way of normal codes", CODES, "total < __uint_as_float(0x7f800000u);", "total == total;", MATRICES),
     ("codes behind the last row", CUDA_MATRIX, "(uint32_t)min(max(rest, (int64_t)0), (int64_t)8);", "8u;", MATRICES),
     ("a transposed matrix assumed to be aligned", CUDA_MATRIX, "count == 8 && (uintptr_t)to % share<Out, 1>::vector_bytes == 0",
      "count == 8", MATRICES),
