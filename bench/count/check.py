@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from gen import explain, plan, spec
 
 from . import files, table
+from .describe import Use
 from .flow import Fault
 from .machine_code import MachineCode
 
 TOLERANCE = 1.03
 SAME = 0.01  # slots, of code that has not changed
 SAMPLE = ("cross_entropy_bf16_short", "cross_entropy_bf16_resident", "cross_entropy_bf16_resident_full",
-          "cross_entropy_bf16_streamed", "adam_pf32_gf16_mbf16_vbf16", "adam_gradient_norm_bf16", "adam_gradient_accumulate_bf16")
+          "cross_entropy_bf16_streamed", "adam_pf32_gf16_mbf16_vbf16", "adam_gradient_norm_bf16", "adam_gradient_accumulate_bf16",
+          "quantize_matrix_bf16_e4m3")
 SAMPLED = ("sm_75", "sm_90a", "sm_100f")  # the oldest target, the first with clusters, and the first of the newer NVVM
 AGAIN = "write the table again: ./quern bench --count --json bench/results/gpu-counts.json --markdown bench/results/gpu-counts.md"
 
@@ -32,24 +34,24 @@ def is_sampled(kernel: plan.Kernel) -> bool:
 class Comparison:
     """The kept table, and what differs from it."""
 
-    kept: dict[tuple[str, str, int], dict]
+    kept: dict[tuple[str, str, tuple[int, str]], dict]
     codes: dict[str, str]
     faults: list[str]
     notes: list[str]
     counted: int = 0
 
-    def compare_row(self, kernel: plan.Kernel, vocab: int, is_same: bool) -> None:
-        where = f"{kernel.name}{f', vocab {vocab}' if vocab else ''}"
-        row = self.kept.get((kernel.base_name, kernel.target.name, vocab))
+    def compare_row(self, kernel: plan.Kernel, use: Use, is_same: bool) -> None:
+        where = f"{kernel.name}{use}"
+        row = self.kept.get((kernel.base_name, kernel.target.name, use.key))
         if not row:
             self.faults.append(f"{where}: the table has no row; {AGAIN}")
             return
-        if row["chosen"] != table.is_chosen(kernel, vocab):
+        if row["chosen"] != table.is_chosen(kernel, use.vocab):
             self.faults.append(f"{where}: dispatch has changed its choice; {AGAIN}")
         if is_same and not is_sampled(kernel):
             return
         self.counted += 1
-        slots = round(table.count_of(kernel, vocab)[0].slots, 2)
+        slots = round(table.count_of(kernel, use)[0].slots, 2)
         said = row["slots"]
         if is_same and abs(slots - said) > SAME:
             self.faults.append(f"{where}: {slots} slots, the table says {said}: the counter has changed; {AGAIN}")
@@ -60,12 +62,12 @@ class Comparison:
 
     def compare(self, kernel: plan.Kernel) -> None:
         is_same = self.codes.get(kernel.name) == MachineCode(kernel).digest
-        vocabs = table.vocabs_of(kernel, table.Chosen())
+        uses = table.uses_of(kernel, table.Chosen())
         try:
             # A sample of the sample: the first vocab, and an odd one.
-            for vocab in vocabs:
-                if not is_same or not is_sampled(kernel) or vocab in (0, 1001, 32768, 50257):
-                    self.compare_row(kernel, vocab, is_same)
+            for use in uses:
+                if not is_same or not is_sampled(kernel) or use.vocab in (0, 1001, 32768, 50257):
+                    self.compare_row(kernel, use, is_same)
         except Fault as fault:
             self.faults.append(str(fault))
 
@@ -95,7 +97,7 @@ def run() -> int:
     if kept["nvcc"] != files.nvcc_version():
         print(f"not compared: the table is of nvcc {kept['nvcc']}, this build of {files.nvcc_version()}")
         return 0
-    rows = {(row["kernel"], row["target"], row.get("vocab", 0)): row for row in kept["rows"]}
+    rows = {(row["kernel"], row["target"], (row.get("vocab", 0), row.get("form", ""))): row for row in kept["rows"]}
     kernels = table.kernels(table.Chosen())
     comparison = Comparison(rows, kept["code"], unexplained(kernels), [])
     for kernel in kernels:

@@ -45,24 +45,24 @@ def read_arguments(words: list[str]) -> argparse.Namespace:
 def print_listing(row: table.Row) -> None:
     """The paths of a kernel, for a reader who wants to check them."""
     instructions = MachineCode(row.kernel).code.instructions
-    print(f"{row.kernel.name}{f', vocab {row.vocab}' if row.vocab else ''}: {row.count.slots:.2f} slots")
+    print(f"{row.kernel.name}{row.use}: {row.count.slots:.2f} slots")
     for role, weights in row.count.listing:
         print(f"-- {role}: {sum(weights.values()):.1f} instructions a warp")
         for i in sorted(weights):
             print(f"{weights[i]:9.2f}  {instructions[i]}")
 
 
-HEAD = ("kernel", "vocab", "slots", "loop", "fixed", "regs", "shared", "blocks")
+HEAD = ("kernel", "use", "slots", "loop", "fixed", "regs", "shared", "blocks")
 
 
 def print_head() -> None:
-    print(f"{HEAD[0]:52} {HEAD[1]:>7} " + " ".join(f"{name:>6}" for name in HEAD[2:]) + "  share of copy bandwidth")
+    print(f"{HEAD[0]:52} {HEAD[1]:>10} " + " ".join(f"{name:>6}" for name in HEAD[2:]) + "  share of copy bandwidth")
 
 
 def print_row(row: table.Row) -> None:
     shares = ", ".join(f"{name} {share:.2f} ({bound})" for name, (share, bound) in row.shares.items())
     count: Count = row.count
-    print(f"{row.kernel.name:52} {row.vocab or '':>7} {count.slots:6.2f} {count.loop:6.2f} {count.fixed:6.2f} "
+    print(f"{row.kernel.name:52} {row.use.vocab or row.use.form:>10} {count.slots:6.2f} {count.loop:6.2f} {count.fixed:6.2f} "
           f"{row.launch.registers:6} {row.launch.shared:6} {row.blocks if row.blocks is not None else '':>6}  {shares}", flush=True)
 
 

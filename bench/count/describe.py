@@ -73,6 +73,24 @@ class Role:
 
 
 @dataclass(frozen=True)
+class Use:
+    """What a kernel is used for, and how the library launches it then."""
+
+    vocab: int = 0   # of cross-entropy
+    form: str = ""   # of a kernel that has several ways through its code
+    blocks: int = 1  # of a row
+    shared: int = 0  # bytes of dynamic shared memory of a block
+
+    @property
+    def key(self) -> tuple[int, str]:
+        return self.vocab, self.form
+
+    def __str__(self) -> str:
+        """To be put behind the kernel's name."""
+        return f", vocab {self.vocab}" if self.vocab else f", {self.form}" if self.form else ""
+
+
+@dataclass(frozen=True)
 class Item:
     """A row of one alignment, or a tile."""
 

@@ -61,14 +61,14 @@ def _cells(row: Row) -> list[str]:
     shares = "; ".join(f"{name} {share:.2f}, {bound}" for name, (share, bound) in row.shares.items())
     pipes = sorted(row.count.pipes.items(), key=lambda each: -each[1])[:4]
     flying = f"{row.blocks * row.launch.in_flight / 1024:.0f}" if row.blocks is not None else ""
-    return [row.kernel.base_name, f"{row.vocab:,}" if row.vocab else "", f"{row.count.slots:.1f}", f"{row.count.loop:.1f}",
+    return [row.kernel.base_name, f"{row.use.vocab:,}" if row.use.vocab else row.use.form, f"{row.count.slots:.1f}", f"{row.count.loop:.1f}",
             f"{row.count.fixed:.1f}", ", ".join(f"{name} {slots:.1f}" for name, slots in pipes), str(row.launch.registers),
             str(row.launch.shared), "" if row.blocks is None else str(row.blocks), flying, shares]
 
 
 def as_markdown(rows: list[Row]) -> str:
     """The kernels that dispatch takes for many rows, by target."""
-    head = ["kernel", "vocab", "slots", "in loops", "fixed", "most used pipes", "registers", "shared", "blocks an SM",
+    head = ["kernel", "vocab or form", "slots", "in loops", "fixed", "most used pipes", "registers", "shared", "blocks an SM",
             "KiB in flight", "share of copy, bound"]
     parts = ["# Issue slots of the GPU kernels, counted\n\nWritten by `./quern bench --count`; the unit and the model are in "
              f"[README.md](../README.md#issue-slots-counted).  Cross-entropy: what dispatch takes for {ROWS:,} rows.  "

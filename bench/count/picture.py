@@ -15,9 +15,9 @@ GOALS = (0.8, 0.9)            # on every chip; on A100, H100 and H200
 
 
 def _points(rows: list[Row], chip: str, dtype: str, aligned: bool) -> list[tuple[int, float]]:
-    return sorted((row.vocab, row.shares[chip][0]) for row in rows
+    return sorted((row.use.vocab, row.shares[chip][0]) for row in rows
                   if chip in row.shares and row.chosen and row.kernel.key.get("logits") == dtype and not row.kernel.full
-                  and (row.vocab % 16 == 0) == aligned)
+                  and (row.use.vocab % 16 == 0) == aligned)
 
 
 def draw(rows: list[Row], path: Path) -> None:

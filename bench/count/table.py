@@ -1,4 +1,4 @@
-"""The rows of the table: one for each kernel, target and vocab.  Called by command.py and check.py."""
+"""The rows of the table: one for each kernel, target and use.  Called by command.py and check.py."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gen.spec import GpuTarget
 
 from . import chips, launches, predict
 from .counts import Count, count
+from .describe import Use
 from .flow import Fault
 from .kernels import adam, cross_entropy, quantize
 from .machine_code import MachineCode
@@ -44,13 +45,15 @@ def kernels(chosen: Chosen) -> list[plan.Kernel]:
             and fnmatch.fnmatchcase(kernel.name, chosen.pattern) and DESCRIBED[operation].is_described(kernel)]
 
 
-def vocabs_of(kernel: plan.Kernel, chosen: Chosen) -> tuple[int, ...]:
-    """Those that the kernel can hold; 0 for a kernel without."""
+def uses_of(kernel: plan.Kernel, chosen: Chosen) -> tuple[Use, ...]:
+    """The forms of a kernel without vocabs; otherwise those vocabs that it can hold."""
     if not kernel.key.get("logits"):
-        return (0,)
+        forms = getattr(DESCRIBED[kernel.operation], "forms", lambda _: ("",))
+        return tuple(Use(form=form) for form in forms(kernel))
     of_kernel = VOCABS_OF_SHORT if kernel.key[VARIANT] == "short" else VOCABS_OF_FULL if kernel.full else VOCABS
     wanted = chosen.vocabs or of_kernel
-    return tuple(vocab for vocab in wanted if _launch_of(kernel, vocab))
+    launched = {vocab: _launch_of(kernel, vocab) for vocab in wanted}
+    return tuple(Use(vocab, blocks=found.cluster, shared=found.shared) for vocab, found in launched.items() if found)
 
 
 @functools.cache
@@ -79,7 +82,7 @@ class Row:
     """One line of the table."""
 
     kernel: plan.Kernel
-    vocab: int
+    use: Use
     count: Count
     launch: predict.Launch
     chosen: bool
@@ -97,8 +100,7 @@ class Row:
 
     def as_json(self) -> dict:
         row: dict = {"kernel": self.kernel.base_name, "target": self.kernel.target.name}
-        if self.vocab:
-            row["vocab"] = self.vocab
+        row |= {name: value for name, value in (("vocab", self.use.vocab), ("form", self.use.form)) if value}
         row |= {"slots": round(self.count.slots, 2), "loop": round(self.count.loop, 2), "fixed": round(self.count.fixed, 2)}
         row["pipes"] = [round(self.count.pipes[name], 2) or 0 for name in PIPES]
         row |= {"shared_bytes": round(self.count.shared_bytes, 1), "registers": self.launch.registers, "shared": self.launch.shared}
@@ -109,19 +111,18 @@ class Row:
         return row
 
 
-def count_of(kernel: plan.Kernel, vocab: int, keeps_listing: bool = False) -> tuple[Count, predict.Launch]:
+def count_of(kernel: plan.Kernel, use: Use, keeps_listing: bool = False) -> tuple[Count, predict.Launch]:
     """Counts one kernel; raises flow.Fault if it does not fit its description."""
     described = DESCRIBED[kernel.operation]
     if kernel.key.get(VARIANT) not in described.VARIANTS:
         raise Fault(f"{kernel.name}: bench/count/kernels/{kernel.operation}.py has no description of {kernel.key.get(VARIANT)}")
     code = MachineCode(kernel)
-    launched = _launch_of(kernel, vocab) if vocab else None
-    cluster, shared = (launched.cluster, launched.shared) if launched else (1, 0)
-    items = described.items(kernel, vocab, cluster, shared)
-    must_move, again = described.moved(kernel, vocab, shared)
-    launch = predict.Launch(kernel.threads, code.registers, code.static_shared + shared, must_move, again, again * vocab / cluster,
-                            sum(item.share * item.in_flight for item in items))
+    items = described.items(kernel, use)
+    must_move, again = described.moved(kernel, use)
+    launch = predict.Launch(kernel.threads, code.registers, code.static_shared + use.shared, must_move, again,
+                            again * use.vocab / use.blocks, sum(item.share * item.in_flight for item in items))
     # The blocks of a grid that take work in turns.
+    launched = _launch_of(kernel, use.vocab) if use.vocab else None
     if launched and launched.blocks >= launches.MULTIPROCESSORS:
         launch = replace(launch, most_blocks=launched.blocks // launches.MULTIPROCESSORS)
     return count(code.code, described.shapes(kernel), described.OVER, items, keeps_listing), launch
@@ -130,6 +131,6 @@ def count_of(kernel: plan.Kernel, vocab: int, keeps_listing: bool = False) -> tu
 def rows(chosen: Chosen) -> Iterator[Row]:
     """The rows in the order of the kernels' table."""
     for kernel in kernels(chosen):
-        for vocab in vocabs_of(kernel, chosen):
-            counted, launch = count_of(kernel, vocab, chosen.keeps_listings)
-            yield Row(kernel, vocab, counted, launch, is_chosen(kernel, vocab))
+        for use in uses_of(kernel, chosen):
+            counted, launch = count_of(kernel, use, chosen.keeps_listings)
+            yield Row(kernel, use, counted, launch, is_chosen(kernel, use.vocab))

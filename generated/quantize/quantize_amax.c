@@ -33,7 +33,8 @@ void QUERN_KERNEL_NAME(quantize_amax_f32)(const void *problem, int64_t first, in
         largest = pair_raise(largest, pair_load_f32(from + i));
     if (count > whole)
         memcpy(rest, from + whole, (size_t)(count - whole) * sizeof *from);
-    largest = pair_raise(largest, pair_load_f32(rest));
+    if (count > whole || done)
+        largest = pair_raise(largest, pair_load_f32(rest));
     raise(piece->amax, vector_reduce_max(vector_max(largest.first, largest.second)));
 }
 
@@ -51,7 +52,8 @@ void QUERN_KERNEL_NAME(quantize_amax_f16)(const void *problem, int64_t first, in
         largest = pair_raise(largest, pair_load_f16(from + i));
     if (count > whole)
         memcpy(rest, from + whole, (size_t)(count - whole) * sizeof *from);
-    largest = pair_raise(largest, pair_load_f16(rest));
+    if (count > whole || done)
+        largest = pair_raise(largest, pair_load_f16(rest));
     raise(piece->amax, vector_reduce_max(vector_max(largest.first, largest.second)));
 }
 
@@ -69,6 +71,7 @@ void QUERN_KERNEL_NAME(quantize_amax_bf16)(const void *problem, int64_t first, i
         largest = pair_raise(largest, pair_load_bf16(from + i));
     if (count > whole)
         memcpy(rest, from + whole, (size_t)(count - whole) * sizeof *from);
-    largest = pair_raise(largest, pair_load_bf16(rest));
+    if (count > whole || done)
+        largest = pair_raise(largest, pair_load_bf16(rest));
     raise(piece->amax, vector_reduce_max(vector_max(largest.first, largest.second)));
 }

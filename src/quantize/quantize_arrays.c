@@ -76,10 +76,28 @@ static quern_status check_array(const quern_device *device, const quern_quantize
                       (long long)place, names[kind], pointer ? "not at a multiple of its element's size" : "NULL");
 }
 
+/* Memory at an address, and a later one: whether the first ends before it. */
+static bool ends_before(const void *pointer, int64_t bytes, uintptr_t later) {
+    return (uintptr_t)pointer <= later && later - (uintptr_t)pointer >= (uintptr_t)bytes;
+}
+
+/* Most tensors have an input and an output and nothing else.  In a long list they cost as much as their checks. */
+static bool is_plain(const quern_quantize_tensor *tensor, const struct quern_quantize_use *use) {
+    return !use->in_blocks && !tensor->transposed && tensor->input && tensor->output;
+}
+
+/* The checks of a plain tensor, if they find nothing. */
+static bool is_fine(const quern_quantize_tensor *tensor, const struct quern_quantize_use *use) {
+    const uintptr_t input = (uintptr_t)tensor->input, output = (uintptr_t)tensor->output;
+    return is_plain(tensor, use) && input % (uintptr_t)use->element == 0 &&
+           (ends_before(tensor->input, tensor->count * use->element, output) || ends_before(tensor->output, tensor->count, input));
+}
+
 quern_status quern_quantize_check_tensor(const quern_device *device, const quern_quantize_tensor *tensor, int64_t place,
                                          const struct quern_quantize_use *use) {
     struct quern_range ranges[KINDS];
     int listed = 0;
+    if (is_fine(tensor, use)) return QUERN_OK;
     for (enum kind kind = INPUT; kind < kinds_of(use); kind++) {
         if (!is_used(tensor, kind)) continue;
         quern_status status = check_array(device, tensor, place, kind, kind == INPUT ? use->element : 1);
@@ -93,11 +111,30 @@ quern_status quern_quantize_check_tensor(const quern_device *device, const quern
     return QUERN_OK;
 }
 
+/* From the lowest address of these ranges to the highest. */
+static struct quern_range span_of(const struct quern_range *ranges, int count) {
+    struct quern_range span = {.begin = UINTPTR_MAX};
+    for (int i = 0; i < count; i++) {
+        if (ranges[i].begin == ranges[i].end) continue;
+        span.begin = ranges[i].begin < span.begin ? ranges[i].begin : span.begin;
+        span.end = ranges[i].end > span.end ? ranges[i].end : span.end;
+    }
+    return span;
+}
+
+static bool lies_outside(const struct quern_range *span, const void *pointer, int64_t bytes) {
+    return (uintptr_t)pointer >= span->end || ends_before(pointer, bytes, span->begin);
+}
+
 quern_status quern_quantize_check_others(const quern_device *device, const struct quern_quantize_list *list, int64_t count,
                                          const struct quern_quantize_use *use, const struct quern_range *others, int other_count) {
+    const struct quern_range span = span_of(others, other_count);
     for (int64_t place = 0; place < count; place++) {
         const struct quern_quantize_list one = {list->tensors + (size_t)place * list->stride, list->stride};
+        const quern_quantize_tensor tensor = quern_quantize_tensor_at(&one, 0);
         struct quern_range ranges[KINDS];
+        if (is_plain(&tensor, use) && lies_outside(&span, tensor.input, tensor.count * use->element) &&
+            lies_outside(&span, tensor.output, tensor.count)) continue;
         const int64_t listed = quern_quantize_ranges(&one, 1, use, ranges);
         for (int64_t i = 0; i < listed; i++) {
             ranges[i].place = (uint32_t)place;

@@ -2,6 +2,7 @@
 #ifndef QUERN_QUANTIZE_CALL_H
 #define QUERN_QUANTIZE_CALL_H
 
+#include <stddef.h>
 #include <string.h>
 
 #include "kernels/quantize_problem.h"
@@ -63,11 +64,20 @@ static inline struct quern_quantize_list quern_quantize_list_of(const quern_quan
     return (struct quern_quantize_list){(const char *)tensors, stride};
 }
 
-/* The tensor at a place.  What an older header does not have is 0. */
+/* The tensor at a place.  What an older header does not have is 0.  Today's has a copy of a constant size, which costs little. */
 static inline quern_quantize_tensor quern_quantize_tensor_at(const struct quern_quantize_list *list, int64_t place) {
     quern_quantize_tensor tensor = {0};
-    memcpy(&tensor, list->tensors + (size_t)place * list->stride, list->stride);
+    const char *from = list->tensors + (size_t)place * list->stride;
+    if (list->stride == sizeof tensor) memcpy(&tensor, from, sizeof tensor);
+    else memcpy(&tensor, from, list->stride);
     return tensor;
+}
+
+/* Its count alone. */
+static inline int64_t quern_quantize_count_at(const struct quern_quantize_list *list, int64_t place) {
+    int64_t count;
+    memcpy(&count, list->tensors + (size_t)place * list->stride + offsetof(quern_quantize_tensor, count), sizeof count);
+    return count;
 }
 
 /* The tiles of a tensor on a GPU. */

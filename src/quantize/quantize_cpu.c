@@ -19,7 +19,8 @@ static struct quern_quantize_matrix matrix_at(const struct quern_quantize_call *
 }
 
 static int64_t elements_at(const void *list, int64_t place) {
-    return tensor_at(list, place).count;
+    const struct quern_quantize_call *call = list;
+    return quern_quantize_count_at(&call->list, place);
 }
 
 static int64_t tiles_at(const void *list, int64_t place) {
@@ -130,7 +131,7 @@ static void find_and_cast_piece(void *context, int64_t place, int64_t piece, int
 }
 
 static bool is_one_piece(const struct quern_quantize_call *call, int64_t place) {
-    return tensor_at(call, place).count <= QUERN_QUANTIZE_CHUNK;
+    return elements_at(call, place) <= QUERN_QUANTIZE_CHUNK;
 }
 
 /* So is a tensor that is one piece.  The others follow when their amax is complete. */

@@ -12,11 +12,14 @@ struct shares {
 };
 
 /* Most arrays of a long list are short: they need no division. */
-static int64_t pieces_at(const void *context, int64_t place) {
-    const struct quern_list_visit *visit = context;
-    const int64_t elements = visit->elements(visit->list, place);
+static int64_t pieces_of(const struct quern_list_visit *visit, int64_t elements) {
     if (elements > visit->chunk) return quern_divide_up(elements, visit->chunk);
     return elements || visit->visits_empty;
+}
+
+static int64_t pieces_at(const void *context, int64_t place) {
+    const struct quern_list_visit *visit = context;
+    return pieces_of(visit, visit->elements(visit->list, place));
 }
 
 static void visit_share(void *context, int64_t task) {
@@ -25,7 +28,7 @@ static void visit_share(void *context, int64_t task) {
     const int64_t to = quern_share_begin(&shares->marks, task + 1, shares->tasks);
     int64_t piece = quern_share_begin(&shares->marks, task, shares->tasks), before;
     for (int64_t place = quern_nearest_mark(&shares->marks, piece, &before); piece < to; place++) {
-        const int64_t elements = visit->elements(visit->list, place), end = before + pieces_at(visit, place);
+        const int64_t elements = visit->elements(visit->list, place), end = before + pieces_of(visit, elements);
         for (; piece < end && piece < to; piece++) {
             const int64_t first = (piece - before) * visit->chunk;
             visit->visit(visit->context, place, piece, first, quern_smaller(elements - first, visit->chunk));

@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(ROOT / "bench"))
 from count import check, chips, predict, sass, table  # noqa: E402
 from count.counts import Count, count  # noqa: E402
-from count.describe import Item, Role, Shape, Way  # noqa: E402
+from count.describe import Item, Role, Shape, Use, Way  # noqa: E402
 from count.flow import Fault, Flow  # noqa: E402
 from count.pipes import pipe_of, shared_bytes_of  # noqa: E402
 from gen import plan  # noqa: E402
@@ -221,9 +221,9 @@ ADAM = next(kernel for kernel in plan.kernels("adam") if kernel.name == "adam_gr
 
 def compared(slots: float, is_same: bool = False, chosen: bool = True) -> tuple[list[str], list[str]]:
     """The faults and notes about a kernel with so many slots, of which the table says 10."""
-    comparison = check.Comparison({(ADAM.base_name, "sm_90a", 0): {"slots": 10.0, "chosen": chosen}}, {}, [], [])
-    with mock.patch.object(table, "count_of", lambda kernel, vocab: (Count(slots=slots), None)):
-        comparison.compare_row(ADAM, 0, is_same)
+    comparison = check.Comparison({(ADAM.base_name, "sm_90a", Use().key): {"slots": 10.0, "chosen": chosen}}, {}, [], [])
+    with mock.patch.object(table, "count_of", lambda kernel, use: (Count(slots=slots), None)):
+        comparison.compare_row(ADAM, Use(), is_same)
     return comparison.faults, comparison.notes
 
 
@@ -236,7 +236,7 @@ def test_a_kernel_that_has_become_worse_fails() -> None:
     expect(len(compared(10.02, is_same=True)[0]), 1, "faults of the same code with another count")
     expect(len(compared(10.0, chosen=False)[0]), 1, "faults of another choice")
     nothing = check.Comparison({}, {}, [], [])
-    nothing.compare_row(ADAM, 0, False)
+    nothing.compare_row(ADAM, Use(), False)
     expect(len(nothing.faults), 1, "faults of a missing row")
 
 

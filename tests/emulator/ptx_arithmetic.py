@@ -472,8 +472,18 @@ def widen_e4m3(i):
     return i.assign_bits(i.args[0], f'{halves[0]} | {halves[1]} << 16')
 
 
+def narrow_to_8_bits(i, to):
+    """cvt.rn.satfinite.e4m3x2.f32 d, a, b: a goes to the upper byte."""
+    if i.types[1] != 'f32' or not i.take('rn') or not i.take('satfinite'):
+        raise i.error('conversion not supported')
+    high, low = (f'narrow8_{to}({i.value(x, "f32")})' for x in i.args[1:3])
+    return i.assign_bits(i.args[0], f'(u16)({low} | {high} << 8)')
+
+
 def cvt_pack(i):
     """cvt.rn.bf16x2.f32 d, a, b: a goes to the upper half."""
+    if i.types[0] in ('e4m3x2', 'e5m2x2'):
+        return narrow_to_8_bits(i, i.types[0].removesuffix('x2'))
     to = LANES.get(i.types[0])
     if not to or i.types[1] != 'f32':
         raise i.error('conversion not supported')

@@ -7,7 +7,7 @@ import re
 
 from ptx_parser import SIZES, Function, Label, PtxError, Register, Variable, split_commas
 
-CPP_TYPES = {'pred': 'bool', 'f16': 'u16', 'bf16': 'u16', 'e4m3x2': 'u16', 'f32': 'float', 'f64': 'double',
+CPP_TYPES = {'pred': 'bool', 'f16': 'u16', 'bf16': 'u16', 'e4m3x2': 'u16', 'e5m2x2': 'u16', 'f32': 'float', 'f64': 'double',
              'f16x2': 'u32', 'bf16x2': 'u32', 'u16x2': 'u32', 's16x2': 'u32', 'f32x2': 'u64'}
 for _bits in ('8', '16', '32', '64', '128'):
     CPP_TYPES.update({'b' + _bits: 'u' + _bits, 'u' + _bits: 'u' + _bits, 's' + _bits: 's' + _bits})

@@ -183,11 +183,13 @@ def kernel_entry(module, f):
 def translate(text, source_name):
     module = parse(text)
     unit = Unit(module)
-    out = [f'// Translated from {source_name}; do not edit.\n#include "arithmetic.h"\n\n']
+    out = [f'// Translated from {source_name}; do not edit.\n']
     out += [global_variable(v, 'g_' + identifier(v.name)) + '\n' for v in module.variables.values()
             if v.space in ('global', 'const') and not v.is_extern]
     out += [signature(unit, f) + ';\n' for f in module.functions if not f.is_entry]
     out += [translate_function(unit, f) + '\n' for f in module.functions]
+    headers = ['arithmetic.h', *(['narrow8.h'] if any('narrow8_' in text for text in out) else [])]
+    out.insert(1, ''.join(f'#include "{name}"\n' for name in headers) + '\n')
     entries = [kernel_entry(module, f) for f in module.functions if f.is_entry]
     if entries:
         out += [e[0] for e in entries]

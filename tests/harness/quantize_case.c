@@ -8,6 +8,7 @@
 #include "harness/check.h"
 #include "harness/random.h"
 #include "oracle/dtype.h"
+#include "oracle/quantize.h"
 
 /* Each array misses a 64-byte boundary by a number of elements that depends on its place. */
 static int64_t start_of(int64_t *end, int64_t missed, int64_t count) {
@@ -177,4 +178,32 @@ void quantize_close(struct quantize_case *q) {
     buffer_close(&q->input), buffer_close(&q->output), buffer_close(&q->workspace);
     free(q->inputs), free(q->outputs);
     free(q->tensors), free(q->device_tensors);
+}
+
+/* ---- targets and ways ---- */
+
+void quantize_device_open(struct test_device *device) {
+    device_open(device, 0, NULL);
+    check_ok(quern_prepare(device->quern, QUERN_QUANTIZE));
+}
+
+void quantize_each_types(void (*body)(const struct test_device *device, quern_dtype input, quern_dtype output)) {
+    static const quern_dtype inputs[] = {QUERN_F32, QUERN_F16, QUERN_BF16}, outputs[] = {QUERN_E4M3, QUERN_E5M2};
+    struct test_device device;
+    quantize_device_open(&device);
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+        for (size_t k = 0; k < sizeof outputs / sizeof *outputs; k++) body(&device, inputs[i], outputs[k]);
+    device_close(&device);
+}
+
+void quantize_check_way(struct quantize_case *q, unsigned way, const char *what) {
+    const bool planned = way & 1, stepwise = way & 2 && q->args.scaling != QUERN_SCALING_MX;
+    q->args.rounding = way & 4 ? QUERN_ROUND_STOCHASTIC : way & 8 ? QUERN_ROUND_NEAREST : QUERN_ROUND_DEFAULT;
+    q->args.power_of_two = way / 8 % 2, q->args.eps = way % 3 == 1 ? 0.25 : 0;
+    q->args.seed = 0x9876543210ABCDEF + way, q->args.offset = ((uint64_t)way << 32) + 77 * way;
+    quantize_upload(q, planned);
+    quantize_model(&q->args);
+    if (stepwise) quantize_run_amax(q), quantize_run_cast(q);
+    else quantize_run(q);
+    quantize_check(q, what);
 }

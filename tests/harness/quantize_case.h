@@ -51,4 +51,19 @@ void quantize_check(struct quantize_case *q, const char *what);
 
 void quantize_close(struct quantize_case *q);
 
+/* ---- targets and ways ---- */
+
+/* Opens the device under test with all kernels of quantisation; they have passed their known answers. */
+void quantize_device_open(struct test_device *device);
+
+/* Calls `body` with every type of inputs and outputs, on that device. */
+void quantize_each_types(void (*body)(const struct test_device *device, quern_dtype input, quern_dtype output));
+
+/*
+ * Uploads, calls in one of the ways and compares: with a plan, in two steps where there are steps, stochastic, powers of two; eps
+ * changes with them.  Each suite counts its ways up by an odd number, so that all occur.
+ */
+enum { QUANTIZE_WAYS = 16 };
+void quantize_check_way(struct quantize_case *q, unsigned way, const char *what);
+
 #endif

@@ -20,30 +20,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* Every type of inputs and outputs, with all kernels of the target. */
-static void for_each_types(void (*body)(const struct test_device *device, quern_dtype input, quern_dtype output)) {
-    static const quern_dtype inputs[] = {QUERN_F32, QUERN_F16, QUERN_BF16}, outputs[] = {QUERN_E4M3, QUERN_E5M2};
-    struct test_device device;
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_QUANTIZE));
-    for (size_t i = 0; i < COUNT(inputs); i++)
-        for (size_t k = 0; k < COUNT(outputs); k++) body(&device, inputs[i], outputs[k]);
-    device_close(&device);
-}
-
 /* ---- sizes ---- */
-
-/* One of 16 ways to call: with a plan, in two steps, stochastic, powers of two; eps changes with them. */
-static void call_in_way(struct quantize_case *q, unsigned way, const char *what) {
-    q->args.rounding = way & 4 ? QUERN_ROUND_STOCHASTIC : way & 8 ? QUERN_ROUND_NEAREST : QUERN_ROUND_DEFAULT;
-    q->args.power_of_two = way / 8 % 2, q->args.eps = way % 3 == 1 ? 0.25 : 0;
-    q->args.seed = 0x9876543210ABCDEF + way, q->args.offset = ((uint64_t)way << 32) + 77 * way;
-    quantize_upload(q, way & 1);
-    quantize_model(&q->args);
-    if (way & 2) quantize_run_amax(q), quantize_run_cast(q);
-    else quantize_run(q);
-    quantize_check(q, what);
-}
 
 static void check_sizes(const struct test_device *device, quern_dtype input, quern_dtype output) {
     enum { MANY = 2500 };
@@ -59,13 +36,13 @@ static void check_sizes(const struct test_device *device, quern_dtype input, que
     for (size_t i = 0; i < COUNT(lists) * 4; i++, way += 5) {
         struct quantize_case q;
         quantize_open(&q, device, input, output, lists[i / 4].counts, lists[i / 4].tensors, 0);
-        call_in_way(&q, way % 16, quern_dtype_name(input));
+        quantize_check_way(&q, way % QUANTIZE_WAYS, quern_dtype_name(input));
         quantize_close(&q);
     }
 }
 
 Test(quantize, any_shape) {
-    for_each_types(check_sizes);
+    quantize_each_types(check_sizes);
 }
 
 /* Shapes, scales and eps of TransformerEngine: test_cast_current_scaling.cu, test_multi_tensor.py. */
@@ -91,7 +68,7 @@ static void check_published(const struct test_device *device, quern_dtype input,
 }
 
 Test(quantize, the_cases_of_transformer_engine) {
-    for_each_types(check_published);
+    quantize_each_types(check_published);
 }
 
 /* ---- values ---- */
@@ -126,7 +103,7 @@ static void check_any_value(const struct test_device *device, quern_dtype input,
 }
 
 Test(quantize, any_value_with_any_amax) {
-    for_each_types(check_any_value);
+    quantize_each_types(check_any_value);
 }
 
 /* The known traps, each with the results that it must have. */
@@ -176,8 +153,7 @@ static void check_trap(const struct test_device *device, const struct trap *trap
 
 Test(quantize, known_traps) {
     struct test_device device;
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_QUANTIZE));
+    quantize_device_open(&device);
     for (size_t i = 0; i < COUNT(traps); i++) check_trap(&device, &traps[i]);
     device_close(&device);
 }
@@ -201,7 +177,7 @@ static void check_nan(const struct test_device *device, quern_dtype input, quern
 }
 
 Test(quantize, nan_hides_no_amax) {
-    for_each_types(check_nan);
+    quantize_each_types(check_nan);
 }
 
 /* ---- steps and control ---- */
@@ -225,7 +201,7 @@ static void check_steps(const struct test_device *device, quern_dtype input, que
 }
 
 Test(quantize, amaxes_can_be_reduced_between_the_steps) {
-    for_each_types(check_steps);
+    quantize_each_types(check_steps);
 }
 
 static void check_noop(const struct test_device *device, quern_dtype input, quern_dtype output) {
@@ -247,7 +223,7 @@ static void check_noop(const struct test_device *device, quern_dtype input, quer
 }
 
 Test(quantize, a_noop_writes_nothing) {
-    for_each_types(check_noop);
+    quantize_each_types(check_noop);
 }
 
 #if defined __SSE2__
@@ -286,7 +262,7 @@ static void check_environment(const struct test_device *device, quern_dtype inpu
 }
 
 Test(quantize, any_environment_of_the_engine) {
-    for_each_types(check_environment);
+    quantize_each_types(check_environment);
 }
 
 /* The scales may be left out. */
@@ -305,7 +281,7 @@ static void check_optional(const struct test_device *device, quern_dtype input, 
 }
 
 Test(quantize, scales_are_optional) {
-    for_each_types(check_optional);
+    quantize_each_types(check_optional);
 }
 
 /* A program of the first header: its structs end before scaling and before columns, and other memory follows them. */
@@ -333,7 +309,7 @@ static void check_older(const struct test_device *device, quern_dtype input, que
 }
 
 Test(quantize, programs_of_an_older_header) {
-    for_each_types(check_older);
+    quantize_each_types(check_older);
 }
 
 /* ---- delayed scaling ---- */
@@ -374,7 +350,7 @@ static void check_history(const struct test_device *device, quern_dtype input, q
 }
 
 Test(quantize, a_history_delays_the_scale) {
-    for_each_types(check_history);
+    quantize_each_types(check_history);
 }
 
 /* ---- plans and graphs ---- */
@@ -402,7 +378,7 @@ static void check_plan(const struct test_device *device, quern_dtype input, quer
 }
 
 Test(quantize, a_plan_is_two_launches_with_its_own_list) {
-    for_each_types(check_plan);
+    quantize_each_types(check_plan);
 }
 
 /* Each replay of a captured call reads new inputs and another offset.  A CPU is called each time. */
@@ -441,7 +417,7 @@ static void check_replays(const struct test_device *device, quern_dtype input, q
 }
 
 Test(quantize, replays_read_new_inputs_and_offsets) {
-    for_each_types(check_replays);
+    quantize_each_types(check_replays);
 }
 
 /* ---- arguments ---- */
@@ -450,8 +426,7 @@ Test(quantize, replays_read_new_inputs_and_offsets) {
 Test(quantize, a_history_is_for_both_steps) {
     struct test_device device;
     struct quantize_case q;
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_QUANTIZE));
+    quantize_device_open(&device);
     quantize_open(&q, &device, QUERN_BF16, QUERN_E4M3, few, COUNT(few), 2);
     quantize_upload(&q, false);
     check_status(quern_quantize_amax(device.quern, &q.on_device, q.workspace.data, q.workspace.bytes, device.stream),

@@ -13,7 +13,7 @@ from gen import plan
 from gen.operations.adam import COMBINE, OPERATION, TILE_ELEMENTS
 from gen.spec import DTYPES, GpuTarget
 
-from ..describe import Item, Role, Shape, Way
+from ..describe import Item, Role, Shape, Use, Way
 
 LOAD, STORE = r"LDG.*\.(64|128|256)", r"STG.*\.(64|128|256)"
 SINGLE_LOAD, SINGLE_STORE = r"LDG(\.[A-Z]+)*(\.U16)?(\.SYS)?$", r"STG(\.[A-Z]+)*(\.U16)?(\.SYS)?$"
@@ -171,7 +171,7 @@ def _reads(kernel: plan.Kernel) -> float:
 OVER = ("elements",)  # the loops over elements
 
 
-def items(kernel: plan.Kernel, vocab: int, blocks: int, shared: int) -> list[Item]:
+def items(kernel: plan.Kernel, use: Use) -> list[Item]:
     """What the warps of a kernel do for a tile.  A lane's loads of one trip are in flight together."""
     case = Case(kernel)
     roles, _ = VARIANTS[kernel.key["variant"]]
@@ -182,7 +182,7 @@ def shapes(kernel: plan.Kernel) -> tuple[Shape, ...]:
     return VARIANTS[kernel.key["variant"]][1]
 
 
-def moved(kernel: plan.Kernel, vocab: int, shared: int) -> tuple[float, float]:
+def moved(kernel: plan.Kernel, use: Use) -> tuple[float, float]:
     """Bytes per element that any kernel must move, and that this one reads a second time: none."""
     grad = DTYPES[str(kernel.key["grad"])].bytes
     if kernel.key["variant"] is None:

@@ -14,7 +14,7 @@ from gen import plan
 from gen.operations.cross_entropy import GEOMETRY, STAGES_WITHOUT_LOGITS, takes_turns
 from gen.spec import DTYPES, GPU_PART_BYTES, GpuTarget
 
-from ..describe import Item, Role, Shape, Way
+from ..describe import Item, Role, Shape, Use, Way
 from . import rows, short, streamed
 
 LOAD, STORE = r"LDG.*\.(128|256)", r"STG.*\.(128|256)"  # of a vector
@@ -234,13 +234,14 @@ def _in_flight(case: Case) -> float:
 OVER = ("unaligned", "largest", "sum", "gradient", *rows.OVER, *streamed.OVER)  # the loops over elements
 
 
-def items(kernel: plan.Kernel, vocab: int, blocks: int, shared: int) -> list[Item]:
+def items(kernel: plan.Kernel, use: Use) -> list[Item]:
     """What the warps of a kernel do for a row, by the alignments of rows."""
     if kernel.key["variant"] == "short":
-        return short.items(kernel, vocab)
+        return short.items(kernel, use.vocab)
     if takes_turns(kernel.key):
-        return rows.items(kernel, vocab, blocks) if keeps_rows(kernel) else streamed.items(kernel, vocab, shared)
-    return [Item(share, BY_PARTS[case.variant](case), vocab, _in_flight(case)) for share, case in cases(kernel, vocab)]
+        kept = keeps_rows(kernel)
+        return rows.items(kernel, use.vocab, use.blocks) if kept else streamed.items(kernel, use.vocab, use.shared)
+    return [Item(share, BY_PARTS[case.variant](case), use.vocab, _in_flight(case)) for share, case in cases(kernel, use.vocab)]
 
 
 def keeps_rows(kernel: plan.Kernel) -> bool:
@@ -257,7 +258,7 @@ def shapes(kernel: plan.Kernel) -> tuple[Shape, ...]:
     return SHAPES
 
 
-def moved(kernel: plan.Kernel, vocab: int, shared: int) -> tuple[float, float]:
+def moved(kernel: plan.Kernel, use: Use) -> tuple[float, float]:
     """Bytes per logit that any kernel must move for this stage, and that this one reads a second time."""
     element_bytes = DTYPES[str(kernel.key["logits"])].bytes
     if kernel.key["variant"] == "stats":
@@ -266,8 +267,8 @@ def moved(kernel: plan.Kernel, vocab: int, shared: int) -> tuple[float, float]:
         return 2 * element_bytes, 0
     on_chip = 0
     if takes_turns(kernel.key):
-        on_chip = streamed.kept_columns(kernel, vocab, shared) + streamed.held_columns(kernel, vocab, shared)
-    return 2 * element_bytes, element_bytes * (1 - on_chip / vocab)
+        on_chip = sum(of(kernel, use.vocab, use.shared) for of in (streamed.kept_columns, streamed.held_columns))
+    return 2 * element_bytes, element_bytes * (1 - on_chip / use.vocab)
 
 
 def is_described(kernel: plan.Kernel) -> bool:

@@ -4,8 +4,9 @@
  *
  * A warp has a tile of 32 rows and 64 columns, and each lane 8 x 8 of its elements: a vector of each row.  Its codes go to the
  * transposed matrix as 8 x 8 bytes, which the lane exchanges in registers.  So four lanes write the 32 bytes of a row of the
- * transposed tile, a whole sector.  Shared memory only keeps a lane's own words: no lane reads what another has stored.  A block of a row has four lanes, one of a column the
- * lanes of all rows.  Without a transposed matrix a tile is 64 consecutive blocks, so that short rows leave no lane without work.
+ * transposed tile, a whole sector.  Shared memory only keeps a lane's own words: no lane reads what another has stored.  A block of
+ * a row has four lanes, one of a column the lanes of all rows.  Without a transposed matrix a tile is 64 consecutive blocks, so
+ * that short rows leave no lane without work.  quantize_whole.cuh casts whole tiles to nearest; here are all others.
  *
  * In blocks the tile is read twice if it is transposed, since the scales of columns must be known first; the second time it comes
  * from the L1 cache.
@@ -14,15 +15,13 @@
 #define QUERN_DEVICE_QUANTIZE_MATRIX_CUH
 
 #include "kernels/cuda/philox.cuh"
-#include "kernels/cuda/quantize_codes.cuh"
 #include "kernels/cuda/quantize_largest.cuh"
-#include "kernels/cuda/share.cuh"
+#include "kernels/cuda/quantize_whole.cuh"
 #include "kernels/cuda/tiles.cuh"
 
 enum {
     MATRIX_BLOCK = QUERN_QUANTIZE_BLOCK,
     MATRIX_WARPS = 8,    /* of a block */
-    LANE_GROUPS = 8,     /* groups of eight elements that a lane has of a tile */
     LOADED_WORDS = 16    /* words of the groups whose loads are issued together */
 };
 
@@ -36,9 +35,9 @@ struct matrix_walk {
         : matrix(matrix), across((matrix.columns + MATRIX_BLOCK - 1) / MATRIX_BLOCK) {
         const uint32_t lane = threadIdx.x % 32;
         if (matrix.transposed) {
-            const int64_t tiles = (matrix.columns + QUERN_QUANTIZE_TILE_COLUMNS - 1) / QUERN_QUANTIZE_TILE_COLUMNS;
-            row = number / tiles * QUERN_QUANTIZE_TILE_ROWS + lane / 8 * LANE_GROUPS;
-            column = number % tiles * QUERN_QUANTIZE_TILE_COLUMNS + lane % 8 * 8;
+            const tile_corner corner(matrix, number);
+            row = corner.row + lane / 8 * LANE_GROUPS;
+            column = corner.column + lane % 8 * 8;
         } else {
             const int64_t block = (int64_t)number * QUERN_QUANTIZE_TILE_BLOCKS + lane / 4;
             row = across ? block / across : 0;
@@ -125,17 +124,7 @@ struct matrix_random {
     }
 };
 
-/* ---- scales of blocks ---- */
-
-template <class Out> static __device__ __forceinline__ quern_dtype dtype_of() {
-    return Out::largest == 448.0f ? QUERN_E4M3 : QUERN_E5M2;
-}
-
-/* The largest over lanes whose numbers differ by these two distances. */
-static __device__ __forceinline__ float largest_of_lanes(float largest, int one, int two) {
-    largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, one));
-    return fmaxf(largest, __shfl_xor_sync(~0u, largest, two));
-}
+/* ---- scales of columns ---- */
 
 /* The factors of the lane's eight columns, and the scales of the tile's. */
 template <class In, class Out> static __device__ __forceinline__ void find_columns(matrix_walk at, float *factor) {
@@ -165,7 +154,7 @@ template <class In, class Out> static __device__ __forceinline__ void find_colum
     }
 #pragma unroll
     for (int j = 0; j < 8; j++) {
-        const uint32_t found = quern_quantize_block_scale(largest_of_lanes(factor[j], 8, 16), dtype_of<Out>());
+        const uint32_t found = scale_of_lanes<Out>(factor[j], 8, 16);
         if (threadIdx.x % 32 < 8 && column + j < at.matrix.columns) {
             scale[j * across] = (uint8_t)found;
         }
@@ -175,41 +164,13 @@ template <class In, class Out> static __device__ __forceinline__ void find_colum
 
 /* ---- codes ---- */
 
-/* Codes of the lane's groups, until it stores them as columns. */
-struct code_words {
-    uint2 (*kept)[32];
-
-    __device__ __forceinline__ void keep(int group, const uint32_t *word) const {
-        kept[group][threadIdx.x % 32] = make_uint2(word[0], word[1]);
-    }
-};
-
-/* Four rows of four bytes as columns. */
-static __device__ __forceinline__ void exchange_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t *column, int step) {
-    const uint32_t low[2] = {__byte_perm(a, b, 0x5140), __byte_perm(c, d, 0x5140)};
-    const uint32_t high[2] = {__byte_perm(a, b, 0x7362), __byte_perm(c, d, 0x7362)};
-    column[0] = __byte_perm(low[0], low[1], 0x5410);
-    column[step] = __byte_perm(low[0], low[1], 0x7632);
-    column[2 * step] = __byte_perm(high[0], high[1], 0x5410);
-    column[3 * step] = __byte_perm(high[0], high[1], 0x7632);
-}
-
 /* Stores the lane's 8 x 8 codes. */
 template <class Out>
 static __device__ __forceinline__ void store_columns(const matrix_walk &first, const code_words &codes) {
     const quern_quantize_matrix &matrix = first.matrix;
     const int64_t rest = matrix.rows - first.row;
     uint32_t column[16];
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-        uint2 row[4];
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            row[i] = codes.kept[4 * half + i][threadIdx.x % 32];
-        }
-        exchange_bytes(row[0].x, row[1].x, row[2].x, row[3].x, column + half, 2);
-        exchange_bytes(row[0].y, row[1].y, row[2].y, row[3].y, column + 8 + half, 2);
-    }
+    codes.take_columns(column);
     char *to = (char *)matrix.transposed + first.column * matrix.rows + first.row;
     const uint32_t count = (uint32_t)min(max(rest, (int64_t)0), (int64_t)8);
 #pragma unroll
@@ -246,7 +207,7 @@ template <class In, class Out> struct matrix_caster {
                                              uint32_t *word) const {
         float by = scale, scaled[8];
         if (in_blocks) {
-            const uint32_t found = quern_quantize_block_scale(largest_of_lanes(fmaxf(all.largest, 0.0f), 1, 2), dtype_of<Out>());
+            const uint32_t found = scale_of_lanes<Out>(fmaxf(all.largest, 0.0f), 1, 2);
             if (threadIdx.x % 4 == 0 && at.rest() > 0) {
                 at.matrix.block_scales[at.row_block()] = (uint8_t)found;
             }
@@ -265,8 +226,7 @@ template <class In, class Out> struct matrix_caster {
         for (int i = 0; i < 8; i += 2) {
             set_pair(scaled, i, multiply(pair_of(x, i), pair_of(factor, i)));
         }
-        const magnitudes all(scaled);
-        code(scaled, all.template become_normal<Out>(1.0f), bits, word);
+        code(scaled, magnitudes(scaled).template are_normal<Out>(), bits, word);
     }
 
     /* Returns the largest magnitude. */
@@ -368,7 +328,11 @@ template <class In, class Out> static __device__ __forceinline__ void quantize_m
         }
         caster.random.place = place;
         caster.scale = batch.in_blocks ? 1.0f : scale_of_tensor<Out>(batch, place, at.number == 0);
-        share.largest = caster.cast_tile(matrix_walk(matrix, at.number), share.largest);
+        if (!caster.is_stochastic && is_whole<In, Out>(matrix, at.number, caster.in_blocks)) {
+            share.largest = cast_whole<In, Out>(matrix, at.number, caster.in_blocks, caster.scale, caster.codes, share.largest);
+        } else {
+            share.largest = caster.cast_tile(matrix_walk(matrix, at.number), share.largest);
+        }
     }
     share.end(batch);
 }
