@@ -77,6 +77,8 @@ static const struct extent not_memory = {.bytes = NOT_MEMORY};
 /* ---- status, initialisers, log, devices ---- */
 
 #define INITIALISER(type, parameter) ONE(type##_init__parameters, parameter, type)
+INITIALISER(quern_dump_args, args)
+ARGS(quern_dump_at, quern_dump_args)
 INITIALISER(quern_device_info, info)
 INITIALISER(quern_cross_entropy_args, args)
 INITIALISER(quern_gemm_args, args)
@@ -89,6 +91,7 @@ INITIALISER(quern_group_args, args)
 INITIALISER(quern_carrier, carrier)
 INITIALISER(quern_barrier_args, args)
 INITIALISER(quern_ragged_all_to_all_args, args)
+INITIALISER(quern_collective_args, args)
 INITIALISER(quern_transfer_args, args)
 
 BUFFER(quern_error_detail)
@@ -337,6 +340,25 @@ ARGS(quern_ragged_all_to_all_workspace, quern_ragged_all_to_all_args)
 ONE(quern_ragged_all_to_all_workspace__parameters, bytes, size_t)
 ARGS(quern_ragged_all_to_all, quern_ragged_all_to_all_args)
 WORKSPACE(quern_ragged_all_to_all)
+
+/* The larger buffer of any of the operations, since all share the struct. */
+static int64_t pieces(const quern_collective_args *a) {
+    return times(a->members && header_ranks != MOST_RANKS ? a->member_count : header_ranks, a->count);
+}
+
+EXTENT(quern_collective_args, input, elements(pieces(a), a->dtype))
+EXTENT(quern_collective_args, output, elements(pieces(a), a->dtype))
+EXTENT(quern_collective_args, members, integers(a->member_count, QUERN_INT32, 2))
+ARGS(quern_collective_workspace, quern_collective_args)
+ONE(quern_collective_workspace__parameters, bytes, size_t)
+ARGS(quern_all_gather, quern_collective_args)
+WORKSPACE(quern_all_gather)
+ARGS(quern_reduce_scatter, quern_collective_args)
+WORKSPACE(quern_reduce_scatter)
+ARGS(quern_all_reduce, quern_collective_args)
+WORKSPACE(quern_all_reduce)
+ARGS(quern_broadcast, quern_collective_args)
+WORKSPACE(quern_broadcast)
 GROUPS(quern_ragged_plan_create)
 COUNTED(quern_ragged_plan_create, args, quern_ragged_all_to_all_args)
 COUNTED(quern_ragged_plan_create, workspaces, void *)
