@@ -17,7 +17,7 @@ enum { HEAD_WIDTH = 32, USAGE_STATUS = 2 };
 enum { STEPS = 's', SEED = 'r', DEVICE = 'd', CORPUS = 'c', THREADS = 't', NO_COMPARISON = 'n', BETA2 = 'b', MOMENTS = 'm',
        CURVE = 'l',
        BATCH = 256, CONTEXT, LAYERS, VOCAB, WIDTH, EXPERTS, RANKS, PROCESSES, TIMEOUT, PIPELINE, HOSTS, HOST, MEET,
-       SECRET, RANK, GROUP };
+       SECRET, RANK, GROUP, TRACE, DUMP };
 
 static const struct argp_option OPTIONS[] = {
     {"steps", STEPS, "N", 0, "Training steps (1000; with --ranks 400)", 0},
@@ -29,6 +29,10 @@ static const struct argp_option OPTIONS[] = {
     {"beta2", BETA2, "X", 0, "Adam's beta2, from 0 to 1 (0.99)", 0},
     {"moments", MOMENTS, "bf16|nearest|f32", 0, "Quern's m and v: bf16, bf16 with v rounded to nearest, or fp32 (bf16)", 0},
     {"curve", CURVE, "FILE", 0, "Write the loss of each step of the first run", 0},
+    {"trace", TRACE, "FILE", 0, "Write what the first run does and when, for Perfetto; with --processes each rank N above 0 to "
+                                "FILE.N", 0},
+    {"dump", DUMP, "STEP:FOLDER", 0, "Write the tensors of all operations of a step of the first run, each rank N above 0 to "
+                                     "FOLDER.N; python3 -m quern_dump compares them", 0},
     {NULL, 0, NULL, 0, "The model:", 0},
     {"batch", BATCH, "N", 0, "Sequences per step, of all ranks (8, or one per rank)", 0},
     {"context", CONTEXT, "N", 0, "Tokens per sequence (64)", 0},
@@ -130,6 +134,15 @@ static void set_moments(struct argp_state *state, const char *text) {
     argp_error(state, "--moments is '%s'; it is bf16, nearest or f32", text);
 }
 
+static void set_dump(struct argp_state *state, char *text) {
+    struct look *look = &((struct options *)state->input)->look;
+    char *colon = strchr(text, ':');
+    if (colon != NULL) *colon = '\0';
+    if (colon == NULL || colon[1] == '\0' || !read_number(text, &look->dump_step) || look->dump_step < 1)
+        argp_error(state, "--dump is '%s'; it is a step from 1 on, a colon and a folder", text);
+    if (colon != NULL) *colon = ':', look->dump = colon + 1;
+}
+
 static int64_t usable_cores(void) {
     cpu_set_t cores;
     return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
@@ -197,6 +210,8 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     else if (key == NO_COMPARISON) options->comparison = false;
     else if (key == PROCESSES) options->processes = true;
     else if (key == GROUP) options->group = argument;
+    else if (key == TRACE) options->look.trace = argument;
+    else if (key == DUMP) set_dump(state, argument);
     else if (key == PIPELINE) options->pipeline = true;
     else if (key == MEET) options->meet = argument;
     else if (key == SECRET) options->secret = argument;

@@ -7,11 +7,13 @@
 
 #include "backend.h"
 #include "device.h"
+#include "look.h"
 
 struct options {
     struct device_choice device;
     const char *corpus;
     const char *curve;         /* NULL: none */
+    struct look look;
     struct optimizer optimizer;
     bool comparison;
     int64_t seed, steps, threads;

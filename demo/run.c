@@ -8,6 +8,7 @@
 #include "backend.h"
 #include "generate.h"
 #include "hosts.h"
+#include "look.h"
 #include "memory.h"
 #include "quern.h"
 #include "report.h"
@@ -82,6 +83,7 @@ static bool train_part(struct part *part, const struct run *run, struct run_repo
     struct training training = run->demo->training;
     training.is_silent = part->rank.rank > 0;
     if (training.is_silent || !run->is_first) training.curve = NULL;
+    if (run->is_first) training.looked_at = part->device.quern;
     if (!training.is_silent)
         printf("  %lld parameters; %s\n", (long long)part->model.random_count, part->backend->name);
     if (!train(&part->model, part->backend, &training, &report->outcome) || !model_is_consistent(&part->model)) return false;
@@ -106,11 +108,14 @@ bool run_rank(const struct run *run, int rank, struct run_report *report) {
     shows_log = rank == 0;
     quern_set_log(run->is_first ? print_log_line : NULL, NULL, QUERN_LOG_INFO);
     if (rank == 0) report_title(run);
-    bool succeeded = open_part(&part, run, rank) && train_part(&part, run, report);
+    const struct look look = run->is_first ? demo->options.look : (struct look){0};
+    const bool is_first_here = rank == 0 || demo->options.rank >= 0;  /* of this process */
+    if (is_first_here && !look_begin_trace(&look, rank)) return false;
+    bool succeeded = open_part(&part, run, rank) && look_dump_at(&look, part.device.quern, rank) && train_part(&part, run, report);
     if (succeeded && run->is_first && !demo->options.pipeline && !report->outcome.interrupted)
         succeeded = generate(&part.model, &demo->text, held_out_paragraph(demo), PROMPT_TOKENS, SAMPLE_TOKENS, demo->training.seed);
     close_part(&part);
-    return succeeded;
+    return (!is_first_here || look_end_trace(&look)) && succeeded;
 }
 
 /* A rank's thread. */

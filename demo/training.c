@@ -7,6 +7,7 @@
 
 #include "backend.h"
 #include "clock.h"
+#include "look.h"
 #include "memory.h"
 #include "model.h"
 #include "progress.h"
@@ -89,6 +90,7 @@ static bool take_step(struct model *model, struct backend *backend, const struct
     double start = seconds_now();
     backend->times = (struct step_times){0};
     fill_batch(batch, model, training, 0, training->train_tokens, training->seed, (uint64_t)step);
+    if (!look_step(training->looked_at, step)) return false;
     if (!model_forward(model, batch->tokens) || !classify(model, backend, batch, true, loss)) return false;
     *interrupted = *training->interrupted;
     if (!model_backward(model, batch->tokens) || !agree(model, loss, interrupted)) return false;
@@ -151,7 +153,8 @@ bool train(struct model *model, struct backend *backend, const struct training *
     if (model->rank != NULL) outcome->totals = model->rank->totals;
     progress_end(&progress);
     outcome->loss = mean_of_last_tenth(losses, outcome->steps);
-    succeeded = succeeded && evaluate(model, backend, training, &batch, &outcome->held_out_loss) &&
+    succeeded = succeeded && look_step(training->looked_at, outcome->steps + 1) &&
+                evaluate(model, backend, training, &batch, &outcome->held_out_loss) &&
                 add_up_bytes(model, &outcome->totals);
     if (succeeded && training->curve != NULL) succeeded = write_curve(training->curve, losses, outcome->steps);
     free(batch.tokens);

@@ -19,6 +19,7 @@ struct training {
     uint64_t seed;
     volatile sig_atomic_t *interrupted;  /* set by the signal handler: stop after the current step */
     bool is_silent;        /* another rank shows the progress */
+    quern_device *looked_at;  /* is told each step; NULL: none */
     const char *curve;     /* file that receives the loss of each step, a line each; NULL: none */
 };
 

@@ -27,6 +27,7 @@ ABOUT = {
     "src/kernels/cpu": "CPU primitives",
     "src/kernels/cuda": "GPU primitives",
     "src/runtime": "device, driver, dispatch, packs, log",
+    "src/look": "traces and dumps",
     "src/cross_entropy": "loss, shards, last layer, BLAS",
     "src/adam": "steps, plans, gradients, states",
     "src/quantize": "casts to 8 bits, plans",

@@ -1,4 +1,4 @@
-"""What is rendered from the public header: the declarations of the Rust crate, and its tables for tests."""
+"""What is rendered from the public header: the declarations of the Rust crate, the lists of arguments, and tables for tests."""
 
 from __future__ import annotations
 
@@ -108,6 +108,29 @@ def lists_of_fields(declared: header.Header) -> list[tuple[str, list[Variable]]]
     return structs + [(f"{name}__parameters", list(function.parameters)) for name, function in functions.items()]
 
 
+ARGUMENT_KINDS = {"int": "INT32", "int32_t": "INT32", "unsigned": "UINT32", "uint32_t": "UINT32", "int64_t": "INT64",
+                  "uint64_t": "UINT64", "size_t": "UINT64", "float": "FLOAT", "double": "DOUBLE", "quern_dtype": "DTYPE"}
+
+
+def arguments(name: str, declared: header.Header, prefix: str = "") -> list[tuple[str, str]]:
+    """The numbers of a struct and of the structs inside it, as (field, a value of enum quern_argument_kind in runtime/look.h)."""
+    found = []
+    for field in declared.structs[name]:
+        if field.name == "size" or not isinstance(field.type, Type) or field.type.pointers or field.type.array:
+            continue
+        if field.type.base in declared.structs:
+            found += arguments(field.type.base, declared, f"{prefix}{field.name}.")
+        elif field.type.base in ARGUMENT_KINDS or field.type.base in declared.enums:
+            found.append((prefix + field.name, ARGUMENT_KINDS.get(field.type.base, "INT32")))
+    return found
+
+
+def lists_of_arguments(declared: header.Header) -> list[tuple[str, list[tuple[str, str]]]]:
+    """The numbers of the arguments of every operation: of the structs that are read with a stream."""
+    return [(name, arguments(name, declared)) for name, calls in lists_of_calls(declared)
+            if any(each.name == "stream" for call in calls for each in call.parameters)]
+
+
 def values(declared: header.Header) -> dict[str, object]:
     """The names that the templates use."""
     return {
@@ -125,6 +148,7 @@ def values(declared: header.Header) -> dict[str, object]:
         "is_const": is_const,
         "lists_of_calls": lists_of_calls(declared),
         "lists_of_fields": lists_of_fields(declared),
+        "lists_of_arguments": lists_of_arguments(declared),
     }
 
 
@@ -132,6 +156,7 @@ def outputs(render: Callable[..., str]) -> dict[str, str]:
     """The rendered files by their paths."""
     names = values(header.read())
     return {"bindings/rust/quern-sys/src/bindings.rs": render("bindings/bindings.rs.j2", **names),
+            "generated/arguments.h": render("bindings/arguments.h.j2", **names),
             "generated/header/parameters.h": render("bindings/header_parameters.h.j2", **names),
             "generated/header/fields.h": render("bindings/header_fields.h.j2", **names),
             "generated/header/table.h": render("bindings/header_table.h.j2", **names)}

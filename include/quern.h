@@ -41,9 +41,9 @@
  *   Overlaps       A buffer that a call writes must not overlap another buffer of the call, except where a comment allows it.  A
  *                  matrix extends from its first byte to its last, padding of the rows included.  The library compares all buffers
  *                  that the call uses and returns QUERN_INVALID_ARGUMENT with the names of both.
- *   Ownership      The caller owns every buffer.  An operation allocates no memory.  A workspace comes from the caller, in the
- *                  memory of the device, 16-byte aligned.  The matching ..._workspace function returns its size in bytes.  Calls
- *                  that run at the same time need separate workspaces.
+ *   Ownership      The caller owns every buffer.  An operation allocates no memory, unless quern_trace_begin or quern_dump_at looks
+ *                  at it.  A workspace comes from the caller, in the memory of the device, 16-byte aligned.  The matching
+ *                  ..._workspace function returns its size in bytes.  Calls that run at the same time need separate workspaces.
  *   Streams        On a GPU an operation enqueues its work on the caller's stream and returns.  A stream is a CUstream, which is
  *                  the same as a cudaStream_t; NULL is the default stream.  Buffers must stay valid until the stream has completed
  *                  the work.  Operations can be captured into a CUDA graph.  On a CPU the work is complete on return, and the
@@ -334,25 +334,29 @@ QUERN_API quern_status quern_set_threads(quern_device *device, int threads, quer
 
 /*
  * Begins a trace of all operations of the process, in a file of Chrome's trace event format (JSON), which Perfetto and
- * chrome://tracing open.  It has an event for each call of an operation, with its device, kernel, bytes and status; for each kernel
- * of a GPU, with the times of its stream; and for each wait for other ranks, with the ranks.  The file is written when the trace
- * ends; until then events are kept in memory, up to 1,000,000, and further ones are counted.  A work item that a stream captures
- * has no times.  If libnvToolsExt.so.1 or libnvtx3 can be opened, each call is a range of NVTX, too.  Thread-safe.
+ * chrome://tracing open.  It has an event for each call of an operation, with its device, kernels, bytes and status; for each
+ * kernel of a GPU, with its times on the stream; for each wait for other ranks, with the ranks that were missing when it began; and
+ * for each quern_step.  The file is written when the trace ends; until then events are kept in memory, up to 1,000,000, and further
+ * ones are counted.  A kernel that a stream captures is noted once, without times.  Times are of CLOCK_MONOTONIC, so that the files
+ * of several processes of a machine fit together.  If libnvToolsExt.so.1 or libnvtx3interop.so can be opened, each call is a range
+ * of NVTX, too.  While a trace runs, calls on a GPU create events of the driver.  Thread-safe.
  * Errors: QUERN_NULL_POINTER; QUERN_INVALID_ARGUMENT if a trace has begun; QUERN_SYSTEM_ERROR if the file cannot be created;
  * QUERN_OUT_OF_MEMORY.
  */
 QUERN_API quern_status quern_trace_begin(const char *path);
 
 /*
- * Ends the trace and writes its file, whole or not at all.  Waits for the work of GPUs that the trace has noted.  Thread-safe.
- * Errors: QUERN_INVALID_ARGUMENT if no trace has begun; QUERN_SYSTEM_ERROR if the file cannot be written.
+ * Ends the trace and writes its file, whole or not at all.  Waits for the kernels that the trace has noted.  After an error the
+ * trace has ended too.  Thread-safe.
+ * Errors: QUERN_INVALID_ARGUMENT if this process has begun no trace; QUERN_SYSTEM_ERROR if the file cannot be written;
+ * QUERN_OUT_OF_MEMORY.
  */
 QUERN_API quern_status quern_trace_end(void);
 
 /* Which operations quern_dump_at writes, where, and how much. */
 typedef struct quern_dump_args {
     uint32_t size;
-    const char *folder;      /* is created if it does not exist; copied */
+    const char *folder;      /* is created if it does not exist; has no index.jsonl yet; copied */
     const char *filter;      /* a glob over the names of operations, "adam*" for instance; copied; NULL: all */
     int64_t step;            /* the step that is written: see quern_step */
     int64_t most_bytes;      /* of all tensors together; 0: 2^34 */
@@ -365,19 +369,23 @@ QUERN_API void quern_dump_args_init(quern_dump_args *args);
 
 /*
  * At the step of the arguments, each operation on this device writes its inputs before it runs and its outputs afterwards, as
- * safetensors files, and one line of JSON in folder/index.jsonl: operation, kernel, arguments, and for each tensor its file, dtype,
- * shape and hash.  `python3 -m quern_dump diff A B` names the first tensor that differs between two runs or devices, and by how
- * much.  A file appears whole or not at all.  Each operation then waits for the work of its stream, so the step is slow.  What does
- * not fit most_bytes, and what a stream captures, is left out, and the index says so.  An error of the file system is logged and
- * noted for quern_step; the operation itself goes on.  args NULL: nothing more is written.  Thread-safe.
- * Errors: 1xxx; QUERN_SYSTEM_ERROR if the folder cannot be created or written; QUERN_OUT_OF_MEMORY.
+ * safetensors files, and one line of JSON in folder/index.jsonl: operation, kernels, numbers of the arguments, status, and for each
+ * tensor its file, dtype, shape and SHA-256.  A matrix is written without the gaps between its rows.  `python3 -m quern_dump diff`
+ * names the first tensor that differs between two runs or devices, and by how much.  A file appears whole or not at all.  On a GPU
+ * each operation waits for the work of its stream, before and after it: ranks of one process then need a thread each.  What does
+ * not fit most_bytes, and what a stream captures, is left out, and the index says so.  An error of the file system or the driver is
+ * logged and noted for quern_step; the operation itself goes on.  A folder takes one dump.  args NULL: nothing more is written.
+ * Thread-safe.
+ * Errors: QUERN_NULL_POINTER; 1xxx about the arguments; QUERN_INVALID_ARGUMENT if the folder has an index.jsonl; QUERN_SYSTEM_ERROR
+ * if the folder cannot be created or written; QUERN_OUT_OF_MEMORY.
  */
 QUERN_API quern_status quern_dump_at(quern_device *device, const quern_dump_args *args);
 
 /*
  * Tells the device which step of training begins: for quern_dump_at and for the trace, which marks it.  No operation may run on the
  * device in another thread.
- * Errors: QUERN_SYSTEM_ERROR if files of the step before could not be written, with the first reason.
+ * Errors: QUERN_NULL_POINTER; QUERN_SYSTEM_ERROR if files of the step before could not be written, with the first reason.  The new
+ * step has begun all the same.
  */
 QUERN_API quern_status quern_step(quern_device *device, int64_t step);
 

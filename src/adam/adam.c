@@ -6,6 +6,7 @@
 #include "adam/adam_cpu.h"
 #include "adam/adam_cuda.h"
 #include "adam/adam_select.h"
+#include "adam/adam_show.h"
 #include "adam/adam_step.h"
 #include "adam/adam_tensors.h"
 #include "runtime/arguments.h"
@@ -48,7 +49,8 @@ static quern_status check_apart(const struct quern_adam_call *call) {
     return quern_adam_check_apart(call->device, &call->args, &call->list, others, count);
 }
 
-static quern_status run(struct quern_adam_call *call, const quern_adam_args *args, size_t workspace_bytes) {
+static quern_status run(struct quern_adam_call *call, const quern_adam_args *args, size_t workspace_bytes,
+                        struct quern_look *look) {
     quern_device *device = call->device;
     quern_status status = check(device, args, &call->args);
     if (status != QUERN_OK) return status;
@@ -62,19 +64,22 @@ static quern_status run(struct quern_adam_call *call, const quern_adam_args *arg
     status = quern_adam_select(device, &request, &call->ready);
     if (status != QUERN_OK) return status;
     quern_adam_fill_step(call);
+    quern_show_call(look, &call->args, call);
     return device->kind == QUERN_CPU ? quern_adam_on_cpu(call) : quern_adam_on_cuda(call);
 }
 
 /* The bits of the scalars must not depend on the engine's rounding mode. */
 quern_status quern_adam(quern_device *device, const quern_adam_args *args, void *workspace, size_t workspace_bytes, void *stream) {
     struct quern_adam_call call = {.device = device, .workspace = workspace, .stream = stream};
+    struct quern_look look;
     fenv_t environment;
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    quern_begin_look(&look, &quern_adam_view, device, stream);
     fegetenv(&environment);
     fesetenv(FE_DFL_ENV);
-    quern_status status = run(&call, args, workspace_bytes);
+    quern_status status = run(&call, args, workspace_bytes, &look);
     fesetenv(&environment);
-    return status;
+    return quern_end_look(&look, status);
 }
 
 size_t quern_adam_explain(const quern_device *device, const quern_adam_args *given, char *buffer, size_t bytes) {

@@ -3,9 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "../generated/arguments.h"
 #include "adam/accumulate_arguments.h"
 #include "runtime/arguments.h"
 #include "runtime/cuda_visit.h"
+#include "runtime/look.h"
 #include "runtime/status.h"
 
 struct call {
@@ -112,13 +114,35 @@ static quern_status run_on_cuda(struct call *call) {
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(call->device, error, call->ready->kernel->name);
 }
 
+/* ---- the public function ---- */
+
+static void show(const void *context, struct quern_tensor_taker *taker) {
+    const struct call *call = context;
+    const quern_accumulate_args *args = &call->args;
+    const struct quern_gradient_access access = quern_accumulate_access(args);
+    const int64_t groups = args->plan ? args->plan->args.group_count : args->group_count;
+    quern_gradient_show(&call->list, &access, taker);
+    quern_show_vector(taker, "overwrite_flags", args->overwrite_flags, quern_int32_element, call->list.count, QUERN_TENSOR_IN);
+    quern_show_vector(taker, "token_counts", args->token_counts, quern_int64_element, groups, QUERN_TENSOR_IN);
+}
+
+static const struct quern_view view = {.name = "accumulate", QUERN_ARGUMENTS(quern_accumulate_args), .tensors = show};
+
+static quern_status run(struct call *call, const quern_accumulate_args *args, struct quern_look *look) {
+    quern_status status = check(call, args);
+    if (status == QUERN_OK) status = quern_check_stream(call->device, call->stream);
+    if (status == QUERN_OK)
+        status = quern_gradient_select(call->device, QUERN_GRADIENT_ACCUMULATE, call->args.grad_dtype, call->args.main_dtype,
+                                       &call->ready);
+    if (status != QUERN_OK) return status;
+    quern_show_call(look, &call->args, call);
+    return call->device->kind == QUERN_CPU ? run_on_cpu(call) : run_on_cuda(call);
+}
+
 quern_status quern_accumulate(quern_device *device, const quern_accumulate_args *args, void *stream) {
     struct call call = {.device = device, .stream = stream};
+    struct quern_look look;
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
-    quern_status status = check(&call, args);
-    if (status == QUERN_OK) status = quern_check_stream(device, stream);
-    if (status == QUERN_OK)
-        status = quern_gradient_select(device, QUERN_GRADIENT_ACCUMULATE, call.args.grad_dtype, call.args.main_dtype, &call.ready);
-    if (status != QUERN_OK) return status;
-    return device->kind == QUERN_CPU ? run_on_cpu(&call) : run_on_cuda(&call);
+    quern_begin_look(&look, &view, device, stream);
+    return quern_end_look(&look, run(&call, args, &look));
 }

@@ -2,11 +2,13 @@
 #include <fenv.h>
 #include <math.h>
 
+#include "../generated/arguments.h"
 #include "adam/gradients.h"
 #include "kernels/gradient_norm_finish.h"
 #include "os/integers.h"
 #include "runtime/arguments.h"
 #include "runtime/cuda_visit.h"
+#include "runtime/look.h"
 #include "runtime/status.h"
 
 struct call {
@@ -176,17 +178,38 @@ static void fill(struct call *call, void *workspace, void *stream) {
     call->problem.found_inf = args->found_inf;
 }
 
+static void show(const void *context, struct quern_tensor_taker *taker) {
+    const struct call *call = context;
+    const quern_gradient_norm_args *args = &call->args;
+    const struct quern_gradient_access access = {.grad_dtype = args->grad_dtype};
+    quern_gradient_show(&call->list, &access, taker);
+    quern_show_vector(taker, "grad_scale_pointer", args->grad_scale_pointer, quern_float_element, 1, QUERN_TENSOR_IN);
+    quern_show_vector(taker, "norm", args->norm, quern_float_element, 1, QUERN_TENSOR_OUT);
+    quern_show_vector(taker, "clip", args->clip, quern_float_element, 1, QUERN_TENSOR_OUT);
+    quern_show_vector(taker, "found_inf", args->found_inf, quern_float_element, 1, QUERN_TENSOR_BOTH);
+}
+
+static const struct quern_view view = {.name = "gradient_norm", QUERN_ARGUMENTS(quern_gradient_norm_args), .tensors = show};
+
+static quern_status run(struct call *call, const quern_gradient_norm_args *args, void *workspace, size_t workspace_bytes,
+                        void *stream, struct quern_look *look) {
+    quern_status status = check(call, args);
+    if (status == QUERN_OK) status = quern_check_workspace(call->device, workspace, workspace_bytes, needs(call));
+    if (status == QUERN_OK) status = check_apart(call, workspace);
+    if (status == QUERN_OK) status = quern_check_stream(call->device, stream);
+    if (status == QUERN_OK)
+        status = quern_gradient_select(call->device, QUERN_GRADIENT_NORM, args->grad_dtype, QUERN_NO_DTYPE, &call->ready);
+    if (status != QUERN_OK) return status;
+    fill(call, workspace, stream);
+    quern_show_call(look, &call->args, call);
+    return call->device->kind == QUERN_CPU ? run_on_cpu(call) : run_on_cuda(call);
+}
+
 quern_status quern_gradient_norm(quern_device *device, const quern_gradient_norm_args *args,
                                  void *workspace, size_t workspace_bytes, void *stream) {
     struct call call = {.device = device};
+    struct quern_look look;
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
-    quern_status status = check(&call, args);
-    if (status == QUERN_OK) status = quern_check_workspace(device, workspace, workspace_bytes, needs(&call));
-    if (status == QUERN_OK) status = check_apart(&call, workspace);
-    if (status == QUERN_OK) status = quern_check_stream(device, stream);
-    if (status == QUERN_OK)
-        status = quern_gradient_select(device, QUERN_GRADIENT_NORM, args->grad_dtype, QUERN_NO_DTYPE, &call.ready);
-    if (status != QUERN_OK) return status;
-    fill(&call, workspace, stream);
-    return device->kind == QUERN_CPU ? run_on_cpu(&call) : run_on_cuda(&call);
+    quern_begin_look(&look, &view, device, stream);
+    return quern_end_look(&look, run(&call, args, workspace, workspace_bytes, stream, &look));
 }

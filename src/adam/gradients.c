@@ -102,6 +102,19 @@ int64_t quern_gradient_ranges(const struct quern_gradient_list *list, const stru
     return count + list_arrays(list, access->main_dtype, true, QUERN_WRITTEN, to + count);
 }
 
+void quern_gradient_show(const struct quern_gradient_list *list, const struct quern_gradient_access *access,
+                         struct quern_tensor_taker *taker) {
+    for (int64_t place = 0; place < list->count; place++) {
+        const struct quern_gradient_slice gradient = quern_gradient_at(list, place);
+        if (!gradient.count) continue;
+        quern_show_item(taker, "grad", place, gradient.grad, quern_element_of(access->grad_dtype), gradient.count,
+                        access->zero_grads ? QUERN_TENSOR_BOTH : QUERN_TENSOR_IN);
+        if (access->main_dtype)
+            quern_show_item(taker, "main_grad", place, gradient.main_grad, quern_element_of(access->main_dtype), gradient.count,
+                            QUERN_TENSOR_BOTH);
+    }
+}
+
 quern_status quern_gradient_check_apart(const quern_device *device, const struct quern_gradient_list *list,
                                         const struct quern_gradient_access *access, const struct quern_range *others,
                                         int other_count) {

@@ -6,6 +6,7 @@
 #include "adam/adam_list.h"
 #include "runtime/device.h"
 #include "runtime/list_visit.h"
+#include "runtime/look.h"
 
 /* The caller's gradients, or those of a plan. */
 struct quern_gradient_list {
@@ -54,6 +55,10 @@ quern_status quern_gradient_check_each(const quern_device *device, const struct 
 /* Lists the arrays of all gradients that have elements: of each gradient at most two. */
 int64_t quern_gradient_ranges(const struct quern_gradient_list *list, const struct quern_gradient_access *access,
                               struct quern_range *to);
+
+/* Shows the gradients and their sums to those who look. */
+void quern_gradient_show(const struct quern_gradient_list *list, const struct quern_gradient_access *access,
+                         struct quern_tensor_taker *taker);
 
 /* Checks that nothing that the call writes overlaps another buffer: of a plan, or of a list that is short, as in adam_apart.h. */
 quern_status quern_gradient_check_apart(const quern_device *device, const struct quern_gradient_list *list,

@@ -3,12 +3,12 @@
 #include "cross_entropy/cross_entropy_labels.h"
 #include "cross_entropy/cross_entropy_run.h"
 #include "cross_entropy/cross_entropy_select.h"
+#include "cross_entropy/cross_entropy_show.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
 
-static quern_status run(struct quern_cross_entropy_call *call, const quern_cross_entropy_args *given, void *workspace,
-                        size_t workspace_bytes) {
-    if (!call->device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+static quern_status check_and_run(struct quern_cross_entropy_call *call, const quern_cross_entropy_args *given, void *workspace,
+                                  size_t workspace_bytes, struct quern_look *look) {
     struct quern_cross_entropy_ranges ranges;
     quern_status status = quern_cross_entropy_check(call->device, given, &call->args);
     if (status == QUERN_OK) status = quern_cross_entropy_check_step(call, &ranges);
@@ -22,7 +22,17 @@ static quern_status run(struct quern_cross_entropy_call *call, const quern_cross
     call->tasks = QUERN_ALL_TASKS;
     quern_cross_entropy_fill(call, workspace);
     status = quern_cross_entropy_check_labels(call);
-    return status == QUERN_OK ? quern_cross_entropy_run(call) : status;
+    if (status != QUERN_OK) return status;
+    quern_show_call(look, &call->args, call);
+    return quern_cross_entropy_run(call);
+}
+
+static quern_status run(struct quern_cross_entropy_call *call, const quern_cross_entropy_args *given, void *workspace,
+                        size_t workspace_bytes) {
+    struct quern_look look;
+    if (!call->device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    quern_begin_look(&look, &quern_cross_entropy_views[call->step], call->device, call->stream);
+    return quern_end_look(&look, check_and_run(call, given, workspace, workspace_bytes, &look));
 }
 
 /* ---- the public functions ---- */

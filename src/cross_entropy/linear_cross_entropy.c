@@ -4,9 +4,11 @@
  * Labels are counted and losses are summed once, over all rows.  The other work is done for each chunk.  d_weight of a chunk is
  * computed before d_hidden, which may overwrite hidden.
  */
+#include "../generated/arguments.h"
 #include "cross_entropy/cross_entropy_arguments.h"
 #include "cross_entropy/cross_entropy_labels.h"
 #include "cross_entropy/cross_entropy_run.h"
+#include "cross_entropy/cross_entropy_show.h"
 #include "os/integers.h"
 #include "os/sizes.h"
 #include "runtime/arguments.h"
@@ -306,21 +308,46 @@ quern_status quern_linear_cross_entropy_workspace(const quern_device *device, co
     return status;
 }
 
+static void show(const void *context, struct quern_tensor_taker *taker) {
+    const struct linear_call *call = context;
+    const quern_linear_cross_entropy_args *args = &call->args;
+    const struct quern_cross_entropy_call loss = begin_call(call->all.device, args, NULL);
+    const int64_t rows = args->loss.rows, vocab = args->loss.vocab, width = args->width;
+    const struct quern_element hidden = quern_element_of(args->hidden_dtype), weight = quern_element_of(args->weight_dtype);
+    quern_show_matrix(taker, "hidden", args->hidden, hidden, rows, width, args->hidden_stride, QUERN_TENSOR_IN);
+    quern_show_matrix(taker, "weight", args->weight, weight, vocab, width, args->weight_stride, QUERN_TENSOR_IN);
+    quern_cross_entropy_views[QUERN_STEP_WHOLE].tensors(&loss, taker);
+    quern_show_matrix(taker, "d_hidden", args->d_hidden, hidden, rows, width, args->d_hidden_stride, QUERN_TENSOR_OUT);
+    quern_show_matrix(taker, "d_weight", args->d_weight, quern_float_element, vocab, width, args->d_weight_stride,
+                      args->accumulate_weight ? QUERN_TENSOR_BOTH : QUERN_TENSOR_OUT);
+}
+
+static const struct quern_view view = {
+    .name = "linear_cross_entropy", QUERN_ARGUMENTS(quern_linear_cross_entropy_args), .tensors = show};
+
+static quern_status run(struct linear_call *call, quern_device *device, const quern_linear_cross_entropy_args *given,
+                        void *workspace, size_t workspace_bytes, void *stream, struct quern_look *look) {
+    quern_status status = check_all(device, given, &call->args);
+    if (status == QUERN_OK) status = check_pointers(device, &call->args);
+    const size_t needed = status == QUERN_OK ? needed_bytes(device, &call->args) : 0;
+    if (status == QUERN_OK) status = quern_check_workspace(device, workspace, workspace_bytes, needed);
+    if (status != QUERN_OK) return status;
+    fill_calls(call, device, workspace, stream);
+    status = check_loss(call, workspace, needed);
+    if (status == QUERN_OK) status = quern_check_stream(device, stream);
+    if (status == QUERN_OK) status = quern_cross_entropy_check_labels(&call->all);
+    if (status != QUERN_OK) return status;
+    quern_show_call(look, &call->args, call);
+    status = run_task(&call->all, QUERN_COUNT_LABELS);
+    if (status == QUERN_OK) status = run_chunks(call);
+    return status == QUERN_OK ? run_task(&call->all, QUERN_SUM_LOSSES) : status;
+}
+
 quern_status quern_linear_cross_entropy(quern_device *device, const quern_linear_cross_entropy_args *given, void *workspace,
                                         size_t workspace_bytes, void *stream) {
     struct linear_call call;
+    struct quern_look look;
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
-    quern_status status = check_all(device, given, &call.args);
-    if (status == QUERN_OK) status = check_pointers(device, &call.args);
-    const size_t needed = status == QUERN_OK ? needed_bytes(device, &call.args) : 0;
-    if (status == QUERN_OK) status = quern_check_workspace(device, workspace, workspace_bytes, needed);
-    if (status != QUERN_OK) return status;
-    fill_calls(&call, device, workspace, stream);
-    status = check_loss(&call, workspace, needed);
-    if (status == QUERN_OK) status = quern_check_stream(device, stream);
-    if (status == QUERN_OK) status = quern_cross_entropy_check_labels(&call.all);
-    if (status == QUERN_OK) status = run_task(&call.all, QUERN_COUNT_LABELS);
-    if (status == QUERN_OK) status = run_chunks(&call);
-    if (status == QUERN_OK) status = run_task(&call.all, QUERN_SUM_LOSSES);
-    return status;
+    quern_begin_look(&look, &view, device, stream);
+    return quern_end_look(&look, run(&call, device, given, workspace, workspace_bytes, stream, &look));
 }

@@ -10,6 +10,7 @@ enum quern_unload_step {
     QUERN_UNLOAD_DEVICES,
     QUERN_UNLOAD_WATCHER,  /* these two run at exit, too: an exit handler of the program may call dlclose afterwards */
     QUERN_UNLOAD_THREADS,
+    QUERN_UNLOAD_TRACE,
     QUERN_UNLOAD_PACKS,
     QUERN_UNLOAD_LOG,
     QUERN_UNLOAD_STEPS

@@ -5,6 +5,7 @@
 #include "quantize/quantize_cpu.h"
 #include "quantize/quantize_cuda.h"
 #include "quantize/quantize_select.h"
+#include "quantize/quantize_show.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
 
@@ -16,7 +17,7 @@ static size_t needs(const struct quern_quantize_call *call) {
 }
 
 static quern_status check_and_run(struct quern_quantize_call *call, const quern_quantize_args *args, void *workspace,
-                                  size_t workspace_bytes) {
+                                  size_t workspace_bytes, struct quern_look *look) {
     quern_status status = quern_quantize_check(call, args);
     if (status == QUERN_OK) status = quern_check_workspace(call->device, workspace, workspace_bytes, needs(call));
     if (status == QUERN_OK) status = quern_quantize_check_arrays(call, workspace, needs(call));
@@ -24,19 +25,22 @@ static quern_status check_and_run(struct quern_quantize_call *call, const quern_
     if (status == QUERN_OK) status = quern_quantize_select(call);
     if (status != QUERN_OK) return status;
     call->states = call->args.plan ? call->args.plan->tables.states : workspace;
+    quern_show_call(look, &call->args, call);
     return call->device->kind == QUERN_CPU ? quern_quantize_on_cpu(call) : quern_quantize_on_cuda(call);
 }
 
 /* The engine's rounding mode must not change eps, and its flushing must not make zeros of a subnormal noop and eps. */
 static quern_status run(struct quern_quantize_call *call, const quern_quantize_args *args, void *workspace,
                         size_t workspace_bytes) {
+    struct quern_look look;
     fenv_t environment;
     if (!call->device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    quern_begin_look(&look, quern_quantize_view(call->steps), call->device, call->stream);
     fegetenv(&environment);
     fesetenv(FE_DFL_ENV);
-    const quern_status status = check_and_run(call, args, workspace, workspace_bytes);
+    const quern_status status = check_and_run(call, args, workspace, workspace_bytes, &look);
     fesetenv(&environment);
-    return status;
+    return quern_end_look(&look, status);
 }
 
 quern_status quern_quantize(quern_device *device, const quern_quantize_args *args, void *workspace, size_t workspace_bytes,

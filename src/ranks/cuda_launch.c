@@ -7,6 +7,7 @@
 #include "ranks/poison.h"
 #include "ranks/registered_segment.h"
 #include "runtime/idle.h"
+#include "runtime/look.h"
 #include "runtime/status.h"
 
 static quern_status check_launcher(const struct quern_membership *member) {
@@ -89,6 +90,7 @@ static quern_status enter_stream(const struct quern_membership *member, CUstream
 
 quern_status quern_cuda_enter(struct quern_membership *member, CUstream stream, struct quern_cuda_entry *entry) {
     *entry = (struct quern_cuda_entry){.visit.cuda = quern_cuda_rank_of(member)->cuda};
+    if (quern_is_looked_at()) entry->visit.cuda = quern_look_into(entry->visit.cuda);
     quern_status status = check_launcher(member);
     if (status != QUERN_OK) return status;
     quern_begin_launching();

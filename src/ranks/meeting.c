@@ -44,6 +44,7 @@
 #include "ranks/describe.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
+#include "ranks/seen_wait.h"
 
 static const int64_t SLICE = 50000000;  /* nanoseconds */
 static const int64_t MOST_YIELDING = 500000;  /* nanoseconds: a core whose other work takes longer is not worth yielding */
@@ -353,14 +354,23 @@ static bool come_while_looking(struct wait *wait) {
     return all_have_come(wait) || come_while_polling(wait) || come_while_yielding(wait);
 }
 
+/* The ranks that are missing now. */
+static void see_missing(const struct wait *wait, struct quern_seen_wait *seen) {
+    if (!quern_begin_wait(seen)) return;
+    for (int slot = 0; slot < wait->member->here; slot++)
+        if (is_awaited(wait, slot) && !has_come(wait, slot)) quern_await_rank(seen, rank_at(wait, slot));
+}
+
 quern_status quern_await(struct quern_membership *member, const struct quern_meeting *meeting) {
+    struct quern_seen_wait seen;
     struct wait wait = {.member = member, .meeting = meeting, .tag = tag_of(member, meeting), .of_all = is_of_all(member, meeting),
                         .other_call = -1};
     QUERN_POINT(MEET_ANNOUNCED);
+    see_missing(&wait, &seen);
     quern_status status = come_while_looking(&wait) ? QUERN_OK : sleep_until_all_have_come(&wait);
     if (status == QUERN_OK) QUERN_POINT(MEET_COMPLETE);
     if (wait.of_all && status == QUERN_OK) wake_sleepers(member);
-    return wait.other_call >= 0 ? report_other_call(&wait) : status;
+    return quern_end_wait(&seen, member, wait.other_call >= 0 ? report_other_call(&wait) : status);
 }
 
 quern_status quern_meet(struct quern_membership *member, const struct quern_meeting *meeting) {

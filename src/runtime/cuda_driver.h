@@ -207,6 +207,7 @@ enum { QUERN_CUDA_DRIVER_MIN = 12040 };
     X(event_record, "cuEventRecord", (CUevent event, CUstream stream))                                                       \
     X(event_query, "cuEventQuery", (CUevent event))                                                                          \
     X(event_synchronize, "cuEventSynchronize", (CUevent event))                                                              \
+    X(event_elapsed, "cuEventElapsedTime", (float *milliseconds, CUevent from, CUevent to))                                  \
     X(memory_allocate, "cuMemAlloc_v2", (CUdeviceptr *pointer, size_t bytes))                                                \
     X(memory_free, "cuMemFree_v2", (CUdeviceptr pointer))                                                                    \
     X(memory_set_async, "cuMemsetD8Async", (CUdeviceptr pointer, unsigned char value, size_t bytes, CUstream stream))        \

@@ -1,6 +1,7 @@
 /* Makes contexts current and restores them.  Called around every launch and all other work with the driver. */
 #include "runtime/cuda_visit.h"
 
+#include "runtime/look.h"
 #include "runtime/status.h"
 
 static CUresult push(struct quern_cuda_visit *visit, CUcontext context) {
@@ -21,6 +22,7 @@ quern_status quern_cuda_begin_launch(struct quern_cuda_visit *visit, const quern
     quern_status status = quern_cuda_open(&visit->cuda);
     if (status != QUERN_OK) return status;
     CUresult error = push(visit, device->context);
+    if (quern_is_looked_at()) visit->cuda = quern_look_into(visit->cuda);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(device, error, "cuCtxPushCurrent");
 }
 

@@ -74,6 +74,10 @@ struct quern_device {
     struct quern_loaded_image *images;
     struct quern_refused_image *refused;  /* atomic access */
 
+    int64_t step;             /* of training, from quern_step */
+    bool has_step;
+    struct quern_dump *dumps; /* of src/look, the last one first; atomic access */
+
     pthread_mutex_t prepare_lock;
     struct quern_ready_list *ready[QUERN_OPERATION_COUNT];  /* atomic access; NULL: not prepared */
 };

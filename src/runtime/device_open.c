@@ -10,6 +10,7 @@
 #include "runtime/cpu_features.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/image.h"
+#include "runtime/look.h"
 #include "runtime/log.h"
 #include "runtime/operation.h"
 #include "runtime/report.h"
@@ -171,6 +172,7 @@ quern_status quern_device_open(quern_device_kind kind, int ordinal, quern_device
 void quern_device_close(quern_device *device) {
     if (!device) return;
     if (device->kind == QUERN_CPU) quern_threads_leave(device);
+    quern_look_end_device(device);
     release(device);
 }
 

@@ -3,6 +3,7 @@
 
 #include "runtime/build_info.h"
 #include "runtime/explain.h"
+#include "runtime/look.h"
 #include "runtime/status.h"
 
 static struct quern_ready_list *ready_list(const quern_device *device, unsigned operation) {
@@ -28,6 +29,7 @@ quern_status quern_select(quern_device *device, unsigned operation, const void *
     for (size_t i = 0; i < list->count; i++) {
         if (quern_row_refused(row, list->kernels[i].kernel, list->kernels[i].cluster, request, NULL)) continue;
         quern_log_choice(device, request, &list->kernels[i]);
+        if (quern_is_looked_at()) quern_look_at_kernel(&list->kernels[i]);
         *chosen = &list->kernels[i];
         return QUERN_OK;
     }

@@ -16,6 +16,7 @@ struct engine {
 };
 
 static const quern_device_info static_device_info = QUERN_DEVICE_INFO_INIT;
+static const quern_dump_args static_dump = QUERN_DUMP_ARGS_INIT;
 static const quern_cross_entropy_args static_cross_entropy_args = QUERN_CROSS_ENTROPY_ARGS_INIT;
 static const quern_gemm_args static_gemm_args = QUERN_GEMM_ARGS_INIT;
 static const quern_linear_cross_entropy_args static_linear_cross_entropy_args = QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT;
@@ -41,6 +42,7 @@ uint64_t quern_header_user(void);
 
 uint64_t quern_header_user(void) {
     quern_device_info device_info = QUERN_DEVICE_INFO_INIT;
+    quern_dump_args dump = QUERN_DUMP_ARGS_INIT;
     quern_cross_entropy_args cross_entropy_args = QUERN_CROSS_ENTROPY_ARGS_INIT;
     quern_gemm_args gemm_args = QUERN_GEMM_ARGS_INIT;
     quern_linear_cross_entropy_args linear_cross_entropy_args = QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT;
@@ -56,6 +58,7 @@ uint64_t quern_header_user(void) {
     quern_transfer_args transfer_args = QUERN_TRANSFER_ARGS_INIT;
     quern_group_args ranks[2] = {QUERN_GROUP_ARGS_INIT, QUERN_GROUP_ARGS_INIT};
     quern_device_info_init(&device_info);
+    quern_dump_args_init(&dump);
     quern_cross_entropy_args_init(&cross_entropy_args);
     quern_gemm_args_init(&gemm_args);
     quern_linear_cross_entropy_args_init(&linear_cross_entropy_args);
@@ -71,7 +74,7 @@ uint64_t quern_header_user(void) {
     quern_transfer_args_init(&transfer_args);
     quern_group_args_init(ranks);
     gemm_args.size = QUERN_STRUCT_SIZE(quern_gemm_args);
-    return device_info.size + static_device_info.size +
+    return device_info.size + static_device_info.size + dump.size + static_dump.size +
            cross_entropy_args.size + static_cross_entropy_args.size +
            gemm_args.size + static_gemm_args.size +
            linear_cross_entropy_args.size + static_linear_cross_entropy_args.size +

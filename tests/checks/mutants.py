@@ -24,6 +24,7 @@ import mutants_cross_entropy
 import mutants_embedding
 import mutants_hosts
 import mutants_launches
+import mutants_look
 import mutants_memory
 import mutants_nccl
 import mutants_quantize
@@ -59,6 +60,7 @@ CPU = [
     *(Mutant(*row) for row in mutants_embedding.CPU),
     *(Mutant(*row) for row in mutants_structs.CPU),
     *(Mutant(*row) for row in mutants_quantize.CPU),
+    *(Mutant(*row) for row in mutants_look.CPU),
 ]
 
 RANKS = [
@@ -67,6 +69,7 @@ RANKS = [
     *(Mutant(*row) for row in mutants_hosts.RANKS),
     *(Mutant(*row) for row in mutants_scale.RANKS),
     *(Mutant(*row) for row in mutants_transfer.RANKS),
+    *(Mutant(*row) for row in mutants_look.RANKS),
     Mutant("signals without release", "src/ranks/meeting.c",
            "quern_make_signal(epoch, tag), __ATOMIC_RELEASE)", "quern_make_signal(epoch, tag), __ATOMIC_RELAXED)", "race_ranks"),
     Mutant("looks without acquire", "src/ranks/meeting.c",
@@ -281,6 +284,7 @@ FUZZED = [
 EMULATED = [
     *(Mutant(*row) for row in mutants_adam.EMULATED),
     *(Mutant(*row) for row in mutants_quantize.EMULATED),
+    *(Mutant(*row) for row in mutants_look.EMULATED),
     *(Mutant(*row) for row in mutants_cross_entropy.EMULATED),
 ]
 

@@ -250,7 +250,7 @@ CPU = [
      "args->strict_labels, 1);",
      "args->strict_labels & 1, 1);", "test_arguments"),
     ("strict labels not checked before the products", LINEAR,
-     "    if (status == QUERN_OK) status = quern_cross_entropy_check_labels(&call.all);\n",
+     "    if (status == QUERN_OK) status = quern_cross_entropy_check_labels(&call->all);\n",
      "", "test_linear_cross_entropy"),
     ("overlaps before pointers", LINEAR, "quern_status status = quern_cross_entropy_check_step(&call->all, &ranges);",
      "quern_status status = check_apart(&loss, &call->args, workspace, bytes);\n"

@@ -1,7 +1,11 @@
 /* Plausible values: small calls that succeed, from which calls.c departs by single faults.  Called by calls.c. */
+#define _GNU_SOURCE
 #include "cases.h"
 
+#include <ftw.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../../generated/header/parameters.h"
 #include "calls.h"
@@ -496,6 +500,22 @@ static void in_place(struct call *call, quern_cross_entropy_args *a) {
     a->grad_stride = 0;
 }
 
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place) {
+    (void)status, (void)kind, (void)place;
+    return remove(path);
+}
+
+/* Where a trace or a dump is written, which is removed before the next one; or a place where it cannot be. */
+static char *look_path(const char *kind) {
+    static const char *const others[] = {"/dev/null", "/", "/nonexistent/look", ""};
+    static char paths[2][64];
+    char *path = paths[kind[0] == 't'];
+    if (input_one_in(4)) return (char *)(uintptr_t)others[input_below(4)];
+    snprintf(path, sizeof paths[0], "/tmp/quern-fuzz-%s-%d", kind, (int)getpid());
+    nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    return path;
+}
+
 void case_pointers(struct call *call, const struct record *record, void *self, const void *parent) {
     (void)parent;
     if (is(record, "quern_cross_entropy_args")) in_place(call, self);
@@ -514,5 +534,7 @@ void case_pointers(struct call *call, const struct record *record, void *self, c
         const struct live *blas = call_fault(call, CONTENTS) ? NULL : state_choose(HANDLE_OF_quern_blas);
         ((quern_blas_gemm__parameters *)self)->blas = blas ? blas->handle : NULL;
     }
+    if (is(record, "quern_trace_begin__parameters")) ((quern_trace_begin__parameters *)self)->path = look_path("trace");
+    if (is(record, "quern_dump_args")) ((quern_dump_args *)self)->folder = look_path("dump");
     if (is(record, "quern_load_pack__parameters")) ((quern_load_pack__parameters *)self)->path = (char *)(uintptr_t)pack_path();
 }

@@ -160,6 +160,7 @@ void state_destroy_dependents(const struct live *live) {
 }
 
 void state_end(void) {
+    (void)quern_trace_end();  /* its events are memory until then */
     for (int i = count - 1; i >= 0; i--)
         if (!state_is_permanent(&all[i]) && !all[i].destroyed && all[i].kind) state_destroy(&all[i]);
     count = permanent;

@@ -15,6 +15,7 @@
 #include "ranks/hosts/rows.h"
 #include "ranks/hosts/sendrecv.h"
 #include "ranks/poison.h"
+#include "ranks/seen_wait.h"
 
 enum {
     LOOKS = 400,       /* passes in vain before it sleeps */
@@ -300,7 +301,7 @@ static void note_end_of_sleep(const struct quern_membership *member) {
     __atomic_store_n(&member->segment->rank[member->rank].asleep_in_meeting, 0, __ATOMIC_RELAXED);
 }
 
-quern_status quern_sendrecv_end(struct quern_sendrecv *sendrecv) {
+static quern_status move_all(struct quern_sendrecv *sendrecv) {
     const int most = sendrecv->member->roster->is_crowded ? 0 : LOOKS;
     int64_t looked = quern_now();
     quern_status status = QUERN_OK;
@@ -324,4 +325,12 @@ quern_status quern_sendrecv_end(struct quern_sendrecv *sendrecv) {
     if (slept) note_end_of_sleep(sendrecv->member);
     if (status != QUERN_OK) quern_sendrecv_abandon(sendrecv);
     return status;
+}
+
+quern_status quern_sendrecv_end(struct quern_sendrecv *sendrecv) {
+    struct quern_seen_wait seen;
+    if (quern_begin_wait(&seen))
+        for (int i = 0; i < sendrecv->count; i++)
+            if (!is_done(&sendrecv->channel[i])) quern_await_rank(&seen, sendrecv->channel[i].rank);
+    return quern_end_wait(&seen, sendrecv->member, move_all(sendrecv));
 }

@@ -9,6 +9,8 @@
 #include "ranks/poison.h"
 #include "ranks/ragged/ragged_call.h"
 #include "ranks/ragged/ragged_host.h"
+#include "ranks/ragged/ragged_show.h"
+#include "ranks/seen_wait.h"
 #include "runtime/arguments.h"
 #include "runtime/dispatch.h"
 #include "runtime/dtype.h"
@@ -221,18 +223,27 @@ quern_status quern_ragged_all_to_all_workspace(quern_group *group, const quern_r
     return status;
 }
 
-quern_status quern_ragged_all_to_all(quern_group *group, const quern_ragged_all_to_all_args *args, void *workspace,
-                                     size_t workspace_bytes, void *stream) {
+static quern_status run(quern_group *group, const quern_ragged_all_to_all_args *args, void *workspace, size_t workspace_bytes,
+                        void *stream, struct quern_look *look) {
     struct quern_membership *member;
     struct quern_ragged_call call;
     quern_status status = quern_member_of(group, &member);
+    if (status == QUERN_OK) quern_look_at_member(look, member);
     if (status == QUERN_OK) status = quern_check_poison(member);
     if (status == QUERN_OK && member->transport->ragged->expect) member->transport->ragged->expect(member);
     if (status == QUERN_OK) status = fill_members(&call, member, args);
     if (status != QUERN_OK) return status;
     call.refused = fill_rest(&call, args, workspace, workspace_bytes);
     if (call.refused == QUERN_OK) call.refused = quern_check_stream(member->device, stream);
+    if (call.refused == QUERN_OK) quern_show_call(look, args, &call);
     return quern_end_call(member, member->transport->ragged->run(&call, stream));
+}
+
+quern_status quern_ragged_all_to_all(quern_group *group, const quern_ragged_all_to_all_args *args, void *workspace,
+                                     size_t workspace_bytes, void *stream) {
+    struct quern_look look;
+    quern_begin_look(&look, &quern_ragged_view, NULL, stream);
+    return quern_end_look(&look, run(group, args, workspace, workspace_bytes, stream, &look));
 }
 
 /* ---- plans ---- */
@@ -242,6 +253,7 @@ struct quern_ragged_plan {
     void *state;                         /* atomic; the transport's data; NULL: destroyed */
     const struct quern_ragged_transport *transport;
     quern_group *group;
+    struct quern_ragged_rows rows;
     struct quern_ragged_plan *next;
 };
 
@@ -261,8 +273,9 @@ static void free_forgotten(void) {
     }
 }
 
-static void publish(struct quern_ragged_plan *plan, void *state, const struct quern_membership *member) {
-    *plan = (struct quern_ragged_plan){state, member->transport->ragged, member->handle, NULL};
+static void publish(struct quern_ragged_plan *plan, void *state, const struct quern_membership *member,
+                    const struct quern_ragged_call *call) {
+    *plan = (struct quern_ragged_plan){state, member->transport->ragged, member->handle, quern_ragged_rows_of(call), NULL};
     pthread_mutex_lock(&plans.lock);
     plan->next = plans.first;
     plans.first = plan;
@@ -295,7 +308,7 @@ static quern_status create_plans(struct quern_membership *const *members, int co
     }
     quern_status status = members[0]->transport->ragged->plan_create(calls, count, states);
     for (int i = 0; i < count; i++) {
-        if (status == QUERN_OK) publish(out[i] = made[i], states[i], members[i]);
+        if (status == QUERN_OK) publish(out[i] = made[i], states[i], members[i], &calls[i]);
         else free(made[i]);
     }
     return status;
@@ -325,13 +338,24 @@ static quern_status state_of(quern_ragged_plan *plan, void *state) {
                       plan ? "the plan was destroyed before" : "plan is NULL");
 }
 
-quern_status quern_ragged_plan_run(quern_ragged_plan *plan, void *stream) {
+static quern_status run_plan(quern_ragged_plan *plan, void *stream, struct quern_look *look) {
     struct quern_membership *member;
     void *state = plan ? __atomic_load_n(&plan->state, __ATOMIC_ACQUIRE) : NULL;
     quern_status status = state_of(plan, state);
     if (status == QUERN_OK) status = quern_member_of(plan->group, &member);
+    if (status == QUERN_OK) quern_look_at_member(look, member);
     if (status == QUERN_OK) status = quern_check_poison(member);
-    return status == QUERN_OK ? quern_end_call(member, plan->transport->plan_run(state, stream)) : status;
+    if (status != QUERN_OK) return status;
+    struct quern_ragged_rows rows;
+    if (look->on) rows = quern_ragged_rows_left(member, &plan->rows);
+    quern_show_call(look, NULL, &rows);
+    return quern_end_call(member, plan->transport->plan_run(state, stream));
+}
+
+quern_status quern_ragged_plan_run(quern_ragged_plan *plan, void *stream) {
+    struct quern_look look;
+    quern_begin_look(&look, &quern_ragged_plan_view, NULL, stream);
+    return quern_end_look(&look, run_plan(plan, stream, &look));
 }
 
 quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan) {

@@ -30,3 +30,12 @@ quern_status quern_transfer_poisoned(struct quern_transfer_data *transfer) {
     quern_transfer_fail(transfer, status, "%s", reason);
     return quern_check_poison(transfer->member);
 }
+
+void quern_show_transfer(const struct quern_transfer_data *transfer, int32_t receive, struct quern_tensor_taker *taker) {
+    for (int64_t i = 0; i < transfer->count; i++) {
+        const struct quern_transfer_part *part = &transfer->parts[i];
+        if (part->receive == receive)
+            quern_show_item(taker, receive ? "received" : "sent", part->place, part->memory, quern_byte_element, part->bytes,
+                            receive ? QUERN_TENSOR_OUT : QUERN_TENSOR_IN);
+    }
+}

@@ -3,6 +3,7 @@
 #define QUERN_TRANSFER_HANDLE_H
 
 #include "ranks/transfer/transfers.h"
+#include "runtime/look.h"
 
 struct quern_transfer {
     struct quern_transfer_data *data;    /* atomic; NULL: destroyed */
@@ -18,5 +19,8 @@ quern_status quern_transfer_status(struct quern_transfer_data *transfer);
 
 /* Lets it fail if the group is poisoned. */
 quern_status quern_transfer_poisoned(struct quern_transfer_data *transfer);
+
+/* Shows what a transfer sends (receive 0) or receives (1) to those who look. */
+void quern_show_transfer(const struct quern_transfer_data *transfer, int32_t receive, struct quern_tensor_taker *taker);
 
 #endif

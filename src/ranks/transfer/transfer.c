@@ -14,6 +14,7 @@
 #include "ranks/nccl/nccl_state.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
+#include "ranks/seen_wait.h"
 #include "ranks/transfer/bytes.h"
 #include "ranks/transfer/carry.h"
 #include "ranks/transfer/gpu.h"
@@ -301,14 +302,16 @@ static quern_status check_start(struct quern_transfer_data *transfer) {
     return quern_transfer_status(transfer);
 }
 
-quern_status quern_transfer_start(quern_transfer *handle, void *stream) {
+static quern_status start(quern_transfer *handle, void *stream, struct quern_look *look) {
     struct quern_transfer_data *transfer;
     quern_status status = quern_transfer_of(handle, &transfer);
+    if (status == QUERN_OK) quern_look_at_member(look, transfer->member);
     if (status == QUERN_OK) status = quern_check_stream(transfer->member->device, stream);
     if (status == QUERN_OK) status = quern_transfer_poisoned(transfer);
     if (status == QUERN_OK) status = check_start(transfer);
     if (status == QUERN_OK) status = quern_mark_start(transfer, stream);
     if (status != QUERN_OK) return status;
+    quern_show_call(look, NULL, transfer);
     transfer->batch = 0;
     if (transfer->member->transfers->is_batch) {
         transfer->state = QUERN_TRANSFER_DEFERRED;
@@ -320,6 +323,16 @@ quern_status quern_transfer_start(quern_transfer *handle, void *stream) {
     begin(transfer);
     quern_pass_transfers(transfer->member->transfers);
     return quern_transfer_status(transfer);
+}
+
+static void show(const void *transfer, struct quern_tensor_taker *taker) { quern_show_transfer(transfer, 0, taker); }
+
+static const struct quern_view view = {.name = "transfer_start", .tensors = show};
+
+quern_status quern_transfer_start(quern_transfer *handle, void *stream) {
+    struct quern_look look;
+    quern_begin_look(&look, &view, NULL, stream);
+    return quern_end_look(&look, start(handle, stream, &look));
 }
 
 quern_status quern_transfer_begin(quern_group *group) {

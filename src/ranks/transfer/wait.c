@@ -13,6 +13,7 @@
 #include "ranks/handles.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
+#include "ranks/seen_wait.h"
 #include "ranks/transfer/handle.h"
 #include "ranks/transfer/talk.h"
 #include "runtime/status.h"
@@ -144,14 +145,34 @@ static void wait_until_complete(struct quern_transfer_data *transfer, double tim
     }
 }
 
-quern_status quern_transfer_wait(quern_transfer *handle, double timeout) {
+static quern_status wait_for_ranks(struct quern_transfer_data *transfer, double limit) {
+    struct quern_seen_wait seen;
+    if (quern_begin_wait(&seen) && transfer->state == QUERN_TRANSFER_STARTED)
+        for (int i = 0; i < transfer->pair_count; i++)
+            if (is_awaited(&transfer->pairs[i])) quern_await_rank(&seen, transfer->pairs[i].wire->peer);
+    wait_until_complete(transfer, limit);
+    return quern_end_wait(&seen, transfer->member, quern_transfer_status(transfer));
+}
+
+static quern_status wait_for(quern_transfer *handle, double timeout, struct quern_look *look) {
     struct quern_transfer_data *transfer;
     quern_status status = quern_transfer_of(handle, &transfer);
     double limit = 0;
+    if (status == QUERN_OK) quern_look_at_member(look, transfer->member);
     if (status == QUERN_OK) status = quern_check_timeout(transfer->member, timeout, &limit);
     if (status == QUERN_OK && !(timeout > 0)) status = quern_check_timeout(transfer->member, transfer->timeout, &limit);
     if (status == QUERN_OK) status = check_started(transfer);
     if (status != QUERN_OK) return status;
-    wait_until_complete(transfer, limit);
-    return quern_transfer_status(transfer);
+    quern_show_call(look, NULL, transfer);
+    return wait_for_ranks(transfer, limit);
+}
+
+static void show(const void *transfer, struct quern_tensor_taker *taker) { quern_show_transfer(transfer, 1, taker); }
+
+static const struct quern_view view = {.name = "transfer_wait", .tensors = show};
+
+quern_status quern_transfer_wait(quern_transfer *handle, double timeout) {
+    struct quern_look look;
+    quern_begin_look(&look, &view, NULL, NULL);
+    return quern_end_look(&look, wait_for(handle, timeout, &look));
 }

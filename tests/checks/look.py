@@ -1,0 +1,319 @@
+"""Checks what looks inside a run, from outside: traces of the demo, its dumps, and the comparison of dumps by quern_dump.
+
+The demo runs twice for a few steps.  Its trace must be valid for Perfetto.  Its dumps must be safetensors files whose hashes are
+right, and quern_dump must find them equal; with one bit flipped in a tensor it must name that tensor, and refuse what is damaged.  A
+library that stands in for NVTX writes down the calls.  The last line is `N passed, N failed`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bindings/python"))
+
+from quern_dump import tensors  # noqa: E402
+from quern_dump.diff import place_of  # noqa: E402
+from quern_dump.index import Call, Tensor, read_index  # noqa: E402
+
+STEPS, DUMPED = 4, 3
+
+NVTX = r"""
+#include <stdio.h>
+#include <stdlib.h>
+static void note(const char *kind, const char *name) {
+    FILE *file = fopen(getenv("NOTES"), "a");
+    if (!file) abort();
+    fprintf(file, "%s %s\n", kind, name);
+    fclose(file);
+}
+int nvtxRangePushA(const char *name) { note("push", name); return 0; }
+int nvtxRangePop(void) { note("pop", ""); return 0; }
+"""
+
+
+class Failed(Exception):
+    pass
+
+
+def check(condition: bool, text: str) -> None:
+    if not condition:
+        raise Failed(text)
+
+
+def run_demo(folder: Path, name: str, *options: str, **environment: str) -> None:
+    command = ["build/language_model", "--no-comparison", f"--steps={STEPS}", "--device=cpu", "--vocab=512", "--width=32",
+               f"--trace={folder / name}.json", f"--dump={DUMPED}:{folder / name}", *options]
+    result = subprocess.run(command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True)
+    check(result.returncode == 0, f"{' '.join(command)} ended with {result.returncode}: {result.stderr}")
+
+
+def compare(*arguments: object) -> tuple[int, str]:
+    """Runs quern_dump as a program.  Returns its exit status and what it printed."""
+    result = subprocess.run([sys.executable, "-m", "quern_dump", *map(str, arguments)], capture_output=True, text=True,
+                            env={**os.environ, "PYTHONPATH": str(ROOT / "bindings/python")})
+    return result.returncode, result.stdout + result.stderr
+
+
+# ---- traces ----
+
+
+def check_event(event: dict) -> None:
+    check({"name", "ph", "pid", "tid"} <= event.keys(), f"a key is missing in {event}")
+    check(event["ph"] in ("X", "i", "M"), f"another phase in {event}")
+    check(event["ph"] == "M" or event["ts"] > 0, f"no time in {event}")
+    check(event["ph"] != "X" or event["dur"] >= 0, f"no duration in {event}")
+
+
+def check_nesting(events: list[dict]) -> None:
+    """On one track an event ends before the next begins, or contains it."""
+    for track in {event["tid"] for event in events}:
+        ends: list[float] = []
+        for event in sorted((e for e in events if e["ph"] == "X" and e["tid"] == track), key=lambda e: (e["ts"], -e["dur"])):
+            while ends and ends[-1] <= event["ts"] + 0.0005:
+                ends.pop()
+            check(not ends or event["ts"] + event["dur"] <= ends[-1] + 0.0005, f"{event} overlaps another one")
+            ends.append(event["ts"] + event["dur"])
+
+
+def check_trace(folder: Path) -> None:
+    trace = json.loads((folder / "one.json").read_text())
+    events = trace["traceEvents"]
+    for event in events:
+        check_event(event)
+    check_nesting(events)
+    named = {event["tid"] for event in events if event["name"] == "thread_name"}
+    check({event["tid"] for event in events if event["ph"] == "X"} <= named, "a track has no name")
+    steps = [event["args"]["step"] for event in events if event.get("cat") == "step"]
+    check(steps == list(range(1, STEPS + 2)), f"the steps are {steps}")
+    adam = [event for event in events if event["name"] == "adam"]
+    check(len(adam) == STEPS and all(event["args"]["status"] == "QUERN_OK" for event in adam), f"the events of Adam are {adam}")
+    check(len({event["args"]["bytes"] for event in adam}) == 1 and adam[0]["args"]["bytes"] > 10000, "other bytes of Adam")
+    check(all(kernel.startswith("adam_") for event in adam for kernel in event["args"]["kernels"]), "another kernel")
+    check(trace["otherData"]["events"] == len([e for e in events if e["ph"] != "M"]), "another number of events")
+
+
+def check_trace_of_ranks(folder: Path) -> None:
+    run_demo(folder, "ranks", "--ranks=2", "--experts=4", "--processes")
+    for rank, (trace, name) in enumerate((("ranks.json", "ranks"), ("ranks.json.1", "ranks.1"))):
+        events = json.loads((folder / trace).read_text())["traceEvents"]
+        waits = [event for event in events if event.get("cat") == "wait"]
+        check(waits and all(event["args"]["for"] == [1 - rank] for event in waits), f"the waits of rank {rank} are for others")
+        calls = read_index(folder / name)
+        check({call.rank for call in calls} == {rank, None}, f"{name} has calls of {({call.rank for call in calls})}")
+        check(any(call.operation == "ragged_all_to_all" for call in calls), f"{name} has no exchange")
+
+
+def check_nvtx(folder: Path) -> None:
+    library, notes = folder / "nvtx", folder / "notes"
+    library.mkdir()
+    (library / "nvtx.c").write_text(NVTX)
+    subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", library / "nvtx.c", "-o", library / "libnvToolsExt.so.1"],
+                   check=True)
+    run_demo(folder, "ranges", LD_LIBRARY_PATH=str(library), NOTES=str(notes))
+    lines, depth = notes.read_text().splitlines(), 0
+    for line in lines:
+        depth += 1 if line.startswith("push") else -1
+        check(depth in (0, 1), f"ranges are not closed: {lines}")
+    check(depth == 0 and lines.count("push adam") == STEPS, f"the ranges are {lines}")
+
+
+# ---- dumps ----
+
+
+def stored_tensors(folder: Path) -> list[tuple[Call, Tensor]]:
+    return [(call, tensor) for call in read_index(folder) for tensor in call.tensors if tensor.file]
+
+
+def bytes_of(tensor: Tensor) -> bytes:
+    stored = tensor.stored()
+    return stored.path.read_bytes()[stored.begin:stored.begin + stored.bytes]
+
+
+def check_file(path: Path) -> None:
+    """The tensors fill the file behind the header, in order and without gaps: as the format demands."""
+    data = path.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    check(length % 8 == 0, f"{path}: the data is not aligned")
+    end = 0
+    for name, entry in json.loads(data[8:8 + length]).items():
+        check(entry["data_offsets"][0] == end, f"{path}: {name} begins at {entry['data_offsets'][0]}: expected {end}")
+        end = entry["data_offsets"][1]
+    check(end == len(data) - 8 - length, f"{path}: {len(data) - 8 - length} bytes of data: expected {end}")
+
+
+def check_with_safetensors(path: Path) -> None:
+    try:
+        from safetensors import deserialize
+    except ImportError:
+        return
+    named = dict(deserialize(path.read_bytes()))
+    for name, stored in tensors.read_header(path).items():
+        check(list(stored.shape) == named[name]["shape"], f"safetensors reads another shape of {name}")
+
+
+def check_dump(folder: Path) -> None:
+    found = stored_tensors(folder / "one")
+    check({call.operation for call, _ in found} == {"cross_entropy", "adam"}, "other operations")
+    check(all(call.step == DUMPED for call, _ in found), "another step")
+    for _, tensor in found:
+        check(hashlib.sha256(bytes_of(tensor)).hexdigest() == tensor.sha256, f"another hash of {tensor.name}")
+    files = {path.name for path in (folder / "one").glob("*.safetensors")}
+    check(files == {tensor.file.name for _, tensor in found}, "the index has other files than the folder")
+    for name in files:
+        check_file(folder / "one" / name)
+        check_with_safetensors(folder / "one" / name)
+    check(not list((folder / "one").glob("*.part")), "a temporary file is left")
+
+
+def check_equal(folder: Path) -> None:
+    status, text = compare("diff", folder / "one", folder / "two")
+    count = len(stored_tensors(folder / "one"))
+    check(status == 0 and f"{count} tensors equal, 0 differences" in text, f"status {status}: {text}")
+
+
+def flip_bit(folder: Path, copy: Path, place: int) -> Tensor:
+    """Copies a dump, and flips a bit in the middle of a tensor, whose hash is then written anew."""
+    shutil.copytree(folder, copy)
+    _, tensor = stored_tensors(copy)[place]
+    stored, data = tensor.stored(), bytearray(tensor.file.read_bytes())
+    data[stored.begin + stored.bytes // 2] ^= 1
+    tensor.file.write_bytes(data)
+    index = (copy / "index.jsonl").read_text()
+    lines = []
+    for line in map(json.loads, index.splitlines()):
+        for row in line["tensors"]:
+            if (row.get("file"), row["name"]) == (tensor.file.name, tensor.name):
+                row["sha256"] = hashlib.sha256(bytes_of(tensor)).hexdigest()
+        lines.append(json.dumps(line) + "\n")
+    (copy / "index.jsonl").write_text("".join(lines))
+    return tensor
+
+
+def check_flips(folder: Path) -> None:
+    """One bit of each tenth tensor."""
+    for place in range(0, len(stored_tensors(folder / "one")), 10):
+        copy = folder / f"flipped{place}"
+        tensor = flip_bit(folder / "one", copy, place)
+        size = tensors.DTYPES[tensor.dtype][0]
+        element = tensor.stored().bytes // 2 // size
+        status, text = compare("diff", folder / "two", copy)
+        check(status == 1 and f" {tensor.name} ({tensor.access}) differs\n" in text, f"tensor {place}: status {status}: {text}")
+        check(f"1 of {tensor.stored().bytes // size} elements differ" in text, f"tensor {place}: {text}")
+        check(f"first at {place_of(element, tensor.shape)}" in text, f"tensor {place}: {text}")
+        shutil.rmtree(copy)
+
+
+def check_damage(folder: Path) -> None:
+    """What cannot be read is an error with the name of the file, and not a difference."""
+    def damage(name: str, change: Callable[[Path], object], expected: str) -> None:
+        copy = folder / "damaged"
+        tensor = flip_bit(folder / "one", copy, 0)
+        change(copy if name == "folder" else copy / "index.jsonl" if name == "index" else tensor.file)
+        status, text = compare("diff", copy, folder / "two")
+        check(status == 2 and expected in text and "Traceback" not in text, f"{expected}: status {status}: {text}")
+        shutil.rmtree(copy)
+
+    damage("file", lambda path: path.write_bytes(path.read_bytes()[:5]), "expected a header")
+    damage("file", lambda path: path.write_bytes(path.read_bytes()[:-100]), "has offsets")
+    damage("file", lambda path: path.write_bytes(struct.pack("<Q", 1 << 60) + b"{}"), "expected a header")
+    damage("file", lambda path: path.write_bytes(b"\x02" + bytes(7) + b"{}"), "has no tensor")
+    damage("file", lambda path: path.unlink(), "No such file")
+    damage("index", lambda path: path.write_text(path.read_text() + "{"), "index.jsonl:")
+    damage("index", lambda path: path.write_text(path.read_text().replace('"file": "', '"file": "../')), "not in the folder")
+    damage("index", lambda path: path.unlink(), "index.jsonl")
+    check(compare("diff", folder / "one")[0] == 2 and compare("nonsense")[0] == 2, "a wrong command line")
+    check(compare("show", folder / "none")[0] == 2, "a folder that does not exist")
+
+
+def check_other_runs(folder: Path) -> None:
+    """Other arguments, another number of calls, a tolerance."""
+    run_demo(folder, "other", "--beta2=0.9")
+    status, text = compare("diff", folder / "one", folder / "other", "--all")
+    check(status == 1 and "the argument beta2 is 0.99 and 0.9\n" in text, f"status {status}: {text}")
+    shutil.copytree(folder / "one", folder / "short")
+    lines = (folder / "short/index.jsonl").read_text().splitlines(keepends=True)
+    (folder / "short/index.jsonl").write_text("".join(lines[:-1]))
+    status, text = compare("diff", folder / "one", folder / "short")
+    check(status == 1 and f"only {folder / 'one'} has it" in text, f"status {status}: {text}")
+    flip_bit(folder / "one", folder / "near", 0)
+    status, text = compare("diff", folder / "one", folder / "near", "--tolerance", "0.01")
+    check(status == 0 and "1 within the tolerance" in text, f"status {status}: {text}")
+
+
+def check_show(folder: Path) -> None:
+    status, text = compare("show", folder / "one")
+    check(status == 0 and "call 1, adam, step 3 on cpu: QUERN_OK" in text and "beta2 0.99" in text, f"status {status}: {text}")
+
+
+# ---- values ----
+
+
+def check_dtypes(_: Path) -> None:
+    """Every code of the small types: against Python's own float16 and float32, and the tables of the OCP's specification."""
+    halves = tensors.DTYPES["F16"][1](struct.pack("<65536H", *range(65536)))
+    expected = struct.unpack("<65536e", struct.pack("<65536H", *range(65536)))
+    check(all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in zip(halves, expected)), "float16 is read wrongly")
+    brains = tensors.DTYPES["BF16"][1](struct.pack("<65536H", *range(65536)))
+    expected = struct.unpack("<65536f", struct.pack("<65536I", *(code << 16 for code in range(65536))))
+    check(all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in zip(brains, expected)), "bfloat16 is read wrongly")
+    codes = {"F8_E4M3": {0x00: 0.0, 0x01: 2 ** -9, 0x07: 7 * 2 ** -9, 0x08: 2 ** -6, 0x38: 1.0, 0x7E: 448.0, 0xFE: -448.0, 0x78: 256.0},
+             "F8_E5M2": {0x00: 0.0, 0x01: 2 ** -16, 0x03: 3 * 2 ** -16, 0x04: 2 ** -14, 0x3C: 1.0, 0x7B: 57344.0, 0x7C: math.inf,
+                         0xFC: -math.inf}}
+    for dtype, values in codes.items():
+        read = tensors.DTYPES[dtype][1](bytes(range(256)))
+        check(all(read[code] == value for code, value in values.items()), f"{dtype} is read wrongly")
+        nans = {code for code in range(256) if math.isnan(read[code])}
+        check(nans == ({0x7F, 0xFF} if dtype == "F8_E4M3" else {0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF}), f"{dtype}: NaN is {nans}")
+
+
+def check_not_finite(folder: Path) -> None:
+    """A NaN and an infinity count apart, and no tolerance covers them."""
+    for name, values in (("nan", (1.0, math.nan, 3.0, -0.0)), ("inf", (1.0, 2.0, math.inf, 0.0))):
+        run = folder / name
+        run.mkdir()
+        data = struct.pack("<4f", *values)
+        header = json.dumps({"x": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}}).encode().ljust(72)
+        (run / "x.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + data)
+        (run / "index.jsonl").write_text(json.dumps({
+            "sequence": 0, "step": 0, "operation": "adam", "device": "cpu", "kernels": [], "arguments": {}, "status": "QUERN_OK",
+            "tensors": [{"name": "x", "access": "in", "dtype": "F32", "shape": [2, 2], "file": "x.safetensors",
+                         "sha256": hashlib.sha256(data).hexdigest()}]}) + "\n")
+    status, text = compare("diff", folder / "nan", folder / "inf", "--tolerance", "10")
+    for part in ("3 of 4 elements differ", "first at [0, 1]: nan and 2", "NaN or infinite among them: 1 and 1",
+                 "largest difference 0, relative 0"):
+        check(status == 1 and part in text, f"{part}: status {status}: {text}")
+
+
+CHECKS = (check_trace, check_trace_of_ranks, check_nvtx, check_dump, check_equal, check_flips, check_damage, check_other_runs,
+          check_show, check_dtypes, check_not_finite)
+
+
+def main() -> int:
+    failures = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for run in ("one", "two"):
+            run_demo(folder, run)
+        for each in CHECKS:
+            try:
+                each(folder)
+            except (Failed, tensors.DumpError, KeyError, OSError, subprocess.SubprocessError) as error:
+                print(f"{each.__name__}: {error!r}")
+                failures += 1
+    print(f"{len(CHECKS) - failures} passed, {failures} failed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+/*
+ * Traces and dumps that begin and end while other threads call operations, under ThreadSanitizer.  A plain program, as ranks.c is.
+ *
+ *   race_look [SCENE]       all scenes, or one
+ *
+ * The last line is `N passed, N failed`.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "look/events.h"
+#include "quern.h"
+
+enum { THREADS = 3, ROUNDS = 20, COUNT = 64 };
+
+#define CHECK(condition) \
+    do { \
+        if (!(condition)) { \
+            char detail[256]; \
+            quern_error_detail(detail, sizeof detail); \
+            printf("race_look: line %d: %s: %s\n", __LINE__, #condition, detail); \
+            exit(EXIT_FAILURE); \
+        } \
+    } while (0)
+
+static quern_device *device;         /* of all threads */
+static atomic_bool is_over;
+static char folder[] = "/tmp/quern-race-XXXXXX";
+
+static void take_step(void) {
+    float param[COUNT] = {1}, grad[COUNT] = {1}, m[COUNT] = {0}, v[COUNT] = {0};
+    const quern_adam_tensor tensor = {.param = param, .grad = grad, .m = m, .v = v, .count = COUNT};
+    quern_adam_args args = QUERN_ADAM_ARGS_INIT;
+    args.param_dtype = args.grad_dtype = args.m_dtype = args.v_dtype = QUERN_F32;
+    args.tensors = &tensor, args.tensor_count = 1, args.lr = 0.1, args.step = 1;
+    CHECK(quern_adam(device, &args, NULL, 0, NULL) == QUERN_OK);
+}
+
+/* With a device of its own, whose steps it may tell. */
+static void *call(void *unused) {
+    quern_device *own;
+    CHECK(quern_device_open(QUERN_CPU, 0, &own) == QUERN_OK);
+    for (int64_t step = 0; !atomic_load(&is_over); step++) {
+        take_step();
+        CHECK(quern_step(own, step) == QUERN_OK);
+    }
+    quern_device_close(own);
+    return unused;
+}
+
+static void remove_all(void) {
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
+}
+
+static void run_beside(void (*act)(int round)) {
+    pthread_t threads[THREADS];
+    atomic_store(&is_over, false);
+    for (int i = 0; i < THREADS; i++) CHECK(!pthread_create(&threads[i], NULL, call, NULL));
+    for (int round = 0; round < ROUNDS; round++) act(round);
+    atomic_store(&is_over, true);
+    for (int i = 0; i < THREADS; i++) CHECK(!pthread_join(threads[i], NULL));
+}
+
+static void trace(int round) {
+    char path[64];
+    snprintf(path, sizeof path, "%s/%d.json", folder, round % 2);
+    CHECK(quern_trace_begin(path) == QUERN_OK);
+    take_step();
+    CHECK(quern_trace_end() == QUERN_OK);
+}
+
+/* Dumps of the step that has begun, each of which ends the one before. */
+static void dump(int round) {
+    char path[64];
+    quern_dump_args args = QUERN_DUMP_ARGS_INIT;
+    snprintf(path, sizeof path, "%s/dump%d", folder, round);
+    args.folder = path;
+    args.most_bytes = 1 << 16;
+    CHECK(quern_dump_at(device, round % 3 == 2 ? NULL : &args) == QUERN_OK);
+    take_step();
+}
+
+static void traces_and_dumps(int round) {
+    trace(round);
+    dump(ROUNDS + round);
+}
+
+static const struct {
+    const char *name;
+    void (*act)(int round);
+} scenes[] = {{"traces", trace}, {"dumps", dump}, {"traces_and_dumps", traces_and_dumps}};
+
+int main(int argc, char **argv) {
+    int passed = 0;
+    quern_trace_most_events = 2000;  /* a trace is then full within a round, and its memory small */
+    CHECK(mkdtemp(folder));
+    CHECK(quern_device_open(QUERN_CPU, 0, &device) == QUERN_OK);
+    CHECK(quern_set_threads(device, 1, NULL, NULL) == QUERN_OK);
+    CHECK(quern_prepare(device, QUERN_ADAM) == QUERN_OK);
+    CHECK(quern_step(device, 0) == QUERN_OK);
+    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
+        if (argc > 1 && strcmp(argv[1], scenes[i].name) != 0) continue;
+        run_beside(scenes[i].act);
+        passed++;
+    }
+    quern_device_close(device);
+    remove_all();
+    printf("%d passed, 0 failed\n", passed);
+}

@@ -1,0 +1,452 @@
+/*
+ * The dump: inputs before and outputs after each call, the index, what is left out, errors, threads.
+ *
+ * Runs on: one cpu, one emulated, gpu.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/adam_case.h"
+#include "harness/buffer.h"
+#include "harness/check.h"
+#include "harness/cuda.h"
+#include "harness/looking.h"
+#include "oracle/adam.h"
+
+enum { COUNT = 700, LAST = 33, STEP = 5 };
+
+#define INDEX "index.jsonl"
+
+struct bench {
+    struct test_device device;
+    struct adam_problem problem;
+    struct adam_session adam;
+    const char *folder;
+    char run[512];       /* the folder of the dump */
+};
+
+static void open_bench(struct bench *bench) {
+    static const int64_t counts[] = {COUNT, LAST};
+    memset(bench, 0, sizeof *bench);
+    device_open(&bench->device, 0, NULL);
+    check_ok(quern_prepare(bench->device.quern, QUERN_ADAM | QUERN_CROSS_ENTROPY));
+    quern_adam_args args = adam_args_of(find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, false));
+    adam_make(&bench->problem, &args, counts, 2);
+    adam_session_open(&bench->adam, &bench->device, &bench->problem);
+    bench->folder = make_folder();
+    strcpy(bench->run, path_in(bench->folder, "run"));
+}
+
+static void close_bench(struct bench *bench) {
+    adam_session_close(&bench->adam);
+    device_close(&bench->device);
+    drop_folder(bench->folder);
+}
+
+static quern_status take_step(struct bench *bench) {
+    return quern_adam(bench->device.quern, &bench->adam.args, bench->adam.workspace.data, bench->adam.workspace_bytes,
+                      bench->device.stream);
+}
+
+static quern_dump_args dump_args(const struct bench *bench) {
+    quern_dump_args args = QUERN_DUMP_ARGS_INIT;
+    args.folder = bench->run;
+    args.step = STEP;
+    return args;
+}
+
+static void begin_dump(struct bench *bench) {
+    const quern_dump_args args = dump_args(bench);
+    check_ok(quern_dump_at(bench->device.quern, &args));
+    check_ok(quern_step(bench->device.quern, STEP));
+}
+
+static char *read_index(const struct bench *bench) {
+    char *text = read_text(path_in(bench->run, INDEX), NULL);
+    check(text, "no index");
+    return text;
+}
+
+static int lines_of(const char *index) { return count_lines(index, "\"sequence\":", ""); }
+
+static void expect_detail(const char *part) { check(strstr(error_detail(), part), "the detail is \"%s\"", error_detail()); }
+
+/* ---- contents ---- */
+
+static void check_arena(const char *path, const char *name, const char *dtype, const char *shape, const void *expected) {
+    size_t bytes;
+    void *data = read_tensor(path, name, dtype, shape, &bytes);
+    check(!memcmp(data, expected, bytes), "%s has another %s", path, name);
+    free(data);
+}
+
+/* What Adam reads is as before the step, and what it writes as after it: that of the model. */
+Test(dump, inputs_are_from_before_and_outputs_from_after) {
+    struct bench bench;
+    open_bench(&bench);
+    begin_dump(&bench);
+    check_ok(take_step(&bench));
+    const char *in = path_in(bench.run, "000000.adam.in.safetensors"), *out = path_in(bench.run, "000000.adam.out.safetensors");
+    const quern_adam_tensor *tensors = bench.problem.tensors;
+    check_arena(in, "grad.0", "BF16", "[700]", tensors[0].grad);
+    check_arena(in, "m.1", "BF16", "[33]", tensors[1].m);
+    check_arena(in, "master.0", "F32", "[700]", tensors[0].master);
+    adam_model_step(&bench.problem.args);
+    check_arena(out, "param.0", "BF16", "[700]", tensors[0].param);
+    check_arena(out, "param.1", "BF16", "[33]", tensors[1].param);
+    check_arena(out, "v.1", "BF16", "[33]", tensors[1].v);
+    check_arena(out, "master.0", "F32", "[700]", tensors[0].master);
+    char *index = read_index(&bench), *line = find_line(index, "\"operation\":\"adam\"", "\"sequence\":0,\"step\":5", 0);
+    check(lines_of(index) == 1 && count_files(bench.run) == 3, "%d files, index %s", count_files(bench.run), index);
+    check(strstr(line, "\"status\":\"QUERN_OK\"") && strstr(line, "\"param_dtype\":\"bf16\""), "%s", line);
+    check(strstr(line, "\"beta1\":0.9"), "%s", line);
+    check(strstr(line, bench.device.kind == QUERN_CPU ? "\"device\":\"cpu\"" : "\"device\":\"cuda:0\""), "%s", line);
+    check(strstr(line, "adam_pbf16_gbf16_mbf16_vbf16_master32__"), "no kernel in %s", line);
+    check(!strstr(line, "\"name\":\"param.0\",\"access\":\"in\""), "with a master the parameter is not read: %s", line);
+    check_ok(quern_step(bench.device.quern, STEP + 1));
+    close_bench(&bench);
+}
+
+/* Rows with gaps, a vector from its end to its beginning, and more than a piece of device memory. */
+Test(dump, matrices_are_written_without_gaps) {
+    enum { ROWS = 3, VOCAB = 40, STRIDE = 47 };
+    struct bench bench;
+    struct buffer logits, labels, grad, upstream, loss, workspace;
+    float values[ROWS * STRIDE], factors[ROWS] = {1, 2, 3};
+    int32_t wanted[ROWS] = {0, 1, 2};
+    size_t bytes;
+    open_bench(&bench);
+    for (int i = 0; i < ROWS * STRIDE; i++) values[i] = (float)i * 0.01f;
+    buffer_open(&logits, &bench.device, sizeof values, 0, values);
+    buffer_open(&grad, &bench.device, sizeof values, 0, values);
+    buffer_open(&labels, &bench.device, sizeof wanted, 0, wanted);
+    buffer_open(&upstream, &bench.device, sizeof factors, 0, factors);
+    buffer_open(&loss, &bench.device, sizeof factors, 0, factors);
+    quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
+    args.logits_dtype = QUERN_F32, args.labels_dtype = QUERN_INT32, args.rows = ROWS, args.vocab = VOCAB;
+    args.logits = logits.data, args.logits_stride = STRIDE, args.labels = labels.data, args.loss = loss.data;
+    args.grad = grad.data, args.grad_stride = STRIDE, args.padded_vocab = VOCAB + 2;
+    args.grad_loss = (float *)upstream.data + ROWS - 1, args.grad_loss_stride = -1;
+    check_ok(quern_cross_entropy_workspace(bench.device.quern, &args, &bytes));
+    buffer_open(&workspace, &bench.device, bytes, 0, NULL);
+    begin_dump(&bench);
+    check_ok(quern_cross_entropy(bench.device.quern, &args, workspace.data, bytes, bench.device.stream));
+    const char *in = path_in(bench.run, "000000.cross_entropy.in.safetensors");
+    const char *out = path_in(bench.run, "000000.cross_entropy.out.safetensors");
+    const float *written = read_tensor(in, "logits", "F32", "[3,40]", NULL);
+    for (int i = 0; i < ROWS * VOCAB; i++)
+        check(written[i] == values[i / VOCAB * STRIDE + i % VOCAB], "logit %d is %g", i, (double)written[i]);
+    const float *reversed = read_tensor(in, "grad_loss", "F32", "[3,1]", NULL);
+    check(reversed[0] == 3 && reversed[1] == 2 && reversed[2] == 1, "grad_loss begins with %g", (double)reversed[0]);
+    const float *gradient = read_tensor(out, "grad", "F32", "[3,42]", NULL), *on_device = buffer_read(&grad);
+    for (int row = 0; row < ROWS; row++)
+        check(!memcmp(&gradient[row * 42], &on_device[row * STRIDE], 42 * sizeof *gradient), "another gradient in row %d", row);
+    check(!memcmp(read_tensor(out, "loss", "F32", "[3]", NULL), buffer_read(&loss), sizeof factors), "another loss");
+    close_bench(&bench);
+}
+
+/* Larger than the piece that is read from a GPU at a time, dense and with gaps. */
+Test(dump, long_tensors_are_read_in_pieces) {
+    enum { ROWS = 300, VOCAB = 5000, STRIDE = 5003 };
+    struct bench bench;
+    struct buffer logits, labels, loss, workspace;
+    float *values = malloc((size_t)ROWS * STRIDE * sizeof *values), none = 0;
+    int64_t wanted[ROWS] = {0};
+    size_t bytes;
+    open_bench(&bench);
+    for (int i = 0; i < ROWS * STRIDE; i++) values[i] = (float)(i % 1009) * 0.001f;
+    buffer_open(&logits, &bench.device, (size_t)ROWS * STRIDE * sizeof *values, 0, values);
+    buffer_open(&labels, &bench.device, sizeof wanted, 0, wanted);
+    buffer_open(&loss, &bench.device, sizeof none, 0, &none);
+    for (int gaps = 0; gaps < 2; gaps++) {
+        quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
+        args.logits_dtype = QUERN_F32, args.labels_dtype = QUERN_INT64, args.rows = test_size(ROWS, 220), args.vocab = VOCAB;
+        args.reduction = QUERN_REDUCTION_SUM;
+        args.logits = logits.data, args.logits_stride = gaps ? STRIDE : VOCAB, args.labels = labels.data, args.loss = loss.data;
+        check_ok(quern_cross_entropy_workspace(bench.device.quern, &args, &bytes));
+        buffer_open(&workspace, &bench.device, bytes, 0, NULL);
+        strcpy(bench.run, path_in(bench.folder, gaps ? "gaps" : "dense"));
+        begin_dump(&bench);
+        check_ok(quern_cross_entropy(bench.device.quern, &args, workspace.data, bytes, bench.device.stream));
+        char shape[32];
+        snprintf(shape, sizeof shape, "[%d,%d]", (int)args.rows, VOCAB);
+        const float *written = read_tensor(path_in(bench.run, "000000.cross_entropy.in.safetensors"), "logits", "F32", shape, NULL);
+        for (int row = 0; row < (int)args.rows; row++)
+            check(!memcmp(&written[row * VOCAB], &values[row * args.logits_stride], VOCAB * sizeof *values), "row %d differs", row);
+        buffer_close(&workspace);
+    }
+    close_bench(&bench);
+}
+
+/* ---- which calls ---- */
+
+Test(dump, only_the_step_is_written) {
+    struct bench bench;
+    open_bench(&bench);
+    const quern_dump_args args = dump_args(&bench);
+    check_ok(quern_dump_at(bench.device.quern, &args));
+    check_ok(take_step(&bench));  /* no step has begun */
+    for (int step = STEP - 1; step <= STEP + 1; step++) {
+        check_ok(quern_step(bench.device.quern, step));
+        check_ok(take_step(&bench));
+        check_ok(take_step(&bench));
+    }
+    char *index = read_index(&bench);
+    check(lines_of(index) == 2 && count_files(bench.run) == 5, "%d lines and %d files", lines_of(index), count_files(bench.run));
+    find_line(index, "\"sequence\":1", "000001.adam.out.safetensors", 0);
+    close_bench(&bench);
+}
+
+Test(dump, a_step_that_has_begun_is_written) {
+    struct bench bench;
+    open_bench(&bench);
+    check_ok(quern_step(bench.device.quern, STEP));
+    const quern_dump_args args = dump_args(&bench);
+    check_ok(quern_dump_at(bench.device.quern, &args));
+    check_ok(take_step(&bench));
+    check(lines_of(read_index(&bench)) == 1, "no call was written");
+    check_ok(quern_dump_at(bench.device.quern, NULL));
+    check_ok(take_step(&bench));
+    check(lines_of(read_index(&bench)) == 1, "a call was written after the end");
+    check_ok(quern_dump_at(bench.device.quern, NULL));
+    close_bench(&bench);
+}
+
+Test(dump, the_filter_is_a_glob_over_operations) {
+    static const struct {
+        const char *filter;
+        int calls;
+    } cases[] = {{"adam", 1}, {"a*", 1}, {"cross_entropy*", 0}, {"*", 1}, {"ada", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bench bench;
+        open_bench(&bench);
+        quern_dump_args args = dump_args(&bench);
+        char filter[32];
+        args.filter = strcpy(filter, cases[i].filter);
+        check_ok(quern_dump_at(bench.device.quern, &args));
+        memset(filter, 'x', sizeof filter);  /* it was copied */
+        check_ok(quern_step(bench.device.quern, STEP));
+        check_ok(take_step(&bench));
+        check(lines_of(read_index(&bench)) == cases[i].calls, "%s: another number of calls", cases[i].filter);
+        close_bench(&bench);
+    }
+}
+
+/* A call that is refused has a line with the detail, and no files. */
+Test(dump, a_call_that_fails_has_a_line) {
+    struct bench bench;
+    open_bench(&bench);
+    begin_dump(&bench);
+    bench.adam.args.step = -7;
+    check_status(take_step(&bench), QUERN_INVALID_ARGUMENT);
+    char *line = find_line(read_index(&bench), "QUERN_INVALID_ARGUMENT", "", 0);
+    check(strstr(line, "args.step is -7") && strstr(line, "\"tensors\":[]"), "%s", line);
+    check(count_files(bench.run) == 1, "%d files", count_files(bench.run));
+    close_bench(&bench);
+}
+
+/* ---- what is left out ---- */
+
+/* Gradients and moments have 2 bytes an element: those of the first tensor fit, what comes then does not, unless it is smaller. */
+Test(dump, what_does_not_fit_is_left_out) {
+    struct bench bench;
+    open_bench(&bench);
+    quern_dump_args args = dump_args(&bench);
+    args.most_bytes = 2 * COUNT + 2 * LAST;
+    check_ok(quern_dump_at(bench.device.quern, &args));
+    check_ok(quern_step(bench.device.quern, STEP));
+    check_ok(take_step(&bench));
+    char *line = find_line(read_index(&bench), "adam", "", 0);
+    check(strstr(line, "\"m.0\",\"access\":\"in\",\"dtype\":\"BF16\",\"shape\":[700],\"left_out\":\"most_bytes\""), "%s", line);
+    free(read_tensor(path_in(bench.run, "000000.adam.in.safetensors"), "grad.0", "BF16", "[700]", NULL));
+    free(read_tensor(path_in(bench.run, "000000.adam.in.safetensors"), "grad.1", "BF16", "[33]", NULL));
+    check(count_files(bench.run) == 2, "%d files: expected no outputs", count_files(bench.run));
+    check_ok(quern_step(bench.device.quern, STEP + 1));
+    close_bench(&bench);
+}
+
+Test(dump, a_capture_is_left_out) {
+    if (test_kind() != QUERN_CUDA) cr_skip_test("streams belong to GPUs");
+    enum { GLOBAL = 0 };
+    struct bench bench;
+    void *graph;
+    open_bench(&bench);
+    device_synchronize(&bench.device);
+    begin_dump(&bench);
+    CUDA(cuStreamBeginCapture_v2(bench.device.stream, GLOBAL));
+    check_ok(take_step(&bench));
+    CUDA(cuStreamEndCapture(bench.device.stream, &graph));
+    char *line = find_line(read_index(&bench), "\"captured\":true", "adam", 0);
+    check(strstr(line, "\"left_out\":\"captured\"") && !strstr(line, "\"file\""), "%s", line);
+    check(count_files(bench.run) == 1, "%d files", count_files(bench.run));
+    check_ok(quern_step(bench.device.quern, STEP + 1));
+    CUDA(cuGraphDestroy(graph));
+    close_bench(&bench);
+}
+
+/* ---- errors ---- */
+
+static void check_refused(struct bench *bench, const quern_dump_args *args, quern_status status, const char *detail) {
+    check_status(quern_dump_at(bench->device.quern, args), status);
+    expect_detail(detail);
+}
+
+Test(dump, wrong_arguments_are_refused) {
+    struct bench bench;
+    open_bench(&bench);
+    quern_dump_args args = dump_args(&bench);
+    check_status(quern_dump_at(NULL, &args), QUERN_NULL_POINTER);
+    args.folder = NULL;
+    check_refused(&bench, &args, QUERN_NULL_POINTER, "args.folder is NULL");
+    args.folder = "";
+    check_refused(&bench, &args, QUERN_INVALID_ARGUMENT, "args.folder is empty");
+    args = dump_args(&bench), args.filter = "";
+    check_refused(&bench, &args, QUERN_INVALID_ARGUMENT, "args.filter is empty");
+    args = dump_args(&bench), args.most_bytes = -1;
+    check_refused(&bench, &args, QUERN_INVALID_SHAPE, "args.most_bytes is -1");
+    args = dump_args(&bench), args.size = sizeof args;
+    check_refused(&bench, &args, QUERN_INVALID_STRUCT_SIZE, "quern_dump_args.size");
+    args = dump_args(&bench), args.folder = path_in(bench.folder, "none/run");
+    check_refused(&bench, &args, QUERN_SYSTEM_ERROR, "No such file or directory");
+    fclose(fopen(path_in(bench.folder, "file"), "w"));
+    args.folder = path_in(bench.folder, "file");
+    check_refused(&bench, &args, QUERN_SYSTEM_ERROR, "Not a directory");
+    args = dump_args(&bench);
+    check_ok(quern_dump_at(bench.device.quern, &args));
+    check_refused(&bench, &args, QUERN_INVALID_ARGUMENT, "has an index.jsonl");
+    check_status(quern_step(NULL, 1), QUERN_NULL_POINTER);
+    close_bench(&bench);
+}
+
+/* The call goes on and is right; the error comes with the next step, once. */
+static void check_failed_step(struct bench *bench, const char *reason) {
+    struct adam_problem got;
+    check_status(quern_step(bench->device.quern, STEP + 1), QUERN_SYSTEM_ERROR);
+    expect_detail(reason);
+    check_ok(quern_step(bench->device.quern, STEP + 2));
+    adam_copy(&got, &bench->problem);
+    adam_session_read(&bench->adam, &got);
+    adam_model_step(&bench->problem.args);
+    adam_check_same(&got, &bench->problem, "a step that could not be written");
+    adam_free(&got);
+}
+
+Test(dump, a_limit_on_files_is_told_by_the_next_step) {
+    struct bench bench;
+    struct rlimit limit;
+    open_bench(&bench);
+    begin_dump(&bench);
+    getrlimit(RLIMIT_FSIZE, &limit);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){1000, limit.rlim_max});
+    const quern_status status = take_step(&bench);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    check_status(status, QUERN_OK);
+    check(count_files(bench.run) == 1, "%d files: expected the index alone", count_files(bench.run));
+    check_failed_step(&bench, "File too large");
+    check(lines_of(read_index(&bench)) == 0, "a line that does not fit was written in part");
+    close_bench(&bench);
+}
+
+Test(dump, a_folder_that_is_removed_is_told_by_the_next_step) {
+    struct bench bench;
+    open_bench(&bench);
+    begin_dump(&bench);
+    unlink(path_in(bench.run, INDEX));
+    rmdir(bench.run);
+    check_ok(take_step(&bench));
+    check_failed_step(&bench, "No such file or directory");
+    close_bench(&bench);
+}
+
+/* Nothing but the error: the index has the call, and says which tensors are missing. */
+Test(dump, files_that_cannot_be_written_are_in_the_index) {
+    struct bench bench;
+    open_bench(&bench);
+    begin_dump(&bench);
+    check(mkdir(path_in(bench.run, "000000.adam.in.safetensors"), 0777) == 0, "no folder in the way");
+    check_ok(take_step(&bench));
+    char *line = find_line(read_index(&bench), "adam", "", 0);
+    check(strstr(line, "\"grad.0\",\"access\":\"in\",\"dtype\":\"BF16\",\"shape\":[700],\"left_out\":\"error\""), "%s", line);
+    free(read_tensor(path_in(bench.run, "000000.adam.out.safetensors"), "param.0", "BF16", "[700]", NULL));
+    check_failed_step(&bench, "Is a directory");
+    close_bench(&bench);
+}
+
+Test(dump, the_first_of_several_errors_is_told) {
+    struct bench bench;
+    open_bench(&bench);
+    begin_dump(&bench);
+    check(mkdir(path_in(bench.run, "000000.adam.in.safetensors"), 0777) == 0, "no folder in the way");
+    unlink(path_in(bench.run, INDEX));
+    check_ok(take_step(&bench));
+    check_failed_step(&bench, "Is a directory");
+    close_bench(&bench);
+}
+
+/* The driver fails at each call that the dump makes: the operation is as without it, and quern_step tells. */
+Test(dump, failures_of_the_driver_do_not_harm_the_call) {
+    if (test_kind() != QUERN_CUDA || !cuda_is_emulated()) cr_skip_test("only the emulator fails on demand");
+    struct bench bench;
+    int told = 0;
+    open_bench(&bench);
+    for (long number = 1; number < 100; number++) {
+        char run[32];
+        snprintf(run, sizeof run, "run%ld", number);
+        strcpy(bench.run, path_in(bench.folder, run));
+        begin_dump(&bench);
+        device_synchronize(&bench.device);
+        cuda_fail_call(number, 1);
+        const quern_status status = take_step(&bench);
+        const long calls = cuda_calls();
+        cuda_fail_call(0, 0);
+        const quern_status after = quern_step(bench.device.quern, STEP + 1);
+        check(status == QUERN_OK || number <= calls, "call %ld of %ld: %s", number, calls, error_detail());
+        check(after == QUERN_OK || after == QUERN_SYSTEM_ERROR, "%s", error_detail());
+        told += status == QUERN_OK && after == QUERN_SYSTEM_ERROR;
+        if (number > calls) {
+            check(after == QUERN_OK, "%s", error_detail());
+            break;
+        }
+    }
+    check(told >= 4, "only %d failures were told", told);
+    close_bench(&bench);
+}
+
+/* ---- threads ---- */
+
+enum { THREADS = 4, CALLS = 20 };
+
+static void *take_steps(void *context) {
+    struct bench *bench = context;
+    for (int i = 0; i < CALLS; i++) check_ok(take_step(bench));
+    return NULL;
+}
+
+/* Threads with a device each, and lists of their own, that write to one folder each and to one device. */
+Test(dump, threads_write_at_once) {
+    static struct bench benches[THREADS];
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        open_bench(&benches[i]);
+        if (i) benches[i].device.quern = benches[0].device.quern;  /* the first device has all calls */
+    }
+    begin_dump(&benches[0]);
+    for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, take_steps, &benches[i]);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    check_ok(quern_step(benches[0].device.quern, STEP + 1));
+    char *index = read_index(&benches[0]);
+    check(lines_of(index) == THREADS * CALLS, "%d lines", lines_of(index));
+    for (int i = 0; i < THREADS * CALLS; i++) {
+        char sequence[32];
+        snprintf(sequence, sizeof sequence, "\"sequence\":%d,", i);
+        check(count_lines(index, sequence, "QUERN_OK") == 1, "no call %d", i);
+    }
+    check(count_files(benches[0].run) == 1 + 2 * THREADS * CALLS, "%d files", count_files(benches[0].run));
+    for (int i = 0; i < THREADS; i++) drop_folder(benches[i].folder);
+}

@@ -1,0 +1,220 @@
+/*
+ * What a trace and a dump show of ranks: for whom a rank waited, and the memory of exchanges and transfers.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/check.h"
+#include "harness/looking.h"
+#include "harness/ranks.h"
+#include "ranks/handles.h"
+
+enum { PAIR = 2, ROW = 5 };
+
+/* What the ranks write, and where. */
+struct places {
+    char trace[512], run[PAIR][512];
+};
+
+/* Comes to a meeting when the other rank sleeps in it. */
+static void come_late(const struct rank *rank, const quern_group *group) {
+    const struct quern_segment_rank *other = &group->member->segment->rank[1 - rank->rank];
+    while (!__atomic_load_n(&other->asleep_in_meeting, __ATOMIC_ACQUIRE)) rank_sleep(0.001);
+}
+
+static void begin(struct rank *rank, const struct places *places) {
+    quern_dump_args args = QUERN_DUMP_ARGS_INIT;
+    args.folder = places->run[rank->rank];
+    rank_ok(rank, quern_dump_at(rank->device, &args));
+    rank_ok(rank, quern_step(rank->device, 0));
+    if (rank->rank == 0) rank_ok(rank, quern_trace_begin(places->trace));
+}
+
+static void end(struct rank *rank) {
+    if (rank->rank == 0) rank_ok(rank, quern_trace_end());
+    rank_ok(rank, quern_step(rank->device, 1));
+}
+
+static char *find_in(const char *path, const char *part, const char *other) {
+    char *text = read_text(path, NULL);
+    check(text, "no %s", path);
+    return find_line(text, part, other, 0);
+}
+
+static const struct places *open_places(struct places *places) {
+    const char *folder = make_folder();
+    strcpy(places->trace, path_in(folder, "trace.json"));
+    for (int rank = 0; rank < PAIR; rank++) {
+        char name[16];
+        snprintf(name, sizeof name, "rank%d", rank);
+        strcpy(places->run[rank], path_in(folder, name));
+    }
+    return places;
+}
+
+static char *index_line(const struct places *places, int rank, const char *operation) {
+    char path[600];
+    snprintf(path, sizeof path, "%s/index.jsonl", places->run[rank]);
+    return find_in(path, operation, "\"status\":\"QUERN_OK\"");
+}
+
+/* ---- waits ---- */
+
+static quern_status meet_late(struct rank *rank) {
+    quern_group *group = rank_group_met(rank, RANK_LIMIT);
+    rank_line_up(rank);
+    begin(rank, rank->user);
+    rank_line_up(rank);
+    if (rank->rank == 1) come_late(rank, group);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    end(rank);
+    return quern_group_destroy(group);
+}
+
+static void check_waits(enum rank_kind kind) {
+    struct places places;
+    check_ranks(.kind = kind, .count = PAIR, .function = meet_late, .user = open_places(&places));
+    char *call = find_in(places.trace, "\"name\":\"barrier\"", "\"rank\":0");
+    char *wait = find_in(places.trace, "\"cat\":\"wait\"", "\"rank\":0");
+    check(strstr(wait, "\"for\":[1],\"missing\":1,\"status\":\"QUERN_OK\""), "%s", wait);
+    check(number_in(call, "\"ranks\":") == PAIR, "%s", call);
+    const double begin_of_wait = number_in(wait, "\"ts\":"), lasted = number_in(wait, "\"dur\":");
+    check(lasted > 0 && number_in(call, "\"ts\":") - 1 <= begin_of_wait, "%s\n%s", wait, call);
+    find_in(places.trace, "thread_name", "rank 0 of 2");
+    for (int rank = 0; rank < PAIR; rank++) {
+        char expected[32];
+        snprintf(expected, sizeof expected, "\"rank\":%d,\"ranks\":2", rank);
+        check(strstr(index_line(&places, rank, "\"operation\":\"barrier\""), expected), "no %s", expected);
+    }
+}
+
+Test(look_ranks, a_wait_names_the_missing_rank) {
+    check_waits(RANK_THREADS);
+    check_waits(RANK_PROCESSES);
+}
+
+/* A wait that ends with an error has its status. */
+static quern_status wait_in_vain(struct rank *rank) {
+    quern_group *group = rank_group_met(rank, rank->rank ? RANK_LIMIT : 0.2);
+    const struct places *places = rank->user;
+    if (rank->rank == 0) {
+        rank_ok(rank, quern_trace_begin(places->trace));
+        rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_TIMEOUT);
+        rank_ok(rank, quern_trace_end());
+    }
+    rank_line_up(rank);
+    return quern_group_destroy(group);
+}
+
+Test(look_ranks, a_wait_in_vain_has_its_status) {
+    struct places places;
+    check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .function = wait_in_vain, .user = open_places(&places));
+    find_in(places.trace, "\"cat\":\"wait\"", "\"for\":[1],\"missing\":1,\"status\":\"QUERN_PEER_TIMEOUT\"");
+    find_in(places.trace, "\"name\":\"barrier\"", "\"status\":\"QUERN_PEER_TIMEOUT\"");
+}
+
+/* ---- exchanges ---- */
+
+/* Each rank sends its row r to rank r, whose output has them in the order of the ranks. */
+static quern_status exchange(struct rank *rank) {
+    static const int32_t offsets[PAIR] = {0, 1}, sizes[PAIR] = {1, 1};
+    const int32_t places_there[PAIR] = {rank->rank, rank->rank};
+    char input[PAIR * ROW + 1] = "firstsecon", output[PAIR * ROW + 1] = "----------";
+    quern_group *group = rank_group_met(rank, RANK_LIMIT);
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    size_t bytes;
+    void *workspace;
+    quern_ragged_plan *plan;
+    args.input = input, args.output = output, args.input_rows = args.output_rows = PAIR, args.row_bytes = ROW;
+    args.input_offsets = offsets, args.send_sizes = sizes, args.output_offsets = places_there, args.recv_sizes = sizes;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    rank_ok(rank, quern_ragged_plan_create(&group, 1, &args, &workspace, &bytes, &plan));
+    begin(rank, rank->user);
+    rank_line_up(rank);
+    rank_ok(rank, quern_ragged_all_to_all(group, &args, workspace, bytes, NULL));
+    rank_ok(rank, quern_ragged_plan_run(plan, NULL));
+    rank_line_up(rank);
+    end(rank);
+    rank_ok(rank, quern_ragged_plan_destroy(plan));
+    return quern_group_destroy(group);
+}
+
+static void check_rows(const struct places *places, int rank, const char *file, const char *tensor, const char *expected) {
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s.safetensors", places->run[rank], file);
+    check(!memcmp(read_tensor(path, tensor, "U8", "[2,5]", NULL), expected, PAIR * ROW), "rank %d: %s of %s differs", rank, tensor,
+          file);
+}
+
+Test(look_ranks, exchanges_have_their_rows) {
+    static const char *const outputs[PAIR] = {"firstfirst", "seconsecon"};
+    struct places places;
+    check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .function = exchange, .user = open_places(&places));
+    for (int rank = 0; rank < PAIR; rank++) {
+        check_rows(&places, rank, "000000.ragged_all_to_all.in", "input", "firstsecon");
+        check_rows(&places, rank, "000000.ragged_all_to_all.in", "output", "----------");
+        check_rows(&places, rank, "000000.ragged_all_to_all.out", "output", outputs[rank]);
+        check_rows(&places, rank, "000001.ragged_plan_run.out", "output", outputs[rank]);
+        char *line = index_line(&places, rank, "\"operation\":\"ragged_all_to_all\"");
+        check(strstr(line, "\"name\":\"output_offsets\",\"access\":\"in\",\"dtype\":\"I32\",\"shape\":[2,1]"), "%s", line);
+        check(strstr(line, "\"row_bytes\":5"), "%s", line);
+    }
+    find_in(places.trace, "\"cat\":\"operation\"", "ragged_plan_run");
+}
+
+/* ---- transfers ---- */
+
+static quern_status transfer(struct rank *rank) {
+    char text[ROW] = "-----";
+    quern_group *group = rank_group_met(rank, RANK_LIMIT);
+    const quern_transfer_item item = {.receive = rank->rank == 0, .peer = 1 - rank->rank, .tag = 3, .memory = text, .bytes = ROW};
+    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
+    quern_transfer *transfer;
+    args.items = &item, args.item_count = 1, args.key = 8;
+    if (rank->rank == 1) memcpy(text, "words", ROW);
+    rank_ok(rank, quern_transfer_prepare(group, &args, &transfer));
+    begin(rank, rank->user);
+    rank_line_up(rank);
+    rank_ok(rank, quern_transfer_start(transfer, NULL));
+    rank_ok(rank, quern_transfer_wait(transfer, 0));
+    rank_line_up(rank);
+    end(rank);
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    return quern_group_destroy(group);
+}
+
+Test(look_ranks, transfers_have_what_they_send_and_receive) {
+    struct places places;
+    char path[600];
+    check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .function = transfer, .user = open_places(&places));
+    snprintf(path, sizeof path, "%s/000000.transfer_start.in.safetensors", places.run[1]);
+    check(!memcmp(read_tensor(path, "sent.0", "U8", "[5]", NULL), "words", ROW), "another message was sent");
+    snprintf(path, sizeof path, "%s/000001.transfer_wait.out.safetensors", places.run[0]);
+    check(!memcmp(read_tensor(path, "received.0", "U8", "[5]", NULL), "words", ROW), "another message was received");
+    char *call = find_in(places.trace, "\"cat\":\"operation\"", "transfer_wait");
+    check(number_in(call, "\"bytes\":") == ROW, "%s", call);
+}
+
+/* ---- hosts ---- */
+
+static quern_status meet_of_hosts(struct rank *rank) {
+    quern_group *group = rank_group_met(rank, RANK_LIMIT);
+    const struct places *places = rank->user;
+    if (rank->rank == 0) rank_ok(rank, quern_trace_begin(places->trace));
+    for (int i = 0; i < 200; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
+    if (rank->rank == 0) rank_ok(rank, quern_trace_end());
+    return quern_group_destroy(group);
+}
+
+/* Of 200 barriers between hosts each waits for the other host: a message takes its time. */
+Test(look_ranks, a_wait_for_another_host_names_its_rank) {
+    struct places places;
+    check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .hosts = PAIR, .function = meet_of_hosts, .user = open_places(&places));
+    find_in(places.trace, "\"cat\":\"wait\"", "\"for\":[1],\"missing\":1,\"status\":\"QUERN_OK\"");
+}

@@ -1,0 +1,495 @@
+/*
+ * The trace: events of calls, kernels and steps; errors; what does not fit; threads; captures.
+ *
+ * Runs on: one cpu, one emulated, gpu.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/adam_case.h"
+#include "harness/check.h"
+#include "harness/cuda.h"
+#include "harness/looking.h"
+#include "look/events.h"
+
+/* A step reads 2 bytes of gradient, 4 of moments and 4 of master, and writes 4, 4 and 2 of parameter. */
+enum { COUNT = 700, LAST = 33, BYTES_OF_ELEMENT = 20 };
+
+/* A step of Adam that can be repeated. */
+struct bench {
+    struct test_device device;
+    struct adam_problem problem;
+    struct adam_session adam;
+    const char *folder, *path;
+};
+
+static void open_bench(struct bench *bench) {
+    static const int64_t counts[] = {COUNT, LAST};
+    memset(bench, 0, sizeof *bench);
+    device_open(&bench->device, 0, NULL);
+    check_ok(quern_prepare(bench->device.quern, QUERN_ADAM | QUERN_CROSS_ENTROPY));
+    const quern_adam_args args = adam_args_of(find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, false));
+    adam_make(&bench->problem, &args, counts, 2);
+    adam_session_open(&bench->adam, &bench->device, &bench->problem);
+    bench->folder = make_folder();
+    bench->path = path_in(bench->folder, "trace.json");
+}
+
+static void close_bench(struct bench *bench) {
+    adam_session_close(&bench->adam);
+    device_close(&bench->device);
+    drop_folder(bench->folder);
+}
+
+static quern_status take_step(struct bench *bench) {
+    return quern_adam(bench->device.quern, &bench->adam.args, bench->adam.workspace.data, bench->adam.workspace_bytes,
+                      bench->device.stream);
+}
+
+/* Microseconds of the clock of traces. */
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
+}
+
+static char *read_trace(const struct bench *bench) {
+    char *text = read_text(bench->path, NULL);
+    check(text, "no trace");
+    check(count_files(bench->folder) == 1, "%d files beside the trace", count_files(bench->folder) - 1);
+    return text;
+}
+
+static void expect_detail(const char *part) { check(strstr(error_detail(), part), "the detail is \"%s\"", error_detail()); }
+
+/* ---- calls ---- */
+
+/* The time of a call is within that of the caller, and the bytes are those of the tensors that the step reads and writes. */
+static void check_call(const char *line, double before, double after, const char *kernel) {
+    const double begin = number_in(line, "\"ts\":"), lasted = number_in(line, "\"dur\":");
+    check(before <= begin && begin + lasted <= after + 1e-3, "the call is from %f for %f: expected from %f to %f", begin, lasted,
+          before, after);
+    check(strstr(line, kernel), "no kernel %s in %s", kernel, line);
+    check(strstr(line, "\"status\":\"QUERN_OK\""), "%s", line);
+    check(number_in(line, "\"bytes\":") == (double)BYTES_OF_ELEMENT * (COUNT + LAST), "%s", line);
+}
+
+Test(trace, calls_and_steps_have_events) {
+    struct bench bench;
+    open_bench(&bench);
+    check_ok(take_step(&bench));
+    const double before = now();
+    check_ok(quern_trace_begin(bench.path));
+    check_ok(quern_step(bench.device.quern, 41));
+    check_ok(take_step(&bench));
+    const double after = now();
+    bench.adam.args.step = -1;
+    bench.adam.args.control.step = NULL;
+    check_status(take_step(&bench), QUERN_INVALID_ARGUMENT);
+    device_synchronize(&bench.device);
+    check_ok(quern_trace_end());
+    check(take_step(&bench) != QUERN_OK, "a wrong step");
+    char *text = read_trace(&bench);
+    check(count_lines(text, "\"cat\":\"operation\"", "\"name\":\"adam\"") == 2, "%s", text);
+    char *call = find_line(text, "\"cat\":\"operation\"", "QUERN_OK", 0), *step = find_line(text, "\"cat\":\"step\"", "", 0);
+    check_call(call, before, after, "\"kernels\":[\"adam_pbf16_gbf16_mbf16_vbf16_master32__");
+    find_line(text, "\"cat\":\"operation\"", "QUERN_INVALID_ARGUMENT", 0);
+    check(number_in(step, "\"step\":") == 41 && number_in(step, "\"ts\":") >= before, "%s", step);
+    find_line(text, "\"name\":\"thread_name\"", "", 0);
+    find_line(text, "\"events_left_out\":0", "", 0);
+    close_bench(&bench);
+}
+
+/* The device, the thread and the process of a call. */
+Test(trace, events_name_their_origin) {
+    struct bench bench;
+    char device[32];
+    open_bench(&bench);
+    check_ok(quern_trace_begin(bench.path));
+    check_ok(take_step(&bench));
+    check_ok(quern_trace_end());
+    char *text = read_trace(&bench), *call = find_line(text, "\"cat\":\"operation\"", "", 0);
+    snprintf(device, sizeof device, "\"device\":\"%s\"", test_kind() == QUERN_CPU ? "cpu" : "cuda:0");
+    check(strstr(call, device), "no %s in %s", device, call);
+    check(number_in(call, "\"pid\":") == (double)getpid() && number_in(call, "\"tid\":") == (double)gettid(), "%s", call);
+    close_bench(&bench);
+}
+
+/* ---- calls within calls ---- */
+
+/* A matrix product that is a step of Adam, too; and ends the trace and begins another one. */
+struct nested {
+    struct bench *bench;
+    int products;
+    bool changes;
+};
+
+static quern_status multiply(void *context, const quern_gemm_args *product, void *stream) {
+    struct nested *nested = context;
+    (void)stream;
+    memset(product->c, 0, (size_t)(product->m * product->n) * quern_dtype_bytes(product->c_dtype));
+    check_ok(take_step(nested->bench));
+    check(!strcmp(quern_current_look()->view->name, "linear_cross_entropy"), "the thread is in %s",
+          quern_current_look()->view->name);
+    nested->products++;
+    if (!nested->changes) return QUERN_OK;
+    check_ok(quern_trace_end());
+    check_ok(quern_trace_begin(nested->bench->path));
+    return QUERN_OK;
+}
+
+static char *trace_nested(struct bench *bench, bool changes) {
+    enum { ROWS = 2, WIDTH = 3, VOCAB = 5 };
+    static const float hidden[ROWS * WIDTH], weight[VOCAB * WIDTH];
+    static const int32_t labels[ROWS] = {1, 2};
+    struct nested nested = {.bench = bench, .changes = changes};
+    float loss;
+    size_t bytes;
+    quern_linear_cross_entropy_args args = QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT;
+    args.hidden_dtype = args.weight_dtype = args.loss.logits_dtype = QUERN_F32, args.loss.labels_dtype = QUERN_INT32;
+    args.loss.rows = ROWS, args.loss.vocab = VOCAB, args.width = WIDTH, args.loss.reduction = QUERN_REDUCTION_SUM;
+    args.hidden = hidden, args.weight = weight, args.loss.labels = labels, args.loss.loss = &loss;
+    args.gemm = multiply, args.gemm_user = &nested;
+    check_ok(quern_linear_cross_entropy_workspace(bench->device.quern, &args, &bytes));
+    void *workspace = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    check_ok(quern_trace_begin(bench->path));
+    check_ok(quern_linear_cross_entropy(bench->device.quern, &args, workspace, bytes, NULL));
+    check_ok(quern_trace_end());
+    check(nested.products == 1, "%d products", nested.products);
+    check(!quern_current_look(), "the thread is in a call that has ended");
+    free(workspace);
+    return read_trace(bench);
+}
+
+Test(trace, calls_within_calls_have_their_own_kernels) {
+    if (test_kind() != QUERN_CPU) cr_skip_test("the product is one of a CPU");
+    struct bench bench;
+    open_bench(&bench);
+    char *text = trace_nested(&bench, false), *inner = find_line(text, "\"name\":\"adam\"", "", 0);
+    char *outer = find_line(text, "\"name\":\"linear_cross_entropy\"", "", 0);
+    check(strstr(inner, "[\"adam_") && !strstr(inner, "cross_entropy"), "%s", inner);
+    check(strstr(outer, "[\"cross_entropy_f32__") && !strstr(outer, "adam"), "%s", outer);
+    close_bench(&bench);
+}
+
+/* A call belongs to the trace in which it began. */
+Test(trace, a_call_that_outlives_its_trace_is_left_out) {
+    if (test_kind() != QUERN_CPU) cr_skip_test("the product is one of a CPU");
+    struct bench bench;
+    open_bench(&bench);
+    char *text = trace_nested(&bench, true);
+    check(count_lines(text, "\"cat\":\"operation\"", "") == 0, "%s", text);
+    close_bench(&bench);
+}
+
+/* A second trace begins empty. */
+Test(trace, traces_follow_each_other) {
+    struct bench bench;
+    open_bench(&bench);
+    for (int round = 1; round <= 3; round++) {
+        check_ok(quern_trace_begin(bench.path));
+        for (int i = 0; i < round; i++) check_ok(take_step(&bench));
+        check_ok(quern_trace_end());
+        char *text = read_trace(&bench);
+        check(count_lines(text, "\"cat\":\"operation\"", "adam") == round, "round %d: %s", round, text);
+        free(text);
+    }
+    close_bench(&bench);
+}
+
+Test(trace, a_child_of_fork_has_its_own) {
+    struct bench bench;
+    open_bench(&bench);
+    const char *other = path_in(bench.folder, "child.json");
+    check_ok(quern_trace_begin(bench.path));
+    const pid_t child = fork();
+    if (child == 0) {
+        const bool refused = quern_trace_end() == QUERN_INVALID_ARGUMENT;
+        _exit(refused && quern_trace_begin(other) == QUERN_OK && quern_trace_end() == QUERN_OK ? 0 : 1);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child failed");
+    check_ok(quern_trace_end());
+    check(read_text(other, NULL) && read_text(bench.path, NULL), "a trace is missing");
+    close_bench(&bench);
+}
+
+/* ---- errors ---- */
+
+Test(trace, wrong_calls_are_refused) {
+    struct bench bench;
+    open_bench(&bench);
+    check_status(quern_trace_end(), QUERN_INVALID_ARGUMENT);
+    expect_detail("no trace has begun");
+    check_status(quern_trace_begin(NULL), QUERN_NULL_POINTER);
+    check_status(quern_trace_begin(""), QUERN_INVALID_ARGUMENT);
+    check_status(quern_trace_begin(path_in(bench.folder, "none/trace.json")), QUERN_SYSTEM_ERROR);
+    expect_detail("No such file or directory");
+    check_status(quern_trace_end(), QUERN_INVALID_ARGUMENT);
+    check(mkfifo(path_in(bench.folder, "pipe"), 0600) == 0, "no pipe");
+    check_status(quern_trace_begin(path_in(bench.folder, "pipe")), QUERN_SYSTEM_ERROR);
+    unlink(path_in(bench.folder, "pipe"));
+    check_status(quern_trace_begin(bench.folder), QUERN_SYSTEM_ERROR);
+    expect_detail("Is a directory");
+    check_ok(quern_trace_begin(bench.path));
+    check(count_files(bench.folder) == 0, "there is a file before the end");
+    check_status(quern_trace_begin(bench.path), QUERN_INVALID_ARGUMENT);
+    expect_detail("a trace has begun");
+    check_ok(quern_trace_end());
+    check_status(quern_step(NULL, 0), QUERN_NULL_POINTER);
+    close_bench(&bench);
+}
+
+/* A file that cannot be written leaves the old one, no temporary one, and the program alive. */
+Test(trace, a_limit_on_files_is_an_error) {
+    static const char old[] = "old";
+    struct bench bench;
+    struct rlimit limit;
+    open_bench(&bench);
+    FILE *file = fopen(bench.path, "w");
+    fputs(old, file);
+    fclose(file);
+    check_ok(quern_trace_begin(bench.path));
+    check_ok(take_step(&bench));
+    getrlimit(RLIMIT_FSIZE, &limit);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){100, limit.rlim_max});
+    const quern_status status = quern_trace_end();
+    char detail[256];
+    quern_error_detail(detail, sizeof detail);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    check(status == QUERN_SYSTEM_ERROR && strstr(detail, "File too large"), "status %d, %s", (int)status, detail);
+    char *text = read_trace(&bench);
+    check(!strcmp(text, old), "the old file has become %s", text);
+    check_ok(quern_trace_begin(bench.path));
+    check_ok(quern_trace_end());
+    close_bench(&bench);
+}
+
+Test(trace, a_folder_that_is_removed_is_an_error) {
+    struct bench bench;
+    open_bench(&bench);
+    check_ok(quern_trace_begin(bench.path));
+    check_ok(take_step(&bench));
+    rmdir(bench.folder);
+    check_status(quern_trace_end(), QUERN_SYSTEM_ERROR);
+    expect_detail("No such file or directory");
+    check_status(quern_trace_end(), QUERN_INVALID_ARGUMENT);
+    close_bench(&bench);
+}
+
+/* The path is that of the beginning. */
+Test(trace, the_working_directory_may_change) {
+    struct bench bench;
+    open_bench(&bench);
+    check(chdir(bench.folder) == 0, "no folder");
+    check_ok(quern_trace_begin("trace.json"));
+    check(chdir("/") == 0, "no root");
+    check_ok(quern_trace_end());
+    read_trace(&bench);
+    close_bench(&bench);
+}
+
+/* ---- many events ---- */
+
+Test(trace, events_beyond_the_limit_are_counted) {
+    struct bench bench;
+    char expected[64];
+    open_bench(&bench);
+    quern_trace_most_events = 3;
+    check_ok(quern_trace_begin(bench.path));
+    for (int i = 0; i < 8; i++) check_ok(quern_step(bench.device.quern, i));
+    check_ok(quern_trace_end());
+    char *text = read_trace(&bench);
+    check(count_lines(text, "\"cat\":\"step\"", "") == 3, "%s", text);
+    for (int i = 0; i < 3; i++) {
+        snprintf(expected, sizeof expected, "\"step\":%d}", i);
+        check(count_lines(text, "\"cat\":\"step\"", expected) == 1, "no step %d", i);
+    }
+    find_line(text, "\"events\":3,\"events_left_out\":5", "", 0);
+    close_bench(&bench);
+}
+
+enum { THREADS = 4, CALLS = 300 };
+
+static void *take_steps(void *context) {
+    struct bench *bench = context;
+    for (int i = 0; i < CALLS; i++) check_ok(quern_step(bench->device.quern, i));
+    return NULL;
+}
+
+/* Each event of each thread is there once, also while traces begin and end beside them. */
+Test(trace, threads_write_at_once) {
+    static struct bench benches[THREADS];
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) open_bench(&benches[i]);
+    check_ok(quern_trace_begin(benches[0].path));
+    for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, take_steps, &benches[i]);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    check_ok(quern_trace_end());
+    char *text = read_trace(&benches[0]);
+    check(count_lines(text, "\"cat\":\"step\"", "") == THREADS * CALLS, "%d events", count_lines(text, "\"cat\":\"step\"", ""));
+    check(count_lines(text, "\"cat\":\"step\"", "\"step\":7}") == THREADS, "%d", count_lines(text, "\"step\":7}", ""));
+    check(count_lines(text, "thread_name", "") == THREADS, "%d tracks", count_lines(text, "thread_name", ""));
+    for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, take_steps, &benches[i]);
+    for (int i = 0; i < 5; i++) {
+        check_ok(quern_trace_begin(benches[0].path));
+        check_ok(quern_trace_end());
+    }
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS; i++) close_bench(&benches[i]);
+}
+
+/* ---- the end beside others ---- */
+
+static int is_inside, found_file;    /* atomic */
+
+/* Notes an event for a while, in which the trace must not write its file. */
+static void *stay_inside(void *path) {
+    check(quern_events_enter(0) != 0, "no trace");
+    __atomic_store_n(&is_inside, 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < 200; i++) {
+        usleep(1000);
+        if (access(path, F_OK) == 0) __atomic_store_n(&found_file, 1, __ATOMIC_RELEASE);
+    }
+    quern_events_leave();
+    return NULL;
+}
+
+Test(trace, the_end_waits_for_events_that_are_written) {
+    struct bench bench;
+    pthread_t thread;
+    open_bench(&bench);
+    check_ok(quern_trace_begin(bench.path));
+    pthread_create(&thread, NULL, stay_inside, (void *)(uintptr_t)bench.path);
+    while (!__atomic_load_n(&is_inside, __ATOMIC_ACQUIRE)) usleep(100);
+    check_ok(quern_trace_end());
+    pthread_join(thread, NULL);
+    check(!found_file, "the file was written while an event was");
+    read_trace(&bench);
+    close_bench(&bench);
+}
+
+/* ---- kernels of GPUs ---- */
+
+/* Each launch has an event, in the order of the stream, after its launch and before the end. */
+static void check_kernels(const char *text, int kernels, double before, double after) {
+    double last = before;
+    check(count_lines(text, "\"cat\":\"kernel\"", "\"ph\":\"X\"") == kernels, "%d kernels",
+          count_lines(text, "\"cat\":\"kernel\"", "\"ph\":\"X\""));
+    for (int i = 0; i < kernels; i++) {
+        char *line = find_line(text, "\"cat\":\"kernel\"", "\"ph\":\"X\"", i);
+        const double begin = number_in(line, "\"ts\":"), end = begin + number_in(line, "\"dur\":");
+        check(strstr(line, "adam_"), "%s", line);
+        check(last <= begin + 1 && begin <= end && end <= after + 1, "kernel %d is from %f to %f: expected from %f to %f", i, begin,
+              end, last, after);
+        last = end;
+        free(line);
+    }
+}
+
+Test(trace, kernels_have_the_times_of_their_stream) {
+    if (test_kind() != QUERN_CUDA) cr_skip_test("kernels are launched on GPUs");
+    enum { STEPS = 20 };
+    struct bench bench;
+    open_bench(&bench);
+    for (int waits = 0; waits < 2; waits++) {
+        device_synchronize(&bench.device);
+        const double before = now();
+        check_ok(quern_trace_begin(bench.path));
+        for (int i = 0; i < STEPS; i++) {
+            check_ok(take_step(&bench));
+            if (waits) device_synchronize(&bench.device);  /* then later launches read the times of earlier ones */
+        }
+        check_ok(quern_trace_end());
+        char *text = read_trace(&bench);
+        check_kernels(text, STEPS, before, now());
+        char *call = find_line(text, "\"cat\":\"operation\"", "", 0), *kernel = find_line(text, "\"cat\":\"kernel\"", "", 0);
+        check(number_in(call, "\"tid\":") != number_in(kernel, "\"tid\":"), "a kernel is on the track of the thread");
+        check(number_in(kernel, "\"ts\":") >= number_in(call, "\"ts\":"), "a kernel begins before its call");
+        check(count_lines(text, "thread_name", "cuda:0 stream") == 1, "%s", text);
+    }
+    close_bench(&bench);
+}
+
+Test(trace, a_capture_is_noted_without_times) {
+    if (test_kind() != QUERN_CUDA) cr_skip_test("streams belong to GPUs");
+    enum { GLOBAL = 0 };
+    struct bench bench;
+    void *graph, *executable;
+    open_bench(&bench);
+    device_synchronize(&bench.device);
+    cuda_is_emulated() ? cuda_fail_call(0, 0) : (void)0;
+    check_ok(take_step(&bench));
+    const long calls = cuda_is_emulated() ? cuda_calls() : 0;
+    check_ok(quern_trace_begin(bench.path));
+    CUDA(cuStreamBeginCapture_v2(bench.device.stream, GLOBAL));
+    cuda_is_emulated() ? cuda_fail_call(0, 0) : (void)0;
+    check_ok(take_step(&bench));
+    const long more = cuda_is_emulated() ? cuda_calls() - calls : 1;
+    check(more == 1, "%ld more calls of the driver: expected one, whether the stream is captured", more);
+    CUDA(cuStreamEndCapture(bench.device.stream, &graph));
+    CUDA(cuGraphInstantiateWithFlags(&executable, graph, 0));
+    for (int i = 0; i < 3; i++) CUDA(cuGraphLaunch(executable, bench.device.stream));
+    device_synchronize(&bench.device);
+    check_ok(quern_trace_end());
+    char *text = read_trace(&bench);
+    check(count_lines(text, "\"cat\":\"kernel\"", "\"ph\":\"X\"") == 0, "%s", text);
+    check(count_lines(text, "\"cat\":\"kernel\"", "\"captured\":true") == 1, "%s", text);
+    CUDA(cuGraphExecDestroy(executable));
+    CUDA(cuGraphDestroy(graph));
+    close_bench(&bench);
+}
+
+/* A device that is closed before the end of the trace keeps its kernels there. */
+Test(trace, a_device_may_be_closed_before_the_end) {
+    struct bench bench;
+    open_bench(&bench);
+    const char *folder = bench.folder, *path = bench.path;
+    const double before = now();
+    check_ok(quern_trace_begin(path));
+    for (int i = 0; i < 3; i++) check_ok(take_step(&bench));
+    device_synchronize(&bench.device);
+    adam_session_close(&bench.adam);
+    device_close(&bench.device);
+    const double after = now();
+    check_ok(quern_trace_end());
+    char *text = read_text(path, NULL);
+    check(count_lines(text, "\"cat\":\"operation\"", "adam") == 3, "%s", text);
+    if (test_kind() == QUERN_CUDA) check_kernels(text, 3, before, after);
+    drop_folder(folder);
+}
+
+/* The driver fails at each call that the trace makes: the operation succeeds all the same, or fails as it would without. */
+Test(trace, failures_of_the_driver_do_not_harm_the_call) {
+    if (test_kind() != QUERN_CUDA || !cuda_is_emulated()) cr_skip_test("only the emulator fails on demand");
+    struct bench bench;
+    open_bench(&bench);
+    device_synchronize(&bench.device);
+    cuda_fail_call(0, 0);
+    check_ok(take_step(&bench));
+    const long plain = cuda_calls();
+    int succeeded = 0;
+    for (long number = 1; number < 40; number++) {
+        check_ok(quern_trace_begin(bench.path));
+        cuda_fail_call(number, 2);
+        const quern_status status = take_step(&bench);
+        const long calls = cuda_calls();
+        cuda_fail_call(0, 0);
+        succeeded += status == QUERN_OK && number <= calls;
+        check(status == QUERN_OK || number <= calls, "call %ld of %ld: %s", number, calls, error_detail());
+        device_synchronize(&bench.device);
+        check_ok(quern_trace_end());
+        if (number > calls) break;
+    }
+    check(succeeded >= 5, "only %d failures of the trace's own calls (%ld calls without a trace) were survived", succeeded, plain);
+    close_bench(&bench);
+}
