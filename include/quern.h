@@ -1617,6 +1617,35 @@ QUERN_API quern_status quern_ragged_plan_run(quern_ragged_plan *plan, void *stre
  */
 QUERN_API quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan);
 
+/* The arrays of quern_ragged_sizes, in host memory, each [ranks, updates] and of args.metadata_dtype unless it says otherwise. */
+typedef struct quern_ragged_sizes_args {
+    uint32_t size;
+    quern_dtype metadata_dtype;  /* INT32 or INT64; the initialiser sets INT32; 0 is an error */
+    int64_t updates;             /* slices for each rank, the same on every rank; the initialiser sets 1; 0: none */
+    const void *send_sizes;      /* rows that this rank sends to each rank in each update */
+    void *input_offsets;         /* NULL: not written; likewise the following ones */
+    void *output_offsets;
+    void *recv_sizes;
+    int64_t *input_rows;         /* [1]: the sum of this rank's send_sizes */
+    int64_t *output_rows;        /* [1]: the sum of its recv_sizes */
+} quern_ragged_sizes_args;
+
+#define QUERN_RAGGED_SIZES_ARGS_DEFAULTS(set) \
+    set(metadata_dtype, QUERN_INT32) set(updates, 1)
+#define QUERN_RAGGED_SIZES_ARGS_INIT QUERN_STRUCT_INIT(quern_ragged_sizes_args, QUERN_RAGGED_SIZES_ARGS_DEFAULTS)
+
+/* Sets *args to QUERN_RAGGED_SIZES_ARGS_INIT.  NULL does nothing.  Thread-safe. */
+QUERN_API void quern_ragged_sizes_args_init(quern_ragged_sizes_args *args);
+
+/*
+ * Computes from the sizes that each rank sends the rest of the metadata of a ragged all-to-all: slices lie end to end in the input, by
+ * receiver, and in each output, by sender.  args has one struct for each of the `count` handles of the calling thread.  Collective
+ * over all ranks of the group, of CPUs or GPUs; waits on the host.  An error of one rank reaches all, and nothing is written.
+ * Errors: 1xxx about the arguments; QUERN_INVALID_SHAPE for a negative size, and for an offset that metadata_dtype cannot hold;
+ * QUERN_PEER_MISMATCH if ranks have different updates, which leaves the group usable; QUERN_OUT_OF_MEMORY; 4xxx.
+ */
+QUERN_API quern_status quern_ragged_sizes(quern_group *const *groups, int count, const quern_ragged_sizes_args *args);
+
 /* ---- collectives ---- */
 
 typedef enum quern_combination {
@@ -1845,6 +1874,7 @@ QUERN_DEFINE_INITIAL(quern_carrier, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_group_args, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_barrier_args, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_ragged_all_to_all_args, QUERN_RAGGED_ALL_TO_ALL_ARGS_DEFAULTS)
+QUERN_DEFINE_INITIAL(quern_ragged_sizes_args, QUERN_RAGGED_SIZES_ARGS_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_collective_args, QUERN_COLLECTIVE_ARGS_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_transfer_args, QUERN_TRANSFER_ARGS_DEFAULTS)
 #undef QUERN_DEFINE_INITIAL

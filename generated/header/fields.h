@@ -254,6 +254,16 @@
     ROW(quern_ragged_all_to_all_args, multiprocessors) \
     ROW(quern_ragged_all_to_all_args, timeout)
 
+#define FIELDS_OF_quern_ragged_sizes_args(ROW) \
+    ROW(quern_ragged_sizes_args, metadata_dtype) \
+    ROW(quern_ragged_sizes_args, updates) \
+    ROW(quern_ragged_sizes_args, send_sizes) \
+    ROW(quern_ragged_sizes_args, input_offsets) \
+    ROW(quern_ragged_sizes_args, output_offsets) \
+    ROW(quern_ragged_sizes_args, recv_sizes) \
+    ROW(quern_ragged_sizes_args, input_rows) \
+    ROW(quern_ragged_sizes_args, output_rows)
+
 #define FIELDS_OF_quern_collective_args(ROW) \
     ROW(quern_collective_args, dtype) \
     ROW(quern_collective_args, input) \
@@ -471,6 +481,11 @@
     ROW(quern_ragged_plan_create__parameters, workspace_bytes) \
     ROW(quern_ragged_plan_create__parameters, plans)
 
+#define FIELDS_OF_quern_ragged_sizes__parameters(ROW) \
+    ROW(quern_ragged_sizes__parameters, groups) \
+    ROW(quern_ragged_sizes__parameters, count) \
+    ROW(quern_ragged_sizes__parameters, args)
+
 #define FIELDS_OF_quern_collective_workspace__parameters(ROW) \
     ROW(quern_collective_workspace__parameters, group) \
     ROW(quern_collective_workspace__parameters, args) \
@@ -562,6 +577,9 @@
     ROW(quern_ragged_all_to_all_workspace) \
     ROW(quern_ragged_all_to_all) \
     ROW(quern_ragged_plan_create)
+
+#define CALLS_WITH_quern_ragged_sizes_args(ROW) \
+    ROW(quern_ragged_sizes)
 
 #define CALLS_WITH_quern_collective_args(ROW) \
     ROW(quern_collective_workspace) \

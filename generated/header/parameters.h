@@ -398,6 +398,14 @@ typedef struct {
     quern_ragged_plan *plan;
 } quern_ragged_plan_destroy__parameters;
 typedef struct {
+    quern_ragged_sizes_args *args;
+} quern_ragged_sizes_args_init__parameters;
+typedef struct {
+    quern_group **groups;
+    int count;
+    quern_ragged_sizes_args *args;
+} quern_ragged_sizes__parameters;
+typedef struct {
     quern_collective_args *args;
 } quern_collective_args_init__parameters;
 typedef struct {

@@ -386,6 +386,24 @@ static const struct field fields_of_quern_ragged_all_to_all_args[] = {
     {.name = "timeout", .kind = REAL, .offset = offsetof(quern_ragged_all_to_all_args, timeout), .bytes = sizeof((quern_ragged_all_to_all_args *)0)->timeout},
 };
 static const struct record record_of_quern_ragged_all_to_all_args = {"quern_ragged_all_to_all_args", sizeof(quern_ragged_all_to_all_args), fields_of_quern_ragged_all_to_all_args, 18};
+DECLARE_EXTENT(quern_ragged_sizes_args, send_sizes)
+DECLARE_EXTENT(quern_ragged_sizes_args, input_offsets)
+DECLARE_EXTENT(quern_ragged_sizes_args, output_offsets)
+DECLARE_EXTENT(quern_ragged_sizes_args, recv_sizes)
+DECLARE_EXTENT(quern_ragged_sizes_args, input_rows)
+DECLARE_EXTENT(quern_ragged_sizes_args, output_rows)
+static const struct field fields_of_quern_ragged_sizes_args[] = {
+    {.name = "size", .kind = SIZE, .offset = offsetof(quern_ragged_sizes_args, size), .bytes = sizeof((quern_ragged_sizes_args *)0)->size},
+    {.name = "metadata_dtype", .kind = ENUM, .offset = offsetof(quern_ragged_sizes_args, metadata_dtype), .bytes = sizeof((quern_ragged_sizes_args *)0)->metadata_dtype, VALUES(quern_dtype)},
+    {.name = "updates", .kind = INTEGER, .offset = offsetof(quern_ragged_sizes_args, updates), .bytes = sizeof((quern_ragged_sizes_args *)0)->updates},
+    {.name = "send_sizes", .kind = MEMORY, .offset = offsetof(quern_ragged_sizes_args, send_sizes), .bytes = sizeof((quern_ragged_sizes_args *)0)->send_sizes, .is_const = 1, .extent = extent_of_quern_ragged_sizes_args__send_sizes},
+    {.name = "input_offsets", .kind = MEMORY, .offset = offsetof(quern_ragged_sizes_args, input_offsets), .bytes = sizeof((quern_ragged_sizes_args *)0)->input_offsets, .extent = extent_of_quern_ragged_sizes_args__input_offsets},
+    {.name = "output_offsets", .kind = MEMORY, .offset = offsetof(quern_ragged_sizes_args, output_offsets), .bytes = sizeof((quern_ragged_sizes_args *)0)->output_offsets, .extent = extent_of_quern_ragged_sizes_args__output_offsets},
+    {.name = "recv_sizes", .kind = MEMORY, .offset = offsetof(quern_ragged_sizes_args, recv_sizes), .bytes = sizeof((quern_ragged_sizes_args *)0)->recv_sizes, .extent = extent_of_quern_ragged_sizes_args__recv_sizes},
+    {.name = "input_rows", .kind = MEMORY, .offset = offsetof(quern_ragged_sizes_args, input_rows), .bytes = sizeof((quern_ragged_sizes_args *)0)->input_rows, .extent = extent_of_quern_ragged_sizes_args__input_rows},
+    {.name = "output_rows", .kind = MEMORY, .offset = offsetof(quern_ragged_sizes_args, output_rows), .bytes = sizeof((quern_ragged_sizes_args *)0)->output_rows, .extent = extent_of_quern_ragged_sizes_args__output_rows},
+};
+static const struct record record_of_quern_ragged_sizes_args = {"quern_ragged_sizes_args", sizeof(quern_ragged_sizes_args), fields_of_quern_ragged_sizes_args, 9};
 DECLARE_EXTENT(quern_collective_args, input)
 DECLARE_EXTENT(quern_collective_args, output)
 DECLARE_EXTENT(quern_collective_args, members)
@@ -1020,6 +1038,19 @@ static const struct field fields_of_quern_ragged_plan_destroy__parameters[] = {
     {.name = "plan", .kind = HANDLE, .offset = offsetof(quern_ragged_plan_destroy__parameters, plan), .bytes = sizeof((quern_ragged_plan_destroy__parameters *)0)->plan, .handle = HANDLE_OF_quern_ragged_plan},
 };
 static const struct record record_of_quern_ragged_plan_destroy__parameters = {"quern_ragged_plan_destroy__parameters", sizeof(quern_ragged_plan_destroy__parameters), fields_of_quern_ragged_plan_destroy__parameters, 1};
+DECLARE_EXTENT(quern_ragged_sizes_args_init__parameters, args)
+static const struct field fields_of_quern_ragged_sizes_args_init__parameters[] = {
+    {.name = "args", .kind = MEMORY, .offset = offsetof(quern_ragged_sizes_args_init__parameters, args), .bytes = sizeof((quern_ragged_sizes_args_init__parameters *)0)->args, .extent = extent_of_quern_ragged_sizes_args_init__parameters__args},
+};
+static const struct record record_of_quern_ragged_sizes_args_init__parameters = {"quern_ragged_sizes_args_init__parameters", sizeof(quern_ragged_sizes_args_init__parameters), fields_of_quern_ragged_sizes_args_init__parameters, 1};
+DECLARE_EXTENT(quern_ragged_sizes__parameters, groups)
+DECLARE_EXTENT(quern_ragged_sizes__parameters, args)
+static const struct field fields_of_quern_ragged_sizes__parameters[] = {
+    {.name = "groups", .kind = HANDLES, .offset = offsetof(quern_ragged_sizes__parameters, groups), .bytes = sizeof((quern_ragged_sizes__parameters *)0)->groups, .is_const = 1, .handle = HANDLE_OF_quern_group, .extent = extent_of_quern_ragged_sizes__parameters__groups},
+    {.name = "count", .kind = INTEGER, .offset = offsetof(quern_ragged_sizes__parameters, count), .bytes = sizeof((quern_ragged_sizes__parameters *)0)->count},
+    {.name = "args", .kind = STRUCTS, .offset = offsetof(quern_ragged_sizes__parameters, args), .bytes = sizeof((quern_ragged_sizes__parameters *)0)->args, .is_const = 1, .record = &record_of_quern_ragged_sizes_args, .extent = extent_of_quern_ragged_sizes__parameters__args},
+};
+static const struct record record_of_quern_ragged_sizes__parameters = {"quern_ragged_sizes__parameters", sizeof(quern_ragged_sizes__parameters), fields_of_quern_ragged_sizes__parameters, 3};
 DECLARE_EXTENT(quern_collective_args_init__parameters, args)
 static const struct field fields_of_quern_collective_args_init__parameters[] = {
     {.name = "args", .kind = MEMORY, .offset = offsetof(quern_collective_args_init__parameters, args), .bytes = sizeof((quern_collective_args_init__parameters *)0)->args, .extent = extent_of_quern_collective_args_init__parameters__args},
@@ -1493,6 +1524,15 @@ static uint64_t call_quern_ragged_plan_destroy(const void *parameters) {
     const quern_ragged_plan_destroy__parameters *p = parameters;
     return (uint64_t)quern_ragged_plan_destroy(p->plan);
 }
+static uint64_t call_quern_ragged_sizes_args_init(const void *parameters) {
+    const quern_ragged_sizes_args_init__parameters *p = parameters;
+    quern_ragged_sizes_args_init(p->args);
+    return 0;
+}
+static uint64_t call_quern_ragged_sizes(const void *parameters) {
+    const quern_ragged_sizes__parameters *p = parameters;
+    return (uint64_t)quern_ragged_sizes(p->groups, p->count, p->args);
+}
 static uint64_t call_quern_collective_args_init(const void *parameters) {
     const quern_collective_args_init__parameters *p = parameters;
     quern_collective_args_init(p->args);
@@ -1643,6 +1683,8 @@ static const struct function functions[] = {
     {"quern_ragged_plan_create", &record_of_quern_ragged_plan_create__parameters, call_quern_ragged_plan_create, STATUS},
     {"quern_ragged_plan_run", &record_of_quern_ragged_plan_run__parameters, call_quern_ragged_plan_run, STATUS},
     {"quern_ragged_plan_destroy", &record_of_quern_ragged_plan_destroy__parameters, call_quern_ragged_plan_destroy, STATUS},
+    {"quern_ragged_sizes_args_init", &record_of_quern_ragged_sizes_args_init__parameters, call_quern_ragged_sizes_args_init, NOTHING},
+    {"quern_ragged_sizes", &record_of_quern_ragged_sizes__parameters, call_quern_ragged_sizes, STATUS},
     {"quern_collective_args_init", &record_of_quern_collective_args_init__parameters, call_quern_collective_args_init, NOTHING},
     {"quern_collective_workspace", &record_of_quern_collective_workspace__parameters, call_quern_collective_workspace, STATUS},
     {"quern_all_gather", &record_of_quern_all_gather__parameters, call_quern_all_gather, STATUS},

@@ -19,6 +19,7 @@ static const char *const collective_names[QUERN_COLLECTIVES] = {
     [QUERN_IN_REDUCE_SCATTER] = "quern_reduce_scatter",
     [QUERN_IN_ALL_REDUCE] = "quern_all_reduce",
     [QUERN_IN_BROADCAST] = "quern_broadcast",
+    [QUERN_IN_RAGGED_SIZES] = "quern_ragged_sizes",
 };
 
 static const char *const phase_names[QUERN_PHASES] = {

@@ -7,6 +7,7 @@ HOST, MEETING, POISON = "src/ranks/ragged/ragged_host.c", "src/ranks/meeting.c",
 BRIEF = "src/ranks/ragged/ragged_brief.c"
 RENDEZVOUS, SHRINK = "src/ranks/rendezvous.c", "src/ranks/group/shrink.c"
 ATTEMPTS, MISSING, SHRINKS = "test_attempts", "test_missing", "test_shrink"
+SIZES, SIZES_SUITE = "src/ranks/ragged/ragged_sizes.c", "test_ragged_sizes"
 
 RANKS = [
     # The three races that a review found untested.
@@ -141,4 +142,10 @@ RANKS = [
     ("nobody else learns of it", SHRINK, "    quern_poison_by_abort(members[0],", "    if (0) quern_poison_by_abort(members[0],",
      SHRINKS),
     ("shrunk twice", SHRINK, "    for (int i = 0; i < count; i++) members[i]->is_shrunk = true;\n", "", SHRINKS),
+    # The metadata from the sizes.
+    ("only the first receivers", SIZES, "first < counting->ranks && status", "first < counting->block && status", SIZES_SUITE),
+    ("a fault of what is received is not told", SIZES,
+     "            if (taken[i] != QUERN_OK) quern_cast_vote(counting->members[i], taken[i], 0);\n", "", SIZES_SUITE),
+    ("other updates", SIZES, "member->heard[rank].value != member->heard[0].value", "false", SIZES_SUITE),
+    ("an input beyond the metadata", SIZES, "counted->input_rows > largest_of(counted)", "false", SIZES_SUITE),
 ]

@@ -67,6 +67,17 @@ RULE(quern_ragged_all_to_all_args, multiprocessors,     "cccc", ILLEGAL(SHAPE(-1
 RULE(quern_ragged_all_to_all_args, timeout,             "cccc", NO_TIME)
 RULES_OF(quern_ragged_all_to_all_args)
 
+#define COUNTED_IN_HOST(field, letter, element) MEMORY_OF(quern_ragged_sizes_args, field, letter, element, .host_calls = ~0u)
+RULE(quern_ragged_sizes_args, metadata_dtype,           "c", LEGAL(QUERN_INT32, QUERN_INT64))
+RULE(quern_ragged_sizes_args, updates,                  "c", ILLEGAL(NOT_A_SIZE, SHAPE((int64_t)1 << 31)))
+COUNTED_IN_HOST(send_sizes,                             "R", quern_dtype_bytes(a->metadata_dtype))
+COUNTED_IN_HOST(input_offsets,                          "w", quern_dtype_bytes(a->metadata_dtype))
+COUNTED_IN_HOST(output_offsets,                         "w", quern_dtype_bytes(a->metadata_dtype))
+COUNTED_IN_HOST(recv_sizes,                             "w", quern_dtype_bytes(a->metadata_dtype))
+COUNTED_IN_HOST(input_rows,                             "w", sizeof(int64_t))
+COUNTED_IN_HOST(output_rows,                            "w", sizeof(int64_t))
+RULES_OF(quern_ragged_sizes_args)
+
 /* The columns: all-gather, reduce-scatter, all-reduce, that of some members, broadcast, the workspace. */
 enum { GATHERED, SCATTERED, REDUCED, REDUCED_OF_SOME, BROADCASTED, COLLECTIVE_SPACE };
 /*                                                       GSRsBw */
@@ -120,6 +131,9 @@ EXCHANGE_ARGS(quern_ragged_plan_create)
 PLAIN(quern_ragged_plan_create__parameters, workspaces, "R")
 PLAIN(quern_ragged_plan_create__parameters, workspace_bytes, "R")
 HOST_RESULT(quern_ragged_plan_create, plans, "W")
+PLAIN(quern_ragged_sizes__parameters, groups, "R")
+RULE(quern_ragged_sizes__parameters, count, "c", NO_RANK_COUNT)
+RULE(quern_ragged_sizes__parameters, args, "R", .called = "args")
 /* A group in one process needs no workspace. */
 #define COLLECTIVE(function) \
     PLAIN(function##__parameters, group, "R") \
@@ -141,6 +155,7 @@ PARAMETERS_OF(quern_barrier)
 PARAMETERS_OF(quern_ragged_all_to_all)
 PARAMETERS_OF(quern_ragged_all_to_all_workspace)
 PARAMETERS_OF(quern_ragged_plan_create)
+PARAMETERS_OF(quern_ragged_sizes)
 PARAMETERS_OF(quern_all_gather)
 PARAMETERS_OF(quern_reduce_scatter)
 PARAMETERS_OF(quern_all_reduce)
@@ -154,6 +169,7 @@ static quern_group *ranks_group;             /* which the suite creates */
 static quern_group_args group_args;
 static quern_barrier_args barrier_args;
 static quern_ragged_all_to_all_args exchange_args;
+static quern_ragged_sizes_args sizes_args;
 static quern_collective_args collective_args;
 static quern_transfer_args transfer_args;
 static quern_transfer_item transfer_items[2];
@@ -227,6 +243,20 @@ static void destroy_made_plan(const struct call *call) {
     *plan = NULL;
 }
 
+static void set_sizes(const struct call *call) {
+    (void)call;
+    sizes_args = (quern_ragged_sizes_args)QUERN_RAGGED_SIZES_ARGS_INIT;
+    sizes_args.updates = UPDATES;
+    parameters_of_quern_ragged_sizes.groups = &ranks_group, parameters_of_quern_ragged_sizes.count = 1;
+    parameters_of_quern_ragged_sizes.args = &sizes_args;
+}
+
+static void fill_sizes(const struct call *call) {
+    static const int32_t sizes[] = {2, 4};
+    (void)call;
+    memcpy(fields_image(sizes_args.send_sizes), sizes, sizeof sizes);
+}
+
 enum { REDUCED_ELEMENTS = 50 };
 static void set_collective(const struct call *call) {
     collective_args = (quern_collective_args)QUERN_COLLECTIVE_ARGS_INIT;
@@ -294,6 +324,11 @@ static const struct call calls_of_quern_ragged_plan_create[] = {
                 .keeps_outputs = true),
     {.name = NULL}};
 
+static const struct call calls_of_quern_ragged_sizes[] = {
+    OF_RANKS("sizes of an exchange", quern_ragged_sizes, quern_ragged_sizes_args, sizes_args, ALL, .set = set_sizes,
+             .fill = fill_sizes),
+    {.name = NULL}};
+
 #define COLLECTIVE_OF(title, base, at) OF_RANKS(title, base, quern_collective_args, collective_args, at, \
     .set = set_collective, .fill = fill_collective, .contents_end_group = true)
 static const struct call calls_of_quern_all_gather[] = {COLLECTIVE_OF("all-gather", quern_all_gather, GATHERED), {.name = NULL}};
@@ -320,6 +355,7 @@ static const struct call calls_of_quern_transfer_prepare[] = {
 static const struct call *const rank_calls[] = {CALLS_WITH_quern_group_args(CALLS_IN_LIST)
                                                 CALLS_WITH_quern_barrier_args(CALLS_IN_LIST)
                                                 CALLS_WITH_quern_ragged_all_to_all_args(CALLS_IN_LIST)
+                                                CALLS_WITH_quern_ragged_sizes_args(CALLS_IN_LIST)
                                                 CALLS_WITH_quern_transfer_args(CALLS_IN_LIST)};
 static const struct call *const collective_calls[] = {CALLS_WITH_quern_collective_args(CALLS_IN_LIST)};
 

@@ -40,6 +40,34 @@ static void open_case(struct ragged_case *c, const struct gpu_ragged *bench, uin
     gpu_ragged_place(c, in_place);
 }
 
+/* ---- metadata from the sizes ---- */
+
+/* Rank r sends r + p rows to rank p.  One thread drives all. */
+Test(ragged_cuda, sizes_of_ranks_that_one_thread_drives) {
+    enum { RANKS = 3 };
+    struct gpu_group group;
+    quern_ragged_sizes_args args[RANKS];
+    int32_t sent[RANKS][RANKS], from[RANKS][RANKS], to[RANKS][RANKS], received[RANKS][RANKS];
+    int64_t rows[RANKS];
+    gpu_group_open(&group, .ranks = RANKS);
+    for (int rank = 0; rank < RANKS; rank++) {
+        args[rank] = (quern_ragged_sizes_args)QUERN_RAGGED_SIZES_ARGS_INIT;
+        for (int peer = 0; peer < RANKS; peer++) sent[rank][peer] = rank + peer;
+        args[rank].send_sizes = sent[rank], args[rank].input_offsets = from[rank], args[rank].output_offsets = to[rank];
+        args[rank].recv_sizes = received[rank], args[rank].output_rows = &rows[rank];
+    }
+    check_ok(quern_ragged_sizes(group.group, RANKS, args));
+    const int32_t in[RANKS][RANKS] = {{0, 0, 1}, {0, 1, 3}, {0, 2, 5}}, out[RANKS][RANKS] = {{0, 0, 0}, {0, 1, 2}, {1, 3, 5}};
+    check(!memcmp(from, in, sizeof in) && !memcmp(to, out, sizeof out) && !memcmp(received, sent, sizeof sent), "other metadata");
+    for (int rank = 0; rank < RANKS; rank++)
+        check(rows[rank] == 3 + 3 * rank, "rank %d gets %lld rows", rank, (long long)rows[rank]);
+
+    sent[1][2] = -7;
+    check_status(quern_ragged_sizes(group.group, RANKS, args), QUERN_INVALID_SHAPE);
+    check(strstr(error_detail(), "rank 1: args.send_sizes of rank 2, update 0, is -7"), "%s", error_detail());
+    gpu_group_close(&group);
+}
+
 /* ---- random metadata ---- */
 
 /* Every fourth case is in place, every second has all ranks as members; up to three blocks. */

@@ -453,6 +453,19 @@ pub struct quern_ragged_all_to_all_args {
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct quern_ragged_sizes_args {
+    pub size: u32,
+    pub metadata_dtype: quern_dtype,
+    pub updates: i64,
+    pub send_sizes: *const c_void,
+    pub input_offsets: *mut c_void,
+    pub output_offsets: *mut c_void,
+    pub recv_sizes: *mut c_void,
+    pub input_rows: *mut i64,
+    pub output_rows: *mut i64,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct quern_collective_args {
     pub size: u32,
     pub dtype: quern_dtype,
@@ -573,6 +586,8 @@ extern "C" {
     pub fn quern_ragged_plan_create(groups: *const *mut quern_group, count: c_int, args: *const quern_ragged_all_to_all_args, workspaces: *const *mut c_void, workspace_bytes: *const usize, plans: *mut *mut quern_ragged_plan) -> quern_status;
     pub fn quern_ragged_plan_run(plan: *mut quern_ragged_plan, stream: *mut c_void) -> quern_status;
     pub fn quern_ragged_plan_destroy(plan: *mut quern_ragged_plan) -> quern_status;
+    pub fn quern_ragged_sizes_args_init(args: *mut quern_ragged_sizes_args);
+    pub fn quern_ragged_sizes(groups: *const *mut quern_group, count: c_int, args: *const quern_ragged_sizes_args) -> quern_status;
     pub fn quern_collective_args_init(args: *mut quern_collective_args);
     pub fn quern_collective_workspace(group: *mut quern_group, args: *const quern_collective_args, bytes: *mut usize) -> quern_status;
     pub fn quern_all_gather(group: *mut quern_group, args: *const quern_collective_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
@@ -614,6 +629,7 @@ macro_rules! for_each_struct {
         $call!(quern_group_args: size, rank, ranks, name, device, timeout, share_gpu, first_epoch, first_timeout, job, multicast, host_ranks, meet, secret, secret_bytes, host, all_gather, all_gather_user, carrier, ways, silence);
         $call!(quern_barrier_args: size, members, member_count, timeout);
         $call!(quern_ragged_all_to_all_args: size, metadata_dtype, input, input_rows, output, output_rows, row_bytes, updates, input_offsets, send_sizes, output_offsets, recv_sizes, metadata_on_device, check_overlap, members, member_count, multiprocessors, timeout);
+        $call!(quern_ragged_sizes_args: size, metadata_dtype, updates, send_sizes, input_offsets, output_offsets, recv_sizes, input_rows, output_rows);
         $call!(quern_collective_args: size, dtype, input, output, count, combination, root, members, member_count, multiprocessors, timeout);
         $call!(quern_transfer_item: receive, peer, tag, memory, bytes);
         $call!(quern_transfer_args: size, item_size, items, item_count, key, timeout);
