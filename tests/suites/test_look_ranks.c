@@ -1,5 +1,5 @@
 /*
- * What a trace and a dump show of ranks: for whom a rank waited, and the memory of exchanges and transfers.
+ * What a trace and a dump show of ranks: for whom a rank waited, and the memory of exchanges, collectives and transfers.
  *
  * Runs on: ranks.
  */
@@ -199,6 +199,62 @@ Test(look_ranks, transfers_have_what_they_send_and_receive) {
     check(!memcmp(read_tensor(path, "received.0", "U8", "[5]", NULL), "words", ROW), "another message was received");
     char *call = find_in(places.trace, "\"cat\":\"operation\"", "transfer_wait");
     check(number_in(call, "\"bytes\":") == ROW, "%s", call);
+}
+
+/* ---- collectives ---- */
+
+/* Rank r has r + 1 and 10; all of them have the sums, both inputs, and what rank 1 has. */
+static quern_status combine(struct rank *rank) {
+    const float input[2] = {(float)(rank->rank + 1), 10};
+    float reduced[2], gathered[2 * PAIR], sent[2], scattered[1];
+    quern_group *group = rank_group_met(rank, RANK_LIMIT);
+    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
+    size_t bytes;
+    void *workspace = NULL;
+    args.dtype = QUERN_F32, args.input = input, args.count = 2, args.root = 1;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
+    rank_ok(rank, quern_collective_workspace(group, &args, &bytes));
+    if (bytes) rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    begin(rank, rank->user);
+    rank_line_up(rank);
+    args.output = reduced;
+    rank_ok(rank, quern_all_reduce(group, &args, workspace, bytes, NULL));
+    args.output = gathered;
+    rank_ok(rank, quern_all_gather(group, &args, workspace, bytes, NULL));
+    args.output = sent;
+    rank_ok(rank, quern_broadcast(group, &args, workspace, bytes, NULL));
+    args.output = scattered, args.count = 1;
+    rank_ok(rank, quern_reduce_scatter(group, &args, workspace, bytes, NULL));
+    rank_line_up(rank);
+    end(rank);
+    return quern_group_destroy(group);
+}
+
+static void check_floats(const struct places *places, int rank, const char *file, const char *tensor, int count,
+                         const float *expected) {
+    char path[600], shape[16];
+    snprintf(path, sizeof path, "%s/%s.safetensors", places->run[rank], file);
+    snprintf(shape, sizeof shape, "[%d]", count);
+    check(!memcmp(read_tensor(path, tensor, "F32", shape, NULL), expected, (size_t)count * sizeof *expected),
+          "rank %d: %s of %s differs", rank, tensor, file);
+}
+
+Test(look_ranks, collectives_have_their_inputs_and_outputs) {
+    static const float inputs[PAIR][2] = {{1, 10}, {2, 10}}, sums[] = {3, 20}, all[] = {1, 10, 2, 10};
+    struct places places;
+    check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .function = combine, .user = open_places(&places));
+    for (int rank = 0; rank < PAIR; rank++) {
+        check_floats(&places, rank, "000000.all_reduce.in", "input", 2, inputs[rank]);
+        check_floats(&places, rank, "000000.all_reduce.out", "output", 2, sums);
+        check_floats(&places, rank, "000001.all_gather.out", "output", 2 * PAIR, all);
+        check_floats(&places, rank, "000002.broadcast.out", "output", 2, inputs[1]);
+        check_floats(&places, rank, "000003.reduce_scatter.in", "input", 2, inputs[rank]);
+        check_floats(&places, rank, "000003.reduce_scatter.out", "output", 1, &sums[rank]);
+        char *line = index_line(&places, rank, "\"operation\":\"all_reduce\"");
+        check(strstr(line, "\"count\":2"), "%s", line);
+    }
+    check_floats(&places, 1, "000002.broadcast.in", "input", 2, inputs[1]);
+    find_in(places.trace, "\"cat\":\"operation\"", "reduce_scatter");
 }
 
 /* ---- hosts ---- */

@@ -4,17 +4,20 @@
 #include "os/sizes.h"
 #include "ranks/collective/collective_call.h"
 #include "ranks/collective/collective_select.h"
+#include "ranks/collective/collective_show.h"
 #include "ranks/handles.h"
 #include "ranks/poison.h"
+#include "ranks/seen_wait.h"
 #include "runtime/arguments.h"
 #include "runtime/dtype.h"
 #include "runtime/ranges.h"
 #include "runtime/status.h"
 
-static const struct quern_collective_form all_gather = {.operation = QUERN_IN_ALL_GATHER, .gathers = true},
-    reduce_scatter = {.operation = QUERN_IN_REDUCE_SCATTER, .reduces = true, .scatters = true},
-    all_reduce = {.operation = QUERN_IN_ALL_REDUCE, .reduces = true},
-    broadcast = {.operation = QUERN_IN_BROADCAST, .has_root = true};
+static const struct quern_collective_form all_gather = {.operation = QUERN_IN_ALL_GATHER, .gathers = true,
+                                                         .view = &quern_all_gather_view},
+    reduce_scatter = {.operation = QUERN_IN_REDUCE_SCATTER, .reduces = true, .scatters = true, .view = &quern_reduce_scatter_view},
+    all_reduce = {.operation = QUERN_IN_ALL_REDUCE, .reduces = true, .view = &quern_all_reduce_view},
+    broadcast = {.operation = QUERN_IN_BROADCAST, .has_root = true, .view = &quern_broadcast_view};
 
 /* ---- members: checked first, since a rank reports faulty arguments to the other members ---- */
 
@@ -198,11 +201,12 @@ quern_status quern_collective_workspace(quern_group *group, const quern_collecti
     return status;
 }
 
-static quern_status run(const struct quern_collective_form *form, quern_group *group, const quern_collective_args *args,
-                        void *workspace, size_t workspace_bytes, void *stream) {
+static quern_status call_of(const struct quern_collective_form *form, quern_group *group, const quern_collective_args *args,
+                            void *workspace, size_t workspace_bytes, void *stream, struct quern_look *look) {
     struct quern_membership *member;
     struct quern_collective_call call;
     quern_status status = quern_member_of(group, &member);
+    if (status == QUERN_OK) quern_look_at_member(look, member);
     if (status == QUERN_OK) status = quern_check_poison(member);
     if (status == QUERN_OK && member->transport->collective && member->transport->collective->expect)
         member->transport->collective->expect(member);
@@ -210,7 +214,15 @@ static quern_status run(const struct quern_collective_form *form, quern_group *g
     if (status != QUERN_OK) return status;
     call.form = form;
     call.refused = fill_rest(&call, args, workspace, workspace_bytes, stream);
+    if (call.refused == QUERN_OK) quern_show_call(look, args, &call);
     return quern_end_call(member, member->transport->collective->run(&call, stream));
+}
+
+static quern_status run(const struct quern_collective_form *form, quern_group *group, const quern_collective_args *args,
+                        void *workspace, size_t workspace_bytes, void *stream) {
+    struct quern_look look;
+    quern_begin_look(&look, form->view, NULL, stream);
+    return quern_end_look(&look, call_of(form, group, args, workspace, workspace_bytes, stream, &look));
 }
 
 quern_status quern_all_gather(quern_group *group, const quern_collective_args *args, void *workspace, size_t workspace_bytes,

@@ -5,6 +5,8 @@
 #include "ranks/membership.h"
 #include "ranks/symmetric/symmetric_lookup.h"
 
+struct quern_view;
+
 /* What distinguishes the four operations. */
 struct quern_collective_form {
     enum quern_collective operation;     /* by which meetings and reports know the call */
@@ -12,6 +14,7 @@ struct quern_collective_form {
     bool scatters;                       /* the input has [members, count] elements */
     bool gathers;                        /* the output has */
     bool has_root;                       /* only the root has an input */
+    const struct quern_view *view;
 };
 
 /* One rank's call, checked, with defaults filled in. */
