@@ -242,7 +242,7 @@ static void *make_handle(struct call *call, const struct field *field) {
 
 static const char *make_text(void) {
     static char text[64];
-    static const char *const texts[] = {"fuzz", "", "libm.so.6", "/", "/nonexistent", "fuzz-2", "a/b", "\xff", "/dev/null"};
+    static const char *const texts[] = {"fuzz", "", "libm.so.6", "/", "/nonexistent/fuzz", "fuzz-2", "a/b", "\xff", "/dev/null"};
     if (input_one_in(4)) {
         for (size_t i = 0; i + 1 < sizeof text; i++) text[i] = (char)input_byte();
         return text;

@@ -35,9 +35,14 @@ inline end_half(half) {
 }
 
 inline end_sending() {
-    over = true;
     end_half(0);
     end_half(1);
+    end_unsent()
+}
+
+/* Of a transfer that has not started, and so has no half. */
+inline end_unsent() {
+    over = true;
     to_receiver!END, current, 0, 0
 }
 
@@ -118,9 +123,9 @@ active proctype sender() {
     :: atomic { current <= TRANSFERS && !started && !over ->
         piece = 0;
         if
-        :: ended[current] -> end_sending()
+        :: ended[current] -> end_unsent()
         :: !ended[current] -> started = true
-        :: !ended[current] -> cancelled[current] = true; end_sending()
+        :: !ended[current] -> cancelled[current] = true; end_unsent()
         fi }
     :: atomic { current <= TRANSFERS && started && !over && !done ->
         cancelled[current] = true; end_sending() }

@@ -88,7 +88,8 @@ inline meet() {
     WAIT(meetings[MATE] >= meetings[me])
 }
 
-inline work(s) {
+/* Combines the piece of a step. */
+inline combine(s) {
     atomic {
     if
     :: HAS(s, 0) ->
@@ -99,6 +100,10 @@ inline work(s) {
     :: else
     fi
     }
+}
+
+/* Reads the results of the steps before. */
+inline read_results(s) {
     atomic {
     if
     :: HAS(s, 1) -> assert(result AT(MATE, s - 1) == ID(s - 1))
@@ -127,7 +132,7 @@ proctype rank(byte me) {
             :: skip
             fi;
             if
-            :: t > 0 -> work(t - 1)
+            :: t > 0 -> combine(t - 1); read_results(t - 1)
             :: else
             fi;
             if
@@ -145,7 +150,7 @@ proctype rank(byte me) {
             t++
         :: else -> break
         od;
-        work(STEPS - 1);
+        read_results(STEPS - 1);
         call++
     :: else -> break
     od;
