@@ -23,7 +23,7 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
     } tensors[] = {
         {"logits", "ii-i", args->logits, logits, rows, args->vocab, args->logits_stride},
         {"labels", "iiii", args->labels, labels, QUERN_NO_ROWS, rows, rows},
-        {"class_weights", "iiii", args->class_weights, quern_float_element, QUERN_NO_ROWS, args->vocab, args->vocab},
+        {"class_weights", "ii-i", args->class_weights, quern_float_element, QUERN_NO_ROWS, args->vocab, args->vocab},
         {"grad_loss", "i--i", args->grad_loss, quern_float_element, upstream, 1, args->grad_loss_stride},
         {"shards", "--i-", call->shards, quern_byte_element, call->shard_count * rows, stats, stats},
         {"stats", "oooi", args->stats, quern_byte_element, rows, stats, stats},
