@@ -40,7 +40,8 @@ class Measure:
                 self.relative = max(self.relative, distance / larger)
 
     def is_within(self, tolerance: float) -> bool:
-        return not self.different or (self.relative <= tolerance and not any(self.not_finite))
+        """Without a tolerance the bits must be equal: +0 and -0 have no distance."""
+        return not self.different or (0 < tolerance and self.relative <= tolerance and not any(self.not_finite))
 
     def text(self, shape: tuple[int, ...]) -> str:
         lines = [f"{self.different} of {self.elements} elements differ",

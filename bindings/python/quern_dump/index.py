@@ -74,6 +74,6 @@ def read_index(folder: Path) -> list[Call]:
     for number, line in enumerate(lines, 1):
         try:
             calls.append(read_call(folder, json.loads(line)))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             raise DumpError(f"{path}:{number}: {error!r}") from error
     return sorted(calls, key=lambda call: call.sequence)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-MOST_HEADER = 100 << 20  # bytes, as in the safetensors library
+MOST_HEADER = 100_000_000  # bytes, as in the safetensors library
 
 
 class DumpError(Exception):
@@ -104,7 +104,7 @@ def read_header(path: Path) -> dict[str, Stored]:
             if length > min(size - 8, MOST_HEADER):
                 raise DumpError(f"{path}: {size} bytes: expected a header of {length} bytes and data")
             header = json.loads(file.read(length))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise DumpError(f"{path}: {error}") from error
     if not isinstance(header, dict):
         raise DumpError(f"{path}: the header is no object")
