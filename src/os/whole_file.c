@@ -17,7 +17,7 @@
 
 #include "os/text.h"
 
-enum { BUFFER = 1 << 18, TEMPORARY_TEXT = 40, ATTEMPTS = 1000 };
+enum { BUFFER = 1 << 18, KEPT_NAME = 200, TEMPORARY_TEXT = 40, ATTEMPTS = 1000 };
 
 struct quern_whole_file {
     int descriptor, error;
@@ -73,11 +73,22 @@ static int finish(struct quern_whole_file *file) {
     return error;
 }
 
+/* How much of a path the temporary one has: a name of up to 255 bytes leaves no room behind it. */
+static size_t kept_length(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const size_t length = strlen(name);
+    return (size_t)(name - path) + (length < KEPT_NAME ? length : KEPT_NAME);
+}
+
 /* The temporary name has the process and a number, since another process or thread may write the same file. */
-static int open_temporary(struct quern_whole_file *file, size_t length) {
+static int open_temporary(struct quern_whole_file *file) {
+    const size_t kept = kept_length(file->path);
+    file->temporary = malloc(kept + TEMPORARY_TEXT);
+    if (!file->temporary) return ENOMEM;
+    memcpy(file->temporary, file->path, kept);
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        struct quern_text text = quern_text_begin(file->temporary, length);
-        quern_text_add(&text, "%s.%d-%d.part", file->path, (int)getpid(), attempt);
+        struct quern_text text = quern_text_begin(file->temporary + kept, TEMPORARY_TEXT);
+        quern_text_add(&text, ".%d-%d.part", (int)getpid(), attempt);
         file->descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (file->descriptor >= 0) return 0;
         if (errno != EEXIST) break;
@@ -85,23 +96,28 @@ static int open_temporary(struct quern_whole_file *file, size_t length) {
     return errno;
 }
 
+/* The file behind a symbolic link, which stays. */
+static char *follow_link(const char *path) {
+    struct stat there;
+    const bool is_link = lstat(path, &there) == 0 && S_ISLNK(there.st_mode);
+    return is_link ? realpath(path, NULL) : strdup(path);
+}
+
 /* A file may be replaced, but not a device as /dev/null: root could. */
 static int check_replaced(const char *path) {
     struct stat there;
-    if (stat(path, &there) != 0 || S_ISREG(there.st_mode)) return 0;
+    if (lstat(path, &there) != 0 || S_ISREG(there.st_mode)) return 0;
     return S_ISDIR(there.st_mode) ? EISDIR : EEXIST;
 }
 
 int quern_begin_file(const char *path, struct quern_whole_file **out) {
-    const int refused = check_replaced(path);
-    if (refused) return refused;
     struct quern_whole_file *file = malloc(sizeof *file);
-    const size_t length = strlen(path) + TEMPORARY_TEXT;
     if (!file) return ENOMEM;
-    file->error = 0, file->used = 0;
-    file->path = strdup(path), file->temporary = malloc(length);
-    if (!file->path || !file->temporary) file->error = ENOMEM;
-    if (!file->error) file->error = open_temporary(file, length);
+    file->error = 0, file->used = 0, file->temporary = NULL;
+    file->path = follow_link(path);
+    if (!file->path) file->error = errno;
+    if (!file->error) file->error = check_replaced(file->path);
+    if (!file->error) file->error = open_temporary(file);
     if (file->error) return finish(file);
     *out = file;
     return 0;
@@ -132,12 +148,28 @@ void quern_drop_file(struct quern_whole_file *file) {
 
 /* ---- appending ---- */
 
-int quern_append_to_file(const char *path, const void *data, size_t bytes) {
-    const int descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (descriptor < 0) return errno;
+/* Threads append one after the other: what one takes back would be another's line. */
+static pthread_mutex_t appending = PTHREAD_MUTEX_INITIALIZER;
+
+static void hold(void) { pthread_mutex_lock(&appending); }
+static void release(void) { pthread_mutex_unlock(&appending); }
+static void watch_forks(void) { pthread_atfork(hold, release, release); }
+
+static int append(int descriptor, const void *data, size_t bytes) {
     const off_t before = lseek(descriptor, 0, SEEK_END);
     int error = write_all(descriptor, data, bytes);
     if (error && before >= 0 && ftruncate(descriptor, before) != 0) error = errno;
+    return error;
+}
+
+int quern_append_to_file(const char *path, const void *data, size_t bytes) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    const int descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+    if (descriptor < 0) return errno;
+    hold();
+    int error = append(descriptor, data, bytes);
+    release();
     if (close(descriptor) != 0 && !error) error = errno;
     return error;
 }

@@ -1,6 +1,8 @@
 /*
  * Files that appear whole or not at all: they are written under another name in the same folder, which is changed at the end.  A
  * limit on the size of files is an error as a full disk is, and no signal.  For src/look.
+ *
+ * A symbolic link stays, and the file behind it is replaced.  A link to nothing is an error.
  */
 #ifndef QUERN_WHOLE_FILE_H
 #define QUERN_WHOLE_FILE_H
@@ -19,7 +21,7 @@ int quern_end_file(struct quern_whole_file *file);
 /* Ends a file of which nothing is wanted. */
 void quern_drop_file(struct quern_whole_file *file);
 
-/* Appends to a file that exists: all bytes or none.  0 or an errno. */
+/* Appends to a file that exists and is no symbolic link: all bytes or none.  0 or an errno.  Thread-safe. */
 int quern_append_to_file(const char *path, const void *data, size_t bytes);
 
 /* The path from the root, which survives a change of the working directory.  To be freed; NULL: errno has the reason. */
