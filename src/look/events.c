@@ -17,6 +17,8 @@ static struct {
     struct quern_event *list;
 } events;
 
+static _Thread_local int32_t thread;   /* of the caller; 0: not asked for so far */
+
 bool quern_events_begin(uint64_t number) {
     events.most = quern_trace_most_events;
     events.list = calloc((size_t)events.most, sizeof *events.list);  /* pages that stay empty cost nothing */
@@ -36,6 +38,13 @@ void quern_events_free(void) {
     events.list = NULL;
 }
 
+void quern_events_forget(void) {
+    __atomic_store_n(&events.number, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&events.inside, 0, __ATOMIC_RELAXED);
+    thread = 0;
+    quern_events_free();
+}
+
 /* Looks first, so that calls which go on do not keep the end waiting. */
 uint64_t quern_events_enter(uint64_t number) {
     if (!__atomic_load_n(&events.number, __ATOMIC_RELAXED)) return 0;
@@ -49,7 +58,6 @@ uint64_t quern_events_enter(uint64_t number) {
 void quern_events_leave(void) { __atomic_sub_fetch(&events.inside, 1, __ATOMIC_SEQ_CST); }
 
 static int32_t thread_of_caller(void) {
-    static _Thread_local int32_t thread;
     if (!thread) thread = (int32_t)syscall(SYS_gettid);
     return thread;
 }

@@ -42,6 +42,9 @@ bool quern_events_begin(uint64_t number);
 void quern_events_end(void);
 void quern_events_free(void);
 
+/* In a child of fork, whose only thread is in no event: ends its copy of a trace, and waits for nobody. */
+void quern_events_forget(void);
+
 /* Enters the trace of this number, or (0) any.  Returns the number of the trace, 0: there is none, and no leaving. */
 uint64_t quern_events_enter(uint64_t number);
 void quern_events_leave(void);

@@ -25,7 +25,7 @@ struct chain {
 static struct {
     pthread_mutex_t lock;
     struct chain *first;
-    const struct quern_cuda *driver;
+    const struct quern_cuda *driver;   /* atomic: `timed` is filled in */
     struct quern_cuda timed;
 } times = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -184,14 +184,16 @@ static CUresult launch_extended(const CUlaunchConfig *config, CUfunction functio
     return end(&launch, function, times.driver->launch_extended(config, function, parameters, extra));
 }
 
+/* Without the lock if it can: the end of a trace keeps it while it waits for kernels, which may wait for this launch. */
 const struct quern_cuda *quern_timed_cuda(const struct quern_cuda *cuda) {
     const struct quern_look *look = quern_current_look();
     if (!look || !look->trace.number) return cuda;
+    if (__atomic_load_n(&times.driver, __ATOMIC_ACQUIRE)) return &times.timed;
     pthread_mutex_lock(&times.lock);
     if (!times.driver) {
         times.timed = *cuda;
         times.timed.launch = launch_plain, times.timed.launch_extended = launch_extended;
-        times.driver = cuda;
+        __atomic_store_n(&times.driver, cuda, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&times.lock);
     return &times.timed;
@@ -247,4 +249,20 @@ void quern_read_kernel_times(const quern_device *device) {
         end_chain(chain);
     }
     pthread_mutex_unlock(&times.lock);
+}
+
+/* ---- fork ---- */
+
+void quern_hold_kernel_times(void) { pthread_mutex_lock(&times.lock); }
+void quern_release_kernel_times(void) { pthread_mutex_unlock(&times.lock); }
+
+/* The events of the driver belong to the parent's contexts. */
+void quern_forget_kernel_times(void) {
+    while (times.first) {
+        struct chain *chain = times.first;
+        times.first = chain->next;
+        free(chain->spare);
+        free(chain);
+    }
+    quern_release_kernel_times();
 }

@@ -14,4 +14,9 @@ const struct quern_cuda *quern_timed_cuda(const struct quern_cuda *cuda);
 /* Waits for the kernels of a device and reads their times.  NULL: of all devices.  Its events of the driver are destroyed. */
 void quern_read_kernel_times(const quern_device *device);
 
+/* Around fork: before it, in the parent and in the child, which has no kernels. */
+void quern_hold_kernel_times(void);
+void quern_release_kernel_times(void);
+void quern_forget_kernel_times(void);
+
 #endif

@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "look/events.h"
 #include "look/kernel_times.h"
@@ -17,7 +16,7 @@
 static struct {
     pthread_mutex_t lock;   /* of begin and end */
     uint64_t number;        /* of the last trace */
-    int process;            /* that has begun it; 0: none runs */
+    bool has_begun;
     char *path;
 } trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -121,16 +120,36 @@ static const struct quern_looker tracer = {
 
 /* ---- the trace ---- */
 
-/* What a trace leaves in memory: of this process at its end, or of a parent in its child. */
+/* What a trace leaves in memory. */
 static void forget(void) {
     quern_events_free();
     free(trace.path);
-    trace.path = NULL, trace.process = 0;
+    trace.path = NULL, trace.has_begun = false;
     __atomic_sub_fetch(&quern_lookers_now, 1, __ATOMIC_RELAXED);
 }
 
+static void hold(void) {
+    pthread_mutex_lock(&trace.lock);
+    quern_hold_kernel_times();
+}
+
+static void release(void) {
+    quern_release_kernel_times();
+    pthread_mutex_unlock(&trace.lock);
+}
+
+/* A child of fork has no trace: the parent's goes on there. */
+static void disown(void) {
+    quern_events_forget();
+    quern_forget_kernel_times();
+    if (trace.has_begun) forget();
+    pthread_mutex_unlock(&trace.lock);
+}
+
+static void watch_forks(void) { pthread_atfork(hold, release, disown); }
+
 static void forget_at_unload(void) {
-    if (!trace.process) return;
+    if (!trace.has_begun) return;
     quern_events_end();
     forget();
 }
@@ -160,7 +179,7 @@ static quern_status start(const char *path) {
         return quern_fail(NULL, QUERN_OUT_OF_MEMORY, "no memory for the %lld events of a trace",
                           (long long)quern_trace_most_events);
     }
-    trace.number++, trace.process = (int)getpid();
+    trace.number++, trace.has_begun = true;
     quern_nvtx_open();
     quern_on_unload(QUERN_UNLOAD_TRACE, forget_at_unload);
     quern_enter_looker(QUERN_TRACER, &tracer);
@@ -169,13 +188,14 @@ static quern_status start(const char *path) {
 }
 
 quern_status quern_trace_begin(const char *path) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (!path) return quern_fail(NULL, QUERN_NULL_POINTER, "path is NULL");
     if (!*path) return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "path is empty: expected the name of a file");
+    pthread_once(&once, watch_forks);
     pthread_mutex_lock(&trace.lock);
-    if (trace.process && trace.process != (int)getpid()) forget();  /* a forked child's copy */
-    quern_status status = trace.process ? quern_fail(NULL, QUERN_INVALID_ARGUMENT, "a trace has begun, of %s: expected "
-                                                     "quern_trace_end before", trace.path)
-                                        : start(path);
+    quern_status status = trace.has_begun ? quern_fail(NULL, QUERN_INVALID_ARGUMENT, "a trace has begun, of %s: expected "
+                                                       "quern_trace_end before", trace.path)
+                                          : start(path);
     pthread_mutex_unlock(&trace.lock);
     return status;
 }
@@ -191,9 +211,9 @@ static quern_status stop(void) {
 
 quern_status quern_trace_end(void) {
     pthread_mutex_lock(&trace.lock);
-    quern_status status = trace.process == (int)getpid() ? stop()
-                                                         : quern_fail(NULL, QUERN_INVALID_ARGUMENT, "no trace has begun in this "
-                                                                      "process: expected quern_trace_begin before");
+    quern_status status = trace.has_begun ? stop()
+                                          : quern_fail(NULL, QUERN_INVALID_ARGUMENT, "no trace has begun in this process: "
+                                                       "expected quern_trace_begin before");
     pthread_mutex_unlock(&trace.lock);
     return status;
 }
