@@ -44,7 +44,7 @@ static quern_status step(quern_device *device, int64_t number) {
 
 static void choose(struct quern_look *look) {
     struct quern_dump *dump = look->device ? dumps_of(look->device) : NULL;
-    if (!dump || !__atomic_load_n(&dump->is_active, __ATOMIC_ACQUIRE)) return;
+    if (!dump || !__atomic_load_n(&dump->is_active, __ATOMIC_ACQUIRE) || dump->process != getpid()) return;
     if (!dump->filter || fnmatch(dump->filter, look->view->name, 0) == 0) look->dump = dump;
 }
 
@@ -82,6 +82,20 @@ static void close_device(quern_device *device) {
 }
 
 static const struct quern_looker dumper = {.show = show, .end = end, .step = step, .close = close_device};
+
+/* ---- fork ---- */
+
+static void hold(void) {
+    pthread_mutex_lock(&lock);
+    quern_hold_dump_errors();
+}
+
+static void release(void) {
+    quern_release_dump_errors();
+    pthread_mutex_unlock(&lock);
+}
+
+static void watch_forks(void) { pthread_atfork(hold, release, release); }
 
 /* ---- the public function ---- */
 
@@ -128,6 +142,7 @@ static quern_status create(const quern_device *device, const quern_dump_args *ar
     struct quern_dump *dump = calloc(1, sizeof *dump);
     if (!dump) return no_memory(device);
     dump->device = device;
+    dump->process = getpid();
     dump->step = args->step;
     dump->bytes_left = args->most_bytes ? args->most_bytes : DEFAULT_BYTES;
     dump->folder = quern_absolute_path(args->folder);
@@ -139,19 +154,26 @@ static quern_status create(const quern_device *device, const quern_dump_args *ar
     return status;
 }
 
+/* The device's step, while another thread may tell it the next one. */
+static bool is_at(const quern_device *device, int64_t step) {
+    return __atomic_load_n(&device->has_step, __ATOMIC_ACQUIRE) && __atomic_load_n(&device->step, __ATOMIC_RELAXED) == step;
+}
+
 quern_status quern_dump_at(quern_device *device, const quern_dump_args *args) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct quern_dump *dump = NULL;
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     quern_status status = args ? check(device, args) : QUERN_OK;
     if (status == QUERN_OK && args) status = create(device, args, &dump);
     if (status != QUERN_OK) return status;
+    pthread_once(&once, watch_forks);
     quern_enter_looker(QUERN_DUMPER, &dumper);
     pthread_mutex_lock(&lock);
     end_last(device);
     if (dump) {
         dump->older = dumps_of(device);
         __atomic_store_n(&device->dumps, dump, __ATOMIC_RELEASE);
-        set_active(dump, device->has_step && device->step == dump->step);
+        set_active(dump, is_at(device, dump->step));
     }
     pthread_mutex_unlock(&lock);
     return QUERN_OK;

@@ -74,7 +74,8 @@ static const char *write_file(struct quern_look *look, const char *name) {
         quern_dump_failed(look->dump, "no memory to write %s", name);
         return "error";
     }
-    CUresult error = quern_reader_open(&reader, look->device, look->stream);
+    CUresult error = look->view->is_awaited ? quern_reader_open_apart(&reader, look->device)
+                                            : quern_reader_open(&reader, look->device, look->stream);
     int failure = error == CUDA_SUCCESS ? quern_write_tensors(path, &reader, dumped->tensors, dumped->count, &error) : 0;
     quern_reader_close(&reader);
     if (failure) quern_dump_failed(look->dump, "%s cannot be written: %s", path, strerror(failure));
@@ -195,7 +196,7 @@ static void write_line(struct quern_look *look, quern_status status) {
 static bool is_captured(const struct quern_look *look) {
     const struct quern_cuda *cuda;
     int capturing = 0;
-    if (look->device->kind == QUERN_CPU || quern_cuda_open(&cuda) != QUERN_OK) return false;
+    if (look->device->kind == QUERN_CPU || look->view->is_awaited || quern_cuda_open(&cuda) != QUERN_OK) return false;
     struct quern_cuda_visit visit;
     const bool is_known = quern_cuda_begin_visit(&visit, look->device->context) == CUDA_SUCCESS &&
                           cuda->stream_is_capturing(look->stream, &capturing) == CUDA_SUCCESS;

@@ -35,6 +35,9 @@ bool quern_dump_take_failure(struct quern_dump *first, char reason[sizeof first-
     return failed;
 }
 
+void quern_hold_dump_errors(void) { pthread_mutex_lock(&lock); }
+void quern_release_dump_errors(void) { pthread_mutex_unlock(&lock); }
+
 char *quern_dump_path(const struct quern_dump *dump, const char *name) {
     const size_t length = strlen(dump->folder) + strlen(name) + 2;
     char *path = malloc(length);

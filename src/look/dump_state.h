@@ -2,11 +2,14 @@
 #ifndef QUERN_DUMP_STATE_H
 #define QUERN_DUMP_STATE_H
 
+#include <sys/types.h>
+
 #include "runtime/look.h"
 
 struct quern_dump {
     struct quern_dump *older;    /* the dump that it replaced: kept until the device is closed, since a call may still use it */
     const quern_device *device;
+    pid_t process;               /* that has begun it: a child of fork writes nothing */
     char *folder, *filter;       /* filter NULL: all operations */
     int64_t step;
     bool is_ended;               /* another one has replaced it, or none */
@@ -22,6 +25,10 @@ void quern_dump_failed(struct quern_dump *dump, const char *format, ...) __attri
 
 /* Takes the errors out of a dump and those before it, with the reason of the oldest one.  False: there is none. */
 bool quern_dump_take_failure(struct quern_dump *dump, char reason[sizeof dump->reason]);
+
+/* Around fork: the errors belong to nobody else. */
+void quern_hold_dump_errors(void);
+void quern_release_dump_errors(void);
 
 /* The path of a file in the folder; to be freed.  NULL: no memory. */
 char *quern_dump_path(const struct quern_dump *dump, const char *name);

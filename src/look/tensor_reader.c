@@ -22,7 +22,16 @@ CUresult quern_reader_open(struct quern_reader *reader, const quern_device *devi
     return reader->buffer ? quern_cuda_begin_visit(&reader->visit, device->context) : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+CUresult quern_reader_open_apart(struct quern_reader *reader, const quern_device *device) {
+    CUresult error = quern_reader_open(reader, device, NULL);
+    if (error != CUDA_SUCCESS || !reader->buffer) return error;
+    error = reader->visit.cuda->stream_create(&reader->stream, CU_STREAM_NON_BLOCKING);
+    reader->owns_stream = error == CUDA_SUCCESS;
+    return error;
+}
+
 void quern_reader_close(struct quern_reader *reader) {
+    if (reader->owns_stream) reader->visit.cuda->stream_destroy(reader->stream);
     if (reader->visit.cuda) quern_cuda_end_visit(&reader->visit);
     free(reader->buffer);
 }

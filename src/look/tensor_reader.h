@@ -8,11 +8,16 @@
 struct quern_reader {
     struct quern_cuda_visit visit;   /* of a GPU */
     CUstream stream;
+    bool owns_stream;
     char *buffer;                    /* of the host, for the memory of a GPU; else NULL */
 };
 
-/* Opens a reader for the memory of a device.  On a GPU it reads after the work of the stream.  CUDA_SUCCESS on a CPU. */
+/*
+ * Opens a reader for the memory of a device.  CUDA_SUCCESS on a CPU.  On a GPU it reads after the work of the stream.  The second one
+ * waits for no stream: the default one would wait for kernels of others.
+ */
 CUresult quern_reader_open(struct quern_reader *reader, const quern_device *device, void *stream);
+CUresult quern_reader_open_apart(struct quern_reader *reader, const quern_device *device);
 void quern_reader_close(struct quern_reader *reader);
 
 /* Hands all elements of a tensor to `take`, in their order, without the gaps between rows. */

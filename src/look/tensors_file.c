@@ -9,6 +9,8 @@
 
 enum { HEADER_MULTIPLE = 8 };   /* so that the data is aligned if the file is mapped */
 
+size_t quern_most_header = 100000000;
+
 void quern_name_tensor(const struct quern_tensor *tensor, char name[QUERN_TENSOR_NAME]) {
     struct quern_text text = quern_text_begin(name, QUERN_TENSOR_NAME);
     quern_text_add(&text, "%s", tensor->name);
@@ -48,13 +50,14 @@ static int write_header(struct quern_whole_file *file, const struct quern_dumped
     struct quern_json json = {0};
     add_header(&json, tensors, count);
     const uint64_t bytes = quern_round_up(json.length, HEADER_MULTIPLE);
-    if (!json.failed) {
+    const bool fits = bytes <= quern_most_header;
+    if (!json.failed && fits) {
         quern_write_file(file, &bytes, sizeof bytes);
         quern_write_file(file, json.text, json.length);
         quern_write_file(file, spaces, bytes - json.length);
     }
     quern_json_free(&json);
-    return json.failed ? ENOMEM : 0;
+    return json.failed ? ENOMEM : fits ? 0 : EFBIG;
 }
 
 struct writing {

@@ -8,6 +8,9 @@
 
 enum { QUERN_TENSOR_NAME = 64 };
 
+/* The most bytes of a header that readers of the format take; a longer one is EFBIG.  Tests lower it. */
+extern size_t quern_most_header;
+
 /* A tensor of a call that is dumped. */
 struct quern_dumped_tensor {
     struct quern_tensor tensor;

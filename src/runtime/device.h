@@ -74,7 +74,7 @@ struct quern_device {
     struct quern_loaded_image *images;
     struct quern_refused_image *refused;  /* atomic access */
 
-    int64_t step;             /* of training, from quern_step */
+    int64_t step;             /* of training, from quern_step; atomic access, after has_step */
     bool has_step;
     struct quern_dump *dumps; /* of src/look, the last one first; atomic access */
 

@@ -2,7 +2,8 @@
  * The seam between the operations and those who look at their calls: the trace and the dump, in src/look.  For every operation.
  *
  * A public function begins a look, shows its call when the arguments are checked, and ends the look with its status.  While nobody
- * looks, that is one relaxed load.  Those who look enter themselves in a table, so that a program without them does not link them.
+ * looks, that is a relaxed load of a word that nobody writes; so are each selection, launch and wait within it.  Those who look
+ * enter themselves in a table, so that a program without them does not link them.
  */
 #ifndef QUERN_LOOK_H
 #define QUERN_LOOK_H
@@ -89,6 +90,7 @@ struct quern_view {
     const struct quern_argument *arguments;
     int argument_count;
     void (*tensors)(const void *call, struct quern_tensor_taker *taker);  /* NULL: it has none */
+    bool is_awaited;                      /* the work is complete on return, also on a GPU, and the look has no stream */
 };
 
 /* ---- a call ---- */

@@ -169,7 +169,7 @@ static quern_status wait_for(quern_transfer *handle, double timeout, struct quer
 
 static void show(const void *transfer, struct quern_tensor_taker *taker) { quern_show_transfer(transfer, 1, taker); }
 
-static const struct quern_view view = {.name = "transfer_wait", .tensors = show};
+static const struct quern_view view = {.name = "transfer_wait", .tensors = show, .is_awaited = true};
 
 quern_status quern_transfer_wait(quern_transfer *handle, double timeout) {
     struct quern_look look;
