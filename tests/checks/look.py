@@ -232,6 +232,9 @@ def check_damage(folder: Path) -> None:
     damage("index", lambda path: path.write_text(path.read_text() + "{"), "index.jsonl:")
     damage("index", lambda path: path.write_text(path.read_text().replace('"file": "', '"file": "../')), "not in the folder")
     damage("index", lambda path: path.unlink(), "index.jsonl")
+    deep = "[" * 200000
+    damage("index", lambda path: path.write_text(deep), "RecursionError")
+    damage("file", lambda path: path.write_bytes(struct.pack("<Q", len(deep)) + deep.encode()), "recursion depth")
     check(compare("diff", folder / "one")[0] == 2 and compare("nonsense")[0] == 2, "a wrong command line")
     check(compare("show", folder / "none")[0] == 2, "a folder that does not exist")
 
@@ -277,18 +280,32 @@ def check_dtypes(_: Path) -> None:
         check(nans == ({0x7F, 0xFF} if dtype == "F8_E4M3" else {0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF}), f"{dtype}: NaN is {nans}")
 
 
+def write_run(run: Path, *values: float) -> None:
+    """A dump of one tensor of 2 by 2 elements."""
+    run.mkdir()
+    data = struct.pack("<4f", *values)
+    header = json.dumps({"x": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}}).encode().ljust(72)
+    (run / "x.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + data)
+    (run / "index.jsonl").write_text(json.dumps({
+        "sequence": 0, "step": 0, "operation": "adam", "device": "cpu", "kernels": [], "arguments": {}, "status": "QUERN_OK",
+        "tensors": [{"name": "x", "access": "in", "dtype": "F32", "shape": [2, 2], "file": "x.safetensors",
+                     "sha256": hashlib.sha256(data).hexdigest()}]}) + "\n")
+
+
+def check_zeros(folder: Path) -> None:
+    """Zeros of both signs have other bits, and no distance."""
+    write_run(folder / "plus", 1.0, 0.0, 3.0, 4.0)
+    write_run(folder / "minus", 1.0, -0.0, 3.0, 4.0)
+    status, text = compare("diff", folder / "plus", folder / "minus")
+    check(status == 1 and "1 of 4 elements differ" in text and "first at [0, 1]: 0 and -0" in text, f"status {status}: {text}")
+    status, text = compare("diff", folder / "plus", folder / "minus", "--tolerance", "1e-30")
+    check(status == 0 and "1 within the tolerance" in text, f"status {status}: {text}")
+
+
 def check_not_finite(folder: Path) -> None:
     """A NaN and an infinity count apart, and no tolerance covers them."""
-    for name, values in (("nan", (1.0, math.nan, 3.0, -0.0)), ("inf", (1.0, 2.0, math.inf, 0.0))):
-        run = folder / name
-        run.mkdir()
-        data = struct.pack("<4f", *values)
-        header = json.dumps({"x": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}}).encode().ljust(72)
-        (run / "x.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + data)
-        (run / "index.jsonl").write_text(json.dumps({
-            "sequence": 0, "step": 0, "operation": "adam", "device": "cpu", "kernels": [], "arguments": {}, "status": "QUERN_OK",
-            "tensors": [{"name": "x", "access": "in", "dtype": "F32", "shape": [2, 2], "file": "x.safetensors",
-                         "sha256": hashlib.sha256(data).hexdigest()}]}) + "\n")
+    write_run(folder / "nan", 1.0, math.nan, 3.0, -0.0)
+    write_run(folder / "inf", 1.0, 2.0, math.inf, 0.0)
     status, text = compare("diff", folder / "nan", folder / "inf", "--tolerance", "10")
     for part in ("3 of 4 elements differ", "first at [0, 1]: nan and 2", "NaN or infinite among them: 1 and 1",
                  "largest difference 0, relative 0"):
@@ -296,7 +313,7 @@ def check_not_finite(folder: Path) -> None:
 
 
 CHECKS = (check_trace, check_trace_of_ranks, check_nvtx, check_dump, check_equal, check_flips, check_damage, check_other_runs,
-          check_show, check_dtypes, check_not_finite)
+          check_show, check_dtypes, check_zeros, check_not_finite)
 
 
 def main() -> int:

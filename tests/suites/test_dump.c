@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/adam_case.h"
@@ -17,6 +18,7 @@
 #include "harness/check.h"
 #include "harness/cuda.h"
 #include "harness/looking.h"
+#include "look/tensors_file.h"
 #include "oracle/adam.h"
 
 enum { COUNT = 700, LAST = 33, STEP = 5 };
@@ -290,6 +292,52 @@ Test(dump, a_capture_is_left_out) {
     close_bench(&bench);
 }
 
+/* The weights are in every rank's arguments, but this step does not read them. */
+Test(dump, a_combination_ignores_the_class_weights) {
+    if (test_kind() != QUERN_CPU) cr_skip_test("the buffers are the host's");
+    enum { ROWS = 4, SHARDS = 2, VOCAB = 8, WORKSPACE = 1 << 16 };
+    static const quern_row_stats shards[SHARDS * ROWS];
+    static const int32_t labels[ROWS];
+    float loss;
+    struct bench bench;
+    open_bench(&bench);
+    begin_dump(&bench);
+    quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
+    args.logits_dtype = QUERN_F32, args.labels_dtype = QUERN_INT32, args.rows = ROWS, args.vocab = VOCAB;
+    args.global_vocab = SHARDS * VOCAB, args.labels = labels, args.loss = &loss;
+    args.class_weights = (const float *)(uintptr_t)64;   /* no memory */
+    void *workspace = aligned_alloc(64, WORKSPACE);
+    check_ok(quern_cross_entropy_combine(bench.device.quern, &args, shards, SHARDS, workspace, WORKSPACE, NULL));
+    char *line = find_line(read_index(&bench), "cross_entropy_combine", "QUERN_OK", 0);
+    check(strstr(line, "\"labels\"") && !strstr(line, "class_weights\",\"access"), "%s", line);
+    free(workspace);
+    close_bench(&bench);
+}
+
+/* A child of fork has the device, but the folder is its parent's. */
+Test(dump, a_child_of_fork_writes_nothing) {
+    if (test_kind() != QUERN_CPU) cr_skip_test("a GPU does not work in a child");
+    struct bench bench;
+    int status;
+    open_bench(&bench);
+    begin_dump(&bench);
+    check_ok(take_step(&bench));
+    const pid_t child = fork();
+    if (child == 0) {
+        quern_dump_args own = dump_args(&bench);
+        bool right = take_step(&bench) == QUERN_OK;
+        own.folder = path_in(bench.folder, "child");
+        right = right && quern_dump_at(bench.device.quern, &own) == QUERN_OK && take_step(&bench) == QUERN_OK;
+        _exit(right ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
+    check(lines_of(read_index(&bench)) == 1 && count_files(bench.run) == 3, "%s", read_index(&bench));
+    strcpy(bench.run, path_in(bench.folder, "child"));
+    check(lines_of(read_index(&bench)) == 1 && count_files(bench.run) == 3, "%s", read_index(&bench));
+    close_bench(&bench);
+}
+
 /* ---- errors ---- */
 
 static void check_refused(struct bench *bench, const quern_dump_args *args, quern_status status, const char *detail) {
@@ -375,6 +423,32 @@ Test(dump, files_that_cannot_be_written_are_in_the_index) {
     check(strstr(line, "\"grad.0\",\"access\":\"in\",\"dtype\":\"BF16\",\"shape\":[700],\"left_out\":\"error\""), "%s", line);
     free(read_tensor(path_in(bench.run, "000000.adam.out.safetensors"), "param.0", "BF16", "[700]", NULL));
     check_failed_step(&bench, "Is a directory");
+    close_bench(&bench);
+}
+
+/* The index and what was put in its place stay as they are. */
+Test(dump, no_line_goes_through_a_link) {
+    struct bench bench;
+    open_bench(&bench);
+    begin_dump(&bench);
+    fclose(fopen(path_in(bench.folder, "other"), "w"));
+    check(unlink(path_in(bench.run, INDEX)) == 0 && symlink("../other", path_in(bench.run, INDEX)) == 0, "no link in the way");
+    check_ok(take_step(&bench));
+    check_failed_step(&bench, "Too many levels of symbolic links");
+    check(!*read_text(path_in(bench.folder, "other"), NULL), "a line is in another file");
+    close_bench(&bench);
+}
+
+/* Readers of safetensors refuse a longer one. */
+Test(dump, a_header_has_a_limit) {
+    struct bench bench;
+    open_bench(&bench);
+    begin_dump(&bench);
+    quern_most_header = 100;
+    check_ok(take_step(&bench));
+    find_line(read_index(&bench), "adam", "\"left_out\":\"error\"", 0);
+    check(count_files(bench.run) == 1, "%d files: expected the index alone", count_files(bench.run));
+    check_failed_step(&bench, "File too large");
     close_bench(&bench);
 }
 

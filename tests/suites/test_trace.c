@@ -4,6 +4,7 @@
  * Runs on: one cpu, one emulated, gpu.
  */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include "harness/cuda.h"
 #include "harness/looking.h"
 #include "look/events.h"
+#include "look/kernel_times.h"
 
 /* A step reads 2 bytes of gradient, 4 of moments and 4 of master, and writes 4, 4 and 2 of parameter. */
 enum { COUNT = 700, LAST = 33, BYTES_OF_ELEMENT = 20 };
@@ -205,21 +207,41 @@ Test(trace, traces_follow_each_other) {
     close_bench(&bench);
 }
 
+enum { LIMIT = 120 };   /* seconds, after which what hangs has failed */
+
+static bool has_status(quern_status status, quern_status expected) { return status == expected; }
+
+/* Fails to begin a trace, begins one, and notes a step before and within it. */
+static bool trace_in_child(struct bench *bench, const char *path) {
+    return has_status(quern_trace_end(), QUERN_INVALID_ARGUMENT) &&
+           has_status(quern_trace_begin(path_in(bench->folder, "none/child.json")), QUERN_SYSTEM_ERROR) &&
+           has_status(quern_step(bench->device.quern, 6), QUERN_OK) && has_status(quern_trace_begin(path), QUERN_OK) &&
+           has_status(quern_step(bench->device.quern, 7), QUERN_OK) && has_status(quern_trace_end(), QUERN_OK);
+}
+
+/* The parent has noted a step, and a thread of it is writing an event: the child has neither. */
 Test(trace, a_child_of_fork_has_its_own) {
     struct bench bench;
+    int status;
     open_bench(&bench);
     const char *other = path_in(bench.folder, "child.json");
     check_ok(quern_trace_begin(bench.path));
+    check_ok(quern_step(bench.device.quern, 5));
+    check(quern_events_enter(0) != 0, "no trace");
     const pid_t child = fork();
     if (child == 0) {
-        const bool refused = quern_trace_end() == QUERN_INVALID_ARGUMENT;
-        _exit(refused && quern_trace_begin(other) == QUERN_OK && quern_trace_end() == QUERN_OK ? 0 : 1);
+        alarm(LIMIT);
+        _exit(trace_in_child(&bench, other) ? 0 : 1);
     }
-    int status;
     waitpid(child, &status, 0);
-    check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child failed");
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
+    quern_events_leave();
+    check_ok(quern_step(bench.device.quern, 8));
     check_ok(quern_trace_end());
-    check(read_text(other, NULL) && read_text(bench.path, NULL), "a trace is missing");
+    char *text = read_text(other, NULL), *line = find_line(text, "\"cat\":\"step\"", "\"step\":7}", 0);
+    check(count_lines(text, "\"cat\":\"step\"", "") == 1 && number_in(line, "\"tid\":") == (double)child, "%s", text);
+    text = read_text(bench.path, NULL);
+    check(count_lines(text, "\"cat\":\"step\"", "") == 2, "%s", text);
     close_bench(&bench);
 }
 
@@ -283,6 +305,40 @@ Test(trace, a_folder_that_is_removed_is_an_error) {
     check_status(quern_trace_end(), QUERN_SYSTEM_ERROR);
     expect_detail("No such file or directory");
     check_status(quern_trace_end(), QUERN_INVALID_ARGUMENT);
+    close_bench(&bench);
+}
+
+/* The file behind a link is replaced, and the link stays.  A link to nothing and one to a device are refused. */
+Test(trace, a_symbolic_link_stays) {
+    struct bench bench;
+    struct stat there;
+    open_bench(&bench);
+    const char *link = path_in(bench.folder, "link");
+    check(symlink("trace.json", link) == 0, "no link");
+    check_status(quern_trace_begin(link), QUERN_SYSTEM_ERROR);
+    expect_detail("No such file or directory");
+    fclose(fopen(bench.path, "w"));
+    check_ok(quern_trace_begin(link));
+    check_ok(quern_trace_end());
+    check(lstat(link, &there) == 0 && S_ISLNK(there.st_mode), "the link was replaced");
+    check(unlink(link) == 0, "no link");
+    find_line(read_trace(&bench), "\"events\":0", "", 0);
+    check(symlink("/dev/null", link) == 0, "no link");
+    check_status(quern_trace_begin(link), QUERN_SYSTEM_ERROR);
+    expect_detail("File exists");
+    close_bench(&bench);
+}
+
+/* The temporary name is no longer than the file system lets it be. */
+Test(trace, a_name_may_be_as_long_as_the_file_system_allows) {
+    struct bench bench;
+    char name[NAME_MAX + 1] = "";
+    open_bench(&bench);
+    memset(name, 'n', NAME_MAX);
+    bench.path = path_in(bench.folder, name);
+    check_ok(quern_trace_begin(bench.path));
+    check_ok(quern_trace_end());
+    free(read_trace(&bench));
     close_bench(&bench);
 }
 
@@ -375,6 +431,28 @@ Test(trace, the_end_waits_for_events_that_are_written) {
     pthread_join(thread, NULL);
     check(!found_file, "the file was written while an event was");
     read_trace(&bench);
+    close_bench(&bench);
+}
+
+/* The end keeps the lock while it waits for kernels, and a launch that another thread makes may be what they wait for. */
+Test(trace, launches_do_not_wait_for_the_end) {
+    if (test_kind() != QUERN_CPU) cr_skip_test("the driver's functions are none");
+    static const struct quern_view view = {.name = "none"};
+    static const struct quern_cuda none;
+    struct quern_look look = {.on = 1};
+    struct bench bench;
+    open_bench(&bench);
+    check_ok(quern_trace_begin(bench.path));
+    quern_look_open(&look, &view, bench.device.quern, NULL);
+    const struct quern_cuda *timed = quern_timed_cuda(&none);
+    check(timed != &none, "launches are not noted");
+    alarm(LIMIT);
+    quern_hold_kernel_times();
+    check(quern_timed_cuda(&none) == timed, "other functions");
+    quern_release_kernel_times();
+    alarm(0);
+    quern_look_close(&look, QUERN_OK);
+    check_ok(quern_trace_end());
     close_bench(&bench);
 }
 
