@@ -333,21 +333,21 @@ QUERN_API quern_status quern_set_threads(quern_device *device, int threads, quer
 /* ---------------------------------------------------------------------------------------------- */
 
 /*
- * Begins a trace of all operations of the process, in a file of Chrome's trace event format (JSON), which Perfetto and
- * chrome://tracing open.  It has an event for each call of an operation, with its device, kernels, bytes and status; for each
- * kernel of a GPU, with its times on the stream; for each wait for other ranks, with the ranks that were missing when it began; and
- * for each quern_step.  The file is written when the trace ends; until then events are kept in memory, up to 1,000,000, and further
+ * Begins a trace of the process, in a file of Chrome's trace event format (JSON), which Perfetto and chrome://tracing open.  It has
+ * an event for each call of an operation (not of quern_ragged_sizes and quern_blas_gemm), with its device, kernels, bytes and
+ * status; for each kernel of a GPU, with its times on the stream; for each wait for other ranks, with those that were missing when
+ * it began; and for each quern_step.  Until the trace ends and writes the file, events are in memory, up to 1,000,000, and further
  * ones are counted.  A kernel that a stream captures is noted once, without times.  Times are of CLOCK_MONOTONIC, so that the files
  * of several processes of a machine fit together.  If libnvToolsExt.so.1 or libnvtx3interop.so can be opened, each call is a range
- * of NVTX, too.  While a trace runs, calls on a GPU create events of the driver.  Thread-safe.
+ * of NVTX, too.  While a trace runs, calls on a GPU create events of the driver.  A symbolic link to the file stays.  Thread-safe.
  * Errors: QUERN_NULL_POINTER; QUERN_INVALID_ARGUMENT if a trace has begun; QUERN_SYSTEM_ERROR if the file cannot be created;
  * QUERN_OUT_OF_MEMORY.
  */
 QUERN_API quern_status quern_trace_begin(const char *path);
 
 /*
- * Ends the trace and writes its file, whole or not at all.  Waits for the kernels that the trace has noted.  After an error the
- * trace has ended too.  Thread-safe.
+ * Ends the trace and writes its file, whole or not at all.  Waits for the kernels that the trace has noted: a thread with several
+ * GPU ranks must have launched the calls of all of them before.  After an error the trace has ended too.  Thread-safe.
  * Errors: QUERN_INVALID_ARGUMENT if this process has begun no trace; QUERN_SYSTEM_ERROR if the file cannot be written;
  * QUERN_OUT_OF_MEMORY.
  */

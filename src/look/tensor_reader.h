@@ -13,8 +13,8 @@ struct quern_reader {
 };
 
 /*
- * Opens a reader for the memory of a device.  CUDA_SUCCESS on a CPU.  On a GPU it reads after the work of the stream.  The second one
- * waits for no stream: the default one would wait for kernels of others.
+ * Opens a reader for the memory of a device.  CUDA_SUCCESS on a CPU.  On a GPU it reads after the work of the stream.  The second
+ * one waits for no stream: the default one would wait for kernels of others.
  */
 CUresult quern_reader_open(struct quern_reader *reader, const quern_device *device, void *stream);
 CUresult quern_reader_open_apart(struct quern_reader *reader, const quern_device *device);
