@@ -90,6 +90,7 @@ EMULATED = [
      "test_dump"),
     ("rows of a GPU's memory from its beginning", READER, "        from += (size_t)part * stride, rows -= part;",
      "        rows -= part;", "test_dump"),
+    ("received memory read on the default stream", "src/ranks/transfer/wait.c", ", .is_awaited = true", "", "test_transfer_cuda"),
     ("files of a capture", CALL, 'if (look->dumped->is_captured) tensor->left_out = "captured";\n        else if (', "if (",
      "test_dump"),
 ]

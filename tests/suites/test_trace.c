@@ -207,7 +207,7 @@ Test(trace, traces_follow_each_other) {
     close_bench(&bench);
 }
 
-enum { LIMIT = 120 };   /* seconds, after which what hangs has failed */
+enum { LIMIT = 60 };   /* seconds, after which what hangs has failed */
 
 static bool has_status(quern_status status, quern_status expected) { return status == expected; }
 

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "harness/device.h"
 #include "harness/gpu_group.h"
 #include "harness/gpu_transfer.h"
+#include "harness/looking.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -201,6 +203,50 @@ Test(transfer_cuda, a_process_that_is_killed, .timeout = 300) {
     const char *wrong = ranks_wait(run, may_die);
     check(!wrong, "%s", wrong);
     ranks_close(run);
+}
+
+/* ---- dumps ---- */
+
+typedef char dump_folder[512];
+
+static void begin_dump(const struct gpu_end *ends) {
+    struct rank *rank = ends->side.rank;
+    quern_dump_args args = QUERN_DUMP_ARGS_INIT;
+    args.folder = ((const dump_folder *)rank->user)[rank->rank];
+    rank_ok(rank, quern_dump_at(ends->side.device, &args));
+    rank_ok(rank, quern_step(ends->side.device, 0));
+}
+
+/* The dump reads what has come while a stream of the engine, for which the default stream would wait, does not end. */
+static quern_status dump_beside_a_stream(struct rank *rank) {
+    struct gpu_end ends;
+    CUstream other;
+    int is_over = 0;
+    gpu_end_open(&ends, rank, GPU_SYMMETRIC, RANK_LIMIT);
+    quern_transfer *transfer = prepare(&ends, 1, ends.arena, BYTES);
+    fill(&ends, ends.arena, rank->rank ? 0 : 7);
+    begin_dump(&ends);
+    rank_ok(rank, quern_transfer_start(transfer, ends.side.stream));
+    cuda_ok(&ends.side, stream_create(&other, 0));
+    gpu_end_call(&ends, other, hold, &is_over);
+    rank_ok(rank, quern_transfer_wait(transfer, 0));
+    __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
+    cuda_ok(&ends.side, stream_synchronize(other));
+    cuda_ok(&ends.side, stream_destroy(other));
+    rank_ok(rank, quern_step(ends.side.device, 1));
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    return gpu_end_close(&ends);
+}
+
+Test(transfer_cuda, a_dump_waits_for_no_other_stream, .timeout = 300) {
+    dump_folder folders[2];
+    char path[600];
+    for (int rank = 0; rank < 2; rank++) strcpy(folders[rank], make_folder());
+    check_on(2, RANK_PROCESSES, dump_beside_a_stream, folders);
+    snprintf(path, sizeof path, "%s/000001.transfer_wait.out.safetensors", folders[1]);
+    const char *came = read_tensor(path, "received.0", "U8", "[5000]", NULL);
+    for (int i = 0; i < BYTES; i++) check(came[i] == 7, "byte %d is %d", i, came[i]);
+    for (int rank = 0; rank < 2; rank++) drop_folder(folders[rank]);
 }
 
 /* ---- one thread ---- */
