@@ -236,6 +236,18 @@ static void ragged_numbers(quern_ragged_all_to_all_args *a) {
     a->members = omit_one_in(4);
 }
 
+static void dump_numbers(quern_dump_args *a) {
+    *a = (quern_dump_args)QUERN_DUMP_ARGS_INIT;
+    a->step = input_below(3);
+    a->most_bytes = input_one_in(2) ? 0 : input_below(5000);
+}
+
+static void sizes_numbers(quern_ragged_sizes_args *a) {
+    *a = (quern_ragged_sizes_args)QUERN_RAGGED_SIZES_ARGS_INIT;
+    a->metadata_dtype = flip() ? QUERN_INT64 : QUERN_INT32;
+    a->updates = input_below(4);
+}
+
 static void collective_numbers(quern_collective_args *a) {
     static const quern_dtype dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_E4M3, QUERN_INT64};
     *a = (quern_collective_args)QUERN_COLLECTIVE_ARGS_INIT;
@@ -307,6 +319,8 @@ void case_numbers(const struct record *record, void *self, const void *parent) {
     else if (is(record, "quern_quantize_tensor")) quantized_numbers(self);
     else if (is(record, "quern_group_args")) group_numbers(self);
     else if (is(record, "quern_ragged_all_to_all_args")) ragged_numbers(self);
+    else if (is(record, "quern_dump_args")) dump_numbers(self);
+    else if (is(record, "quern_ragged_sizes_args")) sizes_numbers(self);
     else if (is(record, "quern_collective_args")) collective_numbers(self);
     else if (is(record, "quern_barrier_args")) barrier_numbers(self);
     else if (is(record, "quern_transfer_args")) transfer_numbers(self);
@@ -505,15 +519,21 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
     return remove(path);
 }
 
-/* Where a trace or a dump is written, which is removed before the next one; or a place where it cannot be. */
-static char *look_path(const char *kind) {
-    static const char *const others[] = {"/dev/null", "/", "/nonexistent/look", ""};
+static char *own_path(bool is_trace) {
     static char paths[2][64];
-    char *path = paths[kind[0] == 't'];
+    snprintf(paths[is_trace], sizeof paths[0], "/tmp/quern-fuzz-%s-%d", is_trace ? "trace" : "dump", (int)getpid());
+    return paths[is_trace];
+}
+
+char *case_path(bool is_trace) {
+    static const char *const others[] = {"/dev/null", "/", "/nonexistent/look", ""};
     if (input_one_in(4)) return (char *)(uintptr_t)others[input_below(4)];
-    snprintf(path, sizeof paths[0], "/tmp/quern-fuzz-%s-%d", kind, (int)getpid());
-    nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-    return path;
+    nftw(own_path(is_trace), remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    return own_path(is_trace);
+}
+
+void case_remove_paths(void) {
+    for (int i = 0; i < 2; i++) nftw(own_path(i), remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 void case_pointers(struct call *call, const struct record *record, void *self, const void *parent) {
@@ -534,7 +554,7 @@ void case_pointers(struct call *call, const struct record *record, void *self, c
         const struct live *blas = call_fault(call, CONTENTS) ? NULL : state_choose(HANDLE_OF_quern_blas);
         ((quern_blas_gemm__parameters *)self)->blas = blas ? blas->handle : NULL;
     }
-    if (is(record, "quern_trace_begin__parameters")) ((quern_trace_begin__parameters *)self)->path = look_path("trace");
-    if (is(record, "quern_dump_args")) ((quern_dump_args *)self)->folder = look_path("dump");
+    if (is(record, "quern_trace_begin__parameters")) ((quern_trace_begin__parameters *)self)->path = case_path(true);
+    if (is(record, "quern_dump_args")) ((quern_dump_args *)self)->folder = case_path(false);
     if (is(record, "quern_load_pack__parameters")) ((quern_load_pack__parameters *)self)->path = (char *)(uintptr_t)pack_path();
 }

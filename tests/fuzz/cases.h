@@ -23,4 +23,8 @@ bool case_may_overlap(const struct function *function, const struct record *reco
 struct call;
 void case_pointers(struct call *call, const struct record *record, void *self, const void *parent);
 
+/* Where a trace or a dump is written: a path of this process, at which nothing is any more; or one that is refused. */
+char *case_path(bool is_trace);
+void case_remove_paths(void);
+
 #endif

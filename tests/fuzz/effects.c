@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../generated/header/parameters.h"
+#include "cases.h"
 #include "input.h"
 
 /* ---- before ---- */
@@ -43,6 +44,12 @@ static bool before_transfer_prepare(struct call *call) { (void)call; return stat
 /* Hardly an input would begin with the same group before. */
 static bool before_transfer_end(struct call *call) {
     if (!input_one_in(4)) (void)quern_transfer_begin(((quern_transfer_end__parameters *)call->parameters)->group);
+    return true;
+}
+
+static bool before_trace_end(struct call *call) {
+    (void)call;
+    if (!input_one_in(4)) (void)quern_trace_begin(case_path(true));
     return true;
 }
 
@@ -247,6 +254,7 @@ static const struct effect {
     {"quern_transfer_wait", before_transfer_wait, NULL},
     {"quern_transfer_cancel", NULL, after_transfer_cancel},
     {"quern_transfer_end", before_transfer_end, NULL},
+    {"quern_trace_end", before_trace_end, NULL},
 };
 
 static const struct effect *find(const struct call *call) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cases.h"
 #include "input.h"
 
 enum { MOST_LIVE = 48, MOST_OF_A_KIND = 4 };
@@ -161,6 +162,7 @@ void state_destroy_dependents(const struct live *live) {
 
 void state_end(void) {
     (void)quern_trace_end();  /* its events are memory until then */
+    case_remove_paths();
     for (int i = count - 1; i >= 0; i--)
         if (!state_is_permanent(&all[i]) && !all[i].destroyed && all[i].kind) state_destroy(&all[i]);
     count = permanent;
