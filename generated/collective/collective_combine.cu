@@ -9,15 +9,16 @@
 
 #include "kernels/cuda/collective_combine.cuh"
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+/* One block is enough on a multiprocessor.  Left to itself ptxas keeps to 64 registers on some targets, and spills. */
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
 collective_f32(const __grid_constant__ quern_collective_problem problem) {
     run_collective<combining<f32>>(problem);
 }
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
 collective_f16(const __grid_constant__ quern_collective_problem problem) {
     run_collective<combining<f16>>(problem);
 }
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
 collective_bf16(const __grid_constant__ quern_collective_problem problem) {
     run_collective<combining<bf16>>(problem);
 }
