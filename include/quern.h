@@ -1239,8 +1239,8 @@ QUERN_API void quern_quantize_plan_destroy(quern_quantize_plan *plan);
  *   - In a group of several hosts a rank is also lost when its host is silent for too long (quern_group_args.silence), or when the
  *     process of its host's lowest rank ends.  Details name the host by its address.  If ranks of several hosts find errors at the
  *     same time, all return the same one, unless a host ends meanwhile.
- *   - What other processes write into the group's shared memory is checked before it is used: stray writes of a process of the
- *     same user give a status.
+ *   - What other processes write into the group's shared memory is checked before a rank acts on it: stray writes of a process of
+ *     the same user give a status.  Data is not checked.
  */
 
 /* Of a group of one host or of GPUs, and of one host in a group of several; of a group of CPUs of several hosts. */
@@ -1309,9 +1309,9 @@ typedef struct quern_group_args {
                                 those needs a stream of its own, not a default stream, and there must be as many hardware queues
                                 as ranks (CUDA_DEVICE_MAX_CONNECTIONS, 8 if it is not set).  0: one rank per GPU */
     uint32_t first_epoch;    /* the first value of the barriers' counters, the same on every rank; for tests of their wrap-around */
-    double first_timeout;    /* seconds, in place of timeout for the creation and for all waits until the rank's first barrier or
-                                all-to-all has succeeded (GPU: has been enqueued): other ranks may still load or compile.  The runs
-                                of a plan have timeout.  0: the same as timeout */
+    double first_timeout;    /* seconds, in place of timeout for the creation and for all waits until the rank's first barrier,
+                                all-to-all or collective has succeeded (GPU: has been enqueued): other ranks may still load or
+                                compile.  The runs of a plan have timeout.  0: the same as timeout */
     uint64_t job;            /* a number of this attempt at the job, the same on every rank: ranks of another attempt, which may
                                 still be ending, are not met under the name.  0: none */
     int32_t multicast;       /* 1: memory of quern_symmetric_alloc gets an address for quern_symmetric_multicast, if all ranks ask
@@ -1412,7 +1412,8 @@ QUERN_API quern_status quern_group_shrink(quern_group *const *groups, int count,
  * gets QUERN_PEER_LOST.  Frees symmetric memory that was not freed.  NULL does nothing.
  * After a call that has failed with 3xxx or 4xxx, a carrier that borrows memory may still read the input and write the output of
  * that call.  This takes them back: it cancels the messages and waits for their end, up to a second.  If the carrier does not give
- * one back, it destroys the handle and returns QUERN_PEER_LOST, whose detail names the rank: the memory is then the carrier's.
+ * one back, it destroys the handle and returns QUERN_PEER_LOST, whose detail names the rank: that memory, and all symmetric memory
+ * of this rank, is then the carrier's and stays mapped.
  * Errors: QUERN_INVALID_ARGUMENT for a handle that is already destroyed, as in every other call; if operations were captured and a
  * stream of the context is being captured: the handle stays valid.
  */
@@ -1641,7 +1642,8 @@ QUERN_API void quern_ragged_sizes_args_init(quern_ragged_sizes_args *args);
  * Computes from the sizes that each rank sends the rest of the metadata of a ragged all-to-all: slices lie end to end in the input, by
  * receiver, and in each output, by sender.  args has one struct for each of the `count` handles of the calling thread.  Collective
  * over all ranks of the group, of CPUs or GPUs; waits on the host.  An error of one rank reaches all, and nothing is written.
- * Errors: 1xxx about the arguments; QUERN_INVALID_SHAPE for a negative size, and for an offset that metadata_dtype cannot hold;
+ * Errors: 1xxx about the arguments; QUERN_INVALID_SHAPE for a negative size, and for rows of a buffer that metadata_dtype of any
+ * rank cannot hold, or more than 2^47;
  * QUERN_PEER_MISMATCH if ranks have different updates, which leaves the group usable; QUERN_OUT_OF_MEMORY; 4xxx.
  */
 QUERN_API quern_status quern_ragged_sizes(quern_group *const *groups, int count, const quern_ragged_sizes_args *args);
@@ -1670,8 +1672,9 @@ typedef enum quern_combination {
  * The operation, dtype, combination, count, root and members are the same on every member.  Each call checks that.  Ranks with other
  * operations or members are in other calls, which poisons the group.  If dtype, combination, count or root differ, all members get
  * QUERN_PEER_MISMATCH, which names two ranks and their values.  If a member refuses its own arguments, it gets its own error, and
- * the others get QUERN_PEER_MISMATCH with the reason in the detail.  On CPUs nothing is written then and the group stays usable; on
- * GPUs the error is recorded on the device and poisons the group.
+ * the others get QUERN_PEER_MISMATCH, on CPUs with the reason, over NCCL that error itself; but a member whose struct or list of
+ * members is at fault is only missed.  On CPUs and over NCCL nothing is written then and the group stays usable; on GPUs of one
+ * host the error is recorded on the device and poisons the group.
  *
  * On CPUs the call returns when this rank's output is complete and its input may change.  On GPUs it is enqueued and can be captured
  * into a graph.

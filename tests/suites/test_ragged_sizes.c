@@ -11,6 +11,7 @@
 #include "harness/check.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
+#include "ranks/handles.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -216,6 +217,22 @@ Test(ragged_sizes, results_may_be_omitted_and_arguments_may_not) {
     check_ranks(.kind = RANK_THREADS, .count = 2, .function = omit_results);
 }
 
+/* The metadata comes before the first exchange, for which other ranks may still load kernels. */
+static quern_status keep_the_first_limit(struct rank *rank) {
+    struct metadata *data = &metadata_of[rank->rank];
+    quern_group_args join = rank_group_args(rank, RANK_LIMIT);
+    struct quern_membership *member;
+    quern_group *group;
+    join.first_timeout = 2 * RANK_LIMIT;
+    rank_ok(rank, quern_group_create(&join, 1, &group));
+    quern_ragged_sizes_args args = sizes_args(data, QUERN_INT32, 1);
+    memset(data->sent, 0, sizeof data->sent);
+    rank_ok(rank, quern_ragged_sizes(&group, 1, &args));
+    rank_ok(rank, quern_member_of(group, &member));
+    rank_check(rank, member->timeout == join.first_timeout, "the limit is %g s", member->timeout);
+    return quern_group_destroy(group);
+}
+
 static quern_status lose_a_rank(struct rank *rank) {
     struct metadata *data = &metadata_of[rank->rank];
     quern_group *group = open_group(rank);
@@ -226,6 +243,10 @@ static quern_status lose_a_rank(struct rank *rank) {
     rank_status(rank, quern_ragged_sizes(&group, 1, &args), QUERN_PEER_LOST);
     rank_check_detail(rank, "rank 0");
     return quern_group_destroy(group);
+}
+
+Test(ragged_sizes, the_first_limit_holds_until_the_first_exchange) {
+    check_ranks(.kind = RANK_THREADS, .count = 2, .function = keep_the_first_limit);
 }
 
 Test(ragged_sizes, a_rank_that_has_left_is_named) {

@@ -42,7 +42,7 @@ static quern_status look_at_stream(const struct quern_collective_call *call, CUs
 /* All ranks are members, so a place is a rank. */
 static quern_status compare(const struct quern_collective_call *call) {
     struct quern_membership *member = call->member;
-    struct quern_collective_head mine, *all = malloc((size_t)member->ranks * sizeof *all);
+    struct quern_collective_head mine = {0}, *all = malloc((size_t)member->ranks * sizeof *all);
     const void *payload = &mine;
     if (!all) return quern_poison(member, QUERN_OUT_OF_MEMORY, "rank %d has no memory for a collective", member->rank);
     quern_collective_fill_head(call, 0, &mine);

@@ -224,7 +224,7 @@ quern_status quern_group_destroy(quern_group *group) {
     status = quern_settle_transfers(member);
     const quern_status settled = quern_settle_span(member);
     if (status == QUERN_OK) status = settled;
-    member->transport->detach(member);
+    if (settled == QUERN_OK) member->transport->detach(member);  /* else a carrier may still touch its symmetric memory */
     QUERN_POINT(LEAVE_DETACHED);
     quern_leave_group(member);
     return status;
