@@ -28,6 +28,7 @@ static const quern_carrier static_carrier = QUERN_CARRIER_INIT;
 static const quern_group_args static_group_args = QUERN_GROUP_ARGS_INIT;
 static const quern_barrier_args static_barrier_args = QUERN_BARRIER_ARGS_INIT;
 static const quern_ragged_all_to_all_args static_ragged_all_to_all_args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+static const quern_ragged_sizes_args static_ragged_sizes_args = QUERN_RAGGED_SIZES_ARGS_INIT;
 static const quern_collective_args static_collective_args = QUERN_COLLECTIVE_ARGS_INIT;
 static const quern_transfer_args static_transfer_args = QUERN_TRANSFER_ARGS_INIT;
 static const struct engine engine = {12, QUERN_ADAM_ARGS_INIT, QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT};
@@ -54,6 +55,7 @@ uint64_t quern_header_user(void) {
     quern_group_args group_args = QUERN_GROUP_ARGS_INIT;
     quern_barrier_args barrier_args = QUERN_BARRIER_ARGS_INIT;
     quern_ragged_all_to_all_args ragged_all_to_all_args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    quern_ragged_sizes_args ragged_sizes_args = QUERN_RAGGED_SIZES_ARGS_INIT;
     quern_collective_args collective_args = QUERN_COLLECTIVE_ARGS_INIT;
     quern_transfer_args transfer_args = QUERN_TRANSFER_ARGS_INIT;
     quern_group_args ranks[2] = {QUERN_GROUP_ARGS_INIT, QUERN_GROUP_ARGS_INIT};
@@ -70,6 +72,7 @@ uint64_t quern_header_user(void) {
     quern_group_args_init(&group_args);
     quern_barrier_args_init(&barrier_args);
     quern_ragged_all_to_all_args_init(&ragged_all_to_all_args);
+    quern_ragged_sizes_args_init(&ragged_sizes_args);
     quern_collective_args_init(&collective_args);
     quern_transfer_args_init(&transfer_args);
     quern_group_args_init(ranks);
@@ -84,7 +87,7 @@ uint64_t quern_header_user(void) {
            carrier.size + static_carrier.size +
            group_args.size + static_group_args.size +
            barrier_args.size + static_barrier_args.size +
-           collective_args.size + static_collective_args.size +
+           collective_args.size + static_collective_args.size + ragged_sizes_args.size + static_ragged_sizes_args.size +
            ragged_all_to_all_args.size + static_ragged_all_to_all_args.size + transfer_args.size + static_transfer_args.size +
            engine.adam.size + engine.head.loss.size + ranks[1].size + QUERN_STRUCT_MARK;
 }
