@@ -3,9 +3,9 @@
  * f16's.  Included by share.cuh and scale.cuh.
  *
  * They are rounded by integer arithmetic, so the results are the same on every generation: the conversion instructions of some
- * generations only round to nearest, and turn infinity into the largest finite value.  Only quantize_whole.cuh uses them, for whole
- * tiles to nearest, where they have the same results.  Widening is exact, with or without an instruction.  At so few bytes per element arithmetic nearly limits these kernels, so the path that nearly all values take is
- * short.
+ * generations only round to nearest, and turn infinity into the largest finite value.  quantize_codes.cuh uses them where they
+ * have the same results.  Widening is exact, with or without an instruction.  At so few bytes per element arithmetic nearly
+ * limits these kernels, so the path that nearly all values take is short.
  */
 #ifndef QUERN_DEVICE_FP8_CUH
 #define QUERN_DEVICE_FP8_CUH
