@@ -298,13 +298,13 @@ Test(dump, a_combination_ignores_the_class_weights) {
     enum { ROWS = 4, SHARDS = 2, VOCAB = 8, WORKSPACE = 1 << 16 };
     static const quern_row_stats shards[SHARDS * ROWS];
     static const int32_t labels[ROWS];
-    float loss;
+    float loss[ROWS];
     struct bench bench;
     open_bench(&bench);
     begin_dump(&bench);
     quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
     args.logits_dtype = QUERN_F32, args.labels_dtype = QUERN_INT32, args.rows = ROWS, args.vocab = VOCAB;
-    args.global_vocab = SHARDS * VOCAB, args.labels = labels, args.loss = &loss;
+    args.global_vocab = SHARDS * VOCAB, args.labels = labels, args.loss = loss;
     args.class_weights = (const float *)(uintptr_t)64;   /* no memory */
     void *workspace = aligned_alloc(64, WORKSPACE);
     check_ok(quern_cross_entropy_combine(bench.device.quern, &args, shards, SHARDS, workspace, WORKSPACE, NULL));
