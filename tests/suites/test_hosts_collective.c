@@ -151,13 +151,13 @@ static void compute_expected(const struct collective_case *c, struct buffers *b,
 
 static void check_buffers(struct rank *rank, const struct collective_case *c, const struct buffers *b, int place) {
     const bool guarded = !(c->in_place && c->form->scatters);
-    const size_t guard = guarded ? GUARD / 2 : 0;
-    for (size_t i = 0; i < b->output_bytes + 2 * guard; i++) {
-        const unsigned char has = b->output[i - guard], expected = b->expected[i - guard];
+    const int64_t guard = guarded ? GUARD / 2 : 0;
+    for (int64_t i = -guard; i < (int64_t)b->output_bytes + guard; i++) {
+        const unsigned char has = b->output[i], expected = b->expected[i];
         rank_check(rank, has == expected, "seed %llu: %s of %d members, dtype %d, %lld elements, combination %d%s: byte %lld of place %d "
                    "is %02x, expected %02x", (unsigned long long)c->seed, c->form->name, c->count, (int)c->dtype,
-                   (long long)c->elements, (int)c->combination, c->in_place ? ", in place" : "", (long long)i - (long long)guard, place,
-                   has, expected);
+                   (long long)c->elements, (int)c->combination, c->in_place ? ", in place" : "", (long long)i, place, has,
+                   expected);
     }
     for (int64_t i = 0; !c->in_place && i < (int64_t)(b->input_bytes / width(c)); i++) {
         double one[1];
