@@ -4,6 +4,7 @@
  * Runs on: one cpu, one emulated, gpu.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -434,7 +435,7 @@ Test(dump, no_line_goes_through_a_link) {
     fclose(fopen(path_in(bench.folder, "other"), "w"));
     check(unlink(path_in(bench.run, INDEX)) == 0 && symlink("../other", path_in(bench.run, INDEX)) == 0, "no link in the way");
     check_ok(take_step(&bench));
-    check_failed_step(&bench, "Too many levels of symbolic links");
+    check_failed_step(&bench, strerror(ELOOP));
     check(!*read_text(path_in(bench.folder, "other"), NULL), "a line is in another file");
     close_bench(&bench);
 }
