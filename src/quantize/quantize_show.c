@@ -4,7 +4,7 @@
 #include "../generated/arguments.h"
 #include "quantize/quantize_call.h"
 
-/* The outputs of one tensor: of a matrix with their shapes. */
+/* The outputs of one tensor. */
 static void show_outputs(struct quern_tensor_taker *taker, const struct quern_quantize_call *call,
                          const quern_quantize_tensor *tensor, int64_t place) {
     const struct quern_element element = quern_element_of(call->args.output_dtype);
@@ -27,7 +27,7 @@ static void show_arrays(struct quern_tensor_taker *taker, const struct quern_qua
     const bool finds = call->steps & QUERN_QUANTIZE_FINDS, casts = call->steps & QUERN_QUANTIZE_CASTS;
     if (!call->form.in_blocks) {
         quern_show_vector(taker, "amax", args->amax, quern_float_element, call->count,
-                          finds || args->history ? QUERN_TENSOR_OUT : QUERN_TENSOR_IN);
+                          finds ? QUERN_TENSOR_OUT : QUERN_TENSOR_IN);
         if (casts) quern_show_vector(taker, "scale", args->scale, quern_float_element, call->count, QUERN_TENSOR_OUT);
         if (casts) quern_show_vector(taker, "scale_inv", args->scale_inv, quern_float_element, call->count, QUERN_TENSOR_OUT);
         if (casts)

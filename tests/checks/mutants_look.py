@@ -63,6 +63,19 @@ CPU = [
     ("zeros of both signs taken as equal", "bindings/python/quern_dump/diff.py", "(0 < tolerance and ", "(", "looking inside"),
     ("equal elements counted", "bindings/python/quern_dump/diff.py",
      "if first[i * size:(i + 1) * size] != second[i * size:(i + 1) * size]:", "if True:", "looking inside"),
+    ("scales of blocks that are not written", "src/quantize/quantize_show.c", "    if (tensor->output)\n", "",
+     "test_dump_operations"),
+    ("a history that is only written", "src/quantize/quantize_show.c", """call->count, call->count,
+                              QUERN_TENSOR_BOTH""", """call->count, call->count,
+                              QUERN_TENSOR_OUT""", "test_dump_operations"),
+    ("gradients set to zero as inputs", "src/adam/gradients.c", "access->zero_grads ? QUERN_TENSOR_BOTH : QUERN_TENSOR_IN",
+     "QUERN_TENSOR_IN", "test_dump_operations"),
+    ("the largest of a copy as an output", "src/adam/adam_show.c", "tensor->copy_max, quern_float_element, 1, QUERN_TENSOR_BOTH",
+     "tensor->copy_max, quern_float_element, 1, QUERN_TENSOR_OUT", "test_dump_operations"),
+    ("a copy as an input", "src/adam/adam_show.c", "is_rounded || part->offset == offsetof(quern_adam_tensor, copy) ?",
+     "is_rounded ?", "test_dump_operations"),
+    ("tokens of gradients instead of groups", "src/adam/gradient_accumulate.c", "quern_int64_element, groups,",
+     "quern_int64_element, call->list.count,", "test_dump_operations"),
 ]
 
 RANKS = [
