@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs the archive, the shared library, the header, the pkg-config files and the CMake package below $DESTDIR$PREFIX.
+# Installs the archive, the shared library, the headers, the pkg-config files, the CMake package and quern_dump below
+# $DESTDIR$PREFIX.
 set -eu
 cd "$(dirname "$0")/../.."
 root=${DESTDIR:-}${PREFIX:-/usr/local}
@@ -31,4 +32,9 @@ place src/install/quern.pc.in lib/pkgconfig quern.pc
 place src/install/quern-shared.pc.in lib/pkgconfig quern-shared.pc
 place src/install/quern-config.cmake lib/cmake/quern quern-config.cmake
 place src/install/quern-config-version.cmake.in lib/cmake/quern quern-config-version.cmake
-echo "installed libquern.a, libquern.so, quern.h, quern_mpi.h, quern.pc, quern-shared.pc and the CMake package below $root"
+for module in bindings/python/quern_dump/*.py; do
+    place "$module" share/quern/quern_dump "$(basename "$module")"
+done
+place src/install/quern_dump.sh bin quern_dump
+chmod 755 "$root/bin/quern_dump"
+echo "installed libquern.a, libquern.so, quern.h, quern_mpi.h, quern.pc, quern-shared.pc, the CMake package and quern_dump below $root"

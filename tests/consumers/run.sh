@@ -33,6 +33,9 @@ step "ninja install with PREFIX and DESTDIR" env DESTDIR="$work/root" PREFIX=/op
 export QUERN="$work/root/opt/quern"
 export PKG_CONFIG_PATH="$QUERN/lib/pkgconfig"
 
+step "the installed quern_dump" "$QUERN/bin/quern_dump" --help
+expect "usage: quern_dump"
+
 cp -r examples "$work/examples"
 ways=$(sed -n '/^## Linking/,$s/^    //p' examples/README.md)
 printf '%s\n' "$ways" >"$work/ways"
