@@ -117,6 +117,12 @@ static quern_status make_plan(struct rank *rank, const struct step *step) {
     return quern_symmetric_free(rank->group, workspace, NULL);
 }
 
+/* ---- collectives ---- */
+
+static quern_status make_reduction(struct rank *rank, const struct step *step) {
+    return reduction_run(step->reduction, rank->rank, rank->group);
+}
+
 const struct rank_call_row rank_calls[RANK_CALLS] = {
     [BARRIER] = {"ranks_barrier", make_barrier},
     [ALLOC] = {"ranks_symmetric_alloc", make_memory},
@@ -124,4 +130,5 @@ const struct rank_call_row rank_calls[RANK_CALLS] = {
     [SPLIT] = {"ranks_group_split", make_split},
     [EXCHANGE] = {"ranks_ragged_all_to_all", make_exchange},
     [PLAN] = {"ranks_ragged_plan", make_plan},
+    [REDUCTION] = {"ranks_reduction", make_reduction},
 };

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "exchange.h"
+#include "reduction.h"
 
 enum { MOST_STEPS = 4, REGISTERED = 64 };
 
@@ -15,7 +16,7 @@ struct rank;
 
 struct step;
 
-enum rank_call { BARRIER, ALLOC, REGISTER, SPLIT, EXCHANGE, PLAN, RANK_CALLS };
+enum rank_call { BARRIER, ALLOC, REGISTER, SPLIT, EXCHANGE, PLAN, REDUCTION, RANK_CALLS };
 
 /* The calls, each with the local calls around it: make returns the first status that is not QUERN_OK. */
 extern const struct rank_call_row {
@@ -27,11 +28,12 @@ extern const struct rank_call_row {
 struct step {
     enum rank_call call, other_call;
     enum deed deeds[MOST_IN_GROUP];
-    int members[MOST_IN_GROUP], member_count;   /* of a barrier or an exchange */
+    int members[MOST_IN_GROUP], member_count;   /* of a barrier, an exchange or a reduction */
     int listed_count[MOST_IN_GROUP];            /* so many of the members each rank names */
     size_t bytes[MOST_IN_GROUP];                /* of symmetric memory */
     int colours[MOST_IN_GROUP], keys[MOST_IN_GROUP];
     struct exchange *exchange;                  /* for an exchange or a plan */
+    struct reduction *reduction;                /* for a collective */
 };
 
 struct meeting;

@@ -40,18 +40,25 @@ static double seconds_now(void) {
 
 enum fault_of_meeting {
     NOTHING_WRONG,
-    WRONG_METADATA, WRONG_SHAPE, WRONG_ARGUMENTS, WRONG_SIZE, LAST_ORDERLY = WRONG_SIZE,
+    WRONG_METADATA, WRONG_SHAPE, WRONG_ARGUMENTS, WRONG_SIZE, OTHER_TERMS, WRONG_TERMS, LAST_ORDERLY = WRONG_TERMS,
     OTHER_MEMBERS, OTHER_CALL, ABSENT, ABORTED, DESTROYED, ABSENT_AT_FIRST, OTHER_RANKS, TAKEN_RANK, FAULTS
 };
 
+enum { EXCHANGES = 1 << EXCHANGE | 1 << PLAN, ANY_CALL = 0 };
+
 static const struct {
     enum exchange_fault exchange;
+    enum reduction_fault reduction;
     enum deed deed;
-    enum rank_call call, or_call;   /* the calls that can have the fault; twice the same: any */
+    unsigned calls;                 /* those that can have the fault, as bits */
 } faults[FAULTS] = {
-    [WRONG_METADATA] = {.exchange = OF_METADATA, .call = EXCHANGE, .or_call = PLAN},
-    [WRONG_SHAPE] = {.exchange = OF_SHAPE, .call = EXCHANGE, .or_call = PLAN},
-    [WRONG_ARGUMENTS] = {.exchange = OF_ARGUMENTS, .call = EXCHANGE, .or_call = PLAN},
+    [WRONG_METADATA] = {.exchange = OF_METADATA, .calls = EXCHANGES},
+    [WRONG_SHAPE] = {.exchange = OF_SHAPE, .calls = EXCHANGES},
+    [WRONG_ARGUMENTS] = {.exchange = OF_ARGUMENTS, .calls = EXCHANGES},
+    [WRONG_SIZE] = {.calls = 1 << ALLOC},
+    [OTHER_TERMS] = {.reduction = OF_TERMS, .calls = 1 << REDUCTION},
+    [WRONG_TERMS] = {.reduction = OF_TERM_ARGUMENTS, .calls = 1 << REDUCTION},
+    [OTHER_MEMBERS] = {.calls = 1 << BARRIER},
     [OTHER_CALL] = {.deed = MAKES_OTHER_CALL},
     [ABSENT] = {.deed = IS_ABSENT},
     [ABORTED] = {.deed = ABORTS},
@@ -73,10 +80,11 @@ static void choose_members(struct step *step, int ranks, bool everyone) {
 }
 
 static enum rank_call choose_call(enum fault_of_meeting fault) {
-    if (fault == WRONG_SIZE) return ALLOC;
-    if (fault == OTHER_MEMBERS) return BARRIER;
-    if (faults[fault].call != faults[fault].or_call) return input_one_in(2) ? faults[fault].or_call : faults[fault].call;
-    return (enum rank_call)input_below(RANK_CALLS);
+    enum rank_call able[RANK_CALLS];
+    int count = 0;
+    for (int call = 0; call < RANK_CALLS; call++)
+        if (faults[fault].calls == ANY_CALL || faults[fault].calls >> call & 1) able[count++] = (enum rank_call)call;
+    return able[input_below(count)];
 }
 
 static bool is_exchange(enum rank_call call) {
@@ -97,7 +105,10 @@ static void choose_step(struct step *step, int ranks, enum fault_of_meeting faul
         step->keys[rank] = (int)input_below(3) - 1;
     }
     if (fault == WRONG_SIZE) step->bytes[faulty] = impossible[input_below(4)];
-    if (!is_exchange(step->call) && step->deeds[faulty] != MAKES_OTHER_CALL) return;
+    const bool makes_other = step->deeds[faulty] == MAKES_OTHER_CALL;
+    if (step->call == REDUCTION || makes_other)
+        step->reduction = reduction_make(step->members, step->member_count, faults[fault].reduction);
+    if (!is_exchange(step->call) && !makes_other) return;
     step->exchange = exchange_make(step->members, step->member_count, faults[fault].exchange);
     for (int i = 0; i < step->member_count; i++)
         if (step->member_count == ranks && input_one_in(2)) step->exchange->sides[i].args.members = NULL;  /* all as well */
@@ -204,7 +215,8 @@ static void check_outcome(const struct meeting *meeting, const char *name, const
 static bool must_fail(const struct meeting *meeting, const struct step *step, int rank) {
     for (int i = 0; i < meeting->ranks; i++)
         if (step->call == ALLOC && step->bytes[i] > (size_t)1 << 40) return true;
-    return is_exchange(step->call) && step->exchange->is_refused && step_has_member(step, rank);
+    if (!step_has_member(step, rank)) return false;
+    return step->call == REDUCTION ? step->reduction->is_refused : is_exchange(step->call) && step->exchange->is_refused;
 }
 
 /* A refusal of the metadata names the same slice on every rank. */
@@ -221,6 +233,7 @@ static void check_orderly_step(const struct meeting *meeting, int index) {
         has_succeeded &= !fails;
     }
     if (is_exchange(step->call)) exchange_check(step->exchange, has_succeeded);
+    if (step->call == REDUCTION) reduction_check(step->reduction, has_succeeded);
 }
 
 /* The poison is the same on all ranks. */
@@ -264,6 +277,7 @@ static void end_meeting(struct meeting *meeting) {
     check_name(meeting);
     for (int step = 0; step < meeting->step_count; step++) {
         exchange_free(meeting->steps[step].exchange);
+        reduction_free(meeting->steps[step].reduction);
         for (int i = 0; i < meeting->ranks; i++) free(meeting->rank[i].registered[step]);
     }
 }
