@@ -1,10 +1,10 @@
 /*
- * The reductions of GPU ranks of several hosts: NCCL moves the inputs, and a kernel of this library combines them in the order of the
- * places.  NCCL itself would add in an order of its own.
+ * The reductions of GPU ranks of several hosts: NCCL moves the inputs, and a kernel of this library combines them in the order of
+ * the places.  NCCL itself would add in an order of its own.
  *
- * Each rank owns a part of the result: of a reduce-scatter its output, of an all-reduce its share.  The others send it their inputs
- * of that part, which it receives into slots of its workspace, one for each place.  The kernel combines the slots and the rank's own
- * input.  A workspace holds a piece of the part, so that is done piece by piece:
+ * Each rank owns a part of the result: of a reduce-scatter its output, of an all-reduce its share.  It receives the others' inputs
+ * of that part into slots of its workspace, one for each place, and the kernel combines the slots and the rank's own input.  The
+ * slots hold a piece of the part, so that is done piece by piece:
  *
  *   group of NCCL   the inputs of piece k to their owners; of an all-reduce also the results of piece k - 1 to all
  *   kernel          piece k
@@ -131,7 +131,8 @@ static ncclResult_t add_results(const struct quern_nccl_rank *rank, const struct
 static ncclResult_t add_inputs(const struct quern_nccl_rank *rank, const struct reduction *r, int64_t number, int place,
                                CUstream stream) {
     const struct part own = piece_of(r, r->call->place, number), theirs = piece_of(r, place, number);
-    return exchange(rank, r->call->rank_at[place], r->call->input + theirs.begin, theirs.bytes, slot_of(r, place), own.bytes, stream);
+    return exchange(rank, r->call->rank_at[place], r->call->input + theirs.begin, theirs.bytes, slot_of(r, place), own.bytes,
+                    stream);
 }
 
 static ncclResult_t add_messages(const struct quern_nccl_rank *rank, const struct quern_nccl_call *enqueued) {
@@ -199,7 +200,8 @@ static quern_status combine(const struct reduction *r, int64_t number, struct qu
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(call->member, error, call->combine->kernel->name);
 }
 
-quern_status quern_nccl_enqueue_reduction(const struct quern_collective_call *call, struct quern_cuda_entry *entry, CUstream stream) {
+quern_status quern_nccl_enqueue_reduction(const struct quern_collective_call *call, struct quern_cuda_entry *entry,
+                                          CUstream stream) {
     const struct reduction r = describe(call);
     quern_status status = QUERN_OK;
     for (int64_t number = 0; number < r.pieces + r.is_spread && status == QUERN_OK; number++) {
