@@ -11,6 +11,7 @@
 #include "ranks/collective/collective_steps.h"
 #include "ranks/describe.h"
 #include "ranks/hosts/connections.h"
+#include "ranks/points.h"
 #include "ranks/poison.h"
 #include "ranks/ragged/ragged_seal.h"
 #include "runtime/status.h"
@@ -109,8 +110,11 @@ quern_status quern_nccl_agree_on_call(struct quern_collective_call *call) {
                                           .timeout = call->timeout};
     quern_status result = QUERN_OK;
     write_notice(call);
+    QUERN_POINT(NCCL_NOTICED);
     quern_status status = bring_notices(call, &meeting);
+    QUERN_POINT(NCCL_TOLD);
     if (status == QUERN_OK) status = compare_notices(call, &result);
     if (status == QUERN_OK) status = quern_meet_members_here(call, meeting, QUERN_PHASE_EXIT);
+    QUERN_POINT(NCCL_AGREED);
     return status == QUERN_OK ? result : status;
 }

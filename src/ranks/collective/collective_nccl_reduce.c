@@ -19,6 +19,7 @@
 #include "kernels/collective_problem.h"
 #include "os/integers.h"
 #include "ranks/nccl/nccl_rank.h"
+#include "ranks/points.h"
 #include "runtime/dtype.h"
 
 enum {
@@ -206,7 +207,9 @@ quern_status quern_nccl_enqueue_reduction(const struct quern_collective_call *ca
     quern_status status = QUERN_OK;
     for (int64_t number = 0; number < r.pieces + r.is_spread && status == QUERN_OK; number++) {
         status = enqueue_messages(&r, number, stream);
+        QUERN_POINT(NCCL_MOVED);
         if (status == QUERN_OK && number < r.pieces) status = combine(&r, number, entry, stream);
+        QUERN_POINT(NCCL_COMBINED);
     }
     return status;
 }
