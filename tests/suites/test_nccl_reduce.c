@@ -140,7 +140,7 @@ static quern_status run_batch(struct rank *rank) {
  * f16 and bf16, sums and maxima, NaN.
  */
 Test(nccl_reduce, random_cases, .timeout = 400) {
-    static const int shapes[][2] = {{2, 2}, {2, 3}, {3, 3}, {2, 4}, {4, 4}, {2, 8}};
+    static const int shapes[][2] = {{2, 2}, {2, 3}, {3, 3}, {2, 4}, {4, 4}, {2, 8}, {4, 8}};
     for (size_t i = 0; i < COUNT(shapes); i++) {
         const struct batch batch = {1000 * i, (int)test_size(400, 100), 1 << 20, 1 << 20, {.operation = 0}};
         for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
