@@ -1676,8 +1676,8 @@ typedef enum quern_combination {
  * members is at fault is only missed.  On CPUs and over NCCL nothing is written then and the group stays usable; on GPUs of one
  * host the error is recorded on the device and poisons the group.
  *
- * On CPUs the call returns when this rank's output is complete and its input may change.  On GPUs it is enqueued and can be captured
- * into a graph.
+ * On CPUs the call returns when this rank's output is complete and its input may change.  On GPUs it is enqueued, and can be
+ * captured into a graph.  Over NCCL it is enqueued when all members have called, and cannot be captured.
  */
 typedef struct quern_collective_args {
     uint32_t size;
@@ -1700,9 +1700,9 @@ typedef struct quern_collective_args {
 QUERN_API void quern_collective_args_init(quern_collective_args *args);
 
 /*
- * Writes the bytes of workspace, which suffices for each of the four calls with these arguments.  The workspace must be symmetric
- * memory of the group (quern_symmetric_alloc).  Its size depends on the group and on dtype and count, up to a limit.  input and
- * output are not read and may be NULL.  Local.
+ * Writes the bytes of workspace, which suffices for each of the four calls with these arguments.  It is symmetric memory of the
+ * group (quern_symmetric_alloc), over NCCL any memory of the GPU.  Its size depends on the group and on dtype and count, up to a
+ * limit, which is 32 MiB over NCCL.  input and output are not read and may be NULL.  Local.
  * Errors: 1xxx about the arguments.
  */
 QUERN_API quern_status quern_collective_workspace(quern_group *group, const quern_collective_args *args, size_t *bytes);
@@ -1716,9 +1716,9 @@ QUERN_API quern_status quern_collective_workspace(quern_group *group, const quer
  * Memory.  Input and output are aligned as their elements.  On CPUs any memory will do.  Data moves once, from the inputs straight to
  * the outputs, if all members are threads of one process, or if the inputs of a reduce-scatter, the inputs or the outputs of an
  * all-gather, the inputs and the outputs of an all-reduce or the root's input are symmetric memory; else it passes through the
- * workspace.  On GPUs the workspace has 0 bytes.  Small calls take any memory of the GPU: those with `count` elements of up to 128 KiB
- * divided by the ranks of the group (rounded down to 128 bytes).  Of larger ones the input of a reduction and the output of an
- * all-gather, all-reduce and broadcast are symmetric memory, at the same offset of the same allocation on every member.
+ * workspace.  Over NCCL any memory of the GPU will do, and only reductions have a workspace.  On GPUs of one host it has 0 bytes.
+ * There calls with `count` elements of up to 128 KiB divided by the ranks (in whole 128 bytes) take any memory.  In larger ones
+ * a reduction's input and all outputs but a reduce-scatter's are symmetric memory, at one offset of one allocation on every member.
  *
  * Algorithms: small calls are one meeting (each rank reads the inputs of all); large ones are two (each rank reduces its share of
  * the elements and writes it to all outputs), as the one-shot and two-shot all-reduce of NCCL, vLLM and TensorRT-LLM.

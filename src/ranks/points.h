@@ -83,6 +83,11 @@
     point(STAGE_FILLING, "stage.filling")               /* copies into a half have begun */ \
     point(STAGE_SAID, "stage.said")                     /* they have ended; the word that says so is not sent */ \
     point(STAGE_TAKEN, "stage.taken")                   /* the half is free again; the word that says so is not sent */ \
+    point(NCCL_NOTICED, "nccl.noticed")                 /* the notice of a collective is written; not announced */ \
+    point(NCCL_TOLD, "nccl.told")                       /* the notices of all have come; they are not compared */ \
+    point(NCCL_AGREED, "nccl.agreed")                   /* they are; nothing is enqueued */ \
+    point(NCCL_MOVED, "nccl.moved")                     /* a group of a reduction is enqueued; the kernel behind it is not */ \
+    point(NCCL_COMBINED, "nccl.combined")               /* that is; the next group is not */ \
     point(LEAVE_BEGUN, "leave.begun")                   /* the handle is dead; the memory of the group is there */ \
     point(LEAVE_DETACHED, "leave.detached")             /* the peers do not know that this rank leaves */ \
     point(LEAVE_LEFT, "leave.left")                     /* they can; the segment is mapped */ \

@@ -7,6 +7,8 @@ LIBRARY, RANK, BOUNDS, WATCH, BARRIER = (f"src/ranks/nccl/{name}.c" for name in 
                                                                                  "nccl_barrier"))
 TRANSPORT = "src/ranks/group/nccl_transport.c"
 COLLECTIVE, COLLECTIVES = "test_nccl_collective", "src/ranks/collective/collective_nccl.c"
+REDUCE, REDUCTIONS = "test_nccl_reduce", "src/ranks/collective/collective_nccl_reduce.c"
+AGREEMENT = "src/ranks/collective/collective_nccl_agree.c"
 EXCHANGE, GATHER = "src/ranks/ragged/ragged_nccl.c", "src/ranks/ragged/ragged_gather.c"
 
 EMULATED_RANKS = [
@@ -68,6 +70,50 @@ EMULATED_RANKS = [
     ("all pieces at one place", COLLECTIVES, "call->output + place * call->piece_bytes);", "call->output);", COLLECTIVE),
     ("a rank's own piece left out", COLLECTIVES, "if (!call->input || to == call->input) return QUERN_OK;", "return QUERN_OK;",
      COLLECTIVE),
-    ("arguments not compared", COLLECTIVES, "    if (status == QUERN_OK) status = compare(call);\n", "", COLLECTIVE),
-    ("some members gather", COLLECTIVES, "    if (call->places < member->ranks)\n", "    if (false)\n", COLLECTIVE),
+    ("arguments not compared",
+     AGREEMENT, "        *result = quern_collective_compare_heads(call, &first.head, &notice.head, place);\n", "",
+     COLLECTIVE),
+    ("a refusal that is not told", AGREEMENT, "if (notice.head.refused) *result", "if (false) *result", COLLECTIVE),
+    ("a refusal without its reason", AGREEMENT,
+     "    if (call->refused != QUERN_OK) quern_error_detail(notice.reason, sizeof notice.reason);\n", "", COLLECTIVE),
+    ("a stream that is not looked at", COLLECTIVES, "    call->refused = look_at_stream(call, stream);\n",
+     "    (void)look_at_stream;\n", REDUCE),
+    ("notices that are written again too early", AGREEMENT,
+     "    if (status == QUERN_OK) status = quern_meet_members_here(call, meeting, QUERN_PHASE_EXIT);\n", "",
+     "points of reductions"),
+    ("all ranks asked for some", AGREEMENT, ".phase = QUERN_PHASE_ENTRY, .set = &call->set,",
+     ".phase = QUERN_PHASE_ENTRY, .set = &call->member->everyone,",
+     REDUCE),
+    # Reductions.
+    ("a slot for all places", REDUCTIONS, "return r->slots + place * r->slot_bytes; }", "return (void)place, r->slots; }", REDUCE),
+    ("another order", REDUCTIONS, "    error = quern_cuda_launch(call->member, entry, call->combine,",
+     "    const char *first = problem.source[0];\n    problem.source[0] = problem.source[call->places - 1];\n"
+     "    problem.source[call->places - 1] = first;\n    error = quern_cuda_launch(call->member, entry, call->combine,", REDUCE),
+    ("the own input left out", REDUCTIONS, "    problem->source[call->place] = own;\n",
+     "    problem->source[call->place] = problem->source[0];\n",
+     REDUCE),
+    ("an own input that lies otherwise is read as if it lay alike", REDUCTIONS, "    if (((uintptr_t)own - slot) % VECTOR)\n",
+     "    if (false)\n", REDUCE),
+    ("slots that lie otherwise than the output", REDUCTIONS, " + (uintptr_t)call->output % VECTOR;", ";", REDUCE),
+    ("one piece too few", REDUCTIONS, "quern_divide_up(part_of(&r, 0).bytes, r.slot_bytes);",
+     "part_of(&r, 0).bytes / r.slot_bytes;", REDUCE),
+    ("the last results stay at their owner", REDUCTIONS, "number < r.pieces + r.is_spread &&", "number < r.pieces &&", REDUCE),
+    ("the results of the piece before the last", REDUCTIONS, "add_results(rank, r, messages->number - 1, place,",
+     "add_results(rank, r, messages->number - 2 < 0 ? 0 : messages->number - 2, place,", REDUCE),
+    ("a share that ends too early", REDUCTIONS, "call->places * (int64_t)LINE) * LINE;",
+     "call->places * (int64_t)LINE) * LINE - LINE * (place == 1);",
+     REDUCE),
+    ("results at the place of the input", REDUCTIONS, " - (call->form->scatters ? call->place * call->piece_bytes : 0);", ";",
+     REDUCE),
+    ("the largest is the sum", REDUCTIONS, "r->call->combination == QUERN_COMBINE_MAX,", "0,", REDUCE),
+    ("always in one group", REDUCTIONS, "call->piece_bytes > MORE_BYTES;", "call->piece_bytes > INT64_MAX - 1;", REDUCE),
+    ("always in two", REDUCTIONS, "call->piece_bytes > MORE_BYTES;", "call->piece_bytes >= 0;", REDUCE),
+    ("slots behind the workspace", REDUCTIONS, "(WORKSPACE - VECTOR) / call->places / LINE * LINE",
+     "WORKSPACE / call->places / LINE * LINE * 2", REDUCE),
+    ("a workspace for what is not reduced", COLLECTIVES, "!call->form || call->form->reduces ?", "true ?", COLLECTIVE),
+    ("symmetric memory wanted", COLLECTIVES, "    .any_workspace = true,\n", "", REDUCE),
+    ("a failure that only this rank knows", COLLECTIVES, "quern_nccl_fail_inside(call->member, status);", "status;", REDUCE),
+    ("a failure without its reason", BOUNDS, "    quern_error_detail(detail, sizeof detail);\n", "    detail[0] = 0;\n", REDUCE),
+    ("a pad that other launches have ended", RANK, "quern_cuda_write(&visit, rank->pad, NULL, bytes);",
+     "quern_cuda_write(&visit, rank->pad + pad_bytes, NULL, bytes - pad_bytes);", REDUCE),
 ]

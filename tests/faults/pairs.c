@@ -606,11 +606,11 @@ static void run_scene(struct plan plan, bool visited[STEPS][QUERN_POINT_COUNT]) 
 }
 
 /*
- * Transfers fail by themselves and leave the group as it is, and messages are between hosts: transfers.c, windows.c and carriers.c visit
- * them.
+ * Transfers fail by themselves and leave the group as it is, and messages are between hosts: transfers.c, windows.c, carriers.c and
+ * reductions.c visit them.
  */
 static bool is_elsewhere(enum quern_point point) {
-    return point >= QUERN_POINT_TRANSFER_PREPARED && point <= QUERN_POINT_STAGE_TAKEN;
+    return point >= QUERN_POINT_TRANSFER_PREPARED && point <= QUERN_POINT_NCCL_COMBINED;
 }
 
 /* Every pair must have happened. */

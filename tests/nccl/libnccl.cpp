@@ -207,12 +207,14 @@ void run(void *batch) { run_batch(static_cast<Batch *>(batch)); }
 
 void enqueue(Comm &c) {
   if (is_held(c, "group", c.groups)) return;
-  driver()->push(c.context);
+  bool has_failed = driver()->push(c.context) != 0;
+  const bool is_pushed = !has_failed;
   for (Batch *batch : c.waiting) {
     c.enqueued++;
-    if (driver()->call(batch->operations[0].stream, run, batch)) c.error = ncclUnhandledCudaError;
+    has_failed = has_failed || driver()->call(batch->operations[0].stream, run, batch);
   }
-  driver()->pop(nullptr);
+  if (is_pushed && driver()->pop(nullptr)) has_failed = true;
+  if (has_failed) c.error = ncclUnhandledCudaError;
   c.waiting.clear();
   change(c, State::ready);
 }

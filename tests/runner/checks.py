@@ -101,6 +101,8 @@ CHECKS = (
     Check("points of transfers", ("build/tests/faults/transfers",), ("build/tests/faults/transfers",)),
     Check("points of windows", ("env", "LD_LIBRARY_PATH=build/emulator", "build/tests/faults/windows"),
           ("build/tests/faults/windows", *emulated(first_with("clusters").name))),
+    Check("points of reductions", ("env", "LD_LIBRARY_PATH=build/emulator", "build/tests/faults/reductions"),
+          ("build/tests/faults/reductions", *emulated(first_with("clusters").name))),
     Check("data races at points", ("env", "TSAN_OPTIONS=halt_on_error=1 exitcode=66", "QUERN_KERNEL=*__portable",
                                    "build/tests/faults/pairs_thread", "2 threads"), ("build/tests/faults/pairs_thread",)),
     Check("meeting place of ranks", ("build/tests/faults/meeting_place",), ("build/tests/faults/meeting_place",)),

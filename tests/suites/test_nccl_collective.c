@@ -1,6 +1,6 @@
 /*
- * Collectives of GPU ranks of several hosts, over the stand-in for NCCL: gathers and broadcasts byte for byte, what is refused, and
- * what happens if NCCL fails or a rank ends.
+ * Gathers and broadcasts of GPU ranks of several hosts, over the stand-in for NCCL: byte for byte, what is refused, and what
+ * happens if NCCL fails or a rank ends.  Reductions: test_nccl_reduce.c.
  *
  * Runs on: one emulated.
  */
@@ -68,15 +68,12 @@ static quern_status gather_and_cast(struct rank *rank) {
     for (int round = 0; round < 12; round++) {
         quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
         const bool gathers = round % 2, in_place = round / 2 % 2;
-        size_t bytes = 1;
         args.dtype = dtypes[round % 3], args.root = round % rank->ranks;
         args.count = MOST / (round % 3 == 0 ? 4 : round % 3 == 1 ? 2 : 8);
         fill(&memory, rank->rank, round);
         args.output = memory.output + GUARD;
         args.input = !in_place ? memory.input : (unsigned char *)args.output + (gathers ? rank->rank * MOST : 0);
         if (in_place) memcpy((void *)(uintptr_t)args.input, memory.input, MOST);
-        rank_ok(rank, quern_collective_workspace(side.group, &args, &bytes));
-        rank_check(rank, bytes == 0, "%zu bytes of workspace", bytes);
         rank_ok(rank, (gathers ? quern_all_gather : quern_broadcast)(side.group, &args, NULL, 0, side.stream));
         cuda_ok(&side, stream_synchronize(side.stream));
         check_output(&side, args.output, gathers ? rank->ranks * MOST : MOST, gathers ? 0 : args.root, round);
@@ -107,7 +104,6 @@ struct refusal {
 
 /* All get the error, nothing is written, and the group stays usable. */
 static quern_status refuse(struct rank *rank) {
-    static const int pair[] = {0, 1};
     const struct refusal *refusal = rank->user;
     struct nccl_side side = {.rank = rank};
     struct memory memory;
@@ -115,18 +111,15 @@ static quern_status refuse(struct rank *rank) {
     open_memory(&memory, &side);
     fill(&memory, rank->rank, 0);
     args.dtype = QUERN_F32, args.count = MOST / 4, args.input = memory.input, args.output = memory.output;
-    const bool reduces = !strcmp(refusal->name, "reduce"), casts = !strcmp(refusal->name, "root");
+    const bool casts = !strcmp(refusal->name, "root");
     quern_collective_args wrong = args;
-    if (!strcmp(refusal->name, "members")) wrong.members = pair, wrong.member_count = 2;
     if (rank->rank == 1 && !strcmp(refusal->name, "count")) wrong.count = 4;
     if (rank->rank == 1 && !strcmp(refusal->name, "dtype")) wrong.dtype = QUERN_INT32;
     if (rank->rank == 1 && !strcmp(refusal->name, "null")) wrong.output = NULL;
     if (rank->rank == 1 && casts) wrong.root = 2;
-    const bool member = rank->rank < 2 || !wrong.members;
-    if (member)
-        rank_status(rank, (reduces ? quern_all_reduce : casts ? quern_broadcast : quern_all_gather)(side.group, &wrong, NULL, 0, side.stream),
-                    rank->rank == 1 ? refusal->own : refusal->status);
-    if (member) rank_check_detail(rank, refusal->detail);
+    rank_status(rank, (casts ? quern_broadcast : quern_all_gather)(side.group, &wrong, NULL, 0, side.stream),
+                rank->rank == 1 ? refusal->own : refusal->status);
+    rank_check_detail(rank, refusal->detail);
     cuda_ok(&side, stream_synchronize(side.stream));
     for (int i = 0; i < ROOM; i++) rank_check(rank, memory.output[i] == 0xee, "byte %d was written", i);
     rank_ok(rank, quern_all_gather(side.group, &args, NULL, 0, side.stream));
@@ -137,8 +130,6 @@ static quern_status refuse(struct rank *rank) {
 
 Test(nccl_collective, refusals_reach_every_rank, .timeout = 300) {
     static const struct refusal refusals[] = {
-        {"reduce", QUERN_NOT_SUPPORTED, QUERN_NOT_SUPPORTED, "reductions of GPU ranks of several hosts are not supported"},
-        {"members", QUERN_NOT_SUPPORTED, QUERN_NOT_SUPPORTED, "args.members are 2 of 3 ranks"},
         {"count", QUERN_PEER_MISMATCH, QUERN_PEER_MISMATCH, "args.count is 750 on rank 0 and 4 on rank 1"},
         {"dtype", QUERN_PEER_MISMATCH, QUERN_PEER_MISMATCH, "args.dtype is f32 on rank 0 and int32 on rank 1"},
         {"root", QUERN_PEER_MISMATCH, QUERN_PEER_MISMATCH, "args.root is 0 on rank 0 and 2 on rank 1"},

@@ -163,7 +163,7 @@ static quern_status fill_workspace(struct quern_collective_call *call, void *wor
     if (status != QUERN_OK) return status;
     call->workspace = workspace;
     call->workspace_bytes = needed;
-    if (needed && call->workspace_state != QUERN_MEMORY_SYMMETRIC)
+    if (needed && !member->transport->collective->any_workspace && call->workspace_state != QUERN_MEMORY_SYMMETRIC)
         return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "workspace is not symmetric memory of this group: expected %zu "
                           "bytes within one quern_symmetric_alloc", needed);
     return QUERN_OK;

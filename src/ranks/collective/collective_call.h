@@ -56,8 +56,13 @@ struct quern_collective_call {
 };
 
 struct quern_collective_transport {
-    /* The bytes of workspace, enough for each operation with these members, dtype and count: of the call no more is valid. */
+    /*
+     * The bytes of workspace with these members, dtype and count: of the call no more is valid but the form.  That is NULL where
+     * the engine asks for a workspace that suffices for each operation.
+     */
     size_t (*workspace_bytes)(const struct quern_collective_call *call);
+
+    bool any_workspace;                  /* it may be any memory of the device; else symmetric memory of the group */
 
     /* Before a call is checked: fetches what it will probably write.  NULL: nothing. */
     void (*expect)(const struct quern_membership *member);

@@ -1,31 +1,20 @@
 /*
- * All-gather and broadcast of GPU ranks of several hosts: sends and receives of NCCL, and a copy on the GPU for a rank's own piece.
- * The arguments of all ranks are compared on the host before anything is enqueued.
- *
- * Reductions are refused: those of NCCL add in an order of its own, and the kernels that keep the order of the places read the memory
- * of the other ranks, which does not reach from one host to another.
+ * Collectives of GPU ranks of several hosts.  The members compare their arguments on the host before anything is enqueued.  An
+ * all-gather and a broadcast are sends and receives of NCCL, and a copy on the GPU for a rank's own piece; reductions are in
+ * collective_nccl_reduce.c.
  */
 #include "ranks/collective/collective_nccl.h"
 
-#include <stdlib.h>
-
-#include "ranks/agreement.h"
-#include "ranks/collective/collective_record.h"
+#include "ranks/collective/collective_nccl_agree.h"
+#include "ranks/collective/collective_nccl_reduce.h"
 #include "ranks/cuda_launch.h"
-#include "ranks/meeting.h"
+#include "ranks/nccl/nccl_bounds.h"
 #include "ranks/nccl/nccl_rank.h"
-#include "ranks/poison.h"
 #include "runtime/status.h"
 
-static size_t workspace_bytes(const struct quern_collective_call *call) { return (void)call, 0; }
-
-static quern_status check(const struct quern_collective_call *call) {
-    if (!call->form->reduces) return QUERN_OK;
-    return quern_fail(call->member->device, QUERN_NOT_SUPPORTED, "reductions of GPU ranks of several hosts are not supported: NCCL "
-                      "adds in an order of its own; expected quern_all_gather or quern_broadcast");
+static size_t workspace_bytes(const struct quern_collective_call *call) {
+    return !call->form || call->form->reduces ? quern_nccl_reduction_workspace(call) : 0;
 }
-
-/* ---- agreeing ---- */
 
 /* The stream is not captured, and is of this rank's GPU. */
 static quern_status look_at_stream(const struct quern_collective_call *call, CUstream stream) {
@@ -37,20 +26,6 @@ static quern_status look_at_stream(const struct quern_collective_call *call, CUs
     if (entry.capturing) status = quern_nccl_refuse_capture(member);
     const quern_status left = quern_cuda_leave(member, stream, &entry);
     return status == QUERN_OK ? left : status;
-}
-
-/* All ranks are members, so a place is a rank. */
-static quern_status compare(const struct quern_collective_call *call) {
-    struct quern_membership *member = call->member;
-    struct quern_collective_head mine = {0}, *all = malloc((size_t)member->ranks * sizeof *all);
-    const void *payload = &mine;
-    if (!all) return quern_poison(member, QUERN_OUT_OF_MEMORY, "rank %d has no memory for a collective", member->rank);
-    quern_collective_fill_head(call, 0, &mine);
-    quern_status status = quern_exchange(&member, 1, call->form->operation, &payload, sizeof mine, all);
-    for (int place = 1; place < call->places && status == QUERN_OK; place++)
-        status = quern_collective_compare_heads(call, &all[0], &all[place], place);
-    free(all);
-    return status;
 }
 
 /* ---- running ---- */
@@ -94,7 +69,7 @@ static quern_status copy_own(const struct quern_collective_call *call, CUstream 
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(call->member, error, "cuMemcpyDtoDAsync");
 }
 
-static quern_status enqueue(const struct quern_collective_call *call, CUstream stream) {
+static quern_status enqueue_moves(const struct quern_collective_call *call, CUstream stream) {
     const struct quern_nccl_call messages = {call->form->operation, &call->set, call->timeout, stream,
                                              call->form->gathers ? add_gather : add_broadcast, call, false};
     quern_status status = copy_own(call, stream);
@@ -107,19 +82,23 @@ static quern_status launch(const struct quern_collective_call *call, CUstream st
     quern_status status = quern_cuda_enter(member, stream, &entry);
     if (status != QUERN_OK) return status;
     const CUresult error = quern_cuda_stay(member, &entry);
-    status = error == CUDA_SUCCESS ? enqueue(call, stream) : quern_cuda_rank_fail(member, error, "cuCtxPushCurrent");
+    if (error != CUDA_SUCCESS) status = quern_cuda_rank_fail(member, error, "cuCtxPushCurrent");
+    else if (call->form->reduces) status = quern_nccl_enqueue_reduction(call, &entry, stream);
+    else status = enqueue_moves(call, stream);
     const quern_status left = quern_cuda_leave(member, stream, &entry);
     return status == QUERN_OK ? left : status;
 }
 
 static quern_status run(struct quern_collective_call *call, void *stream) {
-    struct quern_membership *member = call->member;
-    if (call->places < member->ranks)
-        return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: args.members are %d of %d ranks: collectives of GPU ranks of "
-                          "several hosts take all of them", member->label, call->places, member->ranks);
-    quern_status status = quern_agree_at(&member, 1, call->form->operation, 0, look_at_stream(call, stream));
-    if (status == QUERN_OK) status = compare(call);
-    return status == QUERN_OK && call->piece_bytes ? launch(call, stream) : status;
+    call->refused = look_at_stream(call, stream);
+    quern_status status = quern_nccl_agree_on_call(call);
+    if (status != QUERN_OK || !call->piece_bytes) return status;
+    status = launch(call, stream);
+    return status == QUERN_OK ? QUERN_OK : quern_nccl_fail_inside(call->member, status);
 }
 
-const struct quern_collective_transport quern_nccl_collective = {.workspace_bytes = workspace_bytes, .check = check, .run = run};
+const struct quern_collective_transport quern_nccl_collective = {
+    .workspace_bytes = workspace_bytes,
+    .any_workspace = true,
+    .run = run,
+};

@@ -1,4 +1,4 @@
-/* The collectives of GPU ranks of several hosts that need no arithmetic: a row of the transport over NCCL. */
+/* The collectives of GPU ranks of several hosts: a row of the transport over NCCL. */
 #ifndef QUERN_COLLECTIVE_NCCL_H
 #define QUERN_COLLECTIVE_NCCL_H
 

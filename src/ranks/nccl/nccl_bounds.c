@@ -4,6 +4,7 @@
 #include "os/clock.h"
 #include "ranks/describe.h"
 #include "ranks/poison.h"
+#include "runtime/status.h"
 
 int64_t quern_nccl_limit(double seconds) { return seconds < 9e9 ? (int64_t)(seconds * 1e9) : INT64_MAX / 2; }
 
@@ -73,6 +74,14 @@ quern_status quern_nccl_poison(const struct quern_nccl_rank *rank, ncclResult_t 
     const uint32_t none[QUERN_GROUP_WORDS] = {0};
     return quern_poison_missing(rank->member, quern_nccl_status(result), none, "rank %d: %s: %s%s%s", rank->member->rank, what,
                                 text ? text : "unknown error", last && *last ? ": " : "", last ? last : "");
+}
+
+quern_status quern_nccl_fail_inside(const struct quern_membership *member, quern_status status) {
+    char detail[256];
+    if (__atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE)) return status;
+    quern_error_detail(detail, sizeof detail);
+    quern_poison(member, QUERN_PEER_LOST, "rank %d has entered a call over NCCL and cannot go on: %s", member->rank, detail);
+    return quern_fail(member->device, status, "%s", detail);
 }
 
 quern_status quern_nccl_ask(const struct quern_nccl_rank *rank, const char *what, bool *is_ready) {

@@ -25,6 +25,12 @@ quern_status quern_nccl_ask(const struct quern_nccl_rank *rank, const char *what
 /* Poisons the group with an error of NCCL. */
 quern_status quern_nccl_poison(const struct quern_nccl_rank *rank, ncclResult_t result, const char *what);
 
+/*
+ * This rank has agreed to a call and then failed in it, with the thread's detail, and the others wait for its messages: poisons the
+ * group, unless it is poisoned already.  Returns the status, with the same detail.
+ */
+quern_status quern_nccl_fail_inside(const struct quern_membership *member, quern_status status);
+
 /* Ends the communicator, with the lock held: what runs in it ends too. */
 void quern_nccl_abort(struct quern_nccl_rank *rank);
 

@@ -34,7 +34,7 @@ static void free_objects(const struct quern_nccl_rank *rank) {
             if (rank->operations[i].begun) visit.cuda->event_destroy(rank->operations[i].begun);
             if (rank->operations[i].ended) visit.cuda->event_destroy(rank->operations[i].ended);
         }
-        if (rank->words) visit.cuda->memory_free(rank->words);
+        if (rank->pad) visit.cuda->memory_free(rank->pad);
     }
     quern_cuda_end_visit(&visit);
 }
@@ -42,7 +42,7 @@ static void free_objects(const struct quern_nccl_rank *rank) {
 quern_status quern_nccl_make_rank(struct quern_membership *member) {
     const struct quern_nccl *nccl;
     struct quern_cuda_visit visit;
-    const size_t bytes = (1 + (size_t)member->ranks) * sizeof(uint32_t);
+    const size_t pad_bytes = quern_device_pad_bytes(1), bytes = pad_bytes + (1 + (size_t)member->ranks) * sizeof(uint32_t);
     quern_status status = quern_nccl_open(&nccl);
     if (status != QUERN_OK) return status;
     struct quern_nccl_rank *rank = calloc(1, sizeof *rank);
@@ -52,8 +52,9 @@ quern_status quern_nccl_make_rank(struct quern_membership *member) {
     pthread_mutex_init(&rank->lock, NULL);
     CUresult error = quern_cuda_begin_visit(&visit, member->device->context);
     if (error == CUDA_SUCCESS) error = make_events(rank, visit.cuda);
-    if (error == CUDA_SUCCESS) error = visit.cuda->memory_allocate(&rank->words, bytes);
-    if (error == CUDA_SUCCESS) error = quern_cuda_write(&visit, rank->words, NULL, bytes);
+    if (error == CUDA_SUCCESS) error = visit.cuda->memory_allocate(&rank->pad, bytes);
+    if (error == CUDA_SUCCESS) error = quern_cuda_write(&visit, rank->pad, NULL, bytes);
+    rank->words = rank->pad + pad_bytes;
     quern_cuda_end_visit(&visit);
     quern_cuda_rank_of(member)->nccl = rank;
     if (error == CUDA_SUCCESS) return QUERN_OK;

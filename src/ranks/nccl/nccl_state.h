@@ -43,7 +43,8 @@ struct quern_nccl_rank {
     struct quern_nccl_operation operations[QUERN_NCCL_PENDING];
     uint32_t first, next;          /* those that the stream has not finished: [first, next), modulo the number */
     uint32_t calls;                /* of all ranks, so far */
-    CUdeviceptr words;             /* [1 + ranks] of 32 bits, 0: what barriers send, and where they receive */
+    CUdeviceptr pad;               /* of a group of this rank alone, in which kernels of the library meet nobody */
+    CUdeviceptr words;             /* behind it, [1 + ranks] of 32 bits, 0: what barriers send, and where they receive */
     pthread_t watcher;
     bool is_watched;
     struct quern_nccl_pair *pairs; /* atomic; of transfers: nccl_pair.h */
