@@ -13,6 +13,17 @@ ip link add qbench netns $a type veth peer name qbench netns $b
 ip -n $a addr add 10.78.0.1/24 dev qbench
 ip -n $b addr add 10.78.0.2/24 dev qbench
 for host in $a $b; do ip -n $host link set qbench up; ip -n $host link set lo up; done
+# The kernel calls an interface running up to a second after it is up, and UCX leaves out those that are not running.
+await_running() {
+    tries=200
+    until [ "$(ip netns exec "$1" cat /sys/class/net/qbench/operstate)" = up ]; do
+        tries=$((tries - 1))
+        [ $tries -gt 0 ] || { echo "the interface of $1 is not running after 10 s" >&2; exit 1; }
+        sleep 0.05
+    done
+}
+await_running $a
+await_running $b
 if [ "${1:-}" != transfers ]; then
     ip netns exec $b taskset -c 1 build/quern_bench_hosts 1 10.78.0.1 4711 &
     ip netns exec $a taskset -c 0 build/quern_bench_hosts 0 10.78.0.1 4711

@@ -39,7 +39,7 @@ static quern_ragged_all_to_all_args exchange_of(size_t bytes) {
     return args;
 }
 
-/* Over UCX there may be no group. */
+/* Over UCX there may be no group: then its columns are empty, and the reason is said. */
 static void join(struct way *way, quern_device *device, int with_carrier, const char *ways) {
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
     args.ways = ways;
@@ -47,7 +47,12 @@ static void join(struct way *way, quern_device *device, int with_carrier, const 
     if (quern_join_from_mpi(MPI_COMM_WORLD, &args) || (with_carrier && quern_carrier_from_mpi(MPI_COMM_WORLD, &args)))
         MPI_Abort(MPI_COMM_WORLD, 1);
     const quern_status status = quern_group_create(&args, 1, &way->group);
-    if (ways && status == QUERN_NOT_SUPPORTED) return;
+    if (ways && status == QUERN_NOT_SUPPORTED) {
+        char detail[1024];
+        quern_error_detail(detail, sizeof detail);
+        if (rank == 0) fprintf(stderr, "no group over %s: %s\n", ways, detail);
+        return;
+    }
     ok(status, "a group");
     ok(quern_symmetric_alloc(&way->group, 1, &(size_t){WORKSPACE}, &way->workspace), "workspace");
 }
