@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs build/quern_bench_hosts, and build/quern_bench_hosts_mpi where it is built, between two network namespaces, which needs root:
 #   ninja build/quern_bench_hosts bench-mpi && bench/hosts.sh              # all
-#   bench/hosts.sh transfers                                               # only transfers, over MPI, UCX and sockets
+#   bench/hosts.sh collectives                 # one table of those over MPI: exchanges, transfers or collectives
 set -eu
 cd "$(dirname "$0")/.."
 a=quern-bench-a b=quern-bench-b
@@ -24,7 +24,7 @@ await_running() {
 }
 await_running $a
 await_running $b
-if [ "${1:-}" != transfers ]; then
+if [ $# = 0 ]; then
     ip netns exec $b taskset -c 1 build/quern_bench_hosts 1 10.78.0.1 4711 &
     ip netns exec $a taskset -c 0 build/quern_bench_hosts 0 10.78.0.1 4711
     wait
