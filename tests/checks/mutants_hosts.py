@@ -76,6 +76,8 @@ RANKS = [
     # Carriers of the engine.
     ("one tag for all messages", MESSAGES, "line->next[to] % tags_of_exchanges(carrier)", "0 % tags_of_exchanges(carrier)", CARRIER),
     ("messages longer than the carrier takes", MESSAGES, "least((*parts)->iov_len, largest_of(carrier))", "(*parts)->iov_len", CARRIER),
+    ("a first message longer than the carrier takes", MESSAGES,
+     "all <= stage_of(&sendrecv->member->span->messages->carrier)", "all <= QUERN_MESSAGE_STAGE", CARRIER),
     ("a piece that is not copied out", MESSAGES,
      "        if (slot->is_staged && !slot->dropped) scatter(slot->buffer, slot->parts, slot->count);\n", "", CARRIER),
     ("a piece that is not copied in", MESSAGES,
