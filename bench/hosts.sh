@@ -16,7 +16,7 @@ for host in $a $b; do ip -n $host link set qbench up; ip -n $host link set lo up
 # The kernel calls an interface running up to a second after it is up, and UCX leaves out those that are not running.
 await_running() {
     tries=200
-    until [ "$(ip netns exec "$1" cat /sys/class/net/qbench/operstate)" = up ]; do
+    until ip -n "$1" -o link show qbench | grep -q 'state UP'; do
         tries=$((tries - 1))
         [ $tries -gt 0 ] || { echo "the interface of $1 is not running after 10 s" >&2; exit 1; }
         sleep 0.05
