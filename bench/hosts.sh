@@ -4,10 +4,15 @@
 #   bench/hosts.sh collectives                 # one table of those over MPI: exchanges, transfers or collectives
 set -eu
 cd "$(dirname "$0")/.."
-a=quern-bench-a b=quern-bench-b
+case "${1:-}" in
+'' | exchanges | transfers | collectives) ;;
+*) echo "usage: bench/hosts.sh [exchanges|transfers|collectives]" >&2; exit 2 ;;
+esac
+a=quern-bench-$$-a b=quern-bench-$$-b
 work=$(mktemp -d)
 ip netns add $a
 trap 'ip netns del $a; ip netns del $b; rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 ip netns add $b
 ip link add qbench netns $a type veth peer name qbench netns $b
 ip -n $a addr add 10.78.0.1/24 dev qbench
