@@ -87,7 +87,7 @@ static quern_group *join(const char *address, int port) {
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
     quern_group *made;
     snprintf(meet, sizeof meet, "%s:%d", address, port);
-    args.rank = rank, args.ranks = 2, args.name = "bench", args.timeout = 20;
+    args.rank = rank, args.ranks = 2, args.name = "bench", args.timeout = args.silence = 20;
     args.meet = meet, args.secret = "a secret of benchmarks", args.secret_bytes = 22, args.host_ranks = 1;
     args.host = rank ? "b" : "a";
     ok(quern_device_open(QUERN_CPU, 0, &args.device), "opening the CPU");

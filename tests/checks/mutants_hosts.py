@@ -76,6 +76,9 @@ RANKS = [
     # Carriers of the engine.
     ("one tag for all messages", MESSAGES, "line->next[to] % tags_of_exchanges(carrier)", "0 % tags_of_exchanges(carrier)", CARRIER),
     ("messages longer than the carrier takes", MESSAGES, "least((*parts)->iov_len, largest_of(carrier))", "(*parts)->iov_len", CARRIER),
+    ("a first message longer than the carrier takes", MESSAGES,
+     "all <= stage_of(&sendrecv->member->span->messages->carrier)", "all <= stage_of(&sendrecv->member->span->messages->carrier) + 1",
+     CARRIER),
     ("a piece that is not copied out", MESSAGES,
      "        if (slot->is_staged && !slot->dropped) scatter(slot->buffer, slot->parts, slot->count);\n", "", CARRIER),
     ("a piece that is not copied in", MESSAGES,
@@ -101,6 +104,7 @@ RANKS = [
     ("a setting with another value", UCX, "if (value && strcmp(value, settings[i].value) == 0) continue;", "if (value) continue;", UCX_SUITE),
     ("a worker that is left behind", UCX, "    if (!closed) return;\n", "    if (closed) return;\n", UCX_SUITE),
     ("one tag for all ranks", UCX, "return tag << RANK_BITS | (uint64_t)sender;", "return tag << RANK_BITS;", UCX_SUITE),
+    ("a rank that UCX does not reach", UCX, "    if (status == UCS_OK) return QUERN_OK;\n", "    if (true) return QUERN_OK;\n", UCX_SUITE),
     ("a library without the functions", UCX, "        if (!address) {\n", "        if (false) {\n", UCX_SUITE),
     ("a part without a reason", "src/ranks/group/split_hosts.c", "    if (child->span && member->span->messages) {\n", "    if (false) {\n",
      CARRIER),

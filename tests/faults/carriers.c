@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "faults/mutual.h"
 #include "faults/private_shm.h"
 #include "harness/ranks.h"
 
@@ -44,12 +45,6 @@ struct side {
     void *workspace;
 };
 
-static unsigned char value_of(int rank, int round) { return (unsigned char)(1 + rank * 16 + round); }
-
-static bool is_filled(const unsigned char *bytes, int64_t count, unsigned char value) {
-    return bytes[0] == value && memcmp(bytes, bytes + 1, (size_t)count - 1) == 0;
-}
-
 /* Each rank sends as much to itself and to the other one. */
 static quern_status exchange(struct side *side, quern_group *group, int round, int32_t size) {
     const int rank = side->rank->rank;
@@ -57,11 +52,11 @@ static quern_status exchange(struct side *side, quern_group *group, int round, i
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     args.input = side->out, args.output = side->in, args.input_rows = args.output_rows = RANKS * LARGE, args.row_bytes = 1;
     args.input_offsets = from, args.send_sizes = args.recv_sizes = counts, args.output_offsets = to;
-    memset(side->out, value_of(rank, round), sizeof side->out);
+    memset(side->out, mutual_value(rank, round), sizeof side->out);
     quern_status status = quern_ragged_all_to_all(group, &args, side->workspace, SPACE, NULL);
     for (int sender = 0; sender < RANKS && status == QUERN_OK; sender++)
-        rank_check(side->rank, is_filled(side->in + sender * size, size, value_of(sender, round)), "round %d is complete, and not what "
-                   "was sent", round);
+        rank_check(side->rank, mutual_is_filled(side->in + sender * size, size, mutual_value(sender, round)),
+                   "round %d is complete, and not what was sent", round);
     return status;
 }
 
@@ -75,10 +70,10 @@ static quern_status transfer(struct side *side, quern_group *group, int *round) 
     args.items = items, args.item_count = 2;
     quern_status status = quern_transfer_prepare(group, &args, &prepared);
     for (; *round < ROUNDS && status == QUERN_OK; ++*round) {
-        memset(side->out, value_of(rank, *round), sizeof side->out);
+        memset(side->out, mutual_value(rank, *round), sizeof side->out);
         status = quern_transfer_start(prepared, NULL);
         if (status == QUERN_OK) status = quern_transfer_wait(prepared, 0);
-        rank_check(side->rank, status != QUERN_OK || is_filled(side->in, LARGE, value_of(!rank, *round)),
+        rank_check(side->rank, status != QUERN_OK || mutual_is_filled(side->in, LARGE, mutual_value(!rank, *round)),
                    "round %d is complete, and not what was sent", *round);
     }
     if (prepared) rank_ok(side->rank, quern_transfer_destroy(prepared));
@@ -114,8 +109,9 @@ static quern_status live(struct rank *rank) {
     points_stop_aborter(aborter);
     const quern_status end = quern_group_destroy(group);
     rank_check(rank, end == QUERN_OK || (end == QUERN_PEER_LOST && status != QUERN_OK), "destroying gave %s", quern_status_string(end));
-    rank_check(rank, is_filled(side->in + RANKS * LARGE, GUARD, 0xee), "something was written beside the output");
-    rank_check(rank, is_filled(side->out, sizeof side->out, value_of(rank->rank, round - 1)), "what was sent has changed");
+    rank_check(rank, mutual_is_filled(side->in + RANKS * LARGE, GUARD, 0xee), "something was written beside the output");
+    rank_check(rank, mutual_is_filled(side->out, sizeof side->out, mutual_value(rank->rank, round - 1)),
+               "what was sent has changed");
     if (end == QUERN_OK) free(side);
     return status;
 }

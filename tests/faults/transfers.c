@@ -18,10 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "faults/mutual.h"
 #include "faults/private_shm.h"
 #include "harness/ranks.h"
 
-enum { RANKS = 2, LISTS = 2, LARGE = 90000, GUARD = 64, ROUNDS = 3 };
+enum { RANKS = 2, SMALL = 700, LARGE = 90000 };
 
 static const double RUN_LIMIT = 100;  /* seconds until a run counts as a hang */
 
@@ -31,87 +32,48 @@ struct plan {
     bool is_late;
 };
 
-static const int64_t sizes[LISTS] = {700, LARGE};
-
 /* ---- a rank ---- */
 
-struct side {
-    struct rank *rank;
-    unsigned char out[LISTS][LARGE], in[LISTS][LARGE + GUARD];
-    quern_transfer *transfer[LISTS];
+struct memory {
+    unsigned char out[MUTUAL_LISTS][LARGE], in[MUTUAL_LISTS][LARGE + MUTUAL_GUARD];
 };
 
-static unsigned char value_of(int rank, int round) { return (unsigned char)(1 + rank * 16 + round); }
-
-static bool is_filled(const unsigned char *bytes, int64_t count, unsigned char value) {
-    return bytes[0] == value && memcmp(bytes, bytes + 1, (size_t)count - 1) == 0;
-}
-
-static quern_status prepare(struct side *side, quern_group *group, int list) {
-    const int peer = !side->rank->rank;
-    const quern_transfer_item items[] = {{.receive = 0, .peer = peer, .tag = 1, .memory = side->out[list], .bytes = sizes[list]},
-                                         {.receive = 1, .peer = peer, .tag = 1, .memory = side->in[list], .bytes = sizes[list]}};
-    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
-    args.items = items, args.item_count = 2, args.key = (uint64_t)list;
-    return quern_transfer_prepare(group, &args, &side->transfer[list]);
-}
-
-static quern_status run_round(struct side *side, int round) {
-    const int rank = side->rank->rank;
-    quern_status status = QUERN_OK;
-    for (int list = 0; list < LISTS && status == QUERN_OK; list++) {
-        memset(side->out[list], value_of(rank, round), LARGE);
-        status = quern_transfer_start(side->transfer[list], NULL);
-    }
-    for (int list = LISTS - 1; list >= 0 && status == QUERN_OK; list--) {
-        status = quern_transfer_wait(side->transfer[list], 0);
-        rank_check(side->rank, status != QUERN_OK || is_filled(side->in[list], sizes[list], value_of(!rank, round)),
-                   "round %d: list %d is complete, and not what was sent", round, list);
-    }
-    return status;
-}
-
-static void check_memory(struct side *side) {
-    for (int list = 0; list < LISTS; list++) {
-        rank_check(side->rank, is_filled(side->in[list] + sizes[list], GUARD, 0xee), "something was written beside list %d", list);
-        rank_check(side->rank, is_filled(side->out[list], LARGE, side->out[list][0]), "what was sent has changed");
-    }
-}
-
-static quern_status run_transfers(struct side *side, quern_group *group, bool is_late) {
-    quern_status status = QUERN_OK;
-    for (int list = 0; list < LISTS && status == QUERN_OK; list++) status = prepare(side, group, list);
+static quern_status run_transfers(struct mutual *side, quern_group *group, bool is_late) {
+    quern_status status = mutual_prepare(side, group);
     if (is_late) points_be_late();
     else if (side->rank->rank && status == QUERN_OK) points_wait_for(QUERN_POINT_TRANSFER_SLEEPING, 2);
-    for (int round = 0; round < ROUNDS && status == QUERN_OK; round++) status = run_round(side, round);
-    return status;
+    return status == QUERN_OK ? mutual_run(side) : status;
+}
+
+static void open_side(struct mutual *side, struct rank *rank, struct memory *memory) {
+    rank_check(rank, memory, "no memory");
+    memset(memory->in, 0xee, sizeof memory->in);
+    *side = (struct mutual){.rank = rank, .bytes = {SMALL, LARGE}};
+    for (int list = 0; list < MUTUAL_LISTS; list++) side->out[list] = memory->out[list], side->in[list] = memory->in[list];
 }
 
 static quern_status live(struct rank *rank) {
     const struct plan *plan = rank->user;
-    struct side *side = calloc(1, sizeof *side);
+    struct memory *memory = calloc(1, sizeof *memory);
+    struct mutual side;
     quern_group_args args = rank_group_args(rank, POINT_LIMIT);
     quern_group *group;
-    rank_check(rank, side, "no memory");
-    side->rank = rank;
-    memset(side->in, 0xee, sizeof side->in);
+    open_side(&side, rank, memory);
     rank_ok(rank, quern_group_create(&args, 1, &group));
     rank_line_up(rank);
     points_begin(rank->shared, &plan->points, rank->rank);
     points_enter_step(0);
     points_offer(group);
     struct points_aborter *aborter = points_start_aborter();
-    quern_status status = run_transfers(side, group, plan->is_late && rank->rank);
+    quern_status status = run_transfers(&side, group, plan->is_late && rank->rank);
     char detail[256] = "";
     if (status != QUERN_OK) quern_error_detail(detail, sizeof detail);
     rank_check(rank, status == QUERN_OK || *detail, "%s without a reason", quern_status_string(status));
-    for (int list = 0; list < LISTS; list++)
-        if (side->transfer[list]) rank_ok(rank, quern_transfer_destroy(side->transfer[list]));
-    check_memory(side);
+    mutual_end(&side);
     points_end(status != QUERN_OK);
     points_stop_aborter(aborter);
     rank_ok(rank, quern_group_destroy(group));
-    free(side);
+    free(memory);
     return status;
 }
 

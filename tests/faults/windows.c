@@ -18,11 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "faults/mutual.h"
 #include "faults/private_shm.h"
 #include "harness/nccl_side.h"
 #include "ranks/transfer/stage.h"
 
-enum { RANKS = 2, LISTS = 2, LARGE = 2 * QUERN_STAGE_BYTES + 1000, GUARD = 64, ROUNDS = 3 };
+enum { RANKS = 2, SMALL = 70000, LARGE = 2 * QUERN_STAGE_BYTES + 1000 };
 
 static const double RUN_LIMIT = 100;  /* seconds until a run counts as a hang */
 
@@ -30,100 +31,49 @@ struct plan {
     struct point_plan points;
 };
 
-static const int64_t sizes[LISTS] = {70000, LARGE};
-
 /* ---- a rank ---- */
 
-struct side {
-    struct rank *rank;
-    struct nccl_side gpu;
-    unsigned char *out[LISTS], *in[LISTS];
-    quern_transfer *transfer[LISTS];
-};
-
-static unsigned char *allocate(struct side *side) {
+static unsigned char *allocate(struct nccl_side *gpu) {
     CUdeviceptr memory;
-    cuda_ok(&side->gpu, memory_allocate(&memory, LARGE + GUARD));
-    memset((void *)(uintptr_t)memory, 0xee, LARGE + GUARD);
+    cuda_ok(gpu, memory_allocate(&memory, LARGE + MUTUAL_GUARD));
+    memset((void *)(uintptr_t)memory, 0xee, LARGE + MUTUAL_GUARD);
     return (unsigned char *)(uintptr_t)memory;
 }
 
-static unsigned char value_of(int rank, int round) { return (unsigned char)(1 + rank * 16 + round); }
-
-static bool is_filled(const unsigned char *bytes, int64_t count, unsigned char value) {
-    return bytes[0] == value && memcmp(bytes, bytes + 1, (size_t)count - 1) == 0;
-}
-
-static quern_status prepare(struct side *side, quern_group *group, int list) {
-    const int peer = !side->rank->rank;
-    const quern_transfer_item items[] = {{.receive = 0, .peer = peer, .tag = 1, .memory = side->out[list], .bytes = sizes[list]},
-                                         {.receive = 1, .peer = peer, .tag = 1, .memory = side->in[list], .bytes = sizes[list]}};
-    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
-    args.items = items, args.item_count = 2, args.key = (uint64_t)list;
-    return quern_transfer_prepare(group, &args, &side->transfer[list]);
-}
-
-static quern_status run_round(struct side *side, int round) {
-    const int rank = side->rank->rank;
-    quern_status status = QUERN_OK;
-    for (int list = 0; list < LISTS && status == QUERN_OK; list++) {
-        memset(side->out[list], value_of(rank, round), LARGE);
-        status = quern_transfer_start(side->transfer[list], side->gpu.stream);
-    }
-    for (int list = LISTS - 1; list >= 0 && status == QUERN_OK; list--) {
-        status = quern_transfer_wait(side->transfer[list], 0);
-        rank_check(side->rank, status != QUERN_OK || is_filled(side->in[list], sizes[list], value_of(!rank, round)),
-                   "round %d: list %d is complete, and not what was sent", round, list);
-    }
-    return status;
-}
-
-static void check_memory(struct side *side) {
-    for (int list = 0; list < LISTS; list++) {
-        rank_check(side->rank, is_filled(side->in[list] + sizes[list], GUARD, 0xee), "something was written beside list %d", list);
-        rank_check(side->rank, is_filled(side->out[list], LARGE, side->out[list][0]), "what was sent has changed");
+static void open_side(struct mutual *side, struct rank *rank, struct nccl_side *gpu) {
+    nccl_open_gpu(gpu, rank, rank->rank);
+    const quern_group_args args = nccl_args(gpu, POINT_LIMIT);
+    rank_ok(rank, quern_group_create(&args, 1, &gpu->group));
+    *side = (struct mutual){.rank = rank, .stream = gpu->stream, .bytes = {SMALL, LARGE}};
+    for (int list = 0; list < MUTUAL_LISTS; list++) {
+        side->out[list] = allocate(gpu);
+        side->in[list] = allocate(gpu);
     }
 }
 
-static quern_status run_transfers(struct side *side, quern_group *group) {
-    quern_status status = QUERN_OK;
-    for (int list = 0; list < LISTS && status == QUERN_OK; list++) status = prepare(side, group, list);
-    for (int round = 0; round < ROUNDS && status == QUERN_OK; round++) status = run_round(side, round);
-    return status;
-}
-
-static void open_side(struct side *side, struct rank *rank) {
-    side->rank = rank;
-    nccl_open_gpu(&side->gpu, rank, rank->rank);
-    const quern_group_args args = nccl_args(&side->gpu, POINT_LIMIT);
-    rank_ok(rank, quern_group_create(&args, 1, &side->gpu.group));
-    for (int list = 0; list < LISTS; list++) {
-        side->out[list] = allocate(side);
-        side->in[list] = allocate(side);
-    }
+static quern_status run_transfers(struct mutual *side, quern_group *group) {
+    const quern_status status = mutual_prepare(side, group);
+    return status == QUERN_OK ? mutual_run(side) : status;
 }
 
 static quern_status live(struct rank *rank) {
     const struct plan *plan = rank->user;
-    struct side *side = calloc(1, sizeof *side);
-    rank_check(rank, side, "no memory");
-    open_side(side, rank);
+    struct nccl_side gpu = {0};
+    struct mutual side;
+    open_side(&side, rank, &gpu);
     rank_line_up(rank);
     points_begin(rank->shared, &plan->points, rank->rank);
     points_enter_step(0);
-    points_offer(side->gpu.group);
+    points_offer(gpu.group);
     struct points_aborter *aborter = points_start_aborter();
-    quern_status status = run_transfers(side, side->gpu.group);
+    quern_status status = run_transfers(&side, gpu.group);
     char detail[256] = "";
     if (status != QUERN_OK) quern_error_detail(detail, sizeof detail);
     rank_check(rank, status == QUERN_OK || *detail, "%s without a reason", quern_status_string(status));
-    for (int list = 0; list < LISTS; list++)
-        if (side->transfer[list]) rank_ok(rank, quern_transfer_destroy(side->transfer[list]));
-    check_memory(side);
+    mutual_end(&side);
     points_end(status != QUERN_OK);
     points_stop_aborter(aborter);
-    rank_ok(rank, nccl_close(&side->gpu));
-    free(side);
+    rank_ok(rank, nccl_close(&gpu));
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/random.h"
+#include "harness/workspace_guard.h"
 #include "oracle/collective.h"
 
 #define COUNT(array) ((int64_t)(sizeof(array) / sizeof *(array)))
@@ -256,18 +257,13 @@ quern_collective_args collective_case_args(const struct collective_case *c, cons
     return args;
 }
 
-/* The workspace for these arguments, with a pattern right behind its size that must stay unchanged. */
+/* The workspace for these arguments, with a guard behind it. */
 static size_t workspace_for(struct collective_bench *bench, const quern_collective_args *args) {
     size_t bytes = 0;
     rank_ok(bench->rank, quern_collective_workspace(bench->group, args, &bytes));
-    rank_check(bench->rank, (int64_t)bytes + GAP <= bench->pool_bytes, "a workspace of %zu bytes", bytes);
-    memset((char *)bench->workspace + bytes, 0xA5, GAP);
+    rank_check(bench->rank, (int64_t)bytes + WORKSPACE_GUARD <= bench->pool_bytes, "a workspace of %zu bytes", bytes);
+    workspace_guard(bench->workspace, bytes);
     return bytes;
-}
-
-static void check_workspace(struct collective_bench *bench, size_t bytes) {
-    const unsigned char *end = (unsigned char *)bench->workspace + bytes;
-    for (int i = 0; i < GAP; i++) rank_check(bench->rank, end[i] == 0xA5, "byte %d behind the workspace was overwritten", i);
 }
 
 void collective_case_run(const struct collective_case *c, struct collective_bench *bench) {
@@ -279,7 +275,7 @@ void collective_case_run(const struct collective_case *c, struct collective_benc
     const size_t bytes = workspace_for(bench, &args);
     rank_ok(bench->rank, collective_functions[c->operation](bench->group, &args, bench->workspace, bytes, NULL));
     collective_case_compare(c, bench);
-    check_workspace(bench, bytes);
+    workspace_check(bench->rank, bench->workspace, bytes);
 }
 
 quern_status collective_run_batch(struct rank *rank) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/random.h"
+#include "harness/workspace_guard.h"
 #include "oracle/ragged_all_to_all.h"
 
 #define COUNT(array) ((int64_t)(sizeof(array) / sizeof *(array)))
@@ -249,18 +250,13 @@ void ragged_arguments_open(struct ragged_arguments *arguments, const struct ragg
 
 void ragged_arguments_close(struct ragged_arguments *arguments) { free(arguments->narrow); }
 
-/* The workspace for these arguments, with a pattern right behind its size that must stay unchanged. */
+/* The workspace for these arguments, with a guard behind it. */
 static size_t workspace_for(struct ragged_bench *bench, const quern_ragged_all_to_all_args *args) {
     size_t bytes = 0;
     rank_ok(bench->rank, quern_ragged_all_to_all_workspace(bench->group, args, &bytes));
-    rank_check(bench->rank, (int64_t)bytes + GAP <= bench->pool_bytes, "a workspace of %zu bytes", bytes);
-    memset((char *)bench->workspace + bytes, 0xA5, GAP);
+    rank_check(bench->rank, (int64_t)bytes + WORKSPACE_GUARD <= bench->pool_bytes, "a workspace of %zu bytes", bytes);
+    workspace_guard(bench->workspace, bytes);
     return bytes;
-}
-
-static void check_workspace(struct ragged_bench *bench, size_t bytes) {
-    const unsigned char *end = (unsigned char *)bench->workspace + bytes;
-    for (int i = 0; i < GAP; i++) rank_check(bench->rank, end[i] == 0xA5, "byte %d behind the workspace was overwritten", i);
 }
 
 void ragged_case_run(const struct ragged_case *c, struct ragged_bench *bench) {
@@ -272,7 +268,7 @@ void ragged_case_run(const struct ragged_case *c, struct ragged_bench *bench) {
     size_t bytes = workspace_for(bench, &arguments.args);
     rank_ok(bench->rank, quern_ragged_all_to_all(bench->group, &arguments.args, bench->workspace, bytes, NULL));
     ragged_case_compare(c, bench, "called");
-    check_workspace(bench, bytes);
+    workspace_check(bench->rank, bench->workspace, bytes);
     ragged_arguments_close(&arguments);
 }
 
@@ -291,7 +287,7 @@ void ragged_case_plan(const struct ragged_case *c, struct ragged_bench *bench, i
         ragged_case_fill(c, bench, place, (uint64_t)run);
         rank_ok(bench->rank, quern_ragged_plan_run(plan, NULL));
         ragged_case_compare(c, bench, when);
-        check_workspace(bench, bytes);
+        workspace_check(bench->rank, bench->workspace, bytes);
     }
     rank_ok(bench->rank, quern_ragged_plan_destroy(plan));
 }

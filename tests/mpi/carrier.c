@@ -6,6 +6,7 @@
  *   funneled   the main thread is the only one that may call MPI: another one is refused
  *   late       the last rank does not come to an exchange: all others get its name within the limit, and their memory back
  *   killed     the last rank kills itself: all others get its name, and hear if MPI keeps memory.  Run with --enable-recovery
+ *   cut        the same in a transfer, while its data moves
  *
  * Built and run by tests/mpi/run.sh.
  */
@@ -287,9 +288,40 @@ static void miss_one(quern_device *device, int dies) {
     check(quern_free_mpi_carrier(&join) == MPI_SUCCESS, "freeing");
 }
 
+/* The last rank dies while the data of a transfer moves, which all others then hear; their memory is theirs again. */
+static void cut_off_one(quern_device *device) {
+    const int64_t bytes = 17000000;
+    const double began = now();
+    quern_group_args join = QUERN_GROUP_ARGS_INIT;
+    quern_group *group = form(device, &join, 60);
+    unsigned char *out = (unsigned char *)calloc((size_t)ranks, (size_t)bytes + 3);
+    unsigned char *in = (unsigned char *)calloc((size_t)ranks, (size_t)bytes + 3);
+    char why[300], name[32];
+    int32_t done;
+    check(out && in, "memory");
+    quern_transfer *transfer = prepare(group, 5, bytes, out, in);
+    check(quern_transfer_start(transfer, NULL) == QUERN_OK, "starting");
+    check(quern_barrier(group, NULL, NULL) == QUERN_OK, "barrier");
+    for (int looks = 0; rank + 1 == ranks && looks < 3; looks++) check(quern_transfer_test(transfer, &done) == QUERN_OK, "testing");
+    if (rank + 1 == ranks) kill(getpid(), SIGKILL);
+    check(quern_transfer_wait(transfer, 0) == QUERN_PEER_LOST, "the status");
+    snprintf(name, sizeof name, "rank %d (", ranks - 1);
+    quern_error_detail(why, sizeof why);
+    check(strstr(why, name) != NULL, "the name");
+    check(quern_transfer_destroy(transfer) == QUERN_OK, "destroying the transfer");
+    free(out);
+    free(in);
+    const quern_status end = quern_group_destroy(group);
+    check(end == QUERN_OK || end == QUERN_PEER_LOST, "destroying");
+    quern_error_detail(why, sizeof why);
+    if (end != QUERN_OK) check(strstr(why, "mpi does not give back a message of a transfer with rank") != NULL, "the reason");
+    check(now() - began < 50, "the time");
+}
+
 int main(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "exchange";
-    const int is_funneled = strcmp(name, "funneled") == 0, dies = strcmp(name, "killed") == 0;
+    const int is_funneled = strcmp(name, "funneled") == 0, is_cut = strcmp(name, "cut") == 0;
+    const int dies = is_cut || strcmp(name, "killed") == 0;
     int level;
     quern_device *device;
     MPI_Init_thread(&argc, &argv, is_funneled ? MPI_THREAD_FUNNELED : MPI_THREAD_SERIALIZED, &level);
@@ -301,9 +333,10 @@ int main(int argc, char **argv) {
     if (is_funneled) ask_on_another_thread();
     else if (strcmp(name, "exchange") == 0) exchange_all(device);
     else if (strcmp(name, "transfer") == 0) transfer_all(device);
+    else if (is_cut) cut_off_one(device);
     else miss_one(device, dies);
     quern_device_close(device);
-    if (rank == 0) printf("%s: right\n", name), fflush(stdout);
+    if (rank == 0 || dies) printf("%s: right\n", name), fflush(stdout);
     if (dies) _exit(0);  /* MPI cannot end in order without one of its processes */
     MPI_Finalize();
     return 0;

@@ -43,15 +43,21 @@ expect 4 "transfer: right" carrier transfer
 expect 2 "funneled: right" carrier funneled
 expect 4 "late: right" carrier late
 skipped=
-if mpirun --help all 2>/dev/null | grep -q -e --enable-recovery; then
-    # Processes get a moment to end by themselves, and mpirun then tells of the one that was killed.
-    timeout 60 mpirun --enable-recovery -n 4 "$work/carrier" killed >"$work/log" 2>&1 || true
-    grep -q "killed: right" "$work/log" || {
-        echo "mpi: 4 ranks, carrier killed:"
+# expect_without_last CASE: all ranks but the last, which kills itself, end well.
+expect_without_last() {
+    # Processes get a moment to end by themselves, and mpirun then tells of the one that was killed.  OpenMPI 4 would crash in others
+    # when its shared memory copies from a process that has died; other implementations do not read this.
+    OMPI_MCA_btl_vader_single_copy_mechanism=none timeout 60 mpirun --enable-recovery -n 4 "$work/carrier" "$1" >"$work/log" 2>&1 || true
+    [ "$(grep -c "$1: right" "$work/log")" = 3 ] || {
+        echo "mpi: 4 ranks, carrier $1:"
         cat "$work/log"
         exit 1
     }
     passed=$((passed + 1))
+}
+if mpirun --help all 2>/dev/null | grep -q -e --enable-recovery; then
+    expect_without_last killed
+    expect_without_last cut
 else
     echo "mpi: skipped, this mpirun ends the job when a process dies"
     skipped=", 1 skipped"

@@ -236,9 +236,20 @@ static unsigned char byte_of(int sender, int receiver, int64_t update, int64_t a
 }
 
 /* Three slices to each rank, with gaps between them on one side, none on the other: around all sizes at which messages are cut. */
+/*
+ * Of the first slice; the third has half of it.  In the two ranges all of a message is about as long as the longest message of the
+ * carrier that copies, and as what a message with a head may have.
+ */
+static int64_t size_at(int index) {
+    static const int64_t few[] = {0, 1, 1000, 8999, 9000, 9001, 65536, 65537, 100000, 100001, 350000};
+    enum { FEW = COUNT(few), RANGE = 80, OF_COPIES = 9000 * 2 / 3 + 2, OF_STAGE = (64 << 10) * 2 / 3 + 2 };
+    if (index < FEW) return few[index];
+    if (index < FEW + RANGE) return OF_COPIES - (index - FEW);
+    return index < FEW + 2 * RANGE ? OF_STAGE - (index - FEW - RANGE) : -1;
+}
+
 static quern_status exchange_sizes(struct rank *rank) {
     enum { UPDATES = 3, GAP = 5, MOST = 3 * 350200 };
-    static const int64_t sizes[] = {0, 1, 1000, 4000, 4050, 4071, 4072, 4073, 4080, 8999, 9000, 9001, 65536, 65537, 100000, 100001, 350000};
     quern_group *group = rank_group(rank, 20);
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     int64_t from[2 * UPDATES], sent[2 * UPDATES], to[2 * UPDATES], received[2 * UPDATES];
@@ -252,8 +263,9 @@ static quern_status exchange_sizes(struct rank *rank) {
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
     rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
-    for (size_t size = 0; size < COUNT(sizes); size++) {
-        const int64_t lengths[UPDATES] = {sizes[size], 7, sizes[size] / 2}, gap_in = size % 2 ? GAP : 0, gap_out = size % 2 ? 0 : GAP;
+    for (int index = 0; size_at(index) >= 0; index++) {
+        const int64_t size = size_at(index);
+        const int64_t lengths[UPDATES] = {size, 7, size / 2}, gap_in = index % 2 ? GAP : 0, gap_out = index % 2 ? 0 : GAP;
         int64_t at_in = 0, at_out[2] = {0, MOST};
         for (int peer = 0; peer < 2; peer++)
             for (int64_t i = 0; i < UPDATES; i++) {
@@ -271,9 +283,9 @@ static quern_status exchange_sizes(struct rank *rank) {
             for (int64_t i = 0, place = sender * MOST; i < UPDATES; place += lengths[i++] + gap_out) {
                 for (int64_t at = 0; at < lengths[i]; at++)
                     rank_check(rank, output[place + at] == byte_of(sender, rank->rank, i, at), "size %lld: byte %lld of rank %d",
-                               (long long)sizes[size], (long long)at, sender);
+                               (long long)size, (long long)at, sender);
                 if (gap_out || i + 1 == UPDATES)
-                    rank_check(rank, output[place + lengths[i]] == 0xEE, "size %lld: the byte behind", (long long)sizes[size]);
+                    rank_check(rank, output[place + lengths[i]] == 0xEE, "size %lld: the byte behind", (long long)size);
             }
     }
     free(input);

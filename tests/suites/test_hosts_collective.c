@@ -1,6 +1,6 @@
 /*
  * Collectives of CPU ranks of several hosts: random cases against the oracle for all shapes, the same bits as on one host, what
- * is refused, how many bytes go between hosts, and ranks that end.
+ * is refused, how many bytes go between hosts, and ranks that end.  Hosts are addresses of this machine, and network namespaces.
  *
  * Runs on: ranks.
  */
@@ -15,6 +15,7 @@
 #include "harness/check.h"
 #include "harness/device.h"
 #include "harness/hosts_case.h"
+#include "harness/network.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "harness/ways.h"
@@ -565,4 +566,70 @@ TEST_BOTH_WAYS(hosts_collective, ranks_that_part, .timeout = 300) {
     for (size_t i = 0; i < COUNT(partings); i++)
         for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
             check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = part, .user = &partings[i]);
+}
+
+/* ---- hosts that are network namespaces ---- */
+
+struct far {
+    struct network network;
+    uint64_t first;
+};
+
+static struct far put_up_network(uint64_t first) {
+    struct far far = {.first = first};
+    if (!network_put_up(&far.network)) cr_skip_test("no network namespaces here: they need root and the ip command");
+    return far;
+}
+
+static void run_far(const struct far *far, struct hosts_shape shape, rank_function *function, bool watches_silence) {
+    const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = shape.ranks, .hosts = shape.hosts, .user = far,
+                                                  .function = function, .watches_silence = watches_silence});
+    if (wrong) network_take_down(&far->network);
+    check(!wrong, "%d ranks of %d hosts: %s", shape.ranks, shape.hosts, wrong);
+}
+
+static quern_status run_batch_far(struct rank *rank) {
+    const struct far *far = rank->user;
+    struct bench bench;
+    char report[4096];
+    network_move_in(rank, &far->network);
+    open_bench(&bench, rank, RANK_LIMIT);
+    run_cases(&bench, far->first);
+    quern_group_report(bench.group, report, sizeof report);
+    rank_check(rank, strstr(report, "host 1 at 10.79.0.2: ranks"), "%s", report);
+    rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
+    return quern_group_destroy(bench.group);
+}
+
+TEST_BOTH_WAYS(hosts_collective, random_cases_over_a_network, .timeout = 600) {
+    static const struct hosts_shape far_shapes[] = {{2, 2}, {2, 5}, {3, 6}};
+    const struct far far = put_up_network(74000);
+    for (size_t i = 0; i < COUNT(far_shapes); i++) run_far(&far, far_shapes[i], run_batch_far, false);
+    network_take_down(&far.network);
+}
+
+/* The last host loses its cable between two calls, or in one: nothing arrives any more, and no connection says so. */
+static quern_status run_until_the_cable_is_pulled(struct rank *rank) {
+    const struct far *far = rank->user;
+    struct bench bench;
+    network_move_in(rank, &far->network);
+    open_bench(&bench, rank, RANK_LIMIT);
+    run_cases(&bench, far->first);
+    rank_line_up(rank);
+    if (rank->rank == 0) rank_check(rank, network_set_cable(&far->network, rank->hosts - 1, false), "the cable cannot be pulled");
+    const double began = rank_now();
+    rank_status(rank, run_until(&bench, INT32_MAX), QUERN_PEER_LOST);
+    rank_check(rank, rank_now() - began < RANK_SOON, "noticed after %g s", rank_now() - began);
+    rank_check_detail(rank, "its host is silent");
+    return QUERN_OK;
+}
+
+TEST_BOTH_WAYS(hosts_collective, a_pulled_cable, .timeout = 300) {
+    static const struct hosts_shape far_shapes[] = {{2, 2}, {3, 5}};
+    const struct far far = put_up_network(75000);
+    for (size_t i = 0; i < COUNT(far_shapes); i++) {
+        run_far(&far, far_shapes[i], run_until_the_cable_is_pulled, true);
+        check(network_set_cable(&far.network, far_shapes[i].hosts - 1, true), "the cable cannot be put in");
+    }
+    network_take_down(&far.network);
 }

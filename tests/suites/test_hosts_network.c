@@ -5,90 +5,29 @@
  * Runs on: ranks.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
-#include <sched.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/gather_store.h"
+#include "harness/network.h"
 #include "harness/ragged_case.h"
 #include "harness/ranks.h"
 
-enum { HOSTS = 3, PORT = 4711 };
-
-/* ---- the network: a bridge, and a namespace for each host at 10.79.0.1, 2, 3 ---- */
-
-static int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static int run(const char *format, ...) {
-    char command[256];
-    va_list list;
-    va_start(list, format);
-    int length = vsnprintf(command, sizeof command, format, list);
-    va_end(list);
-    snprintf(command + length, sizeof command - (size_t)length, " 2>/dev/null");
-    return system(command);
-}
-
-static void name_network(char name[16], int host) { snprintf(name, 16, "qn%d-%d", (int)getpid() % 100000, host); }
-
-static void take_down(void) {
-    char name[16];
-    for (int host = 0; host < HOSTS; host++) {
-        name_network(name, host + 1);
-        run("ip link del %sv", name);  /* connections without an end keep the namespace, and it its cable, for minutes */
-        run("ip netns del %s", name);
-    }
-    name_network(name, 0);
-    run("ip link del %s", name);
-}
-
-static bool put_up(void) {
-    char bridge[16], name[16];
-    name_network(bridge, 0);
-    bool good = geteuid() == 0 && run("ip link add %s type bridge", bridge) == 0 && run("ip link set %s up", bridge) == 0;
-    for (int host = 1; host <= HOSTS && good; host++) {
-        name_network(name, host);
-        good = run("ip netns add %s", name) == 0 && run("ip link add %sv type veth peer name eth0 netns %s", name, name) == 0 &&
-               run("ip link set %sv master %s && ip link set %sv up", name, bridge, name) == 0 &&
-               run("ip -n %s addr add 10.79.0.%d/24 dev eth0 && ip -n %s link set eth0 up && ip -n %s link set lo up", name, host, name,
-                   name) == 0;
-    }
-    return good;
-}
+static struct network network;
 
 static void need_network(void) {
-    if (put_up()) return;
-    take_down();
-    cr_skip_test("no network namespaces here: they need root and the ip command");
+    if (!network_put_up(&network)) cr_skip_test("no network namespaces here: they need root and the ip command");
 }
 
-/* The rank's process moves to its host. */
-static void move_in(struct rank *rank) {
-    char path[64], name[16];
-    snprintf(name, sizeof name, "%s", (const char *)rank->user + 16 * rank_host(rank, rank->rank));
-    snprintf(path, sizeof path, "/run/netns/%s", name);
-    const int space = open(path, O_RDONLY | O_CLOEXEC);
-    rank_check(rank, space >= 0 && setns(space, CLONE_NEWNET) == 0, "cannot move to %s", path);
-    close(space);
-    rank->meet = "10.79.0.1:4711";
-}
-
-static struct {
-    char names[HOSTS][16];
-} network;
+static void move_in(struct rank *rank) { network_move_in(rank, rank->user); }
 
 static quern_status lose_the_cable(struct rank *rank);
 
 static void run_ranks(int hosts, int ranks, rank_function *function) {
-    for (int host = 0; host < HOSTS; host++) name_network(network.names[host], host + 1);
     const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = ranks, .hosts = hosts, .function = function,
                                                   .user = &network, .watches_silence = function == lose_the_cable,
                                                   .shared_bytes = sizeof(struct gather_store)});
-    if (wrong) take_down();
+    if (wrong) network_take_down(&network);
     check(!wrong, "%s", wrong);
 }
 
@@ -118,7 +57,7 @@ Test(hosts_network, exchanges, .timeout = 300) {
     run_ranks(2, 2, exchange);
     run_ranks(2, 5, exchange);
     run_ranks(3, 6, exchange);
-    take_down();
+    network_take_down(&network);
 }
 
 /* ---- hosts that meet by an all-gather, each at an address that the others can reach ---- */
@@ -155,15 +94,14 @@ static quern_status meet_by_gather(struct rank *rank) {
 Test(hosts_network, an_all_gather_finds_addresses, .timeout = 300) {
     need_network();
     bool good = true;
-    for (int host = 1; host <= HOSTS; host++) {
-        char name[16];
-        name_network(name, host);
-        good &= run("ip -n %s addr flush dev eth0 && ip -n %s addr add 172.31.%d.1/24 dev eth0 && "
-                    "ip -n %s addr add 10.79.0.%d/24 dev eth0", name, name, host, name, host) == 0;
+    for (int host = 1; host <= NETWORK_HOSTS; host++) {
+        const char *name = network.host[host - 1];
+        good &= network_command("ip -n %s addr flush dev eth0 && ip -n %s addr add 172.31.%d.1/24 dev eth0 && "
+                                "ip -n %s addr add 10.79.0.%d/24 dev eth0", name, name, host, name, host) == 0;
     }
     check(good, "no second network");
     run_ranks(3, 4, meet_by_gather);
-    take_down();
+    network_take_down(&network);
 }
 
 /* ---- a bad network: a narrow one that drops what does not fit; delay, loss, packets that overtake each other ---- */
@@ -174,11 +112,8 @@ static const char *const qualities[] = {"tbf rate 100mbit burst 16kb latency 1ms
 /* On the cables of all hosts. */
 static bool spoil_network(const char *quality) {
     bool good = true;
-    for (int host = 1; host <= HOSTS && good; host++) {
-        char name[16];
-        name_network(name, host);
-        good = run("ip netns exec %s tc qdisc replace dev eth0 root %s", name, quality) == 0;
-    }
+    for (int host = 0; host < NETWORK_HOSTS && good; host++)
+        good = network_command("ip netns exec %s tc qdisc replace dev eth0 root %s", network.host[host], quality) == 0;
     return good;
 }
 
@@ -211,25 +146,24 @@ Test(hosts_network, a_bad_network, .timeout = 300) {
         run_ranks(3, 4, work_on);
         spoilt++;
     }
-    take_down();
+    network_take_down(&network);
     if (!spoilt) cr_skip_test("no tc here, or a kernel without tbf and netem");
 }
 
 /* ---- a cable that is pulled ---- */
 
-/* Which host loses its cable; the network's names come first. */
+/* Which host loses its cable. */
 struct cut {
-    char names[HOSTS][16];
+    struct network network;  /* first */
     int host;
 };
 
 static quern_status lose_the_cable(struct rank *rank) {
-    const char *last = (const char *)rank->user + 16 * (rank->hosts - 1);
     move_in(rank);
     quern_group *group = rank_group(rank, RANK_LIMIT);
     for (int i = 0; i < 20; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
     rank_line_up(rank);
-    if (rank->rank == 0) rank_check(rank, run("ip -n %s link set eth0 down", last) == 0, "the cable cannot be pulled");
+    if (rank->rank == 0) rank_check(rank, network_set_cable(rank->user, rank->hosts - 1, false), "the cable cannot be pulled");
     const double began = rank_now();
     quern_status status = QUERN_OK;
     while (status == QUERN_OK) status = quern_barrier(group, NULL, NULL);
@@ -243,11 +177,9 @@ static quern_status lose_the_cable(struct rank *rank) {
 Test(hosts_network, a_pulled_cable, .timeout = 300) {
     need_network();
     run_ranks(2, 2, lose_the_cable);
-    char name[16];
-    name_network(name, 2);
-    run("ip -n %s link set eth0 up", name);
+    check(network_set_cable(&network, 1, true), "the cable cannot be put in");
     run_ranks(3, 5, lose_the_cable);
-    take_down();
+    network_take_down(&network);
 }
 
 /*
@@ -265,7 +197,7 @@ static quern_status shrink_on_both_sides(struct rank *rank) {
     const bool has_rank_0 = (rank_host(rank, 0) == host) == (rank_host(rank, rank->rank) == host);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     rank_line_up(rank);
-    if (rank->rank == 0) rank_check(rank, run("ip -n %s link set eth0 down", cut->names[host]) == 0, "the cable cannot be pulled");
+    if (rank->rank == 0) rank_check(rank, network_set_cable(&cut->network, host, false), "the cable cannot be pulled");
     quern_status status = QUERN_OK;
     while (status == QUERN_OK) status = quern_barrier(group, NULL, NULL);
     rank_status(rank, status, QUERN_PEER_LOST);
@@ -287,16 +219,15 @@ Test(hosts_network, a_group_that_is_cut_goes_on_on_one_side, .timeout = 120) {
         int hosts, ranks, host;
     } cuts[] = {{2, 4, 1}, {3, 5, 2}, {3, 6, 0}};
     need_network();
-    struct cut cut;
-    for (int host = 0; host < HOSTS; host++) name_network(cut.names[host], host + 1);
+    struct cut cut = {.network = network};
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
         cut.host = cuts[i].host;
         const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = cuts[i].ranks, .hosts = cuts[i].hosts,
                                                       .function = shrink_on_both_sides, .user = &cut, .watches_silence = true,
                                                       .limit = 60});
-        if (wrong) take_down();
+        if (wrong) network_take_down(&network);
         check(!wrong, "host %d of %d is cut off: %s", cuts[i].host, cuts[i].hosts, wrong);
-        run("ip -n %s link set eth0 up", cut.names[cut.host]);
+        check(network_set_cable(&network, cut.host, true), "the cable cannot be put in");
     }
-    take_down();
+    network_take_down(&network);
 }

@@ -98,6 +98,35 @@ static quern_group *group_over_ucx(struct rank *rank, double timeout) {
     return group;
 }
 
+/* Rank 1 has no network device, so that no rank of another host can be reached from it or reach it: all go on to the next way. */
+static quern_status lack_a_device(struct rank *rank) {
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
+    quern_group *group;
+    char report[4096];
+    set_environment();
+    if (rank->rank == 1) setenv("UCX_NET_DEVICES", "nowhere0", 1);
+    args.carrier = NULL;
+    args.ways = "ucx,sockets";
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    quern_group_report(group, report, sizeof report);
+    rank_check(rank, strstr(report, "hosts 0 and 1: sockets, since") &&
+               strstr(report, "ucx: rank 0: ucp_ep_create for rank 1: Destination is unreachable: expected a running device"), "%s",
+               report);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    rank_ok(rank, quern_group_destroy(group));
+    args.name = strcat(strcpy(report, rank->name), ".b");
+    args.ways = "ucx";
+    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_NOT_SUPPORTED);
+    rank_check_detail(rank, "no way for data between the hosts: ucx: rank 0: ucp_ep_create for rank 1: Destination is unreachable");
+    return QUERN_OK;
+}
+
+Test(hosts_ucx, a_rank_without_a_device, .timeout = 300) {
+    if (is_missing()) return;
+    for (int ranks = 2; ranks < 5; ranks += 2)
+        check_ranks(.kind = RANK_PROCESSES, .count = ranks, .hosts = ranks, .function = lack_a_device);
+}
+
 /* The signals that the process handles, threads and descriptors are as before; UCX itself stays mapped. */
 static quern_status leave_no_trace(struct rank *rank) {
     struct sigaction before[32], after;

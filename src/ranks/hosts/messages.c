@@ -33,7 +33,7 @@ struct line {
     struct slot slot[DIRECTIONS * QUERN_MESSAGE_SLOTS];
     uint32_t next[DIRECTIONS], oldest[DIRECTIONS];
     size_t inlined;              /* bytes of parts that came with the head */
-    unsigned char head[DIRECTIONS][QUERN_MESSAGE_SMALL];
+    unsigned char *head[DIRECTIONS];  /* [QUERN_MESSAGE_STAGE]; NULL: not needed so far */
 };
 
 struct quern_messages {
@@ -96,6 +96,12 @@ static struct slot *oldest_of(struct line *line, enum direction to) {
 
 static struct line *line_of(const struct quern_sendrecv *sendrecv, const struct quern_channel *channel) {
     return &sendrecv->member->span->messages->line[channel->rank];
+}
+
+/* NULL: no memory. */
+static unsigned char *head_of(struct line *line, enum direction to) {
+    if (!line->head[to]) line->head[to] = malloc(QUERN_MESSAGE_STAGE);
+    return line->head[to];
 }
 
 static enum quern_outcome post(struct quern_sendrecv *sendrecv, struct quern_channel *channel, enum direction to, void *data,
@@ -209,14 +215,15 @@ static enum quern_outcome post_piece(struct quern_sendrecv *sendrecv, struct que
 
 /* The first message: all, or the head alone. */
 static enum quern_outcome post_head(struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
-    struct line *line = line_of(sendrecv, channel);
     const size_t all = bytes_of(channel->out, channel->outs);
-    const int parts = all <= QUERN_MESSAGE_SMALL ? channel->outs : 1;
-    gather(line->head[OUT], channel->out, parts);
+    const int parts = all <= stage_of(&sendrecv->member->span->messages->carrier) ? channel->outs : 1;
     const size_t bytes = bytes_of(channel->out, parts);
+    unsigned char *head = head_of(line_of(sendrecv, channel), OUT);
+    if (!head) return fail_for_memory(sendrecv);
+    gather(head, channel->out, parts);
     channel->out += parts;
     channel->outs -= parts;
-    return post(sendrecv, channel, OUT, line->head[OUT], bytes);
+    return post(sendrecv, channel, OUT, head, bytes);
 }
 
 static enum quern_outcome send_some(struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
@@ -239,14 +246,16 @@ static enum quern_outcome send_some(struct quern_sendrecv *sendrecv, struct quer
 /* ---- receiving ---- */
 
 static enum quern_outcome receive_head(struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
+    const size_t most = stage_of(&sendrecv->member->span->messages->carrier);
     struct line *line = line_of(sendrecv, channel);
     struct slot *slot;
     size_t bytes;
     if (sendrecv->member->span->messages->is_over) return QUERN_STUCK;
-    if (!channel->receiving && post(sendrecv, channel, IN, line->head[IN], QUERN_MESSAGE_SMALL) == QUERN_FAILED) return QUERN_FAILED;
+    if (!head_of(line, IN)) return fail_for_memory(sendrecv);
+    if (!channel->receiving && post(sendrecv, channel, IN, line->head[IN], most) == QUERN_FAILED) return QUERN_FAILED;
     const enum quern_outcome outcome = reap(sendrecv, channel, IN, &slot, &bytes);
     if (outcome != QUERN_MOVED) return outcome;
-    if (bytes < sizeof channel->in_head || bytes > QUERN_MESSAGE_SMALL) return QUERN_DAMAGED;
+    if (bytes < sizeof channel->in_head || bytes > most) return QUERN_DAMAGED;
     memcpy(&channel->in_head, line->head[IN], sizeof channel->in_head);
     channel->in_heading = sizeof channel->in_head;
     line->inlined = bytes - sizeof channel->in_head;
@@ -364,6 +373,14 @@ static quern_status settle(struct quern_membership *member) {
                       "and output of the call that has failed", member->label, messages->carrier.name, rank);
 }
 
+static void free_line(struct line *line) {
+    for (int to = 0; to < DIRECTIONS; to++) free(line->head[to]);
+    for (int slot = 0; slot < DIRECTIONS * QUERN_MESSAGE_SLOTS; slot++) {
+        free(line->slot[slot].buffer);
+        free(line->slot[slot].dropped);
+    }
+}
+
 /* Memory that the carrier still has is left to it. */
 void quern_free_messages(struct quern_messages *messages, bool has_failed) {
     if (!messages) return;
@@ -371,11 +388,7 @@ void quern_free_messages(struct quern_messages *messages, bool has_failed) {
     for (int rank = 0; rank < messages->ranks; rank++)
         for (int slot = 0; slot < DIRECTIONS * QUERN_MESSAGE_SLOTS; slot++)
             if (messages->line[rank].slot[slot].is_busy) return;
-    for (int rank = 0; rank < messages->ranks; rank++)
-        for (int slot = 0; slot < DIRECTIONS * QUERN_MESSAGE_SLOTS; slot++) {
-            free(messages->line[rank].slot[slot].buffer);
-            free(messages->line[rank].slot[slot].dropped);
-        }
+    for (int rank = 0; rank < messages->ranks; rank++) free_line(&messages->line[rank]);
     free(messages);
 }
 

@@ -1,7 +1,7 @@
 /*
  * Channels over messages of a carrier, as MPI has them.  A row of rows.h.
  *
- * What a channel sends is a message with its head and, if all of it is small, with its parts; else pieces follow.  Both ends cut the
+ * What a channel sends is a message with its head and, if all of it fits, with its parts; else pieces follow.  Both ends cut the
  * same pieces, since both know the sizes of all parts: small parts are copied together into a piece, and a large one is a piece of
  * its own, or several, which the carrier gets where it lies if it borrows memory.  The messages of a pair are numbered in each
  * direction, and the number is the tag, so that nothing depends on the order in which the carrier delivers.
@@ -14,8 +14,7 @@
 #include "ranks/hosts/rows.h"
 
 enum {
-    QUERN_MESSAGE_SMALL = 4 << 10,     /* bytes of a head and its parts that are one message */
-    QUERN_MESSAGE_STAGE = 64 << 10,    /* of a piece that is copied, at most; and of a part that is copied with others */
+    QUERN_MESSAGE_STAGE = 64 << 10,    /* bytes of a message that is copied, at most: a head with all parts, a piece; of a part in it */
     QUERN_MESSAGE_LARGEST = 16 << 20,  /* of any piece */
     QUERN_MESSAGE_SLOTS = 4,           /* messages of a direction of a pair that are under way at once */
     QUERN_CARRIER_LEAST = 8 << 10,     /* the longest message of a carrier, at least */

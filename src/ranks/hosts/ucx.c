@@ -160,7 +160,10 @@ static quern_status connect_rank(const struct quern_membership *member, struct q
         return quern_fail(member->device, QUERN_NOT_SUPPORTED, "the address of rank %d in UCX has %llu bytes: expected 1 to %d", rank,
                           (unsigned long long)address->bytes, ADDRESS);
     const ucs_status_t status = ucx->call->ep_create(ucx->worker, &params, &ucx->ep[rank]);
-    return status == UCS_OK ? QUERN_OK : fail(member, ucx->call, "ucp_ep_create", status);
+    if (status == UCS_OK) return QUERN_OK;
+    const char *text = ucx->call->text(status);
+    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "ucp_ep_create for rank %d: %s: expected a running device of "
+                      "UCX_NET_DEVICES on each host, and a route", rank, text ? text : "unknown error");
 }
 
 quern_status quern_ucx_connect(struct quern_membership *member, struct quern_ucx *ucx) {
