@@ -3,6 +3,7 @@
 FOLDER = "src/ranks/collective"
 CALL, HOST = f"{FOLDER}/collective.c", f"{FOLDER}/collective_host.c"
 RECORD, ROUNDS, WORK = f"{FOLDER}/collective_record.c", f"{FOLDER}/collective_rounds.c", f"{FOLDER}/collective_work.c"
+LOOKUP = "src/ranks/symmetric/symmetric_lookup.c"
 KERNEL, ARITHMETIC = "templates/collective/collective_combine.c.j2", "src/kernels/cpu/collective_combine.h"
 SUITE = "test_collective"
 
@@ -45,6 +46,6 @@ RANKS = [
      "input == output", SUITE),
     ("overlaps that are allowed", CALL, "are_apart(&ranges[1], &ranges[2])) return QUERN_OK;", "true) return QUERN_OK;", SUITE),
     ("a root outside of the members", CALL, "    if (!quern_set_has(&call->set, args->root))\n", "    if (false)\n", SUITE),
-    ("a workspace that is not symmetric", CALL, "if (needed && call->workspace_state != QUERN_MEMORY_SYMMETRIC)",
-     "if (false)", SUITE),
+    ("a workspace that is not symmetric", LOOKUP, "if (status != QUERN_OK || !needed || *state == QUERN_MEMORY_SYMMETRIC) return",
+     "return", SUITE),
 ]

@@ -98,20 +98,11 @@ static quern_status fill_root(struct quern_collective_call *call, const quern_co
 
 /* ---- the memory ---- */
 
-static quern_status find(const struct quern_membership *member, const char *name, const void *pointer, int64_t bytes,
-                         enum quern_symmetric_state *state, struct quern_symmetric_place *place) {
-    *state = QUERN_MEMORY_PRIVATE;
-    if (!pointer || !bytes) return QUERN_OK;
-    *state = quern_symmetric_find(member, pointer, bytes, place);
-    if (*state != QUERN_MEMORY_FREED) return QUERN_OK;
-    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s is in symmetric memory that was freed", name);
-}
-
 static quern_status fill_buffer(struct quern_collective_call *call, const char *name, const void *pointer, int64_t bytes,
                                 enum quern_symmetric_state *state, struct quern_symmetric_place *place) {
     quern_status status =
         bytes ? quern_check_pointer(call->member->device, name, pointer, (size_t)call->element_bytes) : QUERN_OK;
-    return status == QUERN_OK ? find(call->member, name, pointer, bytes, state, place) : status;
+    return status == QUERN_OK ? quern_symmetric_find_buffer(call->member, name, pointer, bytes, state, place) : status;
 }
 
 static quern_status fill_buffers(struct quern_collective_call *call, const quern_collective_args *args) {
@@ -157,16 +148,9 @@ static quern_status check_apart(struct quern_collective_call *call) {
 static quern_status fill_workspace(struct quern_collective_call *call, void *workspace, size_t bytes) {
     const struct quern_membership *member = call->member;
     const size_t needed = member->transport->collective->workspace_bytes(call);
-    quern_status status = quern_check_workspace(member->device, workspace, bytes, needed);
-    if (status == QUERN_OK)
-        status = find(member, "workspace", workspace, (int64_t)needed, &call->workspace_state, &call->workspace_place);
-    if (status != QUERN_OK) return status;
     call->workspace = workspace;
     call->workspace_bytes = needed;
-    if (needed && call->workspace_state != QUERN_MEMORY_SYMMETRIC)
-        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "workspace is not symmetric memory of this group: expected %zu "
-                          "bytes within one quern_symmetric_alloc", needed);
-    return QUERN_OK;
+    return quern_symmetric_find_workspace(member, workspace, bytes, needed, &call->workspace_state, &call->workspace_place);
 }
 
 /* All checks that a rank can make alone.  The members are filled in already. */
