@@ -3,6 +3,7 @@
 FOLDER = "src/ranks/collective"
 CALL, HOST = f"{FOLDER}/collective.c", f"{FOLDER}/collective_host.c"
 RECORD, ROUNDS, WORK = f"{FOLDER}/collective_record.c", f"{FOLDER}/collective_rounds.c", f"{FOLDER}/collective_work.c"
+AGAIN = f"{FOLDER}/collective_again.c"
 LOOKUP = "src/ranks/symmetric/symmetric_lookup.c"
 KERNEL, ARITHMETIC = "templates/collective/collective_combine.c.j2", "src/kernels/cpu/collective_combine.h"
 SUITE = "test_collective"
@@ -19,12 +20,25 @@ RANKS = [
      "(combine_bits)vector_max(a, b) | (combine_bits)vector_max(b, a)", SUITE),
     ("elements at the end left out", KERNEL, "        if (done < count)\n            sum_",
      "        if (done > count)\n            sum_", SUITE),
-    ("the caller's rounding in a small reduction", WORK, "tasks == 1 && is_default_environment()", "tasks == 1", SUITE),
+    ("the caller's rounding in a small reduction", WORK, "if (is_default_environment()) run_share", "if (true) run_share", SUITE),
     ("one half of the records", RECORD, "quern_shared_brief)(member->roster, rank, half)",
      "quern_shared_brief)(member->roster, rank, 0 * half)", SUITE),
     ("no exit of some ranks", HOST, "(some || (result == QUERN_OK && large))", "(result == QUERN_OK && large)", SUITE),
     ("no exit of a large call", HOST, "(some || (result == QUERN_OK && large))", "some", "points of ranks"),
-    ("a damaged head that is believed", RECORD, "!call->member->one_process && head.seal != seal_of_head(&head)", "false", SUITE),
+    ("a damaged head that is believed", RECORD, "head->seal != seal_of_head(head) || ", "", SUITE),
+    ("a damaged telling that is believed", RECORD, " || (told && told_of(call, half, place)->seal != head->seal)", "", SUITE),
+    ("heads that are taken for the same", RECORD,
+     "        if (place != call->place) differs |= told_of(call, half, place)->seal ^ call->head.seal;\n", "", SUITE),
+    ("what is told in one half", RECORD, "->half[half % 2].told;", "->half[0 * half].told;", SUITE),
+    ("a refusal that takes equal seals for agreement", RECORD, "if (call->refused != QUERN_OK || !quern_collective_is_told(call)) return false;",
+     "if (!quern_collective_is_told(call)) return false;", SUITE),
+    ("a tiny input that is not told", RECORD, "is_tiny(call) && call->input) memcpy", "is_tiny(call) && !call->input) memcpy", SUITE),
+    ("words that are told after the signal", "src/ranks/meeting.c", "told && word < QUERN_TOLD_WORDS",
+     "told && word < QUERN_TOLD_WORDS - 1", SUITE),
+    ("a call again although memory was freed", AGAIN,
+     "again->live != quern_symmetric_live(member) || again->frees != quern_symmetric_frees(member)", "false", SUITE),
+    ("a call again with other members", AGAIN, "    if (args->members) return;\n", "", SUITE),
+    ("a call again although the workspace is smaller", AGAIN, " || again->workspace_bytes != workspace_bytes", "", SUITE),
     ("damaged places that are believed", RECORD,
      "return call->member->one_process || places->seal == seal_of(places, sizeof *places);",
      "return true;", SUITE),

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "os/sizes.h"
-#include "ranks/collective/collective_call.h"
+#include "ranks/collective/collective_again.h"
 #include "ranks/collective/collective_select.h"
 #include "ranks/collective/collective_show.h"
 #include "ranks/handles.h"
@@ -185,21 +185,36 @@ quern_status quern_collective_workspace(quern_group *group, const quern_collecti
     return status;
 }
 
+/* Fills in the call in member->again.  Fails if the members are at fault. */
+static quern_status check(const struct quern_collective_form *form, struct quern_membership *member,
+                          const quern_collective_args *args, void *workspace, size_t workspace_bytes, void *stream) {
+    struct quern_collective_call *call = &member->again->call;
+    quern_collective_forget(member);
+    quern_status status = fill_members(call, member, args);
+    if (status != QUERN_OK) return status;
+    call->form = form;
+    call->refused = fill_rest(call, args, workspace, workspace_bytes, stream);
+    if (call->refused == QUERN_OK && member->transport->collective->repeats)
+        quern_collective_remember(member, form, args, workspace, workspace_bytes);
+    return QUERN_OK;
+}
+
 static quern_status call_of(const struct quern_collective_form *form, quern_group *group, const quern_collective_args *args,
                             void *workspace, size_t workspace_bytes, void *stream, struct quern_look *look) {
     struct quern_membership *member;
-    struct quern_collective_call call;
     quern_status status = quern_member_of(group, &member);
     if (status == QUERN_OK) quern_look_at_member(look, member);
     if (status == QUERN_OK) status = quern_check_poison(member);
-    if (status == QUERN_OK && member->transport->collective && member->transport->collective->expect)
-        member->transport->collective->expect(member);
-    if (status == QUERN_OK) status = fill_members(&call, member, args);
     if (status != QUERN_OK) return status;
-    call.form = form;
-    call.refused = fill_rest(&call, args, workspace, workspace_bytes, stream);
-    if (call.refused == QUERN_OK) quern_show_call(look, args, &call);
-    return quern_end_call(member, member->transport->collective->run(&call, stream));
+    const struct quern_collective_transport *transport = member->transport->collective;
+    struct quern_collective_call *call = &member->again->call;
+    if (transport && transport->expect) transport->expect(member);
+    if (look->on || stream || !quern_collective_is_again(member, form, args, workspace, workspace_bytes)) {
+        status = check(form, member, args, workspace, workspace_bytes, stream);
+        if (status != QUERN_OK) return status;
+        if (call->refused == QUERN_OK) quern_show_call(look, args, call);
+    }
+    return quern_end_call(member, transport->run(call, stream));
 }
 
 static quern_status run(const struct quern_collective_form *form, quern_group *group, const quern_collective_args *args,

@@ -19,9 +19,17 @@
 #include "ranks/points.h"
 #include "ranks/poison.h"
 
+static struct quern_meeting meeting_of(const struct quern_collective_call *call, enum quern_phase phase) {
+    return (struct quern_meeting){.operation = call->form->operation, .phase = phase, .set = &call->set, .timeout = call->timeout};
+}
+
+static quern_status enter(const struct quern_collective_call *call, const union quern_collective_telling *telling) {
+    const struct quern_meeting meeting = meeting_of(call, QUERN_PHASE_ENTRY);
+    return quern_meet_telling(call->member, &meeting, telling->words);
+}
+
 static quern_status meet(const struct quern_collective_call *call, enum quern_phase phase) {
-    const struct quern_meeting meeting = {.operation = call->form->operation, .phase = phase, .set = &call->set,
-                                          .timeout = call->timeout};
+    const struct quern_meeting meeting = meeting_of(call, phase);
     return quern_meet(call->member, &meeting);
 }
 
@@ -103,11 +111,14 @@ static quern_status host_run(struct quern_collective_call *call, void *stream) {
     const char *inputs[QUERN_RANK_LIMIT];
     const bool some = call->places < call->member->ranks, large = call->refused == QUERN_OK && !quern_collective_is_small(call);
     const uint32_t half = quern_collective_half(call->member), traits = large ? quern_collective_begin(call) : 0;
+    union quern_collective_telling telling = {.words = {0}};
     quern_status result;
-    quern_collective_write_record(call, half, traits);
+    quern_collective_write_record(call, half, traits, &telling.told);
     QUERN_POINT(COLLECTIVE_RECORDED);
-    quern_status status = meet(call, QUERN_PHASE_ENTRY);
-    if (status == QUERN_OK) status = quern_collective_read_heads(call, half, &summary, &result);
+    quern_status status = enter(call, &telling);
+    if (status != QUERN_OK) return status;
+    if (!large && quern_collective_is_agreed(call, half)) result = QUERN_OK;
+    else status = quern_collective_read_heads(call, half, &summary, &result);
     if (status != QUERN_OK) return status;
     QUERN_POINT(COLLECTIVE_READ);
     if (result == QUERN_OK && large) status = run_large(call, half, &summary, &result);
@@ -122,4 +133,5 @@ const struct quern_collective_transport quern_host_collective = {
     .workspace_bytes = quern_collective_windows,
     .expect = quern_collective_expect_record,
     .run = host_run,
+    .repeats = true,
 };

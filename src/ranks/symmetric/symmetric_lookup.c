@@ -56,3 +56,5 @@ void *quern_symmetric_resolve(const struct quern_membership *member, uint64_t id
 }
 
 uint64_t quern_symmetric_live(const struct quern_membership *member) { return member->symmetric ? member->symmetric->live : 0; }
+
+uint64_t quern_symmetric_frees(const struct quern_membership *member) { return member->symmetric ? member->symmetric->frees : 0; }

@@ -39,6 +39,9 @@ quern_status quern_symmetric_find_workspace(const struct quern_membership *membe
 /* A digest of the ids that this rank can resolve: it can reach the same memory as another rank with the same digest. */
 uint64_t quern_symmetric_live(const struct quern_membership *member);
 
+/* How many allocations the rank has freed. */
+uint64_t quern_symmetric_frees(const struct quern_membership *member);
+
 /* The address of (id, offset) of a rank's part in this process; NULL: no such range, or the part ends before offset + bytes. */
 void *quern_symmetric_resolve(const struct quern_membership *member, uint64_t id, int64_t offset, int64_t bytes, int rank);
 
