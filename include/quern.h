@@ -1715,16 +1715,17 @@ QUERN_API quern_status quern_collective_workspace(quern_group *group, const quer
  *
  * Memory.  Input and output are aligned as their elements.  On CPUs any memory will do.  Data moves once, from the inputs straight to
  * the outputs, if all members are threads of one process, or if the inputs of a reduce-scatter, the inputs or the outputs of an
- * all-gather, the inputs and the outputs of an all-reduce or the root's input are symmetric memory; else it passes through the
- * workspace.  On GPUs the workspace has 0 bytes.  Small calls take any memory of the GPU: those with `count` elements of up to 128 KiB
- * divided by the ranks of the group (rounded down to 128 bytes).  Of larger ones the input of a reduction and the output of an
- * all-gather, all-reduce and broadcast are symmetric memory, at the same offset of the same allocation on every member.
+ * all-gather, the inputs and the outputs of an all-reduce or the root's input are symmetric memory.  Else it is read in the other
+ * processes, where the system lets all members do so, or passes through the workspace.  On GPUs the workspace has 0 bytes.  Small
+ * calls take any memory of the GPU: those with `count` elements of up to 128 KiB divided by the ranks of the group (rounded down to
+ * 128 bytes).  Of larger ones the input of a reduction and the output of an all-gather, all-reduce and broadcast are symmetric
+ * memory, at the same offset of the same allocation on every member.
  *
  * Algorithms: small calls are one meeting (each rank reads the inputs of all); large ones are two (each rank reduces its share of
  * the elements and writes it to all outputs), as the one-shot and two-shot all-reduce of NCCL, vLLM and TensorRT-LLM.
  *
  * Errors: 1xxx about the arguments, of this rank or another; QUERN_NOT_PREPARED; QUERN_NO_KERNEL; QUERN_NOT_SUPPORTED;
- * QUERN_CUDA_ERROR; 4xxx.
+ * QUERN_SYSTEM_ERROR if memory of another process cannot be read, which poisons the group; QUERN_CUDA_ERROR; 4xxx.
  */
 QUERN_API quern_status quern_all_gather(quern_group *group, const quern_collective_args *args, void *workspace,
                                         size_t workspace_bytes, void *stream);

@@ -88,8 +88,8 @@ static void announce_to_some(struct quern_membership *member, const struct quern
 }
 
 /*
- * What is told is stored right before the signal: who waits would take the line away in between.  By words, since they may have just
- * been written, and a processor loads at once only what one store has written.
+ * What is told is stored right before the signal, since a rank that waits would take the line away in between.  It goes by words: they
+ * may have just been written, and a processor loads at once only what one store has written.
  */
 static void announce_to_all(struct quern_membership *member, uint32_t tag, const uint64_t *told) {
     const uint32_t epoch = ++member->all_count;
@@ -97,7 +97,8 @@ static void announce_to_all(struct quern_membership *member, uint32_t tag, const
     for (int i = 0; i < 2; i++) {
         if (!member->own_line[i]) continue;
         struct quern_signal_half *half = &member->own_line[i]->half[epoch % 2];
-        for (int word = 0; told && word < QUERN_TOLD_WORDS; word++) __atomic_store_n(&half->told[word], told[word], __ATOMIC_RELAXED);
+        for (int word = 0; told && word < QUERN_TOLD_WORDS; word++)
+            __atomic_store_n(&half->told[word], told[word], __ATOMIC_RELAXED);
         __atomic_store_n(&half->signal, signal, __ATOMIC_RELEASE);
     }
     QUERN_POINT(MEET_SIGNALLED);

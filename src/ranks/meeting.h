@@ -25,8 +25,8 @@ quern_status quern_await(struct quern_membership *member, const struct quern_mee
 quern_status quern_meet(struct quern_membership *member, const struct quern_meeting *meeting);  /* both */
 
 /*
- * Both; in a meeting of all ranks of one host each tells some words beside its signal, which the others find there when they have met.
- * They stay until the rank comes to the meeting after the next.
+ * Both; in a meeting of all ranks of one host each tells some words beside its signal, which the others find there when they have
+ * met.  They stay until the rank comes to the meeting after the next.
  */
 quern_status quern_meet_telling(struct quern_membership *member, const struct quern_meeting *meeting,
                                 const uint64_t told[QUERN_TOLD_WORDS]);

@@ -140,7 +140,7 @@ struct quern_membership {
     quern_signal *from[QUERN_RANK_LIMIT], *to[QUERN_RANK_LIMIT];  /* the signals of each rank for this one, and back */
     struct quern_signal_line *line_of[QUERN_RANK_LIMIT];  /* each rank's signals for the meetings of all ranks */
     uint32_t count[QUERN_RANK_LIMIT];    /* host meetings of some ranks so far: with each rank */
-    struct quern_signal_line *own_line[2];  /* this rank's: for the ranks of this process, and for the others; NULL: there are none */
+    struct quern_signal_line *own_line[2];  /* this rank's: for the ranks of this process; for the others; NULL: there are none */
     struct quern_rank_set everyone;
     uint32_t everyones_digest;           /* quern_set_digest */
     uint32_t all_count;                  /* host meetings of all ranks so far */

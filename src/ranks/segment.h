@@ -149,8 +149,8 @@ struct quern_segment {
 };
 
 /*
- * The signals of a rank for the meetings of all ranks, in turns, and what it tells beside each: it comes with the signal, since they
- * share a line.  A half is written again when all have read it, for the meeting after the next.  Processors fetch lines in pairs.
+ * The signals of a rank for the meetings of all ranks, in turns, and what it tells beside each, which comes with the signal on the
+ * same line.  A half is written again when all have read it, for the meeting after the next.  Processors fetch lines in pairs.
  */
 struct quern_signal_line {
     _Alignas(128) struct quern_signal_half {

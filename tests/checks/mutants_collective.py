@@ -3,7 +3,7 @@
 FOLDER = "src/ranks/collective"
 CALL, HOST = f"{FOLDER}/collective.c", f"{FOLDER}/collective_host.c"
 RECORD, ROUNDS, WORK = f"{FOLDER}/collective_record.c", f"{FOLDER}/collective_rounds.c", f"{FOLDER}/collective_work.c"
-AGAIN = f"{FOLDER}/collective_again.c"
+AGAIN, READ = f"{FOLDER}/collective_again.c", f"{FOLDER}/collective_read.c"
 LOOKUP = "src/ranks/symmetric/symmetric_lookup.c"
 KERNEL, ARITHMETIC = "templates/collective/collective_combine.c.j2", "src/kernels/cpu/collective_combine.h"
 SUITE = "test_collective"
@@ -30,7 +30,8 @@ RANKS = [
     ("heads that are taken for the same", RECORD,
      "        if (place != call->place) differs |= told_of(call, half, place)->seal ^ call->head.seal;\n", "", SUITE),
     ("what is told in one half", RECORD, "->half[half % 2].told;", "->half[0 * half].told;", SUITE),
-    ("a refusal that takes equal seals for agreement", RECORD, "if (call->refused != QUERN_OK || !quern_collective_is_told(call)) return false;",
+    ("a refusal that takes equal seals for agreement", RECORD,
+     "if (call->refused != QUERN_OK || !quern_collective_is_told(call)) return false;",
      "if (!quern_collective_is_told(call)) return false;", SUITE),
     ("a tiny input that is not told", RECORD, "is_tiny(call) && call->input) memcpy", "is_tiny(call) && !call->input) memcpy", SUITE),
     ("words that are told after the signal", "src/ranks/meeting.c", "told && word < QUERN_TOLD_WORDS",
@@ -38,6 +39,21 @@ RANKS = [
     ("a call again although memory was freed", AGAIN,
      "again->live != quern_symmetric_live(member) || again->frees != quern_symmetric_frees(member)", "false", SUITE),
     ("a call again with other members", AGAIN, "    if (args->members) return;\n", "", SUITE),
+    ("a process that is not compared", READ, "return memcmp(id, roster->peer[rank].process.id, sizeof id) == 0 ? 0 : ESRCH;",
+     "return 0;", SUITE),
+    ("a short read that is believed", READ, "if ((size_t)got != bytes + sizeof id) return EIO;", "", SUITE),
+    ("an error of a read that is dropped", READ, "return failure ? report_failure", "return failure * 0 ? report_failure", SUITE),
+    ("the first piece of a read again", READ, "read->to + first,", "read->to,", SUITE),
+    ("a member that is read though another may not", ROUNDS, "const bool reads = summary->all & QUERN_COLLECTIVE_READS;",
+     "const bool reads = summary->any & QUERN_COLLECTIVE_READS;", SUITE),
+    ("two inputs in one scratch", ROUNDS, "count * scratch_bytes(call);", "0 * count * scratch_bytes(call);", SUITE),
+    ("outputs that do not move on", ROUNDS, "outputs[output] += span.count", "outputs[output] += 0 * span.count", SUITE),
+    ("an input that is read while it is overwritten in place", ROUNDS,
+     "const bool stages = summary->traits[place] & QUERN_COLLECTIVE_STAGES && !reads;",
+     "const bool stages = summary->traits[place] & QUERN_COLLECTIVE_STAGES;", SUITE),
+    ("shares that are collected before they are made", ROUNDS, "    if (x->collects && round) return collect(x);\n",
+     "    if (x->collects) return round ? QUERN_OK : reduce(x, round) == QUERN_OK ? collect(x) : QUERN_OK;\n", SUITE),
+    ("a chunk that is staged ahead although nobody reads it", ROUNDS, " && !(reads && call->member->again->all_read)", "", SUITE),
     ("a call again although the workspace is smaller", AGAIN, " || again->workspace_bytes != workspace_bytes", "", SUITE),
     ("damaged places that are believed", RECORD,
      "return call->member->one_process || places->seal == seal_of(places, sizeof *places);",
@@ -50,8 +66,8 @@ RANKS = [
      SUITE),
     ("one window for all rounds", ROUNDS, "round % 2 * staged_bytes", "0 * round * staged_bytes", SUITE),
     ("one returned window", ROUNDS, "round % 2 * returned_bytes", "0 * round * returned_bytes", SUITE),
-    ("a whole reduction in place of what others read", ROUNDS, "!(is_whole(call) && !is_exposed(call, summary))",
-     "!is_whole(call)", SUITE),
+    ("a whole reduction in place of what others read", ROUNDS, "!(whole && !is_exposed(call, summary, reads))",
+     "!whole", SUITE),
     ("a chunk that is not staged late", HOST, "        quern_collective_stage(rounds, 0);\n", "", SUITE),
     ("the piece of another rank", ROUNDS, "const int64_t piece = call->form->scatters ? call->place : 0;",
      "const int64_t piece = 0;", SUITE),

@@ -4,20 +4,24 @@
  *
  * Runs on: cpu; kernels of collective.
  */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/collective_case.h"
 #include "harness/device.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
+#include "harness/transfer_case.h"
 #include "kernels/collective_pieces.h"
 #include "oracle/collective.h"
-#include "ranks/collective/collective_record.h"
+#include "ranks/collective/collective_again.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"
 
@@ -603,6 +607,7 @@ static void lose(struct rank *rank, const struct stage *stage, const struct loss
 static quern_status lose_sight(struct rank *rank) {
     struct stage stage;
     void *lost;
+    if (rank->rank == 1) transfer_refuse_reads(rank);  /* else no workspace is needed */
     open_stage(&stage, rank);
     rank_ok(rank, quern_symmetric_alloc(&stage.group, 1, &(size_t){POOL}, &lost));
     if (rank->rank == 1) rank_ok(rank, quern_symmetric_free(stage.group, lost, NULL));
@@ -612,6 +617,163 @@ static quern_status lose_sight(struct rank *rank) {
 
 Test(collective, peers_memory_out_of_sight) {
     check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = lose_sight);
+}
+
+/* ---- reading other processes' memory ---- */
+
+static const struct form read_forms[] = {
+    {COLLECTIVE_ALL_GATHER, 10000, true, false}, {COLLECTIVE_REDUCE_SCATTER, 10000, true, false},
+    {COLLECTIVE_ALL_REDUCE, 20000, true, false}, {COLLECTIVE_ALL_REDUCE, 2000, true, true},
+    {COLLECTIVE_BROADCAST, 30000, true, false},
+};
+
+static void check_report(struct rank *rank, quern_group *group, const char *words) {
+    char report[4096];
+    quern_group_report(group, report, sizeof report);
+    rank_check(rank, strstr(report, words), "the report has no \"%s\": %s", words, report);
+}
+
+/* After the first call of the group nothing passes through the workspace: what is not summed leaves it as it was. */
+static quern_status read_memory(struct rank *rank) {
+    static const char *const seen[RANKS] = {"ranks 1, 2 by", "ranks 0, 2 by", "ranks 0, 1 by"};
+    struct stage stage;
+    struct one_call call;
+    open_stage(&stage, rank);
+    for (int again = 0; again < 3; again++)
+        for (size_t f = 0; f < COUNT(read_forms); f++) {
+            const enum collective_operation operation = read_forms[f].operation;
+            const bool sums = operation == COLLECTIVE_ALL_REDUCE || operation == COLLECTIVE_REDUCE_SCATTER;
+            make_call(&call, rank, stage.group, &read_forms[f], stage.symmetric, stage.workspace);
+            memset(stage.workspace, 0x33, POOL);
+            rank_line_up(rank);
+            rank_ok(rank, run_call(&call));
+            check_result(&call);
+            if (again) check_report(rank, stage.group, seen[rank->rank]);
+            for (int64_t i = 0; i < POOL && again && !sums; i++)
+                rank_check(rank, ((char *)stage.workspace)[i] == 0x33, "byte %lld of the workspace was written", (long long)i);
+            rank_line_up(rank);
+        }
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, private_memory_of_processes_is_read) {
+    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = read_memory);
+}
+
+/* Rank 1 may not read, so all pass data through the workspaces; with the same results. */
+static quern_status read_without_permission(struct rank *rank) {
+    if (rank->rank == 1) transfer_refuse_reads(rank);
+    collective_run_batch(rank);
+    struct stage stage;
+    struct one_call call;
+    open_stage(&stage, rank);
+    for (int again = 0; again < 3; again++)
+        for (size_t f = 0; f < COUNT(read_forms); f++) {
+            make_call(&call, rank, stage.group, &read_forms[f], stage.symmetric, stage.workspace);
+            rank_ok(rank, run_call(&call));
+            check_result(&call);
+        }
+    if (rank->rank == 1)
+        check_report(rank, stage.group, "pass private memory through the workspace, since rank 1 cannot read that of rank 0 "
+                     "(process_vm_readv: Operation not permitted)");
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, processes_that_may_not_be_read) {
+    const struct collective_batch batch = {.first = 110000, .pool_bytes = 8 << 20, .cases = (int)test_size(60, 20),
+                                           .choice = {.largest = 100000, .is_private = true}};
+    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = read_without_permission, .user = &batch);
+}
+
+/* What goes wrong when rank 0 reads the input of rank 1. */
+struct hole {
+    void (*dig)(struct rank *rank, quern_group *group, char *memory);
+    int rank;                /* who does it */
+    quern_status status;
+    const char *words;
+};
+
+static void protect_memory(struct rank *rank, quern_group *group, char *memory) {
+    (void)group;
+    rank_check(rank, mprotect(memory, MOST_BYTES, PROT_NONE) == 0, "mprotect");
+}
+
+static void unmap_a_part(struct rank *rank, quern_group *group, char *memory) {
+    (void)group;
+    rank_check(rank, munmap(memory + 65536, 4096) == 0, "munmap");
+}
+
+/* As if the process had ended, and another one had got its number. */
+static void mistake_process(struct rank *rank, quern_group *group, char *memory) {
+    struct quern_membership *member;
+    (void)memory;
+    rank_ok(rank, quern_member_of(group, &member));
+    member->again->sight[1].pid = (int32_t)getpid();
+    member->again->sight[1].id = (uintptr_t)member->roster->self.id;
+}
+
+static const struct hole holes[] = {
+    {protect_memory, 1, QUERN_SYSTEM_ERROR, "cannot read memory of a call of rank 1 (process_vm_readv: Bad address)"},
+    {unmap_a_part, 1, QUERN_SYSTEM_ERROR, "cannot read memory of a call of rank 1 (process_vm_readv: a part is not there)"},
+    {mistake_process, 0, QUERN_PEER_LOST, "rank 1 (process "},
+};
+
+/* The root of a broadcast in place does not touch its memory itself. */
+static quern_status fall_into_a_hole(struct rank *rank) {
+    static const struct form form = {COLLECTIVE_BROADCAST, 30000, true, false};
+    const struct hole *hole = rank->user;
+    struct stage stage;
+    struct one_call call;
+    open_stage(&stage, rank);
+    for (int again = 0; again < 2; again++) {
+        make_call(&call, rank, stage.group, &form, stage.symmetric, stage.workspace);
+        rank_ok(rank, run_call(&call));
+        check_result(&call);
+    }
+    char *memory = mmap(NULL, MOST_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    rank_check(rank, memory != MAP_FAILED, "no memory");
+    memset(memory, 0x77, MOST_BYTES);
+    if (rank->rank == hole->rank) hole->dig(rank, stage.group, memory);
+    if (rank->rank == 1) call.args.input = call.args.output = memory;
+    rank_line_up(rank);
+    rank_status(rank, run_call(&call), hole->status);
+    rank_check_detail(rank, hole->words);
+    rank_status(rank, quern_barrier(stage.group, NULL, NULL), hole->status);
+    rank_line_up(rank);
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, memory_that_cannot_be_read_is_an_error_of_all) {
+    for (size_t i = 0; i < COUNT(holes); i++)
+        check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = fall_into_a_hole, .user = &holes[i]);
+}
+
+/* Rank 1 ends; what rank 0 reads of it then is an error. */
+static quern_status read_the_dead(struct rank *rank) {
+    struct stage stage;
+    struct one_call call;
+    struct quern_membership *member;
+    char byte;
+    open_stage(&stage, rank);
+    for (int again = 0; again < 2; again++) {
+        make_call(&call, rank, stage.group, &read_forms[0], stage.symmetric, stage.workspace);
+        rank_ok(rank, run_call(&call));
+    }
+    rank_ok(rank, quern_member_of(stage.group, &member));
+    rank_line_up(rank);
+    if (rank->rank == 1) return quern_group_destroy(stage.group);
+    if (rank->rank == 0) {
+        const struct quern_read read = {.rank = 1, .to = &byte, .from = (uintptr_t)private_memory[1][0], .bytes = 1};
+        while (!quern_rank_has_gone(member->roster, 1)) rank_sleep(0.001);
+        member->again->sight[1].pid = INT32_MAX;  /* nobody's: as if it had ended */
+        rank_status(rank, quern_collective_read(&member->again->call, &read, 1), QUERN_PEER_LOST);
+        rank_check_detail(rank, "has ended while rank 0 read its memory");
+    }
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, a_process_that_ends_while_it_is_read) {
+    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = read_the_dead);
 }
 
 /* ---- workspaces ---- */
@@ -740,7 +902,8 @@ static const struct damage {
 } damages[] = {
     {{COLLECTIVE_ALL_REDUCE, 20, true, false}, offsetof(struct quern_collective_told, seal), sizeof(uint64_t), true},
     {{COLLECTIVE_ALL_REDUCE, 600, false, false}, 0, sizeof(struct quern_collective_head) - 12, false},
-    {{COLLECTIVE_ALL_REDUCE, 600, false, false}, sizeof(struct quern_collective_head), sizeof(struct quern_collective_places), false},
+    {{COLLECTIVE_ALL_REDUCE, 600, false, false},
+     sizeof(struct quern_collective_head), sizeof(struct quern_collective_places), false},
 };
 
 /* Calls succeed with the right bits, until one finds the damage. */
@@ -754,7 +917,8 @@ static quern_status meet_a_scribbler(struct rank *rank) {
     open_stage(&stage, rank);
     rank_ok(rank, quern_member_of(stage.group, &member));
     struct quern_signal_line *line = quern_shared_line(member->roster, 1);
-    struct scribbler scribbler = {.record = damage->of_told ? (unsigned char *)line->half[0].told : quern_shared_brief(member->roster, 1, 0),
+    unsigned char *told = (unsigned char *)line->half[0].told, *brief = quern_shared_brief(member->roster, 1, 0);
+    struct scribbler scribbler = {.record = damage->of_told ? told : brief,
                                   .stride = damage->of_told ? sizeof line->half[0] : QUERN_BRIEF_BYTES, .first = damage->first,
                                   .bytes = damage->bytes};
     make_call(&call, rank, stage.group, &damage->form, stage.symmetric, stage.workspace);

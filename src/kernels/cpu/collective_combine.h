@@ -20,8 +20,8 @@ typedef int32_t combine_bits __attribute__((vector_size(sizeof(vector))));
 enum { COMBINE_NAN = 0x7FC00000, PAIR = 2 * VECTOR_LANES };
 
 /*
- * The beginning of zeros.  By whole vectors where the processor can: a vector is loaded at once if one store has written it, and else
- * waits until all earlier stores have left the core.
+ * Copies to the beginning of zeros.  By whole vectors where the processor can: a vector is loaded at once if one store has written
+ * it, and else waits until all earlier stores have left the core.
  */
 static inline void load_part(void *zeros, const void *from, size_t bytes) {
 #if QUERN_SIMD512

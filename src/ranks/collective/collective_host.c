@@ -13,7 +13,7 @@
  */
 #include "ranks/collective/collective_host.h"
 
-#include "ranks/collective/collective_record.h"
+#include "ranks/collective/collective_read.h"
 #include "ranks/collective/collective_rounds.h"
 #include "ranks/meeting.h"
 #include "ranks/points.h"
@@ -33,6 +33,12 @@ static quern_status meet(const struct quern_collective_call *call, enum quern_ph
     return quern_meet(call->member, &meeting);
 }
 
+/* If this rank was late, the others may have timed out and returned: then it has read memory that they use for something else. */
+static quern_status leave(const struct quern_collective_call *call) {
+    quern_status status = meet(call, QUERN_PHASE_EXIT);
+    return status == QUERN_OK ? quern_check_poison(call->member) : status;
+}
+
 /* ---- large ---- */
 
 struct verdict {
@@ -48,6 +54,7 @@ static quern_status reach(struct quern_collective_rounds *rounds, uint32_t half,
         if (!quern_collective_read_places(call, half, place, &places))
             return quern_poison(call->member, QUERN_PEER_MISMATCH, "rank %d read a damaged record of rank %d: " QUERN_BY_STRANGER,
                                 call->member->rank, call->rank_at[place]);
+        if (rounds->has_windows) quern_collective_look_at(call, place, &places.sight);
         const int buffer = quern_collective_reach(rounds, place, &places);
         if (buffer >= 0 && verdict->buffer < 0) *verdict = (struct verdict){buffer, call->rank_at[place]};
     }
@@ -86,8 +93,8 @@ static quern_status work(const struct quern_collective_rounds *rounds) {
     }
     const int64_t last = quern_collective_all_rounds(rounds) - 1;
     for (int64_t round = 0; status == QUERN_OK && round <= last; round++) {
-        quern_collective_work(rounds, round);
-        if (round < last) status = next_round(rounds->call);
+        status = quern_collective_work(rounds, round);
+        if (round < last && status == QUERN_OK) status = next_round(rounds->call);
     }
     QUERN_POINT(COLLECTIVE_COPIED);
     return status;
@@ -124,7 +131,7 @@ static quern_status host_run(struct quern_collective_call *call, void *stream) {
     if (result == QUERN_OK && large) status = run_large(call, half, &summary, &result);
     else if (result == QUERN_OK) quern_collective_receive(call, half, inputs);
     QUERN_POINT(COLLECTIVE_RECEIVED);
-    if (status == QUERN_OK && (some || (result == QUERN_OK && large))) status = meet(call, QUERN_PHASE_EXIT);
+    if (status == QUERN_OK && (some || (result == QUERN_OK && large))) status = leave(call);
     QUERN_POINT(COLLECTIVE_LEAVING);
     return status == QUERN_OK ? result : status;
 }

@@ -5,6 +5,7 @@
 
 #include "os/futex.h"
 #include "os/integers.h"
+#include "ranks/collective/collective_read.h"
 #include "ranks/collective/collective_work.h"
 #include "ranks/describe.h"
 #include "ranks/hosts/connections.h"
@@ -110,7 +111,8 @@ static uint64_t seal_of_head(const head_t *head) {
 static char *write_places(const struct quern_collective_call *call, char *to) {
     places_t places = {.input = locate(call->input, call->input_state, &call->input_place),
                        .output = locate(call->output, call->output_state, &call->output_place),
-                       .workspace = locate(call->workspace, call->workspace_state, &call->workspace_place)};
+                       .workspace = locate(call->workspace, call->workspace_state, &call->workspace_place),
+                       .sight = quern_own_sight(call->member)};
     places.seal = seal_of(&places, sizeof places);
     memcpy(to, &places, sizeof places);
     return to + sizeof places;
@@ -127,11 +129,10 @@ static char *write_payload(const struct quern_collective_call *call, char *to) {
     return to + call->input_bytes;
 }
 
-/* A call that is made again has the same traits. */
 void quern_collective_write_record(struct quern_collective_call *call, uint32_t half, uint32_t traits, told_t *told) {
     struct quern_membership *member = call->member;
     char *record = record_at(member, member->rank, half);
-    if (!call->head.seal) {
+    if (!call->head.seal || call->head.traits != traits) {
         quern_collective_fill_head(call, traits, &call->head);
         call->head.seal = seal_of_head(&call->head);
     }

@@ -24,7 +24,17 @@ enum quern_collective_trait {
     QUERN_COLLECTIVE_STAGES = 1,          /* others find the input in the workspace, since they cannot reach it itself */
     QUERN_COLLECTIVE_STAGED_AHEAD = 2,    /* the first part of it is there */
     QUERN_COLLECTIVE_OUTPUT_REACHED = 4,  /* others can write the output */
-    QUERN_COLLECTIVE_IN_PLACE = 8
+    QUERN_COLLECTIVE_IN_PLACE = 8,
+    QUERN_COLLECTIVE_READS = 16           /* this rank can read the memory of all members */
+};
+
+/* How a rank sees another one: see collective_read.h. */
+struct quern_sight {
+    uint32_t state;                       /* atomic, since reports read it: written once, after the rest */
+    int32_t pid;
+    uint64_t id;                          /* the address of its random number */
+    int32_t reason;                       /* errno: why it cannot be read */
+    int32_t unused;
 };
 
 /* What is told beside a signal. */
@@ -48,6 +58,7 @@ struct quern_collective_location {
 struct quern_collective_places {
     uint64_t seal;                        /* likewise */
     struct quern_collective_location input, output, workspace;
+    struct quern_sight sight;             /* how its process can be read */
 };
 
 /* Which buffer of which rank is out of reach, of the places above; -1: all are within reach. */

@@ -54,7 +54,8 @@ void quern_collective_combine(const struct quern_collective_call *call, const st
         else quern_run_tasks(device, 1, run_share, &work);
         return;
     }
-    const int64_t tasks = quern_smaller(touched / TASK_BYTES, MOST_TASKS * (int64_t)device->threads), line = LINE / call->element_bytes;
+    const int64_t tasks = quern_smaller(touched / TASK_BYTES, MOST_TASKS * (int64_t)device->threads);
+    const int64_t line = LINE / call->element_bytes;
     work.share = quern_divide_up(quern_divide_up(count, tasks), line) * line;
     quern_run_tasks(device, tasks, run_share, &work);
 }

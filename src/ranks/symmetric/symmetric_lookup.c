@@ -1,6 +1,6 @@
 /*
- * Looks up addresses and (id, offset) pairs.  Called by the ragged all-to-all and the collectives, by the public queries, and for the
- * pads of GPUs.
+ * Looks up addresses and (id, offset) pairs.  Called by the ragged all-to-all and the collectives, by the public queries, and for
+ * the pads of GPUs.
  */
 #include "ranks/symmetric/symmetric_lookup.h"
 
