@@ -1715,11 +1715,10 @@ QUERN_API quern_status quern_collective_workspace(quern_group *group, const quer
  *
  * Memory.  Input and output are aligned as their elements.  On CPUs any memory will do.  Data moves once, from the inputs straight to
  * the outputs, if all members are threads of one process, or if the inputs of a reduce-scatter, the inputs or the outputs of an
- * all-gather, the inputs and the outputs of an all-reduce or the root's input are symmetric memory.  Else it is read in the other
- * processes, where the system lets all members do so, or passes through the workspace.  On GPUs the workspace has 0 bytes.  Small
- * calls take any memory of the GPU: those with `count` elements of up to 128 KiB divided by the ranks of the group (rounded down to
- * 128 bytes).  Of larger ones the input of a reduction and the output of an all-gather, all-reduce and broadcast are symmetric
- * memory, at the same offset of the same allocation on every member.
+ * all-gather, the inputs and the outputs of an all-reduce or the root's input are symmetric memory; else it is read in the other
+ * processes, if the system lets all members, or passes through the workspace.  On GPUs that has 0 bytes, and calls whose `count`
+ * elements have up to 128 KiB divided by the group's ranks (rounded down to 128 bytes) take any memory of the GPU.  Of larger ones
+ * the input of a reduction and the output of the others are symmetric memory, at the same offset of one allocation on every member.
  *
  * Algorithms: small calls are one meeting (each rank reads the inputs of all); large ones are two (each rank reduces its share of
  * the elements and writes it to all outputs), as the one-shot and two-shot all-reduce of NCCL, vLLM and TensorRT-LLM.
