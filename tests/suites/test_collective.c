@@ -22,6 +22,7 @@
 #include "kernels/collective_pieces.h"
 #include "oracle/collective.h"
 #include "ranks/collective/collective_again.h"
+#include "ranks/collective/collective_read.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"
 

@@ -5,7 +5,7 @@
 #ifndef QUERN_COLLECTIVE_AGAIN_H
 #define QUERN_COLLECTIVE_AGAIN_H
 
-#include "ranks/collective/collective_read.h"
+#include "ranks/collective/collective_record.h"
 
 struct quern_collective_again {
     struct quern_collective_call call;

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "os/integers.h"
 #include "ranks/collective/collective_again.h"
@@ -17,10 +16,6 @@
 enum { PIECE = 1 << 18, ID_BYTES = sizeof(((struct quern_process *)0)->id) };
 
 /* ---- who can be read ---- */
-
-struct quern_sight quern_own_sight(const struct quern_membership *member) {
-    return (struct quern_sight){.pid = (int32_t)getpid(), .id = (uintptr_t)member->roster->self.id};
-}
 
 /*
  * Returns 0, or why not: an error of the system, EIO if a part of the memory is missing, ESRCH if it is another process's.  The

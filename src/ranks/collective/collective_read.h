@@ -15,9 +15,6 @@ enum { QUERN_LEAST_READ = 4096 };        /* bytes: of less a system call takes l
 
 enum quern_sight_state { QUERN_NOT_SEEN, QUERN_SEEN, QUERN_UNSEEN };
 
-/* Where a rank's process can be read: what it tells the others. */
-struct quern_sight quern_own_sight(const struct quern_membership *member);
-
 /* Tries once whether a member can be read, as it tells. */
 void quern_collective_look_at(const struct quern_collective_call *call, int place, const struct quern_sight *told);
 

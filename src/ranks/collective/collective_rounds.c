@@ -3,6 +3,7 @@
 
 #include "os/integers.h"
 #include "ranks/collective/collective_again.h"
+#include "ranks/collective/collective_read.h"
 #include "ranks/collective/collective_work.h"
 #include "ranks/ragged/ragged_copies.h"
 
