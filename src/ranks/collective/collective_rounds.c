@@ -15,7 +15,8 @@ enum {
     MOST_WINDOW = 1 << 18,    /* ... and so small that all windows stay near the cores */
     PARTS = 8,                /* of a call, between these: while one is staged, the one before is combined or copied */
     WHOLE_BYTES = 1 << 15,    /* up to so many bytes of inputs are combined by every rank */
-    MOST_SCRATCH = 1 << 18    /* of each thread, for inputs that are read */
+    MOST_SCRATCH = 1 << 18,   /* of each thread, for inputs that are read */
+    MOST_READ = 1 << 19       /* bytes of an all-reduce by reading */
 };
 
 /* ---- windows: two staged ones, then two returned ones ---- */
@@ -105,8 +106,12 @@ static int64_t scratch_bytes(const struct quern_collective_call *call) {
     return room / quern_larger(call->places - 1, 1) / LINE * LINE;
 }
 
-/* Whether members that can read each other do so: what is read at once takes longer to copy twice.  The same on all of them. */
+/*
+ * Whether members that can read each other do so: what is read at once takes longer to copy twice.  The same on all of them.  More of
+ * an all-reduce than the caches hold would come from memory once more than through windows, which stay there.
+ */
 static bool is_worth_reading(const struct quern_collective_call *call) {
+    if (call->form->reduces && !call->form->scatters && call->piece_bytes > MOST_READ) return false;
     const bool shares = call->form->reduces && !call->form->scatters && !is_whole(call);
     const int64_t read = shares ? call->piece_bytes / call->places : call->piece_bytes;
     return read >= QUERN_LEAST_READ && (!call->form->reduces || (int64_t)call->workspace_bytes / call->places >= QUERN_LEAST_READ);
