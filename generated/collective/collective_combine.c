@@ -22,9 +22,9 @@ static inline struct vector_pair load_f32(const char *input, int64_t at, int64_t
     const float *from = (const float *)(const void *)input + at;
     if (count >= PAIR)
         return pair_load_f32(from);
-    float rest[PAIR] = {0};
+    _Alignas(64) float rest[PAIR] = {0};
     if (count > 0)
-        memcpy(rest, from, (size_t)count * sizeof *from);
+        load_part(rest, from, (size_t)count * sizeof *from);
     return pair_load_f32(rest);
 }
 
@@ -92,9 +92,9 @@ static inline struct vector_pair load_f16(const char *input, int64_t at, int64_t
     const uint16_t *from = (const uint16_t *)(const void *)input + at;
     if (count >= PAIR)
         return pair_load_f16(from);
-    uint16_t rest[PAIR] = {0};
+    _Alignas(64) uint16_t rest[PAIR] = {0};
     if (count > 0)
-        memcpy(rest, from, (size_t)count * sizeof *from);
+        load_part(rest, from, (size_t)count * sizeof *from);
     return pair_load_f16(rest);
 }
 
@@ -162,9 +162,9 @@ static inline struct vector_pair load_bf16(const char *input, int64_t at, int64_
     const uint16_t *from = (const uint16_t *)(const void *)input + at;
     if (count >= PAIR)
         return pair_load_bf16(from);
-    uint16_t rest[PAIR] = {0};
+    _Alignas(64) uint16_t rest[PAIR] = {0};
     if (count > 0)
-        memcpy(rest, from, (size_t)count * sizeof *from);
+        load_part(rest, from, (size_t)count * sizeof *from);
     return pair_load_bf16(rest);
 }
 

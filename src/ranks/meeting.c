@@ -87,10 +87,20 @@ static void announce_to_some(struct quern_membership *member, const struct quern
             wake_if_complete(quern_segment_place(&roster->view, (uint32_t)peer));
 }
 
-static void announce_to_all(struct quern_membership *member, uint32_t tag) {
-    const quern_signal signal = quern_make_signal(++member->all_count, tag);
-    for (int i = 0; i < 2; i++)
-        if (member->own_line[i]) __atomic_store_n(member->own_line[i], signal, __ATOMIC_RELEASE);
+/*
+ * What is told is stored right before the signal, since a rank that waits would take the line away in between.  It goes by words: they
+ * may have just been written, and a processor loads at once only what one store has written.
+ */
+static void announce_to_all(struct quern_membership *member, uint32_t tag, const uint64_t *told) {
+    const uint32_t epoch = ++member->all_count;
+    const quern_signal signal = quern_make_signal(epoch, tag);
+    for (int i = 0; i < 2; i++) {
+        if (!member->own_line[i]) continue;
+        struct quern_signal_half *half = &member->own_line[i]->half[epoch % 2];
+        for (int word = 0; told && word < QUERN_TOLD_WORDS; word++)
+            __atomic_store_n(&half->told[word], told[word], __ATOMIC_RELAXED);
+        __atomic_store_n(&half->signal, signal, __ATOMIC_RELEASE);
+    }
     QUERN_POINT(MEET_SIGNALLED);
 }
 
@@ -105,15 +115,17 @@ static void wake_sleepers(const struct quern_membership *member) {
     quern_futex_wake(&segment->wakes);
 }
 
-void quern_announce(struct quern_membership *member, const struct quern_meeting *meeting) {
+static void announce(struct quern_membership *member, const struct quern_meeting *meeting, const uint64_t *told) {
     struct quern_segment_rank *mine = &member->segment->rank[member->rank];
     const uint32_t tag = tag_of(member, meeting);
     QUERN_POINT(MEET_ANNOUNCING);
     __atomic_store_n(&mine->tag, tag, __ATOMIC_RELAXED);
     __atomic_store_n(&mine->meetings, mine->meetings + 1, __ATOMIC_RELAXED);
-    if (is_of_all(member, meeting)) announce_to_all(member, tag);
+    if (is_of_all(member, meeting)) announce_to_all(member, tag, told);
     else announce_to_some(member, meeting, tag);
 }
+
+void quern_announce(struct quern_membership *member, const struct quern_meeting *meeting) { announce(member, meeting, NULL); }
 
 /* ---- awaiting ---- */
 
@@ -131,8 +143,9 @@ struct wait {
 
 static int rank_at(const struct wait *wait, int slot) { return wait->member->roster->rank_at[slot]; }
 
-static quern_signal signal_of(const struct quern_membership *member, int slot, bool of_all) {
-    return __atomic_load_n(of_all ? member->line_of[slot] : member->from[slot], __ATOMIC_ACQUIRE);
+/* A rank's signal for a meeting or, if it has not come, an earlier one; of a meeting of some ranks also a later one. */
+static quern_signal signal_of(const struct quern_membership *member, int slot, bool of_all, uint32_t epoch) {
+    return __atomic_load_n(of_all ? &member->line_of[slot]->half[epoch % 2].signal : member->from[slot], __ATOMIC_ACQUIRE);
 }
 
 /* This rank's last meeting with another one. */
@@ -141,7 +154,7 @@ static uint32_t last_meeting(const struct quern_membership *member, int slot, bo
 }
 
 static bool has_reached(const struct quern_membership *member, int slot, bool of_all, uint32_t epoch) {
-    return quern_epoch_reached(quern_signal_epoch(signal_of(member, slot, of_all)), epoch);
+    return quern_epoch_reached(quern_signal_epoch(signal_of(member, slot, of_all, epoch)), epoch);
 }
 
 static bool has_come(const struct wait *wait, int slot) {
@@ -155,8 +168,9 @@ static bool is_awaited(const struct wait *wait, int slot) {
 
 /* A rank at exactly this epoch must be in the same call.  A rank that is further has completed this meeting. */
 static void compare_tags(struct wait *wait, int slot) {
-    const quern_signal signal = signal_of(wait->member, slot, wait->of_all);
-    if (quern_signal_epoch(signal) != last_meeting(wait->member, slot, wait->of_all)) return;
+    const uint32_t epoch = last_meeting(wait->member, slot, wait->of_all);
+    const quern_signal signal = signal_of(wait->member, slot, wait->of_all, epoch);
+    if (quern_signal_epoch(signal) != epoch) return;
     if (quern_signal_tag(signal) == wait->tag) return;
     wait->other_call = rank_at(wait, slot);
     wait->other_tag = quern_signal_tag(signal);
@@ -171,7 +185,7 @@ static void find_other_call(struct wait *wait) {
     for (int slot = wait->next; slot < member->here; slot++) {
         if (!is_awaited(wait, slot)) continue;
         const uint32_t next = last_meeting(member, slot, !wait->of_all) + 1;
-        const quern_signal other = signal_of(member, slot, !wait->of_all);
+        const quern_signal other = signal_of(member, slot, !wait->of_all, next);
         if (!quern_epoch_reached(quern_signal_epoch(other), next) || has_come(wait, slot)) continue;
         wait->other_call = rank_at(wait, slot);
         wait->other_tag = quern_signal_tag(other);
@@ -209,6 +223,13 @@ static quern_status report_other_call(const struct wait *wait) {
                         strcmp(here, there) == 0 ? " of other members" : "");
 }
 
+/* Of a rank that is missing: its signal for the meeting before, if it has given that one. */
+static uint32_t last_epoch_of(const struct wait *wait, int slot) {
+    const uint32_t epoch = last_meeting(wait->member, slot, wait->of_all);
+    const uint32_t before = quern_signal_epoch(signal_of(wait->member, slot, wait->of_all, epoch - 1));
+    return before == epoch - 1 ? before : quern_signal_epoch(signal_of(wait->member, slot, wait->of_all, epoch));
+}
+
 /* Appends the missing ranks and their last signals, and notes them for quern_poison. */
 static void list_missing(const struct wait *wait, struct quern_text *text) {
     const struct quern_membership *member = wait->member;
@@ -216,9 +237,9 @@ static void list_missing(const struct wait *wait, struct quern_text *text) {
     for (int rank = 0; rank < member->ranks; rank++) {
         const int slot = (int)member->roster->peer[rank].slot;
         if (!quern_set_has(wait->meeting->set, rank) || !is_awaited(wait, slot) || has_come(wait, slot)) continue;
-        const quern_signal signal = signal_of(member, slot, wait->of_all);
+        const uint32_t epoch = last_meeting(member, slot, wait->of_all);
         wait->member->missing[rank / 32] |= 1u << rank % 32;
-        quern_list_missing(&list, rank, quern_signal_epoch(signal), last_meeting(member, slot, wait->of_all),
+        quern_list_missing(&list, rank, last_epoch_of(wait, slot), epoch,
                            __atomic_load_n(&member->segment->rank[rank].tag, __ATOMIC_RELAXED));
     }
     quern_end_missing(&list);
@@ -375,6 +396,12 @@ quern_status quern_await(struct quern_membership *member, const struct quern_mee
 
 quern_status quern_meet(struct quern_membership *member, const struct quern_meeting *meeting) {
     quern_announce(member, meeting);
+    return quern_await(member, meeting);
+}
+
+quern_status quern_meet_telling(struct quern_membership *member, const struct quern_meeting *meeting,
+                                const uint64_t told[QUERN_TOLD_WORDS]) {
+    announce(member, meeting, told);
     return quern_await(member, meeting);
 }
 

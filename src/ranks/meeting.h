@@ -25,6 +25,13 @@ quern_status quern_await(struct quern_membership *member, const struct quern_mee
 quern_status quern_meet(struct quern_membership *member, const struct quern_meeting *meeting);  /* both */
 
 /*
+ * Both; in a meeting of all ranks of one host each tells some words beside its signal, which the others find there when they have
+ * met.  They stay until the rank comes to the meeting after the next.
+ */
+quern_status quern_meet_telling(struct quern_membership *member, const struct quern_meeting *meeting,
+                                const uint64_t told[QUERN_TOLD_WORDS]);
+
+/*
  * Gathers `bytes` bytes of every rank of the group on every rank: all[rank * bytes].  payloads[i] is the message of members[i].
  * Any number of bytes.  Collective over the whole group, on the host.  all may be NULL for 0 bytes: then the ranks only meet.
  */

@@ -138,9 +138,9 @@ struct quern_membership {
     bool has_briefs;                     /* on each host that holds, or each rank is in a process of its own */
     /* Of the ranks of this host, by their slots: */
     quern_signal *from[QUERN_RANK_LIMIT], *to[QUERN_RANK_LIMIT];  /* the signals of each rank for this one, and back */
-    quern_signal *line_of[QUERN_RANK_LIMIT];  /* each rank's signal for the meetings of all ranks */
+    struct quern_signal_line *line_of[QUERN_RANK_LIMIT];  /* each rank's signals for the meetings of all ranks */
     uint32_t count[QUERN_RANK_LIMIT];    /* host meetings of some ranks so far: with each rank */
-    quern_signal *own_line[2];           /* this rank's: for the ranks of this process, and for the others; NULL: there are none */
+    struct quern_signal_line *own_line[2];  /* this rank's: for the ranks of this process; for the others; NULL: there are none */
     struct quern_rank_set everyone;
     uint32_t everyones_digest;           /* quern_set_digest */
     uint32_t all_count;                  /* host meetings of all ranks so far */
@@ -152,6 +152,7 @@ struct quern_membership {
     uint64_t symmetric_calls;            /* collective calls about symmetric memory so far */
     struct quern_symmetric_ranges *symmetric;  /* the rank's symmetric memory; NULL: none so far */
     size_t brief_bytes;                  /* of the last exchange */
+    struct quern_collective_again *again;  /* the last collective: src/ranks/collective/collective_again.h */
     void *lists;                         /* of the last exchange without a plan, for the next one */
     size_t lists_bytes;
     void *attached;                      /* the transport's data */

@@ -56,6 +56,7 @@
     point(COLLECTIVE_RECEIVED, "collective.received")   /* a small call has its result; a large one is over but for its exit */ \
     point(COLLECTIVE_REACHED, "collective.reached")     /* the buffers of all are found; before the look at the poison */ \
     point(COLLECTIVE_COPYING, "collective.copying")     /* about to read inputs and write outputs */ \
+    point(COLLECTIVE_READING, "collective.reading")     /* about to read another process's memory */ \
     point(COLLECTIVE_STAGED, "collective.staged")       /* a round is over; before its meeting */ \
     point(COLLECTIVE_WINDOW, "collective.window")       /* that meeting is over; before the look at the poison */ \
     point(COLLECTIVE_COPIED, "collective.copied")       /* before the exit */ \

@@ -30,7 +30,7 @@
 #include "runtime/status.h"
 
 static const uint64_t MAGIC = 0x70756f7267726e71;  /* "qnrgroup" in memory; written after everything else */
-static const uint32_t LAYOUT = 9;                  /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
+static const uint32_t LAYOUT = 10;                 /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
 static const int64_t SLICE = 50000000;             /* nanoseconds between two checks of the other ranks */
 
 /* ---- making or finding the file ---- */
@@ -119,7 +119,9 @@ static void fill_segment(struct quern_segment *segment, const struct joining *jo
     for (uint32_t to = 0; to < view.here; to++)
         for (uint32_t from = 0; from < view.here; from++)
             quern_segment_pad(&view, to)[from] = quern_make_signal(member->first_epoch, 0);
-    for (uint32_t slot = 0; slot < view.here; slot++) *quern_segment_line(&view, slot) = quern_make_signal(member->first_epoch, 0);
+    for (uint32_t slot = 0; slot < view.here; slot++)
+        for (int half = 0; half < 2; half++)
+            quern_segment_line(&view, slot)->half[half].signal = quern_make_signal(member->first_epoch, 0);
     __atomic_store_n(&segment->magic, MAGIC, __ATOMIC_RELEASE);
 }
 

@@ -340,7 +340,8 @@ _Static_assert(CPU_SETSIZE <= 64 * QUERN_CORE_WORDS, "a mask must have a bit for
 static void clear_pads(struct quern_roster *roster, uint32_t first_epoch) {
     const size_t signals = (size_t)roster->here * quern_pad_stride((uint32_t)roster->here);
     for (size_t i = 0; i < signals; i++) roster->pads[i] = quern_make_signal(first_epoch, 0);
-    for (int slot = 0; slot < roster->here; slot++) roster->lines[slot].signal = quern_make_signal(first_epoch, 0);
+    for (int slot = 0; slot < roster->here; slot++)
+        for (int half = 0; half < 2; half++) roster->lines[slot].half[half].signal = quern_make_signal(first_epoch, 0);
 }
 
 static void complete(struct quern_roster *roster, uint32_t first_epoch) {
@@ -379,9 +380,11 @@ quern_signal *quern_signal_between(const struct quern_roster *roster, int from, 
     return pad + slot_at(roster, from);
 }
 
-quern_signal *quern_own_line(const struct quern_roster *roster, int rank) { return &roster->lines[slot_at(roster, rank)].signal; }
+struct quern_signal_line *quern_own_line(const struct quern_roster *roster, int rank) {
+    return &roster->lines[slot_at(roster, rank)];
+}
 
-quern_signal *quern_shared_line(const struct quern_roster *roster, int rank) {
+struct quern_signal_line *quern_shared_line(const struct quern_roster *roster, int rank) {
     return quern_segment_line(&roster->view, roster->peer[rank].slot);
 }
 

@@ -116,9 +116,9 @@ bool quern_rank_has_gone(const struct quern_roster *roster, int rank);
 /* Where rank `from` writes its signals for rank `to`: in the process's own memory if both are of this process. */
 quern_signal *quern_signal_between(const struct quern_roster *roster, int from, int to);
 
-/* Where a rank writes its signal for meetings of all ranks: for the ranks of this process; for those of others. */
-quern_signal *quern_own_line(const struct quern_roster *roster, int rank);
-quern_signal *quern_shared_line(const struct quern_roster *roster, int rank);
+/* Where a rank writes its signals for meetings of all ranks: for the ranks of this process; for those of others. */
+struct quern_signal_line *quern_own_line(const struct quern_roster *roster, int rank);
+struct quern_signal_line *quern_shared_line(const struct quern_roster *roster, int rank);
 
 /* A half of the mailbox of a rank of this process; of any rank, in the segment. */
 unsigned char *quern_own_mailbox(const struct quern_roster *roster, int rank, uint32_t half);

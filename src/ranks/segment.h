@@ -22,6 +22,7 @@ enum {
     QUERN_GROUP_WORDS = QUERN_GROUP_LIMIT / 32,
     QUERN_MAILBOX_BYTES = 1024,
     QUERN_BRIEF_BYTES = 2048,      /* see src/ranks/ragged/ragged_brief.h */
+    QUERN_TOLD_WORDS = 7,
     QUERN_POISON_TEXT_BYTES = 1024,
     QUERN_ABORT_TEXT_BYTES = 161,
     QUERN_RING_BYTES = 64 << 10,
@@ -147,9 +148,15 @@ struct quern_segment {
     struct quern_segment_rank rank[];  /* [ranks], then of this host's ranks the places, the pads, the lines and the briefs */
 };
 
-/* The signal of a rank for the meetings of all ranks.  Processors fetch lines in pairs. */
+/*
+ * The signals of a rank for the meetings of all ranks, in turns, and what it tells beside each, which comes with the signal on the
+ * same line.  A half is written again when all have read it, for the meeting after the next.  Processors fetch lines in pairs.
+ */
 struct quern_signal_line {
-    _Alignas(128) quern_signal signal;  /* atomic */
+    _Alignas(128) struct quern_signal_half {
+        _Alignas(64) uint64_t told[QUERN_TOLD_WORDS];  /* first: a vector that is loaded from here does not reach the next line */
+        quern_signal signal;               /* atomic */
+    } half[2];
 };
 
 /* One way of the frames between a rank and the relay of its host: see src/ranks/hosts/relay.h. */
@@ -190,10 +197,10 @@ static inline quern_signal *quern_segment_pad(const struct quern_segment_view *v
     return (quern_signal *)quern_segment_place(view, view->here) + (uint64_t)slot * quern_pad_stride(view->here);
 }
 
-/* The signal of a rank for the meetings of all ranks: on a line of its own, behind the pads. */
-static inline quern_signal *quern_segment_line(const struct quern_segment_view *view, uint32_t slot) {
+/* The signals of a rank for the meetings of all ranks: on lines of their own, behind the pads. */
+static inline struct quern_signal_line *quern_segment_line(const struct quern_segment_view *view, uint32_t slot) {
     const uintptr_t end = (uintptr_t)quern_segment_pad(view, view->here), line = sizeof(struct quern_signal_line);
-    return &((struct quern_signal_line *)((end + line - 1) / line * line))[slot].signal;
+    return (struct quern_signal_line *)((end + line - 1) / line * line) + slot;
 }
 
 /* A half of a rank's brief: behind the lines. */

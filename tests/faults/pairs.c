@@ -27,19 +27,22 @@
 #include "faults/private_shm.h"
 #include "harness/ranks.h"
 
-enum { LEAST_RANKS = 2, MOST_RANKS = 3, AT_ONCE = 10, GUARD = 256, SLICE_ROWS = 10, LARGE_ROW = 65536, SMALL_ROW = 32 };
+enum { LEAST_RANKS = 2, MOST_RANKS = 3, AT_ONCE = 10, GUARD = 256, SLICE_ROWS = 10, LARGE_ROW = 65536, SMALL_ROW = 32,
+       LOOKED = 4096 };
 enum { MOST_FAILURES = 5 };  /* after these no more runs are begun: each may take seconds */
 
 static const double RUN_LIMIT = 100;  /* seconds until a run counts as a hang */
 
 /* ---- the steps of a rank ---- */
 
-enum step { CREATE, BARRIER, SPLIT, PART_BARRIER, ALLOCATE, EXCHANGE, CREATE_PLAN, RUN_PLAN, GATHER, REDUCE, FREE, DESTROY,
+enum step { CREATE, BARRIER, SPLIT, PART_BARRIER, ALLOCATE, EXCHANGE, CREATE_PLAN, RUN_PLAN, LOOK, GATHER, REDUCE, FREE, DESTROY,
             STEPS };
 
+_Static_assert((int)STEPS <= (int)POINT_STEPS, "each step must have its counts");
+
 static const char *const step_names[STEPS] = {"create", "barrier", "split", "barrier of the part", "allocation", "all-to-all",
-                                              "creation of a plan", "run of a plan", "all-gather", "all-reduce", "free",
-                                              "destroy"};
+                                              "creation of a plan", "run of a plan", "first look", "all-gather", "all-reduce",
+                                              "free", "destroy"};
 
 enum habit { IN_TIME, LATE, LEAVES };  /* of the last rank, in one step */
 
@@ -63,6 +66,8 @@ static const struct scene scenes[] = {
     {"plan", ENDS | BIT(ALLOCATE) | BIT(CREATE_PLAN) | BIT(RUN_PLAN), BIT(CREATE_PLAN) | BIT(RUN_PLAN), CREATE, IN_TIME, LARGE_ROW},
     {"gather", ENDS | BIT(ALLOCATE) | BIT(GATHER), BIT(GATHER), CREATE, IN_TIME, LARGE_ROW},
     {"reduction", ENDS | BIT(ALLOCATE) | BIT(REDUCE), BIT(REDUCE), CREATE, IN_TIME, LARGE_ROW},
+    {"gather by reading", ENDS | BIT(ALLOCATE) | BIT(LOOK) | BIT(GATHER), BIT(GATHER), CREATE, IN_TIME, LARGE_ROW},
+    {"reduction by reading", ENDS | BIT(ALLOCATE) | BIT(LOOK) | BIT(REDUCE), BIT(REDUCE), CREATE, IN_TIME, LARGE_ROW},
     {"small reduction", ENDS | BIT(ALLOCATE) | BIT(REDUCE), BIT(REDUCE), CREATE, IN_TIME, SMALL_ROW},
     {"late to create", ENDS | BIT(BARRIER), BIT(CREATE), CREATE, LATE, 0},
     {"late to the barrier", ENDS | BIT(BARRIER), BIT(BARRIER), BARRIER, LATE, 0},
@@ -139,6 +144,17 @@ static quern_collective_args collective_args(struct life *life, bool gathers) {
     return args;
 }
 
+/* The first call in which processes find out whether they can read each other. */
+static quern_status look(struct life *life) {
+    quern_collective_args args = collective_args(life, true);
+    float *memory = calloc(LOOKED * (size_t)(1 + life->rank->ranks), sizeof *memory);
+    rank_check(life->rank, memory, "no memory to look at");
+    args.count = LOOKED, args.input = memory, args.output = memory + LOOKED;
+    const quern_status status = quern_all_gather(life->group, &args, life->workspace, life->workspace_bytes, NULL);
+    free(memory);
+    return status;
+}
+
 static quern_status gather(struct life *life) {
     const quern_collective_args args = collective_args(life, true);
     return quern_all_gather(life->group, &args, life->workspace, life->workspace_bytes, NULL);
@@ -187,8 +203,8 @@ static const struct {
 } steps[STEPS] = {
     [CREATE] = {create, false},     [BARRIER] = {meet, false},         [SPLIT] = {split, false},
     [PART_BARRIER] = {meet_part, false}, [ALLOCATE] = {allocate, false}, [EXCHANGE] = {exchange, false},
-    [CREATE_PLAN] = {create_plan, false}, [RUN_PLAN] = {run_plan, false}, [GATHER] = {gather, false}, [REDUCE] = {reduce, false},
-    [FREE] = {free_memory, true}, [DESTROY] = {destroy, true},
+    [CREATE_PLAN] = {create_plan, false}, [RUN_PLAN] = {run_plan, false}, [LOOK] = {look, false}, [GATHER] = {gather, false},
+    [REDUCE] = {reduce, false}, [FREE] = {free_memory, true}, [DESTROY] = {destroy, true},
 };
 
 /* ---- the buffers ---- */

@@ -32,13 +32,13 @@ class Variant:
 
 
 VARIANTS = [
-    Variant("signals for all ranks without release", "src/ranks/meeting.c", "member->own_line[i], signal, __ATOMIC_RELEASE)",
-            "member->own_line[i], signal, __ATOMIC_RELAXED)", "meet"),
+    Variant("signals for all ranks without release", "src/ranks/meeting.c", "&half->signal, signal, __ATOMIC_RELEASE)",
+            "&half->signal, signal, __ATOMIC_RELAXED)", "meet"),
     Variant("signals for some ranks without release", "src/ranks/meeting.c",
             "quern_make_signal(epoch, tag), __ATOMIC_RELEASE)", "quern_make_signal(epoch, tag), __ATOMIC_RELAXED)", "meet_in_subsets"),
     Variant("looks without acquire", "src/ranks/meeting.c",
-            "member->line_of[slot] : member->from[slot], __ATOMIC_ACQUIRE)",
-            "member->line_of[slot] : member->from[slot], __ATOMIC_RELAXED)", "meet"),
+            "half[epoch % 2].signal : member->from[slot], __ATOMIC_ACQUIRE)",
+            "half[epoch % 2].signal : member->from[slot], __ATOMIC_RELAXED)", "meet"),
     Variant("destroy does not wait for visitors", "src/ranks/handles.c",
             "while (__atomic_load_n(&group->visitors, __ATOMIC_SEQ_CST)) sched_yield();", "", "destroy_while_watched"),
     Variant("a call returns before the others have copied", "src/ranks/ragged/ragged_host.c",

@@ -4,20 +4,25 @@
  *
  * Runs on: cpu; kernels of collective.
  */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/collective_case.h"
 #include "harness/device.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
+#include "harness/transfer_case.h"
 #include "kernels/collective_pieces.h"
 #include "oracle/collective.h"
-#include "ranks/collective/collective_record.h"
+#include "ranks/collective/collective_again.h"
+#include "ranks/collective/collective_read.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"
 
@@ -150,7 +155,7 @@ Test(collective, many_ranks, .timeout = 600) {
 
 /* Each operation with each kind of memory, in place and not, around the sizes at which the ways change. */
 Test(collective, all_ways, .timeout = 600) {
-    static const int64_t counts[] = {-1, 1, 150, 492, 493, 2000, 4096, 4100, 12000, 70000};
+    static const int64_t counts[] = {-1, 1, 12, 13, 150, 492, 493, 984, 985, 2000, 4096, 4100, 12000, 70000};
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (int memory = 0; memory < 3; memory++)
             for (size_t i = 0; i < COUNT(counts); i++) {
@@ -228,7 +233,7 @@ Test(collective, the_callers_rounding_changes_no_bit) {
 
 enum { RANKS = 3, MOST_BYTES = 200 * 1024, POOL = 2 << 20 };
 
-/* The forms of a call: in the records, straight, through windows; of all ranks, or of some. */
+/* The forms of a call: beside the signals, in the records, straight, through windows; of all ranks, or of some. */
 struct form {
     enum collective_operation operation;
     int64_t count;
@@ -237,6 +242,7 @@ struct form {
 
 static const struct form forms[] = {
     {COLLECTIVE_ALL_REDUCE, 20, false, false},       {COLLECTIVE_ALL_REDUCE, 20, true, true},
+    {COLLECTIVE_ALL_REDUCE, 12, true, false},        {COLLECTIVE_BROADCAST, 5, false, false},
     {COLLECTIVE_ALL_REDUCE, 20000, false, false},    {COLLECTIVE_ALL_REDUCE, 20000, true, false},
     {COLLECTIVE_ALL_REDUCE, 20000, true, true},      {COLLECTIVE_REDUCE_SCATTER, 10000, true, false},
     {COLLECTIVE_ALL_GATHER, 10000, true, false},     {COLLECTIVE_ALL_GATHER, 10000, false, true},
@@ -602,6 +608,7 @@ static void lose(struct rank *rank, const struct stage *stage, const struct loss
 static quern_status lose_sight(struct rank *rank) {
     struct stage stage;
     void *lost;
+    if (rank->rank == 1) transfer_refuse_reads(rank);  /* else no workspace is needed */
     open_stage(&stage, rank);
     rank_ok(rank, quern_symmetric_alloc(&stage.group, 1, &(size_t){POOL}, &lost));
     if (rank->rank == 1) rank_ok(rank, quern_symmetric_free(stage.group, lost, NULL));
@@ -611,6 +618,163 @@ static quern_status lose_sight(struct rank *rank) {
 
 Test(collective, peers_memory_out_of_sight) {
     check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = lose_sight);
+}
+
+/* ---- reading other processes' memory ---- */
+
+static const struct form read_forms[] = {
+    {COLLECTIVE_ALL_GATHER, 10000, true, false}, {COLLECTIVE_REDUCE_SCATTER, 10000, true, false},
+    {COLLECTIVE_ALL_REDUCE, 20000, true, false}, {COLLECTIVE_ALL_REDUCE, 2000, true, true},
+    {COLLECTIVE_BROADCAST, 30000, true, false},
+};
+
+static void check_report(struct rank *rank, quern_group *group, const char *words) {
+    char report[4096];
+    quern_group_report(group, report, sizeof report);
+    rank_check(rank, strstr(report, words), "the report has no \"%s\": %s", words, report);
+}
+
+/* After the first call of the group nothing passes through the workspace: what is not summed leaves it as it was. */
+static quern_status read_memory(struct rank *rank) {
+    static const char *const seen[RANKS] = {"ranks 1, 2 by", "ranks 0, 2 by", "ranks 0, 1 by"};
+    struct stage stage;
+    struct one_call call;
+    open_stage(&stage, rank);
+    for (int again = 0; again < 3; again++)
+        for (size_t f = 0; f < COUNT(read_forms); f++) {
+            const enum collective_operation operation = read_forms[f].operation;
+            const bool sums = operation == COLLECTIVE_ALL_REDUCE || operation == COLLECTIVE_REDUCE_SCATTER;
+            make_call(&call, rank, stage.group, &read_forms[f], stage.symmetric, stage.workspace);
+            memset(stage.workspace, 0x33, POOL);
+            rank_line_up(rank);
+            rank_ok(rank, run_call(&call));
+            check_result(&call);
+            if (again) check_report(rank, stage.group, seen[rank->rank]);
+            for (int64_t i = 0; i < POOL && again && !sums; i++)
+                rank_check(rank, ((char *)stage.workspace)[i] == 0x33, "byte %lld of the workspace was written", (long long)i);
+            rank_line_up(rank);
+        }
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, private_memory_of_processes_is_read) {
+    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = read_memory);
+}
+
+/* Rank 1 may not read, so all pass data through the workspaces; with the same results. */
+static quern_status read_without_permission(struct rank *rank) {
+    if (rank->rank == 1) transfer_refuse_reads(rank);
+    collective_run_batch(rank);
+    struct stage stage;
+    struct one_call call;
+    open_stage(&stage, rank);
+    for (int again = 0; again < 3; again++)
+        for (size_t f = 0; f < COUNT(read_forms); f++) {
+            make_call(&call, rank, stage.group, &read_forms[f], stage.symmetric, stage.workspace);
+            rank_ok(rank, run_call(&call));
+            check_result(&call);
+        }
+    if (rank->rank == 1)
+        check_report(rank, stage.group, "pass private memory through the workspace, since rank 1 cannot read that of rank 0 "
+                     "(process_vm_readv: Operation not permitted)");
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, processes_that_may_not_be_read) {
+    const struct collective_batch batch = {.first = 110000, .pool_bytes = 8 << 20, .cases = (int)test_size(60, 20),
+                                           .choice = {.largest = 100000, .is_private = true}};
+    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = read_without_permission, .user = &batch);
+}
+
+/* What goes wrong when rank 0 reads the input of rank 1. */
+struct hole {
+    void (*dig)(struct rank *rank, quern_group *group, char *memory);
+    int rank;                /* who does it */
+    quern_status status;
+    const char *words;
+};
+
+static void protect_memory(struct rank *rank, quern_group *group, char *memory) {
+    (void)group;
+    rank_check(rank, mprotect(memory, MOST_BYTES, PROT_NONE) == 0, "mprotect");
+}
+
+static void unmap_a_part(struct rank *rank, quern_group *group, char *memory) {
+    (void)group;
+    rank_check(rank, munmap(memory + 65536, 4096) == 0, "munmap");
+}
+
+/* As if the process had ended, and another one had got its number. */
+static void mistake_process(struct rank *rank, quern_group *group, char *memory) {
+    struct quern_membership *member;
+    (void)memory;
+    rank_ok(rank, quern_member_of(group, &member));
+    member->again->sight[1].pid = (int32_t)getpid();
+    member->again->sight[1].id = (uintptr_t)member->roster->self.id;
+}
+
+static const struct hole holes[] = {
+    {protect_memory, 1, QUERN_SYSTEM_ERROR, "cannot read memory of a call of rank 1 (process_vm_readv: Bad address)"},
+    {unmap_a_part, 1, QUERN_SYSTEM_ERROR, "cannot read memory of a call of rank 1 (process_vm_readv: a part is not there)"},
+    {mistake_process, 0, QUERN_PEER_LOST, "rank 1 (process "},
+};
+
+/* The root of a broadcast in place does not touch its memory itself. */
+static quern_status fall_into_a_hole(struct rank *rank) {
+    static const struct form form = {COLLECTIVE_BROADCAST, 30000, true, false};
+    const struct hole *hole = rank->user;
+    struct stage stage;
+    struct one_call call;
+    open_stage(&stage, rank);
+    for (int again = 0; again < 2; again++) {
+        make_call(&call, rank, stage.group, &form, stage.symmetric, stage.workspace);
+        rank_ok(rank, run_call(&call));
+        check_result(&call);
+    }
+    char *memory = mmap(NULL, MOST_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    rank_check(rank, memory != MAP_FAILED, "no memory");
+    memset(memory, 0x77, MOST_BYTES);
+    if (rank->rank == hole->rank) hole->dig(rank, stage.group, memory);
+    if (rank->rank == 1) call.args.input = call.args.output = memory;
+    rank_line_up(rank);
+    rank_status(rank, run_call(&call), hole->status);
+    rank_check_detail(rank, hole->words);
+    rank_status(rank, quern_barrier(stage.group, NULL, NULL), hole->status);
+    rank_line_up(rank);
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, memory_that_cannot_be_read_is_an_error_of_all) {
+    for (size_t i = 0; i < COUNT(holes); i++)
+        check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = fall_into_a_hole, .user = &holes[i]);
+}
+
+/* Rank 1 ends; what rank 0 reads of it then is an error. */
+static quern_status read_the_dead(struct rank *rank) {
+    struct stage stage;
+    struct one_call call;
+    struct quern_membership *member;
+    char byte;
+    open_stage(&stage, rank);
+    for (int again = 0; again < 2; again++) {
+        make_call(&call, rank, stage.group, &read_forms[0], stage.symmetric, stage.workspace);
+        rank_ok(rank, run_call(&call));
+    }
+    rank_ok(rank, quern_member_of(stage.group, &member));
+    rank_line_up(rank);
+    if (rank->rank == 1) return quern_group_destroy(stage.group);
+    if (rank->rank == 0) {
+        const struct quern_read read = {.rank = 1, .to = &byte, .from = (uintptr_t)private_memory[1][0], .bytes = 1};
+        while (!quern_rank_has_gone(member->roster, 1)) rank_sleep(0.001);
+        member->again->sight[1].pid = INT32_MAX;  /* nobody's: as if it had ended */
+        rank_status(rank, quern_collective_read(&member->again->call, &read, 1), QUERN_PEER_LOST);
+        rank_check_detail(rank, "has ended while rank 0 read its memory");
+    }
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, a_process_that_ends_while_it_is_read) {
+    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = read_the_dead);
 }
 
 /* ---- workspaces ---- */
@@ -661,29 +825,86 @@ Test(collective, workspaces) {
         check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = ask_workspace);
 }
 
+/* ---- the same call again ---- */
+
+/* A call that is made again has other data.  It fails as the first one would when its memory has been freed meanwhile. */
+static quern_status repeat_a_call(struct rank *rank) {
+    const struct form *form = rank->user;
+    struct stage stage;
+    struct one_call call;
+    open_stage(&stage, rank);
+    for (int again = 0; again < 5; again++) {
+        make_call(&call, rank, stage.group, form, stage.symmetric, stage.workspace);
+        rank_ok(rank, run_call(&call));
+        check_result(&call);
+    }
+    const bool has_workspace = call.workspace_bytes > 0;
+    if (rank->rank == 1 && has_workspace) call.workspace_bytes--;
+    if (has_workspace) rank_status(rank, run_call(&call), rank->rank == 1 ? QUERN_WORKSPACE_TOO_SMALL : QUERN_PEER_MISMATCH);
+    make_call(&call, rank, stage.group, form, stage.symmetric, stage.workspace);
+    rank_ok(rank, run_call(&call));
+    char *input = memcpy(private_memory[rank->rank][0], call.args.input, MOST_BYTES);
+    if (!form->is_private) rank_ok(rank, quern_symmetric_free(stage.group, stage.symmetric, NULL));
+    rank_status(rank, run_call(&call), form->is_private ? QUERN_OK : QUERN_INVALID_ARGUMENT);
+    call.args.input = input, call.args.output = private_memory[rank->rank][1];
+    rank_ok(rank, run_call(&call));
+    check_result(&call);
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, a_call_that_is_made_again) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        for (size_t f = 0; f < COUNT(forms); f++)
+            check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = repeat_a_call, .user = &forms[f]);
+}
+
+/* The members are at the same address, but others. */
+static quern_status change_the_list(struct rank *rank) {
+    struct stage stage;
+    struct one_call call;
+    int members[] = {0, 1, 2};
+    open_stage(&stage, rank);
+    make_call(&call, rank, stage.group, &forms[0], stage.symmetric, stage.workspace);
+    call.args.members = members, call.args.member_count = 3;
+    rank_ok(rank, run_call(&call));
+    check_result(&call);
+    members[0] = rank->rank == 2 ? 2 : 1, members[1] = rank->rank == 2 ? 2 : 0;
+    rank_status(rank, run_call(&call), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "expected ascending ranks");
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, a_list_of_members_that_changes_in_place) {
+    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = change_the_list);
+}
+
 /* ---- a stranger who writes into the records ---- */
 
 struct scribbler {
-    unsigned char *record;
-    int64_t first, bytes;   /* of the record: what is damaged */
+    unsigned char *record;  /* the first of two */
+    int64_t stride;         /* to the second */
+    int64_t first, bytes;   /* of a record: what is damaged */
     int end;                /* atomic */
 };
 
 static void *scribble(void *context) {
     struct scribbler *s = context;
     for (uint64_t i = 0; !__atomic_load_n(&s->end, __ATOMIC_RELAXED); i++)
-        __atomic_fetch_xor(&s->record[(int64_t)(i % 2) * QUERN_BRIEF_BYTES + s->first + random_below(93, i, s->bytes)],
+        __atomic_fetch_xor(&s->record[(int64_t)(i % 2) * s->stride + s->first + random_below(93, i, s->bytes)],
                            1u << random_bits(94, i) % 8, __ATOMIC_RELAXED);
     return NULL;
 }
 
-/* The head of a small call; the places of a large one. */
+/* What a small call tells beside its signal; the head and the places of a large one. */
 static const struct damage {
     struct form form;
     int64_t first, bytes;
+    bool of_told;
 } damages[] = {
-    {{COLLECTIVE_ALL_REDUCE, 20, true, false}, 0, sizeof(struct quern_collective_head)},
-    {{COLLECTIVE_ALL_REDUCE, 600, false, false}, sizeof(struct quern_collective_head), sizeof(struct quern_collective_places)},
+    {{COLLECTIVE_ALL_REDUCE, 20, true, false}, offsetof(struct quern_collective_told, seal), sizeof(uint64_t), true},
+    {{COLLECTIVE_ALL_REDUCE, 600, false, false}, 0, sizeof(struct quern_collective_head) - 12, false},
+    {{COLLECTIVE_ALL_REDUCE, 600, false, false},
+     sizeof(struct quern_collective_head), sizeof(struct quern_collective_places), false},
 };
 
 /* Calls succeed with the right bits, until one finds the damage. */
@@ -696,7 +917,11 @@ static quern_status meet_a_scribbler(struct rank *rank) {
     quern_status status = QUERN_OK;
     open_stage(&stage, rank);
     rank_ok(rank, quern_member_of(stage.group, &member));
-    struct scribbler scribbler = {quern_shared_brief(member->roster, 1, 0), damage->first, damage->bytes, 0};
+    struct quern_signal_line *line = quern_shared_line(member->roster, 1);
+    unsigned char *told = (unsigned char *)line->half[0].told, *brief = quern_shared_brief(member->roster, 1, 0);
+    struct scribbler scribbler = {.record = damage->of_told ? told : brief,
+                                  .stride = damage->of_told ? sizeof line->half[0] : QUERN_BRIEF_BYTES, .first = damage->first,
+                                  .bytes = damage->bytes};
     make_call(&call, rank, stage.group, &damage->form, stage.symmetric, stage.workspace);
     if (rank->rank == 0) rank_check(rank, pthread_create(&thread, NULL, scribble, &scribbler) == 0, "no thread");
     for (int i = 0; i < 1000000 && status == QUERN_OK; i++) {
@@ -741,6 +966,7 @@ enum { LIED = 2000 };
 static void pretend(struct rank *rank, const struct stage *stage, struct quern_membership *member, const struct lie *lie) {
     static const struct quern_collective_form form = {.operation = QUERN_IN_ALL_REDUCE, .reduces = true};
     static struct quern_collective_call call;
+    union quern_collective_telling telling = {.words = {0}};
     struct quern_meeting meeting = {QUERN_IN_ALL_REDUCE, QUERN_PHASE_ENTRY, &member->everyone, RANK_LIMIT, NULL};
     call = (struct quern_collective_call){.member = member, .form = &form, .places = 2, .place = 1, .count = LIED, .element_bytes = 4,
                                           .piece_bytes = 4 * LIED, .input_bytes = 4 * LIED, .output_bytes = 4 * LIED,
@@ -750,8 +976,8 @@ static void pretend(struct rank *rank, const struct stage *stage, struct quern_m
     call.input_state = quern_symmetric_find(member, call.input, call.input_bytes, &call.input_place);
     call.output_state = quern_symmetric_find(member, call.output, call.output_bytes, &call.output_place);
     lie->tell(&call);
-    quern_collective_write_record(&call, quern_collective_half(member), QUERN_COLLECTIVE_OUTPUT_REACHED);
-    rank_ok(rank, quern_meet(member, &meeting));
+    quern_collective_write_record(&call, quern_collective_half(member), QUERN_COLLECTIVE_OUTPUT_REACHED, &telling.told);
+    rank_ok(rank, quern_meet_telling(member, &meeting, telling.words));
     if (!lie->votes) return;
     unsigned char *brief = quern_shared_brief(member->roster, 1, quern_collective_half(member));
     memset(brief + QUERN_BRIEF_BYTES - sizeof(struct quern_collective_verdict), 0xAB, sizeof(struct quern_collective_verdict));

@@ -19,6 +19,21 @@ typedef int32_t combine_bits __attribute__((vector_size(sizeof(vector))));
 
 enum { COMBINE_NAN = 0x7FC00000, PAIR = 2 * VECTOR_LANES };
 
+/*
+ * Copies to the beginning of zeros.  By whole vectors where the processor can: a vector is loaded at once if one store has written
+ * it, and else waits until all earlier stores have left the core.
+ */
+static inline void load_part(void *zeros, const void *from, size_t bytes) {
+#if QUERN_SIMD512
+    for (size_t at = 0; at < bytes; at += 64) {
+        const __mmask64 mask = bytes - at >= 64 ? ~0ull : (1ull << (bytes - at)) - 1;
+        _mm512_storeu_si512((char *)zeros + at, _mm512_maskz_loadu_epi8(mask, (const char *)from + at));
+    }
+#else
+    memcpy(zeros, from, bytes);
+#endif
+}
+
 /* All bits where x is NaN. */
 static inline combine_bits where_nan(vector x) { return (combine_bits)(x != x); }
 

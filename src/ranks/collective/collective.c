@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "os/sizes.h"
-#include "ranks/collective/collective_call.h"
+#include "ranks/collective/collective_again.h"
 #include "ranks/collective/collective_select.h"
 #include "ranks/collective/collective_show.h"
 #include "ranks/handles.h"
@@ -98,20 +98,11 @@ static quern_status fill_root(struct quern_collective_call *call, const quern_co
 
 /* ---- the memory ---- */
 
-static quern_status find(const struct quern_membership *member, const char *name, const void *pointer, int64_t bytes,
-                         enum quern_symmetric_state *state, struct quern_symmetric_place *place) {
-    *state = QUERN_MEMORY_PRIVATE;
-    if (!pointer || !bytes) return QUERN_OK;
-    *state = quern_symmetric_find(member, pointer, bytes, place);
-    if (*state != QUERN_MEMORY_FREED) return QUERN_OK;
-    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s is in symmetric memory that was freed", name);
-}
-
 static quern_status fill_buffer(struct quern_collective_call *call, const char *name, const void *pointer, int64_t bytes,
                                 enum quern_symmetric_state *state, struct quern_symmetric_place *place) {
     quern_status status =
         bytes ? quern_check_pointer(call->member->device, name, pointer, (size_t)call->element_bytes) : QUERN_OK;
-    return status == QUERN_OK ? find(call->member, name, pointer, bytes, state, place) : status;
+    return status == QUERN_OK ? quern_symmetric_find_buffer(call->member, name, pointer, bytes, state, place) : status;
 }
 
 static quern_status fill_buffers(struct quern_collective_call *call, const quern_collective_args *args) {
@@ -157,16 +148,10 @@ static quern_status check_apart(struct quern_collective_call *call) {
 static quern_status fill_workspace(struct quern_collective_call *call, void *workspace, size_t bytes) {
     const struct quern_membership *member = call->member;
     const size_t needed = member->transport->collective->workspace_bytes(call);
-    quern_status status = quern_check_workspace(member->device, workspace, bytes, needed);
-    if (status == QUERN_OK)
-        status = find(member, "workspace", workspace, (int64_t)needed, &call->workspace_state, &call->workspace_place);
-    if (status != QUERN_OK) return status;
     call->workspace = workspace;
     call->workspace_bytes = needed;
-    if (needed && !member->transport->collective->any_workspace && call->workspace_state != QUERN_MEMORY_SYMMETRIC)
-        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "workspace is not symmetric memory of this group: expected %zu "
-                          "bytes within one quern_symmetric_alloc", needed);
-    return QUERN_OK;
+    if (member->transport->collective->any_workspace) return quern_check_workspace(member->device, workspace, bytes, needed);
+    return quern_symmetric_find_workspace(member, workspace, bytes, needed, &call->workspace_state, &call->workspace_place);
 }
 
 /* All checks that a rank can make alone.  The members are filled in already. */
@@ -201,21 +186,36 @@ quern_status quern_collective_workspace(quern_group *group, const quern_collecti
     return status;
 }
 
+/* Fills in the call in member->again.  Fails if the members are at fault. */
+static quern_status check(const struct quern_collective_form *form, struct quern_membership *member,
+                          const quern_collective_args *args, void *workspace, size_t workspace_bytes, void *stream) {
+    struct quern_collective_call *call = &member->again->call;
+    quern_collective_forget(member);
+    quern_status status = fill_members(call, member, args);
+    if (status != QUERN_OK) return status;
+    call->form = form;
+    call->refused = fill_rest(call, args, workspace, workspace_bytes, stream);
+    if (call->refused == QUERN_OK && member->transport->collective->repeats)
+        quern_collective_remember(member, form, args, workspace, workspace_bytes);
+    return QUERN_OK;
+}
+
 static quern_status call_of(const struct quern_collective_form *form, quern_group *group, const quern_collective_args *args,
                             void *workspace, size_t workspace_bytes, void *stream, struct quern_look *look) {
     struct quern_membership *member;
-    struct quern_collective_call call;
     quern_status status = quern_member_of(group, &member);
     if (status == QUERN_OK) quern_look_at_member(look, member);
     if (status == QUERN_OK) status = quern_check_poison(member);
-    if (status == QUERN_OK && member->transport->collective && member->transport->collective->expect)
-        member->transport->collective->expect(member);
-    if (status == QUERN_OK) status = fill_members(&call, member, args);
     if (status != QUERN_OK) return status;
-    call.form = form;
-    call.refused = fill_rest(&call, args, workspace, workspace_bytes, stream);
-    if (call.refused == QUERN_OK) quern_show_call(look, args, &call);
-    return quern_end_call(member, member->transport->collective->run(&call, stream));
+    const struct quern_collective_transport *transport = member->transport->collective;
+    struct quern_collective_call *call = &member->again->call;
+    if (transport && transport->expect) transport->expect(member);
+    if (look->on || stream || !quern_collective_is_again(member, form, args, workspace, workspace_bytes)) {
+        status = check(form, member, args, workspace, workspace_bytes, stream);
+        if (status != QUERN_OK) return status;
+        if (call->refused == QUERN_OK) quern_show_call(look, args, call);
+    }
+    return quern_end_call(member, transport->run(call, stream));
 }
 
 static quern_status run(const struct quern_collective_form *form, quern_group *group, const quern_collective_args *args,

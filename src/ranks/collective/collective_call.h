@@ -17,6 +17,19 @@ struct quern_collective_form {
     const struct quern_view *view;
 };
 
+/* What a rank says of its call to the others on CPUs: see collective_record.h. */
+struct quern_collective_head {
+    uint64_t seal;                        /* of all below: ranks act on it, so it must be what the rank has written */
+    uint64_t members[2];                  /* quern_set_describe */
+    int64_t count;
+    uint64_t live;                        /* quern_symmetric_live: ranks with the same can reach the same memory */
+    int32_t root;
+    uint8_t dtype, combination;
+    uint16_t refused;                     /* quern_status */
+    uint32_t traits;                      /* bits of enum quern_collective_trait */
+    uint32_t unused[3];
+};
+
 /* One rank's call, checked, with defaults filled in. */
 struct quern_collective_call {
     struct quern_membership *member;
@@ -36,6 +49,7 @@ struct quern_collective_call {
     int root;                            /* a rank; 0 without one */
     int multiprocessors;                 /* as in the arguments: 0 is the default */
     double timeout;
+    struct quern_collective_head head;   /* of CPU ranks; seal 0: it is not made yet */
 
     void *workspace;
     size_t workspace_bytes;              /* as many as the transport wants */
@@ -70,7 +84,9 @@ struct quern_collective_transport {
     /* What the transport wants beyond the checks that all share: the last of a rank's own checks.  NULL: nothing. */
     quern_status (*check)(const struct quern_collective_call *call);
 
+    /* The call is in member->again. */
     quern_status (*run)(struct quern_collective_call *call, void *stream);
+    bool repeats;                        /* a call that is checked can run again */
 };
 
 #endif

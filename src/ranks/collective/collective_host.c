@@ -13,16 +13,30 @@
  */
 #include "ranks/collective/collective_host.h"
 
-#include "ranks/collective/collective_record.h"
+#include "ranks/collective/collective_read.h"
 #include "ranks/collective/collective_rounds.h"
 #include "ranks/meeting.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
 
+static struct quern_meeting meeting_of(const struct quern_collective_call *call, enum quern_phase phase) {
+    return (struct quern_meeting){.operation = call->form->operation, .phase = phase, .set = &call->set, .timeout = call->timeout};
+}
+
+static quern_status enter(const struct quern_collective_call *call, const union quern_collective_telling *telling) {
+    const struct quern_meeting meeting = meeting_of(call, QUERN_PHASE_ENTRY);
+    return quern_meet_telling(call->member, &meeting, telling->words);
+}
+
 static quern_status meet(const struct quern_collective_call *call, enum quern_phase phase) {
-    const struct quern_meeting meeting = {.operation = call->form->operation, .phase = phase, .set = &call->set,
-                                          .timeout = call->timeout};
+    const struct quern_meeting meeting = meeting_of(call, phase);
     return quern_meet(call->member, &meeting);
+}
+
+/* If this rank was late, the others may have timed out and returned: then it has read memory that they use for something else. */
+static quern_status leave(const struct quern_collective_call *call) {
+    quern_status status = meet(call, QUERN_PHASE_EXIT);
+    return status == QUERN_OK ? quern_check_poison(call->member) : status;
 }
 
 /* ---- large ---- */
@@ -40,6 +54,7 @@ static quern_status reach(struct quern_collective_rounds *rounds, uint32_t half,
         if (!quern_collective_read_places(call, half, place, &places))
             return quern_poison(call->member, QUERN_PEER_MISMATCH, "rank %d read a damaged record of rank %d: " QUERN_BY_STRANGER,
                                 call->member->rank, call->rank_at[place]);
+        if (rounds->has_windows) quern_collective_look_at(call, place, &places.sight);
         const int buffer = quern_collective_reach(rounds, place, &places);
         if (buffer >= 0 && verdict->buffer < 0) *verdict = (struct verdict){buffer, call->rank_at[place]};
     }
@@ -78,8 +93,8 @@ static quern_status work(const struct quern_collective_rounds *rounds) {
     }
     const int64_t last = quern_collective_all_rounds(rounds) - 1;
     for (int64_t round = 0; status == QUERN_OK && round <= last; round++) {
-        quern_collective_work(rounds, round);
-        if (round < last) status = next_round(rounds->call);
+        status = quern_collective_work(rounds, round);
+        if (round < last && status == QUERN_OK) status = next_round(rounds->call);
     }
     QUERN_POINT(COLLECTIVE_COPIED);
     return status;
@@ -103,17 +118,20 @@ static quern_status host_run(struct quern_collective_call *call, void *stream) {
     const char *inputs[QUERN_RANK_LIMIT];
     const bool some = call->places < call->member->ranks, large = call->refused == QUERN_OK && !quern_collective_is_small(call);
     const uint32_t half = quern_collective_half(call->member), traits = large ? quern_collective_begin(call) : 0;
+    union quern_collective_telling telling = {.words = {0}};
     quern_status result;
-    quern_collective_write_record(call, half, traits);
+    quern_collective_write_record(call, half, traits, &telling.told);
     QUERN_POINT(COLLECTIVE_RECORDED);
-    quern_status status = meet(call, QUERN_PHASE_ENTRY);
-    if (status == QUERN_OK) status = quern_collective_read_heads(call, half, &summary, &result);
+    quern_status status = enter(call, &telling);
+    if (status != QUERN_OK) return status;
+    if (!large && quern_collective_is_agreed(call, half)) result = QUERN_OK;
+    else status = quern_collective_read_heads(call, half, &summary, &result);
     if (status != QUERN_OK) return status;
     QUERN_POINT(COLLECTIVE_READ);
     if (result == QUERN_OK && large) status = run_large(call, half, &summary, &result);
     else if (result == QUERN_OK) quern_collective_receive(call, half, inputs);
     QUERN_POINT(COLLECTIVE_RECEIVED);
-    if (status == QUERN_OK && (some || (result == QUERN_OK && large))) status = meet(call, QUERN_PHASE_EXIT);
+    if (status == QUERN_OK && (some || (result == QUERN_OK && large))) status = leave(call);
     QUERN_POINT(COLLECTIVE_LEAVING);
     return status == QUERN_OK ? result : status;
 }
@@ -122,4 +140,5 @@ const struct quern_collective_transport quern_host_collective = {
     .workspace_bytes = quern_collective_windows,
     .expect = quern_collective_expect_record,
     .run = host_run,
+    .repeats = true,
 };

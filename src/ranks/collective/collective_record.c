@@ -2,6 +2,7 @@
 #include "ranks/collective/collective_record.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "os/futex.h"
 #include "os/integers.h"
@@ -16,7 +17,9 @@ typedef struct quern_collective_head head_t;
 typedef struct quern_collective_places places_t;
 typedef struct quern_collective_verdict verdict_t;
 
-enum { LINE = 64, REASON_BYTES = 256, VERDICT_AT = QUERN_BRIEF_BYTES - sizeof(verdict_t) };
+typedef struct quern_collective_told told_t;
+
+enum { LINE = 64, TINY = sizeof(((told_t *)0)->input), REASON_BYTES = 256, VERDICT_AT = QUERN_BRIEF_BYTES - sizeof(verdict_t) };
 
 static const char *const buffer_names[] = {"input", "output", "workspace"};
 
@@ -39,6 +42,11 @@ const char *quern_collective_payload(const struct quern_collective_call *call, u
     return record_at(call->member, call->rank_at[place], half) + sizeof(head_t);
 }
 
+static const told_t *told_of(const struct quern_collective_call *call, uint32_t half, int place) {
+    const struct quern_membership *member = call->member;
+    return (const told_t *)(const void *)member->line_of[member->roster->peer[call->rank_at[place]].slot]->half[half % 2].told;
+}
+
 /* Of what follows the first word, which is the seal. */
 static uint64_t seal_of(const void *sealed, size_t bytes) {
     uint64_t words[sizeof(places_t) / sizeof(uint64_t)];
@@ -50,6 +58,14 @@ static uint64_t seal_of(const void *sealed, size_t bytes) {
 
 bool quern_collective_is_small(const struct quern_collective_call *call) {
     return call->piece_bytes * (call->form->scatters ? call->places : 1) <= QUERN_COLLECTIVE_PAYLOAD;
+}
+
+bool quern_collective_is_told(const struct quern_collective_call *call) {
+    return call->places == call->member->ranks && !call->member->control;
+}
+
+static bool is_tiny(const struct quern_collective_call *call) {
+    return call->piece_bytes * (call->form->scatters ? call->places : 1) <= TINY && quern_collective_is_told(call);
 }
 
 void quern_collective_expect_record(const struct quern_membership *member) {
@@ -73,22 +89,30 @@ void quern_collective_fill_head(const struct quern_collective_call *call, uint32
     head->combination = (uint8_t)call->combination;
     head->refused = (uint16_t)call->refused;
     head->traits = traits;
-    head->unused = 0;
+    memset(head->unused, 0, sizeof head->unused);
 }
 
+/* Ranks take equal seals for equal heads, so each word is mixed with all before it. */
 static uint64_t seal_of_head(const head_t *head) {
     const uint64_t words[] = {head->members[0], head->members[1], (uint64_t)head->count, head->live,
                               (uint64_t)(uint32_t)head->root << 32 | (uint32_t)head->dtype << 24 | (uint32_t)head->combination << 16 |
                                   head->refused,
                               head->traits};
-    return quern_ragged_seal_words(words, sizeof words / sizeof *words);
+    uint64_t seal = 0;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        seal = (seal ^ words[i]) * 0xbf58476d1ce4e5b9u + 0x9e3779b97f4a7c15u;
+        seal = (seal ^ seal >> 29) * 0x94d049bb133111ebu;
+        seal ^= seal >> 32;
+    }
+    return seal;
 }
 
 /* Returns the end. */
 static char *write_places(const struct quern_collective_call *call, char *to) {
     places_t places = {.input = locate(call->input, call->input_state, &call->input_place),
                        .output = locate(call->output, call->output_state, &call->output_place),
-                       .workspace = locate(call->workspace, call->workspace_state, &call->workspace_place)};
+                       .workspace = locate(call->workspace, call->workspace_state, &call->workspace_place),
+                       .sight = {.pid = (int32_t)getpid(), .id = (uintptr_t)call->member->roster->self.id}};
     places.seal = seal_of(&places, sizeof places);
     memcpy(to, &places, sizeof places);
     return to + sizeof places;
@@ -100,17 +124,22 @@ static char *write_payload(const struct quern_collective_call *call, char *to) {
         return to + REASON_BYTES;
     }
     if (!quern_collective_is_small(call)) return write_places(call, to);
+    if (is_tiny(call)) return to;
     if (call->input && call->input_bytes) memcpy(to, call->input, (size_t)call->input_bytes);
     return to + call->input_bytes;
 }
 
-void quern_collective_write_record(const struct quern_collective_call *call, uint32_t half, uint32_t traits) {
+void quern_collective_write_record(struct quern_collective_call *call, uint32_t half, uint32_t traits, told_t *told) {
     struct quern_membership *member = call->member;
     char *record = record_at(member, member->rank, half);
-    head_t *head = (head_t *)(void *)record;
-    quern_collective_fill_head(call, traits, head);
-    head->seal = seal_of_head(head);
-    member->brief_bytes = (size_t)(write_payload(call, record + sizeof *head) - record);
+    if (!call->head.seal || call->head.traits != traits) {
+        quern_collective_fill_head(call, traits, &call->head);
+        call->head.seal = seal_of_head(&call->head);
+    }
+    memcpy(record, &call->head, sizeof call->head);
+    member->brief_bytes = (size_t)(write_payload(call, record + sizeof call->head) - record);
+    told->seal = call->head.seal;
+    if (call->refused == QUERN_OK && is_tiny(call) && call->input) memcpy(told->input, call->input, (size_t)call->input_bytes);
 }
 
 /* ---- comparing ---- */
@@ -186,6 +215,21 @@ static void expect_records(const struct quern_collective_call *call, uint32_t ha
     }
 }
 
+bool quern_collective_is_agreed(const struct quern_collective_call *call, uint32_t half) {
+    if (call->refused != QUERN_OK || !quern_collective_is_told(call)) return false;
+    uint64_t differs = 0;
+    for (int place = 0; place < call->places; place++)
+        if (place != call->place) differs |= told_of(call, half, place)->seal ^ call->head.seal;
+    return !differs;
+}
+
+/* Whether another process may have written into a head. */
+static bool is_damaged(const struct quern_collective_call *call, uint32_t half, int place, const head_t *head) {
+    if (call->member->one_process) return false;
+    const bool told = quern_collective_is_told(call) && place != call->place;
+    return head->seal != seal_of_head(head) || (told && told_of(call, half, place)->seal != head->seal);
+}
+
 /* Compares each with that of the lowest member, so that all members find the same difference. */
 quern_status quern_collective_read_heads(const struct quern_collective_call *call, uint32_t half,
                                          struct quern_collective_summary *summary, quern_status *result) {
@@ -197,7 +241,7 @@ quern_status quern_collective_read_heads(const struct quern_collective_call *cal
     summary->same_live = true;
     for (int place = 0; place < call->places; place++) {
         memcpy(&head, record_at(call->member, call->rank_at[place], half), sizeof head);
-        if (!call->member->one_process && head.seal != seal_of_head(&head)) return fail_damaged(call, "record", place);
+        if (is_damaged(call, half, place, &head)) return fail_damaged(call, "record", place);
         if (!place) first = head;
         if (head.refused && refuses < 0) refuses = place;
         if (differs < 0 && !are_same(&first, &head)) differs = place, other = head;
@@ -219,18 +263,23 @@ bool quern_collective_read_places(const struct quern_collective_call *call, uint
 
 /* ---- small ---- */
 
+static const char *input_of(const struct quern_collective_call *call, uint32_t half, int place, bool tiny) {
+    if (place == call->place) return call->input;
+    return tiny ? told_of(call, half, place)->input : quern_collective_payload(call, half, place);
+}
+
 static void combine_payloads(const struct quern_collective_call *call, uint32_t half, const char **inputs) {
     char *const outputs[] = {call->output};
     const int64_t offset = call->form->scatters ? call->place * call->piece_bytes : 0;
-    for (int place = 0; place < call->places; place++)
-        inputs[place] = (place == call->place ? call->input : quern_collective_payload(call, half, place)) + offset;
+    const bool tiny = is_tiny(call);
+    for (int place = 0; place < call->places; place++) inputs[place] = input_of(call, half, place, tiny) + offset;
     const struct quern_collective_combination pieces = {.inputs = inputs, .outputs = outputs, .input_count = call->places,
                                                         .output_count = 1, .is_max = call->combination == QUERN_COMBINE_MAX};
     quern_collective_combine(call, &pieces, call->count);
 }
 
 static void copy_payload(const struct quern_collective_call *call, uint32_t half, int place, char *to) {
-    const char *from = place == call->place ? call->input : quern_collective_payload(call, half, place);
+    const char *from = input_of(call, half, place, is_tiny(call));
     if (to != from && call->piece_bytes) memcpy(to, from, (size_t)call->piece_bytes);
 }
 

@@ -11,6 +11,9 @@
  *   payload   the input, if it is small; or the reason why the rank refuses its arguments
  *   places    else, in place of the payload: where the other members find its buffers
  *   verdict   at the end: written before a vote
+ *
+ * In a call of all ranks on one host a rank also tells the seal of its head beside its signal, on the same line, and there a tiny
+ * input.  If all seals are the same, so are all heads, and nobody reads them: a tiny call moves one line from each rank.
  */
 #ifndef QUERN_COLLECTIVE_RECORD_H
 #define QUERN_COLLECTIVE_RECORD_H
@@ -21,19 +24,28 @@ enum quern_collective_trait {
     QUERN_COLLECTIVE_STAGES = 1,          /* others find the input in the workspace, since they cannot reach it itself */
     QUERN_COLLECTIVE_STAGED_AHEAD = 2,    /* the first part of it is there */
     QUERN_COLLECTIVE_OUTPUT_REACHED = 4,  /* others can write the output */
-    QUERN_COLLECTIVE_IN_PLACE = 8
+    QUERN_COLLECTIVE_IN_PLACE = 8,
+    QUERN_COLLECTIVE_READS = 16           /* this rank can read the memory of all members */
 };
 
-struct quern_collective_head {
-    uint64_t seal;                        /* of all below: ranks act on it, so it must be what the rank has written */
-    uint64_t members[2];                  /* quern_set_describe */
-    int64_t count;
-    uint64_t live;                        /* quern_symmetric_live: ranks with the same can reach the same memory */
-    int32_t root;
-    uint8_t dtype, combination;
-    uint16_t refused;                     /* quern_status */
-    uint32_t traits;                      /* bits of enum quern_collective_trait */
-    uint32_t unused;
+/* How a rank sees another one: see collective_read.h. */
+struct quern_sight {
+    uint32_t state;                       /* atomic, since reports read it: written once, after the rest */
+    int32_t pid;
+    uint64_t id;                          /* the address of its random number */
+    int32_t reason;                       /* errno: why it cannot be read */
+    int32_t unused;
+};
+
+/* What is told beside a signal. */
+struct quern_collective_told {
+    char input[(QUERN_TOLD_WORDS - 1) * sizeof(uint64_t)];
+    uint64_t seal;
+};
+
+union quern_collective_telling {
+    struct quern_collective_told told;
+    uint64_t words[QUERN_TOLD_WORDS];
 };
 
 /* By pointer in its own process, in others by (id, offset) if it is symmetric. */
@@ -46,6 +58,7 @@ struct quern_collective_location {
 struct quern_collective_places {
     uint64_t seal;                        /* likewise */
     struct quern_collective_location input, output, workspace;
+    struct quern_sight sight;             /* how its process can be read */
 };
 
 /* Which buffer of which rank is out of reach, of the places above; -1: all are within reach. */
@@ -59,7 +72,8 @@ enum {
         QUERN_BRIEF_BYTES - sizeof(struct quern_collective_head) - sizeof(struct quern_collective_verdict)
 };
 
-_Static_assert(sizeof(struct quern_collective_head) == 56, "the first word of a payload must be on the line of the head");
+_Static_assert(sizeof(union quern_collective_telling) == sizeof(uint64_t) * QUERN_TOLD_WORDS, "what is told must fill its place");
+_Static_assert(sizeof(struct quern_collective_head) == 64, "a payload must begin with a line");
 _Static_assert(sizeof(struct quern_collective_places) <= QUERN_COLLECTIVE_PAYLOAD, "places must fit a brief");
 
 /* The inputs of all ranks together are in the records: the same on all members with the same arguments. */
@@ -67,6 +81,9 @@ bool quern_collective_is_small(const struct quern_collective_call *call);
 
 /* The half of the records of the next meeting. */
 static inline uint32_t quern_collective_half(const struct quern_membership *member) { return member->all_count + 1; }
+
+/* The call has its records on this host and all ranks, so that they tell their seals. */
+bool quern_collective_is_told(const struct quern_collective_call *call);
 
 /* Fetches the lines that the next record will occupy if it is as long as the last one. */
 void quern_collective_expect_record(const struct quern_membership *member);
@@ -76,8 +93,12 @@ void quern_collective_fill_head(const struct quern_collective_call *call, uint32
 quern_status quern_collective_compare_heads(const struct quern_collective_call *call, const struct quern_collective_head *first,
                                             const struct quern_collective_head *other, int place);
 
-/* Writes this rank's record. */
-void quern_collective_write_record(const struct quern_collective_call *call, uint32_t half, uint32_t traits);
+/* Writes this rank's record, and what it tells beside its signal. */
+void quern_collective_write_record(struct quern_collective_call *call, uint32_t half, uint32_t traits,
+                                   struct quern_collective_told *told);
+
+/* After the entry: whether all members have told the seal of this rank's call, which is correct.  Then no head is read. */
+bool quern_collective_is_agreed(const struct quern_collective_call *call, uint32_t half);
 
 /* The members' traits: what all have, what any has, and those of each place. */
 struct quern_collective_summary {

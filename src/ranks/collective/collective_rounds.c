@@ -2,6 +2,8 @@
 #include "ranks/collective/collective_rounds.h"
 
 #include "os/integers.h"
+#include "ranks/collective/collective_again.h"
+#include "ranks/collective/collective_read.h"
 #include "ranks/collective/collective_work.h"
 #include "ranks/ragged/ragged_copies.h"
 
@@ -12,7 +14,9 @@ enum {
     LEAST_WINDOW = 1 << 14,   /* large compared with the cost of a meeting ... */
     MOST_WINDOW = 1 << 18,    /* ... and so small that all windows stay near the cores */
     PARTS = 8,                /* of a call, between these: while one is staged, the one before is combined or copied */
-    WHOLE_BYTES = 1 << 15     /* up to so many bytes of inputs are combined by every rank */
+    WHOLE_BYTES = 1 << 15,    /* up to so many bytes of inputs are combined by every rank */
+    MOST_SCRATCH = 1 << 18,   /* of each thread, for inputs that are read */
+    MOST_READ = 1 << 19       /* bytes of an all-reduce by reading */
 };
 
 /* ---- windows: two staged ones, then two returned ones ---- */
@@ -82,10 +86,13 @@ static const char *source_of(const rounds_t *x, int place, int64_t round) {
 
 /* ---- choosing ---- */
 
+static bool is_here(const struct quern_collective_call *call, int place) {
+    return call->member->roster->peer[call->rank_at[place]].is_here;
+}
+
 static bool are_here(const struct quern_collective_call *call) {
-    const struct quern_peer *peer = call->member->roster->peer;
     for (int place = 0; place < call->places; place++)
-        if (!peer[call->rank_at[place]].is_here) return false;
+        if (!is_here(call, place)) return false;
     return true;
 }
 
@@ -93,11 +100,29 @@ static bool is_whole(const struct quern_collective_call *call) {
     return call->form->reduces && !call->form->scatters && call->piece_bytes * call->places <= WHOLE_BYTES;
 }
 
+/* The bytes of scratch for each input that is read, in the workspace, which nobody else uses then. */
+static int64_t scratch_bytes(const struct quern_collective_call *call) {
+    const int64_t room = quern_smaller((int64_t)call->workspace_bytes, MOST_SCRATCH * (int64_t)call->member->device->threads);
+    return room / quern_larger(call->places - 1, 1) / LINE * LINE;
+}
+
+/*
+ * Whether members that can read each other do so: what is read at once takes longer to copy twice.  The same on all of them.  More of
+ * an all-reduce than the caches hold would come from memory once more than through windows, which stay there.
+ */
+static bool is_worth_reading(const struct quern_collective_call *call) {
+    if (call->form->reduces && !call->form->scatters && call->piece_bytes > MOST_READ) return false;
+    const bool shares = call->form->reduces && !call->form->scatters && !is_whole(call);
+    const int64_t read = shares ? call->piece_bytes / call->places : call->piece_bytes;
+    return read >= QUERN_LEAST_READ && (!call->form->reduces || (int64_t)call->workspace_bytes / call->places >= QUERN_LEAST_READ);
+}
+
 uint32_t quern_collective_begin(const struct quern_collective_call *call) {
     const bool here = are_here(call);
     const bool reached = here || call->output_state == QUERN_MEMORY_SYMMETRIC;
     const bool stages = call->input && !here && call->input_state != QUERN_MEMORY_SYMMETRIC;
-    const bool ahead = stages && !(call->form->gathers && reached);
+    const bool reads = !here && is_worth_reading(call) && quern_collective_sees(call);
+    const bool ahead = stages && !(call->form->gathers && reached) && !(reads && call->member->again->all_read);
     if (ahead) {
         rounds_t x = {.call = call, .chunk = window_chunk(call), .rounds = 1};
         x.window[call->place] = call->workspace;
@@ -105,13 +130,16 @@ uint32_t quern_collective_begin(const struct quern_collective_call *call) {
         quern_collective_stage(&x, 0);
     }
     return (stages ? QUERN_COLLECTIVE_STAGES : 0) | (ahead ? QUERN_COLLECTIVE_STAGED_AHEAD : 0) |
-           (reached ? QUERN_COLLECTIVE_OUTPUT_REACHED : 0) | (call->in_place ? QUERN_COLLECTIVE_IN_PLACE : 0);
+           (reads ? QUERN_COLLECTIVE_READS : 0) | (reached ? QUERN_COLLECTIVE_OUTPUT_REACHED : 0) |
+           (call->in_place ? QUERN_COLLECTIVE_IN_PLACE : 0);
 }
 
 /* Whether a rank works in place where others read its input itself. */
-static bool is_exposed(const struct quern_collective_call *call, const struct quern_collective_summary *summary) {
-    for (int place = 0; place < call->places; place++)
-        if (summary->traits[place] & QUERN_COLLECTIVE_IN_PLACE && !(summary->traits[place] & QUERN_COLLECTIVE_STAGES)) return true;
+static bool is_exposed(const struct quern_collective_call *call, const struct quern_collective_summary *summary, bool reads) {
+    for (int place = 0; place < call->places; place++) {
+        const bool stages = summary->traits[place] & QUERN_COLLECTIVE_STAGES && !reads;
+        if (summary->traits[place] & QUERN_COLLECTIVE_IN_PLACE && !stages) return true;
+    }
     return false;
 }
 
@@ -120,9 +148,13 @@ void quern_collective_choose(rounds_t *x, const struct quern_collective_call *ca
     const struct quern_collective_form *form = call->form;
     const bool all_reduce = form->reduces && !form->scatters, reached = summary->all & QUERN_COLLECTIVE_OUTPUT_REACHED;
     const bool staged = summary->any & QUERN_COLLECTIVE_STAGES;
-    *x = (rounds_t){.call = call, .pushes = form->gathers && reached && staged, .spreads = all_reduce && reached};
-    x->returns = all_reduce && !reached && !(is_whole(call) && !is_exposed(call, summary));
-    x->has_windows = (staged && !x->pushes) || x->returns;
+    const bool reads = summary->all & QUERN_COLLECTIVE_READS;
+    const bool whole = is_whole(call) || (reads && call->places == 2);  /* two read as many bytes each way, and meet once more */
+    const bool divides = all_reduce && !reached && !(whole && !is_exposed(call, summary, reads));
+    *x = (rounds_t){.call = call, .pushes = form->gathers && reached && staged, .spreads = all_reduce && reached,
+                    .returns = divides && !reads, .collects = divides && reads};
+    x->has_windows = (staged && !x->pushes && !reads) || x->returns;
+    call->member->again->all_read = reads;
     x->chunk = x->has_windows ? window_chunk(call) : call->count;
     x->rounds = quern_divide_up(call->count, x->chunk);
     x->is_streaming = quern_copies_are_large(call->member->device, call->places, call->output_bytes);
@@ -131,14 +163,18 @@ void quern_collective_choose(rounds_t *x, const struct quern_collective_call *ca
         x->stages[place] = traits & QUERN_COLLECTIVE_STAGES;
         x->has_late |= x->stages[place] && !(traits & QUERN_COLLECTIVE_STAGED_AHEAD);
     }
+    for (int place = 0; place < call->places && reads && !x->pushes; place++) {
+        const bool is_source = !form->has_root || place == call->root_place;
+        x->is_read[place] = is_source && summary->traits[place] & QUERN_COLLECTIVE_STAGES && !is_here(call, place);
+        x->reads += x->is_read[place];
+    }
 }
 
 /* ---- reaching the members ---- */
 
 static char *find(const rounds_t *x, int place, const struct quern_collective_location *location, int64_t bytes) {
-    const int rank = x->call->rank_at[place];
-    if (x->call->member->roster->peer[rank].is_here) return (char *)location->pointer;
-    return quern_symmetric_resolve(x->call->member, location->id, location->offset, bytes, rank);
+    if (is_here(x->call, place)) return (char *)location->pointer;
+    return quern_symmetric_resolve(x->call->member, location->id, location->offset, bytes, x->call->rank_at[place]);
 }
 
 static void take_own(rounds_t *x) {
@@ -153,12 +189,15 @@ int quern_collective_reach(rounds_t *x, int place, const struct quern_collective
     if (place == call->place) return take_own(x), -1;
     const bool is_source = !call->form->has_root || place == call->root_place, writes = x->pushes || x->spreads;
     const int64_t input_bytes = call->piece_bytes * (call->form->scatters ? call->places : 1);
+    if (x->is_read[place]) x->input[place] = places->input.pointer;
+    if (x->collects) x->output[place] = (char *)(uintptr_t)places->output.pointer;
     const struct {
         bool needed;
         const struct quern_collective_location *location;
         int64_t bytes;
         void *to;
-    } buffers[] = {{is_source && !x->pushes && !x->stages[place], &places->input, input_bytes, &x->input[place]},
+    } buffers[] = {{is_source && !x->pushes && !x->stages[place] && !x->is_read[place],
+                    &places->input, input_bytes, &x->input[place]},
                    {writes, &places->output, call->output_bytes, &x->output[place]},
                    {x->stages[place] || x->returns, &places->workspace, (int64_t)call->workspace_bytes, &x->window[place]}};
     for (int i = 0; i < 3; i++) {
@@ -205,8 +244,27 @@ void quern_collective_stage(const rounds_t *x, int64_t round) {
     copy(x, &list, false);
 }
 
+static struct quern_read read_of(const rounds_t *x, int place, char *to, const char *from, int64_t bytes) {
+    return (struct quern_read){.rank = x->call->rank_at[place], .to = to, .from = (uintptr_t)from, .bytes = bytes};
+}
+
+/* Reads what other processes have of some elements; inputs[]: where those of each place are now. */
+static quern_status read_inputs(const rounds_t *x, struct span span, const char **inputs) {
+    const struct quern_collective_call *call = x->call;
+    struct quern_read reads[QUERN_RANK_LIMIT];
+    int count = 0;
+    for (int place = 0; place < call->places; place++) {
+        if (!x->is_read[place]) continue;
+        char *scratch = (char *)call->workspace + count * scratch_bytes(call);
+        reads[count++] = read_of(x, place, scratch, inputs[place], span.count * call->element_bytes);
+        inputs[place] = scratch;
+    }
+    return quern_collective_read(call, reads, count);
+}
+
 /* Combines elements of a round, counted from its first, into outputs that begin at the first of them. */
-static void combine(const rounds_t *x, int64_t round, struct span span, char *const *outputs, int count, bool streaming) {
+static quern_status combine_some(const rounds_t *x, int64_t round, struct span span, char *const *outputs, int count,
+                                 bool streaming) {
     const struct quern_collective_call *call = x->call;
     const char *inputs[QUERN_RANK_LIMIT];
     for (int place = 0; place < call->places; place++)
@@ -214,24 +272,59 @@ static void combine(const rounds_t *x, int64_t round, struct span span, char *co
     const struct quern_collective_combination pieces = {.inputs = inputs, .outputs = outputs, .input_count = call->places,
                                                         .output_count = count, .is_max = call->combination == QUERN_COMBINE_MAX,
                                                         .streaming = streaming};
-    quern_collective_combine(call, &pieces, span.count);
+    const quern_status status = x->reads ? read_inputs(x, span, inputs) : QUERN_OK;
+    if (status == QUERN_OK) quern_collective_combine(call, &pieces, span.count);
+    return status;
 }
 
-static void reduce(const rounds_t *x, int64_t round) {
+/* The same, as many at once as there is scratch for.  The outputs move on. */
+static quern_status combine(const rounds_t *x, int64_t round, struct span span, char **outputs, int count, bool streaming) {
+    const struct quern_collective_call *call = x->call;
+    const int64_t most = x->reads ? scratch_bytes(call) / call->element_bytes : span.count, end = span.first + span.count;
+    quern_status status = QUERN_OK;
+    while (span.first < end && status == QUERN_OK) {
+        span.count = quern_smaller(most, end - span.first);
+        status = combine_some(x, round, span, outputs, count, streaming);
+        for (int output = 0; output < count; output++) outputs[output] += span.count * call->element_bytes;
+        span.first += span.count;
+    }
+    return status;
+}
+
+static quern_status reduce(const rounds_t *x, int64_t round) {
     const struct quern_collective_call *call = x->call;
     const struct span span = span_of(x, round), share = share_of(x, call->place, round);
     char *outputs[QUERN_RANK_LIMIT];
     if (x->spreads) {
         for (int step = 0; step < call->places; step++)
             outputs[step] = x->output[(call->place + step) % call->places] + (span.first + share.first) * call->element_bytes;
-        combine(x, round, share, outputs, call->places, x->is_streaming);
-    } else if (x->returns) {
-        outputs[0] = returned_window(x, call->place, round);
-        combine(x, round, share, outputs, 1, false);
-    } else {
-        outputs[0] = call->output + span.first * call->element_bytes;
-        combine(x, round, (struct span){0, span.count}, outputs, 1, x->is_streaming);
+        return combine(x, round, share, outputs, call->places, x->is_streaming);
     }
+    if (x->returns) {
+        outputs[0] = returned_window(x, call->place, round);
+        return combine(x, round, share, outputs, 1, false);
+    }
+    const struct span part = x->collects ? share : (struct span){0, span.count};
+    outputs[0] = call->output + (span.first + part.first) * call->element_bytes;
+    return combine(x, round, part, outputs, 1, x->is_streaming);
+}
+
+/* The other ranks' shares of the result, out of their outputs. */
+static quern_status collect(const rounds_t *x) {
+    const struct quern_collective_call *call = x->call;
+    struct quern_copy copies[QUERN_RANK_LIMIT];
+    struct quern_copy_list list = {.copies = copies};
+    struct quern_read reads[QUERN_RANK_LIMIT];
+    int count = 0;
+    for (int step = 1; step < call->places; step++) {
+        const int place = (call->place + step) % call->places;
+        const struct span share = share_of(x, place, 0);
+        const int64_t at = share.first * call->element_bytes, bytes = share.count * call->element_bytes;
+        if (is_here(call, place)) add(&list, call->output + at, x->output[place] + at, bytes);
+        else if (bytes) reads[count++] = read_of(x, place, call->output + at, x->output[place] + at, bytes);
+    }
+    copy(x, &list, x->is_streaming);
+    return quern_collective_read(call, reads, count);
 }
 
 /* The results of a round that all ranks have left. */
@@ -260,26 +353,34 @@ static void push(const rounds_t *x) {
     copy(x, &list, x->is_streaming);
 }
 
-static void pull(const rounds_t *x, int64_t round) {
+static quern_status pull(const rounds_t *x, int64_t round) {
     const struct quern_collective_call *call = x->call;
     const struct span span = span_of(x, round);
     struct quern_copy copies[QUERN_RANK_LIMIT];
     struct quern_copy_list list = {.copies = copies};
+    struct quern_read reads[QUERN_RANK_LIMIT];
+    int count = 0;
     for (int step = 1; step <= call->places; step++) {
         const int place = (call->place + step) % call->places;
         const int64_t piece = call->form->gathers ? place : 0;
         if (call->form->has_root && place != call->root_place) continue;
-        add(&list, call->output + (piece * call->count + span.first) * call->element_bytes, source_of(x, place, round),
-            span.count * call->element_bytes);
+        char *to = call->output + (piece * call->count + span.first) * call->element_bytes;
+        const char *from = source_of(x, place, round);
+        const int64_t bytes = span.count * call->element_bytes;
+        if (x->is_read[place]) reads[count++] = read_of(x, place, to, from, bytes);
+        else add(&list, to, from, bytes);
     }
     copy(x, &list, x->is_streaming);
+    return quern_collective_read(call, reads, count);
 }
 
-void quern_collective_work(const rounds_t *x, int64_t round) {
+quern_status quern_collective_work(const rounds_t *x, int64_t round) {
+    if (x->collects && round) return collect(x);
     if (x->returns && round) fetch(x, round - 1);
     quern_collective_stage(x, round + 1);
-    if (round >= x->rounds) return;
-    if (x->call->form->reduces) reduce(x, round);
-    else if (x->pushes) push(x);
-    else pull(x, round);
+    if (round >= x->rounds) return QUERN_OK;
+    if (x->call->form->reduces) return reduce(x, round);
+    if (!x->pushes) return pull(x, round);
+    push(x);
+    return QUERN_OK;
 }

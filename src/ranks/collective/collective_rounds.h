@@ -2,6 +2,10 @@
  * The large way of a collective on CPUs: which elements a rank combines or copies in each round, from where and to where.  For
  * collective_host.c.
  *
+ * What is private memory of another process is read there (collective_read.h) if all members can read each other and pieces are not
+ * small.  Then no memory is passed through the workspaces; inputs are combined from there, as much as stays near the core.  Of an
+ * all-reduce whose outputs cannot be reached each rank makes its share, and then collects the others' shares from their outputs.
+ *
  * Without windows there is one round: each rank reads the inputs of all and, if they can be reached, writes the outputs of all.  Of
  * an all-reduce each rank combines its share of the elements.
  *
@@ -27,10 +31,13 @@ struct quern_collective_rounds {
     const char *input[QUERN_RANK_LIMIT];
     char *output[QUERN_RANK_LIMIT], *window[QUERN_RANK_LIMIT];
     bool stages[QUERN_RANK_LIMIT];       /* its input is read from its window */
+    bool is_read[QUERN_RANK_LIMIT];      /* its input is read in its process: input is an address there */
+    int reads;                           /* how many are */
     bool has_windows;
     bool pushes;                         /* each rank writes its input into all outputs, of an all-gather */
     bool spreads;                        /* each rank writes its share of the result into all outputs */
     bool returns;                        /* each rank leaves its share of the result in its window */
+    bool collects;                       /* each rank leaves its share of the result in its output, where the others read it */
     bool is_streaming;                   /* writes outputs past the caches */
     bool has_late;                       /* a rank stages, but not ahead */
     int64_t chunk, rounds;               /* elements of a round (of each piece), and the number of rounds */
@@ -52,12 +59,12 @@ int quern_collective_reach(struct quern_collective_rounds *rounds, int place, co
 /* Stages a chunk, if this rank stages and there is such a round. */
 void quern_collective_stage(const struct quern_collective_rounds *rounds, int64_t round);
 
-/* The work of a round, for any number: combines or copies, and fetches what the round before has left. */
-void quern_collective_work(const struct quern_collective_rounds *rounds, int64_t round);
+/* The work of a round, for any number: combines or copies, and fetches what the round before has left.  Fails if a read does. */
+quern_status quern_collective_work(const struct quern_collective_rounds *rounds, int64_t round);
 
 /* How many rounds there are, with the one that only fetches. */
 static inline int64_t quern_collective_all_rounds(const struct quern_collective_rounds *rounds) {
-    return rounds->rounds + rounds->returns;
+    return rounds->rounds + (rounds->returns || rounds->collects);
 }
 
 #endif

@@ -47,11 +47,15 @@ void quern_collective_combine(const struct quern_collective_call *call, const st
                               int64_t count) {
     const quern_device *device = call->member->device;
     const int64_t touched = count * call->element_bytes * (pieces->input_count + pieces->output_count);
-    int64_t tasks = device->threads == 1 ? 1 : quern_smaller(touched / TASK_BYTES, MOST_TASKS * (int64_t)device->threads);
     if (count <= 0) return;
-    if (tasks < 2) tasks = 1;
-    const int64_t line = LINE / call->element_bytes, share = quern_divide_up(quern_divide_up(count, tasks), line) * line;
-    struct work work = {pieces, call->combine->kernel->cpu.any, count, share};
-    if (tasks == 1 && is_default_environment()) run_share(&work, 0);
-    else quern_run_tasks(device, tasks, run_share, &work);
+    struct work work = {pieces, call->combine->kernel->cpu.any, count, count};
+    if (device->threads == 1 || touched < 2 * TASK_BYTES) {
+        if (is_default_environment()) run_share(&work, 0);
+        else quern_run_tasks(device, 1, run_share, &work);
+        return;
+    }
+    const int64_t tasks = quern_smaller(touched / TASK_BYTES, MOST_TASKS * (int64_t)device->threads);
+    const int64_t line = LINE / call->element_bytes;
+    work.share = quern_divide_up(quern_divide_up(count, tasks), line) * line;
+    quern_run_tasks(device, tasks, run_share, &work);
 }

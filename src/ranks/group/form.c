@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "os/unload.h"
+#include "ranks/collective/collective_again.h"
 #include "ranks/group/cuda_transport.h"
 #include "ranks/group/host_transport.h"
 #include "ranks/group/hosts_transport.h"
@@ -53,13 +54,15 @@ static void set_hosts(struct quern_membership *member, const quern_group_args *a
 }
 
 static struct quern_membership *make_member(const quern_group_args *args, const char *name) {
-    struct quern_membership *member = calloc(1, sizeof *member + (size_t)args->ranks * sizeof *member->heard);
+    const size_t heard_bytes = (size_t)args->ranks * sizeof(struct quern_vote);
+    struct quern_membership *member = calloc(1, sizeof *member + heard_bytes + sizeof(struct quern_collective_again));
     struct quern_group *handle = malloc(sizeof *handle);
     if (!member || !handle) {
         free(handle);
         free(member);
         return NULL;
     }
+    member->again = (struct quern_collective_again *)(member->heard + args->ranks);
     member->handle = handle;
     member->device = args->device;
     member->rank = args->rank;

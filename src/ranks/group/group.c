@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "ranks/cuda_support.h"
+#include "ranks/collective/collective_read.h"
 #include "ranks/describe.h"
 #include "ranks/group/form.h"
 #include "ranks/handles.h"
@@ -296,6 +297,7 @@ size_t quern_group_report(const quern_group *group, char *buffer, size_t bytes) 
     }
     quern_report_hosts(&text, member);
     quern_report_transfers(&text, member);
+    quern_report_sight(&text, member);
     if (*member->detour) quern_text_add(&text, "by way of %s: %s\n", member->transport->name, member->detour);
     quern_report_poison(&text, member);
     quern_end_visit(group);

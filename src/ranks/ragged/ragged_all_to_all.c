@@ -102,15 +102,6 @@ static bool overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_b
     return a_bytes && b_bytes && (first < second ? second - first < a_bytes : first - second < b_bytes);
 }
 
-static quern_status find(const struct quern_membership *member, const char *name, const void *pointer, int64_t bytes,
-                         enum quern_symmetric_state *state, struct quern_symmetric_place *place) {
-    *state = QUERN_MEMORY_PRIVATE;
-    if (!pointer || !bytes) return QUERN_OK;
-    *state = quern_symmetric_find(member, pointer, bytes, place);
-    if (*state != QUERN_MEMORY_FREED) return QUERN_OK;
-    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s is in symmetric memory that was freed", name);
-}
-
 /* Input and output.  Either may be NULL if only the size of the workspace is wanted. */
 static quern_status fill_buffers(struct quern_ragged_call *call, const quern_ragged_all_to_all_args *args) {
     const int64_t input_bytes = args->input_rows * args->row_bytes, output_bytes = args->output_rows * args->row_bytes;
@@ -118,9 +109,11 @@ static quern_status fill_buffers(struct quern_ragged_call *call, const quern_rag
     call->output = args->output;
     call->in_place = args->input && args->output &&
                      overlap(args->input, (uint64_t)input_bytes, args->output, (uint64_t)output_bytes);
-    quern_status status = find(call->member, "args.input", args->input, input_bytes, &call->input_state, &call->input_place);
+    quern_status status = quern_symmetric_find_buffer(call->member, "args.input", args->input, input_bytes, &call->input_state,
+                                                      &call->input_place);
     if (status == QUERN_OK)
-        status = find(call->member, "args.output", args->output, output_bytes, &call->output_state, &call->output_place);
+        status = quern_symmetric_find_buffer(call->member, "args.output", args->output, output_bytes, &call->output_state,
+                                             &call->output_place);
     return status;
 }
 
@@ -181,16 +174,11 @@ static quern_status check_apart(const struct quern_ragged_call *call) {
 static quern_status fill_workspace(struct quern_ragged_call *call, void *workspace, size_t bytes) {
     const struct quern_membership *member = call->member;
     const size_t needed = member->transport->ragged->workspace_bytes(call);
-    quern_status status = quern_check_workspace(member->device, workspace, bytes, needed);
-    if (status == QUERN_OK)
-        status = find(member, "workspace", workspace, (int64_t)needed, &call->workspace_state, &call->workspace_place);
-    if (status != QUERN_OK) return status;
     call->workspace = workspace;
     call->workspace_bytes = needed;
-    if (needed && call->workspace_state != QUERN_MEMORY_SYMMETRIC)
-        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "workspace is not symmetric memory of this group: expected %zu "
-                          "bytes within one quern_symmetric_alloc", needed);
-    return check_apart(call);
+    quern_status status = quern_symmetric_find_workspace(member, workspace, bytes, needed, &call->workspace_state,
+                                                         &call->workspace_place);
+    return status == QUERN_OK ? check_apart(call) : status;
 }
 
 /* All checks that a rank can make alone.  The members are filled in already. */

@@ -1,7 +1,12 @@
-/* Looks up addresses and (id, offset) pairs.  Called by the ragged all-to-all, by the public queries, and for the pads of GPUs. */
+/*
+ * Looks up addresses and (id, offset) pairs.  Called by the ragged all-to-all and the collectives, by the public queries, and for
+ * the pads of GPUs.
+ */
 #include "ranks/symmetric/symmetric_lookup.h"
 
 #include "ranks/symmetric/symmetric_ranges.h"
+#include "runtime/arguments.h"
+#include "runtime/status.h"
 
 enum quern_symmetric_state quern_symmetric_find(const struct quern_membership *member, const void *pointer, int64_t bytes,
                                               struct quern_symmetric_place *place) {
@@ -22,6 +27,26 @@ enum quern_symmetric_state quern_symmetric_find(const struct quern_membership *m
     return QUERN_MEMORY_SYMMETRIC;
 }
 
+quern_status quern_symmetric_find_buffer(const struct quern_membership *member, const char *name, const void *pointer,
+                                         int64_t bytes, enum quern_symmetric_state *state, struct quern_symmetric_place *place) {
+    *state = QUERN_MEMORY_PRIVATE;
+    if (!pointer || !bytes) return QUERN_OK;
+    *state = quern_symmetric_find(member, pointer, bytes, place);
+    if (*state != QUERN_MEMORY_FREED) return QUERN_OK;
+    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s is in symmetric memory that was freed", name);
+}
+
+quern_status quern_symmetric_find_workspace(const struct quern_membership *member, const void *workspace, size_t bytes,
+                                            size_t needed, enum quern_symmetric_state *state,
+                                            struct quern_symmetric_place *place) {
+    quern_status status = quern_check_workspace(member->device, workspace, bytes, needed);
+    if (status == QUERN_OK)
+        status = quern_symmetric_find_buffer(member, "workspace", workspace, (int64_t)needed, state, place);
+    if (status != QUERN_OK || !needed || *state == QUERN_MEMORY_SYMMETRIC) return status;
+    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "workspace is not symmetric memory of this group: expected %zu bytes "
+                      "within one quern_symmetric_alloc", needed);
+}
+
 void *quern_symmetric_resolve(const struct quern_membership *member, uint64_t id, int64_t offset, int64_t bytes, int rank) {
     const struct quern_symmetric_range *range = member->symmetric ? quern_symmetric_range_of_id(member->symmetric, id) : NULL;
     if (!range) return NULL;
@@ -31,3 +56,5 @@ void *quern_symmetric_resolve(const struct quern_membership *member, uint64_t id
 }
 
 uint64_t quern_symmetric_live(const struct quern_membership *member) { return member->symmetric ? member->symmetric->live : 0; }
+
+uint64_t quern_symmetric_frees(const struct quern_membership *member) { return member->symmetric ? member->symmetric->frees : 0; }

@@ -1,4 +1,4 @@
-/* Lookups among the symmetric ranges of a rank.  For symmetric.c, the ragged all-to-all and the pads of GPUs. */
+/* Lookups among the symmetric ranges of a rank.  For symmetric.c, the ragged all-to-all, the collectives and the pads of GPUs. */
 #ifndef QUERN_SYMMETRIC_LOOKUP_H
 #define QUERN_SYMMETRIC_LOOKUP_H
 
@@ -27,8 +27,20 @@ enum quern_symmetric_state { QUERN_MEMORY_PRIVATE, QUERN_MEMORY_SYMMETRIC, QUERN
 enum quern_symmetric_state quern_symmetric_find(const struct quern_membership *member, const void *pointer, int64_t bytes,
                                               struct quern_symmetric_place *place);
 
+/* The same of a call's buffer.  Fails if it is FREED; without an address or bytes it is PRIVATE. */
+quern_status quern_symmetric_find_buffer(const struct quern_membership *member, const char *name, const void *pointer,
+                                         int64_t bytes, enum quern_symmetric_state *state, struct quern_symmetric_place *place);
+
+/* The same of a call's workspace, of which `needed` bytes must be there and SYMMETRIC. */
+quern_status quern_symmetric_find_workspace(const struct quern_membership *member, const void *workspace, size_t bytes,
+                                            size_t needed, enum quern_symmetric_state *state,
+                                            struct quern_symmetric_place *place);
+
 /* A digest of the ids that this rank can resolve: it can reach the same memory as another rank with the same digest. */
 uint64_t quern_symmetric_live(const struct quern_membership *member);
+
+/* How many allocations the rank has freed. */
+uint64_t quern_symmetric_frees(const struct quern_membership *member);
 
 /* The address of (id, offset) of a rank's part in this process; NULL: no such range, or the part ends before offset + bytes. */
 void *quern_symmetric_resolve(const struct quern_membership *member, uint64_t id, int64_t offset, int64_t bytes, int rank);

@@ -1,0 +1,35 @@
+/* Remembers a rank's last collective.  Called by collective.c. */
+#include "ranks/collective/collective_again.h"
+
+#include <string.h>
+
+#include "runtime/dispatch.h"
+
+static const struct quern_ready_kernel *kernels_of(const struct quern_membership *member) {
+    return quern_first_ready(member->device, QUERN_COLLECTIVE);
+}
+
+/* Whoever lists members may list others at the same address. */
+bool quern_collective_is_again(struct quern_membership *member, const struct quern_collective_form *form,
+                               const quern_collective_args *args, const void *workspace, size_t workspace_bytes) {
+    struct quern_collective_again *again = member->again;
+    if (again->form != form || !args || args->size != again->args.size || memcmp(&again->args, args, sizeof *args) != 0 ||
+        again->workspace != workspace || again->workspace_bytes != workspace_bytes || again->kernels != kernels_of(member) ||
+        again->live != quern_symmetric_live(member) || again->frees != quern_symmetric_frees(member))
+        return false;
+    again->call.timeout = args->timeout > 0 ? args->timeout : member->timeout;
+    return true;
+}
+
+void quern_collective_remember(struct quern_membership *member, const struct quern_collective_form *form,
+                               const quern_collective_args *args, const void *workspace, size_t workspace_bytes) {
+    struct quern_collective_again *again = member->again;
+    if (args->members) return;
+    again->args = *args;
+    again->workspace = workspace;
+    again->workspace_bytes = workspace_bytes;
+    again->kernels = kernels_of(member);
+    again->live = quern_symmetric_live(member);
+    again->frees = quern_symmetric_frees(member);
+    again->form = form;
+}
