@@ -1735,6 +1735,116 @@ QUERN_API quern_status quern_all_reduce(quern_group *group, const quern_collecti
 QUERN_API quern_status quern_broadcast(quern_group *group, const quern_collective_args *args, void *workspace,
                                        size_t workspace_bytes, void *stream);
 
+/* ---- quantised chunks ---- */
+
+/*
+ * A tensor of each member in 8 bits with one scale for all, gathered in chunks of rows: the overlap of quantisation with tensor
+ * parallelism, after TransformerEngine's.  A matrix product can begin with a chunk while the next ones are cast and on their way.
+ *
+ *   amax                the largest |x| of the inputs of all members, without NaN
+ *   scale, scale_inv    from this amax, as quern_quantize has them for a tensor
+ *   output[p]           input of member p * scale, in 8 bits: [rows, columns] for every place p of the members in ascending order
+ *   ready[p][c]         ready_value, as soon as chunk c of place p is complete in this rank's output: rows [c * chunk_rows,
+ *                       (c + 1) * chunk_rows) of output[p], of which the last chunk may have fewer
+ *
+ * The bits are those of quern_quantize_amax, a maximum of the amaxes, quern_quantize_cast and quern_all_gather.
+ *
+ * The library writes ready words with release order in the memory of each member, after the chunk.  A word is 0 or of an earlier
+ * call before; ready_value differs from it, and from ~it.  If the call fails after it has begun to write, it stores ~ready_value in
+ * its own rank's words whose chunks have not come, so that those who look at them end.  quern_chunk_wait waits for words on the host
+ * or on a stream, and quern_wait of quern_device.cuh in a kernel.
+ *
+ * All numbers but seed and offset, the dtypes and the members are the same on every member.  Each call checks that.
+ */
+typedef struct quern_quantize_chunks_args {
+    uint32_t size;
+    quern_dtype input_dtype;     /* F32, F16 or BF16 */
+    quern_dtype output_dtype;    /* E4M3 or E5M2 */
+    const void *input;           /* [rows, columns] */
+    void *output;                /* [members, rows, columns], symmetric memory at the same place on every member */
+    uint32_t *ready;             /* [members, chunks], likewise; chunks is rows / chunk_rows, rounded up, and at most 1,024 */
+    uint32_t ready_value;        /* not 0 or ~0 */
+    int64_t rows;                /* 0 is allowed, as below */
+    int64_t columns;
+    int64_t chunk_rows;          /* at least 1 */
+    const int *order;            /* [chunks]: the order in which this rank casts and sends its chunks, each once, read before the call
+                                    returns; NULL: ascending */
+    float *amax;                 /* [1], in the memory of the device, like the arrays below */
+    float *scale;                /* [1]; NULL: not written */
+    float *scale_inv;            /* [1]; NULL: not written */
+    double eps;                  /* this and the next fields as in quern_quantize_args */
+    int32_t power_of_two;
+    quern_rounding rounding;
+    uint64_t seed;               /* random bits are those of tensor 0 of a list: ranks with the same seed have different offsets */
+    uint64_t offset;
+    const uint64_t *offset_pointer;
+    const int *members;          /* [member_count], as for the barrier; NULL: all */
+    int member_count;
+    int multiprocessors;         /* GPU: the most that the cast may use, so that a product has the others; 0: 16 */
+    double timeout;              /* seconds; 0: the group's */
+} quern_quantize_chunks_args;
+
+#define QUERN_QUANTIZE_CHUNKS_ARGS_DEFAULTS(set) set(chunk_rows, 1)
+#define QUERN_QUANTIZE_CHUNKS_ARGS_INIT QUERN_STRUCT_INIT(quern_quantize_chunks_args, QUERN_QUANTIZE_CHUNKS_ARGS_DEFAULTS)
+
+/* Sets *args to QUERN_QUANTIZE_CHUNKS_ARGS_INIT.  NULL does nothing.  Thread-safe. */
+QUERN_API void quern_quantize_chunks_args_init(quern_quantize_chunks_args *args);
+
+/*
+ * Writes the bytes of workspace, which is any memory of the device: 0 on CPUs.  Pointers in args may still be NULL.  Local.
+ * Errors: 1xxx about the arguments.
+ */
+QUERN_API quern_status quern_quantize_chunks_workspace(quern_group *group, const quern_quantize_chunks_args *args, size_t *bytes);
+
+/*
+ * Performs the above.  Collective over the members, which are of one host.  The device must be prepared for QUERN_QUANTIZE and
+ * QUERN_COLLECTIVE.  On CPUs the call returns when this rank's output is complete; other threads may wait for chunks meanwhile.  On
+ * GPUs it is enqueued, can be captured into a graph, and its end on the stream follows that of the output; other streams may wait
+ * for chunks meanwhile.  Input, output and arrays are aligned as their elements.
+ * Errors: 1xxx about the arguments, of this rank or another; QUERN_NOT_PREPARED; QUERN_NO_KERNEL; QUERN_NOT_SUPPORTED (ranks of
+ * several hosts); QUERN_CUDA_ERROR; 4xxx.
+ */
+QUERN_API quern_status quern_quantize_chunks(quern_group *group, const quern_quantize_chunks_args *args, void *workspace,
+                                             size_t workspace_bytes, void *stream);
+
+/*
+ * Waits until the words ready[0] to ready[count - 1] of this rank's symmetric memory are `value`, and what was stored before them can
+ * be read: on CPUs on the host, on GPUs enqueued on the stream.  Local.  It may run while another thread makes a call with the same
+ * handle, but not while it is destroyed.  timeout is in seconds; 0: the group's.
+ * Errors: QUERN_INVALID_ARGUMENT; QUERN_PEER_MISMATCH if a word is ~value: its call has failed; QUERN_PEER_TIMEOUT, which does not
+ * poison the group on CPUs; on GPUs both are recorded on the device and poison it; that of a poisoned group; QUERN_NOT_PREPARED;
+ * QUERN_NO_KERNEL; QUERN_CUDA_ERROR.
+ */
+QUERN_API quern_status quern_chunk_wait(quern_group *group, const uint32_t *ready, int64_t count, uint32_t value, double timeout,
+                                        void *stream);
+
+/*
+ * The part of each rank of this host in a symmetric memory of GPUs, for kernels of the engine: a parameter of the device functions of
+ * quern_device.cuh, passed by value.  After the collective metadata that XLA offers to its kernels.
+ */
+typedef struct quern_device_view {
+    uint32_t size;
+    int rank;                    /* this one */
+    int ranks;
+    uint32_t unused;
+    uint64_t timeout;            /* nanoseconds of a wait: the group's */
+    const uint32_t *poison;      /* [1]: the status that has poisoned the group, or 0 */
+    void *multicast;             /* NULL: there is none */
+    void *peer[128];             /* [ranks]: the address of the memory in the part of each rank; this rank's own at [rank] */
+} quern_device_view;
+
+#define QUERN_DEVICE_VIEW_INIT QUERN_STRUCT_INIT(quern_device_view, QUERN_NO_DEFAULTS)
+
+/* Sets *view to QUERN_DEVICE_VIEW_INIT.  NULL does nothing.  Thread-safe. */
+QUERN_API void quern_device_view_init(quern_device_view *view);
+
+/*
+ * Fills *view, which must be initialised, for the place of `pointer` in the symmetric memory of the group.  It is valid as long as
+ * this memory.  Local.
+ * Errors: 1xxx about the arguments; QUERN_NOT_SUPPORTED on CPUs and between hosts.
+ */
+QUERN_API quern_status quern_symmetric_view(quern_group *group, const void *pointer, quern_device_view *view);
+
 /* ---- transfers ---- */
 
 /*
