@@ -40,7 +40,7 @@ ROOMS = {
     "src/ranks/collective": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks", "src/ranks/hosts", "src/ranks/nccl",
                              "src/ranks/symmetric", "src/ranks/ragged"),
     "src/ranks/chunks": ("include", "src/os", "src/kernels", "src/runtime", "src/quantize", "src/ranks", "src/ranks/symmetric",
-                         "src/ranks/ragged"),
+                         "src/ranks/ragged", "src/ranks/collective"),
     "src/ranks/transfer": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks", "src/ranks/hosts", "src/ranks/nccl",
                            "src/ranks/symmetric"),
     "src/ranks/group": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks", "src/ranks/hosts", "src/ranks/nccl",
