@@ -11,7 +11,7 @@
 
 #include "quern.h"
 
-enum { CHUNKS_MAX_MEMBERS = 8, CHUNKS_GUARD = 256 };
+enum { CHUNKS_MAX_MEMBERS = 40, CHUNKS_GUARD = 256 };
 
 struct chunks_case {
     uint64_t seed;

@@ -22,7 +22,7 @@ static void add_number(struct quern_text *text, uint64_t value) { quern_text_add
 static void add_real(struct quern_text *text, uint64_t value) {
     double number;
     memcpy(&number, &value, sizeof number);
-    quern_text_add(text, "%.17g", number);
+    quern_text_add(text, "%g", number);
 }
 
 static void add_rounding(struct quern_text *text, uint64_t value) {
