@@ -10,7 +10,7 @@
 enum {
     GROUP = 256,      /* the cast of a tensor takes elements from a multiple of this on */
     PIECE = 1 << 16,  /* elements of a task */
-    STEP = 1 << 13    /* elements that are cast, and then copied to all outputs */
+    STEP = 1 << 13    /* elements that are cast, and then copied to the other outputs */
 };
 
 /* ---- the amax ---- */
@@ -43,36 +43,55 @@ static void fence(void) {
 #endif
 }
 
-/*
- * Elements [first, end), at most STEP of them beside those before `first` in its group.  These are cast, too, since they have a
- * share in the group's random numbers, but belong to another chunk.
- */
-static void cast_step(const struct quern_chunks_work *work, int64_t first, int64_t end) {
-    _Alignas(64) char codes[STEP + GROUP];
-    const struct quern_chunks_call *call = work->call;
-    const quern_quantize_chunks_args *args = &call->args;
-    const int64_t begin = first / GROUP * GROUP;
+/* Elements [first, end) of the input, as codes to output[first] and on; first is a multiple of GROUP. */
+static void cast(const struct quern_chunks_work *work, void *output, int64_t first, int64_t end) {
+    const quern_quantize_chunks_args *args = &work->call->args;
     const struct quern_quantize_piece piece = {
         .input = args->input,
-        .output = (void *)((uintptr_t)codes - (uintptr_t)begin),
+        .output = output,
         .scale = work->scale,
         .stochastic = args->rounding == QUERN_ROUND_STOCHASTIC,
         .seed = {(uint32_t)args->seed, (uint32_t)(args->seed >> 32)},
         .offset = work->offset,
     };
-    call->cast->kernel->cpu.any(&piece, begin, end);
-    for (int i = 0; i < call->places; i++)
-        call->move->kernel->cpu.ragged_all_to_all(work->output[i] + first, codes + (first - begin), end - first, work->is_streaming);
+    work->call->cast->kernel->cpu.any(&piece, first, end);
+}
+
+/* To the outputs of all members, but for those that have the codes. */
+static void copy(const struct quern_chunks_work *work, const char *codes, int64_t first, int64_t end) {
+    for (int i = 0; i < work->call->places; i++)
+        if (work->output[i] + first != codes)
+            work->call->move->kernel->cpu.ragged_all_to_all(work->output[i] + first, codes, end - first, work->is_streaming);
+}
+
+/* Of a group that begins before the chunk and has a part of its random numbers: its codes before the chunk are dropped. */
+static void cast_head(const struct quern_chunks_work *work, int64_t first, int64_t end) {
+    char codes[GROUP];
+    const int64_t begin = first / GROUP * GROUP;
+    cast(work, (void *)((uintptr_t)codes - (uintptr_t)begin), begin, end);
+    copy(work, codes + (first - begin), first, end);
+}
+
+/* A step goes into this rank's output, and from there, while it is in the cache, to the others. */
+static void cast_steps(const struct quern_chunks_work *work, int64_t first, int64_t end) {
+    char *output = work->output[work->call->place];
+    for (int64_t next; first < end; first = next) {
+        next = quern_smaller(first + STEP, end);
+        cast(work, output, first, next);
+        copy(work, output + first, first, next);
+    }
 }
 
 /* Pieces of a chunk begin at multiples of PIECE from the group on in which the chunk begins. */
 static void cast_piece(const struct quern_chunks_work *work, struct quern_chunk chunk, int64_t piece) {
     const int64_t begin = chunk.first / GROUP * GROUP + piece * PIECE, end = quern_smaller(begin + PIECE, chunk.end);
     int64_t first = quern_larger(begin, chunk.first);
-    for (int64_t next; first < end; first = next) {
-        next = quern_smaller(first / GROUP * GROUP + STEP, end);
-        cast_step(work, first, next);
+    if (first < end && first % GROUP) {
+        const int64_t head = quern_smaller(begin + GROUP, end);
+        cast_head(work, first, head);
+        first = head;
     }
+    cast_steps(work, first, end);
     if (work->is_streaming) fence();
 }
 
