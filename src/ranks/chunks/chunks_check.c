@@ -161,6 +161,7 @@ static quern_status check_apart(const struct quern_chunks_call *call) {
         quern_range_of("args.input", args->input, input_bytes, QUERN_READ),
         quern_range_of("args.output", args->output, call->output_bytes, QUERN_WRITTEN),
         quern_range_of("args.ready", args->ready, call->ready_bytes, QUERN_WRITTEN),
+        quern_range_of("args.order", args->order, call->chunks * (int64_t)sizeof *args->order, QUERN_READ),
         quern_range_of("args.amax", args->amax, sizeof *args->amax, QUERN_WRITTEN),
         quern_range_of("args.scale", args->scale, sizeof *args->scale, QUERN_WRITTEN),
         quern_range_of("args.scale_inv", args->scale_inv, sizeof *args->scale_inv, QUERN_WRITTEN),

@@ -2,10 +2,9 @@
  * The work of a rank on the threads of a CPU: the amax of its input, and the cast that sends chunk after chunk to all members.  For
  * chunks_host.c.
  *
- * A thread casts a piece in steps into this rank's output, and copies each from there to the outputs of the other members while it is
- * in the cache.  The pieces of all
- * chunks are one list in the order of the chunks, so no thread waits for another one.  The thread that completes the last piece of a
- * chunk writes the ready words:
+ * A thread casts a piece in steps into this rank's output, and copies each from there to the outputs of the other members while it
+ * is in the cache.  The pieces of all chunks are one list in the order of the chunks, so no thread waits for another one.  The thread
+ * that completes the last piece of a chunk writes the ready words:
  *
  *   thread    copies of a piece;  fence, if they stream;  left[chunk] -= 1, acquire and release
  *             if left[chunk] is 0: ready[place][chunk] of each member = ready_value, release
