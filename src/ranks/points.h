@@ -69,7 +69,6 @@
     point(CHUNKS_COMPLETE, "chunks.complete")           /* all chunks are sent; before the exit */ \
     point(CHUNKS_FAILING, "chunks.failing")             /* the group is poisoned; the words do not say so */ \
     point(CHUNKS_LEAVING, "chunks.leaving")             /* the memory belongs to the caller again */ \
-    point(CHUNKS_AWAITING, "chunks.awaiting")           /* a thread has waited for a while; before the look at the poison */ \
     point(MEMORY_STEPPING, "memory.stepping")           /* before a step that makes symmetric memory */ \
     point(MEMORY_STEPPED, "memory.stepped")             /* after the step; before the agreement about it */ \
     point(MEMORY_MADE, "memory.made")                   /* all have agreed; the range is not entered */ \

@@ -117,13 +117,14 @@ static quern_status meet(const struct quern_chunks_call *call, enum quern_phase 
 static quern_status send(const struct quern_chunks_call *call, float amax) {
     struct quern_chunks_work work = {.call = call};
     quern_status status = reach_all(&work);
+    if (status != QUERN_OK) return status;
     QUERN_POINT(CHUNKS_REACHED);
-    if (status == QUERN_OK) status = quern_check_poison(call->member);
+    status = quern_check_poison(call->member);
     if (status != QUERN_OK) return status;
     fill_scale(&work, amax);
-    const bool is_complete = quern_chunks_send(&work);
+    if (!quern_chunks_send(&work)) return quern_check_poison(call->member);
     QUERN_POINT(CHUNKS_COMPLETE);
-    return is_complete ? QUERN_OK : quern_check_poison(call->member);
+    return QUERN_OK;
 }
 
 /* *result is the error of all members, whose group stays usable.  Any other error has poisoned it. */
@@ -133,8 +134,9 @@ static quern_status enter_and_send(const struct quern_chunks_call *call, quern_s
     QUERN_POINT(CHUNKS_RECORDED);
     quern_status status = meet(call, QUERN_PHASE_ENTRY);
     if (status == QUERN_OK) status = quern_chunks_read_records(call, half, &amax, result);
+    if (status != QUERN_OK) return status;
     QUERN_POINT(CHUNKS_READ);
-    if (status == QUERN_OK && *result == QUERN_OK) status = send(call, amax);
+    if (*result == QUERN_OK) status = send(call, amax);
     return status == QUERN_OK ? meet(call, QUERN_PHASE_EXIT) : status;
 }
 

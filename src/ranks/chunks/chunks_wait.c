@@ -10,7 +10,6 @@
 
 #include "os/clock.h"
 #include "os/futex.h"
-#include "ranks/points.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
 
@@ -40,7 +39,6 @@ static int64_t find_failed(const struct wait *wait) {
 static quern_status look_around(struct wait *wait) {
     const struct quern_membership *member = wait->member;
     const int64_t failed = find_failed(wait), waited = quern_now() - wait->began;
-    QUERN_POINT(CHUNKS_AWAITING);
     quern_status status = quern_check_poison(member);
     if (status != QUERN_OK) return status;
     if (failed >= 0)
