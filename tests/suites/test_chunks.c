@@ -18,6 +18,9 @@
 #include "harness/chunks_ranks.h"
 #include "harness/device.h"
 #include "harness/random.h"
+#include "ranks/chunks/chunks_record.h"
+#include "ranks/handles.h"
+#include "ranks/meeting.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -149,7 +152,8 @@ static quern_status run_call(struct one_call *call) {
 static void check_nothing_came(const struct one_call *call, uint32_t word, const char *when) {
     for (int i = 0; i < MOST_BYTES; i++)
         rank_check(call->rank, call->symmetric[i] == UNTOUCHED, "%s: byte %d was written", when, i);
-    for (int i = 1; i < WORDS; i++) rank_check(call->rank, words_of(call)[i] == word, "%s: word %d is %u", when, i, words_of(call)[i]);
+    for (int i = 1; i < call->rank->ranks * CHUNKS; i++)
+        rank_check(call->rank, words_of(call)[i] == word, "%s: word %d is %u", when, i, words_of(call)[i]);
     for (int i = 0; i < 3; i++) rank_check(call->rank, call->numbers[i] < 0, "%s: number %d was written", when, i);
 }
 
@@ -385,7 +389,8 @@ static quern_status confuse(struct rank *rank) {
     set_call(call);
     rank_status(rank, rank->rank == 1 ? quern_barrier(call->group, NULL, NULL) : run_call(call), QUERN_PEER_MISMATCH);
     rank_check_detail(rank, "the ranks must make the same calls in the same order, with the same members");
-    if (rank->rank != 1) check_nothing_came(call, ~(uint32_t)VALUE, "in another call");
+    if (rank->rank != 1)  /* one that was late has found the poison at once */
+        check_nothing_came(call, words_of(call)[1] == BEFORE ? BEFORE : ~(uint32_t)VALUE, "in another call");
     rank_status(rank, run_call(call), QUERN_PEER_MISMATCH);
     return quern_group_destroy(call->group);
 }
@@ -467,18 +472,19 @@ struct end {
     const char *words;
 };
 
-/* Until the others wait for the entry. */
-static void await_callers(quern_group *group) {
-    char report[4096], *first;
-    do {
+/* Until so many ranks wait for the entry. */
+static void await_callers(quern_group *group, int callers) {
+    static const char waits[] = "waits in quern_quantize_chunks (entry)";
+    char report[4096];
+    for (int found = 0; found < callers;) {
         quern_group_report(group, report, sizeof report);
-        first = strstr(report, "waits in quern_quantize_chunks (entry)");
-    } while (!first || !strstr(first + 1, "waits in quern_quantize_chunks (entry)"));
+        found = 0;
+        for (const char *at = report; (at = strstr(at, waits)); at += sizeof waits - 1) found++;
+    }
 }
 
 static void leave(struct rank *rank, quern_group *group) { rank_ok(rank, quern_group_destroy(group)); }
 static void abort_group(struct rank *rank, quern_group *group) {
-    await_callers(group);
     rank_ok(rank, quern_group_abort(group, "no more steps"));
     rank_ok(rank, quern_group_destroy(group));
 }
@@ -503,6 +509,7 @@ static quern_status wait_in_vain(struct rank *rank) {
     set_call(call);
     rank_line_up(rank);
     if (rank->rank == 2) {
+        await_callers(call->group, 2);
         end->end(rank, call->group);
         return QUERN_OK;
     }
@@ -544,7 +551,10 @@ static quern_status expire(struct rank *rank) {
         while (quern_group_status(call->group) == QUERN_OK) rank_sleep(1e-3);
         return quern_group_destroy(call->group);
     }
-    if (rank->rank == 0) call->args.timeout = 0.05;
+    if (rank->rank == 0) {
+        call->args.timeout = 0.05;
+        await_callers(call->group, 1);
+    }
     rank_status(rank, run_call(call), QUERN_PEER_TIMEOUT);
     rank_check_detail(rank, "quern_quantize_chunks (entry): rank 0 waited");
     check_nothing_came(call, ~(uint32_t)VALUE, "after the limit");
@@ -724,3 +734,113 @@ Test(chunks, the_callers_rounding_changes_no_bit) {
     check_ranks(.kind = RANK_THREADS, .count = RANKS, .function = run_flushing);
 }
 #endif
+
+/* ---- a stranger who writes into the records ---- */
+
+struct scribbler {
+    unsigned char *record;
+    int end;                /* atomic */
+};
+
+/* The arguments that are compared, and their seal. */
+static void *scribble(void *context) {
+    enum { SEALED = 128 };
+    struct scribbler *s = context;
+    for (uint64_t i = 0; !__atomic_load_n(&s->end, __ATOMIC_RELAXED); i++)
+        __atomic_fetch_xor(&s->record[(int64_t)(i % 2) * QUERN_BRIEF_BYTES + random_below(93, i, SEALED)],
+                           1u << random_bits(94, i) % 8, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+/* Calls succeed with the right bits, until one finds the damage. */
+static quern_status meet_a_scribbler(struct rank *rank) {
+    static struct one_call calls[RANKS];
+    struct one_call *call = &calls[rank->rank];
+    struct quern_membership *member;
+    pthread_t thread;
+    quern_status status = QUERN_OK;
+    open_calls(call, rank, rank_group(rank, RANK_LIMIT));
+    rank_ok(rank, quern_member_of(call->group, &member));
+    struct scribbler scribbler = {quern_shared_brief(member->roster, 1, 0), 0};
+    set_call(call);
+    if (rank->rank == 0) rank_check(rank, pthread_create(&thread, NULL, scribble, &scribbler) == 0, "no thread");
+    for (uint32_t i = 0; i < 1000000 && status == QUERN_OK; i++) {
+        call->args.ready_value = VALUE + i;
+        status = run_call(call);
+        for (int k = 0; k < WORDS && status == QUERN_OK; k++)
+            rank_check(rank, words_of(call)[k] == VALUE + i, "word %d is %u", k, words_of(call)[k]);
+    }
+    rank_status(rank, status, QUERN_PEER_MISMATCH);
+    rank_check_detail(rank, "read a damaged record of rank 1: a process that is no rank writes into the group's shared memory");
+    __atomic_store_n(&scribbler.end, 1, __ATOMIC_RELAXED);
+    if (rank->rank == 0) pthread_join(thread, NULL);
+    return quern_group_destroy(call->group);
+}
+
+Test(chunks, damaged_records_are_not_believed) {
+    for (int round = 0; round < 5; round++)
+        check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = meet_a_scribbler);
+}
+
+/* ---- a rank that lies, with valid seals ---- */
+
+static const struct lie {
+    float amax;
+    size_t bytes;            /* of its memory */
+    bool other_members, poisons;
+    const char *words;
+} lies[] = {
+    {-1, 2 * MOST_BYTES, false, true, "rank 0 read a damaged record of rank 1"},
+    {(float)NAN, 2 * MOST_BYTES, false, true, "rank 0 read a damaged record of rank 1"},
+    {1, 1024, false, true, "rank 0 finds a buffer of rank 1 beyond the memory that it has mapped of it"},
+    {1, 2 * MOST_BYTES, true, false, "args.members differ on ranks 0 and 1: expected the same on all members"},
+};
+
+/* Writes the record of the same call, and comes to its entry and, if there is one, its exit. */
+static void pretend(struct rank *rank, const struct one_call *call, const struct lie *lie) {
+    static struct quern_chunks_call made;
+    struct quern_membership *member;
+    rank_ok(rank, quern_member_of(call->group, &member));
+    struct quern_meeting meeting = {QUERN_IN_QUANTIZE_CHUNKS, QUERN_PHASE_ENTRY, &member->everyone, RANK_LIMIT, NULL};
+    made = (struct quern_chunks_call){.member = member, .args = call->args, .places = 2, .place = 1, .set = member->everyone,
+                                      .rank_at = {0, 1}};
+    quern_symmetric_find(member, call->symmetric, 1, &made.output_place);
+    made.ready_place = made.output_place, made.ready_place.offset += MOST_BYTES;
+    if (lie->other_members) made.set.words[1] = 1;
+    quern_chunks_write_record(&made, lie->amax);
+    rank_ok(rank, quern_meet(member, &meeting));
+    meeting.phase = QUERN_PHASE_EXIT;
+    if (!lie->poisons) rank_ok(rank, quern_meet(member, &meeting));
+}
+
+static quern_status meet_a_liar(struct rank *rank) {
+    static struct one_call calls[2];
+    struct one_call *call = &calls[rank->rank];
+    const struct lie *lie = rank->user;
+    const size_t bytes = rank->rank ? lie->bytes : 2 * MOST_BYTES;
+    void *symmetric;
+    *call = (struct one_call){.rank = rank, .group = rank_group(rank, RANK_LIMIT)};
+    rank_ok(rank, quern_prepare(rank->device, QUERN_QUANTIZE | QUERN_COLLECTIVE));
+    rank_ok(rank, quern_symmetric_alloc(&call->group, 1, &bytes, &symmetric));
+    call->symmetric = symmetric;
+    if (bytes == 2 * MOST_BYTES) set_call(call);
+    else calls[1].args = (quern_quantize_chunks_args){.input_dtype = QUERN_F32, .output_dtype = QUERN_E4M3, .ready_value = VALUE,
+                                                      .rows = ROWS, .columns = COLUMNS, .chunk_rows = CHUNK_ROWS};
+    call->args.members = NULL;
+    rank_line_up(rank);
+    if (rank->rank == 1) {
+        pretend(rank, call, lie);
+    } else {
+        rank_status(rank, run_call(call), QUERN_PEER_MISMATCH);
+        rank_check_detail(rank, lie->words);
+        check_nothing_came(call, lie->poisons ? ~(uint32_t)VALUE : BEFORE, lie->words);
+    }
+    rank_line_up(rank);
+    rank_status(rank, quern_barrier(call->group, NULL, NULL), lie->poisons ? QUERN_PEER_MISMATCH : QUERN_OK);
+    return quern_group_destroy(call->group);
+}
+
+Test(chunks, liars_are_found) {
+    for (size_t i = 0; i < COUNT(lies); i++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = meet_a_liar, .user = &lies[i]);
+}
