@@ -14,7 +14,9 @@
 #ifndef ROUNDS
 #define ROUNDS 2
 #endif
+#ifndef CHUNKS
 #define CHUNKS 2
+#endif
 #define READER 0
 #define CALL   (round + 1)
 #define FAILED (CALL + 100)
@@ -33,11 +35,11 @@
 
 #define WORD(of, place, chunk)          word[((of) * RANKS + (place)) * CHUNKS + (chunk)]
 #define OUTPUT(of, place, chunk, piece) output[(((of) * RANKS + (place)) * CHUNKS + (chunk)) * PIECES + (piece)]
-#define LEFT(chunk)                     left[me * CHUNKS + (chunk)]
+#define LEFT(chunk)                     pending[me * CHUNKS + (chunk)]
 
 byte word[RANKS * RANKS * CHUNKS];
 byte output[RANKS * RANKS * CHUNKS * PIECES];
-byte left[RANKS * CHUNKS];
+byte pending[RANKS * CHUNKS];
 byte meetings[RANKS];          /* so far */
 byte inside[RANKS], next[RANKS], busy[RANKS], read;
 bool dead[RANKS], returned[RANKS], poison;
@@ -117,7 +119,9 @@ inline send() {
 }
 
 inline fail_words() {
-#ifndef WORDS_STAY
+#ifdef WORDS_STAY
+    skip
+#else
     EACH(peer, RANKS * CHUNKS,
          if
          :: WORD(me, 0, peer) != VALUE -> WORD(me, 0, peer) = FAILED

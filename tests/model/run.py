@@ -77,8 +77,8 @@ CORRECT = {
     "chunks": [
         "RANKS=2 ROUNDS=2",
         "RANKS=2 ROUNDS=2 KILL",
-        "RANKS=3 ROUNDS=1 KILL",
-        "RANKS=2 ROUNDS=1 HELPERS",
+        "RANKS=3 ROUNDS=1 CHUNKS=1 KILL",
+        "RANKS=2 ROUNDS=1 CHUNKS=1 HELPERS",
     ],
     "ragged_gpu": [
         "RANKS=2 ROUNDS=3",
@@ -200,7 +200,7 @@ BROKEN = [
     ("chunks", "RANKS=2 ROUNDS=1", "NO_EXIT", "output["),
     ("chunks", "RANKS=2 ROUNDS=1", "WORD_BEFORE_DATA", "output["),
     ("chunks", "RANKS=2 ROUNDS=2", "VALUE_USED_AGAIN", "output["),
-    ("chunks", "RANKS=2 ROUNDS=1 HELPERS", "WORD_BY_EACH_PIECE", "output["),
+    ("chunks", "RANKS=2 ROUNDS=1 CHUNKS=1 HELPERS", "WORD_BY_EACH_PIECE", "output["),
     ("chunks", "RANKS=2 ROUNDS=1 KILL", "WORDS_STAY", DEADLOCK),
     ("ragged_gpu", "RANKS=2 ROUNDS=2", "EXIT_NOT_AWAITED", "output["),
     ("ragged_gpu", "RANKS=2 ROUNDS=2", "GROUP_GOES_ON", "report["),

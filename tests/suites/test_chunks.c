@@ -65,7 +65,7 @@ Test(chunks, edges, .timeout = 600) {
         {.rows = -1, .columns = 100}, {.rows = 10, .columns = -1}, {.rows = -1, .columns = -1}, {.rows = 1, .columns = 1},
         {.rows = 1024, .columns = 3, .chunk_rows = 1}, {.rows = 2047, .columns = 2, .chunk_rows = 2},
         {.rows = 300, .columns = 256, .chunk_rows = 7}, {.rows = 5, .columns = 65536 + 255, .chunk_rows = 2},
-        {.rows = 3, .columns = 8192, .chunk_rows = 1}, {.rows = 9, .columns = 100, .chunk_rows = (int64_t)1 << 50},
+        {.rows = 3, .columns = 8192, .chunk_rows = 1}, {.rows = 3, .columns = 65500, .chunk_rows = 1}, {.rows = 9, .columns = 100, .chunk_rows = (int64_t)1 << 50},
     };
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (size_t i = 0; i < COUNT(edges); i++)
@@ -377,6 +377,46 @@ static quern_status make_differences(struct rank *rank) {
 Test(chunks, differing_arguments_are_told_to_all, .timeout = 120) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = make_differences);
+}
+
+/* ---- the order of the chunks ---- */
+
+/* What a hook sees of this rank's own words, after each task. */
+struct seen_order {
+    const uint32_t *words;
+    int chunks[CHUNKS], count;
+};
+
+static void see_words(void *user, int64_t tasks, void (*task)(void *context, int64_t index), void *context) {
+    struct seen_order *seen = user;
+    bool before[CHUNKS];
+    for (int64_t i = 0; i < tasks; i++) {
+        for (int c = 0; c < CHUNKS; c++) before[c] = seen->words[c] == VALUE;
+        task(context, i);
+        for (int c = 0; c < CHUNKS; c++)
+            if (!before[c] && seen->words[c] == VALUE && seen->count < CHUNKS) seen->chunks[seen->count++] = c;
+    }
+}
+
+static quern_status send_in_order(struct rank *rank) {
+    static struct one_call calls[RANKS];
+    struct one_call *call = &calls[rank->rank];
+    struct seen_order seen = {.count = 0};
+    open_calls(call, rank, rank_group(rank, RANK_LIMIT));
+    set_call(call);
+    for (int i = 0; i < CHUNKS; i++) call->order[i] = (5 * i + rank->rank) % CHUNKS;
+    seen.words = words_of(call) + rank->rank * CHUNKS;
+    rank_ok(rank, quern_set_threads(rank->device, 2, see_words, &seen));
+    rank_ok(rank, run_call(call));
+    check_result(call);
+    for (int i = 0; i < CHUNKS; i++)
+        rank_check(rank, seen.count == CHUNKS && seen.chunks[i] == call->order[i], "chunk %d of %d was sent at place %d of the order",
+                   seen.chunks[i], seen.count, i);
+    return quern_group_destroy(call->group);
+}
+
+Test(chunks, chunks_are_sent_in_the_order_of_the_arguments) {
+    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = send_in_order);
 }
 
 /* ---- other calls and other members poison the group ---- */
