@@ -22,7 +22,6 @@ RANKS = [
     ("damaged records that are believed", RECORD, "record->seal != seal_of(record) || ", "", SUITE),
     ("an amax that is none", RECORD, " || record->amax > infinity", "", SUITE),
     ("terms that are not compared", RECORD, " && memcmp(one->terms, other->terms, sizeof one->terms) == 0", "", SUITE),
-    ("one half of the records", RECORD, "(member->roster, rank, half)", "(member->roster, rank, 0 * half)", SUITE),
     ("a refusal that nobody hears", RECORD, "if (record.refused && refuses < 0) refuses = place;", "", SUITE),
     ("no exit", HOST, "return status == QUERN_OK ? meet(call, QUERN_PHASE_EXIT) : status;", "return status;", SUITE),
     ("words that stay after a failure", HOST, "if (status != QUERN_OK && call->refused == QUERN_OK) fail_words(call);", "", SUITE),

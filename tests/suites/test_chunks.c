@@ -832,7 +832,7 @@ static const struct lie {
 } lies[] = {
     {-1, 2 * MOST_BYTES, false, true, "rank 0 read a damaged record of rank 1"},
     {(float)NAN, 2 * MOST_BYTES, false, true, "rank 0 read a damaged record of rank 1"},
-    {1, 1024, false, true, "rank 0 finds a buffer of rank 1 beyond the memory that it has mapped of it"},
+    {1, MOST_BYTES + 8, false, true, "rank 0 finds a buffer of rank 1 beyond the memory that it has mapped of it"},
     {1, 2 * MOST_BYTES, true, false, "args.members differ on ranks 0 and 1: expected the same on all members"},
 };
 
