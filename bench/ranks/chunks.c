@@ -99,7 +99,8 @@ static void run_chunks(void *context, int set) {
 }
 
 static const struct turn turns[] = {
-    {"amax", find_amax}, {"cast", cast}, {"all-gather", gather}, {"chunks", run_chunks}, {"amax, maximum, cast, all-gather", run_all},
+    {"amax", find_amax}, {"cast", cast}, {"all-gather", gather}, {"chunks", run_chunks},
+    {"amax, maximum, cast, all-gather", run_all},
 };
 
 enum { AMAX, CAST, GATHER, CHUNKS, ALL, TURNS };

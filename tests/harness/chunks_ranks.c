@@ -109,10 +109,10 @@ static void check_memory(const struct call *call) {
     int64_t at = 0;
     if (!memcmp(has, expected, (size_t)call->layout.bytes)) return;
     while (has[at] == expected[at]) at++;
-    rank_fail(call->bench->rank, "seed %llu: byte %lld is %d instead of %d (output from %lld, %lld bytes; words from %lld; %d of %d "
-              "ranks, %lld x %lld, chunks of %lld rows)", (unsigned long long)c->seed, (long long)at, has[at], expected[at],
-              (long long)call->layout.output, (long long)call->layout.output_bytes, (long long)call->layout.ready, c->count, c->ranks,
-              (long long)c->rows, (long long)c->columns, (long long)c->chunk_rows);
+    rank_fail(call->bench->rank, "seed %llu: byte %lld is %d instead of %d (output from %lld, %lld bytes; words from %lld; %d "
+              "of %d ranks, %lld x %lld, chunks of %lld rows)", (unsigned long long)c->seed, (long long)at, has[at], expected[at],
+              (long long)call->layout.output, (long long)call->layout.output_bytes, (long long)call->layout.ready, c->count,
+              c->ranks, (long long)c->rows, (long long)c->columns, (long long)c->chunk_rows);
 }
 
 /* The input is read only: its copy has a page of its own behind it only by chance, so guards are left to the sanitizers. */
@@ -152,7 +152,8 @@ static void run_case(struct chunks_bench *bench, const struct chunks_case *c) {
     struct call call = {.c = c, .bench = bench, .layout = chunks_case_layout(c), .place = chunks_case_place(c, bench->rank->rank)};
     if (call.place < 0) return;
     const size_t element = quern_dtype_bytes(c->input), bytes = (size_t)c->elements * element;
-    unsigned char *memory = aligned_alloc(64, (bytes + 127 + 16 * element) / 64 * 64), *input = memory + (size_t)c->input_skew * element;
+    unsigned char *memory = aligned_alloc(64, (bytes + 127 + 16 * element) / 64 * 64);
+    unsigned char *input = memory + (size_t)c->input_skew * element;
     rank_check(bench->rank, memory && call.layout.bytes <= bench->pool_bytes, "a pool of %lld bytes for %lld",
                (long long)bench->pool_bytes, (long long)call.layout.bytes);
     memcpy(input, c->inputs[call.place], bytes);

@@ -2,9 +2,9 @@
  * Quantised chunks of CPU ranks: src/ranks/chunks/chunks_host.c, chunks_work.c and chunks_wait.c.
  *
  * After the entry a rank copies pieces of its chunks into the outputs of all ranks.  Whoever completes the last piece of a chunk
- * writes its word in the memory of each rank.  With HELPERS a second thread of each rank takes pieces, too.  A thread of rank 0 looks
- * at the words of its rank and at nothing else: one with the value of the call says that the chunk is there, one that says that the
- * call has failed ends the reader.  The words of a call are those of the next one.
+ * writes its word in the memory of each rank.  With HELPERS a second thread of each rank takes pieces, too.  A thread of rank 0
+ * looks at the words of its rank and at nothing else: one with the value of the call says that the chunk is there, one that says
+ * that the call has failed ends the reader.  The words of a call are those of the next one.
  *
  * A call fails when the group is poisoned: with KILL one rank may end at any moment, with its helper and its reader, and whoever
  * misses it then poisons the group.  The rank that fails says so in its own words that have not come.
@@ -178,8 +178,9 @@ proctype rank(byte me) {
 
 inline read_chunk() {
     if
-    :: atomic { WORD(READER, peer, chunk) == VALUE -> for (part : 0 .. PIECES - 1) { assert(OUTPUT(READER, peer, chunk, part) == CALL) }
-                part = 0 }
+    :: atomic { WORD(READER, peer, chunk) == VALUE ->
+           for (part : 0 .. PIECES - 1) { assert(OUTPUT(READER, peer, chunk, part) == CALL) }
+           part = 0 }
     :: atomic { WORD(READER, peer, chunk) == FAILED -> assert(poison) }  /* the poison says why */
     fi
 }

@@ -37,7 +37,8 @@ Test(chunks, random_cases_of_threads, .timeout = 600) {
 
 Test(chunks, random_cases_of_processes, .timeout = 600) {
     for (int ranks = 1; ranks <= 5; ranks++)
-        check_batch(RANK_PROCESSES, ranks, (struct chunks_batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
+        check_batch(RANK_PROCESSES, ranks,
+                    (struct chunks_batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
 }
 
 /* Several pieces of a chunk, several threads of each rank; in the last case the caches are passed by. */
@@ -48,7 +49,8 @@ Test(chunks, large_cases, .timeout = 600) {
             check_batch(rank_kinds[kind], 2, (struct chunks_batch){.first = 50000 + (uint64_t)threads * 1000,
                                                                    .cases = (int)test_size(4, 2), .choice = {.largest = 200000},
                                                                    .threads = threads, .pool_bytes = 1 << 20});
-        check_batch(rank_kinds[kind], 2, (struct chunks_batch){.first = 59000, .cases = 1, .choice = streams, .pool_bytes = 2 << 20});
+        check_batch(rank_kinds[kind], 2,
+                    (struct chunks_batch){.first = 59000, .cases = 1, .choice = streams, .pool_bytes = 2 << 20});
     }
 }
 
@@ -65,7 +67,8 @@ Test(chunks, edges, .timeout = 600) {
         {.rows = -1, .columns = 100}, {.rows = 10, .columns = -1}, {.rows = -1, .columns = -1}, {.rows = 1, .columns = 1},
         {.rows = 1024, .columns = 3, .chunk_rows = 1}, {.rows = 2047, .columns = 2, .chunk_rows = 2},
         {.rows = 300, .columns = 256, .chunk_rows = 7}, {.rows = 5, .columns = 65536 + 255, .chunk_rows = 2},
-        {.rows = 3, .columns = 8192, .chunk_rows = 1}, {.rows = 3, .columns = 65500, .chunk_rows = 1}, {.rows = 9, .columns = 100, .chunk_rows = (int64_t)1 << 50},
+        {.rows = 3, .columns = 8192, .chunk_rows = 1}, {.rows = 3, .columns = 65500, .chunk_rows = 1},
+        {.rows = 9, .columns = 100, .chunk_rows = (int64_t)1 << 50},
     };
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (size_t i = 0; i < COUNT(edges); i++)
@@ -99,8 +102,8 @@ Test(chunks, several_ranks_in_each_of_several_processes, .timeout = 120) {
 
 /* ---- one call by three ranks, of which one makes a mistake ---- */
 
-enum { RANKS = 3, ROWS = 40, COLUMNS = 50, CHUNK_ROWS = 7, CHUNKS = 6, WORDS = RANKS * CHUNKS, MOST_BYTES = 1 << 19, UNTOUCHED = 0x77,
-       VALUE = 900, BEFORE = 800 };
+enum { RANKS = 3, ROWS = 40, COLUMNS = 50, CHUNK_ROWS = 7, CHUNKS = 6, WORDS = RANKS * CHUNKS, MOST_BYTES = 1 << 19,
+       UNTOUCHED = 0x77, VALUE = 900, BEFORE = 800 };
 
 struct one_call {
     quern_quantize_chunks_args args;
@@ -238,7 +241,8 @@ static const struct mistake refusals[] = {
     {2, wide_output, QUERN_INVALID_DTYPE, "(bf16): expected one of e4m3, e5m2"},
     {0, negative_rows, QUERN_INVALID_SHAPE, "args.rows is -1: expected 0 or more"},
     {1, negative_columns, QUERN_INVALID_SHAPE, "args.columns is -1: expected 0 or more"},
-    {2, huge_rows, QUERN_INVALID_SHAPE, "args.rows is 1152921504606846976 with args.columns 50, of 3 members: expected at most 2^47"},
+    {2, huge_rows, QUERN_INVALID_SHAPE,
+     "args.rows is 1152921504606846976 with args.columns 50, of 3 members: expected at most 2^47"},
     {1, huge_input, QUERN_INVALID_SHAPE, "args.rows is 8388608 with args.columns 8388608, of 3 members: expected at most 2^47"},
     {1, huge_output, QUERN_INVALID_SHAPE, "args.rows is 8388608 with args.columns 8388608, of 3 members: expected at most 2^47"},
     {0, no_chunk_rows, QUERN_INVALID_SHAPE, "args.chunk_rows is 0: expected 1 or more"},
@@ -335,7 +339,8 @@ MISTAKE(other_ready, call->args.ready++)
 /* All of these are found by comparison with rank 0, unless that is the one that differs: then rank 1 differs from it. */
 static const struct mistake differences[] = {
     {1, other_input_dtype, QUERN_PEER_MISMATCH, "args.input_dtype is f32 on rank 0 and bf16 on rank 1: expected the same on all"},
-    {0, other_output_dtype, QUERN_PEER_MISMATCH, "args.output_dtype is e5m2 on rank 0 and e4m3 on rank 1: expected the same on all"},
+    {0, other_output_dtype, QUERN_PEER_MISMATCH,
+     "args.output_dtype is e5m2 on rank 0 and e4m3 on rank 1: expected the same on all"},
     {2, other_rows, QUERN_PEER_MISMATCH, "args.rows is 40 on rank 0 and 39 on rank 2: expected the same on all members"},
     {1, no_rows, QUERN_PEER_MISMATCH, "args.rows is 40 on rank 0 and 0 on rank 1: expected the same on all members"},
     {2, other_columns, QUERN_PEER_MISMATCH, "args.columns is 50 on rank 0 and 51 on rank 2: expected the same on all members"},
@@ -345,7 +350,8 @@ static const struct mistake differences[] = {
     {0, other_power, QUERN_PEER_MISMATCH, "args.power_of_two is 1 on rank 0 and 0 on rank 1: expected the same on all members"},
     {1, other_rounding, QUERN_PEER_MISMATCH,
      "args.rounding is QUERN_ROUND_NEAREST on rank 0 and QUERN_ROUND_STOCHASTIC on rank 1: expected the same on all members"},
-    {2, other_output, QUERN_PEER_MISMATCH, "args.output of ranks 0 and 2 is not at the same place of the same symmetric allocation"},
+    {2, other_output, QUERN_PEER_MISMATCH,
+     "args.output of ranks 0 and 2 is not at the same place of the same symmetric allocation"},
     {1, other_ready, QUERN_PEER_MISMATCH, "args.ready of ranks 0 and 1 is not at the same place of the same symmetric allocation"},
 };
 
@@ -410,8 +416,8 @@ static quern_status send_in_order(struct rank *rank) {
     rank_ok(rank, run_call(call));
     check_result(call);
     for (int i = 0; i < CHUNKS; i++)
-        rank_check(rank, seen.count == CHUNKS && seen.chunks[i] == call->order[i], "chunk %d of %d was sent at place %d of the order",
-                   seen.chunks[i], seen.count, i);
+        rank_check(rank, seen.count == CHUNKS && seen.chunks[i] == call->order[i],
+                   "chunk %d of %d was sent at place %d of the order", seen.chunks[i], seen.count, i);
     return quern_group_destroy(call->group);
 }
 
@@ -634,8 +640,9 @@ static const struct bad_wait bad_waits[] = {
 
 static void wait_badly(struct rank *rank, const struct one_call *call, const struct bad_wait *bad) {
     const char *at = (const char *)(words_of(call) + bad->word) + bad->odd;
-    rank_check_status(rank, quern_chunk_wait(call->group, (const uint32_t *)(const void *)at, bad->count, bad->value, bad->timeout, NULL),
-                      bad->status, bad->words, __LINE__);
+    const quern_status status =
+        quern_chunk_wait(call->group, (const uint32_t *)(const void *)at, bad->count, bad->value, bad->timeout, NULL);
+    rank_check_status(rank, status, bad->status, bad->words, __LINE__);
     rank_check_detail(rank, bad->words);
 }
 

@@ -5,8 +5,8 @@
  *   exit      All outputs are complete; records may be written again.
  *
  * In between a rank waits for nobody: it casts its own input and writes it, with the words that say so, into the memory of all
- * members (chunks_work.h).  A rank that refuses its arguments takes part in both meetings.  When the group is poisoned, the words of
- * this rank's output that have not come get ~ready_value, so that those who look at them end.
+ * members (chunks_work.h).  A rank that refuses its arguments takes part in both meetings.  When the group is poisoned, this rank's
+ * words that have not come get ~ready_value, so that those who look at them end.
  *
  * The table at the end is a row of the host transport.  Checked by tests/model/chunks.pml.
  */
@@ -39,8 +39,8 @@ static quern_status check_words(const struct quern_chunks_call *call) {
         const uint32_t word = __atomic_load_n(&call->args.ready[i], __ATOMIC_RELAXED);
         if (word != value && word != ~value) continue;
         return quern_fail(call->member->device, QUERN_INVALID_ARGUMENT,
-                          "args.ready_value is %u, and word %lld of args.ready is %u before the call: expected a value that differs "
-                          "from each word and from its complement", value, (long long)i, word);
+                          "args.ready_value is %u, and word %lld of args.ready is %u before the call: expected a value that "
+                          "differs from each word and from its complement", value, (long long)i, word);
     }
     return QUERN_OK;
 }
@@ -88,8 +88,8 @@ static quern_status reach_all(struct quern_chunks_work *work) {
         char *output = call->output_bytes ? reach(call, &call->output_place, call->output_bytes, rank) : NULL;
         uint32_t *ready = call->ready_bytes ? reach(call, &call->ready_place, call->ready_bytes, rank) : NULL;
         if ((call->output_bytes && !output) || (call->ready_bytes && !ready))
-            return quern_poison(call->member, QUERN_PEER_MISMATCH, "rank %d finds a buffer of rank %d beyond the memory that it has "
-                                "mapped of it", call->member->rank, rank);
+            return quern_poison(call->member, QUERN_PEER_MISMATCH, "rank %d finds a buffer of rank %d beyond the memory that it "
+                                "has mapped of it", call->member->rank, rank);
         work->output[place] = output ? output + call->place * call->elements : NULL;
         work->ready[place] = ready ? ready + call->place * call->chunks : NULL;
     }

@@ -98,7 +98,8 @@ uint32_t quern_chunks_write_record(const struct quern_chunks_call *call, float a
 /* ---- comparing ---- */
 
 static bool are_same(const struct record *one, const struct record *other) {
-    return memcmp(one->members, other->members, sizeof one->members) == 0 && memcmp(one->terms, other->terms, sizeof one->terms) == 0;
+    return memcmp(one->members, other->members, sizeof one->members) == 0 &&
+           memcmp(one->terms, other->terms, sizeof one->terms) == 0;
 }
 
 /* Names a difference between the lowest member and another one. */
@@ -111,17 +112,17 @@ static quern_status report_difference(const struct quern_chunks_call *call, cons
     int term = 0;
     while (term < TERMS && first->terms[term] == other->terms[term]) term++;
     if (term == TERMS)
-        return quern_fail(member->device, QUERN_PEER_MISMATCH, "%s: args.members differ on ranks %d and %d: expected the same on all "
-                          "members", member->label, ranks[0], ranks[1]);
+        return quern_fail(member->device, QUERN_PEER_MISMATCH, "%s: args.members differ on ranks %d and %d: expected the same on "
+                          "all members", member->label, ranks[0], ranks[1]);
     if (!terms[term].add)
-        return quern_fail(member->device, QUERN_PEER_MISMATCH, "%s: args.%s of ranks %d and %d is not at the same place of the same "
-                          "symmetric allocation", member->label, terms[term].name, ranks[0], ranks[1]);
+        return quern_fail(member->device, QUERN_PEER_MISMATCH, "%s: args.%s of ranks %d and %d is not at the same place of the "
+                          "same symmetric allocation", member->label, terms[term].name, ranks[0], ranks[1]);
     for (int i = 0; i < 2; i++) {
         struct quern_text text = quern_text_begin(values[i], sizeof values[i]);
         terms[term].add(&text, records[i]->terms[term]);
     }
-    return quern_fail(member->device, QUERN_PEER_MISMATCH, "%s: args.%s is %s on rank %d and %s on rank %d: expected the same on all "
-                      "members", member->label, terms[term].name, values[0], ranks[0], values[1], ranks[1]);
+    return quern_fail(member->device, QUERN_PEER_MISMATCH, "%s: args.%s is %s on rank %d and %s on rank %d: expected the same on "
+                      "all members", member->label, terms[term].name, values[0], ranks[0], values[1], ranks[1]);
 }
 
 /* ---- reading ---- */

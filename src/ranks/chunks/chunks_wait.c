@@ -45,8 +45,8 @@ static quern_status look_around(struct wait *wait) {
         return quern_fail(member->device, QUERN_PEER_MISMATCH, "%s: ready[%lld] is ~%u: the call that sends this chunk has failed",
                           member->label, (long long)failed, wait->value);
     if (waited < wait->limit || are_ready(wait)) return QUERN_OK;
-    return quern_fail(member->device, QUERN_PEER_TIMEOUT, "%s: waited %g s for ready[%lld], which is %u: expected %u", member->label,
-                      (double)waited * 1e-9, (long long)wait->next,
+    return quern_fail(member->device, QUERN_PEER_TIMEOUT, "%s: waited %g s for ready[%lld], which is %u: expected %u",
+                      member->label, (double)waited * 1e-9, (long long)wait->next,
                       __atomic_load_n(&wait->ready[wait->next], __ATOMIC_RELAXED), wait->value);
 }
 
@@ -56,8 +56,8 @@ static void rest(int looks) {
     else nanosleep(&(struct timespec){.tv_nsec = SLEEP}, NULL);
 }
 
-quern_status quern_chunks_wait(struct quern_membership *member, const uint32_t *ready, int64_t count, uint32_t value, double timeout,
-                               void *stream) {
+quern_status quern_chunks_wait(struct quern_membership *member, const uint32_t *ready, int64_t count, uint32_t value,
+                               double timeout, void *stream) {
     (void)stream;
     struct wait wait = {.member = member, .ready = ready, .count = count, .value = value};
     if (are_ready(&wait)) return QUERN_OK;

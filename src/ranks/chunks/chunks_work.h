@@ -3,7 +3,7 @@
  * chunks_host.c.
  *
  * A thread casts a piece in steps into this rank's output, and copies each from there to the outputs of the other members while it
- * is in the cache.  The pieces of all chunks are one list in the order of the chunks, so no thread waits for another one.  The thread
+ * is in the cache.  The pieces of all chunks are one list in the order of the chunks, so no thread waits for another one.  The one
  * that completes the last piece of a chunk writes the ready words:
  *
  *   thread    copies of a piece;  fence, if they stream;  left[chunk] -= 1, acquire and release
