@@ -25,7 +25,7 @@ RANKS = [
     ("a refusal that nobody hears", RECORD, "if (record.refused && refuses < 0) refuses = place;", "", SUITE),
     ("no exit", HOST, "return status == QUERN_OK ? meet(call, QUERN_PHASE_EXIT) : status;", "return status;", SUITE),
     ("words that stay after a failure", HOST, "if (status != QUERN_OK && call->refused == QUERN_OK) fail_words(call);", "", SUITE),
-    ("words that have come and are taken back", HOST, "while (seen != value && !__atomic", "while (!__atomic", "points of ranks"),
+    ("words that have come and are taken back", HOST, "while (seen != value && !__atomic", "while (!__atomic", SUITE),
     ("a value that is used again", HOST, "if (word != value && word != ~value) continue;", "continue;", SUITE),
     ("the caller's rounding in a scale", HOST, "    fesetenv(FE_DFL_ENV);\n", "", SUITE),
     ("memory of another size that is reached", HOST, "place->id, place->offset, bytes, rank", "place->id, place->offset, 0, rank",

@@ -891,3 +891,30 @@ Test(chunks, liars_are_found) {
     for (size_t i = 0; i < COUNT(lies); i++)
         check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = meet_a_liar, .user = &lies[i]);
 }
+
+/* ---- a rank that is lost behind the entry ---- */
+
+/* Its chunks will not come; those of the other one have come and stay. */
+static quern_status lose_behind_the_entry(struct rank *rank) {
+    static struct one_call calls[2];
+    struct one_call *call = &calls[rank->rank];
+    static const struct lie truth = {.amax = 1, .poisons = true};
+    open_calls(call, rank, rank_group(rank, RANK_LIMIT));
+    set_call(call);
+    call->args.members = NULL, call->args.order = NULL;
+    rank_line_up(rank);
+    if (rank->rank == 1) {
+        pretend(rank, call, &truth);
+        return quern_group_destroy(call->group);
+    }
+    rank_status(rank, run_call(call), QUERN_PEER_LOST);
+    rank_check_detail(rank, "quern_quantize_chunks (exit)");
+    for (int i = 0; i < 2 * CHUNKS; i++)
+        rank_check(rank, words_of(call)[i] == (i < CHUNKS ? VALUE : ~(uint32_t)VALUE), "word %d is %u", i, words_of(call)[i]);
+    for (int i = 0; i < ROWS * COLUMNS; i++) rank_check(rank, call->symmetric[i] != UNTOUCHED, "element %d has not come", i);
+    return quern_group_destroy(call->group);
+}
+
+Test(chunks, chunks_that_have_come_stay_after_a_failure) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = lose_behind_the_entry);
+}
