@@ -37,6 +37,7 @@ ABOUT = {
     "src/ranks/symmetric": "shared memory of ranks",
     "src/ranks/ragged": "ragged all-to-all",
     "src/ranks/collective": "gathers, reductions",
+    "src/ranks/chunks": "casts and gathers in chunks",
 }
 
 PIPELINE = (("gen/spec.py", "facts"), ("gen/plan.py", "names, legality"), ("templates/", "text"), ("generated/", "checked in"),

@@ -140,4 +140,19 @@
     X(quern_collective_args, member_count, INT32) \
     X(quern_collective_args, multiprocessors, INT32) \
     X(quern_collective_args, timeout, DOUBLE)
+#define QUERN_ARGUMENTS_OF_quern_quantize_chunks_args(X) \
+    X(quern_quantize_chunks_args, input_dtype, DTYPE) \
+    X(quern_quantize_chunks_args, output_dtype, DTYPE) \
+    X(quern_quantize_chunks_args, ready_value, UINT32) \
+    X(quern_quantize_chunks_args, rows, INT64) \
+    X(quern_quantize_chunks_args, columns, INT64) \
+    X(quern_quantize_chunks_args, chunk_rows, INT64) \
+    X(quern_quantize_chunks_args, eps, DOUBLE) \
+    X(quern_quantize_chunks_args, power_of_two, INT32) \
+    X(quern_quantize_chunks_args, rounding, INT32) \
+    X(quern_quantize_chunks_args, seed, UINT64) \
+    X(quern_quantize_chunks_args, offset, UINT64) \
+    X(quern_quantize_chunks_args, member_count, INT32) \
+    X(quern_quantize_chunks_args, multiprocessors, INT32) \
+    X(quern_quantize_chunks_args, timeout, DOUBLE)
 #endif

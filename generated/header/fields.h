@@ -276,6 +276,40 @@
     ROW(quern_collective_args, multiprocessors) \
     ROW(quern_collective_args, timeout)
 
+#define FIELDS_OF_quern_quantize_chunks_args(ROW) \
+    ROW(quern_quantize_chunks_args, input_dtype) \
+    ROW(quern_quantize_chunks_args, output_dtype) \
+    ROW(quern_quantize_chunks_args, input) \
+    ROW(quern_quantize_chunks_args, output) \
+    ROW(quern_quantize_chunks_args, ready) \
+    ROW(quern_quantize_chunks_args, ready_value) \
+    ROW(quern_quantize_chunks_args, rows) \
+    ROW(quern_quantize_chunks_args, columns) \
+    ROW(quern_quantize_chunks_args, chunk_rows) \
+    ROW(quern_quantize_chunks_args, order) \
+    ROW(quern_quantize_chunks_args, amax) \
+    ROW(quern_quantize_chunks_args, scale) \
+    ROW(quern_quantize_chunks_args, scale_inv) \
+    ROW(quern_quantize_chunks_args, eps) \
+    ROW(quern_quantize_chunks_args, power_of_two) \
+    ROW(quern_quantize_chunks_args, rounding) \
+    ROW(quern_quantize_chunks_args, seed) \
+    ROW(quern_quantize_chunks_args, offset) \
+    ROW(quern_quantize_chunks_args, offset_pointer) \
+    ROW(quern_quantize_chunks_args, members) \
+    ROW(quern_quantize_chunks_args, member_count) \
+    ROW(quern_quantize_chunks_args, multiprocessors) \
+    ROW(quern_quantize_chunks_args, timeout)
+
+#define FIELDS_OF_quern_device_view(ROW) \
+    ROW(quern_device_view, rank) \
+    ROW(quern_device_view, ranks) \
+    ROW(quern_device_view, unused) \
+    ROW(quern_device_view, timeout) \
+    ROW(quern_device_view, poison) \
+    ROW(quern_device_view, multicast) \
+    ROW(quern_device_view, peer)
+
 #define FIELDS_OF_quern_transfer_item(ROW) \
     ROW(quern_transfer_item, receive) \
     ROW(quern_transfer_item, peer) \
@@ -519,6 +553,18 @@
     ROW(quern_broadcast__parameters, workspace_bytes) \
     ROW(quern_broadcast__parameters, stream)
 
+#define FIELDS_OF_quern_quantize_chunks_workspace__parameters(ROW) \
+    ROW(quern_quantize_chunks_workspace__parameters, group) \
+    ROW(quern_quantize_chunks_workspace__parameters, args) \
+    ROW(quern_quantize_chunks_workspace__parameters, bytes)
+
+#define FIELDS_OF_quern_quantize_chunks__parameters(ROW) \
+    ROW(quern_quantize_chunks__parameters, group) \
+    ROW(quern_quantize_chunks__parameters, args) \
+    ROW(quern_quantize_chunks__parameters, workspace) \
+    ROW(quern_quantize_chunks__parameters, workspace_bytes) \
+    ROW(quern_quantize_chunks__parameters, stream)
+
 #define FIELDS_OF_quern_transfer_prepare__parameters(ROW) \
     ROW(quern_transfer_prepare__parameters, group) \
     ROW(quern_transfer_prepare__parameters, args) \
@@ -587,6 +633,10 @@
     ROW(quern_reduce_scatter) \
     ROW(quern_all_reduce) \
     ROW(quern_broadcast)
+
+#define CALLS_WITH_quern_quantize_chunks_args(ROW) \
+    ROW(quern_quantize_chunks_workspace) \
+    ROW(quern_quantize_chunks)
 
 #define CALLS_WITH_quern_transfer_args(ROW) \
     ROW(quern_transfer_prepare)

@@ -442,6 +442,37 @@ typedef struct {
     void *stream;
 } quern_broadcast__parameters;
 typedef struct {
+    quern_quantize_chunks_args *args;
+} quern_quantize_chunks_args_init__parameters;
+typedef struct {
+    quern_group *group;
+    quern_quantize_chunks_args *args;
+    size_t *bytes;
+} quern_quantize_chunks_workspace__parameters;
+typedef struct {
+    quern_group *group;
+    quern_quantize_chunks_args *args;
+    void *workspace;
+    size_t workspace_bytes;
+    void *stream;
+} quern_quantize_chunks__parameters;
+typedef struct {
+    quern_group *group;
+    uint32_t *ready;
+    int64_t count;
+    uint32_t value;
+    double timeout;
+    void *stream;
+} quern_chunk_wait__parameters;
+typedef struct {
+    quern_device_view *view;
+} quern_device_view_init__parameters;
+typedef struct {
+    quern_group *group;
+    void *pointer;
+    quern_device_view *view;
+} quern_symmetric_view__parameters;
+typedef struct {
     quern_transfer_args *args;
 } quern_transfer_args_init__parameters;
 typedef struct {

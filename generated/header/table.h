@@ -421,6 +421,56 @@ static const struct field fields_of_quern_collective_args[] = {
     {.name = "timeout", .kind = REAL, .offset = offsetof(quern_collective_args, timeout), .bytes = sizeof((quern_collective_args *)0)->timeout},
 };
 static const struct record record_of_quern_collective_args = {"quern_collective_args", sizeof(quern_collective_args), fields_of_quern_collective_args, 11};
+DECLARE_EXTENT(quern_quantize_chunks_args, input)
+DECLARE_EXTENT(quern_quantize_chunks_args, output)
+DECLARE_EXTENT(quern_quantize_chunks_args, ready)
+DECLARE_EXTENT(quern_quantize_chunks_args, order)
+DECLARE_EXTENT(quern_quantize_chunks_args, amax)
+DECLARE_EXTENT(quern_quantize_chunks_args, scale)
+DECLARE_EXTENT(quern_quantize_chunks_args, scale_inv)
+DECLARE_EXTENT(quern_quantize_chunks_args, offset_pointer)
+DECLARE_EXTENT(quern_quantize_chunks_args, members)
+static const struct field fields_of_quern_quantize_chunks_args[] = {
+    {.name = "size", .kind = SIZE, .offset = offsetof(quern_quantize_chunks_args, size), .bytes = sizeof((quern_quantize_chunks_args *)0)->size},
+    {.name = "input_dtype", .kind = ENUM, .offset = offsetof(quern_quantize_chunks_args, input_dtype), .bytes = sizeof((quern_quantize_chunks_args *)0)->input_dtype, VALUES(quern_dtype)},
+    {.name = "output_dtype", .kind = ENUM, .offset = offsetof(quern_quantize_chunks_args, output_dtype), .bytes = sizeof((quern_quantize_chunks_args *)0)->output_dtype, VALUES(quern_dtype)},
+    {.name = "input", .kind = MEMORY, .offset = offsetof(quern_quantize_chunks_args, input), .bytes = sizeof((quern_quantize_chunks_args *)0)->input, .is_const = 1, .extent = extent_of_quern_quantize_chunks_args__input},
+    {.name = "output", .kind = MEMORY, .offset = offsetof(quern_quantize_chunks_args, output), .bytes = sizeof((quern_quantize_chunks_args *)0)->output, .extent = extent_of_quern_quantize_chunks_args__output},
+    {.name = "ready", .kind = MEMORY, .offset = offsetof(quern_quantize_chunks_args, ready), .bytes = sizeof((quern_quantize_chunks_args *)0)->ready, .extent = extent_of_quern_quantize_chunks_args__ready},
+    {.name = "ready_value", .kind = INTEGER, .offset = offsetof(quern_quantize_chunks_args, ready_value), .bytes = sizeof((quern_quantize_chunks_args *)0)->ready_value},
+    {.name = "rows", .kind = INTEGER, .offset = offsetof(quern_quantize_chunks_args, rows), .bytes = sizeof((quern_quantize_chunks_args *)0)->rows},
+    {.name = "columns", .kind = INTEGER, .offset = offsetof(quern_quantize_chunks_args, columns), .bytes = sizeof((quern_quantize_chunks_args *)0)->columns},
+    {.name = "chunk_rows", .kind = INTEGER, .offset = offsetof(quern_quantize_chunks_args, chunk_rows), .bytes = sizeof((quern_quantize_chunks_args *)0)->chunk_rows},
+    {.name = "order", .kind = MEMORY, .offset = offsetof(quern_quantize_chunks_args, order), .bytes = sizeof((quern_quantize_chunks_args *)0)->order, .is_const = 1, .is_host = 1, .extent = extent_of_quern_quantize_chunks_args__order},
+    {.name = "amax", .kind = MEMORY, .offset = offsetof(quern_quantize_chunks_args, amax), .bytes = sizeof((quern_quantize_chunks_args *)0)->amax, .extent = extent_of_quern_quantize_chunks_args__amax},
+    {.name = "scale", .kind = MEMORY, .offset = offsetof(quern_quantize_chunks_args, scale), .bytes = sizeof((quern_quantize_chunks_args *)0)->scale, .extent = extent_of_quern_quantize_chunks_args__scale},
+    {.name = "scale_inv", .kind = MEMORY, .offset = offsetof(quern_quantize_chunks_args, scale_inv), .bytes = sizeof((quern_quantize_chunks_args *)0)->scale_inv, .extent = extent_of_quern_quantize_chunks_args__scale_inv},
+    {.name = "eps", .kind = REAL, .offset = offsetof(quern_quantize_chunks_args, eps), .bytes = sizeof((quern_quantize_chunks_args *)0)->eps},
+    {.name = "power_of_two", .kind = FLAG, .offset = offsetof(quern_quantize_chunks_args, power_of_two), .bytes = sizeof((quern_quantize_chunks_args *)0)->power_of_two},
+    {.name = "rounding", .kind = ENUM, .offset = offsetof(quern_quantize_chunks_args, rounding), .bytes = sizeof((quern_quantize_chunks_args *)0)->rounding, VALUES(quern_rounding)},
+    {.name = "seed", .kind = INTEGER, .offset = offsetof(quern_quantize_chunks_args, seed), .bytes = sizeof((quern_quantize_chunks_args *)0)->seed},
+    {.name = "offset", .kind = INTEGER, .offset = offsetof(quern_quantize_chunks_args, offset), .bytes = sizeof((quern_quantize_chunks_args *)0)->offset},
+    {.name = "offset_pointer", .kind = MEMORY, .offset = offsetof(quern_quantize_chunks_args, offset_pointer), .bytes = sizeof((quern_quantize_chunks_args *)0)->offset_pointer, .is_const = 1, .extent = extent_of_quern_quantize_chunks_args__offset_pointer},
+    {.name = "members", .kind = MEMORY, .offset = offsetof(quern_quantize_chunks_args, members), .bytes = sizeof((quern_quantize_chunks_args *)0)->members, .is_const = 1, .is_host = 1, .extent = extent_of_quern_quantize_chunks_args__members},
+    {.name = "member_count", .kind = INTEGER, .offset = offsetof(quern_quantize_chunks_args, member_count), .bytes = sizeof((quern_quantize_chunks_args *)0)->member_count},
+    {.name = "multiprocessors", .kind = INTEGER, .offset = offsetof(quern_quantize_chunks_args, multiprocessors), .bytes = sizeof((quern_quantize_chunks_args *)0)->multiprocessors},
+    {.name = "timeout", .kind = REAL, .offset = offsetof(quern_quantize_chunks_args, timeout), .bytes = sizeof((quern_quantize_chunks_args *)0)->timeout},
+};
+static const struct record record_of_quern_quantize_chunks_args = {"quern_quantize_chunks_args", sizeof(quern_quantize_chunks_args), fields_of_quern_quantize_chunks_args, 24};
+DECLARE_EXTENT(quern_device_view, poison)
+DECLARE_EXTENT(quern_device_view, multicast)
+DECLARE_EXTENT(quern_device_view, peer)
+static const struct field fields_of_quern_device_view[] = {
+    {.name = "size", .kind = SIZE, .offset = offsetof(quern_device_view, size), .bytes = sizeof((quern_device_view *)0)->size},
+    {.name = "rank", .kind = INTEGER, .offset = offsetof(quern_device_view, rank), .bytes = sizeof((quern_device_view *)0)->rank},
+    {.name = "ranks", .kind = INTEGER, .offset = offsetof(quern_device_view, ranks), .bytes = sizeof((quern_device_view *)0)->ranks},
+    {.name = "unused", .kind = INTEGER, .offset = offsetof(quern_device_view, unused), .bytes = sizeof((quern_device_view *)0)->unused},
+    {.name = "timeout", .kind = INTEGER, .offset = offsetof(quern_device_view, timeout), .bytes = sizeof((quern_device_view *)0)->timeout},
+    {.name = "poison", .kind = MEMORY, .offset = offsetof(quern_device_view, poison), .bytes = sizeof((quern_device_view *)0)->poison, .is_const = 1, .extent = extent_of_quern_device_view__poison},
+    {.name = "multicast", .kind = MEMORY, .offset = offsetof(quern_device_view, multicast), .bytes = sizeof((quern_device_view *)0)->multicast, .extent = extent_of_quern_device_view__multicast},
+    {.name = "peer", .kind = MEMORY, .offset = offsetof(quern_device_view, peer), .bytes = sizeof((quern_device_view *)0)->peer, .extent = extent_of_quern_device_view__peer},
+};
+static const struct record record_of_quern_device_view = {"quern_device_view", sizeof(quern_device_view), fields_of_quern_device_view, 8};
 DECLARE_EXTENT(quern_transfer_item, memory)
 static const struct field fields_of_quern_transfer_item[] = {
     {.name = "receive", .kind = FLAG, .offset = offsetof(quern_transfer_item, receive), .bytes = sizeof((quern_transfer_item *)0)->receive},
@@ -1108,6 +1158,54 @@ static const struct field fields_of_quern_broadcast__parameters[] = {
     {.name = "stream", .kind = MEMORY, .offset = offsetof(quern_broadcast__parameters, stream), .bytes = sizeof((quern_broadcast__parameters *)0)->stream, .extent = extent_of_quern_broadcast__parameters__stream},
 };
 static const struct record record_of_quern_broadcast__parameters = {"quern_broadcast__parameters", sizeof(quern_broadcast__parameters), fields_of_quern_broadcast__parameters, 5};
+DECLARE_EXTENT(quern_quantize_chunks_args_init__parameters, args)
+static const struct field fields_of_quern_quantize_chunks_args_init__parameters[] = {
+    {.name = "args", .kind = MEMORY, .offset = offsetof(quern_quantize_chunks_args_init__parameters, args), .bytes = sizeof((quern_quantize_chunks_args_init__parameters *)0)->args, .extent = extent_of_quern_quantize_chunks_args_init__parameters__args},
+};
+static const struct record record_of_quern_quantize_chunks_args_init__parameters = {"quern_quantize_chunks_args_init__parameters", sizeof(quern_quantize_chunks_args_init__parameters), fields_of_quern_quantize_chunks_args_init__parameters, 1};
+DECLARE_EXTENT(quern_quantize_chunks_workspace__parameters, args)
+DECLARE_EXTENT(quern_quantize_chunks_workspace__parameters, bytes)
+static const struct field fields_of_quern_quantize_chunks_workspace__parameters[] = {
+    {.name = "group", .kind = HANDLE, .offset = offsetof(quern_quantize_chunks_workspace__parameters, group), .bytes = sizeof((quern_quantize_chunks_workspace__parameters *)0)->group, .handle = HANDLE_OF_quern_group},
+    {.name = "args", .kind = STRUCTS, .offset = offsetof(quern_quantize_chunks_workspace__parameters, args), .bytes = sizeof((quern_quantize_chunks_workspace__parameters *)0)->args, .is_const = 1, .record = &record_of_quern_quantize_chunks_args, .extent = extent_of_quern_quantize_chunks_workspace__parameters__args},
+    {.name = "bytes", .kind = MEMORY, .offset = offsetof(quern_quantize_chunks_workspace__parameters, bytes), .bytes = sizeof((quern_quantize_chunks_workspace__parameters *)0)->bytes, .extent = extent_of_quern_quantize_chunks_workspace__parameters__bytes},
+};
+static const struct record record_of_quern_quantize_chunks_workspace__parameters = {"quern_quantize_chunks_workspace__parameters", sizeof(quern_quantize_chunks_workspace__parameters), fields_of_quern_quantize_chunks_workspace__parameters, 3};
+DECLARE_EXTENT(quern_quantize_chunks__parameters, args)
+DECLARE_EXTENT(quern_quantize_chunks__parameters, workspace)
+DECLARE_EXTENT(quern_quantize_chunks__parameters, stream)
+static const struct field fields_of_quern_quantize_chunks__parameters[] = {
+    {.name = "group", .kind = HANDLE, .offset = offsetof(quern_quantize_chunks__parameters, group), .bytes = sizeof((quern_quantize_chunks__parameters *)0)->group, .handle = HANDLE_OF_quern_group},
+    {.name = "args", .kind = STRUCTS, .offset = offsetof(quern_quantize_chunks__parameters, args), .bytes = sizeof((quern_quantize_chunks__parameters *)0)->args, .is_const = 1, .record = &record_of_quern_quantize_chunks_args, .extent = extent_of_quern_quantize_chunks__parameters__args},
+    {.name = "workspace", .kind = MEMORY, .offset = offsetof(quern_quantize_chunks__parameters, workspace), .bytes = sizeof((quern_quantize_chunks__parameters *)0)->workspace, .extent = extent_of_quern_quantize_chunks__parameters__workspace},
+    {.name = "workspace_bytes", .kind = INTEGER, .offset = offsetof(quern_quantize_chunks__parameters, workspace_bytes), .bytes = sizeof((quern_quantize_chunks__parameters *)0)->workspace_bytes},
+    {.name = "stream", .kind = MEMORY, .offset = offsetof(quern_quantize_chunks__parameters, stream), .bytes = sizeof((quern_quantize_chunks__parameters *)0)->stream, .extent = extent_of_quern_quantize_chunks__parameters__stream},
+};
+static const struct record record_of_quern_quantize_chunks__parameters = {"quern_quantize_chunks__parameters", sizeof(quern_quantize_chunks__parameters), fields_of_quern_quantize_chunks__parameters, 5};
+DECLARE_EXTENT(quern_chunk_wait__parameters, ready)
+DECLARE_EXTENT(quern_chunk_wait__parameters, stream)
+static const struct field fields_of_quern_chunk_wait__parameters[] = {
+    {.name = "group", .kind = HANDLE, .offset = offsetof(quern_chunk_wait__parameters, group), .bytes = sizeof((quern_chunk_wait__parameters *)0)->group, .handle = HANDLE_OF_quern_group},
+    {.name = "ready", .kind = MEMORY, .offset = offsetof(quern_chunk_wait__parameters, ready), .bytes = sizeof((quern_chunk_wait__parameters *)0)->ready, .is_const = 1, .extent = extent_of_quern_chunk_wait__parameters__ready},
+    {.name = "count", .kind = INTEGER, .offset = offsetof(quern_chunk_wait__parameters, count), .bytes = sizeof((quern_chunk_wait__parameters *)0)->count},
+    {.name = "value", .kind = INTEGER, .offset = offsetof(quern_chunk_wait__parameters, value), .bytes = sizeof((quern_chunk_wait__parameters *)0)->value},
+    {.name = "timeout", .kind = REAL, .offset = offsetof(quern_chunk_wait__parameters, timeout), .bytes = sizeof((quern_chunk_wait__parameters *)0)->timeout},
+    {.name = "stream", .kind = MEMORY, .offset = offsetof(quern_chunk_wait__parameters, stream), .bytes = sizeof((quern_chunk_wait__parameters *)0)->stream, .extent = extent_of_quern_chunk_wait__parameters__stream},
+};
+static const struct record record_of_quern_chunk_wait__parameters = {"quern_chunk_wait__parameters", sizeof(quern_chunk_wait__parameters), fields_of_quern_chunk_wait__parameters, 6};
+DECLARE_EXTENT(quern_device_view_init__parameters, view)
+static const struct field fields_of_quern_device_view_init__parameters[] = {
+    {.name = "view", .kind = MEMORY, .offset = offsetof(quern_device_view_init__parameters, view), .bytes = sizeof((quern_device_view_init__parameters *)0)->view, .extent = extent_of_quern_device_view_init__parameters__view},
+};
+static const struct record record_of_quern_device_view_init__parameters = {"quern_device_view_init__parameters", sizeof(quern_device_view_init__parameters), fields_of_quern_device_view_init__parameters, 1};
+DECLARE_EXTENT(quern_symmetric_view__parameters, pointer)
+DECLARE_EXTENT(quern_symmetric_view__parameters, view)
+static const struct field fields_of_quern_symmetric_view__parameters[] = {
+    {.name = "group", .kind = HANDLE, .offset = offsetof(quern_symmetric_view__parameters, group), .bytes = sizeof((quern_symmetric_view__parameters *)0)->group, .handle = HANDLE_OF_quern_group},
+    {.name = "pointer", .kind = MEMORY, .offset = offsetof(quern_symmetric_view__parameters, pointer), .bytes = sizeof((quern_symmetric_view__parameters *)0)->pointer, .is_const = 1, .extent = extent_of_quern_symmetric_view__parameters__pointer},
+    {.name = "view", .kind = STRUCTS, .offset = offsetof(quern_symmetric_view__parameters, view), .bytes = sizeof((quern_symmetric_view__parameters *)0)->view, .record = &record_of_quern_device_view, .extent = extent_of_quern_symmetric_view__parameters__view},
+};
+static const struct record record_of_quern_symmetric_view__parameters = {"quern_symmetric_view__parameters", sizeof(quern_symmetric_view__parameters), fields_of_quern_symmetric_view__parameters, 3};
 DECLARE_EXTENT(quern_transfer_args_init__parameters, args)
 static const struct field fields_of_quern_transfer_args_init__parameters[] = {
     {.name = "args", .kind = MEMORY, .offset = offsetof(quern_transfer_args_init__parameters, args), .bytes = sizeof((quern_transfer_args_init__parameters *)0)->args, .extent = extent_of_quern_transfer_args_init__parameters__args},
@@ -1558,6 +1656,32 @@ static uint64_t call_quern_broadcast(const void *parameters) {
     const quern_broadcast__parameters *p = parameters;
     return (uint64_t)quern_broadcast(p->group, p->args, p->workspace, p->workspace_bytes, p->stream);
 }
+static uint64_t call_quern_quantize_chunks_args_init(const void *parameters) {
+    const quern_quantize_chunks_args_init__parameters *p = parameters;
+    quern_quantize_chunks_args_init(p->args);
+    return 0;
+}
+static uint64_t call_quern_quantize_chunks_workspace(const void *parameters) {
+    const quern_quantize_chunks_workspace__parameters *p = parameters;
+    return (uint64_t)quern_quantize_chunks_workspace(p->group, p->args, p->bytes);
+}
+static uint64_t call_quern_quantize_chunks(const void *parameters) {
+    const quern_quantize_chunks__parameters *p = parameters;
+    return (uint64_t)quern_quantize_chunks(p->group, p->args, p->workspace, p->workspace_bytes, p->stream);
+}
+static uint64_t call_quern_chunk_wait(const void *parameters) {
+    const quern_chunk_wait__parameters *p = parameters;
+    return (uint64_t)quern_chunk_wait(p->group, p->ready, p->count, p->value, p->timeout, p->stream);
+}
+static uint64_t call_quern_device_view_init(const void *parameters) {
+    const quern_device_view_init__parameters *p = parameters;
+    quern_device_view_init(p->view);
+    return 0;
+}
+static uint64_t call_quern_symmetric_view(const void *parameters) {
+    const quern_symmetric_view__parameters *p = parameters;
+    return (uint64_t)quern_symmetric_view(p->group, p->pointer, p->view);
+}
 static uint64_t call_quern_transfer_args_init(const void *parameters) {
     const quern_transfer_args_init__parameters *p = parameters;
     quern_transfer_args_init(p->args);
@@ -1691,6 +1815,12 @@ static const struct function functions[] = {
     {"quern_reduce_scatter", &record_of_quern_reduce_scatter__parameters, call_quern_reduce_scatter, STATUS},
     {"quern_all_reduce", &record_of_quern_all_reduce__parameters, call_quern_all_reduce, STATUS},
     {"quern_broadcast", &record_of_quern_broadcast__parameters, call_quern_broadcast, STATUS},
+    {"quern_quantize_chunks_args_init", &record_of_quern_quantize_chunks_args_init__parameters, call_quern_quantize_chunks_args_init, NOTHING},
+    {"quern_quantize_chunks_workspace", &record_of_quern_quantize_chunks_workspace__parameters, call_quern_quantize_chunks_workspace, STATUS},
+    {"quern_quantize_chunks", &record_of_quern_quantize_chunks__parameters, call_quern_quantize_chunks, STATUS},
+    {"quern_chunk_wait", &record_of_quern_chunk_wait__parameters, call_quern_chunk_wait, STATUS},
+    {"quern_device_view_init", &record_of_quern_device_view_init__parameters, call_quern_device_view_init, NOTHING},
+    {"quern_symmetric_view", &record_of_quern_symmetric_view__parameters, call_quern_symmetric_view, STATUS},
     {"quern_transfer_args_init", &record_of_quern_transfer_args_init__parameters, call_quern_transfer_args_init, NOTHING},
     {"quern_transfer_prepare", &record_of_quern_transfer_prepare__parameters, call_quern_transfer_prepare, STATUS},
     {"quern_transfer_start", &record_of_quern_transfer_start__parameters, call_quern_transfer_start, STATUS},

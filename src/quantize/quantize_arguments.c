@@ -24,9 +24,8 @@ quern_status quern_quantize_take(const quern_device *device, const quern_quantiz
 /* ---- the list ---- */
 
 static quern_status check_kinds(const quern_device *device, const quern_quantize_args *args) {
-    static const quern_dtype outputs[] = {QUERN_E4M3, QUERN_E5M2, QUERN_NO_DTYPE};
     quern_status status = quern_check_dtype(device, "args.input_dtype", args->input_dtype, quern_floats, false);
-    if (status == QUERN_OK) status = quern_check_dtype(device, "args.output_dtype", args->output_dtype, outputs, false);
+    if (status == QUERN_OK) status = quern_check_dtype(device, "args.output_dtype", args->output_dtype, quern_narrow_floats, false);
     return status == QUERN_OK ? quern_check_choice(device, "args.scaling", (int)args->scaling, QUERN_SCALING_MX) : status;
 }
 
@@ -117,14 +116,11 @@ static quern_status check_history(const struct quern_quantize_call *call) {
                       (long long)args->history_length, MOST_HISTORY);
 }
 
-static quern_status check_numbers(const struct quern_quantize_call *call) {
-    const quern_quantize_args *args = &call->args;
-    if (!(args->eps >= 0 && args->eps <= (double)FLT_MAX))
-        return quern_fail(call->device, QUERN_INVALID_ARGUMENT, "args.eps is %g: expected 0 to 3.4e38, the largest fp32",
-                          args->eps);
-    quern_status status = quern_check_choice(call->device, "args.power_of_two", args->power_of_two, 1);
-    if (status == QUERN_OK) status = quern_check_choice(call->device, "args.rounding", (int)args->rounding, QUERN_ROUND_STOCHASTIC);
-    return status == QUERN_OK ? check_history(call) : status;
+quern_status quern_quantize_check_scale(const quern_device *device, double eps, int32_t power_of_two, quern_rounding rounding) {
+    if (!(eps >= 0 && eps <= (double)FLT_MAX))
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.eps is %g: expected 0 to 3.4e38, the largest fp32", eps);
+    quern_status status = quern_check_choice(device, "args.power_of_two", power_of_two, 1);
+    return status == QUERN_OK ? quern_check_choice(device, "args.rounding", (int)rounding, QUERN_ROUND_STOCHASTIC) : status;
 }
 
 /* The scales of blocks follow from the elements in the same launch: they have no steps. */
@@ -147,7 +143,8 @@ quern_status quern_quantize_check(struct quern_quantize_call *call, const quern_
                             : quern_quantize_list_of(args->tensors, args->tensor_size);
     call->count = args->plan ? args->plan->count : args->tensor_count;
     if (args->plan) call->form = args->plan->form;
-    return check_numbers(call);
+    status = quern_quantize_check_scale(call->device, args->eps, args->power_of_two, args->rounding);
+    return status == QUERN_OK ? check_history(call) : status;
 }
 
 /* ---- arrays ---- */

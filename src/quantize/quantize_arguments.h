@@ -10,6 +10,9 @@ quern_status quern_quantize_take(const quern_device *device, const quern_quantiz
 /* Checks everything but the arrays of the call: what a workspace depends on.  The call has its device and steps. */
 quern_status quern_quantize_check(struct quern_quantize_call *call, const quern_quantize_args *args);
 
+/* Checks the numbers on which a scale and the rounding depend. */
+quern_status quern_quantize_check_scale(const quern_device *device, double eps, int32_t power_of_two, quern_rounding rounding);
+
 /* Checks the arrays of the call, whose workspace has so many bytes. */
 quern_status quern_quantize_check_arrays(const struct quern_quantize_call *call, const void *workspace, size_t bytes);
 

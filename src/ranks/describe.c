@@ -20,6 +20,8 @@ static const char *const collective_names[QUERN_COLLECTIVES] = {
     [QUERN_IN_ALL_REDUCE] = "quern_all_reduce",
     [QUERN_IN_BROADCAST] = "quern_broadcast",
     [QUERN_IN_RAGGED_SIZES] = "quern_ragged_sizes",
+    [QUERN_IN_QUANTIZE_CHUNKS] = "quern_quantize_chunks",
+    [QUERN_IN_CHUNK_WAIT] = "quern_chunk_wait",
 };
 
 static const char *const phase_names[QUERN_PHASES] = {

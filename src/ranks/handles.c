@@ -140,7 +140,8 @@ quern_status quern_check_members(const struct quern_membership *member, const in
 }
 
 quern_status quern_check_timeout(const struct quern_membership *member, double timeout, double *limit) {
-    *limit = timeout > 0 ? timeout : member->timeout;
+    __atomic_load(&member->timeout, limit, __ATOMIC_RELAXED);  /* a wait for chunks may be another thread's */
+    if (timeout > 0) *limit = timeout;
     if (timeout >= 0) return QUERN_OK;
     return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "timeout is %g: expected seconds, 0 or more", timeout);
 }

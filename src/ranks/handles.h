@@ -42,7 +42,7 @@ quern_status quern_check_timeout(const struct quern_membership *member, double t
 
 /* Returns the status of a barrier or all-to-all.  After the first that has succeeded, the waits have their steady limit. */
 static inline quern_status quern_end_call(struct quern_membership *member, quern_status status) {
-    if (status == QUERN_OK) member->timeout = member->steady_timeout;
+    if (status == QUERN_OK) __atomic_store(&member->timeout, &member->steady_timeout, __ATOMIC_RELAXED);
     return status;
 }
 

@@ -109,6 +109,9 @@ struct quern_transport {
 
     /* Collectives: src/ranks/collective/collective_call.h.  NULL: it has none. */
     const struct quern_collective_transport *collective;
+
+    /* Quantised chunks: src/ranks/chunks/chunks_call.h.  NULL: it has none. */
+    const struct quern_chunks_transport *chunks;
 };
 
 /* One rank's membership.  Used by one thread at a time, except for abort and report. */

@@ -61,6 +61,15 @@
     point(COLLECTIVE_WINDOW, "collective.window")       /* that meeting is over; before the look at the poison */ \
     point(COLLECTIVE_COPIED, "collective.copied")       /* before the exit */ \
     point(COLLECTIVE_LEAVING, "collective.leaving")     /* after the exit: the memory belongs to the caller again */ \
+    point(CHUNKS_RECORDED, "chunks.recorded")           /* the record is written; not announced */ \
+    point(CHUNKS_READ, "chunks.read")                   /* those of all are copied and compared; before what they decide */ \
+    point(CHUNKS_REACHED, "chunks.reached")             /* the memory of all is found; before the look at the poison */ \
+    point(CHUNKS_CASTING, "chunks.casting")             /* about to write a piece of a chunk into all outputs */ \
+    point(CHUNKS_SENT, "chunks.sent")                   /* a chunk is in all outputs; its words are not written */ \
+    point(CHUNKS_SIGNALLED, "chunks.signalled")         /* the word of one more member is */ \
+    point(CHUNKS_COMPLETE, "chunks.complete")           /* all chunks are sent; before the exit */ \
+    point(CHUNKS_FAILING, "chunks.failing")             /* the group is poisoned; the words do not say so */ \
+    point(CHUNKS_LEAVING, "chunks.leaving")             /* the memory belongs to the caller again */ \
     point(MEMORY_STEPPING, "memory.stepping")           /* before a step that makes symmetric memory */ \
     point(MEMORY_STEPPED, "memory.stepped")             /* after the step; before the agreement about it */ \
     point(MEMORY_MADE, "memory.made")                   /* all have agreed; the range is not entered */ \

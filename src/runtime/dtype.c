@@ -20,6 +20,7 @@ static const struct row {
 };
 
 const quern_dtype quern_floats[] = {QUERN_FLOAT_DTYPES, QUERN_NO_DTYPE};
+const quern_dtype quern_narrow_floats[] = {QUERN_E4M3, QUERN_E5M2, QUERN_NO_DTYPE};
 const quern_dtype quern_integers[] = {QUERN_INT32, QUERN_INT64, QUERN_NO_DTYPE};
 
 static const struct row *row_of(quern_dtype dtype) {

@@ -6,8 +6,8 @@
 
 #include "quern.h"
 
-/* The types of logits, parameters and gradients, and the types of labels and metadata.  Each list ends with QUERN_NO_DTYPE. */
-extern const quern_dtype quern_floats[], quern_integers[];
+/* The types of logits, parameters and gradients; of 8 bits; of labels and metadata.  Each list ends with QUERN_NO_DTYPE. */
+extern const quern_dtype quern_floats[], quern_narrow_floats[], quern_integers[];
 
 bool quern_is_float(quern_dtype dtype);
 

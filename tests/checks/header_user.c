@@ -30,6 +30,8 @@ static const quern_barrier_args static_barrier_args = QUERN_BARRIER_ARGS_INIT;
 static const quern_ragged_all_to_all_args static_ragged_all_to_all_args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
 static const quern_ragged_sizes_args static_ragged_sizes_args = QUERN_RAGGED_SIZES_ARGS_INIT;
 static const quern_collective_args static_collective_args = QUERN_COLLECTIVE_ARGS_INIT;
+static const quern_quantize_chunks_args static_chunks_args = QUERN_QUANTIZE_CHUNKS_ARGS_INIT;
+static const quern_device_view static_device_view = QUERN_DEVICE_VIEW_INIT;
 static const quern_transfer_args static_transfer_args = QUERN_TRANSFER_ARGS_INIT;
 static const struct engine engine = {12, QUERN_ADAM_ARGS_INIT, QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT};
 
@@ -57,6 +59,8 @@ uint64_t quern_header_user(void) {
     quern_ragged_all_to_all_args ragged_all_to_all_args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     quern_ragged_sizes_args ragged_sizes_args = QUERN_RAGGED_SIZES_ARGS_INIT;
     quern_collective_args collective_args = QUERN_COLLECTIVE_ARGS_INIT;
+    quern_quantize_chunks_args chunks_args = QUERN_QUANTIZE_CHUNKS_ARGS_INIT;
+    quern_device_view device_view = QUERN_DEVICE_VIEW_INIT;
     quern_transfer_args transfer_args = QUERN_TRANSFER_ARGS_INIT;
     quern_group_args ranks[2] = {QUERN_GROUP_ARGS_INIT, QUERN_GROUP_ARGS_INIT};
     quern_device_info_init(&device_info);
@@ -74,6 +78,8 @@ uint64_t quern_header_user(void) {
     quern_ragged_all_to_all_args_init(&ragged_all_to_all_args);
     quern_ragged_sizes_args_init(&ragged_sizes_args);
     quern_collective_args_init(&collective_args);
+    quern_quantize_chunks_args_init(&chunks_args);
+    quern_device_view_init(&device_view);
     quern_transfer_args_init(&transfer_args);
     quern_group_args_init(ranks);
     gemm_args.size = QUERN_STRUCT_SIZE(quern_gemm_args);
@@ -87,7 +93,8 @@ uint64_t quern_header_user(void) {
            carrier.size + static_carrier.size +
            group_args.size + static_group_args.size +
            barrier_args.size + static_barrier_args.size +
-           collective_args.size + static_collective_args.size + ragged_sizes_args.size + static_ragged_sizes_args.size +
+           collective_args.size + static_collective_args.size + chunks_args.size + static_chunks_args.size +
+           device_view.size + static_device_view.size + ragged_sizes_args.size + static_ragged_sizes_args.size +
            ragged_all_to_all_args.size + static_ragged_all_to_all_args.size + transfer_args.size + static_transfer_args.size +
            engine.adam.size + engine.head.loss.size + ranks[1].size + QUERN_STRUCT_MARK;
 }

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import mutants_adam
+import mutants_chunks
 import mutants_collective
 import mutants_collective_gpu
 import mutants_cross_entropy
@@ -66,6 +67,7 @@ CPU = [
 RANKS = [
     *(Mutant(*row) for row in mutants_ranks.RANKS),
     *(Mutant(*row) for row in mutants_collective.RANKS),
+    *(Mutant(*row) for row in mutants_chunks.RANKS),
     *(Mutant(*row) for row in mutants_hosts.RANKS),
     *(Mutant(*row) for row in mutants_scale.RANKS),
     *(Mutant(*row) for row in mutants_transfer.RANKS),

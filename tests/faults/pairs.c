@@ -29,20 +29,22 @@
 
 enum { LEAST_RANKS = 2, MOST_RANKS = 3, AT_ONCE = 10, GUARD = 256, SLICE_ROWS = 10, LARGE_ROW = 65536, SMALL_ROW = 32,
        LOOKED = 4096 };
+enum { CHUNK_ROWS = 4, CHUNK_COLUMNS = 100, CHUNKS_OF_RANK = 2, CHUNK_VALUE = 5, CHUNK_ELEMENTS = CHUNK_ROWS * CHUNK_COLUMNS,
+       CHUNK_WORDS_AT = MOST_RANKS * CHUNK_ELEMENTS, CHUNK_BYTES = CHUNK_WORDS_AT + 4 * MOST_RANKS * CHUNKS_OF_RANK };
 enum { MOST_FAILURES = 5 };  /* after these no more runs are begun: each may take seconds */
 
 static const double RUN_LIMIT = 100;  /* seconds until a run counts as a hang */
 
 /* ---- the steps of a rank ---- */
 
-enum step { CREATE, BARRIER, SPLIT, PART_BARRIER, ALLOCATE, EXCHANGE, CREATE_PLAN, RUN_PLAN, LOOK, GATHER, REDUCE, FREE, DESTROY,
-            STEPS };
+enum step { CREATE, BARRIER, SPLIT, PART_BARRIER, ALLOCATE, EXCHANGE, CREATE_PLAN, RUN_PLAN, LOOK, GATHER, REDUCE, CHUNKS,
+            FREE, DESTROY, STEPS };
 
 _Static_assert((int)STEPS <= (int)POINT_STEPS, "each step must have its counts");
 
 static const char *const step_names[STEPS] = {"create", "barrier", "split", "barrier of the part", "allocation", "all-to-all",
                                               "creation of a plan", "run of a plan", "first look", "all-gather", "all-reduce",
-                                              "free", "destroy"};
+                                              "chunks", "free", "destroy"};
 
 enum habit { IN_TIME, LATE, LEAVES };  /* of the last rank, in one step */
 
@@ -69,6 +71,8 @@ static const struct scene scenes[] = {
     {"gather by reading", ENDS | BIT(ALLOCATE) | BIT(LOOK) | BIT(GATHER), BIT(GATHER), CREATE, IN_TIME, LARGE_ROW},
     {"reduction by reading", ENDS | BIT(ALLOCATE) | BIT(LOOK) | BIT(REDUCE), BIT(REDUCE), CREATE, IN_TIME, LARGE_ROW},
     {"small reduction", ENDS | BIT(ALLOCATE) | BIT(REDUCE), BIT(REDUCE), CREATE, IN_TIME, SMALL_ROW},
+    {"chunks", ENDS | BIT(ALLOCATE) | BIT(CHUNKS), BIT(CHUNKS), CREATE, IN_TIME, SMALL_ROW},
+    {"late to the chunks", ENDS | BIT(ALLOCATE) | BIT(CHUNKS), BIT(CHUNKS), CHUNKS, LATE, SMALL_ROW},
     {"late to create", ENDS | BIT(BARRIER), BIT(CREATE), CREATE, LATE, 0},
     {"late to the barrier", ENDS | BIT(BARRIER), BIT(BARRIER), BARRIER, LATE, 0},
     {"leaves before the barrier", ENDS | BIT(BARRIER), BIT(BARRIER), BARRIER, LEAVES, 0},
@@ -173,6 +177,7 @@ static quern_status allocate(struct life *life) {
     if (status == QUERN_OK) status = quern_collective_workspace(life->group, &largest, &more);
     if (status != QUERN_OK) return status;
     if (more > life->workspace_bytes) life->workspace_bytes = more;
+    if (CHUNK_BYTES > life->workspace_bytes) life->workspace_bytes = CHUNK_BYTES;
     return quern_symmetric_alloc(&life->group, 1, &life->workspace_bytes, (void **)&life->workspace);
 }
 
@@ -187,6 +192,42 @@ static quern_status create_plan(struct life *life) {
 }
 
 static quern_status run_plan(struct life *life) { return quern_ragged_plan_run(life->ragged, NULL); }
+
+/* ---- chunks, in the symmetric memory that the other steps have as workspace ---- */
+
+static uint32_t *words_of(const struct life *life) { return (uint32_t *)(void *)(life->workspace + CHUNK_WORDS_AT); }
+
+/* Rank r has the inputs 2^r, of which the largest is 2^8 in the output: powers of two have the bits of their exponent and 7. */
+static unsigned char code_of(const struct life *life, int place) {
+    return (unsigned char)((8 - (life->rank->ranks - 1) + place + 7) << 3);
+}
+
+/* A chunk whose word says so is complete.  After a failure that the call has noticed all others say that they will not come. */
+static void check_chunks(const struct life *life, quern_status status) {
+    for (int word = 0; word < life->rank->ranks * CHUNKS_OF_RANK; word++) {
+        const uint32_t has = __atomic_load_n(&words_of(life)[word], __ATOMIC_ACQUIRE);
+        const char *chunk = life->workspace + word * (CHUNK_ELEMENTS / CHUNKS_OF_RANK);
+        for (int i = 0; i < CHUNK_ELEMENTS / CHUNKS_OF_RANK && has == CHUNK_VALUE; i++)
+            rank_check(life->rank, (unsigned char)chunk[i] == code_of(life, word / CHUNKS_OF_RANK), "byte %d of chunk %d is %02X", i,
+                       word, (unsigned char)chunk[i]);
+        rank_check(life->rank, has == CHUNK_VALUE || (status != QUERN_OK && has == ~(uint32_t)CHUNK_VALUE), "word %d is %u after %s",
+                   word, has, quern_status_string(status));
+    }
+}
+
+static quern_status send_chunks(struct life *life) {
+    float input[CHUNK_ELEMENTS], amax;
+    quern_quantize_chunks_args args = QUERN_QUANTIZE_CHUNKS_ARGS_INIT;
+    for (int i = 0; i < CHUNK_ELEMENTS; i++) input[i] = (float)(1 << life->rank->rank);
+    for (int i = 0; i < CHUNK_BYTES; i++)
+        rank_check(life->rank, !life->workspace[i], "byte %d was written before this rank has entered the call", i);
+    args.input_dtype = QUERN_F32, args.output_dtype = QUERN_E4M3, args.power_of_two = 1;
+    args.input = input, args.output = life->workspace, args.ready = words_of(life), args.ready_value = CHUNK_VALUE;
+    args.rows = CHUNK_ROWS, args.columns = CHUNK_COLUMNS, args.chunk_rows = CHUNK_ROWS / CHUNKS_OF_RANK, args.amax = &amax;
+    const quern_status status = quern_quantize_chunks(life->group, &args, NULL, 0, NULL);
+    if (status == QUERN_OK || words_of(life)[0]) check_chunks(life, status);
+    return status;
+}
 
 static quern_status free_memory(struct life *life) { return quern_symmetric_free(life->group, life->workspace, NULL); }
 
@@ -204,7 +245,7 @@ static const struct {
     [CREATE] = {create, false},     [BARRIER] = {meet, false},         [SPLIT] = {split, false},
     [PART_BARRIER] = {meet_part, false}, [ALLOCATE] = {allocate, false}, [EXCHANGE] = {exchange, false},
     [CREATE_PLAN] = {create_plan, false}, [RUN_PLAN] = {run_plan, false}, [LOOK] = {look, false}, [GATHER] = {gather, false},
-    [REDUCE] = {reduce, false}, [FREE] = {free_memory, true}, [DESTROY] = {destroy, true},
+    [REDUCE] = {reduce, false}, [CHUNKS] = {send_chunks, false}, [FREE] = {free_memory, true}, [DESTROY] = {destroy, true},
 };
 
 /* ---- the buffers ---- */
@@ -380,7 +421,7 @@ static void meet_again(struct life *life) {
 static quern_status live(struct rank *rank) {
     const struct plan *plan = rank->user;
     struct life life = {.rank = rank, .plan = plan, .shared = rank->shared};
-    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL | QUERN_COLLECTIVE));
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL | QUERN_COLLECTIVE | QUERN_QUANTIZE));
     make_buffers(&life);
     points_begin(&life.shared->points, &plan->points, rank->rank);
     struct points_aborter *aborter = points_start_aborter();
@@ -601,7 +642,8 @@ static void run_faults(struct plan plan, enum step step, enum quern_point point,
 /* Points that only a failure reaches, and a wait that the machine makes long: they are visited in one of the odd scenes. */
 static bool is_of_failures(enum quern_point point) {
     return (point >= QUERN_POINT_FORM_EXPIRING && point <= QUERN_POINT_FORM_REFUSED) ||
-           (point >= QUERN_POINT_MEET_CHECKING && point <= QUERN_POINT_POISON_SET) || point == QUERN_POINT_MEMORY_GIVING_UP;
+           (point >= QUERN_POINT_MEET_CHECKING && point <= QUERN_POINT_POISON_SET) || point == QUERN_POINT_MEMORY_GIVING_UP ||
+           point == QUERN_POINT_CHUNKS_FAILING;
 }
 
 static void run_scene(struct plan plan, bool visited[STEPS][QUERN_POINT_COUNT]) {

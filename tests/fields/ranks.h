@@ -93,6 +93,34 @@ RULE(quern_collective_args, multiprocessors,            "cccccc", ILLEGAL(SHAPE(
 RULE(quern_collective_args, timeout,                    "cccccc", NO_TIME)
 RULES_OF(quern_collective_args)
 
+/* The columns: chunks of all ranks, of some members, the workspace. */
+enum { CHUNKED, CHUNKED_OF_SOME, CHUNKS_SPACE };
+/*                                                       Csw */
+RULE(quern_quantize_chunks_args, input_dtype,           "ccc", LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16))
+RULE(quern_quantize_chunks_args, output_dtype,          "ccc", LEGAL(QUERN_E4M3, QUERN_E5M2))
+BUFFER_OF(quern_quantize_chunks_args, input,            "RR-", quern_dtype_bytes(a->input_dtype))
+BUFFER_OF(quern_quantize_chunks_args, output,           "WW-", 1)
+BUFFER_OF(quern_quantize_chunks_args, ready,            "WW-", sizeof(uint32_t))
+RULE(quern_quantize_chunks_args, ready_value,           "ccc", ILLEGAL(ARGUMENT(0), ARGUMENT(UINT32_MAX)))
+RULE(quern_quantize_chunks_args, rows,                  "ccc", ILLEGAL(NOT_A_SIZE))
+RULE(quern_quantize_chunks_args, columns,               "ccc", ILLEGAL(NOT_A_SIZE))
+RULE(quern_quantize_chunks_args, chunk_rows,            "ccc", ILLEGAL(SHAPE(0), SHAPE(-1), SHAPE(INT64_MIN)))
+MEMORY_OF(quern_quantize_chunks_args, order,            "rr-", sizeof(int), .host_calls = ~0u, .stays = true)
+BUFFER_OF(quern_quantize_chunks_args, amax,             "WW-", sizeof(float))
+BUFFER_OF(quern_quantize_chunks_args, scale,            "ww-", sizeof(float))
+BUFFER_OF(quern_quantize_chunks_args, scale_inv,        "ww-", sizeof(float))
+RULE(quern_quantize_chunks_args, eps,                   "ccc", ILLEGAL(NO_NUMBER, REAL_VALUE(-1), REAL_VALUE(1e39)))
+PLAIN(quern_quantize_chunks_args, power_of_two,         "ccc")
+PLAIN(quern_quantize_chunks_args, rounding,             "ccc")
+PLAIN(quern_quantize_chunks_args, seed,                 "..-")
+PLAIN(quern_quantize_chunks_args, offset,               "..-")
+BUFFER_OF(quern_quantize_chunks_args, offset_pointer,   "rr-", sizeof(uint64_t))
+PLAIN(quern_quantize_chunks_args, members,              "...")
+RULE(quern_quantize_chunks_args, member_count,          "-c-", NO_MEMBER_COUNT)
+RULE(quern_quantize_chunks_args, multiprocessors,       "ccc", ILLEGAL(SHAPE(-1), SHAPE(INT32_MIN)))
+RULE(quern_quantize_chunks_args, timeout,               "ccc", NO_TIME)
+RULES_OF(quern_quantize_chunks_args)
+
 enum { SENT, RECEIVED };  /* the columns of the two items */
 #define ITEM_SIZE(value) {.number = value, .status = QUERN_INVALID_STRUCT_SIZE}
 RULE(quern_transfer_args, item_size,                    "c", ILLEGAL(ITEM_SIZE(0), ITEM_SIZE(sizeof(quern_transfer_item) - 8),
@@ -144,6 +172,14 @@ COLLECTIVE(quern_all_gather)
 COLLECTIVE(quern_reduce_scatter)
 COLLECTIVE(quern_all_reduce)
 COLLECTIVE(quern_broadcast)
+PLAIN(quern_quantize_chunks__parameters, group, "R")
+RULE(quern_quantize_chunks__parameters, args, "R", .called = "quern_quantize_chunks_args")
+PLAIN(quern_quantize_chunks__parameters, workspace, ".")
+PLAIN(quern_quantize_chunks__parameters, workspace_bytes, ".")
+PLAIN(quern_quantize_chunks__parameters, stream, "s")
+PLAIN(quern_quantize_chunks_workspace__parameters, group, "R")
+RULE(quern_quantize_chunks_workspace__parameters, args, "R", .called = "quern_quantize_chunks_args")
+HOST_RESULT(quern_quantize_chunks_workspace, bytes, "W")
 PLAIN(quern_collective_workspace__parameters, group, "R")
 RULE(quern_collective_workspace__parameters, args, "R", .called = "quern_collective_args")
 HOST_RESULT(quern_collective_workspace, bytes, "W")
@@ -161,6 +197,8 @@ PARAMETERS_OF(quern_reduce_scatter)
 PARAMETERS_OF(quern_all_reduce)
 PARAMETERS_OF(quern_broadcast)
 PARAMETERS_OF(quern_collective_workspace)
+PARAMETERS_OF(quern_quantize_chunks)
+PARAMETERS_OF(quern_quantize_chunks_workspace)
 PARAMETERS_OF(quern_transfer_prepare)
 
 /* ---- base cases ---- */
@@ -171,6 +209,7 @@ static quern_barrier_args barrier_args;
 static quern_ragged_all_to_all_args exchange_args;
 static quern_ragged_sizes_args sizes_args;
 static quern_collective_args collective_args;
+static quern_quantize_chunks_args chunks_args;
 static quern_transfer_args transfer_args;
 static quern_transfer_item transfer_items[2];
 static int only_member = 0;
@@ -276,6 +315,29 @@ static void fill_collective(const struct call *call) {
     if (call->parts[1].column != COLLECTIVE_SPACE) fields_floats(collective_args.input, REDUCED_ELEMENTS, 1.5f);
 }
 
+/* The words in the homes are no value and no complement of one. */
+enum { CHUNK_COUNT = 3, CHUNKED_ROWS = 7, CHUNKED_COLUMNS = 9, CHUNKED_VALUE = 77 };
+static void set_chunks(const struct call *call) {
+    quern_quantize_chunks_args *a = &chunks_args;
+    *a = (quern_quantize_chunks_args)QUERN_QUANTIZE_CHUNKS_ARGS_INIT;
+    a->input_dtype = QUERN_F32, a->output_dtype = QUERN_E4M3, a->ready_value = CHUNKED_VALUE;
+    a->rows = CHUNKED_ROWS, a->columns = CHUNKED_COLUMNS, a->chunk_rows = 3;
+    if (call->parts[1].column == CHUNKED_OF_SOME) a->members = &only_member, a->member_count = 1;
+    parameters_of_quern_quantize_chunks.group = ranks_group, parameters_of_quern_quantize_chunks.args = a;
+    parameters_of_quern_quantize_chunks.stream = fields_device.stream;
+    parameters_of_quern_quantize_chunks_workspace.group = ranks_group, parameters_of_quern_quantize_chunks_workspace.args = a;
+}
+
+static void fill_chunks(const struct call *call) {
+    static const int order[CHUNK_COUNT] = {1, 2, 0};
+    static const uint32_t none[CHUNK_COUNT];
+    const quern_quantize_chunks_args *a = &chunks_args;
+    if (call->parts[1].column == CHUNKS_SPACE) return;
+    fields_floats(a->input, CHUNKED_ROWS * CHUNKED_COLUMNS, 1.5f);
+    memcpy(fields_image(a->order), order, sizeof order);
+    memcpy(fields_image(a->ready), none, sizeof none);
+}
+
 /* A copy within the rank, which is run at once. */
 enum { COPIED = 24 };
 static void set_transfer(const struct call *call) {
@@ -341,6 +403,14 @@ static const struct call calls_of_quern_broadcast[] = {COLLECTIVE_OF("broadcast"
 static const struct call calls_of_quern_collective_workspace[] = {
     COLLECTIVE_OF("workspace of a collective", quern_collective_workspace, COLLECTIVE_SPACE), {.name = NULL}};
 
+#define CHUNKS_OF(title, base, at) OF_RANKS(title, base, quern_quantize_chunks_args, chunks_args, at, \
+    .set = set_chunks, .fill = fill_chunks, .contents_end_group = true)
+static const struct call calls_of_quern_quantize_chunks[] = {
+    CHUNKS_OF("chunks", quern_quantize_chunks, CHUNKED), CHUNKS_OF("chunks of some", quern_quantize_chunks, CHUNKED_OF_SOME),
+    {.name = NULL}};
+static const struct call calls_of_quern_quantize_chunks_workspace[] = {
+    CHUNKS_OF("workspace of chunks", quern_quantize_chunks_workspace, CHUNKS_SPACE), {.name = NULL}};
+
 #define ITEM_PART(place, at) {.type = "quern_transfer_item", .rules = rules_of_quern_transfer_item, \
     .self = &transfer_items[place], .parent = &transfer_args, .prefix = "args.items[" #place "].", .other_prefix = "args.items[" #place "].", .column = at}
 static const struct call calls_of_quern_transfer_prepare[] = {
@@ -357,6 +427,7 @@ static const struct call *const rank_calls[] = {CALLS_WITH_quern_group_args(CALL
                                                 CALLS_WITH_quern_ragged_all_to_all_args(CALLS_IN_LIST)
                                                 CALLS_WITH_quern_ragged_sizes_args(CALLS_IN_LIST)
                                                 CALLS_WITH_quern_transfer_args(CALLS_IN_LIST)};
-static const struct call *const collective_calls[] = {CALLS_WITH_quern_collective_args(CALLS_IN_LIST)};
+static const struct call *const collective_calls[] = {CALLS_WITH_quern_collective_args(CALLS_IN_LIST)
+                                                      CALLS_WITH_quern_quantize_chunks_args(CALLS_IN_LIST)};
 
 #endif

@@ -258,6 +258,26 @@ static void collective_numbers(quern_collective_args *a) {
     a->members = omit_one_in(4);
 }
 
+/* What fits the symmetric memory that chunks_memory gives it.  An order is most often none: few are permutations. */
+enum { CHUNKED_BYTES = 512 };
+
+static void chunks_numbers(quern_quantize_chunks_args *a) {
+    static const quern_dtype inputs[] = {QUERN_F32, QUERN_F16, QUERN_BF16}, outputs[] = {QUERN_E4M3, QUERN_E5M2};
+    *a = (quern_quantize_chunks_args)QUERN_QUANTIZE_CHUNKS_ARGS_INIT;
+    a->input_dtype = inputs[input_below(3)];
+    a->output_dtype = outputs[input_below(2)];
+    a->rows = input_below(13);
+    a->columns = input_below(40);
+    a->chunk_rows = 1 + input_below(6);
+    a->ready_value = 1 + (uint32_t)input_below(250);
+    a->power_of_two = flip();
+    a->rounding = flip() ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST;
+    a->order = omit_one_in(1);
+    if (input_one_in(8)) a->order = NULL;
+    a->member_count = 1;
+    a->members = omit_one_in(4);
+}
+
 /* Pairs of a send and a receive within the rank. */
 static int items_made;
 
@@ -302,6 +322,7 @@ static void parameter_numbers(const struct record *record, char *self) {
     SET(quern_barrier_bytes__parameters, ranks, (int)input_below(130));
     if (!input_one_in(4)) SET(quern_blas_open__parameters, library, OMIT);
     SET(quern_barrier__parameters, args, omit_one_in(2));
+    SET(quern_chunk_wait__parameters, value, 1 + (uint32_t)input_below(250));
     SET(quern_group_missing__parameters, words, 1 + (int)input_below(QUERN_MAX_RANKS / 64));
 }
 
@@ -322,6 +343,8 @@ void case_numbers(const struct record *record, void *self, const void *parent) {
     else if (is(record, "quern_dump_args")) dump_numbers(self);
     else if (is(record, "quern_ragged_sizes_args")) sizes_numbers(self);
     else if (is(record, "quern_collective_args")) collective_numbers(self);
+    else if (is(record, "quern_quantize_chunks_args")) chunks_numbers(self);
+    else if (is(record, "quern_device_view")) *(quern_device_view *)self = (quern_device_view)QUERN_DEVICE_VIEW_INIT;
     else if (is(record, "quern_barrier_args")) barrier_numbers(self);
     else if (is(record, "quern_transfer_args")) transfer_numbers(self);
     else if (is(record, "quern_transfer_item")) item_numbers(self);
@@ -338,10 +361,12 @@ static double short_time(double timeout) {
 void case_tame(const struct record *record, void *self) {
     quern_group_args *group = self;
     quern_set_threads__parameters *threads = self;
+    quern_chunk_wait__parameters *wait = self;
     if (is(record, "quern_group_args") && group->ranks > 1) {
         group->timeout = short_time(group->timeout);
         group->first_timeout = short_time(group->first_timeout);
     }
+    if (is(record, "quern_chunk_wait__parameters")) wait->timeout = short_time(wait->timeout);
     if (is(record, "quern_set_threads__parameters") && threads->threads > 4 && threads->threads <= 1024) threads->threads = 4;
 }
 
@@ -473,6 +498,24 @@ static void ragged_plan(struct call *call, quern_ragged_plan_create__parameters 
     p->workspaces[0] = symmetric_workspace(call, p->groups[0], p->args, p->workspace_bytes);
 }
 
+/* Memory of the group for an output and its words, of which none has a value. */
+static void chunks_memory(struct call *call, quern_quantize_chunks__parameters *p) {
+    struct live *live = state_find(p->group);
+    const size_t bytes = 2 * CHUNKED_BYTES;
+    void *memory = NULL;
+    if (!live || !call_has(call, p->args, sizeof *p->args) || call_fault(call, CONTENTS)) return;
+    if (live->symmetric_count == 8 || quern_symmetric_alloc(&p->group, 1, &bytes, &memory) != QUERN_OK) return;
+    live->symmetric[live->symmetric_count++] = memory;
+    p->args->output = memory;
+    p->args->ready = (uint32_t *)(void *)((char *)memory + CHUNKED_BYTES);
+}
+
+/* A word that has come, or none that ever will. */
+static void awaited_word(struct call *call, quern_chunk_wait__parameters *p) {
+    p->ready = symmetric_pointer(call, p->group);
+    if (p->ready && !call_fault(call, CONTENTS)) memcpy(p->ready, &p->value, sizeof p->value);
+}
+
 static void registered(struct call *call, quern_symmetric_register__parameters *p) {
     if (p->count != 1 || !call_has(call, p->pointers, 8) || !call_has(call, p->bytes, 8)) return;
     p->pointers[0] = p->bytes[0] > 65536 ? NULL : call_memory(call, (int64_t)p->bytes[0], true);
@@ -489,6 +532,9 @@ static void ranks(struct call *call, const struct record *record, void *self) {
     }
     POINTER(quern_symmetric_peer, pointer);
     POINTER(quern_symmetric_multicast, pointer);
+    POINTER(quern_symmetric_view, pointer);
+    if (is(record, "quern_chunk_wait__parameters")) awaited_word(call, self);
+    if (is(record, "quern_quantize_chunks__parameters")) chunks_memory(call, self);
     if (is(record, "quern_symmetric_register__parameters")) registered(call, self);
     if (is(record, "quern_ragged_plan_create__parameters")) ragged_plan(call, self);
     if (is(record, "quern_ragged_all_to_all__parameters")) {

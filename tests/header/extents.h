@@ -93,6 +93,8 @@ INITIALISER(quern_barrier_args, args)
 INITIALISER(quern_ragged_all_to_all_args, args)
 INITIALISER(quern_ragged_sizes_args, args)
 INITIALISER(quern_collective_args, args)
+INITIALISER(quern_quantize_chunks_args, args)
+INITIALISER(quern_device_view, view)
 INITIALISER(quern_transfer_args, args)
 
 BUFFER(quern_error_detail)
@@ -376,6 +378,34 @@ ONE(quern_ragged_sizes_args, input_rows, int64_t)
 ONE(quern_ragged_sizes_args, output_rows, int64_t)
 GROUPS(quern_ragged_sizes)
 COUNTED(quern_ragged_sizes, args, quern_ragged_sizes_args)
+
+/* As in pieces: of all members, each of whose tensors has so many chunks. */
+static int64_t places(const quern_quantize_chunks_args *a) {
+    return a->members && header_ranks != MOST_RANKS ? a->member_count : header_ranks;
+}
+static int64_t chunks(const quern_quantize_chunks_args *a) {
+    return a->rows < 0 || a->chunk_rows < 1 ? REFUSED : a->rows / a->chunk_rows + (a->rows % a->chunk_rows > 0);
+}
+EXTENT(quern_quantize_chunks_args, input, elements(times(a->rows, a->columns), a->input_dtype))
+EXTENT(quern_quantize_chunks_args, output, memory(times(places(a), times(a->rows, a->columns))))
+EXTENT(quern_quantize_chunks_args, ready, memory(times(times(places(a), chunks(a)), sizeof(uint32_t))))
+EXTENT(quern_quantize_chunks_args, order, integers(chunks(a), QUERN_INT32, chunks(a)))
+ONE(quern_quantize_chunks_args, amax, float)
+ONE(quern_quantize_chunks_args, scale, float)
+ONE(quern_quantize_chunks_args, scale_inv, float)
+ONE(quern_quantize_chunks_args, offset_pointer, uint64_t)
+EXTENT(quern_quantize_chunks_args, members, integers(a->member_count, QUERN_INT32, 2))
+ARGS(quern_quantize_chunks_workspace, quern_quantize_chunks_args)
+ONE(quern_quantize_chunks_workspace__parameters, bytes, size_t)
+ARGS(quern_quantize_chunks, quern_quantize_chunks_args)
+WORKSPACE(quern_quantize_chunks)
+EXTENT(quern_chunk_wait__parameters, ready, memory(times(a->count, sizeof(uint32_t))))
+OPAQUE(quern_chunk_wait__parameters, stream)
+OPAQUE(quern_symmetric_view__parameters, pointer)
+OPAQUE(quern_device_view, poison)
+OPAQUE(quern_device_view, multicast)
+OPAQUE(quern_device_view, peer)
+ONE(quern_symmetric_view__parameters, view, quern_device_view)
 EXTENT(quern_transfer_item, memory, memory(a->bytes))
 EXTENT(quern_transfer_args, items, list(a->item_count, a->item_size))
 ARGS(quern_transfer_prepare, quern_transfer_args)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/chunks_ranks.h"
 #include "harness/collective_case.h"
 #include "harness/ragged_case.h"
 #include "harness/random.h"
@@ -20,6 +21,12 @@
 #include "harness/transfer_case.h"
 
 enum { RANKS = 4 };
+
+/* For a thread that waits beside its rank. */
+struct watched_word {
+    quern_group *group;
+    uint32_t *word;
+};
 
 /* Plain memory, guarded by the library's barriers only. */
 struct board {
@@ -186,6 +193,45 @@ static quern_status collect(struct rank *rank) {
     return QUERN_OK;
 }
 
+/* Chunks that threads read as they come; each of one piece, and of two that two threads of a rank cast. */
+static quern_status run_chunks(struct rank *rank, struct chunks_batch batch) {
+    rank->user = &batch;
+    return chunks_run_batch(rank);
+}
+
+static quern_status send_chunks(struct rank *rank) { return run_chunks(rank, (struct chunks_batch){.first = 1, .cases = 40}); }
+
+static quern_status send_large_chunks(struct rank *rank) {
+    return run_chunks(rank, (struct chunks_batch){.first = 1, .cases = 3, .threads = 2, .pool_bytes = 1 << 20,
+                                                  .choice = {.everyone = true, .rows = 2, .columns = 70000, .chunk_rows = 1}});
+}
+
+static void *wait_for_word(void *context) {
+    const struct watched_word *word = context;
+    quern_status status = QUERN_OK;
+    for (int i = 0; i < 500 && status == QUERN_OK; i++) status = quern_chunk_wait(word->group, word->word, 1, 7, RANK_LIMIT, NULL);
+    return status == QUERN_OK ? NULL : context;
+}
+
+/* Another thread looks its word up while this one changes the ranges. */
+static quern_status wait_beside_allocations(struct rank *rank) {
+    struct watched_word word = {rank_group(rank, RANK_LIMIT), NULL};
+    pthread_t thread;
+    void *memory, *wrong;
+    rank_ok(rank, quern_symmetric_alloc(&word.group, 1, &(size_t){64}, &memory));
+    word.word = memory;
+    *word.word = 7;
+    rank_check(rank, pthread_create(&thread, NULL, wait_for_word, &word) == 0, "no thread");
+    for (int i = 0; i < 40; i++) {
+        rank_ok(rank, quern_symmetric_alloc(&word.group, 1, &(size_t){4096}, &memory));
+        rank_ok(rank, quern_barrier(word.group, NULL, NULL));
+        rank_ok(rank, quern_symmetric_free(word.group, memory, NULL));
+    }
+    pthread_join(thread, &wrong);
+    rank_check(rank, !wrong, "a wait has failed");
+    return quern_group_destroy(word.group);
+}
+
 /* Lists that each rank starts in an order of its own; what was sent is overwritten as soon as it is complete. */
 static quern_status transfer(struct rank *rank) {
     static const struct transfer_choice choices[] = {{.lists = 2, .items = 16, .largest = 30000, .rounds = 3},
@@ -231,6 +277,9 @@ static const struct {
     {"write_to_peers", write_to_peers},
     {"exchange_slices", exchange_slices},
     {"collect", collect},
+    {"send_chunks", send_chunks},
+    {"send_large_chunks", send_large_chunks},
+    {"wait_beside_allocations", wait_beside_allocations},
     {"transfer", transfer},
     {"cancel_transfers", cancel_transfers},
     {"end_badly", end_badly},

@@ -47,6 +47,19 @@ VARIANTS = [
             "status = copy(exchange, meeting, rounds);", "exchange_slices"),
     Variant("the records of a collective in one half", "src/ranks/collective/collective_record.c",
             "(member->roster, rank, half);", "(member->roster, rank, 0 * half);", "collect"),
+    Variant("words of chunks without release", "src/ranks/chunks/chunks_work.c",
+            "work->call->args.ready_value, __ATOMIC_RELEASE)", "work->call->args.ready_value, __ATOMIC_RELAXED)", "send_chunks"),
+    Variant("pieces of a chunk in no order", "src/ranks/chunks/chunks_work.c",
+            "__atomic_sub_fetch(&work->left[chunk], 1, __ATOMIC_ACQ_REL)",
+            "__atomic_sub_fetch(&work->left[chunk], 1, __ATOMIC_RELAXED)", "send_large_chunks"),
+    Variant("a wait for chunks without acquire", "src/ranks/chunks/chunks_wait.c",
+            "__atomic_load_n(&wait->ready[wait->next], __ATOMIC_ACQUIRE) == wait->value",
+            "__atomic_load_n(&wait->ready[wait->next], __ATOMIC_RELAXED) == wait->value", "send_chunks"),
+    Variant("ranges that are looked up beside changes", "src/ranks/symmetric/symmetric_lookup.c",
+            "    pthread_mutex_lock(&ranges->lock);\n"
+            "    const enum quern_symmetric_state state = quern_symmetric_find(member, pointer, bytes, place);\n"
+            "    pthread_mutex_unlock(&ranges->lock);\n    return state;",
+            "    return quern_symmetric_find(member, pointer, bytes, place);", "wait_beside_allocations"),
     Variant("what is in a lane without release", "src/ranks/transfer/lane.c",
             "__atomic_store_n(&end->lane->written, end->moved, __ATOMIC_RELEASE)",
             "__atomic_store_n(&end->lane->written, end->moved, __ATOMIC_RELAXED)", "transfer"),
@@ -67,9 +80,10 @@ VARIANTS = [
 
 # What each program is linked from, besides the library.
 OBJECTS = {
-    "race_ranks": ("race/ranks.o", "harness/carrier.o", "harness/collective_case.o", "harness/ragged_case.o", "harness/ranks.o",
-                   "harness/random.o", "harness/transfer_case.o", "oracle/collective.o", "oracle/dtype.o",
-                   "oracle/ragged_all_to_all.o"),
+    "race_ranks": ("race/ranks.o", "harness/carrier.o", "harness/chunks_case.o", "harness/chunks_ranks.o",
+                   "harness/collective_case.o", "harness/ragged_case.o", "harness/ranks.o", "harness/random.o",
+                   "harness/transfer_case.o", "oracle/adam_value.o", "oracle/collective.o", "oracle/dtype.o", "oracle/philox.o",
+                   "oracle/quantize.o", "oracle/ragged_all_to_all.o"),
     "race_idle": ("race/idle.o",),
 }
 

@@ -16,7 +16,7 @@ Test(fields_ranks, each_call) {
     const size_t bytes = FIELDS_ARENA;
     void *symmetric;
     const bool has_collectives = test_kind() == QUERN_CPU;
-    fields_open(QUERN_RAGGED_ALL_TO_ALL | QUERN_BARRIER | (has_collectives ? QUERN_COLLECTIVE : 0));
+    fields_open(QUERN_RAGGED_ALL_TO_ALL | QUERN_BARRIER | (has_collectives ? QUERN_COLLECTIVE | QUERN_QUANTIZE : 0));
     args.ranks = header_ranks = 1, args.device = fields_device.quern;
     check_ok(quern_group_create(&args, 1, &ranks_group));
     check_ok(quern_symmetric_alloc(&ranks_group, 1, &bytes, &symmetric));

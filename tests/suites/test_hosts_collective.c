@@ -633,3 +633,25 @@ TEST_BOTH_WAYS(hosts_collective, a_pulled_cable, .timeout = 300) {
     }
     network_take_down(&far.network);
 }
+
+/* ---- what works within a host only ---- */
+
+static quern_status ask_for_chunks(struct rank *rank) {
+    quern_quantize_chunks_args args = QUERN_QUANTIZE_CHUNKS_ARGS_INIT;
+    quern_device_view view = QUERN_DEVICE_VIEW_INIT;
+    const uint32_t word = 1;
+    size_t bytes;
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    rank_status(rank, quern_quantize_chunks_workspace(group, &args, &bytes), QUERN_NOT_SUPPORTED);
+    rank_status(rank, quern_quantize_chunks(group, &args, NULL, 0, NULL), QUERN_NOT_SUPPORTED);
+    rank_check_detail(rank, "a group over sockets has no quantised chunks");
+    rank_status(rank, quern_chunk_wait(group, &word, 1, 1, 0, NULL), QUERN_NOT_SUPPORTED);
+    rank_check_detail(rank, "a group over sockets has no quantised chunks");
+    rank_status(rank, quern_symmetric_view(group, &word, &view), QUERN_NOT_SUPPORTED);
+    rank_check_detail(rank, "a group over sockets has no view for kernels");
+    return quern_group_destroy(group);
+}
+
+Test(hosts_collective, quantised_chunks_are_not_supported) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = ask_for_chunks);
+}

@@ -274,3 +274,42 @@ Test(look_ranks, a_wait_for_another_host_names_its_rank) {
     check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .hosts = PAIR, .function = meet_of_hosts, .user = open_places(&places));
     find_in(places.trace, "\"cat\":\"wait\"", "\"for\":[1],\"missing\":1,\"status\":\"QUERN_OK\"");
 }
+
+/* ---- quantised chunks ---- */
+
+/* Rank r has 2^r, which has the code of 2^(r + 7): the scale of both is the power of two below 448 / 2. */
+static quern_status send_chunks(struct rank *rank) {
+    const float input[2] = {(float)(1 << rank->rank), (float)(1 << rank->rank)};
+    float amax;
+    void *memory;
+    quern_group *group = rank_group_met(rank, RANK_LIMIT);
+    quern_quantize_chunks_args args = QUERN_QUANTIZE_CHUNKS_ARGS_INIT;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_QUANTIZE | QUERN_COLLECTIVE));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){64}, &memory));
+    args.input_dtype = QUERN_F32, args.output_dtype = QUERN_E4M3, args.power_of_two = 1, args.input = input, args.amax = &amax;
+    args.output = memory, args.ready = (uint32_t *)memory + 8, args.ready_value = 9, args.rows = 2, args.columns = 1;
+    begin(rank, rank->user);
+    rank_line_up(rank);
+    rank_ok(rank, quern_quantize_chunks(group, &args, NULL, 0, NULL));
+    rank_ok(rank, quern_chunk_wait(group, args.ready, 2 * PAIR, 9, 0, NULL));
+    rank_line_up(rank);
+    end(rank);
+    return quern_group_destroy(group);
+}
+
+Test(look_ranks, chunks_have_their_tensors) {
+    static const unsigned char codes[] = {0x70, 0x70, 0x78, 0x78};
+    static const uint32_t words[] = {9, 9, 9, 9};
+    struct places places;
+    char path[600];
+    check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .function = send_chunks, .user = open_places(&places));
+    for (int rank = 0; rank < PAIR; rank++) {
+        snprintf(path, sizeof path, "%s/000000.quantize_chunks.out.safetensors", places.run[rank]);
+        check(!memcmp(read_tensor(path, "output", "F8_E4M3", "[4,1]", NULL), codes, sizeof codes), "other codes");
+        check(!memcmp(read_tensor(path, "ready", "U32", "[2,2]", NULL), words, sizeof words), "other words");
+        char *line = index_line(&places, rank, "\"operation\":\"quantize_chunks\"");
+        check(strstr(line, "\"chunk_rows\":1") && strstr(line, "\"ready_value\":9"), "%s", line);
+        index_line(&places, rank, "\"operation\":\"chunk_wait\"");
+    }
+    find_in(places.trace, "\"cat\":\"operation\"", "chunk_wait");
+}

@@ -37,9 +37,13 @@ static const char *pack_fault(const struct quern_pack_row *row) {
 const struct quern_operation quern_collective_operation = {
     .table = quern_collective_kernels, .counts_resident = true, .covers = covers, .pack_fault = pack_fault, .refused = refused};
 
+quern_status quern_collective_select_move(quern_device *device, const struct quern_ready_kernel **chosen) {
+    return quern_select(device, QUERN_COLLECTIVE, &(struct request){QUERN_COLLECTIVE_MOVE, QUERN_NO_DTYPE}, chosen);
+}
+
 quern_status quern_collective_select(struct quern_collective_call *call) {
-    const struct request combine = {QUERN_COLLECTIVE_COMBINE, call->dtype}, move = {QUERN_COLLECTIVE_MOVE, QUERN_NO_DTYPE};
-    quern_status status = quern_select(call->member->device, QUERN_COLLECTIVE, &move, &call->move);
+    const struct request combine = {QUERN_COLLECTIVE_COMBINE, call->dtype};
+    quern_status status = quern_collective_select_move(call->member->device, &call->move);
     if (status == QUERN_OK && call->form->reduces)
         status = quern_select(call->member->device, QUERN_COLLECTIVE, &combine, &call->combine);
     return status;

@@ -7,4 +7,7 @@
 /* Fills in the kernels of a call, whose form and dtype are known. */
 quern_status quern_collective_select(struct quern_collective_call *call);
 
+/* The kernel that moves bytes, for whoever sends something to all members itself. */
+quern_status quern_collective_select_move(quern_device *device, const struct quern_ready_kernel **chosen);
+
 #endif

@@ -1,6 +1,7 @@
 /* The transport of CPU ranks: threads and processes of one host.  Its barrier is a meeting.  A row of the table in group.c. */
 #include "ranks/group/host_transport.h"
 
+#include "ranks/chunks/chunks_host.h"
 #include "ranks/collective/collective_host.h"
 #include "ranks/meeting.h"
 #include "ranks/ragged/ragged_host.h"
@@ -38,4 +39,5 @@ const struct quern_transport quern_host_transport = {
     .registered = &quern_host_registration,
     .ragged = &quern_host_ragged,
     .collective = &quern_host_collective,
+    .chunks = &quern_host_chunks,
 };

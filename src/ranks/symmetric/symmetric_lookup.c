@@ -47,6 +47,16 @@ quern_status quern_symmetric_find_workspace(const struct quern_membership *membe
                       "within one quern_symmetric_alloc", needed);
 }
 
+enum quern_symmetric_state quern_symmetric_find_beside(const struct quern_membership *member, const void *pointer, int64_t bytes,
+                                                       struct quern_symmetric_place *place) {
+    struct quern_symmetric_ranges *ranges = __atomic_load_n(&member->symmetric, __ATOMIC_ACQUIRE);
+    if (!ranges) return QUERN_MEMORY_PRIVATE;
+    pthread_mutex_lock(&ranges->lock);
+    const enum quern_symmetric_state state = quern_symmetric_find(member, pointer, bytes, place);
+    pthread_mutex_unlock(&ranges->lock);
+    return state;
+}
+
 void *quern_symmetric_resolve(const struct quern_membership *member, uint64_t id, int64_t offset, int64_t bytes, int rank) {
     const struct quern_symmetric_range *range = member->symmetric ? quern_symmetric_range_of_id(member->symmetric, id) : NULL;
     if (!range) return NULL;

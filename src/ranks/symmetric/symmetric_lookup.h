@@ -36,6 +36,10 @@ quern_status quern_symmetric_find_workspace(const struct quern_membership *membe
                                             size_t needed, enum quern_symmetric_state *state,
                                             struct quern_symmetric_place *place);
 
+/* The same for another thread than the rank's, which may be changing the ranges. */
+enum quern_symmetric_state quern_symmetric_find_beside(const struct quern_membership *member, const void *pointer, int64_t bytes,
+                                                       struct quern_symmetric_place *place);
+
 /* A digest of the ids that this rank can resolve: it can reach the same memory as another rank with the same digest. */
 uint64_t quern_symmetric_live(const struct quern_membership *member);
 

@@ -8,12 +8,14 @@ static const int REMEMBERED = 32;
 static const int64_t REMEMBERED_BYTES = (int64_t)64 << 30;
 
 struct quern_symmetric_ranges *quern_symmetric_ranges_of(struct quern_membership *member) {
-    if (!member->symmetric) member->symmetric = calloc(1, sizeof *member->symmetric);
-    return member->symmetric;
+    if (member->symmetric) return member->symmetric;
+    struct quern_symmetric_ranges *ranges = calloc(1, sizeof *ranges);
+    if (ranges) pthread_mutex_init(&ranges->lock, NULL);
+    __atomic_store_n(&member->symmetric, ranges, __ATOMIC_RELEASE);
+    return ranges;
 }
 
-bool quern_symmetric_reserve(struct quern_symmetric_ranges *ranges) {
-    if (ranges->based < ranges->capacity && ranges->identified < ranges->capacity) return true;
+static bool grow(struct quern_symmetric_ranges *ranges) {
     size_t capacity = ranges->capacity ? 2 * (size_t)ranges->capacity : 16;
     struct quern_symmetric_range **by_base = realloc(ranges->by_base, capacity * sizeof *by_base);
     if (by_base) ranges->by_base = by_base;
@@ -24,6 +26,14 @@ bool quern_symmetric_reserve(struct quern_symmetric_ranges *ranges) {
     if (!by_base || !base || !by_id) return false;
     ranges->capacity = (int)capacity;
     return true;
+}
+
+bool quern_symmetric_reserve(struct quern_symmetric_ranges *ranges) {
+    if (ranges->based < ranges->capacity && ranges->identified < ranges->capacity) return true;
+    pthread_mutex_lock(&ranges->lock);
+    const bool grown = grow(ranges);
+    pthread_mutex_unlock(&ranges->lock);
+    return grown;
 }
 
 /* ---- looking up ---- */
@@ -94,6 +104,7 @@ static uint64_t digest_of(uint64_t id) {
 
 void quern_symmetric_insert(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
     int before = count_up_to(ranges, range->base);
+    pthread_mutex_lock(&ranges->lock);
     ranges->live += digest_of(range->id);
     insert_at(ranges->by_id, &ranges->identified, place_of_id(ranges, range->id), range);
     if (before && ranges->by_base[before - 1]->base == range->base) {
@@ -104,6 +115,7 @@ void quern_symmetric_insert(struct quern_symmetric_ranges *ranges, struct quern_
         ranges->base[before] = (uintptr_t)range->base;
         insert_at(ranges->by_base, &ranges->based, before, range);
     }
+    pthread_mutex_unlock(&ranges->lock);
 }
 
 static void remove_from_ids(struct quern_symmetric_ranges *ranges, const struct quern_symmetric_range *range) {
@@ -118,10 +130,12 @@ static void remove_from_bases(struct quern_symmetric_ranges *ranges, const struc
 }
 
 void quern_symmetric_set_aside(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
+    pthread_mutex_lock(&ranges->lock);
     remove_from_bases(ranges, range);
     for (struct quern_symmetric_range *each = range; each; each = each->older) remove_from_ids(ranges, each);
     quern_symmetric_oldest(range)->older = ranges->stale;
     ranges->stale = range;
+    pthread_mutex_unlock(&ranges->lock);
 }
 
 struct quern_symmetric_range *quern_symmetric_oldest(struct quern_symmetric_range *range) {
@@ -130,6 +144,7 @@ struct quern_symmetric_range *quern_symmetric_oldest(struct quern_symmetric_rang
 }
 
 void quern_symmetric_remove_oldest(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
+    pthread_mutex_lock(&ranges->lock);
     if (range->older) {
         while (range->older->older) range = range->older;
         remove_from_ids(ranges, range->older);
@@ -138,6 +153,7 @@ void quern_symmetric_remove_oldest(struct quern_symmetric_ranges *ranges, struct
         remove_from_ids(ranges, range);
         remove_from_bases(ranges, range);
     }
+    pthread_mutex_unlock(&ranges->lock);
 }
 
 /* The range that was freed first, and the number and size of all freed ranges; NULL: none. */
@@ -161,7 +177,7 @@ static void forget_freed(struct quern_symmetric_ranges *ranges, struct quern_sym
     free(range);
 }
 
-void quern_symmetric_retire(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
+static void retire(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
     remove_from_ids(ranges, range);
     if (range->memory->reuses_addresses) {
         forget_freed(ranges, range);
@@ -175,4 +191,10 @@ void quern_symmetric_retire(struct quern_symmetric_ranges *ranges, struct quern_
         if (count <= REMEMBERED && bytes <= REMEMBERED_BYTES) return;
         forget_freed(ranges, oldest);
     }
+}
+
+void quern_symmetric_retire(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
+    pthread_mutex_lock(&ranges->lock);
+    retire(ranges, range);
+    pthread_mutex_unlock(&ranges->lock);
 }

@@ -7,6 +7,8 @@
 #ifndef QUERN_SYMMETRIC_RANGES_H
 #define QUERN_SYMMETRIC_RANGES_H
 
+#include <pthread.h>
+
 #include "ranks/symmetric/symmetric_memory.h"
 
 struct quern_symmetric_range {
@@ -21,6 +23,7 @@ struct quern_symmetric_range {
 };
 
 struct quern_symmetric_ranges {
+    pthread_mutex_t lock;                    /* held by the rank's thread while it changes this, and by others while they look */
     struct quern_symmetric_range **by_base;  /* ascending; the newest of each range */
     uintptr_t *base;                         /* of each of by_base: a search reads nothing else */
     struct quern_symmetric_range **by_id;    /* ascending; all that are live */

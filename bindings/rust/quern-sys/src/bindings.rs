@@ -481,6 +481,46 @@ pub struct quern_collective_args {
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct quern_quantize_chunks_args {
+    pub size: u32,
+    pub input_dtype: quern_dtype,
+    pub output_dtype: quern_dtype,
+    pub input: *const c_void,
+    pub output: *mut c_void,
+    pub ready: *mut u32,
+    pub ready_value: u32,
+    pub rows: i64,
+    pub columns: i64,
+    pub chunk_rows: i64,
+    pub order: *const c_int,
+    pub amax: *mut f32,
+    pub scale: *mut f32,
+    pub scale_inv: *mut f32,
+    pub eps: f64,
+    pub power_of_two: i32,
+    pub rounding: quern_rounding,
+    pub seed: u64,
+    pub offset: u64,
+    pub offset_pointer: *const u64,
+    pub members: *const c_int,
+    pub member_count: c_int,
+    pub multiprocessors: c_int,
+    pub timeout: f64,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct quern_device_view {
+    pub size: u32,
+    pub rank: c_int,
+    pub ranks: c_int,
+    pub unused: u32,
+    pub timeout: u64,
+    pub poison: *const u32,
+    pub multicast: *mut c_void,
+    pub peer: [*mut c_void; 128],
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct quern_transfer_item {
     pub receive: i32,
     pub peer: c_int,
@@ -594,6 +634,12 @@ extern "C" {
     pub fn quern_reduce_scatter(group: *mut quern_group, args: *const quern_collective_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
     pub fn quern_all_reduce(group: *mut quern_group, args: *const quern_collective_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
     pub fn quern_broadcast(group: *mut quern_group, args: *const quern_collective_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
+    pub fn quern_quantize_chunks_args_init(args: *mut quern_quantize_chunks_args);
+    pub fn quern_quantize_chunks_workspace(group: *mut quern_group, args: *const quern_quantize_chunks_args, bytes: *mut usize) -> quern_status;
+    pub fn quern_quantize_chunks(group: *mut quern_group, args: *const quern_quantize_chunks_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
+    pub fn quern_chunk_wait(group: *mut quern_group, ready: *const u32, count: i64, value: u32, timeout: f64, stream: *mut c_void) -> quern_status;
+    pub fn quern_device_view_init(view: *mut quern_device_view);
+    pub fn quern_symmetric_view(group: *mut quern_group, pointer: *const c_void, view: *mut quern_device_view) -> quern_status;
     pub fn quern_transfer_args_init(args: *mut quern_transfer_args);
     pub fn quern_transfer_prepare(group: *mut quern_group, args: *const quern_transfer_args, transfer: *mut *mut quern_transfer) -> quern_status;
     pub fn quern_transfer_start(transfer: *mut quern_transfer, stream: *mut c_void) -> quern_status;
@@ -631,6 +677,8 @@ macro_rules! for_each_struct {
         $call!(quern_ragged_all_to_all_args: size, metadata_dtype, input, input_rows, output, output_rows, row_bytes, updates, input_offsets, send_sizes, output_offsets, recv_sizes, metadata_on_device, check_overlap, members, member_count, multiprocessors, timeout);
         $call!(quern_ragged_sizes_args: size, metadata_dtype, updates, send_sizes, input_offsets, output_offsets, recv_sizes, input_rows, output_rows);
         $call!(quern_collective_args: size, dtype, input, output, count, combination, root, members, member_count, multiprocessors, timeout);
+        $call!(quern_quantize_chunks_args: size, input_dtype, output_dtype, input, output, ready, ready_value, rows, columns, chunk_rows, order, amax, scale, scale_inv, eps, power_of_two, rounding, seed, offset, offset_pointer, members, member_count, multiprocessors, timeout);
+        $call!(quern_device_view: size, rank, ranks, unused, timeout, poison, multicast, peer);
         $call!(quern_transfer_item: receive, peer, tag, memory, bytes);
         $call!(quern_transfer_args: size, item_size, items, item_count, key, timeout);
     };
