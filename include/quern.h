@@ -1754,6 +1754,12 @@ QUERN_API quern_status quern_broadcast(quern_group *group, const quern_collectiv
  * its own rank's words whose chunks have not come, so that those who look at them end.  quern_chunk_wait waits for words on the host
  * or on a stream, and quern_wait of quern_device.cuh in a kernel.
  *
+ * A chunk of another place may be ready before this rank has written amax, scale and scale_inv.  Those who wait beside the call read
+ * them when a chunk of this rank's own place is ready.
+ *
+ * A graph that is replayed has the same ready_value each time.  It sets the words to 0 first, behind its last reader of them and
+ * before the call and all that wait for it: no member writes there until this rank has come to the call.
+ *
  * All numbers but seed and offset, the dtypes and the members are the same on every member.  Each call checks that.
  */
 typedef struct quern_quantize_chunks_args {
@@ -1830,7 +1836,8 @@ typedef struct quern_device_view {
     uint64_t timeout;            /* nanoseconds of a wait: the group's */
     const uint32_t *poison;      /* [1]: the status that has poisoned the group, or 0 */
     void *multicast;             /* NULL: there is none */
-    void *peer[128];             /* [ranks]: the address of the memory in the part of each rank; this rank's own at [rank] */
+    void *peer[128];             /* [ranks]: the address of the memory in the part of each rank, NULL if that is shorter; this rank's
+                                    own at [rank] */
 } quern_device_view;
 
 #define QUERN_DEVICE_VIEW_INIT QUERN_STRUCT_INIT(quern_device_view, QUERN_NO_DEFAULTS)

@@ -27,8 +27,9 @@ ln -sf "libquern.so.$version" "$root/lib/libquern.so.$major"
 ln -sf "libquern.so.$major" "$root/lib/libquern.so"
 place include/quern.h include quern.h
 place include/quern_mpi.h include quern_mpi.h
+place include/quern_device.cuh include quern_device.cuh
 place src/install/quern.pc.in lib/pkgconfig quern.pc
 place src/install/quern-shared.pc.in lib/pkgconfig quern-shared.pc
 place src/install/quern-config.cmake lib/cmake/quern quern-config.cmake
 place src/install/quern-config-version.cmake.in lib/cmake/quern quern-config-version.cmake
-echo "installed libquern.a, libquern.so, quern.h, quern_mpi.h, quern.pc, quern-shared.pc and the CMake package below $root"
+echo "installed libquern.a, libquern.so, quern.h, quern_mpi.h, quern_device.cuh, quern.pc, quern-shared.pc and the CMake package below $root"
