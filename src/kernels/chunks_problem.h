@@ -19,7 +19,9 @@
 #include "kernels/collective_problem.h"
 #include "kernels/quantize_problem.h"
 
-/* What all members must agree on, and what each tells the others.  It takes the place of struct quern_collective_terms in a slot. */
+/*
+ * What all members must agree on, and what each tells the others.  It takes the place of struct quern_collective_terms in a slot.
+ */
 struct quern_chunks_terms {
     uint32_t members[QUERN_RANK_WORDS];
     int64_t rows, columns, chunk_rows;

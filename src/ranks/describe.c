@@ -146,8 +146,10 @@ static void describe_disagreement(struct quern_text *text, const struct quern_sl
                        report->rank, report->peer);
         return;
     case QUERN_CHUNK_TOLD:
-        quern_text_add(text, "ready[%lld] of rank %d is args.ready_value, %lld, or its complement before the call: expected another "
-                       "value for each call, or words that are 0", (long long)report->value, report->rank, (long long)report->limit);
+        quern_text_add(text,
+                       "ready[%lld] of rank %d is args.ready_value, %lld, or its complement before the call: "
+                       "expected another value for each call, or words that are 0",
+                       (long long)report->value, report->rank, (long long)report->limit);
         return;
     case QUERN_CHUNK_FAILED:
         quern_text_add(text, "ready[%lld] says that its call has failed on rank %d", (long long)report->value, report->rank);
@@ -188,7 +190,8 @@ static double value_of_bits(int64_t value) {
 /* A value of a report, which other processes can write. */
 static void add_value(struct quern_text *text, int32_t fault, int64_t value) {
     if (is_dtype(fault)) quern_text_add(text, "%s", quern_dtype_name((quern_dtype)value));
-    else if (fault == QUERN_TERMS_COMBINATION) quern_text_add(text, "%s", value == QUERN_COMBINE_SUM ? "QUERN_COMBINE_SUM" : "QUERN_COMBINE_MAX");
+    else if (fault == QUERN_TERMS_COMBINATION)
+        quern_text_add(text, "%s", value == QUERN_COMBINE_SUM ? "QUERN_COMBINE_SUM" : "QUERN_COMBINE_MAX");
     else if (fault == QUERN_TERMS_EPS) quern_text_add(text, "%g", value_of_bits(value));
     else quern_text_add(text, "%lld", (long long)value);
 }

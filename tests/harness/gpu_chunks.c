@@ -102,8 +102,8 @@ void gpu_chunks_fill(struct gpu_chunks *bench, const struct chunks_case *c) {
 
 /* ---- calls ---- */
 
-quern_quantize_chunks_args gpu_chunks_arguments(const struct gpu_chunks *bench, const struct chunks_case *c, int rank, uint32_t value,
-                                                int *order) {
+quern_quantize_chunks_args gpu_chunks_arguments(const struct gpu_chunks *bench, const struct chunks_case *c, int rank,
+                                                uint32_t value, int *order) {
     const struct chunks_layout layout = chunks_case_layout(c);
     const int place = chunks_case_place(c, rank);
     quern_quantize_chunks_args args = chunks_case_args(c, place);
@@ -176,10 +176,12 @@ static void compare_pool(const struct gpu_chunks *bench, const struct chunks_cas
     if (is_member) memcpy(expected + layout.output, c->expected, (size_t)layout.output_bytes);
     for (int64_t i = 0; is_member && i < layout.ready_bytes / 4; i++) memcpy(expected + layout.ready + 4 * i, &word, 4);
     for (size_t i = 0; memcmp(has, expected, bench->pool_bytes) && i < bench->pool_bytes; i++)
-        check(has[i] == expected[i], "case %llu, dtypes %d and %d, %lld x %lld in chunks of %lld, %d members: byte %lld of rank %d's "
-              "%s is %d instead of %d (output at %lld, words at %lld)", (unsigned long long)c->seed, (int)c->input, (int)c->output,
-              (long long)c->rows, (long long)c->columns, (long long)c->chunk_rows, c->count, (long long)i, rank, what, has[i],
-              expected[i], (long long)layout.output, (long long)layout.ready);
+        check(has[i] == expected[i],
+              "case %llu, dtypes %d and %d, %lld x %lld in chunks of %lld, %d members: "
+              "byte %lld of rank %d's %s is %d instead of %d (output at %lld, words at %lld)",
+              (unsigned long long)c->seed, (int)c->input, (int)c->output, (long long)c->rows, (long long)c->columns,
+              (long long)c->chunk_rows, c->count, (long long)i, rank, what, has[i], expected[i], (long long)layout.output,
+              (long long)layout.ready);
     free(has), free(expected);
 }
 

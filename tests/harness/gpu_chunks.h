@@ -29,8 +29,8 @@ void gpu_chunks_close(struct gpu_chunks *bench);
 void gpu_chunks_fill(struct gpu_chunks *bench, const struct chunks_case *c);
 
 /* The arguments of a rank; `order` has room for the chunks. */
-quern_quantize_chunks_args gpu_chunks_arguments(const struct gpu_chunks *bench, const struct chunks_case *c, int rank, uint32_t value,
-                                                int *order);
+quern_quantize_chunks_args gpu_chunks_arguments(const struct gpu_chunks *bench, const struct chunks_case *c, int rank,
+                                                uint32_t value, int *order);
 
 quern_status gpu_chunks_call(const struct gpu_chunks *bench, int rank, const quern_quantize_chunks_args *args);
 

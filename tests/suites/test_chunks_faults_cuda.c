@@ -1,6 +1,6 @@
 /*
- * Mistakes in quantised chunks of GPU ranks, ranks that do not come or do not finish, and waits for chunks that end: every rank gets
- * the same error, nothing is written without an entry, and nothing hangs.
+ * Mistakes in quantised chunks of GPU ranks, ranks that do not come or do not finish, and waits for chunks that end: every rank
+ * gets the same error, nothing is written without an entry, and nothing hangs.
  *
  * Runs on: every emulated, gpu; kernels of barrier, quantize, collective.
  */
@@ -219,7 +219,8 @@ static void expect_words(const struct scene *s, int rank, int place, bool ready)
     for (int64_t chunk = 0; chunk < s->c.chunks; chunk++) {
         uint32_t word;
         memcpy(&word, image + s->layout.ready + 4 * (place * s->c.chunks + chunk), 4);
-        check(word == (ready ? VALUE : ~(uint32_t)VALUE), "word %lld of place %d on rank %d is %u", (long long)chunk, place, rank, word);
+        check(word == (ready ? VALUE : ~(uint32_t)VALUE), "word %lld of place %d on rank %d is %u",
+              (long long)chunk, place, rank, word);
     }
     const int64_t from = place * s->c.elements;
     check(!ready || memcmp(image + s->layout.output + from, s->c.expected + from, (size_t)s->c.elements) == 0,

@@ -123,8 +123,9 @@ static int status_of(const struct scene *s, int rank) {
 static void multiply(struct scene *s, int rank, uint64_t timeout) {
     struct chunk_product job = {
         .ready = QUERN_DEVICE_VIEW_INIT, .ready_value = VALUE, .place = rank, .members = RANKS, .rows = s->c.rows,
-        .columns = s->c.columns, .chunk_rows = s->c.chunk_rows, .output = s->args[rank].output, .scale_inv = s->args[rank].scale_inv,
-        .vector = s->memory[rank], .product = (float *)(void *)(s->memory[rank] + PRODUCT),
+        .columns = s->c.columns, .chunk_rows = s->c.chunk_rows, .output = s->args[rank].output,
+        .scale_inv = s->args[rank].scale_inv, .vector = s->memory[rank],
+        .product = (float *)(void *)(s->memory[rank] + PRODUCT),
         .status = (int *)(void *)(s->memory[rank] + STATUS)};
     void *parameters[] = {&job};
     check_ok(quern_symmetric_view(s->group.group[rank], s->args[rank].ready, &job.ready));

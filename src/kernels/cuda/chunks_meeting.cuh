@@ -2,10 +2,10 @@
  * The entry and the exit of quantised chunks, and the wait for chunks: one block each.  Included by the source in
  * generated/collective/.
  *
- *   entry   exchanges amaxes and terms through the slots of collectives, and writes the amax and the scale of all inputs.  No member
- *           stores before it into memory of another one
- *   exit    waits for all words of this rank.  If it gives up, it stores the complement of ready_value into those that have not come.
- *           One that comes in this moment may be reported as failed: the group is poisoned anyway
+ *   entry   exchanges amaxes and terms through the slots of collectives, and writes the amax and the scale of all inputs.  No
+ *           member stores before it into memory of another one
+ *   exit    waits for all words of this rank.  If it gives up, it stores the complement of ready_value into those that have not
+ *           come.  One that comes in this moment may be reported as failed: the group is poisoned anyway
  *   wait    the same for some words, at any time, beside other launches of this rank, and without these stores
  *
  * A wait for words has the limits of a meeting (barrier.cuh): the time, the group's poison, and ranks that have gone.
