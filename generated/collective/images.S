@@ -32,6 +32,28 @@ quern_image_collective_move__sm_120f:
     .byte 0
 quern_image_collective_move__sm_120f_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_120f, collective_chunks)
+    .balign 64
+    .global quern_image_collective_chunks__sm_120f, quern_image_collective_chunks__sm_120f_end
+    .hidden quern_image_collective_chunks__sm_120f, quern_image_collective_chunks__sm_120f_end
+quern_image_collective_chunks__sm_120f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_120f/collective_chunks.fatbin"
+#endif
+    .byte 0
+quern_image_collective_chunks__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, collective_chunk_meeting)
+    .balign 64
+    .global quern_image_collective_chunk_meeting__sm_120f, quern_image_collective_chunk_meeting__sm_120f_end
+    .hidden quern_image_collective_chunk_meeting__sm_120f, quern_image_collective_chunk_meeting__sm_120f_end
+quern_image_collective_chunk_meeting__sm_120f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_120f/collective_chunk_meeting.fatbin"
+#endif
+    .byte 0
+quern_image_collective_chunk_meeting__sm_120f_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_100f, collective_combine)
     .balign 64
     .global quern_image_collective_combine__sm_100f, quern_image_collective_combine__sm_100f_end
@@ -53,6 +75,28 @@ quern_image_collective_move__sm_100f:
 #endif
     .byte 0
 quern_image_collective_move__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, collective_chunks)
+    .balign 64
+    .global quern_image_collective_chunks__sm_100f, quern_image_collective_chunks__sm_100f_end
+    .hidden quern_image_collective_chunks__sm_100f, quern_image_collective_chunks__sm_100f_end
+quern_image_collective_chunks__sm_100f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_100f/collective_chunks.fatbin"
+#endif
+    .byte 0
+quern_image_collective_chunks__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, collective_chunk_meeting)
+    .balign 64
+    .global quern_image_collective_chunk_meeting__sm_100f, quern_image_collective_chunk_meeting__sm_100f_end
+    .hidden quern_image_collective_chunk_meeting__sm_100f, quern_image_collective_chunk_meeting__sm_100f_end
+quern_image_collective_chunk_meeting__sm_100f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_100f/collective_chunk_meeting.fatbin"
+#endif
+    .byte 0
+quern_image_collective_chunk_meeting__sm_100f_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_90a, collective_combine)
     .balign 64
@@ -76,6 +120,28 @@ quern_image_collective_move__sm_90a:
     .byte 0
 quern_image_collective_move__sm_90a_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_90a, collective_chunks)
+    .balign 64
+    .global quern_image_collective_chunks__sm_90a, quern_image_collective_chunks__sm_90a_end
+    .hidden quern_image_collective_chunks__sm_90a, quern_image_collective_chunks__sm_90a_end
+quern_image_collective_chunks__sm_90a:
+#if QUERN_HAS_NVCC
+    .incbin "sm_90a/collective_chunks.fatbin"
+#endif
+    .byte 0
+quern_image_collective_chunks__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, collective_chunk_meeting)
+    .balign 64
+    .global quern_image_collective_chunk_meeting__sm_90a, quern_image_collective_chunk_meeting__sm_90a_end
+    .hidden quern_image_collective_chunk_meeting__sm_90a, quern_image_collective_chunk_meeting__sm_90a_end
+quern_image_collective_chunk_meeting__sm_90a:
+#if QUERN_HAS_NVCC
+    .incbin "sm_90a/collective_chunk_meeting.fatbin"
+#endif
+    .byte 0
+quern_image_collective_chunk_meeting__sm_90a_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_89, collective_combine)
     .balign 64
     .global quern_image_collective_combine__sm_89, quern_image_collective_combine__sm_89_end
@@ -97,6 +163,28 @@ quern_image_collective_move__sm_89:
 #endif
     .byte 0
 quern_image_collective_move__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, collective_chunks)
+    .balign 64
+    .global quern_image_collective_chunks__sm_89, quern_image_collective_chunks__sm_89_end
+    .hidden quern_image_collective_chunks__sm_89, quern_image_collective_chunks__sm_89_end
+quern_image_collective_chunks__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/collective_chunks.fatbin"
+#endif
+    .byte 0
+quern_image_collective_chunks__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, collective_chunk_meeting)
+    .balign 64
+    .global quern_image_collective_chunk_meeting__sm_89, quern_image_collective_chunk_meeting__sm_89_end
+    .hidden quern_image_collective_chunk_meeting__sm_89, quern_image_collective_chunk_meeting__sm_89_end
+quern_image_collective_chunk_meeting__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/collective_chunk_meeting.fatbin"
+#endif
+    .byte 0
+quern_image_collective_chunk_meeting__sm_89_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_86, collective_combine)
     .balign 64
@@ -120,6 +208,28 @@ quern_image_collective_move__sm_86:
     .byte 0
 quern_image_collective_move__sm_86_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_86, collective_chunks)
+    .balign 64
+    .global quern_image_collective_chunks__sm_86, quern_image_collective_chunks__sm_86_end
+    .hidden quern_image_collective_chunks__sm_86, quern_image_collective_chunks__sm_86_end
+quern_image_collective_chunks__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/collective_chunks.fatbin"
+#endif
+    .byte 0
+quern_image_collective_chunks__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, collective_chunk_meeting)
+    .balign 64
+    .global quern_image_collective_chunk_meeting__sm_86, quern_image_collective_chunk_meeting__sm_86_end
+    .hidden quern_image_collective_chunk_meeting__sm_86, quern_image_collective_chunk_meeting__sm_86_end
+quern_image_collective_chunk_meeting__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/collective_chunk_meeting.fatbin"
+#endif
+    .byte 0
+quern_image_collective_chunk_meeting__sm_86_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_80, collective_combine)
     .balign 64
     .global quern_image_collective_combine__sm_80, quern_image_collective_combine__sm_80_end
@@ -141,6 +251,28 @@ quern_image_collective_move__sm_80:
 #endif
     .byte 0
 quern_image_collective_move__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, collective_chunks)
+    .balign 64
+    .global quern_image_collective_chunks__sm_80, quern_image_collective_chunks__sm_80_end
+    .hidden quern_image_collective_chunks__sm_80, quern_image_collective_chunks__sm_80_end
+quern_image_collective_chunks__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/collective_chunks.fatbin"
+#endif
+    .byte 0
+quern_image_collective_chunks__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, collective_chunk_meeting)
+    .balign 64
+    .global quern_image_collective_chunk_meeting__sm_80, quern_image_collective_chunk_meeting__sm_80_end
+    .hidden quern_image_collective_chunk_meeting__sm_80, quern_image_collective_chunk_meeting__sm_80_end
+quern_image_collective_chunk_meeting__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/collective_chunk_meeting.fatbin"
+#endif
+    .byte 0
+quern_image_collective_chunk_meeting__sm_80_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_75, collective_combine)
     .balign 64
@@ -164,6 +296,28 @@ quern_image_collective_move__sm_75:
     .byte 0
 quern_image_collective_move__sm_75_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_75, collective_chunks)
+    .balign 64
+    .global quern_image_collective_chunks__sm_75, quern_image_collective_chunks__sm_75_end
+    .hidden quern_image_collective_chunks__sm_75, quern_image_collective_chunks__sm_75_end
+quern_image_collective_chunks__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/collective_chunks.fatbin"
+#endif
+    .byte 0
+quern_image_collective_chunks__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, collective_chunk_meeting)
+    .balign 64
+    .global quern_image_collective_chunk_meeting__sm_75, quern_image_collective_chunk_meeting__sm_75_end
+    .hidden quern_image_collective_chunk_meeting__sm_75, quern_image_collective_chunk_meeting__sm_75_end
+quern_image_collective_chunk_meeting__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/collective_chunk_meeting.fatbin"
+#endif
+    .byte 0
+quern_image_collective_chunk_meeting__sm_75_end = . - 1
+#endif
 #if QUERN_SELECTED(compute_90, collective_combine)
     .balign 64
     .global quern_image_collective_combine__compute_90, quern_image_collective_combine__compute_90_end
@@ -185,5 +339,27 @@ quern_image_collective_move__compute_90:
 #endif
     .byte 0
 quern_image_collective_move__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, collective_chunks)
+    .balign 64
+    .global quern_image_collective_chunks__compute_90, quern_image_collective_chunks__compute_90_end
+    .hidden quern_image_collective_chunks__compute_90, quern_image_collective_chunks__compute_90_end
+quern_image_collective_chunks__compute_90:
+#if QUERN_HAS_NVCC
+    .incbin "compute_90/collective_chunks.fatbin"
+#endif
+    .byte 0
+quern_image_collective_chunks__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, collective_chunk_meeting)
+    .balign 64
+    .global quern_image_collective_chunk_meeting__compute_90, quern_image_collective_chunk_meeting__compute_90_end
+    .hidden quern_image_collective_chunk_meeting__compute_90, quern_image_collective_chunk_meeting__compute_90_end
+quern_image_collective_chunk_meeting__compute_90:
+#if QUERN_HAS_NVCC
+    .incbin "compute_90/collective_chunk_meeting.fatbin"
+#endif
+    .byte 0
+quern_image_collective_chunk_meeting__compute_90_end = . - 1
 #endif
     .section .note.GNU-stack, "", @progbits

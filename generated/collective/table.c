@@ -14,3 +14,5 @@
 
 _Static_assert(QUERN_COLLECTIVE_COMBINE == 0, "as gen/pack.py stores it");
 _Static_assert(QUERN_COLLECTIVE_MOVE == 1, "as gen/pack.py stores it");
+_Static_assert(QUERN_COLLECTIVE_CHUNKS == 2, "as gen/pack.py stores it");
+_Static_assert(QUERN_COLLECTIVE_CHUNK_MEETING == 3, "as gen/pack.py stores it");

@@ -28,6 +28,7 @@ ln -sf "libquern.so.$version" "$root/lib/libquern.so.$major"
 ln -sf "libquern.so.$major" "$root/lib/libquern.so"
 place include/quern.h include quern.h
 place include/quern_mpi.h include quern_mpi.h
+place include/quern_device.cuh include quern_device.cuh
 place src/install/quern.pc.in lib/pkgconfig quern.pc
 place src/install/quern-shared.pc.in lib/pkgconfig quern-shared.pc
 place src/install/quern-config.cmake lib/cmake/quern quern-config.cmake
@@ -37,4 +38,4 @@ for module in bindings/python/quern_dump/*.py; do
 done
 place src/install/quern_dump.sh bin quern_dump
 chmod 755 "$root/bin/quern_dump"
-echo "installed libquern.a, libquern.so, quern.h, quern_mpi.h, quern.pc, quern-shared.pc, the CMake package and quern_dump below $root"
+echo "installed libquern.a, libquern.so, the headers, quern.pc, quern-shared.pc, the CMake package and quern_dump below $root"

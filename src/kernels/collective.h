@@ -20,6 +20,9 @@
 
 enum { QUERN_RANK_LIMIT = 128, QUERN_RANK_WORDS = QUERN_RANK_LIMIT / 32 };
 
+/* The most chunks of a tensor that is quantised in chunks. */
+enum { QUERN_MOST_CHUNKS = 1024 };
+
 /*
  * A signal holds the epoch in the low half and the tag of the meeting in the high half.  Two ranks that reach the same epoch with
  * different tags have made different calls.
@@ -99,7 +102,7 @@ enum { QUERN_TAG_DISSENTS = 1 << 23 };
 QUERN_SHARED_INLINE uint32_t quern_pad_stride(uint32_t ranks) { return (ranks + 7) / 8 * 8; }
 QUERN_SHARED_INLINE uint64_t quern_device_pad_bytes(uint32_t ranks) { return 20 * (uint64_t)quern_pad_stride(ranks) + 64; }
 
-/* The faults of a slice of a ragged all-to-all, and of the terms of a collective.  The host turns them into text. */
+/* The faults of a slice of a ragged all-to-all, of the terms of a collective, and of chunks.  The host turns them into text. */
 enum quern_slice_fault {
     QUERN_SLICE_FINE = 0,
     QUERN_SLICE_INPUT_OFFSET,    /* negative: value */
@@ -123,6 +126,19 @@ enum quern_slice_fault {
     QUERN_TERMS_MEMBERS,         /* no numbers */
     QUERN_TERMS_INPUT_PLACE,     /* the inputs are not at the same place of the same symmetric allocation */
     QUERN_TERMS_OUTPUT_PLACE,    /* the same for the outputs */
+    /* Those of quantised chunks that collectives do not have. */
+    QUERN_TERMS_OUTPUT_DTYPE,
+    QUERN_TERMS_ROWS,
+    QUERN_TERMS_COLUMNS,
+    QUERN_TERMS_CHUNK_ROWS,
+    QUERN_TERMS_READY_VALUE,
+    QUERN_TERMS_EPS,             /* the bits of fp32 values */
+    QUERN_TERMS_POWER_OF_TWO,
+    QUERN_TERMS_ROUNDING,
+    QUERN_TERMS_READY_PLACE,     /* the words are not at the same place of the same symmetric allocation */
+    QUERN_CHUNK_TOLD,            /* ready[value] of `rank` was limit, ready_value or its complement, before the call */
+    QUERN_CHUNK_FAILED,          /* ready[value] of `rank` is the complement of what it awaits: the call has failed */
+    QUERN_CHUNK_LATE,            /* `rank` has waited limit nanoseconds for ready[value] */
     QUERN_FAULTS
 };
 

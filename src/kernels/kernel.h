@@ -78,7 +78,9 @@ enum quern_quantize_task {
 /* The tasks of the kernels of the collectives. */
 enum quern_collective_task {
     QUERN_COLLECTIVE_COMBINE = 0,      /* the sum or the maximum of the elements of all ranks */
-    QUERN_COLLECTIVE_MOVE = 1          /* moves bytes: it has no dtype */
+    QUERN_COLLECTIVE_MOVE = 1,         /* moves bytes: it has no dtype */
+    QUERN_COLLECTIVE_CHUNKS = 2,       /* the cast of quantised chunks: dtypes of the input and the output */
+    QUERN_COLLECTIVE_CHUNK_MEETING = 3 /* their entry and exit, and the wait for chunks: no dtype */
 };
 
 /*

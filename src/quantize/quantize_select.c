@@ -64,6 +64,11 @@ static quern_status select_task(const struct quern_quantize_call *call, enum que
     return quern_select(call->device, QUERN_QUANTIZE, &request, chosen);
 }
 
+quern_status quern_quantize_select_amax(quern_device *device, quern_dtype input, const struct quern_ready_kernel **chosen) {
+    const struct request request = {QUERN_QUANTIZE_AMAX, {input, QUERN_NO_DTYPE}};
+    return quern_select(device, QUERN_QUANTIZE, &request, chosen);
+}
+
 static enum quern_quantize_task task_of_cast(const struct quern_quantize_call *call) {
     return call->form.has_matrices ? QUERN_QUANTIZE_MATRIX : QUERN_QUANTIZE_CAST;
 }

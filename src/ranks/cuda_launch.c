@@ -1,6 +1,6 @@
 /*
- * The calls of the driver around every launch of a collective kernel.  Called by barrier_cuda.c, src/ranks/ragged/ and
- * src/ranks/collective/.
+ * The calls of the driver around every launch of a collective kernel.  Called by barrier_cuda.c, src/ranks/ragged/,
+ * src/ranks/collective/ and src/ranks/chunks/.
  */
 #include "ranks/cuda_launch.h"
 
@@ -133,6 +133,24 @@ CUresult quern_cuda_launch_behind(const struct quern_membership *member, struct 
     return launch_here(member, entry, ready, blocks, stream, problem, ready->kernel->cuda.waits != 0);
 }
 
+quern_status quern_cuda_launch_beside(const struct quern_membership *member, const struct quern_ready_kernel *ready,
+                                      CUstream stream, const void *problem) {
+    struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
+    struct quern_cuda_entry entry = {.visit.cuda = rank->cuda};
+    if (quern_is_looked_at()) entry.visit.cuda = quern_look_into(entry.visit.cuda);
+    quern_status status = check_launcher(member);
+    if (status == QUERN_OK) status = check_default(member, stream);
+    if (status == QUERN_OK) status = quern_cuda_check_stream(member, stream);
+    if (status != QUERN_OK) return status;
+    quern_begin_launching();
+    quern_cuda_note_unmarked(rank);
+    CUresult error = quern_cuda_stay(member, &entry);
+    if (error == CUDA_SUCCESS) error = quern_cuda_launch(member, &entry, ready, 1, stream, problem);
+    quern_end_launching();
+    quern_cuda_end_visit(&entry.visit);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(member, error, ready->kernel->name);
+}
+
 enum {
     BYTES_PER_BLOCK = 16384,             /* the least work of a block: half of the bytes that its threads keep in flight */
     BLOCKS = 16, MOST_BLOCKS = 32        /* enough for the links between GPUs; the engine's kernels have the rest */
@@ -171,7 +189,7 @@ quern_status quern_cuda_leave(struct quern_membership *member, CUstream stream, 
         if (error == CUDA_SUCCESS) rank->last_stream = entry->stream;
         rank->enqueued |= error == CUDA_SUCCESS;
     }
-    rank->unmarked |= entry->capturing || error != CUDA_SUCCESS;
+    if (entry->capturing || error != CUDA_SUCCESS) quern_cuda_note_unmarked(rank);
     quern_end_launching();
     quern_cuda_end_visit(&entry->visit);
     return error == CUDA_SUCCESS ? QUERN_OK : fail_to_mark(member, error);

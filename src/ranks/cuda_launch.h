@@ -36,6 +36,14 @@ CUresult quern_cuda_launch(const struct quern_membership *member, struct quern_c
 CUresult quern_cuda_launch_behind(const struct quern_membership *member, struct quern_cuda_entry *entry,
                                   const struct quern_ready_kernel *ready, unsigned blocks, CUstream stream, const void *problem);
 
+/*
+ * Launches one block that waits for words on a stream of the engine's, beside the rank's operations: it does not wait for the last
+ * of them, and they do not wait for it.  For any thread.  The end of the rank waits for it, as for a launch of a graph.
+ * Errors: as of quern_cuda_enter.
+ */
+quern_status quern_cuda_launch_beside(const struct quern_membership *member, const struct quern_ready_kernel *ready,
+                                      CUstream stream, const void *problem);
+
 /* The number of blocks that move so many bytes; `multiprocessors` of the arguments: the most, 0: the default. */
 unsigned quern_cuda_blocks(int multiprocessors, int64_t bytes);
 

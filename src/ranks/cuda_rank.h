@@ -24,10 +24,20 @@ struct quern_cuda_rank {
     unsigned long long last_stream;      /* the driver's number of its stream; stream handles are reused, numbers are not */
     bool enqueued;                       /* `last` has been recorded */
     struct quern_nccl_rank *nccl;        /* of a group of several hosts: src/ranks/nccl; else NULL */
-    bool unmarked;                       /* the end of an operation has no event: it is in a graph, or the event has failed */
+    bool unmarked;                       /* atomic: the end of an operation has no event: it is in a graph or a wait for chunks, or
+                                            the event has failed */
 };
 
 static inline struct quern_cuda_rank *quern_cuda_rank_of(const struct quern_membership *member) { return member->attached; }
+
+/* It stays so until the end.  Any thread may say or ask it. */
+static inline void quern_cuda_note_unmarked(struct quern_cuda_rank *rank) {
+    __atomic_store_n(&rank->unmarked, true, __ATOMIC_RELAXED);
+}
+
+static inline bool quern_cuda_is_unmarked(const struct quern_cuda_rank *rank) {
+    return __atomic_load_n(&rank->unmarked, __ATOMIC_RELAXED);
+}
 
 /* Fails with the driver's text.  If the error has ended the context, the group is poisoned, so that no rank waits for this one. */
 quern_status quern_cuda_rank_fail(const struct quern_membership *member, CUresult error, const char *what);

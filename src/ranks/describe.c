@@ -1,6 +1,8 @@
 /* Text about calls, ranks, faulty slices and terms.  Called by poison, meetings, reports and the ragged all-to-all. */
 #include "ranks/describe.h"
 
+#include <string.h>
+
 #include "os/clock.h"
 #include "runtime/dtype.h"
 #include "runtime/status.h"
@@ -143,31 +145,62 @@ static void describe_disagreement(struct quern_text *text, const struct quern_sl
         quern_text_add(text, "the workspaces of ranks %d and %d are not at the same place of the same symmetric allocation",
                        report->rank, report->peer);
         return;
+    case QUERN_CHUNK_TOLD:
+        quern_text_add(text,
+                       "ready[%lld] of rank %d is args.ready_value, %lld, or its complement before the call: "
+                       "expected another value for each call, or words that are 0",
+                       (long long)report->value, report->rank, (long long)report->limit);
+        return;
+    case QUERN_CHUNK_FAILED:
+        quern_text_add(text, "ready[%lld] says that its call has failed on rank %d", (long long)report->value, report->rank);
+        return;
+    case QUERN_CHUNK_LATE:
+        quern_text_add(text, "rank %d waited %g s on its GPU for ready[%lld]", report->rank, (double)report->limit * 1e-9,
+                       (long long)report->value);
+        return;
     default:
         quern_text_add(text, "rank %d refused its own arguments (its detail says why)", report->rank);
     }
 }
 
-/* ---- the terms of collectives ---- */
+/* ---- the terms of collectives and of quantised chunks ---- */
 
 static const char *const term_names[QUERN_FAULTS] = {
     [QUERN_TERMS_DTYPE] = "dtype", [QUERN_TERMS_COMBINATION] = "combination", [QUERN_TERMS_COUNT] = "count",
     [QUERN_TERMS_ROOT] = "root",   [QUERN_TERMS_MEMBERS] = "members",         [QUERN_TERMS_INPUT_PLACE] = "input",
     [QUERN_TERMS_OUTPUT_PLACE] = "output",
+    [QUERN_TERMS_OUTPUT_DTYPE] = "output_dtype", [QUERN_TERMS_ROWS] = "rows", [QUERN_TERMS_COLUMNS] = "columns",
+    [QUERN_TERMS_CHUNK_ROWS] = "chunk_rows", [QUERN_TERMS_READY_VALUE] = "ready_value", [QUERN_TERMS_EPS] = "eps",
+    [QUERN_TERMS_POWER_OF_TWO] = "power_of_two", [QUERN_TERMS_ROUNDING] = "rounding", [QUERN_TERMS_READY_PLACE] = "ready",
 };
+
+static bool is_place(int32_t fault) {
+    return fault == QUERN_TERMS_INPUT_PLACE || fault == QUERN_TERMS_OUTPUT_PLACE || fault == QUERN_TERMS_READY_PLACE;
+}
+
+static bool is_dtype(int32_t fault) { return fault == QUERN_TERMS_DTYPE || fault == QUERN_TERMS_OUTPUT_DTYPE; }
+
+static double value_of_bits(int64_t value) {
+    const uint32_t bits = (uint32_t)value;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return (double)x;
+}
 
 /* A value of a report, which other processes can write. */
 static void add_value(struct quern_text *text, int32_t fault, int64_t value) {
-    if (fault == QUERN_TERMS_DTYPE) quern_text_add(text, "%s", quern_dtype_name((quern_dtype)value));
-    else if (fault == QUERN_TERMS_COMBINATION) quern_text_add(text, "%s", value == QUERN_COMBINE_SUM ? "QUERN_COMBINE_SUM" : "QUERN_COMBINE_MAX");
+    if (is_dtype(fault)) quern_text_add(text, "%s", quern_dtype_name((quern_dtype)value));
+    else if (fault == QUERN_TERMS_COMBINATION)
+        quern_text_add(text, "%s", value == QUERN_COMBINE_SUM ? "QUERN_COMBINE_SUM" : "QUERN_COMBINE_MAX");
+    else if (fault == QUERN_TERMS_EPS) quern_text_add(text, "%g", value_of_bits(value));
     else quern_text_add(text, "%lld", (long long)value);
 }
 
 static void describe_term(struct quern_text *text, const struct quern_slice_report *report) {
-    const bool is_place = report->fault == QUERN_TERMS_INPUT_PLACE || report->fault == QUERN_TERMS_OUTPUT_PLACE;
+    const bool has_place = is_place(report->fault);
     quern_text_add(text, "args.%s", term_names[report->fault]);
-    if (report->fault == QUERN_TERMS_MEMBERS || is_place) {
-        quern_text_add(text, is_place ? " of ranks %d and %d is not at the same place of the same symmetric allocation"
+    if (report->fault == QUERN_TERMS_MEMBERS || has_place) {
+        quern_text_add(text, has_place ? " of ranks %d and %d is not at the same place of the same symmetric allocation"
                                       : " differ on ranks %d and %d: expected the same on all members", report->rank, report->peer);
         return;
     }
@@ -195,5 +228,6 @@ void quern_describe_slice(struct quern_text *text, const struct quern_slice_repo
 
 quern_status quern_slice_status(const struct quern_slice_report *report) {
     const bool is_of_two = report->fault >= QUERN_SLICE_UPDATES && report->fault < QUERN_FAULTS;
+    if (report->fault == QUERN_CHUNK_LATE) return QUERN_PEER_TIMEOUT;
     return is_of_two || report->fault == QUERN_SLICE_DISAGREEMENT ? QUERN_PEER_MISMATCH : QUERN_INVALID_SHAPE;
 }

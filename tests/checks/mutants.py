@@ -19,6 +19,7 @@ from pathlib import Path
 
 import mutants_adam
 import mutants_chunks
+import mutants_chunks_gpu
 import mutants_collective
 import mutants_collective_gpu
 import mutants_cross_entropy
@@ -291,6 +292,7 @@ EMULATED = [
 ]
 
 EMULATED_RANKS = [
+    *(Mutant(*row) for row in mutants_chunks_gpu.EMULATED_RANKS),
     *(Mutant(*row) for row in mutants_collective_gpu.EMULATED_RANKS),
     *(Mutant(*row) for row in mutants_memory.EMULATED_RANKS),
     *(Mutant(*row) for row in mutants_nccl.EMULATED_RANKS),

@@ -97,7 +97,7 @@ EMULATED = [
      "__float_as_uint(fmaxf(0.0f, batch.history[row * batch.list_count + place]))", SUITE),
     ("NaN on the way of normal codes", CODES, " & total == total", "", SUITE),
     ("the first list's places for the later ones", TILE, "return batch.first_place + at.tensor;", "return at.tensor;", SUITE),
-    ("each tile the first one's random bits", CUDA_CAST, "(uint64_t)tile.at.number * (QUERN_ADAM_TILE / 8)", "(uint64_t)0", SUITE),
+    ("each tile the first one's random bits", CUDA_CAST, "(uint64_t)number * (QUERN_ADAM_TILE / 8)", "(uint64_t)0", SUITE),
     ("an output assumed to be aligned", CUDA_CAST, " && (uintptr_t)output % out_share::vector_bytes == 0;", ";", SUITE),
     ("a share that is lost at the next tensor", LARGEST, "            end(batch);\n", "", SUITE),
     ("an exchange of bytes that mixes rows", LANES, "__byte_perm(low[0], low[1], 0x7632)",

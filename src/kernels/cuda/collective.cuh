@@ -27,7 +27,7 @@ static_assert(sizeof(quern_collective_problem) <= 4096, "the parameters of a ker
 
 /* The entry of both algorithms, up to the check. */
 static __device__ __forceinline__ bool enter(const quern_collective_problem &problem, collective_slots &slots) {
-    slots.begin(problem);
+    slots.begin(problem.links, problem.terms);
     if (problem.stage == QUERN_COLLECTIVE_ONE_SHOT) {
         slots.send(problem);
     }

@@ -1,6 +1,6 @@
 /*
  * The slots of a collective: what a rank sends to the members before they meet, and the check that all have made the same call.
- * Included by collective.cuh.  All functions are called by all threads of one block.
+ * Included by collective.cuh and chunks_meeting.cuh.  All functions are called by all threads of one block.
  */
 #ifndef QUERN_DEVICE_COLLECTIVE_SLOTS_CUH
 #define QUERN_DEVICE_COLLECTIVE_SLOTS_CUH
@@ -30,14 +30,14 @@ struct collective_slots {
     }
 
     /* Counts this call with each member, and writes the terms to all of them, this rank included. */
-    __device__ __forceinline__ void begin(const quern_collective_problem &problem) {
-        const quern_links &links = problem.links;
+    template <class TERMS> __device__ __forceinline__ void begin(const quern_links &links, const TERMS &terms) {
+        static_assert(sizeof(TERMS) <= QUERN_TERMS_BYTES, "terms must fit a slot");
         const uint32_t rank = threadIdx.x;
         if (is_member(links, rank)) {
             uint32_t *sent = (uint32_t *)(links.pad[links.rank] + quern_slots_offset(links.ranks)) + rank;
             half[rank] = *sent;
             *sent = half[rank] + 1;
-            *(quern_collective_terms *)slot(links, rank, links.rank) = problem.terms;
+            *(TERMS *)slot(links, rank, links.rank) = terms;
         }
         if (rank == 0) {
             differs = ~0u;

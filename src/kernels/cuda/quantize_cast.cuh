@@ -1,5 +1,6 @@
 /*
- * The cast of each tensor of a list to 8 bits.  Included by the cast kernels' source in generated/quantize/.
+ * The cast of each tensor of a list to 8 bits.  Included by the cast kernels' source in generated/quantize/ and by
+ * chunks_cast.cuh.
  *
  * It moves 3 or 5 bytes per element.  Each warp computes the scale of its tile from the tensor's amax, or from its history; the
  * warp of the first tile stores it.  With a history it also finds the amax, for the history.
@@ -24,12 +25,14 @@ template <class Out> struct caster {
     philox_tile random;
     const uint32_t *seed;
 
-    __device__ __forceinline__ caster(const quern_quantize_batch &batch, const quantize_tile &tile, float scale)
+    /* Of the tile with this number, of the tensor at this place of a list.  BATCH is the problem of a cast. */
+    template <class BATCH>
+    __device__ __forceinline__ caster(const BATCH &batch, uint32_t number, uint32_t place, float scale)
         : scale(scale), is_stochastic(batch.stochastic != 0), random{}, seed(batch.seed) {
         if (is_stochastic) {
-            const uint64_t group = (uint64_t)tile.at.number * (QUERN_ADAM_TILE / 8);
+            const uint64_t group = (uint64_t)number * (QUERN_ADAM_TILE / 8);
             const uint32_t offset = batch.offset_pointer ? (uint32_t)*batch.offset_pointer : batch.offset;
-            random = open_philox({{(uint32_t)group, (uint32_t)(group >> 32), offset, tile.place(batch)}}, seed);
+            random = open_philox({{(uint32_t)group, (uint32_t)(group >> 32), offset, place}}, seed);
         }
     }
 
@@ -90,7 +93,8 @@ template <class In, class Out> static __device__ __forceinline__ void quantize_c
         if (batch.history) {
             share.begin(batch, tile.place(batch), [&] { return all_tiles_of(tile.tensor); });
         }
-        const caster<Out> caster(batch, tile, scale_of_tensor<Out>(batch, tile.place(batch), tile.at.number == 0));
+        const float scale = scale_of_tensor<Out>(batch, tile.place(batch), tile.at.number == 0);
+        const caster<Out> caster(batch, tile.at.number, tile.place(batch), scale);
         share.largest = cast_tile<In, Out>(tile, caster, share.largest);
     }
     share.end(batch);

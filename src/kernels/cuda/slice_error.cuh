@@ -9,7 +9,9 @@
 
 /* The same mapping as the host's quern_slice_status. */
 static __device__ __forceinline__ quern_status status_of(int32_t fault) {
-    return fault == QUERN_SLICE_DISAGREEMENT || fault >= QUERN_SLICE_UPDATES ? QUERN_PEER_MISMATCH : QUERN_INVALID_SHAPE;
+    return fault == QUERN_CHUNK_LATE                                           ? QUERN_PEER_TIMEOUT
+           : fault == QUERN_SLICE_DISAGREEMENT || fault >= QUERN_SLICE_UPDATES ? QUERN_PEER_MISMATCH
+                                                                               : QUERN_INVALID_SHAPE;
 }
 
 /* Called by one thread. */

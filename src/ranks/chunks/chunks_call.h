@@ -5,8 +5,6 @@
 #include "ranks/membership.h"
 #include "ranks/symmetric/symmetric_lookup.h"
 
-enum { QUERN_MOST_CHUNKS = 1024 };
-
 /* One rank's call, checked, with defaults filled in. */
 struct quern_chunks_call {
     struct quern_membership *member;
@@ -23,7 +21,9 @@ struct quern_chunks_call {
     void *workspace;
     size_t workspace_bytes;              /* as many as the transport wants */
 
-    const struct quern_ready_kernel *amax, *cast, *move;  /* that the transport has chosen in its check */
+    const struct quern_ready_kernel *amax, *cast;  /* that the transport has chosen in its check, as the next ones */
+    const struct quern_ready_kernel *move;         /* CPU */
+    const struct quern_ready_kernel *meeting;      /* GPU: of the entry and the exit */
 
     /*
      * Not QUERN_OK: this rank refuses its own arguments, and its detail is set.  The transport still meets the other members, so

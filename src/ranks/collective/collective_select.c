@@ -7,44 +7,66 @@
 
 struct request {
     enum quern_collective_task task;
-    quern_dtype dtype;
+    quern_dtype dtypes[2];             /* of the input; of the output of chunks */
 };
 
 static bool refused(const struct quern_kernel *kernel, int cluster, const void *context, struct quern_text *why) {
+    static const char *const names[] = {"dtype", "output_dtype"};
     const struct request *request = context;
     (void)cluster;  /* these kernels have none */
-    const bool other_task = kernel->key.any.task != (int32_t)request->task;
-    if (!other_task && kernel->key.any.dtypes[0] == request->dtype) return false;
-    if (why && other_task) quern_text_add(why, "computes something else");
-    if (why && !other_task)
-        quern_text_add(why, "dtype is %s, the request has %s", quern_dtype_name(kernel->key.any.dtypes[0]),
-                       quern_dtype_name(request->dtype));
-    return true;
+    if (kernel->key.any.task != (int32_t)request->task) {
+        if (why) quern_text_add(why, "computes something else");
+        return true;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (kernel->key.any.dtypes[i] == request->dtypes[i]) continue;
+        if (why)
+            quern_text_add(why, "%s is %s, the request has %s", names[i], quern_dtype_name(kernel->key.any.dtypes[i]),
+                           quern_dtype_name(request->dtypes[i]));
+        return true;
+    }
+    return false;
 }
 
 static bool covers(const struct quern_kernel *kernel, const struct quern_kernel *other) {
-    return kernel->key.any.task == other->key.any.task && kernel->key.any.dtypes[0] == other->key.any.dtypes[0];
+    const quern_dtype *one = kernel->key.any.dtypes, *two = other->key.any.dtypes;
+    return kernel->key.any.task == other->key.any.task && one[0] == two[0] && one[1] == two[1];
 }
 
+/* The kernels that all calls of a task share are left out only with their target. */
+static enum quern_row_role role(const struct quern_kernel *kernel) {
+    return kernel->key.any.task == QUERN_COLLECTIVE_CHUNK_MEETING ? QUERN_ROW_FOLLOWS_TARGET : QUERN_ROW_SELECTED_BY_NAME;
+}
+
+static bool is_narrow(quern_dtype dtype) { return dtype == QUERN_E4M3 || dtype == QUERN_E5M2; }
+
 static const char *pack_fault(const struct quern_pack_row *row) {
-    const bool combines = row->stage == QUERN_COLLECTIVE_COMBINE;
-    if (!combines && row->stage != QUERN_COLLECTIVE_MOVE) return "an unknown task";
+    const quern_dtype dtype = (quern_dtype)row->dtypes[0], output = (quern_dtype)row->dtypes[1];
+    const bool casts = row->stage == QUERN_COLLECTIVE_CHUNKS, combines = row->stage == QUERN_COLLECTIVE_COMBINE;
+    if (row->stage < QUERN_COLLECTIVE_COMBINE || row->stage > QUERN_COLLECTIVE_CHUNK_MEETING) return "an unknown task";
     if (row->full) return "an unknown set of options";
-    const quern_dtype dtype = (quern_dtype)row->dtypes[0];
-    return (combines ? quern_is_float(dtype) : dtype == QUERN_NO_DTYPE) ? NULL : "an unknown dtype";
+    if (!(casts || combines ? quern_is_float(dtype) : dtype == QUERN_NO_DTYPE)) return "an unknown dtype";
+    return (casts ? is_narrow(output) : output == QUERN_NO_DTYPE) ? NULL : "an unknown dtype";
 }
 
 const struct quern_operation quern_collective_operation = {
-    .table = quern_collective_kernels, .counts_resident = true, .covers = covers, .pack_fault = pack_fault, .refused = refused};
+    .table = quern_collective_kernels, .counts_resident = true, .role = role, .covers = covers, .pack_fault = pack_fault,
+    .refused = refused};
+
+quern_status quern_collective_select_task(quern_device *device, enum quern_collective_task task, quern_dtype dtype,
+                                          quern_dtype output, const struct quern_ready_kernel **chosen) {
+    const struct request request = {task, {dtype, output}};
+    return quern_select(device, QUERN_COLLECTIVE, &request, chosen);
+}
 
 quern_status quern_collective_select_move(quern_device *device, const struct quern_ready_kernel **chosen) {
-    return quern_select(device, QUERN_COLLECTIVE, &(struct request){QUERN_COLLECTIVE_MOVE, QUERN_NO_DTYPE}, chosen);
+    return quern_collective_select_task(device, QUERN_COLLECTIVE_MOVE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, chosen);
 }
 
 quern_status quern_collective_select(struct quern_collective_call *call) {
-    const struct request combine = {QUERN_COLLECTIVE_COMBINE, call->dtype};
-    quern_status status = quern_collective_select_move(call->member->device, &call->move);
+    quern_device *device = call->member->device;
+    quern_status status = quern_collective_select_move(device, &call->move);
     if (status == QUERN_OK && call->form->reduces)
-        status = quern_select(call->member->device, QUERN_COLLECTIVE, &combine, &call->combine);
+        status = quern_collective_select_task(device, QUERN_COLLECTIVE_COMBINE, call->dtype, QUERN_NO_DTYPE, &call->combine);
     return status;
 }

@@ -1,4 +1,4 @@
-/* The kernels of the collectives.  For collective.c. */
+/* The kernels of the collectives.  For collective.c and chunks_cuda.c. */
 #ifndef QUERN_COLLECTIVE_SELECT_H
 #define QUERN_COLLECTIVE_SELECT_H
 
@@ -9,5 +9,9 @@ quern_status quern_collective_select(struct quern_collective_call *call);
 
 /* The kernel that moves bytes, for whoever sends something to all members itself. */
 quern_status quern_collective_select_move(quern_device *device, const struct quern_ready_kernel **chosen);
+
+/* The kernel of a task; a dtype that the task does not have is QUERN_NO_DTYPE. */
+quern_status quern_collective_select_task(quern_device *device, enum quern_collective_task task, quern_dtype dtype,
+                                          quern_dtype output, const struct quern_ready_kernel **chosen);
 
 #endif

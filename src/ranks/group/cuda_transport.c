@@ -13,6 +13,7 @@
 
 #include "ranks/agreement.h"
 #include "ranks/barrier_cuda.h"
+#include "ranks/chunks/chunks_cuda.h"
 #include "ranks/collective/collective_cuda.h"
 #include "ranks/cuda_rank.h"
 #include "ranks/cuda_support.h"
@@ -103,7 +104,7 @@ static quern_status make_pads(struct quern_membership *const *members, int count
 /* ---- attaching and detaching ---- */
 
 static quern_status settle(const struct quern_membership *member) {
-    return quern_cuda_settle(member, quern_cuda_rank_of(member)->unmarked);
+    return quern_cuda_settle(member, quern_cuda_is_unmarked(quern_cuda_rank_of(member)));
 }
 
 static void detach(struct quern_membership *member) {
@@ -156,6 +157,7 @@ const struct quern_transport quern_cuda_transport = {
     .registered = &quern_cuda_registration,
     .ragged = &quern_cuda_ragged,
     .collective = &quern_cuda_collective,
+    .chunks = &quern_cuda_chunks,
 };
 
 const struct quern_transport quern_pinned_transport = {
@@ -170,4 +172,5 @@ const struct quern_transport quern_pinned_transport = {
     .registered = &quern_pinned_registration,
     .ragged = &quern_cuda_ragged,
     .collective = &quern_cuda_collective,
+    .chunks = &quern_cuda_chunks,
 };

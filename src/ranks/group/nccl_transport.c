@@ -88,7 +88,7 @@ static quern_status attach(struct quern_membership *const *members, int count) {
 }
 
 static quern_status settle(const struct quern_membership *member) {
-    return quern_cuda_settle(member, quern_cuda_rank_of(member)->unmarked);
+    return quern_cuda_settle(member, quern_cuda_is_unmarked(quern_cuda_rank_of(member)));
 }
 
 /* ---- memory ---- */

@@ -1,0 +1,98 @@
+/*
+ * The parameters of the kernels of quantised chunks.  Included by the host code of src/ranks/chunks/ and by the CUDA kernels, so
+ * that both agree on the layout; a kernel takes one of the problems by value.
+ *
+ * A call is four launches, one after the other in the stream:
+ *
+ *   amax     the kernel of a quantisation: the largest magnitude of this rank's input
+ *   entry    one block meets the members.  Each has written its amax and its terms into their slots before (collective_problem.h),
+ *            and writes nothing into another rank's memory before it has met all
+ *   cast     any number of blocks.  The last warp to finish a chunk stores ready_value into the words of all members
+ *   exit     one block waits until all words of this rank are ready_value
+ *
+ * No meeting follows the exit.  A rank's words and output are complete when it passes, and the members write there again behind the
+ * entry of a later call, to which this rank comes after the work that is before that call in its stream.
+ */
+#ifndef QUERN_CHUNKS_PROBLEM_H
+#define QUERN_CHUNKS_PROBLEM_H
+
+#include "kernels/collective_problem.h"
+#include "kernels/quantize_problem.h"
+
+/*
+ * What all members must agree on, and what each tells the others.  It takes the place of struct quern_collective_terms in a slot.
+ */
+struct quern_chunks_terms {
+    uint32_t members[QUERN_RANK_WORDS];
+    int64_t rows, columns, chunk_rows;
+    uint64_t output_id, ready_id;        /* struct quern_symmetric_place; 0: the call has no such memory */
+    int64_t output_offset, ready_offset;
+    int32_t input_dtype, output_dtype;
+    uint32_t ready_value;
+    float eps;
+    int32_t power_of_two, rounding;
+    float amax;                          /* of this rank's input */
+    uint32_t told;                       /* 1 + the index of a word that is ready_value or its complement already; 0: none */
+};
+
+/* The workspace.  It is filled with zeros before the first launch. */
+struct quern_chunks_state {
+    struct quern_quantize_state largest; /* of the kernel that finds the amax */
+    float amax;                          /* of this rank's input */
+    float scale;                         /* of all inputs */
+    uint32_t entered;                    /* 1: the entry has succeeded */
+    uint32_t unused;
+    uint32_t finished[];                 /* [chunks]: the parts of tiles that are cast */
+};
+
+/* ---- entry, exit and the wait for chunks ---- */
+
+enum quern_chunks_stage { QUERN_CHUNKS_ENTRY, QUERN_CHUNKS_EXIT, QUERN_CHUNKS_WAIT };
+
+struct quern_chunks_problem {
+    struct quern_links links;
+    struct quern_chunks_terms terms;     /* entry: without those that the device knows */
+    uint32_t stage;                      /* enum quern_chunks_stage */
+    uint32_t places;
+    unsigned char rank_at[QUERN_RANK_LIMIT];  /* place -> rank */
+    struct quern_chunks_state *state;
+    uint32_t *ready;                     /* this rank's: [places, chunks]; a wait: [words] */
+    uint32_t words, chunks;
+    uint32_t ready_value;
+    float *amax, *scale, *scale_inv;     /* the results; the last two may be NULL */
+};
+
+/* ---- cast ---- */
+
+struct quern_chunks_cast_problem {
+    const struct quern_chunks_state *state;
+    uint32_t *finished;                  /* that of the state */
+    const char *input;
+    int64_t elements, chunk_elements;    /* of the whole input; of each chunk but the last */
+    const uint64_t *offset_pointer;      /* as in struct quern_quantize_batch, as the next three */
+    uint32_t seed[2], offset;
+    int32_t stochastic;
+    uint32_t chunks, places, ready_value;
+    uint32_t alignment;                  /* 16, 4 or 1: all destinations are multiples of it */
+    char *multicast;                     /* reaches all destinations at once; NULL: not mapped, or not all ranks take part */
+    char *destination[QUERN_RANK_LIMIT]; /* by place, in an order that begins with this rank's: its output of this rank's input */
+    uint32_t *ready[QUERN_RANK_LIMIT];   /* likewise: [chunks] */
+    uint16_t order[QUERN_MOST_CHUNKS];
+};
+
+/* The tiles of a chunk: those of the whole input, so that random numbers are the same, and at least one. */
+struct quern_chunk_tiles {
+    int64_t first, end;                  /* elements */
+    uint32_t tile, count;                /* the first tile, and how many */
+};
+
+QUERN_QUANTIZE_INLINE struct quern_chunk_tiles quern_chunk_tiles_at(int64_t elements, int64_t chunk_elements, int64_t chunk) {
+    const int64_t first = chunk * chunk_elements, rest = elements - first;
+    const int64_t end = first + (rest < chunk_elements ? rest : chunk_elements), tile = first / QUERN_ADAM_TILE;
+    const int64_t count = (end + QUERN_ADAM_TILE - 1) / QUERN_ADAM_TILE - tile;
+    struct quern_chunk_tiles tiles;
+    tiles.first = first, tiles.end = end, tiles.tile = (uint32_t)tile, tiles.count = count > 0 ? (uint32_t)count : 1;
+    return tiles;
+}
+
+#endif

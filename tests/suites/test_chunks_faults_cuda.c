@@ -1,0 +1,417 @@
+/*
+ * Mistakes in quantised chunks of GPU ranks, ranks that do not come or do not finish, and waits for chunks that end: every rank
+ * gets the same error, nothing is written without an entry, and nothing hangs.
+ *
+ * Runs on: every emulated, gpu; kernels of barrier, quantize, collective.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/check.h"
+#include "harness/gpu_chunks.h"
+#include "harness/ranks.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+TestSuite(chunks_faults_cuda, .timeout = 400);
+
+enum { RANKS = 3, POOL = 1 << 14, VALUE = 7, PREPARED = QUERN_BARRIER | QUERN_QUANTIZE | QUERN_COLLECTIVE };
+
+struct scene {
+    struct gpu_group group;
+    struct gpu_chunks bench;
+    struct chunks_case c;
+    struct chunks_layout layout;
+    quern_quantize_chunks_args args[RANKS];
+    int order[RANKS][1024];
+};
+
+static void expect_detail(const char *text) {
+    check(strstr(error_detail(), text), "the detail is \"%s\": expected \"%s\"", error_detail(), text);
+}
+
+static void prepare(struct scene *s) {
+    gpu_chunks_fill(&s->bench, &s->c);
+    for (int rank = 0; rank < RANKS; rank++) {
+        s->args[rank] = gpu_chunks_arguments(&s->bench, &s->c, rank, VALUE, s->order[rank]);
+        s->args[rank].order = NULL, s->args[rank].timeout = RANK_LIMIT;
+    }
+}
+
+static void open_scene(struct scene *s) {
+    const struct chunks_choice choice = {.ranks = RANKS, .everyone = true, .rows = 12, .columns = 40, .chunk_rows = 5,
+                                         .input = QUERN_F32, .output = QUERN_E4M3};
+    gpu_group_open(&s->group, .ranks = RANKS, .machine.multiprocessors = 4, .prepared = PREPARED);
+    gpu_chunks_open(&s->bench, &s->group, POOL);
+    check(chunks_case_open(&s->c, 3, choice), "no memory");
+    s->layout = chunks_case_layout(&s->c);
+    prepare(s);
+}
+
+static void close_scene(struct scene *s) {
+    gpu_chunks_close(&s->bench);
+    gpu_group_close(&s->group);
+    chunks_case_close(&s->c);
+}
+
+/* The driver is opened by the scene, which chooses the machine first. */
+static void open_emulated_scene(struct scene *s) {
+    open_scene(s);
+    if (cuda_is_emulated()) return;
+    close_scene(s);
+    cr_skip_test("needs a driver that fails on demand");
+}
+
+/* A group that is not poisoned, and memory of its own. */
+static void renew(struct scene *s) {
+    gpu_chunks_close(&s->bench);
+    gpu_group_destroy(&s->group);
+    gpu_group_create(&s->group, 0, 0);
+    gpu_chunks_open(&s->bench, &s->group, POOL);
+    prepare(s);
+}
+
+static quern_status call(struct scene *s, int rank) {
+    device_use(&s->group.device[rank]);
+    return gpu_chunks_call(&s->bench, rank, &s->args[rank]);
+}
+
+static void copy_pool(const struct scene *s, int rank, unsigned char image[POOL]) {
+    device_use(&s->group.device[rank]);
+    CUDA(cuMemcpyDtoHAsync_v2(image, (uintptr_t)s->bench.symmetric[rank], POOL, s->group.device[rank].stream));
+    device_synchronize(&s->group.device[rank]);
+}
+
+/* Neither the outputs nor the words; one word may have a value from before. */
+static void expect_unwritten(const struct scene *s, int told_rank) {
+    static unsigned char image[POOL];
+    gpu_chunks_synchronize(&s->bench);
+    for (int rank = 0; rank < RANKS; rank++) {
+        copy_pool(s, rank, image);
+        for (int64_t i = 0; i < POOL; i++) {
+            const bool is_word = i >= s->layout.ready && i < s->layout.ready + s->layout.ready_bytes;
+            check(rank == told_rank || image[i] == (is_word ? 0 : 0x5a), "byte %lld of rank %d was written", (long long)i, rank);
+        }
+    }
+}
+
+static void expect_poison(struct scene *s, quern_status status, const char *text) {
+    gpu_chunks_synchronize(&s->bench);
+    for (int rank = 0; rank < RANKS; rank++) {
+        check_status(quern_group_status(s->group.group[rank]), status);
+        expect_detail(text);
+        check_status(call(s, rank), status);
+    }
+}
+
+/* ---- mistakes of rank 1 ---- */
+
+static void other_input_dtype(struct scene *s) { s->args[1].input_dtype = QUERN_BF16; }
+static void other_output_dtype(struct scene *s) { s->args[1].output_dtype = QUERN_E5M2; }
+static void fewer_rows(struct scene *s) { s->args[1].rows = 11; }
+static void fewer_columns(struct scene *s) { s->args[1].columns = 39; }
+static void other_chunks(struct scene *s) { s->args[1].chunk_rows = 6; }
+static void no_rows(struct scene *s) { s->args[1].rows = 0; }
+static void other_value(struct scene *s) { s->args[1].ready_value = 8; }
+static void other_eps(struct scene *s) { s->args[0].eps = 0.5, s->args[1].eps = 0.25, s->args[2].eps = 0.5; }
+static void other_power(struct scene *s) { s->args[1].power_of_two = !s->args[0].power_of_two; }
+static void other_rounding(struct scene *s) {
+    for (int rank = 0; rank < RANKS; rank++) s->args[rank].rounding = rank == 1 ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST;
+}
+static void other_output(struct scene *s) { s->args[1].output = (char *)s->args[1].output + 1; }
+static void other_ready(struct scene *s) { s->args[1].ready++; }
+static void no_input(struct scene *s) { s->args[1].input = NULL; }
+static void private_output(struct scene *s) { s->args[1].output = s->bench.seen[1]; }
+
+#define DIFFER ": expected the same on all members"
+#define REFUSED "rank 1 refused its own arguments"
+
+static const struct {
+    void (*make)(struct scene *s);
+    const char *text;
+    quern_status own;            /* of rank 1, if it refuses its arguments itself */
+} mistakes[] = {
+    {other_input_dtype, "quern_quantize_chunks (entry): args.dtype is f32 on rank 0 and bf16 on rank 1" DIFFER, QUERN_OK},
+    {other_output_dtype, "(entry): args.output_dtype is e4m3 on rank 0 and e5m2 on rank 1" DIFFER, QUERN_OK},
+    {fewer_rows, "args.rows is 12 on rank 0 and 11 on rank 1" DIFFER, QUERN_OK},
+    {no_rows, "args.rows is 12 on rank 0 and 0 on rank 1" DIFFER, QUERN_OK},
+    {fewer_columns, "args.columns is 40 on rank 0 and 39 on rank 1" DIFFER, QUERN_OK},
+    {other_chunks, "args.chunk_rows is 5 on rank 0 and 6 on rank 1" DIFFER, QUERN_OK},
+    {other_value, "args.ready_value is 7 on rank 0 and 8 on rank 1" DIFFER, QUERN_OK},
+    {other_eps, "args.eps is 0.5 on rank 0 and 0.25 on rank 1" DIFFER, QUERN_OK},
+    {other_power, "args.power_of_two is ", QUERN_OK},
+    {other_rounding, "args.rounding is 1 on rank 0 and 2 on rank 1" DIFFER, QUERN_OK},
+    {other_output, "args.output of ranks 0 and 1 is not at the same place of the same symmetric allocation", QUERN_OK},
+    {other_ready, "args.ready of ranks 0 and 1 is not at the same place of the same symmetric allocation", QUERN_OK},
+    {no_input, REFUSED, QUERN_NULL_POINTER},
+    {private_output, REFUSED, QUERN_INVALID_ARGUMENT},
+};
+
+Test(chunks_faults_cuda, mistakes_of_one_rank) {
+    struct scene s;
+    open_scene(&s);
+    for (size_t i = 0; i < COUNT(mistakes); i++) {
+        mistakes[i].make(&s);
+        for (int rank = 0; rank < RANKS; rank++) check_status(call(&s, rank), rank == 1 ? mistakes[i].own : QUERN_OK);
+        expect_unwritten(&s, -1);
+        expect_poison(&s, QUERN_PEER_MISMATCH, mistakes[i].text);
+        renew(&s);
+    }
+    close_scene(&s);
+}
+
+/* A word that has the value, or its complement, before the call would end a wait for it. */
+Test(chunks_faults_cuda, words_that_are_told_before_the_call) {
+    struct scene s;
+    open_scene(&s);
+    for (int turn = 0; turn < 2; turn++) {
+        const uint32_t value = turn ? ~(uint32_t)VALUE : VALUE;
+        device_use(&s.group.device[2]);
+        CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)(s.args[2].ready + 4), &value, 4, s.group.device[2].stream));
+        for (int rank = 0; rank < RANKS; rank++) check_ok(call(&s, rank));
+        expect_unwritten(&s, 2);
+        expect_poison(&s, QUERN_PEER_MISMATCH, "ready[4] of rank 2 is args.ready_value, 7, or its complement before the call");
+        renew(&s);
+    }
+    close_scene(&s);
+}
+
+Test(chunks_faults_cuda, another_call_is_not_this_one) {
+    struct scene s;
+    open_scene(&s);
+    check_ok(call(&s, 0));
+    check_ok(quern_barrier(s.group.group[1], NULL, s.group.device[1].stream));
+    check_ok(call(&s, 2));
+    expect_unwritten(&s, -1);
+    expect_poison(&s, QUERN_PEER_MISMATCH, "another call");
+    close_scene(&s);
+}
+
+/* ---- ranks that do not come, or do not finish ---- */
+
+Test(chunks_faults_cuda, a_missing_rank_is_named) {
+    struct scene s;
+    open_scene(&s);
+    s.args[0].timeout = 0.2;
+    check_ok(call(&s, 0));
+    check_ok(call(&s, 2));
+    expect_unwritten(&s, -1);
+    expect_poison(&s, QUERN_PEER_TIMEOUT, "rank 1 (");
+    expect_detail("quern_quantize_chunks (entry)");
+    close_scene(&s);
+}
+
+Test(chunks_faults_cuda, an_abort_ends_the_wait) {
+    struct scene s;
+    open_scene(&s);
+    check_ok(call(&s, 0));
+    check_ok(quern_group_abort(s.group.group[1], "enough"));
+    expect_unwritten(&s, -1);
+    expect_poison(&s, QUERN_GROUP_ABORTED, "enough");
+    close_scene(&s);
+}
+
+/* A rank's words from another one: all told as failed, or all ready and its chunks complete. */
+static void expect_words(const struct scene *s, int rank, int place, bool ready) {
+    static unsigned char image[POOL];
+    copy_pool(s, rank, image);
+    for (int64_t chunk = 0; chunk < s->c.chunks; chunk++) {
+        uint32_t word;
+        memcpy(&word, image + s->layout.ready + 4 * (place * s->c.chunks + chunk), 4);
+        check(word == (ready ? VALUE : ~(uint32_t)VALUE), "word %lld of place %d on rank %d is %u",
+              (long long)chunk, place, rank, word);
+    }
+    const int64_t from = place * s->c.elements;
+    check(!ready || memcmp(image + s->layout.output + from, s->c.expected + from, (size_t)s->c.elements) == 0,
+          "rank %d has other bytes of place %d", rank, place);
+}
+
+enum { OUT_OF_MEMORY = 2, FAILING_CALLS = 24 };
+
+/* Makes the calls of ranks 1 and 2, and that of rank 0 with a driver of which one call fails.  False: that many were not made. */
+static bool call_with_failure(struct scene *s, long number, quern_status *status) {
+    check_ok(call(s, 1));
+    check_ok(call(s, 2));
+    device_use(&s->group.device[0]);
+    cuda_fail_call(number, OUT_OF_MEMORY);
+    *status = gpu_chunks_call(&s->bench, 0, &s->args[0]);
+    const bool was_made = cuda_calls() >= number;
+    cuda_fail_call(0, 0);
+    return was_made;
+}
+
+/* Whichever call of the driver fails: those who wait end, and no word stays as it was once the rank has entered. */
+Test(chunks_faults_cuda, calls_of_the_driver_that_fail) {
+    struct scene s;
+    int without_cast = 0;
+    open_emulated_scene(&s);
+    for (long number = 1; number < FAILING_CALLS; number++) {
+        quern_status status;
+        if (!call_with_failure(&s, number, &status)) {
+            check_ok(status);
+            gpu_chunks_compare(&s.bench, &s.c, VALUE, false);
+            check(number > 5, "only %ld calls of the driver", number);
+            break;
+        }
+        if (status != QUERN_OK && quern_group_status(s.group.group[0]) == QUERN_OK)
+            check_ok(quern_group_abort(s.group.group[0], "it failed"));
+        gpu_chunks_synchronize(&s.bench);
+        if (status != QUERN_OK && quern_group_status(s.group.group[1]) == QUERN_PEER_LOST &&
+            strstr(error_detail(), "could not launch its cast")) {
+            without_cast++;
+            for (int rank = 1; rank < RANKS; rank++) expect_words(&s, rank, 0, false);
+            expect_words(&s, 0, 0, false);
+        }
+        renew(&s);
+    }
+    check(without_cast == 1, "the cast has failed %d times", without_cast);
+    close_scene(&s);
+}
+
+/* A graph of rank 0 that lacks its cast: it enters and stores nothing. */
+static void enter_only(struct scene *s) {
+    enum { RELAXED = 2, CALL_OF_THE_CAST_IN_CAPTURE = 24 };
+    void *graph, *executable;
+    quern_status status = QUERN_OK;
+    device_use(&s->group.device[0]);
+    for (long number = 1; number < CALL_OF_THE_CAST_IN_CAPTURE; number++) {
+        CUDA(cuStreamBeginCapture_v2(s->group.device[0].stream, RELAXED));
+        cuda_fail_call(number, OUT_OF_MEMORY);
+        status = gpu_chunks_call(&s->bench, 0, &s->args[0]);
+        cuda_fail_call(0, 0);
+        const bool lacks_cast = status == QUERN_OUT_OF_MEMORY && strstr(error_detail(), "collective_chunks_");
+        CUDA(cuStreamEndCapture(s->group.device[0].stream, &graph));
+        if (lacks_cast) break;
+        CUDA(cuGraphDestroy(graph));
+        status = QUERN_OK;
+    }
+    check_status(status, QUERN_OUT_OF_MEMORY);
+    CUDA(cuGraphInstantiateWithFlags(&executable, graph, 0));
+    CUDA(cuGraphDestroy(graph));
+    CUDA(cuGraphLaunch(executable, s->group.device[0].stream));
+    CUDA(cuGraphExecDestroy(executable));
+}
+
+Test(chunks_faults_cuda, a_rank_that_does_not_finish_is_named) {
+    struct scene s;
+    open_emulated_scene(&s);
+    enter_only(&s);
+    s.args[1].timeout = 1;
+    check_ok(call(&s, 1));
+    check_ok(call(&s, 2));
+    gpu_chunks_synchronize(&s.bench);
+    for (int rank = 1; rank < RANKS; rank++)
+        for (int place = 0; place < RANKS; place++) expect_words(&s, rank, place, place > 0);
+    expect_poison(&s, QUERN_PEER_TIMEOUT, "quern_quantize_chunks (exit): rank 1 waited ");
+    expect_detail(" s on its GPU for rank 0 (process ");
+    close_scene(&s);
+}
+
+Test(chunks_faults_cuda, a_rank_that_leaves_before_its_cast_is_lost) {
+    struct scene s;
+    open_emulated_scene(&s);
+    check_ok(call(&s, 1));
+    check_ok(call(&s, 2));
+    enter_only(&s);
+    gpu_group_synchronize(&(struct gpu_group){.ranks = 1, .device = {s.group.device[0]}});
+    check_ok(quern_group_destroy(s.group.group[0]));
+    s.group.group[0] = NULL;
+    gpu_chunks_synchronize(&s.bench);
+    for (int rank = 1; rank < RANKS; rank++) {
+        check_status(quern_group_status(s.group.group[rank]), QUERN_PEER_LOST);
+        expect_detail("waited on its GPU for rank 0 (process ");
+        expect_words(&s, rank, 0, false);
+        expect_words(&s, rank, 3 - rank, true);
+    }
+    close_scene(&s);
+}
+
+/* ---- waits for chunks ---- */
+
+static quern_status wait_for(struct scene *s, int rank, int64_t count, double timeout) {
+    device_use(&s->group.device[rank]);
+    return quern_chunk_wait(s->group.group[rank], s->args[rank].ready, count, VALUE, timeout, s->bench.second[rank]);
+}
+
+Test(chunks_faults_cuda, a_wait_has_a_limit) {
+    struct scene s;
+    open_scene(&s);
+    check_ok(wait_for(&s, 1, 3, 0.2));
+    expect_unwritten(&s, -1);
+    expect_poison(&s, QUERN_PEER_TIMEOUT, "quern_chunk_wait: rank 1 waited ");
+    expect_detail(" s on its GPU for ready[0]");
+    close_scene(&s);
+}
+
+Test(chunks_faults_cuda, a_wait_sees_that_a_call_has_failed) {
+    const uint32_t complement = ~(uint32_t)VALUE;
+    struct scene s;
+    open_scene(&s);
+    device_use(&s.group.device[1]);
+    CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)(s.args[1].ready + 2), &complement, 4, s.group.device[1].stream));
+    gpu_group_synchronize(&s.group);
+    check_ok(wait_for(&s, 1, 3, RANK_LIMIT));
+    expect_poison(&s, QUERN_PEER_MISMATCH, "quern_chunk_wait: ready[2] says that its call has failed on rank 1");
+    close_scene(&s);
+}
+
+Test(chunks_faults_cuda, an_abort_ends_a_wait_for_chunks) {
+    struct scene s;
+    open_scene(&s);
+    check_ok(wait_for(&s, 1, 3, RANK_LIMIT));
+    check_ok(quern_group_abort(s.group.group[2], "enough"));
+    expect_unwritten(&s, -1);
+    expect_poison(&s, QUERN_GROUP_ABORTED, "enough");
+    close_scene(&s);
+}
+
+/* Launches that are already in the stream end at once, and a group waits for them before it ends. */
+Test(chunks_faults_cuda, launches_behind_a_failure_do_nothing) {
+    struct scene s;
+    open_scene(&s);
+    s.args[0].timeout = 0.2;
+    for (int i = 0; i < 3; i++) check_ok(call(&s, 0));
+    check_ok(wait_for(&s, 0, 1, RANK_LIMIT));
+    expect_unwritten(&s, -1);
+    expect_poison(&s, QUERN_PEER_TIMEOUT, "quern_quantize_chunks (entry)");
+    close_scene(&s);
+}
+
+Test(chunks_faults_cuda, not_prepared) {
+    static const unsigned operations[] = {QUERN_BARRIER, QUERN_BARRIER | QUERN_QUANTIZE, QUERN_BARRIER | QUERN_COLLECTIVE};
+    for (size_t i = 0; i < COUNT(operations); i++) {
+        struct gpu_group group;
+        struct gpu_chunks bench;
+        struct chunks_case c;
+        int order[1024];
+        gpu_group_open(&group, .ranks = 1, .prepared = operations[i]);
+        gpu_chunks_open(&bench, &group, POOL);
+        check(chunks_case_open(&c, 3, (struct chunks_choice){.ranks = 1, .rows = 4, .columns = 4, .chunk_rows = 1}), "no memory");
+        const quern_quantize_chunks_args args = gpu_chunks_arguments(&bench, &c, 0, VALUE, order);
+        check_status(gpu_chunks_call(&bench, 0, &args), QUERN_NOT_PREPARED);
+        expect_detail(i == 1 ? "collective is not prepared" : "quantize is not prepared");
+        if (i < 2)
+            check_status(quern_chunk_wait(group.group[0], args.ready, 1, VALUE, 0, bench.second[0]), QUERN_NOT_PREPARED);
+        chunks_case_close(&c);
+        gpu_chunks_close(&bench);
+        gpu_group_close(&group);
+    }
+}
+
+/* ---- the view ---- */
+
+Test(chunks_faults_cuda, the_view_has_the_memory_of_all_ranks) {
+    struct scene s;
+    quern_device_view view = QUERN_DEVICE_VIEW_INIT;
+    open_scene(&s);
+    for (int rank = 0; rank < RANKS; rank++) {
+        check_ok(quern_symmetric_view(s.group.group[rank], s.bench.symmetric[rank] + 100, &view));
+        check(view.rank == rank && view.ranks == RANKS && view.poison && view.timeout == 20000000000u, "rank %d", rank);
+        check(view.peer[rank] == s.bench.symmetric[rank] + 100 && !view.peer[RANKS], "rank %d", rank);
+        for (int peer = 0; peer < RANKS; peer++) check(view.peer[peer], "rank %d does not reach %d", rank, peer);
+    }
+    check_status(quern_symmetric_view(s.group.group[0], s.bench.input[0], &view), QUERN_INVALID_ARGUMENT);
+    expect_detail("pointer is not symmetric memory of this group");
+    close_scene(&s);
+}
