@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* One buffer, with its host and device addresses: the same memory on a CPU. */
 struct mirrored {
@@ -15,6 +16,12 @@ struct mirrored {
     size_t bytes;
     bool owns_host;
 };
+
+/* Some bytes of a buffer. */
+static inline struct mirrored mirrored_part(const struct mirrored *buffer, int64_t first, int64_t bytes) {
+    return (struct mirrored){.host = (char *)buffer->host + first, .device = (char *)buffer->device + first,
+                             .bytes = (size_t)bytes};
+}
 
 struct device_memory {
     bool is_cuda;

@@ -134,7 +134,7 @@ bool model_backward(struct model *model, const int32_t *tokens) {
     for (int b = pipeline->end_block - 1; b >= pipeline->first_block; b--)
         if (!block_backward(model, &model->blocks[b])) return false;
     if (!pipeline_start(pipeline, &pipeline->gradient_out) || !finish_embedding(model, tokens)) return false;
-    return model->shape.experts == 0 || all_reduce_run(&model->gradient_sum, &model->gradients_memory);
+    return model->shape.experts == 0 || all_reduce(&model->gradient_sum, &model->gradients_memory, model->shared_count);
 }
 
 bool model_sum(struct model *model, double values[MODEL_SUMS]) {

@@ -58,7 +58,7 @@ struct model {
     float *parameters;             /* read by the matrix products */
     float *gradients;              /* as long */
     struct mirrored gradients_memory;
-    struct all_reduce gradient_sum;
+    struct collective gradient_sum;
     struct gather sums;            /* of a few numbers */
 
     struct block *blocks;

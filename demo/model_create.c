@@ -122,7 +122,7 @@ static bool create_shared(struct model *model) {
     for (int b = 0; b < model->shape.layers; b++)
         if (!create_mixture(model, &model->blocks[b])) return false;
     if (!rank_memory_create(model->rank, &model->gradients_memory, (size_t)model->parameter_count * sizeof(float)) ||
-        !all_reduce_create(&model->gradient_sum, model->rank, model->shared_count) ||
+        !collective_create(&model->gradient_sum, model->rank, GRADIENTS, QUERN_F32, model->shared_count) ||
         !gather_create(&model->sums, model->rank, NUMBERS, MODEL_SUMS * sizeof(double)))
         return false;
     model->gradients = model->gradients_memory.host;
@@ -186,7 +186,7 @@ static void block_free(struct block *k) {
 
 void model_free(struct model *model) {
     for (int b = 0; b < model->shape.layers; b++) block_free(&model->blocks[b]);
-    all_reduce_free(&model->gradient_sum);
+    collective_free(&model->gradient_sum);
     gather_free(&model->sums);
     pipeline_close(&model->pipeline);
     if (model->gradients_memory.host != NULL) rank_memory_free(&model->gradients_memory);

@@ -227,10 +227,10 @@ struct options options_parse(int argc, char **argv) {
         .parser = parse,
         .doc = "Trains a small language model on real text, with Quern's cross-entropy and Adam in bf16, and then once more "
                "with plain C loops in fp32.  With --ranks the blocks are mixtures of experts: each rank has its share of the "
-               "experts and of every step's sequences, Quern's ragged all-to-all carries tokens to their experts and back, and "
-               "sums the gradients of all other parameters; the second run is the same on one rank.  With --hosts the ranks "
-               "are processes on several hosts, and the second run has them on one.\v"
-               "With --device cuda the loss, the optimizer and the all-to-all run on the GPU, and the matrix products, those of "
+               "experts and of every step's sequences, Quern's ragged all-to-all carries tokens to their experts and back, and its "
+               "all-reduce sums the gradients of all other parameters; the second run is the same on one rank.  With --hosts the "
+               "ranks are processes on several hosts, and the second run has them on one.\v"
+               "With --device cuda the loss, the optimizer and the collectives run on the GPU, and the matrix products, those of "
                "the experts too, stay on the CPU: what they exchange is copied.  Ranks take the GPUs in turn.\n\n"
                "Exit status: 0 when both runs reach the same loss (within 2 %, on ranks 1 %, with --hosts the same bits), 1 "
                "when they do not or something failed, 2 for a wrong command line, 130 after Ctrl-C.",
