@@ -66,6 +66,12 @@ bool all_reduce(struct collective *collective, const struct mirrored *values, in
                (struct sizes){bytes, bytes, 2 * (ranks - 1) * bytes / ranks});
 }
 
+bool reduce_scatter(struct collective *collective, const struct mirrored *parts, const struct mirrored *sum, int64_t count) {
+    const int64_t bytes = bytes_of(collective, count), ranks = collective->rank->ranks;
+    return run(collective, "quern_reduce_scatter", quern_reduce_scatter, parts, sum, count,
+               (struct sizes){ranks * bytes, bytes, (ranks - 1) * bytes});
+}
+
 bool gather_create(struct gather *gather, struct rank *rank, enum purpose purpose, size_t row_bytes) {
     *gather = (struct gather){0};
     return collective_create(&gather->collective, rank, purpose, QUERN_INT32, (int64_t)(row_bytes / sizeof(int32_t))) &&

@@ -1,4 +1,4 @@
-/* The collectives of Quern on buffers of the engine: all-gather and all-reduce. */
+/* The collectives of Quern on buffers of the engine: all-gather, all-reduce and reduce-scatter. */
 #ifndef COLLECTIVES_H
 #define COLLECTIVES_H
 
@@ -18,6 +18,9 @@ void collective_free(struct collective *collective);
 
 /* values [count], in memory of rank_memory_create, becomes the sum over the ranks, the same bits on each. */
 bool all_reduce(struct collective *collective, const struct mirrored *values, int64_t count);
+
+/* parts [ranks, count], in memory of rank_memory_create: the sum over the ranks of the part of this rank goes to sum [count]. */
+bool reduce_scatter(struct collective *collective, const struct mirrored *parts, const struct mirrored *sum, int64_t count);
 
 /* All-gather of one row per rank, of a multiple of 4 bytes. */
 struct gather {

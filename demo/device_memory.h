@@ -25,14 +25,17 @@ static inline struct mirrored mirrored_part(const struct mirrored *buffer, int64
 
 struct device_memory {
     bool is_cuda;
-    int device;
+    int ordinal, device;
     void *context;
     void *stream;  /* a separate stream per rank: on the default stream, ranks that share a GPU would wait for each other */
 };
 
-/* On failure false, after a message on stderr. */
+/* On failure false, after a message on stderr; so also below. */
 bool device_memory_open(struct device_memory *memory, bool is_cuda, int ordinal);
 void device_memory_close(struct device_memory *memory);
+
+/* Before a thread other than the one that has opened the memory uses it. */
+bool device_memory_enter(const struct device_memory *memory);
 
 /* A zeroed buffer; `host` is its host side, or NULL to allocate one. */
 bool device_memory_create(const struct device_memory *memory, struct mirrored *buffer, void *host, size_t bytes);

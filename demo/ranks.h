@@ -11,8 +11,8 @@
 
 #include "device.h"
 
-/* The purposes of exchanges; each has its own times. */
-enum purpose { TOKENS, GRADIENTS, NUMBERS, PURPOSES };
+/* The purposes of exchanges; each has its own times.  CHUNKS run beside the products, which spend WAITS on them. */
+enum purpose { TOKENS, GRADIENTS, NUMBERS, CHUNKS, WAITS, PURPOSES };
 
 /* Since the beginning of the training. */
 struct exchange_totals {
