@@ -1742,7 +1742,7 @@ QUERN_API quern_status quern_broadcast(quern_group *group, const quern_collectiv
  * parallelism, after TransformerEngine's.  A matrix product can begin with a chunk while the next ones are cast and on their way.
  *
  *   amax                the largest |x| of the inputs of all members, without NaN
- *   scale, scale_inv    from this amax, as quern_quantize has them for a tensor
+ *   scale, scale_inv    from this amax, as quern_quantize has them for a tensor; all three are written before this rank's chunks
  *   output[p]           input of member p * scale, in 8 bits: [rows, columns] for every place p of the members in ascending order
  *   ready[p][c]         ready_value, as soon as chunk c of place p is complete in this rank's output: rows [c * chunk_rows,
  *                       (c + 1) * chunk_rows) of output[p], of which the last chunk may have fewer
