@@ -176,6 +176,8 @@ if [ "$(cat build/nvcc.txt 2>/dev/null)" != none ]; then
     expect "$same" $one build/language_model --device cuda --ranks 2 $few
     expect "$same" $two build/language_model --device cuda --ranks 3 $few
     expect "$same" $two build/language_model --device cuda --ranks 2 --processes $few
+    expect "$same" $one build/language_model --device cuda --tensor-parallel 2 $few --batch 4
+    expect "$same" $two build/language_model --device cuda --tensor-parallel 2 --processes $few --batch 4
 fi
 
 refuse "--ranks is '0'" --ranks 0
