@@ -1,12 +1,30 @@
-/* All-gather and all-reduce, made of ragged all-to-alls. */
+/* The collectives of Quern on buffers of the engine: all-gather, all-reduce and reduce-scatter. */
 #ifndef COLLECTIVES_H
 #define COLLECTIVES_H
 
-#include "exchange.h"
+#include "ranks.h"
 
-/* All-gather of one row per rank. */
+/* One of them, again and again. */
+struct collective {
+    struct rank *rank;
+    enum purpose purpose;
+    quern_dtype dtype;
+    struct mirrored workspace;
+};
+
+/* Collective: every rank creates its collectives in the same order.  count: the largest of a run, as in quern_collective_args. */
+bool collective_create(struct collective *collective, struct rank *rank, enum purpose purpose, quern_dtype dtype, int64_t count);
+void collective_free(struct collective *collective);
+
+/* values [count], in memory of rank_memory_create, becomes the sum over the ranks, the same bits on each. */
+bool all_reduce(struct collective *collective, const struct mirrored *values, int64_t count);
+
+/* parts [ranks, count], in memory of rank_memory_create: the sum over the ranks of the part of this rank goes to sum [count]. */
+bool reduce_scatter(struct collective *collective, const struct mirrored *parts, const struct mirrored *sum, int64_t count);
+
+/* All-gather of one row per rank, of a multiple of 4 bytes. */
 struct gather {
-    struct exchange exchange;
+    struct collective collective;
     struct mirrored own;    /* this rank's row: filled in before a run */
     struct mirrored rows;   /* [ranks], after it */
 };
@@ -17,23 +35,5 @@ bool gather_run(struct gather *gather);
 
 /* values[i] becomes its sum over the ranks, the same bits on each; the rows must be of `count` doubles. */
 bool gather_sum(struct gather *gather, double *values, int count);
-
-/*
- * All-reduce: each rank gets its slice of all ranks' values (reduce-scatter), adds them in the order of the ranks, and sends the
- * sum to all (all-gather).  The order is fixed, so every rank gets the same bits.
- */
-struct all_reduce {
-    struct exchange scatter, gather;
-    int64_t first, slice;   /* of this rank */
-    int64_t count;
-    struct mirrored parts;  /* [ranks, slice] */
-    struct mirrored sum;    /* [slice] */
-};
-
-bool all_reduce_create(struct all_reduce *reduce, struct rank *rank, int64_t count);
-void all_reduce_free(struct all_reduce *reduce);
-
-/* values: fp32, in memory of rank_memory_create; becomes the sum over the ranks. */
-bool all_reduce_run(struct all_reduce *reduce, const struct mirrored *values);
 
 #endif

@@ -75,12 +75,12 @@ static void open_driver(void) {
 }
 
 bool device_memory_open(struct device_memory *memory, bool is_cuda, int ordinal) {
-    *memory = (struct device_memory){.is_cuda = is_cuda};
+    *memory = (struct device_memory){.is_cuda = is_cuda, .ordinal = ordinal};
     if (!is_cuda) return true;
     pthread_once(&driver_once, open_driver);
     if (driver_is_open && succeeded("cuDeviceGet", driver.device_get(&memory->device, ordinal)) &&
         succeeded("cuDevicePrimaryCtxRetain", driver.context_retain(&memory->context, memory->device)) &&
-        succeeded("cuCtxSetCurrent", driver.context_set_current(memory->context)) &&
+        device_memory_enter(memory) &&
         succeeded("cuStreamCreate", driver.stream_create(&memory->stream, NON_BLOCKING)))
         return true;
     device_memory_close(memory);
@@ -91,6 +91,10 @@ void device_memory_close(struct device_memory *memory) {
     if (memory->stream != NULL) driver.stream_destroy(memory->stream);
     if (memory->context != NULL) driver.context_release(memory->device);
     *memory = (struct device_memory){0};
+}
+
+bool device_memory_enter(const struct device_memory *memory) {
+    return !memory->is_cuda || succeeded("cuCtxSetCurrent", driver.context_set_current(memory->context));
 }
 
 bool device_memory_create(const struct device_memory *memory, struct mirrored *buffer, void *host, size_t bytes) {

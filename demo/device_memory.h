@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* One buffer, with its host and device addresses: the same memory on a CPU. */
 struct mirrored {
@@ -16,16 +17,25 @@ struct mirrored {
     bool owns_host;
 };
 
+/* Some bytes of a buffer. */
+static inline struct mirrored mirrored_part(const struct mirrored *buffer, int64_t first, int64_t bytes) {
+    return (struct mirrored){.host = (char *)buffer->host + first, .device = (char *)buffer->device + first,
+                             .bytes = (size_t)bytes};
+}
+
 struct device_memory {
     bool is_cuda;
-    int device;
+    int ordinal, device;
     void *context;
     void *stream;  /* a separate stream per rank: on the default stream, ranks that share a GPU would wait for each other */
 };
 
-/* On failure false, after a message on stderr. */
+/* On failure false, after a message on stderr; so also below. */
 bool device_memory_open(struct device_memory *memory, bool is_cuda, int ordinal);
 void device_memory_close(struct device_memory *memory);
+
+/* Before a thread other than the one that has opened the memory uses it. */
+bool device_memory_enter(const struct device_memory *memory);
 
 /* A zeroed buffer; `host` is its host side, or NULL to allocate one. */
 bool device_memory_create(const struct device_memory *memory, struct mirrored *buffer, void *host, size_t bytes);

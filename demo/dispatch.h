@@ -9,6 +9,7 @@
 #define DISPATCH_H
 
 #include "collectives.h"
+#include "exchange.h"
 
 struct dispatch {
     struct rank *rank;

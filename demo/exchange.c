@@ -1,4 +1,4 @@
-/* One ragged all-to-all of Quern.  Called by dispatch.c and collectives.c. */
+/* One ragged all-to-all of Quern.  Called by dispatch.c. */
 #include "exchange.h"
 
 #include <stdlib.h>
@@ -47,10 +47,6 @@ void exchange_free(struct exchange *exchange) {
     *exchange = (struct exchange){0};
 }
 
-static struct mirrored first_rows(const struct mirrored *buffer, int64_t rows, int64_t row_bytes) {
-    return (struct mirrored){.host = buffer->host, .device = buffer->device, .bytes = (size_t)(rows * row_bytes)};
-}
-
 static void account(const struct exchange *exchange, double seconds) {
     struct rank *rank = exchange->rank;
     rank->totals.seconds[exchange->purpose] += seconds;
@@ -63,8 +59,8 @@ bool exchange_run(struct exchange *exchange, const struct mirrored *input, int64
                   int64_t output_rows) {
     const struct rank *rank = exchange->rank;
     const struct device_memory *memory = &rank->device->memory;
-    struct mirrored sent = first_rows(input, input_rows, exchange->row_bytes);
-    struct mirrored received = first_rows(output, output_rows, exchange->row_bytes);
+    struct mirrored sent = mirrored_part(input, 0, input_rows * exchange->row_bytes);
+    struct mirrored received = mirrored_part(output, 0, output_rows * exchange->row_bytes);
     quern_ragged_all_to_all_args args = arguments(exchange, input_rows);
     args.input = sent.device;
     args.output = received.device;

@@ -1,5 +1,5 @@
 /*
- * Rows from every rank to every rank by quern_ragged_all_to_all.  Dispatch, combine and the sums of gradients use it.
+ * Rows from every rank to every rank by quern_ragged_all_to_all.  Dispatch and combine use it.
  * On a GPU the rows are uploaded before and downloaded after, because the engine's matrix products run on the CPU.
  */
 #ifndef EXCHANGE_H

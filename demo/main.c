@@ -1,6 +1,6 @@
 /*
  * Trains a small language model on real text with Quern's kernels, then again with plain loops (or first on several ranks, then
- * on one), and compares the two runs.  quern_backend.c and exchange.c call Quern; the rest is the engine around it.
+ * on one), and compares the two runs.  README.md says which files call Quern; the rest is the engine around it.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -54,7 +54,7 @@ static bool prepare(struct demo *demo) {
     demo->shape = (struct model_shape){
         .vocab = demo->text.vocab, .width = (int)options->width, .layers = (int)options->layers,
         .heads = (int)options->width / 32, .context = (int)options->context, .batch = (int)options->batch,
-        .experts = (int)options->experts,
+        .experts = (int)options->experts, .tensor_parallel = options->tensor_parallel > 0,
     };
     demo->training = (struct training){
         .text = &demo->text, .train_tokens = train_tokens, .steps = (int)options->steps, .seed = (uint64_t)options->seed,
@@ -78,7 +78,7 @@ static bool compare(const struct demo *demo, const struct run_report *first) {
     if (!run_threads(&run, &second)) return false;
     if (interrupted) return true;
     if (options->hosts > 1 || options->pipeline) return report_same(first, &second, options);
-    return run.is_plain ? report_comparison(first, &second) : report_ranks(first, &second, (int)options->ranks);
+    return run.is_plain ? report_comparison(first, &second) : report_ranks(first, &second, options);
 }
 
 /* A process that is one of several ranks runs its part of the first run; rank 0 also does the second run. */

@@ -78,7 +78,16 @@ static bool block_forward(struct model *model, struct block *block, float *out) 
     rms_norm(model->pool, rows, width, block->middle, block->middle_norm, block->middle_inverse_rms);
     memcpy(out, block->middle, row_bytes);
     if (block->mixture != NULL) return mixture_forward(block->mixture, rows, block->middle_norm, out);
+    if (model->parallel.rank != NULL) return tensor_parallel_forward(model, block, out);
     mlp_forward(model, block, out);
+    return true;
+}
+
+/* Of the MLP, whole or in parts, or of the mixture of experts. */
+static bool inner_backward(struct model *model, struct block *block, const float *out_grad, float *in_grad) {
+    if (block->mixture != NULL) return mixture_backward(block->mixture, model->rows, block->middle_norm, out_grad, in_grad);
+    if (model->parallel.rank != NULL) return tensor_parallel_backward(model, block, out_grad, in_grad);
+    mlp_backward(model, block, out_grad, in_grad);
     return true;
 }
 
@@ -86,8 +95,7 @@ static bool block_forward(struct model *model, struct block *block, float *out) 
 static bool block_backward(struct model *model, struct block *block) {
     int64_t rows = model->rows, width = model->shape.width;
     float *residual = model->residual_grad, *row = model->row_grad, *wide = model->wide_grad;
-    if (block->mixture == NULL) mlp_backward(model, block, residual, row);
-    else if (!mixture_backward(block->mixture, rows, block->middle_norm, residual, row)) return false;
+    if (!inner_backward(model, block, residual, row)) return false;
     rms_norm_backward(model->pool, rows, width, block->middle_norm, block->middle_inverse_rms, row, residual);
 
     linear_backward(model, &block->output, width, width, block->attended, residual, row);
@@ -134,7 +142,7 @@ bool model_backward(struct model *model, const int32_t *tokens) {
     for (int b = pipeline->end_block - 1; b >= pipeline->first_block; b--)
         if (!block_backward(model, &model->blocks[b])) return false;
     if (!pipeline_start(pipeline, &pipeline->gradient_out) || !finish_embedding(model, tokens)) return false;
-    return model->shape.experts == 0 || all_reduce_run(&model->gradient_sum, &model->gradients_memory);
+    return !model->has_replicas || all_reduce(&model->gradient_sum, &model->gradients_memory, model->shared_count);
 }
 
 bool model_sum(struct model *model, double values[MODEL_SUMS]) {

@@ -3,14 +3,15 @@
  * backward pass.  It ends at the last hidden state: classifier.h has the classifier, the backend has the loss.
  *
  * With experts, each block has a mixture of experts in place of its MLP, and the model may be spread over ranks: each rank has
- * its part of a step's sequences and of every block's experts, and a copy of everything else (the shared parameters).  Without
- * experts, ranks are a pipeline: see pipeline.h.
+ * its part of a step's sequences and of every block's experts, and a copy of everything else (the shared parameters).  With tensor
+ * parallelism it has a part of every MLP instead of experts: see tensor_parallel.h.  Else ranks are a pipeline: see pipeline.h.
  */
 #ifndef MODEL_H
 #define MODEL_H
 
 #include "collectives.h"
 #include "pipeline.h"
+#include "tensor_parallel.h"
 
 struct mixture;
 struct thread_pool;
@@ -20,6 +21,7 @@ struct model_shape {
     int context;  /* tokens per sequence */
     int batch;    /* sequences per step, of all ranks */
     int experts;  /* per block; 0: one dense MLP instead */
+    bool tensor_parallel;  /* if there are several ranks, each has a part of every MLP */
 };
 
 /* Positions in the list of tensors; those of each block follow, then two per expert. */
@@ -29,6 +31,7 @@ enum { EMBEDDING, POSITIONS, FIRST_OF_BLOCKS };
 struct tensor {
     int64_t offset, count;  /* count 0: on another rank */
     int64_t first_random;   /* which random numbers its initial values are, wherever it lives */
+    int64_t row, random_row;  /* the values of a row, and the random numbers: more if other ranks have parts of the row */
     double deviation;       /* of its initial values */
 };
 
@@ -46,19 +49,22 @@ struct model {
     struct model_shape shape;
     struct thread_pool *pool;
     struct rank *rank;             /* NULL: of a single one */
-    struct pipeline pipeline;      /* all blocks, with experts or on a single rank */
+    struct pipeline pipeline;      /* all blocks, unless the ranks have different layers */
+    struct tensor_parallel parallel;
+    bool has_replicas;             /* the shared parameters are on all ranks, which have different sequences */
     int sequences, first_sequence; /* this rank's of a step */
     int64_t rows, all_rows;        /* tokens of one step: of this rank, of all */
 
     int tensor_count;
     struct tensor *tensors;        /* indexed from EMBEDDING on */
     int64_t parameter_count;
-    int64_t shared_count;          /* leading parameters that several ranks have: all but experts; in a pipeline the embedding */
+    int64_t shared_count;          /* leading parameters that several ranks have: all but experts and parts of MLPs; in a pipeline
+                                      the embedding */
     int64_t random_count;
     float *parameters;             /* read by the matrix products */
     float *gradients;              /* as long */
     struct mirrored gradients_memory;
-    struct all_reduce gradient_sum;
+    struct collective gradient_sum;
     struct gather sums;            /* of a few numbers */
 
     struct block *blocks;
@@ -80,11 +86,11 @@ bool model_forward(struct model *model, const int32_t *tokens);
 
 /*
  * From hidden_grad to gradients.  The classifier's part of the embedding's gradient is already in place and is added to.  The
- * gradients of the shared parameters become sums over all ranks' tokens; those of the experts are such sums already.
+ * gradients of the shared parameters become sums over all ranks' tokens; those of experts and parts of MLPs are such sums already.
  */
 bool model_backward(struct model *model, const int32_t *tokens);
 
-enum { MODEL_SUMS = 4 };
+enum { MODEL_SUMS = PURPOSES };
 
 /* values[i] becomes its sum over the ranks. */
 bool model_sum(struct model *model, double values[MODEL_SUMS]);

@@ -16,11 +16,11 @@ enum { HEAD_WIDTH = 32, USAGE_STATUS = 2 };
 
 enum { STEPS = 's', SEED = 'r', DEVICE = 'd', CORPUS = 'c', THREADS = 't', NO_COMPARISON = 'n', BETA2 = 'b', MOMENTS = 'm',
        CURVE = 'l',
-       BATCH = 256, CONTEXT, LAYERS, VOCAB, WIDTH, EXPERTS, RANKS, PROCESSES, TIMEOUT, PIPELINE, HOSTS, HOST, MEET,
+       BATCH = 256, CONTEXT, LAYERS, VOCAB, WIDTH, EXPERTS, RANKS, PROCESSES, TIMEOUT, PIPELINE, TENSOR_PARALLEL, HOSTS, HOST, MEET,
        SECRET, RANK, GROUP, TRACE, DUMP };
 
 static const struct argp_option OPTIONS[] = {
-    {"steps", STEPS, "N", 0, "Training steps (1000; with --ranks 400)", 0},
+    {"steps", STEPS, "N", 0, "Training steps (1000; on ranks 400)", 0},
     {"seed", SEED, "N", 0, "Seed of weights, batches and rounding (1)", 0},
     {"device", DEVICE, "cpu|cuda:N|auto", 0, "Where loss and optimizer run (auto: the first GPU, else the CPU)", 0},
     {"corpus", CORPUS, "FILE", 0, "Text to learn (build/corpus.txt)", 0},
@@ -40,12 +40,14 @@ static const struct argp_option OPTIONS[] = {
     {"vocab", VOCAB, "N", 0, "Tokens of the vocabulary (8192)", 0},
     {"width", WIDTH, "N", 0, "Width of the hidden state, a multiple of 32 (128)", 0},
     {"experts", EXPERTS, "N", 0, "A mixture of N experts per block in place of its MLP, two of them per token (with --ranks 8)", 0},
-    {NULL, 0, NULL, 0, "Several ranks, which share out tokens and experts:", 0},
+    {NULL, 0, NULL, 0, "Several ranks, which share out tokens and experts, layers or MLPs:", 0},
     {"ranks", RANKS, "N", 0, "Train on N ranks, then on one, and compare (up to 128)", 0},
     {"processes", PROCESSES, NULL, 0, "Each rank is a process; otherwise a thread", 0},
     {"timeout", TIMEOUT, "SECONDS", 0, "How long a rank waits for another one (20)", 0},
     {"pipeline", PIPELINE, NULL, 0, "Each rank has some of the layers, without experts, and hands its results on; the second run "
                                     "has all of them on one rank", 0},
+    {"tensor-parallel", TENSOR_PARALLEL, "N", 0, "Each of N ranks has a part of every MLP, without experts, and rows go between "
+                                                 "ranks in 8 bits; the second run has the whole on one rank and no 8 bits", 0},
     {"hosts", HOSTS, "N", 0, "The ranks are processes on N hosts, and the second run is on one.  Without --host all of them are on "
                              "this machine, without common memory", 0},
     {"host", HOST, "N", 0, "This is host N, from 0; start the others likewise.  It needs --meet and --secret", 0},
@@ -73,6 +75,7 @@ static const struct number {
     {WIDTH, "--width", offsetof(struct options, width), HEAD_WIDTH, 4096, HEAD_WIDTH},
     {EXPERTS, "--experts", offsetof(struct options, experts), CHOICES, 1024, 1},
     {RANKS, "--ranks", offsetof(struct options, ranks), 1, QUERN_MAX_RANKS, 1},
+    {TENSOR_PARALLEL, "--tensor-parallel", offsetof(struct options, tensor_parallel), 2, QUERN_MAX_RANKS, 1},
     {TIMEOUT, "--timeout", offsetof(struct options, timeout), 1, 86400, 1},
     {HOSTS, "--hosts", offsetof(struct options, hosts), 1, QUERN_MAX_RANKS, 1},
     {HOST, "--host", offsetof(struct options, host), 0, QUERN_MAX_RANKS - 1, 1},
@@ -176,15 +179,35 @@ static void complete_pipeline(struct argp_state *state, struct options *options)
     options->device.is_auto = false;
 }
 
+/* Each rank has as many rows as the others, and as many hidden values of an MLP. */
+static void complete_tensor_parallel(struct argp_state *state, struct options *options) {
+    const int64_t parts = options->tensor_parallel, hidden = 4 * options->width;
+    if (options->pipeline) argp_error(state, "--tensor-parallel has no --pipeline");
+    if (options->experts > 0) argp_error(state, "--tensor-parallel has no --experts");
+    if (options->hosts > 1) argp_error(state, "--tensor-parallel has no --hosts");
+    if (options->ranks != 0 && options->ranks != parts)
+        argp_error(state, "--ranks is %lld; with --tensor-parallel %lld it is %lld", (long long)options->ranks, (long long)parts,
+                   (long long)parts);
+    options->ranks = parts;
+    set_default(&options->batch, (8 + parts - 1) / parts * parts);
+    if (options->batch % parts != 0)
+        argp_error(state, "--batch is %lld; with --tensor-parallel %lld it is a multiple of %lld", (long long)options->batch,
+                   (long long)parts, (long long)parts);
+    if (hidden % parts != 0)
+        argp_error(state, "--tensor-parallel is %lld; it is a divisor of 4 times --width: of %lld", (long long)parts,
+                   (long long)hidden);
+}
+
 /* Checks that involve several options. */
 static void complete(struct argp_state *state, struct options *options) {
+    if (options->tensor_parallel > 0) complete_tensor_parallel(state, options);
     bool has_ranks = options->ranks > 0;
     set_default(&options->threads, usable_cores());
     set_default(&options->steps, has_ranks ? 400 : 1000);
     set_default(&options->batch, options->ranks > 8 ? options->ranks : 8);
     if (options->pipeline) complete_pipeline(state, options);
     set_default(&options->layers, 2);
-    set_default(&options->experts, has_ranks && !options->pipeline ? 8 : 0);
+    set_default(&options->experts, has_ranks && !options->pipeline && options->tensor_parallel == 0 ? 8 : 0);
     if (options->processes && !has_ranks) argp_error(state, "--processes needs --ranks");
     if (options->hosts > 1) complete_hosts(state, options);
     else if (options->host >= 0 || options->meet != NULL || options->secret != NULL)
@@ -227,10 +250,11 @@ struct options options_parse(int argc, char **argv) {
         .parser = parse,
         .doc = "Trains a small language model on real text, with Quern's cross-entropy and Adam in bf16, and then once more "
                "with plain C loops in fp32.  With --ranks the blocks are mixtures of experts: each rank has its share of the "
-               "experts and of every step's sequences, Quern's ragged all-to-all carries tokens to their experts and back, and "
-               "sums the gradients of all other parameters; the second run is the same on one rank.  With --hosts the ranks "
-               "are processes on several hosts, and the second run has them on one.\v"
-               "With --device cuda the loss, the optimizer and the all-to-all run on the GPU, and the matrix products, those of "
+               "experts and of every step's sequences, Quern's ragged all-to-all carries tokens to their experts and back, and its "
+               "all-reduce sums the gradients of all other parameters; the second run is the same on one rank.  With --hosts the "
+               "ranks are processes on several hosts, and the second run has them on one.  With --tensor-parallel each rank has a "
+               "part of every MLP, and the rows come to it in 8 bits.\v"
+               "With --device cuda the loss, the optimizer and the collectives run on the GPU, and the matrix products, those of "
                "the experts too, stay on the CPU: what they exchange is copied.  Ranks take the GPUs in turn.\n\n"
                "Exit status: 0 when both runs reach the same loss (within 2 %, on ranks 1 %, with --hosts the same bits), 1 "
                "when they do not or something failed, 2 for a wrong command line, 130 after Ctrl-C.",

@@ -23,6 +23,7 @@ struct options {
     int64_t timeout;
     bool processes;
     bool pipeline;             /* the ranks have different layers */
+    int64_t tensor_parallel;   /* ranks that have parts of each MLP: all of them; 0: none */
     int64_t hosts;             /* of the ranks */
     int64_t host;              /* that this program is; -1: all of them */
     const char *meet;          /* of several hosts: an address of host 0 and a port; NULL: not chosen yet */

@@ -11,8 +11,8 @@
 
 #include "device.h"
 
-/* The purposes of exchanges; each has its own times. */
-enum purpose { TOKENS, GRADIENTS, NUMBERS, PURPOSES };
+/* The purposes of exchanges; each has its own times.  CHUNKS run beside the products, which spend WAITS on them. */
+enum purpose { TOKENS, GRADIENTS, NUMBERS, CHUNKS, WAITS, PURPOSES };
 
 /* Since the beginning of the training. */
 struct exchange_totals {
@@ -46,7 +46,7 @@ bool rank_join(struct rank *rank, struct device *device, const struct meeting *m
 /* Also accepts a rank that did not join.  Ranks that still wait for this one get an error that names it. */
 void rank_leave(struct rank *rank);
 
-#define EXCHANGE_OPERATIONS (QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL)
+#define EXCHANGE_OPERATIONS (QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL | QUERN_COLLECTIVE)
 
 /*
  * Collective.  Zeroed memory that the other ranks can write: its device side is symmetric memory, which is freed when the rank

@@ -19,6 +19,9 @@ void report_introduction(const struct demo *demo) {
     printf("Model      transformer: %d layers, width %d, %d heads; %d x %d tokens a step\n", shape->layers, shape->width,
            shape->heads, shape->batch, shape->context);
     if (shape->experts > 0) printf("Experts    %d in each layer, %d of them for a token\n", shape->experts, CHOICES);
+    if (shape->tensor_parallel)
+        printf("Parts      %lld of each MLP, one per rank; rows between ranks in E4M3, their gradients in E5M2\n",
+               (long long)options->tensor_parallel);
     printf("To beat    a uniform guess %.3f, the tokens' frequencies %.3f\n", log(demo->text.vocab),
            tokenizer_unigram_entropy(&demo->text));
     printf("Threads    %lld; matrix products by %s in fp32 on the CPU, in both runs\n", (long long)options->threads, blas_name());
@@ -58,12 +61,19 @@ static double megabytes_per_step(const struct outcome *outcome, enum purpose pur
     return (double)outcome->totals.bytes[purpose] / 1e6 / outcome->steps;
 }
 
+/* What goes between ranks with the tokens. */
+static const char *tokens_of(const struct model_shape *shape) {
+    return shape->experts > 0 ? "dispatch and combine" : shape->tensor_parallel ? "sums of the MLPs' parts" : "residuals";
+}
+
 static void report_exchange(const struct outcome *outcome, const struct model *model) {
     printf("  %.0f tokens/s; between ranks %.3f MB of tokens a step, %.3f MB of gradients\n",
            (double)outcome->tokens / outcome->seconds, megabytes_per_step(outcome, TOKENS), megabytes_per_step(outcome, GRADIENTS));
-    printf("  time, waiting included: %s %.1f %%, sums of gradients %.1f %%, sums of losses %.1f %%\n",
-           model->shape.experts > 0 ? "dispatch and combine" : "residuals", share(outcome, TOKENS), share(outcome, GRADIENTS),
-           share(outcome, NUMBERS));
+    printf("  time, waiting included: %s %.1f %%, sums of gradients %.1f %%, sums of losses %.1f %%\n", tokens_of(&model->shape),
+           share(outcome, TOKENS), share(outcome, GRADIENTS), share(outcome, NUMBERS));
+    if (model->parallel.rank != NULL)
+        printf("  chunks: cast and gathered %.1f %% of the time beside the products, which waited %.1f %%; %.3f MB a step\n",
+               share(outcome, CHUNKS), share(outcome, WAITS), megabytes_per_step(outcome, CHUNKS));
     for (int b = 0; b < model->shape.layers && model->shape.experts > 0; b++) print_loads(model->blocks[b].mixture, b);
 }
 
@@ -140,25 +150,35 @@ bool report_comparison(const struct run_report *quern, const struct run_report *
     return are_close(quern, plain, LOSS_TOLERANCE);
 }
 
-static void print_exchange_rows(const struct outcome *a, const struct outcome *b, bool pipeline) {
+/* Chunks are cast and gathered beside the products. */
+static void print_chunk_rows(const struct outcome *a, const struct outcome *b) {
+    print_row("cast and gather, % of the time", share(a, CHUNKS), share(b, CHUNKS), "beside the products");
+    print_row("waiting for chunks, % of the time", share(a, WAITS), share(b, WAITS), "");
+    print_row("chunks between ranks, MB a step", megabytes_per_step(a, CHUNKS), megabytes_per_step(b, CHUNKS), "");
+}
+
+static void print_exchange_rows(const struct outcome *a, const struct outcome *b, const struct options *options) {
+    const char *tokens = options->pipeline ? "residuals between ranks, % of the time"
+                       : options->tensor_parallel > 0 ? "sums of the MLPs' parts, % of the time"
+                       : "dispatch and combine, % of the time";
     double first = (double)a->tokens / a->seconds, second = (double)b->tokens / b->seconds;
     print_ratio_row("thousand tokens per second", first / 1e3, second / 1e3, first / second);
-    print_row(pipeline ? "residuals between ranks, % of the time" : "dispatch and combine, % of the time", share(a, TOKENS),
-              share(b, TOKENS), "waiting included");
-    print_row(pipeline ? "embedding's gradient, % of the time" : "sums of gradients, % of the time", share(a, GRADIENTS),
+    if (options->tensor_parallel > 0) print_chunk_rows(a, b);
+    print_row(tokens, share(a, TOKENS), share(b, TOKENS), "waiting included");
+    print_row(options->pipeline ? "embedding's gradient, % of the time" : "sums of gradients, % of the time", share(a, GRADIENTS),
               share(b, GRADIENTS), "");
     print_row("tokens between ranks, MB a step", megabytes_per_step(a, TOKENS), megabytes_per_step(b, TOKENS), "");
     print_row("gradients between ranks, MB a step", megabytes_per_step(a, GRADIENTS), megabytes_per_step(b, GRADIENTS), "");
 }
 
-bool report_ranks(const struct run_report *many, const struct run_report *one, int ranks) {
+bool report_ranks(const struct run_report *many, const struct run_report *one, const struct options *options) {
     char heading[32];
     const struct outcome *a = &many->outcome, *b = &one->outcome;
-    snprintf(heading, sizeof heading, "%d ranks", ranks);
+    snprintf(heading, sizeof heading, "%d ranks", (int)options->ranks);
     printf("\n  %-38s %10s %12s\n", "", heading, "one rank");
     print_loss_row("loss, last tenth of the steps", a->loss, b->loss);
     print_loss_row("loss, text held out", a->held_out_loss, b->held_out_loss);
-    print_exchange_rows(a, b, false);
+    print_exchange_rows(a, b, options);
     printf("\nloss %.4f against %.4f with one rank (%.2f %% apart)\n", a->loss, b->loss, 100 * apart(a->loss, b->loss));
     return are_close(many, one, RANKS_LOSS_TOLERANCE);
 }
@@ -173,7 +193,7 @@ bool report_same(const struct run_report *many, const struct run_report *one, co
     printf("\n  %-38s %10s %12s\n", "", first, second);
     print_loss_row("loss, last tenth of the steps", a->loss, b->loss);
     print_loss_row("loss, text held out", a->held_out_loss, b->held_out_loss);
-    print_exchange_rows(a, b, options->pipeline);
+    print_exchange_rows(a, b, options);
     printf("\nloss %.4f on %s, %s on %s\n", a->loss, first, same ? "the same bits" : "and another", second);
     fflush(stdout);
     if (!same)

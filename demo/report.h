@@ -20,7 +20,7 @@ void report_run(const struct run_report *run, const struct model *model);
 
 /* Print both runs side by side; false, with the reason on stderr, when their losses are too far apart. */
 bool report_comparison(const struct run_report *quern, const struct run_report *plain);
-bool report_ranks(const struct run_report *many, const struct run_report *one, int ranks);
+bool report_ranks(const struct run_report *many, const struct run_report *one, const struct options *options);
 bool report_same(const struct run_report *many, const struct run_report *one, const struct options *options);  /* the same bits */
 
 #endif

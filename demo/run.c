@@ -40,7 +40,8 @@ static bool has_group(const struct run *run) { return run->demo->shape.experts >
 /* The device and, in a group, the other ranks. */
 static bool join(struct part *part, const struct run *run, int rank) {
     const struct options *options = &run->demo->options;
-    unsigned operations = (run->is_plain ? 0 : BACKEND_OPERATIONS) | (has_group(run) ? EXCHANGE_OPERATIONS : 0);
+    unsigned operations = (run->is_plain ? 0 : BACKEND_OPERATIONS) | (has_group(run) ? EXCHANGE_OPERATIONS : 0) |
+                          (has_group(run) && options->tensor_parallel > 0 ? CHUNK_OPERATIONS : 0);
     struct device_choice choice = device_of_rank(options->device, rank);
     struct meeting meeting = {.rank = rank, .ranks = run->ranks, .name = run->demo->group, .timeout = (double)options->timeout,
                               .share_gpu = choice.is_cuda && run->ranks > choice.gpus};

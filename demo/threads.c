@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 struct thread_pool {
-    pthread_mutex_t lock;
+    pthread_mutex_t turn;      /* held during a loop */
+    pthread_mutex_t lock;      /* of all below but `next` */
     pthread_cond_t work_arrived, work_done;
     uint64_t loops;            /* loops begun so far: a worker compares it with the last one it saw */
     int busy;                  /* workers inside the current loop */
@@ -46,6 +47,7 @@ static void *work(void *argument) {
 struct thread_pool *threads_start(int threads) {
     struct thread_pool *pool = calloc(1, sizeof *pool + (size_t)threads * sizeof(pthread_t));
     if (pool == NULL) return NULL;
+    pthread_mutex_init(&pool->turn, NULL);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work_arrived, NULL);
     pthread_cond_init(&pool->work_done, NULL);
@@ -69,6 +71,7 @@ void threads_stop(struct thread_pool *pool) {
     pthread_cond_destroy(&pool->work_arrived);
     pthread_cond_destroy(&pool->work_done);
     pthread_mutex_destroy(&pool->lock);
+    pthread_mutex_destroy(&pool->turn);
     free(pool);
 }
 
@@ -78,6 +81,7 @@ void threads_for(void *user, int64_t tasks, void (*task)(void *context, int64_t 
         for (int64_t i = 0; i < tasks; i++) task(context, i);
         return;
     }
+    pthread_mutex_lock(&pool->turn);
     pthread_mutex_lock(&pool->lock);
     pool->task = task;
     pool->context = context;
@@ -93,4 +97,5 @@ void threads_for(void *user, int64_t tasks, void (*task)(void *context, int64_t 
     pthread_mutex_lock(&pool->lock);
     while (pool->busy > 0) pthread_cond_wait(&pool->work_done, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
+    pthread_mutex_unlock(&pool->turn);
 }

@@ -1,6 +1,6 @@
 /*
  * A pool of threads that runs the independent pieces of a loop.  threads_for has the signature of quern_parallel_for, so that
- * Quern runs its kernels on the same threads as the rest of the engine.
+ * Quern runs its kernels on the same threads as the rest of the engine.  Loops of several threads take turns.
  */
 #ifndef THREADS_H
 #define THREADS_H

@@ -36,14 +36,14 @@ is_running() {
 parent=
 trap 'if [ -n "$parent" ]; then kill "$parent"; fi' EXIT
 
-# afflict SIGNAL RANK|parent TIMEOUT SECONDS STATUS TEXT...: three processes train, and one gets a signal.  All must end within
-# SECONDS, the parent with STATUS, and print every TEXT, a pattern.
+# afflict SIGNAL RANK|parent TIMEOUT SECONDS STATUS TEXT...: processes train as $spread says, and one gets a signal.  All must end
+# within SECONDS, the parent with STATUS, and print every TEXT, a pattern.
 afflict() {
     signal=$1 victim=$2 timeout=$3 limit=$4 expected=$5 status=0
     shift 5
     log=build/test_ranks.txt
     : >$log
-    build/language_model --device cpu --ranks 3 --processes --timeout "$timeout" $tiny --steps 1000000 --no-comparison \
+    build/language_model --device cpu $spread --processes --timeout "$timeout" $tiny --steps 1000000 --no-comparison \
         >$log 2>&1 &
     parent=$!
     for _ in $(seq 600); do
@@ -166,6 +166,9 @@ expect "the same bits on one" build/language_model --device cpu --ranks 5 --host
 expect "the same bits on one" build/language_model --device cpu --ranks 3 --pipeline $few --layers 4
 expect "the same bits on one" build/language_model --device cpu --ranks 2 --pipeline --processes $few --layers 2
 expect "the same bits on one" build/language_model --device cpu --ranks 4 --pipeline --hosts 2 $few --layers 5
+expect "$same" build/language_model --device cpu --tensor-parallel 2 $few --batch 4
+expect "$same" build/language_model --device cpu --tensor-parallel 3 --ranks 3 $few --batch 6 --width 96 --threads 6
+expect "$same" build/language_model --device cpu --tensor-parallel 4 --processes $few --batch 4
 on_two_hosts $few
 if [ "$(cat build/nvcc.txt 2>/dev/null)" != none ]; then
     one="env LD_LIBRARY_PATH=build/emulator QUERN_EMULATOR=9.0" two="$one,9.0"
@@ -173,6 +176,8 @@ if [ "$(cat build/nvcc.txt 2>/dev/null)" != none ]; then
     expect "$same" $one build/language_model --device cuda --ranks 2 $few
     expect "$same" $two build/language_model --device cuda --ranks 3 $few
     expect "$same" $two build/language_model --device cuda --ranks 2 --processes $few
+    expect "$same" $one build/language_model --device cuda --tensor-parallel 2 $few --batch 4
+    expect "$same" $two build/language_model --device cuda --tensor-parallel 2 --processes $few --batch 4
 fi
 
 refuse "--ranks is '0'" --ranks 0
@@ -184,15 +189,28 @@ refuse "--pipeline needs --ranks" --pipeline
 refuse "--layers is 2; in a pipeline of 3 ranks" --ranks 3 --pipeline --layers 2
 refuse "--pipeline has no --experts" --ranks 2 --pipeline --experts 4
 refuse "--pipeline needs --device cpu" --ranks 2 --pipeline --device cuda
+refuse "--tensor-parallel is '1'; it is a number from 2 to 128" --tensor-parallel 1
+refuse "--tensor-parallel has no --pipeline" --tensor-parallel 2 --pipeline
+refuse "--tensor-parallel has no --experts" --tensor-parallel 2 --experts 4
+refuse "--tensor-parallel has no --hosts" --tensor-parallel 2 --hosts 2
+refuse "--ranks is 3; with --tensor-parallel 2 it is 2" --tensor-parallel 2 --ranks 3
+refuse "--batch is 5; with --tensor-parallel 2 it is a multiple of 2" --tensor-parallel 2 --batch 5
+refuse "--tensor-parallel is 3; it is a divisor of 4 times --width: of 512" --tensor-parallel 3
 refuse "--hosts is 2; with --ranks 0" --hosts 2
 refuse "--host is 2; with --hosts 2" --ranks 2 --hosts 2 --host 2
 refuse "--host needs --meet and --secret" --ranks 2 --hosts 2 --host 1
 refuse "need --hosts" --ranks 2 --meet 127.0.0.1:4711
 refuse "--hosts needs --device cpu" --ranks 2 --hosts 2 --device cuda
 
+spread="--ranks 3"
 afflict KILL 2 20 10 1 "QUERN_PEER_LOST.*rank 2" "rank 2 .* was ended by signal 9" "rank 0 .*status 1" "rank 1 .*status 1"
 afflict KILL 0 20 10 1 "QUERN_PEER_LOST.*rank 0" "rank 0 .* was ended by signal 9" "rank 1 .*status 1" "rank 2 .*status 1"
 afflict STOP 1 4 30 1 "QUERN_PEER_TIMEOUT.*rank 1" "1 ranks have not ended" "rank 1 .* was ended by signal 9"
 afflict INT parent 20 10 130 "interrupted"
 afflict KILL parent 20 10 137 "step"
+spread="--tensor-parallel 2"
+afflict KILL 1 20 10 1 "QUERN_PEER_LOST.*rank 1" "rank 1 .* was ended by signal 9" "rank 0 .*status 1"
+afflict KILL 0 20 10 1 "QUERN_PEER_LOST.*rank 0" "rank 0 .* was ended by signal 9" "rank 1 .*status 1"
+afflict STOP 1 4 30 1 "QUERN_PEER_TIMEOUT.*rank 1" "1 ranks have not ended" "rank 1 .* was ended by signal 9"
+afflict INT parent 20 10 130 "interrupted"
 echo "examples: the examples and the demo engine run"

@@ -73,6 +73,8 @@ CHECKS = (
           (*LIBRARY, "build/tests/test_adam_published", "bench", *emulated(first_with("clusters").name)), with_nvcc=True,
           runs_ninja=True),
     Check("examples", ("sh", "tests/checks/examples.sh"), (*PROGRAMS, *emulated(first_with("clusters").name))),
+    Check("tensor parallelism", (PYTHON, "tests/checks/tensor_parallel.py"),
+          (*PROGRAMS, *emulated(first_with("clusters").name))),
     Check("looking inside", (PYTHON, "tests/checks/look.py"), PROGRAMS),
     Check("fuzzing", (PYTHON, "tests/fuzz/run.py"), ("build/tests/fuzz",)),
     Check("convergence", (PYTHON, "bench/convergence.py", "--check"), PROGRAMS),
