@@ -33,7 +33,7 @@ struct line {
     struct slot slot[DIRECTIONS * QUERN_MESSAGE_SLOTS];
     uint32_t next[DIRECTIONS], oldest[DIRECTIONS];
     size_t inlined;              /* bytes of parts that came with the head */
-    unsigned char *head[DIRECTIONS];  /* [QUERN_MESSAGE_STAGE]; NULL: not needed so far */
+    unsigned char *head[DIRECTIONS];  /* [head_bytes]; NULL: not needed so far */
 };
 
 struct quern_messages {
@@ -52,6 +52,12 @@ static size_t least(size_t one, size_t other) { return one < other ? one : other
 static size_t stage_of(const quern_carrier *carrier) { return least(QUERN_MESSAGE_STAGE, carrier->longest); }
 static size_t largest_of(const quern_carrier *carrier) {
     return carrier->borrows ? least(QUERN_MESSAGE_LARGEST, carrier->longest) : stage_of(carrier);
+}
+
+/* Bytes of a message with a head, at most.  Each rank has room for one from every other rank, which in a large group is little. */
+static size_t head_bytes(const struct quern_messages *messages) {
+    const size_t share = QUERN_MESSAGE_HEADS / (size_t)messages->ranks;
+    return least(stage_of(&messages->carrier), share > QUERN_MESSAGE_HEAD ? share : QUERN_MESSAGE_HEAD);
 }
 
 uint64_t quern_carrier_digest(const quern_carrier *carrier) {
@@ -99,8 +105,8 @@ static struct line *line_of(const struct quern_sendrecv *sendrecv, const struct 
 }
 
 /* NULL: no memory. */
-static unsigned char *head_of(struct line *line, enum direction to) {
-    if (!line->head[to]) line->head[to] = malloc(QUERN_MESSAGE_STAGE);
+static unsigned char *head_of(const struct quern_sendrecv *sendrecv, struct line *line, enum direction to) {
+    if (!line->head[to]) line->head[to] = malloc(head_bytes(sendrecv->member->span->messages));
     return line->head[to];
 }
 
@@ -216,9 +222,9 @@ static enum quern_outcome post_piece(struct quern_sendrecv *sendrecv, struct que
 /* The first message: all, or the head alone. */
 static enum quern_outcome post_head(struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
     const size_t all = bytes_of(channel->out, channel->outs);
-    const int parts = all <= stage_of(&sendrecv->member->span->messages->carrier) ? channel->outs : 1;
+    const int parts = all <= head_bytes(sendrecv->member->span->messages) ? channel->outs : 1;
     const size_t bytes = bytes_of(channel->out, parts);
-    unsigned char *head = head_of(line_of(sendrecv, channel), OUT);
+    unsigned char *head = head_of(sendrecv, line_of(sendrecv, channel), OUT);
     if (!head) return fail_for_memory(sendrecv);
     gather(head, channel->out, parts);
     channel->out += parts;
@@ -246,12 +252,12 @@ static enum quern_outcome send_some(struct quern_sendrecv *sendrecv, struct quer
 /* ---- receiving ---- */
 
 static enum quern_outcome receive_head(struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
-    const size_t most = stage_of(&sendrecv->member->span->messages->carrier);
+    const size_t most = head_bytes(sendrecv->member->span->messages);
     struct line *line = line_of(sendrecv, channel);
     struct slot *slot;
     size_t bytes;
     if (sendrecv->member->span->messages->is_over) return QUERN_STUCK;
-    if (!head_of(line, IN)) return fail_for_memory(sendrecv);
+    if (!head_of(sendrecv, line, IN)) return fail_for_memory(sendrecv);
     if (!channel->receiving && post(sendrecv, channel, IN, line->head[IN], most) == QUERN_FAILED) return QUERN_FAILED;
     const enum quern_outcome outcome = reap(sendrecv, channel, IN, &slot, &bytes);
     if (outcome != QUERN_MOVED) return outcome;

@@ -15,6 +15,8 @@
 
 enum {
     QUERN_MESSAGE_STAGE = 64 << 10,    /* bytes of a message that is copied, at most: a head with all parts, a piece; of a part in it */
+    QUERN_MESSAGE_HEADS = 8 << 20,     /* bytes of a rank's heads from all others, for which it has room ... */
+    QUERN_MESSAGE_HEAD = 4 << 10,      /* ... but for each at least so many */
     QUERN_MESSAGE_LARGEST = 16 << 20,  /* of any piece */
     QUERN_MESSAGE_SLOTS = 4,           /* messages of a direction of a pair that are under way at once */
     QUERN_CARRIER_LEAST = 8 << 10,     /* the longest message of a carrier, at least */
