@@ -82,7 +82,7 @@ CPU = [
     ("the caller's stride for a plan's tensors", ARGUMENTS, "args->plan->tensors, sizeof *args->plan->tensors)",
      "args->plan->tensors, args->tensor_size)", SUITE),
     ("blocks in steps", ARGUMENTS, "if (!is_step || !is_in_blocks(&call->args)) return", "if (true) return", MATRICES),
-    ("an eps beyond fp32", ARGUMENTS, "args->eps >= 0 && args->eps <= (double)FLT_MAX", "args->eps >= 0", FIELDS),
+    ("an eps beyond fp32", ARGUMENTS, "eps >= 0 && eps <= (double)FLT_MAX", "eps >= 0", FIELDS),
 ]
 
 EMULATED = [

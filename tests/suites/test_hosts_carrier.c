@@ -235,7 +235,6 @@ static unsigned char byte_of(int sender, int receiver, int64_t update, int64_t a
     return (unsigned char)(sender * 31 + receiver * 7 + update * 3 + at + at / 251);
 }
 
-/* Three slices to each rank, with gaps between them on one side, none on the other: around all sizes at which messages are cut. */
 /*
  * Of the first slice; the third has half of it.  In the two ranges all of a message is about as long as the longest message of the
  * carrier that copies, and as what a message with a head may have.
@@ -248,6 +247,7 @@ static int64_t size_at(int index) {
     return index < FEW + 2 * RANGE ? OF_STAGE - (index - FEW - RANGE) : -1;
 }
 
+/* Three slices to each rank, with gaps between them on one side, none on the other: around all sizes at which messages are cut. */
 static quern_status exchange_sizes(struct rank *rank) {
     enum { UPDATES = 3, GAP = 5, MOST = 3 * 350200 };
     quern_group *group = rank_group(rank, 20);
