@@ -177,7 +177,7 @@ static void *call_struct(struct call *call, int64_t bytes, const struct field *f
 /* Structs one after the other, `stride` bytes apart.  A single one has only the bytes that its size states. */
 static void *make_structs(struct call *call, const struct field *field, int64_t bytes, int64_t stride, const void *parent) {
     const struct record *record = field->record;
-    _Alignas(16) char whole[512];
+    _Alignas(16) char whole[2048];
     const int64_t count = stride > 0 ? bytes / stride : 0;
     if (record->bytes > sizeof whole) fuzz_fail("%s has more bytes than the fuzzer expects", record->name);
     if (bytes > LARGEST || count > 8) return NULL;
