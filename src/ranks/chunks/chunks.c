@@ -32,7 +32,7 @@ static quern_status run(quern_group *group, const quern_quantize_chunks_args *ar
     if (status == QUERN_OK) status = quern_chunks_fill_members(&call, member, args);
     if (status != QUERN_OK) return status;
     call.refused = quern_chunks_fill_rest(&call, workspace, workspace_bytes, stream);
-    if (call.refused == QUERN_OK) quern_show_call(look, &call.args, &call);
+    if (call.refused == QUERN_OK) quern_show_call(look, args, &call);
     return quern_end_call(member, member->transport->chunks->run(&call, stream));
 }
 
