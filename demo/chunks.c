@@ -113,6 +113,7 @@ bool chunks_take(struct chunks *chunks, int rank, int64_t chunk, struct row_rang
     if (!succeeded("quern_chunk_wait",
                    quern_chunk_wait(chunks->rank->group, ready, 1, chunks->ready_value, 0, side->stream)))
         return false;
+    if (!device_memory_wait(side)) return false;
     if (brings_scale && !device_memory_download(side, &chunks->scale_inv)) return false;
     if (!device_memory_download(side, &bytes)) return false;
     chunks->rank->totals.seconds[WAITS] += seconds_now() - start;

@@ -4,7 +4,8 @@
  *
  *     nvcc -cubin -arch=sm_90 -I "$QUERN/include" device_functions.cu
  *
- * The host fills each view by quern_symmetric_view.  The first kernel may be launched on another stream before the call.
+ * The host fills each view by quern_symmetric_view.  The first kernel is launched on another stream than the call, best behind it:
+ * in front of it the kernel holds back those of its hardware queue.
  */
 #include "quern_device.cuh"
 

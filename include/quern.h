@@ -1407,9 +1407,9 @@ QUERN_API quern_status quern_group_split(quern_group *const *groups, int count, 
 QUERN_API quern_status quern_group_shrink(quern_group *const *groups, int count, quern_group **new_groups);
 
 /*
- * Destroys a handle.  Local: waits for this rank's own work on the device, not for other ranks.  If operations were captured, it
- * waits for all work of the GPU's context, since launches of their graphs may be pending.  A rank that still waits for this one
- * gets QUERN_PEER_LOST.  Frees symmetric memory that was not freed.  NULL does nothing.
+ * Destroys a handle.  Local: waits for this rank's own work on the device, not for other ranks.  If operations were captured, or
+ * chunks awaited on a stream, it waits for all work of the GPU's context, since that may be pending.  A rank that still waits for this
+ * one gets QUERN_PEER_LOST.  Frees symmetric memory that was not freed.  NULL does nothing.
  * After a call that has failed with 3xxx or 4xxx, a carrier that borrows memory may still read the input and write the output of
  * that call.  This takes them back: it cancels the messages and waits for their end, up to a second.  If the carrier does not give
  * one back, it destroys the handle and returns QUERN_PEER_LOST, whose detail names the rank: that memory, and all symmetric memory
@@ -1817,6 +1817,9 @@ QUERN_API quern_status quern_quantize_chunks(quern_group *group, const quern_qua
  * Waits until the words ready[0] to ready[count - 1] of this rank's symmetric memory are `value`, and what was stored before them can
  * be read: on CPUs on the host, on GPUs enqueued on the stream.  Local.  It may run while another thread makes a call with the same
  * handle, but not while the group is destroyed or the memory of the words is freed.  timeout is in seconds; 0: the group's.
+ * On GPUs the call is best enqueued first.  A wait in front of it holds back the kernels of its hardware queue (with
+ * CUDA_DEVICE_MAX_CONNECTIONS=1 of all streams), and whatever waits for the device, until its limit; a shorter limit than the call's
+ * hides which ranks are missing.  After a wait symmetric memory that is freed is released when the rank leaves its group.
  * Errors: QUERN_INVALID_ARGUMENT; QUERN_PEER_MISMATCH if a word is ~value: its call has failed; QUERN_PEER_TIMEOUT, which does not
  * poison the group on CPUs; on GPUs both are recorded on the device and poison it; that of a poisoned group; QUERN_NOT_PREPARED;
  * QUERN_NO_KERNEL; QUERN_CUDA_ERROR.

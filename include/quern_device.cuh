@@ -59,9 +59,7 @@ static __device__ __forceinline__ quern_status quern_wait(const quern_device_vie
             asm volatile("nanosleep.u32 %0;" :: "r"((uint32_t)PAUSE) : "memory");
         }
     }
-    if (view.multicast) {
-        asm volatile("fence.proxy.alias;" ::: "memory");
-    }
+    asm volatile("fence.proxy.alias;" ::: "memory"); /* the data may have come by multicast, even if the words have none */
     return seen == value ? QUERN_OK : QUERN_PEER_MISMATCH;
 }
 

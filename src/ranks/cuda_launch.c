@@ -144,6 +144,7 @@ quern_status quern_cuda_launch_beside(const struct quern_membership *member, con
     if (status != QUERN_OK) return status;
     quern_begin_launching();
     quern_cuda_note_unmarked(rank);
+    __atomic_store_n(&rank->waits, true, __ATOMIC_RELAXED);
     CUresult error = quern_cuda_stay(member, &entry);
     if (error == CUDA_SUCCESS) error = quern_cuda_launch(member, &entry, ready, 1, stream, problem);
     quern_end_launching();

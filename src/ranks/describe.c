@@ -169,6 +169,7 @@ static const char *const term_names[QUERN_FAULTS] = {
     [QUERN_TERMS_DTYPE] = "dtype", [QUERN_TERMS_COMBINATION] = "combination", [QUERN_TERMS_COUNT] = "count",
     [QUERN_TERMS_ROOT] = "root",   [QUERN_TERMS_MEMBERS] = "members",         [QUERN_TERMS_INPUT_PLACE] = "input",
     [QUERN_TERMS_OUTPUT_PLACE] = "output",
+    [QUERN_TERMS_INPUT_DTYPE] = "input_dtype",
     [QUERN_TERMS_OUTPUT_DTYPE] = "output_dtype", [QUERN_TERMS_ROWS] = "rows", [QUERN_TERMS_COLUMNS] = "columns",
     [QUERN_TERMS_CHUNK_ROWS] = "chunk_rows", [QUERN_TERMS_READY_VALUE] = "ready_value", [QUERN_TERMS_EPS] = "eps",
     [QUERN_TERMS_POWER_OF_TWO] = "power_of_two", [QUERN_TERMS_ROUNDING] = "rounding", [QUERN_TERMS_READY_PLACE] = "ready",
@@ -178,7 +179,9 @@ static bool is_place(int32_t fault) {
     return fault == QUERN_TERMS_INPUT_PLACE || fault == QUERN_TERMS_OUTPUT_PLACE || fault == QUERN_TERMS_READY_PLACE;
 }
 
-static bool is_dtype(int32_t fault) { return fault == QUERN_TERMS_DTYPE || fault == QUERN_TERMS_OUTPUT_DTYPE; }
+static bool is_dtype(int32_t fault) {
+    return fault == QUERN_TERMS_DTYPE || fault == QUERN_TERMS_INPUT_DTYPE || fault == QUERN_TERMS_OUTPUT_DTYPE;
+}
 
 static double value_of_bits(int64_t value) {
     const uint32_t bits = (uint32_t)value;

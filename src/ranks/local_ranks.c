@@ -15,11 +15,12 @@ static struct {
 } local_ranks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /*
- * Launches of graphs and waits for chunks leave no mark.  They matter only if the process has further ranks of the group: kernels that wait for other
- * processes end without its doing.
+ * Launches of graphs and waits for chunks leave no mark.  Graphs matter only if the process has further ranks of the group: kernels
+ * that wait for other processes end without its doing.  A wait for chunks may be in front of the call that ends it.
  */
 static bool may_wait(const struct quern_cuda_rank *rank) {
     struct quern_cuda_visit visit;
+    if (__atomic_load_n(&rank->waits, __ATOMIC_RELAXED)) return true;
     if (quern_cuda_is_unmarked(rank) && rank->ranks_here > 1) return true;
     if (!rank->enqueued) return false;
     CUresult result = quern_cuda_begin_visit(&visit, rank->context);

@@ -115,7 +115,7 @@ FIRST_EMULATED = first_with("clusters").name
 
 # The suites of GPU ranks.
 PEERLESS = frozenset({"test_barrier_cuda", "test_ragged_cuda", "test_ragged_faults_cuda", "test_idle_cuda", "test_collective_cuda",
-                      "test_collective_faults_cuda"})
+                      "test_collective_faults_cuda", "test_chunks_cuda", "test_chunks_faults_cuda"})
 
 
 def emulated_configurations() -> list[Configuration]:

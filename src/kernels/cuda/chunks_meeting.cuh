@@ -28,7 +28,7 @@ static __device__ __forceinline__ quern_slice_fault difference(const quern_chunk
         members |= a.members[word] ^ b.members[word];
     }
     return members                                                            ? QUERN_TERMS_MEMBERS
-           : a.input_dtype != b.input_dtype                                   ? QUERN_TERMS_DTYPE
+           : a.input_dtype != b.input_dtype                                   ? QUERN_TERMS_INPUT_DTYPE
            : a.output_dtype != b.output_dtype                                 ? QUERN_TERMS_OUTPUT_DTYPE
            : a.rows != b.rows                                                 ? QUERN_TERMS_ROWS
            : a.columns != b.columns                                           ? QUERN_TERMS_COLUMNS
@@ -43,7 +43,7 @@ static __device__ __forceinline__ quern_slice_fault difference(const quern_chunk
 }
 
 static __device__ __forceinline__ int64_t number(const quern_chunks_terms &terms, quern_slice_fault fault) {
-    return fault == QUERN_TERMS_DTYPE          ? terms.input_dtype
+    return fault == QUERN_TERMS_INPUT_DTYPE    ? terms.input_dtype
            : fault == QUERN_TERMS_OUTPUT_DTYPE ? terms.output_dtype
            : fault == QUERN_TERMS_ROWS         ? terms.rows
            : fault == QUERN_TERMS_COLUMNS      ? terms.columns
@@ -186,7 +186,7 @@ struct words_wait {
                 return CAME;
             }
             if (seen == ~problem.ready_value && problem.stage == QUERN_CHUNKS_WAIT) {
-                return FAILED;
+                return has_ended(links) || load_relaxed_system(links.poison) ? TOLD : FAILED; /* the poison says why */
             }
             if (looks) {
                 const uint64_t now = global_time();
@@ -302,6 +302,7 @@ static __device__ __forceinline__ void run_meeting(const quern_chunks_problem &p
     if (problem.stage == QUERN_CHUNKS_EXIT) {
         if (problem.state->entered && !wait.run(problem)) {
             wait.record_exit(problem.links);
+            __syncthreads(); /* the poison is there before the words */
             tell_failure(problem);
         }
         return;

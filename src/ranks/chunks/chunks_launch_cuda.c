@@ -31,9 +31,9 @@ static struct quern_chunks_terms terms_of(const struct quern_chunks_call *call) 
         .input_dtype = (int32_t)args->input_dtype,
         .output_dtype = (int32_t)args->output_dtype,
         .ready_value = args->ready_value,
-        .eps = (float)args->eps,
+        .eps = (float)args->eps + 0,  /* -0 is 0 */
         .power_of_two = args->power_of_two,
-        .rounding = (int32_t)args->rounding,
+        .rounding = args->rounding == QUERN_ROUND_STOCHASTIC ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST,
     };
     for (int word = 0; word < QUERN_RANK_WORDS; word++) terms.members[word] = call->set.words[word];
     if (call->output_bytes) terms.output_id = call->output_place.id, terms.output_offset = call->output_place.offset;

@@ -7,7 +7,7 @@
 static void show(const void *context, struct quern_tensor_taker *taker) {
     const struct quern_chunks_call *call = context;
     const quern_quantize_chunks_args *args = &call->args;
-    const int64_t rows = args->rows, columns = args->columns;
+    const int64_t rows = call->elements ? args->rows : 0, columns = args->columns;
     quern_show_matrix(taker, "input", args->input, quern_element_of(args->input_dtype), rows, columns, columns, QUERN_TENSOR_IN);
     quern_show_matrix(taker, "output", args->output, quern_element_of(args->output_dtype), call->places * rows, columns, columns,
                       QUERN_TENSOR_OUT);

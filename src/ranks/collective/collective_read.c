@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "os/integers.h"
 #include "ranks/collective/collective_again.h"
@@ -32,13 +34,14 @@ static int read_from(const struct quern_roster *roster, int rank, const struct q
     return memcmp(id, roster->peer[rank].process.id, sizeof id) == 0 ? 0 : ESRCH;
 }
 
-void quern_collective_look_at(const struct quern_collective_call *call, int place, const struct quern_sight *told) {
+void quern_collective_look_at(const struct quern_collective_call *call, int place, const struct quern_sight *told, bool tries) {
     const struct quern_roster *roster = call->member->roster;
     const int rank = call->rank_at[place];
     struct quern_sight *sight = &call->member->again->sight[rank];
     unsigned char byte;
-    if (roster->peer[rank].is_here || sight->state != QUERN_NOT_SEEN) return;
+    if (roster->peer[rank].is_here) return;
     sight->pid = told->pid;
+    if (!tries || sight->state != QUERN_NOT_SEEN) return;
     sight->id = told->id;
     sight->reason = read_from(roster, rank, told, &byte, (uintptr_t)told->id, sizeof byte);
     __atomic_store_n(&sight->state, sight->reason ? QUERN_UNSEEN : QUERN_SEEN, __ATOMIC_RELEASE);
@@ -50,6 +53,16 @@ bool quern_collective_sees(const struct quern_collective_call *call) {
         if (!call->member->roster->peer[rank].is_here && call->member->again->sight[rank].state != QUERN_SEEN) return false;
     }
     return true;
+}
+
+int32_t quern_collective_own_id(void) { return (int32_t)syscall(SYS_gettid); }
+
+/* The system refuses memory of devices and of memfd_secret to this way of reading, also within a process. */
+bool quern_collective_is_readable(const void *memory, int64_t bytes) {
+    char ends[2], *first = (char *)(uintptr_t)memory;
+    if (!bytes) return true;
+    const struct iovec here = {ends, sizeof ends}, there[] = {{first, 1}, {first + bytes - 1, 1}};
+    return process_vm_readv(quern_collective_own_id(), &here, 1, there, 2, 0) == sizeof ends;
 }
 
 /* ---- reading ---- */

@@ -15,11 +15,18 @@ enum { QUERN_LEAST_READ = 4096 };        /* bytes: of less a system call takes l
 
 enum quern_sight_state { QUERN_NOT_SEEN, QUERN_SEEN, QUERN_UNSEEN };
 
-/* Tries once whether a member can be read, as it tells. */
-void quern_collective_look_at(const struct quern_collective_call *call, int place, const struct quern_sight *told);
+/*
+ * Notes which thread of a member is in this call, since the first thread of its process may have ended; and tries once whether it can
+ * be read, as it tells.
+ */
+void quern_collective_look_at(const struct quern_collective_call *call, int place, const struct quern_sight *told, bool tries);
 
 /* Whether this rank can read the members of other processes, as far as it knows. */
 bool quern_collective_sees(const struct quern_collective_call *call);
+
+/* By what others read the memory of this thread; and whether the system lets them read the ends of some of it. */
+int32_t quern_collective_own_id(void);
+bool quern_collective_is_readable(const void *memory, int64_t bytes);
 
 struct quern_read {
     int rank;

@@ -117,11 +117,17 @@ static bool is_worth_reading(const struct quern_collective_call *call) {
     return read >= QUERN_LEAST_READ && (!call->form->reduces || (int64_t)call->workspace_bytes / call->places >= QUERN_LEAST_READ);
 }
 
+/* Whether others can read this rank's buffers, as far as their ends say. */
+static bool lets_read(const struct quern_collective_call *call) {
+    return quern_collective_is_readable(call->input, call->input ? call->input_bytes : 0) &&
+           quern_collective_is_readable(call->output, call->output_bytes);
+}
+
 uint32_t quern_collective_begin(const struct quern_collective_call *call) {
     const bool here = are_here(call);
     const bool reached = here || call->output_state == QUERN_MEMORY_SYMMETRIC;
     const bool stages = call->input && !here && call->input_state != QUERN_MEMORY_SYMMETRIC;
-    const bool reads = !here && is_worth_reading(call) && quern_collective_sees(call);
+    const bool reads = !here && is_worth_reading(call) && quern_collective_sees(call) && lets_read(call);
     const bool ahead = stages && !(call->form->gathers && reached) && !(reads && call->member->again->all_read);
     if (ahead) {
         rounds_t x = {.call = call, .chunk = window_chunk(call), .rounds = 1};
