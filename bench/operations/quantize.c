@@ -1,7 +1,11 @@
 /*
  * Quantisation of a large bf16 tensor beside a loop over the same bytes, also transposed and in blocks, and of many small ones by a
- * list, a plan and a call each.  All take turns.  Called by main.c.
+ * list, a plan and a call each.  All take turns.  Or one cast for each line of input, for quantize_peers.py.  Called by main.c.
  */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "harness/record.h"
 #include "operations/data.h"
 #include "operations/operation.h"
@@ -170,10 +174,43 @@ static void run_cases(const struct options *options) {
     machine_close(&machine);
 }
 
+/* One call on a tensor of `list` elements for each line of input: the seconds of each are a line of output. */
+static void take_turns(const struct options *options) {
+    struct machine machine;
+    const struct plan plan = operation_open(&machine, options, QUERN_QUANTIZE);
+    const int64_t count = options->list ? strtoll(options->list, NULL, 10) : 0;
+    const bool is_wide = options->dtypes && strcmp(options->dtypes, "e5m2") == 0;
+    if (count < 1 || count > INT32_MAX || !options->dtypes || (!is_wide && strcmp(options->dtypes, "e4m3") != 0))
+        refuse("--list and --dtypes: expected a number of elements, and e4m3 or e5m2");
+    quern_quantize_tensor tensor = {.input = values_create(&machine, QUERN_BF16, count, (struct value_range){-3, 3, true}),
+                                    .output = bytes_create(&machine, count, 0), .count = count};
+    float *numbers = machine_allocate(&machine, 3 * sizeof(float));
+    if (!tensor.input || !tensor.output || !numbers) machine_fail("not enough memory");
+    quern_quantize_args args = QUERN_QUANTIZE_ARGS_INIT;
+    args.input_dtype = QUERN_BF16, args.output_dtype = is_wide ? QUERN_E5M2 : QUERN_E4M3;
+    args.amax = numbers, args.scale = numbers + 1, args.scale_inv = numbers + 2;
+    args.tensors = &tensor, args.tensor_count = 1;
+    if (!machine_set_threads(&machine, plan.threads[0])) exit(EXIT_FAILURE);
+    struct subject_of_call subject = open_call(&machine, &args);
+    for (char turn[8]; fgets(turn, sizeof turn, stdin);) {
+        machine_mark(&machine, 0);
+        run_call(&subject);
+        machine_mark(&machine, 1);
+        printf("%.6g\n", machine_seconds(&machine, 0, 1));
+        fflush(stdout);
+    }
+    machine_close(&machine);
+}
+
+static void run(const struct options *options) {
+    if (options->list || options->dtypes) take_turns(options);
+    else run_cases(options);
+}
+
 static void test_cases(void) {
     check("the small tensors fit into the large one", MOST_TENSORS * small_counts[1] <= LARGE, true);
     check("likewise of quick cases", 100 * small_counts[1] <= QUICK, true);
 }
 
-const struct subject quantize_subject = {"quantize", "casts to FP8 beside a loop, and many small tensors at once", run_cases,
+const struct subject quantize_subject = {"quantize", "casts to FP8 beside a loop, and many small tensors at once", run,
                                          test_cases};

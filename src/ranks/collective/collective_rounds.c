@@ -107,8 +107,8 @@ static int64_t scratch_bytes(const struct quern_collective_call *call) {
 }
 
 /*
- * Whether members that can read each other do so: what is read at once takes longer to copy twice.  The same on all of them.  More of
- * an all-reduce than the caches hold would come from memory once more than through windows, which stay there.
+ * Whether members that can read each other do so: what is read at once takes longer to copy twice.  The same on all of them.  More
+ * of an all-reduce than the caches hold would come from memory once more than through windows, which stay there.
  */
 static bool is_worth_reading(const struct quern_collective_call *call) {
     if (call->form->reduces && !call->form->scatters && call->piece_bytes > MOST_READ) return false;
