@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "harness/check.h"
@@ -686,17 +687,19 @@ Test(collective, processes_that_may_not_be_read) {
     check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = read_without_permission, .user = &batch);
 }
 
-/* What goes wrong when rank 0 reads the input of rank 1. */
+/* What goes wrong when others read the input of rank 1. */
 struct hole {
+    struct form form;
     void (*dig)(struct rank *rank, quern_group *group, char *memory);
     int rank;                /* who does it */
     quern_status status;
     const char *words;
 };
 
+/* What rank 2 reads first, but not what rank 1 does, which also looks at the ends. */
 static void protect_memory(struct rank *rank, quern_group *group, char *memory) {
     (void)group;
-    rank_check(rank, mprotect(memory + 4096, MOST_BYTES - 8192, PROT_NONE) == 0, "mprotect");  /* not what the rank looks at */
+    rank_check(rank, mprotect(memory + 81920, 36864, PROT_NONE) == 0, "mprotect");
 }
 
 static void unmap_a_part(struct rank *rank, quern_group *group, char *memory) {
@@ -713,20 +716,21 @@ static void mistake_process(struct rank *rank, quern_group *group, char *memory)
 }
 
 static const struct hole holes[] = {
-    {protect_memory, 1, QUERN_SYSTEM_ERROR, "cannot read memory of a call of rank 1 (process_vm_readv: Bad address)"},
-    {unmap_a_part, 1, QUERN_SYSTEM_ERROR, "cannot read memory of a call of rank 1 (process_vm_readv: a part is not there)"},
-    {mistake_process, 0, QUERN_PEER_LOST, "rank 1 (process "},
+    {{COLLECTIVE_REDUCE_SCATTER, 10240, true, false}, protect_memory, 1, QUERN_SYSTEM_ERROR,
+     "cannot read memory of a call of rank 1 (process_vm_readv: Bad address)"},
+    {{COLLECTIVE_BROADCAST, 30000, true, false}, unmap_a_part, 1, QUERN_SYSTEM_ERROR,
+     "cannot read memory of a call of rank 1 (process_vm_readv: a part is not there)"},
+    {{COLLECTIVE_BROADCAST, 30000, true, false}, mistake_process, 0, QUERN_PEER_LOST, "rank 1 (process "},
 };
 
 /* The root of a broadcast in place does not touch its memory itself. */
 static quern_status fall_into_a_hole(struct rank *rank) {
-    static const struct form form = {COLLECTIVE_BROADCAST, 30000, true, false};
     const struct hole *hole = rank->user;
     struct stage stage;
     struct one_call call;
     open_stage(&stage, rank);
     for (int again = 0; again < 2; again++) {
-        make_call(&call, rank, stage.group, &form, stage.symmetric, stage.workspace);
+        make_call(&call, rank, stage.group, &hole->form, stage.symmetric, stage.workspace);
         rank_ok(rank, run_call(&call));
         check_result(&call);
     }
@@ -734,7 +738,8 @@ static quern_status fall_into_a_hole(struct rank *rank) {
     rank_check(rank, memory != MAP_FAILED, "no memory");
     memset(memory, 0x77, MOST_BYTES);
     if (rank->rank == hole->rank) hole->dig(rank, stage.group, memory);
-    if (rank->rank == 1) call.args.input = call.args.output = memory;
+    if (rank->rank == 1) call.args.input = memory;
+    if (rank->rank == 1 && hole->form.operation == COLLECTIVE_BROADCAST) call.args.output = memory;
     rank_line_up(rank);
     rank_status(rank, run_call(&call), hole->status);
     rank_check_detail(rank, hole->words);
@@ -746,6 +751,44 @@ static quern_status fall_into_a_hole(struct rank *rank) {
 Test(collective, memory_that_cannot_be_read_is_an_error_of_all) {
     for (size_t i = 0; i < COUNT(holes); i++)
         check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = fall_into_a_hole, .user = &holes[i]);
+}
+
+/* Memory that only its own process can read, as that of some devices is. */
+static void *secret_memory(size_t bytes) {
+#ifdef SYS_memfd_secret
+    const int file = (int)syscall(SYS_memfd_secret, 0);
+#else
+    const int file = -1;
+#endif
+    if (file < 0) return NULL;
+    void *memory = ftruncate(file, (off_t)bytes) ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* It goes through the workspace, also when all other memory is read. */
+static quern_status keep_a_secret(struct rank *rank) {
+    struct stage stage;
+    struct one_call call;
+    char *secret = secret_memory(MOST_BYTES);
+    rank_check(rank, secret, "no secret memory");
+    open_stage(&stage, rank);
+    for (int again = 0; again < 4; again++)
+        for (size_t f = 0; f < COUNT(read_forms); f++) {
+            make_call(&call, rank, stage.group, &read_forms[f], stage.symmetric, stage.workspace);
+            if (rank->rank == 1 && again > 1 && call.args.input != call.args.output)
+                call.args.input = memcpy(secret, call.args.input, MOST_BYTES);
+            rank_ok(rank, run_call(&call));
+            check_result(&call);
+        }
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, memory_that_nobody_else_can_read) {
+    void *secret = secret_memory(1);
+    if (!secret) cr_skip_test("memfd_secret does not work here");
+    munmap(secret, 1);
+    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = keep_a_secret);
 }
 
 /* Rank 1 ends; what rank 0 reads of it then is an error. */
