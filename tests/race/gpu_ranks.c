@@ -1,10 +1,10 @@
 /*
- * Barriers, all-to-alls and collectives of GPU ranks on the emulator, under ThreadSanitizer, which reports where one rank's kernel
- * relies on an order that no signal gives, even when the result happens to be right.  A plain program, as race.c is; results are
- * checked elsewhere.
+ * Barriers, all-to-alls, collectives and quantised chunks of GPU ranks on the emulator, under ThreadSanitizer, which reports where
+ * one rank's kernel relies on an order that no signal gives, even when the result happens to be right.  A plain program, as race.c
+ * is; results are checked elsewhere.
  *
  *   race_gpu_ranks        calls whose outputs are the inputs of the next, by metadata on the host, on the device, and by plans,
- *                         and small and large collectives
+ *                         small and large collectives, and chunks that a second stream reads as they come
  *
  * QUERN_TEST_PACK names a pack whose kernels are used instead of the library's.
  */
@@ -17,8 +17,14 @@
 
 enum { RANKS = 3, UPDATES = 2, ENTRIES = RANKS * UPDATES, SLICE = 10, ROW_BYTES = 333, ROWS = ENTRIES * SLICE, ROUNDS = 3 };
 
+enum { PREPARED = QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL | QUERN_COLLECTIVE | QUERN_QUANTIZE };
+
 /* More than fits a slot, and the board that holds as much of each rank. */
 enum { LARGE = 45056, BOARD = RANKS * LARGE };
+
+/* A chunk has parts of both blocks of a cast; two chunks share a tile.  The rows of all ranks begin at vectors. */
+enum { CHUNK_ROWS = 4, CHUNKS_ROWS = 10, CHUNKS_COLUMNS = 1504, CHUNKS = 3, ELEMENTS = CHUNKS_ROWS * CHUNKS_COLUMNS };
+enum { READY = RANKS * ELEMENTS, CHUNKS_BYTES = READY + RANKS * CHUNKS * 4 };
 
 typedef unsigned long long pointer;
 
@@ -30,6 +36,9 @@ static struct {
     int (*retain)(void **context, int device);
     int (*make_stream)(void **stream, unsigned flags);
     int (*synchronize)(void *stream);
+    int (*make_event)(void **event, unsigned flags);
+    int (*record)(void *event, void *stream);
+    int (*await)(void *stream, void *event, unsigned flags);
 } driver;
 
 static void fail(const char *what) {
@@ -55,6 +64,9 @@ static void open_driver(void) {
     find(library, "cuDevicePrimaryCtxRetain", &driver.retain);
     find(library, "cuStreamCreate", &driver.make_stream);
     find(library, "cuStreamSynchronize", &driver.synchronize);
+    find(library, "cuEventCreate", &driver.make_event);
+    find(library, "cuEventRecord", &driver.record);
+    find(library, "cuStreamWaitEvent", &driver.await);
 }
 
 static void ok(quern_status status, const char *what) {
@@ -66,7 +78,10 @@ static void ok(quern_status status, const char *what) {
 struct rank {
     quern_device *device;
     void *context, *stream;
+    void *second, *has_read;                 /* a stream that reads chunks, and an event */
     void *boards[2], *workspace;             /* symmetric; a call reads one board and writes the other */
+    void *chunks;                            /* symmetric: the codes of all ranks, and the words that say which are ready */
+    pointer numbers, state, amax, codes;     /* the input of a quantisation, its workspace and result; a chunk that was read */
     int32_t metadata[4][ENTRIES];
     const int32_t *on_device;                /* the same */
     pointer copy;                            /* of the board that was written last */
@@ -78,8 +93,9 @@ static quern_group *groups[RANKS];
 static void open_rank(int rank) {
     struct rank *mine = &ranks[rank];
     ok(quern_device_open(QUERN_CUDA, rank, &mine->device), "quern_device_open");
-    ok(quern_prepare(mine->device, QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL | QUERN_COLLECTIVE), "quern_prepare");
-    if (driver.retain(&mine->context, rank) || driver.set_context(mine->context) || driver.make_stream(&mine->stream, 1))
+    ok(quern_prepare(mine->device, PREPARED), "quern_prepare");
+    if (driver.retain(&mine->context, rank) || driver.set_context(mine->context) || driver.make_stream(&mine->stream, 1) ||
+        driver.make_stream(&mine->second, 1) || driver.make_event(&mine->has_read, 2))
         fail("no stream");
 }
 
@@ -168,6 +184,70 @@ static void collect(int64_t bytes) {
         }
 }
 
+/* ---- chunks ---- */
+
+static quern_quantize_chunks_args chunk_arguments(int rank, uint32_t value) {
+    const struct rank *mine = &ranks[rank];
+    quern_quantize_chunks_args args = QUERN_QUANTIZE_CHUNKS_ARGS_INIT;
+    args.input_dtype = QUERN_F32, args.output_dtype = QUERN_E4M3;
+    args.input = (const void *)(size_t)mine->numbers, args.output = mine->chunks;
+    args.ready = (uint32_t *)(void *)((char *)mine->chunks + READY), args.ready_value = value;
+    args.rows = CHUNKS_ROWS, args.columns = CHUNKS_COLUMNS, args.chunk_rows = CHUNK_ROWS;
+    args.amax = (float *)(size_t)mine->amax;
+    args.multiprocessors = 2;
+    return args;
+}
+
+static size_t state_bytes(int rank) {
+    const quern_quantize_chunks_args args = chunk_arguments(rank, 1);
+    size_t bytes;
+    ok(quern_quantize_chunks_workspace(groups[rank], &args, &bytes), "quern_quantize_chunks_workspace");
+    return bytes;
+}
+
+static void make_numbers(int rank) {
+    struct rank *mine = &ranks[rank];
+    static float numbers[ELEMENTS];
+    for (int i = 0; i < ELEMENTS; i++) numbers[i] = (float)(i % 100 - rank);
+    driver.set_context(mine->context);
+    if (driver.alloc(&mine->numbers, sizeof numbers) || driver.to_device(mine->numbers, numbers, sizeof numbers) ||
+        driver.alloc(&mine->state, state_bytes(rank)) || driver.alloc(&mine->amax, sizeof(float)) ||
+        driver.alloc(&mine->codes, CHUNK_ROWS * CHUNKS_COLUMNS))
+        fail("no memory");
+}
+
+/* Only the word of a chunk orders the read after its casts.  The next casts are ordered after the read by the event. */
+static void read_chunks(int rank, uint32_t value) {
+    const struct rank *mine = &ranks[rank];
+    const quern_quantize_chunks_args args = chunk_arguments(rank, value);
+    driver.set_context(mine->context);
+    for (int word = 0; word < RANKS * CHUNKS; word++) {
+        const int row = word % CHUNKS * CHUNK_ROWS, rows = CHUNKS_ROWS - row < CHUNK_ROWS ? CHUNKS_ROWS - row : CHUNK_ROWS;
+        const size_t at = (size_t)(word / CHUNKS * ELEMENTS + row * CHUNKS_COLUMNS);
+        ok(quern_chunk_wait(groups[rank], args.ready + word, 1, value, 0, mine->second), "quern_chunk_wait");
+        if (driver.copy(mine->codes, (pointer)(size_t)mine->chunks + at, (size_t)rows * CHUNKS_COLUMNS, mine->second))
+            fail("no copy");
+    }
+    if (driver.record(mine->has_read, mine->second)) fail("no event");
+}
+
+/* One rank reads at a time: ThreadSanitizer has no numbers for the threads of more blocks. */
+static void run_chunks(void) {
+    for (uint32_t value = 1; value <= 2 * RANKS; value++) {
+        const struct rank *reader = &ranks[value % RANKS];
+        read_chunks((int)value % RANKS, value);
+        for (int rank = 0; rank < RANKS; rank++) {
+            const quern_quantize_chunks_args args = chunk_arguments(rank, value);
+            driver.set_context(ranks[rank].context);
+            ok(quern_quantize_chunks(groups[rank], &args, (void *)(size_t)ranks[rank].state, state_bytes(rank), ranks[rank].stream),
+               "quern_quantize_chunks");
+        }
+        if (driver.await(reader->stream, reader->has_read, 0)) fail("no order");
+    }
+}
+
+/* ---- all of it ---- */
+
 static void run_rounds(size_t bytes, quern_ragged_plan *const (*plans)[RANKS]) {
     static const int all[] = {0, 1, 2}, some[] = {0, 2};
     call_all(1, 0, bytes);  /* once: copying the metadata from the host orders all earlier calls before it */
@@ -206,15 +286,17 @@ int main(void) {
     open_group();
     allocate(BOARD, offsetof(struct rank, boards[0]));
     allocate(BOARD, offsetof(struct rank, boards[1]));
-    for (int rank = 0; rank < RANKS; rank++) make_metadata(rank);
+    allocate(CHUNKS_BYTES, offsetof(struct rank, chunks));
+    for (int rank = 0; rank < RANKS; rank++) make_metadata(rank), make_numbers(rank);
     const quern_ragged_all_to_all_args args = arguments(0, 0, 0);
     ok(quern_ragged_all_to_all_workspace(groups[0], &args, &bytes), "quern_ragged_all_to_all_workspace");
     allocate(bytes, offsetof(struct rank, workspace));
     make_plans(bytes, plans);
     run_rounds(bytes, (quern_ragged_plan *const (*)[RANKS])plans);
+    run_chunks();
     for (int rank = 0; rank < RANKS; rank++) {
         driver.set_context(ranks[rank].context);
-        if (driver.synchronize(ranks[rank].stream)) fail("a kernel failed");
+        if (driver.synchronize(ranks[rank].stream) || driver.synchronize(ranks[rank].second)) fail("a kernel failed");
         ok(quern_group_status(groups[rank]), "quern_group_status");
     }
     for (int rank = 0; rank < RANKS; rank++) ok(quern_group_destroy(groups[rank]), "quern_group_destroy");

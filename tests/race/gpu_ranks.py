@@ -1,13 +1,13 @@
 """ThreadSanitizer over GPU ranks on the emulator: the kernels must be silent, and each variant without one of its orders must be
 reported; if those went unnoticed, the silence of the real kernels would mean nothing.
 
-The kernels are compiled for blocks of one warp, into a kernel pack that the program loads (see packs.py).  ThreadSanitizer still
-does not see whether the last block of a launch has the order of those before it: their numbers are taken over too soon.  A variant
-has one kind of instruction in its PTX weakened or taken out.  The last line is `N passed, N failed`.
+The kernels are compiled for blocks of one warp, into a kernel pack that the program loads (see packs.py).  A variant has one kind
+of instruction weakened or taken out, in the PTX of all kernels or of some.  The last line is `N passed, N failed`.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -15,11 +15,14 @@ from pathlib import Path
 
 import packs
 from gen import plan, spec
+from gen.operations import quantize
 from runner import targets, texts
 
 OPERATIONS = ("barrier", "ragged_all_to_all", "collective")
+OTHERS = ("quantize",)  # whose kernels chunks use
 
-ONE_DTYPE = "collective_[fm][3o]*"  # collective_f32 and collective_move
+# A glob of QUERN_KERNEL that refuses the 1 of f16 and bf16, with and without an output behind it, and the 5 of e5m2.
+ONE_DTYPE = "*[!1]???[!5][!1]?__*"
 
 Machine = tuple[str, str, bool]
 
@@ -40,21 +43,34 @@ class Variant:
     pattern: str
     replacement: str
     machine: Machine
+    stem: str | None = None  # of the kernels that are changed; None: all
 
 
 VARIANTS = [
     Variant("signals without release", r"st\.release\.sys(?=\.global\.u64)", "st.relaxed.sys", PLAIN),
     Variant("multicast signals without release", r"multimem\.st\.release", "multimem.st.relaxed", MULTICAST),
     Variant("signals looked at without acquire", r"ld\.acquire\.sys", "ld.relaxed.sys", PLAIN),
+    *(Variant(f"words of chunks without release{name}", r"st\.release\.sys", "st.relaxed.sys", machine, "collective_chunks")
+      for name, machine in (("", PLAIN), (" behind multicast codes", MULTICAST))),
+    *(Variant(f"{what} counted without {order}", r"atom\.acq_rel", f"atom.{other}", PLAIN, stem)
+      for order, other in (("release", "acquire"), ("acquire", "release"))
+      for what, stem in (("parts of chunks", "collective_chunks"), ("blocks of all-to-alls", "ragged_all_to_all"),
+                         ("blocks of collectives", "collective_combine"), ("blocks of moves", "collective_move"))),
+    Variant("words of chunks looked at without acquire", r"ld\.acquire\.sys(?=\.global\.u32)", "ld.relaxed.sys", PLAIN,
+            "collective_chunk_meeting"),
     Variant("no barriers in the blocks", r"^\s*(bar|barrier)\.sync.*;$", "", PLAIN),
 ]
 
 
+def is_used(kernel: plan.Kernel) -> bool:
+    """QUERN_KERNEL does not leave out kernels that only serve others, such as those of an amax."""
+    return fnmatch.fnmatchcase(kernel.name, ONE_DTYPE) or kernel.key.get("variant") == quantize.AMAX
+
+
 def units(target: str) -> list[plan.Unit]:
     """The library's kernels in blocks of one warp; of those that differ in their dtype, one."""
-    found = [unit for operation in OPERATIONS for unit in plan.units(operation, [spec.GPU_TARGETS[target]])]
-    return [packs.in_small_blocks(unit, 32, [kernel for kernel in unit.kernels if kernel.key.get("dtype") in (None, "f32")])
-            for unit in found]
+    found = [unit for operation in OPERATIONS + OTHERS for unit in plan.units(operation, [spec.GPU_TARGETS[target]])]
+    return [packs.in_small_blocks(unit, 32, [kernel for kernel in unit.kernels if is_used(kernel)]) for unit in found]
 
 
 def stems(target: str) -> list[str]:
@@ -74,7 +90,8 @@ def check_machine(machine: Machine, directory: Path) -> bool:
 
 def check_variant(variant: Variant, directory: Path) -> bool:
     with tempfile.TemporaryDirectory() as name:
-        packs.emulate(variant.machine[0], stems(variant.machine[0]), directory, Path(name), variant.pattern, variant.replacement)
+        packs.emulate(variant.machine[0], stems(variant.machine[0]), directory, Path(name), variant.pattern, variant.replacement,
+                      variant.stem)
         _, output = run(variant.machine, Path(name), directory)
     return packs.is_reported(variant.name, output)
 

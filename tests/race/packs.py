@@ -54,20 +54,24 @@ def _compile(source: Path) -> Path:
     return source.with_suffix(".o")
 
 
-def emulate(target: str, stems: Iterable[str], packs: Path, directory: Path, pattern: str = "", replacement: str = "") -> None:
-    """The translated kernels for a target, in DIRECTORY/TARGET.so: a pack's PTX with each match of the pattern replaced."""
-    sources, changes = [], 0
+def emulate(target: str, stems: Iterable[str], packs: Path, directory: Path, pattern: str = "", replacement: str = "",
+            only: str | None = None) -> None:
+    """The translated kernels for a target, in DIRECTORY/TARGET.so: a pack's PTX with each match of the pattern replaced, in the
+    kernels of one stem or of all.  Without a pattern the objects stay in DIRECTORY, for kernels that no pattern changes."""
+    sources, objects = [], []
     for stem in stems:
-        text = (packs / target / f"{stem}.ptx").read_text()
-        if pattern:
+        text, count = (packs / target / f"{stem}.ptx").read_text(), 0
+        if pattern and only in (None, stem):
             text, count = re.subn(pattern, replacement, text, flags=re.MULTILINE)
-            changes += count
+        if pattern and not count:
+            objects.append(packs / f"{target}_{stem}.o")
+            continue
         sources.append(directory / f"{target}_{stem}.ptx")
         sources[-1].write_text(text)
-    if pattern and not changes:
+    if not sources:
         raise SystemExit(f"no PTX of {target} has {pattern}")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = list(pool.map(_compile, sources))
+        objects += pool.map(_compile, sources)
     subprocess.run(["clang++", "-shared", "-fsanitize=thread", *objects, "-o", directory / f"{target}.so"], check=True)
 
 

@@ -1,7 +1,10 @@
 // Sanitizer entry points, weak: they exist only when the test program is built
 // with a sanitizer, so one libcuda.so.1 serves plain and instrumented runs.
 #pragma once
+#include <sched.h>
+#include <atomic>
 #include <cstddef>
+#include <utility>
 
 #define WEAK __attribute__((weak))
 extern "C" {
@@ -41,11 +44,24 @@ inline bool is_poisoned(const void *p, size_t n) {
 inline void note_read(const void *p, size_t n) { if (&__tsan_read_range && n) __tsan_read_range(const_cast<void *>(p), n); }
 inline void note_write(void *p, size_t n) { if (&__tsan_write_range && n) __tsan_write_range(p, n); }
 
+// Ends the history of a thread or an operation, but only after 255 others have ended. ThreadSanitizer has so many numbers for
+// threads. It gives the number of an ended one to the next at once, and takes all that is ordered behind the next one to be ordered
+// behind the ended one too. The numbers of those that have not ended are reused in the order of their age.
+inline void end_history(void *fiber) {
+  static void *ended[255];
+  static unsigned next;
+  static std::atomic_flag taken = ATOMIC_FLAG_INIT;  // not a mutex, which ThreadSanitizer would see
+  while (taken.test_and_set(std::memory_order_acquire)) sched_yield();
+  std::swap(ended[next++ % 255], fiber);
+  taken.clear(std::memory_order_release);
+  if (fiber) __tsan_destroy_fiber(fiber);
+}
+
 // A separate history for ThreadSanitizer. The host thread runs the work of all streams, and must not carry the accesses of one
 // kernel over to the next: each operation runs in its own history, with edges only from its dependencies.
 class History {
  public:
-  ~History() { if (fiber_) __tsan_destroy_fiber(fiber_); }
+  ~History() { if (fiber_) end_history(fiber_); }
   void begin() { if (under_tsan() && !fiber_) fiber_ = __tsan_create_fiber(0); }
 
   class Scope {

@@ -250,11 +250,15 @@ void read_sources(Block &b) {
     if (d.kind == Delivery::bulk_load || (d.kind == Delivery::copy && d.source_bytes == d.bytes)) stage(d);
 }
 
+// In a history of its own. That of after_all has the ends of other grids, behind which it would order what follows this one.
 void finish_stores(Block &b) {
-  after_all(b.grid->sync_tag, [&] {
-    deliver_due(b, [](const Delivery &d) { return d.staged_bytes != 0; });
-    happens_before(b.grid->sync_tag);
-  });
+  if (!has_stores_under_way(b)) return;
+  History history;
+  history.begin();
+  History::Scope in_history(history);
+  happens_after(b.grid->sync_tag);
+  deliver_due(b, [](const Delivery &d) { return d.staged_bytes != 0; });
+  happens_before(b.grid->sync_tag);
 }
 
 void drop_deliveries(Block &b) {

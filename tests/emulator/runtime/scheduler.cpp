@@ -233,7 +233,7 @@ void release_block(Block &b) {
   drop_async_view(b);
   for (FiberThread &t : b.thread) {
     if (t.fiber.stack.low) give_abandoned_stack(t.fiber.stack);
-    if (t.fiber.tsan) __tsan_destroy_fiber(t.fiber.tsan);
+    if (t.fiber.tsan) end_history(t.fiber.tsan);
   }
   unmap_shared(b);
 }
