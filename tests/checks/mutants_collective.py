@@ -44,6 +44,7 @@ RANKS = [
     ("a short read that is believed", READ, "if ((size_t)got != bytes + sizeof id) return EIO;", "", SUITE),
     ("an error of a read that is dropped", READ, "return failure ? report_failure", "return failure * 0 ? report_failure", SUITE),
     ("the first piece of a read again", READ, "read->to + first,", "read->to,", SUITE),
+    ("the number of a process instead of a thread's", READ, "(int32_t)syscall(SYS_gettid)", "(int32_t)getpid()", SUITE),
     ("memory that nobody else can read is read", ROUNDS, "lets_read(call);", "(lets_read(call) || true);", SUITE),
     ("a member that is read though another may not", ROUNDS, "const bool reads = summary->all & QUERN_COLLECTIVE_READS;",
      "const bool reads = summary->any & QUERN_COLLECTIVE_READS;", SUITE),

@@ -5,13 +5,16 @@
  * Runs on: cpu; kernels of collective.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "harness/check.h"
@@ -789,6 +792,66 @@ Test(collective, memory_that_nobody_else_can_read) {
     if (!secret) cr_skip_test("memfd_secret does not work here");
     munmap(secret, 1);
     check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = keep_a_secret);
+}
+
+/* After the first two calls of the group nothing passes through the workspace. */
+static void gather_private(struct rank *rank, const struct stage *stage, int first, int end) {
+    struct one_call call;
+    for (int number = first; number < end; number++) {
+        make_call(&call, rank, stage->group, &read_forms[0], stage->symmetric, stage->workspace);
+        memset(stage->workspace, 0x33, POOL);
+        rank_line_up(rank);
+        rank_ok(rank, run_call(&call));
+        check_result(&call);
+        for (int64_t i = 0; i < POOL && number > 1; i++)
+            rank_check(rank, ((char *)stage->workspace)[i] == 0x33, "byte %lld of the workspace was written", (long long)i);
+        rank_line_up(rank);
+    }
+}
+
+/* Whether the first thread of this process has ended: then nothing is read by the number of the process. */
+static bool has_lost_its_first_thread(void) {
+    char byte, from = 0;
+    const struct iovec here = {&byte, 1}, there = {&from, 1};
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) < 0 && errno == ESRCH;
+}
+
+static bool first_thread_may_end;   /* atomic */
+
+/* A thread of rank 1, which makes all of its calls and ends its process. */
+static void *survive(void *user) {
+    struct rank *rank = user;
+    struct stage stage;
+    if (setjmp(rank->end)) {
+        __atomic_store_n(&rank->result->end, RANK_FAILED, __ATOMIC_RELEASE);
+        rank_end_process(EXIT_FAILURE);
+    }
+    open_stage(&stage, rank);
+    gather_private(rank, &stage, 0, 2);
+    __atomic_store_n(&first_thread_may_end, true, __ATOMIC_RELEASE);
+    while (!has_lost_its_first_thread()) rank_sleep(0.001);
+    gather_private(rank, &stage, 2, 5);
+    rank->result->status = quern_group_destroy(stage.group);
+    __atomic_store_n(&rank->result->end, RANK_RETURNED, __ATOMIC_RELEASE);
+    rank_end_process(EXIT_SUCCESS);
+    return NULL;
+}
+
+static quern_status outlive_the_first_thread(struct rank *rank) {
+    struct stage stage;
+    pthread_t survivor;
+    if (rank->rank == 1) {
+        rank_check(rank, !pthread_create(&survivor, NULL, survive, rank), "no thread");
+        while (!__atomic_load_n(&first_thread_may_end, __ATOMIC_ACQUIRE)) rank_sleep(0.001);
+        pthread_exit(NULL);
+    }
+    open_stage(&stage, rank);
+    gather_private(rank, &stage, 0, 5);
+    return quern_group_destroy(stage.group);
+}
+
+Test(collective, a_process_whose_first_thread_has_ended) {
+    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = outlive_the_first_thread);
 }
 
 /* Rank 1 ends; what rank 0 reads of it then is an error. */
