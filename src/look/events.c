@@ -1,11 +1,10 @@
 /* The array of a trace's events.  Called by the trace for each event. */
-#define _GNU_SOURCE
 #include "look/events.h"
 
 #include <sched.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "os/thread_id.h"
 
 int64_t quern_trace_most_events = 1000000;
 
@@ -58,7 +57,7 @@ uint64_t quern_events_enter(uint64_t number) {
 void quern_events_leave(void) { __atomic_sub_fetch(&events.inside, 1, __ATOMIC_SEQ_CST); }
 
 static int32_t thread_of_caller(void) {
-    if (!thread) thread = (int32_t)syscall(SYS_gettid);
+    if (!thread) thread = quern_thread_id();
     return thread;
 }
 

@@ -4,12 +4,11 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "os/integers.h"
+#include "os/thread_id.h"
 #include "ranks/collective/collective_again.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
@@ -55,14 +54,12 @@ bool quern_collective_sees(const struct quern_collective_call *call) {
     return true;
 }
 
-int32_t quern_collective_own_id(void) { return (int32_t)syscall(SYS_gettid); }
-
 /* The system refuses memory of devices and of memfd_secret to this way of reading, also within a process. */
 bool quern_collective_is_readable(const void *memory, int64_t bytes) {
     char ends[2], *first = (char *)(uintptr_t)memory;
     if (!bytes) return true;
     const struct iovec here = {ends, sizeof ends}, there[] = {{first, 1}, {first + bytes - 1, 1}};
-    return process_vm_readv(quern_collective_own_id(), &here, 1, there, 2, 0) == sizeof ends;
+    return process_vm_readv(quern_thread_id(), &here, 1, there, 2, 0) == sizeof ends;
 }
 
 /* ---- reading ---- */

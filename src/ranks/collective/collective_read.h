@@ -24,8 +24,7 @@ void quern_collective_look_at(const struct quern_collective_call *call, int plac
 /* Whether this rank can read the members of other processes, as far as it knows. */
 bool quern_collective_sees(const struct quern_collective_call *call);
 
-/* By what others read the memory of this thread; and whether the system lets them read the ends of some of it. */
-int32_t quern_collective_own_id(void);
+/* Whether the system lets other processes read the ends of this memory. */
 bool quern_collective_is_readable(const void *memory, int64_t bytes);
 
 struct quern_read {

@@ -5,7 +5,7 @@
 
 #include "os/futex.h"
 #include "os/integers.h"
-#include "ranks/collective/collective_read.h"
+#include "os/thread_id.h"
 #include "ranks/collective/collective_work.h"
 #include "ranks/describe.h"
 #include "ranks/hosts/connections.h"
@@ -112,7 +112,7 @@ static char *write_places(const struct quern_collective_call *call, char *to) {
     places_t places = {.input = locate(call->input, call->input_state, &call->input_place),
                        .output = locate(call->output, call->output_state, &call->output_place),
                        .workspace = locate(call->workspace, call->workspace_state, &call->workspace_place),
-                       .sight = {.pid = quern_collective_own_id(), .id = (uintptr_t)call->member->roster->self.id}};
+                       .sight = {.pid = quern_thread_id(), .id = (uintptr_t)call->member->roster->self.id}};
     places.seal = seal_of(&places, sizeof places);
     memcpy(to, &places, sizeof places);
     return to + sizeof places;
