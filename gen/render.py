@@ -192,6 +192,12 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
     return {
         "host": host_sources(),
         "tests": tests.sources(),
+        "programs": tests.programs(list(spec.CPU_TARGETS)),
+        "cpu_objects": cpu_objects,
+        "cpu_targets": list(spec.CPU_TARGETS),
+        "instrumented_for": {name: [path.replace("$builddir/", "$builddir/address/") if path.endswith(f"__{name}.o") else path
+                                    for path in cpu_objects] for name in spec.CPU_TARGETS},
+        "light_definitions": selected([target for target in plan.targets() if target.kind == "cpu"]),
         "wrapped": tests.WRAPPED,
         "units": units,
         "sources": sources.of_unit,
@@ -211,6 +217,11 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
                      for target in gpu_targets},
         "libraries": [f"$builddir/emulator/{target.name}.so" for target in gpu_targets],
     }
+
+
+def selected(targets: list[plan.Target]) -> str:
+    """The definitions of a table that has the rows of these targets alone: see src/kernels/table.h."""
+    return " ".join(["'-DQUERN_SELECTED(target,unit)=QUERN_WITH_##target'", *(f"-DQUERN_WITH_{target.name}" for target in targets)])
 
 
 def _is_tested_for_races(unit: plan.Unit) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gen import plan
 from gen.operation import Target
-from gen.render import ROOT
+from gen.render import ROOT, selected
 from gen.spec import GpuTarget
 from gen.toolchain import find_nvcc, find_older_ptxas, least_driver, toolkit
 
@@ -60,7 +60,7 @@ class Selection:
         """Those of a table and of assembled GPU code: see src/kernels/table.h."""
         if operation not in self.operations:
             return "'-DQUERN_SELECTED(target,unit)=0'"
-        return " ".join(["'-DQUERN_SELECTED(target,unit)=QUERN_WITH_##target'", *(f"-DQUERN_WITH_{t.name}" for t in self.targets)])
+        return selected(self.targets)
 
     def _assembled_again(self, unit: plan.Unit) -> bool:
         return self.ptxas is not None and isinstance(unit.target, GpuTarget) and not unit.target.is_virtual

@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 
 # The folders whose files are listed, relative to tests/.
-FOLDERS = ("suites", "harness", "header", "fields", "oracle", "emulator", "emulator/runtime", "nccl")
+FOLDERS = ("suites", "harness", "header", "fields", "fuzz", "oracle", "emulator", "emulator/runtime", "nccl")
 
 # The files linked with tests/race/ranks.c, the ranks in threads that ThreadSanitizer tests.
 WITH_THREADS = ("harness/carrier", "harness/chunks_case", "harness/chunks_ranks", "harness/collective_case", "harness/random",
@@ -29,11 +29,20 @@ def sources() -> dict[str, list[str]]:
         "suites": _names("suites", "*.c"),
         "harness": [*_names("harness", "*.c"), *_names("header", "*.c"), *_names("fields", "*.c")],
         "oracle": _names("oracle", "*.c"),
+        "fuzz": ["header/table", *_names("fuzz", "*.c")],
         "emulator": [*_names("emulator", "*.cpp"), *_names("emulator/runtime", "*.cpp")],
         "nccl": _names("nccl", "*.cpp"),
         "translator": [f"tests/{name}.py" for name in _names("emulator", "*.py")],
         "thread": list(WITH_THREADS),
     }
+
+
+def programs(cpu_targets: list[str]) -> list[tuple[str, str, str]]:
+    """The folders below build/ with the suites' programs: the rule that links them, and the library.  All but those of the whole
+    library and of the instrumented one have no GPU kernels."""
+    return [("tests", "test_program", "libquern.a"), ("light/tests", "test_program", "$builddir/light/libquern.a"),
+            ("address/tests", "test_program_address", "$builddir/address/libquern.a"),
+            *((f"address/{name}/tests", "test_program_address", f"$builddir/address/{name}/libquern.a") for name in cpu_targets)]
 
 
 def folders() -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from runner.devices import DRIVER
+from runner.devices import DRIVER, best_cpu_target
 from runner.targets import GPU_TARGETS, first_with, serving
 from runner.texts import owners
 
@@ -76,7 +76,7 @@ CHECKS = (
     Check("tensor parallelism", (PYTHON, "tests/checks/tensor_parallel.py"),
           (*PROGRAMS, *emulated(first_with("clusters").name))),
     Check("looking inside", (PYTHON, "tests/checks/look.py"), PROGRAMS),
-    Check("fuzzing", (PYTHON, "tests/fuzz/run.py"), ("build/tests/fuzz",)),
+    Check("fuzzing", (PYTHON, "tests/fuzz/run.py"), (f"build/address/{best_cpu_target()}/fuzz",)),
     Check("convergence", (PYTHON, "bench/convergence.py", "--check"), PROGRAMS),
     Check("emulator", ("env", f"DRIVER={DRIVER[0]}", "sh", "tests/emulator/self_test/build.sh", "build/emulator-self-test"), DRIVER,
           with_nvcc=True),
@@ -86,7 +86,7 @@ CHECKS = (
           with_nvcc=True),
     Check("data races of Adam", (PYTHON, "tests/race/adam.py"), ("build/tests/race_adam", *emulated(*owners("adam"))),
           with_nvcc=True),
-    Check("coverage", (PYTHON, "tests/checks/coverage.py"), ("build/address/libquern.a",), with_counts=True),
+    Check("coverage", (PYTHON, "tests/checks/coverage.py"), (), with_counts=True),
     Check("unloading", ("build/tests/unloading/host",), ("build/tests/unloading/host",)),
     Check("protocol models", (PYTHON, "tests/model/run.py")),
     Check("data races of ranks", (PYTHON, "tests/race/ranks.py"), ("build/tests/race_ranks", "build/tests/race_idle")),

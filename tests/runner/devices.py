@@ -20,6 +20,8 @@ BUILD = ROOT / "build"
 EMULATOR = BUILD / "emulator"
 DRIVER = ("build/emulator/libcuda.so.1", "build/emulator/libcublas.so.13", "build/emulator/libnccl.so.2")
 
+LIGHT = "build/light/tests"
+
 NO_NVCC = "the kernels were built without nvcc"
 
 PEERS = "QUERN_EMULATOR_PEERS"    # variable: which emulated GPUs reach each other's memory
@@ -45,7 +47,7 @@ class Configuration:
     environment: dict[str, str] = field(default_factory=dict)
     unavailable: str = ""       # why it cannot run here
     is_first: bool = True       # the first of its kind, which also runs the suites that need only one device
-    programs: str = "build/tests"
+    programs: str = "build/tests"   # linked with the whole library; with LIGHT: with one that has no GPU kernels
     targets: tuple[str, ...] = ()   # of ninja, in addition to the programs
     only: frozenset[str] | None = None  # the names of its suites; None: all suites of its kind
     counts: bool = False            # its programs count what they execute
@@ -72,13 +74,13 @@ def cpu_configurations() -> list[Configuration]:
             f"cpu {target}", "cpu",
             {"QUERN_TEST_DEVICE": "cpu", "QUERN_TEST_TARGET": target, "QUERN_TEST_DEVICES": "1", "QUERN_KERNEL": f"*__{target}"},
             f"this CPU lacks {', '.join(sorted(lacking))}" if lacking else "",
-            is_first=not lacking and all(other.unavailable for other in configurations)))
+            is_first=not lacking and all(other.unavailable for other in configurations), programs=LIGHT))
     return configurations
 
 
 def rank_configuration() -> Configuration:
     """Groups of CPU ranks.  They use no kernels, so one configuration serves every CPU."""
-    return Configuration("ranks", "ranks", {"QUERN_TEST_DEVICE": "cpu"})
+    return Configuration("ranks", "ranks", {"QUERN_TEST_DEVICE": "cpu"}, programs=LIGHT)
 
 
 # The suites of hosts that also run over a carrier of the engine; test_hosts_carrier and test_hosts_carry have their own.
@@ -90,7 +92,7 @@ def carrier_configurations() -> list[Configuration]:
     """Hosts between which the data goes by the stand-in for MPI: one that gets the memory of calls, and one that gets copies."""
     return [Configuration(f"ranks over a carrier that {kind}", "ranks",
                           {"QUERN_TEST_DEVICE": "cpu", "QUERN_TEST_CARRIER": kind, "QUERN_TEST_SCALE": "small"},
-                          only=CARRIED)
+                          programs=LIGHT, only=CARRIED)
             for kind in ("borrows", "copies")]
 
 
@@ -105,7 +107,8 @@ def ucx_configuration() -> Configuration:
                                env={**os.environ, **UCX_SETTINGS}).returncode
     return Configuration("ranks over UCX", "ranks",
                          {"QUERN_TEST_DEVICE": "cpu", "QUERN_TEST_WAYS": "ucx", "QUERN_TEST_SCALE": "small", **UCX_SETTINGS},
-                         "" if found else "there is no libucp.so.0: install libucx0", only=CARRIED | {"test_hosts_ucx"})
+                         "" if found else "there is no libucp.so.0: install libucx0", programs=LIGHT,
+                         only=CARRIED | {"test_hosts_ucx"})
 
 
 # The only generation in `--quick`.  The suites that need only one generation also run on it.  It has all features: clusters, bulk
@@ -175,8 +178,19 @@ def instrumented(configurations: list[Configuration]) -> list[Configuration]:
         if any(plain.kind in suite.kinds for suite in only):
             made.append(Configuration(
                 f"sanitized {plain.name}", plain.kind, {**plain.environment, **sanitizer}, plain.unavailable, plain.is_first,
-                "build/address/tests", (*plain.targets, *kernels), frozenset(suite.name for suite in only), counts=True))
+                instrumented_programs(plain), (*plain.targets, *kernels), frozenset(suite.name for suite in only), counts=True))
     return made
+
+
+def instrumented_programs(plain: Configuration) -> str:
+    """Each CPU target has programs of its own, in which only its kernels are instrumented."""
+    if plain.programs != LIGHT:
+        return "build/address/tests"
+    return f"build/address/{plain.environment.get('QUERN_TEST_TARGET') or best_cpu_target()}/tests"
+
+
+def best_cpu_target() -> str:
+    return next(each for each in cpu_configurations() if each.is_first).environment["QUERN_TEST_TARGET"]
 
 
 # ---- with musl ------------------------------------------------------------------------------------
@@ -237,7 +251,7 @@ def driver_configurations(garbage: Path) -> list[Configuration]:
 
 
 def all_configurations(garbage: Path) -> list[Configuration]:
-    oracle, cpu, ranks = Configuration("oracle", "oracle"), cpu_configurations(), rank_configuration()
+    oracle, cpu, ranks = Configuration("oracle", "oracle", programs=LIGHT), cpu_configurations(), rank_configuration()
     carried = carrier_configurations()
     drivers, emulated = driver_configurations(garbage), [*emulated_configurations(), peerless_configuration()]
     return [
