@@ -1,7 +1,7 @@
 /*
  * The choice of a kernel: the rows that QUERN_KERNEL selects, the explanation, and the order of rows.
  *
- * Runs on: cpu, every emulated, gpu.
+ * Runs on: every cpu, every emulated, gpu.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <fnmatch.h>
