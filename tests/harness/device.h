@@ -5,6 +5,7 @@
  *   QUERN_TEST_DEVICE=cpu|cuda   which kind (default cpu)
  *   QUERN_TEST_TARGET=sm_90a     the target whose rows are walked and must serve (default: what the device says)
  *   QUERN_TEST_DEVICES=2         how many devices of the kind there must be (default: not checked)
+ *   QUERN_TEST_CPU=avx2          the best target of the CPU that the library sees (default: that of this CPU)
  *   QUERN_TEST_SCALE=small       smaller shapes, for the emulator
  */
 #ifndef HARNESS_DEVICE_H

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import re
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from runner import suites
-from runner.targets import CPU_TARGETS, GPU_TARGETS, emulated_devices, first_with, needed_flags, older_than_all
+from runner.targets import CPU_TARGETS, GPU_TARGETS, emulated_devices, first_with, lacking_flags, older_than_all
 from runner.texts import owners
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,18 +63,29 @@ def has_nvcc() -> bool:
     return not found.exists() or found.read_text().strip() != "none"
 
 
+def cpu_environment(target: str, glob: str) -> dict[str, str]:
+    return {"QUERN_TEST_DEVICE": "cpu", "QUERN_TEST_TARGET": target, "QUERN_TEST_DEVICES": "1", "QUERN_KERNEL": glob}
+
+
 def cpu_configurations() -> list[Configuration]:
-    match = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    flags = set(match.group(1).split()) if match else set()
     configurations = []
     for target in CPU_TARGETS:
-        lacking = needed_flags(target) - flags
+        lacking = lacking_flags(target)
         configurations.append(Configuration(
-            f"cpu {target}", "cpu",
-            {"QUERN_TEST_DEVICE": "cpu", "QUERN_TEST_TARGET": target, "QUERN_TEST_DEVICES": "1", "QUERN_KERNEL": f"*__{target}"},
-            f"this CPU lacks {', '.join(sorted(lacking))}" if lacking else "",
+            f"cpu {target}", "cpu", cpu_environment(target, f"*__{target}"),
+            f"this CPU lacks {', '.join(lacking)}" if lacking else "",
             is_first=not lacking and all(other.unavailable for other in configurations), programs=LIGHT))
     return configurations
+
+
+def lesser_cpu_configurations() -> list[Configuration]:
+    """The CPU as if it had less, down to each of its lesser targets, which then serves unasked; and each target below that."""
+    targets = [target for target in CPU_TARGETS if not lacking_flags(target)]
+    only = frozenset(suite.name for suite in suites.read_suites() if "cpu" in suite.every)
+    return [Configuration(f"cpu {target} without {targets[place - 1]}", "cpu",
+                          {**cpu_environment(target, "" if target == best else f"*__{target}"), "QUERN_TEST_CPU": best},
+                          is_first=False, only=only)
+            for place, best in enumerate(targets) if place for target in targets[place:]]
 
 
 def rank_configuration() -> Configuration:
@@ -257,6 +267,7 @@ def all_configurations(garbage: Path) -> list[Configuration]:
     return [
         oracle,
         *cpu,
+        *lesser_cpu_configurations(),
         ranks,
         *carried,
         ucx_configuration(),

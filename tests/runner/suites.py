@@ -3,6 +3,7 @@
     Runs on: cpu, emulated, gpu; kernels of adam.     one of the emulated targets whose kernels have the same text is enough
     Runs on: cpu, every emulated, gpu.
     Runs on: one cpu, one emulated, gpu.              the best CPU target of this machine, one emulated target
+    Runs on: every cpu, gpu.                          each CPU target, and once more as if this CPU had less than it has
     Runs on: cpu; not with sanitizers.
 """
 

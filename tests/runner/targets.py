@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -19,8 +20,11 @@ CPU_FLAGS = {
 }
 
 
-def needed_flags(cpu_target: str) -> set[str]:
-    return {flag for bit in CPU_TARGETS[cpu_target].required for flag in CPU_FLAGS[bit]}
+def lacking_flags(cpu_target: str) -> list[str]:
+    """The flags of a CPU target that this CPU does not have, sorted."""
+    match = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    flags = set(match.group(1).split()) if match else set()
+    return sorted({flag for bit in CPU_TARGETS[cpu_target].required for flag in CPU_FLAGS[bit]} - flags)
 
 
 def library_targets() -> list[GpuTarget]:

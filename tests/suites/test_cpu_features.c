@@ -1,6 +1,6 @@
 /*
- * The instruction sets of the processor: those that the kernel lists in /proc/cpuinfo, and only with the registers saved.  And each
- * rank's share of its last cache, from what sysfs says.
+ * The instruction sets of the processor: those that the kernel lists in /proc/cpuinfo, and only with the registers saved; and how
+ * tests hide some of them.  And each rank's share of its last cache, from what sysfs says.
  *
  * Runs on: one cpu.
  */
@@ -91,6 +91,7 @@ Test(cpu_features, are_those_of_proc_cpuinfo) {
     static char flags[1 << 16];
     read_line("flags", flags, sizeof flags);
     if (!flags[0]) return;
+    unsetenv("QUERN_TEST_CPU");
     uint32_t expected = has_all(flags, avx2, 3) ? QUERN_CPU_AVX2 : 0;
     if (expected && has_all(flags, avx512, 4)) expected |= QUERN_CPU_AVX512;
     check(quern_cpu_features() == expected, "features %u instead of %u", quern_cpu_features(), expected);
@@ -131,6 +132,25 @@ Test(cpu_features, there_are_none) {
 }
 
 #endif
+
+/* As tests/harness/cpu.c promises, for each target that this processor has: the best one is then this target. */
+Test(cpu_features, are_hidden_beyond_those_of_a_target) {
+    unsetenv("QUERN_TEST_CPU"), unsetenv("QUERN_KERNEL");
+    const uint32_t features = quern_cpu_features();
+    int targets = 0;
+    for (const struct quern_kernel *row = quern_cross_entropy_kernels; *row->name; row++) {
+        if (row->target.kind != QUERN_CPU || row->target.cpu_features & ~features) continue;
+        quern_device *device;
+        quern_device_info info = QUERN_DEVICE_INFO_INIT;
+        setenv("QUERN_TEST_CPU", row->target.name, 1);
+        check_ok(quern_device_open(QUERN_CPU, 0, &device));
+        check_ok(quern_device_get_info(device, &info));
+        check(!strcmp(info.target, row->target.name), "%s serves instead of %s", info.target, row->target.name);
+        quern_device_close(device);
+        targets++;
+    }
+    check(targets > 0, "no target");
+}
 
 /* ---- the last cache ---- */
 

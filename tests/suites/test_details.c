@@ -2,7 +2,7 @@
  * Details: one line of at most 255 characters (which harness/check.c asserts in every suite), with the nearest cause; statuses
  * instead of crashes for handles that are NULL; flags other than 0 and 1.
  *
- * Runs on: cpu, one emulated, gpu.
+ * Runs on: every cpu, one emulated, gpu.
  */
 #include <math.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
  * Counts, opens and describes devices; several at once; two devices that give the same bits.
  *
- * Runs on: cpu, every emulated, gpu.
+ * Runs on: every cpu, every emulated, gpu.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>

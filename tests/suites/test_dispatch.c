@@ -1,7 +1,7 @@
 /*
  * The choice of a kernel: the rows that QUERN_KERNEL selects, the explanation, and the order of rows.
  *
- * Runs on: cpu, every emulated, gpu.
+ * Runs on: every cpu, every emulated, gpu.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <fnmatch.h>
@@ -14,6 +14,7 @@
 #include "harness/cross_entropy_case.h"
 #include "kernels/problem.h"
 #include "oracle/adam_value.h"
+#include "runtime/cpu_features.h"
 
 static quern_cross_entropy_args args_of(int64_t vocab, bool full) {
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = 1, .vocab = vocab,
@@ -244,7 +245,13 @@ static bool is_other_target(const struct quern_target *target, char *reason, siz
         snprintf(reason, bytes, target->kind == QUERN_CPU ? "runs on a CPU" : "runs on a CUDA device");
         return true;
     }
-    if (info.kind == QUERN_CPU || (has >= target->cc_min && has <= target->cc_max)) return false;
+    if (info.kind == QUERN_CPU) {
+        const uint32_t lacks = target->cpu_features & ~quern_cpu_features();
+        if (lacks) snprintf(reason, bytes, "this processor or its operating system lacks %s",
+                            lacks & QUERN_CPU_AVX2 ? "AVX2, FMA or F16C" : "AVX-512 F, BW, DQ or VL");
+        return lacks;
+    }
+    if (has >= target->cc_min && has <= target->cc_max) return false;
     if (target->cc_max > 999) snprintf(last, sizeof last, " or newer");
     else if (target->cc_max != target->cc_min) snprintf(last, sizeof last, " to %d.%d", target->cc_max / 10, target->cc_max % 10);
     snprintf(reason, bytes, "needs compute capability %d.%d%s, this device has %d.%d", target->cc_min / 10, target->cc_min % 10,

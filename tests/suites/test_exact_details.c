@@ -2,7 +2,7 @@
  * Details, word for word: the refusals of arguments, with the values and the limits in their places.
  * test_fields_*.c show that each field is checked; here the text is what is tested.
  *
- * Runs on: cpu, one emulated, gpu.
+ * Runs on: every cpu, one emulated, gpu.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>

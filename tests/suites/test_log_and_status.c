@@ -1,7 +1,7 @@
 /*
  * Messages: statuses and the responsible party, error details of each thread, names of types, the log.
  *
- * Runs on: cpu, one emulated, gpu.
+ * Runs on: every cpu, one emulated, gpu.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
