@@ -61,10 +61,22 @@ def version(nvcc: str) -> str:
     return found[1] if found else "unknown"
 
 
-def toolkit(tool: str) -> int:
-    """The CUDA version of nvcc or ptxas as cuDriverGetVersion would give it: 13000 for 13.0; 0: there is no tool."""
-    numbers = re.match(r"(\d+)\.(\d+)", version(tool))
+def pinned() -> str:
+    """The version of nvcc that `./quern toolkit` installs."""
+    found = re.search(r"\bnvidia-cuda-nvcc==(\S+)", (ROOT / "quern").read_text())
+    if not found:
+        raise LookupError("quern names no version of nvcc")
+    return found[1]
+
+
+def cuda_version(number: str) -> int:
+    """As cuDriverGetVersion would give that of nvcc or ptxas: 13000 for 13.0.88; 0: there is no tool."""
+    numbers = re.match(r"(\d+)\.(\d+)", number)
     return 1000 * int(numbers[1]) + 10 * int(numbers[2]) if numbers else 0
+
+
+def toolkit(tool: str) -> int:
+    return cuda_version(version(tool))
 
 
 # The oldest driver that decompresses images (Zstandard), that of CUDA 12.4.
