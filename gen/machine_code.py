@@ -73,6 +73,10 @@ def sections(cubin: Path) -> dict[str, bytes]:
     return found
 
 
+def digest(code: bytes) -> str:
+    return hashlib.sha256(code).hexdigest()[:10]
+
+
 def abi(cubin: Path) -> tuple[int, int]:
     with cubin.open("rb") as file:
         head = file.read(20)
@@ -81,6 +85,7 @@ def abi(cubin: Path) -> tuple[int, int]:
     return head[7], head[8]
 
 
+@functools.cache
 def reports(report: Path) -> dict[str, tuple[int, ...]]:
     """Registers, spilled bytes, stack and static shared memory of each kernel, from ptxas."""
     # One kernel's part of the report at a time, so that a value missing there is not taken from the next.
@@ -104,7 +109,7 @@ def read(stem: str) -> Image:
     for symbol, blocks in ptx.kernels(text).items():
         widths = (dict(sorted(Counter(size for block in blocks.values() for size in getattr(block, way)).items()))
                   for way in ("loads", "stores"))
-        kernels[symbol] = Code(*numbers[symbol], *widths, hashlib.sha256(codes[symbol]).hexdigest()[:10])
+        kernels[symbol] = Code(*numbers[symbol], *widths, digest(codes[symbol]))
     isa = re.search(r"^\.version (\d+)\.(\d+)", text, re.MULTILINE)
     if not isa:
         raise ValueError(f"build/{stem}.ptx names no version")
