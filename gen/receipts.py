@@ -42,6 +42,8 @@ Compute = Callable[[list[Unit]], dict[str, Any]]
 
 @functools.cache
 def _included(file: Path) -> tuple[Path, ...]:
+    if file.suffix == ".py":
+        return ()
     names = re.findall(r'^\s*#\s*include\s+"([^"]+)"', file.read_text(), re.MULTILINE)
     found = [next((path for folder in (file.parent, *FOLDERS) if (path := folder / name).exists()), None) for name in names]
     if None in found:
@@ -118,11 +120,14 @@ def settle(group: str, units: Sequence[Unit], compute: Compute | None, everythin
     entries = {name: entry for name, entry in kept.items() if name in inputs}
     faults = []
     for name, result in new.items():
-        old = entries.pop(name, None)
+        old = entries.get(name)
+        is_same = old is not None and old["inputs"] == inputs[name]
         if result is not None:
             entries[name] = {"inputs": inputs[name], "result": result}
-            if old and old["inputs"] == inputs[name] and old["result"] != result:
+            if is_same and old != entries[name]:
                 faults.append(f"{group}, {name}: the receipt says {old['result']}, and now the same inputs give {result}")
+        elif is_same:
+            del entries[name]
     if compute and entries != kept:
         _save(group, entries)
     results = {name: entry["result"] for name, entry in entries.items() if entry["inputs"] == inputs[name]}
