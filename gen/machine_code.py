@@ -1,5 +1,5 @@
-"""What the build has made of one source of GPU kernels: the registers that ptxas reports, the widths of accesses in the PTX, digests of
-the machine code, and what drivers load the image.
+"""What the build has made of one source of GPU kernels: the registers that ptxas reports, the widths of accesses in the PTX, a
+digest of the machine code, and the size and version of the image.
 """
 
 from __future__ import annotations

@@ -40,15 +40,15 @@ class Settled:
 Compute = Callable[[list[Unit]], dict[str, Any]]
 
 
-@functools.cache
-def _included(file: Path) -> tuple[Path, ...]:
-    if file.suffix == ".py":
-        return ()
-    names = re.findall(r'^\s*#\s*include\s+"([^"]+)"', file.read_text(), re.MULTILINE)
-    found = [next((path for folder in (file.parent, *FOLDERS) if (path := folder / name).exists()), None) for name in names]
-    if None in found:
-        raise FileNotFoundError(f"{file} includes {names[found.index(None)]}, which is in none of the folders")
-    return tuple(path.resolve() for path in found if path)
+def included(text: str, folder: Path) -> tuple[Path, ...]:
+    """The files that a text in this folder includes by their quoted names."""
+    found = []
+    for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.MULTILINE):
+        paths = [path for place in (folder, *FOLDERS) if (path := place / name).exists()]
+        if not paths:
+            raise FileNotFoundError(f"{name}, included in {folder}, is in none of the folders")
+        found.append(paths[0].resolve())
+    return tuple(found)
 
 
 @functools.cache
@@ -58,7 +58,7 @@ def closure(file: Path) -> tuple[Path, ...]:
     while waiting:
         if (path := waiting.pop()) not in found:
             found.add(path)
-            waiting += _included(path)
+            waiting += included(path.read_text(), path.parent) if path.suffix != ".py" else ()
     return tuple(sorted(found))
 
 
@@ -85,7 +85,8 @@ def _load() -> dict[str, dict[str, dict]]:
 def _text(groups: dict[str, dict[str, dict]]) -> str:
     """One unit a line, so that changes of two units merge."""
     def group(entries: dict[str, dict]) -> str:
-        return ",\n".join(f"{json.dumps(name)}:{json.dumps(entry, separators=(',', ':'))}" for name, entry in sorted(entries.items()))
+        lines = (f"{json.dumps(name)}:{json.dumps(entry, separators=(',', ':'))}" for name, entry in sorted(entries.items()))
+        return ",\n".join(lines)
 
     return "{" + ",\n".join(f"{json.dumps(name)}:{{\n{group(entries)}\n}}" for name, entries in sorted(groups.items())) + "}\n"
 

@@ -111,12 +111,11 @@ def _run(command: list[str]) -> str:
 def ptx(nvcc: Path, target: GpuTarget, source: Path, out: Path, definitions: Sequence[str] = ()) -> None:
     """Compiles a CUDA source to the PTX of a target, with a depfile of the headers it read.  Unchanged PTX keeps its time.
 
-    nvcc puts a hash of the working directory into the names of local symbols, so that the size of a compressed image would depend on
-    where the tree lies.
+    nvcc puts a hash of the working directory into the names of local symbols.  The size of a compressed image would depend on it.
     """
     new = out.with_suffix(".new.ptx")
-    messages = _run([str(nvcc), "-ptx", f"-arch={target.virtual_architecture}", *NVCC_FLAGS, *(f"-D{each}" for each in definitions),
-                     "-MMD", "-MF", f"{out}.d", "-MT", str(out), str(source), "-o", str(new)])
+    flags = [f"-arch={target.virtual_architecture}", *NVCC_FLAGS, *(f"-D{each}" for each in definitions)]
+    messages = _run([str(nvcc), "-ptx", *flags, "-MMD", "-MF", f"{out}.d", "-MT", str(out), str(source), "-o", str(new)])
     sys.stdout.write(messages)
     new.write_text(re.sub(r"_INTERNAL_[0-9a-f]{8}_", "_INTERNAL_00000000_", new.read_text()))
     if out.exists() and out.read_bytes() == new.read_bytes():

@@ -96,7 +96,8 @@ class Comparison:
         if row["chosen"] != table.is_chosen(kernel, use.vocab):
             self.faults.append(f"{where}: dispatch has changed its choice; {AGAIN}")
         if self.is_same(kernel) and row["shared"] != code.shared + use.shared:
-            self.faults.append(f"{where}: {code.shared + use.shared} bytes of shared memory, the table says {row['shared']}; {AGAIN}")
+            shared = code.shared + use.shared
+            self.faults.append(f"{where}: {shared} bytes of shared memory, the table says {row['shared']}; {AGAIN}")
         slots, said = self.counts.get(kernel.name, {}).get(_name(use)), row["slots"]
         if slots is None:
             return
@@ -158,5 +159,6 @@ def run(everything: bool) -> int:
     kernels = table.kernels(table.Chosen())
     found.faults += unexplained(kernels)
     found.compare(kernels)
-    print("\n".join([*found.notes, *found.faults, f"{len(kernels)} kernels compared, {len(settled.computed)} of them counted again"]))
+    closing = f"{len(kernels)} kernels compared, {len(settled.computed)} of them counted again"
+    print("\n".join([*found.notes, *found.faults, closing]))
     return 1 if found.faults else 0

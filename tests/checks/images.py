@@ -1,5 +1,5 @@
-"""Compares the drivers that the build names for its images with the images' own bytes, and builds images for older drivers.  Compares
-PTX that is taken from another target with nvcc's.  All by receipts (tests/receipts.json), or everything with --all.
+"""Compares the drivers that the build names for its images with the images' own bytes, and builds images for older drivers.
+Compares PTX that is taken from another target with nvcc's.  All by receipts (tests/receipts.json), or everything with --all.
 
 The table of ABIs here is a second statement, beside gen/toolchain.py, of what drivers load.  Called by tests/run.py.  The last line
 is `N passed, N failed`.
@@ -89,24 +89,18 @@ def select(targets: list[str], driver: str, folder: str) -> str:
 # ---- what has receipts ----
 
 
-def taken() -> dict[str, tuple[str, list[str]]]:
-    """For a unit whose PTX differs between the versions of NVVM, and for the one that is compiled for each target, if it is not: where
-    its PTX is taken from another target, the source and the definitions."""
-    text = (ROOT / "generated/kernels.ninja").read_text()
-    found = {}
-    for stem, other in re.findall(r"^build \$builddir/(\w+/(?:gradient_norm_combine|barrier)).ptx: ptx_of_other \$builddir/(\S+)$", text,
-                                  re.M):
-        edge = re.search(rf"^build \$builddir/{re.escape(other)}: ptx (\S+) .*\n.*\n  flags = (.*)$", text, re.M)
-        assert edge
-        found[stem] = edge[1], [flag.removeprefix("-D") for flag in edge[2].split()]
-    return found
+def taken() -> dict[str, measured.Source]:
+    """Of a unit whose PTX differs between the versions of NVVM, and of the one that is compiled for each target, if it is not."""
+    return {stem: source for stem, source in measured.sources().items()
+            if source.is_taken and stem.split("/")[1] in ("gradient_norm_combine", "barrier")}
 
 
 def groups() -> dict[str, list[Unit]]:
     images = {unit.name: unit.inputs for unit in measured.units()}
     of_operations = sorted(inputs for name, inputs in images.items() if name.split("/")[1] in OPERATIONS)
-    older = receipts.digest(of_operations, toolchain.pinned("nvidia-cuda-nvcc-cu12"), Path(__file__), ROOT / "gen/selection.py",
-                            ROOT / "gen/toolchain.py", *(ROOT / f"src/runtime/{name}.c" for name in ("device_open", "report", "target")))
+    files = ("gen/selection.py", "gen/toolchain.py", *(f"src/runtime/{name}.c" for name in ("device_open", "report", "target")))
+    ptxas = toolchain.pinned("nvidia-cuda-nvcc-cu12")
+    older = receipts.digest(of_operations, ptxas, Path(__file__), *(ROOT / file for file in files))
     return {OLDER: [Unit("ABI", older, ("build/host.a", "build/emulator/libcuda.so.1", *KERNELS))],
             TAKEN: [Unit(stem, images[stem], (f"build/{stem}.ptx",)) for stem in taken()]}
 
@@ -119,9 +113,9 @@ def make_older(_: list[Unit]) -> dict[str, dict[str, tuple[int, int]]]:
     for name in (name for name in targets if not GPU_TARGETS[name].is_virtual):
         found = {machine_code.abi(ROOT / FOLDER / "images" / name / f"{operation}.cubin") for operation in OPERATIONS}
         abis[name] = abi = found.pop()
-        old = name not in BLACKWELL
-        if found or (abi == ABI_OF_12) != old or versions[name][0] != (12040 if old else 12090) or versions[name][0] < loads_from(name, abi):
-            raise AssertionError(f"{name}: ABI {abi} {found or ''}, driver {versions[name][0]}")
+        driver, old = versions[name][0], name not in BLACKWELL
+        if found or (abi == ABI_OF_12) != old or driver != (12040 if old else 12090) or driver < loads_from(name, abi):
+            raise AssertionError(f"{name}: ABI {abi} {found or ''}, driver {driver}")
         if f"{name}: a driver for CUDA 12.{4 if old else 9}" not in printed:
             raise AssertionError(f"{name} is missing in {printed!r}")
     select([EMULATED], "580", "build/selection_580")
@@ -136,10 +130,11 @@ def make_older(_: list[Unit]) -> dict[str, dict[str, tuple[int, int]]]:
 def make_taken(due: list[Unit]) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for stem in (unit.name for unit in due):
-        source, definitions = taken()[stem]
+        source, nvcc = taken()[stem], toolchain.find_nvcc() or Path("nvcc")
+        definitions = [flag.removeprefix("-D") for flag in source.flags.split()]
         with tempfile.TemporaryDirectory() as name:
             own = Path(name) / "own.ptx"
-            toolchain.ptx(toolchain.find_nvcc() or Path("nvcc"), GPU_TARGETS[stem.split("/")[0]], Path(source), own, definitions)
+            toolchain.ptx(nvcc, GPU_TARGETS[stem.split("/")[0]], Path(source.file), own, definitions)
             same = own.read_bytes() == (BUILD / f"{stem}.ptx").read_bytes()
         found[stem] = "as nvcc makes it" if same else None
     return found

@@ -1,4 +1,4 @@
-"""The runs of the models: each model as it is, in several sizes, and its broken variants, each with the way in which it must fail."""
+"""The runs of the models: each model as it is, in several sizes, and its broken variants with the way in which they must fail."""
 
 from __future__ import annotations
 

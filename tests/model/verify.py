@@ -52,7 +52,7 @@ def verify(run: Run, directory: Path) -> str:
 
 
 def find_unreached(report: str) -> frozenset[str]:
-    """The lines that the run never came to, but for the ends of processes.  A line of an inline is at several states of a process."""
+    """The lines that the run never came to, but for the ends of processes.  A line of an inline has several states in a process."""
     process, unreached, all_states = "", set(), set()
     for line in report.splitlines():
         if named := re.match(r"(?:unreached in )?(?:proctype|init|claim)\s*(\S*)", line):
