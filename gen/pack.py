@@ -43,7 +43,7 @@ def compile_units(target: spec.GpuTarget, units: list[plan.Unit], directory: Pat
         return dict(zip((unit.stem for unit in units), pool.map(compile_one, units)))
 
 
-def _row(kernel: plan.Kernel, offset: int, size: int) -> bytes:
+def row(kernel: plan.Kernel, offset: int, size: int) -> bytes:
     target = kernel.target
     assert isinstance(target, spec.GpuTarget)
     dtypes = [spec.DTYPES[dtype].number if dtype else 0 for dtype in kernel.dtypes]
@@ -72,7 +72,7 @@ def assemble(target: spec.GpuTarget, units: list[plan.Unit], fatbins: dict[str, 
     for stem, fatbin in sorted(fatbins.items()):
         offsets[stem] = begin + len(images)
         images += fatbin + b"\0" * (-len(fatbin) % IMAGE_ALIGNMENT)
-    rows = b"".join(_row(kernel, offsets[unit.stem], len(fatbins[unit.stem])) for unit, kernel in kernels)
+    rows = b"".join(row(kernel, offsets[unit.stem], len(fatbins[unit.stem])) for unit, kernel in kernels)
     body = rows.ljust(begin - HEADER.size, b"\0") + images
 
     def header(check: int) -> bytes:

@@ -151,11 +151,10 @@ def run(everything: bool) -> int:
     found = comparison(code.images)
     found.notes += code.skipped
     found.faults += code.faults
-    units, can_count = found.units(), toolchain.find_nvdisasm() and not measured.lacking()
-    settled = receipts.settle(GROUP, units, found.count if can_count else None, everything)
+    why = measured.lacking() or not toolchain.find_nvdisasm() and "there is no nvdisasm" or code.faults and "other code is unknown"
+    settled = receipts.settle(GROUP, found.units(), None if why else found.count, everything)
     found.counts, found.faults = settled.results, found.faults + settled.faults
-    if not can_count:
-        found.notes += [f"{name}: not counted without nvdisasm and nvcc {toolchain.pinned()}" for name in settled.missing]
+    found.notes += [f"{name}: not counted, {why}" for name in settled.missing if why]
     kernels = table.kernels(table.Chosen())
     found.faults += unexplained(kernels)
     found.compare(kernels)

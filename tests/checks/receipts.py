@@ -149,6 +149,14 @@ def test_the_parts_of_a_hash_do_not_run_together(ledger: Ledger) -> None:
     expect(len({receipts.digest(*each) for each in parts}), len(parts))
 
 
+def test_a_set_has_no_hash(ledger: Ledger) -> None:
+    try:
+        receipts.digest("text", frozenset({"one", "two"}))
+    except TypeError:
+        return
+    raise AssertionError("the hash of a set is another one in each process")
+
+
 def test_images_depend_on_headers_flags_and_the_compiler(ledger: Ledger) -> None:
     """Those of a target that has its PTX from another one, too."""
     def changes() -> set[str]:

@@ -20,6 +20,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from dataclasses import astuple
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -41,7 +42,7 @@ def runs_of(model: str) -> list[Run]:
 
 
 def units() -> list[Unit]:
-    return [Unit(model, receipts.digest(SPIN, HERE / "verify.py", HERE / f"{model}.pml", *runs_of(model))) for model in CORRECT]
+    return [Unit(model, receipts.digest(SPIN, HERE / "verify.py", HERE / f"{model}.pml", *map(astuple, runs_of(model)))) for model in CORRECT]
 
 
 def has_spin_of_receipts() -> bool:

@@ -39,12 +39,13 @@ RULES, EDGES = ((ROOT / name).read_text() for name in ("tests/tests.ninja", "gen
 
 
 def units() -> list[Unit]:
-    """The sources of the pack's kernels as they are rendered, and who writes and reads packs."""
+    """The sources of the pack's kernels as they are rendered, their rows, and who writes and reads packs."""
     render, parts = Renderer().unit, []
     for unit in pack.units_of(PACKED):
-        parts += [text := render(unit), *receipts.included(text, ROOT / "src")]
+        parts += [text := render(unit), PACKED.definitions(text), *receipts.included(text, ROOT / "src")]
+        parts += [pack.row(kernel, 0, 0).hex() for kernel in unit.kernels]
     files = (ROOT / "gen/pack.py", ROOT / "gen/toolchain.py", ROOT / "src/runtime/pack.c", Path(__file__))
-    inputs = receipts.digest(PACKED, toolchain.pinned(), *parts, *files, Path(__file__).with_name("test_pack.c").read_text())
+    inputs = receipts.digest(TARGET, toolchain.pinned(), *parts, *files, Path(__file__).with_name("test_pack.c").read_text())
     needs = ("build/tests/test_pack", "build/emulator/libcuda.so.1", f"build/emulator/{serving(CAPABILITY)}.so")
     return [Unit(TARGET, inputs, needs)]
 
