@@ -173,6 +173,10 @@ def test_images_depend_on_headers_flags_and_the_compiler(ledger: Ledger) -> None
     with mock.patch.object(receipts, "_hash_of", with_another_barrier):
         touched = changes()
         expect((of_barrier <= touched, bool(touched - of_barrier), touched == every), (True, True, False))
+    sources, one = measured.sources(), "sm_90a/barrier"
+    for change in ({"flags": "-DQUERN_CLUSTERS=0"}, {"target": "sm_80"}, {"file": "generated/adam/gradient_norm.cu"}):
+        with mock.patch.object(measured, "sources", lambda: {**sources, one: sources[one]._replace(**change)}):
+            expect(changes(), {one})
     for owner, name, value in ((toolchain, "NVCC_FLAGS", ["-O2"]), (toolchain, "pinned", lambda: "13.1.0")):
         with mock.patch.object(owner, name, value):
             expect(changes(), every)
