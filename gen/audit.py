@@ -194,6 +194,10 @@ def print_table(audits: list[Audit]) -> None:
         print("  ".join(cells).rstrip())
 
 
+def _is_built(unit: plan.Unit) -> bool:
+    return all(machine_code.path(unit.build_stem, extension).exists() for extension in ("ptx", "ptxas", "cubin", "fatbin"))
+
+
 def check(units: list[plan.Unit], everything: bool) -> int:
     """A line for each violation, and for each kernel of which nothing is known."""
     found = measured.measured(everything)
@@ -217,7 +221,7 @@ def run(arguments: argparse.Namespace) -> int:
     units = [unit for operation in plan.OPERATIONS for unit in plan.units(operation) if unit.target.kind == "gpu"]
     if arguments.check:
         return check(units, arguments.all)
-    built = [unit for unit in units if machine_code.path(unit.build_stem, "fatbin").exists()]
+    built = [unit for unit in units if _is_built(unit)]
     if not built:
         print("no GPU kernel has been built, so there is nothing to audit: ./quern toolkit && ./quern build", file=sys.stderr)
         return 1
