@@ -68,7 +68,7 @@ def command_audit(arguments: argparse.Namespace) -> int:
 def command_sizes(arguments: argparse.Namespace) -> int:
     from gen import selection
 
-    return selection.print_sizes(arguments.check)
+    return selection.print_sizes(arguments.check, arguments.all)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -104,11 +104,13 @@ def parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser("audit", help="registers, spills, access widths and instructions of every GPU kernel")
     command.add_argument("--check", action="store_true", help="fail on a spill, a narrow main loop or too many registers")
+    command.add_argument("--all", action="store_true", help="with --check: of the machine code in build/, without receipts")
     command.add_argument("--json", action="store_true")
     command.set_defaults(run=command_audit)
 
     command = commands.add_parser("sizes", help="the kilobytes that each target and operation adds to an engine, as built")
     command.add_argument("--check", action="store_true", help="compare with the table in docs/kernels_and_packs.md")
+    command.add_argument("--all", action="store_true", help="with --check: of the images in build/, without receipts")
     command.set_defaults(run=command_sizes)
     return top
 

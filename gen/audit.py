@@ -1,5 +1,5 @@
-"""Reports the compiled form of each GPU kernel, from the PTX and the ptxas reports in build/: registers, spills, the widths of
-global accesses and the instructions per element.
+"""Reports and judges the compiled form of each GPU kernel: registers, spills, the widths of global accesses, by receipts, and the
+instructions per element, from the PTX in build/.
 
 The instructions are PTX along the shortest path on which a thread handles vectors in full: nearest rounding, no weight
 decay, operands that need no special care.
@@ -9,39 +9,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
-from collections import Counter
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import asdict, dataclass
 
-from gen import plan
+from gen import machine_code, measured, plan, ptx
+from gen.machine_code import Code
 from gen.operations import adam, cross_entropy
+from gen.ptx import Block
 from gen.spec import DTYPES, GpuTarget
 
-BUILD = Path(__file__).resolve().parent.parent / "build"
 ADAM_REGISTERS = 64  # more would leave fewer than 1024 threads on a multiprocessor
-
-ENTRY = re.compile(r"\.entry (\w+)\(.*?^\{(.*?)^\}(?!\n\t// end inline asm)", re.S | re.M)
-ACCESS = re.compile(r"(ld|st)\.global(?:\.(?!v\d)[\w:]+)*?(?:\.v(\d))?\.[busf](\d+)\s")
-COPY = re.compile(r"cp\.async\.c\S+\s.*?(\d+)\s*;")
-BULK_COPY = re.compile(r"cp\.async\.bulk\.\S+global")  # of any size: counted as that of a part
-REPORT = re.compile(r"Compiling entry function '(\w+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores, "
-                    r"(\d+) bytes spill loads.*?Used (\d+) registers(?:.*?(\d+) bytes smem)?", re.S)
-
-
-@dataclass
-class Block:
-    """A basic block of PTX."""
-
-    instructions: int = 0
-    successors: list[str] = field(default_factory=list)
-    loads: list[int] = field(default_factory=list)   # bytes of each load from global memory, asynchronous copies included
-    stores: list[int] = field(default_factory=list)
-    reads_shared: bool = False
-
-    def widest(self) -> int:
-        return max(self.loads + self.stores, default=0)
 
 
 @dataclass
@@ -57,42 +34,6 @@ class Audit:
     stores: dict[int, int]
     instructions: float      # per element; 0 where a kernel has no vectors
     violations: list[str]
-
-
-def blocks_of(body: str) -> dict[str, Block]:
-    """The control flow of one kernel; the first block is the entry."""
-    blocks = {"entry": Block()}
-    present = "entry"
-    falls = True  # whether the present block can run on into the next
-    for line in re.sub(r"//[^\n]*", "", body).splitlines():
-        text = line.strip()
-        if label := re.match(r"(\$\w+):", text):
-            if falls:
-                blocks[present].successors.append(label[1])
-            present, falls = label[1], True
-            blocks[present] = Block()
-        elif text.endswith(";") and not text.startswith("."):
-            block = blocks[present]
-            block.instructions += 1
-            if access := ACCESS.search(text):
-                widths = block.loads if access[1] == "ld" else block.stores
-                widths.append(int(access[2] or 1) * int(access[3]) // 8)
-            elif copy := COPY.search(text):
-                block.loads.append(int(copy[1]))
-            elif BULK_COPY.search(text):
-                block.loads.append(plan.GPU_PART_BYTES)
-            block.reads_shared |= "ld.shared" in text
-            branch = re.search(r"\bbra(?:\.uni)?\s+(\$\w+)", text)
-            if branch:
-                block.successors.append(branch[1])
-            if branch or re.search(r"\bret;", text):
-                falls = text.startswith("@")
-                if falls:  # what follows a conditional branch is a block of its own
-                    following = f"{present}'"
-                    block.successors.append(following)
-                    blocks[following] = Block()
-                    present = following
-    return blocks
 
 
 def dominators(blocks: dict[str, Block]) -> dict[str, set[str]]:
@@ -199,13 +140,14 @@ def _vector_bytes(kernel: plan.Kernel, width: int, arrays: tuple[str, ...]) -> i
     return min(width, max(DTYPES[dtype].bits for name in arrays if (dtype := kernel.key[name])))
 
 
-def violations_of(kernel: plan.Kernel, audit: Audit, width: int) -> list[str]:
+def violations_of(kernel: plan.Kernel, code: Code) -> list[str]:
     """The violations that --check reports."""
-    found = []
-    if audit.spills or audit.stack:
-        found.append(f"{audit.spills} bytes spilled, {audit.stack} bytes of stack")
-    if kernel.operation == "adam" and audit.registers > ADAM_REGISTERS:
-        found.append(f"{audit.registers} registers, more than {ADAM_REGISTERS}")
+    assert isinstance(kernel.target, GpuTarget)
+    found, width = [], kernel.target.vector_bytes
+    if code.spills or code.stack:
+        found.append(f"{code.spills} bytes spilled, {code.stack} bytes of stack")
+    if kernel.operation == "adam" and code.registers > ADAM_REGISTERS:
+        found.append(f"{code.registers} registers, more than {ADAM_REGISTERS}")
     if _streams(kernel):
         # Asynchronous copies have 16 bytes at most, but for those in bulk.  Rows in turns are stored in vectors of 16 bytes, too.
         turns = kernel.operation == "cross_entropy" and cross_entropy.takes_turns(kernel.key)
@@ -213,38 +155,28 @@ def violations_of(kernel: plan.Kernel, audit: Audit, width: int) -> list[str]:
         copies = {"short": 16, "resident": plan.GPU_PART_BYTES if in_bulk else 16, "streamed": 16}
         load_width = copies.get(str(kernel.key.get("variant")), _vector_bytes(kernel, width, ("grad", "m", "v", "master")))
         store_width = 16 if turns else _vector_bytes(kernel, width, ("param", "m", "v", "master"))
-        if not audit.loads.get(load_width):
+        if not code.loads.get(load_width):
             found.append(f"no load of {load_width} bytes")
-        if not audit.stores.get(store_width) and kernel.key.get("variant") not in ("stats", "gradient_norm"):
+        if not code.stores.get(store_width) and kernel.key.get("variant") not in ("stats", "gradient_norm"):
             found.append(f"no store of {store_width} bytes")
     return found
 
 
-def audit_unit(unit: plan.Unit) -> list[Audit]:
-    """The kernels of one compilation unit; empty when it has not been built."""
-    ptx, report = (BUILD / f"{unit.build_stem}{extension}" for extension in (".ptx", ".ptxas"))
-    assert isinstance(unit.target, GpuTarget)
-    if not (ptx.exists() and report.exists()):
-        return []
-    bodies = {match[1]: blocks_of(match[2]) for match in ENTRY.finditer(ptx.read_text())}
-    # One kernel's part of the report at a time, so that a value missing there is not taken from the next.
-    parts = re.split(r"(?=ptxas info\s*: Compiling entry)", report.read_text())
-    numbers = {match[1]: [int(n or 0) for n in match.groups()[1:]] for part in parts if (match := REPORT.search(part))}
-    width = unit.target.vector_bytes
-    audits = []
-    for kernel in unit.kernels:
-        blocks = bodies[kernel.symbol]
-        stack, spill_stores, spill_loads, registers, shared = numbers[kernel.symbol]
-        logits = kernel.key.get("logits")
-        per_element = (0.0 if not _streams(kernel) else
-                       cross_entropy_instructions(blocks, DTYPES[logits].bits // 8) if logits else
-                       adam_instructions(blocks, adam.OPERATION.groups(kernel.key, unit.target)))
-        audit = Audit(kernel.name, registers, spill_stores + spill_loads, stack, shared,
-                      dict(Counter(b for block in blocks.values() for b in block.loads)),
-                      dict(Counter(b for block in blocks.values() for b in block.stores)), round(per_element, 1), [])
-        audit.violations = violations_of(kernel, audit, width)
-        audits.append(audit)
-    return audits
+def instructions_of(kernel: plan.Kernel, blocks: dict[str, Block]) -> float:
+    if not _streams(kernel):
+        return 0.0
+    if logits := kernel.key.get("logits"):
+        return round(cross_entropy_instructions(blocks, DTYPES[logits].bits // 8), 1)
+    assert isinstance(kernel.target, GpuTarget)
+    return round(adam_instructions(blocks, adam.OPERATION.groups(kernel.key, kernel.target)), 1)
+
+
+def audit_unit(unit: plan.Unit, image: machine_code.Image) -> list[Audit]:
+    """The kernels of one source, which has been built."""
+    bodies = ptx.kernels(machine_code.path(unit.build_stem, "ptx").read_text())
+    codes = {kernel: image.kernels[kernel.symbol] for kernel in unit.kernels}
+    return [Audit(kernel.name, code.registers, code.spills, code.stack, code.shared, code.loads, code.stores,
+                  instructions_of(kernel, bodies[kernel.symbol]), violations_of(kernel, code)) for kernel, code in codes.items()]
 
 
 def widths(histogram: dict[int, int]) -> str:
@@ -262,31 +194,43 @@ def print_table(audits: list[Audit]) -> None:
         print("  ".join(cells).rstrip())
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """The audit command: a table or JSON, and with --check a line per violation."""
-    units = [unit for operation in plan.OPERATIONS for unit in plan.units(operation) if unit.target.kind == "gpu"]
-    audits: list[Audit] = []
-    missing: list[str] = []
+def _is_built(unit: plan.Unit) -> bool:
+    return all(machine_code.path(unit.build_stem, extension).exists() for extension in ("ptx", "ptxas", "cubin", "fatbin"))
+
+
+def check(units: list[plan.Unit], everything: bool) -> int:
+    """A line for each violation, and for each kernel of which nothing is known."""
+    found = measured.measured(everything)
+    complaints, count = list(found.faults), 0
+    unknown = {line.partition(":")[0] for line in found.skipped}
     for unit in units:
-        found = audit_unit(unit)
-        audits += found
-        if not found:
-            missing.append(unit.build_stem)
-    if not audits:
+        image = found.images.get(unit.build_stem)
+        for kernel in unit.kernels:
+            code = image.kernels.get(kernel.symbol) if image else None
+            count += code is not None
+            if code:
+                complaints += [f"{kernel.name}: {line}" for line in violations_of(kernel, code)]
+            elif unit.build_stem not in unknown:
+                complaints.append(f"{kernel.name}: nothing is known of its machine code")
+    print("\n".join([*found.skipped, *complaints, f"{count} kernels audited, {len(complaints)} violations"]))
+    return 1 if complaints else 0
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The audit command: a table or JSON, or with --check a line per violation."""
+    units = [unit for operation in plan.OPERATIONS for unit in plan.units(operation) if unit.target.kind == "gpu"]
+    if arguments.check:
+        return check(units, arguments.all)
+    built = [unit for unit in units if _is_built(unit)]
+    if not built:
         print("no GPU kernel has been built, so there is nothing to audit: ./quern toolkit && ./quern build", file=sys.stderr)
         return 1
-    complaints = [f"{name}: not built" for name in missing]
-    complaints += [f"{audit.name}: {line}" for audit in audits for line in audit.violations]
+    audits = [audit for unit in built for audit in audit_unit(unit, machine_code.read(unit.build_stem))]
     if arguments.json:
         print(json.dumps([asdict(audit) for audit in audits], indent=1))
-    elif not arguments.check:
+    else:
         print_table(audits)
-    if arguments.check:
-        for line in complaints:
-            print(line)
-        print(f"{len(audits)} kernels audited, {len(complaints)} violations")
-        return 1 if complaints else 0
-    if missing:
+    if missing := [unit.build_stem for unit in units if unit not in built]:
         print(f"{len(missing)} of {len(units)} files of GPU kernels have not been built, {missing[0]} for one: ./quern build",
               file=sys.stderr)
     return 0

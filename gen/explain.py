@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 
 from gen import plan, spec
@@ -78,13 +79,18 @@ def mismatch(kernel: plan.Kernel, request: plan.Key) -> str | None:
     return None
 
 
+@functools.cache
+def _candidates(operation: str, extra: tuple[plan.Target, ...]) -> list[plan.Kernel]:
+    return plan.kernels(operation, [*extra, *plan.targets()])
+
+
 def walk(operation: str, device: plan.Target, request: plan.Key) -> list[str]:
     """The lines of the walk, rows of a target that fail for the same reason together."""
     lines: list[str] = []
     group: tuple[str, str] | None = None
     count = 0
-    extra = [device] if isinstance(device, spec.GpuTarget) and not device.in_library else []
-    for kernel in plan.kernels(operation, [*extra, *plan.targets()]):
+    extra = (device,) if isinstance(device, spec.GpuTarget) and not device.in_library else ()
+    for kernel in _candidates(operation, extra):
         reason = runs_on(kernel.target, device) or mismatch(kernel, request)
         if reason is None:
             return [*lines, f"{kernel.name}: chosen"]

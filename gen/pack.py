@@ -16,6 +16,7 @@ MAGIC = b"QUERNPAK"
 HEADER = struct.Struct("<8sIIIIQQ32sii")
 ROW = struct.Struct("<96s64sIii5iiiIIIIIII4xqQQ")
 IMAGE_ALIGNMENT = 64
+PACKS = ROOT / "build" / "packs"
 KEY_DTYPES = 5  # QUERN_KEY_DTYPES of src/kernels/kernel.h
 
 
@@ -42,7 +43,7 @@ def compile_units(target: spec.GpuTarget, units: list[plan.Unit], directory: Pat
         return dict(zip((unit.stem for unit in units), pool.map(compile_one, units)))
 
 
-def _row(kernel: plan.Kernel, offset: int, size: int) -> bytes:
+def row(kernel: plan.Kernel, offset: int, size: int) -> bytes:
     target = kernel.target
     assert isinstance(target, spec.GpuTarget)
     dtypes = [spec.DTYPES[dtype].number if dtype else 0 for dtype in kernel.dtypes]
@@ -71,7 +72,7 @@ def assemble(target: spec.GpuTarget, units: list[plan.Unit], fatbins: dict[str, 
     for stem, fatbin in sorted(fatbins.items()):
         offsets[stem] = begin + len(images)
         images += fatbin + b"\0" * (-len(fatbin) % IMAGE_ALIGNMENT)
-    rows = b"".join(_row(kernel, offsets[unit.stem], len(fatbins[unit.stem])) for unit, kernel in kernels)
+    rows = b"".join(row(kernel, offsets[unit.stem], len(fatbins[unit.stem])) for unit, kernel in kernels)
     body = rows.ljust(begin - HEADER.size, b"\0") + images
 
     def header(check: int) -> bytes:
@@ -81,18 +82,27 @@ def assemble(target: spec.GpuTarget, units: list[plan.Unit], fatbins: dict[str, 
     return header(checksum(header(0) + body)) + body
 
 
+def units_of(target: spec.GpuTarget) -> list[plan.Unit]:
+    return [unit for operation in plan.OPERATIONS for unit in plan.units(operation, [target])]
+
+
+def write(target: spec.GpuTarget, units: list[plan.Unit], path: Path) -> int:
+    """Returns the number of bytes."""
+    fatbins = compile_units(target, units, PACKS / target.name)
+    data = assemble(target, units, {stem: fatbin.read_bytes() for stem, fatbin in fatbins.items()})
+    path.write_bytes(data)
+    return len(data)
+
+
 def run(name: str, output: str | None) -> int:
     """python -m gen pack NAME"""
     if name not in spec.GPU_TARGETS:
         print(f"{name!r} is no row of GPU_TARGETS in gen/spec.py; there are {', '.join(spec.GPU_TARGETS)}", file=sys.stderr)
         return 2
     target = spec.GPU_TARGETS[name]
-    units = [unit for operation in plan.OPERATIONS for unit in plan.units(operation, [target])]
-    directory = ROOT / "build" / "packs"
-    fatbins = compile_units(target, units, directory / name)
-    path = Path(output) if output else directory / f"{name}.qpack"
-    data = assemble(target, units, {stem: fatbin.read_bytes() for stem, fatbin in fatbins.items()})
-    path.write_bytes(data)
+    units = units_of(target)
+    path = Path(output) if output else PACKS / f"{name}.qpack"
+    size = write(target, units, path)
     rows = sum(len(unit.kernels) for unit in units)
-    print(f"{path}: {rows} kernels for {name} (compute capability {target.cc_min / 10:.1f} up), {len(data):,} bytes")
+    print(f"{path}: {rows} kernels for {name} (compute capability {target.cc_min / 10:.1f} up), {size:,} bytes")
     return 0

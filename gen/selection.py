@@ -13,10 +13,11 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from gen import plan
+from gen import measured, plan
+from gen.machine_code import Image
 from gen.operation import Target
 from gen.render import ROOT, selected
-from gen.spec import GpuTarget
+from gen.spec import GPU_TARGETS, GpuTarget
 from gen.toolchain import find_nvcc, find_older_ptxas, least_driver, toolkit
 
 FOLDER = "build/selected"
@@ -108,7 +109,7 @@ class Selection:
         left_out = [f"-DQUERN_LEFT_OUT_{name}" for name in plan.OPERATIONS if name not in self.operations]
         lines += [f"build {folder}/build_info.o: cc generated/build_info.c | build/nvcc.h {versions}",
                   f"  flags = {' '.join([self.definitions(self.operations[0]), *left_out, headers])}"]
-        members += [f"build/{unit.build_stem}__{unit.target.name}.o" for unit in self.units("cpu")]
+        members += map(_object, self.units("cpu"))
         lines += [f"build {folder}/kernels.a: archive {' '.join(members)}",
                   f"build {folder}/libquern.a: join build/host.a {folder}/kernels.a"]
         return "\n".join(lines) + "\n"
@@ -152,24 +153,35 @@ def _loaded(paths: Iterable[str]) -> int:
     return sum(int(line.split()[3]) for line in done.stdout.splitlines()[1:])
 
 
-def _cost(operation: str, target: Target, table: int, rows: int) -> int:
+def _object(unit: plan.Unit) -> str:
+    """Of the kernels of a CPU's target."""
+    return f"build/{unit.build_stem}__{unit.target.name}.o"
+
+
+def _is_known(target: Target, images: dict[str, Image]) -> bool:
+    """Whether the kernels of a CPU's target are built, and whether images of a GPU's have receipts or are built."""
+    units = [unit for operation in plan.OPERATIONS for unit in plan.units(operation, [target])]
+    return all(unit.build_stem in images if target.kind == "gpu" else (ROOT / _object(unit)).exists() for unit in units)
+
+
+def _cost(operation: str, target: Target, table: int, rows: int, images: dict[str, Image]) -> int:
     """The kernels of a target, and their part of the operation's table."""
     units = plan.units(operation, [target])
     part = table * sum(len(unit.kernels) for unit in units) // max(rows, 1)
     if target.kind == "cpu":
-        return part + (_loaded(f"build/{unit.build_stem}__{target.name}.o" for unit in units) if units else 0)
-    return part + sum((ROOT / "build" / f"{unit.build_stem}.fatbin").stat().st_size for unit in units)
+        return part + (_loaded(map(_object, units)) if units else 0)
+    return part + sum(images[unit.build_stem].bytes for unit in units)
 
 
-def sizes() -> list[tuple[str, ...]]:
+def sizes(targets: list[Target], images: dict[str, Image]) -> list[tuple[str, ...]]:
     """The table's cells, in kilobytes: a line for each target, then one for the code of the host."""
     costs = {}
     for operation in plan.OPERATIONS:
         table, rows = _loaded([f"build/{operation}/{operation}_table.o"]), len(plan.kernels(operation))
-        for target in plan.targets():
-            costs[target.name, operation] = round(_cost(operation, target, table, rows) / 1000)
+        for target in targets:
+            costs[target.name, operation] = round(_cost(operation, target, table, rows, images) / 1000)
     lines: list[tuple[str, ...]] = [("target", *plan.OPERATIONS, "all")]
-    for target in plan.targets():
+    for target in targets:
         line = [costs[target.name, operation] for operation in plan.OPERATIONS]
         lines.append((target.name, *(str(cost) if cost else "" for cost in line), str(sum(line))))
     return [*lines, ("code of the host", *("" for _ in plan.OPERATIONS), str(round(_loaded(["build/host.a"]) / 1000)))]
@@ -180,12 +192,12 @@ def _markdown(lines: list[tuple[str, ...]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in (lines[0], rule, *lines[1:]))
 
 
-def differences() -> list[str]:
+def differences(found: list[tuple[str, ...]]) -> list[str]:
     """What the document says otherwise than the build."""
     rows = ([cell.strip() for cell in line[1:-1].split("|")] for line in SIZES.read_text().splitlines() if line.startswith("|"))
     kept = {cells[0]: cells[1:] for cells in rows if len(cells) == len(plan.OPERATIONS) + 2}
     faults = []
-    header, *lines = sizes()
+    header, *lines = found
     for name, *cells in lines:
         for column, cell, said in zip(header[1:], cells, kept.get(name, [""] * len(cells))):
             if abs(int(cell or 0) - int(said or 0)) > max(LEAST, TOLERANCE * int(cell or 0)):
@@ -193,16 +205,25 @@ def differences() -> list[str]:
     return faults
 
 
-def print_sizes(check: bool) -> int:
+def print_sizes(check: bool, everything: bool) -> int:
+    """A check compares the targets whose sizes are known; of everything, it fails for those that are not built."""
+    found = measured.measured(everything)
+    targets = [target for target in plan.targets() if _is_known(target, found.images)]
+    absent = [target for target in plan.targets() if target not in targets]
     try:
-        if not check:
-            print(_markdown(sizes()), end="")
-            return 0
-        faults = differences()
+        table = sizes(targets, found.images)
     except (subprocess.CalledProcessError, FileNotFoundError):
-        print("the whole library with its GPU kernels has not been built: ninja", file=sys.stderr)
+        print("the code of the host has not been built: ninja", file=sys.stderr)
         return 1
-    print("\n".join(faults) if faults else "the table of sizes is current")
+    if not check:
+        print(_markdown(table), end="")
+        print(*(f"{target.name} is not built" for target in absent), sep="\n", end="", file=sys.stderr)
+        return 0
+    faults = found.faults + differences(table)
+    faults += [f"{target.name} is not built" for target in absent if everything and (target.kind == "cpu" or not found.skipped)]
+    notes = [f"{target.name} is not compared" for target in absent]
+    closing = f"{len(targets)} of {len(plan.targets())} targets compared, {len(faults)} differences"
+    print("\n".join([*found.skipped, *notes, *faults, closing]))
     return 1 if faults else 0
 
 

@@ -61,10 +61,22 @@ def version(nvcc: str) -> str:
     return found[1] if found else "unknown"
 
 
-def toolkit(tool: str) -> int:
-    """The CUDA version of nvcc or ptxas as cuDriverGetVersion would give it: 13000 for 13.0; 0: there is no tool."""
-    numbers = re.match(r"(\d+)\.(\d+)", version(tool))
+def pinned(package: str = "nvidia-cuda-nvcc") -> str:
+    """The version of nvcc that `./quern toolkit` installs, or of another package."""
+    found = re.search(rf"\b{package}==([\d.]+)", (ROOT / "quern").read_text())
+    if not found:
+        raise LookupError(f"quern names no version of {package}")
+    return found[1]
+
+
+def cuda_version(number: str) -> int:
+    """As cuDriverGetVersion would give that of nvcc or ptxas: 13000 for 13.0.88; 0: there is no tool."""
+    numbers = re.match(r"(\d+)\.(\d+)", number)
     return 1000 * int(numbers[1]) + 10 * int(numbers[2]) if numbers else 0
+
+
+def toolkit(tool: str) -> int:
+    return cuda_version(version(tool))
 
 
 # The oldest driver that decompresses images (Zstandard), that of CUDA 12.4.
@@ -97,11 +109,15 @@ def _run(command: list[str]) -> str:
 
 
 def ptx(nvcc: Path, target: GpuTarget, source: Path, out: Path, definitions: Sequence[str] = ()) -> None:
-    """Compiles a CUDA source to the PTX of a target, with a depfile of the headers it read.  Unchanged PTX keeps its time."""
+    """Compiles a CUDA source to the PTX of a target, with a depfile of the headers it read.  Unchanged PTX keeps its time.
+
+    nvcc puts a hash of the working directory into the names of local symbols.  The size of a compressed image would depend on it.
+    """
     new = out.with_suffix(".new.ptx")
-    messages = _run([str(nvcc), "-ptx", f"-arch={target.virtual_architecture}", *NVCC_FLAGS, *(f"-D{each}" for each in definitions),
-                     "-MMD", "-MF", f"{out}.d", "-MT", str(out), str(source), "-o", str(new)])
+    flags = [f"-arch={target.virtual_architecture}", *NVCC_FLAGS, *(f"-D{each}" for each in definitions)]
+    messages = _run([str(nvcc), "-ptx", *flags, "-MMD", "-MF", f"{out}.d", "-MT", str(out), str(source), "-o", str(new)])
     sys.stdout.write(messages)
+    new.write_text(re.sub(r"_INTERNAL_[0-9a-f]{8}_", "_INTERNAL_00000000_", new.read_text()))
     if out.exists() and out.read_bytes() == new.read_bytes():
         new.unlink()
     else:
@@ -157,11 +173,12 @@ def _write_changed(out: Path, text: str) -> None:
         out.write_text(text)
 
 
-def _versions(nvcc: str, older: Path | None) -> str:
-    """A header: the version of nvcc, and for each target the initialiser of struct quern_images (src/kernels/kernel.h)."""
-    lines = [f'#define QUERN_NVCC_VERSION "{version(nvcc)}{f", ptxas {version(str(older))}" if older else ""}"']
+def versions(nvcc: str, older: str = "") -> str:
+    """A header, of the versions of nvcc and of an older ptxas: for each target the initialiser of struct quern_images
+    (src/kernels/kernel.h)."""
+    lines = [f'#define QUERN_NVCC_VERSION "{nvcc}{f", ptxas {older}" if older else ""}"']
     for target in GPU_TARGETS.values():
-        made_by = toolkit(str(older) if older and not target.is_virtual else nvcc)
+        made_by = cuda_version(older if older and not target.is_virtual else nvcc)
         lines.append(f"#define QUERN_IMAGES_{target.name} {{{least_driver(target, made_by)}, {made_by}}}")
     return "\n".join(lines) + "\n"
 
@@ -210,7 +227,7 @@ def main(arguments: list[str]) -> int:
         _write_changed(chosen.out, _dyndep(chosen.location.parent, location != "none"))
         return 0
     if chosen.command == "version":
-        _write_changed(chosen.out, _versions(location, chosen.ptxas))
+        _write_changed(chosen.out, versions(version(location), version(str(chosen.ptxas)) if chosen.ptxas else ""))
         return 0
     if location == "none":
         print(f"{chosen.out} needs nvcc, which was not found: ./quern toolkit installs it", file=sys.stderr)

@@ -22,7 +22,8 @@ def read_arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--vocab", default="", metavar="N,...", help=f"of cross-entropy ({', '.join(map(str, table.VOCABS))})")
     parser.add_argument("--kernel", default="*", metavar="PATTERN",
                         help="only kernels whose names match, 'cross_entropy_bf16_*__sm_90a' for instance")
-    parser.add_argument("--all", action="store_true", help="also those that dispatch does not take for many rows")
+    parser.add_argument("--all", action="store_true", help="also those that dispatch does not take for many rows; "
+                        "with --check: of the machine code in build/, without receipts")
     parser.add_argument("--list", action="store_true", help="print each instruction of the paths with its weight")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all rows")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table as a page")
@@ -94,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
 def main(words: list[str]) -> int:
     arguments = read_arguments(words)
     try:
-        return check.run() if arguments.check else run(arguments)
+        return check.run(arguments.all) if arguments.check else run(arguments)
     except (Fault, Missing) as fault:
         print(f"./quern bench --count: {fault}", file=sys.stderr)
         return 1

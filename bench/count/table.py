@@ -45,20 +45,31 @@ def kernels(chosen: Chosen) -> list[plan.Kernel]:
             and fnmatch.fnmatchcase(kernel.name, chosen.pattern) and DESCRIBED[operation].is_described(kernel)]
 
 
+def _vocabs_of(kernel: plan.Kernel) -> tuple[int, ...]:
+    return VOCABS_OF_SHORT if kernel.key[VARIANT] == "short" else VOCABS_OF_FULL if kernel.full else VOCABS
+
+
 def uses_of(kernel: plan.Kernel, chosen: Chosen) -> tuple[Use, ...]:
     """The forms of a kernel without vocabs; otherwise those vocabs that it can hold."""
     if not kernel.key.get("logits"):
         forms = getattr(DESCRIBED[kernel.operation], "forms", lambda _: ("",))
         return tuple(Use(form=form) for form in forms(kernel))
-    of_kernel = VOCABS_OF_SHORT if kernel.key[VARIANT] == "short" else VOCABS_OF_FULL if kernel.full else VOCABS
-    wanted = chosen.vocabs or of_kernel
+    wanted = chosen.vocabs or _vocabs_of(kernel)
     launched = {vocab: _launch_of(kernel, vocab) for vocab in wanted}
     return tuple(Use(vocab, blocks=found.cluster, shared=found.shared) for vocab, found in launched.items() if found)
 
 
+ALL_VOCABS = (*VOCABS_OF_SHORT, *VOCABS)
+
+
 @functools.cache
+def _launched_of(target: GpuTarget, vocabs: tuple[int, ...], rows: int, kernels: str) -> dict[tuple[int, str], launches.Launched]:
+    return launches.launched(target, list(vocabs), rows, kernels)
+
+
 def _launched(target: GpuTarget, vocab: int, rows: int, kernels: str) -> dict[tuple[int, str], launches.Launched]:
-    return launches.launched(target, [vocab], rows, kernels)
+    """Asks for all vocabs of the table at once."""
+    return _launched_of(target, ALL_VOCABS if vocab in ALL_VOCABS else (vocab,), rows, kernels)
 
 
 def _launch_of(kernel: plan.Kernel, vocab: int) -> launches.Launched | None:

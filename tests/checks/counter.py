@@ -20,6 +20,8 @@ from count.describe import Item, Role, Shape, Use, Way  # noqa: E402
 from count.flow import Fault, Flow  # noqa: E402
 from count.pipes import pipe_of, shared_bytes_of  # noqa: E402
 from gen import plan  # noqa: E402
+from gen.machine_code import Code, Image  # noqa: E402
+from gen.receipts import Unit  # noqa: E402
 
 ELEMENTS = Shape("elements", has=("LD[GS]",))
 SPIN = "SYNCS.*TRYWAIT"
@@ -219,25 +221,47 @@ def test_the_blocks_of_a_multiprocessor() -> None:
 ADAM = next(kernel for kernel in plan.kernels("adam") if kernel.name == "adam_gradient_norm_bf16__sm_90a")
 
 
-def compared(slots: float, is_same: bool = False, chosen: bool = True) -> tuple[list[str], list[str]]:
-    """The faults and notes about a kernel with so many slots, of which the table says 10."""
-    comparison = check.Comparison({(ADAM.base_name, "sm_90a", Use().key): {"slots": 10.0, "chosen": chosen}}, {}, [], [])
-    with mock.patch.object(table, "count_of", lambda kernel, use: (Count(slots=slots), None)):
-        comparison.compare_row(ADAM, Use(), is_same)
+CODE = Code(registers=32, spills=0, stack=0, shared=64, loads={}, stores={}, digest="present")
+IMAGES = {"sm_90a/gradient_norm": Image(1, (65, 8), (9, 0), {ADAM.symbol: CODE})}
+
+
+def compared(slots: float | None, is_same: bool = False, chosen: bool = True, shared: int = 64) -> tuple[list[str], list[str]]:
+    """The faults and notes about a kernel with so many slots, of which the table says 10.  None: it was not counted."""
+    kept = {(ADAM.base_name, "sm_90a", Use().key): {"slots": 10.0, "chosen": chosen, "shared": shared}}
+    comparison = check.Comparison(kept, {ADAM.name: "present" if is_same else "older"}, IMAGES)
+    comparison.counts = {} if slots is None else {ADAM.name: {"": slots}}
+    comparison.compare([ADAM])
     return comparison.faults, comparison.notes
 
 
 def test_a_kernel_that_has_become_worse_fails() -> None:
-    for slots, faults, notes in ((10.29, 0, 0), (10.31, 1, 0), (9.5, 0, 1)):
+    for slots, faults, notes in ((10.29, 0, 0), (10.31, 1, 0), (9.5, 0, 1), (None, 0, 0)):
         found = compared(slots)
         expect(len(found[0]), faults, f"faults of {slots} slots")
         expect(len(found[1]), notes, f"notes about {slots} slots")
     expect(len(compared(10.0, is_same=True)[0]), 0, "faults of the same code")
     expect(len(compared(10.02, is_same=True)[0]), 1, "faults of the same code with another count")
+    expect(len(compared(None, is_same=True, shared=63)[0]), 1, "faults of a launch with other shared memory")
     expect(len(compared(10.0, chosen=False)[0]), 1, "faults of another choice")
-    nothing = check.Comparison({}, {}, [], [])
-    nothing.compare_row(ADAM, Use(), False)
-    expect(len(nothing.faults), 1, "faults of a missing row")
+    for codes, faults in ({}, 1), ({ADAM.name: "present", "gone__sm_90a": "older"}, 2):
+        nothing = check.Comparison({}, codes, IMAGES)
+        nothing.compare([ADAM])
+        expect(len(nothing.faults), faults, "faults of a missing row, and of a kernel that is gone")
+
+
+def test_what_is_counted() -> None:
+    """A kernel of the sample always; another one if the table has other code.  Counted code is known by its digest alone."""
+    def counted_kernels(kernel: plan.Kernel, digest: str) -> list[Unit]:
+        image = Image(1, (65, 8), (9, 0), {kernel.symbol: replace(CODE, digest=digest)})
+        with mock.patch.object(table, "kernels", lambda _: [kernel]):
+            return check.Comparison({}, {kernel.name: "present"}, {f"sm_90a/{kernel.stem}": image}).units()
+
+    other = next(kernel for kernel in plan.kernels("adam") if kernel.name == "adam_gradient_norm_f32__sm_90a")
+    expect(check.is_sampled(ADAM) - check.is_sampled(other), 1, "in the sample")
+    for kernel, digest, number in (ADAM, "present", 1), (other, "present", 0), (other, "newer", 1):
+        expect(len(counted_kernels(kernel, digest)), number, f"{kernel.name}, {digest}")
+    once, again, newer = (counted_kernels(ADAM, digest)[0].inputs for digest in ("present", "present", "newer"))
+    expect((once == again) + 2 * (once != newer), 3, "inputs")
 
 
 def main() -> int:

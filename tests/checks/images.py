@@ -1,5 +1,5 @@
-"""Compares the drivers that the build names for its images with the images' own bytes, and builds images for older drivers.  Compares
-PTX that is taken from another target with nvcc's.
+"""Compares the drivers that the build names for its images with the images' own bytes, and builds images for older drivers.
+Compares PTX that is taken from another target with nvcc's.  All by receipts (tests/receipts.json), or everything with --all.
 
 The table of ABIs here is a second statement, beside gen/toolchain.py, of what drivers load.  Called by tests/run.py.  The last line
 is `N passed, N failed`.
@@ -10,22 +10,25 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import struct
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-import cases
-
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-from gen import plan, toolchain  # noqa: E402
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+from checks import cases  # noqa: E402
+from gen import machine_code, measured, receipts, toolchain  # noqa: E402
+from gen.receipts import Unit  # noqa: E402
 from gen.spec import GPU_TARGETS  # noqa: E402
 
 BUILD = ROOT / "build"
 FOLDER = "build/selection_550"
-CC = shlex.split(os.environ.get("CC", "cc"))
+OLDER, TAKEN = "images for older drivers", "PTX of other targets"  # groups of receipts
+OPERATIONS = ("barrier", "ragged_all_to_all")
+EMULATED = "sm_90a"
+KERNELS = [f"build/emulator/{EMULATED}/{operation}.o" for operation in OPERATIONS]
+CC, CXX = (shlex.split(os.environ.get(name, default)) for name, default in (("CC", "cc"), ("CXX", "c++")))
 
 # EI_OSABI and EI_ABIVERSION of a cubin.  Drivers of CUDA 12 load the first kind, that of 12.9 the second for Blackwell's families.
 ABI_OF_12, ABI_OF_13 = (0x33, 7), (0x41, 8)
@@ -47,107 +50,135 @@ int main(void) {
 """
 
 
-def abi(cubin: Path) -> tuple[int, int]:
-    with cubin.open("rb") as file:
-        head = file.read(20)
-    if head[:4] != b"\x7fELF" or struct.unpack_from("<H", head, 18)[0] != 190:
-        raise AssertionError(f"{cubin} is no cubin")
-    return head[7], head[8]
-
-
 def loads_from(target: str, found: tuple[int, int]) -> int:
     if found not in (ABI_OF_12, ABI_OF_13):
         raise AssertionError(f"{target}: OSABI {found[0]:#x}, ABI version {found[1]}: which driver loads it is not known here")
     return 12040 if found == ABI_OF_12 else 12090 if target in BLACKWELL else 13000
 
 
-def promised(header: Path) -> dict[str, tuple[int, int]]:
+def promised(header: str) -> dict[str, tuple[int, int]]:
     """The driver and the toolkit of each target."""
     return {name: (int(driver), int(made_by)) for name, driver, made_by in
-            re.findall(r"#define QUERN_IMAGES_(\w+) \{(\d+), (\d+)\}", header.read_text())}
+            re.findall(r"#define QUERN_IMAGES_(\w+) \{(\d+), (\d+)\}", header)}
 
 
-def gpu_units() -> list[plan.Unit]:
-    return [unit for operation in plan.OPERATIONS for unit in plan.units(operation) if unit.target.kind == "gpu"]
+def needed(target: str, abi: tuple[int, int], isa: tuple[int, int]) -> int:
+    """The oldest driver that loads an image; PTX ISA 9.0 came with CUDA 13.0."""
+    return 1000 * (isa[0] + 4) + 10 * isa[1] if GPU_TARGETS[target].is_virtual else loads_from(target, abi)
 
 
-def compare(folder: Path, header: Path) -> None:
-    drivers = promised(header)
-    units = [unit for unit in gpu_units() if (folder / f"{unit.build_stem}.cubin").exists()]
-    if not units:
-        raise AssertionError(f"{folder} has no cubins")
-    for unit in units:
-        name = unit.target.name
-        if GPU_TARGETS[name].is_virtual:
-            numbers = re.search(r"^\.version (\d+)\.(\d+)", (folder / f"{unit.build_stem}.ptx").read_text(), re.MULTILINE)
-            needed = 1000 * (int(numbers[1]) + 4) + 10 * int(numbers[2]) if numbers else 0  # PTX ISA 9.0 came with CUDA 13.0
-        else:
-            needed = loads_from(name, abi(folder / f"{unit.build_stem}.cubin"))
-        if drivers[name][0] < needed:
-            raise AssertionError(f"{unit.build_stem}: {header.name} promises {drivers[name][0]}, the image needs {needed}")
-
-
-def prepare(library: str, capability: str, driver: int) -> str:
-    """Opens the emulated device under a driver and prepares the all-to-all."""
+def prepare(library: str, driver: int) -> str:
+    """Opens the emulated device under a driver and prepares the all-to-all, of whose operations alone there are kernels."""
     with tempfile.TemporaryDirectory() as name:
         source, program = Path(name) / "program.c", Path(name) / "program"
         source.write_text(PROGRAM)
         command = [*CC, "-I", "include", str(source), library, "-lm", "-ldl", "-pthread", "-o", str(program)]
         subprocess.run(command, cwd=ROOT, check=True)
-        environment = {**os.environ, "LD_LIBRARY_PATH": str(BUILD / "emulator"), "QUERN_EMULATOR": capability,
-                       "QUERN_EMULATOR_FAIL": f"driver_version:{driver}"}
+        subprocess.run([*CXX, "-shared", *KERNELS, "-o", f"{name}/{EMULATED}.so"], cwd=ROOT, check=True)
+        environment = {**os.environ, "LD_LIBRARY_PATH": str(BUILD / "emulator"), "QUERN_EMULATOR": GPU_TARGETS[EMULATED].emulated,
+                       "QUERN_EMULATOR_KERNELS": name, "QUERN_EMULATOR_FAIL": f"driver_version:{driver}"}
         return subprocess.run([str(program)], env=environment, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_the_images_load_on_the_drivers_that_the_build_names() -> None:
-    compare(BUILD, BUILD / "nvcc_version.h")
+def select(targets: list[str], driver: str, folder: str) -> str:
+    command = [sys.executable, "-m", "gen.selection", "--targets", ",".join(targets), "--operations", ",".join(OPERATIONS),
+               "--driver", driver, "--folder", folder]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
-def test_older_drivers_load_images_of_ptxas_12() -> None:
-    if not toolchain.find_older_ptxas():
-        print("without ptxas 12: images for older drivers are not built")
-        return
-    targets = [target.name for target in plan.targets() if target.kind == "gpu"]
-    command = [sys.executable, "-m", "gen.selection", "--targets", ",".join(targets), "--operations", "barrier,ragged_all_to_all",
-               "--driver", "550", "--folder", FOLDER]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    images, versions = ROOT / FOLDER / "images", promised(ROOT / FOLDER / "versions.h")
-    compare(images, ROOT / FOLDER / "versions.h")
-    for name in targets:
-        target = GPU_TARGETS[name]
-        if target.is_virtual:
-            continue
-        old = abi(images / name / "barrier.cubin") == ABI_OF_12
-        if old != (name not in BLACKWELL) or versions[name][0] != (12040 if old else 12090):
-            raise AssertionError(f"{name}: ABI {abi(images / name / 'barrier.cubin')}, driver {versions[name][0]}")
-        if f"{name}: a driver for CUDA 12.{4 if old else 9}" not in done.stdout:
-            raise AssertionError(f"{name} is missing in {done.stdout!r}")
+# ---- what has receipts ----
 
 
-def test_the_archives_differ_on_a_driver_of_cuda_12() -> None:
-    if not toolchain.find_older_ptxas():
-        return
-    older, newer = prepare(f"{FOLDER}/libquern.a", "9.0", 12040), prepare("libquern.a", "9.0", 12040)
+def taken() -> dict[str, measured.Source]:
+    """Of a unit whose PTX differs between the versions of NVVM, and of the one that is compiled for each target, if it is not."""
+    return {stem: source for stem, source in measured.sources().items()
+            if source.is_taken and stem.split("/")[1] in ("gradient_norm_combine", "barrier")}
+
+
+def groups() -> dict[str, list[Unit]]:
+    images = {unit.name: unit.inputs for unit in measured.units()}
+    of_operations = sorted(inputs for name, inputs in images.items() if name.split("/")[1] in OPERATIONS)
+    files = ("gen/selection.py", "gen/toolchain.py", *(f"src/runtime/{name}.c" for name in ("device_open", "report", "target")))
+    ptxas = toolchain.pinned("nvidia-cuda-nvcc-cu12")
+    older = receipts.digest(of_operations, ptxas, Path(__file__), *(ROOT / file for file in files))
+    return {OLDER: [Unit("ABI", older, ("build/host.a", "build/emulator/libcuda.so.1", *KERNELS))],
+            TAKEN: [Unit(stem, images[stem], (f"build/{stem}.ptx",)) for stem in taken()]}
+
+
+def make_older(_: list[Unit]) -> dict[str, dict[str, tuple[int, int]]]:
+    """Images by ptxas 12 of each target; two archives that differ on a driver of CUDA 12."""
+    targets = [target.name for target in GPU_TARGETS.values() if target.in_library]
+    printed = select(targets, "550", FOLDER)
+    versions, abis = promised((ROOT / FOLDER / "versions.h").read_text()), {}
+    for name in (name for name in targets if not GPU_TARGETS[name].is_virtual):
+        found = {machine_code.abi(ROOT / FOLDER / "images" / name / f"{operation}.cubin") for operation in OPERATIONS}
+        abis[name] = abi = found.pop()
+        driver, old = versions[name][0], name not in BLACKWELL
+        if found or (abi == ABI_OF_12) != old or driver != (12040 if old else 12090) or driver < loads_from(name, abi):
+            raise AssertionError(f"{name}: ABI {abi} {found or ''}, driver {driver}")
+        if f"{name}: a driver for CUDA 12.{4 if old else 9}" not in printed:
+            raise AssertionError(f"{name} is missing in {printed!r}")
+    select([EMULATED], "580", "build/selection_580")
+    older, newer = (prepare(f"{folder}/libquern.a", 12040) for folder in (FOLDER, "build/selection_580"))
     if older != "QUERN_OK:":
         raise AssertionError(older)
     if not newer.startswith("QUERN_DRIVER_TOO_OLD: the CUDA driver supports CUDA 12.4"):
         raise AssertionError(newer)
+    return {"ABI": abis}
+
+
+def make_taken(due: list[Unit]) -> dict[str, str | None]:
+    found: dict[str, str | None] = {}
+    for stem in (unit.name for unit in due):
+        source, nvcc = taken()[stem], toolchain.find_nvcc() or Path("nvcc")
+        definitions = [flag.removeprefix("-D") for flag in source.flags.split()]
+        with tempfile.TemporaryDirectory() as name:
+            own = Path(name) / "own.ptx"
+            toolchain.ptx(nvcc, GPU_TARGETS[stem.split("/")[0]], Path(source.file), own, definitions)
+            same = own.read_bytes() == (BUILD / f"{stem}.ptx").read_bytes()
+        found[stem] = "as nvcc makes it" if same else None
+    return found
+
+
+def settled(group: str, compute: receipts.Compute, why: str) -> None:
+    """Fails for a unit that has no result, unless it cannot be computed here: why."""
+    def tried(due: list[Unit]) -> dict[str, object]:
+        if first := measured.not_built([need for unit in due for need in unit.needs]):
+            raise AssertionError(f"not built: {first}")
+        try:
+            return compute(due)
+        except AssertionError as fault:
+            print(fault)
+            return {unit.name: None for unit in due}
+
+    done = receipts.settle(group, groups()[group], None if why else tried, "--all" in sys.argv)
+    for name in done.missing if why else ():
+        print(f"{group}, {name}: not computed, {why}")
+    if done.faults or done.missing and not why:
+        raise AssertionError("\n".join(done.faults + [f"{group}: {name} has failed" for name in done.missing]))
+
+
+def test_the_images_load_on_the_drivers_that_the_build_names() -> None:
+    found = measured.measured("--all" in sys.argv)
+    print(*found.skipped, sep="\n", end="\n" if found.skipped else "")
+    drivers = promised(toolchain.versions(toolchain.pinned()))
+    faults = list(found.faults)
+    for stem, image in found.images.items():
+        target = stem.split("/")[0]
+        if drivers[target][0] < (least := needed(target, image.abi, image.isa)):
+            faults.append(f"{stem}: the build promises {drivers[target][0]}, the image needs {least}")
+    if faults or not found.images:
+        raise AssertionError("\n".join(faults) or "there are no images")
+
+
+def test_older_drivers_load_images_of_ptxas_12() -> None:
+    settled(OLDER, make_older, measured.lacking() or ("" if toolchain.find_older_ptxas() else "without ptxas 12"))
 
 
 def test_ptx_of_another_target_is_what_nvcc_makes() -> None:
-    """For a unit whose PTX differs between the versions of NVVM, and for the one that is compiled for each target, if it is not."""
-    text = (ROOT / "generated/kernels.ninja").read_text()
-    taken = re.findall(r"^build \$builddir/((\w+)/(?:gradient_norm_combine|barrier)).ptx: ptx_of_other \$builddir/(\S+)$", text, re.M)
-    if not taken:
+    if not taken():
         raise AssertionError("no target has the PTX of another one")
-    for stem, target, other in taken:
-        edge = re.search(rf"^build \$builddir/{re.escape(other)}: ptx (\S+) .*\n.*\n  flags = (.*)$", text, re.M)
-        definitions = [flag.removeprefix("-D") for flag in edge[2].split()]
-        with tempfile.TemporaryDirectory() as name:
-            own = Path(name) / "own.ptx"
-            toolchain.ptx(toolchain.find_nvcc(), GPU_TARGETS[target], Path(edge[1]), own, definitions)
-            if own.read_bytes() != (BUILD / f"{stem}.ptx").read_bytes():
-                raise AssertionError(f"{stem}: nvcc makes other PTX for {target} than {other}, from which it is taken")
+    settled(TAKEN, make_taken, measured.lacking())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,104 @@
+"""The machine code of all GPU kernels by receipts: who asks for it builds none, unless a source or a flag has changed.
+
+The numbers are those of one version of nvcc, the one that `./quern toolkit` installs.  With another, nothing is measured.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import subprocess
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gen import machine_code, receipts, toolchain
+from gen.machine_code import Image
+from gen.receipts import ROOT, Unit
+
+GROUP = "machine code"
+_EDGE = re.compile(r"^build \$builddir/(\w+/\w+)\.ptx: (ptx|ptx_of_other) (\S+?)(?:\.ptx)?(?: .*)?\n"
+                   r"  target = (\w+)\n(?:  flags = (.*)\n)?", re.MULTILINE)
+
+
+class Source(NamedTuple):
+    """Of the PTX of an image."""
+
+    file: str
+    target: str      # for which nvcc compiles it
+    flags: str
+    is_taken: bool   # from the image of that target
+
+
+@functools.cache
+def sources() -> dict[str, Source]:
+    """In the order of the build."""
+    text = (ROOT / "generated/kernels.ninja").read_text()
+    own: dict[str, Source] = {}
+    others = {}
+    for stem, rule, source, target, flags in _EDGE.findall(text):
+        if rule == "ptx":
+            own[stem] = Source(source, target, flags, is_taken=False)
+        else:
+            others[stem] = source.removeprefix("$builddir/")
+    return {**own, **{stem: own[other]._replace(is_taken=True) for stem, other in others.items()}}
+
+
+@functools.cache
+def units() -> tuple[Unit, ...]:
+    """One for each image."""
+    steps = "".join(inspect.getsource(step) for step in (toolchain.ptx, toolchain.cubin, toolchain.fatbin))
+    common = receipts.digest(ROOT / "gen/ptx.py", ROOT / "gen/machine_code.py", steps, toolchain.NVCC_FLAGS, toolchain.pinned())
+    return tuple(Unit(stem, receipts.digest(common, stem, ROOT / source.file, *source[1:]), (f"build/{stem}.fatbin",))
+                 for stem, source in sources().items())
+
+
+def lacking() -> str:
+    """Why machine code cannot be measured here; empty: it can."""
+    nvcc = toolchain.find_nvcc()
+    found = toolchain.version(str(nvcc or "none"))
+    return "" if found == toolchain.pinned() else f"measured with nvcc {toolchain.pinned()} only: here is {found}"
+
+
+def not_built(needs: list[str]) -> str:
+    """What ninja would do for these targets; empty: they are current."""
+    done = subprocess.run(["ninja", "-n", *needs], cwd=ROOT, capture_output=True, text=True)
+    return "" if "ninja: no work to do" in done.stdout else (done.stderr or done.stdout).strip().splitlines()[-1]
+
+
+def _not_hashed(due: list[Unit]) -> list[str]:
+    """The files of the tree that nvcc has read and that are no inputs of a receipt, by the dependencies that ninja keeps."""
+    files = [f"build/{unit.name}.ptx" for unit in due]
+    done = subprocess.run(["ninja", "-t", "deps", *files], cwd=ROOT, capture_output=True, text=True)
+    faults = []
+    for stem, listed in re.findall(r"^build/(\S+)\.ptx: #deps .*\n((?: +.*\n)*)", done.stdout, re.MULTILINE):
+        read = {(ROOT / name).resolve() for name in map(str.strip, listed.splitlines())}
+        missing = sorted(path for path in read.difference(receipts.closure(ROOT / sources()[stem].file))
+                         if path.is_relative_to(ROOT) and not path.is_relative_to(ROOT / ".venv"))
+        faults += [f"{stem}: nvcc reads {path.relative_to(ROOT)}, on which its receipt does not depend" for path in missing]
+    return faults
+
+
+@dataclass(frozen=True)
+class Measured:
+    images: dict[str, Image]   # by the paths of sources below the build folder: sm_90a/barrier
+    skipped: list[str]         # what has changed, with another nvcc than that of the receipts
+    faults: list[str]
+
+
+def measured(everything: bool = False) -> Measured:
+    faults: list[str] = []
+
+    def compute(due: list[Unit]) -> dict[str, dict]:
+        needs = [need for unit in due for need in unit.needs]
+        if first := not_built(needs):
+            faults.append(f"{len(due)} images have no receipt, {due[0].name} for one, and their machine code is not built: "
+                          f"ninja {needs[0]}{' ...' * (len(needs) > 1)} ({first})")
+            return {}
+        faults.extend(_not_hashed(due))
+        return {} if faults else {unit.name: machine_code.read(unit.name).as_json() for unit in due}
+
+    why = lacking()
+    settled = receipts.settle(GROUP, units(), None if why else compute, everything)
+    skipped = [f"{name}: {why}" for name in ("all images",) * everything + tuple(settled.missing)] if why else []
+    return Measured({name: Image.from_json(result) for name, result in settled.results.items()}, skipped, faults + settled.faults)
