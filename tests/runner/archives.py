@@ -1,0 +1,134 @@
+"""Libraries with the kernels of some GPU targets, and the programs that are linked with them: what the gate tests, which has no time
+to compile all targets.  Each has a folder below build/ and a build file beside the tree's own, whose objects it uses.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+from gen import plan, tests  # noqa: E402
+from gen.render import selected  # noqa: E402
+from gen.spec import GPU_TARGETS  # noqa: E402
+
+# Programs of the whole build that are also linked with such a library: the rule, and what is linked beside it.
+HARNESS = "build/tests/harness.a"
+FAULTS = "build/tests/faults"
+PROGRAMS = {
+    "symmetric_processes": ("test_program", f"{FAULTS}/symmetric_processes.o {HARNESS}", "wrapped = $failing_calls"),
+    "test_pack": ("test_program", f"build/tests/pack/test_pack.o {HARNESS}", "wrapped = $failing_calls -Wl,--wrap=quern_on_unload"),
+    "language_model": ("example_program", "build/language_model.a", ""),
+}
+# Programs of ranks with points: the host library is another one.
+AT_POINTS = {"windows": f"{FAULTS}/windows.o {FAULTS}/mutual.o", "reductions": f"{FAULTS}/reductions.o"}
+
+
+@dataclass(frozen=True)
+class Archive:
+    """A library with all CPU kernels, and the kernels of these operations for each GPU target."""
+
+    name: str
+    gpu: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def folder(self) -> str:
+        return f"build/{self.name}"
+
+    def targets_of(self, operation: str) -> list[plan.Target]:
+        return [target for target in plan.targets()
+                if target.kind == "cpu" or any(target.name == name and operation in operations for name, operations in self.gpu)]
+
+    def units(self, target: str) -> list[plan.Unit]:
+        """The compilation units of a GPU target that the library has."""
+        return [unit for name, operations in self.gpu if name == target for operation in plan.OPERATIONS if operation in operations
+                for unit in plan.units(operation, [GPU_TARGETS[target]])]
+
+    def emulated(self, target: str) -> str:
+        return f"{self.folder}/emulator/{target}.so"
+
+    def _tables(self) -> list[str]:
+        """The tables with the rows of these kernels, the kernels' images, and the text of quern_build_info."""
+        lines, members = [], []
+        for operation in plan.OPERATIONS:
+            table, images = (f"{self.folder}/{operation}_{part}.o" for part in ("table", "images"))
+            flags = f"  flags = {selected(self.targets_of(operation))}"
+            fatbins = [f"build/{unit.build_stem}.fatbin" for name, _ in self.gpu for unit in self.units(name)
+                       if unit.operation == operation]
+            lines += [f"build {table}: cc generated/{operation}/table.c", flags,
+                      f"build {images}: assemble generated/{operation}/images.S | build/nvcc.h {' '.join(fatbins)}", flags]
+            members += [table, images]
+        some = [target for target in plan.targets() if target.kind == "cpu" or target.name in dict(self.gpu)]
+        lines += [f"build {self.folder}/build_info.o: cc generated/build_info.c | build/nvcc.h build/nvcc_version.h",
+                  f"  flags = {selected(some)} $include_nvcc_headers",
+                  f"build {self.folder}/tables.a: archive {self.folder}/build_info.o {' '.join(members)}"]
+        return lines
+
+    def _suites(self) -> list[str]:
+        lines = []
+        for folder, rule, host in (("", "test_program", "host.a"), ("/address", "test_program_address", "address/host.a")):
+            library = f"{self.folder}{folder}/libquern.a"
+            lines.append(f"build {library}: join build/{host} {self.folder}/tables.a build/light/kernels.a")
+            for name in tests.sources()["suites"]:
+                lines.append(f"build {self.folder}{folder}/tests/{name.split('/')[1]}: {rule} build/tests/{name}.o {HARNESS} "
+                             f"build/tests/oracle.a {library}")
+                if name in tests.WRAPPED:
+                    lines.append(f"  wrapped = {tests.WRAPPED[name]}")
+        return lines
+
+    def _programs(self) -> list[str]:
+        library, lines = f"{self.folder}/libquern.a", []
+        for name, (rule, linked, variable) in PROGRAMS.items():
+            if linked:
+                lines += [f"build {self.folder}/{name}: {rule} {linked} {library}", *([f"  {variable}"] if variable else [])]
+        for name, linked in AT_POINTS.items():
+            lines.append(f"build {self.folder}/{name}: point_program {linked} {FAULTS}/points.o {FAULTS}/private_shm.o {HARNESS} "
+                         f"build/points/host.a {self.folder}/tables.a build/light/kernels.a")
+        for path in sorted((ROOT / "examples").glob("*.c")):
+            lines.append(f"build {self.folder}/examples/{path.stem}: example_program build/examples/{path.stem}.o {library}")
+        lines += [f"build {self.folder}/libquern.so: shared {library} | build/exports.map gen/exports.py",
+                  "  soname = libquern.so.0", "  exports = build/exports.map",
+                  f"build {self.folder}/install: install {library} {self.folder}/libquern.so", f"  library = {self.folder}"]
+        return lines
+
+    def _emulated(self) -> list[str]:
+        lines = []
+        for name, _ in self.gpu:
+            objects = " ".join(f"build/emulator/{unit.build_stem}.o" for unit in self.units(name))
+            lines.append(f"build {self.emulated(name)}: emulator_link build/emulator/{name}/device_functions.o {objects}")
+        return lines
+
+    def write(self) -> Path:
+        """Writes the build file."""
+        path = ROOT / "build" / f"{self.name}.ninja"
+        path.parent.mkdir(exist_ok=True)
+        text = "\n".join(["# Written by tests/runner/archives.py.", "include build.ninja", *self._tables(), *self._suites(),
+                          *self._programs(), *self._emulated()]) + "\n"
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+        return path
+
+
+def everything(target: str) -> tuple[str, tuple[str, ...]]:
+    """All operations of a GPU target."""
+    return target, tuple(plan.OPERATIONS)
+
+
+def manifest(archives: Sequence[Archive]) -> str:
+    """One build file for several archives."""
+    path = ROOT / "build/tests.ninja"
+    texts = [archive.write().read_text().split("include build.ninja\n", 1)[1] for archive in archives]
+    path.write_text("include build.ninja\n" + "".join(texts))
+    return str(path.relative_to(ROOT))
+
+
+def prepare() -> bool:
+    """Updates the ninja files and searches for nvcc.  The choice of jobs depends on both."""
+    done = subprocess.run(["ninja", "--quiet", "build/nvcc.txt", "build/nvcc_version.h"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        print(done.stdout, end="")
+    return done.returncode == 0
