@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -155,6 +156,7 @@ def outputs() -> dict[str, str]:
         files.update(_of_operation(renderer, operation, [unit for unit in units if unit.operation == operation.name]))
     files.update(bindings.outputs(renderer))
     ninja = _ninja_values(units, sources)
+    files["generated/owners.json"] = _owners(units, sources)
     for name in ("host.ninja", "emulator.ninja", "sanitizers.ninja", "tests.ninja", "musl.ninja"):
         files[f"generated/{name}"] = renderer(f"build/{name}.j2", **ninja)
     names = sorted([*files, "generated/kernels.ninja", DIGEST])
@@ -188,7 +190,6 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
     tables = [f"$builddir/{operation}/{operation}_{part}.o" for operation in plan.OPERATIONS for part in ("table", "images")]
     tables.append("$builddir/build_info.o")
     owned = [unit for unit in gpu if unit.build_stem in sources.owned]
-    owners = list(dict.fromkeys(unit.target for unit in owned))
     return {
         "host": host_sources(),
         "tests": tests.sources(),
@@ -204,8 +205,7 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
         "definitions": {stem: " ".join(f"-D{name}" for name in names) for stem, names in sources.definitions.items()},
         "owned": owned,
         "compiled": sources.compiled,
-        "owners": owners,
-        "instrumented": _instrumented(owned, owners, cpu_objects),
+        "instrumented": _instrumented(owned),
         "operations": list(plan.OPERATIONS),
         "tables": tables,
         "talking": [unit for unit in owned if _is_tested_for_races(unit)],
@@ -224,6 +224,18 @@ def selected(targets: list[plan.Target]) -> str:
     return " ".join(["'-DQUERN_SELECTED(target,unit)=QUERN_WITH_##target'", *(f"-DQUERN_WITH_{target.name}" for target in targets)])
 
 
+def _owners(units: list[plan.Unit], sources: Sources) -> str:
+    """For each operation and GPU target the oldest target whose kernels have the same source text: the tests look at each text once."""
+    owners: dict[str, dict[str, str]] = {}
+    for operation in plan.OPERATIONS:
+        texts: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+        for unit in sorted((unit for unit in units if unit.operation == operation and unit.target.kind == "gpu"),
+                           key=lambda unit: _age(unit.target)):
+            texts.setdefault(unit.target.name, []).append((sources.of_unit[unit.build_stem], sources.definitions[unit.build_stem]))
+        owners[operation] = {name: next(other for other in texts if texts[other] == text) for name, text in texts.items()}
+    return json.dumps(owners, indent=1) + "\n"
+
+
 def _is_tested_for_races(unit: plan.Unit) -> bool:
     """Whether ThreadSanitizer tests its kernels: those of operations whose threads communicate, but for f16, whose threads do so by
     the same text as those of bf16.  Adam is no such operation: its threads communicate too, but its many kernels do so alike, and
@@ -231,18 +243,13 @@ def _is_tested_for_races(unit: plan.Unit) -> bool:
     return plan.OPERATIONS[unit.operation].talks and not any("f16" in kernel.dtypes for kernel in unit.kernels)
 
 
-def _instrumented(owned: list[plan.Unit], owners: list[plan.Target], cpu_objects: list[str]) -> dict[str, object]:
-    """The same for the sanitizers, which look at each GPU source once for each set of definitions, in the oldest target's code."""
-    def objects(directory: str, target: plan.Target, units: list[plan.Unit]) -> list[str]:
-        return [f"$builddir/{directory}/{unit.build_stem}.o" for unit in units if unit.target == target]
-
+def _instrumented(owned: list[plan.Unit]) -> dict[str, object]:
+    """For ThreadSanitizer, which looks at each GPU source once for each set of definitions, in the oldest target's code."""
     talking = [unit for unit in owned if _is_tested_for_races(unit)]
     talkers = list(dict.fromkeys(unit.target for unit in talking))
     return {
-        "cpu": [path.replace("$builddir/", "$builddir/address/") for path in cpu_objects],
-        "address": {target.name: objects("emulator-address", target, owned) for target in owners},
-        "thread": {target.name: objects("emulator-thread", target, talking) for target in talkers},
-        "address_libraries": [f"$builddir/emulator-address/{target.name}.so" for target in owners],
+        "thread": {target.name: [f"$builddir/emulator-thread/{unit.build_stem}.o" for unit in talking if unit.target == target]
+                   for target in talkers},
         "thread_libraries": [f"$builddir/emulator-thread/{target.name}.so" for target in talkers],
     }
 

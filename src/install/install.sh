@@ -1,9 +1,10 @@
 #!/bin/sh
 # Installs the archive, the shared library, the headers, the pkg-config files, the CMake package and quern_dump below
-# $DESTDIR$PREFIX.
+# $DESTDIR$PREFIX.  The libraries are taken from the folder QUERN_LIBRARY (.).
 set -eu
 cd "$(dirname "$0")/../.."
 root=${DESTDIR:-}${PREFIX:-/usr/local}
+library=${QUERN_LIBRARY:-.}
 
 version_part() {
     sed -n "s/^#define QUERN_VERSION_$1 \([0-9]*\)$/\1/p" include/quern.h
@@ -20,9 +21,9 @@ place() {
 }
 
 mkdir -p "$root/lib"
-cp libquern.a "$root/lib/libquern.a"
+cp "$library/libquern.a" "$root/lib/libquern.a"
 chmod 644 "$root/lib/libquern.a"
-cp libquern.so "$root/lib/libquern.so.$version"
+cp "$library/libquern.so" "$root/lib/libquern.so.$version"
 chmod 755 "$root/lib/libquern.so.$version"
 ln -sf "libquern.so.$version" "$root/lib/libquern.so.$major"
 ln -sf "libquern.so.$major" "$root/lib/libquern.so"

@@ -4,7 +4,6 @@ to compile all targets.  Each has a folder below build/ and a build file beside 
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,8 +47,12 @@ class Archive:
         return [unit for name, operations in self.gpu if name == target for operation in plan.OPERATIONS if operation in operations
                 for unit in plan.units(operation, [GPU_TARGETS[target]])]
 
-    def emulated(self, target: str) -> str:
-        return f"{self.folder}/emulator/{target}.so"
+    def is_whole(self, target: str) -> bool:
+        return set(dict(self.gpu)[target]) == set(plan.OPERATIONS)
+
+    def emulator(self, target: str) -> str:
+        """The folder with the emulator's kernels of a target."""
+        return "build/emulator" if self.is_whole(target) else f"{self.folder}/emulator"
 
     def _tables(self) -> list[str]:
         """The tables with the rows of these kernels, the kernels' images, and the text of quern_build_info."""
@@ -97,20 +100,13 @@ class Archive:
 
     def _emulated(self) -> list[str]:
         lines = []
-        for name, _ in self.gpu:
+        for name in (name for name, _ in self.gpu if not self.is_whole(name)):
             objects = " ".join(f"build/emulator/{unit.build_stem}.o" for unit in self.units(name))
-            lines.append(f"build {self.emulated(name)}: emulator_link build/emulator/{name}/device_functions.o {objects}")
+            lines.append(f"build {self.emulator(name)}/{name}.so: emulator_link build/emulator/{name}/device_functions.o {objects}")
         return lines
 
-    def write(self) -> Path:
-        """Writes the build file."""
-        path = ROOT / "build" / f"{self.name}.ninja"
-        path.parent.mkdir(exist_ok=True)
-        text = "\n".join(["# Written by tests/runner/archives.py.", "include build.ninja", *self._tables(), *self._suites(),
-                          *self._programs(), *self._emulated()]) + "\n"
-        if not path.exists() or path.read_text() != text:
-            path.write_text(text)
-        return path
+    def edges(self) -> str:
+        return "\n".join([*self._tables(), *self._suites(), *self._programs(), *self._emulated()]) + "\n"
 
 
 def everything(target: str) -> tuple[str, tuple[str, ...]]:
@@ -119,16 +115,10 @@ def everything(target: str) -> tuple[str, tuple[str, ...]]:
 
 
 def manifest(archives: Sequence[Archive]) -> str:
-    """One build file for several archives."""
+    """Writes the build file of several archives."""
     path = ROOT / "build/tests.ninja"
-    texts = [archive.write().read_text().split("include build.ninja\n", 1)[1] for archive in archives]
-    path.write_text("include build.ninja\n" + "".join(texts))
+    text = "# Written by tests/runner/archives.py.\ninclude build.ninja\n" + "".join(archive.edges() for archive in archives)
+    if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
     return str(path.relative_to(ROOT))
-
-
-def prepare() -> bool:
-    """Updates the ninja files and searches for nvcc.  The choice of jobs depends on both."""
-    done = subprocess.run(["ninja", "--quiet", "build/nvcc.txt", "build/nvcc_version.h"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    if done.returncode:
-        print(done.stdout, end="")
-    return done.returncode == 0

@@ -7,31 +7,59 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
-from runner.devices import DRIVER, best_cpu_target
+from runner.devices import DRIVER, ROOT, best_cpu_target
 from runner.targets import GPU_TARGETS, first_with, serving
-from runner.texts import owners
+from runner.texts import OPERATIONS, owners
 
 PYTHON = sys.executable
-LIBRARY = ("libquern.a",)
-LIBRARIES = (*LIBRARY, "libquern.so")
-PROGRAMS = ("examples", "build/language_model")
+FIRST = first_with("clusters").name
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the library and the programs linked with it are: those of the whole build, or of an archive of tests/runner/archives.py."""
+
+    library: str = "."
+    faults: str = "build/tests/faults"
+    tests: str = "build/tests"
+    programs: str = "build"
+
+    @staticmethod
+    def of(folder: str) -> Place:
+        return Place(folder, folder, folder, folder)
 
 
 def emulated(*targets: str) -> tuple[str, ...]:
     return (*DRIVER, *(f"build/emulator/{target}.so" for target in targets))
 
 
+LIBRARY = ("{library}/libquern.a",)
+LIBRARIES = (*LIBRARY, "{library}/libquern.so")
+EXAMPLES = tuple(f"{{programs}}/examples/{path.stem}" for path in sorted((ROOT / "examples").glob("*.c")))
+PROGRAMS = (*EXAMPLES, "{programs}/language_model")
+EMULATED = emulated(FIRST)
+ON_EMULATOR = ("env", "LD_LIBRARY_PATH=build/emulator")
+FUZZER = f"build/address/{best_cpu_target()}/fuzz"
+SILENT = ("env", "TSAN_OPTIONS=halt_on_error=1 exitcode=66", "QUERN_KERNEL=*__portable")
+
+
 @dataclass(frozen=True)
 class Check:
+    """In commands and targets {library}, {faults}, {tests} and {programs} are the folders of a Place, and {number} is the commit's."""
+
     name: str
     command: tuple[str, ...]
     targets: tuple[str, ...] = ()  # of ninja
+    gate: tuple[str, ...] | None = ()   # what the gate runs: (): the same, None: nothing
+    deep_only: bool = False        # needs the whole library, or all counts: in no part of the gates
     with_nvcc: bool = False        # skipped in a build without nvcc
     quick: bool = False            # takes seconds: part of --quick
     runs_ninja: bool = False       # in this tree: one such check at a time
     with_nvdisasm: bool = False    # skipped without the disassembler of machine code
     with_counts: bool = False      # reads what the sanitized suites have left
+    by_chance: bool = False        # what it meets differs from run to run
 
     @property
     def is_last(self) -> bool:
@@ -45,8 +73,9 @@ PACKED = next(target.emulated for target in GPU_TARGETS.values() if not target.i
 CHECKS = (
     Check("generated files", (PYTHON, "-m", "gen", "check"), quick=True),
     Check("mutants", (PYTHON, "tests/checks/mutants.py", "--check"), quick=True),
+    Check("receipts", (PYTHON, "tests/checks/receipts.py"), quick=True),
     Check("generator", (PYTHON, "tests/checks/generator.py"), quick=True),
-    Check("static audit", (PYTHON, "-m", "gen", "audit", "--check"), LIBRARY, with_nvcc=True, quick=True),
+    Check("static audit", (PYTHON, "-m", "gen", "audit", "--check", "--all"), gate=(PYTHON, "-m", "gen", "audit", "--check"), quick=True),
     Check("rooms", (PYTHON, "tests/checks/rooms.py"), quick=True),
     Check("documentation", (PYTHON, "tests/checks/docs.py"), quick=True),
     Check("usage", ("sh", "tests/checks/usage.sh"), quick=True),
@@ -54,62 +83,64 @@ CHECKS = (
     Check("archive", (PYTHON, "tests/checks/abi.py", "archive"), LIBRARY, quick=True),
     Check("visibility", (PYTHON, "tests/checks/abi.py", "visibility"), LIBRARIES, quick=True),
     Check("selection", (PYTHON, "tests/checks/selection.py"), LIBRARY, quick=True, runs_ninja=True),
-    Check("images", (PYTHON, "tests/checks/images.py"), (*LIBRARY, *emulated(first_with("clusters").name)), with_nvcc=True,
-          runs_ninja=True),
+    Check("images", (PYTHON, "tests/checks/images.py", "--all"), gate=(PYTHON, "tests/checks/images.py"), runs_ninja=True),
     Check("nccl", (PYTHON, "tests/checks/nccl.py"), quick=True),
     Check("ucx", (PYTHON, "tests/checks/ucx.py"), quick=True),
     Check("breaks of ucx", (PYTHON, "tests/checks/ucx.py", "--self-test"), quick=True),
     Check("breaks of nccl", (PYTHON, "tests/checks/nccl.py", "--self-test"), quick=True),
-    Check("sizes", (PYTHON, "-m", "gen", "sizes", "--check"), LIBRARY, with_nvcc=True, quick=True),
+    Check("sizes", (PYTHON, "-m", "gen", "sizes", "--check", "--all"),
+          ("build/host.a", *(f"build/{name}/{name}_table.o" for name in OPERATIONS)),
+          gate=(PYTHON, "-m", "gen", "sizes", "--check"), quick=True),
     Check("consumers", ("sh", "tests/consumers/run.sh"), LIBRARIES, quick=True, runs_ninja=True),
-    Check("mpi", ("sh", "tests/mpi/run.sh"), LIBRARY),
+    Check("mpi", ("sh", "tests/mpi/run.sh"), LIBRARY, gate=None),
     Check("two engines", (PYTHON, "tests/consumers/two_engines.py"), LIBRARIES, quick=True, runs_ninja=True),
     Check("scale", (PYTHON, "tests/checks/scale.py"), ("build/tests/traffic/group",)),
-    Check("bytes of the benchmarks", (PYTHON, "bench/run.py", "--self-test"), ("bench",), quick=True),
+    Check("bytes of the benchmarks", (PYTHON, "bench/run.py", "--self-test"), ("bench",), deep_only=True),
     Check("counter", (PYTHON, "tests/checks/counter.py"), quick=True),
-    Check("issue slots", (PYTHON, "bench/run.py", "--count", "--check"), (*LIBRARY, "bench-count"), with_nvcc=True,
-          with_nvdisasm=True),
-    Check("gpu command", (PYTHON, "tests/checks/gpu.py"),
-          (*LIBRARY, "build/tests/test_adam_published", "bench", *emulated(first_with("clusters").name)), with_nvcc=True,
-          runs_ninja=True),
-    Check("examples", ("sh", "tests/checks/examples.sh"), (*PROGRAMS, *emulated(first_with("clusters").name))),
-    Check("tensor parallelism", (PYTHON, "tests/checks/tensor_parallel.py"),
-          (*PROGRAMS, *emulated(first_with("clusters").name))),
-    Check("looking inside", (PYTHON, "tests/checks/look.py"), PROGRAMS),
-    Check("fuzzing", (PYTHON, "tests/fuzz/run.py"), (f"build/address/{best_cpu_target()}/fuzz",)),
-    Check("convergence", (PYTHON, "bench/convergence.py", "--check"), PROGRAMS),
+    Check("issue slots", (PYTHON, "bench/run.py", "--count", "--check", "--all"), ("bench-count",), with_nvdisasm=True,
+          gate=(PYTHON, "bench/run.py", "--count", "--check")),
+    Check("gpu command", (PYTHON, "tests/checks/gpu.py"), ("libquern.a", "build/tests/test_adam_published", "bench", *EMULATED),
+          with_nvcc=True, runs_ninja=True, deep_only=True),
+    Check("examples", ("sh", "tests/checks/examples.sh"), (*PROGRAMS, *EMULATED), gate=("sh", "tests/checks/examples.sh", "{number}")),
+    Check("tensor parallelism", (PYTHON, "tests/checks/tensor_parallel.py"), (*PROGRAMS, *EMULATED), gate=None),
+    Check("looking inside", (PYTHON, "tests/checks/look.py"), PROGRAMS, gate=None),
+    Check("fuzzing", (PYTHON, "tests/fuzz/run.py", "--runs", "200000", "--seed", "{number}"), (FUZZER,), by_chance=True,
+          gate=(PYTHON, "tests/fuzz/run.py", "--seed", "{number}")),
+    Check("convergence", (PYTHON, "bench/convergence.py", "--check"), PROGRAMS, gate=None),
     Check("emulator", ("env", f"DRIVER={DRIVER[0]}", "sh", "tests/emulator/self_test/build.sh", "build/emulator-self-test"), DRIVER,
-          with_nvcc=True),
-    Check("kernel pack", (PYTHON, "tests/checks/pack/run.py"), ("build/tests/test_pack", *emulated(serving(PACKED))),
-          with_nvcc=True),
+          with_nvcc=True, gate=None),
+    Check("kernel pack", (PYTHON, "tests/checks/pack/run.py", "--all"), ("build/tests/test_pack", *emulated(serving(PACKED))),
+          with_nvcc=True, gate=(PYTHON, "tests/checks/pack/run.py")),
     Check("data races", (PYTHON, "tests/race/run.py"), ("build/tests/race", "emulator-thread", *emulated(*owners("cross_entropy"))),
-          with_nvcc=True),
+          with_nvcc=True, deep_only=True),
     Check("data races of Adam", (PYTHON, "tests/race/adam.py"), ("build/tests/race_adam", *emulated(*owners("adam"))),
-          with_nvcc=True),
-    Check("coverage", (PYTHON, "tests/checks/coverage.py"), (), with_counts=True),
-    Check("unloading", ("build/tests/unloading/host",), ("build/tests/unloading/host",)),
-    Check("protocol models", (PYTHON, "tests/model/run.py")),
-    Check("data races of ranks", (PYTHON, "tests/race/ranks.py"), ("build/tests/race_ranks", "build/tests/race_idle")),
-    Check("data races of looking", ("env", "TSAN_OPTIONS=halt_on_error=1 exitcode=66", "QUERN_KERNEL=*__portable",
-                                    "build/tests/race_look"), ("build/tests/race_look",)),
-    Check("data races of GPU ranks", (PYTHON, "tests/race/gpu_ranks.py"), ("build/tests/race_gpu_ranks", *DRIVER), with_nvcc=True),
-    Check("faults of ranks", ("build/tests/faults/faults",), ("build/tests/faults/faults",)),
-    Check("faults of hosts", ("build/tests/faults/faults", "hosts", "0", "60"), ("build/tests/faults/faults",)),
-    Check("faults of hosts over a carrier",
-          ("env", "QUERN_TEST_CARRIER=borrows", "build/tests/faults/faults", "hosts", "0", "40"), ("build/tests/faults/faults",)),
-    Check("races of ranks", ("build/tests/faults/races",), ("build/tests/faults/races",), quick=True),
-    Check("points of ranks", ("build/tests/faults/pairs",), ("build/tests/faults/pairs",)),
-    Check("points of carriers", ("build/tests/faults/carriers",), ("build/tests/faults/carriers",)),
-    Check("points of transfers", ("build/tests/faults/transfers",), ("build/tests/faults/transfers",)),
-    Check("points of windows", ("env", "LD_LIBRARY_PATH=build/emulator", "build/tests/faults/windows"),
-          ("build/tests/faults/windows", *emulated(first_with("clusters").name))),
-    Check("points of reductions", ("env", "LD_LIBRARY_PATH=build/emulator", "build/tests/faults/reductions"),
-          ("build/tests/faults/reductions", *emulated(first_with("clusters").name))),
-    Check("data races at points", ("env", "TSAN_OPTIONS=halt_on_error=1 exitcode=66", "QUERN_KERNEL=*__portable",
-                                   "build/tests/faults/pairs_thread", "2 threads"), ("build/tests/faults/pairs_thread",)),
-    Check("meeting place of ranks", ("build/tests/faults/meeting_place",), ("build/tests/faults/meeting_place",)),
-    Check("faults of ranks that shrink", ("build/tests/faults/shrinks",), ("build/tests/faults/shrinks",)),
-    Check("strangers in the memory of ranks", ("build/tests/faults/scribbles",), ("build/tests/faults/scribbles",)),
-    Check("symmetric memory of ranks", ("env", "LD_LIBRARY_PATH=build/emulator", "build/tests/faults/symmetric_processes"),
-          ("build/tests/faults/symmetric_processes", *emulated(first_with("clusters").name))),
+          with_nvcc=True, deep_only=True),
+    Check("coverage", (PYTHON, "tests/checks/coverage.py"), with_counts=True, deep_only=True),
+    Check("unloading", ("build/tests/unloading/host",), ("build/tests/unloading/host",), gate=None),
+    Check("protocol models", (PYTHON, "tests/model/run.py", "--all"), gate=(PYTHON, "tests/model/run.py")),
+    Check("data races of ranks", (PYTHON, "tests/race/ranks.py", "--broken"), ("build/tests/race_ranks", "build/tests/race_idle"),
+          gate=(PYTHON, "tests/race/ranks.py"), by_chance=True),
+    Check("data races of looking", (*SILENT, "build/tests/race_look"), ("build/tests/race_look",), by_chance=True),
+    Check("data races of GPU ranks", (PYTHON, "tests/race/gpu_ranks.py"), ("build/tests/race_gpu_ranks", *DRIVER), with_nvcc=True,
+          deep_only=True, by_chance=True),
+    *(Check(f"faults of {name}", (*command, "--deep"), ("build/tests/faults/faults",), by_chance=True,
+            gate=(*command, "--part", "{number}/8")) for name, command in {
+                "ranks": ("build/tests/faults/faults",),
+                "hosts": ("build/tests/faults/faults", "hosts", "0", "60"),
+                "hosts over a carrier": ("env", "QUERN_TEST_CARRIER=borrows", "build/tests/faults/faults", "hosts", "0", "40"),
+            }.items()),
+    Check("races of ranks", ("build/tests/faults/races",), ("build/tests/faults/races",), quick=True, by_chance=True),
+    Check("points of ranks", ("build/tests/faults/pairs",), ("build/tests/faults/pairs",), by_chance=True),
+    Check("points of carriers", ("build/tests/faults/carriers",), ("build/tests/faults/carriers",), by_chance=True),
+    Check("points of transfers", ("build/tests/faults/transfers",), ("build/tests/faults/transfers",), by_chance=True),
+    Check("points of windows", (*ON_EMULATOR, "{faults}/windows"), ("{faults}/windows", *EMULATED), by_chance=True),
+    Check("points of reductions", (*ON_EMULATOR, "{faults}/reductions"), ("{faults}/reductions", *EMULATED), by_chance=True),
+    Check("data races at points", (*SILENT, "build/tests/faults/pairs_thread", "2 threads"), ("build/tests/faults/pairs_thread",),
+          gate=None, by_chance=True),
+    Check("meeting place of ranks", ("build/tests/faults/meeting_place",), ("build/tests/faults/meeting_place",), by_chance=True),
+    Check("faults of ranks that shrink", ("build/tests/faults/shrinks",), ("build/tests/faults/shrinks",), gate=None, by_chance=True),
+    Check("strangers in the memory of ranks", ("build/tests/faults/scribbles",), ("build/tests/faults/scribbles",), gate=None,
+          by_chance=True),
+    Check("symmetric memory of ranks", (*ON_EMULATOR, "{faults}/symmetric_processes"), ("{faults}/symmetric_processes", *EMULATED),
+          by_chance=True),
 )

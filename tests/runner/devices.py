@@ -6,13 +6,13 @@ import ctypes
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
 from runner import suites
+from runner.archives import Archive
 from runner.targets import CPU_TARGETS, GPU_TARGETS, emulated_devices, first_with, lacking_flags, older_than_all
-from runner.texts import owners
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
@@ -50,6 +50,26 @@ class Configuration:
     targets: tuple[str, ...] = ()   # of ninja, in addition to the programs
     only: frozenset[str] | None = None  # the names of its suites; None: all suites of its kind
     counts: bool = False            # its programs count what they execute
+
+    @property
+    def is_sanitized(self) -> bool:
+        return self.name.startswith("sanitized")
+
+    @property
+    def gpu_target(self) -> str:
+        """That of an emulated GPU."""
+        return self.environment["QUERN_TEST_TARGET"] if self.kind == "emulated" else ""
+
+    def linked_with(self, archive: Archive) -> Configuration:
+        """The same with programs of another library than the whole one."""
+        if self.programs not in ("build/tests", "build/address/tests") or self.kind == "gpu":
+            return self
+        programs = f"{archive.folder}/{'address/' if self.is_sanitized else ''}tests"
+        if not self.gpu_target or self.unavailable:
+            return replace(self, programs=programs)
+        folder = archive.emulator(self.gpu_target)
+        return replace(self, programs=programs, environment={**self.environment, "QUERN_EMULATOR_KERNELS": str(ROOT / folder)},
+                       targets=(*DRIVER, f"{folder}/{self.gpu_target}.so"))
 
     def suites(self) -> list[suites.Suite]:
         return [suite for suite in suites.read_suites()
@@ -159,36 +179,25 @@ def peerless_configuration() -> Configuration:
 # ---- with sanitizers ------------------------------------------------------------------------------
 
 
-def chosen_owners(suite: suites.Suite) -> list[str]:
-    """The targets on which a suite runs with instrumented kernels: all of them if it runs on every target, else one."""
-    found = owners(*suite.operations)
-    if "emulated" in suite.every or not found:
-        return found
-    return [FIRST_EMULATED if FIRST_EMULATED in found else found[-1]]
-
-
 def instrumented(configurations: list[Configuration]) -> list[Configuration]:
-    """The same devices, with AddressSanitizer and UndefinedBehaviorSanitizer in the library, the kernels and the suites.
+    """The same devices, with AddressSanitizer and UndefinedBehaviorSanitizer in the host library and in the kernels of CPUs.
 
-    One GPU target for each source text is enough.  Its kernels are instrumented, and it runs the suites that run on every target.
-    The other suites of an operation run on one of these targets.  Suites without an operation test the host code, so they run on
-    one device of each kind.
+    The kernels of emulated GPUs are not instrumented: the emulator looks at their accesses itself.  So the first emulated device is
+    enough, and the one without peers.  Suites without an operation test the host code: they run on one device of each kind.
     """
     every = [suite for suite in suites.read_suites() if suite.sanitized]
-    sanitizer = {"QUERN_TEST_SCALE": "small", "QUERN_EMULATOR_KERNELS": f"{BUILD / 'emulator-address'}:{EMULATOR}",
-                 "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
+    sanitizer = {"QUERN_TEST_SCALE": "small", "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=0",
+                 "UBSAN_OPTIONS": "print_stacktrace=1"}
     made = []
     for plain in configurations:
-        kernels, target = (), plain.environment.get("QUERN_TEST_TARGET", "")
         only = [suite for suite in every
                 if (suite.operations or plain.is_first) and (plain.only is None or suite.name in plain.only)]
-        if plain.kind == "emulated":
-            only = [suite for suite in only if not suite.operations or target in chosen_owners(suite)]
-            kernels = (f"build/emulator-address/{target}.so",)
+        if plain.kind == "emulated" and not plain.is_first and plain.only is None:
+            continue
         if any(plain.kind in suite.kinds for suite in only):
             made.append(Configuration(
                 f"sanitized {plain.name}", plain.kind, {**plain.environment, **sanitizer}, plain.unavailable, plain.is_first,
-                instrumented_programs(plain), (*plain.targets, *kernels), frozenset(suite.name for suite in only), counts=True))
+                instrumented_programs(plain), plain.targets, frozenset(suite.name for suite in only), counts=True))
     return made
 
 
@@ -207,7 +216,7 @@ def best_cpu_target() -> str:
 
 
 def with_musl(configurations: list[Configuration]) -> list[Configuration]:
-    """The oracles, the best CPU target and the ranks, built for musl.  The size and the suites are those with sanitizers."""
+    """The best CPU target and the ranks, built for musl.  The size and the suites are those with sanitizers."""
     only = frozenset(suite.name for suite in suites.read_suites() if suite.sanitized)
     return [Configuration(f"musl {plain.name}", plain.kind, {**plain.environment, "QUERN_TEST_SCALE": "small"},
                           programs="build/musl/tests", only=only)
@@ -273,7 +282,7 @@ def all_configurations(garbage: Path) -> list[Configuration]:
         ucx_configuration(),
         *drivers,
         *emulated,
-        *instrumented([oracle, *cpu, ranks, carried[0], *drivers, *emulated]),
-        *with_musl([oracle, *cpu, ranks]),
+        *instrumented([*cpu, ranks, carried[0], *drivers, *emulated]),
+        *with_musl([*cpu, ranks]),
         *gpu_configurations(),
     ]

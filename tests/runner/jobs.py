@@ -5,31 +5,36 @@ Called by tests/run.py and tests/gpu/command.py.
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import math
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from runner import scheduler
 from runner.record import Cost, Record
 
 ROOT = Path(__file__).resolve().parents[2]
-TIMEOUT = 600          # seconds for one job
 COUNTS = "LLVM_PROFILE_FILE"    # variable: where a program leaves how often it executed each line
-LONG = 20              # seconds: longer jobs begin first, so that the last minutes use all workers
-SPARE_MB = 512         # memory left for other processes
+LONG = 20              # seconds: longer jobs begin first, so that the last minutes use all cores
 REPEATED_LINES = 30    # of a failed job's output, at the end of all
 
+# Limits of a job.  They do not depend on what else the machine does: CPU seconds of one process, and minutes in which none of the
+# job's processes has computed.
+LEAST_CPU, TIMES_CPU = 600, 10
+IDLE_SECONDS, LOOK_SECONDS = 300, 5
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Job:
     configuration: str
     name: str
@@ -38,9 +43,14 @@ class Job:
     targets: tuple[str, ...] = ()  # of ninja
     is_check: bool = False
     runs_ninja: bool = False            # two runs of ninja at a time would damage its log
-    emulated: str = ""                  # the target, if the suite proves the same on all targets with the same kernels
+    target: str = ""                    # of an emulated GPU
     operations: tuple[str, ...] = ()    # the suite runs kernels of these
     is_last: bool = False               # runs after all others
+    by_chance: bool = False             # what it meets differs from run to run: a result that is kept proves nothing
+
+    @property
+    def title(self) -> str:
+        return f"{self.configuration}: {self.name}"
 
 
 @dataclass
@@ -48,15 +58,18 @@ class Count:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    flaky: int = 0    # jobs that failed beside others and passed alone
 
     def add(self, other: Count) -> None:
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
+        self.flaky += other.flaky
 
     def __str__(self) -> str:
         skipped = f", {self.skipped} skipped" if self.skipped else ""
-        return f"{self.passed} passed, {self.failed} failed{skipped}"
+        flaky = f", {self.flaky} flaky" if self.flaky else ""
+        return f"{self.passed} passed, {self.failed} failed{skipped}{flaky}"
 
 
 @dataclass
@@ -70,29 +83,74 @@ class Outcome:
 # ---- one job --------------------------------------------------------------------------------------
 
 
-def run_command(command: tuple[str, ...], environment: dict[str, str], seconds: float = TIMEOUT) -> Outcome:
-    """Runs a process, for so long at most, and returns its status, its output and its cost, all of its children included."""
+def _processes(session: int) -> tuple[list[int], float]:
+    """The processes of a session, and the CPU seconds that they and their children that have ended have used."""
+    found, ticks = [], 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text(errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session:
+            found.append(int(path.parent.name))
+            ticks += sum(int(number) for number in fields[11:15])
+    return found, ticks / os.sysconf("SC_CLK_TCK")
+
+
+class Watch:
+    """Ends a session that has done nothing for long, or when its time is up."""
+
+    def __init__(self, session: int, deadline: float) -> None:
+        self.session, self.deadline, self.reason = session, deadline, ""
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self._look, daemon=True)
+        self.thread.start()
+
+    def _look(self) -> None:
+        used, since = -1.0, time.monotonic()
+        while not self.over.wait(min(LOOK_SECONDS, max(self.deadline - time.monotonic(), 0.01))):
+            _, now = _processes(self.session)
+            if now != used:
+                used, since = now, time.monotonic()
+            elif time.monotonic() - since > IDLE_SECONDS:
+                self.reason = f"no process has computed for {IDLE_SECONDS} seconds"
+            if time.monotonic() >= self.deadline:
+                self.reason = "the time was up"
+            if self.reason:
+                return end_session(self.session)
+
+    def stop(self) -> None:
+        self.over.set()
+        self.thread.join()
+
+
+def end_session(session: int) -> None:
+    """Ends what is left of a job: ranks that it has forked, for instance, would compute beside the next one."""
+    for process in _processes(session)[0]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+
+
+def run_command(command: tuple[str, ...], environment: dict[str, str], deadline: float = math.inf,
+                cpu_limit: int = LEAST_CPU) -> Outcome:
+    """Runs a process and returns its status, its output and its cost, all of its children included."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("QUERN_")}
     began = time.monotonic()
     with tempfile.TemporaryFile() as printed:
         process = subprocess.Popen(command, cwd=ROOT, env={**clean, **environment}, stdin=subprocess.DEVNULL, stdout=printed,
                                    stderr=subprocess.STDOUT, start_new_session=True)
-        late = threading.Event()
-
-        def end() -> None:
-            late.set()
-            os.killpg(process.pid, signal.SIGKILL)
-
-        timer = threading.Timer(seconds, end)
-        timer.start()
+        with contextlib.suppress(ProcessLookupError):
+            resource.prlimit(process.pid, resource.RLIMIT_CPU, (cpu_limit, cpu_limit))
+        watch = Watch(process.pid, deadline)
         _, status, usage = os.wait4(process.pid, 0)
-        timer.cancel()
+        watch.stop()
+        end_session(process.pid)
         process.returncode = os.waitstatus_to_exitcode(status)
         printed.seek(0)
         output = printed.read().decode(errors="replace")
     cost = Cost(time.monotonic() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024)
-    if late.is_set():
-        return Outcome(Count(), cost, 124, f"{output}\nno end after {seconds:.0f} seconds")
+    if watch.reason:
+        return Outcome(Count(), cost, 124, f"{output}\nended: {watch.reason}")
     return Outcome(Count(), cost, process.returncode, output)
 
 
@@ -109,17 +167,17 @@ def count_tap(report: str) -> Count:
     return count
 
 
-def run_suite(job: Job, seconds: float) -> Outcome:
+def run_suite(job: Job, *limits: float) -> Outcome:
     if COUNTS in job.environment:
         shutil.rmtree(Path(job.environment[COUNTS]).parent, ignore_errors=True)
     with tempfile.NamedTemporaryFile(mode="r", suffix=".tap") as report:
-        outcome = run_command((*job.command, f"--tap={report.name}"), job.environment, seconds)
+        outcome = run_command((*job.command, f"--tap={report.name}"), job.environment, *limits)
         outcome.count = count_tap(report.read())
         return outcome
 
 
-def run_check(job: Job, seconds: float) -> Outcome:
-    outcome = run_command(job.command, job.environment, seconds)
+def run_check(job: Job, *limits: float) -> Outcome:
+    outcome = run_command(job.command, job.environment, *limits)
     lines = outcome.output.strip().splitlines()
     closing = re.fullmatch(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?", lines[-1]) if lines else None
     if closing:
@@ -132,13 +190,13 @@ def run_check(job: Job, seconds: float) -> Outcome:
 NINJA = threading.Lock()
 
 
-def run_job(job: Job, deadline: float = math.inf) -> tuple[Outcome, list[str]]:
+def run_job(job: Job, record: Record, deadline: float = math.inf) -> tuple[Outcome, list[str]]:
     """Runs a job.  A job without any test, or with an error but no failed test, counts as a failure; the reasons are listed."""
     with NINJA if job.runs_ninja else contextlib.nullcontext():
-        seconds = min(TIMEOUT, deadline - time.monotonic())
-        if seconds <= 0:
+        if time.monotonic() >= deadline:
             return Outcome(Count(failed=1), Cost(0, 0, 0), 124, ""), ["did not begin: the time was up"]
-        outcome = run_check(job, seconds) if job.is_check else run_suite(job, seconds)
+        cpu_limit = max(LEAST_CPU, round(TIMES_CPU * record.expected(job.configuration, job.name).cpu))
+        outcome = (run_check if job.is_check else run_suite)(job, deadline, cpu_limit)
     count, status, reasons = outcome.count, outcome.status, []
     if not count.passed + count.failed + count.skipped:
         reasons.append("ran no test")
@@ -151,15 +209,9 @@ def run_job(job: Job, deadline: float = math.inf) -> tuple[Outcome, list[str]]:
 # ---- all jobs -------------------------------------------------------------------------------------
 
 
-def available_mb() -> int:
-    """Memory that new processes can have without swapping."""
-    found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
-    return int(found.group(1)) // 1024 if found else 1 << 30
-
-
 def split_by_memory(jobs: list[Job], record: Record) -> tuple[list[Job], list[Job]]:
     """The jobs for which this machine has enough memory, and the others."""
-    limit = available_mb() - SPARE_MB
+    limit = scheduler.available_mb() - scheduler.SPARE_MB
     fits = [record.expected(job.configuration, job.name).peak_mb <= limit for job in jobs]
     return [job for job, yes in zip(jobs, fits) if yes], [job for job, yes in zip(jobs, fits) if not yes]
 
@@ -167,57 +219,78 @@ def split_by_memory(jobs: list[Job], record: Record) -> tuple[list[Job], list[Jo
 class Progress:
     """Prints each job as it ends, with an estimate of the remaining time from the record."""
 
-    def __init__(self, jobs: list[Job], record: Record, workers: int) -> None:
-        self.record = record
-        self.workers = workers
-        self.total, self.done = len(jobs), 0
-        self.failed: list[str] = []
-        self.reports: list[str] = []
+    def __init__(self, jobs: list[Job], record: Record, cores: int) -> None:
+        self.record, self.cores = record, cores
+        self.total, self.done, self.began, self.used = len(jobs), 0, time.monotonic(), 0.0
+        self.failed: dict[Job, str] = {}   # with the end of its output
         self.left = sum(self.expected(job) for job in jobs)
-        self.counts = {job.configuration: Count() for job in jobs}
-        self.missing = {name: sum(job.configuration == name for job in jobs) for name in self.counts}
+        self.known = 0.0
 
     def expected(self, job: Job) -> float:
-        return self.record.expected(job.configuration, job.name).seconds
+        """Seconds of all cores."""
+        cost = self.record.expected(job.configuration, job.name)
+        return cost.seconds * min(scheduler.part_of_core(cost), self.cores) / self.cores
+
+    def remaining(self) -> float:
+        """Scaled by what this machine has needed so far."""
+        passed = time.monotonic() - self.began
+        scale = min(max(passed / self.known, 0.3), 5) if self.known > 20 else 1
+        return self.left * scale
 
     def ended(self, job: Job, outcome: Outcome, reasons: list[str]) -> None:
         self.done += 1
         self.left -= self.expected(job)
+        self.known += self.expected(job)
         self.record.add(job.configuration, job.name, outcome.cost)
-        self.counts[job.configuration].add(outcome.count)
         if outcome.count.failed:
-            title, output = f"---- {job.configuration}: {job.name} {' and '.join(reasons)}", outcome.output.rstrip()
-            self.failed.append(job.name)
-            self.reports.append("\n".join([title, *output.splitlines()[-REPEATED_LINES:], "----"]))
-            print(f"{title}\n{output}\n----")
-        print(f"[{self.done}/{self.total}, {in_words(self.left / self.workers)} left] {job.configuration}: {job.name}: "
+            title, output = f"---- {job.title} {' and '.join(reasons)}", outcome.output.rstrip()
+            self.failed[job] = "\n".join([title, *output.splitlines()[-REPEATED_LINES:], repeat(job), "----"])
+            print(f"{title}\n{output}\n{repeat(job)}\n----")
+        print(f"[{self.done}/{self.total}, {in_words(self.remaining())} left] {job.title}: "
               f"{outcome.count} ({outcome.cost.seconds:.1f} s)", flush=True)
-        self.missing[job.configuration] -= 1
-        if not self.missing[job.configuration]:
-            print(f"{job.configuration}: {self.counts[job.configuration]}", flush=True)
 
     def repeat_failures(self) -> None:
         """A log is often read, or kept, from its end only."""
-        if self.reports:
-            print(f"{len(self.reports)} of {self.total} jobs failed:", *self.reports, sep="\n", flush=True)
+        if self.failed:
+            print(f"{len(self.failed)} of {self.total} jobs failed:", *self.failed.values(), sep="\n", flush=True)
+
+
+def repeat(job: Job) -> str:
+    """The command that runs it once more."""
+    return f"to repeat: ./quern test --deep --only '{job.configuration}' --suite '{job.name}'"
 
 
 def in_words(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{max(seconds, 0):.0f} s"
 
 
-def run_all(jobs: list[Job], workers: int, record: Record, deadline: float = math.inf) -> tuple[Count, list[Cost], list[str]]:
-    """Also returns the names of the jobs that failed.  At the deadline, of time.monotonic, jobs are stopped, and none begins."""
-    progress, total, costs = Progress(jobs, record, workers), Count(), []
-    expected = [progress.expected(job) for job in jobs]
-    order = sorted(range(len(jobs)), key=lambda i: -expected[i] if expected[i] > LONG else 0)
+def run_all(jobs: list[Job], cores: int, record: Record, deadline: float = math.inf,
+            may_retry: Callable[[Job], bool] = lambda job: False) -> tuple[Count, list[Cost], list[str]]:
+    """Also returns the names of the jobs that failed.  At the deadline, of time.monotonic, jobs are stopped, and none begins.
+
+    What has failed and may be tried again runs once more, alone.
+    """
+    progress, total, costs = Progress(jobs, record, cores), Count(), []
+    expected = {job: progress.expected(job) for job in jobs}
+    order = sorted(jobs, key=lambda job: -expected[job] if expected[job] * cores > LONG else 0)
+    tried: list[tuple[Job, Outcome]] = []
     for is_last in (False, True):
-        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-            running = {pool.submit(run_job, jobs[i], deadline): jobs[i] for i in order if jobs[i].is_last == is_last}
-            for done in concurrent.futures.as_completed(running):
-                outcome, reasons = done.result()
-                progress.ended(running[done], outcome, reasons)
-                total.add(outcome.count)
-                costs.append(outcome.cost)
+        side_by_side = scheduler.Scheduler(lambda job: record.expected(job.configuration, job.name),
+                                           lambda job: run_job(job, record, deadline), cores)
+        for job, (outcome, reasons) in side_by_side.in_turn([job for job in order if job.is_last == is_last]):
+            progress.ended(job, outcome, reasons)
+            costs.append(outcome.cost)
+            tried.append((job, outcome))
+    for job, outcome in tried:
+        if outcome.count.failed and may_retry(job):
+            print(f"once more, alone: {job.title}", flush=True)
+            again, _ = run_job(job, record, deadline)
+            costs.append(again.cost)
+            if not again.count.failed:
+                again.count.flaky = 1
+                outcome.count = again.count
+                print(f"flaky: {job.title}: failed beside others, passed alone", flush=True)
+                progress.failed.pop(job, None)
+        total.add(outcome.count)
     progress.repeat_failures()
-    return total, costs, progress.failed
+    return total, costs, [job.name for job in progress.failed]

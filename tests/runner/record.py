@@ -43,15 +43,27 @@ class Record:
     def __init__(self) -> None:
         self.kept = _read(KEPT)
         self.last = _read(LAST)
+        self.medians: dict[str, Cost] = {}
 
     def expected(self, configuration: str, name: str) -> Cost:
-        unknown = Cost(UNKNOWN_SECONDS, UNKNOWN_SECONDS, 0)
-        return self.last.get(f"{configuration}: {name}") or self.kept.get(f"{kind_of(configuration)}: {name}") or unknown
+        """Of a job without a record: the median of its kind."""
+        return (self.last.get(f"{configuration}: {name}") or self.kept.get(f"{kind_of(configuration)}: {name}")
+                or self.median(kind_of(configuration)))
+
+    def median(self, kind: str) -> Cost:
+        if kind not in self.medians:
+            costs = sorted((cost for job, cost in self.kept.items() if job.startswith(f"{kind}: ")), key=lambda cost: cost.seconds)
+            self.medians[kind] = costs[len(costs) // 2] if costs else Cost(UNKNOWN_SECONDS, UNKNOWN_SECONDS, 0)
+        return self.medians[kind]
 
     def quick_seconds(self, configuration: str, name: str) -> float:
         """CPU time by the kept record, so that --quick selects the same jobs on every machine.  0 for a new job."""
         cost = self.kept.get(f"{kind_of(configuration)}: {name}")
         return cost.cpu if cost else 0
+
+    def kept_cpu(self, configuration: str, name: str) -> float:
+        """CPU seconds by the kept record, so that every machine makes the same choice."""
+        return (self.kept.get(f"{kind_of(configuration)}: {name}") or self.median(kind_of(configuration))).cpu
 
     def add(self, configuration: str, name: str, cost: Cost) -> None:
         self.last[f"{configuration}: {name}"] = cost

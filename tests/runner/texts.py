@@ -1,48 +1,40 @@
-"""Finds emulated targets whose kernels have the same text.  One of them then proves the results of the kernels for all.
+"""GPU targets whose kernels have the same source text, from the generator.  One of them proves the results of the kernels for all.
 
-The texts are compared after the build: the C++ to which the emulator has translated the PTX.  Targets also differ in how the host
-code launches kernels; the suites that run on every target test this.  Called by tests/run.py and tests/runner/devices.py.
+Targets also differ in how the host code launches kernels; the suites that run on every target test this.  Called by tests/run.py.
 """
 
 from __future__ import annotations
 
-import hashlib
+import json
 import sys
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
-from gen import plan, spec  # noqa: E402
+from gen import plan  # noqa: E402
 from runner.targets import library_targets  # noqa: E402
 
 
-@cache
-def _text(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else str(path)
+OPERATIONS = tuple(plan.OPERATIONS)
 
 
 @cache
-def of_operations(target: str, operations: tuple[str, ...]) -> str:
-    """A hash of the translated kernels of these operations; none named: of all.  A kernel that is not built equals no other."""
-    total = hashlib.sha256()
-    for operation in operations or plan.OPERATIONS:
-        for unit in plan.units(operation, [spec.GPU_TARGETS[target]]):
-            total.update(_text(ROOT / "build/emulator" / f"{unit.build_stem}.cpp").encode())
-    return total.hexdigest()
+def _owners() -> dict[str, dict[str, str]]:
+    return json.loads((ROOT / "generated/owners.json").read_text())
 
 
-@cache
-def _sanitized() -> str:
-    return (ROOT / "generated/sanitizers.ninja").read_text()
-
-
-def has_instrumented(target: str, operations: tuple[str, ...]) -> bool:
-    """Whether kernels of this target are built with AddressSanitizer.  Targets with the same source text share one such build."""
-    return any(f"build $builddir/emulator-address/{unit.build_stem}.o:" in _sanitized()
-               for operation in operations for unit in plan.units(operation, [spec.GPU_TARGETS[target]]))
+def text_of(target: str, operations: tuple[str, ...]) -> tuple[str, ...]:
+    """What two targets have in common if their kernels of these operations have the same text; none named: of all operations."""
+    return tuple(_owners()[operation].get(target, target) for operation in operations or plan.OPERATIONS)
 
 
 def owners(*operations: str) -> list[str]:
-    """The targets for which kernels of one of these operations are built with AddressSanitizer, oldest first."""
-    return [target.name for target in library_targets() if has_instrumented(target.name, operations)]
+    """The targets with kernels of one of these operations whose text no older target has, oldest first."""
+    return [target.name for target in library_targets() if target.name in text_of(target.name, operations)]
+
+
+def representative(target: str, operations: tuple[str, ...], first: str) -> str:
+    """The target that runs the suites of these operations for all whose kernels have the same text: the first one, or the oldest."""
+    same = [each.name for each in library_targets() if text_of(each.name, operations) == text_of(target, operations)]
+    return first if first in same else same[0]

@@ -1,0 +1,96 @@
+"""Runs jobs side by side: as many as the cores and the memory of this machine hold.  A job takes the part of a core that it used in
+earlier runs, so that jobs that mostly wait run beside jobs that compute.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from runner.record import Cost
+
+Work = TypeVar("Work")
+Result = TypeVar("Result")
+
+LEAST_CORES = 0.25     # of a job, however little it computes
+MOST_WAITING = 4       # jobs for each core
+SPARE_MB = 512         # memory left for other processes
+
+
+def _quota() -> float:
+    """The cores that the control groups of this process allow."""
+    found = float("inf")
+    for name in ("/sys/fs/cgroup/cpu.max",):
+        try:
+            limit, period = Path(name).read_text().split()
+            found = min(found, float(limit) / float(period))
+        except (OSError, ValueError):
+            pass
+    return found
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return max(1, min(len(os.sched_getaffinity(0)), round(_quota())) if _quota() != float("inf") else len(os.sched_getaffinity(0)))
+
+
+def available_mb() -> int:
+    """Memory that new processes can have without swapping, by the machine and by the control group of this process."""
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    free = int(found.group(1)) // 1024 if found else 1 << 30
+    try:
+        limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
+        free = min(free, (limit - int(Path("/sys/fs/cgroup/memory.current").read_text())) >> 20)
+    except (OSError, ValueError):
+        pass
+    return free
+
+
+def part_of_core(cost: Cost) -> float:
+    """What a job of this cost takes.  A job of several busy threads takes them all."""
+    return max(LEAST_CORES, cost.cpu / cost.seconds) if cost.seconds > 0.5 else 1.0
+
+
+class Scheduler(Generic[Work, Result]):
+    def __init__(self, cost: Callable[[Work], Cost], run: Callable[[Work], Result], limit: int) -> None:
+        """limit: the cores."""
+        self.cost, self.run, self.limit = cost, run, limit
+        self.ended: queue.Queue[tuple[Work, Result | BaseException]] = queue.Queue()
+        self.running: list[Work] = []
+        self.memory = max(available_mb() - SPARE_MB, 1)
+
+    def _fits(self, work: Work) -> bool:
+        if not self.running:
+            return True
+        costs = [self.cost(each) for each in (*self.running, work)]
+        return (sum(part_of_core(cost) for cost in costs) <= self.limit + 0.01 and sum(cost.peak_mb for cost in costs) <= self.memory
+                and len(costs) <= MOST_WAITING * self.limit)
+
+    def _begin(self, work: Work) -> None:
+        self.running.append(work)
+        threading.Thread(target=self._run, args=(work,), daemon=True).start()
+
+    def _run(self, work: Work) -> None:
+        try:
+            self.ended.put((work, self.run(work)))
+        except BaseException as fault:  # raised again where the results are read, which would wait for ever
+            self.ended.put((work, fault))
+
+    def in_turn(self, waiting: Sequence[Work]) -> Iterator[tuple[Work, Result]]:
+        """Each piece of work with its result, as it ends.  Earlier ones begin first if they fit."""
+        left = list(waiting)
+        while left or self.running:
+            for work in list(left):
+                if self._fits(work):
+                    left.remove(work)
+                    self._begin(work)
+            work, result = self.ended.get()
+            self.running.remove(work)
+            if isinstance(result, BaseException):
+                raise result
+            yield work, result

@@ -1,0 +1,114 @@
+"""Which jobs the gate runs: its own, and one of PARTS parts of all others, chosen by the commit.  `./quern test --deep` runs all jobs.
+
+The gate has each kind of proof once: the host library with sanitizers on CPUs, ranks and the GPU generation that has all features; the
+kernels of the best CPU target; the short checks.  What repeats that on other targets, C libraries and carriers, and what takes long,
+is in a part.  PARTS gates of successive commits run everything.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gen import plan
+from runner import devices, jobs, suites
+from runner.record import Record
+from runner.targets import GPU_TARGETS
+
+ROOT = Path(__file__).resolve().parents[2]
+PARTS = 24
+
+# Suites that only a part or the deep run has, of configurations whose other suites are in the gate.
+LARGE = frozenset({"test_adam_long", "test_large", "test_hosts_relay"})
+# What runs with musl in each gate.
+MUSL = frozenset({"test_adam_published", "test_details", "test_group", "test_hosts_network", "test_structs"})
+# Of two halves, sanitized kernels of CPUs run one in a gate.
+HALVES = (frozenset({"adam", "quantize", "ragged_all_to_all"}), frozenset({"cross_entropy", "collective"}))
+
+# CPU seconds to build what a job needs beside the gate's programs, by the start of its configuration's or its own name.
+UNIT_SECONDS = 7.0
+BUILDING = {"musl": 70.0, "sanitized cpu": 35.0, "data races": 60.0}
+
+
+def number_of_commit() -> int:
+    """How many commits lead to this one: successive commits have successive parts."""
+    done = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    return int(done.stdout) if done.returncode == 0 and done.stdout.strip() else 0
+
+
+def has_suite(configuration: devices.Configuration, suite: suites.Suite, number: int) -> bool:
+    """Whether the gate of this commit runs a suite on a configuration."""
+    sanitized, kind, name = configuration.is_sanitized, configuration.kind, suite.name
+    if kind in ("oracle", "gpu"):
+        return True
+    if configuration.name.startswith("musl"):
+        return name in MUSL
+    if name in LARGE or (configuration.only is not None and configuration.only == devices.CARRIED):
+        return False
+    if kind == "cpu" and " without " in configuration.name:
+        return True
+    if kind == "cpu" and sanitized and suite.operations:
+        return configuration.is_first and bool(set(suite.operations) & HALVES[number % 2])
+    if kind == "cpu" and not sanitized:
+        return configuration.is_first and bool(suite.operations or not suite.sanitized)
+    if kind == "emulated" and not sanitized:
+        return configuration.is_first and not suite.sanitized
+    return (sanitized or not suite.sanitized) and (configuration.is_first or kind != "cpu") and "carrier" not in configuration.name \
+        and "UCX" not in configuration.name
+
+
+@dataclass
+class Family:
+    """Jobs that share what is built for them."""
+
+    title: str
+    jobs: list[jobs.Job] = field(default_factory=list)
+    target: str = ""                               # of emulated GPUs
+    operations: set[str] = field(default_factory=set)
+
+    def seconds(self, record: Record) -> float:
+        """CPU seconds to build and to run."""
+        units = sum(len(plan.units(operation, [GPU_TARGETS[self.target]])) for operation in self.operations) if self.target else 0
+        building = next((cost for start, cost in BUILDING.items() if self.title.startswith(start)), 0.0)
+        return units * UNIT_SECONDS + building + sum(record.kept_cpu(job.configuration, job.name) for job in self.jobs)
+
+
+RANKS = frozenset({"barrier", "collective", "quantize", "ragged_all_to_all"})
+
+
+def _family(job: jobs.Job) -> tuple[str, str, tuple[str, ...]]:
+    """The title, and the GPU kernels that have to be built for it."""
+    if job.target:
+        if not job.operations:
+            return f"host code on {job.target}", job.target, tuple(plan.OPERATIONS)
+        if "cross_entropy" in job.operations:
+            return f"cross_entropy on {job.target}", job.target, job.operations
+        if RANKS & set(job.operations):
+            return f"ranks and casts on {job.target}", job.target, job.operations
+        return f"adam on {job.target}", job.target, job.operations
+    if job.configuration.startswith(("musl", "sanitized cpu")):
+        return job.configuration, "", ()
+    return job.title, "", ()
+
+
+def families(others: Sequence[jobs.Job]) -> list[Family]:
+    found: dict[str, Family] = {}
+    for job in others:
+        title, target, operations = _family(job)
+        family = found.setdefault(title, Family(title, target=target))
+        family.jobs.append(job)
+        family.operations.update(operations)
+    return list(found.values())
+
+
+def parts(others: Sequence[jobs.Job], record: Record) -> list[list[Family]]:
+    """The longest family goes into the emptiest part."""
+    filled: list[list[Family]] = [[] for _ in range(PARTS)]
+    costs = [0.0] * PARTS
+    for family in sorted(families(others), key=lambda family: (-family.seconds(record), family.title)):
+        place = min(range(PARTS), key=lambda place: (costs[place], place))
+        filled[place].append(family)
+        costs[place] += family.seconds(record)
+    return filled
