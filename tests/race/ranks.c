@@ -143,7 +143,7 @@ static void *watch(void *user) {
 /* Rank 0 creates and destroys groups that another thread reads and aborts. */
 static quern_status destroy_while_watched(struct rank *rank) {
     pthread_t watcher;
-    quern_group_args args = rank_group_args(rank, 30);
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     if (rank->rank) return QUERN_OK;
     args.ranks = 1;
     args.name = NULL;
