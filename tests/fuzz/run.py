@@ -2,6 +2,7 @@
 
     python3 tests/fuzz/run.py                           the corpus, then 6,000 inputs made of it
     python3 tests/fuzz/run.py --runs 1000000 --seed 7   as many as one wants; the seed decides which
+    python3 tests/fuzz/run.py --found FOLDER            keeps there what reached new code
     python3 tests/fuzz/run.py --merge FOLDER            keeps of the corpus and a folder of inputs the few that reach the most code
 
 A run fails if a sanitizer or a check of the fuzzer stops it, if the corpus does not call each function with success, or if fewer
@@ -98,7 +99,8 @@ def report(counts: Counts, seconds: float) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     faults, tests = [], 0
-    with tempfile.TemporaryDirectory() as found:
+    with tempfile.TemporaryDirectory() as temporary:
+        found = arguments.found or temporary
         for folders, runs in (([str(CORPUS)], 0), ([found, str(CORPUS)], arguments.runs)):
             began = time.monotonic()
             status, output = fuzz(folders, runs, arguments.seed)
@@ -137,6 +139,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Fuzzes every public function.")
     parser.add_argument("--runs", type=int, default=6000, help="inputs, with those of the corpus (6000)")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--found", metavar="FOLDER", help="where inputs go that reach new code")
     parser.add_argument("--merge", metavar="FOLDER", help="minimise the corpus together with a folder of inputs")
     arguments = parser.parse_args()
     (ROOT / "build" / "fuzz").mkdir(parents=True, exist_ok=True)
