@@ -1,16 +1,22 @@
 """The runner of all tests.  Called by `./quern test`.
 
 The Criterion suites run once per configuration: each instruction set of this CPU, each GPU generation on the emulator, each fault
-of the driver, and a real GPU if the machine has one. The other checks are commands. Only the targets that the chosen jobs need are
-built. Each job is printed as it ends, a failed one with its output, which is repeated at the end. The last line is `N passed, N
-failed`, followed by `, N skipped` if any were.
+of the driver, and a real GPU if the machine has one. The other checks are commands. Without options the gate runs: what
+tests/runner/tiers.py chooses, and one part of the rest; with --deep everything. Only what the chosen jobs need is built. Each job is
+printed as it ends, a failed one with its output, which is repeated at the end. The last line is `N passed, N failed`, followed by
+`, N skipped` and `, N flaky` if any were.
 """
 
 from __future__ import annotations
 
 import argparse
 import fnmatch
+import json
+import os
+import platform
+import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -18,28 +24,43 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT))
+import receipts  # noqa: E402
 from gen.toolchain import find_nvdisasm  # noqa: E402
-from runner import build, checks, devices, jobs, texts  # noqa: E402
+from runner import archives, build, checks, devices, jobs, scheduler, suites, texts, tiers  # noqa: E402
 from runner.record import Record  # noqa: E402
+from runner.results import Results  # noqa: E402
 
 # --quick runs suites on the first device of these kinds: the suites that run on every emulated target, and those that take at most
 # QUICK_SECONDS of CPU time by the kept record.
 QUICK = ("oracle", "cpu", "ranks", "driver", "emulated")
 QUICK_SECONDS = 20.0
+FLAKY = ROOT / "build/flaky.json"
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="./quern test", description="Builds and runs all tests.")
+    parser = argparse.ArgumentParser(prog="./quern test", description="Builds and runs the tests: the gate, unless options choose.")
+    parser.add_argument("--deep", action="store_true", help="everything, nothing from the cache, nothing tried again: about two hours")
+    parser.add_argument("--part", metavar="K/N", help="with --deep: the K-th of N parts of equal length; else: the gate with its K-th "
+                        f"of {tiers.PARTS} parts of the rest")
     parser.add_argument("--quick", action="store_true",
                         help="the best CPU target, one emulated GPU and the checks that take seconds: a few minutes")
     parser.add_argument("--only", metavar="GLOB", default="*", help="configurations to run, 'emulated *' for instance")
     parser.add_argument("--suite", metavar="GLOB", default="*", help="suites to run, 'test_adam*' for instance")
-    parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
+    parser.add_argument("--jobs", type=int, default=scheduler.cores(), help="cores to use (all that this process may use)")
     parser.add_argument("--list", action="store_true", help="show the configurations and suites, build and run nothing")
     parser.add_argument("--no-build", action="store_true", help="test what has been built before")
+    parser.add_argument("--no-cache", action="store_true", help="run what has passed before with the same bytes, too")
     parser.add_argument("--costs", action="store_true", help="show what the last runs took, build and run nothing")
     parser.add_argument("--keep-times", action="store_true", help="keep what the last runs took in tests/runner/times.json")
-    return parser.parse_args()
+    options = parser.parse_args()
+    found = re.fullmatch(r"(\d+)/(\d+)", options.part) if options.part else None
+    if options.part and not (found and 1 <= int(found[1]) <= int(found[2])):
+        parser.error(f"--part {options.part}: expected K/N, with K from 1 to N")
+    options.part = (int(found[1]), int(found[2])) if found else None
+    return options
+
+
+# ---- jobs -----------------------------------------------------------------------------------------
 
 
 def counts_of(configuration: devices.Configuration, suite: str) -> dict[str, str]:
@@ -49,93 +70,179 @@ def counts_of(configuration: devices.Configuration, suite: str) -> dict[str, str
     return {jobs.COUNTS: str(devices.BUILD / "coverage" / configuration.name / suite / "%m.profraw")}
 
 
-def suite_jobs(configuration: devices.Configuration) -> list[jobs.Job]:
-    """The jobs of a configuration.  A job that tests results of emulated kernels has its target; see leave_out_repeated."""
-    target = configuration.environment["QUERN_TEST_TARGET"] if configuration.kind == "emulated" else ""
-    return [jobs.Job(configuration.name, suite.name, (f"{configuration.programs}/{suite.name}", "-j1"),
-                     {**configuration.environment, **counts_of(configuration, suite.name)},
-                     (f"{configuration.programs}/{suite.name}", *configuration.targets),
-                     emulated="" if "emulated" in suite.every else target, operations=suite.operations)
-            for suite in configuration.suites()]
+def suite_job(configuration: devices.Configuration, suite: suites.Suite) -> jobs.Job:
+    program = f"{configuration.programs}/{suite.name}"
+    return jobs.Job(configuration.name, suite.name, (program, "-j1"),
+                    {**configuration.environment, **counts_of(configuration, suite.name)}, (program, *configuration.targets),
+                    target=configuration.gpu_target, operations=suite.operations, by_chance=configuration.kind == "ranks")
 
 
-def forget_counts(chosen: list[jobs.Job]) -> None:
-    """Of suites that do not exist any more, too."""
-    for folder in {Path(job.environment[jobs.COUNTS]).parents[1] for job in chosen if jobs.COUNTS in job.environment}:
-        shutil.rmtree(folder, ignore_errors=True)
+def check_job(check: checks.Check, place: checks.Place, number: int, in_gate: bool) -> jobs.Job:
+    command = check.gate if in_gate and check.gate else check.command
+    needed = check.targets
+    if check.name in receipts.CHECKS:
+        needed += tuple(receipts.needs(check.name, not (in_gate and check.gate))) if devices.has_nvcc() or not in_gate else ()
+    return jobs.Job("checks", check.name, check.filled(command, place, number),
+                    {"QUERN_TEST_LIBRARY": place.library, "QUERN_TEST_PROGRAMS": place.programs},
+                    tuple(str(Path(target)) for target in check.filled(needed, place, number)), is_check=True,
+                    runs_ninja=check.runs_ninja, is_last=check.is_last, by_chance=check.by_chance)
 
 
-def check_job(check: checks.Check) -> jobs.Job:
-    return jobs.Job("checks", check.name, check.command, targets=check.targets, is_check=True, runs_ninja=check.runs_ninja,
-                    is_last=check.is_last)
-
-
-def is_quick(configuration: devices.Configuration) -> bool:
-    return configuration.kind in QUICK and configuration.is_first and not configuration.name.startswith(("sanitized", "musl"))
-
-
-def unavailable(check: checks.Check, options: argparse.Namespace, configurations: list[devices.Configuration]) -> str:
+def unavailable(check: checks.Check, options: argparse.Namespace) -> str:
     """The reason why a check cannot run.  Counts are compared only if all suites that count have run."""
     if check.with_nvcc and not devices.has_nvcc():
         return devices.NO_NVCC
     if check.with_nvdisasm and not find_nvdisasm():
         return "there is no nvdisasm: ./quern toolkit installs it"
-    lacking = [each.unavailable for each in configurations if each.counts and each.unavailable and each.kind != "driver"]
-    if check.with_counts and lacking:
-        return lacking[0]
-    if check.with_counts and options.suite != check.name and (options.only, options.suite) != ("*", "*"):
+    if check.with_counts and options.suite != check.name and (options.only, options.suite, options.part) != ("*", "*", None):
         return "only some suites were chosen"
     return ""
 
 
-def select(options: argparse.Namespace, record: Record, garbage: Path) -> tuple[list[jobs.Job], list[tuple[jobs.Job, str]]]:
-    """The jobs that match the options, and those that cannot run here, with the reason."""
-    chosen, skipped = [], []
+def is_repeated(configuration: devices.Configuration, suite: suites.Suite, sanitized: set[tuple[str, str]]) -> bool:
+    """Whether another run proves the same: with sanitizers on the same emulated device, or on a device with kernels of the same text."""
+    if configuration.kind != "emulated":
+        return False
+    if not configuration.is_sanitized and (configuration.name, suite.name) in sanitized:
+        return True
+    return ("emulated" not in suite.every and configuration.only is None and configuration.gpu_target
+            != texts.representative(configuration.gpu_target, suite.operations, devices.FIRST_EMULATED))
 
-    def take(job: jobs.Job, unavailable: str) -> None:
-        if not fnmatch.fnmatch(job.configuration, options.only) or not fnmatch.fnmatch(job.name, options.suite):
-            return
-        if unavailable:
-            skipped.append((job, unavailable))
+
+class Selection:
+    """The jobs that match the options, those that cannot run here, with the reason, and the libraries that they need."""
+
+    def __init__(self, options: argparse.Namespace, record: Record, garbage: Path) -> None:
+        self.options, self.record = options, record
+        self.chosen: list[jobs.Job] = []
+        self.skipped: list[tuple[jobs.Job, str]] = []
+        self.archives: list[archives.Archive] = []
+        self.part = ""
+        self.number = tiers.number_of_commit()
+        self.configurations = devices.all_configurations(garbage)
+        named = (options.only, options.suite) != ("*", "*")
+        self.is_gate = not options.deep and not options.quick and not named
+        if options.part and not options.deep:
+            self.number = options.part[0] - 1
+        if options.deep:
+            self._everything()
+            self._shard()
         else:
-            chosen.append(job)
+            self._with_gate_library(named)
 
-    configurations = devices.all_configurations(garbage)
-    for configuration in configurations:
-        if options.quick and not is_quick(configuration):
-            continue
-        for job in suite_jobs(configuration):
-            walks = configuration.kind == "emulated" and not job.emulated
-            if not options.quick or walks or record.quick_seconds(job.configuration, job.name) <= QUICK_SECONDS:
-                take(job, configuration.unavailable)
-    for check in checks.CHECKS:
-        if check.quick or not options.quick:
-            take(check_job(check), unavailable(check, options, configurations))
-    return chosen, skipped
+    def _take(self, job: jobs.Job, reason: str) -> bool:
+        if not fnmatch.fnmatch(job.configuration, self.options.only) or not fnmatch.fnmatch(job.name, self.options.suite):
+            return False
+        if reason:
+            self.skipped.append((job, reason))
+        else:
+            self.chosen.append(job)
+        return not reason
+
+    def _pairs(self) -> list[tuple[devices.Configuration, suites.Suite]]:
+        sanitized = {(each.name.removeprefix("sanitized "), suite.name)
+                     for each in self.configurations if each.is_sanitized for suite in each.suites()}
+        return [(each, suite) for each in self.configurations for suite in each.suites()
+                if self.options.suite != "*" or not is_repeated(each, suite, sanitized)]
+
+    def _everything(self) -> None:
+        for configuration, suite in self._pairs():
+            self._take(suite_job(configuration, suite), configuration.unavailable)
+        for check in checks.CHECKS:
+            self._take(check_job(check, checks.Place(), self.number, False), unavailable(check, self.options))
+
+    def _shard(self) -> None:
+        """Keeps one part of all jobs: the longest go into the emptiest part."""
+        if not self.options.part:
+            return
+        place, count = self.options.part
+        costs, kept = [0.0] * count, []
+        for job in sorted(self.chosen, key=lambda job: (-self.record.kept_cpu(job.configuration, job.name), job.title)):
+            emptiest = min(range(count), key=lambda each: (costs[each], each))
+            costs[emptiest] += self.record.kept_cpu(job.configuration, job.name)
+            if emptiest == place - 1:
+                kept.append(job)
+        self.chosen = [job for job in self.chosen if job in kept]
+
+    def _wants(self, configuration: devices.Configuration, suite: suites.Suite) -> bool:
+        if self.options.quick:
+            return (configuration.kind in QUICK and configuration.is_first and not configuration.is_sanitized
+                    and not configuration.name.startswith("musl")
+                    and self.record.quick_seconds(configuration.name, suite.name) <= QUICK_SECONDS)
+        return tiers.has_suite(configuration, suite, self.number)
+
+    def _with_gate_library(self, named: bool) -> None:
+        """The gate, its part, or what was named: with a library that has the kernels of the first emulated target, and of those named."""
+        has_nvcc = devices.has_nvcc()
+        gate = archives.Archive("gate", (archives.everything(devices.FIRST_EMULATED),) if has_nvcc else ())
+        place = checks.Place.of(gate.folder)
+        others: list[tuple[devices.Configuration, suites.Suite]] = []
+        for configuration, suite in self._pairs():
+            if configuration.gpu_target in ("", devices.FIRST_EMULATED) and (named or self._wants(configuration, suite)):
+                self._take(suite_job(configuration.linked_with(gate), suite), configuration.unavailable)
+            elif self.is_gate or (named and configuration.gpu_target):
+                others.append((configuration, suite))
+        later: list[checks.Check] = []
+        for check in checks.CHECKS:
+            if named or (check.quick or not self.options.quick) and check.gate is not None and not check.deep_only:
+                whole = check.deep_only and named
+                self._take(check_job(check, checks.Place() if whole else place, self.number, not named),
+                           unavailable(check, self.options))
+            elif self.is_gate and not check.deep_only:
+                later.append(check)
+        self.archives = [gate]
+        if self.is_gate:
+            self._add_part(others, later, gate)
+        else:
+            self._add_named(others)
+
+    def _add_part(self, others: list[tuple[devices.Configuration, suites.Suite]], later: list[checks.Check],
+                  gate: archives.Archive) -> None:
+        """One part of what the gate leaves out, with the GPU kernels that it needs."""
+        candidates = [suite_job(configuration.linked_with(gate), suite) for configuration, suite in others
+                      if not configuration.unavailable]
+        candidates += [check_job(check, checks.Place.of(gate.folder), self.number, False) for check in later
+                       if not unavailable(check, self.options)]
+        families = tiers.parts(candidates, self.record)[self.number % tiers.PARTS]
+        self.part = f"{self.number % tiers.PARTS + 1} of {tiers.PARTS} ({', '.join(family.title for family in families)})"
+        gpu: dict[str, set[str]] = {}
+        for family in families:
+            if family.target:
+                gpu.setdefault(family.target, set()).update(family.operations)
+        self._add_linked([(configuration, suite) for configuration, suite in others if configuration.gpu_target in gpu
+                          and any(job.configuration == configuration.name and job.name == suite.name
+                                  for family in families for job in family.jobs)], gpu)
+        self.chosen += [job for family in families if not family.target for job in family.jobs]
+
+    def _add_named(self, others: list[tuple[devices.Configuration, suites.Suite]]) -> None:
+        gpu: dict[str, set[str]] = {}
+        matching = [(configuration, suite) for configuration, suite in others
+                    if fnmatch.fnmatch(configuration.name, self.options.only) and fnmatch.fnmatch(suite.name, self.options.suite)]
+        for configuration, suite in matching:
+            gpu.setdefault(configuration.gpu_target, set()).update(suite.operations or texts.OPERATIONS)
+        self._add_linked(matching, gpu)
+
+    def _add_linked(self, pairs: list[tuple[devices.Configuration, suites.Suite]], gpu: dict[str, set[str]]) -> None:
+        """Jobs on other emulated devices, with a library that has their kernels."""
+        if not pairs:
+            return
+        part = archives.Archive("part", tuple((name, tuple(sorted(operations))) for name, operations in sorted(gpu.items())))
+        for configuration, suite in pairs:
+            self._take(suite_job(configuration.linked_with(part) if not configuration.unavailable else configuration, suite),
+                       configuration.unavailable)
+        self.archives.append(part)
 
 
-def leave_out_repeated(chosen: list[jobs.Job]) -> list[jobs.Job]:
-    """Omits a suite on an emulated device if it also runs there with sanitizers, or on another target, with kernels of the same
-    text.  On a CPU sanitizers have other kernels, of another compiler, and smaller cases."""
-    def key(job: jobs.Job) -> tuple[str, ...]:
-        if not job.emulated:
-            is_emulated = job.environment.get("QUERN_TEST_DEVICE") == "cuda"
-            return (job.configuration.removeprefix("sanitized ") if is_emulated else job.configuration, job.name)
-        return (job.name, job.environment.get(devices.PEERS, ""), texts.of_operations(job.emulated, job.operations))
+# ---- reports --------------------------------------------------------------------------------------
 
-    def rank(job: jobs.Job) -> tuple[bool, bool]:
-        return (job.configuration.startswith("sanitized"), job.emulated == devices.FIRST_EMULATED)
 
-    kept: dict[tuple[str, ...], jobs.Job] = {}
-    for job in chosen:
-        if key(job) not in kept or rank(job) > rank(kept[key(job)]):
-            kept[key(job)] = job
-    repeated = [job for job in chosen if kept[key(job)] is not job]
-    for configuration in dict.fromkeys(job.configuration for job in repeated):
-        names = [job.name for job in repeated if job.configuration == configuration]
-        print(f"{configuration}: {len(names)} suites left to another run, with sanitizers or of another target, whose kernels have "
-              "the same text", flush=True)
-    return [job for job in chosen if kept[key(job)] is job]
+def report_machine() -> None:
+    lacking = [f"{each.name.removeprefix('cpu ')} kernels ({each.unavailable})" for each in devices.cpu_configurations()
+               if each.unavailable]
+    lacking += [] if devices.has_nvcc() else ["GPU kernels (there is no nvcc)"]
+    lacking += [] if devices.real_gpus() else ["a real GPU"]
+    print(f"quern: {scheduler.cores()} cores, {scheduler.available_mb() / 1024:.0f} GB of free memory, {platform.machine()}; "
+          f"not run here: {', '.join(lacking) or 'nothing'}", flush=True)
 
 
 def report_skipped(skipped: list[tuple[jobs.Job, str]]) -> None:
@@ -148,37 +255,95 @@ def report_skipped(skipped: list[tuple[jobs.Job, str]]) -> None:
         print(f"{configuration}: {what} skipped, {reason}", flush=True)
 
 
+def forget_counts(chosen: list[jobs.Job]) -> None:
+    """Of suites that do not exist any more, too."""
+    for folder in {Path(job.environment[jobs.COUNTS]).parents[1] for job in chosen if jobs.COUNTS in job.environment}:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+# ---- jobs that fail beside others ------------------------------------------------------------------
+
+
+def touched() -> set[str]:
+    """The files of the last commit, and those that differ from it."""
+    done = subprocess.run(["git", "diff", "--name-only", "HEAD~1"], cwd=ROOT, capture_output=True, text=True)
+    return set(done.stdout.split()) if done.returncode == 0 else set()
+
+
+class Flaky:
+    """The record of jobs that failed beside others and passed alone: a second time is a failure."""
+
+    def __init__(self) -> None:
+        try:
+            self.times: dict[str, int] = json.loads(FLAKY.read_text())
+        except (OSError, ValueError):
+            self.times = {}
+        self.touched = touched()
+
+    def may_retry(self, job: jobs.Job) -> bool:
+        """Not if the change touches the job's own file."""
+        own = {f"tests/suites/{job.name}.c", *(word for word in job.command if word.startswith("tests/"))}
+        if self.times.get(job.title, 0) or own & self.touched:
+            return False
+        self.times[job.title] = 1
+        return True
+
+    def save(self, failed: list[str]) -> None:
+        FLAKY.parent.mkdir(exist_ok=True)
+        FLAKY.write_text(json.dumps({title: times for title, times in self.times.items()
+                                     if title.split(": ", 1)[1] not in failed}, indent=1))
+
+
+# ---- the run --------------------------------------------------------------------------------------
+
+
+def build_all(selection: Selection, options: argparse.Namespace) -> tuple[bool, float]:
+    targets = {target for job in selection.chosen for target in job.targets}
+    if options.no_build:
+        missing = [target for target in sorted(targets) if "/" in target and not (ROOT / target).exists()]
+        if missing:
+            print(f"not built: {missing[0]}{f' and {len(missing) - 1} more' if missing[1:] else ''}; run without --no-build")
+        return not missing, 0.0
+    file = archives.manifest(selection.archives) if selection.archives else "build.ninja"
+    return build.build(targets, options.jobs, file) if targets else (True, 0.0)
+
+
 def run(options: argparse.Namespace, record: Record, garbage: Path) -> int:
     if not options.no_build and not options.list and not build.prepare():
-        print("0 passed, 1 failed")
+        print("the build failed: no test has run")
         return 1
-    chosen, skipped = select(options, record, garbage)
+    selection = Selection(options, record, garbage)
     if options.list:
-        print("\n".join(f"{job.configuration}: {job.name}" for job in chosen))
+        print("\n".join(job.title for job in selection.chosen))
         return 0
-    if not chosen and not skipped:
+    if not selection.chosen and not selection.skipped:
         print("nothing to run: no configuration and suite of these names\n0 passed, 1 failed")
         return 1
-    targets = {target for job in chosen for target in job.targets}
-    missing = [target for target in sorted(targets) if "/" in target and not (ROOT / target).exists()]
-    if options.no_build and missing:
-        print(f"not built: {missing[0]}{f' and {len(missing) - 1} more' if missing[1:] else ''}; run without --no-build")
+    report_machine()
+    if selection.part:
+        print(f"quern: the gate with part {selection.part}; everything: ./quern test --deep", flush=True)
+    built, building = build_all(selection, options)
+    if not built:
+        print("the build failed or was interrupted: no test has run")
         return 1
-    building = 0.0
-    if targets and not options.no_build:
-        built, building = build.build(targets, options.jobs)
-        if not built:
-            print("0 passed, 1 failed")
-            return 1
-    chosen, large = jobs.split_by_memory(chosen, record)
-    skipped += [(job, f"needs {record.expected(job.configuration, job.name).peak_mb} MB of memory") for job in large]
-    chosen = leave_out_repeated(chosen)
+    chosen, large = jobs.split_by_memory(selection.chosen, record)
+    skipped = selection.skipped + [(job, f"needs {record.expected(job.configuration, job.name).peak_mb} MB of memory")
+                                   for job in large]
     report_skipped(skipped)
     if options.suite == "*":
         forget_counts(chosen)
-    total, costs, _ = jobs.run_all(chosen, options.jobs, record)
+    results = Results(is_used=not options.deep and not options.no_cache)
+    cached, waiting = results.divide(chosen)
+    flaky = Flaky()
+    total, costs, failed = jobs.run_all(waiting, options.jobs, record, may_retry=flaky.may_retry if not options.deep else None,
+                                        passed=results.keep)
+    for count in cached.values():
+        total.add(count)
     total.skipped += len(skipped)
     record.save()
+    flaky.save(failed)
+    if cached:
+        print(f"{len(cached)} jobs by cache: they passed before with the same programs; --no-cache runs them")
     print(f"{(building + sum(cost.cpu for cost in costs)) / 60:.1f} min of CPU time, {building / 60:.1f} of them for building; "
           f"at most {max((cost.peak_mb for cost in costs), default=0)} MB in one process")
     print(total)
@@ -198,4 +363,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    os.chdir(ROOT)
     sys.exit(main())

@@ -104,14 +104,18 @@ def check_trace(folder: Path) -> None:
 
 
 def check_trace_of_ranks(folder: Path) -> None:
-    run_demo(folder, "ranks", "--ranks=2", "--experts=4", "--processes")
+    """Which rank waits for the other is up to the machine; in each meeting at most one does not."""
+    run_demo(folder, "ranks", "--ranks=2", "--experts=4", "--processes", "--timeout=600")
+    all_waits = 0
     for rank, (trace, name) in enumerate((("ranks.json", "ranks"), ("ranks.json.1", "ranks.1"))):
         events = json.loads((folder / trace).read_text())["traceEvents"]
         waits = [event for event in events if event.get("cat") == "wait"]
-        check(waits and all(event["args"]["for"] == [1 - rank] for event in waits), f"the waits of rank {rank} are for others")
+        check(all(event["args"]["for"] == [1 - rank] for event in waits), f"the waits of rank {rank} are for others")
+        all_waits += len(waits)
         calls = read_index(folder / name)
         check({call.rank for call in calls} == {rank, None}, f"{name} has calls of {({call.rank for call in calls})}")
         check(any(call.operation == "ragged_all_to_all" for call in calls), f"{name} has no exchange")
+    check(all_waits > 0, "no rank waits for the other")
 
 
 def check_nvtx(folder: Path) -> None:

@@ -111,7 +111,7 @@ def compare(found: dict[str, Values], expected: dict[str, Values], tolerance: fl
 
 
 def run_parts(folder: Path, ranks: int, options: tuple[str, ...]) -> dict[str, Values]:
-    run_demo(folder, f"--tensor-parallel={ranks}", *options)
+    run_demo(folder, f"--tensor-parallel={ranks}", "--timeout=600", *options)
     return joined([adam_inputs(folder), *(adam_inputs(folder.with_name(f"{folder.name}.{rank}")) for rank in range(1, ranks))])
 
 

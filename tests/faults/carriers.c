@@ -6,26 +6,25 @@
  * returns, with a status that the fault explains;
  * what a rank has completed is what was sent; nothing is written beside it; and what a rank sends is never changed.
  *
- *   carriers           all
- *   carriers TEXT      those whose names, as a failure prints them, contain the text
+ *   carriers [--deep]    all
+ *   carriers TEXT        those whose names, as a failure prints them, contain the text
  *
  * The last line is `N passed, N failed`.
  */
 #define _GNU_SOURCE
 #include "faults/points.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "faults/mutual.h"
 #include "faults/private_shm.h"
+#include "faults/visits.h"
 #include "harness/ranks.h"
 
 enum { RANKS = 2, SIZES = 2, LARGE = 90000, GUARD = 64, ROUNDS = 3, SPACE = 1 << 20 };
 
-static const double RUN_LIMIT = 100;  /* seconds until a run counts as a hang */
 static const struct carrier_choice carriers[] = {{.borrows = true}, {.longest = 9000}};
 
 struct plan {
@@ -118,44 +117,15 @@ static quern_status live(struct rank *rank) {
 
 /* ---- the expected ends ---- */
 
-static int passed, failed;
-static unsigned struck[2][QUERN_POINT_COUNT][POINT_FAULTS];  /* in exchanges; in transfers */
-static const char *wanted;  /* NULL: all */
-
 /* A rank whose limit has ended, or that is held, may be found by the other one as lost. */
-static bool is_explained(const struct plan *plan, quern_status status) {
+static bool is_explained(const void *user, quern_status status) {
+    const struct plan *plan = user;
     static const quern_status by_fault[POINT_FAULTS] = {
         [POINT_OUTSTAY] = QUERN_PEER_TIMEOUT, [POINT_KILL] = QUERN_PEER_LOST, [POINT_ABORT] = QUERN_GROUP_ABORTED,
         [POINT_EXPIRE] = QUERN_PEER_TIMEOUT};
     const enum point_fault fault = plan->points.stop[0].fault;
     const bool is_left = plan->transfers && fault > POINT_DELAY && status == QUERN_PEER_LOST;  /* the other one destroys its own */
     return status == QUERN_OK || status == by_fault[fault] || is_left;
-}
-
-static const char *judge(const struct plan *plan, struct rank_run *run) {
-    const struct points *points = ranks_shared(run);
-    const struct point_stop *stop = &plan->points.stop[0];
-    const int victim = points->victim[0] - 1;
-    bool may_die[RANKS] = {false};
-    if (victim >= 0 && stop->fault == POINT_KILL) may_die[victim] = true;
-    const char *wrong = ranks_wait(run, may_die);
-    if (victim >= 0) struck[plan->transfers][stop->point][stop->fault]++;
-    for (int rank = 0; rank < RANKS && !wrong; rank++)
-        if (!(rank == victim && may_die[rank]) && !is_explained(plan, ranks_result(run, rank)->status))
-            wrong = ranks_result(run, rank)->detail;
-    return wrong;
-}
-
-static void run_plan(const struct plan *plan, const char *name) {
-    if (wanted && !strstr(name, wanted)) return;
-    struct rank_run *run = ranks_start(&(struct ranks){.kind = plan->kind, .count = RANKS, .hosts = RANKS, .function = live, .user = plan,
-                                                       .carrier = plan->carrier, .shared_bytes = sizeof(struct points), .limit = RUN_LIMIT});
-    points_await_end(run, RUN_LIMIT, plan->points.stop[0].fault == POINT_KILL);
-    const char *wrong = judge(plan, run);
-    if (wrong) printf("%s: %s\n", name, wrong);
-    failed += wrong != NULL;
-    passed += wrong == NULL;
-    ranks_close(run);
 }
 
 static void run_point(enum rank_kind kind, const struct carrier_choice *carrier, enum quern_point point, unsigned arrival,
@@ -168,25 +138,12 @@ static void run_point(enum rank_kind kind, const struct carrier_choice *carrier,
         snprintf(name, sizeof name, "%s%s, a carrier that %s, point %s, arrival %u, fault %s", rank_kind_name(kind),
                  transfers ? ", transfers" : "", carrier->borrows ? "borrows" : "copies", point_name(point), arrival,
                  point_fault_name(fault));
-        run_plan(&plan, name);
+        visit_run((struct ranks){.kind = kind, .count = RANKS, .hosts = RANKS, .function = live, .user = &plan, .carrier = carrier},
+                  &plan.points.stop[0], transfers, name, is_explained);
     }
 }
 
-/* Every pair must have happened. */
-static void check_struck(void) {
-    for (enum quern_point point = QUERN_POINT_MESSAGE_POSTING; point <= QUERN_POINT_MESSAGE_OVER; point++)
-        for (int fault = POINT_DELAY; fault < 2 * POINT_FAULTS; fault++) {
-            const int transfers = fault / POINT_FAULTS, of = fault % POINT_FAULTS;
-            if (of < POINT_DELAY || of > POINT_EXPIRE || struck[transfers][point][of]) continue;
-            printf("no rank met fault %s at point %s of %s\n", point_fault_name((enum point_fault)of), point_name(point),
-                   transfers ? "transfers" : "exchanges");
-            failed++;
-        }
-}
-
-int main(int count, char **words) {
-    wanted = count > 1 ? words[1] : NULL;
-    private_shm_enter(NULL);
+static void visit_all(void) {
     for (size_t kind = 0; kind < sizeof rank_kinds / sizeof *rank_kinds; kind++)
         for (size_t carrier = 0; carrier < sizeof carriers / sizeof *carriers; carrier++)
             for (enum quern_point point = QUERN_POINT_MESSAGE_POSTING; point <= QUERN_POINT_MESSAGE_OVER; point++) {
@@ -195,7 +152,14 @@ int main(int count, char **words) {
                 for (unsigned arrival = 1; arrival <= 3; arrival += 2)
                     run_point(rank_kinds[kind], &carriers[carrier], point, arrival, true);
             }
-    if (!wanted) check_struck();
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static bool is_pair(enum quern_point point, enum point_fault fault) {
+    (void)fault;
+    return point >= QUERN_POINT_MESSAGE_POSTING && point <= QUERN_POINT_MESSAGE_OVER;
+}
+
+int main(int count, char **words) {
+    private_shm_enter(NULL);
+    return visit_pairs(count, words, visit_all, is_pair, (const char *const[VISIT_KINDS]){" of exchanges", " of transfers"});
 }

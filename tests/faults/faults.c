@@ -3,10 +3,14 @@
  * For every point the others end: successfully if the victim had done its part, else with the status of a lost or late rank and
  * its number.  A stopped rank gets its error when it continues.  No process leaves anything behind.
  *
+ * The first faults are deaths at the beginning of each step, in which the others then fail; the others are drawn.
+ *
  * With the word hosts the ranks are of two or three hosts, of which one may die or stop as a whole, or vanish without a word.
  *
  *   faults [hosts]              all of them
  *   faults [hosts] FIRST END    those of this range, as a failure names them
+ *
+ * --part K/N takes a part of them.
  *
  * The last line is `N passed, N failed`.
  */
@@ -22,12 +26,13 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "faults/crossing.h"
+#include "faults/options.h"
 #include "faults/private_shm.h"
 #include "ranks/segment.h"
 
 enum { FAULTS = 1000, MAX_RANKS = 4, AT_ONCE = 12 };
 
-static const double LIMIT = 100;   /* seconds until a run counts as a hang */
+static const double LIMIT = 400;   /* seconds until a run counts as a hang */
 
 /* ---- the scenario of the ranks ---- */
 
@@ -38,7 +43,8 @@ struct plan {
     bool relayed;             /* messages between hosts go over relays */
     bool whole;               /* the fault is of all ranks of the victim's host; only at a time */
     enum crossing_deed deed;
-    long crossing;            /* the crossing of the fault; 0: at a time instead, ... */
+    int step;                 /* of whose beginning the victim dies; -1: not so, but ... */
+    long crossing;            /* ... at this crossing; 0: at a time instead, ... */
     double moment;            /* ... seconds after the start, by a signal */
     double timeout;           /* the group's */
 };
@@ -186,7 +192,7 @@ static const struct step {
     {"end", NULL, false},
 };
 
-enum { STEPS = sizeof steps / sizeof *steps };
+enum { LAST_STEP = sizeof steps / sizeof *steps - 1 };
 
 /* Every later call returns the same status. */
 static void check_poisoned(struct life *life, const struct step *step, quern_status status) {
@@ -212,6 +218,7 @@ static quern_status live(struct rank *rank) {
     }
     int *step = &shared->step[rank->rank];
     for (*step = 0; steps[*step].take && status == QUERN_OK; ++*step) {
+        if (rank->rank == plan->victim && *step == plan->step) raise(SIGKILL);
         status = steps[*step].take(&life);
         if (status == QUERN_OK) continue;
         check_poisoned(&life, &steps[*step], status);
@@ -233,7 +240,6 @@ static quern_status live(struct rank *rank) {
 /* ---- the expected ends ---- */
 
 static int passed, failed;
-static int died_in[STEPS], failed_others_in[STEPS];  /* victims, and ranks that failed because of one */
 
 static int victims_step(const struct plan *plan, const struct rank_run *run) {
     return ((const struct shared *)ranks_shared(run))->step[plan->victim];
@@ -242,7 +248,9 @@ static int victims_step(const struct plan *plan, const struct rank_run *run) {
 /* The point of a fault: a side of a call, or a time. */
 static const char *name_point(const struct plan *plan, const struct crossing_place *place) {
     static char text[128];
-    if (!plan->crossing)
+    if (plan->step >= 0)
+        snprintf(text, sizeof text, "as it begins");
+    else if (!plan->crossing)
         snprintf(text, sizeof text, "%g s after the start", plan->moment);
     else if (place->function)
         snprintf(text, sizeof text, "%s call %ld of %s, crossing %ld", place->before ? "before" : "behind", place->call,
@@ -317,11 +325,21 @@ static bool has_left_name(const struct plan *plan, const struct rank_run *run) {
     return left;
 }
 
+/* A death at the beginning of a step ends another rank in it, if it is a call of several. */
+static bool is_noticed(const struct plan *plan, const struct rank_run *run) {
+    const struct shared *shared = ranks_shared(run);
+    if (plan->step < 0) return true;
+    if (ranks_result(run, plan->victim)->end != RANK_RUNS) return false;
+    if (steps[plan->step].take == use_memory || steps[plan->step].take == free_memory) return true;
+    for (int rank = 0; rank < plan->ranks; rank++)
+        if (rank != plan->victim && shared->step[rank] == plan->step && ranks_result(run, rank)->status != QUERN_OK) return true;
+    return false;
+}
+
 static const char *judge(const struct plan *plan, struct rank_run *run) {
     bool may_die[MAX_RANKS] = {false};
     for (int rank = 0; rank < plan->ranks; rank++)
         may_die[rank] = is_victim(plan, rank) && (plan->deed == CROSSING_KILL || plan->deed == CROSSING_VANISH);
-    const struct shared *shared = ranks_shared(run);
     const char *wrong = ranks_wait(run, may_die);
     if (wrong) return wrong;
     for (int rank = 0; rank < plan->ranks; rank++) {
@@ -329,9 +347,8 @@ static const char *judge(const struct plan *plan, struct rank_run *run) {
         bool stopped = is_victim(plan, rank) && plan->deed == CROSSING_STOP;
         bool fair = stopped ? result->status == QUERN_OK || result->status / 1000 == 4 : is_fair_end(result, plan, run);
         if (result->end == RANK_RETURNED && !fair) return "an end that nobody deserved";
-        died_in[shared->step[rank]] += result->end == RANK_RUNS;
-        failed_others_in[shared->step[rank]] += result->end == RANK_RETURNED && result->status != QUERN_OK;
     }
+    if (!is_noticed(plan, run)) return "no death, or none that a rank has noticed in this step";
     return has_left_name(plan, run) ? "the name is still there" : NULL;
 }
 
@@ -359,7 +376,7 @@ static void send_signal(const struct running *one, int signal) {
 
 static void strike(struct running *one) {
     double now = rank_now() - one->began;
-    if (!one->struck && !one->plan.crossing && now >= one->plan.moment) {
+    if (!one->struck && one->plan.step < 0 && !one->plan.crossing && now >= one->plan.moment) {
         if (one->plan.deed == CROSSING_KILL) send_signal(one, SIGKILL);
         if (one->plan.deed == CROSSING_STOP) send_signal(one, SIGSTOP);
         one->struck = true;
@@ -403,7 +420,7 @@ static int most_hosts(int ranks) { return !has_hosts ? 0 : ranks < MAX_HOSTS ? r
 static void count_crossings(int hosts, int ranks) {
     struct running one;
     for (int victim = 0; victim < ranks; victim++) {
-        start(&one, &(struct plan){.ranks = ranks, .hosts = hosts, .victim = victim, .timeout = RANK_LIMIT});
+        start(&one, &(struct plan){.ranks = ranks, .hosts = hosts, .victim = victim, .step = -1, .timeout = RANK_LIMIT});
         const char *wrong = judge(&one.plan, one.run);
         if (wrong) report_failure(&one.plan, one.run, wrong);
         failed += wrong != NULL;
@@ -412,12 +429,21 @@ static void count_crossings(int hosts, int ranks) {
     }
 }
 
+/* Seconds: a stop lasts until the others have waited so long, and who waits for one that died before it was known waits, too. */
+static const double timeouts[] = {
+    [CROSSING_KILL] = 30, [CROSSING_STOP] = 4, [CROSSING_DELAY] = RANK_LIMIT, [CROSSING_VANISH] = 30};
+
+/* A member of all steps dies as this step begins. */
+static struct plan make_aimed_plan(int step) {
+    return (struct plan){.number = step, .ranks = MAX_RANKS, .hosts = most_hosts(MAX_RANKS), .relayed = has_hosts && step % 2,
+                         .step = step, .deed = CROSSING_KILL, .timeout = timeouts[CROSSING_KILL]};
+}
+
 /* Three of four faults are at crossings, visited in order; the rest are at times. */
 static struct plan make_plan(int number) {
     static const enum crossing_deed deeds[] = {CROSSING_KILL, CROSSING_STOP, CROSSING_KILL, CROSSING_STOP, CROSSING_DELAY};
-    static const double timeouts[] = {
-        [CROSSING_KILL] = 10, [CROSSING_STOP] = 0.5, [CROSSING_DELAY] = RANK_LIMIT, [CROSSING_VANISH] = 10};
-    struct plan plan = {.number = number};
+    if (number < LAST_STEP) return make_aimed_plan(number);
+    struct plan plan = {.number = number, .step = -1};
     uint64_t seed = (uint64_t)number;
     plan.ranks = 2 + (int)random_below(1, seed, MAX_RANKS - 1);
     plan.hosts = has_hosts ? 2 + (int)random_below(5, seed, most_hosts(plan.ranks) - 1) : 0;
@@ -431,7 +457,7 @@ static struct plan make_plan(int number) {
     plan.relayed = has_hosts && random_below(7, seed, 2);
     if (has_hosts && plan.crossing && number % 5 == 2) plan.deed = CROSSING_VANISH;
     plan.timeout = timeouts[plan.deed];
-    if (has_hosts && number % 5 == 3) plan.timeout = 2.5;  /* longer than a silence */
+    if (has_hosts && number % 5 == 3) plan.timeout = 8;  /* longer than a silence */
     return plan;
 }
 
@@ -450,28 +476,18 @@ static void run_all(int first, int end) {
     } while (busy || next < end);
 }
 
-/*
- * A step is untested if no rank died or failed in it, or, for a collective step, if no rank failed in it.  The victims' times are
- * spread over the whole run, so the shortest steps see only two deaths in a thousand faults, and sometimes none.
- */
-static void check_steps(void) {
-    for (int step = 0; step < STEPS; step++) {
-        bool is_collective = steps[step].take && steps[step].take != use_memory && steps[step].take != free_memory;
-        printf("%-26s %3d died, %3d others ended\n", steps[step].name, died_in[step], failed_others_in[step]);
-        failed += died_in[step] + failed_others_in[step] == 0 || (is_collective && !failed_others_in[step]);
-    }
-}
-
 int main(int count, char **words) {
+    const struct options options = options_take(&count, &words);
     has_hosts = count > 1 && strcmp(words[1], "hosts") == 0;
     count -= has_hosts, words += has_hosts;
-    int first = count > 2 ? atoi(words[1]) : 0, end = count > 2 ? atoi(words[2]) : FAULTS;
+    long first = count > 2 ? atol(words[1]) : 0, end = count > 2 ? atol(words[2]) : FAULTS;
+    options_narrow(&options, &first, &end);
     bool own = private_shm_enter(NULL);
     for (int ranks = 2; ranks <= MAX_RANKS; ranks++)
         for (int hosts = has_hosts ? 2 : 0; hosts <= most_hosts(ranks); hosts++) count_crossings(hosts, ranks);
     const int hosts = has_hosts ? 2 : 0;
     double began = rank_now();
-    run_all(first, end);
+    run_all((int)first, (int)end);
     if (own && !has_hosts && count_entries("/dev/shm") != 2) {
         printf("names are left in /dev/shm\n");
         failed++;
@@ -480,8 +496,7 @@ int main(int count, char **words) {
         printf("processes are left\n");
         failed++;
     }
-    if (end - first >= FAULTS) check_steps();
-    printf("faults %d to %d, %ld to %ld crossings of a rank, %.1f s\n", first, end - 1,
+    printf("faults %ld to %ld, %ld to %ld crossings of a rank, %.1f s\n", first, end - 1,
            crossings_of[hosts][2][0], crossings_of[hosts][MAX_RANKS][0], rank_now() - began);
     printf("%d passed, %d failed\n", passed, failed);
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -310,7 +310,7 @@ static const char *check_untouched(const char *name, const char *detail) {
 static const char *refuse_a_dangling_link(void) {
     const char *name = a_name();
     return symlink("/dev/shm/quern.nowhere", path_of(name)) ? "no link"
-        : check_untouched(name, "Too many levels of symbolic links");
+        : check_untouched(name, strerror(ELOOP));
 }
 
 static const char *refuse_a_link_to_a_file(void) {
@@ -319,7 +319,7 @@ static const char *refuse_a_link_to_a_file(void) {
     const char *name = a_name();
     int descriptor = mkstemp(target);
     if (descriptor < 0 || symlink(target, path_of(name))) return "no link";
-    const char *wrong = check_untouched(name, "Too many levels of symbolic links");
+    const char *wrong = check_untouched(name, strerror(ELOOP));
     if (fstat(descriptor, &file) != 0 || file.st_size != 0 || file.st_nlink != 1) wrong = "the file behind the link has changed";
     close(descriptor);
     unlink(target);
@@ -371,10 +371,10 @@ static struct rlimit limit_descriptors(void) {
     return before;
 }
 
-/* The missing resource and the expected detail. */
+/* The missing resource and the expected error. */
 struct shortage {
     enum { ROOM, FILE_SIZE, PERMISSION, DESCRIPTORS } of;
-    const char *detail;
+    int error;
 };
 
 /* Rank 0 cannot create the meeting file; its other calls still work. */
@@ -393,7 +393,7 @@ static quern_status suffer(struct rank *rank) {
     if (shortage->of == FILE_SIZE) limit_files(65536);
     if (shortage->of == DESCRIPTORS) descriptors = limit_descriptors();
     rank_status(rank, quern_group_create(&args, 1, &group), QUERN_SYSTEM_ERROR);
-    rank_check_detail(rank, shortage->detail);
+    rank_check_detail(rank, strerror(shortage->error));
     rank_check_detail(rank, path_of(rank->name));
     rank_check(rank, !group, "a failed call wrote");
     if (shortage->of == DESCRIPTORS) setrlimit(RLIMIT_NOFILE, &descriptors);
@@ -413,11 +413,11 @@ static const char *check_shortage(const struct shortage *shortage) {
     return wrong;
 }
 
-static const char *report_want_of_room(void) { return check_shortage(&(struct shortage){ROOM, "No space left on device"}); }
-static const char *report_a_limit_of_files(void) { return check_shortage(&(struct shortage){FILE_SIZE, "File too large"}); }
-static const char *report_want_of_permission(void) { return check_shortage(&(struct shortage){PERMISSION, "Permission denied"}); }
+static const char *report_want_of_room(void) { return check_shortage(&(struct shortage){ROOM, ENOSPC}); }
+static const char *report_a_limit_of_files(void) { return check_shortage(&(struct shortage){FILE_SIZE, EFBIG}); }
+static const char *report_want_of_permission(void) { return check_shortage(&(struct shortage){PERMISSION, EACCES}); }
 static const char *report_want_of_descriptors(void) {
-    return check_shortage(&(struct shortage){DESCRIPTORS, "Too many open files"});
+    return check_shortage(&(struct shortage){DESCRIPTORS, EMFILE});
 }
 
 /* ---- two file systems at /dev/shm ---- */

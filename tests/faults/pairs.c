@@ -7,8 +7,8 @@
  * group; either all ranks have a group or none; no rank completes a step before all have entered it; nothing is written but what
  * was sent; and the ranks that live meet again under the same name.
  *
- *   pairs           all
- *   pairs TEXT      those whose names, as a failure prints them, contain the text
+ *   pairs [--deep]    all
+ *   pairs TEXT        those whose names, as a failure prints them, contain the text
  *
  * The last line is `N passed, N failed`.
  */
@@ -25,6 +25,7 @@
 #include <sys/wait.h>
 
 #include "faults/private_shm.h"
+#include "faults/visits.h"
 #include "harness/ranks.h"
 
 enum { LEAST_RANKS = 2, MOST_RANKS = 3, AT_ONCE = 10, GUARD = 256, SLICE_ROWS = 10, LARGE_ROW = 65536, SMALL_ROW = 32,
@@ -32,8 +33,6 @@ enum { LEAST_RANKS = 2, MOST_RANKS = 3, AT_ONCE = 10, GUARD = 256, SLICE_ROWS = 
 enum { CHUNK_ROWS = 4, CHUNK_COLUMNS = 100, CHUNKS_OF_RANK = 2, CHUNK_VALUE = 5, CHUNK_ELEMENTS = CHUNK_ROWS * CHUNK_COLUMNS,
        CHUNK_WORDS_AT = MOST_RANKS * CHUNK_ELEMENTS, CHUNK_BYTES = CHUNK_WORDS_AT + 4 * MOST_RANKS * CHUNKS_OF_RANK };
 enum { MOST_FAILURES = 5 };  /* after these no more runs are begun: each may take seconds */
-
-static const double RUN_LIMIT = 100;  /* seconds until a run counts as a hang */
 
 /* ---- the steps of a rank ---- */
 
@@ -444,9 +443,6 @@ static quern_status live(struct rank *rank) {
 
 /* ---- the expected ends ---- */
 
-static int passed, failed;
-static unsigned struck[QUERN_POINT_COUNT][POINT_FAULTS];
-
 static void name_plan(const struct plan *plan, char *text, size_t bytes) {
     const struct point_stop *stop = &plan->points.stop[0];
     snprintf(text, bytes, "%d %s, scene %s, step %s, point %s, arrival %u, fault %s", plan->points.ranks,
@@ -546,7 +542,7 @@ static const char *judge(const struct plan *plan, struct rank_run *run) {
     const int victim = shared->points.victim[0] - 1;
     if (victim >= 0 && stop->fault == POINT_KILL) may_die[victim] = true;
     const char *wrong = ranks_wait(run, may_die);
-    if (victim >= 0) struck[stop->point][stop->fault]++;
+    if (victim >= 0) visits.met[0][stop->point][stop->fault] = true;
     if (!wrong) wrong = compare_ranks(plan, run);
     if (wrong) return wrong;
     rank_meeting_place(path, sizeof path, ranks_name(run));
@@ -565,7 +561,7 @@ static void start(struct running *one, const struct plan *plan) {
     one->plan = *plan;
     one->began = rank_now();
     one->run = ranks_start(&(struct ranks){.kind = plan->kind, .count = plan->points.ranks, .function = live, .user = &one->plan,
-                                           .shared_bytes = sizeof(struct shared), .limit = RUN_LIMIT});
+                                           .shared_bytes = sizeof(struct shared), .limit = VISIT_LIMIT});
 }
 
 /* Tells the others when the victim is dead: from then on their limits may end. */
@@ -581,13 +577,12 @@ static void bury(struct running *one) {
 static void finish(struct running *one) {
     const char *wrong = judge(&one->plan, one->run);
     if (wrong) report_failure(&one->plan, one->run, wrong);
-    failed += wrong != NULL;
-    passed += wrong == NULL;
+    visit_count(wrong);
 }
 
 static bool advance(struct running *one) {
     bury(one);
-    bool late = rank_now() - one->began > RUN_LIMIT;
+    bool late = rank_now() - one->began > VISIT_LIMIT;
     for (int rank = 0; rank < one->plan.points.ranks; rank++) late |= ranks_result(one->run, rank)->end == RANK_FAILED;
     if (!ranks_have_ended(one->run) && !late) return false;
     finish(one);
@@ -615,13 +610,10 @@ static void run_plan_when_possible(const struct plan *plan) {
 
 /* ---- the pairs ---- */
 
-static const char *wanted;  /* NULL: all */
-
-static bool is_wanted(const struct plan *plan) {
+static bool is_due(const struct plan *plan) {
     char name[256];
-    if (failed >= MOST_FAILURES) return false;
     name_plan(plan, name, sizeof name);
-    return !wanted || strstr(name, wanted);
+    return visits.failed < MOST_FAILURES && visit_is_due(&plan->points.stop[0], 0, name);
 }
 
 /* No group can be aborted before it exists. */
@@ -635,7 +627,7 @@ static void run_faults(struct plan plan, enum step step, enum quern_point point,
         if (!is_possible(&plan, fault, step)) continue;
         unsigned arrival = plan.points.ranks == LEAST_RANKS || arrivals < 2 ? 1 : 2;
         plan.points.stop[0] = (struct point_stop){fault, point, -1, (int)step, arrival};
-        if (is_wanted(&plan)) run_plan_when_possible(&plan);
+        if (is_due(&plan)) run_plan_when_possible(&plan);
     }
 }
 
@@ -647,7 +639,7 @@ static bool is_of_failures(enum quern_point point) {
 }
 
 static void run_scene(struct plan plan, bool visited[STEPS][QUERN_POINT_COUNT]) {
-    if (failed >= MOST_FAILURES) return;
+    if (visits.failed >= MOST_FAILURES) return;
     struct running first;
     start(&first, &plan);
     finish(&first);
@@ -671,15 +663,9 @@ static bool is_elsewhere(enum quern_point point) {
     return point >= QUERN_POINT_TRANSFER_PREPARED && point <= QUERN_POINT_NCCL_COMBINED;
 }
 
-/* Every pair must have happened. */
-static void check_struck(void) {
-    for (enum quern_point point = 0; point < QUERN_POINT_COUNT; point++)
-        for (enum point_fault fault = POINT_DELAY; fault <= POINT_EXPIRE; fault++) {
-            bool without_group = point >= QUERN_POINT_FORM_EXPIRING && point <= QUERN_POINT_FORM_REFUSED;  /* only in create */
-            if (struck[point][fault] || (fault == POINT_ABORT && without_group) || is_elsewhere(point)) continue;
-            printf("no rank met fault %s at point %s\n", point_fault_name(fault), point_name(point));
-            failed++;
-        }
+static bool is_pair(enum quern_point point, enum point_fault fault) {
+    const bool without_group = point >= QUERN_POINT_FORM_EXPIRING && point <= QUERN_POINT_FORM_REFUSED;  /* only in create */
+    return !(fault == POINT_ABORT && without_group) && !is_elsewhere(point);
 }
 
 /*
@@ -695,15 +681,14 @@ static void check_names(void) {
         bool unmade = strstr(entry->d_name, ".split.") && lstat(path, &file) == 0 && file.st_size == 0;
         if (entry->d_name[0] == '.' || unmade) continue;
         printf("%s is left in /dev/shm\n", entry->d_name);
-        failed++;
+        visits.failed++;
     }
     if (directory) closedir(directory);
 }
 
-int main(int count, char **words) {
-    wanted = count > 1 ? words[1] : NULL;
-    setenv("QUERN_THREADS", "1", 1);
-    bool own = private_shm_enter(NULL);
+static bool has_own_shm;
+
+static void visit_all(void) {
     for (int ranks = LEAST_RANKS; ranks <= MOST_RANKS; ranks++)
         for (size_t kind = 0; kind < sizeof rank_kinds / sizeof *rank_kinds; kind++) {
             bool visited[STEPS][QUERN_POINT_COUNT] = {{false}};
@@ -711,9 +696,12 @@ int main(int count, char **words) {
                 run_scene((struct plan){.points = {.ranks = ranks}, .scene = &scenes[scene], .kind = rank_kinds[kind]}, visited);
             run_plan_when_possible(NULL);
         }
-    if (own) check_names();
-    if (failed >= MOST_FAILURES) printf("further pairs were not run\n");
-    else if (!wanted) check_struck();
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    if (has_own_shm) check_names();
+    if (visits.failed >= MOST_FAILURES) printf("further pairs were not run\n");
+}
+
+int main(int count, char **words) {
+    setenv("QUERN_THREADS", "1", 1);
+    has_own_shm = private_shm_enter(NULL);
+    return visit_pairs(count, words, visit_all, is_pair, (const char *const[VISIT_KINDS]){""});
 }

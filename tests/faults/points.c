@@ -12,7 +12,7 @@
 #include "harness/ranks.h"
 
 static const double TICK = 2e-4, DELAY = 3e-3;
-static const int64_t JUMP = (int64_t)1e12, SPEED = 600;  /* a limit of 60 s ends within 0.1 s */
+static const int64_t JUMP = (int64_t)1e12, SPEED = 6000;  /* a limit of 600 s ends within 0.1 s */
 
 static const char *const names[] = {
 #define NAME(name, text) text,
@@ -215,7 +215,7 @@ void points_offer(quern_group *group) { __atomic_store_n(&me.points->offered[me.
 /* ---- for the test ---- */
 
 bool points_await(const struct points *points, int stop) {
-    for (double end = rank_now() + 60; rank_now() < end; rank_sleep(TICK))
+    for (double end = rank_now() + POINT_LIMIT; rank_now() < end; rank_sleep(TICK))
         if (get(&points->victim[stop])) return true;
     return false;
 }

@@ -19,7 +19,7 @@
 enum { POINT_RANKS = 4, POINT_STEPS = 14, POINT_STOPS = 2 };
 
 /* The limit of groups whose waits only the test ends. */
-static const double POINT_LIMIT = 60;
+static const double POINT_LIMIT = 600;
 
 enum point_fault {
     POINT_NOTHING,  /* only counted */
@@ -95,7 +95,7 @@ void points_end(bool failed);
 
 /* ---- for the test ---- */
 
-/* Waits until a rank has come to the stop; false: not within a minute. */
+/* Waits until a rank has come to the stop; false: not within the limit of groups. */
 bool points_await(const struct points *points, int stop);
 void points_release(struct points *points, int stop);
 void points_end_limit(struct points *points, int rank);  /* whatever the rank waits for: its limit has ended */

@@ -72,7 +72,7 @@ static quern_status create(struct rank *rank, int ranks, quern_group **group) {
 static char wrong_text[RANK_TEXT_BYTES + 256];
 
 static const char *await_return(const struct shared *shared, int rank) {
-    for (double end = rank_now() + 60; rank_now() < end; rank_sleep(2e-4))
+    for (double end = rank_now() + POINT_LIMIT; rank_now() < end; rank_sleep(2e-4))
         if (__atomic_load_n(&shared->returned[rank], __ATOMIC_ACQUIRE)) return NULL;
     snprintf(wrong_text, sizeof wrong_text, "rank %d has not returned", rank);
     return wrong_text;
@@ -80,9 +80,9 @@ static const char *await_return(const struct shared *shared, int rank) {
 
 static void let_go(struct shared *shared, int rank) { __atomic_store_n(&shared->may_go[rank], 1, __ATOMIC_RELEASE); }
 
-/* Waits until ranks have come so often to a point in a step; false: not within a minute. */
+/* Waits until ranks have come so often to a point in a step; false: not within the limit of groups. */
 static bool await_reached(const struct shared *shared, int step, enum quern_point point, unsigned times) {
-    for (double end = rank_now() + 60; rank_now() < end; rank_sleep(2e-4))
+    for (double end = rank_now() + POINT_LIMIT; rank_now() < end; rank_sleep(2e-4))
         if (__atomic_load_n(&shared->points.reached[step][point], __ATOMIC_ACQUIRE) >= times) return true;
     return false;
 }
@@ -189,7 +189,7 @@ static quern_status fail_while_copying(struct rank *rank) {
 static const char *direct_copying(struct shared *shared) {
     if (!points_await(&shared->points, 0)) return "rank 1 did not come to the copy";
     /* Rank 0 may still have to come to its wait, so its limit ends again and again. */
-    for (int round = 0; round < 500 && !__atomic_load_n(&shared->returned[0], __ATOMIC_ACQUIRE); round++) {
+    for (int round = 0; round < 30000 && !__atomic_load_n(&shared->returned[0], __ATOMIC_ACQUIRE); round++) {
         points_end_limit(&shared->points, 0);
         rank_sleep(0.02);
     }
@@ -425,7 +425,7 @@ static const struct race races[] = {
 
 static bool run_race(const struct race *race, enum rank_kind kind) {
     struct rank_run *run = ranks_start(&(struct ranks){.kind = kind, .count = race->plan.ranks, .function = race->function,
-                                                       .user = race, .shared_bytes = sizeof(struct shared), .limit = 30});
+                                                       .user = race, .shared_bytes = sizeof(struct shared), .limit = POINT_LIMIT});
     char first[sizeof wrong_text] = "";
     const char *wrong = race->direct(ranks_shared(run));
     if (wrong) snprintf(first, sizeof first, "%s", wrong);

@@ -5,8 +5,8 @@
  * a status that the fault explains; a result of a group that is sound is right; nothing is written beside it; and no input is
  * changed.  Waits in NCCL end by a clock that no point moves, so test_nccl_reduce.c has the limits.
  *
- *   reductions          all
- *   reductions TEXT     those whose names, as a failure prints them, contain the text
+ *   reductions [--deep]    all
+ *   reductions TEXT        those whose names, as a failure prints them, contain the text
  *
  * The last line is `N passed, N failed`.
  */
@@ -18,11 +18,10 @@
 #include <string.h>
 
 #include "faults/private_shm.h"
+#include "faults/visits.h"
 #include "harness/nccl_side.h"
 
 enum { RANKS = 3, HOSTS = 2, ELEMENTS = 140000, GUARD = 64, ROUNDS = 2, WORKSPACE = 2 << 20 };
-
-static const double RUN_LIMIT = 100;  /* seconds until a run counts as a hang */
 
 static const enum point_fault faults[] = {POINT_DELAY, POINT_KILL, POINT_ABORT};
 enum { FAULTS = sizeof faults / sizeof *faults };
@@ -111,40 +110,11 @@ static quern_status live(struct rank *rank) {
 
 /* ---- the expected ends ---- */
 
-static int passed, failed;
-static unsigned struck[QUERN_POINT_COUNT][POINT_FAULTS];
-static const char *wanted;  /* NULL: all */
-
-static bool is_explained(enum point_fault fault, quern_status status) {
+static bool is_explained(const void *user, quern_status status) {
+    const enum point_fault fault = ((const struct plan *)user)->points.stop[0].fault;
     if (status == QUERN_OK) return true;
     return fault == POINT_KILL ? status == QUERN_PEER_LOST
                                : fault == POINT_ABORT && (status == QUERN_GROUP_ABORTED || status == QUERN_PEER_LOST);
-}
-
-static const char *judge(const struct plan *plan, struct rank_run *run) {
-    const struct points *points = ranks_shared(run);
-    const struct point_stop *stop = &plan->points.stop[0];
-    const int victim = points->victim[0] - 1;
-    bool may_die[RANKS] = {false};
-    if (victim >= 0 && stop->fault == POINT_KILL) may_die[victim] = true;
-    const char *wrong = ranks_wait(run, may_die);
-    if (victim >= 0) struck[stop->point][stop->fault]++;
-    for (int rank = 0; rank < RANKS && !wrong; rank++)
-        if (!(rank == victim && may_die[rank]) && !is_explained(stop->fault, ranks_result(run, rank)->status))
-            wrong = ranks_result(run, rank)->detail;
-    return wrong;
-}
-
-static void run_plan(const struct plan *plan, const char *name) {
-    if (wanted && !strstr(name, wanted)) return;
-    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = RANKS, .hosts = HOSTS, .function = live,
-                                                       .user = plan, .shared_bytes = sizeof(struct points), .limit = RUN_LIMIT});
-    points_await_end(run, RUN_LIMIT, plan->points.stop[0].fault == POINT_KILL);
-    const char *wrong = judge(plan, run);
-    if (wrong) printf("%s: %s\n", name, wrong);
-    failed += wrong != NULL;
-    passed += wrong == NULL;
-    ranks_close(run);
 }
 
 /* The first two ranks that come to it, and the first one that comes again. */
@@ -156,27 +126,22 @@ static void run_point(enum quern_point point) {
             char name[160];
             snprintf(name, sizeof name, "point %s, arrival %u, fault %s", point_name(point), arrivals[i],
                      point_fault_name(faults[fault]));
-            run_plan(&plan, name);
+            visit_run((struct ranks){.kind = RANK_PROCESSES, .count = RANKS, .hosts = HOSTS, .function = live, .user = &plan},
+                      &plan.points.stop[0], 0, name, is_explained);
         }
 }
 
-/* Every pair must have happened. */
-static void check_struck(enum quern_point point) {
-    for (int fault = 0; fault < FAULTS; fault++) {
-        if (struck[point][faults[fault]]) continue;
-        printf("no rank met fault %s at point %s\n", point_fault_name(faults[fault]), point_name(point));
-        failed++;
-    }
+static void visit_all(void) {
+    for (enum quern_point point = QUERN_POINT_NCCL_NOTICED; point <= QUERN_POINT_NCCL_COMBINED; point++) run_point(point);
+}
+
+static bool is_pair(enum quern_point point, enum point_fault fault) {
+    return point >= QUERN_POINT_NCCL_NOTICED && point <= QUERN_POINT_NCCL_COMBINED &&
+           (fault == POINT_DELAY || fault == POINT_KILL || fault == POINT_ABORT);
 }
 
 int main(int count, char **words) {
-    wanted = count > 1 ? words[1] : NULL;
     private_shm_enter(NULL);
     nccl_set_machine("");
-    for (enum quern_point point = QUERN_POINT_NCCL_NOTICED; point <= QUERN_POINT_NCCL_COMBINED; point++) {
-        run_point(point);
-        if (!wanted) check_struck(point);
-    }
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return visit_pairs(count, words, visit_all, is_pair, (const char *const[VISIT_KINDS]){""});
 }

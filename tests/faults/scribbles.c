@@ -7,6 +7,8 @@
  *   scribbles COUNT        that many
  *   scribbles FIRST END    those of this range: a round's number determines all but the times
  *
+ * --part K/N takes a part of them.
+ *
  * The last line is `N passed, N failed`.
  */
 #define _GNU_SOURCE
@@ -26,6 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "faults/options.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "ranks/segment.h"
@@ -557,8 +560,10 @@ static void play(long number) {
 }
 
 int main(int count, char **arguments) {
+    const struct options options = options_take(&count, &arguments);
     long next = count > 2 ? atol(arguments[1]) : 0, end = count > 2 ? atol(arguments[2]) : count > 1 ? atol(arguments[1]) : ROUNDS;
     long passed = 0, failed = 0;
+    options_narrow(&options, &next, &end);
     for (int running = 0; next < end || running;) {
         if (next < end && running < AT_ONCE && (count > 1 || failed < ENOUGH)) {
             fflush(stdout);
@@ -575,6 +580,6 @@ int main(int count, char **arguments) {
         if (status) failed++;
         else passed++;
     }
-    printf("scribbles: %ld passed, %ld failed\n", passed, failed);
+    printf("%ld passed, %ld failed\n", passed, failed);
     return failed != 0;
 }

@@ -3,6 +3,9 @@
  * However it ends: every rank returns within the limits, all ranks that get a group have the same one, and it works if its ranks
  * live; the ranks without a fault have a group, unless the one that is stopped has joined it without completing it.
  *
+ *   shrinks               every crossing
+ *   shrinks --part K/N    every N-th, from the K-th on
+ *
  * The last line is `N passed, N failed`.
  */
 #define _GNU_SOURCE
@@ -13,6 +16,7 @@
 #include <sys/resource.h>
 
 #include "faults/crossing.h"
+#include "faults/options.h"
 #include "harness/ranks.h"
 #include "ranks/handles.h"
 
@@ -43,6 +47,7 @@ struct shared {
 };
 
 static int passed, failed;
+static struct options options;
 
 static void arm(const struct plan *plan) {
     if (plan->has_no_files) {
@@ -174,15 +179,18 @@ static bool run(const struct plan *plan) {
 
 /* At each crossing until a call has none so high.  How many it has depends on the time: sleeps are crossings, too. */
 static void run_all(struct plan plan) {
-    for (plan.at = 1; plan.at < MOST_CROSSINGS && failed < MOST_FAILURES && run(&plan); plan.at++) continue;
-    if (plan.at == 1 || plan.at == MOST_CROSSINGS) {
+    const long first = options.part + 1;
+    plan.at = first;
+    while (plan.at < MOST_CROSSINGS && failed < MOST_FAILURES && run(&plan)) plan.at += options.parts;
+    if (plan.at == first || plan.at >= MOST_CROSSINGS) {
         describe(&plan, &(struct crossing_place){0});
-        printf("%ld crossings\n", plan.at - 1);
+        printf("no end before crossing %ld\n", plan.at);
         failed++;
     }
 }
 
-int main(void) {
+int main(int count, char **words) {
+    options = options_take(&count, &words);
     for (int subject = 0; subject < RANKS; subject++) {
         run_all((struct plan){.subject = subject, .deed = CROSSING_KILL, .limit = 30});
         run_all((struct plan){.subject = subject, .deed = CROSSING_DELAY, .limit = 30});

@@ -5,26 +5,24 @@
  * 0 ends.  However it ends: every rank returns, with a status that the fault explains; what a rank has completed
  * is what was sent; nothing is written beside it; and what a rank sends is never changed.
  *
- *   transfers           all
- *   transfers TEXT      those whose names, as a failure prints them, contain the text
+ *   transfers [--deep]    all
+ *   transfers TEXT        those whose names, as a failure prints them, contain the text
  *
  * The last line is `N passed, N failed`.
  */
 #define _GNU_SOURCE
 #include "faults/points.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "faults/mutual.h"
 #include "faults/private_shm.h"
+#include "faults/visits.h"
 #include "harness/ranks.h"
 
 enum { RANKS = 2, SMALL = 700, LARGE = 90000 };
-
-static const double RUN_LIMIT = 100;  /* seconds until a run counts as a hang */
 
 struct plan {
     struct point_plan points;
@@ -79,11 +77,8 @@ static quern_status live(struct rank *rank) {
 
 /* ---- the expected ends ---- */
 
-static int passed, failed;
-static unsigned struck[QUERN_POINT_COUNT][POINT_FAULTS];
-static const char *wanted;  /* NULL: all */
-
-static bool is_explained(const struct plan *plan, quern_status status) {
+static bool is_explained(const void *user, quern_status status) {
+    const struct plan *plan = user;
     static const quern_status by_fault[POINT_FAULTS] = {
         [POINT_OUTSTAY] = QUERN_PEER_TIMEOUT, [POINT_KILL] = QUERN_PEER_LOST, [POINT_ABORT] = QUERN_GROUP_ABORTED,
         [POINT_EXPIRE] = QUERN_PEER_TIMEOUT};
@@ -91,32 +86,6 @@ static bool is_explained(const struct plan *plan, quern_status status) {
     const bool fails = fault > POINT_DELAY || plan->is_late;  /* a rank whose one list has failed destroys the other, too */
     return status == QUERN_OK || status == by_fault[fault] || (fails && status == QUERN_PEER_LOST) ||
            (plan->is_late && status == QUERN_PEER_TIMEOUT);
-}
-
-static const char *judge(const struct plan *plan, struct rank_run *run) {
-    const struct points *points = ranks_shared(run);
-    const struct point_stop *stop = &plan->points.stop[0];
-    const int victim = points->victim[0] - 1;
-    bool may_die[RANKS] = {false};
-    if (victim >= 0 && stop->fault == POINT_KILL) may_die[victim] = true;
-    const char *wrong = ranks_wait(run, may_die);
-    if (victim >= 0) struck[stop->point][stop->fault]++;
-    for (int rank = 0; rank < RANKS && !wrong; rank++)
-        if (!(rank == victim && may_die[rank]) && !is_explained(plan, ranks_result(run, rank)->status))
-            wrong = ranks_result(run, rank)->detail;
-    return wrong;
-}
-
-static void run_plan(const struct plan *plan, const char *name) {
-    if (wanted && !strstr(name, wanted)) return;
-    struct rank_run *run = ranks_start(&(struct ranks){.kind = plan->kind, .count = RANKS, .function = live, .user = plan,
-                                                       .shared_bytes = sizeof(struct points), .limit = RUN_LIMIT});
-    points_await_end(run, RUN_LIMIT, plan->points.stop[0].fault == POINT_KILL);
-    const char *wrong = judge(plan, run);
-    if (wrong) printf("%s: %s\n", name, wrong);
-    failed += wrong != NULL;
-    passed += wrong == NULL;
-    ranks_close(run);
 }
 
 static void run_point(enum rank_kind kind, enum quern_point point, unsigned arrival) {
@@ -128,28 +97,24 @@ static void run_point(enum rank_kind kind, enum quern_point point, unsigned arri
         if (fault == POINT_KILL && kind == RANK_THREADS) continue;
         snprintf(name, sizeof name, "%s, point %s, arrival %u, fault %s", rank_kind_name(kind), point_name(point), arrival,
                  point_fault_name(fault));
-        run_plan(&plan, name);
+        visit_run((struct ranks){.kind = kind, .count = RANKS, .function = live, .user = &plan}, &plan.points.stop[0], 0, name,
+                  is_explained);
     }
 }
 
-/* Every pair must have happened. */
-static void check_struck(void) {
-    for (enum quern_point point = QUERN_POINT_TRANSFER_PREPARED; point <= QUERN_POINT_TRANSFER_ENDING; point++)
-        for (enum point_fault fault = POINT_DELAY; fault <= POINT_EXPIRE; fault++) {
-            if (struck[point][fault]) continue;
-            printf("no rank met fault %s at point %s\n", point_fault_name(fault), point_name(point));
-            failed++;
-        }
-}
-
-int main(int count, char **words) {
-    wanted = count > 1 ? words[1] : NULL;
-    private_shm_enter(NULL);
+static void visit_all(void) {
     for (size_t kind = 0; kind < sizeof rank_kinds / sizeof *rank_kinds; kind++)
         for (enum quern_point point = QUERN_POINT_TRANSFER_PREPARED; point <= QUERN_POINT_TRANSFER_ENDING; point++)
             for (unsigned arrival = 1; arrival <= 2; arrival++)
                 if (point != QUERN_POINT_TRANSFER_EXPIRING || arrival == 1) run_point(rank_kinds[kind], point, arrival);
-    if (!wanted) check_struck();
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static bool is_pair(enum quern_point point, enum point_fault fault) {
+    (void)fault;
+    return point >= QUERN_POINT_TRANSFER_PREPARED && point <= QUERN_POINT_TRANSFER_ENDING;
+}
+
+int main(int count, char **words) {
+    private_shm_enter(NULL);
+    return visit_pairs(count, words, visit_all, is_pair, (const char *const[VISIT_KINDS]){""});
 }

@@ -5,7 +5,7 @@
  * ends: every rank returns, with a status that the fault explains; what a rank has completed is what was sent; nothing is written
  * beside it; and what a rank sends is never changed.
  *
- *   windows             all
+ *   windows [--deep]    all
  *   windows TEXT        those whose names, as a failure prints them, contain the text
  *
  * The memory of an emulated GPU is memory of the host, so the checks read it there.  The last line is `N passed, N failed`.
@@ -13,19 +13,17 @@
 #define _GNU_SOURCE
 #include "faults/points.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "faults/mutual.h"
 #include "faults/private_shm.h"
+#include "faults/visits.h"
 #include "harness/nccl_side.h"
 #include "ranks/transfer/stage.h"
 
 enum { RANKS = 2, SMALL = 70000, LARGE = 2 * QUERN_STAGE_BYTES + 1000 };
-
-static const double RUN_LIMIT = 100;  /* seconds until a run counts as a hang */
 
 struct plan {
     struct point_plan points;
@@ -79,11 +77,8 @@ static quern_status live(struct rank *rank) {
 
 /* ---- the expected ends ---- */
 
-static int passed, failed;
-static unsigned struck[QUERN_POINT_COUNT][POINT_FAULTS];
-static const char *wanted;  /* NULL: all */
-
-static bool is_explained(const struct plan *plan, quern_status status) {
+static bool is_explained(const void *user, quern_status status) {
+    const struct plan *plan = user;
     static const quern_status by_fault[POINT_FAULTS] = {
         [POINT_OUTSTAY] = QUERN_PEER_TIMEOUT, [POINT_KILL] = QUERN_PEER_LOST, [POINT_ABORT] = QUERN_GROUP_ABORTED,
         [POINT_EXPIRE] = QUERN_PEER_TIMEOUT};
@@ -92,58 +87,28 @@ static bool is_explained(const struct plan *plan, quern_status status) {
     return status == QUERN_OK || status == by_fault[fault] || (fails && status == QUERN_PEER_LOST);
 }
 
-static const char *judge(const struct plan *plan, struct rank_run *run) {
-    const struct points *points = ranks_shared(run);
-    const struct point_stop *stop = &plan->points.stop[0];
-    const int victim = points->victim[0] - 1;
-    bool may_die[RANKS] = {false};
-    if (victim >= 0 && stop->fault == POINT_KILL) may_die[victim] = true;
-    const char *wrong = ranks_wait(run, may_die);
-    if (victim >= 0) struck[stop->point][stop->fault]++;
-    for (int rank = 0; rank < RANKS && !wrong; rank++)
-        if (!(rank == victim && may_die[rank]) && !is_explained(plan, ranks_result(run, rank)->status))
-            wrong = ranks_result(run, rank)->detail;
-    return wrong;
-}
-
-static void run_plan(const struct plan *plan, const char *name) {
-    if (wanted && !strstr(name, wanted)) return;
-    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = RANKS, .function = live, .user = plan,
-                                                       .shared_bytes = sizeof(struct points), .limit = RUN_LIMIT});
-    points_await_end(run, RUN_LIMIT, plan->points.stop[0].fault == POINT_KILL);
-    const char *wrong = judge(plan, run);
-    if (wrong) printf("%s: %s\n", name, wrong);
-    failed += wrong != NULL;
-    passed += wrong == NULL;
-    ranks_close(run);
-}
-
 static void run_point(enum quern_point point, unsigned arrival) {
     for (enum point_fault fault = POINT_DELAY; fault <= POINT_EXPIRE; fault++) {
         const struct plan plan = {.points = {.ranks = RANKS, .stop = {{fault, point, -1, 0, arrival}}}};
         char name[160];
         snprintf(name, sizeof name, "point %s, arrival %u, fault %s", point_name(point), arrival, point_fault_name(fault));
-        run_plan(&plan, name);
+        visit_run((struct ranks){.kind = RANK_PROCESSES, .count = RANKS, .function = live, .user = &plan}, &plan.points.stop[0], 0,
+                  name, is_explained);
     }
 }
 
-/* Every pair must have happened. */
-static void check_struck(void) {
+static void visit_all(void) {
     for (enum quern_point point = QUERN_POINT_STAGE_LISTENING; point <= QUERN_POINT_STAGE_TAKEN; point++)
-        for (enum point_fault fault = POINT_DELAY; fault <= POINT_EXPIRE; fault++) {
-            if (struck[point][fault]) continue;
-            printf("no rank met fault %s at point %s\n", point_fault_name(fault), point_name(point));
-            failed++;
-        }
+        for (unsigned arrival = 1; arrival <= 2; arrival++) run_point(point, arrival);
+}
+
+static bool is_pair(enum quern_point point, enum point_fault fault) {
+    (void)fault;
+    return point >= QUERN_POINT_STAGE_LISTENING && point <= QUERN_POINT_STAGE_TAKEN;
 }
 
 int main(int count, char **words) {
-    wanted = count > 1 ? words[1] : NULL;
     private_shm_enter(NULL);
     nccl_set_machine("");
-    for (enum quern_point point = QUERN_POINT_STAGE_LISTENING; point <= QUERN_POINT_STAGE_TAKEN; point++)
-        for (unsigned arrival = 1; arrival <= 2; arrival++) run_point(point, arrival);
-    if (!wanted) check_struck();
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return visit_pairs(count, words, visit_all, is_pair, (const char *const[VISIT_KINDS]){""});
 }

@@ -45,7 +45,7 @@ void process_remember(void) {
 /* The system removes a thread shortly after pthread_join has returned. */
 static int wait_for_threads(void) {
     int count = count_threads();
-    for (int i = 0; i < 2000 && count != threads; i++) {
+    for (int i = 0; i < 300000 && count != threads; i++) {
         usleep(1000);
         count = count_threads();
     }

@@ -20,10 +20,10 @@
 #include "rank_calls.h"
 
 /* Seconds: what a loaded machine may add to a time limit; the limit of an orderly meeting, which must not expire. */
-static const double SLACK = 5, PATIENCE = 8;
+static const double SLACK = 200, PATIENCE = 300;
 
-/* Meetings take at most this share of the time, since most calls find their faults without a second rank. */
-static const double SHARE = 0.2;
+/* A meeting takes as long as many calls, most of which find their faults without a second rank. */
+enum { FIRST_MEETINGS = 200, CALLS_PER_MEETING = 100 };
 
 static struct {
     uint64_t calls, succeeded;
@@ -282,12 +282,11 @@ static void end_meeting(struct meeting *meeting) {
     }
 }
 
-bool ranks_meet(quern_device *shared) {
-    static double first, spent;
+bool ranks_meet(quern_device *shared, uint64_t calls) {
+    static uint64_t meetings;
     static struct meeting meeting;
-    const double began = seconds_now();
-    if (!first) first = began;
-    if (spent > 1 + SHARE * (began - first)) return false;
+    if (meetings >= FIRST_MEETINGS + calls / CALLS_PER_MEETING) return false;
+    meetings++;
     device = shared;
     choose_meeting(&meeting, choose_fault());
     for (int i = 0; i < meeting.ranks; i++)
@@ -295,7 +294,6 @@ bool ranks_meet(quern_device *shared) {
     for (int i = 0; i < meeting.ranks; i++) pthread_join(meeting.rank[i].thread, NULL);
     check_meeting(&meeting);
     end_meeting(&meeting);
-    spent += seconds_now() - began;
     return true;
 }
 

@@ -4,9 +4,10 @@
 
 #include <quern.h>
 #include <stdbool.h>
+#include <stdint.h>
 
-/* Lets a group live and die as the input says.  False: nothing was done, because groups have had their share of the time. */
-bool ranks_meet(quern_device *device);
+/* Lets a group live and die as the input says.  False: nothing was done, since there were many groups for so few other calls. */
+bool ranks_meet(quern_device *device, uint64_t calls);
 
 void ranks_print_counts(void);
 

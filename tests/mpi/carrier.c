@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 enum { MOST = 8, UPDATES = 5 };
+enum { SOON = 200, LIMIT = 300 };  /* seconds: more than a busy machine needs, and of groups that no limit ends */
 
 static int rank, ranks;
 
@@ -142,7 +143,7 @@ static quern_group *form(quern_device *device, quern_group_args *args, double ti
 static void exchange_all(quern_device *device) {
     static const int64_t large[] = {0, 40, 5000, 70000, 3000000, 17000000};
     quern_group_args first = QUERN_GROUP_ARGS_INIT, second = QUERN_GROUP_ARGS_INIT;
-    quern_group *one = form(device, &first, 30), *other = form(device, &second, 30);
+    quern_group *one = form(device, &first, LIMIT), *other = form(device, &second, LIMIT);
     for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
         exchange(one, large[i], 0);
         exchange(other, large[i], 3);
@@ -220,7 +221,7 @@ static void cancel_one(quern_group *group, int by) {
 static void transfer_all(quern_device *device) {
     static const int64_t sizes[] = {0, 4093, 4094, 70000, 3000000, 17000000};
     quern_group_args first = QUERN_GROUP_ARGS_INIT, second = QUERN_GROUP_ARGS_INIT;
-    quern_group *one = form(device, &first, 30), *other = form(device, &second, 30);
+    quern_group *one = form(device, &first, LIMIT), *other = form(device, &second, LIMIT);
     char report[4096];
     quern_group_report(one, report, sizeof report);
     check(strstr(report, "transfers of hosts 0 and 1: mpi, and sockets for up to 4096 bytes") != NULL, report);
@@ -258,16 +259,16 @@ static void ask_on_another_thread(void) {
 /* The last rank is missed in an exchange of large slices: it has died, or comes when the others have given up. */
 static void miss_one(quern_device *device, int dies) {
     static struct slices s;
-    const double limit = 3, began = now();
+    const double began = now();
     quern_group_args join = QUERN_GROUP_ARGS_INIT;
-    quern_group *group = form(device, &join, 60);
+    quern_group *group = form(device, &join, LIMIT);
     char why[300], name[32];
     void *workspace;
     size_t bytes;
     cut(&s, 2000000, 0);
     unsigned char *input = (unsigned char *)calloc(1, (size_t)s.rows_in), *output = (unsigned char *)calloc(1, (size_t)s.rows_out);
     quern_ragged_all_to_all_args args = args_of(&s, input, output);
-    args.timeout = limit;
+    args.timeout = dies ? LIMIT : 10;
     check(quern_ragged_all_to_all_workspace(group, &args, &bytes) == QUERN_OK, "workspace");
     check(quern_symmetric_alloc(&group, 1, &bytes, &workspace) == QUERN_OK, "symmetric memory");
     if (rank + 1 == ranks && dies) kill(getpid(), SIGKILL);
@@ -281,7 +282,7 @@ static void miss_one(quern_device *device, int dies) {
     check(end == QUERN_OK || (dies && end == QUERN_PEER_LOST), "destroying");
     quern_error_detail(why, sizeof why);
     if (end != QUERN_OK) check(strstr(why, "mpi does not give back the memory") != NULL, "the reason");
-    check(now() - began < 50, "the time");
+    check(now() - began < SOON, "the time");
     if (dies) return;  /* with the memory, which MPI may still have */
     free(input);
     free(output);
@@ -293,7 +294,7 @@ static void cut_off_one(quern_device *device) {
     const int64_t bytes = 17000000;
     const double began = now();
     quern_group_args join = QUERN_GROUP_ARGS_INIT;
-    quern_group *group = form(device, &join, 60);
+    quern_group *group = form(device, &join, LIMIT);
     unsigned char *out = (unsigned char *)calloc((size_t)ranks, (size_t)bytes + 3);
     unsigned char *in = (unsigned char *)calloc((size_t)ranks, (size_t)bytes + 3);
     char why[300], name[32];
@@ -315,7 +316,7 @@ static void cut_off_one(quern_device *device) {
     check(end == QUERN_OK || end == QUERN_PEER_LOST, "destroying");
     quern_error_detail(why, sizeof why);
     if (end != QUERN_OK) check(strstr(why, "mpi does not give back a message of a transfer with rank") != NULL, "the reason");
-    check(now() - began < 50, "the time");
+    check(now() - began < SOON, "the time");
 }
 
 int main(int argc, char **argv) {

@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
     for (int round = 0; round < 2; round++) {
         quern_group_args args = QUERN_GROUP_ARGS_INIT;
         quern_group *group;
-        args.device = device, args.timeout = 20;
+        args.device = device, args.timeout = 300;
         if (hosts > 1) args.host = rank * 2 < ranks ? "one" : "two";
         check(quern_join_from_mpi(MPI_COMM_WORLD, &args) == MPI_SUCCESS, "quern_join_from_mpi");
         check(args.rank == rank && args.ranks == ranks && args.job != job && args.secret_bytes == 32, "the fields");

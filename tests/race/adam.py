@@ -1,19 +1,21 @@
-"""ThreadSanitizer over Adam's emulated kernels: they must be silent, and each variant without one of its orders must be reported;
-if those went unnoticed, the silence of the real kernels would mean nothing.
+"""ThreadSanitizer over Adam's emulated kernels: they must be silent, and each variant without one of its orders must be reported
+(see races.py).
 
 All step kernels of a form have the same code between their threads, so that one plain and one full row stand for them, in blocks of
 two warps (see packs.py).  Races between blocks are only sometimes seen: here a block starts when the one before it has ended,
-and ThreadSanitizer soon forgets threads that have ended.  The last line is `N passed, N failed`.
+and ThreadSanitizer soon forgets threads that have ended.
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import packs
+import races
 from gen import plan, spec
 from runner import targets, texts
 
@@ -49,34 +51,32 @@ def units(target: str) -> list[plan.Unit]:
 
 def run(target: str, directory: Path, *kernels: Path) -> tuple[int, str]:
     """What is in none of these directories is prepared but never called: it needs no ThreadSanitizer."""
-    searched = ":".join(str(path) for path in (*kernels, directory, packs.BUILD / "emulator"))
-    return packs.run("race_adam", MACHINES[target], searched, directory / f"{target}.qpack", QUERN_EMULATOR_SMS="1",
-                     QUERN_EMULATOR_TIMEOUT="60")
+    searched = ":".join(str(path) for path in (*kernels, directory, races.BUILD / "emulator"))
+    return races.run_emulated("race_adam", MACHINES[target], searched, QUERN_TEST_PACK=str(directory / f"{target}.qpack"),
+                              QUERN_EMULATOR_SMS="1")
 
 
-def check_machine(target: str, directory: Path) -> bool:
+def make(target: str, directory: Path) -> None:
     chosen = units(target)
     packs.make_pack(target, chosen, directory)
     packs.emulate(target, [unit.stem for unit in chosen], directory, directory)
-    return packs.is_clean(target, *run(target, directory))
 
 
-def check_variant(variant: Variant, directory: Path) -> bool:
-    with tempfile.TemporaryDirectory() as name:
-        broken = Path(name)
-        packs.emulate(BROKEN_TARGET, [variant.unit], directory, broken, variant.pattern, variant.replacement)
-        _, output = run(BROKEN_TARGET, directory, broken)
-    return packs.is_reported(variant.name, output)
+def check_machines() -> Iterator[bool]:
+    for target in MACHINES:
+        with tempfile.TemporaryDirectory() as name:
+            make(target, Path(name))
+            yield races.is_silent(target, *run(target, Path(name)))
 
 
-def main() -> int:
-    with tempfile.TemporaryDirectory() as name:
-        directory = Path(name)
-        results = [*(check_machine(target, directory) for target in MACHINES),
-                   *(check_variant(variant, directory) for variant in VARIANTS)]
-    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
-    return 0 if all(results) else 1
+def check_variants() -> Iterator[bool]:
+    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as other:
+        directory, broken = Path(name), Path(other)
+        make(BROKEN_TARGET, directory)
+        for variant in VARIANTS:
+            packs.emulate(BROKEN_TARGET, [variant.unit], directory, broken, variant.pattern, variant.replacement)
+            yield races.is_reported(variant.name, lambda: run(BROKEN_TARGET, directory, broken))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(races.main(check_machines, check_variants))

@@ -1,8 +1,8 @@
 """ThreadSanitizer over GPU ranks on the emulator: the kernels must be silent, and each variant without one of its orders must be
-reported; if those went unnoticed, the silence of the real kernels would mean nothing.
+reported (see races.py).
 
 The kernels are compiled for blocks of one warp, into a kernel pack that the program loads (see packs.py).  A variant has one kind
-of instruction weakened or taken out, in the PTX of all kernels or of some.  The last line is `N passed, N failed`.
+of instruction weakened or taken out, in the PTX of all kernels or of some.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from __future__ import annotations
 import fnmatch
 import sys
 import tempfile
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import packs
+import races
 from gen import plan, spec
 from gen.operations import quantize
 from runner import targets, texts
@@ -79,34 +81,34 @@ def stems(target: str) -> list[str]:
 
 def run(machine: Machine, kernels: Path, directory: Path) -> tuple[int, str]:
     target, capability, multicast = machine
-    return packs.run("race_gpu_ranks", ",".join([capability] * 3), str(kernels), directory / f"{target}.qpack",
-                     QUERN_EMULATOR_MULTICAST=str(int(multicast)), QUERN_EMULATOR_TIMEOUT="60", QUERN_KERNEL=ONE_DTYPE)
+    return races.run_emulated("race_gpu_ranks", ",".join([capability] * 3), str(kernels), QUERN_KERNEL=ONE_DTYPE,
+                              QUERN_TEST_PACK=str(directory / f"{target}.qpack"), QUERN_EMULATOR_MULTICAST=str(int(multicast)))
 
 
-def check_machine(machine: Machine, directory: Path) -> bool:
-    name = f"{machine[0]}{' by multicast' if machine[2] else ''}"
-    return packs.is_clean(name, *run(machine, directory, directory))
+def make(machines: Iterable[Machine], directory: Path) -> None:
+    for target in sorted({machine[0] for machine in machines}):
+        packs.make_pack(target, units(target), directory)
+        packs.emulate(target, stems(target), directory, directory)
 
 
-def check_variant(variant: Variant, directory: Path) -> bool:
-    with tempfile.TemporaryDirectory() as name:
-        packs.emulate(variant.machine[0], stems(variant.machine[0]), directory, Path(name), variant.pattern, variant.replacement,
-                      variant.stem)
-        _, output = run(variant.machine, Path(name), directory)
-    return packs.is_reported(variant.name, output)
-
-
-def main() -> int:
+def check_machines() -> Iterator[bool]:
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
-        for target in sorted({machine[0] for machine in MACHINES}):
-            packs.make_pack(target, units(target), directory)
-            packs.emulate(target, stems(target), directory, directory)
-        results = [*(check_machine(machine, directory) for machine in MACHINES),
-                   *(check_variant(variant, directory) for variant in VARIANTS)]
-    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
-    return 0 if all(results) else 1
+        make(MACHINES, directory)
+        for machine in MACHINES:
+            yield races.is_silent(f"{machine[0]}{' by multicast' if machine[2] else ''}", *run(machine, directory, directory))
+
+
+def check_variants() -> Iterator[bool]:
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        make((variant.machine for variant in VARIANTS), directory)
+        for variant in VARIANTS:
+            with tempfile.TemporaryDirectory() as other:
+                packs.emulate(variant.machine[0], stems(variant.machine[0]), directory, Path(other), variant.pattern,
+                              variant.replacement, variant.stem)
+                yield races.is_reported(variant.name, lambda: run(variant.machine, Path(other), directory))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(races.main(check_machines, check_variants))

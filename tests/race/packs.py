@@ -15,12 +15,8 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-from gen import pack, plan, spec  # noqa: E402
-
-BUILD = ROOT / "build"
-RACE = "WARNING: ThreadSanitizer: data race"
+from races import ROOT
+from gen import pack, plan, spec
 
 
 class SmallKernel(plan.Kernel):
@@ -73,27 +69,3 @@ def emulate(target: str, stems: Iterable[str], packs: Path, directory: Path, pat
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         objects += pool.map(_compile, sources)
     subprocess.run(["clang++", "-shared", "-fsanitize=thread", *objects, "-o", directory / f"{target}.so"], check=True)
-
-
-def run(program: str, capabilities: str, kernels: str, pack_file: Path, **environment: str) -> tuple[int, str]:
-    """The exit status of build/tests/PROGRAM on emulated devices, and all that was printed."""
-    whole = {**os.environ, "QUERN_EMULATOR": capabilities, "QUERN_EMULATOR_KERNELS": kernels, "QUERN_TEST_PACK": str(pack_file),
-             "LD_LIBRARY_PATH": str(BUILD / "emulator"), "TSAN_OPTIONS": "halt_on_error=0 exitcode=66 report_bugs=1", **environment}
-    done = subprocess.run([BUILD / "tests" / program], env=whole, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=600)
-    return done.returncode, done.stdout
-
-
-def is_clean(name: str, status: int, output: str) -> bool:
-    """Says whether there was no race, and shows the beginning of what was printed otherwise."""
-    clean = status == 0 and RACE not in output
-    print(f"race: {name}: {'no race' if clean else 'FAILED'}", flush=True)
-    if not clean:
-        print("\n".join(output.splitlines()[:80]))
-    return clean
-
-
-def is_reported(name: str, output: str) -> bool:
-    """Says how many races there were, and whether any."""
-    print(f"race: {name}: {output.count(RACE)} data races reported", flush=True)
-    return RACE in output

@@ -51,13 +51,13 @@ static void exchange_values(struct rank *rank, quern_group *group, const int *me
 }
 
 static quern_status meet(struct rank *rank) {
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     for (int64_t round = 1; round <= 1000; round++) exchange_values(rank, group, NULL, 0, round);
     return quern_group_destroy(group);
 }
 
 static quern_status meet_in_subsets(struct rank *rank) {
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     for (uint64_t round = 1; round <= 1000; round++) {
         int members[RANKS], count = 0;
         uint64_t drawn = random_bits(3, round) % 16;
@@ -69,7 +69,7 @@ static quern_status meet_in_subsets(struct rank *rank) {
 }
 
 static quern_status split(struct rank *rank) {
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     for (int round = 1; round <= 60; round++) {
         quern_group *part;
         int colour = (int)random_below(5, (uint64_t)round * RANKS + (uint64_t)rank->rank, 3) - 1;
@@ -83,7 +83,7 @@ static quern_status split(struct rank *rank) {
 
 /* Each rank writes into all parts of the memory, which is allocated anew each time. */
 static quern_status write_to_peers(struct rank *rank) {
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     for (int round = 1; round <= 60; round++) {
         int *mine, *peer;
         rank_ok(rank, quern_symmetric_alloc(&group, 1, (size_t[]){sizeof(int) * RANKS}, (void **)&mine));
@@ -143,7 +143,7 @@ static void *watch(void *user) {
 /* Rank 0 creates and destroys groups that another thread reads and aborts. */
 static quern_status destroy_while_watched(struct rank *rank) {
     pthread_t watcher;
-    quern_group_args args = rank_group_args(rank, 30);
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     if (rank->rank) return QUERN_OK;
     args.ranks = 1;
     args.name = NULL;
@@ -166,7 +166,7 @@ static quern_status destroy_while_watched(struct rank *rank) {
  */
 static quern_status exchange_slices(struct rank *rank) {
     struct ragged_bench bench;
-    ragged_bench_open(&bench, rank, 30, 1 << 21);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, 1 << 21);
     for (int round = 0; round < 60; round++) {
         struct ragged_case c;
         ragged_case_open(&c, (uint64_t)round, (struct ragged_choice){.ranks = rank->ranks, .everyone = round % 3 == 0});
@@ -182,7 +182,7 @@ static quern_status exchange_slices(struct rank *rank) {
 /* Gathers and reductions of any ranks, in the records and straight; otherwise likewise. */
 static quern_status collect(struct rank *rank) {
     struct collective_bench bench;
-    collective_bench_open(&bench, rank, 30, 1 << 21);
+    collective_bench_open(&bench, rank, RANK_LIMIT, 1 << 21);
     for (int round = 0; round < 80; round++) {
         struct collective_case c;
         collective_case_open(&c, (uint64_t)round, (struct collective_choice){.ranks = rank->ranks, .everyone = round % 3 == 0});
@@ -236,7 +236,7 @@ static quern_status wait_beside_allocations(struct rank *rank) {
 static quern_status transfer(struct rank *rank) {
     static const struct transfer_choice choices[] = {{.lists = 2, .items = 16, .largest = 30000, .rounds = 3},
                                                      {.lists = 3, .items = 12, .largest = 3000, .rounds = 12, .batch = true}};
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     for (uint64_t seed = 0; seed < 8; seed++) transfer_run_case(rank, group, seed, &choices[seed % 2]);
     return quern_group_destroy(group);
 }
@@ -244,7 +244,7 @@ static quern_status transfer(struct rank *rank) {
 /* Rank 0 cancels at any time and writes at once into what the others may be copying. */
 static quern_status cancel_transfers(struct rank *rank) {
     enum { BYTES = 400000 };
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     unsigned char *memory = malloc(BYTES);
     rank_check(rank, memory, "no memory");
     for (uint64_t round = 0; round < 200; round++) {

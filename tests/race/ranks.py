@@ -1,24 +1,24 @@
 """ThreadSanitizer over thread ranks, and over what the GPU ranks of a process share: the library must be silent, and each of its
-variants without an order must be reported.
+variants without an order must be reported (see races.py).
 
-A variant is the library with one line changed and that file compiled again; if it went unnoticed, the silence of the real one would
-mean nothing.  The last line is `N passed, N failed`.
+A variant is the library with one line changed and that file compiled again.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build"
+import races
+from races import BUILD, ROOT
+
 THREAD = BUILD / "thread"
 FLAGS = ["-std=c11", "-O1", "-g", "-w", "-I", "include", "-I", "src", "-fsanitize=thread"]
-RACE = "WARNING: ThreadSanitizer: data race"
+SYMPTOMS = (races.RACE, "ERROR: ThreadSanitizer", "race_idle: line")
 
 
 @dataclass(frozen=True)
@@ -90,10 +90,7 @@ OBJECTS = {
 
 def run(program: Path, *scene: str) -> tuple[int, str]:
     # The kernels are not instrumented: of them, those that call memcpy are seen.
-    environment = {**os.environ, "QUERN_KERNEL": "*__portable", "TSAN_OPTIONS": "halt_on_error=1 exitcode=66 atexit_sleep_ms=0"}
-    done = subprocess.run([program, *scene], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=300)
-    return done.returncode, done.stdout
+    return races.run(program, *scene, QUERN_KERNEL="*__portable", TSAN_OPTIONS="halt_on_error=1 exitcode=66 atexit_sleep_ms=0")
 
 
 def build_variant(variant: Variant, directory: Path) -> Path:
@@ -111,24 +108,17 @@ def build_variant(variant: Variant, directory: Path) -> Path:
     return program
 
 
-def main() -> int:
-    failures = 0
+def check_programs() -> Iterator[bool]:
     for name in OBJECTS:
-        status, output = run(BUILD / "tests" / name)
-        failed = status != 0 or RACE in output
-        print(f"race: {name}: {'FAILED' if failed else 'no race'}")
-        if failed:
-            print("\n".join(output.splitlines()[-80:]))
-        failures += failed
+        yield races.is_silent(name, *run(BUILD / "tests" / name))
+
+
+def check_variants() -> Iterator[bool]:
     for variant in VARIANTS:
         with tempfile.TemporaryDirectory() as directory:
-            _, output = run(build_variant(variant, Path(directory)), variant.scene)
-        reported = RACE in output or "ERROR: ThreadSanitizer" in output or "race_idle: line" in output
-        print(f"race: {variant.name}: {'reported' if reported else 'NOT REPORTED'}")
-        failures += not reported
-    print(f"{len(OBJECTS) + len(VARIANTS) - failures} passed, {failures} failed")
-    return 1 if failures else 0
+            program = build_variant(variant, Path(directory))
+            yield races.is_reported(variant.name, lambda: run(program, variant.scene), SYMPTOMS)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(races.main(check_programs, check_variants))

@@ -1,26 +1,25 @@
-"""ThreadSanitizer over the emulated kernels: the real ones must be silent, and one without its barriers must be reported.
+"""ThreadSanitizer over the emulated kernels of cross-entropy: the real ones must be silent, and those without their barriers
+must be reported (see races.py).
 
 The broken kernels are the PTX of the library with every bar.sync and bar.warp.sync taken out, translated and compiled like any
-other; if that went unnoticed, the silence of the real kernels would mean nothing.  The short ones of fp32 are enough, since the
-kernels of all dtypes are of the same templates.
+other.  The short ones of fp32 are enough, since the kernels of all dtypes are of the same templates.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-from gen import plan  # noqa: E402
-from gen.spec import GPU_TARGETS  # noqa: E402
-from runner import targets, texts  # noqa: E402
+import races
+from races import BUILD, ROOT
+from gen import plan
+from gen.spec import GPU_TARGETS
+from runner import targets, texts
 
-BUILD = ROOT / "build"
 MULTIPROCESSORS = "32"  # so many that three rows of several parts are split, even if a cluster could have each
 TARGETS = {name: GPU_TARGETS[name].emulated for name in texts.owners("cross_entropy")}
 BROKEN_TARGET = targets.first_with("async_copy")
@@ -29,11 +28,7 @@ BROKEN_UNITS = [unit.stem for unit in plan.units("cross_entropy", [BROKEN_TARGET
 
 
 def run(capability: str, kernels: Path) -> tuple[int, str]:
-    environment = {**os.environ, "QUERN_EMULATOR": capability, "QUERN_EMULATOR_SMS": MULTIPROCESSORS,
-                   "QUERN_EMULATOR_KERNELS": f"{kernels}:{BUILD / 'emulator'}", "LD_LIBRARY_PATH": str(BUILD / "emulator"),
-                   "TSAN_OPTIONS": "halt_on_error=0 exitcode=66 report_bugs=1"}
-    done = subprocess.run([str(BUILD / "tests" / "race")], env=environment, capture_output=True, text=True, timeout=600)
-    return done.returncode, done.stdout + done.stderr
+    return races.run_emulated("race", capability, f"{kernels}:{BUILD / 'emulator'}", QUERN_EMULATOR_SMS=MULTIPROCESSORS)
 
 
 def break_kernels(directory: Path) -> None:
@@ -55,22 +50,16 @@ def break_kernels(directory: Path) -> None:
     subprocess.run(["clang++", "-shared", "-fsanitize=thread", *objects, "-o", directory / f"{BROKEN_TARGET.name}.so"], check=True)
 
 
-def main() -> int:
-    failures = 0
+def check_kernels() -> Iterator[bool]:
     for target, capability in TARGETS.items():
-        status, output = run(capability, BUILD / "emulator-thread")
-        clean = status == 0 and "WARNING: ThreadSanitizer" not in output
-        print(f"race: {target}: {'no race' if clean else 'FAILED'}")
-        if not clean:
-            print("\n".join(output.splitlines()[-60:]))
-            failures += 1
+        yield races.is_silent(target, *run(capability, BUILD / "emulator-thread"))
+
+
+def check_broken() -> Iterator[bool]:
     break_kernels(BUILD / "emulator-race")
-    _, output = run(BROKEN_TARGET.emulated, BUILD / "emulator-race")
-    reports = output.count("WARNING: ThreadSanitizer: data race")
-    print(f"race: {BROKEN_TARGET.name} without its barriers: {reports} data races reported")
-    failures += reports == 0
-    return 1 if failures else 0
+    yield races.is_reported(f"{BROKEN_TARGET.name} without its barriers",
+                            lambda: run(BROKEN_TARGET.emulated, BUILD / "emulator-race"))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(races.main(check_kernels, check_broken))

@@ -16,15 +16,15 @@ STEP = re.compile(r"^\[(\d+)/(\d+)\] ")
 
 def prepare() -> bool:
     """Updates the ninja files and searches for nvcc.  The choice of jobs depends on both."""
-    done = subprocess.run(["ninja", "--quiet", "build/nvcc.txt"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(["ninja", "--quiet", "build/nvcc.txt", "build/nvcc_version.h"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     if done.returncode:
         print(done.stdout, end="")
     return done.returncode == 0
 
 
-def build(targets: Iterable[str], jobs: int) -> tuple[bool, float]:
+def build(targets: Iterable[str], jobs: int, file: str) -> tuple[bool, float]:
     """Returns whether everything was built, and the CPU time in seconds."""
-    command = ["ninja", "-j", str(jobs), *sorted(set(targets))]
+    command = ["ninja", "-f", file, "-j", str(jobs), *sorted(set(targets))]
     before = os.times()
     built = _on_terminal(command) if sys.stdout.isatty() else _in_log(command)
     after = os.times()

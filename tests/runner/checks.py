@@ -47,7 +47,8 @@ SILENT = ("env", "TSAN_OPTIONS=halt_on_error=1 exitcode=66", "QUERN_KERNEL=*__po
 
 @dataclass(frozen=True)
 class Check:
-    """In commands and targets {library}, {faults}, {tests} and {programs} are the folders of a Place, and {number} is the commit's."""
+    """In commands and targets {library}, {faults}, {tests} and {programs} are the folders of a Place, {number} is the commit's, and
+    {eighth} one of 1 to 8."""
 
     name: str
     command: tuple[str, ...]
@@ -65,6 +66,9 @@ class Check:
     def is_last(self) -> bool:
         """Whether it runs after all others."""
         return self.with_counts
+
+    def filled(self, words: tuple[str, ...], place: Place, number: int) -> tuple[str, ...]:
+        return tuple(word.format(**vars(place), number=number, eighth=number % 8 + 1) if "{" in word else word for word in words)
 
 
 # A device of the generation that is built only as a pack.
@@ -113,18 +117,25 @@ CHECKS = (
           with_nvcc=True, gate=(PYTHON, "tests/checks/pack/run.py")),
     Check("data races", (PYTHON, "tests/race/run.py"), ("build/tests/race", "emulator-thread", *emulated(*owners("cross_entropy"))),
           with_nvcc=True, deep_only=True),
+    Check("races that must be found", (PYTHON, "tests/race/run.py", "--broken"), ("build/tests/race", *emulated(*owners("cross_entropy"))),
+          with_nvcc=True, deep_only=True),
+    Check("races of Adam that must be found", (PYTHON, "tests/race/adam.py", "--broken"),
+          ("build/tests/race_adam", *emulated(*owners("adam"))), with_nvcc=True, deep_only=True),
     Check("data races of Adam", (PYTHON, "tests/race/adam.py"), ("build/tests/race_adam", *emulated(*owners("adam"))),
           with_nvcc=True, deep_only=True),
     Check("coverage", (PYTHON, "tests/checks/coverage.py"), with_counts=True, deep_only=True),
     Check("unloading", ("build/tests/unloading/host",), ("build/tests/unloading/host",), gate=None),
     Check("protocol models", (PYTHON, "tests/model/run.py", "--all"), gate=(PYTHON, "tests/model/run.py")),
-    Check("data races of ranks", (PYTHON, "tests/race/ranks.py", "--broken"), ("build/tests/race_ranks", "build/tests/race_idle"),
-          gate=(PYTHON, "tests/race/ranks.py"), by_chance=True),
+    Check("data races of ranks", (PYTHON, "tests/race/ranks.py"), ("build/tests/race_ranks", "build/tests/race_idle"), by_chance=True),
+    Check("races of ranks that must be found", (PYTHON, "tests/race/ranks.py", "--broken"),
+          ("build/tests/race_ranks", "build/tests/race_idle"), gate=None, by_chance=True),
     Check("data races of looking", (*SILENT, "build/tests/race_look"), ("build/tests/race_look",), by_chance=True),
     Check("data races of GPU ranks", (PYTHON, "tests/race/gpu_ranks.py"), ("build/tests/race_gpu_ranks", *DRIVER), with_nvcc=True,
           deep_only=True, by_chance=True),
+    Check("races of GPU ranks that must be found", (PYTHON, "tests/race/gpu_ranks.py", "--broken"),
+          ("build/tests/race_gpu_ranks", *DRIVER), with_nvcc=True, deep_only=True, by_chance=True),
     *(Check(f"faults of {name}", (*command, "--deep"), ("build/tests/faults/faults",), by_chance=True,
-            gate=(*command, "--part", "{number}/8")) for name, command in {
+            gate=(*command, "--part", "{eighth}/8")) for name, command in {
                 "ranks": ("build/tests/faults/faults",),
                 "hosts": ("build/tests/faults/faults", "hosts", "0", "60"),
                 "hosts over a carrier": ("env", "QUERN_TEST_CARRIER=borrows", "build/tests/faults/faults", "hosts", "0", "40"),

@@ -265,7 +265,8 @@ def in_words(seconds: float) -> str:
 
 
 def run_all(jobs: list[Job], cores: int, record: Record, deadline: float = math.inf,
-            may_retry: Callable[[Job], bool] = lambda job: False) -> tuple[Count, list[Cost], list[str]]:
+            may_retry: Callable[[Job], bool] | None = None,
+            passed: Callable[[Job, Count], None] | None = None) -> tuple[Count, list[Cost], list[str]]:
     """Also returns the names of the jobs that failed.  At the deadline, of time.monotonic, jobs are stopped, and none begins.
 
     What has failed and may be tried again runs once more, alone.
@@ -281,8 +282,10 @@ def run_all(jobs: list[Job], cores: int, record: Record, deadline: float = math.
             progress.ended(job, outcome, reasons)
             costs.append(outcome.cost)
             tried.append((job, outcome))
+            if passed and not outcome.count.failed:
+                passed(job, outcome.count)
     for job, outcome in tried:
-        if outcome.count.failed and may_retry(job):
+        if outcome.count.failed and may_retry and may_retry(job):
             print(f"once more, alone: {job.title}", flush=True)
             again, _ = run_job(job, record, deadline)
             costs.append(again.cost)

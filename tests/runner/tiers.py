@@ -80,7 +80,7 @@ RANKS = frozenset({"barrier", "collective", "quantize", "ragged_all_to_all"})
 
 def _family(job: jobs.Job) -> tuple[str, str, tuple[str, ...]]:
     """The title, and the GPU kernels that have to be built for it."""
-    if job.target:
+    if job.target not in ("", devices.FIRST_EMULATED):
         if not job.operations:
             return f"host code on {job.target}", job.target, tuple(plan.OPERATIONS)
         if "cross_entropy" in job.operations:

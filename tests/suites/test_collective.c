@@ -678,9 +678,10 @@ static quern_status read_without_permission(struct rank *rank) {
             rank_ok(rank, run_call(&call));
             check_result(&call);
         }
-    if (rank->rank == 1)
-        check_report(rank, stage.group, "pass private memory through the workspace, since rank 1 cannot read that of rank 0 "
-                     "(process_vm_readv: Operation not permitted)");
+    char why[200];
+    snprintf(why, sizeof why, "pass private memory through the workspace, since rank 1 cannot read that of rank 0 "
+             "(process_vm_readv: %s)", strerror(EPERM));
+    if (rank->rank == 1) check_report(rank, stage.group, why);
     return quern_group_destroy(stage.group);
 }
 

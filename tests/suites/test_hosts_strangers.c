@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -297,7 +298,7 @@ static quern_status miss_the_place(struct rank *rank) {
     if (rank_host(rank, rank->rank) == 0) return QUERN_OK;
     rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT);
     rank_check_detail(rank, "for the host of rank 0 at 127.0.0.2:");
-    rank_check_detail(rank, "Connection refused");
+    rank_check_detail(rank, strerror(ECONNREFUSED));
     return QUERN_OK;
 }
 

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -398,7 +399,7 @@ static const struct failure failures[] = {
     {ask_absurdly, QUERN_INVALID_SHAPE, "rank 1: bytes[0] is 18446744073709551612", false},
     {pass_no_sizes, QUERN_NULL_POINTER, "rank 1: bytes is NULL", false},
     {pass_no_pointers, QUERN_NULL_POINTER, "rank 1: pointers is NULL", false},
-    {limit_file_sizes, QUERN_OUT_OF_MEMORY, "rank 0: making 307200 bytes of shared memory: File too large", true},
+    {limit_file_sizes, QUERN_OUT_OF_MEMORY, "rank 0: making 307200 bytes of shared memory: ", true},
     {limit_descriptors, QUERN_SYSTEM_ERROR, "rank 1: no descriptors are left", true},
 };
 
@@ -415,6 +416,7 @@ static quern_status fail_together(struct rank *rank) {
     failure->provoke(rank, &bytes, &bytes_argument, &pointers_argument);
     rank_status(rank, quern_symmetric_alloc(&group, 1, bytes_argument, pointers_argument), failure->status);
     rank_check_detail(rank, failure->why);
+    if (failure->provoke == limit_file_sizes) rank_check_detail(rank, strerror(EFBIG));
     rank_check(rank, pointer == &bytes, "the pointer was set");
     if (failure->needs_processes) {
         setrlimit(RLIMIT_FSIZE, &files);

@@ -35,7 +35,7 @@ SMALL = ("adam_pbf16_gbf16", "cross_entropy_f32", "cross_entropy_f32_short", "cr
 # What the results depend on besides the text, as tests.ninja has it.
 TRANSLATOR = " ".join(map(str, sorted(ROOT.glob("tests/emulator/*.py"))))
 HEADERS = "tests/emulator/arithmetic.h tests/emulator/approximations.h tests/emulator/emulator.h"
-RULES, EDGES = ((ROOT / name).read_text() for name in ("tests/tests.ninja", "generated/emulator.ninja"))
+OPTIMIZATION = re.search(r"^optimize_translated = (\S+)", (ROOT / "tests/tests.ninja").read_text(), re.MULTILINE)[1]
 
 
 def units() -> list[Unit]:
@@ -50,16 +50,9 @@ def units() -> list[Unit]:
     return [Unit(TARGET, inputs, needs)]
 
 
-def optimization(stem: str) -> str:
-    """With which the build compiles the unit of the target that serves the device without the pack."""
-    edge = re.search(rf"^build \$builddir/emulator/{serving(CAPABILITY)}/{stem}\.o: .*\n(?:  .*\n)*", EDGES, re.MULTILINE)
-    return re.search(r"^ *optimize_translated = (\S+)", (edge[0] if edge else "") + RULES, re.MULTILINE)[1]
-
-
 def compiled(ptx: Path) -> Path:
     """Translates and compiles PTX, or takes what the build has made of the same text by the same command."""
-    compiler = [os.environ.get("CXX", "c++"), "-std=c++17", optimization(ptx.stem), "-fPIC", "-ffp-contract=off", "-w", "-I",
-                "tests/emulator", "-c"]
+    compiler = ["clang++", "-std=c++17", OPTIMIZATION, "-fPIC", "-ffp-contract=off", "-w", "-I", "tests/emulator", "-c"]
     steps = ((".cpp", TRANSLATOR, [sys.executable, "tests/emulator/translate.py"]), (".o", HEADERS, compiler))
     for suffix, files, command in steps:
         source, kept = ptx if suffix == ".cpp" else ptx.with_suffix(".cpp"), BUILD / "emulator" / "kept"

@@ -8,6 +8,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -537,7 +538,8 @@ Test(pack, names_the_row_that_would_serve) {
 
 Test(pack, refuses_what_cannot_be_read) {
     check_status(quern_load_pack("/nonexistent/pack.qpack"), QUERN_SYSTEM_ERROR);
-    check(!strcmp(error_detail(), "/nonexistent/pack.qpack cannot be opened: No such file or directory"), "%s", error_detail());
+    check(strstr(error_detail(), "/nonexistent/pack.qpack cannot be opened: ") == error_detail() &&
+          !strcmp(strrchr(error_detail(), ':') + 2, strerror(ENOENT)), "%s", error_detail());
     check_status(quern_load_pack("/tmp"), QUERN_SYSTEM_ERROR);
     check(!strcmp(error_detail(), "/tmp is not a regular file"), "%s", error_detail());
     check_status(quern_load_pack(NULL), QUERN_NULL_POINTER);

@@ -108,7 +108,7 @@ static const char *join_group(const char *name, int rank, int ranks) {
     args.rank = rank;
     args.ranks = ranks;
     args.device = device[0];
-    args.timeout = 20;
+    args.timeout = 300;
     const size_t bytes = 2 * ROWS * ROW_BYTES;
     void *memory = NULL;
     quern_status status = quern_group_create(&args, 1, &group[rank]);

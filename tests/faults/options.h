@@ -1,0 +1,47 @@
+/*
+ * Options of the programs of this folder, which they take before their own words:
+ *
+ *   --part K/N    one of N equal parts of what there is to visit, K from 1 to N
+ *   --deep        what was not met, although it was tried again and again, is a failure
+ */
+#ifndef FAULTS_OPTIONS_H
+#define FAULTS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+    int part, parts;  /* part: from 0 */
+    bool is_deep;
+};
+
+/* Takes the options off the words of main.  Ends the program if one is wrong. */
+static inline struct options options_take(int *count, char ***words) {
+    struct options options = {.part = 1, .parts = 1};
+    char **all = *words, end;
+    for (; *count > 1 && !strncmp(all[1], "--", 2); --*count, ++*words, all = *words) {
+        if (!strcmp(all[1], "--deep")) {
+            options.is_deep = true;
+        } else if (!strcmp(all[1], "--part") && *count > 2 &&
+                   sscanf(all[2], "%d/%d%c", &options.part, &options.parts, &end) == 2 && options.part >= 1 &&
+                   options.part <= options.parts) {
+            --*count, ++*words;
+        } else {
+            fprintf(stderr, "%s is no option here: --part K/N, with K from 1 to N, or --deep\n", all[1]);
+            exit(2);
+        }
+    }
+    options.part--;
+    return options;
+}
+
+/* The part of a range of numbers. */
+static inline void options_narrow(const struct options *options, long *first, long *end) {
+    const long from = *first, numbers = *end - from;
+    *first = from + numbers * options->part / options->parts;
+    *end = from + numbers * (options->part + 1) / options->parts;
+}
+
+#endif

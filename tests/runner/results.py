@@ -1,0 +1,68 @@
+"""Jobs that have passed before with the same bytes: program, what it loads, environment, CPU and system.  They need not run again.
+
+Only suites have such results, and only those that meet the same whatever else the machine does.  They are kept in build/results.json.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+from functools import cache
+from pathlib import Path
+
+from runner import jobs
+from runner.jobs import Count, Job
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = ROOT / "build/results.json"
+KEPT = 4000   # the newest
+
+
+@cache
+def _hash(path: Path, changed: int) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _bytes(path: Path) -> str:
+    return _hash(path, path.stat().st_mtime_ns) if path.is_file() else "absent"
+
+
+@cache
+def _machine() -> str:
+    flags = re.search(r"^(?:flags|Features)\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return " ".join([platform.release(), *platform.libc_ver(), str(len(os.sched_getaffinity(0))), flags[1] if flags else ""])
+
+
+def key(job: Job) -> str:
+    """Everything on which the result depends."""
+    files = [_bytes(ROOT / target) for target in job.targets]
+    runner = [_bytes(path) for path in sorted((ROOT / "tests/runner").glob("*.py"))]
+    environment = {name: value for name, value in job.environment.items() if name != jobs.COUNTS}
+    parts = [job.title, list(job.command), environment, files, runner, _machine()]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+class Results:
+    def __init__(self, is_used: bool) -> None:
+        self.is_used = is_used
+        try:
+            self.kept: dict[str, list[int]] = json.loads(FILE.read_text())
+        except (OSError, ValueError):
+            self.kept = {}
+
+    def divide(self, chosen: list[Job]) -> tuple[dict[Job, Count], list[Job]]:
+        """The jobs with a result, and the others."""
+        if not self.is_used:
+            return {}, chosen
+        known = {job: self.kept[key(job)] for job in chosen if not job.is_check and not job.by_chance and key(job) in self.kept}
+        return {job: Count(*numbers) for job, numbers in known.items()}, [job for job in chosen if job not in known]
+
+    def keep(self, job: Job, count: Count) -> None:
+        """Only passes."""
+        if job.is_check or job.by_chance or count.failed or count.flaky or jobs.COUNTS in job.environment and not self.is_used:
+            return
+        self.kept[key(job)] = [count.passed, 0, count.skipped]
+        FILE.write_text(json.dumps(dict(list(self.kept.items())[-KEPT:])))

@@ -1,0 +1,271 @@
+/*
+ * Collectives of CPU ranks of several hosts that do not go well: arguments that differ or are refused, other calls, and ranks that
+ * die, stop, leave, abort, stay away or lose their cable.  test_hosts_collective.c has the values.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/check.h"
+#include "harness/collective_case.h"
+#include "harness/counted_carrier.h"
+#include "harness/device.h"
+#include "harness/hosts_case.h"
+#include "harness/network.h"
+#include "harness/ranks.h"
+#include "harness/ways.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { POOL = 5 << 20 };
+
+/* ---- disagreement: all members get one error, nothing is written, and the group stays usable ---- */
+
+struct dissent {
+    const char *detail, *own;       /* of all; of the rank that refuses its arguments, if that has another one */
+    quern_status status, own_status;
+    size_t field, bytes;            /* which rank 1 sets to the value */
+    int64_t value;
+    int form, culprit;
+};
+
+static quern_status dissent(struct rank *rank) {
+    const struct dissent *dissent = rank->user;
+    const bool own = dissent->own && rank->rank == dissent->culprit;
+    enum { ELEMENTS = 8192 };
+    float *input = malloc(sizeof *input * ELEMENTS), *output = malloc(sizeof *output * ELEMENTS);
+    struct collective_bench bench;
+    struct collective_case c;
+    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
+    rank_check(rank, input && output, "no memory");
+    collective_bench_open(&bench, rank, RANK_LIMIT, POOL);
+    for (int round = 0; round < 3; round++) {
+        args.dtype = QUERN_F32, args.count = 4, args.input = input, args.output = output;
+        for (int i = 0; i < ELEMENTS; i++) input[i] = 1, output[i] = -1;
+        if (rank->rank == dissent->culprit) memcpy((char *)&args + dissent->field, &dissent->value, dissent->bytes);
+        rank_status(rank, collective_functions[dissent->form](bench.group, &args, bench.workspace, POOL, NULL),
+                    own ? dissent->own_status : dissent->status);
+        rank_check_detail(rank, own ? dissent->own : dissent->detail);
+        for (int i = 0; i < ELEMENTS; i++) rank_check(rank, output[i] == -1 && input[i] == 1, "element %d was written", i);
+        collective_case_open(&c, (uint64_t)round, (struct collective_choice){.ranks = rank->ranks});
+        collective_case_run(&c, &bench);
+    }
+    free(input);
+    free(output);
+    collective_bench_close(&bench);
+    return QUERN_OK;
+}
+
+TEST_BOTH_WAYS(hosts_collective_ends, dissent_is_an_error_of_all_members) {
+#define SET(field, value) offsetof(quern_collective_args, field), sizeof((quern_collective_args *)NULL)->field, (int64_t)(value)
+    static const struct dissent dissents[] = {
+        {"args.count is 4 on rank 0 and 5 on rank 3: expected the same on all members", NULL, QUERN_PEER_MISMATCH, 0,
+         SET(count, 5), 2, 3},
+        {"args.count is 4 on rank 0 and 4096 on rank 2", NULL, QUERN_PEER_MISMATCH, 0, SET(count, 4096), 2, 2},
+        {"args.count is 4096 on rank 0 and 4 on rank 1", NULL, QUERN_PEER_MISMATCH, 0, SET(count, 4096), 3, 0},
+        {"args.dtype is f32 on rank 0 and bf16 on rank 1", NULL, QUERN_PEER_MISMATCH, 0, SET(dtype, QUERN_BF16), 0, 1},
+        {"args.combination is QUERN_COMBINE_SUM on rank 0 and QUERN_COMBINE_MAX on rank 3", NULL, QUERN_PEER_MISMATCH, 0,
+         SET(combination, QUERN_COMBINE_MAX), 1, 3},
+        {"args.root is 0 on rank 0 and 2 on rank 1", NULL, QUERN_PEER_MISMATCH, 0, SET(root, 2), 3, 1},
+        {"rank 3 refused its own arguments: args.count is -1", "args.count is -1", QUERN_PEER_MISMATCH, QUERN_INVALID_SHAPE,
+         SET(count, -1), 2, 3},
+        {"rank 0 refused its own arguments: args.output is NULL", "args.output is NULL", QUERN_PEER_MISMATCH, QUERN_NULL_POINTER,
+         SET(output, 0), 0, 0},
+        {"rank 2 refused its own arguments: args.root is 4", "args.root is 4", QUERN_PEER_MISMATCH, QUERN_INVALID_ARGUMENT,
+         SET(root, 4), 3, 2},
+    };
+    for (size_t i = 0; i < COUNT(dissents); i++)
+        check_ranks(.kind = rank_kinds[i % 2], .count = 4, .hosts = 2, .function = dissent, .user = &dissents[i]);
+}
+
+/* Ranks in other calls, or with other members, end the group, as they do on one host. */
+struct other_call {
+    int form, members[2];            /* of rank 3; members: {0, 0}: all */
+    const char *detail;
+};
+
+static quern_status make_other_call(struct rank *rank) {
+    const struct other_call *other = rank->user;
+    const bool differs = rank->rank == 3;
+    float input[64] = {0}, output[64];
+    struct collective_bench bench;
+    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
+    collective_bench_open(&bench, rank, RANK_LIMIT, POOL);
+    args.dtype = QUERN_F32, args.count = 4, args.input = input, args.output = output;
+    rank_line_up(rank);  /* the poison may overtake the last meeting of the allocation */
+    if (differs && other->members[1]) args.members = other->members, args.member_count = 2;
+    rank_status(rank, collective_functions[differs ? other->form : 2](bench.group, &args, bench.workspace, POOL, NULL),
+                QUERN_PEER_MISMATCH);
+    rank_check_detail(rank, other->detail);
+    rank_status(rank, quern_barrier(bench.group, NULL, NULL), QUERN_PEER_MISMATCH);
+    collective_bench_close(&bench);
+    return QUERN_OK;
+}
+
+TEST_BOTH_WAYS(hosts_collective_ends, other_calls_end_the_group) {
+    static const struct other_call others[] = {
+        {0, {0, 0}, "quern_all_gather (entry)"}, {3, {0, 0}, "quern_broadcast (entry)"}, {2, {0, 3}, "of other members"}};
+    for (size_t i = 0; i < COUNT(others); i++)
+        check_ranks(.kind = rank_kinds[i % 2], .count = 4, .hosts = 2, .function = make_other_call, .user = &others[i]);
+}
+
+/* ---- ranks that end ---- */
+
+/* Calls of all operations, small and large, until one fails, as it must. */
+static quern_status run_until(struct collective_bench *bench, int most) {
+    enum { LARGE = 40000, SMALL = 20 };
+    struct rank *rank = bench->rank;
+    float *input = calloc((size_t)rank->ranks, sizeof *input * LARGE);
+    float *output = calloc((size_t)rank->ranks, sizeof *output * LARGE);
+    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
+    quern_status status = QUERN_OK;
+    rank_check(rank, input && output, "no memory");
+    args.dtype = QUERN_F32, args.input = input, args.output = output;
+    for (int round = 0; round < most && status == QUERN_OK; round++) {
+        args.count = round / 4 % 2 ? SMALL : LARGE;
+        status = collective_functions[round % 4](bench->group, &args, bench->workspace, POOL, NULL);
+    }
+    rank_check(rank, status != QUERN_OK, "no call has failed");
+    rank_status(rank, quern_barrier(bench->group, NULL, NULL), status);
+    const double ended = rank_now();
+    rank_ok(rank, quern_group_destroy(bench->group));
+    rank_check(rank, rank_now() - ended < RANK_SOON, "destroying took %g s", rank_now() - ended);
+    free(input);
+    free(output);
+    return status;
+}
+
+struct death {
+    unsigned at;
+    int by;
+    const char *detail;
+};
+
+static quern_status die_at(struct rank *rank) {
+    const struct death *death = rank->user;
+    struct counted_carrier counter = {.carrier = NULL};
+    struct collective_bench bench;
+    collective_bench_take(&bench, rank, counted_carrier_group(&counter, rank, RANK_LIMIT), POOL);
+    rank_line_up(rank);
+    counter.messages = 0;
+    if (rank->rank == death->by) counter.dies_at = death->at;
+    rank_status(rank, run_until(&bench, 1000), QUERN_PEER_LOST);
+    rank_check_detail(rank, death->detail);
+    return QUERN_OK;
+}
+
+/* At messages of the first calls: in the entry, in each step, in small calls.  Without rank 2 its host has no leader. */
+Test(hosts_collective_ends, a_rank_dies_at_any_message) {
+    static const struct carrier_choice borrows = {.borrows = true}, copies = {.longest = 9000};
+    for (unsigned at = 1; at < (unsigned)test_size(60, 30); at += 1 + at / 6) {
+        const struct death death = {at, at % 2 ? 3 : 2, at % 2 ? "rank 3 (process " : " has ended"};
+        struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = die_at,
+                                                           .user = &death, .carrier = at % 3 ? &borrows : &copies});
+        bool may_die[4] = {false};
+        may_die[death.by] = true;
+        const char *wrong = ranks_wait(run, may_die);
+        check(!wrong, "at message %u: %s", at, wrong);
+        ranks_close(run);
+    }
+}
+
+static quern_status run_until_the_last_ends(struct rank *rank) {
+    struct collective_bench bench;
+    char lost[40];
+    collective_bench_open(&bench, rank, RANK_LIMIT, POOL);
+    __atomic_add_fetch((unsigned *)rank->shared, 1, __ATOMIC_ACQ_REL);
+    rank_status(rank, run_until(&bench, INT32_MAX), QUERN_PEER_LOST);
+    snprintf(lost, sizeof lost, "rank %d (process ", rank->ranks - 1);
+    rank_check_detail(rank, lost);
+    rank_check_detail(rank, rank->user);
+    return QUERN_OK;
+}
+
+TEST_BOTH_WAYS(hosts_collective_ends, a_process_that_is_killed) {
+    for (int ranks = 2; ranks < 5; ranks++) end_the_last(ranks, run_until_the_last_ends, NULL, SIGKILL);
+}
+
+TEST_BOTH_WAYS(hosts_collective_ends, a_host_that_is_stopped) {
+    for (int ranks = 2; ranks < 4; ranks++) end_the_last(ranks, run_until_the_last_ends, NULL, SIGSTOP);
+}
+
+/* ---- leaving, aborting, staying away ---- */
+
+enum { LEAVES, ABORTS, STAYS_AWAY };
+struct parting {
+    int how, by;
+    quern_status status;
+    const char *detail;
+};
+
+static quern_status part(struct rank *rank) {
+    const struct parting *parting = rank->user;
+    float input[4] = {0}, output[4];
+    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
+    struct collective_bench bench;
+    args.dtype = QUERN_F32, args.count = 4, args.input = input, args.output = output;
+    collective_bench_open(&bench, rank, RANK_LIMIT, POOL);
+    rank_ok(rank, quern_all_reduce(bench.group, &args, bench.workspace, POOL, NULL));
+    rank_line_up(rank);
+    if (rank->rank == parting->by) {
+        if (parting->how == ABORTS) rank_ok(rank, quern_group_abort(bench.group, "it is Friday"));
+        if (parting->how == STAYS_AWAY) rank_line_up(rank);
+        collective_bench_close(&bench);
+    return QUERN_OK;
+    }
+    args.timeout = parting->how == STAYS_AWAY && rank->rank == parting->by - 1 ? 0.3 : RANK_LIMIT;
+    rank_status(rank, quern_all_reduce(bench.group, &args, bench.workspace, POOL, NULL), parting->status);
+    rank_check_detail(rank, parting->detail);
+    if (parting->how == STAYS_AWAY) rank_line_up(rank);
+    collective_bench_close(&bench);
+    return QUERN_OK;
+}
+
+TEST_BOTH_WAYS(hosts_collective_ends, ranks_that_part) {
+    static const struct parting partings[] = {
+        {LEAVES, 3, QUERN_PEER_LOST, "rank 3 (process"},   {LEAVES, 0, QUERN_PEER_LOST, "rank 0 (process"},
+        {ABORTS, 1, QUERN_GROUP_ABORTED, "it is Friday"},  {STAYS_AWAY, 3, QUERN_PEER_TIMEOUT, "rank 3 (process"},
+        {STAYS_AWAY, 2, QUERN_PEER_TIMEOUT, "rank 2 (process"},
+    };
+    for (size_t i = 0; i < COUNT(partings); i++)
+        for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+            check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = part, .user = &partings[i]);
+}
+
+/* ---- a cable that is pulled ---- */
+
+/* The last host loses its cable between two calls, or in one: nothing arrives any more, and no connection says so. */
+static quern_status run_until_the_cable_is_pulled(struct rank *rank) {
+    const struct network *network = rank->user;
+    struct collective_bench bench;
+    network_move_in(rank, network);
+    collective_bench_open(&bench, rank, RANK_LIMIT, POOL);
+    rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
+    rank_line_up(rank);
+    if (rank->rank == 0) rank_check(rank, network_set_cable(network, rank->hosts - 1, false), "the cable cannot be pulled");
+    const double began = rank_now();
+    rank_status(rank, run_until(&bench, INT32_MAX), QUERN_PEER_LOST);
+    rank_check(rank, rank_now() - began < RANK_SOON, "noticed after %g s", rank_now() - began);
+    rank_check_detail(rank, "its host is silent");
+    return QUERN_OK;
+}
+
+TEST_BOTH_WAYS(hosts_collective_ends, a_pulled_cable) {
+    static const struct hosts_shape far_shapes[] = {{2, 2}, {3, 5}};
+    struct network network;
+    const char *wrong = NULL;
+    if (!network_put_up(&network)) cr_skip_test("no network namespaces here: they need root and the ip command");
+    for (size_t i = 0; i < COUNT(far_shapes) && !wrong; i++) {
+        wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = far_shapes[i].ranks, .hosts = far_shapes[i].hosts,
+                                          .user = &network, .function = run_until_the_cable_is_pulled, .watches_silence = true});
+        if (!network_set_cable(&network, far_shapes[i].hosts - 1, true)) wrong = "the cable cannot be put in";
+    }
+    network_take_down(&network);
+    check(!wrong, "%s", wrong);
+}
