@@ -9,6 +9,7 @@ must show what the documentation says, and the last line counts.
 from __future__ import annotations
 
 import argparse
+import os
 import concurrent.futures
 import json
 import subprocess
@@ -45,7 +46,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--from", dest="source", type=Path, metavar="FILE", help="train nothing: take what --json wrote")
     parser.add_argument("--check", action="store_true", help="whether a short run shows what the documentation says")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="runs at a time (2)")
-    parser.add_argument("--program", type=Path, default=ROOT / "build/language_model", help=argparse.SUPPRESS)
+    parser.add_argument("--program", type=Path, default=ROOT / os.environ.get("QUERN_TEST_PROGRAMS", "build") / "language_model", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 

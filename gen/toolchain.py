@@ -18,6 +18,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from gen import receipts, store
 from gen.spec import GPU_TARGETS, GpuTarget
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -234,7 +235,13 @@ def main(arguments: list[str]) -> int:
         return 1
     steps = {"ptx": ptx, "cubin": cubin, "fatbin": fatbin}
     more = {"ptx": lambda: [chosen.definitions], "cubin": lambda: [chosen.ptxas], "fatbin": lambda: []}[chosen.command]()
-    steps[chosen.command](Path(location), GPU_TARGETS[chosen.target], *chosen.inputs, chosen.out, *more)
+    target, out = GPU_TARGETS[chosen.target], chosen.out
+    made = {"ptx": [out, Path(f"{out}.d")], "cubin": [out, out.with_suffix(".ptxas")], "fatbin": [out]}[chosen.command]
+    tool = more[0] if chosen.command == "cubin" and more[0] else Path(location)
+    texts = receipts.closure(ROOT / chosen.inputs[0]) if chosen.command == "ptx" else chosen.inputs
+    key = store.key(chosen.command, version(str(tool)), target.name, *NVCC_FLAGS, *map(str, [*chosen.inputs, out, *map(str, more)]),
+                    Path(__file__).read_bytes(), *(path.read_bytes() for path in texts))
+    store.make(key, made, lambda: steps[chosen.command](Path(location), target, *chosen.inputs, out, *more))
     return 0
 
 

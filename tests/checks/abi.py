@@ -8,6 +8,7 @@ Called by tests/run.py.  The last line is `N passed, N failed`.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -20,7 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 from gen import api  # noqa: E402
 
-ARCHIVE, SHARED = ROOT / "libquern.a", ROOT / "libquern.so"
+LIBRARY = ROOT / os.environ.get("QUERN_TEST_LIBRARY", ".")
+ARCHIVE, SHARED = LIBRARY / "libquern.a", LIBRARY / "libquern.so"
 HEADER = (ROOT / "include/quern.h").read_text()
 LARGEST_ARCHIVE = 18_500_000
 # What prints or ends the process, which atexit does not; and the CPU's features of the compiler's run-time library, which not every

@@ -6,6 +6,7 @@
 #   examples.sh NUMBER    of the ways in which a rank ends, one: the number modulo their count
 set -eu
 cd "$(dirname "$0")/../.."
+programs=${QUERN_TEST_PROGRAMS:-build}
 
 # expect TEXT COMMAND...: the command succeeds and prints TEXT, a pattern.
 expect() {
@@ -23,7 +24,7 @@ refuse() {
     text=$1
     shift
     status=0
-    output=$(build/language_model "$@" 2>&1) || status=$?
+    output=$($programs/language_model "$@" 2>&1) || status=$?
     if [ $status != 2 ] || ! printf '%s' "$output" | grep -q -- "$text"; then
         echo "examples: status $status instead of 2 from the demo with '$*', or it did not print '$text':"
         printf '%s\n' "$output"
@@ -60,7 +61,7 @@ afflict() {
     shift 5
     log=build/test_ranks.txt
     : >$log
-    build/language_model --device cpu $spread --processes $tiny --timeout "$timeout" --steps 1000000 --no-comparison >$log 2>&1 &
+    $programs/language_model --device cpu $spread --processes $tiny --timeout "$timeout" --steps 1000000 --no-comparison >$log 2>&1 &
     parent=$!
     await has_trained_or_ended
     ids=$(sed -n 's/^Ranks .* processes: //p' $log)
@@ -83,7 +84,7 @@ afflict() {
 # on_two_hosts ARGUMENT...: the demo on ranks of two network namespaces without common memory, which needs root.
 on_two_hosts() {
     head -c 32 /dev/urandom >build/test_secret
-    here="quern-demo-$$-0" there="quern-demo-$$-1" run="mount -t tmpfs tmpfs /dev/shm && exec build/language_model"
+    here="quern-demo-$$-0" there="quern-demo-$$-1" run="mount -t tmpfs tmpfs /dev/shm && exec $programs/language_model"
     remove_hosts() { ip netns del $here 2>/dev/null || true; ip netns del $there 2>/dev/null || true; }
     if ! { ip netns add $here && ip netns add $there && unshare -m true &&
         ip link add eth0 netns $here type veth peer name eth0 netns $there; } 2>/dev/null; then
@@ -117,7 +118,7 @@ for source in examples/*.c examples/linking/*; do
         exit 1
     fi
     name=$(basename "$source" .c)
-    if [ "$source" = "examples/$name.c" ] && ! grep -q "^expect .* build/examples/$name\( \|$\)" "$0"; then
+    if [ "$source" = "examples/$name.c" ] && ! grep -q "^expect .* \$programs/examples/$name\( \|$\)" "$0"; then
         echo "examples: nothing is expected here of $source"
         exit 1
     fi
@@ -136,18 +137,18 @@ END
 truncated=build/test_truncated.qpack
 head -c 1000 build/test_example.qpack >$truncated
 
-expect "p = [23]\." build/examples/adam
-expect "rank 3 saw the sum 10 and is rank 1 of its half" build/examples/barrier
-expect "loss 10.3735" build/examples/cross_entropy
-expect "of sm_121: runs on a CUDA device" build/examples/kernel_pack build/test_example.qpack cpu
-expect "loss 6.9078 .* with 6 products; gradient of the first label's weight -0.333" build/examples/linear_cross_entropy
-expect "p = [23]\..* after 498 steps of 500, with a loss scale of 16384" build/examples/loss_scaling
-expect "rank 1 got 2 2 4 0" build/examples/ragged_all_to_all
-expect "the loaded run has the same bits" build/examples/saved_states
-expect "amax 8, scale 56: 0x66 0xEE 0x76 0x31" build/examples/quantize
-expect "8 microbatches went through two stages: the sum is 72" build/examples/transfer
-expect "loss 1.768891 on rank 0, 1.768891 on rank 1" build/examples/vocab_parallel
-if output=$(build/examples/kernel_pack $truncated cpu 2>&1) ||
+expect "p = [23]\." $programs/examples/adam
+expect "rank 3 saw the sum 10 and is rank 1 of its half" $programs/examples/barrier
+expect "loss 10.3735" $programs/examples/cross_entropy
+expect "of sm_121: runs on a CUDA device" $programs/examples/kernel_pack build/test_example.qpack cpu
+expect "loss 6.9078 .* with 6 products; gradient of the first label's weight -0.333" $programs/examples/linear_cross_entropy
+expect "p = [23]\..* after 498 steps of 500, with a loss scale of 16384" $programs/examples/loss_scaling
+expect "rank 1 got 2 2 4 0" $programs/examples/ragged_all_to_all
+expect "the loaded run has the same bits" $programs/examples/saved_states
+expect "amax 8, scale 56: 0x66 0xEE 0x76 0x31" $programs/examples/quantize
+expect "8 microbatches went through two stages: the sum is 72" $programs/examples/transfer
+expect "loss 1.768891 on rank 0, 1.768891 on rank 1" $programs/examples/vocab_parallel
+if output=$($programs/examples/kernel_pack $truncated cpu 2>&1) ||
     ! printf '%s' "$output" | grep -q "QUERN_INVALID_PACK: .*truncated"; then
     echo "examples: kernel_pack takes a truncated pack, or does not say what is wrong: $output"
     exit 1
@@ -164,28 +165,28 @@ tiny="--corpus $corpus --timeout 600 --context 16 --vocab 600 --width 32 --layer
 small="$tiny --steps 3 --batch 1"
 few="$tiny --steps 4 --batch 5"
 same="with one rank (0.* % apart)"
-expect "apart" build/language_model --device cpu $small
-expect "apart" build/language_model --device cpu --experts 3 $few
-expect "$same" build/language_model --device cpu --ranks 2 $few
-expect "$same" build/language_model --device cpu --ranks 3 --experts 2 $few
-expect "$same" build/language_model --device cpu --ranks 4 --processes $few
-expect "the same bits on one" build/language_model --device cpu --ranks 4 --hosts 2 $few
-expect "the same bits on one" build/language_model --device cpu --ranks 5 --hosts 3 $few
-expect "the same bits on one" build/language_model --device cpu --ranks 3 --pipeline $few --layers 4
-expect "the same bits on one" build/language_model --device cpu --ranks 2 --pipeline --processes $few --layers 2
-expect "the same bits on one" build/language_model --device cpu --ranks 4 --pipeline --hosts 2 $few --layers 5
-expect "$same" build/language_model --device cpu --tensor-parallel 2 $few --batch 4
-expect "$same" build/language_model --device cpu --tensor-parallel 3 --ranks 3 $few --batch 6 --width 96 --threads 6
-expect "$same" build/language_model --device cpu --tensor-parallel 4 --processes $few --batch 4
+expect "apart" $programs/language_model --device cpu $small
+expect "apart" $programs/language_model --device cpu --experts 3 $few
+expect "$same" $programs/language_model --device cpu --ranks 2 $few
+expect "$same" $programs/language_model --device cpu --ranks 3 --experts 2 $few
+expect "$same" $programs/language_model --device cpu --ranks 4 --processes $few
+expect "the same bits on one" $programs/language_model --device cpu --ranks 4 --hosts 2 $few
+expect "the same bits on one" $programs/language_model --device cpu --ranks 5 --hosts 3 $few
+expect "the same bits on one" $programs/language_model --device cpu --ranks 3 --pipeline $few --layers 4
+expect "the same bits on one" $programs/language_model --device cpu --ranks 2 --pipeline --processes $few --layers 2
+expect "the same bits on one" $programs/language_model --device cpu --ranks 4 --pipeline --hosts 2 $few --layers 5
+expect "$same" $programs/language_model --device cpu --tensor-parallel 2 $few --batch 4
+expect "$same" $programs/language_model --device cpu --tensor-parallel 3 --ranks 3 $few --batch 6 --width 96 --threads 6
+expect "$same" $programs/language_model --device cpu --tensor-parallel 4 --processes $few --batch 4
 on_two_hosts $few
 if [ "$(cat build/nvcc.txt 2>/dev/null)" != none ]; then
     one="env LD_LIBRARY_PATH=build/emulator QUERN_EMULATOR=9.0" two="$one,9.0"
-    expect "__sm_90a" $one build/language_model --device cuda:0 $small
-    expect "$same" $one build/language_model --device cuda --ranks 2 $few
-    expect "$same" $two build/language_model --device cuda --ranks 3 $few
-    expect "$same" $two build/language_model --device cuda --ranks 2 --processes $few
-    expect "$same" $one build/language_model --device cuda --tensor-parallel 2 $few --batch 4
-    expect "$same" $two build/language_model --device cuda --tensor-parallel 2 --processes $few --batch 4
+    expect "__sm_90a" $one $programs/language_model --device cuda:0 $small
+    expect "$same" $one $programs/language_model --device cuda --ranks 2 $few
+    expect "$same" $two $programs/language_model --device cuda --ranks 3 $few
+    expect "$same" $two $programs/language_model --device cuda --ranks 2 --processes $few
+    expect "$same" $one $programs/language_model --device cuda --tensor-parallel 2 $few --batch 4
+    expect "$same" $two $programs/language_model --device cuda --tensor-parallel 2 --processes $few --batch 4
 fi
 
 refuse "--ranks is '0'" --ranks 0

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = os.environ.get("QUERN_TEST_PROGRAMS", "build")
 sys.path.insert(0, str(ROOT / "bindings/python"))
 
 from quern_dump import tensors  # noqa: E402
@@ -52,7 +53,7 @@ def check(condition: bool, text: str) -> None:
 
 
 def run_demo(folder: Path, name: str, *options: str, **environment: str) -> None:
-    command = ["build/language_model", "--no-comparison", f"--steps={STEPS}", "--device=cpu", "--vocab=512", "--width=32",
+    command = [f"{PROGRAMS}/language_model", "--no-comparison", f"--steps={STEPS}", "--device=cpu", "--vocab=512", "--width=32",
                f"--trace={folder / name}.json", f"--dump={DUMPED}:{folder / name}", *options]
     result = subprocess.run(command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True)
     check(result.returncode == 0, f"{' '.join(command)} ended with {result.returncode}: {result.stderr}")

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = os.environ.get("QUERN_TEST_PROGRAMS", "build")
 sys.path.insert(0, str(ROOT / "bindings/python"))
 
 from quern_dump import tensors  # noqa: E402
@@ -52,7 +53,7 @@ def check(condition: bool, text: str) -> None:
 
 
 def run_demo(folder: Path, *options: str) -> None:
-    command = ["build/language_model", "--no-comparison", "--steps=1", "--vocab=512", "--context=20", "--batch=12",
+    command = [f"{PROGRAMS}/language_model", "--no-comparison", "--steps=1", "--vocab=512", "--context=20", "--batch=12",
                f"--width={WIDTH}", f"--layers={LAYERS}", f"--dump=1:{folder}", *options]
     environment = {**os.environ, **(EMULATED if "--device=cuda" in options else {})}
     result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)

@@ -29,7 +29,12 @@ expect() {
     fi
 }
 
-step "ninja install with PREFIX and DESTDIR" env DESTDIR="$work/root" PREFIX=/opt/quern ninja install
+# The gate installs a library with the kernels of one GPU generation: tests/runner/archives.py.
+case ${QUERN_TEST_LIBRARY:-.} in
+.) install="ninja install" ;;
+*) install="ninja -f build/tests.ninja $QUERN_TEST_LIBRARY/install" ;;
+esac
+step "ninja install with PREFIX and DESTDIR" env DESTDIR="$work/root" PREFIX=/opt/quern $install
 export QUERN="$work/root/opt/quern"
 export PKG_CONFIG_PATH="$QUERN/lib/pkgconfig"
 

@@ -20,12 +20,14 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+LIBRARY = ROOT / os.environ.get("QUERN_TEST_LIBRARY", ".")
 sys.path.insert(0, str(ROOT))
 from gen import api  # noqa: E402
 
 OPERATIONS = ("adam", "barrier", "cross_entropy", "ragged_all_to_all")
 # The members that make the other version: its number, its rows, its GPU code.
-REPLACED = ("src/runtime/status.o", *(f"{name}/{name}_{part}.o" for name in OPERATIONS for part in ("table", "images")))
+FOLDER, FILE = (LIBRARY.name, "build/tests.ninja") if LIBRARY != ROOT else ("", "build.ninja")
+REPLACED = ("src/runtime/status.o", *(f"{FOLDER or name}/{name}_{part}.o" for name in OPERATIONS for part in ("table", "images")))
 OTHER = "other_"  # before the names of its targets
 
 PKG_CONFIG = re.search(r"^Libs: -L\$\{libdir\} -l:libquern\.a (.*)$", (ROOT / "src/install/quern.pc.in").read_text(), re.M)
@@ -60,10 +62,10 @@ def other_version(folder: Path) -> Path:
     edit(folder / "generated/targets.h", '#define TARGET_ROW {"', f'#define TARGET_ROW {{"{OTHER}')
     (folder / "build").symlink_to(ROOT / "build")  # for the GPU code
     archive = folder / "libquern.a"
-    shutil.copy(ROOT / "libquern.a", archive)
+    shutil.copy(LIBRARY / "libquern.a", archive)
     (folder / "new").mkdir()
     for member in REPLACED:
-        command = run(["ninja", "-t", "commands", "-s", f"build/{member}"]).strip()
+        command = run(["ninja", "-f", FILE, "-t", "commands", "-s", f"build/{member}"]).strip()
         name = Path(member).name
         run(command.replace(f"-o build/{member}", f"-o new/{name}").replace(f"-MF build/{member}.d", f"-MF new/{name}.d"), folder)
         run(["ar", "r", str(archive), f"new/{name}"], folder)
@@ -130,7 +132,7 @@ def main() -> int:
         folder = Path(name)
         (folder / "other").mkdir()
         other_version(folder / "other")
-        shutil.copy(ROOT / "libquern.so", folder / f"libquern.so.{major}")
+        shutil.copy(LIBRARY / "libquern.so", folder / f"libquern.so.{major}")
         (folder / "libquern.so").symlink_to(f"libquern.so.{major}")
         link(folder / "shared.so", ROOT, str(folder / "libquern.so"), f"-Wl,-rpath,{folder}")
         for way in WAYS:

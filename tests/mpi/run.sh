@@ -15,7 +15,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
 
 strict="-Wall -Wextra -Wpedantic -Werror -Iinclude"
 for program in ranks carrier; do
-    mpicc -std=c99 $strict -O2 tests/mpi/$program.c libquern.a -lm -ldl -lpthread -lrt -o "$work/$program"
+    mpicc -std=c99 $strict -O2 tests/mpi/$program.c "${QUERN_TEST_LIBRARY:-.}/libquern.a" -lm -ldl -lpthread -lrt -o "$work/$program"
 done
 if command -v mpicxx >/dev/null 2>&1; then
     mpicxx -std=c++20 -DOMPI_SKIP_MPICXX $strict -fsyntax-only tests/mpi/include.cc

@@ -55,8 +55,8 @@ def compiled(ptx: Path) -> Path:
     compiler = ["clang++", "-std=c++17", OPTIMIZATION, "-fPIC", "-ffp-contract=off", "-w", "-I", "tests/emulator", "-c"]
     steps = ((".cpp", TRANSLATOR, [sys.executable, "tests/emulator/translate.py"]), (".o", HEADERS, compiler))
     for suffix, files, command in steps:
-        source, kept = ptx if suffix == ".cpp" else ptx.with_suffix(".cpp"), BUILD / "emulator" / "kept"
-        subprocess.run(["sh", "tests/emulator/kept.sh", source, ptx.with_suffix(suffix), kept, files, *command], cwd=ROOT, check=True)
+        source = ptx if suffix == ".cpp" else ptx.with_suffix(".cpp")
+        subprocess.run([sys.executable, "-m", "gen.store", source, ptx.with_suffix(suffix), files, *command], cwd=ROOT, check=True)
     return ptx.with_suffix(".o")
 
 
