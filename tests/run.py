@@ -77,6 +77,10 @@ def suite_job(configuration: devices.Configuration, suite: suites.Suite) -> jobs
                     target=configuration.gpu_target, operations=suite.operations, by_chance=configuration.kind == "ranks")
 
 
+def suite_jobs(configuration: devices.Configuration) -> list[jobs.Job]:
+    return [suite_job(configuration, suite) for suite in configuration.suites()]
+
+
 def check_job(check: checks.Check, place: checks.Place, number: int, in_gate: bool) -> jobs.Job:
     command = check.gate if in_gate and check.gate else check.command
     needed = check.targets
@@ -297,15 +301,52 @@ class Flaky:
 # ---- the run --------------------------------------------------------------------------------------
 
 
-def build_all(selection: Selection, options: argparse.Namespace) -> tuple[bool, float]:
-    targets = {target for job in selection.chosen for target in job.targets}
-    if options.no_build:
-        missing = [target for target in sorted(targets) if "/" in target and not (ROOT / target).exists()]
-        if missing:
-            print(f"not built: {missing[0]}{f' and {len(missing) - 1} more' if missing[1:] else ''}; run without --no-build")
-        return not missing, 0.0
-    file = archives.manifest(selection.archives) if selection.archives else "build.ninja"
-    return build.build(targets, options.jobs, file) if targets else (True, 0.0)
+def not_built(chosen: list[jobs.Job]) -> list[str]:
+    return [target for target in sorted({target for job in chosen for target in job.targets})
+            if "/" in target and not (ROOT / target).exists()]
+
+
+class Steps(jobs.Steps):
+    """Builds while the jobs whose programs are ready run."""
+
+    def __init__(self, selection: Selection, chosen: list[jobs.Job], options: argparse.Namespace) -> None:
+        self.flaky = None if options.deep else Flaky()
+        self.results = Results(is_used=not options.deep and not options.no_cache)
+        self.scheduler: scheduler.Scheduler | None = None
+        self.cores: float = options.jobs
+        targets = set() if options.no_build else {target for job in chosen for target in job.targets}
+        file = archives.manifest(selection.archives) if selection.archives else "build.ninja"
+        self.build = build.Build(targets, options.jobs, file, self._changed).start() if targets else None
+
+    def _changed(self) -> None:
+        if self.scheduler:
+            self.scheduler.limit = self._cores()
+            self.scheduler.look_again()
+
+    def _cores(self) -> float:
+        """For jobs: half of them while the build needs the others."""
+        return self.cores if not self.build or self.build.over else max(self.cores / 2, 1)
+
+    def begins(self, side_by_side: scheduler.Scheduler) -> None:
+        self.scheduler, side_by_side.limit = side_by_side, self._cores()
+
+    def is_ready(self, job: jobs.Job) -> bool:
+        """A job that runs ninja waits for the end of the build; so does one that is last."""
+        if not self.build or self.build.over:
+            return True
+        return not (job.runs_ninja or job.is_last) and self.build.is_ready(job.targets)
+
+    def is_over(self) -> bool:
+        return bool(self.build and self.build.over and not self.build.is_built)
+
+    def passed(self, job: jobs.Job, count: jobs.Count) -> None:
+        self.results.keep(job, count)
+
+    def may_retry(self, job: jobs.Job) -> bool:
+        return bool(self.flaky and self.flaky.may_retry(job))
+
+    def known(self, job: jobs.Job) -> jobs.Count | None:
+        return self.results.of(job)
 
 
 def run(options: argparse.Namespace, record: Record, garbage: Path) -> int:
@@ -322,28 +363,27 @@ def run(options: argparse.Namespace, record: Record, garbage: Path) -> int:
     report_machine()
     if selection.part:
         print(f"quern: the gate with part {selection.part}; everything: ./quern test --deep", flush=True)
-    built, building = build_all(selection, options)
-    if not built:
-        print("the build failed or was interrupted: no test has run")
-        return 1
     chosen, large = jobs.split_by_memory(selection.chosen, record)
     skipped = selection.skipped + [(job, f"needs {record.expected(job.configuration, job.name).peak_mb} MB of memory")
                                    for job in large]
+    if options.no_build and (missing := not_built(chosen)):
+        print(f"not built: {missing[0]}{f' and {len(missing) - 1} more' if missing[1:] else ''}; run without --no-build")
+        return 1
     report_skipped(skipped)
     if options.suite == "*":
         forget_counts(chosen)
-    results = Results(is_used=not options.deep and not options.no_cache)
-    cached, waiting = results.divide(chosen)
-    flaky = Flaky()
-    total, costs, failed = jobs.run_all(waiting, options.jobs, record, may_retry=flaky.may_retry if not options.deep else None,
-                                        passed=results.keep)
-    for count in cached.values():
-        total.add(count)
+    steps = Steps(selection, chosen, options)
+    total, costs, failed = jobs.run_all(chosen, options.jobs, record, steps=steps)
+    if steps.build and not steps.build.is_built:
+        print(f"{steps.build.fault}the build failed or was interrupted: the tests were not run to their end")
+        return 1
     total.skipped += len(skipped)
     record.save()
-    flaky.save(failed)
-    if cached:
-        print(f"{len(cached)} jobs by cache: they passed before with the same programs; --no-cache runs them")
+    if steps.flaky:
+        steps.flaky.save(failed)
+    if steps.results.found:
+        print(f"{steps.results.found} jobs by cache: they passed before with the same programs; --no-cache runs them")
+    building = steps.build.cpu if steps.build else 0.0
     print(f"{(building + sum(cost.cpu for cost in costs)) / 60:.1f} min of CPU time, {building / 60:.1f} of them for building; "
           f"at most {max((cost.peak_mb for cost in costs), default=0)} MB in one process")
     print(total)

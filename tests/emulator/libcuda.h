@@ -196,7 +196,7 @@ Allocation *find_allocation(DevicePointer);
 Allocation *find_overlapping(DevicePointer, size_t bytes);
 Allocation &add_allocation(Memory, DevicePointer, size_t bytes, Device *);
 void forget_allocation(DevicePointer);
-void poison_slack(const Allocation &); // what follows its end
+void poison_edges(const Allocation &); // what lies between its ends and the guard pages
 unsigned long long next_memory_id();
 void for_each_allocation(const std::function<void(const Allocation &)> &);
 Allocation *find_allocation_before(DevicePointer);  // whose guard the address hits

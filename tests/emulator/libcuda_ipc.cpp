@@ -51,7 +51,7 @@ bool move_to_file(Allocation &a) {
   }
   void *moved = mmap(pages, shared_bytes(a), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
   if (moved == MAP_FAILED) return close(file), false;
-  poison_slack(a);
+  poison_edges(a);
   a.file = file;
   return true;
 }
@@ -76,7 +76,7 @@ Result map_file(const IpcHandle &h, int file, DevicePointer *out) {
   *out = reinterpret_cast<DevicePointer>(base + guard_bytes) + h.offset;
   Allocation &a = add_allocation(Memory::imported, *out, h.bytes, device_of(h.device));
   a.mapping = base, a.mapping_bytes = all;
-  poison_slack(a);
+  poison_edges(a);
   return success;
 }
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 from runner.devices import DRIVER, ROOT, best_cpu_target
 from runner.targets import GPU_TARGETS, first_with, serving

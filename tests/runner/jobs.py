@@ -16,7 +16,6 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -241,13 +240,14 @@ class Progress:
         self.done += 1
         self.left -= self.expected(job)
         self.known += self.expected(job)
-        self.record.add(job.configuration, job.name, outcome.cost)
+        if outcome.cost.seconds:
+            self.record.add(job.configuration, job.name, outcome.cost)
         if outcome.count.failed:
             title, output = f"---- {job.title} {' and '.join(reasons)}", outcome.output.rstrip()
             self.failed[job] = "\n".join([title, *output.splitlines()[-REPEATED_LINES:], repeat(job), "----"])
             print(f"{title}\n{output}\n{repeat(job)}\n----")
         print(f"[{self.done}/{self.total}, {in_words(self.remaining())} left] {job.title}: "
-              f"{outcome.count} ({outcome.cost.seconds:.1f} s)", flush=True)
+              f"{outcome.count} ({f'{outcome.cost.seconds:.1f} s' if outcome.cost.seconds else 'by cache'})", flush=True)
 
     def repeat_failures(self) -> None:
         """A log is often read, or kept, from its end only."""
@@ -264,28 +264,58 @@ def in_words(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{max(seconds, 0):.0f} s"
 
 
+class Steps:
+    """What a run does with its jobs: by default they are all ready, and none is tried again."""
+
+    def is_ready(self, job: Job) -> bool:
+        return True
+
+    def is_over(self) -> bool:
+        """Whether no job begins any more."""
+        return False
+
+    def begins(self, side_by_side: scheduler.Scheduler[Job, tuple[Outcome, list[str]]]) -> None:
+        pass
+
+    def known(self, job: Job) -> Count | None:
+        """The result of the same bytes in an earlier run."""
+        return None
+
+    def passed(self, job: Job, count: Count) -> None:
+        pass
+
+    def may_retry(self, job: Job) -> bool:
+        return False
+
+
+def known_or_run(job: Job, steps: Steps, record: Record, deadline: float) -> tuple[Outcome, list[str]]:
+    count = steps.known(job)
+    return (Outcome(count, Cost(0, 0, 0), 0, ""), []) if count else run_job(job, record, deadline)
+
+
 def run_all(jobs: list[Job], cores: int, record: Record, deadline: float = math.inf,
-            may_retry: Callable[[Job], bool] | None = None,
-            passed: Callable[[Job, Count], None] | None = None) -> tuple[Count, list[Cost], list[str]]:
+            steps: Steps | None = None) -> tuple[Count, list[Cost], list[str]]:
     """Also returns the names of the jobs that failed.  At the deadline, of time.monotonic, jobs are stopped, and none begins.
 
     What has failed and may be tried again runs once more, alone.
     """
-    progress, total, costs = Progress(jobs, record, cores), Count(), []
+    steps, progress, total, costs = steps or Steps(), Progress(jobs, record, cores), Count(), []
     expected = {job: progress.expected(job) for job in jobs}
     order = sorted(jobs, key=lambda job: -expected[job] if expected[job] * cores > LONG else 0)
     tried: list[tuple[Job, Outcome]] = []
     for is_last in (False, True):
         side_by_side = scheduler.Scheduler(lambda job: record.expected(job.configuration, job.name),
-                                           lambda job: run_job(job, record, deadline), cores)
-        for job, (outcome, reasons) in side_by_side.in_turn([job for job in order if job.is_last == is_last]):
+                                           lambda job: known_or_run(job, steps, record, deadline), cores)
+        steps.begins(side_by_side)
+        for job, (outcome, reasons) in side_by_side.in_turn([job for job in order if job.is_last == is_last], steps.is_ready,
+                                                            steps.is_over):
             progress.ended(job, outcome, reasons)
             costs.append(outcome.cost)
             tried.append((job, outcome))
-            if passed and not outcome.count.failed:
-                passed(job, outcome.count)
+            if not outcome.count.failed:
+                steps.passed(job, outcome.count)
     for job, outcome in tried:
-        if outcome.count.failed and may_retry and may_retry(job):
+        if outcome.count.failed and steps.may_retry(job):
             print(f"once more, alone: {job.title}", flush=True)
             again, _ = run_job(job, record, deadline)
             costs.append(again.cost)

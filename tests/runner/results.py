@@ -47,22 +47,23 @@ def key(job: Job) -> str:
 
 class Results:
     def __init__(self, is_used: bool) -> None:
-        self.is_used = is_used
+        self.is_used, self.found = is_used, 0
         try:
             self.kept: dict[str, list[int]] = json.loads(FILE.read_text())
         except (OSError, ValueError):
             self.kept = {}
 
-    def divide(self, chosen: list[Job]) -> tuple[dict[Job, Count], list[Job]]:
-        """The jobs with a result, and the others."""
-        if not self.is_used:
-            return {}, chosen
-        known = {job: self.kept[key(job)] for job in chosen if not job.is_check and not job.by_chance and key(job) in self.kept}
-        return {job: Count(*numbers) for job, numbers in known.items()}, [job for job in chosen if job not in known]
+    def of(self, job: Job) -> Count | None:
+        """The result of the job, whose programs are built, with the same bytes."""
+        if not self.is_used or job.is_check or job.by_chance:
+            return None
+        numbers = self.kept.get(key(job))
+        self.found += numbers is not None
+        return Count(*numbers) if numbers is not None else None
 
     def keep(self, job: Job, count: Count) -> None:
         """Only passes."""
-        if job.is_check or job.by_chance or count.failed or count.flaky or jobs.COUNTS in job.environment and not self.is_used:
+        if job.is_check or job.by_chance or count.failed or count.flaky:
             return
         self.kept[key(job)] = [count.passed, 0, count.skipped]
         FILE.write_text(json.dumps(dict(list(self.kept.items())[-KEPT:])))

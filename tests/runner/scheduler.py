@@ -57,10 +57,10 @@ def part_of_core(cost: Cost) -> float:
 
 
 class Scheduler(Generic[Work, Result]):
-    def __init__(self, cost: Callable[[Work], Cost], run: Callable[[Work], Result], limit: int) -> None:
+    def __init__(self, cost: Callable[[Work], Cost], run: Callable[[Work], Result], limit: float) -> None:
         """limit: the cores."""
         self.cost, self.run, self.limit = cost, run, limit
-        self.ended: queue.Queue[tuple[Work, Result | BaseException]] = queue.Queue()
+        self.ended: queue.Queue[tuple[Work, Result | BaseException] | None] = queue.Queue()
         self.running: list[Work] = []
         self.memory = max(available_mb() - SPARE_MB, 1)
 
@@ -81,15 +81,30 @@ class Scheduler(Generic[Work, Result]):
         except BaseException as fault:  # raised again where the results are read, which would wait for ever
             self.ended.put((work, fault))
 
-    def in_turn(self, waiting: Sequence[Work]) -> Iterator[tuple[Work, Result]]:
-        """Each piece of work with its result, as it ends.  Earlier ones begin first if they fit."""
+    def look_again(self) -> None:
+        """Something has changed that work waits for."""
+        self.ended.put(None)
+
+    def in_turn(self, waiting: Sequence[Work], is_ready: Callable[[Work], bool] = lambda work: True,
+                is_over: Callable[[], bool] = lambda: False) -> Iterator[tuple[Work, Result]]:
+        """Each piece of work with its result, as it ends.  Earlier ones begin first if they are ready and fit.
+
+        is_over: no work begins any more.
+        """
         left = list(waiting)
         while left or self.running:
+            if is_over():
+                left.clear()
             for work in list(left):
-                if self._fits(work):
+                if is_ready(work) and self._fits(work):
                     left.remove(work)
                     self._begin(work)
-            work, result = self.ended.get()
+            if not left and not self.running:
+                return
+            ended = self.ended.get()
+            if ended is None:
+                continue
+            work, result = ended
             self.running.remove(work)
             if isinstance(result, BaseException):
                 raise result

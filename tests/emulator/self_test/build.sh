@@ -21,7 +21,8 @@ PATH=$(dirname "$nvcc"):$PATH
 translate() { # SOURCE VIRTUAL STEM
   nvcc -ptx -arch="$2" -std=c++17 -fmad=false "$here/$1" -o "$out/$3.ptx"
   python3 "$emulator/translate.py" "$out/$3.ptx" -o "$out/$3.cpp"
-  sh "$emulator/kept.sh" "$out/$3.cpp" "$out/$3.o" "$out/kept" "$emulator/arithmetic.h $emulator/approximations.h $emulator/emulator.h" \
+  PYTHONPATH=$emulator/../.. python3 -m gen.store "$out/$3.cpp" "$out/$3.o" \
+    "$emulator/arithmetic.h $emulator/approximations.h $emulator/emulator.h" \
     $cxx -std=c++17 $flags -fPIC -ffp-contract=off -I "$emulator" -c
 }
 link() { # LIBRARY STEM...

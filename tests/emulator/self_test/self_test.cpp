@@ -450,7 +450,9 @@ static void test_failures(int device) {
   OK(cuCtxSynchronize());
   OK(cuMemFree_v2(out));
 #ifndef ADDRESS_SANITIZER
-  expect_failure(700, launch("add_one", {1, 32}, allocate(100), 32), device);            // into the canary
+  expect_failure(700, launch("add_one", {1, 32}, allocate(100), 26), device);            // into the canary
+  expect_failure(700, launch("add_one", {1, 1}, allocate(100) - 4, 1), device);          // into the one in front
+  expect_failure(700, launch("add_one", {1, 1}, allocate(100) - 900, 1), device);
 #ifndef THREAD_SANITIZER
   expect_failure(700, launch("add_one", {1024, 1024}, allocate(4096), 1 << 20), device);  // into the guard page
   expect_failure(700, launch("shared_overrun", {1, 64, 256}, 1024, allocate(256)), device);
