@@ -190,7 +190,7 @@ static void run_all(struct plan plan) {
 }
 
 int main(int count, char **words) {
-    options = options_take(&count, &words);
+    options = options_take(&count, words);
     for (int subject = 0; subject < RANKS; subject++) {
         run_all((struct plan){.subject = subject, .deed = CROSSING_KILL, .limit = RANK_LIMIT});
         run_all((struct plan){.subject = subject, .deed = CROSSING_DELAY, .limit = RANK_LIMIT});

@@ -1199,7 +1199,7 @@ static void follow_another_stream(struct gpu_team *team) {
  * Between two launches of one thread whose kernels wait for each other, nothing waits for the device: neither the end of memory that
  * was freed, nor that of another group, nor that of a device.
  */
-enum { LAUNCHES = 15 };  /* seconds that suffice for them; the limit of each is longer */
+enum { LAUNCHES = 200 };  /* seconds that suffice for them; the limit of each is longer */
 
 static void wait_for_no_launch(struct gpu_team *team) {
     begin(team);
