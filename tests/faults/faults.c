@@ -477,7 +477,7 @@ static void run_all(int first, int end) {
 }
 
 int main(int count, char **words) {
-    const struct options options = options_take(&count, &words);
+    const struct options options = options_take(&count, words);
     has_hosts = count > 1 && strcmp(words[1], "hosts") == 0;
     count -= has_hosts, words += has_hosts;
     long first = count > 2 ? atol(words[1]) : 0, end = count > 2 ? atol(words[2]) : FAULTS;

@@ -1,5 +1,5 @@
 /*
- * Options of the programs of this folder, which they take before their own words:
+ * Options of the programs of this folder, among their own words:
  *
  *   --part K/N    one of N equal parts of what there is to visit, K from 1 to N
  *   --deep        what was not met, although it was tried again and again, is a failure
@@ -17,22 +17,24 @@ struct options {
     bool is_deep;
 };
 
-/* Takes the options off the words of main.  Ends the program if one is wrong. */
-static inline struct options options_take(int *count, char ***words) {
+/* Takes the options off the words of main, wherever they stand.  Ends the program if one is wrong. */
+static inline struct options options_take(int *count, char **words) {
     struct options options = {.part = 1, .parts = 1};
-    char **all = *words, end;
-    for (; *count > 1 && !strncmp(all[1], "--", 2); --*count, ++*words, all = *words) {
-        if (!strcmp(all[1], "--deep")) {
+    int kept = 0;
+    char end;
+    for (int i = 0; i < *count; i++) {
+        if (strncmp(words[i], "--", 2) != 0) {
+            words[kept++] = words[i];
+        } else if (!strcmp(words[i], "--deep")) {
             options.is_deep = true;
-        } else if (!strcmp(all[1], "--part") && *count > 2 &&
-                   sscanf(all[2], "%d/%d%c", &options.part, &options.parts, &end) == 2 && options.part >= 1 &&
-                   options.part <= options.parts) {
-            --*count, ++*words;
-        } else {
-            fprintf(stderr, "%s is no option here: --part K/N, with K from 1 to N, or --deep\n", all[1]);
+        } else if (strcmp(words[i], "--part") != 0 || i + 1 == *count ||
+                   sscanf(words[++i], "%d/%d%c", &options.part, &options.parts, &end) != 2 || options.part < 1 ||
+                   options.part > options.parts) {
+            fprintf(stderr, "%s is no option here: --part K/N, with K from 1 to N, or --deep\n", words[i]);
             exit(2);
         }
     }
+    words[*count = kept] = NULL;
     options.part--;
     return options;
 }

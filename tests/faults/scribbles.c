@@ -560,7 +560,7 @@ static void play(long number) {
 }
 
 int main(int count, char **arguments) {
-    const struct options options = options_take(&count, &arguments);
+    const struct options options = options_take(&count, arguments);
     long next = count > 2 ? atol(arguments[1]) : 0, end = count > 2 ? atol(arguments[2]) : count > 1 ? atol(arguments[1]) : ROUNDS;
     long passed = 0, failed = 0;
     options_narrow(&options, &next, &end);

@@ -72,7 +72,7 @@ static quern_status shrink(struct rank *rank) {
     const struct plan *plan = rank->user;
     struct shared *shared = rank->shared;
     struct outcome *outcome = &shared->outcome[rank->rank];
-    quern_group *group = rank_group(rank, 30), *new = NULL;
+    quern_group *group = rank_group(rank, RANK_LIMIT), *new = NULL;
     struct quern_membership *member;
     rank_ok(rank, quern_member_of(group, &member));
     member->first_timeout = plan->limit;
@@ -145,13 +145,13 @@ static void describe(const struct plan *plan, const struct crossing_place *place
 /* A stopped rank goes on when the others have returned; they may have before it stops. */
 static void release(struct rank_run *run, const struct plan *plan) {
     const struct shared *shared = ranks_shared(run);
-    for (double began = rank_now(); rank_now() - began < 20; rank_sleep(1e-3)) {
+    for (double began = rank_now(); rank_now() - began < RANK_SOON; rank_sleep(1e-3)) {
         int returned = 0;
         for (int rank = 0; rank < RANKS; rank++)
             returned += rank != plan->subject && __atomic_load_n(&shared->outcome[rank].has_returned, __ATOMIC_ACQUIRE);
         if (returned == RANKS - 1 || ranks_have_ended(run)) break;
     }
-    for (double began = rank_now(); !ranks_have_ended(run) && rank_now() - began < 20; rank_sleep(1e-3))
+    for (double began = rank_now(); !ranks_have_ended(run) && rank_now() - began < RANK_SOON; rank_sleep(1e-3))
         kill(ranks_process(run, plan->subject), SIGCONT);
 }
 
@@ -160,7 +160,7 @@ static bool run(const struct plan *plan) {
     bool may_die[RANKS] = {false};
     may_die[plan->subject] = plan->deed == CROSSING_KILL;
     struct rank_run *ranks = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = RANKS, .function = shrink, .user = plan,
-                                                         .shared_bytes = sizeof(struct shared), .limit = 60});
+                                                         .shared_bytes = sizeof(struct shared)});
     const struct shared *shared = ranks_shared(ranks);
     if (plan->deed == CROSSING_STOP) release(ranks, plan);
     const char *wrong = ranks_wait(ranks, may_die);
@@ -190,10 +190,10 @@ static void run_all(struct plan plan) {
 }
 
 int main(int count, char **words) {
-    options = options_take(&count, &words);
+    options = options_take(&count, words);
     for (int subject = 0; subject < RANKS; subject++) {
-        run_all((struct plan){.subject = subject, .deed = CROSSING_KILL, .limit = 30});
-        run_all((struct plan){.subject = subject, .deed = CROSSING_DELAY, .limit = 30});
+        run_all((struct plan){.subject = subject, .deed = CROSSING_KILL, .limit = RANK_LIMIT});
+        run_all((struct plan){.subject = subject, .deed = CROSSING_DELAY, .limit = RANK_LIMIT});
         run_all((struct plan){.subject = subject, .deed = CROSSING_STOP, .limit = 0.3});
         /* The others are in the file by then. */
         run(&(struct plan){.subject = subject, .deed = CROSSING_DELAY, .function = "shm_open", .at = 1, .has_no_files = true,

@@ -148,7 +148,7 @@ static void *run_mixed_thread(void *user) {
         __atomic_store_n(&rank->result->end, RANK_FAILED, __ATOMIC_RELEASE);
         return NULL;
     }
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     size_t bytes = 1000 * (size_t)(rank->rank + 1);
     char *mine = allocate_one(rank, group, bytes), **all = rank->shared;
     all[rank->rank] = mine;
@@ -190,7 +190,7 @@ static quern_status mix_threads_and_processes(struct rank *rank) {
 
 /* A process is killed: the others keep the memory, including its part. */
 static quern_status lose_a_process(struct rank *rank) {
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     char *mine = allocate_one(rank, group, 100000), *lost = peer_of(rank, group, mine, 1);
     memset(mine, 60 + rank->rank, 100000);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
@@ -1199,7 +1199,7 @@ static void follow_another_stream(struct gpu_team *team) {
  * Between two launches of one thread whose kernels wait for each other, nothing waits for the device: neither the end of memory that
  * was freed, nor that of another group, nor that of a device.
  */
-enum { LAUNCHES = 15 };  /* seconds that suffice for them; the limit of each is longer */
+enum { LAUNCHES = 200 };  /* seconds that suffice for them; the limit of each is longer */
 
 static void wait_for_no_launch(struct gpu_team *team) {
     begin(team);
@@ -1475,7 +1475,6 @@ static bool run(const struct case_row *row) {
         .function = row->function ? row->function : run_gpus,
         .user = row,
         .shared_bytes = SHARED_BYTES,
-        .limit = 100,
     });
     bool may_die[QUERN_MAX_RANKS + 1] = {false};
     may_die[1] = row->loses_one;

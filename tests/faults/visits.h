@@ -75,7 +75,7 @@ static int visit_missing(visit_is_pair *is_pair, const char *const kinds[VISIT_K
 /* The body of main.  visit_all makes every run that is due.  kinds: words behind the name of a point, NULL behind the last. */
 static int visit_pairs(int count, char **words, void (*visit_all)(void), visit_is_pair *is_pair,
                        const char *const kinds[VISIT_KINDS]) {
-    const struct options options = options_take(&count, &words);
+    const struct options options = options_take(&count, words);
     visits.wanted = count > 1 ? words[1] : NULL;
     visit_all();
     while (++visits.tries < VISIT_TRIES && !visits.wanted && !visits.failed && visit_missing(is_pair, kinds, false)) visit_all();

@@ -24,8 +24,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 from runner.addresses import fixed_addresses  # noqa: E402
+from runner.devices import best_cpu_target  # noqa: E402
 
-PROGRAM = ROOT / "build" / "tests" / "fuzz"
+PROGRAM = ROOT / "build" / "address" / best_cpu_target() / "fuzz"
 CORPUS = ROOT / "tests" / "fuzz" / "corpus"
 LEAST_SUCCEEDED = 0.3
 LONGEST_INPUT = 400
@@ -110,8 +111,8 @@ def run(arguments: argparse.Namespace) -> int:
                 return status
             if status:
                 print(explain(output))
-                print(f"an input in build/fuzz/ ended the run with seed {arguments.seed}; a leak may be of an earlier input: see "
-                      "Fuzzing in CONTRIBUTING.md\n0 passed, 1 failed")
+                print(f"an input ended the run with seed {arguments.seed}; a leak may be of an earlier input.  To repeat it: "
+                      f"{PROGRAM.relative_to(ROOT)} build/fuzz/...\n0 passed, 1 failed")
                 return 1
             faults += judge_share(counts) + (judge_functions(counts) if not runs else [])
             tests += 1 + (len(counts) if not runs else 0)
@@ -123,8 +124,8 @@ def run(arguments: argparse.Namespace) -> int:
 def merge(folder: str) -> int:
     """Replaces the corpus by the smallest set of inputs that reach the same code."""
     with tempfile.TemporaryDirectory() as kept:
-        status = subprocess.run([*fixed_addresses(), str(PROGRAM), *options(1), "-merge=1", "-use_counters=0", kept, str(CORPUS), folder], cwd=ROOT,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+        command = [*fixed_addresses(), str(PROGRAM), *options(1), "-merge=1", "-use_counters=0", kept, str(CORPUS), folder]
+        status = subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
         if status:
             return status
         for path in CORPUS.iterdir():

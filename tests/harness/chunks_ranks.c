@@ -172,7 +172,7 @@ quern_status chunks_run_batch(struct rank *rank) {
     const struct chunks_batch *batch = rank->user;
     struct chunks_bench bench;
     if (batch->threads) rank_ok(rank, quern_set_threads(rank->device, batch->threads, NULL, NULL));
-    chunks_bench_open(&bench, rank, 50, batch->pool_bytes ? batch->pool_bytes : 1 << 17);
+    chunks_bench_open(&bench, rank, RANK_LIMIT, batch->pool_bytes ? batch->pool_bytes : 1 << 17);
     for (int i = 0; i < batch->cases; i++) {
         struct chunks_case c;
         struct chunks_choice choice = batch->choice;

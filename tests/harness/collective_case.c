@@ -282,7 +282,7 @@ quern_status collective_run_batch(struct rank *rank) {
     const struct collective_batch *batch = rank->user;
     struct collective_bench bench;
     if (batch->threads) rank_ok(rank, quern_set_threads(rank->device, batch->threads, NULL, NULL));
-    collective_bench_open(&bench, rank, 50, batch->pool_bytes ? batch->pool_bytes : 5 << 19);
+    collective_bench_open(&bench, rank, RANK_LIMIT, batch->pool_bytes ? batch->pool_bytes : 5 << 19);
     for (int i = 0; i < batch->cases; i++) {
         struct collective_case c;
         struct collective_choice choice = batch->choice;

@@ -283,7 +283,7 @@ struct alive failing_count(void) {
 }
 
 struct alive failing_count_again(const struct alive *before) {
-    for (int i = 0; i < 1000 && count_entries("/proc/self/task") > before->count[ALIVE_THREADS]; i++)
+    for (int i = 0; i < 300000 && count_entries("/proc/self/task") > before->count[ALIVE_THREADS]; i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     return failing_count();
 }

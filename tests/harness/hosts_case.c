@@ -13,7 +13,7 @@ void check_shapes(const struct hosts_shape *shapes, size_t count, rank_function 
     for (size_t kind = 0; kind < sizeof rank_kinds / sizeof *rank_kinds; kind++)
         for (size_t i = 0; i < count; i++)
             check_ranks(.kind = rank_kinds[kind], .count = shapes[i].ranks, .hosts = shapes[i].hosts, .function = function,
-                        .user = user, .shared_bytes = sizeof(struct hosts_board), .limit = 120);
+                        .user = user, .shared_bytes = sizeof(struct hosts_board));
 }
 
 void meet_members(struct rank *rank, quern_group *group, const int *members, int count, int64_t round) {

@@ -296,7 +296,7 @@ quern_status ragged_run_batch(struct rank *rank) {
     const struct ragged_batch *batch = rank->user;
     struct ragged_bench bench;
     if (batch->threads) rank_ok(rank, quern_set_threads(rank->device, batch->threads, NULL, NULL));
-    ragged_bench_open(&bench, rank, 50, batch->pool_bytes ? batch->pool_bytes : 5 << 19);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, batch->pool_bytes ? batch->pool_bytes : 5 << 19);
     for (int i = 0; i < batch->cases; i++) {
         struct ragged_case c;
         struct ragged_choice choice = batch->choice;

@@ -25,7 +25,7 @@
 
 #include "ranks/segment.h"
 
-static const double DEFAULT_LIMIT = 100, GRACE = 2, WATCHED_SILENCE = 4.5;
+static const double DEFAULT_LIMIT = 500, GRACE = 2, WATCHED_SILENCE = 4.5;
 
 struct rank_run {
     struct ranks ranks;

@@ -27,7 +27,7 @@ static struct {
     const char *filter;
     double timeout;
     FILE *report;
-} run = {.filter = "*", .timeout = 600};
+} run = {.filter = "*", .timeout = 1800};
 
 void criterion_register(struct criterion_test *test) {
     *last = test;

@@ -33,7 +33,7 @@ static quern_status create(struct rank *rank, uint64_t job, double timeout, quer
 /* Even and odd ranks are of two attempts: each has the places that the other needs. */
 static quern_status join_one_of_two(struct rank *rank) {
     quern_group *group = NULL;
-    quern_group_args args = rank_group_args(rank, 20);
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     args.job = rank->rank % 2 ? UINT64_MAX : UINT64_MAX - 1;
     args.rank = rank->rank / 2, args.ranks = rank->ranks / 2;
     rank_ok(rank, quern_group_create(&args, 1, &group));
@@ -178,7 +178,6 @@ Test(attempts, remove_what_dead_ones_have_left) {
 /* ---- attempts without a pause ---- */
 
 enum { RANKS = 3, ATTEMPTS = 60 };
-static const double LIMIT = 60;
 
 struct attempt {
     const char *name;
@@ -195,7 +194,7 @@ static void work(const struct attempt *attempt, int rank) {
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (quern_device_open(QUERN_CPU, 0, &device) != QUERN_OK || quern_prepare(device, QUERN_BARRIER) != QUERN_OK) _exit(2);
-    args.rank = rank, args.ranks = RANKS, args.name = attempt->name, args.device = device, args.timeout = LIMIT;
+    args.rank = rank, args.ranks = RANKS, args.name = attempt->name, args.device = device, args.timeout = RANK_LIMIT;
     args.job = attempt->job;
     if (quern_group_create(&args, 1, &group) != QUERN_OK || quern_barrier(group, NULL, NULL) != QUERN_OK) {
         quern_error_detail(attempt->failure[rank], sizeof *attempt->failure);
@@ -224,7 +223,7 @@ static void expect_success(const struct attempt *attempt, int number) {
     for (double began = rank_now(); __atomic_load_n(attempt->arrived, __ATOMIC_ACQUIRE) < RANKS; rank_sleep(1e-4)) {
         for (int rank = 0; rank < RANKS; rank++)
             check(!attempt->failure[rank][0], "attempt %d, rank %d: %s", number, rank, attempt->failure[rank]);
-        check(rank_now() - began < LIMIT, "attempt %d has not begun", number);
+        check(rank_now() - began < RANK_SOON, "attempt %d has not begun", number);
     }
 }
 

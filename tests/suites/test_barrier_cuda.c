@@ -25,7 +25,6 @@
 #include "ranks/segment.h"
 #include "runtime/device.h"
 
-TestSuite(barrier_cuda, .timeout = 300);
 
 /* Seconds: a limit that must end.  All kernels that come begin within it. */
 static const double LATE = 1.5;

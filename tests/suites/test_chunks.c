@@ -27,22 +27,22 @@
 /* ---- random cases ---- */
 
 static void check_batch(enum rank_kind kind, int ranks, struct chunks_batch batch) {
-    check_ranks(.kind = kind, .count = ranks, .function = chunks_run_batch, .user = &batch, .limit = 300);
+    check_ranks(.kind = kind, .count = ranks, .function = chunks_run_batch, .user = &batch);
 }
 
-Test(chunks, random_cases_of_threads, .timeout = 600) {
+Test(chunks, random_cases_of_threads) {
     for (int ranks = 1; ranks <= 5; ranks++)
         check_batch(RANK_THREADS, ranks, (struct chunks_batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
 }
 
-Test(chunks, random_cases_of_processes, .timeout = 600) {
+Test(chunks, random_cases_of_processes) {
     for (int ranks = 1; ranks <= 5; ranks++)
         check_batch(RANK_PROCESSES, ranks,
                     (struct chunks_batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
 }
 
 /* Several pieces of a chunk, several threads of each rank; in the last case the caches are passed by. */
-Test(chunks, large_cases, .timeout = 600) {
+Test(chunks, large_cases) {
     const struct chunks_choice streams = {.rows = 800, .columns = 1024, .chunk_rows = 150, .everyone = true};
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) {
         for (int threads = 1; threads <= 3; threads++)
@@ -55,14 +55,14 @@ Test(chunks, large_cases, .timeout = 600) {
 }
 
 /* More than fill a word of a mask. */
-Test(chunks, many_ranks, .timeout = 600) {
+Test(chunks, many_ranks) {
     const struct chunks_choice small = {.largest = 300};
     check_batch(RANK_THREADS, 33, (struct chunks_batch){.first = 61000, .cases = 4, .choice = small});
     check_batch(RANK_PROCESSES, 33, (struct chunks_batch){.first = 62000, .cases = 3, .choice = small});
 }
 
 /* Nothing to cast, one element, as many chunks as there may be, chunks that do not divide the rows. */
-Test(chunks, edges, .timeout = 600) {
+Test(chunks, edges) {
     static const struct chunks_choice edges[] = {
         {.rows = -1, .columns = 100}, {.rows = 10, .columns = -1}, {.rows = -1, .columns = -1}, {.rows = 1, .columns = 1},
         {.rows = 1024, .columns = 3, .chunk_rows = 1}, {.rows = 2047, .columns = 2, .chunk_rows = 2},
@@ -95,7 +95,7 @@ static quern_status run_two(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(chunks, several_ranks_in_each_of_several_processes, .timeout = 120) {
+Test(chunks, several_ranks_in_each_of_several_processes) {
     const struct chunks_batch batch = {.first = 90000, .cases = (int)test_size(100, 20)};
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = run_two, .user = &batch);
 }
@@ -316,7 +316,7 @@ static quern_status make_refusals(struct rank *rank) {
     return quern_group_destroy(call->group);
 }
 
-Test(chunks, refused_arguments_of_one_rank_are_told_to_all, .timeout = 120) {
+Test(chunks, refused_arguments_of_one_rank_are_told_to_all) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = make_refusals);
 }
@@ -380,7 +380,7 @@ static quern_status make_differences(struct rank *rank) {
     return quern_group_destroy(call->group);
 }
 
-Test(chunks, differing_arguments_are_told_to_all, .timeout = 120) {
+Test(chunks, differing_arguments_are_told_to_all) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = make_differences);
 }
@@ -573,7 +573,7 @@ static quern_status wait_in_vain(struct rank *rank) {
     return quern_group_destroy(call->group);
 }
 
-Test(chunks, a_rank_that_ends_ends_the_readers, .timeout = 300) {
+Test(chunks, a_rank_that_ends_ends_the_readers) {
     static const bool may_die[RANKS] = {false, false, true};
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (size_t i = 0; i < COUNT(ends); i++) {

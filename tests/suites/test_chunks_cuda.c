@@ -14,7 +14,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-TestSuite(chunks_cuda, .timeout = 400);
 
 enum { PREPARED = QUERN_BARRIER | QUERN_QUANTIZE | QUERN_COLLECTIVE, POOL = 1 << 18 };
 

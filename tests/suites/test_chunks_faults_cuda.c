@@ -14,7 +14,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-TestSuite(chunks_faults_cuda, .timeout = 400);
 
 enum { RANKS = 3, POOL = 1 << 14, VALUE = 7, PREPARED = QUERN_BARRIER | QUERN_QUANTIZE | QUERN_COLLECTIVE };
 

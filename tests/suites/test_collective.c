@@ -125,23 +125,23 @@ Test(collective, every_kernel_combines_special_values) {
 /* ---- random cases ---- */
 
 static void check_batch(enum rank_kind kind, int ranks, struct collective_batch batch) {
-    check_ranks(.kind = kind, .count = ranks, .function = collective_run_batch, .user = &batch, .limit = 300);
+    check_ranks(.kind = kind, .count = ranks, .function = collective_run_batch, .user = &batch);
 }
 
-Test(collective, random_cases_of_threads, .timeout = 600) {
+Test(collective, random_cases_of_threads) {
     for (int ranks = 1; ranks <= 8; ranks++)
         check_batch(RANK_THREADS, ranks,
                     (struct collective_batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
 }
 
-Test(collective, random_cases_of_processes, .timeout = 600) {
+Test(collective, random_cases_of_processes) {
     for (int ranks = 1; ranks <= 8; ranks++)
         check_batch(RANK_PROCESSES, ranks,
                     (struct collective_batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
 }
 
 /* Several rounds of windows; the caches are passed by; several threads of each rank. */
-Test(collective, large_cases, .timeout = 600) {
+Test(collective, large_cases) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (int ranks = 2; ranks <= 3; ranks++)
             check_batch(rank_kinds[kind], ranks,
@@ -150,7 +150,7 @@ Test(collective, large_cases, .timeout = 600) {
 }
 
 /* Few elements and many ranks: one more than fill a word of a mask. */
-Test(collective, many_ranks, .timeout = 600) {
+Test(collective, many_ranks) {
     const struct collective_choice small = {.largest = 700};
     check_batch(RANK_THREADS, 33, (struct collective_batch){.first = 61000, .cases = 6, .choice = small});
     check_batch(RANK_THREADS, 64, (struct collective_batch){.first = 62000, .cases = 3, .choice = small});
@@ -158,7 +158,7 @@ Test(collective, many_ranks, .timeout = 600) {
 }
 
 /* Each operation with each kind of memory, in place and not, around the sizes at which the ways change. */
-Test(collective, all_ways, .timeout = 600) {
+Test(collective, all_ways) {
     static const int64_t counts[] = {-1, 1, 12, 13, 150, 492, 493, 984, 985, 2000, 4096, 4100, 12000, 70000};
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (int memory = 0; memory < 3; memory++)
@@ -189,7 +189,7 @@ static quern_status run_two(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(collective, several_ranks_in_each_of_several_processes, .timeout = 120) {
+Test(collective, several_ranks_in_each_of_several_processes) {
     for (int large = 0; large < 2; large++) {
         const struct collective_batch batch = {.first = 90000 + 1000 * (uint64_t)large, .pool_bytes = 8 << 20,
                                                .cases = (int)test_size(large ? 40 : 200, 40),
@@ -425,7 +425,7 @@ static quern_status make_refusals(struct rank *rank) {
     return quern_group_destroy(stage.group);
 }
 
-Test(collective, refused_arguments_of_one_rank_are_told_to_all, .timeout = 120) {
+Test(collective, refused_arguments_of_one_rank_are_told_to_all) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = make_refusals);
 }
@@ -478,7 +478,7 @@ static quern_status make_differences(struct rank *rank) {
     return quern_group_destroy(stage.group);
 }
 
-Test(collective, differing_arguments_are_told_to_all, .timeout = 120) {
+Test(collective, differing_arguments_are_told_to_all) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = make_differences);
 }

@@ -15,7 +15,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-TestSuite(collective_cuda, .timeout = 400);
 
 enum { PREPARED = QUERN_BARRIER | QUERN_COLLECTIVE, POOL = 1 << 18 };
 

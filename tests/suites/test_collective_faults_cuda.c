@@ -15,7 +15,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-TestSuite(collective_faults_cuda, .timeout = 400);
 
 enum { RANKS = 3, POOL = 1 << 19, PREPARED = QUERN_BARRIER | QUERN_COLLECTIVE };
 

@@ -15,7 +15,6 @@
 #include "oracle/dtype.h"
 #include "runtime/cuda_driver.h"
 
-TestSuite(device_functions_cuda, .timeout = 400);
 
 enum { RANKS = 3, POOL = 1 << 17, COLUMNS = 3000 /* several parts of a chunk */, VALUE = 7 };
 enum { PREPARED = QUERN_BARRIER | QUERN_QUANTIZE | QUERN_COLLECTIVE };

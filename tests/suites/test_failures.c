@@ -18,7 +18,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-TestSuite(failures, .timeout = 600);
 
 /* ---- operations ---- */
 

@@ -20,7 +20,6 @@
 #include "ranks/handles.h"
 #include "ranks/watch.h"
 
-TestSuite(gone_cuda, .timeout = 200);
 
 /* Seconds: the limit of every wait, and the time in which an end is noticed, on a busy machine. */
 static const double LIMIT = 60, SOON = 40;

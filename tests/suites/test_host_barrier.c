@@ -62,7 +62,7 @@ static void check_both(struct ranks ranks) {
 
 static quern_status meet_often(struct rank *rank) {
     const int64_t *rounds = rank->user;
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     for (int64_t round = 1; round <= *rounds; round++) exchange_values(rank, group, NULL, 0, round);
     return quern_group_destroy(group);
 }
@@ -77,18 +77,18 @@ static void check_many(int ranks, int64_t barriers) {
     static const int share[] = {[RANK_THREADS] = 1, [RANK_PROCESSES] = 10};
     for (size_t i = 0; i < COUNT(rank_kinds); i++) {
         int64_t rounds = barriers / 2 / share[rank_kinds[i]] / (test_is_small() ? 100 : 1);
-        check_ranks(.kind = rank_kinds[i], .count = ranks, .function = meet_often, .user = &rounds, .limit = 280,
+        check_ranks(.kind = rank_kinds[i], .count = ranks, .function = meet_often, .user = &rounds,
                     .shared_bytes = sizeof(struct board));
     }
 }
 
-Test(host_barrier, a_million_times_with_two_ranks, .timeout = 600) { check_many(2, 1000000); }
+Test(host_barrier, a_million_times_with_two_ranks) { check_many(2, 1000000); }
 
-Test(host_barrier, a_hundred_thousand_times_with_four_ranks, .timeout = 600) { check_many(4, 100000); }
+Test(host_barrier, a_hundred_thousand_times_with_four_ranks) { check_many(4, 100000); }
 
 /* Far more ranks than cores.  A lost wake-up costs 50 ms: these rounds would take minutes. */
-Test(host_barrier, wakes_sleepers, .timeout = 120) {
-    CHECK_BOTH(.count = 12, .function = meet_often, .user = &(int64_t){1000}, .limit = 30);
+Test(host_barrier, wakes_sleepers) {
+    CHECK_BOTH(.count = 12, .function = meet_often, .user = &(int64_t){1000});
 }
 
 /*
@@ -100,7 +100,7 @@ static quern_status come_last(struct rank *rank) {
     const quern_barrier_args args = barrier_of(pair, 2);  /* of some ranks, if there are more */
     double *came = rank->shared, soonest = 1;
     char report[1024];
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     for (int round = 0; round < 12; round++) {
         rank_line_up(rank);
         if (rank->rank > 1) continue;
@@ -154,7 +154,7 @@ static int draw_members(int ranks, uint64_t round, int members[QUERN_MAX_RANKS])
 static quern_status meet_in_random_subsets(struct rank *rank) {
     const int64_t *rounds = rank->user;
     int members[QUERN_MAX_RANKS];
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     for (int64_t round = 1; round <= *rounds; round++) {
         int count = draw_members(rank->ranks, (uint64_t)round, members);
         bool mine = false;
@@ -164,7 +164,7 @@ static quern_status meet_in_random_subsets(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(host_barrier, random_subsets, .timeout = 120) {
+Test(host_barrier, random_subsets) {
     CHECK_BOTH(.count = 8, .function = meet_in_random_subsets, .user = &(int64_t){1200});
     CHECK_BOTH(.count = 40, .function = meet_in_random_subsets, .user = &(int64_t){30});
 }
@@ -307,15 +307,15 @@ static quern_status miss_one(struct rank *rank) {
 }
 
 Test(host_barrier, says_who_did_not_come) {
-    const struct limits limits[] = {{0.3, 0, 0.3, RANK_SOON}, {60, 0.3, 0.3, RANK_SOON}, {0.3, 0.9, 0.9, RANK_SOON},
-                                     {60, 1e-9, 0, RANK_SOON}};
+    const struct limits limits[] = {{0.3, 0, 0.3, RANK_SOON}, {RANK_LIMIT, 0.3, 0.3, RANK_SOON}, {0.3, 0.9, 0.9, RANK_SOON},
+                                     {RANK_LIMIT, 1e-9, 0, RANK_SOON}};
     for (size_t i = 0; i < COUNT(limits); i++)
         CHECK_BOTH(.count = 4, .function = miss_one, .user = &limits[i]);
 }
 
 /* If many ranks are missing, only some are named. */
 static quern_status miss_many(struct rank *rank) {
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
     args.timeout = 0.2;
     if (rank->rank == 0) {
@@ -355,7 +355,7 @@ Test(host_barrier, says_who_has_left) {
 /* ---- different calls ---- */
 
 static quern_status split_instead(struct rank *rank) {
-    quern_group *group = rank_group(rank, 30), *half = (quern_group *)&half;
+    quern_group *group = rank_group(rank, RANK_LIMIT), *half = (quern_group *)&half;
     quern_status status = rank->rank == 0 ? quern_group_split(&group, 1, (int[]){0}, (int[]){0}, &half)
                                           : quern_barrier(group, NULL, NULL);
     rank_check(rank, status == QUERN_PEER_MISMATCH, "%s", quern_status_string(status));
@@ -374,7 +374,7 @@ Test(host_barrier, refuses_another_call) {
 
 static quern_status name_other_members(struct rank *rank) {
     static const int pair[] = {0, 1}, three[] = {0, 1, 2};
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     quern_barrier_args args = barrier_of(rank->rank == 1 ? pair : three, rank->rank == 1 ? 2 : 3);
     quern_status status = QUERN_PEER_MISMATCH;
     if (rank->rank < 2) status = quern_barrier(group, &args, NULL);

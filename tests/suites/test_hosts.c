@@ -32,7 +32,7 @@ static const struct hosts_shape shapes[] = {{2, 2}, {2, 3}, {2, 4}, {3, 3}, {3, 
 /* ---- barriers ---- */
 
 static quern_status meet_often(struct rank *rank) {
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     for (int64_t round = 1; round <= 40; round++) {
         if (random_below(7, (uint64_t)(round * 64 + rank->rank), 4) == 0) rank_sleep(1e-3);
         meet_members(rank, group, NULL, 0, round);
@@ -40,10 +40,10 @@ static quern_status meet_often(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts, barriers_wait_for_all_ranks, .timeout = 600) { check_shapes(shapes, COUNT(shapes), meet_often, NULL); }
+Test(hosts, barriers_wait_for_all_ranks) { check_shapes(shapes, COUNT(shapes), meet_often, NULL); }
 
 static quern_status meet_some(struct rank *rank) {
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     for (int64_t round = 1; round <= 60; round++) {
         int members[QUERN_MAX_RANKS], count = 0;
         bool is_member = false;
@@ -58,11 +58,11 @@ static quern_status meet_some(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts, barriers_of_some_ranks, .timeout = 600) { check_shapes(shapes, COUNT(shapes), meet_some, NULL); }
+Test(hosts, barriers_of_some_ranks) { check_shapes(shapes, COUNT(shapes), meet_some, NULL); }
 
 static quern_status count_from(struct rank *rank) {
     quern_group *group;
-    quern_group_args args = rank_group_args(rank, 30);
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     args.first_epoch = UINT32_MAX - 5;
     rank_ok(rank, quern_group_create(&args, 1, &group));
     for (int64_t round = 1; round <= 10; round++) meet_members(rank, group, NULL, 0, round);
@@ -75,18 +75,18 @@ Test(hosts, counters_wrap_around) {
 
 /* ---- exchanges ---- */
 
-Test(hosts, random_exchanges, .timeout = 600) {
+Test(hosts, random_exchanges) {
     check_shapes(shapes, COUNT(shapes), ragged_run_batch,
                  &(struct ragged_batch){.first = 51000, .cases = (int)test_size(15, 5)});
 }
 
-Test(hosts, random_exchanges_of_small_slices, .timeout = 600) {
+Test(hosts, random_exchanges_of_small_slices) {
     check_shapes(shapes, COUNT(shapes), ragged_run_batch,
                  &(struct ragged_batch){.first = 52000, .cases = (int)test_size(15, 5),
                                         .choice = {.everyone = true, .largest = 3, .row_bytes = 12, .updates = 1}});
 }
 
-Test(hosts, random_plans, .timeout = 600) {
+Test(hosts, random_plans) {
     check_shapes(shapes, COUNT(shapes), ragged_run_batch,
                  &(struct ragged_batch){.first = 53000, .cases = (int)test_size(6, 3), .is_plan = true, .choice.everyone = true});
 }
@@ -94,7 +94,7 @@ Test(hosts, random_plans, .timeout = 600) {
 /* Both directions have more than the buffers of the system hold, so a rank that only sent would wait for ever. */
 static quern_status exchange_much(struct rank *rank) {
     enum { BYTES = 24 << 20 };
-    quern_group *group = rank_group(rank, 50);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     const int32_t from[] = {0, BYTES}, sizes[] = {BYTES, BYTES}, to[] = {rank->rank * BYTES, rank->rank * BYTES};
@@ -119,7 +119,7 @@ static quern_status exchange_much(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts, both_directions_move_at_once, .timeout = 300) {
+Test(hosts, both_directions_move_at_once) {
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = exchange_much);
 }
 
@@ -144,7 +144,7 @@ static quern_status make_mistakes(struct rank *rank) {
         {2, 0, 0, 0, -1, "rank 2"},
     };
     const int64_t large[] = {8, 4096};
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
     enum { BYTES = 16 * 4096 };
     unsigned char *input = calloc(2, BYTES), *output = input + BYTES;
@@ -182,7 +182,7 @@ static quern_status make_mistakes(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts, mistakes_reach_every_rank_and_write_nothing, .timeout = 300) {
+Test(hosts, mistakes_reach_every_rank_and_write_nothing) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = make_mistakes);
 }
@@ -223,7 +223,7 @@ Test(hosts, other_members_are_a_mismatch) {
 /* ---- what groups of several hosts have and have not ---- */
 
 static quern_status look_at_memory(struct rank *rank) {
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     void *memory, *peer;
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){4096}, &memory));
     *(int *)memory = rank->rank;
@@ -247,7 +247,7 @@ Test(hosts, symmetric_memory_is_of_a_host) {
 }
 
 static quern_status read_report(struct rank *rank) {
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     char report[4096];
     uint64_t missing[2] = {1, 1};
     rank_ok(rank, quern_barrier(group, NULL, NULL));
@@ -290,7 +290,7 @@ static bool choose_port(char place[32]) {
 
 static quern_status meet_over_six(struct rank *rank) {
     rank->meet = rank->user;
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     char report[4096];
     for (int64_t round = 1; round <= 10; round++) meet_members(rank, group, NULL, 0, round);
     quern_group_report(group, report, sizeof report);
@@ -312,7 +312,7 @@ static quern_status miss_the_place_of_six(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(hosts, over_ipv6, .timeout = 300) {
+Test(hosts, over_ipv6) {
     static char place[32];
     if (!choose_port(place)) cr_skip_test("no IPv6 here: [::1] cannot be bound");
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
@@ -324,7 +324,7 @@ Test(hosts, over_ipv6, .timeout = 300) {
 /* One host that meets over the network has a plain group. */
 static quern_status meet_alone(struct rank *rank) {
     quern_group *group;
-    quern_group_args args = rank_group_args(rank, 20);
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     void *memory, *peer;
     args.host = NULL;
     rank_ok(rank, quern_group_create(&args, 1, &group));

@@ -35,7 +35,7 @@ struct wish {
 
 static quern_status choose(struct rank *rank) {
     const struct wish *wish = rank->user;
-    quern_group_args args = rank_group_args(rank, 20);
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     quern_carrier carrier = *args.carrier;
     quern_group *group;
     char report[4096];
@@ -54,7 +54,7 @@ static quern_status choose(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts_carrier, the_walk_gives_reasons, .timeout = 300) {
+Test(hosts_carrier, the_walk_gives_reasons) {
     static const struct wish wishes[] = {
         {{NULL}, 0, 0, QUERN_OK, "hosts 0 and 1: stand-in, since host memory does not reach from one host to another\n"},
         {{NULL}, 0, 0, QUERN_OK, "transfers of hosts 0 and 1: stand-in, and sockets for up to 4096 bytes from one rank to another"},
@@ -81,7 +81,7 @@ Test(hosts_carrier, one_thread_at_a_time) {
 }
 
 static quern_status split(struct rank *rank) {
-    quern_group *group = rank_group(rank, 20), *part;
+    quern_group *group = rank_group(rank, RANK_LIMIT), *part;
     char report[4096];
     rank_ok(rank, quern_group_split(&group, 1, &(int){0}, &(int){-rank->rank}, &part));
     quern_group_report(part, report, sizeof report);
@@ -204,7 +204,7 @@ static quern_status exchange_until_the_end(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(hosts_carrier, faults_are_statuses, .timeout = 300) {
+Test(hosts_carrier, faults_are_statuses) {
     for (size_t kind = 0; kind < COUNT(kinds); kind++)
         for (int at = 9; at < 75; at += 13) {
             struct fault faults[] = {
@@ -222,7 +222,7 @@ Test(hosts_carrier, faults_are_statuses, .timeout = 300) {
         }
 }
 
-Test(hosts_carrier, memory_that_is_kept_is_named, .timeout = 300) {
+Test(hosts_carrier, memory_that_is_kept_is_named) {
     static const struct fault kept = {{.borrows = true, .hangs_at = 40, .culprit = 1, .keeps = true}, QUERN_PEER_TIMEOUT, QUERN_PEER_LOST,
                                       " waited ", "stand-in does not give back the memory of a message of rank ", 5};
     check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = exchange_until_the_end, .user = &kept,
@@ -250,7 +250,7 @@ static int64_t size_at(int index) {
 /* Three slices to each rank, with gaps between them on one side, none on the other: around all sizes at which messages are cut. */
 static quern_status exchange_sizes(struct rank *rank) {
     enum { UPDATES = 3, GAP = 5, MOST = 3 * 350200 };
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     int64_t from[2 * UPDATES], sent[2 * UPDATES], to[2 * UPDATES], received[2 * UPDATES];
     unsigned char *input = malloc(2 * MOST), *output = malloc(2 * MOST);
@@ -293,15 +293,15 @@ static quern_status exchange_sizes(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts_carrier, slices_of_all_sizes, .timeout = 300) {
+Test(hosts_carrier, slices_of_all_sizes) {
     for (size_t kind = 0; kind < COUNT(kinds); kind++)
         for (size_t i = 0; i < COUNT(rank_kinds); i++)
             check_ranks(.kind = rank_kinds[i], .count = 2, .hosts = 2, .function = exchange_sizes, .carrier = kinds[kind]);
 }
 
-Test(hosts_carrier, random_exchanges, .timeout = 300) {
+Test(hosts_carrier, random_exchanges) {
     for (size_t kind = 0; kind < COUNT(kinds); kind++)
-        check_ranks(.kind = RANK_PROCESSES, .count = 5, .hosts = 3, .function = ragged_run_batch, .carrier = kinds[kind], .limit = 100,
+        check_ranks(.kind = RANK_PROCESSES, .count = 5, .hosts = 3, .function = ragged_run_batch, .carrier = kinds[kind],
                     .user = &((struct ragged_batch){.first = 56000, .cases = 8}));
 }
 
@@ -309,7 +309,7 @@ Test(hosts_carrier, random_exchanges, .timeout = 300) {
 
 /* A small exchange is one message each way, and a barrier none: it goes over sockets. */
 static quern_status count_messages(struct rank *rank) {
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     const struct carrier_end *end = rank->carrier;
     const int32_t from[] = {0, 1}, ones[] = {1, 1}, to[] = {rank->rank, rank->rank};
@@ -357,7 +357,7 @@ static quern_status exchange_and_leave(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts_carrier, what_a_rank_has_sent_comes_after_it_has_left, .timeout = 300) {
+Test(hosts_carrier, what_a_rank_has_sent_comes_after_it_has_left) {
     static const struct carrier_choice late[] = {{.borrows = true, .culprit = 1, .late = 300}, {.longest = 9000, .culprit = 1, .late = 300}};
     for (size_t i = 0; i < COUNT(late); i++)
         check_ranks(.kind = rank_kinds[i], .count = 2, .hosts = 2, .function = exchange_and_leave, .carrier = &late[i]);
@@ -379,7 +379,7 @@ static quern_status call_differently(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts_carrier, a_barrier_and_an_exchange_are_a_mismatch, .timeout = 300) {
+Test(hosts_carrier, a_barrier_and_an_exchange_are_a_mismatch) {
     for (size_t kind = 0; kind < COUNT(kinds); kind++)
         for (int in_barrier = 0; in_barrier < 2; in_barrier++)
             check_ranks(.kind = rank_kinds[in_barrier], .count = 4, .hosts = 2, .function = call_differently, .user = &in_barrier,
@@ -389,15 +389,15 @@ Test(hosts_carrier, a_barrier_and_an_exchange_are_a_mismatch, .timeout = 300) {
 /* ---- hosts that end ---- */
 
 static quern_status exchange_and_lose(struct rank *rank) {
-    const quern_status status = exchange_until_the_last_ends(rank, rank_group(rank, 60));
+    const quern_status status = exchange_until_the_last_ends(rank, rank_group(rank, RANK_LIMIT));
     rank_check(rank, status == QUERN_OK || status == QUERN_PEER_LOST, "destroying gave %s", quern_status_string(status));
     return QUERN_OK;
 }
 
-Test(hosts_carrier, a_process_that_is_killed, .timeout = 300) {
+Test(hosts_carrier, a_process_that_is_killed) {
     for (size_t kind = 0; kind < COUNT(kinds); kind++) end_the_last(4, exchange_and_lose, kinds[kind], SIGKILL);
 }
 
-Test(hosts_carrier, a_host_that_is_stopped, .timeout = 300) {
+Test(hosts_carrier, a_host_that_is_stopped) {
     for (size_t kind = 0; kind < COUNT(kinds); kind++) end_the_last(4, exchange_and_lose, kinds[kind], SIGSTOP);
 }

@@ -88,7 +88,7 @@ static quern_status count_all(struct rank *rank) {
     return leave(rank, group);
 }
 
-Test(hosts_carry, sizes_and_messages, .timeout = 300) {
+Test(hosts_carry, sizes_and_messages) {
     static const struct carrier_choice alone = {.borrows = true, .alone = true};
     for (size_t kind = 0; kind < COUNT(kinds); kind++)
         for (size_t i = 0; i < COUNT(rank_kinds); i++)
@@ -105,7 +105,7 @@ static quern_status run_cases(struct rank *rank) {
 }
 
 /* Also items of no byte; each rank has an order of its own. */
-Test(hosts_carry, thousands_of_items, .timeout = 300) {
+Test(hosts_carry, thousands_of_items) {
     static const struct transfer_choice choices[] = {{.lists = 1, .items = 2048, .largest = 600, .rounds = 2},
                                                      {.lists = 3, .items = 700, .largest = 900, .rounds = 2, .batch = true}};
     for (size_t kind = 0; kind < COUNT(kinds); kind++)
@@ -148,7 +148,7 @@ static quern_status exchange_meanwhile(struct rank *rank) {
 }
 
 /* The stand-in ends the process if two messages of a pair have one tag at the same time. */
-Test(hosts_carry, tags_that_exchanges_do_not_have, .timeout = 300) {
+Test(hosts_carry, tags_that_exchanges_do_not_have) {
     for (size_t kind = 0; kind < COUNT(kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = 2, .hosts = 2, .function = exchange_meanwhile, .carrier = kinds[kind]);
 }
@@ -246,7 +246,7 @@ static void end_at(enum stage stage, const struct carrier_choice *kind, int culp
         }
 }
 
-Test(hosts_carry, ends_under_way, .timeout = 600) {
+Test(hosts_carry, ends_under_way) {
     for (size_t kind = 0; kind < COUNT(kinds); kind++)
         for (enum stage stage = UNHEARD; stage <= HANGS; stage++)
             for (int culprit = 0; culprit <= (stage == HANGS); culprit++) end_at(stage, kinds[kind], culprit);
@@ -290,7 +290,7 @@ static quern_status meet_a_fault(struct rank *rank) {
     return fault->choice.borrows ? leave(rank, group) : quern_group_destroy(group);
 }
 
-Test(hosts_carry, faults_are_statuses, .timeout = 300) {
+Test(hosts_carry, faults_are_statuses) {
     for (size_t kind = 0; kind < COUNT(kinds); kind++)
         for (int culprit = 0; culprit < 2; culprit++) {
             struct fault faults[] = {
@@ -329,7 +329,7 @@ static quern_status fail_in_an_exchange(struct rank *rank) {
     return borrows_it ? leave(rank, group) : quern_group_destroy(group);
 }
 
-Test(hosts_carry, an_exchange_that_fails, .timeout = 300) {
+Test(hosts_carry, an_exchange_that_fails) {
     static const struct carrier_choice choices[] = {{.borrows = true, .culprit = 1, .fails_at = WINDOW + 1},
                                                     {.longest = 9000, .culprit = 1, .fails_at = WINDOW + 1}};
     for (size_t i = 0; i < COUNT(choices); i++)

@@ -99,15 +99,15 @@ static void check_shape(int hosts, int ranks) {
     const int rounds = (int)test_size(40, 10);
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .hosts = hosts, .count = ranks, .function = disagree, .user = &rounds,
-                    .shared_bytes = sizeof(struct board), .limit = 100);
+                    .shared_bytes = sizeof(struct board));
 }
 
-TEST_BOTH_WAYS(hosts_dissent, two_hosts, .timeout = 300) {
+TEST_BOTH_WAYS(hosts_dissent, two_hosts) {
     check_shape(2, 2);
     check_shape(2, 4);
 }
 
-TEST_BOTH_WAYS(hosts_dissent, more_hosts, .timeout = 300) {
+TEST_BOTH_WAYS(hosts_dissent, more_hosts) {
     check_shape(3, 3);
     check_shape(4, 8);
 }

@@ -36,7 +36,7 @@ static void run_ranks(int hosts, int ranks, rank_function *function) {
 static quern_status exchange(struct rank *rank) {
     struct ragged_bench bench;
     move_in(rank);
-    ragged_bench_open(&bench, rank, 30, 5 << 19);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, 5 << 19);
     for (int i = 0; i < 10; i++) {
         struct ragged_case c;
         ragged_case_open(&c, 61000 + (uint64_t)i, (struct ragged_choice){.ranks = rank->ranks});
@@ -52,7 +52,7 @@ static quern_status exchange(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(hosts_network, exchanges, .timeout = 300) {
+Test(hosts_network, exchanges) {
     need_network();
     run_ranks(2, 2, exchange);
     run_ranks(2, 5, exchange);
@@ -70,7 +70,7 @@ static int gather(void *user, const void *mine, size_t bytes, void *all) {
 /* Each host has another address, which comes first and to which the others have no route. */
 static quern_status meet_by_gather(struct rank *rank) {
     struct gatherer gatherer = {.rank = rank};
-    quern_group_args args = rank_group_args(rank, 20);
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     quern_group *group;
     char report[4096];
     move_in(rank);
@@ -91,7 +91,7 @@ static quern_status meet_by_gather(struct rank *rank) {
     return quern_group_destroy(smaller);
 }
 
-Test(hosts_network, an_all_gather_finds_addresses, .timeout = 300) {
+Test(hosts_network, an_all_gather_finds_addresses) {
     need_network();
     bool good = true;
     for (int host = 1; host <= NETWORK_HOSTS; host++) {
@@ -120,7 +120,7 @@ static bool spoil_network(const char *quality) {
 static quern_status work_on(struct rank *rank) {
     struct ragged_bench bench;
     move_in(rank);
-    ragged_bench_open(&bench, rank, 50, 5 << 19);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, 5 << 19);
     for (int i = 0; i < 10; i++) rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
     for (int i = 0; i < 3; i++) {
         struct ragged_case c;
@@ -138,7 +138,7 @@ static quern_status work_on(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(hosts_network, a_bad_network, .timeout = 300) {
+Test(hosts_network, a_bad_network) {
     need_network();
     int spoilt = 0;
     for (size_t i = 0; i < sizeof qualities / sizeof *qualities; i++) {
@@ -174,7 +174,7 @@ static quern_status lose_the_cable(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts_network, a_pulled_cable, .timeout = 300) {
+Test(hosts_network, a_pulled_cable) {
     need_network();
     run_ranks(2, 2, lose_the_cable);
     check(network_set_cable(&network, 1, true), "the cable cannot be put in");
@@ -214,7 +214,7 @@ static quern_status shrink_on_both_sides(struct rank *rank) {
     return quern_group_destroy(new);
 }
 
-Test(hosts_network, a_group_that_is_cut_goes_on_on_one_side, .timeout = 120) {
+Test(hosts_network, a_group_that_is_cut_goes_on_on_one_side) {
     static const struct {
         int hosts, ranks, host;
     } cuts[] = {{2, 4, 1}, {3, 5, 2}, {3, 6, 0}};
@@ -223,8 +223,7 @@ Test(hosts_network, a_group_that_is_cut_goes_on_on_one_side, .timeout = 120) {
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
         cut.host = cuts[i].host;
         const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = cuts[i].ranks, .hosts = cuts[i].hosts,
-                                                      .function = shrink_on_both_sides, .user = &cut, .watches_silence = true,
-                                                      .limit = 60});
+                                                      .function = shrink_on_both_sides, .user = &cut, .watches_silence = true});
         if (wrong) network_take_down(&network);
         check(!wrong, "host %d of %d is cut off: %s", cuts[i].host, cuts[i].hosts, wrong);
         check(network_set_cable(&network, cut.host, true), "the cable cannot be put in");

@@ -85,7 +85,7 @@ static void split_and_meet(struct rank *rank, quern_group *group, const int *col
 }
 
 static quern_status split_at_random(struct rank *rank) {
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     int colours[QUERN_MAX_RANKS], keys[QUERN_MAX_RANKS];
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
     rank_ok(rank, quern_barrier(group, NULL, NULL));
@@ -109,7 +109,7 @@ static quern_status split_at_random(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-TEST_BOTH_WAYS(hosts_split, colours, .timeout = 300) {
+TEST_BOTH_WAYS(hosts_split, colours) {
     static const int shapes[][2] = {{2, 2}, {2, 4}, {2, 5}, {3, 6}, {4, 8}};
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (size_t i = 0; i < COUNT(shapes); i++)
@@ -125,7 +125,7 @@ static uint32_t silence_of(const quern_group *group) {
 
 /* A child that spans hosts is split again; the parent and the child's child are used in turns. */
 static quern_status split_twice(struct rank *rank) {
-    quern_group *group = rank_group(rank, 30), *child, *grandchild;
+    quern_group *group = rank_group(rank, RANK_LIMIT), *child, *grandchild;
     char report[4096];
     rank_ok(rank, quern_group_split(&group, 1, &(int){rank->rank % 2}, &(int){0}, &child));
     rank_ok(rank, quern_group_split(&child, 1, &(int){0}, &(int){-rank->rank}, &grandchild));
@@ -148,7 +148,7 @@ static quern_status split_twice(struct rank *rank) {
     return quern_group_destroy(grandchild);
 }
 
-TEST_BOTH_WAYS(hosts_split, children_of_children, .timeout = 300) {
+TEST_BOTH_WAYS(hosts_split, children_of_children) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = 6, .hosts = 2, .function = split_twice);
 }
@@ -168,7 +168,7 @@ static quern_status split_until_the_end(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-TEST_BOTH_WAYS(hosts_split, a_rank_that_ends, .timeout = 300) {
+TEST_BOTH_WAYS(hosts_split, a_rank_that_ends) {
     for (int by = 0; by < 4; by++) {
         bool may_die[4] = {false};
         may_die[by] = true;
@@ -197,7 +197,7 @@ static quern_status stay_away(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-TEST_BOTH_WAYS(hosts_split, other_calls_and_absent_ranks, .timeout = 300) {
+TEST_BOTH_WAYS(hosts_split, other_calls_and_absent_ranks) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) {
         check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = call_differently);
         check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = stay_away);

@@ -33,23 +33,23 @@ static const struct transfer_choice choices[] = {
 
 static quern_status run_cases(struct rank *rank) {
     const struct transfer_scene *scene = rank->user;
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     for (int i = 0; i < scene->cases; i++) transfer_run_case(rank, group, 300 + (uint64_t)i, scene->choice);
     return quern_group_destroy(group);
 }
 
-TEST_BOTH_WAYS(hosts_transfer, random_lists, .timeout = 600) {
+TEST_BOTH_WAYS(hosts_transfer, random_lists) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (size_t shape = 0; shape < COUNT(shapes); shape++)
             for (size_t i = 0; i < COUNT(choices); i++)
-                check_ranks(.kind = rank_kinds[kind], .count = shapes[shape].ranks, .hosts = shapes[shape].hosts, .limit = 120,
+                check_ranks(.kind = rank_kinds[kind], .count = shapes[shape].ranks, .hosts = shapes[shape].hosts,
                             .function = run_cases, .user = &((struct transfer_scene){false, &choices[i], (int)test_size(3, 2)}));
 }
 
 /* More than the buffers of the system hold, both ways.  A carrier has a window instead. */
-TEST_BOTH_WAYS(hosts_transfer, both_directions_move_at_once, .timeout = 300) {
+TEST_BOTH_WAYS(hosts_transfer, both_directions_move_at_once) {
     const struct transfer_choice choice = {.lists = 2, .items = 6, .largest = carrier_of_environment() ? 2 << 20 : 12 << 20, .rounds = 2};
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .limit = 100, .function = run_cases,
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = run_cases,
                 .user = &((struct transfer_scene){false, &choice, 1}));
 }
 
@@ -59,7 +59,7 @@ TEST_BOTH_WAYS(hosts_transfer, both_directions_move_at_once, .timeout = 300) {
 static quern_status exchange_in_between(struct rank *rank) {
     enum { BYTES = 300000 };
     struct ragged_bench bench;
-    ragged_bench_open(&bench, rank, 30, 5 << 19);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, 5 << 19);
     quern_group *group = bench.group;
     const int to = (rank->rank + 1) % rank->ranks, from = (rank->rank + rank->ranks - 1) % rank->ranks;
     unsigned char *out = malloc(BYTES), *in = malloc(BYTES);
@@ -86,10 +86,10 @@ static quern_status exchange_in_between(struct rank *rank) {
     return QUERN_OK;
 }
 
-TEST_BOTH_WAYS(hosts_transfer, beside_exchanges, .timeout = 300) {
+TEST_BOTH_WAYS(hosts_transfer, beside_exchanges) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (int hosts = 0; hosts <= 3; hosts += 1 + (hosts == 0))
-            check_ranks(.kind = rank_kinds[kind], .count = 5, .hosts = hosts, .limit = 60, .function = exchange_in_between);
+            check_ranks(.kind = rank_kinds[kind], .count = 5, .hosts = hosts, .function = exchange_in_between);
 }
 
 /* ---- hosts that end ---- */

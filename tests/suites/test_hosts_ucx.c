@@ -34,7 +34,7 @@ struct lack {
 
 static quern_status ask(struct rank *rank) {
     const struct lack *lack = rank->user;
-    quern_group_args args = rank_group_args(rank, 20);
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     quern_group *group;
     char report[4096];
     set_environment();
@@ -54,7 +54,7 @@ static quern_status ask(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts_ucx, reasons_without_it, .timeout = 300) {
+Test(hosts_ucx, reasons_without_it) {
     static const struct lack lacks[] = {
         {"QUERN_UCX", "/nowhere/libucp.so.0", "no UCX at /nowhere/libucp.so.0: install libucx0, or name its file in QUERN_UCX ("},
         {"QUERN_UCX", "libm.so.6", "libm.so.6 has no function ucp_get_version: expected UCX 1.12 or newer"},
@@ -121,7 +121,7 @@ static quern_status lack_a_device(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(hosts_ucx, a_rank_without_a_device, .timeout = 300) {
+Test(hosts_ucx, a_rank_without_a_device) {
     if (is_missing()) return;
     for (int ranks = 2; ranks < 5; ranks += 2)
         check_ranks(.kind = RANK_PROCESSES, .count = ranks, .hosts = ranks, .function = lack_a_device);
@@ -157,7 +157,7 @@ static quern_status leave_no_trace(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(hosts_ucx, leaves_the_process_as_it_is, .timeout = 300) {
+Test(hosts_ucx, leaves_the_process_as_it_is) {
     if (is_missing()) return;
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = leave_no_trace);
 }
@@ -168,12 +168,12 @@ static quern_status exchange_and_lose(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(hosts_ucx, a_process_that_is_killed, .timeout = 300) {
+Test(hosts_ucx, a_process_that_is_killed) {
     if (is_missing()) return;
     for (int i = 0; i < 4; i++) end_the_last(3, exchange_and_lose, NULL, SIGKILL);
 }
 
-Test(hosts_ucx, a_host_that_is_stopped, .timeout = 300) {
+Test(hosts_ucx, a_host_that_is_stopped) {
     if (is_missing()) return;
     for (int i = 0; i < 2; i++) end_the_last(3, exchange_and_lose, NULL, SIGSTOP);
 }

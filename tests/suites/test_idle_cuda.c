@@ -12,7 +12,6 @@
 #include "harness/cuda.h"
 #include "harness/gpu_group.h"
 
-TestSuite(idle_cuda, .timeout = 60);
 
 enum { COUNT = 100, LIMIT = 30 };
 

@@ -17,7 +17,6 @@
 #include "harness/gpu_ragged.h"
 #include "ranks/handles.h"
 
-TestSuite(launch_cuda, .timeout = 120);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

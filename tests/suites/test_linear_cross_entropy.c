@@ -16,7 +16,6 @@
 #include "harness/random.h"
 #include "oracle/dtype.h"
 
-TestSuite(linear_cross_entropy, .timeout = 300);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -343,7 +343,7 @@ static quern_status poll_where_moved(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(liveness, ranks_that_are_moved_learn_whether_to_poll, .timeout = 120) { check_pinned(poll_where_moved); }
+Test(liveness, ranks_that_are_moved_learn_whether_to_poll) { check_pinned(poll_where_moved); }
 
 Test(liveness, patience_needs_three_failures_in_a_row) {
     struct quern_patience patience = {.looks = 100, .most = 120, .least = 10};

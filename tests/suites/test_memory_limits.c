@@ -236,7 +236,7 @@ static quern_status allocate(quern_group *group_of, size_t mib, char **memory) {
 static quern_status ask_for_too_much(struct rank *rank) {
     char *memory;
     rank_check(rank, enter_group(), "the control group was not entered");
-    quern_group *ranks = rank_group(rank, 20);
+    quern_group *ranks = rank_group(rank, RANK_LIMIT);
     rank_status(rank, allocate(ranks, 300, &memory), QUERN_OUT_OF_MEMORY);
     rank_check_detail(rank, "its memory limit leaves");
     rank_status(rank, allocate(ranks, 30, &memory), QUERN_OUT_OF_MEMORY);  /* 60 together */
@@ -253,7 +253,7 @@ static quern_status ask_for_too_much(struct rank *rank) {
 static quern_status ask_beside_a_limit(struct rank *rank) {
     char *memory;
     rank_check(rank, rank->rank || enter_group(), "the control group was not entered");
-    quern_group *ranks = rank_group(rank, 20);
+    quern_group *ranks = rank_group(rank, RANK_LIMIT);
     const size_t much = (size_t)90 << 20, little = 1 << 20;
     rank_ok(rank, quern_symmetric_alloc(&ranks, 1, rank->rank ? &much : &little, (void **)&memory));
     memset(memory, 1, rank->rank ? much : little);
@@ -278,7 +278,7 @@ Test(memory_limits, of_ranks) {
 static quern_status poll_in_short_time(struct rank *rank) {
     struct quern_membership *member;
     rank_check(rank, rank->rank == 2 || enter_group(), "the control group was not entered");
-    quern_group *ranks = rank_group(rank, 20);
+    quern_group *ranks = rank_group(rank, RANK_LIMIT);
     rank_ok(rank, quern_member_of(ranks, &member));
     rank_check(rank, member->roster->is_crowded && member->polls.looks < 100, "%d looks", member->polls.looks);
     for (int i = 0; i < 100; i++) rank_ok(rank, quern_barrier(ranks, NULL, NULL));
@@ -295,7 +295,7 @@ static int count_cores(void) {
 static quern_status poll_in_enough_time(struct rank *rank) {
     struct quern_membership *member;
     rank_check(rank, rank->rank || enter_group(), "the control group was not entered");
-    quern_group *ranks = rank_group(rank, 20);
+    quern_group *ranks = rank_group(rank, RANK_LIMIT);
     rank_ok(rank, quern_member_of(ranks, &member));
     rank_check(rank, member->polls.looks > 100 || count_cores() < 2, "%d looks", member->polls.looks);
     rank_ok(rank, quern_group_destroy(ranks));
@@ -329,7 +329,7 @@ int fallocate(int file, int mode, off_t offset, off_t bytes) {
 
 static quern_status allocate_under_signals(struct rank *rank) {
     char *memory;
-    quern_group *ranks = rank_group(rank, 20);
+    quern_group *ranks = rank_group(rank, RANK_LIMIT);
     interrupted_above = 1 << 20;
     rank_ok(rank, allocate(ranks, 100, &memory));
     rank_check(rank, interruptions > 0 && interruptions < 20, "%d interruptions", interruptions);

@@ -50,7 +50,7 @@ static void await_sleepers(struct rank *rank, quern_group *group, int first, int
 
 /* The upper half of the ranks does not come, and the limit of rank 0, which comes last, is the first to end. */
 static quern_status come_by_half(struct rank *rank) {
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     const int first = rank->ranks / 2;
     expect_missing(rank, group, 1, 0);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
@@ -77,7 +77,7 @@ Test(missing, ranks_that_do_not_come) {
 /* What a rank has written there, another process may overwrite. */
 static quern_status scribble(struct rank *rank) {
     struct quern_membership *member;
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
     args.timeout = 0.1;
     rank_line_up(rank);
@@ -95,7 +95,7 @@ static quern_status scribble(struct rank *rank) {
 /* A poison of a rank that the group does not have. */
 static quern_status scribble_a_rank(struct rank *rank) {
     struct quern_membership *member;
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     rank_ok(rank, quern_member_of(group, &member));
     rank_line_up(rank);
     if (rank->rank == 0) {
@@ -130,7 +130,7 @@ static void await_all_others(struct rank *rank, int ranks) {
 
 static quern_status end_or_leave(struct rank *rank) {
     const bool *by_signal = rank->user;
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     const int last = rank->ranks - 1;
     rank_line_up(rank);
     if (rank->rank == last) {
@@ -167,7 +167,7 @@ static void check_refused(quern_status status, quern_status expected, const char
 }
 
 static quern_status ask_wrongly(struct rank *rank) {
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     uint64_t mask[2] = {5, 5};
     rank_status(rank, quern_group_missing(group, NULL, 2), QUERN_NULL_POINTER);
     rank_check_detail(rank, "mask is NULL");
@@ -204,7 +204,7 @@ static bool ends_with(const char *text, const char *end) {
 static quern_status abort_with_reasons(struct rank *rank) {
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         char detail[512];
-        quern_group *group = rank_group(rank, 30);
+        quern_group *group = rank_group(rank, RANK_LIMIT);
         if (rank->rank == 1) {
             rank_ok(rank, quern_group_abort(group, reasons[i].given));
             rank_ok(rank, quern_group_abort(group, "a second reason"));
@@ -228,7 +228,7 @@ static quern_status abort_at_length(struct rank *rank) {
     memset(reason, 'x', sizeof reason - 1);
     memset(kept, 'x', sizeof kept - 1);
     reason[sizeof reason - 1] = kept[sizeof kept - 1] = 0;
-    quern_group *group = rank_group(rank, 30);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     if (rank->rank == 1) rank_ok(rank, quern_group_abort(group, reason));
     rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED);
     quern_error_detail(detail, sizeof detail);
@@ -256,7 +256,7 @@ static void *abort_as_rival(void *user) {
 /* Two threads abort with one handle: the reason is that of one of them, whole. */
 static quern_status abort_in_two_threads(struct rank *rank) {
     for (int round = 0; round < 50; round++) {
-        quern_group *group = rank_group(rank, 30);
+        quern_group *group = rank_group(rank, RANK_LIMIT);
         struct rival rivals[2] = {{group, 0}, {group, 1}};
         pthread_t threads[2];
         char detail[512];

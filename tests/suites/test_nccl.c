@@ -267,15 +267,15 @@ static void check_on_gpus(rank_function *function, int ranks, enum rank_kind kin
     for (int i = 0; i < GPUS; i++) strcat(strcat(gpus, i ? "," : ""), "9.0");
     setenv("QUERN_EMULATOR", gpus, 1);
     setenv("QUERN_NCCL_STANDIN", settings, 1);
-    check_ranks(.kind = kind, .count = ranks, .function = function, .shared_bytes = sizeof(struct board), .limit = 60);
+    check_ranks(.kind = kind, .count = ranks, .function = function, .shared_bytes = sizeof(struct board));
 }
 
-Test(nccl, the_stand_in_moves_bytes, .timeout = 300) {
+Test(nccl, the_stand_in_moves_bytes) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (int ranks = 1; ranks <= GPUS; ranks++) check_on_gpus(move_bytes, ranks, rank_kinds[kind], "");
 }
 
-Test(nccl, delays_change_nothing, .timeout = 300) {
+Test(nccl, delays_change_nothing) {
     check_on_gpus(move_bytes, 3, RANK_PROCESSES, "init:delay=50@1,group:delay=10,run:delay=20@2,finalize:delay=30@0");
 }
 
@@ -564,12 +564,12 @@ static quern_status break_rule(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(nccl, each_broken_rule_is_found, .timeout = 300) {
+Test(nccl, each_broken_rule_is_found) {
     if (!is_emulated()) cr_skip_test("the stand-in is beside the emulator");
     setenv("QUERN_EMULATOR", "9.0,9.0,9.0,9.0", 1);
     for (size_t i = 0; i < COUNT(rules); i++)
         check_ranks(.kind = RANK_PROCESSES, .count = rules[i].ranks, .function = break_rule, .user = &rules[i],
-                    .shared_bytes = sizeof(struct board), .limit = 60);
+                    .shared_bytes = sizeof(struct board));
 }
 
 /* Without a test that forgives, a broken rule ends the program. */
@@ -585,6 +585,6 @@ Test(nccl, a_broken_rule_ends_the_program) {
     if (!is_emulated()) cr_skip_test("the stand-in is beside the emulator");
     setenv("QUERN_EMULATOR", "9.0", 1);
     const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 1, .function = break_unforgiven,
-                                                  .shared_bytes = sizeof(struct board), .limit = 60});
+                                                  .shared_bytes = sizeof(struct board)});
     check(wrong && strstr(wrong, "signal 6"), "%s", wrong ? wrong : "it has returned");
 }

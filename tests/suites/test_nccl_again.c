@@ -103,10 +103,10 @@ static quern_status meet_again(struct rank *rank) {
 
 static void check_on(rank_function *function, const void *user) {
     nccl_set_machine("");
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = function, .user = user, .limit = 200);
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = function, .user = user);
 }
 
-Test(nccl_again, one_group_after_the_other, .timeout = 600) {
+Test(nccl_again, one_group_after_the_other) {
     static const struct scene scenes[] = {
         {"a hit and a hit", {NOTHING, NOTHING}, false, 1},
         {"the ranks have other numbers", {NOTHING, NOTHING}, true, 1},
@@ -147,7 +147,7 @@ static quern_status meet_twice_at_once(struct rank *rank) {
     return nccl_close(&side);
 }
 
-Test(nccl_again, two_groups_at_once, .timeout = 300) {
+Test(nccl_again, two_groups_at_once) {
     static const int most[] = {QUERN_NCCL_KEPT, 1};
     for (size_t i = 0; i < COUNT(most); i++) check_on(meet_twice_at_once, &most[i]);
 }

@@ -48,7 +48,7 @@ static int take(int peer, CUcontext context, int id) {
 
 static void expect(int taken, int expected) { check(taken == expected, "%d is taken: expected %d", taken, expected); }
 
-Test(nccl_cache, the_newest_of_the_same_ends, .timeout = 300) {
+Test(nccl_cache, the_newest_of_the_same_ends) {
     keep(1, 7, here), keep(2, 8, here), keep(3, 7, here), keep(4, 7, there);
     expect(take(9, here, 0), 0);
     expect(take(7, here, 0), 3);
@@ -60,7 +60,7 @@ Test(nccl_cache, the_newest_of_the_same_ends, .timeout = 300) {
     check(aborts == 0, "%d were aborted", aborts);
 }
 
-Test(nccl_cache, by_its_id, .timeout = 300) {
+Test(nccl_cache, by_its_id) {
     for (int number = 1; number <= 4; number++) keep(number, 7, here);
     expect(take(8, here, 2), 0);
     expect(take(7, here, 2), 2);
@@ -70,7 +70,7 @@ Test(nccl_cache, by_its_id, .timeout = 300) {
     expect(take(7, here, 0), 3);
 }
 
-Test(nccl_cache, the_oldest_makes_room, .timeout = 300) {
+Test(nccl_cache, the_oldest_makes_room) {
     for (int number = 1; number <= QUERN_NCCL_KEPT + 2; number++) keep(number, 7, here);
     check(aborts == 2 && aborted[0] == 1 && aborted[1] == 2, "%d were aborted, the first of them %d", aborts, aborted[0]);
     for (int number = QUERN_NCCL_KEPT + 2; number > 2; number--) expect(take(7, here, 0), number);
@@ -85,7 +85,7 @@ Test(nccl_cache, the_oldest_makes_room, .timeout = 300) {
 }
 
 /* They are its parent's, and NCCL has no threads there. */
-Test(nccl_cache, a_child_has_none, .timeout = 300) {
+Test(nccl_cache, a_child_has_none) {
     int status = 0;
     keep(1, 7, here), keep(2, 7, here);
     const pid_t child = fork();

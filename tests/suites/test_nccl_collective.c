@@ -18,8 +18,7 @@ enum { MOST = 3000, GUARD = 64, ROOM = MOST * NCCL_GPUS + 2 * GUARD };
 
 static void check_on(int hosts, int ranks, rank_function *function, const void *user, const char *settings) {
     nccl_set_machine(settings);
-    check_ranks(.kind = RANK_PROCESSES, .count = ranks, .hosts = hosts, .function = function, .user = user, .shared_bytes = 64,
-                .limit = 120);
+    check_ranks(.kind = RANK_PROCESSES, .count = ranks, .hosts = hosts, .function = function, .user = user, .shared_bytes = 64);
 }
 
 static unsigned char byte_of(int rank, int64_t round, int64_t at) { return (unsigned char)(rank * 37 + round * 11 + at + at / 251); }
@@ -85,12 +84,12 @@ static quern_status gather_and_cast(struct rank *rank) {
     return close_memory(&memory, &side);
 }
 
-Test(nccl_collective, gathers_and_broadcasts, .timeout = 300) {
+Test(nccl_collective, gathers_and_broadcasts) {
     static const int shapes[][2] = {{2, 2}, {2, 3}, {3, 3}, {2, 4}, {4, 4}};
     for (size_t i = 0; i < COUNT(shapes); i++) check_on(shapes[i][0], shapes[i][1], gather_and_cast, NULL, "");
 }
 
-Test(nccl_collective, delays_of_nccl_change_nothing, .timeout = 300) {
+Test(nccl_collective, delays_of_nccl_change_nothing) {
     check_on(2, 4, gather_and_cast, NULL, "group:delay=3,run:delay=5@1,linger=50");
 }
 
@@ -128,7 +127,7 @@ static quern_status refuse(struct rank *rank) {
     return close_memory(&memory, &side);
 }
 
-Test(nccl_collective, refusals_reach_every_rank, .timeout = 300) {
+Test(nccl_collective, refusals_reach_every_rank) {
     static const struct refusal refusals[] = {
         {"count", QUERN_PEER_MISMATCH, QUERN_PEER_MISMATCH, "args.count is 750 on rank 0 and 4 on rank 1"},
         {"dtype", QUERN_PEER_MISMATCH, QUERN_PEER_MISMATCH, "args.dtype is f32 on rank 0 and int32 on rank 1"},
@@ -165,7 +164,7 @@ static quern_status fail_in_gather(struct rank *rank) {
     return close_memory(&memory, &side);
 }
 
-Test(nccl_collective, failures_of_nccl, .timeout = 300) {
+Test(nccl_collective, failures_of_nccl) {
     static const struct {
         const char *settings;
         struct expected expected;
@@ -177,11 +176,11 @@ Test(nccl_collective, failures_of_nccl, .timeout = 300) {
     for (size_t i = 0; i < COUNT(rows); i++) check_on(2, 3, fail_in_gather, &rows[i].expected, rows[i].settings);
 }
 
-Test(nccl_collective, a_process_that_is_killed, .timeout = 120) {
+Test(nccl_collective, a_process_that_is_killed) {
     static const struct expected lost = {QUERN_PEER_LOST, "rank 1 (process", 30, .kills = true};
     nccl_set_machine("");
     struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = fail_in_gather,
-                                                       .user = &lost, .shared_bytes = 64, .limit = 60});
+                                                       .user = &lost, .shared_bytes = 64});
     const char *wrong = ranks_wait(run, (bool[]){false, true, false});
     check(!wrong, "%s", wrong);
     ranks_close(run);

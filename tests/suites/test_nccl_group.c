@@ -31,7 +31,7 @@ struct board {
 static void check_on(int hosts, int ranks, enum rank_kind kind, rank_function *function, const void *user, const char *settings) {
     nccl_set_machine(settings);
     check_ranks(.kind = kind, .count = ranks, .hosts = hosts, .function = function, .user = user,
-                .shared_bytes = sizeof(struct board), .limit = 90);
+                .shared_bytes = sizeof(struct board));
 }
 
 static const struct {
@@ -76,7 +76,7 @@ static quern_status meet_all(struct rank *rank) {
     return nccl_close(&side);
 }
 
-Test(nccl_group, barriers_wait_for_all_ranks, .timeout = 600) { check_shapes(meet_all, ""); }
+Test(nccl_group, barriers_wait_for_all_ranks) { check_shapes(meet_all, ""); }
 
 static quern_status meet_some(struct rank *rank) {
     struct nccl_side side;
@@ -96,9 +96,9 @@ static quern_status meet_some(struct rank *rank) {
     return nccl_close(&side);
 }
 
-Test(nccl_group, barriers_of_some_ranks, .timeout = 600) { check_shapes(meet_some, ""); }
+Test(nccl_group, barriers_of_some_ranks) { check_shapes(meet_some, ""); }
 
-Test(nccl_group, delays_of_nccl_change_nothing, .timeout = 600) {
+Test(nccl_group, delays_of_nccl_change_nothing) {
     check_on(2, 4, RANK_PROCESSES, meet_all, NULL, "init:delay=100@2,group:delay=3,run:delay=5@1,linger=50");
 }
 
@@ -253,7 +253,7 @@ static quern_status fail_to_create(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(nccl_group, failures_of_creation, .timeout = 300) {
+Test(nccl_group, failures_of_creation) {
     static const struct {
         const char *settings;
         struct expected expected;
@@ -283,7 +283,7 @@ static quern_status fail_in_barrier(struct rank *rank) {
     return nccl_close(&side);
 }
 
-Test(nccl_group, failures_of_barriers, .timeout = 300) {
+Test(nccl_group, failures_of_barriers) {
     static const struct {
         const char *settings;
         struct expected expected;
@@ -321,12 +321,12 @@ static quern_status wait_for_rank_1(struct rank *rank) {
     return nccl_close(&side);
 }
 
-Test(nccl_group, a_rank_that_is_late, .timeout = 300) {
+Test(nccl_group, a_rank_that_is_late) {
     static const struct expected late = {QUERN_PEER_TIMEOUT, {"waited", "rank 1 (process", "last in quern_barrier)"}, 4};
     check_on(3, 3, RANK_PROCESSES, wait_for_rank_1, &late, "");
 }
 
-Test(nccl_group, a_rank_in_another_call, .timeout = 300) {
+Test(nccl_group, a_rank_in_another_call) {
     static const struct expected other = {QUERN_PEER_MISMATCH, {"waited", "last in quern_barrier)"}, 4};
     check_on(3, 3, RANK_PROCESSES, wait_for_rank_1, &other, "run:hang#3");  /* what other calls do in NCCL */
 }
@@ -363,7 +363,7 @@ static void check_ending(const struct ending *ending) {
     bool may_die[3] = {false, true, false};
     nccl_set_machine("");
     struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = end_of_rank_1,
-                                                       .user = ending, .shared_bytes = sizeof(struct board), .limit = 60});
+                                                       .user = ending, .shared_bytes = sizeof(struct board)});
     const char *wrong = ranks_wait(run, may_die);
     check(!wrong, "%s: %s", ending->how, wrong);
     ranks_close(run);
@@ -430,4 +430,4 @@ static quern_status go_on_without_rank_2(struct rank *rank) {
     return nccl_close(&side);
 }
 
-Test(nccl_group, others_go_on, .timeout = 300) { check_on(3, 3, RANK_PROCESSES, go_on_without_rank_2, NULL, ""); }
+Test(nccl_group, others_go_on) { check_on(3, 3, RANK_PROCESSES, go_on_without_rank_2, NULL, ""); }

@@ -21,8 +21,7 @@ enum { POOL = 5 << 19 };
 
 static void check_on(int hosts, int ranks, rank_function *function, const void *user, const char *settings) {
     nccl_set_machine(settings);
-    check_ranks(.kind = RANK_PROCESSES, .count = ranks, .hosts = hosts, .function = function, .user = user, .shared_bytes = 64,
-                .limit = 120);
+    check_ranks(.kind = RANK_PROCESSES, .count = ranks, .hosts = hosts, .function = function, .user = user, .shared_bytes = 64);
 }
 
 static const struct {
@@ -125,15 +124,15 @@ static quern_status run_batch(struct rank *rank) {
     return nccl_close(&side);
 }
 
-Test(nccl_ragged, random_calls, .timeout = 600) { check_shapes(run_batch, &(struct batch){CALLED, 61000, (int)test_size(8, 4), {0}}); }
+Test(nccl_ragged, random_calls) { check_shapes(run_batch, &(struct batch){CALLED, 61000, (int)test_size(8, 4), {0}}); }
 
-Test(nccl_ragged, random_calls_with_metadata_on_the_device, .timeout = 600) {
+Test(nccl_ragged, random_calls_with_metadata_on_the_device) {
     check_shapes(run_batch, &(struct batch){CALLED_WITH_METADATA_ON_DEVICE, 62000, (int)test_size(6, 3), {0}});
 }
 
-Test(nccl_ragged, random_plans, .timeout = 600) { check_shapes(run_batch, &(struct batch){PLANNED, 63000, (int)test_size(6, 3), {0}}); }
+Test(nccl_ragged, random_plans) { check_shapes(run_batch, &(struct batch){PLANNED, 63000, (int)test_size(6, 3), {0}}); }
 
-Test(nccl_ragged, delays_of_nccl_change_nothing, .timeout = 600) {
+Test(nccl_ragged, delays_of_nccl_change_nothing) {
     check_on(2, 4, run_batch, &(struct batch){PLANNED, 64000, 2, {0}}, "group:delay=3,run:delay=5@1,linger=50");
 }
 
@@ -195,7 +194,7 @@ Test(nccl_ragged, updates_that_follow_each_other_are_one_message) {
 Test(nccl_ragged, updates_with_gaps_are_messages) { check_on(2, 3, send_stripes, &(struct stripes){UPDATES, 2, UPDATES}, ""); }
 
 /* More than one group of NCCL holds: both ends divide them alike, or the stand-in ends the program. */
-Test(nccl_ragged, many_messages, .timeout = 300) { check_on(2, 2, send_stripes, &(struct stripes){MANY, 2, MANY}, ""); }
+Test(nccl_ragged, many_messages) { check_on(2, 2, send_stripes, &(struct stripes){MANY, 2, MANY}, ""); }
 
 /* ---- mistakes ---- */
 
@@ -281,7 +280,7 @@ static quern_status make_mistake(struct rank *rank) {
     return nccl_close(&side);
 }
 
-Test(nccl_ragged, mistakes_reach_every_rank, .timeout = 300) {
+Test(nccl_ragged, mistakes_reach_every_rank) {
     for (size_t i = 0; i < COUNT(mistakes); i++) check_on(2, 3, make_mistake, &mistakes[i], "");
 }
 
@@ -347,7 +346,7 @@ static quern_status fail_in_exchange(struct rank *rank) {
     return nccl_close(&side);
 }
 
-Test(nccl_ragged, failures_of_nccl, .timeout = 300) {
+Test(nccl_ragged, failures_of_nccl) {
     static const struct {
         const char *settings;
         struct expected expected;
@@ -364,7 +363,7 @@ Test(nccl_ragged, a_process_that_is_killed) {
     bool may_die[3] = {false, true, false};
     nccl_set_machine("");
     struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = fail_in_exchange,
-                                                       .user = &lost, .shared_bytes = 64, .limit = 60});
+                                                       .user = &lost, .shared_bytes = 64});
     const char *wrong = ranks_wait(run, may_die);
     check(!wrong, "%s", wrong);
     ranks_close(run);

@@ -26,8 +26,7 @@ enum { ALL_REDUCE = 1 + COLLECTIVE_ALL_REDUCE, REDUCE_SCATTER = 1 + COLLECTIVE_R
 
 static void check_kind(enum rank_kind kind, int hosts, int ranks, rank_function *function, const void *user, const char *settings) {
     nccl_set_machine(settings);
-    check_ranks(.kind = kind, .count = ranks, .hosts = hosts, .function = function, .user = user, .shared_bytes = 64,
-                .limit = 200);
+    check_ranks(.kind = kind, .count = ranks, .hosts = hosts, .function = function, .user = user, .shared_bytes = 64);
 }
 
 static void check_on(int hosts, int ranks, rank_function *function, const void *user, const char *settings) {
@@ -139,7 +138,7 @@ static quern_status run_batch(struct rank *rank) {
  * All four operations by all ranks and by some, odd counts, none, buffers aligned as their elements only, in place and not, f32,
  * f16 and bf16, sums and maxima, NaN.
  */
-Test(nccl_reduce, random_cases, .timeout = 400) {
+Test(nccl_reduce, random_cases) {
     static const int shapes[][2] = {{2, 2}, {2, 3}, {3, 3}, {2, 4}, {4, 4}, {2, 8}, {4, 8}};
     for (size_t i = 0; i < COUNT(shapes); i++) {
         const struct batch batch = {1000 * i, (int)test_size(400, 100), 1 << 20, 1 << 20, {.operation = 0}};
@@ -148,13 +147,13 @@ Test(nccl_reduce, random_cases, .timeout = 400) {
     }
 }
 
-Test(nccl_reduce, delays_of_nccl_change_nothing, .timeout = 300) {
+Test(nccl_reduce, delays_of_nccl_change_nothing) {
     const struct batch batch = {7000, 20, 1 << 20, 1 << 20, {.operation = 0}};
     check_on(2, 4, run_batch, &batch, "group:delay=3,run:delay=5@1,linger=50");
 }
 
 /* On both sides of the size from which the ranks share the work of an all-reduce: 512 KiB / (ranks - 2). */
-Test(nccl_reduce, one_group_and_two, .timeout = 400) {
+Test(nccl_reduce, one_group_and_two) {
     static const struct {
         int hosts, ranks;
         int64_t elements;
@@ -170,7 +169,7 @@ Test(nccl_reduce, one_group_and_two, .timeout = 400) {
 }
 
 /* More than a workspace holds: several pieces, of which the last one is odd. */
-Test(nccl_reduce, more_than_a_workspace, .timeout = 600) {
+Test(nccl_reduce, more_than_a_workspace) {
     static const struct {
         int hosts, ranks, operation;
         int64_t bytes;       /* of `count` elements */
@@ -211,7 +210,7 @@ static quern_status change_the_stream(struct rank *rank) {
     return close_bench(&bench);
 }
 
-Test(nccl_reduce, streams_follow_each_other, .timeout = 120) { check_on(2, 3, change_the_stream, NULL, "run:delay=30"); }
+Test(nccl_reduce, streams_follow_each_other) { check_on(2, 3, change_the_stream, NULL, "run:delay=30"); }
 
 /* Two pairs of ranks of two hosts, of which one makes more calls than the other; then all meet in one. */
 static quern_status reduce_in_pairs(struct rank *rank) {
@@ -235,7 +234,7 @@ static quern_status reduce_in_pairs(struct rank *rank) {
     return close_bench(&bench);
 }
 
-Test(nccl_reduce, some_members_beside_others, .timeout = 120) { check_on(2, 4, reduce_in_pairs, NULL, ""); }
+Test(nccl_reduce, some_members_beside_others) { check_on(2, 4, reduce_in_pairs, NULL, ""); }
 
 /* ---- what is enqueued ---- */
 
@@ -268,7 +267,7 @@ static quern_status count_launches(struct rank *rank) {
     return close_bench(&bench);
 }
 
-Test(nccl_reduce, a_small_call_is_one_group_and_one_kernel, .timeout = 120) { check_on(3, 3, count_launches, NULL, ""); }
+Test(nccl_reduce, a_small_call_is_one_group_and_one_kernel) { check_on(3, 3, count_launches, NULL, ""); }
 
 /* ---- the workspace ---- */
 
@@ -310,7 +309,7 @@ static quern_status use_workspaces(struct rank *rank) {
     return close_bench(&bench);
 }
 
-Test(nccl_reduce, workspaces, .timeout = 120) { check_on(2, 3, use_workspaces, NULL, ""); }
+Test(nccl_reduce, workspaces) { check_on(2, 3, use_workspaces, NULL, ""); }
 
 /* ---- what is refused ---- */
 
@@ -363,7 +362,7 @@ static quern_status refuse(struct rank *rank) {
     return close_bench(&bench);
 }
 
-Test(nccl_reduce, refusals_reach_every_rank, .timeout = 300) {
+Test(nccl_reduce, refusals_reach_every_rank) {
     static const struct refusal refusals[] = {
         {COUNT_DIFFERS, QUERN_PEER_MISMATCH, "args.count is 1000 on rank 0 and 4 on rank 1"},
         {DTYPE_DIFFERS, QUERN_PEER_MISMATCH, "args.dtype is f32 on rank 0 and f16 on rank 1"},
@@ -423,7 +422,7 @@ static quern_status fail_in_reduction(struct rank *rank) {
     return close_bench(&bench);
 }
 
-Test(nccl_reduce, failures_of_nccl, .timeout = 300) {
+Test(nccl_reduce, failures_of_nccl) {
     static const struct {
         const char *settings;
         struct expected expected;
@@ -440,12 +439,12 @@ Test(nccl_reduce, failures_of_nccl, .timeout = 300) {
     for (size_t i = 0; i < COUNT(rows); i++) check_on(2, 3, fail_in_reduction, &rows[i].expected, rows[i].settings);
 }
 
-Test(nccl_reduce, a_process_that_is_killed, .timeout = 120) {
+Test(nccl_reduce, a_process_that_is_killed) {
     static const struct expected lost = {QUERN_PEER_LOST, "rank 1 (process", .kills = true};
     nccl_set_machine("");
     struct rank_run *run =
         ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = fail_in_reduction, .user = &lost,
-                                    .shared_bytes = 64, .limit = 100});
+                                    .shared_bytes = 64});
     const char *wrong = ranks_wait(run, (bool[]){false, true, false});
     check(!wrong, "%s", wrong);
     ranks_close(run);
@@ -488,6 +487,6 @@ static quern_status fail_in_the_driver(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(nccl_reduce, failures_of_the_driver, .timeout = 400) {
+Test(nccl_reduce, failures_of_the_driver) {
     for (int function = 0; function < 2; function++) check_on(3, 3, fail_in_the_driver, &function, "");
 }

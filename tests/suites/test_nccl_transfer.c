@@ -30,7 +30,7 @@ struct board {
 static void check_on(int hosts, int ranks, enum rank_kind kind, rank_function *function, const void *user, const char *settings) {
     nccl_set_machine(settings);
     check_ranks(.kind = kind, .count = ranks, .hosts = hosts, .function = function, .user = user,
-                .shared_bytes = sizeof(struct board), .limit = 100);
+                .shared_bytes = sizeof(struct board));
 }
 
 /* ---- memory of the GPU ---- */
@@ -109,14 +109,14 @@ static quern_status run_cases(struct rank *rank) {
     return status;
 }
 
-Test(nccl_transfer, random_lists, .timeout = 900) {
+Test(nccl_transfer, random_lists) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (size_t shape = 0; shape < COUNT(shapes); shape++)
             for (size_t i = 0; i < COUNT(choices); i++)
                 check_on(shapes[shape].hosts, shapes[shape].ranks, rank_kinds[kind], run_cases, &choices[i], "");
 }
 
-Test(nccl_transfer, delays_of_nccl_change_nothing, .timeout = 300) {
+Test(nccl_transfer, delays_of_nccl_change_nothing) {
     check_on(2, 3, RANK_PROCESSES, run_cases, &choices[1], "init:delay=100~2@1,group:delay=3,run:delay=5@0,linger=50");
 }
 
@@ -192,7 +192,7 @@ static quern_status run_empty(struct rank *rank) {
     return close_ends(&ends);
 }
 
-Test(nccl_transfer, empty_lists_and_items, .timeout = 300) { check_on(2, 2, RANK_PROCESSES, run_empty, NULL, ""); }
+Test(nccl_transfer, empty_lists_and_items) { check_on(2, 2, RANK_PROCESSES, run_empty, NULL, ""); }
 
 /* More than a group of NCCL takes: 2,049 messages, the last one alone. */
 static quern_status run_many(struct rank *rank) {
@@ -221,7 +221,7 @@ static quern_status run_many(struct rank *rank) {
     return nccl_close(&side);
 }
 
-Test(nccl_transfer, more_than_a_group_takes, .timeout = 300) { check_on(2, 2, RANK_PROCESSES, run_many, NULL, ""); }
+Test(nccl_transfer, more_than_a_group_takes) { check_on(2, 2, RANK_PROCESSES, run_many, NULL, ""); }
 
 /* Two windows on one base: sends may overlap each other.  And copies within the rank beside them. */
 static quern_status run_windows(struct rank *rank) {
@@ -248,7 +248,7 @@ static quern_status run_windows(struct rank *rank) {
     return close_ends(&ends);
 }
 
-Test(nccl_transfer, two_windows_on_one_base, .timeout = 300) { check_on(2, 2, RANK_PROCESSES, run_windows, NULL, ""); }
+Test(nccl_transfer, two_windows_on_one_base) { check_on(2, 2, RANK_PROCESSES, run_windows, NULL, ""); }
 
 /* A destroy waits for the copies within the rank, which wait for the engine's stream. */
 static quern_status destroy_own_copies(struct rank *rank) {
@@ -267,7 +267,7 @@ static quern_status destroy_own_copies(struct rank *rank) {
     return close_ends(&ends);
 }
 
-Test(nccl_transfer, a_destroy_waits_for_own_copies, .timeout = 300) {
+Test(nccl_transfer, a_destroy_waits_for_own_copies) {
     check_on(2, 2, RANK_PROCESSES, destroy_own_copies, NULL, "");
 }
 
@@ -300,7 +300,7 @@ static quern_status run_orders(struct rank *rank) {
     return close_ends(&ends[0]);
 }
 
-Test(nccl_transfer, any_order_of_starts, .timeout = 300) { check_on(3, 3, RANK_PROCESSES, run_orders, NULL, ""); }
+Test(nccl_transfer, any_order_of_starts) { check_on(3, 3, RANK_PROCESSES, run_orders, NULL, ""); }
 
 /* What begins together on both ends is one group of NCCL, both directions in it. */
 static quern_status run_batch(struct rank *rank) {
@@ -335,7 +335,7 @@ static quern_status run_batch(struct rank *rank) {
     return close_ends(&ends[0]);
 }
 
-Test(nccl_transfer, a_batch_is_one_group, .timeout = 300) { check_on(2, 2, RANK_PROCESSES, run_batch, NULL, ""); }
+Test(nccl_transfer, a_batch_is_one_group) { check_on(2, 2, RANK_PROCESSES, run_batch, NULL, ""); }
 
 /* The engine destroys its stream between the start and the wait. */
 static quern_status destroy_stream(struct rank *rank) {
@@ -358,7 +358,7 @@ static quern_status destroy_stream(struct rank *rank) {
     return close_ends(&ends);
 }
 
-Test(nccl_transfer, a_stream_that_the_engine_destroys, .timeout = 300) {
+Test(nccl_transfer, a_stream_that_the_engine_destroys) {
     check_on(2, 2, RANK_PROCESSES, destroy_stream, NULL, "");
 }
 
@@ -388,7 +388,7 @@ static quern_status capture(struct rank *rank) {
     return close_ends(&ends);
 }
 
-Test(nccl_transfer, a_capture_is_refused, .timeout = 300) { check_on(2, 2, RANK_PROCESSES, capture, NULL, ""); }
+Test(nccl_transfer, a_capture_is_refused) { check_on(2, 2, RANK_PROCESSES, capture, NULL, ""); }
 
 /* A stream of another GPU. */
 static quern_status foreign_stream(struct rank *rank) {
@@ -411,7 +411,7 @@ static quern_status foreign_stream(struct rank *rank) {
     return close_ends(&ends);
 }
 
-Test(nccl_transfer, a_stream_of_another_gpu, .timeout = 300) { check_on(2, 2, RANK_PROCESSES, foreign_stream, NULL, ""); }
+Test(nccl_transfer, a_stream_of_another_gpu) { check_on(2, 2, RANK_PROCESSES, foreign_stream, NULL, ""); }
 
 /* ---- ranks that differ ---- */
 
@@ -429,7 +429,7 @@ static quern_status differ(struct rank *rank) {
     return close_ends(&ends);
 }
 
-Test(nccl_transfer, lists_that_differ, .timeout = 300) { check_on(2, 2, RANK_PROCESSES, differ, NULL, ""); }
+Test(nccl_transfer, lists_that_differ) { check_on(2, 2, RANK_PROCESSES, differ, NULL, ""); }
 
 /* ---- ends of transfers ---- */
 
@@ -466,7 +466,7 @@ static quern_status end_before_start(struct rank *rank) {
     return close_ends(&ends);
 }
 
-Test(nccl_transfer, ends_before_the_start, .timeout = 300) {
+Test(nccl_transfer, ends_before_the_start) {
     static const struct ending endings[] = {
         {"cancel", QUERN_GROUP_ABORTED, "rank 1 has cancelled the transfer: the test's reason"},
         {"destroy", QUERN_PEER_LOST, "rank 1 has destroyed its transfer"},
@@ -503,7 +503,7 @@ static quern_status end_in_flight(struct rank *rank) {
 }
 
 /* The second group of the first communicator of the pair, behind that of the group. */
-Test(nccl_transfer, ends_in_flight, .timeout = 300) {
+Test(nccl_transfer, ends_in_flight) {
     static const struct ending endings[] = {
         {"cancel", QUERN_GROUP_ABORTED, "rank 1 has cancelled the transfer: the test's reason"},
         {"destroy", QUERN_PEER_LOST, "rank 1 has destroyed its transfer"},
@@ -540,7 +540,7 @@ static quern_status end_a_flight_of_one(struct rank *rank) {
     return close_ends(&ends);
 }
 
-Test(nccl_transfer, an_end_of_a_flight_that_the_other_has_not_begun, .timeout = 300) {
+Test(nccl_transfer, an_end_of_a_flight_that_the_other_has_not_begun) {
     check_on(2, 2, RANK_PROCESSES, end_a_flight_of_one, NULL, "");
 }
 
@@ -558,7 +558,7 @@ static quern_status expire_in_init(struct rank *rank) {
     return close_ends(&ends);
 }
 
-Test(nccl_transfer, a_communicator_that_never_is_ready, .timeout = 300) {
+Test(nccl_transfer, a_communicator_that_never_is_ready) {
     check_on(2, 2, RANK_PROCESSES, expire_in_init, NULL, "init:hang!2@0");
     check_on(2, 2, RANK_PROCESSES, expire_in_init, NULL, "init:hang!2@1");
 }
@@ -589,7 +589,7 @@ static quern_status fail_beside_others(struct rank *rank) {
 }
 
 /* Of the pair of ranks 0 and 1 alone: on rank 0. */
-Test(nccl_transfer, failures_of_nccl, .timeout = 300) {
+Test(nccl_transfer, failures_of_nccl) {
     static const struct {
         const char *settings;
         struct ending ending;
@@ -646,13 +646,13 @@ static void check_stage(rank_function *function, const struct stage *stage) {
     bool may_die[2] = {false, !strcmp(stage->how, "kill")};
     nccl_set_machine(stage->settings);
     struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = function,
-                                                       .user = stage, .shared_bytes = sizeof(struct board), .limit = 60});
+                                                       .user = stage, .shared_bytes = sizeof(struct board)});
     const char *wrong = ranks_wait(run, may_die);
     check(!wrong, "%s %s with \"%s\": %s", stage->how, stage->when, stage->settings, wrong);
     ranks_close(run);
 }
 
-Test(nccl_transfer, ends_of_ranks, .timeout = 300) {
+Test(nccl_transfer, ends_of_ranks) {
     static const struct stage stages[] = {
         {"kill", "unprepared", "", QUERN_PEER_LOST, "rank 1 (process"},
         {"kill", "prepared", "", QUERN_PEER_LOST, "rank 1 (process"},
@@ -695,7 +695,7 @@ static quern_status wait_for_gpu(struct rank *rank) {
     return close_ends(&ends);
 }
 
-Test(nccl_transfer, the_watcher_ends_what_hangs, .timeout = 300) {
+Test(nccl_transfer, the_watcher_ends_what_hangs) {
     check_stage(wait_for_gpu, &(struct stage){"kill", "started", "run:hang~2@1", QUERN_PEER_LOST, ""});
 }
 
@@ -742,7 +742,7 @@ static quern_status end_at_random(struct rank *rank) {
     return close_ends(&ends[0]);
 }
 
-Test(nccl_transfer, ends_that_cross, .timeout = 300) {
+Test(nccl_transfer, ends_that_cross) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) check_on(2, 2, rank_kinds[kind], end_at_random, NULL, "");
     check_on(2, 2, RANK_PROCESSES, end_at_random, NULL, "group:delay=1,run:delay=1,init:delay=5");
 }

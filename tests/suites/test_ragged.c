@@ -64,7 +64,7 @@ static const struct example examples[] = {
 
 static quern_status run_examples(struct rank *rank) {
     struct ragged_bench bench;
-    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     for (size_t i = 0; i < COUNT(examples); i++) {
         const struct example *example = &examples[i];
         int32_t output[4] = {example->fill, example->fill, example->fill, example->fill};
@@ -90,28 +90,28 @@ Test(ragged, worked_examples) {
 /* ---- random cases ---- */
 
 static void check_batch(enum rank_kind kind, int ranks, struct ragged_batch batch) {
-    check_ranks(.kind = kind, .count = ranks, .function = ragged_run_batch, .user = &batch, .limit = 300);
+    check_ranks(.kind = kind, .count = ranks, .function = ragged_run_batch, .user = &batch);
 }
 
-Test(ragged, random_cases_of_threads, .timeout = 600) {
+Test(ragged, random_cases_of_threads) {
     for (int ranks = 1; ranks <= 8; ranks++)
         check_batch(RANK_THREADS, ranks, (struct ragged_batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
 }
 
-Test(ragged, random_cases_of_processes, .timeout = 600) {
+Test(ragged, random_cases_of_processes) {
     for (int ranks = 1; ranks <= 8; ranks++)
         check_batch(RANK_PROCESSES, ranks,
                     (struct ragged_batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
 }
 
-Test(ragged, random_plans, .timeout = 600) {
+Test(ragged, random_plans) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (int ranks = 1; ranks <= 5; ranks += 2)
             check_batch(rank_kinds[kind], ranks, (struct ragged_batch){.first = 20000 + (uint64_t)ranks * 1000, .is_plan = true,
                                                                 .cases = (int)test_size(40, 10), .choice.everyone = true});
 }
 
-Test(ragged, many_ranks, .timeout = 600) {
+Test(ragged, many_ranks) {
     const struct ragged_choice small = {.row_bytes = 12, .largest = 8};
     check_batch(RANK_THREADS, 33, (struct ragged_batch){.first = 31000, .cases = 4, .choice = small});
     check_batch(RANK_THREADS, 64, (struct ragged_batch){.first = 32000, .cases = 3, .choice = small});
@@ -127,7 +127,7 @@ Test(ragged, nothing_to_send) {
  * Large enough for the paths that only large exchanges take: streams of several windows, non-temporal stores, tasks that end
  * inside slices.  All combinations of buffers.
  */
-Test(ragged, large_slices, .timeout = 600) {
+Test(ragged, large_slices) {
     const struct ragged_choice choices[] = {
         {.is_private = true, .not_in_place = true}, {.is_symmetric = true, .not_in_place = true},
         {.is_private = true, .in_place = true},     {.is_symmetric = true, .in_place = true},
@@ -149,7 +149,7 @@ Test(ragged, large_slices, .timeout = 600) {
 }
 
 /* Threads divide the bytes at any position in slices: here every other cut is in the last line of a slice, or next to it. */
-Test(ragged, many_small_slices, .timeout = 600) {
+Test(ragged, many_small_slices) {
     struct ragged_batch batch = {.first = 42000, .cases = 4, .threads = 3, .pool_bytes = LARGE_POOL,
                           .choice = {.everyone = true, .updates = 3000, .row_bytes = 7, .largest = 40}};
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) {
@@ -169,7 +169,7 @@ static quern_status receive_only(struct rank *rank) {
     struct ragged_bench bench;
     const int64_t zero[2] = {0, 0}, rows[2] = {WIDE_ROWS, 0};
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     unsigned char *data = rank->user ? bench.pool[RAGGED_SYMMETRIC] : bench.pool[RAGGED_PRIVATE];
     args.metadata_dtype = QUERN_INT64, args.row_bytes = WIDE_ROW_BYTES;
     args.input_offsets = args.output_offsets = zero;
@@ -187,7 +187,7 @@ static quern_status receive_only(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(ragged, output_is_complete_on_return_and_input_may_change, .timeout = 120) {
+Test(ragged, output_is_complete_on_return_and_input_may_change) {
     static const int symmetric = 1;
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) {
         check_ranks(.kind = rank_kinds[kind], .count = 2, .function = receive_only);
@@ -200,7 +200,7 @@ static quern_status come_late(struct rank *rank) {
     struct ragged_bench bench;
     struct ragged_case c;
     struct ragged_arguments arguments;
-    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     ragged_case_open(&c, 38000, (struct ragged_choice){.ranks = rank->ranks, .everyone = true, .updates = 2, .row_bytes = 16,
                                                        .is_symmetric = true, .not_in_place = true});
     ragged_arguments_open(&arguments, &c, &bench, rank->rank);
@@ -223,7 +223,7 @@ static quern_status come_late(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(ragged, output_belongs_to_its_rank_until_that_comes, .timeout = 120) {
+Test(ragged, output_belongs_to_its_rank_until_that_comes) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = 3, .function = come_late);
 }
@@ -247,7 +247,7 @@ static quern_status change_ways(struct rank *rank) {
     const int ranks = rank->ranks, me = rank->rank;
     unsigned char *input = malloc(WAY_RANKS * WAY_BYTES), *private_output = malloc(WAY_RANKS * WAY_BYTES);
     void *shared_output;
-    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     rank_check(rank, input && private_output, "no memory");
     rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WAY_RANKS * WAY_BYTES}, &shared_output));
     for (int64_t call = 0; call < WAY_CALLS; call++) {
@@ -279,10 +279,10 @@ static quern_status change_ways(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(ragged, ways_change_from_call_to_call, .timeout = 240) {
+Test(ragged, ways_change_from_call_to_call) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (int ranks = 2; ranks <= WAY_RANKS; ranks++)
-            check_ranks(.kind = rank_kinds[kind], .count = ranks, .function = change_ways, .limit = 120);
+            check_ranks(.kind = rank_kinds[kind], .count = ranks, .function = change_ways);
 }
 
 /* ---- a stranger who writes into the metadata that a rank has told ---- */
@@ -311,7 +311,7 @@ static quern_status meet_a_scribbler(struct rank *rank) {
     unsigned char input[2 * BYTES], output[4 * BYTES];
     const int32_t offsets[] = {0, BYTES}, sizes[] = {BYTES, BYTES}, places[] = {rank->rank * BYTES, rank->rank * BYTES};
     quern_status status = QUERN_OK;
-    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     rank_ok(rank, quern_member_of(bench.group, &member));
     scribbler.brief = quern_shared_brief(member->roster, 1, 0);
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
@@ -406,7 +406,7 @@ static quern_status meet_liars(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(ragged, ranks_that_lie_are_not_believed, .timeout = 120) {
+Test(ragged, ranks_that_lie_are_not_believed) {
     for (told = lies; told < lies + COUNT(lies); told++)
         check_ranks(.kind = RANK_PROCESSES, .count = LIARS + 1, .function = meet_liars);
 }
@@ -527,7 +527,7 @@ static const struct mistake faults[] = {
 static quern_status make_faults(struct rank *rank) {
     struct ragged_bench bench;
     struct simple_call call;
-    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     for (size_t i = 0; i < 2 * COUNT(faults); i++) {
         const struct mistake *fault = &faults[i / 2];
         /* The short way does not check overlaps. */
@@ -547,7 +547,7 @@ static quern_status make_faults(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(ragged, every_fault_of_metadata_is_told_to_all, .timeout = 120) {
+Test(ragged, every_fault_of_metadata_is_told_to_all) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = make_faults);
 }
@@ -556,7 +556,7 @@ static quern_status make_faults_in_plans(struct rank *rank) {
     struct ragged_bench bench;
     struct simple_call call;
     quern_ragged_plan *plan = NULL;
-    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     for (size_t i = 0; i < COUNT(faults); i++) {
         make_simple_call(&call, rank, bench.group, bench.workspace);
         if (faults[i].rank < 0 || faults[i].rank == rank->rank) faults[i].make(&call);
@@ -575,7 +575,7 @@ static quern_status make_faults_in_plans(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(ragged, every_fault_of_metadata_is_told_when_a_plan_is_made, .timeout = 120) {
+Test(ragged, every_fault_of_metadata_is_told_when_a_plan_is_made) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = make_faults_in_plans);
 }
@@ -583,7 +583,7 @@ Test(ragged, every_fault_of_metadata_is_told_when_a_plan_is_made, .timeout = 120
 /* Overlaps among many slices: a check of neighbours alone would miss some. */
 static quern_status find_overlaps(struct rank *rank) {
     struct ragged_bench bench;
-    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     for (uint64_t seed = 40000; seed < 40040; seed++) {
         struct ragged_case c;
         struct ragged_arguments arguments;
@@ -687,7 +687,7 @@ static quern_status make_refusals(struct rank *rank) {
     struct ragged_bench bench;
     struct simple_call call;
     void *spare;
-    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WORKSPACE}, &spare));
     rank_ok(rank, quern_symmetric_free(bench.group, spare, NULL));
     for (size_t i = 0; i < COUNT(refusals); i++) {
@@ -711,7 +711,7 @@ static quern_status make_refusals(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(ragged, refused_arguments_of_one_rank_are_told_to_all, .timeout = 120) {
+Test(ragged, refused_arguments_of_one_rank_are_told_to_all) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = make_refusals);
 }
@@ -722,7 +722,7 @@ static quern_status send_too_much_together(struct rank *rank) {
     const int64_t most = (int64_t)1 << 47;
     int64_t *sizes = calloc(2 * SLICES, sizeof *sizes), *offsets = sizes + SLICES;
     for (int slice = 0; slice < SLICES; slice++) sizes[slice] = most;
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     args.metadata_dtype = QUERN_INT64, args.row_bytes = 1, args.updates = SLICES;
     args.input = (const void *)((uintptr_t)1 << 60), args.output = (void *)((uintptr_t)1 << 61);
@@ -739,14 +739,14 @@ static quern_status send_too_much_together(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(ragged, sums_of_slices_have_64_bits, .timeout = 60) {
+Test(ragged, sums_of_slices_have_64_bits) {
     check_ranks(.kind = rank_kinds[0], .count = 1, .function = send_too_much_together);
 }
 
 static quern_status forget_to_prepare(struct rank *rank) {
     struct simple_call call;
     void *workspace;
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     if (rank->rank != 1) rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){WORKSPACE}, &workspace));
     make_simple_call(&call, rank, group, workspace);
@@ -767,7 +767,7 @@ static quern_status mistake_members(struct rank *rank) {
     struct ragged_bench bench;
     struct simple_call call;
     size_t bytes;
-    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     make_simple_call(&call, rank, bench.group, bench.workspace);
     quern_ragged_all_to_all_args *args = &call.args;
     rank_status(rank, quern_ragged_all_to_all(NULL, args, bench.workspace, 0, NULL), QUERN_NULL_POINTER);
@@ -808,7 +808,7 @@ static quern_status scatter_workspaces(struct rank *rank) {
     struct ragged_bench bench;
     struct simple_call call;
     void *other;
-    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WORKSPACE + 4096 * (size_t)rank->rank}, &other));
     make_simple_call(&call, rank, bench.group, rank->rank == 1 ? bench.workspace : (char *)other + 16 * rank->rank);
     rank_ok(rank, run_simple_call(&call));
@@ -827,7 +827,7 @@ static quern_status lose_sight(struct rank *rank) {
     struct ragged_bench bench;
     struct simple_call call;
     void *lost;
-    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WORKSPACE}, &lost));
     if (rank->rank == 1) rank_ok(rank, quern_symmetric_free(bench.group, lost, NULL));
     make_simple_call(&call, rank, bench.group, rank->rank == 1 ? bench.workspace : lost);
@@ -855,7 +855,7 @@ static quern_status ask_workspace(struct rank *rank) {
     struct ragged_bench bench;
     struct ragged_case c;
     struct ragged_arguments arguments;
-    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     ragged_case_open(&c, 41000, (struct ragged_choice){.ranks = rank->ranks, .everyone = true, .updates = -1});
     ragged_arguments_open(&arguments, &c, &bench, rank->rank);
     arguments.args.updates = 0, arguments.args.input_rows = 0;
@@ -870,7 +870,7 @@ static quern_status ask_workspace(struct rank *rank) {
 /* A rank that sends to itself alone needs no room to pass its input to other processes, however long the input is. */
 static quern_status send_to_itself(struct rank *rank) {
     enum { ROWS = 3 << 19 };
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     const int both[] = {0, 1}, offset[2] = {0}, size[2] = {ROWS, 0};
     size_t together, alone, room = 1 << 16;
     void *workspace;
@@ -943,7 +943,7 @@ static quern_status size_workspaces(struct rank *rank) {
     static const int crews[] = {1, 2, 3, 7, 8, 9, 64};
     static const int64_t updates[] = {0, 1, 2, 3, 8, 1000};
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     void *symmetric, *private = malloc(5 << 20);
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){5 << 20}, &symmetric));
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
@@ -975,7 +975,7 @@ static quern_status live_with_plans(struct rank *rank) {
     struct ragged_bench bench;
     struct simple_call call;
     quern_ragged_plan *plan = NULL, *second = NULL;
-    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     make_simple_call(&call, rank, bench.group, bench.workspace);
     rank_ok(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan));
     rank_ok(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &second));
@@ -1012,7 +1012,7 @@ static quern_status free_under_plan(struct rank *rank) {
     static const char *const words[] = {"the plan's workspace is in", "the plan's input is in", "the plan's output is in"};
     struct ragged_bench bench;
     struct simple_call call;
-    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     for (int i = 0; i < 3; i++) {
         quern_ragged_plan *plan;
         void *memory;
@@ -1047,7 +1047,7 @@ static quern_status register_again_under_plan(struct rank *rank) {
     quern_ragged_plan *plan;
     void *memory = calloc(1, WORKSPACE);
     const size_t bytes = WORKSPACE;
-    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     rank_ok(rank, quern_symmetric_register(&bench.group, 1, &memory, &bytes));
     make_simple_call(&call, rank, bench.group, bench.workspace);
     call.args.output = memory;
@@ -1073,7 +1073,7 @@ static quern_status plan_for_some(struct rank *rank) {
     struct ragged_bench bench;
     struct simple_call call;
     quern_ragged_plan *plan = NULL;
-    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     make_simple_call(&call, rank, bench.group, bench.workspace);
     call.args.members = rank->rank == 1 ? single : pair, call.args.member_count = rank->rank == 1 ? 1 : 2;
     rank_ok(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan));
@@ -1135,7 +1135,7 @@ Test(ragged, a_rank_that_stays_away_ends_the_wait) {
 static quern_status call_otherwise(struct rank *rank) {
     struct ragged_bench bench;
     struct simple_call call;
-    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     make_simple_call(&call, rank, bench.group, bench.workspace);
     rank_status(rank, rank->rank == 2 ? quern_barrier(bench.group, NULL, NULL) : run_simple_call(&call), QUERN_PEER_MISMATCH);
     check_nothing_arrived(&call, "another call");

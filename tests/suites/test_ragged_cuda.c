@@ -19,7 +19,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-TestSuite(ragged_cuda, .timeout = 400);
 
 enum { POOL = 1 << 20, WORKSPACE = 1 << 20 };
 

@@ -14,7 +14,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-TestSuite(ragged_faults_cuda, .timeout = 400);
 
 enum { RANKS = 3, UPDATES = 2, SIZE = 3, POOL = 1 << 16, WORKSPACE = 1 << 16 };
 

@@ -126,7 +126,7 @@ static quern_status count_rows(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(ragged_sizes, offsets_and_sizes_are_sums_over_the_sizes_of_all, .timeout = 300) {
+Test(ragged_sizes, offsets_and_sizes_are_sums_over_the_sizes_of_all) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (int ranks = 1; ranks <= MOST_RANKS; ranks += 1 + ranks / 3)
             check_ranks(.kind = rank_kinds[kind], .count = ranks, .function = count_rows);
@@ -193,7 +193,7 @@ static quern_status make_mistakes(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(ragged_sizes, a_mistake_of_one_rank_reaches_all, .timeout = 120) {
+Test(ragged_sizes, a_mistake_of_one_rank_reaches_all) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = 3, .function = make_mistakes);
     check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 2, .function = make_mistakes);

@@ -88,7 +88,7 @@ static void check_gone(enum rank_kind kind, int count, unsigned gone) {
     ranks_close(run);
 }
 
-Test(shrink, without_those_that_have_gone, .timeout = 120) {
+Test(shrink, without_those_that_have_gone) {
     for (size_t i = 0; i < sizeof rank_kinds / sizeof *rank_kinds; i++)
         for (int count = 2; count <= 4; count++)
             for (unsigned gone = 1; gone + 1 < 1u << count; gone++) check_gone(rank_kinds[i], count, gone);
@@ -211,7 +211,7 @@ static void outlive_round(uint64_t round) {
 }
 
 /* QUERN_TEST_SHRINKS sets the number of rounds. */
-Test(shrink, while_others_are_killed, .timeout = 300) {
+Test(shrink, while_others_are_killed) {
     const char *wanted = getenv("QUERN_TEST_SHRINKS");
     const int rounds = wanted ? atoi(wanted) : ROUNDS;
     for (int round = 0; round < rounds; round++) outlive_round((uint64_t)round);
@@ -298,7 +298,7 @@ static quern_status scribble(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(shrink, words_that_others_have_written, .timeout = 120) {
-    check_ranks(.kind = RANK_THREADS, .count = 3, .function = scribble, .shared_bytes = 4096, .limit = 100);
-    check_ranks(.kind = RANK_PROCESSES, .count = 3, .function = scribble, .shared_bytes = 4096, .limit = 100);
+Test(shrink, words_that_others_have_written) {
+    check_ranks(.kind = RANK_THREADS, .count = 3, .function = scribble, .shared_bytes = 4096);
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .function = scribble, .shared_bytes = 4096);
 }

@@ -84,7 +84,7 @@ static size_t size_for(int rank, int ranks) {
 }
 
 static quern_status see_every_part(struct rank *rank) {
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     size_t bytes = size_for(rank->rank, rank->ranks);
     char *mine = allocate(rank, group, bytes);
     rank_check(rank, mine && (uintptr_t)mine % 256 == 0, "the part is at %p", (void *)mine);
@@ -113,7 +113,7 @@ Test(symmetric, every_rank_sees_every_part) {
 }
 
 static quern_status look_up(struct rank *rank) {
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     size_t bytes = rank->rank == 1 ? 5000 : 9000;
     char *mine = allocate(rank, group, bytes), *other = allocate(rank, group, 100), stranger;
     void *there;
@@ -145,7 +145,7 @@ Test(symmetric, look_ups_find_what_lies_in_a_range_and_nothing_else) {
 
 /* The id of an allocation: the same on every rank, never reused, also after a failed call. */
 static quern_status name_places(struct rank *rank) {
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     const struct quern_membership *member = member_of(rank, group);
     uint64_t *ids = rank->shared;
     struct quern_symmetric_place place;
@@ -191,7 +191,7 @@ Test(symmetric, a_place_has_one_name_on_all_ranks) {
 /* ---- freeing ---- */
 
 static quern_status use_after_free(struct rank *rank) {
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     size_t bytes = 100000;
     char *mine = allocate(rank, group, bytes), *next = peer_of(rank, group, mine, (rank->rank + 1) % rank->ranks);
     void *there;
@@ -239,7 +239,7 @@ Test(symmetric, memory_stays_until_all_have_freed_it_and_its_later_use_is_an_err
 }
 
 static quern_status forget_old_frees(struct rank *rank) {
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     char *old[40];
     for (size_t i = 0; i < COUNT(old); i++) {
         old[i] = allocate(rank, group, 1000);
@@ -290,7 +290,7 @@ static void check_held(struct rank *rank, quern_group *group, struct held before
 /* The resources of a process are constant over many allocations, including failed ones. */
 static quern_status allocate_often(struct rank *rank) {
     long addresses = count_address_bytes();
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     void *pointer;
     struct held before = count_held(rank, group);
     for (int i = 0; i < 200; i++) {
@@ -325,7 +325,7 @@ Test(symmetric, nothing_is_left_behind) {
 }
 
 static quern_status leave_early(struct rank *rank) {
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     size_t bytes = 50000;
     char *mine = allocate(rank, group, bytes), *first = peer_of(rank, group, mine, 0);
     int64_t *gone = rank->shared;
@@ -406,7 +406,7 @@ static const struct failure failures[] = {
 static quern_status fail_together(struct rank *rank) {
     const struct failure *failure = rank->user;
     struct rlimit files, open_files;
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     size_t bytes = 100000;
     const size_t *bytes_argument = &bytes;
     void *pointer = &bytes, **pointers_argument = &pointer;
@@ -435,7 +435,7 @@ Test(symmetric, when_one_rank_fails_all_do_and_learn_why) {
 }
 
 static quern_status call_differently(struct rank *rank) {
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     size_t bytes = 10;
     void *pointer;
     if (rank->rank == 0)
@@ -479,7 +479,7 @@ static uint64_t id_of(struct rank *rank, const quern_group *group, const void *p
 }
 
 static quern_status register_own_memory(struct rank *rank) {
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     size_t bytes = 3000 + 500 * (size_t)rank->rank;
     char *memory = calloc(1, bytes), **all = rank->shared;
     all[rank->rank] = memory;
@@ -512,7 +512,7 @@ Test(symmetric, threads_register_any_memory) {
 }
 
 static quern_status register_between_processes(struct rank *rank) {
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     static char memory[100];
     void *pointer = memory;
     size_t bytes = sizeof memory;
@@ -529,7 +529,7 @@ Test(symmetric, private_memory_of_another_process_cannot_be_registered) {
 
 /* One rank has registered the range and another has not: they vote, and all register again. */
 static quern_status vote(struct rank *rank) {
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     char *shared = calloc(1, 1000), *fresh = calloc(1, 1000), **all = rank->shared;
     bool changes = rank->rank == 1;
     register_range(rank, group, shared, 1000);
@@ -577,7 +577,7 @@ Test(symmetric, ranks_vote_on_what_they_have_registered) {
 /* Rank 0 registers one range again and again, each time together with another range of rank 1. */
 static quern_status register_one_with_many(struct rank *rank) {
     enum { MANY = 100, BYTES = 64 };
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     char *memory = calloc(MANY, BYTES);
     uint64_t ids[MANY];
     for (int i = 0; i < MANY; i++) {
@@ -600,7 +600,7 @@ Test(symmetric, a_range_may_be_registered_with_many_others) {
 
 /* Of a group that has made no symmetric memory yet. */
 static quern_status free_what_there_is_not(struct rank *rank) {
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     char memory[8];
     rank_status(rank, quern_symmetric_free(group, memory, NULL), QUERN_INVALID_ARGUMENT);
     rank_check_detail(rank, "pointer is not in symmetric memory of the group");
@@ -625,7 +625,7 @@ static void refuse_range(struct rank *rank, quern_group *group, char *usual, siz
 
 /* Rank 1 passes no pointers, or no sizes; every rank gets the error. */
 static quern_status register_nothing(struct rank *rank) {
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     char *memory = calloc(1, 100);
     size_t bytes = 100;
     void *pointer = memory;
@@ -649,7 +649,7 @@ Test(symmetric, a_registration_needs_pointers_and_sizes) {
 }
 
 static quern_status overlap(struct rank *rank) {
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     char *arena = calloc(1, 10000), *fresh = calloc(1, 100), *part = allocate(rank, group, 1000);
     register_range(rank, group, arena + 1000, 1000);
     static const struct {
@@ -697,7 +697,7 @@ Test(symmetric, ranges_of_a_rank_never_overlap) {
 /* ---- several groups ---- */
 
 static quern_status use_two_groups(struct rank *rank) {
-    quern_group *all = rank_group(rank, 20), *half = NULL;
+    quern_group *all = rank_group(rank, RANK_LIMIT), *half = NULL;
     int colour = rank->rank % 2, key = -rank->rank;
     rank_ok(rank, quern_group_split(&all, 1, &colour, &key, &half));
     char *wide = allocate(rank, all, 1000), *narrow = allocate(rank, half, 2000);
@@ -731,7 +731,7 @@ enum { LIVE = 12, ROUNDS = 300 };
 
 /* All ranks allocate the same sequence; each frees in its own order, and live memory holds the values written. */
 static quern_status allocate_at_random(struct rank *rank) {
-    quern_group *group = rank_group(rank, 20);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     char *live[LIVE] = {NULL};
     size_t bytes[LIVE] = {0};
     for (int round = 0; round < ROUNDS; round++) {

@@ -37,7 +37,7 @@ static const struct way {
 static quern_group *begin(struct rank *rank) {
     const struct transfer_scene *scene = rank->user;
     if (scene->refuse) transfer_refuse_reads(rank);
-    return rank_group(rank, 20);
+    return rank_group(rank, RANK_LIMIT);
 }
 
 /* ---- the lane below ---- */
@@ -80,26 +80,26 @@ static const struct transfer_choice choices[] = {
     {.lists = 4, .items = 9, .largest = 70000, .rounds = 4, .busy = true},
 };
 
-Test(transfer, random_lists, .timeout = 600) {
+Test(transfer, random_lists) {
     for (int ranks = 2; ranks <= 8; ranks += 1 + (ranks > 3))
         for (size_t i = 0; i < COUNT(choices); i++)
-            check_ways(.count = ranks, .limit = 120, .function = run_cases,
+            check_ways(.count = ranks, .function = run_cases,
                        .user = &((struct transfer_scene){way->refuse, &choices[i], (int)test_size(4, 2)}));
 }
 
-Test(transfer, thirty_three_ranks, .timeout = 600) {
+Test(transfer, thirty_three_ranks) {
     static const struct transfer_choice choice = {.lists = 2, .items = 400, .largest = 9000, .rounds = 2};
-    check_ways(.count = 33, .limit = 200, .function = run_cases, .user = &((struct transfer_scene){way->refuse, &choice, 1}));
+    check_ways(.count = 33, .function = run_cases, .user = &((struct transfer_scene){way->refuse, &choice, 1}));
 }
 
-Test(transfer, ten_thousand_items, .timeout = 600) {
+Test(transfer, ten_thousand_items) {
     static const struct transfer_choice choice = {.lists = 1, .items = 10000, .largest = 600, .rounds = 2};
-    check_ways(.count = 2, .limit = 200, .function = run_cases, .user = &((struct transfer_scene){way->refuse, &choice, 1}));
+    check_ways(.count = 2, .function = run_cases, .user = &((struct transfer_scene){way->refuse, &choice, 1}));
 }
 
-Test(transfer, one_list_a_thousand_times, .timeout = 600) {
+Test(transfer, one_list_a_thousand_times) {
     static const struct transfer_choice choice = {.lists = 1, .items = 6, .largest = 9000, .rounds = 1000};
-    check_ways(.count = 3, .limit = 200, .function = run_cases, .user = &((struct transfer_scene){way->refuse, &choice, 1}));
+    check_ways(.count = 3, .function = run_cases, .user = &((struct transfer_scene){way->refuse, &choice, 1}));
 }
 
 /* Both directions have more than a lane holds, so a rank that only sent would wait for ever. */

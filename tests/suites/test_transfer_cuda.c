@@ -27,7 +27,7 @@ static void nap(void *user) { (void)user, rank_sleep(5e-3); }
 /* Processes of their own are stopped by the machine's locks of the emulator now and then, so limits are generous. */
 static void check_on(int ranks, enum rank_kind kind, rank_function *function, const void *user) {
     nccl_set_machine("");
-    check_ranks(.kind = kind, .count = ranks, .function = function, .user = user, .shared_bytes = 4096, .limit = 100);
+    check_ranks(.kind = kind, .count = ranks, .function = function, .user = user, .shared_bytes = 4096);
 }
 
 /* ---- random lists ---- */
@@ -51,7 +51,7 @@ static quern_status run_cases(struct rank *rank) {
     return gpu_end_close(&ends);
 }
 
-Test(transfer_cuda, random_lists, .timeout = 900) {
+Test(transfer_cuda, random_lists) {
     static const int counts[] = {2, 3, 5, 8};
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (size_t count = 0; count < COUNT(counts); count++)
@@ -100,7 +100,7 @@ static quern_status send_own_memory(struct rank *rank) {
     return gpu_end_close(&ends);
 }
 
-Test(transfer_cuda, memory_of_its_own, .timeout = 300) {
+Test(transfer_cuda, memory_of_its_own) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) check_on(2, rank_kinds[kind], send_own_memory, NULL);
 }
 
@@ -133,7 +133,7 @@ static quern_status send_freed_memory(struct rank *rank) {
     return gpu_end_close(&ends);
 }
 
-Test(transfer_cuda, memory_that_the_receiver_has_freed, .timeout = 300) {
+Test(transfer_cuda, memory_that_the_receiver_has_freed) {
     check_on(2, RANK_PROCESSES, send_freed_memory, NULL);
 }
 
@@ -184,7 +184,7 @@ static quern_status end_before_ready(struct rank *rank) {
     return gpu_end_close(&ends);
 }
 
-Test(transfer_cuda, ends_before_the_stream_comes, .timeout = 300) {
+Test(transfer_cuda, ends_before_the_stream_comes) {
     static const struct ending endings[] = {
         {"cancel", QUERN_GROUP_ABORTED, "rank 0 has cancelled the transfer: the test's reason"},
         {"destroy", QUERN_PEER_LOST, "rank 0 has destroyed its transfer"},
@@ -194,12 +194,12 @@ Test(transfer_cuda, ends_before_the_stream_comes, .timeout = 300) {
         for (size_t i = 0; i < COUNT(endings); i++) check_on(2, rank_kinds[kind], end_before_ready, &endings[i]);
 }
 
-Test(transfer_cuda, a_process_that_is_killed, .timeout = 300) {
+Test(transfer_cuda, a_process_that_is_killed) {
     static const struct ending killed = {"kill", QUERN_PEER_LOST, "rank 0 (process"};
     bool may_die[2] = {true, false};
     nccl_set_machine("");
     struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .function = end_before_ready,
-                                                       .user = &killed, .shared_bytes = 4096, .limit = 60});
+                                                       .user = &killed, .shared_bytes = 4096});
     const char *wrong = ranks_wait(run, may_die);
     check(!wrong, "%s", wrong);
     ranks_close(run);
@@ -238,7 +238,7 @@ static quern_status dump_beside_a_stream(struct rank *rank) {
     return gpu_end_close(&ends);
 }
 
-Test(transfer_cuda, a_dump_waits_for_no_other_stream, .timeout = 300) {
+Test(transfer_cuda, a_dump_waits_for_no_other_stream) {
     dump_folder folders[2];
     char path[600];
     for (int rank = 0; rank < 2; rank++) strcpy(folders[rank], make_folder());
@@ -252,7 +252,7 @@ Test(transfer_cuda, a_dump_waits_for_no_other_stream, .timeout = 300) {
 /* ---- one thread ---- */
 
 /* A ring of GPUs that one thread drives: it asks all in turn, since a wait for one would keep the others from answering. */
-Test(transfer_cuda, one_thread_drives_all_ranks, .timeout = 300) {
+Test(transfer_cuda, one_thread_drives_all_ranks) {
     enum { RANKS = 3, ROUNDS = 3 };
     struct gpu_group group;
     CUdeviceptr out[RANKS], in[RANKS];

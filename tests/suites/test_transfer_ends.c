@@ -141,7 +141,7 @@ static const struct difference differences[] = {
      "rank 1 expects from rank 0 64 bytes with tag 5, which rank 0 does not send"},
 };
 
-Test(transfer_ends, lists_that_differ, .timeout = 300) {
+Test(transfer_ends, lists_that_differ) {
     for (size_t i = 0; i < COUNT(differences); i++) check_ways(&differences[i], .count = 2, .function = differ);
 }
 
@@ -160,7 +160,7 @@ static quern_status send_to_a_stranger(struct rank *rank) {
     return finish(rank, group);
 }
 
-Test(transfer_ends, an_item_for_a_rank_without_any, .timeout = 300) {
+Test(transfer_ends, an_item_for_a_rank_without_any) {
     check_ways(NULL, .count = 3, .function = send_to_a_stranger);
 }
 
@@ -194,7 +194,7 @@ static quern_status wait_in_vain(struct rank *rank) {
     return finish(rank, group);
 }
 
-Test(transfer_ends, one_end_only, .timeout = 300) {
+Test(transfer_ends, one_end_only) {
     static const enum absence kinds[] = {PREPARES_NOT, STARTS_NOT};
     for (size_t i = 0; i < COUNT(kinds); i++) check_ways(&kinds[i], .count = 2, .function = wait_in_vain);
 }
@@ -231,7 +231,7 @@ static quern_status end_early(struct rank *rank) {
     return finish(rank, group);
 }
 
-Test(transfer_ends, before_the_start, .timeout = 300) {
+Test(transfer_ends, before_the_start) {
     static const struct early_end ends[] = {{true, BEFORE_PREPARE}, {true, BEFORE_START}, {true, WHILE_WAITED},
                                             {false, BEFORE_PREPARE}, {false, BEFORE_START}, {false, WHILE_WAITED}};
     for (size_t i = 0; i < COUNT(ends); i++) check_ways(&ends[i], .count = 2, .function = end_early);
@@ -351,7 +351,7 @@ static quern_status end_often(struct rank *rank) {
     return finish(rank, group);
 }
 
-Test(transfer_ends, while_data_moves, .timeout = 300) { check_ways(NULL, .count = 2, .limit = 100, .function = end_often); }
+Test(transfer_ends, while_data_moves) { check_ways(NULL, .count = 2, .function = end_often); }
 
 /* The receiver computes, and the sender has filled what is between them when it cancels.  It makes no call after that. */
 static quern_status cancel_when_full(struct rank *rank) {
@@ -521,7 +521,7 @@ static quern_status change_a_byte(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(transfer_ends, each_changed_byte_is_found, .timeout = 300) {
+Test(transfer_ends, each_changed_byte_is_found) {
     const off_t ring = sizeof(struct quern_lane), hello = sizeof(struct quern_transfer_frame) + sizeof(struct quern_transfer_hello);
     off_t places[24];
     size_t count = 0;

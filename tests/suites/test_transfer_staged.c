@@ -43,7 +43,7 @@ static void set_machine(bool is_pinned) {
 
 static void check_on(int ranks, rank_function *function, const struct scene *scene) {
     set_machine(scene->is_pinned);
-    check_ranks(.kind = RANK_PROCESSES, .count = ranks, .function = function, .user = scene, .shared_bytes = 4096, .limit = 200);
+    check_ranks(.kind = RANK_PROCESSES, .count = ranks, .function = function, .user = scene, .shared_bytes = 4096);
 }
 
 static void open_end(struct gpu_end *end, struct rank *rank) {
@@ -87,7 +87,7 @@ static quern_status run_cases(struct rank *rank) {
     return gpu_end_close(&end);
 }
 
-Test(transfer_staged, random_lists, .timeout = 900) {
+Test(transfer_staged, random_lists) {
     static const int counts[] = {2, 3, 5};
     for (size_t i = 0; i < COUNT(scenes); i++)
         for (size_t count = 0; count < COUNT(counts); count++) check_on(counts[count], run_cases, &scenes[i]);
@@ -218,7 +218,7 @@ static quern_status run_sizes(struct rank *rank) {
     return gpu_end_close(&end);
 }
 
-Test(transfer_staged, sizes_around_a_piece, .timeout = 300) {
+Test(transfer_staged, sizes_around_a_piece) {
     for (int pinned = 0; pinned <= 1; pinned++) check_on(2, run_sizes, &(struct scene){.is_pinned = pinned});
 }
 
@@ -260,7 +260,7 @@ static quern_status share_a_wire(struct rank *rank) {
     return gpu_end_close(&end);
 }
 
-Test(transfer_staged, several_share_a_wire, .timeout = 300) { check_on(2, share_a_wire, &scenes[0]); }
+Test(transfer_staged, several_share_a_wire) { check_on(2, share_a_wire, &scenes[0]); }
 
 /* ---- a copy that takes its time ---- */
 
@@ -389,7 +389,7 @@ static quern_status end_at_each_step(struct rank *rank) {
     return gpu_end_close(&end);
 }
 
-Test(transfer_staged, ends_at_each_step, .timeout = 600) {
+Test(transfer_staged, ends_at_each_step) {
     static const struct ending endings[] = {{false, true, false}, {true, true, true}, {false, false, true}, {true, false, false}};
     for (size_t i = 0; i < COUNT(endings); i++) check_on(2, end_at_each_step, &(struct scene){.more = &endings[i]});
 }
@@ -420,14 +420,14 @@ static quern_status kill_at(struct rank *rank) {
     return nccl_close(&end.side);
 }
 
-Test(transfer_staged, a_process_that_is_killed_at_each_step, .timeout = 600) {
+Test(transfer_staged, a_process_that_is_killed_at_each_step) {
     for (int pinned = 0; pinned <= 1; pinned++)
         for (int at = 0; at < STEPS; at += 1 + pinned) {
             const struct scene scene = {.is_pinned = pinned, .more = &at};
             const bool may_die[2] = {at % 2 == 0, at % 2 == 1};
             set_machine(pinned);
             struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .function = kill_at,
-                                                               .user = &scene, .shared_bytes = 4096, .limit = 100});
+                                                               .user = &scene, .shared_bytes = 4096});
             const char *wrong = ranks_wait(run, may_die);
             check(!wrong, "step %d: %s", at, wrong);
             ranks_close(run);
@@ -501,7 +501,7 @@ static quern_status fail_each_call(struct rank *rank) {
     return gpu_end_close(&end);
 }
 
-Test(transfer_staged, each_failing_call, .timeout = 600) {
+Test(transfer_staged, each_failing_call) {
     static const struct failure failures[] = {{CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", false},
                                               {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", true},
                                               {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", false}};
@@ -605,6 +605,6 @@ static quern_status hear_strange_words(struct rank *rank) {
     return gpu_end_close(&end);
 }
 
-Test(transfer_staged, strange_words, .timeout = 300) {
+Test(transfer_staged, strange_words) {
     for (size_t i = 0; i < COUNT(changes); i++) check_on(2, hear_strange_words, &(struct scene){.more = &changes[i]});
 }
