@@ -746,42 +746,6 @@ Test(chunks, questions) {
     check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = ask);
 }
 
-/* ---- the environment of floating-point numbers ---- */
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-
-/* A rank whose thread flushes subnormals and rounds up gets the same bits, and its thread keeps its environment. */
-static quern_status run_flushing(struct rank *rank) {
-    enum { FLUSHING = 0x1F80 | 0x8040 | 0x4000, FLAGS = 0x3F };
-    static struct one_call calls[RANKS];
-    static const struct {
-        float largest, eps, scale, inverse;
-    } scales[] = {{3, 0, 0x1.2aaaaap+7f, 0x1.b6db6ep-8f}, {0x1p-120f, 0, 0x1.fffffep+127f, 0x1p-128f}};
-    struct one_call *call = &calls[rank->rank];
-    open_calls(call, rank, rank_group(rank, RANK_LIMIT));
-    for (size_t i = 0; i < COUNT(scales); i++) {
-        set_call(call);
-        for (int k = 0; k < ROWS * COLUMNS; k++) inputs[rank->rank][k] = scales[i].largest;
-        const unsigned usual = _mm_getcsr();
-        if (rank->rank) _mm_setcsr(FLUSHING);
-        const quern_status status = run_call(call);
-        const unsigned after = _mm_getcsr() & ~(unsigned)FLAGS;
-        _mm_setcsr(usual);
-        rank_ok(rank, status);
-        rank_check(rank, after == (rank->rank ? FLUSHING : (usual & ~(unsigned)FLAGS)), "the environment is %x", after);
-        const float expected[] = {scales[i].largest, scales[i].scale, scales[i].inverse};
-        rank_check(rank, !memcmp(call->numbers, expected, sizeof expected), "numbers %a %a %a", (double)call->numbers[0],
-                   (double)call->numbers[1], (double)call->numbers[2]);
-    }
-    return quern_group_destroy(call->group);
-}
-
-Test(chunks, the_callers_rounding_changes_no_bit) {
-    check_ranks(.kind = RANK_THREADS, .count = RANKS, .function = run_flushing);
-}
-#endif
-
 /* ---- a stranger who writes into the records ---- */
 
 struct scribbler {

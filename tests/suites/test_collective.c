@@ -198,41 +198,6 @@ Test(collective, several_ranks_in_each_of_several_processes, .timeout = 120) {
     }
 }
 
-/* ---- the environment of floating-point numbers ---- */
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-
-/* A rank whose thread flushes subnormals and rounds up gets the same bits, and its thread keeps its environment. */
-static quern_status run_flushing(struct rank *rank) {
-    enum { FLUSHING = 0x1F80 | 0x8040 | 0x4000, FLAGS = 0x3F };
-    struct collective_bench bench;
-    int members[COLLECTIVE_MAX_MEMBERS];
-    collective_bench_open(&bench, rank, RANK_LIMIT, 5 << 19);
-    for (uint64_t seed = 1; seed <= 40; seed++) {
-        struct collective_case c;
-        collective_case_open(&c, seed, (struct collective_choice){.ranks = rank->ranks, .everyone = true,
-                                                                  .operation = COLLECTIVE_ALL_REDUCE + 1});
-        collective_case_fill(&c, &bench, rank->rank);
-        const quern_collective_args args = collective_case_args(&c, &bench, rank->rank, members);
-        const unsigned usual = _mm_getcsr();
-        if (rank->rank) _mm_setcsr(FLUSHING);
-        const quern_status status = quern_all_reduce(bench.group, &args, bench.workspace, (size_t)bench.pool_bytes, NULL);
-        const unsigned after = _mm_getcsr() & ~(unsigned)FLAGS;
-        _mm_setcsr(usual);
-        rank_ok(rank, status);
-        rank_check(rank, after == (rank->rank ? FLUSHING : (usual & ~(unsigned)FLAGS)), "the environment is %x", after);
-        collective_case_compare(&c, &bench);
-    }
-    collective_bench_close(&bench);
-    return QUERN_OK;
-}
-
-Test(collective, the_callers_rounding_changes_no_bit) {
-    check_ranks(.kind = RANK_THREADS, .count = 2, .function = run_flushing);
-}
-#endif
-
 /* ---- one call by three ranks, of which one makes a mistake ---- */
 
 enum { RANKS = 3, MOST_BYTES = 200 * 1024, POOL = 2 << 20 };
