@@ -1,5 +1,5 @@
 /*
- * The environment of floating-point numbers of the thread that calls: however it rounds, and whether it flushes subnormals or traps,
+ * The environment of floating-point numbers of the thread that calls.  However it rounds, and if it flushes subnormals or traps,
  * every operation gives the same bits, and the environment is the same afterwards.
  *
  * Runs on: one cpu; not with sanitizers.
