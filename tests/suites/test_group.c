@@ -407,7 +407,7 @@ static quern_status come_without_a_place(struct rank *rank) {
 static quern_status disagree_on_epochs(struct rank *rank) {
     quern_group_args args = rank_group_args(rank, 20);
     args.first_epoch = (uint32_t)rank->rank;
-    return disagree(rank, &args, "the group's first_epoch is ");
+    return disagree(rank, &args, "the group's first_epoch is #, and ");
 }
 
 Test(group, refuses_ranks_that_disagree) {
