@@ -328,7 +328,8 @@ static quern_status meet_a_scribbler(struct rank *rank) {
         }
     }
     rank_status(rank, status, QUERN_PEER_MISMATCH);
-    rank_check_detail(rank, "rank 0 read a damaged brief of rank 1");
+    rank_check_detail(rank, "rank 0 read a damaged brief of rank 1: a process that is no rank writes into the group's shared "
+                            "memory");
     __atomic_store_n(&scribbler.end, 1, __ATOMIC_RELAXED);
     if (rank->rank == 0) pthread_join(thread, NULL);
     ragged_bench_close(&bench);
@@ -481,6 +482,7 @@ MISTAKE(negative_output_offset, call->output_offsets[4] = INT64_MIN)
 MISTAKE(negative_recv_size, call->recv_sizes[0] = -1)
 MISTAKE(beyond_input, call->input_offsets[3] = ROWS - 1)
 MISTAKE(far_beyond_input, call->input_offsets[3] = INT64_MAX)
+MISTAKE(beyond_input_by_32_bits, call->input_offsets[3] += (int64_t)1 << 32)
 MISTAKE(just_beyond_input, args->input_rows = ROWS - 1)
 MISTAKE(beyond_output, call->output_offsets[0] = ROWS - 1)
 MISTAKE(far_beyond_output, call->output_offsets[0] = INT64_MAX - 1)
@@ -489,6 +491,8 @@ MISTAKE(just_beyond_output, args->output_rows = ROWS - 1)
 MISTAKE(sends_less, call->send_sizes[2] = 1)
 MISTAKE(sends_more, call->send_sizes[2] = 3)
 MISTAKE(expects_more, call->recv_sizes[5] = 3)
+MISTAKE(sends_more_by_32_bits, call->send_sizes[2] += (int64_t)1 << 32)
+MISTAKE(expects_more_by_32_bits, call->recv_sizes[5] += (int64_t)1 << 32)
 MISTAKE(overlap_of_one_row, call->output_offsets[3] -= 1)
 MISTAKE(overlap_of_all, call->output_offsets[2] = 0)
 MISTAKE(fewer_updates, args->updates = 1)
@@ -504,6 +508,7 @@ static const struct mistake faults[] = {
     {1, beyond_input, QUERN_INVALID_SHAPE,
      "rank 1, peer 1, update 1: the slice ends at input row 13, expected at most input_rows, 12"},
     {1, far_beyond_input, QUERN_INVALID_SHAPE, "rank 1, peer 1, update 1: the slice ends at input row 9223372036854775807"},
+    {1, beyond_input_by_32_bits, QUERN_INVALID_SHAPE, "rank 1, peer 1, update 1: the slice ends at input row 4294967304"},
     {2, just_beyond_input, QUERN_INVALID_SHAPE,
      "rank 2, peer 2, update 1: the slice ends at input row 12, expected at most input_rows, 11"},
     {2, beyond_output, QUERN_INVALID_SHAPE,
@@ -516,6 +521,9 @@ static const struct mistake faults[] = {
     {0, sends_more, QUERN_PEER_MISMATCH, "rank 1, peer 0, update 0: the sender's send_sizes is 3, the receiver's recv_sizes is 2"},
     {2, expects_more, QUERN_PEER_MISMATCH,
      "rank 2, peer 2, update 1: the sender's send_sizes is 2, the receiver's recv_sizes is 3"},
+    {0, sends_more_by_32_bits, QUERN_INVALID_SHAPE, "rank 0, peer 1, update 0: the slice ends at input row 4294967302"},
+    {2, expects_more_by_32_bits, QUERN_PEER_MISMATCH,
+     "rank 2, peer 2, update 1: the sender's send_sizes is 2, the receiver's recv_sizes is 4294967298"},
     {2, overlap_of_one_row, QUERN_INVALID_SHAPE,
      "rank 1, peer 2, update 1: output row 9 is also written by peer 2, update 0"},
     {2, overlap_of_all, QUERN_INVALID_SHAPE, "rank 1, peer 2, update 0: output row 0 is also written by peer 0, update 0"},
