@@ -746,53 +746,6 @@ Test(chunks, questions) {
     check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = ask);
 }
 
-/* ---- a stranger who writes into the records ---- */
-
-struct scribbler {
-    unsigned char *record;
-    int end;                /* atomic */
-};
-
-/* The arguments that are compared, and their seal. */
-static void *scribble(void *context) {
-    enum { SEALED = 128 };
-    struct scribbler *s = context;
-    for (uint64_t i = 0; !__atomic_load_n(&s->end, __ATOMIC_RELAXED); i++)
-        __atomic_fetch_xor(&s->record[(int64_t)(i % 2) * QUERN_BRIEF_BYTES + random_below(93, i, SEALED)],
-                           1u << random_bits(94, i) % 8, __ATOMIC_RELAXED);
-    return NULL;
-}
-
-/* Calls succeed with the right bits, until one finds the damage. */
-static quern_status meet_a_scribbler(struct rank *rank) {
-    static struct one_call calls[RANKS];
-    struct one_call *call = &calls[rank->rank];
-    struct quern_membership *member;
-    pthread_t thread;
-    quern_status status = QUERN_OK;
-    open_calls(call, rank, rank_group(rank, RANK_LIMIT));
-    rank_ok(rank, quern_member_of(call->group, &member));
-    struct scribbler scribbler = {quern_shared_brief(member->roster, 1, 0), 0};
-    set_call(call);
-    if (rank->rank == 0) rank_check(rank, pthread_create(&thread, NULL, scribble, &scribbler) == 0, "no thread");
-    for (uint32_t i = 0; i < 1000000 && status == QUERN_OK; i++) {
-        call->args.ready_value = VALUE + i;
-        status = run_call(call);
-        for (int k = 0; k < WORDS && status == QUERN_OK; k++)
-            rank_check(rank, words_of(call)[k] == VALUE + i, "word %d is %u", k, words_of(call)[k]);
-    }
-    rank_status(rank, status, QUERN_PEER_MISMATCH);
-    rank_check_detail(rank, "read a damaged record of rank 1: a process that is no rank writes into the group's shared memory");
-    __atomic_store_n(&scribbler.end, 1, __ATOMIC_RELAXED);
-    if (rank->rank == 0) pthread_join(thread, NULL);
-    return quern_group_destroy(call->group);
-}
-
-Test(chunks, damaged_records_are_not_believed) {
-    for (int round = 0; round < 5; round++)
-        check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = meet_a_scribbler);
-}
-
 /* ---- a rank that lies, with valid seals ---- */
 
 static const struct lie {

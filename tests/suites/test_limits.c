@@ -1,5 +1,5 @@
 /*
- * Every time limit is taken: that of the call, of the group, and of the group before its first call.  The one named ends the wait of
+ * Every time limit is taken: that of the call, of the group and of the group before its first call.  The one named ends the wait of
  * rank 0 for rank 1, while the others are long; and a long one of the call lets rank 1 come when that of the group has ended.
  *
  * Runs on: ranks.
@@ -185,7 +185,7 @@ static void set_limits(struct post *post, int kind) {
     if (kind == OF_FIRST) member->timeout = member->first_timeout = SHORT;
 }
 
-/* Both make the call once before, with long limits; then the group has its own. */
+/* Both make the call once before, with long limits, unless processes cannot; then the group has its own. */
 static void open_post(struct post *post, const struct wait *wait, int kind) {
     quern_barrier_args together = QUERN_BARRIER_ARGS_INIT;
     void *memory;
@@ -195,7 +195,7 @@ static void open_post(struct post *post, const struct wait *wait, int kind) {
     rank_ok(post->rank, quern_prepare(post->rank->device, QUERN_COLLECTIVE | QUERN_QUANTIZE | QUERN_RAGGED_ALL_TO_ALL));
     rank_ok(post->rank, quern_symmetric_alloc(&post->group, 1, &(size_t){SYMMETRIC}, &memory));
     post->memory = memory, post->workspace = post->memory + 4 * BYTES;
-    if (kind != OF_FIRST && wait->make != run_plan) rank_ok(post->rank, wait->make(post));
+    if (kind != OF_FIRST && wait->make != run_plan && wait->make != enrol) rank_ok(post->rank, wait->make(post));
     set_limits(post, kind);
     if (kind == OF_CALL && !post->rank->rank) post->limit = SHORT;
     if (wait->make == run_plan) rank_ok(post->rank, make_plan(post));
@@ -236,10 +236,9 @@ static quern_status wait_with_each(struct rank *rank) {
 }
 
 Test(limits, each_ends_the_wait_that_has_it, .timeout = 300) {
-    for (int hosts = 0; hosts <= 2; hosts += 2)
-        for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-            check_ranks(.kind = rank_kinds[kind], .count = 2, .hosts = hosts, .function = wait_with_each,
-                        .shared_bytes = sizeof(double));
+    check_ranks(.kind = RANK_THREADS, .count = 2, .function = wait_with_each, .shared_bytes = sizeof(double));
+    for (int hosts = 0; hosts <= 2; hosts++)  /* without an address to meet at, and with one */
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = hosts, .function = wait_with_each, .shared_bytes = sizeof(double));
 }
 
 /* ---- the creation ---- */
