@@ -48,8 +48,8 @@
  *                  the same as a cudaStream_t; NULL is the default stream.  Buffers must stay valid until the stream has completed
  *                  the work.  Operations can be captured into a CUDA graph.  On a CPU the work is complete on return, and the
  *                  stream must be NULL.
- *   Determinism    The same call gives the same bits from run to run and for any number of threads.  A row or element has the
- *                  same bits whatever else is in the call.
+ *   Determinism    The same call gives the same bits from run to run, for any number of threads and however the calling thread
+ *                  rounds.  A row or element has the same bits whatever else is in the call.
  *   Threads        "Thread-safe" means that several threads may call the function at the same time, also on one device.  A call
  *                  needs at most 64 KiB of the calling thread's stack.
  *   Selection      Each operation has a table of kernels, best first.  The first row whose target, data types and limits fit

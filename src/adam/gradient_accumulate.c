@@ -1,4 +1,5 @@
 /* quern_accumulate, a public function: adds gradients to their sums, or overwrites the sums. */
+#include <fenv.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -139,10 +140,16 @@ static quern_status run(struct call *call, const quern_accumulate_args *args, st
     return call->device->kind == QUERN_CPU ? run_on_cpu(call) : run_on_cuda(call);
 }
 
+/* The engine's rounding mode must not change the scale. */
 quern_status quern_accumulate(quern_device *device, const quern_accumulate_args *args, void *stream) {
     struct call call = {.device = device, .stream = stream};
     struct quern_look look;
+    fenv_t environment;
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     quern_begin_look(&look, &view, device, stream);
-    return quern_end_look(&look, run(&call, args, &look));
+    fegetenv(&environment);
+    fesetenv(FE_DFL_ENV);
+    const quern_status status = run(&call, args, &look);
+    fesetenv(&environment);
+    return quern_end_look(&look, status);
 }

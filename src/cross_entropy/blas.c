@@ -1,4 +1,5 @@
 /* The public functions on a BLAS: open the library for the device and check the arguments of products. */
+#include <fenv.h>
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -126,5 +127,10 @@ quern_status quern_blas_gemm(void *user, const quern_gemm_args *args, void *stre
     if (status == QUERN_OK) status = check_product(blas->device, args);
     if (status == QUERN_OK) status = quern_check_stream(blas->device, stream);
     if (status != QUERN_OK || !args->m || !args->n) return status;
-    return blas->kind->multiply(blas->device, blas->state, args, stream);
+    fenv_t environment;
+    fegetenv(&environment);
+    fesetenv(FE_DFL_ENV);  /* which the BLAS's own threads have */
+    status = blas->kind->multiply(blas->device, blas->state, args, stream);
+    fesetenv(&environment);
+    return status;
 }

@@ -1,4 +1,6 @@
 /* The public cross-entropy functions: check the arguments and the workspace, then run the call. */
+#include <fenv.h>
+
 #include "cross_entropy/cross_entropy_arguments.h"
 #include "cross_entropy/cross_entropy_labels.h"
 #include "cross_entropy/cross_entropy_run.h"
@@ -27,12 +29,18 @@ static quern_status check_and_run(struct quern_cross_entropy_call *call, const q
     return quern_cross_entropy_run(call);
 }
 
+/* Neither the engine's rounding mode nor its flushing of subnormals changes options, counts or sums. */
 static quern_status run(struct quern_cross_entropy_call *call, const quern_cross_entropy_args *given, void *workspace,
                         size_t workspace_bytes) {
     struct quern_look look;
+    fenv_t environment;
     if (!call->device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     quern_begin_look(&look, &quern_cross_entropy_views[call->step], call->device, call->stream);
-    return quern_end_look(&look, check_and_run(call, given, workspace, workspace_bytes, &look));
+    fegetenv(&environment);
+    fesetenv(FE_DFL_ENV);
+    const quern_status status = check_and_run(call, given, workspace, workspace_bytes, &look);
+    fesetenv(&environment);
+    return quern_end_look(&look, status);
 }
 
 /* ---- the public functions ---- */

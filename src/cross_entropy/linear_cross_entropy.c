@@ -4,6 +4,8 @@
  * Labels are counted and losses are summed once, over all rows.  The other work is done for each chunk.  d_weight of a chunk is
  * computed before d_hidden, which may overwrite hidden.
  */
+#include <fenv.h>
+
 #include "../generated/arguments.h"
 #include "cross_entropy/cross_entropy_arguments.h"
 #include "cross_entropy/cross_entropy_labels.h"
@@ -20,6 +22,7 @@ struct linear_call {
     struct quern_cross_entropy_call all;     /* all rows: their labels and losses */
     struct quern_cross_entropy_call chunk;
     char *logits;                            /* [chunk_rows, vocab] */
+    fenv_t environment;                      /* of floating-point numbers, in which the engine calls */
 };
 
 /* ---- arguments ---- */
@@ -224,9 +227,13 @@ static void fill_chunk(struct linear_call *call, int64_t first, int64_t rows) {
     chunk->loss = NULL;
 }
 
+/* In the engine's own environment of floating-point numbers. */
 static quern_status multiply(const struct linear_call *call, const quern_gemm_args *product) {
     if (!product->m || !product->n) return QUERN_OK;
-    return call->args.gemm(call->args.gemm_user, product, call->all.stream);
+    fesetenv(&call->environment);
+    const quern_status status = call->args.gemm(call->args.gemm_user, product, call->all.stream);
+    fesetenv(FE_DFL_ENV);
+    return status;
 }
 
 /* In unsigned numbers, since a matrix without rows may be NULL. */
@@ -349,5 +356,9 @@ quern_status quern_linear_cross_entropy(quern_device *device, const quern_linear
     struct quern_look look;
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     quern_begin_look(&look, &view, device, stream);
-    return quern_end_look(&look, run(&call, device, given, workspace, workspace_bytes, stream, &look));
+    fegetenv(&call.environment);
+    fesetenv(FE_DFL_ENV);
+    const quern_status status = run(&call, device, given, workspace, workspace_bytes, stream, &look);
+    fesetenv(&call.environment);
+    return quern_end_look(&look, status);
 }

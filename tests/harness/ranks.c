@@ -90,11 +90,29 @@ void rank_check_status(struct rank *rank, quern_status status, quern_status expe
               quern_status_string(expected), detail);
 }
 
-void rank_check_detail(struct rank *rank, const char *text) {
+/* Where the text goes on behind the pattern with which it begins; NULL: it does not. */
+static const char *behind(const struct rank *rank, const char *text, const char *pattern) {
+    for (; *pattern; pattern++) {
+        char part[128] = {*pattern};
+        size_t length = 1;
+        if (*pattern == '#' && (length = strspn(text, "0123456789.e+-"))) memcpy(part, text, length < 64 ? length : 64);
+        if (*pattern == '@') length = (size_t)snprintf(part, sizeof part, "group %s, rank %d", rank->name, rank->rank);
+        if (!length || strncmp(text, part, length)) return NULL;
+        text += length;
+    }
+    return text;
+}
+
+static void check_detail(struct rank *rank, const char *text, bool whole) {
     char detail[RANK_TEXT_BYTES];
     quern_error_detail(detail, sizeof detail);
-    rank_check(rank, strstr(detail, text), "no \"%s\" in the detail \"%.800s\"", text, detail);
+    const char *end = behind(rank, detail, text);
+    for (const char *at = detail; *at && !end && !whole; at++) end = behind(rank, at, text);
+    rank_check(rank, end && !(whole && *end), "no \"%s\" in the detail \"%.800s\"", text, detail);
 }
+
+void rank_check_detail(struct rank *rank, const char *text) { check_detail(rank, text, false); }
+void rank_check_whole_detail(struct rank *rank, const char *text) { check_detail(rank, text, true); }
 
 int rank_host(const struct rank *rank, int of) { return of * rank->hosts / rank->ranks; }
 

@@ -64,8 +64,9 @@ void rank_fail(struct rank *rank, const char *format, ...) __attribute__((noretu
 #define rank_ok(rank, call) rank_status(rank, call, QUERN_OK)
 void rank_check_status(struct rank *rank, quern_status status, quern_status expected, const char *call, int line);
 
-/* The same unless the calling thread's error detail contains this text. */
+/* The same unless the calling thread's error detail contains this text, or is it: # stands for a number, @ for the rank's group. */
 void rank_check_detail(struct rank *rank, const char *text);
+void rank_check_whole_detail(struct rank *rank, const char *text);
 
 /* The group of all these ranks, with a limit in seconds; the rank fails if it cannot be created. */
 quern_group *rank_group(struct rank *rank, double timeout);

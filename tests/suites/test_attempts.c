@@ -30,11 +30,11 @@ static quern_status create(struct rank *rank, uint64_t job, double timeout, quer
     return quern_group_create(&args, 1, group);
 }
 
-/* Even and odd ranks are of two attempts: each has the places that the other needs. */
+/* Even and odd ranks are of two attempts, whose numbers have one lower half: each has the places that the other needs. */
 static quern_status join_one_of_two(struct rank *rank) {
     quern_group *group = NULL;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
-    args.job = rank->rank % 2 ? UINT64_MAX : UINT64_MAX - 1;
+    args.job = rank->rank % 2 ? UINT64_MAX : UINT32_MAX;
     args.rank = rank->rank / 2, args.ranks = rank->ranks / 2;
     rank_ok(rank, quern_group_create(&args, 1, &group));
     rank_check(rank, quern_group_rank(group) == rank->rank / 2, "another rank");

@@ -198,41 +198,6 @@ Test(collective, several_ranks_in_each_of_several_processes) {
     }
 }
 
-/* ---- the environment of floating-point numbers ---- */
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-
-/* A rank whose thread flushes subnormals and rounds up gets the same bits, and its thread keeps its environment. */
-static quern_status run_flushing(struct rank *rank) {
-    enum { FLUSHING = 0x1F80 | 0x8040 | 0x4000, FLAGS = 0x3F };
-    struct collective_bench bench;
-    int members[COLLECTIVE_MAX_MEMBERS];
-    collective_bench_open(&bench, rank, RANK_LIMIT, 5 << 19);
-    for (uint64_t seed = 1; seed <= 40; seed++) {
-        struct collective_case c;
-        collective_case_open(&c, seed, (struct collective_choice){.ranks = rank->ranks, .everyone = true,
-                                                                  .operation = COLLECTIVE_ALL_REDUCE + 1});
-        collective_case_fill(&c, &bench, rank->rank);
-        const quern_collective_args args = collective_case_args(&c, &bench, rank->rank, members);
-        const unsigned usual = _mm_getcsr();
-        if (rank->rank) _mm_setcsr(FLUSHING);
-        const quern_status status = quern_all_reduce(bench.group, &args, bench.workspace, (size_t)bench.pool_bytes, NULL);
-        const unsigned after = _mm_getcsr() & ~(unsigned)FLAGS;
-        _mm_setcsr(usual);
-        rank_ok(rank, status);
-        rank_check(rank, after == (rank->rank ? FLUSHING : (usual & ~(unsigned)FLAGS)), "the environment is %x", after);
-        collective_case_compare(&c, &bench);
-    }
-    collective_bench_close(&bench);
-    return QUERN_OK;
-}
-
-Test(collective, the_callers_rounding_changes_no_bit) {
-    check_ranks(.kind = RANK_THREADS, .count = 2, .function = run_flushing);
-}
-#endif
-
 /* ---- one call by three ranks, of which one makes a mistake ---- */
 
 enum { RANKS = 3, MOST_BYTES = 200 * 1024, POOL = 2 << 20 };
@@ -982,69 +947,6 @@ static quern_status change_the_list(struct rank *rank) {
 
 Test(collective, a_list_of_members_that_changes_in_place) {
     check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = change_the_list);
-}
-
-/* ---- a stranger who writes into the records ---- */
-
-struct scribbler {
-    unsigned char *record;  /* the first of two */
-    int64_t stride;         /* to the second */
-    int64_t first, bytes;   /* of a record: what is damaged */
-    int end;                /* atomic */
-};
-
-static void *scribble(void *context) {
-    struct scribbler *s = context;
-    for (uint64_t i = 0; !__atomic_load_n(&s->end, __ATOMIC_RELAXED); i++)
-        __atomic_fetch_xor(&s->record[(int64_t)(i % 2) * s->stride + s->first + random_below(93, i, s->bytes)],
-                           1u << random_bits(94, i) % 8, __ATOMIC_RELAXED);
-    return NULL;
-}
-
-/* What a small call tells beside its signal; the head and the places of a large one. */
-static const struct damage {
-    struct form form;
-    int64_t first, bytes;
-    bool of_told;
-} damages[] = {
-    {{COLLECTIVE_ALL_REDUCE, 20, true, false}, offsetof(struct quern_collective_told, seal), sizeof(uint64_t), true},
-    {{COLLECTIVE_ALL_REDUCE, 600, false, false}, 0, sizeof(struct quern_collective_head) - 12, false},
-    {{COLLECTIVE_ALL_REDUCE, 600, false, false},
-     sizeof(struct quern_collective_head), sizeof(struct quern_collective_places), false},
-};
-
-/* Calls succeed with the right bits, until one finds the damage. */
-static quern_status meet_a_scribbler(struct rank *rank) {
-    const struct damage *damage = rank->user;
-    struct stage stage;
-    struct one_call call;
-    struct quern_membership *member;
-    pthread_t thread;
-    quern_status status = QUERN_OK;
-    open_stage(&stage, rank);
-    rank_ok(rank, quern_member_of(stage.group, &member));
-    struct quern_signal_line *line = quern_shared_line(member->roster, 1);
-    unsigned char *told = (unsigned char *)line->half[0].told, *brief = quern_shared_brief(member->roster, 1, 0);
-    struct scribbler scribbler = {.record = damage->of_told ? told : brief,
-                                  .stride = damage->of_told ? sizeof line->half[0] : QUERN_BRIEF_BYTES, .first = damage->first,
-                                  .bytes = damage->bytes};
-    make_call(&call, rank, stage.group, &damage->form, stage.symmetric, stage.workspace);
-    if (rank->rank == 0) rank_check(rank, pthread_create(&thread, NULL, scribble, &scribbler) == 0, "no thread");
-    for (int i = 0; i < 1000000 && status == QUERN_OK; i++) {
-        status = run_call(&call);
-        if (status == QUERN_OK) check_result(&call);
-    }
-    rank_status(rank, status, QUERN_PEER_MISMATCH);
-    rank_check_detail(rank, "read a damaged record of rank 1: a process that is no rank writes into the group's shared memory");
-    __atomic_store_n(&scribbler.end, 1, __ATOMIC_RELAXED);
-    if (rank->rank == 0) pthread_join(thread, NULL);
-    return quern_group_destroy(stage.group);
-}
-
-Test(collective, damaged_records_are_not_believed) {
-    for (int round = 0; round < 5; round++)
-        for (size_t i = 0; i < COUNT(damages); i++)
-            check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = meet_a_scribbler, .user = &damages[i]);
 }
 
 /* ---- a rank that lies, with valid seals ---- */

@@ -22,7 +22,8 @@
 #include "look/tensors_file.h"
 #include "oracle/adam.h"
 
-enum { COUNT = 700, LAST = 33, STEP = 5 };
+enum { COUNT = 700, LAST = 33 };
+static const int64_t STEP = ((int64_t)7 << 32) + 5;
 
 #define INDEX "index.jsonl"
 
@@ -105,7 +106,7 @@ Test(dump, inputs_are_from_before_and_outputs_from_after) {
     check_arena(out, "param.1", "BF16", "[33]", tensors[1].param);
     check_arena(out, "v.1", "BF16", "[33]", tensors[1].v);
     check_arena(out, "master.0", "F32", "[700]", tensors[0].master);
-    char *index = read_index(&bench), *line = find_line(index, "\"operation\":\"adam\"", "\"sequence\":0,\"step\":5", 0);
+    char *index = read_index(&bench), *line = find_line(index, "\"operation\":\"adam\"", "\"sequence\":0,\"step\":30064771077", 0);
     check(lines_of(index) == 1 && count_files(bench.run) == 3, "%d files, index %s", count_files(bench.run), index);
     check(strstr(line, "\"status\":\"QUERN_OK\"") && strstr(line, "\"param_dtype\":\"bf16\""), "%s", line);
     check(strstr(line, "\"beta1\":0.9"), "%s", line);
@@ -195,8 +196,9 @@ Test(dump, only_the_step_is_written) {
     const quern_dump_args args = dump_args(&bench);
     check_ok(quern_dump_at(bench.device.quern, &args));
     check_ok(take_step(&bench));  /* no step has begun */
-    for (int step = STEP - 1; step <= STEP + 1; step++) {
-        check_ok(quern_step(bench.device.quern, step));
+    const int64_t steps[] = {STEP - 1, STEP & UINT32_MAX, STEP, STEP + 1};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        check_ok(quern_step(bench.device.quern, steps[i]));
         check_ok(take_step(&bench));
         check_ok(take_step(&bench));
     }
@@ -215,9 +217,28 @@ Test(dump, a_step_that_has_begun_is_written) {
     check_ok(take_step(&bench));
     check(lines_of(read_index(&bench)) == 1, "no call was written");
     check_ok(quern_dump_at(bench.device.quern, NULL));
-    check_ok(take_step(&bench));
-    check(lines_of(read_index(&bench)) == 1, "a call was written after the end");
-    check_ok(quern_dump_at(bench.device.quern, NULL));
+    for (int again = 0; again < 2; again++) {
+        check_ok(take_step(&bench));
+        check(lines_of(read_index(&bench)) == 1, "a call was written after the end");
+        check_ok(quern_dump_at(bench.device.quern, NULL));
+        check_ok(quern_step(bench.device.quern, STEP));
+    }
+    close_bench(&bench);
+}
+
+/* The next dump ends the one before, also if its step comes again. */
+Test(dump, one_after_another) {
+    struct bench bench;
+    open_bench(&bench);
+    for (int i = 0; i < 3; i++) {
+        snprintf(bench.run, sizeof bench.run, "%s", path_in(bench.folder, (const char *[]){"first", "second", "third"}[i]));
+        begin_dump(&bench);
+        for (int call = 0; call <= i; call++) check_ok(take_step(&bench));
+    }
+    for (int i = 0; i < 3; i++) {
+        snprintf(bench.run, sizeof bench.run, "%s", path_in(bench.folder, (const char *[]){"first", "second", "third"}[i]));
+        check(lines_of(read_index(&bench)) == i + 1, "dump %d has %d lines", i, lines_of(read_index(&bench)));
+    }
     close_bench(&bench);
 }
 

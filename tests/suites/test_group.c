@@ -407,7 +407,7 @@ static quern_status come_without_a_place(struct rank *rank) {
 static quern_status disagree_on_epochs(struct rank *rank) {
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     args.first_epoch = (uint32_t)rank->rank;
-    return disagree(rank, &args, "the group's first_epoch is ");
+    return disagree(rank, &args, "the group's first_epoch is #, and ");
 }
 
 Test(group, refuses_ranks_that_disagree) {
@@ -664,12 +664,16 @@ Test(group, splits_what_was_split) {
 
 /* The parts inherit the time limit; their errors do not affect the parent. */
 static quern_status inherit_the_limit(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT + 1), *part;
+    quern_group_args join = rank_group_args(rank, RANK_LIMIT + 1);
+    quern_group *group, *part;
     struct quern_membership *member;
     quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+    join.first_timeout = RANK_LIMIT + 2;
+    rank_ok(rank, quern_group_create(&join, 1, &group));
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
     rank_ok(rank, quern_group_split(&group, 1, (int[]){rank->rank / 2}, (int[]){0}, &part));
     rank_ok(rank, quern_member_of(part, &member));
-    rank_check(rank, member->timeout == RANK_LIMIT + 1 && member->steady_timeout == RANK_LIMIT + 1,
+    rank_check(rank, member->timeout == RANK_LIMIT + 2 && member->steady_timeout == RANK_LIMIT + 1,
                "the part has limits of %g s and %g s", member->timeout, member->steady_timeout);
     args.timeout = 0.3;
     if (rank->rank == 0) rank_status(rank, quern_barrier(part, &args, NULL), QUERN_PEER_TIMEOUT);
@@ -683,6 +687,7 @@ static quern_status inherit_the_limit(struct rank *rank) {
 
 Test(group, parts_have_the_limit_and_a_fate_of_their_own) {
     CHECK_BOTH(.count = 4, .function = inherit_the_limit);
+    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = inherit_the_limit);
 }
 
 /* ---- several groups of the same ranks ---- */

@@ -224,7 +224,7 @@ Test(hosts_carrier, faults_are_statuses) {
 
 Test(hosts_carrier, memory_that_is_kept_is_named) {
     static const struct fault kept = {{.borrows = true, .hangs_at = 40, .culprit = 1, .keeps = true}, QUERN_PEER_TIMEOUT, QUERN_PEER_LOST,
-                                      " waited ", "stand-in does not give back the memory of a message of rank ", 5};
+                                      " waited ", "stand-in does not give back the memory of a message of rank #: keep", 5};
     check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = exchange_until_the_end, .user = &kept,
                 .carrier = &kept.choice);
 }

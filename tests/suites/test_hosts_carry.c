@@ -227,7 +227,8 @@ static quern_status end_under_way(struct rank *rank) {
     rank_line_up(rank);
     if (is_culprit && end->destroyed != QUERN_OK) {
         rank_status(rank, quern_group_destroy(group), end->destroyed);
-        rank_check_detail(rank, "stand-in does not give back a message of a transfer with rank ");
+        rank_check_detail(rank, rank->rank ? "@: stand-in does not give back a message of a transfer with rank 0, which is"
+                                           : "@: stand-in does not give back a message of a transfer with rank 1, which is");
         return QUERN_OK;
     }
     if (end->how == ABORTS && !end->choice.borrows) return quern_group_destroy(group);  /* what it has is left to it */

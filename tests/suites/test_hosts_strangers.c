@@ -261,7 +261,7 @@ static quern_status count_differently(struct rank *rank) {
         return QUERN_OK;
     }
     rank_status(rank, status, QUERN_PEER_MISMATCH);
-    rank_check_detail(rank, "ranks of this host, and rank");
+    rank_check_detail(rank, "the group is being formed with # ranks of this host, and rank # expects #");
     return QUERN_OK;
 }
 
@@ -452,8 +452,9 @@ static quern_status meet_one_who_ends(struct rank *rank) {
     const double began = rank_now();
     rank_status(rank, quern_group_create(&args, 1, &group), is_last ? QUERN_PEER_TIMEOUT : QUERN_PEER_LOST);
     rank_check(rank, rank_now() - began < RANK_SOON, "returned after %g s", rank_now() - began);
-    rank_check_detail(rank, is_last ? "rank 2 waited" : "rank 1 (process 0 on host 127.0.0.2) has ended, or has given up");
-    if (is_last) rank_check_detail(rank, "for connections with rank 1");
+    rank_check_detail(rank, is_last ? "rank 2 waited # s for connections with rank 1 (process 0 on host 127.0.0.2)"
+                                    : "rank 1 (process 0 on host 127.0.0.2) has ended, or has given up, while rank 0 waited for "
+                                      "connections");
     return QUERN_OK;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Sizes beyond 2^31: row offsets, strides and element counts that do not fit 32 bits.  The tests use much address space and
+ * Sizes beyond 2^31: row offsets, strides and element counts that do not fit 32 bits or, where time allows, unsigned ones.  The tests use much address space and
  * little memory: untouched pages cost nothing, and one file can be mapped repeatedly.
  *
  * Runs on: cpu; not with sanitizers.
@@ -32,7 +32,7 @@ static void *reserve(size_t bytes) {
 /* ---- cross-entropy: rows far apart ---- */
 
 enum { ROWS = 3, VOCAB = 100 };
-static const int64_t far = ((int64_t)1 << 31) + 24;
+static const int64_t far = ((int64_t)1 << 32) + 24;
 
 /* The same call in steps gives the same bits, in the same place. */
 static void check_far_steps(const struct test_device *device, quern_cross_entropy_args *args, void *workspace, size_t bytes) {
@@ -87,7 +87,7 @@ static void check_far_rows(const struct test_device *device, quern_dtype dtype, 
     munmap(upstream, (size_t)far * (ROWS - 1) * sizeof(float) + sizeof(float));
 }
 
-Test(large, cross_entropy_rows_beyond_2_31) {
+Test(large, cross_entropy_rows_beyond_2_32) {
     if (test_kind() != QUERN_CPU) cr_skip_test("needs memory that is not there: on CPUs");
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
         struct test_device device;
@@ -96,6 +96,45 @@ Test(large, cross_entropy_rows_beyond_2_31) {
         check_far_rows(&device, row->key.cross_entropy.logits, true);
         device_close(&device);
     }
+}
+
+/* ---- products of a BLAS: rows far apart ---- */
+
+/* One of the three matrices has far rows, which are no int. */
+static void check_far_product(const struct test_device *device, quern_blas *blas, quern_dtype dtype, int which) {
+    enum { SIDE = 3 };
+    void *matrices[3];
+    int64_t strides[3];
+    const size_t size = quern_dtype_bytes(dtype);
+    for (int i = 0; i < 3; i++) {
+        strides[i] = i == which ? far : SIDE;
+        matrices[i] = reserve((size_t)(strides[i] * SIDE) * size);
+        for (int64_t at = 0; at < SIDE * SIDE; at++)
+            dtype_store(dtype, matrices[i], at / SIDE * strides[i] + at % SIDE, (double)((at * 5 + i) % 7));
+    }
+    const quern_gemm_args args = {.size = QUERN_STRUCT_SIZE(quern_gemm_args), .m = SIDE, .n = SIDE, .k = SIDE, .a = matrices[0],
+                                  .b = matrices[1], .c = matrices[2], .a_dtype = dtype, .b_dtype = dtype, .c_dtype = dtype,
+                                  .a_stride = strides[0], .b_stride = strides[1], .c_stride = strides[2]};
+    check_ok(quern_blas_gemm(blas, &args, device->stream));
+    for (int64_t at = 0; at < SIDE * SIDE; at++) {
+        double sum = 0;
+        for (int64_t k = 0; k < SIDE; k++)
+            sum += (double)((at / SIDE * SIDE + k) * 5 % 7) * (double)(((k * SIDE + at % SIDE) * 5 + 1) % 7);
+        const double found = dtype_load(dtype, matrices[2], at / SIDE * strides[2] + at % SIDE);
+        check(found == sum, "matrix %d is far: element %lld is %g instead of %g", which, (long long)at, found, sum);
+    }
+    for (int i = 0; i < 3; i++) munmap(matrices[i], (size_t)(strides[i] * SIDE) * size);
+}
+
+Test(large, products_of_rows_beyond_2_32) {
+    struct test_device device;
+    quern_blas *blas;
+    if (test_kind() != QUERN_CPU) cr_skip_test("needs memory that is not there: on CPUs");
+    device_open(&device, 0, NULL);
+    if (quern_blas_open(device.quern, NULL, &blas) != QUERN_OK) cr_skip_test("no BLAS");
+    for (int i = 0; i < 6; i++) check_far_product(&device, blas, i % 2 ? QUERN_BF16 : QUERN_F32, i / 2);
+    quern_blas_close(blas);
+    device_close(&device);
 }
 
 /* ---- Adam: one tensor of more than 2^31 elements ---- */

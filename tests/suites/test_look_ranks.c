@@ -117,6 +117,42 @@ Test(look_ranks, a_wait_in_vain_has_its_status) {
     find_in(places.trace, "\"name\":\"barrier\"", "\"status\":\"QUERN_PEER_TIMEOUT\"");
 }
 
+/* ---- tracks ---- */
+
+/* What rank 0 of two is in a second group, and the name of its thread. */
+struct second {
+    const struct places *places;
+    int rank, ranks;
+    const char *name;
+};
+
+static quern_status be_in_two_groups(struct rank *rank) {
+    const struct second *second = rank->user;
+    quern_group *groups[] = {rank_group(rank, RANK_LIMIT), NULL};
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
+    char name[96];
+    snprintf(name, sizeof name, "%s.second", rank->name);
+    args.name = name, args.rank = rank->rank ? !second->rank : second->rank, args.ranks = second->ranks;
+    if (second->ranks == 1) args.name = NULL, args.rank = 0;
+    rank_ok(rank, quern_group_create(&args, 1, &groups[1]));
+    if (rank->rank == 0) rank_ok(rank, quern_trace_begin(second->places->trace));
+    for (int i = 0; i < 2; i++) rank_ok(rank, quern_barrier(groups[i], NULL, NULL));
+    if (rank->rank == 0) rank_ok(rank, quern_trace_end());
+    for (int i = 0; i < 2; i++) rank_ok(rank, quern_group_destroy(groups[i]));
+    return QUERN_OK;
+}
+
+Test(look_ranks, a_thread_that_is_several_ranks_has_no_name_of_one) {
+    const struct second seconds[] = {{NULL, 0, 2, "rank 0 of 2"}, {NULL, 1, 2, "\"thread "}, {NULL, 0, 1, "\"thread "}};
+    for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
+        struct places places;
+        struct second second = seconds[i];
+        second.places = open_places(&places);
+        check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .function = be_in_two_groups, .user = &second);
+        find_in(places.trace, "thread_name", second.name);
+    }
+}
+
 /* ---- exchanges ---- */
 
 /* Each rank sends its row r to rank r, whose output has them in the order of the ranks. */

@@ -15,12 +15,13 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { MOST_RANKS = 9, MOST_UPDATES = 150, ENTRIES = MOST_RANKS * MOST_UPDATES, MOST_ROWS = 4096 };
+enum { MOST_RANKS = 9, MOST_UPDATES = 150, ENTRIES = MOST_RANKS * MOST_UPDATES, MOST_ROWS = 4096, LARGE = 6 /* a case */ };
 
 /* What `sender` sends to `receiver` in an update of a case. */
 static int64_t size_of(int trial, int sender, int receiver, int64_t update) {
     const uint64_t at = (uint64_t)(((trial * 64 + sender) * 64 + receiver) * 1000 + update);
-    return random_below(71, at, 2) ? random_below(72, at, 3) : 0;
+    const int64_t size = random_below(71, at, 2) ? random_below(72, at, 3) : 0;
+    return trial == LARGE ? size * (((int64_t)1 << 32) + 1) : size;
 }
 
 /* All metadata of a rank, as INT32 or INT64. */
@@ -109,7 +110,8 @@ static void check_exchange(struct rank *rank, quern_group *group, const quern_ra
 static const struct {
     quern_dtype dtype;
     int64_t updates;
-} shapes[] = {{QUERN_INT32, 1}, {QUERN_INT64, 1}, {QUERN_INT32, 3}, {QUERN_INT64, 20}, {QUERN_INT32, 0}, {QUERN_INT64, 150}};
+} shapes[] = {{QUERN_INT32, 1}, {QUERN_INT64, 1}, {QUERN_INT32, 3}, {QUERN_INT64, 20}, {QUERN_INT32, 0}, {QUERN_INT64, 150},
+            {QUERN_INT64, 7}};
 
 static quern_status count_rows(struct rank *rank) {
     struct metadata *data = &metadata_of[rank->rank];
@@ -121,7 +123,7 @@ static quern_status count_rows(struct rank *rank) {
             set_entry(&args, data->sent, i, size_of(trial, rank->rank, (int)(i / args.updates), i % args.updates));
         rank_ok(rank, quern_ragged_sizes(&group, 1, &args));
         check_metadata(rank, &args, trial);
-        check_exchange(rank, group, &args, trial);
+        if (trial != LARGE) check_exchange(rank, group, &args, trial);
     }
     return quern_group_destroy(group);
 }

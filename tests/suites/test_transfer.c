@@ -193,7 +193,10 @@ Test(transfer, two_windows_on_one_base) {
     check_ways(.count = 2, .function = share_a_base, .user = &((struct transfer_scene){way->refuse, NULL, 0}));
 }
 
-/* Rank 0 starts the two lists in one order, rank 1 in the other, and both wait for the first before they start the second ... */
+/*
+ * Rank 0 starts the two lists in one order, rank 1 in the other, and both wait for the first before they start the second ...  Keys
+ * and tags differ in their upper halves.
+ */
 static quern_status batch_in_two_orders(struct rank *rank) {
     quern_group *group = begin(rank);
     unsigned char memory[2][20000];
@@ -201,8 +204,10 @@ static quern_status batch_in_two_orders(struct rank *rank) {
     int32_t done;
     memset(memory, 3 + rank->rank, sizeof memory);
     for (uint64_t key = 0; key < 2; key++) {
-        const quern_transfer_item item = transfer_item((int)key ^ rank->rank, !rank->rank, 9, memory[key], sizeof memory[key]);
-        transfer[key] = transfer_prepare(rank, group, key, &item, 1);
+        const int receives = (int)key ^ rank->rank, peer = !rank->rank;
+        const quern_transfer_item items[] = {transfer_item(receives, peer, 9, memory[key], 7000),
+                                             transfer_item(receives, peer, ((uint64_t)1 << 32) + 9, memory[key] + 7000, 13000)};
+        transfer[key] = transfer_prepare(rank, group, key << 32, items, 2);
     }
     rank_ok(rank, quern_transfer_begin(group));
     rank_status(rank, quern_transfer_begin(group), QUERN_INVALID_ARGUMENT);
@@ -285,7 +290,8 @@ Test(transfer_arguments, bad_lists) {
         {{{0, 0, 1, m, 4}}, 1, QUERN_INVALID_ARGUMENT, "sends to this rank, 0, with tag 1: the list has no item that receives it"},
         {{{1, 0, 3, m, 4}}, 1, QUERN_INVALID_ARGUMENT, "receives from this rank, 0, with tag 3: the list has no item that sends "
          "it"},
-        {{{0, 0, 1, m, 4}, {1, 0, 1, m + 8, 5}}, 2, QUERN_INVALID_ARGUMENT, "they have 4 and 5 bytes"},
+        {{{0, 0, 1, m, 4}, {1, 0, 1, m + 8, 5}}, 2, QUERN_INVALID_ARGUMENT,
+         "args.items[0] and args.items[1] copy within rank 0 with tag 1: they have 4 and 5 bytes"},
         {{{0, 0, 1, m, 4}}, -1, QUERN_INVALID_SHAPE, "args.item_count is -1"},
         {{{0, 0, 1, m, 4}}, (1 << 20) + 1, QUERN_INVALID_SHAPE, "args.item_count"},
     };

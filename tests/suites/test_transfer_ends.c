@@ -126,10 +126,13 @@ static quern_status differ(struct rank *rank) {
 }
 
 #define NO_ITEM {0, 0, -1}
+#define FAR 4294967296
 static const struct difference differences[] = {
     {{{{0, 5, 64}, NO_ITEM, NO_ITEM}, {{1, 5, 32}, NO_ITEM, NO_ITEM}}, "rank 0 sends 64 bytes with tag 5, and rank 1 expects 32"},
     {{{{1, 5, 9000}, NO_ITEM, NO_ITEM}, {{0, 5, 0}, NO_ITEM, NO_ITEM}}, "rank 1 sends 0 bytes with tag 5, and rank 0 expects 9000"},
-    {{{{0, 5, 64}, NO_ITEM, NO_ITEM}, {{1, 6, 64}, NO_ITEM, NO_ITEM}},
+    {{{{0, 5, 64}, NO_ITEM, NO_ITEM}, {{1, 5, 64 + FAR}, NO_ITEM, NO_ITEM}},
+     "rank 0 sends 64 bytes with tag 5, and rank 1 expects 4294967360"},
+    {{{{0, 5, 64}, NO_ITEM, NO_ITEM}, {{1, 5 + FAR, 64}, NO_ITEM, NO_ITEM}},
      "rank 0 sends rank 1 64 bytes with tag 5, which rank 1 does not receive"},
     {{{{0, 5, 64}, {0, 6, 8}, {1, 7, 8}}, {{1, 5, 64}, {0, 7, 8}, NO_ITEM}},
      "rank 0 sends rank 1 8 bytes with tag 6, which rank 1 does not receive"},

@@ -154,7 +154,7 @@ static quern_status compare_updates(const struct counting *counting) {
     for (int rank = 1; rank < counting->ranks; rank++)
         if (member->heard[rank].value != member->heard[0].value)
             return quern_fail(member->device, QUERN_PEER_MISMATCH,
-                              "args.updates is %lld on rank 0 and %lld on rank %d: expected the same",
+                              "%s: args.updates is %lld on rank 0 and %lld on rank %d: expected the same", member->label,
                               (long long)member->heard[0].value, (long long)member->heard[rank].value, rank);
     return QUERN_OK;
 }

@@ -1,0 +1,177 @@
+/*
+ * What ranks and hosts tell each other with a seal: each byte of it that changes on the way is found, and nothing is written.
+ * test_transfer_ends.c has the messages of transfers.
+ *
+ * Runs on: ranks.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "harness/check.h"
+#include "harness/ranks.h"
+#include "kernels/collective.h"
+#include "ranks/collective/collective_record.h"
+#include "ranks/handles.h"
+#include "ranks/hosts/frames.h"
+#include "ranks/hosts/messages.h"
+#include "ranks/ragged/ragged_exchange.h"
+#include "ranks/transfer/words.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- records in shared memory ---- */
+
+enum { BYTES = 1 << 16, WORKSPACE = 1 << 20 };
+
+struct post {
+    struct rank *rank;
+    quern_group *group;
+    char *memory, *workspace;    /* [3 * BYTES], of which the first third is input; [WORKSPACE] */
+};
+
+static const int pair[] = {0, 1};
+
+static quern_status reduce(struct post *post, int64_t count, bool all) {
+    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
+    args.dtype = QUERN_F32, args.count = count, args.input = post->memory, args.output = post->memory + BYTES;
+    if (!all) args.members = pair, args.member_count = 2;
+    return quern_all_reduce(post->group, &args, post->workspace, WORKSPACE, NULL);
+}
+
+static quern_status reduce_few(struct post *post) { return reduce(post, 3, true); }
+static quern_status reduce_some(struct post *post) { return post->rank->rank < 2 ? reduce(post, 600, false) : QUERN_OK; }
+
+static quern_status send_chunks(struct post *post) {
+    quern_quantize_chunks_args args = QUERN_QUANTIZE_CHUNKS_ARGS_INIT;
+    args.input_dtype = QUERN_F32, args.output_dtype = QUERN_E4M3, args.rows = 1, args.columns = 16, args.input = post->memory;
+    args.output = post->memory + BYTES, args.ready = (uint32_t *)(void *)(post->memory + 2 * BYTES), args.ready_value = 1;
+    args.amax = (float *)(void *)post->workspace, args.members = pair, args.member_count = 2;
+    return post->rank->rank < 2 ? quern_quantize_chunks(post->group, &args, NULL, 0, NULL) : QUERN_OK;
+}
+
+/* Slices of `size` bytes between two ranks. */
+static quern_status exchange(struct post *post, int32_t size, int64_t updates) {
+    static int32_t offsets[64], sizes[64], places[64];
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    for (int i = 0; i < 2 * updates; i++)
+        offsets[i] = i * size, sizes[i] = size, places[i] = (int)(post->rank->rank * updates + i % updates) * size;
+    args.row_bytes = 1, args.updates = updates, args.input_rows = args.output_rows = BYTES;
+    args.input = post->memory, args.output = post->memory + BYTES, args.input_offsets = offsets, args.output_offsets = places;
+    args.send_sizes = args.recv_sizes = sizes;
+    return quern_ragged_all_to_all(post->group, &args, post->workspace, WORKSPACE, NULL);
+}
+
+static quern_status exchange_small(struct post *post) { return exchange(post, 60, 1); }
+static quern_status exchange_large(struct post *post) { return exchange(post, 3000, 1); }
+static quern_status exchange_many(struct post *post) { return exchange(post, 16, 20); }
+
+/* Where rank 1 has told something for a meeting, of two that take turns. */
+static unsigned char *told_of(const struct quern_roster *roster, int half) {
+    return (unsigned char *)quern_shared_line(roster, 1)->half[half].told;
+}
+static unsigned char *brief_of(const struct quern_roster *roster, int half) {
+    return quern_shared_brief(roster, 1, (uint32_t)half);
+}
+static unsigned char *mailbox_of(const struct quern_roster *roster, int half) {
+    return quern_shared_mailbox(roster, 1, (uint32_t)half);
+}
+
+#define STRANGER ": a process that is no rank writes into the group's shared memory"
+#define RECORD "@: rank # read a damaged record of rank 1" STRANGER  /* any may be the first */
+#define BRIEF "@: rank 0 read a damaged brief of rank 1" STRANGER
+#define TERMS(member, bytes) exchange_many, mailbox_of, offsetof(struct quern_ragged_terms, member), bytes
+
+static const struct record {
+    int ranks;                   /* of the group; of three, two are members of a call */
+    quern_status (*call)(struct post *post);
+    unsigned char *(*place)(const struct quern_roster *roster, int half);
+    size_t first, bytes;
+    const char *text;            /* what rank 0 reads */
+} records[] = {
+    {3, reduce_few, told_of, offsetof(struct quern_collective_told, seal), sizeof(uint64_t), RECORD},
+    {3, reduce_some, brief_of, 0, offsetof(struct quern_collective_head, unused), RECORD},
+    {3, reduce_some, brief_of, sizeof(struct quern_collective_head), sizeof(struct quern_collective_places), RECORD},
+    {3, send_chunks, brief_of, 0, 136, RECORD},     /* all but the reason */
+    {2, exchange_small, brief_of, 0, 64, BRIEF},
+    {2, exchange_large, brief_of, 0, 64, BRIEF},
+    {2, exchange_large, brief_of, 64, 32, "rank 0 sends slices to rank 1 beyond the memory that it has mapped of it"},
+    {2, TERMS(members, 16), "args.members differ from those of rank 1: expected the same"},
+    {2, TERMS(updates, 8), "rank 0 has 20 updates and rank 1 has #: expected the same"},
+    {2, TERMS(row_bytes, 8), "rank 0 has rows of 1 bytes and rank 1 of #: expected the same"},
+    {2, TERMS(output, offsetof(struct quern_ragged_location, pointer)), "the record of rank 1 is damaged" STRANGER},
+    {2, TERMS(output.state, 4), "the record of rank 1 is damaged" STRANGER},
+    {2, TERMS(outbox, offsetof(struct quern_ragged_location, pointer)), "the record of rank 1 is damaged" STRANGER},
+    {2, TERMS(source, offsetof(struct quern_ragged_location, pointer)), "the record of rank 1 is damaged" STRANGER},
+    {2, TERMS(source_bytes, 24), "the record of rank 1 is damaged" STRANGER},
+};
+
+/* Rank 1 has told, and sleeps.  It may be done when rank 0 finds the change. */
+static void change(const struct post *post, const struct record *record, size_t at) {
+    const struct quern_membership *member = post->group->member;
+    while (!__atomic_load_n(&member->segment->rank[1].asleep_in_meeting, __ATOMIC_ACQUIRE)) rank_sleep(1e-4);
+    for (int half = 0; half < 2; half++) record->place(member->roster, half)[at] ^= 0x41;
+}
+
+static void change_one(struct rank *rank, const struct record *record, size_t at) {
+    struct post post = {.rank = rank, .group = rank_group(rank, RANK_LIMIT)};
+    void *memory;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE | QUERN_QUANTIZE | QUERN_RAGGED_ALL_TO_ALL));
+    rank_ok(rank, quern_symmetric_alloc(&post.group, 1, &(size_t){3 * BYTES + WORKSPACE}, &memory));
+    post.memory = memory, post.workspace = post.memory + 3 * BYTES;
+    rank_line_up(rank);
+    if (rank->rank == 0) change(&post, record, at);
+    const quern_status status = record->call(&post);
+    if (rank->rank == 0) {
+        rank_check_status(rank, status, QUERN_PEER_MISMATCH, record->text, (int)(1000 * (record - records) + (long)at));
+        rank_check_detail(rank, record->text);
+        for (int64_t i = 0; i < BYTES; i++) rank_check(rank, !post.memory[BYTES + i], "byte %lld was written", (long long)i);
+    }
+    rank_line_up(rank);
+    rank_ok(rank, quern_group_destroy(post.group));
+}
+
+static quern_status change_each(struct rank *rank) {
+    for (const struct record *record = records; record < records + COUNT(records); record++)
+        for (size_t at = record->first; at < record->first + record->bytes && record->ranks == rank->ranks; at++)
+            change_one(rank, record, at);
+    return QUERN_OK;
+}
+
+Test(records, each_changed_byte_is_found, .timeout = 300) {
+    for (int ranks = 2; ranks <= 3; ranks++) check_ranks(.kind = RANK_PROCESSES, .count = ranks, .function = change_each);
+}
+
+/* ---- frames, and the numbers of a carrier ---- */
+
+static uint64_t seal_of_relay(const void *frame) {
+    struct quern_relay_frame sealed = *(const struct quern_relay_frame *)frame;
+    quern_seal_frame(&sealed);
+    return sealed.seal;
+}
+
+static uint64_t seal_of_transfer(const void *frame) { return quern_seal_of_frame(frame); }
+
+/* Any bit behind the seal, with which each begins. */
+static void check_seal(const void *frame, size_t bytes, size_t seal, uint64_t (*seal_of)(const void *frame)) {
+    _Alignas(8) unsigned char changed[256];
+    for (size_t bit = 8 * seal; bit < 8 * bytes; bit++) {
+        memcpy(changed, frame, bytes);
+        changed[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        check(seal_of(changed) != seal_of(frame), "bit %zu of %zu bytes has no part in the seal", bit, bytes);
+    }
+}
+
+Test(records, each_bit_of_a_frame_is_in_its_seal) {
+    const struct quern_relay_frame relayed = {.from = 3, .to = 700, .stream = 1, .bytes = 4000, .credit = 12345};
+    const struct quern_transfer_frame transfer = {.word = 2, .key = 3, .instance = 4, .other = 5, .round = 6, .number = 7};
+    check_seal(&relayed, sizeof relayed, sizeof relayed.seal, seal_of_relay);
+    check_seal(&transfer, sizeof transfer, sizeof transfer.seal, seal_of_transfer);
+}
+
+Test(records, each_number_of_a_carrier_is_in_its_digest) {
+    const quern_carrier usual = {.tags = 1 << 16, .longest = 1 << 15};
+    quern_carrier others[] = {usual, usual, usual, usual};
+    others[0].tags++, others[1].longest++, others[2].borrows = 1, others[3].tags += (uint64_t)1 << 32;
+    for (size_t i = 0; i < COUNT(others); i++)
+        check(quern_carrier_digest(&others[i]) != quern_carrier_digest(&usual), "number %zu has no part in the digest", i);
+}
