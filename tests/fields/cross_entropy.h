@@ -222,11 +222,11 @@ static void fill_layer(const struct call *call) {
             memcpy(fields_image((const char *)a->weight + 2 * (row * weight_stride + i)), bf16[(row * 2 + i * 5) % 3], 2);
 }
 
-#define LOSS(title, base, at) static const struct call call_of_##base = {.name = title, .function = #base, \
-    .parts = {PARAMETERS(base), PART(quern_cross_entropy_args, loss_args, NULL, "args.", at)}, .set = set_loss, .fill = fill_loss};
+#define LOSS(title, base, at, ...) static const struct call call_of_##base = {.name = title, .function = #base, \
+    .parts = {PARAMETERS(base), PART(quern_cross_entropy_args, loss_args, NULL, "args.", at)}, .set = set_loss, .fill = fill_loss, __VA_ARGS__};
 LOSS("the whole call", quern_cross_entropy, WHOLE)
 LOSS("stats", quern_cross_entropy_stats, STATS)
-LOSS("combine", quern_cross_entropy_combine, COMBINE)
+LOSS("combine", quern_cross_entropy_combine, COMBINE, .has_no_cpu_kernel = true)
 LOSS("gradient", quern_cross_entropy_gradient, GRADIENT)
 LOSS("workspace", quern_cross_entropy_workspace, SPACE)
 LOSS("explain", quern_cross_entropy_explain, EXPLAIN)

@@ -136,6 +136,7 @@ struct call {
     void (*size)(const struct call *call);   /* what depends on the places of the buffers: a plan, a saved state; may be NULL */
     void (*after)(const struct call *call);  /* ends what a call that succeeds has made; may be NULL */
     bool is_of_ranks;                        /* it may wait for others: no mixtures */
+    bool has_no_cpu_kernel;                  /* so a CPU need not be prepared for it */
     bool keeps_outputs;                      /* the call may leave outputs as they are */
     bool contents_end_group;                 /* on GPUs illegal contents of a buffer poison the group, so none is read elsewhere */
     const char *scratch;                     /* one that it may leave as it is, though it may write it; NULL: none */

@@ -10,7 +10,7 @@
 enum { GRADIENTS = 2, LONG = 300, ELEMENTS = 40 };   /* the second item of a long list and those behind it are empty */
 
 /*
- * The columns: the norm of a list, of a plan, its workspace; a sum, one that sets the gradients to zero, and one of a long list, of
+ * The columns: the norm of a list, of a plan, its workspace; a sum, one in bf16 that sets the gradients to zero, and one of a long list, of
  * which the arrays of each item alone are compared; a sum with flags and token counts, the same with a plan, and the plan.
  */
 enum { NORM, NORM_OF_PLAN, SPACE, SUM, ZEROING_SUM, LONG_SUM, GROUPED_SUM, SUM_OF_PLAN, NEW_PLAN };
@@ -54,7 +54,7 @@ RULES_OF(quern_accumulate_args)
 _Static_assert(offsetof(quern_accumulate_args, grad_dtype) == offsetof(quern_gradient_norm_args, grad_dtype), "one place");
 BUFFER_OF(quern_gradient, grad,                         "RpaRWRRpR",
           quern_dtype_bytes(((const quern_accumulate_args *)parent)->grad_dtype))
-BUFFER_OF(quern_gradient, main_grad,                    "---WWWWPW", sizeof(float))
+BUFFER_OF(quern_gradient, main_grad,                    "---WWWWPW", quern_dtype_bytes(((const quern_accumulate_args *)parent)->main_dtype))
 RULE(quern_gradient, count,                             "c-ccccc-c", REFUSES(SHAPE("0 to " MOST_ELEMENTS)))
 RULES_OF(quern_gradient)
 
@@ -89,6 +89,7 @@ static void set_gradients(const struct call *call) {
     norm_args.gradients = gradients, norm_args.gradient_count = GRADIENTS, norm_args.max_norm = 1, norm_args.grad_scale = 2;
     sum_args = (quern_accumulate_args)QUERN_ACCUMULATE_ARGS_INIT;
     sum_args.grad_dtype = QUERN_BF16, sum_args.zero_grads = call->parts[1].column == ZEROING_SUM;
+    if (sum_args.zero_grads) sum_args.main_dtype = QUERN_BF16;
     memset(gradients, 0, sizeof gradients);
     const bool is_long = call->parts[1].column == LONG_SUM;
     sum_args.gradients = gradients, sum_args.gradient_count = is_long ? LONG : GRADIENTS, sum_args.scale = 0.5;

@@ -14,6 +14,7 @@ enum { ROOM = FIELDS_ROOM, MOST_STRUCT = 1024, HOST_BYTES = 1 << 16,
 
 struct test_device fields_device;
 quern_device *fields_other_device;
+const char *fields_operation;
 struct slot fields_slots[MOST_SLOTS];
 int fields_slot_count;
 
@@ -43,8 +44,10 @@ static void make_images(struct space *space) {
 void fields_open(unsigned operations) {
     device_open(&fields_device, 0, NULL);
     check_ok(quern_prepare(fields_device.quern, operations));
+    fields_operation = operations == QUERN_ADAM ? "adam" : operations == QUERN_QUANTIZE ? "quantize" : "cross_entropy";
     if (fields_device.kind == QUERN_CPU) check_ok(quern_set_threads(fields_device.quern, 1, NULL, NULL));
     check_ok(quern_device_open(fields_device.kind, 0, &fields_other_device));
+    if (fields_device.kind == QUERN_CPU) check_ok(quern_set_threads(fields_other_device, 1, NULL, NULL));
     buffer_open(&buffer, &fields_device, FIELDS_ARENA, 0, NULL);
     arena = (struct space){.memory = buffer.data, .bytes = FIELDS_ARENA};
     host = (struct space){.memory = host_memory, .bytes = HOST_BYTES};
@@ -203,16 +206,16 @@ static void send_all_home(void) {
     host.used = in_host + ROOM;
 }
 
-static struct slot *slot_named(const char *name) {
+struct slot *fields_slot_named(const char *name) {
     for (int i = 0; i < fields_slot_count; i++)
         if (same_text(fields_slots[i].field->name, name)) return &fields_slots[i];
-    cr_assert_fail("the call has no %s", name);
     return NULL;
 }
 
 static void share(const struct call *call) {
     if (!call->shared) return;
-    struct slot *shared = slot_named(call->shared), *other = slot_named(call->other);
+    struct slot *shared = fields_slot_named(call->shared), *other = fields_slot_named(call->other);
+    check(shared && other, "%s has no %s or no %s", call->name, call->shared, call->other);
     memcpy(other->place, &shared->home, sizeof shared->home);
     other->letter = '.';
     shared->letter = 'W';

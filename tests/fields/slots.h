@@ -22,6 +22,10 @@ enum { MOST_SLOTS = 128 };
 
 extern struct slot fields_slots[MOST_SLOTS];
 extern int fields_slot_count;
+extern const char *fields_operation;   /* that is prepared, as details name it; of no meaning for groups */
+
+/* The first of this name; NULL: there is none. */
+struct slot *fields_slot_named(const char *name);
 
 /* Restores every struct of the base case. */
 void fields_restore(const struct call *call);

@@ -94,6 +94,18 @@ static void walk_illegal(const struct call *call) {
     }
 }
 
+/* What works on a device needs the operation there.  A plan of this device would be refused before. */
+static void walk_unprepared(const struct call *call) {
+    const struct slot *device = fields_slot_named("device"), *plan = fields_slot_named("plan");
+    char detail[128];
+    if (call->has_no_cpu_kernel && fields_device.kind == QUERN_CPU) return;
+    if (!device || call->is_of_ranks || !fields_slot_named("stream") || (plan && fields_pointer_at(plan))) return;
+    snprintf(detail, sizeof detail, "%s is not prepared on %s: call quern_prepare first", fields_operation,
+             fields_device.kind == QUERN_CPU ? "cpu" : "cuda:0");
+    fields_put(device, &fields_other_device);
+    fields_refuse(__LINE__, QUERN_NOT_PREPARED, detail);
+}
+
 /* ---- what is left out, and what a call writes ---- */
 
 static void walk_optional(const struct call *call) {
@@ -267,6 +279,7 @@ void fields_walk(const struct call *call) {
     check_written(call);
     walk_ignored(call);
     walk_illegal(call);
+    walk_unprepared(call);
     walk_optional(call);
     walk_alignment(call);
     walk_overlaps(call);
