@@ -144,7 +144,7 @@ struct call {
 };
 
 extern struct test_device fields_device;
-extern quern_device *fields_other_device;  /* a second handle of it */
+extern quern_device *fields_other_device;  /* a second handle of it, prepared for barriers only */
 
 /* Opens the device and the arena. */
 void fields_open(unsigned operations);

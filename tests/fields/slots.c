@@ -47,6 +47,7 @@ void fields_open(unsigned operations) {
     fields_operation = operations == QUERN_ADAM ? "adam" : operations == QUERN_QUANTIZE ? "quantize" : "cross_entropy";
     if (fields_device.kind == QUERN_CPU) check_ok(quern_set_threads(fields_device.quern, 1, NULL, NULL));
     check_ok(quern_device_open(fields_device.kind, 0, &fields_other_device));
+    check_ok(quern_prepare(fields_other_device, QUERN_BARRIER));
     if (fields_device.kind == QUERN_CPU) check_ok(quern_set_threads(fields_other_device, 1, NULL, NULL));
     buffer_open(&buffer, &fields_device, FIELDS_ARENA, 0, NULL);
     arena = (struct space){.memory = buffer.data, .bytes = FIELDS_ARENA};

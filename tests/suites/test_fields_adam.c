@@ -31,6 +31,8 @@ Test(fields_adam, masters) {
             "parameters: expected none, since a master copy would hold the same values twice");
     REFUSED(a->param_dtype = QUERN_F32, QUERN_INVALID_DTYPE, "args.master_dtype is remainder with f32 parameters: expected bf16 ones, "
             "which the remainder completes to fp32");
+    REFUSED((a->tensor_count = 0, a->tensor_size = 0), QUERN_INVALID_STRUCT_SIZE,
+            "args.tensor_size is 0: expected 112 (as QUERN_ADAM_ARGS_INIT sets)");
     fields_close();
 }
 

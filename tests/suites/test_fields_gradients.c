@@ -55,6 +55,8 @@ Test(fields_gradients, groups) {
     fields_prepare(&calls_of_quern_accumulate_plan_create[0]);  /* a plan is not made of another one */
     make_plan_without_groups(&plan);
     REFUSED((a->plan = plan, a->gradients = NULL), QUERN_NULL_POINTER, "args.gradients is NULL");
+    REFUSED((a->gradient_count = 0, a->gradient_size = 0), QUERN_INVALID_STRUCT_SIZE,
+            "args.gradient_size is 0: expected 24 (as the struct's initialiser sets)");
     quern_accumulate_plan_destroy(plan);
     fields_close();
 }

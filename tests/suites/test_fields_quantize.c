@@ -43,6 +43,8 @@ Test(fields_quantize, matrices) {
     for (size_t size = OLDEST; size < sizeof *tensors; size += sizeof(void *)) check_older_tensors(whole, size);
     fields_prepare(whole);
     REFUSED(tensors[0].transposed = tensors[0].output, QUERN_INVALID_SHAPE, detail);
+    REFUSED((quantize_args.tensor_count = 0, quantize_args.tensor_size = 0), QUERN_INVALID_STRUCT_SIZE,
+            "args.tensor_size is 0: expected 56 (as the struct's initialiser sets)");
     while (call->parts[1].column != BLOCKS) call++;
     fields_prepare(call);
     REFUSED(quantize_args.tensor_size = OLDEST, QUERN_INVALID_SHAPE, detail);
