@@ -50,6 +50,11 @@ static void read_limit(struct limits *limits, const char *text, const char *at, 
     else if (at == text && *end == ',') set_least(limits, real, number), set_most(limits, real, number);
 }
 
+/* Texts round the largest fp32 to two digits. */
+static double exact(double real) {
+    return fabs(real) == 3.4e38 ? copysign(FLT_MAX, real) : real;
+}
+
 static struct limits limits_of(const char *text) {
     struct limits limits = {.has_least = false};
     const char *expected = strstr(text, "expected ");
@@ -58,7 +63,7 @@ static struct limits limits_of(const char *text) {
         char *end, *whole;
         const double real = strtod(at, &end);
         const int64_t number = strtoll(at, &whole, 10);
-        if (end > at && (at == text || at[-1] == ' ') && *end != '^') read_limit(&limits, text, at, end, number, real);
+        if (end > at && (at == text || at[-1] == ' ') && *end != '^') read_limit(&limits, text, at, end, number, exact(real));
         at = end > at ? end : at + 1;
     }
     return limits;
@@ -154,7 +159,6 @@ static void take_real(const struct call *call, const struct slot *slot, const st
     take(call, slot, refusal, value, 0);
 }
 
-/* Texts round to two digits. */
 enum { PERCENT = 100, BEYOND = 3 };
 
 static double beyond(double limit, int sign) {
