@@ -154,6 +154,8 @@ void fields_close(void);
 enum { FIELDS_ARENA = 1 << 19 };
 void fields_use(void *memory);
 
+void *fields_arena(void);
+
 /* The contents of a buffer of the call at hand, to be changed before the call. */
 void *fields_image(const void *pointer);
 void fields_floats(const void *pointer, int64_t count, float value);

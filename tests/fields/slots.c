@@ -62,6 +62,10 @@ void fields_use(void *memory) {
     arena.memory = buffer.data;
 }
 
+void *fields_arena(void) {
+    return arena.memory;
+}
+
 void fields_close(void) {
     free(arena.before);
     free(host.before);
