@@ -16,12 +16,11 @@ enum { TENSORS = 2, LONG = 600, ELEMENTS = 40 };   /* the second tensor of a lon
  */
 enum { STEP, WIDE_STEP, CONTROLLED, PLANNED, PLAN_CONTROLLED, CREATE, SAVED_BYTES, SAVE, LOAD, SPACE, EXPLAIN, LONG_STEP };
 /*                                                    SWCPpCbslweL */
-RULE(quern_adam_args, tensor_size,                   "ccc--ccccccc", ILLEGAL(
-     {.number = 0, .status = QUERN_INVALID_STRUCT_SIZE}, {.number = 8, .status = QUERN_INVALID_STRUCT_SIZE},
-     {.number = sizeof(quern_adam_tensor) + 8, .status = QUERN_INVALID_STRUCT_SIZE},
-     {.number = sizeof(quern_adam_tensor) - 4, .status = QUERN_INVALID_STRUCT_SIZE},
-     {.number = UINT32_MAX, .status = QUERN_INVALID_STRUCT_SIZE},
-     {.number = sizeof(quern_adam_tensor) - 8, .status = QUERN_INVALID_STRUCT_SIZE, .calls = "x-x--xxxxxxx"}))
+RULE(quern_adam_args, tensor_size,                   "ccc--ccccccc", REFUSES(
+     STRUCT_BYTES("112 (as QUERN_ADAM_ARGS_INIT sets)", VALUES(0, 8, 40, 108)),
+     STRUCT_BYTES("112 (as QUERN_ADAM_ARGS_INIT sets) (was the program compiled against a newer quern.h?)", VALUES(113, 120, UINT32_MAX)),
+     STRUCT_BYTES(" with use_multipliers: expected 112, since a shorter tensor has no multipliers", VALUES(48, 96, 104),
+                  .calls = "x-x--xxxxxxx")))
 RULE(quern_adam_args, param_dtype,                   "cccCcccccccc", LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16))
 RULE(quern_adam_args, grad_dtype,                    "cccCCccccccc", LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16))
 #define MOMENTS QUERN_F32, QUERN_BF16, QUERN_F16, QUERN_E4M3, QUERN_E5M2
@@ -29,19 +28,20 @@ RULE(quern_adam_args, m_dtype,                       "cccCCccccccc", LEGAL(MOMEN
 RULE(quern_adam_args, v_dtype,                       "cccCCccccccc", LEGAL(MOMENTS))
 RULE(quern_adam_args, master_dtype,                  "ccccCccccccc", LEGAL(QUERN_NO_DTYPE, QUERN_F32, QUERN_REMAINDER))
 PLAIN(quern_adam_args, mode,                         "ccccc----ccc")
-MEMORY_OF(quern_adam_args, tensors,                  "RRR00RRRRRRR", sizeof(void *), .host_calls = ~0u)
-RULE(quern_adam_args, tensor_count,                  "ccc--ccccccc", ILLEGAL(NOT_A_SIZE, SHAPE((int64_t)1 << 32)))
-#define SIZES NO_NUMBER, REAL_VALUE(-1), REAL_VALUE(1e39)
-#define BETAS NO_NUMBER, REAL_VALUE(-0.1), REAL_VALUE(1)
-RULE(quern_adam_args, lr,                            "cc-c-----ccc", ILLEGAL(SIZES))
-RULE(quern_adam_args, beta1,                         "ccccc----ccc", ILLEGAL(BETAS))
-RULE(quern_adam_args, beta2,                         "ccccc----ccc", ILLEGAL(BETAS))
-RULE(quern_adam_args, eps,                           "ccccc----ccc", ILLEGAL(SIZES))
-RULE(quern_adam_args, weight_decay,                  "ccccc----ccc", ILLEGAL(SIZES))
-RULE(quern_adam_args, step,                          "cc-c---.-ccc", ILLEGAL(ARGUMENT(0), ARGUMENT(-1), ARGUMENT(INT64_MIN)))
+#define HAS_A_LIST .unused = {"is not NULL with a plan, which has its own list"}
+MEMORY_OF(quern_adam_args, tensors,                  "RRR00RRRRRRR", sizeof(void *), .host_calls = ~0u, HAS_A_LIST)
+RULE(quern_adam_args, tensor_count,                  "ccc--ccccccc", REFUSES(COUNT_TO("4294967295")))
+#define BETA ARGUMENT("0 <= beta < 1")
+RULE(quern_adam_args, lr,                            "cc-c-----ccc", REFUSES(FP32))
+RULE(quern_adam_args, beta1,                         "ccccc----ccc", REFUSES(BETA))
+RULE(quern_adam_args, beta2,                         "ccccc----ccc", REFUSES(BETA))
+RULE(quern_adam_args, eps,                           "ccccc----ccc", REFUSES(FP32))
+RULE(quern_adam_args, weight_decay,                  "ccccc----ccc", REFUSES(FP32))
+RULE(quern_adam_args, step,                          "cc-c---.-ccc", REFUSES(ARGUMENT("1 or more (steps count from 1)")))
 PLAIN(quern_adam_args, seed,                         ".....--.---.")
-#define NEVER_STOCHASTIC {.number = QUERN_ROUND_STOCHASTIC, .status = QUERN_INVALID_ARGUMENT, .calls = "x-x-x----xxx"}
-RULE(quern_adam_args, param_rounding,                "ccccc----ccc", ILLEGAL(NEVER_STOCHASTIC))
+RULE(quern_adam_args, param_rounding,                "ccccc----ccc", REFUSES(
+     ARGUMENT("*is stochastic with a remainder: expected default or nearest, since the parameter is the upper half of the master and "
+              "cannot be rounded another way", VALUES(QUERN_ROUND_STOCHASTIC), .calls = "x-x-x----xxx")))
 PLAIN(quern_adam_args, m_rounding,                   "ccccc----ccc")
 PLAIN(quern_adam_args, v_rounding,                   "ccccc----ccc")
 PLAIN(quern_adam_args, eps_mode,                     "ccccc----ccc")
@@ -51,7 +51,7 @@ PLAIN(quern_adam_args, zero_grads,                   "cccCCccccccc")
 PLAIN(quern_adam_args, use_multipliers,              "cccCCccccccc")
 RULE(quern_adam_args, copy_dtype,                    "cccCCccccccc", LEGAL(QUERN_NO_DTYPE, QUERN_F16, QUERN_BF16, QUERN_E4M3,
                                                                           QUERN_E5M2))
-RULE(quern_adam_args, grad_scale,                    "cc-c-----ccc", ILLEGAL(SIZES, REAL_VALUE(1e-40)))
+RULE(quern_adam_args, grad_scale,                    "cc-c-----ccc", REFUSES(ARGUMENT("0, which means 1, or 3e-39 to 3.4e38")))
 PLAIN(quern_adam_args, control,                      ".")
 static quern_adam_plan *plan_of_another_device;
 RULE(quern_adam_args, plan,                         ".....-......", .foreign = &plan_of_another_device)
@@ -75,17 +75,17 @@ PART_OF(grad,                                        "WRWpPW-----W", grad_dtype)
 PART_OF(m,                                           "WWWPPWaxW--W", m_dtype)
 PART_OF(v,                                           "WWWPPWaxW--W", v_dtype)
 PART_OF(master,                                      "W-W-PWaxW--W", master_dtype)
-RULE(quern_adam_tensor, count,                       "ccc--cccc--c", ILLEGAL(NOT_A_SIZE, SHAPE(((int64_t)1 << 45) + 1)))
+RULE(quern_adam_tensor, count,                       "ccc--cccc--c", REFUSES(SHAPE("0 to " MOST_ELEMENTS)))
 BUFFER_OF(quern_adam_tensor, m_scale,                "W-W-PWaxW--W", 1)
 BUFFER_OF(quern_adam_tensor, v_scale,                "W-W-PWaxW--W", 1)
 PART_OF(v_max,                                       "W-W-PWaxW--W", v_dtype)
 BUFFER_OF(quern_adam_tensor, v_max_scale,            "W-W-PWaxW--W", 1)
 PART_OF(copy,                                        "WWWPPW-----W", copy_dtype)
-BUFFER_OF(quern_adam_tensor, copy_scale,             "r0r-pr-----.", sizeof(float))
+MEMORY_OF(quern_adam_tensor, copy_scale,             "r0r-pr-----.", sizeof(float),
+          .unused = {"is not NULL with a bf16 copy: only e4m3 and e5m2 copies are scaled"})
 MEMORY_OF(quern_adam_tensor, copy_max,               "wwwPPw-----.", sizeof(float), .is_shared = true)
-#define FACTOR ILLEGAL(NO_NUMBER, REAL_VALUE(-1))
-RULE(quern_adam_tensor, lr_multiplier,               "c-c--c-----c", FACTOR)
-RULE(quern_adam_tensor, weight_decay_multiplier,     "c-c--c-----c", FACTOR)
+RULE(quern_adam_tensor, lr_multiplier,               "c-c--c-----c", REFUSES(FINITE))
+RULE(quern_adam_tensor, weight_decay_multiplier,     "c-c--c-----c", REFUSES(FINITE))
 RULES_OF(quern_adam_tensor)
 
 /* ---- parameters ---- */
@@ -104,11 +104,10 @@ HOST_RESULT(quern_adam_saved_bytes, bytes, "W")
 /* A saved state lies at any address of the host. */
 DEVICE_AND_ARGS(quern_adam_save)
 MEMORY_OF(quern_adam_save__parameters, saved, "W", 1, .host_calls = ~0u)
-#define OTHER_BYTES(value) {.number = value, .is_relative = true, .status = QUERN_INVALID_ARGUMENT}
-RULE(quern_adam_save__parameters, bytes, "c", ILLEGAL(OTHER_BYTES(-1), OTHER_BYTES(1), ARGUMENT(0), ARGUMENT(-1)))
+RULE(quern_adam_save__parameters, bytes, "c", REFUSES(ARGUMENT("#, as quern_adam_saved_bytes says")))
 DEVICE_AND_ARGS(quern_adam_load)
 MEMORY_OF(quern_adam_load__parameters, saved, "R", 1, .host_calls = ~0u, .stays = true)
-RULE(quern_adam_load__parameters, bytes, "c", ILLEGAL(OTHER_BYTES(-1), OTHER_BYTES(1), OTHER_BYTES(-64)))
+RULE(quern_adam_load__parameters, bytes, "c", REFUSES(ARGUMENT("#, by the header of saved")))
 HOST_RESULT(quern_adam_load, step, "w")
 HOST_RESULT(quern_adam_load, seed, "w")
 PARAMETERS_OF(quern_adam)

@@ -10,7 +10,8 @@ enum { ROWS = 3, VOCAB = 10, LOGITS_STRIDE = 12, PADDED = 13, GRAD_STRIDE = 14, 
        SHARDS = 2, WIDTH = 5, WIDE = 6, CHUNK = 2 };
 
 #define FLOATS QUERN_F32, QUERN_F16, QUERN_BF16
-#define TOO_MANY_ROWS (((int64_t)1 << 41) + 1)
+#define OF_THREE_ROWS TOO_LONG("args.rows 3: expected at most 11728124029610")
+#define IS_COMPUTED .unused = {"is set: expected NULL or 0, since the logits are computed here"}
 
 /*
  * The columns: the whole call, stats, combine, gradient, their workspace, explain; the loss of the last layer, and its workspace.
@@ -21,37 +22,44 @@ enum { WHOLE, STATS, COMBINE, GRADIENT, SPACE, EXPLAIN, LINEAR, LINEAR_SPACE };
 RULE(quern_cross_entropy_args, logits_dtype,                    "cccccccc", LEGAL(FLOATS))
 RULE(quern_cross_entropy_args, labels_dtype,                    "cccccccc", LEGAL(QUERN_INT32, QUERN_INT64))
 PLAIN(quern_cross_entropy_args, reduction,                      "cccccccc")
-RULE(quern_cross_entropy_args, rows,                            "cccccccc", ILLEGAL(NOT_A_SIZE, SHAPE(TOO_MANY_ROWS)))
-RULE(quern_cross_entropy_args, vocab,                           "cccccccc", ILLEGAL(NOT_A_SIZE, SHAPE(TOO_MANY_ROWS), SHAPE(0)))
-BUFFER_OF(quern_cross_entropy_args, logits,                     "RR-R--00", quern_dtype_bytes(a->logits_dtype))
-RULE(quern_cross_entropy_args, logits_stride,                   "cccccc00", ILLEGAL(NOT_A_SIZE, SHAPE(1), SHAPE(VOCAB - 1),
-                                                                                    SHAPE((int64_t)1 << 47)))
+RULE(quern_cross_entropy_args, rows,                            "cccccccc", REFUSES(COUNT_TO(MOST_ROWS)))
+RULE(quern_cross_entropy_args, vocab,                           "cccccccc", REFUSES(
+     COUNT_TO(MOST_ROWS), SHAPE(" with 3 rows: expected at least 1")))
+MEMORY_OF(quern_cross_entropy_args, logits,                     "RR-R--00", quern_dtype_bytes(a->logits_dtype), IS_COMPUTED)
+RULE(quern_cross_entropy_args, logits_stride,                   "cccccc00", IS_COMPUTED, REFUSES(
+     SHAPE("at least vocab, 10"), OF_THREE_ROWS))
 BUFFER_OF(quern_cross_entropy_args, labels,                     "RRRR--R-", quern_dtype_bytes(a->labels_dtype))
 PLAIN(quern_cross_entropy_args, ignore_index,                   ".......-")
 BUFFER_OF(quern_cross_entropy_args, loss,                       "w-w---w-", sizeof(float))
-BUFFER_OF(quern_cross_entropy_args, grad,                       "w--W--00", quern_dtype_bytes(a->logits_dtype))
-RULE(quern_cross_entropy_args, grad_dtype,                      "cccccccc", LEGAL(QUERN_NO_DTYPE, FLOATS), ILLEGAL(
-     {.number = QUERN_F16, .status = QUERN_NOT_SUPPORTED, .calls = "x--x----"}))
-RULE(quern_cross_entropy_args, grad_stride,                     "c--c--00", ILLEGAL(NOT_A_SIZE, SHAPE(1), SHAPE(PADDED - 1)))
+MEMORY_OF(quern_cross_entropy_args, grad,                       "w--W--00", quern_dtype_bytes(a->logits_dtype), IS_COMPUTED)
+RULE(quern_cross_entropy_args, grad_dtype,                      "cccccccc", LEGAL(QUERN_NO_DTYPE, FLOATS),
+     .legal_text = "one of f32, f16, bf16", REFUSES({.text = "@ with f32 logits: only the logits' dtype is supported",
+                                                     .status = QUERN_NOT_SUPPORTED, .calls = "x--x----",
+                                                     VALUES(QUERN_F16, QUERN_BF16)}))
+RULE(quern_cross_entropy_args, grad_stride,                     "c--c--00", IS_COMPUTED, REFUSES(
+     SHAPE("at least padded_vocab, 13"), OF_THREE_ROWS))
 BUFFER_OF(quern_cross_entropy_args, grad_loss,                  "r--r--r-", sizeof(float))
-RULE(quern_cross_entropy_args, grad_loss_stride,                "c--c--c-", ILLEGAL(SHAPE(INT64_MIN), SHAPE(INT64_MAX),
-                                                                                    SHAPE((int64_t)1 << 45)))
-RULE(quern_cross_entropy_args, grad_scale,                      "cccccccc", ILLEGAL(NO_NUMBER))
+RULE(quern_cross_entropy_args, grad_loss_stride,                "c--c--c-", REFUSES(
+     TOO_LONG("args.rows 3: expected -11728124029610 to 11728124029610")))
+RULE(quern_cross_entropy_args, grad_scale,                      "cccccccc", REFUSES(ARGUMENT("a finite number")))
 BUFFER_OF(quern_cross_entropy_args, report,                     "w-w---w-", sizeof(int64_t))
-RULE(quern_cross_entropy_args, label_smoothing,                 "cccccccc", ILLEGAL(NO_NUMBER, REAL_VALUE(-0.1), REAL_VALUE(1.01)))
-RULE(quern_cross_entropy_args, z_loss,                          "cccccccc", ILLEGAL(NO_NUMBER, REAL_VALUE(-0.1)))
-RULE(quern_cross_entropy_args, softcap,                         "cccccccc", ILLEGAL(NO_NUMBER, REAL_VALUE(-0.1)))
+RULE(quern_cross_entropy_args, label_smoothing,                 "cccccccc", REFUSES(ARGUMENT("0 to 1")))
+RULE(quern_cross_entropy_args, z_loss,                          "cccccccc", REFUSES(FINITE))
+RULE(quern_cross_entropy_args, softcap,                         "cccccccc", REFUSES(FINITE))
 BUFFER_OF(quern_cross_entropy_args, class_weights,              "rrnr-nr-", sizeof(float))
-RULE(quern_cross_entropy_args, padded_vocab,                    "cccccc00", ILLEGAL(NOT_A_SIZE, SHAPE(1), SHAPE(VOCAB - 1),
-                                                                                    SHAPE(TOO_MANY_ROWS)))
+RULE(quern_cross_entropy_args, padded_vocab,                    "cccccc00", IS_COMPUTED, REFUSES(
+     SHAPE("at least vocab, 10"), SHAPE("at most " MOST_ROWS)))
 BUFFER_OF(quern_cross_entropy_args, lse,                        "w-w---w-", sizeof(float))
 BUFFER_OF(quern_cross_entropy_args, log_prob,                   "w-w---w-", sizeof(float))
 BUFFER_OF(quern_cross_entropy_args, entropy,                    "wnw--nw-", sizeof(float))
 BUFFER_OF(quern_cross_entropy_args, argmax,                     "wnw--nw-", sizeof(int64_t))
-BUFFER_OF(quern_cross_entropy_args, stats,                      "wWwR--00", sizeof(double))
-RULE(quern_cross_entropy_args, first_column,                    "cccccc00", ILLEGAL(NOT_A_SIZE, SHAPE(GLOBAL - VOCAB + 1)))
-RULE(quern_cross_entropy_args, global_vocab,                    "cccccc00", ILLEGAL(NOT_A_SIZE, SHAPE(VOCAB - 1),
-     {.number = VOCAB + 1, .status = QUERN_INVALID_SHAPE, .calls = "x-------"}))
+MEMORY_OF(quern_cross_entropy_args, stats,                      "wWwR--00", sizeof(double), IS_COMPUTED)
+RULE(quern_cross_entropy_args, first_column,                    "cccccc00", IS_COMPUTED, REFUSES(
+     SHAPE("0 or more"), SHAPE("at most global_vocab - vocab, 0", .calls = "x-------"),
+     SHAPE("at most global_vocab - vocab, 10", .calls = "-xxxxx--")))
+RULE(quern_cross_entropy_args, global_vocab,                    "cccccc00", IS_COMPUTED, REFUSES(
+     COUNT_TO("140737488355328"), SHAPE("at least vocab, 10"),
+     SHAPE(" with a vocab of 10: expected all columns, or one step for the shard at a time", VALUES(11, 20), .calls = "x-------")))
 PLAIN(quern_cross_entropy_args, strict_labels,                  "cccccccc")
 RULES_OF(quern_cross_entropy_args)
 
@@ -60,16 +68,16 @@ RULE(quern_linear_cross_entropy_args, hidden_dtype,             "cc", LEGAL(FLOA
 RULE(quern_linear_cross_entropy_args, weight_dtype,             "cc", LEGAL(FLOATS))
 PLAIN(quern_linear_cross_entropy_args, accumulate_weight,       "cc")
 PLAIN(quern_linear_cross_entropy_args, loss,                    "..")
-RULE(quern_linear_cross_entropy_args, width,                    "cc", ILLEGAL(NOT_A_SIZE, SHAPE(TOO_MANY_ROWS)))
+RULE(quern_linear_cross_entropy_args, width,                    "cc", REFUSES(COUNT_TO(MOST_ROWS)))
 BUFFER_OF(quern_linear_cross_entropy_args, hidden,              "R-", quern_dtype_bytes(a->hidden_dtype))
-RULE(quern_linear_cross_entropy_args, hidden_stride,            "cc", ILLEGAL(NOT_A_SIZE, SHAPE(1), SHAPE(WIDTH - 1)))
+RULE(quern_linear_cross_entropy_args, hidden_stride,            "cc", REFUSES(SHAPE("at least width, 5"), TOO_LONG("args.loss.rows 3: expected at most 11728124029610")))
 BUFFER_OF(quern_linear_cross_entropy_args, weight,              "R-", quern_dtype_bytes(a->weight_dtype))
-RULE(quern_linear_cross_entropy_args, weight_stride,            "cc", ILLEGAL(NOT_A_SIZE, SHAPE(1), SHAPE(WIDTH - 1)))
+RULE(quern_linear_cross_entropy_args, weight_stride,            "cc", REFUSES(SHAPE("at least width, 5"), TOO_LONG("args.loss.vocab 10: expected at most 7036874417766")))
 BUFFER_OF(quern_linear_cross_entropy_args, d_hidden,            "w-", quern_dtype_bytes(a->hidden_dtype))
-RULE(quern_linear_cross_entropy_args, d_hidden_stride,          "cc", ILLEGAL(NOT_A_SIZE, SHAPE(1), SHAPE(WIDTH - 1)))
+RULE(quern_linear_cross_entropy_args, d_hidden_stride,          "cc", REFUSES(SHAPE("at least width, 5"), TOO_LONG("args.loss.rows 3: expected at most 11728124029610")))
 BUFFER_OF(quern_linear_cross_entropy_args, d_weight,            "w-", sizeof(float))
-RULE(quern_linear_cross_entropy_args, d_weight_stride,          "cc", ILLEGAL(NOT_A_SIZE, SHAPE(1), SHAPE(WIDTH - 1)))
-RULE(quern_linear_cross_entropy_args, chunk_rows,               "cc", ILLEGAL(SHAPE(-1), SHAPE(INT64_MIN)))
+RULE(quern_linear_cross_entropy_args, d_weight_stride,          "cc", REFUSES(SHAPE("at least width, 5"), TOO_LONG("args.loss.vocab 10: expected at most 3518437208883")))
+RULE(quern_linear_cross_entropy_args, chunk_rows,               "cc", REFUSES(SHAPE("0 or more")))
 PLAIN(quern_linear_cross_entropy_args, gemm,                    "R-")
 PLAIN(quern_linear_cross_entropy_args, gemm_user,               ".-")
 RULES_OF(quern_linear_cross_entropy_args)
@@ -82,8 +90,9 @@ STEP(quern_cross_entropy)
 STEP(quern_cross_entropy_stats)
 STEP(quern_cross_entropy_combine)
 BUFFER_OF(quern_cross_entropy_combine__parameters, shards, "R", sizeof(double))
-RULE(quern_cross_entropy_combine__parameters, shard_count, "c", ILLEGAL(ARGUMENT(0), ARGUMENT(-1), ARGUMENT(INT64_MIN),
-                                                                        SHAPE(INT64_MAX), SHAPE((int64_t)1 << 41)))
+RULE(quern_cross_entropy_combine__parameters, shard_count, "c", REFUSES(
+     ARGUMENT("at least 1"),
+     SHAPE(" with args.rows 3: expected at most 733007751850, since shards has no more than 2^47 bytes")))
 STEP(quern_cross_entropy_gradient)
 QUERY(quern_cross_entropy_workspace)
 DEVICE_AND_ARGS(quern_cross_entropy_explain)
@@ -213,11 +222,11 @@ static void fill_layer(const struct call *call) {
             memcpy(fields_image((const char *)a->weight + 2 * (row * weight_stride + i)), bf16[(row * 2 + i * 5) % 3], 2);
 }
 
-#define LOSS(title, base, at) static const struct call call_of_##base = {.name = title, .function = #base, \
-    .parts = {PARAMETERS(base), PART(quern_cross_entropy_args, loss_args, NULL, "args.", at)}, .set = set_loss, .fill = fill_loss};
+#define LOSS(title, base, at, ...) static const struct call call_of_##base = {.name = title, .function = #base, \
+    .parts = {PARAMETERS(base), PART(quern_cross_entropy_args, loss_args, NULL, "args.", at)}, .set = set_loss, .fill = fill_loss, __VA_ARGS__};
 LOSS("the whole call", quern_cross_entropy, WHOLE)
 LOSS("stats", quern_cross_entropy_stats, STATS)
-LOSS("combine", quern_cross_entropy_combine, COMBINE)
+LOSS("combine", quern_cross_entropy_combine, COMBINE, .has_no_cpu_kernel = true)
 LOSS("gradient", quern_cross_entropy_gradient, GRADIENT)
 LOSS("workspace", quern_cross_entropy_workspace, SPACE)
 LOSS("explain", quern_cross_entropy_explain, EXPLAIN)

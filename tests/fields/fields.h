@@ -37,21 +37,27 @@
  *   s      a stream: NULL on a CPU
  */
 
-/* A value that is refused with a status. */
-struct illegal {
-    int64_t number;
-    double real;
+/*
+ * Why values are refused.  The walk reads the limits in the text ("0 or more", "at least vocab, 10", "1 to 65536", "a finite number"),
+ * refuses the values beyond them with exactly this detail, and none of the limits themselves.
+ */
+struct refusal {
+    const char *text;        /* the detail behind ": expected "; with a blank or a comma first, behind the value; with a star, behind
+                                the name.  #: the number of the base case; @: the dtype */
     quern_status status;
-    const char *calls;   /* letters: x where it is refused; NULL: in every call whose letter is c */
-    bool is_relative;    /* added to the value of the base case */
+    const char *calls;       /* letters: x where it is so; NULL: in every call whose letter is c */
+    const int64_t *values;   /* such values, if the text has no limits */
+    size_t value_count;
 };
 
 struct rule {
     const char *letters;
-    const struct illegal *illegal;
-    size_t illegal_count;
+    const struct refusal *refusals;
+    size_t refusal_count;
     const int *legal;            /* dtypes: all others are refused */
     size_t legal_count;
+    const char *legal_text;      /* of them; NULL: their names */
+    const char *unused[2];       /* the texts behind the name of what must be 0 or NULL */
     size_t (*alignment)(const void *self, const void *parent);  /* NULL: no memory of tensors; 0: not checked */
     unsigned host_calls;         /* bits, one for each call of the family: it is memory of the host */
     bool is_shared;              /* several tensors may have the same */
@@ -64,13 +70,19 @@ struct rule {
 #define RULE(type, field, uses, ...) static const struct rule rule_of_##type##__##field = {.letters = uses, __VA_ARGS__};
 #define PLAIN(type, field, uses) static const struct rule rule_of_##type##__##field = {.letters = uses};
 #define LEGAL(...) .legal = (const int[]){__VA_ARGS__}, .legal_count = sizeof((const int[]){__VA_ARGS__}) / sizeof(int)
-#define ILLEGAL(...) .illegal = (const struct illegal[]){__VA_ARGS__}, \
-    .illegal_count = sizeof((const struct illegal[]){__VA_ARGS__}) / sizeof(struct illegal)
-#define SHAPE(value) {.number = value, .status = QUERN_INVALID_SHAPE}
-#define ARGUMENT(value) {.number = value, .status = QUERN_INVALID_ARGUMENT}
-#define REAL_VALUE(value) {.real = (double)(value), .status = QUERN_INVALID_ARGUMENT}
-#define NO_NUMBER REAL_VALUE(NAN), REAL_VALUE(INFINITY), REAL_VALUE(-INFINITY)
-#define NOT_A_SIZE SHAPE(-1), SHAPE(INT64_MIN), SHAPE(INT64_MAX)
+#define VALUES(...) .values = (const int64_t[]){__VA_ARGS__}, .value_count = sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
+#define REFUSES(...) .refusals = (const struct refusal[]){__VA_ARGS__}, \
+    .refusal_count = sizeof((const struct refusal[]){__VA_ARGS__}) / sizeof(struct refusal)
+#define SHAPE(words, ...) {.status = QUERN_INVALID_SHAPE, .text = words, __VA_ARGS__}
+#define ARGUMENT(words, ...) {.status = QUERN_INVALID_ARGUMENT, .text = words, __VA_ARGS__}
+#define STRUCT_BYTES(words, ...) {.status = QUERN_INVALID_STRUCT_SIZE, .text = words, __VA_ARGS__}
+#define ITEM_BYTES(bytes, ...) STRUCT_BYTES(bytes " (as the struct's initialiser sets)", VALUES(__VA_ARGS__))
+#define COUNT_TO(most) SHAPE("0 or more"), SHAPE("at most " most)
+#define MOST_ROWS "2199023255552"
+#define MOST_ELEMENTS "35184372088832"
+#define FP32 ARGUMENT("0 to 3.4e38, the largest fp32")
+#define FINITE ARGUMENT("a finite number, 0 or more")
+#define TOO_LONG(words) SHAPE(" with " words ", since no buffer has more than 2^47 bytes")
 
 /* Memory whose elements have this size.  `a` is the struct, `parent` the one that leads to it. */
 #define MEMORY_OF(type, field, uses, element, ...) \
@@ -89,8 +101,7 @@ struct rule {
 #define DEVICE_AND_ARGS(function) PLAIN(function##__parameters, device, "R") PLAIN(function##__parameters, args, "R")
 #define WORKSPACE_AND_STREAM(function) \
     BUFFER_OF(function##__parameters, workspace, "W", 16) \
-    RULE(function##__parameters, workspace_bytes, "c", ILLEGAL({.number = -1, .is_relative = true, \
-                                                                .status = QUERN_WORKSPACE_TOO_SMALL})) \
+    RULE(function##__parameters, workspace_bytes, "c", REFUSES({.text = "at least #", .status = QUERN_WORKSPACE_TOO_SMALL})) \
     PLAIN(function##__parameters, stream, "s")
 #define HOST_RESULT(function, parameter, uses) MEMORY_OF(function##__parameters, parameter, uses, 0, .host_calls = ~0u)
 
@@ -124,6 +135,8 @@ struct call {
     void (*fill)(const struct call *call);   /* the contents of the buffers, by fields_image */
     void (*size)(const struct call *call);   /* what depends on the places of the buffers: a plan, a saved state; may be NULL */
     void (*after)(const struct call *call);  /* ends what a call that succeeds has made; may be NULL */
+    bool is_of_ranks;                        /* it may wait for others: no mixtures */
+    bool has_no_cpu_kernel;                  /* so a CPU need not be prepared for it */
     bool keeps_outputs;                      /* the call may leave outputs as they are */
     bool contents_end_group;                 /* on GPUs illegal contents of a buffer poison the group, so none is read elsewhere */
     const char *scratch;                     /* one that it may leave as it is, though it may write it; NULL: none */
@@ -131,7 +144,7 @@ struct call {
 };
 
 extern struct test_device fields_device;
-extern quern_device *fields_other_device;  /* a second handle of it */
+extern quern_device *fields_other_device;  /* a second handle of it, prepared for barriers only */
 
 /* Opens the device and the arena. */
 void fields_open(unsigned operations);
@@ -140,6 +153,8 @@ void fields_close(void);
 /* Makes this memory the arena, until fields_close.  Its owner frees it after that. */
 enum { FIELDS_ARENA = 1 << 19 };
 void fields_use(void *memory);
+
+void *fields_arena(void);
 
 /* The contents of a buffer of the call at hand, to be changed before the call. */
 void *fields_image(const void *pointer);
@@ -162,5 +177,11 @@ void fields_prepare(const struct call *call);
 
 /* All walks; of a call in which two fields share a buffer only that of overlaps. */
 void fields_walk(const struct call *call);
+
+/* One change to the call that was prepared last: it is refused with this detail, and nothing is written; or it is no mistake. */
+#define REFUSED(change, status, detail) do { change; fields_refuse(__LINE__, status, detail); } while (0)
+#define ACCEPTED(change) do { change; fields_accept(__LINE__); } while (0)
+void fields_refuse(int line, quern_status expected, const char *detail);
+void fields_accept(int line);
 
 #endif

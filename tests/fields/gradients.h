@@ -10,25 +10,23 @@
 enum { GRADIENTS = 2, LONG = 300, ELEMENTS = 40 };   /* the second item of a long list and those behind it are empty */
 
 /*
- * The columns: the norm of a list, of a plan, its workspace; a sum, one that sets the gradients to zero, and one of a long list, of
+ * The columns: the norm of a list, of a plan, its workspace; a sum, one in bf16 that sets the gradients to zero, and one of a long list, of
  * which the arrays of each item alone are compared; a sum with flags and token counts, the same with a plan, and the plan.
  */
 enum { NORM, NORM_OF_PLAN, SPACE, SUM, ZEROING_SUM, LONG_SUM, GROUPED_SUM, SUM_OF_PLAN, NEW_PLAN };
-#define NO_SIZE_OF_A_GRADIENT ILLEGAL( \
-    {.number = 0, .status = QUERN_INVALID_STRUCT_SIZE}, {.number = 16, .status = QUERN_INVALID_STRUCT_SIZE}, \
-    {.number = sizeof(quern_gradient) + 8, .status = QUERN_INVALID_STRUCT_SIZE}, \
-    {.number = UINT32_MAX, .status = QUERN_INVALID_STRUCT_SIZE})
-#define NO_COUNT ILLEGAL(NOT_A_SIZE, SHAPE((int64_t)1 << 32))
+#define NO_SIZE_OF_A_GRADIENT REFUSES(ITEM_BYTES("24", 0, 16, 23, 25, 32, UINT32_MAX))
+#define NO_COUNT REFUSES(COUNT_TO("4294967295"))
+#define HAS_A_LIST .unused = {"is not NULL with a plan, which has its own list"}
 #define FLOATS LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16)
 /*                                                       NpsSZL */
 RULE(quern_gradient_norm_args, gradient_size,           "c-c", NO_SIZE_OF_A_GRADIENT)
 RULE(quern_gradient_norm_args, grad_dtype,              "cCc", FLOATS)
-MEMORY_OF(quern_gradient_norm_args, gradients,          "R0R", sizeof(void *), .host_calls = ~0u)
+MEMORY_OF(quern_gradient_norm_args, gradients,          "R0R", sizeof(void *), .host_calls = ~0u, HAS_A_LIST)
 RULE(quern_gradient_norm_args, gradient_count,          "c-c", NO_COUNT)
 static quern_adam_plan *plan_of_another_device;
 RULE(quern_gradient_norm_args, plan,                   "...", .foreign = &plan_of_another_device)
-RULE(quern_gradient_norm_args, max_norm,                "ccc", ILLEGAL(NO_NUMBER, REAL_VALUE(-1)))
-RULE(quern_gradient_norm_args, grad_scale,              "c-c", ILLEGAL(NO_NUMBER, REAL_VALUE(-1)))
+RULE(quern_gradient_norm_args, max_norm,                "ccc", REFUSES(FINITE))
+RULE(quern_gradient_norm_args, grad_scale,              "c-c", REFUSES(ARGUMENT("a finite number above 0, or 0 for 1")))
 BUFFER_OF(quern_gradient_norm_args, grad_scale_pointer, ".r.", sizeof(float))
 BUFFER_OF(quern_gradient_norm_args, norm,               "ww.", sizeof(float))
 BUFFER_OF(quern_gradient_norm_args, clip,               "ww.", sizeof(float))
@@ -41,23 +39,23 @@ static quern_accumulate_plan *sums_of_another_device;
 RULE(quern_accumulate_args, gradient_size,              "...cccc-c", NO_SIZE_OF_A_GRADIENT)
 RULE(quern_accumulate_args, grad_dtype,                 "...ccccCc", FLOATS)
 PLAIN(quern_accumulate_args, zero_grads,                "...ccccCc")
-MEMORY_OF(quern_accumulate_args, gradients,             "...RRRR0R", sizeof(void *), .host_calls = ~0u)
+MEMORY_OF(quern_accumulate_args, gradients,             "...RRRR0R", sizeof(void *), .host_calls = ~0u, HAS_A_LIST)
 RULE(quern_accumulate_args, gradient_count,             "...cccc-c", NO_COUNT)
-RULE(quern_accumulate_args, scale,                      "...ccccc-", ILLEGAL(NO_NUMBER, REAL_VALUE(1e39), REAL_VALUE(-1e39)))
+RULE(quern_accumulate_args, scale,                      "...ccccc-", REFUSES(ARGUMENT("-3.4e38 to 3.4e38, the range of fp32")))
 RULE(quern_accumulate_args, main_dtype,                 "...cccc.c", MAINS)
 PLAIN(quern_accumulate_args, overwrite,                 "...ccc---")
 RULE(quern_accumulate_args, plan,                       "........-", .foreign = &sums_of_another_device)
 BUFFER_OF(quern_accumulate_args, overwrite_flags,       "......rr-", sizeof(int32_t))
 BUFFER_OF(quern_accumulate_args, token_counts,          "......rr-", sizeof(int64_t))
-RULE(quern_accumulate_args, group_count,                "...---c-c", ILLEGAL(NOT_A_SIZE, SHAPE((int64_t)1 << 31), ARGUMENT(1)))
-PLAIN(quern_accumulate_args, token_places,              "...---.0.")
+RULE(quern_accumulate_args, group_count,                "...---c-c", REFUSES(COUNT_TO("2147483647")))
+RULE(quern_accumulate_args, token_places,               "...---.0.", .unused = {"is not NULL with a plan, which has its own"})
 RULES_OF(quern_accumulate_args)
 
 _Static_assert(offsetof(quern_accumulate_args, grad_dtype) == offsetof(quern_gradient_norm_args, grad_dtype), "one place");
 BUFFER_OF(quern_gradient, grad,                         "RpaRWRRpR",
           quern_dtype_bytes(((const quern_accumulate_args *)parent)->grad_dtype))
-BUFFER_OF(quern_gradient, main_grad,                    "---WWWWPW", sizeof(float))
-RULE(quern_gradient, count,                             "c-ccccc-c", ILLEGAL(NOT_A_SIZE, SHAPE(((int64_t)1 << 45) + 1)))
+BUFFER_OF(quern_gradient, main_grad,                    "---WWWWPW", quern_dtype_bytes(((const quern_accumulate_args *)parent)->main_dtype))
+RULE(quern_gradient, count,                             "c-ccccc-c", REFUSES(SHAPE("0 to " MOST_ELEMENTS)))
 RULES_OF(quern_gradient)
 
 DEVICE_AND_ARGS(quern_gradient_norm)
@@ -91,6 +89,7 @@ static void set_gradients(const struct call *call) {
     norm_args.gradients = gradients, norm_args.gradient_count = GRADIENTS, norm_args.max_norm = 1, norm_args.grad_scale = 2;
     sum_args = (quern_accumulate_args)QUERN_ACCUMULATE_ARGS_INIT;
     sum_args.grad_dtype = QUERN_BF16, sum_args.zero_grads = call->parts[1].column == ZEROING_SUM;
+    if (sum_args.zero_grads) sum_args.main_dtype = QUERN_BF16;
     memset(gradients, 0, sizeof gradients);
     const bool is_long = call->parts[1].column == LONG_SUM;
     sum_args.gradients = gradients, sum_args.gradient_count = is_long ? LONG : GRADIENTS, sum_args.scale = 0.5;

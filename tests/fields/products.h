@@ -9,9 +9,9 @@ enum { M = 2, N = 3, K = 4, A_STRIDE = 5, B_STRIDE = 6, C_STRIDE = 4 };
 /* The columns: C = A * B^T, and C += A * B^T. */
 enum { PRODUCT, ADDED_PRODUCT };
 #define FLOATS LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16)
-#define NO_ROWS ILLEGAL(NOT_A_SIZE, SHAPE(((int64_t)1 << 41) + 1))
-#define NO_STRIDE(columns) ILLEGAL(NOT_A_SIZE, SHAPE(0), SHAPE(1), SHAPE((columns) - 1), SHAPE((int64_t)1 << 47))
-#define NOT_ADDED(dtype) {.number = dtype, .status = QUERN_INVALID_DTYPE, .calls = "-x"}
+#define NO_ROWS REFUSES(COUNT_TO(MOST_ROWS))
+#define NO_STRIDE(columns, rows, most) REFUSES(SHAPE("at least its columns, " columns), \
+                                               TOO_LONG("rows " rows ": expected at most " most))
 PLAIN(quern_gemm_args, accumulate, "cc")
 RULE(quern_gemm_args, m, "cc", NO_ROWS)
 RULE(quern_gemm_args, n, "cc", NO_ROWS)
@@ -21,12 +21,13 @@ BUFFER_OF(quern_gemm_args, b, "RR", quern_dtype_bytes(a->b_dtype))
 BUFFER_OF(quern_gemm_args, c, "WW", quern_dtype_bytes(a->c_dtype))
 RULE(quern_gemm_args, a_dtype, "cc", FLOATS)
 RULE(quern_gemm_args, b_dtype, "cc", FLOATS)
-RULE(quern_gemm_args, c_dtype, "cc", FLOATS, ILLEGAL(NOT_ADDED(QUERN_F16), NOT_ADDED(QUERN_BF16)))
+RULE(quern_gemm_args, c_dtype, "cc", FLOATS, REFUSES({
+     .text = "@ with accumulate: expected f32", .status = QUERN_INVALID_DTYPE, .calls = "-x", VALUES(QUERN_F16, QUERN_BF16)}))
 PLAIN(quern_gemm_args, a_transposed, "cc")
 PLAIN(quern_gemm_args, b_transposed, "cc")
-RULE(quern_gemm_args, a_stride, "cc", NO_STRIDE(K))
-RULE(quern_gemm_args, b_stride, "cc", NO_STRIDE(K))
-RULE(quern_gemm_args, c_stride, "cc", NO_STRIDE(N))
+RULE(quern_gemm_args, a_stride, "cc", NO_STRIDE("4", "2", "17592186044416"))
+RULE(quern_gemm_args, b_stride, "cc", NO_STRIDE("4", "3", "11728124029610"))
+RULE(quern_gemm_args, c_stride, "cc", NO_STRIDE("3", "2", "17592186044416"))
 RULES_OF(quern_gemm_args)
 
 PLAIN(quern_blas_gemm__parameters, blas, "R")

@@ -16,39 +16,42 @@ enum { COLUMNS = 8 };  /* of what is transposed or in blocks */
  * compared; the two steps; explain; the plan; blocks and transposed matrices.
  */
 enum { SPACE, WHOLE, DELAYED, PLANNED, LONG_LIST, AMAX, CAST, EXPLAIN, NEW_PLAN, BLOCKS, TRANSPOSED };
-#define NO_SIZE_OF_A_TENSOR ILLEGAL( \
-    {.number = 0, .status = QUERN_INVALID_STRUCT_SIZE}, {.number = 16, .status = QUERN_INVALID_STRUCT_SIZE}, \
-    {.number = sizeof(quern_quantize_tensor) + 8, .status = QUERN_INVALID_STRUCT_SIZE}, \
-    {.number = UINT32_MAX, .status = QUERN_INVALID_STRUCT_SIZE})
 static quern_quantize_plan *plan_of_another_device;
 /*                                               SWDPLACENBT */
-RULE(quern_quantize_args, tensor_size,          "ccc-ccccccc", NO_SIZE_OF_A_TENSOR)
+RULE(quern_quantize_args, tensor_size,          "ccc-ccccccc", REFUSES(ITEM_BYTES("56", 0, 16, 28, 55, 57, 64, UINT32_MAX)))
 RULE(quern_quantize_args, input_dtype,          "cccCccccccc", LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16))
 RULE(quern_quantize_args, output_dtype,         "cccCccccccc", LEGAL(QUERN_E4M3, QUERN_E5M2))
-MEMORY_OF(quern_quantize_args, tensors,         "RRR0RRRRRRR", sizeof(void *), .host_calls = ~0u)
-RULE(quern_quantize_args, tensor_count,         "ccc-ccccccc", ILLEGAL(NOT_A_SIZE, SHAPE((int64_t)1 << 32)))
+MEMORY_OF(quern_quantize_args, tensors,         "RRR0RRRRRRR", sizeof(void *), .host_calls = ~0u,
+          .unused = {"is not NULL with a plan, which has its own list"})
+RULE(quern_quantize_args, tensor_count,         "ccc-ccccccc", REFUSES(COUNT_TO("4294967295")))
 BUFFER_OF(quern_quantize_args, amax,            "-WWWWWR---W", sizeof(float))
 BUFFER_OF(quern_quantize_args, scale,           "-wwww-w---w", sizeof(float))
 BUFFER_OF(quern_quantize_args, scale_inv,       "-wwww-w---w", sizeof(float))
-RULE(quern_quantize_args, eps,                  "cccccccc-cc", ILLEGAL(NO_NUMBER, REAL_VALUE(-1), REAL_VALUE(1e39)))
+RULE(quern_quantize_args, eps,                  "cccccccc-cc", REFUSES(FP32))
 PLAIN(quern_quantize_args, power_of_two,        "cccccccc-cc")
 PLAIN(quern_quantize_args, rounding,            "cccccccc-cc")
 PLAIN(quern_quantize_args, seed,                "-....-.--..")
 PLAIN(quern_quantize_args, offset,              "-....-.--..")
 BUFFER_OF(quern_quantize_args, offset_pointer,  "-rrrr-r--rr", sizeof(uint64_t))
 BUFFER_OF(quern_quantize_args, noop,            "-rrrrrr--rr", sizeof(float))
-BUFFER_OF(quern_quantize_args, history,         "..w..00.-0.", sizeof(float))
-RULE(quern_quantize_args, history_length,       "--c--------", ILLEGAL(SHAPE(0), NOT_A_SIZE, SHAPE(65537)))
+MEMORY_OF(quern_quantize_args, history,         "..w..00.-0.", sizeof(float),
+          .unused = {"is not NULL: expected NULL with QUERN_SCALING_MX",
+                     "is not NULL: expected NULL, since only quern_quantize has delayed scaling"})
+RULE(quern_quantize_args, history_length,       "--c--------", REFUSES(SHAPE("1 to 65536")))
 RULE(quern_quantize_args, plan,                 "........-..", .foreign = &plan_of_another_device)
-#define NO_BLOCKS {.number = QUERN_SCALING_MX, .status = QUERN_INVALID_ARGUMENT, .calls = "---x-xx----"}
-RULE(quern_quantize_args, scaling,              "ccccccccccc", ILLEGAL(NO_BLOCKS))
+#define IN_BLOCKS VALUES(QUERN_SCALING_MX)
+RULE(quern_quantize_args, scaling,              "ccccccccccc", REFUSES(
+     ARGUMENT("*is QUERN_SCALING_MX: expected the scaling of a tensor, since only quern_quantize has blocks", IN_BLOCKS,
+              .calls = "-----xx----"),
+     ARGUMENT("*is QUERN_SCALING_MX, and args.plan was made with that of a tensor", IN_BLOCKS, .calls = "---x-------")))
 RULES_OF(quern_quantize_args)
 
 BUFFER_OF(quern_quantize_tensor, input,         "aRRpRRRaRRR",
           quern_dtype_bytes(((const quern_quantize_args *)parent)->input_dtype))
 BUFFER_OF(quern_quantize_tensor, output,        "-WWPW-W-Www", 1)
-RULE(quern_quantize_tensor, count,              "ccc-ccccccc", ILLEGAL(NOT_A_SIZE, SHAPE(((int64_t)1 << 45) + 1)))
-RULE(quern_quantize_tensor, columns,            "---------cc", ILLEGAL(SHAPE(0), SHAPE(-1), SHAPE(COLUMNS - 1), SHAPE(INT64_MAX)))
+RULE(quern_quantize_tensor, count,              "ccc-ccccccc", REFUSES(SHAPE("0 to " MOST_ELEMENTS)))
+RULE(quern_quantize_tensor, columns,            "---------cc", REFUSES(
+     SHAPE("a divisor of the count, 40", VALUES(INT64_MIN, -1, 0, 7, 41, INT64_MAX))))
 BUFFER_OF(quern_quantize_tensor, transposed,    "...-.-...ww", 1)
 BUFFER_OF(quern_quantize_tensor, block_scales,  "---------W-", 1)
 BUFFER_OF(quern_quantize_tensor, transposed_block_scales, "---------W-", 1)

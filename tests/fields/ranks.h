@@ -10,11 +10,12 @@
 enum { EXCHANGED_ROWS = 6, ROW_BYTES = 5, UPDATES = 2 };
 
 /* Infinity is a time limit. */
-#define NO_TIME ILLEGAL(REAL_VALUE(NAN), REAL_VALUE(-1), REAL_VALUE(-INFINITY))
-#define NO_MEMBER_COUNT ILLEGAL(ARGUMENT(0), ARGUMENT(-1), ARGUMENT(2), ARGUMENT(INT32_MIN), ARGUMENT(INT32_MAX))
+#define NO_TIME REFUSES(ARGUMENT("seconds, 0 or more"))
+#define NO_MEMBER_COUNT REFUSES(ARGUMENT("1 to 1, the group's ranks"))
+#define NEVER_NEGATIVE REFUSES(SHAPE("0 or more"))
 
-RULE(quern_group_args, rank, "c", ILLEGAL(ARGUMENT(-1), ARGUMENT(1), ARGUMENT(INT32_MIN), ARGUMENT(INT32_MAX)))
-RULE(quern_group_args, ranks, "c", ILLEGAL(ARGUMENT(0), ARGUMENT(-1), ARGUMENT(QUERN_MAX_RANKS + 1), ARGUMENT(INT32_MIN)))
+RULE(quern_group_args, rank, "c", REFUSES(ARGUMENT("0 to 0")))
+RULE(quern_group_args, ranks, "c", REFUSES(ARGUMENT("1 to 128")))
 PLAIN(quern_group_args, name, ".")
 PLAIN(quern_group_args, device, "R")
 RULE(quern_group_args, timeout, "c", NO_TIME)
@@ -46,15 +47,17 @@ RULES_OF(quern_barrier_args)
 enum { EXCHANGE, EXCHANGE_OF_SOME, CREATE, SPACE };
 #define METADATA(field) \
     MEMORY_OF(quern_ragged_all_to_all_args, field,      "RRR-", quern_dtype_bytes(a->metadata_dtype), .host_calls = 1u << CREATE)
-#define TOO_MANY_BYTES SHAPE(((int64_t)1 << 47) + 1)
+#define MOST_BYTES "140737488355328"
 /*                                                       ESps */
 RULE(quern_ragged_all_to_all_args, metadata_dtype,      "cccc", LEGAL(QUERN_INT32, QUERN_INT64))
 MEMORY_OF(quern_ragged_all_to_all_args, input,          "RRR.", 1, .may_overlap = "output")
-RULE(quern_ragged_all_to_all_args, input_rows,          "cccc", ILLEGAL(NOT_A_SIZE, TOO_MANY_BYTES))
+#define NO_ROWS_OF_A_BUFFER REFUSES(COUNT_TO(MOST_BYTES), \
+    SHAPE(" and args.row_bytes is 5: expected at most 2^47 bytes", VALUES(((int64_t)1 << 47) / ROW_BYTES + 1, (int64_t)1 << 47)))
+RULE(quern_ragged_all_to_all_args, input_rows,          "cccc", NO_ROWS_OF_A_BUFFER)
 BUFFER_OF(quern_ragged_all_to_all_args, output,         "WWW.", 1)
-RULE(quern_ragged_all_to_all_args, output_rows,         "cccc", ILLEGAL(NOT_A_SIZE, TOO_MANY_BYTES))
-RULE(quern_ragged_all_to_all_args, row_bytes,           "cccc", ILLEGAL(NOT_A_SIZE, TOO_MANY_BYTES))
-RULE(quern_ragged_all_to_all_args, updates,             "cccc", ILLEGAL(NOT_A_SIZE, SHAPE((int64_t)1 << 31)))
+RULE(quern_ragged_all_to_all_args, output_rows,         "cccc", NO_ROWS_OF_A_BUFFER)
+RULE(quern_ragged_all_to_all_args, row_bytes,           "cccc", REFUSES(COUNT_TO(MOST_BYTES)))
+RULE(quern_ragged_all_to_all_args, updates,             "cccc", REFUSES(SHAPE("0 or more"), SHAPE("at most 2147483647")))
 METADATA(input_offsets)
 METADATA(send_sizes)
 METADATA(output_offsets)
@@ -63,13 +66,13 @@ PLAIN(quern_ragged_all_to_all_args, metadata_on_device, "cccc")
 PLAIN(quern_ragged_all_to_all_args, check_overlap,      "cccc")
 PLAIN(quern_ragged_all_to_all_args, members,            "....")
 RULE(quern_ragged_all_to_all_args, member_count,        "-c--", NO_MEMBER_COUNT)
-RULE(quern_ragged_all_to_all_args, multiprocessors,     "cccc", ILLEGAL(SHAPE(-1), SHAPE(INT32_MIN)))
+RULE(quern_ragged_all_to_all_args, multiprocessors,     "cccc", NEVER_NEGATIVE)
 RULE(quern_ragged_all_to_all_args, timeout,             "cccc", NO_TIME)
 RULES_OF(quern_ragged_all_to_all_args)
 
 #define COUNTED_IN_HOST(field, letter, element) MEMORY_OF(quern_ragged_sizes_args, field, letter, element, .host_calls = ~0u)
 RULE(quern_ragged_sizes_args, metadata_dtype,           "c", LEGAL(QUERN_INT32, QUERN_INT64))
-RULE(quern_ragged_sizes_args, updates,                  "c", ILLEGAL(NOT_A_SIZE, SHAPE((int64_t)1 << 31)))
+RULE(quern_ragged_sizes_args, updates,                  "c", REFUSES(COUNT_TO("2147483647")))
 COUNTED_IN_HOST(send_sizes,                             "R", quern_dtype_bytes(a->metadata_dtype))
 COUNTED_IN_HOST(input_offsets,                          "w", quern_dtype_bytes(a->metadata_dtype))
 COUNTED_IN_HOST(output_offsets,                         "w", quern_dtype_bytes(a->metadata_dtype))
@@ -84,12 +87,14 @@ enum { GATHERED, SCATTERED, REDUCED, REDUCED_OF_SOME, BROADCASTED, COLLECTIVE_SP
 RULE(quern_collective_args, dtype,                      ".ccc..", LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16))
 MEMORY_OF(quern_collective_args, input,                 "RRRRR-", quern_dtype_bytes(a->dtype), .may_overlap = "output")
 BUFFER_OF(quern_collective_args, output,                "WWWWW-", quern_dtype_bytes(a->dtype))
-RULE(quern_collective_args, count,                      "cccccc", ILLEGAL(NOT_A_SIZE, SHAPE(((int64_t)1 << 45) + 1)))
-RULE(quern_collective_args, combination,                "-ccc--", ILLEGAL(ARGUMENT(0), ARGUMENT(3), ARGUMENT(-1)))
-RULE(quern_collective_args, root,                       "----c-", ILLEGAL(ARGUMENT(1), ARGUMENT(-1), ARGUMENT(INT32_MAX)))
+RULE(quern_collective_args, count,                      "cccccc", REFUSES(
+     COUNT_TO(MOST_BYTES), SHAPE(" elements of f32, 1 times: expected at most 2^47 bytes",
+                                 VALUES(((int64_t)1 << 45) + 1, (int64_t)1 << 47))))
+RULE(quern_collective_args, combination,                "-ccc--", .legal_text = "QUERN_COMBINE_SUM or QUERN_COMBINE_MAX")
+RULE(quern_collective_args, root,                       "----c-", REFUSES(ARGUMENT("a rank from 0 to 0")))
 PLAIN(quern_collective_args, members,                   "......")
 RULE(quern_collective_args, member_count,               "---c--", NO_MEMBER_COUNT)
-RULE(quern_collective_args, multiprocessors,            "cccccc", ILLEGAL(SHAPE(-1), SHAPE(INT32_MIN)))
+RULE(quern_collective_args, multiprocessors,            "cccccc", NEVER_NEGATIVE)
 RULE(quern_collective_args, timeout,                    "cccccc", NO_TIME)
 RULES_OF(quern_collective_args)
 
@@ -101,15 +106,17 @@ RULE(quern_quantize_chunks_args, output_dtype,          "ccc", LEGAL(QUERN_E4M3,
 BUFFER_OF(quern_quantize_chunks_args, input,            "RR-", quern_dtype_bytes(a->input_dtype))
 BUFFER_OF(quern_quantize_chunks_args, output,           "WW-", 1)
 BUFFER_OF(quern_quantize_chunks_args, ready,            "WW-", sizeof(uint32_t))
-RULE(quern_quantize_chunks_args, ready_value,           "ccc", ILLEGAL(ARGUMENT(0), ARGUMENT(UINT32_MAX)))
-RULE(quern_quantize_chunks_args, rows,                  "ccc", ILLEGAL(NOT_A_SIZE))
-RULE(quern_quantize_chunks_args, columns,               "ccc", ILLEGAL(NOT_A_SIZE))
-RULE(quern_quantize_chunks_args, chunk_rows,            "ccc", ILLEGAL(SHAPE(0), SHAPE(-1), SHAPE(INT64_MIN)))
+RULE(quern_quantize_chunks_args, ready_value,           "ccc", REFUSES(ARGUMENT("neither 0 nor 4294967295", VALUES(0, UINT32_MAX))))
+#define TOO_MANY(other) SHAPE(" with args." other ", of 1 members: expected at most 2^47 bytes of input and of output", \
+                              VALUES((int64_t)1 << 43, INT64_MAX))
+RULE(quern_quantize_chunks_args, rows,                  "ccc", REFUSES(SHAPE("0 or more"), TOO_MANY("columns 9")))
+RULE(quern_quantize_chunks_args, columns,               "ccc", NEVER_NEGATIVE)
+RULE(quern_quantize_chunks_args, chunk_rows,            "ccc", REFUSES(SHAPE("1 or more")))
 MEMORY_OF(quern_quantize_chunks_args, order,            "rr-", sizeof(int), .host_calls = ~0u, .stays = true)
 BUFFER_OF(quern_quantize_chunks_args, amax,             "WW-", sizeof(float))
 BUFFER_OF(quern_quantize_chunks_args, scale,            "ww-", sizeof(float))
 BUFFER_OF(quern_quantize_chunks_args, scale_inv,        "ww-", sizeof(float))
-RULE(quern_quantize_chunks_args, eps,                   "ccc", ILLEGAL(NO_NUMBER, REAL_VALUE(-1), REAL_VALUE(1e39)))
+RULE(quern_quantize_chunks_args, eps,                   "ccc", REFUSES(FP32))
 PLAIN(quern_quantize_chunks_args, power_of_two,         "ccc")
 PLAIN(quern_quantize_chunks_args, rounding,             "ccc")
 PLAIN(quern_quantize_chunks_args, seed,                 "..-")
@@ -117,32 +124,31 @@ PLAIN(quern_quantize_chunks_args, offset,               "..-")
 BUFFER_OF(quern_quantize_chunks_args, offset_pointer,   "rr-", sizeof(uint64_t))
 PLAIN(quern_quantize_chunks_args, members,              "...")
 RULE(quern_quantize_chunks_args, member_count,          "-c-", NO_MEMBER_COUNT)
-RULE(quern_quantize_chunks_args, multiprocessors,       "ccc", ILLEGAL(SHAPE(-1), SHAPE(INT32_MIN)))
+RULE(quern_quantize_chunks_args, multiprocessors,       "ccc", NEVER_NEGATIVE)
 RULE(quern_quantize_chunks_args, timeout,               "ccc", NO_TIME)
 RULES_OF(quern_quantize_chunks_args)
 
 enum { SENT, RECEIVED };  /* the columns of the two items */
-#define ITEM_SIZE(value) {.number = value, .status = QUERN_INVALID_STRUCT_SIZE}
-RULE(quern_transfer_args, item_size,                    "c", ILLEGAL(ITEM_SIZE(0), ITEM_SIZE(sizeof(quern_transfer_item) - 8),
-                                                                     ITEM_SIZE(sizeof(quern_transfer_item) + 8)))
+RULE(quern_transfer_args, item_size,                    "c", REFUSES(
+     STRUCT_BYTES("32 (as QUERN_TRANSFER_ARGS_INIT sets)", VALUES(0, 24, 31, 33, 40, UINT32_MAX))))
 MEMORY_OF(quern_transfer_args, items,                   "R", sizeof(void *), .host_calls = ~0u)
-RULE(quern_transfer_args, item_count,                   "c", ILLEGAL(NOT_A_SIZE, SHAPE((1 << 20) + 1)))
+RULE(quern_transfer_args, item_count,                   "c", REFUSES(COUNT_TO("1048576")))
 PLAIN(quern_transfer_args, key,                         ".")
 RULE(quern_transfer_args, timeout,                      "c", NO_TIME)
 RULES_OF(quern_transfer_args)
-RULE(quern_transfer_item, receive,                      "cc", ILLEGAL(ARGUMENT(2), ARGUMENT(-1), ARGUMENT(INT32_MIN)))
-RULE(quern_transfer_item, peer,                         "cc", ILLEGAL(ARGUMENT(1), ARGUMENT(-1), ARGUMENT(INT32_MAX)))
+RULE(quern_transfer_item, receive,                      "cc", .legal_text = "0 or 1")
+RULE(quern_transfer_item, peer,                         "cc", REFUSES(ARGUMENT("a rank from 0 to 0")))
 PLAIN(quern_transfer_item, tag,                         "..")
 MEMORY_OF(quern_transfer_item, memory,                  "RW", 1, .host_calls = 0)
-RULE(quern_transfer_item, bytes,                        "cc", ILLEGAL(NOT_A_SIZE))
+RULE(quern_transfer_item, bytes,                        "cc", REFUSES(SHAPE("0 to 2^47", VALUES(-1, INT64_MIN, ((int64_t)1 << 47) + 1, INT64_MAX))))
 RULES_OF(quern_transfer_item)
 
 /* ---- parameters ---- */
 
 #define EXCHANGE_ARGS(function) RULE(function##__parameters, args, "R", .called = "quern_ragged_all_to_all_args")
-#define NO_RANK_COUNT ILLEGAL(ARGUMENT(0), ARGUMENT(-1), ARGUMENT(QUERN_MAX_RANKS + 1), ARGUMENT(INT32_MIN))
+#define NO_RANK_COUNT(handles) REFUSES(ARGUMENT("1 to 128 " handles))
 PLAIN(quern_group_create__parameters, args, "R")
-RULE(quern_group_create__parameters, count, "c", NO_RANK_COUNT)
+RULE(quern_group_create__parameters, count, "c", NO_RANK_COUNT("ranks"))
 HOST_RESULT(quern_group_create, groups, "W")
 PLAIN(quern_barrier__parameters, group, "R")
 PLAIN(quern_barrier__parameters, args, "r")
@@ -154,13 +160,13 @@ PLAIN(quern_ragged_all_to_all_workspace__parameters, group, "R")
 EXCHANGE_ARGS(quern_ragged_all_to_all_workspace)
 HOST_RESULT(quern_ragged_all_to_all_workspace, bytes, "W")
 PLAIN(quern_ragged_plan_create__parameters, groups, "R")
-RULE(quern_ragged_plan_create__parameters, count, "c", NO_RANK_COUNT)
+RULE(quern_ragged_plan_create__parameters, count, "c", NO_RANK_COUNT("handles"))
 EXCHANGE_ARGS(quern_ragged_plan_create)
 PLAIN(quern_ragged_plan_create__parameters, workspaces, "R")
 PLAIN(quern_ragged_plan_create__parameters, workspace_bytes, "R")
 HOST_RESULT(quern_ragged_plan_create, plans, "W")
 PLAIN(quern_ragged_sizes__parameters, groups, "R")
-RULE(quern_ragged_sizes__parameters, count, "c", NO_RANK_COUNT)
+RULE(quern_ragged_sizes__parameters, count, "c", NO_RANK_COUNT("handles"))
 RULE(quern_ragged_sizes__parameters, args, "R", .called = "args")
 /* A group in one process needs no workspace. */
 #define COLLECTIVE(function) \
@@ -364,7 +370,7 @@ static void run_made_transfer(const struct call *call) {
 
 #define OF_RANKS(title, base, given, object, at, ...) {.name = title, .function = #base, \
     .parts = {PARAMETERS(base), {.type = #given, .rules = rules_of_##given, .self = &(object), .prefix = "args.", \
-                                 .other_prefix = "", .column = at}}, __VA_ARGS__}
+                                 .other_prefix = "", .column = at}}, .is_of_ranks = true, __VA_ARGS__}
 #define EXCHANGE_OF(title, base, at, ...) OF_RANKS(title, base, quern_ragged_all_to_all_args, exchange_args, at, \
     .set = set_exchange, .fill = fill_exchange, .scratch = "workspace", .contents_end_group = true, \
     __VA_ARGS__)
@@ -414,7 +420,7 @@ static const struct call calls_of_quern_quantize_chunks_workspace[] = {
 #define ITEM_PART(place, at) {.type = "quern_transfer_item", .rules = rules_of_quern_transfer_item, \
     .self = &transfer_items[place], .parent = &transfer_args, .prefix = "args.items[" #place "].", .other_prefix = "args.items[" #place "].", .column = at}
 static const struct call calls_of_quern_transfer_prepare[] = {
-    {.name = "transfer", .function = "quern_transfer_prepare",
+    {.name = "transfer", .function = "quern_transfer_prepare", .is_of_ranks = true,
      .parts = {PARAMETERS(quern_transfer_prepare), {.type = "quern_transfer_args", .rules = rules_of_quern_transfer_args,
                                                     .self = &transfer_args, .prefix = "args.", .other_prefix = ""},
                ITEM_PART(0, SENT), ITEM_PART(1, RECEIVED)},

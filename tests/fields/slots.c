@@ -14,6 +14,7 @@ enum { ROOM = FIELDS_ROOM, MOST_STRUCT = 1024, HOST_BYTES = 1 << 16,
 
 struct test_device fields_device;
 quern_device *fields_other_device;
+const char *fields_operation;
 struct slot fields_slots[MOST_SLOTS];
 int fields_slot_count;
 
@@ -43,8 +44,11 @@ static void make_images(struct space *space) {
 void fields_open(unsigned operations) {
     device_open(&fields_device, 0, NULL);
     check_ok(quern_prepare(fields_device.quern, operations));
+    fields_operation = operations == QUERN_ADAM ? "adam" : operations == QUERN_QUANTIZE ? "quantize" : "cross_entropy";
     if (fields_device.kind == QUERN_CPU) check_ok(quern_set_threads(fields_device.quern, 1, NULL, NULL));
     check_ok(quern_device_open(fields_device.kind, 0, &fields_other_device));
+    check_ok(quern_prepare(fields_other_device, QUERN_BARRIER));
+    if (fields_device.kind == QUERN_CPU) check_ok(quern_set_threads(fields_other_device, 1, NULL, NULL));
     buffer_open(&buffer, &fields_device, FIELDS_ARENA, 0, NULL);
     arena = (struct space){.memory = buffer.data, .bytes = FIELDS_ARENA};
     host = (struct space){.memory = host_memory, .bytes = HOST_BYTES};
@@ -56,6 +60,10 @@ void fields_use(void *memory) {
     buffer_close(&buffer);
     buffer_borrow(&buffer, &fields_device, memory, FIELDS_ARENA);
     arena.memory = buffer.data;
+}
+
+void *fields_arena(void) {
+    return arena.memory;
 }
 
 void fields_close(void) {
@@ -120,6 +128,20 @@ bool fields_are_as_in_base_case(void) {
     return !memcmp(arena.base, arena.after, arena.used) && !memcmp(host.base, host.after, host.used);
 }
 
+/* FNV-1a, of words. */
+static uint64_t digest_of(const struct space *space, uint64_t digest) {
+    for (size_t i = 0; i + sizeof digest <= space->used; i += sizeof digest) {
+        uint64_t word;
+        memcpy(&word, space->after + i, sizeof word);
+        digest = (digest ^ word) * 0x100000001b3;
+    }
+    return digest;
+}
+
+uint64_t fields_digest(void) {
+    return digest_of(&host, digest_of(&arena, 0xcbf29ce484222325));
+}
+
 bool fields_changed(const struct slot *slot) {
     const struct space *space = space_of(slot->home);
     const size_t offset = (size_t)(slot->home - space->memory);
@@ -137,7 +159,7 @@ static const struct record *record_in(const struct record *record, const char *n
     return NULL;
 }
 
-static const struct record *record_of(const char *name) {
+const struct record *fields_record_of(const char *name) {
     for (int i = 0; i < header_function_count; i++) {
         const struct record *found = header_functions[i].record ? record_in(header_functions[i].record, name) : NULL;
         if (found) return found;
@@ -147,7 +169,7 @@ static const struct record *record_of(const char *name) {
 }
 
 static void list_part(const struct part *part) {
-    const struct record *record = record_of(part->type);
+    const struct record *record = fields_record_of(part->type);
     const struct rule *const *rule = part->rules;
     for (int i = 0; i < record->count; i++) {
         const struct field *field = &record->fields[i];
@@ -189,16 +211,16 @@ static void send_all_home(void) {
     host.used = in_host + ROOM;
 }
 
-static struct slot *slot_named(const char *name) {
+struct slot *fields_slot_named(const char *name) {
     for (int i = 0; i < fields_slot_count; i++)
         if (same_text(fields_slots[i].field->name, name)) return &fields_slots[i];
-    cr_assert_fail("the call has no %s", name);
     return NULL;
 }
 
 static void share(const struct call *call) {
     if (!call->shared) return;
-    struct slot *shared = slot_named(call->shared), *other = slot_named(call->other);
+    struct slot *shared = fields_slot_named(call->shared), *other = fields_slot_named(call->other);
+    check(shared && other, "%s has no %s or no %s", call->name, call->shared, call->other);
     memcpy(other->place, &shared->home, sizeof shared->home);
     other->letter = '.';
     shared->letter = 'W';
@@ -209,14 +231,14 @@ static void measure(void) {
     for (int i = 0; i < fields_slot_count; i++) {
         struct slot *slot = &fields_slots[i];
         if (slot->rule->alignment) slot->alignment = slot->rule->alignment(slot->part->self, slot->part->parent);
+        if (slot->field->extent) slot->bytes = slot->field->extent(slot->part->self, slot->part->parent).bytes;
         if (!slot->home) continue;
-        slot->bytes = slot->field->extent(slot->part->self, slot->part->parent).bytes;
         check(slot->bytes >= 0 && slot->bytes <= ROOM, "%s has %lld bytes", fields_path(slot), (long long)slot->bytes);
     }
 }
 
 static size_t part_bytes(const struct part *part) {
-    return record_of(part->type)->bytes;
+    return fields_record_of(part->type)->bytes;
 }
 
 static void keep(const struct call *call) {
@@ -231,13 +253,21 @@ void fields_restore(const struct call *call) {
         memcpy(call->parts[i].self, kept[i], part_bytes(&call->parts[i]));
 }
 
-const char *fields_path(const struct slot *slot) {
-    static char paths[2][128];
+static const char *path_with(const char *prefix, const struct slot *slot) {
+    static char paths[4][128];
     static int next;
-    next = !next;
     const char *name = slot->rule->called ? slot->rule->called : slot->field->name;
-    snprintf(paths[next], sizeof paths[next], "%s%s", slot->part->prefix, name);
+    next = (next + 1) % 4;
+    snprintf(paths[next], sizeof paths[next], "%s%s", prefix, name);
     return paths[next];
+}
+
+const char *fields_path(const struct slot *slot) {
+    return path_with(slot->part->prefix, slot);
+}
+
+const char *fields_other_path(const struct slot *slot) {
+    return path_with(slot->part->other_prefix ? slot->part->other_prefix : slot->part->prefix, slot);
 }
 
 static bool has_word(const char *text, const char *word) {
@@ -249,11 +279,7 @@ static bool has_word(const char *text, const char *word) {
 }
 
 bool fields_names(const char *detail, const struct slot *slot) {
-    char other[128];
-    if (has_word(detail, fields_path(slot))) return true;
-    if (!slot->part->other_prefix) return false;
-    snprintf(other, sizeof other, "%s%s", slot->part->other_prefix, slot->field->name);
-    return has_word(detail, other);
+    return has_word(detail, fields_path(slot)) || has_word(detail, fields_other_path(slot));
 }
 
 /* ---- calls ---- */
@@ -317,6 +343,7 @@ void fields_begin(const struct call *call) {
 
 void fields_prepare(const struct call *call) {
     fields_begin(call);
+    fields_choose(call);
     measure();
     keep(call);
     const quern_status status = fields_run(call);

@@ -2,80 +2,12 @@
  * What follows from the rules of a call: its ignored fields, illegal values, alignments and overlaps.  Used by the suites of
  * fields.
  */
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "fields/slots.h"
+#include "fields/change.h"
+#include "fields/walks.h"
 #include "harness/check.h"
-
-/* ---- one change to the base case ---- */
-
-static void put(const struct slot *slot, const void *value) {
-    memcpy(slot->place, value, slot->field->bytes);
-}
-
-static void put_pointer(const struct slot *slot, uintptr_t address) {
-    memcpy(slot->place, &address, sizeof address);
-}
-
-static uintptr_t pointer_at(const struct slot *slot) {
-    uintptr_t address;
-    memcpy(&address, slot->place, sizeof address);
-    return address;
-}
-
-static bool is_pointer(const struct slot *slot) {
-    const enum kind kind = slot->field->kind;
-    return kind == STRUCTS || kind == MEMORY || kind == HANDLE || kind == HANDLES || kind == TEXT || kind == CALLBACK;
-}
-
-static void put_number(const struct slot *slot, int64_t number) {
-    memcpy(slot->place, &number, slot->field->bytes);
-}
-
-static void put_real(const struct slot *slot, double real) {
-    const float narrow = (float)real;
-    put(slot, slot->field->bytes == sizeof narrow ? (const void *)&narrow : &real);
-}
-
-static int64_t number_at(const struct slot *slot) {
-    int64_t number = 0;
-    memcpy(&number, slot->place, slot->field->bytes);
-    return number;
-}
-
-static bool is_text(const struct call *call) {
-    return strstr(call->function, "_explain") != NULL;
-}
-
-/* ---- what a call may answer ---- */
-
-static void expect_base_case(const struct call *call, const struct slot *slot, const char *what) {
-    const quern_status status = fields_run(call);
-    check(status == QUERN_OK, "%s: %s %s: %s: %s", call->name, fields_path(slot), what, quern_status_string(status),
-          error_detail());
-    check(fields_are_as_in_base_case(), "%s: %s %s changes the outputs", call->name, fields_path(slot), what);
-    fields_restore(call);
-}
-
-static void expect_success(const struct call *call, const struct slot *slot, const char *what) {
-    const quern_status status = fields_run(call);
-    check(status == QUERN_OK, "%s: %s %s: %s: %s", call->name, fields_path(slot), what, quern_status_string(status),
-          error_detail());
-    fields_restore(call);
-}
-
-static void expect_refusal(const struct call *call, const struct slot *slot, quern_status expected, const char *what) {
-    const quern_status status = fields_run(call);
-    const bool is_told = is_text(call) && (int)status == FIELDS_TOLD;
-    check(status == expected || is_told, "%s: %s %s: %s instead of %s: %s", call->name, fields_path(slot), what,
-          quern_status_string(status), quern_status_string(expected), status ? error_detail() : "");
-    check(fields_names(error_detail(), slot), "%s: %s %s: the detail names another field: %s", call->name, fields_path(slot), what,
-          error_detail());
-    check(is_told || fields_are_unchanged(), "%s: %s %s: the refused call wrote", call->name, fields_path(slot), what);
-    fields_restore(call);
-}
 
 /* ---- ignored fields ---- */
 
@@ -91,9 +23,9 @@ static void put_rubbish(const struct slot *slot, int kind) {
     static const double reals[RUBBISH] = {NAN, -INFINITY, -1, 1e300, 0};
     static const int64_t numbers[RUBBISH] = {-1, INT64_MIN, INT64_MAX, 1, 0};
     const uintptr_t pointers[RUBBISH] = {UINTPTR_MAX, 1, written_buffer() + 1, written_buffer(), 64};
-    if (slot->field->kind == REAL) put_real(slot, slot->field->bytes == sizeof(float) && kind == 3 ? 3e38 : reals[kind]);
-    else if (is_pointer(slot)) put_pointer(slot, pointers[kind]);
-    else if (slot->field->kind != STRUCT) put_number(slot, numbers[kind]);
+    if (slot->field->kind == REAL) fields_put_real(slot, slot->field->bytes == sizeof(float) && kind == 3 ? 3e38 : reals[kind]);
+    else if (fields_is_pointer(slot)) fields_put_pointer(slot, pointers[kind]);
+    else if (slot->field->kind != STRUCT) fields_put_number(slot, numbers[kind]);
 }
 
 static void walk_ignored_alone(const struct call *call, const struct slot *slot) {
@@ -101,7 +33,7 @@ static void walk_ignored_alone(const struct call *call, const struct slot *slot)
         char what[32];
         snprintf(what, sizeof what, "with rubbish %d", kind);
         put_rubbish(slot, kind);
-        expect_base_case(call, slot, what);
+        fields_expect_base_case(call, slot, what);
     }
 }
 
@@ -117,57 +49,12 @@ static void walk_ignored(const struct call *call) {
     if (!last) return;
     for (int i = 0; i < fields_slot_count; i++) {
         const struct slot *slot = &fields_slots[i];
-        if (is_ignored(slot) && is_pointer(slot)) put_pointer(slot, UINTPTR_MAX - 1000u * (unsigned)i);
+        if (is_ignored(slot) && fields_is_pointer(slot)) fields_put_pointer(slot, UINTPTR_MAX - 1000u * (unsigned)i);
     }
-    expect_base_case(call, last, "and all other ignored pointers with rubbish");
+    fields_expect_base_case(call, last, "and all other ignored pointers with rubbish");
 }
 
 /* ---- illegal values ---- */
-
-static bool is_legal(const struct rule *rule, int value) {
-    for (size_t i = 0; i < rule->legal_count; i++)
-        if (rule->legal[i] == value) return true;
-    return false;
-}
-
-static void refuse_number(const struct call *call, const struct slot *slot, int64_t number, quern_status status) {
-    char what[48];
-    snprintf(what, sizeof what, "is %lld", (long long)number);
-    put_number(slot, number);
-    expect_refusal(call, slot, status, what);
-}
-
-static void walk_choices(const struct call *call, const struct slot *slot) {
-    const struct field *field = slot->field;
-    const int base = (int)number_at(slot);
-    if (slot->rule->legal_count) {
-        for (int value = -1; value < 20; value++)
-            if (!is_legal(slot->rule, value)) refuse_number(call, slot, value, QUERN_INVALID_DTYPE);
-            else if (slot->letter == 'C' && value != base) refuse_number(call, slot, value, QUERN_INVALID_ARGUMENT);
-        refuse_number(call, slot, INT_MIN, QUERN_INVALID_DTYPE);
-        return;
-    }
-    const int last = field->kind == ENUM ? field->values[field->value_count - 1] : 1;
-    refuse_number(call, slot, -1, QUERN_INVALID_ARGUMENT);
-    refuse_number(call, slot, last + 1, QUERN_INVALID_ARGUMENT);
-    refuse_number(call, slot, INT_MIN, QUERN_INVALID_ARGUMENT);
-    if (slot->letter == 'C') refuse_number(call, slot, !base, QUERN_INVALID_ARGUMENT);
-}
-
-static void walk_values(const struct call *call, const struct slot *slot) {
-    for (size_t i = 0; i < slot->rule->illegal_count; i++) {
-        const struct illegal *illegal = &slot->rule->illegal[i];
-        const int64_t base = illegal->is_relative ? number_at(slot) : 0;
-        char what[48];
-        if (illegal->calls && illegal->calls[slot->part->column] != 'x') continue;
-        if (illegal->is_relative && !base) continue;
-        if (slot->field->kind == REAL) put_real(slot, illegal->real);
-        else put_number(slot, base + illegal->number);
-        if (slot->field->kind == REAL) snprintf(what, sizeof what, "is %g", illegal->real);
-        else snprintf(what, sizeof what, "is %lld", (long long)(base + illegal->number));
-        expect_refusal(call, slot, illegal->status, what);
-    }
-}
 
 /* A list of memory may be empty, and a workspace may have no bytes. */
 static bool is_empty(const struct slot *slot) {
@@ -176,34 +63,47 @@ static bool is_empty(const struct slot *slot) {
 
 /* A call without handles has no foreign ones either. */
 static void walk_foreign(const struct call *call, const struct slot *slot) {
-    put(slot, slot->rule->foreign);
-    if (pointer_at(slot)) expect_refusal(call, slot, QUERN_INVALID_ARGUMENT, "is of another device");
+    fields_put(slot, slot->rule->foreign);
+    if (fields_pointer_at(slot)) fields_expect_refusal(call, slot, QUERN_INVALID_ARGUMENT, "was made for another device");
     else fields_restore(call);
+}
+
+static bool is_workspace(const struct slot *slot) {
+    return same_text(slot->field->name, "workspace");
+}
+
+static void walk_illegal_pointer(const struct call *call, const struct slot *slot) {
+    if (slot->rule->foreign) walk_foreign(call, slot);
+    if (slot->letter == 's' && fields_device.kind == QUERN_CPU) {
+        fields_put_pointer(slot, 64);
+        fields_expect_refusal(call, slot, QUERN_INVALID_ARGUMENT, "is not NULL: a CPU device has no streams");
+    }
+    if (!strchr("RWxa", slot->letter) || is_empty(slot)) return;
+    fields_put_pointer(slot, 0);
+    if (is_workspace(slot))
+        fields_expect_refusal(call, slot, QUERN_NULL_POINTER, "is NULL: expected %lld bytes", (long long)slot->bytes);
+    else fields_expect_refusal(call, slot, QUERN_NULL_POINTER, "is NULL");
 }
 
 static void walk_illegal(const struct call *call) {
     for (int i = 0; i < fields_slot_count; i++) {
         const struct slot *slot = &fields_slots[i];
-        const enum kind kind = slot->field->kind;
-        if (strchr("cC", slot->letter)) {
-            if (kind == ENUM || kind == FLAG) walk_choices(call, slot);
-            walk_values(call, slot);
-        }
-        if (slot->letter == '0') {
-            if (is_pointer(slot)) put_pointer(slot, 64);
-            else put_number(slot, 1);
-            expect_refusal(call, slot, QUERN_INVALID_ARGUMENT, "is not 0");
-        }
-        if (slot->rule->foreign) walk_foreign(call, slot);
-        if (slot->letter == 's' && fields_device.kind == QUERN_CPU) {
-            put_pointer(slot, 64);
-            expect_refusal(call, slot, QUERN_INVALID_ARGUMENT, "is not NULL");
-        }
-        if (strchr("RWxa", slot->letter) && !is_empty(slot)) {
-            put_pointer(slot, 0);
-            expect_refusal(call, slot, QUERN_NULL_POINTER, "is NULL");
-        }
+        if (strchr("cC", slot->letter)) fields_walk_values(call, slot);
+        else if (slot->letter == '0') fields_walk_unused(call, slot);
+        if (fields_is_pointer(slot)) walk_illegal_pointer(call, slot);
     }
+}
+
+/* What works on a device needs the operation there.  A plan of this device would be refused before. */
+static void walk_unprepared(const struct call *call) {
+    const struct slot *device = fields_slot_named("device"), *plan = fields_slot_named("plan");
+    char detail[128];
+    if (call->has_no_cpu_kernel && fields_device.kind == QUERN_CPU) return;
+    if (!device || call->is_of_ranks || !fields_slot_named("stream") || (plan && fields_pointer_at(plan))) return;
+    snprintf(detail, sizeof detail, "%s is not prepared on %s: call quern_prepare first", fields_operation,
+             fields_device.kind == QUERN_CPU ? "cpu" : "cuda:0");
+    fields_put(device, &fields_other_device);
+    fields_refuse(__LINE__, QUERN_NOT_PREPARED, detail);
 }
 
 /* ---- what is left out, and what a call writes ---- */
@@ -212,8 +112,8 @@ static void walk_optional(const struct call *call) {
     for (int i = 0; i < fields_slot_count; i++) {
         const struct slot *slot = &fields_slots[i];
         if (!strchr("rw", slot->letter)) continue;
-        put_pointer(slot, 0);
-        expect_success(call, slot, "is NULL");
+        fields_put_pointer(slot, 0);
+        fields_expect_success(call, slot, "is NULL");
         check(slot->letter != 'w' || !fields_changed(slot), "%s: %s is NULL, and its old place was written", call->name,
               fields_path(slot));
     }
@@ -232,15 +132,21 @@ static void check_written(const struct call *call) {
 
 /* ---- alignment ---- */
 
+static void refuse_misaligned(const struct call *call, const struct slot *slot) {
+    const bool is_of_list = strchr(slot->part->prefix, '[') != NULL;
+    if (is_workspace(slot)) fields_expect_refusal(call, slot, QUERN_INVALID_ARGUMENT, "is not at a multiple of 16 bytes");
+    else if (is_of_list) fields_expect_refusal(call, slot, QUERN_INVALID_ARGUMENT, "is not at a multiple of its element's size");
+    else fields_expect_refusal(call, slot, QUERN_INVALID_ARGUMENT, "is not at a multiple of %zu bytes, the size of its elements",
+                               slot->alignment);
+}
+
 static void walk_alignment(const struct call *call) {
     for (int i = 0; i < fields_slot_count; i++) {
         const struct slot *slot = &fields_slots[i];
         if (!strchr("RrWwxa", slot->letter) || slot->alignment < 2 || is_empty(slot)) continue;
         for (size_t offset = 1; offset < slot->alignment; offset *= 2) {
-            char what[64];
-            snprintf(what, sizeof what, "is moved by %zu bytes", offset);
-            put_pointer(slot, pointer_at(slot) + offset);
-            expect_refusal(call, slot, QUERN_INVALID_ARGUMENT, what);
+            fields_put_pointer(slot, fields_pointer_at(slot) + offset);
+            refuse_misaligned(call, slot);
         }
     }
 }
@@ -287,21 +193,38 @@ static uintptr_t beside(const struct slot *moved, const struct slot *slot, int w
     return align_down(moved, where ? at + (uintptr_t)slot->bytes + moved->alignment - 1 : at - (uintptr_t)moved->bytes);
 }
 
+static bool tells(const struct slot *first, const struct slot *second, const char *format) {
+    char text[2][300];
+    const bool is_fixed = strchr("pP", second->letter) != NULL;
+    snprintf(text[0], sizeof text[0], format, is_fixed ? "an array of args.plan" : fields_path(second));
+    snprintf(text[1], sizeof text[1], format, fields_other_path(second));
+    return fields_says(first, text[0]) || fields_says(first, text[1]);
+}
+
+/* Of two buffers of which one is written that one is named first, but in an item of a list and in a transfer. */
+static bool tells_overlap(const struct slot *one, const struct slot *other) {
+    static const char format[] = " overlaps %s: expected separate memory", of_item[] = " overlaps %s",
+                      of_transfer[] = " and %s overlap: expected that what is received overlaps nothing";
+    if (one->part == other->part && strchr(one->part->prefix, '[') && (tells(one, other, of_item) || tells(other, one, of_item)))
+        return true;
+    if (same_text(one->part->type, "quern_transfer_item")) return tells(one, other, of_transfer) || tells(other, one, of_transfer);
+    return (is_written(one) && tells(one, other, format)) || (is_written(other) && tells(other, one, format)) ||
+           (strchr("pP", other->letter) && tells(one, other, format));
+}
+
 static void refuse_overlap(const struct call *call, const struct slot *moved, const struct slot *slot, int where) {
     static const char *const names[] = {"beginning", "middle", "end"};
     char what[160];
     snprintf(what, sizeof what, "over the %s of %s", names[where], fields_path(slot));
-    put_pointer(moved, over(moved, slot, where));
-    expect_refusal(call, moved, QUERN_INVALID_ARGUMENT, what);
-    const bool is_fixed = strchr("pP", slot->letter) != NULL;
-    const bool is_named = is_fixed ? strstr(error_detail(), "args.plan") != NULL : fields_names(error_detail(), slot);
-    check(strstr(error_detail(), "overlaps") && is_named, "%s: %s %s: %s", call->name, fields_path(moved), what, error_detail());
+    fields_put_pointer(moved, over(moved, slot, where));
+    fields_expect_naming(call, moved, QUERN_INVALID_ARGUMENT, what);
+    check(tells_overlap(moved, slot), "%s: %s %s: %s", call->name, fields_path(moved), what, error_detail());
 }
 
 /* Beside each other buffers may lie; what was a third one's place is then read for another purpose, and may be refused as such. */
 static void accept_neighbours(const struct call *call, const struct slot *moved, const struct slot *slot, uintptr_t place) {
     if (call->contents_end_group && fields_device.kind == QUERN_CUDA && !is_written(moved)) return;
-    put_pointer(moved, place);
+    fields_put_pointer(moved, place);
     const quern_status status = fields_run(call);
     check(status == QUERN_OK || !strstr(error_detail(), "overlaps"), "%s: %s beside %s: %s", call->name, fields_path(moved),
           fields_path(slot), error_detail());
@@ -329,9 +252,9 @@ static void refuse_over_outer(const struct call *call, const struct slot *inner,
         if (meeting_of(moved, outer) != REFUSED_PAIR || !is_written(moved)) continue;
         const uintptr_t place = over(moved, outer, 2);
         if (place < (uintptr_t)(outer->home + inner->bytes)) continue;
-        put_pointer(inner, (uintptr_t)outer->home);
-        put_pointer(moved, place);
-        expect_refusal(call, moved, QUERN_INVALID_ARGUMENT, "over the end of a buffer that has another one inside");
+        fields_put_pointer(inner, (uintptr_t)outer->home);
+        fields_put_pointer(moved, place);
+        fields_expect_naming(call, moved, QUERN_INVALID_ARGUMENT, "over the end of a buffer that has another one inside");
         check(fields_names(error_detail(), outer), "%s: %s", call->name, error_detail());
     }
 }
@@ -356,8 +279,11 @@ void fields_walk(const struct call *call) {
     check_written(call);
     walk_ignored(call);
     walk_illegal(call);
+    walk_unprepared(call);
     walk_optional(call);
     walk_alignment(call);
     walk_overlaps(call);
     walk_nested(call);
+    if (fields_device.kind == QUERN_CPU) fields_walk_structs(call);
+    if (!call->is_of_ranks) fields_walk_mixtures(call);
 }

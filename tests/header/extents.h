@@ -239,7 +239,11 @@ ONE(quern_adam_load__parameters, seed, uint64_t)
 
 _Static_assert(offsetof(quern_accumulate_args, grad_dtype) == offsetof(quern_gradient_norm_args, grad_dtype), "the same parent");
 EXTENT(quern_gradient, grad, elements(a->count, ((const quern_accumulate_args *)parent)->grad_dtype))
-EXTENT(quern_gradient, main_grad, memory(times(a->count, sizeof(float))))  /* a norm's args have no main_dtype */
+/* The arguments of a norm, and those of an older program, have no main_dtype. */
+static quern_dtype main_dtype(const quern_accumulate_args *a) {
+    return a->size == QUERN_STRUCT_SIZE(*a) && a->main_dtype ? a->main_dtype : QUERN_F32;
+}
+EXTENT(quern_gradient, main_grad, elements(a->count, main_dtype(parent)))
 EXTENT(quern_gradient_norm_args, gradients, list(a->gradient_count, a->gradient_size))
 ONE(quern_gradient_norm_args, grad_scale_pointer, float)
 ONE(quern_gradient_norm_args, norm, float)

@@ -1,12 +1,12 @@
 /*
  * Details: one line of at most 255 characters (which harness/check.c asserts in every suite), with the nearest cause; statuses
- * instead of crashes for handles that are NULL; flags other than 0 and 1.
+ * instead of crashes for handles that are NULL; the arguments of devices.  tests/fields/ has the details about fields.
  *
  * Runs on: every cpu, one emulated, gpu.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
 #include <errno.h>
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +14,15 @@
 
 #include "harness/check.h"
 #include "harness/device.h"
+#include "header/table.h"
 #include "runtime/status.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static void expect(int line, quern_status status, quern_status expected, const char *text) {
+    check(status == expected && !strcmp(error_detail(), text), "line %d: %s: \"%s\" instead of %s: \"%s\"", line,
+          quern_status_string(status), status ? error_detail() : "", quern_status_string(expected), text);
+}
 
 static void check_detail(quern_status status, quern_status expected, const char *text) {
     check(status == expected && strstr(error_detail(), text), "%s: \"%s\" instead of %s: \"%s\"", quern_status_string(status),
@@ -93,6 +99,33 @@ Test(details, a_combination_that_no_kernel_has) {
     device_close(&device);
 }
 
+/* The longest QUERN_KERNEL, whose end the detail still has, and one character more. */
+Test(details, longest_glob) {
+    enum { LONGEST = 159 };
+    static const char first[] = "adam_pbf16_gbf16_mbf16_vbf16__", last[] = "[0-9a-z]";
+    char glob[LONGEST + 2];
+    quern_adam_args adam = QUERN_ADAM_ARGS_INIT;
+    quern_device *opened;
+    for (int i = 0; i < 2; i++) {
+        const size_t length = LONGEST + (size_t)i;
+        memset(glob, '*', sizeof glob);
+        memcpy(glob, first, sizeof first - 1);
+        memcpy(glob + length - strlen(last), last, sizeof last);
+        setenv("QUERN_KERNEL", glob, 1);
+        const quern_status status = quern_device_open(test_kind(), 0, &opened);
+        if (i) expect(__LINE__, status, QUERN_INVALID_ARGUMENT, "QUERN_KERNEL has 160 characters: expected fewer than 160");
+        if (i) break;
+        check_ok(status);
+        check_ok(quern_prepare(opened, QUERN_ADAM));
+        adam.param_dtype = adam.grad_dtype = adam.m_dtype = adam.v_dtype = QUERN_F32, adam.step = 1;
+        check_status(quern_adam(opened, &adam, NULL, 0, NULL), QUERN_NO_KERNEL);
+        const char *detail = error_detail();
+        check(!strncmp(detail, "no adam kernel serves this request on c", 39) && strlen(detail) == 255 &&
+              !strcmp(detail + 255 - 125, glob + LONGEST - 125), "%s", detail);
+        quern_device_close(opened);
+    }
+}
+
 /* Named is the row that would have been chosen, not one behind it. */
 Test(details, a_kernel_that_the_environment_leaves_out) {
     static char walk[1 << 16], expected[256];
@@ -116,60 +149,34 @@ Test(details, a_kernel_that_the_environment_leaves_out) {
 
 /* ---- handles that are NULL ---- */
 
+static bool takes_handles(const struct record *parameters) {
+    for (int i = 0; i < parameters->count; i++)
+        if (parameters->fields[i].kind == HANDLE || parameters->fields[i].kind == HANDLES) return true;
+    return false;
+}
+
+/* Every function that takes a handle, with all parameters 0: a status, a text or nothing. */
 Test(details, null_handles) {
-    static quern_cross_entropy_args loss = QUERN_CROSS_ENTROPY_ARGS_INIT;
-    static quern_linear_cross_entropy_args layer = QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT;
-    static quern_adam_args adam = QUERN_ADAM_ARGS_INIT;
-    static quern_gradient_norm_args norm = QUERN_GRADIENT_NORM_ARGS_INIT;
-    static quern_accumulate_args sum = QUERN_ACCUMULATE_ARGS_INIT;
-    static quern_ragged_all_to_all_args ragged = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    static const quern_gemm_args product = {.size = sizeof product};
-    quern_device_info info = QUERN_DEVICE_INFO_INIT;
-    quern_adam_plan *plan;
-    static quern_quantize_args quantize = QUERN_QUANTIZE_ARGS_INIT;
-    quern_accumulate_plan *sums;
-    quern_quantize_plan *casts;
-    quern_ragged_plan *ragged_plan;
-    quern_group *group = NULL;
-    quern_blas *blas;
+    int refused = 0, ended = 0;
+    for (int i = 0; i < header_function_count; i++) {
+        const struct function *function = &header_functions[i];
+        static const uint64_t zeros[32];
+        if (!function->record || !takes_handles(function->record)) continue;
+        const uint64_t result = function->call(zeros);
+        const bool ends = strstr(function->name, "_destroy") || strstr(function->name, "_close");
+        if (function->result == STATUS && !ends) check(result == QUERN_NULL_POINTER, "%s: %s", function->name, error_detail());
+        if (function->result == STATUS && ends) check(result == QUERN_OK, "%s: %s", function->name, error_detail());
+        refused += function->result == STATUS && !ends, ended += ends;
+    }
+    check(refused > 40 && ended > 5, "%d refused and %d ended", refused, ended);
+}
+
+Test(details, texts_about_null_handles) {
+    quern_cross_entropy_args loss = QUERN_CROSS_ENTROPY_ARGS_INIT;
+    quern_adam_args adam = QUERN_ADAM_ARGS_INIT;
+    quern_quantize_args quantize = QUERN_QUANTIZE_ARGS_INIT;
     char buffer[16];
-    void *pointer = buffer;
-    size_t bytes;
-    int64_t step;
-    const quern_status statuses[] = {
-        quern_device_count(QUERN_CPU, NULL), quern_device_open(QUERN_CPU, 0, NULL), quern_device_get_info(NULL, &info),
-        quern_prepare(NULL, QUERN_ADAM), quern_load_pack(NULL), quern_set_threads(NULL, 1, NULL, NULL),
-        quern_cross_entropy_workspace(NULL, &loss, &bytes), quern_cross_entropy(NULL, &loss, NULL, 0, NULL),
-        quern_cross_entropy_stats(NULL, &loss, NULL, 0, NULL), quern_cross_entropy_combine(NULL, &loss, NULL, 1, NULL, 0, NULL),
-        quern_cross_entropy_gradient(NULL, &loss, NULL, 0, NULL), quern_blas_open(NULL, NULL, &blas),
-        quern_blas_gemm(NULL, &product, NULL), quern_linear_cross_entropy_workspace(NULL, &layer, &bytes),
-        quern_linear_cross_entropy(NULL, &layer, NULL, 0, NULL), quern_adam_workspace(NULL, &adam, &bytes),
-        quern_adam(NULL, &adam, NULL, 0, NULL), quern_adam_plan_create(NULL, &adam, &plan),
-        quern_gradient_norm_workspace(NULL, &norm, &bytes), quern_gradient_norm(NULL, &norm, NULL, 0, NULL),
-        quern_accumulate(NULL, &sum, NULL), quern_accumulate_plan_create(NULL, &sum, &sums),
-        quern_quantize_workspace(NULL, &quantize, &bytes), quern_quantize(NULL, &quantize, NULL, 0, NULL),
-        quern_quantize_amax(NULL, &quantize, NULL, 0, NULL), quern_quantize_cast(NULL, &quantize, NULL),
-        quern_quantize_plan_create(NULL, &quantize, &casts), quern_adam_saved_bytes(NULL, &adam, &bytes),
-        quern_adam_save(NULL, &adam, buffer, sizeof buffer), quern_adam_load(NULL, &adam, buffer, sizeof buffer, &step, NULL),
-        quern_group_create(NULL, 1, &group), quern_group_split(NULL, 1, NULL, NULL, &group),
-        quern_group_split(&group, 1, NULL, NULL, &group), quern_group_abort(NULL, NULL), quern_group_status(NULL),
-        quern_barrier(NULL, NULL, NULL), quern_symmetric_alloc(NULL, 1, &bytes, &pointer),
-        quern_symmetric_alloc(&group, 1, &bytes, &pointer), quern_symmetric_free(NULL, buffer, NULL),
-        quern_symmetric_register(&group, 1, &pointer, &bytes), quern_symmetric_unregister(NULL, buffer, NULL),
-        quern_symmetric_peer(NULL, buffer, 0, &pointer), quern_symmetric_multicast(NULL, buffer, &pointer),
-        quern_ragged_all_to_all_workspace(NULL, &ragged, &bytes), quern_ragged_all_to_all(NULL, &ragged, NULL, 0, NULL),
-        quern_ragged_plan_create(&group, 1, &ragged, &pointer, &bytes, &ragged_plan), quern_ragged_plan_run(NULL, NULL)};
-    for (size_t i = 0; i < COUNT(statuses); i++)
-        check(statuses[i] == QUERN_NULL_POINTER, "call %zu: %s", i, quern_status_string(statuses[i]));
-    check(strstr(error_detail(), "plan is NULL"), "%s", error_detail());
-    check_ok(quern_group_destroy(NULL));
-    check_ok(quern_ragged_plan_destroy(NULL));
     check(quern_group_rank(NULL) == -1 && quern_group_size(NULL) == -1, "NULL has a rank");
-    quern_device_close(NULL);
-    quern_blas_close(NULL);
-    quern_adam_plan_destroy(NULL);
-    quern_accumulate_plan_destroy(NULL);
-    quern_quantize_plan_destroy(NULL);
     check(quern_device_report(NULL, buffer, sizeof buffer) == 0, "NULL has targets");
     quern_group_report(NULL, buffer, sizeof buffer);
     check(!strcmp(buffer, "group is NULL"), "%s", buffer);
@@ -181,81 +188,39 @@ Test(details, null_handles) {
     check(!strcmp(buffer, "device is NULL"), "%s", buffer);
 }
 
-/* ---- flags, and seconds ---- */
+/* ---- devices ---- */
 
-Test(details, flags_and_limits_of_ranks) {
+Test(details, devices) {
+    int count;
+    quern_device *opened;
+#define DEVICE(call, status, text) expect(__LINE__, call, status, text)
+    DEVICE(quern_device_count((quern_device_kind)3, &count), QUERN_INVALID_ARGUMENT,
+           "kind is 3: expected QUERN_CPU (1) or QUERN_CUDA (2)");
+    DEVICE(quern_device_count((quern_device_kind)0, &count), QUERN_INVALID_ARGUMENT,
+           "kind is 0: expected QUERN_CPU (1) or QUERN_CUDA (2)");
+    DEVICE(quern_device_count(QUERN_CPU, NULL), QUERN_NULL_POINTER, "count is NULL");
+    DEVICE(quern_device_open((quern_device_kind)-1, 0, &opened), QUERN_INVALID_ARGUMENT,
+           "kind is -1: expected QUERN_CPU (1) or QUERN_CUDA (2)");
+    DEVICE(quern_device_open(QUERN_CPU, 1, &opened), QUERN_NO_DEVICE, "ordinal is 1: expected 0, the only CPU device");
+    DEVICE(quern_device_open(QUERN_CPU, -1, &opened), QUERN_NO_DEVICE, "ordinal is -1: expected 0, the only CPU device");
+    DEVICE(quern_device_open(QUERN_CUDA, -2, &opened), QUERN_NO_DEVICE, "ordinal is -2: expected 0 or more");
+    DEVICE(quern_device_open(QUERN_CPU, 0, NULL), QUERN_NULL_POINTER, "device is NULL");
     struct test_device device;
-    quern_group *group;
-    int64_t none[1] = {0};
-    size_t bytes;
     device_open(&device, 0, NULL);
+    DEVICE(quern_prepare(device.quern, 0), QUERN_INVALID_ARGUMENT,
+           "operations is 0: expected QUERN_CROSS_ENTROPY, QUERN_ADAM, QUERN_BARRIER, QUERN_RAGGED_ALL_TO_ALL, QUERN_QUANTIZE "
+           "or QUERN_COLLECTIVE or several of them (a value from 1 to 63)");
+    DEVICE(quern_prepare(device.quern, 64), QUERN_INVALID_ARGUMENT,
+           "operations is 64: expected QUERN_CROSS_ENTROPY, QUERN_ADAM, QUERN_BARRIER, QUERN_RAGGED_ALL_TO_ALL, QUERN_QUANTIZE "
+           "or QUERN_COLLECTIVE or several of them (a value from 1 to 63)");
+    DEVICE(quern_prepare(NULL, 1), QUERN_NULL_POINTER, "device is NULL");
+    DEVICE(quern_device_get_info(device.quern, NULL), QUERN_NULL_POINTER, "quern_device_info is NULL");
     if (device.kind == QUERN_CPU) {
-        quern_group_args args = QUERN_GROUP_ARGS_INIT;
-        args.ranks = 1, args.device = device.quern, args.share_gpu = 2;
-        check_detail(quern_group_create(&args, 1, &group), QUERN_INVALID_ARGUMENT, "args.share_gpu is 2: expected 0 to 1");
-        args.share_gpu = 0;
-        static const double seconds[] = {(double)NAN, -1, -(double)INFINITY};
-        for (size_t i = 0; i < COUNT(seconds); i++) {
-            args.timeout = seconds[i];
-            check_detail(quern_group_create(&args, 1, &group), QUERN_INVALID_ARGUMENT, "timeout is ");
-        }
-        args.timeout = (double)INFINITY;
-        check_ok(quern_group_create(&args, 1, &group));
-        for (size_t i = 0; i < COUNT(seconds); i++) {
-            quern_barrier_args barrier = QUERN_BARRIER_ARGS_INIT;
-            barrier.timeout = seconds[i];
-            check_detail(quern_barrier(group, &barrier, NULL), QUERN_INVALID_ARGUMENT, "timeout is ");
-        }
-        quern_ragged_all_to_all_args ragged = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-        ragged.metadata_dtype = QUERN_INT64;
-        ragged.input_offsets = ragged.send_sizes = ragged.output_offsets = ragged.recv_sizes = none;
-        check_ok(quern_ragged_all_to_all_workspace(group, &ragged, &bytes));
-        ragged.check_overlap = -1;
-        check_detail(quern_ragged_all_to_all_workspace(group, &ragged, &bytes), QUERN_INVALID_ARGUMENT, "args.check_overlap is -1");
-        ragged.check_overlap = 1, ragged.metadata_on_device = 5;
-        check_detail(quern_ragged_all_to_all_workspace(group, &ragged, &bytes), QUERN_INVALID_ARGUMENT,
-                     "args.metadata_on_device is 5");
-        ragged.metadata_on_device = 0, ragged.timeout = (double)NAN;
-        check_detail(quern_ragged_all_to_all_workspace(group, &ragged, &bytes), QUERN_INVALID_ARGUMENT, "timeout is nan");
-        check_ok(quern_group_destroy(group));
-    }
-    device_close(&device);
-}
-
-static quern_status no_product(void *user, const quern_gemm_args *args, void *stream) {
-    (void)user, (void)args, (void)stream;
-    return QUERN_OK;
-}
-
-Test(details, flags_of_linear_cross_entropy) {
-    struct test_device device;
-    size_t bytes;
-    device_open(&device, 0, NULL);
-    quern_linear_cross_entropy_args layer = QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT;
-    layer.loss.logits_dtype = layer.hidden_dtype = layer.weight_dtype = QUERN_F32, layer.loss.labels_dtype = QUERN_INT32;
-    layer.loss.vocab = 10, layer.width = 8, layer.gemm = no_product;
-    check_ok(quern_linear_cross_entropy_workspace(device.quern, &layer, &bytes));
-    layer.accumulate_weight = 2;
-    check_detail(quern_linear_cross_entropy_workspace(device.quern, &layer, &bytes), QUERN_INVALID_ARGUMENT,
-                 "args.accumulate_weight is 2: expected 0 to 1");
-    quern_blas *blas;
-    if (quern_blas_open(device.quern, NULL, &blas) == QUERN_OK) {
-        quern_gemm_args product = QUERN_GEMM_ARGS_INIT;
-        product.a_dtype = product.b_dtype = product.c_dtype = QUERN_F32;
-        check_ok(quern_blas_gemm(blas, &product, device.stream));
-        const struct {
-            const char *name;
-            int32_t *flag;
-        } flags[] = {{"args.accumulate", &product.accumulate}, {"args.a_transposed", &product.a_transposed},
-                     {"args.b_transposed", &product.b_transposed}};
-        for (size_t i = 0; i < COUNT(flags); i++) {
-            *flags[i].flag = -1;
-            check_detail(quern_blas_gemm(blas, &product, device.stream), QUERN_INVALID_ARGUMENT, flags[i].name);
-            *flags[i].flag = 0;
-        }
-        product.c_dtype = (quern_dtype)99;
-        check_detail(quern_blas_gemm(blas, &product, device.stream), QUERN_INVALID_DTYPE, "args.c_dtype is 99");
-        quern_blas_close(blas);
+        DEVICE(quern_set_threads(device.quern, 1025, NULL, NULL), QUERN_INVALID_ARGUMENT, "threads is 1025: expected 0 to 1024");
+        DEVICE(quern_set_threads(device.quern, -1, NULL, NULL), QUERN_INVALID_ARGUMENT, "threads is -1: expected 0 to 1024");
+    } else {
+        DEVICE(quern_set_threads(device.quern, 1, NULL, NULL), QUERN_NOT_SUPPORTED,
+               "cuda:0 has no threads to set: only the CPU device has");
     }
     device_close(&device);
 }

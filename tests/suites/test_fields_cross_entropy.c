@@ -84,6 +84,106 @@ Test(fields_cross_entropy, each_call_in_place) {
     fields_close();
 }
 
+/* ---- several fields ---- */
+
+#define MOST_OF_A_BUFFER ", since no buffer has more than 2^47 bytes"
+
+Test(fields_cross_entropy, lengths_of_rows) {
+    quern_cross_entropy_args *a = &loss_args;
+    const int64_t longest = (int64_t)1 << 41;
+    fields_open(QUERN_CROSS_ENTROPY);
+    fields_prepare(&call_of_quern_cross_entropy);
+    REFUSED((a->padded_vocab = 0, a->grad_stride = 9), QUERN_INVALID_SHAPE, "args.grad_stride is 9: expected at least vocab, 10");
+    REFUSED((a->rows = 64, a->vocab = longest, a->padded_vocab = a->logits_stride = 0), QUERN_INVALID_SHAPE,
+            "args.vocab is 2199023255552 with args.rows 64: expected at most 549755813888" MOST_OF_A_BUFFER);
+    REFUSED((a->rows = 64, a->padded_vocab = longest, a->grad_stride = 0), QUERN_INVALID_SHAPE,
+            "args.padded_vocab is 2199023255552 with args.rows 64: expected at most 549755813888" MOST_OF_A_BUFFER);
+    REFUSED((a->rows = 0, a->logits_stride = ((int64_t)1 << 45) + 1), QUERN_INVALID_SHAPE,
+            "args.logits_stride is 35184372088833 with args.rows 0: expected at most 35184372088832" MOST_OF_A_BUFFER);
+    if (fields_device.kind == QUERN_CUDA)
+        REFUSED((a->strict_labels = 1, a->report = NULL), QUERN_NULL_POINTER, "args.report is NULL: expected a report, in which a GPU "
+                "tells of bad labels if strict_labels is 1");
+    fields_prepare(&call_of_quern_cross_entropy_combine);
+    REFUSED((a->rows = 0, parameters_of_quern_cross_entropy_combine.shard_count = longest + 1), QUERN_INVALID_SHAPE, "shard_count is "
+            "2199023255553 with args.rows 0: expected at most 2199023255552, since shards has no more than 2^47 bytes");
+    if (fields_device.kind == QUERN_CUDA)
+        REFUSED((a->strict_labels = 1, a->report = NULL), QUERN_NULL_POINTER, "args.report is NULL: expected a report, in which a GPU "
+                "tells of bad labels if strict_labels is 1");
+    fields_close();
+}
+
+Test(fields_cross_entropy, in_place) {
+    quern_cross_entropy_args *a = &loss_args;
+    quern_linear_cross_entropy_args *layer = &layer_args;
+    layer_gemm = multiply;
+    fields_open(QUERN_CROSS_ENTROPY);
+    fields_prepare(&call_of_quern_cross_entropy);
+    void *const logits = (void *)(uintptr_t)a->logits;
+    REFUSED(a->grad = logits, QUERN_INVALID_SHAPE,
+            "args.logits_stride is 12: expected at least padded_vocab, 13, since grad is in place of the logits");
+    REFUSED((a->grad = logits, a->logits_stride = 0), QUERN_INVALID_SHAPE, "args.logits_stride is 10 (0 means vocab): expected at least "
+            "padded_vocab, 13, since grad is in place of the logits");
+    REFUSED((a->grad = logits, a->padded_vocab = 0), QUERN_INVALID_SHAPE,
+            "args.grad_stride is 14 in place of logits with stride 12: expected the same");
+    REFUSED((a->grad = logits, a->padded_vocab = 0, a->grad_stride = 0, a->grad_dtype = QUERN_F16), QUERN_INVALID_DTYPE,
+            "args.grad_dtype is f16 in place of f32 logits: expected the same dtype");
+    ACCEPTED((a->grad = logits, a->padded_vocab = 0, a->grad_stride = 0, a->grad_dtype = QUERN_F32));
+    fields_prepare(&call_of_quern_linear_cross_entropy);
+    REFUSED((layer->d_hidden = (void *)(uintptr_t)layer->hidden, layer->d_hidden_stride = 7), QUERN_INVALID_SHAPE,
+            "args.d_hidden_stride is 7 in place of hidden with stride 6: expected the same");
+    fields_prepare(&call_of_quern_linear_cross_entropy_workspace);
+    ACCEPTED(layer->chunk_rows = INT64_MAX);  /* more rows than there are */
+    fields_close();
+}
+
+/* Without rows everything else than class weights, sums and the report has no bytes, wherever it is, and may be NULL. */
+Test(fields_cross_entropy, no_rows) {
+    static const size_t of_rows[] = {
+        offsetof(quern_cross_entropy_args, logits), offsetof(quern_cross_entropy_args, labels), offsetof(quern_cross_entropy_args, grad),
+        offsetof(quern_cross_entropy_args, grad_loss), offsetof(quern_cross_entropy_args, lse),
+        offsetof(quern_cross_entropy_args, log_prob), offsetof(quern_cross_entropy_args, entropy),
+        offsetof(quern_cross_entropy_args, argmax), offsetof(quern_cross_entropy_args, stats)};
+    const struct call *const calls[] = {&call_of_quern_cross_entropy, &call_of_quern_cross_entropy_stats,
+                                        &call_of_quern_cross_entropy_combine, &call_of_quern_cross_entropy_gradient};
+    quern_linear_cross_entropy_args *layer = &layer_args;
+    quern_linear_cross_entropy__parameters *given = &parameters_of_quern_linear_cross_entropy;
+    layer_gemm = multiply;
+    fields_open(QUERN_CROSS_ENTROPY);
+    for (int i = 0; i < 12; i++) {
+        fields_prepare(calls[i % 4]);
+        /* No row has a value of grad_loss, so nothing is subtracted from its address. */
+        const void *const places[] = {NULL, loss_args.labels, (const void *)(UINTPTR_MAX - 63)};
+        for (size_t k = 0; k < COUNT(of_rows); k++) memcpy((char *)&loss_args + of_rows[k], &places[i / 4], sizeof(void *));
+        loss_args.grad_loss_stride = -(1 << 20), loss_args.padded_vocab = loss_args.logits_stride = loss_args.grad_stride = 0;
+        ACCEPTED(loss_args.rows = 0);
+    }
+    /* Weight is not read, and d_weight is still written. */
+    fields_prepare(&call_of_quern_linear_cross_entropy);
+    REFUSED((layer->loss.rows = 0, layer->weight = layer->d_weight + VOCAB), QUERN_INVALID_ARGUMENT,
+            "args.d_weight overlaps args.weight: expected separate memory");
+    ACCEPTED((layer->loss.rows = 0, layer->weight = NULL, layer->hidden = NULL, layer->d_hidden = NULL, layer->loss.labels = NULL));
+    ACCEPTED((layer->loss.rows = 0, layer->loss.reduction = QUERN_REDUCTION_NONE, layer->loss.loss = NULL, layer->weight = NULL,
+              layer->hidden = NULL, given->workspace = NULL, given->workspace_bytes = 0));
+    fields_close();
+}
+
+/* Upstream gradients that are read backwards, and one value for all rows. */
+Test(fields_cross_entropy, places_of_upstream_gradients) {
+    quern_cross_entropy_args *a = &loss_args;
+    static const char detail[] = "args.loss overlaps args.grad_loss: expected separate memory";
+    enum { LAST = (ROWS - 1) * UPSTREAM_STRIDE };
+    fields_open(QUERN_CROSS_ENTROPY);
+    fields_prepare(&call_of_quern_cross_entropy);
+    float *const lowest = (float *)(uintptr_t)a->grad_loss;
+#define BACKWARDS(place) (a->grad_loss = lowest + LAST, a->grad_loss_stride = -UPSTREAM_STRIDE, a->loss = lowest + (place))
+    REFUSED(BACKWARDS(0), QUERN_INVALID_ARGUMENT, detail);
+    REFUSED(BACKWARDS(LAST), QUERN_INVALID_ARGUMENT, detail);
+    ACCEPTED(BACKWARDS(-1));
+    ACCEPTED(BACKWARDS(LAST + 1));
+    ACCEPTED((a->grad_loss_stride = 0, a->loss = lowest + LAST - 1));
+    fields_close();
+}
+
 /* ---- strides: the bits of the call whose rows follow each other ---- */
 
 enum { GATHERED = 4096 };
