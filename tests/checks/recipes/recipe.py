@@ -16,8 +16,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from gen.toolchain import find_nvcc  # noqa: E402
+from runner.targets import CPU_TARGETS, lacking_flags  # noqa: E402
 
 EDIT = re.compile(r"<<<<\n(.*?)====\n(.*?)>>>>\n", re.S)
 CFLAGS = ["-std=c11", "-O1", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-I", "include",
@@ -124,7 +125,7 @@ def build_library(tree: Tree, gpu: bool) -> None:
     hosts = sorted(str(path.relative_to(tree.path)) for path in (tree.path / "src").rglob("*.c"))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(lambda name: tree.compile(name, f"build/{name}.o"), hosts))
-    objects += [tree.compile_kernel(target, "scale") for target in ("avx512", "avx2", "portable")]
+    objects += [tree.compile_kernel(target, "scale") for target in CPU_TARGETS]
     objects.append(tree.compile("generated/scale/table.c", "build/scale_table.o"))
     objects.append(tree.compile("generated/scale/images.S", "build/scale_images.o", "-Wa,-I,build", "-DQUERN_HAS_NVCC=1"))
     tree.run("ar", "rcs", "build/libscale.a", *objects)
@@ -143,9 +144,8 @@ def test_an_operation_takes_seven_files(path: Path) -> None:
     tree.compile("tests/suites/test_scale.c", "build/test_scale.o", "-I", str(ROOT / "tests"))
     tree.run(os.environ.get("CC", "cc"), "build/test_scale.o", ROOT / "build/tests/harness.a", "build/libscale.a",
              ROOT / "build/kernels.a", "-lcriterion", "-lm", "-ldl", "-pthread", "-o", "build/test_scale")
-    features = Path("/proc/cpuinfo").read_text()
-    for target in ("avx2", "portable"):
-        if target == "portable" or " avx2 " in features:
+    for target in CPU_TARGETS:
+        if not lacking_flags(target):
             tree.run("build/test_scale", "-j1", QUERN_TEST_DEVICE="cpu", QUERN_TEST_TARGET=target)
     if unavailable:
         print(f"the operation's GPU kernel was left out: {unavailable}")
