@@ -1,5 +1,5 @@
 //! A step of Adam from Zig, with the header as `zig translate-c` reads it.  tests/consumers/run.sh builds it if there is Zig.
-const c = @cImport(@cInclude("quern.h"));
+const c = @import("quern.zig");
 
 pub export fn main() c_int {
     var device: ?*c.quern_device = null;
