@@ -62,12 +62,26 @@ def closure(file: Path) -> tuple[Path, ...]:
     return tuple(sorted(found))
 
 
+# A comment, or what may look like one: a string or a character.
+COMMENT = re.compile(rb"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
+
+
+@functools.cache
+def code_of(path: Path) -> bytes:
+    """A file's text; of C and CUDA without comments and empty lines, which change no code."""
+    text = path.read_bytes()
+    if path.suffix not in (".c", ".h", ".cu", ".cuh"):
+        return text
+    code = COMMENT.sub(lambda found: found[0] if found[0][:1] in b"\"'" else b" ", text)
+    return re.sub(rb"[ \t]*\n\s*", b"\n", code)
+
+
 @functools.cache
 def _hash_of(file: Path) -> str:
-    """Of its text and of all that it includes."""
+    """Of its code and of all that it includes."""
     total = hashlib.sha256()
     for path in closure(file):
-        text = path.read_bytes()
+        text = code_of(path)
         total.update(f"{os.path.relpath(path, ROOT)} {len(text)}\n".encode() + text)
     return total.hexdigest()
 

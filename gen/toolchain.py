@@ -238,9 +238,9 @@ def main(arguments: list[str]) -> int:
     target, out = GPU_TARGETS[chosen.target], chosen.out
     made = {"ptx": [out, Path(f"{out}.d")], "cubin": [out, out.with_suffix(".ptxas")], "fatbin": [out]}[chosen.command]
     tool = more[0] if chosen.command == "cubin" and more[0] else Path(location)
-    texts = receipts.closure(ROOT / chosen.inputs[0]) if chosen.command == "ptx" else chosen.inputs
+    texts = receipts.closure(ROOT / chosen.inputs[0]) if chosen.command == "ptx" else [ROOT / path for path in chosen.inputs]
     key = store.key(chosen.command, version(str(tool)), target.name, *NVCC_FLAGS, *map(str, [*chosen.inputs, out, *map(str, more)]),
-                    Path(__file__).read_bytes(), *(path.read_bytes() for path in texts))
+                    Path(__file__).read_bytes(), *map(receipts.code_of, texts))
     store.make(key, made, lambda: steps[chosen.command](Path(location), target, *chosen.inputs, out, *more))
     return 0
 
