@@ -126,7 +126,7 @@ def test_a_file_counts_with_all_that_it_includes(ledger: Ledger) -> None:
         (ledger.file.parent / name).write_text(f'  #  include "{below}"\nint {name[0]};\n' if below else "int c;\n")
 
     def digest() -> str:
-        for cached in (receipts.closure, receipts._hash_of):
+        for cached in (receipts.closure, receipts.code_of, receipts._hash_of):
             cached.cache_clear()
         return receipts.digest(ledger.file.parent / names[0])
 
