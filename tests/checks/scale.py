@@ -85,7 +85,7 @@ def compare(shape: Shape, size: int, way: str, protocol: Protocol = DIRECT) -> N
     for phase, found in library.items():
         beats = found[CONTROL]
         expect(beats["beat_bytes"], beats["beats"] * sizes.beat_bytes(shape.here), f"{phase}: bytes of beats")
-    expect(library["rest"][CONTROL]["beats"] > 0, True, "beats in 0.6 s")
+    expect(library["rest"][CONTROL]["beats"] > 0, True, "beats of a group that rests")
     last = library["end"][RELAYED]
     expect(last["bytes"], last["messages"] * (sizes.FRAME + sizes.RELAY_HEAD), "bytes of goodbyes over relays")
     expect(last["messages"] <= shape.ranks * (shape.ranks - shape.here), True, "goodbyes over relays")

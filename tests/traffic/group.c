@@ -71,7 +71,7 @@ static void create(struct rank *rank) {
     char host[16];
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
     snprintf(host, sizeof host, "h%d", rank->rank / here);
-    args.rank = rank->rank, args.ranks = ranks, args.name = name, args.device = rank->device, args.timeout = 50;
+    args.rank = rank->rank, args.ranks = ranks, args.name = name, args.device = rank->device, args.timeout = 400;
     args.meet = gathers ? "127.0.0.1" : meet, args.host = host, args.host_ranks = here;
     args.secret = "a secret of tests", args.secret_bytes = 17;
     if (gathers) args.all_gather = gather, args.all_gather_user = rank;
@@ -114,7 +114,11 @@ static void make_plan(struct rank *rank) {
 
 static void run_plan(struct rank *rank) { ok(rank, quern_ragged_plan_run(rank->plan, NULL), "a plan's run"); }
 
-static void rest(struct rank *rank) { (void)rank, usleep(600000); }
+/* Until a monitor says that its host lives. */
+static void rest(struct rank *rank) {
+    (void)rank;
+    while (!traffic_beats()) usleep(1000);
+}
 
 static void leave(struct rank *rank) {
     ok(rank, quern_ragged_plan_destroy(rank->plan), "destroying the plan");

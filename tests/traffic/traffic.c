@@ -161,3 +161,10 @@ void traffic_take(struct traffic taken[TRAFFIC_KINDS]) {
     memset(totals, 0, sizeof totals);
     pthread_mutex_unlock(&lock);
 }
+
+long traffic_beats(void) {
+    pthread_mutex_lock(&lock);
+    const long beats = totals[QUERN_CALL_CONTROL].beats;
+    pthread_mutex_unlock(&lock);
+    return beats;
+}

@@ -19,4 +19,7 @@ struct traffic {
 /* What was sent since the last call, by kind of connection. */
 void traffic_take(struct traffic totals[TRAFFIC_KINDS]);
 
+/* The beats among it so far. */
+long traffic_beats(void);
+
 #endif
