@@ -1,0 +1,66 @@
+/* Shrinks groups and uses what is left.  shrink_case.h documents the functions. */
+#include "harness/shrink_case.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "harness/ragged_case.h"
+#include "harness/transfer_case.h"
+#include "ranks/handles.h"
+
+quern_group *shrink_case_group(struct rank *rank, double limit) {
+    struct quern_membership *member;
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    rank_ok(rank, quern_member_of(group, &member));
+    member->first_timeout = limit;
+    return group;
+}
+
+static bool is_quorum(unsigned living, int ranks) {
+    const int twice = 2 * __builtin_popcount(living);
+    return twice > ranks || (twice == ranks && living & 1);
+}
+
+void shrink_case_use(struct rank *rank, quern_group *group) {
+    struct rank as_new = *rank;
+    struct ragged_bench bench;
+    as_new.rank = quern_group_rank(group);
+    as_new.ranks = quern_group_size(group);
+    for (int i = 0; i < 10; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
+    ragged_bench_take(&bench, &as_new, group, 5 << 19);
+    for (uint64_t i = 0; i < 3; i++) {
+        struct ragged_case c;
+        ragged_case_open(&c, 81000 + i, (struct ragged_choice){.ranks = as_new.ranks});
+        ragged_case_run(&c, &bench);
+        ragged_case_close(&c);
+    }
+    transfer_run_case(&as_new, group, 82000, &(struct transfer_choice){.lists = 1, .items = 12, .largest = 9000, .rounds = 2});
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    ragged_bench_close(&bench);
+}
+
+void shrink_case_check(struct rank *rank, const quern_group *group, unsigned living) {
+    rank_check(rank, quern_group_size(group) == __builtin_popcount(living), "the group has %d ranks: expected those of %#x",
+               quern_group_size(group), living);
+    rank_check(rank, quern_group_rank(group) == __builtin_popcount(living & ((1u << rank->rank) - 1)), "rank %d of %#x is %d",
+               rank->rank, living, quern_group_rank(group));
+}
+
+quern_status shrink_case_run(struct rank *rank, quern_group *group, unsigned living) {
+    quern_group *new = NULL;
+    char counts[64];
+    if (!is_quorum(living, rank->ranks)) {
+        rank_status(rank, quern_group_shrink(&group, 1, &new), QUERN_PEER_LOST);
+        snprintf(counts, sizeof counts, "%d of the %d ranks have answered within", __builtin_popcount(living), rank->ranks);
+        rank_check_detail(rank, counts);
+        snprintf(counts, sizeof counts, "to go on takes %d", rank->ranks / 2 + 1);
+        rank_check_detail(rank, counts);
+        rank_check(rank, !new, "a handle was written");
+        return quern_group_destroy(group);
+    }
+    rank_ok(rank, quern_group_shrink(&group, 1, &new));
+    shrink_case_check(rank, new, living);
+    rank_ok(rank, quern_group_destroy(group));
+    shrink_case_use(rank, new);
+    return QUERN_OK;
+}

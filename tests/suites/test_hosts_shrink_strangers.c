@@ -1,0 +1,347 @@
+/*
+ * What reaches a shrink of several hosts and is no part of it: strangers, another program at a port, guests, and homes that talk
+ * nonsense.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/ranks.h"
+#include "harness/shrink_case.h"
+#include "os/clock.h"
+#include "ranks/group/shrink_hosts.h"
+#include "ranks/handles.h"
+#include "ranks/hosts/bootstrap.h"
+#include "ranks/hosts/connections.h"
+#include "ranks/hosts/connector.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static quern_status never(const void *user) {
+    (void)user;
+    return QUERN_OK;
+}
+
+static int64_t never_ends(void) { return quern_now() + (int64_t)(RANK_LIMIT * 1e9); }
+
+/* ---- strangers ---- */
+
+/* -1: it has another key. */
+static int call_rank(const struct quern_membership *member, int to, const unsigned char *key, enum quern_call_kind kind, int from) {
+    struct quern_connector connector;
+    quern_connector_begin(&connector, &member->roster->peer[to].address, key, kind, from, to);
+    for (int socket; !connector.is_unknown;) {
+        struct pollfd ready;
+        if ((socket = quern_connector_go(&connector)) >= 0) return socket;
+        quern_connector_awaits(&connector, &ready);
+        poll(&ready, 1, 5);
+    }
+    quern_connector_end(&connector);
+    return -1;
+}
+
+/* The listener is there by now. */
+static void prove_falsely(struct rank *rank, const struct quern_membership *member, const unsigned char *key) {
+    struct sockaddr_storage name;
+    struct quern_handshake handshake;
+    struct quern_answer answer;
+    const socklen_t bytes = quern_address_out(&member->roster->peer[0].address, &name);
+    const int one = socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    rank_check(rank, one >= 0 && connect(one, (struct sockaddr *)&name, bytes) == 0, "nobody listens");
+    rank_check(rank, quern_handshake_call(&handshake, one, key, QUERN_CALL_MEETING, 1, 0), "no random numbers");
+    const bool said = send(one, &handshake.hello, sizeof handshake.hello, MSG_NOSIGNAL) == sizeof handshake.hello &&
+                      recv(one, &answer, sizeof answer, MSG_WAITALL) == sizeof answer &&
+                      send(one, handshake.proof, sizeof handshake.proof, MSG_NOSIGNAL) == sizeof handshake.proof;
+    rank_check(rank, said && recv(one, &answer, 1, 0) <= 0, "a false proof was let in");
+    close(one);
+}
+
+/* It hangs up, and says no more than that it is there. */
+static void await_end(struct rank *rank, int socket) {
+    char answer[64];
+    for (ssize_t read = 1; read > 0;) {
+        struct pollfd ready = {.fd = socket, .events = POLLIN};
+        rank_check(rank, poll(&ready, 1, 20000) == 1, "nonsense was let in");
+        read = recv(socket, answer, sizeof answer, MSG_DONTWAIT);
+        for (ssize_t i = 0; i < read; i++) rank_check(rank, answer[i] == 'b', "nonsense got a verdict");
+    }
+    close(socket);
+}
+
+/* The key is right, the ranks are of another host, or none. */
+static void bring_nonsense(struct rank *rank, const struct quern_membership *member, int ranks, uint32_t port, uint32_t living) {
+    struct {
+        uint32_t ranks, port;
+        int64_t patience;
+        uint32_t living[QUERN_GROUP_WORDS];
+    } card = {(uint32_t)ranks, port, 1000000000, {living}};
+    unsigned char key[QUERN_DIGEST_BYTES];
+    quern_make_shrink_key(member->span->key, key);
+    const int socket = call_rank(member, 0, key, QUERN_CALL_MEETING, rank->rank);
+    rank_check(rank, quern_send_all(socket, &card, sizeof card, never_ends()), "it has hung up at once");
+    await_end(rank, socket);
+}
+
+/* No speaker of another host says this, though it knows the key. */
+static void call_strangely(struct rank *rank, const struct quern_membership *member, enum quern_call_kind kind, int from) {
+    unsigned char key[QUERN_DIGEST_BYTES];
+    quern_make_shrink_key(member->span->key, key);
+    await_end(rank, call_rank(member, 0, key, kind, from));
+}
+
+/* Another key is that of an earlier shrink, of a group that had another meeting, or of no group at all. */
+static quern_status disturb(struct rank *rank) {
+    struct quern_membership *member;
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    unsigned char stale[QUERN_DIGEST_BYTES] = {1};
+    rank_ok(rank, quern_member_of(group, &member));
+    rank_line_up(rank);
+    if (rank->rank == 1) {
+        rank_check(rank, call_rank(member, 0, stale, QUERN_CALL_MEETING, rank->rank) < 0, "another key was let in");
+        prove_falsely(rank, member, stale);
+        bring_nonsense(rank, member, rank->ranks, 4711, 5);
+        bring_nonsense(rank, member, rank->ranks, 4711, 0);
+        bring_nonsense(rank, member, rank->ranks + 1, 4711, 2);
+        bring_nonsense(rank, member, rank->ranks, 0, 2);
+        bring_nonsense(rank, member, rank->ranks, 1 << 16, 2);
+        call_strangely(rank, member, QUERN_CALL_DATA, 1);
+        call_strangely(rank, member, QUERN_CALL_MEETING, -1);
+        call_strangely(rank, member, QUERN_CALL_MEETING, rank->ranks);
+        call_strangely(rank, member, QUERN_CALL_MEETING, 0);
+    }
+    quern_group *new = NULL;
+    rank_ok(rank, quern_group_shrink(&group, 1, &new));
+    shrink_case_check(rank, new, (1u << rank->ranks) - 1);
+    char report[4096];
+    quern_group_report(group, report, sizeof report);
+    rank_check(rank, rank->rank || strstr(report, "1 another secret, name or job"), "%s", report);
+    rank_ok(rank, quern_group_destroy(group));
+    shrink_case_use(rank, new);
+    return QUERN_OK;
+}
+
+Test(hosts_shrink_strangers, strangers_are_turned_away_and_counted) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = disturb);
+}
+
+/* Another program has the port of the first host by now, and keeps it: that host is a guest, and one of the new group. */
+static quern_status lose_the_port(struct rank *rank) {
+    struct quern_membership *member;
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    rank_ok(rank, quern_member_of(group, &member));
+    struct quern_listener other = {.socket = -1, .key = member->span->key, .strangers = (uint32_t[QUERN_STRANGERS]){0}};
+    if (rank->rank == 0)
+        rank_check(rank, quern_listener_open(&other, &member->roster->peer[0].address, 3), "no port");
+    rank_line_up(rank);
+    quern_group *new = NULL;
+    struct quern_rank_set all = member->everyone, own = {.count = 0};
+    quern_set_add(&own, rank->rank);
+    struct quern_verdict verdict;
+    struct quern_quorum *quorum = quern_open_quorum(member, &own, never_ends());
+    rank_check(rank, quorum, "no memory");
+    rank_ok(rank, quern_find_quorum(quorum, (struct quern_veto){never, NULL}, never_ends(), &verdict));
+    rank_check(rank, verdict.status == QUERN_OK && memcmp(verdict.living, all.words, sizeof verdict.living) == 0, "%s",
+               verdict.reason);
+    rank_line_up(rank);
+    quern_close_quorum(quorum);
+    rank_line_up(rank);
+    rank_ok(rank, quern_group_shrink(&group, 1, &new));
+    rank_ok(rank, quern_group_destroy(group));
+    shrink_case_use(rank, new);
+    quern_listener_close(&other);
+    return QUERN_OK;
+}
+
+Test(hosts_shrink_strangers, with_a_host_whose_port_is_taken) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = lose_the_port);
+}
+
+/*
+ * One that had no port for a while, and one that listened before it was a guest.  The ranks of this test go on one after the other.
+ */
+enum step { IS_GUEST = 1, PORT_IS_FREE, KNOCKED };
+
+struct borrowed_port {
+    struct quern_listener listener;
+    unsigned *step;
+};
+
+static quern_status give_back(const void *user) {
+    struct borrowed_port *port = (struct borrowed_port *)user;
+    const unsigned step = __atomic_load_n(port->step, __ATOMIC_ACQUIRE);
+    if (step == IS_GUEST) {
+        quern_listener_close(&port->listener);
+        __atomic_store_n(port->step, PORT_IS_FREE, __ATOMIC_RELEASE);
+    }
+    return step == KNOCKED ? QUERN_GROUP_ABORTED : QUERN_OK;
+}
+
+static void be_a_guest(struct rank *rank, const struct quern_membership *member) {
+    uint32_t strangers[QUERN_STRANGERS] = {0};
+    struct borrowed_port port = {{.socket = -1, .key = member->span->key, .strangers = strangers}, rank->shared};
+    struct quern_rank_set own = {.count = 0};
+    struct quern_verdict verdict;
+    quern_set_add(&own, rank->rank);
+    if (rank->rank == 0) rank_check(rank, quern_listener_open(&port.listener, &member->roster->peer[0].address, 2), "no port");
+    rank_line_up(rank);
+    struct quern_quorum *quorum = quern_open_quorum(member, &own, never_ends());
+    rank_check(rank, quorum, "no memory");
+    rank_status(rank, quern_find_quorum(quorum, (struct quern_veto){give_back, &port}, never_ends(), &verdict),
+                QUERN_GROUP_ABORTED);
+    quern_close_quorum(quorum);
+}
+
+/* Nobody is let in while the other rank is a guest here, and it listens as soon as it is none. */
+static void be_a_home(struct rank *rank, const struct quern_membership *member) {
+    unsigned *step = rank->shared;
+    unsigned char key[QUERN_DIGEST_BYTES];
+    uint32_t strangers[QUERN_STRANGERS] = {0};
+    struct quern_listener listener = {.socket = -1, .key = key, .strangers = strangers};
+    struct quern_connector connector;
+    struct quern_hello hello;
+    const int other = 1 - rank->rank;
+    int guest;
+    char card;
+    quern_make_shrink_key(member->span->key, key);
+    rank_check(rank, quern_listener_open(&listener, &member->roster->peer[rank->rank].address, 2), "no port");
+    rank_line_up(rank);
+    while ((guest = quern_listener_serve(&listener, &hello)) < 0) rank_sleep(1e-3);
+    rank_check(rank, quern_receive_all(guest, &card, 1, never_ends()), "the guest brings no card");
+    __atomic_store_n(step, IS_GUEST, __ATOMIC_RELEASE);
+    while (__atomic_load_n(step, __ATOMIC_ACQUIRE) != PORT_IS_FREE) rank_sleep(1e-3);
+    quern_connector_begin(&connector, &member->roster->peer[other].address, key, QUERN_CALL_MEETING, rank->rank, other);
+    for (int i = 0; i < 200; i++) {
+        rank_check(rank, quern_connector_go(&connector) < 0, "a guest lets others in");
+        rank_check(rank, send(guest, "b", 1, MSG_NOSIGNAL) == 1, "the guest has hung up");
+        rank_sleep(2e-3);
+    }
+    quern_connector_end(&connector);
+    quern_listener_close(&listener);
+    close(guest);
+    close(call_rank(member, other, key, QUERN_CALL_MEETING, rank->rank));
+    __atomic_store_n(step, KNOCKED, __ATOMIC_RELEASE);
+}
+
+static quern_status knock_at_a_guest(struct rank *rank) {
+    const int *guest = rank->user;
+    struct quern_membership *member;
+    quern_group *group = rank_group(rank, RANK_LIMIT), *new = NULL;
+    rank_ok(rank, quern_member_of(group, &member));
+    (rank->rank == *guest ? be_a_guest : be_a_home)(rank, member);
+    rank_line_up(rank);
+    rank_ok(rank, quern_group_shrink(&group, 1, &new));
+    rank_ok(rank, quern_group_destroy(group));
+    return quern_group_destroy(new);
+}
+
+Test(hosts_shrink_strangers, a_guest_lets_nobody_in) {
+    for (int guest = 0; guest < 2; guest++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = knock_at_a_guest, .user = &guest,
+                    .shared_bytes = 64);
+}
+
+/* ---- a home that talks nonsense ---- */
+
+/* Lets one guest in at the place of rank 0, says this to it, and waits until it hangs up. */
+static void mislead(struct rank *rank, struct quern_listener *listener, const void *words, size_t bytes) {
+    struct quern_hello hello;
+    struct pollfd *polls = calloc(1 + QUERN_LISTENER_PLACES, sizeof *polls);
+    char said[4096];
+    int guest = -1;
+    while ((guest = quern_listener_serve(listener, &hello)) < 0) poll(polls, (nfds_t)quern_listener_awaits(listener, polls), 20);
+    free(polls);
+    rank_check(rank, quern_send_all(guest, words, bytes, never_ends()), "the guest has hung up at once");
+    while (recv(guest, said, sizeof said, MSG_DONTWAIT) != 0) {  /* a reset is no end that is seen here: it has read all */
+        if (errno != EAGAIN && errno != EINTR) break;
+        send(guest, "b", 1, MSG_NOSIGNAL | MSG_DONTWAIT);  /* so it is not for silence that it hangs up */
+        rank_sleep(1e-3);
+    }
+    close(guest);
+}
+
+/* A word that is none; verdicts without the guest, with ranks that the group has not, without a place, without a quorum. */
+static void mislead_a_guest(struct rank *rank, const struct quern_membership *member) {
+    unsigned char key[QUERN_DIGEST_BYTES];
+    uint32_t strangers[QUERN_STRANGERS] = {0};
+    struct quern_listener listener = {.socket = -1, .key = key, .strangers = strangers};
+    const struct {
+        uint32_t living;
+        bool has_place, has_port;
+    } verdicts[] = {{1, true, true}, {0xb, true, true}, {3, false, false}, {3, true, false}, {2, true, true}};
+    quern_make_shrink_key(member->span->key, key);
+    rank_check(rank, quern_listener_open(&listener, &member->roster->peer[0].address, 2), "no port");
+    mislead(rank, &listener, "bbx", 3);
+    for (size_t i = 0; i < COUNT(verdicts); i++) {
+        struct {
+            char spare[7], word;
+            struct quern_verdict verdict;
+        } said = {.word = 'd', .verdict = {.status = QUERN_OK, .living = {verdicts[i].living}}};
+        if (verdicts[i].has_place) said.verdict.place = member->roster->peer[0].address;
+        if (!verdicts[i].has_port) said.verdict.place.port = 0;
+        mislead(rank, &listener, &said.word, 1 + sizeof said.verdict);
+    }
+    quern_listener_close(&listener);
+}
+
+static quern_status be_misled(struct rank *rank) {
+    struct quern_membership *member;
+    quern_group *group = rank_group(rank, RANK_LIMIT), *new = NULL;
+    rank_ok(rank, quern_member_of(group, &member));
+    rank_line_up(rank);
+    if (rank->rank == 0) mislead_a_guest(rank, member);
+    rank_ok(rank, quern_group_shrink(&group, 1, &new));
+    shrink_case_check(rank, new, 3);
+    rank_ok(rank, quern_group_destroy(group));
+    shrink_case_use(rank, new);
+    return QUERN_OK;
+}
+
+Test(hosts_shrink_strangers, a_verdict_that_is_none) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = be_misled);
+}
+
+/* What lies in the segment may be no verdict: no group is formed with it.  And the roll call has a limit of its own. */
+static quern_status end_the_call(struct rank *rank) {
+    struct quern_membership *member, *formed = NULL;
+    quern_group *group = rank_group(rank, RANK_LIMIT), *new = NULL;
+    struct quern_verdict verdict = {.status = QUERN_OK};
+    struct quern_rank_set own = {.count = 0};
+    rank_ok(rank, quern_member_of(group, &member));
+    rank_line_up(rank);
+    if (rank->rank == 0) {
+        const struct quern_address place = member->roster->peer[0].address;
+        /* Without this rank; too few; with a rank that the group has not; places that are none. */
+        struct quern_verdict bad[] = {{.living = {6}, .place = place}, {.living = {1}, .place = place},
+                                      {.living = {3, 0, 0, 1}, .place = place}, {.living = {3}},
+                                      {.living = {3}, .place = place}, {.living = {3}, .place = place}};
+        bad[4].place.port = 0;
+        bad[5].place.version = 5;
+        for (size_t i = 0; i < COUNT(bad); i++) {
+            rank_status(rank, quern_join_quorum(member, &bad[i], 5, (struct quern_veto){never, NULL}, &formed),
+                        QUERN_PEER_MISMATCH);
+            rank_check_detail(rank, "the verdict about who goes on of rank ");
+        }
+        quern_set_add(&own, 0);
+        struct quern_quorum *quorum = quern_open_quorum(member, &own, never_ends());
+        rank_check(rank, quorum, "no memory");
+        rank_status(rank, quern_find_quorum(quorum, (struct quern_veto){never, NULL}, quern_now() + 200000000, &verdict),
+                    QUERN_PEER_TIMEOUT);
+        rank_check_detail(rank, "has not said within");
+        quern_close_quorum(quorum);
+    }
+    rank_line_up(rank);
+    rank_ok(rank, quern_group_shrink(&group, 1, &new));
+    rank_ok(rank, quern_group_destroy(group));
+    return quern_group_destroy(new);
+}
+
+Test(hosts_shrink_strangers, a_call_that_ends_without_a_verdict) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = end_the_call);
+}
