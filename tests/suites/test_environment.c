@@ -339,7 +339,7 @@ static void run(struct scene *scene, size_t operation, size_t pool) {
     quern_device_close(scene->device);
 }
 
-Test(environment, operations_of_a_device, .timeout = 300) {
+Test(environment, operations_of_a_device) {
     unsigned char *usual = malloc(MOST_OUTPUT), *other = malloc(MOST_OUTPUT);
     make_values();
     for (size_t i = 0; i < COUNT(operations) * COUNT(shapes) * COUNT(dtypes); i++) {

@@ -235,7 +235,7 @@ static quern_status wait_with_each(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(limits, each_ends_the_wait_that_has_it, .timeout = 300) {
+Test(limits, each_ends_the_wait_that_has_it) {
     check_ranks(.kind = RANK_THREADS, .count = 2, .function = wait_with_each, .shared_bytes = sizeof(double));
     for (int hosts = 0; hosts <= 2; hosts++)  /* without an address to meet at, and with one */
         check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = hosts, .function = wait_with_each, .shared_bytes = sizeof(double));

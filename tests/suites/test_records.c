@@ -137,7 +137,7 @@ static quern_status change_each(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(records, each_changed_byte_is_found, .timeout = 300) {
+Test(records, each_changed_byte_is_found) {
     for (int ranks = 2; ranks <= 3; ranks++) check_ranks(.kind = RANK_PROCESSES, .count = ranks, .function = change_each);
 }
 

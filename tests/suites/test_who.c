@@ -361,7 +361,7 @@ static quern_status be_in_each(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(who, each_rank_reads_its_text, .timeout = 300) {
+Test(who, each_rank_reads_its_text) {
     for (int hosts = 0; hosts <= 2; hosts += 2)
         check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .hosts = hosts, .function = be_in_each,
                     .shared_bytes = RANKS * sizeof(int));
