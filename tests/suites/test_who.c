@@ -370,7 +370,7 @@ Test(who, each_rank_reads_its_text) {
 /* ---- the roll call of hosts ---- */
 
 /* As if the host of rank 0 had answered, and then said no more. */
-static quern_status hear_home(void *user) {
+static quern_status hear_home(const void *user) {
     ((struct quern_quorum *)user)->home = 0;
     return QUERN_OK;
 }
