@@ -27,6 +27,7 @@ sys.path.insert(0, str(ROOT))
 import receipts  # noqa: E402
 from gen.toolchain import find_nvdisasm  # noqa: E402
 from runner import archives, build, checks, devices, jobs, scheduler, suites, texts, tiers  # noqa: E402
+from runner.addresses import fixed_addresses  # noqa: E402
 from runner.record import Record  # noqa: E402
 from runner.results import Results  # noqa: E402
 
@@ -34,6 +35,7 @@ from runner.results import Results  # noqa: E402
 # QUICK_SECONDS of CPU time by the kept record.
 QUICK = ("oracle", "cpu", "ranks", "driver", "emulated")
 QUICK_SECONDS = 20.0
+TEST_SECONDS = 1800   # a test that takes longer hangs, and is named
 FLAKY = ROOT / "build/flaky.json"
 
 
@@ -72,7 +74,8 @@ def counts_of(configuration: devices.Configuration, suite: str) -> dict[str, str
 
 def suite_job(configuration: devices.Configuration, suite: suites.Suite) -> jobs.Job:
     program = f"{configuration.programs}/{suite.name}"
-    return jobs.Job(configuration.name, suite.name, (program, "-j1"),
+    fixed = fixed_addresses() if configuration.is_sanitized else ()
+    return jobs.Job(configuration.name, suite.name, (*fixed, program, "-j1", f"--timeout={TEST_SECONDS}"),
                     {**configuration.environment, **counts_of(configuration, suite.name)}, (program, *configuration.targets),
                     target=configuration.gpu_target, operations=suite.operations, by_chance=configuration.kind == "ranks")
 

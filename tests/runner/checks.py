@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
+from runner.addresses import fixed_addresses
 from runner.devices import DRIVER, ROOT, best_cpu_target
 from runner.targets import GPU_TARGETS, first_with, serving
 from runner.texts import OPERATIONS, owners
@@ -41,7 +42,7 @@ PROGRAMS = (*EXAMPLES, "{programs}/language_model")
 EMULATED = emulated(FIRST)
 ON_EMULATOR = ("env", "LD_LIBRARY_PATH=build/emulator")
 FUZZER = f"build/address/{best_cpu_target()}/fuzz"
-SILENT = ("env", "TSAN_OPTIONS=halt_on_error=1 exitcode=66", "QUERN_KERNEL=*__portable")
+SILENT = (*fixed_addresses(), "env", "TSAN_OPTIONS=halt_on_error=1 exitcode=66", "QUERN_KERNEL=*__portable")
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,8 @@ CHECKS = (
     Check("data races of Adam", (PYTHON, "tests/race/adam.py"), ("build/tests/race_adam", *emulated(*owners("adam"))),
           with_nvcc=True, deep_only=True),
     Check("coverage", (PYTHON, "tests/checks/coverage.py"), with_counts=True, deep_only=True),
-    Check("unloading", ("build/tests/unloading/host",), ("build/tests/unloading/host",), gate=None),
+    Check("unloading", ("build/tests/unloading/host",), ("build/tests/unloading/host",),
+          gate=("env", "QUERN_TEST_SCALE=small", "build/tests/unloading/host")),
     Check("protocol models", (PYTHON, "tests/model/run.py", "--all"), gate=(PYTHON, "tests/model/run.py")),
     Check("data races of ranks", (PYTHON, "tests/race/ranks.py"), ("build/tests/race_ranks", "build/tests/race_idle"), by_chance=True),
     Check("races of ranks that must be found", (PYTHON, "tests/race/ranks.py", "--broken"),
@@ -133,24 +135,30 @@ CHECKS = (
           deep_only=True, by_chance=True),
     Check("races of GPU ranks that must be found", (PYTHON, "tests/race/gpu_ranks.py", "--broken"),
           ("build/tests/race_gpu_ranks", *DRIVER), with_nvcc=True, deep_only=True, by_chance=True),
-    *(Check(f"faults of {name}", (*command, "--deep"), ("build/tests/faults/faults",), by_chance=True,
+    *(Check(f"faults of {name}", command, ("build/tests/faults/faults",), by_chance=True,
             gate=(*command, "--part", "{eighth}/8")) for name, command in {
                 "ranks": ("build/tests/faults/faults",),
                 "hosts": ("build/tests/faults/faults", "hosts", "0", "60"),
                 "hosts over a carrier": ("env", "QUERN_TEST_CARRIER=borrows", "build/tests/faults/faults", "hosts", "0", "40"),
             }.items()),
     Check("races of ranks", ("build/tests/faults/races",), ("build/tests/faults/races",), quick=True, by_chance=True),
-    Check("points of ranks", ("build/tests/faults/pairs",), ("build/tests/faults/pairs",), by_chance=True),
-    Check("points of carriers", ("build/tests/faults/carriers",), ("build/tests/faults/carriers",), by_chance=True),
-    Check("points of transfers", ("build/tests/faults/transfers",), ("build/tests/faults/transfers",), by_chance=True),
-    Check("points of windows", (*ON_EMULATOR, "{faults}/windows"), ("{faults}/windows", *EMULATED), by_chance=True),
-    Check("points of reductions", (*ON_EMULATOR, "{faults}/reductions"), ("{faults}/reductions", *EMULATED), by_chance=True),
+    Check("points of ranks", ("build/tests/faults/pairs", "--deep"), ("build/tests/faults/pairs",), by_chance=True,
+          gate=("build/tests/faults/pairs",)),
+    Check("points of carriers", ("build/tests/faults/carriers", "--deep"), ("build/tests/faults/carriers",), by_chance=True,
+          gate=("build/tests/faults/carriers",)),
+    Check("points of transfers", ("build/tests/faults/transfers", "--deep"), ("build/tests/faults/transfers",), by_chance=True,
+          gate=("build/tests/faults/transfers",)),
+    Check("points of windows", (*ON_EMULATOR, "{faults}/windows", "--deep"), ("{faults}/windows", *EMULATED), by_chance=True,
+          gate=(*ON_EMULATOR, "{faults}/windows")),
+    Check("points of reductions", (*ON_EMULATOR, "{faults}/reductions", "--deep"), ("{faults}/reductions", *EMULATED), by_chance=True,
+          gate=(*ON_EMULATOR, "{faults}/reductions")),
     Check("data races at points", (*SILENT, "build/tests/faults/pairs_thread", "2 threads"), ("build/tests/faults/pairs_thread",),
           gate=None, by_chance=True),
     Check("meeting place of ranks", ("build/tests/faults/meeting_place",), ("build/tests/faults/meeting_place",), by_chance=True),
-    Check("faults of ranks that shrink", ("build/tests/faults/shrinks",), ("build/tests/faults/shrinks",), gate=None, by_chance=True),
-    Check("strangers in the memory of ranks", ("build/tests/faults/scribbles",), ("build/tests/faults/scribbles",), gate=None,
-          by_chance=True),
+    Check("faults of ranks that shrink", ("build/tests/faults/shrinks",), ("build/tests/faults/shrinks",), by_chance=True,
+          gate=("build/tests/faults/shrinks", "--part", "{eighth}/8")),
+    Check("strangers in the memory of ranks", ("build/tests/faults/scribbles",), ("build/tests/faults/scribbles",), by_chance=True,
+          gate=("build/tests/faults/scribbles", "--part", "{eighth}/8")),
     Check("symmetric memory of ranks", (*ON_EMULATOR, "{faults}/symmetric_processes"), ("{faults}/symmetric_processes", *EMULATED),
           by_chance=True),
 )

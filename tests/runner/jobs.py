@@ -5,6 +5,7 @@ Called by tests/run.py and tests/gpu/command.py.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import math
 import os
@@ -30,7 +31,7 @@ REPEATED_LINES = 30    # of a failed job's output, at the end of all
 # Limits of a job.  They do not depend on what else the machine does: CPU seconds of one process, and minutes in which none of the
 # job's processes has computed.
 LEAST_CPU, TIMES_CPU = 600, 10
-IDLE_SECONDS, LOOK_SECONDS = 300, 5
+IDLE_SECONDS, LOOK_SECONDS = 900, 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +97,16 @@ def _processes(session: int) -> tuple[list[int], float]:
     return found, ticks / os.sysconf("SC_CLK_TCK")
 
 
+RUNNING: set[int] = set()   # the sessions of the jobs
+
+
+@atexit.register
+def end_all() -> None:
+    """Jobs do not outlive a runner that is interrupted."""
+    for session in list(RUNNING):
+        end_session(session)
+
+
 class Watch:
     """Ends a session that has done nothing for long, or when its time is up."""
 
@@ -140,10 +151,12 @@ def run_command(command: tuple[str, ...], environment: dict[str, str], deadline:
                                    stderr=subprocess.STDOUT, start_new_session=True)
         with contextlib.suppress(ProcessLookupError):
             resource.prlimit(process.pid, resource.RLIMIT_CPU, (cpu_limit, cpu_limit))
+        RUNNING.add(process.pid)
         watch = Watch(process.pid, deadline)
         _, status, usage = os.wait4(process.pid, 0)
         watch.stop()
         end_session(process.pid)
+        RUNNING.discard(process.pid)
         process.returncode = os.waitstatus_to_exitcode(status)
         printed.seek(0)
         output = printed.read().decode(errors="replace")
