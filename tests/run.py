@@ -75,7 +75,8 @@ def counts_of(configuration: devices.Configuration, suite: str) -> dict[str, str
 def suite_job(configuration: devices.Configuration, suite: suites.Suite) -> jobs.Job:
     program = f"{configuration.programs}/{suite.name}"
     fixed = fixed_addresses() if configuration.is_sanitized else ()
-    return jobs.Job(configuration.name, suite.name, (*fixed, program, "-j1", f"--timeout={TEST_SECONDS}"),
+    limit = () if "musl" in program else (f"--timeout={TEST_SECONDS}",)
+    return jobs.Job(configuration.name, suite.name, (*fixed, program, "-j1", *limit),
                     {**configuration.environment, **counts_of(configuration, suite.name)}, (program, *configuration.targets),
                     target=configuration.gpu_target, operations=suite.operations, by_chance=configuration.kind == "ranks")
 
