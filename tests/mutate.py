@@ -29,8 +29,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from gen import plan  # noqa: E402
-from mutation import coverage, equivalent, kernels, operators, sample  # noqa: E402
-from mutation.operators import Site  # noqa: E402
+from mutation import coverage, equivalent, kernels, sample, sites  # noqa: E402
+from mutation.sites import Site  # noqa: E402
 from mutation.trees import FURTHER, Tree, all_jobs, name_of  # noqa: E402
 from runner import devices, suites, texts  # noqa: E402
 from runner import jobs as runner_jobs  # noqa: E402
@@ -100,7 +100,7 @@ class Judges:
             having = [each for each, files in self.lines.items() if f"generated/{operation}" in files]
         else:
             having = [each for each, files in self.lines.items() if site.line in files.get(site.file, ())]
-            if not having and not operators.is_in_function(site, (ROOT / site.file).read_bytes()):
+            if not having and not sites.is_in_function(site, (ROOT / site.file).read_bytes()):
                 having = self._users(site.file)
         # A suite that does not run with sanitizers may execute what others of its configuration do.  None of them has ranks.
         having += [(configuration, suite) for configuration in sorted({configuration for configuration, _ in having})

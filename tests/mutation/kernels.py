@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mutation.coverage import Unit
-from mutation.operators import Site
+from mutation.sites import Site
 from mutation.trees import Tree, name_of
 from runner.jobs import Job
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mutation.operators import Site
+from mutation.sites import Site
 from runner import checks, devices, jobs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 INSTRUMENTED = ("address", "coverage", "emulator-address", "emulator-thread", "fuzz", "mutation", "musl", "thread")
 LEFT_OUT = (".git", ".venv", *(f"build/{name}" for name in INSTRUMENTED))
 BUILT = ("build", ".ninja_log", ".ninja_deps", "libquern.a")
+# Warnings of what a mutant leaves unused; all others refuse it.
+PERMITTED = "-Wno-unused -Wno-empty-body"
 KINDS = ("oracle", "cpu", "ranks", "driver", "emulated")
 # The checks that judge mutants of some files beside the suites: those of ranks in processes, and those with ThreadSanitizer, which
 # sees a weakened memory order.
@@ -43,16 +45,14 @@ def name_of(job: jobs.Job) -> str:
 
 
 def all_jobs(garbage: Path) -> dict[str, jobs.Job]:
-    """The suites of each configuration that can run here without sanitizers, and the checks above, by name."""
+    """The suites of each configuration that can run here without sanitizers, and the checks, by name."""
     found: list[jobs.Job] = []
     for each in devices.all_configurations(garbage):
         if each.kind in KINDS and not each.unavailable and not each.name.startswith("sanitized"):
             found += [jobs.Job(each.name, suite.name, (f"{each.programs}/{suite.name}", "-j1"), each.environment,
                                (f"{each.programs}/{suite.name}", *each.targets), operations=suite.operations)
                       for suite in each.suites()]
-    wanted = {check for _, check in FURTHER}
-    found += [jobs.Job("checks", check.name, check.command, targets=check.targets, is_check=True)
-              for check in checks.CHECKS if check.name in wanted]
+    found += [jobs.Job("checks", check.name, check.command, targets=check.targets, is_check=True) for check in checks.CHECKS]
     return {name_of(job): job for job in found}
 
 
@@ -62,7 +62,8 @@ class Tree:
     def __init__(self, root: Path, environment: dict[str, str] | None = None) -> None:
         self.root = root
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("QUERN_")}
-        self.environment.update(QUERN_WERROR="1", TSAN_OPTIONS="halt_on_error=1 exitcode=66", **(environment or {}))
+        self.environment.update(QUERN_WERROR="1", CFLAGS=PERMITTED, TSAN_OPTIONS="halt_on_error=1 exitcode=66")
+        self.environment.update(environment or {})
 
     def update(self) -> None:
         """Makes the sources those of the tree.  Files that are equal keep their times, so that little is built again."""
