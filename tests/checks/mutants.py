@@ -21,8 +21,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from mutation import equivalent  # noqa: E402
 from mutation.sample import group_of  # noqa: E402
 from mutation.sites import Site  # noqa: E402
-from mutation.trees import Tree, all_jobs  # noqa: E402
-from runner.devices import FIRST_EMULATED  # noqa: E402
+from mutation.trees import Tree, all_jobs, of_kind  # noqa: E402
 from runner.jobs import Job  # noqa: E402
 
 SECONDS = 900   # longer is a failure
@@ -82,13 +81,6 @@ def check() -> int:
 # ---- the judgement ------------------------------------------------------------------------------------
 
 
-def job_of(mutant: Mutant, jobs: dict[str, Job]) -> Job | None:
-    """On the first configuration of its kind; of the emulated ones, that with all features."""
-    kind, name = mutant.job.split(": ")
-    kind = f"emulated {FIRST_EMULATED}" if kind == "emulated" else kind
-    return next((job for job in jobs.values() if job.name == name and f"{job.configuration} ".startswith(f"{kind} ")), None)
-
-
 def judge(tree: Tree, mutant: Mutant, job: Job) -> str:
     """`killed`, or why it was not.  For a mutant of GPU kernels only the kernels are built anew, since the program takes those."""
     site = mutant.site()
@@ -108,7 +100,7 @@ def judge_all(mutants: list[Mutant], jobs: dict[str, Job]) -> int:
     count = {"killed": 0, "skipped": 0, "failed": 0}
     sound: dict[str, bool] = {}
     for mutant in mutants:
-        job = job_of(mutant, jobs)
+        job = next(iter(of_kind(jobs, *mutant.job.split(": "))), None)
         if job and mutant.job not in sound:
             sound[mutant.job] = tree.build(job.targets) and tree.run(job, SECONDS)
         outcome = "it fails without the mutant" if job and not sound[mutant.job] else judge(tree, mutant, job) if job else "skipped"

@@ -63,14 +63,6 @@ def _children(node: Node) -> Iterator[Node]:
             yield child
 
 
-def is_in_function(site: Site, source: bytes) -> bool:
-    """Tables, macros and declarations are not: the compiler counts none of their lines."""
-    node = _parser(".cu" in site.file).parse(source).root_node.descendant_for_byte_range(site.start, site.start)
-    while node and node.type != "function_definition":
-        node = node.parent
-    return node is not None
-
-
 def sites(file: str, source: bytes) -> list[Site]:
     """All mutants of a file, in the order of its text."""
     masked = JINJA.sub(_mask, source) if file.endswith(".j2") else source
