@@ -1,8 +1,8 @@
 """Systematic mutants: changes the code by rule and by a seed, one place at a time, and lets the tests judge each change.
 
-Each mutant is built in a copy of the tree and judged by the jobs that execute its line, the cheapest first.  It is killed when one
-of them fails.  It is equivalent when the compiler makes the same machine code or PTX of it, or when tests/mutation/equivalent.txt
-says why it changes no behaviour.  A mutant that the compiler refuses is not counted.
+Each mutant is built in a copy of the tree and judged by the jobs that execute its function, the cheapest first.  It is killed when
+one of them fails.  It is equivalent when the compiler makes the same machine code or PTX of it, or when
+tests/mutation/equivalent.txt says why it changes no behaviour.  A mutant that the compiler refuses is not counted.
 The last line is `N killed, N survived, N equivalent`.  Called by `./quern mutate`.
 """
 
@@ -22,22 +22,22 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from gen import plan  # noqa: E402
-from mutation import coverage, equivalent, kernels, operators, sample  # noqa: E402
-from mutation.operators import Site  # noqa: E402
-from mutation.trees import FURTHER, Tree, all_jobs, name_of  # noqa: E402
-from runner import devices, suites, texts  # noqa: E402
+from mutation import equivalent, executes, kernels, sample, units  # noqa: E402
+from mutation.sites import Site  # noqa: E402
+from mutation.trees import FURTHER, Tree, all_jobs, name_of, of_kind  # noqa: E402
+from runner import texts  # noqa: E402
 from runner import jobs as runner_jobs  # noqa: E402
 from runner.devices import FIRST_EMULATED  # noqa: E402
 from runner.record import Record  # noqa: E402
 
 HOME = ROOT / "build/mutation"
+LIBRARY = "build/light/libquern.a"    # without GPU kernels
 # In this order a target is chosen whose GPU kernels have the line.  Each text of the kernels is that of one of these targets.
 TARGETS = (FIRST_EMULATED, *(name for name in reversed(texts.owners(*plan.OPERATIONS)) if name != FIRST_EMULATED))
 # A job that takes longer than this many times its record, plus these seconds, has failed; longer on a machine with other work.
@@ -53,6 +53,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--group", choices=sample.GROUPS, help="only the host's code, or the kernels of CPUs or GPUs")
     parser.add_argument("--jobs", type=int, default=2, help="how many copies of the tree work at a time (2)")
     parser.add_argument("--list", action="store_true", help="print the mutants, build and run nothing")
+    parser.add_argument("--table", action="store_true", help="print the counts of all seeds that were judged here, as Markdown")
     parser.add_argument("--again", action="store_true", help="judge the survivors of this seed once more")
     return parser.parse_args()
 
@@ -61,23 +62,14 @@ def parse() -> argparse.Namespace:
 
 
 class Judges:
-    """The jobs that execute a line, the cheapest first."""
+    """The jobs that execute the function of a line, the cheapest first."""
 
     def __init__(self, garbage: Path) -> None:
         self.jobs = all_jobs(garbage)
         self.record = Record()
-        self.first_emulated = next(job.configuration for job in self.jobs.values()
-                                   if job.configuration.startswith(f"emulated {FIRST_EMULATED} "))
-        self.garbage = garbage
-        self.uncounted = [suite.name for suite in suites.read_suites() if not suite.sanitized]
-        self.units: dict[str, list[coverage.Unit]] = {}
+        self.table = executes.Table.read()
+        self.units: dict[str, list[units.Unit]] = {}
         self.reading = threading.RLock()
-
-    @cached_property
-    def lines(self) -> dict[tuple[str, str], dict[str, set[int]]]:
-        """Of the code on the CPU.  They need the counts of the sanitized suites."""
-        return {suite: {file: set(lines) for file, lines in files.items()}
-                for suite, files in coverage.record(devices.all_configurations(self.garbage), say).items()}
 
     def cost(self, job: runner_jobs.Job) -> float:
         return self.record.expected(job.configuration, job.name).seconds
@@ -90,41 +82,26 @@ class Judges:
         with self.reading:
             found = self._of_kernel(site) if group == "gpu" else self._of_line(group, site)
         further = {f"checks: {check}" for pattern, check in FURTHER if fnmatch.fnmatch(site.file, pattern)}
-        return sorted({*found, *(further & self.jobs.keys())}, key=lambda name: self.cost(self.jobs[name]))
+        return sorted({*found, *(further & self.jobs.keys())}, key=self._place)
+
+    def _place(self, name: str) -> tuple[bool, bool, float]:
+        """The cheapest first, after them those that only may execute it, and those that need GPU kernels, whose build is long."""
+        job = self.jobs[name]
+        needs_kernels = any(target.startswith(("libquern.", "build/tests/test_", "build/emulator/")) for target in job.targets)
+        kind = executes.kind_without_sanitizers(job.configuration)
+        return needs_kernels, not self.table.unknown.isdisjoint({(kind, job.name), (kind.split()[0], job.name)}), self.cost(job)
 
     def _of_line(self, group: str, site: Site) -> list[str]:
         """One job of each suite and each kind of device: the code of the host is the same for all targets.  The kernels of CPUs are
-        not, although they share their text, so their suites run on each target that executes the line."""
-        if site.file.endswith(".j2"):  # its lines are not those of the rendered text
-            operation = Path(site.file).parent.name
-            having = [each for each, files in self.lines.items() if f"generated/{operation}" in files]
-        else:
-            having = [each for each, files in self.lines.items() if site.line in files.get(site.file, ())]
-            if not having and not operators.is_in_function(site, (ROOT / site.file).read_bytes()):
-                having = self._users(site.file)
-        # A suite that does not run with sanitizers may execute what others of its configuration do.  None of them has ranks.
-        having += [(configuration, suite) for configuration in sorted({configuration for configuration, _ in having})
-                   for suite in self.uncounted if not site.file.startswith("src/ranks/")]
-        chosen: dict[tuple[str, str], str] = {}
-        for configuration, suite in having:
-            kind = configuration.split()[0]
-            if kind == "emulated":
-                configuration = self.first_emulated
-            alone = kind == "driver" or (kind, group) == ("cpu", "cpu")
-            chosen[configuration if alone else kind, suite] = f"{configuration}: {suite}"
-        kinds = ("cpu", "ranks") if group == "cpu" else ("cpu", "ranks", "driver", "emulated")
-        return [name for name in chosen.values() if name in self.jobs and name.startswith(kinds)]
+        not, although they share their text, so their suites run on each target."""
+        found = []
+        for kind, suite in self.table.jobs_for({site.file: {site.line}}):
+            names = [name_of(job) for job in of_kind(self.jobs, kind, suite)]
+            if (group, kind) != ("cpu", "emulated"):
+                found += names if (group, kind) == ("cpu", "cpu") else names[:1]
+        return found
 
-    def _users(self, file: str) -> list[tuple[str, str]]:
-        """The suites that execute a part of a file; if it has no code, a part of its folder."""
-        for pattern in (file, str(Path(file).parent / "*")):
-            having = [each for each, files in self.lines.items()
-                      if any(lines and fnmatch.fnmatch(name, pattern) for name, lines in files.items())]
-            if having:
-                return having
-        return []
-
-    def units_of(self, site: Site) -> list[coverage.Unit]:
+    def units_of(self, site: Site) -> list[units.Unit]:
         """The units of GPU kernels that have a line, of the first target that has it, the cheapest first.  A line that the compiler
         leaves out of all kernels is judged by those that have others of its file, or include it at least."""
         for of_line in (True, False):
@@ -134,20 +111,20 @@ class Judges:
                           or Path(site.file).parent == Path("templates", unit.operation)]
                 if having:
                     return having
-        return [unit for unit in self._units_of(TARGETS[0], ()) if site.file in coverage.includes(unit)]
+        return [unit for unit in self._units_of(TARGETS[0], ()) if site.file in units.includes(unit)]
 
     def _of_kernel(self, site: Site) -> list[str]:
-        units = self.units_of(site)
-        operations = {unit.operation for unit in units}
-        return [name for name, job in self.jobs.items() if units and job.configuration.startswith(f"emulated {units[0].target} ")
+        having = self.units_of(site)
+        operations = {unit.operation for unit in having}
+        return [name for name, job in self.jobs.items() if having and job.configuration.startswith(f"emulated {having[0].target} ")
                 and (not job.operations or operations & set(job.operations))]
 
-    def _units_of(self, target: str, before: Sequence[str]) -> list[coverage.Unit]:
+    def _units_of(self, target: str, before: Sequence[str]) -> list[units.Unit]:
         """It takes minutes, once."""
         with self.reading:
             if target not in self.units:
                 say(f"reading the line table of the kernels of {target}")
-                self.units[target] = coverage.kernel_units(target, before)
+                self.units[target] = units.kernel_units(target, before)
             return self.units[target]
 
 
@@ -157,7 +134,7 @@ class Judges:
 def products(tree: Tree) -> str:
     """A hash of the objects that are made of the sources."""
     total = hashlib.sha256()
-    for name in ("build/host.a", "build/kernels.a"):
+    for name in ("build/host.a", "build/light/kernels.a"):
         total.update((tree.root / name).read_bytes())
     return total.hexdigest()
 
@@ -169,12 +146,12 @@ def judge(tree: Tree, judges: Judges, group: str, site: Site) -> tuple[str, str]
     jobs = [judges.jobs[name] for name in judges.of(group, site)]
     if group == "gpu":
         return kernels.judge(tree, site, judges.units_of(site), jobs, judges.cost, judges.passes)
-    if not tree.build(["libquern.a"]):
+    if not tree.build([LIBRARY]):
         raise SystemExit(f"mutate: the tree {tree.root} does not build without a mutant")
     before = products(tree)
     tree.write(site)
     try:
-        if not tree.build(next((job.targets for job in jobs if not job.is_check), ["libquern.a"])):
+        if not tree.build([LIBRARY]):
             return "refused", ""
         if products(tree) == before:
             return "equivalent", ""
@@ -261,11 +238,7 @@ def run(options: argparse.Namespace, seed: int, garbage: Path) -> int:
     drawing, seen = threading.Lock(), set[str]()
 
     def work(number: int) -> None:
-        # CPU kernels share headers with those of GPUs, which are not built again for them.
-        trees = {group: Tree(HOME / f"tree-{number}{suffix}", environment)
-                 for group, suffix, environment in (("host", "", {}), ("cpu", "-cpu", {"NVCC": "none"}))}
-        trees["gpu"] = trees["host"]
-        updated: set[Path] = set()
+        tree, is_new = Tree(HOME / f"tree-{number}"), True
         while time.monotonic() < ends:
             with drawing:
                 counted = len(seen) - results.count("refused", seen)
@@ -274,10 +247,10 @@ def run(options: argparse.Namespace, seed: int, garbage: Path) -> int:
                     return
                 seen.add(name)
             if options.again or name not in results.rows:
-                if trees[group].root not in updated:
-                    trees[group].update()
-                    updated.add(trees[group].root)
-                results.add(name, group, site, *judge(trees[group], judges, group, site))
+                if is_new:
+                    tree.update()
+                    is_new = False
+                results.add(name, group, site, *judge(tree, judges, group, site))
                 row, left = results.rows[name], (ends - time.monotonic()) / 60
                 say(f"[{len(seen)}, {max(left, 0):.0f} min left] {row['verdict']}: {describe(site)} ({row['by']})")
 
@@ -296,8 +269,23 @@ def run(options: argparse.Namespace, seed: int, garbage: Path) -> int:
     return 0
 
 
+def print_table() -> None:
+    print("| seed | code | mutants | killed | survived | equivalent | killed of the others |\n|---|---|---|---|---|---|---|")
+    for path in sorted(HOME.glob("seed-*.jsonl")):
+        results = Results(int(path.stem.split("-")[1]))
+        for group in sample.GROUPS:
+            names = {name for name, row in results.rows.items() if row["group"] == group}
+            killed, survived, same = (results.count(verdict, names) for verdict in ("killed", "survived", "equivalent"))
+            if killed + survived:
+                print(f"| {path.stem[5:]} | {group} | {killed + survived + same} | {killed} | {survived} | {same} | "
+                      f"{100 * killed / (killed + survived):.0f} % |")
+
+
 def main() -> int:
     options = parse()
+    if options.table:
+        print_table()
+        return 0
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 31)
     print(f"seed {seed}", flush=True)
     if options.list:

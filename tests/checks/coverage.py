@@ -1,69 +1,81 @@
-"""Compares what the sanitized suites execute of src/ with the list of what no test executes, tests/coverage/unreached.txt.
-
-    tests/checks/coverage.py             fails for a line or an outcome of a condition that never came and is not listed
-    tests/checks/coverage.py --list      prints all that never came, in the form of the list
-    tests/checks/coverage.py --rare FOLDER ...
-                                         prints what chance reaches: what is not listed, and whose counts in build/coverage and in
-                                         these copies of it, of other runs, differ and are small in one
+"""Prints how much of each file of src/ the sanitized suites execute, and fails for a function that none of them calls.
 
 The suites leave their counts in build/coverage.  GPU kernels are not counted: clang does not compile them.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import sys
-import tempfile
-from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
-from coverage import counts, listing, rare, reading  # noqa: E402
+from coverage import counts  # noqa: E402
+from runner import devices, suites  # noqa: E402
+
+# The functions, `FILE:FUNCTION`, that no program with counts needs to call.
+EXEMPT = {
+    "a failure that no test brings about at this place": (
+        "*/descriptors.c:fail_system", "*/messages.c:fail_for_memory", "*/dump.c:no_memory", "*/image.c:refuse_for_age",
+        "*/nccl_pair.c:break_by_cuda", "*/gpu.c:quern_fail_on_gpu", "*/connector.c:error_of", "*/mesh.c:expire",
+        "*/symmetric_multicast.c:note_cuda", "*/handles.c:quern_drop_handle", "*/poison.c:quern_poison_by_end",
+        "*/roster.c:quern_fail_damaged", "*/ragged_hosts.c:quern_ragged_abandon"),
+    "only if ranks meet in time": (
+        "*/rendezvous.c:give_up_entering", "*/rendezvous.c:joining_joined", "*/shrink.c:fail_expired", "*/wire.c:bytes_of_parts",
+        "*/wire.c:quern_wire_detach_data", "*/bytes.c:is_ending"),
+    "the check \"unloading\", and children of fork, which write no counts": (
+        "*:*_forgotten", "*:*unload*", "*/unload.c:run_steps", "*/log.c:close_file", "*/events.c:quern_events_forget",
+        "*/kernel_times.c:quern_forget_kernel_times", "*/threads.c:*_pool", "*/threads.c:quern_threads_device", "*/trace.c:disown",
+        "*/sockets.c:close_copies", "*/form.c:is_of_cpus"),
+    "the check \"kernel pack\"": ("*/pack.c:*", "*_select.c:pack_fault", "*_select.c:is_*", "*/dtype.c:quern_is_float"),
+    "the checks \"selection\" and \"consumers\"": ("*/build_info.c:*",),
+    "processes with GPU ranks, in tests/faults": (
+        "*/symmetric_cuda*.c:listen", "*/symmetric_cuda*.c:*_parts", "*/symmetric_cuda*.c:*_handle", "*/symmetric_cuda*.c:open_*",
+        "*/symmetric_cuda*.c:map_*", "*/symmetric_cuda.c:*_ledger", "*/symmetric_pinned.c:refuse_registration",
+        "*/symmetric_ranges.c:quern_symmetric_set_aside", "*/peer_probe.c:fail_lost", "*/rendezvous.c:refuse_lost",
+        "*/registered_segment.c:quern_claim_launch", "*/registered_segment.c:thread_number"),
+    "UCX, which is not on every machine": ("*/ucx.c:*", "*/walk.c:*_ucx", "*/messages.c:quern_messages_user"),
+    "sizes that the sanitized suites do not have": (
+        "*/threads.c:run_hooked_task", "*/quantize_cpu.c:cast_large", "*/chunks_work.c:fence", "*/collective_work.c:fence"),
+    "a processor's own instructions": ("src/os/futex.h:*",),
+    "no test calls it yet": ("*/kernel_times.c:launch_extended", "*/chunks_show.c:show"),
+}
 
 
-def records_of(files: list[Path]) -> dict[str, dict]:
-    if counts.problem():
-        raise SystemExit(f"coverage: {counts.problem()}: run ./quern test --only 'sanitized *'")
-    with tempfile.TemporaryDirectory() as scratch:
-        return reading.export(files, counts.objects(), Path(scratch))
+def is_exempt(function: tuple[str, str]) -> bool:
+    absent = tuple(f"*_{each.environment['QUERN_TEST_TARGET']}.h:*" for each in devices.cpu_configurations() if each.unavailable)
+    return any(fnmatch.fnmatch(":".join(function), pattern) for patterns in (*EXEMPT.values(), absent) for pattern in patterns)
 
 
-def print_rare(folders: list[str]) -> int:
-    """The copies may have only some suites: the others have the counts of build/coverage."""
-    runs = [records_of(counts.everything()), *(records_of(rare.folders_of(Path(folder), counts.FOLDER)) for folder in folders)]
-    for place, times in rare.find(runs):
-        print(f"{' '.join(str(count) for count in times)} times: {place}")
-    return 0
-
-
-def never_came() -> Counter[reading.Place]:
-    records = records_of(counts.everything())
-    found: Counter[reading.Place] = Counter()
-    for file, record in sorted(records.items()):
-        if file.startswith("src/"):
-            found.update(reading.unreached(file, record))
-    return found
+def print_files(exported: dict) -> None:
+    """Of each file, and of all, the lines and the outcomes of conditions that came."""
+    total, rows = [0, 0], []
+    for file in exported["files"]:
+        parts = [file["summary"][part] for part in ("lines", "branches")]
+        came, of = sum(part["covered"] for part in parts), sum(part["count"] for part in parts)
+        if of and counts.name_of(file["filename"]).startswith("src/"):
+            rows.append(f"{100 * came / of:5.1f} %  {came:5} of {of:5}  {counts.name_of(file['filename'])}")
+            total = [total[0] + came, total[1] + of]
+    rows.append(f"{100 * total[0] / max(total[1], 1):5.1f} %  {total[0]} of {total[1]} lines and outcomes")
+    print("\n".join(rows))
 
 
 def main() -> int:
-    if sys.argv[1:2] == ["--rare"]:
-        return print_rare(sys.argv[2:])
-    found = never_came()
-    if sys.argv[1:] == ["--list"]:
-        print("\n".join(str(place) for place in sorted(found.elements())))
+    without = {suite.name for suite in suites.read_suites() if suite.sanitized} - {path.parent.name for path in counts.everything()}
+    if problem := counts.problem() or (f"{len(without)} suites left no counts, {min(without)} for instance" if without else ""):
+        print(f"{problem}: ./quern test --only 'sanitized *'\n0 passed, 0 failed, 1 skipped")
         return 0
-    listed = listing.read()
-    new = found - listed.places()
-    new = Counter({place: count for place, count in new.items() if not any(listing.covers(each, place) for each in listed.places())})
-    gone = [place for place in sorted(listed.places()) if not listing.exists(place)]
-    for place in sorted(new.elements()):
-        print(f"no test reaches {place}")
-    for place in gone:
-        print(f"listed, but not in the source: {place}")
-    reached = listed.places() - found
-    print(f"{found.total()} places that no test reaches, for {len(listed.reasons)} reasons; {reached.total()} of the list were reached")
-    print(f"{len(listed.places()) - len(gone)} passed, {len(new) + len(gone)} failed")
-    return 1 if new or gone else 0
+    exported = counts.export(counts.everything(), counts.objects())
+    print_files(exported)
+    functions = {key: count for key, count in counts.functions(exported).items() if key[0].startswith("src/")}
+    idle = [key for key, count in sorted(functions.items()) if not count and not is_exempt(key)]
+    names = [":".join(key) for key in functions]
+    stale = [pattern for patterns in EXEMPT.values() for pattern in patterns if not fnmatch.filter(names, pattern)]
+    print("\n".join([*(f"nothing calls {file}: {function}" for file, function in idle),
+                     *(f"exempts no function: {pattern}" for pattern in stale),
+                     f"{len(functions)} functions", f"{int(not idle + stale)} passed, {int(bool(idle + stale))} failed"]))
+    return 1 if idle + stale else 0
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""The map of what no test executes: read from the counts of the sanitized suites.  Called by tests/checks/coverage.py."""
+"""What the sanitized suites execute, by the counts of clang.  Called by tests/checks/coverage.py and tests/mutation."""

@@ -1,7 +1,13 @@
-"""Where the sanitized suites leave how often they executed each line: build/coverage/CONFIGURATION/SUITE/*.profraw."""
+"""Where the sanitized suites leave how often they executed each line, build/coverage/CONFIGURATION/SUITE/*.profraw, and what LLVM
+says of them.
+"""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,3 +34,34 @@ def problem() -> str:
     newest = max((path.stat().st_mtime for path in objects()), default=0.0)
     old = [path for path in everything() if path.stat().st_mtime < newest]
     return f"{old[0].relative_to(ROOT)} is older than the library" if old else ""
+
+
+def _tool(name: str) -> str:
+    """LLVM's tool of the version of clang that compiled the counts."""
+    done = subprocess.run(["clang", "-dumpversion"], capture_output=True, text=True, check=True)
+    return f"{name}-{done.stdout.split('.')[0].strip()}"
+
+
+def export(counts: Iterable[Path], compiled: list[Path]) -> dict:
+    """The files and functions of these objects, as `llvm-cov export` has them."""
+    with tempfile.TemporaryDirectory() as scratch:
+        listing, merged = Path(scratch) / "counts.txt", Path(scratch) / "counts.profdata"
+        listing.write_text("".join(f"1,{path}\n" for path in counts))  # a weight, since a path may have a comma
+        subprocess.run([_tool("llvm-profdata"), "merge", "-sparse", f"-input-files={listing}", "-o", str(merged)], check=True)
+        command = [_tool("llvm-cov"), "export", "-skip-expansions", f"-instr-profile={merged}", str(compiled[0]),
+                   *(word for path in compiled[1:] for word in ("-object", str(path)))]
+        done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)["data"][0]
+
+
+def name_of(file: str) -> str:
+    return str(Path(file).relative_to(ROOT))
+
+
+def functions(exported: dict) -> dict[tuple[str, str], int]:
+    """How often each function was called, by its file and name, over all copies of an inline one."""
+    found: dict[tuple[str, str], int] = {}
+    for each in exported["functions"]:
+        key = name_of(each["filenames"][0]), each["name"].rsplit(":", 1)[-1]
+        found[key] = found.get(key, 0) + each["count"]
+    return found

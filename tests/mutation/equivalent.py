@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from mutation.operators import Site
+from mutation.sites import Site
 from mutation.trees import ROOT
 
 FILE = Path(__file__).with_name("equivalent.txt")

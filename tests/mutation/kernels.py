@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mutation.coverage import Unit
-from mutation.operators import Site
+from mutation.units import Unit
+from mutation.sites import Site
 from mutation.trees import Tree, name_of
 from runner.jobs import Job
 

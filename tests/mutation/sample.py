@@ -6,8 +6,8 @@ import fnmatch
 import random
 from collections.abc import Iterator
 
-from mutation import operators
-from mutation.operators import Site
+from mutation import sites
+from mutation.sites import Site
 from mutation.trees import ROOT
 
 # The files of each group, and how many of its mutants there are in a round.
@@ -36,7 +36,7 @@ def all_sites(paths: str) -> dict[str, list[list[Site]]]:
         file = str(path.relative_to(ROOT))
         group = group_of(file)
         if group and path.is_file() and fnmatch.fnmatch(file, paths):
-            for site in operators.sites(file, path.read_bytes()):
+            for site in sites.sites(file, path.read_bytes()):
                 found[group].setdefault((site.file, site.line), []).append(site)
     return {group: list(lines.values()) for group, lines in found.items()}
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mutation.operators import Site
+from mutation.sites import Site
 from runner import checks, devices, jobs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 INSTRUMENTED = ("address", "coverage", "emulator-address", "emulator-thread", "fuzz", "mutation", "musl", "thread")
 LEFT_OUT = (".git", ".venv", *(f"build/{name}" for name in INSTRUMENTED))
 BUILT = ("build", ".ninja_log", ".ninja_deps", "libquern.a")
+# Warnings of what a mutant leaves unused; all others refuse it.
+PERMITTED = "-Wno-unused -Wno-empty-body"
 KINDS = ("oracle", "cpu", "ranks", "driver", "emulated")
 # The checks that judge mutants of some files beside the suites: those of ranks in processes, and those with ThreadSanitizer, which
 # sees a weakened memory order.
@@ -43,26 +45,33 @@ def name_of(job: jobs.Job) -> str:
 
 
 def all_jobs(garbage: Path) -> dict[str, jobs.Job]:
-    """The suites of each configuration that can run here without sanitizers, and the checks above, by name."""
+    """The suites of each configuration that can run here without sanitizers, and the checks, by name."""
     found: list[jobs.Job] = []
     for each in devices.all_configurations(garbage):
         if each.kind in KINDS and not each.unavailable and not each.name.startswith("sanitized"):
             found += [jobs.Job(each.name, suite.name, (f"{each.programs}/{suite.name}", "-j1"), each.environment,
                                (f"{each.programs}/{suite.name}", *each.targets), operations=suite.operations)
                       for suite in each.suites()]
-    wanted = {check for _, check in FURTHER}
-    found += [jobs.Job("checks", check.name, check.command, targets=check.targets, is_check=True)
-              for check in checks.CHECKS if check.name in wanted]
+    place = checks.Place()
+    found += [jobs.Job("checks", check.name, check.filled(check.command, place, 0), targets=check.filled(check.targets, place, 0),
+                       is_check=True) for check in checks.CHECKS]
     return {name_of(job): job for job in found}
+
+
+def of_kind(jobs_by_name: dict[str, jobs.Job], kind: str, name: str) -> list[jobs.Job]:
+    """A suite on the configurations whose names begin with these words, or a check.  The first emulated GPU has all features."""
+    found = [job for job in jobs_by_name.values() if job.name == name and f"{job.configuration} ".startswith(f"{kind} ")]
+    return sorted(found, key=lambda job: job.configuration.startswith("emulated ")
+                  and devices.FIRST_EMULATED not in job.configuration)
 
 
 class Tree:
     """One copy.  At most one mutant at a time is in it."""
 
-    def __init__(self, root: Path, environment: dict[str, str] | None = None) -> None:
+    def __init__(self, root: Path) -> None:
         self.root = root
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("QUERN_")}
-        self.environment.update(QUERN_WERROR="1", TSAN_OPTIONS="halt_on_error=1 exitcode=66", **(environment or {}))
+        self.environment.update(QUERN_WERROR="1", CFLAGS=PERMITTED, TSAN_OPTIONS="halt_on_error=1 exitcode=66")
 
     def update(self) -> None:
         """Makes the sources those of the tree.  Files that are equal keep their times, so that little is built again."""
@@ -74,14 +83,6 @@ class Tree:
             for name in files:
                 if str(place / name) not in left_out:
                     _copy_changed(ROOT / place / name, self.root / place / name)
-        if self.environment.get("NVCC") == "none":
-            self._forget_nvcc()
-
-    def _forget_nvcc(self) -> None:
-        """The compiler that the copied build found stays in use until the build searches again."""
-        found = self.root / "build/nvcc.txt"
-        if found.exists() and found.read_text().strip() != "none":
-            found.unlink()
 
     def __in(self, text: str) -> str:
         return text.replace(str(ROOT), str(self.root))
@@ -140,9 +141,11 @@ class Tree:
 
 
 def _copy_changed(source: Path, to: Path) -> None:
-    """Copies with the time, unless the copy is equal: then it keeps its own."""
-    if not to.exists() or (to.stat().st_mtime_ns != source.stat().st_mtime_ns and to.read_bytes() != source.read_bytes()):
+    """A new copy has the time of its source, a changed one today's: a run that was stopped may have left objects of a mutant."""
+    if not to.exists():
         shutil.copy2(source, to)
+    elif to.stat().st_mtime_ns != source.stat().st_mtime_ns and to.read_bytes() != source.read_bytes():
+        shutil.copyfile(source, to)
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:

@@ -1,6 +1,4 @@
-"""The lines that each suite executes: the counts of the sanitized suites for code on the CPU, the line table of the PTX for GPU
-kernels.  Both are read once and kept in build/mutation.
-"""
+"""The lines of GPU kernels, by the line table of the PTX: read once for each target and kept in build/mutation."""
 
 from __future__ import annotations
 
@@ -11,19 +9,17 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from coverage import counts, reading
 from mutation.trees import ROOT
-from runner import devices
 
 sys.path.insert(0, str(ROOT))
 from gen import plan, render, toolchain  # noqa: E402
 
-KEPT = ROOT / "build/mutation/lines.json"
+KEPT = ROOT / "build/mutation"
 LOCATION = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)", re.MULTILINE)
 INLINED = re.compile(r"inlined_at\s+(\d+)\s+(\d+)")
 FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]+)"', re.MULTILINE)
@@ -39,47 +35,6 @@ def _digest(*folders: str) -> str:
             if path.is_file() and "__pycache__" not in path.parts:
                 total.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
     return total.hexdigest()
-
-
-# ---- code on the CPU --------------------------------------------------------------------------------
-
-
-def _executed(profile: list[Path], configuration: devices.Configuration) -> Lines:
-    target = configuration.environment.get("QUERN_TEST_TARGET", "")
-    objects = [path for path in counts.objects() if not path.stem.count("__") or path.stem.endswith(f"__{target}")]
-    with tempfile.TemporaryDirectory() as scratch:
-        records = reading.export(profile, objects, Path(scratch))
-    found = {file: reading.executed(record) for file, record in records.items() if file.startswith("src/")}
-    for file, record in records.items():  # the rendered text of an operation: its lines are not those of the template
-        if file.startswith("generated/") and reading.executed(record):
-            found[str(Path(file).parent)] = []
-    return found
-
-
-def record(configurations: list[devices.Configuration], say: Callable[[str], None]) -> dict[tuple[str, str], Lines]:
-    """The lines of src/ that each suite executes on the CPU, by the names of the configuration without sanitizers and the suite."""
-    counted = [each for each in configurations if each.counts and not each.unavailable]
-    if counts.problem():
-        say("recording the lines of each suite: running the sanitized suites")
-        subprocess.run([sys.executable, "tests/run.py", "--only", "sanitized *"], cwd=ROOT, check=False)
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    found: dict[tuple[str, str], Lines] = {}
-    for each in counted:
-        for suite in each.suites():
-            profile = counts.of_suite(each.name, suite.name)
-            if not profile:
-                continue  # left to another target, whose kernels have the same text
-            name, stamp = f"{each.name}: {suite.name}", max(path.stat().st_mtime_ns for path in profile)
-            if kept.get(name, {}).get("stamp") != stamp:
-                kept[name] = {"stamp": stamp, "lines": _executed(profile, each)}
-                say(f"read the lines of {name}")
-                KEPT.parent.mkdir(parents=True, exist_ok=True)
-                KEPT.write_text(json.dumps(kept))
-            found[each.name.removeprefix("sanitized "), suite.name] = kept[name]["lines"]
-    return found
-
-
-# ---- GPU kernels ------------------------------------------------------------------------------------
 
 
 def _ptx_lines(text: str) -> dict[str, set[int]]:
@@ -119,7 +74,7 @@ def _unit(unit: plan.Unit, source: str, definitions: tuple[str, ...], compiled: 
 
 def kernel_units(target: str, before: Sequence[str]) -> list[Unit]:
     """The units of a target that are compiled from another text than those of the targets before it, the cheapest first."""
-    kept_at = KEPT.with_name(f"units-{target}.json")
+    kept_at = KEPT / f"units-{target}.json"
     digest = _digest("src/kernels", "gen", "templates")
     kept = json.loads(kept_at.read_text()) if kept_at.exists() else {}
     if kept.get("digest") != digest:
