@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT))
 import receipts  # noqa: E402
 from gen.toolchain import find_nvdisasm  # noqa: E402
-from runner import archives, build, checks, devices, jobs, scheduler, suites, texts, tiers  # noqa: E402
+from runner import archives, build, changed, checks, devices, jobs, scheduler, suites, texts, tiers  # noqa: E402
 from runner.addresses import fixed_addresses  # noqa: E402
 from runner.record import Record  # noqa: E402
 from runner.results import Results  # noqa: E402
@@ -46,6 +46,8 @@ def parse() -> argparse.Namespace:
                         f"of {tiers.PARTS} parts of the rest")
     parser.add_argument("--quick", action="store_true",
                         help="the best CPU target, one emulated GPU and the checks that take seconds: a few minutes")
+    parser.add_argument("--changed", action="store_true",
+                        help="the suites that execute what differs from the last commit, the cheapest first")
     parser.add_argument("--only", metavar="GLOB", default="*", help="configurations to run, 'emulated *' for instance")
     parser.add_argument("--suite", metavar="GLOB", default="*", help="suites to run, 'test_adam*' for instance")
     parser.add_argument("--jobs", type=int, default=scheduler.cores(), help="cores to use (all that this process may use)")
@@ -93,7 +95,7 @@ def check_job(check: checks.Check, place: checks.Place, number: int, in_gate: bo
     return jobs.Job("checks", check.name, check.filled(command, place, number),
                     {"QUERN_TEST_LIBRARY": place.library, "QUERN_TEST_PROGRAMS": place.programs},
                     tuple(str(Path(target)) for target in check.filled(needed, place, number)), is_check=True,
-                    runs_ninja=check.runs_ninja, is_last=check.is_last, by_chance=check.by_chance)
+                    runs_ninja=check.runs_ninja or needed != check.targets, is_last=check.is_last, by_chance=check.by_chance)
 
 
 def unavailable(check: checks.Check, options: argparse.Namespace) -> str:
@@ -129,7 +131,8 @@ class Selection:
         self.number = tiers.number_of_commit()
         self.configurations = devices.all_configurations(garbage)
         named = (options.only, options.suite) != ("*", "*")
-        self.is_gate = not options.deep and not options.quick and not named
+        self.is_gate = not (options.deep or options.quick or options.changed or named)
+        self.changed = changed.chosen(changed.lines()) if options.changed else frozenset()
         if options.part and not options.deep:
             self.number = options.part[0] - 1
         if options.deep:
@@ -173,6 +176,9 @@ class Selection:
         self.chosen = [job for job in self.chosen if job in kept]
 
     def _wants(self, configuration: devices.Configuration, suite: suites.Suite) -> bool:
+        if self.options.changed:
+            return (configuration.is_first and not configuration.is_sanitized and not configuration.name.startswith("musl")
+                    and configuration.only is None and (configuration.kind, suite.name) in self.changed)
         if self.options.quick:
             return (configuration.kind in QUICK and configuration.is_first and not configuration.is_sanitized
                     and not configuration.name.startswith("musl")
@@ -192,6 +198,8 @@ class Selection:
                 others.append((configuration, suite))
         later: list[checks.Check] = []
         for check in checks.CHECKS:
+            if self.options.changed:
+                continue
             if named or (check.quick or not self.options.quick) and check.gate is not None and not check.deep_only:
                 whole = check.deep_only and named
                 self._take(check_job(check, checks.Place() if whole else place, self.number, not named),
@@ -360,6 +368,9 @@ def run(options: argparse.Namespace, record: Record, garbage: Path) -> int:
     selection = Selection(options, record, garbage)
     if options.list:
         print("\n".join(job.title for job in selection.chosen))
+        return 0
+    if options.changed and not selection.chosen:
+        print("no suite is known to execute what has changed\n0 passed, 0 failed")
         return 0
     if not selection.chosen and not selection.skipped:
         print("nothing to run: no configuration and suite of these names\n0 passed, 1 failed")

@@ -77,6 +77,7 @@ PACKED = next(target.emulated for target in GPU_TARGETS.values() if not target.i
 CHECKS = (
     Check("generated files", (PYTHON, "-m", "gen", "check"), quick=True),
     Check("mutants", (PYTHON, "tests/checks/mutants.py", "--check"), quick=True),
+    Check("jobs of a change", (PYTHON, "tests/checks/executes.py"), quick=True),
     Check("receipts", (PYTHON, "tests/checks/receipts.py"), quick=True),
     Check("generator", (PYTHON, "tests/checks/generator.py"), quick=True),
     Check("static audit", (PYTHON, "-m", "gen", "audit", "--check", "--all"), gate=(PYTHON, "-m", "gen", "audit", "--check"), quick=True),
