@@ -10,11 +10,11 @@
 namespace emulator {
 
 namespace {
-constexpr size_t guard_bytes = 4096;
-// Odd, so that not all stacks share the same cache sets.  Kernels that are instrumented and not optimized use up to 230 KB.
-const size_t stack_bytes = (under_asan() ? 321 : 65) * guard_bytes;
+constexpr size_t page = 4096;
+constexpr size_t guard_bytes = TRANSLATED_FRAME;  // the compiler refuses larger frames: none steps over the guard
+constexpr size_t stack_bytes = guard_bytes + 4 * TRANSLATED_FRAME + page;  // odd pages: not all stacks share the same cache sets
 constexpr size_t stacks_at_once = 64;
-constexpr size_t renewed_bytes = 8 * guard_bytes;  // the top of a stack; kernels use less than 11 KB of it
+constexpr size_t renewed_bytes = 8 * page;  // the top of a stack; kernels use less than 11 KB of it
 std::vector<Stack> free_stacks;
 
 void map_stacks() {
@@ -37,7 +37,7 @@ Stack take_stack() {
   free_stacks.pop_back();
   // ThreadSanitizer forgets the previous fiber's accesses when it sees the range mapped anew.  A short range is cheap.
   if (under_tsan()) {
-    uintptr_t end = (reinterpret_cast<uintptr_t>(stack.low) + stack.size + guard_bytes - 1) / guard_bytes * guard_bytes;
+    uintptr_t end = (reinterpret_cast<uintptr_t>(stack.low) + stack.size + page - 1) / page * page;
     mmap(reinterpret_cast<void *>(end - renewed_bytes), renewed_bytes, PROT_READ | PROT_WRITE,
          MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   }

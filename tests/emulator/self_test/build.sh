@@ -86,7 +86,9 @@ fatbinary --compress=false -64 --create="$out/all.fatbin" $images --image3="kind
 if [ -n "${DRIVER:-}" ]; then  # built before
   cp "$DRIVER" "$out/libcuda.so.1"
 else
-  c++ -std=c++17 -O2 -fPIC -shared -pthread "$emulator"/runtime/*.cpp "$emulator"/libcuda*.cpp -lzstd -o "$out/libcuda.so.1"
+  frame=$(sed -n 's/^translated_frame = //p' "$emulator/../tests.ninja")
+  c++ -std=c++17 -O2 -fPIC -DTRANSLATED_FRAME="$frame" -shared -pthread "$emulator"/runtime/*.cpp \
+    "$emulator"/libcuda*.cpp -lzstd -o "$out/libcuda.so.1"
 fi
 for program in self_test shared_memory ranks clusters dependents; do
   $cxx -std=c++17 $main_flags "$here/$program.cpp" -o "$out/$program" -ldl -pthread
