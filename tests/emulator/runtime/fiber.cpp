@@ -46,11 +46,6 @@ Stack take_stack() {
 
 void give_stack(Stack stack) { free_stacks.push_back(stack); }
 
-void give_abandoned_stack(Stack stack) {
-  unpoison(stack.low, stack.size);
-  give_stack(stack);
-}
-
 #if defined(__x86_64__)
 // Saves the callee-saved registers, exchanges the stack pointer, restores. The
 // floating-point control words stay: no kernel changes them.
@@ -97,21 +92,9 @@ void prepare_fiber(Fiber &fiber, void (*entry)()) {
 static void exchange(Fiber &from, Fiber &to) { swapcontext(&from.context, &to.context); }
 #endif
 
-void switch_fiber(Fiber &from, Fiber &to, bool from_ends) {
-  if (&__sanitizer_start_switch_fiber)
-    __sanitizer_start_switch_fiber(from_ends ? nullptr : &from.fake_stack, to.stack.low, to.stack.size);
+void switch_fiber(Fiber &from, Fiber &to) {
   if (under_tsan()) __tsan_switch_to_fiber(to.tsan, 1);  // 1: no happens-before edge
   exchange(from, to);
-  if (&__sanitizer_finish_switch_fiber) __sanitizer_finish_switch_fiber(from.fake_stack, nullptr, nullptr);
-}
-
-void arrived_in_fiber(Fiber &host) {
-  if (!&__sanitizer_finish_switch_fiber) return;
-  const void *bottom;
-  size_t size;
-  __sanitizer_finish_switch_fiber(nullptr, &bottom, &size);
-  // The first switch comes from the host thread, whose stack only the sanitizer knows.
-  if (!host.stack.low) host.stack = {static_cast<char *>(const_cast<void *>(bottom)), size};
 }
 
 }  // namespace emulator
