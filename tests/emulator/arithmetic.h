@@ -13,25 +13,11 @@ double tanh(double) noexcept;
 
 #pragma GCC visibility push(hidden)
 
-// Registers are unsigned integers; these views change the type, never the bits.  Sanitizers look at each access to the temporary of
-// a cast that is not optimized away: five times as many looks as a kernel has accesses to memory.  A function is free of them.
-#if defined(__clang__) && !defined(__OPTIMIZE__)
-#define PLAIN __attribute__((no_sanitize("address", "undefined"))) static inline
-PLAIN float float_of(u32 bits) { return __builtin_bit_cast(float, bits); }
-PLAIN double float_of(u64 bits) { return __builtin_bit_cast(double, bits); }
-PLAIN u32 bits_of(float value) { return __builtin_bit_cast(u32, value); }
-PLAIN u64 bits_of(double value) { return __builtin_bit_cast(u64, value); }
-#undef PLAIN
-#define F32(x) float_of((u32)(x))
-#define F64(x) float_of((u64)(x))
-#define BITS32(x) bits_of((float)(x))
-#define BITS64(x) bits_of((double)(x))
-#else
+// Registers are unsigned integers; these views change the type, never the bits.
 #define F32(x) __builtin_bit_cast(float, (u32)(x))
 #define F64(x) __builtin_bit_cast(double, (u64)(x))
 #define BITS32(x) __builtin_bit_cast(u32, (float)(x))
 #define BITS64(x) __builtin_bit_cast(u64, (double)(x))
-#endif
 
 // PTX memory is untyped: these types may alias any other.
 typedef u8 __attribute__((may_alias)) mem_u8;

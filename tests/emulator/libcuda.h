@@ -199,7 +199,7 @@ void forget_allocation(DevicePointer);
 void poison_edges(const Allocation &); // what lies between its ends and the guard pages
 unsigned long long next_memory_id();
 void for_each_allocation(const std::function<void(const Allocation &)> &);
-Allocation *find_allocation_before(DevicePointer);  // whose guard the address hits
+Allocation *find_allocation_around(DevicePointer);  // or the one whose edge or guard the address hits
 bool loses_writes(const Device &, DevicePointer);  // of the device to this memory
 void rights_changed();                 // to be called when memory or access rights come or go (libcuda_access.cpp)
 bool canaries_intact();                // reports damage on stderr
@@ -293,6 +293,7 @@ struct Driver {
   bool peers_lie = false;              // writes of a device to another one's memory are lost
   bool fills_own_only = false;         // fills of another device's memory are refused
   bool waits = false, host_aliases = false;  // QUERN_EMULATOR_WAITS, QUERN_EMULATOR_HOST_POINTERS
+  bool begins_at_guard = false;              // QUERN_EMULATOR_FRONT
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<OperationRef> pending;   // in order of issue, finished ones are swept now and then
   std::vector<OperationRef> running;   // kernels that have started

@@ -98,7 +98,7 @@ void give_back() {
 
 bool leaves_allocation(u64 p, u64 bytes) {
   if (!bytes) return false;
-  return find_allocation(p) ? !find_allocation(p + bytes - 1) : find_allocation_before(p) != nullptr;
+  return find_allocation(p) ? !find_allocation(p + bytes - 1) : find_allocation_around(p) != nullptr;
 }
 
 std::string describe_address(u64 p, int device) {
@@ -111,9 +111,10 @@ std::string describe_address(u64 p, int device) {
     if (m.memory->multicast) return "a multicast address, which only multimem may access";
     return access_of(m, d) == access_read ? "mapped for reading only" : "mapped without access for this device";
   }
-  if (Allocation *a = find_allocation_before(p)) {
-    const std::string distance = std::to_string(p - a->address - a->bytes);
-    return distance + " bytes after the end of an allocation of " + std::to_string(a->bytes) + " bytes";
+  if (Allocation *a = find_allocation_around(p)) {
+    const bool before = p < a->address;
+    const std::string distance = std::to_string(before ? a->address - p : p - a->address - a->bytes);
+    return distance + (before ? " bytes before" : " bytes after the end of") + " an allocation of " + std::to_string(a->bytes) + " bytes";
   }
   return is_reserved(p) ? "reserved, but nothing is mapped there" : "in no allocation";
 }

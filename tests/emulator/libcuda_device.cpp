@@ -140,6 +140,7 @@ API Result cuInit(unsigned flags) {
   const char *pointers = getenv("QUERN_EMULATOR_HOST_POINTERS");
   driver().host_aliases = pointers && !strcmp(pointers, "other");
   driver().waits = environment("QUERN_EMULATOR_WAITS", 0) != 0;
+  driver().begins_at_guard = environment("QUERN_EMULATOR_FRONT", 0) != 0;
   driver().initialized = true;
   return success;
 }

@@ -1,8 +1,7 @@
-// All memory that the driver knows, and allocation of device memory. Every allocation lies between two guard pages and ends at the
-// second one; the bytes between its ends and the pages hold a canary.
+// All memory that the driver knows, and allocation of device memory. Every allocation lies between two guard pages, at one of them;
+// the bytes between its ends and the pages hold a canary.
 #include "libcuda.h"
 
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <algorithm>
@@ -13,8 +12,7 @@ namespace emulator {
 namespace {
 
 constexpr size_t page = 4096;
-// CUDA promises 256. The widest access of a kernel needs 16: what relies on more, or reads beyond the end, is found.
-const size_t device_alignment = getenv("QUERN_EMULATOR_ALIGN") ? strtoul(getenv("QUERN_EMULATOR_ALIGN"), nullptr, 10) : 16;
+constexpr size_t alignment = 16;  // CUDA promises 256; the widest access of a kernel needs 16, and what relies on more is found
 constexpr u8 canary = 0xc5;
 
 std::map<DevicePointer, Allocation> allocations;
@@ -78,13 +76,14 @@ void unpoison_edges(const Allocation &a) { unpoison(front_of(a), a.mapping_bytes
 Result allocate(Memory kind, size_t bytes, Device *device, DevicePointer *out) {
   if (!out || bytes == 0) return invalid_value;
   if (device && (bytes > device->memory_bytes || device->memory_used > device->memory_bytes - bytes)) return out_of_memory;
-  size_t used = round_up(bytes, device_alignment), mapping = round_up(used, page) + 2 * guard_bytes;
+  size_t used = round_up(bytes, alignment), mapping = round_up(used, page) + 2 * guard_bytes;
   char *base = static_cast<char *>(mmap(nullptr, mapping, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
                                         0));
   if (base == MAP_FAILED) return out_of_memory;
   mprotect(base, guard_bytes, PROT_NONE);
   mprotect(base + mapping - guard_bytes, guard_bytes, PROT_NONE);
-  Allocation &a = add_allocation(kind, reinterpret_cast<DevicePointer>(base + mapping - guard_bytes - used), bytes, device);
+  const size_t offset = driver().begins_at_guard ? guard_bytes : mapping - guard_bytes - used;
+  Allocation &a = add_allocation(kind, reinterpret_cast<DevicePointer>(base + offset), bytes, device);
   a.mapping = base, a.mapping_bytes = mapping;
   memset(reinterpret_cast<void *>(a.address), uninitialised, bytes);
   memset(front_of(a), canary, lead(a));
@@ -115,8 +114,9 @@ Allocation *find_allocation(DevicePointer p) {
   return p < a.address + a.bytes ? &a : nullptr;
 }
 
-Allocation *find_allocation_before(DevicePointer p) {
+Allocation *find_allocation_around(DevicePointer p) {
   auto at = allocations.upper_bound(p);
+  if (at != allocations.end() && at->second.mapping && p >= reinterpret_cast<DevicePointer>(at->second.mapping)) return &at->second;
   if (at == allocations.begin()) return nullptr;
   Allocation &a = (--at)->second;
   return a.mapping && p < reinterpret_cast<DevicePointer>(a.mapping + a.mapping_bytes) ? &a : nullptr;

@@ -1,5 +1,6 @@
 // Sanitizer entry points, weak: they exist only when the test program is built
 // with a sanitizer, so one libcuda.so.1 serves plain and instrumented runs.
+// AddressSanitizer is in the program alone: it knows nothing of kernels and fibers.
 #pragma once
 #include <sched.h>
 #include <atomic>
@@ -8,11 +9,8 @@
 
 #define WEAK __attribute__((weak))
 extern "C" {
-WEAK void __sanitizer_start_switch_fiber(void **fake_stack, const void *bottom, size_t size);
-WEAK void __sanitizer_finish_switch_fiber(void *fake_stack, const void **bottom, size_t *size);
 WEAK void __asan_poison_memory_region(const volatile void *, size_t);
 WEAK void __asan_unpoison_memory_region(const volatile void *, size_t);
-WEAK void *__asan_region_is_poisoned(void *, size_t);
 WEAK void *__tsan_get_current_fiber(void);
 WEAK void *__tsan_create_fiber(unsigned flags);
 WEAK void __tsan_destroy_fiber(void *);
@@ -26,21 +24,16 @@ WEAK void __tsan_write_range(void *, unsigned long);
 
 namespace emulator {
 
-inline bool under_asan() { return &__asan_poison_memory_region != nullptr; }
 inline bool under_tsan() { return &__tsan_create_fiber != nullptr; }
 
 // Happens-before edges exist only where CUDA has them; a fiber switch creates none.
 inline void happens_before(void *at) { if (&__tsan_release) __tsan_release(at); }
 inline void happens_after(void *at) { if (&__tsan_acquire) __tsan_acquire(at); }
 
-inline void poison(void *p, size_t n) { if (under_asan() && n) __asan_poison_memory_region(p, n); }
-inline void unpoison(void *p, size_t n) { if (under_asan() && n) __asan_unpoison_memory_region(p, n); }
+inline void poison(void *p, size_t n) { if (&__asan_poison_memory_region && n) __asan_poison_memory_region(p, n); }
+inline void unpoison(void *p, size_t n) { if (&__asan_unpoison_memory_region && n) __asan_unpoison_memory_region(p, n); }
 
 // The runtime itself is not instrumented: it must report its accesses on behalf of a kernel.
-inline bool is_poisoned(const void *p, size_t n) {
-  return under_asan() && n && __asan_region_is_poisoned(const_cast<void *>(p), n);
-}
-
 inline void note_read(const void *p, size_t n) { if (&__tsan_read_range && n) __tsan_read_range(const_cast<void *>(p), n); }
 inline void note_write(void *p, size_t n) { if (&__tsan_write_range && n) __tsan_write_range(p, n); }
 

@@ -84,7 +84,6 @@ void require(bool condition, Thread &t, u32 error, const char *what, u32 line) {
 // The copy happens later, but its range is checked at the instruction.
 void check_memory(Thread &t, const u8 *at, u32 bytes, u32 line) {
   require(!leaves_allocation(u64(at), bytes), t, 700, "asynchronous copy past the end of an allocation", line);
-  require(!is_poisoned(at, bytes), t, 700, "asynchronous copy of memory that AddressSanitizer has poisoned", line);
 }
 
 }  // namespace

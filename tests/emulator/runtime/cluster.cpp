@@ -195,14 +195,12 @@ void close_shared(Block &b) {
   happens_after(&b.exit_tag);
   note_write(b.view.shared, b.view.shared_bytes);
   check_ended_block(b);
-  poison(b.mapping, b.mapping_bytes - b.guard_bytes);
   mprotect(b.mapping, b.mapping_bytes - b.guard_bytes, PROT_NONE);
   b.is_closed = true;
 }
 
 void open_shared(Block &b) {
   mprotect(b.mapping, b.mapping_bytes - b.guard_bytes, PROT_READ | PROT_WRITE);
-  unpoison(b.mapping, b.mapping_bytes - b.guard_bytes);
   b.is_closed = false;
 }
 

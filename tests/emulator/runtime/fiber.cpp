@@ -10,11 +10,11 @@
 namespace emulator {
 
 namespace {
-constexpr size_t guard_bytes = 4096;
-// Odd, so that not all stacks share the same cache sets.  Kernels that are instrumented and not optimized use up to 230 KB.
-const size_t stack_bytes = (under_asan() ? 321 : 65) * guard_bytes;
+constexpr size_t page = 4096;
+constexpr size_t guard_bytes = TRANSLATED_FRAME;  // the compiler refuses larger frames: none steps over the guard
+constexpr size_t stack_bytes = guard_bytes + 4 * TRANSLATED_FRAME + page;  // odd pages: not all stacks share the same cache sets
 constexpr size_t stacks_at_once = 64;
-constexpr size_t renewed_bytes = 8 * guard_bytes;  // the top of a stack; kernels use less than 11 KB of it
+constexpr size_t renewed_bytes = 8 * page;  // the top of a stack; kernels use less than 11 KB of it
 std::vector<Stack> free_stacks;
 
 void map_stacks() {
@@ -37,7 +37,7 @@ Stack take_stack() {
   free_stacks.pop_back();
   // ThreadSanitizer forgets the previous fiber's accesses when it sees the range mapped anew.  A short range is cheap.
   if (under_tsan()) {
-    uintptr_t end = (reinterpret_cast<uintptr_t>(stack.low) + stack.size + guard_bytes - 1) / guard_bytes * guard_bytes;
+    uintptr_t end = (reinterpret_cast<uintptr_t>(stack.low) + stack.size + page - 1) / page * page;
     mmap(reinterpret_cast<void *>(end - renewed_bytes), renewed_bytes, PROT_READ | PROT_WRITE,
          MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   }
@@ -45,11 +45,6 @@ Stack take_stack() {
 }
 
 void give_stack(Stack stack) { free_stacks.push_back(stack); }
-
-void give_abandoned_stack(Stack stack) {
-  unpoison(stack.low, stack.size);
-  give_stack(stack);
-}
 
 #if defined(__x86_64__)
 // Saves the callee-saved registers, exchanges the stack pointer, restores. The
@@ -97,21 +92,9 @@ void prepare_fiber(Fiber &fiber, void (*entry)()) {
 static void exchange(Fiber &from, Fiber &to) { swapcontext(&from.context, &to.context); }
 #endif
 
-void switch_fiber(Fiber &from, Fiber &to, bool from_ends) {
-  if (&__sanitizer_start_switch_fiber)
-    __sanitizer_start_switch_fiber(from_ends ? nullptr : &from.fake_stack, to.stack.low, to.stack.size);
+void switch_fiber(Fiber &from, Fiber &to) {
   if (under_tsan()) __tsan_switch_to_fiber(to.tsan, 1);  // 1: no happens-before edge
   exchange(from, to);
-  if (&__sanitizer_finish_switch_fiber) __sanitizer_finish_switch_fiber(from.fake_stack, nullptr, nullptr);
-}
-
-void arrived_in_fiber(Fiber &host) {
-  if (!&__sanitizer_finish_switch_fiber) return;
-  const void *bottom;
-  size_t size;
-  __sanitizer_finish_switch_fiber(nullptr, &bottom, &size);
-  // The first switch comes from the host thread, whose stack only the sanitizer knows.
-  if (!host.stack.low) host.stack = {static_cast<char *>(const_cast<void *>(bottom)), size};
 }
 
 }  // namespace emulator

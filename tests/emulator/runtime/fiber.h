@@ -15,7 +15,6 @@ struct Stack {
 struct Fiber {
   Stack stack;
   void *stack_pointer = nullptr;
-  void *fake_stack = nullptr;  // AddressSanitizer's
   void *tsan = nullptr;
 #if !defined(__x86_64__)
   ucontext_t context;
@@ -24,12 +23,9 @@ struct Fiber {
 
 // Makes `fiber` start in `entry` on its stack at the first switch to it. `entry` never returns.
 void prepare_fiber(Fiber &fiber, void (*entry)());
-void switch_fiber(Fiber &from, Fiber &to, bool from_ends);
-// To be called first in `entry`: completes the switch for AddressSanitizer.
-void arrived_in_fiber(Fiber &host);
+void switch_fiber(Fiber &from, Fiber &to);
 
 Stack take_stack();
 void give_stack(Stack);
-void give_abandoned_stack(Stack);  // whose functions have not returned: AddressSanitizer's marks are still on it
 
 }  // namespace emulator

@@ -63,20 +63,18 @@ void map_shared(Block &b, const Kernel &k, u32 dynamic) {
   b.mapping_bytes = bytes;
   b.view.shared = reinterpret_cast<u8 *>(b.mapping + bytes - b.guard_bytes - used);
   memset(b.view.shared, 0xff, used);
-  poison(b.view.shared + b.view.shared_bytes, used - b.view.shared_bytes);
 }
 
 // True if the bytes between the shared memory's end and the guard page are untouched.
 bool shared_end_intact(const Block &b) {
   const u8 *end = reinterpret_cast<u8 *>(b.mapping + b.mapping_bytes - b.guard_bytes);
   for (const u8 *p = b.view.shared + b.view.shared_bytes; p < end; p++)
-    if (*p != 0xff) return under_asan();
+    if (*p != 0xff) return false;
   return true;
 }
 
 void unmap_shared(Block &b) {
   if (b.is_closed) open_shared(b);
-  unpoison(b.mapping, b.mapping_bytes - b.guard_bytes);
   if (under_tsan()) munmap(b.mapping, b.mapping_bytes);  // so that ThreadSanitizer forgets this block's accesses
   else free_mappings.push_back({b.mapping, b.mapping_bytes});
   b.mapping = nullptr;
@@ -105,17 +103,17 @@ FiberThread *pick(Block &b) {
 
 void fiber_entry();
 
-void switch_to(Fiber &from, FiberThread *next, bool from_ends) {
+void switch_to(Fiber &from, FiberThread *next) {
   statistics.switches++;
   current = next;
-  if (!next) return switch_fiber(from, host, from_ends);
+  if (!next) return switch_fiber(from, host);
   if (next->state == State::fresh) {
     History::Scope in_thread(next->fiber.tsan);  // mapping the stack counts as a write to it
     next->fiber.stack = take_stack();
     prepare_fiber(next->fiber, fiber_entry);
   }
   next->state = State::runnable;
-  switch_fiber(from, next->fiber, from_ends);
+  switch_fiber(from, next->fiber);
 }
 
 void thread_exits(FiberThread &t) {
@@ -134,15 +132,13 @@ void thread_exits(FiberThread &t) {
 }
 
 void fiber_entry() {
-  arrived_in_fiber(host);
   for (;;) {
     FiberThread &t = *current;
     if (t.block->cluster->blocks.size() > 1) begin_shared(*t.block);
     t.block->grid->kernel->run(t);
     thread_exits(t);
     FiberThread *next = pick(*t.block);
-    bool may_reuse_stack = !under_tsan() && !under_asan();
-    if (next && next->state == State::fresh && may_reuse_stack) {
+    if (next && next->state == State::fresh && !under_tsan()) {
       std::swap(next->fiber.stack, t.fiber.stack);
       next->state = State::runnable;
       current = next;
@@ -151,7 +147,7 @@ void fiber_entry() {
     if (retired.low) give_stack(retired);
     retired = t.fiber.stack;
     t.fiber.stack = {};
-    switch_to(t.fiber, next, true);
+    switch_to(t.fiber, next);
     abort();
   }
 }
@@ -232,7 +228,7 @@ void release_block(Block &b) {
   drop_deliveries(b);
   drop_async_view(b);
   for (FiberThread &t : b.thread) {
-    if (t.fiber.stack.low) give_abandoned_stack(t.fiber.stack);
+    if (t.fiber.stack.low) give_stack(t.fiber.stack);
     if (t.fiber.tsan) end_history(t.fiber.tsan);
   }
   unmap_shared(b);
@@ -294,7 +290,7 @@ void run_block(Block &b) {
   }
   FiberThread *next = pick(b);
   if (!next) next = pick(b);
-  if (next) switch_to(host, next, false);
+  if (next) switch_to(host, next);
   current = nullptr;
 }
 
@@ -395,23 +391,9 @@ void one_pass() {
   drop_failed_clusters();
 }
 
-// For the main thread it is read from the long list of this process's mappings: once is enough.
-Stack own_stack() {
-  pthread_attr_t attributes;
-  void *low;
-  size_t size;
-  pthread_getattr_np(pthread_self(), &attributes);
-  pthread_attr_getstack(&attributes, &low, &size);
-  pthread_attr_destroy(&attributes);
-  return {static_cast<char *>(low), size};
-}
-
 void learn_host() {
   host = Fiber{};
   if (under_tsan()) host.tsan = __tsan_get_current_fiber();
-  if (!under_asan()) return;
-  thread_local const Stack stack = own_stack();
-  host.stack = stack;
 }
 
 }  // namespace
@@ -470,7 +452,7 @@ void wait(FiberThread &t, State state, u32 line, const u8 *polled) {
     b.spinning[t.warp] |= 1u << t.lane;
     b.spinning_warps |= 1u << t.warp;
   }
-  switch_to(t.fiber, pick(b), false);
+  switch_to(t.fiber, pick(b));
 }
 
 void fail_thread(Thread &thread, u32 error, const char *what, u32 line) {
@@ -485,7 +467,7 @@ void fail_thread(Thread &thread, u32 error, const char *what, u32 line) {
   t.block->live = 0;
   for (u32 &w : t.block->ready) w = 0;
   t.block->ready_warps = 0;
-  switch_to(t.fiber, nullptr, false);
+  switch_to(t.fiber, nullptr);
   abort();
 }
 

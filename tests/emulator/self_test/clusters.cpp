@@ -190,7 +190,7 @@ static void test_bulk_ways() {
 
 // ---- errors on a device ----
 
-#ifndef SANITIZED
+#ifndef THREAD_SANITIZER
 static Pointer memory(size_t bytes) {
   Pointer p = 0;
   OK(cuMemAlloc_v2(&p, bytes));
@@ -451,7 +451,7 @@ int main(int count, char **arguments) {
       {"cooperative groups", test_cooperative}, {"mbarriers", test_mbarriers}, {"rows", test_rows}, {"bulk copies", test_bulk_ways},
       {"launches", test_launches}, {"occupancy", test_occupancy}, {"capture", test_capture},
       {"large clusters", test_large_clusters},
-#ifndef SANITIZED
+#ifndef THREAD_SANITIZER
       {"faults of exchanges", test_exchange_faults}, {"faults of barriers", test_barrier_faults},
       {"faults of mbarriers", test_mbarrier_faults}, {"faults of rows", test_row_faults},
       {"faults of bulk copies", test_bulk_faults},

@@ -114,7 +114,7 @@ static void expect_fault(Pointer p, int device) {
 }
 
 static void test_access() {
-#ifndef SANITIZED
+#ifndef THREAD_SANITIZER
   use_device(0);
   Handle h = create(0, block);
   Pointer p = map(h, block, {});
@@ -153,7 +153,7 @@ static void test_access() {
 
 // Peer access opens no pool.
 static void test_pools() {
-#ifndef SANITIZED
+#ifndef THREAD_SANITIZER
   use_device(1);
   Pointer p = 0;
   void *pool = nullptr, *own = nullptr;
@@ -541,7 +541,7 @@ static void test_multicast() {
   OK(launch("multicast_add", {1, 32}, word, wide));
   OK(launch("multicast_reduce", {1, 32}, word, wide, sum.p, least.p, all.p));
   CHECK(sum.get()[5] == 112 + 97 && sum.get()[6] == 226 && least.get()[5] == 97 && all.get()[3] == (1ull << 40 | 8));
-#ifndef SANITIZED
+#ifndef THREAD_SANITIZER
   use_device(0);
   OK(launch("touch", {1, 1}, word, 1u));  // only multimem may
   GIVES(700, cuCtxSynchronize());
