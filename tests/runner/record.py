@@ -72,14 +72,14 @@ class Record:
         _write(LAST, self.last)
 
     def keep(self) -> None:
-        """Writes the kept record.  The entry of a kind holds the highest costs among its devices."""
+        """Writes the kept record.  The entry of a kind holds the highest costs among its devices; jobs that did not run keep theirs."""
         shared: dict[str, Cost] = {}
         for job, cost in self.last.items():
             configuration, name = job.split(": ", 1)
             entry = f"{kind_of(configuration)}: {name}"
             before = shared.get(entry, cost)
             shared[entry] = Cost(*(max(pair) for pair in zip(asdict(before).values(), asdict(cost).values())))
-        _write(KEPT, shared)
+        _write(KEPT, {**self.kept, **shared})
 
     def table(self, rows: int = 10) -> list[str]:
         """The kinds of jobs by their cost in the last runs, and the most expensive jobs."""
