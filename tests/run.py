@@ -187,8 +187,7 @@ class Selection:
 
     def _with_gate_library(self, named: bool) -> None:
         """The gate, its part, or what was named: with a library that has the kernels of the first emulated target, and of those named."""
-        has_nvcc = devices.has_nvcc()
-        gate = archives.Archive("gate", (archives.everything(devices.FIRST_EMULATED),) if has_nvcc else ())
+        gate = archives.of_gate(devices.FIRST_EMULATED) if devices.has_nvcc() else archives.Archive("gate", ())
         place = checks.Place.of(gate.folder)
         others: list[tuple[devices.Configuration, suites.Suite]] = []
         for configuration, suite in self._pairs():

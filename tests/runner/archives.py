@@ -27,6 +27,10 @@ PROGRAMS = {
 AT_POINTS = {"windows": f"{FAULTS}/windows.o {FAULTS}/mutual.o", "reductions": f"{FAULTS}/reductions.o"}
 
 
+# A GPU target without multicast, for ranks on GPUs of two generations.
+OLDER = "sm_80"
+
+
 @dataclass(frozen=True)
 class Archive:
     """A library with all CPU kernels, and the kernels of these operations for each GPU target."""
@@ -112,6 +116,10 @@ class Archive:
 def everything(target: str) -> tuple[str, tuple[str, ...]]:
     """All operations of a GPU target."""
     return target, tuple(plan.OPERATIONS)
+
+
+def of_gate(first: str) -> Archive:
+    return Archive("gate", (everything(first), (OLDER, ("barrier",))))
 
 
 def manifest(archives: Sequence[Archive]) -> str:

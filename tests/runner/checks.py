@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
+from runner import archives
 from runner.addresses import fixed_addresses
 from runner.devices import DRIVER, ROOT, best_cpu_target
 from runner.targets import GPU_TARGETS, first_with, serving
@@ -25,10 +26,11 @@ class Place:
     faults: str = "build/tests/faults"
     tests: str = "build/tests"
     programs: str = "build"
+    emulator: str = "build/emulator"
 
     @staticmethod
     def of(folder: str) -> Place:
-        return Place(folder, folder, folder, folder)
+        return Place(folder, folder, folder, folder, f"{folder}/emulator")
 
 
 def emulated(*targets: str) -> tuple[str, ...]:
@@ -40,14 +42,16 @@ LIBRARIES = (*LIBRARY, "{library}/libquern.so")
 EXAMPLES = tuple(f"{{programs}}/examples/{path.stem}" for path in sorted((ROOT / "examples").glob("*.c")))
 PROGRAMS = (*EXAMPLES, "{programs}/language_model")
 EMULATED = emulated(FIRST)
-ON_EMULATOR = ("env", "LD_LIBRARY_PATH=build/emulator")
+ON_EMULATOR = ("env", "LD_LIBRARY_PATH=build/emulator", "QUERN_EMULATOR_KERNELS=build/emulator:{emulator}")
+# An older GPU, whose barrier a check also needs: archives.py.
+OLDER = f"{{emulator}}/{archives.OLDER}.so"
 FUZZER = f"build/address/{best_cpu_target()}/fuzz"
 SILENT = (*fixed_addresses(), "env", "TSAN_OPTIONS=halt_on_error=1 exitcode=66", "QUERN_KERNEL=*__portable")
 
 
 @dataclass(frozen=True)
 class Check:
-    """In commands and targets {library}, {faults}, {tests} and {programs} are the folders of a Place, {number} is the commit's, and
+    """In commands and targets the names of a Place are its folders, {number} is the commit's, and
     {eighth} one of 1 to 8."""
 
     name: str
@@ -160,6 +164,6 @@ CHECKS = (
           gate=("build/tests/faults/shrinks", "--part", "{eighth}/8")),
     Check("strangers in the memory of ranks", ("build/tests/faults/scribbles",), ("build/tests/faults/scribbles",), by_chance=True,
           gate=("build/tests/faults/scribbles", "--part", "{eighth}/8")),
-    Check("symmetric memory of ranks", (*ON_EMULATOR, "{faults}/symmetric_processes"), ("{faults}/symmetric_processes", *EMULATED),
+    Check("symmetric memory of ranks", (*ON_EMULATOR, "{faults}/symmetric_processes"), ("{faults}/symmetric_processes", OLDER, *EMULATED),
           by_chance=True),
 )

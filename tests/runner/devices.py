@@ -65,7 +65,7 @@ class Configuration:
         if self.programs not in ("build/tests", "build/address/tests") or self.kind == "gpu":
             return self
         programs = f"{archive.folder}/{'address/' if self.is_sanitized else ''}tests"
-        if self.gpu_target not in dict(archive.gpu):
+        if self.gpu_target not in dict(archive.gpu) or archive.name == "gate" and not archive.is_whole(self.gpu_target):
             return replace(self, programs=programs)
         folder = archive.emulator(self.gpu_target)
         return replace(self, programs=programs, environment={**self.environment, "QUERN_EMULATOR_KERNELS": str(ROOT / folder)},
