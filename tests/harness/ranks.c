@@ -103,7 +103,7 @@ static const char *behind(const struct rank *rank, const char *text, const char 
     return text;
 }
 
-static void check_detail(struct rank *rank, const char *text, bool whole) {
+static void match_detail(struct rank *rank, const char *text, bool whole) {
     char detail[RANK_TEXT_BYTES];
     quern_error_detail(detail, sizeof detail);
     const char *end = behind(rank, detail, text);
@@ -111,8 +111,17 @@ static void check_detail(struct rank *rank, const char *text, bool whole) {
     rank_check(rank, end && !(whole && *end), "no \"%s\" in the detail \"%.800s\"", text, detail);
 }
 
-void rank_check_detail(struct rank *rank, const char *text) { check_detail(rank, text, false); }
-void rank_check_whole_detail(struct rank *rank, const char *text) { check_detail(rank, text, true); }
+void rank_check_detail(struct rank *rank, const char *text) { match_detail(rank, text, false); }
+void rank_check_whole_detail(struct rank *rank, const char *text) { match_detail(rank, text, true); }
+
+void rank_check_refusal(struct rank *rank, int culprit, quern_status status, const char *words, quern_status found) {
+    const bool is_mine = culprit == rank->rank;
+    char prefix[64];
+    rank_check_status(rank, found, is_mine ? status : QUERN_PEER_MISMATCH, words, __LINE__);
+    rank_check_detail(rank, words);
+    snprintf(prefix, sizeof prefix, "rank %d refused its own arguments: ", culprit);
+    if (!is_mine) rank_check_detail(rank, prefix);
+}
 
 int rank_host(const struct rank *rank, int of) { return of * rank->hosts / rank->ranks; }
 
