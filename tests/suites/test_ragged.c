@@ -566,8 +566,8 @@ Test(ragged, overlaps_are_found_among_many_slices) {
 }
 
 /*
- * ---- mistakes in the arguments: the rank gets its own error, and the others are informed at once.  tests/fields/ has the other ones, of
- * one rank ----
+ * ---- mistakes in the arguments: the rank gets its own error, and the others are informed at once.  tests/fields/ has the other
+ * ones, of one rank ----
  */
 
 MISTAKE(float_metadata, args->metadata_dtype = QUERN_F32)
@@ -609,7 +609,8 @@ static quern_status make_refusals(struct rank *rank) {
         rank_check_refusal(rank, refusals[i].rank, refusals[i].status, refusals[i].words, run_simple_call(&call));
         if (refusals[i].make != stream)  /* no plan is made with it */
             rank_check_refusal(rank, refusals[i].rank, refusals[i].status, refusals[i].words,
-                               quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan));
+                               quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes,
+                                                        &plan));
         rank_check(rank, !plan, "a plan was made with %s", refusals[i].words);
         check_nothing_arrived(&call, refusals[i].words);
         if (refusals[i].make == private_workspace && is_mine) free(call.workspace);
@@ -888,7 +889,8 @@ static quern_status live_with_plans(struct rank *rank) {
         check_arrived(&call);
     }
     const struct mistake mistake = {2, NULL, QUERN_INVALID_ARGUMENT, "stream is not NULL"};
-    rank_check_refusal(rank, mistake.rank, mistake.status, mistake.words, quern_ragged_plan_run(plan, rank->rank == 2 ? rank : NULL));
+    rank_check_refusal(rank, mistake.rank, mistake.status, mistake.words,
+                       quern_ragged_plan_run(plan, rank->rank == 2 ? rank : NULL));
     rank_ok(rank, quern_ragged_plan_run(plan, NULL));
     rank_ok(rank, quern_ragged_plan_destroy(plan));
     rank_status(rank, quern_ragged_plan_destroy(plan), QUERN_INVALID_ARGUMENT);

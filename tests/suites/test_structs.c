@@ -1,6 +1,6 @@
 /*
- * The structs that begin with their size: the initialiser functions and macros give the same bytes, a default that is overwritten with
- * 0 is 0.  tests/fields/ has the sizes that each call takes.
+ * The structs that begin with their size: the initialiser functions and macros give the same bytes, a default that is overwritten
+ * with 0 is 0.  tests/fields/ has the sizes that each call takes.
  *
  * Runs on: one cpu.
  */
