@@ -123,6 +123,18 @@ void rank_check_refusal(struct rank *rank, int culprit, quern_status status, con
     if (!is_mine) rank_check_detail(rank, prefix);
 }
 
+int rank_segment_file(struct rank *rank) {
+    for (int descriptor = 3; descriptor < 256; descriptor++) {
+        char link[64], path[256];
+        snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+        const ssize_t length = readlink(link, path, sizeof path - 1);
+        if (length <= 0) continue;
+        path[length] = 0;
+        if (strstr(path, "/dev/shm/quern.") && strstr(path, rank->name)) return descriptor;
+    }
+    rank_fail(rank, "the group has no file");
+}
+
 int rank_host(const struct rank *rank, int of) { return of * rank->hosts / rank->ranks; }
 
 static void set_host(const struct rank *rank, quern_group_args *args) {

@@ -68,6 +68,9 @@ void rank_check_status(struct rank *rank, quern_status status, quern_status expe
 void rank_check_detail(struct rank *rank, const char *text);
 void rank_check_whole_detail(struct rank *rank, const char *text);
 
+/* The file of the group's memory, which this process has open. */
+int rank_segment_file(struct rank *rank);
+
 /* One rank's arguments were refused: it has the status, the others are told, and all details contain the words. */
 void rank_check_refusal(struct rank *rank, int culprit, quern_status status, const char *words, quern_status found);
 

@@ -454,21 +454,6 @@ Test(adam_saved, types_that_no_state_has) {
     device_close(&device);
 }
 
-/* Tensors of other sizes than the saved ones. */
-Test(adam_saved, other_tensors_are_refused) {
-    struct refusal r = {0};
-    struct test_device device;
-    open_refusal(&r, &device);
-    r.session.tensors[0].count = 69;
-    refuse_saved(&r, r.saved, r.bytes, "a shorter tensor");
-    r.session.tensors[0].count = 70;
-    r.session.args.tensor_count = COUNT(counts) - 1;
-    refuse_saved(&r, r.saved, r.bytes, "a tensor less");
-    r.session.args.tensor_count = COUNT(counts);
-    check_ok(quern_adam_load(device.quern, &r.session.args, r.saved, r.bytes, NULL, NULL));
-    close_refusal(&r, &device);
-}
-
 /* ---- what is no part of a state ---- */
 
 /* The arrays of gradients, copies and multipliers are not looked at, only their options. */
@@ -543,22 +528,7 @@ Test(adam_saved, a_plan_stands_for_its_list) {
     device_close(&device);
 }
 
-/* ---- buffer size, and resuming ---- */
-
-/* A buffer too small to save into is refused before anything is written. */
-Test(adam_saved, room_is_checked) {
-    struct refusal r = {0};
-    struct test_device device;
-    open_refusal(&r, &device);
-    unsigned char *room = malloc(r.bytes);
-    check(room, "no memory");
-    fill_pattern(room, r.bytes);
-    for (size_t less = 1; less <= r.bytes; less = less * 3 + 1)
-        check_status(quern_adam_save(device.quern, &r.session.args, room, r.bytes - less), QUERN_INVALID_ARGUMENT);
-    check(holds_pattern(room, r.bytes), "a refused save has written");
-    free(room);
-    close_refusal(&r, &device);
-}
+/* ---- resuming ---- */
 
 /* Training continues as if uninterrupted, with the step and seed that the load returns. */
 static void check_resumed(const struct test_device *device, const struct quern_kernel *row) {

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "harness/check.h"
@@ -23,12 +22,6 @@
 enum { PAIR = 2, POOL = 1 << 19, WORKSPACE = 1 << 16, MOST_BLOCKS = 5 /* more than a multiprocessor takes */ };
 
 static const double SOON = 40;  /* seconds, on a busy machine; the limits are above */
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static void expect_detail(const char *pattern) {
     check(!fnmatch(pattern, error_detail(), 0), "the detail is \"%s\": expected \"%s\"", error_detail(), pattern);
@@ -138,13 +131,13 @@ Test(launch_cuda, a_rank_that_lost_its_room_tells_the_others) {
         quern_ragged_plan *plans[PAIR];
         plan(&bench, plans);
         take_room(&barriers, further);
-        const double began = now();
+        const double began = rank_now();
         check_ok(planned ? quern_ragged_plan_run(plans[1], group.device[1].stream) : exchange(&bench, 1));
         check_status(planned ? quern_ragged_plan_run(plans[0], group.device[0].stream) : exchange(&bench, 0), QUERN_NOT_SUPPORTED);
         expect_detail("*: cuda:0 has room for * blocks of ragged_all_to_all__* at once, and the ranks of this process's groups "
                       "need 6: *");
         gpu_group_synchronize(&group);
-        check(now() - began < SOON, "the other rank waited %g s", now() - began);
+        check(rank_now() - began < SOON, "the other rank waited %g s", rank_now() - began);
         expect_status(&group, QUERN_PEER_MISMATCH);
         for (int i = 0; i < BARRIERS_ONLY; i++) check_ok(quern_group_destroy(further[i]));
         device_close(&barriers);
@@ -323,10 +316,10 @@ static void fail_in(struct gpu_group *group, const struct gpu_ragged *bench, int
 }
 
 static void expect_lost(const struct gpu_group *group, const char *pattern) {
-    const double began = now();
+    const double began = rank_now();
     device_use(&group->device[1]);
     device_synchronize(&group->device[1]);
-    check(now() - began < SOON, "the other rank waited %g s", now() - began);
+    check(rank_now() - began < SOON, "the other rank waited %g s", rank_now() - began);
     expect_status(group, QUERN_PEER_LOST);
     expect_detail(pattern);
 }
