@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ranks/handles.h"
 #include "ranks/segment.h"
 
 static const double DEFAULT_LIMIT = 500, GRACE = 2, WATCHED_SILENCE = 4.5;
@@ -133,6 +134,32 @@ int rank_segment_file(struct rank *rank) {
         if (strstr(path, "/dev/shm/quern.") && strstr(path, rank->name)) return descriptor;
     }
     rank_fail(rank, "the group has no file");
+}
+
+char *rank_allocate(struct rank *rank, quern_group *group, size_t bytes) {
+    void *pointer;
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &pointer));
+    return pointer;
+}
+
+char *rank_peer_of(struct rank *rank, quern_group *group, const void *pointer, int peer) {
+    void *there;
+    rank_ok(rank, quern_symmetric_peer(group, pointer, peer, &there));
+    return there;
+}
+
+struct quern_membership *rank_member_of(struct rank *rank, const quern_group *group) {
+    struct quern_membership *member;
+    rank_ok(rank, quern_member_of(group, &member));
+    return member;
+}
+
+int rank_descriptors(void) {
+    int count = 0;
+    DIR *directory = opendir("/proc/self/fd");
+    while (readdir(directory)) count++;
+    closedir(directory);
+    return count;
 }
 
 int rank_host(const struct rank *rank, int of) { return of * rank->hosts / rank->ranks; }

@@ -71,6 +71,13 @@ void rank_check_whole_detail(struct rank *rank, const char *text);
 /* The file of the group's memory, which this process has open. */
 int rank_segment_file(struct rank *rank);
 
+/* Symmetric memory of one rank, its place at a peer, and the handle's membership. */
+struct quern_membership;
+char *rank_allocate(struct rank *rank, quern_group *group, size_t bytes);
+char *rank_peer_of(struct rank *rank, quern_group *group, const void *pointer, int peer);
+struct quern_membership *rank_member_of(struct rank *rank, const quern_group *group);
+int rank_descriptors(void);
+
 /* One rank's arguments were refused: it has the status, the others are told, and all details contain the words. */
 void rank_check_refusal(struct rank *rank, int culprit, quern_status status, const char *words, quern_status found);
 

@@ -190,11 +190,6 @@ static void open_bench(struct gpu_ragged *bench, struct gpu_group *group) {
     gpu_ragged_open(bench, group, POOL, WORKSPACE);
 }
 
-static void close_bench(struct gpu_ragged *bench) {
-    gpu_ragged_close(bench);
-    gpu_group_close(bench->group);
-}
-
 static void make_all(const struct mistake *mistakes, size_t count) {
     struct gpu_group group;
     struct gpu_ragged bench;
@@ -204,7 +199,7 @@ static void make_all(const struct mistake *mistakes, size_t count) {
         call_with(&bench, METADATA_ON_DEVICE, &mistakes[i], i + 1);
         plan_with(&bench, &mistakes[i], i);
     }
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 Test(ragged_faults_cuda, mistakes_in_the_metadata) { make_all(in_metadata, COUNT(in_metadata)); }
@@ -216,7 +211,7 @@ Test(ragged_faults_cuda, mistakes_in_plans) {
     struct gpu_ragged bench;
     open_bench(&bench, &group);
     for (size_t i = 0; i < COUNT(in_plans); i++) plan_with(&bench, &in_plans[i], i);
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 /* ---- one group and one case, ready for calls ---- */
@@ -235,7 +230,7 @@ static void open_scene(struct scene *s) {
 
 static void close_scene(struct scene *s) {
     ragged_case_close(&s->c);
-    close_bench(&s->bench);
+    gpu_ragged_close_all(&s->bench);
 }
 
 static void call_on(struct scene *s, int rank) {
@@ -603,5 +598,5 @@ Test(ragged_faults_cuda, more_ranks_than_a_gpu_can_run_at_once) {
     gpu_group_synchronize(&group);
     for (int rank = 0; rank < CROWD; rank++) check_ok(quern_group_status(group.group[rank]));
     ragged_case_close(&c);
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
