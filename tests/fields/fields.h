@@ -179,6 +179,10 @@ void fields_prepare(const struct call *call);
 /* All walks; of a call in which two fields share a buffer only that of overlaps. */
 void fields_walk(const struct call *call);
 
+/* Those of each call of lists that end without a name; what a call has made is ended by `end` behind it. */
+#define WALK_EACH(lists, end) fields_walk_each(lists, sizeof(lists) / sizeof *(lists), end)
+void fields_walk_each(const struct call *const *lists, size_t count, void (*end)(void));
+
 /* One change to the call that was prepared last: it is refused with this detail, and nothing is written; or it is no mistake. */
 #define REFUSED(change, status, detail) do { change; fields_refuse(__LINE__, status, detail); } while (0)
 #define ACCEPTED(change) do { change; fields_accept(__LINE__); } while (0)

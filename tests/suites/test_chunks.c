@@ -637,15 +637,6 @@ static quern_status ask(struct rank *rank) {
     call->args.input = NULL, call->args.output = NULL, call->args.ready = NULL, call->args.amax = NULL;
     rank_ok(rank, quern_quantize_chunks_workspace(group, &call->args, &bytes));
     rank_check(rank, bytes == 0, "%zu bytes of workspace", bytes);
-    rank_status(rank, quern_quantize_chunks_workspace(group, &call->args, NULL), QUERN_NULL_POINTER);
-    rank_check_detail(rank, "bytes is NULL");
-    rank_status(rank, quern_quantize_chunks_workspace(NULL, &call->args, &bytes), QUERN_NULL_POINTER);
-    call->args.rows = -1;
-    rank_status(rank, quern_quantize_chunks_workspace(group, &call->args, &bytes), QUERN_INVALID_SHAPE);
-    call->args.size--;
-    rank_status(rank, quern_quantize_chunks(group, &call->args, NULL, 0, NULL), QUERN_INVALID_STRUCT_SIZE);
-    rank_status(rank, quern_quantize_chunks(group, NULL, NULL, 0, NULL), QUERN_NULL_POINTER);
-    rank_status(rank, quern_quantize_chunks(NULL, &call->args, NULL, 0, NULL), QUERN_NULL_POINTER);
     rank_status(rank, quern_symmetric_view(group, call->symmetric, &view), QUERN_NOT_SUPPORTED);
     rank_check_detail(rank, "a group over host memory has no view for kernels");
     rank_status(rank, quern_symmetric_view(group, call->symmetric, NULL), QUERN_NULL_POINTER);

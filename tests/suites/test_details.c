@@ -208,7 +208,6 @@ Test(details, devices) {
     DEVICE(quern_prepare(device.quern, 64), QUERN_INVALID_ARGUMENT,
            "operations is 64: expected QUERN_CROSS_ENTROPY, QUERN_ADAM, QUERN_BARRIER, QUERN_RAGGED_ALL_TO_ALL, QUERN_QUANTIZE "
            "or QUERN_COLLECTIVE or several of them (a value from 1 to 63)");
-    DEVICE(quern_prepare(NULL, 1), QUERN_NULL_POINTER, "device is NULL");
     DEVICE(quern_device_get_info(device.quern, NULL), QUERN_NULL_POINTER, "quern_device_info is NULL");
     if (device.kind == QUERN_CPU) {
         DEVICE(quern_set_threads(device.quern, 1025, NULL, NULL), QUERN_INVALID_ARGUMENT, "threads is 1025: expected 0 to 1024");

@@ -10,11 +10,7 @@
 
 Test(fields_adam, each_call) {
     fields_open(QUERN_ADAM);
-    for (size_t i = 0; i < sizeof adam_calls / sizeof *adam_calls; i++)
-        for (const struct call *call = adam_calls[i]; call->name; call++) {
-            fields_walk(call);
-            destroy_plans();
-        }
+    WALK_EACH(adam_calls, destroy_plans);
     fields_close();
 }
 

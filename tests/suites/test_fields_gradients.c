@@ -9,11 +9,7 @@
 
 Test(fields_gradients, each_call) {
     fields_open(QUERN_ADAM);
-    for (size_t i = 0; i < sizeof gradient_calls / sizeof *gradient_calls; i++)
-        for (const struct call *call = gradient_calls[i]; call->name; call++) {
-            fields_walk(call);
-            destroy_plans();
-        }
+    WALK_EACH(gradient_calls, destroy_plans);
     fields_close();
 }
 

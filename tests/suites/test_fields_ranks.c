@@ -6,11 +6,6 @@
  */
 #include "fields/ranks.h"
 
-static void walk_all(const struct call *const *calls, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        for (const struct call *call = calls[i]; call->name; call++) fields_walk(call);
-}
-
 static bool has_collectives(void) {
     return test_kind() == QUERN_CPU;
 }
@@ -33,8 +28,8 @@ static void close_group(void) {
 
 Test(fields_ranks, each_call) {
     open_group();
-    walk_all(rank_calls, sizeof rank_calls / sizeof *rank_calls);
-    if (has_collectives()) walk_all(collective_calls, sizeof collective_calls / sizeof *collective_calls);
+    WALK_EACH(rank_calls, NULL);
+    if (has_collectives()) WALK_EACH(collective_calls, NULL);
     close_group();
 }
 
