@@ -25,36 +25,10 @@ enum { SHARED_BYTES = 4096 };
 
 /* ---- shared by the cases ---- */
 
-static char *allocate_one(struct rank *rank, quern_group *group, size_t bytes) {
-    void *pointer;
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &pointer));
-    return pointer;
-}
-
-static char *peer_of(struct rank *rank, quern_group *group, const void *pointer, int peer) {
-    void *there;
-    rank_ok(rank, quern_symmetric_peer(group, pointer, peer, &there));
-    return there;
-}
-
-static struct quern_membership *member_of(struct rank *rank, const quern_group *group) {
-    struct quern_membership *member;
-    rank_ok(rank, quern_member_of(group, &member));
-    return member;
-}
-
 static const struct quern_symmetric_memory *memory_of(struct rank *rank, const quern_group *group, const void *pointer) {
-    const struct quern_symmetric_range *range = quern_symmetric_range_at(member_of(rank, group)->symmetric, pointer);
+    const struct quern_symmetric_range *range = quern_symmetric_range_at(rank_member_of(rank, group)->symmetric, pointer);
     rank_check(rank, range, "no range at %p", pointer);
     return range->memory;
-}
-
-static int count_descriptors(void) {
-    int count = 0;
-    DIR *directory = opendir("/proc/self/fd");
-    while (readdir(directory)) count++;
-    closedir(directory);
-    return count;
 }
 
 /* Another thread may be closing it, or have closed it. */
@@ -86,7 +60,7 @@ static struct held count_held(struct gpu_team *team) {
     quern_symmetric_sweep();
     meet_on_host(team);
     bool first_thread = team->first % (team->layout->threads * team->layout->ranks) == 0;
-    if (first_thread) held = (struct held){count_descriptors(), count_mappings("memfd:")};
+    if (first_thread) held = (struct held){rank_descriptors(), count_mappings("memfd:")};
     meet_on_host(team);
     return held;
 }
@@ -150,12 +124,12 @@ static void *run_mixed_thread(void *user) {
     }
     quern_group *group = rank_group(rank, RANK_LIMIT);
     size_t bytes = 1000 * (size_t)(rank->rank + 1);
-    char *mine = allocate_one(rank, group, bytes), **all = rank->shared;
+    char *mine = rank_allocate(rank, group, bytes), **all = rank->shared;
     all[rank->rank] = mine;
     memset(mine, rank->rank, bytes);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     for (int peer = 0; peer < rank->ranks; peer++) {
-        const char *there = peer_of(rank, group, mine, peer);
+        const char *there = rank_peer_of(rank, group, mine, peer);
         for (int at = 0; at < 1000 * (peer + 1); at++) rank_check(rank, there[at] == peer, "byte %d of rank %d is wrong", at, peer);
         bool neighbour = peer / THREADS == rank->rank / THREADS;
         rank_check(rank, !neighbour || there == all[peer], "threads of one process have two mappings");
@@ -166,7 +140,7 @@ static void *run_mixed_thread(void *user) {
         rank_ok(rank, quern_symmetric_free(group, mine, NULL));
     } else {
         rank_sleep(0.05);
-        for (int peer = 0; peer < rank->ranks; peer++) memset(peer_of(rank, group, mine, peer), 1, 1000);
+        for (int peer = 0; peer < rank->ranks; peer++) memset(rank_peer_of(rank, group, mine, peer), 1, 1000);
         rank_ok(rank, quern_symmetric_free(group, mine, NULL));
     }
     rank_ok(rank, quern_group_destroy(group));
@@ -191,7 +165,7 @@ static quern_status mix_threads_and_processes(struct rank *rank) {
 /* A process is killed: the others keep the memory, including its part. */
 static quern_status lose_a_process(struct rank *rank) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    char *mine = allocate_one(rank, group, 100000), *lost = peer_of(rank, group, mine, 1);
+    char *mine = rank_allocate(rank, group, 100000), *lost = rank_peer_of(rank, group, mine, 1);
     memset(mine, 60 + rank->rank, 100000);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     if (rank->rank == 1) raise(SIGKILL);
@@ -230,14 +204,14 @@ static void see_every_part(struct gpu_team *team) {
     gpu_meet(team);
     for (int i = 0; i < team->count; i++)
         for (int peer = 0; peer < team->all; peer++) {
-            char *there = peer_of(team->rank, team->group[i], parts[i], peer);
+            char *there = rank_peer_of(team->rank, team->group[i], parts[i], peer);
             if (size_for(peer)) gpu_check_bytes(team, i, there, peer + 1, size_for(peer), "a peer's part");
             rank_check(team->rank, peer != team->first + i || there == parts[i], "this rank's own part is elsewhere");
         }
     gpu_meet(team);
     for (int i = 0; i < team->count; i++) {
         int next = (team->first + i + 1) % team->all;
-        if (size_for(next)) gpu_fill(team, i, peer_of(team->rank, team->group[i], parts[i], next), 100 + next, size_for(next));
+        if (size_for(next)) gpu_fill(team, i, rank_peer_of(team->rank, team->group[i], parts[i], next), 100 + next, size_for(next));
     }
     gpu_meet(team);
     for (int i = 0; i < team->count; i++)
@@ -269,7 +243,7 @@ static void allocate_often(struct gpu_team *team) {
 /* A group leaks no descriptor, no mapping, and no context of a GPU. */
 static void leave_nothing(struct gpu_team *team) {
     gpu_open(team);
-    int descriptors = count_descriptors(), mappings = count_mappings("memfd:");
+    int descriptors = rank_descriptors(), mappings = count_mappings("memfd:");
     rank_ok(team->rank, gpu_join(team));
     void *parts[MOST_PER_THREAD];
     allocate_same(team, 100, parts);  /* left for destroy */
@@ -277,7 +251,7 @@ static void leave_nothing(struct gpu_team *team) {
     for (int i = 0; i < team->count; i++) rank_ok(team->rank, quern_group_destroy(team->group[i]));
     rank_line_up(team->rank);
     quern_symmetric_sweep();  /* memory bound to a multicast object stays until all ranks have freed it */
-    rank_check(team->rank, count_descriptors() == descriptors, "%d descriptors, %d before", count_descriptors(), descriptors);
+    rank_check(team->rank, rank_descriptors() == descriptors, "%d descriptors, %d before", rank_descriptors(), descriptors);
     rank_check(team->rank, count_mappings("memfd:") == mappings, "%d mappings, %d before", count_mappings("memfd:"), mappings);
     CUresult (*primary_state)(CUdevice, unsigned *, int *);
     *(void **)&primary_state = gpu_symbol("cuDevicePrimaryCtxGetState");
@@ -319,7 +293,7 @@ static void free_in_stream_order(struct gpu_team *team) {
     for (int i = 0; i < team->count; i++) {
         hold_up(team, i, &go_on);
         int next = (team->first + i + 1) % team->all;
-        gpu_ok(team, memory_set_async((uintptr_t)peer_of(rank, team->group[i], parts[i], next), 5, 3 << 20, team->stream[i]));
+        gpu_ok(team, memory_set_async((uintptr_t)rank_peer_of(rank, team->group[i], parts[i], next), 5, 3 << 20, team->stream[i]));
     }
     free_all(team, parts);
     for (int i = 0; i < team->count; i++) {
@@ -381,7 +355,7 @@ static void free_before_the_others(struct gpu_team *team) {
         __atomic_store_n((int *)rank->shared, 1, __ATOMIC_RELEASE);
     } else {
         while (!__atomic_load_n((int *)rank->shared, __ATOMIC_ACQUIRE)) rank_sleep(0.001);
-        char *lost = peer_of(rank, team->group[0], parts[0], 0);
+        char *lost = rank_peer_of(rank, team->group[0], parts[0], 0);
         lost += 10000 * team->first;
         gpu_check_bytes(team, 0, lost, 1, 10000, "the part of a rank that has left");
         gpu_fill(team, 0, lost, 9, 10000);
@@ -609,7 +583,8 @@ static void ask_for_no_multicast(struct gpu_team *team) {
     void *parts[MOST_PER_THREAD];
     allocate_same(team, 100, parts);
     check_no_multicast(team, parts[0], "rank 1 has not asked for it: expected multicast in the arguments of its group");
-    rank_check(team->rank, quern_cuda_rank_of(member_of(team->rank, team->group[0]))->multicast_pad, "the pads have no multicast");
+    rank_check(team->rank, quern_cuda_rank_of(rank_member_of(team->rank, team->group[0]))->multicast_pad,
+               "the pads have no multicast");
     gpu_meet(team);
     free_all(team, parts);
     gpu_close(team);
@@ -623,7 +598,7 @@ static void use_multicast(struct gpu_team *team) {
     for (int i = 0; i < team->count; i++) bytes[i] = team->first + i == 1 ? 5000 : 7 << 20;
     allocate(team, bytes, parts);
     for (int i = 0; i < team->count; i++) {
-        rank_check(rank, quern_cuda_rank_of(member_of(rank, team->group[i]))->multicast_pad, "the pads have no multicast");
+        rank_check(rank, quern_cuda_rank_of(rank_member_of(rank, team->group[i]))->multicast_pad, "the pads have no multicast");
         rank_ok(rank, quern_symmetric_multicast(team->group[i], parts[i], &there));
         char *base = there;
         rank_ok(rank, quern_symmetric_multicast(team->group[i], (char *)parts[i] + 4999, &there));
@@ -695,7 +670,8 @@ static void have_no_multicast(struct gpu_team *team) {
     allocate_same(team, 100, parts);
     check_loss(team, line, strstr(team->rank->user, "CUDA_ERROR"));
     check_no_multicast(team, parts[0], team->rank->user);
-    rank_check(team->rank, !quern_cuda_rank_of(member_of(team->rank, team->group[0]))->multicast_pad, "the pads have multicast");
+    rank_check(team->rank, !quern_cuda_rank_of(rank_member_of(team->rank, team->group[0]))->multicast_pad,
+               "the pads have multicast");
     for (int round = 0; round < 3; round++) gpu_meet(team);
     free_all(team, parts);
     gpu_close(team);
@@ -723,7 +699,7 @@ static void refuse_range(struct gpu_team *team, void **usual, int rank, void *ot
 
 static uint64_t id_of(struct gpu_team *team, int i, const void *pointer) {
     struct quern_symmetric_place place;
-    enum quern_symmetric_state state = quern_symmetric_find(member_of(team->rank, team->group[i]), pointer, 1, &place);
+    enum quern_symmetric_state state = quern_symmetric_find(rank_member_of(team->rank, team->group[i]), pointer, 1, &place);
     rank_check(team->rank, state == QUERN_MEMORY_SYMMETRIC, "it is not found");
     return place.id;
 }
@@ -786,7 +762,8 @@ static void close_with(struct gpu_team *team, struct own_memory *own, int count)
 static void check_peers(struct gpu_team *team, void **parts, size_t bytes, int value) {
     for (int i = 0; i < team->count; i++)
         for (int peer = 0; peer < team->all; peer++)
-            gpu_check_bytes(team, i, peer_of(team->rank, team->group[i], parts[i], peer), value + peer, bytes, "registered memory");
+            gpu_check_bytes(team, i, rank_peer_of(team->rank, team->group[i], parts[i], peer), value + peer, bytes,
+                            "registered memory");
 }
 
 /* rank->user selects the kind of memory; two ranges of each allocation are registered. */
@@ -903,7 +880,7 @@ static void change_generation(struct gpu_team *team) {
     register_ranges(team, parts, 1000);
     rank_check(rank, id_of(team, 0, parts[0]) > id, "another allocation was taken for the one that was registered");
     for (int i = 0; i < team->count; i++)
-        gpu_check_bytes(team, i, peer_of(rank, team->group[i], parts[i], 1), 31, 1000, "the new allocation");
+        gpu_check_bytes(team, i, rank_peer_of(rank, team->group[i], parts[i], 1), 31, 1000, "the new allocation");
     gpu_meet(team);
     close_with(team, own, team->count);
 }
@@ -1037,7 +1014,8 @@ static void use_pinned_memory(struct gpu_team *team) {
     void *parts[MOST_PER_THREAD], *there;
     const bool is_elsewhere = getenv("QUERN_EMULATOR_HOST_POINTERS");  /* then freed addresses may come back */
     quern_group_report(team->group[0], report, sizeof report);
-    rank_check(rank, strstr(report, "\nby way of pinned host memory: ") && strstr(report, rank->user), "the report is \"%s\"", report);
+    rank_check(rank, strstr(report, "\nby way of pinned host memory: ") && strstr(report, rank->user),
+               "the report is \"%s\"", report);
     struct held before = count_held(team);
     for (int round = 0; round < 3; round++) {
         allocate_same(team, BYTES, parts);
@@ -1118,7 +1096,7 @@ static void mix_kinds(struct gpu_team *team) {
 
 /* A pad before its first meeting: signals and counters are at the group's first epoch, and the rest is zero. */
 static void check_pad(struct gpu_team *team, int i) {
-    const struct quern_cuda_rank *rank = quern_cuda_rank_of(member_of(team->rank, team->group[i]));
+    const struct quern_cuda_rank *rank = quern_cuda_rank_of(rank_member_of(team->rank, team->group[i]));
     const uint32_t stride = quern_pad_stride((uint32_t)team->all), first = team->layout->first_epoch;
     const size_t words = (size_t)quern_device_pad_bytes((uint32_t)team->all) / 4;
     uint32_t pad[1024];

@@ -1,6 +1,6 @@
 /*
- * Illegal values.  The details say what is legal: "0 or more", "at least vocab, 10", "one of f32, f16, bf16".  What follows from such a
- * text is tested: the next value beyond a limit is refused with that detail, and the limit itself is not.
+ * Illegal values.  The details say what is legal: "0 or more", "at least vocab, 10", "one of f32, f16, bf16".  What follows from
+ * such a text is tested: the next value beyond a limit is refused with that detail, and the limit itself is not.
  */
 #include <float.h>
 #include <limits.h>
@@ -77,7 +77,7 @@ static void write_text(const struct slot *slot, const struct refusal *refusal, c
     int length = 0;
     if (*words == '*') words++;
     else if (*words == '@') words++, length = sprintf(text, "is %s", quern_dtype_name((quern_dtype)fields_number_at(slot)));
-    else length = sprintf(text, "is %s%s", value, *words == ' ' || *words == ',' ? "" : ": expected ");
+    else length = sprintf(text, "is %s%s", value, *words == ' ' ? "" : ": expected ");
     for (; *words; words++)
         length += *words == '#' ? sprintf(text + length, "%lld", (long long)base) : sprintf(text + length, "%c", *words);
 }

@@ -140,7 +140,8 @@ RULE(quern_transfer_item, receive,                      "cc", .legal_text = "0 o
 RULE(quern_transfer_item, peer,                         "cc", REFUSES(ARGUMENT("a rank from 0 to 0")))
 PLAIN(quern_transfer_item, tag,                         "..")
 MEMORY_OF(quern_transfer_item, memory,                  "RW", 1, .host_calls = 0)
-RULE(quern_transfer_item, bytes,                        "cc", REFUSES(SHAPE("0 to 2^47", VALUES(-1, INT64_MIN, ((int64_t)1 << 47) + 1, INT64_MAX))))
+RULE(quern_transfer_item, bytes,                        "cc", REFUSES(
+     SHAPE("0 to 2^47", VALUES(-1, INT64_MIN, ((int64_t)1 << 47) + 1, INT64_MAX))))
 RULES_OF(quern_transfer_item)
 
 /* ---- parameters ---- */
@@ -169,20 +170,16 @@ PLAIN(quern_ragged_sizes__parameters, groups, "R")
 RULE(quern_ragged_sizes__parameters, count, "c", NO_RANK_COUNT("handles"))
 RULE(quern_ragged_sizes__parameters, args, "R", .called = "args")
 /* A group in one process needs no workspace. */
-#define COLLECTIVE(function) \
+#define COLLECTIVE(function, given) \
     PLAIN(function##__parameters, group, "R") \
-    RULE(function##__parameters, args, "R", .called = "quern_collective_args") \
+    RULE(function##__parameters, args, "R", .called = given) \
     PLAIN(function##__parameters, workspace, ".") PLAIN(function##__parameters, workspace_bytes, ".") \
     PLAIN(function##__parameters, stream, "s")
-COLLECTIVE(quern_all_gather)
-COLLECTIVE(quern_reduce_scatter)
-COLLECTIVE(quern_all_reduce)
-COLLECTIVE(quern_broadcast)
-PLAIN(quern_quantize_chunks__parameters, group, "R")
-RULE(quern_quantize_chunks__parameters, args, "R", .called = "quern_quantize_chunks_args")
-PLAIN(quern_quantize_chunks__parameters, workspace, ".")
-PLAIN(quern_quantize_chunks__parameters, workspace_bytes, ".")
-PLAIN(quern_quantize_chunks__parameters, stream, "s")
+COLLECTIVE(quern_all_gather, "quern_collective_args")
+COLLECTIVE(quern_reduce_scatter, "quern_collective_args")
+COLLECTIVE(quern_all_reduce, "quern_collective_args")
+COLLECTIVE(quern_broadcast, "quern_collective_args")
+COLLECTIVE(quern_quantize_chunks, "quern_quantize_chunks_args")
 PLAIN(quern_quantize_chunks_workspace__parameters, group, "R")
 RULE(quern_quantize_chunks_workspace__parameters, args, "R", .called = "quern_quantize_chunks_args")
 HOST_RESULT(quern_quantize_chunks_workspace, bytes, "W")
@@ -310,10 +307,10 @@ static void set_collective(const struct call *call) {
 #define SET_COLLECTIVE(function) \
     parameters_of_##function.group = ranks_group, parameters_of_##function.args = &collective_args; \
     parameters_of_##function.stream = fields_device.stream;
-    SET_COLLECTIVE(quern_all_gather)
-    SET_COLLECTIVE(quern_reduce_scatter)
-    SET_COLLECTIVE(quern_all_reduce)
-    SET_COLLECTIVE(quern_broadcast)
+    SET_COLLECTIVE(quern_all_gather, "quern_collective_args")
+    SET_COLLECTIVE(quern_reduce_scatter, "quern_collective_args")
+    SET_COLLECTIVE(quern_all_reduce, "quern_collective_args")
+    SET_COLLECTIVE(quern_broadcast, "quern_collective_args")
     parameters_of_quern_collective_workspace.group = ranks_group, parameters_of_quern_collective_workspace.args = &collective_args;
 }
 
@@ -418,7 +415,7 @@ static const struct call calls_of_quern_quantize_chunks_workspace[] = {
     CHUNKS_OF("workspace of chunks", quern_quantize_chunks_workspace, CHUNKS_SPACE), {.name = NULL}};
 
 #define ITEM_PART(place, at) {.type = "quern_transfer_item", .rules = rules_of_quern_transfer_item, \
-    .self = &transfer_items[place], .parent = &transfer_args, .prefix = "args.items[" #place "].", .other_prefix = "args.items[" #place "].", .column = at}
+    .self = &transfer_items[place], .parent = &transfer_args, .prefix = "args.items[" #place "].", .column = at}
 static const struct call calls_of_quern_transfer_prepare[] = {
     {.name = "transfer", .function = "quern_transfer_prepare", .is_of_ranks = true,
      .parts = {PARAMETERS(quern_transfer_prepare), {.type = "quern_transfer_args", .rules = rules_of_quern_transfer_args,

@@ -287,3 +287,11 @@ void fields_walk(const struct call *call) {
     if (fields_device.kind == QUERN_CPU) fields_walk_structs(call);
     if (!call->is_of_ranks) fields_walk_mixtures(call);
 }
+
+void fields_walk_each(const struct call *const *lists, size_t count, void (*end)(void)) {
+    for (size_t i = 0; i < count; i++)
+        for (const struct call *call = lists[i]; call->name; call++) {
+            fields_walk(call);
+            if (end) end();
+        }
+}

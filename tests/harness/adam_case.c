@@ -401,3 +401,12 @@ void adam_check_step(const struct test_device *device, struct adam_problem *prob
     adam_check_same(problem, &expected, what);
     adam_free(&expected);
 }
+
+void adam_check_only_step(const struct test_device *device, struct adam_problem *before, const char *what) {
+    struct adam_problem after;
+    adam_copy(&after, before);
+    adam_check_step(device, &after, what);
+    adam_check_exact(before, &after, what);
+    adam_free(before);
+    adam_free(&after);
+}

@@ -107,4 +107,7 @@ void adam_check_exact(const struct adam_problem *before, const struct adam_probl
 /* Runs the step on the device and in the model, compares, and leaves the state after the step in problem. */
 void adam_check_step(const struct test_device *device, struct adam_problem *problem, const char *what);
 
+/* The same, compares with the exact formula too, and frees the problem. */
+void adam_check_only_step(const struct test_device *device, struct adam_problem *before, const char *what);
+
 #endif

@@ -14,6 +14,10 @@
 #define check_ok(call) check_status(call, QUERN_OK)
 void check_status_of(quern_status status, quern_status expected, const char *call, int line);
 
+/* Fails the running test unless the call has returned the status, with a detail that contains the text. */
+void check_refused(quern_status status, quern_status expected, const char *text);
+void check_detail(const char *text);
+
 /* The calling thread's error detail; valid until the next call on the thread. */
 const char *error_detail(void);
 

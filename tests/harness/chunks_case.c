@@ -11,14 +11,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* Numbers drawn one after the other. */
-struct dice {
-    uint64_t seed, drawn;
-};
-
-static int64_t below(struct dice *dice, int64_t end) { return random_below(dice->seed, dice->drawn++, end); }
-static bool chance(struct dice *dice, int64_t of) { return below(dice, of) == 0; }
-
 /* ---- choices ---- */
 
 static void choose_members(struct chunks_case *c, struct dice *dice, struct chunks_choice choice) {

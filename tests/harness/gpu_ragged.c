@@ -53,6 +53,11 @@ void gpu_ragged_close(struct gpu_ragged *bench) {
     }
 }
 
+void gpu_ragged_close_all(struct gpu_ragged *bench) {
+    gpu_ragged_close(bench);
+    gpu_group_close(bench->group);
+}
+
 /* ---- cases ---- */
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }

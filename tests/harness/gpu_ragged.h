@@ -23,6 +23,9 @@ struct gpu_ragged {
 void gpu_ragged_open(struct gpu_ragged *bench, struct gpu_group *group, size_t pool_bytes, size_t workspace_bytes);
 void gpu_ragged_close(struct gpu_ragged *bench);
 
+/* The same with the bench's group. */
+void gpu_ragged_close_all(struct gpu_ragged *bench);
+
 /*
  * Places the outputs of a case at the same offset of the symmetric pools, as GPUs require, and the inputs elsewhere or over them.
  */

@@ -15,14 +15,6 @@ enum { GAP = 192 };  /* bytes around each buffer that must stay unchanged */
 
 /* ---- making a case ---- */
 
-/* A sequence of random numbers from a seed. */
-struct dice {
-    uint64_t seed, thrown;
-};
-
-static int64_t below(struct dice *dice, int64_t end) { return random_below(dice->seed, dice->thrown++, end); }
-static bool chance(struct dice *dice, int of) { return below(dice, of) == 0; }
-
 static void *clear(int64_t bytes) {
     void *memory = calloc(1, (size_t)bytes + 1);
     if (!memory) abort();

@@ -22,3 +22,11 @@ double random_normal(uint64_t seed, uint64_t index) {
 int64_t random_below(uint64_t seed, uint64_t index, int64_t end) {
     return (int64_t)(random_bits(seed, index) % (uint64_t)end);
 }
+
+int64_t below(struct dice *dice, int64_t end) {
+    return random_below(dice->seed, dice->thrown++, end);
+}
+
+bool chance(struct dice *dice, int64_t of) {
+    return below(dice, of) == 0;
+}

@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ranks/handles.h"
 #include "ranks/segment.h"
 
 static const double DEFAULT_LIMIT = 500, GRACE = 2, WATCHED_SILENCE = 4.5;
@@ -103,7 +104,7 @@ static const char *behind(const struct rank *rank, const char *text, const char 
     return text;
 }
 
-static void check_detail(struct rank *rank, const char *text, bool whole) {
+static void match_detail(struct rank *rank, const char *text, bool whole) {
     char detail[RANK_TEXT_BYTES];
     quern_error_detail(detail, sizeof detail);
     const char *end = behind(rank, detail, text);
@@ -111,8 +112,55 @@ static void check_detail(struct rank *rank, const char *text, bool whole) {
     rank_check(rank, end && !(whole && *end), "no \"%s\" in the detail \"%.800s\"", text, detail);
 }
 
-void rank_check_detail(struct rank *rank, const char *text) { check_detail(rank, text, false); }
-void rank_check_whole_detail(struct rank *rank, const char *text) { check_detail(rank, text, true); }
+void rank_check_detail(struct rank *rank, const char *text) { match_detail(rank, text, false); }
+void rank_check_whole_detail(struct rank *rank, const char *text) { match_detail(rank, text, true); }
+
+void rank_check_refusal(struct rank *rank, int culprit, quern_status status, const char *words, quern_status found) {
+    const bool is_mine = culprit == rank->rank;
+    char prefix[64];
+    rank_check_status(rank, found, is_mine ? status : QUERN_PEER_MISMATCH, words, __LINE__);
+    rank_check_detail(rank, words);
+    snprintf(prefix, sizeof prefix, "rank %d refused its own arguments: ", culprit);
+    if (!is_mine) rank_check_detail(rank, prefix);
+}
+
+int rank_segment_file(struct rank *rank) {
+    for (int descriptor = 3; descriptor < 256; descriptor++) {
+        char link[64], path[256];
+        snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+        const ssize_t length = readlink(link, path, sizeof path - 1);
+        if (length <= 0) continue;
+        path[length] = 0;
+        if (strstr(path, "/dev/shm/quern.") && strstr(path, rank->name)) return descriptor;
+    }
+    rank_fail(rank, "the group has no file");
+}
+
+char *rank_allocate(struct rank *rank, quern_group *group, size_t bytes) {
+    void *pointer;
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &pointer));
+    return pointer;
+}
+
+char *rank_peer_of(struct rank *rank, quern_group *group, const void *pointer, int peer) {
+    void *there;
+    rank_ok(rank, quern_symmetric_peer(group, pointer, peer, &there));
+    return there;
+}
+
+struct quern_membership *rank_member_of(struct rank *rank, const quern_group *group) {
+    struct quern_membership *member;
+    rank_ok(rank, quern_member_of(group, &member));
+    return member;
+}
+
+int rank_descriptors(void) {
+    int count = 0;
+    DIR *directory = opendir("/proc/self/fd");
+    while (readdir(directory)) count++;
+    closedir(directory);
+    return count;
+}
 
 int rank_host(const struct rank *rank, int of) { return of * rank->hosts / rank->ranks; }
 

@@ -68,6 +68,19 @@ void rank_check_status(struct rank *rank, quern_status status, quern_status expe
 void rank_check_detail(struct rank *rank, const char *text);
 void rank_check_whole_detail(struct rank *rank, const char *text);
 
+/* The file of the group's memory, which this process has open. */
+int rank_segment_file(struct rank *rank);
+
+/* Symmetric memory of one rank, its place at a peer, and the handle's membership. */
+struct quern_membership;
+char *rank_allocate(struct rank *rank, quern_group *group, size_t bytes);
+char *rank_peer_of(struct rank *rank, quern_group *group, const void *pointer, int peer);
+struct quern_membership *rank_member_of(struct rank *rank, const quern_group *group);
+int rank_descriptors(void);
+
+/* One rank's arguments were refused: it has the status, the others are told, and all details contain the words. */
+void rank_check_refusal(struct rank *rank, int culprit, quern_status status, const char *words, quern_status found);
+
 /* The group of all these ranks, with a limit in seconds; the rank fails if it cannot be created. */
 quern_group *rank_group(struct rank *rank, double timeout);
 quern_group_args rank_group_args(const struct rank *rank, double timeout);

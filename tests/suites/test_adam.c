@@ -58,13 +58,9 @@ static void check_one_step(const struct test_device *device, const struct quern_
                               rounding & 1 ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST);
         args.step = 1 + i * i;
         args.seed += (uint64_t)i << 40;
-        struct adam_problem before, after;
+        struct adam_problem before;
         adam_make(&before, &args, counts, COUNT(counts));
-        adam_copy(&after, &before);
-        adam_check_step(device, &after, row->name);
-        adam_check_exact(&before, &after, row->name);
-        adam_free(&before);
-        adam_free(&after);
+        adam_check_only_step(device, &before, row->name);
     }
 }
 
@@ -256,13 +252,9 @@ static void check_scalars(const struct test_device *device, const struct quern_k
         args.lr = scalars[i].lr, args.beta1 = scalars[i].beta1, args.beta2 = scalars[i].beta2, args.eps = scalars[i].eps;
         args.weight_decay = scalars[i].weight_decay, args.step = scalars[i].step, args.seed = scalars[i].seed;
         args.mode = i % 2 ? QUERN_ADAM_L2 : QUERN_ADAMW;
-        struct adam_problem before, after;
+        struct adam_problem before;
         adam_make(&before, &args, counts, COUNT(counts));
-        adam_copy(&after, &before);
-        adam_check_step(device, &after, row->name);
-        adam_check_exact(&before, &after, row->name);
-        adam_free(&before);
-        adam_free(&after);
+        adam_check_only_step(device, &before, row->name);
     }
 }
 

@@ -90,14 +90,10 @@ static void check_each_number(const struct test_device *device, const struct que
         quern_adam_args args = adam_args_of(row);
         args.control = each[i / 2];
         args.grad_scale = 5;
-        struct adam_problem before, after;
+        struct adam_problem before;
         adam_make(&before, &args, counts, 1);
         before.with_plan = i % 2;
-        adam_copy(&after, &before);
-        adam_check_step(device, &after, row->name);
-        adam_check_exact(&before, &after, row->name);
-        adam_free(&before);
-        adam_free(&after);
+        adam_check_only_step(device, &before, row->name);
     }
 }
 

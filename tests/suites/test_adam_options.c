@@ -58,13 +58,9 @@ static void check_options(const struct test_device *device, const struct quern_k
         snprintf(what, sizeof what, "%s, %s", row->name, options[i].name);
         quern_adam_args args = plain_args_of(row);
         options[i].set(&args);
-        struct adam_problem before, after;
+        struct adam_problem before;
         adam_make(&before, &args, counts, COUNT(counts));
-        adam_copy(&after, &before);
-        adam_check_step(device, &after, what);
-        adam_check_exact(&before, &after, what);
-        adam_free(&before);
-        adam_free(&after);
+        adam_check_only_step(device, &before, what);
     }
 }
 

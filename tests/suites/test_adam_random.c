@@ -14,19 +14,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* The random numbers of one case, drawn in order. */
-struct dice {
-    uint64_t seed, thrown;
-};
-
-static int64_t below(struct dice *dice, int64_t end) {
-    return random_below(dice->seed, dice->thrown++, end);
-}
-
-static bool one_in(struct dice *dice, int64_t n) {
-    return below(dice, n) == 0;
-}
-
 #define ONE_OF(dice, array) (array)[below(dice, (int64_t)COUNT(array))]
 
 /* ---- arguments ---- */
@@ -53,8 +40,8 @@ static void draw_choices(struct dice *dice, quern_adam_args *args, bool is_full)
     args->maximize = (int32_t)below(dice, 2);
     args->use_multipliers = (int32_t)below(dice, 2);
     adam_set_rounding(args, (quern_rounding)below(dice, 3), (quern_rounding)below(dice, 3), (quern_rounding)below(dice, 3));
-    args->amsgrad = is_full && one_in(dice, 2);
-    args->zero_grads = is_full && one_in(dice, 2);
+    args->amsgrad = is_full && chance(dice, 2);
+    args->zero_grads = is_full && chance(dice, 2);
     args->copy_dtype = is_full ? ONE_OF(dice, copies) : QUERN_NO_DTYPE;
 }
 
@@ -63,11 +50,11 @@ static void draw_control(struct dice *dice, quern_adam_args *args, struct adam_n
     static const float found[] = {0, 0, 0, 0, 0, 1, NAN};
     *numbers = (struct adam_numbers){.step = args->step - 1, .lr = (float)args->lr, .grad_scale = 0.5f, .clip = 0.3f,
                                      .found_inf = ONE_OF(dice, found)};
-    if (one_in(dice, 3)) args->control.lr = &numbers->lr;
-    if (one_in(dice, 3)) args->control.step = &numbers->step;
-    if (one_in(dice, 3)) args->control.grad_scale = &numbers->grad_scale;
-    if (one_in(dice, 3)) args->control.clip = &numbers->clip;
-    if (one_in(dice, 3)) args->control.found_inf = &numbers->found_inf;
+    if (chance(dice, 3)) args->control.lr = &numbers->lr;
+    if (chance(dice, 3)) args->control.step = &numbers->step;
+    if (chance(dice, 3)) args->control.grad_scale = &numbers->grad_scale;
+    if (chance(dice, 3)) args->control.clip = &numbers->clip;
+    if (chance(dice, 3)) args->control.found_inf = &numbers->found_inf;
 }
 
 /* ---- tensors ---- */
@@ -75,9 +62,9 @@ static void draw_control(struct dice *dice, quern_adam_args *args, struct adam_n
 enum { MOST = 40 };
 
 static int64_t draw_counts(struct dice *dice, int64_t counts[MOST]) {
-    const int64_t tensors = one_in(dice, 6) ? below(dice, MOST) : 1 + below(dice, 4);
-    for (int64_t i = 0; i < tensors; i++) counts[i] = one_in(dice, 5) ? 0 : tensors > 4 ? below(dice, 40) : below(dice, 300);
-    if (tensors && one_in(dice, test_size(12, 30))) counts[below(dice, tensors)] = 1800 + below(dice, 2500);
+    const int64_t tensors = chance(dice, 6) ? below(dice, MOST) : 1 + below(dice, 4);
+    for (int64_t i = 0; i < tensors; i++) counts[i] = chance(dice, 5) ? 0 : tensors > 4 ? below(dice, 40) : below(dice, 300);
+    if (tensors && chance(dice, test_size(12, 30))) counts[below(dice, tensors)] = 1800 + below(dice, 2500);
     return tensors;
 }
 
@@ -91,7 +78,7 @@ static void edit_values(struct dice *dice, struct adam_problem *problem, int64_t
         const int arena = ONE_OF(dice, arenas);
         const bool is_square = arena == ARENA_V || arena == ARENA_V_MAX;
         if (!problem->arena[arena] || (arena == ARENA_PARAM && problem->args.master_dtype)) continue;
-        const double value = ONE_OF(dice, special) * (!is_square && one_in(dice, 2) ? -1 : 1);
+        const double value = ONE_OF(dice, special) * (!is_square && chance(dice, 2) ? -1 : 1);
         adam_set_value(problem, place, arena, below(dice, problem->tensors[place].count), value);
     }
 }
@@ -101,7 +88,7 @@ static void edit_scales(struct dice *dice, const quern_adam_tensor *t) {
     uint8_t *scales[] = {t->m_scale, t->v_scale, t->v_max_scale};
     for (size_t k = 0; k < COUNT(scales); k++)
         for (int64_t b = 0; scales[k] && b < (t->count + QUERN_SCALE_BLOCK - 1) / QUERN_SCALE_BLOCK; b++)
-            if (one_in(dice, 4)) scales[k][b] = (uint8_t)below(dice, 256);
+            if (chance(dice, 4)) scales[k][b] = (uint8_t)below(dice, 256);
 }
 
 /* ---- one case ---- */
@@ -116,8 +103,8 @@ static void check_random(const struct test_device *device, const struct quern_ke
     draw_choices(&dice, &args, row->key.adam.full);
     draw_control(&dice, &args, &numbers);
     adam_make(&problem, &args, counts, draw_counts(&dice, counts));
-    problem.with_plan = one_in(&dice, 2);
-    if (one_in(&dice, 3))
+    problem.with_plan = chance(&dice, 2);
+    if (chance(&dice, 3))
         for (int64_t place = 0; place < problem.args.tensor_count; place++) {
             edit_values(&dice, &problem, place);
             edit_scales(&dice, &problem.tensors[place]);

@@ -136,14 +136,10 @@ static void check_fresh(const struct test_device *device, const struct quern_ker
     if (row->key.adam.master != QUERN_REMAINDER) return;
     static const int64_t counts[] = {70};
     const quern_adam_args args = adam_args_of(row);
-    struct adam_problem before, after;
+    struct adam_problem before;
     adam_make(&before, &args, counts, 1);
     memset(before.tensors[0].master, 0, sizeof(uint16_t) * 70);
-    adam_copy(&after, &before);
-    adam_check_step(device, &after, row->name);
-    adam_check_exact(&before, &after, row->name);
-    adam_free(&before);
-    adam_free(&after);
+    adam_check_only_step(device, &before, row->name);
 }
 
 Test(adam_remainder, zeros_begin_at_the_parameter) {

@@ -329,7 +329,7 @@ static void close_refusal(struct refusal *r, struct test_device *device) {
     device_close(device);
 }
 
-static void check_refused(struct refusal *r, const void *saved, size_t bytes, const char *what) {
+static void refuse_saved(struct refusal *r, const void *saved, size_t bytes, const char *what) {
     int64_t step = -5;
     uint64_t seed = 5;
     const quern_status status = quern_adam_load(r->session.device->quern, &r->session.args, saved, bytes, &step, &seed);
@@ -348,17 +348,17 @@ Test(adam_saved, damage_is_noticed) {
     for (size_t i = 0; i < 300; i++) {
         const size_t at = i < 150 ? i : (size_t)random_bits(1, i) % r.bytes;
         r.saved[at] ^= (unsigned char)(1 << i % 8);
-        check_refused(&r, r.saved, r.bytes, "a changed bit");
+        refuse_saved(&r, r.saved, r.bytes, "a changed bit");
         r.saved[at] ^= (unsigned char)(1 << i % 8);
     }
     static const size_t cuts[] = {0, 1, 7, 8, 63, 64, 71, 100};
-    for (size_t i = 0; i < COUNT(cuts); i++) check_refused(&r, r.saved, cuts[i], "a truncated state");
-    check_refused(&r, r.saved, r.bytes - 1, "a state without its last byte");
+    for (size_t i = 0; i < COUNT(cuts); i++) refuse_saved(&r, r.saved, cuts[i], "a truncated state");
+    refuse_saved(&r, r.saved, r.bytes - 1, "a state without its last byte");
     unsigned char *longer = calloc(1, r.bytes + 64);
     check(longer, "no memory");
     memcpy(longer, r.saved, r.bytes);
-    check_refused(&r, longer, r.bytes + 1, "a byte too many");
-    check_refused(&r, longer, r.bytes + 64, "64 bytes too many");
+    refuse_saved(&r, longer, r.bytes + 1, "a byte too many");
+    refuse_saved(&r, longer, r.bytes + 64, "64 bytes too many");
     free(longer);
     check_ok(quern_adam_load(device.quern, &r.session.args, r.saved, r.bytes, NULL, NULL));
     close_refusal(&r, &device);
@@ -375,7 +375,7 @@ Test(adam_saved, nothing_is_read_behind_a_truncated_state) {
     for (size_t bytes = 0; bytes <= HEADER + sizeof counts + 8; bytes++) {
         char *cut = pages + PAGE - bytes;
         memcpy(cut, r.saved, bytes);
-        check_refused(&r, cut, bytes, "a truncated state");
+        refuse_saved(&r, cut, bytes, "a truncated state");
     }
     munmap(pages, 2 * PAGE);
     close_refusal(&r, &device);
@@ -407,7 +407,7 @@ Test(adam_saved, lies_are_noticed) {
         memcpy(lie, r.saved, r.bytes);
         memcpy(lie + lies[i].at, &lies[i].value, lies[i].bytes);
         adam_saved_close(lie, r.bytes);
-        check_refused(&r, lie, r.bytes, lies[i].what);
+        refuse_saved(&r, lie, r.bytes, lies[i].what);
     }
     free(lie);
     close_refusal(&r, &device);
@@ -452,21 +452,6 @@ Test(adam_saved, types_that_no_state_has) {
     adam_session_close(&session);
     adam_free(&problem);
     device_close(&device);
-}
-
-/* Tensors of other sizes than the saved ones. */
-Test(adam_saved, other_tensors_are_refused) {
-    struct refusal r = {0};
-    struct test_device device;
-    open_refusal(&r, &device);
-    r.session.tensors[0].count = 69;
-    check_refused(&r, r.saved, r.bytes, "a shorter tensor");
-    r.session.tensors[0].count = 70;
-    r.session.args.tensor_count = COUNT(counts) - 1;
-    check_refused(&r, r.saved, r.bytes, "a tensor less");
-    r.session.args.tensor_count = COUNT(counts);
-    check_ok(quern_adam_load(device.quern, &r.session.args, r.saved, r.bytes, NULL, NULL));
-    close_refusal(&r, &device);
 }
 
 /* ---- what is no part of a state ---- */
@@ -543,22 +528,7 @@ Test(adam_saved, a_plan_stands_for_its_list) {
     device_close(&device);
 }
 
-/* ---- buffer size, and resuming ---- */
-
-/* A buffer too small to save into is refused before anything is written. */
-Test(adam_saved, room_is_checked) {
-    struct refusal r = {0};
-    struct test_device device;
-    open_refusal(&r, &device);
-    unsigned char *room = malloc(r.bytes);
-    check(room, "no memory");
-    fill_pattern(room, r.bytes);
-    for (size_t less = 1; less <= r.bytes; less = less * 3 + 1)
-        check_status(quern_adam_save(device.quern, &r.session.args, room, r.bytes - less), QUERN_INVALID_ARGUMENT);
-    check(holds_pattern(room, r.bytes), "a refused save has written");
-    free(room);
-    close_refusal(&r, &device);
-}
+/* ---- resuming ---- */
 
 /* Training continues as if uninterrupted, with the step and seed that the load returns. */
 static void check_resumed(const struct test_device *device, const struct quern_kernel *row) {

@@ -29,12 +29,6 @@
 /* Seconds: a limit that must end.  All kernels that come begin within it. */
 static const double LATE = 1.5;
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* ---- what ranks write and read ---- */
 
 enum { MOST_ROUNDS = 256 };
@@ -249,12 +243,12 @@ Test(barrier_cuda, a_captured_barrier_is_replayed) {
 static void expect_poison(const struct gpu_group *group, quern_status status, const char *words) {
     for (int rank = 0; rank < group->ranks; rank++) {
         char pattern[512];
-        double before = now();
+        double before = rank_now();
         check_status(quern_barrier(group->group[rank], NULL, group->device[rank].stream), status);
         check_status(quern_group_status(group->group[rank]), status);
         snprintf(pattern, sizeof pattern, "group *, rank %d: %s", rank, words);
         check(!fnmatch(pattern, error_detail(), 0), "rank %d is told \"%s\": expected \"%s\"", rank, error_detail(), pattern);
-        check(now() - before < RANK_SOON, "a call on a poisoned group took %g s", now() - before);
+        check(rank_now() - before < RANK_SOON, "a call on a poisoned group took %g s", rank_now() - before);
     }
     gpu_group_synchronize(group);
 }
@@ -282,9 +276,9 @@ static void run_expiry(bool multicast) {
     gpu_group_barrier(&group, ~0ull);
     for (int rank = 0; rank < 4; rank++)
         if (rank != 1 && rank != 3) check_ok(quern_barrier(group.group[rank], NULL, group.device[rank].stream));
-    double before = now();
+    double before = rank_now();
     gpu_group_synchronize(&group);
-    double took = now() - before;
+    double took = rank_now() - before;
     check(took >= LATE && took < RANK_SOON, "the wait of %g s took %g s", LATE, took);
     expect_poison(&group, QUERN_PEER_TIMEOUT, "quern_barrier: rank [02] waited * s on its GPU for rank 1 (process *, last epoch 41, "
                   "expected 42, last in quern_barrier), rank 3 (last epoch 41)");
@@ -335,9 +329,9 @@ Test(barrier_cuda, a_call_has_a_limit_of_its_own) {
     args.timeout = 0.2;
     gpu_group_open(&group, .ranks = 2, .timeout = RANK_LIMIT);
     check_ok(quern_barrier(group.group[0], &args, group.device[0].stream));
-    double before = now();
+    double before = rank_now();
     gpu_group_synchronize(&group);
-    check(now() - before < RANK_SOON, "the wait of 0.2 s took %g s", now() - before);
+    check(rank_now() - before < RANK_SOON, "the wait of 0.2 s took %g s", rank_now() - before);
     expect_poison(&group, QUERN_PEER_TIMEOUT, "quern_barrier: rank 0 waited * s on its GPU for rank 1 (process *, last epoch 0, "
                   "expected 1, last in no call)");
     gpu_group_close(&group);
@@ -349,9 +343,9 @@ Test(barrier_cuda, what_follows_a_failure_ends_at_once) {
     gpu_group_open(&group, .ranks = 3, .timeout = 2 * LATE);
     for (int call = 0; call < 20; call++)
         for (int rank = 0; rank < 2; rank++) check_ok(quern_barrier(group.group[rank], NULL, group.device[rank].stream));
-    double before = now();
+    double before = rank_now();
     gpu_group_synchronize(&group);
-    check(now() - before < 20 * LATE, "20 barriers of %g s took %g s", 2 * LATE, now() - before);
+    check(rank_now() - before < 20 * LATE, "20 barriers of %g s took %g s", 2 * LATE, rank_now() - before);
     expect_poison(&group, QUERN_PEER_TIMEOUT, "quern_barrier: rank [01] waited * s on its GPU for rank 2 (process *, last epoch 0, "
                   "expected 1, last in no call)");
     gpu_group_close(&group);
@@ -378,9 +372,9 @@ static void run_other_members(bool multicast) {
     check_ok(quern_barrier(group.group[0], &args, group.device[0].stream));
     check_ok(quern_barrier(group.group[1], NULL, group.device[1].stream));
     check_ok(quern_barrier(group.group[2], NULL, group.device[2].stream));
-    double before = now();
+    double before = rank_now();
     gpu_group_synchronize(&group);
-    check(now() - before < RANK_SOON, "two different calls were noticed after %g s", now() - before);
+    check(rank_now() - before < RANK_SOON, "two different calls were noticed after %g s", rank_now() - before);
     expect_poison(&group, QUERN_PEER_MISMATCH, "quern_barrier on the GPU of rank ? met another call of rank ? (process *, last epoch "
                   "*, expected *, last in quern_barrier): the ranks must make the same calls in the same order, with the same members");
     expect_missing(&group, 0);
@@ -403,9 +397,9 @@ Test(barrier_cuda, another_call_ends_the_other_waits_of_a_rank) {
         args.member_count = 3;
         check_ok(quern_barrier(group.group[rank], &args, group.device[rank].stream));
     }
-    double before = now();
+    double before = rank_now();
     gpu_group_synchronize(&group);
-    check(now() - before < RANK_SOON, "two different calls were noticed after %g s", now() - before);
+    check(rank_now() - before < RANK_SOON, "two different calls were noticed after %g s", rank_now() - before);
     expect_poison(&group, QUERN_PEER_MISMATCH, "quern_barrier on the GPU of rank [01] met another call of rank [01] (*");
     gpu_group_close(&group);
 }
@@ -446,7 +440,7 @@ struct watcher {
 
 static void *watch(void *user) {
     struct watcher *watcher = user;
-    for (double end = now() + RANK_SOON / 2; now() < end && !strstr(watcher->report, "waits in quern_barrier");) {
+    for (double end = rank_now() + RANK_SOON / 2; rank_now() < end && !strstr(watcher->report, "waits in quern_barrier");) {
         nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
         quern_group_report(watcher->group->group[0], watcher->report, sizeof watcher->report);
     }
@@ -461,9 +455,9 @@ Test(barrier_cuda, abort_ends_a_wait) {
     pthread_t thread;
     check(pthread_create(&thread, NULL, watch, &watcher) == 0, "no thread");
     for (int rank = 0; rank < 2; rank++) check_ok(quern_barrier(group.group[rank], NULL, group.device[rank].stream));
-    double before = now();
+    double before = rank_now();
     gpu_group_synchronize(&group);
-    check(now() - before < RANK_SOON, "the wait was aborted after %g s", now() - before);
+    check(rank_now() - before < RANK_SOON, "the wait was aborted after %g s", rank_now() - before);
     pthread_join(thread, NULL);
     check(!fnmatch("rank 0: process *, cuda:0, * in quern_barrier, epoch *\nrank 1: process *, cuda:?, * in quern_barrier, epoch *\n"
                    "rank 2: process *, cuda:?, last in quern_group_create (exchange), epoch *\n", watcher.report, 0),
@@ -518,7 +512,7 @@ Test(barrier_cuda, places_are_taken_together_or_not_at_all) {
     gpu_group_open_with(&group, (struct gpu_group_options){.ranks = 3});
     struct waiting waiting = {.group = &group};
     pthread_t thread;
-    double before = now();
+    double before = rank_now();
     pthread_create(&thread, NULL, wait_as_rank_1, &waiting);
     char path[96];
     rank_meeting_place(path, sizeof path, "half");
@@ -530,7 +524,7 @@ Test(barrier_cuda, places_are_taken_together_or_not_at_all) {
     check_status(quern_group_create(args, 2, handles), QUERN_INVALID_ARGUMENT);
     check(strstr(error_detail(), "rank 1 of group half has been taken by process"), "the detail is \"%s\"", error_detail());
     pthread_join(thread, NULL);
-    check(now() - before < RANK_SOON, "rank 1 waited %g s", now() - before);
+    check(rank_now() - before < RANK_SOON, "rank 1 waited %g s", rank_now() - before);
     check(waiting.status == QUERN_INVALID_ARGUMENT && strstr(waiting.detail, "rank 1 of group half has been taken"),
           "rank 1 ended with \"%s\"", waiting.detail);
     check(!handles[0] && !handles[1] && !name_exists(path), "something is left");

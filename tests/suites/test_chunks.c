@@ -211,15 +211,6 @@ static const struct mistake refusals[] = {
     {2, some_stream, QUERN_INVALID_ARGUMENT, "stream is not NULL"},
 };
 
-static void check_refusal(struct rank *rank, const struct mistake *mistake, quern_status status) {
-    const bool is_mine = mistake->rank == rank->rank;
-    char prefix[64];
-    rank_check_status(rank, status, is_mine ? mistake->status : QUERN_PEER_MISMATCH, mistake->words, __LINE__);
-    rank_check_detail(rank, mistake->words);
-    snprintf(prefix, sizeof prefix, "rank %d refused its own arguments: ", mistake->rank);
-    if (!is_mine) rank_check_detail(rank, prefix);
-}
-
 /* The same members by a list, and all of them without one. */
 static quern_status make_refusals(struct rank *rank) {
     static struct one_call calls[RANKS];
@@ -229,7 +220,7 @@ static quern_status make_refusals(struct rank *rank) {
         set_call(call);
         if (i % 2) call->args.members = NULL;
         if (refusals[i].rank == rank->rank) refusals[i].make(call);
-        check_refusal(rank, &refusals[i], run_call(call));
+        rank_check_refusal(rank, refusals[i].rank, refusals[i].status, refusals[i].words, run_call(call));
         check_nothing_came(call, BEFORE, refusals[i].words);
     }
     set_call(call);
@@ -392,7 +383,7 @@ static quern_status forget_to_prepare(struct rank *rank) {
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){2 * MOST_BYTES}, &symmetric));
     *call = (struct one_call){.rank = rank, .group = group, .symmetric = symmetric};
     set_call(call);
-    check_refusal(rank, &(struct mistake){1, NULL, QUERN_NOT_PREPARED, "is not prepared"}, run_call(call));
+    rank_check_refusal(rank, 1, QUERN_NOT_PREPARED, "is not prepared", run_call(call));
     check_nothing_came(call, BEFORE, "unprepared");
     if (rank->rank == 1) rank_ok(rank, quern_prepare(rank->device, missing));
     rank_ok(rank, run_call(call));
@@ -646,15 +637,6 @@ static quern_status ask(struct rank *rank) {
     call->args.input = NULL, call->args.output = NULL, call->args.ready = NULL, call->args.amax = NULL;
     rank_ok(rank, quern_quantize_chunks_workspace(group, &call->args, &bytes));
     rank_check(rank, bytes == 0, "%zu bytes of workspace", bytes);
-    rank_status(rank, quern_quantize_chunks_workspace(group, &call->args, NULL), QUERN_NULL_POINTER);
-    rank_check_detail(rank, "bytes is NULL");
-    rank_status(rank, quern_quantize_chunks_workspace(NULL, &call->args, &bytes), QUERN_NULL_POINTER);
-    call->args.rows = -1;
-    rank_status(rank, quern_quantize_chunks_workspace(group, &call->args, &bytes), QUERN_INVALID_SHAPE);
-    call->args.size--;
-    rank_status(rank, quern_quantize_chunks(group, &call->args, NULL, 0, NULL), QUERN_INVALID_STRUCT_SIZE);
-    rank_status(rank, quern_quantize_chunks(group, NULL, NULL, 0, NULL), QUERN_NULL_POINTER);
-    rank_status(rank, quern_quantize_chunks(NULL, &call->args, NULL, 0, NULL), QUERN_NULL_POINTER);
     rank_status(rank, quern_symmetric_view(group, call->symmetric, &view), QUERN_NOT_SUPPORTED);
     rank_check_detail(rank, "a group over host memory has no view for kernels");
     rank_status(rank, quern_symmetric_view(group, call->symmetric, NULL), QUERN_NULL_POINTER);

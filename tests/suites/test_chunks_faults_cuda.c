@@ -26,10 +26,6 @@ struct scene {
     int order[RANKS][1024];
 };
 
-static void expect_detail(const char *text) {
-    check(strstr(error_detail(), text), "the detail is \"%s\": expected \"%s\"", error_detail(), text);
-}
-
 static void prepare(struct scene *s) {
     gpu_chunks_fill(&s->bench, &s->c);
     for (int rank = 0; rank < RANKS; rank++) {
@@ -99,7 +95,7 @@ static void expect_poison(struct scene *s, quern_status status, const char *text
     gpu_chunks_synchronize(&s->bench);
     for (int rank = 0; rank < RANKS; rank++) {
         check_status(quern_group_status(s->group.group[rank]), status);
-        expect_detail(text);
+        check_detail(text);
         check_status(call(s, rank), status);
     }
 }
@@ -197,7 +193,7 @@ Test(chunks_faults_cuda, a_missing_rank_is_named) {
     check_ok(call(&s, 2));
     expect_unwritten(&s, -1);
     expect_poison(&s, QUERN_PEER_TIMEOUT, "rank 1 (");
-    expect_detail("quern_quantize_chunks (entry)");
+    check_detail("quern_quantize_chunks (entry)");
     close_scene(&s);
 }
 
@@ -313,7 +309,7 @@ Test(chunks_faults_cuda, a_rank_that_does_not_finish_is_named) {
     for (int rank = 1; rank < RANKS; rank++)
         for (int place = 0; place < RANKS; place++) expect_words(&s, rank, place, place > 0);
     expect_poison(&s, QUERN_PEER_TIMEOUT, "quern_quantize_chunks (exit): rank 1 waited ");
-    expect_detail(" s on its GPU for rank 0 (process ");
+    check_detail(" s on its GPU for rank 0 (process ");
     close_scene(&s);
 }
 
@@ -329,7 +325,7 @@ Test(chunks_faults_cuda, a_rank_that_leaves_before_its_cast_is_lost) {
     gpu_chunks_synchronize(&s.bench);
     for (int rank = 1; rank < RANKS; rank++) {
         check_status(quern_group_status(s.group.group[rank]), QUERN_PEER_LOST);
-        expect_detail("waited on its GPU for rank 0 (process ");
+        check_detail("waited on its GPU for rank 0 (process ");
         expect_words(&s, rank, 0, false);
         expect_words(&s, rank, 3 - rank, true);
     }
@@ -344,7 +340,7 @@ Test(chunks_faults_cuda, a_wait_has_a_limit) {
     check_ok(wait_for(&s, 1, 3, 0.2));
     expect_unwritten(&s, -1);
     expect_poison(&s, QUERN_PEER_TIMEOUT, "quern_chunk_wait: rank 1 waited ");
-    expect_detail(" s on its GPU for ready[");  /* of the word whose thread is the first to give up */
+    check_detail(" s on its GPU for ready[");  /* of the word whose thread is the first to give up */
     close_scene(&s);
 }
 
@@ -394,7 +390,7 @@ Test(chunks_faults_cuda, not_prepared) {
         check(chunks_case_open(&c, 3, (struct chunks_choice){.ranks = 1, .rows = 4, .columns = 4, .chunk_rows = 1}), "no memory");
         const quern_quantize_chunks_args args = gpu_chunks_arguments(&bench, &c, 0, VALUE, order);
         check_status(gpu_chunks_call(&bench, 0, &args), QUERN_NOT_PREPARED);
-        expect_detail(i == 1 ? "collective is not prepared" : "quantize is not prepared");
+        check_detail(i == 1 ? "collective is not prepared" : "quantize is not prepared");
         if (i < 2)
             check_status(quern_chunk_wait(group.group[0], args.ready, 1, VALUE, 0, bench.second[0]), QUERN_NOT_PREPARED);
         chunks_case_close(&c);
@@ -416,6 +412,6 @@ Test(chunks_faults_cuda, the_view_has_the_memory_of_all_ranks) {
         for (int peer = 0; peer < RANKS; peer++) check(view.peer[peer], "rank %d does not reach %d", rank, peer);
     }
     check_status(quern_symmetric_view(s.group.group[0], s.bench.input[0], &view), QUERN_INVALID_ARGUMENT);
-    expect_detail("pointer is not symmetric memory of this group");
+    check_detail("pointer is not symmetric memory of this group");
     close_scene(&s);
 }

@@ -322,15 +322,6 @@ static bool applies(const struct mistake *mistake, const struct one_call *call) 
     return mistake->where != WITH_WORKSPACE || call->workspace_bytes;
 }
 
-static void check_refusal(struct rank *rank, const struct mistake *mistake, quern_status status) {
-    const bool is_mine = mistake->rank == rank->rank;
-    char prefix[64];
-    rank_check_status(rank, status, is_mine ? mistake->status : QUERN_PEER_MISMATCH, mistake->words, __LINE__);
-    rank_check_detail(rank, mistake->words);
-    snprintf(prefix, sizeof prefix, "rank %d refused its own arguments: ", mistake->rank);
-    if (!is_mine) rank_check_detail(rank, prefix);
-}
-
 /* The memory of a rank for such calls. */
 struct stage {
     quern_group *group;
@@ -353,7 +344,7 @@ static void refuse(struct rank *rank, const struct stage *stage, const struct fo
     if (!applies(mistake, &call)) return;
     call.spare = stage->spare;
     if (mistake->rank == rank->rank) mistake->make(&call);
-    check_refusal(rank, mistake, run_call(&call));
+    rank_check_refusal(rank, mistake->rank, mistake->status, mistake->words, run_call(&call));
     check_nothing_came(&call, output, mistake->words);
 }
 
@@ -513,7 +504,7 @@ static quern_status forget_to_prepare(struct rank *rank) {
     if (rank->rank != 1) rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){POOL}, &workspace));
     make_call(&call, rank, group, &forms[0], (char *)workspace + POOL / 2, workspace);
-    check_refusal(rank, &(struct mistake){1, NULL, QUERN_NOT_PREPARED, "collective is not prepared", ANY}, run_call(&call));
+    rank_check_refusal(rank, 1, QUERN_NOT_PREPARED, "collective is not prepared", run_call(&call));
     rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
     rank_ok(rank, run_call(&call));
     check_result(&call);
@@ -861,10 +852,6 @@ static quern_status ask_workspace(struct rank *rank) {
         before = bytes;
     }
     rank_check(rank, rank->kind == RANK_THREADS || bytes >= 1 << 18, "at most %zu bytes", bytes);
-    rank_status(rank, quern_collective_workspace(group, &args, NULL), QUERN_NULL_POINTER);
-    rank_check_detail(rank, "bytes is NULL");
-    rank_status(rank, quern_collective_workspace(NULL, &args, &bytes), QUERN_NULL_POINTER);
-    rank_check_detail(rank, "group is NULL");
     args.count = ((int64_t)1 << 46) / rank->ranks + 1;
     rank_status(rank, quern_collective_workspace(group, &args, &bytes), QUERN_INVALID_SHAPE);
     return quern_group_destroy(group);

@@ -13,19 +13,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* The random numbers of one case, drawn in order. */
-struct dice {
-    uint64_t seed, thrown;
-};
-
-static int64_t below(struct dice *dice, int64_t end) {
-    return random_below(dice->seed, dice->thrown++, end);
-}
-
-static bool one_in(struct dice *dice, int64_t n) {
-    return below(dice, n) == 0;
-}
-
 /* From 1 to 2^bits; each power of two is equally likely. */
 static int64_t any_size(struct dice *dice, int64_t bits) {
     const int64_t power = (int64_t)1 << below(dice, bits);
@@ -34,39 +21,39 @@ static int64_t any_size(struct dice *dice, int64_t bits) {
 
 static void draw_shape(struct dice *dice, struct cross_entropy_case *c, int64_t longest) {
     c->vocab = any_size(dice, test_size(12, 11));
-    if (one_in(dice, 40)) c->vocab = 5000 + below(dice, test_size(70000, 15000));
+    if (chance(dice, 40)) c->vocab = 5000 + below(dice, test_size(70000, 15000));
     if (c->vocab > longest) c->vocab = longest;
     c->rows = c->vocab > 5000 ? 1 + below(dice, 3) : 1 + below(dice, 9);
-    c->filled = one_in(dice, 2) ? below(dice, 40) : 0;
-    c->padding = one_in(dice, 2) ? below(dice, 9) : 0;
+    c->filled = chance(dice, 2) ? below(dice, 40) : 0;
+    c->padding = chance(dice, 2) ? below(dice, 9) : 0;
     c->grad_padding = below(dice, 5);
     c->offset = below(dice, 17);
 }
 
 static void draw_call(struct dice *dice, struct cross_entropy_case *c) {
-    c->labels_dtype = one_in(dice, 2) ? QUERN_INT32 : QUERN_INT64;
+    c->labels_dtype = chance(dice, 2) ? QUERN_INT32 : QUERN_INT64;
     c->reduction = (quern_reduction)below(dice, 3);
-    c->placement = one_in(dice, 5) ? NO_GRAD : one_in(dice, 2) ? IN_PLACE : OUT_OF_PLACE;
-    c->ignore_index = one_in(dice, 3) ? below(dice, c->vocab) : -100;
-    c->ignored_every = one_in(dice, 2) ? 1 + below(dice, 5) : 0;
-    c->has_upstream = one_in(dice, 2);
+    c->placement = chance(dice, 5) ? NO_GRAD : chance(dice, 2) ? IN_PLACE : OUT_OF_PLACE;
+    c->ignore_index = chance(dice, 3) ? below(dice, c->vocab) : -100;
+    c->ignored_every = chance(dice, 2) ? 1 + below(dice, 5) : 0;
+    c->has_upstream = chance(dice, 2);
     c->upstream_stride = below(dice, 9) - 4;
-    c->grad_scale = one_in(dice, 2) ? 1 : (float)ldexp(1 + random_uniform(dice->seed, dice->thrown++), (int)below(dice, 12) - 4);
-    c->shards = one_in(dice, 2) ? 0 : 1 + (int)below(dice, MOST_SHARDS);
+    c->grad_scale = chance(dice, 2) ? 1 : (float)ldexp(1 + random_uniform(dice->seed, dice->thrown++), (int)below(dice, 12) - 4);
+    c->shards = chance(dice, 2) ? 0 : 1 + (int)below(dice, MOST_SHARDS);
     c->split = (uint64_t)below(dice, 1000);
-    c->later = one_in(dice, 3);
-    c->no_loss = one_in(dice, 9);
-    c->no_report = one_in(dice, 9);
+    c->later = chance(dice, 3);
+    c->no_loss = chance(dice, 9);
+    c->no_report = chance(dice, 9);
 }
 
 static void draw_options(struct dice *dice, struct cross_entropy_case *c, bool full) {
     static const float caps[] = {0.5f, 3, 15, 30, 50, 1000};
-    c->z_loss = one_in(dice, 2) ? 0 : (float)ldexp(1, -(int)below(dice, 16));
+    c->z_loss = chance(dice, 2) ? 0 : (float)ldexp(1, -(int)below(dice, 16));
     c->outputs = (unsigned)below(dice, WANT_EVERYTHING + 1) & WANT_WHAT_IS_FREE;
     if (!full) return;
-    c->label_smoothing = one_in(dice, 2) ? 0 : one_in(dice, 5) ? 1 : (float)random_uniform(dice->seed, dice->thrown++);
-    c->softcap = one_in(dice, 2) ? 0 : caps[below(dice, (int64_t)COUNT(caps))];
-    c->has_weights = one_in(dice, 2);
+    c->label_smoothing = chance(dice, 2) ? 0 : chance(dice, 5) ? 1 : (float)random_uniform(dice->seed, dice->thrown++);
+    c->softcap = chance(dice, 2) ? 0 : caps[below(dice, (int64_t)COUNT(caps))];
+    c->has_weights = chance(dice, 2);
     c->outputs |= (unsigned)below(dice, WANT_EVERYTHING + 1);
 }
 
@@ -92,11 +79,11 @@ static struct cross_entropy_case draw(struct dice *dice, const struct quern_kern
 static void edit(struct dice *dice, const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
     static const double values[] = {(double)-INFINITY, (double)-INFINITY, (double)-INFINITY, (double)NAN, (double)INFINITY};
     for (int64_t r = 0; r < c->rows; r++) {
-        if (!one_in(dice, 4)) continue;
+        if (!chance(dice, 4)) continue;
         const double value = values[below(dice, (int64_t)COUNT(values))];
-        const int64_t first = below(dice, c->vocab), end = one_in(dice, 4) ? c->vocab : first + below(dice, c->vocab - first) + 1;
-        for (int64_t j = one_in(dice, 4) ? 0 : first; j < end; j++) cross_entropy_set_logit(c, inputs, r, j, value);
-        if (one_in(dice, 5)) cross_entropy_set_label(c, inputs, r, one_in(dice, 2) ? -1 : c->vocab + below(dice, 1000));
+        const int64_t first = below(dice, c->vocab), end = chance(dice, 4) ? c->vocab : first + below(dice, c->vocab - first) + 1;
+        for (int64_t j = chance(dice, 4) ? 0 : first; j < end; j++) cross_entropy_set_logit(c, inputs, r, j, value);
+        if (chance(dice, 5)) cross_entropy_set_label(c, inputs, r, chance(dice, 2) ? -1 : c->vocab + below(dice, 1000));
     }
 }
 

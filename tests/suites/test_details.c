@@ -24,11 +24,6 @@ static void expect(int line, quern_status status, quern_status expected, const c
           quern_status_string(status), status ? error_detail() : "", quern_status_string(expected), text);
 }
 
-static void check_detail(quern_status status, quern_status expected, const char *text) {
-    check(status == expected && strstr(error_detail(), text), "%s: \"%s\" instead of %s: \"%s\"", quern_status_string(status),
-          error_detail(), quern_status_string(expected), text);
-}
-
 /* ---- length ---- */
 
 /* The beginning and the end remain: the fault, and what was expected. */
@@ -56,15 +51,15 @@ Test(details, long_names_of_the_caller) {
     for (size_t i = 200; i < sizeof path; i += 200) path[i - 1] = '/';
     path[sizeof path - 1] = 0;
     device_open(&device, 0, NULL);
-    check_detail(quern_load_pack(path), QUERN_SYSTEM_ERROR, "/xxxxx");
+    check_refused(quern_load_pack(path), QUERN_SYSTEM_ERROR, "/xxxxx");
     path[900] = 0;
     snprintf(why, sizeof why, "cannot be opened: %s", strerror(ENOENT));
-    check_detail(quern_load_pack(path), QUERN_SYSTEM_ERROR, why);
+    check_refused(quern_load_pack(path), QUERN_SYSTEM_ERROR, why);
     path[400] = 0;
     check(!dlopen(path, RTLD_NOW), "there is a library");
     snprintf(why, sizeof why, "%s", strrchr(dlerror(), ':'));  /* behind the name, which the detail shortens */
-    check_detail(quern_blas_open(device.quern, path, &blas), QUERN_NOT_SUPPORTED, why);
-    check_detail(quern_blas_open(device.quern, "libnone.so", &blas), QUERN_NOT_SUPPORTED, "no BLAS can be opened of libnone.so: ");
+    check_refused(quern_blas_open(device.quern, path, &blas), QUERN_NOT_SUPPORTED, why);
+    check_refused(quern_blas_open(device.quern, "libnone.so", &blas), QUERN_NOT_SUPPORTED, "no BLAS can be opened of libnone.so: ");
     device_close(&device);
 }
 
@@ -87,7 +82,7 @@ Test(details, a_combination_that_no_kernel_has) {
     args.grad_dtype = QUERN_F16, args.m_dtype = QUERN_E5M2, args.v_dtype = QUERN_F16;
     device_open(&device, 0, NULL);
     check_ok(quern_prepare(device.quern, QUERN_ADAM));
-    check_detail(quern_adam(device.quern, &args, NULL, 0, device.stream), QUERN_NO_KERNEL,
+    check_refused(quern_adam(device.quern, &args, NULL, 0, device.stream), QUERN_NO_KERNEL,
                  "`./quern gen add adam_pf32_gf16_me5m2_vf16_full`");
     check(strstr(error_detail(), device.kind == QUERN_CPU ? " on cpu" : " on cuda:0"), "%s", error_detail());
     static char walk[1 << 16];
@@ -140,10 +135,10 @@ Test(details, a_kernel_that_the_environment_leaves_out) {
     char *end = strstr(walk, ": chosen"), *begin = end;
     check(end, "%s", walk);
     for (*end = 0; begin > walk && begin[-1] != '\n';) begin--;
-    snprintf(expected, sizeof expected, ": %s is left out by QUERN_KERNEL=adam_pbf16_gbf16_mbf16_vbf16__*", begin);
+    snprintf(expected, sizeof expected, ": %.180s is left out by QUERN_KERNEL=adam_pbf16_gbf16_mbf16_vbf16__*", begin);
     device_open(&device, 0, "adam_pbf16_gbf16_mbf16_vbf16__*");
     check_ok(quern_prepare(device.quern, QUERN_ADAM));
-    check_detail(quern_adam(device.quern, &args, NULL, 0, device.stream), QUERN_NO_KERNEL, expected);
+    check_refused(quern_adam(device.quern, &args, NULL, 0, device.stream), QUERN_NO_KERNEL, expected);
     device_close(&device);
 }
 
@@ -213,7 +208,6 @@ Test(details, devices) {
     DEVICE(quern_prepare(device.quern, 64), QUERN_INVALID_ARGUMENT,
            "operations is 64: expected QUERN_CROSS_ENTROPY, QUERN_ADAM, QUERN_BARRIER, QUERN_RAGGED_ALL_TO_ALL, QUERN_QUANTIZE "
            "or QUERN_COLLECTIVE or several of them (a value from 1 to 63)");
-    DEVICE(quern_prepare(NULL, 1), QUERN_NULL_POINTER, "device is NULL");
     DEVICE(quern_device_get_info(device.quern, NULL), QUERN_NULL_POINTER, "quern_device_info is NULL");
     if (device.kind == QUERN_CPU) {
         DEVICE(quern_set_threads(device.quern, 1025, NULL, NULL), QUERN_INVALID_ARGUMENT, "threads is 1025: expected 0 to 1024");

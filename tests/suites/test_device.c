@@ -36,8 +36,6 @@ Test(device, there_are_as_many_as_expected) {
     int count = 0;
     check_ok(quern_device_count(QUERN_CPU, &count));
     check(count == 1, "there is one CPU device, not %d", count);
-    check_status(quern_device_count(QUERN_CPU, NULL), QUERN_NULL_POINTER);
-    check_status(quern_device_count((quern_device_kind)0, &count), QUERN_INVALID_ARGUMENT);
 }
 
 /* A CPU target that is not the machine's best is forced by QUERN_KERNEL=*__target in the runner's environment. */
@@ -65,14 +63,6 @@ Test(device, describes_itself) {
               info.compute_capability, (long long)info.shared_bytes);
     else
         check(info.compute_capability == 0 && info.shared_bytes == 0, "a CPU with compute capability");
-
-    quern_device_info untouched = {.size = 0, .ordinal = 77};
-    check_status(quern_device_get_info(device, &untouched), QUERN_INVALID_STRUCT_SIZE);
-    untouched.size = QUERN_STRUCT_SIZE(untouched) + 1;
-    check_status(quern_device_get_info(device, &untouched), QUERN_INVALID_STRUCT_SIZE);
-    check(untouched.ordinal == 77, "a failed call wrote");
-    check_status(quern_device_get_info(device, NULL), QUERN_NULL_POINTER);
-    check_status(quern_device_get_info(NULL, &info), QUERN_NULL_POINTER);
     quern_device_close(device);
 }
 
@@ -110,9 +100,6 @@ Test(device, refuses_what_is_not_there) {
     check_status(quern_device_open(test_kind(), device_count(), &device), QUERN_NO_DEVICE);
     check(strlen(error_detail()) > 0, "no reason");
     check_status(quern_device_open(test_kind(), -1, &device), QUERN_NO_DEVICE);
-    check_status(quern_device_open(QUERN_CPU, 1, &device), QUERN_NO_DEVICE);
-    check_status(quern_device_open((quern_device_kind)7, 0, &device), QUERN_INVALID_ARGUMENT);
-    check_status(quern_device_open(test_kind(), 0, NULL), QUERN_NULL_POINTER);
     check(device == (quern_device *)&device, "a failed call wrote");
     quern_device_close(NULL);
 }
@@ -185,13 +172,11 @@ Test(device, threads_of_a_cpu) {
     check(info.multiprocessors == 3, "%d threads", info.multiprocessors);
     check_status(quern_set_threads(device, -1, NULL, NULL), QUERN_INVALID_ARGUMENT);
     check_status(quern_set_threads(device, 1025, NULL, NULL), QUERN_INVALID_ARGUMENT);
-    check(strstr(error_detail(), "threads is 1025: expected 0 to 1024"), "the detail is \"%s\"", error_detail());
     check_ok(quern_device_get_info(device, &info));
     check(info.multiprocessors == 3, "a refused call set %d threads", info.multiprocessors);
     check_ok(quern_set_threads(device, 1024, NULL, NULL));
     check_ok(quern_device_get_info(device, &info));
     check(info.multiprocessors == 1024, "%d threads instead of 1024", info.multiprocessors);
-    check_status(quern_set_threads(NULL, 1, NULL, NULL), QUERN_NULL_POINTER);
     quern_device_close(device);
     setenv("QUERN_THREADS", "5", 1);
     check_ok(quern_device_open(QUERN_CPU, 0, &device));

@@ -79,8 +79,6 @@ static char *read_index(const struct bench *bench) {
 
 static int lines_of(const char *index) { return count_lines(index, "\"sequence\":", ""); }
 
-static void expect_detail(const char *part) { check(strstr(error_detail(), part), "the detail is \"%s\"", error_detail()); }
-
 /* ---- contents ---- */
 
 static void check_arena(const char *path, const char *name, const char *dtype, const char *shape, const void *expected) {
@@ -362,9 +360,9 @@ Test(dump, a_child_of_fork_writes_nothing) {
 
 /* ---- errors ---- */
 
-static void check_refused(struct bench *bench, const quern_dump_args *args, quern_status status, const char *detail) {
+static void refuse_dump(struct bench *bench, const quern_dump_args *args, quern_status status, const char *detail) {
     check_status(quern_dump_at(bench->device.quern, args), status);
-    expect_detail(detail);
+    check_detail(detail);
 }
 
 Test(dump, wrong_arguments_are_refused) {
@@ -373,23 +371,23 @@ Test(dump, wrong_arguments_are_refused) {
     quern_dump_args args = dump_args(&bench);
     check_status(quern_dump_at(NULL, &args), QUERN_NULL_POINTER);
     args.folder = NULL;
-    check_refused(&bench, &args, QUERN_NULL_POINTER, "args.folder is NULL");
+    refuse_dump(&bench, &args, QUERN_NULL_POINTER, "args.folder is NULL");
     args.folder = "";
-    check_refused(&bench, &args, QUERN_INVALID_ARGUMENT, "args.folder is empty");
+    refuse_dump(&bench, &args, QUERN_INVALID_ARGUMENT, "args.folder is empty");
     args = dump_args(&bench), args.filter = "";
-    check_refused(&bench, &args, QUERN_INVALID_ARGUMENT, "args.filter is empty");
+    refuse_dump(&bench, &args, QUERN_INVALID_ARGUMENT, "args.filter is empty");
     args = dump_args(&bench), args.most_bytes = -1;
-    check_refused(&bench, &args, QUERN_INVALID_SHAPE, "args.most_bytes is -1");
+    refuse_dump(&bench, &args, QUERN_INVALID_SHAPE, "args.most_bytes is -1");
     args = dump_args(&bench), args.size = sizeof args;
-    check_refused(&bench, &args, QUERN_INVALID_STRUCT_SIZE, "quern_dump_args.size");
+    refuse_dump(&bench, &args, QUERN_INVALID_STRUCT_SIZE, "quern_dump_args.size");
     args = dump_args(&bench), args.folder = path_in(bench.folder, "none/run");
-    check_refused(&bench, &args, QUERN_SYSTEM_ERROR, strerror(ENOENT));
+    refuse_dump(&bench, &args, QUERN_SYSTEM_ERROR, strerror(ENOENT));
     fclose(fopen(path_in(bench.folder, "file"), "w"));
     args.folder = path_in(bench.folder, "file");
-    check_refused(&bench, &args, QUERN_SYSTEM_ERROR, strerror(ENOTDIR));
+    refuse_dump(&bench, &args, QUERN_SYSTEM_ERROR, strerror(ENOTDIR));
     args = dump_args(&bench);
     check_ok(quern_dump_at(bench.device.quern, &args));
-    check_refused(&bench, &args, QUERN_INVALID_ARGUMENT, "has an index.jsonl");
+    refuse_dump(&bench, &args, QUERN_INVALID_ARGUMENT, "has an index.jsonl");
     check_status(quern_step(NULL, 1), QUERN_NULL_POINTER);
     close_bench(&bench);
 }
@@ -398,7 +396,7 @@ Test(dump, wrong_arguments_are_refused) {
 static void check_failed_step(struct bench *bench, const char *reason) {
     struct adam_problem got;
     check_status(quern_step(bench->device.quern, STEP + 1), QUERN_SYSTEM_ERROR);
-    expect_detail(reason);
+    check_detail(reason);
     check_ok(quern_step(bench->device.quern, STEP + 2));
     adam_copy(&got, &bench->problem);
     adam_session_read(&bench->adam, &got);

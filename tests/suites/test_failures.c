@@ -98,7 +98,7 @@ static void check_alive(const struct operation *o, long number, const char *fail
     }
 }
 
-static void check_detail(const struct operation *o, long number, const char *failed, const char *text) {
+static void check_detail_of(const struct operation *o, long number, const char *failed, const char *text) {
     const size_t length = quern_error_detail(NULL, 0);
     check(length > 0 && length <= 255 && !strchr(error_detail(), '\n') && strstr(error_detail(), text),
           "%s, call %ld (%s): the detail is \"%s\"", o->name, number, failed, error_detail());
@@ -162,7 +162,7 @@ static bool try_call(const struct operation *o, size_t cause, long *number) {
     if (status == QUERN_OK) {
         if (o->end) o->end();
     } else {
-        check_detail(o, *number, failed, causes[cause].text);
+        check_detail_of(o, *number, failed, causes[cause].text);
         check(!o->handle || *o->handle == UNTOUCHED, "%s, call %ld (%s): the handle was written", o->name, *number, failed);
     }
     device_synchronize(&device);

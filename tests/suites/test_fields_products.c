@@ -10,8 +10,7 @@
 Test(fields_products, each_call) {
     fields_open(QUERN_CROSS_ENTROPY);
     const quern_status opened = quern_blas_open(fields_device.quern, NULL, &product_blas);
-    for (size_t i = 0; i < sizeof product_calls / sizeof *product_calls; i++)
-        for (const struct call *call = product_calls[i]; call->name && opened == QUERN_OK; call++) fields_walk(call);
+    if (opened == QUERN_OK) WALK_EACH(product_calls, NULL);
     quern_blas_close(product_blas);
     fields_close();
     if (opened != QUERN_OK) cr_skip_test("there is no BLAS: %s", error_detail());

@@ -9,11 +9,7 @@
 
 Test(fields_quantize, each_call) {
     fields_open(QUERN_QUANTIZE);
-    for (size_t i = 0; i < sizeof quantize_calls / sizeof *quantize_calls; i++)
-        for (const struct call *call = quantize_calls[i]; call->name; call++) {
-            fields_walk(call);
-            destroy_plans();
-        }
+    WALK_EACH(quantize_calls, destroy_plans);
     fields_close();
 }
 

@@ -6,11 +6,6 @@
  */
 #include "fields/ranks.h"
 
-static void walk_all(const struct call *const *calls, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        for (const struct call *call = calls[i]; call->name; call++) fields_walk(call);
-}
-
 static bool has_collectives(void) {
     return test_kind() == QUERN_CPU;
 }
@@ -33,8 +28,8 @@ static void close_group(void) {
 
 Test(fields_ranks, each_call) {
     open_group();
-    walk_all(rank_calls, sizeof rank_calls / sizeof *rank_calls);
-    if (has_collectives()) walk_all(collective_calls, sizeof collective_calls / sizeof *collective_calls);
+    WALK_EACH(rank_calls, NULL);
+    if (has_collectives()) WALK_EACH(collective_calls, NULL);
     close_group();
 }
 
@@ -88,7 +83,8 @@ Test(fields_ranks, shapes_of_chunks) {
     for (int i = 0; i < 2; i++)
         REFUSED((a->input_dtype = i ? QUERN_F16 : QUERN_F32, a->rows = a->columns = (int64_t)1 << 23), QUERN_INVALID_SHAPE,
                 i ? "args.chunk_rows is 3, which divides 8388608 rows into 2796203 chunks: expected at most 1024 chunks"
-                  : "args.rows is 8388608 with args.columns 8388608, of 1 members: expected at most 2^47 bytes of input and of output");
+                  : "args.rows is 8388608 with args.columns 8388608, of 1 members: expected at most 2^47 bytes of input and of "
+                    "output");
     close_group();
 }
 

@@ -123,7 +123,6 @@ Test(gone_cuda, a_process_exits_with_its_group) {
 
 /* ---- ranks that leave ---- */
 
-static double now(void) { return rank_now(); }
 
 static void leave(struct gpu_group *group, int rank) {
     check_ok(quern_group_destroy(group->group[rank]));
@@ -146,10 +145,10 @@ static void run_leaving(bool multicast) {
     for (int round = 0; round < 3; round++) gpu_group_barrier(&group, 3);
     gpu_group_synchronize(&group);
     for (int rank = 0; rank < 2; rank++) check_ok(quern_group_status(group.group[rank]));
-    const double began = now();
+    const double began = rank_now();
     for (int rank = 0; rank < 2; rank++) check_ok(quern_barrier(group.group[rank], NULL, group.device[rank].stream));
     gpu_group_synchronize(&group);
-    check(now() - began < SOON, "the kernels ended after %g s", now() - began);
+    check(rank_now() - began < SOON, "the kernels ended after %g s", rank_now() - began);
     for (int rank = 0; rank < 2; rank++) {
         check_status(quern_group_status(group.group[rank]), QUERN_PEER_LOST);
         check(strstr(error_detail(), " waited on its GPU for rank 2 (process "), "the detail is \"%s\"", error_detail());
@@ -191,16 +190,16 @@ static double notice(struct gpu_group *group, double after) {
     rank_sleep(after);
     check_ok(quern_member_of(group->group[0], &member));
     leave(group, 1);
-    const double left = now();
-    while (!(__atomic_load_n(&member->segment->gone[0], __ATOMIC_ACQUIRE) >> 1 & 1) && now() - left < SOON) rank_sleep(1e-4);
-    return now() - left;
+    const double left = rank_now();
+    while (!(__atomic_load_n(&member->segment->gone[0], __ATOMIC_ACQUIRE) >> 1 & 1) && rank_now() - left < SOON) rank_sleep(1e-4);
+    return rank_now() - left;
 }
 
 /* How much longer than asked a nap of the watcher lasts: on a busy machine, milliseconds. */
 static double oversleep(void) {
-    const double began = now(), nap = 1e-3 * QUERN_WATCH_MILLISECONDS;
+    const double began = rank_now(), nap = 1e-3 * QUERN_WATCH_MILLISECONDS;
     rank_sleep(nap);
-    return now() - began - nap;
+    return rank_now() - began - nap;
 }
 
 /* The medians of several: the machine may be busy. */
@@ -234,7 +233,7 @@ static int count_threads(void) {
 
 /* A joined thread is listed for a moment. */
 static void expect_threads(int expected) {
-    for (double end_of_wait = now() + SOON; count_threads() != expected && now() < end_of_wait;) rank_sleep(0.01);
+    for (double end_of_wait = rank_now() + SOON; count_threads() != expected && rank_now() < end_of_wait;) rank_sleep(0.01);
     check(count_threads() == expected, "%d threads, expected %d", count_threads(), expected);
 }
 

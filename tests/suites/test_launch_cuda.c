@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "harness/check.h"
@@ -24,12 +23,6 @@ enum { PAIR = 2, POOL = 1 << 19, WORKSPACE = 1 << 16, MOST_BLOCKS = 5 /* more th
 
 static const double SOON = 40;  /* seconds, on a busy machine; the limits are above */
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static void expect_detail(const char *pattern) {
     check(!fnmatch(pattern, error_detail(), 0), "the detail is \"%s\": expected \"%s\"", error_detail(), pattern);
 }
@@ -43,11 +36,6 @@ static void expect_status(const struct gpu_group *group, quern_status status) {
 static void open_bench(struct gpu_ragged *bench, struct gpu_group *group, struct gpu_group_options options) {
     gpu_group_open_with(group, options);
     gpu_ragged_open(bench, group, POOL, WORKSPACE);
-}
-
-static void close_bench(struct gpu_ragged *bench) {
-    gpu_ragged_close(bench);
-    gpu_group_close(bench->group);
 }
 
 static const int32_t none[MOST_GPU_RANKS];
@@ -87,7 +75,7 @@ Test(launch_cuda, groups_on_the_same_gpus_run_at_once) {
         for (int i = 0; i < PAIR; i++) gpu_group_synchronize(&groups[i]);
         for (int i = 0; i < PAIR; i++) expect_status(&groups[i], QUERN_OK);
     }
-    for (int i = 0; i < PAIR; i++) close_bench(&benches[i]);
+    for (int i = 0; i < PAIR; i++) gpu_ragged_close_all(&benches[i]);
 }
 
 static quern_status create_alone(const struct test_device *device, quern_group **group) {
@@ -138,13 +126,13 @@ Test(launch_cuda, a_rank_that_lost_its_room_tells_the_others) {
         quern_ragged_plan *plans[PAIR];
         plan(&bench, plans);
         take_room(&barriers, further);
-        const double began = now();
+        const double began = rank_now();
         check_ok(planned ? quern_ragged_plan_run(plans[1], group.device[1].stream) : exchange(&bench, 1));
         check_status(planned ? quern_ragged_plan_run(plans[0], group.device[0].stream) : exchange(&bench, 0), QUERN_NOT_SUPPORTED);
         expect_detail("*: cuda:0 has room for * blocks of ragged_all_to_all__* at once, and the ranks of this process's groups "
                       "need 6: *");
         gpu_group_synchronize(&group);
-        check(now() - began < SOON, "the other rank waited %g s", now() - began);
+        check(rank_now() - began < SOON, "the other rank waited %g s", rank_now() - began);
         expect_status(&group, QUERN_PEER_MISMATCH);
         for (int i = 0; i < BARRIERS_ONLY; i++) check_ok(quern_group_destroy(further[i]));
         device_close(&barriers);
@@ -154,7 +142,7 @@ Test(launch_cuda, a_rank_that_lost_its_room_tells_the_others) {
         gpu_group_create(&group, 60, 0);
         gpu_ragged_open(&bench, &group, POOL, WORKSPACE);
     }
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 /* ---- streams that wait for each other ---- */
@@ -179,7 +167,7 @@ Test(launch_cuda, ranks_that_share_a_gpu_need_streams_of_their_own) {
     gpu_group_barrier(&group, ~0ull);
     gpu_group_synchronize(&group);
     expect_status(&group, QUERN_OK);
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 /* Ranks of which each has a GPU may use its default stream. */
@@ -240,7 +228,7 @@ static void run_in_one_queue(bool same_order) {
     int late = 0;  /* when one group has given up, the other may still be in time */
     for (int i = 0; i < PAIR; i++) late += quern_group_status(groups[i].group[0]) == QUERN_PEER_TIMEOUT;
     check(!late == same_order, "%d groups ended at the limit", late);
-    for (int i = 0; i < PAIR; i++) close_bench(&benches[i]);
+    for (int i = 0; i < PAIR; i++) gpu_ragged_close_all(&benches[i]);
 }
 
 Test(launch_cuda, groups_in_one_queue_launch_in_one_order) { run_in_one_queue(true); }
@@ -281,7 +269,7 @@ Test(launch_cuda, a_launch_takes_few_calls_of_the_driver) {
     gpu_group_synchronize(&group);
     expect_status(&group, QUERN_OK);
     for (int rank = 0; rank < PAIR; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 /* The context of another GPU is current, or none: the launch makes the right one current, and restores the caller's. */
@@ -306,7 +294,7 @@ Test(launch_cuda, any_context_may_be_current) {
         expect_status(&group, QUERN_OK);
     }
     for (int rank = 0; rank < PAIR; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 /* ---- errors that end a context ---- */
@@ -323,10 +311,10 @@ static void fail_in(struct gpu_group *group, const struct gpu_ragged *bench, int
 }
 
 static void expect_lost(const struct gpu_group *group, const char *pattern) {
-    const double began = now();
+    const double began = rank_now();
     device_use(&group->device[1]);
     device_synchronize(&group->device[1]);
-    check(now() - began < SOON, "the other rank waited %g s", now() - began);
+    check(rank_now() - began < SOON, "the other rank waited %g s", rank_now() - began);
     expect_status(group, QUERN_PEER_LOST);
     expect_detail(pattern);
 }
@@ -356,7 +344,7 @@ Test(launch_cuda, a_context_that_has_ended_poisons_the_group_at_once) {
     }
     check(calls > EXCHANGE_CALLS, "%ld calls of the driver", calls);
     expect_lost(&group, "group *, rank 1: the GPU of rank 0 has failed: cuEventRecord: CUDA_ERROR_ILLEGAL_ADDRESS (*");
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 /* After the entry, any failure of the launch of the copy leaves the others waiting at the exit. */
@@ -376,7 +364,7 @@ Test(launch_cuda, an_exchange_that_lacks_its_copy_poisons_the_group) {
     expect_lost(&group, "group *, rank 1: rank 0 has entered an exchange and could not launch its copy: ragged_all_to_all__*: "
                 "CUDA_ERROR_OUT_OF_MEMORY (*");
     for (int rank = 0; rank < PAIR; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 /* The caller cannot know that its barrier has been launched, and destroy waits without the event. */

@@ -162,10 +162,6 @@ Test(missing, a_rank_that_is_killed) {
     ranks_close(run);
 }
 
-static void check_refused(quern_status status, quern_status expected, const char *detail) {
-    check(status == expected && strstr(error_detail(), detail), "%s: %s", quern_status_string(status), error_detail());
-}
-
 static quern_status ask_wrongly(struct rank *rank) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     uint64_t mask[2] = {5, 5};

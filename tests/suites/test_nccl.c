@@ -24,7 +24,7 @@ static bool is_emulated(void) { return test_kind() == QUERN_CUDA; }
 
 /* ---- opening ---- */
 
-static void check_refused(const char *part) {
+static void refuse_unloaded(const char *part) {
     for (int again = 0; again < 2; again++) {
         const struct quern_nccl *nccl;
         check_status(quern_nccl_open(&nccl), QUERN_NOT_SUPPORTED);
@@ -34,20 +34,20 @@ static void check_refused(const char *part) {
 
 Test(nccl, a_file_that_is_not_there) {
     setenv("QUERN_NCCL", "/nowhere/libnccl.so.2", 1);
-    check_refused("/nowhere/libnccl.so.2");
+    refuse_unloaded("/nowhere/libnccl.so.2");
     check(strstr(error_detail(), "install libnccl2 or nvidia-nccl-cu13, or name its file in QUERN_NCCL"), "%s", error_detail());
 }
 
 Test(nccl, a_file_of_something_else) {
     if (!dlopen("libm.so.6", RTLD_NOW)) cr_skip_test("there is no libm.so.6");
     setenv("QUERN_NCCL", "libm.so.6", 1);
-    check_refused("libm.so.6 does not tell its version: it is no NCCL");
+    refuse_unloaded("libm.so.6 does not tell its version: it is no NCCL");
 }
 
 Test(nccl, an_old_one) {
     if (!is_emulated()) cr_skip_test("the stand-in is beside the emulator");
     setenv("QUERN_NCCL_STANDIN", "version=21705", 1);
-    check_refused("libnccl.so.2 is NCCL 2.17.5: expected at least 2.18");
+    refuse_unloaded("libnccl.so.2 is NCCL 2.17.5: expected at least 2.18");
 }
 
 Test(nccl, an_empty_name_is_none) {

@@ -428,28 +428,3 @@ static void check_replays(const struct test_device *device, quern_dtype input, q
 Test(quantize, replays_read_new_inputs_and_offsets) {
     quantize_each_types(check_replays);
 }
-
-/* ---- arguments ---- */
-
-/* What the walks of tests/fields do not reach: a history in a single step, and one of no rows. */
-Test(quantize, a_history_is_for_both_steps) {
-    struct test_device device;
-    struct quantize_case q;
-    quantize_device_open(&device);
-    quantize_open(&q, &device, QUERN_BF16, QUERN_E4M3, few, COUNT(few), 2);
-    quantize_upload(&q, false);
-    check_status(quern_quantize_amax(device.quern, &q.on_device, q.workspace.data, q.workspace.bytes, device.stream),
-                 QUERN_INVALID_ARGUMENT);
-    check(strstr(error_detail(), "args.history is not NULL"), "%s", error_detail());
-    check_status(quern_quantize_cast(device.quern, &q.on_device, device.stream), QUERN_INVALID_ARGUMENT);
-    static const int64_t lengths[] = {0, -1, 65537};
-    for (size_t i = 0; i < COUNT(lengths); i++) {
-        q.on_device.history_length = lengths[i];
-        check_status(quern_quantize(device.quern, &q.on_device, q.workspace.data, q.workspace.bytes, device.stream),
-                     QUERN_INVALID_SHAPE);
-        check(strstr(error_detail(), "args.history_length is "), "%s", error_detail());
-    }
-    quantize_check(&q, "after refusals");
-    quantize_close(&q);
-    device_close(&device);
-}

@@ -245,28 +245,3 @@ static void check_control(const struct test_device *device, quern_dtype input, q
 Test(quantize_matrices, a_noop_writes_nothing_and_an_offset_is_read_on_the_device) {
     quantize_each_types(check_control);
 }
-
-/* The scales of blocks have no steps and no history, and amax, scale and scale_inv are not touched. */
-Test(quantize_matrices, blocks_are_for_quern_quantize_alone) {
-    static const struct quantize_shape shape = {4, 40, false, true};
-    struct test_device device;
-    struct quantize_case q;
-    quantize_device_open(&device);
-    quantize_open_matrices(&q, &device, QUERN_BF16, QUERN_E4M3, QUERN_SCALING_MX, &shape, 1, 0);
-    quantize_upload(&q, false);
-    q.on_device.history = q.of[QUANTIZE_AMAX].data, q.on_device.history_length = 1;
-    check_status(quern_quantize(device.quern, &q.on_device, NULL, 0, device.stream), QUERN_INVALID_ARGUMENT);
-    check(strstr(error_detail(), "args.history is not NULL: expected NULL with QUERN_SCALING_MX"), "%s", error_detail());
-    q.on_device.history = NULL;
-    check_status(quern_quantize_amax(device.quern, &q.on_device, NULL, 0, device.stream), QUERN_INVALID_ARGUMENT);
-    check(strstr(error_detail(), "args.scaling is QUERN_SCALING_MX: expected the scaling of a tensor"), "%s", error_detail());
-    check_status(quern_quantize_cast(device.quern, &q.on_device, device.stream), QUERN_INVALID_ARGUMENT);
-    check(strstr(error_detail(), "args.scaling is QUERN_SCALING_MX: expected the scaling of a tensor"), "%s", error_detail());
-    quantize_check(&q, "after refusals");
-    q.on_device.amax = q.on_device.scale = q.on_device.scale_inv = (void *)3;
-    quantize_run(&q);
-    quantize_model(&q.args);
-    quantize_check(&q, "blocks");
-    quantize_close(&q);
-    device_close(&device);
-}

@@ -566,8 +566,8 @@ Test(ragged, overlaps_are_found_among_many_slices) {
 }
 
 /*
- * ---- mistakes in the arguments: the rank gets its own error, and the others are informed at once.  tests/fields/ has the other ones, of
- * one rank ----
+ * ---- mistakes in the arguments: the rank gets its own error, and the others are informed at once.  tests/fields/ has the other
+ * ones, of one rank ----
  */
 
 MISTAKE(float_metadata, args->metadata_dtype = QUERN_F32)
@@ -593,15 +593,6 @@ static const struct mistake refusals[] = {
     {1, stream, QUERN_INVALID_ARGUMENT, "stream is not NULL"},
 };
 
-static void check_refusal(struct rank *rank, const struct mistake *mistake, quern_status status) {
-    const bool is_mine = mistake->rank == rank->rank;
-    char prefix[64];
-    rank_check_status(rank, status, is_mine ? mistake->status : QUERN_PEER_MISMATCH, mistake->words, __LINE__);
-    rank_check_detail(rank, mistake->words);
-    snprintf(prefix, sizeof prefix, "rank %d refused its own arguments: ", mistake->rank);
-    if (!is_mine) rank_check_detail(rank, prefix);
-}
-
 static quern_status make_refusals(struct rank *rank) {
     struct ragged_bench bench;
     struct simple_call call;
@@ -615,10 +606,11 @@ static quern_status make_refusals(struct rank *rank) {
         make_simple_call(&call, rank, bench.group, bench.workspace);
         call.spare = spare;
         if (is_mine) refusals[i].make(&call);
-        check_refusal(rank, &refusals[i], run_simple_call(&call));
+        rank_check_refusal(rank, refusals[i].rank, refusals[i].status, refusals[i].words, run_simple_call(&call));
         if (refusals[i].make != stream)  /* no plan is made with it */
-            check_refusal(rank, &refusals[i], quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace,
-                                                                       &call.workspace_bytes, &plan));
+            rank_check_refusal(rank, refusals[i].rank, refusals[i].status, refusals[i].words,
+                               quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes,
+                                                        &plan));
         rank_check(rank, !plan, "a plan was made with %s", refusals[i].words);
         check_nothing_arrived(&call, refusals[i].words);
         if (refusals[i].make == private_workspace && is_mine) free(call.workspace);
@@ -670,7 +662,7 @@ static quern_status forget_to_prepare(struct rank *rank) {
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){WORKSPACE}, &workspace));
     make_simple_call(&call, rank, group, workspace);
     const struct mistake mistake = {1, NULL, QUERN_NOT_PREPARED, "ragged_all_to_all is not prepared"};
-    check_refusal(rank, &mistake, run_simple_call(&call));
+    rank_check_refusal(rank, mistake.rank, mistake.status, mistake.words, run_simple_call(&call));
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
     rank_ok(rank, run_simple_call(&call));
     check_arrived(&call);
@@ -743,11 +735,11 @@ static quern_status lose_sight(struct rank *rank) {
     call.args.check_overlap = 0;  /* short, if they could reach each other */
     struct mistake mistake = {1, NULL, QUERN_INVALID_ARGUMENT,
                               "the workspace of rank 0 is in symmetric memory that rank 1 has freed"};
-    check_refusal(rank, &mistake, run_simple_call(&call));
+    rank_check_refusal(rank, mistake.rank, mistake.status, mistake.words, run_simple_call(&call));
     make_simple_call(&call, rank, bench.group, bench.workspace);
     if (rank->rank != 1) call.args.output = lost;
     mistake.words = "the output of rank 2 is in symmetric memory that rank 1 has freed";
-    check_refusal(rank, &mistake, run_simple_call(&call));
+    rank_check_refusal(rank, mistake.rank, mistake.status, mistake.words, run_simple_call(&call));
     make_simple_call(&call, rank, bench.group, bench.workspace);
     rank_ok(rank, run_simple_call(&call));
     check_arrived(&call);
@@ -897,7 +889,8 @@ static quern_status live_with_plans(struct rank *rank) {
         check_arrived(&call);
     }
     const struct mistake mistake = {2, NULL, QUERN_INVALID_ARGUMENT, "stream is not NULL"};
-    check_refusal(rank, &mistake, quern_ragged_plan_run(plan, rank->rank == 2 ? rank : NULL));
+    rank_check_refusal(rank, mistake.rank, mistake.status, mistake.words,
+                       quern_ragged_plan_run(plan, rank->rank == 2 ? rank : NULL));
     rank_ok(rank, quern_ragged_plan_run(plan, NULL));
     rank_ok(rank, quern_ragged_plan_destroy(plan));
     rank_status(rank, quern_ragged_plan_destroy(plan), QUERN_INVALID_ARGUMENT);
@@ -933,7 +926,7 @@ static quern_status free_under_plan(struct rank *rank) {
         rank_ok(rank, quern_ragged_plan_run(plan, NULL));
         if (rank->rank == 1) rank_ok(rank, quern_symmetric_free(bench.group, memory, NULL));
         const struct mistake mistake = {1, NULL, QUERN_INVALID_ARGUMENT, words[i]};
-        check_refusal(rank, &mistake, quern_ragged_plan_run(plan, NULL));
+        rank_check_refusal(rank, mistake.rank, mistake.status, mistake.words, quern_ragged_plan_run(plan, NULL));
         rank_ok(rank, quern_ragged_plan_destroy(plan));
         if (rank->rank != 1) rank_ok(rank, quern_symmetric_free(bench.group, memory, NULL));
     }

@@ -27,11 +27,6 @@ static void open_bench(struct gpu_ragged *bench, struct gpu_group *group, struct
     gpu_ragged_open(bench, group, POOL, WORKSPACE);
 }
 
-static void close_bench(struct gpu_ragged *bench) {
-    gpu_ragged_close(bench);
-    gpu_group_close(bench->group);
-}
-
 static void open_case(struct ragged_case *c, const struct gpu_ragged *bench, uint64_t seed, struct ragged_choice choice,
                       bool in_place) {
     choice.ranks = bench->group->ranks;
@@ -83,7 +78,7 @@ static void run_random(struct gpu_group_options options, int cases, enum gpu_met
         gpu_ragged_run(&bench, &c, where);
         ragged_case_close(&c);
     }
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 Test(ragged_cuda, random_metadata_on_the_host) {
@@ -169,7 +164,7 @@ Test(ragged_cuda, worked_examples) {
                       output[row], examples[i].expected[rank][row]);
         }
     }
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 /* ---- completeness ---- */
@@ -222,7 +217,7 @@ Test(ragged_cuda, an_output_is_complete_when_the_operation_ends) {
     for (int sender = 0; sender < 2; sender++) check_completeness(&bench, sender, sent, found);
     free(found);
     free(sent);
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 /* ---- copies ---- */
@@ -255,7 +250,7 @@ Test(ragged_cuda, every_byte_alignment) {
         gpu_ragged_run(&bench, &c, METADATA_ON_HOST);
         ragged_case_close(&c);
     }
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 /* Large slices divided among many blocks, next to small ones that many blocks assign to one warp each. */
@@ -273,7 +268,7 @@ Test(ragged_cuda, large_and_small_slices) {
         gpu_ragged_run(&bench, &c, (enum gpu_metadata)(i % 3));
         ragged_case_close(&c);
     }
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 /* The driver copies pageable memory in pieces of 64 KiB. */
@@ -287,7 +282,7 @@ Test(ragged_cuda, metadata_of_several_pieces) {
     c.is_int64 = true;
     gpu_ragged_run(&bench, &c, METADATA_ON_HOST);
     ragged_case_close(&c);
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 /* The entry is one block.  The copy has as many as its bytes can occupy, of those that it may use: at most 16 by default, or 32. */
@@ -313,7 +308,7 @@ Test(ragged_cuda, small_exchanges_use_few_blocks) {
         check(cuda_blocks() - before == 1 + cases[i].blocks, "%d rows, %d multiprocessors: %lld blocks, expected 1 and %d",
               (int)cases[i].rows, cases[i].multiprocessors, cuda_blocks() - before, cases[i].blocks);
     }
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 Test(ragged_cuda, nothing_to_send) {
@@ -332,7 +327,7 @@ Test(ragged_cuda, nothing_to_send) {
         for (int where = 0; where <= METADATA_IN_PLAN; where++) gpu_ragged_run(&bench, &c, (enum gpu_metadata)where);
         ragged_case_close(&c);
     }
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 /* Rows of zero bytes, and ranks without rows: all pointers may be NULL. */
@@ -354,7 +349,7 @@ Test(ragged_cuda, rows_of_no_bytes_need_no_memory) {
         gpu_group_synchronize(&group);
         for (int rank = 0; rank < 2; rank++) check_ok(quern_group_status(group.group[rank]));
     }
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 /* ---- one call after the other ---- */
@@ -380,7 +375,7 @@ Test(ragged_cuda, calls_follow_each_other_in_the_stream) {
     gpu_ragged_compare(&bench, &whole, "after 24 calls");
     for (int i = 0; i < CALLS; i++) ragged_case_close(&cases[i]);
     ragged_case_close(&whole);
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 static void write_metadata(struct gpu_ragged *bench, const struct ragged_case *c) {
@@ -430,7 +425,7 @@ Test(ragged_cuda, a_captured_call_is_replayed_with_other_metadata) {
     }
     ragged_case_close(&c);
     gpu_group_close_replay(&group, &replay);
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 Test(ragged_cuda, a_captured_plan_is_replayed) {
@@ -453,7 +448,7 @@ Test(ragged_cuda, a_captured_plan_is_replayed) {
     gpu_group_close_replay(&group, &replay);
     for (int rank = 0; rank < group.ranks; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
     ragged_case_close(&c);
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 static void wait_for_leave(void *user) {
@@ -495,7 +490,7 @@ Test(ragged_cuda, a_plan_is_kept_until_its_graphs_have_run) {
     gpu_group_synchronize(&group);
     gpu_group_close_replay(&group, &replay);
     ragged_case_close(&c);
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 Test(ragged_cuda, metadata_on_the_host_cannot_be_captured) {
@@ -525,5 +520,5 @@ Test(ragged_cuda, metadata_on_the_host_cannot_be_captured) {
     for (int rank = 0; rank < 2; rank++) check_ok(quern_group_status(group.group[rank]));
     gpu_ragged_run(&bench, &c, METADATA_ON_HOST);  /* the group is still usable */
     ragged_case_close(&c);
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }

@@ -116,10 +116,6 @@ static const struct mistake in_arguments[] = {
 
 /* ---- making the mistakes ---- */
 
-static void expect_detail(const char *text) {
-    check(strstr(error_detail(), text), "the detail is \"%s\": expected \"%s\"", error_detail(), text);
-}
-
 /* The arguments of all ranks, including the mistake. */
 struct arguments {
     quern_ragged_all_to_all_args args[RANKS];
@@ -164,7 +160,7 @@ static void call_with(struct gpu_ragged *bench, enum gpu_metadata where, const s
     gpu_ragged_compare(bench, &c, mistake->text);
     for (int rank = 0; rank < RANKS; rank++) {
         check_status(quern_group_status(group->group[rank]), mistake->status);
-        expect_detail(mistake->text);
+        check_detail(mistake->text);
         check_status(quern_barrier(group->group[rank], NULL, group->device[rank].stream), mistake->status);
     }
     ragged_case_close(&c);
@@ -181,7 +177,7 @@ static void plan_with(struct gpu_ragged *bench, const struct mistake *mistake, u
     gather(&all, bench, &c, METADATA_IN_PLAN, mistake);
     check_status(quern_ragged_plan_create(bench->group->group, RANKS, all.args, all.workspace, all.bytes, plans),
                  mistake->own ? mistake->own : mistake->status);
-    expect_detail(mistake->own ? "rank 1: " : mistake->text);
+    check_detail(mistake->own ? "rank 1: " : mistake->text);
     gpu_ragged_compare(bench, &c, mistake->text);
     ragged_case_close(&c);
     open_case(&c, seed);
@@ -194,11 +190,6 @@ static void open_bench(struct gpu_ragged *bench, struct gpu_group *group) {
     gpu_ragged_open(bench, group, POOL, WORKSPACE);
 }
 
-static void close_bench(struct gpu_ragged *bench) {
-    gpu_ragged_close(bench);
-    gpu_group_close(bench->group);
-}
-
 static void make_all(const struct mistake *mistakes, size_t count) {
     struct gpu_group group;
     struct gpu_ragged bench;
@@ -208,7 +199,7 @@ static void make_all(const struct mistake *mistakes, size_t count) {
         call_with(&bench, METADATA_ON_DEVICE, &mistakes[i], i + 1);
         plan_with(&bench, &mistakes[i], i);
     }
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 Test(ragged_faults_cuda, mistakes_in_the_metadata) { make_all(in_metadata, COUNT(in_metadata)); }
@@ -220,7 +211,7 @@ Test(ragged_faults_cuda, mistakes_in_plans) {
     struct gpu_ragged bench;
     open_bench(&bench, &group);
     for (size_t i = 0; i < COUNT(in_plans); i++) plan_with(&bench, &in_plans[i], i);
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }
 
 /* ---- one group and one case, ready for calls ---- */
@@ -239,7 +230,7 @@ static void open_scene(struct scene *s) {
 
 static void close_scene(struct scene *s) {
     ragged_case_close(&s->c);
-    close_bench(&s->bench);
+    gpu_ragged_close_all(&s->bench);
 }
 
 static void call_on(struct scene *s, int rank) {
@@ -262,7 +253,7 @@ static quern_status make_plan(struct scene *s) {
 /* The refusal leaves the group usable. */
 static void refuse_plan(struct scene *s, quern_status status, const char *text) {
     check_status(make_plan(s), status);
-    expect_detail(text);
+    check_detail(text);
     gpu_ragged_run(&s->bench, &s->c, METADATA_IN_PLAN);
     gather(&s->all, &s->bench, &s->c, METADATA_IN_PLAN, NULL);
 }
@@ -363,7 +354,7 @@ Test(ragged_faults_cuda, outputs_elsewhere_of_each_pair_in_a_plan) {
         snprintf(text, sizeof text, "the outputs of ranks %d and %d are not at the same place", receiver, sender);
         const bool matters = (odd == sender) != (odd == receiver);
         check_status(make_plan(&s), matters ? QUERN_PEER_MISMATCH : QUERN_OK);
-        if (matters) expect_detail(text);
+        if (matters) check_detail(text);
     }
     close_scene(&s);
 }
@@ -416,22 +407,22 @@ Test(ragged_faults_cuda, more_updates_than_memory_holds) {
     for (size_t i = 0; i < COUNT(many); i++) {
         s.all.args[1].updates = many[i];
         check_status(quern_ragged_all_to_all_workspace(s.group.group[1], &s.all.args[1], &bytes), QUERN_INVALID_SHAPE);
-        expect_detail("args.updates");
+        check_detail("args.updates");
         check_status(make_plan(&s), QUERN_INVALID_SHAPE);
-        expect_detail("args.updates");
+        check_detail("args.updates");
     }
     /* Two members may have more updates than all ranks, whose number the workspace of each depends on. */
     s.all.args[1].members = (const int[]){0, 1}, s.all.args[1].member_count = 2;
     s.all.args[1].updates = many[0];
     check_status(quern_ragged_all_to_all_workspace(s.group.group[1], &s.all.args[1], &bytes), QUERN_INVALID_SHAPE);
-    expect_detail("these sizes need a workspace of ");
+    check_detail("these sizes need a workspace of ");
     /* A part of the workspace that a buffer may have, but not with the rest: input that must be staged. */
     gather(&s.all, &s.bench, &s.c, METADATA_IN_PLAN, NULL);
     s.all.args[1].input = s.all.args[1].output, s.all.args[1].row_bytes = 1;
     s.all.args[1].input_rows = (int64_t)1 << 47;
     s.all.args[1].output_rows = 1;
     check_status(quern_ragged_all_to_all_workspace(s.group.group[1], &s.all.args[1], &bytes), QUERN_INVALID_SHAPE);
-    expect_detail("these sizes need a workspace of ");
+    check_detail("these sizes need a workspace of ");
     check(bytes == 7, "a refused call wrote the size %zu", bytes);
     gpu_ragged_run(&s.bench, &s.c, METADATA_IN_PLAN);
     close_scene(&s);
@@ -452,7 +443,7 @@ Test(ragged_faults_cuda, the_workspace_of_a_rank_is_at_its_peers_too) {
     open_scene(&s);
     move_workspaces(&s, 8);
     check_status(make_plan(&s), QUERN_INVALID_ARGUMENT);
-    expect_detail("rank 0: workspace begins 256 bytes into an allocation of which rank 1 has 8: expected ");
+    check_detail("rank 0: workspace begins 256 bytes into an allocation of which rank 1 has 8: expected ");
     const size_t needed = (size_t)strtoll(strstr(error_detail(), "expected ") + strlen("expected "), NULL, 10);
     check(needed > RANKS * UPDATES && needed < WORKSPACE / 2, "%zu bytes are expected", needed);
     move_workspaces(&s, OFFSET + needed - 1);
@@ -507,7 +498,7 @@ static void expect_poison(const struct gpu_ragged *bench, quern_status status, c
     gpu_group_synchronize(bench->group);
     for (int rank = 0; rank < RANKS; rank++) {
         check_status(quern_group_status(bench->group->group[rank]), status);
-        expect_detail(text);
+        check_detail(text);
     }
 }
 
@@ -520,7 +511,7 @@ Test(ragged_faults_cuda, a_missing_rank_is_named) {
     call_on(&s, 0);
     call_on(&s, 2);
     expect_poison(&s.bench, QUERN_PEER_TIMEOUT, "rank 1 (");
-    expect_detail("quern_ragged_all_to_all (entry)");
+    check_detail("quern_ragged_all_to_all (entry)");
     gpu_ragged_compare(&s.bench, &s.c, "a rank is missing");
     close_scene(&s);
 }
@@ -562,7 +553,7 @@ Test(ragged_faults_cuda, a_plan_notices_that_its_memory_was_freed) {
     check_ok(quern_symmetric_free(s.group.group[1], s.bench.pool[1][RAGGED_SYMMETRIC], s.group.device[1].stream));
     check_ok(quern_ragged_plan_run(plans[0], s.group.device[0].stream));
     check_status(quern_ragged_plan_run(plans[1], s.group.device[1].stream), QUERN_INVALID_ARGUMENT);
-    expect_detail("the plan's output is in symmetric memory that was freed");
+    check_detail("the plan's output is in symmetric memory that was freed");
     check_ok(quern_ragged_plan_run(plans[2], s.group.device[2].stream));
     expect_poison(&s.bench, QUERN_PEER_MISMATCH, "rank 1 refused its own arguments");
     for (int rank = 0; rank < RANKS; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
@@ -600,12 +591,12 @@ Test(ragged_faults_cuda, more_ranks_than_a_gpu_can_run_at_once) {
         const quern_ragged_all_to_all_args args = gpu_ragged_arguments(&bench, &c, rank, METADATA_ON_HOST, storage);
         check_status(quern_ragged_all_to_all(group.group[rank], &args, bench.workspace[rank], WORKSPACE, group.device[rank].stream),
                      QUERN_NOT_SUPPORTED);
-        expect_detail("cuda:0 has room for ");
-        expect_detail("and the ranks of this process's groups need 5: expected one for each rank");
+        check_detail("cuda:0 has room for ");
+        check_detail("and the ranks of this process's groups need 5: expected one for each rank");
     }
     gpu_group_barrier(&group, ~0ull);
     gpu_group_synchronize(&group);
     for (int rank = 0; rank < CROWD; rank++) check_ok(quern_group_status(group.group[rank]));
     ragged_case_close(&c);
-    close_bench(&bench);
+    gpu_ragged_close_all(&bench);
 }

@@ -217,27 +217,3 @@ Test(strict_labels, a_call_of_bad_rows_only) {
     }
     device_close(&device);
 }
-
-/* ---- programs that were compiled against the first header ---- */
-
-Test(strict_labels, an_older_struct_ends_before_the_flag) {
-    enum { OLDEST = offsetof(quern_cross_entropy_args, strict_labels) };
-    struct test_device device;
-    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = 3, .vocab = 70);
-    quern_cross_entropy_args args = cross_entropy_args_of(&c);
-    size_t bytes = 0, older_bytes = 1;
-    device_open(&device, 0, NULL);
-    check_ok(quern_cross_entropy_workspace(device.quern, &args, &bytes));
-    args.size = OLDEST;
-    args.strict_labels = 7;
-    check_ok(quern_cross_entropy_workspace(device.quern, &args, &older_bytes));
-    check(bytes == older_bytes, "%zu bytes instead of %zu", older_bytes, bytes);
-    void *older = malloc(OLDEST);  /* a sanitizer sees a read beyond it */
-    check(older, "no memory");
-    memcpy(older, &args, OLDEST);
-    check_ok(quern_cross_entropy_workspace(device.quern, older, &older_bytes));
-    free(older);
-    args.size = OLDEST + 4;
-    check_status(quern_cross_entropy_workspace(device.quern, &args, &bytes), QUERN_INVALID_STRUCT_SIZE);
-    device_close(&device);
-}

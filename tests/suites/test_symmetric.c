@@ -32,18 +32,6 @@ static void check_both_kinds(int count, rank_function *function, const void *use
 
 /* ---- the functions of the ranks ---- */
 
-static char *allocate(struct rank *rank, quern_group *group, size_t bytes) {
-    void *pointer;
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &pointer));
-    return pointer;
-}
-
-static char *peer_of(struct rank *rank, quern_group *group, const void *pointer, int peer) {
-    void *there;
-    rank_ok(rank, quern_symmetric_peer(group, pointer, peer, &there));
-    return there;
-}
-
 static void meet(struct rank *rank, quern_group *group) { rank_ok(rank, quern_barrier(group, NULL, NULL)); }
 
 static void check_bytes(struct rank *rank, const char *bytes, size_t count, int value, const char *what) {
@@ -58,21 +46,7 @@ static void refuse_peer(struct rank *rank, quern_group *group, const void *point
     rank_check_detail(rank, why);
 }
 
-static struct quern_membership *member_of(struct rank *rank, const quern_group *group) {
-    struct quern_membership *member;
-    rank_ok(rank, quern_member_of(group, &member));
-    return member;
-}
-
 /* ---- the resources of a process ---- */
-
-static int count_descriptors(void) {
-    int count = 0;
-    DIR *directory = opendir("/proc/self/fd");
-    while (readdir(directory)) count++;
-    closedir(directory);
-    return count;
-}
 
 /* ---- allocation ---- */
 
@@ -86,20 +60,20 @@ static size_t size_for(int rank, int ranks) {
 static quern_status see_every_part(struct rank *rank) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     size_t bytes = size_for(rank->rank, rank->ranks);
-    char *mine = allocate(rank, group, bytes);
+    char *mine = rank_allocate(rank, group, bytes);
     rank_check(rank, mine && (uintptr_t)mine % 256 == 0, "the part is at %p", (void *)mine);
     check_bytes(rank, mine, bytes, 0, "fresh memory");
     memset(mine, rank->rank + 1, bytes);
     meet(rank, group);
     for (int peer = 0; peer < rank->ranks; peer++) {
-        char *there = peer_of(rank, group, mine, peer);
+        char *there = rank_peer_of(rank, group, mine, peer);
         rank_check(rank, peer != rank->rank || there == mine, "this rank's own part is elsewhere");
         check_bytes(rank, there, size_for(peer, rank->ranks), peer + 1, "a peer's part");
     }
     meet(rank, group);
     /* Every rank writes into the next rank's part. */
     int next = (rank->rank + 1) % rank->ranks, before = (rank->rank + rank->ranks - 1) % rank->ranks;
-    memset(peer_of(rank, group, mine, next), 100 + rank->rank, size_for(next, rank->ranks));
+    memset(rank_peer_of(rank, group, mine, next), 100 + rank->rank, size_for(next, rank->ranks));
     meet(rank, group);
     check_bytes(rank, mine, bytes, 100 + before, "what the peer wrote");
     rank_ok(rank, quern_symmetric_free(group, mine, NULL));
@@ -115,15 +89,16 @@ Test(symmetric, every_rank_sees_every_part) {
 static quern_status look_up(struct rank *rank) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     size_t bytes = rank->rank == 1 ? 5000 : 9000;
-    char *mine = allocate(rank, group, bytes), *other = allocate(rank, group, 100), stranger;
+    char *mine = rank_allocate(rank, group, bytes), *other = rank_allocate(rank, group, 100), stranger;
     void *there;
     for (size_t at = 0; at < 5000; at += 999)
-        rank_check(rank, peer_of(rank, group, mine + at, 1) == peer_of(rank, group, mine, 1) + at, "byte %zu is elsewhere", at);
-    rank_check(rank, peer_of(rank, group, mine, 0) != peer_of(rank, group, other, 0), "two allocations are one");
+        rank_check(rank, rank_peer_of(rank, group, mine + at, 1) == rank_peer_of(rank, group, mine, 1) + at,
+                   "byte %zu is elsewhere", at);
+    rank_check(rank, rank_peer_of(rank, group, mine, 0) != rank_peer_of(rank, group, other, 0), "two allocations are one");
     if (rank->rank == 0) {
-        rank_check(rank, peer_of(rank, group, mine + 4999, 1), "the last byte");
+        rank_check(rank, rank_peer_of(rank, group, mine + 4999, 1), "the last byte");
         refuse_peer(rank, group, mine + 5000, 1, "byte 5000 of its range, and the part of rank 1 has 5000 bytes");
-        rank_check(rank, peer_of(rank, group, mine + 5000, 0) == mine + 5000, "its own part is larger");
+        rank_check(rank, rank_peer_of(rank, group, mine + 5000, 0) == mine + 5000, "its own part is larger");
     }
     refuse_peer(rank, group, mine + bytes, 0, "not in symmetric memory");
     refuse_peer(rank, group, mine - 1, 0, "not in symmetric memory");
@@ -146,7 +121,7 @@ Test(symmetric, look_ups_find_what_lies_in_a_range_and_nothing_else) {
 /* The id of an allocation: the same on every rank, never reused, also after a failed call. */
 static quern_status name_places(struct rank *rank) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    const struct quern_membership *member = member_of(rank, group);
+    const struct quern_membership *member = rank_member_of(rank, group);
     uint64_t *ids = rank->shared;
     struct quern_symmetric_place place;
     char *last = NULL;
@@ -164,7 +139,7 @@ static quern_status name_places(struct rank *rank) {
                    (unsigned long long)place.id);
         rank_check(rank, i == 0 || place.id > ids[0], "a name was used again");
         for (int peer = 0; peer < rank->ranks; peer++) {
-            rank_check(rank, quern_symmetric_resolve(member, place.id, 3, 7, peer) == peer_of(rank, group, last + 3, peer),
+            rank_check(rank, quern_symmetric_resolve(member, place.id, 3, 7, peer) == rank_peer_of(rank, group, last + 3, peer),
                        "a name means another place");
             rank_check(rank, !quern_symmetric_resolve(member, place.id, 3, 8, peer), "a name reaches too far");
             rank_check(rank, !quern_symmetric_resolve(member, place.id, -1, 1, peer), "a name reaches before the range");
@@ -193,7 +168,7 @@ Test(symmetric, a_place_has_one_name_on_all_ranks) {
 static quern_status use_after_free(struct rank *rank) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     size_t bytes = 100000;
-    char *mine = allocate(rank, group, bytes), *next = peer_of(rank, group, mine, (rank->rank + 1) % rank->ranks);
+    char *mine = rank_allocate(rank, group, bytes), *next = rank_peer_of(rank, group, mine, (rank->rank + 1) % rank->ranks);
     void *there;
     rank_status(rank, quern_symmetric_free(group, mine + 8, NULL), QUERN_INVALID_ARGUMENT);
     rank_check_detail(rank, "lies 8 bytes behind the beginning");
@@ -218,7 +193,7 @@ static quern_status use_after_free(struct rank *rank) {
     if (rank->rank != 0) {
         memset(mine, 7, bytes);
         memset(next, 8, bytes);
-        rank_check(rank, peer_of(rank, group, mine, 0), "a live range");
+        rank_check(rank, rank_peer_of(rank, group, mine, 0), "a live range");
         rank_ok(rank, quern_symmetric_free(group, mine, NULL));
         refuse_peer(rank, group, mine, 0, "was freed");
     }
@@ -242,7 +217,7 @@ static quern_status forget_old_frees(struct rank *rank) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     char *old[40];
     for (size_t i = 0; i < COUNT(old); i++) {
-        old[i] = allocate(rank, group, 1000);
+        old[i] = rank_allocate(rank, group, 1000);
         rank_ok(rank, quern_symmetric_free(group, old[i], NULL));
         refuse_peer(rank, group, old[i], 0, "was freed");
     }
@@ -276,7 +251,7 @@ struct held {
 static struct held count_held(struct rank *rank, quern_group *group) {
     struct held held = {0};
     meet(rank, group);
-    if (rank->kind == RANK_PROCESSES || rank->rank == 0) held = (struct held){count_descriptors(), count_mappings("memfd:quern")};
+    if (rank->kind == RANK_PROCESSES || rank->rank == 0) held = (struct held){rank_descriptors(), count_mappings("memfd:quern")};
     meet(rank, group);
     return held;
 }
@@ -302,7 +277,7 @@ static quern_status allocate_often(struct rank *rank) {
                    "memory outlives its last part");
     }
     check_held(rank, group, before);
-    allocate(rank, group, 5000);  /* left for destroy */
+    rank_allocate(rank, group, 5000);  /* left for destroy */
     struct held with_one = count_held(rank, group);
     bool counted = rank->kind == RANK_PROCESSES || rank->rank == 0;
     rank_check(rank, with_one.mappings == before.mappings + counted, "an allocation has %d mappings", with_one.mappings);
@@ -327,7 +302,7 @@ Test(symmetric, nothing_is_left_behind) {
 static quern_status leave_early(struct rank *rank) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     size_t bytes = 50000;
-    char *mine = allocate(rank, group, bytes), *first = peer_of(rank, group, mine, 0);
+    char *mine = rank_allocate(rank, group, bytes), *first = rank_peer_of(rank, group, mine, 0);
     int64_t *gone = rank->shared;
     memset(mine, 40 + rank->rank, bytes);
     meet(rank, group);
@@ -423,8 +398,8 @@ static quern_status fail_together(struct rank *rank) {
         setrlimit(RLIMIT_NOFILE, &open_files);
     }
     check_held(rank, group, before);
-    char *mine = allocate(rank, group, 100000);  /* the group is still usable */
-    memset(peer_of(rank, group, mine, (rank->rank + 1) % rank->ranks), 1, 100000);
+    char *mine = rank_allocate(rank, group, 100000);  /* the group is still usable */
+    memset(rank_peer_of(rank, group, mine, (rank->rank + 1) % rank->ranks), 1, 100000);
     return quern_group_destroy(group);
 }
 
@@ -474,7 +449,8 @@ static void register_range(struct rank *rank, quern_group *group, void *pointer,
 
 static uint64_t id_of(struct rank *rank, const quern_group *group, const void *pointer) {
     struct quern_symmetric_place place;
-    rank_check(rank, quern_symmetric_find(member_of(rank, group), pointer, 1, &place) == QUERN_MEMORY_SYMMETRIC, "it is not found");
+    rank_check(rank, quern_symmetric_find(rank_member_of(rank, group), pointer, 1, &place) == QUERN_MEMORY_SYMMETRIC,
+               "it is not found");
     return place.id;
 }
 
@@ -486,7 +462,7 @@ static quern_status register_own_memory(struct rank *rank) {
     register_range(rank, group, memory, bytes);
     uint64_t id = id_of(rank, group, memory);
     for (int peer = 0; peer < rank->ranks; peer++)
-        rank_check(rank, peer_of(rank, group, memory + 17, peer) == all[peer] + 17, "rank %d is elsewhere", peer);
+        rank_check(rank, rank_peer_of(rank, group, memory + 17, peer) == all[peer] + 17, "rank %d is elsewhere", peer);
     register_range(rank, group, memory, bytes);
     rank_check(rank, id_of(rank, group, memory) == id, "a range that all had registered was registered anew");
     /* Registrations are counted: two calls are needed to end this one. */
@@ -494,7 +470,7 @@ static quern_status register_own_memory(struct rank *rank) {
     rank_check_detail(rank, "was registered: expected quern_symmetric_unregister");
     rank_status(rank, quern_symmetric_unregister(group, memory + 1, NULL), QUERN_INVALID_ARGUMENT);
     rank_ok(rank, quern_symmetric_unregister(group, memory, NULL));
-    rank_check(rank, peer_of(rank, group, memory, 0) == all[0], "it was ended too early");
+    rank_check(rank, rank_peer_of(rank, group, memory, 0) == all[0], "it was ended too early");
     rank_ok(rank, quern_symmetric_unregister(group, memory, NULL));
     refuse_peer(rank, group, memory, 0, "not in symmetric memory");
     rank_status(rank, quern_symmetric_unregister(group, memory, NULL), QUERN_INVALID_ARGUMENT);
@@ -539,9 +515,9 @@ static quern_status vote(struct rank *rank) {
     uint64_t second = id_of(rank, group, all[rank->rank]);
     rank_check(rank, second > first, "a miss on one rank was a hit");
     for (int peer = 0; peer < rank->ranks; peer++)
-        rank_check(rank, peer_of(rank, group, all[rank->rank], peer) == all[peer], "rank %d is elsewhere", peer);
+        rank_check(rank, rank_peer_of(rank, group, all[rank->rank], peer) == all[peer], "rank %d is elsewhere", peer);
     /* The first registration of rank 1 still leads to the others, and they still know its old id. */
-    const struct quern_membership *member = member_of(rank, group);
+    const struct quern_membership *member = rank_member_of(rank, group);
     if (changes) rank_check(rank, id_of(rank, group, shared) == first, "the first registration has gone");
     rank_check(rank, quern_symmetric_resolve(member, first, 5, 1, rank->rank) == shared + 5, "the first name has gone");
     rank_check(rank, quern_symmetric_resolve(member, second, 5, 1, rank->rank) == all[rank->rank] + 5, "the second name is wrong");
@@ -586,7 +562,7 @@ static quern_status register_one_with_many(struct rank *rank) {
         ids[i] = id_of(rank, group, mine);
     }
     for (int i = 0; i < MANY; i++)
-        rank_check(rank, quern_symmetric_resolve(member_of(rank, group), ids[i], 5, 1, rank->rank) ==
+        rank_check(rank, quern_symmetric_resolve(rank_member_of(rank, group), ids[i], 5, 1, rank->rank) ==
                    memory + (rank->rank ? i * BYTES : 0) + 5, "registration %d has gone", i);
     meet(rank, group);
     rank_ok(rank, quern_group_destroy(group));
@@ -650,7 +626,7 @@ Test(symmetric, a_registration_needs_pointers_and_sizes) {
 
 static quern_status overlap(struct rank *rank) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    char *arena = calloc(1, 10000), *fresh = calloc(1, 100), *part = allocate(rank, group, 1000);
+    char *arena = calloc(1, 10000), *fresh = calloc(1, 100), *part = rank_allocate(rank, group, 1000);
     register_range(rank, group, arena + 1000, 1000);
     static const struct {
         int from, bytes;
@@ -670,16 +646,16 @@ static quern_status overlap(struct rank *rank) {
     refuse_range(rank, group, fresh, 100, part, 1000, QUERN_INVALID_ARGUMENT, "begins 0 bytes before it and was allocated before");
     refuse_range(rank, group, fresh, 100, NULL, 20, QUERN_NULL_POINTER, "rank 1: pointers[0] is NULL");
     refuse_range(rank, group, fresh, 100, fresh, 0, QUERN_INVALID_ARGUMENT, "rank 1: bytes[0] is 0: expected 1 to 2^47");
-    refuse_range(rank, group, fresh, 100, fresh, ((size_t)1 << 47) + 1, QUERN_INVALID_SHAPE, "is 140737488355329: expected 1 to 2^47");
+    refuse_range(rank, group, fresh, 100, fresh, ((size_t)1 << 47) + 1, QUERN_INVALID_SHAPE, "355329: expected 1 to 2^47");
     refuse_peer(rank, group, fresh, 0, "not in symmetric memory");  /* nothing was kept */
     register_range(rank, group, arena, 1000);                       /* its neighbours are free */
     register_range(rank, group, arena + 2000, 8000);
     struct quern_symmetric_place place;
-    rank_check(rank, quern_symmetric_find(member_of(rank, group), arena + 1999, 1, &place) == QUERN_MEMORY_SYMMETRIC &&
+    rank_check(rank, quern_symmetric_find(rank_member_of(rank, group), arena + 1999, 1, &place) == QUERN_MEMORY_SYMMETRIC &&
                place.offset == 999, "the last byte of a range is at %lld", (long long)place.offset);
-    rank_check(rank, quern_symmetric_find(member_of(rank, group), arena + 2000, 1, &place) == QUERN_MEMORY_SYMMETRIC &&
+    rank_check(rank, quern_symmetric_find(rank_member_of(rank, group), arena + 2000, 1, &place) == QUERN_MEMORY_SYMMETRIC &&
                place.offset == 0, "the first byte of a range is at %lld", (long long)place.offset);
-    rank_check(rank, quern_symmetric_find(member_of(rank, group), arena + 1999, 2, &place) == QUERN_MEMORY_PRIVATE,
+    rank_check(rank, quern_symmetric_find(rank_member_of(rank, group), arena + 1999, 2, &place) == QUERN_MEMORY_PRIVATE,
                "two ranges were taken for one");
     rank_ok(rank, quern_symmetric_free(group, part, NULL));
     meet(rank, group);
@@ -701,7 +677,7 @@ static quern_status use_two_groups(struct rank *rank) {
     quern_group *all = rank_group(rank, RANK_LIMIT), *half = NULL;
     int colour = rank->rank % 2, key = -rank->rank;
     rank_ok(rank, quern_group_split(&all, 1, &colour, &key, &half));
-    char *wide = allocate(rank, all, 1000), *narrow = allocate(rank, half, 2000);
+    char *wide = rank_allocate(rank, all, 1000), *narrow = rank_allocate(rank, half, 2000);
     memset(wide, 1 + rank->rank, 1000);
     memset(narrow, 50 + rank->rank, 2000);
     refuse_peer(rank, all, narrow, 0, "not in symmetric memory of the group");
@@ -709,14 +685,14 @@ static quern_status use_two_groups(struct rank *rank) {
     meet(rank, all);
     for (int peer = 0; peer < quern_group_size(half); peer++) {
         int old = rank->ranks - 1 - (rank->ranks - 1 - colour) % 2 - 2 * peer;  /* the keys descend */
-        check_bytes(rank, peer_of(rank, half, narrow, peer), 2000, 50 + old, "a part in the half");
+        check_bytes(rank, rank_peer_of(rank, half, narrow, peer), 2000, 50 + old, "a part in the half");
     }
     for (int peer = 0; peer < rank->ranks; peer++)
-        check_bytes(rank, peer_of(rank, all, wide, peer), 1000, 1 + peer, "a part in all");
+        check_bytes(rank, rank_peer_of(rank, all, wide, peer), 1000, 1 + peer, "a part in all");
     meet(rank, all);
     rank_ok(rank, quern_group_destroy(half));
     meet(rank, all);
-    memset(peer_of(rank, all, wide, (rank->rank + 1) % rank->ranks), 99, 1000);
+    memset(rank_peer_of(rank, all, wide, (rank->rank + 1) % rank->ranks), 99, 1000);
     meet(rank, all);
     check_bytes(rank, wide, 1000, 99, "after the other group has gone");
     return quern_group_destroy(all);
@@ -742,7 +718,7 @@ static quern_status allocate_at_random(struct rank *rank) {
             rank_ok(rank, quern_symmetric_free(group, live[slot], NULL));
         }
         bytes[slot] = (size_t)random_below(100 + (uint64_t)rank->rank, (uint64_t)round, 20000);
-        live[slot] = allocate(rank, group, bytes[slot]);
+        live[slot] = rank_allocate(rank, group, bytes[slot]);
         check_bytes(rank, live[slot], bytes[slot], 0, "fresh memory");
         memset(live[slot], slot, bytes[slot]);
     }

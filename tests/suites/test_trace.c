@@ -71,8 +71,6 @@ static char *read_trace(const struct bench *bench) {
     return text;
 }
 
-static void expect_detail(const char *part) { check(strstr(error_detail(), part), "the detail is \"%s\"", error_detail()); }
-
 /* ---- calls ---- */
 
 /* The time of a call is within that of the caller, and the bytes are those of the tensors that the step reads and writes. */
@@ -252,21 +250,21 @@ Test(trace, wrong_calls_are_refused) {
     struct bench bench;
     open_bench(&bench);
     check_status(quern_trace_end(), QUERN_INVALID_ARGUMENT);
-    expect_detail("no trace has begun");
+    check_detail("no trace has begun");
     check_status(quern_trace_begin(NULL), QUERN_NULL_POINTER);
     check_status(quern_trace_begin(""), QUERN_INVALID_ARGUMENT);
     check_status(quern_trace_begin(path_in(bench.folder, "none/trace.json")), QUERN_SYSTEM_ERROR);
-    expect_detail(strerror(ENOENT));
+    check_detail(strerror(ENOENT));
     check_status(quern_trace_end(), QUERN_INVALID_ARGUMENT);
     check(mkfifo(path_in(bench.folder, "pipe"), 0600) == 0, "no pipe");
     check_status(quern_trace_begin(path_in(bench.folder, "pipe")), QUERN_SYSTEM_ERROR);
     unlink(path_in(bench.folder, "pipe"));
     check_status(quern_trace_begin(bench.folder), QUERN_SYSTEM_ERROR);
-    expect_detail(strerror(EISDIR));
+    check_detail(strerror(EISDIR));
     check_ok(quern_trace_begin(bench.path));
     check(count_files(bench.folder) == 0, "there is a file before the end");
     check_status(quern_trace_begin(bench.path), QUERN_INVALID_ARGUMENT);
-    expect_detail("a trace has begun");
+    check_detail("a trace has begun");
     check_ok(quern_trace_end());
     check_status(quern_step(NULL, 0), QUERN_NULL_POINTER);
     close_bench(&bench);
@@ -304,7 +302,7 @@ Test(trace, a_folder_that_is_removed_is_an_error) {
     check_ok(take_step(&bench));
     rmdir(bench.folder);
     check_status(quern_trace_end(), QUERN_SYSTEM_ERROR);
-    expect_detail(strerror(ENOENT));
+    check_detail(strerror(ENOENT));
     check_status(quern_trace_end(), QUERN_INVALID_ARGUMENT);
     close_bench(&bench);
 }
@@ -317,7 +315,7 @@ Test(trace, a_symbolic_link_stays) {
     const char *link = path_in(bench.folder, "link");
     check(symlink("trace.json", link) == 0, "no link");
     check_status(quern_trace_begin(link), QUERN_SYSTEM_ERROR);
-    expect_detail(strerror(ENOENT));
+    check_detail(strerror(ENOENT));
     fclose(fopen(bench.path, "w"));
     check_ok(quern_trace_begin(link));
     check_ok(quern_trace_end());
@@ -326,7 +324,7 @@ Test(trace, a_symbolic_link_stays) {
     find_line(read_trace(&bench), "\"events\":0", "", 0);
     check(symlink("/dev/null", link) == 0, "no link");
     check_status(quern_trace_begin(link), QUERN_SYSTEM_ERROR);
-    expect_detail("File exists");
+    check_detail("File exists");
     close_bench(&bench);
 }
 

@@ -266,13 +266,6 @@ Test(transfer_arguments, bad_lists) {
         quern_status status;
         const char *detail;
     } rows[] = {
-        {{{2, 0, 1, m, 4}}, 1, QUERN_INVALID_ARGUMENT, "items[0].receive is 2: expected 0 or 1"},
-        {{{-1, 0, 1, m, 4}}, 1, QUERN_INVALID_ARGUMENT, "items[0].receive is -1"},
-        {{{0, 1, 1, m, 4}}, 1, QUERN_INVALID_ARGUMENT, "items[0].peer is 1: expected a rank from 0 to 0"},
-        {{{0, -1, 1, m, 4}}, 1, QUERN_INVALID_ARGUMENT, "items[0].peer is -1"},
-        {{{0, 0, 1, m, -1}}, 1, QUERN_INVALID_SHAPE, "items[0].bytes is -1"},
-        {{{0, 0, 1, m, ((int64_t)1 << 47) + 1}}, 1, QUERN_INVALID_SHAPE, "items[0].bytes"},
-        {{{0, 0, 1, NULL, 4}}, 1, QUERN_NULL_POINTER, "items[0].memory is NULL"},
         {{{0, 0, 1, (void *)(UINTPTR_MAX - 2), 4}}, 1, QUERN_INVALID_ARGUMENT, "reach beyond all memory"},
         {{{0, 0, 1, m, much}, {0, 0, 2, m, 64}}, 2, QUERN_INVALID_SHAPE, "up to 1 have more than 2^47 bytes"},
         {{{0, 0, 1, m, 8}, {1, 0, 1, m + 7, 8}}, 2, QUERN_INVALID_ARGUMENT, "args.items[0].memory and args.items[1].memory "
@@ -292,8 +285,6 @@ Test(transfer_arguments, bad_lists) {
          "it"},
         {{{0, 0, 1, m, 4}, {1, 0, 1, m + 8, 5}}, 2, QUERN_INVALID_ARGUMENT,
          "args.items[0] and args.items[1] copy within rank 0 with tag 1: they have 4 and 5 bytes"},
-        {{{0, 0, 1, m, 4}}, -1, QUERN_INVALID_SHAPE, "args.item_count is -1"},
-        {{{0, 0, 1, m, 4}}, (1 << 20) + 1, QUERN_INVALID_SHAPE, "args.item_count"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         quern_transfer *transfer = NULL;
@@ -344,11 +335,6 @@ Test(transfer_arguments, empty_lists) {
     close_group();
 }
 
-static void check_refused(quern_status status, quern_status expected, const char *detail) {
-    check(status == expected, "%s instead of %s", quern_status_string(status), quern_status_string(expected));
-    check(strstr(error_detail(), detail), "\"%s\" instead of \"%s\"", error_detail(), detail);
-}
-
 Test(transfer_arguments, calls_out_of_order) {
     open_group();
     quern_transfer *transfer, *other = NULL;
@@ -378,24 +364,6 @@ Test(transfer_arguments, calls_out_of_order) {
     check_refused(quern_transfer_end(NULL), QUERN_NULL_POINTER, "group is NULL");
     check_ok(prepare(NULL, 0, &transfer));
     check_ok(quern_transfer_destroy(transfer));
-    close_group();
-}
-
-Test(transfer_arguments, bad_structs) {
-    open_group();
-    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
-    quern_transfer *transfer;
-    check_refused(quern_transfer_prepare(group, NULL, &transfer), QUERN_NULL_POINTER, "args");
-    check_refused(quern_transfer_prepare(group, &args, NULL), QUERN_NULL_POINTER, "transfer is NULL");
-    check_refused(quern_transfer_prepare(NULL, &args, &transfer), QUERN_NULL_POINTER, "group is NULL");
-    args.item_count = 1;
-    check_refused(quern_transfer_prepare(group, &args, &transfer), QUERN_NULL_POINTER, "args.items");
-    args.item_size = 8;
-    check_refused(quern_transfer_prepare(group, &args, &transfer), QUERN_INVALID_STRUCT_SIZE, "args.item_size is 8: expected 32");
-    args = (quern_transfer_args)QUERN_TRANSFER_ARGS_INIT, args.timeout = -1;
-    check_refused(quern_transfer_prepare(group, &args, &transfer), QUERN_INVALID_ARGUMENT, "timeout is -1");
-    args.size = sizeof args;
-    check_refused(quern_transfer_prepare(group, &args, &transfer), QUERN_INVALID_STRUCT_SIZE, "quern_transfer_args");
     close_group();
 }
 

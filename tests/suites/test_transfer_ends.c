@@ -485,19 +485,6 @@ Test(transfer_ends, a_rank_that_is_killed) {
 
 /* ---- what a stranger writes into a lane ---- */
 
-/* The file of the group's memory, which this process has open. */
-static int segment_file(struct rank *rank) {
-    for (int descriptor = 3; descriptor < 256; descriptor++) {
-        char link[64], path[256];
-        snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
-        const ssize_t length = readlink(link, path, sizeof path - 1);
-        if (length <= 0) continue;
-        path[length] = 0;
-        if (strstr(path, "/dev/shm/quern.") && strstr(path, rank->name)) return descriptor;
-    }
-    rank_fail(rank, "the group has no file");
-}
-
 /* Rank 0 has told rank 1 of its list, and rank 1 has not heard it, when one byte of it changes. */
 static quern_status change_a_byte(struct rank *rank) {
     const struct scene *scene = rank->user;
@@ -509,7 +496,7 @@ static quern_status change_a_byte(struct rank *rank) {
     rank_line_up(rank);
     if (rank->rank) {
         const off_t first = ((off_t)quern_segment_bytes(2, 2) + 4095) / 4096 * 4096, lane = first + QUERN_LANE_BYTES;  /* from 0 to 1 */
-        const int file = segment_file(rank);
+        const int file = rank_segment_file(rank);
         unsigned char byte;
         rank_check(rank, pread(file, &byte, 1, lane + place) == 1, "there is no lane");
         byte ^= 0x41;

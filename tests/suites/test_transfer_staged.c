@@ -511,22 +511,9 @@ Test(transfer_staged, each_failing_call) {
 
 /* ---- what a stranger writes into a lane ---- */
 
-/* The file of the group's memory, which this process has open. */
-static int segment_file(struct rank *rank) {
-    for (int descriptor = 3; descriptor < 256; descriptor++) {
-        char link[64], path[256];
-        snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
-        const ssize_t length = readlink(link, path, sizeof path - 1);
-        if (length <= 0) continue;
-        path[length] = 0;
-        if (strstr(path, "/dev/shm/quern.") && strstr(path, rank->name)) return descriptor;
-    }
-    rank_fail(rank, "the group has no file");
-}
-
 static struct quern_lane *map_lane(struct rank *rank, int from, int to) {
     const off_t first = ((off_t)quern_segment_bytes(2, 2) + 4095) / 4096 * 4096;
-    void *lane = mmap(NULL, QUERN_LANE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, segment_file(rank),
+    void *lane = mmap(NULL, QUERN_LANE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, rank_segment_file(rank),
                       first + (from * 2 + to) * QUERN_LANE_BYTES);
     rank_check(rank, lane != MAP_FAILED, "no lane");
     return lane;
