@@ -121,4 +121,8 @@ static inline void pair_store_bf16(uint16_t *to, struct vector_pair x) {
     _mm256_storeu_si256((__m256i *)to, _mm256_blend_epi16(even, vector_round_bf16(x.second), 0xAA));
 }
 
+/* ---- others ---- */
+
+#include "kernels/cpu/format.h"
+
 #endif

@@ -136,4 +136,8 @@ static inline void pair_store_bf16(uint16_t *to, struct vector_pair x) {
                                          _mm512_mask_mov_epi16(_mm512_slli_epi32(second, 16), (__mmask32)~odd, first)));
 }
 
+/* ---- others ---- */
+
+#include "kernels/cpu/format.h"
+
 #endif
