@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../generated/structs.h"
 #include "harness/check.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -20,20 +21,7 @@
 #define STRUCT(type, initialiser) \
     static const type macro_##type = initialiser; \
     static void init_##type(void *target) { type##_init(target); }
-STRUCT(quern_device_info, QUERN_DEVICE_INFO_INIT)
-STRUCT(quern_cross_entropy_args, QUERN_CROSS_ENTROPY_ARGS_INIT)
-STRUCT(quern_gemm_args, QUERN_GEMM_ARGS_INIT)
-STRUCT(quern_linear_cross_entropy_args, QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT)
-STRUCT(quern_adam_args, QUERN_ADAM_ARGS_INIT)
-STRUCT(quern_gradient_norm_args, QUERN_GRADIENT_NORM_ARGS_INIT)
-STRUCT(quern_accumulate_args, QUERN_ACCUMULATE_ARGS_INIT)
-STRUCT(quern_quantize_args, QUERN_QUANTIZE_ARGS_INIT)
-STRUCT(quern_carrier, QUERN_CARRIER_INIT)
-STRUCT(quern_group_args, QUERN_GROUP_ARGS_INIT)
-STRUCT(quern_barrier_args, QUERN_BARRIER_ARGS_INIT)
-STRUCT(quern_collective_args, QUERN_COLLECTIVE_ARGS_INIT)
-STRUCT(quern_ragged_all_to_all_args, QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT)
-STRUCT(quern_transfer_args, QUERN_TRANSFER_ARGS_INIT)
+QUERN_FOR_EACH_STRUCT(STRUCT)
 
 static const struct kind {
     const char *name;
@@ -41,11 +29,8 @@ static const struct kind {
     const void *macro;
     void (*init)(void *target);
 } kinds[] = {
-#define KIND(type) {#type, sizeof(type), &macro_##type, init_##type}
-    KIND(quern_device_info), KIND(quern_cross_entropy_args), KIND(quern_gemm_args), KIND(quern_linear_cross_entropy_args),
-    KIND(quern_adam_args), KIND(quern_gradient_norm_args), KIND(quern_accumulate_args), KIND(quern_quantize_args),
-    KIND(quern_carrier), KIND(quern_group_args), KIND(quern_barrier_args), KIND(quern_ragged_all_to_all_args), KIND(quern_transfer_args),
-    KIND(quern_collective_args)
+#define KIND(type, initialiser) {#type, sizeof(type), &macro_##type, init_##type},
+    QUERN_FOR_EACH_STRUCT(KIND)
 };
 
 enum { LARGEST = 1024, MARK = 0x51550000 };
