@@ -10,7 +10,7 @@ from gen.spec import FLOATS, NARROW, Geometry
 AMAX = "amax"
 MATRIX = "matrix"
 
-# The tile is QUERN_ADAM_TILE of src/kernels/problem.h.
+# The tile is QUERN_LIST_TILE of src/kernels/problem.h.
 TILE_ELEMENTS = 2048
 
 

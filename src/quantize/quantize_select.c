@@ -25,7 +25,7 @@ static const char *pack_fault(const struct quern_pack_row *row) {
     if (row->full) return "an unknown set of options";
     if (!quern_is_float(input) || (casts ? !quern_is_narrow(output) : output != QUERN_NO_DTYPE))
         return "an unknown dtype";
-    return row->elements == QUERN_ADAM_TILE ? NULL : "a wrong number of elements in a tile";
+    return row->elements == QUERN_LIST_TILE ? NULL : "a wrong number of elements in a tile";
 }
 
 const struct quern_operation quern_quantize_operation = {
