@@ -2,8 +2,8 @@
  * fp32 vectors of 8 lanes with AVX2, FMA and F16C, and their conversions to and from f16 and bf16.  Included by squares_avx2.h,
  * adam_avx2.h and exponential_avx2.h.  vector_avx512.h describes each function; the names are the same.
  */
-#ifndef QUERN_CPU_VECTOR_H
-#define QUERN_CPU_VECTOR_H
+#ifndef QUERN_CPU_VECTOR_AVX2_H
+#define QUERN_CPU_VECTOR_AVX2_H
 
 #include <immintrin.h>
 #include <stdint.h>

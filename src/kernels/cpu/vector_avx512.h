@@ -14,8 +14,8 @@
  * A store rounds to nearest, ties to even; subnormals are kept, overflow gives infinity.  It assumes that a NaN comes from
  * arithmetic on numbers (no low payload bits), so that rounding cannot carry it into a number.
  */
-#ifndef QUERN_CPU_VECTOR_H
-#define QUERN_CPU_VECTOR_H
+#ifndef QUERN_CPU_VECTOR_AVX512_H
+#define QUERN_CPU_VECTOR_AVX512_H
 
 #include <immintrin.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * src/cross_entropy/blas_cpu.c.  vector_avx512.h describes each function.  The names are the same, except that there is no
  * vector_fma: without the instruction it would be a library call for each lane.
  */
-#ifndef QUERN_CPU_VECTOR_H
-#define QUERN_CPU_VECTOR_H
+#ifndef QUERN_CPU_VECTOR_PORTABLE_H
+#define QUERN_CPU_VECTOR_PORTABLE_H
 
 #include <stdint.h>
 #include <string.h>
