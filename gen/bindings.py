@@ -90,6 +90,12 @@ def is_const(variable: Variable) -> bool:
     return bool(isinstance(variable.type, Type) and variable.type.pointers and variable.type.pointers[-1])
 
 
+def initialised(declared: header.Header) -> list[str]:
+    """The structs that have an initialiser."""
+    functions = {function.name for function in declared.functions}
+    return [name for name in declared.structs if f"{name}_init" in functions]
+
+
 def readers(name: str, declared: header.Header) -> list[Function]:
     """The functions that read a struct of arguments."""
     return [function for function in declared.functions
@@ -146,6 +152,7 @@ def values(declared: header.Header) -> dict[str, object]:
         "result_of": result_of,
         "is_argument": lambda name: is_argument(name, declared),
         "is_const": is_const,
+        "initialised": initialised(declared),
         "lists_of_calls": lists_of_calls(declared),
         "lists_of_fields": lists_of_fields(declared),
         "lists_of_arguments": lists_of_arguments(declared),
@@ -157,6 +164,7 @@ def outputs(render: Callable[..., str]) -> dict[str, str]:
     names = values(header.read())
     return {"bindings/rust/quern-sys/src/bindings.rs": render("bindings/bindings.rs.j2", **names),
             "generated/arguments.h": render("bindings/arguments.h.j2", **names),
+            "generated/structs.h": render("bindings/structs.h.j2", **names),
             "generated/header/parameters.h": render("bindings/header_parameters.h.j2", **names),
             "generated/header/fields.h": render("bindings/header_fields.h.j2", **names),
             "generated/header/table.h": render("bindings/header_table.h.j2", **names)}

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from gen import bindings, header, plan, spec, table, tests
+from gen import bindings, header, layout, plan, spec, table, tests
 from gen.operation import Operation
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,7 +22,7 @@ DIGEST = "generated/inputs.sha256"
 def inputs() -> list[str]:
     """The files that decide what is rendered, relative to the root, sorted."""
     further = [path for operation in plan.OPERATIONS.values() for path in operation.inputs]
-    paths = [*(ROOT / "gen").rglob("*.py"), *TEMPLATES.rglob("*.j2"), header.HEADER, *further]
+    paths = [*(ROOT / "gen").rglob("*.py"), *TEMPLATES.rglob("*.j2"), header.HEADER, *layout.headers(), *further]
     return sorted(str(path.relative_to(ROOT)) for path in paths)
 
 
@@ -149,6 +149,7 @@ def outputs() -> dict[str, str]:
     sources = Sources(renderer, units)
     files = dict(sources.files)
     files["generated/dtypes.h"] = renderer("build/dtypes.h.j2")
+    files["generated/layout.h"] = renderer("build/layout.h.j2", layout=layout.number())
     files["generated/operations.h"] = renderer("build/operations.h.j2", operations=plan.OPERATIONS.values())
     files["generated/build_info.c"] = renderer("build/build_info.c.j2", targets=plan.targets(), operations=plan.OPERATIONS.values())
     files["generated/targets.h"] = renderer("build/targets.h.j2", targets=plan.targets())

@@ -14,45 +14,91 @@ PACK_VERSION = 7
 
 @dataclass(frozen=True)
 class Dtype:
-    """An element type, as templates see it.  A column that is None must not be printed: rendering then fails."""
+    """An element type, as templates see it: of a sign, an exponent and a fraction, which say the rest.
 
-    name: str                   # in kernel names
-    constant: str               # quern_dtype in quern.h
-    number: int                 # its value, which kernel packs store
+    A property that is None must not be printed: rendering then fails.
+    """
+
+    name: str                        # in kernel names, and that of its conversions in src/kernels: pair_load_bf16, struct bf16
+    number: int                      # of its quern_dtype, which kernel packs store
     bits: int
-    c_type: str                 # in which C code reads and writes an element
-    primitive: str              # how the conversions of src/kernels end: pair_load_bf16, struct bf16
-    minus_infinity: str | None  # C literals of c_type: the codes of values, ...
-    nan: str | None             # ... the one that is stored for NaN, ...
-    largest: str | None         # ... the largest finite one
-    is_float: bool = False      # a value of its own: logits, parameters and gradients can have this type
-    is_scaled: bool = False     # a moment in it has a scale for each 32 elements, which only full kernels know
+    exponent: int = 0                # bits; 0: it has no value of its own
+    has_infinity: bool = True        # else the largest code is NaN and all smaller ones are numbers
+    is_float: bool = False           # logits, parameters and gradients can have it
+    is_scaled: bool = False          # a moment in it has a scale for each 32 elements, which only full kernels know
+    has_own_text: bool = False       # conversions of its own in src/kernels; else those that formats of 16 bits share
+    safetensors: str | None = None   # its name in a dump; None: dumps have its codes as numbers
+
+    def __post_init__(self) -> None:
+        if self.exponent and not self.has_own_text and not (
+                self.bits == 16 and 2 <= self.exponent <= 7 and self.has_infinity and not self.is_scaled):
+            raise ValueError(f"{self.name}: src/kernels/cpu/format.h and src/kernels/cuda/format.cuh convert formats of 16 bits with "
+                             f"2 to 7 bits of exponent, with infinities and without scales.  Another type needs its own text there")
+
+    @property
+    def constant(self) -> str:
+        """Its quern_dtype in quern.h."""
+        return f"QUERN_{self.name.upper()}"
 
     @property
     def bytes(self) -> int:
         return self.bits // 8
 
     @property
+    def c_type(self) -> str:
+        """In which C code reads and writes an element."""
+        return "float" if self.bits == 32 else f"uint{self.bits}_t"
+
+    @property
     def is_value(self) -> bool:
         """Whether an element has a value without another array, except a scale."""
-        return self.is_float or self.is_scaled
+        return self.exponent > 0
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether quantisation makes it."""
+        return self.is_value and self.bits == 8
+
+    @property
+    def is_common(self) -> bool:
+        """Whether it has the conversions that formats of 16 bits share."""
+        return self.is_value and not self.has_own_text
+
+    @property
+    def minus_infinity(self) -> str | None:
+        """A literal of c_type, as the next one."""
+        if self.bits == 32:
+            return "(-INFINITY)"
+        fraction = self.bits - 1 - self.exponent
+        return f"0x{(1 << self.bits) - (1 << fraction):X}" if self.is_value and self.has_infinity else None
+
+    @property
+    def nan(self) -> str | None:
+        """The one that is stored."""
+        return "NAN" if self.bits == 32 else f"0x{(1 << (self.bits - 1)) - 1:X}" if self.is_value else None
+
+    @property
+    def element(self) -> str:
+        """Its name in a dump."""
+        return self.safetensors or f"U{self.bits}"
 
 
 DTYPES = {
     dtype.name: dtype
     for dtype in (
-        Dtype("f32", "QUERN_F32", 1, 32, "float", "f32", "(-INFINITY)", "NAN", "FLT_MAX", is_float=True),
-        Dtype("f16", "QUERN_F16", 2, 16, "uint16_t", "f16", "0xFC00", "0x7FFF", "0x7BFF", is_float=True, is_scaled=True),
-        Dtype("bf16", "QUERN_BF16", 3, 16, "uint16_t", "bf16", "0xFF80", "0x7FFF", "0x7F7F", is_float=True),
-        Dtype("e4m3", "QUERN_E4M3", 4, 8, "uint8_t", "e4m3", None, "0x7F", "0x7E", is_scaled=True),
-        Dtype("e5m2", "QUERN_E5M2", 5, 8, "uint8_t", "e5m2", "0xFC", "0x7F", "0x7B", is_scaled=True),
-        Dtype("remainder", "QUERN_REMAINDER", 6, 16, "uint16_t", "remainder", None, None, None),
+        Dtype("f32", 1, 32, exponent=8, is_float=True, has_own_text=True, safetensors="F32"),
+        Dtype("f16", 2, 16, exponent=5, is_float=True, is_scaled=True, has_own_text=True, safetensors="F16"),
+        Dtype("bf16", 3, 16, exponent=8, is_float=True, has_own_text=True, safetensors="BF16"),
+        Dtype("e4m3", 4, 8, exponent=4, has_infinity=False, is_scaled=True, has_own_text=True, safetensors="F8_E4M3"),
+        Dtype("e5m2", 5, 8, exponent=5, is_scaled=True, has_own_text=True, safetensors="F8_E5M2"),
+        Dtype("remainder", 6, 16),
     )
 }
 
 FLOATS = tuple(dtype.name for dtype in DTYPES.values() if dtype.is_float)
 SCALED = tuple(dtype.name for dtype in DTYPES.values() if dtype.is_scaled)
 MOMENTS = (*(name for name in FLOATS if name not in SCALED), *SCALED)
+NARROW = tuple(dtype.name for dtype in DTYPES.values() if dtype.is_narrow)
 COPIES = tuple(dtype.name for dtype in DTYPES.values() if dtype.is_value and dtype.bits < 32)
 
 

@@ -1209,8 +1209,8 @@ QUERN_API void quern_quantize_plan_destroy(quern_quantize_plan *plan);
 
 /*
  * A group is a set of ranks that work together.  A rank is a thread with a CPU device, or a GPU.  The ranks of a group are all
- * CPUs or all GPUs, of one or several processes of one host; groups of CPUs may be of several hosts, which reach each other by TCP
- * (quern_group_args.meet) or by means of the engine (quern_group_args.carrier).  A handle is one rank's membership.
+ * CPUs or all GPUs, of one or several processes, of one host or of several (quern_group_args.meet).  Ranks on CPUs reach those of
+ * other hosts by TCP or by means of the engine (quern_group_args.carrier), ranks on GPUs by NCCL.  A handle is one rank's membership.
  *
  *   - Every rank of the group (or every named member) must make each collective call, in the same order.
  *   - Calls on one handle must not overlap in time, except quern_group_abort, quern_group_report, quern_group_rank and
@@ -1243,7 +1243,10 @@ QUERN_API void quern_quantize_plan_destroy(quern_quantize_plan *plan);
  *     the same user give a status.  Data is not checked.
  */
 
-/* Of a group of one host or of GPUs, and of one host in a group of several; of a group of CPUs of several hosts. */
+/*
+ * The most ranks.  QUERN_MAX_RANKS: of a group of GPUs, of a group of one host, and of each host of a group of several.
+ * QUERN_MAX_HOSTS_RANKS: of a group of CPUs of several hosts.
+ */
 enum { QUERN_MAX_RANKS = 128, QUERN_MAX_HOSTS_RANKS = 4096 };
 
 typedef struct quern_group quern_group;
@@ -1341,7 +1344,8 @@ typedef struct quern_group_args {
                                 rank.  NULL: the carrier, if there is one, then sockets.
                                 ucx opens libucp.so.0 (UCX 1.12 or newer), or the file that QUERN_UCX names.  It is not loaded
                                 unless the program was started with UCX_MEM_EVENTS=n, UCX_HANDLE_ERRORS=none, UCX_DEBUG_SIGNO=0,
-                                UCX_VFS_ENABLE=n and UCX_LOG_LEVEL=fatal, lest it change mmap, take signals or print */
+                                UCX_VFS_ENABLE=n and UCX_LOG_LEVEL=fatal, because UCX would otherwise hook mmap, install
+                                signal handlers and print */
     double silence;          /* with meet or all_gather: seconds after which a host that says nothing is lost, 0.2 to 3,600, the same
                                 on every rank; groups of a split or a shrink have it, too.  0: 1.5 */
 } quern_group_args;
@@ -1362,8 +1366,8 @@ QUERN_API void quern_group_args_init(quern_group_args *args);
  * /dev/shm, a name that belongs to another user); QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR; QUERN_PEER_TIMEOUT with the missing ranks;
  * QUERN_PEER_LOST; QUERN_PEER_MISMATCH (another number of ranks, another first_epoch or another silence).
  *
- * With meet the ranks of each host meet first, then one of them goes to the place of meeting for all.  Connections there that are
- * none of the group's do no harm and are counted in quern_group_report.  Further errors: QUERN_SYSTEM_ERROR (the address is not one
+ * With meet the ranks of each host meet first, then one of them goes to the place of meeting for all.  Connections from other
+ * programs are rejected and counted in quern_group_report.  Further errors: QUERN_SYSTEM_ERROR (the address is not one
  * of rank 0's host, there is no way to it, no descriptors are left); QUERN_PEER_TIMEOUT if rank 0's host does not take this one in,
  * for another secret, name or job for instance.
  *

@@ -31,7 +31,8 @@ def _lanes(fp32: int, fp64: float, lsu: int = 32, alu: int = 64) -> dict[str, fl
     return {"fp32": fp32, "heavy": 64, "alu": alu, "cvt": 64, "mufu": 16, "fp64": fp64, "lsu": lsu, "uniform": 64, "control": 64}
 
 
-# L2 caches are those of the data sheets.  A loaded DRAM answers in about twice the time of an idle one (assumed); idle latencies from microbenchmarks, in clocks.
+# L2 caches are those of the data sheets.  A loaded DRAM answers in about twice the time of an idle one (assumed); idle latencies from
+# microbenchmarks, in clocks.
 LOADED = 2.0
 
 CHIPS = {chip.name: chip for chip in (

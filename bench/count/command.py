@@ -83,6 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not kept:
         print(f"no described kernel matches {arguments.kernel}", file=sys.stderr)
         return 1
+    if unknown := sorted({row.kernel.target.name for row in kept if not row.shares}):
+        print(f"no share is predicted for {', '.join(unknown)}: bench/count/chips.py has no chip of theirs", file=sys.stderr)
     files.write(arguments.json, lambda: files.as_json(kept))
     files.write(arguments.markdown, lambda: files.as_markdown(kept))
     if arguments.plot:

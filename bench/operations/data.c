@@ -1,6 +1,7 @@
 /* Lists of tensors, and buffers of random values.  Called by cross_entropy.c and adam.c. */
 #include "operations/data.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,25 +71,30 @@ static uint64_t random_bits(uint64_t *state) {
 }
 
 /* The position of exponent and sign in a dtype's bits. */
-static const struct {
+struct layout {
+    quern_dtype dtype;
     int mantissa_bits, bias, bytes;
-} layouts[] = {
-    [QUERN_F32] = {23, 127, 4},
-    [QUERN_F16] = {10, 15, 2},
-    [QUERN_BF16] = {7, 127, 2},
-    [QUERN_E4M3] = {3, 7, 1},
-    [QUERN_E5M2] = {2, 15, 1},
-    [QUERN_REMAINDER] = {7, 127, 2},  /* any bits */
 };
 
+static const struct layout *layout_of(quern_dtype dtype) {
+    static const struct layout layouts[] = {{QUERN_F32, 23, 127, 4}, {QUERN_F16, 10, 15, 2}, {QUERN_BF16, 7, 127, 2},
+                                            {QUERN_E4M3, 3, 7, 1}, {QUERN_E5M2, 2, 15, 1},
+                                            {QUERN_REMAINDER, 7, 127, 2} /* any bits */};
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+        if (layouts[i].dtype == dtype) return &layouts[i];
+    fprintf(stderr, "no benchmark has values of %s\n", quern_dtype_name(dtype));
+    exit(1);
+}
+
 static void fill(void *data, quern_dtype dtype, size_t count, struct value_range range) {
+    const struct layout *layout = layout_of(dtype);
     uint64_t state = 1;
-    int mantissa_bits = layouts[dtype].mantissa_bits, bits = 8 * layouts[dtype].bytes;
+    int mantissa_bits = layout->mantissa_bits, bits = 8 * layout->bytes;
     for (size_t i = 0; i < count; i++) {
         uint64_t random = random_bits(&state);
         uint32_t mantissa = (uint32_t)random & ((1u << mantissa_bits) - 1);
         int power = range.low + (int)((random >> 32) % (uint64_t)(range.high - range.low));
-        uint32_t exponent = (uint32_t)(layouts[dtype].bias + power);
+        uint32_t exponent = (uint32_t)(layout->bias + power);
         uint32_t sign = range.both_signs ? (uint32_t)(random >> 63) : 0;
         uint32_t value = sign << (bits - 1) | exponent << mantissa_bits | mantissa;
         if (bits == 8)

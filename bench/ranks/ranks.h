@@ -2,8 +2,8 @@
  * The code that all programs of ranks share, the library's and those of the other implementations: they bind ranks to cores, wait
  * outside of the measured time, play ping-pong, and begin their lines.
  */
-#ifndef RANKS_H
-#define RANKS_H
+#ifndef BENCH_RANKS_H
+#define BENCH_RANKS_H
 
 #include <stddef.h>
 #include <stdint.h>

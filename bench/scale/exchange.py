@@ -17,7 +17,7 @@ from .networks import Costs, Network
 from .protocols import DATA, Protocol
 from .world import Line, Shape, World
 
-PIECE = 64 << 10       # what one call of the system moves at most: src/ranks/hosts/sendrecv.c
+PIECE = 64 << 10       # what one call of the system moves at most: src/ranks/hosts/socket_row.c
 Frames = list[tuple[str, int]]
 
 

@@ -17,7 +17,7 @@ from gen.spec import COPIES, DTYPES, FLOATS, MOMENTS, SCALED, Geometry, GpuTarge
 # Step kernels beside the library's own, by their names without a target: written by `gen add`.
 ADDED_KERNELS = Path(__file__).resolve().parent.parent / "added_kernels.txt"
 
-# The tile is QUERN_ADAM_TILE of src/kernels/problem.h.
+# The tile is QUERN_LIST_TILE of src/kernels/problem.h.
 TILE_ELEMENTS = 2048
 COMBINE = "gradient_norm_combine"
 ACCUMULATE = "gradient_accumulate"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gen.operation import Key, Operation, Target, Task
-from gen.operations.quantize import OUTPUTS
-from gen.spec import FLOATS, Geometry
+from gen.spec import FLOATS, NARROW, Geometry
 
 MOVE = "move"
 CHUNKS = "chunks"
@@ -26,7 +25,7 @@ class Collective(Operation):
             yield {"dtype": dtype, "output": None, "variant": None}
         yield {"dtype": None, "output": None, "variant": MOVE}
         for dtype in FLOATS:
-            for output in OUTPUTS:
+            for output in NARROW:
                 yield {"dtype": dtype, "output": output, "variant": CHUNKS}
         yield {"dtype": None, "output": None, "variant": MEETING}
 
@@ -36,8 +35,8 @@ class Collective(Operation):
             return f"variant is {variant!r}; there are {MOVE}, {CHUNKS} and {MEETING}, and none for combinations"
         if target.kind == "cpu" and variant in (CHUNKS, MEETING):
             return "ranks on CPUs quantise chunks with the kernels of quantisation"
-        if variant == CHUNKS and key["output"] not in OUTPUTS:
-            return f"output is {key['output'] or 'none'}: it must be one of {', '.join(OUTPUTS)}"
+        if variant == CHUNKS and key["output"] not in NARROW:
+            return f"output is {key['output'] or 'none'}: it must be one of {', '.join(NARROW)}"
         if variant != CHUNKS and key["output"]:
             return f"the {variant or 'combining'} task has no output"
         if variant in (MOVE, MEETING):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gen.operation import Key, Operation, Target, Task
-from gen.spec import FLOATS, Geometry
+from gen.spec import FLOATS, NARROW, Geometry
 
 AMAX = "amax"
 MATRIX = "matrix"
-OUTPUTS = ("e4m3", "e5m2")
 
-# The tile is QUERN_ADAM_TILE of src/kernels/problem.h.
+# The tile is QUERN_LIST_TILE of src/kernels/problem.h.
 TILE_ELEMENTS = 2048
 
 
@@ -24,12 +23,12 @@ class Quantize(Operation):
 
     def combinations(self) -> Iterator[Key]:
         for source in FLOATS:
-            for output in OUTPUTS:
+            for output in NARROW:
                 yield {"input": source, "output": output, "variant": None}
         for source in FLOATS:
             yield {"input": source, "output": None, "variant": AMAX}
         for source in FLOATS:
-            for output in OUTPUTS:
+            for output in NARROW:
                 yield {"input": source, "output": output, "variant": MATRIX}
 
     def illegal(self, key: Key, target: Target) -> str | None:
@@ -39,7 +38,7 @@ class Quantize(Operation):
             return f"input is {key['input'] or 'none'}: it must be one of {', '.join(FLOATS)}"
         if key["variant"] == AMAX:
             return f"the {AMAX} task has no output" if key["output"] else None
-        return None if key["output"] in OUTPUTS else f"output is {key['output'] or 'none'}: it must be one of {', '.join(OUTPUTS)}"
+        return None if key["output"] in NARROW else f"output is {key['output'] or 'none'}: it must be one of {', '.join(NARROW)}"
 
     def base_name(self, key: Key) -> str:
         return "_".join(part for part in (self.name, key["variant"], key["input"], key["output"]) if part)

@@ -33,7 +33,7 @@ static void fill_tables(const quern_accumulate_plan *plan, const struct layout *
 }
 
 static quern_status make_tables(quern_accumulate_plan *plan) {
-    plan->tables.tile_count = quern_gradient_pieces(&plan->list, QUERN_ADAM_TILE);
+    plan->tables.tile_count = quern_gradient_pieces(&plan->list, QUERN_LIST_TILE);
     if (!plan->tables.tile_count) return QUERN_OK;
     const struct layout layout = lay_out(plan);
     char *tables = calloc(1, layout.bytes);

@@ -65,7 +65,7 @@ quern_status quern_adam_mark(const quern_device *device, const struct quern_adam
 }
 
 int64_t quern_adam_tiles(int64_t count) {
-    return quern_divide_up(count, QUERN_ADAM_TILE);
+    return quern_divide_up(count, QUERN_LIST_TILE);
 }
 
 quern_status quern_adam_check_tiles(const quern_device *device, const struct quern_adam_list *list) {
@@ -73,7 +73,7 @@ quern_status quern_adam_check_tiles(const quern_device *device, const struct que
         const int64_t count = quern_adam_count_at(list, place);
         if (quern_adam_tiles(count) > QUERN_ADAM_MAX_TILES)
             return quern_fail(device, QUERN_NOT_SUPPORTED, "args.tensors[%lld].count is %lld: a GPU takes up to %lld",
-                              (long long)place, (long long)count, (long long)QUERN_ADAM_TILE * QUERN_ADAM_MAX_TILES);
+                              (long long)place, (long long)count, (long long)QUERN_LIST_TILE * QUERN_ADAM_MAX_TILES);
     }
     return QUERN_OK;
 }

@@ -78,7 +78,7 @@ static const char *pack_fault(const struct quern_pack_row *row) {
     if (combines == quern_adam_can_be(QUERN_ADAM_GRAD, dtypes[QUERN_ADAM_GRAD])) return "an unknown dtype";
     if (row->stage == QUERN_ADAM_STEP && !is_step(dtypes)) return "an unknown dtype";
     if (row->stage == QUERN_GRADIENT_ACCUMULATE && !is_sum(dtypes[QUERN_ADAM_PARAM])) return "an unknown dtype";
-    return row->elements == (combines ? 0 : QUERN_ADAM_TILE) ? NULL : "a wrong number of elements in a tile";
+    return row->elements == (combines ? 0 : QUERN_LIST_TILE) ? NULL : "a wrong number of elements in a tile";
 }
 
 const struct quern_operation quern_adam_operation = {

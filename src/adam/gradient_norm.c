@@ -40,7 +40,7 @@ static quern_status check_numbers(const quern_device *device, const quern_gradie
 /* The sums that the workspace holds: one for each tile on a GPU, for each chunk on a CPU. */
 static void count_squares(struct call *call) {
     call->problem.square_count =
-        quern_gradient_pieces(&call->list, call->device->kind == QUERN_CUDA ? QUERN_ADAM_TILE : QUERN_GRADIENT_CHUNK);
+        quern_gradient_pieces(&call->list, call->device->kind == QUERN_CUDA ? QUERN_LIST_TILE : QUERN_GRADIENT_CHUNK);
 }
 
 static quern_status check(struct call *call, const quern_gradient_norm_args *args) {

@@ -15,6 +15,7 @@
 #include "kernels/cpu/vector_portable.h"
 #include "os/integers.h"
 #include "runtime/device.h"
+#include "runtime/dtype.h"
 #include "runtime/status.h"
 #include "runtime/threads.h"
 
@@ -67,24 +68,26 @@ static struct block block_at(const struct block *whole, int64_t row, int64_t col
 
 /* Vectors of 4, of which the last may be partial. */
 static void widen(quern_dtype dtype, const uint16_t *from, float *to, int64_t count) {
+    const int exponent = quern_exponent_bits(dtype);
     for (int64_t i = 0; i < count; i += VECTOR_LANES) {
         uint16_t halves[VECTOR_LANES] = {0};
         float widened[VECTOR_LANES];
         const size_t lanes = count - i < VECTOR_LANES ? (size_t)(count - i) : VECTOR_LANES;
         memcpy(halves, from + i, lanes * sizeof *halves);
         const vector_bits bits = {halves[0], halves[1], halves[2], halves[3]};
-        vector_store_f32(widened, dtype == QUERN_F16 ? vector_from_f16(bits) : (vector)(bits << 16));
+        vector_store_f32(widened, dtype == QUERN_BF16 ? (vector)(bits << 16) : format_widen(bits, exponent));
         memcpy(to + i, widened, lanes * sizeof *to);
     }
 }
 
 static void narrow(quern_dtype dtype, const float *from, uint16_t *to, int64_t count) {
+    const int exponent = quern_exponent_bits(dtype);
     for (int64_t i = 0; i < count; i += VECTOR_LANES) {
         float wide[VECTOR_LANES] = {0};
         const size_t lanes = count - i < VECTOR_LANES ? (size_t)(count - i) : VECTOR_LANES;
         memcpy(wide, from + i, lanes * sizeof *wide);
         const vector x = vector_load_f32(wide);
-        const vector_bits bits = dtype == QUERN_F16 ? vector_to_f16(x) : vector_round_bf16(x);
+        const vector_bits bits = dtype == QUERN_BF16 ? vector_round_bf16(x) : format_nearest(x, exponent);
         for (size_t lane = 0; lane < lanes; lane++) to[i + (int64_t)lane] = (uint16_t)bits[lane];
     }
 }

@@ -89,7 +89,20 @@ static void detach(quern_device *device, void *state) {
 
 /* ---- a product ---- */
 
-static int type_of(quern_dtype dtype) { return dtype == QUERN_F32 ? CUDA_R_32F : dtype == QUERN_F16 ? CUDA_R_16F : CUDA_R_16BF; }
+/* -1: cuBLAS has none. */
+static int type_of(quern_dtype dtype) {
+    return dtype == QUERN_F32 ? CUDA_R_32F : dtype == QUERN_F16 ? CUDA_R_16F : dtype == QUERN_BF16 ? CUDA_R_16BF : -1;
+}
+
+static quern_status check_types(quern_device *device, const quern_gemm_args *args) {
+    const quern_dtype dtypes[] = {args->a_dtype, args->b_dtype, args->c_dtype};
+    for (int i = 0; i < 3; i++)
+        if (type_of(dtypes[i]) < 0)
+            return quern_fail(device, QUERN_NOT_SUPPORTED, "%c is %s: cuBLAS has no such type", 'a' + i, quern_dtype_name(dtypes[i]));
+    if (args->a_dtype == args->b_dtype) return QUERN_OK;
+    return quern_fail(device, QUERN_NOT_SUPPORTED, "a is %s and b is %s: cuBLAS multiplies matrices of one dtype",
+                      quern_dtype_name(args->a_dtype), quern_dtype_name(args->b_dtype));
+}
 
 static int enqueue(const struct blas *blas, const quern_gemm_args *args, void *stream, const char **what) {
     const float one = 1, beta = args->accumulate ? 1 : 0;
@@ -105,11 +118,9 @@ static int enqueue(const struct blas *blas, const quern_gemm_args *args, void *s
 
 static quern_status multiply(quern_device *device, void *state, const quern_gemm_args *args, void *stream) {
     const struct blas *blas = state;
-    if (args->a_dtype != args->b_dtype)
-        return quern_fail(device, QUERN_NOT_SUPPORTED, "a is %s and b is %s: cuBLAS multiplies matrices of one dtype",
-                          quern_dtype_name(args->a_dtype), quern_dtype_name(args->b_dtype));
     struct quern_cuda_visit visit;
-    quern_status status = quern_cuda_begin_launch(&visit, device);
+    quern_status status = check_types(device, args);
+    if (status == QUERN_OK) status = quern_cuda_begin_launch(&visit, device);
     if (status != QUERN_OK) return status;
     const char *what;
     const int error = enqueue(blas, args, stream, &what);

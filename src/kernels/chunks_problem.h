@@ -88,8 +88,8 @@ struct quern_chunk_tiles {
 
 QUERN_QUANTIZE_INLINE struct quern_chunk_tiles quern_chunk_tiles_at(int64_t elements, int64_t chunk_elements, int64_t chunk) {
     const int64_t first = chunk * chunk_elements, rest = elements - first;
-    const int64_t end = first + (rest < chunk_elements ? rest : chunk_elements), tile = first / QUERN_ADAM_TILE;
-    const int64_t count = (end + QUERN_ADAM_TILE - 1) / QUERN_ADAM_TILE - tile;
+    const int64_t end = first + (rest < chunk_elements ? rest : chunk_elements), tile = first / QUERN_LIST_TILE;
+    const int64_t count = (end + QUERN_LIST_TILE - 1) / QUERN_LIST_TILE - tile;
     struct quern_chunk_tiles tiles;
     tiles.first = first, tiles.end = end, tiles.tile = (uint32_t)tile, tiles.count = count > 0 ? (uint32_t)count : 1;
     return tiles;

@@ -183,10 +183,10 @@ struct quern_adam_extras {
     float *copy_max;                   /* NULL: not wanted */
 };
 
-/* The work item of a GPU warp: this many elements of a tensor. */
-enum { QUERN_ADAM_TILE = 2048 };
+/* The work item of a GPU warp: this many elements of a tensor of a list, of Adam, gradients, quantisation and chunks. */
+enum { QUERN_LIST_TILE = 2048 };
 
-/* Elements [number * QUERN_ADAM_TILE, ...) of the tensor at index `tensor` of the plan's list. */
+/* Elements [number * QUERN_LIST_TILE, ...) of the tensor at index `tensor` of the plan's list. */
 struct quern_adam_tile {
     uint32_t tensor;
     uint32_t number;

@@ -82,7 +82,7 @@ static inline int64_t quern_quantize_count_at(const struct quern_quantize_list *
 
 /* The tiles of a tensor on a GPU. */
 static inline int64_t quern_quantize_tiles(int64_t count) {
-    return quern_larger(quern_divide_up(count, QUERN_ADAM_TILE), 1);
+    return quern_larger(quern_divide_up(count, QUERN_LIST_TILE), 1);
 }
 
 /* A tensor as the kernels of matrices have it. */

@@ -6,66 +6,40 @@
 #include "runtime/dispatch.h"
 #include "runtime/dtype.h"
 #include "runtime/explain.h"
+#include "runtime/match.h"
 #include "runtime/pack_format.h"
 #include "runtime/status.h"
 
-struct request {
-    enum quern_quantize_task task;
-    quern_dtype dtypes[2];             /* input, output; that of the amax has no output */
-};
-
-static bool refused(const struct quern_kernel *kernel, int cluster, const void *context, struct quern_text *why) {
-    static const char *const names[] = {"input", "output"};
-    const struct request *request = context;
-    (void)cluster;  /* these kernels have none */
-    if (kernel->key.any.task != (int32_t)request->task) {
-        if (why) quern_text_add(why, "computes something else");
-        return true;
-    }
-    for (int i = 0; i < 2; i++) {
-        if (kernel->key.any.dtypes[i] == request->dtypes[i]) continue;
-        if (why)
-            quern_text_add(why, "%s is %s, the request has %s", names[i], quern_dtype_name(kernel->key.any.dtypes[i]),
-                           quern_dtype_name(request->dtypes[i]));
-        return true;
-    }
-    return false;
+static struct quern_match request_of(enum quern_quantize_task task, quern_dtype input, quern_dtype output) {
+    return (struct quern_match){(int32_t)task, {input, output}, {"input", "output"}};  /* that of the amax has no output */
 }
 
 static enum quern_row_role role(const struct quern_kernel *kernel) {
     return kernel->key.any.task == QUERN_QUANTIZE_AMAX ? QUERN_ROW_FOLLOWS_TARGET : QUERN_ROW_SELECTED_BY_NAME;
 }
 
-static bool covers(const struct quern_kernel *kernel, const struct quern_kernel *other) {
-    const quern_dtype *one = kernel->key.any.dtypes, *two = other->key.any.dtypes;
-    return kernel->key.any.task == other->key.any.task && one[0] == two[0] && one[1] == two[1];
-}
-
-static bool is_float(quern_dtype dtype) { return dtype == QUERN_F32 || dtype == QUERN_F16 || dtype == QUERN_BF16; }
-static bool is_narrow(quern_dtype dtype) { return dtype == QUERN_E4M3 || dtype == QUERN_E5M2; }
-
 static const char *pack_fault(const struct quern_pack_row *row) {
     const quern_dtype input = (quern_dtype)row->dtypes[0], output = (quern_dtype)row->dtypes[1];
     const bool casts = row->stage == QUERN_QUANTIZE_CAST || row->stage == QUERN_QUANTIZE_MATRIX;
     if (!casts && row->stage != QUERN_QUANTIZE_AMAX) return "an unknown task";
     if (row->full) return "an unknown set of options";
-    if (!is_float(input) || (casts ? !is_narrow(output) : output != QUERN_NO_DTYPE))
+    if (!quern_is_float(input) || (casts ? !quern_is_narrow(output) : output != QUERN_NO_DTYPE))
         return "an unknown dtype";
-    return row->elements == QUERN_ADAM_TILE ? NULL : "a wrong number of elements in a tile";
+    return row->elements == QUERN_LIST_TILE ? NULL : "a wrong number of elements in a tile";
 }
 
 const struct quern_operation quern_quantize_operation = {
-    .table = quern_quantize_kernels, .counts_resident = true, .role = role, .covers = covers, .pack_fault = pack_fault,
-    .refused = refused, .answers = &quern_quantize_answers};
+    .table = quern_quantize_kernels, .counts_resident = true, .role = role, .covers = quern_match_covers, .pack_fault = pack_fault,
+    .refused = quern_match_refused, .answers = &quern_quantize_answers};
 
 static quern_status select_task(const struct quern_quantize_call *call, enum quern_quantize_task task, quern_dtype output,
                                 const struct quern_ready_kernel **chosen) {
-    const struct request request = {task, {call->args.input_dtype, output}};
+    const struct quern_match request = request_of(task, call->args.input_dtype, output);
     return quern_select(call->device, QUERN_QUANTIZE, &request, chosen);
 }
 
 quern_status quern_quantize_select_amax(quern_device *device, quern_dtype input, const struct quern_ready_kernel **chosen) {
-    const struct request request = {QUERN_QUANTIZE_AMAX, {input, QUERN_NO_DTYPE}};
+    const struct quern_match request = request_of(QUERN_QUANTIZE_AMAX, input, QUERN_NO_DTYPE);
     return quern_select(device, QUERN_QUANTIZE, &request, chosen);
 }
 
@@ -87,6 +61,6 @@ size_t quern_quantize_explain(const quern_device *device, const quern_quantize_a
     struct quern_quantize_call call = {.device = (quern_device *)device, .steps = QUERN_QUANTIZE_ASKS};
     if (!device) quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     if (!device || quern_quantize_check(&call, args) != QUERN_OK) return quern_error_detail(buffer, bytes);
-    const struct request request = {task_of_cast(&call), {args->input_dtype, args->output_dtype}};
+    const struct quern_match request = request_of(task_of_cast(&call), args->input_dtype, args->output_dtype);
     return quern_explain(device, QUERN_QUANTIZE, &request, buffer, bytes);
 }

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../generated/layout.h"
 #include "os/clock.h"
 #include "os/file_size.h"
 #include "os/futex.h"
@@ -30,7 +31,6 @@
 #include "runtime/status.h"
 
 static const uint64_t MAGIC = 0x70756f7267726e71;  /* "qnrgroup" in memory; written after everything else */
-static const uint32_t LAYOUT = 10;                 /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
 static const int64_t SLICE = 50000000;             /* nanoseconds between two checks of the other ranks */
 
 /* ---- making or finding the file ---- */
@@ -109,7 +109,7 @@ static void remove_name(const struct joining *joining) {
 static void fill_segment(struct quern_segment *segment, const struct joining *joining, const unsigned char id[16]) {
     const struct quern_membership *member = joining->members[0];
     const struct quern_segment_view view = {segment, (uint32_t)member->ranks, (uint32_t)member->here};
-    segment->layout = LAYOUT;
+    segment->layout = QUERN_SEGMENT_LAYOUT;
     segment->ranks = view.ranks;
     segment->first_epoch = member->first_epoch;
     segment->here = view.here;
@@ -281,7 +281,7 @@ static quern_status check_header(struct joining *joining) {
     const uint32_t here = __atomic_load_n(&joining->segment->here, __ATOMIC_RELAXED);
     const bool same_ranks = ranks == (uint32_t)member->ranks, same_epoch = first_epoch == member->first_epoch;
     const bool same_here = here == (uint32_t)member->here;
-    if (layout != LAYOUT)
+    if (layout != QUERN_SEGMENT_LAYOUT)
         return quern_fail(member->device, QUERN_PEER_MISMATCH, "group %s is being formed by another version of Quern",
                           joining->called);
     const uint64_t bytes = quern_segment_bytes((uint32_t)member->ranks, (uint32_t)member->here);

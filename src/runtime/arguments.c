@@ -46,7 +46,7 @@ quern_status quern_check_struct(const quern_device *device, const char *name, co
 quern_status quern_check_dtype(const quern_device *device, const char *name, quern_dtype dtype, const quern_dtype *allowed,
                                bool optional) {
     if (optional && dtype == QUERN_NO_DTYPE) return QUERN_OK;
-    char list[64];
+    char list[128];
     struct quern_text text = quern_text_begin(list, sizeof list);
     for (const quern_dtype *one = allowed; *one != QUERN_NO_DTYPE; one++) {
         if (*one == dtype) return QUERN_OK;

@@ -5,7 +5,7 @@
 #include "runtime/device.h"
 #include "runtime/status.h"
 
-enum { TILE = QUERN_ADAM_TILE };
+enum { TILE = QUERN_LIST_TILE };
 
 quern_status quern_check_list_count(const quern_device *device, const char *list, int64_t place, int64_t count, int64_t *total) {
     if (count < 0 || count > QUERN_LIST_MAX_COUNT)

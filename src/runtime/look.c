@@ -1,6 +1,8 @@
 /* The table of those who look at calls, and the call that this thread is in.  Called by every operation while somebody looks. */
 #include "runtime/look.h"
 
+#include "../generated/dtypes.h"
+
 uint32_t quern_lookers_now;
 
 static const struct quern_looker *lookers[QUERN_LOOKERS];  /* atomic */
@@ -13,11 +15,13 @@ struct quern_element quern_element_of(quern_dtype dtype) {
     static const struct {
         quern_dtype dtype;
         struct quern_element element;
-    } rows[] = {{QUERN_F32, {"F32", 4}}, {QUERN_F16, {"F16", 2}}, {QUERN_BF16, {"BF16", 2}}, {QUERN_E4M3, {"F8_E4M3", 1}},
-                {QUERN_E5M2, {"F8_E5M2", 1}}, {QUERN_REMAINDER, {"U16", 2}}, {QUERN_INT32, {"I32", 4}}, {QUERN_INT64, {"I64", 8}}};
+    } rows[] = {
+#define ROW(number, constant, name, bits, exponent, has_infinity, is_float, is_scaled, element) {constant, {element, (bits) / 8}},
+        QUERN_FOR_EACH_DTYPE(ROW)
+        {QUERN_INT32, {"I32", 4}}, {QUERN_INT64, {"I64", 8}}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].dtype == dtype) return rows[i].element;
-    return quern_byte_element;
+    return (struct quern_element){"unknown dtype", 1};
 }
 
 void quern_enter_looker(enum quern_looker_place place, const struct quern_looker *looker) {

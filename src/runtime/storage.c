@@ -3,21 +3,20 @@
 
 #include <string.h>
 
+#include "../generated/dtypes.h"
+
 /* ---- one element ---- */
 
 /* A type of fewer than 32 bits: sign, exponent, fraction. */
 struct format {
-    int bytes, exponent_bits, fraction_bits;
-    bool has_infinity;     /* else the largest code is NaN and all smaller ones are finite */
-    uint16_t nan;          /* the code of every NaN, without sign */
-    int top;               /* scaled: the exponent of the largest magnitude of a block */
+    int bytes, exponent_bits, fraction_bits;  /* no bits of exponent: no value */
+    bool has_infinity;                        /* else the largest code is NaN and all smaller ones are finite */
 };
 
 static const struct format formats[] = {
-    [QUERN_F16] = {2, 5, 10, true, 0x7FFF, 14},
-    [QUERN_BF16] = {2, 8, 7, true, 0x7FFF, 0},
-    [QUERN_E4M3] = {1, 4, 3, false, 0x7F, 7},
-    [QUERN_E5M2] = {1, 5, 2, true, 0x7F, 14},
+#define FORMAT(number, constant, name, bits, exponent, has_infinity, ...) \
+    [constant] = {(bits) / 8, exponent, (bits) - 1 - (exponent), has_infinity},
+    QUERN_FOR_EACH_DTYPE(FORMAT)
 };
 
 static float from_bits(uint32_t bits) {
@@ -35,6 +34,12 @@ static uint32_t to_bits(float x) {
 static uint32_t sign_of(const struct format *format) { return 1u << (8 * format->bytes - 1); }
 
 static int bias_of(const struct format *format) { return (1 << (format->exponent_bits - 1)) - 1; }
+
+/* The code of every NaN. */
+static uint32_t nan_of(const struct format *format) { return sign_of(format) - 1; }
+
+/* Scaled, the largest magnitude of a block has the exponent below the largest one of the type. */
+static int top_of(const struct format *format) { return bias_of(format) - format->has_infinity; }
 
 /* The first code, sign aside, that is not finite. */
 static uint32_t first_special(const struct format *format) {
@@ -63,8 +68,8 @@ static float widen(const struct format *format, uint32_t code) {
 static uint32_t narrow(const struct format *format, float x) {
     const uint32_t bits = to_bits(x), magnitude = bits & 0x7FFFFFFF, special = first_special(format);
     const uint32_t sign = bits >> 31 ? sign_of(format) : 0;
-    const uint32_t infinity = format->has_infinity ? sign | special : format->nan;
-    if (magnitude > 0x7F800000) return format->nan;
+    const uint32_t infinity = format->has_infinity ? sign | special : nan_of(format);
+    if (magnitude > 0x7F800000) return nan_of(format);
     if (magnitude == 0x7F800000) return infinity;
     const int field = (int)(magnitude >> 23), exponent = (field ? field : 1) - 127 + bias_of(format);
     const uint32_t significand = (magnitude & 0x7FFFFF) | (field ? 0x800000 : 0);
@@ -110,7 +115,7 @@ static uint8_t choose_scale(const struct format *format, const float *values, in
         const uint32_t magnitude = to_bits(values[i]) & 0x7FFFFFFF;
         if (magnitude < 0x7F800000 && magnitude > largest) largest = magnitude;
     }
-    const int scale = (int)(largest >> 23) - format->top;
+    const int scale = (int)(largest >> 23) - top_of(format);
     return (uint8_t)(scale < 0 ? 0 : scale);
 }
 

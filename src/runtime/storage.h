@@ -1,6 +1,7 @@
 /*
  * Conversions between stored values and fp32 on the host, to nearest, element by element.  Kernels have their own.  These are for
  * adam_load.c, since the types of a saved state may change, and for known answers.  Arrays of codes may begin at any address.
+ * A type must be one whose elements have a value: not the integers, nor the remainder.
  */
 #ifndef QUERN_STORAGE_H
 #define QUERN_STORAGE_H

@@ -83,6 +83,21 @@ def test_a_cpu_source_serves_all_targets(tree: Path) -> None:
     assert not [path for path in contents(tree) if path.endswith(".c") and "__" in path]
 
 
+def test_the_layout_of_shared_memory_has_a_number(tree: Path) -> None:
+    """Of two builds that disagree about it, neither joins a group of the other."""
+    def number() -> bytes:
+        gen(tree, "render")
+        return contents(tree)["generated/layout.h"]
+
+    before = number()
+    edit(tree / "src/ranks/segment.h", "The segment: the shared", "The segment:   the shared")
+    assert number() == before, "a comment counts"
+    edit(tree / "src/kernels/collective.h", "QUERN_RANK_LIMIT = 128", "QUERN_RANK_LIMIT = 129")
+    changed = number()
+    edit(tree / "src/ranks/segment.h", "QUERN_MAILBOX_BYTES = 1024", "QUERN_MAILBOX_BYTES = 1025")
+    assert len({before, changed, number()}) == 3, "a change of a header does not count"
+
+
 def test_a_new_source_belongs_to_the_build(tree: Path) -> None:
     (tree / "src/os/new.c").write_text("")
     expect(1, "stale: generated/host.ninja", gen(tree, "check"))

@@ -48,8 +48,9 @@ ROOMS = {
 }
 ROOM_LIMIT = 19
 # Files that belong to a room but lie elsewhere.
-MEMBERS = {"generated/operations.h": "src/kernels", "generated/targets.h": "src/kernels", "generated/dtypes.h": "src/runtime",
-           "generated/arguments.h": "src/runtime",
+MEMBERS = {"generated/operations.h": "src/kernels", "generated/targets.h": "src/kernels", "generated/dtypes.h": "src/kernels",
+           "generated/arguments.h": "src/runtime", "generated/structs.h": "src/runtime",
+           "generated/layout.h": "src/ranks",
            "generated/adam/legality.h": "src/adam"}
 
 # Folders outside of the rooms, and the rooms that each may include.  Users' programs include only the public header.

@@ -22,9 +22,10 @@ RULE(quern_adam_args, tensor_size,                   "ccc--ccccccc", REFUSES(
                   VALUES(113, 120, UINT32_MAX)),
      STRUCT_BYTES(" with use_multipliers: expected 112, since a shorter tensor has no multipliers", VALUES(48, 96, 104),
                   .calls = "x-x--xxxxxxx")))
-RULE(quern_adam_args, param_dtype,                   "cccCcccccccc", LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16))
-RULE(quern_adam_args, grad_dtype,                    "cccCCccccccc", LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16))
-#define MOMENTS QUERN_F32, QUERN_BF16, QUERN_F16, QUERN_E4M3, QUERN_E5M2
+RULE(quern_adam_args, param_dtype,                   "cccCcccccccc", LEGAL(QUERN_FLOAT_DTYPES))
+RULE(quern_adam_args, grad_dtype,                    "cccCCccccccc", LEGAL(QUERN_FLOAT_DTYPES))
+#define MOMENTS QUERN_F32, QUERN_BF16, QUERN_FOR_EACH_COMMON_DTYPE(COMMON) QUERN_F16, QUERN_NARROW_DTYPES
+#define COMMON(constant, name, exponent) constant,
 RULE(quern_adam_args, m_dtype,                       "cccCCccccccc", LEGAL(MOMENTS))
 RULE(quern_adam_args, v_dtype,                       "cccCCccccccc", LEGAL(MOMENTS))
 RULE(quern_adam_args, master_dtype,                  "ccccCccccccc", LEGAL(QUERN_NO_DTYPE, QUERN_F32, QUERN_REMAINDER))
@@ -50,8 +51,8 @@ PLAIN(quern_adam_args, amsgrad,                      "cccCCccccccc")
 PLAIN(quern_adam_args, maximize,                     "ccccc----ccc")
 PLAIN(quern_adam_args, zero_grads,                   "cccCCccccccc")
 PLAIN(quern_adam_args, use_multipliers,              "cccCCccccccc")
-RULE(quern_adam_args, copy_dtype,                    "cccCCccccccc", LEGAL(QUERN_NO_DTYPE, QUERN_F16, QUERN_BF16, QUERN_E4M3,
-                                                                          QUERN_E5M2))
+RULE(quern_adam_args, copy_dtype,                    "cccCCccccccc", LEGAL(QUERN_NO_DTYPE, QUERN_F16, QUERN_BF16,
+                                                                          QUERN_NARROW_DTYPES, QUERN_FOR_EACH_COMMON_DTYPE(COMMON)))
 RULE(quern_adam_args, grad_scale,                    "cc-c-----ccc", REFUSES(ARGUMENT("0, which means 1, or 3e-39 to 3.4e38")))
 PLAIN(quern_adam_args, control,                      ".")
 static quern_adam_plan *plan_of_another_device;

@@ -9,7 +9,6 @@
 enum { ROWS = 3, VOCAB = 10, LOGITS_STRIDE = 12, PADDED = 13, GRAD_STRIDE = 14, UPSTREAM_STRIDE = 2, FIRST = 2, GLOBAL = 20,
        SHARDS = 2, WIDTH = 5, WIDE = 6, CHUNK = 2 };
 
-#define FLOATS QUERN_F32, QUERN_F16, QUERN_BF16
 #define OF_THREE_ROWS TOO_LONG("args.rows 3: expected at most 11728124029610")
 #define IS_COMPUTED .unused = {"is set: expected NULL or 0, since the logits are computed here"}
 
@@ -19,7 +18,7 @@ enum { ROWS = 3, VOCAB = 10, LOGITS_STRIDE = 12, PADDED = 13, GRAD_STRIDE = 14, 
  */
 enum { WHOLE, STATS, COMBINE, GRADIENT, SPACE, EXPLAIN, LINEAR, LINEAR_SPACE };
 /*                                                               WSCGseLs */
-RULE(quern_cross_entropy_args, logits_dtype,                    "cccccccc", LEGAL(FLOATS))
+RULE(quern_cross_entropy_args, logits_dtype,                    "cccccccc", LEGAL(QUERN_FLOAT_DTYPES))
 RULE(quern_cross_entropy_args, labels_dtype,                    "cccccccc", LEGAL(QUERN_INT32, QUERN_INT64))
 PLAIN(quern_cross_entropy_args, reduction,                      "cccccccc")
 RULE(quern_cross_entropy_args, rows,                            "cccccccc", REFUSES(COUNT_TO(MOST_ROWS)))
@@ -32,7 +31,7 @@ BUFFER_OF(quern_cross_entropy_args, labels,                     "RRRR--R-", quer
 PLAIN(quern_cross_entropy_args, ignore_index,                   ".......-")
 BUFFER_OF(quern_cross_entropy_args, loss,                       "w-w---w-", sizeof(float))
 MEMORY_OF(quern_cross_entropy_args, grad,                       "w--W--00", quern_dtype_bytes(a->logits_dtype), IS_COMPUTED)
-RULE(quern_cross_entropy_args, grad_dtype,                      "cccccccc", LEGAL(QUERN_NO_DTYPE, FLOATS),
+RULE(quern_cross_entropy_args, grad_dtype,                      "cccccccc", LEGAL(QUERN_NO_DTYPE, QUERN_FLOAT_DTYPES),
      .legal_text = "one of f32, f16, bf16", REFUSES({.text = "@ with f32 logits: only the logits' dtype is supported",
                                                      .status = QUERN_NOT_SUPPORTED, .calls = "x--x----",
                                                      VALUES(QUERN_F16, QUERN_BF16)}))
@@ -65,8 +64,8 @@ RULES_OF(quern_cross_entropy_args)
 
 /* The columns: the call and its workspace. */
 #define NO_STRIDE(rows, most) REFUSES(SHAPE("at least width, 5"), TOO_LONG("args.loss." rows ": expected at most " most))
-RULE(quern_linear_cross_entropy_args, hidden_dtype,             "cc", LEGAL(FLOATS))
-RULE(quern_linear_cross_entropy_args, weight_dtype,             "cc", LEGAL(FLOATS))
+RULE(quern_linear_cross_entropy_args, hidden_dtype,             "cc", LEGAL(QUERN_FLOAT_DTYPES))
+RULE(quern_linear_cross_entropy_args, weight_dtype,             "cc", LEGAL(QUERN_FLOAT_DTYPES))
 PLAIN(quern_linear_cross_entropy_args, accumulate_weight,       "cc")
 PLAIN(quern_linear_cross_entropy_args, loss,                    "..")
 RULE(quern_linear_cross_entropy_args, width,                    "cc", REFUSES(COUNT_TO(MOST_ROWS)))

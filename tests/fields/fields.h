@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../generated/dtypes.h"
 #include "../../generated/header/fields.h"
 #include "../../generated/header/parameters.h"
 #include "harness/device.h"

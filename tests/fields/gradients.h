@@ -17,7 +17,7 @@ enum { NORM, NORM_OF_PLAN, SPACE, SUM, ZEROING_SUM, LONG_SUM, GROUPED_SUM, SUM_O
 #define NO_SIZE_OF_A_GRADIENT REFUSES(ITEM_BYTES("24", 0, 16, 23, 25, 32, UINT32_MAX))
 #define NO_COUNT REFUSES(COUNT_TO("4294967295"))
 #define HAS_A_LIST .unused = {"is not NULL with a plan, which has its own list"}
-#define FLOATS LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16)
+#define FLOATS LEGAL(QUERN_FLOAT_DTYPES)
 /*                                                       NpsSZL */
 RULE(quern_gradient_norm_args, gradient_size,           "c-c", NO_SIZE_OF_A_GRADIENT)
 RULE(quern_gradient_norm_args, grad_dtype,              "cCc", FLOATS)

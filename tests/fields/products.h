@@ -8,7 +8,7 @@ enum { M = 2, N = 3, K = 4, A_STRIDE = 5, B_STRIDE = 6, C_STRIDE = 4 };
 
 /* The columns: C = A * B^T, and C += A * B^T. */
 enum { PRODUCT, ADDED_PRODUCT };
-#define FLOATS LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16)
+#define FLOATS LEGAL(QUERN_FLOAT_DTYPES)
 #define NO_ROWS REFUSES(COUNT_TO(MOST_ROWS))
 #define NO_STRIDE(columns, rows, most) REFUSES(SHAPE("at least its columns, " columns), \
                                                TOO_LONG("rows " rows ": expected at most " most))

@@ -19,8 +19,8 @@ enum { SPACE, WHOLE, DELAYED, PLANNED, LONG_LIST, AMAX, CAST, EXPLAIN, NEW_PLAN,
 static quern_quantize_plan *plan_of_another_device;
 /*                                               SWDPLACENBT */
 RULE(quern_quantize_args, tensor_size,          "ccc-ccccccc", REFUSES(ITEM_BYTES("56", 0, 16, 28, 55, 57, 64, UINT32_MAX)))
-RULE(quern_quantize_args, input_dtype,          "cccCccccccc", LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16))
-RULE(quern_quantize_args, output_dtype,         "cccCccccccc", LEGAL(QUERN_E4M3, QUERN_E5M2))
+RULE(quern_quantize_args, input_dtype,          "cccCccccccc", LEGAL(QUERN_FLOAT_DTYPES))
+RULE(quern_quantize_args, output_dtype,         "cccCccccccc", LEGAL(QUERN_NARROW_DTYPES))
 MEMORY_OF(quern_quantize_args, tensors,         "RRR0RRRRRRR", sizeof(void *), .host_calls = ~0u,
           .unused = {"is not NULL with a plan, which has its own list"})
 RULE(quern_quantize_args, tensor_count,         "ccc-ccccccc", REFUSES(COUNT_TO("4294967295")))

@@ -84,7 +84,7 @@ RULES_OF(quern_ragged_sizes_args)
 /* The columns: all-gather, reduce-scatter, all-reduce, that of some members, broadcast, the workspace. */
 enum { GATHERED, SCATTERED, REDUCED, REDUCED_OF_SOME, BROADCASTED, COLLECTIVE_SPACE };
 /*                                                       GSRsBw */
-RULE(quern_collective_args, dtype,                      ".ccc..", LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16))
+RULE(quern_collective_args, dtype,                      ".ccc..", LEGAL(QUERN_FLOAT_DTYPES))
 MEMORY_OF(quern_collective_args, input,                 "RRRRR-", quern_dtype_bytes(a->dtype), .may_overlap = "output")
 BUFFER_OF(quern_collective_args, output,                "WWWWW-", quern_dtype_bytes(a->dtype))
 RULE(quern_collective_args, count,                      "cccccc", REFUSES(
@@ -101,8 +101,8 @@ RULES_OF(quern_collective_args)
 /* The columns: chunks of all ranks, of some members, the workspace. */
 enum { CHUNKED, CHUNKED_OF_SOME, CHUNKS_SPACE };
 /*                                                       Csw */
-RULE(quern_quantize_chunks_args, input_dtype,           "ccc", LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16))
-RULE(quern_quantize_chunks_args, output_dtype,          "ccc", LEGAL(QUERN_E4M3, QUERN_E5M2))
+RULE(quern_quantize_chunks_args, input_dtype,           "ccc", LEGAL(QUERN_FLOAT_DTYPES))
+RULE(quern_quantize_chunks_args, output_dtype,          "ccc", LEGAL(QUERN_NARROW_DTYPES))
 BUFFER_OF(quern_quantize_chunks_args, input,            "RR-", quern_dtype_bytes(a->input_dtype))
 BUFFER_OF(quern_quantize_chunks_args, output,           "WW-", 1)
 BUFFER_OF(quern_quantize_chunks_args, ready,            "WW-", sizeof(uint32_t))

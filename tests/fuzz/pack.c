@@ -29,7 +29,7 @@ static struct pack whole(void) {
     for (int i = 0; i < ROWS; i++)
         pack.rows[i] = (struct quern_pack_row){
             .name = "adam_pf32_gf32_mf32_vf32__sm_fuzz", .entry = "entry", .operation = i ? 1 : 2, .cc_min = 90, .cc_max = 90,
-            .dtypes = {1, 1, 1, 1, 0}, .threads = 128, .elements = i ? 4 : QUERN_ADAM_TILE, .cluster = 1, .vocab_max = 1000,
+            .dtypes = {1, 1, 1, 1, 0}, .threads = 128, .elements = i ? 4 : QUERN_LIST_TILE, .cluster = 1, .vocab_max = 1000,
             .image_offset = offsetof(struct pack, image), .image_bytes = IMAGE};
     return pack;
 }

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "../../generated/dtypes.h"
+
 struct format {
     int bytes;
     int precision;      /* significant bits, the hidden one included */
@@ -15,14 +17,22 @@ struct format {
     uint32_t sign, infinity, nan;  /* bits; infinity: for a type without infinities, their replacement */
 };
 
+/* Of n from 0 to 127. */
+#define POWER(n) (((n) & 1 ? 0x1p1 : 1) * ((n) & 2 ? 0x1p2 : 1) * ((n) & 4 ? 0x1p4 : 1) * ((n) & 8 ? 0x1p8 : 1) * \
+                  ((n) & 16 ? 0x1p16 : 1) * ((n) & 32 ? 0x1p32 : 1) * ((n) & 64 ? 0x1p64 : 1))
+#define BIAS(exponent) ((1 << (exponent) >> 1) - 1)
+#define ULP_OF_1(bits, exponent) (1.0 / (1 << ((bits) - 1 - (exponent))))
+#define SIGN(bits) ((uint32_t)1 << ((bits) - 1))
+
+/* Without infinities the largest exponent has numbers too, and only the last code is none. */
+#define FORMAT(number, constant, name, bits, exponent, has_infinity, ...) \
+    [constant] = {(bits) / 8, (bits) - (exponent), 1 - BIAS(exponent), \
+                  (has_infinity ? (2 - ULP_OF_1(bits, exponent)) * POWER(BIAS(exponent)) \
+                                : (2 - 2 * ULP_OF_1(bits, exponent)) * POWER(BIAS(exponent) + 1)), SIGN(bits), \
+                  has_infinity ? SIGN(bits) - SIGN((bits) - (exponent)) : SIGN(bits) - 1, SIGN(bits) - 1},
+
 static const struct format *format_of(quern_dtype dtype) {
-    static const struct format formats[] = {
-        [QUERN_F32] = {4, 24, -126, 0x1.FFFFFEp127, 0x80000000, 0x7F800000, 0x7FFFFFFF},
-        [QUERN_F16] = {2, 11, -14, 65504, 0x8000, 0x7C00, 0x7FFF},
-        [QUERN_BF16] = {2, 8, -126, 0x1.FEp127, 0x8000, 0x7F80, 0x7FFF},
-        [QUERN_E4M3] = {1, 4, -6, 448, 0x80, 0x7F, 0x7F},
-        [QUERN_E5M2] = {1, 3, -14, 57344, 0x80, 0x7C, 0x7F},
-    };
+    static const struct format formats[] = {QUERN_FOR_EACH_DTYPE(FORMAT)};
     return &formats[dtype];
 }
 

@@ -172,7 +172,7 @@ static void check_turns(const struct test_device *device, const struct quern_ker
     if (!adam_is_typical(row)) return;
     static const int64_t tiles[] = {45, 270, 345};
     for (size_t i = 0; i < COUNT(tiles); i++) {
-        const int64_t counts[] = {QUERN_ADAM_TILE + 1, (tiles[i] - 3) * QUERN_ADAM_TILE, 700};
+        const int64_t counts[] = {QUERN_LIST_TILE + 1, (tiles[i] - 3) * QUERN_LIST_TILE, 700};
         quern_adam_args args = adam_args_of(row);
         struct adam_problem problem;
         adam_make(&problem, &args, counts, COUNT(counts));

@@ -1,6 +1,6 @@
 /*
  * Cross-entropy over ordinary rows: every kernel of the target under test, every combination of options, many shapes.
- * Special rows are in test_cross_entropy_rows.c, determinism in test_cross_entropy_determinism.c.
+ * Special rows are in test_cross_entropy_rows.c, determinism in test_determinism.c.
  *
  * Runs on: cpu, every emulated, gpu; kernels of cross_entropy.
  */

@@ -88,8 +88,9 @@ static bool needs_full(const struct published *p) {
 }
 
 static bool is_for(const struct published *p, const struct quern_kernel *row) {
-    static const unsigned bits[] = {[QUERN_F32] = F32, [QUERN_F16] = F16, [QUERN_BF16] = BF16};
-    return p->dtypes & bits[row->key.cross_entropy.logits] && (row->key.cross_entropy.full || !needs_full(p))
+    const quern_dtype logits = row->key.cross_entropy.logits;
+    const unsigned bit = logits == QUERN_F32 ? F32 : logits == QUERN_F16 ? F16 : logits == QUERN_BF16 ? BF16 : 0;
+    return p->dtypes & bit && (row->key.cross_entropy.full || !needs_full(p))
         && p->vocab <= row->key.cross_entropy.vocab_max;
 }
 

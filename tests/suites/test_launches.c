@@ -349,7 +349,7 @@ Test(launches, clusters_without_room) {
 static struct launched step_of(const struct test_device *device, int64_t tiles, bool with_plan) {
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
     const quern_adam_args args = adam_args_of(row);
-    const int64_t counts[] = {0, tiles ? (tiles - 1) * QUERN_ADAM_TILE + 1 : 0};
+    const int64_t counts[] = {0, tiles ? (tiles - 1) * QUERN_LIST_TILE + 1 : 0};
     struct adam_problem problem;
     struct adam_session session;
     adam_make(&problem, &args, counts, COUNT(counts));
@@ -365,7 +365,7 @@ static struct launched step_of(const struct test_device *device, int64_t tiles, 
 
 /* A norm has a block for each tile or as many as the device holds, and one block that adds the sums of few tiles. */
 static struct launched norm_of(const struct test_device *device, int64_t tiles) {
-    const int64_t count = tiles ? (tiles - 1) * QUERN_ADAM_TILE + 1 : 0;
+    const int64_t count = tiles ? (tiles - 1) * QUERN_LIST_TILE + 1 : 0;
     struct buffer grad, norm, workspace;
     size_t bytes;
     buffer_open(&grad, device, (size_t)count * 2 + 2, 0, NULL);

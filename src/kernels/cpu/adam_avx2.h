@@ -2,8 +2,8 @@
  * The Adam kernels' operations beyond vector_avx2.h: exact IEEE arithmetic and stochastic rounding.  Included by adam_vectors.h and
  * narrow_avx2.h.  adam_avx512.h describes each function; the names are the same.
  */
-#ifndef QUERN_CPU_ADAM_H
-#define QUERN_CPU_ADAM_H
+#ifndef QUERN_CPU_ADAM_AVX2_H
+#define QUERN_CPU_ADAM_AVX2_H
 
 #include "kernels/cpu/vector_avx2.h"
 

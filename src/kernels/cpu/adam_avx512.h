@@ -20,8 +20,8 @@
  *   pair_replace_nan            replaces every NaN by that of the type in which the value will be stored
  *   pair_settle                 both
  */
-#ifndef QUERN_CPU_ADAM_H
-#define QUERN_CPU_ADAM_H
+#ifndef QUERN_CPU_ADAM_AVX512_H
+#define QUERN_CPU_ADAM_AVX512_H
 
 #include "kernels/cpu/vector_avx512.h"
 

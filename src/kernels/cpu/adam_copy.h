@@ -37,22 +37,21 @@ static inline void copy_values(struct copying *copying, void *to, const float *x
         for (int64_t i = 0; i < count; i += PAIR)
             copying->largest = magnitude_max_finite(copying->largest, pair_load_f32(x + i));
     switch (copying->dtype) {
-    case QUERN_F16:
-        for (int64_t i = 0; i < count; i += PAIR)
-            ordered_round_f16((uint16_t *)to + i, pair_settle(pair_load_f32(x + i), NAN_f16), NULL);
+#define COPY_HALVES(constant, name, exponent)                                                                \
+    case constant:                                                                                           \
+        for (int64_t i = 0; i < count; i += PAIR)                                                            \
+            ordered_round_##name((uint16_t *)to + i, pair_settle(pair_load_f32(x + i), NAN_##name), NULL);   \
         break;
-    case QUERN_BF16:
-        for (int64_t i = 0; i < count; i += PAIR)
-            ordered_round_bf16((uint16_t *)to + i, pair_settle(pair_load_f32(x + i), NAN_bf16), NULL);
+#define COPY_BYTES(constant, name)                                                                           \
+    case constant:                                                                                           \
+        for (int64_t i = 0; i < count; i += PAIR)                                                            \
+            ordered_saturate_##name((uint8_t *)to + i, pair_multiply(pair_load_f32(x + i), copying->scale)); \
         break;
-    case QUERN_E4M3:
-        for (int64_t i = 0; i < count; i += PAIR)
-            ordered_saturate_e4m3((uint8_t *)to + i, pair_multiply(pair_load_f32(x + i), copying->scale));
-        break;
-    case QUERN_E5M2:
-        for (int64_t i = 0; i < count; i += PAIR)
-            ordered_saturate_e5m2((uint8_t *)to + i, pair_multiply(pair_load_f32(x + i), copying->scale));
-        break;
+    COPY_HALVES(QUERN_F16, f16, 5)
+    COPY_HALVES(QUERN_BF16, bf16, 8)
+    QUERN_FOR_EACH_COMMON_DTYPE(COPY_HALVES)
+    COPY_BYTES(QUERN_E4M3, e4m3)
+    COPY_BYTES(QUERN_E5M2, e5m2)
     }
 }
 

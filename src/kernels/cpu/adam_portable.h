@@ -2,8 +2,8 @@
  * The Adam kernels' operations beyond vector_portable.h: exact IEEE arithmetic and stochastic rounding.  Included by adam_vectors.h
  * and narrow_portable.h.  adam_avx512.h describes each function; the names are the same.
  */
-#ifndef QUERN_CPU_ADAM_H
-#define QUERN_CPU_ADAM_H
+#ifndef QUERN_CPU_ADAM_PORTABLE_H
+#define QUERN_CPU_ADAM_PORTABLE_H
 
 #include <float.h>
 #include <math.h>
@@ -64,7 +64,7 @@ static inline vector vector_raise(vector a, vector b) {
 }
 
 /* The NaN of each type as fp32. */
-enum { NAN_f32 = 0x7FFFFFFF, NAN_f16 = 0x7FFFE000, NAN_bf16 = 0x7FFF0000 };
+enum { NAN_f32 = 0x7FFFFFFF, NAN_bf16 = 0x7FFF0000 };
 
 static inline int pair_has_nan(struct vector_pair x) {
     const vector_mask nan = (x.first != x.first) | (x.second != x.second);
@@ -188,49 +188,6 @@ static inline struct vector_pair pair_load_remainder(const uint16_t *param, cons
 static inline void pair_store_remainder(uint16_t *param, uint16_t *remainder, struct vector_pair x) {
     vector_store_halves(param, remainder_param(x.first) & 0xFFFF, remainder_param(x.second));
     vector_store_halves(remainder, (vector_bits)x.first & 0xFFFF, (vector_bits)x.second);
-}
-
-/* ---- f16 ---- */
-
-static inline struct vector_pair ordered_load_f16(const uint16_t *from) {
-    return (struct vector_pair){
-        vector_from_f16(vector_load_u16(from)),
-        vector_from_f16(vector_load_u16(from + VECTOR_LANES)),
-    };
-}
-
-/* For magnitudes that are not NaN. */
-static inline vector_bits f16_round_toward_zero(vector_bits magnitude) {
-    vector_mask is_small = (vector_mask)magnitude < 0x38800000;
-    vector small = (vector)(magnitude & (vector_bits)is_small) * vector_broadcast(0x1p24f);
-    vector_bits subnormal = (vector_bits)__builtin_convertvector(small, vector_mask);
-    vector_bits normal = (magnitude - (112u << 23)) >> 13;
-    vector_bits finite = vector_select(is_small, subnormal, normal);
-    finite = vector_select((vector_mask)magnitude < 0x47800000, finite, vector_broadcast_bits(0x7BFF));
-    return vector_select((vector_mask)magnitude < 0x7F800000, finite, vector_broadcast_bits(0x7C00));
-}
-
-/*
- * Cuts 13 bits off the fp32.  Below f16's normal range the cut is at 2^-24 for every exponent, so the random bits are added as a
- * number.  The conversion toward zero limits overflow to 65504.
- */
-static inline vector_bits f16_round_stochastic(vector x, const uint16_t *random) {
-    vector_bits bits = (vector_bits)x, magnitude = bits & 0x7FFFFFFF, random13 = vector_load_u16(random) >> 3;
-    vector random_value = __builtin_convertvector((vector_mask)random13, vector) * vector_broadcast(0x1p-37f);
-    vector_bits small = (vector_bits)((vector)magnitude + random_value);
-    vector_bits sum = vector_select((vector_mask)magnitude < 0x38800000, small, magnitude_add_random(magnitude, random13));
-    return f16_round_toward_zero(sum) | (bits ^ magnitude) >> 16;
-}
-
-/* Neither conversion keeps the bits of a NaN. */
-static inline vector_bits f16_round(vector x, const uint16_t *random) {
-    vector_bits rounded = random ? f16_round_stochastic(x, random) : vector_to_f16(x);
-    return vector_select(x != x, vector_broadcast_bits(0x7FFF), rounded);
-}
-
-static inline void ordered_round_f16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
-    vector_store_u16(to, f16_round(x.first, random));
-    vector_store_u16(to + VECTOR_LANES, f16_round(x.second, random ? random + VECTOR_LANES : NULL));
 }
 
 #endif

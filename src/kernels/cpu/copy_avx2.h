@@ -2,8 +2,8 @@
  * Copies of cache lines with AVX2, for the copies between ranks.  Included by ragged_copy.h.  copy_avx512.h describes each
  * function; the names are the same.
  */
-#ifndef QUERN_CPU_COPY_H
-#define QUERN_CPU_COPY_H
+#ifndef QUERN_CPU_COPY_AVX2_H
+#define QUERN_CPU_COPY_AVX2_H
 
 #include <immintrin.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  *   line_stream              at a multiple of LINE, bypassing the caches: it must be fenced before another rank is notified
  *   part_copy                fewer bytes than a line
  */
-#ifndef QUERN_CPU_COPY_H
-#define QUERN_CPU_COPY_H
+#ifndef QUERN_CPU_COPY_AVX512_H
+#define QUERN_CPU_COPY_AVX512_H
 
 #include <immintrin.h>
 #include <stdint.h>

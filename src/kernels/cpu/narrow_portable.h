@@ -18,8 +18,8 @@ static inline vector_bits vector_load_u8(const uint8_t *from) {
 /* The bits of an e5m2 are the upper ones of an f16. */
 static inline struct vector_pair ordered_load_e5m2(const uint8_t *from) {
     return (struct vector_pair){
-        vector_from_f16(vector_load_u8(from) << 8),
-        vector_from_f16(vector_load_u8(from + VECTOR_LANES) << 8),
+        format_widen(vector_load_u8(from) << 8, 5),
+        format_widen(vector_load_u8(from + VECTOR_LANES) << 8, 5),
     };
 }
 
@@ -109,7 +109,7 @@ static inline void ordered_scale_e5m2(uint8_t *to, struct vector_pair x, uint8_t
 }
 
 static inline vector_bits f16_scale(vector x, uint8_t scale, const uint16_t *random, int keep_positive) {
-    const vector_bits codes = f16_round(x * scale_inverse(scale), random);
+    const vector_bits codes = format_round(x * scale_inverse(scale), random, 5);
     return keep_positive ? codes_keep_positive(codes, x) : codes;
 }
 

@@ -2,8 +2,8 @@
  * fp32 vectors of 8 lanes with AVX2, FMA and F16C, and their conversions to and from f16 and bf16.  Included by squares_avx2.h,
  * adam_avx2.h and exponential_avx2.h.  vector_avx512.h describes each function; the names are the same.
  */
-#ifndef QUERN_CPU_VECTOR_H
-#define QUERN_CPU_VECTOR_H
+#ifndef QUERN_CPU_VECTOR_AVX2_H
+#define QUERN_CPU_VECTOR_AVX2_H
 
 #include <immintrin.h>
 #include <stdint.h>
@@ -120,5 +120,9 @@ static inline void pair_store_bf16(uint16_t *to, struct vector_pair x) {
     __m256i even = _mm256_srli_epi32(vector_round_bf16(x.first), 16);
     _mm256_storeu_si256((__m256i *)to, _mm256_blend_epi16(even, vector_round_bf16(x.second), 0xAA));
 }
+
+/* ---- others ---- */
+
+#include "kernels/cpu/format.h"
 
 #endif

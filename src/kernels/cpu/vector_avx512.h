@@ -14,8 +14,8 @@
  * A store rounds to nearest, ties to even; subnormals are kept, overflow gives infinity.  It assumes that a NaN comes from
  * arithmetic on numbers (no low payload bits), so that rounding cannot carry it into a number.
  */
-#ifndef QUERN_CPU_VECTOR_H
-#define QUERN_CPU_VECTOR_H
+#ifndef QUERN_CPU_VECTOR_AVX512_H
+#define QUERN_CPU_VECTOR_AVX512_H
 
 #include <immintrin.h>
 #include <stdint.h>
@@ -135,5 +135,9 @@ static inline void pair_store_bf16(uint16_t *to, struct vector_pair x) {
     _mm512_storeu_si512(to, halves_round(_mm512_mask_mov_epi16(_mm512_srli_epi32(first, 16), odd, second),
                                          _mm512_mask_mov_epi16(_mm512_slli_epi32(second, 16), (__mmask32)~odd, first)));
 }
+
+/* ---- others ---- */
+
+#include "kernels/cpu/format.h"
 
 #endif

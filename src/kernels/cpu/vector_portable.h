@@ -4,8 +4,8 @@
  * src/cross_entropy/blas_cpu.c.  vector_avx512.h describes each function.  The names are the same, except that there is no
  * vector_fma: without the instruction it would be a library call for each lane.
  */
-#ifndef QUERN_CPU_VECTOR_H
-#define QUERN_CPU_VECTOR_H
+#ifndef QUERN_CPU_VECTOR_PORTABLE_H
+#define QUERN_CPU_VECTOR_PORTABLE_H
 
 #include <stdint.h>
 #include <string.h>
@@ -106,41 +106,6 @@ static inline struct vector_pair pair_load_beside_halves(const float *from) {
                                 __builtin_shufflevector(x.first, x.second, 1, 3, 5, 7)};
 }
 
-/* ---- f16 ---- */
-
-/* Moves exponent and fraction to fp32's place.  The multiplication corrects the bias and normalizes subnormals. */
-static inline vector vector_from_f16(vector_bits half) {
-    vector_bits magnitude = (half & 0x7FFF) << 13;
-    vector_bits finite = (vector_bits)((vector)magnitude * vector_broadcast(0x1p112f));
-    vector_mask special = (vector_mask)magnitude >= 0x7C00 << 13;  /* infinity and NaN */
-    return (vector)(vector_select(special, magnitude | 0x7F800000, finite) | (half & 0x8000) << 16);
-}
-
-/*
- * Normal results: rounds the 13 bits that are cut off by integer arithmetic, as for bf16.
- * Subnormal results: the sum with 0.5 has 2^-24, the unit of f16's subnormals, as its last bit, so the addition rounds.
- */
-static inline vector_bits vector_to_f16(vector x) {
-    vector_bits bits = (vector_bits)x, magnitude = bits & 0x7FFFFFFF, sign = bits >> 16 & 0x8000;
-    vector_bits normal = (magnitude + (magnitude >> 13 & 1) + 0xFFF - (112u << 23)) >> 13;
-    vector_bits subnormal = (vector_bits)((vector)magnitude + vector_broadcast(0.5f)) - 0x3F000000;
-    vector_bits finite = vector_select((vector_mask)magnitude < 0x38800000, subnormal, normal);
-    vector_mask overflow = (vector_mask)magnitude >= 0x477FF000;
-    vector_bits number = vector_select(overflow, vector_broadcast_bits(0x7C00), finite);
-    return vector_select(x != x, vector_broadcast_bits(0x7E00), number) | sign;
-}
-
-static inline struct vector_pair pair_load_f16(const uint16_t *from) {
-    vector_bits halves = vector_load_halves(from);
-    return (struct vector_pair){vector_from_f16(halves & 0xFFFF), vector_from_f16(halves >> 16)};
-}
-
-static inline struct vector_pair pair_load_beside_f16(const float *from) { return pair_load_beside_halves(from); }
-
-static inline void pair_store_f16(uint16_t *to, struct vector_pair x) {
-    vector_store_halves(to, vector_to_f16(x.first), vector_to_f16(x.second));
-}
-
 /* ---- bf16 ---- */
 
 /* The upper half of each lane after adding the increment that rounds to nearest, ties to even. */
@@ -159,5 +124,11 @@ static inline struct vector_pair pair_load_beside_bf16(const float *from) { retu
 static inline void pair_store_bf16(uint16_t *to, struct vector_pair x) {
     vector_store_halves(to, vector_round_bf16(x.first), vector_round_bf16(x.second));
 }
+
+/* ---- f16 and others ---- */
+
+#include "kernels/cpu/format.h"
+
+FORMAT_FUNCTIONS(QUERN_F16, f16, 5)
 
 #endif

@@ -21,7 +21,7 @@
 
 /* A warp's tile, and what it takes next. */
 template <class Shares> struct adam_work {
-    typedef tile_turns<QUERN_ADAM_TILE / Shares::warp_elements> turns_of_warp;
+    typedef tile_turns<QUERN_LIST_TILE / Shares::warp_elements> turns_of_warp;
     adam_tile tile;
     turns_of_warp turns;
     int64_t next; /* position */
@@ -31,7 +31,7 @@ template <class Shares> struct adam_work {
 template <class Shares>
 static __device__ __forceinline__ void open_tile(adam_work<Shares> &work, const typename Shares::batch &batch,
                                                  const quern_adam_step &step, int64_t position) {
-    constexpr uint32_t pieces = QUERN_ADAM_TILE / Shares::warp_elements;
+    constexpr uint32_t pieces = QUERN_LIST_TILE / Shares::warp_elements;
     const quern_adam_launch &launch = batch.launch;
     const int64_t number = position / pieces;
     const quern_adam_tile at =

@@ -32,6 +32,10 @@ static __device__ __forceinline__ void copy_group(float *x, int32_t dtype, float
         store_copy<bf16>(x, copy, first, count, by_vectors);
     } else if (dtype == QUERN_F16) {
         store_copy<f16>(x, copy, first, count, by_vectors);
+#define QUERN_STORE_COPY(constant, name, exponent) \
+    } else if (dtype == constant) { \
+        store_copy<name>(x, copy, first, count, by_vectors);
+    QUERN_FOR_EACH_COMMON_DTYPE(QUERN_STORE_COPY)
     } else if (dtype == QUERN_E4M3) {
         store_scaled_copy<e4m3>(x, scale, copy, first, count, by_vectors);
     } else {

@@ -83,7 +83,7 @@ static __device__ __forceinline__ void open_tile(adam_tile &tile, const quern_ad
                      unaligned<typename Shares::m_share>(slice.m, UNALIGNED_M) |
                      unaligned<typename Shares::v_share>(slice.v, UNALIGNED_V) |
                      unaligned<typename Shares::master_share>(slice.master, UNALIGNED_MASTER);
-    const uint64_t group = (uint64_t)number * (QUERN_ADAM_TILE / 8);
+    const uint64_t group = (uint64_t)number * (QUERN_LIST_TILE / 8);
     tile.random = open_philox({{(uint32_t)group, (uint32_t)(group >> 32), step.step, place}}, step.seed);
 }
 
@@ -93,9 +93,9 @@ static __device__ __forceinline__ void open_extras(adam_tile &tile, const quern_
     const uint32_t copy_bytes = step.copy_dtype == QUERN_E4M3 || step.copy_dtype == QUERN_E5M2 ? 1 : 2;
     tile.v_max = tile_begin(extras.v_max, number, Shares::v_share::element_bytes);
     tile.copy = tile_begin(extras.copy, number, copy_bytes);
-    tile.m_scale = extras.m_scale + (uint64_t)number * (QUERN_ADAM_TILE / 32);
-    tile.v_scale = extras.v_scale + (uint64_t)number * (QUERN_ADAM_TILE / 32);
-    tile.v_max_scale = extras.v_max_scale + (uint64_t)number * (QUERN_ADAM_TILE / 32);
+    tile.m_scale = extras.m_scale + (uint64_t)number * (QUERN_LIST_TILE / 32);
+    tile.v_scale = extras.v_scale + (uint64_t)number * (QUERN_LIST_TILE / 32);
+    tile.v_max_scale = extras.v_max_scale + (uint64_t)number * (QUERN_LIST_TILE / 32);
     tile.v_to = step.amsgrad ? tile.v_max : tile.v;
     tile.v_scale_to = step.amsgrad ? tile.v_max_scale : tile.v_scale;
     tile.copy_scale = extras.copy_scale ? *extras.copy_scale : 1.0f;

@@ -85,9 +85,9 @@ struct tile_part {
 
     __device__ __forceinline__ tile_part(const quern_chunk_tiles &chunk, int64_t elements, uint32_t index)
         : tile(chunk.tile + index), count(tile_elements(elements, chunk.tile + index)) {
-        const int64_t begin = (int64_t)tile * QUERN_ADAM_TILE;
+        const int64_t begin = (int64_t)tile * QUERN_LIST_TILE;
         first = (int)max(chunk.first - begin, (int64_t)0);
-        end = (int)min(chunk.end - begin, (int64_t)QUERN_ADAM_TILE);
+        end = (int)min(chunk.end - begin, (int64_t)QUERN_LIST_TILE);
     }
 };
 
@@ -123,7 +123,7 @@ static __device__ __forceinline__ void cast_part(const quern_chunks_cast_problem
                 packing<In, 8>::widen(x[k][i].word, wide);
                 caster.cast(wide, at / 8 + i, word + 2 * i);
             }
-            to.store((int64_t)part.tile * QUERN_ADAM_TILE + at, word, part.first - at, part.end - at);
+            to.store((int64_t)part.tile * QUERN_LIST_TILE + at, word, part.first - at, part.end - at);
         }
     }
 }

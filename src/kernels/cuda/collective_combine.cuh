@@ -32,7 +32,7 @@ struct max_of {
 };
 
 /* The only NaN of a result. */
-template <class T> constexpr uint32_t result_nan = is_same<T, f32> ? 0x7fc00000u : is_same<T, f16> ? 0x7e00u : 0x7fc0u;
+template <class T> constexpr uint32_t result_nan = ((1u << (8 * T::bytes - 1)) - 1) & ~((1u << (T::fraction - 1)) - 1);
 
 template <class T> static __device__ __forceinline__ uint32_t round_result(float x) {
     return x != x ? result_nan<T> : (uint32_t)T::nearest(x);

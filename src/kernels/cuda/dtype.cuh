@@ -7,26 +7,22 @@
 #ifndef QUERN_DEVICE_DTYPE_CUH
 #define QUERN_DEVICE_DTYPE_CUH
 
-#include <stdint.h>
+#include "../generated/dtypes.h"
+#include "kernels/cuda/format.cuh"
 
 #ifndef QUERN_BF16_CONVERT
 #error QUERN_BF16_CONVERT must be 1 where one instruction rounds a pair of fp32 values, else 0
 #endif
 
-#define QUERN_NAN16 0x7fffu /* the only NaN that is stored in 16 bits */
-
 struct f32 {
     typedef uint32_t bits;
-    enum { bytes = 4 };
+    enum { bytes = 4, fraction = 23, bias = 127 };
     static constexpr uint32_t minus_infinity = 0xff800000u;
     static __device__ __forceinline__ float widen(bits x) { return __uint_as_float(x); }
     static __device__ __forceinline__ bits nearest(float x) { return __float_as_uint(x); }
 };
 
-struct f16 {
-    typedef uint16_t bits;
-    enum { bytes = 2 };
-    static constexpr uint32_t minus_infinity = 0xfc00u;
+struct f16 : format<5> {
     static __device__ __forceinline__ float widen(bits x) {
         float wide;
         asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x));
@@ -48,11 +44,17 @@ struct f16 {
         return nearest(low) | (uint32_t)nearest(high) << 16;
 #endif
     }
+    /* Toward zero, of a finite magnitude. */
+    static __device__ __forceinline__ uint32_t truncate(float magnitude) {
+        uint16_t narrow;
+        asm("cvt.rz.f16.f32 %0, %1;" : "=h"(narrow) : "f"(magnitude));
+        return narrow;
+    }
 };
 
 struct bf16 {
     typedef uint16_t bits;
-    enum { bytes = 2 };
+    enum { bytes = 2, fraction = 7, bias = 127 };
     static constexpr uint32_t minus_infinity = 0xff80u;
     static __device__ __forceinline__ float widen(bits x) { return __uint_as_float((uint32_t)x << 16); }
     static __device__ __forceinline__ float widen_low(uint32_t word) { return __uint_as_float(word << 16); }
@@ -76,6 +78,10 @@ struct bf16 {
     static __device__ __forceinline__ bits nearest(float x) { return (bits)(nearest_upper(x) >> 16); }
 #endif
 };
+
+/* The types that share the conversions of formats. */
+#define QUERN_DEFINE_FORMAT(constant, name, exponent) struct name : format<exponent> {};
+QUERN_FOR_EACH_COMMON_DTYPE(QUERN_DEFINE_FORMAT)
 
 template <class A, class B> constexpr bool is_same = false;
 template <class A> constexpr bool is_same<A, A> = true;

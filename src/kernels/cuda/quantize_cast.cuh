@@ -30,7 +30,7 @@ template <class Out> struct caster {
     __device__ __forceinline__ caster(const BATCH &batch, uint32_t number, uint32_t place, float scale)
         : scale(scale), is_stochastic(batch.stochastic != 0), random{}, seed(batch.seed) {
         if (is_stochastic) {
-            const uint64_t group = (uint64_t)number * (QUERN_ADAM_TILE / 8);
+            const uint64_t group = (uint64_t)number * (QUERN_LIST_TILE / 8);
             const uint32_t offset = batch.offset_pointer ? (uint32_t)*batch.offset_pointer : batch.offset;
             random = open_philox({{(uint32_t)group, (uint32_t)(group >> 32), offset, place}}, seed);
         }

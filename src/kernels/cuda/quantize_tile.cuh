@@ -11,7 +11,7 @@ enum { GROUPS = VECTOR_BYTES / 16 };
 
 /* All tiles of a tensor: one without elements has one too. */
 static __device__ __forceinline__ uint32_t all_tiles_of(const quern_quantize_slice &tensor) {
-    const int64_t whole = (tensor.count + QUERN_ADAM_TILE - 1) / QUERN_ADAM_TILE;
+    const int64_t whole = (tensor.count + QUERN_LIST_TILE - 1) / QUERN_LIST_TILE;
     return whole ? (uint32_t)whole : 1u;
 }
 

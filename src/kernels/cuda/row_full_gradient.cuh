@@ -15,9 +15,8 @@ struct column_factors {
 
     /* As gradient_factors::needs_roots.  Under most softcaps no exponential is below 2^-125. */
     __device__ __forceinline__ bool needs_roots(float cap) const {
-        constexpr float visible = is_same<element, f16> ? 0x1p101f : 0x1p-8f;
         const bool vanishes = cap == 0.0f || scale.origin + cap * LOG2_E > 125.0f;
-        return element::bytes == 2 && vanishes && fabsf(coefficient) >= visible;
+        return element::bytes == 2 && vanishes && fabsf(coefficient) >= __uint_as_float(VISIBLE);
     }
 };
 

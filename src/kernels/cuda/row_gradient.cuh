@@ -9,6 +9,12 @@
 #include "kernels/cuda/row_results.cuh"
 #include "kernels/cuda/vector.cuh"
 
+/*
+ * A coefficient whose product with 2^-126 is half of the smallest number of the type, 2^(-bias - fraction): 2^-25 for f16, 2^-134 for
+ * bf16.
+ */
+constexpr uint32_t VISIBLE = (253u - element::bias - element::fraction) << 23;
+
 /* The factors of a row's gradient: coefficient * exponential, and the label's. */
 struct gradient_factors {
     row_scale scale;
@@ -27,12 +33,11 @@ struct gradient_factors {
     }
 
     /*
-     * Whether a gradient can be seen whose exponential is flushed to 0, below 2^-126.  Half of the smallest number of the type is
-     * 2^-25 (f16) or 2^-134 (bf16).  fp32 gradients are promised relative to the largest one.
+     * Whether a gradient can be seen whose exponential is flushed to 0, below 2^-126.  fp32 gradients are
+     * promised relative to the largest one.
      */
     __device__ __forceinline__ bool needs_roots() const {
-        constexpr float visible = is_same<element, f16> ? 0x1p101f : 0x1p-8f;
-        return element::bytes == 2 && !(fabsf(coefficient) < visible);
+        return element::bytes == 2 && !(fabsf(coefficient) < __uint_as_float(VISIBLE));
     }
 };
 

@@ -7,8 +7,8 @@
 
 #include "kernels/cuda/row_powers.cuh"
 
-/* Targets that round pairs of bf16 in one instruction compare pairs so, too. */
-constexpr bool COMPARES_PAIRS = element::bytes == 2 && QUERN_BF16_CONVERT;
+/* Targets that round pairs of bf16 in one instruction compare pairs so, too, and those of f16. */
+constexpr bool COMPARES_PAIRS = (is_same<element, f16> || is_same<element, bf16>) && QUERN_BF16_CONVERT;
 
 /* Of each half of a word. */
 static __device__ __forceinline__ uint32_t larger_halves(uint32_t a, uint32_t b) {

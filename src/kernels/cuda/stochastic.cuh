@@ -1,5 +1,5 @@
 /*
- * Stochastic rounding of fp32 values to 16 bits: random bits are added below the last kept bit, and the rest is cut off.  Included
+ * Stochastic rounding of fp32 values to 16 bits, for bf16 and, in format.cuh, for formats: random bits are added below the last kept bit, and the rest is cut off.  Included
  * by scale.cuh and random_words.cuh.  Infinity stays infinity, NaN becomes the one stored NaN, and a finite value never becomes
  * infinite.
  *
@@ -14,8 +14,6 @@
 
 #include "kernels/cuda/dtype.cuh"
 #include "kernels/cuda/pair.cuh"
-
-template <class T> struct stochastic;
 
 template <> struct stochastic<bf16> {
     static constexpr float largest = 0x1.fep127f; /* finite bf16 */
@@ -52,33 +50,6 @@ template <> struct stochastic<bf16> {
         for (int i = 0; i < COUNT; i += 2) {
             const uint32_t low = bits[i] + (random[i / 2] & 0xffffu), high = bits[i + 1] + (random[i / 2] >> 16);
             out[i / 2] = __byte_perm(low, high, 0x7632);
-        }
-    }
-};
-
-template <> struct stochastic<f16> {
-    static __device__ __forceinline__ uint32_t one(float x, uint32_t random13) {
-        const float magnitude = fabsf(x);
-        const uint32_t sign = __float_as_uint(x) >> 16 & 0x8000u;
-        /* The step between subnormal f16 values is constant, so there the bits are added as a number. */
-        const float normal = __uint_as_float(__float_as_uint(magnitude) + random13);
-        const float subnormal = __fadd_rn(magnitude, __fmul_rn((float)random13, 0x1p-37f));
-        /* A carry into NaN becomes 65504 too. */
-        const float sum = fminf(magnitude >= 0x1p-14f ? normal : subnormal, 65504.0f);
-        uint16_t cut;
-        asm("cvt.rz.f16.f32 %0, %1;" : "=h"(cut) : "f"(sum));
-        const uint32_t finite = cut | sign;
-        const uint32_t other = x != x ? QUERN_NAN16 : 0x7c00u | sign;
-        return magnitude < __uint_as_float(0x7f800000u) ? finite : other;
-    }
-
-    template <int COUNT>
-    static __device__ __forceinline__ void round(const float *x, const uint32_t *random, uint32_t *out, bool) {
-#pragma unroll
-        for (int i = 0; i < COUNT; i += 2) {
-            const uint32_t word = random[i / 2];
-            /* fp32 has 13 bits more than f16. */
-            out[i / 2] = one(x[i], (word & 0xffffu) >> 3) | one(x[i + 1], word >> 19) << 16;
         }
     }
 };

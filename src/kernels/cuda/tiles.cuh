@@ -60,13 +60,13 @@ template <uint32_t PIECES> struct tile_turns {
 
 /* The number of elements in the tile of this number of a tensor. */
 static __device__ __forceinline__ uint32_t tile_elements(int64_t count, uint32_t number) {
-    const int64_t rest = count - (int64_t)number * QUERN_ADAM_TILE;
-    return rest < QUERN_ADAM_TILE ? (uint32_t)rest : QUERN_ADAM_TILE;
+    const int64_t rest = count - (int64_t)number * QUERN_LIST_TILE;
+    return rest < QUERN_LIST_TILE ? (uint32_t)rest : QUERN_LIST_TILE;
 }
 
 /* The beginning of the tile in an array with this element size. */
 static __device__ __forceinline__ char *tile_begin(const void *array, uint32_t number, uint32_t element_bytes) {
-    return (char *)array + (uint64_t)number * (QUERN_ADAM_TILE * element_bytes);
+    return (char *)array + (uint64_t)number * (QUERN_LIST_TILE * element_bytes);
 }
 
 #endif

@@ -28,7 +28,7 @@ static quern_status select_kernels(struct quern_chunks_call *call) {
 }
 
 static quern_status check(struct quern_chunks_call *call) {
-    const int64_t most = (int64_t)QUERN_ADAM_TILE * QUERN_LIST_MAX_TILES;
+    const int64_t most = (int64_t)QUERN_LIST_TILE * QUERN_LIST_MAX_TILES;
     if (call->elements > most)
         return quern_fail(call->member->device, QUERN_INVALID_SHAPE,
                           "args.rows is %lld with args.columns %lld: expected at most %lld elements on a GPU",

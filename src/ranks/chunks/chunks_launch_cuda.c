@@ -17,7 +17,7 @@ void quern_chunks_fill_amax(const struct quern_chunks_call *call, struct quern_q
         .amax = &state->amax,
         .list_count = 1,
         .tensor_count = 1,
-        .tile_count = quern_larger(quern_divide_up(call->elements, QUERN_ADAM_TILE), 1),
+        .tile_count = quern_larger(quern_divide_up(call->elements, QUERN_LIST_TILE), 1),
         .tensors = {{.input = call->args.input, .count = call->elements}},
     };
 }

@@ -60,11 +60,9 @@ static quern_status check_bytes(const struct quern_collective_call *call, int pi
 
 /* What does not depend on the operation. */
 static quern_status fill_shape(struct quern_collective_call *call, const quern_collective_args *args) {
-    static const quern_dtype any[] = {QUERN_F32,  QUERN_F16,       QUERN_BF16,  QUERN_E4M3, QUERN_E5M2,
-                                      QUERN_REMAINDER, QUERN_INT32, QUERN_INT64, QUERN_NO_DTYPE};
     const quern_device *device = call->member->device;
     const bool reduces = call->form && call->form->reduces;  /* the question about workspace has no form */
-    quern_status status = quern_check_dtype(device, "args.dtype", args->dtype, reduces ? quern_floats : any, false);
+    quern_status status = quern_check_dtype(device, "args.dtype", args->dtype, reduces ? quern_floats : quern_dtypes, false);
     if (status == QUERN_OK) status = check_numbers(device, args);
     call->dtype = args->dtype;
     call->count = args->count;

@@ -3,42 +3,13 @@
 
 #include "runtime/dispatch.h"
 #include "runtime/dtype.h"
+#include "runtime/match.h"
 #include "runtime/pack_format.h"
-
-struct request {
-    enum quern_collective_task task;
-    quern_dtype dtypes[2];             /* of the input; of the output of chunks */
-};
-
-static bool refused(const struct quern_kernel *kernel, int cluster, const void *context, struct quern_text *why) {
-    static const char *const names[] = {"dtype", "output_dtype"};
-    const struct request *request = context;
-    (void)cluster;  /* these kernels have none */
-    if (kernel->key.any.task != (int32_t)request->task) {
-        if (why) quern_text_add(why, "computes something else");
-        return true;
-    }
-    for (int i = 0; i < 2; i++) {
-        if (kernel->key.any.dtypes[i] == request->dtypes[i]) continue;
-        if (why)
-            quern_text_add(why, "%s is %s, the request has %s", names[i], quern_dtype_name(kernel->key.any.dtypes[i]),
-                           quern_dtype_name(request->dtypes[i]));
-        return true;
-    }
-    return false;
-}
-
-static bool covers(const struct quern_kernel *kernel, const struct quern_kernel *other) {
-    const quern_dtype *one = kernel->key.any.dtypes, *two = other->key.any.dtypes;
-    return kernel->key.any.task == other->key.any.task && one[0] == two[0] && one[1] == two[1];
-}
 
 /* The kernels that all calls of a task share are left out only with their target. */
 static enum quern_row_role role(const struct quern_kernel *kernel) {
     return kernel->key.any.task == QUERN_COLLECTIVE_CHUNK_MEETING ? QUERN_ROW_FOLLOWS_TARGET : QUERN_ROW_SELECTED_BY_NAME;
 }
-
-static bool is_narrow(quern_dtype dtype) { return dtype == QUERN_E4M3 || dtype == QUERN_E5M2; }
 
 static const char *pack_fault(const struct quern_pack_row *row) {
     const quern_dtype dtype = (quern_dtype)row->dtypes[0], output = (quern_dtype)row->dtypes[1];
@@ -46,16 +17,16 @@ static const char *pack_fault(const struct quern_pack_row *row) {
     if (row->stage < QUERN_COLLECTIVE_COMBINE || row->stage > QUERN_COLLECTIVE_CHUNK_MEETING) return "an unknown task";
     if (row->full) return "an unknown set of options";
     if (!(casts || combines ? quern_is_float(dtype) : dtype == QUERN_NO_DTYPE)) return "an unknown dtype";
-    return (casts ? is_narrow(output) : output == QUERN_NO_DTYPE) ? NULL : "an unknown dtype";
+    return (casts ? quern_is_narrow(output) : output == QUERN_NO_DTYPE) ? NULL : "an unknown dtype";
 }
 
 const struct quern_operation quern_collective_operation = {
-    .table = quern_collective_kernels, .counts_resident = true, .role = role, .covers = covers, .pack_fault = pack_fault,
-    .refused = refused};
+    .table = quern_collective_kernels, .counts_resident = true, .role = role, .covers = quern_match_covers, .pack_fault = pack_fault,
+    .refused = quern_match_refused};
 
 quern_status quern_collective_select_task(quern_device *device, enum quern_collective_task task, quern_dtype dtype,
                                           quern_dtype output, const struct quern_ready_kernel **chosen) {
-    const struct request request = {task, {dtype, output}};
+    const struct quern_match request = {(int32_t)task, {dtype, output}, {"dtype", "output_dtype"}};
     return quern_select(device, QUERN_COLLECTIVE, &request, chosen);
 }
 

@@ -1,4 +1,4 @@
-/* The transport of CPU ranks: threads and processes of one host.  Its barrier is a meeting.  A row of the table in group.c. */
+/* The transport of CPU ranks: threads and processes of one host.  Its barrier is a meeting.  A row of the table in form.c. */
 #include "ranks/group/host_transport.h"
 
 #include "ranks/chunks/chunks_host.h"

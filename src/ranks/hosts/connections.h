@@ -1,5 +1,5 @@
 /*
- * One rank's way to the ranks of other hosts: see way.h.
+ * One rank's way to the ranks of other hosts: see walk.h.
  *
  * In groups of few ranks each rank has a connection to every rank of another host, which only its own thread uses, inside of calls:
  * nothing wakes another thread on the way of a message, and bytes go straight between the caller's memory and the socket.

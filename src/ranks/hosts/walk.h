@@ -1,6 +1,6 @@
 /* Chooses the way of data between the hosts of a group.  For hosts_transport.c and group.c. */
-#ifndef QUERN_WALK_H
-#define QUERN_WALK_H
+#ifndef QUERN_HOSTS_WALK_H
+#define QUERN_HOSTS_WALK_H
 
 #include "ranks/membership.h"
 

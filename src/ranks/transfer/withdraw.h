@@ -1,6 +1,6 @@
 /*
- * How a sender takes its memory back from a receiver that copies from it: after a cancel, a failure or a destroy.  For bytes.c and
- * fail.c.
+ * How a sender takes its memory back from a receiver that copies from it: after a cancel, a failure or a destroy.  For bytes.c,
+ * transfers.c and talk.c.
  *
  *   sender:    ends += 1;  fence;  if it is a thread that copies (copying is odd): wait until copying changes
  *   receiver:  copying += 1 (odd);  fence;  if ends is what it has heard of: copy a piece;  copying += 1;
