@@ -347,6 +347,9 @@ class Steps(jobs.Steps):
             return True
         return not (job.runs_ninja or job.is_last) and self.build.is_ready(job.targets)
 
+    def building(self) -> float:
+        return self.build.remaining() if self.build and not self.build.over else 0.0
+
     def is_over(self) -> bool:
         return bool(self.build and self.build.over and not self.build.is_built)
 

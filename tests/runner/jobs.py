@@ -17,6 +17,7 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from runner.record import Cost, Record
 ROOT = Path(__file__).resolve().parents[2]
 COUNTS = "LLVM_PROFILE_FILE"    # variable: where a program leaves how often it executed each line
 LONG = 20              # seconds: longer jobs begin first, so that the last minutes use all cores
+KNOWN_SECONDS = 30.0   # after so many an estimate is scaled by what has ended
 REPEATED_LINES = 30    # of a failed job's output, at the end of all
 
 # Limits of a job.  They do not depend on what else the machine does: CPU seconds of one process, and minutes in which none of the
@@ -231,12 +233,13 @@ def split_by_memory(jobs: list[Job], record: Record) -> tuple[list[Job], list[Jo
 class Progress:
     """Prints each job as it ends, with an estimate of the remaining time from the record."""
 
-    def __init__(self, jobs: list[Job], record: Record, cores: int) -> None:
-        self.record, self.cores = record, cores
-        self.total, self.done, self.began, self.used = len(jobs), 0, time.monotonic(), 0.0
+    def __init__(self, jobs: list[Job], record: Record, cores: int, building: Callable[[], float]) -> None:
+        """building: the seconds that the build needs."""
+        self.record, self.cores, self.building = record, cores, building
+        self.total, self.done = len(jobs), 0
         self.failed: dict[Job, str] = {}   # with the end of its output
         self.left = sum(self.expected(job) for job in jobs)
-        self.known = 0.0
+        self.planned, self.taken = KNOWN_SECONDS, KNOWN_SECONDS   # seconds of the jobs that have ended: by the record, and in truth
 
     def expected(self, job: Job) -> float:
         """Seconds of all cores."""
@@ -244,16 +247,15 @@ class Progress:
         return cost.seconds * min(scheduler.part_of_core(cost), self.cores) / self.cores
 
     def remaining(self) -> float:
-        """Scaled by what this machine has needed so far."""
-        passed = time.monotonic() - self.began
-        scale = min(max(passed / self.known, 0.3), 5) if self.known > 20 else 1
-        return self.left * scale
+        """Scaled by what the jobs that have ended took here."""
+        return self.building() + self.left * self.taken / self.planned
 
     def ended(self, job: Job, outcome: Outcome, reasons: list[str]) -> None:
         self.done += 1
         self.left -= self.expected(job)
-        self.known += self.expected(job)
         if outcome.cost.seconds:
+            self.planned += self.record.expected(job.configuration, job.name).seconds
+            self.taken += outcome.cost.seconds
             self.record.add(job.configuration, job.name, outcome.cost)
         if outcome.count.failed:
             title, output = f"---- {job.title} {' and '.join(reasons)}", outcome.output.rstrip()
@@ -290,6 +292,10 @@ class Steps:
     def begins(self, side_by_side: scheduler.Scheduler[Job, tuple[Outcome, list[str]]]) -> None:
         pass
 
+    def building(self) -> float:
+        """Seconds that the build needs."""
+        return 0.0
+
     def known(self, job: Job) -> Count | None:
         """The result of the same bytes in an earlier run."""
         return None
@@ -312,7 +318,8 @@ def run_all(jobs: list[Job], cores: int, record: Record, deadline: float = math.
 
     What has failed and may be tried again runs once more, alone.
     """
-    steps, progress, total, costs = steps or Steps(), Progress(jobs, record, cores), Count(), []
+    steps = steps or Steps()
+    progress, total, costs = Progress(jobs, record, cores, steps.building), Count(), []
     expected = {job: progress.expected(job) for job in jobs}
     order = sorted(jobs, key=lambda job: -expected[job] if expected[job] * cores > LONG else 0)
     tried: list[tuple[Job, Outcome]] = []
