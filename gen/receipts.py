@@ -66,14 +66,25 @@ def closure(file: Path) -> tuple[Path, ...]:
 COMMENT = re.compile(rb"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
 
 
+# Space that separates no two words.
+SPACE = re.compile(rb"\s+(?=[^\w\s])|(?<=[^\w\s])\s+")
+
+
 @functools.cache
 def code_of(path: Path) -> bytes:
-    """A file's text; of C and CUDA without comments and empty lines, which change no code."""
+    """A file's text; of C and CUDA without comments, and without the space and the line ends that separate no words or directives."""
     text = path.read_bytes()
     if path.suffix not in (".c", ".h", ".cu", ".cuh"):
         return text
-    code = COMMENT.sub(lambda found: found[0] if found[0][:1] in b"\"'" else b" ", text)
-    return re.sub(rb"[ \t]*\n\s*", b"\n", code)
+    code = COMMENT.sub(lambda found: found[0] if found[0][:1] in b"\"'" else b" ", text).replace(b"\\\n", b" ")
+    parts: list[bytes] = []
+    for line in code.splitlines():
+        is_directive = line.lstrip().startswith(b"#")
+        if is_directive or not parts or parts[-1].startswith(b"#"):
+            parts.append(line.strip())
+        elif line.strip():
+            parts[-1] += b" " + line.strip()
+    return b"\n".join(part if part.startswith(b"#") else SPACE.sub(b"", part) for part in parts if part)
 
 
 @functools.cache
