@@ -82,11 +82,12 @@ static void write_text(const struct slot *slot, const struct refusal *refusal, c
         length += *words == '#' ? sprintf(text + length, "%lld", (long long)base) : sprintf(text + length, "%c", *words);
 }
 
-/* It may be refused for another reason. */
+/* It may be refused for another reason, unless that ends the group. */
 static void take(const struct call *call, const struct slot *slot, const struct refusal *refusal, const char *value, int64_t base) {
     char text[TEXT_BYTES] = " ";
     write_text(slot, refusal, value, base, text + 1);
-    const quern_status status = fields_is_safe() ? fields_run(call) : QUERN_OK;
+    const bool ends_group = call->contents_end_group && fields_device.kind == QUERN_CUDA;
+    const quern_status status = fields_is_safe() && !ends_group ? fields_run(call) : QUERN_OK;
     check(status == QUERN_OK || !fields_says(slot, text), "%s: the limit itself is refused: %s", call->name, error_detail());
     fields_restore(call);
 }

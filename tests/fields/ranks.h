@@ -62,7 +62,7 @@ METADATA(input_offsets)
 METADATA(send_sizes)
 METADATA(output_offsets)
 METADATA(recv_sizes)
-PLAIN(quern_ragged_all_to_all_args, metadata_on_device, "cccc")
+PLAIN(quern_ragged_all_to_all_args, metadata_on_device, "cc.c")
 PLAIN(quern_ragged_all_to_all_args, check_overlap,      "cccc")
 PLAIN(quern_ragged_all_to_all_args, members,            "....")
 RULE(quern_ragged_all_to_all_args, member_count,        "-c--", NO_MEMBER_COUNT)
@@ -307,10 +307,10 @@ static void set_collective(const struct call *call) {
 #define SET_COLLECTIVE(function) \
     parameters_of_##function.group = ranks_group, parameters_of_##function.args = &collective_args; \
     parameters_of_##function.stream = fields_device.stream;
-    SET_COLLECTIVE(quern_all_gather, "quern_collective_args")
-    SET_COLLECTIVE(quern_reduce_scatter, "quern_collective_args")
-    SET_COLLECTIVE(quern_all_reduce, "quern_collective_args")
-    SET_COLLECTIVE(quern_broadcast, "quern_collective_args")
+    SET_COLLECTIVE(quern_all_gather)
+    SET_COLLECTIVE(quern_reduce_scatter)
+    SET_COLLECTIVE(quern_all_reduce)
+    SET_COLLECTIVE(quern_broadcast)
     parameters_of_quern_collective_workspace.group = ranks_group, parameters_of_quern_collective_workspace.args = &collective_args;
 }
 

@@ -285,7 +285,8 @@ void fields_walk(const struct call *call) {
     walk_overlaps(call);
     walk_nested(call);
     if (fields_device.kind == QUERN_CPU) fields_walk_structs(call);
-    if (!call->is_of_ranks) fields_walk_mixtures(call);
+    const bool is_of_cublas = fields_device.kind == QUERN_CUDA && fields_slot_named("blas");  /* which refuses some dtypes itself */
+    if (!call->is_of_ranks && !is_of_cublas) fields_walk_mixtures(call);
 }
 
 void fields_walk_each(const struct call *const *lists, size_t count, void (*end)(void)) {

@@ -128,7 +128,7 @@ Test(details, a_kernel_that_the_environment_leaves_out) {
     quern_adam_args args;
     quern_adam_tensor tensor;
     fill_step(&args, &tensor);
-    device_open(&device, 0, "*");
+    device_open(&device, 0, "adam_*");
     check_ok(quern_prepare(device.quern, QUERN_ADAM));
     quern_adam_explain(device.quern, &args, walk, sizeof walk);
     device_close(&device);

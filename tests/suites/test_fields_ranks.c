@@ -88,6 +88,20 @@ Test(fields_ranks, shapes_of_chunks) {
     close_group();
 }
 
+/* A GPU's plan takes no other value than 0. */
+Test(fields_ranks, metadata_of_a_plan) {
+    open_group();
+    const bool is_gpu = test_kind() == QUERN_CUDA;
+    for (int value = -1; value <= is_gpu; value += 2) {
+        fields_prepare(&calls_of_quern_ragged_plan_create[0]);
+        exchange_args.metadata_on_device = value;
+        check_refused(fields_run(&calls_of_quern_ragged_plan_create[0]), QUERN_INVALID_ARGUMENT,
+                      is_gpu ? "args.metadata_on_device is set: a plan takes metadata in host memory"
+                             : "args.metadata_on_device is -1: expected 0 to 1");
+    }
+    close_group();
+}
+
 Test(fields_ranks, memory_that_was_freed) {
     quern_ragged_all_to_all_args *a = &exchange_args;
     void **const workspace = &parameters_of_quern_ragged_all_to_all.workspace;
