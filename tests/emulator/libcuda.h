@@ -83,7 +83,7 @@ struct Operation {
   bool started = false, done = false;
   History history;
   char start_tag = 0, sync_tag = 0;
-  std::chrono::steady_clock::time_point begun, finished;
+  u64 begun = 0, finished = 0;         // device_time
 };
 typedef std::shared_ptr<Operation> OperationRef;
 typedef std::function<OperationRef()> OperationMaker;

@@ -4,11 +4,14 @@
 #include <sched.h>
 #include <algorithm>
 
+#include "runtime/clock.h"
+
 namespace emulator {
 
 namespace {
 
 typedef std::chrono::steady_clock Clock;
+constexpr u64 second = 1000000000;
 
 // Some thread must execute: if none does, the first waiting one.
 void appoint_executor() {
@@ -51,7 +54,7 @@ void spoil_stores(Operation &op) {
 void finish(Operation &op, int error) {
   if (op.stores_rubbish) spoil_stores(op);
   op.done = true;
-  op.finished = Clock::now();
+  op.finished = device_time();
   if (op.grid) after_all(&op.sync_tag, [&] { op.grid = nullptr; });
   op.after.clear();
   op.overlapped = nullptr;
@@ -80,7 +83,7 @@ void start(const OperationRef &reference) {
   Operation &op = *reference;
   Context *c = op.device->context.get();
   op.started = true;
-  op.begun = Clock::now();
+  op.begun = device_time();
   op.behind.clear();
   op.history.begin();
   int error = 0;
@@ -124,8 +127,8 @@ std::vector<OperationRef> closure_of(const OperationRef &target) {
 
 // A display's watchdog ends kernels that run for too long: QUERN_EMULATOR_WATCHDOG, in seconds.
 void end_if_watched(Operation &op) {
-  static const int limit = environment("QUERN_EMULATOR_WATCHDOG", 0);
-  if (limit > 0 && !op.done && !op.grid->done() && Clock::now() - op.begun > std::chrono::seconds(limit))
+  static const u64 limit = u64(environment("QUERN_EMULATOR_WATCHDOG", 0)) * second;
+  if (limit && !op.done && !op.grid->done() && device_time() - op.begun > limit)
     abandon_grid(op.grid.get(), 702);
 }
 
@@ -178,15 +181,17 @@ bool start_awaited() {
 // process, which needs the lock or the core.
 class Patience {
  public:
-  void renew() { since_ = Clock::now(); }
-  bool is_over() const { return waited() > std::chrono::seconds(limit_); }
+  void renew() { since_ = Clock::now(), idle_ = 0; }
+  bool is_over() const { return idle_ > limit_; }
 
   void rest() {
+    const Clock::time_point before = Clock::now();
+    const bool yields = waited() < microseconds(300) && before > crowded_until_;
     driver().door.let_others_in();
     driver().door.unlock();
-    if (waited() < microseconds(300) && Clock::now() > crowded_until_) yield();
-    else nap();
+    yields ? yield() : nap();
     driver().door.lock();
+    if (!yields) idle_ += rest_passes(u64(std::chrono::nanoseconds(Clock::now() - before).count()));
   }
 
  private:
@@ -206,7 +211,8 @@ class Patience {
   }
 
   Clock::time_point since_ = Clock::now(), crowded_until_ = since_;
-  const int limit_ = environment("QUERN_EMULATOR_TIMEOUT", 10);
+  u64 idle_ = 0;
+  const u64 limit_ = u64(environment("QUERN_EMULATOR_TIMEOUT", 10)) * second;
 };
 
 // Runs all work that threads wait for, until `target` is done.

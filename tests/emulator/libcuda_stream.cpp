@@ -370,7 +370,7 @@ API Result cuEventElapsedTime_v2(float *milliseconds, Event *from, Event *to) {
   constexpr unsigned disable_timing = 2;
   if (!from || !to || ((from->flags | to->flags) & disable_timing) || !from->operation || !to->operation) return invalid_handle;
   if (!from->operation->done || !to->operation->done) return not_ready;
-  *milliseconds = std::chrono::duration<float, std::milli>(to->operation->finished - from->operation->finished).count();
+  *milliseconds = float(double(s64(to->operation->finished - from->operation->finished)) * 1e-6);
   return success;
 }
 API Result cuEventElapsedTime(float *milliseconds, Event *from, Event *to) { return cuEventElapsedTime_v2(milliseconds, from, to); }

@@ -54,6 +54,7 @@ static void open_driver(void) {
     FIND(cuEventCreate);
     FIND(cuEventRecord);
     FIND(cuEventDestroy_v2);
+    FIND(cuEventElapsedTime);
     FIND(cuStreamBeginCapture_v2);
     FIND(cuStreamEndCapture);
     FIND(cuGraphInstantiateWithFlags);

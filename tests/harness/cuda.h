@@ -33,6 +33,7 @@ struct cuda_driver {
     int (*cuEventCreate)(void **event, unsigned flags);
     int (*cuEventRecord)(void *event, void *stream);
     int (*cuEventDestroy_v2)(void *event);
+    int (*cuEventElapsedTime)(float *milliseconds, void *from, void *to);
     int (*cuStreamBeginCapture_v2)(void *stream, int mode);
     int (*cuStreamEndCapture)(void *stream, void **graph);
     int (*cuGraphInstantiateWithFlags)(void **executable, void *graph, unsigned long long flags);

@@ -26,6 +26,7 @@ static void choose_machine(struct gpu_machine machine, int ranks) {
     setenv("QUERN_EMULATOR_MULTICAST", machine.multicast ? "1" : "0", 1);
     snprintf(number, sizeof number, "%d", machine.connections ? machine.connections : 32);
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", number, 1);
+    setenv("QUERN_EMULATOR_CLOCK", machine.virtual_clock ? "virtual" : "real", 1);
 }
 
 void gpu_group_create(struct gpu_group *group, double timeout, uint32_t first_epoch) {

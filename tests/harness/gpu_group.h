@@ -19,6 +19,7 @@ struct gpu_machine {
     int multiprocessors;    /* of each; 0: 2 */
     int connections;        /* hardware queues of each; 0: 32 */
     bool multicast;         /* NVSwitch, if the generation knows what to do with it */
+    bool virtual_clock;     /* waits that expire take no time; no other thread or process may be awaited */
 };
 
 struct gpu_group {

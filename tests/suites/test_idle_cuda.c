@@ -10,10 +10,9 @@
 #include "harness/check.h"
 #include "harness/cuda.h"
 #include "harness/gpu_group.h"
-#include "harness/ranks.h"
 
 
-enum { COUNT = 100, LIMIT = 30 };
+enum { COUNT = 100 };
 
 /* A plan, and a step by it. */
 static quern_adam_plan *use_plan(quern_device *device, const cuda_pointer *arrays, void *stream) {
@@ -47,20 +46,18 @@ Test(idle_cuda, answers_and_plans_wait_for_no_launch) {
     cuda_pointer arrays[4];
     setenv("QUERN_EMULATOR_WAITS", "1", 1);
     setenv("QUERN_KNOWN_ANSWERS", "1", 1);
-    gpu_group_open(&group, .ranks = 2, .timeout = LIMIT);
+    gpu_group_open(&group, .ranks = 2, .machine.virtual_clock = true);
     check_ok(quern_prepare(group.device[0].quern, QUERN_ADAM));
     device_use(&group.device[0]);
     for (int i = 0; i < 4; i++) CUDA(cuMemAlloc_v2(&arrays[i], COUNT * sizeof(float)));
     quern_adam_plan *plan = use_plan(group.device[0].quern, arrays, group.device[0].stream);
     gpu_group_barrier(&group, ~0ull);
     gpu_group_synchronize(&group);
-    const double before = rank_now();
     check_ok(quern_barrier(group.group[0], NULL, group.device[0].stream));
     ask_for_answers(0);
     quern_adam_plan_destroy(plan);
     check_ok(quern_barrier(group.group[1], NULL, group.device[1].stream));
     gpu_group_synchronize(&group);
-    check(rank_now() - before < LIMIT / 2, "two launches took %g s", rank_now() - before);
     for (int rank = 0; rank < 2; rank++) check_ok(quern_group_status(group.group[rank]));
     device_use(&group.device[0]);
     for (int i = 0; i < 4; i++) CUDA(cuMemFree_v2(arrays[i]));

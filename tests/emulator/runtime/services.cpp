@@ -1,7 +1,7 @@
 // The table of services, and those that are too small for a file.
 #include <stdlib.h>
-#include <time.h>
 
+#include "clock.h"
 #include "engine.h"
 
 namespace emulator {
@@ -46,10 +46,8 @@ u32 service_address_space(Thread &thread, u64 address) {
 // A loop may wait for the clock alone. One that also reads memory is still at the same place.
 u64 service_clock(Thread &thread, u32 line) {
   FiberThread &t = fiber_thread(thread);
-  timespec now;
   if (++t.atomics % 16 == 0) wait(t, State::spinning, t.last_polled ? t.last_spin_line : line, t.last_polled);
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return u64(now.tv_sec) * 1000000000 + u64(now.tv_nsec);
+  return device_time();
 }
 
 u8 *service_multicast(Thread &t, u64 address, u32 bytes, u32 index, u32 line) {

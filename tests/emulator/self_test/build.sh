@@ -99,6 +99,7 @@ status=0
 for seed in 1 2; do
   QUERN_EMULATOR_APPROXIMATE=$seed "$out/self_test" "$out" approximations >>"$out/counts.txt" || status=1
 done
+QUERN_EMULATOR_CLOCK=virtual "$out/self_test" "$out" clock >>"$out/counts.txt" || status=1
 QUERN_EMULATOR_FRONT=1 "$out/self_test" "$out" edges >>"$out/counts.txt" || status=1
 for devices in 7.5,7.5 9.0,9.0 10.0,10.0; do
   for program in shared_memory ranks; do

@@ -318,3 +318,17 @@ KERNEL wide_vectors(const uint32_t *in, uint32_t *out) {
                "r"(v[5]), "r"(v[4]), "r"(v[3]), "r"(v[2]), "r"(v[1]), "r"(v[0]) : "memory");
 }
 #endif
+
+__device__ unsigned long long nanoseconds() {
+  unsigned long long t;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
+  return t;
+}
+
+// The time between two reads of the clock, and until `wait` has passed.
+KERNEL read_clock(unsigned long long wait, unsigned long long *out) {
+  unsigned long long first = nanoseconds(), now = nanoseconds();
+  out[0] = now - first;
+  while (now - first < wait) now = nanoseconds();
+  out[1] = now - first;
+}

@@ -471,6 +471,17 @@ static void test_edges(int device) {
   }
 }
 
+// With QUERN_EMULATOR_CLOCK=virtual: a read takes 100 ns, and a rest while nothing can go on 10 ms.
+static void test_clock() {
+  constexpr unsigned long long read = 100, rest = 10000000, wait = 20 * rest;
+  Buffer<unsigned long long> out(2);
+  OK(launch("read_clock", {1, 1}, wait, out.p));
+  OK(cuCtxSynchronize());
+  const auto took = out.get();
+  CHECK(took[0] == read);
+  CHECK(took[1] >= wait && took[1] < wait + rest);
+}
+
 static void test_launch_limits() {
   Buffer<int> out(64);
   int optin = 0;
@@ -721,7 +732,7 @@ static void test_race_is_found(char **arguments) {
 #endif
 
 int main(int count, char **arguments) {
-  if (count < 2) return fprintf(stderr, "usage: self_test DIRECTORY [approximations | edges | race]\n"), 2;
+  if (count < 2) return fprintf(stderr, "usage: self_test DIRECTORY [approximations | clock | edges | race]\n"), 2;
   directory = arguments[1];
   setenv("QUERN_EMULATOR", "7.5,8.0,8.6,8.9,9.0,10.0,10.3,12.0,8.7", 0);
   setenv("QUERN_EMULATOR_KERNELS", arguments[1], 1);
@@ -739,10 +750,11 @@ int main(int count, char **arguments) {
   auto image = read_file(directory + "/all.fatbin");
   OK(cuLibraryLoadData(&library, image.data(), 0, 0, 0, 0, 0, 0));
   const std::string only = count > 2 ? arguments[2] : "";
-  if (only == "approximations" || only == "edges") {
+  if (only == "approximations" || only == "edges" || only == "clock") {
     use_device(0);
     test_name = only;
     if (only == "edges") test_edges(0);
+    else if (only == "clock") test_clock();
     else test_approximations();
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;
