@@ -158,7 +158,7 @@ def emulated_configurations() -> list[Configuration]:
             f"emulated {target} on {capability}", "emulated",
             {"QUERN_TEST_DEVICE": "cuda", "QUERN_TEST_TARGET": target, "QUERN_TEST_DEVICES": "2",
              "QUERN_TEST_SCALE": "small", "QUERN_EMULATOR": f"{capability},{capability}", "QUERN_EMULATOR_ORDER": order,
-             "QUERN_EMULATOR_APPROXIMATE": str(seed),
+             "QUERN_EMULATOR_APPROXIMATE": str(seed), "QUERN_EMULATOR_FRONT": str(int(order == "reverse")),
              "QUERN_EMULATOR_SHARED_KB": str(GPU_TARGETS[target].shared_bytes // 1024), "LD_LIBRARY_PATH": str(EMULATOR)},
             "" if has_nvcc() else NO_NVCC,
             is_first=target == FIRST_EMULATED,
