@@ -54,14 +54,16 @@ def main() -> int:
         return 0
     listed = listing.read()
     new = found - listed.places()
-    new = Counter({place: count for place, count in new.items() if not any(listing.covers(each, place) for each in listed.places())})
+    new = Counter({place: count for place, count in new.items()
+                   if not any(listing.covers(each, place) for each in listed.places())})
     gone = [place for place in sorted(listed.places()) if not listing.exists(place)]
     for place in sorted(new.elements()):
         print(f"no test reaches {place}")
     for place in gone:
         print(f"listed, but not in the source: {place}")
     reached = listed.places() - found
-    print(f"{found.total()} places that no test reaches, for {len(listed.reasons)} reasons; {reached.total()} of the list were reached")
+    print(f"{found.total()} places that no test reaches, for {len(listed.reasons)} reasons; "
+          f"{reached.total()} of the list were reached")
     print(f"{len(listed.places()) - len(gone)} passed, {len(new) + len(gone)} failed")
     return 1 if new or gone else 0
 

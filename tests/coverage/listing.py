@@ -41,8 +41,8 @@ def read() -> Listed:
 
 
 def covers(listed: Place, place: Place) -> bool:
-    """Whether a place lies in a listed function that is never called, or is an outcome of a listed line.  Some runs reach that line,
-    and then the outcomes that did not come are named.
+    """Whether a place lies in a listed function that is never called, or is an outcome of a listed line.  Some runs reach that
+    line, and then the outcomes that did not come are named.
     """
     if (listed.file, listed.function) != (place.file, place.function):
         return False

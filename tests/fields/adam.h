@@ -18,7 +18,8 @@ enum { STEP, WIDE_STEP, CONTROLLED, PLANNED, PLAN_CONTROLLED, CREATE, SAVED_BYTE
 /*                                                    SWCPpCbslweL */
 RULE(quern_adam_args, tensor_size,                   "ccc--ccccccc", REFUSES(
      STRUCT_BYTES("112 (as QUERN_ADAM_ARGS_INIT sets)", VALUES(0, 8, 40, 108)),
-     STRUCT_BYTES("112 (as QUERN_ADAM_ARGS_INIT sets) (was the program compiled against a newer quern.h?)", VALUES(113, 120, UINT32_MAX)),
+     STRUCT_BYTES("112 (as QUERN_ADAM_ARGS_INIT sets) (was the program compiled against a newer quern.h?)",
+                  VALUES(113, 120, UINT32_MAX)),
      STRUCT_BYTES(" with use_multipliers: expected 112, since a shorter tensor has no multipliers", VALUES(48, 96, 104),
                   .calls = "x-x--xxxxxxx")))
 RULE(quern_adam_args, param_dtype,                   "cccCcccccccc", LEGAL(QUERN_FLOAT_DTYPES))
@@ -41,8 +42,8 @@ RULE(quern_adam_args, weight_decay,                  "ccccc----ccc", REFUSES(FP3
 RULE(quern_adam_args, step,                          "cc-c---.-ccc", REFUSES(ARGUMENT("1 or more (steps count from 1)")))
 PLAIN(quern_adam_args, seed,                         ".....--.---.")
 RULE(quern_adam_args, param_rounding,                "ccccc----ccc", REFUSES(
-     ARGUMENT("*is stochastic with a remainder: expected default or nearest, since the parameter is the upper half of the master and "
-              "cannot be rounded another way", VALUES(QUERN_ROUND_STOCHASTIC), .calls = "x-x-x----xxx")))
+     ARGUMENT("*is stochastic with a remainder: expected default or nearest, since the parameter is the upper half of the master "
+              "and cannot be rounded another way", VALUES(QUERN_ROUND_STOCHASTIC), .calls = "x-x-x----xxx")))
 PLAIN(quern_adam_args, m_rounding,                   "ccccc----ccc")
 PLAIN(quern_adam_args, v_rounding,                   "ccccc----ccc")
 PLAIN(quern_adam_args, eps_mode,                     "ccccc----ccc")

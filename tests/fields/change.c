@@ -123,8 +123,8 @@ void fields_choose(const struct call *call) {
 
 void fields_refuse(int line, quern_status expected, const char *detail) {
     const quern_status status = fields_run(current);
-    check(status == expected && !strcmp(error_detail(), detail), "line %d, %s: %s: \"%s\" instead of %s: \"%s\"", line, current->name,
-          quern_status_string(status), status ? error_detail() : "", quern_status_string(expected), detail);
+    check(status == expected && !strcmp(error_detail(), detail), "line %d, %s: %s: \"%s\" instead of %s: \"%s\"", line,
+          current->name, quern_status_string(status), status ? error_detail() : "", quern_status_string(expected), detail);
     check(fields_are_unchanged(), "line %d: the refused call wrote", line);
     fields_restore(current);
 }

@@ -69,13 +69,17 @@ PLAIN(quern_linear_cross_entropy_args, accumulate_weight,       "cc")
 PLAIN(quern_linear_cross_entropy_args, loss,                    "..")
 RULE(quern_linear_cross_entropy_args, width,                    "cc", REFUSES(COUNT_TO(MOST_ROWS)))
 BUFFER_OF(quern_linear_cross_entropy_args, hidden,              "R-", quern_dtype_bytes(a->hidden_dtype))
-RULE(quern_linear_cross_entropy_args, hidden_stride,            "cc", REFUSES(SHAPE("at least width, 5"), TOO_LONG("args.loss.rows 3: expected at most 11728124029610")))
+RULE(quern_linear_cross_entropy_args, hidden_stride,            "cc",
+     REFUSES(SHAPE("at least width, 5"), TOO_LONG("args.loss.rows 3: expected at most 11728124029610")))
 BUFFER_OF(quern_linear_cross_entropy_args, weight,              "R-", quern_dtype_bytes(a->weight_dtype))
-RULE(quern_linear_cross_entropy_args, weight_stride,            "cc", REFUSES(SHAPE("at least width, 5"), TOO_LONG("args.loss.vocab 10: expected at most 7036874417766")))
+RULE(quern_linear_cross_entropy_args, weight_stride,            "cc",
+     REFUSES(SHAPE("at least width, 5"), TOO_LONG("args.loss.vocab 10: expected at most 7036874417766")))
 BUFFER_OF(quern_linear_cross_entropy_args, d_hidden,            "w-", quern_dtype_bytes(a->hidden_dtype))
-RULE(quern_linear_cross_entropy_args, d_hidden_stride,          "cc", REFUSES(SHAPE("at least width, 5"), TOO_LONG("args.loss.rows 3: expected at most 11728124029610")))
+RULE(quern_linear_cross_entropy_args, d_hidden_stride,          "cc",
+     REFUSES(SHAPE("at least width, 5"), TOO_LONG("args.loss.rows 3: expected at most 11728124029610")))
 BUFFER_OF(quern_linear_cross_entropy_args, d_weight,            "w-", sizeof(float))
-RULE(quern_linear_cross_entropy_args, d_weight_stride,          "cc", REFUSES(SHAPE("at least width, 5"), TOO_LONG("args.loss.vocab 10: expected at most 3518437208883")))
+RULE(quern_linear_cross_entropy_args, d_weight_stride,          "cc",
+     REFUSES(SHAPE("at least width, 5"), TOO_LONG("args.loss.vocab 10: expected at most 3518437208883")))
 RULE(quern_linear_cross_entropy_args, chunk_rows,               "cc", REFUSES(SHAPE("0 or more")))
 PLAIN(quern_linear_cross_entropy_args, gemm,                    "R-")
 PLAIN(quern_linear_cross_entropy_args, gemm_user,               ".-")
@@ -222,7 +226,8 @@ static void fill_layer(const struct call *call) {
 }
 
 #define LOSS(title, base, at, ...) static const struct call call_of_##base = {.name = title, .function = #base, \
-    .parts = {PARAMETERS(base), PART(quern_cross_entropy_args, loss_args, NULL, "args.", at)}, .set = set_loss, .fill = fill_loss, __VA_ARGS__};
+    .parts = {PARAMETERS(base), PART(quern_cross_entropy_args, loss_args, NULL, "args.", at)}, \
+    .set = set_loss, .fill = fill_loss, __VA_ARGS__};
 LOSS("the whole call", quern_cross_entropy, WHOLE)
 LOSS("stats", quern_cross_entropy_stats, STATS)
 LOSS("combine", quern_cross_entropy_combine, COMBINE, .has_no_cpu_kernel = true)

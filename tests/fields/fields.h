@@ -39,12 +39,12 @@
  */
 
 /*
- * Why values are refused.  The walk reads the limits in the text ("0 or more", "at least vocab, 10", "1 to 65536", "a finite number"),
- * refuses the values beyond them with exactly this detail, and none of the limits themselves.
+ * Why values are refused.  The walk reads the limits in the text ("0 or more", "at least vocab, 10", "1 to 65536", "a finite
+ * number"), refuses the values beyond them with exactly this detail, and none of the limits themselves.
  */
 struct refusal {
-    const char *text;        /* the detail behind ": expected "; with a blank or a comma first, behind the value; with a star, behind
-                                the name.  #: the number of the base case; @: the dtype */
+    const char *text;        /* the detail behind ": expected "; with a blank or a comma first, behind the value; with a star,
+                                behind the name.  #: the number of the base case; @: the dtype */
     quern_status status;
     const char *calls;       /* letters: x where it is so; NULL: in every call whose letter is c */
     const int64_t *values;   /* such values, if the text has no limits */
@@ -71,7 +71,8 @@ struct rule {
 #define RULE(type, field, uses, ...) static const struct rule rule_of_##type##__##field = {.letters = uses, __VA_ARGS__};
 #define PLAIN(type, field, uses) static const struct rule rule_of_##type##__##field = {.letters = uses};
 #define LEGAL(...) .legal = (const int[]){__VA_ARGS__}, .legal_count = sizeof((const int[]){__VA_ARGS__}) / sizeof(int)
-#define VALUES(...) .values = (const int64_t[]){__VA_ARGS__}, .value_count = sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
+#define VALUES(...) .values = (const int64_t[]){__VA_ARGS__}, \
+    .value_count = sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
 #define REFUSES(...) .refusals = (const struct refusal[]){__VA_ARGS__}, \
     .refusal_count = sizeof((const struct refusal[]){__VA_ARGS__}) / sizeof(struct refusal)
 #define SHAPE(words, ...) {.status = QUERN_INVALID_SHAPE, .text = words, __VA_ARGS__}

@@ -10,8 +10,8 @@
 enum { GRADIENTS = 2, LONG = 300, ELEMENTS = 40 };   /* the second item of a long list and those behind it are empty */
 
 /*
- * The columns: the norm of a list, of a plan, its workspace; a sum, one in bf16 that sets the gradients to zero, and one of a long list, of
- * which the arrays of each item alone are compared; a sum with flags and token counts, the same with a plan, and the plan.
+ * The columns: the norm of a list, of a plan, its workspace; a sum, one in bf16 that sets the gradients to zero, and one of a long
+ * list, of which the arrays of each item alone are compared; a sum with flags and token counts, the same with a plan, and the plan.
  */
 enum { NORM, NORM_OF_PLAN, SPACE, SUM, ZEROING_SUM, LONG_SUM, GROUPED_SUM, SUM_OF_PLAN, NEW_PLAN };
 #define NO_SIZE_OF_A_GRADIENT REFUSES(ITEM_BYTES("24", 0, 16, 23, 25, 32, UINT32_MAX))
@@ -54,7 +54,8 @@ RULES_OF(quern_accumulate_args)
 _Static_assert(offsetof(quern_accumulate_args, grad_dtype) == offsetof(quern_gradient_norm_args, grad_dtype), "one place");
 BUFFER_OF(quern_gradient, grad,                         "RpaRWRRpR",
           quern_dtype_bytes(((const quern_accumulate_args *)parent)->grad_dtype))
-BUFFER_OF(quern_gradient, main_grad,                    "---WWWWPW", quern_dtype_bytes(((const quern_accumulate_args *)parent)->main_dtype))
+BUFFER_OF(quern_gradient, main_grad,                    "---WWWWPW",
+          quern_dtype_bytes(((const quern_accumulate_args *)parent)->main_dtype))
 RULE(quern_gradient, count,                             "c-ccccc-c", REFUSES(SHAPE("0 to " MOST_ELEMENTS)))
 RULES_OF(quern_gradient)
 

@@ -1,6 +1,6 @@
 /*
- * Illegal values.  The details say what is legal: "0 or more", "at least vocab, 10", "one of f32, f16, bf16".  What follows from such a
- * text is tested: the next value beyond a limit is refused with that detail, and the limit itself is not.
+ * Illegal values.  The details say what is legal: "0 or more", "at least vocab, 10", "one of f32, f16, bf16".  What follows from
+ * such a text is tested: the next value beyond a limit is refused with that detail, and the limit itself is not.
  */
 #include <float.h>
 #include <limits.h>

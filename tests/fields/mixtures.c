@@ -30,7 +30,8 @@ static void put_some_real(const struct slot *slot, uint64_t round, int purpose) 
 /* NULL, within an element, or the memory of another buffer. */
 static void put_some_pointer(const struct slot *slot, uint64_t round, int purpose) {
     const struct slot *other = &fields_slots[draw(round, purpose, (uint64_t)fields_slot_count)];
-    const uintptr_t some[] = {0, (uintptr_t)slot->home + (slot->alignment > 1), (uintptr_t)(other->home ? other->home : slot->home)};
+    const uintptr_t some[] = {0, (uintptr_t)slot->home + (slot->alignment > 1),
+                              (uintptr_t)(other->home ? other->home : slot->home)};
     fields_put_pointer(slot, some[draw(round, purpose + 1, sizeof some / sizeof *some)]);
 }
 
@@ -51,7 +52,8 @@ void fields_walk_mixtures(const struct call *call) {
         const quern_status status = fields_is_safe() ? fields_run(call) : QUERN_OK;
         const bool is_refused = status != QUERN_OK, is_told = (int)status == FIELDS_TOLD;
         refused += is_refused;
-        check(is_told || status < 3000, "%s, round %d: %s: %s", call->name, (int)round, quern_status_string(status), error_detail());
+        check(is_told || status < 3000, "%s, round %d: %s: %s", call->name, (int)round, quern_status_string(status),
+              error_detail());
         check(!is_refused || strlen(error_detail()) > 0, "%s, round %d: a refusal without a reason", call->name, (int)round);
         check(!is_refused || is_told || fields_are_unchanged(), "%s, round %d: the refused call wrote: %s",
               call->name, (int)round, error_detail());

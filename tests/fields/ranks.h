@@ -140,7 +140,8 @@ RULE(quern_transfer_item, receive,                      "cc", .legal_text = "0 o
 RULE(quern_transfer_item, peer,                         "cc", REFUSES(ARGUMENT("a rank from 0 to 0")))
 PLAIN(quern_transfer_item, tag,                         "..")
 MEMORY_OF(quern_transfer_item, memory,                  "RW", 1, .host_calls = 0)
-RULE(quern_transfer_item, bytes,                        "cc", REFUSES(SHAPE("0 to 2^47", VALUES(-1, INT64_MIN, ((int64_t)1 << 47) + 1, INT64_MAX))))
+RULE(quern_transfer_item, bytes,                        "cc",
+     REFUSES(SHAPE("0 to 2^47", VALUES(-1, INT64_MIN, ((int64_t)1 << 47) + 1, INT64_MAX))))
 RULES_OF(quern_transfer_item)
 
 /* ---- parameters ---- */
@@ -418,7 +419,8 @@ static const struct call calls_of_quern_quantize_chunks_workspace[] = {
     CHUNKS_OF("workspace of chunks", quern_quantize_chunks_workspace, CHUNKS_SPACE), {.name = NULL}};
 
 #define ITEM_PART(place, at) {.type = "quern_transfer_item", .rules = rules_of_quern_transfer_item, \
-    .self = &transfer_items[place], .parent = &transfer_args, .prefix = "args.items[" #place "].", .other_prefix = "args.items[" #place "].", .column = at}
+    .self = &transfer_items[place], .parent = &transfer_args, .prefix = "args.items[" #place "].", \
+    .other_prefix = "args.items[" #place "].", .column = at}
 static const struct call calls_of_quern_transfer_prepare[] = {
     {.name = "transfer", .function = "quern_transfer_prepare", .is_of_ranks = true,
      .parts = {PARAMETERS(quern_transfer_prepare), {.type = "quern_transfer_args", .rules = rules_of_quern_transfer_args,

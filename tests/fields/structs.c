@@ -1,6 +1,6 @@
 /*
- * The sizes with which structs begin.  Those that the initialisers set and those of older headers are taken, all others refused.  What an
- * older struct lacks counts as 0, and what lies behind it is not read.
+ * The sizes with which structs begin.  Those that the initialisers set and those of older headers are taken, all others refused.
+ * What an older struct lacks counts as 0, and what lies behind it is not read.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,8 @@ static const struct {
     const char *type;
     size_t oldest, fields;
 } grown[] = {
-    {"quern_cross_entropy_args", offsetof(quern_cross_entropy_args, strict_labels), offsetof(quern_cross_entropy_args, strict_labels)},
+    {"quern_cross_entropy_args", offsetof(quern_cross_entropy_args, strict_labels),
+     offsetof(quern_cross_entropy_args, strict_labels)},
     {"quern_adam_args", offsetof(quern_adam_args, amsgrad), offsetof(quern_adam_args, eps_mode)},
     {"quern_accumulate_args", offsetof(quern_accumulate_args, main_dtype), offsetof(quern_accumulate_args, main_dtype)},
     {"quern_quantize_args", offsetof(quern_quantize_args, scaling), offsetof(quern_quantize_args, scaling)},
@@ -46,8 +47,8 @@ static void refuse_size(const struct call *call, const struct sized *sized, uint
     const uint32_t bytes = bytes_of(size);
     fields_put(&sized->slot, &size);
     if (bytes > sized->known || is_marked(size))
-        fields_expect_refusal(call, &sized->slot, QUERN_INVALID_STRUCT_SIZE, "is that of %u bytes: expected %u%s", bytes, sized->known,
-                              bytes > sized->known ? " (was the program compiled against a newer quern.h?)" : "");
+        fields_expect_refusal(call, &sized->slot, QUERN_INVALID_STRUCT_SIZE, "is that of %u bytes: expected %u%s", bytes,
+                              sized->known, bytes > sized->known ? " (was the program compiled against a newer quern.h?)" : "");
     else
         fields_expect_refusal(call, &sized->slot, QUERN_INVALID_STRUCT_SIZE, "is %u%s: expected the size with the mark and the "
                               "defaults, as the struct's _INIT macro and _init function set them", size,

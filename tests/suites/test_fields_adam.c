@@ -1,7 +1,7 @@
 /*
  * Each field of Adam's calls, by the table of tests/fields/adam.h: rubbish in ignored fields changes nothing, illegal values are
- * refused with a detail that names the field, buffers are aligned and apart.  Details about several fields, and saved states, word for
- * word.
+ * refused with a detail that names the field, buffers are aligned and apart.  Details about several fields, and saved states, word
+ * for word.
  *
  * Runs on: cpu, one emulated, gpu.
  */
@@ -22,14 +22,15 @@ Test(fields_adam, each_call) {
 
 Test(fields_adam, masters) {
     quern_adam_args *a = &adam_args;
-    static const char narrow[] = "args.master_dtype is remainder with f16 parameters: expected bf16 ones, which the remainder completes "
-                                 "to fp32";
+    static const char narrow[] = "args.master_dtype is remainder with f16 parameters: expected bf16 ones, which the remainder "
+                                 "completes to fp32";
     fields_open(QUERN_ADAM);
     fields_prepare(&calls_of_quern_adam[0]);
     REFUSED(a->param_dtype = QUERN_F16, QUERN_INVALID_DTYPE, narrow);
     REFUSED((a->param_dtype = QUERN_F32, a->master_dtype = QUERN_F32), QUERN_INVALID_DTYPE, "args.master_dtype is f32 with f32 "
             "parameters: expected none, since a master copy would hold the same values twice");
-    REFUSED(a->param_dtype = QUERN_F32, QUERN_INVALID_DTYPE, "args.master_dtype is remainder with f32 parameters: expected bf16 ones, "
+    REFUSED(a->param_dtype = QUERN_F32, QUERN_INVALID_DTYPE,
+            "args.master_dtype is remainder with f32 parameters: expected bf16 ones, "
             "which the remainder completes to fp32");
     REFUSED((a->tensor_count = 0, a->tensor_size = 0), QUERN_INVALID_STRUCT_SIZE,
             "args.tensor_size is 0: expected 112 (as QUERN_ADAM_ARGS_INIT sets)");
@@ -79,11 +80,13 @@ Test(fields_adam, saved_states) {
     fields_prepare(&calls_of_quern_adam_load[0]);
     REFUSED(*bytes = HEADER + 7, QUERN_INVALID_ARGUMENT, "saved cannot be read as a saved state: it is shorter than a header");
     change_saved(*bytes - 1, 1, 0x5a);
-    REFUSED((void)0, QUERN_INVALID_ARGUMENT, "saved cannot be read as a saved state: its hash does not match its bytes, so it is damaged");
+    REFUSED((void)0, QUERN_INVALID_ARGUMENT,
+            "saved cannot be read as a saved state: its hash does not match its bytes, so it is damaged");
     REFUSED(*bytes -= HEADER, QUERN_INVALID_ARGUMENT, "bytes is 1352: expected 1416, by the header of saved");
     change_saved(HEADER + sizeof(int64_t), 1, ELEMENTS + 1);
     REFUSED((void)0, QUERN_INVALID_ARGUMENT, "saved has 41 elements in tensor 1: expected 40, those of args.tensors");
-    REFUSED(*bytes = HEADER + COUNTS - 4, QUERN_INVALID_ARGUMENT, "saved cannot be read as a saved state: it ends among its counts");
+    REFUSED(*bytes = HEADER + COUNTS - 4, QUERN_INVALID_ARGUMENT,
+            "saved cannot be read as a saved state: it ends among its counts");
     change_saved(32, 1, 0);
     REFUSED((void)0, QUERN_INVALID_ARGUMENT, "saved has 0 tensors: expected 2, those of args.tensors");
     change_saved(28, 1, 2);

@@ -101,13 +101,16 @@ Test(fields_cross_entropy, lengths_of_rows) {
     REFUSED((a->rows = 0, a->logits_stride = ((int64_t)1 << 45) + 1), QUERN_INVALID_SHAPE,
             "args.logits_stride is 35184372088833 with args.rows 0: expected at most 35184372088832" MOST_OF_A_BUFFER);
     if (fields_device.kind == QUERN_CUDA)
-        REFUSED((a->strict_labels = 1, a->report = NULL), QUERN_NULL_POINTER, "args.report is NULL: expected a report, in which a GPU "
+        REFUSED((a->strict_labels = 1, a->report = NULL), QUERN_NULL_POINTER,
+                "args.report is NULL: expected a report, in which a GPU "
                 "tells of bad labels if strict_labels is 1");
     fields_prepare(&call_of_quern_cross_entropy_combine);
-    REFUSED((a->rows = 0, parameters_of_quern_cross_entropy_combine.shard_count = longest + 1), QUERN_INVALID_SHAPE, "shard_count is "
+    REFUSED((a->rows = 0, parameters_of_quern_cross_entropy_combine.shard_count = longest + 1), QUERN_INVALID_SHAPE,
+            "shard_count is "
             "2199023255553 with args.rows 0: expected at most 2199023255552, since shards has no more than 2^47 bytes");
     if (fields_device.kind == QUERN_CUDA)
-        REFUSED((a->strict_labels = 1, a->report = NULL), QUERN_NULL_POINTER, "args.report is NULL: expected a report, in which a GPU "
+        REFUSED((a->strict_labels = 1, a->report = NULL), QUERN_NULL_POINTER,
+                "args.report is NULL: expected a report, in which a GPU "
                 "tells of bad labels if strict_labels is 1");
     fields_close();
 }
@@ -121,7 +124,8 @@ Test(fields_cross_entropy, in_place) {
     void *const logits = (void *)(uintptr_t)a->logits;
     REFUSED(a->grad = logits, QUERN_INVALID_SHAPE,
             "args.logits_stride is 12: expected at least padded_vocab, 13, since grad is in place of the logits");
-    REFUSED((a->grad = logits, a->logits_stride = 0), QUERN_INVALID_SHAPE, "args.logits_stride is 10 (0 means vocab): expected at least "
+    REFUSED((a->grad = logits, a->logits_stride = 0), QUERN_INVALID_SHAPE,
+            "args.logits_stride is 10 (0 means vocab): expected at least "
             "padded_vocab, 13, since grad is in place of the logits");
     REFUSED((a->grad = logits, a->padded_vocab = 0), QUERN_INVALID_SHAPE,
             "args.grad_stride is 14 in place of logits with stride 12: expected the same");
@@ -139,8 +143,9 @@ Test(fields_cross_entropy, in_place) {
 /* Without rows everything else than class weights, sums and the report has no bytes, wherever it is, and may be NULL. */
 Test(fields_cross_entropy, no_rows) {
     static const size_t of_rows[] = {
-        offsetof(quern_cross_entropy_args, logits), offsetof(quern_cross_entropy_args, labels), offsetof(quern_cross_entropy_args, grad),
-        offsetof(quern_cross_entropy_args, grad_loss), offsetof(quern_cross_entropy_args, lse),
+        offsetof(quern_cross_entropy_args, logits), offsetof(quern_cross_entropy_args, labels),
+        offsetof(quern_cross_entropy_args, grad), offsetof(quern_cross_entropy_args, grad_loss),
+        offsetof(quern_cross_entropy_args, lse),
         offsetof(quern_cross_entropy_args, log_prob), offsetof(quern_cross_entropy_args, entropy),
         offsetof(quern_cross_entropy_args, argmax), offsetof(quern_cross_entropy_args, stats)};
     const struct call *const calls[] = {&call_of_quern_cross_entropy, &call_of_quern_cross_entropy_stats,

@@ -1,7 +1,7 @@
 /*
  * Each field of the calls on gradients, by the table of tests/fields/gradients.h: rubbish in ignored fields changes nothing,
- * illegal values are refused with a detail that names the field, buffers are aligned and apart.  Details about several fields word for
- * word.
+ * illegal values are refused with a detail that names the field, buffers are aligned and apart.  Details about several fields word
+ * for word.
  *
  * Runs on: cpu, one emulated, gpu.
  */
@@ -39,7 +39,8 @@ Test(fields_gradients, groups) {
             REFUSED(a->main_dtype = QUERN_BF16, QUERN_INVALID_ARGUMENT, "args.main_dtype is bf16, and args.plan was made with f32");
             quern_accumulate_plan_destroy(plan);
         } else if (call->parts[1].column == GROUPED_SUM) {
-            REFUSED((a->token_places = NULL, a->group_count = 1), QUERN_INVALID_ARGUMENT, "args.group_count is 1: expected at least "
+            REFUSED((a->token_places = NULL, a->group_count = 1), QUERN_INVALID_ARGUMENT,
+                    "args.group_count is 1: expected at least "
                     "args.gradient_count, which is 2, since args.token_places is NULL");
             ACCEPTED((a->token_places = NULL, a->group_count = GRADIENTS));
             REFUSED((a->token_places = beyond, a->group_count = 1), QUERN_INVALID_ARGUMENT,

@@ -88,7 +88,8 @@ Test(fields_ranks, shapes_of_chunks) {
     for (int i = 0; i < 2; i++)
         REFUSED((a->input_dtype = i ? QUERN_F16 : QUERN_F32, a->rows = a->columns = (int64_t)1 << 23), QUERN_INVALID_SHAPE,
                 i ? "args.chunk_rows is 3, which divides 8388608 rows into 2796203 chunks: expected at most 1024 chunks"
-                  : "args.rows is 8388608 with args.columns 8388608, of 1 members: expected at most 2^47 bytes of input and of output");
+                  : "args.rows is 8388608 with args.columns 8388608, of 1 members: expected at most 2^47 bytes of input and "
+                    "of output");
     close_group();
 }
 

@@ -48,8 +48,8 @@ static quern_status call_norm(void) {
 }
 
 /*
- * A plan joins arrays that touch or share memory.  Here gradients lie inside and behind one another, and moments follow them without
- * a gap.  A number of a norm at each place around them is compared with the arrays themselves.
+ * A plan joins arrays that touch or share memory.  Here gradients lie inside and behind one another, and moments follow them
+ * without a gap.  A number of a norm at each place around them is compared with the arrays themselves.
  */
 Test(overlaps, joined_arrays_of_a_plan) {
     enum { TENSORS = 3, BEFORE = 16, END = 800, ROOM_OF_EACH = 512 };

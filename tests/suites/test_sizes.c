@@ -1,6 +1,6 @@
 /*
- * Sizes beyond memory and beyond a GPU that follow from several fields: totals of lists, needs of workspaces, tiles.  tests/fields/ has the
- * limits of each field.  The addresses are never read.
+ * Sizes beyond memory and beyond a GPU that follow from several fields: totals of lists, needs of workspaces, tiles.  tests/fields/
+ * has the limits of each field.  The addresses are never read.
  *
  * Runs on: cpu, one emulated, gpu.
  */
@@ -28,8 +28,8 @@ Test(sizes, the_need_of_a_workspace) {
     open_device();
     args.logits_dtype = QUERN_F32, args.labels_dtype = QUERN_INT32, args.rows = (int64_t)1 << 41, args.vocab = 1;
     check_status(quern_cross_entropy_workspace(device.quern, &args, &bytes), QUERN_INVALID_SHAPE);
-    check(strstr(error_detail(), "these sizes need a workspace of ") && strstr(error_detail(), " bytes: expected a need of at most 2^47"),
-          "%s", error_detail());
+    check(strstr(error_detail(), "these sizes need a workspace of ") &&
+          strstr(error_detail(), " bytes: expected a need of at most 2^47"), "%s", error_detail());
     args.rows = (int64_t)1 << 39;
     check_ok(quern_cross_entropy_workspace(device.quern, &args, &bytes));
     device_close(&device);

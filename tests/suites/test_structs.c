@@ -1,6 +1,6 @@
 /*
- * The structs that begin with their size: the initialiser functions and macros give the same bytes, a default that is overwritten with
- * 0 is 0.  tests/fields/ has the sizes that each call takes.
+ * The structs that begin with their size: the initialiser functions and macros give the same bytes, a default that is overwritten
+ * with 0 is 0.  tests/fields/ has the sizes that each call takes.
  *
  * Runs on: one cpu.
  */
@@ -131,7 +131,8 @@ Test(structs, defaults_are_those_of_the_header) {
 }
 
 Test(structs, others_are_zero_but_for_the_size) {
-    static const char *const without[] = {"quern_device_info", "quern_gemm_args", "quern_carrier", "quern_group_args", "quern_barrier_args"};
+    static const char *const without[] = {"quern_device_info", "quern_gemm_args", "quern_carrier", "quern_group_args",
+                                          "quern_barrier_args"};
     for (size_t i = 0; i < COUNT(kinds); i++)
         for (size_t k = 0; k < COUNT(without); k++)
             if (!strcmp(kinds[i].name, without[k]))

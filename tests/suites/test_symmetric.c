@@ -670,7 +670,8 @@ static quern_status overlap(struct rank *rank) {
     refuse_range(rank, group, fresh, 100, part, 1000, QUERN_INVALID_ARGUMENT, "begins 0 bytes before it and was allocated before");
     refuse_range(rank, group, fresh, 100, NULL, 20, QUERN_NULL_POINTER, "rank 1: pointers[0] is NULL");
     refuse_range(rank, group, fresh, 100, fresh, 0, QUERN_INVALID_ARGUMENT, "rank 1: bytes[0] is 0: expected 1 to 2^47");
-    refuse_range(rank, group, fresh, 100, fresh, ((size_t)1 << 47) + 1, QUERN_INVALID_SHAPE, "is 140737488355329: expected 1 to 2^47");
+    refuse_range(rank, group, fresh, 100, fresh, ((size_t)1 << 47) + 1, QUERN_INVALID_SHAPE,
+                 "is 140737488355329: expected 1 to 2^47");
     refuse_peer(rank, group, fresh, 0, "not in symmetric memory");  /* nothing was kept */
     register_range(rank, group, arena, 1000);                       /* its neighbours are free */
     register_range(rank, group, arena + 2000, 8000);
