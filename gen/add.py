@@ -8,7 +8,8 @@ from gen import plan, render, spec
 from gen.operations import adam
 
 HEADING = """\
-# Step kernels of Adam beside those of gen/operations/adam.py, one name without a target on a line; `./quern gen add NAME` writes them.
+# Step kernels of Adam beside those of gen/operations/adam.py, one name without a target on a line;
+# `./quern gen add NAME` writes them.
 """
 
 

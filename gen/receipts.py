@@ -98,7 +98,8 @@ def _hash_of(file: Path) -> str:
 
 
 def digest(*parts: object) -> str:
-    """A hash of what JSON can hold, and of files with what they include.  A set is refused: it has another order in each process."""
+    """A hash of what JSON can hold, and of files with what they include.  A set is refused: it has another order in each
+    process."""
     listed = [_hash_of(part) if isinstance(part, Path) else part for part in parts]
     return hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:32]
 

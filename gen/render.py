@@ -88,8 +88,8 @@ class Sources:
 
     Units of targets of one kind that need the same text share one file.  If other targets need another text, the file is named
     after the oldest of its own.  Of the units that share a file and have the same definitions, the oldest owns the result: the
-    sanitizers look at that one.  nvcc makes the same PTX for all of them, but for the name of the target and the version of NVVM.  So
-    only the first is compiled.
+    sanitizers look at that one.  nvcc makes the same PTX for all of them, but for the name of the target and the version of NVVM.
+    So only the first is compiled.
     """
 
     def __init__(self, renderer: Renderer, units: Iterable[plan.Unit]) -> None:
@@ -226,7 +226,8 @@ def selected(targets: list[plan.Target]) -> str:
 
 
 def _owners(units: list[plan.Unit], sources: Sources) -> str:
-    """For each operation and GPU target the oldest target whose kernels have the same source text: the tests look at each text once."""
+    """For each operation and GPU target the oldest target whose kernels have the same source text: the tests look at each text
+    once."""
     owners: dict[str, dict[str, str]] = {}
     for operation in plan.OPERATIONS:
         texts: dict[str, list[tuple[str, tuple[str, ...]]]] = {}

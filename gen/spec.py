@@ -32,8 +32,8 @@ class Dtype:
     def __post_init__(self) -> None:
         if self.exponent and not self.has_own_text and not (
                 self.bits == 16 and 2 <= self.exponent <= 7 and self.has_infinity and not self.is_scaled):
-            raise ValueError(f"{self.name}: src/kernels/cpu/format.h and src/kernels/cuda/format.cuh convert formats of 16 bits with "
-                             f"2 to 7 bits of exponent, with infinities and without scales.  Another type needs its own text there")
+            raise ValueError(f"{self.name}: src/kernels/cpu/format.h and src/kernels/cuda/format.cuh convert formats of 16 bits "
+                             "with 2 to 7 bits of exponent, with infinities and without scales: another type needs its own text")
 
     @property
     def constant(self) -> str:

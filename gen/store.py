@@ -1,7 +1,8 @@
-"""A store of compiled files outside of the tree, by a hash of what they were made from: a second clone, or another branch, copies them.
+"""A store of compiled files outside of the tree, by a hash of what they were made from: a second clone, or another branch, copies
+them.
 
-It is the folder QUERN_STORE, or ~/.cache/quern; an empty QUERN_STORE: none. What was not used for longest is removed when it has more
-than MOST_BYTES.  Called by gen/toolchain.py, and for the emulator's kernels by the build:
+It is the folder QUERN_STORE, or ~/.cache/quern; an empty QUERN_STORE: none. What was not used for longest is removed when it has
+more than MOST_BYTES.  Called by gen/toolchain.py, and for the emulator's kernels by the build:
 
     python3 -m gen.store IN OUT FILES COMMAND...    runs COMMAND... IN -o OUT, or takes what it has made of the same text before;
                                                     FILES are further files that the result depends on

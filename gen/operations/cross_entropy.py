@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from gen.operation import INT64_MAX, Key, Operation, Shared, Target, Task
 from gen.spec import DTYPES, FLOATS, GPU_PART_BYTES, Geometry, GpuTarget
 
-# "resident" keeps the row in shared memory, of one block or a cluster, and so reads it once.  It divides rows by columns, in vectors
-# of 16 bytes; its blocks, or clusters of blocks, take rows in turns.  So does "streamed" without options: it keeps as many columns as
-# fit in all the shared memory of a multiprocessor, and reads the others twice.  "short" keeps several rows in the shared memory of
-# a block of one warp.
+# "resident" keeps the row in shared memory, of one block or a cluster, and so reads it once.  It divides rows by columns, in
+# vectors of 16 bytes; its blocks, or clusters of blocks, take rows in turns.  So does "streamed" without options: it keeps as many
+# columns as fit in all the shared memory of a multiprocessor, and reads the others twice.  "short" keeps several rows in the shared
+# memory of a block of one warp.
 ROWS_THREADS = {"short": 32, "resident": 128, "streamed": 256}  # QUERN_SHORT_ROWS_THREADS of src/kernels/problem.h
 ROWS_CLUSTER = 8  # blocks: as many as any generation has
-# With options "streamed" reads a row twice; both take any vocab.  "stats" and "gradient" are its two passes for one part of a row; the
-# others are the stages around them.  All that sum parts of rows have the same number of threads, on which the bits of the sums depend.
+# With options "streamed" reads a row twice; both take any vocab.  "stats" and "gradient" are its two passes for one part of a row;
+# the others are the stages around them.  All that sum parts of rows have the same number of threads, on which the bits of the sums
+# depend.
 SUMMING_THREADS = 512
 SHORT_ROWS = 4  # of a block: QUERN_SHORT_ROWS of src/kernels/problem.h
 # The longest row that is short.  From about 2,500 bf16 columns on the warps of a block are as good, and more rows are in flight.

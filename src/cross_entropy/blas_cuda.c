@@ -98,7 +98,8 @@ static quern_status check_types(quern_device *device, const quern_gemm_args *arg
     const quern_dtype dtypes[] = {args->a_dtype, args->b_dtype, args->c_dtype};
     for (int i = 0; i < 3; i++)
         if (type_of(dtypes[i]) < 0)
-            return quern_fail(device, QUERN_NOT_SUPPORTED, "%c is %s: cuBLAS has no such type", 'a' + i, quern_dtype_name(dtypes[i]));
+            return quern_fail(device, QUERN_NOT_SUPPORTED, "%c is %s: cuBLAS has no such type", 'a' + i,
+                              quern_dtype_name(dtypes[i]));
     if (args->a_dtype == args->b_dtype) return QUERN_OK;
     return quern_fail(device, QUERN_NOT_SUPPORTED, "a is %s and b is %s: cuBLAS multiplies matrices of one dtype",
                       quern_dtype_name(args->a_dtype), quern_dtype_name(args->b_dtype));

@@ -93,8 +93,8 @@ struct quern_cross_entropy_problem {
 enum { QUERN_CPU_PART_COLUMNS = 32768, QUERN_GPU_PART_BYTES = 32768 };
 
 /*
- * The most blocks of a kernel that takes rows in turns that a multiprocessor holds: its registers are limited to that.  Full kernels
- * need more registers.
+ * The most blocks of a kernel that takes rows in turns that a multiprocessor holds: its registers are limited to that.  Full
+ * kernels need more registers.
  */
 enum { QUERN_MOST_BLOCKS_OF_ROWS = 5, QUERN_MOST_BLOCKS_OF_FULL_ROWS = 4, QUERN_MOST_BLOCKS_OF_SHORT_ROWS = 16 };
 

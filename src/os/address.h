@@ -26,8 +26,8 @@ bool quern_address_read_alone(const char *text, struct quern_address *address);
 void quern_address_write(const struct quern_address *address, bool port, char text[QUERN_ADDRESS_TEXT]);
 
 /*
- * To and from the system's form.  The first returns its bytes; 0: the address is none.  An address of IPv4 on a socket of IPv6 is one
- * of IPv4: hosts without IPv6 can use it, too.
+ * To and from the system's form.  The first returns its bytes; 0: the address is none.  An address of IPv4 on a socket of IPv6 is
+ * one of IPv4: hosts without IPv6 can use it, too.
  */
 unsigned quern_address_out(const struct quern_address *address, struct sockaddr_storage *system);
 bool quern_address_in(const struct sockaddr_storage *system, struct quern_address *address);
@@ -42,8 +42,8 @@ struct quern_interface {
 };
 
 /*
- * The addresses of this machine at which others may reach it, those of IPv4 first; if there are none, its loopback address.  Returns
- * their number, at most `most`; -1: errno says why.
+ * The addresses of this machine at which others may reach it, those of IPv4 first; if there are none, its loopback address.
+ * Returns their number, at most `most`; -1: errno says why.
  */
 int quern_interfaces(struct quern_interface *list, int most);
 

@@ -1,4 +1,6 @@
-/* SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104): prove that a process knows a secret.  For src/ranks/hosts; the hash of dumps. */
+/*
+ * SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104): prove that a process knows a secret.  For src/ranks/hosts; the hash of dumps.
+ */
 #ifndef QUERN_SHA256_H
 #define QUERN_SHA256_H
 

@@ -6,8 +6,8 @@
  * not 4,032.
  *
  * A waiting rank polls a number of times, since a peer on another core arrives within a microsecond.  Then it yields its core a
- * number of times, since the peer may wait for this core; patience.c learns both numbers.  If the core has other work, a yield lasts
- * until the end of that work's slice of milliseconds, while a sleeper gets the core when it is woken.  So at last it sleeps.
+ * number of times, since the peer may wait for this core; patience.c learns both numbers.  If the core has other work, a yield
+ * lasts until the end of that work's slice of milliseconds, while a sleeper gets the core when it is woken.  So at last it sleeps.
  *
  * In a meeting of some ranks it sleeps on the word that counts the signals put into its pad.  Before it sleeps it sets the count at
  * which it must be woken: the current count plus the missing signals.  So only the last of 63 peers pays for a wake-up.  A signal
@@ -88,8 +88,8 @@ static void announce_to_some(struct quern_membership *member, const struct quern
 }
 
 /*
- * What is told is stored right before the signal, since a rank that waits would take the line away in between.  It goes by words: they
- * may have just been written, and a processor loads at once only what one store has written.
+ * What is told is stored right before the signal, since a rank that waits would take the line away in between.  It goes by words:
+ * they may have just been written, and a processor loads at once only what one store has written.
  */
 static void announce_to_all(struct quern_membership *member, uint32_t tag, const uint64_t *told) {
     const uint32_t epoch = ++member->all_count;

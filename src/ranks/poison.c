@@ -282,8 +282,8 @@ static void write_reason(const struct quern_membership *member, const uint32_t *
 }
 
 /*
- * The thread of a rank and the watcher of its work over NCCL may poison at the same time: one after the other, so that the reason and
- * the status are of one of them.  Other ranks of the process do not wait.
+ * The thread of a rank and the watcher of its work over NCCL may poison at the same time: one after the other, so that the reason
+ * and the status are of one of them.  Other ranks of the process do not wait.
  */
 static bool poisoning[QUERN_GROUP_LIMIT];
 

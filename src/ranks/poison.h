@@ -31,8 +31,8 @@ void quern_poison_by_host_ranks(struct quern_segment *segment, int rank, int her
 void quern_poison_by_end(struct quern_segment *segment, int rank);
 
 /*
- * By the relay of this host, which has no membership: what a rank of this host has written for others is damaged; what has come from
- * another host is none of a relay.
+ * By the relay of this host, which has no membership: what a rank of this host has written for others is damaged; what has come
+ * from another host is none of a relay.
  */
 void quern_poison_by_frame(const struct quern_roster *roster, int rank);
 void quern_poison_by_link(const struct quern_roster *roster, int host);

@@ -68,7 +68,9 @@ CUresult quern_register_segment(const struct quern_cuda *cuda, const struct quer
     return error;
 }
 
-/* What the driver does not give back, as after the end of a context, stays mapped: it would refuse other memory at its addresses. */
+/*
+ * What the driver does not give back, as after the end of a context, stays mapped: it would refuse other memory at its addresses.
+ */
 static void end_registration(struct quern_idle_task *task) {
     struct registered_segment *registered = (struct registered_segment *)task;
     struct quern_cuda_visit visit;

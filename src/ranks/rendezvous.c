@@ -353,8 +353,8 @@ static quern_status give_way(struct joining *joining, const struct quern_members
 }
 
 /* In a group of one host the slot is the rank.  Else ranks come in any order, and only their number is known. */
-static quern_status take_slot(const struct joining *joining, const struct quern_membership *member, struct quern_segment_rank *place,
-                              uint32_t *slot) {
+static quern_status take_slot(const struct joining *joining, const struct quern_membership *member,
+                              struct quern_segment_rank *place, uint32_t *slot) {
     uint32_t seat = __atomic_load_n(&place->seat, __ATOMIC_ACQUIRE);
     if (member->here == member->ranks) seat = (uint32_t)member->rank + 1;
     else if (!seat) seat = __atomic_add_fetch(&joining->segment->seated, 1, __ATOMIC_ACQ_REL);

@@ -96,8 +96,8 @@ void quern_write_cores(struct quern_segment_place *place);
 
 /*
  * After all ranks have joined: reads the facts of the other processes' ranks, once for all ranks of this process.  Its own signals
- * begin at the first epoch.  Fails on each of them if the slots of this host are not those of its ranks, one each, since the segment
- * is damaged.
+ * begin at the first epoch.  Fails on each of them if the slots of this host are not those of its ranks, one each, since the
+ * segment is damaged.
  */
 quern_status quern_complete_roster(const quern_device *device, struct quern_roster *roster, uint32_t first_epoch);
 

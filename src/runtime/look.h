@@ -145,7 +145,9 @@ void quern_enter_looker(enum quern_looker_place place, const struct quern_looker
 
 extern uint32_t quern_lookers_now;  /* atomic */
 
-static inline uint32_t quern_is_looked_at(void) { return __builtin_expect(__atomic_load_n(&quern_lookers_now, __ATOMIC_RELAXED), 0); }
+static inline uint32_t quern_is_looked_at(void) {
+    return __builtin_expect(__atomic_load_n(&quern_lookers_now, __ATOMIC_RELAXED), 0);
+}
 
 /* ---- for operations ---- */
 

@@ -188,7 +188,8 @@ def wrong_commands(text: str) -> Iterator[str]:
             if not re.search(rf"^\s*(?:\w+ \| )*{command}(?: \| \w+)*\)", (ROOT / "quern").read_text(), re.MULTILINE):
                 yield f"./quern has no command {command}"
             for option in re.findall(r"--[a-z][a-z-]*", call):
-                if option != "--help" and f'{option}"' not in options_of(command) and option not in re.split(r"[\s=]+", options_of(command)):
+                known = options_of(command)
+                if option != "--help" and f'{option}"' not in known and option not in re.split(r"[\s=]+", known):
                     yield f"./quern {command} has no option {option}"
             if command == "gen" and len(words) > 1 and f'add_parser("{words[1]}"' not in options_of("gen"):
                 yield f"./quern gen has no command {words[1]}"

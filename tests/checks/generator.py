@@ -165,6 +165,15 @@ def test_a_new_generation_is_one_row(tree: Path) -> None:
     expect(0, "sm_121: chosen", gen(tree, "explain", "adam", "target=sm_121", "param=f32", "grad=f32", "m=f32", "v=f32"))
 
 
+def copy(source: Path, to: Path) -> None:
+    """A file or folder of the tree, without what is built."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    if source.is_dir() and source.name not in (".git", ".venv", "build"):
+        shutil.copytree(source, to, ignore=ignored, symlinks=True)
+    elif source.is_file() and source.name != ".git":
+        shutil.copy2(source, to)
+
+
 def main() -> int:
     tests: list[Callable[[Path], None]] = [test for name, test in sorted(globals().items()) if name.startswith("test_")]
     tests += recipe.TESTS
@@ -173,8 +182,8 @@ def main() -> int:
     failed = 0
     for test in tests:
         with tempfile.TemporaryDirectory() as directory:
-            for part in PARTS:
-                shutil.copytree(ROOT / part, Path(directory) / part)
+            for part in sorted(path.name for path in ROOT.iterdir()) if test in recipe.TESTS else PARTS:
+                copy(ROOT / part, Path(directory) / part)
             try:
                 test(Path(directory))
             except AssertionError as error:

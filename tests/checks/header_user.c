@@ -31,7 +31,8 @@ uint64_t quern_header_user(void);
 
 uint64_t quern_header_user(void) {
     quern_group_args ranks[2] = {QUERN_GROUP_ARGS_INIT, QUERN_GROUP_ARGS_INIT};
-    uint64_t sizes = engine.adam.size + engine.head.loss.size + ranks[1].size + QUERN_STRUCT_MARK + QUERN_STRUCT_SIZE(quern_gemm_args);
+    uint64_t sizes = engine.adam.size + engine.head.loss.size + ranks[1].size + QUERN_STRUCT_MARK +
+                     QUERN_STRUCT_SIZE(quern_gemm_args);
 #define USE(type, initialiser)                      \
     {                                               \
         type one = initialiser;                     \

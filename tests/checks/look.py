@@ -1,8 +1,8 @@
 """Checks what looks inside a run, from outside: traces of the demo, its dumps, and the comparison of dumps by quern_dump.
 
 The demo runs twice for a few steps.  Its trace must be valid for Perfetto.  Its dumps must be safetensors files whose hashes are
-right, and quern_dump must find them equal; with one bit flipped in a tensor it must name that tensor, and refuse what is damaged.  A
-library that stands in for NVTX writes down the calls.  The last line is `N passed, N failed`.
+right, and quern_dump must find them equal; with one bit flipped in a tensor it must name that tensor, and refuse what is damaged.
+A library that stands in for NVTX writes down the calls.  The last line is `N passed, N failed`.
 """
 
 from __future__ import annotations
@@ -275,7 +275,8 @@ def check_dtypes(_: Path) -> None:
     brains = tensors.DTYPES["BF16"][1](struct.pack("<65536H", *range(65536)))
     expected = struct.unpack("<65536f", struct.pack("<65536I", *(code << 16 for code in range(65536))))
     check(all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in zip(brains, expected)), "bfloat16 is read wrongly")
-    codes = {"F8_E4M3": {0x00: 0.0, 0x01: 2 ** -9, 0x07: 7 * 2 ** -9, 0x08: 2 ** -6, 0x38: 1.0, 0x7E: 448.0, 0xFE: -448.0, 0x78: 256.0},
+    codes = {"F8_E4M3": {0x00: 0.0, 0x01: 2 ** -9, 0x07: 7 * 2 ** -9, 0x08: 2 ** -6, 0x38: 1.0, 0x7E: 448.0, 0xFE: -448.0,
+                         0x78: 256.0},
              "F8_E5M2": {0x00: 0.0, 0x01: 2 ** -16, 0x03: 3 * 2 ** -16, 0x04: 2 ** -14, 0x3C: 1.0, 0x7B: 57344.0, 0x7C: math.inf,
                          0xFC: -math.inf}}
     for dtype, values in codes.items():

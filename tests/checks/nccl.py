@@ -1,8 +1,8 @@
 """Holds the library's declarations of NCCL (src/ranks/nccl/nccl_types.h) against every real nccl.h of this machine.
 
 Compiles tests/nccl/declarations.c with its own declarations and with each header: sizes, offsets, values and the types of functions
-must be the same.  Headers are looked for beside nvcc, in /usr and in Python packages.  `nccl.py --self-test` breaks the declarations and
-checks that each break is found.  The last line is `N passed, N failed`.
+must be the same.  Headers are looked for beside nvcc, in /usr and in Python packages.  `nccl.py --self-test` breaks the
+declarations and checks that each break is found.  The last line is `N passed, N failed`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "tests" / "nccl" / "declarations.c"
 TYPES = ROOT / "src" / "ranks" / "nccl" / "nccl_types.h"
-PLACES = ("/usr/include", "/usr/local/include", "/usr/local/cuda*/include", "{root}/.venv/lib/python*/site-packages/nvidia/nccl/include")
+PLACES = ("/usr/include", "/usr/local/include", "/usr/local/cuda*/include",
+          "{root}/.venv/lib/python*/site-packages/nvidia/nccl/include")
 
 
 def headers() -> list[Path]:
@@ -47,8 +48,8 @@ def numbers(types: Path, header: Path | None) -> tuple[list[str], str]:
         shutil.copytree(ROOT / "src" / "ranks" / "nccl", tree / "ranks" / "nccl")
         shutil.copy(types, tree / "ranks" / "nccl" / "nccl_types.h")
         theirs = ["-DTHEIRS", f"-I{header.parent}", *(f"-I{name}" for name in cuda_folders()[:1])] if header else []
-        command = ["cc", "-std=c11", "-D_GNU_SOURCE", *theirs, f"-I{tree}", f"-I{ROOT / 'src'}", f"-I{ROOT / 'include'}", str(PROGRAM),
-                   "-o", str(tree / "numbers")]
+        command = ["cc", "-std=c11", "-D_GNU_SOURCE", *theirs, f"-I{tree}", f"-I{ROOT / 'src'}", f"-I{ROOT / 'include'}",
+                   str(PROGRAM), "-o", str(tree / "numbers")]
         built = subprocess.run(command, capture_output=True, text=True)
         if built.returncode:
             return [], next((line for line in built.stderr.splitlines() if "error" in line), built.stderr)

@@ -44,7 +44,8 @@ ROOMS = {
     "src/ranks/transfer": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks", "src/ranks/hosts", "src/ranks/nccl",
                            "src/ranks/symmetric"),
     "src/ranks/group": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks", "src/ranks/hosts", "src/ranks/nccl",
-                        "src/ranks/symmetric", "src/ranks/ragged", "src/ranks/collective", "src/ranks/chunks", "src/ranks/transfer"),
+                        "src/ranks/symmetric", "src/ranks/ragged", "src/ranks/collective", "src/ranks/chunks",
+                        "src/ranks/transfer"),
 }
 ROOM_LIMIT = 19
 # Files that belong to a room but lie elsewhere.

@@ -55,7 +55,8 @@ def counted(shape: Shape, size: int, way: str, protocol: Protocol) -> dict[str, 
 
 
 def simulated(shape: Shape, size: int, way: str, protocol: Protocol) -> dict[str, dict[str, Count]]:
-    """The phases of group.c that are modelled: by phase and kind of connection, of which the data goes over that of the protocol."""
+    """The phases of group.c that are modelled: by phase and kind of connection, of which the data goes over that of the
+    protocol."""
     costs = networks.measured()
 
     def frames(of: exchange.Frames) -> dict[str, Count]:
@@ -80,8 +81,8 @@ def compare(shape: Shape, size: int, way: str, protocol: Protocol = DIRECT) -> N
             count, found = counts.get(kind, Count()), library[phase][kind]
             sent = (found["connections"], found["handshake_bytes"], found["messages"], found["bytes"])
             said = (count.connections, count.handshake_bytes, count.messages, count.bytes)
-            expect(sent, said, f"{shape.hosts} hosts of {shape.here} ranks, {protocol.name}, {way}, {phase}, {kind}: connections, bytes of their "
-                               "handshakes, messages, bytes: the library has sent")
+            expect(sent, said, f"{shape.hosts} hosts of {shape.here} ranks, {protocol.name}, {way}, {phase}, {kind}: "
+                               "connections, bytes of their handshakes, messages, bytes: the library has sent")
     for phase, found in library.items():
         beats = found[CONTROL]
         expect(beats["beat_bytes"], beats["beats"] * sizes.beat_bytes(shape.here), f"{phase}: bytes of beats")

@@ -1,8 +1,9 @@
-"""Holds the library's declarations of UCX (src/ranks/hosts/ucx_types.h) against the real ucp/api/ucp.h of this machine, if it has one.
+"""Holds the library's declarations of UCX (src/ranks/hosts/ucx_types.h) against the real ucp/api/ucp.h of this machine, if it has
+one.
 
 Compiles tests/ucx/declarations.c with its own declarations and with the header: offsets, values and the types of functions must be
-the same.  `ucx.py --self-test` breaks the declarations and checks that each break is found.  The last line is `N passed, N failed`, and
-`, N skipped` without a header.
+the same.  `ucx.py --self-test` breaks the declarations and checks that each break is found.  The last line is `N passed, N failed`,
+and `, N skipped` without a header.
 """
 
 from __future__ import annotations

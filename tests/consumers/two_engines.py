@@ -1,5 +1,5 @@
-"""Loads engines with different versions of Quern into one process; checks that each reaches its own version, devices, tables and GPU
-code.  Every symbol of an engine is visible to the later ones (RTLD_GLOBAL).
+"""Loads engines with different versions of Quern into one process; checks that each reaches its own version, devices, tables and
+GPU code.  Every symbol of an engine is visible to the later ones (RTLD_GLOBAL).
 
 The second version is the tree's archive with a few members replaced: another number, other names of targets.  The engines contain
 an archive in each of the ways in which one is linked; libquern.so and an engine that uses it are loaded with them.  Called by

@@ -1,6 +1,6 @@
-// PTX's approximations: computed well and rounded once or, with QUERN_EMULATOR_APPROXIMATE=SEED, off by up to the bound that the PTX
-// ISA states, to either side.  The error is a function of the seed and the operand, as that of a real unit is one of the operand.
-// Included by arithmetic.h.
+// PTX's approximations: computed well and rounded once or, with QUERN_EMULATOR_APPROXIMATE=SEED, off by up to the bound that the
+// PTX ISA states, to either side.  The error is a function of the seed and the operand, as that of a real unit is one of the
+// operand.  Included by arithmetic.h.
 #pragma once
 
 #pragma GCC visibility push(hidden)
@@ -39,7 +39,9 @@ inline float off_by_share(double exact, double share, u32 operand, u32 seed) {
 inline float approximate_ex2(float x, u32 seed) { return off_by_units(exp2f(x), BITS32(x), seed, x == 0 ? 0 : 2); }
 inline float approximate_rcp(float x, u32 seed) { return off_by_units(1.0f / x, BITS32(x), seed, 1); }
 inline float approximate_quotient(float exact, u32 seed) { return off_by_units(exact, BITS32(exact), seed, 2); }
-inline float approximate_rsqrt(float x, u32 seed) { return off_by_share(1.0 / __builtin_sqrt((double)x), 0x1.13p-23, BITS32(x), seed); }
+inline float approximate_rsqrt(float x, u32 seed) {
+    return off_by_share(1.0 / __builtin_sqrt((double)x), 0x1.13p-23, BITS32(x), seed);
+}
 inline float approximate_sqrt(float x, u32 seed) { return off_by_share(__builtin_sqrt((double)x), 0x1p-23, BITS32(x), seed); }
 inline float approximate_tanh(float x, u32 seed) { return off_by_share(tanh((double)x), 0x1.01p-11, BITS32(x), seed); }
 inline float approximate_sin(float x, u32 seed) { return off_by_distance(sin((double)x), 0x1.5ap-21, BITS32(x), seed); }

@@ -21,7 +21,8 @@ VECTOR_SPECIALS = {'%tid': 't.tid', '%ntid': 'view.ntid', '%ctaid': 'view.ctaid'
                    '%clusterid': 'view.clusterid', '%nclusterid': 'view.nclusterid',
                    '%cluster_ctaid': 'view.cluster_ctaid', '%cluster_nctaid': 'view.cluster_nctaid'}
 
-CLOCKS = {'%clock': '', '%clock64': '', '%clock_hi': ' >> 32', '%globaltimer': '', '%globaltimer_lo': '', '%globaltimer_hi': ' >> 32'}
+CLOCKS = {'%clock': '', '%clock64': '', '%clock_hi': ' >> 32', '%globaltimer': '', '%globaltimer_lo': '',
+          '%globaltimer_hi': ' >> 32'}
 SCALAR_SPECIALS = {
     '%laneid': 't.lane', '%warpid': 't.warp', '%nwarpid': 'view.nwarpid', '%smid': 'view.smid', '%nsmid': 'view.nsmid',
     '%gridid': 'view.gridid', '%cluster_ctarank': 'view.cluster_ctarank', '%cluster_nctarank': 'view.cluster_nctarank',
@@ -166,7 +167,8 @@ class Instruction:
         word = 'u64' if width == 32 else 'u32'
         parts = []
         for shift in (0, width):
-            values = [self.value(s, scalar, shift) if not s.startswith('{') else self.value(split_commas(s.strip('{}'))[shift > 0], scalar)
+            values = [self.value(s, scalar, shift) if not s.startswith('{')
+                      else self.value(split_commas(s.strip('{}'))[shift > 0], scalar)
                       for s in sources]
             parts.append(f'({word}){self.to_bits(operation(scalar, values), scalar)}')
         return self.assign_bits(dest, f'{parts[0]} | {parts[1]} << {width}')

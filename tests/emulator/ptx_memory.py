@@ -317,7 +317,8 @@ def mbarrier_place(i, arg, spaces=('generic', 'shared')):
 
 
 def mbarrier_options(i):
-    """The options of enum MbarrierOption that the modifiers of memory ordering stand for; without any, release or acquire in the block."""
+    """The options of enum MbarrierOption that the modifiers of memory ordering stand for; without any, release or acquire in the
+    block."""
     order, scope = i.take('acquire', 'release', 'relaxed'), i.take('cta', 'cluster')
     options = ['mbarrier_relaxed'] * (order == 'relaxed') + ['mbarrier_cluster_scope'] * (scope == 'cluster')
     return options or ['0']

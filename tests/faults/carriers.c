@@ -1,9 +1,9 @@
 /*
- * Every pair of a point of messages over a carrier (src/ranks/points.h) and a fault, between two ranks of two hosts, in threads and in
- * processes, over a carrier that borrows memory and one that gets copies.
+ * Every pair of a point of messages over a carrier (src/ranks/points.h) and a fault, between two ranks of two hosts, in threads and
+ * in processes, over a carrier that borrows memory and one that gets copies.
  *
- * The ranks exchange small and large slices, three times; or they send each other as much in a transfer.  However it ends: every rank
- * returns, with a status that the fault explains;
+ * The ranks exchange small and large slices, three times; or they send each other as much in a transfer.  However it ends: every
+ * rank returns, with a status that the fault explains;
  * what a rank has completed is what was sent; nothing is written beside it; and what a rank sends is never changed.
  *
  *   carriers [--deep]    all
@@ -107,7 +107,8 @@ static quern_status live(struct rank *rank) {
     points_end(status != QUERN_OK);
     points_stop_aborter(aborter);
     const quern_status end = quern_group_destroy(group);
-    rank_check(rank, end == QUERN_OK || (end == QUERN_PEER_LOST && status != QUERN_OK), "destroying gave %s", quern_status_string(end));
+    rank_check(rank, end == QUERN_OK || (end == QUERN_PEER_LOST && status != QUERN_OK), "destroying gave %s",
+               quern_status_string(end));
     rank_check(rank, mutual_is_filled(side->in + RANKS * LARGE, GUARD, 0xee), "something was written beside the output");
     rank_check(rank, mutual_is_filled(side->out, sizeof side->out, mutual_value(rank->rank, round - 1)),
                "what was sent has changed");

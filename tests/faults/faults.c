@@ -264,7 +264,8 @@ static void report_failure(const struct plan *plan, const struct rank_run *run, 
     static const char *const deeds[] = {"does nothing", "dies", "stops", "dawdles", "vanishes"};
     const struct shared *shared = ranks_shared(run);
     printf("fault %d: of %d ranks on %d hosts%s, rank %d (in its %s) %s%s %s: %s\n", plan->number, plan->ranks,
-           plan->hosts ? plan->hosts : 1, plan->relayed ? " with relays" : "", plan->victim, steps[victims_step(plan, run)].name, plan->whole ? "with its host " : "",
+           plan->hosts ? plan->hosts : 1, plan->relayed ? " with relays" : "", plan->victim,
+           steps[victims_step(plan, run)].name, plan->whole ? "with its host " : "",
            deeds[plan->deed], name_point(plan, &shared->place), what);
     for (int rank = 0; rank < plan->ranks; rank++) {
         const struct rank_result *result = ranks_result(run, rank);

@@ -207,8 +207,8 @@ static const char *lose_the_last_to_join(void) {
     if (wrong) wrong = because("%s", wrong);
     for (int rank = 0; rank < 3 && !wrong; rank++) {
         const struct rank_result *result = ranks_result(run, rank);
-        snprintf(expected, sizeof expected, "group %s, rank %d: rank %d (process %d) has ended while the group was formed", name, rank,
-                 stopped, (int)ranks_process(run, stopped));
+        snprintf(expected, sizeof expected, "group %s, rank %d: rank %d (process %d) has ended while the group was formed", name,
+                 rank, stopped, (int)ranks_process(run, stopped));
         if (rank != stopped && (result->status != QUERN_PEER_LOST || strcmp(result->detail, expected) != 0))
             wrong = because("rank %d: %s: %s", rank, quern_status_string(result->status), result->detail);
     }

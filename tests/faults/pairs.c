@@ -207,10 +207,10 @@ static void check_chunks(const struct life *life, quern_status status) {
         const uint32_t has = __atomic_load_n(&words_of(life)[word], __ATOMIC_ACQUIRE);
         const char *chunk = life->workspace + word * (CHUNK_ELEMENTS / CHUNKS_OF_RANK);
         for (int i = 0; i < CHUNK_ELEMENTS / CHUNKS_OF_RANK && has == CHUNK_VALUE; i++)
-            rank_check(life->rank, (unsigned char)chunk[i] == code_of(life, word / CHUNKS_OF_RANK), "byte %d of chunk %d is %02X", i,
-                       word, (unsigned char)chunk[i]);
-        rank_check(life->rank, has == CHUNK_VALUE || (status != QUERN_OK && has == ~(uint32_t)CHUNK_VALUE), "word %d is %u after %s",
-                   word, has, quern_status_string(status));
+            rank_check(life->rank, (unsigned char)chunk[i] == code_of(life, word / CHUNKS_OF_RANK), "byte %d of chunk %d is %02X",
+                       i, word, (unsigned char)chunk[i]);
+        rank_check(life->rank, has == CHUNK_VALUE || (status != QUERN_OK && has == ~(uint32_t)CHUNK_VALUE),
+                   "word %d is %u after %s", word, has, quern_status_string(status));
     }
 }
 

@@ -40,7 +40,8 @@ static const double LIMIT = 0.15, ALLOWANCE = 20, ROUND_LIMIT = 100;  /* seconds
 
 /* ---- a round, by its number ---- */
 
-enum draw { SHAPE, TURNS, LATE, ABORTS, SPLITS, SIZES, BUFFERS, BEGIN, COUNT, PAUSE, WHERE, WHAT, HABIT, SHRINKS, TRANSFERS, FIRST_OF_TURN = 100 };
+enum draw { SHAPE, TURNS, LATE, ABORTS, SPLITS, SIZES, BUFFERS, BEGIN, COUNT, PAUSE, WHERE, WHAT, HABIT, SHRINKS, TRANSFERS,
+    FIRST_OF_TURN = 100 };
 
 static uint64_t draw(long round, enum draw what, uint64_t index, uint64_t below) {
     return (uint64_t)random_below((uint64_t)round * 1000 + (uint64_t)what, index, (int64_t)below);

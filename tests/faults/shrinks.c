@@ -1,7 +1,7 @@
 /*
- * Three ranks shrink their group, and one of them is killed, delayed or stopped at every crossing of the call, or cannot open files.
- * However it ends: every rank returns within the limits, all ranks that get a group have the same one, and it works if its ranks
- * live; the ranks without a fault have a group, unless the one that is stopped has joined it without completing it.
+ * Three ranks shrink their group, and one of them is killed, delayed or stopped at every crossing of the call, or cannot open
+ * files.  However it ends: every rank returns within the limits, all ranks that get a group have the same one, and it works if its
+ * ranks live; the ranks without a fault have a group, unless the one that is stopped has joined it without completing it.
  *
  *   shrinks               every crossing
  *   shrinks --part K/N    every N-th, from the K-th on

@@ -1,8 +1,8 @@
 /*
  * Every pair of a point of transfers (src/ranks/points.h) and a fault, between two ranks in threads and in processes.
  *
- * Both ranks send each other a small and a large item, three times.  In the late scene rank 1 does not start, so that the limit of rank
- * 0 ends.  However it ends: every rank returns, with a status that the fault explains; what a rank has completed
+ * Both ranks send each other a small and a large item, three times.  In the late scene rank 1 does not start, so that the limit of
+ * rank 0 ends.  However it ends: every rank returns, with a status that the fault explains; what a rank has completed
  * is what was sent; nothing is written beside it; and what a rank sends is never changed.
  *
  *   transfers [--deep]    all

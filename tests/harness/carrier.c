@@ -110,7 +110,8 @@ static void try_send(struct carrier_end *end, struct request *request) {
     const ssize_t sent = send(end->net->socket[end->rank][request->rank], end->packet, sizeof label + request->bytes,
                               MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOBUFS)) return;
-    if (digest_of(request->data, request->bytes) != request->digest) complain("the memory has changed", request->rank, request->tag);
+    if (digest_of(request->data, request->bytes) != request->digest)
+        complain("the memory has changed", request->rank, request->tag);
     finish(request, sent < 0 ? -errno : 1);
 }
 
@@ -120,7 +121,8 @@ static void try_receive(struct carrier_end *end, struct request *request) {
         if (parcel->rank != request->rank || parcel->label.group != request->group || parcel->label.tag != request->tag) continue;
         if (parcel->delay-- > 0 || (parcel->due > 0 && now() < parcel->due)) return;
         const bool fits = parcel->bytes <= request->bytes;
-        if (digest_of(request->data, request->bytes) != request->digest) complain("memory was written", request->rank, request->tag);
+        if (digest_of(request->data, request->bytes) != request->digest)
+            complain("memory was written", request->rank, request->tag);
         if (fits) memcpy(request->data, parcel->data, parcel->bytes);
         request->bytes = parcel->bytes;
         finish(request, fits ? 1 : -EMSGSIZE);
@@ -163,7 +165,8 @@ static int begin(const struct line *line, bool is_send, int rank, void *data, si
     if (!is_send) memset(data, 0xA5, bytes);
     *number = (uint64_t)end->begun * REQUESTS + (uint64_t)free;
     end->request[free] = (struct request){
-        .state = UNDER_WAY, .group = line->group, .number = *number, .is_send = is_send, .rank = rank, .delay = draw(end, MOST_DELAY), .tag = tag,
+        .state = UNDER_WAY, .group = line->group, .number = *number, .is_send = is_send, .rank = rank,
+        .delay = draw(end, MOST_DELAY), .tag = tag,
         .hangs = is_culprit && end->begun == end->choice.hangs_at, .breaks = is_culprit && end->begun == end->choice.breaks_at,
         .digest = digest_of(data, bytes), .data = data, .bytes = bytes};
     return 0;

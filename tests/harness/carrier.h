@@ -39,7 +39,9 @@ struct carrier_end *carrier_open(const struct carrier_net *net, const struct car
 const quern_carrier *carrier_for_group(struct carrier_end *end);  /* as long as the end */
 void carrier_close(struct carrier_end *end);
 
-/* The messages that were begun so far; those of them that are not over; and those that have come here and that nobody has received. */
+/*
+ * The messages that were begun so far; those of them that are not over; and those that have come here and that nobody has received.
+ */
 int carrier_count(const struct carrier_end *end);
 int carrier_under_way(const struct carrier_end *end);
 int carrier_unclaimed(struct carrier_end *end);

@@ -223,8 +223,9 @@ void collective_case_compare(const struct collective_case *c, struct collective_
         const struct collective_case_member *mine = &c->members[collective_case_place(c, bench->rank->rank)];
         describe(c, text, sizeof text);
         rank_fail(bench->rank, "%s: byte %lld of the %s pool is %d instead of %d (input at %lld of the %s pool, output at %lld of "
-                  "the %s pool, %lld bytes)", text, (long long)at, names[pool], has[at], expected[at], (long long)mine->input.offset,
-                  names[mine->input.pool], (long long)mine->output.offset, names[mine->output.pool], (long long)mine->output.bytes);
+                  "the %s pool, %lld bytes)", text, (long long)at, names[pool], has[at], expected[at],
+                  (long long)mine->input.offset, names[mine->input.pool], (long long)mine->output.offset,
+                  names[mine->output.pool], (long long)mine->output.bytes);
     }
 }
 

@@ -2,9 +2,9 @@
  * Makes one call that the library makes fail: the k-th allocation, thread or call of the GPU's driver (the emulator's) of the
  * calling thread, or every library that the thread opens.  Needs a program that is linked with $failing_calls: tests/tests.ninja.
  *
- * What is allocated meanwhile is counted until it is freed.  It holds rubbish at first unless calloc makes it, it has a fence behind
- * it, and it is overwritten when it is freed: reads and writes that go astray do not go unnoticed.  A lock that is given back by a
- * thread that does not have it ends the program.
+ * What is allocated meanwhile is counted until it is freed.  It holds rubbish at first unless calloc makes it, it has a fence
+ * behind it, and it is overwritten when it is freed: reads and writes that go astray do not go unnoticed.  A lock that is given
+ * back by a thread that does not have it ends the program.
  */
 #ifndef HARNESS_FAILING_H
 #define HARNESS_FAILING_H

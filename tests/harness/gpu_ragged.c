@@ -210,7 +210,8 @@ static void compare_pool(struct gpu_ragged *bench, const struct ragged_case *c, 
     CUDA(cuMemcpyDtoHAsync_v2(has, (uintptr_t)bench->pool[mine->rank][pool], (size_t)c->pool_bytes, device->stream));
     device_synchronize(device);
     for (int64_t i = 0; i < c->pool_bytes; i++)
-        check(has[i] == expected[i], "case %llu, %d members, %lld updates, rows of %lld bytes, %s: byte %lld of rank %d's %s pool is %d "
+        check(has[i] == expected[i],
+              "case %llu, %d members, %lld updates, rows of %lld bytes, %s: byte %lld of rank %d's %s pool is %d "
               "instead of %d (output at %lld, %lld rows)", (unsigned long long)c->seed, c->count, (long long)c->updates,
               (long long)c->row_bytes, when, (long long)i, mine->rank, pools[pool], has[i], expected[i],
               (long long)mine->output.offset, (long long)mine->output.rows);

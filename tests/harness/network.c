@@ -22,7 +22,8 @@ int network_command(const char *format, ...) {
 void network_take_down(const struct network *network) {
     for (int host = 0; host < NETWORK_HOSTS; host++) {
         const char *name = network->host[host];
-        network_command("ip link del %sv", name);  /* connections without an end keep the namespace, and it its cable, for minutes */
+        /* Connections without an end keep the namespace, and it its cable, for minutes. */
+        network_command("ip link del %sv", name);
         network_command("ip netns del %s", name);
     }
     network_command("ip link del %s", network->bridge);

@@ -1,6 +1,6 @@
 /*
- * Hosts that are network namespaces, at 10.79.0.1, 2 and 3, whose cables lead to one bridge and can be pulled.  They need root and the
- * ip command.  A rank's process moves to its host before it creates a group.
+ * Hosts that are network namespaces, at 10.79.0.1, 2 and 3, whose cables lead to one bridge and can be pulled.  They need root and
+ * the ip command.  A rank's process moves to its host before it creates a group.
  */
 #ifndef HARNESS_NETWORK_H
 #define HARNESS_NETWORK_H

@@ -86,8 +86,8 @@ quern_group *rank_group(struct rank *rank, double timeout);
 quern_group_args rank_group_args(const struct rank *rank, double timeout);
 
 /*
- * The same group when all ranks have left a barrier, so that no end of the group overtakes that.  The limit holds from then on: until
- * then it is RANK_LIMIT.
+ * The same group when all ranks have left a barrier, so that no end of the group overtakes that.  The limit holds from then on:
+ * until then it is RANK_LIMIT.
  */
 quern_group *rank_group_met(struct rank *rank, double timeout);
 int rank_host(const struct rank *rank, int of);  /* the number of a rank's host: each has as many ranks in order, or one more */
@@ -105,7 +105,9 @@ static const double RANK_SOON = 300, RANK_LIMIT = 400;
 
 int count_entries(const char *folder);  /* of /proc/self/fd for instance: a number for each descriptor, and two more */
 
-/* The same when there are as many as expected, or when RANK_LIMIT has ended: a thread that was joined is seen there for a moment. */
+/*
+ * The same when there are as many as expected, or when RANK_LIMIT has ended: a thread that was joined is seen there for a moment.
+ */
 int count_settled(const char *folder, int expected);
 
 int count_mappings(const char *text);  /* of this process, that have the text in their line of /proc/self/maps */
@@ -176,8 +178,8 @@ void ranks_close(struct rank_run *run);
 const char *ranks_run(const struct ranks *ranks);
 
 /*
- * The memory of a group that is being formed in this file (rank_meeting_place), when so many ranks have come there.  NULL: they have
- * not within RANK_LIMIT.  The caller unmaps its bytes.
+ * The memory of a group that is being formed in this file (rank_meeting_place), when so many ranks have come there.  NULL: they
+ * have not within RANK_LIMIT.  The caller unmaps its bytes.
  */
 struct quern_segment *ranks_find_forming(const char *path, unsigned joined);
 

@@ -165,11 +165,10 @@ static void compare(struct bench *bench, const struct list *list, uint64_t round
             bench->place->get(bench->place->user, list->shadow[i], (char *)list->items[i].memory - GUARD, cargo->bytes + 2 * GUARD);
         for (int64_t at = 0; at < cargo->bytes; at++)
             rank_check(bench->rank, memory[at] == byte_of(cargo, round, at), "seed %llu, round %llu: byte %lld of %lld of the %s "
-                       "from "
-                       "rank %d to rank %d with tag %llu is %d instead of %d", (unsigned long long)bench->seed,
+                       "from rank %d to rank %d with tag %llu is %d instead of %d", (unsigned long long)bench->seed,
                        (unsigned long long)round, (long long)at, (long long)cargo->bytes,
-                       list->items[i].receive ? "receive" : "send", cargo->from, cargo->to, (unsigned long long)cargo->tag, memory[at],
-                       byte_of(cargo, round, at));
+                       list->items[i].receive ? "receive" : "send", cargo->from, cargo->to, (unsigned long long)cargo->tag,
+                       memory[at], byte_of(cargo, round, at));
         for (int64_t at = 0; at < GUARD; at++)
             rank_check(bench->rank, memory[at - GUARD] == guard_of(at) && memory[cargo->bytes + at] == guard_of(at),
                        "seed %llu: the memory beside item %lld was written", (unsigned long long)bench->seed, (long long)i);

@@ -42,7 +42,8 @@ def runs_of(model: str) -> list[Run]:
 
 
 def units() -> list[Unit]:
-    return [Unit(model, receipts.digest(SPIN, HERE / "verify.py", HERE / f"{model}.pml", *map(astuple, runs_of(model)))) for model in CORRECT]
+    return [Unit(model, receipts.digest(SPIN, HERE / "verify.py", HERE / f"{model}.pml",
+                                        *map(astuple, runs_of(model)))) for model in CORRECT]
 
 
 def has_spin_of_receipts() -> bool:

@@ -103,7 +103,8 @@ static void exchange(quern_group *group, int64_t large, int64_t gap) {
     void *workspace;
     size_t bytes;
     cut(&s, large, gap);
-    unsigned char *input = (unsigned char *)malloc((size_t)s.rows_in + 1), *output = (unsigned char *)malloc((size_t)s.rows_out + 1);
+    unsigned char *input = (unsigned char *)malloc((size_t)s.rows_in + 1);
+    unsigned char *output = (unsigned char *)malloc((size_t)s.rows_out + 1);
     const quern_ragged_all_to_all_args args = args_of(&s, input, output);
     quern_ragged_plan *plan;
     check(input && output, "memory");

@@ -80,7 +80,8 @@ struct Group {
 thread_local Group group;
 
 bool overlap(const Operation &one, const Operation &other) {
-  return one.kind != Kind::send && other.kind != Kind::receive && one.to < other.from + other.bytes && other.from < one.to + one.bytes;
+  return one.kind != Kind::send && other.kind != Kind::receive && one.to < other.from + other.bytes &&
+         other.from < one.to + one.bytes;
 }
 
 // What a group writes must not be read or written by another of its operations.
@@ -193,7 +194,8 @@ void start(Comm &c) {
   for (int rank = 0; rank < c.ranks; rank++) {
     const Seat &seat = c.wire->seat[rank];
     arrived += seat.arrived != 0;
-    if (seat.arrived && seat.ranks != c.ranks) complain("rank %d has %d ranks, and rank %d has %d", rank, seat.ranks, c.rank, c.ranks);
+    if (seat.arrived && seat.ranks != c.ranks)
+      complain("rank %d has %d ranks, and rank %d has %d", rank, seat.ranks, c.rank, c.ranks);
   }
   if (arrived < c.ranks) return;
   check_gpus(c);
@@ -334,15 +336,16 @@ API ncclResult_t ncclGroupEnd() {
 }
 
 API ncclResult_t ncclSend(const void *buffer, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, void *stream) {
-  return add(comm, "ncclSend", {Kind::send, static_cast<const unsigned char *>(buffer), nullptr, count, peer, stream}, size_of(type));
+  return add(comm, "ncclSend", {Kind::send, static_cast<const unsigned char *>(buffer), nullptr, count, peer, stream},
+             size_of(type));
 }
 
 API ncclResult_t ncclRecv(void *buffer, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, void *stream) {
   return add(comm, "ncclRecv", {Kind::receive, nullptr, static_cast<unsigned char *>(buffer), count, peer, stream}, size_of(type));
 }
 
-API ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t operation, ncclComm_t comm,
-                               void *stream) {
+API ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t operation,
+                               ncclComm_t comm, void *stream) {
   if (type != ncclUint32 || operation != ncclSum)
     return refuse(ncclInvalidArgument, "ncclAllReduce: the stand-in sums 32-bit words only");
   return add(comm, "ncclAllReduce",
@@ -395,8 +398,8 @@ API int quern_standin_made(void) {
   return int(all.size());
 }
 
-// For tests: the communicators of this process, not ended, in which a message was sent that the other rank has not received, or back.
-// Those that are used again are not finalized, which would find it.
+// For tests: the communicators of this process, not ended, in which a message was sent that the other rank has not received, or
+// back.  Those that are used again are not finalized, which would find it.
 API int quern_standin_unmatched(void) {
   std::lock_guard<std::mutex> hold(list_lock);
   int count = 0;

@@ -1,4 +1,7 @@
-/* What the library uses of nccl.h, as expressions that have the same value under the library's declarations and under the real ones. */
+/*
+ * What the library uses of nccl.h, as expressions that have the same value under the library's declarations and under the real
+ * ones.
+ */
 #ifndef NCCL_NUMBERS_H
 #define NCCL_NUMBERS_H
 

@@ -84,7 +84,8 @@ Fault fault_at(const char *point, const Place &place, long call) {
     const size_t colon = item.find(':');
     if (colon == std::string::npos || item.substr(0, colon) != point) return false;
     if (number_behind(item, '~', place.ranks) != place.ranks || number_behind(item, '@', place.rank) != place.rank) return false;
-    if (number_behind(item, '!', int(place.number)) != place.number || number_behind(item, '%', host) != host || call < number_behind(item, '#', 0)) return false;
+    if (number_behind(item, '!', int(place.number)) != place.number || number_behind(item, '%', host) != host ||
+        call < number_behind(item, '#', 0)) return false;
     for (auto &kind : kinds)
       if (!item.compare(colon + 1, strlen(kind.name), kind.name)) fault.kind = kind.kind;
     if (fault.kind == Fault::none) fprintf(stderr, "libnccl stand-in: unknown fault %s\n", item.c_str()), abort();

@@ -95,12 +95,13 @@ bool step(Message &m, Ring &ring, const Comm &comm, bool &has_ended, bool &is_br
   }
   if (m.done == 0) {
     if (ring.in.load() - ring.out.load() < sizeof head) return false;
-    for (size_t got = 0; got < sizeof head;) got += read_some(ring, reinterpret_cast<unsigned char *>(&head) + got, sizeof head - got);
+    for (size_t got = 0; got < sizeof head;)
+        got += read_some(ring, reinterpret_cast<unsigned char *>(&head) + got, sizeof head - got);
     m.done = sizeof head;
     if (head.kind != m.kind || head.bytes != m.bytes.size()) {
       complain("rank %d expects %s of %zu bytes from rank %d, which has sent %s of %llu bytes: the orders differ", comm.rank,
-               m.kind == Kind::send ? "a message" : "a sum", m.bytes.size(), m.peer, head.kind == Kind::send ? "a message" : "a sum",
-               static_cast<unsigned long long>(head.bytes));
+               m.kind == Kind::send ? "a message" : "a sum", m.bytes.size(), m.peer,
+               head.kind == Kind::send ? "a message" : "a sum", static_cast<unsigned long long>(head.bytes));
       return is_broken = true;
     }
   }
@@ -125,7 +126,8 @@ Queues list_messages(const Batch &batch, void *stream) {
     for (int peer = 0; peer < c.ranks; peer++) {
       const bool is_sum = o.kind == Kind::all_reduce;
       if (is_sum ? peer == c.rank : peer != o.peer) continue;
-      if (o.kind != Kind::receive) queues[{peer, true}].push_back(outgoing(is_sum ? Kind::all_reduce : Kind::send, peer, o, stream));
+      if (o.kind != Kind::receive)
+          queues[{peer, true}].push_back(outgoing(is_sum ? Kind::all_reduce : Kind::send, peer, o, stream));
       if (o.kind != Kind::send) {
         Message m{false, is_sum ? Kind::all_reduce : Kind::send, peer, std::vector<unsigned char>(o.bytes)};
         m.to = reinterpret_cast<uintptr_t>(o.to);

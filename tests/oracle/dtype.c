@@ -1,6 +1,6 @@
 /*
- * Converts the storage types by their definitions.  dtype.h documents the functions.  Suites spend much of their time here, on every
- * element: so powers of two are made of their bits, and no function of libm is called for them.
+ * Converts the storage types by their definitions.  dtype.h documents the functions.  Suites spend much of their time here, on
+ * every element: so powers of two are made of their bits, and no function of libm is called for them.
  */
 #include "oracle/dtype.h"
 

@@ -255,7 +255,8 @@ static quern_status cancel_transfers(struct rank *rank) {
         rank_line_up(rank);
         if (quern_transfer_start(one, NULL) == QUERN_OK && rank->rank) quern_transfer_wait(one, 0);
         int32_t done = 0;
-        for (int64_t looks = random_below(11, round, 40); rank->rank == 0 && looks && !done; looks--) quern_transfer_test(one, &done);
+        for (int64_t looks = random_below(11, round, 40); rank->rank == 0 && looks && !done; looks--)
+            quern_transfer_test(one, &done);
         if (rank->rank == 0) {
             rank_ok(rank, quern_transfer_cancel(one, NULL));
             memset(memory, (int)round, BYTES);

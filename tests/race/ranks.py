@@ -35,7 +35,8 @@ VARIANTS = [
     Variant("signals for all ranks without release", "src/ranks/meeting.c", "&half->signal, signal, __ATOMIC_RELEASE)",
             "&half->signal, signal, __ATOMIC_RELAXED)", "meet"),
     Variant("signals for some ranks without release", "src/ranks/meeting.c",
-            "quern_make_signal(epoch, tag), __ATOMIC_RELEASE)", "quern_make_signal(epoch, tag), __ATOMIC_RELAXED)", "meet_in_subsets"),
+            "quern_make_signal(epoch, tag), __ATOMIC_RELEASE)", "quern_make_signal(epoch, tag), __ATOMIC_RELAXED)",
+            "meet_in_subsets"),
     Variant("looks without acquire", "src/ranks/meeting.c",
             "half[epoch % 2].signal : member->from[slot], __ATOMIC_ACQUIRE)",
             "half[epoch % 2].signal : member->from[slot], __ATOMIC_RELAXED)", "meet"),
@@ -64,17 +65,19 @@ VARIANTS = [
             "__atomic_store_n(&end->lane->written, end->moved, __ATOMIC_RELEASE)",
             "__atomic_store_n(&end->lane->written, end->moved, __ATOMIC_RELAXED)", "transfer"),
     Variant("a cancel that does not wait for a thread that copies", "src/ranks/transfer/transfers.c",
-            "    quern_withdraw(wire);\n", "    if (wire->out.lane) __atomic_add_fetch(&wire->out.lane->ends, 1, __ATOMIC_RELAXED);\n",
+            "    quern_withdraw(wire);\n",
+            "    if (wire->out.lane) __atomic_add_fetch(&wire->out.lane->ends, 1, __ATOMIC_RELAXED);\n",
             "cancel_transfers"),
     Variant("tasks do not look for launches", "src/runtime/idle.c", "if (!__atomic_load_n(&idle.launching, __ATOMIC_SEQ_CST) && !(",
             "if (!(", "a_task_within_a_launch", "race_idle"),
     Variant("launches that have ended in no order", "src/runtime/idle.c",
             "__atomic_sub_fetch(&idle.launching, 1, __ATOMIC_SEQ_CST)", "__atomic_sub_fetch(&idle.launching, 1, __ATOMIC_RELAXED)",
             "launches_and_tasks", "race_idle"),
-    Variant("launches do not look for tasks", "src/runtime/idle.c", "if (!__atomic_load_n(&idle.is_running, __ATOMIC_SEQ_CST)) return;",
-            "return;", "a_launch_within_a_task", "race_idle"),
+    Variant("launches do not look for tasks", "src/runtime/idle.c",
+            "if (!__atomic_load_n(&idle.is_running, __ATOMIC_SEQ_CST)) return;", "return;", "a_launch_within_a_task", "race_idle"),
     Variant("a group that is looked at after its end", "src/ranks/watch.c",
-            "    pthread_mutex_lock(&watcher.lock);\n    drop(roster);\n    pthread_mutex_unlock(&watcher.lock);", "    drop(roster);",
+            "    pthread_mutex_lock(&watcher.lock);\n    drop(roster);\n    pthread_mutex_unlock(&watcher.lock);",
+            "    drop(roster);",
             "watched_groups", "race_idle"),
 ]
 
@@ -103,8 +106,8 @@ def build_variant(variant: Variant, directory: Path) -> Path:
     program = directory / variant.program
     harness = [THREAD / "tests" / name for name in OBJECTS[variant.program]]
     subprocess.run(["clang", *FLAGS, "-c", source, "-o", source.with_suffix(".o")], check=True, cwd=ROOT)
-    subprocess.run(["clang", "-fsanitize=thread", *harness, source.with_suffix(".o"), THREAD / "libquern.a", "-lm", "-ldl", "-pthread",
-                    "-o", program], check=True, cwd=ROOT)
+    subprocess.run(["clang", "-fsanitize=thread", *harness, source.with_suffix(".o"), THREAD / "libquern.a", "-lm", "-ldl",
+                    "-pthread", "-o", program], check=True, cwd=ROOT)
     return program
 
 

@@ -43,9 +43,11 @@ def break_kernels(directory: Path) -> None:
             raise SystemExit(f"{unit}.ptx has no barrier to take out")
         source = directory / f"{unit}.ptx"
         source.write_text(broken)
-        subprocess.run([sys.executable, "tests/emulator/translate.py", source, "-o", source.with_suffix(".cpp")], check=True, cwd=ROOT)
-        subprocess.run(["clang++", "-std=c++17", "-O1", "-fno-inline", "-g1", "-fPIC", "-ffp-contract=off", "-w", "-fsanitize=thread",
-                        "-I", "tests/emulator", "-c", source.with_suffix(".cpp"), "-o", source.with_suffix(".o")], check=True, cwd=ROOT)
+        subprocess.run([sys.executable, "tests/emulator/translate.py", source, "-o", source.with_suffix(".cpp")], check=True,
+                       cwd=ROOT)
+        subprocess.run(["clang++", "-std=c++17", "-O1", "-fno-inline", "-g1", "-fPIC", "-ffp-contract=off", "-w",
+                        "-fsanitize=thread", "-I", "tests/emulator", "-c", source.with_suffix(".cpp"), "-o",
+                        source.with_suffix(".o")], check=True, cwd=ROOT)
         objects.append(source.with_suffix(".o"))
     subprocess.run(["clang++", "-shared", "-fsanitize=thread", *objects, "-o", directory / f"{BROKEN_TARGET.name}.so"], check=True)
 

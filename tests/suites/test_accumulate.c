@@ -155,8 +155,8 @@ Test(accumulate, special_values) {
 }
 
 /*
- * A thousand 16-bit gradients of 1 add up to 1000 in fp32; their own type stops at 256.  The nearest fp32 to the scale is 1, also for
- * an engine that rounds upward.
+ * A thousand 16-bit gradients of 1 add up to 1000 in fp32; their own type stops at 256.  The nearest fp32 to the scale is 1, also
+ * for an engine that rounds upward.
  */
 static void check_stall(const struct test_device *device, quern_dtype dtype, quern_dtype main_dtype) {
     static const int64_t counts[] = {100};

@@ -195,7 +195,9 @@ Test(adam_saved, step_and_seed_are_given_back_each_alone) {
 
 /* ---- conversions ---- */
 
-/* The state of one row, loaded into the types of another one with the same parameters.  Bits of amsgrad: of the first, the second. */
+/*
+ * The state of one row, loaded into the types of another one with the same parameters.  Bits of amsgrad: of the first, the second.
+ */
 static void check_conversion(const struct test_device *device, const struct quern_kernel *from, const struct quern_kernel *to,
                              int32_t amsgrad) {
     char what[512];

@@ -943,7 +943,8 @@ static void pretend(struct rank *rank, const struct stage *stage, struct quern_m
     static struct quern_collective_call call;
     union quern_collective_telling telling = {.words = {0}};
     struct quern_meeting meeting = {QUERN_IN_ALL_REDUCE, QUERN_PHASE_ENTRY, &member->everyone, RANK_LIMIT, NULL};
-    call = (struct quern_collective_call){.member = member, .form = &form, .places = 2, .place = 1, .count = LIED, .element_bytes = 4,
+    call = (struct quern_collective_call){.member = member, .form = &form, .places = 2, .place = 1, .count = LIED,
+                                          .element_bytes = 4,
                                           .piece_bytes = 4 * LIED, .input_bytes = 4 * LIED, .output_bytes = 4 * LIED,
                                           .dtype = QUERN_F32, .combination = QUERN_COMBINE_SUM, .set = member->everyone,
                                           .rank_at = {0, 1}};

@@ -285,8 +285,8 @@ Test(cross_entropy_steps, a_row_alone_and_among_many) {
 /* ---- any choice of kernels for a call ---- */
 
 /*
- * On a device with a free choice that may split rows, each kernel of the table would have given the same bits if both divide rows by
- * parts, else near values.
+ * On a device with a free choice that may split rows, each kernel of the table would have given the same bits if both divide rows
+ * by parts, else near values.
  */
 static void check_choice(const struct quern_kernel *row, const struct cross_entropy_case *c) {
     struct cross_entropy_inputs inputs;
@@ -331,8 +331,8 @@ Test(cross_entropy_steps, full_kernels_give_the_bits_of_plain_ones) {
 }
 
 /*
- * ---- threads: rows that cannot be dealt out evenly are divided into parts among the threads; every other case where sizes are small
- * ----
+ * ---- threads: rows that cannot be dealt out evenly are divided into parts among the threads; every other case where sizes are
+ * small ----
  */
 
 static void check_threads(const struct test_device *device, const struct quern_kernel *row) {

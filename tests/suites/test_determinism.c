@@ -150,8 +150,8 @@ Test(determinism, cross_entropy_in_any_batch) {
 }
 
 /*
- * Every third row has a logit so far above the others that its sums are computed once more.  Those beside it, which the same warp may
- * have, keep theirs.
+ * Every third row has a logit so far above the others that its sums are computed once more.  Those beside it, which the same warp
+ * may have, keep theirs.
  */
 Test(determinism, cross_entropy_beside_strange_rows) {
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {

@@ -80,8 +80,8 @@ static void check_tiles(void) {
     for (const struct quern_kernel *row = quern_adam_kernels; *row->name; row++) {
         const bool has_tiles = row->target.kind == QUERN_CUDA && row->key.adam.task != QUERN_GRADIENT_NORM_COMBINE;
         const uint32_t expected = has_tiles ? QUERN_LIST_TILE : 0;
-        check(row->target.kind == QUERN_CPU || row->cuda.elements == expected, "%s has tiles of %u elements, expected %u", row->name,
-              row->cuda.elements, expected);
+        check(row->target.kind == QUERN_CPU || row->cuda.elements == expected, "%s has tiles of %u elements, expected %u",
+              row->name, row->cuda.elements, expected);
     }
 }
 

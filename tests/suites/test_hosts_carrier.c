@@ -74,7 +74,8 @@ Test(hosts_carrier, the_walk_gives_reasons) {
 
 Test(hosts_carrier, one_thread_at_a_time) {
     static const struct carrier_choice alone = {.borrows = true, .alone = true};
-    static const struct wish threads = {{NULL}, 0, 0, QUERN_OK, "stand-in: rank 0: it is in one process with rank 1, and one thread"},
+    static const struct wish threads = {{NULL}, 0, 0, QUERN_OK,
+                                        "stand-in: rank 0: it is in one process with rank 1, and one thread"},
                              processes = {{NULL}, 0, 0, QUERN_OK, "hosts 0 and 1: stand-in, since"};
     check_ranks(.kind = RANK_THREADS, .count = 3, .hosts = 2, .function = choose, .user = &threads, .carrier = &alone);
     check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 2, .function = choose, .user = &processes, .carrier = &alone);
@@ -151,8 +152,8 @@ Test(hosts_carrier, illegal_arguments) {
         args.carrier = &carrier;
         args.ways = cases[i].ways;
         const quern_status status = quern_group_create(&args, 1, &group);
-        check(status == cases[i].status && strstr(error_detail(), cases[i].detail), "case %zu: %s: %s", i, quern_status_string(status),
-              error_detail());
+        check(status == cases[i].status && strstr(error_detail(), cases[i].detail), "case %zu: %s: %s", i,
+              quern_status_string(status), error_detail());
     }
     quern_device_close(device);
 }
@@ -188,7 +189,8 @@ static quern_status exchange_until_the_end(struct rank *rank) {
     if (status == QUERN_OK) status = quern_symmetric_alloc(&group, 1, &bytes, &workspace);
     args.timeout = fault->limit;
     const double began = rank_now();
-    for (int round = 0; status == QUERN_OK && round < 50; round++) status = quern_ragged_all_to_all(group, &args, workspace, bytes, NULL);
+    for (int round = 0; status == QUERN_OK && round < 50; round++)
+        status = quern_ragged_all_to_all(group, &args, workspace, bytes, NULL);
     rank_status(rank, status, fault->status);
     rank_check_detail(rank, fault->text);
     rank_status(rank, quern_barrier(group, NULL, NULL), fault->status);
@@ -223,7 +225,8 @@ Test(hosts_carrier, faults_are_statuses) {
 }
 
 Test(hosts_carrier, memory_that_is_kept_is_named) {
-    static const struct fault kept = {{.borrows = true, .hangs_at = 40, .culprit = 1, .keeps = true}, QUERN_PEER_TIMEOUT, QUERN_PEER_LOST,
+    static const struct fault kept = {{.borrows = true, .hangs_at = 40, .culprit = 1, .keeps = true}, QUERN_PEER_TIMEOUT,
+                                      QUERN_PEER_LOST,
                                       " waited ", "stand-in does not give back the memory of a message of rank #: keep", 5};
     check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = exchange_until_the_end, .user = &kept,
                 .carrier = &kept.choice);
@@ -358,7 +361,8 @@ static quern_status exchange_and_leave(struct rank *rank) {
 }
 
 Test(hosts_carrier, what_a_rank_has_sent_comes_after_it_has_left) {
-    static const struct carrier_choice late[] = {{.borrows = true, .culprit = 1, .late = 300}, {.longest = 9000, .culprit = 1, .late = 300}};
+    static const struct carrier_choice late[] = {{.borrows = true, .culprit = 1, .late = 300},
+                                                 {.longest = 9000, .culprit = 1, .late = 300}};
     for (size_t i = 0; i < COUNT(late); i++)
         check_ranks(.kind = rank_kinds[i], .count = 2, .hosts = 2, .function = exchange_and_leave, .carrier = &late[i]);
 }

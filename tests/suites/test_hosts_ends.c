@@ -243,7 +243,8 @@ static quern_status leave_nothing(struct rank *rank) {
         rank_ok(rank, quern_group_create(&args, 1, &group));
         rank_ok(rank, quern_barrier(group, NULL, NULL));
         if (!rank->ways)  /* UCX lets its own pass */
-            rank_check(rank, count_inherited() == inherited, "%d descriptors pass to another program", count_inherited() - inherited);
+            rank_check(rank, count_inherited() == inherited, "%d descriptors pass to another program",
+                       count_inherited() - inherited);
         rank_line_up(rank);  /* an abort overtakes the last messages of a barrier */
         if (round % 2 && !rank->ways) quern_group_abort(group, NULL);  /* after which a worker is left to UCX */
         rank_ok(rank, quern_group_destroy(group));

@@ -81,7 +81,8 @@ static quern_status meet_and_exchange(struct rank *rank) {
         rank_check(rank, ((struct gather_store *)rank->shared)->calls[rank->rank] == i + 1, "called %u times for %zu groups",
                    ((struct gather_store *)rank->shared)->calls[rank->rank], i + 1);
         if (rank->kind == RANK_PROCESSES)
-            rank_check(rank, count_entries("/proc/self/fd") == files, "%d descriptors, before %d", count_entries("/proc/self/fd"), files);
+            rank_check(rank, count_entries("/proc/self/fd") == files, "%d descriptors, before %d", count_entries("/proc/self/fd"),
+                       files);
     }
     return QUERN_OK;
 }
@@ -128,7 +129,8 @@ static quern_status gather_wrongly(struct rank *rank) {
         rank_check(rank, status == QUERN_PEER_TIMEOUT || status == QUERN_PEER_LOST || status == wrong->status, "%s",
                    quern_status_string(status));
     }
-    if (rank->kind == RANK_PROCESSES) rank_check(rank, count_entries("/proc/self/fd") == files, "%d descriptors, before %d", count_entries("/proc/self/fd"), files);
+    if (rank->kind == RANK_PROCESSES) rank_check(rank, count_entries("/proc/self/fd") == files, "%d descriptors, before %d",
+                                                 count_entries("/proc/self/fd"), files);
     return QUERN_OK;
 }
 
@@ -255,7 +257,8 @@ static quern_status refuse_place(struct rank *rank) {
 }
 
 Test(hosts_gather, wrong_arguments) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = refuse_place, .shared_bytes = sizeof(struct gather_store));
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = refuse_place,
+                .shared_bytes = sizeof(struct gather_store));
 }
 
 /* ---- a stranger gives a rank another slot of its host ---- */

@@ -1,6 +1,6 @@
 /*
- * Hosts that are network namespaces: the same groups over a network of its own, whose cables can be pulled.  Needs root and ip; else
- * the tests are skipped with the reason.  test_hosts.c has loopback addresses as hosts.
+ * Hosts that are network namespaces: the same groups over a network of its own, whose cables can be pulled.  Needs root and ip;
+ * else the tests are skipped with the reason.  test_hosts.c has loopback addresses as hosts.
  *
  * Runs on: ranks.
  */
@@ -106,7 +106,8 @@ Test(hosts_network, an_all_gather_finds_addresses) {
 
 /* ---- a bad network: a narrow one that drops what does not fit; delay, loss, packets that overtake each other ---- */
 
-static const char *const qualities[] = {"tbf rate 100mbit burst 16kb latency 1ms", "netem delay 10ms 3ms", "netem delay 2ms loss 2%",
+static const char *const qualities[] = {"tbf rate 100mbit burst 16kb latency 1ms", "netem delay 10ms 3ms",
+                                        "netem delay 2ms loss 2%",
                                         "netem delay 5ms reorder 25% 50%", "netem delay 3ms duplicate 5%"};
 
 /* On the cables of all hosts. */
@@ -183,8 +184,8 @@ Test(hosts_network, a_pulled_cable) {
 }
 
 /*
- * The ranks on both sides of a pulled cable shrink their group.  One side alone goes on: that with more than half of the ranks, or with
- * half of them and rank 0.
+ * The ranks on both sides of a pulled cable shrink their group.  One side alone goes on: that with more than half of the ranks, or
+ * with half of them and rank 0.
  */
 static quern_status shrink_on_both_sides(struct rank *rank) {
     const struct cut *cut = rank->user;

@@ -62,8 +62,8 @@ Test(relay, random_exchanges) {
 }
 
 Test(relay, random_exchanges_of_small_slices) {
-    check_relayed(ragged_run_batch, &(struct ragged_batch){.first = 62000, .cases = (int)test_size(15, 5),
-                                                           .choice = {.everyone = true, .largest = 3, .row_bytes = 12, .updates = 1}});
+    check_relayed(ragged_run_batch, &(struct ragged_batch){.first = 62000, .cases = (int)test_size(15, 5), .choice = {
+        .everyone = true, .largest = 3, .row_bytes = 12, .updates = 1}});
 }
 
 Test(relay, random_plans) {
@@ -299,7 +299,8 @@ static quern_status leave_one_out(struct rank *rank) {
 Test(relay, a_rank_that_does_not_come_holds_up_nobody) {
     relay_all();
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = leave_one_out, .shared_bytes = sizeof(struct hosts_board));
+        check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = leave_one_out,
+                    .shared_bytes = sizeof(struct hosts_board));
 }
 
 /* Much goes one way and nothing the other: credit comes back though the sender awaits no message. */
@@ -354,7 +355,8 @@ static quern_status scribble(struct rank *rank) {
             for (int i = 0; i < QUERN_RING_BYTES; i++) ring->bytes[i] = (unsigned char)random_bits(seed, (uint64_t)i);
             __atomic_store_n(&ring->written, seed % 3 ? written + 24 : written + (random_bits(seed, 7) | 1), __ATOMIC_SEQ_CST);
             quern_ring(&member->segment->relay);
-            for (int look = 0; way == QUERN_RING_OUT && look < 600000 && !__atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE); look++)
+            const uint32_t *poison = &member->segment->poison;
+            for (int look = 0; way == QUERN_RING_OUT && look < 600000 && !__atomic_load_n(poison, __ATOMIC_ACQUIRE); look++)
                 rank_sleep(1e-3);  /* else the rank writes there again first */
         }
         rank_line_up(rank);
@@ -362,7 +364,7 @@ static quern_status scribble(struct rank *rank) {
         quern_status status = QUERN_OK;
         for (int round = 0; status == QUERN_OK && round < 20; round++) status = quern_barrier(group, NULL, NULL);
         rank_check(rank, rank_now() - began < RANK_SOON, "seed %llu: it took %g s", (unsigned long long)seed, rank_now() - began);
-        if (status != QUERN_OK || way == QUERN_RING_OUT) {  /* into the other ring the relay may write again before the rank looks */
+        if (status != QUERN_OK || way == QUERN_RING_OUT) {  /* into the other ring the relay may write before the rank looks */
             rank_status(rank, status, QUERN_PEER_MISMATCH);
             rank_check_detail(rank, way == QUERN_RING_OUT ? "what rank 0 sends to ranks of other hosts is damaged" : "is damaged");
         }
@@ -380,8 +382,8 @@ Test(relay, scribbles_in_rings) {
 }
 
 /*
- * Rank 2 relays for its host and leaves; rank 3 of that host stays behind, or leaves when the relay has ended.  Who waits for rank 3
- * alone is told so, and so is rank 3, which waits for the others.
+ * Rank 2 relays for its host and leaves; rank 3 of that host stays behind, or leaves when the relay has ended.  Who waits for
+ * rank 3 alone is told so, and so is rank 3, which waits for the others.
  */
 static quern_status lose_the_relay(struct rank *rank) {
     static const int behind[] = {0, 3};
@@ -545,7 +547,9 @@ static size_t send_all_it_can(struct sender_under_test *test, enum quern_stream 
     return sent;
 }
 
-static void expect_sent(size_t sent, size_t expected) { check(sent == expected, "%zu bytes are sent: expected %zu", sent, expected); }
+static void expect_sent(size_t sent, size_t expected) {
+    check(sent == expected, "%zu bytes are sent: expected %zu", sent, expected);
+}
 
 /* Each pair and stream has a window, and goes on by what the receiver says that it has taken, to the byte. */
 Test(relay, a_sender_keeps_to_its_window) {
@@ -591,13 +595,15 @@ Test(relay, credit_without_room_is_given_later) {
     struct quern_ring_end in = test->in;
     const size_t half = quern_stream_window(test->member.ranks) / 2;
     while (quern_relayed_streams.put(&test->member, QUERN_STREAM_CALLS, 3, &(struct iovec){bytes, sizeof bytes}, 1) > 0) {}
-    quern_relayed_streams.put(&test->member, QUERN_STREAM_TRANSFERS, 3, &(struct iovec){bytes, 8}, 1);  /* less than a head is left */
+    /* Less than a head is left. */
+    quern_relayed_streams.put(&test->member, QUERN_STREAM_TRANSFERS, 3, &(struct iovec){bytes, 8}, 1);
     while (quern_relayed_streams.put(&test->member, QUERN_STREAM_TRANSFERS, 3, &(struct iovec){bytes, 1}, 1) > 0) {}
     for (size_t came = 0; came < half; came += sizeof bytes) {
         struct quern_relay_frame frame = {.from = 2, .to = 0, .stream = QUERN_STREAM_CALLS, .bytes = sizeof bytes};
         quern_seal_frame(&frame);
         quern_ring_write(&in, &frame, &(struct iovec){bytes, sizeof bytes});
-        const ssize_t got = quern_relayed_streams.get(&test->member, QUERN_STREAM_CALLS, 2, &(struct iovec){bytes, sizeof bytes}, 1);
+        const struct iovec part = {bytes, sizeof bytes};
+        const ssize_t got = quern_relayed_streams.get(&test->member, QUERN_STREAM_CALLS, 2, &part, 1);
         check(got == sizeof bytes, "%zd bytes come", got);
     }
     check(take_credit(test, 2) == 0, "the ring had room for credit");
@@ -619,7 +625,8 @@ Test(relay, more_than_the_windows_is_damage) {
     size_t sent = 0;
     quern_seal_frame(&frame);
     for (; sent < most && !__atomic_load_n(poison, __ATOMIC_ACQUIRE); sent++) {
-        if (send(test.ends[1], &frame, sizeof frame, MSG_NOSIGNAL) < 0 || send(test.ends[1], bytes, sizeof bytes, MSG_NOSIGNAL) < 0) break;
+        if (send(test.ends[1], &frame, sizeof frame, MSG_NOSIGNAL) < 0 ||
+            send(test.ends[1], bytes, sizeof bytes, MSG_NOSIGNAL) < 0) break;
         if (sent == within) rank_sleep(0.5);
         if (sent == within) check(!__atomic_load_n(poison, __ATOMIC_ACQUIRE), "what the windows allow is refused");
     }

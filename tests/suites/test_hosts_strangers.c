@@ -387,7 +387,8 @@ static quern_status hold_the_place(struct rank *rank) {
             quern_make_key(args.secret, args.secret_bytes, args.name, args.job, key);
             quern_address_read(args.meet, &place);
             quern_connector_begin(&connector, &place, key, QUERN_CALL_MEETING, 1, 0);
-            while ((one = quern_connector_go(&connector)) < 0 && __atomic_load_n(ended, __ATOMIC_ACQUIRE) <= round) rank_sleep(1e-3);
+            while ((one = quern_connector_go(&connector)) < 0 && __atomic_load_n(ended, __ATOMIC_ACQUIRE) <= round)
+                rank_sleep(1e-3);
             flip_a_bit(&card, round);
             const bool is_taken = one >= 0 && bring_facts(one, &card);
             rank_check(rank, is_taken || round, "right facts are not taken");
@@ -673,7 +674,8 @@ static const int64_t SECOND = 1000000000;
 
 Test(strangers, a_process_that_was_stopped_forgives) {
     struct quern_silence silence = quern_begin_silence(1200000, 100 * SECOND);
-    check(silence.limit == 1200000000 && silence.beat == 200000000, "%lld and %lld", (long long)silence.limit, (long long)silence.beat);
+    check(silence.limit == 1200000000 && silence.beat == 200000000, "%lld and %lld", (long long)silence.limit,
+          (long long)silence.beat);
     check(quern_begin_silence(60000000, 0).beat == 250000000, "a beat is never rarer");
     quern_count_silence(&silence, 100 * SECOND + 600000000);
     quern_count_silence(&silence, 101 * SECOND + 200000000);
@@ -692,7 +694,8 @@ Test(strangers, the_poisons_of_others_are_awaited_for_a_part_of_the_silence) {
     static const struct {
         uint32_t silence;
         int64_t patience;
-    } cases[] = {{200000, 200000000}, {1500000, 200000000}, {3000000, 400000000}, {60000000, 8000000000}, {3600000000, 10000000000}};
+    } cases[] = {{200000, 200000000}, {1500000, 200000000}, {3000000, 400000000}, {60000000, 8000000000},
+                 {3600000000, 10000000000}};
     for (size_t i = 0; i < COUNT(cases); i++)
         check(quern_poison_patience(cases[i].silence) == cases[i].patience, "%u us: %lld", cases[i].silence,
               (long long)quern_poison_patience(cases[i].silence));
@@ -712,7 +715,8 @@ static size_t make_message(uint64_t round, unsigned char bytes[4096]) {
     if (word == 2) memcpy(bytes + 4, &(uint32_t){0}, 4);
     if (word == 2 && round % 2) memcpy(bytes + 8, &(uint32_t){(uint32_t)rank << 16 | QUERN_PEER_LOST}, 4);
     if (random_below(25, round, 8) == 0) bytes[random_below(26, round, 8)] ^= (unsigned char)(1 << random_below(27, round, 8));
-    return word == 1 ? 8 + 20 * count : word == 2 ? 8 + 4 + sizeof(struct quern_poison_reason) : (size_t)random_below(28, round, 4096);
+    return word == 1 ? 8 + 20 * count
+         : word == 2 ? 8 + 4 + sizeof(struct quern_poison_reason) : (size_t)random_below(28, round, 4096);
 }
 
 Test(strangers, fuzzed_words_of_monitors) {
@@ -740,7 +744,8 @@ Test(strangers, fuzzed_words_of_monitors) {
             places[rank].arrivals = before[rank].arrivals;
             places[rank].bell = before[rank].bell;
         }
-        check(!memcmp(ranks_before, segment->rank, sizeof ranks_before) && !memcmp(before, places, OWN * sizeof *before), "round %llu wrote into the places of this host", (unsigned long long)round);
+        check(!memcmp(ranks_before, segment->rank, sizeof ranks_before) && !memcmp(before, places, OWN * sizeof *before),
+              "round %llu wrote into the places of this host", (unsigned long long)round);
         check(segment->rank[2].state >= QUERN_RANK_LEFT && segment->rank[2].state <= QUERN_RANK_ENDED, "round %llu: state %u",
               (unsigned long long)round, segment->rank[2].state);
         check(segment->rank[3].state == QUERN_RANK_ELSEWHERE, "round %llu: host 1 has spoken for a rank of host 2",

@@ -48,7 +48,8 @@ TEST_BOTH_WAYS(hosts_transfer, random_lists) {
 
 /* More than the buffers of the system hold, both ways.  A carrier has a window instead. */
 TEST_BOTH_WAYS(hosts_transfer, both_directions_move_at_once) {
-    const struct transfer_choice choice = {.lists = 2, .items = 6, .largest = carrier_of_environment() ? 2 << 20 : 12 << 20, .rounds = 2};
+    const struct transfer_choice choice = {.lists = 2, .items = 6, .largest = carrier_of_environment() ? 2 << 20 : 12 << 20,
+                                           .rounds = 2};
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = run_cases,
                 .user = &((struct transfer_scene){false, &choice, 1}));
 }
@@ -124,7 +125,8 @@ static quern_status send_until_the_end(struct rank *rank) {
 
 /* The process of rank 1 gets a signal.  One that is stopped is killed when rank 0 has ended. */
 static void end_by(int signal) {
-    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .watches_silence = signal == SIGSTOP,
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .hosts = 2,
+                                                       .watches_silence = signal == SIGSTOP,
                                                        .function = send_until_the_end, .shared_bytes = sizeof(struct stage)});
     struct stage *stage = ranks_shared(run);
     ranks_await_count(run, &stage->ready, 2);

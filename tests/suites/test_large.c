@@ -1,6 +1,6 @@
 /*
- * Sizes beyond 2^31: row offsets, strides and element counts that do not fit 32 bits or, where time allows, unsigned ones.  The tests use much address space and
- * little memory: untouched pages cost nothing, and one file can be mapped repeatedly.
+ * Sizes beyond 2^31: row offsets, strides and element counts that do not fit 32 bits or, where time allows, unsigned ones.  The
+ * tests use much address space and little memory: untouched pages cost nothing, and one file can be mapped repeatedly.
  *
  * Runs on: cpu; not with sanitizers.
  */

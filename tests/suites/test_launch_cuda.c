@@ -204,7 +204,8 @@ Test(launch_cuda, ranks_that_share_a_gpu_need_queues_of_their_own) {
         }
         setenv("CUDA_DEVICE_MAX_CONNECTIONS", cases[i].connections, 1);
         check_status(quern_group_create(args, PAIR, handles), cases[i].queues ? QUERN_NOT_SUPPORTED : QUERN_OK);
-        snprintf(pattern, sizeof pattern, "*: 2 ranks of this process share cuda:0, whose streams have %d hardware queues: expected "
+        snprintf(pattern, sizeof pattern,
+                 "*: 2 ranks of this process share cuda:0, whose streams have %d hardware queues: expected "
                  "one for each rank; set CUDA_DEVICE_MAX_CONNECTIONS (at most 32) before the process uses CUDA", cases[i].queues);
         if (cases[i].queues) expect_detail(pattern);
         for (int rank = 0; rank < PAIR && !cases[i].queues; rank++) check_ok(quern_group_destroy(handles[rank]));

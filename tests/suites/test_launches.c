@@ -92,7 +92,9 @@ static int64_t shared_of(const struct quern_kernel *row, const struct cross_entr
     return row->cuda.shared_fixed + row->cuda.shared_per_column * divide_up(divide_up(c->vocab, vector), blocks) * vector;
 }
 
-/* A block of one warp takes four rows of the same alignment: of bf16 logits every eighth.  Other blocks or clusters take one row. */
+/*
+ * A block of one warp takes four rows of the same alignment: of bf16 logits every eighth.  Other blocks or clusters take one row.
+ */
 static int64_t turns_of(const struct quern_kernel *row, const struct cross_entropy_case *c) {
     int64_t turns = 0;
     for (int64_t i = 0; i < c->rows; i++) turns += row->cuda.threads > 32 || i / row->cuda.elements % 4 == 0;
@@ -120,7 +122,8 @@ Test(launches, whole_rows) {
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
     check_ok(quern_device_get_info(device.quern, &info));
     for (int i = 0; i < 24; i++) {
-        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .vocab = 33, .rows = i % 5 ? 11 * (i % 5) : 330,
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .vocab = 33,
+                                                         .rows = i % 5 ? 11 * (i % 5) : 330,
                                                          .reduction = (quern_reduction)(i % 3), .no_report = i / 3 % 2,
                                                          .no_loss = i / 6 % 2, .placement = i / 12 ? NO_GRAD : IN_PLACE);
         const int64_t blocks = most_rows(chosen_for(&device, &c), &c, &info, 1);

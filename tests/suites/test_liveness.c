@@ -304,7 +304,9 @@ static void check_pinned(quern_status (*function)(struct rank *rank)) {
 
 Test(liveness, ranks_on_one_core_do_not_poll) { check_pinned(poll_where_pinned); }
 
-/* Meets until rank 0 has learnt enough from its waits.  Both ranks leave in the same round, which it chooses.  Rank 1 comes late. */
+/*
+ * Meets until rank 0 has learnt enough from its waits.  Both ranks leave in the same round, which it chooses.  Rank 1 comes late.
+ */
 static void meet_until(struct rank *rank, quern_group *group, bool (*has_learnt)(const struct quern_patience *), double late) {
     struct quern_membership *member;
     int *enough = rank->shared;

@@ -237,7 +237,8 @@ Test(missing, a_long_reason_is_cut) {
     CHECK_BOTH(.count = 2, .function = abort_at_length);
 }
 
-static const char *const rival_reasons[] = {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"};
+static const char *const rival_reasons[] = {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+                                            "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"};
 
 struct rival {
     quern_group *group;

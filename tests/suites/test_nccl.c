@@ -78,8 +78,8 @@ Test(nccl, results_have_statuses) {
         ncclResult_t result;
         quern_status status;
     } rows[] = {{ncclSuccess, QUERN_OK}, {ncclUnhandledCudaError, QUERN_CUDA_ERROR}, {ncclSystemError, QUERN_SYSTEM_ERROR},
-                {ncclInternalError, QUERN_CUDA_ERROR}, {ncclInvalidArgument, QUERN_CUDA_ERROR}, {ncclInvalidUsage, QUERN_CUDA_ERROR},
-                {ncclRemoteError, QUERN_PEER_LOST}, {(ncclResult_t)99, QUERN_CUDA_ERROR}};
+                {ncclInternalError, QUERN_CUDA_ERROR}, {ncclInvalidArgument, QUERN_CUDA_ERROR},
+                {ncclInvalidUsage, QUERN_CUDA_ERROR}, {ncclRemoteError, QUERN_PEER_LOST}, {(ncclResult_t)99, QUERN_CUDA_ERROR}};
     for (size_t i = 0; i < COUNT(rows); i++)
         check(quern_nccl_status(rows[i].result) == rows[i].status, "result %d: %s", rows[i].result,
               quern_status_string(quern_nccl_status(rows[i].result)));
@@ -92,8 +92,8 @@ Test(nccl, a_failure_has_its_text) {
     setenv("QUERN_NCCL_STANDIN", "id:fail=2", 1);
     check_ok(quern_nccl_open(&nccl));
     check_status(quern_nccl_fail(NULL, nccl->unique_id(&id), "ncclGetUniqueId", NULL), QUERN_SYSTEM_ERROR);
-    check(strstr(error_detail(), "ncclGetUniqueId: unhandled system error") && strstr(error_detail(), "(an injected fault of the unique id)"),
-          "%s", error_detail());
+    check(strstr(error_detail(), "ncclGetUniqueId: unhandled system error") &&
+          strstr(error_detail(), "(an injected fault of the unique id)"), "%s", error_detail());
 }
 
 /* ---- ranks on the stand-in ---- */
@@ -202,7 +202,9 @@ static void destroy(struct side *side) {
     end_side(side);
 }
 
-static unsigned char value_at(int from, int to, size_t i) { return (unsigned char)(i * 13 + i / 255 + (size_t)(from * 7 + to * 31)); }
+static unsigned char value_at(int from, int to, size_t i) {
+    return (unsigned char)(i * 13 + i / 255 + (size_t)(from * 7 + to * 31));
+}
 
 /* What is sent is written on the stream before, and what has come is read on it behind. */
 static void trade(struct side *side, size_t bytes) {
@@ -225,8 +227,8 @@ static void trade(struct side *side, size_t bytes) {
     if (all) cuda_ok(side, side->cuda->copy_to_host_async(host, to, all, side->stream), "copy");
     cuda_ok(side, side->cuda->stream_synchronize(side->stream), "cuStreamSynchronize");
     for (size_t i = 0; i < all; i++)
-        rank_check(side->rank, host[i] == value_at((int)(i / bytes), me, i % bytes), "byte %zu of %zu from rank %zu", i % bytes, bytes,
-                   i / bytes);
+        rank_check(side->rank, host[i] == value_at((int)(i / bytes), me, i % bytes), "byte %zu of %zu from rank %zu", i % bytes,
+                   bytes, i / bytes);
     free(host);
     cuda_ok(side, side->cuda->memory_free(from), "cuMemFree");
     cuda_ok(side, side->cuda->memory_free(to), "cuMemFree");
@@ -238,7 +240,8 @@ static void sum(struct side *side) {
     cuda_ok(side, side->cuda->memory_allocate(&at, sizeof word), "cuMemAlloc");
     cuda_ok(side, side->cuda->copy_to_device_async(at, &word, sizeof word, side->stream), "copy");
     void *pointer = (void *)(uintptr_t)at;
-    rank_check(side->rank, side->nccl->all_reduce(pointer, pointer, 1, ncclUint32, ncclSum, side->comm, side->stream) == ncclInProgress,
+    rank_check(side->rank, side->nccl->all_reduce(pointer, pointer, 1, ncclUint32, ncclSum, side->comm,
+                                                  side->stream) == ncclInProgress,
                "ncclAllReduce");
     await(side);
     cuda_ok(side, side->cuda->copy_to_host_async(&word, at, sizeof word, side->stream), "copy");
@@ -295,7 +298,8 @@ Test(nccl, a_failure_of_init) { check_on_gpus(fail_in_init, 2, RANK_PROCESSES, "
 static void enqueue_sum(struct side *side, CUdeviceptr *at) {
     cuda_ok(side, side->cuda->memory_allocate(at, 4), "cuMemAlloc");
     void *pointer = (void *)(uintptr_t)*at;
-    rank_check(side->rank, side->nccl->all_reduce(pointer, pointer, 1, ncclUint32, ncclSum, side->comm, side->stream) == ncclInProgress,
+    rank_check(side->rank, side->nccl->all_reduce(pointer, pointer, 1, ncclUint32, ncclSum, side->comm,
+                                                  side->stream) == ncclInProgress,
                "ncclAllReduce");
     await(side);
 }
@@ -560,7 +564,8 @@ static quern_status break_rule(struct rank *rank) {
     forget_id(rank);
     complaints(texts, sizeof texts);
     const bool must = rule->ranks == 1 || strstr(rule->complaint, rank->rank ? "rank 1 " : "rank 0 ") == rule->complaint;
-    rank_check(rank, !must || strstr(texts, rule->complaint), "%s: \"%s\" does not speak of \"%s\"", rule->name, texts, rule->complaint);
+    rank_check(rank, !must || strstr(texts, rule->complaint), "%s: \"%s\" does not speak of \"%s\"", rule->name, texts,
+               rule->complaint);
     return QUERN_OK;
 }
 

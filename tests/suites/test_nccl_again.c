@@ -1,7 +1,7 @@
 /*
  * Groups of GPU ranks of several hosts one after the other, and at once: the next one goes on with the communicator that two ranks
- * have from the last one.  Whatever either end has kept, both go on with the same one or make another, no transfer fails, and no more
- * are made than that takes.  The stand-in of tests/nccl ends the program if two ends are not of one communicator.
+ * have from the last one.  Whatever either end has kept, both go on with the same one or make another, no transfer fails, and no
+ * more are made than that takes.  The stand-in of tests/nccl ends the program if two ends are not of one communicator.
  *
  * Runs on: one emulated.
  */

@@ -21,7 +21,9 @@ static void check_on(int hosts, int ranks, rank_function *function, const void *
     check_ranks(.kind = RANK_PROCESSES, .count = ranks, .hosts = hosts, .function = function, .user = user, .shared_bytes = 64);
 }
 
-static unsigned char byte_of(int rank, int64_t round, int64_t at) { return (unsigned char)(rank * 37 + round * 11 + at + at / 251); }
+static unsigned char byte_of(int rank, int64_t round, int64_t at) {
+    return (unsigned char)(rank * 37 + round * 11 + at + at / 251);
+}
 
 /* The emulator's device memory can be read and written by the host while nothing runs. */
 struct memory {

@@ -237,7 +237,8 @@ struct expected {
 
 static void check_end(struct nccl_side *side, quern_status status, const struct expected *expected, double began) {
     rank_status(side->rank, status, expected->status);
-    for (size_t i = 0; i < COUNT(expected->details) && expected->details[i]; i++) rank_check_detail(side->rank, expected->details[i]);
+    for (size_t i = 0; i < COUNT(expected->details) && expected->details[i]; i++)
+        rank_check_detail(side->rank, expected->details[i]);
     rank_check(side->rank, rank_now() - began < RANK_SOON, "after %g s", rank_now() - began);
 }
 

@@ -165,8 +165,9 @@ static quern_status send_stripes(struct rank *rank) {
         ((uint32_t *)(uintptr_t)input)[entry] = (uint32_t)(rank->rank << 24 | entry);
     }
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    args.input = (void *)(uintptr_t)input, args.output = (void *)(uintptr_t)output, args.input_rows = entries, args.output_rows = rows;
-    args.row_bytes = ROW, args.updates = stripes->updates, args.input_offsets = from, args.output_offsets = to;
+    args.input = (void *)(uintptr_t)input, args.output = (void *)(uintptr_t)output;
+    args.input_rows = entries, args.output_rows = rows, args.row_bytes = ROW, args.updates = stripes->updates;
+    args.input_offsets = from, args.output_offsets = to;
     args.send_sizes = args.recv_sizes = ones;
     rank_ok(rank, quern_ragged_plan_create(&side.group, 1, &args, &workspace, &none, &plan));
     const long before = nccl_ask("quern_standin_operations");

@@ -820,7 +820,8 @@ static int64_t expected_workspace(const quern_ragged_all_to_all_args *args, int 
     return padded(NOTICE * entries) + (in_place ? input : has_ring ? 2 * window : 0);
 }
 
-static void check_workspace(struct rank *rank, quern_group *group, quern_ragged_all_to_all_args *args, int threads, bool is_private) {
+static void check_workspace(struct rank *rank, quern_group *group, quern_ragged_all_to_all_args *args, int threads,
+                            bool is_private) {
     static const int pair[] = {0, 1, 2};
     static char output;
     for (int count = rank->rank < 2 ? 1 : 3; count <= 3; count++) {

@@ -361,12 +361,15 @@ Test(ragged_faults_cuda, outputs_elsewhere_of_each_pair_in_a_plan) {
 
 static size_t part(size_t bytes) { return (bytes + 255) / 256 * 256; }
 
-/* For all ranks of the group: a header with offers, the work, four arrays of 8 bytes, receipts for a sort, and a copy of the input. */
+/*
+ * For all ranks of the group: a header with offers, the work, four arrays of 8 bytes, receipts for a sort, and a copy of the input.
+ */
 static size_t expected_workspace(size_t entries, size_t staged) {
     size_t sorted = 1;
     while (sorted < entries) sorted *= 2;
     return part(sizeof(struct quern_ragged_header) + entries * sizeof(struct quern_ragged_offer)) +
-           part(sizeof(struct quern_ragged_work) + entries * sizeof(struct quern_ragged_slice)) + part(4 * entries * sizeof(int64_t)) +
+           part(sizeof(struct quern_ragged_work)
+                + entries * sizeof(struct quern_ragged_slice)) + part(4 * entries * sizeof(int64_t)) +
            part(sorted * sizeof(struct quern_ragged_receipt)) + part(staged);
 }
 

@@ -283,8 +283,8 @@ static quern_status scribble(struct rank *rank) {
         quern_group *group = group_to_shrink(rank, 0.3), *new = NULL;
         rank_ok(rank, quern_member_of(group, &member));
         rank_line_up(rank);
-        if (rank->rank == 0)
-            quern_place(member->roster, (int)(seed % 3))->shrink = (uint32_t)(4294967296.0 * random_uniform(77, seed)) >> (seed % 4 * 8);
+        const uint32_t scribbled = (uint32_t)(4294967296.0 * random_uniform(77, seed)) >> (seed % 4 * 8);
+        if (rank->rank == 0) quern_place(member->roster, (int)(seed % 3))->shrink = scribbled;
         rank_line_up(rank);
         const double began = rank_now();
         const quern_status status = quern_group_shrink(&group, 1, &new);

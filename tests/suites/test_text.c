@@ -69,10 +69,10 @@ Test(text, integers_at_the_edges) {
         const int narrow = (int)edges[i];
         const unsigned long long wide = (unsigned long long)edges[i];
         struct quern_text written = quern_text_begin(text, sizeof text);
-        quern_text_add(&written, format, narrow, (unsigned)narrow, (long)edges[i], (unsigned long)wide, edges[i], wide, (size_t)wide,
-                       "", "x");
-        const int length = snprintf(expected, sizeof expected, format, narrow, (unsigned)narrow, (long)edges[i], (unsigned long)wide,
-                                    edges[i], wide, (size_t)wide, "", "x");
+        quern_text_add(&written, format, narrow, (unsigned)narrow, (long)edges[i], (unsigned long)wide, edges[i], wide,
+                       (size_t)wide, "", "x");
+        const int length = snprintf(expected, sizeof expected, format, narrow, (unsigned)narrow, (long)edges[i],
+                                    (unsigned long)wide, edges[i], wide, (size_t)wide, "", "x");
         check(!strcmp(text, expected) && written.length == (size_t)length, "\"%s\" instead of \"%s\"", text, expected);
     }
     char text[8];

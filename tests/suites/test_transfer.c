@@ -275,7 +275,8 @@ Test(transfer_arguments, bad_lists) {
         {{{0, 0, 2, m + 48, 4}, {1, 0, 1, m, 32}, {0, 0, 1, m + 8, 4}, {1, 0, 2, m + 31, 4}}, 4, QUERN_INVALID_ARGUMENT, "overlap"},
         {{{1, 0, 1, m, 8}, {0, 0, 1, m + 16, 8}, {0, 0, 2, m + 16, 8}, {1, 0, 2, m + 4, 8}}, 4, QUERN_INVALID_ARGUMENT,
          "items[0].memory and args.items[3].memory overlap"},
-        {{{0, 0, 1, m, 32}, {0, 0, 2, m + 4, 4}, {1, 0, 1, m + 16, 4}}, 3, QUERN_INVALID_ARGUMENT, "items[0].memory and args.items[2]"},
+        {{{0, 0, 1, m, 32}, {0, 0, 2, m + 4, 4}, {1, 0, 1, m + 16, 4}}, 3, QUERN_INVALID_ARGUMENT,
+         "items[0].memory and args.items[2]"},
         {{{0, 0, 1, m, 4}, {1, 0, 1, m + 8, 4}, {0, 0, 1, m + 16, 4}}, 3, QUERN_INVALID_ARGUMENT,
          "items[0] and args.items[2] both send to rank 0 with tag 1"},
         {{{1, 0, 7, m, 4}, {1, 0, 7, m + 8, 4}}, 2, QUERN_INVALID_ARGUMENT, "items[0] and args.items[1] both receive from rank 0 "

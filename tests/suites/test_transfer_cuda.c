@@ -1,7 +1,7 @@
 /*
  * Transfers between GPU ranks of one host: the receiver copies from the sender's memory.  Random lists, and the ends of transfers
- * and ranks.  Failures that are not of the GPU are the same code as for CPU ranks: test_transfer_ends.c.  Memory that the receiver does
- * not reach: test_transfer_staged.c.
+ * and ranks.  Failures that are not of the GPU are the same code as for CPU ranks: test_transfer_ends.c.  Memory that the receiver
+ * does not reach: test_transfer_staged.c.
  *
  * Runs on: one emulated.
  */

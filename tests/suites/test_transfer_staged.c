@@ -1,7 +1,7 @@
 /*
  * Transfers of GPU memory that a rank of another process does not reach, through windows (src/ranks/transfer/stage.h).  Random
- * lists; sizes around a piece; transfers that share a wire; ends of transfers and processes, failing calls of the driver, and strange
- * words, at each step of both ranks.
+ * lists; sizes around a piece; transfers that share a wire; ends of transfers and processes, failing calls of the driver, and
+ * strange words, at each step of both ranks.
  *
  * Runs on: one emulated.
  */

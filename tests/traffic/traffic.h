@@ -1,6 +1,7 @@
 /*
  * Counts what the library sends over its connections.  The program is linked with --wrap for the calls of the system, so the
- * library is the one that is delivered.  Both ends of each connection are in this process: what is sent is counted, once, at its sender.
+ * library is the one that is delivered.  Both ends of each connection are in this process: what is sent is counted, once, at its
+ * sender.
  */
 #ifndef TRAFFIC_H
 #define TRAFFIC_H

@@ -53,8 +53,8 @@ FORMAT vector format_widen(format_bits code, int exponent) {
 }
 
 /*
- * To nearest, ties to even.  A normal result is rounded by integer arithmetic, as for bf16.  For a subnormal one the sum with a power
- * of two, whose last bit is the step between subnormals, rounds.  A NaN keeps its sign.
+ * To nearest, ties to even.  A normal result is rounded by integer arithmetic, as for bf16.  For a subnormal one the sum with a
+ * power of two, whose last bit is the step between subnormals, rounds.  A NaN keeps its sign.
  */
 FORMAT format_bits format_nearest(vector x, int exponent) {
     const int cut = format_cut(exponent);

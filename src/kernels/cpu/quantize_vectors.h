@@ -3,7 +3,8 @@
  * bits of ordered_saturate_*, of narrow_vectors.h.  Included by the kernels' sources in generated/quantize/.
  *
  * With AVX-512 the casts work on the upper halves of 32 fp32 values at once, which have all bits of a code and four more.  Of the
- * lower halves only whether they are zero matters, for ties.  Values that become normal codes, and zeros, take this way: nearly all.
+ * lower halves only whether they are zero matters, for ties.  Values that become normal codes, and zeros, take this way: nearly
+ * all.
  */
 #ifndef QUERN_CPU_QUANTIZE_VECTORS_H
 #define QUERN_CPU_QUANTIZE_VECTORS_H

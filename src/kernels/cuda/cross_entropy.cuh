@@ -12,12 +12,12 @@
  *
  * The bits of a row's sums depend on the row alone, not on its address or on which of these kernels it has.  The THREADS threads of
  * a block sum one part of QUERN_GPU_PART_BYTES.  They get the columns by their index, in groups of VECTOR_BYTES; the columns that
- * fill no group go one each to the first threads.  If the row is aligned, a group is one vector; otherwise it is loaded 4 bytes at a
- * time and assembled in registers.  A warp first finds the largest of its columns of a part and then the sum of the exponentials
+ * fill no group go one each to the first threads.  If the row is aligned, a group is one vector; otherwise it is loaded 4 bytes at
+ * a time and assembled in registers.  A warp first finds the largest of its columns of a part and then the sum of the exponentials
  * relative to it.  The sums of the warps, and those of the parts, are rescaled to one origin (row_stats.cuh).
  *
- * The second pass treats columns independently, so it uses the vectors that are aligned in the logits.  The columns before the first
- * vector and after the last are the edge, again one column for each of the first threads.
+ * The second pass treats columns independently, so it uses the vectors that are aligned in the logits.  The columns before the
+ * first vector and after the last are the edge, again one column for each of the first threads.
  *
  * The label's column is left out of the sums.  Its gradient comes from the other columns: -(sum of the others) / (sum of all) keeps
  * its precision where probability - 1 would cancel.

@@ -88,8 +88,8 @@ struct full_rows {
     }
 
     /* After all threads have finished the row: the label's gradient, over what its vector had there, and the outputs. */
-    static __device__ __forceinline__ void finish(const quern_cross_entropy_problem &problem, const row_columns &columns, int64_t row,
-                                                  char *grad, const end &) {
+    static __device__ __forceinline__ void finish(const quern_cross_entropy_problem &problem, const row_columns &columns,
+                                                  int64_t row, char *grad, const end &) {
         const int label_column = team().label_column;
         if (problem.grad && label_column >= 0) {
             store_element<element>(grad, label_column, element::nearest(full_team().label_gradient));
@@ -105,7 +105,9 @@ struct full_rows {
     }
 
 private:
-    /* The label's logit.  Its place gets the largest of a sample of the others: a term of theirs, which the sums leave out again. */
+    /*
+     * The label's logit.  Its place gets the largest of a sample of the others: a term of theirs, which the sums leave out again.
+     */
     static __device__ __forceinline__ float take_label_out(const row_share &share, int label, bool is_here) {
         const uint32_t place = share.image() + (uint32_t)label * element::bytes;
         float own = -INFINITY_F32;
@@ -123,6 +125,8 @@ private:
     }
 };
 
-static __device__ __forceinline__ void run_full_rows(const quern_cross_entropy_problem &problem) { run_in_turns<full_rows>(problem); }
+static __device__ __forceinline__ void run_full_rows(const quern_cross_entropy_problem &problem) {
+    run_in_turns<full_rows>(problem);
+}
 
 #endif

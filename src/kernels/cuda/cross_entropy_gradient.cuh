@@ -1,7 +1,7 @@
 /*
  * The second pass: computes each logit's gradient from the row's sums.  Included by cross_entropy_row.cuh and
- * cross_entropy_copied.cuh.  It reads a logit once more from global memory, and writes its gradient once, rounded once.  Columns are
- * independent here, so they are grouped by the vectors that are aligned in the logits.
+ * cross_entropy_copied.cuh.  It reads a logit once more from global memory, and writes its gradient once, rounded once.  Columns
+ * are independent here, so they are grouped by the vectors that are aligned in the logits.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_GRADIENT_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_GRADIENT_CUH

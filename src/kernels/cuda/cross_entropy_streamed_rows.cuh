@@ -38,8 +38,8 @@ static __device__ __forceinline__ char *grad_of(const quern_cross_entropy_proble
 }
 
 /* The leader's part before the sums. */
-static __device__ __forceinline__ void prepare_long_row(const quern_cross_entropy_problem &problem, const long_row &row, int64_t number,
-                                                        int64_t step) {
+static __device__ __forceinline__ void prepare_long_row(const quern_cross_entropy_problem &problem, const long_row &row,
+                                                        int64_t number, int64_t step) {
     const int64_t label = label_of(problem, number), next = number + step;
     const bool skipped = is_skipped(problem, label);
     const bool skips_next = next >= problem.rows || is_skipped(problem, label_of(problem, next));

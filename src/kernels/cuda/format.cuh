@@ -1,6 +1,6 @@
 /*
- * 16-bit formats by integer arithmetic, for any split into exponent and fraction: the types that no instruction converts.  f16 is one of them, but
- * for its instructions.  Included by dtype.cuh.
+ * 16-bit formats by integer arithmetic, for any split into exponent and fraction: the types that no instruction converts.  f16 is
+ * one of them, but for its instructions.  Included by dtype.cuh.
  */
 #ifndef QUERN_DEVICE_FORMAT_CUH
 #define QUERN_DEVICE_FORMAT_CUH

@@ -190,8 +190,8 @@ static __device__ __forceinline__ void store_full_columns(const quern_cross_entr
 }
 
 /* All columns; that of the label has no gradient yet. */
-static __device__ __forceinline__ void store_full_gradient(const quern_cross_entropy_problem &problem, const column_factors &factors,
-                                                           const summed_share &share, char *grad) {
+static __device__ __forceinline__ void store_full_gradient(const quern_cross_entropy_problem &problem,
+                                                           const column_factors &factors, const summed_share &share, char *grad) {
     const bool class_weights = problem.class_weights && factors.smoothing != 0.0f;
     if (problem.softcap != 0.0f) {
         class_weights ? store_full_columns<true, true>(problem, factors, share, grad)

@@ -32,8 +32,8 @@ static __device__ __forceinline__ quern_row_stats full_stats_of(const quern_cros
     return stats;
 }
 
-static __device__ __noinline__ void write_full_results(const quern_cross_entropy_problem &problem, int64_t row, const full_total &full,
-                                                       float label_weight) {
+static __device__ __noinline__ void write_full_results(const quern_cross_entropy_problem &problem, int64_t row,
+                                                       const full_total &full, float label_weight) {
     const quern_row_stats stats = full_stats_of(problem, full, label_weight);
     if (problem.stats) {
         problem.stats[row] = stats;

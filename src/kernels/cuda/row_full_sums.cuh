@@ -69,8 +69,8 @@ static __device__ __noinline__ lane_totals sum_one_by_one(const quern_cross_entr
 
 /* Adds COUNT vectors. */
 template <int COUNT, further FURTHER, class EXPONENTS>
-static __device__ __forceinline__ void add_vectors(lane_totals &totals, const EXPONENTS &exponents, const uint32_t (&word)[COUNT][4],
-                                                   const float *weights) {
+static __device__ __forceinline__ void add_vectors(lane_totals &totals, const EXPONENTS &exponents,
+                                                   const uint32_t (&word)[COUNT][4], const float *weights) {
     constexpr int pairs = COUNT * VECTOR / 2;
     pair e[pairs], moment, weighted;
 #pragma unroll
@@ -124,8 +124,8 @@ static __device__ __noinline__ lane_totals sum_far_vectors(const quern_cross_ent
 /* Adds COUNT vectors of a thread from `at` on, unless a logit is far into the softcap: then it returns false. */
 template <int COUNT, further FURTHER, bool CAPPED, class READER>
 static __device__ __forceinline__ bool add_batch(lane_totals &totals, const quern_cross_entropy_problem &problem,
-                                                 const row_exponents<CAPPED> &exponents, READER read, const summed_share &share, uint32_t at,
-                                                 int column) {
+                                                 const row_exponents<CAPPED> &exponents, READER read, const summed_share &share,
+                                                  uint32_t at, int column) {
     uint32_t word[COUNT][4];
     float weights[COUNT * VECTOR];
 #pragma unroll

@@ -43,7 +43,9 @@ struct full_team_memory {
     full_total result;
 };
 
-static __device__ __forceinline__ full_team_memory &full_team() { return *(full_team_memory *)(block_memory + sizeof(team_memory)); }
+static __device__ __forceinline__ full_team_memory &full_team() {
+    return *(full_team_memory *)(block_memory + sizeof(team_memory));
+}
 
 /* The class weights of the share, once for all rows; by all threads, before a barrier. */
 static __device__ __forceinline__ void sum_class_weights(const quern_cross_entropy_problem &problem, const row_columns &columns) {
@@ -181,7 +183,8 @@ static __device__ __forceinline__ full_share_sums sum_full_share(const quern_cro
     sums.weights = full_team().weights;
     if (problem.argmax) {
         place_of_largest place = {largest, totals.column == NO_COLUMN ? -1 : (int64_t)share.first + totals.column};
-        place.take(full_team().label_logit, share.label >= 0 && full_team().label_logit > -INFINITY_F32 ? share.first + share.label : -1);
+        const bool has_label = share.label >= 0 && full_team().label_logit > -INFINITY_F32;
+        place.take(full_team().label_logit, has_label ? share.first + share.label : -1);
         if (CAPPED && place.column < 0) {
             place = {-INFINITY_F32, share.first}; /* all logits are -infinity, but the softcap makes y finite */
         }
@@ -228,7 +231,9 @@ static __device__ __forceinline__ float sum_of_blocks(float mine) {
     return mine;
 }
 
-/* The sums of all blocks, rescaled to the largest of their origins.  Each lane of a warp looks at one block; all get the same bits. */
+/*
+ * The sums of all blocks, rescaled to the largest of their origins.  Each lane of a warp looks at one block; all get the same bits.
+ */
 static __device__ __forceinline__ full_total merge_full_shares(const quern_cross_entropy_problem &problem,
                                                                const full_share_sums *shares, float label_weight) {
     const uint32_t block = threadIdx.x % MOST_BLOCKS, blocks = blocks_of_cluster();
@@ -272,7 +277,8 @@ static __device__ __forceinline__ full_total merge_full_shares(const quern_cross
 /* The sums of the row, the same in all threads of all its blocks. */
 static __device__ __forceinline__ full_total sum_full_row(const quern_cross_entropy_problem &problem, summed_share &share,
                                                           exchanges &made) {
-    const full_share_sums mine = problem.softcap != 0.0f ? sum_full_share<true>(problem, share) : sum_full_share<false>(problem, share);
+    const full_share_sums mine = problem.softcap != 0.0f ? sum_full_share<true>(problem, share)
+                                                         : sum_full_share<false>(problem, share);
     if (blocks_of_cluster() > 1) {
         return merge_full_shares(problem, exchange_fully(mine, made), full_team().label_weight);
     }

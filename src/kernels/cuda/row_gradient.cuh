@@ -10,8 +10,8 @@
 #include "kernels/cuda/vector.cuh"
 
 /*
- * A coefficient whose product with 2^-126 is half of the smallest number of the type, 2^(-bias - fraction): 2^-25 for f16, 2^-134 for
- * bf16.
+ * A coefficient whose product with 2^-126 is half of the smallest number of the type, 2^(-bias - fraction): 2^-25 for f16, 2^-134
+ * for bf16.
  */
 constexpr uint32_t VISIBLE = (253u - element::bias - element::fraction) << 23;
 

@@ -3,8 +3,8 @@
  * Included by row_stream.cuh.
  *
  * Registers have no index, so they are a stack of groups: a push or a pop moves all but one, with two groups half an instruction
- * for a 16-bit logit.  More groups would be less code and more moves, two for each logit with five.  A row that has less than a group
- * of columns beyond those in shared memory holds none: half of the L2 cache has most of them.
+ * for a 16-bit logit.  More groups would be less code and more moves, two for each logit with five.  A row that has less than a
+ * group of columns beyond those in shared memory holds none: half of the L2 cache has most of them.
  *
  * The first pass pushes the vectors as they lie in memory, aligned; the gradient's vectors in place lie so, too.  The sums are
  * those of vectors that begin at multiples of VECTOR in the row, like all others, so that a row has the same bits at any alignment.

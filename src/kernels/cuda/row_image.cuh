@@ -45,7 +45,9 @@ static __device__ __forceinline__ uint32_t batch_reach() {
     return THREADS < 32 ? BATCH * STEP - 16 - own_number() * 16 : (BATCH - 1) * STEP;
 }
 
-/* Addresses in shared memory are 32-bit numbers: half the instructions of generic pointers.  Those in global memory are pointers. */
+/*
+ * Addresses in shared memory are 32-bit numbers: half the instructions of generic pointers.  Those in global memory are pointers.
+ */
 
 static __device__ __forceinline__ void load_words(uint32_t at, uint32_t *word) {
     asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
@@ -96,7 +98,9 @@ template <int WORDS> struct shifted_reader {
 };
 
 struct aligned_reader {
-    template <class ADDRESS> __device__ __forceinline__ void operator()(ADDRESS at, uint32_t (&word)[4]) const { load_words(at, word); }
+    template <class ADDRESS> __device__ __forceinline__ void operator()(ADDRESS at, uint32_t (&word)[4]) const {
+        load_words(at, word);
+    }
 };
 
 /* Reads vectors that begin so many bytes after a multiple of 16: slowly and in little code, for what is rare. */

@@ -106,7 +106,8 @@ template <class WORK> static __device__ __forceinline__ auto read_turned_from(ui
 }
 
 /* Those of a thread's vectors. */
-template <bool MAGNITUDE> static __device__ __forceinline__ largest_logits<MAGNITUDE> largest_of_share(uint32_t image, int columns) {
+template <bool MAGNITUDE>
+static __device__ __forceinline__ largest_logits<MAGNITUDE> largest_of_share(uint32_t image, int columns) {
     return read_turned_from(image, [&](uint32_t base, auto read) {
         largest_logits<MAGNITUDE> logits;
         uint32_t at = base + threadIdx.x * 16, word[4];

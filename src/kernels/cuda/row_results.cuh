@@ -90,7 +90,9 @@ struct row_results {
     }
 };
 
-/* The sums as quern_row_stats.  Their origin is an fp32 value in natural units: near the larger of the label and the others' log. */
+/*
+ * The sums as quern_row_stats.  Their origin is an fp32 value in natural units: near the larger of the label and the others' log.
+ */
 static __device__ __forceinline__ quern_row_stats stats_of(const row_total &total) {
     quern_row_stats stats = empty_stats();
     stats.argmax = 0; /* not requested */
@@ -108,7 +110,8 @@ static __device__ __forceinline__ quern_row_stats stats_of(const row_total &tota
 }
 
 /* Writes what a row has beside its gradient; by one thread. */
-static __device__ __forceinline__ void write_results(const quern_cross_entropy_problem &problem, int64_t row, const row_total &total) {
+static __device__ __forceinline__ void write_results(const quern_cross_entropy_problem &problem, int64_t row,
+                                                     const row_total &total) {
     if (problem.stats) {
         problem.stats[row] = stats_of(total);
     }

@@ -2,8 +2,8 @@
  * The share of a row that a block keeps: how its columns come to shared memory, and how the threads of the block wait for them and
  * for each other.  Included by cross_entropy_rows.cuh.
  *
- * With clusters one thread starts a bulk copy, and mbarriers signal.  Otherwise each thread copies vectors, asynchronously where the
- * target can, and barriers of the block take the place of mbarriers.
+ * With clusters one thread starts a bulk copy, and mbarriers signal.  Otherwise each thread copies vectors, asynchronously where
+ * the target can, and barriers of the block take the place of mbarriers.
  */
 #ifndef QUERN_DEVICE_ROW_SHARE_CUH
 #define QUERN_DEVICE_ROW_SHARE_CUH

@@ -69,7 +69,8 @@ template <int COUNT> static __device__ __forceinline__ bool are_near(const uint3
  * leave such batches out.
  */
 template <class READ, class WORK>
-static __device__ __forceinline__ void visit_far_batches(READ read, uint32_t at, uint32_t end, int batch, float nearest, WORK work) {
+static __device__ __forceinline__ void visit_far_batches(READ read, uint32_t at, uint32_t end, int batch, float nearest,
+                                                         WORK work) {
     int count;
 #pragma unroll 1
     for (int vector = threadIdx.x; at < end; at += count * STEP, vector += count * THREADS) {
@@ -105,7 +106,8 @@ template <> struct row_exponents<true> {
     softcap far;
     near_softcap near;
 
-    __device__ __forceinline__ row_exponents(row_scale scale, float cap) : scale(scale), far(cap), near(far.inverse, cap * LOG2_E) {}
+    __device__ __forceinline__ row_exponents(row_scale scale, float cap)
+        : scale(scale), far(cap), near(far.inverse, cap * LOG2_E) {}
     __device__ __forceinline__ pair operator()(pair x) const { return multiply_add(x, near.factor(x), twice(-scale.origin)); }
     __device__ __forceinline__ float any(float x) const {
         const float close = (*this)(twice(x)).low, distant = __fmaf_rn(far(x), scale.slope, -scale.origin);

@@ -135,8 +135,8 @@ struct long_row {
 };
 
 /* The sums relative to the largest logit, as sum_carefully of row_team.cuh. */
-static __device__ __noinline__ row_total sum_long_row_carefully(const char *logits, int64_t columns, int64_t keeps, int64_t label_column,
-                                                                float label) {
+static __device__ __noinline__ row_total sum_long_row_carefully(const char *logits, int64_t columns, int64_t keeps,
+                                                                int64_t label_column, float label) {
     const long_row row = {logits, columns, keeps};
     const row_vectors<uint32_t> kept = row.kept_vectors(label_column);
     const row_vectors<const char *> others = row.vectors_from(keeps, label_column);

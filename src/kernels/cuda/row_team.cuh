@@ -131,7 +131,9 @@ static __device__ __noinline__ row_total sum_carefully(uint32_t image, int colum
     return total;
 }
 
-/* The sums of all blocks, rescaled to the largest of their origins.  Each lane of a warp looks at one block; all get the same bits. */
+/*
+ * The sums of all blocks, rescaled to the largest of their origins.  Each lane of a warp looks at one block; all get the same bits.
+ */
 static __device__ __forceinline__ row_total merge_shares(const share_sums *shares) {
     const uint32_t lane = threadIdx.x % 32, block = lane % MOST_BLOCKS;
     const share_sums mine = block < blocks_of_cluster() ? shares[block] : share_sums{0.0f, -INFINITY_F32, 0.0f, 0.0f};
@@ -159,7 +161,8 @@ static __device__ __forceinline__ row_total sum_row(uint32_t image, int columns,
     }
     total.others = reduce_block<false>(sum_of_warp(sum));
     if (blocks_of_cluster() > 1) {
-        total = merge_shares(exchange({total.others, total.scale.origin, total.label, team().label_column >= 0 ? 1.0f : 0.0f}, made));
+        total = merge_shares(exchange({total.others, total.scale.origin, total.label, team().label_column >= 0 ? 1.0f : 0.0f},
+                                      made));
     }
     if (__builtin_expect(!(total.others > 0x1p-12f && total.others < 1e30f), 0)) {
         total = sum_carefully(image, columns, total.label, made);

@@ -2,8 +2,8 @@
  * The loop of the blocks or clusters that take rows in turns.  Included by cross_entropy_rows.cuh and cross_entropy_full_rows.cuh.
  *
  * ROWS says what they do: begin() once, by all threads; prepare() by the first warp, when a row is in shared memory; take() by all
- * threads; finish() by one thread, when the copy of the next row has started.  SERVES_CALL: the blocks also do what row_progress.cuh
- * says.
+ * threads; finish() by one thread, when the copy of the next row has started.  SERVES_CALL: the blocks also do what
+ * row_progress.cuh says.
  */
 #ifndef QUERN_DEVICE_ROW_TURNS_CUH
 #define QUERN_DEVICE_ROW_TURNS_CUH

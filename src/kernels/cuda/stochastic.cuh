@@ -1,7 +1,7 @@
 /*
- * Stochastic rounding of fp32 values to 16 bits, for bf16 and, in format.cuh, for formats: random bits are added below the last kept bit, and the rest is cut off.  Included
- * by scale.cuh and random_words.cuh.  Infinity stays infinity, NaN becomes the one stored NaN, and a finite value never becomes
- * infinite.
+ * Stochastic rounding of fp32 values to 16 bits, for bf16 and, in format.cuh, for formats: random bits are added below the last
+ * kept bit, and the rest is cut off.  Included by scale.cuh and random_words.cuh.  Infinity stays infinity, NaN becomes the one
+ * stored NaN, and a finite value never becomes infinite.
  *
  * A word of random bits serves two elements, the lower half the first.
  *

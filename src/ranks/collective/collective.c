@@ -52,7 +52,8 @@ static quern_status check_numbers(const quern_device *device, const quern_collec
 /* `pieces` of count elements must have at most 2^47 bytes. */
 static quern_status check_bytes(const struct quern_collective_call *call, int pieces, int64_t *bytes) {
     int64_t piece;
-    if (quern_multiply_bytes(call->count, call->element_bytes, &piece) && quern_multiply_bytes(piece, pieces, bytes)) return QUERN_OK;
+    if (quern_multiply_bytes(call->count, call->element_bytes, &piece) && quern_multiply_bytes(piece, pieces, bytes))
+        return QUERN_OK;
     return quern_fail(call->member->device, QUERN_INVALID_SHAPE,
                       "args.count is %lld elements of %s, %d times: expected at most 2^47 bytes", (long long)call->count,
                       quern_dtype_name(call->dtype), pieces);
@@ -139,7 +140,8 @@ static quern_status check_apart(struct quern_collective_call *call) {
         quern_range_of("args.input", call->input, call->input_bytes, QUERN_READ)};
     call->in_place = is_in_place(call);
     if (call->in_place) ranges[call->form->scatters ? 1 : 2].end = ranges[call->form->scatters ? 1 : 2].begin;
-    if (are_apart(&ranges[0], &ranges[1]) && are_apart(&ranges[0], &ranges[2]) && are_apart(&ranges[1], &ranges[2])) return QUERN_OK;
+    if (are_apart(&ranges[0], &ranges[1]) && are_apart(&ranges[0], &ranges[2]) && are_apart(&ranges[1], &ranges[2]))
+        return QUERN_OK;
     return quern_check_apart(call->member->device, NULL, ranges, NULL, 3);
 }
 

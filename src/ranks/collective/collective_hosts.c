@@ -84,7 +84,8 @@ static quern_status find_windows(const struct quern_host_exchange *x, uint32_t h
                                                            (int64_t)call->workspace_bytes, rank)
                                  : NULL;
         if (!x->window[index])
-            return quern_poison(call->member, QUERN_PEER_MISMATCH, "the workspace of rank %d is not in symmetric memory that rank %d "
+            return quern_poison(call->member, QUERN_PEER_MISMATCH,
+                                "the workspace of rank %d is not in symmetric memory that rank %d "
                                 "has mapped of it", rank, call->member->rank);
     }
     return QUERN_OK;

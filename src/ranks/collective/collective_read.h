@@ -16,8 +16,8 @@ enum { QUERN_LEAST_READ = 4096 };        /* bytes: of less a system call takes l
 enum quern_sight_state { QUERN_NOT_SEEN, QUERN_SEEN, QUERN_UNSEEN };
 
 /*
- * Notes which thread of a member is in this call, since the first thread of its process may have ended; and tries once whether it can
- * be read, as it tells.
+ * Notes which thread of a member is in this call, since the first thread of its process may have ended; and tries once whether it
+ * can be read, as it tells.
  */
 void quern_collective_look_at(const struct quern_collective_call *call, int place, const struct quern_sight *told, bool tries);
 

@@ -95,8 +95,8 @@ void quern_collective_fill_head(const struct quern_collective_call *call, uint32
 /* Ranks take equal seals for equal heads, so each word is mixed with all before it. */
 static uint64_t seal_of_head(const head_t *head) {
     const uint64_t words[] = {head->members[0], head->members[1], (uint64_t)head->count, head->live,
-                              (uint64_t)(uint32_t)head->root << 32 | (uint32_t)head->dtype << 24 | (uint32_t)head->combination << 16 |
-                                  head->refused,
+                              (uint64_t)(uint32_t)head->root << 32 | (uint32_t)head->dtype << 24 |
+                                  (uint32_t)head->combination << 16 | head->refused,
                               head->traits};
     uint64_t seal = 0;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {

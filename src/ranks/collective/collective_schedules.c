@@ -112,7 +112,8 @@ static quern_status take_gathered(exchange *x, int64_t step) {
         const int place = quern_member_at(x, x->host, i);
         const struct span share = share_of(x, place), piece = part_of(share, x->piece, step);
         const bool own = place == x->call->place;
-        status = copy(x, output_at(x, piece.begin), own ? input_at(x, piece.begin - share.begin) : quern_slot(x, i, step, 0), piece);
+        status = copy(x, output_at(x, piece.begin), own ? input_at(x, piece.begin - share.begin) : quern_slot(x, i, step, 0),
+                      piece);
     }
     return status == QUERN_OK ? take_arrivals(x, step) : status;
 }
@@ -343,8 +344,9 @@ static bool is_in_blocks(const exchange *x) {
 }
 
 /*
- * Shares that the busiest host sends.  Direct: each of its members to each member of another host; and once to each other host of an
- * all-reduce.  Chain: the vector to the next host, unless it is the last one; and the results, those of a scatter as far as they go.
+ * Shares that the busiest host sends.  Direct: each of its members to each member of another host; and once to each other host of
+ * an all-reduce.  Chain: the vector to the next host, unless it is the last one; and the results, those of a scatter as far as they
+ * go.
  */
 static int64_t shares_sent_directly(const exchange *x) {
     int64_t most = 0;

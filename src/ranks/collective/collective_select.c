@@ -21,8 +21,8 @@ static const char *pack_fault(const struct quern_pack_row *row) {
 }
 
 const struct quern_operation quern_collective_operation = {
-    .table = quern_collective_kernels, .counts_resident = true, .role = role, .covers = quern_match_covers, .pack_fault = pack_fault,
-    .refused = quern_match_refused};
+    .table = quern_collective_kernels, .counts_resident = true, .role = role, .covers = quern_match_covers,
+    .pack_fault = pack_fault, .refused = quern_match_refused};
 
 quern_status quern_collective_select_task(quern_device *device, enum quern_collective_task task, quern_dtype dtype,
                                           quern_dtype output, const struct quern_ready_kernel **chosen) {

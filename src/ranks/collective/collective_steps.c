@@ -91,7 +91,8 @@ static int64_t unit_of(const struct quern_collective_call *call, int64_t slots) 
 /* No schedule has more slots than quern_most_slots, and the window of fewer slots is no larger. */
 size_t quern_host_exchange_workspace(const struct quern_collective_call *call) {
     const int64_t slots = quern_most_slots(call->places);
-    return (size_t)quern_larger(2 * slots * unit_of(call, slots), quern_smaller(quern_most_workspace, 2 * slots * unit_of(call, 1)));
+    return (size_t)quern_larger(2 * slots * unit_of(call, slots),
+                                quern_smaller(quern_most_workspace, 2 * slots * unit_of(call, 1)));
 }
 
 void quern_open_host_exchange(struct quern_host_exchange *x, const struct quern_collective_call *call, void *storage) {

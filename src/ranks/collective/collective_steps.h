@@ -3,8 +3,8 @@
  * collective_hosts.c and collective_schedules.c.
  *
  * A step has one message each way between the pairs of ranks that have something for each other, then a meeting of the members of
- * each host.  While the messages of a step are under way, a rank works on what the step before has brought.  What the ranks of a host
- * read of each other passes through two windows in each workspace, which the steps use in turns:
+ * each host.  While the messages of a step are under way, a rank works on what the step before has brought.  What the ranks of a
+ * host read of each other passes through two windows in each workspace, which the steps use in turns:
  *
  *   begin(t)    the messages of step t leave, from windows that were complete at the meeting of step t - 1 or before
  *   work(t-1)   reads what came before meeting t - 1, and writes results and outputs
@@ -29,8 +29,8 @@ struct quern_collective_schedule {
     int64_t (*steps)(const struct quern_host_exchange *x);
 
     /*
-     * The parts of the message of a step from one place to another, one of which is this rank's: where they lie here.  Returns their
-     * number, at most QUERN_STEP_PARTS; 0: there is no message.
+     * The parts of the message of a step from one place to another, one of which is this rank's: where they lie here.  Returns
+     * their number, at most QUERN_STEP_PARTS; 0: there is no message.
      */
     int (*parts)(const struct quern_host_exchange *x, int64_t step, int from, int to, struct iovec *parts);
 

@@ -24,8 +24,8 @@ static void fence(void) {
 }
 
 /*
- * Whether this thread rounds to nearest and keeps subnormals, as the tasks of a device do.  Asked of the processor alone, since saving
- * and setting the whole environment takes longer than a small call.
+ * Whether this thread rounds to nearest and keeps subnormals, as the tasks of a device do.  Asked of the processor alone, since
+ * saving and setting the whole environment takes longer than a small call.
  */
 static bool is_default_environment(void) {
 #if defined(__x86_64__)

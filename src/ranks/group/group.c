@@ -71,7 +71,8 @@ static quern_status check_carrier(const quern_device *device, const quern_carrie
     if (!carrier->name) return quern_fail(device, QUERN_NULL_POINTER, "carrier.name is NULL");
     if (!is_name(carrier->name) || strlen(carrier->name) > MOST_HOST_NAME || strcmp(carrier->name, "sockets") == 0 ||
         strcmp(carrier->name, "ucx") == 0)
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "carrier.name is not 1 to %d letters, digits, '.', '_' or '-', or is the name "
+        return quern_fail(device, QUERN_INVALID_ARGUMENT,
+                          "carrier.name is not 1 to %d letters, digits, '.', '_' or '-', or is the name "
                           "of another way", MOST_HOST_NAME);
     if (carrier->tags < QUERN_CARRIER_TAGS)
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "carrier.tags is %llu: expected at least %d",

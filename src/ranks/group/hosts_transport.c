@@ -1,6 +1,6 @@
 /*
- * The transport of CPU ranks of several hosts: shared memory within a host, and between hosts the way that walk.c chooses.  A row of
- * the table in form.c.
+ * The transport of CPU ranks of several hosts: shared memory within a host, and between hosts the way that walk.c chooses.  A row
+ * of the table in form.c.
  */
 #include "ranks/group/hosts_transport.h"
 

@@ -8,11 +8,11 @@
  * come to the next.  That locks tell for certain who lives makes this simpler than the agreement of MPI_Comm_shrink in ULFM (Bland
  * et al., 2013).
  *
- * Between hosts no lock tells who lives: a host that is silent may have ended, or may go on by itself.  There the ranks of a round are
- * those of this host.  The lowest speaks for them, and the hosts that answer each other find the ranks that go on, of which there must
- * be a quorum (src/ranks/hosts/quorum.h).  All of these must meet in the new group.  Until its last meeting a rank that fails comes to
- * another round; after it has begun, others may have completed it, so the rank ends with an error.  So it is of one group at most, and
- * two quorums have a rank in common.
+ * Between hosts no lock tells who lives: a host that is silent may have ended, or may go on by itself.  There the ranks of a round
+ * are those of this host.  The lowest speaks for them, and the hosts that answer each other find the ranks that go on, of which
+ * there must be a quorum (src/ranks/hosts/quorum.h).  All of these must meet in the new group.  Until its last meeting a rank that
+ * fails comes to another round; after it has begun, others may have completed it, so the rank ends with an error.  So it is of one
+ * group at most, and two quorums have a rank in common.
  *
  * Called by engines.  Checked by tests/model/shrink.pml and quorum.pml.
  */

@@ -1,6 +1,6 @@
 /*
- * The survivors meet as the ranks of any group of several hosts do, at an address of the lowest one, under a name and a key that are of
- * this verdict alone.  So nobody of another round or another set can be among them.  Called by shrink.c.
+ * The survivors meet as the ranks of any group of several hosts do, at an address of the lowest one, under a name and a key that
+ * are of this verdict alone.  So nobody of another round or another set can be among them.  Called by shrink.c.
  */
 #include "ranks/group/shrink_hosts.h"
 
@@ -108,7 +108,8 @@ quern_status quern_seal_quorum(const struct quern_membership *member, struct que
         quern_error_detail(reason, sizeof reason);
         (*formed)->transport->detach(*formed);
         quern_drop_members(formed, 1);
-        return quern_fail(member->device, status, "%s: the last meeting of the shrink failed, so this rank cannot know whether others go "
+        return quern_fail(member->device, status,
+                          "%s: the last meeting of the shrink failed, so this rank cannot know whether others go "
                           "on: %s", member->label, reason);
     }
     (*formed)->timeout = (*formed)->first_timeout = member->first_timeout;

@@ -1,7 +1,7 @@
 /*
  * The ranks of a colour meet as those of any group of several hosts do whose engine has an all-gather: here it is the parent group,
- * whose key is the secret.  Each pair gets a connection of its own for the new group, so that the groups do not wait for each other.
- * A colour of one host gets a plain group.  Called by split.c.
+ * whose key is the secret.  Each pair gets a connection of its own for the new group, so that the groups do not wait for each
+ * other.  A colour of one host gets a plain group.  Called by split.c.
  */
 #include "ranks/group/split_hosts.h"
 

@@ -2,8 +2,8 @@
  * Frames between ranks of two hosts, and the rings in which they lie in a host's segment.  For relayed.c and relay.c.
  *
  * A frame has up to QUERN_FRAME_BYTES of one stream from a rank to another one, and credit for the stream in the other direction:
- * so many bytes the sender of this frame has taken.  Who has written a ring may be no rank, and who sends from another host no relay:
- * everything is checked where it is read.
+ * so many bytes the sender of this frame has taken.  Who has written a ring may be no rank, and who sends from another host no
+ * relay: everything is checked where it is read.
  */
 #ifndef QUERN_FRAMES_H
 #define QUERN_FRAMES_H

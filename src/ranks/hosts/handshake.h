@@ -60,8 +60,8 @@ struct quern_handshake {
 };
 
 /*
- * The key of a group: of its secret, its name, its job and, once they have met, of the number of the meeting; from that the key of its
- * shrink, of which it has one.
+ * The key of a group: of its secret, its name, its job and, once they have met, of the number of the meeting; from that the key of
+ * its shrink, of which it has one.
  */
 void quern_make_key(const void *secret, size_t secret_bytes, const char *name, uint64_t job, unsigned char key[QUERN_DIGEST_BYTES]);
 void quern_make_shrink_key(const unsigned char meeting[QUERN_DIGEST_BYTES], unsigned char key[QUERN_DIGEST_BYTES]);

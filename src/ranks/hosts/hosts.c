@@ -1,6 +1,7 @@
 /*
- * The steps by which a group over several hosts is created: the host's own segment, the bootstrap of all ranks at a place of meeting
- * or by an all-gather of the engine, the connections, and a first meeting of all.  Called when such a group is created or split.
+ * The steps by which a group over several hosts is created: the host's own segment, the bootstrap of all ranks at a place of
+ * meeting or by an all-gather of the engine, the connections, and a first meeting of all.  Called when such a group is created or
+ * split.
  */
 #define _GNU_SOURCE
 #include "ranks/hosts/hosts.h"

@@ -1,6 +1,6 @@
 /*
- * Listeners.  Whoever can reach the address can connect, so a connection has little time and little memory until it has proved that it
- * knows the secret, and the oldest gives way to a new one.  A member of the group needs some milliseconds, and calls again.
+ * Listeners.  Whoever can reach the address can connect, so a connection has little time and little memory until it has proved that
+ * it knows the secret, and the oldest gives way to a new one.  A member of the group needs some milliseconds, and calls again.
  */
 #define _GNU_SOURCE
 #include "ranks/hosts/listener.h"
@@ -86,7 +86,8 @@ int quern_listener_awaits(const struct quern_listener *listener, struct pollfd *
     int count = 0;
     polls[count++] = (struct pollfd){.fd = listener->socket, .events = POLLIN};
     for (int i = 0; i < listener->count; i++)
-        polls[count++] = (struct pollfd){.fd = listener->waiting[i].socket, .events = quern_handshake_awaits(&listener->waiting[i])};
+        polls[count++] = (struct pollfd){.fd = listener->waiting[i].socket,
+                                         .events = quern_handshake_awaits(&listener->waiting[i])};
     return count;
 }
 

@@ -20,8 +20,10 @@ struct quern_listener {
     unsigned seen;
 };
 
-/* Opens it at an address; port 0: any, which the address then has.  It has places for the calls of a group of so many ranks that come
- * at once.  False: errno says why. */
+/*
+ * Opens it at an address; port 0: any, which the address then has.  It has places for the calls of a group of so many ranks that
+ * come at once.  False: errno says why.
+ */
 bool quern_listener_open(struct quern_listener *listener, const struct quern_address *address, int ranks);
 void quern_listener_close(struct quern_listener *listener);
 

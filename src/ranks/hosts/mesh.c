@@ -1,6 +1,6 @@
 /*
- * Of each pair of ranks the higher one calls and the lower one opens its listener.  Called while a group is created, by every rank at
- * the same time.
+ * Of each pair of ranks the higher one calls and the lower one opens its listener.  Called while a group is created, by every rank
+ * at the same time.
  */
 #define _GNU_SOURCE
 #include "ranks/hosts/mesh.h"

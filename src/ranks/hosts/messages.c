@@ -129,8 +129,8 @@ static enum quern_outcome post(struct quern_sendrecv *sendrecv, struct quern_cha
 }
 
 /* Tests the oldest message of a direction.  MOVED: it is over, and *slot is what it was; *bytes have come. */
-static enum quern_outcome reap(struct quern_sendrecv *sendrecv, struct quern_channel *channel, enum direction to, struct slot **slot,
-                               size_t *bytes) {
+static enum quern_outcome reap(struct quern_sendrecv *sendrecv, struct quern_channel *channel, enum direction to,
+                               struct slot **slot, size_t *bytes) {
     const quern_carrier *carrier = &sendrecv->member->span->messages->carrier;
     struct line *line = line_of(sendrecv, channel);
     *bytes = 0;
@@ -164,7 +164,9 @@ static void scatter(const unsigned char *from, const struct iovec *parts, int co
         if (parts[i].iov_base) memcpy(parts[i].iov_base, from, parts[i].iov_len);
 }
 
-/* How many parts the next piece has; the first may be longer than a piece.  By the sizes of the parts alone, which both ends know. */
+/*
+ * How many parts the next piece has; the first may be longer than a piece.  By the sizes of the parts alone, which both ends know.
+ */
 static int cut_piece(const quern_carrier *carrier, const struct iovec *parts, int count) {
     const size_t most = stage_of(carrier);
     size_t bytes = parts[0].iov_len;
@@ -177,7 +179,8 @@ static int cut_piece(const quern_carrier *carrier, const struct iovec *parts, in
 static struct iovec take_single(struct iovec **parts, int *count, size_t bytes) {
     struct iovec *part = *parts;
     const struct iovec single = {part->iov_base, bytes};
-    if (bytes < part->iov_len) *part = (struct iovec){part->iov_base ? (char *)part->iov_base + bytes : NULL, part->iov_len - bytes};
+    if (bytes < part->iov_len)
+        *part = (struct iovec){part->iov_base ? (char *)part->iov_base + bytes : NULL, part->iov_len - bytes};
     else ++*parts, --*count;
     return single;
 }
@@ -375,7 +378,8 @@ static quern_status settle(struct quern_membership *member) {
     struct quern_messages *messages = member->span->messages;
     const int rank = messages->is_over && messages->carrier.borrows ? take_back(messages, LIMIT) : -1;
     if (rank < 0) return QUERN_OK;
-    return quern_fail(member->device, QUERN_PEER_LOST, "%s: %s does not give back the memory of a message of rank %d: keep the input "
+    return quern_fail(member->device, QUERN_PEER_LOST,
+                      "%s: %s does not give back the memory of a message of rank %d: keep the input "
                       "and output of the call that has failed", member->label, messages->carrier.name, rank);
 }
 

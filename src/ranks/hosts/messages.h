@@ -14,7 +14,8 @@
 #include "ranks/hosts/rows.h"
 
 enum {
-    QUERN_MESSAGE_STAGE = 64 << 10,    /* bytes of a message that is copied, at most: a head with all parts, a piece; of a part in it */
+    QUERN_MESSAGE_STAGE = 64 << 10,    /* bytes of a message that is copied, at most: a head with all parts, a piece; of a
+                                          part in it */
     QUERN_MESSAGE_HEADS = 8 << 20,     /* bytes of a rank's heads from all others, for which it has room ... */
     QUERN_MESSAGE_HEAD = 4 << 10,      /* ... but for each at least so many */
     QUERN_MESSAGE_LARGEST = 16 << 20,  /* of any piece */
@@ -25,16 +26,16 @@ enum {
 };
 
 /*
- * The state for a carrier, which is copied; NULL: no memory.  Then the span's row can be quern_message_row.  `end`, unless it is NULL,
- * is called with the carrier's user when it is freed.
+ * The state for a carrier, which is copied; NULL: no memory.  Then the span's row can be quern_message_row.  `end`, unless it is
+ * NULL, is called with the carrier's user when it is freed.
  */
 struct quern_messages *quern_make_messages(const quern_carrier *carrier, int ranks, void (*end)(void *user, bool has_failed));
 void *quern_messages_user(const struct quern_messages *messages);  /* of the carrier */
 void quern_free_messages(struct quern_messages *messages, bool has_failed);
 
 /*
- * For transfers, which give the carrier messages of their own: the tag of the n-th message to or from a rank; whether a call has failed,
- * after which nothing is begun; and that what is under way is left to the carrier for good.
+ * For transfers, which give the carrier messages of their own: the tag of the n-th message to or from a rank; whether a call has
+ * failed, after which nothing is begun; and that what is under way is left to the carrier for good.
  */
 const quern_carrier *quern_messages_carrier(const struct quern_messages *messages);
 uint64_t quern_tag_of_transfer(const quern_carrier *carrier, uint32_t number);

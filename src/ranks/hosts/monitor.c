@@ -90,8 +90,8 @@ static void lose(struct quern_monitor *monitor, struct line *line, bool silent) 
 }
 
 /*
- * Its ranks have said how they are, and it keeps watch no more.  Over relays it was the way to those that have not left, too, so they
- * are lost.
+ * Its ranks have said how they are, and it keeps watch no more.  Over relays it was the way to those that have not left, too, so
+ * they are lost.
  */
 static void let_go(struct quern_monitor *monitor, struct line *line) {
     const struct quern_roster *roster = monitor->roster;
@@ -335,8 +335,8 @@ static int start_thread(struct quern_monitor *monitor) {
 }
 
 /*
- * The first beat is sent here: whoever meets this host later can hear it, so that a host that is lost at once is silent.  The thread
- * may get no core for a while.
+ * The first beat is sent here: whoever meets this host later can hear it, so that a host that is lost at once is silent.  The
+ * thread may get no core for a while.
  */
 bool quern_start_monitor(const struct quern_membership *member, const int *control) {
     struct quern_monitor *monitor = make_monitor(member, control);

@@ -1,7 +1,7 @@
 /*
- * Relays.  One thread sends: it gathers the frames of all ranks for a host and hands them over with few calls.  The other one hears.
- * What has no room in the ring of a rank waits here, so that it holds up nobody else.  That is bounded: a sender stops at the window
- * of its stream, and who does not is no rank.
+ * Relays.  One thread sends: it gathers the frames of all ranks for a host and hands them over with few calls.  The other one
+ * hears.  What has no room in the ring of a rank waits here, so that it holds up nobody else.  That is bounded: a sender stops at
+ * the window of its stream, and who does not is no rank.
  *
  * Called while groups are created and destroyed.
  */

@@ -1,7 +1,7 @@
 /*
  * A rank's end of its streams over the relay of its host.  It writes frames into one ring and takes them out of another.  When it
- * looks for bytes of one pair, it takes all frames and keeps the bytes of the others: no pair waits for another.  What it keeps of a
- * stream is at most its window, since the sender stops there until it has credit.
+ * looks for bytes of one pair, it takes all frames and keeps the bytes of the others: no pair waits for another.  What it keeps of
+ * a stream is at most its window, since the sender stops there until it has credit.
  *
  * Called by reach.c.
  */
@@ -160,7 +160,10 @@ static void note_news(const struct quern_membership *member) {
     __atomic_add_fetch(&quern_place(member->roster, member->rank)->bell.rings, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Takes all frames out of the ring, after what was owed for earlier ones.  The caller looks at the pairs from `asked` on.  False: the group is poisoned. */
+/*
+ * Takes all frames out of the ring, after what was owed for earlier ones.  The caller looks at the pairs from `asked` on.  False:
+ * the group is poisoned.
+ */
 static bool take_frames(const struct quern_membership *member, const struct pair *asked, int pairs) {
     struct quern_relay_end *end = member->span->relay;
     const struct quern_roster *roster = member->roster;

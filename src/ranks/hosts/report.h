@@ -7,7 +7,9 @@
 /* Appends a line for each host, for each pair of hosts, and for strangers; nothing for a group of one host. */
 void quern_report_hosts(struct quern_text *text, const struct quern_membership *member);
 
-/* The name of the way between the hosts of a group, which is that of the transport if it has no hosts; and why not those before it. */
+/*
+ * The name of the way between the hosts of a group, which is that of the transport if it has no hosts; and why not those before it.
+ */
 const char *quern_way_between_hosts(const struct quern_membership *member);
 const char *quern_why_this_way(const struct quern_membership *member);
 

@@ -1,6 +1,6 @@
 /*
- * The ways that data may take between hosts: the rows under sendrecv.c.  A row moves the parts of a channel; what a message says, who
- * is waited for and for how long is the business of sendrecv.c.
+ * The ways that data may take between hosts: the rows under sendrecv.c.  A row moves the parts of a channel; what a message says,
+ * who is waited for and for how long is the business of sendrecv.c.
  *
  * Control stays on sockets with every row: meeting, liveness, poison.  A group begins with the row of sockets, and goes over to
  * another one when all ranks have agreed (src/ranks/hosts/walk.h).
@@ -43,12 +43,15 @@ struct quern_data_row {
     void (*rest)(struct quern_sendrecv *sendrecv);
 
     /*
-     * What the pair's connection says while data goes another way; NULL: data goes there.  ENDED: the rank has ended, or *last is its
-     * goodbye; MOVED: *last is the head of a barrier; STUCK: nothing.
+     * What the pair's connection says while data goes another way; NULL: data goes there.  ENDED: the rank has ended, or *last is
+     * its goodbye; MOVED: *last is the head of a barrier; STUCK: nothing.
      */
     enum quern_outcome (*look)(const struct quern_sendrecv *sendrecv, int rank, struct quern_frame *last);
 
-    /* The call has failed: nothing more is begun, and what is under way is taken back as far as that goes at once; NULL: there is none. */
+    /*
+     * The call has failed: nothing more is begun, and what is under way is taken back as far as that goes at once; NULL: there is
+     * none.
+     */
     void (*abandon)(struct quern_sendrecv *sendrecv);
 
     /* Takes the memory of callers back, within a second; and ends the row for a rank.  NULL: nothing is to be done. */

@@ -2,8 +2,8 @@
  * Moves messages between a rank and those of other hosts.  Called by span.c, and by the ragged all-to-all for its slices.
  *
  * Each pass lets the row of the group move a piece of every channel in each direction, so that neither end waits with a full buffer
- * for the other.  A rank looks again for a while before it rests, since the other host answers within some ten microseconds.  Once in
- * a while it looks at the poison, at the limit, and whether those it waits for live.
+ * for the other.  A rank looks again for a while before it rests, since the other host answers within some ten microseconds.  Once
+ * in a while it looks at the poison, at the limit, and whether those it waits for live.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -94,7 +94,8 @@ static quern_status report_other_call(const struct quern_sendrecv *sendrecv, con
 }
 
 static quern_status report_damage(const struct quern_sendrecv *sendrecv, const struct quern_channel *channel) {
-    return quern_poison(sendrecv->member, QUERN_PEER_MISMATCH, "rank %d got a message of rank %d that is none of this call: its parts "
+    return quern_poison(sendrecv->member, QUERN_PEER_MISMATCH,
+                        "rank %d got a message of rank %d that is none of this call: its parts "
                         "have %u, %u and %llu bytes", sendrecv->member->rank, channel->rank, (unsigned)channel->in_head.first,
                         (unsigned)channel->in_head.second, (unsigned long long)channel->in_head.last);
 }
@@ -191,7 +192,8 @@ static quern_status report_failure(const struct quern_sendrecv *sendrecv, int ra
             return report_lost(sendrecv, rank, last.tag == QUERN_GOODBYE_TAG);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
-    return quern_poison(member, QUERN_SYSTEM_ERROR, "rank %d exchanges messages with rank %d: %s", member->rank, rank, sendrecv->why);
+    return quern_poison(member, QUERN_SYSTEM_ERROR, "rank %d exchanges messages with rank %d: %s", member->rank, rank,
+                        sendrecv->why);
 }
 
 static quern_status judge(const struct quern_sendrecv *sendrecv, const struct quern_channel *channel, enum quern_outcome sent,
@@ -264,7 +266,8 @@ static quern_status look_at(struct quern_sendrecv *sendrecv, struct quern_channe
         channel->in_head = last;
         return report_other_call(sendrecv, channel);
     }
-    if (has_left_behind_it(sendrecv, channel, &last) || !is_lost(sendrecv, channel->rank, seen == QUERN_ENDED, now)) return QUERN_OK;
+    if (has_left_behind_it(sendrecv, channel, &last) || !is_lost(sendrecv, channel->rank, seen == QUERN_ENDED, now))
+        return QUERN_OK;
     return report_lost(sendrecv, channel->rank, last.tag == QUERN_GOODBYE_TAG);
 }
 

@@ -1,6 +1,6 @@
 /*
- * Messages between a rank and ranks of other hosts.  Both sides of a pair make the same calls in the same order, so a message needs no
- * address: its head says which meeting it is of, and must be the expected one.
+ * Messages between a rank and ranks of other hosts.  Both sides of a pair make the same calls in the same order, so a message needs
+ * no address: its head says which meeting it is of, and must be the expected one.
  */
 #ifndef QUERN_SENDRECV_H
 #define QUERN_SENDRECV_H

@@ -195,7 +195,8 @@ static void take_own(struct trade *trade) {
         const struct quern_peer *peer = &member->roster->peer[rank];
         if (peer->is_elsewhere || !trade->bytes) continue;
         memcpy(trade->pieces + trade->filled,
-               (peer->is_here ? quern_own_mailbox : quern_shared_mailbox)(member->roster, rank, member->exchanges - 1), trade->bytes);
+               (peer->is_here ? quern_own_mailbox : quern_shared_mailbox)(member->roster, rank, member->exchanges - 1),
+               trade->bytes);
         trade->filled += trade->bytes;
     }
 }
@@ -265,8 +266,8 @@ quern_status quern_settle_span(struct quern_membership *member) {
 }
 
 /*
- * The last words of a rank are in its ring before the relay may end.  The monitor tells who of the host has left until the relay has
- * ended, with which the others lose whom it has not named.
+ * The last words of a rank are in its ring before the relay may end.  The monitor tells who of the host has left until the relay
+ * has ended, with which the others lose whom it has not named.
  */
 static void leave(struct quern_membership *member) {
     quern_await_telling(member);

@@ -61,7 +61,8 @@ static bool has_settings(struct quern_text *why) {
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         const char *value = getenv(settings[i].name);
         if (value && strcmp(value, settings[i].value) == 0) continue;
-        quern_text_add(why, "%s is %s%s%s: UCX is not loaded into a process without %s=%s, lest it change mmap, take signals or print",
+        quern_text_add(why, "%s is %s%s%s: UCX is not loaded into a process without %s=%s, "
+                       "lest it change mmap, take signals or print",
                        settings[i].name, value ? "\"" : "", value ? value : "not set", value ? "\"" : "", settings[i].name,
                        settings[i].value);
         return false;
@@ -98,7 +99,8 @@ static void open_library(void) {
 
 /* ---- a rank's part ---- */
 
-static quern_status fail(const struct quern_membership *member, const struct functions *call, const char *what, ucs_status_t status) {
+static quern_status fail(const struct quern_membership *member, const struct functions *call, const char *what,
+                         ucs_status_t status) {
     const char *text = call->text(status);
     return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: %s", what, text ? text : "unknown error");
 }
@@ -152,13 +154,15 @@ static quern_status read_address(const struct quern_membership *member, const st
 /* The requests to a rank that has died fail too, and its end is said by the monitor. */
 static void ignore_error(void *user, ucp_ep_h ep, ucs_status_t status) { (void)user, (void)ep, (void)status; }
 
-static quern_status connect_rank(const struct quern_membership *member, struct quern_ucx *ucx, int rank, const struct address *address) {
+static quern_status connect_rank(const struct quern_membership *member, struct quern_ucx *ucx, int rank,
+                                 const struct address *address) {
     const ucp_ep_params_t params = {
         .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER,
-        .address = (const ucp_address_t *)address->address, .err_mode = UCP_ERR_HANDLING_MODE_PEER, .err_handler = {ignore_error, NULL}};
+        .address = (const ucp_address_t *)address->address, .err_mode = UCP_ERR_HANDLING_MODE_PEER,
+        .err_handler = {ignore_error, NULL}};
     if (address->bytes == 0 || address->bytes > ADDRESS)
-        return quern_fail(member->device, QUERN_NOT_SUPPORTED, "the address of rank %d in UCX has %llu bytes: expected 1 to %d", rank,
-                          (unsigned long long)address->bytes, ADDRESS);
+        return quern_fail(member->device, QUERN_NOT_SUPPORTED, "the address of rank %d in UCX has %llu bytes: expected 1 to %d",
+                          rank, (unsigned long long)address->bytes, ADDRESS);
     const ucs_status_t status = ucx->call->ep_create(ucx->worker, &params, &ucx->ep[rank]);
     if (status == UCS_OK) return QUERN_OK;
     const char *text = ucx->call->text(status);

@@ -1,6 +1,6 @@
 /*
- * UCX as a carrier of data between hosts: opened at run time, when the ways of a group ask for it.  It gets memory of the library only,
- * and after a failure nothing of it is called any more: its end of a process that has died is best left alone.
+ * UCX as a carrier of data between hosts: opened at run time, when the ways of a group ask for it.  It gets memory of the library
+ * only, and after a failure nothing of it is called any more: its end of a process that has died is best left alone.
  */
 #ifndef QUERN_UCX_H
 #define QUERN_UCX_H

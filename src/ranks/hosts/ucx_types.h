@@ -1,6 +1,7 @@
 /*
- * What the library declares of ucp/api/ucp.h, under UCX's names, so that building needs no header of UCX.  Structs are as in UCX 1.12;
- * later ones are longer, and UCX reads only the fields of which a mask tells.  The check "ucx" holds it against a real header.
+ * What the library declares of ucp/api/ucp.h, under UCX's names, so that building needs no header of UCX.  Structs are as in UCX
+ * 1.12; later ones are longer, and UCX reads only the fields of which a mask tells.  The check "ucx" holds it against a real
+ * header.
  */
 #ifndef QUERN_UCX_TYPES_H
 #define QUERN_UCX_TYPES_H

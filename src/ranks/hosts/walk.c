@@ -21,7 +21,8 @@ static quern_status open_carrier(struct quern_membership *member, uint64_t *dige
     const quern_carrier *carrier = &member->carrier;
     for (int rank = 0; rank < member->ranks && !carrier->threads; rank++)
         if (rank != member->rank && member->roster->peer[rank].is_here)
-            return quern_fail(member->device, QUERN_NOT_SUPPORTED, "it is in one process with rank %d, and one thread at a time may be "
+            return quern_fail(member->device, QUERN_NOT_SUPPORTED,
+                              "it is in one process with rank %d, and one thread at a time may be "
                               "inside the functions of %s", rank, carrier->name);
     *digest = quern_carrier_digest(carrier);
     member->span->messages = quern_make_messages(carrier, member->ranks, NULL);
@@ -54,7 +55,7 @@ static const struct {
     const char *name;                  /* NULL: the carrier's */
     const struct quern_data_row *row;
     quern_status (*open)(struct quern_membership *member, uint64_t *digest);
-    quern_status (*connect)(struct quern_membership *member);  /* collective, when all have opened it; NULL: there is nothing to do */
+    quern_status (*connect)(struct quern_membership *member);  /* collective, when all have opened it; NULL: nothing is left */
 } rows[] = {
     {QUERN_WAY_CARRIER, NULL, &quern_message_row, open_carrier, NULL},
     {QUERN_WAY_UCX, "ucx", &quern_message_row, open_ucx, connect_ucx},
@@ -113,7 +114,8 @@ static bool find_fault(const struct quern_membership *member, struct quern_text 
 }
 
 /* Votes on a step.  *is_good: it has succeeded on all ranks; else the reason is appended to *why. */
-static quern_status vote(struct quern_membership *member, quern_status step, uint64_t digest, struct quern_text *why, bool *is_good) {
+static quern_status vote(struct quern_membership *member, quern_status step, uint64_t digest, struct quern_text *why,
+                         bool *is_good) {
     *is_good = false;
     quern_cast_vote(member, step, digest);
     quern_status status = quern_agree(&member, 1, QUERN_IN_CREATE);

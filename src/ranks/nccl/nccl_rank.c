@@ -179,7 +179,8 @@ quern_status quern_nccl_enqueue(struct quern_membership *member, const struct qu
 }
 
 quern_status quern_nccl_refuse_capture(const struct quern_membership *member) {
-    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: the stream is being captured: a group of several hosts cannot bound "
+    return quern_fail(member->device, QUERN_NOT_SUPPORTED,
+                      "%s: the stream is being captured: a group of several hosts cannot bound "
                       "the waits of replays over NCCL", member->label);
 }
 

@@ -122,8 +122,8 @@ static void forget(void) {
 }
 
 /*
- * At exit and at dlclose.  The handler is registered when NCCL is open, so it runs before the destructors of NCCL's own objects, which a
- * watcher must not outlive; the steps of os/unload.h come after them.
+ * At exit and at dlclose.  The handler is registered when NCCL is open, so it runs before the destructors of NCCL's own objects,
+ * which a watcher must not outlive; the steps of os/unload.h come after them.
  */
 static void watch_ends(void) {
     pthread_atfork(hold, release, forget);

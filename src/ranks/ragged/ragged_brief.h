@@ -53,8 +53,8 @@ int32_t quern_ragged_write_brief(const struct quern_ragged_call *call, struct qu
 const void *quern_ragged_own_brief(const struct quern_ragged_call *call);
 
 /*
- * After the entry: copies the briefs of the others and finds the way that all ranks go.  Its own is there: others can write where it
- * was read from.  Fails if one is damaged, which poisons the group.
+ * After the entry: copies the briefs of the others and finds the way that all ranks go.  Its own is there: others can write where
+ * it was read from.  Fails if one is damaged, which poisons the group.
  */
 quern_status quern_ragged_read_briefs(const struct quern_ragged_call *call, struct quern_ragged_brief briefs[QUERN_BRIEF_ENTRIES],
                                       enum quern_ragged_way *way);

@@ -46,7 +46,8 @@ static bool place_entry(void *user, struct quern_channel *channel) {
     if (channel->in_head.first)
         channel->few_in[channel->ins++] = (struct iovec){quern_span_brief(call->member, channel->rank), channel->in_head.first};
     if (channel->in_head.second) channel->few_in[channel->ins++] = (struct iovec){&record->terms, sizeof record->terms};
-    if (fits && expected) channel->few_in[channel->ins++] = (struct iovec){entry->exchange->inbox + place * call->updates, expected};
+    if (fits && expected)
+        channel->few_in[channel->ins++] = (struct iovec){entry->exchange->inbox + place * call->updates, expected};
     channel->skipped = fits ? 0 : channel->in_head.last;
     return true;
 }
@@ -86,7 +87,8 @@ quern_status quern_ragged_enter(struct quern_ragged_call *call, const struct que
 static bool place_verdict(void *user, struct quern_channel *channel) {
     const struct quern_ragged_call *call = user;
     struct quern_ragged_record *record = (struct quern_ragged_record *)quern_span_mailbox(call->member, channel->rank);
-    if (channel->in_head.first != sizeof record->verdict || channel->in_head.second > sizeof record->reason || channel->in_head.last)
+    if (channel->in_head.first != sizeof record->verdict || channel->in_head.second > sizeof record->reason ||
+        channel->in_head.last)
         return false;
     record->reason[0] = 0;
     channel->in = channel->few_in;

@@ -291,7 +291,8 @@ static quern_status run(struct quern_ragged_call *call, void *stream) {
     struct plan *plan = NULL;
     char *storage = NULL;
     if (call->set.count < call->member->ranks)
-        return quern_fail(call->member->device, QUERN_NOT_SUPPORTED, "%s: args.members are %d of %d ranks: a group of several hosts "
+        return quern_fail(call->member->device, QUERN_NOT_SUPPORTED,
+                          "%s: args.members are %d of %d ranks: a group of several hosts "
                           "takes some of its ranks in a plan only", call->member->label, call->set.count, call->member->ranks);
     if (call->refused == QUERN_OK) {
         storage = malloc(4 * (size_t)quern_ragged_entries(call) * sizeof(int64_t) + 1);

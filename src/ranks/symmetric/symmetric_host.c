@@ -1,8 +1,8 @@
 /*
  * Symmetric memory of CPU ranks: one unnamed file of shared memory for each allocation, with a part for every rank.
  *
- * The lowest rank of the host makes the file and every process maps it once.  Every rank reserves the memory of its own part, so that
- * a lack of memory is a status here and not a signal later.  So the pages also come from the node on which the rank runs.
+ * The lowest rank of the host makes the file and every process maps it once.  Every rank reserves the memory of its own part, so
+ * that a lack of memory is a status here and not a signal later.  So the pages also come from the node on which the rank runs.
  *
  * The tables at the end are called by symmetric.c and symmetric_memory.c.
  */
@@ -84,7 +84,8 @@ static quern_status check_room(const struct quern_symmetric_memory *memory, cons
     const struct quern_control_group group = own_control_group();
     const int64_t of_group = group.number ? wanted_bytes(memory, false, group.number) : 0;
     if (of_group <= group.room) return QUERN_OK;
-    return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "the ranks of a control group ask for %lld bytes together and its memory "
+    return quern_fail(member->device, QUERN_OUT_OF_MEMORY,
+                      "the ranks of a control group ask for %lld bytes together and its memory "
                       "limit leaves %lld", (long long)of_group, (long long)group.room);
 }
 

@@ -304,7 +304,8 @@ quern_status quern_settle_carry(struct quern_transfers *all, bool is_poisoned) {
         while (visit(wire->carry, false) && quern_now() < until) sched_yield();
         if (!has_messages(wire->carry)) continue;
         status = quern_fail(wire->member->device, QUERN_PEER_LOST, "%s: %s does not give back a message of a transfer with rank "
-                            "%d, which is in memory of the library", wire->member->label, carrier_of(wire->carry)->name, wire->peer);
+                            "%d, which is in memory of the library", wire->member->label, carrier_of(wire->carry)->name,
+                            wire->peer);
     }
     return status;
 }

@@ -1,4 +1,6 @@
-/* The bytes of a pair in one direction are one stream: its items, as both lists order them.  Called by bytes.c, carry.c, stage.c. */
+/*
+ * The bytes of a pair in one direction are one stream: its items, as both lists order them.  Called by bytes.c, carry.c, stage.c.
+ */
 #include "ranks/transfer/stream.h"
 
 #include <string.h>

@@ -21,7 +21,9 @@ quern_status quern_make_window(const struct quern_membership *member, struct que
 /* A descriptor by which another process can open it; the caller closes the descriptor. */
 quern_status quern_export_window(const struct quern_membership *member, const struct quern_window *window, int *descriptor);
 
-/* Opens that of another process; the descriptor stays the caller's.  Errors: of the driver; QUERN_PEER_MISMATCH: it is no window. */
+/*
+ * Opens that of another process; the descriptor stays the caller's.  Errors: of the driver; QUERN_PEER_MISMATCH: it is no window.
+ */
 quern_status quern_open_window(const struct quern_membership *member, int descriptor, struct quern_window **window);
 
 /* Its address for the GPUs of this process. */

@@ -1,4 +1,6 @@
-/* The conversions of src/kernels/cpu/format.h for formats with 2 to 7 bits of exponent, on one CPU target, against the definition. */
+/*
+ * The conversions of src/kernels/cpu/format.h for formats with 2 to 7 bits of exponent, on one CPU target, against the definition.
+ */
 #include "kernels/cpu/adam_vectors.h"
 
 #include "formats.h"

@@ -1,5 +1,5 @@
-// The conversions of src/kernels/cuda/format.cuh for formats with 2 to 7 bits of exponent against the definition: on a CPU, with the
-// instructions of CUDA in its arithmetic.
+// The conversions of src/kernels/cuda/format.cuh for formats with 2 to 7 bits of exponent against the definition: on a CPU, with
+// the instructions of CUDA in its arithmetic.
 #include <math.h>
 #include <stdint.h>
 #include <string.h>

@@ -24,9 +24,10 @@ static unsigned infinity_of(int exponent) { return ((1u << exponent) - 1) << fra
 static double value_of(int exponent, unsigned code) {
     const int fraction = fraction_of(exponent), power = (int)((code & 0x7FFF) >> fraction);
     const double significand = (double)((code & ((1u << fraction) - 1)) + (power ? 1u << fraction : 0));
+    const int least = (power ? power : 1) - bias_of(exponent) - fraction;
     const double magnitude = (code & 0x7FFF) > infinity_of(exponent)    ? (double)NAN
                              : (code & 0x7FFF) == infinity_of(exponent) ? (double)INFINITY
-                                                                        : ldexp(significand, (power ? power : 1) - bias_of(exponent) - fraction);
+                                                                        : ldexp(significand, least);
     return code & 0x8000 ? -magnitude : magnitude;
 }
 
@@ -102,7 +103,9 @@ static void check_rounding(const struct conversions *c, const float *x, uint32_t
     }
 }
 
-/* Every value, the middle between it and the next, and the fp32 values beside both; numbers of all sizes, and those that are none. */
+/*
+ * Every value, the middle between it and the next, and the fp32 values beside both; numbers of all sizes, and those that are none.
+ */
 static void check_format(const struct conversions *c) {
     const float others[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, -NAN, 0x1.fffffep127f, -0x1.fffffep127f, 0x1p-149f, 0x1p-126f};
     float x[GROUP];

@@ -1,4 +1,5 @@
-"""Follows the recipes for an operation, a data type and a GPU target in a copy of the tree, with the files of this folder.
+"""Follows the recipes for an operation, a data type and a GPU target in a copy of the tree, with the files of this folder, compiles
+all that depends on them for every CPU target, and runs the quick checks of the copy.
 
 A file `NAME` is added to the tree.  A file `NAME.edits` changes the file NAME: the lines between <<<< and ==== are replaced by the
 lines up to >>>>.  Steps that need nvcc or the emulator are skipped with a message if these are missing.  Called by
@@ -21,9 +22,12 @@ from gen.toolchain import find_nvcc  # noqa: E402
 from runner.targets import CPU_TARGETS, lacking_flags  # noqa: E402
 
 EDIT = re.compile(r"<<<<\n(.*?)====\n(.*?)>>>>\n", re.S)
-CFLAGS = ["-std=c11", "-O1", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-I", "include",
+CFLAGS = ["-std=c11", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-I", "include",
           "-I", "src"]
 GPU_TARGET = "sm_80"
+TESTS_OF_HEADER = ("tests/harness", "tests/header", "tests/fields", "tests/oracle", "tests/fuzz")
+# Of the tree itself: `ninja` makes them.
+HARNESS, TABLES, KERNELS = (ROOT / "build" / name for name in ("tests/harness.a", "light/tables.a", "light/kernels.a"))
 
 
 class Tree:
@@ -63,6 +67,34 @@ class Tree:
         (self.path / out).parent.mkdir(parents=True, exist_ok=True)
         self.run(os.environ.get("CC", "cc"), *CFLAGS, *flags, "-c", source, "-o", out)
         return out
+
+    def sources(self, *folders: str) -> list[str]:
+        return sorted(str(path.relative_to(self.path)) for folder in folders for path in (self.path / folder).rglob("*.c"))
+
+    def look_at(self, sources: list[str], *flags: str) -> None:
+        """Compiles sources to nothing, twenty at a time: an error is all that counts."""
+        parts = [sources[first:first + 20] for first in range(0, len(sources), 20)]
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            list(pool.map(lambda part: self.run(os.environ.get("CC", "cc"), *CFLAGS, *flags, "-fsyntax-only", *part), parts))
+
+    def compile_all_kernels(self) -> None:
+        """Every kernel source for every CPU target, and the tables."""
+        text = (self.path / "generated/kernels.ninja").read_text()
+        found: dict[str, list[str]] = {}
+        for source, flags in re.findall(r"^build \S+: cc_kernel (\S+).*\n  flags = (.*)\n", text, re.M):
+            found.setdefault(flags, []).append(source)
+        assert len(found) == 3 and len({len(sources) for sources in found.values()}) == 1, {key: len(found[key]) for key in found}
+        for flags, sources in found.items():
+            self.look_at(sources, *flags.split())
+        self.look_at([name for name in self.sources("generated") if name.endswith("/table.c")])
+
+    def check(self) -> None:
+        """All quick checks of the copy.  Pictures that follow from tables are drawn first."""
+        self.run(sys.executable, "docs/architecture.py")
+        self.gen("check")
+        for check in ("rooms.py", "header.py", "docs.py", "style.py"):
+            self.run(sys.executable, f"tests/checks/{check}")
+        self.run(sys.executable, "tests/run.py", "--list")
 
     def edge(self, output: str) -> tuple[str, list[str]]:
         """The source and the flags of a kernel's object or PTX in generated/kernels.ninja."""
@@ -104,6 +136,13 @@ def edited(name: str, text: str, edits: str) -> str:
     return text
 
 
+def cpu_targets() -> list[str]:
+    """Those that this machine can run."""
+    features = Path("/proc/cpuinfo").read_text().split()
+    needed = {"avx512": "avx512bw", "avx2": "avx2", "portable": features[0]}
+    return [target for target, feature in needed.items() if feature in features]
+
+
 def missing_for_gpus() -> str:
     """The reason why the GPU part of a recipe cannot run here; empty: it can."""
     if find_nvcc() is None:
@@ -122,31 +161,34 @@ def build_library(tree: Tree, gpu: bool) -> None:
         (tree.path / f"build/{target}/scale.fatbin").touch()
     if gpu:
         tree.compile_ptx(GPU_TARGET, "scale")
-    hosts = sorted(str(path.relative_to(tree.path)) for path in (tree.path / "src").rglob("*.c"))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = list(pool.map(lambda name: tree.compile(name, f"build/{name}.o"), hosts))
-    objects += [tree.compile_kernel(target, "scale") for target in CPU_TARGETS]
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        objects = list(pool.map(lambda name: tree.compile(name, f"build/{name}.o"), tree.sources("src")))
+    objects += [tree.compile_kernel(target, "scale") for target in ("avx512", "avx2", "portable")]
     objects.append(tree.compile("generated/scale/table.c", "build/scale_table.o"))
     objects.append(tree.compile("generated/scale/images.S", "build/scale_images.o", "-Wa,-I,build", "-DQUERN_HAS_NVCC=1"))
     tree.run("ar", "rcs", "build/libscale.a", *objects)
 
 
-def test_an_operation_takes_seven_files(path: Path) -> None:
-    """By hand: a spec row, two templates, a source, the bit and prototype in quern.h, a suite with its oracle, a page of docs."""
+def test_an_operation_takes_eleven_files(path: Path) -> None:
+    """By hand: a spec row, two templates, a source, the bit and prototype in quern.h, a suite with its oracle, a page of docs and a
+    link to it, a room, the extents of pointers and the values of the fuzzer."""
     tree = Tree(path)
-    tree.follow("operation", 7)
+    tree.follow("operation", 11)
     tree.gen("render")
     names = tree.gen("list", "scale_*").split()
     assert f"scale_f32__{GPU_TARGET}" in names and "scale_f32__portable" in names, names
     assert f"scale_f32__{GPU_TARGET}: chosen" in tree.gen("explain", "scale", f"target={GPU_TARGET}", "dtype=f32")
+    tree.check()
+    tree.look_at([*tree.sources(*TESTS_OF_HEADER), "tests/suites/test_structs.c"], "-I", "tests")
+    for needed in (HARNESS, TABLES, KERNELS):
+        assert needed.exists(), f"ninja {needed.relative_to(ROOT)} makes what this test links"
     unavailable = missing_for_gpus()
     build_library(tree, not unavailable)
-    tree.compile("tests/suites/test_scale.c", "build/test_scale.o", "-I", str(ROOT / "tests"))
-    tree.run(os.environ.get("CC", "cc"), "build/test_scale.o", ROOT / "build/tests/harness.a", "build/libscale.a",
-             ROOT / "build/kernels.a", "-lcriterion", "-lm", "-ldl", "-pthread", "-o", "build/test_scale")
-    for target in CPU_TARGETS:
-        if not lacking_flags(target):
-            tree.run("build/test_scale", "-j1", QUERN_TEST_DEVICE="cpu", QUERN_TEST_TARGET=target)
+    tree.compile("tests/suites/test_scale.c", "build/test_scale.o", "-I", "tests")
+    tree.run(os.environ.get("CC", "cc"), "build/test_scale.o", HARNESS, "build/libscale.a", TABLES, KERNELS, "-lcriterion", "-lm",
+             "-ldl", "-pthread", "-o", "build/test_scale")
+    for target in cpu_targets():
+        tree.run("build/test_scale", "-j1", QUERN_TEST_DEVICE="cpu", QUERN_TEST_TARGET=target)
     if unavailable:
         print(f"the operation's GPU kernel was left out: {unavailable}")
     else:
@@ -182,22 +224,58 @@ Path("build/scale.qpack").write_bytes(pack.assemble(target, units, {{"scale": fa
 # ---- a data type ---------------------------------------------------------------------------------
 
 
-def test_a_data_type_takes_four_files(path: Path) -> None:
-    """By hand: its row, its constant in quern.h, its conversions on a CPU and on a GPU.  Then gradients can have the type."""
+def test_a_data_type_takes_two_files(path: Path) -> None:
+    """By hand: its row and its constant in quern.h.  Then logits, parameters, gradients, moments and copies can have it."""
     tree = Tree(path)
-    tree.follow("dtype", 4)
+    tree.follow("dtype", 2)
     tree.gen("render")
-    assert "adam_gradient_norm_e6m9__portable" in tree.gen("list", "adam_gradient_norm_*")
-    tree.compile("src/runtime/dtype.c", "build/dtype.o")
-    kernel = tree.compile_kernel("portable", "gradient_norm")
-    tree.run(os.environ.get("CC", "cc"), HERE / "numeric_dtype.c", kernel, "-lm", "-o", "build/numeric")
-    tree.run("build/numeric")
+    for name in ("adam_gradient_norm_e6m9", "cross_entropy_e6m9", "quantize_e6m9_e4m3", "collective_e6m9"):
+        assert f"{name}__portable" in tree.gen("list", f"{name}*"), name
+    tree.gen("add", "adam_pe6m9_ge6m9_me6m9_ve6m9_full")
+    tree.check()
+    tree.look_at(tree.sources("src"))
+    tree.compile_all_kernels()
+    tree.look_at(tree.sources(*TESTS_OF_HEADER), "-I", "tests")
+    for target in cpu_targets():
+        kernel = tree.compile_kernel(target, "gradient_norm")
+        sources = ("tests/checks/recipes/numeric_dtype.c", "src/runtime/storage.c", "src/runtime/look.c", "tests/oracle/dtype.c")
+        tree.run(os.environ.get("CC", "cc"), *CFLAGS, "-fsanitize=address,undefined", f"-DQUERN_TARGET={target}", "-I", "tests",
+                 *sources, kernel, "-lm", "-o", "build/numeric")
+        tree.run("build/numeric")
     unavailable = missing_for_gpus()
     if unavailable:
         print(f"the data type's GPU kernel was left out: {unavailable}")
         return
-    tree.compile_ptx(GPU_TARGET, "gradient_norm")
-    assert "adam_gradient_norm_e6m9" in (tree.path / f"build/{GPU_TARGET}/gradient_norm.ptx").read_text()
+    tree.compile_ptx(GPU_TARGET, "collective_combine")
+    assert "collective_e6m9" in (tree.path / f"build/{GPU_TARGET}/collective_combine.ptx").read_text()
+
+
+def test_formats_have_the_values_of_their_definition(path: Path) -> None:
+    """The conversions that a new data type gets, of every CPU target and of GPUs, for each number of exponent bits."""
+    tree = Tree(path)
+    (tree.path / "build").mkdir()
+    flags = {target: tree.edge(f"{target}/gradient_norm__{target}.o")[1] for target in cpu_targets()}
+    for target, own in flags.items():
+        tree.run(os.environ.get("CC", "cc"), *CFLAGS, "-O1", *own, "tests/checks/recipes/formats.c", "-lm", "-o", "build/formats")
+        tree.run("build/formats")
+    tree.run(os.environ.get("CXX", "c++"), "-std=c++17", "-O1", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror",
+             "-Wno-unknown-pragmas", "-I", "include", "-I", "src", "tests/checks/recipes/formats.cpp", "-o", "build/formats")
+    tree.run("build/formats")
+
+
+def test_a_format_without_conversions_is_refused(path: Path) -> None:
+    """8 bits, scales or another range need a text of their own."""
+    tree = Tree(path)
+    said = tree.python("""
+from gen.spec import Dtype
+for row in ({"bits": 8, "exponent": 3}, {"bits": 16, "exponent": 8}, {"bits": 16, "exponent": 1},
+            {"bits": 16, "exponent": 6, "is_scaled": True}, {"bits": 16, "exponent": 6, "has_infinity": False}):
+    try:
+        print("took", Dtype("new", 9, **row))
+    except ValueError as error:
+        print(error)
+""")
+    assert said.count("another type needs its own text") == 5, said
 
 
 def test_a_column_that_a_data_type_lacks_is_an_error(path: Path) -> None:

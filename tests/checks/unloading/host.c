@@ -2,8 +2,8 @@
  * Loads and unloads an engine that contains Quern: build/tests/unloading/engine.so, beside this program.
  *
  * Each scene runs in a process of its own, since a worker that outlives its code ends the process with SIGSEGV.  Prints each scene;
- * the last line is `N passed, N failed`.  `host NAME` runs one scene.  With QUERN_TEST_SCALE=small there are a tenth of the rounds, and
- * 20 at least.
+ * the last line is `N passed, N failed`.  `host NAME` runs one scene.  With QUERN_TEST_SCALE=small there are a tenth of the rounds,
+ * and 20 at least.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -1,17 +1,10 @@
 /* quern_scale, a public function: y = factor * x. */
 #include "runtime/arguments.h"
 #include "runtime/dispatch.h"
+#include "runtime/match.h"
 #include "runtime/status.h"
 
-static bool refused(const struct quern_kernel *kernel, int cluster, const void *request, struct quern_text *why) {
-    (void)cluster;
-    const quern_dtype *dtype = request;
-    if (kernel->key.any.dtypes[0] == *dtype) return false;
-    if (why) quern_text_add(why, "dtype is %s", quern_dtype_name(kernel->key.any.dtypes[0]));
-    return true;
-}
-
-const struct quern_operation quern_scale_operation = {.table = quern_scale_kernels, .refused = refused};
+const struct quern_operation quern_scale_operation = {.table = quern_scale_kernels, .refused = quern_match_refused};
 
 static quern_status run_on_cuda(const quern_device *device, const struct quern_kernel *kernel, CUfunction function,
                                 const quern_scale_args *args, CUstream stream) {
@@ -27,18 +20,14 @@ static quern_status run_on_cuda(const quern_device *device, const struct quern_k
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(device, error, kernel->name);
 }
 
-void quern_scale_args_init(quern_scale_args *args) {
-    if (args) *args = (quern_scale_args)QUERN_SCALE_ARGS_INIT;
-}
-
 quern_status quern_scale(quern_device *device, const quern_scale_args *args, void *stream) {
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
-    const quern_dtype dtype = QUERN_F32;
+    const struct quern_match request = {.dtypes = {QUERN_F32}, .names = {"dtype", ""}};
     const struct quern_ready_kernel *ready;
     quern_status status = quern_check_struct(device, "args", args, sizeof *args);
     if (status == QUERN_OK) status = quern_check_not_negative(device, "args.count", args->count);
     if (status == QUERN_OK) status = quern_check_stream(device, stream);
-    if (status == QUERN_OK) status = quern_select(device, QUERN_SCALE, &dtype, &ready);
+    if (status == QUERN_OK) status = quern_select(device, QUERN_SCALE, &request, &ready);
     if (status != QUERN_OK) return status;
     if (device->kind == QUERN_CUDA) return run_on_cuda(device, ready->kernel, ready->function, args, stream);
     ready->kernel->cpu.any(args, 0, args->count);

@@ -1,4 +1,8 @@
-/* y = factor * x: every row of the target under test against the product, from the library and from a pack. */
+/*
+ * y = factor * x: every row of the target under test against the product, from the library and from a pack.
+ *
+ * Runs on: cpu, every emulated, gpu; kernels of scale.
+ */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
