@@ -72,7 +72,7 @@ SPACE = re.compile(rb"\s+(?=[^\w\s])|(?<=[^\w\s])\s+")
 
 @functools.cache
 def code_of(path: Path) -> bytes:
-    """A file's text; of C and CUDA without comments, and without the space and the line ends that separate no words or directives."""
+    """A file's text; of C and CUDA without comments, and without the space that separates no words or directives."""
     text = path.read_bytes()
     if path.suffix not in (".c", ".h", ".cu", ".cuh"):
         return text

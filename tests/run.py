@@ -2,9 +2,9 @@
 
 The Criterion suites run once per configuration: each instruction set of this CPU, each GPU generation on the emulator, each fault
 of the driver, and a real GPU if the machine has one. The other checks are commands. Without options the gate runs: what
-tests/runner/tiers.py chooses, and one part of the rest; with --deep everything. Only what the chosen jobs need is built. Each job is
-printed as it ends, a failed one with its output, which is repeated at the end. The last line is `N passed, N failed`, followed by
-`, N skipped` and `, N flaky` if any were.
+tests/runner/tiers.py chooses, and one part of the rest; with --deep everything. Only what the chosen jobs need is built. Each job
+is printed as it ends, a failed one with its output, which is repeated at the end. The last line is `N passed, N failed`, followed
+by `, N skipped` and `, N flaky` if any were.
 """
 
 from __future__ import annotations
@@ -41,8 +41,10 @@ FLAKY = ROOT / "build/flaky.json"
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./quern test", description="Builds and runs the tests: the gate, unless options choose.")
-    parser.add_argument("--deep", action="store_true", help="everything, nothing from the cache, nothing tried again: about two hours")
-    parser.add_argument("--part", metavar="K/N", help="with --deep: the K-th of N parts of equal length; else: the gate with its K-th "
+    parser.add_argument("--deep", action="store_true", 
+                        help="everything, nothing from the cache, nothing tried again: about two hours")
+    parser.add_argument("--part", metavar="K/N",
+                        help="with --deep: the K-th of N parts of equal length; else: the gate with its K-th "
                         f"of {tiers.PARTS} parts of the rest")
     parser.add_argument("--quick", action="store_true",
                         help="the best CPU target, one emulated GPU and the checks that take seconds: a few minutes")
@@ -110,7 +112,7 @@ def unavailable(check: checks.Check, options: argparse.Namespace) -> str:
 
 
 def is_repeated(configuration: devices.Configuration, suite: suites.Suite, sanitized: set[tuple[str, str]]) -> bool:
-    """Whether another run proves the same: with sanitizers on the same emulated device, or on a device with kernels of the same text."""
+    """Whether another run proves the same: with sanitizers on this emulated device, or on one with kernels of the same text."""
     if configuration.kind != "emulated":
         return False
     if not configuration.is_sanitized and (configuration.name, suite.name) in sanitized:
@@ -186,7 +188,7 @@ class Selection:
         return tiers.has_suite(configuration, suite, self.number)
 
     def _with_gate_library(self, named: bool) -> None:
-        """The gate, its part, or what was named: with a library that has the kernels of the first emulated target, and of those named."""
+        """The gate, its part, or what was named: with the kernels of the first emulated target, and of those named."""
         gate = archives.of_gate(devices.FIRST_EMULATED) if devices.has_nvcc() else archives.Archive("gate", ())
         place = checks.Place.of(gate.folder)
         others: list[tuple[devices.Configuration, suites.Suite]] = []

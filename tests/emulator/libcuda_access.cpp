@@ -114,7 +114,8 @@ std::string describe_address(u64 p, int device) {
   if (Allocation *a = find_allocation_around(p)) {
     const bool before = p < a->address;
     const std::string distance = std::to_string(before ? a->address - p : p - a->address - a->bytes);
-    return distance + (before ? " bytes before" : " bytes after the end of") + " an allocation of " + std::to_string(a->bytes) + " bytes";
+    return distance + (before ? " bytes before" : " bytes after the end of") + " an allocation of " + std::to_string(a->bytes) +
+           " bytes";
   }
   return is_reserved(p) ? "reserved, but nothing is mapped there" : "in no allocation";
 }

@@ -1174,8 +1174,8 @@ static void follow_another_stream(struct gpu_team *team) {
 }
 
 /*
- * Between two launches of one thread whose kernels wait for each other, nothing waits for the device: neither the end of memory that
- * was freed, nor that of another group, nor that of a device.
+ * Between two launches of one thread whose kernels wait for each other, nothing waits for the device: neither the end of memory
+ * that was freed, nor that of another group, nor that of a device.
  */
 enum { LAUNCHES = 200 };  /* seconds that suffice for them; the limit of each is longer */
 
@@ -1348,11 +1348,11 @@ static const struct case_row cases[] = {
     {"no peer access, host memory elsewhere", {FOUR, "QUERN_EMULATOR_PEERS=none", "QUERN_EMULATOR_HOST_POINTERS=other"},
      GPU(2, 1, 2, 4, use_pinned_memory, "cannot reach the memory of cuda:1")},
     {"peer access that loses writes", {TWO, "QUERN_EMULATOR_PEERS=lies"},
-     GPU(1, 1, 2, 2, use_pinned_memory, "rank 0: what cuda:1 of rank 1 writes to the memory of cuda:0 of rank 0 is lost, though the "
-         "driver promises access")},
+     GPU(1, 1, 2, 2, use_pinned_memory, "rank 0: what cuda:1 of rank 1 writes to the memory of cuda:0 of rank 0 is lost, "
+         "though the driver promises access")},
     {"peer access that loses writes, two processes", {TWO, "QUERN_EMULATOR_PEERS=lies"},
-     GPU(2, 1, 1, 2, use_pinned_memory, "rank 0: what cuda:1 of rank 1 writes to the memory of cuda:0 of rank 0 is lost, though the "
-         "driver promises access")},
+     GPU(2, 1, 1, 2, use_pinned_memory, "rank 0: what cuda:1 of rank 1 writes to the memory of cuda:0 of rank 0 is lost, "
+         "though the driver promises access")},
     {"peer access without fills", {TWO, "QUERN_EMULATOR_PEERS=unfilled"}, GPU(1, 1, 2, 2, be_probed_by_copies)},
     {"no memory for pads", {TWO, "QUERN_EMULATOR_FAIL=cuMemCreate:2"}, GPU(2, 1, 1, 2, be_refused, &no_memory)},
     {"a segment that cannot be registered", {TWO, "QUERN_EMULATOR_FAIL=cuMemHostRegister_v2:1"},

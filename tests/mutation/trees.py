@@ -71,7 +71,8 @@ class Tree:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("QUERN_")}
-        self.environment.update(QUERN_WERROR=os.environ.get("QUERN_WERROR", ""), CFLAGS=PERMITTED, TSAN_OPTIONS="halt_on_error=1 exitcode=66")
+        self.environment.update(QUERN_WERROR=os.environ.get("QUERN_WERROR", ""), CFLAGS=PERMITTED,
+                                TSAN_OPTIONS="halt_on_error=1 exitcode=66")
 
     def update(self) -> None:
         """Makes the sources those of the tree.  Files that are equal keep their times, so that little is built again."""

@@ -1,5 +1,5 @@
-"""Libraries with the kernels of some GPU targets, and the programs that are linked with them: what the gate tests, which has no time
-to compile all targets.  Each has a folder below build/ and a build file beside the tree's own, whose objects it uses.
+"""Libraries with the kernels of some GPU targets, and the programs that are linked with them: what the gate tests, which has no
+time to compile all targets.  Each has a folder below build/ and a build file beside the tree's own, whose objects it uses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Builds the targets of the chosen jobs, shows the progress once a minute, and tells which targets are ready while others are built."""
+"""Builds the targets of the chosen jobs, shows the progress once a minute, and tells which targets are ready meanwhile."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ FIRST_SECONDS = 20  # after these the estimate is scaled by what this machine ha
 
 def prepare() -> bool:
     """Updates the ninja files and searches for nvcc.  The choice of jobs depends on both."""
-    done = subprocess.run(["ninja", "--quiet", "build/nvcc.txt", "build/nvcc_version.h"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(["ninja", "--quiet", "build/nvcc.txt", "build/nvcc_version.h"], cwd=ROOT, stdout=subprocess.PIPE,
+                          text=True)
     if done.returncode:
         print(done.stdout, end="")
     return done.returncode == 0
@@ -78,7 +79,8 @@ class Build:
                 self.left -= self.pending.pop(step[4], 0.0)
                 if time.monotonic() - said >= 60:
                     said = time.monotonic()
-                    print(f"building: {step[1]} of {step[2]} steps, {100 * (1 - self.left / max(self.all, 1e-9)):.0f} % of the work, "
+                    done = 100 * (1 - self.left / max(self.all, 1e-9))
+                    print(f"building: {step[1]} of {step[2]} steps, {done:.0f} % of the work, "
                           f"{self.remaining() / 60:.0f} min left", flush=True)
                 self.changed()
             _, status, usage = os.wait4(process.pid, 0)
@@ -87,6 +89,7 @@ class Build:
         self.is_built = process.returncode == 0
         self.fault = "" if self.is_built else "".join(failed)
         if self.all:
-            print(f"building: {'done' if self.is_built else 'failed'} after {(time.monotonic() - self.began) / 60:.1f} min", flush=True)
+            end, minutes = "done" if self.is_built else "failed", (time.monotonic() - self.began) / 60
+            print(f"building: {end} after {minutes:.1f} min", flush=True)
         self.over = True
         self.changed()

@@ -32,5 +32,6 @@ def lines() -> dict[str, set[int]]:
 
 def chosen(changed: dict[str, set[int]]) -> frozenset[executes.Job]:
     """The suites of files that have changed, and the cheapest that execute the lines."""
-    own = {(kind, suite.name) for suite in suites.read_suites() if f"tests/suites/{suite.name}.c" in changed for kind in suite.kinds}
+    own = {(kind, suite.name) for suite in suites.read_suites() if f"tests/suites/{suite.name}.c" in changed
+           for kind in suite.kinds}
     return frozenset(own | set(executes.Table.read().jobs_for(changed)[:MOST] if changed else ()))

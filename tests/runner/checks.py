@@ -20,7 +20,7 @@ FIRST = first_with("clusters").name
 
 @dataclass(frozen=True)
 class Place:
-    """Where the library and the programs linked with it are: those of the whole build, or of an archive of tests/runner/archives.py."""
+    """The folders of the library and of the programs linked with it: those of the whole build, or of an archive of archives.py."""
 
     library: str = "."
     faults: str = "build/tests/faults"
@@ -84,7 +84,9 @@ CHECKS = (
     Check("jobs of a change", (PYTHON, "tests/checks/executes.py"), quick=True),
     Check("receipts", (PYTHON, "tests/checks/receipts.py"), quick=True),
     Check("generator", (PYTHON, "tests/checks/generator.py"), quick=True),
-    Check("static audit", (PYTHON, "-m", "gen", "audit", "--check", "--all"), gate=(PYTHON, "-m", "gen", "audit", "--check"), quick=True),
+    Check("static audit", (PYTHON, "-m", "gen", "audit", "--check", "--all"),
+          gate=(PYTHON, "-m", "gen", "audit", "--check"), quick=True),
+    Check("style", (PYTHON, "tests/checks/style.py"), quick=True),
     Check("rooms", (PYTHON, "tests/checks/rooms.py"), quick=True),
     Check("documentation", (PYTHON, "tests/checks/docs.py"), quick=True),
     Check("usage", ("sh", "tests/checks/usage.sh"), quick=True),
@@ -110,7 +112,8 @@ CHECKS = (
           gate=(PYTHON, "bench/run.py", "--count", "--check")),
     Check("gpu command", (PYTHON, "tests/checks/gpu.py"), ("libquern.a", "build/tests/test_adam_published", "bench", *EMULATED),
           with_nvcc=True, runs_ninja=True, deep_only=True),
-    Check("examples", ("sh", "tests/checks/examples.sh"), (*PROGRAMS, *EMULATED), gate=("sh", "tests/checks/examples.sh", "{number}")),
+    Check("examples", ("sh", "tests/checks/examples.sh"), (*PROGRAMS, *EMULATED),
+          gate=("sh", "tests/checks/examples.sh", "{number}")),
     Check("tensor parallelism", (PYTHON, "tests/checks/tensor_parallel.py"), (*PROGRAMS, *EMULATED), gate=None),
     Check("looking inside", (PYTHON, "tests/checks/look.py"), PROGRAMS, gate=None),
     Check("fuzzing", (PYTHON, "tests/fuzz/run.py", "--runs", "200000", "--seed", "{number}"), (FUZZER,), by_chance=True,
@@ -122,8 +125,8 @@ CHECKS = (
           with_nvcc=True, gate=(PYTHON, "tests/checks/pack/run.py")),
     Check("data races", (PYTHON, "tests/race/run.py"), ("build/tests/race", "emulator-thread", *emulated(*owners("cross_entropy"))),
           with_nvcc=True, deep_only=True),
-    Check("races that must be found", (PYTHON, "tests/race/run.py", "--broken"), ("build/tests/race", *emulated(*owners("cross_entropy"))),
-          with_nvcc=True, deep_only=True),
+    Check("races that must be found", (PYTHON, "tests/race/run.py", "--broken"),
+          ("build/tests/race", *emulated(*owners("cross_entropy"))), with_nvcc=True, deep_only=True),
     Check("races of Adam that must be found", (PYTHON, "tests/race/adam.py", "--broken"),
           ("build/tests/race_adam", *emulated(*owners("adam"))), with_nvcc=True, deep_only=True),
     Check("data races of Adam", (PYTHON, "tests/race/adam.py"), ("build/tests/race_adam", *emulated(*owners("adam"))),
@@ -132,7 +135,8 @@ CHECKS = (
     Check("unloading", ("build/tests/unloading/host",), ("build/tests/unloading/host",),
           gate=("env", "QUERN_TEST_SCALE=small", "build/tests/unloading/host")),
     Check("protocol models", (PYTHON, "tests/model/run.py", "--all"), gate=(PYTHON, "tests/model/run.py")),
-    Check("data races of ranks", (PYTHON, "tests/race/ranks.py"), ("build/tests/race_ranks", "build/tests/race_idle"), by_chance=True),
+    Check("data races of ranks", (PYTHON, "tests/race/ranks.py"), ("build/tests/race_ranks", "build/tests/race_idle"),
+          by_chance=True),
     Check("races of ranks that must be found", (PYTHON, "tests/race/ranks.py", "--broken"),
           ("build/tests/race_ranks", "build/tests/race_idle"), gate=None, by_chance=True),
     Check("data races of looking", (*SILENT, "build/tests/race_look"), ("build/tests/race_look",), by_chance=True),
@@ -155,8 +159,8 @@ CHECKS = (
           gate=("build/tests/faults/transfers",)),
     Check("points of windows", (*ON_EMULATOR, "{faults}/windows", "--deep"), ("{faults}/windows", *EMULATED), by_chance=True,
           gate=(*ON_EMULATOR, "{faults}/windows")),
-    Check("points of reductions", (*ON_EMULATOR, "{faults}/reductions", "--deep"), ("{faults}/reductions", *EMULATED), by_chance=True,
-          gate=(*ON_EMULATOR, "{faults}/reductions")),
+    Check("points of reductions", (*ON_EMULATOR, "{faults}/reductions", "--deep"), ("{faults}/reductions", *EMULATED),
+          by_chance=True, gate=(*ON_EMULATOR, "{faults}/reductions")),
     Check("data races at points", (*SILENT, "build/tests/faults/pairs_thread", "2 threads"), ("build/tests/faults/pairs_thread",),
           gate=None, by_chance=True),
     Check("meeting place of ranks", ("build/tests/faults/meeting_place",), ("build/tests/faults/meeting_place",), by_chance=True),
@@ -164,6 +168,6 @@ CHECKS = (
           gate=("build/tests/faults/shrinks", "--part", "{eighth}/8")),
     Check("strangers in the memory of ranks", ("build/tests/faults/scribbles",), ("build/tests/faults/scribbles",), by_chance=True,
           gate=("build/tests/faults/scribbles", "--part", "{eighth}/8")),
-    Check("symmetric memory of ranks", (*ON_EMULATOR, "{faults}/symmetric_processes"), ("{faults}/symmetric_processes", OLDER, *EMULATED),
-          by_chance=True),
+    Check("symmetric memory of ranks", (*ON_EMULATOR, "{faults}/symmetric_processes"),
+          ("{faults}/symmetric_processes", OLDER, *EMULATED), by_chance=True),
 )

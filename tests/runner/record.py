@@ -72,7 +72,7 @@ class Record:
         _write(LAST, self.last)
 
     def keep(self) -> None:
-        """Writes the kept record.  The entry of a kind holds the highest costs among its devices; jobs that did not run keep theirs."""
+        """Writes the kept record.  The entry of a kind has the highest costs of its devices; jobs that did not run keep theirs."""
         shared: dict[str, Cost] = {}
         for job, cost in self.last.items():
             configuration, name = job.split(": ", 1)

@@ -1,6 +1,6 @@
 """Jobs that have passed before with the same bytes: program, what it loads, environment, CPU and system.  They need not run again.
 
-Only suites have such results, and only those that meet the same whatever else the machine does.  They are kept in build/results.json.
+Only suites have such results, and only those that meet the same whatever else the machine does.  build/results.json keeps them.
 """
 
 from __future__ import annotations

@@ -68,8 +68,8 @@ class Scheduler(Generic[Work, Result]):
         if not self.running:
             return True
         costs = [self.cost(each) for each in (*self.running, work)]
-        return (sum(part_of_core(cost) for cost in costs) <= self.limit + 0.01 and sum(cost.peak_mb for cost in costs) <= self.memory
-                and len(costs) <= MOST_WAITING * self.limit)
+        return (sum(part_of_core(cost) for cost in costs) <= self.limit + 0.01
+                and sum(cost.peak_mb for cost in costs) <= self.memory and len(costs) <= MOST_WAITING * self.limit)
 
     def _begin(self, work: Work) -> None:
         self.running.append(work)

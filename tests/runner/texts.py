@@ -35,6 +35,6 @@ def owners(*operations: str) -> list[str]:
 
 
 def representative(target: str, operations: tuple[str, ...], first: str) -> str:
-    """The target that runs the suites of these operations for all whose kernels have the same text: the first one, or the oldest."""
+    """The target that runs the suites of these operations for all with kernels of the same text: the first one, or the oldest."""
     same = [each.name for each in library_targets() if text_of(each.name, operations) == text_of(target, operations)]
     return first if first in same else same[0]

@@ -1,8 +1,8 @@
-"""Which jobs the gate runs: its own, and one of PARTS parts of all others, chosen by the commit.  `./quern test --deep` runs all jobs.
+"""Which jobs the gate runs: its own, and one of PARTS parts of all others, chosen by the commit.  `./quern test --deep` runs all.
 
-The gate has each kind of proof once: the host library with sanitizers on CPUs, ranks and the GPU generation that has all features; the
-kernels of the best CPU target; the short checks.  What repeats that on other targets, C libraries and carriers, and what takes long,
-is in a part.  PARTS gates of successive commits run everything.
+The gate has each kind of proof once: the host library with sanitizers on CPUs, ranks and the GPU generation that has all features;
+the kernels of the best CPU target; the short checks.  What repeats that on other targets, C libraries and carriers, and what takes
+long, is in a part.  PARTS gates of successive commits run everything.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def has_suite(configuration: devices.Configuration, suite: suites.Suite, number:
         return configuration.is_first and bool(suite.operations or not suite.sanitized)
     if kind == "emulated" and not sanitized:
         return configuration.is_first and not suite.sanitized
-    return (sanitized or not suite.sanitized) and (configuration.is_first or kind != "cpu") and "carrier" not in configuration.name \
-        and "UCX" not in configuration.name
+    is_local = "carrier" not in configuration.name and "UCX" not in configuration.name
+    return is_local and (sanitized or not suite.sanitized) and (configuration.is_first or kind != "cpu")
 
 
 @dataclass

@@ -296,8 +296,8 @@ static void run_expiry(bool multicast) {
     gpu_group_barrier(&group, ~0ull);
     const double took = time_barriers(&group, 4, 1 << 1 | 1 << 3, 1);
     check(took >= LATE && took < 2 * LATE, "the wait of %g s took %g s", LATE, took);
-    expect_poison(&group, QUERN_PEER_TIMEOUT, "quern_barrier: rank [02] waited * s on its GPU for rank 1 (process *, last epoch 41, "
-                  "expected 42, last in quern_barrier), rank 3 (last epoch 41)");
+    expect_poison(&group, QUERN_PEER_TIMEOUT, "quern_barrier: rank [02] waited * s on its GPU for rank 1 (process *, last "
+                  "epoch 41, expected 42, last in quern_barrier), rank 3 (last epoch 41)");
     expect_missing(&group, 1 << 1 | 1 << 3);
     double waited = strtod(strstr(error_detail(), " waited ") + strlen(" waited "), NULL);
     check(waited >= LATE && waited < took + 1e-5, "the record says that it waited %g s, and it took %g", waited, took);
@@ -386,8 +386,9 @@ static void run_other_members(bool multicast) {
     double before = rank_now();
     gpu_group_synchronize(&group);
     check(rank_now() - before < RANK_SOON, "two different calls were noticed after %g s", rank_now() - before);
-    expect_poison(&group, QUERN_PEER_MISMATCH, "quern_barrier on the GPU of rank ? met another call of rank ? (process *, last epoch "
-                  "*, expected *, last in quern_barrier): the ranks must make the same calls in the same order, with the same members");
+    expect_poison(&group, QUERN_PEER_MISMATCH, "quern_barrier on the GPU of rank ? met another call of rank ? (process *, "
+                  "last epoch *, expected *, last in quern_barrier): the ranks must make the same calls in the same "
+                  "order, with the same members");
     expect_missing(&group, 0);
     expect_health(&group);
     gpu_group_close(&group);
@@ -470,7 +471,8 @@ Test(barrier_cuda, abort_ends_a_wait) {
     gpu_group_synchronize(&group);
     check(rank_now() - before < RANK_SOON, "the wait was aborted after %g s", rank_now() - before);
     pthread_join(thread, NULL);
-    check(!fnmatch("rank 0: process *, cuda:0, * in quern_barrier, epoch *\nrank 1: process *, cuda:?, * in quern_barrier, epoch *\n"
+    check(!fnmatch("rank 0: process *, cuda:0, * in quern_barrier, epoch *\n"
+                   "rank 1: process *, cuda:?, * in quern_barrier, epoch *\n"
                    "rank 2: process *, cuda:?, last in quern_group_create (exchange), epoch *\n", watcher.report, 0),
           "the report says \"%s\"", watcher.report);
     const double waited = strtod(strstr(watcher.report, ", for ") + strlen(", for "), NULL);
@@ -651,8 +653,8 @@ Test(barrier_cuda, launches_that_block_need_a_thread_for_each_gpu) {
     pair_args(&group, args);
     for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
         setenv("CUDA_LAUNCH_BLOCKING", set[i], 1);
-        refuse_pair(args, 0, QUERN_NOT_SUPPORTED, "CUDA_LAUNCH_BLOCKING is set: one thread cannot drive 2 GPUs whose kernels wait for "
-                    "each other; unset it, or drive each GPU by a thread of its own");
+        refuse_pair(args, 0, QUERN_NOT_SUPPORTED, "CUDA_LAUNCH_BLOCKING is set: one thread cannot drive 2 GPUs whose kernels wait "
+                    "for each other; unset it, or drive each GPU by a thread of its own");
     }
     quern_group_args alone = args[0];
     quern_group *handle;

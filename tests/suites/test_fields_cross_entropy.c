@@ -91,8 +91,8 @@ Test(fields_cross_entropy, each_call_in_place) {
 Test(fields_cross_entropy, lengths_of_rows) {
     quern_cross_entropy_args *a = &loss_args;
     const int64_t longest = (int64_t)1 << 41;
-    static const char no_report[] = "args.report is NULL: expected a report, in which a GPU tells of bad labels if strict_labels is "
-                                    "1";
+    static const char no_report[] = "args.report is NULL: expected a report, in which a GPU tells of bad labels if "
+                                    "strict_labels is 1";
     fields_open(QUERN_CROSS_ENTROPY);
     fields_prepare(&call_of_quern_cross_entropy);
     REFUSED((a->padded_vocab = 0, a->grad_stride = 9), QUERN_INVALID_SHAPE, "args.grad_stride is 9: expected at least vocab, 10");

@@ -495,7 +495,8 @@ static quern_status change_a_byte(struct rank *rank) {
     quern_transfer *transfer = rank->rank ? NULL : transfer_prepare(rank, group, 7, &item, 1);
     rank_line_up(rank);
     if (rank->rank) {
-        const off_t first = ((off_t)quern_segment_bytes(2, 2) + 4095) / 4096 * 4096, lane = first + QUERN_LANE_BYTES;  /* from 0 to 1 */
+        const off_t first = ((off_t)quern_segment_bytes(2, 2) + 4095) / 4096 * 4096;
+    const off_t lane = first + QUERN_LANE_BYTES;  /* from 0 to 1 */
         const int file = rank_segment_file(rank);
         unsigned char byte;
         rank_check(rank, pread(file, &byte, 1, lane + place) == 1, "there is no lane");

@@ -52,7 +52,8 @@ def units() -> list[Unit]:
 
 def compiled(ptx: Path) -> Path:
     """Translates and compiles PTX, or takes what the build has made of the same text by the same command."""
-    compiler = [os.environ.get("CXX", "c++"), "-std=c++17", OPTIMIZATION, "-fPIC", "-ffp-contract=off", "-w", "-I", "tests/emulator", "-c"]
+    compiler = [os.environ.get("CXX", "c++"), "-std=c++17", OPTIMIZATION, "-fPIC", "-ffp-contract=off", "-w",
+                "-I", "tests/emulator", "-c"]
     steps = ((".cpp", TRANSLATOR, [sys.executable, "tests/emulator/translate.py"]), (".o", HEADERS, compiler))
     for suffix, files, command in steps:
         source = ptx if suffix == ".cpp" else ptx.with_suffix(".cpp")

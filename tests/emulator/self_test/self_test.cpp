@@ -466,7 +466,8 @@ static void test_edges(int device) {
 #ifdef THREAD_SANITIZER
     if (in_page) continue;  // its own report ends the program
 #endif
-    const std::string printed = printed_by([&] { expect_failure(700, launch("add_one", {1, 1}, allocate(100) + Pointer(at), 1), device); });
+    const std::string printed =
+        printed_by([&] { expect_failure(700, launch("add_one", {1, 1}, allocate(100) + Pointer(at), 1), device); });
     CHECK(printed.find(text) != std::string::npos);
   }
 }
