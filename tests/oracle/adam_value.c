@@ -38,12 +38,12 @@ uint16_t adam_round_nearest(quern_dtype dtype, float value) {
 }
 
 /*
- * Adds random bits below the last place and truncates: 16 bits for bf16, 13 for f16.  In the lowest binades the sum is an fp32
- * sum, so it may be rounded itself.
+ * Adds random bits below the last place and truncates: as many as fp32 has more in its fraction, at most 16.  In the lowest binades
+ * the sum is an fp32 sum, so it may be rounded itself.
  */
 uint16_t adam_round_stochastic(quern_dtype dtype, float value, uint32_t random) {
     if (!isfinite(value)) return adam_round_nearest(dtype, value);
-    const int bits = dtype == QUERN_F16 ? 13 : 16;
+    const int cut = 23 + ilogb(dtype_ulp(dtype, 1)), bits = cut < 16 ? cut : 16;
     const double ulp = dtype_ulp(dtype, (double)value), part = ldexp(random >> (16 - bits), -bits) * ulp;
     double sum = fabs((double)value) + part;
     if (ulp == dtype_ulp(dtype, 0)) sum = (double)(fabsf(value) + (float)part);

@@ -19,7 +19,8 @@ static double larger(double a, double b) {
 
 static void store_nan(quern_dtype dtype, void *output, int64_t at) {
     const uint32_t wide = 0x7FC00000;
-    const uint16_t narrow = dtype == QUERN_F16 ? 0x7E00 : 0x7FC0;
+    const uint32_t infinity = dtype_encode(dtype, (double)INFINITY);
+    const uint16_t narrow = (uint16_t)(infinity | (0x8000 - infinity) / 2);  /* the upper bit of the fraction */
     if (dtype == QUERN_F32) memcpy((char *)output + at * 4, &wide, sizeof wide);
     else memcpy((char *)output + at * 2, &narrow, sizeof narrow);
 }

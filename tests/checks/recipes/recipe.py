@@ -242,9 +242,8 @@ def test_a_data_type_takes_two_files(path: Path) -> None:
         tree.run(os.environ.get("CC", "cc"), *CFLAGS, "-fsanitize=address,undefined", f"-DQUERN_TARGET={target}", "-I", "tests",
                  *sources, kernel, "-lm", "-o", "build/numeric")
         tree.run("build/numeric")
-    unavailable = missing_for_gpus()
-    if unavailable:
-        print(f"the data type's GPU kernel was left out: {unavailable}")
+    if find_nvcc() is None:
+        print("the data type's GPU kernels were left out: nvcc was not found")
         return
     tree.compile_ptx(GPU_TARGET, "collective_combine")
     assert "collective_e6m9" in (tree.path / f"build/{GPU_TARGET}/collective_combine.ptx").read_text()
