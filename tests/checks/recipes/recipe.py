@@ -165,6 +165,8 @@ def build_library(tree: Tree, gpu: bool) -> None:
         objects = list(pool.map(lambda name: tree.compile(name, f"build/{name}.o"), tree.sources("src")))
     objects += [tree.compile_kernel(target, "scale") for target in ("avx512", "avx2", "portable")]
     objects.append(tree.compile("generated/scale/table.c", "build/scale_table.o"))
+    objects.append(tree.compile("generated/build_info.c", "build/build_info.o", "-include", f"{ROOT}/build/nvcc.h", "-include",
+                                f"{ROOT}/build/nvcc_version.h"))
     objects.append(tree.compile("generated/scale/images.S", "build/scale_images.o", "-Wa,-I,build", "-DQUERN_HAS_NVCC=1"))
     tree.run("ar", "rcs", "build/libscale.a", *objects)
 
