@@ -310,6 +310,7 @@ def test_a_target_takes_one_file(path: Path) -> None:
     assert "sm_110f=11.0" in emulated and "compute_90=13.0" in emulated, emulated
     assert len({each.split("=")[1] for each in emulated}) == len(emulated), emulated
     assert "adam_pf32_gf32_mf32_vf32__sm_110f" in tree.gen("list")
+    tree.run(sys.executable, "tests/run.py", "--list")
     tree.compile("generated/cross_entropy/table.c", "build/table.o")
 
 
