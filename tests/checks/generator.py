@@ -90,7 +90,7 @@ def test_the_layout_of_shared_memory_has_a_number(tree: Path) -> None:
         return contents(tree)["generated/layout.h"]
 
     before = number()
-    edit(tree / "src/ranks/segment.h", "The segment: the shared", "The segment:   the shared")
+    edit(tree / "src/ranks/segment.h", "The segment: the shared", "The segment: the common")
     assert number() == before, "a comment counts"
     edit(tree / "src/kernels/collective.h", "QUERN_RANK_LIMIT = 128", "QUERN_RANK_LIMIT = 129")
     changed = number()

@@ -165,6 +165,8 @@ def build_library(tree: Tree, gpu: bool) -> None:
         objects = list(pool.map(lambda name: tree.compile(name, f"build/{name}.o"), tree.sources("src")))
     objects += [tree.compile_kernel(target, "scale") for target in ("avx512", "avx2", "portable")]
     objects.append(tree.compile("generated/scale/table.c", "build/scale_table.o"))
+    objects.append(tree.compile("generated/build_info.c", "build/build_info.o", "-include", f"{ROOT}/build/nvcc.h", "-include",
+                                f"{ROOT}/build/nvcc_version.h"))
     objects.append(tree.compile("generated/scale/images.S", "build/scale_images.o", "-Wa,-I,build", "-DQUERN_HAS_NVCC=1"))
     tree.run("ar", "rcs", "build/libscale.a", *objects)
 
@@ -308,6 +310,7 @@ def test_a_target_takes_one_file(path: Path) -> None:
     assert "sm_110f=11.0" in emulated and "compute_90=13.0" in emulated, emulated
     assert len({each.split("=")[1] for each in emulated}) == len(emulated), emulated
     assert "adam_pf32_gf32_mf32_vf32__sm_110f" in tree.gen("list")
+    tree.run(sys.executable, "tests/run.py", "--list")
     tree.compile("generated/cross_entropy/table.c", "build/table.o")
 
 
