@@ -295,7 +295,7 @@ static void run_expiry(bool multicast) {
                    .machine = {.multicast = multicast, .virtual_clock = true});
     gpu_group_barrier(&group, ~0ull);
     const double took = time_barriers(&group, 4, 1 << 1 | 1 << 3, 1);
-    check(took >= LATE && took < 2 * LATE, "the wait of %g s took %g s", LATE, took);
+    check(took >= LATE && took < 10 * LATE, "the wait of %g s took %g s", LATE, took);
     expect_poison(&group, QUERN_PEER_TIMEOUT, "quern_barrier: rank [02] waited * s on its GPU for rank 1 (process *, last "
                   "epoch 41, expected 42, last in quern_barrier), rank 3 (last epoch 41)");
     expect_missing(&group, 1 << 1 | 1 << 3);
