@@ -43,8 +43,9 @@ class Build:
         """changed: called when a step or the whole has ended."""
         self.command, self.jobs, self.changed = ["ninja", "-f", file, "-j", str(jobs)], jobs, changed
         self.targets = sorted(set(targets))
-        planned = subprocess.run([*self.command, "-n", *self.targets], cwd=ROOT, capture_output=True, text=True).stdout
-        self.pending = {step[4]: cost_of(step[3], step[4]) for line in planned.splitlines() if (step := STEP.match(line))}
+        planned = subprocess.run([*self.command, "-n", *self.targets], cwd=ROOT, capture_output=True, text=True)
+        self.is_planned = planned.returncode == 0  # else steps decide what other steps there are
+        self.pending = {step[4]: cost_of(step[3], step[4]) for line in planned.stdout.splitlines() if (step := STEP.match(line))}
         self.all = sum(self.pending.values())
         self.left, self.began = self.all, time.monotonic()
         self.over, self.is_built, self.fault = False, False, ""
@@ -57,7 +58,7 @@ class Build:
 
     def is_ready(self, targets: Iterable[str]) -> bool:
         """Names without a folder may be groups of targets: they are ready at the end."""
-        return self.is_built or not any(target in self.pending or "/" not in target for target in targets)
+        return self.is_built or self.is_planned and not any(target in self.pending or "/" not in target for target in targets)
 
     def remaining(self) -> float:
         """Seconds."""
