@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from runner import archives
 from runner.addresses import fixed_addresses
 from runner.devices import DRIVER, ROOT, best_cpu_target
-from runner.targets import GPU_TARGETS, first_with, serving
+from runner.targets import first_with
 from runner.texts import OPERATIONS, owners
 
 PYTHON = sys.executable
@@ -75,9 +75,6 @@ class Check:
         return tuple(word.format(**vars(place), number=number, eighth=number % 8 + 1) if "{" in word else word for word in words)
 
 
-# A device of the generation that is built only as a pack.
-PACKED = next(target.emulated for target in GPU_TARGETS.values() if not target.in_library)
-
 CHECKS = (
     Check("generated files", (PYTHON, "-m", "gen", "check"), quick=True),
     Check("mutants", (PYTHON, "tests/checks/mutants.py", "--check"), quick=True),
@@ -122,8 +119,7 @@ CHECKS = (
     Check("convergence", (PYTHON, "bench/convergence.py", "--check"), PROGRAMS, gate=None),
     Check("emulator", ("env", f"DRIVER={DRIVER[0]}", "sh", "tests/emulator/self_test/build.sh", "build/emulator-self-test"), DRIVER,
           with_nvcc=True, gate=None),
-    Check("kernel pack", (PYTHON, "tests/checks/pack/run.py", "--all"), ("build/tests/test_pack", *emulated(serving(PACKED))),
-          with_nvcc=True, gate=(PYTHON, "tests/checks/pack/run.py")),
+    Check("kernel pack", (PYTHON, "tests/checks/pack/run.py", "--all"), with_nvcc=True, gate=(PYTHON, "tests/checks/pack/run.py")),
     Check("data races", (PYTHON, "tests/race/run.py"), ("build/tests/race", "emulator-thread", *emulated(*owners("cross_entropy"))),
           with_nvcc=True, deep_only=True),
     Check("races that must be found", (PYTHON, "tests/race/run.py", "--broken"),
