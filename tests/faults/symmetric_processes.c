@@ -527,6 +527,7 @@ static void leave_the_thread_alone(struct gpu_team *team) {
         team->group[i] = NULL;
     }
     check_thread(team, "quern_group_destroy");
+    rank_line_up(team->rank);  /* until all have destroyed theirs, others have this memory open */
     for (int i = 0; i < team->count; i++) {
         gpu_use(team, i);
         gpu_ok(team, memory_free((uintptr_t)own[i]));
@@ -755,6 +756,7 @@ static void close_with(struct gpu_team *team, struct own_memory *own, int count)
         team->group[i] = NULL;
     }
     quern_symmetric_sweep();
+    rank_line_up(team->rank);  /* until all have destroyed theirs, others have this memory open */
     for (int i = 0; i < count; i++) free_own(team, i % team->count, &own[i]);
     gpu_close(team);
 }
