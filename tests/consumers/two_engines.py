@@ -82,7 +82,7 @@ def build(folder: Path, way: str) -> None:
     """first.so and second.so contain an archive each."""
     trees = {"first.so": ROOT, "second.so": folder / "other"}
     for name, tree in trees.items():
-        flags = (flag.format(archive=tree / "libquern.a") for flag in WAYS[way])
+        flags = (flag.format(archive=(LIBRARY if tree == ROOT else tree) / "libquern.a") for flag in WAYS[way])
         link(folder / name, tree, "-DENGINE_PRIVATE", *flags)
 
 
