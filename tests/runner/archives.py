@@ -20,7 +20,6 @@ HARNESS = "build/tests/harness.a"
 FAULTS = "build/tests/faults"
 PROGRAMS = {
     "symmetric_processes": ("test_program", f"{FAULTS}/symmetric_processes.o {HARNESS}", "wrapped = $failing_calls"),
-    "test_pack": ("test_program", f"build/tests/pack/test_pack.o {HARNESS}", "wrapped = $failing_calls -Wl,--wrap=quern_on_unload"),
     "language_model": ("example_program", "build/language_model.a", ""),
 }
 # Programs of ranks with points: the host library is another one.
@@ -90,8 +89,7 @@ class Archive:
     def _programs(self) -> list[str]:
         library, lines = f"{self.folder}/libquern.a", []
         for name, (rule, linked, variable) in PROGRAMS.items():
-            if linked:
-                lines += [f"build {self.folder}/{name}: {rule} {linked} {library}", *([f"  {variable}"] if variable else [])]
+            lines += [f"build {self.folder}/{name}: {rule} {linked} {library}", *([f"  {variable}"] if variable else [])]
         for name, linked in AT_POINTS.items():
             lines.append(f"build {self.folder}/{name}: point_program {linked} {FAULTS}/points.o {FAULTS}/private_shm.o {HARNESS} "
                          f"build/points/host.a {self.folder}/tables.a build/light/kernels.a")

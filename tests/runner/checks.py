@@ -24,13 +24,12 @@ class Place:
 
     library: str = "."
     faults: str = "build/tests/faults"
-    tests: str = "build/tests"
     programs: str = "build"
     emulator: str = "build/emulator"
 
     @staticmethod
     def of(folder: str) -> Place:
-        return Place(folder, folder, folder, folder, f"{folder}/emulator")
+        return Place(folder, folder, folder, f"{folder}/emulator")
 
 
 def emulated(*targets: str) -> tuple[str, ...]:
