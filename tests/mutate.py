@@ -30,7 +30,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from gen import plan  # noqa: E402
 from mutation import equivalent, executes, kernels, sample, units  # noqa: E402
 from mutation.sites import Site  # noqa: E402
-from mutation.trees import FURTHER, Tree, all_jobs, name_of, of_kind  # noqa: E402
+from mutation.trees import FURTHER, Tree, all_jobs, name_of, of_gate, of_kind  # noqa: E402
 from runner import texts  # noqa: E402
 from runner import jobs as runner_jobs  # noqa: E402
 from runner.devices import FIRST_EMULATED  # noqa: E402
@@ -54,6 +54,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="how many copies of the tree work at a time (2)")
     parser.add_argument("--list", action="store_true", help="print the mutants, build and run nothing")
     parser.add_argument("--table", action="store_true", help="print the counts of all seeds that were judged here, as Markdown")
+    parser.add_argument("--gate", action="store_true", help="judge by what every gate runs, without its rotating part")
     parser.add_argument("--again", action="store_true", help="judge the survivors of this seed once more")
     return parser.parse_args()
 
@@ -64,8 +65,10 @@ def parse() -> argparse.Namespace:
 class Judges:
     """The jobs that execute the function of a line, the cheapest first."""
 
-    def __init__(self, garbage: Path) -> None:
+    def __init__(self, garbage: Path, gate_only: bool) -> None:
         self.jobs = all_jobs(garbage)
+        if gate_only:
+            self.jobs = {name: self.jobs[name] for name in self.jobs.keys() & of_gate(garbage)}
         self.record = Record()
         self.table = executes.Table.read()
         self.units: dict[str, list[units.Unit]] = {}
@@ -230,7 +233,7 @@ def describe(site: Site) -> str:
 
 def run(options: argparse.Namespace, seed: int, garbage: Path) -> int:
     HOME.mkdir(parents=True, exist_ok=True)
-    results, judges = Results(seed), Judges(garbage)
+    results, judges = Results(seed), Judges(garbage, options.gate)
     ends = time.monotonic() + 60 * options.minutes
     drawn = results.survivors() if options.again else \
         ((site.name, group, site) for group, site in sample.sample(seed, options.paths))

@@ -16,7 +16,6 @@ import os
 import platform
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -26,7 +25,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT))
 import receipts  # noqa: E402
 from gen.toolchain import find_nvdisasm  # noqa: E402
-from runner import archives, build, changed, checks, devices, jobs, scheduler, suites, texts, tiers  # noqa: E402
+from mutation import executes  # noqa: E402
+from runner import archives, build, changed, checks, devices, first_kernels, jobs, scheduler, suites, texts, tiers  # noqa: E402
 from runner.addresses import fixed_addresses  # noqa: E402
 from runner.record import Record  # noqa: E402
 from runner.results import Results  # noqa: E402
@@ -222,6 +222,11 @@ class Selection:
                        if not unavailable(check, self.options)]
         families = tiers.parts(candidates, self.record)[self.number % tiers.PARTS]
         self.part = f"{self.number % tiers.PARTS + 1} of {tiers.PARTS} ({', '.join(family.title for family in families)})"
+        if touched := changed.operations_of_kernels(changed.lines("HEAD~1")):
+            titles = {family.title for family in families}
+            families += [family for family in tiers.families(candidates) if family.title not in titles and family.target
+                         and any(set(job.operations) & touched for job in family.jobs)]
+            self.part += f" and all GPU kernels of {', '.join(sorted(touched))}, which the last commit touches"
         gpu: dict[str, set[str]] = {}
         for family in families:
             if family.target:
@@ -281,12 +286,6 @@ def forget_counts(chosen: list[jobs.Job]) -> None:
 # ---- jobs that fail beside others ------------------------------------------------------------------
 
 
-def touched() -> set[str]:
-    """The files of the last commit, and those that differ from it."""
-    done = subprocess.run(["git", "diff", "--name-only", "HEAD~1"], cwd=ROOT, capture_output=True, text=True)
-    return set(done.stdout.split()) if done.returncode == 0 else set()
-
-
 class Flaky:
     """The record of jobs that failed beside others and passed alone: a second time is a failure."""
 
@@ -295,12 +294,14 @@ class Flaky:
             self.times: dict[str, int] = json.loads(FLAKY.read_text())
         except (OSError, ValueError):
             self.times = {}
-        self.touched = touched()
+        self.touched = changed.lines("HEAD~1")
+        self.executing = changed.executing(self.touched)
 
     def may_retry(self, job: jobs.Job) -> bool:
-        """Not if the change touches the job's own file."""
+        """Not if the last commit, or what differs from it, touches the job's own file or what it executes."""
         own = {f"tests/suites/{job.name}.c", *(word for word in job.command if word.startswith("tests/"))}
-        if self.times.get(job.title, 0) or own & self.touched:
+        executed = (executes.kind_without_sanitizers(job.configuration), job.name) in self.executing
+        if self.times.get(job.title, 0) or executed or own & self.touched.keys():
             return False
         self.times[job.title] = 1
         return True
@@ -380,6 +381,11 @@ def run(options: argparse.Namespace, record: Record, garbage: Path) -> int:
         print("nothing to run: no configuration and suite of these names\n0 passed, 1 failed")
         return 1
     report_machine()
+    if options.changed and not options.no_build:
+        first = first_kernels.answer(changed.lines(), record, options.jobs)
+        if first.failed:
+            print(first)
+            return 1
     if selection.part:
         print(f"quern: the gate with part {selection.part}; everything: ./quern test --deep", flush=True)
     chosen, large = jobs.split_by_memory(selection.chosen, record)

@@ -137,9 +137,13 @@ class Table:
         drivers = sorted({kind for kind, _ in self.jobs if kind.startswith("driver ")}) or ["driver"]
         return [kind for each in HERE if each in suite.kinds for kind in (drivers if each == "driver" else [each])]
 
+    def known_for(self, changed: dict[str, set[int]]) -> set[Job]:
+        """The jobs that execute a changed line."""
+        return {job for file, lines in changed.items() for job in self._of(file, lines) if job[1] in self.suites}
+
     def jobs_for(self, changed: dict[str, set[int]]) -> list[Job]:
         """The jobs that execute a changed line, the cheapest first; then those that may, since the table lacks them."""
-        found = {job for file, lines in changed.items() for job in self._of(file, lines) if job[1] in self.suites}
+        found = self.known_for(changed)
         operations = {operation for _, name in found for operation in self.suites[name].operations}
         may = {(kind, name) for kind, name in self.unknown if any(map(is_library, changed))
                and (self.suites[name].sanitized or operations & set(self.suites[name].operations))}
@@ -163,7 +167,7 @@ def unpack(packed: str) -> frozenset[int]:
 
 
 def kind_without_sanitizers(configuration: str) -> str:
-    plain = configuration.removeprefix("sanitized ")
+    plain = configuration.removeprefix("sanitized ").removeprefix("musl ")
     return plain if plain.startswith("driver ") else kind_of(plain)
 
 

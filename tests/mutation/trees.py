@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mutation.sites import Site
-from runner import checks, devices, jobs
+from runner import checks, devices, jobs, tiers
 
 ROOT = Path(__file__).resolve().parents[2]
 # What a copy does not need: other copies, and instrumented objects.
@@ -56,6 +56,13 @@ def all_jobs(garbage: Path) -> dict[str, jobs.Job]:
     found += [jobs.Job("checks", check.name, check.filled(check.command, place, 0), targets=check.filled(check.targets, place, 0),
                        is_check=True) for check in checks.CHECKS]
     return {name_of(job): job for job in found}
+
+
+def of_gate(garbage: Path) -> frozenset[str]:
+    """The names of those jobs that the gate of any commit runs outside of its rotating part, with sanitizers or without."""
+    suites = {f"{each.name.removeprefix('sanitized ')}: {suite.name}" for each in devices.all_configurations(garbage)
+              for suite in each.suites() if any(tiers.has_suite(each, suite, number) for number in (0, 1))}
+    return frozenset(suites | {f"checks: {check.name}" for check in checks.CHECKS if check.gate is not None and not check.deep_only})
 
 
 def of_kind(jobs_by_name: dict[str, jobs.Job], kind: str, name: str) -> list[jobs.Job]:
