@@ -27,7 +27,7 @@ from runner.record import Cost, Record
 ROOT = Path(__file__).resolve().parents[2]
 COUNTS = "LLVM_PROFILE_FILE"    # variable: where a program leaves how often it executed each line
 LONG = 20              # seconds: longer jobs begin first, so that the last minutes use all cores
-KNOWN_SECONDS = 30.0   # after so many an estimate is scaled by what has ended
+KNOWN_SECONDS = 300.0  # of jobs, before what has ended scales the estimate: the first ones are the short checks
 REPEATED_LINES = 30    # of a failed job's output, at the end of all
 
 # Limits of a job.  They do not depend on what else the machine does: CPU seconds of one process, and minutes in which none of the

@@ -22,33 +22,60 @@ MOST_WAITING = 4       # jobs for each core
 SPARE_MB = 512         # memory left for other processes
 
 
+def _groups(controller: str) -> list[Path]:
+    """The folders of this process's control group and its ancestors, of version 1 or 2."""
+    found = []
+    for line in _text(Path("/proc/self/cgroup")).splitlines():
+        number, controllers, name = line.split(":", 2)
+        if number == "0" or controller in controllers.split(","):
+            root = Path("/sys/fs/cgroup", *([] if number == "0" else [controller]))
+            own = root / name.lstrip("/")
+            found += [folder for folder in (own, *own.parents) if folder.is_relative_to(root) and folder.is_dir()]
+    return found
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+def _number(path: Path) -> float:
+    """Infinite if there is no such file, or it sets no limit."""
+    text = _text(path).strip()
+    return float(text) if text.isdigit() else float("inf")
+
+
 def _quota() -> float:
     """The cores that the control groups of this process allow."""
-    found = float("inf")
-    for name in ("/sys/fs/cgroup/cpu.max",):
-        try:
-            limit, period = Path(name).read_text().split()
-            found = min(found, float(limit) / float(period))
-        except (OSError, ValueError):
-            pass
-    return found
+    quotas = [float("inf")]
+    for folder in _groups("cpu"):
+        limit, _, period = _text(folder / "cpu.max").partition(" ")
+        if limit.isdigit():
+            quotas.append(float(limit) / float(period))
+        quotas.append(_number(folder / "cpu.cfs_quota_us") / _number(folder / "cpu.cfs_period_us"))
+    return min(quota for quota in quotas if quota == quota)
 
 
 def cores() -> int:
     """Those that this process may use."""
-    return max(1, min(len(os.sched_getaffinity(0)), round(_quota())) if _quota() != float("inf") else len(os.sched_getaffinity(0)))
+    return max(1, int(min(len(os.sched_getaffinity(0)), round(_quota(), 0) if _quota() < 1 << 20 else 1 << 20)))
+
+
+def _free_bytes(folder: Path) -> float:
+    """What a control group can still have.  The cache of files makes room."""
+    limit = min(_number(folder / name) for name in ("memory.max", "memory.limit_in_bytes"))
+    used = min(_number(folder / name) for name in ("memory.current", "memory.usage_in_bytes"))
+    cached = re.findall(r"^(?:total_)?(?:in)?active_file (\d+)$", _text(folder / "memory.stat"), re.MULTILINE)
+    return limit - used + max(map(int, cached), default=0) if limit < 1 << 60 else float("inf")
 
 
 def available_mb() -> int:
-    """Memory that new processes can have without swapping, by the machine and by the control group of this process."""
-    found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
-    free = int(found.group(1)) // 1024 if found else 1 << 30
-    try:
-        limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
-        free = min(free, (limit - int(Path("/sys/fs/cgroup/memory.current").read_text())) >> 20)
-    except (OSError, ValueError):
-        pass
-    return free
+    """Memory that new processes can have without swapping, by the machine and by the control groups of this process."""
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", _text(Path("/proc/meminfo")), re.MULTILINE)
+    free = int(found.group(1)) * 1024 if found else 1 << 50
+    return int(min([free, *map(_free_bytes, _groups("memory"))])) >> 20
 
 
 def part_of_core(cost: Cost) -> float:

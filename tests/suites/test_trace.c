@@ -497,6 +497,36 @@ Test(trace, kernels_have_the_times_of_their_stream) {
     close_bench(&bench);
 }
 
+/* Cross-entropy launches with attributes, clusters for instance. */
+Test(trace, launches_with_attributes_have_times) {
+    if (test_kind() != QUERN_CUDA) cr_skip_test("kernels are launched on GPUs");
+    enum { ROWS = 3, VOCAB = 500 };
+    struct bench bench;
+    struct buffer logits, labels, loss, workspace;
+    static const float values[ROWS * VOCAB];
+    static const int32_t wanted[ROWS];
+    size_t bytes;
+    open_bench(&bench);
+    buffer_open(&logits, &bench.device, sizeof values, 0, values);
+    buffer_open(&labels, &bench.device, sizeof wanted, 0, wanted);
+    buffer_open(&loss, &bench.device, ROWS * sizeof(float), 0, NULL);
+    quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
+    args.logits_dtype = QUERN_F32, args.labels_dtype = QUERN_INT32, args.rows = ROWS, args.vocab = VOCAB;
+    args.logits = logits.data, args.logits_stride = VOCAB, args.labels = labels.data, args.loss = loss.data;
+    check_ok(quern_cross_entropy_workspace(bench.device.quern, &args, &bytes));
+    buffer_open(&workspace, &bench.device, bytes, 0, NULL);
+    device_synchronize(&bench.device);
+    check_ok(quern_trace_begin(bench.path));
+    check_ok(quern_cross_entropy(bench.device.quern, &args, workspace.data, bytes, bench.device.stream));
+    check_ok(quern_trace_end());
+    const char *text = read_trace(&bench);
+    check(count_lines(text, "\"cat\":\"kernel\"", "cross_entropy_") >= 1, "%s", text);
+    check(count_lines(text, "\"cat\":\"kernel\"", "\"ph\":\"X\"") == count_lines(text, "\"cat\":\"kernel\"", ""), "%s", text);
+    struct buffer *const buffers[] = {&logits, &labels, &loss, &workspace};
+    for (int i = 0; i < 4; i++) buffer_close(buffers[i]);
+    close_bench(&bench);
+}
+
 Test(trace, a_capture_is_noted_without_times) {
     if (test_kind() != QUERN_CUDA) cr_skip_test("streams belong to GPUs");
     enum { GLOBAL = 0 };
