@@ -16,7 +16,8 @@ WITH_THREADS = ("harness/carrier", "harness/chunks_case", "harness/chunks_ranks"
                 "oracle/dtype", "oracle/philox", "oracle/quantize", "oracle/ragged_all_to_all")
 
 # What the linker gets for suites that stand between the library and its calls.
-WRAPPED = {"suites/test_failures": "$failing_calls", "suites/test_hosts_strangers": "-Wl,--wrap=pthread_create"}
+WRAPPED = {"suites/test_descriptors": "-Wl,--wrap=close -Wl,--wrap=fcntl", "suites/test_failures": "$failing_calls",
+           "suites/test_hosts_strangers": "-Wl,--wrap=pthread_create"}
 
 
 def _names(folder: str, pattern: str) -> list[str]:

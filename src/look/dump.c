@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "look/dump_call.h"
+#include "os/descriptor.h"
 #include "os/whole_file.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
@@ -116,7 +117,7 @@ static quern_status create_index(const quern_device *device, const struct quern_
         return quern_fail(device, QUERN_SYSTEM_ERROR, "args.folder %s cannot be created: %s", dump->folder, strerror(errno));
     char *path = quern_dump_path(dump, "index.jsonl");
     if (!path) return no_memory(device);
-    const int index = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), error = errno;
+    const int index = quern_above_two(open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)), error = errno;
     free(path);
     if (index >= 0) {
         close(index);

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "os/descriptor.h"
 #include "os/text.h"
 
 /* ---- text ---- */
@@ -88,7 +89,7 @@ bool quern_address_in(const struct sockaddr_storage *system, struct quern_addres
 bool quern_address_towards(const struct quern_address *there, struct quern_address *here) {
     struct sockaddr_storage name;
     socklen_t bytes = quern_address_out(there, &name), room = sizeof name;
-    const int probe = socket(name.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const int probe = quern_above_two(socket(name.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     const bool found = probe >= 0 && connect(probe, (struct sockaddr *)&name, bytes) == 0 &&
                        getsockname(probe, (struct sockaddr *)&name, &room) == 0 && quern_address_in(&name, here);
     const int reason = errno;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/descriptor.h"
 #include "os/text.h"
 
 enum { PATH_BYTES = 1200, FILE_BYTES = 4096 };
@@ -15,7 +16,7 @@ bool quern_read_text(const char *directory, const char *name, char *text, size_t
     char path[PATH_BYTES + 64];
     struct quern_text full = quern_text_begin(path, sizeof path);
     quern_text_add(&full, "%s%s", directory, name);
-    int file = full.length < sizeof path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    int file = full.length < sizeof path ? quern_above_two(open(path, O_RDONLY | O_CLOEXEC)) : -1;
     if (file < 0) return false;
     ssize_t length = read(file, text, bytes - 1);
     close(file);

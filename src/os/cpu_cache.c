@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "os/descriptor.h"
 #include "os/text.h"
 
 static const int64_t UNKNOWN = 1 << 21;
@@ -19,7 +20,7 @@ static bool read_line(int level, const char *name, char *line, size_t bytes) {
     char path[96];
     struct quern_text text = quern_text_begin(path, sizeof path);
     quern_text_add(&text, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", level, name);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = quern_above_two(open(path, O_RDONLY | O_CLOEXEC));
     if (file < 0) return false;
     ssize_t length = read(file, line, bytes - 1);
     close(file);

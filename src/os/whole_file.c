@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "os/descriptor.h"
 #include "os/text.h"
 
 enum { BUFFER = 1 << 18, KEPT_NAME = 200, TEMPORARY_TEXT = 40, ATTEMPTS = 1000 };
@@ -89,7 +90,7 @@ static int open_temporary(struct quern_whole_file *file) {
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         struct quern_text text = quern_text_begin(file->temporary + kept, TEMPORARY_TEXT);
         quern_text_add(&text, ".%d-%d.part", (int)getpid(), attempt);
-        file->descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        file->descriptor = quern_above_two(open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
         if (file->descriptor >= 0) return 0;
         if (errno != EEXIST) break;
     }
@@ -165,7 +166,7 @@ static int append(int descriptor, const void *data, size_t bytes) {
 int quern_append_to_file(const char *path, const void *data, size_t bytes) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_forks);
-    const int descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+    const int descriptor = quern_above_two(open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
     if (descriptor < 0) return errno;
     hold();
     int error = append(descriptor, data, bytes);

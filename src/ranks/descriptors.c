@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "os/descriptor.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
 
@@ -53,6 +54,8 @@ static struct sockaddr_un name_of(const struct quern_roster *roster, uint64_t ca
     return name;
 }
 
+static int make_socket(void) { return quern_above_two(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)); }
+
 /* Whether the peer of a connection belongs to this user.  The name is not a secret, so others could connect. */
 static bool is_of_this_user(int connection) {
     struct ucred peer;
@@ -63,7 +66,7 @@ static bool is_of_this_user(int connection) {
 quern_status quern_descriptors_listen(const struct quern_membership *member, uint64_t call, int *listener) {
     socklen_t bytes;
     struct sockaddr_un name = name_of(member->roster, call, member->rank, &bytes);
-    *listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    *listener = make_socket();
     if (*listener >= 0 && bind(*listener, (struct sockaddr *)&name, bytes) == 0 && listen(*listener, QUERN_RANK_LIMIT) == 0)
         return QUERN_OK;
     quern_status status = fail_system(member, "making a socket for descriptors");
@@ -93,7 +96,7 @@ static quern_status send_to(const struct quern_membership *member, struct messag
                             const struct quern_descriptor *list) {
     socklen_t bytes;
     struct sockaddr_un name = name_of(member->roster, message.call, rank, &bytes);
-    int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int connection = make_socket();
     quern_status status = QUERN_OK;
     if (connection < 0)
         status = fail_system(member, "making a socket for descriptors");
@@ -159,6 +162,7 @@ static bool read_message(int connection, struct message *message, int descriptor
         *count = (int)(bytes / sizeof *descriptors);
     }
     *cut = packet.msg_flags & MSG_CTRUNC;
+    for (int i = 0; i < *count; i++) *cut |= (descriptors[i] = quern_above_two(descriptors[i])) < 0;
     return length == (ssize_t)sizeof *message && message->count == *count && *count <= QUERN_DESCRIPTOR_TAGS;
 }
 
@@ -178,7 +182,7 @@ quern_status quern_descriptors_receive(const struct quern_membership *member, ui
                                        int table[QUERN_DESCRIPTOR_TAGS]) {
     bool any_cut = false;
     for (;;) {
-        int connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        int connection = quern_above_two(accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (connection < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
         if (connection < 0 && errno != EAGAIN) return fail_system(member, "receiving descriptors");
         if (connection < 0) break;

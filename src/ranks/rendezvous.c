@@ -24,6 +24,7 @@
 
 #include "../generated/layout.h"
 #include "os/clock.h"
+#include "os/descriptor.h"
 #include "os/file_size.h"
 #include "os/futex.h"
 #include "ranks/points.h"
@@ -31,6 +32,7 @@
 #include "runtime/status.h"
 
 static const uint64_t MAGIC = 0x70756f7267726e71;  /* "qnrgroup" in memory; written after everything else */
+static const char FOLDER[] = "/dev/shm";
 static const int64_t SLICE = 50000000;             /* nanoseconds between two checks of the other ranks */
 
 /* ---- making or finding the file ---- */
@@ -79,13 +81,14 @@ static bool map_file(struct joining *joining, const struct stat *file) {
     return joining->roster;
 }
 
+/* Opens nothing: the name is removed, too, where no descriptor is left. */
 static bool name_is_ours(const struct joining *joining) {
     struct stat named, held;
-    int descriptor = shm_open(joining->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
-    if (descriptor < 0) return false;
-    bool same = fstat(descriptor, &named) == 0 && fstat(joining->descriptor, &held) == 0 && named.st_dev == held.st_dev &&
-                named.st_ino == held.st_ino;
-    close(descriptor);
+    char path[sizeof joining->name + sizeof FOLDER];
+    struct quern_text text = quern_text_begin(path, sizeof path);
+    quern_text_add(&text, "%s%s", FOLDER, joining->name);
+    const bool same = lstat(path, &named) == 0 && fstat(joining->descriptor, &held) == 0 && named.st_dev == held.st_dev &&
+                      named.st_ino == held.st_ino;
     QUERN_POINT(FORM_NAME_COMPARED);
     return same;
 }
@@ -144,14 +147,14 @@ static bool is_of_other_attempt(const struct joining *joining, const char *file)
 
 /* Removes what other attempts have left whose processes have died.  No later attempt has their names. */
 static void remove_remnants(const struct joining *joining) {
-    DIR *directory = opendir("/dev/shm");
+    DIR *directory = opendir(FOLDER);
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         struct joining other = {0};
         struct stat file;
         if (!is_of_other_attempt(joining, entry->d_name)) continue;
         struct quern_text text = quern_text_begin(other.name, sizeof other.name);
         quern_text_add(&text, "/%s", entry->d_name);
-        other.descriptor = shm_open(other.name, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+        other.descriptor = quern_above_two(shm_open(other.name, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0));
         if (other.descriptor < 0) continue;
         if (fstat(other.descriptor, &file) == 0 && file.st_uid == geteuid() && !is_being_made(&file) &&
             flock(other.descriptor, LOCK_EX | LOCK_NB) == 0)
@@ -236,11 +239,11 @@ static quern_status join_file(struct joining *joining) {
 static quern_status open_file(struct joining *joining) {
     joining->again = false;
     joining->taker = 0;
-    joining->descriptor = shm_open(joining->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    joining->descriptor = quern_above_two(shm_open(joining->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (joining->descriptor >= 0) return make_file(joining);
     if (errno != EEXIST) return fail_system(joining, "making the file");
     QUERN_POINT(FORM_FOUND);
-    joining->descriptor = shm_open(joining->name, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+    joining->descriptor = quern_above_two(shm_open(joining->name, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0));
     if (joining->descriptor >= 0) return join_file(joining);
     joining->again = errno == ENOENT;
     return joining->again ? QUERN_OK : fail_system(joining, "opening the file");

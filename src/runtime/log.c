@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/descriptor.h"
 #include "os/text.h"
 #include "os/unload.h"
 #include "runtime/label.h"
@@ -35,8 +36,9 @@ static void read_environment(void) {
         level = (quern_log_level)(value[0] - '0');
         value += value[1] ? 2 : 1;
     }
-    /* A level without a path logs to stderr. */
-    sink.file = *value ? open(value, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644) : STDERR_FILENO;
+    /* A level without a path logs to standard error, unless that was closed. */
+    sink.file = quern_has_standard_error() ? STDERR_FILENO : -1;
+    if (*value) sink.file = quern_above_two(open(value, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
     if (sink.file < 0) return;
     if (*value) quern_on_unload(QUERN_UNLOAD_LOG, close_file);
     sink.file_level = level;

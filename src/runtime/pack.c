@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "os/checksum.h"
+#include "os/descriptor.h"
 #include "os/unload.h"
 #include "runtime/log.h"
 #include "runtime/operation.h"
@@ -46,7 +47,7 @@ static quern_status read_bytes(const char *path, int descriptor, struct file *fi
 
 /* Reads the whole file.  Access to a mapping would fault if the file were truncated later. */
 static quern_status read_file(const char *path, struct file *file) {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    int descriptor = quern_above_two(open(path, O_RDONLY | O_CLOEXEC));
     if (descriptor < 0) return quern_fail(NULL, QUERN_SYSTEM_ERROR, "%s cannot be opened: %s", path, strerror(errno));
     struct stat information;
     quern_status status;

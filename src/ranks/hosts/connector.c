@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "os/clock.h"
+#include "os/descriptor.h"
 
 static const int64_t PAUSE = 20000000, PATIENCE = 3000000000;  /* nanoseconds: between attempts; for one */
 
@@ -36,7 +37,7 @@ static bool begin(struct quern_connector *connector) {
     struct sockaddr_storage name;
     const socklen_t bytes = quern_address_out(&connector->address, &name);
     const int on = 1;
-    connector->socket = socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    connector->socket = quern_above_two(socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (connector->socket < 0) return false;
     setsockopt(connector->socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (connect(connector->socket, (struct sockaddr *)&name, bytes) != 0 && errno != EINPROGRESS) return false;

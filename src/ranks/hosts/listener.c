@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "os/clock.h"
+#include "os/descriptor.h"
 
 static const int64_t PATIENCE = 2000000000;  /* nanoseconds for a handshake */
 
@@ -38,7 +39,7 @@ static bool make_places(struct quern_listener *listener, int places) {
 static bool make_socket(int *made, const struct quern_address *address, struct quern_address *bound) {
     struct sockaddr_storage name;
     socklen_t bytes = quern_address_out(address, &name), room = sizeof name;
-    *made = socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    *made = quern_above_two(socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (*made < 0) return false;
     setsockopt(*made, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
     if (address->version == 6 && quern_address_is_any(address))
@@ -116,7 +117,7 @@ static bool is_repeated(struct quern_listener *listener, const unsigned char num
 static void let_in(struct quern_listener *listener) {
     const int on = 1;
     for (int i = 0; i < listener->places; i++) {
-        const int socket = accept4(listener->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        const int socket = quern_above_two(accept4(listener->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (socket < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
         if (socket < 0) return;
         setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

@@ -148,7 +148,7 @@ static quern_status send_parts(struct quern_symmetric_memory *memory, const stru
     for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++) {
         if (!member->roster->peer[rank].is_here) continue;
         list[exported].tag = rank;
-        status = quern_export_handle(member, state->gpus.cuda, state->part[rank].handle, &list[exported++]);
+        status = quern_export_handle(member, state->gpus.cuda, state->part[rank].handle, &list[exported++].descriptor);
     }
     int count = exported;
     if (member->rank == 0) list[count++] = (struct quern_descriptor){LEDGER_TAG, state->received[LEDGER_TAG]};

@@ -14,6 +14,7 @@
 
 #include "ranks/descriptors.h"
 #include "ranks/symmetric/gpu_mapping.h"
+#include "ranks/symmetric/symmetric_cuda_state.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 
@@ -259,9 +260,9 @@ static quern_status export_part(const struct quern_symmetric_memory *memory, con
     *descriptor = -1;
     CUresult error = cuda->vmm_retain(&handle, (void *)(uintptr_t)memory->part[rank].address);
     if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuMemRetainAllocationHandle");
-    error = cuda->vmm_export(descriptor, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    quern_status status = quern_export_handle(member, cuda, handle, descriptor);
     cuda->vmm_release(handle);
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuMemExportToShareableHandle");
+    return status;
 }
 
 static quern_status send_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member) {

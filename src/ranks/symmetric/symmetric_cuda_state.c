@@ -1,6 +1,10 @@
 /* Handles of GPU memory as file descriptors.  Called by the steps of symmetric_cuda.c and symmetric_multicast.c. */
 #include "ranks/symmetric/symmetric_cuda_state.h"
 
+#include <errno.h>
+#include <string.h>
+
+#include "os/descriptor.h"
 #include "runtime/status.h"
 
 int quern_cuda_handle_types(const struct quern_membership *member) {
@@ -8,10 +12,13 @@ int quern_cuda_handle_types(const struct quern_membership *member) {
 }
 
 quern_status quern_export_handle(const struct quern_membership *member, const struct quern_cuda *cuda,
-                                 CUmemGenericAllocationHandle handle, struct quern_descriptor *descriptor) {
-    descriptor->descriptor = -1;
-    CUresult error = cuda->vmm_export(&descriptor->descriptor, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuMemExportToShareableHandle");
+                                 CUmemGenericAllocationHandle handle, int *descriptor) {
+    int exported = *descriptor = -1;
+    CUresult error = cuda->vmm_export(&exported, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuMemExportToShareableHandle");
+    *descriptor = quern_above_two(exported);
+    if (*descriptor >= 0) return QUERN_OK;
+    return quern_fail(member->device, QUERN_SYSTEM_ERROR, "a descriptor of GPU memory: %s", strerror(errno));
 }
 
 quern_status quern_import_handle(const struct quern_membership *member, struct quern_cuda_memory_state *state, int tag,

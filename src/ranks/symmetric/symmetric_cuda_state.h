@@ -40,8 +40,9 @@ static inline struct quern_cuda_memory_state *quern_cuda_state_of(const struct q
 /* The kinds of handles that the ranks need. */
 int quern_cuda_handle_types(const struct quern_membership *member);
 
+/* A descriptor of the memory behind a handle, which the caller closes; -1 after a failure. */
 quern_status quern_export_handle(const struct quern_membership *member, const struct quern_cuda *cuda,
-                                 CUmemGenericAllocationHandle handle, struct quern_descriptor *descriptor);
+                                 CUmemGenericAllocationHandle handle, int *descriptor);
 
 /* Imports the memory behind a received descriptor, and closes the descriptor. */
 quern_status quern_import_handle(const struct quern_membership *member, struct quern_cuda_memory_state *state, int tag,

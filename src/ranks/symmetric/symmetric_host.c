@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "os/descriptor.h"
 #include "os/file_size.h"
 #include "os/integers.h"
 #include "os/memory_room.h"
@@ -91,7 +92,7 @@ static quern_status check_room(const struct quern_symmetric_memory *memory, cons
 
 static quern_status make_file(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     size_t bytes = quern_host_file_bytes(memory);
-    int descriptor = state_of(memory)->descriptor = memfd_create("quern", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int descriptor = state_of(memory)->descriptor = quern_above_two(memfd_create("quern", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (descriptor >= 0 && quern_set_file_size(descriptor, (int64_t)bytes) && quern_seal_file_size(descriptor)) return QUERN_OK;
     bool full = errno == ENOMEM || errno == ENOSPC || errno == EFBIG;
     return quern_fail(member->device, full ? QUERN_OUT_OF_MEMORY : QUERN_SYSTEM_ERROR, "making %zu bytes of shared memory: %s",

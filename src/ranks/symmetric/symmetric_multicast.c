@@ -74,7 +74,7 @@ quern_status quern_make_multicast(struct quern_symmetric_memory *memory, const s
     state->has_multicast = true;
     if (member->one_process) return QUERN_OK;
     struct quern_descriptor object = {.tag = TAG};
-    quern_status status = quern_export_handle(member, state->gpus.cuda, state->multicast, &object);
+    quern_status status = quern_export_handle(member, state->gpus.cuda, state->multicast, &object.descriptor);
     if (status == QUERN_OK) status = quern_descriptors_send(member, memory->id, memory->digest, &object, 1);
     quern_close_descriptor(&object.descriptor);
     return status;

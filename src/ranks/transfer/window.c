@@ -9,9 +9,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "os/descriptor.h"
 #include "os/file_size.h"
 #include "ranks/descriptors.h"
 #include "ranks/symmetric/gpu_mapping.h"
+#include "ranks/symmetric/symmetric_cuda_state.h"
 #include "ranks/symmetric/symmetric_pinned.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/idle.h"
@@ -59,9 +61,7 @@ static quern_status make_on_gpu(const struct quern_membership *member, struct qu
 }
 
 static quern_status export_from_gpu(const struct quern_membership *member, const struct quern_window *window, int *descriptor) {
-    const CUresult error = window->gpus.cuda->vmm_export(descriptor, window->handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
-    if (error == CUDA_SUCCESS) return QUERN_OK;
-    return quern_cuda_fail(member->device, error, "cuMemExportToShareableHandle of the window of transfers");
+    return quern_export_handle(member, window->gpus.cuda, window->handle, descriptor);
 }
 
 static quern_status open_on_gpu(const struct quern_membership *member, struct quern_window *window, int descriptor) {
@@ -97,14 +97,14 @@ static quern_status map_file(const struct quern_membership *member, struct quern
 }
 
 static quern_status make_on_host(const struct quern_membership *member, struct quern_window *window) {
-    window->file = memfd_create("quern window", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    window->file = quern_above_two(memfd_create("quern window", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (window->file < 0 || !quern_reserve_file_size(window->file, QUERN_WINDOW_BYTES) || !quern_seal_file_size(window->file))
         return quern_fail(member->device, QUERN_SYSTEM_ERROR, "making the window of transfers: %s", strerror(errno));
     return map_file(member, window, window->file);
 }
 
 static quern_status export_from_host(const struct quern_membership *member, const struct quern_window *window, int *descriptor) {
-    *descriptor = fcntl(window->file, F_DUPFD_CLOEXEC, 0);
+    *descriptor = quern_above_two(fcntl(window->file, F_DUPFD_CLOEXEC, 0));
     if (*descriptor >= 0) return QUERN_OK;
     return quern_fail(member->device, QUERN_SYSTEM_ERROR, "a descriptor of the window of transfers: %s", strerror(errno));
 }

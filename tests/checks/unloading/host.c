@@ -221,6 +221,31 @@ static void forgets_the_log(void) {
     repeat(MANY / 5, log_and_unload);
 }
 
+/* How much the library logs to descriptor 2, which is the same file before it is loaded, or only afterwards. */
+static long logged_bytes(bool is_open) {
+    char path[] = "/tmp/quern_error_XXXXXX";
+    const int kept = dup(STDERR_FILENO), file = mkstemp(path);
+    demand(kept >= 0 && file >= 0 && unlink(path) == 0, "no file");
+    if (is_open) dup2(file, STDERR_FILENO);
+    else close(STDERR_FILENO);
+    load();
+    dup2(file, STDERR_FILENO);
+    works(engine->open(1));
+    works(engine->close());
+    unload();
+    dup2(kept, STDERR_FILENO);
+    const long bytes = (long)lseek(file, 0, SEEK_END);
+    close(kept);
+    close(file);
+    return bytes;
+}
+
+static void logs_to_the_standard_error_of_its_start(void) {
+    setenv("QUERN_LOG", "2", 1);
+    demand(logged_bytes(true) > 0, "no lines in standard error");
+    demand(logged_bytes(false) == 0, "lines in the file that got the number of standard error");
+}
+
 /* ---- the scenes: groups ---- */
 
 static char group_name[64];
@@ -450,6 +475,7 @@ static const struct {
     SCENE(closes_without_unloading),
     SCENE(static_objects_close_devices),
     SCENE(forgets_the_log),
+    SCENE(logs_to_the_standard_error_of_its_start),
     SCENE(forgets_groups),
     SCENE(static_objects_destroy_groups),
     SCENE(threads_outlive_the_engine),

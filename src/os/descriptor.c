@@ -1,0 +1,23 @@
+/* Keeps descriptors of the library apart from those of the standard streams.  Called wherever one is opened, and by the log. */
+#define _GNU_SOURCE
+#include "os/descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+int quern_above_two(int descriptor) {
+    if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
+    const int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), reason = errno;
+    close(descriptor);
+    errno = reason;
+    return moved;
+}
+
+static bool has_standard_error;
+
+__attribute__((constructor)) static void look_at_standard_error(void) {
+    has_standard_error = fcntl(STDERR_FILENO, F_GETFD) >= 0;
+}
+
+bool quern_has_standard_error(void) { return has_standard_error; }

@@ -1,0 +1,235 @@
+/*
+ * File descriptors: those of the standard streams, which the library leaves alone where the program has closed them, and limits of
+ * their number.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/gather_store.h"
+#include "harness/looking.h"
+#include "harness/ranks.h"
+#include "harness/shrink_case.h"
+#include "harness/transfer_case.h"
+
+/* ---- what the library does with the numbers 0 to 2: it may move a descriptor away from them, and nothing else ---- */
+
+enum { STREAMS = 3 };
+
+static int is_moved[STREAMS], kept;  /* atomic: between moving and closing one; how many were closed that were not moved */
+
+int __real_close(int descriptor);
+int __wrap_close(int descriptor);
+int __real_fcntl(int descriptor, int command, ...);
+int __wrap_fcntl(int descriptor, int command, ...);
+
+static bool is_stream(int descriptor) { return descriptor >= 0 && descriptor < STREAMS; }
+
+int __wrap_close(int descriptor) {
+    if (is_stream(descriptor) && !__atomic_exchange_n(&is_moved[descriptor], 0, __ATOMIC_SEQ_CST))
+        __atomic_add_fetch(&kept, 1, __ATOMIC_SEQ_CST);
+    return __real_close(descriptor);
+}
+
+int __wrap_fcntl(int descriptor, int command, ...) {
+    va_list list;
+    va_start(list, command);
+    void *argument = va_arg(list, void *);
+    va_end(list);
+    if (command == F_DUPFD_CLOEXEC && is_stream(descriptor)) __atomic_store_n(&is_moved[descriptor], 1, __ATOMIC_SEQ_CST);
+    return __real_fcntl(descriptor, command, argument);
+}
+
+static void close_streams(void) {
+    for (int stream = 0; stream < STREAMS; stream++) __real_close(stream);
+    kept = 0;
+}
+
+/* How many of the numbers are open, or were open and not moved. */
+static int streams_taken(void) {
+    int taken = __atomic_load_n(&kept, __ATOMIC_SEQ_CST);
+    for (int stream = 0; stream < STREAMS; stream++) taken += __real_fcntl(stream, F_GETFD) >= 0;
+    return taken;
+}
+
+static void expect_no_stream(struct rank *rank, const char *where) {
+    rank_check(rank, streams_taken() == 0, "%d of the numbers 0 to 2 were taken: %s", streams_taken(), where);
+}
+
+/* ---- one of everything ---- */
+
+struct scene {
+    bool gathers;             /* by an all-gather in place of a place of meeting */
+    char folder[256];
+};
+
+static const char *path_of(const struct rank *rank, const char *name, char path[400]) {
+    snprintf(path, 400, "%s/%d.%s", ((const struct scene *)rank->user)->folder, rank->rank, name);
+    return path;
+}
+
+static void begin_to_look(struct rank *rank) {
+    char path[400];
+    quern_dump_args args = QUERN_DUMP_ARGS_INIT;
+    args.folder = path_of(rank, "dump", path);
+    rank_ok(rank, quern_dump_at(rank->device, &args));
+    rank_ok(rank, quern_step(rank->device, 0));
+    rank_ok(rank, quern_trace_begin(path_of(rank, "trace", path)));
+    expect_no_stream(rank, "a trace and a dump begin");
+}
+
+static void end_to_look(struct rank *rank) {
+    char path[400];
+    rank_ok(rank, quern_trace_end());
+    rank_ok(rank, quern_step(rank->device, 1));
+    expect_no_stream(rank, "a trace and a dump end");
+    rank_status(rank, quern_load_pack(path_of(rank, "trace", path)), QUERN_INVALID_PACK);
+    expect_no_stream(rank, "a pack");
+}
+
+static void open_another_device(struct rank *rank) {
+    quern_device *device;
+    rank_ok(rank, quern_device_open(QUERN_CPU, 0, &device));
+    rank_ok(rank, quern_prepare(device, QUERN_COLLECTIVE | QUERN_RAGGED_ALL_TO_ALL));
+    expect_no_stream(rank, "a device");
+    quern_device_close(device);
+}
+
+static void add_up(struct rank *rank, quern_group *group) {
+    enum { COUNT = 1 << 14 };
+    static float input[COUNT], output[COUNT];
+    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
+    size_t bytes;
+    args.dtype = QUERN_F32, args.count = COUNT, args.input = input, args.output = output;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
+    rank_ok(rank, quern_collective_workspace(group, &args, &bytes));
+    char *workspace = rank_allocate(rank, group, bytes ? bytes : 1);
+    expect_no_stream(rank, "symmetric memory");
+    rank_ok(rank, quern_all_reduce(group, &args, workspace, bytes, NULL));
+    expect_no_stream(rank, "a collective");
+}
+
+static void transfer(struct rank *rank, quern_group *group) {
+    const struct transfer_choice choice = {.lists = 2, .items = 8, .largest = 1 << 16, .rounds = 2};
+    transfer_run_case(rank, group, 71, &choice);
+    expect_no_stream(rank, "transfers");
+}
+
+/* What an earlier attempt has left in /dev/shm, which the first rank of this one removes. */
+static void leave_remnant(const struct rank *rank, char name[128]) {
+    snprintf(name, 128, "/quern.%u.2.%s", (unsigned)geteuid(), rank->name);
+    const int file = rank->rank == 0 && !rank->hosts ? shm_open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+    if (file >= 0 && write(file, "", 1) == 1) __real_close(file);
+}
+
+static int gather(void *user, const void *mine, size_t bytes, void *all) {
+    gather_parts(user, mine, bytes, all);
+    return 0;
+}
+
+static quern_status do_everything(struct rank *rank) {
+    struct gatherer gatherer = {.rank = rank};
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
+    quern_group *group, *part, *less;
+    if (((const struct scene *)rank->user)->gathers) args.meet = NULL, args.all_gather = gather, args.all_gather_user = &gatherer;
+    char remnant[128];
+    args.job = 3;
+    leave_remnant(rank, remnant);
+    rank_line_up(rank);
+    close_streams();
+    open_another_device(rank);
+    begin_to_look(rank);
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    rank_check(rank, shm_open(remnant, O_RDONLY, 0) < 0, "%s is there", remnant);
+    expect_no_stream(rank, "a group");
+    add_up(rank, group);
+    transfer(rank, group);
+    end_to_look(rank);
+    rank_ok(rank, quern_group_split(&group, 1, &(int){rank->rank % 2}, &(int){0}, &part));
+    expect_no_stream(rank, "a part of the group");
+    rank_ok(rank, quern_group_destroy(part));
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    rank_ok(rank, quern_group_shrink(&group, 1, &less));
+    expect_no_stream(rank, "a group that was shrunk");
+    rank_ok(rank, quern_barrier(less, NULL, NULL));
+    rank_ok(rank, quern_group_destroy(less));
+    rank_ok(rank, quern_group_destroy(group));
+    expect_no_stream(rank, "the end");
+    return QUERN_OK;
+}
+
+Test(descriptors, the_standard_streams_are_left_alone) {
+    static const struct {
+        int hosts, count;
+        bool gathers;
+    } shapes[] = {{0, 2, false}, {2, 4, false}, {2, 4, true}, {4, 4, false}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct scene scene = {.gathers = shapes[i].gathers};
+        snprintf(scene.folder, sizeof scene.folder, "%s", make_folder());
+        check_ranks(.kind = RANK_PROCESSES, .count = shapes[i].count, .hosts = shapes[i].hosts, .function = do_everything,
+                    .user = &scene, .shared_bytes = sizeof(struct gather_store));
+        for (int rank = 0; rank < shapes[i].count; rank++) {
+            char name[16];
+            snprintf(name, sizeof name, "%d.dump", rank);
+            drop_folder(path_in(scene.folder, name));
+        }
+        drop_folder(scene.folder);
+    }
+}
+
+/* The log is opened once per process, by the first line. */
+Test(descriptors, the_log_is_no_standard_stream) {
+    char path[] = "/tmp/quern_log_XXXXXX";
+    int status, count;
+    const int file = mkstemp(path);
+    check(file >= 0, "no file");
+    setenv("QUERN_LOG", path, 1);
+    const pid_t child = fork();
+    if (child == 0) {
+        close_streams();
+        quern_device_count((quern_device_kind)12, &count);
+        rank_end_process(streams_taken());
+    }
+    check(waitpid(child, &status, 0) == child && status == 0, "the log has taken one: %x", status);
+    check(lseek(file, 0, SEEK_END) > 0, "nothing was logged");
+    unlink(path);
+}
+
+/* ---- no descriptors are left ---- */
+
+/* So many more can be opened. */
+static void leave_descriptors(struct rank *rank, int more) {
+    struct rlimit limit;
+    int opened[16], last = 0;
+    rank_check(rank, more <= 16 && getrlimit(RLIMIT_NOFILE, &limit) == 0, "no limit");
+    for (int i = 0; i < more; i++) last = opened[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    for (int i = 0; i < more; i++) __real_close(opened[i]);
+    limit.rlim_cur = (rlim_t)last + 1;
+    rank_check(rank, setrlimit(RLIMIT_NOFILE, &limit) == 0, "no limit");
+}
+
+/* The segment takes the only one, so nothing can be opened to compare the name with it. */
+static quern_status use_the_last_one(struct rank *rank) {
+    struct stat file;
+    char path[128];
+    snprintf(path, sizeof path, "/dev/shm/quern.%u.0.%s", (unsigned)geteuid(), rank->name);
+    leave_descriptors(rank, 1);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    rank_check(rank, stat(path, &file) != 0, "%s is there", path);
+    return quern_group_destroy(group);
+}
+
+Test(descriptors, the_name_is_removed_with_the_last_one) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = use_the_last_one);
+}
