@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,14 +14,14 @@
 #include "os/futex.h"
 #include "os/unload.h"
 #include "runtime/device.h"
+#include "runtime/log.h"
 
 enum { MAX_THREADS = 1024 };
 
 int quern_default_threads(void) {
-    const char *value = getenv("QUERN_THREADS");
-    long wanted = value ? strtol(value, NULL, 10) : 0;
-    if (wanted >= 1) return wanted > MAX_THREADS ? MAX_THREADS : (int)wanted;
-    const int cores = quern_usable_cores();
+    static uint32_t told;
+    const int wanted = quern_variable_number("QUERN_THREADS", MAX_THREADS, &told);
+    const int cores = wanted ? wanted : quern_usable_cores();
     return cores > MAX_THREADS ? MAX_THREADS : cores;
 }
 
