@@ -9,10 +9,10 @@
 /* A visit of one group: its directory, and whether it is of version 2. */
 typedef void quern_control_group_visit(void *context, const char *directory, bool second);
 
-/*
- * Visits the group of the process for a controller ("memory") and all groups above it.  `membership` is a file like
- * /proc/self/cgroup, `mount` the directory that is /sys/fs/cgroup on Linux.
- */
+/* The files of this process, `membership` and `mount` below. */
+#define QUERN_OWN_CONTROL_GROUPS "/proc/self/cgroup", "/sys/fs/cgroup"
+
+/* Visits the group of the process for a controller ("memory") and all groups above it. */
 void quern_visit_control_groups(const char *membership, const char *mount, const char *controller, quern_control_group_visit *visit,
                                 void *context);
 

@@ -1,9 +1,27 @@
-/* Reads the quota of processor time from the control groups.  Called when a rank joins a group. */
+/* Reads the affinity and the quota of processor time.  Called when a CPU device is opened and when a rank joins a group. */
+#define _GNU_SOURCE
 #include "os/cpu_quota.h"
 
+#include <sched.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "os/control_group.h"
+
+/* The system refuses a mask without a bit for each processor that it could have, so cpu_set_t may be too small. */
+bool quern_read_cores(struct quern_cores *cores) {
+    *cores = (struct quern_cores){{0}};
+    if (sched_getaffinity(0, sizeof *cores, (cpu_set_t *)cores) == 0) return true;
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    for (long core = 0; core < online && core < QUERN_CORE_LIMIT; core++) cores->word[core / 64] |= (uint64_t)1 << core % 64;
+    return false;
+}
+
+int quern_count_cores(const struct quern_cores *cores) {
+    int count = 0;
+    for (int word = 0; word < QUERN_CORE_LIMIT / 64; word++) count += __builtin_popcountll(cores->word[word]);
+    return count;
+}
 
 static int64_t positive(int64_t number) { return number > 0 ? number : 0; }
 
@@ -30,11 +48,21 @@ static void look(void *context, const char *directory, bool second) {
     read_quota(directory, second, &quota, &period);
     const double thousandths = quota && period ? 1000 * (double)quota / (double)period : UINT32_MAX;
     if (thousandths >= least->thousandths) return;
-    *least = (struct quern_cpu_quota){(uint32_t)thousandths, quern_control_group_number(directory)};
+    const uint32_t whole = (uint32_t)thousandths;
+    *least = (struct quern_cpu_quota){whole + (whole < thousandths), quern_control_group_number(directory)};
 }
 
 struct quern_cpu_quota quern_cpu_quota_of(const char *membership, const char *mount) {
     struct quern_cpu_quota least = {.thousandths = UINT32_MAX};
     quern_visit_control_groups(membership, mount, "cpu", look, &least);
     return least;
+}
+
+int quern_usable_cores(void) {
+    struct quern_cores cores;
+    quern_read_cores(&cores);
+    const uint32_t thousandths = quern_cpu_quota_of(QUERN_OWN_CONTROL_GROUPS).thousandths;
+    const int64_t count = quern_count_cores(&cores), quota = ((int64_t)thousandths + 999) / 1000;
+    const int64_t least = quota < count ? quota : count;
+    return least < 1 ? 1 : (int)least;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ranks/gpu_room.h"
+#include "runtime/log.h"
 #include "runtime/status.h"
 
 static quern_status check_attribute(const struct quern_membership *member, const struct quern_cuda *cuda, int attribute,
@@ -48,9 +49,9 @@ quern_status quern_cuda_check_device(const struct quern_membership *member) {
 /* The streams of a context share so many hardware queues. */
 static int count_queues(void) {
     enum { DEFAULT = 8, MOST = 32 };
-    const char *value = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
-    const long queues = value && *value ? strtol(value, NULL, 10) : DEFAULT;
-    return queues < 1 ? DEFAULT : queues > MOST ? MOST : (int)queues;
+    static uint32_t told;
+    const int queues = quern_variable_number("CUDA_DEVICE_MAX_CONNECTIONS", MOST, &told);
+    return queues ? queues : DEFAULT;
 }
 
 int quern_cuda_count_sharers(const struct quern_membership *member) {

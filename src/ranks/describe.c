@@ -112,22 +112,23 @@ quern_status quern_told_status(uint32_t number) {
 /* The text of each fault: the value, and the expected one (followed by the limit if that is a number). */
 static const struct {
     const char *what, *expected;
-    bool has_limit;
+    bool has_limit, by_receiver;  /* the rank of the report is the receiver */
 } slice_faults[] = {
-    [QUERN_SLICE_INPUT_OFFSET] = {"input_offsets is", "expected 0 or more", false},
-    [QUERN_SLICE_SEND_SIZE] = {"send_sizes is", "expected 0 or more", false},
-    [QUERN_SLICE_OUTPUT_OFFSET] = {"output_offsets is", "expected 0 or more", false},
-    [QUERN_SLICE_RECV_SIZE] = {"recv_sizes is", "expected 0 or more", false},
-    [QUERN_SLICE_BEYOND_INPUT] = {"the slice ends at input row", "expected at most input_rows,", true},
-    [QUERN_SLICE_BEYOND_OUTPUT] = {"the slice ends at output row", "expected at most the receiver's output_rows,", true},
-    [QUERN_SLICE_DISAGREEMENT] = {"the sender's send_sizes is", "the receiver's recv_sizes is", true},
+    [QUERN_SLICE_INPUT_OFFSET] = {"input_offsets is", "expected 0 or more", false, false},
+    [QUERN_SLICE_SEND_SIZE] = {"send_sizes is", "expected 0 or more", false, false},
+    [QUERN_SLICE_OUTPUT_OFFSET] = {"output_offsets is", "expected 0 or more", false, false},
+    [QUERN_SLICE_RECV_SIZE] = {"recv_sizes is", "expected 0 or more", false, true},
+    [QUERN_SLICE_BEYOND_INPUT] = {"the slice ends at input row", "expected at most input_rows,", true, false},
+    [QUERN_SLICE_BEYOND_OUTPUT] = {"the slice ends at output row", "expected at most the receiver's output_rows,", true, true},
+    [QUERN_SLICE_DISAGREEMENT] = {"the sender's send_sizes is", "the receiver's recv_sizes is", true, true},
 };
 
 static void describe_disagreement(struct quern_text *text, const struct quern_slice_report *report) {
     switch (report->fault) {
     case QUERN_SLICE_OVERLAP:
-        quern_text_add(text, "rank %d, peer %d, update %d: output row %lld is also written by peer %d, update %d", report->rank,
-                       report->peer, report->update, (long long)report->value, report->other_peer, report->other_update);
+        quern_text_add(text, "sender %d, receiver %d, update %d: output row %lld is also written by sender %d, update %d",
+                       report->peer, report->rank, report->update, (long long)report->value, report->other_peer,
+                       report->other_update);
         return;
     case QUERN_SLICE_UPDATES:
         quern_text_add(text, "rank %d has %lld updates and rank %d has %lld: expected the same", report->rank,
@@ -224,8 +225,9 @@ void quern_describe_slice(struct quern_text *text, const struct quern_slice_repo
         describe_disagreement(text, report);
         return;
     }
-    quern_text_add(text, "rank %d, peer %d, update %d: %s %lld, %s", report->rank, report->peer, report->update,
-                   slice_faults[fault].what, (long long)report->value, slice_faults[fault].expected);
+    const int ranks[] = {report->rank, report->peer}, by_receiver = slice_faults[fault].by_receiver;
+    quern_text_add(text, "sender %d, receiver %d, update %d: %s %lld, %s", ranks[by_receiver], ranks[!by_receiver],
+                   report->update, slice_faults[fault].what, (long long)report->value, slice_faults[fault].expected);
     if (slice_faults[fault].has_limit) quern_text_add(text, " %lld", (long long)report->limit);
 }
 

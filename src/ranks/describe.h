@@ -32,7 +32,7 @@ struct quern_missing_list {
 void quern_list_missing(struct quern_missing_list *list, int rank, uint32_t last_epoch, uint32_t expected_epoch, uint32_t last_tag);
 void quern_end_missing(const struct quern_missing_list *list);
 
-/* Appends a fault of a slice, "rank 1, peer 0, update 3: send_sizes is -2, expected 0 or more", or of the terms of a collective. */
+/* Appends a fault of a slice, "sender 1, receiver 0, update 3: send_sizes is -2, expected 0 or more", or of a collective. */
 void quern_describe_slice(struct quern_text *text, const struct quern_slice_report *report);
 
 /* The status of a fault: QUERN_INVALID_SHAPE or QUERN_PEER_MISMATCH. */

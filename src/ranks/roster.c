@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "os/cpu_quota.h"
+#include "os/control_group.h"
 #include "os/integers.h"
 #include "runtime/status.h"
 
@@ -293,31 +292,23 @@ static int find_leader(const struct quern_roster *roster, int rank) {
 }
 
 void quern_write_cores(struct quern_segment_place *place) {
-    const struct quern_cpu_quota quota = quern_cpu_quota_of("/proc/self/cgroup", "/sys/fs/cgroup");
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    sched_getaffinity(0, sizeof set, &set);
-    for (int word = 0; word < QUERN_CORE_WORDS; word++) place->cores[word] = 0;
-    for (int core = 0; core < CPU_SETSIZE; core++)
-        if (CPU_ISSET(core, &set)) place->cores[core / 64] |= (uint64_t)1 << core % 64;
+    const struct quern_cpu_quota quota = quern_cpu_quota_of(QUERN_OWN_CONTROL_GROUPS);
+    quern_read_cores(&place->cores);
     place->quota = quota.thousandths;
     place->quota_group = quota.number;
 }
 
 static int count_cores(const struct quern_roster *roster) {
-    int count = 0;
-    for (int word = 0; word < QUERN_CORE_WORDS; word++) {
-        uint64_t any = 0;
-        for (int rank = 0; rank < roster->ranks; rank++)
-            if (!roster->peer[rank].is_elsewhere) any |= quern_place(roster, rank)->cores[word];
-        count += __builtin_popcountll(any);
-    }
-    return count;
+    struct quern_cores any = {{0}};
+    for (int slot = 0; slot < roster->here; slot++)
+        for (int word = 0; word < QUERN_CORE_LIMIT / 64; word++)
+            any.word[word] |= quern_segment_place(&roster->view, (uint32_t)slot)->cores.word[word];
+    return quern_count_cores(&any);
 }
 
-/* Whether the quota of a rank's control group is less than a core for each rank there. */
-static bool is_short_of_time(const struct quern_roster *roster, int rank) {
-    const struct quern_segment_place *place = quern_place(roster, rank);
+/* Whether the quota of the control group of a slot's rank is less than a core for each rank there. */
+static bool is_short_of_time(const struct quern_roster *roster, int of) {
+    const struct quern_segment_place *place = quern_segment_place(&roster->view, (uint32_t)of);
     int64_t ranks = 0;
     for (int slot = 0; slot < roster->here; slot++)
         ranks += quern_segment_place(&roster->view, (uint32_t)slot)->quota_group == place->quota_group;
@@ -325,17 +316,10 @@ static bool is_short_of_time(const struct quern_roster *roster, int rank) {
 }
 
 static bool is_crowded(const struct quern_roster *roster) {
-    bool crowded = false;
-    int here = 0;
-    for (int rank = 0; rank < roster->ranks; rank++) {
-        if (roster->peer[rank].is_elsewhere) continue;
-        here++;
-        crowded |= is_short_of_time(roster, rank);
-    }
-    return crowded || count_cores(roster) < here;
+    bool crowded = count_cores(roster) < roster->here;
+    for (int slot = 0; slot < roster->here; slot++) crowded |= is_short_of_time(roster, slot);
+    return crowded;
 }
-
-_Static_assert(CPU_SETSIZE <= 64 * QUERN_CORE_WORDS, "a mask must have a bit for each core");
 
 static void clear_pads(struct quern_roster *roster, uint32_t first_epoch) {
     const size_t signals = (size_t)roster->here * quern_pad_stride((uint32_t)roster->here);

@@ -16,6 +16,7 @@
 
 #include "kernels/collective.h"
 #include "os/address.h"
+#include "os/cpu_quota.h"
 
 enum {
     QUERN_GROUP_LIMIT = 4096,      /* ranks of a group of several hosts; of a host: QUERN_RANK_LIMIT */
@@ -26,7 +27,6 @@ enum {
     QUERN_POISON_TEXT_BYTES = 1024,
     QUERN_ABORT_TEXT_BYTES = 161,
     QUERN_RING_BYTES = 64 << 10,
-    QUERN_CORE_WORDS = 1024 / 64,  /* as many cores as sched_getaffinity knows */
 };
 
 enum quern_segment_state { QUERN_SEGMENT_FORMING = 1, QUERN_SEGMENT_READY = 2, QUERN_SEGMENT_REFUSED = 3 };
@@ -96,7 +96,7 @@ struct quern_verdict {
 
 /* The place of a rank of this host. */
 struct quern_segment_place {
-    uint64_t cores[QUERN_CORE_WORDS];  /* bit mask: on which its thread could run when it joined */
+    struct quern_cores cores;    /* on which its thread could run when it joined */
     uint32_t quota;              /* thousandths of a core, of its process's control group; UINT32_MAX: no limit */
     uint64_t quota_group;        /* the group's number; 0: no limit */
 

@@ -6,27 +6,22 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "os/clock.h"
+#include "os/cpu_quota.h"
 #include "os/futex.h"
 #include "os/unload.h"
 #include "runtime/device.h"
+#include "runtime/log.h"
 
 enum { MAX_THREADS = 1024 };
 
-static int available_cores(void) {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
-}
-
 int quern_default_threads(void) {
-    const char *value = getenv("QUERN_THREADS");
-    long wanted = value ? strtol(value, NULL, 10) : 0;
-    if (wanted >= 1) return wanted > MAX_THREADS ? MAX_THREADS : (int)wanted;
-    const int cores = available_cores();
+    static uint32_t told;
+    const int wanted = quern_variable_number("QUERN_THREADS", MAX_THREADS, &told);
+    const int cores = wanted ? wanted : quern_usable_cores();
     return cores > MAX_THREADS ? MAX_THREADS : cores;
 }
 
@@ -155,12 +150,12 @@ static void work_on(struct job *job) {
  */
 static void leave_core_of_caller(void) {
     const int core = __atomic_load_n(&pool.core, __ATOMIC_RELAXED);
-    cpu_set_t all, others;
-    if (core < 0 || core >= CPU_SETSIZE || sched_getcpu() != core || sched_getaffinity(0, sizeof all, &all) != 0) return;
+    struct quern_cores all, others;
+    if (core < 0 || core >= QUERN_CORE_LIMIT || sched_getcpu() != core || !quern_read_cores(&all)) return;
     others = all;
-    CPU_CLR(core, &others);
-    if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
-    sched_setaffinity(0, sizeof all, &all);
+    others.word[core / 64] &= ~((uint64_t)1 << core % 64);
+    if (quern_count_cores(&others) == 0 || sched_setaffinity(0, sizeof others, (cpu_set_t *)&others) != 0) return;
+    sched_setaffinity(0, sizeof all, (cpu_set_t *)&all);
 }
 
 /* The count is read before the seats are looked for, so that a job that is posted in between is not missed. */
@@ -208,7 +203,7 @@ static void grow_pool(int wanted) {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pool.process = getpid();
-    __atomic_store_n(&pool.spins, wanted < available_cores(), __ATOMIC_RELAXED);
+    __atomic_store_n(&pool.spins, wanted < quern_usable_cores(), __ATOMIC_RELAXED);
     quern_on_unload(QUERN_UNLOAD_THREADS, unload_pool);
     while (pool.workers < wanted) {
         void *crew = (void *)pool.crew;

@@ -4,7 +4,7 @@
 
 #include "quern.h"
 
-/* The cores this process may use, or QUERN_THREADS. */
+/* QUERN_THREADS or, without it, one for each core that the process can keep busy. */
 int quern_default_threads(void);
 
 /* A CPU device opens or closes.  The pool's workers end with the last one: they have ended on return. */

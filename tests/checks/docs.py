@@ -1,8 +1,8 @@
 """Checks the documents against the tree.
 
 Every relative link leads to a file and, after #, to a heading.  Every path, file name, symbol, test, command and option that a
-document names exists.  README.md has at most 150 lines, docs/errors.md has every status, programs in the documents compile, and
-the picture of the architecture is current.
+document names exists.  README.md has at most 150 lines, docs/errors.md has every status and every variable of the environment,
+programs in the documents compile, and the picture of the architecture is current.
 
     python3 tests/checks/docs.py
 """
@@ -222,6 +222,16 @@ def wrong_statuses() -> Iterator[str]:
             yield f"{status} has no row"
 
 
+def wrong_variables() -> Iterator[str]:
+    rows = "\n".join(re.findall(r"^\| `.*$", (ROOT / "docs" / "errors.md").read_text(), re.MULTILINE))
+    read = set(re.findall(r'(?:getenv|quern_variable_number)\("(\w+)"', text_of("src/*/*.c", "src/*/*/*.c")))
+    if not read:
+        yield "no variable was found in src/"
+    for name in sorted(read):
+        if f"`{name}`" not in rows:
+            yield f"{name} has no row"
+
+
 def wrong_length() -> Iterator[str]:
     count = len((ROOT / "README.md").read_text().splitlines())
     if count > MOST_README_LINES:
@@ -263,6 +273,7 @@ def main() -> int:
     count("README.md, length", wrong_length())
     count("README.md, documents", unlinked())
     count("docs/errors.md, statuses", wrong_statuses())
+    count("docs/errors.md, variables", wrong_variables())
     count("docs/architecture.svg", wrong_picture())
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

@@ -135,9 +135,9 @@ struct mistake {
 
 static quern_status make_mistakes(struct rank *rank) {
     static const struct mistake mistakes[] = {
-        {3, 3, 9, 0, 0, "rank 3, peer 0, update 0: the sender's send_sizes is 2, the receiver's recv_sizes is 9"},
+        {3, 3, 9, 0, 0, "sender 0, receiver 3, update 0: the sender's send_sizes is 2, the receiver's recv_sizes is 9"},
         {0, 1, 9, 0, 0, "the sender's send_sizes is 9, the receiver's recv_sizes is 2"},
-        {2, 0, -4, 0, 0, "rank 2, peer 0, update 0: input_offsets is -4"},
+        {2, 0, -4, 0, 0, "sender 2, receiver 0, update 0: input_offsets is -4"},
         {1, 2, 1000, 0, 0, "the slice ends at output row 1002"},
         {3, 0, 0, 2, 0, "updates"},
         {1, 0, 0, 0, 40, "rows of"},

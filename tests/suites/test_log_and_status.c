@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "harness/device.h"
+#include "runtime/log.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -282,6 +284,83 @@ Test(log, a_file_that_cannot_be_opened_is_no_error) {
     do_things();
 }
 
+/* ---- values of the environment ---- */
+
+static void open_a_device(void) {
+    quern_device *device;
+    for (int i = 0; i < 2; i++) check_ok(quern_device_open(QUERN_CPU, 0, &device)), quern_device_close(device);
+}
+
+static void read_queues(void) {
+    uint32_t told = 0;
+    for (int i = 0; i < 2; i++) quern_variable_number("CUDA_DEVICE_MAX_CONNECTIONS", 32, &told);
+}
+
+/* Refused with a status, whose detail says why: in the place of the line. */
+static void read_at_opening(void) {
+    quern_device *device;
+    if (quern_device_open(QUERN_CPU, 0, &device) == QUERN_OK) quern_device_close(device);
+    else fprintf(stderr, "%s\n", error_detail());
+}
+
+#define TEN "aaaaaaaaaa"
+#define FORTY TEN TEN TEN TEN
+
+static const struct {
+    const char *name;
+    void (*read)(void);
+    const char *expected, *right[3], *wrong[9];
+} variables[] = {
+    {"QUERN_LOG", open_a_device, "1, 2 or 3", {"", "log", "2:log"},
+     {"0", "4", "9", "12", "00", "9:log", "0:log", "/nonexistent/log", "1:/nonexistent/log"}},
+    {"QUERN_THREADS", open_a_device, "1 to 1024", {"", "1", "1024"},
+     {"abc", "0", "-1", "1025", "4x", " 4", "4294967297", "1e3", "two\nlines"}},
+    {"CUDA_DEVICE_MAX_CONNECTIONS", read_queues, "1 to 32", {"", "1", "32"}, {"33", "0", "x", "-8", "99999999999"}},
+    {"QUERN_KNOWN_ANSWERS", read_at_opening, "0 or 1", {"", "0", "1"}, {"2", "yes", "01"}},
+    {"QUERN_KERNEL", read_at_opening, "fewer than 160", {"", "*", FORTY}, {FORTY FORTY FORTY FORTY}},
+};
+
+/* What a process with a value of a variable says on standard error. */
+static const char *say_with(size_t variable, const char *value) {
+    static const char *const error = "standard_error";
+    const pid_t child = fork();
+    check(child >= 0, "no process");
+    if (!child) {
+        if (!freopen(error, "w", stderr)) _exit(1);
+        setenv(variables[variable].name, value, 1);
+        variables[variable].read();
+        fflush(stderr);
+        _exit(0);
+    }
+    int status;
+    check(waitpid(child, &status, 0) == child && status == 0, "%s=%s ended the process", variables[variable].name, value);
+    unlink("log");
+    const char *text = read_file(error);
+    unlink(error);
+    return text;
+}
+
+/* One line, with the name, the value and what was expected, and no file.  Nothing is said of a value that is right. */
+Test(log, no_value_of_the_environment_is_ignored_silently) {
+    char directory[] = "/tmp/quern_log_XXXXXX", shown[200];
+    check(mkdtemp(directory) && chdir(directory) == 0, "no directory for the log");
+    for (size_t i = 0; i < COUNT(variables); i++) {
+        const char *name = variables[i].name;
+        for (size_t j = 0; j < COUNT(variables[i].right); j++) {
+            const char *said = say_with(i, variables[i].right[j]);
+            check(said && !*said, "%s=%s: %s", name, variables[i].right[j], said);
+        }
+        for (size_t j = 0; j < COUNT(variables[i].wrong) && variables[i].wrong[j]; j++) {
+            const char *said = say_with(i, variables[i].wrong[j]);
+            snprintf(shown, sizeof shown, "%s", strchr(variables[i].wrong[j], '\n') ? "two?lines" : variables[i].wrong[j]);
+            if (strlen(shown) >= 160) snprintf(shown, sizeof shown, "160 characters");
+            check(said && strstr(said, name) && strstr(said, shown) && strstr(said, variables[i].expected) &&
+                  strchr(said, '\n') == said + strlen(said) - 1, "%s=%s: %s", name, variables[i].wrong[j], said);
+        }
+    }
+    check(rmdir(directory) == 0, "a file was made");
+}
+
 /* Where the lines of a value go: to a file of this name in the present directory, or to standard error. */
 static void check_choice(const char *value, const char *expected, int level) {
     char directory[] = "/tmp/quern_log_XXXXXX";
@@ -308,7 +387,3 @@ CHOICE(level_of_errors, "1", NULL, 1)
 CHOICE(level_of_all, "3", NULL, 3)
 CHOICE(level_with_an_empty_path, "2:", NULL, 2)
 CHOICE(nothing_for_an_empty_value, "", NULL, 0)
-CHOICE(file_named_by_the_digit_below_the_levels, "0", "0", 2)
-CHOICE(file_named_by_the_digit_above_the_levels, "4", "4", 2)
-CHOICE(file_named_by_two_digits, "12", "12", 2)
-CHOICE(file_of_no_level, "0:log", "0:log", 2)

@@ -1,6 +1,7 @@
 /*
- * Symmetric memory under the memory limit of a control group: a status, and no signal.  The numbers are read from trees of files
- * that the test makes, and from a control group of 48 MiB where the test may make one.  A frequent signal only delays the call.
+ * Symmetric memory under the memory limit of a control group: a status, and no signal.  Threads and waits by the cores that the
+ * process may use.  The numbers are read from trees of files that the test makes, and from control groups where it may make one.  A
+ * frequent signal only delays the call.
  *
  * Runs on: ranks.
  */
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,7 @@
 #include "os/cpu_quota.h"
 #include "os/memory_room.h"
 #include "ranks/handles.h"
+#include "runtime/threads.h"
 
 /* ---- trees of files ---- */
 
@@ -199,6 +202,139 @@ Test(memory_limits, quota_of_version_1) {
     end_tree();
 }
 
+/* ---- cores ---- */
+
+/* A machine of the test, whose control groups are in the tree.  Its threads are on the first of the cores that they may use. */
+static struct {
+    int possible;        /* processors, for which a mask must have bits; 0: the machine is the real one */
+    int first, count;    /* those that the process may use */
+    int left, returned;  /* atomic: how often a thread has left the first one, and may use it again */
+} machine;
+
+/* These take the places of the C library's. */
+
+int open(const char *path, int flags, ...) {
+    static const char membership[] = "/proc/self/cgroup", mount[] = "/sys/fs/cgroup";
+    char other[1400];
+    va_list list;
+    va_start(list, flags);
+    const mode_t mode = flags & O_CREAT ? va_arg(list, mode_t) : 0;
+    va_end(list);
+    const bool is_below = machine.possible && !strncmp(path, mount, strlen(mount));
+    snprintf(other, sizeof other, "%s%s", tree, is_below ? path + strlen(mount) : "/membership");
+    if (is_below || (machine.possible && !strcmp(path, membership))) path = other;
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+int sched_getcpu(void) {
+    unsigned core = 0;
+    return machine.possible ? machine.first : syscall(SYS_getcpu, &core, NULL, NULL) == 0 ? (int)core : -1;
+}
+
+int sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *set) {
+    memset(set, 0, bytes);
+    if (!machine.possible) return syscall(SYS_sched_getaffinity, process, bytes, set) < 0 ? -1 : 0;
+    errno = EINVAL;
+    if ((size_t)machine.possible > 8 * bytes) return -1;
+    for (int core = machine.first; core < machine.first + machine.count; core++)
+        ((unsigned char *)set)[core / 8] |= (unsigned char)(1 << core % 8);
+    return 0;
+}
+
+int sched_setaffinity(pid_t process, size_t bytes, const cpu_set_t *set) {
+    if (!machine.possible) return (int)syscall(SYS_sched_setaffinity, process, bytes, set);
+    const bool has_first = ((const unsigned char *)set)[machine.first / 8] >> machine.first % 8 & 1;
+    __atomic_fetch_add(has_first ? &machine.returned : &machine.left, 1, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static int threads_of_a_device(void) {
+    quern_device *device;
+    quern_device_info info = QUERN_DEVICE_INFO_INIT;
+    check_ok(quern_device_open(QUERN_CPU, 0, &device));
+    check_ok(quern_device_get_info(device, &info));
+    quern_device_close(device);
+    return info.multiprocessors;
+}
+
+/* Quota of the period of 100,000 us of the process's group or one above it; 0: there is none. */
+static void put_quota(int quota, bool second, bool above) {
+    char text[64];
+    put("membership", second ? "0::/a/b\n" : "5:cpu,cpuacct:/a/b\n");
+    snprintf(text, sizeof text, !second ? "%d\n" : quota ? "%d 100000\n" : "max 100000\n", quota ? quota : -1);
+    put(second ? above ? "a/cpu.max" : "a/b/cpu.max" : above ? "cpu/a/cpu.cfs_quota_us" : "cpu/a/b/cpu.cfs_quota_us", text);
+    if (!second) put(above ? "cpu/a/cpu.cfs_period_us" : "cpu/a/b/cpu.cfs_period_us", "100000\n");
+}
+
+/* One for each core that the process may use, but not more than the quota, rounded up; at most 1,024. */
+Test(memory_limits, a_device_has_a_thread_for_each_core_that_the_process_can_keep_busy) {
+    static const int possible[] = {64, 1024, 1025, 8192, 8193}, counts[] = {1, 2, 7, 64, 1025},
+                     quotas[] = {0, 1000, 100000, 100001, 150000, 690000, 200000000};
+    enum { POSSIBLE = sizeof possible / sizeof *possible, COUNTS = sizeof counts / sizeof *counts,
+           QUOTAS = sizeof quotas / sizeof *quotas };
+    unsetenv("QUERN_THREADS");
+    for (int i = 0; i < POSSIBLE * COUNTS * QUOTAS * 4; i++) {
+        const int quota = quotas[i / 4 % QUOTAS], count = counts[i / 4 / QUOTAS % COUNTS];
+        machine.possible = possible[i / 4 / QUOTAS / COUNTS];
+        if (count > machine.possible) continue;
+        machine.count = count, machine.first = machine.possible - count;
+        begin_tree();
+        put_quota(quota, i & 1, i & 2);
+        /* Of more than a Linux can have, the online ones are taken. */
+        const long cores = machine.possible > 8192 ? sysconf(_SC_NPROCESSORS_ONLN) : count;
+        const long time = quota ? (quota + 99999) / 100000 : cores, least = time < cores ? time : cores;
+        const int threads = threads_of_a_device();
+        check(threads == (least < 1024 ? least : 1024), "%d of %d processors, a quota of %d us (%d): %d threads", count,
+              machine.possible, quota, i & 3, threads);
+        end_tree();
+    }
+}
+
+static void meet_the_worker(void *context, int64_t index) {
+    int *here = context;
+    (void)index;
+    __atomic_fetch_add(here, 1, __ATOMIC_RELAXED);
+    while (__atomic_load_n(here, __ATOMIC_RELAXED) < 2) rank_sleep(1e-3);
+}
+
+Test(memory_limits, a_worker_leaves_a_core_with_a_large_number) {
+    static const int firsts[] = {0, 63, 1023, 1024, 8190};
+    for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++) {
+        quern_device *device;
+        int here = 0;
+        check_ok(quern_device_open(QUERN_CPU, 0, &device));
+        check_ok(quern_set_threads(device, 2, NULL, NULL));
+        machine.possible = 8192, machine.first = firsts[i], machine.count = 2, machine.left = machine.returned = 0;
+        quern_run_tasks(device, 2, meet_the_worker, &here);
+        quern_device_close(device);
+        machine.possible = 0;
+        check(machine.left && machine.left == machine.returned, "core %d: left %d times, %d returns", firsts[i], machine.left,
+              machine.returned);
+    }
+}
+
+/* Ranks that have a core each poll, whatever the numbers of the cores are. */
+static quern_status poll_on_far_cores(struct rank *rank) {
+    struct quern_membership *member;
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    rank_ok(rank, quern_member_of(group, &member));
+    rank_check(rank, member->roster->is_crowded == (machine.count < rank->ranks), "%d cores: %d", machine.count,
+               member->roster->is_crowded);
+    rank_ok(rank, quern_group_destroy(group));
+    return QUERN_OK;
+}
+
+Test(memory_limits, ranks_with_a_core_each_poll) {
+    static const int firsts[] = {0, 1022, 1024, 8190};
+    begin_tree();
+    for (size_t i = 0; i < 2 * sizeof firsts / sizeof *firsts; i++) {
+        machine.possible = 8192, machine.first = firsts[i / 2], machine.count = 1 + (int)i % 2;
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = poll_on_far_cores, .shared_bytes = 4096);
+    }
+    machine.possible = 0;
+    end_tree();
+}
+
 /* ---- a control group ---- */
 
 enum { LIMIT_MIB = 48 };
@@ -287,8 +423,9 @@ static quern_status poll_in_short_time(struct rank *rank) {
 }
 
 static int count_cores(void) {
-    cpu_set_t cores;
-    return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+    struct quern_cores cores;
+    quern_read_cores(&cores);
+    return quern_count_cores(&cores);
 }
 
 /* A rank has a core of its own, by its quota. */

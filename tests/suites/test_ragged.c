@@ -15,14 +15,54 @@
 #include "harness/ragged_case.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
+#include "os/text.h"
+#include "ranks/describe.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"
 #include "ranks/ragged/ragged_brief.h"
+#include "ranks/ragged/ragged_check.h"
 #include "ranks/ragged/ragged_seal.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { SMALL_POOL = 5 << 19, LARGE_POOL = 16 << 20, WORKSPACE = SMALL_POOL };
+
+/* ---- whom an error names ---- */
+
+/*
+ * A rank checks its own metadata and what senders tell it of their slices.  One number is wrong at a time.  Whoever finds it, the
+ * text names the sender and the receiver of the slice: of its recv_sizes and of what it is told a rank is the receiver.
+ */
+Test(ragged, a_fault_of_a_slice_names_its_sender_and_its_receiver) {
+    enum { PEERS = 3, UPDATES = 2, ENTRIES = PEERS * UPDATES, OWN_ARRAYS = 4, TOLD = 3, ROWS = 12 };
+    for (int fault = 0; fault < OWN_ARRAYS + TOLD; fault++)
+        for (int i = 0; i < PEERS * ENTRIES; i++) {
+            const int own = i / ENTRIES, entry = i % ENTRIES, peer = entry / UPDATES;
+            struct quern_membership member = {.rank = own};
+            int64_t numbers[OWN_ARRAYS][ENTRIES];  /* input_offsets, send_sizes, output_offsets, recv_sizes */
+            struct quern_ragged_notice inbox[ENTRIES];
+            for (int j = 0; j < ENTRIES; j++) {
+                for (int array = 0; array < OWN_ARRAYS; array++) numbers[array][j] = array % 2 ? 1 : j;
+                inbox[j] = (struct quern_ragged_notice){.output_offset = j, .size = 1};
+            }
+            if (fault < OWN_ARRAYS) numbers[fault][entry] = -5;
+            else if (fault == OWN_ARRAYS) inbox[entry].size = 2;
+            else inbox[entry].output_offset = fault == OWN_ARRAYS + 1 ? -5 : ROWS;
+            struct quern_ragged_call call = {.member = &member, .places = PEERS, .place = own, .updates = UPDATES,
+                .rank_at = {0, 1, 2}, .metadata_is_int64 = true, .input_rows = ROWS, .output_rows = ROWS,
+                .input_offsets = numbers[0], .send_sizes = numbers[1], .output_offsets = numbers[2], .recv_sizes = numbers[3]};
+            struct quern_slice_report report;
+            char text[256], expected[64];
+            const bool fine = quern_ragged_check_sends(&call, &report) &&
+                              quern_ragged_check_receives(&call, inbox, NULL, &report), receives = fault >= OWN_ARRAYS - 1;
+            check(!fine, "fault %d of entry %d on rank %d was not found", fault, entry, own);
+            struct quern_text words = quern_text_begin(text, sizeof text);
+            quern_describe_slice(&words, &report);
+            snprintf(expected, sizeof expected, "sender %d, receiver %d, update %d: ", receives ? peer : own,
+                     receives ? own : peer, entry % UPDATES);
+            check(!strncmp(text, expected, strlen(expected)), "fault %d of entry %d on rank %d: %s", fault, entry, own, text);
+        }
+}
 
 /* ---- the kernels ---- */
 
@@ -445,36 +485,38 @@ MISTAKE(longer_rows, (args->row_bytes = 2 * ROW_BYTES, call->workspace_bytes = W
 MISTAKE(two_ranks, if (call->rank->rank) call->send_sizes[call->rank->rank] = -call->rank->rank)
 
 static const struct mistake faults[] = {
-    {1, negative_input_offset, QUERN_INVALID_SHAPE, "rank 1, peer 2, update 1: input_offsets is -3, expected 0 or more"},
-    {0, negative_send_size, QUERN_INVALID_SHAPE, "rank 0, peer 0, update 1: send_sizes is -2, expected 0 or more"},
+    {1, negative_input_offset, QUERN_INVALID_SHAPE, "sender 1, receiver 2, update 1: input_offsets is -3, expected 0 or more"},
+    {0, negative_send_size, QUERN_INVALID_SHAPE, "sender 0, receiver 0, update 1: send_sizes is -2, expected 0 or more"},
     {2, negative_output_offset, QUERN_INVALID_SHAPE,
-     "rank 2, peer 2, update 0: output_offsets is -9223372036854775808, expected 0 or more"},
-    {1, negative_recv_size, QUERN_INVALID_SHAPE, "rank 1, peer 0, update 0: recv_sizes is -1, expected 0 or more"},
+     "sender 2, receiver 2, update 0: output_offsets is -9223372036854775808, expected 0 or more"},
+    {1, negative_recv_size, QUERN_INVALID_SHAPE, "sender 0, receiver 1, update 0: recv_sizes is -1, expected 0 or more"},
     {1, beyond_input, QUERN_INVALID_SHAPE,
-     "rank 1, peer 1, update 1: the slice ends at input row 13, expected at most input_rows, 12"},
-    {1, far_beyond_input, QUERN_INVALID_SHAPE, "rank 1, peer 1, update 1: the slice ends at input row 9223372036854775807"},
-    {1, beyond_input_by_32_bits, QUERN_INVALID_SHAPE, "rank 1, peer 1, update 1: the slice ends at input row 4294967304"},
+     "sender 1, receiver 1, update 1: the slice ends at input row 13, expected at most input_rows, 12"},
+    {1, far_beyond_input, QUERN_INVALID_SHAPE, "sender 1, receiver 1, update 1: the slice ends at input row 9223372036854775807"},
+    {1, beyond_input_by_32_bits, QUERN_INVALID_SHAPE, "sender 1, receiver 1, update 1: the slice ends at input row 4294967304"},
     {2, just_beyond_input, QUERN_INVALID_SHAPE,
-     "rank 2, peer 2, update 1: the slice ends at input row 12, expected at most input_rows, 11"},
+     "sender 2, receiver 2, update 1: the slice ends at input row 12, expected at most input_rows, 11"},
     {2, beyond_output, QUERN_INVALID_SHAPE,
-     "rank 0, peer 2, update 0: the slice ends at output row 13, expected at most the receiver's output_rows, 12"},
-    {2, far_beyond_output, QUERN_INVALID_SHAPE, "rank 0, peer 2, update 0: the slice ends at output row 9223372036854775807"},
-    {2, beyond_output_by_32_bits, QUERN_INVALID_SHAPE, "rank 0, peer 2, update 0: the slice ends at output row 4294967306"},
+     "sender 2, receiver 0, update 0: the slice ends at output row 13, expected at most the receiver's output_rows, 12"},
+    {2, far_beyond_output, QUERN_INVALID_SHAPE, "sender 2, receiver 0, update 0: the slice ends at output row 9223372036854775807"},
+    {2, beyond_output_by_32_bits, QUERN_INVALID_SHAPE, "sender 2, receiver 0, update 0: the slice ends at output row 4294967306"},
     {1, just_beyond_output, QUERN_INVALID_SHAPE,
-     "rank 1, peer 2, update 1: the slice ends at output row 12, expected at most the receiver's output_rows, 11"},
-    {0, sends_less, QUERN_PEER_MISMATCH, "rank 1, peer 0, update 0: the sender's send_sizes is 1, the receiver's recv_sizes is 2"},
-    {0, sends_more, QUERN_PEER_MISMATCH, "rank 1, peer 0, update 0: the sender's send_sizes is 3, the receiver's recv_sizes is 2"},
+     "sender 2, receiver 1, update 1: the slice ends at output row 12, expected at most the receiver's output_rows, 11"},
+    {0, sends_less, QUERN_PEER_MISMATCH,
+     "sender 0, receiver 1, update 0: the sender's send_sizes is 1, the receiver's recv_sizes is 2"},
+    {0, sends_more, QUERN_PEER_MISMATCH,
+     "sender 0, receiver 1, update 0: the sender's send_sizes is 3, the receiver's recv_sizes is 2"},
     {2, expects_more, QUERN_PEER_MISMATCH,
-     "rank 2, peer 2, update 1: the sender's send_sizes is 2, the receiver's recv_sizes is 3"},
-    {0, sends_more_by_32_bits, QUERN_INVALID_SHAPE, "rank 0, peer 1, update 0: the slice ends at input row 4294967302"},
+     "sender 2, receiver 2, update 1: the sender's send_sizes is 2, the receiver's recv_sizes is 3"},
+    {0, sends_more_by_32_bits, QUERN_INVALID_SHAPE, "sender 0, receiver 1, update 0: the slice ends at input row 4294967302"},
     {2, expects_more_by_32_bits, QUERN_PEER_MISMATCH,
-     "rank 2, peer 2, update 1: the sender's send_sizes is 2, the receiver's recv_sizes is 4294967298"},
+     "sender 2, receiver 2, update 1: the sender's send_sizes is 2, the receiver's recv_sizes is 4294967298"},
     {2, overlap_of_one_row, QUERN_INVALID_SHAPE,
-     "rank 1, peer 2, update 1: output row 9 is also written by peer 2, update 0"},
-    {2, overlap_of_all, QUERN_INVALID_SHAPE, "rank 1, peer 2, update 0: output row 0 is also written by peer 0, update 0"},
+     "sender 2, receiver 1, update 1: output row 9 is also written by sender 2, update 0"},
+    {2, overlap_of_all, QUERN_INVALID_SHAPE, "sender 2, receiver 1, update 0: output row 0 is also written by sender 0, update 0"},
     {1, fewer_updates, QUERN_PEER_MISMATCH, "rank 0 has 2 updates and rank 1 has 1: expected the same"},
     {2, longer_rows, QUERN_PEER_MISMATCH, "rank 0 has rows of 4 bytes and rank 2 of 8: expected the same"},
-    {-1, two_ranks, QUERN_INVALID_SHAPE, "rank 1, peer 0, update 1: send_sizes is -1, expected 0 or more"},
+    {-1, two_ranks, QUERN_INVALID_SHAPE, "sender 1, receiver 0, update 1: send_sizes is -1, expected 0 or more"},
 };
 
 static quern_status make_faults(struct rank *rank) {
@@ -553,7 +595,7 @@ static quern_status find_overlaps(struct rank *rank) {
         ragged_arguments_open(&arguments, &c, &bench, rank->rank);
         rank_status(rank, quern_ragged_all_to_all(bench.group, &arguments.args, bench.workspace, WORKSPACE, NULL),
                     overlaps ? QUERN_INVALID_SHAPE : QUERN_OK);
-        if (overlaps) rank_check_detail(rank, "is also written by peer");
+        if (overlaps) rank_check_detail(rank, "is also written by sender");
         ragged_arguments_close(&arguments);
         ragged_case_close(&c);
     }
@@ -997,7 +1039,7 @@ static quern_status plan_for_some(struct rank *rank) {
     if (rank->rank == 2) call.send_sizes[1] = -7;
     rank_status(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan),
                 QUERN_INVALID_SHAPE);
-    rank_check_detail(rank, "rank 2, peer 0, update 1: send_sizes is -7");
+    rank_check_detail(rank, "sender 2, receiver 0, update 1: send_sizes is -7");
     rank_check(rank, !plan, "a plan was made");
     ragged_bench_close(&bench);
     return QUERN_OK;

@@ -58,7 +58,7 @@ Test(ragged_cuda, sizes_of_ranks_that_one_thread_drives) {
 
     sent[1][2] = -7;
     check_status(quern_ragged_sizes(group.group, RANKS, args), QUERN_INVALID_SHAPE);
-    check(strstr(error_detail(), "rank 1: args.send_sizes of rank 2, update 0, is -7"), "%s", error_detail());
+    check(strstr(error_detail(), "rank 1: sender 1, receiver 2, update 0: args.send_sizes is -7"), "%s", error_detail());
     gpu_group_close(&group);
 }
 

@@ -80,29 +80,31 @@ struct mistake {
 };
 
 static const struct mistake in_metadata[] = {
-    {negative_input_offset, QUERN_INVALID_SHAPE, "rank 1, peer 0, update 1: input_offsets is -3, expected 0 or more", QUERN_OK},
-    {negative_send_size, QUERN_INVALID_SHAPE, "rank 1, peer 2, update 0: send_sizes is -2", QUERN_OK},
-    {negative_output_offset, QUERN_INVALID_SHAPE, "rank 1, peer 1, update 1: output_offsets is -1", QUERN_OK},
-    {negative_recv_size, QUERN_INVALID_SHAPE, "rank 1, peer 0, update 1: recv_sizes is -7", QUERN_OK},
-    {negative_size_to_0, QUERN_INVALID_SHAPE, "rank 1, peer 0, update 1: send_sizes is -2", QUERN_OK},
-    {negative_offset_of_nothing, QUERN_INVALID_SHAPE, "rank 1, peer 0, update 1: output_offsets is -4", QUERN_OK},
+    {negative_input_offset, QUERN_INVALID_SHAPE,
+     "sender 1, receiver 0, update 1: input_offsets is -3, expected 0 or more", QUERN_OK},
+    {negative_send_size, QUERN_INVALID_SHAPE, "sender 1, receiver 2, update 0: send_sizes is -2", QUERN_OK},
+    {negative_output_offset, QUERN_INVALID_SHAPE, "sender 1, receiver 1, update 1: output_offsets is -1", QUERN_OK},
+    {negative_recv_size, QUERN_INVALID_SHAPE, "sender 0, receiver 1, update 1: recv_sizes is -7", QUERN_OK},
+    {negative_size_to_0, QUERN_INVALID_SHAPE, "sender 1, receiver 0, update 1: send_sizes is -2", QUERN_OK},
+    {negative_offset_of_nothing, QUERN_INVALID_SHAPE, "sender 1, receiver 0, update 1: output_offsets is -4", QUERN_OK},
     {beyond_input, QUERN_INVALID_SHAPE,
-     "rank 1, peer 2, update 1: the slice ends at input row 19, expected at most input_rows, 18", QUERN_OK},
-    {far_beyond_input, QUERN_INVALID_SHAPE, "rank 1, peer 2, update 1: the slice ends at input row 9223372036854775807", QUERN_OK},
+     "sender 1, receiver 2, update 1: the slice ends at input row 19, expected at most input_rows, 18", QUERN_OK},
+    {far_beyond_input, QUERN_INVALID_SHAPE,
+     "sender 1, receiver 2, update 1: the slice ends at input row 9223372036854775807", QUERN_OK},
     {beyond_output, QUERN_INVALID_SHAPE,
-     "rank 2, peer 1, update 0: the slice ends at output row 19, expected at most the receiver's output_rows, 18", QUERN_OK},
-    {far_beyond_output, QUERN_INVALID_SHAPE, "rank 2, peer 1, update 0: the slice ends at output row 9223372036854775807",
+     "sender 1, receiver 2, update 0: the slice ends at output row 19, expected at most the receiver's output_rows, 18", QUERN_OK},
+    {far_beyond_output, QUERN_INVALID_SHAPE, "sender 1, receiver 2, update 0: the slice ends at output row 9223372036854775807",
         QUERN_OK},
     {sends_less, QUERN_PEER_MISMATCH,
-     "rank 0, peer 1, update 0: the sender's send_sizes is 2, the receiver's recv_sizes is 3", QUERN_OK},
+     "sender 1, receiver 0, update 0: the sender's send_sizes is 2, the receiver's recv_sizes is 3", QUERN_OK},
     {expects_more, QUERN_PEER_MISMATCH,
-     "rank 1, peer 2, update 1: the sender's send_sizes is 3, the receiver's recv_sizes is 4", QUERN_OK},
-    {overlap, QUERN_INVALID_SHAPE, "rank 0, peer 1, update 1: output row 8 is also written by peer 1, update 0", QUERN_OK},
+     "sender 2, receiver 1, update 1: the sender's send_sizes is 3, the receiver's recv_sizes is 4", QUERN_OK},
+    {overlap, QUERN_INVALID_SHAPE, "sender 1, receiver 0, update 1: output row 8 is also written by sender 1, update 0", QUERN_OK},
 };
 
 /* Without a plan the receiver may be the first to notice, since these rows overlap others. */
 static const struct mistake in_plans[] = {
-    {negative_offset_to_0, QUERN_INVALID_SHAPE, "rank 1, peer 0, update 0: output_offsets is -1", QUERN_OK},
+    {negative_offset_to_0, QUERN_INVALID_SHAPE, "sender 1, receiver 0, update 0: output_offsets is -1", QUERN_OK},
 };
 
 static const struct mistake in_arguments[] = {

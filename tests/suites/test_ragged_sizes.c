@@ -164,13 +164,13 @@ static quern_status make_mistakes(struct rank *rank) {
     memset(data->sent, 0, sizeof data->sent);
     if (errs) set_entry(&args, data->sent, 5, -1);
     check_failure(rank, group, &args, data, QUERN_INVALID_SHAPE,
-                  "rank 1: args.send_sizes of rank 2, update 1, is -1: expected 0 to 2^47");
+                  "rank 1: sender 1, receiver 2, update 1: args.send_sizes is -1: expected 0 to 2^47");
 
     args = sizes_args(data, QUERN_INT64, 1);
     memset(data->sent, 0, sizeof data->sent);
     if (errs) set_entry(&args, data->sent, 2, ((int64_t)1 << 47) + 1);
     check_failure(rank, group, &args, data, QUERN_INVALID_SHAPE,
-                  "rank 1: args.send_sizes of rank 2, update 0, is 140737488355329: expected 0 to 2^47");
+                  "rank 1: sender 1, receiver 2, update 0: args.send_sizes is 140737488355329: expected 0 to 2^47");
 
     args = sizes_args(data, errs ? QUERN_INT32 : QUERN_INT64, 1);
     memset(data->sent, 0, sizeof data->sent);

@@ -53,7 +53,11 @@ static bool check_receive(const struct quern_ragged_call *call, const struct que
                           struct quern_slice_report *report) {
     int64_t expected = quern_ragged_metadata(call, call->recv_sizes, entry);
     if (notice->size != expected) return fault(report, call, QUERN_SLICE_DISAGREEMENT, entry, notice->size, expected);
-    if (notice->output_offset < 0) return fault(report, call, QUERN_SLICE_OUTPUT_OFFSET, entry, notice->output_offset, 0);
+    if (notice->output_offset < 0) {
+        fault(report, call, QUERN_SLICE_OUTPUT_OFFSET, entry, notice->output_offset, 0);
+        report->rank = report->peer, report->peer = call->member->rank;  /* a fault of the sender */
+        return false;
+    }
     int64_t end = end_of(notice->output_offset, notice->size);
     if (end > call->output_rows) return fault(report, call, QUERN_SLICE_BEYOND_OUTPUT, entry, end, call->output_rows);
     return true;

@@ -109,8 +109,9 @@ static quern_status read_sizes(struct counted *counted) {
                                                                  : ((const int32_t *)args->send_sizes)[i];
         if (size < 0 || size > QUERN_MOST_BYTES)
             return quern_fail(counted->member->device, QUERN_INVALID_SHAPE,
-                              "args.send_sizes of rank %lld, update %lld, is %lld: expected 0 to 2^47",
-                              (long long)(i / args->updates), (long long)(i % args->updates), (long long)size);
+                              "sender %d, receiver %lld, update %lld: args.send_sizes is %lld: expected 0 to 2^47",
+                              counted->member->rank, (long long)(i / args->updates), (long long)(i % args->updates),
+                              (long long)size);
         counted->sent[i] = size;
         counted->input_offsets[i] = counted->input_rows;
         counted->input_rows += size;

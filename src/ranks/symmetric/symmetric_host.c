@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "os/control_group.h"
 #include "os/descriptor.h"
 #include "os/file_size.h"
 #include "os/integers.h"
@@ -55,7 +56,7 @@ static quern_status make_state(struct quern_symmetric_memory *memory, const stru
 }
 
 static struct quern_control_group own_control_group(void) {
-    return quern_control_group_of("/proc/self/cgroup", "/sys/fs/cgroup");
+    return quern_control_group_of(QUERN_OWN_CONTROL_GROUPS);
 }
 
 quern_status quern_host_describe(const struct quern_membership *member, void *pointer, struct quern_symmetric_part *part) {
