@@ -62,7 +62,7 @@ def of_gate(garbage: Path) -> frozenset[str]:
     """The names of those jobs that the gate of any commit runs outside of its rotating part, with sanitizers or without."""
     suites = {f"{each.name.removeprefix('sanitized ')}: {suite.name}" for each in devices.all_configurations(garbage)
               for suite in each.suites() if any(tiers.has_suite(each, suite, number) for number in (0, 1))}
-    return frozenset(suites | {f"checks: {check.name}" for check in checks.CHECKS if check.gate is not None and not check.deep_only})
+    return frozenset(suites | {f"checks: {each.name}" for each in checks.CHECKS if each.gate is not None and not each.deep_only})
 
 
 def of_kind(jobs_by_name: dict[str, jobs.Job], kind: str, name: str) -> list[jobs.Job]:

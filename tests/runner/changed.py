@@ -46,7 +46,8 @@ def operations_of_kernels(changed: Iterable[str]) -> set[str]:
     found: set[str] = set()
     for file in changed:
         path = Path(file)
-        if (path.parts[:2] == ("tests", "emulator") and path.suffix != ".md" and "self_test" not in path.parts) or file in COMPILING:
+        emulates = path.is_relative_to("tests/emulator") and path.suffix != ".md" and "self_test" not in path.parts
+        if emulates or file in COMPILING:
             return set(plan.OPERATIONS)
         if path.suffix == ".cuh" or (path.suffix == ".h" and path.is_relative_to("src/kernels")):
             found |= {user.parent.name for user in executes.users(file, "generated/*/*.cu")}

@@ -1,5 +1,7 @@
-"""The first answer to a changed line of GPU kernels, for `./quern test --changed`: the kernels of one data type are compiled for one
-target beside those of the last build, and the cheap suites run with them, before all others are built.
+"""The first answer to a changed line of GPU kernels, for `./quern test --changed`.
+
+The kernels of one data type are compiled for one target beside those of the last build, and the cheap suites run with them, before
+all others are built.
 """
 
 from __future__ import annotations
@@ -70,5 +72,5 @@ def answer(changed: Iterable[str], record: Record, cores: int) -> jobs.Count:
         return jobs.Count()
     print(f"first {first.stem} on {target}, compiled beside the last build in {time.monotonic() - began:.0f} s", flush=True)
     total, _, _ = jobs.run_all(suites(first, library, record), cores, record)
-    print(f"{first.stem} on {target}: {total} after {time.monotonic() - began:.0f} s; now all kernels that have changed", flush=True)
+    print(f"{first.stem} on {target}: {total} after {time.monotonic() - began:.0f} s; now all that have changed", flush=True)
     return total
