@@ -47,16 +47,21 @@ def units(changed: Iterable[str], target: str) -> list[Unit]:
 
 
 def suites(first: Unit, library: Path, record: Record) -> list[jobs.Job]:
-    """The cheapest that run kernels of the operation, with the programs of the last build."""
-    found, left = [], SECONDS
-    for each in (each for each in devices.emulated_configurations() if each.is_first and not each.is_sanitized):
-        for suite in sorted(each.suites(), key=lambda suite: record.expected(each.name, suite.name).seconds):
-            program = f"build/gate/tests/{suite.name}"
-            left -= record.expected(each.name, suite.name).seconds if first.operation in suite.operations else 0
-            if first.operation in suite.operations and left > 0 and (ROOT / program).exists():
-                found.append(jobs.Job(each.name, suite.name, (program, "-j1"), {
-                    **each.environment, "QUERN_EMULATOR_KERNELS": f"{library.parent}:{ROOT / kernels.EMULATOR}"}))
-    return found
+    """The cheapest that run kernels of the operation, with the programs that the last gate has left."""
+    found: dict[str, tuple[float, jobs.Job]] = {}
+    emulated = [each for each in devices.emulated_configurations() if each.is_first]
+    for each in (*emulated, *devices.instrumented(emulated)):
+        folder = "build/gate/address/tests" if each.is_sanitized else "build/gate/tests"
+        searched = {"QUERN_EMULATOR_KERNELS": f"{library.parent}:{ROOT / kernels.EMULATOR}"}
+        for suite in each.suites():
+            if first.operation in suite.operations and (ROOT / folder / suite.name).exists():
+                job = jobs.Job(each.name, suite.name, (f"{folder}/{suite.name}", "-j1"), {**each.environment, **searched})
+                found[suite.name] = record.expected(each.name, suite.name).seconds, job
+    chosen, left = [], SECONDS
+    for seconds, job in sorted(found.values(), key=lambda pair: pair[0]):
+        left -= seconds
+        chosen += [job] if left > 0 else []
+    return chosen
 
 
 def answer(changed: Iterable[str], record: Record, cores: int) -> jobs.Count:
