@@ -26,6 +26,23 @@ bool quern_reserve_file_part(int descriptor, int64_t offset, int64_t bytes) {
     return errno == 0;
 }
 
+static bool write_zeros(int descriptor, int64_t offset, int64_t bytes) {
+    static const char zeros[1 << 16];
+    for (int64_t done = 0; done < bytes;) {
+        const int64_t left = bytes - done, piece = left < (int64_t)sizeof zeros ? left : (int64_t)sizeof zeros;
+        const ssize_t written = pwrite(descriptor, zeros, (size_t)piece, (off_t)(offset + done));
+        if (written < 0) return false;
+        done += written;
+    }
+    return true;
+}
+
+/* Sandboxes and old kernels do not have the call for memory. */
+bool quern_reserve_fresh_part(int descriptor, int64_t offset, int64_t bytes) {
+    if (fallocate(descriptor, 0, (off_t)offset, (off_t)bytes) == 0) return true;
+    return (errno == EOPNOTSUPP || errno == ENOSYS) && write_zeros(descriptor, offset, bytes);
+}
+
 bool quern_reserve_file_size(int descriptor, int64_t bytes) { return quern_reserve_file_part(descriptor, 0, bytes); }
 
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW };

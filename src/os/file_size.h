@@ -11,6 +11,9 @@ bool quern_reserve_file_size(int descriptor, int64_t bytes);  /* reserves the me
 
 bool quern_reserve_file_part(int descriptor, int64_t offset, int64_t bytes);  /* likewise, and what lies there stays as it is */
 
+/* The same for a part of zeros that nobody uses yet.  Writes them if the system has no other way.  EINTR: part of it is done. */
+bool quern_reserve_fresh_part(int descriptor, int64_t offset, int64_t bytes);
+
 /* Seals a memfd, so that no process can change its size: a smaller file is a signal for all that have it mapped. */
 bool quern_seal_file_size(int descriptor);
 

@@ -21,7 +21,7 @@ quern_status quern_agree(struct quern_membership *const *members, int count, enu
         if (all[rank].status == QUERN_OK) continue;
         quern_copy_text(reason, all[rank].reason, sizeof reason);
         return quern_fail(members[0]->device, quern_told_status((uint32_t)all[rank].status), "%s: rank %d: %s",
-                          members[0]->label, rank, reason);
+                          members[0]->label, quern_told_rank(members[0], rank), reason);
     }
     return QUERN_OK;
 }

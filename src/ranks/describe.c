@@ -48,6 +48,27 @@ void quern_describe_place(struct quern_text *text, const struct quern_roster *ro
     quern_text_add(text, " on host %s", address);
 }
 
+static bool has_left(const struct quern_membership *member, int rank) {
+    return __atomic_load_n(&member->segment->rank[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
+}
+
+/* Of a rank of another host only that host knows for certain whether its process has ended. */
+void quern_describe_end(struct quern_text *text, const struct quern_membership *member, int rank, bool left) {
+    const struct quern_roster *roster = member->roster;
+    const struct quern_segment_rank *place = &member->segment->rank[rank];
+    const bool elsewhere = roster->peer[rank].is_elsewhere;
+    const bool relayed = quern_is_relayed((uint32_t)roster->ranks, (uint32_t)roster->here);
+    const bool told = __atomic_load_n(&place->state, __ATOMIC_ACQUIRE) == QUERN_RANK_ENDED;
+    const uint32_t loss = __atomic_load_n(&place->loss, __ATOMIC_RELAXED);
+    if (left || has_left(member, rank)) quern_text_add(text, "has destroyed its group");
+    else if (!elsewhere || (told && loss == QUERN_LOSS_TOLD)) quern_text_add(text, "has ended");
+    else if (loss == QUERN_LOSS_SILENCE)
+        quern_text_add(text, "is lost: its host is silent, for more than %g s", member->silence * 1e-6);
+    else if (relayed && has_left(member, roster->leader_of[roster->peer[rank].host]))
+        quern_text_add(text, "is lost: the rank that relayed for its host has left");
+    else quern_text_add(text, "is lost: its connection has ended");
+}
+
 void quern_describe_rank(struct quern_text *text, const struct quern_membership *member, int rank) {
     static const char *const states[] = {"absent", "joining", "joined", "left", "on another host", "has ended"};
     const struct quern_segment_rank *place = &member->segment->rank[rank];
@@ -64,7 +85,8 @@ void quern_describe_rank(struct quern_text *text, const struct quern_membership 
                    place->device_ordinal);
     bool ended = !quern_rank_lives(member->roster, rank);
     bool waits = !ended && __atomic_load_n(&place->asleep_in_meeting, __ATOMIC_RELAXED);
-    quern_text_add(text, "%s", ended ? "has ended; was last in " : waits ? "waits in " : "last in ");
+    if (ended) quern_describe_end(text, member, rank, false);
+    quern_text_add(text, "%s", ended ? "; was last in " : waits ? "waits in " : "last in ");
     quern_describe_tag(text, __atomic_load_n(&place->tag, __ATOMIC_RELAXED));
     quern_text_add(text, ", epoch %u", member->first_epoch + __atomic_load_n(&place->meetings, __ATOMIC_RELAXED));
     if (waits)
@@ -80,11 +102,11 @@ void quern_list_missing(struct quern_missing_list *list, int rank, uint32_t last
                         uint32_t last_tag) {
     if (list->count++ >= LISTED) return;
     if (list->count > 1) {
-        quern_text_add(list->text, ", rank %d (last epoch %u)", rank, last_epoch);
+        quern_text_add(list->text, ", rank %d (last epoch %u)", quern_told_rank(list->member, rank), last_epoch);
         return;
     }
-    quern_text_add(list->text, "rank %d (process %d, last epoch %u, expected %u, last in ", rank,
-                   list->roster->peer[rank].process.pid, last_epoch, expected_epoch);
+    quern_text_add(list->text, "rank %d (process %d, last epoch %u, expected %u, last in ", quern_told_rank(list->member, rank),
+                   list->member->roster->peer[rank].process.pid, last_epoch, expected_epoch);
     quern_describe_tag(list->text, last_tag);
     quern_text_add(list->text, ")");
 }

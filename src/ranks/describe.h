@@ -15,6 +15,12 @@ void quern_describe_place(struct quern_text *text, const struct quern_roster *ro
 /* Appends one line of quern_group_report, without its end. */
 void quern_describe_rank(struct quern_text *text, const struct quern_membership *member, int rank);
 
+/*
+ * Appends how a rank that counts as gone has ended: "has ended", "is lost: its connection has ended".  `left`: it has said that it
+ * leaves.
+ */
+void quern_describe_end(struct quern_text *text, const struct quern_membership *member, int rank, bool left);
+
 /* Copies text from shared memory: at most `bytes` - 1 characters, on one line, with an end. */
 void quern_copy_text(char *to, const char *from, size_t bytes);
 
@@ -24,7 +30,7 @@ quern_status quern_told_status(uint32_t number);
 /* A list of missing ranks: the first eight, then the number of the others. */
 struct quern_missing_list {
     struct quern_text *text;
-    const struct quern_roster *roster;
+    const struct quern_membership *member;
     int count;
 };
 

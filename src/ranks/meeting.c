@@ -233,7 +233,7 @@ static uint32_t last_epoch_of(const struct wait *wait, int slot) {
 /* Appends the missing ranks and their last signals, and notes them for quern_poison. */
 static void list_missing(const struct wait *wait, struct quern_text *text) {
     const struct quern_membership *member = wait->member;
-    struct quern_missing_list list = {text, member->roster, 0};
+    struct quern_missing_list list = {text, member, 0};
     for (int rank = 0; rank < member->ranks; rank++) {
         const int slot = (int)member->roster->peer[rank].slot;
         if (!quern_set_has(wait->meeting->set, rank) || !is_awaited(wait, slot) || has_come(wait, slot)) continue;
@@ -254,8 +254,8 @@ static quern_status expire(const struct wait *wait, int64_t now) {
     list_missing(wait, &text);
     if (!text.length) return QUERN_OK;  /* the last rank has arrived just now */
     QUERN_POINT(MEET_EXPIRED);
-    return quern_poison(wait->member, QUERN_PEER_TIMEOUT, "%s: rank %d waited %g s for %s", where, wait->member->rank,
-                        (double)(now - wait->began) * 1e-9, missing);
+    return quern_poison(wait->member, QUERN_PEER_TIMEOUT, "%s: rank %d waited %g s for %s", where,
+                        quern_told_rank(wait->member, wait->member->rank), (double)(now - wait->began) * 1e-9, missing);
 }
 
 /*
@@ -287,9 +287,9 @@ static quern_status check_lost(struct wait *wait) {
     struct quern_text text = quern_text_begin(where, sizeof where);
     quern_describe_tag(&text, wait->tag);
     wait->member->missing[rank / 32] |= 1u << rank % 32;
-    return quern_poison(wait->member, QUERN_PEER_LOST, "%s: rank %d (process %d) %s; rank %d waited for it", where, rank,
-                        wait->member->roster->peer[rank].process.pid, left ? "has destroyed its group" : "has ended",
-                        wait->member->rank);
+    return quern_poison(wait->member, QUERN_PEER_LOST, "%s: rank %d (process %d) %s; rank %d waited for it", where,
+                        quern_told_rank(wait->member, rank), wait->member->roster->peer[rank].process.pid,
+                        left ? "has destroyed its group" : "has ended", quern_told_rank(wait->member, wait->member->rank));
 }
 
 /* ---- sleeping ---- */

@@ -128,6 +128,7 @@ struct quern_membership {
     int multicast;                       /* for memory of quern_symmetric_alloc */
     uint32_t silence;                    /* microseconds: after which a host is lost.  0: the group is of one host */
     char label[64];                      /* "group NAME, rank 3": prefix of details */
+    const uint16_t *numbers;             /* while the group is formed: of the ranks in texts; NULL: their own */
     uint32_t first_epoch;
     struct quern_roster *roster;         /* what this process knows of the group */
     struct quern_segment *segment;       /* the roster's: any process may write there */
@@ -163,6 +164,11 @@ struct quern_membership {
     struct quern_vote vote;              /* of the next agreement */
     struct quern_vote heard[];           /* [ranks]: all votes of the last agreement.  128 would be half of a small stack. */
 };
+
+/* The number of a rank in texts. */
+static inline int quern_told_rank(const struct quern_membership *member, int rank) {
+    return member->numbers ? member->numbers[rank] : rank;
+}
 
 /* The public handle.  It is never freed, so that a use after destroy is an error and not a crash. */
 struct quern_group {

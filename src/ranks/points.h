@@ -40,6 +40,7 @@
     point(EXCHANGE_WRITTEN, "exchange.written")         /* the mailbox is filled; not announced */ \
     point(EXCHANGE_MET, "exchange.met")                 /* about to read the mailboxes */ \
     point(EXCHANGE_READ, "exchange.read")               /* they are read */ \
+    point(SPLIT_WISHED, "split.wished")                 /* the colours of all are known; this rank has no place in its own */ \
     point(RAGGED_RECORDED, "ragged.recorded")           /* the record and the notices are written; not announced */ \
     point(RAGGED_ENTERED, "ragged.entered")             /* about to read the others' records and counts */ \
     point(RAGGED_BRIEFED, "ragged.briefed")             /* the others' briefs are copied and checked; before what they decide */ \
@@ -84,6 +85,7 @@
     point(TRANSFER_SLEEPING, "transfer.sleeping")       /* the last look is over; before the sleep */ \
     point(TRANSFER_EXPIRING, "transfer.expiring")       /* the limit has ended; the others do not know */ \
     point(TRANSFER_ENDING, "transfer.ending")           /* a rank is to be told of the end; the memory is taken back */ \
+    point(HOSTS_CONNECTING, "hosts.connecting")         /* the facts of all hosts are known; there is no connection */ \
     point(MESSAGE_POSTING, "message.posting")           /* a message is about to be given to the carrier */ \
     point(MESSAGE_POSTED, "message.posted")             /* it is under way */ \
     point(MESSAGE_OVER, "message.over")                 /* the carrier is done with it; nothing is read of it yet */ \

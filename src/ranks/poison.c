@@ -28,9 +28,10 @@ static const char by_stranger[] = QUERN_BY_STRANGER;
 
 /* ---- error records of kernels ---- */
 
-static void describe_missing(struct quern_text *text, const struct quern_roster *roster, const struct quern_kernel_error *error) {
-    struct quern_missing_list list = {text, roster, 0};
-    for (int rank = 0; rank < roster->ranks && rank < QUERN_RANK_LIMIT; rank++)
+static void describe_missing(struct quern_text *text, const struct quern_membership *member,
+                             const struct quern_kernel_error *error) {
+    struct quern_missing_list list = {text, member, 0};
+    for (int rank = 0; rank < member->ranks && rank < QUERN_RANK_LIMIT; rank++)
         if (error->missing[rank / 32] >> rank % 32 & 1)
             quern_list_missing(&list, rank, quern_signal_epoch(error->seen[rank]), error->expected[rank],
                                quern_signal_tag(error->seen[rank]));
@@ -53,12 +54,12 @@ static void describe_error(struct quern_text *text, const struct quern_membershi
     switch (kind) {
     case QUERN_KERNEL_ERROR_MISMATCH:
         quern_text_add(text, " on the GPU of rank %d met another call of ", rank);
-        describe_missing(text, member->roster, &error);
+        describe_missing(text, member, &error);
         quern_text_add(text, ": the ranks must make the same calls in the same order, with the same members");
         break;
     case QUERN_KERNEL_ERROR_LOST:
         quern_text_add(text, ": rank %d waited on its GPU for ", rank);
-        describe_missing(text, member->roster, &error);
+        describe_missing(text, member, &error);
         quern_text_add(text, ": gone, since its process has ended or its group was destroyed");
         break;
     case QUERN_KERNEL_ERROR_SLICE:
@@ -67,7 +68,7 @@ static void describe_error(struct quern_text *text, const struct quern_membershi
         break;
     default:
         quern_text_add(text, ": rank %d waited %g s on its GPU for ", rank, (double)error.waited * 1e-9);
-        describe_missing(text, member->roster, &error);
+        describe_missing(text, member, &error);
     }
 }
 
@@ -179,7 +180,7 @@ static void describe_poison(struct quern_text *text, const struct quern_membersh
         quern_text_add(text, "the group is being formed with %d ranks of this host, and rank %d expects %u", member->here, rank,
                        number);
     else if (source == HAS_ENDED && rank < member->ranks)
-        quern_text_add(text, "rank %d (process %d) has ended while the group was formed", rank,
+        quern_text_add(text, "rank %d (process %d) has ended while the group was formed", quern_told_rank(member, rank),
                        member->segment->rank[rank].process.pid);
     else if (source == BAD_FRAME && rank < member->ranks)
         quern_text_add(text, "what rank %d sends to ranks of other hosts is damaged: %s", rank, by_stranger);

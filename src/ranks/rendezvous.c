@@ -135,23 +135,28 @@ static bool is_being_made(const struct stat *file) {
     return file->st_size == 0 && now.tv_sec - file->st_ctim.tv_sec <= 1 && now.tv_sec >= file->st_ctim.tv_sec;
 }
 
-/* Whether a file of this name is of another attempt: quern.USER.JOB.NAME with another number of a job. */
-static bool is_of_other_attempt(const struct joining *joining, const char *file) {
+/*
+ * Whether a file of this name is of another attempt, quern.USER.JOB.NAME with another number of a job, or of a group that was made
+ * of another one, whose name has a random number.
+ */
+static bool is_for_once(const struct joining *joining, const char *file) {
     char prefix[32];
     struct quern_text text = quern_text_begin(prefix, sizeof prefix);
     quern_text_add(&text, "quern.%u.", (unsigned)geteuid());
     if (strncmp(file, prefix, text.length) != 0 || strcmp(file, joining->name + 1) == 0) return false;
     const char *job = file + text.length, *name = job + strspn(job, "0123456789");
-    return name > job && *name == '.' && strcmp(name + 1, joining->called) == 0;
+    if (name == job || *name++ != '.') return false;
+    return (joining->job && strcmp(name, joining->called) == 0) || strncmp(name, QUERN_SPLIT, sizeof QUERN_SPLIT - 1) == 0 ||
+           strncmp(name, QUERN_SHRINK, sizeof QUERN_SHRINK - 1) == 0;
 }
 
-/* Removes what other attempts have left whose processes have died.  No later attempt has their names. */
+/* Removes what groups have left whose processes have died.  No later group has their names. */
 static void remove_remnants(const struct joining *joining) {
     DIR *directory = opendir(FOLDER);
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         struct joining other = {0};
         struct stat file;
-        if (!is_of_other_attempt(joining, entry->d_name)) continue;
+        if (!is_for_once(joining, entry->d_name)) continue;
         struct quern_text text = quern_text_begin(other.name, sizeof other.name);
         quern_text_add(&text, "/%s", entry->d_name);
         other.descriptor = quern_above_two(shm_open(other.name, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0));
@@ -184,7 +189,7 @@ static quern_status make_file(struct joining *joining) {
     }
     joining->again = file.st_nlink == 0;  /* another rank took it for a remnant and has removed it */
     if (!joining->again) fill_segment(joining->segment, joining, id);
-    if (!joining->again && joining->job) remove_remnants(joining);
+    if (!joining->again) remove_remnants(joining);
     QUERN_POINT(FORM_FILLED);
     return QUERN_OK;
 }
@@ -372,17 +377,18 @@ static quern_status take_slot(const struct joining *joining, const struct quern_
 
 /* The place is this rank's: fills it in. */
 static quern_status fill_place(struct joining *joining, struct quern_membership *member, struct quern_segment_rank *place) {
-    struct quern_entering entering = {.rank = member->rank, .ranks = member->ranks, .here = member->here, .device = member->device,
-                                      .share_gpu = member->share_gpu, .ways = member->ways};
+    struct quern_entering entering = {.name = joining->name, .rank = member->rank, .ranks = member->ranks, .here = member->here,
+                                      .device = member->device, .share_gpu = member->share_gpu, .ways = member->ways};
     quern_status status = take_slot(joining, member, place, &entering.slot);
-    if (status == QUERN_OK) status = quern_enter_roster(joining->roster, &entering);
-    if (status != QUERN_OK) {
+    if (status == QUERN_OK) status = quern_enter_roster(joining->roster, &entering, &joining->again);
+    if (status != QUERN_OK || joining->again) {
         __atomic_store_n(&place->state, QUERN_RANK_ABSENT, __ATOMIC_RELEASE);
         return status;
     }
     place->process = joining->roster->self;
     place->address = member->address;
     describe_device(place, member);
+    quern_place(joining->roster, member->rank)->mark = joining->roster->own_mark;
     quern_write_cores(quern_place(joining->roster, member->rank));
     __atomic_store_n(&place->tag, (uint32_t)QUERN_IN_CREATE << 24, __ATOMIC_RELAXED);
     member->roster = joining->roster;
@@ -411,7 +417,7 @@ static quern_status take_place(struct joining *joining, struct quern_membership 
     if (state != QUERN_RANK_ABSENT) return give_way(joining, member, state);
     QUERN_POINT(FORM_CLAIMED);
     quern_status status = fill_place(joining, member, place);
-    if (status != QUERN_OK) return status;
+    if (status != QUERN_OK || joining->again) return status;
     if (__atomic_add_fetch(&joining->segment->joined, 1, __ATOMIC_ACQ_REL) == (uint32_t)member->here) declare_ready(joining);
     return QUERN_OK;
 }
@@ -453,10 +459,8 @@ static quern_status expire(struct joining *joining) {
     int listed = 0, more = 0;
     for (int rank = 0; rank < member->ranks && missing; rank++) {
         if (__atomic_load_n(&joining->segment->rank[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_JOINED) continue;
-        if (listed < 16)
-            quern_text_add(&text, "%s rank %d", listed++ ? "," : "", rank);
-        else
-            more++;
+        if (listed < 16) quern_text_add(&text, "%s rank %d", listed++ ? "," : "", quern_told_rank(member, rank));
+        else more++;
     }
     if (more) quern_text_add(&text, " and %d more", more);
     if (missing && member->here < member->ranks)  /* which of them are of this host is not known */
@@ -465,9 +469,13 @@ static quern_status expire(struct joining *joining) {
     return refuse_with(joining, QUERN_PEER_TIMEOUT, reason);
 }
 
+static quern_status ask_veto(const struct joining *joining) {
+    return joining->veto.ask ? joining->veto.ask(joining->veto.user) : QUERN_OK;
+}
+
 static quern_status check_veto(struct joining *joining) {
     char reason[QUERN_POISON_TEXT_BYTES];
-    quern_status status = joining->veto.ask ? joining->veto.ask(joining->veto.user) : QUERN_OK;
+    quern_status status = ask_veto(joining);
     if (status == QUERN_OK) return QUERN_OK;
     quern_error_detail(reason, sizeof reason);
     return refuse_with(joining, status, reason);
@@ -583,7 +591,8 @@ quern_status quern_rendezvous(const char *name, uint64_t job, struct quern_veto 
     while (status == QUERN_OK && joining.again && is_in_time(&joining)) {
         let_go(&joining);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-        status = enter(&joining);
+        status = ask_veto(&joining);
+        if (status == QUERN_OK) status = enter(&joining);
     }
     if (status == QUERN_OK && joining.again) status = give_up_entering(&joining);
     if (status == QUERN_OK) status = await_others(&joining);
@@ -595,6 +604,8 @@ quern_status quern_rendezvous(const char *name, uint64_t job, struct quern_veto 
         close_descriptor(&joining);
         return QUERN_OK;
     }
+    /* Others that have come may still form the group.  If there are none, nobody needs the name. */
+    if (joining.roster && flock(joining.descriptor, LOCK_EX | LOCK_NB) == 0) remove_name(&joining);
     let_go(&joining);
     for (int i = 0; i < count; i++) members[i]->roster = NULL;
     return status;

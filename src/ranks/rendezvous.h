@@ -4,10 +4,18 @@
 
 #include "ranks/membership.h"
 
-/* Asked while ranks wait for others, unless `ask` is NULL: a failure ends the wait of all ranks with its status and detail. */
+/* How the names begin of groups that are made of another one.  A random number follows. */
+#define QUERN_SPLIT "split."
+#define QUERN_SHRINK "shrink."
+
+/*
+ * Asked while ranks wait for others, unless `ask` is NULL: a failure ends the wait of all ranks with its status and detail.  Of a
+ * group that is made of another one, `numbers` has those of its ranks there, which texts have until the group is published.
+ */
 struct quern_veto {
     quern_status (*ask)(const void *user);
     const void *user;
+    const uint16_t *numbers;
 };
 
 /*

@@ -12,7 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/clock.h"
 #include "os/control_group.h"
+#include "os/descriptor.h"
 #include "os/integers.h"
 #include "runtime/status.h"
 
@@ -22,20 +24,22 @@ static struct {
     pthread_mutex_t lock;
     struct quern_roster *first;
     struct quern_process own;  /* this process; pid 0: its number is not drawn yet */
+    struct quern_process_mark own_mark;
 } rosters = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void lock_rosters(void) { pthread_mutex_lock(&rosters.lock); }
 static void unlock_rosters(void) { pthread_mutex_unlock(&rosters.lock); }
 
 /*
- * A forked child has copies of the descriptors and mappings, with which it would keep the locks of ranks that are its parent.
- * Memory of its own takes the place of the mapping.
+ * A forked child has copies of the descriptors and mappings.  Memory of its own takes the place of the segment.  Where its parent
+ * has the mappings of locks, it may have other memory.
  */
 static void disown_rosters(void) {
     for (struct quern_roster *roster = rosters.first; roster; roster = roster->next) {
         if (roster->is_inherited) continue;
         mmap(roster->segment, roster->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         close(roster->descriptor);
+        for (int rank = 0; rank < roster->ranks; rank++) roster->peer[rank].lock = NULL;
         roster->is_inherited = true;
     }
     rosters.own.pid = 0;
@@ -44,13 +48,25 @@ static void disown_rosters(void) {
 
 static void watch_forks(void) { pthread_atfork(lock_rosters, unlock_rosters, disown_rosters); }
 
+static bool is_file_of(const struct quern_roster *roster, const struct stat *file) {
+    return roster->device == file->st_dev && roster->inode == file->st_ino;
+}
+
 static struct quern_roster *find_roster(const struct stat *file) {
     for (struct quern_roster *roster = rosters.first; roster; roster = roster->next)
-        if (!roster->is_inherited && roster->device == file->st_dev && roster->inode == file->st_ino) return roster;
+        if (!roster->is_inherited && is_file_of(roster, file)) return roster;
     return NULL;
 }
 
+enum { LOCK_BYTES = 4096 };
+
+static void unlock_rank(struct quern_peer *peer) {
+    if (peer->lock) munmap(peer->lock, LOCK_BYTES);
+    peer->lock = NULL;
+}
+
 static void free_roster(struct quern_roster *roster) {
+    for (int rank = 0; rank < roster->ranks; rank++) unlock_rank(&roster->peer[rank]);
     if (!roster->is_inherited && roster->descriptor >= 0) close(roster->descriptor);
     if (roster->segment != MAP_FAILED) munmap(roster->segment, roster->bytes);
     free(roster->pads);
@@ -63,11 +79,15 @@ static void free_roster(struct quern_roster *roster) {
 }
 
 /* One number for all groups, so that ranks of two groups are known to be of one process. */
-static bool know_self(struct quern_process *self) {
+static bool know_self(struct quern_roster *roster) {
     const int32_t pid = (int32_t)getpid();
-    if (rosters.own.pid != pid && getrandom(rosters.own.id, sizeof rosters.own.id, 0) != sizeof rosters.own.id) return false;
+    if (rosters.own.pid != pid) {
+        if (getrandom(rosters.own.id, sizeof rosters.own.id, 0) != sizeof rosters.own.id) return false;
+        rosters.own_mark = quern_own_process_mark();
+    }
     rosters.own.pid = pid;
-    *self = rosters.own;
+    roster->self = rosters.own;
+    roster->own_mark = rosters.own_mark;
     return true;
 }
 
@@ -78,7 +98,7 @@ static struct quern_roster *make_roster(int descriptor, const struct stat *file)
     roster->inode = file->st_ino;
     roster->bytes = (size_t)file->st_size;
     roster->segment = mmap(NULL, roster->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-    if (roster->segment == MAP_FAILED || !know_self(&roster->self)) {
+    if (roster->segment == MAP_FAILED || !know_self(roster)) {
         int reason = errno;
         roster->descriptor = -1;
         free_roster(roster);
@@ -128,14 +148,35 @@ static struct flock lock_of(int rank, short type) {
     return (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = rank, .l_len = 1};
 }
 
-static bool lock_rank(const struct quern_roster *roster, int rank) {
-    struct flock lock = lock_of(rank, F_WRLCK);
-    return fcntl(roster->descriptor, F_OFD_SETLK, &lock) == 0;
+/* Opens the file once more, by its name: /proc may not be there.  A file that has got the name since is another one. */
+static int open_again(const struct quern_roster *roster, const char *name) {
+    struct stat file;
+    const int descriptor = quern_above_two(shm_open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0));
+    if (descriptor < 0 || (fstat(descriptor, &file) == 0 && is_file_of(roster, &file))) return descriptor;
+    close(descriptor);
+    errno = ENOENT;
+    return -1;
 }
 
-void quern_leave_roster(const struct quern_roster *roster, int rank) {
-    struct flock lock = lock_of(rank, F_UNLCK);
-    fcntl(roster->descriptor, F_OFD_SETLK, &lock);
+/* Under the lock, so that no child is forked while there is a descriptor. */
+static bool lock_rank(struct quern_roster *roster, const char *name, int rank) {
+    struct flock lock = lock_of(rank, F_WRLCK);
+    const int descriptor = open_again(roster, name);
+    if (descriptor < 0) return false;
+    void *held = MAP_FAILED;
+    if (fcntl(descriptor, F_OFD_SETLK, &lock) == 0) held = mmap(NULL, LOCK_BYTES, PROT_NONE, MAP_SHARED, descriptor, 0);
+    const int reason = errno;
+    close(descriptor);
+    errno = reason;
+    if (held == MAP_FAILED) return false;
+    roster->peer[rank].lock = held;
+    return madvise(held, LOCK_BYTES, MADV_DONTFORK) == 0;
+}
+
+void quern_leave_roster(struct quern_roster *roster, int rank) {
+    lock_rosters();
+    unlock_rank(&roster->peer[rank]);
+    unlock_rosters();
 }
 
 /* A rank of another host lives as long as that host's leader says so. */
@@ -143,15 +184,50 @@ static bool lives_elsewhere(const struct quern_roster *roster, int rank) {
     return __atomic_load_n(&roster->segment->rank[rank].state, __ATOMIC_ACQUIRE) != QUERN_RANK_ENDED;
 }
 
+/* A look at /proc takes some microseconds, and monitors and watchers ask of all ranks of the host every 5 ms. */
+static bool is_ending(const struct quern_roster *roster, int rank) {
+    static const int64_t APART = 40000000;  /* nanoseconds */
+    int64_t *looked = (int64_t *)&roster->peer[rank].looked;
+    const int64_t now = quern_now(), last = __atomic_load_n(looked, __ATOMIC_RELAXED);
+    if (last == INT64_MAX || now - last < APART || !roster->ranks) return last == INT64_MAX;
+    const struct quern_process_mark mark = roster->is_complete ? roster->peer[rank].mark : quern_place(roster, rank)->mark;
+    const bool ending = quern_process_is_ending(&roster->own_mark, &mark);
+    __atomic_store_n(looked, ending ? INT64_MAX : now, __ATOMIC_RELAXED);
+    return ending;
+}
+
 bool quern_rank_lives(const struct quern_roster *roster, int rank) {
     if (roster->peer[rank].is_elsewhere) return lives_elsewhere(roster, rank);
+    if (roster->peer[rank].is_here) return true;
     struct flock lock = lock_of(rank, F_WRLCK);
-    return roster->peer[rank].is_here || fcntl(roster->descriptor, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+    const bool is_held = fcntl(roster->descriptor, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+    return is_held && !is_ending(roster, rank);
+}
+
+static uint32_t loss_of(const struct quern_roster *roster, int rank) {
+    return __atomic_load_n(&roster->segment->rank[rank].loss, __ATOMIC_RELAXED);
+}
+
+static bool has_left(const struct quern_roster *roster, int rank) {
+    return __atomic_load_n(&roster->segment->rank[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
+}
+
+/* In this order: a rank says that it leaves, then lets its lock go. */
+bool quern_rank_has_ended(const struct quern_roster *roster, int rank) {
+    return !quern_rank_lives(roster, rank) && !has_left(roster, rank) && loss_of(roster, rank) != QUERN_LOSS_RELAY;
+}
+
+bool quern_host_is_lost(const struct quern_roster *roster, int rank) {
+    const uint32_t loss = loss_of(roster, rank);
+    return loss == QUERN_LOSS_SILENCE || loss == QUERN_LOSS_CONNECTION;
+}
+
+int quern_lost_rank(const struct quern_roster *roster, int rank) {
+    return quern_host_is_lost(roster, rank) ? roster->leader_of[roster->peer[rank].host] : rank;
 }
 
 bool quern_rank_has_gone(const struct quern_roster *roster, int rank) {
-    return !quern_rank_lives(roster, rank) ||
-           __atomic_load_n(&roster->segment->rank[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
+    return !quern_rank_lives(roster, rank) || has_left(roster, rank);
 }
 
 /* ---- entering ---- */
@@ -199,7 +275,7 @@ static void set_up_peer(struct quern_roster *roster, const struct quern_entering
 }
 
 /* Under the lock. */
-static quern_status enter(struct quern_roster *roster, const struct quern_entering *entering) {
+static quern_status enter(struct quern_roster *roster, const struct quern_entering *entering, bool *again) {
     const int rank = entering->rank;
     const quern_device *device = entering->device;
     const bool differs = roster->ranks && (roster->ranks != entering->ranks || roster->here != entering->here);
@@ -208,17 +284,20 @@ static quern_status enter(struct quern_roster *roster, const struct quern_enteri
         return quern_fail_damaged(device, "the place", rank);
     if (!make_room(roster, entering->ranks, entering->here))
         return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a group");
-    if (!lock_rank(roster, rank)) {
+    if (!lock_rank(roster, entering->name, rank)) {
+        *again = errno == ENOENT;
+        if (*again) return QUERN_OK;
         if (errno == EAGAIN || errno == EACCES) return quern_fail_damaged(device, "the place", rank);  /* it belongs to a process */
-        return quern_fail(device, QUERN_SYSTEM_ERROR, "locking the place of rank %d: %s", rank, strerror(errno));
+        return quern_fail(device, QUERN_SYSTEM_ERROR, "locking the place of rank %d in /dev/shm%s: %s", rank, entering->name,
+                          strerror(errno));
     }
     set_up_peer(roster, entering);
     return QUERN_OK;
 }
 
-quern_status quern_enter_roster(struct quern_roster *roster, const struct quern_entering *entering) {
+quern_status quern_enter_roster(struct quern_roster *roster, const struct quern_entering *entering, bool *again) {
     lock_rosters();
-    quern_status status = enter(roster, entering);
+    quern_status status = enter(roster, entering, again);
     unlock_rosters();
     return status;
 }
@@ -248,6 +327,7 @@ static void read_peer(struct quern_roster *roster, int rank) {
     const uint32_t seat = __atomic_load_n(&place->seat, __ATOMIC_ACQUIRE);  /* only ranks of this host have taken one */
     peer->is_elsewhere = !seat;
     peer->slot = seat ? seat - 1 : 0;
+    if (seat) peer->mark = quern_place(roster, rank)->mark;
 }
 
 /* Each slot of this host has one rank, unless what other processes' ranks say of theirs is damaged. */

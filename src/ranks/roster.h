@@ -6,7 +6,11 @@
  * ranks of one process meet.  One roster for each group and process; its ranks share it.
  *
  * A rank lives while its process holds the rank's byte of the segment's file locked.  The system releases the lock when the process
- * ends or calls exec, in any name space.
+ * ends or calls exec, in any name space.  A large process is missed earlier, when the system begins to end it, where both processes
+ * have one /proc.
+ *
+ * A lock is held by whatever refers to its open file description: descriptors and mappings, and their copies in children.  So each
+ * lock has a description of its own, to which one mapping refers that no child inherits, and no descriptor.
  */
 #ifndef QUERN_ROSTER_H
 #define QUERN_ROSTER_H
@@ -15,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "os/process_end.h"
 #include "ranks/segment.h"
 #include "runtime/device.h"
 
@@ -27,6 +32,9 @@ struct quern_peer {
     struct quern_address address;
     int leader;                  /* the lowest rank of its process */
     struct quern_process process;
+    struct quern_process_mark mark;
+    int64_t looked;              /* atomic: when its process was looked at, by quern_now; INT64_MAX: it is ending */
+    void *lock;                  /* of a rank of this process: the mapping that holds it; NULL: none */
     int32_t device_kind;         /* quern_device_kind */
     int32_t device_ordinal;      /* in its own process */
     unsigned char device_uuid[16];
@@ -37,7 +45,7 @@ struct quern_peer {
 struct quern_roster {
     struct quern_roster *next;
     uint64_t device, inode;      /* of the segment's file */
-    int descriptor;              /* holds the locks of this process's ranks */
+    int descriptor;              /* of the file; holds no rank's lock */
     struct quern_segment *segment;
     size_t bytes;                /* mapped */
     int users;
@@ -51,6 +59,7 @@ struct quern_roster {
     bool is_complete;            /* the facts of all ranks are known ... */
     int misplaced;               /* ... and this rank has no slot of its own; `ranks`: a slot has no rank; -1: all is well */
     struct quern_process self;
+    struct quern_process_mark own_mark;
     unsigned char id[16];        /* of the group */
     bool is_crowded;             /* the ranks had not a core each when they joined */
     int hosts;
@@ -77,16 +86,18 @@ void quern_release_roster(struct quern_roster *roster);
 
 /*
  * Enters a rank of this process, which has claimed its place: locks its byte and writes its facts.  Fails if the system does, or if
- * the roster is complete or has another number of ranks, because the segment is damaged.
+ * the roster is complete or has another number of ranks, because the segment is damaged.  *again: the file's name is gone, since
+ * the group was refused meanwhile, and there is no lock.
  */
 struct quern_entering {
+    const char *name;            /* of the file */
     int rank, ranks, here;       /* here: ranks of this host */
     uint32_t slot;
     const quern_device *device;
     int share_gpu;
     uint32_t ways;
 };
-quern_status quern_enter_roster(struct quern_roster *roster, const struct quern_entering *entering);
+quern_status quern_enter_roster(struct quern_roster *roster, const struct quern_entering *entering, bool *again);
 
 /* The place of a rank of this host. */
 struct quern_segment_place *quern_place(const struct quern_roster *roster, int rank);
@@ -105,13 +116,21 @@ quern_status quern_complete_roster(const quern_device *device, struct quern_rost
 bool quern_is_own_roster(const struct quern_roster *roster);
 
 /* Releases the lock of a rank that leaves. */
-void quern_leave_roster(const struct quern_roster *roster, int rank);
+void quern_leave_roster(struct quern_roster *roster, int rank);
 
-/* Whether a rank's process holds its lock.  True also if this is unknown. */
+/* Whether a rank's process holds its lock, and does not end.  True also if this is unknown. */
 bool quern_rank_lives(const struct quern_roster *roster, int rank);
 
-/* Whether a rank has ended or has destroyed its handle. */
+/* Whether a rank has ended before it has destroyed its handle; or has done either. */
+bool quern_rank_has_ended(const struct quern_roster *roster, int rank);
 bool quern_rank_has_gone(const struct quern_roster *roster, int rank);
+
+/*
+ * Whether a rank counts as ended since its whole host is lost: silent, or its connection has ended.  Its leader, whose end is the
+ * likely reason then; else the rank itself.
+ */
+bool quern_host_is_lost(const struct quern_roster *roster, int rank);
+int quern_lost_rank(const struct quern_roster *roster, int rank);
 
 /* Where rank `from` writes its signals for rank `to`: in the process's own memory if both are of this process. */
 quern_signal *quern_signal_between(const struct quern_roster *roster, int from, int to);

@@ -17,6 +17,7 @@
 #include "kernels/collective.h"
 #include "os/address.h"
 #include "os/cpu_quota.h"
+#include "os/process_end.h"
 
 enum {
     QUERN_GROUP_LIMIT = 4096,      /* ranks of a group of several hosts; of a host: QUERN_RANK_LIMIT */
@@ -33,6 +34,9 @@ enum quern_segment_state { QUERN_SEGMENT_FORMING = 1, QUERN_SEGMENT_READY = 2, Q
 
 enum quern_rank_state { QUERN_RANK_ABSENT = 0, QUERN_RANK_CLAIMED = 1, QUERN_RANK_JOINED = 2, QUERN_RANK_LEFT = 3,
                         QUERN_RANK_ELSEWHERE = 4, QUERN_RANK_ENDED = 5  /* of another host: see src/ranks/hosts/monitor.h */ };
+
+/* Its host has told that it has ended; is silent; its connection has ended; the rank that relayed for it has left. */
+enum quern_loss { QUERN_LOSS_TOLD = 0, QUERN_LOSS_SILENCE, QUERN_LOSS_CONNECTION, QUERN_LOSS_RELAY };
 
 /* Whether all hosts have one poison: see src/ranks/hosts/monitor.c. */
 enum quern_poison_agreement { QUERN_AGREED_ALONE = 0 /* this host has no monitor */, QUERN_AGREES = 1 /* not yet */,
@@ -63,7 +67,7 @@ struct quern_segment_rank {
     uint32_t ways;               /* of data between hosts that it allows: bits of src/ranks/hosts/walk.h */
     uint32_t silence;            /* microseconds: after which it counts a host as lost */
     struct quern_address address;  /* where it expects the ranks of other hosts */
-    uint32_t silent;             /* atomic: 1: it counts as ended since its host is silent */
+    uint32_t loss;               /* atomic; enum quern_loss: why a rank of another host counts as ended */
 
     /* For reports: the call it is in.  Each field is atomic by itself. */
     uint32_t tag;
@@ -96,6 +100,7 @@ struct quern_verdict {
 
 /* The place of a rank of this host. */
 struct quern_segment_place {
+    struct quern_process_mark mark;  /* of its process */
     struct quern_cores cores;    /* on which its thread could run when it joined */
     uint32_t quota;              /* thousandths of a core, of its process's control group; UINT32_MAX: no limit */
     uint64_t quota_group;        /* the group's number; 0: no limit */

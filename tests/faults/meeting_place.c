@@ -362,12 +362,12 @@ static void limit_files(rlim_t bytes) {
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){bytes, bytes});
 }
 
-static struct rlimit limit_descriptors(void) {
+static struct rlimit limit_descriptors(int spare) {
     struct rlimit before;
     getrlimit(RLIMIT_NOFILE, &before);
     int next = dup(0);
     close(next);
-    setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t)next, before.rlim_max});
+    setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t)(next + spare), before.rlim_max});
     return before;
 }
 
@@ -375,6 +375,7 @@ static struct rlimit limit_descriptors(void) {
 struct shortage {
     enum { ROOM, FILE_SIZE, PERMISSION, DESCRIPTORS } of;
     int error;
+    int spare;  /* descriptors that there are */
 };
 
 /* Rank 0 cannot create the meeting file; its other calls still work. */
@@ -391,7 +392,7 @@ static quern_status suffer(struct rank *rank) {
     if (!mounted) return QUERN_NOT_SUPPORTED;
     if (shortage->of == PERMISSION) drop_rights();
     if (shortage->of == FILE_SIZE) limit_files(65536);
-    if (shortage->of == DESCRIPTORS) descriptors = limit_descriptors();
+    if (shortage->of == DESCRIPTORS) descriptors = limit_descriptors(shortage->spare);
     rank_status(rank, quern_group_create(&args, 1, &group), QUERN_SYSTEM_ERROR);
     rank_check_detail(rank, strerror(shortage->error));
     rank_check_detail(rank, path_of(rank->name));
@@ -413,23 +414,24 @@ static const char *check_shortage(const struct shortage *shortage) {
     return wrong;
 }
 
-static const char *report_want_of_room(void) { return check_shortage(&(struct shortage){ROOM, ENOSPC}); }
-static const char *report_a_limit_of_files(void) { return check_shortage(&(struct shortage){FILE_SIZE, EFBIG}); }
-static const char *report_want_of_permission(void) { return check_shortage(&(struct shortage){PERMISSION, EACCES}); }
+static const char *report_want_of_room(void) { return check_shortage(&(struct shortage){ROOM, ENOSPC, 0}); }
+static const char *report_a_limit_of_files(void) { return check_shortage(&(struct shortage){FILE_SIZE, EFBIG, 0}); }
+static const char *report_want_of_permission(void) { return check_shortage(&(struct shortage){PERMISSION, EACCES, 0}); }
 static const char *report_want_of_descriptors(void) {
-    return check_shortage(&(struct shortage){DESCRIPTORS, EMFILE});
+    const char *wrong = check_shortage(&(struct shortage){DESCRIPTORS, EMFILE, 0});
+    return wrong ? wrong : check_shortage(&(struct shortage){DESCRIPTORS, EMFILE, 1});  /* for the file, and not for its lock */
 }
 
 /* ---- two file systems at /dev/shm ---- */
 
-/* The inode number of the only mapping of a meeting file with this name; 0: there is none, or there are several. */
+/* The inode number of the mappings of a meeting file with this name; 0: there are none, or of several files. */
 static unsigned long inode_of(const char *name) {
     unsigned long inode = 0, found;
     char line[512];
     int count = 0;
     FILE *maps = fopen("/proc/self/maps", "r");
     while (maps && fgets(line, sizeof line, maps))
-        if (strstr(line, name) && sscanf(line, "%*s %*s %*s %*s %lu", &found) == 1) inode = found, count++;
+        if (strstr(line, name) && sscanf(line, "%*s %*s %*s %*s %lu", &found) == 1) count += found != inode, inode = found;
     if (maps) fclose(maps);
     return count == 1 ? inode : 0;
 }

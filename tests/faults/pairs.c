@@ -114,8 +114,9 @@ static quern_status create(struct life *life) {
 
 static quern_status meet(struct life *life) { return quern_barrier(life->group, NULL, NULL); }
 
+/* Into one part, in which all ranks but the middle one have other numbers. */
 static quern_status split(struct life *life) {
-    return quern_group_split(&life->group, 1, (int[]){0}, (int[]){0}, &life->part);
+    return quern_group_split(&life->group, 1, (int[]){0}, (int[]){-life->rank->rank}, &life->part);
 }
 
 static quern_status meet_part(struct life *life) { return quern_barrier(life->part, NULL, NULL); }
@@ -481,9 +482,9 @@ static bool is_explained(const struct plan *plan, quern_status status) {
     static const quern_status by_habit[] = {[IN_TIME] = QUERN_OK, [LATE] = QUERN_PEER_TIMEOUT, [LEAVES] = QUERN_PEER_LOST};
     const struct point_stop *stop = &plan->points.stop[0];
     if (status == QUERN_OK || status == by_fault[stop->fault] || status == by_habit[plan->scene->habit]) return true;
-    if (stop->fault == POINT_KILL && status == QUERN_PEER_LOST && !is_unknown_at(stop->point)) return true;
-    if (stop->fault == POINT_KILL && status == QUERN_PEER_TIMEOUT && (may_be_unknown_at(stop->point) || stop->step == SPLIT))
-        return true;
+    const bool is_known = stop->step == SPLIT;  /* in the group that is split */
+    if (stop->fault == POINT_KILL && status == QUERN_PEER_LOST && (is_known || !is_unknown_at(stop->point))) return true;
+    if (stop->fault == POINT_KILL && status == QUERN_PEER_TIMEOUT && !is_known && may_be_unknown_at(stop->point)) return true;
     /* In a scene of two groups a rank that fails in one destroys its handle of the other. */
     return stop->fault > POINT_DELAY && plan->scene->steps & BIT(SPLIT) && status == QUERN_PEER_LOST;
 }
@@ -510,6 +511,16 @@ static bool is_noticed(const struct plan *plan, const struct rank_run *run) {
     return false;
 }
 
+/* What a failed split says of ranks has their numbers in the group that is split, and there is one that dies or does not come. */
+static bool is_named(const struct plan *plan, const struct shared *shared, int rank) {
+    const struct point_stop *stop = &plan->points.stop[0];
+    const char *reason = shared->reason[rank];
+    char name[32];
+    if (shared->failed_in[rank] != 1 + (int)SPLIT || (stop->fault != POINT_KILL && stop->fault != POINT_OUTSTAY)) return true;
+    snprintf(name, sizeof name, "rank %d%s", shared->points.victim[0] - 1, stop->fault == POINT_KILL ? " (process " : "");
+    return strstr(reason, name) || (stop->fault == POINT_OUTSTAY && !strstr(reason, " for rank "));
+}
+
 static const char *compare_ranks(const struct plan *plan, const struct rank_run *run) {
     const struct shared *shared = ranks_shared(run);
     int all = -1, poisoned = -1;
@@ -526,6 +537,7 @@ static const char *compare_ranks(const struct plan *plan, const struct rank_run 
         all = rank;
         if (shared->poison[rank] == QUERN_OK) continue;
         if (!is_said(shared->poison[rank], shared->reason[rank])) return "a reason that does not say the status";
+        if (!is_named(plan, shared, rank)) return "a reason that does not name the rank";
         if (poisoned >= 0 && shared->poison[rank] != shared->poison[poisoned]) return "ranks with different statuses";
         if (poisoned >= 0 && strcmp(shared->reason[rank], shared->reason[poisoned]) != 0) return "ranks with different reasons";
         poisoned = rank;

@@ -16,7 +16,7 @@
 
 #include "quern.h"
 
-enum { POINT_RANKS = 4, POINT_STEPS = 14, POINT_STOPS = 2 };
+enum { POINT_RANKS = 6, POINT_STEPS = 14, POINT_STOPS = 2 };
 
 /* The limit of groups whose waits only the test ends. */
 static const double POINT_LIMIT = 600;

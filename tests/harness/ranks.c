@@ -58,10 +58,18 @@ void rank_sleep(double seconds) {
     while (nanosleep(&left, &left) != 0) continue;
 }
 
+/* Threads of the library open a file of /proc now and then, to see whether another process ends. */
+static bool is_there_for_a_moment(int folder, const char *name) {
+    char link[6];
+    const ssize_t bytes = readlinkat(folder, name, link, sizeof link);
+    return bytes < 0 ? errno == ENOENT : bytes == sizeof link && memcmp(link, "/proc/", sizeof link) == 0;
+}
+
 int count_entries(const char *folder) {
     DIR *directory = opendir(folder);
     int count = 0;
-    while (directory && readdir(directory)) count++;
+    for (const struct dirent *entry; directory && (entry = readdir(directory));)
+        count += !is_there_for_a_moment(dirfd(directory), entry->d_name);
     if (directory) closedir(directory);
     return count;
 }
@@ -154,13 +162,7 @@ struct quern_membership *rank_member_of(struct rank *rank, const quern_group *gr
     return member;
 }
 
-int rank_descriptors(void) {
-    int count = 0;
-    DIR *directory = opendir("/proc/self/fd");
-    while (readdir(directory)) count++;
-    closedir(directory);
-    return count;
-}
+int rank_descriptors(void) { return count_entries("/proc/self/fd"); }
 
 int rank_host(const struct rank *rank, int of) { return of * rank->hosts / rank->ranks; }
 

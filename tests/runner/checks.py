@@ -149,6 +149,8 @@ CHECKS = (
     Check("races of ranks", ("build/tests/faults/races",), ("build/tests/faults/races",), quick=True, by_chance=True),
     Check("points of ranks", ("build/tests/faults/pairs", "--deep"), ("build/tests/faults/pairs",), by_chance=True,
           gate=("build/tests/faults/pairs",)),
+    Check("points of splits", ("build/tests/faults/splits", "--deep"), ("build/tests/faults/splits",), by_chance=True,
+          gate=("build/tests/faults/splits",)),
     Check("points of carriers", ("build/tests/faults/carriers", "--deep"), ("build/tests/faults/carriers",), by_chance=True,
           gate=("build/tests/faults/carriers",)),
     Check("points of transfers", ("build/tests/faults/transfers", "--deep"), ("build/tests/faults/transfers",), by_chance=True,

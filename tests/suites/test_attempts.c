@@ -111,6 +111,9 @@ static const struct remnant {
     {"quern.%u.2.%s", FOREIGN, false},   {"quern.%u..%s", OLD, false},                    {"quern.%u.6-%s", OLD, false},
     {"quern.%u.6x.%s", OLD, false},      {"quern.%u.6.%s.a", OLD, false},                 {"quern.%u.6.a.%s", OLD, false},
     {"quern.%u7.6.%s", OLD, false},      {"quern.%u.6.%s ", HELD, false},
+    /* Of groups that were made of others, which nobody makes again. */
+    {"quern.%u.0.split.%s", OLD, true},  {"quern.%u.0.shrink.%s", OLD, true},             {"quern.%u.6.splits.%s", OLD, false},
+    {"quern.%u.6.split.%s", HELD, false}, {"quern.%u.6.shrink.%s", NEW, false},
 };
 
 enum { REMNANTS = sizeof remnants / sizeof *remnants };

@@ -6,16 +6,19 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/ranks.h"
 #include "harness/ways.h"
+#include "ranks/hosts/connections.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -102,6 +105,41 @@ TEST_BOTH_WAYS(hosts_ends, a_stopped_host) {
     end_by_signal(2, 2, 2, SIGSTOP, (struct end){QUERN_PEER_LOST, {"rank 1 (process", "its host is silent"}, 1});
     end_by_signal(2, 4, 12, SIGSTOP, (struct end){QUERN_PEER_LOST, {"rank 2 (process", "its host is silent"}, 2});
     end_by_signal(3, 3, 1, SIGSTOP, (struct end){QUERN_PEER_LOST, {"rank 0 (process", "its host is silent"}, 0});
+}
+
+/* Ends the connections to the other host that neither calls nor transfers have: that of the monitors. */
+static int cut_monitors(const struct quern_membership *member, int peer) {
+    struct sockaddr_in other;
+    int cut = 0;
+    for (int descriptor = 3; descriptor < 1024; descriptor++) {
+        socklen_t bytes = sizeof other;
+        if (descriptor == member->span->socket[peer] || descriptor == member->span->transfers[peer]) continue;
+        if (getpeername(descriptor, (struct sockaddr *)&other, &bytes) != 0 || other.sin_family != AF_INET) continue;
+        cut += shutdown(descriptor, SHUT_RDWR) == 0;
+    }
+    return cut;
+}
+
+/* Both ranks live and reach each other, but neither would hear of the other's end: no call of them both succeeds. */
+static quern_status call_without_monitors(struct rank *rank) {
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    const int peer = !rank->rank;
+    uint64_t missing[2] = {0, 0};
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    rank_line_up(rank);
+    if (rank->rank == 0) rank_check(rank, cut_monitors(rank_member_of(rank, group), peer) == 1, "not one connection of monitors");
+    for (int i = 0; i < 60000 && !missing[0]; i++) {
+        rank_sleep(0.01);
+        rank_ok(rank, quern_group_missing(group, missing, 2));
+    }
+    rank_line_up(rank);
+    rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_LOST);
+    rank_check_detail(rank, "is lost: its connection has ended");
+    return quern_group_destroy(group);
+}
+
+Test(hosts_ends, a_cut_connection_of_monitors) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = call_without_monitors);
 }
 
 /* Nobody waits: the mask and the report know it, and the group is not poisoned before somebody does. */

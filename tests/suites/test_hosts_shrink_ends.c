@@ -64,11 +64,11 @@ static void meet_the_fate(struct rank *rank, quern_group *group) {
     if (plan->fate == STOPPED && !plan->asks) raise(SIGSTOP);
     struct quern_quorum *quorum = quern_open_quorum(member, &own, limit);
     rank_check(rank, quorum, "no memory");
-    rank_ok(rank, quern_find_quorum(quorum, (struct quern_veto){in_the_call ? end_here : never, &look}, limit, &verdict));
+    rank_ok(rank, quern_find_quorum(quorum, (struct quern_veto){in_the_call ? end_here : never, &look, NULL}, limit, &verdict));
     if (in_the_call || plan->fate == AFTER_THE_VERDICT) raise(SIGKILL);
     look.asks = plan->asks;
     rank_ok(rank, quern_join_quorum(member, &verdict, plan->limit,
-                                    (struct quern_veto){plan->fate == IN_THE_MEETING ? end_here : never, &look}, &formed));
+                                    (struct quern_veto){plan->fate == IN_THE_MEETING ? end_here : never, &look, NULL}, &formed));
     raise(SIGKILL);
 }
 

@@ -146,7 +146,7 @@ static quern_status lose_the_port(struct rank *rank) {
     struct quern_verdict verdict;
     struct quern_quorum *quorum = quern_open_quorum(member, &own, never_ends());
     rank_check(rank, quorum, "no memory");
-    rank_ok(rank, quern_find_quorum(quorum, (struct quern_veto){never, NULL}, never_ends(), &verdict));
+    rank_ok(rank, quern_find_quorum(quorum, (struct quern_veto){never, NULL, NULL}, never_ends(), &verdict));
     rank_check(rank, verdict.status == QUERN_OK && memcmp(verdict.living, all.words, sizeof verdict.living) == 0, "%s",
                verdict.reason);
     rank_line_up(rank);
@@ -193,7 +193,7 @@ static void be_a_guest(struct rank *rank, const struct quern_membership *member)
     rank_line_up(rank);
     struct quern_quorum *quorum = quern_open_quorum(member, &own, never_ends());
     rank_check(rank, quorum, "no memory");
-    rank_status(rank, quern_find_quorum(quorum, (struct quern_veto){give_back, &port}, never_ends(), &verdict),
+    rank_status(rank, quern_find_quorum(quorum, (struct quern_veto){give_back, &port, NULL}, never_ends(), &verdict),
                 QUERN_GROUP_ABORTED);
     quern_close_quorum(quorum);
 }
@@ -324,14 +324,14 @@ static quern_status end_the_call(struct rank *rank) {
         bad[4].place.port = 0;
         bad[5].place.version = 5;
         for (size_t i = 0; i < COUNT(bad); i++) {
-            rank_status(rank, quern_join_quorum(member, &bad[i], 5, (struct quern_veto){never, NULL}, &formed),
+            rank_status(rank, quern_join_quorum(member, &bad[i], 5, (struct quern_veto){never, NULL, NULL}, &formed),
                         QUERN_PEER_MISMATCH);
             rank_check_detail(rank, "the verdict about who goes on of rank ");
         }
         quern_set_add(&own, 0);
         struct quern_quorum *quorum = quern_open_quorum(member, &own, never_ends());
         rank_check(rank, quorum, "no memory");
-        rank_status(rank, quern_find_quorum(quorum, (struct quern_veto){never, NULL}, quern_now() + 200000000, &verdict),
+        rank_status(rank, quern_find_quorum(quorum, (struct quern_veto){never, NULL, NULL}, quern_now() + 200000000, &verdict),
                     QUERN_PEER_TIMEOUT);
         rank_check_detail(rank, "has not said within");
         quern_close_quorum(quorum);

@@ -594,7 +594,7 @@ Test(strangers, silence_counts_from_the_first_word) {
     say(soon_end, beat, sizeof beat);
     say(late_end, beat, sizeof beat);
     for (int i = 0; i < 600000 && state_of(soon) != QUERN_RANK_ENDED; i++) rank_sleep(1e-3);
-    check(state_of(soon) == QUERN_RANK_ENDED && soon.roster->segment->rank[2].silent, "not silent");
+    check(state_of(soon) == QUERN_RANK_ENDED && soon.roster->segment->rank[2].loss == QUERN_LOSS_SILENCE, "not silent");
     check(state_of(late) == QUERN_RANK_ELSEWHERE, "silent before the time");
     end_fake(soon, soon_end);
     end_fake(late, late_end);

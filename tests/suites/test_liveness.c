@@ -1,6 +1,6 @@
 /*
- * Which ranks live: whose process has ended, has called exec, is a zombie's or another name space's; what a forked child may do
- * with its copies of handles; and where ranks poll.
+ * Which ranks live: whose process has ended, is ending, has called exec, is a zombie's or another name space's; what a forked child
+ * may do with its copies of handles; and where ranks poll.
  *
  * Runs on: ranks.
  */
@@ -14,11 +14,14 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/ranks.h"
+#include "os/process_end.h"
 #include "ranks/handles.h"
 
 /* The test is rank 1, and another process is rank 0. */
@@ -237,36 +240,136 @@ Test(liveness, a_forked_child_cannot_touch_its_parents_group) {
     check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "rank 0 ended with %d", status);
 }
 
-static pid_t *orphan;  /* shared with rank 0; 0: it is not forked yet */
+/* What rank 0 and the test share. */
+static struct orphan {
+    pid_t child;                     /* of rank 0; 0: it is not forked yet */
+    int kept;                        /* files of the library that the child has open or mapped */
+    struct quern_process_mark mark;  /* of rank 0 */
+} *orphan;
 
-/* A child must not keep its parent's locks. */
-static void leave_a_child(const char *name) {
-    if (!join(name, 0, 2)) _exit(EXIT_FAILURE);
-    const pid_t child = fork();
+static void share_orphan(void) {
+    orphan = mmap(NULL, sizeof *orphan, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    check(orphan != MAP_FAILED, "no memory");
+}
+
+/* After it both ranks have mapped the memory through which it went. */
+static bool transfer_once(quern_group *group, int peer) {
+    char in[64], out[64] = "";
+    quern_transfer_item items[] = {{0, peer, 1, out, sizeof out}, {1, peer, 1, in, sizeof in}};
+    quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
+    quern_transfer *transfer;
+    args.items = items, args.item_count = 2, args.key = 1;
+    return quern_transfer_prepare(group, &args, &transfer) == QUERN_OK && quern_transfer_start(transfer, NULL) == QUERN_OK &&
+           quern_transfer_wait(transfer, 0) == QUERN_OK && quern_barrier(group, NULL, NULL) == QUERN_OK &&
+           quern_transfer_destroy(transfer) == QUERN_OK;
+}
+
+static int count_open(const char *text) {
+    char path[300], file[300];
+    int count = 0;
+    for (int descriptor = 0; descriptor < 1024; descriptor++) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+        const ssize_t bytes = readlink(path, file, sizeof file - 1);
+        file[bytes > 0 ? bytes : 0] = 0;
+        count += strstr(file, text) != NULL;
+    }
+    return count;
+}
+
+static void await_orphan(void) {
+    const double end_of_wait = rank_now() + RANK_SOON;
+    while (!__atomic_load_n(&orphan->child, __ATOMIC_ACQUIRE) && rank_now() < end_of_wait) rank_sleep(1e-3);
+    check(orphan->child, "rank 0 has not said that it is there");
+}
+
+static void leave_a_child(const char *name, bool bare) {
+    quern_group *group = join(name, 0, 2);
+    if (!group || !transfer_once(group, 1)) _exit(EXIT_FAILURE);
+    const pid_t child = bare ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork();
     if (child == 0) {
+        if (!bare) orphan->kept = count_mappings("/quern.") + count_open("/quern.");
+        __atomic_store_n(&orphan->child, (pid_t)syscall(SYS_getpid), __ATOMIC_RELEASE);
         alarm(300);
         for (;;) pause();
     }
-    __atomic_store_n(orphan, child, __ATOMIC_RELEASE);
     pause();
 }
 
-Test(liveness, a_child_does_not_keep_its_parent_alive) {
+static void leave_a_forked_child(const char *name) { leave_a_child(name, false); }
+static void leave_a_bare_child(const char *name) { leave_a_child(name, true); }
+
+/* The parent's process is gone from /proc before the others look, so that its locks alone tell. */
+static void outlive_a_parent(void (*life)(const char *name)) {
     const char *name = fresh_name();
-    orphan = mmap(NULL, sizeof *orphan, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    check(orphan != MAP_FAILED, "no memory");
-    pid_t process = start(leave_a_child, name);
+    share_orphan();
+    pid_t process = start(life, name);
     quern_group *group = join(name, 1, 2);
-    const double end_of_wait = rank_now() + RANK_SOON;
-    while (!__atomic_load_n(orphan, __ATOMIC_ACQUIRE) && rank_now() < end_of_wait) rank_sleep(1e-3);
-    check(*orphan, "rank 0 has no child");
-    const double killed = rank_now();
-    kill(process, SIGKILL);
-    expect_lost(group, killed);
+    check(group && transfer_once(group, 0), "no transfer: %s", error_detail());
+    await_orphan();
     end(process);
-    kill(*orphan, SIGKILL);
+    expect_lost(group, rank_now());
+    check(orphan->kept == 0, "the child has %d files of the library", orphan->kept);
+    kill(orphan->child, SIGKILL);
     munmap(orphan, sizeof *orphan);
 }
+
+Test(liveness, a_child_does_not_keep_its_parent_alive) { outlive_a_parent(leave_a_forked_child); }
+
+/* Without the handlers of pthread_atfork it has all descriptors and most mappings of its parent. */
+Test(liveness, a_child_of_the_system_call_does_not_either) { outlive_a_parent(leave_a_bare_child); }
+
+/* ---- processes that are about to end ---- */
+
+static void live_on(const char *name) {
+    if (!join(name, 0, 2)) _exit(EXIT_FAILURE);
+    orphan->mark = quern_own_process_mark();
+    __atomic_store_n(&orphan->child, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+    for (;;) pause();
+}
+
+static void *live_on_thread(void *name) {
+    live_on(name);
+    return NULL;
+}
+
+static void live_on_without_main_thread(const char *name) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, live_on_thread, (void *)(uintptr_t)name)) _exit(EXIT_FAILURE);
+    pthread_exit(NULL);
+}
+
+static bool is_ending(const struct quern_process_mark *mark) {
+    const struct quern_process_mark own = quern_own_process_mark();
+    return quern_process_is_ending(&own, mark);
+}
+
+/* Rank 0 is held where a large process frees its memory for seconds: a signal has ended it, and it has all that it had. */
+static void hold_an_end(void (*life)(const char *name)) {
+    const char *name = fresh_name();
+    int status;
+    share_orphan();
+    pid_t process = start(life, name);
+    quern_group *group = join(name, 1, 2);
+    await_orphan();
+    if (ptrace(PTRACE_SEIZE, orphan->child, NULL, PTRACE_O_TRACEEXIT) != 0) cr_skip_test("this process may not trace others");
+    struct quern_process_mark mark = orphan->mark;
+    check(mark.mount && !is_ending(&mark), "process %d is taken for one that ends", mark.number);
+    kill(process, SIGKILL);
+    while (waitpid(orphan->child, &status, __WALL) < 0) continue;
+    check(WIFSTOPPED(status) && status >> 8 == (SIGTRAP | PTRACE_EVENT_EXIT << 8), "rank 0 has the status %x", status);
+    expect_lost(group, rank_now());
+    check(is_ending(&mark), "the end of process %d is not seen", mark.number);
+    mark.started++;
+    check(!is_ending(&mark), "another process of its number is taken for it");
+    mark.started--, mark.mount++;
+    check(!is_ending(&mark), "a process of another /proc is taken for it");
+    ptrace(PTRACE_DETACH, orphan->child, NULL, NULL);
+    end(process);
+    munmap(orphan, sizeof *orphan);
+}
+
+Test(liveness, a_process_that_is_ending_is_missed) { hold_an_end(live_on); }
+Test(liveness, one_whose_main_thread_had_ended_too) { hold_an_end(live_on_without_main_thread); }
 
 /* ---- polling ---- */
 

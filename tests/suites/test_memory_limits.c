@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -449,15 +450,20 @@ Test(memory_limits, ranks_that_are_short_of_time_do_not_poll) {
     remove_group();
 }
 
-/* ---- signals ---- */
+/* ---- signals, and a system that lacks the call ---- */
 
+static int refusal;  /* 0: none */
 static off_t interrupted_above = INT64_MAX;
 static int interruptions;
 
 int fallocate(int file, int mode, off_t offset, off_t bytes);
 
-/* Takes the place of the C library's.  A signal arrives whenever the system works on more than some bytes at a time. */
+/* Takes the place of the C library's.  It fails, or a signal arrives whenever it works on more than some bytes at a time. */
 int fallocate(int file, int mode, off_t offset, off_t bytes) {
+    if (refusal) {
+        errno = refusal;
+        return -1;
+    }
     if (bytes <= interrupted_above) return (int)syscall(SYS_fallocate, file, mode, offset, bytes);
     interruptions++;
     errno = EINTR;
@@ -477,4 +483,35 @@ static quern_status allocate_under_signals(struct rank *rank) {
 /* It takes smaller pieces until one ends between two signals. */
 Test(memory_limits, frequent_signals_only_delay) {
     check_ranks(.kind = RANK_PROCESSES, .count = 1, .function = allocate_under_signals, .shared_bytes = 4096);
+}
+
+/* Memory that is there: as many pages as the part has are in the file, though nobody has used one. */
+static quern_status allocate_without_the_call(struct rank *rank) {
+    static const struct {
+        int reason;
+        quern_status status;
+    } cases[] = {{EOPNOTSUPP, QUERN_OK}, {ENOSYS, QUERN_OK}, {EPERM, QUERN_SYSTEM_ERROR}, {ENOSPC, QUERN_OUT_OF_MEMORY}};
+    enum { MIB = 3, PAGES = MIB << 8 };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned char is_there[PAGES];
+        char *memory;
+        int there = 0;
+        quern_group *ranks = rank_group(rank, RANK_LIMIT);
+        refusal = cases[i].reason;
+        rank_status(rank, allocate(ranks, MIB, &memory), cases[i].status);
+        if (cases[i].status == QUERN_OK) {
+            rank_check(rank, mincore(memory, (size_t)MIB << 20, is_there) == 0, "no answer of mincore");
+            for (int page = 0; page < PAGES; page++) there += is_there[page] & 1;
+            rank_check(rank, there == PAGES, "%d of %d pages are there", there, PAGES);
+        } else {
+            rank_check_detail(rank, strerror(cases[i].reason));
+        }
+        refusal = 0;
+        rank_ok(rank, quern_group_destroy(ranks));
+    }
+    return QUERN_OK;
+}
+
+Test(memory_limits, a_system_without_the_call) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = allocate_without_the_call, .shared_bytes = 4096);
 }

@@ -380,7 +380,7 @@ Test(nccl_group, a_rank_that_aborts) {
 
 /* NCCL waits for all at the end, and the library for a second. */
 Test(nccl_group, a_rank_that_leaves) {
-    check_ending(&(struct ending){"leave", {QUERN_PEER_LOST, {"rank 1 (process", "left the group"}, 30}});
+    check_ending(&(struct ending){"leave", {QUERN_PEER_LOST, {"rank 1 (process", "has destroyed its group"}, 30}});
 }
 
 /* A child of fork has the group's handle and none of its threads: its exit waits for nobody. */

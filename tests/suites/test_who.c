@@ -387,7 +387,7 @@ static quern_status call_the_roll(struct rank *rank) {
         quern_set_add(&own, 2);
         struct quern_quorum *quorum = quern_open_quorum(member, &own, quern_now() + 60000000000);
         rank_check(rank, quorum, "no memory");
-        rank_status(rank, quern_find_quorum(quorum, (struct quern_veto){hear_home, quorum}, quern_now() + 20000000, &verdict),
+        rank_status(rank, quern_find_quorum(quorum, (struct quern_veto){hear_home, quorum, NULL}, quern_now() + 20000000, &verdict),
                     QUERN_PEER_TIMEOUT);
         rank_check_whole_detail(rank, "@: host 0 has not said within # s who goes on");
         quern_close_quorum(quorum);

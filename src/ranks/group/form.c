@@ -167,6 +167,7 @@ quern_status quern_join_group(const quern_group_args *args, int count, const cha
             quern_drop_members(members, count);
             return quern_fail(args[i].device, QUERN_OUT_OF_MEMORY, "no memory for a group");
         }
+    for (int i = 0; i < count; i++) members[i]->numbers = veto.numbers;
     quern_status status = quern_has_hosts(args) ? quern_meet_hosts(args, name, veto, members[0])
                                                 : quern_rendezvous(name, args->job, veto, members, count);
     if (status == QUERN_OK) return QUERN_OK;
@@ -206,7 +207,10 @@ static void log_way(const struct quern_membership *member) {
 void quern_publish_group(struct quern_membership *const *members, int count, quern_group **groups) {
     quern_on_unload(QUERN_UNLOAD_GROUPS, end_forgotten);
     for (int i = 0; i < count; i++) {
-        groups[i] = members[i] ? quern_publish_handle(members[i]) : NULL;
-        if (members[i]) log_way(members[i]);
+        groups[i] = NULL;
+        if (!members[i]) continue;
+        members[i]->numbers = NULL;
+        groups[i] = quern_publish_handle(members[i]);
+        log_way(members[i]);
     }
 }

@@ -35,6 +35,7 @@ struct shrinking {
     int64_t hosts_patience;        /* ... other hosts, whose ranks may be awaited so long */
     int64_t limit;                 /* until then the call lasts */
     struct quern_rank_set living;  /* the ranks of the round: of this host */
+    uint16_t numbers[QUERN_GROUP_LIMIT];  /* of the new group's ranks in the old one */
     struct quern_quorum *quorum;   /* of the rank that speaks for one of several hosts */
     bool is_over;                  /* no further round can help */
 };
@@ -149,6 +150,13 @@ static quern_status check_round(const void *user) {
                       shrinking->members[0]->label, lost);
 }
 
+/* In texts the ranks have the numbers that they are known by. */
+static void list_living(struct shrinking *shrinking, const uint32_t *words) {
+    int count = 0;
+    for (int rank = 0; rank < shrinking->members[0]->ranks; rank++)
+        if (words[rank / 32] >> rank % 32 & 1) shrinking->numbers[count++] = (uint16_t)rank;
+}
+
 /* The ranks keep their order. */
 static int place_of_living(const struct quern_rank_set *living, int rank) {
     int place = 0;
@@ -157,12 +165,12 @@ static int place_of_living(const struct quern_rank_set *living, int rank) {
 }
 
 /* The time that is left limits the wait; what follows has the limits of the old group. */
-static quern_status join_living(const struct shrinking *shrinking, struct quern_membership **formed) {
+static quern_status join_living(struct shrinking *shrinking, struct quern_membership **formed) {
     quern_group_args args[QUERN_RANK_LIMIT];
     char name[96];
     const double left = (double)(shrinking->limit - quern_now()) * 1e-9;
     struct quern_text text = quern_text_begin(name, sizeof name);
-    quern_text_add(&text, "shrink.");
+    quern_text_add(&text, QUERN_SHRINK);
     quern_add_number(&text, shrinking->members[0]->roster->id);
     quern_text_add(&text, ".%u", shrinking->round);
     for (int i = 0; i < shrinking->count; i++) {
@@ -176,7 +184,8 @@ static quern_status join_living(const struct shrinking *shrinking, struct quern_
         args[i].share_gpu = member->share_gpu;
         args[i].multicast = member->multicast;
     }
-    const struct quern_veto veto = {check_round, shrinking};
+    list_living(shrinking, shrinking->living.words);
+    const struct quern_veto veto = {check_round, shrinking, shrinking->numbers};
     quern_status status = quern_join_group(args, shrinking->count, name, veto, formed);
     for (int i = 0; i < shrinking->count && status == QUERN_OK; i++)
         formed[i]->timeout = formed[i]->first_timeout = shrinking->members[i]->first_timeout;
@@ -200,8 +209,8 @@ static quern_status speak(struct shrinking *shrinking, struct quern_verdict *ver
     const struct quern_membership *member = shrinking->members[0];
     shrinking->quorum = quern_open_quorum(member, &shrinking->living, shrinking->hosts_patience);
     if (!shrinking->quorum) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
-    quern_status status = quern_find_quorum(shrinking->quorum, (struct quern_veto){check_round, shrinking}, shrinking->limit,
-                                            verdict);
+    quern_status status = quern_find_quorum(shrinking->quorum, (struct quern_veto){.ask = check_round, .user = shrinking},
+                                            shrinking->limit, verdict);
     if (status == QUERN_OK) quern_publish_verdict(member, shrinking->round, verdict);
     return status;
 }
@@ -231,8 +240,9 @@ static quern_status check_hosts(const void *user) {
 static quern_status join_hosts(struct shrinking *shrinking, const struct quern_verdict *verdict, struct quern_membership **formed) {
     const struct quern_membership *member = shrinking->members[0];
     const double left = (double)(shrinking->limit - quern_now()) * 1e-9;
-    quern_status status = quern_join_quorum(member, verdict, left > 1e-9 ? left : 1e-9, (struct quern_veto){check_hosts, shrinking},
-                                            formed);
+    list_living(shrinking, verdict->living);
+    const struct quern_veto veto = {check_hosts, shrinking, shrinking->numbers};
+    quern_status status = quern_join_quorum(member, verdict, left > 1e-9 ? left : 1e-9, veto, formed);
     if (status != QUERN_OK) return status;
     shrinking->is_over = true;
     return quern_seal_quorum(member, formed);

@@ -79,7 +79,7 @@ quern_status quern_join_quorum(const struct quern_membership *member, const stru
     quern_status status = check_verdict(member, verdict);
     if (status != QUERN_OK) return status;
     struct quern_text text = quern_text_begin(name, sizeof name);
-    quern_text_add(&text, "shrink.");
+    quern_text_add(&text, QUERN_SHRINK);
     quern_add_number(&text, verdict->number);
     text = quern_text_begin(host, sizeof host);
     quern_text_add(&text, "host%d", member->roster->peer[member->rank].host);
@@ -110,7 +110,7 @@ quern_status quern_seal_quorum(const struct quern_membership *member, struct que
         quern_drop_members(formed, 1);
         return quern_fail(member->device, status,
                           "%s: the last meeting of the shrink failed, so this rank cannot know whether others go "
-                          "on: %s", member->label, reason);
+                          "on: end it, or begin a new attempt with all: %s", member->label, reason);
     }
     (*formed)->timeout = (*formed)->first_timeout = member->first_timeout;
     return QUERN_OK;

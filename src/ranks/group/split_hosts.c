@@ -15,13 +15,20 @@
 #include "ranks/meeting.h"
 #include "runtime/status.h"
 
-int quern_place_in_colour(const struct quern_split_wish *wishes, int ranks_before, int rank, int *ranks) {
-    int place = *ranks = 0;
-    for (int other = 0; other < ranks_before; other++) {
-        if (wishes[other].colour != wishes[rank].colour) continue;
-        ++*ranks;
-        place += wishes[other].key < wishes[rank].key || (wishes[other].key == wishes[rank].key && other < rank);
+struct quern_colour quern_list_colour(const struct quern_split_wish *wishes, int all, int value, uint16_t *numbers) {
+    int count = 0;
+    for (int rank = 0; rank < all; rank++) {
+        if (wishes[rank].colour != value) continue;
+        int at = count++;
+        for (; at > 0 && wishes[numbers[at - 1]].key > wishes[rank].key; at--) numbers[at] = numbers[at - 1];
+        numbers[at] = (uint16_t)rank;
     }
+    return (struct quern_colour){value, count, numbers};
+}
+
+int quern_place_in_colour(const struct quern_colour *colour, int rank) {
+    int place = 0;
+    while (colour->numbers[place] != rank) place++;
     return place;
 }
 
@@ -29,7 +36,7 @@ int quern_place_in_colour(const struct quern_split_wish *wishes, int ranks_befor
 
 struct parent {
     struct quern_membership *member;
-    const struct quern_split_wish *wishes;
+    const struct quern_colour *colour;
 };
 
 /* All ranks of the parent take part, and each keeps what is of its colour. */
@@ -38,18 +45,13 @@ static int gather_over_parent(void *user, const void *mine, size_t bytes, void *
     struct quern_membership *member = parent->member;
     char *parts = malloc((size_t)member->ranks * bytes);
     quern_status status = parts ? quern_exchange(&parent->member, 1, QUERN_IN_SPLIT, &mine, bytes, parts) : QUERN_OUT_OF_MEMORY;
-    for (int rank = 0; rank < member->ranks && status == QUERN_OK; rank++) {
-        int ranks;
-        if (parent->wishes[rank].colour != parent->wishes[member->rank].colour) continue;
-        memcpy((char *)all + (size_t)quern_place_in_colour(parent->wishes, member->ranks, rank, &ranks) * bytes,
-               parts + (size_t)rank * bytes, bytes);
-    }
+    for (int rank = 0; rank < parent->colour->ranks && status == QUERN_OK; rank++)
+        memcpy((char *)all + (size_t)rank * bytes, parts + (size_t)parent->colour->numbers[rank] * bytes, bytes);
     free(parts);
     return (int)status;
 }
 
-/* The part of a rank without a colour in what the others exchange. */
-static quern_status attend(struct quern_membership *member) {
+quern_status quern_attend_split(struct quern_membership *member) {
     const size_t bytes = quern_gather_bytes;
     char *nothing = calloc((size_t)member->ranks + 1, bytes);
     const void *mine = nothing;
@@ -66,33 +68,32 @@ static void name_child(const struct quern_membership *member, int colour, char *
     unsigned char code[QUERN_DIGEST_BYTES];
     struct quern_text text = quern_text_begin(buffer, bytes);
     quern_hmac(member->span->key, sizeof member->span->key, &(struct quern_part){"split", 5}, 1, code);
-    quern_text_add(&text, "split.");
+    quern_text_add(&text, QUERN_SPLIT);
     quern_add_number(&text, code);
     quern_text_add(&text, ".%u.%d", member->splits, colour);
 }
 
-static int count_here(const struct quern_membership *member, const struct quern_split_wish *wishes) {
+static int count_here(const struct quern_membership *member, const struct quern_colour *colour) {
     int here = 0;
-    for (int rank = 0; rank < member->ranks; rank++)
-        here += wishes[rank].colour == wishes[member->rank].colour && !member->roster->peer[rank].is_elsewhere;
+    for (int rank = 0; rank < colour->ranks; rank++) here += !member->roster->peer[colour->numbers[rank]].is_elsewhere;
     return here;
 }
 
-quern_status quern_split_hosts(struct quern_membership *member, const struct quern_split_wish *wishes, struct quern_veto veto,
+quern_status quern_split_hosts(struct quern_membership *member, const struct quern_colour *colour, struct quern_veto veto,
                                struct quern_membership **formed) {
-    if (wishes[member->rank].colour < 0) return attend(member);
-    struct parent parent = {member, wishes};
+    struct parent parent = {member, colour};
     char name[96], host[16], at[QUERN_ADDRESS_TEXT];
     struct quern_text text = quern_text_begin(host, sizeof host);
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
     quern_text_add(&text, "host%d", member->roster->peer[member->rank].host);
-    name_child(member, wishes[member->rank].colour, name, sizeof name);
+    name_child(member, colour->value, name, sizeof name);
     quern_address_write(&member->address, false, at);
-    args.rank = quern_place_in_colour(wishes, member->ranks, member->rank, &args.ranks);
+    args.rank = quern_place_in_colour(colour, member->rank);
+    args.ranks = colour->ranks;
     args.device = member->device;
     args.timeout = member->steady_timeout;
     args.first_timeout = member->first_timeout;
-    args.host_ranks = count_here(member, wishes);
+    args.host_ranks = count_here(member, colour);
     args.silence = member->silence * 1e-6;
     args.host = host;
     args.meet = quern_address_is_any(&member->address) ? NULL : at;

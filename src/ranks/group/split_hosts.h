@@ -8,14 +8,20 @@ struct quern_split_wish {
     int32_t colour, key;
 };
 
-/* The place of a rank among the ranks of its colour, ordered by key and old rank.  *ranks: their number. */
-int quern_place_in_colour(const struct quern_split_wish *wishes, int ranks_before, int rank, int *ranks);
+/* The ranks of a colour, by their numbers in the group that is split, in the order of their new ones: by key, then by number. */
+struct quern_colour {
+    int value, ranks;
+    const uint16_t *numbers;
+};
+struct quern_colour quern_list_colour(const struct quern_split_wish *wishes, int all, int value, uint16_t *numbers);
+int quern_place_in_colour(const struct quern_colour *colour, int rank);
 
 /*
- * Forms the group of a rank's colour, if it has one.  Collective over the parent; a thread has one rank, a CPU.  The veto is asked
- * while ranks are awaited.
+ * Forms the group of a rank's colour.  Collective over the parent; a thread has one rank, a CPU.  The veto is asked while ranks are
+ * awaited.  A rank without a colour attends.
  */
-quern_status quern_split_hosts(struct quern_membership *member, const struct quern_split_wish *wishes, struct quern_veto veto,
+quern_status quern_split_hosts(struct quern_membership *member, const struct quern_colour *colour, struct quern_veto veto,
                                struct quern_membership **formed);
+quern_status quern_attend_split(struct quern_membership *member);
 
 #endif

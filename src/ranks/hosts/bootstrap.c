@@ -241,7 +241,7 @@ static void name_missing(struct place *place) {
     int listed = 0, more = 0;
     for (int rank = 0; rank < place->bootstrap->member->ranks; rank++) {
         if (place->is_there[rank]) continue;
-        if (listed < 8) quern_text_add(&text, "%s rank %d", listed++ ? "," : "", rank);
+        if (listed < 8) quern_text_add(&text, "%s rank %d", listed++ ? "," : "", quern_told_rank(place->bootstrap->member, rank));
         else more++;
     }
     if (more) quern_text_add(&text, " and %d more", more);

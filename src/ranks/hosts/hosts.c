@@ -22,6 +22,7 @@
 #include "ranks/hosts/relay.h"
 #include "ranks/hosts/sockets.h"
 #include "ranks/hosts/span.h"
+#include "ranks/points.h"
 #include "ranks/poison.h"
 #include "runtime/log.h"
 #include "runtime/status.h"
@@ -39,7 +40,8 @@ struct creation {
     int control[QUERN_GROUP_LIMIT], relay[QUERN_GROUP_LIMIT];
 };
 
-static const int64_t SLICE = 20000000;  /* nanoseconds between two looks at the poison */
+static const int64_t SLICE = 20000000;     /* nanoseconds between two looks at the poison */
+static const int64_t MOMENT = 2000000000;  /* behind the limit, for a rank that waits for another: that one has the better words */
 
 /* ---- listeners ---- */
 
@@ -116,14 +118,12 @@ static quern_status await_roll(const struct creation *creation, int leader) {
         status = quern_check_poison(member);
         if (status == QUERN_OK && !quern_rank_lives(member->roster, leader))
             status = quern_fail(member->device, QUERN_PEER_LOST,
-                                "rank %d, which spoke for this host, has ended while the group was "
-                                "formed",
-                                leader);
-        if (status == QUERN_OK && quern_now() > creation->deadline + 2000000000)  /* the leader has the better words */
+                                "rank %d (process %d), which spoke for this host, has ended while the group was formed",
+                                quern_told_rank(member, leader), member->segment->rank[leader].process.pid);
+        if (status == QUERN_OK && quern_now() > creation->deadline + MOMENT)
             status = quern_fail(member->device, QUERN_PEER_TIMEOUT,
-                                "quern_group_create waited %g s for rank %d, which speaks for this "
-                                "host",
-                                (double)(quern_now() - creation->began) * 1e-9, leader);
+                                "quern_group_create waited %g s for rank %d, which speaks for this host",
+                                (double)(quern_now() - creation->began) * 1e-9, quern_told_rank(member, leader));
     }
     return status;
 }
@@ -153,6 +153,7 @@ static quern_status start_relay(struct creation *creation) {
 static quern_status connect_hosts(struct creation *creation) {
     struct quern_membership *member = creation->member;
     const bool speaks = member->roster->host_leader == member->rank;
+    QUERN_POINT(HOSTS_CONNECTING);
     quern_make_meeting_key(creation->key, member->segment->meeting, creation->meeting_key);
     creation->own.key = creation->meeting_key;
     creation->own.strangers = member->segment->strangers;
@@ -168,7 +169,7 @@ static quern_status connect_hosts(struct creation *creation) {
 /* All have their connections, or none returns with a group. */
 static quern_status meet_all(const struct creation *creation) {
     struct quern_membership *member = creation->member;
-    const double left = (double)(creation->deadline - quern_now()) * 1e-9;
+    const double left = (double)(creation->deadline + MOMENT - quern_now()) * 1e-9;
     const struct quern_meeting meeting = {.operation = QUERN_IN_CREATE, .phase = QUERN_PHASE_MEETING, .set = &member->everyone,
                                           .timeout = left > 0.5 ? left : 0.5};
     return quern_span_meet(member, &meeting);

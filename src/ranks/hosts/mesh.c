@@ -103,21 +103,25 @@ static bool is_missing(const struct quern_mesh *mesh, int rank) {
     return false;
 }
 
-static quern_status expire(const struct work *work) {
-    const struct quern_mesh *mesh = work->mesh;
-    char missing[160];
-    struct quern_text text = quern_text_begin(missing, sizeof missing);
+static void list_missing(const struct quern_mesh *mesh, struct quern_text *text) {
     int listed = 0, more = 0;
     for (int rank = 0; rank < mesh->member->ranks; rank++) {
         if (!is_missing(mesh, rank)) continue;
         if (listed == 2 && ++more) continue;
-        quern_text_add(&text, "%srank %d (", listed++ ? ", " : "", rank);
-        quern_describe_place(&text, mesh->member->roster, rank);
-        quern_text_add(&text, ")");
+        quern_text_add(text, "%srank %d (", listed++ ? ", " : "", quern_told_rank(mesh->member, rank));
+        quern_describe_place(text, mesh->member->roster, rank);
+        quern_text_add(text, ")");
     }
-    if (more) quern_text_add(&text, " and %d more", more);
+    if (more) quern_text_add(text, " and %d more", more);
+}
+
+static quern_status expire(const struct work *work) {
+    const struct quern_mesh *mesh = work->mesh;
+    char missing[160];
+    struct quern_text text = quern_text_begin(missing, sizeof missing);
+    list_missing(mesh, &text);
     return quern_fail(mesh->member->device, QUERN_PEER_TIMEOUT, "quern_group_create: rank %d waited %g s for connections with %s",
-                      mesh->member->rank, (double)(quern_now() - mesh->began) * 1e-9, missing);
+                      quern_told_rank(mesh->member, mesh->member->rank), (double)(quern_now() - mesh->began) * 1e-9, missing);
 }
 
 /* ---- ranks that end meanwhile ---- */
@@ -140,14 +144,17 @@ static quern_status look_for_ends(struct work *work) {
     static const int64_t GRACE = 5000000000;  /* nanoseconds */
     const struct quern_membership *member = work->mesh->member;
     const int rank = find_ended(work->mesh);
-    char place[100];
+    char place[100], missing[100];
     struct quern_text text = quern_text_begin(place, sizeof place);
     if (rank < 0) work->ended = 0;
     else if (!work->ended) work->ended = quern_now();
     if (!work->ended || quern_now() - work->ended < GRACE) return QUERN_OK;
     quern_describe_place(&text, member->roster, rank);
+    text = quern_text_begin(missing, sizeof missing);
+    list_missing(work->mesh, &text);  /* for one of them it may have given up */
     return quern_fail(member->device, QUERN_PEER_LOST, "quern_group_create: rank %d (%s) has ended, or has given up, while rank %d "
-                      "waited for connections", rank, place, member->rank);
+                      "waited for connections with %s", quern_told_rank(member, rank), place,
+                      quern_told_rank(member, member->rank), missing);
 }
 
 static void plan(struct work *work) {

@@ -1,7 +1,7 @@
 /*
  * Monitors.  Each says to the others, at each beat and when something has changed, what its ranks are doing; a poison at once; and
  * goodbye before it ends.  A host that is silent for too long (src/ranks/silence.h) is lost with all its ranks: its process is
- * stopped, its cable is pulled, or it has crashed.  A connection that ends without goodbye is a process that has ended.
+ * stopped, its cable is pulled, or it has crashed.  So it is if its connection ends without goodbye: mostly its process has ended.
  *
  * Called while groups are created and destroyed.
  */
@@ -77,13 +77,13 @@ static struct quern_segment_rank *place_of(const struct quern_monitor *monitor, 
     return &monitor->roster->segment->rank[rank];
 }
 
-static void lose(struct quern_monitor *monitor, struct line *line, bool silent) {
+static void lose(struct quern_monitor *monitor, struct line *line, enum quern_loss loss) {
     for (int rank = 0; rank < monitor->roster->ranks; rank++) {
+        struct quern_segment_rank *place = place_of(monitor, rank);
         uint32_t state = QUERN_RANK_ELSEWHERE;
         if (monitor->roster->peer[rank].host != line->host) continue;
-        if (silent) __atomic_store_n(&place_of(monitor, rank)->silent, 1, __ATOMIC_RELAXED);
-        __atomic_compare_exchange_n(&place_of(monitor, rank)->state, &state, QUERN_RANK_ENDED, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&place->state, __ATOMIC_ACQUIRE) == state) __atomic_store_n(&place->loss, loss, __ATOMIC_RELAXED);
+        __atomic_compare_exchange_n(&place->state, &state, QUERN_RANK_ENDED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     }
     quern_socket_close(&line->socket);
     line->is_open = false;
@@ -95,7 +95,7 @@ static void lose(struct quern_monitor *monitor, struct line *line, bool silent) 
  */
 static void let_go(struct quern_monitor *monitor, struct line *line) {
     const struct quern_roster *roster = monitor->roster;
-    if (quern_is_relayed((uint32_t)roster->ranks, (uint32_t)roster->here)) lose(monitor, line, false);
+    if (quern_is_relayed((uint32_t)roster->ranks, (uint32_t)roster->here)) lose(monitor, line, QUERN_LOSS_RELAY);
     line->is_open = false;
 }
 
@@ -161,7 +161,7 @@ static void hear(struct quern_monitor *monitor, struct line *line) {
         }
         if (read > 0 && take_messages(monitor, line)) continue;
         if (line->left) let_go(monitor, line);
-        else lose(monitor, line, false);
+        else lose(monitor, line, QUERN_LOSS_CONNECTION);
     }
 }
 
@@ -173,7 +173,7 @@ static void flush(struct quern_monitor *monitor, struct line *line) {
         if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return;
         if (sent < 0) {
             hear(monitor, line);  /* what came before the end */
-            if (line->is_open) lose(monitor, line, false);
+            if (line->is_open) lose(monitor, line, QUERN_LOSS_CONNECTION);
             return;
         }
         line->out -= (size_t)sent;
@@ -264,7 +264,7 @@ static void find_silent(struct quern_monitor *monitor) {
     for (int i = 0; i < monitor->lines; i++) {
         struct line *line = &monitor->line[i];
         const bool speaks = line->is_open && !line->left && line->heard;
-        if (speaks && quern_is_silent(&monitor->silence, line->heard)) lose(monitor, line, true);
+        if (speaks && quern_is_silent(&monitor->silence, line->heard)) lose(monitor, line, QUERN_LOSS_SILENCE);
     }
 }
 

@@ -25,7 +25,8 @@ static bool has_surely_left(const struct quern_quorum *quorum, int rank) {
     const struct quern_segment_rank *place = &quorum->member->segment->rank[rank];
     const uint32_t state = __atomic_load_n(&place->state, __ATOMIC_ACQUIRE);
     const bool is_only = quorum->ranks_of[quorum->member->roster->peer[rank].host] == 1;
-    return state == QUERN_RANK_LEFT || (state == QUERN_RANK_ENDED && is_only && !__atomic_load_n(&place->silent, __ATOMIC_RELAXED));
+    const bool is_silent = __atomic_load_n(&place->loss, __ATOMIC_RELAXED) == QUERN_LOSS_SILENCE;
+    return state == QUERN_RANK_LEFT || (state == QUERN_RANK_ENDED && is_only && !is_silent);
 }
 
 /* A process that has ended, or a handle that was destroyed, ends its connections. */

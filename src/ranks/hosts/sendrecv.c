@@ -64,7 +64,7 @@ void quern_channel_only_sends(struct quern_channel *channel) { channel->in_headi
 /* ---- errors ---- */
 
 static void describe_peer(struct quern_text *text, const struct quern_membership *member, int rank) {
-    quern_text_add(text, "rank %d (", rank);
+    quern_text_add(text, "rank %d (", quern_told_rank(member, rank));
     quern_describe_place(text, member->roster, rank);
     quern_text_add(text, ")");
 }
@@ -104,22 +104,6 @@ static bool has_left(const struct quern_membership *member, int rank) {
     return __atomic_load_n(&member->segment->rank[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
 }
 
-static bool is_without_relay(const struct quern_membership *member, int rank) {
-    return member->span->relay && has_left(member, member->roster->leader_of[member->roster->peer[rank].host]);
-}
-
-static void describe_loss(char *buffer, size_t bytes, const struct quern_membership *member, int rank, bool left) {
-    struct quern_text text = quern_text_begin(buffer, bytes);
-    if (left || has_left(member, rank))
-        quern_text_add(&text, "has destroyed its group");
-    else if (__atomic_load_n(&member->segment->rank[rank].silent, __ATOMIC_RELAXED))
-        quern_text_add(&text, "is lost: its host is silent, for more than %g s", member->silence * 1e-6);
-    else if (is_without_relay(member, rank))
-        quern_text_add(&text, "is lost: the rank that relayed for its host has left");
-    else
-        quern_text_add(&text, "has ended");
-}
-
 /* The connection to a rank has ended, or its host is lost.  If that has a reason that is on its way, the reason is better. */
 static quern_status report_lost(const struct quern_sendrecv *sendrecv, int rank, bool left) {
     struct quern_membership *member = sendrecv->member;
@@ -128,13 +112,18 @@ static quern_status report_lost(const struct quern_sendrecv *sendrecv, int rank,
         if (status != QUERN_OK) return status;
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
-    char where[64], peer[120], why[60];
+    char where[64], peer[120], why[80];
+    const int leader = member->roster->host_leader;
+    if (quern_rank_has_ended(member->roster, leader)) rank = leader, left = false;  /* others have heard of it, and end */
+    else if (!left) rank = quern_lost_rank(member->roster, rank);
     struct quern_text text = quern_text_begin(peer, sizeof peer);
     describe_call(where, sizeof where, sendrecv->tag);
     describe_peer(&text, member, rank);
-    describe_loss(why, sizeof why, member, rank, left);
+    text = quern_text_begin(why, sizeof why);
+    quern_describe_end(&text, member, rank, left);
     member->missing[rank / 32] |= 1u << rank % 32;
-    return quern_poison(member, QUERN_PEER_LOST, "%s: %s %s; rank %d waited for it", where, peer, why, member->rank);
+    return quern_poison(member, QUERN_PEER_LOST, "%s: %s %s; rank %d waited for it", where, peer, why,
+                        quern_told_rank(member, member->rank));
 }
 
 static quern_status expire(const struct quern_sendrecv *sendrecv, int64_t now) {
@@ -152,7 +141,7 @@ static quern_status expire(const struct quern_sendrecv *sendrecv, int64_t now) {
         describe_peer(&text, member, rank);
     }
     if (more) quern_text_add(&text, " and %d more", more);
-    return quern_poison(member, QUERN_PEER_TIMEOUT, "%s: rank %d waited %g s for %s", where, member->rank,
+    return quern_poison(member, QUERN_PEER_TIMEOUT, "%s: rank %d waited %g s for %s", where, quern_told_rank(member, member->rank),
                         (double)(now - sendrecv->began) * 1e-9, missing);
 }
 
@@ -235,7 +224,7 @@ static quern_status pass(struct quern_sendrecv *sendrecv, bool *moved) {
 static bool is_lost(struct quern_sendrecv *sendrecv, int rank, bool gone, int64_t now) {
     const struct quern_segment_rank *place = &sendrecv->member->segment->rank[rank];
     if (!gone && quern_rank_lives(sendrecv->member->roster, rank)) return false;
-    if (__atomic_load_n(&place->silent, __ATOMIC_RELAXED)) return true;
+    if (__atomic_load_n(&place->loss, __ATOMIC_RELAXED) == QUERN_LOSS_SILENCE) return true;
     if (!sendrecv->ended) sendrecv->ended = now;
     const bool says_it = !gone && __atomic_load_n(&place->state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
     return now - sendrecv->ended > (says_it ? LEAVING : GRACE) * (int64_t)1000000;
@@ -304,10 +293,19 @@ static void note_end_of_sleep(const struct quern_membership *member) {
     __atomic_store_n(&member->segment->rank[member->rank].asleep_in_meeting, 0, __ATOMIC_RELAXED);
 }
 
+/* A host that is lost may live and be reached over this connection, but hears no poison, and nothing is heard of it. */
+static quern_status check_hosts(const struct quern_sendrecv *sendrecv) {
+    for (int i = 0; i < sendrecv->open; i++) {
+        const int rank = sendrecv->channel[sendrecv->order[i]].rank;
+        if (quern_host_is_lost(sendrecv->member->roster, rank)) return report_lost(sendrecv, rank, false);
+    }
+    return QUERN_OK;
+}
+
 static quern_status move_all(struct quern_sendrecv *sendrecv) {
     const int most = sendrecv->member->roster->is_crowded ? 0 : LOOKS;
     int64_t looked = quern_now();
-    quern_status status = QUERN_OK;
+    quern_status status = check_hosts(sendrecv);
     bool moved = true, slept = false;
     for (int looks = 0; sendrecv->open && status == QUERN_OK;) {
         status = pass(sendrecv, &moved);

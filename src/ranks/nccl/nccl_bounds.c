@@ -10,14 +10,15 @@ int64_t quern_nccl_limit(double seconds) { return seconds < 9e9 ? (int64_t)(seco
 
 quern_status quern_nccl_check_gone(const struct quern_membership *member, const struct quern_nccl_wait *wait) {
     for (int rank = 0; rank < member->ranks; rank++) {
-        char place[120];
+        char place[200];
         struct quern_text text = quern_text_begin(place, sizeof place);
         uint32_t missing[QUERN_GROUP_WORDS] = {0};
         if (rank == member->rank || !quern_set_has(wait->set, rank) || !quern_rank_has_gone(member->roster, rank)) continue;
         quern_describe_place(&text, member->roster, rank);
+        quern_text_add(&text, ") ");
+        quern_describe_end(&text, member, rank, false);
         missing[rank / 32] = 1u << rank % 32;
-        return quern_poison_missing(member, QUERN_PEER_LOST, missing, "%s: rank %d (%s) has %s", wait->what, rank, place,
-                                    quern_rank_lives(member->roster, rank) ? "left the group" : "ended");
+        return quern_poison_missing(member, QUERN_PEER_LOST, missing, "%s: rank %d (%s", wait->what, rank, place);
     }
     return QUERN_OK;
 }

@@ -65,6 +65,10 @@ quern_status quern_host_describe(const struct quern_membership *member, void *po
     return QUERN_OK;
 }
 
+static quern_status status_of(int reason) {
+    return reason == ENOMEM || reason == ENOSPC || reason == EFBIG ? QUERN_OUT_OF_MEMORY : QUERN_SYSTEM_ERROR;
+}
+
 /* ---- making the file ---- */
 
 static bool makes_file(const struct quern_membership *member) { return member->rank == member->roster->host_leader; }
@@ -95,9 +99,7 @@ static quern_status make_file(struct quern_symmetric_memory *memory, const struc
     size_t bytes = quern_host_file_bytes(memory);
     int descriptor = state_of(memory)->descriptor = quern_above_two(memfd_create("quern", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (descriptor >= 0 && quern_set_file_size(descriptor, (int64_t)bytes) && quern_seal_file_size(descriptor)) return QUERN_OK;
-    bool full = errno == ENOMEM || errno == ENOSPC || errno == EFBIG;
-    return quern_fail(member->device, full ? QUERN_OUT_OF_MEMORY : QUERN_SYSTEM_ERROR, "making %zu bytes of shared memory: %s",
-                      bytes, strerror(errno));
+    return quern_fail(member->device, status_of(errno), "making %zu bytes of shared memory: %s", bytes, strerror(errno));
 }
 
 quern_status quern_host_begin(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
@@ -140,14 +142,14 @@ quern_status quern_host_map(struct quern_symmetric_memory *memory, const struct 
     size_t bytes = quern_host_file_bytes(memory);
     char *addresses = mmap(NULL, bytes + HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (addresses == MAP_FAILED)
-        return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "reserving %zu bytes of addresses: %s", bytes, strerror(errno));
+        return quern_fail(member->device, status_of(errno), "reserving %zu bytes of addresses: %s", bytes, strerror(errno));
     state->addresses = addresses;
     state->address_bytes = bytes + HUGE_PAGE;
     memory->address_bytes = (int64_t)state->address_bytes;
     char *aligned = addresses + (HUGE_PAGE - (uintptr_t)addresses % HUGE_PAGE) % HUGE_PAGE;
     state->mapping = mmap(aligned, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, state->descriptor, 0);
     if (state->mapping == MAP_FAILED)
-        return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "mapping %zu bytes of shared memory: %s", bytes, strerror(errno));
+        return quern_fail(member->device, status_of(errno), "mapping %zu bytes of shared memory: %s", bytes, strerror(errno));
     for (int rank = 0; rank < memory->ranks; rank++) {
         const struct quern_symmetric_part *part = &memory->part[rank];
         memory->peer[rank] = state->mapping + offset_of(memory->part, memory->ranks, rank);
@@ -164,12 +166,12 @@ quern_status quern_host_set_aside(struct quern_symmetric_memory *memory, const s
     off_t offset = (off_t)offset_of(memory->part, memory->ranks, member->rank);
     for (int64_t done = 0; done < bytes;) {
         int64_t piece = bytes - done < most ? bytes - done : most;
-        if (fallocate(state_of(memory)->descriptor, 0, offset + done, piece) == 0)
+        if (quern_reserve_fresh_part(state_of(memory)->descriptor, offset + done, piece))
             done += piece;
         else if (errno == EINTR)
             most = most > LEAST ? most / 2 : LEAST;
         else
-            return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "setting aside %lld bytes of shared memory, of which %lld were "
+            return quern_fail(member->device, status_of(errno), "setting aside %lld bytes of shared memory, of which %lld were "
                               "there: %s", (long long)bytes, (long long)done, strerror(errno));
     }
     return QUERN_OK;

@@ -30,7 +30,9 @@ static void *map_lane(const struct quern_membership *member, int from, int to) {
     const int64_t offset = offset_of(member, from, to);
     if (!quern_reserve_file_part(member->roster->descriptor, offset, QUERN_LANE_BYTES)) return NULL;
     void *lane = mmap(NULL, QUERN_LANE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, member->roster->descriptor, (off_t)offset);
-    return lane == MAP_FAILED ? NULL : lane;
+    if (lane == MAP_FAILED) return NULL;
+    madvise(lane, QUERN_LANE_BYTES, MADV_DONTFORK);  /* a child is no rank */
+    return lane;
 }
 
 bool quern_open_lane(struct quern_lane_end *end, const struct quern_membership *member, int from, int to) {

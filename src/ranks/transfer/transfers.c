@@ -64,10 +64,10 @@ void quern_transfer_fail(struct quern_transfer_data *transfer, quern_status stat
 void quern_lose_rank(struct quern_transfer_pair *pair) {
     const struct quern_membership *member = pair->transfer->member;
     const int peer = pair->wire->peer;
-    char place[100];
+    char place[200];
     struct quern_text text = quern_text_begin(place, sizeof place);
     quern_describe_place(&text, member->roster, peer);
-    const bool left = __atomic_load_n(&member->segment->rank[peer].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
-    quern_transfer_fail(pair->transfer, QUERN_PEER_LOST, "rank %d (%s) has %s; rank %d waited for it", peer, place,
-                        left ? "destroyed its group" : "ended", member->rank);
+    quern_text_add(&text, ") ");
+    quern_describe_end(&text, member, peer, false);
+    quern_transfer_fail(pair->transfer, QUERN_PEER_LOST, "rank %d (%s; rank %d waited for it", peer, place, member->rank);
 }
