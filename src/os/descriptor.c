@@ -14,6 +14,16 @@ int quern_above_two(int descriptor) {
     return moved;
 }
 
+DIR *quern_open_directory(const char *path) {
+    const int descriptor = quern_above_two(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    DIR *const directory = descriptor < 0 ? NULL : fdopendir(descriptor);
+    if (directory || descriptor < 0) return directory;
+    const int reason = errno;
+    close(descriptor);
+    errno = reason;
+    return NULL;
+}
+
 static bool has_standard_error;
 
 __attribute__((constructor)) static void look_at_standard_error(void) {

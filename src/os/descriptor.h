@@ -2,6 +2,7 @@
 #ifndef QUERN_DESCRIPTOR_H
 #define QUERN_DESCRIPTOR_H
 
+#include <dirent.h>
 #include <stdbool.h>
 
 /*
@@ -10,6 +11,9 @@
  * nothing is open; -1 itself stays, with its errno.
  */
 int quern_above_two(int descriptor);
+
+/* opendir with such a descriptor.  NULL: errno says why. */
+DIR *quern_open_directory(const char *path);
 
 /* Whether descriptor 2 was open when the library was loaded.  If not, another file may have the number by now. */
 bool quern_has_standard_error(void);

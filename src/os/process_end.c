@@ -67,7 +67,7 @@ static bool all_are_ending(int32_t process) {
     bool ending = true;
     struct quern_text text = quern_text_begin(path, sizeof path);
     quern_text_add(&text, "/proc/%d/task", process);
-    DIR *threads = opendir(path);
+    DIR *threads = quern_open_directory(path);
     if (!threads) return false;
     for (struct dirent *entry; ending && (entry = readdir(threads));)
         if (entry->d_name[0] != '.' && read_thread_of(process, entry->d_name, &thread))

@@ -152,7 +152,7 @@ static bool is_for_once(const struct joining *joining, const char *file) {
 
 /* Removes what groups have left whose processes have died.  No later group has their names. */
 static void remove_remnants(const struct joining *joining) {
-    DIR *directory = opendir(FOLDER);
+    DIR *directory = quern_open_directory(FOLDER);
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         struct joining other = {0};
         struct stat file;

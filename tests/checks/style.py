@@ -1,5 +1,6 @@
-"""Checks what CONTRIBUTING.md says of every source: lines have at most 132 columns, the files that comments name exist, and every
-header has a guard of its own.  Prints each offence with file and line.  The last line is `N passed, N failed`.
+"""Checks what CONTRIBUTING.md says of every source: lines have at most 132 columns, the files that comments name exist, every
+header has a guard of its own, and the library moves each descriptor that it opens above those of the standard streams.
+Prints each offence with file and line.  The last line is `N passed, N failed`.
 
 `style.py ROOT` checks another tree.
 """
@@ -70,9 +71,22 @@ def shared_guards(root: Path) -> Iterator[str]:
             yield f"{name}: {guard[1]} is the guard of {other}, too"
 
 
+OPENING = re.compile(r"(\w+\()?(?<![\w.>])(?:open|openat|fopen|opendir|shm_open|memfd_create|socket|accept4?|dup|epoll_create1|"
+                     r"eventfd|pidfd_open)\((?!const|enum|void)")
+
+
+def standard_streams(root: Path) -> Iterator[str]:
+    for path in files(root, ("src",), (".c", ".h")):
+        text = COMMENT[path.suffix].sub(lambda comment: "\n" * comment[0].count("\n"), path.read_text())
+        for call in OPENING.finditer(text):
+            if call[1] != "quern_above_two(" and path.name != "descriptor.c":
+                line = text.count("\n", 0, call.start()) + 1
+                yield f"{path.relative_to(root)}:{line}: {call[0]}: expected quern_above_two around it"
+
+
 def main() -> int:
     root = Path(sys.argv[1]).resolve() if sys.argv[1:] else ROOT
-    offences = [list(rule(root)) for rule in (wide_lines, names_of_nothing, shared_guards)]
+    offences = [list(rule(root)) for rule in (wide_lines, names_of_nothing, shared_guards, standard_streams)]
     print("".join(f"{line}\n" for lines in offences for line in lines), end="")
     failed = sum(bool(lines) for lines in offences)
     print(f"{len(offences) - failed} passed, {failed} failed")

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "os/descriptor.h"
 #include "os/file_size.h"
 #include "os/integers.h"
 #include "ranks/cuda_rank.h"
@@ -129,7 +130,7 @@ static quern_status map_ledger(struct quern_symmetric_memory *memory, const stru
 
 static quern_status make_ledger(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     int *descriptor = &quern_cuda_state_of(memory)->received[LEDGER_TAG];
-    *descriptor = memfd_create("quern ledger", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    *descriptor = quern_above_two(memfd_create("quern ledger", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (*descriptor < 0 || !quern_set_file_size(*descriptor, LEDGER_BYTES) || !quern_seal_file_size(*descriptor))
         return quern_fail(member->device, QUERN_SYSTEM_ERROR, "making a ledger: %s", strerror(errno));
     return map_ledger(memory, member);
