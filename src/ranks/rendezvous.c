@@ -381,6 +381,11 @@ static quern_status fill_place(struct joining *joining, struct quern_membership 
                                       .device = member->device, .share_gpu = member->share_gpu, .ways = member->ways};
     quern_status status = take_slot(joining, member, place, &entering.slot);
     if (status == QUERN_OK) status = quern_enter_roster(joining->roster, &entering, &joining->again);
+    if (status == QUERN_OK && joining->again) {  /* whoever has refused the group has said why, before the name was removed */
+        member->roster = joining->roster;
+        member->segment = joining->segment;
+        status = quern_check_poison(member);
+    }
     if (status != QUERN_OK || joining->again) {
         __atomic_store_n(&place->state, QUERN_RANK_ABSENT, __ATOMIC_RELEASE);
         return status;

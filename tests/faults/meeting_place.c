@@ -185,6 +185,24 @@ static const char *outlast_a_claim(void) {
     return wrong ? wrong : check_pair(name);
 }
 
+/* A rank is stopped before it has its lock.  Another one refuses the group and removes the name: the first is told why. */
+static const char *hear_of_a_refusal(void) {
+    int stopped;
+    const char *name = a_name();
+    struct rank_run *run = start_stopping(&(struct meeting){.name = name, .timeout = RANK_LIMIT, .ranks = 2, .deed = CROSSING_STOP,
+                                                            .function = "quern_enter_roster"}, 1, &stopped);
+    const char *wrong = check_alone(&(struct meeting){.name = name, .timeout = RANK_LIMIT, .ranks = 3}, QUERN_PEER_MISMATCH,
+                                    "is being formed with 2 ranks");
+    for (; !ranks_have_ended(run); rank_sleep(1e-3)) kill(ranks_process(run, 0), SIGCONT);
+    const char *failed = ranks_wait(run, NULL);
+    const struct rank_result *result = ranks_result(run, 0);
+    if (!wrong && failed) wrong = because("%s", failed);
+    if (!wrong && (result->status != QUERN_PEER_MISMATCH || !strstr(result->detail, "rank 0 expects 3")))
+        wrong = because("%s: %s", quern_status_string(result->status), result->detail);
+    ranks_close(run);
+    return wrong;
+}
+
 /* The last rank to join dies before it has declared the group complete. */
 static const char *lose_the_last_to_join(void) {
     char expected[160];
@@ -483,6 +501,7 @@ static const struct {
     CHECK(replace_a_group_that_waited),
     CHECK(replace_a_group_that_was_complete),
     CHECK(outlast_a_claim),
+    CHECK(hear_of_a_refusal),
     CHECK(lose_the_last_to_join),
     CHECK(keep_the_next_name),
     CHECK(outlast_those_who_leave),

@@ -5,6 +5,7 @@
  * Runs on: ranks.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -220,15 +221,19 @@ static void leave_descriptors(struct rank *rank, int more) {
     rank_check(rank, setrlimit(RLIMIT_NOFILE, &limit) == 0, "no limit");
 }
 
-/* The segment takes the only one, so nothing can be opened to compare the name with it. */
+/* The segment takes the only one, so nothing can be opened for the lock, nor to compare the name with it. */
 static quern_status use_the_last_one(struct rank *rank) {
     struct stat file;
     char path[128];
+    quern_group *group;
+    const quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     snprintf(path, sizeof path, "/dev/shm/quern.%u.0.%s", (unsigned)geteuid(), rank->name);
     leave_descriptors(rank, 1);
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_SYSTEM_ERROR);
+    rank_check_detail(rank, strerror(EMFILE));
+    rank_line_up(rank);
     rank_check(rank, stat(path, &file) != 0, "%s is there", path);
-    return quern_group_destroy(group);
+    return QUERN_OK;
 }
 
 Test(descriptors, the_name_is_removed_with_the_last_one) {
