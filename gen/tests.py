@@ -17,7 +17,7 @@ WITH_THREADS = ("harness/carrier", "harness/chunks_case", "harness/chunks_ranks"
 
 # What the linker gets for suites that stand between the library and its calls.
 WRAPPED = {"suites/test_descriptors": "-Wl,--wrap=close -Wl,--wrap=fcntl", "suites/test_failures": "$failing_calls",
-           "suites/test_hosts_strangers": "-Wl,--wrap=pthread_create"}
+           "suites/test_hosts_strangers": "-Wl,--wrap=pthread_create -Wl,--wrap=quern_now"}
 
 
 def _names(folder: str, pattern: str) -> list[str]:

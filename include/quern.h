@@ -25,7 +25,8 @@
  *                  calling thread.  After 1xxx or 2xxx no output buffer has been written.  After 3xxx or 4xxx output buffers may
  *                  hold part of the result; likewise those of quern_linear_cross_entropy after QUERN_NO_KERNEL or a status that
  *                  its gemm returned.  A function that returns a status returns QUERN_NULL_POINTER if a required pointer is NULL.
- *                  The library never prints, exits or aborts; only QUERN_LOG makes it write to standard error.
+ *                  The library never exits or aborts.  It writes to standard error only what QUERN_LOG asks for, and a line about
+ *                  a variable of the environment that it ignores, since it is not what was expected.
  *   Structs        A struct that begins with its size is initialised by its macro, QUERN_ADAM_ARGS_INIT for instance, or by its
  *                  function, quern_adam_args_init, for languages without macros.  Both give the same struct: the size with a mark,
  *                  the defaults that differ from 0, and 0 elsewhere.  A struct that neither of them has set, zeroed or with a
@@ -322,8 +323,9 @@ typedef void (*quern_parallel_for)(void *user, int64_t tasks, void (*task)(void 
 
 /*
  * Sets the number of threads of a CPU device, up to 1,024.  threads 0: the value of QUERN_THREADS or, without it, one per core that
- * the process may use.  hook NULL: the library's own pool runs the work.  Results do not depend on the threads.  The workspace size
- * of an operation may change.  Must not be called while an operation runs on the device.
+ * the process may use, but not more than the quotas of its control groups, rounded up.  hook NULL: the library's own pool runs the
+ * work.  Results do not depend on the threads.  The workspace size of an operation may change.  Must not be called while an
+ * operation runs on the device.
  * Errors: QUERN_INVALID_ARGUMENT; QUERN_NOT_SUPPORTED for a GPU.
  */
 QUERN_API quern_status quern_set_threads(quern_device *device, int threads, quern_parallel_for hook, void *user);
@@ -1346,8 +1348,10 @@ typedef struct quern_group_args {
                                 unless the program was started with UCX_MEM_EVENTS=n, UCX_HANDLE_ERRORS=none, UCX_DEBUG_SIGNO=0,
                                 UCX_VFS_ENABLE=n and UCX_LOG_LEVEL=fatal, because UCX would otherwise hook mmap, install
                                 signal handlers and print */
-    double silence;          /* with meet or all_gather: seconds after which a host that says nothing is lost, 0.2 to 3,600, the same
-                                on every rank; groups of a split or a shrink have it, too.  0: 1.5 */
+    double silence;          /* with meet or all_gather: seconds for which the network may be down, 0.2 to 3,600, the same on every
+                                rank; groups of a split or a shrink have it, too.  A host that says nothing for a sixth longer, or a
+                                second longer but at most twice as long, is lost.  Hosts must reach each other by UDP for that, at
+                                ports that the system chooses.  0: 10 */
 } quern_group_args;
 
 #define QUERN_GROUP_ARGS_INIT QUERN_STRUCT_INIT(quern_group_args, QUERN_NO_DEFAULTS)
@@ -1541,8 +1545,8 @@ QUERN_API quern_status quern_symmetric_multicast(quern_group *group, const void 
  * The semantics are those of XLA's ragged-all-to-all and JAX's lax.ragged_all_to_all.  Offsets and sizes count rows; a row is any
  * number of bytes.  Output rows that receive nothing keep their values.  Every call checks every slice: negative or out-of-range
  * offsets and sizes, and sizes on which sender and receiver disagree; with check_overlap also receives that overlap.  After such
- * an error nothing has been written, and every member gets the error, which names rank, peer and update: QUERN_INVALID_SHAPE, or
- * QUERN_PEER_MISMATCH if two ranks disagree.
+ * an error nothing has been written, and every member gets the error, which names sender, receiver and update:
+ * QUERN_INVALID_SHAPE, or QUERN_PEER_MISMATCH if two ranks disagree.
  *
  * On CPUs the call returns when this rank's output is complete and its input may change; an error of the metadata leaves the
  * group usable.  On GPUs one launch, of one block, meets the members and checks, and a second one copies and meets them again; an

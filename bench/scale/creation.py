@@ -16,7 +16,7 @@ import simpy
 from . import barrier, sizes
 from .calls import Call, Loop
 from .networks import Costs, Network
-from .protocols import DATA, MEETING, Door, Protocol
+from .protocols import CONTROL, DATA, MEETING, Door, Protocol
 from .world import Count, Shape, World
 
 WINDOW = 14600   # bytes that a new connection sends before it hears from the other end; then twice as many each time
@@ -179,6 +179,8 @@ def create(shape: Shape, costs: Costs, network: Network, protocol: Protocol, way
     last = barrier.run(shape, costs, network, protocol)
     counts = dict(first.counts) | dict(second.counts)
     counts[DATA] = Count(protocol.connections(shape)[DATA], last.messages, last.bytes)
+    control, places = counts.setdefault(CONTROL, Count()), shape.hosts * (shape.hosts - 1)
+    control.messages, control.bytes = places, places * sizes.PLACE
     meeting = max(met.starts) if met.starts else math.inf
     overlap = max(met.starts) - min(met.starts) if met.starts else 0.0
     return Creation(meeting * 1e-9, max(connecting - overlap, 0.0) * 1e-9, last.seconds, met.evicted + evicted, counts)

@@ -15,8 +15,9 @@ from .networks import Costs, Network
 from .sizes import beat_bytes
 from .world import Shape, World
 
-# Nanoseconds: of silence.h (beats, silence), monitor.c (a look), sendrecv.c (a grace for the reason to come), mesh.c (a look, and a grace).
-BEAT, SILENCE, TICK, GRACE = 250e6, 1500e6, 5e6, 60e6
+# Nanoseconds: of silence.h (beats, silence), monitor.c (a look), sendrecv.c (a grace for the reason to come), mesh.c (a look, and a
+# grace).
+BEAT, SILENCE, TICK, GRACE = 250e6, 10e9, 5e6, 60e6
 MESH_TICK, MESH_GRACE = 20e6, 5000e6
 
 
@@ -35,7 +36,7 @@ def detected(shape: Shape, network: Network, how: str, host: int) -> float:
     if how == "killed":
         return network.latency
     heard = BEAT * host / shape.hosts       # so long ago, when the host ended
-    return math.ceil((SILENCE - heard) / TICK) * TICK
+    return math.ceil((SILENCE + SILENCE // 6 - heard) / TICK) * TICK
 
 
 def waits_for(shape: Shape, phase: str, host: int, ended: int) -> bool:

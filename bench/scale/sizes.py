@@ -14,8 +14,9 @@ FRAME = 24              # struct quern_frame: the head of a message between rank
 BRIEF, BRIEF_ENTRY, BRIEF_RANKS, BRIEF_SLICES = 40, 12, 16, 1024  # src/ranks/ragged/ragged_brief.h
 TERMS, NOTICE, VOTE = 160, 24, 56                                 # src/ranks/ragged/ragged_exchange.h
 
-# src/ranks/hosts/monitor.c: head, state of a rank, poison.
+# src/ranks/hosts/monitor.c: head, state of a rank; where datagrams go.
 HEAD, STATE = 8, 20
+PLACE = HEAD + 16
 
 # Of a relay: the head of a frame (seal, sender, receiver, stream, bytes, credit), and the bytes of a stream in it.
 RELAY_HEAD, RELAY_FRAME = 16, 16 << 10

@@ -278,8 +278,8 @@ def test_ends_of_hosts() -> None:
         seen[hearing.phase, hearing.how] = hearing
     killed, silent = seen["barrier", "killed"], seen["exchange", "silent"]
     expect((round(killed.first * 1e9), killed.named), (10000 + 60_000_000, "rank 2"), "killed in a barrier")
-    expect((round(silent.first * 1e9), silent.status), (1_560_000_000, "PEER_LOST"), "silent in an exchange")
-    expect(failures.detected(Shape(4, 1), FAR, "silent", 2), 1375e6, "half a beat before the end a host was heard")
+    expect((round(silent.first * 1e9), silent.status), (11_730_000_000, "PEER_LOST"), "silent in an exchange")
+    expect(failures.detected(Shape(4, 1), FAR, "silent", 2), 11_545e6, "half a beat before the end a host was heard")
     expect((seen["meeting", "killed"].status, seen["meeting", "killed"].named), ("PEER_TIMEOUT", "ranks 2, 3"), "in the meeting")
     expect(failures.missing(Shape(2, 10), 8), "ranks 10, 11, 12, 13, 14, 15, 16, 17 and 2 more", "many ranks are missing")
     many = failures.in_call(Shape(64, 8), COSTS, FAR, "barrier", "killed")

@@ -386,7 +386,7 @@ Test(hosts, illegal_silence) {
     for (size_t i = 0; i < COUNT(illegal); i++) {
         args.meet = "127.0.0.2:4711", args.silence = illegal[i];
         const quern_status status = quern_group_create(&args, 1, &group);
-        check(status == QUERN_INVALID_ARGUMENT && strstr(error_detail(), "expected seconds, 0.2 to 3600, or 0 for 1.5"),
+        check(status == QUERN_INVALID_ARGUMENT && strstr(error_detail(), "expected seconds, 0.2 to 3600, or 0 for 10"),
               "%g: %s: %s", illegal[i], quern_status_string(status), error_detail());
         args.meet = NULL;  /* one host, which nobody listens to */
         check_ok(quern_group_create(&args, 1, &group));

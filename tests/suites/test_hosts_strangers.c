@@ -28,6 +28,7 @@
 #include "ranks/handles.h"
 #include "ranks/hosts/bootstrap.h"
 #include "ranks/hosts/connector.h"
+#include "ranks/hosts/datagrams.h"
 #include "ranks/hosts/facts.h"
 #include "ranks/hosts/listener.h"
 #include "ranks/hosts/messages.h"
@@ -600,6 +601,185 @@ Test(strangers, silence_counts_from_the_first_word) {
     end_fake(late, late_end);
 }
 
+/* ---- beats by datagrams ---- */
+
+/* The library's clock, which moves when a test says so; 0: it is the real one. */
+static int64_t virtual_time;  /* atomic */
+
+int64_t __real_quern_now(void);
+int64_t __wrap_quern_now(void);
+int64_t __wrap_quern_now(void) {
+    const int64_t time = __atomic_load_n(&virtual_time, __ATOMIC_SEQ_CST);
+    return time ? time : __real_quern_now();
+}
+
+enum { BEAT = 250000000, BEATS_IN_SILENCE = 40, PLACE = 4, OWN_BEAT_BYTES = 8 + OWN * 20 };
+
+/* A monitor with the virtual clock, and the other host, which the test plays. */
+struct other_host {
+    struct fake fake;
+    int line, datagrams;
+    struct sockaddr_storage name;  /* of the monitor's socket */
+    struct quern_datagram_place place, own;
+    uint64_t number;               /* of its last datagram */
+};
+
+static void hear_all(int socket_, void *bytes, size_t count) {
+    check(recv(socket_, bytes, count, MSG_WAITALL) == (ssize_t)count, "a word did not come");
+}
+
+/* A connection over TCP; a monitor's and the other host's end. */
+static void connect_pair(int ends[2]) {
+    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t room = sizeof name;
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ends[1] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    check(bind(listener, (struct sockaddr *)&name, sizeof name) == 0 && listen(listener, 1) == 0 &&
+          getsockname(listener, (struct sockaddr *)&name, &room) == 0 &&
+          connect(ends[1], (struct sockaddr *)&name, sizeof name) == 0, "no connection");
+    ends[0] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    check(ends[0] >= 0, "no connection");
+    close(listener);
+}
+
+static void say_beat(const struct other_host *other) { say(other->line, (const uint32_t[]){1, 0}, 8); }
+
+static struct other_host start_other(void) {
+    struct other_host other = {.fake = make_fake(), .own.token = "a token of tests"};
+    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t room = sizeof name;
+    int ends[2], control[RANKS] = {-1, -1, -1, -1};
+    unsigned char beat[OWN_BEAT_BYTES];
+    uint32_t head[2];
+    connect_pair(ends);
+    control[2] = ends[0], other.line = ends[1];
+    __atomic_store_n(&virtual_time, 1000 * (int64_t)BEAT, __ATOMIC_SEQ_CST);
+    other.fake.member->silence = BEATS_IN_SILENCE * (BEAT / 1000);
+    check(quern_start_monitor(other.fake.member, control), "no thread");
+    hear_all(other.line, beat, sizeof beat);
+    hear_all(other.line, head, sizeof head);
+    hear_all(other.line, &other.place, sizeof other.place);
+    check(head[0] == PLACE && head[1] > 0 && head[1] <= UINT16_MAX, "the word %u, %u", head[0], head[1]);
+    other.datagrams = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    check(bind(other.datagrams, (struct sockaddr *)&name, room) == 0 &&
+          getsockname(other.datagrams, (struct sockaddr *)&name, &room) == 0, "no port");
+    say(other.line, (const uint32_t[]){PLACE, ntohs(name.sin_port)}, 8);
+    say(other.line, &other.own, sizeof other.own);
+    name.sin_port = htons((uint16_t)head[1]);
+    memcpy(&other.name, &name, sizeof name);
+    say_beat(&other);
+    return other;
+}
+
+static void end_other(struct other_host other) {
+    __atomic_store_n(&virtual_time, 0, __ATOMIC_SEQ_CST);
+    close(other.datagrams);
+    end_fake(other.fake, other.line);
+}
+
+static void send_datagram(const struct other_host *other, const void *bytes, size_t count) {
+    check(sendto(other->datagrams, bytes, count, 0, (const struct sockaddr *)&other->name, sizeof(struct sockaddr_in)) ==
+          (ssize_t)count, "a datagram was not sent");
+}
+
+static struct quern_datagram make_datagram(struct other_host *other, bool asks) {
+    return (struct quern_datagram){.to = other->place, .number = ++other->number, .host = 1, .asks = asks};
+}
+
+static void expect_datagram(struct other_host *other, bool asks) {
+    struct quern_datagram heard;
+    const ssize_t bytes = recv(other->datagrams, &heard, sizeof heard, MSG_TRUNC);
+    check(bytes == sizeof heard && !memcmp(&heard.to, &other->own, sizeof heard.to) && heard.host == 0 && heard.asks == asks,
+          "%zd bytes, host %d, asks %u", bytes, heard.host, heard.asks);
+}
+
+/* So many beats later.  Each is said at the beginning of a look, so that the look before is over when it is heard. */
+static void pass(const struct other_host *other, int beats) {
+    unsigned char beat[OWN_BEAT_BYTES];
+    for (; beats; beats--) {
+        __atomic_fetch_add(&virtual_time, BEAT, __ATOMIC_SEQ_CST);
+        hear_all(other->line, beat, sizeof beat);
+    }
+}
+
+/*
+ * The same, while the monitor does not hear the other host.  What came before may have been heard a beat later.  Two beats after
+ * that it asks, and again at each beat.
+ */
+static void pass_in_silence(struct other_host *other, int beats) {
+    for (int beat = 1; beat <= beats; beat++) {
+        pass(other, 1);
+        check(state_of(other->fake) == QUERN_RANK_ELSEWHERE, "lost after %d beats of %d", beat, BEATS_IN_SILENCE);
+        if (beat > 3) expect_datagram(other, true);
+    }
+}
+
+/* When a sixth more than the silence is over.  Then the monitor says no beat. */
+static void expect_loss(struct other_host *other, int beats_so_far) {
+    pass(other, BEATS_IN_SILENCE + BEATS_IN_SILENCE / 6 - beats_so_far);
+    __atomic_fetch_add(&virtual_time, 3 * BEAT, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < 600000 && state_of(other->fake) != QUERN_RANK_ENDED; i++) rank_sleep(1e-3);
+    check(state_of(other->fake) == QUERN_RANK_ENDED && other->fake.roster->segment->rank[2].silent, "not silent");
+}
+
+/* The network is down for nine tenths of the silence, again and again; the connection is still silent when it is back. */
+Test(strangers, a_datagram_is_a_beat) {
+    struct other_host other = start_other();
+    for (int outage = 0; outage < 3; outage++) {
+        pass_in_silence(&other, BEATS_IN_SILENCE * 9 / 10);
+        const struct quern_datagram beat = make_datagram(&other, false);
+        send_datagram(&other, &beat, sizeof beat);
+        pass(&other, 1);
+    }
+    expect_loss(&other, 1);
+    end_other(other);
+}
+
+/* What strangers send, or repeat, and what a monitor of a third host says, is no beat. */
+Test(strangers, a_datagram_of_a_stranger_is_no_beat) {
+    enum { OLD, EARLIER, SHORT, LONG, WRONG_TOKEN, ANOTHER_HOST, NO_HOST, KINDS };
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct other_host other = start_other();
+        struct {
+            struct quern_datagram datagram;
+            char more;
+        } said = {.datagram = make_datagram(&other, false)};
+        pass(&other, 1);
+        send_datagram(&other, &said.datagram, sizeof said.datagram);
+        pass_in_silence(&other, BEATS_IN_SILENCE * 9 / 10);
+        if (kind != OLD) said.datagram.number += kind == EARLIER ? UINT64_MAX : 1;
+        if (kind == WRONG_TOKEN) said.datagram.to.token[15] ^= 1;
+        if (kind == ANOTHER_HOST) said.datagram.host = 2;
+        if (kind == NO_HOST) said.datagram.host = -1;
+        send_datagram(&other, &said, sizeof said.datagram - (kind == SHORT) + (kind == LONG));
+        expect_loss(&other, BEATS_IN_SILENCE * 9 / 10);
+        end_other(other);
+    }
+}
+
+/* Only one direction is down: who is heard, but does not hear, is answered, for two beats. */
+Test(strangers, who_asks_is_answered) {
+    struct other_host other = start_other();
+    for (int round = 0; round < 5; round++) {
+        pass(&other, 1);
+        say_beat(&other);
+        pass(&other, 1);
+        say_beat(&other);
+        check(recv(other.datagrams, &(char){0}, 1, MSG_DONTWAIT) < 0, "a datagram to one that hears");
+        const struct quern_datagram question = make_datagram(&other, true);
+        send_datagram(&other, &question, sizeof question);
+        expect_datagram(&other, false);
+        for (int beat = 0; beat < 2; beat++) {
+            say_beat(&other);
+            pass(&other, 1);
+            expect_datagram(&other, false);
+        }
+        say_beat(&other);
+        pass(&other, 1);
+    }
+    end_other(other);
+}
+
 /* Threads of monitors wait here until they may run. */
 static struct {
     int are_held;  /* atomic */
@@ -672,21 +852,37 @@ Test(strangers, a_lost_rank_is_left_alone) {
 
 static const int64_t SECOND = 1000000000;
 
+/*
+ * The network is down for nine tenths of the silence, and the system takes a second, or as long again, to use it.  The last beat
+ * before came a beat earlier, at most.  Within the rest there are several attempts, by each side.
+ */
+Test(strangers, an_outage_shorter_than_the_silence_leaves_time_to_be_heard) {
+    for (int64_t microseconds = 200000; microseconds < 3600000000; microseconds += microseconds / 3) {
+        const struct quern_silence silence = quern_begin_silence((uint32_t)microseconds, 0);
+        const int64_t outage = microseconds * 900, link = microseconds < 1000000 ? microseconds * 700 : 700000000;
+        const int64_t left = silence.limit - silence.beat - outage - link;
+        check(silence.limit <= 2000 * microseconds && left >= 2 * silence.ask && silence.ask > 0 &&
+              6 * silence.beat <= microseconds * 1000, "%lld us: %lld ns are left", (long long)microseconds, (long long)left);
+    }
+}
+
 Test(strangers, a_process_that_was_stopped_forgives) {
     struct quern_silence silence = quern_begin_silence(1200000, 100 * SECOND);
-    check(silence.limit == 1200000000 && silence.beat == 200000000, "%lld and %lld", (long long)silence.limit,
+    check(silence.limit == 2200000000 && silence.beat == 200000000, "%lld and %lld", (long long)silence.limit,
           (long long)silence.beat);
     check(quern_begin_silence(60000000, 0).beat == 250000000, "a beat is never rarer");
-    quern_count_silence(&silence, 100 * SECOND + 600000000);
-    quern_count_silence(&silence, 101 * SECOND + 200000000);
+    quern_count_silence(&silence, 100 * SECOND + 400000000);
+    check(!quern_is_doubtful(&silence, 100 * SECOND) && quern_is_doubtful(&silence, 100 * SECOND - 1), "not after two beats");
+    quern_count_silence(&silence, 101 * SECOND + 100000000);
+    quern_count_silence(&silence, 102 * SECOND + 200000000);
     check(!quern_is_silent(&silence, 100 * SECOND), "silent at the limit");
-    quern_count_silence(&silence, 101 * SECOND + 200000001);
+    quern_count_silence(&silence, 102 * SECOND + 200000001);
     check(quern_is_silent(&silence, 100 * SECOND) && !quern_is_silent(&silence, 101 * SECOND), "not silent beyond it");
-    quern_count_silence(&silence, 103 * SECOND);
+    quern_count_silence(&silence, 104 * SECOND);
     check(!quern_is_silent(&silence, 100 * SECOND), "silent to one who was stopped");
-    quern_count_silence(&silence, 103 * SECOND + 600000000);
-    quern_count_silence(&silence, 104 * SECOND + 200000000);
-    quern_count_silence(&silence, 104 * SECOND + 200000001);
+    quern_count_silence(&silence, 105 * SECOND + 100000000);
+    quern_count_silence(&silence, 106 * SECOND + 200000000);
+    quern_count_silence(&silence, 106 * SECOND + 200000001);
     check(quern_is_silent(&silence, 100 * SECOND), "forgiven for ever");
 }
 

@@ -11,7 +11,7 @@
 #include "os/clock.h"
 
 static const char MAGIC[8] = "quernnet", WELCOME[8] = "welcome";
-static const uint32_t VERSION = 5;
+static const uint32_t VERSION = 6;
 
 /* ---- keys and codes ---- */
 

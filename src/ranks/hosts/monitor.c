@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "os/clock.h"
+#include "ranks/hosts/datagrams.h"
 #include "ranks/hosts/sockets.h"
 #include "ranks/poison.h"
 #include "ranks/silence.h"
@@ -26,11 +27,11 @@ enum { TICK = 5 };  /* milliseconds between two looks at the segment */
 
 /* ---- what monitors say ---- */
 
-enum word { BEATS = 1, POISONED, GOODBYE };
+enum word { BEATS = 1, POISONED, GOODBYE, PLACE /* for datagrams */ };
 
 struct head {
     uint32_t word;   /* enum word */
-    uint32_t count;  /* BEATS: of states */
+    uint32_t count;  /* BEATS: of states; PLACE: the port */
 };
 
 struct state {
@@ -46,6 +47,7 @@ struct poison {
 union body {
     struct state states[QUERN_RANK_LIMIT];
     struct poison poison;
+    struct quern_datagram_place place;
 };
 
 /* A connection to the monitor of another host. */
@@ -53,6 +55,7 @@ struct line {
     int socket, host;
     bool is_open, left, poisoned;                      /* poisoned: it has said with what */
     int64_t heard;                                     /* 0: not yet, since the other host is still connecting with others */
+    struct quern_datagram_peer peer;
     size_t in, out;                                    /* bytes in the buffers */
     unsigned char received[sizeof(struct head) + sizeof(union body)];
     unsigned char to_send[4 * (sizeof(struct head) + sizeof(union body))];
@@ -63,6 +66,7 @@ struct quern_monitor {
     pthread_t thread;
     uint32_t ends;                                     /* atomic: to end */
     struct quern_silence silence;                      /* of the others */
+    struct quern_datagrams datagrams;
     int64_t poison_patience, beaten;                   /* nanoseconds */
     int64_t told;                                      /* when the poison was told; 0: it was not */
     uint32_t states[QUERN_RANK_LIMIT];                 /* by slot: as last told */
@@ -121,16 +125,19 @@ static bool hear_states(const struct quern_monitor *monitor, const struct line *
 static size_t bytes_of(const struct head *head) {
     if (head->word == BEATS && head->count <= QUERN_RANK_LIMIT) return sizeof *head + head->count * sizeof(struct state);
     if (head->word == POISONED && head->count == 0) return sizeof *head + sizeof(struct poison);
+    if (head->word == PLACE && head->count <= UINT16_MAX) return sizeof *head + sizeof(struct quern_datagram_place);
     return head->word == GOODBYE && head->count == 0 ? sizeof *head : 0;
 }
 
 /* Obeys one message.  False: it is none that a monitor sends. */
 static bool obey(struct quern_monitor *monitor, struct line *line, const struct head *head, const union body *body) {
     if (head->word == BEATS) return hear_states(monitor, line, body->states, head->count);
+    if (head->word == PLACE)
+        quern_place_peer(&monitor->datagrams, &line->peer, line->socket, (uint16_t)head->count, &body->place);
     line->poisoned |= head->word == POISONED;
     if (head->word == POISONED)
         return quern_poison_by_host(monitor->roster, body->poison.word, &body->poison.reason);
-    line->left = true;
+    line->left |= head->word == GOODBYE;
     return true;
 }
 
@@ -163,6 +170,19 @@ static void hear(struct quern_monitor *monitor, struct line *line) {
         if (line->left) let_go(monitor, line);
         else lose(monitor, line, QUERN_LOSS_CONNECTION);
     }
+}
+
+/* Those that come again are none: a beat is news. */
+static void hear_datagrams(struct quern_monitor *monitor) {
+    struct quern_datagram datagram;
+    for (int look = 0; look <= monitor->lines && quern_take_datagram(&monitor->datagrams, &datagram); look++)
+        for (int i = 0; i < monitor->lines; i++) {
+            struct line *line = &monitor->line[i];
+            if (line->host != datagram.host || datagram.number <= line->peer.heard) continue;
+            line->peer.heard = datagram.number;
+            line->heard = quern_now();
+            if (datagram.asks) line->peer.asked = line->heard;
+        }
 }
 
 /* ---- what is said ---- */
@@ -225,6 +245,18 @@ static void say_states(struct quern_monitor *monitor) {
     say(monitor, &head, states, head.count * sizeof *states);
 }
 
+/* To those that are not heard, and to those that do not hear. */
+static void say_datagrams(struct quern_monitor *monitor) {
+    const struct quern_silence *silence = &monitor->silence;
+    for (int i = 0; i < monitor->lines; i++) {
+        struct line *line = &monitor->line[i];
+        const bool asks = line->heard && quern_is_doubtful(silence, line->heard),
+                   answers = line->peer.asked && !quern_is_doubtful(silence, line->peer.asked);
+        if (line->is_open && (asks || answers) && silence->looked - line->peer.said >= silence->ask)
+            quern_send_datagram(&monitor->datagrams, &line->peer, asks, silence->looked);
+    }
+}
+
 static void say_poison(struct quern_monitor *monitor) {
     struct poison poison = {.word = 0};
     if (monitor->told || !quern_read_poison(monitor->roster, &poison.word, &poison.reason)) return;
@@ -276,6 +308,7 @@ static void await(const struct quern_monitor *monitor) {
         if (line->is_open)
             polls[count++] = (struct pollfd){.fd = line->socket, .events = (short)(POLLIN | (line->out ? POLLOUT : 0))};
     }
+    polls[count++] = (struct pollfd){.fd = monitor->datagrams.socket, .events = POLLIN};
     poll(polls, (nfds_t)count, TICK);
 }
 
@@ -290,6 +323,8 @@ static void *keep(void *argument) {
             flush(monitor, &monitor->line[i]);
             hear(monitor, &monitor->line[i]);
         }
+        hear_datagrams(monitor);
+        say_datagrams(monitor);
         find_silent(monitor);
         look_for_agreement(monitor);
         if (!ends) await(monitor);
@@ -301,12 +336,22 @@ static void *keep(void *argument) {
 
 /* ---- starting and ending ---- */
 
+static void free_monitor(struct quern_monitor *monitor) {
+    if (!monitor) return;
+    quern_close_datagrams(&monitor->datagrams);
+    free(monitor->polls);
+    free(monitor);
+}
+
 static struct quern_monitor *make_monitor(const struct quern_membership *member, const int *control) {
     int lines = 0;
     for (int rank = 0; rank < member->ranks; rank++) lines += control[rank] >= 0;
     struct quern_monitor *monitor = calloc(1, sizeof *monitor + (size_t)lines * sizeof *monitor->line);
-    if (!monitor || !(monitor->polls = calloc((size_t)lines + 1, sizeof *monitor->polls))) {
-        free(monitor);
+    errno = ENOMEM;
+    if (!monitor) return NULL;
+    if (!quern_open_datagrams(&monitor->datagrams, control, member->ranks, member->roster->peer[member->roster->rank_at[0]].host) ||
+        !(monitor->polls = calloc((size_t)lines + 1, sizeof *monitor->polls))) {
+        free_monitor(monitor);
         return NULL;
     }
     monitor->roster = member->roster;
@@ -317,11 +362,6 @@ static struct quern_monitor *make_monitor(const struct quern_membership *member,
             monitor->line[monitor->lines++] = (struct line){.socket = control[rank], .host = member->roster->peer[rank].host,
                                                           .is_open = true};
     return monitor;
-}
-
-static void free_monitor(struct quern_monitor *monitor) {
-    if (monitor) free(monitor->polls);
-    free(monitor);
 }
 
 /* No signal of the engine's is handled on this thread. */
@@ -341,8 +381,10 @@ static int start_thread(struct quern_monitor *monitor) {
 bool quern_start_monitor(const struct quern_membership *member, const int *control) {
     struct quern_monitor *monitor = make_monitor(member, control);
     if (monitor) say_states(monitor);
+    if (monitor && monitor->datagrams.socket >= 0)
+        say(monitor, &(struct head){PLACE, monitor->datagrams.port}, &monitor->datagrams.place, sizeof monitor->datagrams.place);
     __atomic_store_n(&member->segment->agreement, QUERN_AGREES, __ATOMIC_RELEASE);
-    const int error = monitor ? start_thread(monitor) : ENOMEM;
+    const int error = monitor ? start_thread(monitor) : errno;
     errno = error;
     if (error) free_monitor(monitor);
     else __atomic_store_n(&member->roster->monitor, monitor, __ATOMIC_RELEASE);
