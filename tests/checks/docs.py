@@ -70,7 +70,7 @@ def header_words() -> frozenset[str]:
     return frozenset(re.findall(r"\w+", HEADER.read_text()))
 
 
-TEST = r"^(?:Test|TEST_BOTH_WAYS)\((\w+), (\w+)"
+TEST = r"^(?:Test|TEST_[A-Z_]+)\((\w+), (\w+)"
 
 
 @functools.cache

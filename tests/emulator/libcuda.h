@@ -317,6 +317,14 @@ class Entry {
 #define ENTER(need)                            \
   Entry entry_(__func__, Entry::need);         \
   if (entry_.error()) return entry_.error()
+#define ENTER_STREAM(s, handle, need) \
+  ENTER(need);                        \
+  Stream *s = stream_of(handle);      \
+  if (!s) return invalid_handle
+#define ENTER_DEVICE(d, ordinal, need) \
+  ENTER(need);                         \
+  Device *d = device_of(ordinal);      \
+  if (!d) return invalid_device
 extern thread_local bool in_host_function;  // which may not call the API
 
 int environment(const char *name, int otherwise);

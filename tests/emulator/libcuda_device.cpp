@@ -165,24 +165,18 @@ API Result cuDeviceGet(int *device, int ordinal) {
 }
 
 API Result cuDeviceGetName(char *name, int bytes, int device) {
-  ENTER(initialization);
-  Device *d = device_of(device);
-  if (!d) return invalid_device;
+  ENTER_DEVICE(d, device, initialization);
   snprintf(name, size_t(bytes), "%s", d->generation->name);
   return success;
 }
 
 API Result cuDeviceGetAttribute(int *value, int attribute, int device) {
-  ENTER(initialization);
-  Device *d = device_of(device);
-  if (!d) return invalid_device;
+  ENTER_DEVICE(d, device, initialization);
   return device_attribute(*d, attribute, *value) ? success : invalid_value;
 }
 
 API Result cuDeviceTotalMem_v2(size_t *bytes, int device) {
-  ENTER(initialization);
-  Device *d = device_of(device);
-  if (!d) return invalid_device;
+  ENTER_DEVICE(d, device, initialization);
   *bytes = d->memory_bytes;
   return success;
 }
@@ -252,9 +246,7 @@ API Result cuDeviceGetP2PAttribute(int *value, int attribute, int from, int to) 
 }
 
 API Result cuDevicePrimaryCtxRetain(Context **context, int device) {
-  ENTER(initialization);
-  Device *d = device_of(device);
-  if (!d) return invalid_device;
+  ENTER_DEVICE(d, device, initialization);
   if (!d->context) {
     d->context = std::make_unique<Context>();
     d->context->device = d;
@@ -283,9 +275,7 @@ void reset_context(Device &d) {
 }  // namespace
 
 API Result cuDevicePrimaryCtxRelease_v2(int device) {
-  ENTER(initialization);
-  Device *d = device_of(device);
-  if (!d) return invalid_device;
+  ENTER_DEVICE(d, device, initialization);
   if (!d->context || d->context->references == 0) return invalid_context;
   if (--d->context->references == 0) reset_context(*d);
   return success;
@@ -293,18 +283,14 @@ API Result cuDevicePrimaryCtxRelease_v2(int device) {
 API Result cuDevicePrimaryCtxRelease(int device) { return cuDevicePrimaryCtxRelease_v2(device); }
 
 API Result cuDevicePrimaryCtxReset_v2(int device) {
-  ENTER(initialization);
-  Device *d = device_of(device);
-  if (!d) return invalid_device;
+  ENTER_DEVICE(d, device, initialization);
   if (d->context) reset_context(*d);
   return success;
 }
 API Result cuDevicePrimaryCtxReset(int device) { return cuDevicePrimaryCtxReset_v2(device); }
 
 API Result cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) {
-  ENTER(initialization);
-  Device *d = device_of(device);
-  if (!d) return invalid_device;
+  ENTER_DEVICE(d, device, initialization);
   *flags = 0;
   *active = d->context && d->context->references > 0;
   return success;

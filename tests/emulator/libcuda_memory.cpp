@@ -174,9 +174,7 @@ API Result cuMemFree_v2(DevicePointer p) {
 API Result cuMemFree(DevicePointer p) { return cuMemFree_v2(p); }
 
 API Result cuMemAllocAsync(DevicePointer *p, size_t bytes, void *stream) {
-  ENTER(context);
-  Stream *s = stream_of(stream);
-  if (!s) return invalid_handle;
+  ENTER_STREAM(s, stream, context);
   if (s->capture) return refuse_during_capture() ? int(capture_unsupported) : int(not_supported);
   if (Result r = allocate(Memory::device, bytes, current_context()->device, p)) return r;
   find_allocation(*p)->is_pooled = true;

@@ -210,9 +210,7 @@ API Result cuStreamSynchronize(void *handle) {
 // The first query of unfinished work says so even where it could finish at
 // once: host code must cope with both answers.
 API Result cuStreamQuery(void *handle) {
-  ENTER(context);
-  Stream *s = stream_of(handle);
-  if (!s) return invalid_handle;
+  ENTER_STREAM(s, handle, context);
   if (s->capture) return invalidate(*s->capture), capture_unsupported;
   if (!s->last || s->last->done) return s->context->error;
   run_what_is_possible(s->last);
@@ -221,46 +219,34 @@ API Result cuStreamQuery(void *handle) {
 
 // The handle that stands for a green context where a context is expected is its own.
 API Result cuStreamGetCtx(void *handle, void **c) {
-  ENTER(context);
-  Stream *s = stream_of(handle);
-  if (!s) return invalid_handle;
+  ENTER_STREAM(s, handle, context);
   *c = s->green ? static_cast<void *>(s->green) : s->context;
   return success;
 }
 API Result cuStreamGetCtx_v2(void *handle, Context **c, GreenContext **green) {
-  ENTER(context);
-  Stream *s = stream_of(handle);
-  if (!s) return invalid_handle;
+  ENTER_STREAM(s, handle, context);
   if (!c && !green) return invalid_value;
   if (c) *c = s->context;
   if (green) *green = s->green;
   return success;
 }
 API Result cuStreamGetDevice(void *handle, int *device) {
-  ENTER(context);
-  Stream *s = stream_of(handle);
-  if (!s) return invalid_handle;
+  ENTER_STREAM(s, handle, context);
   *device = s->context->device->ordinal;
   return success;
 }
 API Result cuStreamGetFlags(void *handle, unsigned *flags) {
-  ENTER(context);
-  Stream *s = stream_of(handle);
-  if (!s) return invalid_handle;
+  ENTER_STREAM(s, handle, context);
   *flags = s->flags;
   return success;
 }
 API Result cuStreamGetPriority(void *handle, int *priority) {
-  ENTER(context);
-  Stream *s = stream_of(handle);
-  if (!s) return invalid_handle;
+  ENTER_STREAM(s, handle, context);
   *priority = s->priority;
   return success;
 }
 API Result cuStreamGetId(void *handle, unsigned long long *id) {
-  ENTER(context);
-  Stream *s = stream_of(handle);
-  if (!s) return invalid_handle;
+  ENTER_STREAM(s, handle, context);
   *id = s->id;
   return success;
 }
@@ -302,9 +288,7 @@ API Result cuStreamWaitEvent(void *handle, Event *e, unsigned) {
 
 // A node like any other when captured.
 API Result cuLaunchHostFunc(void *handle, void (*function)(void *), void *data) {
-  ENTER(context);
-  Stream *s = stream_of(handle);
-  if (!s) return invalid_handle;
+  ENTER_STREAM(s, handle, context);
   if (!function) return invalid_value;
   Context &c = *s->context;
   return submit(*s, [=, &c] {
@@ -408,9 +392,7 @@ bool unjoined(const Capture &c) {
 }  // namespace
 
 API Result cuStreamEndCapture(void *handle, Graph **out) {
-  ENTER(context);
-  Stream *s = stream_of(handle);
-  if (!s) return invalid_handle;
+  ENTER_STREAM(s, handle, context);
   if (out) *out = nullptr;
   if (!s->capture) return illegal_state;
   std::shared_ptr<Capture> c = s->capture;
@@ -425,9 +407,7 @@ API Result cuStreamEndCapture(void *handle, Graph **out) {
 }
 
 API Result cuStreamIsCapturing(void *handle, int *status) {
-  ENTER(context);
-  Stream *s = stream_of(handle);
-  if (!s) return invalid_handle;
+  ENTER_STREAM(s, handle, context);
   if (Result r = refuse_implicit(*s)) return r;
   *status = !s->capture ? 0 : s->capture->invalidated ? 2 : 1;
   return success;
@@ -435,9 +415,7 @@ API Result cuStreamIsCapturing(void *handle, int *status) {
 
 API Result cuStreamGetCaptureInfo_v3(void *handle, int *status, unsigned long long *id, Graph **graph, const void ***dependencies,
                                      const void **edges, size_t *count) {
-  ENTER(context);
-  Stream *s = stream_of(handle);
-  if (!s) return invalid_handle;
+  ENTER_STREAM(s, handle, context);
   if (Result r = refuse_implicit(*s)) return r;
   *status = !s->capture ? 0 : s->capture->invalidated ? 2 : 1;
   if (id) *id = s->capture ? s->capture->id : 0;

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "faults/crossing.h"
 
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>

@@ -293,8 +293,7 @@ static quern_status die_while_saying_why(struct rank *rank) {
         memcpy(quern_place(member->roster, 0)->reason.text, "half a", 7);
         kill(getpid(), SIGKILL);
     }
-    rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_LOST);
-    rank_check_detail(rank, "quern_barrier: rank 0 (process ");
+    rank_refused(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_LOST, "quern_barrier: rank 0 (process ");
     rank_check_detail(rank, "has ended; rank ");
     return quern_group_destroy(group);
 }
@@ -411,8 +410,7 @@ static quern_status suffer(struct rank *rank) {
     if (shortage->of == PERMISSION) drop_rights();
     if (shortage->of == FILE_SIZE) limit_files(65536);
     if (shortage->of == DESCRIPTORS) descriptors = limit_descriptors(shortage->spare);
-    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_SYSTEM_ERROR);
-    rank_check_detail(rank, strerror(shortage->error));
+    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_SYSTEM_ERROR, strerror(shortage->error));
     rank_check_detail(rank, path_of(rank->name));
     rank_check(rank, !group, "a failed call wrote");
     if (shortage->of == DESCRIPTORS) setrlimit(RLIMIT_NOFILE, &descriptors);

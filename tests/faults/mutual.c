@@ -10,19 +10,19 @@ bool mutual_is_filled(const unsigned char *bytes, int64_t count, unsigned char v
 
 static int64_t largest(const struct mutual *side) { return side->bytes[MUTUAL_LISTS - 1]; }
 
-static quern_status prepare(struct mutual *side, quern_group *group, int list) {
+static quern_status prepare(struct mutual *side, int list) {
     const int peer = !side->rank->rank;
     const quern_transfer_item items[] = {
         {.receive = 0, .peer = peer, .tag = 1, .memory = side->out[list], .bytes = side->bytes[list]},
         {.receive = 1, .peer = peer, .tag = 1, .memory = side->in[list], .bytes = side->bytes[list]}};
     quern_transfer_args args = QUERN_TRANSFER_ARGS_INIT;
     args.items = items, args.item_count = 2, args.key = (uint64_t)list;
-    return quern_transfer_prepare(group, &args, &side->transfer[list]);
+    return quern_transfer_prepare(side->group, &args, &side->transfer[list]);
 }
 
-quern_status mutual_prepare(struct mutual *side, quern_group *group) {
+quern_status mutual_prepare(struct mutual *side) {
     quern_status status = QUERN_OK;
-    for (int list = 0; list < MUTUAL_LISTS && status == QUERN_OK; list++) status = prepare(side, group, list);
+    for (int list = 0; list < MUTUAL_LISTS && status == QUERN_OK; list++) status = prepare(side, list);
     return status;
 }
 
@@ -42,13 +42,15 @@ static quern_status run_round(struct mutual *side, int round) {
     return status;
 }
 
-quern_status mutual_run(struct mutual *side) {
-    quern_status status = QUERN_OK;
+quern_status mutual_run(void *user) {
+    struct mutual *side = user;
+    quern_status status = side->transfer[0] ? QUERN_OK : mutual_prepare(side);
     for (int round = 0; round < MUTUAL_ROUNDS && status == QUERN_OK; round++) status = run_round(side, round);
     return status;
 }
 
-void mutual_end(struct mutual *side) {
+void mutual_end(void *user) {
+    struct mutual *side = user;
     for (int list = 0; list < MUTUAL_LISTS; list++)
         if (side->transfer[list]) rank_ok(side->rank, quern_transfer_destroy(side->transfer[list]));
     for (int list = 0; list < MUTUAL_LISTS; list++) {

@@ -15,6 +15,7 @@ enum { MUTUAL_LISTS = 2, MUTUAL_ROUNDS = 3, MUTUAL_GUARD = 64 };
 /* A rank's side.  The caller sets all but the transfers. */
 struct mutual {
     struct rank *rank;
+    quern_group *group;
     void *stream;                            /* of its GPU */
     int64_t bytes[MUTUAL_LISTS];             /* of each list; the last one is the largest */
     unsigned char *out[MUTUAL_LISTS];        /* as many bytes as the largest has */
@@ -27,11 +28,14 @@ static inline unsigned char mutual_value(int rank, int round) { return (unsigned
 
 bool mutual_is_filled(const unsigned char *bytes, int64_t count, unsigned char value);
 
-/* Each stops at the first error and returns it.  Rounds fail the rank if what is complete is not what was sent. */
-quern_status mutual_prepare(struct mutual *side, quern_group *group);
-quern_status mutual_run(struct mutual *side);
+/*
+ * Both stop at the first error and return it.  The second prepares unless that is done, and makes all rounds; it fails the rank if
+ * what is complete is not what was sent.
+ */
+quern_status mutual_prepare(struct mutual *side);
+quern_status mutual_run(void *side);
 
 /* Destroys what is prepared, then looks at the memory. */
-void mutual_end(struct mutual *side);
+void mutual_end(void *side);
 
 #endif

@@ -3,18 +3,11 @@
  *
  * The ranks reduce nothing and then something, twice, the latter in two groups of NCCL.  However it ends: every rank returns, with
  * a status that the fault explains; a result of a group that is sound is right; nothing is written beside it; and no input is
- * changed.  Waits in NCCL end by a clock that no point moves, so test_nccl_reduce.c has the limits.
- *
- *   reductions [--deep]    all
- *   reductions TEXT        those whose names, as a failure prints them, contain the text
- *
- * The last line is `N passed, N failed`.
+ * changed.  Waits in NCCL end by a clock that no point moves, so test_nccl_collective.c has the limits.
  */
 #define _GNU_SOURCE
 #include "faults/points.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "faults/private_shm.h"
@@ -23,15 +16,6 @@
 
 enum { RANKS = 3, HOSTS = 2, ELEMENTS = 140000, GUARD = 64, ROUNDS = 2, WORKSPACE = 2 << 20 };
 
-static const enum point_fault faults[] = {POINT_DELAY, POINT_KILL, POINT_ABORT};
-enum { FAULTS = sizeof faults / sizeof *faults };
-
-struct plan {
-    struct point_plan points;
-};
-
-/* ---- a rank ---- */
-
 struct side {
     struct rank *rank;
     struct nccl_side gpu;
@@ -39,21 +23,15 @@ struct side {
     void *workspace;
 };
 
-static void *allocate(struct side *side, size_t bytes) {
-    CUdeviceptr memory;
-    cuda_ok(&side->gpu, memory_allocate(&memory, bytes));
-    return (void *)(uintptr_t)memory;
-}
-
 static void open_side(struct side *side, struct rank *rank) {
     side->rank = rank;
     nccl_open_gpu(&side->gpu, rank, rank->rank);
     rank_ok(rank, quern_prepare(side->gpu.device, QUERN_COLLECTIVE));
     const quern_group_args args = nccl_args(&side->gpu, POINT_LIMIT);
     rank_ok(rank, quern_group_create(&args, 1, &side->gpu.group));
-    side->input = allocate(side, (ELEMENTS + GUARD) * sizeof(float));
-    side->output = allocate(side, (ELEMENTS + GUARD) * sizeof(float));
-    side->workspace = allocate(side, WORKSPACE);
+    side->input = nccl_allocate(&side->gpu, (ELEMENTS + GUARD) * sizeof(float));
+    side->output = nccl_allocate(&side->gpu, (ELEMENTS + GUARD) * sizeof(float));
+    side->workspace = nccl_allocate(&side->gpu, WORKSPACE);
 }
 
 static float value_of(int rank, int round, int i) { return (float)(i + 7 * rank + round); }
@@ -88,60 +66,28 @@ static quern_status run_round(struct side *side, int round) {
     return status;
 }
 
-static quern_status live(struct rank *rank) {
-    const struct plan *plan = rank->user;
-    struct side side;
-    char detail[256] = "";
+static quern_status run_rounds(void *side) {
     quern_status status = QUERN_OK;
+    for (int round = 0; round < ROUNDS && status == QUERN_OK; round++) status = run_round(side, round);
+    return status;
+}
+
+static quern_status live(struct rank *rank) {
+    struct side side;
     open_side(&side, rank);
-    rank_line_up(rank);
-    points_begin(rank->shared, &plan->points, rank->rank);
-    points_enter_step(0);
-    points_offer(side.gpu.group);
-    struct points_aborter *aborter = points_start_aborter();
-    for (int round = 0; round < ROUNDS && status == QUERN_OK; round++) status = run_round(&side, round);
-    if (status != QUERN_OK) quern_error_detail(detail, sizeof detail);
-    rank_check(rank, status == QUERN_OK || *detail, "%s without a reason", quern_status_string(status));
-    points_end(status != QUERN_OK);
-    points_stop_aborter(aborter);
+    const quern_status status = visit_strike(rank, side.gpu.group, run_rounds, NULL, &side);
     rank_ok(rank, nccl_close(&side.gpu));
     return status;
 }
 
-/* ---- the expected ends ---- */
-
-static bool is_explained(const void *user, quern_status status) {
-    const enum point_fault fault = ((const struct plan *)user)->points.stop[0].fault;
-    if (status == QUERN_OK) return true;
-    return fault == POINT_KILL ? status == QUERN_PEER_LOST
-                               : fault == POINT_ABORT && (status == QUERN_GROUP_ABORTED || status == QUERN_PEER_LOST);
-}
-
 /* The first two ranks that come to it, and the first one that comes again. */
-static void run_point(enum quern_point point) {
-    static const unsigned arrivals[] = {1, 2, RANKS + 1};
-    for (size_t i = 0; i < sizeof arrivals / sizeof *arrivals; i++)
-        for (int fault = 0; fault < FAULTS; fault++) {
-            const struct plan plan = {.points = {.ranks = RANKS, .stop = {{faults[fault], point, -1, 0, arrivals[i]}}}};
-            char name[160];
-            snprintf(name, sizeof name, "point %s, arrival %u, fault %s", point_name(point), arrivals[i],
-                     point_fault_name(faults[fault]));
-            visit_run((struct ranks){.kind = RANK_PROCESSES, .count = RANKS, .hosts = HOSTS, .function = live, .user = &plan},
-                      &plan.points.stop[0], 0, name, is_explained);
-        }
-}
-
-static void visit_all(void) {
-    for (enum quern_point point = QUERN_POINT_NCCL_NOTICED; point <= QUERN_POINT_NCCL_COMBINED; point++) run_point(point);
-}
-
-static bool is_pair(enum quern_point point, enum point_fault fault) {
-    return point >= QUERN_POINT_NCCL_NOTICED && point <= QUERN_POINT_NCCL_COMBINED &&
-           (fault == POINT_DELAY || fault == POINT_KILL || fault == POINT_ABORT);
-}
+static const struct visit_scene scenes[] = {
+    {"reductions", {.kind = RANK_PROCESSES, .count = RANKS, .hosts = HOSTS, .function = live, .nccl = ""}, .spreads = true,
+     .first = QUERN_POINT_NCCL_NOTICED, .last = QUERN_POINT_NCCL_COMBINED, .arrivals = {1, 2, RANKS + 1},
+     .faults = 1 << POINT_DELAY | 1 << POINT_KILL | 1 << POINT_ABORT},
+};
 
 int main(int count, char **words) {
     private_shm_enter(NULL);
-    nccl_set_machine("");
-    return visit_pairs(count, words, visit_all, is_pair, (const char *const[VISIT_KINDS]){""});
+    return VISIT_SCENES(count, words, scenes, "");
 }

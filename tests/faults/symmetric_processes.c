@@ -3,7 +3,6 @@
  * several, processes that are killed.  The GPUs are the emulator's (LD_LIBRARY_PATH=build/emulator); each case configures it.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -101,8 +100,7 @@ static void begin(struct gpu_team *team) {
 /* Every rank of the team gets the status, with this text in the detail. */
 static void check_no_multicast(struct gpu_team *team, const void *pointer, const char *why) {
     void *there;
-    rank_status(team->rank, quern_symmetric_multicast(team->group[0], pointer, &there), QUERN_NOT_SUPPORTED);
-    rank_check_detail(team->rank, why);
+    rank_refused(team->rank, quern_symmetric_multicast(team->group[0], pointer, &there), QUERN_NOT_SUPPORTED, why);
 }
 
 /* ---- CPU ranks: threads of several processes ---- */
@@ -186,7 +184,6 @@ static size_t size_for(int rank) {
 }
 
 static void see_every_part(struct gpu_team *team) {
-    begin(team);
     size_t bytes[MOST_PER_THREAD];
     void *parts[MOST_PER_THREAD];
     for (int i = 0; i < team->count; i++) bytes[i] = size_for(team->first + i);
@@ -217,12 +214,10 @@ static void see_every_part(struct gpu_team *team) {
     for (int i = 0; i < team->count; i++)
         if (bytes[i]) gpu_check_bytes(team, i, parts[i], 100 + team->first + i, bytes[i], "what the peer wrote");
     free_all(team, parts);
-    gpu_close(team);
 }
 
 /* Many allocations, some of which fail on one rank, leak no descriptor and no memory. */
 static void allocate_often(struct gpu_team *team) {
-    begin(team);
     void *parts[MOST_PER_THREAD];
     size_t bytes[MOST_PER_THREAD];
     struct held before = count_held(team);
@@ -237,7 +232,6 @@ static void allocate_often(struct gpu_team *team) {
         for (int i = 0; i < team->count; i++) gpu_synchronize(team, i);
     }
     check_held(team, before);
-    gpu_close(team);
 }
 
 /* A group leaks no descriptor, no mapping, and no context of a GPU. */
@@ -283,7 +277,6 @@ static void hold_up(struct gpu_team *team, int i, int *go_on) {
 
 /* The memory stays until the stream has completed the work that uses it. */
 static void free_in_stream_order(struct gpu_team *team) {
-    begin(team);
     struct rank *rank = team->rank;
     void *parts[MOST_PER_THREAD], *there;
     allocate_same(team, 3 << 20, parts);
@@ -297,10 +290,8 @@ static void free_in_stream_order(struct gpu_team *team) {
     }
     free_all(team, parts);
     for (int i = 0; i < team->count; i++) {
-        rank_status(rank, quern_symmetric_peer(team->group[i], parts[i], 0, &there), QUERN_INVALID_ARGUMENT);
-        rank_check_detail(rank, "was freed");
-        rank_status(rank, quern_symmetric_free(team->group[i], parts[i], team->stream[i]), QUERN_INVALID_ARGUMENT);
-        rank_check_detail(rank, "was freed");
+        rank_refused(rank, quern_symmetric_peer(team->group[i], parts[i], 0, &there), QUERN_INVALID_ARGUMENT, "was freed");
+        rank_refused(rank, quern_symmetric_free(team->group[i], parts[i], team->stream[i]), QUERN_INVALID_ARGUMENT, "was freed");
     }
     quern_symmetric_sweep();
     rank_check(rank, memory->life == QUERN_MEMORY_OPEN, "memory went while a stream still used it");
@@ -309,10 +300,8 @@ static void free_in_stream_order(struct gpu_team *team) {
     gpu_meet(team);
     rank_check(rank, comes_to_be_closed(memory), "memory is kept though nothing uses it");
     for (int i = 0; i < team->count; i++) {
-        rank_status(rank, quern_symmetric_peer(team->group[i], parts[i], 0, &there), QUERN_INVALID_ARGUMENT);
-        rank_check_detail(rank, "was freed");
+        rank_refused(rank, quern_symmetric_peer(team->group[i], parts[i], 0, &there), QUERN_INVALID_ARGUMENT, "was freed");
     }
-    gpu_close(team);
 }
 
 static void *give_leave_soon(void *user) {
@@ -323,7 +312,6 @@ static void *give_leave_soon(void *user) {
 
 /* Destroying a group waits for this rank's work: its last operation, or the work in progress when it freed its part. */
 static void destroy_with_work_under_way(struct gpu_team *team) {
-    begin(team);
     bool frees = *(const bool *)team->rank->user;
     int go_on = 0;
     pthread_t thread;
@@ -338,12 +326,10 @@ static void destroy_with_work_under_way(struct gpu_team *team) {
     team->group[0] = NULL;
     rank_check(team->rank, __atomic_load_n(&go_on, __ATOMIC_ACQUIRE), "the group was destroyed with work under way");
     pthread_join(thread, NULL);
-    gpu_close(team);
 }
 
 /* The owner frees its part and destroys its group while the others continue to use it. */
 static void free_before_the_others(struct gpu_team *team) {
-    begin(team);
     struct rank *rank = team->rank;
     void *parts[MOST_PER_THREAD];
     allocate_same(team, 100000, parts);
@@ -360,7 +346,6 @@ static void free_before_the_others(struct gpu_team *team) {
         gpu_check_bytes(team, 0, lost, 1, 10000, "the part of a rank that has left");
         gpu_fill(team, 0, lost, 9, 10000);
     }
-    gpu_close(team);
 }
 
 /* ---- GPUs: operations in graphs ---- */
@@ -400,7 +385,6 @@ static void destroy_behind_a_graph(struct gpu_team *team) {
     void *executable[MOST_PER_THREAD];
     int go_on = 0;
     pthread_t thread;
-    begin(team);
     gpu_meet(team);
     for (int i = 0; i < team->count; i++) executable[i] = capture_barrier(team, &calls, i);
     for (int i = 0; i < team->count; i++) {
@@ -414,7 +398,6 @@ static void destroy_behind_a_graph(struct gpu_team *team) {
     pthread_join(thread, NULL);
     for (int i = 0; i < team->count; i++) gpu_synchronize(team, i);
     for (int i = 0; i < team->count; i++) gpu_check(team, calls.destroy_executable(executable[i]), "cuGraphExecDestroy", __LINE__);
-    gpu_close(team);
 }
 
 /* Launches of graphs cannot be waited for while the context has a stream that captures: the handle stays valid. */
@@ -422,7 +405,6 @@ static void destroy_beside_a_capture(struct gpu_team *team) {
     const struct graph_calls calls = find_graph_calls();
     void *executable[MOST_PER_THREAD], *graph;
     CUstream captured;
-    begin(team);
     for (int i = 0; i < team->count; i++) executable[i] = capture_barrier(team, &calls, i);
     gpu_use(team, 0);
     gpu_ok(team, stream_create(&captured, CU_STREAM_NON_BLOCKING));
@@ -433,7 +415,6 @@ static void destroy_beside_a_capture(struct gpu_team *team) {
     gpu_ok(team, stream_destroy(captured));
     gpu_meet(team);
     for (int i = 0; i < team->count; i++) gpu_check(team, calls.destroy_executable(executable[i]), "cuGraphExecDestroy", __LINE__);
-    gpu_close(team);
 }
 
 /* A stream of a green context belongs to the primary context, too. */
@@ -445,7 +426,6 @@ static void use_a_green_stream(struct gpu_team *team) {
     *(void **)&create = gpu_symbol("cuGreenCtxCreate");
     *(void **)&create_stream = gpu_symbol("cuGreenCtxStreamCreate");
     *(void **)&destroy = gpu_symbol("cuGreenCtxDestroy");
-    begin(team);
     for (int i = 0; i < team->count; i++) {
         usual[i] = team->stream[i];
         gpu_check(team, create(&green[i], NULL, team->device[i]->cuda_device, 1), "cuGreenCtxCreate", __LINE__);
@@ -459,29 +439,24 @@ static void use_a_green_stream(struct gpu_team *team) {
         team->stream[i] = usual[i];
     }
     gpu_meet(team);
-    gpu_close(team);
 }
 
 static void refuse_streams(struct gpu_team *team) {
-    begin(team);
     struct rank *rank = team->rank;
     void *parts[MOST_PER_THREAD], *graph;
-    CUresult (*begin_capture)(CUstream, int), (*end_capture)(CUstream, void **);
-    *(void **)&begin_capture = gpu_symbol("cuStreamBeginCapture_v2");
-    *(void **)&end_capture = gpu_symbol("cuStreamEndCapture");
+    const struct graph_calls calls = find_graph_calls();
     allocate_same(team, 100, parts);
     gpu_use(team, 0);
-    gpu_check(team, begin_capture(team->stream[0], 0), "cuStreamBeginCapture", __LINE__);
+    gpu_check(team, calls.begin_capture(team->stream[0], 0), "cuStreamBeginCapture", __LINE__);
     rank_status(rank, quern_symmetric_free(team->group[0], parts[0], team->stream[0]), QUERN_INVALID_ARGUMENT);
     rank_check_detail(rank, "the stream is being captured");
     rank_ok(rank, quern_symmetric_free(team->group[1], parts[1], team->stream[1]));  /* and the capture is still valid */
-    gpu_check(team, end_capture(team->stream[0], &graph), "cuStreamEndCapture", __LINE__);
+    gpu_check(team, calls.end_capture(team->stream[0], &graph), "cuStreamEndCapture", __LINE__);
     rank_status(rank, quern_symmetric_free(team->group[0], parts[0], team->stream[1]), QUERN_CUDA_ERROR);
     rank_status(rank, quern_barrier(team->group[0], NULL, team->stream[1]), QUERN_INVALID_ARGUMENT);
     rank_check_detail(rank, "the stream is of another context than the primary one of cuda:0");
     rank_ok(rank, quern_symmetric_free(team->group[0], parts[0], NULL));
     gpu_meet(team);
-    gpu_close(team);
 }
 
 /* No context is current, and captures have the strictest mode. */
@@ -538,12 +513,9 @@ static void leave_the_thread_alone(struct gpu_team *team) {
 
 /* Creating and freeing memory and groups does not disturb a capture in progress, on this thread or another. */
 static void work_beside_a_capture(struct gpu_team *team) {
-    begin(team);
     void *parts[MOST_PER_THREAD], *own[MOST_PER_THREAD], *graph;
-    CUresult (*begin_capture)(CUstream, int), (*end_capture)(CUstream, void **);
+    const struct graph_calls calls = find_graph_calls();
     CUstream captured;
-    *(void **)&begin_capture = gpu_symbol("cuStreamBeginCapture_v2");
-    *(void **)&end_capture = gpu_symbol("cuStreamEndCapture");
     for (int i = 0; i < team->count; i++) {
         CUdeviceptr address;
         gpu_use(team, i);
@@ -552,7 +524,7 @@ static void work_beside_a_capture(struct gpu_team *team) {
     }
     gpu_use(team, 0);
     gpu_ok(team, stream_create(&captured, CU_STREAM_NON_BLOCKING));
-    gpu_check(team, begin_capture(captured, 0), "cuStreamBeginCapture", __LINE__);
+    gpu_check(team, calls.begin_capture(captured, 0), "cuStreamBeginCapture", __LINE__);
     gpu_ok(team, memory_set_async((uintptr_t)own[0], 1, 1000, captured));
     for (int round = 0; round < 3; round++) {
         allocate_same(team, 100, parts);
@@ -570,17 +542,15 @@ static void work_beside_a_capture(struct gpu_team *team) {
     rank_ok(team->rank, gpu_join(team));
     gpu_use(team, 0);
     gpu_ok(team, memory_set_async((uintptr_t)own[0], 2, 1000, captured));
-    gpu_check(team, end_capture(captured, &graph), "cuStreamEndCapture", __LINE__);
+    gpu_check(team, calls.end_capture(captured, &graph), "cuStreamEndCapture", __LINE__);
     gpu_ok(team, stream_destroy(captured));
     gpu_meet(team);
-    gpu_close(team);
 }
 
 /* ---- GPUs: multicast ---- */
 
 /* Memory has multicast only if all ranks ask for it; pads have it in any case. */
 static void ask_for_no_multicast(struct gpu_team *team) {
-    begin(team);
     void *parts[MOST_PER_THREAD];
     allocate_same(team, 100, parts);
     check_no_multicast(team, parts[0], "rank 1 has not asked for it: expected multicast in the arguments of its group");
@@ -588,11 +558,9 @@ static void ask_for_no_multicast(struct gpu_team *team) {
                "the pads have no multicast");
     gpu_meet(team);
     free_all(team, parts);
-    gpu_close(team);
 }
 
 static void use_multicast(struct gpu_team *team) {
-    begin(team);
     struct rank *rank = team->rank;
     void *parts[MOST_PER_THREAD], *there;
     size_t bytes[MOST_PER_THREAD];
@@ -620,18 +588,18 @@ static void use_multicast(struct gpu_team *team) {
     gpu_meet(team);
     rank_check(rank, comes_to_be_closed(memory), "memory is kept though all have freed it");
     gpu_meet(team);
-    gpu_close(team);
 }
 
 /* Only one process is told to try again: the other one takes no step twice. */
 static void try_again_in_one_process(struct gpu_team *team) {
     if (team->rank->rank == 1) setenv("QUERN_EMULATOR_FAIL", "cuMulticastAddDevice:802*2,cuMulticastBindMem:802*2", 1);
+    begin(team);
     use_multicast(team);
+    gpu_close(team);
 }
 
 /* A process is killed while its memory is bound: the others can still free theirs. */
 static void lose_a_bound_process(struct gpu_team *team) {
-    begin(team);
     struct rank *rank = team->rank;
     void *parts[MOST_PER_THREAD];
     allocate_same(team, 100, parts);
@@ -643,7 +611,6 @@ static void lose_a_bound_process(struct gpu_team *team) {
     free_all(team, parts);
     gpu_synchronize(team, 0);
     rank_check(rank, comes_to_be_closed(memory), "memory is kept for a rank that has ended");
-    gpu_close(team);
 }
 
 enum { LINE_BYTES = 512 };
@@ -694,8 +661,7 @@ static void refuse_range(struct gpu_team *team, void **usual, int rank, void *ot
         pointers[i] = team->first + i == rank ? other : usual[i];
         each[i] = team->first + i == rank ? bytes : 100;
     }
-    rank_status(team->rank, quern_symmetric_register(team->group, team->count, pointers, each), status);
-    rank_check_detail(team->rank, why);
+    rank_refused(team->rank, quern_symmetric_register(team->group, team->count, pointers, each), status, why);
 }
 
 static uint64_t id_of(struct gpu_team *team, int i, const void *pointer) {
@@ -734,6 +700,14 @@ static struct own_memory make_own(struct gpu_team *team, int i, bool by_create, 
     return memory;
 }
 
+/* Of each rank of the team. */
+static void make_all_own(struct gpu_team *team, struct own_memory *own, void **parts, bool by_create, int types) {
+    for (int i = 0; i < team->count; i++) {
+        own[i] = make_own(team, i, by_create, types);
+        parts[i] = (void *)(uintptr_t)own[i].address;
+    }
+}
+
 static void unmap_own(struct gpu_team *team, struct own_memory *memory) {
     gpu_ok(team, vmm_unmap(memory->address, memory->bytes));
     gpu_ok(team, vmm_release(memory->handle));
@@ -758,7 +732,6 @@ static void close_with(struct gpu_team *team, struct own_memory *own, int count)
     quern_symmetric_sweep();
     rank_line_up(team->rank);  /* until all have destroyed theirs, others have this memory open */
     for (int i = 0; i < count; i++) free_own(team, i % team->count, &own[i]);
-    gpu_close(team);
 }
 
 static void check_peers(struct gpu_team *team, void **parts, size_t bytes, int value) {
@@ -771,7 +744,6 @@ static void check_peers(struct gpu_team *team, void **parts, size_t bytes, int v
 /* rank->user selects the kind of memory; two ranges of each allocation are registered. */
 static void register_memory(struct gpu_team *team) {
     enum { OFFSET = 3000, BYTES = 50000, SECOND = 1000000 };
-    begin(team);
     struct rank *rank = team->rank;
     bool by_create = *(const bool *)rank->user;
     struct own_memory own[MOST_PER_THREAD];
@@ -817,7 +789,6 @@ static void register_memory(struct gpu_team *team) {
     gpu_meet(team);
     for (int i = 0; i < team->count; i++) free_own(team, i, &own[i]);
     check_held(team, before);
-    gpu_close(team);
 }
 
 enum { ALLOCATIONS = 3 };
@@ -828,11 +799,8 @@ static void unregister_in_order(struct gpu_team *team, const int *order, bool by
     struct own_memory own[ALLOCATIONS][MOST_PER_THREAD];
     void *parts[ALLOCATIONS][MOST_PER_THREAD];
     for (int k = 0; k < ALLOCATIONS; k++) {
-        for (int i = 0; i < team->count; i++) {
-            own[k][i] = make_own(team, i, by_create, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-            parts[k][i] = (void *)(uintptr_t)own[k][i].address;
-            gpu_fill(team, i, parts[k][i], 10 + 30 * k + team->first + i, BYTES);
-        }
+        make_all_own(team, own[k], parts[k], by_create, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+        for (int i = 0; i < team->count; i++) gpu_fill(team, i, parts[k][i], 10 + 30 * k + team->first + i, BYTES);
         register_ranges(team, parts[k], BYTES);
     }
     for (int n = 0; n < ALLOCATIONS; n++) {
@@ -850,24 +818,18 @@ static void unregister_in_order(struct gpu_team *team, const int *order, bool by
 
 static void register_several(struct gpu_team *team) {
     static const int orders[][ALLOCATIONS] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}};
-    begin(team);
     struct held before = count_held(team);
     for (size_t i = 0; i < COUNT(orders); i++) unregister_in_order(team, orders[i], *(const bool *)team->rank->user);
     check_held(team, before);
-    gpu_close(team);
 }
 
 /* One rank's memory is freed and allocated again at the same address: the registered range is a different one. */
 static void change_generation(struct gpu_team *team) {
-    begin(team);
     struct rank *rank = team->rank;
     struct own_memory own[MOST_PER_THREAD];
     void *parts[MOST_PER_THREAD];
-    for (int i = 0; i < team->count; i++) {
-        own[i] = make_own(team, i, true, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-        parts[i] = (void *)(uintptr_t)own[i].address;
-        gpu_fill(team, i, parts[i], 10 + team->first + i, 1000);
-    }
+    make_all_own(team, own, parts, true, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    for (int i = 0; i < team->count; i++) gpu_fill(team, i, parts[i], 10 + team->first + i, 1000);
     register_ranges(team, parts, 1000);
     uint64_t id = id_of(team, 0, parts[0]);
     check_peers(team, parts, 1000, 10);
@@ -888,15 +850,11 @@ static void change_generation(struct gpu_team *team) {
 }
 
 static void refuse_registrations(struct gpu_team *team) {
-    begin(team);
     struct own_memory own[MOST_PER_THREAD + 1];
     void *usual[MOST_PER_THREAD], *symmetric[MOST_PER_THREAD];
     static char host[100];
     const int i = team->count > 1;
-    for (int j = 0; j < team->count; j++) {
-        own[j] = make_own(team, j, false, 0);
-        usual[j] = (void *)(uintptr_t)own[j].address;
-    }
+    make_all_own(team, own, usual, false, 0);
     allocate_same(team, 1000, symmetric);
     own[team->count] = make_own(team, i, true, 0);
     refuse_range(team, usual, 1, host, sizeof host, QUERN_INVALID_ARGUMENT, "rank 1: the pointer is not in device memory");
@@ -918,7 +876,6 @@ static void refuse_pools(struct gpu_team *team) {
     CUresult (*allocate_async)(CUdeviceptr *, size_t, CUstream), (*free_async)(CUdeviceptr, CUstream);
     *(void **)&allocate_async = gpu_symbol("cuMemAllocAsync");
     *(void **)&free_async = gpu_symbol("cuMemFreeAsync");
-    begin(team);
     void *parts[MOST_PER_THREAD];
     size_t bytes[MOST_PER_THREAD];
     for (int i = 0; i < team->count; i++) {
@@ -936,7 +893,6 @@ static void refuse_pools(struct gpu_team *team) {
         gpu_check(team, free_async((uintptr_t)parts[i], team->stream[i]), "cuMemFreeAsync", __LINE__);
     }
     gpu_meet(team);
-    gpu_close(team);
 }
 
 /* Access of a team rank's GPU to memory, as the engine has set it. */
@@ -961,13 +917,9 @@ static void refuse_reader(struct gpu_team *team, void **usual, const struct own_
 }
 
 static void refuse_read_only(struct gpu_team *team) {
-    begin(team);
     struct own_memory own[MOST_PER_THREAD];
     void *usual[MOST_PER_THREAD];
-    for (int i = 0; i < team->count; i++) {
-        own[i] = make_own(team, i, true, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-        usual[i] = (void *)(uintptr_t)own[i].address;
-    }
+    make_all_own(team, own, usual, true, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     refuse_reader(team, usual, &own[team->count - 1], 1);
     if (team->count > 1) refuse_reader(team, usual, &own[1], 0);
     register_ranges(team, usual, 100);
@@ -977,15 +929,10 @@ static void refuse_read_only(struct gpu_team *team) {
 
 /* A process with several GPUs cannot open another one's memory of cuMemAlloc on all of them. */
 static void refuse_foreign_memory(struct gpu_team *team) {
-    begin(team);
     struct own_memory own[MOST_PER_THREAD];
     void *parts[MOST_PER_THREAD];
-    size_t bytes[MOST_PER_THREAD];
-    for (int i = 0; i < team->count; i++) {
-        own[i] = make_own(team, i, false, 0);
-        parts[i] = (void *)(uintptr_t)own[i].address;
-        bytes[i] = 1000;
-    }
+    const size_t bytes[MOST_PER_THREAD] = {1000, 1000};
+    make_all_own(team, own, parts, false, 0);
     rank_status(team->rank, quern_symmetric_register(team->group, team->count, parts, bytes), QUERN_NOT_SUPPORTED);
     rank_check_detail(team->rank, "this process drives 2 GPUs");
     gpu_meet(team);
@@ -1002,15 +949,13 @@ struct refusal {
 static void be_refused(struct gpu_team *team) {
     const struct refusal *refusal = team->rank->user;
     gpu_open(team);
-    rank_status(team->rank, gpu_join(team), refusal->status);
-    rank_check_detail(team->rank, refusal->why);
+    rank_refused(team->rank, gpu_join(team), refusal->status, refusal->why);
     gpu_close(team);
 }
 
 /* GPUs without access to each other's memory: all goes by pinned host memory.  rank->user: the reason, as the report has it. */
 static void use_pinned_memory(struct gpu_team *team) {
     enum { BYTES = 5000 };
-    begin(team);
     struct rank *rank = team->rank;
     char report[4096];
     void *parts[MOST_PER_THREAD], *there;
@@ -1037,12 +982,8 @@ static void use_pinned_memory(struct gpu_team *team) {
     }
     check_held(team, before);
     struct own_memory own[MOST_PER_THREAD];
-    size_t bytes[MOST_PER_THREAD];
-    for (int i = 0; i < team->count; i++) {
-        own[i] = make_own(team, i, false, 0);
-        parts[i] = (void *)(uintptr_t)own[i].address;
-        bytes[i] = BYTES;
-    }
+    const size_t bytes[MOST_PER_THREAD] = {BYTES, BYTES};
+    make_all_own(team, own, parts, false, 0);
     rank_status(rank, quern_symmetric_register(team->group, team->count, parts, bytes), QUERN_NOT_SUPPORTED);
     rank_check_detail(rank, "rank 0: the group goes by pinned host memory, since its GPUs do not reach each other's");
     gpu_meet(team);
@@ -1052,11 +993,9 @@ static void use_pinned_memory(struct gpu_team *team) {
 /* The probe takes copies: the group goes by GPU memory. */
 static void be_probed_by_copies(struct gpu_team *team) {
     char report[2048];
-    begin(team);
     quern_group_report(team->group[0], report, sizeof report);
     rank_check(team->rank, !strstr(report, "pinned host memory"), "the report is \"%s\"", report);
     gpu_meet(team);
-    gpu_close(team);
 }
 
 /* Two ranks on one GPU; only one of them allows it. */
@@ -1116,7 +1055,6 @@ static void check_pad(struct gpu_team *team, int i) {
 
 /* Barriers in sequence on changing streams: the pad serves one at a time. */
 static void change_streams(struct gpu_team *team) {
-    begin(team);
     for (int i = 0; i < team->count; i++) check_pad(team, i);
     rank_line_up(team->rank);
     CUstream other[MOST_PER_THREAD];
@@ -1131,7 +1069,6 @@ static void change_streams(struct gpu_team *team) {
         }
     gpu_meet(team);
     for (int i = 0; i < team->count; i++) gpu_ok(team, stream_destroy(other[i]));
-    gpu_close(team);
 }
 
 struct awaited {
@@ -1149,7 +1086,6 @@ static void *await_stream(void *user) {
 
 /* A rank's barrier on one stream follows its last one on another stream, which is held up: nobody gets past it. */
 static void follow_another_stream(struct gpu_team *team) {
-    begin(team);
     struct awaited other = {.team = team};
     pthread_t threads[2];
     CUevent passed;
@@ -1172,7 +1108,6 @@ static void follow_another_stream(struct gpu_team *team) {
     gpu_ok(team, event_destroy(passed));
     gpu_synchronize(team, 0);
     gpu_ok(team, stream_destroy(other.stream));
-    gpu_close(team);
 }
 
 /*
@@ -1182,7 +1117,6 @@ static void follow_another_stream(struct gpu_team *team) {
 enum { LAUNCHES = 200 };  /* seconds that suffice for them; the limit of each is longer */
 
 static void wait_for_no_launch(struct gpu_team *team) {
-    begin(team);
     struct rank *rank = team->rank;
     void *parts[MOST_PER_THREAD];
     quern_device *another;
@@ -1209,12 +1143,10 @@ static void wait_for_no_launch(struct gpu_team *team) {
     rank_check(rank, rank_now() - began < LAUNCHES, "two launches took %g s", rank_now() - began);
     gpu_meet(team);
     rank_check(rank, comes_to_be_closed(memory), "memory is kept though nothing uses it");
-    gpu_close(team);
 }
 
 /* CUDA_LAUNCH_BLOCKING=1: a thread may launch for one rank of a group. */
 static void launch_for_another(struct gpu_team *team) {
-    begin(team);
     quern_group **all = team->rank->shared;
     all[team->first] = team->group[0];
     gpu_meet(team);
@@ -1223,7 +1155,6 @@ static void launch_for_another(struct gpu_team *team) {
         rank_check_detail(team->rank, "CUDA_LAUNCH_BLOCKING is set, and this thread has launched for rank 0 before");
     }
     gpu_meet(team);
-    gpu_close(team);
 }
 
 /* ---- the list of cases ---- */
@@ -1392,13 +1323,21 @@ static void set_environment(const struct case_row *row) {
 
 /* ---- running them ---- */
 
+/* Those that open and close the devices and the group; the others are within both. */
+static gpu_function *const openers[] = {leave_nothing, leave_the_thread_alone, be_refused, be_refused_to_share, mix_kinds,
+                                        have_no_multicast, fail_in_one_process, try_again_in_one_process};
+
 /* A thread of a case: what the library allocates on it is counted. */
 static void run_counted(struct gpu_team *team) {
     const struct gpu_case *chosen = team->rank->user;
     const char *none;
+    bool opens = false;
+    for (size_t i = 0; i < COUNT(openers); i++) opens |= chosen->function == openers[i];
     team->rank->user = chosen->user;
     failing_begin(FAILING_MEMORY, 0, 0);
+    if (!opens) begin(team);
     chosen->function(team);
+    if (!opens) gpu_close(team);
     failing_end(&none);
 }
 

@@ -1,6 +1,12 @@
 /*
  * Pairs of a point and a fault that a program visits by runs of ranks.  What no run has met, since no rank came to the point, is
- * visited again, several times.  Then it is named, and with --deep it is a failure.
+ * visited again, several times.  Then it is named, and with --deep it is a failure.  A program has a table of scenes, or its own
+ * way to visit all.
+ *
+ *   PROGRAM [--deep]    all
+ *   PROGRAM TEXT        those whose names, as a failure prints them, contain the text
+ *
+ * The last line is `N passed, N failed`.
  */
 #ifndef FAULTS_VISITS_H
 #define FAULTS_VISITS_H
@@ -84,5 +90,97 @@ static int visit_pairs(int count, char **words, void (*visit_all)(void), visit_i
     printf("%d passed, %d failed\n", visits.passed, visits.failed);
     return visits.failed || !visits.passed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
+
+/* ---- scenes ---- */
+
+/* What the ranks of some runs do, and the points at which one of them is struck. */
+struct visit_scene {
+    const char *name;
+    struct ranks ranks;       /* kind: that of all, or RANK_BOTH */
+    enum quern_point first, last;
+    unsigned arrivals[4];     /* until 0 */
+    unsigned faults;          /* bits of enum point_fault; 0: all */
+    int kind;                 /* of visits.met */
+    bool spreads;             /* a rank that fails ends its part in what the others do */
+    bool is_late;             /* rank 1 stays away, so that a limit ends */
+};
+
+struct visit_plan {
+    struct point_plan points;
+    const struct visit_scene *scene;
+};
+
+static inline const struct visit_scene *visit_scene_of(const struct rank *rank) {
+    return ((const struct visit_plan *)rank->user)->scene;
+}
+
+/* Runs a rank's part while the plan strikes, and then looks at what it has left.  Returns the first error, which has a reason. */
+static inline quern_status visit_strike(struct rank *rank, quern_group *group, quern_status (*run)(void *user),
+                                        void (*look)(void *user), void *user) {
+    char detail[256] = "";
+    rank_line_up(rank);
+    points_begin(rank->shared, &((const struct visit_plan *)rank->user)->points, rank->rank);
+    points_enter_step(0);
+    points_offer(group);
+    struct points_aborter *aborter = points_start_aborter();
+    const quern_status status = run(user);
+    if (status != QUERN_OK) quern_error_detail(detail, sizeof detail);
+    rank_check(rank, status == QUERN_OK || *detail, "%s without a reason", quern_status_string(status));
+    if (look) look(user);
+    points_end(status != QUERN_OK);
+    points_stop_aborter(aborter);
+    return status;
+}
+
+static inline bool visit_is_explained(const void *user, quern_status status) {
+    static const quern_status by_fault[POINT_FAULTS] = {
+        [POINT_OUTSTAY] = QUERN_PEER_TIMEOUT, [POINT_KILL] = QUERN_PEER_LOST, [POINT_ABORT] = QUERN_GROUP_ABORTED,
+        [POINT_EXPIRE] = QUERN_PEER_TIMEOUT};
+    const struct visit_plan *plan = user;
+    const enum point_fault fault = plan->points.stop[0].fault;
+    const bool is_late = plan->scene->is_late, is_left = (plan->scene->spreads && fault > POINT_DELAY) || is_late;
+    return status == QUERN_OK || status == by_fault[fault] || (is_left && status == QUERN_PEER_LOST) ||
+           (is_late && status == QUERN_PEER_TIMEOUT);
+}
+
+static inline bool visit_has(const struct visit_scene *scene, enum quern_point point, enum point_fault fault) {
+    return point >= scene->first && point <= scene->last && (!scene->faults || scene->faults >> fault & 1);
+}
+
+static inline void visit_point(const struct visit_scene *scene, enum rank_kind kind, enum quern_point point, unsigned arrival) {
+    for (enum point_fault fault = POINT_DELAY; fault <= POINT_EXPIRE; fault++) {
+        const struct visit_plan plan = {{scene->ranks.count, {{fault, point, -1, 0, arrival}}}, scene};
+        struct ranks ranks = scene->ranks;
+        char name[160];
+        if ((fault == POINT_KILL && kind == RANK_THREADS) || !visit_has(scene, point, fault)) continue;
+        snprintf(name, sizeof name, "%s, %s, point %s, arrival %u, fault %s", rank_kind_name(kind), scene->name, point_name(point),
+                 arrival, point_fault_name(fault));
+        ranks.kind = kind, ranks.user = &plan;
+        visit_run(ranks, &plan.points.stop[0], scene->kind, name, visit_is_explained);
+    }
+}
+
+/* The table of a program that has one, and how many it has. */
+static const struct visit_scene *visit_scenes;
+static size_t visit_scene_count;
+
+static inline void visit_all_scenes(void) {
+    for (const struct visit_scene *scene = visit_scenes; scene < visit_scenes + visit_scene_count; scene++)
+        for (enum rank_kind kind = RANK_THREADS; kind <= RANK_PROCESSES; kind++)
+            for (enum quern_point point = scene->first; point <= scene->last; point++)
+                for (int i = 0; i < 4 && scene->arrivals[i]; i++)
+                    if (scene->ranks.kind == RANK_BOTH || scene->ranks.kind == kind)
+                        visit_point(scene, kind, point, scene->arrivals[i]);
+}
+
+static inline bool visit_is_in_scenes(enum quern_point point, enum point_fault fault) {
+    bool is_there = false;
+    for (size_t i = 0; i < visit_scene_count; i++) is_there |= visit_has(&visit_scenes[i], point, fault);
+    return is_there;
+}
+
+#define VISIT_SCENES(count, words, scenes, ...) \
+    (visit_scenes = (scenes), visit_scene_count = sizeof(scenes) / sizeof *(scenes), \
+     visit_pairs(count, words, visit_all_scenes, visit_is_in_scenes, (const char *const[VISIT_KINDS]){__VA_ARGS__}))
 
 #endif

@@ -38,6 +38,8 @@ struct adam_problem {
 /* Runs a test body for every row of the target, on a device that is restricted to this row; returns how many there were. */
 typedef void adam_row_test(const struct test_device *device, const struct quern_kernel *row);
 int for_each_adam_row(adam_row_test *body);
+#define TEST_ADAM_ROWS(suite, name) \
+    TEST_EACH(for_each_adam_row, suite, name, const struct test_device *device, const struct quern_kernel *row)
 
 /* Rows that stand for all in a case that does not depend on the types, on an emulated GPU: bf16 everywhere, plain and full. */
 bool adam_is_typical(const struct quern_kernel *row);
@@ -63,6 +65,7 @@ void adam_set_rounding(quern_adam_args *args, quern_rounding param, quern_roundi
 void adam_make(struct adam_problem *problem, const quern_adam_args *args, const int64_t *counts, int64_t tensor_count);
 void adam_copy(struct adam_problem *copy, const struct adam_problem *problem);
 void adam_free(struct adam_problem *problem);
+#define OPEN_ADAM(problem, ...) struct adam_problem problem CLOSED_BY(adam_free); adam_make(&problem, __VA_ARGS__)
 
 struct adam_numbers *adam_numbers(const struct adam_problem *problem);
 
@@ -92,6 +95,8 @@ quern_status adam_session_step(struct adam_session *session);
 void adam_session_write(struct adam_session *session, const struct adam_problem *problem, int arena);
 void adam_session_read(struct adam_session *session, struct adam_problem *problem);
 void adam_session_close(struct adam_session *session);
+#define OPEN_ADAM_SESSION(session, ...) \
+    struct adam_session session CLOSED_BY(adam_session_close); adam_session_open(&session, __VA_ARGS__)
 
 /* Takes the step on the device and brings the arenas back. */
 void adam_run(const struct test_device *device, struct adam_problem *problem);

@@ -21,8 +21,3 @@ void check_status_of(quern_status status, quern_status expected, const char *cal
 void check_detail(const char *text) {
     check(strstr(error_detail(), text), "no \"%s\" in \"%s\"", text, error_detail());
 }
-
-void check_refused(quern_status status, quern_status expected, const char *text) {
-    check(status == expected, "%s instead of %s: %s", quern_status_string(status), quern_status_string(expected), error_detail());
-    check_detail(text);
-}

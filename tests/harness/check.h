@@ -1,10 +1,39 @@
-/* The assertions of the tests: they print nothing if they hold, so that one per element is cheap. */
+/*
+ * What every suite needs: the standard headers, and the assertions, which print nothing if they hold, so that one per element is
+ * cheap.
+ */
 #ifndef HARNESS_CHECK_H
 #define HARNESS_CHECK_H
 
 #include <criterion/criterion.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "quern.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Of a declaration: the function has the variable's address when its scope ends, after those of later declarations. */
+#define CLOSED_BY(close) __attribute__((cleanup(close)))
+
+/* A test with a thing that is open meanwhile: the body has its address. */
+#define TEST_IN(type, thing, open, close, suite, name) \
+    static void suite##_##name##_in(type *thing); \
+    Test(suite, name) { \
+        type thing CLOSED_BY(close); \
+        open(&thing); \
+        suite##_##name##_in(&thing); \
+    } \
+    static void suite##_##name##_in(type *thing)
+
+/* A test that is `each` with a function of these parameters, whose body follows. */
+#define TEST_EACH(each, suite, name, ...) \
+    static void suite##_##name##_each(__VA_ARGS__); \
+    Test(suite, name) { each(suite##_##name##_each); } \
+    static void suite##_##name##_each(__VA_ARGS__)
 
 /* Fails the running test, with a printf format, unless the condition holds. */
 #define check(condition, ...) do { if (!(condition)) cr_assert_fail(__VA_ARGS__); } while (0)
@@ -14,8 +43,8 @@
 #define check_ok(call) check_status(call, QUERN_OK)
 void check_status_of(quern_status status, quern_status expected, const char *call, int line);
 
-/* Fails the running test unless the call has returned the status, with a detail that contains the text. */
-void check_refused(quern_status status, quern_status expected, const char *text);
+/* Fails the running test unless the call returns the status, with a detail that contains the text. */
+#define check_refused(call, expected, text) do { check_status(call, expected); check_detail(text); } while (0)
 void check_detail(const char *text);
 
 /* The calling thread's error detail; valid until the next call on the thread. */

@@ -6,27 +6,13 @@
 #include <string.h>
 
 #include "harness/random.h"
-#include "harness/workspace_guard.h"
-#include "oracle/collective.h"
 
 #define COUNT(array) ((int64_t)(sizeof(array) / sizeof *(array)))
-
-enum { GAP = 192 };  /* bytes around each buffer that must stay unchanged */
 
 collective_function *const collective_functions[] = {quern_all_gather, quern_reduce_scatter, quern_all_reduce, quern_broadcast};
 const char *const collective_names[] = {"all-gather", "reduce-scatter", "all-reduce", "broadcast"};
 
 /* ---- making a case ---- */
-
-static void *clear(int64_t bytes) {
-    void *memory = calloc(1, (size_t)bytes + 1);
-    if (!memory) abort();
-    return memory;
-}
-
-static bool reduces(const struct collective_case *c) {
-    return c->operation == COLLECTIVE_REDUCE_SCATTER || c->operation == COLLECTIVE_ALL_REDUCE;
-}
 
 static int64_t element_bytes(const struct collective_case *c) { return (int64_t)quern_dtype_bytes(c->dtype); }
 
@@ -51,15 +37,17 @@ static void choose_shape(struct collective_case *c, struct dice *dice, struct co
     static const quern_dtype any[] = {QUERN_F32,  QUERN_F16,       QUERN_BF16,  QUERN_E4M3,
                                       QUERN_E5M2, QUERN_REMAINDER, QUERN_INT32, QUERN_INT64};
     c->operation = (enum collective_operation)(choice.operation ? choice.operation - 1 : below(dice, COLLECTIVE_OPERATIONS));
-    c->dtype = choice.dtype ? choice.dtype : reduces(c) ? floats[below(dice, COUNT(floats))] : any[below(dice, COUNT(any))];
+    c->dtype = choice.dtype                        ? choice.dtype
+               : collective_reduces(c->operation) ? floats[below(dice, COUNT(floats))]
+                                                  : any[below(dice, COUNT(any))];
     c->combination = chance(dice, 3) ? QUERN_COMBINE_MAX : QUERN_COMBINE_SUM;
     c->root = c->members[below(dice, c->count)].rank;
     c->elements = choose_elements(dice, choice);
 }
 
-static enum collective_pool choose_pool(struct dice *dice, struct collective_choice choice) {
-    if (choice.is_private) return COLLECTIVE_PRIVATE;
-    return choice.is_symmetric ? COLLECTIVE_SYMMETRIC : (enum collective_pool)below(dice, COLLECTIVE_POOLS);
+static enum rank_pool choose_pool(struct dice *dice, struct collective_choice choice) {
+    if (choice.is_private) return POOL_PRIVATE;
+    return choice.is_symmetric ? POOL_SYMMETRIC : (enum rank_pool)below(dice, POOLS);
 }
 
 /* Bytes between a line and a buffer, so that it is aligned as its elements only. */
@@ -78,13 +66,13 @@ static void choose_buffers(struct collective_case *c, struct dice *dice, struct 
     input->pool = choose_pool(dice, choice);
     output->pool = in_place ? input->pool : choose_pool(dice, choice);
     input->offset = 256 + choose_skew(c, dice, choice);
-    output->offset = (input->offset + input->bytes + GAP + 63) / 64 * 64 + choose_skew(c, dice, choice);
+    output->offset = (input->offset + input->bytes + POOL_GAP + 63) / 64 * 64 + choose_skew(c, dice, choice);
     if (in_place) {
         output->offset = input->offset + (scatters ? place * piece : 0);
         input->offset += gathers ? place * piece : 0;
     }
     const int64_t end = output->offset + output->bytes, input_end = input->offset + input->bytes;
-    const int64_t needed = (end > input_end ? end : input_end) + GAP;
+    const int64_t needed = (end > input_end ? end : input_end) + POOL_GAP;
     if (needed > c->pool_bytes) c->pool_bytes = needed;
 }
 
@@ -93,40 +81,13 @@ void collective_case_open(struct collective_case *c, uint64_t seed, struct colle
     *c = (struct collective_case){.seed = seed};
     choose_members(c, &dice, choice);
     choose_shape(c, &dice, choice);
-    const struct dice before = dice;
-    for (int place = 0; place < c->count; place++) {
-        if (choice.same_places) dice = before;
-        choose_buffers(c, &dice, choice, place);
-    }
+    for (int place = 0; place < c->count; place++) choose_buffers(c, &dice, choice, place);
 }
 
 int collective_case_place(const struct collective_case *c, int rank) {
     for (int place = 0; place < c->count; place++)
         if (c->members[place].rank == rank) return place;
     return -1;
-}
-
-/* ---- memory ---- */
-
-void collective_bench_take(struct collective_bench *bench, struct rank *rank, quern_group *group, int64_t pool_bytes) {
-    void *symmetric;
-    *bench = (struct collective_bench){.rank = rank, .group = group, .pool_bytes = pool_bytes};
-    rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
-    rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){(size_t)pool_bytes}, &symmetric));
-    rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){(size_t)pool_bytes}, &bench->workspace));
-    bench->pool[COLLECTIVE_SYMMETRIC] = symmetric;
-    bench->pool[COLLECTIVE_PRIVATE] = clear(pool_bytes);
-    for (int pool = 0; pool < COLLECTIVE_POOLS; pool++) bench->expected[pool] = clear(pool_bytes);
-}
-
-void collective_bench_open(struct collective_bench *bench, struct rank *rank, double timeout, int64_t pool_bytes) {
-    collective_bench_take(bench, rank, rank_group(rank, timeout), pool_bytes);
-}
-
-void collective_bench_close(struct collective_bench *bench) {
-    rank_ok(bench->rank, quern_group_destroy(bench->group));
-    free(bench->pool[COLLECTIVE_PRIVATE]);
-    for (int pool = 0; pool < COLLECTIVE_POOLS; pool++) free(bench->expected[pool]);
 }
 
 /* ---- values ---- */
@@ -152,7 +113,7 @@ static uint64_t usual_bits(quern_dtype dtype, uint64_t bits) {
 /* Few are special in a case, so that not every sum is NaN; in one case of four none is. */
 uint64_t collective_case_bits(const struct collective_case *c, int rank, int64_t i) {
     const uint64_t bits = random_bits(c->seed * 128 + (uint64_t)rank, (uint64_t)i);
-    if (!reduces(c)) return bits;
+    if (!collective_reduces(c->operation)) return bits;
     const uint64_t kind = bits >> 56;
     if (c->seed % 4 && kind < 8) return special_bits(c->dtype, bits >> 20);
     return c->seed % 4 && kind < 24 ? bits : usual_bits(c->dtype, bits);
@@ -166,43 +127,26 @@ static void fill_input(const struct collective_case *c, int rank, unsigned char 
     }
 }
 
-/* A pool before a call: bytes whose values reveal any that lands in a wrong place. */
-static void fill_pool(const struct collective_case *c, int rank, int pool, unsigned char *to, int64_t bytes) {
-    const uint64_t salt = random_bits(c->seed * 64, (uint64_t)(rank * COLLECTIVE_POOLS + pool));
-    for (int64_t i = 0; i < bytes; i++) {
-        const uint32_t mixed = ((uint32_t)i + (uint32_t)salt) * 0x9E3779B1u;
-        to[i] = (unsigned char)((mixed ^ mixed >> 15) >> 8);
-    }
-}
-
-/* What a member expects, from the inputs of all. */
-static void expect(const struct collective_case *c, int place, const void *const *inputs, unsigned char *output) {
-    const int64_t size = element_bytes(c), piece = c->elements * size;
-    const int64_t first = c->operation == COLLECTIVE_REDUCE_SCATTER ? place * c->elements : 0;
-    if (c->operation == COLLECTIVE_BROADCAST) memcpy(output, inputs[collective_case_place(c, c->root)], (size_t)piece);
-    if (c->operation == COLLECTIVE_ALL_GATHER)
-        for (int from = 0; from < c->count; from++) memcpy(output + from * piece, inputs[from], (size_t)piece);
-    for (int64_t i = 0; i < c->elements && reduces(c); i++)
-        collective_combine(c->dtype, c->combination, inputs, c->count, first + i, output, i);
-}
-
 static bool has_input(const struct collective_case *c, int place) {
     return c->operation != COLLECTIVE_BROADCAST || c->members[place].rank == c->root;
 }
 
-void collective_case_fill(const struct collective_case *c, struct collective_bench *bench, int place) {
+void collective_case_fill(const struct collective_case *c, struct rank_bench *bench, int place) {
     const struct collective_case_member *mine = &c->members[place];
     const void *inputs[COLLECTIVE_MAX_MEMBERS];
     rank_check(bench->rank, c->pool_bytes <= bench->pool_bytes, "a case of %lld bytes", (long long)c->pool_bytes);
-    for (int pool = 0; pool < COLLECTIVE_POOLS; pool++) fill_pool(c, mine->rank, pool, bench->pool[pool], c->pool_bytes);
+    for (int pool = 0; pool < POOLS; pool++)
+        rank_bench_fill(random_bits(c->seed * 64, (uint64_t)(mine->rank * POOLS + pool)), 0, bench->pool[pool], c->pool_bytes);
     if (has_input(c, place)) fill_input(c, mine->rank, bench->pool[mine->input.pool] + mine->input.offset, mine->input.bytes);
-    for (int pool = 0; pool < COLLECTIVE_POOLS; pool++) memcpy(bench->expected[pool], bench->pool[pool], (size_t)c->pool_bytes);
+    for (int pool = 0; pool < POOLS; pool++) memcpy(bench->expected[pool], bench->pool[pool], (size_t)c->pool_bytes);
     for (int i = 0; i < c->count; i++) {
-        unsigned char *input = clear(c->members[i].input.bytes);
+        unsigned char *input = rank_bench_clear(c->members[i].input.bytes);
         if (has_input(c, i)) fill_input(c, c->members[i].rank, input, c->members[i].input.bytes);
         inputs[i] = input;
     }
-    expect(c, place, inputs, bench->expected[mine->output.pool] + mine->output.offset);
+    const struct collective_form form = {c->operation, c->dtype, c->combination, c->count, collective_case_place(c, c->root),
+                                         c->elements};
+    collective_deliver(&form, place, inputs, bench->expected[mine->output.pool] + mine->output.offset);
     for (int i = 0; i < c->count; i++) free((void *)inputs[i]);
 }
 
@@ -212,30 +156,23 @@ static void describe(const struct collective_case *c, char *text, size_t bytes) 
              c->root);
 }
 
-void collective_case_compare(const struct collective_case *c, struct collective_bench *bench) {
-    static const char *const names[] = {"private", "symmetric"};
-    char text[160];
-    for (int pool = 0; pool < COLLECTIVE_POOLS; pool++) {
-        const unsigned char *has = bench->pool[pool], *expected = bench->expected[pool];
-        if (!memcmp(has, expected, (size_t)c->pool_bytes)) continue;
-        int64_t at = 0;
-        while (has[at] == expected[at]) at++;
-        const struct collective_case_member *mine = &c->members[collective_case_place(c, bench->rank->rank)];
-        describe(c, text, sizeof text);
-        rank_fail(bench->rank, "%s: byte %lld of the %s pool is %d instead of %d (input at %lld of the %s pool, output at %lld of "
-                  "the %s pool, %lld bytes)", text, (long long)at, names[pool], has[at], expected[at],
-                  (long long)mine->input.offset, names[mine->input.pool], (long long)mine->output.offset,
-                  names[mine->output.pool], (long long)mine->output.bytes);
-    }
+void collective_case_compare(const struct collective_case *c, struct rank_bench *bench) {
+    char wrong[80], text[160];
+    if (rank_bench_is_right(bench, c->pool_bytes, wrong)) return;
+    const struct collective_case_member *mine = &c->members[collective_case_place(c, bench->rank->rank)];
+    describe(c, text, sizeof text);
+    rank_fail(bench->rank, "%s: %s (input at %lld of the %s pool, output at %lld of the %s pool, %lld bytes)", text, wrong,
+              (long long)mine->input.offset, rank_pool_names[mine->input.pool], (long long)mine->output.offset,
+              rank_pool_names[mine->output.pool], (long long)mine->output.bytes);
 }
 
 /* ---- calls ---- */
 
-static void *at(const struct collective_bench *bench, const struct collective_buffer *buffer) {
+static void *at(const struct rank_bench *bench, const struct collective_buffer *buffer) {
     return buffer->bytes ? bench->pool[buffer->pool] + buffer->offset : NULL;
 }
 
-quern_collective_args collective_case_args(const struct collective_case *c, const struct collective_bench *bench, int place,
+quern_collective_args collective_case_args(const struct collective_case *c, const struct rank_bench *bench, int place,
                                            int members[COLLECTIVE_MAX_MEMBERS]) {
     quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
     for (int i = 0; i < c->count; i++) members[i] = c->members[i].rank;
@@ -250,32 +187,25 @@ quern_collective_args collective_case_args(const struct collective_case *c, cons
     return args;
 }
 
-/* The workspace for these arguments, with a guard behind it. */
-static size_t workspace_for(struct collective_bench *bench, const quern_collective_args *args) {
-    size_t bytes = 0;
-    rank_ok(bench->rank, quern_collective_workspace(bench->group, args, &bytes));
-    rank_check(bench->rank, (int64_t)bytes + WORKSPACE_GUARD <= bench->pool_bytes, "a workspace of %zu bytes", bytes);
-    workspace_guard(bench->workspace, bytes);
-    return bytes;
-}
-
-void collective_case_run(const struct collective_case *c, struct collective_bench *bench) {
+void collective_case_run(const struct collective_case *c, struct rank_bench *bench) {
     int members[COLLECTIVE_MAX_MEMBERS];
     const int place = collective_case_place(c, bench->rank->rank);
     if (place < 0) return;
     collective_case_fill(c, bench, place);
     const quern_collective_args args = collective_case_args(c, bench, place, members);
-    const size_t bytes = workspace_for(bench, &args);
+    size_t bytes = 0;
+    rank_ok(bench->rank, quern_collective_workspace(bench->group, &args, &bytes));
+    rank_bench_guard(bench, bytes);
     rank_ok(bench->rank, collective_functions[c->operation](bench->group, &args, bench->workspace, bytes, NULL));
     collective_case_compare(c, bench);
-    workspace_check(bench->rank, bench->workspace, bytes);
+    rank_bench_check(bench, bytes);
 }
 
 quern_status collective_run_batch(struct rank *rank) {
     const struct collective_batch *batch = rank->user;
-    struct collective_bench bench;
+    struct rank_bench bench;
     if (batch->threads) rank_ok(rank, quern_set_threads(rank->device, batch->threads, NULL, NULL));
-    collective_bench_open(&bench, rank, RANK_LIMIT, batch->pool_bytes ? batch->pool_bytes : 5 << 19);
+    rank_bench_open(&bench, rank, RANK_LIMIT, batch->pool_bytes ? batch->pool_bytes : 5 << 19);
     for (int i = 0; i < batch->cases; i++) {
         struct collective_case c;
         struct collective_choice choice = batch->choice;
@@ -283,6 +213,6 @@ quern_status collective_run_batch(struct rank *rank) {
         collective_case_open(&c, batch->first + (uint64_t)i, choice);
         collective_case_run(&c, &bench);
     }
-    collective_bench_close(&bench);
+    rank_bench_close(&bench);
     return QUERN_OK;
 }

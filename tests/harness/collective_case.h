@@ -7,23 +7,18 @@
 
 #include <stdint.h>
 
-#include "harness/ranks.h"
+#include "harness/rank_bench.h"
+#include "oracle/collective.h"
 
 enum { COLLECTIVE_MAX_MEMBERS = 64 };
-
-enum collective_operation { COLLECTIVE_ALL_GATHER, COLLECTIVE_REDUCE_SCATTER, COLLECTIVE_ALL_REDUCE, COLLECTIVE_BROADCAST,
-                            COLLECTIVE_OPERATIONS };
 
 /* The public function, and its name. */
 typedef quern_status collective_function(quern_group *, const quern_collective_args *, void *, size_t, void *);
 extern collective_function *const collective_functions[COLLECTIVE_OPERATIONS];
 extern const char *const collective_names[COLLECTIVE_OPERATIONS];
 
-/* The position of a buffer in one of a rank's two pools. */
-enum collective_pool { COLLECTIVE_PRIVATE, COLLECTIVE_SYMMETRIC, COLLECTIVE_POOLS };
-
 struct collective_buffer {
-    enum collective_pool pool;
+    enum rank_pool pool;
     int64_t offset, bytes;
 };
 
@@ -55,7 +50,6 @@ struct collective_choice {
     bool is_private, is_symmetric;    /* all buffers */
     bool is_aligned;                  /* all buffers, to 64 bytes */
     bool in_place, not_in_place;
-    bool same_places;                 /* all members have their buffers at the same offsets: GPUs want that */
 };
 
 void collective_case_open(struct collective_case *c, uint64_t seed, struct collective_choice choice);
@@ -63,35 +57,21 @@ void collective_case_open(struct collective_case *c, uint64_t seed, struct colle
 /* A rank's position among the members; -1: not a member. */
 int collective_case_place(const struct collective_case *c, int rank);
 
-/* The memory of a rank, for any number of cases. */
-struct collective_bench {
-    struct rank *rank;
-    quern_group *group;
-    int64_t pool_bytes;               /* of each of these, and of the workspace */
-    unsigned char *pool[COLLECTIVE_POOLS], *expected[COLLECTIVE_POOLS];
-    void *workspace;
-};
-
-/* Collective; the first in a group of the caller's, which it owns from here on. */
-void collective_bench_take(struct collective_bench *bench, struct rank *rank, quern_group *group, int64_t pool_bytes);
-void collective_bench_open(struct collective_bench *bench, struct rank *rank, double timeout, int64_t pool_bytes);
-void collective_bench_close(struct collective_bench *bench);
-
 /* Element i of a rank's input. */
 uint64_t collective_case_bits(const struct collective_case *c, int rank, int64_t i);
 
 /* Fills both pools and computes their contents after the call. */
-void collective_case_fill(const struct collective_case *c, struct collective_bench *bench, int place);
+void collective_case_fill(const struct collective_case *c, struct rank_bench *bench, int place);
 
 /* Compares both pools byte for byte: outputs, inputs, and everything around them. */
-void collective_case_compare(const struct collective_case *c, struct collective_bench *bench);
+void collective_case_compare(const struct collective_case *c, struct rank_bench *bench);
 
 /* The arguments of a member; `members` has room for all. */
-quern_collective_args collective_case_args(const struct collective_case *c, const struct collective_bench *bench, int place,
+quern_collective_args collective_case_args(const struct collective_case *c, const struct rank_bench *bench, int place,
                                            int members[COLLECTIVE_MAX_MEMBERS]);
 
 /* Fills, calls, compares; a rank that is not a member does nothing. */
-void collective_case_run(const struct collective_case *c, struct collective_bench *bench);
+void collective_case_run(const struct collective_case *c, struct rank_bench *bench);
 
 /* Random cases one after the other: their seeds, their number, and the threads and the pool of a rank (0: one, 2.5 MiB). */
 struct collective_batch {

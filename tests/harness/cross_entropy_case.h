@@ -81,6 +81,8 @@ struct cross_entropy_outputs {
 /* Runs a test body for every row of the target, on a device that is restricted to this row. */
 typedef void cross_entropy_row_test(const struct test_device *device, const struct quern_kernel *row);
 void for_each_cross_entropy_row(cross_entropy_row_test *body);
+#define TEST_CROSS_ENTROPY_ROWS(suite, name) \
+    TEST_EACH(for_each_cross_entropy_row, suite, name, const struct test_device *device, const struct quern_kernel *row)
 
 /* ---- the case and its inputs ---- */
 
@@ -94,6 +96,8 @@ const char *cross_entropy_describe(const struct cross_entropy_case *c);
 
 void cross_entropy_make_inputs(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs);
 void cross_entropy_free_inputs(struct cross_entropy_inputs *inputs);
+#define OPEN_INPUTS(inputs, c) \
+    struct cross_entropy_inputs inputs CLOSED_BY(cross_entropy_free_inputs); cross_entropy_make_inputs(c, &inputs)
 void cross_entropy_set_logit(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs, int64_t row,
                              int64_t column, double value);
 double cross_entropy_get_logit(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs, int64_t row,
@@ -123,6 +127,8 @@ quern_cross_entropy_args cross_entropy_args_of(const struct cross_entropy_case *
 void cross_entropy_run(const struct test_device *device, const struct cross_entropy_case *c,
                        const struct cross_entropy_inputs *inputs, struct cross_entropy_outputs *outputs);
 void cross_entropy_free_outputs(struct cross_entropy_outputs *outputs);
+#define OPEN_OUTPUTS(outputs, ...) \
+    struct cross_entropy_outputs outputs CLOSED_BY(cross_entropy_free_outputs); cross_entropy_run(__VA_ARGS__, &outputs)
 
 /* ---- comparisons ---- */
 

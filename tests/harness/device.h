@@ -37,6 +37,11 @@ void device_open(struct test_device *device, int ordinal, const char *kernels);
 void device_open_row(struct test_device *device, int ordinal, const struct quern_kernel *row);
 void device_close(struct test_device *device);
 
+/* Declares a device that is open until the end of the scope. */
+#define OPEN_DEVICE(device, kernels) struct test_device device CLOSED_BY(device_close); device_open(&device, 0, kernels)
+#define OPEN_PREPARED(device, operations) OPEN_DEVICE(device, NULL); check_ok(quern_prepare(device.quern, operations))
+#define OPEN_ROW(device, row) struct test_device device CLOSED_BY(device_close); device_open_row(&device, 0, row)
+
 /* Waits for everything on the device's stream. */
 void device_synchronize(const struct test_device *device);
 

@@ -6,12 +6,7 @@
 
 #include "harness/check.h"
 #include "harness/random.h"
-#include "oracle/collective.h"
 #include "oracle/dtype.h"
-
-enum { GAP = 192 };  /* bytes around each buffer that must stay unchanged */
-
-static const char *const names[GPU_COLLECTIVES] = {"all-gather", "reduce-scatter", "all-reduce", "broadcast"};
 
 static bool is_member(const struct gpu_collective_case *c, int rank) { return !c->members || c->members >> rank & 1; }
 
@@ -25,18 +20,7 @@ static int places_of(const struct gpu_collective *bench, const struct gpu_collec
     return place_of(c, bench->group->ranks);
 }
 
-static int64_t element_bytes(quern_dtype dtype) {
-    switch (dtype) {
-    case QUERN_F32: case QUERN_INT32: return 4;
-    case QUERN_INT64: return 8;
-    case QUERN_E4M3: case QUERN_E5M2: return 1;
-    default: return 2;
-    }
-}
-
-static bool reduces(const struct gpu_collective_case *c) {
-    return c->operation == GPU_REDUCE_SCATTER || c->operation == GPU_ALL_REDUCE;
-}
+static int64_t element_bytes(quern_dtype dtype) { return (int64_t)quern_dtype_bytes(dtype); }
 
 /* ---- the bench ---- */
 
@@ -50,9 +34,9 @@ void gpu_collective_open(struct gpu_collective *bench, struct gpu_group *group, 
         cuda_pointer private_memory;
         device_use(&group->device[rank]);
         CUDA(cuMemAlloc_v2(&private_memory, pool_bytes));
-        bench->pool[rank][GPU_SYMMETRIC] = symmetric[rank];
-        bench->pool[rank][GPU_PRIVATE] = (unsigned char *)(uintptr_t)private_memory;
-        for (int pool = 0; pool < GPU_POOLS; pool++) {
+        bench->pool[rank][POOL_SYMMETRIC] = symmetric[rank];
+        bench->pool[rank][POOL_PRIVATE] = (unsigned char *)(uintptr_t)private_memory;
+        for (int pool = 0; pool < POOLS; pool++) {
             bench->expected[rank][pool] = malloc(pool_bytes);
             check(bench->expected[rank][pool], "no memory");
         }
@@ -62,8 +46,8 @@ void gpu_collective_open(struct gpu_collective *bench, struct gpu_group *group, 
 void gpu_collective_close(struct gpu_collective *bench) {
     for (int rank = 0; rank < bench->group->ranks; rank++) {
         device_use(&bench->group->device[rank]);
-        CUDA(cuMemFree_v2((uintptr_t)bench->pool[rank][GPU_PRIVATE]));
-        for (int pool = 0; pool < GPU_POOLS; pool++) free(bench->expected[rank][pool]);
+        CUDA(cuMemFree_v2((uintptr_t)bench->pool[rank][POOL_PRIVATE]));
+        for (int pool = 0; pool < POOLS; pool++) free(bench->expected[rank][pool]);
     }
 }
 
@@ -95,9 +79,9 @@ void gpu_collective_fill(struct gpu_collective *bench, const struct gpu_collecti
     for (int rank = 0; rank < bench->group->ranks; rank++) {
         const struct test_device *device = &bench->group->device[rank];
         device_use(device);
-        for (int pool = 0; pool < GPU_POOLS; pool++) {
+        for (int pool = 0; pool < POOLS; pool++) {
             make_values(bench->expected[rank][pool], bench->pool_bytes, c->dtype,
-                        (c->seed * 64 + call) * 1024 + (uint64_t)(rank * GPU_POOLS + pool));
+                        (c->seed * 64 + call) * 1024 + (uint64_t)(rank * POOLS + pool));
             CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)bench->pool[rank][pool], bench->expected[rank][pool], bench->pool_bytes,
                                       device->stream));
         }
@@ -109,27 +93,27 @@ void gpu_collective_fill(struct gpu_collective *bench, const struct gpu_collecti
 
 /* At any element, the same for all members in symmetric memory. */
 static int64_t offset_of(const struct gpu_collective_case *c, int pool, int rank, uint64_t which) {
-    const uint64_t of = pool == GPU_SYMMETRIC ? 500 : (uint64_t)rank;
-    return GAP + random_below(c->seed, 1000 + 2 * of + which, 24) * element_bytes(c->dtype);
+    const uint64_t of = pool == POOL_SYMMETRIC ? 500 : (uint64_t)rank;
+    return POOL_GAP + random_below(c->seed, 1000 + 2 * of + which, 24) * element_bytes(c->dtype);
 }
 
 struct gpu_collective_buffers gpu_collective_place(const struct gpu_collective *bench, const struct gpu_collective_case *c,
                                                    int rank) {
     const int64_t piece = c->count * element_bytes(c->dtype), all = piece * places_of(bench, c);
     struct gpu_collective_buffers b = {
-        .input_pool = !c->is_private && reduces(c) ? GPU_SYMMETRIC : GPU_PRIVATE,
-        .output_pool = !c->is_private && c->operation != GPU_REDUCE_SCATTER ? GPU_SYMMETRIC : GPU_PRIVATE,
-        .input_bytes = c->operation == GPU_REDUCE_SCATTER ? all : piece,
-        .output_bytes = c->operation == GPU_ALL_GATHER ? all : piece,
+        .input_pool = !c->is_private && collective_reduces(c->operation) ? POOL_SYMMETRIC : POOL_PRIVATE,
+        .output_pool = !c->is_private && c->operation != COLLECTIVE_REDUCE_SCATTER ? POOL_SYMMETRIC : POOL_PRIVATE,
+        .input_bytes = c->operation == COLLECTIVE_REDUCE_SCATTER ? all : piece,
+        .output_bytes = c->operation == COLLECTIVE_ALL_GATHER ? all : piece,
     };
-    if (c->in_place && c->operation == GPU_REDUCE_SCATTER) b.output_pool = b.input_pool;
+    if (c->in_place && c->operation == COLLECTIVE_REDUCE_SCATTER) b.output_pool = b.input_pool;
     else if (c->in_place) b.input_pool = b.output_pool;
     b.input = offset_of(c, b.input_pool, rank, 0);
     b.output = offset_of(c, b.output_pool, rank, 1) + (b.input_pool == b.output_pool ? b.input + b.input_bytes : 0);
     const int64_t own = place_of(c, rank) * piece;
-    if (c->in_place) b.output = b.input + (c->operation == GPU_REDUCE_SCATTER ? own : 0);
-    if (c->in_place && c->operation == GPU_ALL_GATHER) b.input += own;
-    check(b.output + b.output_bytes + GAP <= (int64_t)bench->pool_bytes, "a case of %lld bytes", (long long)b.output_bytes);
+    if (c->in_place) b.output = b.input + (c->operation == COLLECTIVE_REDUCE_SCATTER ? own : 0);
+    if (c->in_place && c->operation == COLLECTIVE_ALL_GATHER) b.input += own;
+    check(b.output + b.output_bytes + POOL_GAP <= (int64_t)bench->pool_bytes, "a case of %lld bytes", (long long)b.output_bytes);
     return b;
 }
 
@@ -150,18 +134,12 @@ static void copy_inputs(const struct gpu_collective *bench, const struct gpu_col
 void gpu_collective_expect(struct gpu_collective *bench, const struct gpu_collective_case *c) {
     unsigned char *input[MOST_GPU_RANKS];
     const int places = places_of(bench, c);
-    const int64_t piece = c->count * element_bytes(c->dtype);
+    const struct collective_form form = {c->operation, c->dtype, c->combination, places, place_of(c, c->root), c->count};
     copy_inputs(bench, c, input);
     for (int rank = 0; rank < bench->group->ranks; rank++) {
         if (!is_member(c, rank)) continue;
         const struct gpu_collective_buffers b = gpu_collective_place(bench, c, rank);
-        unsigned char *output = bench->expected[rank][b.output_pool] + b.output;
-        const int64_t from = c->operation == GPU_REDUCE_SCATTER ? place_of(c, rank) * c->count : 0;
-        for (int64_t i = 0; reduces(c) && i < c->count; i++)
-            collective_combine(c->dtype, c->combination, (const void *const *)input, places, from + i, output, i);
-        for (int place = 0; c->operation == GPU_ALL_GATHER && place < places; place++)
-            memcpy(output + place * piece, input[place], (size_t)piece);
-        if (c->operation == GPU_BROADCAST) memcpy(output, input[place_of(c, c->root)], (size_t)piece);
+        collective_deliver(&form, place_of(c, rank), (const void *const *)input, bench->expected[rank][b.output_pool] + b.output);
     }
     for (int place = 0; place < places; place++) free(input[place]);
 }
@@ -182,15 +160,13 @@ quern_collective_args gpu_collective_arguments(const struct gpu_collective *benc
     for (int member = 0; c->members && member < bench->group->ranks; member++)
         if (is_member(c, member)) members[args.member_count++] = member;
     if (c->members) args.members = members;
-    if (c->operation == GPU_BROADCAST && rank != c->root) args.input = NULL;
+    if (c->operation == COLLECTIVE_BROADCAST && rank != c->root) args.input = NULL;
     return args;
 }
 
-quern_status gpu_collective_call(const struct gpu_collective *bench, enum gpu_collective_operation operation, int rank,
+quern_status gpu_collective_call(const struct gpu_collective *bench, enum collective_operation operation, int rank,
                                  const quern_collective_args *args) {
-    static quern_status (*const calls[GPU_COLLECTIVES])(quern_group *, const quern_collective_args *, void *, size_t, void *) = {
-        quern_all_gather, quern_reduce_scatter, quern_all_reduce, quern_broadcast};
-    return calls[operation](bench->group->group[rank], args, NULL, 0, bench->group->device[rank].stream);
+    return collective_functions[operation](bench->group->group[rank], args, NULL, 0, bench->group->device[rank].stream);
 }
 
 void gpu_collective_enqueue(const struct gpu_collective *bench, const struct gpu_collective_case *c) {
@@ -209,7 +185,6 @@ void gpu_collective_enqueue(const struct gpu_collective *bench, const struct gpu
 
 static void compare_pool(const struct gpu_collective *bench, const struct gpu_collective_case *c, const char *when, int rank,
                          int pool) {
-    static const char *const pools[] = {"private", "symmetric"};
     const struct test_device *device = &bench->group->device[rank];
     const unsigned char *expected = bench->expected[rank][pool];
     unsigned char *has = malloc(bench->pool_bytes);
@@ -220,17 +195,17 @@ static void compare_pool(const struct gpu_collective *bench, const struct gpu_co
     const struct gpu_collective_buffers b = gpu_collective_place(bench, c, rank);
     for (size_t i = 0; memcmp(has, expected, bench->pool_bytes) && i < bench->pool_bytes; i++)
         check(has[i] == expected[i], "%s, case %llu, dtype %d, combination %d, %lld elements, members %llx%s, %s: byte %lld of "
-              "rank %d's %s pool is %d instead of %d (input at %lld, output at %lld)", names[c->operation],
+              "rank %d's %s pool is %d instead of %d (input at %lld, output at %lld)", collective_names[c->operation],
               (unsigned long long)c->seed, (int)c->dtype, (int)c->combination, (long long)c->count, (unsigned long long)c->members,
-              c->in_place ? ", in place" : "", when, (long long)i, rank, pools[pool], has[i], expected[i], (long long)b.input,
-              (long long)b.output);
+              c->in_place ? ", in place" : "", when, (long long)i, rank, rank_pool_names[pool], has[i], expected[i],
+              (long long)b.input, (long long)b.output);
     free(has);
 }
 
 void gpu_collective_compare(const struct gpu_collective *bench, const struct gpu_collective_case *c, const char *when) {
     gpu_group_synchronize(bench->group);
     for (int rank = 0; rank < bench->group->ranks; rank++)
-        for (int pool = 0; pool < GPU_POOLS; pool++) compare_pool(bench, c, when, rank, pool);
+        for (int pool = 0; pool < POOLS; pool++) compare_pool(bench, c, when, rank, pool);
 }
 
 void gpu_collective_run(struct gpu_collective *bench, const struct gpu_collective_case *c) {

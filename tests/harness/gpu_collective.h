@@ -2,23 +2,20 @@
 #ifndef HARNESS_GPU_COLLECTIVE_H
 #define HARNESS_GPU_COLLECTIVE_H
 
+#include "harness/collective_case.h"
 #include "harness/cuda.h"
 #include "harness/gpu_group.h"
-
-enum gpu_collective_operation { GPU_ALL_GATHER, GPU_REDUCE_SCATTER, GPU_ALL_REDUCE, GPU_BROADCAST, GPU_COLLECTIVES };
-
-enum { GPU_PRIVATE, GPU_SYMMETRIC, GPU_POOLS };
 
 /* The buffers of a group, for any number of calls. */
 struct gpu_collective {
     struct gpu_group *group;
     size_t pool_bytes;
-    unsigned char *pool[MOST_GPU_RANKS][GPU_POOLS];      /* in the devices' memory */
-    unsigned char *expected[MOST_GPU_RANKS][GPU_POOLS];  /* on the host */
+    unsigned char *pool[MOST_GPU_RANKS][POOLS];      /* in the devices' memory */
+    unsigned char *expected[MOST_GPU_RANKS][POOLS];  /* on the host */
 };
 
 struct gpu_collective_case {
-    enum gpu_collective_operation operation;
+    enum collective_operation operation;
     quern_dtype dtype;
     quern_combination combination;
     int64_t count;
@@ -53,7 +50,7 @@ quern_collective_args gpu_collective_arguments(const struct gpu_collective *benc
                                                int *members);
 
 /* Makes a call on a rank's stream. */
-quern_status gpu_collective_call(const struct gpu_collective *bench, enum gpu_collective_operation operation, int rank,
+quern_status gpu_collective_call(const struct gpu_collective *bench, enum collective_operation operation, int rank,
                                  const quern_collective_args *args);
 
 /* Makes the call of every member. */

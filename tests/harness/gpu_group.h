@@ -42,6 +42,7 @@ struct gpu_group_options {
 void gpu_group_open_with(struct gpu_group *group, struct gpu_group_options options);
 #define gpu_group_open(group, ...) gpu_group_open_with(group, (struct gpu_group_options){__VA_ARGS__})
 void gpu_group_close(struct gpu_group *group);
+#define OPEN_GROUP(group, ...) struct gpu_group group CLOSED_BY(gpu_group_close); gpu_group_open(&group, __VA_ARGS__)
 
 /* Another group of the same ranks, devices and streams. */
 void gpu_group_create(struct gpu_group *group, double timeout, uint32_t first_epoch);

@@ -9,16 +9,8 @@
 #include "harness/random.h"
 #include "oracle/ragged_all_to_all.h"
 
-enum { GAP = 192 };  /* bytes around each buffer that must stay unchanged */
-
 static const char *const names[] = {[METADATA_ON_HOST] = "metadata on the host", [METADATA_ON_DEVICE] = "metadata on the device",
                                     [METADATA_IN_PLAN] = "a plan"};
-
-static void *clear(size_t bytes) {
-    void *memory = calloc(1, bytes + 1);
-    check(memory, "no memory");
-    return memory;
-}
 
 /* ---- the bench ---- */
 
@@ -37,19 +29,19 @@ void gpu_ragged_open(struct gpu_ragged *bench, struct gpu_group *group, size_t p
     check_ok(quern_symmetric_alloc(group->group, group->ranks, pools, symmetric));
     check_ok(quern_symmetric_alloc(group->group, group->ranks, workspaces, bench->workspace));
     for (int rank = 0; rank < group->ranks; rank++) {
-        bench->pool[rank][RAGGED_SYMMETRIC] = symmetric[rank];
-        bench->pool[rank][RAGGED_PRIVATE] = (unsigned char *)(uintptr_t)on_device(group, rank, pool_bytes);
+        bench->pool[rank][POOL_SYMMETRIC] = symmetric[rank];
+        bench->pool[rank][POOL_PRIVATE] = (unsigned char *)(uintptr_t)on_device(group, rank, pool_bytes);
         bench->metadata[rank] = on_device(group, rank, workspace_bytes);
-        for (int pool = 0; pool < RAGGED_POOLS; pool++) bench->expected[rank][pool] = clear(pool_bytes);
+        for (int pool = 0; pool < POOLS; pool++) bench->expected[rank][pool] = rank_bench_clear((int64_t)pool_bytes);
     }
 }
 
 void gpu_ragged_close(struct gpu_ragged *bench) {
     for (int rank = 0; rank < bench->group->ranks; rank++) {
         device_use(&bench->group->device[rank]);
-        CUDA(cuMemFree_v2((uintptr_t)bench->pool[rank][RAGGED_PRIVATE]));
+        CUDA(cuMemFree_v2((uintptr_t)bench->pool[rank][POOL_PRIVATE]));
         CUDA(cuMemFree_v2(bench->metadata[rank]));
-        for (int pool = 0; pool < RAGGED_POOLS; pool++) free(bench->expected[rank][pool]);
+        for (int pool = 0; pool < POOLS; pool++) free(bench->expected[rank][pool]);
     }
 }
 
@@ -63,28 +55,19 @@ void gpu_ragged_close_all(struct gpu_ragged *bench) {
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 void gpu_ragged_place(struct ragged_case *c, bool in_place) {
-    const int64_t place = GAP + random_below(c->seed, 1000, 64);
+    const int64_t place = POOL_GAP + random_below(c->seed, 1000, 64);
     c->pool_bytes = 0;
     for (int i = 0; i < c->count; i++) {
         struct ragged_buffer *input = &c->members[i].input, *output = &c->members[i].output;
         const int64_t input_bytes = input->rows * c->row_bytes, output_bytes = output->rows * c->row_bytes;
-        *output = (struct ragged_buffer){RAGGED_SYMMETRIC, place, output->rows};
-        *input = (struct ragged_buffer){RAGGED_PRIVATE, GAP + random_below(c->seed, 1001 + (uint64_t)i, 64), input->rows};
+        *output = (struct ragged_buffer){POOL_SYMMETRIC, place, output->rows};
+        *input = (struct ragged_buffer){POOL_PRIVATE, POOL_GAP + random_below(c->seed, 1001 + (uint64_t)i, 64), input->rows};
         if (in_place) {
-            input->pool = RAGGED_SYMMETRIC;
+            input->pool = POOL_SYMMETRIC;
             input->offset = place + (random_bits(c->seed, 2000) % 2 ? 0
                                      : random_below(c->seed, 2001 + (uint64_t)i, output_bytes + 1));
         }
-        c->pool_bytes = larger(c->pool_bytes, larger(input->offset + input_bytes, output->offset + output_bytes) + GAP);
-    }
-}
-
-/* Bytes whose values reveal any that lands in a wrong place. */
-static void make_bytes(unsigned char *to, int64_t bytes, uint64_t salt) {
-    const uint32_t start = (uint32_t)random_bits(salt, 0);
-    for (int64_t i = 0; i < bytes; i++) {
-        uint32_t mixed = ((uint32_t)i + start) * 0x9E3779B1u;
-        to[i] = (unsigned char)((mixed ^ mixed >> 15) >> 8);
+        c->pool_bytes = larger(c->pool_bytes, larger(input->offset + input_bytes, output->offset + output_bytes) + POOL_GAP);
     }
 }
 
@@ -93,7 +76,7 @@ void gpu_ragged_expect(struct gpu_ragged *bench, const struct ragged_case *c) {
     for (int i = 0; i < c->count; i++) {
         const struct ragged_case_member *member = &c->members[i];
         const size_t bytes = (size_t)(member->input.rows * c->row_bytes);
-        unsigned char *input = clear(bytes);
+        unsigned char *input = rank_bench_clear((int64_t)bytes);
         memcpy(input, bench->expected[member->rank][member->input.pool] + member->input.offset, bytes);
         members[i] = (struct ragged_member){input, bench->expected[member->rank][member->output.pool] + member->output.offset,
                                             member->input_offsets, member->send_sizes, member->output_offsets};
@@ -108,9 +91,9 @@ void gpu_ragged_fill(struct gpu_ragged *bench, const struct ragged_case *c, uint
         const int rank = c->members[i].rank;
         const struct test_device *device = &bench->group->device[rank];
         device_use(device);
-        for (int pool = 0; pool < RAGGED_POOLS; pool++) {
-            make_bytes(bench->expected[rank][pool], c->pool_bytes,
-                       (c->seed * 64 + call) * 512 + (uint64_t)(rank * RAGGED_POOLS + pool));
+        for (int pool = 0; pool < POOLS; pool++) {
+            rank_bench_fill(random_bits((c->seed * 64 + call) * 512 + (uint64_t)(rank * POOLS + pool), 0), 0,
+                            bench->expected[rank][pool], c->pool_bytes);
             CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)bench->pool[rank][pool], bench->expected[rank][pool], (size_t)c->pool_bytes,
                                       device->stream));
         }
@@ -164,7 +147,9 @@ quern_ragged_all_to_all_args gpu_ragged_arguments(struct gpu_ragged *bench, cons
     return args;
 }
 
-static int64_t *make_storage(const struct ragged_case *c) { return clear((size_t)(4 * c->count * c->updates) * sizeof(int64_t)); }
+static int64_t *make_storage(const struct ragged_case *c) {
+    return rank_bench_clear(4 * c->count * c->updates * (int64_t)sizeof(int64_t));
+}
 
 void gpu_ragged_enqueue(struct gpu_ragged *bench, const struct ragged_case *c, enum gpu_metadata where) {
     int64_t *storage = make_storage(c);
@@ -206,7 +191,7 @@ static void compare_pool(struct gpu_ragged *bench, const struct ragged_case *c, 
     const struct ragged_case_member *mine = &c->members[place];
     const struct test_device *device = &bench->group->device[mine->rank];
     const unsigned char *expected = bench->expected[mine->rank][pool];
-    unsigned char *has = clear((size_t)c->pool_bytes);
+    unsigned char *has = rank_bench_clear(c->pool_bytes);
     CUDA(cuMemcpyDtoHAsync_v2(has, (uintptr_t)bench->pool[mine->rank][pool], (size_t)c->pool_bytes, device->stream));
     device_synchronize(device);
     for (int64_t i = 0; i < c->pool_bytes; i++)
@@ -222,7 +207,7 @@ void gpu_ragged_compare(struct gpu_ragged *bench, const struct ragged_case *c, c
     gpu_group_synchronize(bench->group);
     for (int place = 0; place < c->count; place++) {
         device_use(&bench->group->device[c->members[place].rank]);
-        for (int pool = 0; pool < RAGGED_POOLS; pool++) compare_pool(bench, c, when, place, pool);
+        for (int pool = 0; pool < POOLS; pool++) compare_pool(bench, c, when, place, pool);
     }
 }
 

@@ -13,10 +13,10 @@ enum gpu_metadata { METADATA_ON_HOST, METADATA_ON_DEVICE, METADATA_IN_PLAN };
 struct gpu_ragged {
     struct gpu_group *group;
     size_t pool_bytes, workspace_bytes;
-    unsigned char *pool[MOST_GPU_RANKS][RAGGED_POOLS];       /* in the devices' memory */
+    unsigned char *pool[MOST_GPU_RANKS][POOLS];       /* in the devices' memory */
     void *workspace[MOST_GPU_RANKS];
     cuda_pointer metadata[MOST_GPU_RANKS];
-    unsigned char *expected[MOST_GPU_RANKS][RAGGED_POOLS];   /* on the host */
+    unsigned char *expected[MOST_GPU_RANKS][POOLS];   /* on the host */
     int multiprocessors;                                     /* for args; 0 */
 };
 

@@ -10,7 +10,7 @@ enum gpu_memory { GPU_SYMMETRIC, GPU_PRIVATE, GPU_MIXED };
 
 /* A rank with its GPU and symmetric memory, of which the items take pieces. */
 struct gpu_end {
-    struct nccl_side side;
+    struct nccl_side side;    /* first: nccl_put and nccl_get take an end, too */
     enum gpu_memory memory;
     char *arena;
     size_t used;
@@ -25,16 +25,5 @@ quern_status gpu_end_close(struct gpu_end *end);
 
 /* Where the items of transfer_run_case are. */
 struct transfer_place gpu_end_place(struct gpu_end *end);
-
-/* Memory of the rank's GPU that is not symmetric. */
-void *gpu_end_allocate(struct gpu_end *end, int64_t bytes);
-void gpu_end_release(struct gpu_end *end, void *memory);
-
-/* Copies between the host and the GPU: on the rank's stream; on one of its own. */
-void gpu_end_put(struct gpu_end *end, void *to, const void *from, int64_t bytes);
-void gpu_end_get(struct gpu_end *end, void *to, const void *from, int64_t bytes);
-
-/* Enqueues a function of the host. */
-void gpu_end_call(const struct gpu_end *end, CUstream stream, void (*function)(void *user), void *user);
 
 #endif

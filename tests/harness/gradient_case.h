@@ -28,5 +28,6 @@ void gradients_upload(struct gradients *g);
 void gradients_check(struct gradients *g, const char *what);
 
 void gradients_close(struct gradients *g);
+#define OPEN_GRADIENTS(g, ...) struct gradients g CLOSED_BY(gradients_close); gradients_open(&g, __VA_ARGS__)
 
 #endif

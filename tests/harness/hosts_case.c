@@ -37,27 +37,16 @@ quern_status exchange_until_the_last_ends(struct rank *rank, quern_group *group)
     enum { LARGE = 300000, SMALL = 100 };
     unsigned *ready = rank->shared;
     const int ranks = rank->ranks;
-    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    int32_t from[CARRIER_RANKS], sizes[CARRIER_RANKS], to[CARRIER_RANKS];
+    struct rank_exchange exchange;
     unsigned char *input = calloc((size_t)ranks, LARGE), *output = calloc((size_t)ranks, LARGE);
     char lost[40];
-    void *workspace;
-    size_t bytes;
     rank_check(rank, input && output && ranks <= CARRIER_RANKS, "no memory");
-    args.input = input, args.output = output, args.input_rows = args.output_rows = ranks * LARGE, args.row_bytes = 1;
-    args.input_offsets = from, args.send_sizes = args.recv_sizes = sizes, args.output_offsets = to;
-    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
-    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    rank_ok(rank, rank_exchange_open(rank, group, &exchange, input, output, LARGE, 1));
     __atomic_add_fetch(ready, 1, __ATOMIC_ACQ_REL);
     quern_status status = QUERN_OK;
     for (int round = 0; status == QUERN_OK; round++) {
-        for (int peer = 0; peer < ranks; peer++) {
-            sizes[peer] = round % 2 ? SMALL : LARGE;
-            from[peer] = peer * sizes[peer];
-            to[peer] = rank->rank * sizes[peer];
-        }
-        status = quern_ragged_all_to_all(group, &args, workspace, bytes, NULL);
+        rank_exchange_set(rank, &exchange, round % 2 ? SMALL : LARGE);
+        status = rank_exchange_run(group, &exchange);
     }
     rank_status(rank, status, QUERN_PEER_LOST);
     snprintf(lost, sizeof lost, "rank %d (process ", ranks - 1);

@@ -49,21 +49,64 @@ quern_status nccl_close(struct nccl_side *side) {
     return status;
 }
 
+void nccl_begin(struct rank *rank, struct nccl_side *side) { nccl_open(side, rank, RANK_LIMIT); }
+
+void nccl_end(struct rank *rank, struct nccl_side *side) { rank_ok(rank, nccl_close(side)); }
+
+void *nccl_allocate(void *user, int64_t bytes) {
+    struct nccl_side *side = user;
+    CUdeviceptr memory;
+    cuda_ok(side, memory_allocate(&memory, (size_t)bytes + 1));
+    return (void *)(uintptr_t)memory;
+}
+
+void nccl_release(void *user, void *memory) {
+    struct nccl_side *side = user;
+    cuda_ok(side, memory_free((uintptr_t)memory));
+}
+
+void nccl_put(void *user, void *to, const void *from, int64_t bytes) {
+    struct nccl_side *side = user;
+    cuda_ok(side, copy_to_device_async((uintptr_t)to, from, (size_t)bytes, side->stream));
+}
+
+void nccl_get(void *user, void *to, const void *from, int64_t bytes) {
+    struct nccl_side *side = user;
+    CUstream stream;
+    cuda_ok(side, stream_create(&stream, CU_STREAM_NON_BLOCKING));
+    cuda_ok(side, copy_to_host_async(to, (uintptr_t)from, (size_t)bytes, stream));
+    cuda_ok(side, stream_synchronize(stream));
+    cuda_ok(side, stream_destroy(stream));
+}
+
+void *nccl_symbol(const char *name) { return dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), name); }
+
+void nccl_enqueue(const struct nccl_side *side, CUstream stream, void (*function)(void *user), void *user) {
+    int (*call)(CUstream, void (*)(void *), void *);
+    *(void **)&call = nccl_symbol("cuLaunchHostFunc");
+    nccl_check(side, call(stream, function, user), "cuLaunchHostFunc");
+}
+
+void nccl_begin_capture(const struct nccl_side *side) {
+    int (*begin)(CUstream, int);
+    *(void **)&begin = nccl_symbol("cuStreamBeginCapture_v2");
+    nccl_check(side, begin(side->stream, CU_STREAM_CAPTURE_MODE_RELAXED), "cuStreamBeginCapture");
+}
+
+void nccl_end_capture(const struct nccl_side *side) {
+    int (*end)(CUstream, void **), (*destroy)(void *);
+    void *graph = NULL;
+    *(void **)&end = nccl_symbol("cuStreamEndCapture");
+    *(void **)&destroy = nccl_symbol("cuGraphDestroy");
+    nccl_check(side, end(side->stream, &graph), "cuStreamEndCapture");
+    nccl_check(side, destroy(graph), "cuGraphDestroy");
+}
+
 quern_status nccl_await_status(struct nccl_side *side, double seconds) {
     quern_status status = QUERN_OK;
     for (const double end = rank_now() + seconds; status == QUERN_OK && rank_now() < end; rank_sleep(1e-3))
         status = quern_group_status(side->group);
     return status;
-}
-
-void nccl_set_machine(const char *settings) {
-    char gpus[8 * NCCL_GPUS] = "";
-    const char *one = getenv("QUERN_EMULATOR");
-    char capability[8];
-    snprintf(capability, sizeof capability, "%.*s", (int)strcspn(one ? one : "9.0", ","), one ? one : "9.0");
-    for (int i = 0; i < NCCL_GPUS; i++) strcat(strcat(gpus, i ? "," : ""), capability);
-    setenv("QUERN_EMULATOR", gpus, 1);
-    setenv("QUERN_NCCL_STANDIN", settings, 1);
 }
 
 long nccl_ask(const char *name) {

@@ -8,8 +8,6 @@
 #include "harness/ranks.h"
 #include "runtime/cuda_driver.h"
 
-enum { NCCL_GPUS = 8 };
-
 struct nccl_side {
     struct rank *rank;
     const struct quern_cuda *cuda;
@@ -28,14 +26,30 @@ void nccl_open_gpu(struct nccl_side *side, struct rank *rank, int gpu);
 quern_group_args nccl_args(const struct nccl_side *side, double timeout);
 void nccl_open(struct nccl_side *side, struct rank *rank, double timeout);
 
+/* The same with a limit that does not end, and the end of it: a test whose ranks have a side. */
+void nccl_begin(struct rank *rank, struct nccl_side *side);
+void nccl_end(struct rank *rank, struct nccl_side *side);
+#define TEST_SIDE(...) TEST_WITH(struct nccl_side, side, nccl_begin, nccl_end, __VA_ARGS__)
+
+/* Memory of the GPU of a side; copies between it and the host, on the side's stream, and on another one. */
+void *nccl_allocate(void *side, int64_t bytes);
+void nccl_release(void *side, void *memory);
+void nccl_put(void *side, void *to, const void *from, int64_t bytes);
+void nccl_get(void *side, void *to, const void *from, int64_t bytes);
+
+/* A function of the driver that the library does not use. */
+void *nccl_symbol(const char *name);
+
+/* Calls a function of the host in stream order; the side's stream is captured between the other two. */
+void nccl_enqueue(const struct nccl_side *side, CUstream stream, void (*function)(void *user), void *user);
+void nccl_begin_capture(const struct nccl_side *side);
+void nccl_end_capture(const struct nccl_side *side);
+
 /* Returns the status of quern_group_destroy. */
 quern_status nccl_close(struct nccl_side *side);
 
 /* The status of the group as soon as it is not QUERN_OK. */
 quern_status nccl_await_status(struct nccl_side *side, double seconds);
-
-/* The machine, and the settings of the stand-in, for ranks that start after this. */
-void nccl_set_machine(const char *settings);
 
 /* A function of the stand-in without arguments that returns a number. */
 long nccl_ask(const char *name);

@@ -50,6 +50,7 @@ void quantize_run_cast(struct quantize_case *q);
 void quantize_check(struct quantize_case *q, const char *what);
 
 void quantize_close(struct quantize_case *q);
+#define OPEN_QUANTIZE(q, ...) struct quantize_case q CLOSED_BY(quantize_close); quantize_open(&q, __VA_ARGS__)
 
 /* ---- targets and ways ---- */
 
@@ -58,6 +59,8 @@ void quantize_device_open(struct test_device *device);
 
 /* Calls `body` with every type of inputs and outputs, on that device. */
 void quantize_each_types(void (*body)(const struct test_device *device, quern_dtype input, quern_dtype output));
+#define TEST_QUANTIZE_TYPES(suite, name) \
+    TEST_EACH(quantize_each_types, suite, name, const struct test_device *device, quern_dtype input, quern_dtype output)
 
 /*
  * Uploads, calls in one of the ways and compares: with a plan, in two steps where there are steps, stochastic, powers of two; eps

@@ -6,20 +6,11 @@
 #include <string.h>
 
 #include "harness/random.h"
-#include "harness/workspace_guard.h"
 #include "oracle/ragged_all_to_all.h"
 
 #define COUNT(array) ((int64_t)(sizeof(array) / sizeof *(array)))
 
-enum { GAP = 192 };  /* bytes around each buffer that must stay unchanged */
-
 /* ---- making a case ---- */
-
-static void *clear(int64_t bytes) {
-    void *memory = calloc(1, (size_t)bytes + 1);
-    if (!memory) abort();
-    return memory;
-}
 
 static void choose_members(struct ragged_case *c, struct dice *dice, struct ragged_choice choice) {
     const bool everyone = choice.everyone || chance(dice, 2);
@@ -38,7 +29,7 @@ static void choose_shape(struct ragged_case *c, struct dice *dice, struct ragged
         struct ragged_case_member *member = &c->members[i];
         int64_t **arrays[] = {&member->input_offsets, &member->send_sizes, &member->output_offsets, &member->recv_sizes};
         for (int64_t array = 0; array < COUNT(arrays); array++)
-            *arrays[array] = clear(c->count * c->updates * (int64_t)sizeof(int64_t));
+            *arrays[array] = rank_bench_clear(c->count * c->updates * (int64_t)sizeof(int64_t));
     }
 }
 
@@ -66,7 +57,7 @@ static void choose_sends(struct ragged_case *c, struct dice *dice, struct ragged
 static void choose_receives(struct ragged_case *c, struct dice *dice, int receiver) {
     struct ragged_case_member *member = &c->members[receiver];
     const int64_t entries = c->count * c->updates;
-    int64_t *order = clear(entries * (int64_t)sizeof *order), row = 0;
+    int64_t *order = rank_bench_clear(entries * (int64_t)sizeof *order), row = 0;
     for (int64_t i = 0; i < entries; i++) {
         int64_t j = below(dice, i + 1);
         order[i] = order[j];
@@ -84,9 +75,9 @@ static void choose_receives(struct ragged_case *c, struct dice *dice, int receiv
     free(order);
 }
 
-static enum ragged_pool choose_pool(struct dice *dice, struct ragged_choice choice) {
-    if (choice.is_private) return RAGGED_PRIVATE;
-    return choice.is_symmetric ? RAGGED_SYMMETRIC : (enum ragged_pool)below(dice, RAGGED_POOLS);
+static enum rank_pool choose_pool(struct dice *dice, struct ragged_choice choice) {
+    if (choice.is_private) return POOL_PRIVATE;
+    return choice.is_symmetric ? POOL_SYMMETRIC : (enum rank_pool)below(dice, POOLS);
 }
 
 /* The input first; the output behind it, or over it: at the same address, or starting some bytes before its end. */
@@ -97,12 +88,12 @@ static void choose_buffers(struct ragged_case *c, struct dice *dice, struct ragg
         const bool in_place = choice.in_place || (!choice.not_in_place && chance(dice, 4));
         const bool aligned = chance(dice, 2);
         input->pool = choose_pool(dice, choice);
-        input->offset = GAP + (aligned ? 0 : below(dice, 64));
+        input->offset = POOL_GAP + (aligned ? 0 : below(dice, 64));
         output->pool = in_place ? input->pool : choose_pool(dice, choice);
-        output->offset = input->offset + input_bytes + GAP + (aligned ? -(input->offset + input_bytes) & 63 : below(dice, 64));
+        output->offset = input->offset + input_bytes + POOL_GAP + (aligned ? -(input->offset + input_bytes) & 63 : below(dice, 64));
         if (in_place) output->offset = input->offset + (chance(dice, 2) ? 0 : below(dice, input_bytes + 1));
         const int64_t end = (output_bytes + output->offset > input_bytes + input->offset ? output_bytes + output->offset
-                                                                                         : input_bytes + input->offset) + GAP;
+                                                                                         : input_bytes + input->offset) + POOL_GAP;
         if (end > c->pool_bytes) c->pool_bytes = end;
     }
 }
@@ -134,48 +125,22 @@ int ragged_case_place(const struct ragged_case *c, int rank) {
 
 /* ---- memory ---- */
 
-void ragged_bench_open(struct ragged_bench *bench, struct rank *rank, double timeout, int64_t pool_bytes) {
-    ragged_bench_take(bench, rank, rank_group(rank, timeout), pool_bytes);
-}
-
-void ragged_bench_take(struct ragged_bench *bench, struct rank *rank, quern_group *group, int64_t pool_bytes) {
-    *bench = (struct ragged_bench){.rank = rank, .group = group, .pool_bytes = pool_bytes};
-    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
-    void *symmetric;
-    rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){(size_t)pool_bytes}, &symmetric));
-    rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){(size_t)pool_bytes}, &bench->workspace));
-    bench->pool[RAGGED_SYMMETRIC] = symmetric;
-    bench->pool[RAGGED_PRIVATE] = clear(pool_bytes);
-    for (int pool = 0; pool < RAGGED_POOLS; pool++) bench->expected[pool] = clear(pool_bytes);
-}
-
-void ragged_bench_close(struct ragged_bench *bench) {
-    rank_ok(bench->rank, quern_group_destroy(bench->group));
-    free(bench->pool[RAGGED_PRIVATE]);
-    for (int pool = 0; pool < RAGGED_POOLS; pool++) free(bench->expected[pool]);
-}
-
-/* A rank's pool before a call: bytes whose values reveal any that lands in a wrong place. */
 static void fill_pool(const struct ragged_case *c, int rank, int pool, uint64_t call, int64_t offset, unsigned char *to,
                       int64_t bytes) {
-    const uint64_t salt = random_bits(c->seed * 64 + call, (uint64_t)(rank * RAGGED_POOLS + pool));
-    for (int64_t i = 0; i < bytes; i++) {
-        uint32_t mixed = ((uint32_t)(offset + i) + (uint32_t)salt) * 0x9E3779B1u;
-        to[i] = (unsigned char)((mixed ^ mixed >> 15) >> 8);
-    }
+    rank_bench_fill(random_bits(c->seed * 64 + call, (uint64_t)(rank * POOLS + pool)), offset, to, bytes);
 }
 
-void ragged_case_fill(const struct ragged_case *c, struct ragged_bench *bench, int place, uint64_t call) {
+void ragged_case_fill(const struct ragged_case *c, struct rank_bench *bench, int place, uint64_t call) {
     struct ragged_member members[RAGGED_MAX_MEMBERS] = {{.input = NULL}};
     const struct ragged_case_member *mine = &c->members[place];
     rank_check(bench->rank, c->pool_bytes <= bench->pool_bytes, "a case of %lld bytes", (long long)c->pool_bytes);
-    for (int pool = 0; pool < RAGGED_POOLS; pool++) {
+    for (int pool = 0; pool < POOLS; pool++) {
         fill_pool(c, mine->rank, pool, call, 0, bench->pool[pool], c->pool_bytes);
         memcpy(bench->expected[pool], bench->pool[pool], (size_t)c->pool_bytes);
     }
     for (int i = 0; i < c->count; i++) {
         const struct ragged_case_member *member = &c->members[i];
-        unsigned char *input = clear(member->input.rows * c->row_bytes);
+        unsigned char *input = rank_bench_clear(member->input.rows * c->row_bytes);
         fill_pool(c, member->rank, member->input.pool, call, member->input.offset, input, member->input.rows * c->row_bytes);
         members[i] = (struct ragged_member){input, NULL, member->input_offsets, member->send_sizes, member->output_offsets};
     }
@@ -189,20 +154,13 @@ static void describe(const struct ragged_case *c, char *text, size_t bytes) {
              (long long)c->updates, (long long)c->row_bytes);
 }
 
-void ragged_case_compare(const struct ragged_case *c, struct ragged_bench *bench, const char *when) {
-    static const char *const names[] = {"private", "symmetric"};
-    char text[128];
-    for (int pool = 0; pool < RAGGED_POOLS; pool++) {
-        const unsigned char *has = bench->pool[pool], *expected = bench->expected[pool];
-        if (!memcmp(has, expected, (size_t)c->pool_bytes)) continue;
-        int64_t at = 0;
-        while (has[at] == expected[at]) at++;
-        const struct ragged_case_member *mine = &c->members[ragged_case_place(c, bench->rank->rank)];
-        describe(c, text, sizeof text);
-        rank_fail(bench->rank, "%s, %s: byte %lld of the %s pool is %d instead of %d (output at %lld of the %s pool, %lld rows)",
-                  text, when, (long long)at, names[pool], has[at], expected[at], (long long)mine->output.offset,
-                  names[mine->output.pool], (long long)mine->output.rows);
-    }
+void ragged_case_compare(const struct ragged_case *c, struct rank_bench *bench, const char *when) {
+    char wrong[80], text[128];
+    if (rank_bench_is_right(bench, c->pool_bytes, wrong)) return;
+    const struct ragged_buffer *output = &c->members[ragged_case_place(c, bench->rank->rank)].output;
+    describe(c, text, sizeof text);
+    rank_fail(bench->rank, "%s, %s: %s (output at %lld of the %s pool, %lld rows)", text, when, wrong, (long long)output->offset,
+              rank_pool_names[output->pool], (long long)output->rows);
 }
 
 /* ---- calls ---- */
@@ -212,18 +170,18 @@ static const void *narrow_to(const struct ragged_case *c, int32_t *to, const int
     return to;
 }
 
-static void *at(const struct ragged_case *c, const struct ragged_bench *bench, const struct ragged_buffer *buffer) {
+static void *at(const struct ragged_case *c, const struct rank_bench *bench, const struct ragged_buffer *buffer) {
     return buffer->rows && c->row_bytes ? bench->pool[buffer->pool] + buffer->offset : NULL;
 }
 
-void ragged_arguments_open(struct ragged_arguments *arguments, const struct ragged_case *c, const struct ragged_bench *bench,
+void ragged_arguments_open(struct ragged_arguments *arguments, const struct ragged_case *c, const struct rank_bench *bench,
                            int place) {
     const struct ragged_case_member *mine = &c->members[place];
     const int64_t entries = c->count * c->updates;
     const int64_t *wide[] = {mine->input_offsets, mine->send_sizes, mine->output_offsets, mine->recv_sizes};
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     const void **metadata[] = {&args.input_offsets, &args.send_sizes, &args.output_offsets, &args.recv_sizes};
-    arguments->narrow = clear(4 * entries * (int64_t)sizeof(int32_t));
+    arguments->narrow = rank_bench_clear(4 * entries * (int64_t)sizeof(int32_t));
     for (int i = 0; i < 4 && entries; i++)
         *metadata[i] = c->is_int64 ? wide[i] : narrow_to(c, arguments->narrow + i * entries, wide[i]);
     for (int i = 0; i < c->count; i++) arguments->members[i] = c->members[i].rank;
@@ -243,15 +201,14 @@ void ragged_arguments_open(struct ragged_arguments *arguments, const struct ragg
 void ragged_arguments_close(struct ragged_arguments *arguments) { free(arguments->narrow); }
 
 /* The workspace for these arguments, with a guard behind it. */
-static size_t workspace_for(struct ragged_bench *bench, const quern_ragged_all_to_all_args *args) {
+static size_t workspace_for(struct rank_bench *bench, const quern_ragged_all_to_all_args *args) {
     size_t bytes = 0;
     rank_ok(bench->rank, quern_ragged_all_to_all_workspace(bench->group, args, &bytes));
-    rank_check(bench->rank, (int64_t)bytes + WORKSPACE_GUARD <= bench->pool_bytes, "a workspace of %zu bytes", bytes);
-    workspace_guard(bench->workspace, bytes);
+    rank_bench_guard(bench, bytes);
     return bytes;
 }
 
-void ragged_case_run(const struct ragged_case *c, struct ragged_bench *bench) {
+void ragged_case_run(const struct ragged_case *c, struct rank_bench *bench) {
     struct ragged_arguments arguments;
     const int place = ragged_case_place(c, bench->rank->rank);
     if (place < 0) return;
@@ -260,11 +217,11 @@ void ragged_case_run(const struct ragged_case *c, struct ragged_bench *bench) {
     size_t bytes = workspace_for(bench, &arguments.args);
     rank_ok(bench->rank, quern_ragged_all_to_all(bench->group, &arguments.args, bench->workspace, bytes, NULL));
     ragged_case_compare(c, bench, "called");
-    workspace_check(bench->rank, bench->workspace, bytes);
+    rank_bench_check(bench, bytes);
     ragged_arguments_close(&arguments);
 }
 
-void ragged_case_plan(const struct ragged_case *c, struct ragged_bench *bench, int runs) {
+void ragged_case_plan(const struct ragged_case *c, struct rank_bench *bench, int runs) {
     struct ragged_arguments arguments;
     const int place = ragged_case_place(c, bench->rank->rank);
     quern_ragged_plan *plan = NULL;
@@ -279,16 +236,16 @@ void ragged_case_plan(const struct ragged_case *c, struct ragged_bench *bench, i
         ragged_case_fill(c, bench, place, (uint64_t)run);
         rank_ok(bench->rank, quern_ragged_plan_run(plan, NULL));
         ragged_case_compare(c, bench, when);
-        workspace_check(bench->rank, bench->workspace, bytes);
+        rank_bench_check(bench, bytes);
     }
     rank_ok(bench->rank, quern_ragged_plan_destroy(plan));
 }
 
 quern_status ragged_run_batch(struct rank *rank) {
     const struct ragged_batch *batch = rank->user;
-    struct ragged_bench bench;
+    struct rank_bench bench;
     if (batch->threads) rank_ok(rank, quern_set_threads(rank->device, batch->threads, NULL, NULL));
-    ragged_bench_open(&bench, rank, RANK_LIMIT, batch->pool_bytes ? batch->pool_bytes : 5 << 19);
+    rank_bench_open(&bench, rank, RANK_LIMIT, batch->pool_bytes ? batch->pool_bytes : 5 << 19);
     for (int i = 0; i < batch->cases; i++) {
         struct ragged_case c;
         struct ragged_choice choice = batch->choice;
@@ -298,6 +255,6 @@ quern_status ragged_run_batch(struct rank *rank) {
         else ragged_case_run(&c, &bench);
         ragged_case_close(&c);
     }
-    ragged_bench_close(&bench);
+    rank_bench_close(&bench);
     return QUERN_OK;
 }

@@ -7,15 +7,12 @@
 
 #include <stdint.h>
 
-#include "harness/ranks.h"
+#include "harness/rank_bench.h"
 
 enum { RAGGED_MAX_MEMBERS = 64 };
 
-/* The position of a buffer in one of a rank's two pools. */
-enum ragged_pool { RAGGED_PRIVATE, RAGGED_SYMMETRIC, RAGGED_POOLS };
-
 struct ragged_buffer {
-    enum ragged_pool pool;
+    enum rank_pool pool;
     int64_t offset, rows;
 };
 
@@ -51,25 +48,11 @@ void ragged_case_close(struct ragged_case *c);
 /* A rank's position among the members; -1: not a member. */
 int ragged_case_place(const struct ragged_case *c, int rank);
 
-/* The memory of a rank, for any number of cases. */
-struct ragged_bench {
-    struct rank *rank;
-    quern_group *group;
-    int64_t pool_bytes;               /* of each of these, and of the workspace */
-    unsigned char *pool[RAGGED_POOLS], *expected[RAGGED_POOLS];
-    void *workspace;
-};
-
-/* Collective; the second in a group of the caller's, which it owns from here on. */
-void ragged_bench_take(struct ragged_bench *bench, struct rank *rank, quern_group *group, int64_t pool_bytes);
-void ragged_bench_open(struct ragged_bench *bench, struct rank *rank, double timeout, int64_t pool_bytes);
-void ragged_bench_close(struct ragged_bench *bench);
-
 /* Fills both pools with their contents before `call` (counted by the caller) and computes the expected contents after it. */
-void ragged_case_fill(const struct ragged_case *c, struct ragged_bench *bench, int place, uint64_t call);
+void ragged_case_fill(const struct ragged_case *c, struct rank_bench *bench, int place, uint64_t call);
 
 /* Compares both pools byte for byte: outputs, unwritten rows, inputs, and everything around them. */
-void ragged_case_compare(const struct ragged_case *c, struct ragged_bench *bench, const char *when);
+void ragged_case_compare(const struct ragged_case *c, struct rank_bench *bench, const char *when);
 
 /* The arguments for a member; they refer to `storage`. */
 struct ragged_arguments {
@@ -78,15 +61,15 @@ struct ragged_arguments {
     int32_t *narrow;  /* the four arrays as int32 */
 };
 
-void ragged_arguments_open(struct ragged_arguments *arguments, const struct ragged_case *c, const struct ragged_bench *bench,
+void ragged_arguments_open(struct ragged_arguments *arguments, const struct ragged_case *c, const struct rank_bench *bench,
                            int place);
 void ragged_arguments_close(struct ragged_arguments *arguments);
 
 /* Fills, calls, compares; a rank that is not a member does nothing. */
-void ragged_case_run(const struct ragged_case *c, struct ragged_bench *bench);
+void ragged_case_run(const struct ragged_case *c, struct rank_bench *bench);
 
 /* A plan of the case, run `runs` times with different data each time; collective over the group. */
-void ragged_case_plan(const struct ragged_case *c, struct ragged_bench *bench, int runs);
+void ragged_case_plan(const struct ragged_case *c, struct rank_bench *bench, int runs);
 
 /* Random cases one after the other: their seeds, their number, and the threads and the pool of a rank (0: one, 2.5 MiB). */
 struct ragged_batch {

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,7 +46,10 @@ struct rank_run {
     char text[4096];
 };
 
-const char *rank_kind_name(enum rank_kind kind) { return kind == RANK_THREADS ? "threads" : "processes"; }
+const char *rank_kind_name(enum rank_kind kind) {
+    static const char *const names[] = {"threads", "processes", "unreadable processes"};
+    return names[kind];
+}
 
 double rank_now(void) {
     struct timespec now;
@@ -132,6 +136,31 @@ void rank_check_refusal(struct rank *rank, int culprit, quern_status status, con
     if (!is_mine) rank_check_detail(rank, prefix);
 }
 
+/* As linux/filter.h and linux/seccomp.h have them, which musl's compiler does not find. */
+struct filter_instruction {
+    uint16_t code;
+    uint8_t if_true, if_false;
+    uint32_t value;
+};
+
+struct filter_program {
+    unsigned short count;
+    struct filter_instruction *instructions;
+};
+
+enum { LOAD = 0x20, COMPARE = 0x15, RETURN = 0x06, MODE_FILTER = 2, ERROR = 0x50000, ALLOW = 0x7fff0000 };
+
+void rank_refuse_reads(struct rank *rank) {
+    struct filter_instruction filter[] = {{LOAD, 0, 0, 0}, {COMPARE, 0, 1, SYS_process_vm_readv}, {RETURN, 0, 0, ERROR | EPERM},
+                                   {RETURN, 0, 0, ALLOW}};
+    const struct filter_program program = {sizeof filter / sizeof *filter, filter};
+    char byte[2] = "a";
+    struct iovec here = {byte, 1}, there = {byte + 1, 1};
+    rank_check(rank, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, MODE_FILTER, &program) == 0,
+               "no filter: %s", strerror(errno));
+    rank_check(rank, process_vm_readv(getpid(), &here, 1, &there, 1, 0) == -1 && errno == EPERM, "the memory can be read");
+}
+
 int rank_segment_file(struct rank *rank) {
     for (int descriptor = 3; descriptor < 256; descriptor++) {
         char link[64], path[256];
@@ -154,6 +183,38 @@ char *rank_peer_of(struct rank *rank, quern_group *group, const void *pointer, i
     void *there;
     rank_ok(rank, quern_symmetric_peer(group, pointer, peer, &there));
     return there;
+}
+
+void rank_exchange_set(const struct rank *rank, struct rank_exchange *exchange, int32_t rows) {
+    for (int peer = 0; peer < rank->ranks; peer++)
+        exchange->from[peer] = peer * rows, exchange->sizes[peer] = rows, exchange->to[peer] = rank->rank * rows;
+}
+
+quern_status rank_exchange_open(struct rank *rank, quern_group *group, struct rank_exchange *exchange, const void *input,
+                                void *output, int32_t rows, int64_t row_bytes) {
+    quern_ragged_all_to_all_args *args = &exchange->args;
+    *args = (quern_ragged_all_to_all_args)QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    args->input = input, args->output = output, args->row_bytes = row_bytes;
+    args->input_rows = args->output_rows = (int64_t)rank->ranks * rows;
+    args->input_offsets = exchange->from, args->output_offsets = exchange->to;
+    args->send_sizes = args->recv_sizes = exchange->sizes;
+    rank_exchange_set(rank, exchange, rows);
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    const quern_status status = quern_ragged_all_to_all_workspace(group, args, &exchange->bytes);
+    return status == QUERN_OK ? quern_symmetric_alloc(&group, 1, &exchange->bytes, &exchange->workspace) : status;
+}
+
+quern_status rank_exchange_run(quern_group *group, const struct rank_exchange *exchange) {
+    return quern_ragged_all_to_all(group, &exchange->args, exchange->workspace, exchange->bytes, NULL);
+}
+
+void rank_exchange_once(struct rank *rank, quern_group *group, const quern_ragged_all_to_all_args *args) {
+    void *workspace;
+    size_t bytes;
+    rank_ok(rank, quern_ragged_all_to_all_workspace(group, args, &bytes));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    rank_ok(rank, quern_ragged_all_to_all(group, args, workspace, bytes, NULL));
+    rank_ok(rank, quern_symmetric_free(group, workspace, NULL));
 }
 
 struct quern_membership *rank_member_of(struct rank *rank, const quern_group *group) {
@@ -229,6 +290,7 @@ static void run_function(struct rank *rank, rank_function *function) {
         return;
     }
     rank_ok(rank, quern_device_open(QUERN_CPU, 0, &rank->device));
+    if (rank->is_unreadable) rank_refuse_reads(rank);
     result->status = function(rank);
     result->seconds = rank_now() - began;
     quern_error_detail(result->detail, sizeof result->detail);
@@ -244,7 +306,9 @@ struct starting {
 static void *run_rank(void *user) {
     const struct starting *starting = user;
     const struct rank_run *run = starting->run;
-    struct rank rank = {.rank = starting->rank, .ranks = run->ranks.count, .kind = run->ranks.kind, .name = run->name,
+    struct rank rank = {.rank = starting->rank, .ranks = run->ranks.count, .name = run->name,
+                        .kind = run->ranks.kind == RANK_THREADS ? RANK_THREADS : RANK_PROCESSES,
+                        .is_unreadable = run->ranks.kind == RANK_UNREADABLE,
                         .shared = run->shared, .user = run->ranks.user, .result = &run->results[starting->rank],
                         .arrivals = run->arrivals, .hosts = run->ranks.hosts, .meet = run->meet, .ways = run->ways,
                         .watches_silence = run->ranks.watches_silence};
@@ -305,7 +369,7 @@ static void become_process(const struct rank_run *run, int process, pid_t parent
 static void share_memory(struct rank_run *run) {
     size_t results = sizeof *run->results * (size_t)run->ranks.count;
     size_t shared_at = (results + sizeof *run->arrivals + 4095) / 4096 * 4096;
-    run->bytes = shared_at + run->ranks.shared_bytes;
+    run->bytes = shared_at + (run->ranks.shared_bytes ? run->ranks.shared_bytes : 1 << 17);
     char *memory = mmap(NULL, run->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) give_up("memory for ranks");
     run->results = (struct rank_result *)memory;
@@ -324,6 +388,16 @@ static void choose_port(struct rank_run *run) {
     snprintf(run->meet, sizeof run->meet, "127.0.0.2:%d", ntohs(name.sin_port));
 }
 
+void nccl_set_machine(const char *settings) {
+    char gpus[8 * NCCL_GPUS] = "";
+    const char *one = getenv("QUERN_EMULATOR");
+    char capability[8];
+    snprintf(capability, sizeof capability, "%.*s", (int)strcspn(one ? one : "9.0", ","), one ? one : "9.0");
+    for (int i = 0; i < NCCL_GPUS; i++) strcat(strcat(gpus, i ? "," : ""), capability);
+    setenv("QUERN_EMULATOR", gpus, 1);
+    setenv("QUERN_NCCL_STANDIN", settings, 1);
+}
+
 struct rank_run *ranks_start(const struct ranks *ranks) {
     static int runs;
     struct rank_run *run = calloc(1, sizeof *run);
@@ -332,6 +406,7 @@ struct rank_run *ranks_start(const struct ranks *ranks) {
     snprintf(run->name, sizeof run->name, "test.%d.%d", (int)getpid(), ++runs);
     share_memory(run);
     if (ranks->hosts) choose_port(run);
+    if (ranks->nccl) nccl_set_machine(ranks->nccl);
     run->ways = run->ranks.carrier || !ranks->hosts ? NULL : getenv("QUERN_TEST_WAYS");
     if (!run->ranks.carrier && !run->ways) run->ranks.carrier = carrier_of_environment();
     if (!ranks->hosts || ranks->count > CARRIER_RANKS) run->ranks.carrier = NULL;
@@ -486,10 +561,13 @@ void ranks_close(struct rank_run *run) {
     free(run);
 }
 
-const char *ranks_run(const struct ranks *ranks) {
+/* The failures of one run; NULL: none. */
+static const char *run_once(const struct ranks *ranks) {
     static char text[sizeof ((struct rank_run *)NULL)->text];
     struct rank_run *run = ranks_start(ranks);
-    bool good = !ranks_wait(run, NULL);
+    bool may_die[MOST_RUN_RANKS] = {false};
+    for (int rank = 0; rank < 64; rank++) may_die[rank] = ranks->may_die >> rank & 1;
+    bool good = !ranks_wait(run, may_die);
     for (int rank = 0; rank < ranks->count && good; rank++)
         if (run->results[rank].status != QUERN_OK)
             add_text(run, "%s rank %d of %d returned %s: %s\n", rank_kind_name(ranks->kind), rank, ranks->count,
@@ -497,4 +575,21 @@ const char *ranks_run(const struct ranks *ranks) {
     memcpy(text, run->text, sizeof text);
     ranks_close(run);
     return text[0] ? text : NULL;
+}
+
+const char *ranks_run(const struct ranks *ranks) {
+    static char text[sizeof ((struct rank_run *)NULL)->text + 32];
+    struct ranks one = *ranks;
+    for (size_t user = 0; !user || user < ranks->users; user++)
+        for (one.kind = RANK_THREADS; one.kind < RANK_BOTH; one.kind++) {
+            const bool is_one_of_both = ranks->kind == RANK_BOTH && one.kind != RANK_UNREADABLE;
+            if (ranks->kind != one.kind && ranks->kind != RANK_ALL && !is_one_of_both) continue;
+            if (ranks->users) one.user = (const char *)ranks->user + user * ranks->user_bytes;
+            const char *wrong = run_once(&one);
+            if (!wrong) continue;
+            if (!ranks->users) return wrong;
+            snprintf(text, sizeof text, "user %zu: %s", user, wrong);
+            return text;
+        }
+    return NULL;
 }

@@ -11,7 +11,11 @@
  *
  *   check_ranks(.kind = RANK_PROCESSES, .count = 4, .function = meet);
  *
- * Only check_ranks needs Criterion.  Ranks that still run when a test ends are killed with it.
+ * A test that is one such run is TEST_RANKS with the function's body, or TEST_GROUP if it is in a group whose limit does not end:
+ *
+ *   TEST_GROUP(barrier, is_met, .kind = RANK_PROCESSES, .count = 4) { rank_ok(rank, quern_barrier(group, NULL, NULL)); }
+ *
+ * Only these need Criterion.  Ranks that still run when a test ends are killed with it.
  */
 #ifndef HARNESS_RANKS_H
 #define HARNESS_RANKS_H
@@ -19,6 +23,7 @@
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "harness/carrier.h"
@@ -29,7 +34,9 @@ struct quern_segment;
 
 enum { MOST_RUN_RANKS = 1024 };
 
-enum rank_kind { RANK_THREADS, RANK_PROCESSES };
+/* The last three are of a run only: processes that the system does not let read each other's memory; threads and processes, one
+ * after the other; all of them. */
+enum rank_kind { RANK_THREADS, RANK_PROCESSES, RANK_UNREADABLE, RANK_BOTH, RANK_ALL };
 
 static const enum rank_kind rank_kinds[] = {RANK_THREADS, RANK_PROCESSES};
 
@@ -49,6 +56,7 @@ struct rank {
     void *shared;            /* memory that all ranks and the test see, zeroed at the start */
     const void *user;        /* what the test has passed; in processes of their own, a copy */
     struct rank_result *result;
+    bool is_unreadable;      /* RANK_UNREADABLE */
     bool watches_silence;    /* as below */
     unsigned lined_up;       /* times */
     unsigned *arrivals;      /* of all ranks at the line */
@@ -68,6 +76,12 @@ void rank_check_status(struct rank *rank, quern_status status, quern_status expe
 void rank_check_detail(struct rank *rank, const char *text);
 void rank_check_whole_detail(struct rank *rank, const char *text);
 
+/* The call returns the status, with such a detail. */
+#define rank_refused(rank, call, expected, text) do { rank_status(rank, call, expected); rank_check_detail(rank, text); } while (0)
+
+/* From here on the system refuses that this process reads the memory of others. */
+void rank_refuse_reads(struct rank *rank);
+
 /* The file of the group's memory, which this process has open. */
 int rank_segment_file(struct rank *rank);
 
@@ -75,6 +89,19 @@ int rank_segment_file(struct rank *rank);
 struct quern_membership;
 char *rank_allocate(struct rank *rank, quern_group *group, size_t bytes);
 char *rank_peer_of(struct rank *rank, quern_group *group, const void *pointer, int peer);
+/* An exchange of rows: each rank sends as many to each, in order.  It is set anew for other counts than those it was opened for. */
+struct rank_exchange {
+    quern_ragged_all_to_all_args args;
+    int32_t from[QUERN_MAX_RANKS], sizes[QUERN_MAX_RANKS], to[QUERN_MAX_RANKS];
+    void *workspace;
+    size_t bytes;
+};
+void rank_exchange_set(const struct rank *rank, struct rank_exchange *exchange, int32_t rows);
+quern_status rank_exchange_open(struct rank *rank, quern_group *group, struct rank_exchange *exchange, const void *input,
+                                void *output, int32_t rows, int64_t row_bytes);
+quern_status rank_exchange_run(quern_group *group, const struct rank_exchange *exchange);
+/* One exchange with any arguments, in a workspace of its own. */
+void rank_exchange_once(struct rank *rank, quern_group *group, const quern_ragged_all_to_all_args *args);
 struct quern_membership *rank_member_of(struct rank *rank, const quern_group *group);
 int rank_descriptors(void);
 
@@ -127,10 +154,15 @@ struct ranks {
     const void *user;
     int hosts;               /* 2 or more: these ranks are of so many hosts, which are names at addresses of this machine */
     const struct carrier_choice *carrier;  /* with hosts: the carrier of all ranks; NULL: that of the environment, if any */
-    size_t shared_bytes;
+    const char *nccl;        /* GPU ranks: as nccl_set_machine has it */
+    size_t shared_bytes;     /* 0: 128 KiB */
     bool watches_silence;    /* a host that says nothing for 4.5 s is lost; else it has a minute, since threads wait for cores */
     double limit;            /* seconds until the remaining ranks are killed and count as failed; 0: 500 */
+    size_t users, user_bytes;  /* as RANKS_EACH sets them: a run for each element of a table, which is its user */
+    uint64_t may_die;        /* a bit for each rank that may be killed from outside */
 };
+
+#define RANKS_EACH(table) .user = (table), .users = sizeof(table) / sizeof *(table), .user_bytes = sizeof *(table)
 
 enum rank_end {
     RANK_RUNS,               /* not ended; after the wait: killed because it did not end */
@@ -149,6 +181,10 @@ struct rank_result {
 };
 
 struct rank_run;
+
+/* An emulated machine with GPUs for all ranks, and the settings of the stand-in for NCCL (tests/nccl), for ranks started then. */
+enum { NCCL_GPUS = 8 };
+void nccl_set_machine(const char *settings);
 
 /* Starts the ranks; ends the program if it cannot. */
 struct rank_run *ranks_start(const struct ranks *ranks);
@@ -174,7 +210,7 @@ void ranks_await_ends(const struct rank_run *run, const bool *but);
 const char *ranks_wait(struct rank_run *run, const bool *may_die);
 void ranks_close(struct rank_run *run);
 
-/* Starts and waits: NULL if every rank's function returned QUERN_OK, else the failures. */
+/* Starts and waits, for each kind and each user: NULL if every rank's function returned QUERN_OK, else the failures of a run. */
 const char *ranks_run(const struct ranks *ranks);
 
 /*
@@ -187,5 +223,31 @@ struct quern_segment *ranks_find_forming(const char *path, unsigned joined);
         const char *ranks_wrong = ranks_run(&(struct ranks){__VA_ARGS__}); \
         if (ranks_wrong) cr_assert_fail("%s", ranks_wrong); \
     } while (0)
+
+#define TEST_RANKS(suite, name, ...) \
+    static quern_status suite##_##name##_of_rank(struct rank *rank); \
+    Test(suite, name) { check_ranks(.function = suite##_##name##_of_rank, __VA_ARGS__); } \
+    static quern_status suite##_##name##_of_rank(struct rank *rank)
+
+/* The same with a thing that each rank opens first and closes at the end: the body has its address. */
+#define TEST_WITH(type, thing, open, close, suite, name, ...) \
+    static void suite##_##name##_with(struct rank *rank, type *thing); \
+    TEST_RANKS(suite, name, __VA_ARGS__) { \
+        type thing; \
+        open(rank, &thing); \
+        suite##_##name##_with(rank, &thing); \
+        close(rank, &thing); \
+        return QUERN_OK; \
+    } \
+    static void suite##_##name##_with(struct rank *rank, type *thing)
+
+#define TEST_GROUP(suite, name, ...) \
+    static void suite##_##name##_in_group(struct rank *rank, quern_group *group); \
+    TEST_RANKS(suite, name, __VA_ARGS__) { \
+        quern_group *group = rank_group(rank, RANK_LIMIT); \
+        suite##_##name##_in_group(rank, group); \
+        return quern_group_destroy(group); \
+    } \
+    static void suite##_##name##_in_group(struct rank *rank, quern_group *group)
 
 #endif

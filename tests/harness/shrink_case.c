@@ -23,11 +23,11 @@ static bool is_quorum(unsigned living, int ranks) {
 
 void shrink_case_use(struct rank *rank, quern_group *group) {
     struct rank as_new = *rank;
-    struct ragged_bench bench;
+    struct rank_bench bench;
     as_new.rank = quern_group_rank(group);
     as_new.ranks = quern_group_size(group);
     for (int i = 0; i < 10; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
-    ragged_bench_take(&bench, &as_new, group, 5 << 19);
+    rank_bench_take(&bench, &as_new, group, 5 << 19);
     for (uint64_t i = 0; i < 3; i++) {
         struct ragged_case c;
         ragged_case_open(&c, 81000 + i, (struct ragged_choice){.ranks = as_new.ranks});
@@ -36,7 +36,7 @@ void shrink_case_use(struct rank *rank, quern_group *group) {
     }
     transfer_run_case(&as_new, group, 82000, &(struct transfer_choice){.lists = 1, .items = 12, .largest = 9000, .rounds = 2});
     rank_ok(rank, quern_barrier(group, NULL, NULL));
-    ragged_bench_close(&bench);
+    rank_bench_close(&bench);
 }
 
 void shrink_case_check(struct rank *rank, const quern_group *group, unsigned living) {

@@ -1,43 +1,12 @@
 /* Random lists of transfers: made, run and compared.  transfer_case.h documents the functions. */
-#define _GNU_SOURCE
 #include "harness/transfer_case.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "harness/random.h"
 
 enum { MOST_LISTS = 4, GUARD = 16 };
-
-/* As linux/filter.h and linux/seccomp.h have them, which musl's compiler does not find. */
-struct instruction {
-    uint16_t code;
-    uint8_t if_true, if_false;
-    uint32_t value;
-};
-
-struct program {
-    unsigned short count;
-    struct instruction *instructions;
-};
-
-enum { LOAD = 0x20, COMPARE = 0x15, RETURN = 0x06, MODE_FILTER = 2, ERROR = 0x50000, ALLOW = 0x7fff0000 };
-
-void transfer_refuse_reads(struct rank *rank) {
-    struct instruction filter[] = {{LOAD, 0, 0, 0}, {COMPARE, 0, 1, SYS_process_vm_readv}, {RETURN, 0, 0, ERROR | EPERM},
-                                   {RETURN, 0, 0, ALLOW}};
-    const struct program program = {sizeof filter / sizeof *filter, filter};
-    char byte[2] = "a";
-    struct iovec here = {byte, 1}, there = {byte + 1, 1};
-    rank_check(rank, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, MODE_FILTER, &program) == 0,
-               "no filter: %s", strerror(errno));
-    rank_check(rank, process_vm_readv(getpid(), &here, 1, &there, 1, 0) == -1 && errno == EPERM, "the memory can be read");
-}
 
 quern_transfer_item transfer_item(int receive, int peer, uint64_t tag, void *memory, int64_t bytes) {
     return (quern_transfer_item){.receive = receive, .peer = peer, .tag = tag, .memory = memory, .bytes = bytes};
@@ -218,4 +187,35 @@ void transfer_run_case(struct rank *rank, quern_group *group, uint64_t seed, con
         free(list->cargo);
     }
     free(bench);
+}
+
+/* ---- several cases ---- */
+
+void transfer_run_choices(struct rank *rank, quern_group *group, int cases, const struct transfer_place *place) {
+    static const struct transfer_choice choices[] = {
+        {.lists = 1, .items = 12, .largest = 3000, .rounds = 3},
+        {.lists = 3, .items = 20, .largest = 200000, .rounds = 3, .batch = true},
+        {.lists = 4, .items = 9, .largest = 70000, .rounds = 4, .busy = true},
+    };
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        struct transfer_choice choice = choices[i];
+        choice.place = place;
+        for (int number = 0; number < cases; number++) {
+            if (place && place->between) place->between(place->user);
+            transfer_run_case(rank, group, 100 * i + (uint64_t)number, &choice);
+            if (place && place->between) place->between(place->user);
+        }
+    }
+}
+
+quern_status transfer_run_lists(struct rank *rank) {
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    transfer_run_choices(rank, group, *(const int *)rank->user, NULL);
+    return quern_group_destroy(group);
+}
+
+quern_status transfer_run_one(struct rank *rank) {
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    transfer_run_case(rank, group, 900, rank->user);
+    return quern_group_destroy(group);
 }

@@ -16,6 +16,7 @@ struct transfer_place {
     void (*free)(void *user, void *memory);
     void (*put)(void *user, void *to, const void *from, int64_t bytes);  /* on the stream; `from` may change when it returns */
     void (*get)(void *user, void *to, const void *from, int64_t bytes);  /* waits for the copy, not for the stream */
+    void (*between)(void *user);  /* before and after each of several cases; NULL: nothing */
 };
 
 struct transfer_choice {
@@ -31,15 +32,12 @@ struct transfer_choice {
 /* Prepares, runs and destroys one case; fails the rank unless every byte is right, also beside the items. */
 void transfer_run_case(struct rank *rank, quern_group *group, uint64_t seed, const struct transfer_choice *choice);
 
-/* From here on the system refuses that this process reads the memory of others. */
-void transfer_refuse_reads(struct rank *rank);
+/* That many cases of each of three choices: few items, all sizes that start together, between barriers. */
+void transfer_run_choices(struct rank *rank, quern_group *group, int cases, const struct transfer_place *place);
 
-/* Whether the ranks of a run refuse: for functions whose `user` is one of these. */
-struct transfer_scene {
-    bool refuse;
-    const struct transfer_choice *choice;
-    int cases;
-};
+/* Rank functions: the former, user is the number of cases; and one case, user is its choice. */
+quern_status transfer_run_lists(struct rank *rank);
+quern_status transfer_run_one(struct rank *rank);
 
 /* One item, and a list of them. */
 quern_transfer_item transfer_item(int receive, int peer, uint64_t tag, void *memory, int64_t bytes);

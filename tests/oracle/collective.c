@@ -35,3 +35,17 @@ void collective_combine(quern_dtype dtype, quern_combination combination, const 
     if (isnan(result)) store_nan(dtype, output, at);
     else dtype_store(dtype, output, at, result);
 }
+
+bool collective_reduces(enum collective_operation operation) {
+    return operation == COLLECTIVE_REDUCE_SCATTER || operation == COLLECTIVE_ALL_REDUCE;
+}
+
+void collective_deliver(const struct collective_form *form, int place, const void *const *inputs, unsigned char *output) {
+    const size_t piece = (size_t)form->count * quern_dtype_bytes(form->dtype);
+    const int64_t first = form->operation == COLLECTIVE_REDUCE_SCATTER ? place * form->count : 0;
+    if (form->operation == COLLECTIVE_BROADCAST) memcpy(output, inputs[form->root], piece);
+    for (int from = 0; form->operation == COLLECTIVE_ALL_GATHER && from < form->places; from++)
+        memcpy(output + (size_t)from * piece, inputs[from], piece);
+    for (int64_t i = 0; collective_reduces(form->operation) && i < form->count; i++)
+        collective_combine(form->dtype, form->combination, inputs, form->places, first + i, output, i);
+}

@@ -165,8 +165,8 @@ static quern_status destroy_while_watched(struct rank *rank) {
  * then.  The kernels must be those that call memcpy, which ThreadSanitizer sees.
  */
 static quern_status exchange_slices(struct rank *rank) {
-    struct ragged_bench bench;
-    ragged_bench_open(&bench, rank, RANK_LIMIT, 1 << 21);
+    struct rank_bench bench;
+    rank_bench_open(&bench, rank, RANK_LIMIT, 1 << 21);
     for (int round = 0; round < 60; round++) {
         struct ragged_case c;
         ragged_case_open(&c, (uint64_t)round, (struct ragged_choice){.ranks = rank->ranks, .everyone = round % 3 == 0});
@@ -175,21 +175,21 @@ static quern_status exchange_slices(struct rank *rank) {
         else ragged_case_run(&c, &bench);
         ragged_case_close(&c);
     }
-    ragged_bench_close(&bench);
+    rank_bench_close(&bench);
     return QUERN_OK;
 }
 
 /* Gathers and reductions of any ranks, in the records and straight; otherwise likewise. */
 static quern_status collect(struct rank *rank) {
-    struct collective_bench bench;
-    collective_bench_open(&bench, rank, RANK_LIMIT, 1 << 21);
+    struct rank_bench bench;
+    rank_bench_open(&bench, rank, RANK_LIMIT, 1 << 21);
     for (int round = 0; round < 80; round++) {
         struct collective_case c;
         collective_case_open(&c, (uint64_t)round, (struct collective_choice){.ranks = rank->ranks, .everyone = round % 3 == 0});
         if (round % 8 == rank->rank) rank_sleep(0.002);
         collective_case_run(&c, &bench);
     }
-    collective_bench_close(&bench);
+    rank_bench_close(&bench);
     return QUERN_OK;
 }
 

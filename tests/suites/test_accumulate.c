@@ -5,9 +5,6 @@
  */
 #include <fenv.h>
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/check.h"
 #include "harness/cuda.h"
@@ -16,19 +13,16 @@
 #include "oracle/dtype.h"
 #include "oracle/gradients.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 /* ---- calls ---- */
 
 /* Every type of gradients and sums, with all kernels of the target. */
 static void for_each_types(void (*body)(const struct test_device *device, quern_dtype dtype, quern_dtype main_dtype)) {
     static const quern_dtype grads[] = {QUERN_F32, QUERN_F16, QUERN_BF16}, mains[] = {QUERN_F32, QUERN_BF16};
-    struct test_device device;
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_ADAM));
+    OPEN_PREPARED(device, QUERN_ADAM);
     for (size_t i = 0; i < COUNT(grads) * COUNT(mains); i++) body(&device, grads[i / COUNT(mains)], mains[i % COUNT(mains)]);
-    device_close(&device);
 }
+#define TEST_TYPES(suite, name) \
+    TEST_EACH(for_each_types, suite, name, const struct test_device *device, quern_dtype dtype, quern_dtype main_dtype)
 
 /* The flags and counts of a list.  Empty: not used. */
 struct control {
@@ -104,7 +98,7 @@ static void check_sum(struct gradients *g, const quern_accumulate_args *args, bo
 
 /* ---- sizes and values ---- */
 
-static void check_sizes(const struct test_device *device, quern_dtype dtype, quern_dtype main_dtype) {
+TEST_TYPES(accumulate, any_shape) {
     enum { MANY = 2500 };
     static int64_t sizes[258], many[MANY];
     const int64_t longs[] = {test_size(70001, 5000), 0, 2048, 2049, 1, 0};
@@ -124,15 +118,11 @@ static void check_sizes(const struct test_device *device, quern_dtype dtype, que
     }
 }
 
-Test(accumulate, any_shape) {
-    for_each_types(check_sizes);
-}
-
 /*
  * One rounding, and in bf16 a second one, to nearest even: NaN, infinities, cancellation, ties, tiny values; each affects its own
  * element only.
  */
-static void check_special(const struct test_device *device, quern_dtype dtype, quern_dtype main_dtype) {
+TEST_TYPES(accumulate, special_values) {
     static const double values[] = {(double)NAN, (double)INFINITY, (double)-INFINITY, 0, -0.0, 0x1.FEp127, -0x1.FEp127, 1, -1,
                                     0x1p-24, -0x1p-24, 0x1p-149, 0x1p-133, 65504, 1e-30, 3, 0x1p-8, 0x1.02p0, 0x1.04p0};
     static const int64_t counts[] = {COUNT(values) * COUNT(values)};
@@ -150,15 +140,11 @@ static void check_special(const struct test_device *device, quern_dtype dtype, q
     }
 }
 
-Test(accumulate, special_values) {
-    for_each_types(check_special);
-}
-
 /*
  * A thousand 16-bit gradients of 1 add up to 1000 in fp32; their own type stops at 256.  The nearest fp32 to the scale is 1, also
  * for an engine that rounds upward.
  */
-static void check_stall(const struct test_device *device, quern_dtype dtype, quern_dtype main_dtype) {
+TEST_TYPES(accumulate, sums_of_fp32_do_not_stall) {
     static const int64_t counts[] = {100};
     struct gradients g;
     struct session session;
@@ -182,10 +168,6 @@ static void check_stall(const struct test_device *device, quern_dtype dtype, que
     gradients_close(&g);
 }
 
-Test(accumulate, sums_of_fp32_do_not_stall) {
-    for_each_types(check_stall);
-}
-
 /* ---- overwriting, and groups without tokens ---- */
 
 /* More tensors than a launch takes, with a few that have several tiles. */
@@ -202,7 +184,7 @@ static void fill_with_nan(quern_dtype dtype, void *array, int64_t count) {
 }
 
 /* What is overwritten is not read: it may be NaN. */
-static void check_overwrite(const struct test_device *device, quern_dtype dtype, quern_dtype main_dtype) {
+TEST_TYPES(accumulate, an_overwritten_sum_is_not_read) {
     static int32_t flags[LIST];
     for (int with_flags = 0; with_flags < 2; with_flags++) {
         struct gradients g;
@@ -216,10 +198,6 @@ static void check_overwrite(const struct test_device *device, quern_dtype dtype,
         args.scale = 0.7;
         check_sum(&g, &args, with_flags, quern_dtype_name(dtype));
     }
-}
-
-Test(accumulate, an_overwritten_sum_is_not_read) {
-    for_each_types(check_overwrite);
 }
 
 /* Several tensors share a group, in any order; some have none. */
@@ -237,7 +215,7 @@ static bool is_empty(const struct control *control, int64_t place) {
 }
 
 /* The gradient of a group without tokens is NaN and stays so; its sum keeps its bytes or, if it is overwritten, becomes +0. */
-static void check_groups(const struct test_device *device, quern_dtype dtype, quern_dtype main_dtype) {
+TEST_TYPES(accumulate, groups_without_tokens_are_left_alone) {
     static int64_t counts[LIST];
     static int32_t places[LIST], flags[LIST];
     for (int k = 0; k < 4; k++) {
@@ -260,19 +238,14 @@ static void check_groups(const struct test_device *device, quern_dtype dtype, qu
     }
 }
 
-Test(accumulate, groups_without_tokens_are_left_alone) {
-    for_each_types(check_groups);
-}
-
 /* ---- plans ---- */
 
 /* A plan has its own copy of the list and needs one launch; later calls may have other flags, counts and scales. */
-static void check_plan(const struct test_device *device, quern_dtype dtype, quern_dtype main_dtype) {
+TEST_TYPES(accumulate, a_plan_is_one_launch_with_its_own_list) {
     static int64_t counts[GROUPS];
     static int32_t places[LIST], flags[LIST];
-    struct gradients g;
-    struct session session;
-    gradients_open(&g, device, dtype, main_dtype, list_counts(), LIST);
+    OPEN_GRADIENTS(g, device, dtype, main_dtype, list_counts(), LIST);
+    struct session session CLOSED_BY(session_close);
     gradients_upload(&g);
     fill_groups(counts, places);
     quern_accumulate_args args = args_of(&g, &(struct control){flags, counts, GROUPS, places});
@@ -294,25 +267,18 @@ static void check_plan(const struct test_device *device, quern_dtype dtype, quer
     args.token_counts = NULL, args.overwrite_flags = NULL;
     accumulate_model(&args);
     gradients_check(&g, "a plan without counts");
-    session_close(&session);
-    gradients_close(&g);
-}
-
-Test(accumulate, a_plan_is_one_launch_with_its_own_list) {
-    for_each_types(check_plan);
 }
 
 /* A captured call reads new flags and counts in each replay, with a list too.  A CPU is called each time. */
-static void check_replays(const struct test_device *device, quern_dtype dtype, quern_dtype main_dtype) {
+TEST_TYPES(accumulate, flags_and_counts_change_from_replay_to_replay) {
     enum { GLOBAL = 0, TENSORS = 5 };
     static const int64_t sizes[TENSORS] = {300, 2100, 0, 33, 1};
     for (int with_plan = 0; with_plan < 2; with_plan++) {
         int32_t flags[TENSORS] = {0};
         int64_t counts[TENSORS] = {1, 1, 1, 1, 1};
-        struct gradients g;
-        struct session session;
+        OPEN_GRADIENTS(g, device, dtype, main_dtype, sizes, TENSORS);
+        struct session session CLOSED_BY(session_close);
         void *graph, *executable = NULL;
-        gradients_open(&g, device, dtype, main_dtype, sizes, TENSORS);
         gradients_upload(&g);
         const quern_accumulate_args args = args_of(&g, &(struct control){flags, counts, TENSORS, NULL});
         session_open(&session, &g, &args, with_plan);
@@ -332,13 +298,7 @@ static void check_replays(const struct test_device *device, quern_dtype dtype, q
             gradients_check(&g, "a replay");
         }
         if (executable) CUDA(cuGraphExecDestroy(executable));
-        session_close(&session);
-        gradients_close(&g);
     }
-}
-
-Test(accumulate, flags_and_counts_change_from_replay_to_replay) {
-    for_each_types(check_replays);
 }
 
 /* ---- a mixture of experts ---- */
@@ -480,7 +440,7 @@ static void expect(struct mixture *m) {
     }
 }
 
-static void check_mixture(const struct test_device *device, quern_dtype dtype, quern_dtype main_dtype) {
+TEST_TYPES(accumulate, a_mixture_of_experts_in_two_micro_batches) {
     struct mixture m;
     if (dtype == QUERN_F16) return;
     open_mixture(&m, device, dtype, main_dtype);
@@ -501,8 +461,4 @@ static void check_mixture(const struct test_device *device, quern_dtype dtype, q
         check(!memcmp(got, m.dense, bytes), "step %d: not the sums of a loop over experts", step);
     }
     close_mixture(&m);
-}
-
-Test(accumulate, a_mixture_of_experts_in_two_micro_batches) {
-    for_each_types(check_mixture);
 }

@@ -5,18 +5,12 @@
  * Runs on: cpu, every emulated, gpu; kernels of adam.
  */
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/random.h"
 #include "oracle/adam.h"
 #include "oracle/dtype.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ---- the table ---- */
 
@@ -46,7 +40,7 @@ Test(adam, every_combination_of_types_has_its_own_row) {
 /* ---- one step ---- */
 
 /* Both modes, all eight choices of rounding and the defaults. */
-static void check_one_step(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam, one_step_in_every_mode_and_rounding) {
     static const int64_t counts[] = {300, 7};
     for (int i = 0; i < 2 * 9; i++) {
         quern_adam_args args = adam_args_of(row);
@@ -64,19 +58,15 @@ static void check_one_step(const struct test_device *device, const struct quern_
     }
 }
 
-Test(adam, one_step_in_every_mode_and_rounding) {
-    for_each_adam_row(check_one_step);
-}
-
 /* ---- many steps ---- */
 
 /* Each step starts from the exact state before it, so that one bf16 rounding near a tie does not spoil the later steps. */
-static void check_many_steps(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam, many_steps_with_weight_decay) {
     static const int64_t counts[] = {33, 10};
     for (int mode = 0; mode <= QUERN_ADAM_L2; mode++) {
         quern_adam_args args = adam_args_of(row);
         args.mode = (quern_adam_mode)mode;
-        struct adam_problem before, after;
+        struct adam_problem before CLOSED_BY(adam_free), after;
         adam_make(&before, &args, counts, COUNT(counts));
         for (int64_t step = 1; step <= test_size(120, 8); step++) {
             before.args.step = step;
@@ -88,22 +78,16 @@ static void check_many_steps(const struct test_device *device, const struct quer
             adam_free(&before);
             before = after;
         }
-        adam_free(&before);
     }
 }
 
-Test(adam, many_steps_with_weight_decay) {
-    for_each_adam_row(check_many_steps);
-}
-
 /* fp32 states run without the oracle for 100 steps and must reach the same result. */
-static void check_free_run(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam, a_hundred_free_steps_in_fp32) {
     if (row->key.adam.param != QUERN_F32 || row->key.adam.m != QUERN_F32 || row->key.adam.v != QUERN_F32) return;
     enum { SIZE = 64, STEPS = 100 };
     static const int64_t counts[] = {SIZE};
     quern_adam_args args = adam_args_of(row);
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, 1);
+    OPEN_ADAM(problem, &args, counts, 1);
     const quern_adam_tensor *t = &problem.tensors[0];
     struct adam_element e[SIZE];
     for (int i = 0; i < SIZE; i++)
@@ -126,70 +110,47 @@ static void check_free_run(const struct test_device *device, const struct quern_
         check(fabs(adam_value_at(&problem, 0, ARENA_V, i) - e[i].v) <= 1e-6 * e[i].v, "v[%d] ran away", i);
         check(fabs((double)((float *)t->param)[i] - e[i].param) <= 1e-6 * fmax(fabs(e[i].param), 1), "param[%d] ran away", i);
     }
-    adam_free(&problem);
-}
-
-Test(adam, a_hundred_free_steps_in_fp32) {
-    for_each_adam_row(check_free_run);
 }
 
 /* ---- shapes ---- */
 
 /* Tensors of 0 to 257 elements in one list, each with a different misalignment (see adam_make). */
-static void check_sizes(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam, every_small_size_at_every_alignment) {
     int64_t counts[2 * 258];
     for (int64_t i = 0; i < (int64_t)COUNT(counts); i++) counts[i] = i % 258;
     quern_adam_args args = adam_args_of(row);
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, test_size(COUNT(counts), 258));
+    OPEN_ADAM(problem, &args, counts, test_size(COUNT(counts), 258));
     adam_check_step(device, &problem, row->name);
-    adam_free(&problem);
-}
-
-Test(adam, every_small_size_at_every_alignment) {
-    for_each_adam_row(check_sizes);
 }
 
 /* Longer than any block, and no multiple of a block. */
-static void check_long_tensors(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam, long_tensors) {
     const int64_t counts[] = {test_size(70001, 9001), 0, 4096, 4097, 1, 2048, 8191};
     quern_adam_args args = adam_args_of(row);
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, COUNT(counts));
+    OPEN_ADAM(problem, &args, counts, COUNT(counts));
     adam_check_step(device, &problem, row->name);
-    adam_free(&problem);
-}
-
-Test(adam, long_tensors) {
-    for_each_adam_row(check_long_tensors);
 }
 
 /*
  * So many tiles that a GPU's warps take some in turns and share the rest in pieces, of one tile or two: see tile_turns.  The turns
  * do not depend on the types.
  */
-static void check_turns(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam, tiles_in_turns_and_pieces) {
     if (!adam_is_typical(row)) return;
     static const int64_t tiles[] = {45, 270, 345};
     for (size_t i = 0; i < COUNT(tiles); i++) {
         const int64_t counts[] = {QUERN_LIST_TILE + 1, (tiles[i] - 3) * QUERN_LIST_TILE, 700};
         quern_adam_args args = adam_args_of(row);
-        struct adam_problem problem;
-        adam_make(&problem, &args, counts, COUNT(counts));
+        OPEN_ADAM(problem, &args, counts, COUNT(counts));
         adam_check_step(device, &problem, row->name);
-        adam_free(&problem);
     }
-}
-
-Test(adam, tiles_in_turns_and_pieces) {
-    for_each_adam_row(check_turns);
 }
 
 /*
  * More tensors than one GPU launch takes, with empty ones among them: empty tensors keep their position in the list.  The list does
  * not depend on the types.
  */
-static void check_many_tensors(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam, thousands_of_tiny_tensors) {
     if (test_is_small() && !adam_is_typical(row)) return;
     enum { FULL = 8193, SMALL = QUERN_ADAM_BATCH + 9 };
     static int64_t counts[FULL];
@@ -197,17 +158,11 @@ static void check_many_tensors(const struct test_device *device, const struct qu
     counts[0] = counts[FULL - 1] = counts[SMALL - 1] = 0;
     quern_adam_args args = adam_args_of(row);
     adam_set_rounding(&args, QUERN_ROUND_STOCHASTIC, QUERN_ROUND_STOCHASTIC, QUERN_ROUND_STOCHASTIC);
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, test_size(FULL, SMALL));
+    OPEN_ADAM(problem, &args, counts, test_size(FULL, SMALL));
     adam_check_step(device, &problem, row->name);
-    adam_free(&problem);
 }
 
-Test(adam, thousands_of_tiny_tensors) {
-    for_each_adam_row(check_many_tensors);
-}
-
-static void check_nothing_to_do(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam, empty_lists_and_empty_tensors) {
     static const int64_t counts[] = {0, 0, 0};
     quern_adam_args args = adam_args_of(row);
     check_ok(quern_adam(device->quern, &args, NULL, 0, device->stream));
@@ -215,19 +170,13 @@ static void check_nothing_to_do(const struct test_device *device, const struct q
     args.tensors = empty;
     args.tensor_count = 3;
     check_ok(quern_adam(device->quern, &args, NULL, 0, device->stream));
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, COUNT(counts));
+    OPEN_ADAM(problem, &args, counts, COUNT(counts));
     adam_check_step(device, &problem, row->name);
-    adam_free(&problem);
-}
-
-Test(adam, empty_lists_and_empty_tensors) {
-    for_each_adam_row(check_nothing_to_do);
 }
 
 /* ---- scalars ---- */
 
-static void check_scalars(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam, unusual_scalars) {
     static const struct {
         double lr, beta1, beta2, eps, weight_decay;
         int64_t step;
@@ -258,47 +207,33 @@ static void check_scalars(const struct test_device *device, const struct quern_k
     }
 }
 
-Test(adam, unusual_scalars) {
-    for_each_adam_row(check_scalars);
-}
-
 /* The quotient of moment and denominator is subnormal, and the learning rate makes it count.  The bounds of adam_check_exact() do
  * not hold there. */
-static void check_subnormal_quotients(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam, quotients_below_the_normal_numbers) {
     static const int64_t counts[] = {65, 260};
     quern_adam_args args = adam_args_of(row);
     args.lr = 1e36, args.eps = 3e38, args.weight_decay = 0;
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, COUNT(counts));
+    OPEN_ADAM(problem, &args, counts, COUNT(counts));
     adam_check_step(device, &problem, row->name);
-    adam_free(&problem);
-}
-
-Test(adam, quotients_below_the_normal_numbers) {
-    for_each_adam_row(check_subnormal_quotients);
 }
 
 /* The initialiser's betas are those of the papers. Bias correction uses double: the first step has size lr. */
 Test(adam, first_step_has_the_size_of_the_learning_rate) {
     const struct quern_kernel *row = find_adam_row(QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, false);
-    struct test_device device;
-    device_open_row(&device, 0, row);
+    OPEN_ROW(device, row);
     static const int64_t counts[] = {100};
     for (double beta2 = 0.9; beta2 < 0.9999999; beta2 = 1 - (1 - beta2) / 10) {
         quern_adam_args args = QUERN_ADAM_ARGS_INIT;
         check(args.beta1 == 0.9 && args.beta2 == 0.999 && args.eps == 1e-8, "other defaults");
         args.param_dtype = args.grad_dtype = args.m_dtype = args.v_dtype = QUERN_F32;
         args.beta2 = beta2, args.lr = 0.125, args.step = 1, args.eps = 0;
-        struct adam_problem problem;
-        adam_make(&problem, &args, counts, 1);
+        OPEN_ADAM(problem, &args, counts, 1);
         float *p = problem.tensors[0].param, *m = problem.tensors[0].m, *v = problem.tensors[0].v;
         for (int i = 0; i < counts[0]; i++) p[i] = m[i] = v[i] = 0;
         adam_run(&device, &problem);
         for (int i = 0; i < counts[0]; i++)
             check(fabs(fabs((double)p[i]) - 0.125) <= 0.125 * 5e-7, "beta2 %g: the first step is %.9g", beta2, (double)p[i]);
-        adam_free(&problem);
     }
-    device_close(&device);
 }
 
 /* ---- special values ---- */
@@ -329,7 +264,7 @@ static void check_special_values(const struct test_device *device, const struct 
     const bool is_scaled = adam_is_scaled(row->key.adam.m) || adam_is_scaled(row->key.adam.v);
     quern_adam_args args = adam_args_of(row);
     adam_set_rounding(&args, rounding, rounding, rounding);
-    struct adam_problem clean, problem, clean_after;
+    struct adam_problem clean CLOSED_BY(adam_free), problem, clean_after CLOSED_BY(adam_free);
     adam_make(&clean, &args, counts, 1);
     adam_copy(&clean_after, &clean);
     adam_run(device, &clean_after);
@@ -345,22 +280,16 @@ static void check_special_values(const struct test_device *device, const struct 
         check(isnan(adam_value_at(&problem, 0, ARENA_PARAM, 1)), "%s: NaN got lost", row->name);
         adam_free(&problem);
     }
-    adam_free(&clean);
-    adam_free(&clean_after);
 }
 
 /*
  * Random bits produce no other NaN, infinity or largest value.  The default mixes both; for it a CPU has a faster kernel of 256 and
  * more 16-bit values, which leaves special values to the other one.
  */
-static void check_special_values_rounded(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam, special_values_stay_in_their_element) {
     check_special_values(device, row, QUERN_ROUND_NEAREST, 96);
     check_special_values(device, row, QUERN_ROUND_STOCHASTIC, 96);
     check_special_values(device, row, QUERN_ROUND_DEFAULT, 600);
-}
-
-Test(adam, special_values_stay_in_their_element) {
-    for_each_adam_row(check_special_values_rounded);
 }
 
 /* Sets whole arrays of the first tensor. */
@@ -369,13 +298,12 @@ static void set_all(struct adam_problem *problem, int arena, double value) {
 }
 
 /* Everything zero and eps zero: 0 / 0 is defined as a step of zero. */
-static void check_zeros(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam, nothing_moves_where_all_is_zero) {
     static const int64_t counts[] = {50};
     quern_adam_args args = adam_args_of(row);
     args.eps = 0;
     args.weight_decay = 0;
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, 1);
+    OPEN_ADAM(problem, &args, counts, 1);
     set_all(&problem, ARENA_GRAD, 0);
     set_all(&problem, ARENA_M, 0);
     set_all(&problem, ARENA_V, 0);
@@ -383,11 +311,6 @@ static void check_zeros(const struct test_device *device, const struct quern_ker
     adam_check_step(device, &problem, row->name);
     for (int64_t i = 0; i < counts[0]; i++)
         check(isfinite(adam_value_at(&problem, 0, ARENA_PARAM, i)) && adam_value_at(&problem, 0, ARENA_V, i) == 0, "0 / 0 moved");
-    adam_free(&problem);
-}
-
-Test(adam, nothing_moves_where_all_is_zero) {
-    for_each_adam_row(check_zeros);
 }
 
 /* Moments with zeros in places, in groups of eight: all of them, some, and beside magnitudes too small for the fast division. */
@@ -407,31 +330,24 @@ static void set_zeros(struct adam_problem *problem, int64_t count) {
     }
 }
 
-static void check_zeros_in_places(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam, zeros_in_places) {
     static const double eps[] = {1e-8, 1e-15, 0x1p-60, 0x1p-61, 1e-30, 0};
     static const int64_t counts[] = {640};
     for (size_t i = 0; i < 2 * COUNT(eps); i++) {
         quern_adam_args args = adam_args_of(row);
         args.eps = eps[i / 2], args.eps_mode = i % 2 ? QUERN_EPS_INSIDE : QUERN_EPS_OUTSIDE;
         args.beta1 = 0.5, args.weight_decay = i % 3 ? 0.1 : 0;
-        struct adam_problem problem;
-        adam_make(&problem, &args, counts, 1);
+        OPEN_ADAM(problem, &args, counts, 1);
         set_zeros(&problem, counts[0]);
         adam_check_step(device, &problem, row->name);
-        adam_free(&problem);
     }
 }
 
-Test(adam, zeros_in_places) {
-    for_each_adam_row(check_zeros_in_places);
-}
-
 /* Tiny gradients: the moments have their own range, independent of the parameter's, and a scaled type keeps v of 1e-11. */
-static void check_tiny_gradients(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam, tiny_gradients_reach_v) {
     static const int64_t counts[] = {64};
     quern_adam_args args = adam_args_of(row);
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, 1);
+    OPEN_ADAM(problem, &args, counts, 1);
     set_all(&problem, ARENA_GRAD, 1e-4);
     set_all(&problem, ARENA_M, 0);
     set_all(&problem, ARENA_V, 0);
@@ -440,27 +356,16 @@ static void check_tiny_gradients(const struct test_device *device, const struct 
     const double off = fmax(fmax(dtype_ulp(args.v_dtype, 1), 0.01) * v, step);
     for (int64_t i = 0; i < counts[0]; i++)
         check(fabs(adam_value_at(&problem, 0, ARENA_V, i) - v) <= off, "v is %g", adam_value_at(&problem, 0, ARENA_V, i));
-    adam_free(&problem);
-}
-
-Test(adam, tiny_gradients_reach_v) {
-    for_each_adam_row(check_tiny_gradients);
 }
 
 /* An m that underflows becomes a zero with its sign, and a parameter of -0 remains -0. */
-static void check_vanishing_moments(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam, vanishing_moments_leave_the_sign_of_zero) {
     static const int64_t counts[] = {320};
     quern_adam_args args = adam_args_of(row);
     args.beta1 = 0x1p-24, args.weight_decay = 0;
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, 1);
+    OPEN_ADAM(problem, &args, counts, 1);
     set_all(&problem, ARENA_GRAD, 0);
     set_all(&problem, ARENA_M, -0x1p-133);
     set_all(&problem, ARENA_PARAM, -0.0);
     adam_check_step(device, &problem, row->name);
-    adam_free(&problem);
-}
-
-Test(adam, vanishing_moments_leave_the_sign_of_zero) {
-    for_each_adam_row(check_vanishing_moments);
 }

@@ -6,16 +6,12 @@
  */
 #include <float.h>
 #include <math.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/cuda.h"
 #include "harness/random.h"
 #include "oracle/adam.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* All numbers of step control, with values that differ from the fields of the arguments. */
 static const int64_t steps_taken = 6;
@@ -36,52 +32,40 @@ static void check_untouched(const struct adam_problem *after, const struct adam_
     }
 }
 
-static void check_found_inf(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_control, found_inf_leaves_every_byte) {
     static const float found[] = {1, NAN, INFINITY, 1e-45f, -1};
     static const int64_t counts[] = {70, 0, 33};
     for (size_t i = 0; i < COUNT(found) * 2; i++) {
         quern_adam_args args = adam_args_of(row);
         args.control = every_number(&found[i / 2]);
-        struct adam_problem before, after;
+        struct adam_problem before CLOSED_BY(adam_free), after CLOSED_BY(adam_free);
         adam_make(&before, &args, counts, COUNT(counts));
         before.with_plan = i % 2;
         adam_copy(&after, &before);
         adam_check_step(device, &after, row->name);
         check_untouched(&after, &before, row->name);
-        adam_free(&before);
-        adam_free(&after);
     }
 }
 
-Test(adam_control, found_inf_leaves_every_byte) {
-    for_each_adam_row(check_found_inf);
-}
-
 /* Zero of either sign does not skip the step. */
-static void check_all_finite(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_control, the_numbers_are_used) {
     static const float zeros[] = {0, -0.0f};
     static const int64_t counts[] = {40};
     for (size_t i = 0; i < COUNT(zeros); i++) {
         quern_adam_args args = adam_args_of(row);
         args.control = every_number(&zeros[i]);
-        struct adam_problem before, after;
+        struct adam_problem before CLOSED_BY(adam_free), after CLOSED_BY(adam_free);
         adam_make(&before, &args, counts, 1);
         adam_copy(&after, &before);
         adam_check_step(device, &after, row->name);
         adam_check_exact(&before, &after, row->name);
         check(adam_numbers(&after)->step == steps_taken + 1, "the step was not counted");
-        adam_free(&before);
-        adam_free(&after);
     }
-}
-
-Test(adam_control, the_numbers_are_used) {
-    for_each_adam_row(check_all_finite);
 }
 
 /* ---- each number alone, and its field ignored ---- */
 
-static void check_each_number(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_control, each_number_alone) {
     static const int64_t counts[] = {40};
     const quern_adam_control all = every_number(&all_finite);
     const quern_adam_control each[] = {{.lr = all.lr}, {.step = all.step}, {.grad_scale = all.grad_scale}, {.clip = all.clip},
@@ -97,10 +81,6 @@ static void check_each_number(const struct test_device *device, const struct que
     }
 }
 
-Test(adam_control, each_number_alone) {
-    for_each_adam_row(check_each_number);
-}
-
 /*
  * Numbers that are infinite or NaN, in tensors long enough for the faster kernel of 16-bit values that a CPU has.  The NaN has the
  * bits that stochastic rounding could carry into a number.
@@ -110,12 +90,10 @@ static void check_odd_number(const struct test_device *device, const struct quer
     static const int64_t counts[] = {600, 70};
     quern_adam_args args = adam_args_of(row);
     args.control = control, args.eps_mode = mode;
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, COUNT(counts));
+    OPEN_ADAM(problem, &args, counts, COUNT(counts));
     adam_check_step(device, &problem, row->name);
     for (int64_t i = 0; i < counts[0] && control.lr; i++)
         check(!isfinite(adam_value_at(&problem, 0, ARENA_PARAM, i)), "%s: element %d is a number", row->name, (int)i);
-    adam_free(&problem);
 }
 
 Test(adam_control, numbers_that_are_none) {
@@ -126,20 +104,18 @@ Test(adam_control, numbers_that_are_none) {
     memcpy(&odd[2], &negative_nan, sizeof *odd);
     for (int full = 0; full < 2; full++) {
         const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, full);
-        struct test_device device;
-        device_open_row(&device, 0, row);
+        OPEN_ROW(device, row);
         for (size_t i = 0; i < COUNT(odd); i++) {
             check_odd_number(&device, row, (quern_adam_control){.lr = &odd[i]}, QUERN_EPS_OUTSIDE);
             check_odd_number(&device, row, (quern_adam_control){.clip = &odd[i]}, QUERN_EPS_INSIDE);
             check_odd_number(&device, row, (quern_adam_control){.grad_scale = &odd[i]}, QUERN_EPS_OUTSIDE);
         }
         check_odd_number(&device, row, (quern_adam_control){.grad_scale = &zero}, QUERN_EPS_OUTSIDE);
-        device_close(&device);
     }
 }
 
 /* The largest values of the fields: the decay becomes infinite, and a multiplier of 0 makes it NaN. */
-static void check_largest_fields(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_control, the_largest_fields) {
     static const int64_t counts[] = {600};
     if (row->key.adam.m != QUERN_BF16 || row->key.adam.v != QUERN_BF16) return;
     for (int i = 0; i < 6; i++) {
@@ -147,16 +123,10 @@ static void check_largest_fields(const struct test_device *device, const struct 
         args.eps_mode = i % 2 ? QUERN_EPS_INSIDE : QUERN_EPS_OUTSIDE;
         if (i / 2 == 0) args.eps = (double)FLT_MAX;
         if (i / 2 > 0) args.lr = 1e30, args.weight_decay = 1e30, args.use_multipliers = 1;
-        struct adam_problem problem;
-        adam_make(&problem, &args, counts, 1);
+        OPEN_ADAM(problem, &args, counts, 1);
         problem.tensors[0].lr_multiplier = i / 2 == 1 ? 1 : 0;
         adam_check_step(device, &problem, row->name);
-        adam_free(&problem);
     }
-}
-
-Test(adam_control, the_largest_fields) {
-    for_each_adam_row(check_largest_fields);
 }
 
 /* A step counter on the device gives the same bits as one on the host, also beyond 32 bits. */
@@ -168,7 +138,7 @@ static void check_same_scalars(const struct test_device *device, const struct qu
         quern_adam_args args = adam_args_of(row);
         args.beta1 = betas[i % COUNT(betas)], args.beta2 = betas[(i + i / COUNT(betas)) % COUNT(betas)];
         args.lr = 0.03125, args.step = taken[i / COUNT(betas)] + 1;
-        struct adam_problem host, counted;
+        struct adam_problem host CLOSED_BY(adam_free), counted CLOSED_BY(adam_free);
         adam_make(&host, &args, counts, 1);
         adam_check_step(device, &host, row->name);
         args.control.lr = &lr, args.control.step = (int64_t *)(uintptr_t)&taken[i / COUNT(betas)];
@@ -177,8 +147,6 @@ static void check_same_scalars(const struct test_device *device, const struct qu
         check(adam_numbers(&counted)->step == args.step, "the step was not counted");
         for (int a = 0; a < ARENA_CONTROL; a++)
             check(!host.arena[a] || !memcmp(host.arena[a], counted.arena[a], host.bytes[a]), "array %d is another", a);
-        adam_free(&host);
-        adam_free(&counted);
     }
 }
 
@@ -186,17 +154,15 @@ Test(adam_control, scalars_of_the_device_are_those_of_the_host) {
     static const bool forms[] = {false, true};
     for (size_t i = 0; i < COUNT(forms); i++) {
         const struct quern_kernel *row = find_adam_row(QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, forms[i]);
-        struct test_device device;
-        device_open_row(&device, 0, row);
+        OPEN_ROW(device, row);
         check_same_scalars(&device, row);
-        device_close(&device);
     }
 }
 
 /* ---- one step for each call ---- */
 
 /* Independent of the number of tensors and launches; also with no tensors at all. */
-static void check_counted(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_control, a_call_is_one_step) {
     enum { MANY = 2 * QUERN_ADAM_BATCH + 5 };
     static int64_t many[MANY], empty[MANY];
     static const int64_t few[] = {3, 5000, 0};
@@ -211,7 +177,7 @@ static void check_counted(const struct test_device *device, const struct quern_k
         int64_t taken = 0;
         args.control.step = &taken;
         args.step = 0;  /* ignored */
-        struct adam_problem problem, expected;
+        struct adam_problem problem CLOSED_BY(adam_free), expected CLOSED_BY(adam_free);
         adam_make(&problem, &args, lists[i / 2].counts, lists[i / 2].tensors);
         problem.with_plan = i % 2;
         adam_copy(&expected, &problem);
@@ -225,13 +191,7 @@ static void check_counted(const struct test_device *device, const struct quern_k
         adam_session_close(&session);
         check(adam_numbers(&problem)->step == 3, "%s: step %lld after 3 calls", row->name, (long long)adam_numbers(&problem)->step);
         adam_check_same(&problem, &expected, row->name);
-        adam_free(&problem);
-        adam_free(&expected);
     }
-}
-
-Test(adam_control, a_call_is_one_step) {
-    for_each_adam_row(check_counted);
 }
 
 /* ---- the same call repeated; on a GPU, replayed from a graph ---- */
@@ -276,12 +236,12 @@ static void set_step(struct adam_problem *problem, int64_t step) {
     numbers->found_inf = step % 3 == 0 ? 1.0f : 0.0f;
 }
 
-static void check_replay(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_control, the_numbers_change_from_replay_to_replay) {
     static const int64_t counts[] = {300, 0, 33, 1};
     for (int with_plan = 0; with_plan < 2; with_plan++) {
         quern_adam_args args = adam_args_of(row);
         args.control = every_number(&all_finite);
-        struct adam_problem got, expected;
+        struct adam_problem got CLOSED_BY(adam_free), expected CLOSED_BY(adam_free);
         struct replay replay;
         adam_make(&expected, &args, counts, COUNT(counts));
         expected.with_plan = with_plan;
@@ -297,11 +257,5 @@ static void check_replay(const struct test_device *device, const struct quern_ke
             adam_check_same(&got, &expected, row->name);
         }
         replay_close(&replay);
-        adam_free(&got);
-        adam_free(&expected);
     }
-}
-
-Test(adam_control, the_numbers_change_from_replay_to_replay) {
-    for_each_adam_row(check_replay);
 }

@@ -7,8 +7,6 @@
  * Runs on: cpu, emulated, gpu; kernels of adam; not with sanitizers.
  */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
 
 #include "harness/adam_case.h"
 #include "harness/check.h"
@@ -57,8 +55,7 @@ static double mean_v_after(const struct test_device *device, const struct quern_
     static const int64_t counts[] = {SIZE};
     quern_adam_args args = args_of(row);
     args.v_rounding = rounding, args.lr = 1e-6;
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, 1);
+    OPEN_ADAM(problem, &args, counts, 1);
     set_all(&problem, ARENA_V, first_v);
     char *table = make_table(args.grad_dtype, size);
     for (int64_t step = 1; step <= steps; step++) {
@@ -68,7 +65,6 @@ static double mean_v_after(const struct test_device *device, const struct quern_
     }
     const double mean = mean_of(&problem, ARENA_V);
     free(table);
-    adam_free(&problem);
     return mean;
 }
 
@@ -107,13 +103,11 @@ Test(adam_long, v_falls_with_the_gradients) {
 Test(adam_long, nearest_rounding_freezes_v) {
     if (test_kind() == QUERN_CUDA) cr_skip_test("20,000 steps: on CPUs; the bits are the same on GPUs");
     const struct quern_kernel *row = find_adam_row(QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
-    struct test_device device;
-    device_open_row(&device, 0, row);
+    OPEN_ROW(device, row);
     const double risen = mean_v_after(&device, row, QUERN_ROUND_NEAREST, 0, 1, 20000);
     const double stuck = mean_v_after(&device, row, QUERN_ROUND_NEAREST, 1, 0.1, 10000);
     check(risen > 1.8, "v should stick above 1; it came to %g", risen);
     check(stuck == 1, "v should stay at 1; it came to %g", stuck);
-    device_close(&device);
 }
 
 /* ---- weight decay without gradients: 1 * (1 - 1e-4)^steps ---- */
@@ -122,8 +116,7 @@ static double param_after(const struct test_device *device, const struct quern_k
                           int64_t steps) {
     quern_adam_args args = args_of(row);
     args.param_rounding = rounding, args.lr = 1e-3, args.weight_decay = 0.1;
-    struct adam_problem problem;
-    adam_make(&problem, &args, &count, 1);
+    OPEN_ADAM(problem, &args, &count, 1);
     set_all(&problem, args.master_dtype ? ARENA_MASTER : ARENA_PARAM, 1);
     set_all(&problem, ARENA_GRAD, 0);
     set_all(&problem, ARENA_M, 0);
@@ -133,7 +126,6 @@ static double param_after(const struct test_device *device, const struct quern_k
     adam_session_read(&session, &problem);
     adam_session_close(&session);
     const double mean = mean_of(&problem, ARENA_PARAM);
-    adam_free(&problem);
     return mean;
 }
 
@@ -151,11 +143,9 @@ Test(adam_long, weight_decay_reaches_parameters) {
 Test(adam_long, nearest_rounding_stops_weight_decay) {
     if (test_kind() == QUERN_CUDA) cr_skip_test("10,000 steps: on CPUs; the bits are the same on GPUs");
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
-    struct test_device device;
-    device_open_row(&device, 0, row);
+    OPEN_ROW(device, row);
     const double mean = param_after(&device, row, QUERN_ROUND_NEAREST, SIZE, 10000);
     check(mean == 1, "1 should stay; it came to %g", mean);
-    device_close(&device);
 }
 
 /* ---- the short form ---- */
@@ -168,12 +158,11 @@ static double four_sigma(double ulp, double distance) {
 }
 
 /* Without gradients v starts at 1 and falls by 0.1 % in each step. */
-static void check_short_v(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_long, v_falls_in_a_few_steps) {
     static const int64_t counts[] = {MANY};
     if (row->key.adam.v == QUERN_F32) return;
     quern_adam_args args = args_of(row);
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, 1);
+    OPEN_ADAM(problem, &args, counts, 1);
     set_all(&problem, ARENA_V, 1);
     set_all(&problem, ARENA_GRAD, 0);
     struct adam_session session;
@@ -185,21 +174,12 @@ static void check_short_v(const struct test_device *device, const struct quern_k
     const double allowed = four_sigma(dtype_ulp(row->key.adam.v, 0.999), 1 - expected);
     check(allowed < (1 - expected) / 2, "a test without power");
     check(fabs(mean - expected) < allowed, "%s: v falls to %g instead of %g", row->name, mean, expected);
-    adam_free(&problem);
 }
 
-Test(adam_long, v_falls_in_a_few_steps) {
-    for_each_adam_row(check_short_v);
-}
-
-static void check_short_decay(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_long, weight_decay_shows_in_a_few_steps) {
     if (row->key.adam.master) return;
     const double expected = pow(1 - 1e-4, FEW_STEPS), mean = param_after(device, row, QUERN_ROUND_DEFAULT, MANY, FEW_STEPS);
     const double allowed = four_sigma(dtype_ulp(row->key.adam.param, 0.999), 1 - expected);
     check(allowed < (1 - expected) / 2, "a test without power");
     check(fabs(mean - expected) < allowed, "%s: 1 decays to %g instead of %g", row->name, mean, expected);
-}
-
-Test(adam_long, weight_decay_shows_in_a_few_steps) {
-    for_each_adam_row(check_short_decay);
 }

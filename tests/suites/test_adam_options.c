@@ -5,16 +5,11 @@
  * Runs on: cpu, every emulated, gpu; kernels of adam.
  */
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/random.h"
 #include "oracle/dtype.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ---- each option alone ---- */
 
@@ -50,7 +45,7 @@ static quern_adam_args plain_args_of(const struct quern_kernel *row) {
     return args;
 }
 
-static void check_options(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_options, each_alone) {
     static const int64_t counts[] = {37, 300, 33, 40};  /* four tensors: the multipliers differ by position */
     for (size_t i = 0; i < COUNT(options); i++) {
         if (options[i].is_full && !row->key.adam.full) continue;
@@ -64,10 +59,6 @@ static void check_options(const struct test_device *device, const struct quern_k
     }
 }
 
-Test(adam_options, each_alone) {
-    for_each_adam_row(check_options);
-}
-
 /* ---- the promises of each option ---- */
 
 static const struct quern_kernel *f32_row(bool full) {
@@ -75,10 +66,8 @@ static const struct quern_kernel *f32_row(bool full) {
 }
 
 static void run_on_row(const struct quern_kernel *row, struct adam_problem *problem) {
-    struct test_device device;
-    device_open_row(&device, 0, row);
+    OPEN_ROW(device, row);
     adam_run(&device, problem);
-    device_close(&device);
 }
 
 /* Sets the first tensor's arrays to one value each. */
@@ -92,15 +81,13 @@ Test(adam_options, maximize_goes_the_other_way) {
     for (int uphill = 0; uphill < 2; uphill++) {
         quern_adam_args args = plain_args_of(f32_row(false));
         args.maximize = uphill, args.step = 1, args.lr = 0.5;
-        struct adam_problem problem;
-        adam_make(&problem, &args, counts, 1);
+        OPEN_ADAM(problem, &args, counts, 1);
         set_all(&problem, ARENA_PARAM, 0), set_all(&problem, ARENA_M, 0), set_all(&problem, ARENA_V, 0);
         set_all(&problem, ARENA_GRAD, 3);
         run_on_row(f32_row(false), &problem);
         for (int64_t i = 0; i < counts[0]; i++)
             check(fabs(adam_value_at(&problem, 0, ARENA_PARAM, i) - (uphill ? 0.5 : -0.5)) < 1e-6, "%g",
                   adam_value_at(&problem, 0, ARENA_PARAM, i));
-        adam_free(&problem);
     }
 }
 
@@ -111,15 +98,13 @@ Test(adam_options, eps_stands_where_it_is_said_to) {
         quern_adam_args args = plain_args_of(f32_row(false));
         args.beta1 = args.beta2 = 0, args.lr = 1, args.weight_decay = 0, args.eps = 0.25;
         args.eps_mode = inside ? QUERN_EPS_INSIDE : QUERN_EPS_OUTSIDE;
-        struct adam_problem problem;
-        adam_make(&problem, &args, counts, 1);
+        OPEN_ADAM(problem, &args, counts, 1);
         set_all(&problem, ARENA_PARAM, 0);
         set_all(&problem, ARENA_GRAD, 0.5);
         run_on_row(f32_row(false), &problem);
         const double expected = -0.5 / (inside ? sqrt(0.25 + 0.25) : 0.75);
         check(fabs(adam_value_at(&problem, 0, ARENA_PARAM, 7) - expected) < 1e-6, "%g instead of %g",
               adam_value_at(&problem, 0, ARENA_PARAM, 7), expected);
-        adam_free(&problem);
     }
 }
 
@@ -131,20 +116,16 @@ Test(adam_options, amsgrad_remembers) {
         const struct quern_kernel *row = f32_row(true);
         quern_adam_args args = plain_args_of(row);
         args.amsgrad = remembers, args.beta2 = 0.5, args.beta1 = 0, args.weight_decay = 0;
-        struct adam_problem problem;
-        adam_make(&problem, &args, counts, 1);
+        OPEN_ADAM(problem, &args, counts, 1);
         set_all(&problem, ARENA_V, 0);
         if (remembers) set_all(&problem, ARENA_V_MAX, 0);
-        struct test_device device;
-        device_open_row(&device, 0, row);
+        OPEN_ROW(device, row);
         for (problem.args.step = 1; problem.args.step <= 40; problem.args.step++) {
             set_all(&problem, ARENA_GRAD, problem.args.step == 1 ? 100 : 0.01);
             const double before = adam_value_at(&problem, 0, ARENA_PARAM, 3);
             adam_check_step(&device, &problem, "amsgrad");
             moved[remembers] = fabs(adam_value_at(&problem, 0, ARENA_PARAM, 3) - before);
         }
-        device_close(&device);
-        adam_free(&problem);
     }
     check(moved[0] > 0.9e-2 && moved[1] < 1e-5, "the last steps were %g and %g", moved[0], moved[1]);
 }
@@ -154,8 +135,7 @@ Test(adam_options, multipliers_belong_to_their_tensor) {
     static const int64_t counts[] = {33, 33, 33, 33};
     quern_adam_args args = plain_args_of(f32_row(false));
     args.use_multipliers = 1, args.lr = 0.5, args.weight_decay = 0.5, args.beta1 = args.beta2 = 0;
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, 4);
+    OPEN_ADAM(problem, &args, counts, 4);
     for (int place = 0; place < 4; place++) {
         problem.tensors[place].lr_multiplier = (float)(place & 1);
         problem.tensors[place].weight_decay_multiplier = (float)(place >> 1);
@@ -171,17 +151,15 @@ Test(adam_options, multipliers_belong_to_their_tensor) {
         check(fabs(param - expected[place]) < 1e-6, "tensor %d came to %g", place, param);
         check(v == 4, "v of tensor %d is %g", place, v);
     }
-    adam_free(&problem);
 }
 
 /* A decay that a multiplier of 0 disables is left out, not multiplied by 0: that would turn an infinite parameter into NaN. */
-static void check_disabled_decay(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_options, a_multiplier_of_0_leaves_the_decay_out) {
     static const int64_t counts[] = {70, 70};
     for (int mode = 0; mode < 2; mode++) {
         quern_adam_args args = plain_args_of(row);
         args.use_multipliers = 1, args.weight_decay = 0.5, args.mode = mode ? QUERN_ADAM_L2 : QUERN_ADAMW;
-        struct adam_problem problem;
-        adam_make(&problem, &args, counts, COUNT(counts));
+        OPEN_ADAM(problem, &args, counts, COUNT(counts));
         const int arena = args.master_dtype ? ARENA_MASTER : ARENA_PARAM;
         for (int place = 0; place < 2; place++) {
             problem.tensors[place].lr_multiplier = 1, problem.tensors[place].weight_decay_multiplier = (float)place;
@@ -193,33 +171,22 @@ static void check_disabled_decay(const struct test_device *device, const struct 
             check(i % 3 ? isfinite(param) : isinf(param), "%s: param[%d] came to %g", row->name, (int)i, param);
             check(isfinite(m), "%s: m[%d] came to %g", row->name, (int)i, m);
         }
-        adam_free(&problem);
     }
 }
 
-Test(adam_options, a_multiplier_of_0_leaves_the_decay_out) {
-    for_each_adam_row(check_disabled_decay);
-}
-
-static void check_zeroed(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_options, gradients_are_zeroed_also_when_the_step_is_skipped) {
     if (!row->key.adam.full) return;
     const int64_t counts[] = {70, 0, test_size(70001, 2100), 1};
     for (int found_inf = 0; found_inf < 2; found_inf++) {
         const float found = (float)found_inf;
         quern_adam_args args = plain_args_of(row);
         args.zero_grads = 1, args.control.found_inf = &found;
-        struct adam_problem problem;
-        adam_make(&problem, &args, counts, COUNT(counts));
+        OPEN_ADAM(problem, &args, counts, COUNT(counts));
         adam_check_step(device, &problem, row->name);
         for (size_t place = 0; place < COUNT(counts); place++)
             for (int64_t i = 0; i < counts[place]; i++)
                 check(adam_value_at(&problem, (int64_t)place, ARENA_GRAD, i) == 0, "a gradient was left");
-        adam_free(&problem);
     }
-}
-
-Test(adam_options, gradients_are_zeroed_also_when_the_step_is_skipped) {
-    for_each_adam_row(check_zeroed);
 }
 
 /* ---- copies ---- */
@@ -241,8 +208,7 @@ static void check_copy(const struct test_device *device, const struct quern_kern
     static const int64_t counts[] = {COUNT(values)};
     quern_adam_args args = plain_args_of(row);
     args.copy_dtype = dtype, args.lr = 0, args.weight_decay = 0, args.param_rounding = QUERN_ROUND_DEFAULT;
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, 1);
+    OPEN_ADAM(problem, &args, counts, 1);
     const int source = args.master_dtype ? ARENA_MASTER : ARENA_PARAM;
     for (size_t i = 0; i < COUNT(values); i++) adam_set_value(&problem, 0, source, (int64_t)i, values[i]);
     if (problem.arena[ARENA_COPY_SCALE]) memcpy((void *)(uintptr_t)problem.tensors[0].copy_scale, &(float){2}, sizeof(float));
@@ -257,16 +223,11 @@ static void check_copy(const struct test_device *device, const struct quern_kern
               quern_dtype_name(dtype), value, got, expected);
     }
     check((double)*problem.tensors[0].copy_max == largest, "copy_max is %g, not %g", (double)*problem.tensors[0].copy_max, largest);
-    adam_free(&problem);
 }
 
-static void check_copies(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_options, copies_are_the_new_parameters) {
     static const quern_dtype dtypes[] = {QUERN_F16, QUERN_BF16, QUERN_E4M3, QUERN_E5M2};
     for (size_t d = 0; row->key.adam.full && d < COUNT(dtypes); d++) check_copy(device, row, dtypes[d]);
-}
-
-Test(adam_options, copies_are_the_new_parameters) {
-    for_each_adam_row(check_copies);
 }
 
 /* The maximum of a tensor of many tiles, at any position; a larger previous value stays. */
@@ -275,17 +236,13 @@ Test(adam_options, the_largest_parameter_is_found_anywhere) {
     const struct quern_kernel *row = f32_row(true);
     quern_adam_args args = plain_args_of(row);
     args.copy_dtype = QUERN_E4M3, args.lr = 0, args.weight_decay = 0;
-    struct test_device device;
-    device_open_row(&device, 0, row);
+    OPEN_ROW(device, row);
     for (int64_t k = 0; k < 6; k++) {
-        struct adam_problem problem;
-        adam_make(&problem, &args, counts, 4);
+        OPEN_ADAM(problem, &args, counts, 4);
         adam_set_value(&problem, 0, ARENA_PARAM, k * 3999, k % 2 ? 77 : -77);
         *problem.tensors[1].copy_max = 1000;
         adam_check_step(&device, &problem, "copy_max");
         check(*problem.tensors[0].copy_max == 77 && *problem.tensors[1].copy_max == 1000, "copy_max is %g and %g",
               (double)*problem.tensors[0].copy_max, (double)*problem.tensors[1].copy_max);
-        adam_free(&problem);
     }
-    device_close(&device);
 }

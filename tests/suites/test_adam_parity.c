@@ -5,15 +5,9 @@
  * Runs on: emulated, gpu; kernels of adam.
  */
 #define _POSIX_C_SOURCE 200809L
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/random.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* This machine's CPU, with its preferred kernels. */
 static void open_cpu(struct test_device *cpu) {
@@ -43,10 +37,10 @@ static void set_grads(struct adam_problem *problem, int64_t step) {
 static void check_parity(const struct test_device *gpu, const struct quern_kernel *row) {
     static const int64_t counts[] = {300, 0, 2049, 7};
     static uint64_t seed;
-    struct test_device cpu;
+    struct test_device cpu CLOSED_BY(device_close);
     open_cpu(&cpu);
     const quern_adam_args args = args_of(row, seed++);
-    struct adam_problem there, here, turns;
+    struct adam_problem there CLOSED_BY(adam_free), here CLOSED_BY(adam_free), turns CLOSED_BY(adam_free);
     adam_make(&there, &args, counts, COUNT(counts));
     adam_copy(&here, &there);
     adam_copy(&turns, &there);
@@ -60,10 +54,6 @@ static void check_parity(const struct test_device *gpu, const struct quern_kerne
         adam_check_same(&there, &here, row->name);
         adam_check_same(&turns, &here, row->name);
     }
-    adam_free(&there);
-    adam_free(&here);
-    adam_free(&turns);
-    device_close(&cpu);
 }
 
 Test(adam_parity, a_gpu_has_the_bits_of_the_cpu) {

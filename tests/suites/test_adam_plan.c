@@ -5,24 +5,19 @@
  * Runs on: cpu, emulated, gpu; kernels of adam.
  */
 #include <pthread.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/cuda.h"
 #include "oracle/adam.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 /* ---- the same bits ---- */
 
 /* Steps with a plan, with the list, and with the model. */
-static void check_plan(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_plan, steps_of_a_plan_are_those_of_the_list) {
     static const int64_t counts[] = {0, 300, 2048, 0, 0, 2049, 1, 7, 4100, 0};
     const quern_adam_args args = adam_args_of(row);
-    struct adam_problem problem, expected;
+    struct adam_problem problem CLOSED_BY(adam_free), expected CLOSED_BY(adam_free);
     adam_make(&problem, &args, counts, COUNT(counts));
     problem.with_plan = true;
     adam_copy(&expected, &problem);
@@ -37,12 +32,6 @@ static void check_plan(const struct test_device *device, const struct quern_kern
     adam_session_read(&session, &problem);
     adam_session_close(&session);
     adam_check_same(&problem, &expected, row->name);
-    adam_free(&problem);
-    adam_free(&expected);
-}
-
-Test(adam_plan, steps_of_a_plan_are_those_of_the_list) {
-    for_each_adam_row(check_plan);
 }
 
 /* ---- many tensors ---- */
@@ -54,21 +43,15 @@ static void check_scalars(const struct test_device *device, const struct quern_k
     const int64_t tensors = test_size(MANY, SMALL);
     for (int64_t i = 0; i < tensors; i++) counts[i] = i % 100 == 99 ? 0 : i % 1000 == 500 ? 2500 : 1;
     const quern_adam_args args = adam_args_of(row);
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, tensors);
+    OPEN_ADAM(problem, &args, counts, tensors);
     problem.with_plan = with_plan;
     adam_check_step(device, &problem, row->name);
-    adam_free(&problem);
 }
 
-static void check_many_scalars(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_plan, ten_thousand_scalars) {
     if (test_is_small() && !adam_is_typical(row)) return;
     check_scalars(device, row, true);
     if (!test_is_small()) check_scalars(device, row, false);
-}
-
-Test(adam_plan, ten_thousand_scalars) {
-    for_each_adam_row(check_many_scalars);
 }
 
 /* ---- launches ---- */
@@ -102,8 +85,7 @@ Test(adam_plan, launches_are_few) {
         const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, form);
         const int64_t batch = form ? QUERN_ADAM_FULL_BATCH : QUERN_ADAM_BATCH;
         const int64_t lists[] = {1, 2, batch, batch + 1, 3 * batch + 5};
-        struct test_device device;
-        device_open_row(&device, 0, row);
+        OPEN_ROW(device, row);
         for (size_t i = 0; i < 2 * COUNT(lists); i++) {
             const int64_t tensors = lists[i / 2], needed = (tensors + batch - 1) / batch;
             const long long planned = launches_of(&device, row, tensors, true, i % 2);
@@ -111,7 +93,6 @@ Test(adam_plan, launches_are_few) {
             check(planned == 1, "a plan of %lld tensors took %lld launches", (long long)tensors, planned);
             check(listed == needed, "%lld tensors took %lld launches, not %lld", (long long)tensors, listed, (long long)needed);
         }
-        device_close(&device);
     }
 }
 
@@ -166,10 +147,8 @@ static void check_threads(const struct test_device *device, const struct quern_k
 Test(adam_plan, several_threads) {
     for (int form = 0; form < 4; form++) {
         const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, form & 1);
-        struct test_device device;
-        device_open_row(&device, 0, row);
+        OPEN_ROW(device, row);
         check_threads(&device, row, form & 2);
-        device_close(&device);
     }
 }
 
@@ -178,9 +157,8 @@ Test(adam_plan, a_plan_goes_from_thread_to_thread) {
     static const int64_t counts[] = {500, 0, 33};
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
     const quern_adam_args args = adam_args_of(row);
-    struct test_device device;
-    struct adam_problem problem, expected;
-    device_open_row(&device, 0, row);
+    struct adam_problem problem CLOSED_BY(adam_free), expected CLOSED_BY(adam_free);
+    OPEN_ROW(device, row);
     adam_make(&problem, &args, counts, COUNT(counts));
     problem.with_plan = true;
     struct worker worker = {.device = &device};
@@ -196,9 +174,6 @@ Test(adam_plan, a_plan_goes_from_thread_to_thread) {
     adam_session_read(&worker.session, &problem);
     adam_session_close(&worker.session);
     adam_check_same(&problem, &expected, row->name);
-    adam_free(&problem);
-    adam_free(&expected);
-    device_close(&device);
 }
 
 /* A plan used with other numbers of CPU threads than at its creation. */
@@ -207,9 +182,8 @@ Test(adam_plan, threads_change_after_the_plan) {
     static const int64_t counts[] = {200000, 3, 0, 70001};
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
     const quern_adam_args args = adam_args_of(row);
-    struct test_device device;
-    struct adam_problem problem, expected;
-    device_open_row(&device, 0, row);
+    struct adam_problem problem CLOSED_BY(adam_free), expected CLOSED_BY(adam_free);
+    OPEN_ROW(device, row);
     check_ok(quern_set_threads(device.quern, 1, NULL, NULL));
     adam_make(&problem, &args, counts, COUNT(counts));
     problem.with_plan = true;
@@ -224,9 +198,6 @@ Test(adam_plan, threads_change_after_the_plan) {
     adam_session_read(&session, &problem);
     adam_session_close(&session);
     adam_check_same(&problem, &expected, row->name);
-    adam_free(&problem);
-    adam_free(&expected);
-    device_close(&device);
 }
 
 /* An engine may fill in its arguments once and set the plan in them later: a plan is made of the list alone. */
@@ -234,11 +205,10 @@ Test(adam_plan, a_plan_of_another_list_does_not_count) {
     static const int64_t counts[] = {300, 5}, other_counts[] = {40};
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
     const quern_adam_args args = adam_args_of(row);
-    struct test_device device;
-    struct adam_problem problem, other, expected;
-    struct adam_session session, of_other;
+    OPEN_ROW(device, row);
+    struct adam_problem problem CLOSED_BY(adam_free), other CLOSED_BY(adam_free), expected CLOSED_BY(adam_free);
+    struct adam_session session CLOSED_BY(adam_session_close), of_other CLOSED_BY(adam_session_close);
     quern_adam_plan *plan;
-    device_open_row(&device, 0, row);
     adam_make(&problem, &args, counts, COUNT(counts));
     adam_make(&other, &args, other_counts, COUNT(other_counts));
     other.with_plan = true;
@@ -253,14 +223,6 @@ Test(adam_plan, a_plan_of_another_list_does_not_count) {
     adam_model_step(&expected.args);
     adam_check_same(&problem, &expected, row->name);
     quern_adam_plan_destroy(plan);
-    adam_session_close(&of_other);
-    adam_session_close(&session);
-    adam_free(&problem);
-    adam_free(&other);
-    adam_free(&expected);
-    device_close(&device);
 }
 
-Test(adam_plan, nothing_is_destroyed) {
-    quern_adam_plan_destroy(NULL);
-}
+Test(adam_plan, nothing_is_destroyed) { quern_adam_plan_destroy(NULL); }

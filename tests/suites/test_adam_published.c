@@ -8,17 +8,12 @@
  * Runs on: cpu, emulated, gpu; kernels of adam.
  */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/random.h"
 #include "oracle/adam.h"
 #include "oracle/dtype.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { MOST_TENSORS = 5 };
 

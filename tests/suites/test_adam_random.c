@@ -4,15 +4,11 @@
  * Runs on: cpu, every emulated, gpu; kernels of adam.
  */
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
 
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/random.h"
 #include "oracle/dtype.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 #define ONE_OF(dice, array) (array)[below(dice, (int64_t)COUNT(array))]
 
@@ -96,13 +92,12 @@ static void edit_scales(struct dice *dice, const quern_adam_tensor *t) {
 static void check_random(const struct test_device *device, const struct quern_kernel *row, uint64_t seed) {
     struct dice dice = {seed, 0};
     struct adam_numbers numbers;
-    struct adam_problem problem;
     int64_t counts[MOST];
     quern_adam_args args = adam_args_of(row);
     draw_scalars(&dice, &args);
     draw_choices(&dice, &args, row->key.adam.full);
     draw_control(&dice, &args, &numbers);
-    adam_make(&problem, &args, counts, draw_counts(&dice, counts));
+    OPEN_ADAM(problem, &args, counts, draw_counts(&dice, counts));
     problem.with_plan = chance(&dice, 2);
     if (chance(&dice, 3))
         for (int64_t place = 0; place < problem.args.tensor_count; place++) {
@@ -112,7 +107,6 @@ static void check_random(const struct test_device *device, const struct quern_ke
     char what[256];
     snprintf(what, sizeof what, "%s, seed %llu", row->name, (unsigned long long)seed);
     adam_check_step(device, &problem, what);
-    adam_free(&problem);
 }
 
 Test(adam_random, agrees_with_the_model) {
@@ -120,9 +114,7 @@ Test(adam_random, agrees_with_the_model) {
     for (const struct quern_kernel *row = next_adam_row(NULL); row; row = next_adam_row(row)) rows++;
     check(rows > 0, "%s has no row", test_target());
     for (const struct quern_kernel *row = next_adam_row(NULL); row; row = next_adam_row(row), place++) {
-        struct test_device device;
-        device_open_row(&device, 0, row);
+        OPEN_ROW(device, row);
         for (int i = 0; i < (wanted + rows - 1) / rows; i++) check_random(&device, row, (uint64_t)(1000 * place + i + 1));
-        device_close(&device);
     }
 }

@@ -5,15 +5,11 @@
  * Runs on: cpu, emulated, gpu; kernels of adam.
  */
 #include <math.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/random.h"
 #include "oracle/adam_value.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* The row with the same types but an fp32 master; NULL if the table has no such row. */
 static const struct quern_kernel *with_whole_master(const struct quern_kernel *remainder) {
@@ -32,14 +28,13 @@ static void set_grads(struct adam_problem *problem, int64_t step) {
 }
 
 /* The halves and the whole master, each on its row: the same masters and moments, bit for bit, after every step. */
-static void check_lossless(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_remainder, many_steps_lose_nothing) {
     const struct quern_kernel *other = row->key.adam.master == QUERN_REMAINDER ? with_whole_master(row) : NULL;
     if (!other) return;
     static const int64_t counts[] = {300, 7, 33};
-    struct test_device whole_device;
-    device_open_row(&whole_device, 0, other);
+    OPEN_ROW(whole_device, other);
     const quern_adam_args args = adam_args_of(row), whole_args = adam_args_of(other);
-    struct adam_problem halves, whole;
+    struct adam_problem halves CLOSED_BY(adam_free), whole CLOSED_BY(adam_free);
     adam_make(&halves, &args, counts, COUNT(counts));
     adam_make(&whole, &whole_args, counts, COUNT(counts));
     for (int64_t step = 1; step <= test_size(200, 6); step++) {
@@ -56,13 +51,6 @@ static void check_lossless(const struct test_device *device, const struct quern_
         check(!memcmp(halves.arena[ARENA_M], whole.arena[ARENA_M], whole.bytes[ARENA_M]), "%s: another m", row->name);
         check(!memcmp(halves.arena[ARENA_V], whole.arena[ARENA_V], whole.bytes[ARENA_V]), "%s: another v", row->name);
     }
-    adam_free(&halves);
-    adam_free(&whole);
-    device_close(&whole_device);
-}
-
-Test(adam_remainder, many_steps_lose_nothing) {
-    for_each_adam_row(check_lossless);
 }
 
 /* ---- every value ---- */
@@ -82,12 +70,12 @@ static float value_of(uint32_t bits) {
 }
 
 /* With a learning rate of 0 the master must be unchanged, except the sign of a zero (x - 0 may change it) and a NaN's payload. */
-static void check_values(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_remainder, every_value_comes_back) {
     if (row->key.adam.master != QUERN_REMAINDER) return;
     const int64_t counts[] = {test_size(20000, 2500)};
     quern_adam_args args = adam_args_of(row);
     args.lr = 0, args.weight_decay = 0;
-    struct adam_problem problem, before;
+    struct adam_problem problem CLOSED_BY(adam_free), before CLOSED_BY(adam_free);
     adam_make(&problem, &args, counts, 1);
     uint16_t *param = problem.tensors[0].param, *remainder = problem.tensors[0].master;
     for (int64_t i = 0; i < counts[0]; i++) {
@@ -102,21 +90,14 @@ static void check_values(const struct test_device *device, const struct quern_ke
         if (isnan(was)) check(isnan(is) && param[i] == 0x7FFF && remainder[i] == 0, "%s: NaN became 0x%04X", row->name, param[i]);
         else check(is == was, "%s: %a became %a", row->name, was, is);
     }
-    adam_free(&before);
-    adam_free(&problem);
-}
-
-Test(adam_remainder, every_value_comes_back) {
-    for_each_adam_row(check_values);
 }
 
 /* Halves that no step has written, such as a remainder above a half next to zero, are joined as documented. */
-static void check_any_halves(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_remainder, any_halves) {
     if (row->key.adam.master != QUERN_REMAINDER) return;
     static const int64_t counts[] = {1000, 0, 31};
     const quern_adam_args args = adam_args_of(row);
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, COUNT(counts));
+    OPEN_ADAM(problem, &args, counts, COUNT(counts));
     uint16_t *param = problem.tensors[0].param, *remainder = problem.tensors[0].master;
     for (int64_t i = 0; i < counts[0]; i++) {
         const uint64_t bits = random_bits(6, (uint64_t)i);
@@ -124,15 +105,10 @@ static void check_any_halves(const struct test_device *device, const struct quer
         remainder[i] = (uint16_t)(bits >> 16);
     }
     adam_check_step(device, &problem, row->name);
-    adam_free(&problem);
-}
-
-Test(adam_remainder, any_halves) {
-    for_each_adam_row(check_any_halves);
 }
 
 /* Parameters without a master start with remainders of zero: the same as a master that starts as the parameter. */
-static void check_fresh(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_remainder, zeros_begin_at_the_parameter) {
     if (row->key.adam.master != QUERN_REMAINDER) return;
     static const int64_t counts[] = {70};
     const quern_adam_args args = adam_args_of(row);
@@ -140,8 +116,4 @@ static void check_fresh(const struct test_device *device, const struct quern_ker
     adam_make(&before, &args, counts, 1);
     memset(before.tensors[0].master, 0, sizeof(uint16_t) * 70);
     adam_check_only_step(device, &before, row->name);
-}
-
-Test(adam_remainder, zeros_begin_at_the_parameter) {
-    for_each_adam_row(check_fresh);
 }

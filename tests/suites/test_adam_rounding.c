@@ -6,9 +6,6 @@
  * Runs on: cpu, emulated, gpu; kernels of adam.
  */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/adam_case.h"
 #include "harness/check.h"
@@ -44,8 +41,7 @@ static void check_boundaries(quern_dtype dtype, quern_rounding rounding) {
     quern_adam_args args = adam_args_of(row);
     args.lr = 0, args.weight_decay = 0, args.beta1 = 0;
     args.param_rounding = args.m_rounding = args.v_rounding = rounding;
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, 1);
+    OPEN_ADAM(problem, &args, counts, 1);
     quern_adam_tensor *t = &problem.tensors[0];
     for (int64_t i = 0; i < counts[0]; i++) {
         ((float *)t->master)[i] = values[i];
@@ -53,8 +49,7 @@ static void check_boundaries(quern_dtype dtype, quern_rounding rounding) {
         dtype_store(QUERN_BF16, t->m, i, 0);
         dtype_store(QUERN_BF16, t->v, i, 1);
     }
-    struct test_device device;
-    device_open_row(&device, 0, row);
+    OPEN_ROW(device, row);
     adam_check_step(&device, &problem, row->name);
     /* The model's own oracle would miss this: apart from the rounding, the values must arrive unchanged. */
     for (int64_t i = 0; i < counts[0]; i++) {
@@ -65,8 +60,6 @@ static void check_boundaries(quern_dtype dtype, quern_rounding rounding) {
         else if (rounding == QUERN_ROUND_NEAREST) check(got == nearest, "%a became %a, not %a", value, got, nearest);
         else check(isfinite(got) && fabs(got - value) <= farthest, "%a became %a", value, got);
     }
-    device_close(&device);
-    adam_free(&problem);
 }
 
 Test(adam_rounding, boundaries_to_nearest) {
@@ -96,17 +89,16 @@ static void check_is_finite(const struct adam_problem *problem, int arena, quern
  * A step leads m, or v and the parameter, beyond the largest number, from which most random bits would carry into infinity.  Each
  * array that a kernel rounds in its own way has such values, in tensors long enough for the faster kernel of a CPU.
  */
-static void check_beyond_the_largest(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_rounding, random_bits_carry_nothing_into_infinity) {
     static const int64_t counts[] = {601};
     for (int is_v = 0; is_v < 2; is_v++) {
         quern_adam_args args = adam_args_of(row);
         const double to = is_v ? sqrt(beyond(args.v_dtype)) : beyond(args.m_dtype);
-        struct adam_problem problem;
         adam_set_rounding(&args, QUERN_ROUND_STOCHASTIC, QUERN_ROUND_STOCHASTIC, QUERN_ROUND_STOCHASTIC);
         args.beta1 = args.beta2 = args.weight_decay = args.maximize = 0;
         args.grad_scale = 1 / to;
         args.lr = is_v ? way_beyond(args.param_dtype) : 0;
-        adam_make(&problem, &args, counts, 1);
+        OPEN_ADAM(problem, &args, counts, 1);
         for (int64_t i = 0; i < counts[0]; i++) {
             adam_set_value(&problem, 0, ARENA_GRAD, i, -1);
             adam_set_value(&problem, 0, args.master_dtype ? ARENA_MASTER : ARENA_PARAM, i, largest_of(args.param_dtype));
@@ -115,12 +107,7 @@ static void check_beyond_the_largest(const struct test_device *device, const str
         check_is_finite(&problem, is_v ? ARENA_V : ARENA_M, is_v ? args.v_dtype : args.m_dtype, row->name);
         if (args.master_dtype != QUERN_REMAINDER)  /* beside which the parameter is the nearest number */
             check_is_finite(&problem, ARENA_PARAM, args.param_dtype, row->name);
-        adam_free(&problem);
     }
-}
-
-Test(adam_rounding, random_bits_carry_nothing_into_infinity) {
-    for_each_adam_row(check_beyond_the_largest);
 }
 
 /* The fraction of values rounded up equals the fraction cut off, within four standard deviations. */
@@ -129,12 +116,10 @@ static void check_share(quern_dtype dtype, double value, uint64_t seed) {
     const int64_t counts[] = {test_size(100000, 10000)};
     quern_adam_args args = adam_args_of(row);
     args.lr = 0, args.weight_decay = 0, args.param_rounding = QUERN_ROUND_STOCHASTIC, args.seed = seed;
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, 1);
+    OPEN_ADAM(problem, &args, counts, 1);
     quern_adam_tensor *t = &problem.tensors[0];
     for (int64_t i = 0; i < counts[0]; i++) ((float *)t->master)[i] = (float)value;
-    struct test_device device;
-    device_open_row(&device, 0, row);
+    OPEN_ROW(device, row);
     adam_run(&device, &problem);
     double below = dtype_truncate(dtype, (double)(float)value), ulp = dtype_ulp(dtype, (double)(float)value);
     double fraction = fabs((double)(float)value - below) / ulp, n = (double)counts[0], up = 0;
@@ -146,8 +131,6 @@ static void check_share(quern_dtype dtype, double value, uint64_t seed) {
     double deviation = sqrt(fraction * (1 - fraction) / n);
     check(fabs(up / n - fraction) <= 4 * deviation + 0x1p-13, "%s of %g: %g rounded up instead of %g",
           quern_dtype_name(dtype), value, up / n, fraction);
-    device_close(&device);
-    adam_free(&problem);
 }
 
 Test(adam_rounding, stochastic_shares) {
@@ -164,16 +147,14 @@ Test(adam_rounding, random_bits_are_unrelated) {
     enum { SIZE = 4096, RUNS = 5 };
     static const int64_t counts[] = {SIZE, SIZE};
     static unsigned char up[RUNS * 2][SIZE];
-    struct test_device device;
-    device_open_row(&device, 0, row);
+    OPEN_ROW(device, row);
     for (int run = 0; run < RUNS; run++) {
         quern_adam_args args = adam_args_of(row);
         args.lr = 0, args.weight_decay = 0, args.param_rounding = QUERN_ROUND_STOCHASTIC;
         args.step = run == 1 ? 4 : 3;
         args.seed = run == 2 ? 1 : run == 3 ? (uint64_t)1 << 32 : 0;
         args.beta1 = 0, args.m_rounding = QUERN_ROUND_STOCHASTIC;
-        struct adam_problem problem;
-        adam_make(&problem, &args, counts, 2);
+        OPEN_ADAM(problem, &args, counts, 2);
         for (int k = 0; k < 2; k++) {
             quern_adam_tensor *t = &problem.tensors[k];
             for (int64_t i = 0; i < SIZE; i++) {
@@ -185,7 +166,6 @@ Test(adam_rounding, random_bits_are_unrelated) {
         for (int k = 0; k < 2; k++)
             for (int64_t i = 0; i < SIZE; i++)
                 up[2 * run + k][i] = dtype_load(QUERN_BF16, problem.tensors[k].m, i) > 1;
-        adam_free(&problem);
     }
     for (int a = 0; a < 2 * RUNS; a++) {
         for (int b = a; b < 2 * RUNS; b++) {
@@ -196,5 +176,4 @@ Test(adam_rounding, random_bits_are_unrelated) {
                   SIZE);
         }
     }
-    device_close(&device);
 }

@@ -6,10 +6,6 @@
  */
 #define _GNU_SOURCE
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "harness/adam_case.h"
@@ -17,8 +13,6 @@
 #include "harness/random.h"
 #include "oracle/adam_saved.h"
 #include "oracle/adam_value.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const int64_t counts[] = {70, 0, 1, 2100, 32, 33, 0};
 
@@ -39,32 +33,24 @@ static unsigned char *save(struct adam_session *session, size_t *bytes) {
 static void check_layout_of(const struct test_device *device, const struct quern_kernel *row, int32_t amsgrad) {
     quern_adam_args args = adam_args_of(row);
     args.amsgrad = amsgrad, args.step = 123456789012, args.seed = 0xFEDCBA9876543210;
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, COUNT(counts));
+    OPEN_ADAM(problem, &args, counts, COUNT(counts));
     const size_t wanted = adam_saved_write(&problem.args, NULL);
     unsigned char *expected = malloc(wanted);
     check(expected, "no memory");
     adam_saved_write(&problem.args, expected);
-    struct adam_session session;
     size_t bytes;
-    adam_session_open(&session, device, &problem);
+    OPEN_ADAM_SESSION(session, device, &problem);
     unsigned char *saved = save(&session, &bytes);
     check(bytes == wanted, "%s: %zu bytes instead of %zu", row->name, bytes, wanted);
     for (size_t i = 0; i < bytes; i++)
         check(saved[i] == expected[i], "%s: byte %zu of %zu is 0x%02X, not 0x%02X", row->name, i, bytes, saved[i], expected[i]);
     free(saved);
     free(expected);
-    adam_session_close(&session);
-    adam_free(&problem);
 }
 
 /* A full row has the option; the others do not. */
-static void check_layout(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_saved, every_byte_is_as_documented) {
     for (int32_t amsgrad = 0; amsgrad <= adam_args_of(row).amsgrad; amsgrad++) check_layout_of(device, row, amsgrad);
-}
-
-Test(adam_saved, every_byte_is_as_documented) {
-    for_each_adam_row(check_layout);
 }
 
 /* The same by hand, so that the oracle's own layout is checked too. */
@@ -73,10 +59,8 @@ Test(adam_saved, a_small_state_by_hand) {
     static const int64_t two[] = {2};
     quern_adam_args args = adam_args_of(row);
     args.amsgrad = 1, args.step = 7, args.seed = 9;
-    struct test_device device;
-    struct adam_problem problem;
-    device_open_row(&device, 0, row);
-    adam_make(&problem, &args, two, 1);
+    OPEN_ROW(device, row);
+    OPEN_ADAM(problem, &args, two, 1);
     uint16_t *arrays[] = {problem.tensors[0].m, problem.tensors[0].v, problem.tensors[0].v_max, problem.tensors[0].param,
                           problem.tensors[0].master};
     for (int a = 0; a < 5; a++) arrays[a][0] = (uint16_t)(0x1111 * (a + 1)), arrays[a][1] = (uint16_t)(0x0203 * (a + 1));
@@ -88,16 +72,12 @@ Test(adam_saved, a_small_state_by_hand) {
     uint64_t hash = 14695981039346656037u;
     for (size_t i = 0; i < sizeof expected - 8; i++) hash = (hash ^ expected[i]) * 1099511628211u;
     memcpy(expected + sizeof expected - 8, &hash, 8);
-    struct adam_session session;
     size_t bytes;
-    adam_session_open(&session, &device, &problem);
+    OPEN_ADAM_SESSION(session, &device, &problem);
     unsigned char *saved = save(&session, &bytes);
     check(bytes == sizeof expected, "%zu bytes", bytes);
     for (size_t i = 0; i < bytes; i++) check(saved[i] == expected[i], "byte %zu is 0x%02X, not 0x%02X", i, saved[i], expected[i]);
     free(saved);
-    adam_session_close(&session);
-    adam_free(&problem);
-    device_close(&device);
 }
 
 /* ---- loading ---- */
@@ -113,8 +93,7 @@ static void spoil(struct adam_problem *problem) {
 /* Loads into a session of `to` and compares with the oracle's conversion; returns the resulting state. */
 static void check_loaded(const struct test_device *device, struct adam_problem *to, const unsigned char *saved, size_t bytes,
                          int64_t step, uint64_t seed, const char *what) {
-    struct adam_problem expected;
-    struct adam_session session;
+    struct adam_problem expected CLOSED_BY(adam_free);
     int64_t loaded_step = -1;
     uint64_t loaded_seed = 0;
     unsigned char *aligned = malloc(bytes);  /* needed by the oracle only */
@@ -123,21 +102,19 @@ static void check_loaded(const struct test_device *device, struct adam_problem *
     adam_copy(&expected, to);
     adam_saved_read(&expected.args, aligned);
     free(aligned);
-    adam_session_open(&session, device, to);
+    OPEN_ADAM_SESSION(session, device, to);
     check_ok(quern_adam_load(device->quern, &session.args, saved, bytes, &loaded_step, &loaded_seed));
     check(loaded_step == step && loaded_seed == seed, "%s: step %lld, seed %llx", what, (long long)loaded_step,
           (unsigned long long)loaded_seed);
     adam_session_read(&session, to);
     adam_check_same(to, &expected, what);
-    adam_session_close(&session);
-    adam_free(&expected);
 }
 
 /* After a few steps: save, load elsewhere, save again; both saved states are equal. */
 static void check_round_trip_of(const struct test_device *device, const struct quern_kernel *row, int32_t amsgrad) {
     quern_adam_args args = adam_args_of(row);
     args.amsgrad = amsgrad;
-    struct adam_problem problem, other;
+    struct adam_problem problem CLOSED_BY(adam_free), other CLOSED_BY(adam_free);
     struct adam_session session;
     adam_make(&problem, &args, counts, COUNT(counts));
     adam_copy(&other, &problem);
@@ -155,16 +132,10 @@ static void check_round_trip_of(const struct test_device *device, const struct q
     adam_session_close(&session);
     free(saved);
     free(again);
-    adam_free(&problem);
-    adam_free(&other);
 }
 
-static void check_round_trip(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_saved, what_is_loaded_is_saved_as_it_was) {
     for (int32_t amsgrad = 0; amsgrad <= adam_args_of(row).amsgrad; amsgrad++) check_round_trip_of(device, row, amsgrad);
-}
-
-Test(adam_saved, what_is_loaded_is_saved_as_it_was) {
-    for_each_adam_row(check_round_trip);
 }
 
 /* Either may be left out, and the other is still written. */
@@ -172,14 +143,12 @@ Test(adam_saved, step_and_seed_are_given_back_each_alone) {
     const struct quern_kernel *row = find_adam_row(QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, false);
     quern_adam_args args = adam_args_of(row);
     args.step = ((int64_t)5 << 32) + 6, args.seed = 0xFEDCBA9876543210;
-    struct test_device device;
-    struct adam_problem problem;
-    struct adam_session session;
+    OPEN_ROW(device, row);
+    struct adam_session session CLOSED_BY(adam_session_close);
     size_t bytes;
     int64_t step = -1;
     uint64_t seed = 1;
-    device_open_row(&device, 0, row);
-    adam_make(&problem, &args, counts, COUNT(counts));
+    OPEN_ADAM(problem, &args, counts, COUNT(counts));
     adam_session_open(&session, &device, &problem);
     unsigned char *saved = save(&session, &bytes);
     session.args.step = 1, session.args.seed = 2;
@@ -188,9 +157,6 @@ Test(adam_saved, step_and_seed_are_given_back_each_alone) {
     check(step == args.step && seed == args.seed, "step %lld, seed %llx", (long long)step, (unsigned long long)seed);
     check(session.args.step == 1 && session.args.seed == 2, "the arguments were written");
     free(saved);
-    adam_session_close(&session);
-    adam_free(&problem);
-    device_close(&device);
 }
 
 /* ---- conversions ---- */
@@ -207,7 +173,7 @@ static void check_conversion(const struct test_device *device, const struct quer
     quern_adam_args from_args = adam_args_of(from), to_args = adam_args_of(to);
     from_args.amsgrad = amsgrad & 1, to_args.amsgrad = amsgrad >> 1;
     to_args.seed = 1;
-    struct adam_problem problem, other;
+    struct adam_problem problem CLOSED_BY(adam_free), other CLOSED_BY(adam_free);
     adam_make(&problem, &from_args, counts, COUNT(counts));
     adam_set_moment(&problem, 3, ARENA_M, 32, QUERN_SCALE_BLOCK, tiny);
     adam_set_moment(&problem, 3, ARENA_V, 64, QUERN_SCALE_BLOCK, tiny);
@@ -223,8 +189,6 @@ static void check_conversion(const struct test_device *device, const struct quer
     if (from_args.master_dtype) spoil(&other);
     check_loaded(device, &other, saved, bytes, from_args.step, from_args.seed, what);
     free(saved);
-    adam_free(&problem);
-    adam_free(&other);
 }
 
 /* Conversion is host code and the same for all rows of a device: one bf16 row per type of state and master is enough. */
@@ -235,8 +199,7 @@ static bool stands_for_others(const struct quern_kernel *row) {
 
 Test(adam_saved, any_precision_into_any_other) {
     int pairs = 0, seen = 0;
-    struct test_device device;
-    device_open(&device, 0, NULL);
+    OPEN_DEVICE(device, NULL);
     for (const struct quern_kernel *from = next_adam_row(NULL); from; from = next_adam_row(from)) {
         if (!stands_for_others(from)) continue;
         for (const struct quern_kernel *to = next_adam_row(NULL); to; to = next_adam_row(to)) {
@@ -246,21 +209,18 @@ Test(adam_saved, any_precision_into_any_other) {
         }
     }
     check(pairs > 100, "only %d pairs", pairs);
-    device_close(&device);
 }
 
 /* The largest v begins as v, is kept, or is left out. */
 Test(adam_saved, amsgrad_begins_and_ends) {
     static const quern_dtype dtypes[] = {QUERN_BF16, QUERN_E4M3, QUERN_F16};
-    struct test_device device;
-    device_open(&device, 0, NULL);
+    OPEN_DEVICE(device, NULL);
     for (size_t i = 0; i < COUNT(dtypes) * COUNT(dtypes); i++) {
         const quern_dtype from = dtypes[i / COUNT(dtypes)], to = dtypes[i % COUNT(dtypes)];
         for (int32_t amsgrad = 0; amsgrad < 4; amsgrad++)
             check_conversion(&device, find_adam_row(QUERN_BF16, QUERN_BF16, from, from, QUERN_REMAINDER, true),
                              find_adam_row(QUERN_BF16, QUERN_BF16, to, to, QUERN_REMAINDER, true), amsgrad);
     }
-    device_close(&device);
 }
 
 /* Tensors longer than one conversion chunk, from and to memory at odd addresses. */
@@ -271,8 +231,7 @@ Test(adam_saved, long_tensors_and_odd_addresses) {
         bool is_full;
     } forms[] = {{QUERN_BF16, QUERN_BF16, QUERN_F32, true}, {QUERN_E4M3, QUERN_E4M3, QUERN_REMAINDER, true},
                  {QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, true}, {QUERN_F32, QUERN_F32, QUERN_REMAINDER, false}};
-    struct test_device device;
-    device_open(&device, 0, NULL);
+    OPEN_DEVICE(device, NULL);
     for (size_t i = 0; i < COUNT(forms) * COUNT(forms); i++) {
         struct adam_problem ends[2];
         for (int end = 0; end < 2; end++) {
@@ -296,7 +255,6 @@ Test(adam_saved, long_tensors_and_odd_addresses) {
         adam_free(&ends[0]);
         adam_free(&ends[1]);
     }
-    device_close(&device);
 }
 
 /* ---- refused states ---- */
@@ -306,29 +264,31 @@ struct refusal {
     struct adam_problem problem, before;
     unsigned char *saved;
     size_t bytes;
+    struct test_device device;
 };
 
-static void open_refusal(struct refusal *r, struct test_device *device) {
+static void open_refusal(struct refusal *r) {
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_REMAINDER, true);
+    *r = (struct refusal){.bytes = 0};
     const quern_adam_args args = adam_args_of(row);
-    device_open_row(device, 0, row);
+    device_open_row(&r->device, 0, row);
     adam_make(&r->problem, &args, counts, COUNT(counts));
     adam_copy(&r->before, &r->problem);
-    adam_session_open(&r->session, device, &r->problem);
+    adam_session_open(&r->session, &r->device, &r->problem);
     r->saved = save(&r->session, &r->bytes);
     adam_session_close(&r->session);
     spoil(&r->problem);
     adam_free(&r->before);
     adam_copy(&r->before, &r->problem);
-    adam_session_open(&r->session, device, &r->problem);
+    adam_session_open(&r->session, &r->device, &r->problem);
 }
 
-static void close_refusal(struct refusal *r, struct test_device *device) {
+static void close_refusal(struct refusal *r) {
     adam_session_close(&r->session);
     free(r->saved);
     adam_free(&r->problem);
     adam_free(&r->before);
-    device_close(device);
+    device_close(&r->device);
 }
 
 static void refuse_saved(struct refusal *r, const void *saved, size_t bytes, const char *what) {
@@ -344,9 +304,8 @@ static void refuse_saved(struct refusal *r, const void *saved, size_t bytes, con
 
 /* One bit anywhere, one byte less, one more. */
 Test(adam_saved, damage_is_noticed) {
-    struct refusal r = {0};
-    struct test_device device;
-    open_refusal(&r, &device);
+    struct refusal r CLOSED_BY(close_refusal);
+    open_refusal(&r);
     for (size_t i = 0; i < 300; i++) {
         const size_t at = i < 150 ? i : (size_t)random_bits(1, i) % r.bytes;
         r.saved[at] ^= (unsigned char)(1 << i % 8);
@@ -362,16 +321,14 @@ Test(adam_saved, damage_is_noticed) {
     refuse_saved(&r, longer, r.bytes + 1, "a byte too many");
     refuse_saved(&r, longer, r.bytes + 64, "64 bytes too many");
     free(longer);
-    check_ok(quern_adam_load(device.quern, &r.session.args, r.saved, r.bytes, NULL, NULL));
-    close_refusal(&r, &device);
+    check_ok(quern_adam_load(r.device.quern, &r.session.args, r.saved, r.bytes, NULL, NULL));
 }
 
 /* Behind the last byte there is no memory: whatever a truncated state says, nothing is read there. */
 Test(adam_saved, nothing_is_read_behind_a_truncated_state) {
     enum { PAGE = 4096, HEADER = 64 };
-    struct refusal r = {0};
-    struct test_device device;
-    open_refusal(&r, &device);
+    struct refusal r CLOSED_BY(close_refusal);
+    open_refusal(&r);
     char *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     check(pages != MAP_FAILED && mprotect(pages + PAGE, PAGE, PROT_NONE) == 0, "no memory");
     for (size_t bytes = 0; bytes <= HEADER + sizeof counts + 8; bytes++) {
@@ -380,7 +337,6 @@ Test(adam_saved, nothing_is_read_behind_a_truncated_state) {
         refuse_saved(&r, cut, bytes, "a truncated state");
     }
     munmap(pages, 2 * PAGE);
-    close_refusal(&r, &device);
 }
 
 /* The hash is valid but the content is wrong: each change gets a new hash. */
@@ -400,9 +356,8 @@ Test(adam_saved, lies_are_noticed) {
         {"a count of 2^62", 64, 8, (uint64_t)1 << 62}, {"the remainder of an f16 parameter", 12, 4, QUERN_F16},
         {"counts in another order", 64 + 8 * 2, 8, 2100},
     };
-    struct refusal r = {0};
-    struct test_device device;
-    open_refusal(&r, &device);
+    struct refusal r CLOSED_BY(close_refusal);
+    open_refusal(&r);
     unsigned char *lie = malloc(r.bytes);
     check(lie, "no memory");
     for (size_t i = 0; i < COUNT(lies); i++) {
@@ -412,7 +367,6 @@ Test(adam_saved, lies_are_noticed) {
         refuse_saved(&r, lie, r.bytes, lies[i].what);
     }
     free(lie);
-    close_refusal(&r, &device);
 }
 
 static bool is_listed(quern_dtype dtype, const quern_dtype *list) {
@@ -429,12 +383,10 @@ Test(adam_saved, types_that_no_state_has) {
     enum { TYPES = 12, BEYOND = 20 };
     const quern_adam_args args =
         adam_args_of(find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false));
-    struct test_device device;
-    struct adam_problem problem;
-    struct adam_session session;
+    OPEN_DEVICE(device, NULL);
+    struct adam_session session CLOSED_BY(adam_session_close);
     size_t bytes;
-    device_open(&device, 0, NULL);
-    adam_make(&problem, &args, counts, COUNT(counts));
+    OPEN_ADAM(problem, &args, counts, COUNT(counts));
     adam_session_open(&session, &device, &problem);
     unsigned char *saved = save(&session, &bytes), *lie = malloc(bytes);
     check(lie, "no memory");
@@ -451,9 +403,6 @@ Test(adam_saved, types_that_no_state_has) {
     }
     free(lie);
     free(saved);
-    adam_session_close(&session);
-    adam_free(&problem);
-    device_close(&device);
 }
 
 /* ---- what is no part of a state ---- */
@@ -463,14 +412,12 @@ Test(adam_saved, gradients_copies_and_multipliers_are_not_read) {
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, true);
     quern_adam_args args = adam_args_of(row);
     args.copy_dtype = QUERN_E4M3, args.use_multipliers = 1;
-    struct test_device device;
-    struct adam_problem problem, other;
-    struct adam_session session;
+    OPEN_ROW(device, row);
+    struct adam_problem problem CLOSED_BY(adam_free), other CLOSED_BY(adam_free);
     size_t bytes;
-    device_open_row(&device, 0, row);
     adam_make(&problem, &args, counts, COUNT(counts));
     adam_copy(&other, &problem);
-    adam_session_open(&session, &device, &problem);
+    OPEN_ADAM_SESSION(session, &device, &problem);
     unsigned char *saved = save(&session, &bytes);
     adam_session_close(&session);
     spoil(&other);
@@ -487,10 +434,6 @@ Test(adam_saved, gradients_copies_and_multipliers_are_not_read) {
     check(again_bytes == bytes && !memcmp(again, saved, bytes), "loaded and saved without the other arrays it is another state");
     free(saved);
     free(again);
-    adam_session_close(&session);
-    adam_free(&problem);
-    adam_free(&other);
-    device_close(&device);
 }
 
 /* ---- with a plan ---- */
@@ -499,11 +442,10 @@ Test(adam_saved, gradients_copies_and_multipliers_are_not_read) {
 Test(adam_saved, a_plan_stands_for_its_list) {
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_REMAINDER, true);
     const quern_adam_args args = adam_args_of(row);
-    struct test_device device;
-    struct adam_problem problem, other;
-    struct adam_session listed, planned;
+    OPEN_ROW(device, row);
+    struct adam_problem problem CLOSED_BY(adam_free), other CLOSED_BY(adam_free);
+    struct adam_session listed CLOSED_BY(adam_session_close), planned CLOSED_BY(adam_session_close);
     size_t bytes, planned_bytes;
-    device_open_row(&device, 0, row);
     adam_make(&problem, &args, counts, COUNT(counts));
     adam_copy(&other, &problem);
     adam_session_open(&listed, &device, &problem);
@@ -523,20 +465,15 @@ Test(adam_saved, a_plan_stands_for_its_list) {
     check(strstr(error_detail(), "args.plan"), "%s", error_detail());
     free(saved);
     free(again);
-    adam_session_close(&planned);
-    adam_session_close(&listed);
-    adam_free(&problem);
-    adam_free(&other);
-    device_close(&device);
 }
 
 /* ---- resuming ---- */
 
 /* Training continues as if uninterrupted, with the step and seed that the load returns. */
-static void check_resumed(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_saved, training_goes_on) {
     quern_adam_args args = adam_args_of(row);
     args.step = 1;
-    struct adam_problem straight, resumed;
+    struct adam_problem straight CLOSED_BY(adam_free), resumed CLOSED_BY(adam_free);
     struct adam_session session;
     adam_make(&straight, &args, counts, COUNT(counts));
     adam_copy(&resumed, &straight);
@@ -561,10 +498,4 @@ static void check_resumed(const struct test_device *device, const struct quern_k
     adam_session_close(&session);
     adam_check_same(&resumed, &straight, row->name);
     free(saved);
-    adam_free(&straight);
-    adam_free(&resumed);
-}
-
-Test(adam_saved, training_goes_on) {
-    for_each_adam_row(check_resumed);
 }

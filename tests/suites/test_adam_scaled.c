@@ -5,17 +5,12 @@
  * Runs on: cpu, emulated, gpu; kernels of adam.
  */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/random.h"
 #include "oracle/adam_value.h"
 #include "oracle/dtype.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const quern_dtype scaled[] = {QUERN_F16, QUERN_E4M3, QUERN_E5M2};
 
@@ -47,10 +42,8 @@ static void make_direct(struct adam_problem *problem, const quern_adam_args *arg
 }
 
 static void run_direct(const struct quern_kernel *row, struct adam_problem *problem) {
-    struct test_device device;
-    device_open_row(&device, 0, row);
+    OPEN_ROW(device, row);
     adam_check_step(&device, problem, row->name);
-    device_close(&device);
 }
 
 /* ---- boundaries ---- */
@@ -79,7 +72,7 @@ static void check_boundaries(quern_dtype dtype, quern_rounding rounding) {
     const struct quern_kernel *row = scaled_row(dtype);
     const int64_t count = make_blocks(values);
     const quern_adam_args args = direct_args(row, rounding);
-    struct adam_problem problem;
+    struct adam_problem problem CLOSED_BY(adam_free);
     make_direct(&problem, &args, count, values);
     run_direct(row, &problem);
     /* The model's own oracle would miss this: apart from the rounding, each value must arrive unchanged. */
@@ -93,7 +86,6 @@ static void check_boundaries(quern_dtype dtype, quern_rounding rounding) {
         const double ulp = dtype_ulp(dtype, value / scale) * scale, farthest = rounding == QUERN_ROUND_NEAREST ? ulp / 2 : ulp;
         check(fabs(got - value) <= farthest + 0x1p-149, "%s: %a became %a", quern_dtype_name(dtype), value, got);
     }
-    adam_free(&problem);
 }
 
 Test(adam_scaled, boundaries_to_nearest) {
@@ -153,14 +145,13 @@ Test(adam_scaled, stochastic_shares) {
 /* ---- v above zero ---- */
 
 /* A v that is far too small for its block is stored as the smallest positive value, so that the next step does not jump. */
-static void check_small_v(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_scaled, v_above_zero_stays_there) {
     if (!adam_is_scaled(row->key.adam.v)) return;
     static const int64_t counts[] = {64};
     for (int rounding = QUERN_ROUND_NEAREST; rounding <= QUERN_ROUND_STOCHASTIC; rounding++) {
         quern_adam_args args = adam_args_of(row);
         args.beta2 = 0, args.beta1 = 0, args.amsgrad = 1, args.v_rounding = (quern_rounding)rounding;
-        struct adam_problem problem;
-        adam_make(&problem, &args, counts, 1);
+        OPEN_ADAM(problem, &args, counts, 1);
         for (int64_t i = 0; i < counts[0]; i++) {
             adam_set_value(&problem, 0, ARENA_GRAD, i, i % 32 == 5 ? 1024 : i % 2 ? 0x1p-20 : 0);
             adam_set_value(&problem, 0, ARENA_V, i, 0);
@@ -171,12 +162,7 @@ static void check_small_v(const struct test_device *device, const struct quern_k
             const double v = adam_value_at(&problem, 0, ARENA_V, i), v_max = adam_value_at(&problem, 0, ARENA_V_MAX, i);
             check(i % 2 ? v > 0 && v_max > 0 : v == 0 && v_max == 0, "%s: v[%d] is %g, v_max %g", row->name, (int)i, v, v_max);
         }
-        adam_free(&problem);
     }
-}
-
-Test(adam_scaled, v_above_zero_stays_there) {
-    for_each_adam_row(check_small_v);
 }
 
 /* ---- any state ---- */
@@ -185,14 +171,13 @@ Test(adam_scaled, v_above_zero_stays_there) {
  * Every code under every scale decodes to its value; a scale of 255 decodes to infinity, which leads to NaN or infinity.  The
  * gradient is zero: any other would hide the value of a scale of 0.
  */
-static void check_every_code(const struct test_device *device, const struct quern_kernel *row) {
+TEST_ADAM_ROWS(adam_scaled, every_code_under_every_scale) {
     const quern_dtype m = row->key.adam.m, v = row->key.adam.v;
     if (!adam_is_scaled(m) && !adam_is_scaled(v)) return;
     static const int64_t few[] = {0, 85, 251, 255}; /* 251: only small codes stay finite */
     const int64_t scales = test_size(64, COUNT(few)), counts[] = {256 * scales}, *count = counts;
     const quern_adam_args args = adam_args_of(row);
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, 1);
+    OPEN_ADAM(problem, &args, counts, 1);
     const quern_adam_tensor *t = &problem.tensors[0];
     for (int64_t i = 0; i < *count; i++) {
         const uint16_t bits = (uint16_t)random_bits(3, (uint64_t)i);
@@ -209,11 +194,6 @@ static void check_every_code(const struct test_device *device, const struct quer
             adam_set_value(&problem, 0, ARENA_GRAD, block * QUERN_SCALE_BLOCK + i, 0);
     }
     adam_check_step(device, &problem, row->name);
-    adam_free(&problem);
-}
-
-Test(adam_scaled, every_code_under_every_scale) {
-    for_each_adam_row(check_every_code);
 }
 
 /* All bytes zero is a state of zeros: a first step from it equals one from zeros in fp32. */
@@ -223,8 +203,7 @@ Test(adam_scaled, zero_bytes_are_zeros) {
         const struct quern_kernel *row = scaled_row(scaled[d]);
         quern_adam_args args = adam_args_of(row);
         args.step = 1, args.lr = 0.5, args.weight_decay = args.eps = 0;
-        struct adam_problem problem;
-        adam_make(&problem, &args, counts, 1);
+        OPEN_ADAM(problem, &args, counts, 1);
         for (int a = ARENA_M; a <= ARENA_V_MAX_SCALE; a++)
             if (problem.arena[a]) memset(problem.arena[a], 0, problem.bytes[a]);
         double before[100];
@@ -233,6 +212,5 @@ Test(adam_scaled, zero_bytes_are_zeros) {
         for (int64_t i = 0; i < counts[0]; i++)
             check(fabs(fabs(adam_value_at(&problem, 0, ARENA_PARAM, i) - before[i]) - 0.5) < 1e-5, "the first step is %g",
                   adam_value_at(&problem, 0, ARENA_PARAM, i) - before[i]);
-        adam_free(&problem);
     }
 }

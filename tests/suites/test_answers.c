@@ -6,9 +6,6 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/buffer.h"
@@ -67,7 +64,7 @@ static int images_of(const struct test_device *device) {
 
 /* One launch for each image, at the first preparation only. */
 Test(answers, each_image_is_asked_once) {
-    struct test_device device;
+    struct test_device device CLOSED_BY(device_close);
     open_device(&device, 0);
     const long long before = cuda_launches();
     check_ok(quern_prepare(device.quern, ASKED));
@@ -83,7 +80,6 @@ Test(answers, each_image_is_asked_once) {
     check_ok(quern_prepare(device.quern, ALL));
     check(cuda_launches() == first, "%lld launches at the second preparation", cuda_launches() - first);
     check(images_of(&device) > images, "barriers and all-to-alls have no images");
-    device_close(&device);
 }
 
 /* Asks one kernel, though its image has been asked.  Returns the refusal. */
@@ -110,7 +106,7 @@ static void forget_refusals(struct test_device *device) {
 
 /* Every kernel knows its answer, and none gives it by chance: rubbish is found. */
 static void ask_each(unsigned operation) {
-    struct test_device device;
+    struct test_device device CLOSED_BY(device_close);
     open_device(&device, 0);
     check_ok(quern_prepare(device.quern, operation));
     const struct quern_ready_list *list = list_of(&device, operation);
@@ -127,7 +123,6 @@ static void ask_each(unsigned operation) {
         check(refused->status == QUERN_NO_KERNEL && strlen(refused->reason) < 200, "%s", refused->reason);
         forget_refusals(&device);
     }
-    device_close(&device);
 }
 
 Test(answers, of_each_kernel_of_cross_entropy) { ask_each(QUERN_CROSS_ENTROPY); }
@@ -136,14 +131,13 @@ Test(answers, of_each_kernel_of_adam) { ask_each(QUERN_ADAM); }
 /* ---- the switch ---- */
 
 Test(answers, can_be_switched_off) {
-    struct test_device device;
+    struct test_device device CLOSED_BY(device_close);
     setenv("QUERN_KNOWN_ANSWERS", "0", 1);
     if (getenv("QUERN_EMULATOR")) inject("stores@*%s:1", "");
     open_device(&device, 0);
     const long long before = cuda_launches();
     check_ok(quern_prepare(device.quern, ALL));
     check(cuda_launches() == before && !device.quern->refused, "%lld launches", cuda_launches() - before);
-    device_close(&device);
 }
 
 Test(answers, the_switch_has_two_positions) {
@@ -203,7 +197,7 @@ static void keep_line(void *user, quern_log_level level, const char *line) {
 
 /* The rows whose blocks take turns do not work.  Another kernel of the target serves, and right; the reason is told everywhere. */
 static void check_next_row_serves(const char *fault, const char *reason, bool computes) {
-    struct test_device device;
+    struct test_device device CLOSED_BY(device_close);
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = 4, .vocab = BEYOND_SHORT);
     char best[128];
     need_emulator();
@@ -220,12 +214,11 @@ static void check_next_row_serves(const char *fault, const char *reason, bool co
     check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
     check(strstr(chosen(&device), "streamed"), "%s serves after another preparation", chosen(&device));
     quern_set_log(NULL, NULL, 0);
-    device_close(&device);
 }
 
 /* Without their own kernel short rows have that of longer ones. */
 Test(answers, short_rows_go_to_the_kernel_of_longer_ones) {
-    struct test_device device;
+    struct test_device device CLOSED_BY(device_close);
     const struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = 40, .vocab = SHORT);
     need_emulator();
     open_device(&device, 0);
@@ -235,7 +228,6 @@ Test(answers, short_rows_go_to_the_kernel_of_longer_ones) {
     unsetenv("QUERN_EMULATOR_FAIL");
     check(strstr(chosen_for(&device, SHORT), "cross_entropy_bf16_resident__"), "%s", walk);
     cross_entropy_check_case(&device, &c);
-    device_close(&device);
 }
 
 Test(answers, rubbish_goes_to_the_next_row) { check_next_row_serves("stores@*/%s:1", " gives a wrong answer: ", true); }
@@ -255,14 +247,14 @@ Test(answers, a_refused_function_goes_to_the_next_row) {
 
 /* A request that only the image could serve: the call's detail has the reason. */
 Test(answers, no_row_is_left_for_a_type) {
-    struct test_device device;
+    struct test_device device CLOSED_BY(device_close);
     need_emulator();
     open_device(&device, 0);
     inject_for_all("stores@*bf16*:1");
     check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
     check(!*chosen(&device) && strstr(walk, "gives a wrong answer"), "%s", walk);
     quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
-    struct buffer memory;
+    struct buffer memory CLOSED_BY(buffer_close);
     buffer_open(&memory, &device, 1024, 0, NULL);
     char *room = memory.data;
     args.logits_dtype = QUERN_BF16, args.labels_dtype = QUERN_INT32, args.rows = 1, args.vocab = 33;
@@ -270,8 +262,6 @@ Test(answers, no_row_is_left_for_a_type) {
     check_status(quern_cross_entropy(device.quern, &args, room + 512, 512, device.stream), QUERN_NO_KERNEL);
     check(strstr(error_detail(), "no cross_entropy kernel serves") && strstr(error_detail(), "gives a wrong answer"), "%s",
           error_detail());
-    buffer_close(&memory);
-    device_close(&device);
 }
 
 /* All images are bad: quern_prepare says which and why, and nothing is prepared. */
@@ -289,14 +279,13 @@ Test(answers, no_image_works) {
     need_emulator();
     for (size_t i = 0; i < 2 * sizeof faults / sizeof *faults; i++) {
         const unsigned operation = i % 2 ? QUERN_ADAM : QUERN_CROSS_ENTROPY;
-        struct test_device device;
+        struct test_device device CLOSED_BY(device_close);
         open_device(&device, 0);
         inject_for_all(faults[i / 2].fault);
         check_status(quern_prepare(device.quern, operation), faults[i / 2].status);
         check(strstr(error_detail(), faults[i / 2].reason) && strstr(error_detail(), test_target()), "%s", error_detail());
         check(!list_of(&device, operation), "a list is published");
         unsetenv("QUERN_EMULATOR_FAIL");
-        device_close(&device);
     }
 }
 
@@ -309,7 +298,7 @@ Test(answers, other_errors_fail) {
                   {"load@*/%s:2", QUERN_OUT_OF_MEMORY}, {"load@*/%s:999", QUERN_CUDA_ERROR}};
     need_emulator();
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        struct test_device device;
+        struct test_device device CLOSED_BY(device_close);
         open_device(&device, 0);
         inject(faults[i].fault, "cross_entropy_bf16_resident");
         check_status(quern_prepare(device.quern, QUERN_CROSS_ENTROPY), faults[i].status);
@@ -317,7 +306,6 @@ Test(answers, other_errors_fail) {
         unsetenv("QUERN_EMULATOR_FAIL");
         check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
         check(strstr(chosen(&device), "resident"), "%s serves", chosen(&device));
-        device_close(&device);
     }
 }
 
@@ -325,7 +313,7 @@ Test(answers, other_errors_fail) {
 
 /* All kernels have been asked, so another preparation makes no call that would break a capture. */
 Test(answers, a_capture_is_left_alone) {
-    struct test_device device;
+    struct test_device device CLOSED_BY(device_close);
     void *graph;
     open_device(&device, 0);
     check_ok(quern_prepare(device.quern, ASKED));
@@ -333,7 +321,6 @@ Test(answers, a_capture_is_left_alone) {
     check_ok(quern_prepare(device.quern, ASKED));
     CUDA(cuStreamEndCapture(device.stream, &graph));
     CUDA(cuGraphDestroy(graph));
-    device_close(&device);
 }
 
 static void *prepare_in_thread(void *user) {

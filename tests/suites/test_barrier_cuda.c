@@ -9,9 +9,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include <fnmatch.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -24,7 +21,6 @@
 #include "harness/ranks.h"
 #include "ranks/segment.h"
 #include "runtime/device.h"
-
 
 /* Seconds: a limit that must end.  All kernels that come begin within it. */
 static const double LATE = 1.5;
@@ -123,14 +119,13 @@ static void check_board(const struct board *board) {
 }
 
 static void run_rounds(struct gpu_group *group, int rounds, bool subsets) {
-    struct board board;
+    struct board board CLOSED_BY(board_close);
     board_open(&board, group);
     for (int round = 0; round < rounds; round++) {
         uint64_t some = random_bits(77, (uint64_t)(round * 1000 + group->ranks)) & ((1ull << group->ranks % 64) - 1);
         enqueue_round(&board, subsets && round % 4 && some ? some : ~0ull);
     }
     check_board(&board);
-    board_close(&board);
 }
 
 /* ---- all ranks arrive ---- */
@@ -139,19 +134,15 @@ static const int few[] = {1, 2, 3, 4, 8};
 
 Test(barrier_cuda, any_number_of_ranks_meets) {
     for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
-        struct gpu_group group;
-        gpu_group_open(&group, .ranks = few[i], .machine.devices = 8);
+        OPEN_GROUP(group, .ranks = few[i], .machine.devices = 8);
         run_rounds(&group, 20, false);
-        gpu_group_close(&group);
     }
 }
 
 static void run_crowds(const int *many, int count, struct gpu_machine machine) {
     for (int i = 0; i < count; i++) {
-        struct gpu_group group;
-        gpu_group_open(&group, .ranks = many[i], .machine = machine, .timeout = 200);
+        OPEN_GROUP(group, .ranks = many[i], .machine = machine, .timeout = 200);
         run_rounds(&group, many[i] < 64 ? 2 : 1, false);
-        gpu_group_close(&group);
     }
 }
 
@@ -166,63 +157,49 @@ Test(barrier_cuda, many_ranks_share_gpus) {
 
 /* Without copies, which would take minutes. */
 Test(barrier_cuda, as_many_ranks_as_a_group_can_have) {
-    struct gpu_group group;
-    gpu_group_open(&group, .ranks = MOST_GPU_RANKS, .machine = {.devices = 4, .multiprocessors = 8}, .timeout = 200);
+    OPEN_GROUP(group, .ranks = MOST_GPU_RANKS, .machine = {.devices = 4, .multiprocessors = 8}, .timeout = 200);
     gpu_group_barrier(&group, ~0ull);
     gpu_group_synchronize(&group);
     for (int rank = 0; rank < group.ranks; rank++) check_ok(quern_group_status(group.group[rank]));
-    gpu_group_close(&group);
 }
 
 Test(barrier_cuda, subsets_need_no_group_of_their_own) {
-    struct gpu_group group;
-    gpu_group_open(&group, .ranks = 5);
+    OPEN_GROUP(group, .ranks = 5);
     run_rounds(&group, 100, true);
-    gpu_group_close(&group);
 }
 
 Test(barrier_cuda, a_subset_does_not_wait_for_the_others) {
-    struct gpu_group group;
-    gpu_group_open(&group, .ranks = 4);
-    struct board board;
+    OPEN_GROUP(group, .ranks = 4);
+    struct board board CLOSED_BY(board_close);
     board_open(&board, &group);
     for (int round = 0; round < 10; round++) enqueue_round(&board, 5);
     check_board(&board);  /* ranks 1 and 3 have made no call */
     for (int round = 0; round < 10; round++) enqueue_round(&board, ~0ull);
     check_board(&board);
-    board_close(&board);
-    gpu_group_close(&group);
 }
 
 Test(barrier_cuda, counters_wrap_around) {
-    struct gpu_group group;
-    gpu_group_open(&group, .ranks = 3, .first_epoch = 0xFFFFFFF0);
+    OPEN_GROUP(group, .ranks = 3, .first_epoch = 0xFFFFFFF0);
     run_rounds(&group, 40, true);
-    gpu_group_close(&group);
 }
 
 /* Without a second barrier in the round, the first rank through one barrier reaches the next while others still wait in it. */
 Test(barrier_cuda, a_rank_may_be_a_phase_ahead) {
-    struct gpu_group group;
-    gpu_group_open(&group, .ranks = 4, .first_epoch = 0xFFFFFFF0);
+    OPEN_GROUP(group, .ranks = 4, .first_epoch = 0xFFFFFFF0);
     for (int round = 0; round < 500; round++) gpu_group_barrier(&group, round % 3 == 2 ? 7 : ~0ull);
     gpu_group_synchronize(&group);
     for (int rank = 0; rank < group.ranks; rank++) check_ok(quern_group_status(group.group[rank]));
-    gpu_group_close(&group);
 }
 
 Test(barrier_cuda, the_signals_go_by_multicast) {
-    struct gpu_group group;
-    gpu_group_open(&group, .ranks = 4, .first_epoch = 0xFFFFFFF0, .machine.multicast = true);
+    OPEN_GROUP(group, .ranks = 4, .first_epoch = 0xFFFFFFF0, .machine.multicast = true);
     run_rounds(&group, 60, true);
-    gpu_group_close(&group);
 }
 
 Test(barrier_cuda, a_captured_barrier_is_replayed) {
-    struct gpu_group group;
     struct gpu_replay replay;
-    gpu_group_open(&group, .ranks = 4, .first_epoch = 0xFFFFFFF0);
-    struct board board;
+    OPEN_GROUP(group, .ranks = 4, .first_epoch = 0xFFFFFFF0);
+    struct board board CLOSED_BY(board_close);
     board_open(&board, &group);
     gpu_group_begin_capture(&group);
     enqueue_round(&board, ~0ull);
@@ -233,8 +210,6 @@ Test(barrier_cuda, a_captured_barrier_is_replayed) {
     check_board(&board);
     enqueue_round(&board, ~0ull);  /* the counters continue from where the replays left them */
     check_board(&board);
-    board_close(&board);
-    gpu_group_close(&group);
 }
 
 /* ---- missing ranks ---- */
@@ -290,9 +265,7 @@ static double time_barriers(struct gpu_group *group, int ranks, uint64_t missing
 }
 
 static void run_expiry(bool multicast) {
-    struct gpu_group group;
-    gpu_group_open(&group, .ranks = 4, .timeout = LATE, .first_epoch = 40,
-                   .machine = {.multicast = multicast, .virtual_clock = true});
+    OPEN_GROUP(group, .ranks = 4, .timeout = LATE, .first_epoch = 40, .machine = {.multicast = multicast, .virtual_clock = true});
     gpu_group_barrier(&group, ~0ull);
     const double took = time_barriers(&group, 4, 1 << 1 | 1 << 3, 1);
     check(took >= LATE && took < 10 * LATE, "the wait of %g s took %g s", LATE, took);
@@ -302,7 +275,6 @@ static void run_expiry(bool multicast) {
     double waited = strtod(strstr(error_detail(), " waited ") + strlen(" waited "), NULL);
     check(waited >= LATE && waited < took + 1e-5, "the record says that it waited %g s, and it took %g", waited, took);
     expect_health(&group);
-    gpu_group_close(&group);
 }
 
 Test(barrier_cuda, a_missing_rank_is_named) { run_expiry(false); }
@@ -311,7 +283,7 @@ Test(barrier_cuda, a_missing_rank_is_named_with_multicast) { run_expiry(true); }
 
 /* One thread drives the ranks that are left, whose kernels have given up. */
 static void run_shrink(bool multicast) {
-    struct gpu_group group, smaller;
+    struct gpu_group group CLOSED_BY(gpu_group_close), smaller;
     gpu_group_open(&group, .ranks = 4, .timeout = LATE, .machine = {.multicast = multicast, .virtual_clock = true});
     gpu_group_barrier(&group, ~0ull);
     for (int rank = 0; rank < 4; rank += 2) check_ok(quern_barrier(group.group[rank], NULL, group.device[rank].stream));
@@ -332,7 +304,6 @@ static void run_shrink(bool multicast) {
     run_rounds(&smaller, 3, false);
     gpu_group_destroy(&smaller);
     for (int rank = 0; rank < 4; rank++) group.group[rank] = NULL;
-    gpu_group_close(&group);
 }
 
 Test(barrier_cuda, living_ranks_form_a_group) { run_shrink(false); }
@@ -340,45 +311,38 @@ Test(barrier_cuda, living_ranks_form_a_group) { run_shrink(false); }
 Test(barrier_cuda, living_ranks_form_a_group_with_multicast) { run_shrink(true); }
 
 Test(barrier_cuda, a_call_has_a_limit_of_its_own) {
-    struct gpu_group group;
     quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
     args.timeout = 0.2;
-    gpu_group_open(&group, .ranks = 2, .timeout = RANK_LIMIT, .machine.virtual_clock = true);
+    OPEN_GROUP(group, .ranks = 2, .timeout = RANK_LIMIT, .machine.virtual_clock = true);
     check_ok(quern_barrier(group.group[0], &args, group.device[0].stream));
     gpu_group_synchronize(&group);
     expect_poison(&group, QUERN_PEER_TIMEOUT, "quern_barrier: rank 0 waited * s on its GPU for rank 1 (process *, last epoch 0, "
                   "expected 1, last in no call)");
-    gpu_group_close(&group);
 }
 
 /* When the wait expires, the calls already in the stream must fail at once, without waiting for a time limit each. */
 Test(barrier_cuda, what_follows_a_failure_ends_at_once) {
-    struct gpu_group group;
-    gpu_group_open(&group, .ranks = 3, .timeout = LATE, .machine.virtual_clock = true);
+    OPEN_GROUP(group, .ranks = 3, .timeout = LATE, .machine.virtual_clock = true);
     const double took = time_barriers(&group, 2, 0, 20);
     check(took < 10 * LATE, "20 barriers of %g s took %g s", LATE, took);
     expect_poison(&group, QUERN_PEER_TIMEOUT, "quern_barrier: rank [01] waited * s on its GPU for rank 2 (process *, last epoch 0, "
                   "expected 1, last in no call)");
-    gpu_group_close(&group);
 }
 
 /* Only the kernel of the last rank has given up when the first rank asks. */
 Test(barrier_cuda, the_kernel_that_gave_up_is_found) {
-    struct gpu_group group;
-    gpu_group_open(&group, .ranks = 2, .timeout = 0.2, .machine.virtual_clock = true);
+    OPEN_GROUP(group, .ranks = 2, .timeout = 0.2, .machine.virtual_clock = true);
     check_ok(quern_barrier(group.group[1], NULL, group.device[1].stream));
     gpu_group_synchronize(&group);
     expect_poison(&group, QUERN_PEER_TIMEOUT, "quern_barrier: rank 1 waited * s on its GPU for rank 0 (*");
-    gpu_group_close(&group);
 }
 
 static void run_other_members(bool multicast) {
-    struct gpu_group group;
     static const int some[] = {0, 1};
     quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
     args.members = some;
     args.member_count = 2;
-    gpu_group_open(&group, .ranks = 3, .timeout = RANK_LIMIT, .machine.multicast = multicast);
+    OPEN_GROUP(group, .ranks = 3, .timeout = RANK_LIMIT, .machine.multicast = multicast);
     gpu_group_barrier(&group, ~0ull);
     check_ok(quern_barrier(group.group[0], &args, group.device[0].stream));
     check_ok(quern_barrier(group.group[1], NULL, group.device[1].stream));
@@ -391,7 +355,6 @@ static void run_other_members(bool multicast) {
                   "order, with the same members");
     expect_missing(&group, 0);
     expect_health(&group);
-    gpu_group_close(&group);
 }
 
 Test(barrier_cuda, other_members_are_another_call) { run_other_members(false); }
@@ -401,8 +364,7 @@ Test(barrier_cuda, other_members_are_another_call_with_multicast) { run_other_me
 /* Two ranks meet in different calls, and each also waits for a rank that makes no call: it does not wait for that one's limit. */
 Test(barrier_cuda, another_call_ends_the_other_waits_of_a_rank) {
     static const int members[2][3] = {{0, 1, 2}, {0, 1, 3}};
-    struct gpu_group group;
-    gpu_group_open(&group, .ranks = 4, .timeout = RANK_LIMIT);
+    OPEN_GROUP(group, .ranks = 4, .timeout = RANK_LIMIT);
     for (int rank = 0; rank < 2; rank++) {
         quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
         args.members = members[rank];
@@ -413,7 +375,6 @@ Test(barrier_cuda, another_call_ends_the_other_waits_of_a_rank) {
     gpu_group_synchronize(&group);
     check(rank_now() - before < RANK_SOON, "two different calls were noticed after %g s", rank_now() - before);
     expect_poison(&group, QUERN_PEER_MISMATCH, "quern_barrier on the GPU of rank [01] met another call of rank [01] (*");
-    gpu_group_close(&group);
 }
 
 /* ---- parts of a group whose ranks one thread drives ---- */
@@ -424,9 +385,8 @@ Test(barrier_cuda, a_thread_splits_its_ranks_by_colour) {
     static const struct {
         int rank, size;
     } expected[] = {{1, 3}, {1, 2}, {-1, -1}, {0, 3}, {0, 2}, {2, 3}};
-    struct gpu_group group;
     quern_group *parts[6];
-    gpu_group_open(&group, .ranks = 6, .machine.devices = 3);
+    OPEN_GROUP(group, .ranks = 6, .machine.devices = 3);
     check_ok(quern_group_split(group.group, 6, colours, keys, parts));
     for (int rank = 0; rank < 6; rank++) {
         check(!parts[rank] == (colours[rank] < 0), "rank %d has the part %p", rank, (void *)parts[rank]);
@@ -440,7 +400,6 @@ Test(barrier_cuda, a_thread_splits_its_ranks_by_colour) {
         if (parts[rank]) check_ok(quern_group_status(parts[rank]));
         check_ok(quern_group_destroy(parts[rank]));
     }
-    gpu_group_close(&group);
 }
 
 /* ---- abort and report, while the thread that drives the GPUs waits for them ---- */
@@ -461,8 +420,7 @@ static void *watch(void *user) {
 }
 
 Test(barrier_cuda, abort_ends_a_wait) {
-    struct gpu_group group;
-    gpu_group_open(&group, .ranks = 3, .timeout = RANK_LIMIT);
+    OPEN_GROUP(group, .ranks = 3, .timeout = RANK_LIMIT);
     struct watcher watcher = {.group = &group};
     pthread_t thread;
     check(pthread_create(&thread, NULL, watch, &watcher) == 0, "no thread");
@@ -483,7 +441,6 @@ Test(barrier_cuda, abort_ends_a_wait) {
     check(epoch[0] == epoch[2] + 1 && epoch[1] == epoch[0], "the report says \"%s\"", watcher.report);
     expect_poison(&group, QUERN_GROUP_ABORTED, "rank 0 has aborted the group");
     expect_health(&group);
-    gpu_group_close(&group);
 }
 
 /* ---- ranks that are taken ---- */
@@ -521,7 +478,7 @@ static bool name_exists(const char *path) {
 
 /* A thread gets rank 0 but not rank 1, which the thread has already: no rank waits for a group that cannot become complete. */
 Test(barrier_cuda, places_are_taken_together_or_not_at_all) {
-    struct gpu_group group;
+    struct gpu_group group CLOSED_BY(gpu_group_close);
     gpu_group_open_with(&group, (struct gpu_group_options){.ranks = 3});
     struct waiting waiting = {.group = &group};
     pthread_t thread;
@@ -541,7 +498,6 @@ Test(barrier_cuda, places_are_taken_together_or_not_at_all) {
     check(waiting.status == QUERN_INVALID_ARGUMENT && strstr(waiting.detail, "rank 1 of group half has been taken"),
           "rank 1 ended with \"%s\"", waiting.detail);
     check(!handles[0] && !handles[1] && !name_exists(path), "something is left");
-    gpu_group_close(&group);
 }
 
 /* ---- the ranks of one call ---- */
@@ -610,8 +566,7 @@ Test(barrier_cuda, the_ranks_of_one_call_are_of_one_group) {
         {other_timeout, differ}, {other_first, differ}, {other_epoch, differ}, {one_rank, "args[0] and args[1] both are rank 1"},
         {one_rank_no_name, "args[0] and args[1] both are rank 0"},
     };
-    struct gpu_group group;
-    gpu_group_open(&group, .ranks = PAIR);
+    OPEN_GROUP(group, .ranks = PAIR);
     quern_group_args args[PAIR];
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         pair_args(&group, args);
@@ -620,12 +575,10 @@ Test(barrier_cuda, the_ranks_of_one_call_are_of_one_group) {
     }
     pair_args(&group, args);
     create_pair(args);
-    gpu_group_close(&group);
 }
 
 Test(barrier_cuda, each_device_of_a_call_must_be_prepared) {
-    struct gpu_group group;
-    gpu_group_open(&group, .ranks = PAIR);
+    OPEN_GROUP(group, .ranks = PAIR);
     quern_group_args args[PAIR];
     for (int rank = 0; rank < PAIR; rank++) {
         char text[160];
@@ -641,14 +594,12 @@ Test(barrier_cuda, each_device_of_a_call_must_be_prepared) {
         create_pair(args);
         quern_device_close(device);
     }
-    gpu_group_close(&group);
 }
 
 /* A blocking launch of one rank would wait for that of the next, which the same thread makes later. */
 Test(barrier_cuda, launches_that_block_need_a_thread_for_each_gpu) {
     static const char *const unset[] = {"0", ""}, *const set[] = {"1", "2", "yes", "00"};
-    struct gpu_group group;
-    gpu_group_open(&group, .ranks = PAIR);
+    OPEN_GROUP(group, .ranks = PAIR);
     quern_group_args args[PAIR];
     pair_args(&group, args);
     for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
@@ -666,5 +617,4 @@ Test(barrier_cuda, launches_that_block_need_a_thread_for_each_gpu) {
         create_pair(args);
     }
     unsetenv("CUDA_LAUNCH_BLOCKING");
-    gpu_group_close(&group);
 }

@@ -5,17 +5,12 @@
  * Runs on: cpu, emulated, gpu; kernels of adam, cross_entropy.
  */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "oracle/cross_entropy_terms.h"
 #include "oracle/dtype.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ---- the rows of a case, in double ---- */
 
@@ -89,7 +84,7 @@ static void check_shards(const struct cross_entropy_case *c, const struct cross_
 }
 
 /* The last two have an lse near 0 and gradients near the smallest normal number. */
-static void check_splits(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(bounds, shards_differ_by_few_units_of_the_largest_term) {
     static const struct {
         int64_t rows, vocab;
         double spread;
@@ -100,9 +95,8 @@ static void check_splits(const struct test_device *device, const struct quern_ke
             .logits_dtype = row->key.cross_entropy.logits, .rows = test_size(cases[i].rows, 20), .vocab = cases[i].vocab,
             .spread = cases[i].spread, .outputs = WANT_WHAT_IS_FREE, .seed = cases[i].seed);
         if (row->key.cross_entropy.full) cross_entropy_add_options(&c, row, true);
-        struct cross_entropy_inputs inputs;
-        struct cross_entropy_outputs whole, shards;
-        cross_entropy_make_inputs(&c, &inputs);
+        struct cross_entropy_outputs whole CLOSED_BY(cross_entropy_free_outputs), shards;
+        OPEN_INPUTS(inputs, &c);
         cross_entropy_run(device, &c, &inputs, &whole);
         for (c.shards = 2; c.shards <= 7; c.shards += 5) {
             c.split = cases[i].split + (uint64_t)c.shards;
@@ -110,13 +104,7 @@ static void check_splits(const struct test_device *device, const struct quern_ke
             check_shards(&c, &inputs, &shards, &whole);
             cross_entropy_free_outputs(&shards);
         }
-        cross_entropy_free_outputs(&whole);
-        cross_entropy_free_inputs(&inputs);
     }
-}
-
-Test(bounds, shards_differ_by_few_units_of_the_largest_term) {
-    for_each_cross_entropy_row(check_splits);
 }
 
 /* ---- the entropy ---- */
@@ -126,13 +114,11 @@ Test(bounds, shards_differ_by_few_units_of_the_largest_term) {
 
 /* Rows from an even distribution to one that leaves 1e-15 to the other columns. */
 static void check_entropies_of(const struct test_device *device, struct cross_entropy_case *c) {
-    struct cross_entropy_inputs inputs;
-    struct cross_entropy_outputs outputs;
     double least = 1;
-    cross_entropy_make_inputs(c, &inputs);
+    OPEN_INPUTS(inputs, c);
     for (int64_t r = 0; r < c->rows; r++)
         cross_entropy_set_logit(c, &inputs, r, r % c->vocab, 60.0 * (double)r / (double)c->rows);
-    cross_entropy_run(device, c, &inputs, &outputs);
+    OPEN_OUTPUTS(outputs, device, c, &inputs);
     struct doubles d = open_doubles(c, &inputs);
     for (int64_t r = 0; r < c->rows; r++) {
         load_row(&d, c, &inputs, r);
@@ -145,11 +131,9 @@ static void check_entropies_of(const struct test_device *device, struct cross_en
     }
     check(least < 1e-12, "no row is confident: the smallest entropy is %g", least);
     close_doubles(&d);
-    cross_entropy_free_outputs(&outputs);
-    cross_entropy_free_inputs(&inputs);
 }
 
-static void check_entropies(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(bounds, entropy_is_accurate_where_it_is_small) {
     if (!row->key.cross_entropy.full) return;
     for (int64_t vocab = 10; vocab <= 1000; vocab *= 10) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(
@@ -159,18 +143,13 @@ static void check_entropies(const struct test_device *device, const struct quern
     }
 }
 
-Test(bounds, entropy_is_accurate_where_it_is_small) {
-    for_each_cross_entropy_row(check_entropies);
-}
-
 /* Confident rows, in which the terms of the entropy cancel. */
-static void check_signs(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(bounds, no_entropy_is_negative) {
     if (!row->key.cross_entropy.full) return;
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = test_size(2000, 200),
                                                      .vocab = 10, .spread = 3, .outputs = WANT_ENTROPY, .placement = NO_GRAD);
-    struct cross_entropy_inputs inputs;
     struct cross_entropy_outputs outputs;
-    cross_entropy_make_inputs(&c, &inputs);
+    OPEN_INPUTS(inputs, &c);
     for (int64_t r = 0; r < c.rows; r++)
         cross_entropy_set_logit(&c, &inputs, r, r % c.vocab, 20 + 100.0 * (double)r / (double)c.rows);
     for (c.shards = 0; c.shards < 6; c.shards += 5) {
@@ -180,30 +159,21 @@ static void check_signs(const struct test_device *device, const struct quern_ker
                   cross_entropy_describe(&c));
         cross_entropy_free_outputs(&outputs);
     }
-    cross_entropy_free_inputs(&inputs);
-}
-
-Test(bounds, no_entropy_is_negative) {
-    for_each_cross_entropy_row(check_signs);
 }
 
 /* ---- a loss with the entropy beside it ---- */
 
 static void check_beside_with(const struct test_device *device, struct cross_entropy_case *c) {
-    struct cross_entropy_inputs inputs;
-    struct cross_entropy_outputs without, with;
-    cross_entropy_make_inputs(c, &inputs);
+    struct cross_entropy_outputs without CLOSED_BY(cross_entropy_free_outputs), with CLOSED_BY(cross_entropy_free_outputs);
+    OPEN_INPUTS(inputs, c);
     cross_entropy_run(device, c, &inputs, &without);
     c->outputs |= WANT_ENTROPY;
     cross_entropy_run(device, c, &inputs, &with);
     cross_entropy_check_same(c, &with, &without, "the entropy beside it");
-    cross_entropy_free_outputs(&without);
-    cross_entropy_free_outputs(&with);
-    cross_entropy_free_inputs(&inputs);
 }
 
 /* The options that have loops of their own. */
-static void check_beside(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(bounds, the_entropy_changes_no_bit_of_the_loss) {
     static const struct {
         float smoothing, softcap;
         bool weights;
@@ -216,10 +186,6 @@ static void check_beside(const struct test_device *device, const struct quern_ke
             .outputs = WANT_LSE | WANT_LOG_PROB | WANT_ARGMAX);
         check_beside_with(device, &c);
     }
-}
-
-Test(bounds, the_entropy_changes_no_bit_of_the_loss) {
-    for_each_cross_entropy_row(check_beside);
 }
 
 /* ---- random bits ---- */
@@ -235,9 +201,8 @@ Test(bounds, random_bits_repeat_after_2_to_the_32_steps) {
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
     const int64_t count = 3000, step = 1000000000;
     static const int sooner[] = {0, 1, 8, 16, 24, 31};
-    struct test_device device;
     struct adam_problem before, first, later;
-    device_open_row(&device, 0, row);
+    OPEN_ROW(device, row);
     quern_adam_args args = adam_args_of(row);
     adam_make(&before, &args, &count, 1);
     step_at(&first, &device, &before, step);
@@ -251,7 +216,6 @@ Test(bounds, random_bits_repeat_after_2_to_the_32_steps) {
         adam_free(&later);
     }
     adam_free(&before), adam_free(&first);
-    device_close(&device);
 }
 
 /* ---- Adam without eps ---- */
@@ -282,8 +246,7 @@ Test(bounds, adam_without_eps_needs_gradients_whose_square_is_no_zero) {
     } cases[] = {{1e-40, 1, 0, (double)-INFINITY}, {-1e-30, 1, 0, (double)INFINITY}, {1e-25, 1, 0, (double)-INFINITY},
                  {1e-30, 0, 0, (double)NAN},       {0, 1, 0, 1},                     {1e-15, 1, 0, 0},
                  {1e-40, 1, 1e-8, 1},              {1e-25, 1, 1e-8, 1},              {1e-30, 0, 1e-8, 1}};
-    struct test_device device;
-    device_open_row(&device, 0, row);
+    OPEN_ROW(device, row);
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct adam_problem after = first_step(&device, row, cases[i].grad, cases[i].lr, cases[i].eps);
         for (int64_t k = 0; k < after.tensors[0].count; k++) {
@@ -294,5 +257,4 @@ Test(bounds, adam_without_eps_needs_gradients_whose_square_is_no_zero) {
         }
         adam_free(&after);
     }
-    device_close(&device);
 }

@@ -8,10 +8,6 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/check.h"
@@ -21,8 +17,6 @@
 #include "ranks/chunks/chunks_record.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ---- random cases ---- */
 
@@ -121,7 +115,9 @@ static _Alignas(64) float inputs[RANKS][MOST_BYTES / 4];
 static uint32_t *words_of(const struct one_call *call) { return (uint32_t *)(void *)(call->symmetric + MOST_BYTES); }
 
 /* Multiples of 1/8 up to 448 on rank 0, which E4M3 represents with the scale 1: the code of 2 is 0x40. */
-static void open_calls(struct one_call *call, struct rank *rank, quern_group *group) {
+static struct one_call *open_calls(struct rank *rank, quern_group *group) {
+    static struct one_call calls[RANKS];
+    struct one_call *call = &calls[rank->rank];
     void *symmetric[2];
     *call = (struct one_call){.rank = rank, .group = group};
     rank_ok(rank, quern_prepare(rank->device, QUERN_QUANTIZE | QUERN_COLLECTIVE));
@@ -129,6 +125,7 @@ static void open_calls(struct one_call *call, struct rank *rank, quern_group *gr
     call->symmetric = symmetric[0], call->spare = symmetric[1];
     rank_ok(rank, quern_symmetric_free(group, call->spare, NULL));
     for (int64_t i = 0; i < MOST_BYTES / 4; i++) inputs[rank->rank][i] = rank->rank == 1 && i == 5 ? -448 : 2;
+    return call;
 }
 
 static void set_call(struct one_call *call) {
@@ -212,10 +209,8 @@ static const struct mistake refusals[] = {
 };
 
 /* The same members by a list, and all of them without one. */
-static quern_status make_refusals(struct rank *rank) {
-    static struct one_call calls[RANKS];
-    struct one_call *call = &calls[rank->rank];
-    open_calls(call, rank, rank_group(rank, RANK_LIMIT));
+TEST_RANKS(chunks, refused_arguments_of_one_rank_are_told_to_all, .kind = RANK_BOTH, .count = RANKS) {
+    struct one_call *call = open_calls(rank, rank_group(rank, RANK_LIMIT));
     for (size_t i = 0; i < COUNT(refusals); i++) {
         set_call(call);
         if (i % 2) call->args.members = NULL;
@@ -227,11 +222,6 @@ static quern_status make_refusals(struct rank *rank) {
     rank_ok(rank, run_call(call));
     check_result(call);
     return quern_group_destroy(call->group);
-}
-
-Test(chunks, refused_arguments_of_one_rank_are_told_to_all) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = make_refusals);
 }
 
 /* ---- arguments that are legal, but not the same ---- */
@@ -275,10 +265,8 @@ static void differ_legally(struct one_call *call) {
     call->args.multiprocessors = 3, call->args.rounding = QUERN_ROUND_NEAREST, call->args.eps = -0.0;
 }
 
-static quern_status make_differences(struct rank *rank) {
-    static struct one_call calls[RANKS];
-    struct one_call *call = &calls[rank->rank];
-    open_calls(call, rank, rank_group(rank, RANK_LIMIT));
+TEST_RANKS(chunks, differing_arguments_are_told_to_all, .kind = RANK_BOTH, .count = RANKS) {
+    struct one_call *call = open_calls(rank, rank_group(rank, RANK_LIMIT));
     for (size_t i = 0; i < COUNT(differences); i++) {
         set_call(call);
         if (differences[i].rank == rank->rank) differences[i].make(call);
@@ -291,11 +279,6 @@ static quern_status make_differences(struct rank *rank) {
     rank_ok(rank, run_call(call));
     check_result(call);
     return quern_group_destroy(call->group);
-}
-
-Test(chunks, differing_arguments_are_told_to_all) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = make_differences);
 }
 
 /* ---- the order of the chunks ---- */
@@ -317,11 +300,9 @@ static void see_words(void *user, int64_t tasks, void (*task)(void *context, int
     }
 }
 
-static quern_status send_in_order(struct rank *rank) {
-    static struct one_call calls[RANKS];
-    struct one_call *call = &calls[rank->rank];
+TEST_RANKS(chunks, chunks_are_sent_in_the_order_of_the_arguments, .kind = RANK_PROCESSES, .count = RANKS) {
+    struct one_call *call = open_calls(rank, rank_group(rank, RANK_LIMIT));
     struct seen_order seen = {.count = 0};
-    open_calls(call, rank, rank_group(rank, RANK_LIMIT));
     set_call(call);
     for (int i = 0; i < CHUNKS; i++) call->order[i] = (5 * i + rank->rank) % CHUNKS;
     seen.words = words_of(call) + rank->rank * CHUNKS;
@@ -334,16 +315,10 @@ static quern_status send_in_order(struct rank *rank) {
     return quern_group_destroy(call->group);
 }
 
-Test(chunks, chunks_are_sent_in_the_order_of_the_arguments) {
-    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = send_in_order);
-}
-
 /* ---- other calls and other members poison the group ---- */
 
 static quern_status confuse(struct rank *rank) {
-    static struct one_call calls[RANKS];
-    struct one_call *call = &calls[rank->rank];
-    open_calls(call, rank, rank_group(rank, RANK_LIMIT));
+    struct one_call *call = open_calls(rank, rank_group(rank, RANK_LIMIT));
     rank_line_up(rank);
     set_call(call);
     rank_status(rank, rank->rank == 1 ? quern_barrier(call->group, NULL, NULL) : run_call(call), QUERN_PEER_MISMATCH);
@@ -356,16 +331,12 @@ static quern_status confuse(struct rank *rank) {
 
 /* Not the calling rank, not ascending; two members while the third does nothing. */
 static quern_status list_members(struct rank *rank) {
-    static struct one_call calls[RANKS];
-    struct one_call *call = &calls[rank->rank];
-    open_calls(call, rank, rank_group(rank, RANK_LIMIT));
+    struct one_call *call = open_calls(rank, rank_group(rank, RANK_LIMIT));
     set_call(call);
     call->args.members = (const int[]){(rank->rank + 1) % RANKS}, call->args.member_count = 1;
-    rank_status(rank, run_call(call), QUERN_INVALID_ARGUMENT);
-    rank_check_detail(rank, "members do not include the calling rank");
+    rank_refused(rank, run_call(call), QUERN_INVALID_ARGUMENT, "members do not include the calling rank");
     call->args.members = (const int[]){0, 0, 1}, call->args.member_count = 3;
-    rank_status(rank, run_call(call), QUERN_INVALID_ARGUMENT);
-    rank_check_detail(rank, "members[1] is 0 after 0: expected ascending ranks");
+    rank_refused(rank, run_call(call), QUERN_INVALID_ARGUMENT, "members[1] is 0 after 0: expected ascending ranks");
     call->args.members = everyone, call->args.member_count = RANKS;
     rank_ok(rank, run_call(call));
     check_result(call);
@@ -460,11 +431,9 @@ static const struct end ends[] = {
 
 /* Words that say that the call has failed end all who look at them, those of the library and of the engine. */
 static quern_status wait_in_vain(struct rank *rank) {
-    static struct one_call calls[RANKS];
-    struct one_call *call = &calls[rank->rank];
+    struct one_call *call = open_calls(rank, rank_group_met(rank, RANK_LIMIT));
     const struct end *end = rank->user;
     struct reader reader;
-    open_calls(call, rank, rank_group_met(rank, RANK_LIMIT));
     set_call(call);
     rank_line_up(rank);
     if (rank->rank == 2) {
@@ -474,8 +443,7 @@ static quern_status wait_in_vain(struct rank *rank) {
     }
     const double began = rank_now();
     start_reader(&reader, call, rank->rank ? 2 : 0);
-    rank_status(rank, run_call(call), end->status);
-    rank_check_detail(rank, end->words);
+    rank_refused(rank, run_call(call), end->status, end->words);
     pthread_join(reader.thread, NULL);
     rank_check(rank, reader.status == end->status && strstr(reader.detail, end->words), "the reader has %s: %s",
                quern_status_string(reader.status), reader.detail);
@@ -487,23 +455,16 @@ static quern_status wait_in_vain(struct rank *rank) {
 }
 
 Test(chunks, a_rank_that_ends_ends_the_readers) {
-    static const bool may_die[RANKS] = {false, false, true};
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         for (size_t i = 0; i < COUNT(ends); i++) {
             if (ends[i].end == die && rank_kinds[kind] == RANK_THREADS) continue;
-            struct rank_run *run = ranks_start(&(struct ranks){.kind = rank_kinds[kind], .count = RANKS, .function = wait_in_vain,
-                                                               .user = &ends[i]});
-            const char *wrong = ranks_wait(run, may_die);
-            check(!wrong, "%s", wrong);
-            ranks_close(run);
+            check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = wait_in_vain, .user = &ends[i], .may_die = 1 << 2);
         }
 }
 
 /* The limit of rank 0 ends; the others have a long one. */
-static quern_status expire(struct rank *rank) {
-    static struct one_call calls[RANKS];
-    struct one_call *call = &calls[rank->rank];
-    open_calls(call, rank, rank_group_met(rank, RANK_LIMIT));
+TEST_RANKS(chunks, a_rank_that_does_not_come, .kind = RANK_BOTH, .count = RANKS) {
+    struct one_call *call = open_calls(rank, rank_group_met(rank, RANK_LIMIT));
     set_call(call);
     rank_line_up(rank);
     if (rank->rank == 2) {
@@ -514,15 +475,9 @@ static quern_status expire(struct rank *rank) {
         call->args.timeout = 0.05;
         await_callers(call->group, 1);
     }
-    rank_status(rank, run_call(call), QUERN_PEER_TIMEOUT);
-    rank_check_detail(rank, "quern_quantize_chunks (entry): rank 0 waited");
+    rank_refused(rank, run_call(call), QUERN_PEER_TIMEOUT, "quern_quantize_chunks (entry): rank 0 waited");
     check_nothing_came(call, ~(uint32_t)VALUE, "after the limit");
     return quern_group_destroy(call->group);
-}
-
-Test(chunks, a_rank_that_does_not_come) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = expire);
 }
 
 /* ---- the wait ---- */
@@ -560,10 +515,8 @@ static void wait_badly(struct rank *rank, const struct one_call *call, const str
 }
 
 static quern_status make_bad_waits(struct rank *rank) {
-    static struct one_call calls[RANKS];
-    struct one_call *call = &calls[rank->rank];
+    struct one_call *call = open_calls(rank, rank_group(rank, RANK_LIMIT));
     uint32_t own = 3;
-    open_calls(call, rank, rank_group(rank, RANK_LIMIT));
     set_call(call);
     quern_group *group = call->group;
     for (size_t i = 0; i < COUNT(bad_waits); i++) wait_badly(rank, call, &bad_waits[i]);
@@ -572,13 +525,11 @@ static quern_status make_bad_waits(struct rank *rank) {
     rank_status(rank, quern_chunk_wait(group, &own, 1, 3, 0, NULL), QUERN_INVALID_ARGUMENT);
     rank_check_detail(rank, "ready is not symmetric memory of this group: expected 1 words");
     rank_status(rank, quern_chunk_wait(group, (uint32_t *)(void *)call->spare, 1, 3, 0, NULL), QUERN_INVALID_ARGUMENT);
-    rank_status(rank, quern_chunk_wait(group, words_of(call), 1, BEFORE, 0, rank), QUERN_INVALID_ARGUMENT);
-    rank_check_detail(rank, "stream is not NULL");
+    rank_refused(rank, quern_chunk_wait(group, words_of(call), 1, BEFORE, 0, rank), QUERN_INVALID_ARGUMENT, "stream is not NULL");
     rank_ok(rank, quern_chunk_wait(group, NULL, 0, VALUE, 0, NULL));
     rank_ok(rank, quern_chunk_wait(group, words_of(call), MOST_BYTES / 4, BEFORE, 0, NULL));
     words_of(call)[7] = ~(uint32_t)VALUE;  /* behind others that have not come */
-    rank_status(rank, quern_chunk_wait(group, words_of(call), 9, VALUE, 0, NULL), QUERN_PEER_MISMATCH);
-    rank_check_detail(rank, "ready[7] is ~900");
+    rank_refused(rank, quern_chunk_wait(group, words_of(call), 9, VALUE, 0, NULL), QUERN_PEER_MISMATCH, "ready[7] is ~900");
     words_of(call)[7] = BEFORE;
     rank_ok(rank, run_call(call));  /* the group is as before */
     rank_ok(rank, quern_chunk_wait(group, words_of(call), WORDS, VALUE, 0, NULL));
@@ -600,10 +551,8 @@ static void *wait_often(void *context) {
 }
 
 static quern_status wait_beside_other_calls(struct rank *rank) {
-    static struct one_call calls[RANKS];
-    struct one_call *call = &calls[rank->rank];
+    struct one_call *call = open_calls(rank, rank_group(rank, RANK_LIMIT));
     struct reader reader = {.call = call};
-    open_calls(call, rank, rank_group(rank, RANK_LIMIT));
     set_call(call);
     rank_check(rank, pthread_create(&reader.thread, NULL, wait_often, &reader) == 0, "no thread");
     for (int i = 0; i < 40; i++) {
@@ -626,12 +575,10 @@ Test(chunks, waits) {
 
 /* ---- what has no ranks on other devices ---- */
 
-static quern_status ask(struct rank *rank) {
-    static struct one_call calls[RANKS];
-    struct one_call *call = &calls[rank->rank];
+TEST_RANKS(chunks, questions, .kind = RANK_PROCESSES, .count = RANKS) {
+    struct one_call *call = open_calls(rank, rank_group(rank, RANK_LIMIT));
     quern_device_view view = QUERN_DEVICE_VIEW_INIT;
     size_t bytes = 1;
-    open_calls(call, rank, rank_group(rank, RANK_LIMIT));
     set_call(call);
     quern_group *group = call->group;
     call->args.input = NULL, call->args.output = NULL, call->args.ready = NULL, call->args.amax = NULL;
@@ -644,10 +591,6 @@ static quern_status ask(struct rank *rank) {
     view.size = 0;
     rank_status(rank, quern_symmetric_view(group, call->symmetric, &view), QUERN_INVALID_STRUCT_SIZE);
     return quern_group_destroy(group);
-}
-
-Test(chunks, questions) {
-    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = ask);
 }
 
 /* ---- a rank that lies, with valid seals ---- */
@@ -681,7 +624,7 @@ static void pretend(struct rank *rank, const struct one_call *call, const struct
     if (!lie->poisons) rank_ok(rank, quern_meet(member, &meeting));
 }
 
-static quern_status meet_a_liar(struct rank *rank) {
+TEST_RANKS(chunks, liars_are_found, .kind = RANK_PROCESSES, .count = 2, RANKS_EACH(lies)) {
     static struct one_call calls[2];
     struct one_call *call = &calls[rank->rank];
     const struct lie *lie = rank->user;
@@ -699,8 +642,7 @@ static quern_status meet_a_liar(struct rank *rank) {
     if (rank->rank == 1) {
         pretend(rank, call, lie);
     } else {
-        rank_status(rank, run_call(call), QUERN_PEER_MISMATCH);
-        rank_check_detail(rank, lie->words);
+        rank_refused(rank, run_call(call), QUERN_PEER_MISMATCH, lie->words);
         check_nothing_came(call, lie->poisons ? ~(uint32_t)VALUE : BEFORE, lie->words);
     }
     rank_line_up(rank);
@@ -708,19 +650,12 @@ static quern_status meet_a_liar(struct rank *rank) {
     return quern_group_destroy(call->group);
 }
 
-Test(chunks, liars_are_found) {
-    for (size_t i = 0; i < COUNT(lies); i++)
-        check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = meet_a_liar, .user = &lies[i]);
-}
-
 /* ---- a rank that is lost behind the entry ---- */
 
 /* Its chunks will not come; those of the other one have come and stay. */
-static quern_status lose_behind_the_entry(struct rank *rank) {
-    static struct one_call calls[2];
-    struct one_call *call = &calls[rank->rank];
+TEST_RANKS(chunks, chunks_that_have_come_stay_after_a_failure, .kind = RANK_PROCESSES, .count = 2) {
+    struct one_call *call = open_calls(rank, rank_group(rank, RANK_LIMIT));
     static const struct lie truth = {.amax = 1, .poisons = true};
-    open_calls(call, rank, rank_group(rank, RANK_LIMIT));
     set_call(call);
     call->args.members = NULL, call->args.order = NULL;
     rank_line_up(rank);
@@ -728,14 +663,9 @@ static quern_status lose_behind_the_entry(struct rank *rank) {
         pretend(rank, call, &truth);
         return quern_group_destroy(call->group);
     }
-    rank_status(rank, run_call(call), QUERN_PEER_LOST);
-    rank_check_detail(rank, "quern_quantize_chunks (exit)");
+    rank_refused(rank, run_call(call), QUERN_PEER_LOST, "quern_quantize_chunks (exit)");
     for (int i = 0; i < 2 * CHUNKS; i++)
         rank_check(rank, words_of(call)[i] == (i < CHUNKS ? VALUE : ~(uint32_t)VALUE), "word %d is %u", i, words_of(call)[i]);
     for (int i = 0; i < ROWS * COLUMNS; i++) rank_check(rank, call->symmetric[i] != UNTOUCHED, "element %d has not come", i);
     return quern_group_destroy(call->group);
-}
-
-Test(chunks, chunks_that_have_come_stay_after_a_failure) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = lose_behind_the_entry);
 }

@@ -4,16 +4,9 @@
  *
  * Runs on: emulated, gpu; kernels of barrier, quantize, collective.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/check.h"
 #include "harness/gpu_chunks.h"
 #include "harness/random.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 
 enum { PREPARED = QUERN_BARRIER | QUERN_QUANTIZE | QUERN_COLLECTIVE, POOL = 1 << 18 };
 
@@ -28,26 +21,26 @@ static void close_bench(struct gpu_chunks *bench) {
     gpu_chunks_close(bench);
     gpu_group_close(bench->group);
 }
+#define OPEN_BENCH(...) \
+    struct gpu_group group; \
+    struct gpu_chunks bench CLOSED_BY(close_bench); \
+    open_bench(&bench, &group, __VA_ARGS__)
 
 static void run_case(struct gpu_chunks *bench, uint64_t seed, struct chunks_choice choice, bool polled) {
-    struct chunks_case c;
+    struct chunks_case c CLOSED_BY(chunks_case_close);
     choice.ranks = bench->group->ranks;
     check(chunks_case_open(&c, seed, choice), "no memory");
     gpu_chunks_run(bench, &c, (uint32_t)random_bits(seed, 9) | 1, polled);
-    chunks_case_close(&c);
 }
 
 /* ---- random calls ---- */
 
 static void run_random(struct gpu_group_options options, int calls, bool polled) {
-    struct gpu_group group;
-    struct gpu_chunks bench;
     options.first_epoch = 0xFFFFFFF0;
-    open_bench(&bench, &group, options);
+    OPEN_BENCH(options);
     for (int i = 0; i < calls; i++)
         run_case(&bench, (uint64_t)(1000 * options.ranks + i),
                  (struct chunks_choice){.largest = polled ? 3000 : i % 4 ? 0 : 12000}, polled);
-    close_bench(&bench);
 }
 
 Test(chunks_cuda, random_calls) { run_random((struct gpu_group_options){.ranks = 4}, (int)test_size(600, 60), false); }
@@ -72,12 +65,9 @@ Test(chunks_cuda, four_ranks_share_a_gpu) {
 
 /* Many parts of each chunk, of several blocks, which finish it in any order. */
 Test(chunks_cuda, a_chunk_of_many_parts_is_ready_when_all_are) {
-    struct gpu_group group;
-    struct gpu_chunks bench;
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 2});
+    OPEN_BENCH((struct gpu_group_options){.ranks = 2});
     for (uint64_t seed = 0; seed < 8; seed++)
         run_case(&bench, seed, (struct chunks_choice){.everyone = true, .rows = 8, .columns = 5000, .chunk_rows = 3}, true);
-    close_bench(&bench);
 }
 
 /* ---- shapes ---- */
@@ -88,28 +78,22 @@ Test(chunks_cuda, dtypes_and_alignments) {
     static const struct {
         int64_t rows, columns, chunk_rows;
     } shapes[] = {{7, 1000, 3}, {40, 256, 8}, {129, 33, 10}, {3, 2052, 1}, {1, 5000, 1}, {300, 4, 1}};
-    struct gpu_group group;
-    struct gpu_chunks bench;
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 2});
+    OPEN_BENCH((struct gpu_group_options){.ranks = 2});
     for (size_t i = 0; i < COUNT(inputs) * COUNT(outputs); i++)
         for (size_t shape = 0; shape < COUNT(shapes); shape++)
             run_case(&bench, 77 * i + shape,
                      (struct chunks_choice){.everyone = true, .rows = shapes[shape].rows, .columns = shapes[shape].columns,
                                             .chunk_rows = shapes[shape].chunk_rows, .input = inputs[i / COUNT(outputs)],
                                             .output = outputs[i % COUNT(outputs)]}, false);
-    close_bench(&bench);
 }
 
 Test(chunks_cuda, empty_tensors_and_many_chunks) {
-    struct gpu_group group;
-    struct gpu_chunks bench;
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 3});
+    OPEN_BENCH((struct gpu_group_options){.ranks = 3});
     for (uint64_t seed = 0; seed < 3; seed++) {
         run_case(&bench, seed, (struct chunks_choice){.rows = -1, .columns = 7}, true);
         run_case(&bench, seed, (struct chunks_choice){.rows = 5, .columns = -1, .chunk_rows = 2}, true);
         run_case(&bench, seed, (struct chunks_choice){.rows = 1024, .columns = 3, .chunk_rows = 1}, false);
     }
-    close_bench(&bench);
 }
 
 /* ---- the order of things ---- */
@@ -117,10 +101,8 @@ Test(chunks_cuda, empty_tensors_and_many_chunks) {
 /* Calls follow each other in the streams, each with a value and memory of its own: nobody waits in between. */
 Test(chunks_cuda, calls_follow_each_other) {
     enum { CALLS = 12 };
-    struct gpu_group group;
-    struct gpu_chunks bench;
-    struct chunks_case c;
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 3});
+    struct chunks_case c CLOSED_BY(chunks_case_close);
+    OPEN_BENCH((struct gpu_group_options){.ranks = 3});
     check(chunks_case_open(&c, 5, (struct chunks_choice){.ranks = 3, .everyone = true, .rows = 20, .columns = 50, .chunk_rows = 4}),
           "no memory");
     gpu_chunks_fill(&bench, &c);
@@ -129,17 +111,13 @@ Test(chunks_cuda, calls_follow_each_other) {
         if (call % 3 == 0) gpu_group_barrier(&group, ~0ull);
     }
     gpu_chunks_compare(&bench, &c, CALLS, false);
-    chunks_case_close(&c);
-    close_bench(&bench);
 }
 
 /* A rank that comes late: the others have not written into its memory before. */
 Test(chunks_cuda, nothing_is_written_before_all_have_come) {
-    struct gpu_group group;
-    struct gpu_chunks bench;
-    struct chunks_case c;
+    struct chunks_case c CLOSED_BY(chunks_case_close);
     int order[1024];
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 2});
+    OPEN_BENCH((struct gpu_group_options){.ranks = 2});
     check(chunks_case_open(&c, 5, (struct chunks_choice){.ranks = 2, .everyone = true, .rows = 20, .columns = 50, .chunk_rows = 4}),
           "no memory");
     gpu_chunks_fill(&bench, &c);
@@ -157,21 +135,17 @@ Test(chunks_cuda, nothing_is_written_before_all_have_come) {
     const quern_quantize_chunks_args late = gpu_chunks_arguments(&bench, &c, 1, 3, order);
     check_ok(gpu_chunks_call(&bench, 1, &late));
     gpu_chunks_compare(&bench, &c, 3, false);
-    chunks_case_close(&c);
-    close_bench(&bench);
 }
 
 /* ---- graphs ---- */
 
 /* A graph sets the words to 0, makes the call, and copies chunks in a branch of its own. */
 Test(chunks_cuda, captured_calls_are_replayed) {
-    struct gpu_group group;
-    struct gpu_chunks bench;
     struct gpu_replay replay;
     static const unsigned char zeros[4096];
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 3, .first_epoch = 0xFFFFFFF0});
+    OPEN_BENCH((struct gpu_group_options){.ranks = 3, .first_epoch = 0xFFFFFFF0});
     for (uint64_t seed = 0; seed < 4; seed++) {
-        struct chunks_case c;
+        struct chunks_case c CLOSED_BY(chunks_case_close);
         check(chunks_case_open(&c, seed, (struct chunks_choice){.ranks = 3, .everyone = true, .rows = 30, .columns = 40,
                                                                 .chunk_rows = 7}), "no memory");
         const struct chunks_layout layout = chunks_case_layout(&c);
@@ -204,7 +178,5 @@ Test(chunks_cuda, captured_calls_are_replayed) {
             gpu_chunks_compare(&bench, &c, 9, true);
         }
         gpu_group_close_replay(&group, &replay);
-        chunks_case_close(&c);
     }
-    close_bench(&bench);
 }

@@ -4,16 +4,9 @@
  *
  * Runs on: every emulated, gpu; kernels of barrier, quantize, collective.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/check.h"
 #include "harness/gpu_chunks.h"
 #include "harness/ranks.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 
 enum { RANKS = 3, POOL = 1 << 14, VALUE = 7, PREPARED = QUERN_BARRIER | QUERN_QUANTIZE | QUERN_COLLECTIVE };
 
@@ -49,6 +42,7 @@ static void close_scene(struct scene *s) {
     gpu_group_close(&s->group);
     chunks_case_close(&s->c);
 }
+#define TEST_SCENE(suite, name) TEST_IN(struct scene, s, open_scene, close_scene, suite, name)
 
 /* The driver is opened by the scene, which chooses the machine first. */
 static void open_emulated_scene(struct scene *s) {
@@ -94,8 +88,7 @@ static void expect_unwritten(const struct scene *s, int told_rank) {
 static void expect_poison(struct scene *s, quern_status status, const char *text) {
     gpu_chunks_synchronize(&s->bench);
     for (int rank = 0; rank < RANKS; rank++) {
-        check_status(quern_group_status(s->group.group[rank]), status);
-        check_detail(text);
+        check_refused(quern_group_status(s->group.group[rank]), status, text);
         check_status(call(s, rank), status);
     }
 }
@@ -143,68 +136,53 @@ static const struct {
     {private_output, REFUSED, QUERN_INVALID_ARGUMENT},
 };
 
-Test(chunks_faults_cuda, mistakes_of_one_rank) {
-    struct scene s;
-    open_scene(&s);
+TEST_SCENE(chunks_faults_cuda, mistakes_of_one_rank) {
     for (size_t i = 0; i < COUNT(mistakes); i++) {
-        mistakes[i].make(&s);
-        for (int rank = 0; rank < RANKS; rank++) check_status(call(&s, rank), rank == 1 ? mistakes[i].own : QUERN_OK);
-        expect_unwritten(&s, -1);
-        expect_poison(&s, QUERN_PEER_MISMATCH, mistakes[i].text);
-        renew(&s);
+        mistakes[i].make(s);
+        for (int rank = 0; rank < RANKS; rank++) check_status(call(s, rank), rank == 1 ? mistakes[i].own : QUERN_OK);
+        expect_unwritten(s, -1);
+        expect_poison(s, QUERN_PEER_MISMATCH, mistakes[i].text);
+        renew(s);
     }
-    close_scene(&s);
 }
 
 /* A word that has the value, or its complement, before the call would end a wait for it. */
-Test(chunks_faults_cuda, words_that_are_told_before_the_call) {
-    struct scene s;
-    open_scene(&s);
+TEST_SCENE(chunks_faults_cuda, words_that_are_told_before_the_call) {
     for (int turn = 0; turn < 2; turn++) {
         const uint32_t value = turn ? ~(uint32_t)VALUE : VALUE;
-        device_use(&s.group.device[2]);
-        CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)(s.args[2].ready + 4), &value, 4, s.group.device[2].stream));
-        for (int rank = 0; rank < RANKS; rank++) check_ok(call(&s, rank));
-        expect_unwritten(&s, 2);
-        expect_poison(&s, QUERN_PEER_MISMATCH, "ready[4] of rank 2 is args.ready_value, 7, or its complement before the call");
-        renew(&s);
+        device_use(&s->group.device[2]);
+        CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)(s->args[2].ready + 4), &value, 4, s->group.device[2].stream));
+        for (int rank = 0; rank < RANKS; rank++) check_ok(call(s, rank));
+        expect_unwritten(s, 2);
+        expect_poison(s, QUERN_PEER_MISMATCH, "ready[4] of rank 2 is args.ready_value, 7, or its complement before the call");
+        renew(s);
     }
-    close_scene(&s);
 }
 
-Test(chunks_faults_cuda, another_call_is_not_this_one) {
-    struct scene s;
-    open_scene(&s);
-    check_ok(call(&s, 0));
-    check_ok(quern_barrier(s.group.group[1], NULL, s.group.device[1].stream));
-    check_ok(call(&s, 2));
-    expect_unwritten(&s, -1);
-    expect_poison(&s, QUERN_PEER_MISMATCH, "another call");
-    close_scene(&s);
+TEST_SCENE(chunks_faults_cuda, another_call_is_not_this_one) {
+    check_ok(call(s, 0));
+    check_ok(quern_barrier(s->group.group[1], NULL, s->group.device[1].stream));
+    check_ok(call(s, 2));
+    expect_unwritten(s, -1);
+    expect_poison(s, QUERN_PEER_MISMATCH, "another call");
 }
 
 /* ---- ranks that do not come, or do not finish ---- */
 
-Test(chunks_faults_cuda, a_missing_rank_is_named) {
-    struct scene s;
-    open_scene(&s);
-    s.args[0].timeout = 0.2;
-    check_ok(call(&s, 0));
-    check_ok(call(&s, 2));
-    expect_unwritten(&s, -1);
-    expect_poison(&s, QUERN_PEER_TIMEOUT, "rank 1 (");
+TEST_SCENE(chunks_faults_cuda, a_missing_rank_is_named) {
+    s->args[0].timeout = 0.2;
+    check_ok(call(s, 0));
+    check_ok(call(s, 2));
+    expect_unwritten(s, -1);
+    expect_poison(s, QUERN_PEER_TIMEOUT, "rank 1 (");
     check_detail("quern_quantize_chunks (entry)");
-    close_scene(&s);
 }
 
-Test(chunks_faults_cuda, an_abort_ends_the_wait) {
-    struct scene s;
-    open_scene(&s);
-    check_ok(call(&s, 0));
-    check_ok(quern_group_abort(s.group.group[1], "enough"));
-    expect_unwritten(&s, -1);
-    expect_poison(&s, QUERN_GROUP_ABORTED, "enough");
-    close_scene(&s);
+TEST_SCENE(chunks_faults_cuda, an_abort_ends_the_wait) {
+    check_ok(call(s, 0));
+    check_ok(quern_group_abort(s->group.group[1], "enough"));
+    expect_unwritten(s, -1);
+    expect_poison(s, QUERN_GROUP_ABORTED, "enough");
 }
 
 /* A rank's words from another one: all told as failed, or all ready and its chunks complete. */
@@ -238,7 +216,7 @@ static bool call_with_failure(struct scene *s, long number, quern_status *status
 
 /* Whichever call of the driver fails: those who wait end, and no word stays as it was once the rank has entered. */
 Test(chunks_faults_cuda, calls_of_the_driver_that_fail) {
-    struct scene s;
+    struct scene s CLOSED_BY(close_scene);
     int without_cast = 0;
     bool has_succeeded = false;
     open_emulated_scene(&s);
@@ -264,7 +242,6 @@ Test(chunks_faults_cuda, calls_of_the_driver_that_fail) {
     }
     check(has_succeeded, "%d calls of the driver and more", FAILING_CALLS);
     check(without_cast == 1, "the cast has failed %d times", without_cast);
-    close_scene(&s);
 }
 
 /* A graph of rank 0 that lacks its cast: it enters and stores nothing. */
@@ -298,7 +275,7 @@ static quern_status wait_for(struct scene *s, int rank, int64_t count, double ti
 
 /* A wait beside the call sees its words fail, and leaves the reason as it is. */
 Test(chunks_faults_cuda, a_rank_that_does_not_finish_is_named) {
-    struct scene s;
+    struct scene s CLOSED_BY(close_scene);
     open_emulated_scene(&s);
     enter_only(&s);
     s.args[1].timeout = 1;
@@ -310,11 +287,10 @@ Test(chunks_faults_cuda, a_rank_that_does_not_finish_is_named) {
         for (int place = 0; place < RANKS; place++) expect_words(&s, rank, place, place > 0);
     expect_poison(&s, QUERN_PEER_TIMEOUT, "quern_quantize_chunks (exit): rank 1 waited ");
     check_detail(" s on its GPU for rank 0 (process ");
-    close_scene(&s);
 }
 
 Test(chunks_faults_cuda, a_rank_that_leaves_before_its_cast_is_lost) {
-    struct scene s;
+    struct scene s CLOSED_BY(close_scene);
     open_emulated_scene(&s);
     check_ok(call(&s, 1));
     check_ok(call(&s, 2));
@@ -324,68 +300,53 @@ Test(chunks_faults_cuda, a_rank_that_leaves_before_its_cast_is_lost) {
     s.group.group[0] = NULL;
     gpu_chunks_synchronize(&s.bench);
     for (int rank = 1; rank < RANKS; rank++) {
-        check_status(quern_group_status(s.group.group[rank]), QUERN_PEER_LOST);
-        check_detail("waited on its GPU for rank 0 (process ");
+        check_refused(quern_group_status(s.group.group[rank]), QUERN_PEER_LOST, "waited on its GPU for rank 0 (process ");
         expect_words(&s, rank, 0, false);
         expect_words(&s, rank, 3 - rank, true);
     }
-    close_scene(&s);
 }
 
 /* ---- waits for chunks ---- */
 
-Test(chunks_faults_cuda, a_wait_has_a_limit) {
-    struct scene s;
-    open_scene(&s);
-    check_ok(wait_for(&s, 1, 3, 0.2));
-    expect_unwritten(&s, -1);
-    expect_poison(&s, QUERN_PEER_TIMEOUT, "quern_chunk_wait: rank 1 waited ");
+TEST_SCENE(chunks_faults_cuda, a_wait_has_a_limit) {
+    check_ok(wait_for(s, 1, 3, 0.2));
+    expect_unwritten(s, -1);
+    expect_poison(s, QUERN_PEER_TIMEOUT, "quern_chunk_wait: rank 1 waited ");
     check_detail(" s on its GPU for ready[");  /* of the word whose thread is the first to give up */
-    close_scene(&s);
 }
 
-Test(chunks_faults_cuda, a_wait_sees_that_a_call_has_failed) {
+TEST_SCENE(chunks_faults_cuda, a_wait_sees_that_a_call_has_failed) {
     const uint32_t complement = ~(uint32_t)VALUE;
-    struct scene s;
-    open_scene(&s);
-    device_use(&s.group.device[1]);
-    CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)(s.args[1].ready + 2), &complement, 4, s.group.device[1].stream));
-    gpu_group_synchronize(&s.group);
-    check_ok(wait_for(&s, 1, 3, RANK_LIMIT));
-    expect_poison(&s, QUERN_PEER_MISMATCH, "quern_chunk_wait: ready[2] says that its call has failed on rank 1");
-    close_scene(&s);
+    device_use(&s->group.device[1]);
+    CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)(s->args[1].ready + 2), &complement, 4, s->group.device[1].stream));
+    gpu_group_synchronize(&s->group);
+    check_ok(wait_for(s, 1, 3, RANK_LIMIT));
+    expect_poison(s, QUERN_PEER_MISMATCH, "quern_chunk_wait: ready[2] says that its call has failed on rank 1");
 }
 
-Test(chunks_faults_cuda, an_abort_ends_a_wait_for_chunks) {
-    struct scene s;
-    open_scene(&s);
-    check_ok(wait_for(&s, 1, 3, RANK_LIMIT));
-    check_ok(quern_group_abort(s.group.group[2], "enough"));
-    expect_unwritten(&s, -1);
-    expect_poison(&s, QUERN_GROUP_ABORTED, "enough");
-    close_scene(&s);
+TEST_SCENE(chunks_faults_cuda, an_abort_ends_a_wait_for_chunks) {
+    check_ok(wait_for(s, 1, 3, RANK_LIMIT));
+    check_ok(quern_group_abort(s->group.group[2], "enough"));
+    expect_unwritten(s, -1);
+    expect_poison(s, QUERN_GROUP_ABORTED, "enough");
 }
 
 /* Launches that are already in the stream end at once, and a group waits for them before it ends. */
-Test(chunks_faults_cuda, launches_behind_a_failure_do_nothing) {
-    struct scene s;
-    open_scene(&s);
-    s.args[0].timeout = 0.2;
-    for (int i = 0; i < 3; i++) check_ok(call(&s, 0));
-    check_ok(wait_for(&s, 0, 1, RANK_LIMIT));
-    expect_unwritten(&s, -1);
-    expect_poison(&s, QUERN_PEER_TIMEOUT, "quern_quantize_chunks (entry)");
-    close_scene(&s);
+TEST_SCENE(chunks_faults_cuda, launches_behind_a_failure_do_nothing) {
+    s->args[0].timeout = 0.2;
+    for (int i = 0; i < 3; i++) check_ok(call(s, 0));
+    check_ok(wait_for(s, 0, 1, RANK_LIMIT));
+    expect_unwritten(s, -1);
+    expect_poison(s, QUERN_PEER_TIMEOUT, "quern_quantize_chunks (entry)");
 }
 
 Test(chunks_faults_cuda, not_prepared) {
     static const unsigned operations[] = {QUERN_BARRIER, QUERN_BARRIER | QUERN_QUANTIZE, QUERN_BARRIER | QUERN_COLLECTIVE};
     for (size_t i = 0; i < COUNT(operations); i++) {
-        struct gpu_group group;
-        struct gpu_chunks bench;
-        struct chunks_case c;
+        OPEN_GROUP(group, .ranks = 1, .prepared = operations[i]);
+        struct gpu_chunks bench CLOSED_BY(gpu_chunks_close);
+        struct chunks_case c CLOSED_BY(chunks_case_close);
         int order[1024];
-        gpu_group_open(&group, .ranks = 1, .prepared = operations[i]);
         gpu_chunks_open(&bench, &group, POOL);
         check(chunks_case_open(&c, 3, (struct chunks_choice){.ranks = 1, .rows = 4, .columns = 4, .chunk_rows = 1}), "no memory");
         const quern_quantize_chunks_args args = gpu_chunks_arguments(&bench, &c, 0, VALUE, order);
@@ -393,25 +354,19 @@ Test(chunks_faults_cuda, not_prepared) {
         check_detail(i == 1 ? "collective is not prepared" : "quantize is not prepared");
         if (i < 2)
             check_status(quern_chunk_wait(group.group[0], args.ready, 1, VALUE, 0, bench.second[0]), QUERN_NOT_PREPARED);
-        chunks_case_close(&c);
-        gpu_chunks_close(&bench);
-        gpu_group_close(&group);
     }
 }
 
 /* ---- the view ---- */
 
-Test(chunks_faults_cuda, the_view_has_the_memory_of_all_ranks) {
-    struct scene s;
+TEST_SCENE(chunks_faults_cuda, the_view_has_the_memory_of_all_ranks) {
     quern_device_view view = QUERN_DEVICE_VIEW_INIT;
-    open_scene(&s);
     for (int rank = 0; rank < RANKS; rank++) {
-        check_ok(quern_symmetric_view(s.group.group[rank], s.bench.symmetric[rank] + 100, &view));
+        check_ok(quern_symmetric_view(s->group.group[rank], s->bench.symmetric[rank] + 100, &view));
         check(view.rank == rank && view.ranks == RANKS && view.poison && view.timeout == 20000000000u, "rank %d", rank);
-        check(view.peer[rank] == s.bench.symmetric[rank] + 100 && !view.peer[RANKS], "rank %d", rank);
+        check(view.peer[rank] == s->bench.symmetric[rank] + 100 && !view.peer[RANKS], "rank %d", rank);
         for (int peer = 0; peer < RANKS; peer++) check(view.peer[peer], "rank %d does not reach %d", rank, peer);
     }
-    check_status(quern_symmetric_view(s.group.group[0], s.bench.input[0], &view), QUERN_INVALID_ARGUMENT);
+    check_status(quern_symmetric_view(s->group.group[0], s->bench.input[0], &view), QUERN_INVALID_ARGUMENT);
     check_detail("pointer is not symmetric memory of this group");
-    close_scene(&s);
 }

@@ -4,25 +4,14 @@
  *
  * Runs on: emulated, gpu; kernels of barrier, collective.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/check.h"
 #include "harness/gpu_collective.h"
 #include "harness/random.h"
 #include "kernels/collective_problem.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-
 enum { PREPARED = QUERN_BARRIER | QUERN_COLLECTIVE, POOL = 1 << 18 };
 
 static const quern_dtype floats[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
-
-static int64_t bytes_of(quern_dtype dtype) {
-    return dtype == QUERN_F32 ? 4 : dtype == QUERN_E4M3 ? 1 : dtype == QUERN_INT64 ? 8 : 2;
-}
 
 static void open_bench(struct gpu_collective *bench, struct gpu_group *group, struct gpu_group_options options, size_t pool_bytes) {
     options.prepared = PREPARED;
@@ -34,10 +23,14 @@ static void close_bench(struct gpu_collective *bench) {
     gpu_collective_close(bench);
     gpu_group_close(bench->group);
 }
+#define OPEN_BENCH(...) \
+    struct gpu_group group; \
+    struct gpu_collective bench CLOSED_BY(close_bench); \
+    open_bench(&bench, &group, __VA_ARGS__)
 
 /* The longest small call of a dtype, in elements. */
 static int64_t most_small(const struct gpu_group *group, quern_dtype dtype) {
-    return (int64_t)quern_slot_bytes((uint32_t)group->ranks) / bytes_of(dtype);
+    return (int64_t)quern_slot_bytes((uint32_t)group->ranks) / (int64_t)quern_dtype_bytes(dtype);
 }
 
 /* ---- random calls ---- */
@@ -58,26 +51,24 @@ static int root_of(const struct gpu_group *group, uint64_t members, uint64_t see
 static struct gpu_collective_case random_case(const struct gpu_group *group, uint64_t seed, int64_t least, int64_t most) {
     static const quern_dtype others[] = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_E4M3, QUERN_INT64};
     struct gpu_collective_case c = {
-        .operation = (enum gpu_collective_operation)(seed % GPU_COLLECTIVES),
+        .operation = (enum collective_operation)(seed % COLLECTIVE_OPERATIONS),
         .combination = random_bits(seed, 1) % 2 ? QUERN_COMBINE_SUM : QUERN_COMBINE_MAX,
         .members = random_members(group, seed),
         .in_place = random_bits(seed, 2) % 2,
         .multiprocessors = (int)random_below(seed, 3, 4),
         .seed = seed,
     };
-    const bool moves = c.operation == GPU_ALL_GATHER || c.operation == GPU_BROADCAST;
+    const bool moves = c.operation == COLLECTIVE_ALL_GATHER || c.operation == COLLECTIVE_BROADCAST;
     c.dtype = moves ? others[random_below(seed, 4, COUNT(others))] : floats[random_below(seed, 4, COUNT(floats))];
     c.root = root_of(group, c.members, seed);
-    c.count = (least + random_below(seed, 5, most - least + 1)) / bytes_of(c.dtype);
+    c.count = (least + random_below(seed, 5, most - least + 1)) / (int64_t)quern_dtype_bytes(c.dtype);
     return c;
 }
 
 static void run_random(struct gpu_group_options options, int small, int large) {
-    struct gpu_group group;
-    struct gpu_collective bench;
     options.first_epoch = 0xFFFFFFF0;
     const int64_t slot = (int64_t)quern_slot_bytes((uint32_t)options.ranks);
-    open_bench(&bench, &group, options, (size_t)(2 * options.ranks * (slot + 8192) + 8192));
+    OPEN_BENCH(options, (size_t)(2 * options.ranks * (slot + 8192) + 8192));
     for (int i = 0; i < small + large; i++) {
         const uint64_t seed = (uint64_t)(1000 * options.ranks + i);
         struct gpu_collective_case c = i < small ? random_case(&group, seed, 0, i % 3 ? 700 : slot)
@@ -85,7 +76,6 @@ static void run_random(struct gpu_group_options options, int small, int large) {
         c.is_private = i < small && random_bits(seed, 6) % 2;
         gpu_collective_run(&bench, &c);
     }
-    close_bench(&bench);
 }
 
 Test(collective_cuda, random_small_calls) { run_random((struct gpu_group_options){.ranks = 4}, (int)test_size(1000, 100), 0); }
@@ -118,7 +108,7 @@ Test(collective_cuda, many_ranks_share_gpus) {
 /* ---- sizes ---- */
 
 /* From one element to more than a vector, and on both sides of the longest small call. */
-static void run_sizes(struct gpu_collective *bench, enum gpu_collective_operation operation, quern_dtype dtype) {
+static void run_sizes(struct gpu_collective *bench, enum collective_operation operation, quern_dtype dtype) {
     const int64_t most = most_small(bench->group, dtype);
     static const int64_t around[] = {0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129};
     for (size_t i = 0; i < 2 * COUNT(around); i++) {
@@ -136,24 +126,19 @@ static void run_sizes(struct gpu_collective *bench, enum gpu_collective_operatio
 }
 
 Test(collective_cuda, sizes_around_vectors_and_slots) {
-    struct gpu_group group;
-    struct gpu_collective bench;
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 3}, POOL);
-    for (int operation = 0; operation < GPU_COLLECTIVES; operation++)
+    OPEN_BENCH((struct gpu_group_options){.ranks = 3}, POOL);
+    for (int operation = 0; operation < COLLECTIVE_OPERATIONS; operation++)
         for (size_t i = 0; i < COUNT(floats); i++)
-            if (!test_is_small() || (size_t)operation % COUNT(floats) == i || operation == GPU_ALL_REDUCE)
-                run_sizes(&bench, (enum gpu_collective_operation)operation, floats[i]);
-    close_bench(&bench);
+            if (!test_is_small() || (size_t)operation % COUNT(floats) == i || operation == COLLECTIVE_ALL_REDUCE)
+                run_sizes(&bench, (enum collective_operation)operation, floats[i]);
 }
 
 /* Shares of the elements end at lines: with few more lines than ranks some ranks have less than others, or nothing. */
 Test(collective_cuda, shares_of_many_ranks) {
-    struct gpu_group group;
-    struct gpu_collective bench;
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 24, .machine = {.devices = 4, .multiprocessors = 16}}, POOL / 2);
+    OPEN_BENCH((struct gpu_group_options){.ranks = 24, .machine = {.devices = 4, .multiprocessors = 16}}, POOL / 2);
     for (int i = 0; i < 4; i++) {
         const struct gpu_collective_case c = {
-            .operation = i % 2 ? GPU_BROADCAST : GPU_ALL_REDUCE,
+            .operation = i % 2 ? COLLECTIVE_BROADCAST : COLLECTIVE_ALL_REDUCE,
             .dtype = QUERN_F32,
             .combination = QUERN_COMBINE_SUM,
             .count = most_small(&group, QUERN_F32) + 1 + 31 * i,
@@ -162,7 +147,6 @@ Test(collective_cuda, shares_of_many_ranks) {
         };
         gpu_collective_run(&bench, &c);
     }
-    close_bench(&bench);
 }
 
 /* Of two ranks: a small call is one launch of one block, a large one an entry of one and a pass of as many as have work. */
@@ -172,12 +156,10 @@ Test(collective_cuda, blocks_and_launches) {
         int multiprocessors, launches, blocks;
     } cases[] = {{0, 0, 2, 2}, {65536, 0, 2, 2}, {65544, 0, 4, 2 + 5 + 4}, {65544, 2, 4, 2 + 2 + 2}, {65544, 1, 4, 2 + 1 + 1},
                  {262144, 0, 4, 2 + 16 + 16}, {262144, 17, 4, 2 + 17 + 17}, {1048576, 1000, 4, 2 + 32 + 32}};
-    struct gpu_group group;
-    struct gpu_collective bench;
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 2, .machine.multiprocessors = 8}, 1 << 21);
+    OPEN_BENCH((struct gpu_group_options){.ranks = 2, .machine.multiprocessors = 8}, 1 << 21);
     for (size_t i = 0; i < COUNT(cases) && cuda_blocks() >= 0; i++) {
         const struct gpu_collective_case c = {
-            .operation = GPU_ALL_REDUCE, .dtype = QUERN_F32, .combination = QUERN_COMBINE_SUM, .count = cases[i].bytes / 4,
+            .operation = COLLECTIVE_ALL_REDUCE, .dtype = QUERN_F32, .combination = QUERN_COMBINE_SUM, .count = cases[i].bytes / 4,
             .in_place = true, .multiprocessors = cases[i].multiprocessors};
         const long long blocks = cuda_blocks(), launches = cuda_launches();
         gpu_collective_enqueue(&bench, &c);
@@ -186,20 +168,17 @@ Test(collective_cuda, blocks_and_launches) {
               "%lld bytes, %d multiprocessors: %lld launches of %lld blocks, expected %d and %d", (long long)cases[i].bytes,
               cases[i].multiprocessors, cuda_launches() - launches, cuda_blocks() - blocks, cases[i].launches, cases[i].blocks);
     }
-    close_bench(&bench);
 }
 
 /* ---- memory that begins at another place of a vector on each rank ---- */
 
 Test(collective_cuda, registered_memory_of_different_alignment) {
-    struct gpu_group group;
-    struct gpu_collective bench;
     void *begin[2], *symmetric[2];
     size_t bytes[2];
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 2}, 1 << 20);
+    OPEN_BENCH((struct gpu_group_options){.ranks = 2}, 1 << 20);
     for (int rank = 0; rank < 2; rank++) {
-        symmetric[rank] = bench.pool[rank][GPU_SYMMETRIC];
-        begin[rank] = bench.pool[rank][GPU_PRIVATE] + 4 + 8 * rank, bytes[rank] = (1 << 20) - 64;
+        symmetric[rank] = bench.pool[rank][POOL_SYMMETRIC];
+        begin[rank] = bench.pool[rank][POOL_PRIVATE] + 4 + 8 * rank, bytes[rank] = (1 << 20) - 64;
     }
     const quern_status status = quern_symmetric_register(group.group, 2, begin, bytes);
     if (status == QUERN_NOT_SUPPORTED) {  /* the ranks have only pinned memory */
@@ -207,33 +186,30 @@ Test(collective_cuda, registered_memory_of_different_alignment) {
         cr_skip_test("needs GPUs that reach each other");
     }
     check_ok(status);
-    for (int operation = 0; operation < GPU_COLLECTIVES; operation++) {
-        struct gpu_collective_case c = {.operation = (enum gpu_collective_operation)operation, .dtype = QUERN_F32,
+    for (int operation = 0; operation < COLLECTIVE_OPERATIONS; operation++) {
+        struct gpu_collective_case c = {.operation = (enum collective_operation)operation, .dtype = QUERN_F32,
                                         .combination = QUERN_COMBINE_SUM, .count = 20000, .root = 1, .in_place = true};
         /* The bench takes the registered memory for the symmetric pool. */
         for (int rank = 0; rank < 2; rank++) {
-            bench.pool[rank][GPU_SYMMETRIC] = begin[rank];
-            bench.pool[rank][GPU_PRIVATE] = symmetric[rank];
+            bench.pool[rank][POOL_SYMMETRIC] = begin[rank];
+            bench.pool[rank][POOL_PRIVATE] = symmetric[rank];
         }
         bench.pool_bytes = (1 << 20) - 64;
         gpu_collective_run(&bench, &c);
     }
     for (int rank = 0; rank < 2; rank++) {
         check_ok(quern_symmetric_unregister(group.group[rank], begin[rank], group.device[rank].stream));
-        bench.pool[rank][GPU_PRIVATE] = (unsigned char *)begin[rank] - 4 - 8 * rank;
+        bench.pool[rank][POOL_PRIVATE] = (unsigned char *)begin[rank] - 4 - 8 * rank;
     }
-    close_bench(&bench);
 }
 
 /* ---- one call after the other ---- */
 
 /* Many calls of different members and sizes, enqueued before the first one starts. */
 static void run_sequence(struct gpu_group_options options, int calls) {
-    struct gpu_group group;
-    struct gpu_collective bench;
     options.first_epoch = 0xFFFFFFF0;
     const int64_t slot = (int64_t)quern_slot_bytes((uint32_t)options.ranks);
-    open_bench(&bench, &group, options, (size_t)(2 * options.ranks * (slot + 2048) + 8192));
+    OPEN_BENCH(options, (size_t)(2 * options.ranks * (slot + 2048) + 8192));
     struct gpu_collective_case whole = {.dtype = QUERN_F32, .seed = 9};
     gpu_collective_fill(&bench, &whole, 0);
     for (int i = 0; i < calls; i++) {
@@ -246,7 +222,6 @@ static void run_sequence(struct gpu_group_options options, int calls) {
         if (i % 5 == 4) gpu_group_barrier(&group, c.members ? c.members : ~0ull);
     }
     gpu_collective_compare(&bench, &whole, "a sequence");
-    close_bench(&bench);
 }
 
 Test(collective_cuda, calls_follow_each_other_in_the_stream) {
@@ -260,31 +235,28 @@ Test(collective_cuda, calls_follow_each_other_with_multicast) {
 /* Rank 1 is as far ahead of rank 0 as it can be. */
 Test(collective_cuda, a_slot_is_kept_until_its_owner_has_read_it) {
     enum { CALLS = 6 };
-    struct gpu_group group;
-    struct gpu_collective bench;
     float input[2][CALLS], results[2][CALLS];
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 2}, POOL);
+    OPEN_BENCH((struct gpu_group_options){.ranks = 2}, POOL);
     for (int rank = 1; rank >= 0; rank--) {
         for (int i = 0; i < CALLS; i++) input[rank][i] = (float)(10 * i + rank);
         device_use(&group.device[rank]);
-        CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)bench.pool[rank][GPU_PRIVATE], input[rank], sizeof input[rank],
+        CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)bench.pool[rank][POOL_PRIVATE], input[rank], sizeof input[rank],
                                   group.device[rank].stream));
         for (int i = 0; i < CALLS; i++) {
             quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
             args.dtype = QUERN_F32, args.count = 1;
-            args.input = bench.pool[rank][GPU_PRIVATE] + 4 * i, args.output = bench.pool[rank][GPU_PRIVATE] + 4096 + 4 * i;
-            check_ok(gpu_collective_call(&bench, GPU_ALL_REDUCE, rank, &args));
+            args.input = bench.pool[rank][POOL_PRIVATE] + 4 * i, args.output = bench.pool[rank][POOL_PRIVATE] + 4096 + 4 * i;
+            check_ok(gpu_collective_call(&bench, COLLECTIVE_ALL_REDUCE, rank, &args));
         }
     }
     gpu_group_synchronize(&group);
     for (int rank = 0; rank < 2; rank++) {
-        CUDA(cuMemcpyDtoHAsync_v2(results[rank], (uintptr_t)bench.pool[rank][GPU_PRIVATE] + 4096, sizeof results[rank],
+        CUDA(cuMemcpyDtoHAsync_v2(results[rank], (uintptr_t)bench.pool[rank][POOL_PRIVATE] + 4096, sizeof results[rank],
                                   group.device[rank].stream));
         device_synchronize(&group.device[rank]);
         for (int i = 0; i < CALLS; i++)
             check(results[rank][i] == 20 * (float)i + 1, "call %d gave rank %d %g", i, rank, (double)results[rank][i]);
     }
-    close_bench(&bench);
 }
 
 /* ---- graphs ---- */
@@ -304,18 +276,15 @@ static void replay_case(struct gpu_collective *bench, const struct gpu_collectiv
 }
 
 Test(collective_cuda, captured_calls_are_replayed) {
-    struct gpu_group group;
-    struct gpu_collective bench;
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 3, .first_epoch = 0xFFFFFFF0}, POOL);
-    for (int i = 0; i < 4 * GPU_COLLECTIVES; i++) {
-        const bool is_large = i / GPU_COLLECTIVES % 2;
+    OPEN_BENCH((struct gpu_group_options){.ranks = 3, .first_epoch = 0xFFFFFFF0}, POOL);
+    for (int i = 0; i < 4 * COLLECTIVE_OPERATIONS; i++) {
+        const bool is_large = i / COLLECTIVE_OPERATIONS % 2;
         const struct gpu_collective_case c = {
-            .operation = (enum gpu_collective_operation)(i % GPU_COLLECTIVES), .dtype = QUERN_BF16,
-            .combination = QUERN_COMBINE_MAX, .root = 2, .in_place = i / GPU_COLLECTIVES / 2, .seed = (uint64_t)i,
+            .operation = (enum collective_operation)(i % COLLECTIVE_OPERATIONS), .dtype = QUERN_BF16,
+            .combination = QUERN_COMBINE_MAX, .root = 2, .in_place = i / COLLECTIVE_OPERATIONS / 2, .seed = (uint64_t)i,
             .count = is_large ? most_small(&group, QUERN_BF16) + 77 : 300};
         replay_case(&bench, &c);
     }
-    close_bench(&bench);
 }
 
 /* ---- groups ---- */

@@ -4,17 +4,10 @@
  *
  * Runs on: every emulated, gpu; kernels of barrier, collective.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/check.h"
 #include "harness/gpu_collective.h"
 #include "harness/ranks.h"
 #include "kernels/collective_problem.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 
 enum { RANKS = 3, POOL = 1 << 19, PREPARED = QUERN_BARRIER | QUERN_COLLECTIVE };
 
@@ -35,6 +28,7 @@ static void close_scene(struct scene *s) {
     gpu_collective_close(&s->bench);
     gpu_group_close(&s->group);
 }
+#define TEST_SCENE(suite, name) TEST_IN(struct scene, s, open_scene, close_scene, suite, name)
 
 /* A group that is not poisoned, and memory of its own. */
 static void renew(struct scene *s) {
@@ -47,7 +41,7 @@ static void renew(struct scene *s) {
 static int64_t count_of(bool is_large) { return is_large ? (int64_t)quern_slot_bytes(RANKS) / 4 + 100 : 100; }
 
 /* Calls without a mistake, of F32. */
-static void prepare(struct scene *s, enum gpu_collective_operation operation, bool is_large) {
+static void prepare(struct scene *s, enum collective_operation operation, bool is_large) {
     s->c = (struct gpu_collective_case){.operation = operation, .dtype = QUERN_F32, .combination = QUERN_COMBINE_SUM,
                                         .count = count_of(is_large), .root = 2};
     gpu_collective_fill(&s->bench, &s->c, 0);
@@ -60,8 +54,7 @@ static quern_status call(struct scene *s, int rank) { return gpu_collective_call
 static void expect_poison(struct scene *s, quern_status status, const char *text) {
     gpu_group_synchronize(&s->group);
     for (int rank = 0; rank < RANKS; rank++) {
-        check_status(quern_group_status(s->group.group[rank]), status);
-        check_detail(text);
+        check_refused(quern_group_status(s->group.group[rank]), status, text);
         check_status(call(s, rank), status);
     }
 }
@@ -69,10 +62,9 @@ static void expect_poison(struct scene *s, quern_status status, const char *text
 /* ---- mistakes of rank 1 ---- */
 
 struct mistake {
-    enum gpu_collective_operation operation;
+    enum collective_operation operation;
     void (*make)(struct scene *s);
-    quern_status status;         /* of all ranks, ... */
-    const char *text;
+    const char *text;            /* of QUERN_PEER_MISMATCH on all ranks, ... */
     quern_status own;            /* ... except rank 1, if it refuses its arguments itself */
     const char *own_text;
 };
@@ -82,56 +74,48 @@ static void other_combination(struct scene *s) { s->args[1].combination = QUERN_
 static void shorter(struct scene *s) { s->args[1].count--; }
 static void small(struct scene *s) { s->args[1].count = 5; }
 static void nothing(struct scene *s) { s->args[1].count = 0; }
-static void other_root(struct scene *s) { s->args[1].root = 0, s->args[1].input = s->bench.pool[1][GPU_PRIVATE]; }
+static void other_root(struct scene *s) { s->args[1].root = 0, s->args[1].input = s->bench.pool[1][POOL_PRIVATE]; }
 static void other_input(struct scene *s) { s->args[1].input = (const char *)s->args[1].input + 4; }
 static void other_output(struct scene *s) { s->args[1].output = (char *)s->args[1].output + 4; }
-static void private_input(struct scene *s) { s->args[1].input = s->bench.pool[1][GPU_PRIVATE] + 262144; }
-static void private_output(struct scene *s) { s->args[1].output = s->bench.pool[1][GPU_PRIVATE] + 262144; }
+static void private_input(struct scene *s) { s->args[1].input = s->bench.pool[1][POOL_PRIVATE] + 262144; }
+static void private_output(struct scene *s) { s->args[1].output = s->bench.pool[1][POOL_PRIVATE] + 262144; }
 static void no_input(struct scene *s) { s->args[1].input = NULL; }
 static void no_combination(struct scene *s) { s->args[1].combination = 0; }
 static void root_outside(struct scene *s) { s->args[1].root = RANKS; }
 static void unaligned(struct scene *s) { s->args[1].output = (char *)s->args[1].output + 2; }
 
-#define DIFFER ": expected the same on all members"
+#define DIFFER(text) text ": expected the same on all members", QUERN_OK, NULL
+#define ELSEWHERE(buffer) "args." buffer " of ranks 0 and 1 is not at the same place of the same symmetric", QUERN_OK, NULL
 #define REFUSED "rank 1 refused its own arguments"
+#define PRIVATE(buffer) REFUSED, QUERN_INVALID_ARGUMENT, "args." buffer " is not symmetric memory of this group: expected "
 
 static const struct mistake of_any_size[] = {
-    {GPU_ALL_REDUCE, other_dtype, QUERN_PEER_MISMATCH,
-     "quern_all_reduce (entry): args.dtype is f32 on rank 0 and bf16 on rank 1" DIFFER, QUERN_OK, NULL},
-    {GPU_BROADCAST, other_dtype, QUERN_PEER_MISMATCH,
-     "quern_broadcast (entry): args.dtype is f32 on rank 0 and bf16 on rank 1" DIFFER, QUERN_OK, NULL},
-    {GPU_REDUCE_SCATTER, other_combination, QUERN_PEER_MISMATCH,
-     "(entry): args.combination is QUERN_COMBINE_SUM on rank 0 and QUERN_COMBINE_MAX on rank 1" DIFFER, QUERN_OK,
-     NULL},
-    {GPU_ALL_GATHER, shorter, QUERN_PEER_MISMATCH, "quern_all_gather (entry): args.count is ", QUERN_OK, NULL},
-    {GPU_ALL_REDUCE, small, QUERN_PEER_MISMATCH, " on rank 0 and 5 on rank 1" DIFFER, QUERN_OK, NULL},
-    {GPU_ALL_REDUCE, nothing, QUERN_PEER_MISMATCH, " on rank 0 and 0 on rank 1" DIFFER, QUERN_OK, NULL},
-    {GPU_BROADCAST, other_root, QUERN_PEER_MISMATCH, "args.root is 2 on rank 0 and 0 on rank 1" DIFFER, QUERN_OK, NULL},
-    {GPU_ALL_REDUCE, no_input, QUERN_PEER_MISMATCH, REFUSED, QUERN_NULL_POINTER, "args.input is NULL"},
-    {GPU_ALL_REDUCE, no_combination, QUERN_PEER_MISMATCH, REFUSED, QUERN_INVALID_ARGUMENT, "args.combination is 0"},
-    {GPU_BROADCAST, root_outside, QUERN_PEER_MISMATCH, REFUSED, QUERN_INVALID_ARGUMENT, "args.root is 3"},
-    {GPU_ALL_GATHER, unaligned, QUERN_PEER_MISMATCH, REFUSED, QUERN_INVALID_ARGUMENT, "args.output"},
+    {COLLECTIVE_ALL_REDUCE, other_dtype, DIFFER("quern_all_reduce (entry): args.dtype is f32 on rank 0 and bf16 on rank 1")},
+    {COLLECTIVE_BROADCAST, other_dtype, DIFFER("quern_broadcast (entry): args.dtype is f32 on rank 0 and bf16 on rank 1")},
+    {COLLECTIVE_REDUCE_SCATTER, other_combination,
+     DIFFER("(entry): args.combination is QUERN_COMBINE_SUM on rank 0 and QUERN_COMBINE_MAX on rank 1")},
+    {COLLECTIVE_ALL_GATHER, shorter, "quern_all_gather (entry): args.count is ", QUERN_OK, NULL},
+    {COLLECTIVE_ALL_REDUCE, small, DIFFER(" on rank 0 and 5 on rank 1")},
+    {COLLECTIVE_ALL_REDUCE, nothing, DIFFER(" on rank 0 and 0 on rank 1")},
+    {COLLECTIVE_BROADCAST, other_root, DIFFER("args.root is 2 on rank 0 and 0 on rank 1")},
+    {COLLECTIVE_ALL_REDUCE, no_input, REFUSED, QUERN_NULL_POINTER, "args.input is NULL"},
+    {COLLECTIVE_ALL_REDUCE, no_combination, REFUSED, QUERN_INVALID_ARGUMENT, "args.combination is 0"},
+    {COLLECTIVE_BROADCAST, root_outside, REFUSED, QUERN_INVALID_ARGUMENT, "args.root is 3"},
+    {COLLECTIVE_ALL_GATHER, unaligned, REFUSED, QUERN_INVALID_ARGUMENT, "args.output"},
 };
 
 static const struct mistake of_large_calls[] = {
-    {GPU_ALL_REDUCE, other_input, QUERN_PEER_MISMATCH,
-     "args.input of ranks 0 and 1 is not at the same place of the same symmetric", QUERN_OK, NULL},
-    {GPU_REDUCE_SCATTER, other_input, QUERN_PEER_MISMATCH, "args.input of ranks 0 and 1 is not at the same place", QUERN_OK, NULL},
-    {GPU_ALL_REDUCE, other_output, QUERN_PEER_MISMATCH, "args.output of ranks 0 and 1 is not at the same place", QUERN_OK, NULL},
-    {GPU_ALL_GATHER, other_output, QUERN_PEER_MISMATCH, "args.output of ranks 0 and 1 is not at the same place", QUERN_OK, NULL},
-    {GPU_BROADCAST, other_output, QUERN_PEER_MISMATCH, "args.output of ranks 0 and 1 is not at the same place", QUERN_OK, NULL},
-    {GPU_ALL_REDUCE, private_input, QUERN_PEER_MISMATCH, REFUSED, QUERN_INVALID_ARGUMENT,
-     "args.input is not symmetric memory of this group: expected "},
-    {GPU_REDUCE_SCATTER, private_input, QUERN_PEER_MISMATCH, REFUSED, QUERN_INVALID_ARGUMENT, "args.input is not symmetric memory"},
-    {GPU_ALL_REDUCE, private_output, QUERN_PEER_MISMATCH, REFUSED, QUERN_INVALID_ARGUMENT, "args.output is not symmetric memory"},
-    {GPU_ALL_GATHER, private_output, QUERN_PEER_MISMATCH, REFUSED, QUERN_INVALID_ARGUMENT, "args.output is not symmetric memory"},
-    {GPU_BROADCAST, private_output, QUERN_PEER_MISMATCH, REFUSED, QUERN_INVALID_ARGUMENT, "args.output is not symmetric memory"},
+    {COLLECTIVE_ALL_REDUCE, other_input, ELSEWHERE("input")},      {COLLECTIVE_REDUCE_SCATTER, other_input, ELSEWHERE("input")},
+    {COLLECTIVE_ALL_REDUCE, other_output, ELSEWHERE("output")},    {COLLECTIVE_ALL_GATHER, other_output, ELSEWHERE("output")},
+    {COLLECTIVE_BROADCAST, other_output, ELSEWHERE("output")},     {COLLECTIVE_ALL_REDUCE, private_input, PRIVATE("input")},
+    {COLLECTIVE_REDUCE_SCATTER, private_input, PRIVATE("input")},  {COLLECTIVE_ALL_REDUCE, private_output, PRIVATE("output")},
+    {COLLECTIVE_ALL_GATHER, private_output, PRIVATE("output")},    {COLLECTIVE_BROADCAST, private_output, PRIVATE("output")},
 };
 
 /* The root's own output may have its input already. */
 static void forgive_root(struct scene *s) {
     const struct gpu_collective_buffers b = gpu_collective_place(&s->bench, &s->c, s->c.root);
-    if (s->c.operation != GPU_BROADCAST || s->args[s->c.root].count < count_of(true)) return;
+    if (s->c.operation != COLLECTIVE_BROADCAST || s->args[s->c.root].count < count_of(true)) return;
     memcpy(s->bench.expected[s->c.root][b.output_pool] + b.output, s->bench.expected[s->c.root][b.input_pool] + b.input,
            (size_t)b.output_bytes);
 }
@@ -145,66 +129,54 @@ static void make(struct scene *s, const struct mistake *mistake, bool is_large) 
     }
     forgive_root(s);
     gpu_collective_compare(&s->bench, &s->c, mistake->text);
-    expect_poison(s, mistake->status, mistake->text);
+    expect_poison(s, QUERN_PEER_MISMATCH, mistake->text);
     renew(s);
 }
 
-Test(collective_faults_cuda, mistakes_in_small_calls) {
-    struct scene s;
-    open_scene(&s);
-    for (size_t i = 0; i < COUNT(of_any_size); i++) make(&s, &of_any_size[i], false);
-    close_scene(&s);
+TEST_SCENE(collective_faults_cuda, mistakes_in_small_calls) {
+    for (size_t i = 0; i < COUNT(of_any_size); i++) make(s, &of_any_size[i], false);
 }
 
-Test(collective_faults_cuda, mistakes_in_large_calls) {
-    struct scene s;
-    open_scene(&s);
-    for (size_t i = 0; i < COUNT(of_any_size); i++) make(&s, &of_any_size[i], true);
-    for (size_t i = 0; i < COUNT(of_large_calls); i++) make(&s, &of_large_calls[i], true);
-    close_scene(&s);
+TEST_SCENE(collective_faults_cuda, mistakes_in_large_calls) {
+    for (size_t i = 0; i < COUNT(of_any_size); i++) make(s, &of_any_size[i], true);
+    for (size_t i = 0; i < COUNT(of_large_calls); i++) make(s, &of_large_calls[i], true);
 }
 
 /* The first place that differs from place 0 is named, whichever rank looks. */
-Test(collective_faults_cuda, the_lowest_that_differs_is_named) {
-    struct scene s;
-    open_scene(&s);
-    prepare(&s, GPU_ALL_REDUCE, false);
-    s.args[1].count = 98, s.args[2].count = 97;
-    for (int rank = 0; rank < RANKS; rank++) check_ok(call(&s, rank));
-    expect_poison(&s, QUERN_PEER_MISMATCH, "args.count is 100 on rank 0 and 98 on rank 1");
-    renew(&s);
-    prepare(&s, GPU_ALL_REDUCE, true);
-    s.args[0].count = 98;
-    for (int rank = 0; rank < RANKS; rank++) check_ok(call(&s, rank));
-    expect_poison(&s, QUERN_PEER_MISMATCH, "args.count is 98 on rank 0 and ");
-    close_scene(&s);
+TEST_SCENE(collective_faults_cuda, the_lowest_that_differs_is_named) {
+    prepare(s, COLLECTIVE_ALL_REDUCE, false);
+    s->args[1].count = 98, s->args[2].count = 97;
+    for (int rank = 0; rank < RANKS; rank++) check_ok(call(s, rank));
+    expect_poison(s, QUERN_PEER_MISMATCH, "args.count is 100 on rank 0 and 98 on rank 1");
+    renew(s);
+    prepare(s, COLLECTIVE_ALL_REDUCE, true);
+    s->args[0].count = 98;
+    for (int rank = 0; rank < RANKS; rank++) check_ok(call(s, rank));
+    expect_poison(s, QUERN_PEER_MISMATCH, "args.count is 98 on rank 0 and ");
 }
 
 /* If all ranks make the same mistake, each detects it, and the group stays usable. */
-Test(collective_faults_cuda, a_mistake_of_all_ranks_poisons_nothing) {
-    struct scene s;
-    open_scene(&s);
+TEST_SCENE(collective_faults_cuda, a_mistake_of_all_ranks_poisons_nothing) {
     for (int is_large = 0; is_large < 2; is_large++) {
-        prepare(&s, GPU_ALL_REDUCE, is_large);
+        prepare(s, COLLECTIVE_ALL_REDUCE, is_large);
         for (int rank = 0; rank < RANKS; rank++) {
-            s.args[rank].combination = 3;
-            check_status(call(&s, rank), QUERN_INVALID_ARGUMENT);
+            s->args[rank].combination = 3;
+            check_status(call(s, rank), QUERN_INVALID_ARGUMENT);
         }
-        gpu_collective_run(&s.bench, &s.c);
+        gpu_collective_run(&s->bench, &s->c);
     }
-    close_scene(&s);
 }
 
 /* ---- other calls, and ranks that do not come ---- */
 
 static void others_call(struct scene *s, bool is_large) {
-    prepare(s, GPU_ALL_REDUCE, is_large);
+    prepare(s, COLLECTIVE_ALL_REDUCE, is_large);
     check_ok(call(s, 0));
     check_ok(call(s, 2));
 }
 
 static void call_gather(struct scene *s) {
-    s->c.operation = GPU_ALL_GATHER;
+    s->c.operation = COLLECTIVE_ALL_GATHER;
     s->args[1] = gpu_collective_arguments(&s->bench, &s->c, 1, s->members[1]);
     check_ok(call(s, 1));
 }
@@ -216,42 +188,36 @@ static void call_with_two(struct scene *s) {
     check_ok(call(s, 1));
 }
 
-Test(collective_faults_cuda, another_call_is_not_this_one) {
+TEST_SCENE(collective_faults_cuda, another_call_is_not_this_one) {
     static void (*const calls[])(struct scene *s) = {call_gather, call_barrier, call_with_two};
-    struct scene s;
-    open_scene(&s);
     for (size_t i = 0; i < 2 * COUNT(calls); i++) {
-        others_call(&s, i % 2);
-        calls[i / 2](&s);
-        gpu_collective_compare(&s.bench, &s.c, "a rank is elsewhere");
-        expect_poison(&s, QUERN_PEER_MISMATCH, "another call");
-        renew(&s);
+        others_call(s, i % 2);
+        calls[i / 2](s);
+        gpu_collective_compare(&s->bench, &s->c, "a rank is elsewhere");
+        expect_poison(s, QUERN_PEER_MISMATCH, "another call");
+        renew(s);
     }
-    close_scene(&s);
 }
 
-Test(collective_faults_cuda, a_missing_rank_is_named) {
-    struct scene s;
-    open_scene(&s);
+TEST_SCENE(collective_faults_cuda, a_missing_rank_is_named) {
     for (int is_large = 0; is_large < 2; is_large++) {
-        prepare(&s, GPU_REDUCE_SCATTER, is_large);
-        for (int rank = 0; rank < RANKS; rank++) s.args[rank].timeout = 0.2;
-        check_ok(call(&s, 0));
-        check_ok(call(&s, 2));
-        gpu_collective_compare(&s.bench, &s.c, "a rank is missing");
-        expect_poison(&s, QUERN_PEER_TIMEOUT, "rank 1 (");
+        prepare(s, COLLECTIVE_REDUCE_SCATTER, is_large);
+        for (int rank = 0; rank < RANKS; rank++) s->args[rank].timeout = 0.2;
+        check_ok(call(s, 0));
+        check_ok(call(s, 2));
+        gpu_collective_compare(&s->bench, &s->c, "a rank is missing");
+        expect_poison(s, QUERN_PEER_TIMEOUT, "rank 1 (");
         check_detail("quern_reduce_scatter (entry)");
-        renew(&s);
+        renew(s);
     }
-    close_scene(&s);
 }
 
 /* A rank that leaves is missed at the next entry. */
 Test(collective_faults_cuda, a_rank_that_has_left_is_missed) {
     for (int is_large = 0; is_large < 2; is_large++) {
-        struct scene s;
+        struct scene s CLOSED_BY(close_scene);
         open_scene(&s);
-        prepare(&s, GPU_ALL_GATHER, is_large);
+        prepare(&s, COLLECTIVE_ALL_GATHER, is_large);
         check_ok(quern_group_destroy(s.group.group[1]));
         s.group.group[1] = NULL;
         const double began = rank_now();
@@ -260,40 +226,34 @@ Test(collective_faults_cuda, a_rank_that_has_left_is_missed) {
         gpu_group_synchronize(&s.group);
         check(rank_now() - began < RANK_SOON, "the kernels ended after %g s", rank_now() - began);
         for (int rank = 0; rank < RANKS; rank += 2) {
-            check_status(quern_group_status(s.group.group[rank]), QUERN_PEER_LOST);
-            check_detail("waited on its GPU for rank 1 (process ");
+            check_refused(quern_group_status(s.group.group[rank]), QUERN_PEER_LOST, "waited on its GPU for rank 1 (process ");
         }
         gpu_collective_compare(&s.bench, &s.c, "a rank has left");
-        close_scene(&s);
     }
 }
 
 /* The entry and the exit end by the abort of a rank; the rank's later calls fail without a launch. */
-Test(collective_faults_cuda, an_abort_ends_the_wait) {
-    struct scene s;
-    open_scene(&s);
+TEST_SCENE(collective_faults_cuda, an_abort_ends_the_wait) {
     for (int is_large = 0; is_large < 2; is_large++) {
-        prepare(&s, GPU_ALL_REDUCE, is_large);
-        check_ok(call(&s, 0));
-        check_ok(quern_group_abort(s.group.group[1], "enough"));
-        gpu_group_synchronize(&s.group);
+        prepare(s, COLLECTIVE_ALL_REDUCE, is_large);
+        check_ok(call(s, 0));
+        check_ok(quern_group_abort(s->group.group[1], "enough"));
+        gpu_group_synchronize(&s->group);
         for (int rank = 0; rank < RANKS; rank++) {
-            check_status(call(&s, rank), QUERN_GROUP_ABORTED);
-            check_detail("enough");
+            check_refused(call(s, rank), QUERN_GROUP_ABORTED, "enough");
         }
-        renew(&s);
+        renew(s);
     }
-    close_scene(&s);
 }
 
 /* After the entry, a failed launch of the pass leaves the others waiting at the exit. */
 Test(collective_faults_cuda, a_call_that_lacks_its_pass_poisons_the_group) {
     enum { LAUNCH_OF_THE_PASS = 4, OUT_OF_MEMORY = 2 };
-    struct scene s;
+    struct scene s CLOSED_BY(close_scene);
     if (!cuda_is_emulated()) cr_skip_test("needs a driver that fails on demand");
     open_scene(&s);
     for (int again = 0; again < 2; again++) {  /* the first call makes further calls of the driver */
-        prepare(&s, GPU_ALL_REDUCE, true);
+        prepare(&s, COLLECTIVE_ALL_REDUCE, true);
         check_ok(call(&s, 1));
         check_ok(call(&s, 2));
         device_use(&s.group.device[0]);
@@ -302,23 +262,20 @@ Test(collective_faults_cuda, a_call_that_lacks_its_pass_poisons_the_group) {
         cuda_fail_call(0, 0);
     }
     expect_poison(&s, QUERN_PEER_LOST, "rank 0 has entered a collective and could not launch its pass: collective_f32__");
-    close_scene(&s);
 }
 
 /* ---- preparation ---- */
 
 Test(collective_faults_cuda, not_prepared) {
-    struct gpu_group group;
-    struct gpu_collective bench;
-    gpu_group_open(&group, .ranks = 2, .prepared = QUERN_BARRIER);
+    OPEN_GROUP(group, .ranks = 2, .prepared = QUERN_BARRIER);
+    struct gpu_collective bench CLOSED_BY(gpu_collective_close);
     gpu_collective_open(&bench, &group, POOL);
     const struct gpu_collective_case c = {
-        .operation = GPU_ALL_REDUCE, .dtype = QUERN_F32, .combination = QUERN_COMBINE_SUM, .count = 10};
+        .operation = COLLECTIVE_ALL_REDUCE, .dtype = QUERN_F32, .combination = QUERN_COMBINE_SUM, .count = 10};
     int members[2];
     for (int rank = 0; rank < 2; rank++) {
         const quern_collective_args args = gpu_collective_arguments(&bench, &c, rank, members);
-        check_status(gpu_collective_call(&bench, c.operation, rank, &args), QUERN_NOT_PREPARED);
-        check_detail("collective is not prepared");
+        check_refused(gpu_collective_call(&bench, c.operation, rank, &args), QUERN_NOT_PREPARED, "collective is not prepared");
     }
     gpu_group_synchronize(&group);
     for (int rank = 0; rank < 2; rank++) {
@@ -326,29 +283,23 @@ Test(collective_faults_cuda, not_prepared) {
         check_ok(quern_prepare(group.device[rank].quern, QUERN_COLLECTIVE));
     }
     gpu_collective_run(&bench, &c);
-    gpu_collective_close(&bench);
-    gpu_group_close(&group);
 }
 
 /* The room of a group that was created before collectives were prepared. */
 Test(collective_faults_cuda, more_ranks_than_a_gpu_can_run_at_once) {
     enum { CROWD = 5 };
-    struct gpu_group group;
-    struct gpu_collective bench;
-    gpu_group_open(&group, .ranks = CROWD, .machine = {.devices = 1, .multiprocessors = 1}, .prepared = QUERN_BARRIER);
+    OPEN_GROUP(group, .ranks = CROWD, .machine = {.devices = 1, .multiprocessors = 1}, .prepared = QUERN_BARRIER);
+    struct gpu_collective bench CLOSED_BY(gpu_collective_close);
     for (int rank = 0; rank < CROWD; rank++) check_ok(quern_prepare(group.device[rank].quern, QUERN_COLLECTIVE));
     gpu_collective_open(&bench, &group, POOL);
     const struct gpu_collective_case c = {
-        .operation = GPU_ALL_REDUCE, .dtype = QUERN_F32, .combination = QUERN_COMBINE_SUM, .count = 10};
+        .operation = COLLECTIVE_ALL_REDUCE, .dtype = QUERN_F32, .combination = QUERN_COMBINE_SUM, .count = 10};
     for (int rank = 0; rank < CROWD && test_is_small(); rank++) {  /* a real GPU has more multiprocessors */
         int members[CROWD];
         const quern_collective_args args = gpu_collective_arguments(&bench, &c, rank, members);
-        check_status(gpu_collective_call(&bench, c.operation, rank, &args), QUERN_NOT_SUPPORTED);
-        check_detail("cuda:0 has room for ");
+        check_refused(gpu_collective_call(&bench, c.operation, rank, &args), QUERN_NOT_SUPPORTED, "cuda:0 has room for ");
         check_detail("and the ranks of this process's groups need 5: expected one for each rank");
     }
     gpu_group_synchronize(&group);
     for (int rank = 0; rank < CROWD; rank++) check_ok(quern_group_status(group.group[rank]));
-    gpu_collective_close(&bench);
-    gpu_group_close(&group);
 }

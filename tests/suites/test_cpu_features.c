@@ -8,10 +8,6 @@
 #include "runtime/cpu_features.h"
 
 #include <sched.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -127,9 +123,7 @@ Test(cpu_features, need_every_bit_and_the_saved_registers) {
 
 #else
 
-Test(cpu_features, there_are_none) {
-    check(quern_cpu_features() == 0, "features of another architecture");
-}
+Test(cpu_features, there_are_none) { check(quern_cpu_features() == 0, "features of another architecture"); }
 
 #endif
 

@@ -5,14 +5,9 @@
  * Runs on: cpu, every emulated, gpu; kernels of cross_entropy.
  */
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static quern_dtype dtype_of(const struct quern_kernel *row) {
     return row->key.cross_entropy.logits;
@@ -20,7 +15,7 @@ static quern_dtype dtype_of(const struct quern_kernel *row) {
 
 /* ---- the table ---- */
 
-static void check_row_is_chosen(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy, every_row_is_reachable) {
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = dtype_of(row), .rows = 1, .vocab = 1,
                                                      .softcap = row->key.cross_entropy.full ? 30 : 0);
     quern_cross_entropy_args args = cross_entropy_args_of(&c);
@@ -28,10 +23,6 @@ static void check_row_is_chosen(const struct test_device *device, const struct q
     snprintf(chosen, sizeof chosen, "%s: chosen", row->name);
     quern_cross_entropy_explain(device->quern, &args, text, sizeof text);
     check(strstr(text, chosen), "%s is not chosen:\n%s", row->name, text);
-}
-
-Test(cross_entropy, every_row_is_reachable) {
-    for_each_cross_entropy_row(check_row_is_chosen);
 }
 
 /* Every type has a kernel, and at least one that takes any vocab. */
@@ -49,7 +40,7 @@ Test(cross_entropy, table_serves_every_dtype_and_vocab) {
 
 /* ---- options ---- */
 
-static void check_options(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy, every_combination_of_options) {
     static const quern_dtype labels[] = {QUERN_INT32, QUERN_INT64};
     static const int64_t ignored[] = {-100, 0, 17};
     static const struct {
@@ -76,11 +67,7 @@ static void check_options(const struct test_device *device, const struct quern_k
     }
 }
 
-Test(cross_entropy, every_combination_of_options) {
-    for_each_cross_entropy_row(check_options);
-}
-
-static void check_wanted(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy, only_what_is_wanted_is_written) {
     for (int i = 0; i < 12; i++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(
             .logits_dtype = dtype_of(row), .rows = 5, .vocab = 130, .reduction = (quern_reduction)(i % 3),
@@ -91,16 +78,10 @@ static void check_wanted(const struct test_device *device, const struct quern_ke
     }
 }
 
-Test(cross_entropy, only_what_is_wanted_is_written) {
-    for_each_cross_entropy_row(check_wanted);
-}
-
 /* A GPU divides a single long row among its multiprocessors; here its stages run without the one for the gradient. */
 Test(cross_entropy, a_long_row_without_its_gradient) {
     static const quern_dtype dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
-    struct test_device device;
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
     for (size_t i = 0; i < COUNT(dtypes); i++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = dtypes[i], .rows = 1, .vocab = 20011, .placement = NO_GRAD,
                                                          .reduction = QUERN_REDUCTION_MEAN, .outputs = WANT_WHAT_IS_FREE);
@@ -108,12 +89,11 @@ Test(cross_entropy, a_long_row_without_its_gradient) {
         c.placement = OUT_OF_PLACE;
         cross_entropy_check_case(&device, &c);
     }
-    device_close(&device);
 }
 
 /* ---- shapes ---- */
 
-static void check_vocabs(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy, vocabs_around_every_boundary) {
     static const int64_t vocabs[] = {1,  2,   3,   4,   5,   7,   8,   9,   15,  16,   17,   31,   32,   33,   63,   64,
                                      65, 127, 128, 129, 255, 256, 257, 511, 513, 1000, 1023, 1024, 1025, 2047, 2049, 5000};
     for (size_t i = 0; i < COUNT(vocabs) && vocabs[i] <= row->key.cross_entropy.vocab_max; i++) {
@@ -124,12 +104,8 @@ static void check_vocabs(const struct test_device *device, const struct quern_ke
     }
 }
 
-Test(cross_entropy, vocabs_around_every_boundary) {
-    for_each_cross_entropy_row(check_vocabs);
-}
-
 /* One row at the kernel's limit, or well beyond that of the kernels that keep a row on the chip. */
-static void check_long_rows(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy, rows_at_and_beyond_the_resident_limit) {
     int64_t longest = row->key.cross_entropy.vocab_max, beyond = test_size(300007, 140003);
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(
         .logits_dtype = dtype_of(row), .rows = 2, .vocab = longest < beyond ? longest : beyond, .padding = 1,
@@ -147,10 +123,6 @@ static void check_long_rows(const struct test_device *device, const struct quern
           text);
 }
 
-Test(cross_entropy, rows_at_and_beyond_the_resident_limit) {
-    for_each_cross_entropy_row(check_long_rows);
-}
-
 /* Sums over a million columns must not drift. */
 static void check_huge_vocab(const struct test_device *device, const struct quern_kernel *row) {
     if (row->key.cross_entropy.vocab_max < 1000003) return;
@@ -165,7 +137,7 @@ Test(cross_entropy, a_million_columns) {
 }
 
 /* Every misalignment of rows and arrays: the stride shifts each row by another remainder. */
-static void check_alignments(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy, every_alignment) {
     for (int64_t offset = 0; offset < 16; offset++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(
             .logits_dtype = dtype_of(row), .rows = 4, .vocab = 64 + 13 * offset, .offset = offset,
@@ -179,12 +151,8 @@ static void check_alignments(const struct test_device *device, const struct quer
     }
 }
 
-Test(cross_entropy, every_alignment) {
-    for_each_cross_entropy_row(check_alignments);
-}
-
 /* More rows than fit a GPU at once, a block of the label stage, or a CPU thread's part. */
-static void check_row_counts(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy, many_rows) {
     static const int64_t full[] = {1, 2, 31, 257, 1023, 1025, 5000}, small[] = {1, 2, 33, 260};
     const int64_t *counts = test_is_small() ? small : full;
     for (size_t i = 0; i < (test_is_small() ? COUNT(small) : COUNT(full)); i++) {
@@ -195,11 +163,7 @@ static void check_row_counts(const struct test_device *device, const struct quer
     }
 }
 
-Test(cross_entropy, many_rows) {
-    for_each_cross_entropy_row(check_row_counts);
-}
-
-static void check_no_rows(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy, zero_rows) {
     for (int reduction = 0; reduction <= QUERN_REDUCTION_MEAN; reduction++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(
             .logits_dtype = dtype_of(row), .rows = 0, .vocab = 100, .reduction = (quern_reduction)reduction);
@@ -207,13 +171,9 @@ static void check_no_rows(const struct test_device *device, const struct quern_k
     }
 }
 
-Test(cross_entropy, zero_rows) {
-    for_each_cross_entropy_row(check_no_rows);
-}
-
 /* ---- distributions ---- */
 
-static void check_distributions(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy, flat_peaked_and_shifted_logits) {
     static const struct {
         double center, spread, peak;
     } distributions[] = {
@@ -248,19 +208,13 @@ static void check_distributions(const struct test_device *device, const struct q
     }
 }
 
-Test(cross_entropy, flat_peaked_and_shifted_logits) {
-    for_each_cross_entropy_row(check_distributions);
-}
-
 /* The gradient against the kernel's own loss, without the oracle's formulas. */
-static void check_slopes(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy, gradient_is_the_slope_of_the_loss) {
     if (dtype_of(row) != QUERN_F32) return;
     enum { VOCAB = 21, LABEL = 4 };
     /* Row 2j has logit j raised, row 2j + 1 has it lowered, the last row is unchanged. */
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = 2 * VOCAB + 1, .vocab = VOCAB);
-    struct cross_entropy_inputs inputs;
-    struct cross_entropy_outputs outputs;
-    cross_entropy_make_inputs(&c, &inputs);
+    OPEN_INPUTS(inputs, &c);
     const double h = 0x1p-7;
     for (int64_t r = 0; r < c.rows; r++) {
         cross_entropy_set_label(&c, &inputs, r, LABEL);
@@ -269,16 +223,10 @@ static void check_slopes(const struct test_device *device, const struct quern_ke
             cross_entropy_set_logit(&c, &inputs, r, j, (double)(j % 5) / 4 - 0.5 + moved);
         }
     }
-    cross_entropy_run(device, &c, &inputs, &outputs);
+    OPEN_OUTPUTS(outputs, device, &c, &inputs);
     for (int64_t j = 0; j < VOCAB; j++) {
         double slope = ((double)outputs.loss[2 * j] - (double)outputs.loss[2 * j + 1]) / (2 * h);
         double grad = (double)((float *)outputs.grad)[2 * VOCAB * VOCAB + j];
         check(fabs(slope - grad) < 6e-5, "column %lld: the gradient is %g, the slope %g", (long long)j, grad, slope);
     }
-    cross_entropy_free_outputs(&outputs);
-    cross_entropy_free_inputs(&inputs);
-}
-
-Test(cross_entropy, gradient_is_the_slope_of_the_loss) {
-    for_each_cross_entropy_row(check_slopes);
 }

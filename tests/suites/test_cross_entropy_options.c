@@ -6,12 +6,9 @@
  */
 #include <float.h>
 #include <math.h>
-#include <stdint.h>
 
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static bool is_full(const struct quern_kernel *row) {
     return row->key.cross_entropy.full;
@@ -50,17 +47,13 @@ static struct cross_entropy_case combination(const struct quern_kernel *row, int
     return c;
 }
 
-static void check_combinations(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_options, every_combination) {
     const int total = is_full(row) ? 2 * 3 * 3 * 2 * 3 * 3 : 2 * 3 * 3;
     /* A step coprime to the numbers of choices still meets every pair of them. */
     for (int i = 0; i < total; i += test_is_small() && is_full(row) ? 13 : 1) {
         const struct cross_entropy_case c = combination(row, i);
         cross_entropy_check_case(device, &c);
     }
-}
-
-Test(cross_entropy_options, every_combination) {
-    for_each_cross_entropy_row(check_combinations);
 }
 
 /* ---- distributions: each option keeps its precision for any range of logits ---- */
@@ -72,7 +65,7 @@ static void set_option(struct cross_entropy_case *c, int option) {
     c->has_weights = option == 3 || option == 4;
 }
 
-static void check_distributions(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_options, flat_peaked_and_shifted_logits) {
     static const struct {
         double center, spread, peak;
     } distributions[] = {
@@ -108,15 +101,11 @@ static void check_distributions(const struct test_device *device, const struct q
     }
 }
 
-Test(cross_entropy_options, flat_peaked_and_shifted_logits) {
-    for_each_cross_entropy_row(check_distributions);
-}
-
 /*
  * Caps whose powers leave the range of fp32, and those next to the bounds beyond which the CPU scales them.  The logits lie before,
  * in and beyond the bend.
  */
-static void check_caps(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_options, tiny_and_huge_softcaps) {
     static const float caps[] = {0x1p-12f, 0x1.fffffep-13f, 0x1p-20f, 3e-10f, 1e-30f, FLT_MIN, 0x1p-140f,
                                  0x1p12f, 0x1.000002p12f, 1e6f, 1e20f, 1e38f, FLT_MAX};
     for (size_t i = 0; i < COUNT(caps) && is_full(row); i++)
@@ -132,12 +121,8 @@ static void check_caps(const struct test_device *device, const struct quern_kern
         }
 }
 
-Test(cross_entropy_options, tiny_and_huge_softcaps) {
-    for_each_cross_entropy_row(check_caps);
-}
-
 /* All logits are 0 or the smallest of f16, which nevertheless lies in the bend of the cap. */
-static void check_smallest(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_options, smallest_logits_under_a_softcap) {
     static const float caps[] = {0x1p-23f, 0x1p-24f, 0x1p-25f};
     for (size_t i = 0; i < COUNT(caps) && is_full(row); i++) {
         const struct cross_entropy_case c = CROSS_ENTROPY_CASE(
@@ -147,13 +132,9 @@ static void check_smallest(const struct test_device *device, const struct quern_
     }
 }
 
-Test(cross_entropy_options, smallest_logits_under_a_softcap) {
-    for_each_cross_entropy_row(check_smallest);
-}
-
 /* ---- shapes ---- */
 
-static void check_shapes(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_options, vocabs_and_alignments) {
     static const int64_t vocabs[] = {1,  2,   3,   4,   5,   7,   8,   9,   15,  16,   17,   31,   33,   63,   64,
                                      65, 127, 128, 129, 255, 257, 511, 513, 1000, 1023, 1025, 2047, 2049, 5000};
     for (size_t i = 0; i < COUNT(vocabs) && vocabs[i] <= row->key.cross_entropy.vocab_max; i++) {
@@ -171,12 +152,8 @@ static void check_shapes(const struct test_device *device, const struct quern_ke
     }
 }
 
-Test(cross_entropy_options, vocabs_and_alignments) {
-    for_each_cross_entropy_row(check_shapes);
-}
-
 /* Several parts per row, with the label in each, and enough rows for each worker. */
-static void check_long_rows(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_options, long_rows) {
     const int64_t longest = row->key.cross_entropy.vocab_max, wanted = test_size(100003, 20011);
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(
         .logits_dtype = row->key.cross_entropy.logits, .rows = test_size(3, 9), .vocab = wanted < longest ? wanted : longest,
@@ -190,13 +167,9 @@ static void check_long_rows(const struct test_device *device, const struct quern
     cross_entropy_check_case(device, &c);
 }
 
-Test(cross_entropy_options, long_rows) {
-    for_each_cross_entropy_row(check_long_rows);
-}
-
 /* ---- one output at a time: no output depends on another being requested ---- */
 
-static void check_outputs(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_options, each_output_alone) {
     const unsigned known = is_full(row) ? WANT_EVERYTHING : WANT_WHAT_IS_FREE;
     for (unsigned wanted = 1; wanted <= WANT_EVERYTHING; wanted *= 2) {
         if (!(wanted & known)) continue;
@@ -209,20 +182,15 @@ static void check_outputs(const struct test_device *device, const struct quern_k
     }
 }
 
-Test(cross_entropy_options, each_output_alone) {
-    for_each_cross_entropy_row(check_outputs);
-}
-
 /* ---- argmax: the first of equal maxima ---- */
 
 /* The maximum occurs at two to four positions; the first one differs from row to row. */
-static void check_ties(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_options, argmax_is_the_first) {
     if (!is_full(row)) return;
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits,
                                                      .rows = test_size(300, 60), .vocab = 1100, .outputs = WANT_ARGMAX);
-    struct cross_entropy_inputs inputs;
     struct cross_entropy_outputs outputs;
-    cross_entropy_make_inputs(&c, &inputs);
+    OPEN_INPUTS(inputs, &c);
     for (int64_t r = 0; r < c.rows; r++)
         for (int64_t j = (r * 7) % 500, step = 1 + r * 13 % 600; j < c.vocab; j += step)
             cross_entropy_set_logit(&c, &inputs, r, j, 16);
@@ -231,23 +199,17 @@ static void check_ties(const struct test_device *device, const struct quern_kern
         cross_entropy_compare(&c, &inputs, &outputs);
         cross_entropy_free_outputs(&outputs);
     }
-    cross_entropy_free_inputs(&inputs);
-}
-
-Test(cross_entropy_options, argmax_is_the_first) {
-    for_each_cross_entropy_row(check_ties);
 }
 
 /* ---- weights ---- */
 
 /* Counted rows with weight zero: no division by zero, in the loss or the gradient. */
-static void check_weightless(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_options, rows_that_weigh_nothing) {
     if (!is_full(row)) return;
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 4, .vocab = 60,
                                                      .has_weights = true);
-    struct cross_entropy_inputs inputs;
     struct cross_entropy_outputs outputs;
-    cross_entropy_make_inputs(&c, &inputs);
+    OPEN_INPUTS(inputs, &c);
     for (int64_t r = 0; r < c.rows; r++) inputs.weights[cross_entropy_get_label(&c, &inputs, r)] = 0;
     for (int i = 0; i < 9; i++) {
         c.reduction = (quern_reduction)(i % 3);
@@ -256,11 +218,6 @@ static void check_weightless(const struct test_device *device, const struct quer
         cross_entropy_compare(&c, &inputs, &outputs);
         cross_entropy_free_outputs(&outputs);
     }
-    cross_entropy_free_inputs(&inputs);
-}
-
-Test(cross_entropy_options, rows_that_weigh_nothing) {
-    for_each_cross_entropy_row(check_weightless);
 }
 
 /* ---- the gradient against the kernel's own loss, without the oracle's formulas ---- */
@@ -268,28 +225,24 @@ Test(cross_entropy_options, rows_that_weigh_nothing) {
 enum { SLOPES = 21, LABEL = 4 };
 
 static void check_slope(const struct test_device *device, struct cross_entropy_case *c) {
-    struct cross_entropy_inputs inputs;
-    struct cross_entropy_outputs outputs;
     const double h = 0x1p-6;
-    cross_entropy_make_inputs(c, &inputs);
+    OPEN_INPUTS(inputs, c);
     /* Row 2j has logit j raised, row 2j + 1 has it lowered, the last row is unchanged. */
     for (int64_t r = 0; r < c->rows; r++) {
         cross_entropy_set_label(c, &inputs, r, LABEL);
         for (int64_t j = 0; j < SLOPES; j++)
             cross_entropy_set_logit(c, &inputs, r, j, (double)(j % 5) / 4 - 0.5 + (j == r / 2 ? (r % 2 ? -h : h) : 0));
     }
-    cross_entropy_run(device, c, &inputs, &outputs);
+    OPEN_OUTPUTS(outputs, device, c, &inputs);
     for (int64_t j = 0; j < SLOPES; j++) {
         const double slope = ((double)outputs.loss[2 * j] - (double)outputs.loss[2 * j + 1]) / (2 * h);
         const double grad = (double)((float *)outputs.grad)[2 * SLOPES * SLOPES + j];
         check(fabs(slope - grad) < 1e-4, "column %d: the gradient is %g, the slope %g [%s]", (int)j, grad, slope,
               cross_entropy_describe(c));
     }
-    cross_entropy_free_outputs(&outputs);
-    cross_entropy_free_inputs(&inputs);
 }
 
-static void check_slopes(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_options, gradient_is_the_slope_of_the_loss) {
     if (row->key.cross_entropy.logits != QUERN_F32) return;
     for (int option = is_full(row) ? 0 : 1; option < (is_full(row) ? 5 : 2); option++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = 2 * SLOPES + 1, .vocab = SLOPES);
@@ -298,8 +251,4 @@ static void check_slopes(const struct test_device *device, const struct quern_ke
         if (c.z_loss != 0) c.z_loss = 0.125f;
         check_slope(device, &c);
     }
-}
-
-Test(cross_entropy_options, gradient_is_the_slope_of_the_loss) {
-    for_each_cross_entropy_row(check_slopes);
 }

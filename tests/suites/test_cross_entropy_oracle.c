@@ -11,8 +11,6 @@
 #include "oracle/cross_entropy.h"
 #include "oracle/dtype.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 static const struct cross_entropy_options plain = {0};
 
 /* ---- closed forms ---- */

@@ -5,12 +5,8 @@
  *
  * Runs on: cpu, emulated, gpu; kernels of cross_entropy.
  */
-#include <stdint.h>
-
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { F32 = 1, F16 = 2, BF16 = 4, EACH = F32 | F16 | BF16 };
 
@@ -110,13 +106,11 @@ static void check_published(const struct test_device *device, const struct quern
 Test(cross_entropy_published, everyones_shapes_and_options) {
     int place = 0;
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row), place++) {
-        struct test_device device;
-        device_open_row(&device, 0, row);
+        OPEN_ROW(device, row);
         for (size_t i = 0; i < COUNT(published); i++) {
             /* On the emulator the rows of the table share the cases. */
             if (!is_for(&published[i], row) || (test_is_small() && (int)i % 4 != place % 4)) continue;
             check_published(&device, row, &published[i], i + 1);
         }
-        device_close(&device);
     }
 }

@@ -5,13 +5,10 @@
  * Runs on: cpu, every emulated, gpu; kernels of cross_entropy.
  */
 #include <math.h>
-#include <stdint.h>
 
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "harness/random.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* From 1 to 2^bits; each power of two is equally likely. */
 static int64_t any_size(struct dice *dice, int64_t bits) {
@@ -90,14 +87,10 @@ static void edit(struct dice *dice, const struct cross_entropy_case *c, struct c
 static void check_random(const struct test_device *device, const struct quern_kernel *row, uint64_t seed) {
     struct dice dice = {seed, 0};
     struct cross_entropy_case c = draw(&dice, row);
-    struct cross_entropy_inputs inputs;
-    struct cross_entropy_outputs outputs;
-    cross_entropy_make_inputs(&c, &inputs);
+    OPEN_INPUTS(inputs, &c);
     edit(&dice, &c, &inputs);
-    cross_entropy_run(device, &c, &inputs, &outputs);
+    OPEN_OUTPUTS(outputs, device, &c, &inputs);
     cross_entropy_compare(&c, &inputs, &outputs);
-    cross_entropy_free_outputs(&outputs);
-    cross_entropy_free_inputs(&inputs);
 }
 
 Test(cross_entropy_random, agrees_with_the_oracle) {
@@ -105,9 +98,7 @@ Test(cross_entropy_random, agrees_with_the_oracle) {
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) rows++;
     check(rows > 0, "%s has no row", test_target());
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row), place++) {
-        struct test_device device;
-        device_open_row(&device, 0, row);
+        OPEN_ROW(device, row);
         for (int i = 0; i < (wanted + rows - 1) / rows; i++) check_random(&device, row, (uint64_t)(1000 * place + i + 1));
-        device_close(&device);
     }
 }

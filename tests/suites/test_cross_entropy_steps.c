@@ -5,12 +5,9 @@
  * Runs on: cpu, emulated, gpu; kernels of cross_entropy.
  */
 #include <math.h>
-#include <stdint.h>
 
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static int64_t part_columns(quern_dtype dtype) {
     return test_kind() == QUERN_CPU ? QUERN_CPU_PART_COLUMNS : QUERN_GPU_PART_BYTES / (int64_t)quern_dtype_bytes(dtype);
@@ -58,9 +55,8 @@ static void check_equal_or_near(const struct cross_entropy_case *c, const struct
 }
 
 static void check_three_ways(const struct test_device *device, struct cross_entropy_case *c, bool equal) {
-    struct cross_entropy_inputs inputs;
-    struct cross_entropy_outputs one_call, other;
-    cross_entropy_make_inputs(c, &inputs);
+    struct cross_entropy_outputs one_call CLOSED_BY(cross_entropy_free_outputs), other CLOSED_BY(cross_entropy_free_outputs);
+    OPEN_INPUTS(inputs, c);
     cross_entropy_run(device, c, &inputs, &one_call);
     cross_entropy_compare(c, &inputs, &one_call);
     c->shards = 1;
@@ -72,12 +68,9 @@ static void check_three_ways(const struct test_device *device, struct cross_entr
     cross_entropy_run(device, c, &inputs, &other);
     check_equal_or_near(c, &inputs, &other, &one_call, equal, "the gradient later");
     c->later = false;
-    cross_entropy_free_outputs(&other);
-    cross_entropy_free_outputs(&one_call);
-    cross_entropy_free_inputs(&inputs);
 }
 
-static void check_bits(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_steps, one_shard_gives_the_bits_of_one_call) {
     const int64_t part = part_columns(row->key.cross_entropy.logits);
     const int64_t vocabs[] = {1, 2, 33, 130, 2049, part - 1, part, part + 1, 2 * part + 77};
     for (int i = 0; i < (int)COUNT(vocabs); i++) {
@@ -86,51 +79,36 @@ static void check_bits(const struct test_device *device, const struct quern_kern
     }
 }
 
-Test(cross_entropy_steps, one_shard_gives_the_bits_of_one_call) {
-    for_each_cross_entropy_row(check_bits);
-}
-
 /* ---- neighbours ---- */
 
 static void check_split(const struct test_device *device, struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs,
                         const struct cross_entropy_outputs *whole) {
-    struct cross_entropy_outputs outputs;
-    cross_entropy_run(device, c, inputs, &outputs);
+    OPEN_OUTPUTS(outputs, device, c, inputs);
     cross_entropy_compare(c, inputs, &outputs);
     cross_entropy_check_near(c, inputs, &outputs, whole, "several shards");
-    cross_entropy_free_outputs(&outputs);
 }
 
-static void check_splits(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_steps, several_shards_are_neighbours_of_the_whole) {
     const int64_t part = part_columns(row->key.cross_entropy.logits), vocabs[] = {9, 40, 700, 3000, part + 1000};
     for (int i = 0; i < (int)COUNT(vocabs); i++) {
         for (int k = 0; k < (int)test_size(3, 1); k++) {
             struct cross_entropy_case c = case_of(row, 5, vocabs[i], i + k);
-            struct cross_entropy_inputs inputs;
-            struct cross_entropy_outputs whole;
-            cross_entropy_make_inputs(&c, &inputs);
-            cross_entropy_run(device, &c, &inputs, &whole);
+            OPEN_INPUTS(inputs, &c);
+            OPEN_OUTPUTS(whole, device, &c, &inputs);
             for (c.shards = 2 + (i + k) % 3; c.shards <= MOST_SHARDS; c.shards += 3) {
                 c.split = (uint64_t)(c.shards + i);
                 check_split(device, &c, &inputs, &whole);
             }
-            cross_entropy_free_outputs(&whole);
-            cross_entropy_free_inputs(&inputs);
         }
     }
-}
-
-Test(cross_entropy_steps, several_shards_are_neighbours_of_the_whole) {
-    for_each_cross_entropy_row(check_splits);
 }
 
 /* ---- shards without finite logits in a row ---- */
 
 /* All but one shard of a row are -infinity; in the last row all are, including the label's shard. */
-static void check_empty_shards(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_steps, shards_in_which_a_row_has_nothing) {
     for (int i = 0; i < 8; i++) {
         struct cross_entropy_case c = case_of(row, 4, 200 + 31 * i, i);
-        struct cross_entropy_inputs inputs;
         struct cross_entropy_outputs outputs;
         int64_t first[MOST_SHARDS + 1];
         c.softcap = 0;
@@ -139,7 +117,7 @@ static void check_empty_shards(const struct test_device *device, const struct qu
         c.shards = 4;
         c.split = (uint64_t)i;
         const int shards = cross_entropy_split(&c, first);
-        cross_entropy_make_inputs(&c, &inputs);
+        OPEN_INPUTS(inputs, &c);
         for (int64_t r = 0; r < c.rows; r++) {
             const int kept = r < c.rows - 1 ? (int)r % shards : -1;
             for (int s = 0; s < shards; s++)
@@ -152,27 +130,20 @@ static void check_empty_shards(const struct test_device *device, const struct qu
             cross_entropy_compare(&c, &inputs, &outputs);
             cross_entropy_free_outputs(&outputs);
         }
-        cross_entropy_free_inputs(&inputs);
     }
-}
-
-Test(cross_entropy_steps, shards_in_which_a_row_has_nothing) {
-    for_each_cross_entropy_row(check_empty_shards);
 }
 
 /* ---- columns and labels beyond 2^32 ---- */
 
-static void check_far_columns(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_steps, columns_beyond_2_32) {
     const int64_t far = ((int64_t)1 << 32) + 3;
     struct cross_entropy_case c = case_of(row, 6, 300, 1);
-    struct cross_entropy_inputs inputs;
-    struct cross_entropy_outputs near_outputs, far_outputs;
     c.labels_dtype = QUERN_INT64;
     c.label_smoothing = 0;  /* counts all columns */
     c.outputs &= ~(unsigned)WANT_STATS;
     c.shards = 3;
-    cross_entropy_make_inputs(&c, &inputs);
-    cross_entropy_run(device, &c, &inputs, &near_outputs);
+    OPEN_INPUTS(inputs, &c);
+    OPEN_OUTPUTS(near_outputs, device, &c, &inputs);
     cross_entropy_compare(&c, &inputs, &near_outputs);
     for (int64_t r = 0; r < c.rows; r++) {
         const int64_t label = cross_entropy_get_label(&c, &inputs, r);
@@ -180,27 +151,19 @@ static void check_far_columns(const struct test_device *device, const struct que
         if (near_outputs.argmax && near_outputs.argmax[r] >= 0) near_outputs.argmax[r] += far;
     }
     c.columns_before = far;
-    cross_entropy_run(device, &c, &inputs, &far_outputs);
+    OPEN_OUTPUTS(far_outputs, device, &c, &inputs);
     cross_entropy_check_same(&c, &far_outputs, &near_outputs, "columns beyond 2^32");
-    cross_entropy_free_outputs(&near_outputs);
-    cross_entropy_free_outputs(&far_outputs);
-    cross_entropy_free_inputs(&inputs);
-}
-
-Test(cross_entropy_steps, columns_beyond_2_32) {
-    for_each_cross_entropy_row(check_far_columns);
 }
 
 /* ---- stats ---- */
 
 /* A shard's stats hold exactly what combine needs: the label's logit is in one shard, and skipped rows are in none. */
-static void check_shard_stats(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_steps, stats_of_the_whole_rows) {
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 7, .vocab = 90,
                                                      .outputs = WANT_STATS, .ignored_every = 3);
-    struct cross_entropy_inputs inputs;
     struct cross_entropy_outputs outputs;
     cross_entropy_add_options(&c, row, true);
-    cross_entropy_make_inputs(&c, &inputs);
+    OPEN_INPUTS(inputs, &c);
     cross_entropy_set_label(&c, &inputs, 1, c.vocab);
     for (c.shards = 0; c.shards < 4; c.shards++) {
         cross_entropy_run(device, &c, &inputs, &outputs);
@@ -216,25 +179,16 @@ static void check_shard_stats(const struct test_device *device, const struct que
         }
         cross_entropy_free_outputs(&outputs);
     }
-    cross_entropy_free_inputs(&inputs);
-}
-
-Test(cross_entropy_steps, stats_of_the_whole_rows) {
-    for_each_cross_entropy_row(check_shard_stats);
 }
 
 /* ---- no rows ---- */
 
-static void check_no_rows(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_steps, zero_rows) {
     for (int i = 0; i < 6; i++) {
         struct cross_entropy_case c = case_of(row, 0, 50, i);
         c.shards = 1 + i / 3;
         cross_entropy_check_case(device, &c);
     }
-}
-
-Test(cross_entropy_steps, zero_rows) {
-    for_each_cross_entropy_row(check_no_rows);
 }
 
 /* ---- the number of rows: few rows with several parts are split, many are not, and each row has the bits it has alone ---- */
@@ -260,26 +214,18 @@ static void check_row_among(const struct test_device *device, struct cross_entro
     cross_entropy_free_outputs(&alone);
 }
 
-static void check_row_numbers(const struct test_device *device, const struct quern_kernel *row) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_steps, a_row_alone_and_among_many) {
     const int64_t part = part_columns(row->key.cross_entropy.logits), counts[] = {3, test_size(40, 24)};
     for (int i = 0; i < 4; i++) {
         struct cross_entropy_case c = case_of(row, counts[i % 2], i < 2 ? 2 * part + 1001 : 900, i + 1);
-        struct cross_entropy_inputs inputs;
-        struct cross_entropy_outputs all;
         c.reduction = QUERN_REDUCTION_NONE;
         c.placement = OUT_OF_PLACE;
         c.has_upstream = false;
-        cross_entropy_make_inputs(&c, &inputs);
-        cross_entropy_run(device, &c, &inputs, &all);
+        OPEN_INPUTS(inputs, &c);
+        OPEN_OUTPUTS(all, device, &c, &inputs);
         if (i == 1) cross_entropy_compare(&c, &inputs, &all);
         for (int64_t r = 0; r < c.rows; r += 1 + c.rows / 4) check_row_among(device, &c, &inputs, &all, r);
-        cross_entropy_free_outputs(&all);
-        cross_entropy_free_inputs(&inputs);
     }
-}
-
-Test(cross_entropy_steps, a_row_alone_and_among_many) {
-    for_each_cross_entropy_row(check_row_numbers);
 }
 
 /* ---- any choice of kernels for a call ---- */
@@ -289,10 +235,9 @@ Test(cross_entropy_steps, a_row_alone_and_among_many) {
  * by parts, else near values.
  */
 static void check_choice(const struct quern_kernel *row, const struct cross_entropy_case *c) {
-    struct cross_entropy_inputs inputs;
-    struct cross_entropy_outputs forced, chosen;
+    struct cross_entropy_outputs forced CLOSED_BY(cross_entropy_free_outputs), chosen CLOSED_BY(cross_entropy_free_outputs);
     struct test_device device;
-    cross_entropy_make_inputs(c, &inputs);
+    OPEN_INPUTS(inputs, c);
     device_open_row(&device, 0, row);
     cross_entropy_run(&device, c, &inputs, &forced);
     device_close(&device);
@@ -301,9 +246,6 @@ static void check_choice(const struct quern_kernel *row, const struct cross_entr
     cross_entropy_run(&device, c, &inputs, &chosen);
     device_close(&device);
     check_equal_or_near(c, &inputs, &chosen, &forced, divides_by_parts(row) && gets_parts(c), row->name);
-    cross_entropy_free_outputs(&forced);
-    cross_entropy_free_outputs(&chosen);
-    cross_entropy_free_inputs(&inputs);
 }
 
 Test(cross_entropy_steps, any_kernel_gives_the_same_values) {
@@ -342,9 +284,8 @@ static void check_threads(const struct test_device *device, const struct quern_k
         const int64_t rows = all_rows[k];
         struct cross_entropy_case c = case_of(row, rows, 9 * QUERN_CPU_PART_COLUMNS / 2, (int)rows);
         if (row->key.cross_entropy.full) c.outputs = WANT_EVERYTHING;
-        struct cross_entropy_inputs inputs;
-        struct cross_entropy_outputs first, other;
-        cross_entropy_make_inputs(&c, &inputs);
+        struct cross_entropy_outputs first CLOSED_BY(cross_entropy_free_outputs), other;
+        OPEN_INPUTS(inputs, &c);
         check_ok(quern_set_threads(device->quern, 1, NULL, NULL));
         cross_entropy_run(device, &c, &inputs, &first);
         cross_entropy_compare(&c, &inputs, &first);
@@ -356,8 +297,6 @@ static void check_threads(const struct test_device *device, const struct quern_k
                 cross_entropy_free_outputs(&other);
             }
         }
-        cross_entropy_free_outputs(&first);
-        cross_entropy_free_inputs(&inputs);
     }
 }
 

@@ -6,8 +6,6 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
 
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
@@ -38,6 +36,9 @@ static void for_each_row_with(const char *shared_kb, streamed_test *body) {
 }
 
 static void for_each_streamed_row(streamed_test *body) { for_each_row_with("2", body); }
+#define TEST_STREAMED_ROWS(suite, name) \
+    TEST_EACH(for_each_streamed_row, suite, name, const struct test_device *device, const struct quern_kernel *row, int64_t kept, \
+              int64_t vector)
 
 static struct cross_entropy_case case_of(const struct quern_kernel *row, int64_t rows, int64_t vocab) {
     return CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = rows, .vocab = vocab,
@@ -56,18 +57,14 @@ enum { ROWS_OF_COLUMNS = 55, ROWS_OF_HELD_COLUMNS = 17 };
 
 static void run_edited(const struct test_device *device, const struct cross_entropy_case *c, int64_t first, double value,
                        bool is_label) {
-    struct cross_entropy_inputs inputs;
-    struct cross_entropy_outputs outputs;
-    cross_entropy_make_inputs(c, &inputs);
+    OPEN_INPUTS(inputs, c);
     for (int64_t r = 0; r < c->rows; r++) {
         const int64_t column = column_of(r, first, c->vocab);
         if (is_label) cross_entropy_set_label(c, &inputs, r, column);
         if (is_label || r % 2) cross_entropy_set_logit(c, &inputs, r, column, value);
     }
-    cross_entropy_run(device, c, &inputs, &outputs);
+    OPEN_OUTPUTS(outputs, device, c, &inputs);
     cross_entropy_compare(c, &inputs, &outputs);
-    cross_entropy_free_outputs(&outputs);
-    cross_entropy_free_inputs(&inputs);
 }
 
 /* In place the rows have one alignment in the logits and the gradient, else any two. */
@@ -95,13 +92,7 @@ static void check_columns(const struct test_device *device, const struct quern_k
 }
 
 /* The label's logit is far above all others, and must not be among their sum. */
-static void check_labels(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
-    check_columns(device, row, kept, vector, 25, true);
-}
-
-Test(cross_entropy_streamed, the_label_in_any_place) {
-    for_each_streamed_row(check_labels);
-}
+TEST_STREAMED_ROWS(cross_entropy_streamed, the_label_in_any_place) { check_columns(device, row, kept, vector, 25, true); }
 
 /*
  * In each vector of a batch, and in the one after it, of the first thread and the last one.  Its logit is large, but not so large
@@ -110,35 +101,25 @@ Test(cross_entropy_streamed, the_label_in_any_place) {
 static void check_batches(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
     enum { VECTORS = 2 * (BATCH + 1) };
     struct cross_entropy_case c = case_of(row, 2 * VECTORS, kept + (BATCH + 1) * THREADS * vector + 37);
-    struct cross_entropy_inputs inputs;
-    struct cross_entropy_outputs outputs;
     check(kept > (BATCH + 1) * THREADS * vector, "%lld kept columns", (long long)kept);
     c.placement = IN_PLACE;
     c.padding = 3;
-    cross_entropy_make_inputs(&c, &inputs);
+    OPEN_INPUTS(inputs, &c);
     for (int64_t r = 0; r < c.rows; r++) {
         const int64_t of_thread = r % VECTORS / 2 * THREADS + r % 2 * (THREADS - 1);
         const int64_t column = (r < VECTORS ? 0 : kept) + of_thread * vector + r % vector;
         cross_entropy_set_label(&c, &inputs, r, column);
         cross_entropy_set_logit(&c, &inputs, r, column, 6);
     }
-    cross_entropy_run(device, &c, &inputs, &outputs);
+    OPEN_OUTPUTS(outputs, device, &c, &inputs);
     cross_entropy_compare(&c, &inputs, &outputs);
-    cross_entropy_free_outputs(&outputs);
-    cross_entropy_free_inputs(&inputs);
 }
 
-Test(cross_entropy_streamed, the_label_in_any_vector_of_a_batch) {
-    for_each_row_with("24", check_batches);
-}
+Test(cross_entropy_streamed, the_label_in_any_vector_of_a_batch) { for_each_row_with("24", check_batches); }
 
-static void check_nan(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
+TEST_STREAMED_ROWS(cross_entropy_streamed, nan_in_any_place) {
     check_columns(device, row, kept, vector, (double)NAN, false);
     check_columns(device, row, kept, vector, (double)INFINITY, false);
-}
-
-Test(cross_entropy_streamed, nan_in_any_place) {
-    for_each_streamed_row(check_nan);
 }
 
 /* The most groups in registers, and each thread has a batch of vectors beyond them, and some vectors more. */
@@ -147,7 +128,7 @@ static int64_t long_vocab(const struct quern_kernel *row, int64_t kept, int64_t 
 }
 
 /* A group is held if its vectors, and the one after them, are in the row: on both sides of each such length, at any alignment. */
-static void check_lengths(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
+TEST_STREAMED_ROWS(cross_entropy_streamed, registers_hold_whole_groups) {
     int64_t number = 0;
     for (int64_t groups = 1; groups <= groups_of(row) + 1; groups++)
         for (int64_t more = 0; more < 4; more++) {
@@ -158,19 +139,13 @@ static void check_lengths(const struct test_device *device, const struct quern_k
         }
 }
 
-Test(cross_entropy_streamed, registers_hold_whole_groups) {
-    for_each_streamed_row(check_lengths);
-}
-
 /* Logits that the sample misses: from far too large for the first origin to so small that nothing is left of it. */
-static void check_missed(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
+TEST_STREAMED_ROWS(cross_entropy_streamed, logits_that_the_sample_misses) {
     const int64_t held = group_of(row) * vector;
     struct cross_entropy_case c = case_of(row, 18, kept + held + (BATCH + 1) * THREADS * vector + 37);
-    struct cross_entropy_inputs inputs;
-    struct cross_entropy_outputs outputs;
     c.spread = 0.5;
     c.padding = 3;
-    cross_entropy_make_inputs(&c, &inputs);
+    OPEN_INPUTS(inputs, &c);
     for (int64_t r = 0; r < c.rows; r++) {
         const int64_t first = r < 9 ? kept : kept + held;
         const int64_t column = first + (r * 2531 + 3) % (c.vocab - held - kept);
@@ -181,18 +156,12 @@ static void check_missed(const struct test_device *device, const struct quern_ke
             cross_entropy_set_logit(&c, &inputs, r, column - 1, missed);
         }
     }
-    cross_entropy_run(device, &c, &inputs, &outputs);
+    OPEN_OUTPUTS(outputs, device, &c, &inputs);
     cross_entropy_compare(&c, &inputs, &outputs);
-    cross_entropy_free_outputs(&outputs);
-    cross_entropy_free_inputs(&inputs);
-}
-
-Test(cross_entropy_streamed, logits_that_the_sample_misses) {
-    for_each_streamed_row(check_missed);
 }
 
 /* Blocks go from skipped rows to others and back, and the columns kept of one row are those of the next in time. */
-static void check_turns(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
+TEST_STREAMED_ROWS(cross_entropy_streamed, skipped_rows_between_others) {
     (void)vector;
     for (int64_t every = 2; every < 5; every++) {
         struct cross_entropy_case c = case_of(row, 41, kept + 3 + every);
@@ -202,10 +171,6 @@ static void check_turns(const struct test_device *device, const struct quern_ker
         c.filled = every - 2;
         cross_entropy_check_case(device, &c);
     }
-}
-
-Test(cross_entropy_streamed, skipped_rows_between_others) {
-    for_each_streamed_row(check_turns);
 }
 
 /* Row r of the batch, run alone at another alignment. */
@@ -229,18 +194,10 @@ static void check_alone(const struct test_device *device, const struct cross_ent
     cross_entropy_free_outputs(&alone);
 }
 
-static void check_bits(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
+TEST_STREAMED_ROWS(cross_entropy_streamed, a_row_has_the_same_bits_anywhere) {
     struct cross_entropy_case c = case_of(row, 5, long_vocab(row, kept, vector));
-    struct cross_entropy_inputs inputs;
-    struct cross_entropy_outputs all;
-    cross_entropy_make_inputs(&c, &inputs);
-    cross_entropy_run(device, &c, &inputs, &all);
+    OPEN_INPUTS(inputs, &c);
+    OPEN_OUTPUTS(all, device, &c, &inputs);
     cross_entropy_compare(&c, &inputs, &all);
     for (int64_t r = 0; r < c.rows; r++) check_alone(device, &c, &inputs, &all, r, r % 2 ? IN_PLACE : OUT_OF_PLACE);
-    cross_entropy_free_outputs(&all);
-    cross_entropy_free_inputs(&inputs);
-}
-
-Test(cross_entropy_streamed, a_row_has_the_same_bits_anywhere) {
-    for_each_streamed_row(check_bits);
 }

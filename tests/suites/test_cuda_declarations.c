@@ -6,14 +6,10 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/check.h"
 #include "harness/device.h"
 #include "runtime/cuda_driver.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 struct number {
     const char *name;

@@ -7,17 +7,11 @@
 #define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/check.h"
 #include "harness/device.h"
 #include "header/table.h"
 #include "runtime/status.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static void expect(int line, quern_status status, quern_status expected, const char *text) {
     check(status == expected && !strcmp(error_detail(), text), "line %d: %s: \"%s\" instead of %s: \"%s\"", line,
@@ -43,14 +37,13 @@ Test(details, a_long_text_loses_its_middle) {
 }
 
 Test(details, long_names_of_the_caller) {
-    struct test_device device;
     quern_blas *blas;
     char path[3000], why[200];
     memset(path, 'x', sizeof path);
     path[0] = '/';
     for (size_t i = 200; i < sizeof path; i += 200) path[i - 1] = '/';
     path[sizeof path - 1] = 0;
-    device_open(&device, 0, NULL);
+    OPEN_DEVICE(device, NULL);
     check_refused(quern_load_pack(path), QUERN_SYSTEM_ERROR, "/xxxxx");
     path[900] = 0;
     snprintf(why, sizeof why, "cannot be opened: %s", strerror(ENOENT));
@@ -60,7 +53,6 @@ Test(details, long_names_of_the_caller) {
     snprintf(why, sizeof why, "%s", strrchr(dlerror(), ':'));  /* behind the name, which the detail shortens */
     check_refused(quern_blas_open(device.quern, path, &blas), QUERN_NOT_SUPPORTED, why);
     check_refused(quern_blas_open(device.quern, "libnone.so", &blas), QUERN_NOT_SUPPORTED, "no BLAS can be opened of libnone.so: ");
-    device_close(&device);
 }
 
 /* ---- no kernel: the nearest row ---- */
@@ -75,13 +67,11 @@ static void fill_step(quern_adam_args *args, quern_adam_tensor *tensor) {
 }
 
 Test(details, a_combination_that_no_kernel_has) {
-    struct test_device device;
     quern_adam_args args;
     quern_adam_tensor tensor;
     fill_step(&args, &tensor);
     args.grad_dtype = QUERN_F16, args.m_dtype = QUERN_E5M2, args.v_dtype = QUERN_F16;
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_ADAM));
+    OPEN_PREPARED(device, QUERN_ADAM);
     check_refused(quern_adam(device.quern, &args, NULL, 0, device.stream), QUERN_NO_KERNEL,
                  "`./quern gen add adam_pf32_gf16_me5m2_vf16_full`");
     check(strstr(error_detail(), device.kind == QUERN_CPU ? " on cpu" : " on cuda:0"), "%s", error_detail());
@@ -91,7 +81,6 @@ Test(details, a_combination_that_no_kernel_has) {
     args.param_dtype = args.m_dtype = QUERN_BF16, args.grad_dtype = args.v_dtype = QUERN_F32;
     check(quern_adam_explain(device.quern, &args, walk, sizeof walk) < sizeof walk &&
           strstr(walk, ": master is f32, the request has none\n"), "%s", walk);
-    device_close(&device);
 }
 
 /* The longest QUERN_KERNEL, whose end the detail still has, and one character more. */
@@ -124,11 +113,10 @@ Test(details, longest_glob) {
 /* Named is the row that would have been chosen, not one behind it. */
 Test(details, a_kernel_that_the_environment_leaves_out) {
     static char walk[1 << 16], expected[256];
-    struct test_device device;
     quern_adam_args args;
     quern_adam_tensor tensor;
     fill_step(&args, &tensor);
-    device_open(&device, 0, "adam_*");
+    OPEN_DEVICE(device, "adam_*");
     check_ok(quern_prepare(device.quern, QUERN_ADAM));
     quern_adam_explain(device.quern, &args, walk, sizeof walk);
     device_close(&device);
@@ -139,7 +127,6 @@ Test(details, a_kernel_that_the_environment_leaves_out) {
     device_open(&device, 0, "adam_pbf16_gbf16_mbf16_vbf16__*");
     check_ok(quern_prepare(device.quern, QUERN_ADAM));
     check_refused(quern_adam(device.quern, &args, NULL, 0, device.stream), QUERN_NO_KERNEL, expected);
-    device_close(&device);
 }
 
 /* ---- handles that are NULL ---- */
@@ -200,8 +187,7 @@ Test(details, devices) {
     DEVICE(quern_device_open(QUERN_CPU, -1, &opened), QUERN_NO_DEVICE, "ordinal is -1: expected 0, the only CPU device");
     DEVICE(quern_device_open(QUERN_CUDA, -2, &opened), QUERN_NO_DEVICE, "ordinal is -2: expected 0 or more");
     DEVICE(quern_device_open(QUERN_CPU, 0, NULL), QUERN_NULL_POINTER, "device is NULL");
-    struct test_device device;
-    device_open(&device, 0, NULL);
+    OPEN_DEVICE(device, NULL);
     DEVICE(quern_prepare(device.quern, 0), QUERN_INVALID_ARGUMENT,
            "operations is 0: expected QUERN_CROSS_ENTROPY, QUERN_ADAM, QUERN_BARRIER, QUERN_RAGGED_ALL_TO_ALL, QUERN_QUANTIZE "
            "or QUERN_COLLECTIVE or several of them (a value from 1 to 63)");
@@ -216,5 +202,4 @@ Test(details, devices) {
         DEVICE(quern_set_threads(device.quern, 1, NULL, NULL), QUERN_NOT_SUPPORTED,
                "cuda:0 has no threads to set: only the CPU device has");
     }
-    device_close(&device);
 }

@@ -5,9 +5,6 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,8 +12,6 @@
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "harness/random.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ---- hooks: an engine's own task runner ---- */
 
@@ -68,21 +63,16 @@ static struct cross_entropy_case case_of(const struct quern_kernel *row) {
 
 Test(determinism, cross_entropy_from_run_to_run) {
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        struct test_device device;
         struct cross_entropy_case c = case_of(row);
-        struct cross_entropy_inputs inputs;
-        struct cross_entropy_outputs first, again;
-        device_open_row(&device, 0, row);
-        cross_entropy_make_inputs(&c, &inputs);
+        struct cross_entropy_outputs first CLOSED_BY(cross_entropy_free_outputs), again;
+        OPEN_ROW(device, row);
+        OPEN_INPUTS(inputs, &c);
         cross_entropy_run(&device, &c, &inputs, &first);
         for (int i = 0; i < 5; i++) {
             cross_entropy_run(&device, &c, &inputs, &again);
             cross_entropy_check_same(&c, &again, &first, "another run");
             cross_entropy_free_outputs(&again);
         }
-        cross_entropy_free_outputs(&first);
-        cross_entropy_free_inputs(&inputs);
-        device_close(&device);
     }
 }
 
@@ -123,29 +113,23 @@ static void check_every_place(const struct test_device *device, const struct que
     if (vocab > row->key.cross_entropy.vocab_max) return;
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = rows,
                                                      .vocab = vocab, .spread = 3, .seed = (uint64_t)vocab);
-    struct cross_entropy_inputs inputs;
-    struct cross_entropy_outputs all;
     if (row->key.cross_entropy.full) cross_entropy_add_options(&c, row, vocab % 2);
     c.filled = 0;
-    cross_entropy_make_inputs(&c, &inputs);
-    cross_entropy_run(device, &c, &inputs, &all);
+    OPEN_INPUTS(inputs, &c);
+    OPEN_OUTPUTS(all, device, &c, &inputs);
     for (int64_t r = 0; r < rows; r++) check_row_alone(device, &c, &inputs, &all, r, 0, OUT_OF_PLACE);
     for (int64_t offset = 1 + vocab % offset_step; offset < 16; offset += offset_step)
         for (enum placement placement = OUT_OF_PLACE; placement <= NO_GRAD; placement++)
             check_row_alone(device, &c, &inputs, &all, offset % rows, offset, placement);
-    cross_entropy_free_outputs(&all);
-    cross_entropy_free_inputs(&inputs);
 }
 
 /* A row has the same bits alone as in a batch, for any alignment. */
 Test(determinism, cross_entropy_in_any_batch) {
     static const int64_t vocabs[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 127, 1000, 1031, 2051};
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        struct test_device device;
-        device_open_row(&device, 0, row);
+        OPEN_ROW(device, row);
         for (size_t i = 0; i < COUNT(vocabs); i++) check_every_place(&device, row, 5, vocabs[i], test_size(1, 5));
         check_every_place(&device, row, 17, 1031, 5);
-        device_close(&device);
     }
 }
 
@@ -155,30 +139,22 @@ Test(determinism, cross_entropy_in_any_batch) {
  */
 Test(determinism, cross_entropy_beside_strange_rows) {
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        struct test_device device;
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 29, .vocab = 130);
-        struct cross_entropy_inputs inputs;
-        struct cross_entropy_outputs all;
-        device_open_row(&device, 0, row);
+        OPEN_ROW(device, row);
         c.filled = 0;
-        cross_entropy_make_inputs(&c, &inputs);
+        OPEN_INPUTS(inputs, &c);
         for (int64_t r = 0; r < c.rows; r += 3) cross_entropy_set_logit(&c, &inputs, r, 9, 200);
-        cross_entropy_run(&device, &c, &inputs, &all);
+        OPEN_OUTPUTS(all, &device, &c, &inputs);
         for (int64_t r = 0; r < c.rows; r++) check_row_alone(&device, &c, &inputs, &all, r, 0, OUT_OF_PLACE);
-        cross_entropy_free_outputs(&all);
-        cross_entropy_free_inputs(&inputs);
-        device_close(&device);
     }
 }
 
 /* Many groups per thread, and the longest row that a kernel can hold. */
 Test(determinism, cross_entropy_of_long_rows_in_any_batch) {
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        struct test_device device;
         int64_t longest = row->key.cross_entropy.vocab_max, beyond = test_size(300007, 40009);
-        device_open_row(&device, 0, row);
+        OPEN_ROW(device, row);
         check_every_place(&device, row, 2, longest < beyond ? longest : beyond, test_size(3, 7));
-        device_close(&device);
     }
 }
 
@@ -188,10 +164,8 @@ Test(determinism, cross_entropy_on_any_number_of_multiprocessors) {
     setenv("QUERN_EMULATOR_SMS", "1", 1);
     static const int64_t vocabs[] = {5, 33, 1031, 4096};
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        struct test_device device;
-        device_open_row(&device, 0, row);
+        OPEN_ROW(device, row);
         for (size_t i = 0; i < COUNT(vocabs); i++) check_every_place(&device, row, 29, vocabs[i], 16);
-        device_close(&device);
     }
 }
 
@@ -208,19 +182,13 @@ static void write_means(int to, const char *multiprocessors, const char *order) 
     setenv("QUERN_EMULATOR_ORDER", order, 1);
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
         if (row->key.cross_entropy.full || row->key.cross_entropy.logits != QUERN_F32) continue;
-        struct test_device device;
         struct cross_entropy_case c = case_of(row);
-        struct cross_entropy_inputs inputs;
-        struct cross_entropy_outputs outputs;
         c.rows = 1030, c.vocab = 5, c.placement = NO_GRAD;
-        device_open_row(&device, 0, row);
-        cross_entropy_make_inputs(&c, &inputs);
-        cross_entropy_run(&device, &c, &inputs, &outputs);
+        OPEN_ROW(device, row);
+        OPEN_INPUTS(inputs, &c);
+        OPEN_OUTPUTS(outputs, &device, &c, &inputs);
         check(count < MOST_KERNELS && outputs.loss[0] > 0, "%d kernels, a mean of %g", count, (double)outputs.loss[0]);
         means[count++] = outputs.loss[0];
-        cross_entropy_free_outputs(&outputs);
-        cross_entropy_free_inputs(&inputs);
-        device_close(&device);
     }
     check(write(to, means, sizeof means) == sizeof means, "no means written");
 }
@@ -249,36 +217,27 @@ Test(determinism, a_mean_on_any_number_of_multiprocessors) {
 
 Test(determinism, cross_entropy_in_place_or_out_of_place) {
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        struct test_device device;
         struct cross_entropy_case c = case_of(row);
-        struct cross_entropy_inputs inputs;
-        struct cross_entropy_outputs out, in, none;
-        device_open_row(&device, 0, row);
-        cross_entropy_make_inputs(&c, &inputs);
+        struct cross_entropy_outputs out CLOSED_BY(cross_entropy_free_outputs), in CLOSED_BY(cross_entropy_free_outputs);
+        OPEN_ROW(device, row);
+        OPEN_INPUTS(inputs, &c);
         cross_entropy_run(&device, &c, &inputs, &out);
         c.placement = IN_PLACE;
         cross_entropy_run(&device, &c, &inputs, &in);
         cross_entropy_check_same(&c, &in, &out, "in place");
         c.placement = NO_GRAD;
-        cross_entropy_run(&device, &c, &inputs, &none);
+        OPEN_OUTPUTS(none, &device, &c, &inputs);
         check(none.loss[0] == out.loss[0], "without a gradient the loss is another");
-        cross_entropy_free_outputs(&out);
-        cross_entropy_free_outputs(&in);
-        cross_entropy_free_outputs(&none);
-        cross_entropy_free_inputs(&inputs);
-        device_close(&device);
     }
 }
 
 Test(determinism, cross_entropy_with_any_threads) {
     if (test_kind() != QUERN_CPU) cr_skip_test("threads belong to CPUs");
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        struct test_device device;
         struct cross_entropy_case c = case_of(row);
-        struct cross_entropy_inputs inputs;
-        struct cross_entropy_outputs first, other;
-        device_open_row(&device, 0, row);
-        cross_entropy_make_inputs(&c, &inputs);
+        struct cross_entropy_outputs first CLOSED_BY(cross_entropy_free_outputs), other;
+        OPEN_ROW(device, row);
+        OPEN_INPUTS(inputs, &c);
         check_ok(quern_set_threads(device.quern, 1, NULL, NULL));
         cross_entropy_run(&device, &c, &inputs, &first);
         for (size_t i = 0; i < COUNT(pools); i++) {
@@ -289,9 +248,6 @@ Test(determinism, cross_entropy_with_any_threads) {
             check(!pools[i].hook || calls > 0, "the hook was not called");
             cross_entropy_free_outputs(&other);
         }
-        cross_entropy_free_outputs(&first);
-        cross_entropy_free_inputs(&inputs);
-        device_close(&device);
     }
 }
 
@@ -314,9 +270,8 @@ static bool is_typical(const struct quern_kernel *row) {
 Test(determinism, adam_from_run_to_run) {
     for (const struct quern_kernel *row = next_adam_row(NULL); row; row = next_adam_row(row)) {
         if (!is_typical(row)) continue;
-        struct test_device device;
-        struct adam_problem problem, first, again;
-        device_open_row(&device, 0, row);
+        struct adam_problem problem CLOSED_BY(adam_free), first CLOSED_BY(adam_free), again;
+        OPEN_ROW(device, row);
         make_long_problem(row, &problem);
         adam_copy(&first, &problem);
         adam_run(&device, &first);
@@ -326,9 +281,6 @@ Test(determinism, adam_from_run_to_run) {
             adam_check_same(&again, &first, "another run");
             adam_free(&again);
         }
-        adam_free(&first);
-        adam_free(&problem);
-        device_close(&device);
     }
 }
 
@@ -336,9 +288,8 @@ Test(determinism, adam_with_any_threads) {
     if (test_kind() != QUERN_CPU) cr_skip_test("threads belong to CPUs");
     for (const struct quern_kernel *row = next_adam_row(NULL); row; row = next_adam_row(row)) {
         if (!is_typical(row)) continue;
-        struct test_device device;
-        struct adam_problem problem, first, other;
-        device_open_row(&device, 0, row);
+        struct adam_problem problem CLOSED_BY(adam_free), first CLOSED_BY(adam_free), other;
+        OPEN_ROW(device, row);
         make_long_problem(row, &problem);
         adam_copy(&first, &problem);
         check_ok(quern_set_threads(device.quern, 1, NULL, NULL));
@@ -352,9 +303,6 @@ Test(determinism, adam_with_any_threads) {
             check(!pools[i].hook || calls > 0, "the hook was not called");
             adam_free(&other);
         }
-        adam_free(&first);
-        adam_free(&problem);
-        device_close(&device);
     }
 }
 
@@ -364,9 +312,8 @@ Test(determinism, adam_of_a_prefix) {
         if (!is_typical(row)) continue;
         static const int64_t ends[] = {1, 7, 8, 9, 127, 128, 129, 1000, 2047, 2049, 4097};
         const int64_t counts[] = {5000};
-        struct test_device device;
-        struct adam_problem problem, whole, part;
-        device_open_row(&device, 0, row);
+        struct adam_problem problem CLOSED_BY(adam_free), whole CLOSED_BY(adam_free), part;
+        OPEN_ROW(device, row);
         quern_adam_args args = adam_args_of(row);
         adam_set_rounding(&args, QUERN_ROUND_STOCHASTIC, QUERN_ROUND_STOCHASTIC, QUERN_ROUND_STOCHASTIC);
         adam_make(&problem, &args, counts, 1);
@@ -383,9 +330,6 @@ Test(determinism, adam_of_a_prefix) {
                   "%s: the first %d elements differ", row->name, (int)ends[i]);
             adam_free(&part);
         }
-        adam_free(&whole);
-        adam_free(&problem);
-        device_close(&device);
     }
 }
 
@@ -408,8 +352,7 @@ Test(determinism, several_threads_call_at_once) {
     if (test_kind() != QUERN_CPU) cr_skip_test("concurrent calls are compared on CPUs");
     enum { CALLERS = 4 };
     const struct quern_kernel *row = next_adam_row(NULL);
-    struct test_device device;
-    device_open_row(&device, 0, row);
+    OPEN_ROW(device, row);
     for (int round = 0; round < 10; round++) {
         struct adam_problem problem, expected, problems[CALLERS];
         struct caller callers[CALLERS];
@@ -431,5 +374,4 @@ Test(determinism, several_threads_call_at_once) {
         adam_free(&expected);
         adam_free(&problem);
     }
-    device_close(&device);
 }

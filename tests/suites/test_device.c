@@ -6,9 +6,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,8 +17,6 @@
 #include "harness/cuda.h"
 #include "runtime/device.h"
 #include "runtime/threads.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static int device_count(void) {
     int count = -1;
@@ -106,16 +101,14 @@ Test(device, refuses_what_is_not_there) {
 
 Test(device, opens_and_closes_again_and_again) {
     for (int i = 0; i < 20; i++) {
-        struct test_device device;
-        device_open_row(&device, 0, next_adam_row(NULL));
+        OPEN_ROW(device, next_adam_row(NULL));
         check_ok(quern_prepare(device.quern, QUERN_ADAM));  /* a second time does no harm */
-        device_close(&device);
     }
 }
 
 /* Two handles of one device are independent. */
 Test(device, may_be_opened_twice) {
-    struct test_device a, b;
+    struct test_device a, b CLOSED_BY(device_close);
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = 3, .vocab = 70);
     device_open(&a, 0, NULL);
     device_open(&b, 0, NULL);
@@ -125,7 +118,6 @@ Test(device, may_be_opened_twice) {
     device_close(&a);
     device_use(&b);
     cross_entropy_check_case(&b, &c);
-    device_close(&b);
 }
 
 /* Every device of the machine computes the same bits, also while another one is current. */
@@ -240,10 +232,8 @@ Test(device, none_is_closed_during_a_fork) { fork_while_the_other(false); }
 
 Test(device, a_gpu_has_no_threads_to_set) {
     if (test_kind() != QUERN_CUDA) cr_skip_test("there is no GPU");
-    struct test_device device;
-    device_open(&device, 0, NULL);
+    OPEN_DEVICE(device, NULL);
     check_status(quern_set_threads(device.quern, 4, NULL, NULL), QUERN_NOT_SUPPORTED);
-    device_close(&device);
 }
 
 /* ---- the threads of CPU devices ---- */
@@ -379,11 +369,9 @@ Test(device, workers_take_part_in_their_first_job) {
 /* The kernels that keep rows in shared memory ask for all of it; the others leave the choice to the driver. */
 Test(device, kernels_that_keep_rows_prefer_shared_memory) {
     if (test_kind() != QUERN_CUDA) cr_skip_test("a CPU has no shared memory");
-    struct test_device device;
     const struct quern_cuda *cuda;
     int asking = 0;
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
     check_ok(quern_cuda_open(&cuda));
     const struct quern_ready_list *list = device.quern->ready[0];
     for (size_t i = 0; i < list->count; i++) {
@@ -396,7 +384,6 @@ Test(device, kernels_that_keep_rows_prefer_shared_memory) {
         asking += keeps;
     }
     check(asking > 0 && (size_t)asking < list->count, "%d of %zu kernels keep rows", asking, list->count);
-    device_close(&device);
 }
 
 /* ---- old drivers ---- */

@@ -5,16 +5,12 @@
  * Runs on: every emulated; kernels of barrier, quantize, collective.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/check.h"
 #include "harness/gpu_chunks.h"
 #include "harness/ranks.h"
 #include "oracle/dtype.h"
 #include "runtime/cuda_driver.h"
-
 
 enum { RANKS = 3, POOL = 1 << 17, COLUMNS = 3000 /* several parts of a chunk */, VALUE = 7 };
 enum { PREPARED = QUERN_BARRIER | QUERN_QUANTIZE | QUERN_COLLECTIVE };
@@ -101,6 +97,7 @@ static void close_scene(struct scene *s) {
     gpu_group_close(&s->group);
     chunks_case_close(&s->c);
 }
+#define TEST_SCENE(suite, name) TEST_IN(struct scene, s, open_scene, close_scene, suite, name)
 
 static void copy_memory(const struct scene *s, int rank, unsigned char has[MEMORY_BYTES]) {
     device_use(&s->group.device[rank]);
@@ -150,81 +147,67 @@ static void compare_product(const struct scene *s, int rank) {
     }
 }
 
-Test(device_functions_cuda, chunks_are_multiplied_as_they_come) {
-    struct scene s;
-    open_scene(&s);
+TEST_SCENE(device_functions_cuda, chunks_are_multiplied_as_they_come) {
     for (int turn = 0; turn < 6; turn++) {
-        gpu_chunks_fill(&s.bench, &s.c);
-        for (int rank = 0; rank < RANKS; rank++) multiply(&s, rank, 0);
-        gpu_chunks_enqueue(&s.bench, &s.c, VALUE);
-        gpu_chunks_compare(&s.bench, &s.c, VALUE, false);
+        gpu_chunks_fill(&s->bench, &s->c);
+        for (int rank = 0; rank < RANKS; rank++) multiply(s, rank, 0);
+        gpu_chunks_enqueue(&s->bench, &s->c, VALUE);
+        gpu_chunks_compare(&s->bench, &s->c, VALUE, false);
         for (int rank = 0; rank < RANKS; rank++) {
-            check(status_of(&s, rank) == UNTOUCHED, "rank %d has the status %d", rank, status_of(&s, rank));
-            compare_product(&s, rank);
+            check(status_of(s, rank) == UNTOUCHED, "rank %d has the status %d", rank, status_of(s, rank));
+            compare_product(s, rank);
         }
     }
-    close_scene(&s);
 }
 
-Test(device_functions_cuda, a_wait_in_a_kernel_has_a_limit) {
-    struct scene s;
-    open_scene(&s);
-    multiply(&s, 1, 1000000);
-    gpu_chunks_synchronize(&s.bench);
-    check(status_of(&s, 1) == QUERN_PEER_TIMEOUT, "the status is %d", status_of(&s, 1));
-    check_ok(quern_group_status(s.group.group[1]));
-    close_scene(&s);
+TEST_SCENE(device_functions_cuda, a_wait_in_a_kernel_has_a_limit) {
+    multiply(s, 1, 1000000);
+    gpu_chunks_synchronize(&s->bench);
+    check(status_of(s, 1) == QUERN_PEER_TIMEOUT, "the status is %d", status_of(s, 1));
+    check_ok(quern_group_status(s->group.group[1]));
 }
 
-Test(device_functions_cuda, a_wait_in_a_kernel_sees_that_a_call_has_failed) {
+TEST_SCENE(device_functions_cuda, a_wait_in_a_kernel_sees_that_a_call_has_failed) {
     const uint32_t complement = ~(uint32_t)VALUE;
-    struct scene s;
-    open_scene(&s);
-    device_use(&s.group.device[1]);
-    CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)(s.args[1].ready + s.c.chunks), &complement, 4, s.group.device[1].stream));
-    gpu_group_synchronize(&s.group);
-    multiply(&s, 1, 0);
-    gpu_chunks_synchronize(&s.bench);
-    check(status_of(&s, 1) == QUERN_PEER_MISMATCH, "the status is %d", status_of(&s, 1));
-    close_scene(&s);
+    device_use(&s->group.device[1]);
+    CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)(s->args[1].ready + s->c.chunks), &complement, 4, s->group.device[1].stream));
+    gpu_group_synchronize(&s->group);
+    multiply(s, 1, 0);
+    gpu_chunks_synchronize(&s->bench);
+    check(status_of(s, 1) == QUERN_PEER_MISMATCH, "the status is %d", status_of(s, 1));
 }
 
-Test(device_functions_cuda, an_abort_ends_a_wait_in_a_kernel) {
-    struct scene s;
-    open_scene(&s);
-    multiply(&s, 1, 0);
-    check_ok(quern_group_abort(s.group.group[2], "enough"));
-    gpu_chunks_synchronize(&s.bench);
-    check(status_of(&s, 1) == QUERN_GROUP_ABORTED, "the status is %d", status_of(&s, 1));
-    close_scene(&s);
+TEST_SCENE(device_functions_cuda, an_abort_ends_a_wait_in_a_kernel) {
+    multiply(s, 1, 0);
+    check_ok(quern_group_abort(s->group.group[2], "enough"));
+    gpu_chunks_synchronize(&s->bench);
+    check(status_of(s, 1) == QUERN_GROUP_ABORTED, "the status is %d", status_of(s, 1));
 }
 
 /* ---- words ---- */
 
-Test(device_functions_cuda, ranks_write_words_into_each_others_memory) {
-    struct scene s;
-    open_scene(&s);
+TEST_SCENE(device_functions_cuda, ranks_write_words_into_each_others_memory) {
     for (unsigned turn = 1; turn < 4; turn++) {
         for (int rank = 0; rank < RANKS; rank++) {
             quern_device_view view = QUERN_DEVICE_VIEW_INIT;
             unsigned word = 1000 * turn + (unsigned)rank, signal = turn;
-            unsigned *words = (unsigned *)(void *)(s.memory[rank] + PRODUCT);
-            int *status = (int *)(void *)(s.memory[rank] + STATUS);
+            unsigned *words = (unsigned *)(void *)(s->memory[rank] + PRODUCT);
+            int *status = (int *)(void *)(s->memory[rank] + STATUS);
             void *parameters[] = {&view, &word, &signal, &words, &status};
-            check_ok(quern_symmetric_view(s.group.group[rank], s.bench.symmetric[rank], &view));
-            device_use(&s.group.device[rank]);
-            cuda_check((int)s.cuda->launch(s.gather[rank], 1, 1, 1, 32, 1, 1, 0, s.bench.second[rank], parameters, NULL), "launch");
+            check_ok(quern_symmetric_view(s->group.group[rank], s->bench.symmetric[rank], &view));
+            device_use(&s->group.device[rank]);
+            cuda_check((int)s->cuda->launch(s->gather[rank], 1, 1, 1, 32, 1, 1, 0, s->bench.second[rank], parameters, NULL),
+                       "launch");
         }
-        gpu_chunks_synchronize(&s.bench);
+        gpu_chunks_synchronize(&s->bench);
         for (int rank = 0; rank < RANKS; rank++) {
             unsigned char has[MEMORY_BYTES];
             unsigned words[RANKS];
-            copy_memory(&s, rank, has);
+            copy_memory(s, rank, has);
             memcpy(words, has + PRODUCT, sizeof words);
             for (unsigned peer = 0; peer < RANKS; peer++)
                 check(words[peer] == 1000 * turn + peer, "rank %d has %u of rank %u", rank, words[peer], peer);
-            check(status_of(&s, rank) == UNTOUCHED, "rank %d has the status %d", rank, status_of(&s, rank));
+            check(status_of(s, rank) == UNTOUCHED, "rank %d has the status %d", rank, status_of(s, rank));
         }
     }
-    close_scene(&s);
 }

@@ -5,9 +5,6 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include <fnmatch.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/adam_case.h"
 #include "harness/check.h"
@@ -107,11 +104,9 @@ Test(dispatch, the_best_row_comes_first) {
 }
 
 Test(dispatch, a_glob_leaves_its_rows_only) {
-    struct test_device device;
-    device_open(&device, 0, NULL);
+    OPEN_DEVICE(device, NULL);
     const char *name = chosen_for(&device, 10);
     check(strstr(name, test_target()), "%s is chosen for %s", name, test_target());
-    device_close(&device);
 }
 
 /* A glob for one operation does not affect the others. */
@@ -141,13 +136,11 @@ Test(dispatch, a_glob_that_matches_nothing) {
 /* The forced row does not support this request: the detail says which row and why. */
 Test(dispatch, a_forced_row_that_does_not_fit) {
     const struct quern_kernel *row = next_adam_row(NULL);
-    struct test_device device;
-    device_open_row(&device, 0, row);
+    OPEN_ROW(device, row);
     quern_adam_args args = adam_args_of(row);
     args.grad_dtype = args.grad_dtype == QUERN_F32 ? QUERN_BF16 : QUERN_F32;
     check_status(quern_adam(device.quern, &args, NULL, 0, device.stream), QUERN_NO_KERNEL);
     check(strstr(error_detail(), "no adam kernel"), "%s", error_detail());
-    device_close(&device);
 }
 
 Test(dispatch, an_overlong_glob_is_refused) {
@@ -161,8 +154,7 @@ Test(dispatch, an_overlong_glob_is_refused) {
 
 /* A row too long for the kernels that hold it on the chip goes to the next kernel. */
 Test(dispatch, long_rows_go_to_another_kernel) {
-    struct test_device device;
-    device_open(&device, 0, NULL);
+    OPEN_DEVICE(device, NULL);
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
         if (row->key.cross_entropy.logits != QUERN_F32 || row->key.cross_entropy.vocab_max == INT64_MAX) continue;
         const quern_cross_entropy_args longest = args_of(row->key.cross_entropy.vocab_max, row->key.cross_entropy.full);
@@ -173,17 +165,15 @@ Test(dispatch, long_rows_go_to_another_kernel) {
         check(!strcmp(fits, row->name), "%s serves at the limit of %s", fits, row->name);
         check(strcmp(beyond, row->name) && strlen(beyond) > 0, "\"%s\" serves beyond the limit of %s", beyond, row->name);
     }
-    device_close(&device);
 }
 
 /* A plain kernel knows its own options only; each other option goes to a full one, and the explanation says why. */
 Test(dispatch, options_go_to_full_kernels) {
-    struct test_device device;
     static float weights[100], entropy[1], lse[1];
     static int64_t argmax[1];
     static quern_row_stats stats[1];
     quern_cross_entropy_args plain = plain_args(100), full[5];
-    device_open(&device, 0, NULL);
+    OPEN_DEVICE(device, NULL);
     for (int i = 0; i < 5; i++) full[i] = plain;
     full[0].softcap = 30, full[1].label_smoothing = 0.1f, full[2].class_weights = weights;
     full[3].entropy = entropy, full[4].argmax = argmax;
@@ -195,15 +185,13 @@ Test(dispatch, options_go_to_full_kernels) {
         quern_cross_entropy_explain(device.quern, &full[i], text, sizeof text);
         check(strstr(text, "knows no label smoothing"), "%s", text);
     }
-    device_close(&device);
 }
 
 /* ---- the explanation ---- */
 
 Test(dispatch, explanations_are_copied_like_snprintf) {
-    struct test_device device;
     static char all[1 << 14], part[16];
-    device_open(&device, 0, NULL);
+    OPEN_DEVICE(device, NULL);
     quern_cross_entropy_args args = plain_args(10);
     size_t length = quern_cross_entropy_explain(device.quern, &args, all, sizeof all);
     check(length == strlen(all), "%zu is not the length %zu", length, strlen(all));
@@ -211,14 +199,12 @@ Test(dispatch, explanations_are_copied_like_snprintf) {
     memset(part, 'x', sizeof part);
     check(quern_cross_entropy_explain(device.quern, &args, part, sizeof part - 1) == length, "another length");
     check(!strncmp(part, all, sizeof part - 2) && part[sizeof part - 1] == 'x', "not cut off at the buffer's end");
-    device_close(&device);
 }
 
 /* Bad arguments and a missing device are explained too. */
 Test(dispatch, explanations_of_mistakes) {
-    struct test_device device;
     char text[1 << 14];
-    device_open(&device, 0, NULL);
+    OPEN_DEVICE(device, NULL);
     quern_cross_entropy_args args = plain_args(10);
     quern_adam_args adam = adam_args_of(next_adam_row(NULL));
     args.logits_dtype = (quern_dtype)99;
@@ -227,7 +213,6 @@ Test(dispatch, explanations_of_mistakes) {
     check(quern_adam_explain(device.quern, &adam, text, sizeof text) && strstr(text, "m_dtype"), "%s", text);
     check(quern_adam_explain(NULL, &adam, text, sizeof text) && strstr(text, "device"), "%s", text);
     check(quern_cross_entropy_explain(NULL, &args, text, sizeof text) && strstr(text, "device"), "%s", text);
-    device_close(&device);
 }
 
 /* ---- the explanation, line by line ---- */

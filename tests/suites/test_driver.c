@@ -11,9 +11,6 @@
  *
  * Runs on: driver.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 
@@ -60,12 +57,9 @@ Test(driver, the_reason_is_named) {
 
 /* Without a GPU all calls work on the CPU. */
 Test(driver, the_cpu_serves) {
-    struct test_device device;
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = 5, .vocab = 300);
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY | QUERN_ADAM));
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY | QUERN_ADAM);
     cross_entropy_check_case(&device, &c);
-    device_close(&device);
 }
 
 /* The GPU is counted, but it does not open: nothing could be loaded there. */

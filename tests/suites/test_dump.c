@@ -6,9 +6,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -52,6 +49,7 @@ static void close_bench(struct bench *bench) {
     device_close(&bench->device);
     drop_folder(bench->folder);
 }
+#define TEST_BENCH(suite, name) TEST_IN(struct bench, bench, open_bench, close_bench, suite, name)
 
 static quern_status take_step(struct bench *bench) {
     return quern_adam(bench->device.quern, &bench->adam.args, bench->adam.workspace.data, bench->adam.workspace_bytes,
@@ -89,58 +87,53 @@ static void check_arena(const char *path, const char *name, const char *dtype, c
 }
 
 /* What Adam reads is as before the step, and what it writes as after it: that of the model. */
-Test(dump, inputs_are_from_before_and_outputs_from_after) {
-    struct bench bench;
-    open_bench(&bench);
-    begin_dump(&bench);
-    check_ok(take_step(&bench));
-    const char *in = path_in(bench.run, "000000.adam.in.safetensors"), *out = path_in(bench.run, "000000.adam.out.safetensors");
-    const quern_adam_tensor *tensors = bench.problem.tensors;
+TEST_BENCH(dump, inputs_are_from_before_and_outputs_from_after) {
+    begin_dump(bench);
+    check_ok(take_step(bench));
+    const char *in = path_in(bench->run, "000000.adam.in.safetensors"), *out = path_in(bench->run, "000000.adam.out.safetensors");
+    const quern_adam_tensor *tensors = bench->problem.tensors;
     check_arena(in, "grad.0", "BF16", "[700]", tensors[0].grad);
     check_arena(in, "m.1", "BF16", "[33]", tensors[1].m);
     check_arena(in, "master.0", "F32", "[700]", tensors[0].master);
-    adam_model_step(&bench.problem.args);
+    adam_model_step(&bench->problem.args);
     check_arena(out, "param.0", "BF16", "[700]", tensors[0].param);
     check_arena(out, "param.1", "BF16", "[33]", tensors[1].param);
     check_arena(out, "v.1", "BF16", "[33]", tensors[1].v);
     check_arena(out, "master.0", "F32", "[700]", tensors[0].master);
-    char *index = read_index(&bench), *line = find_line(index, "\"operation\":\"adam\"", "\"sequence\":0,\"step\":30064771077", 0);
-    check(lines_of(index) == 1 && count_files(bench.run) == 3, "%d files, index %s", count_files(bench.run), index);
+    char *index = read_index(bench), *line = find_line(index, "\"operation\":\"adam\"", "\"sequence\":0,\"step\":30064771077", 0);
+    check(lines_of(index) == 1 && count_files(bench->run) == 3, "%d files, index %s", count_files(bench->run), index);
     check(strstr(line, "\"status\":\"QUERN_OK\"") && strstr(line, "\"param_dtype\":\"bf16\""), "%s", line);
     check(strstr(line, "\"beta1\":0.9"), "%s", line);
-    check(strstr(line, bench.device.kind == QUERN_CPU ? "\"device\":\"cpu\"" : "\"device\":\"cuda:0\""), "%s", line);
+    check(strstr(line, bench->device.kind == QUERN_CPU ? "\"device\":\"cpu\"" : "\"device\":\"cuda:0\""), "%s", line);
     check(strstr(line, "adam_pbf16_gbf16_mbf16_vbf16_master32__"), "no kernel in %s", line);
     check(!strstr(line, "\"name\":\"param.0\",\"access\":\"in\""), "with a master the parameter is not read: %s", line);
-    check_ok(quern_step(bench.device.quern, STEP + 1));
-    close_bench(&bench);
+    check_ok(quern_step(bench->device.quern, STEP + 1));
 }
 
 /* Rows with gaps, a vector from its end to its beginning, and more than a piece of device memory. */
-Test(dump, matrices_are_written_without_gaps) {
+TEST_BENCH(dump, matrices_are_written_without_gaps) {
     enum { ROWS = 3, VOCAB = 40, STRIDE = 47 };
-    struct bench bench;
     struct buffer logits, labels, grad, upstream, loss, workspace;
     float values[ROWS * STRIDE], factors[ROWS] = {1, 2, 3};
     int32_t wanted[ROWS] = {0, 1, 2};
     size_t bytes;
-    open_bench(&bench);
     for (int i = 0; i < ROWS * STRIDE; i++) values[i] = (float)i * 0.01f;
-    buffer_open(&logits, &bench.device, sizeof values, 0, values);
-    buffer_open(&grad, &bench.device, sizeof values, 0, values);
-    buffer_open(&labels, &bench.device, sizeof wanted, 0, wanted);
-    buffer_open(&upstream, &bench.device, sizeof factors, 0, factors);
-    buffer_open(&loss, &bench.device, sizeof factors, 0, factors);
+    buffer_open(&logits, &bench->device, sizeof values, 0, values);
+    buffer_open(&grad, &bench->device, sizeof values, 0, values);
+    buffer_open(&labels, &bench->device, sizeof wanted, 0, wanted);
+    buffer_open(&upstream, &bench->device, sizeof factors, 0, factors);
+    buffer_open(&loss, &bench->device, sizeof factors, 0, factors);
     quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
     args.logits_dtype = QUERN_F32, args.labels_dtype = QUERN_INT32, args.rows = ROWS, args.vocab = VOCAB;
     args.logits = logits.data, args.logits_stride = STRIDE, args.labels = labels.data, args.loss = loss.data;
     args.grad = grad.data, args.grad_stride = STRIDE, args.padded_vocab = VOCAB + 2;
     args.grad_loss = (float *)upstream.data + ROWS - 1, args.grad_loss_stride = -1;
-    check_ok(quern_cross_entropy_workspace(bench.device.quern, &args, &bytes));
-    buffer_open(&workspace, &bench.device, bytes, 0, NULL);
-    begin_dump(&bench);
-    check_ok(quern_cross_entropy(bench.device.quern, &args, workspace.data, bytes, bench.device.stream));
-    const char *in = path_in(bench.run, "000000.cross_entropy.in.safetensors");
-    const char *out = path_in(bench.run, "000000.cross_entropy.out.safetensors");
+    check_ok(quern_cross_entropy_workspace(bench->device.quern, &args, &bytes));
+    buffer_open(&workspace, &bench->device, bytes, 0, NULL);
+    begin_dump(bench);
+    check_ok(quern_cross_entropy(bench->device.quern, &args, workspace.data, bytes, bench->device.stream));
+    const char *in = path_in(bench->run, "000000.cross_entropy.in.safetensors");
+    const char *out = path_in(bench->run, "000000.cross_entropy.out.safetensors");
     const float *written = read_tensor(in, "logits", "F32", "[3,40]", NULL);
     for (int i = 0; i < ROWS * VOCAB; i++)
         check(written[i] == values[i / VOCAB * STRIDE + i % VOCAB], "logit %d is %g", i, (double)written[i]);
@@ -150,13 +143,12 @@ Test(dump, matrices_are_written_without_gaps) {
     for (int row = 0; row < ROWS; row++)
         check(!memcmp(&gradient[row * 42], &on_device[row * STRIDE], 42 * sizeof *gradient), "another gradient in row %d", row);
     check(!memcmp(read_tensor(out, "loss", "F32", "[3]", NULL), buffer_read(&loss), sizeof factors), "another loss");
-    close_bench(&bench);
 }
 
 /* Larger than the piece that is read from a GPU at a time, dense and with gaps. */
 Test(dump, long_tensors_are_read_in_pieces) {
     enum { ROWS = 300, VOCAB = 5000, STRIDE = 5003 };
-    struct bench bench;
+    struct bench bench CLOSED_BY(close_bench);
     struct buffer logits, labels, loss, workspace;
     float *values = malloc((size_t)ROWS * STRIDE * sizeof *values), none = 0;
     int64_t wanted[ROWS] = {0};
@@ -183,61 +175,51 @@ Test(dump, long_tensors_are_read_in_pieces) {
             check(!memcmp(&written[row * VOCAB], &values[row * args.logits_stride], VOCAB * sizeof *values), "row %d differs", row);
         buffer_close(&workspace);
     }
-    close_bench(&bench);
 }
 
 /* ---- which calls ---- */
 
-Test(dump, only_the_step_is_written) {
-    struct bench bench;
-    open_bench(&bench);
-    const quern_dump_args args = dump_args(&bench);
-    check_ok(quern_dump_at(bench.device.quern, &args));
-    check_ok(take_step(&bench));  /* no step has begun */
+TEST_BENCH(dump, only_the_step_is_written) {
+    const quern_dump_args args = dump_args(bench);
+    check_ok(quern_dump_at(bench->device.quern, &args));
+    check_ok(take_step(bench));  /* no step has begun */
     const int64_t steps[] = {STEP - 1, STEP & UINT32_MAX, STEP, STEP + 1};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        check_ok(quern_step(bench.device.quern, steps[i]));
-        check_ok(take_step(&bench));
-        check_ok(take_step(&bench));
+        check_ok(quern_step(bench->device.quern, steps[i]));
+        check_ok(take_step(bench));
+        check_ok(take_step(bench));
     }
-    char *index = read_index(&bench);
-    check(lines_of(index) == 2 && count_files(bench.run) == 5, "%d lines and %d files", lines_of(index), count_files(bench.run));
+    char *index = read_index(bench);
+    check(lines_of(index) == 2 && count_files(bench->run) == 5, "%d lines and %d files", lines_of(index), count_files(bench->run));
     find_line(index, "\"sequence\":1", "000001.adam.out.safetensors", 0);
-    close_bench(&bench);
 }
 
-Test(dump, a_step_that_has_begun_is_written) {
-    struct bench bench;
-    open_bench(&bench);
-    check_ok(quern_step(bench.device.quern, STEP));
-    const quern_dump_args args = dump_args(&bench);
-    check_ok(quern_dump_at(bench.device.quern, &args));
-    check_ok(take_step(&bench));
-    check(lines_of(read_index(&bench)) == 1, "no call was written");
-    check_ok(quern_dump_at(bench.device.quern, NULL));
+TEST_BENCH(dump, a_step_that_has_begun_is_written) {
+    check_ok(quern_step(bench->device.quern, STEP));
+    const quern_dump_args args = dump_args(bench);
+    check_ok(quern_dump_at(bench->device.quern, &args));
+    check_ok(take_step(bench));
+    check(lines_of(read_index(bench)) == 1, "no call was written");
+    check_ok(quern_dump_at(bench->device.quern, NULL));
     for (int again = 0; again < 2; again++) {
-        check_ok(take_step(&bench));
-        check(lines_of(read_index(&bench)) == 1, "a call was written after the end");
-        check_ok(quern_dump_at(bench.device.quern, NULL));
-        check_ok(quern_step(bench.device.quern, STEP));
+        check_ok(take_step(bench));
+        check(lines_of(read_index(bench)) == 1, "a call was written after the end");
+        check_ok(quern_dump_at(bench->device.quern, NULL));
+        check_ok(quern_step(bench->device.quern, STEP));
     }
-    close_bench(&bench);
 }
 
 /* The next dump ends the one before, also if its step comes again. */
-Test(dump, one_after_another) {
-    struct bench bench;
-    open_bench(&bench);
+TEST_BENCH(dump, one_after_another) {
     for (int i = 0; i < 3; i++) {
-        snprintf(bench.run, sizeof bench.run, "%s", path_in(bench.folder, (const char *[]){"first", "second", "third"}[i]));
-        begin_dump(&bench);
-        for (int call = 0; call <= i; call++) check_ok(take_step(&bench));
+        snprintf(bench->run, sizeof bench->run, "%s", path_in(bench->folder, (const char *[]){"first", "second", "third"}[i]));
+        begin_dump(bench);
+        for (int call = 0; call <= i; call++) check_ok(take_step(bench));
     }
     for (int i = 0; i < 3; i++) {
-        snprintf(bench.run, sizeof bench.run, "%s", path_in(bench.folder, (const char *[]){"first", "second", "third"}[i]));
-        check(lines_of(read_index(&bench)) == i + 1, "dump %d has %d lines", i, lines_of(read_index(&bench)));
+        snprintf(bench->run, sizeof bench->run, "%s", path_in(bench->folder, (const char *[]){"first", "second", "third"}[i]));
+        check(lines_of(read_index(bench)) == i + 1, "dump %d has %d lines", i, lines_of(read_index(bench)));
     }
-    close_bench(&bench);
 }
 
 Test(dump, the_filter_is_a_glob_over_operations) {
@@ -246,7 +228,7 @@ Test(dump, the_filter_is_a_glob_over_operations) {
         int calls;
     } cases[] = {{"adam", 1}, {"a*", 1}, {"cross_entropy*", 0}, {"*", 1}, {"ada", 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct bench bench;
+        struct bench bench CLOSED_BY(close_bench);
         open_bench(&bench);
         quern_dump_args args = dump_args(&bench);
         char filter[32];
@@ -256,47 +238,40 @@ Test(dump, the_filter_is_a_glob_over_operations) {
         check_ok(quern_step(bench.device.quern, STEP));
         check_ok(take_step(&bench));
         check(lines_of(read_index(&bench)) == cases[i].calls, "%s: another number of calls", cases[i].filter);
-        close_bench(&bench);
     }
 }
 
 /* A call that is refused has a line with the detail, and no files. */
-Test(dump, a_call_that_fails_has_a_line) {
-    struct bench bench;
-    open_bench(&bench);
-    begin_dump(&bench);
-    bench.adam.args.step = -7;
-    check_status(take_step(&bench), QUERN_INVALID_ARGUMENT);
-    char *line = find_line(read_index(&bench), "QUERN_INVALID_ARGUMENT", "", 0);
+TEST_BENCH(dump, a_call_that_fails_has_a_line) {
+    begin_dump(bench);
+    bench->adam.args.step = -7;
+    check_status(take_step(bench), QUERN_INVALID_ARGUMENT);
+    char *line = find_line(read_index(bench), "QUERN_INVALID_ARGUMENT", "", 0);
     check(strstr(line, "args.step is -7") && strstr(line, "\"tensors\":[]"), "%s", line);
-    check(count_files(bench.run) == 1, "%d files", count_files(bench.run));
-    close_bench(&bench);
+    check(count_files(bench->run) == 1, "%d files", count_files(bench->run));
 }
 
 /* ---- what is left out ---- */
 
 /* Gradients and moments have 2 bytes an element: those of the first tensor fit, what comes then does not, unless it is smaller. */
-Test(dump, what_does_not_fit_is_left_out) {
-    struct bench bench;
-    open_bench(&bench);
-    quern_dump_args args = dump_args(&bench);
+TEST_BENCH(dump, what_does_not_fit_is_left_out) {
+    quern_dump_args args = dump_args(bench);
     args.most_bytes = 2 * COUNT + 2 * LAST;
-    check_ok(quern_dump_at(bench.device.quern, &args));
-    check_ok(quern_step(bench.device.quern, STEP));
-    check_ok(take_step(&bench));
-    char *line = find_line(read_index(&bench), "adam", "", 0);
+    check_ok(quern_dump_at(bench->device.quern, &args));
+    check_ok(quern_step(bench->device.quern, STEP));
+    check_ok(take_step(bench));
+    char *line = find_line(read_index(bench), "adam", "", 0);
     check(strstr(line, "\"m.0\",\"access\":\"in\",\"dtype\":\"BF16\",\"shape\":[700],\"left_out\":\"most_bytes\""), "%s", line);
-    free(read_tensor(path_in(bench.run, "000000.adam.in.safetensors"), "grad.0", "BF16", "[700]", NULL));
-    free(read_tensor(path_in(bench.run, "000000.adam.in.safetensors"), "grad.1", "BF16", "[33]", NULL));
-    check(count_files(bench.run) == 2, "%d files: expected no outputs", count_files(bench.run));
-    check_ok(quern_step(bench.device.quern, STEP + 1));
-    close_bench(&bench);
+    free(read_tensor(path_in(bench->run, "000000.adam.in.safetensors"), "grad.0", "BF16", "[700]", NULL));
+    free(read_tensor(path_in(bench->run, "000000.adam.in.safetensors"), "grad.1", "BF16", "[33]", NULL));
+    check(count_files(bench->run) == 2, "%d files: expected no outputs", count_files(bench->run));
+    check_ok(quern_step(bench->device.quern, STEP + 1));
 }
 
 Test(dump, a_capture_is_left_out) {
     if (test_kind() != QUERN_CUDA) cr_skip_test("streams belong to GPUs");
     enum { GLOBAL = 0 };
-    struct bench bench;
+    struct bench bench CLOSED_BY(close_bench);
     void *graph;
     open_bench(&bench);
     device_synchronize(&bench.device);
@@ -309,7 +284,6 @@ Test(dump, a_capture_is_left_out) {
     check(count_files(bench.run) == 1, "%d files", count_files(bench.run));
     check_ok(quern_step(bench.device.quern, STEP + 1));
     CUDA(cuGraphDestroy(graph));
-    close_bench(&bench);
 }
 
 /* The weights are in every rank's arguments, but this step does not read them. */
@@ -319,7 +293,7 @@ Test(dump, a_combination_ignores_the_class_weights) {
     static const quern_row_stats shards[SHARDS * ROWS];
     static const int32_t labels[ROWS];
     float loss[ROWS];
-    struct bench bench;
+    struct bench bench CLOSED_BY(close_bench);
     open_bench(&bench);
     begin_dump(&bench);
     quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
@@ -331,13 +305,12 @@ Test(dump, a_combination_ignores_the_class_weights) {
     char *line = find_line(read_index(&bench), "cross_entropy_combine", "QUERN_OK", 0);
     check(strstr(line, "\"labels\"") && !strstr(line, "class_weights\",\"access"), "%s", line);
     free(workspace);
-    close_bench(&bench);
 }
 
 /* A child of fork has the device, but the folder is its parent's. */
 Test(dump, a_child_of_fork_writes_nothing) {
     if (test_kind() != QUERN_CPU) cr_skip_test("a GPU does not work in a child");
-    struct bench bench;
+    struct bench bench CLOSED_BY(close_bench);
     int status;
     open_bench(&bench);
     begin_dump(&bench);
@@ -355,138 +328,113 @@ Test(dump, a_child_of_fork_writes_nothing) {
     check(lines_of(read_index(&bench)) == 1 && count_files(bench.run) == 3, "%s", read_index(&bench));
     strcpy(bench.run, path_in(bench.folder, "child"));
     check(lines_of(read_index(&bench)) == 1 && count_files(bench.run) == 3, "%s", read_index(&bench));
-    close_bench(&bench);
 }
 
 /* ---- errors ---- */
 
 static void refuse_dump(struct bench *bench, const quern_dump_args *args, quern_status status, const char *detail) {
-    check_status(quern_dump_at(bench->device.quern, args), status);
-    check_detail(detail);
+    check_refused(quern_dump_at(bench->device.quern, args), status, detail);
 }
 
-Test(dump, wrong_arguments_are_refused) {
-    struct bench bench;
-    open_bench(&bench);
-    quern_dump_args args = dump_args(&bench);
+TEST_BENCH(dump, wrong_arguments_are_refused) {
+    quern_dump_args args = dump_args(bench);
     check_status(quern_dump_at(NULL, &args), QUERN_NULL_POINTER);
     args.folder = NULL;
-    refuse_dump(&bench, &args, QUERN_NULL_POINTER, "args.folder is NULL");
+    refuse_dump(bench, &args, QUERN_NULL_POINTER, "args.folder is NULL");
     args.folder = "";
-    refuse_dump(&bench, &args, QUERN_INVALID_ARGUMENT, "args.folder is empty");
-    args = dump_args(&bench), args.filter = "";
-    refuse_dump(&bench, &args, QUERN_INVALID_ARGUMENT, "args.filter is empty");
-    args = dump_args(&bench), args.most_bytes = -1;
-    refuse_dump(&bench, &args, QUERN_INVALID_SHAPE, "args.most_bytes is -1");
-    args = dump_args(&bench), args.size = sizeof args;
-    refuse_dump(&bench, &args, QUERN_INVALID_STRUCT_SIZE, "quern_dump_args.size");
-    args = dump_args(&bench), args.folder = path_in(bench.folder, "none/run");
-    refuse_dump(&bench, &args, QUERN_SYSTEM_ERROR, strerror(ENOENT));
-    fclose(fopen(path_in(bench.folder, "file"), "w"));
-    args.folder = path_in(bench.folder, "file");
-    refuse_dump(&bench, &args, QUERN_SYSTEM_ERROR, strerror(ENOTDIR));
-    args = dump_args(&bench);
-    check_ok(quern_dump_at(bench.device.quern, &args));
-    refuse_dump(&bench, &args, QUERN_INVALID_ARGUMENT, "has an index.jsonl");
+    refuse_dump(bench, &args, QUERN_INVALID_ARGUMENT, "args.folder is empty");
+    args = dump_args(bench), args.filter = "";
+    refuse_dump(bench, &args, QUERN_INVALID_ARGUMENT, "args.filter is empty");
+    args = dump_args(bench), args.most_bytes = -1;
+    refuse_dump(bench, &args, QUERN_INVALID_SHAPE, "args.most_bytes is -1");
+    args = dump_args(bench), args.size = sizeof args;
+    refuse_dump(bench, &args, QUERN_INVALID_STRUCT_SIZE, "quern_dump_args.size");
+    args = dump_args(bench), args.folder = path_in(bench->folder, "none/run");
+    refuse_dump(bench, &args, QUERN_SYSTEM_ERROR, strerror(ENOENT));
+    fclose(fopen(path_in(bench->folder, "file"), "w"));
+    args.folder = path_in(bench->folder, "file");
+    refuse_dump(bench, &args, QUERN_SYSTEM_ERROR, strerror(ENOTDIR));
+    args = dump_args(bench);
+    check_ok(quern_dump_at(bench->device.quern, &args));
+    refuse_dump(bench, &args, QUERN_INVALID_ARGUMENT, "has an index.jsonl");
     check_status(quern_step(NULL, 1), QUERN_NULL_POINTER);
-    close_bench(&bench);
 }
 
 /* The call goes on and is right; the error comes with the next step, once. */
 static void check_failed_step(struct bench *bench, const char *reason) {
-    struct adam_problem got;
-    check_status(quern_step(bench->device.quern, STEP + 1), QUERN_SYSTEM_ERROR);
-    check_detail(reason);
+    struct adam_problem got CLOSED_BY(adam_free);
+    check_refused(quern_step(bench->device.quern, STEP + 1), QUERN_SYSTEM_ERROR, reason);
     check_ok(quern_step(bench->device.quern, STEP + 2));
     adam_copy(&got, &bench->problem);
     adam_session_read(&bench->adam, &got);
     adam_model_step(&bench->problem.args);
     adam_check_same(&got, &bench->problem, "a step that could not be written");
-    adam_free(&got);
 }
 
-Test(dump, a_limit_on_files_is_told_by_the_next_step) {
-    struct bench bench;
+TEST_BENCH(dump, a_limit_on_files_is_told_by_the_next_step) {
     struct rlimit limit;
-    open_bench(&bench);
-    begin_dump(&bench);
+    begin_dump(bench);
     getrlimit(RLIMIT_FSIZE, &limit);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){1000, limit.rlim_max});
-    const quern_status status = take_step(&bench);
+    const quern_status status = take_step(bench);
     setrlimit(RLIMIT_FSIZE, &limit);
     check_status(status, QUERN_OK);
-    check(count_files(bench.run) == 1, "%d files: expected the index alone", count_files(bench.run));
-    check_failed_step(&bench, strerror(EFBIG));
-    check(lines_of(read_index(&bench)) == 0, "a line that does not fit was written in part");
-    close_bench(&bench);
+    check(count_files(bench->run) == 1, "%d files: expected the index alone", count_files(bench->run));
+    check_failed_step(bench, strerror(EFBIG));
+    check(lines_of(read_index(bench)) == 0, "a line that does not fit was written in part");
 }
 
-Test(dump, a_folder_that_is_removed_is_told_by_the_next_step) {
-    struct bench bench;
-    open_bench(&bench);
-    begin_dump(&bench);
-    unlink(path_in(bench.run, INDEX));
-    rmdir(bench.run);
-    check_ok(take_step(&bench));
-    check_failed_step(&bench, strerror(ENOENT));
-    close_bench(&bench);
+TEST_BENCH(dump, a_folder_that_is_removed_is_told_by_the_next_step) {
+    begin_dump(bench);
+    unlink(path_in(bench->run, INDEX));
+    rmdir(bench->run);
+    check_ok(take_step(bench));
+    check_failed_step(bench, strerror(ENOENT));
 }
 
 /* Nothing but the error: the index has the call, and says which tensors are missing. */
-Test(dump, files_that_cannot_be_written_are_in_the_index) {
-    struct bench bench;
-    open_bench(&bench);
-    begin_dump(&bench);
-    check(mkdir(path_in(bench.run, "000000.adam.in.safetensors"), 0777) == 0, "no folder in the way");
-    check_ok(take_step(&bench));
-    char *line = find_line(read_index(&bench), "adam", "", 0);
+TEST_BENCH(dump, files_that_cannot_be_written_are_in_the_index) {
+    begin_dump(bench);
+    check(mkdir(path_in(bench->run, "000000.adam.in.safetensors"), 0777) == 0, "no folder in the way");
+    check_ok(take_step(bench));
+    char *line = find_line(read_index(bench), "adam", "", 0);
     check(strstr(line, "\"grad.0\",\"access\":\"in\",\"dtype\":\"BF16\",\"shape\":[700],\"left_out\":\"error\""), "%s", line);
-    free(read_tensor(path_in(bench.run, "000000.adam.out.safetensors"), "param.0", "BF16", "[700]", NULL));
-    check_failed_step(&bench, strerror(EISDIR));
-    close_bench(&bench);
+    free(read_tensor(path_in(bench->run, "000000.adam.out.safetensors"), "param.0", "BF16", "[700]", NULL));
+    check_failed_step(bench, strerror(EISDIR));
 }
 
 /* The index and what was put in its place stay as they are. */
-Test(dump, no_line_goes_through_a_link) {
-    struct bench bench;
-    open_bench(&bench);
-    begin_dump(&bench);
-    fclose(fopen(path_in(bench.folder, "other"), "w"));
-    check(unlink(path_in(bench.run, INDEX)) == 0 && symlink("../other", path_in(bench.run, INDEX)) == 0, "no link in the way");
-    check_ok(take_step(&bench));
-    check_failed_step(&bench, strerror(ELOOP));
-    check(!*read_text(path_in(bench.folder, "other"), NULL), "a line is in another file");
-    close_bench(&bench);
+TEST_BENCH(dump, no_line_goes_through_a_link) {
+    begin_dump(bench);
+    fclose(fopen(path_in(bench->folder, "other"), "w"));
+    check(unlink(path_in(bench->run, INDEX)) == 0 && symlink("../other", path_in(bench->run, INDEX)) == 0, "no link in the way");
+    check_ok(take_step(bench));
+    check_failed_step(bench, strerror(ELOOP));
+    check(!*read_text(path_in(bench->folder, "other"), NULL), "a line is in another file");
 }
 
 /* Readers of safetensors refuse a longer one. */
-Test(dump, a_header_has_a_limit) {
-    struct bench bench;
-    open_bench(&bench);
-    begin_dump(&bench);
+TEST_BENCH(dump, a_header_has_a_limit) {
+    begin_dump(bench);
     quern_most_header = 100;
-    check_ok(take_step(&bench));
-    find_line(read_index(&bench), "adam", "\"left_out\":\"error\"", 0);
-    check(count_files(bench.run) == 1, "%d files: expected the index alone", count_files(bench.run));
-    check_failed_step(&bench, strerror(EFBIG));
-    close_bench(&bench);
+    check_ok(take_step(bench));
+    find_line(read_index(bench), "adam", "\"left_out\":\"error\"", 0);
+    check(count_files(bench->run) == 1, "%d files: expected the index alone", count_files(bench->run));
+    check_failed_step(bench, strerror(EFBIG));
 }
 
-Test(dump, the_first_of_several_errors_is_told) {
-    struct bench bench;
-    open_bench(&bench);
-    begin_dump(&bench);
-    check(mkdir(path_in(bench.run, "000000.adam.in.safetensors"), 0777) == 0, "no folder in the way");
-    unlink(path_in(bench.run, INDEX));
-    check_ok(take_step(&bench));
-    check_failed_step(&bench, strerror(EISDIR));
-    close_bench(&bench);
+TEST_BENCH(dump, the_first_of_several_errors_is_told) {
+    begin_dump(bench);
+    check(mkdir(path_in(bench->run, "000000.adam.in.safetensors"), 0777) == 0, "no folder in the way");
+    unlink(path_in(bench->run, INDEX));
+    check_ok(take_step(bench));
+    check_failed_step(bench, strerror(EISDIR));
 }
 
 /* The driver fails at each call that the dump makes: the operation is as without it, and quern_step tells. */
 Test(dump, failures_of_the_driver_do_not_harm_the_call) {
     if (test_kind() != QUERN_CUDA || !cuda_is_emulated()) cr_skip_test("only the emulator fails on demand");
-    struct bench bench;
+    struct bench bench CLOSED_BY(close_bench);
     int told = 0;
     open_bench(&bench);
     for (long number = 1; number < 100; number++) {
@@ -509,7 +457,6 @@ Test(dump, failures_of_the_driver_do_not_harm_the_call) {
         }
     }
     check(told >= 4, "only %d failures were told", told);
-    close_bench(&bench);
 }
 
 /* ---- threads ---- */

@@ -3,10 +3,6 @@
  *
  * Runs on: one cpu, one emulated.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/buffer.h"
 #include "harness/check.h"
 #include "harness/looking.h"
@@ -115,7 +111,7 @@ static void fill(float *values, int count) {
 Test(dump_operations, the_norm_of_gradients) {
     static const float scale[1] = {2}, none[1] = {0};
     float values[COUNT];
-    struct scene scene;
+    struct scene scene CLOSED_BY(close_scene);
     size_t bytes;
     open_scene(&scene);
     fill(values, COUNT);
@@ -131,7 +127,6 @@ Test(dump_operations, the_norm_of_gradients) {
                   {"in", "grad_scale_pointer", "F32", "[1]", scale}, {"in", "found_inf", "F32", "[1]", none},
                   {"out", "norm", "F32", "[1]", args.norm}, {"out", "clip", "F32", "[1]", args.clip},
                   {"out", "found_inf", "F32", "[1]", args.found_inf});
-    close_scene(&scene);
 }
 
 /* With zero_grads the gradient is written too. */
@@ -140,7 +135,7 @@ Test(dump_operations, the_accumulation_of_gradients) {
     static const int64_t tokens[1] = {4};
     static const int32_t places[2] = {-1, 0};
     float values[COUNT], sums[COUNT] = {1, 2, 3};
-    struct scene scene;
+    struct scene scene CLOSED_BY(close_scene);
     open_scene(&scene);
     fill(values, COUNT);
     quern_gradient list[2];
@@ -158,7 +153,6 @@ Test(dump_operations, the_accumulation_of_gradients) {
                   {"in", "overwrite_flags", "I32", "[2]", flags}, {"in", "token_counts", "I64", "[1]", tokens},
                   {"out", "grad.0", "F32", "[96]", list[0].grad}, {"out", "main_grad.0", "F32", "[96]", list[0].main_grad},
                   {"out", "grad.1", "F32", "[96]", list[1].grad}, {"out", "main_grad.1", "F32", "[96]", list[1].main_grad});
-    close_scene(&scene);
 }
 
 /* ---- quantisation ---- */
@@ -172,6 +166,13 @@ static void open_quantize(struct scene *scene, float *values, quern_quantize_ten
     args->input_dtype = QUERN_F32, args->output_dtype = QUERN_E4M3, args->tensors = tensor, args->tensor_count = 1;
 }
 
+#define OPEN_QUANTIZED(scene, values, tensor, args) \
+    float values[COUNT]; \
+    quern_quantize_tensor tensor; \
+    quern_quantize_args args; \
+    struct scene scene CLOSED_BY(close_scene); \
+    open_quantize(&scene, values, &tensor, &args)
+
 static void quantize(struct scene *scene, const quern_quantize_args *args) {
     size_t bytes;
     check_ok(quern_quantize_workspace(scene->device.quern, args, &bytes));
@@ -183,11 +184,7 @@ static void quantize(struct scene *scene, const quern_quantize_args *args) {
 Test(dump_operations, a_quantisation_with_everything) {
     static const float history[2] = {8, 4}, off[1] = {0};
     static const uint64_t number[1] = {7};
-    float values[COUNT];
-    quern_quantize_tensor tensor;
-    quern_quantize_args args;
-    struct scene scene;
-    open_quantize(&scene, values, &tensor, &args);
+    OPEN_QUANTIZED(scene, values, tensor, args);
     tensor.transposed = output(&scene, COUNT);
     args.rounding = QUERN_ROUND_STOCHASTIC;
     args.amax = output(&scene, 4), args.scale = output(&scene, 4), args.scale_inv = output(&scene, 4);
@@ -200,15 +197,10 @@ Test(dump_operations, a_quantisation_with_everything) {
                   {"out", "transposed.0", "F8_E4M3", "[96]", tensor.transposed}, {"out", "amax", "F32", "[1]", args.amax},
                   {"out", "scale", "F32", "[1]", args.scale}, {"out", "scale_inv", "F32", "[1]", args.scale_inv},
                   {"out", "history", "F32", "[2,1]", args.history});
-    close_scene(&scene);
 }
 
 Test(dump_operations, a_quantisation_in_blocks) {
-    float values[COUNT];
-    quern_quantize_tensor tensor;
-    quern_quantize_args args;
-    struct scene scene;
-    open_quantize(&scene, values, &tensor, &args);
+    OPEN_QUANTIZED(scene, values, tensor, args);
     args.output_dtype = QUERN_E5M2, args.scaling = QUERN_SCALING_MX;
     tensor.block_scales = output(&scene, ROWS);
     tensor.transposed = output(&scene, COUNT), tensor.transposed_block_scales = output(&scene, COLUMNS);
@@ -218,16 +210,11 @@ Test(dump_operations, a_quantisation_in_blocks) {
                   {"out", "transposed.0", "F8_E5M2", "[96]", tensor.transposed},
                   {"out", "block_scales.0", "U8", "[3]", tensor.block_scales},
                   {"out", "transposed_block_scales.0", "U8", "[32]", tensor.transposed_block_scales});
-    close_scene(&scene);
 }
 
 /* Scales of an output that is not wanted are not written, though the pointer is there. */
 Test(dump_operations, blocks_of_the_transposed_matrix_alone) {
-    float values[COUNT];
-    quern_quantize_tensor tensor;
-    quern_quantize_args args;
-    struct scene scene;
-    open_quantize(&scene, values, &tensor, &args);
+    OPEN_QUANTIZED(scene, values, tensor, args);
     args.scaling = QUERN_SCALING_MX;
     tensor.output = NULL, tensor.block_scales = output(&scene, ROWS);
     tensor.transposed = output(&scene, COUNT), tensor.transposed_block_scales = output(&scene, COLUMNS);
@@ -235,38 +222,27 @@ Test(dump_operations, blocks_of_the_transposed_matrix_alone) {
     CHECK_WRITTEN(&scene, "quantize", {"in", "input.0", "F32", "[96]", values},
                   {"out", "transposed.0", "F8_E4M3", "[96]", tensor.transposed},
                   {"out", "transposed_block_scales.0", "U8", "[32]", tensor.transposed_block_scales});
-    close_scene(&scene);
 }
 
 Test(dump_operations, the_largest_magnitudes_alone) {
-    float values[COUNT];
-    quern_quantize_tensor tensor;
-    quern_quantize_args args;
-    struct scene scene;
+    OPEN_QUANTIZED(scene, values, tensor, args);
     size_t bytes;
-    open_quantize(&scene, values, &tensor, &args);
     args.amax = output(&scene, 4), args.scale = output(&scene, 4);
     check_ok(quern_quantize_workspace(scene.device.quern, &args, &bytes));
     void *workspace = array(&scene, bytes, NULL)->data;
     begin_dump(&scene);
     check_ok(quern_quantize_amax(scene.device.quern, &args, workspace, bytes, scene.device.stream));
     CHECK_WRITTEN(&scene, "quantize_amax", {"in", "input.0", "F32", "[96]", values}, {"out", "amax", "F32", "[1]", args.amax});
-    close_scene(&scene);
 }
 
 Test(dump_operations, the_cast_alone) {
     static const float largest[1] = {16};
-    float values[COUNT];
-    quern_quantize_tensor tensor;
-    quern_quantize_args args;
-    struct scene scene;
-    open_quantize(&scene, values, &tensor, &args);
+    OPEN_QUANTIZED(scene, values, tensor, args);
     args.amax = array(&scene, sizeof largest, largest)->data, args.scale = output(&scene, 4);
     begin_dump(&scene);
     check_ok(quern_quantize_cast(scene.device.quern, &args, scene.device.stream));
     CHECK_WRITTEN(&scene, "quantize_cast", {"in", "input.0", "F32", "[96]", values}, {"in", "amax", "F32", "[1]", largest},
                   {"out", "output.0", "F8_E4M3", "[96]", tensor.output}, {"out", "scale", "F32", "[1]", args.scale});
-    close_scene(&scene);
 }
 
 /* ---- Adam ---- */
@@ -276,7 +252,7 @@ Test(dump_operations, a_step_with_a_copy) {
     static const float factor[1] = {3}, low[1] = {0};
     float values[COUNT];
     const float zeros[COUNT] = {0};
-    struct scene scene;
+    struct scene scene CLOSED_BY(close_scene);
     size_t bytes;
     open_scene(&scene);
     fill(values, COUNT);
@@ -298,5 +274,4 @@ Test(dump_operations, a_step_with_a_copy) {
                   {"out", "param.1", "F32", "[96]", tensors[1].param}, {"out", "m.1", "F32", "[96]", tensors[1].m},
                   {"out", "v.1", "F32", "[96]", tensors[1].v}, {"out", "copy.1", "F8_E4M3", "[96]", tensors[1].copy},
                   {"out", "copy_max.1", "F32", "[1]", tensors[1].copy_max});
-    close_scene(&scene);
 }

@@ -7,16 +7,12 @@
 #define _GNU_SOURCE
 #include <fenv.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "oracle/dtype.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ---- environments ---- */
 

@@ -7,17 +7,11 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/buffer.h"
 #include "harness/check.h"
 #include "harness/failing.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 
 /* ---- operations ---- */
 
@@ -247,6 +241,12 @@ static void close_all(void) {
     device_close(&device);
 }
 
+#define SWEEP(operations) sweep_each(operations, COUNT(operations))
+static void sweep_each(const struct operation *operations, size_t count) {
+    for (size_t i = 0; i < count; i++) sweep_all(&operations[i]);
+    close_all();
+}
+
 /* ---- devices ---- */
 
 static quern_device *opened;
@@ -272,7 +272,6 @@ static quern_status report_device(void) {
     return quern_device_report(opened, report, sizeof report) ? QUERN_OK : QUERN_NO_KERNEL;
 }
 
-
 /*
  * To prepare a GPU's kernels takes some hundred calls of the driver, each of which fails in turn, and the kernels of all dtypes are
  * loaded in one loop: where all is small, those of fp16 are prepared.
@@ -295,8 +294,7 @@ Test(failures, devices) {
     };
     open_all(0);
     choose_kernels();
-    for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
-    close_all();
+    SWEEP(operations);
 }
 
 /* ---- cross-entropy ---- */
@@ -379,8 +377,7 @@ Test(failures, cross_entropy) {
     };
     open_all(QUERN_CROSS_ENTROPY);
     fill_loss();
-    for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
-    close_all();
+    SWEEP(operations);
 }
 
 Test(failures, blas) {
@@ -393,8 +390,7 @@ Test(failures, blas) {
     open_all(QUERN_CROSS_ENTROPY);
     if (!has_blas()) cr_skip_test("no BLAS");
     fill_loss();
-    for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
-    close_all();
+    SWEEP(operations);
 }
 
 /* The detail lists every library that was tried, and the loader's reason against the last one. */
@@ -520,8 +516,7 @@ Test(failures, adam) {
     };
     open_all(QUERN_ADAM);
     fill_adam();
-    for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
-    close_all();
+    SWEEP(operations);
 }
 
 /* ---- quantisation ---- */
@@ -561,8 +556,7 @@ Test(failures, quantize) {
     };
     open_all(QUERN_QUANTIZE);
     fill_quantize();
-    for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
-    close_all();
+    SWEEP(operations);
 }
 
 /* With fewer threads a call is slower, but gives the same.  The workers that have started stay. */
@@ -715,8 +709,7 @@ Test(failures, ranks) {
     };
     open_all(QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL);
     fill_ranks();
-    for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
-    close_all();
+    SWEEP(operations);
 }
 
 /* GPUs that do not reach each other: the first way between the ranks fails, and the second one takes pinned memory of the host. */
@@ -764,8 +757,7 @@ Test(failures, exchanges) {
     };
     open_all(QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL);
     fill_ranks();
-    for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
-    close_all();
+    SWEEP(operations);
 }
 
 /* A single rank, whose barrier and exchange wait for no other. */
@@ -783,8 +775,7 @@ Test(failures, single_ranks) {
     ranks = members[0].ranks = 1;
     members[0].share_gpu = 0;
     sizes[0] = SENT_ROWS;
-    for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
-    close_all();
+    SWEEP(operations);
 }
 
 /* ---- ranks of two threads: what fails on one, the other is told at once, and does not wait for its limit ---- */

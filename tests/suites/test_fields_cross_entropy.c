@@ -6,15 +6,10 @@
  * Runs on: cpu, one emulated, gpu.
  */
 #define _POSIX_C_SOURCE 200809L
-#include <stdlib.h>
-#include <string.h>
-
 #include "fields/cross_entropy.h"
 #include "harness/check.h"
 #include "harness/cuda.h"
 #include "oracle/dtype.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ---- a matrix product on the host ---- */
 

@@ -9,9 +9,6 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -23,7 +20,6 @@
 #include "os/futex.h"
 #include "ranks/handles.h"
 #include "ranks/watch.h"
-
 
 /* Seconds: the limit of every wait, and the time in which an end is noticed, on a busy machine. */
 static const double LIMIT = 60, SOON = 40;
@@ -126,7 +122,6 @@ Test(gone_cuda, a_process_exits_with_its_group) {
 }
 
 /* ---- ranks that leave ---- */
-
 
 static void leave(struct gpu_group *group, int rank) {
     check_ok(quern_group_destroy(group->group[rank]));

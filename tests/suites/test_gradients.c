@@ -4,9 +4,6 @@
  * Runs on: cpu, every emulated, gpu; kernels of adam.
  */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/adam_case.h"
 #include "harness/check.h"
@@ -14,8 +11,6 @@
 #include "harness/random.h"
 #include "oracle/dtype.h"
 #include "oracle/gradients.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const quern_dtype dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
 
@@ -27,7 +22,7 @@ struct outputs {
 
 /* Runs it on the device with the three outputs next to each other, initialised to `before`. */
 static struct outputs run_norm(struct gradients *g, quern_gradient_norm_args args, struct outputs before) {
-    struct buffer outputs, workspace;
+    struct buffer outputs CLOSED_BY(buffer_close), workspace CLOSED_BY(buffer_close);
     size_t bytes;
     buffer_open(&outputs, g->device, sizeof before, 0, &before);
     float *numbers = outputs.data;
@@ -38,8 +33,6 @@ static struct outputs run_norm(struct gradients *g, quern_gradient_norm_args arg
     check_ok(quern_gradient_norm(g->device->quern, &args, workspace.data, bytes, g->device->stream));
     struct outputs after;
     memcpy(&after, buffer_read(&outputs), sizeof after);
-    buffer_close(&workspace);
-    buffer_close(&outputs);
     return after;
 }
 
@@ -70,15 +63,13 @@ static void check_norm(struct gradients *g, quern_gradient_norm_args args, const
 
 /* Runs a test body for each type of gradients, with all kernels of the target. */
 static void for_each_dtype(void (*body)(const struct test_device *device, quern_dtype dtype)) {
-    struct test_device device;
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_ADAM));
+    OPEN_PREPARED(device, QUERN_ADAM);
     for (size_t d = 0; d < COUNT(dtypes); d++) body(&device, dtypes[d]);
-    device_close(&device);
 }
+#define TEST_DTYPES(suite, name) TEST_EACH(for_each_dtype, suite, name, const struct test_device *device, quern_dtype dtype)
 
 /* Sizes 0 to 257, longer than a tile, a list longer than a launch. */
-static void check_shapes(const struct test_device *device, quern_dtype dtype) {
+TEST_DTYPES(gradient_norm, any_shape) {
     enum { MANY = 2500 };
     static int64_t sizes[258], many[MANY];
     static const int64_t longs[] = {5000, 0, 2048, 2049, 1}, one[] = {1}, empty[] = {0, 0, 0};
@@ -90,43 +81,31 @@ static void check_shapes(const struct test_device *device, quern_dtype dtype) {
         int64_t tensors;
     } lists[] = {{sizes, 258}, {longs, COUNT(longs)}, {one, 1}, {empty, 3}, {empty, 0}, {large, 2}, {many, MANY}};
     for (size_t i = 0; i < COUNT(lists); i++) {
-        struct gradients g;
-        gradients_open(&g, device, dtype, QUERN_F32, lists[i].counts, lists[i].tensors);
+        OPEN_GRADIENTS(g, device, dtype, QUERN_F32, lists[i].counts, lists[i].tensors);
         gradients_upload(&g);
         static const double max_norms[] = {0, 1, 1e9, 1e-3};
         for (size_t k = 0; k < COUNT(max_norms); k++) check_norm(&g, norm_args(&g, max_norms[k]), quern_dtype_name(dtype));
-        gradients_close(&g);
     }
-}
-
-Test(gradient_norm, any_shape) {
-    for_each_dtype(check_shapes);
 }
 
 /* Enough tiles for several blocks of a GPU to add up their sums: more than 2,048, with a short last part. */
 Test(gradient_norm, many_sums_are_added_up_in_parts) {
     static const int64_t counts[] = {2048 * 2048 + 70000};
-    struct test_device device;
-    struct gradients g;
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_ADAM));
-    gradients_open(&g, &device, QUERN_BF16, QUERN_F32, counts, 1);
+    OPEN_PREPARED(device, QUERN_ADAM);
+    OPEN_GRADIENTS(g, &device, QUERN_BF16, QUERN_F32, counts, 1);
     gradients_upload(&g);
     check_norm(&g, norm_args(&g, 1), "many tiles");
     const struct outputs first = run_norm(&g, norm_args(&g, 1), nothing), again = run_norm(&g, norm_args(&g, 1), nothing);
     check(first.norm == again.norm, "the norm is %.9g and then %.9g", (double)first.norm, (double)again.norm);
-    gradients_close(&g);
-    device_close(&device);
 }
 
 /* Values whose squares leave the range of fp32, at both ends. */
-static void check_range(const struct test_device *device, quern_dtype dtype) {
+TEST_DTYPES(gradient_norm, neither_overflows_nor_vanishes) {
     static const double sizes[] = {1e30, 0x1.FEp127, 1e-30, 0x1p-133, 65504, 1e-7, 0x1p-24, 1e4};
     static const int64_t counts[] = {3000, 17};
     for (size_t i = 0; i < COUNT(sizes); i++) {
         if (dtype_round(dtype, sizes[i]) == 0 || !isfinite(dtype_round(dtype, sizes[i]))) continue;
-        struct gradients g;
-        gradients_open(&g, device, dtype, QUERN_F32, counts, 2);
+        OPEN_GRADIENTS(g, device, dtype, QUERN_F32, counts, 2);
         for (int place = 0; place < 2; place++)
             for (int64_t k = 0; k < counts[place]; k++)
                 dtype_store(dtype, g.host[place].grad, k, k % 2 ? -sizes[i] : k % 3 ? sizes[i] : 0);
@@ -138,44 +117,32 @@ static void check_range(const struct test_device *device, quern_dtype dtype) {
         if (exact.norm > 0x1p-120) check_close(got, exact, "range");
         else check(fabs((double)got.norm - exact.norm) <= 0x1p-149, "%g instead of %g", (double)got.norm, exact.norm);
         check(got.found_inf == 0, "finite gradients have found_inf %g", (double)got.found_inf);
-        gradients_close(&g);
     }
 }
 
-Test(gradient_norm, neither_overflows_nor_vanishes) {
-    for_each_dtype(check_range);
-}
-
 /* The scale of the gradients: from the field, or from the device, which takes precedence. */
-static void check_scales(const struct test_device *device, quern_dtype dtype) {
+TEST_DTYPES(gradient_norm, gradients_may_be_scaled) {
     static const int64_t counts[] = {500};
-    struct gradients g;
-    gradients_open(&g, device, dtype, QUERN_F32, counts, 1);
+    OPEN_GRADIENTS(g, device, dtype, QUERN_F32, counts, 1);
     gradients_upload(&g);
     for (int where = 0; where < 3; where++) {
         quern_gradient_norm_args args = norm_args(&g, 0.01);
         const float scale = 1024;
-        struct buffer buffer;
+        struct buffer buffer CLOSED_BY(buffer_close);
         buffer_open(&buffer, device, sizeof scale, 0, &scale);
         args.grad_scale = where == 1 ? 3 : 7;
         if (where == 2) args.grad_scale_pointer = buffer.data;
         quern_gradient_norm_args on_host = args;
         if (where == 2) on_host.grad_scale_pointer = &scale;
         check_close(run_norm(&g, args, nothing), exact_of(&g, on_host), "grad_scale");
-        buffer_close(&buffer);
     }
-    gradients_close(&g);
-}
-
-Test(gradient_norm, gradients_may_be_scaled) {
-    for_each_dtype(check_scales);
 }
 
 /* A single infinity or NaN at any position is found; otherwise the previous flag stays. */
-static void check_found(const struct test_device *device, quern_dtype dtype) {
+TEST_DTYPES(gradient_norm, finds_infinity_and_nan) {
     static const double bad[] = {(double)INFINITY, (double)-INFINITY, (double)NAN};
     static const int64_t counts[] = {2500, 0, 40, 1}, places[][2] = {{0, 0}, {0, 2047}, {0, 2048}, {0, 2499}, {2, 39}, {3, 0}};
-    struct gradients g;
+    struct gradients g CLOSED_BY(gradients_close);
     for (size_t i = 0; i < COUNT(bad) * COUNT(places); i++) {
         gradients_open(&g, device, dtype, QUERN_F32, counts, COUNT(counts));
         dtype_store(dtype, g.host[places[i / 3][0]].grad, places[i / 3][1], bad[i % 3]);
@@ -189,24 +156,18 @@ static void check_found(const struct test_device *device, quern_dtype dtype) {
     gradients_upload(&g);
     const struct outputs got = run_norm(&g, norm_args(&g, 1), (struct outputs){-1, -1, 1});
     check(got.found_inf == 1 && isfinite(got.norm), "found_inf is %g, the norm %g", (double)got.found_inf, (double)got.norm);
-    gradients_close(&g);
-}
-
-Test(gradient_norm, finds_infinity_and_nan) {
-    for_each_dtype(check_found);
 }
 
 /* Each output is optional. */
-static void check_missing(const struct test_device *device, quern_dtype dtype) {
+TEST_DTYPES(gradient_norm, each_output_can_be_left_out) {
     static const int64_t counts[] = {300};
-    struct gradients g;
-    gradients_open(&g, device, dtype, QUERN_F32, counts, 1);
+    OPEN_GRADIENTS(g, device, dtype, QUERN_F32, counts, 1);
     gradients_upload(&g);
     quern_gradient_norm_args args = norm_args(&g, 1);
     args.gradients = g.on_device, args.gradient_count = 1;
     const struct exact_norm exact = exact_of(&g, args);
     for (int wanted = 0; wanted < 8; wanted++) {
-        struct buffer outputs, workspace;
+        struct buffer outputs CLOSED_BY(buffer_close), workspace CLOSED_BY(buffer_close);
         size_t bytes;
         buffer_open(&outputs, device, sizeof nothing, 0, &nothing);
         float *numbers = outputs.data;
@@ -219,21 +180,13 @@ static void check_missing(const struct test_device *device, quern_dtype dtype) {
         check(wanted & 1 ? fabs((double)got[0] - exact.norm) < 1e-6 * exact.norm : got[0] == -1, "the norm is %g", (double)got[0]);
         check(wanted & 2 ? got[1] > 0 && got[1] < 1 : got[1] == -1, "clip is %g", (double)got[1]);
         check(got[2] == 0, "found_inf is %g", (double)got[2]);
-        buffer_close(&workspace);
-        buffer_close(&outputs);
     }
-    gradients_close(&g);
-}
-
-Test(gradient_norm, each_output_can_be_left_out) {
-    for_each_dtype(check_missing);
 }
 
 /* The same bits from run to run and for any number of threads. */
-static void check_determinism(const struct test_device *device, quern_dtype dtype) {
+TEST_DTYPES(gradient_norm, the_same_bits_every_time) {
     const int64_t counts[] = {test_size(500000, 20000), 3, 0, test_size(70000, 3000)};
-    struct gradients g;
-    gradients_open(&g, device, dtype, QUERN_F32, counts, COUNT(counts));
+    OPEN_GRADIENTS(g, device, dtype, QUERN_F32, counts, COUNT(counts));
     gradients_upload(&g);
     struct outputs first = {0};
     for (int run = 0; run < 6; run++) {
@@ -242,37 +195,29 @@ static void check_determinism(const struct test_device *device, quern_dtype dtyp
         if (run == 0) first = got;
         check(!memcmp(&got, &first, sizeof got), "run %d: %.9g instead of %.9g", run, (double)got.norm, (double)first.norm);
     }
-    gradients_close(&g);
-}
-
-Test(gradient_norm, the_same_bits_every_time) {
-    for_each_dtype(check_determinism);
 }
 
 /* The norm of a plan's gradients clips them in a step: clip and found_inf never reach the host. */
 Test(gradient_norm, a_plan_has_gradients_too) {
     static const int64_t counts[] = {300, 0, 2100, 5};
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
-    struct test_device device;
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_ADAM));
+    OPEN_PREPARED(device, QUERN_ADAM);
     for (int bad = 0; bad < 2; bad++) {
         quern_adam_args args = adam_args_of(row);
         const float unset = 0;
         args.control.clip = args.control.found_inf = &unset;
-        struct adam_problem problem, before;
+        struct adam_problem problem CLOSED_BY(adam_free), before CLOSED_BY(adam_free);
         adam_make(&problem, &args, counts, COUNT(counts));
         problem.with_plan = true;
         if (bad) adam_set_value(&problem, 2, ARENA_GRAD, 2099, (double)NAN);
         adam_copy(&before, &problem);
-        struct adam_session session;
-        adam_session_open(&session, &device, &problem);
+        OPEN_ADAM_SESSION(session, &device, &problem);
         quern_gradient_norm_args norm = QUERN_GRADIENT_NORM_ARGS_INIT;
         norm.grad_dtype = QUERN_BF16, norm.plan = session.plan, norm.max_norm = 0.5;
         norm.clip = (float *)(uintptr_t)session.args.control.clip;
         norm.found_inf = (float *)(uintptr_t)session.args.control.found_inf;
         size_t bytes;
-        struct buffer workspace;
+        struct buffer workspace CLOSED_BY(buffer_close);
         check_ok(quern_gradient_norm_workspace(device.quern, &norm, &bytes));
         buffer_open(&workspace, &device, bytes, 16, NULL);
         check_ok(quern_gradient_norm(device.quern, &norm, workspace.data, bytes, device.stream));
@@ -287,10 +232,5 @@ Test(gradient_norm, a_plan_has_gradients_too) {
             adam_numbers(&before)->clip = clip;
             adam_check_exact(&before, &problem, "clipped");
         }
-        buffer_close(&workspace);
-        adam_session_close(&session);
-        adam_free(&problem);
-        adam_free(&before);
     }
-    device_close(&device);
 }

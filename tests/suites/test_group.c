@@ -32,8 +32,6 @@
 #include "ranks/handles.h"
 #include "ranks/segment.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 enum { SHARED_BYTES = 8192 };
 
 static void check_both(struct ranks ranks) {

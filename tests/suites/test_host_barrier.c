@@ -8,10 +8,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -24,8 +20,6 @@
 #include "harness/device.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* Every rank's plain, non-atomic value, which the barrier must order. */
 struct board {
@@ -93,9 +87,7 @@ Test(host_barrier, a_million_times_with_two_ranks) { check_many(2, 1000000); }
 Test(host_barrier, a_hundred_thousand_times_with_four_ranks) { check_many(4, 100000); }
 
 /* Far more ranks than cores.  A lost wake-up costs 50 ms: these rounds would take minutes. */
-Test(host_barrier, wakes_sleepers) {
-    CHECK_BOTH(.count = 12, .function = meet_often, .user = &(int64_t){1000});
-}
+Test(host_barrier, wakes_sleepers) { CHECK_BOTH(.count = 12, .function = meet_often, .user = &(int64_t){1000}); }
 
 /* ---- sleep, in place of src/os/futex.c ---- */
 
@@ -187,7 +179,7 @@ Test(host_barrier, random_subsets) {
 }
 
 /* Rank 2 takes part in no barrier, and later leaves the group. */
-static quern_status leave_one_out(struct rank *rank) {
+TEST_RANKS(host_barrier, never_waits_for_others_than_its_members, .kind = RANK_BOTH, .count = 3) {
     static const int members[] = {0, 1};
     quern_group *group = rank_group(rank, RANK_LIMIT);
     for (int part = 0; part < 2; part++) {
@@ -198,10 +190,6 @@ static quern_status leave_one_out(struct rank *rank) {
         if (rank->rank == 2) rank_ok(rank, quern_group_destroy(part == 0 ? group : NULL));
     }
     return rank->rank == 2 ? QUERN_OK : quern_group_destroy(group);
-}
-
-Test(host_barrier, never_waits_for_others_than_its_members) {
-    CHECK_BOTH(.count = 3, .function = leave_one_out);
 }
 
 /* ---- early and late ---- */
@@ -245,9 +233,8 @@ static void count_line(void *user, quern_log_level level, const char *line) {
 }
 
 /* The others wait asleep and must not report an error. */
-static quern_status keep_the_others_waiting(struct rank *rank) {
+TEST_GROUP(host_barrier, waits_for_a_rank_that_is_late, .kind = RANK_BOTH, .count = 4) {
     static int complaints;
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     quern_set_log(count_line, &complaints, QUERN_LOG_ERROR);
     exchange_values(rank, group, NULL, 0, 1);
     double worked = processor_seconds();
@@ -257,11 +244,6 @@ static quern_status keep_the_others_waiting(struct rank *rank) {
     rank_check(rank, worked < 0.5, "worked %g s of the second it waited", worked);
     rank_check(rank, !complaints, "%d errors logged", complaints);
     rank_line_up(rank);
-    return quern_group_destroy(group);
-}
-
-Test(host_barrier, waits_for_a_rank_that_is_late) {
-    CHECK_BOTH(.count = 4, .function = keep_the_others_waiting);
 }
 
 /* ---- missing ranks ---- */
@@ -281,10 +263,8 @@ static void check_same_words(struct rank *rank, quern_group *group, quern_status
     rank_line_up(rank);
     rank_check(rank, !strcmp(words[0], words[rank->rank]), "rank 0 was told \"%s\", rank %d \"%s\"", words[0], rank->rank,
                words[rank->rank]);
-    rank_status(rank, quern_barrier(group, NULL, NULL), expected);
-    rank_check_detail(rank, words[0]);
-    rank_status(rank, quern_group_split(&group, 1, (int[]){0}, (int[]){0}, (quern_group *[]){NULL}), expected);
-    rank_check_detail(rank, words[0]);
+    rank_refused(rank, quern_barrier(group, NULL, NULL), expected, words[0]);
+    rank_refused(rank, quern_group_split(&group, 1, (int[]){0}, (int[]){0}, (quern_group *[]){NULL}), expected, words[0]);
 }
 
 struct limits {
@@ -331,42 +311,29 @@ Test(host_barrier, says_who_did_not_come) {
 }
 
 /* If many ranks are missing, only some are named. */
-static quern_status miss_many(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+TEST_GROUP(host_barrier, names_some_of_many_that_did_not_come, .kind = RANK_BOTH, .count = 20) {
     quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
     args.timeout = 0.2;
     if (rank->rank == 0) {
-        rank_status(rank, quern_barrier(group, &args, NULL), QUERN_PEER_TIMEOUT);
-        rank_check_detail(rank, "for rank 1 (process ");
+        rank_refused(rank, quern_barrier(group, &args, NULL), QUERN_PEER_TIMEOUT, "for rank 1 (process ");
         rank_check_detail(rank, "), rank 2 (last epoch 0), rank 3 (last epoch 0)");
         rank_check_detail(rank, " and 16 more");
     }
     rank_line_up(rank);
     rank_status(rank, quern_group_status(group), QUERN_PEER_TIMEOUT);
-    return quern_group_destroy(group);
 }
 
-Test(host_barrier, names_some_of_many_that_did_not_come) {
-    CHECK_BOTH(.count = 20, .function = miss_many);
-}
-
-static quern_status wait_for_one_that_left(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+TEST_GROUP(host_barrier, says_who_has_left, .kind = RANK_BOTH, .count = 4) {
     char expected[64];
     exchange_values(rank, group, NULL, 0, 1);
     double began = rank_now();
-    if (rank->rank == ABSENT) return quern_group_destroy(group);
+    if (rank->rank == ABSENT) return;
     rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_LOST);
     double waited = rank_now() - began;
     snprintf(expected, sizeof expected, "quern_barrier: rank %d (process ", ABSENT);
     rank_check_detail(rank, expected);
     rank_check_detail(rank, "has destroyed its group; rank ");
     rank_check(rank, waited < RANK_SOON, "noticed after %g s", waited);
-    return quern_group_destroy(group);
-}
-
-Test(host_barrier, says_who_has_left) {
-    CHECK_BOTH(.count = 4, .function = wait_for_one_that_left);
 }
 
 /* ---- different calls ---- */
@@ -432,7 +399,7 @@ struct refused_call {
 };
 
 /* Rank 0 makes every mistake, and then the barrier works as usual. */
-static quern_status make_mistakes(struct rank *rank) {
+TEST_RANKS(host_barrier, refuses_bad_arguments, .kind = RANK_BOTH, .count = 3) {
     const struct refused_call calls[] = {
         {{.size = 0}, false, QUERN_INVALID_STRUCT_SIZE, "quern_barrier_args.size is 0"},
         {{.size = QUERN_STRUCT_SIZE(quern_barrier_args) + 8}, false, QUERN_INVALID_STRUCT_SIZE, "newer quern.h"},
@@ -455,17 +422,12 @@ static quern_status make_mistakes(struct rank *rank) {
         rank_status(rank, quern_barrier(group, &calls[i].args, calls[i].with_stream ? rank : NULL), calls[i].status);
         rank_check_detail(rank, calls[i].detail);
     }
-    rank_status(rank, quern_barrier(NULL, NULL, NULL), QUERN_NULL_POINTER);
-    rank_check_detail(rank, "group is NULL");
+    rank_refused(rank, quern_barrier(NULL, NULL, NULL), QUERN_NULL_POINTER, "group is NULL");
     exchange_values(rank, group, NULL, 0, 1);
     return quern_group_destroy(group);
 }
 
-Test(host_barrier, refuses_bad_arguments) {
-    CHECK_BOTH(.count = 3, .function = make_mistakes);
-}
-
-static quern_status wait_without_end(struct rank *rank) {
+TEST_RANKS(host_barrier, takes_any_limit, .kind = RANK_BOTH, .count = 4) {
     static const double limits[] = {INFINITY, 1e300, 9e9, 1e18};
     quern_group *group = rank_group(rank, limits[rank->rank % 4]);
     for (size_t i = 0; i < COUNT(limits); i++) {
@@ -475,10 +437,6 @@ static quern_status wait_without_end(struct rank *rank) {
         rank_ok(rank, quern_barrier(group, &args, NULL));
     }
     return quern_group_destroy(group);
-}
-
-Test(host_barrier, takes_any_limit) {
-    CHECK_BOTH(.count = 4, .function = wait_without_end);
 }
 
 Test(host_barrier, pads_have_a_size) {

@@ -23,8 +23,6 @@
 #include "harness/ranks.h"
 #include "os/address.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 enum { POOL = 1 << 20 };
 
 static const struct hosts_shape shapes[] = {{2, 2}, {2, 3}, {2, 4}, {3, 3}, {3, 5}, {4, 4}, {4, 9}, {2, 8}, {5, 5}};
@@ -95,19 +93,12 @@ Test(hosts, random_plans) {
 static quern_status exchange_much(struct rank *rank) {
     enum { BYTES = 24 << 20 };
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
-    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    const int32_t from[] = {0, BYTES}, sizes[] = {BYTES, BYTES}, to[] = {rank->rank * BYTES, rank->rank * BYTES};
+    struct rank_exchange exchange;
     unsigned char *input = malloc(2 * (size_t)BYTES), *output = calloc(2, BYTES);
-    void *workspace;
-    size_t bytes;
     rank_check(rank, input && output, "no memory");
     for (size_t i = 0; i < 2 * (size_t)BYTES; i++) input[i] = (unsigned char)(i * 7 + i / 251 + (size_t)rank->rank);
-    args.input = input, args.output = output, args.input_rows = args.output_rows = 2 * BYTES, args.row_bytes = 1;
-    args.input_offsets = from, args.send_sizes = sizes, args.output_offsets = to, args.recv_sizes = sizes;
-    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
-    rank_ok(rank, quern_ragged_all_to_all(group, &args, workspace, bytes, NULL));
+    rank_ok(rank, rank_exchange_open(rank, group, &exchange, input, output, BYTES, 1));
+    rank_ok(rank, rank_exchange_run(group, &exchange));
     for (size_t sender = 0; sender < 2; sender++)
         for (size_t i = 0; i < BYTES; i++) {
             const size_t source = (size_t)rank->rank * BYTES + i;

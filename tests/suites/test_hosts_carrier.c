@@ -6,10 +6,6 @@
  */
 #define _GNU_SOURCE
 #include <signal.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/device.h"
@@ -17,8 +13,6 @@
 #include "harness/ragged_case.h"
 #include "harness/ranks.h"
 #include "ranks/handles.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const struct carrier_choice borrows = {.borrows = true}, copies = {.longest = 9000};
 static const struct carrier_choice *const kinds[] = {&borrows, &copies};
@@ -172,27 +166,16 @@ static quern_status exchange_until_the_end(struct rank *rank) {
     enum { SLICE = 300000 };
     const struct fault *fault = rank->user;
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    struct quern_membership *member;
-    rank_ok(rank, quern_member_of(group, &member));
-    if (fault->choice.hangs_at) member->timeout = fault->limit + 2;  /* of the calls before the exchange */
-    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    int32_t from[4], sizes[4], to[4];
+    /* the limit is that of the calls before the exchange */
+    if (fault->choice.hangs_at) rank_member_of(rank, group)->timeout = fault->limit + 2;
+    struct rank_exchange exchange = {.bytes = 0};
     unsigned char *input = calloc(4, SLICE), *output = calloc(4, SLICE);
-    void *workspace;
-    size_t bytes = 0;
     rank_check(rank, input && output, "no memory");
-    for (int peer = 0; peer < 4; peer++) from[peer] = peer * SLICE, sizes[peer] = SLICE, to[peer] = rank->rank * SLICE;
-    args.input = input, args.output = output, args.input_rows = args.output_rows = 4 * SLICE, args.row_bytes = 1;
-    args.input_offsets = from, args.send_sizes = args.recv_sizes = sizes, args.output_offsets = to;
-    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
-    quern_status status = quern_ragged_all_to_all_workspace(group, &args, &bytes);
-    if (status == QUERN_OK) status = quern_symmetric_alloc(&group, 1, &bytes, &workspace);
-    args.timeout = fault->limit;
+    quern_status status = rank_exchange_open(rank, group, &exchange, input, output, SLICE, 1);
+    exchange.args.timeout = fault->limit;
     const double began = rank_now();
-    for (int round = 0; status == QUERN_OK && round < 50; round++)
-        status = quern_ragged_all_to_all(group, &args, workspace, bytes, NULL);
-    rank_status(rank, status, fault->status);
-    rank_check_detail(rank, fault->text);
+    for (int round = 0; status == QUERN_OK && round < 50; round++) status = rank_exchange_run(group, &exchange);
+    rank_refused(rank, status, fault->status, fault->text);
     rank_status(rank, quern_barrier(group, NULL, NULL), fault->status);
     rank_check(rank, rank_now() - began < RANK_SOON, "it took %g s", rank_now() - began);
     const double ended = rank_now();
@@ -200,7 +183,7 @@ static quern_status exchange_until_the_end(struct rank *rank) {
     if (rank->rank == fault->choice.culprit && fault->kept) rank_check_detail(rank, fault->kept);
     rank_check(rank, rank_now() - ended < RANK_SOON, "destroying took %g s", rank_now() - ended);
     if (rank->rank == fault->choice.culprit && fault->kept)  /* the carrier may still read and write symmetric memory */
-        for (size_t i = 0; i < bytes; i += 4096) ((volatile char *)workspace)[i]++;
+        for (size_t i = 0; i < exchange.bytes; i += 4096) ((volatile char *)exchange.workspace)[i]++;
     memset(input, 1, 4 * SLICE);   /* it is the caller's again: the stand-in ends the process if it finds it changed */
     memset(output, 1, 4 * SLICE);
     return QUERN_OK;
@@ -311,49 +294,28 @@ Test(hosts_carrier, random_exchanges) {
 /* ---- how many messages ---- */
 
 /* A small exchange is one message each way, and a barrier none: it goes over sockets. */
-static quern_status count_messages(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
-    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+TEST_GROUP(hosts_carrier, a_small_exchange_is_one_message, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .carrier = &copies) {
+    struct rank_exchange exchange;
     const struct carrier_end *end = rank->carrier;
-    const int32_t from[] = {0, 1}, ones[] = {1, 1}, to[] = {rank->rank, rank->rank};
     char input[128] = "", output[128];
-    void *workspace;
-    size_t bytes;
-    args.input = input, args.output = output, args.input_rows = args.output_rows = 2, args.row_bytes = 64;
-    args.input_offsets = from, args.send_sizes = args.recv_sizes = ones, args.output_offsets = to;
-    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
-    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    rank_ok(rank, rank_exchange_open(rank, group, &exchange, input, output, 1, 64));
     int before = carrier_count(end);
     for (int i = 0; i < 20; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
     rank_check(rank, carrier_count(end) == before, "%d messages of 20 barriers", carrier_count(end) - before);
     before = carrier_count(end);
-    for (int i = 0; i < 20; i++) rank_ok(rank, quern_ragged_all_to_all(group, &args, workspace, bytes, NULL));
+    for (int i = 0; i < 20; i++) rank_ok(rank, rank_exchange_run(group, &exchange));
     rank_check(rank, carrier_count(end) == before + 40, "%d messages of 20 exchanges", carrier_count(end) - before);
-    return quern_group_destroy(group);
-}
-
-Test(hosts_carrier, a_small_exchange_is_one_message) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = count_messages, .carrier = &copies);
 }
 
 /* Rank 0 leaves as soon as it has its own part.  What it has sent to rank 1 comes later than the word that it has left. */
 static quern_status exchange_and_leave(struct rank *rank) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    struct rank_exchange exchange;
     enum { ROWS = 3000 };  /* more than what travels with the head */
-    static const int32_t from[] = {0, ROWS}, sizes[] = {ROWS, ROWS};
-    const int32_t to[] = {rank->rank * ROWS, rank->rank * ROWS};
     static __thread int32_t input[2 * ROWS], output[2 * ROWS];
-    void *workspace;
-    size_t bytes;
     for (int i = 0; i < 2 * ROWS; i++) input[i] = i + rank->rank * 100000;
-    args.input = input, args.output = output, args.input_rows = args.output_rows = 2 * ROWS, args.row_bytes = 4;
-    args.input_offsets = from, args.send_sizes = args.recv_sizes = sizes, args.output_offsets = to;
-    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
-    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
-    rank_ok(rank, quern_ragged_all_to_all(group, &args, workspace, bytes, NULL));
+    rank_ok(rank, rank_exchange_open(rank, group, &exchange, input, output, ROWS, 4));
+    rank_ok(rank, rank_exchange_run(group, &exchange));
     for (int sender = 0; sender < 2; sender++)
         for (int i = 0; i < ROWS; i++)
             rank_check(rank, output[sender * ROWS + i] == rank->rank * ROWS + i + sender * 100000, "row %d of rank %d", i, sender);

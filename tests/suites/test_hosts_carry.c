@@ -7,9 +7,6 @@
  */
 #define _GNU_SOURCE
 #include <signal.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/check.h"
@@ -18,8 +15,6 @@
 #include "harness/transfer_case.h"
 #include "ranks/hosts/connections.h"
 #include "ranks/transfer/carry.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const struct carrier_choice borrows = {.borrows = true}, copies = {.longest = 9000};
 static const struct carrier_choice *const kinds[] = {&borrows, &copies};
@@ -97,10 +92,9 @@ Test(hosts_carry, sizes_and_messages) {
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = count_all, .user = &alone, .carrier = &alone);
 }
 
-static quern_status run_cases(struct rank *rank) {
-    const struct transfer_scene *scene = rank->user;
+static quern_status run_case(struct rank *rank) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    for (int i = 0; i < scene->cases; i++) transfer_run_case(rank, group, 900 + (uint64_t)i, scene->choice);
+    transfer_run_case(rank, group, 900, rank->user);
     return leave(rank, group);
 }
 
@@ -110,26 +104,19 @@ Test(hosts_carry, thousands_of_items) {
                                                      {.lists = 3, .items = 700, .largest = 900, .rounds = 2, .batch = true}};
     for (size_t kind = 0; kind < COUNT(kinds); kind++)
         for (size_t i = 0; i < COUNT(choices); i++)
-            check_ranks(.kind = rank_kinds[i], .count = 2, .hosts = 2, .function = run_cases, .carrier = kinds[kind],
-                        .user = &((struct transfer_scene){false, &choices[i], 1}));
+            check_ranks(.kind = rank_kinds[i], .count = 2, .hosts = 2, .function = run_case, .carrier = kinds[kind],
+                        .user = &choices[i]);
 }
 
 /* Receives are begun and not answered while an exchange gives the carrier the first messages of its own. */
 static quern_status exchange_meanwhile(struct rank *rank) {
     enum { SIZE = 40000, BYTES = MESSAGES * 100000 };
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    const int32_t from[] = {0, SIZE}, sizes[] = {SIZE, SIZE}, to[] = {rank->rank * SIZE, rank->rank * SIZE};
+    struct rank_exchange exchange;
     unsigned char *memory = malloc(BYTES), *input = malloc(2 * SIZE), *output = malloc(2 * SIZE);
     const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 3, memory, BYTES);
-    void *workspace;
-    size_t bytes;
     rank_check(rank, memory && input && output, "no memory");
-    args.input = input, args.output = output, args.input_rows = args.output_rows = 2 * SIZE, args.row_bytes = 1;
-    args.input_offsets = from, args.send_sizes = args.recv_sizes = sizes, args.output_offsets = to;
-    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
-    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    rank_ok(rank, rank_exchange_open(rank, group, &exchange, input, output, SIZE, 1));
     const int before = carrier_count(rank->carrier);
     memset(memory, rank->rank ? 0 : 5, BYTES);
     memset(input, 10 + rank->rank, 2 * SIZE);
@@ -138,7 +125,7 @@ static quern_status exchange_meanwhile(struct rank *rank) {
     rank_line_up(rank);
     if (rank->rank) test_until(rank, transfer, before + WINDOW);
     rank_line_up(rank);
-    for (int round = 0; round < 20; round++) rank_ok(rank, quern_ragged_all_to_all(group, &args, workspace, bytes, NULL));
+    for (int round = 0; round < 20; round++) rank_ok(rank, rank_exchange_run(group, &exchange));
     for (int i = 0; i < 2 * SIZE; i++) rank_check(rank, output[i] == 10 + i / SIZE, "byte %d of the exchange is %d", i, output[i]);
     rank_ok(rank, quern_transfer_wait(transfer, 0));
     for (int i = 0; i < BYTES; i++) rank_check(rank, memory[i] == 5, "byte %d of the transfer is %d", i, memory[i]);
@@ -280,8 +267,7 @@ static quern_status meet_a_fault(struct rank *rank) {
     const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 3, memory, bytes);
     for (int round = 0; round < 2; round++) {
         quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
-        rank_status(rank, run(transfer, 0), QUERN_SYSTEM_ERROR);
-        rank_check_detail(rank, fault->text);
+        rank_refused(rank, run(transfer, 0), QUERN_SYSTEM_ERROR, fault->text);
         rank_ok(rank, quern_transfer_destroy(transfer));
         rank_line_up(rank);
     }
@@ -320,8 +306,7 @@ static quern_status fail_in_an_exchange(struct rank *rank) {
     quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
     void *part;
     come_under_way(rank, transfer, UNHEARD);
-    rank_status(rank, quern_symmetric_alloc(&group, 1, &(size_t){64}, &part), QUERN_SYSTEM_ERROR);
-    rank_check_detail(rank, "stand-in: ");
+    rank_refused(rank, quern_symmetric_alloc(&group, 1, &(size_t){64}, &part), QUERN_SYSTEM_ERROR, "stand-in: ");
     rank_status(rank, quern_transfer_wait(transfer, 0), QUERN_SYSTEM_ERROR);
     rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(transfer));
@@ -357,8 +342,7 @@ static quern_status lose_a_rank(struct rank *rank) {
     quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
     come_under_way(rank, transfer, SENT);
     if (rank->rank == death->of) kill(getpid(), SIGKILL);
-    rank_status(rank, quern_transfer_wait(transfer, 0), QUERN_PEER_LOST);
-    rank_check_detail(rank, death->of ? "rank 1 (process " : "rank 0 (process ");
+    rank_refused(rank, quern_transfer_wait(transfer, 0), QUERN_PEER_LOST, death->of ? "rank 1 (process " : "rank 0 (process ");
     rank_ok(rank, quern_transfer_destroy(transfer));
     rank_ok(rank, quern_group_status(group));
     free(memory);
@@ -368,11 +352,8 @@ static quern_status lose_a_rank(struct rank *rank) {
 Test(hosts_carry, a_process_that_is_killed) {
     for (size_t i = 0; i < 2 * COUNT(kinds); i++) {
         const struct death death = {kinds[i / 2], (int)(i % 2)};
-        struct rank_run *started = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .user = &death,
-                                                               .carrier = death.choice, .function = lose_a_rank});
-        const char *wrong = ranks_wait(started, (bool[]){!death.of, death.of});
-        check(!wrong, "%s", wrong);
-        ranks_close(started);
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .user = &death, .carrier = death.choice,
+                    .function = lose_a_rank, .may_die = 1u << death.of);
     }
 }
 

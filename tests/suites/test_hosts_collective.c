@@ -6,11 +6,6 @@
  * Runs on: ranks.
  */
 #define _GNU_SOURCE
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/check.h"
 #include "harness/collective_case.h"
 #include "harness/counted_carrier.h"
@@ -20,8 +15,6 @@
 #include "harness/ranks.h"
 #include "harness/ways.h"
 #include "ranks/collective/collective_steps.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { POOL = 5 << 20 };
 
@@ -45,7 +38,7 @@ TEST_BOTH_WAYS(hosts_collective, random_cases_of_many_steps) {
     check_shapes(shapes, COUNT(shapes), collective_run_batch, &batch);
 }
 
-static void run_cases(struct collective_bench *bench, const struct collective_batch *batch) {
+static void run_cases(struct rank_bench *bench, const struct collective_batch *batch) {
     struct collective_choice choice = batch->choice;
     choice.ranks = bench->rank->ranks;
     for (int i = 0; i < batch->cases; i++) {
@@ -57,16 +50,16 @@ static void run_cases(struct collective_bench *bench, const struct collective_ba
 
 /* Neighbours are of different hosts. */
 static quern_status run_interleaved(struct rank *rank) {
-    struct collective_bench bench;
+    struct rank_bench bench;
     struct rank as_new = *rank;
     quern_group *group = rank_group(rank, RANK_LIMIT), *part;
     int index = 0;
     for (int other = 0; other < rank->rank; other++) index += rank_host(rank, other) == rank_host(rank, rank->rank);
     rank_ok(rank, quern_group_split(&group, 1, &(int){0}, &index, &part));
     as_new.rank = quern_group_rank(part);
-    collective_bench_take(&bench, &as_new, part, POOL);
+    rank_bench_take(&bench, &as_new, part, POOL);
     run_cases(&bench, rank->user);
-    collective_bench_close(&bench);
+    rank_bench_close(&bench);
     return quern_group_destroy(group);
 }
 
@@ -84,15 +77,14 @@ struct far {
 
 static quern_status run_far(struct rank *rank) {
     const struct far *far = rank->user;
-    struct collective_bench bench;
+    struct rank_bench bench CLOSED_BY(rank_bench_close);
     char report[4096];
     network_move_in(rank, &far->network);
-    collective_bench_open(&bench, rank, RANK_LIMIT, POOL);
+    rank_bench_open(&bench, rank, RANK_LIMIT, POOL);
     run_cases(&bench, &far->batch);
     quern_group_report(bench.group, report, sizeof report);
     rank_check(rank, strstr(report, "host 1 at 10.79.0.2: ranks"), "%s", report);
     rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
-    collective_bench_close(&bench);
     return QUERN_OK;
 }
 
@@ -124,11 +116,11 @@ static quern_status count_bytes(struct rank *rank) {
     const int64_t width = traffic->dtype == QUERN_F32 ? 4 : 2, piece = ELEMENTS * width;
     uint64_t *sent = rank->shared;   /* [hosts] */
     struct counted_carrier counter = {.carrier = NULL};
-    struct collective_bench bench;
+    struct rank_bench bench CLOSED_BY(rank_bench_close);
     quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
     char *input = calloc((size_t)rank->ranks, (size_t)piece), *output = malloc((size_t)rank->ranks * (size_t)piece);
     rank_check(rank, input && output, "no memory");
-    collective_bench_take(&bench, rank, counted_carrier_group(&counter, rank, RANK_LIMIT), POOL);
+    rank_bench_take(&bench, rank, counted_carrier_group(&counter, rank, RANK_LIMIT), POOL);
     args.dtype = traffic->dtype, args.count = ELEMENTS, args.input = input, args.output = output;
     args.combination = traffic->combination, args.root = traffic->root;
     counter.bytes = 0;
@@ -142,7 +134,6 @@ static quern_status count_bytes(struct rank *rank) {
     }
     free(input);
     free(output);
-    collective_bench_close(&bench);
     return QUERN_OK;
 }
 
@@ -167,12 +158,11 @@ Test(hosts_collective, bytes_between_hosts) {
 
 /* ---- what works within a host only ---- */
 
-static quern_status ask_for_chunks(struct rank *rank) {
+TEST_GROUP(hosts_collective, quantised_chunks_are_not_supported, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
     quern_quantize_chunks_args args = QUERN_QUANTIZE_CHUNKS_ARGS_INIT;
     quern_device_view view = QUERN_DEVICE_VIEW_INIT;
     const uint32_t word = 1;
     size_t bytes;
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     rank_status(rank, quern_quantize_chunks_workspace(group, &args, &bytes), QUERN_NOT_SUPPORTED);
     rank_status(rank, quern_quantize_chunks(group, &args, NULL, 0, NULL), QUERN_NOT_SUPPORTED);
     rank_check_detail(rank, "a group over sockets has no quantised chunks");
@@ -180,9 +170,4 @@ static quern_status ask_for_chunks(struct rank *rank) {
     rank_check_detail(rank, "a group over sockets has no quantised chunks");
     rank_status(rank, quern_symmetric_view(group, &word, &view), QUERN_NOT_SUPPORTED);
     rank_check_detail(rank, "a group over sockets has no view for kernels");
-    return quern_group_destroy(group);
-}
-
-Test(hosts_collective, quantised_chunks_are_not_supported) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = ask_for_chunks);
 }

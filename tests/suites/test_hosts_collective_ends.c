@@ -7,10 +7,6 @@
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/check.h"
 #include "harness/collective_case.h"
@@ -20,8 +16,6 @@
 #include "harness/network.h"
 #include "harness/ranks.h"
 #include "harness/ways.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { POOL = 5 << 20 };
 
@@ -40,25 +34,23 @@ static quern_status dissent(struct rank *rank) {
     const bool own = dissent->own && rank->rank == dissent->culprit;
     enum { ELEMENTS = 8192 };
     float *input = malloc(sizeof *input * ELEMENTS), *output = malloc(sizeof *output * ELEMENTS);
-    struct collective_bench bench;
+    struct rank_bench bench CLOSED_BY(rank_bench_close);
     struct collective_case c;
     quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
     rank_check(rank, input && output, "no memory");
-    collective_bench_open(&bench, rank, RANK_LIMIT, POOL);
+    rank_bench_open(&bench, rank, RANK_LIMIT, POOL);
     for (int round = 0; round < 3; round++) {
         args.dtype = QUERN_F32, args.count = 4, args.input = input, args.output = output;
         for (int i = 0; i < ELEMENTS; i++) input[i] = 1, output[i] = -1;
         if (rank->rank == dissent->culprit) memcpy((char *)&args + dissent->field, &dissent->value, dissent->bytes);
-        rank_status(rank, collective_functions[dissent->form](bench.group, &args, bench.workspace, POOL, NULL),
-                    own ? dissent->own_status : dissent->status);
-        rank_check_detail(rank, own ? dissent->own : dissent->detail);
+        rank_refused(rank, collective_functions[dissent->form](bench.group, &args, bench.workspace, POOL, NULL),
+                     own ? dissent->own_status : dissent->status, own ? dissent->own : dissent->detail);
         for (int i = 0; i < ELEMENTS; i++) rank_check(rank, output[i] == -1 && input[i] == 1, "element %d was written", i);
         collective_case_open(&c, (uint64_t)round, (struct collective_choice){.ranks = rank->ranks});
         collective_case_run(&c, &bench);
     }
     free(input);
     free(output);
-    collective_bench_close(&bench);
     return QUERN_OK;
 }
 
@@ -94,17 +86,15 @@ static quern_status make_other_call(struct rank *rank) {
     const struct other_call *other = rank->user;
     const bool differs = rank->rank == 3;
     float input[64] = {0}, output[64];
-    struct collective_bench bench;
+    struct rank_bench bench CLOSED_BY(rank_bench_close);
     quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
-    collective_bench_open(&bench, rank, RANK_LIMIT, POOL);
+    rank_bench_open(&bench, rank, RANK_LIMIT, POOL);
     args.dtype = QUERN_F32, args.count = 4, args.input = input, args.output = output;
     rank_line_up(rank);  /* the poison may overtake the last meeting of the allocation */
     if (differs && other->members[1]) args.members = other->members, args.member_count = 2;
-    rank_status(rank, collective_functions[differs ? other->form : 2](bench.group, &args, bench.workspace, POOL, NULL),
-                QUERN_PEER_MISMATCH);
-    rank_check_detail(rank, other->detail);
+    rank_refused(rank, collective_functions[differs ? other->form : 2](bench.group, &args, bench.workspace, POOL, NULL),
+                 QUERN_PEER_MISMATCH, other->detail);
     rank_status(rank, quern_barrier(bench.group, NULL, NULL), QUERN_PEER_MISMATCH);
-    collective_bench_close(&bench);
     return QUERN_OK;
 }
 
@@ -118,7 +108,7 @@ TEST_BOTH_WAYS(hosts_collective_ends, other_calls_end_the_group) {
 /* ---- ranks that end ---- */
 
 /* Calls of all operations, small and large, until one fails, as it must. */
-static quern_status run_until(struct collective_bench *bench, int most) {
+static quern_status run_until(struct rank_bench *bench, int most) {
     enum { LARGE = 40000, SMALL = 20 };
     struct rank *rank = bench->rank;
     float *input = calloc((size_t)rank->ranks, sizeof *input * LARGE);
@@ -150,13 +140,12 @@ struct death {
 static quern_status die_at(struct rank *rank) {
     const struct death *death = rank->user;
     struct counted_carrier counter = {.carrier = NULL};
-    struct collective_bench bench;
-    collective_bench_take(&bench, rank, counted_carrier_group(&counter, rank, RANK_LIMIT), POOL);
+    struct rank_bench bench;
+    rank_bench_take(&bench, rank, counted_carrier_group(&counter, rank, RANK_LIMIT), POOL);
     rank_line_up(rank);
     counter.messages = 0;
     if (rank->rank == death->by) counter.dies_at = death->at;
-    rank_status(rank, run_until(&bench, 1000), QUERN_PEER_LOST);
-    rank_check_detail(rank, death->detail);
+    rank_refused(rank, run_until(&bench, 1000), QUERN_PEER_LOST, death->detail);
     return QUERN_OK;
 }
 
@@ -165,20 +154,17 @@ Test(hosts_collective_ends, a_rank_dies_at_any_message) {
     static const struct carrier_choice borrows = {.borrows = true}, copies = {.longest = 9000};
     for (unsigned at = 1; at < (unsigned)test_size(60, 30); at += 1 + at / 6) {
         const struct death death = {at, at % 2 ? 3 : 2, at % 2 ? "rank 3 (process " : " has ended"};
-        struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = die_at,
-                                                           .user = &death, .carrier = at % 3 ? &borrows : &copies});
-        bool may_die[4] = {false};
-        may_die[death.by] = true;
-        const char *wrong = ranks_wait(run, may_die);
+        const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = die_at,
+                                                      .user = &death, .carrier = at % 3 ? &borrows : &copies,
+                                                      .may_die = 1u << death.by});
         check(!wrong, "at message %u: %s", at, wrong);
-        ranks_close(run);
     }
 }
 
 static quern_status run_until_the_last_ends(struct rank *rank) {
-    struct collective_bench bench;
+    struct rank_bench bench;
     char lost[40];
-    collective_bench_open(&bench, rank, RANK_LIMIT, POOL);
+    rank_bench_open(&bench, rank, RANK_LIMIT, POOL);
     __atomic_add_fetch((unsigned *)rank->shared, 1, __ATOMIC_ACQ_REL);
     rank_status(rank, run_until(&bench, INT32_MAX), QUERN_PEER_LOST);
     snprintf(lost, sizeof lost, "rank %d (process ", rank->ranks - 1);
@@ -208,22 +194,21 @@ static quern_status part(struct rank *rank) {
     const struct parting *parting = rank->user;
     float input[4] = {0}, output[4];
     quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
-    struct collective_bench bench;
+    struct rank_bench bench;
     args.dtype = QUERN_F32, args.count = 4, args.input = input, args.output = output;
-    collective_bench_open(&bench, rank, RANK_LIMIT, POOL);
+    rank_bench_open(&bench, rank, RANK_LIMIT, POOL);
     rank_ok(rank, quern_all_reduce(bench.group, &args, bench.workspace, POOL, NULL));
     rank_line_up(rank);
     if (rank->rank == parting->by) {
         if (parting->how == ABORTS) rank_ok(rank, quern_group_abort(bench.group, "it is Friday"));
         if (parting->how == STAYS_AWAY) rank_line_up(rank);
-        collective_bench_close(&bench);
+        rank_bench_close(&bench);
     return QUERN_OK;
     }
     args.timeout = parting->how == STAYS_AWAY && rank->rank == parting->by - 1 ? 0.3 : RANK_LIMIT;
-    rank_status(rank, quern_all_reduce(bench.group, &args, bench.workspace, POOL, NULL), parting->status);
-    rank_check_detail(rank, parting->detail);
+    rank_refused(rank, quern_all_reduce(bench.group, &args, bench.workspace, POOL, NULL), parting->status, parting->detail);
     if (parting->how == STAYS_AWAY) rank_line_up(rank);
-    collective_bench_close(&bench);
+    rank_bench_close(&bench);
     return QUERN_OK;
 }
 
@@ -243,9 +228,9 @@ TEST_BOTH_WAYS(hosts_collective_ends, ranks_that_part) {
 /* The last host loses its cable between two calls, or in one: nothing arrives any more, and no connection says so. */
 static quern_status run_until_the_cable_is_pulled(struct rank *rank) {
     const struct network *network = rank->user;
-    struct collective_bench bench;
+    struct rank_bench bench;
     network_move_in(rank, network);
-    collective_bench_open(&bench, rank, RANK_LIMIT, POOL);
+    rank_bench_open(&bench, rank, RANK_LIMIT, POOL);
     rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
     rank_line_up(rank);
     if (rank->rank == 0) rank_check(rank, network_set_cable(network, rank->hosts - 1, false), "the cable cannot be pulled");

@@ -14,8 +14,6 @@
 #include "harness/ranks.h"
 #include "harness/ways.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 enum { MOST = 8, ROUNDS = 64, TEXT = 256 };
 
 struct board {

@@ -20,8 +20,6 @@
 #include "harness/ways.h"
 #include "ranks/hosts/connections.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 struct stage {
     unsigned ready;           /* ranks that have met once */
     double ended;             /* when the end began */

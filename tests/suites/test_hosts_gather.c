@@ -18,8 +18,6 @@
 #include "os/address.h"
 #include "ranks/segment.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 /* Seconds: the limit of a creation that must end by it.  All ranks that come do so within this time. */
 static const double LATE = 8;
 

@@ -34,9 +34,9 @@ static void run_ranks(int hosts, int ranks, rank_function *function) {
 /* ---- barriers and exchanges ---- */
 
 static quern_status exchange(struct rank *rank) {
-    struct ragged_bench bench;
+    struct rank_bench bench;
     move_in(rank);
-    ragged_bench_open(&bench, rank, RANK_LIMIT, 5 << 19);
+    rank_bench_open(&bench, rank, RANK_LIMIT, 5 << 19);
     for (int i = 0; i < 10; i++) {
         struct ragged_case c;
         ragged_case_open(&c, 61000 + (uint64_t)i, (struct ragged_choice){.ranks = rank->ranks});
@@ -48,7 +48,7 @@ static quern_status exchange(struct rank *rank) {
     quern_group_report(bench.group, report, sizeof report);
     rank_check(rank, strstr(report, "host 1 at 10.79.0.2: ranks"), "%s", report);
     rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
-    ragged_bench_close(&bench);
+    rank_bench_close(&bench);
     return QUERN_OK;
 }
 
@@ -119,9 +119,9 @@ static bool spoil_network(const char *quality) {
 }
 
 static quern_status work_on(struct rank *rank) {
-    struct ragged_bench bench;
+    struct rank_bench bench;
     move_in(rank);
-    ragged_bench_open(&bench, rank, RANK_LIMIT, 5 << 19);
+    rank_bench_open(&bench, rank, RANK_LIMIT, 5 << 19);
     for (int i = 0; i < 10; i++) rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
     for (int i = 0; i < 3; i++) {
         struct ragged_case c;
@@ -135,7 +135,7 @@ static quern_status work_on(struct rank *rank) {
     for (int i = 0; i < 3; i++) rank_ok(rank, quern_barrier(child, NULL, NULL));
     rank_ok(rank, quern_group_destroy(child));
     rank_ok(rank, quern_barrier(bench.group, NULL, NULL));
-    ragged_bench_close(&bench);
+    rank_bench_close(&bench);
     return QUERN_OK;
 }
 

@@ -6,9 +6,6 @@
  * Runs on: ranks.
  */
 #define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,8 +22,6 @@
 #include "ranks/hosts/frames.h"
 #include "ranks/hosts/relay.h"
 #include "ranks/hosts/relayed.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const struct hosts_shape shapes[] = {{2, 2}, {2, 4}, {3, 5}, {4, 9}};
 
@@ -110,21 +105,16 @@ static void exchange_all(struct rank *rank, quern_group *group, int seed) {
         }
     }
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    size_t bytes;
-    void *workspace;
     args.input = input, args.output = output, args.input_rows = args.output_rows = ranks * MOST, args.row_bytes = sizeof *input;
     args.input_offsets = from, args.send_sizes = ones, args.output_offsets = to, args.recv_sizes = gets;
     args.updates = 1;
-    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
-    rank_ok(rank, quern_ragged_all_to_all(group, &args, workspace, bytes, NULL));
+    rank_exchange_once(rank, group, &args);
     for (int peer = 0; peer < ranks; peer++)
         for (int row = 0; row < MOST; row++) {
             const int64_t expected = row < gets[peer] ? ((int64_t)peer << 32) + rank->rank * 16 + row : -1;
             rank_check(rank, output[peer * MOST + row] == expected, "row %d of rank %d is %#llx: expected %#llx", row, peer,
                        (unsigned long long)output[peer * MOST + row], (unsigned long long)expected);
         }
-    rank_ok(rank, quern_symmetric_free(group, workspace, NULL));
     free(input);
     free(output);
     free(numbers);
@@ -210,7 +200,7 @@ Test(relay, the_report_names_the_way) {
 
 /* ---- limits ---- */
 
-static quern_status ask_for_too_many(struct rank *rank) {
+TEST_RANKS(relay, at_most_4096_ranks_and_128_of_a_host, .kind = RANK_THREADS, .count = 1, .hosts = 1) {
     static const struct {
         int ranks, host_ranks;
         quern_status status;
@@ -222,18 +212,13 @@ static quern_status ask_for_too_many(struct rank *rank) {
         quern_group_args args = rank_group_args(rank, 0.2);
         quern_group *group = NULL;
         args.ranks = asked[i].ranks, args.host_ranks = asked[i].host_ranks, args.job = i + 1;
-        rank_status(rank, quern_group_create(&args, 1, &group), asked[i].status);
-        rank_check_detail(rank, asked[i].detail);
+        rank_refused(rank, quern_group_create(&args, 1, &group), asked[i].status, asked[i].detail);
     }
     return QUERN_OK;
 }
 
-Test(relay, at_most_4096_ranks_and_128_of_a_host) {
-    check_ranks(.kind = RANK_THREADS, .count = 1, .hosts = 1, .function = ask_for_too_many);
-}
-
 /* All places of a host are taken, as far as a rank can see that comes later: it gets none, and not that of another rank. */
-static quern_status crowd(struct rank *rank) {
+TEST_RANKS(relay, a_host_has_no_more_places_than_it_says, .kind = RANK_PROCESSES, .count = 2, .hosts = 1) {
     quern_group_args args = rank_group_args(rank, rank->rank ? RANK_LIMIT : 10);  /* the time in which rank 1 comes */
     quern_group *group = NULL;
     char path[300], name[128];
@@ -251,10 +236,6 @@ static quern_status crowd(struct rank *rank) {
     rank_check_detail(rank, "host_ranks is 2, and so many other ranks of this host have come");
     munmap(segment, sizeof *segment);
     return QUERN_OK;
-}
-
-Test(relay, a_host_has_no_more_places_than_it_says) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 1, .function = crowd);
 }
 
 /* ---- a rank that does not come ---- */
@@ -318,11 +299,7 @@ static quern_status send_one_way(struct rank *rank) {
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     args.input = input, args.output = output, args.input_rows = args.output_rows = BYTES, args.row_bytes = 1, args.updates = 1;
     args.input_offsets = none, args.send_sizes = sends, args.output_offsets = none, args.recv_sizes = gets;
-    void *workspace;
-    size_t bytes;
-    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
-    rank_ok(rank, quern_ragged_all_to_all(group, &args, workspace, bytes, NULL));
+    rank_exchange_once(rank, group, &args);
     if (rank->rank == last) rank_check(rank, !memcmp(input, output, BYTES), "other bytes have come");
     free(input);
     free(output);

@@ -18,8 +18,6 @@
 #include "ranks/group/shrink_hosts.h"
 #include "ranks/handles.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 /* ---- who has gone before ---- */
 
 struct shape {

@@ -22,8 +22,6 @@
 #include "ranks/hosts/connections.h"
 #include "ranks/hosts/connector.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 static quern_status never(const void *user) {
     (void)user;
     return QUERN_OK;

@@ -18,8 +18,6 @@
 #include "harness/ways.h"
 #include "ranks/handles.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 struct board {
     struct {
         _Alignas(64) int64_t value;
@@ -55,16 +53,11 @@ static void exchange_in_child(struct rank *rank, quern_group *child, int count) 
     int32_t from[QUERN_MAX_RANKS], ones[QUERN_MAX_RANKS], to[QUERN_MAX_RANKS], input[QUERN_MAX_RANKS], output[QUERN_MAX_RANKS];
     const int mine = quern_group_rank(child);
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    void *workspace;
-    size_t bytes;
     for (int i = 0; i < count; i++) from[i] = i, ones[i] = 1, to[i] = mine, input[i] = 1000 * mine + i;
     args.input = input, args.output = output, args.input_rows = args.output_rows = count, args.row_bytes = sizeof *input;
     args.input_offsets = from, args.send_sizes = args.recv_sizes = ones, args.output_offsets = to;
-    rank_ok(rank, quern_ragged_all_to_all_workspace(child, &args, &bytes));
-    rank_ok(rank, quern_symmetric_alloc(&child, 1, &bytes, &workspace));
-    rank_ok(rank, quern_ragged_all_to_all(child, &args, workspace, bytes, NULL));
+    rank_exchange_once(rank, child, &args);
     for (int i = 0; i < count; i++) rank_check(rank, output[i] == 1000 * i + mine, "rank %d sent %d", i, output[i]);
-    rank_ok(rank, quern_symmetric_free(child, workspace, NULL));
 }
 
 static void split_and_meet(struct rank *rank, quern_group *group, const int *colours, const int *keys, int64_t value) {

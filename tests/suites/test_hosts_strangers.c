@@ -38,8 +38,6 @@
 #include "ranks/poison.h"
 #include "ranks/silence.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 static const char SECRET[] = "a secret of tests";
 
 /* Seconds: the limit of a creation that must end by it.  All ranks that come do so within this time. */

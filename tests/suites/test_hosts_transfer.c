@@ -6,52 +6,29 @@
  */
 #define _GNU_SOURCE
 #include <signal.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/device.h"
-#include "harness/random.h"
 #include "harness/ragged_case.h"
 #include "harness/ranks.h"
 #include "harness/ways.h"
 #include "harness/transfer_case.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 static const struct {
     int hosts, ranks;
 } shapes[] = {{2, 2}, {2, 4}, {3, 3}, {3, 5}, {2, 8}};
 
-static const struct transfer_choice choices[] = {
-    {.lists = 1, .items = 12, .largest = 3000, .rounds = 3},
-    {.lists = 3, .items = 20, .largest = 200000, .rounds = 3, .batch = true},
-    {.lists = 4, .items = 9, .largest = 70000, .rounds = 4, .busy = true},
-};
-
-static quern_status run_cases(struct rank *rank) {
-    const struct transfer_scene *scene = rank->user;
-    quern_group *group = rank_group(rank, RANK_LIMIT);
-    for (int i = 0; i < scene->cases; i++) transfer_run_case(rank, group, 300 + (uint64_t)i, scene->choice);
-    return quern_group_destroy(group);
-}
-
 TEST_BOTH_WAYS(hosts_transfer, random_lists) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        for (size_t shape = 0; shape < COUNT(shapes); shape++)
-            for (size_t i = 0; i < COUNT(choices); i++)
-                check_ranks(.kind = rank_kinds[kind], .count = shapes[shape].ranks, .hosts = shapes[shape].hosts,
-                            .function = run_cases, .user = &((struct transfer_scene){false, &choices[i], (int)test_size(3, 2)}));
+    for (size_t shape = 0; shape < COUNT(shapes); shape++)
+        check_ranks(.kind = RANK_BOTH, .count = shapes[shape].ranks, .hosts = shapes[shape].hosts, .function = transfer_run_lists,
+                    .user = &(int){(int)test_size(3, 2)});
 }
 
 /* More than the buffers of the system hold, both ways.  A carrier has a window instead. */
 TEST_BOTH_WAYS(hosts_transfer, both_directions_move_at_once) {
     const struct transfer_choice choice = {.lists = 2, .items = 6, .largest = carrier_of_environment() ? 2 << 20 : 12 << 20,
                                            .rounds = 2};
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = run_cases,
-                .user = &((struct transfer_scene){false, &choice, 1}));
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = transfer_run_one, .user = &choice);
 }
 
 /* ---- beside exchanges ---- */
@@ -59,8 +36,8 @@ TEST_BOTH_WAYS(hosts_transfer, both_directions_move_at_once) {
 /* A transfer is under way while random exchanges of the same group run; on one host (hosts 0) too. */
 static quern_status exchange_in_between(struct rank *rank) {
     enum { BYTES = 300000 };
-    struct ragged_bench bench;
-    ragged_bench_open(&bench, rank, RANK_LIMIT, 5 << 19);
+    struct rank_bench bench;
+    rank_bench_open(&bench, rank, RANK_LIMIT, 5 << 19);
     quern_group *group = bench.group;
     const int to = (rank->rank + 1) % rank->ranks, from = (rank->rank + rank->ranks - 1) % rank->ranks;
     unsigned char *out = malloc(BYTES), *in = malloc(BYTES);
@@ -82,15 +59,14 @@ static quern_status exchange_in_between(struct rank *rank) {
             rank_check(rank, in[i] == (unsigned char)(round * 16 + from), "round %d: byte %d is %d", round, i, in[i]);
     }
     rank_ok(rank, quern_transfer_destroy(transfer));
-    ragged_bench_close(&bench);
+    rank_bench_close(&bench);
     free(out), free(in);
     return QUERN_OK;
 }
 
 TEST_BOTH_WAYS(hosts_transfer, beside_exchanges) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        for (int hosts = 0; hosts <= 3; hosts += 1 + (hosts == 0))
-            check_ranks(.kind = rank_kinds[kind], .count = 5, .hosts = hosts, .function = exchange_in_between);
+    for (int hosts = 0; hosts <= 3; hosts += 1 + (hosts == 0))
+        check_ranks(.kind = RANK_BOTH, .count = 5, .hosts = hosts, .function = exchange_in_between);
 }
 
 /* ---- hosts that end ---- */
@@ -114,8 +90,7 @@ static quern_status send_until_the_end(struct rank *rank) {
         if (status == QUERN_OK) status = quern_transfer_wait(transfer, 0);
     }
     const double waited = rank_now() - stage->ended;
-    rank_status(rank, status, QUERN_PEER_LOST);
-    rank_check_detail(rank, "rank 1 (process ");
+    rank_refused(rank, status, QUERN_PEER_LOST, "rank 1 (process ");
     rank_check_detail(rank, " on host ");
     rank_check(rank, waited < RANK_SOON, "noticed after %g s", waited);
     rank_ok(rank, quern_group_status(group));

@@ -7,14 +7,10 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/check.h"
 #include "harness/hosts_case.h"
 #include "harness/ranks.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const struct {
     const char *name, *value;

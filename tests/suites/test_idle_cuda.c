@@ -5,12 +5,9 @@
  * Runs on: one emulated.
  */
 #define _POSIX_C_SOURCE 200809L
-#include <stdlib.h>
-
 #include "harness/check.h"
 #include "harness/cuda.h"
 #include "harness/gpu_group.h"
-
 
 enum { COUNT = 100 };
 
@@ -42,11 +39,10 @@ static void ask_for_answers(int ordinal) {
 }
 
 Test(idle_cuda, answers_and_plans_wait_for_no_launch) {
-    struct gpu_group group;
     cuda_pointer arrays[4];
     setenv("QUERN_EMULATOR_WAITS", "1", 1);
     setenv("QUERN_KNOWN_ANSWERS", "1", 1);
-    gpu_group_open(&group, .ranks = 2, .machine.virtual_clock = true);
+    OPEN_GROUP(group, .ranks = 2, .machine.virtual_clock = true);
     check_ok(quern_prepare(group.device[0].quern, QUERN_ADAM));
     device_use(&group.device[0]);
     for (int i = 0; i < 4; i++) CUDA(cuMemAlloc_v2(&arrays[i], COUNT * sizeof(float)));
@@ -61,5 +57,4 @@ Test(idle_cuda, answers_and_plans_wait_for_no_launch) {
     for (int rank = 0; rank < 2; rank++) check_ok(quern_group_status(group.group[rank]));
     device_use(&group.device[0]);
     for (int i = 0; i < 4; i++) CUDA(cuMemFree_v2(arrays[i]));
-    gpu_group_close(&group);
 }

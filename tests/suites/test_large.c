@@ -8,9 +8,6 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -90,11 +87,9 @@ static void check_far_rows(const struct test_device *device, quern_dtype dtype, 
 Test(large, cross_entropy_rows_beyond_2_32) {
     if (test_kind() != QUERN_CPU) cr_skip_test("needs memory that is not there: on CPUs");
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        struct test_device device;
-        device_open_row(&device, 0, row);
+        OPEN_ROW(device, row);
         check_far_rows(&device, row->key.cross_entropy.logits, false);
         check_far_rows(&device, row->key.cross_entropy.logits, true);
-        device_close(&device);
     }
 }
 
@@ -127,14 +122,12 @@ static void check_far_product(const struct test_device *device, quern_blas *blas
 }
 
 Test(large, products_of_rows_beyond_2_32) {
-    struct test_device device;
     quern_blas *blas;
     if (test_kind() != QUERN_CPU) cr_skip_test("needs memory that is not there: on CPUs");
-    device_open(&device, 0, NULL);
+    OPEN_DEVICE(device, NULL);
     if (quern_blas_open(device.quern, NULL, &blas) != QUERN_OK) cr_skip_test("no BLAS");
     for (int i = 0; i < 6; i++) check_far_product(&device, blas, i % 2 ? QUERN_BF16 : QUERN_F32, i / 2);
     quern_blas_close(blas);
-    device_close(&device);
 }
 
 /* ---- Adam: one tensor of more than 2^31 elements ---- */
@@ -303,9 +296,7 @@ Test(large, gradients_beyond_2_31) {
         dtype_store(QUERN_BF16, gradient.grad, beyond + i, (double)(i % 200));
         squares += (double)(i % 200) * (double)(i % 200);
     }
-    struct test_device device;
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_ADAM));
+    OPEN_PREPARED(device, QUERN_ADAM);
     float norm = 0;
     size_t bytes;
     quern_gradient_norm_args args = QUERN_GRADIENT_NORM_ARGS_INIT;
@@ -324,5 +315,4 @@ Test(large, gradients_beyond_2_31) {
               (double)((const float *)gradient.main_grad)[beyond + i]);
         check(dtype_load(QUERN_BF16, gradient.grad, beyond + i) == 0, "a gradient was left");
     }
-    device_close(&device);
 }

@@ -6,18 +6,12 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include <fnmatch.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/cuda.h"
 #include "harness/gpu_ragged.h"
 #include "ranks/handles.h"
-
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { PAIR = 2, POOL = 1 << 19, WORKSPACE = 1 << 16, MOST_BLOCKS = 5 /* more than a multiprocessor takes */ };
 
@@ -37,13 +31,17 @@ static void open_bench(struct gpu_ragged *bench, struct gpu_group *group, struct
     gpu_group_open_with(group, options);
     gpu_ragged_open(bench, group, POOL, WORKSPACE);
 }
+#define OPEN_BENCH(...) \
+    struct gpu_group group; \
+    struct gpu_ragged bench CLOSED_BY(gpu_ragged_close_all); \
+    open_bench(&bench, &group, __VA_ARGS__)
 
 static const int32_t none[MOST_GPU_RANKS];
 
 static quern_ragged_all_to_all_args exchange_args(const struct gpu_ragged *bench, int rank) {
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     args.row_bytes = 8, args.input_rows = args.output_rows = POOL / 8;
-    args.input = bench->pool[rank][RAGGED_PRIVATE], args.output = bench->pool[rank][RAGGED_SYMMETRIC];
+    args.input = bench->pool[rank][POOL_PRIVATE], args.output = bench->pool[rank][POOL_SYMMETRIC];
     args.input_offsets = args.send_sizes = args.output_offsets = args.recv_sizes = none;
     return args;
 }
@@ -86,10 +84,9 @@ static quern_status create_alone(const struct test_device *device, quern_group *
 
 /* Ranks fill the GPU's one multiprocessor; room is free again when one has gone, and only then. */
 Test(launch_cuda, a_group_without_room_is_refused) {
-    struct gpu_group group;
     quern_group *further[MOST_BLOCKS];
     int first = 0;
-    gpu_group_open(&group, .ranks = 1, .machine = {.devices = 1, .multiprocessors = 1});
+    OPEN_GROUP(group, .ranks = 1, .machine = {.devices = 1, .multiprocessors = 1});
     for (int round = 0; round < 3; round++) {
         int room = 1;
         char pattern[300];
@@ -103,7 +100,6 @@ Test(launch_cuda, a_group_without_room_is_refused) {
         for (int i = 1; i < room; i++) check_ok(quern_group_destroy(further[i]));
     }
     gpu_group_barrier(&group, ~0ull);
-    gpu_group_close(&group);
 }
 
 enum { BARRIERS_ONLY = MOST_BLOCKS };
@@ -117,9 +113,7 @@ static void take_room(struct test_device *barriers, quern_group **further) {
 
 /* Rank 1 waits in its kernel: rank 0, which cannot come, tells it. */
 Test(launch_cuda, a_rank_that_lost_its_room_tells_the_others) {
-    struct gpu_group group;
-    struct gpu_ragged bench;
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = PAIR, .machine.multiprocessors = 1, .timeout = 60});
+    OPEN_BENCH((struct gpu_group_options){.ranks = PAIR, .machine.multiprocessors = 1, .timeout = 60});
     for (int planned = 0; planned < 2; planned++) {
         struct test_device barriers;
         quern_group *further[BARRIERS_ONLY];
@@ -142,7 +136,6 @@ Test(launch_cuda, a_rank_that_lost_its_room_tells_the_others) {
         gpu_group_create(&group, 60, 0);
         gpu_ragged_open(&bench, &group, POOL, WORKSPACE);
     }
-    gpu_ragged_close_all(&bench);
 }
 
 /* ---- streams that wait for each other ---- */
@@ -152,7 +145,7 @@ static void open_shared(struct gpu_group *group) { gpu_group_open(group, .ranks 
 /* The second rank's kernel would follow that of the first, which waits for it. */
 Test(launch_cuda, ranks_that_share_a_gpu_need_streams_of_their_own) {
     struct gpu_group group;
-    struct gpu_ragged bench;
+    struct gpu_ragged bench CLOSED_BY(gpu_ragged_close_all);
     open_shared(&group);
     gpu_ragged_open(&bench, &group, POOL, WORKSPACE);
     for (uintptr_t stream = 0; stream < 3; stream++)
@@ -167,13 +160,11 @@ Test(launch_cuda, ranks_that_share_a_gpu_need_streams_of_their_own) {
     gpu_group_barrier(&group, ~0ull);
     gpu_group_synchronize(&group);
     expect_status(&group, QUERN_OK);
-    gpu_ragged_close_all(&bench);
 }
 
 /* Ranks of which each has a GPU may use its default stream. */
 Test(launch_cuda, a_rank_alone_on_its_gpu_may_use_the_default_stream) {
-    struct gpu_group group;
-    gpu_group_open(&group, .ranks = PAIR);
+    OPEN_GROUP(group, .ranks = PAIR);
     for (uintptr_t stream = 0; stream < 3; stream++) {
         for (int rank = 0; rank < PAIR; rank++) check_ok(quern_barrier(group.group[rank], NULL, (void *)stream));
         for (int rank = 0; rank < PAIR; rank++) {
@@ -182,7 +173,6 @@ Test(launch_cuda, a_rank_alone_on_its_gpu_may_use_the_default_stream) {
         }
         expect_status(&group, QUERN_OK);
     }
-    gpu_group_close(&group);
 }
 
 Test(launch_cuda, ranks_that_share_a_gpu_need_queues_of_their_own) {
@@ -190,7 +180,7 @@ Test(launch_cuda, ranks_that_share_a_gpu_need_queues_of_their_own) {
         const char *connections;
         int queues;  /* 0: enough */
     } cases[] = {{"1", 1}, {"2", 0}, {"", 0}, {"0", 0}, {"40", 0}};
-    struct gpu_group group;
+    struct gpu_group group CLOSED_BY(gpu_group_close);
     open_shared(&group);
     for (size_t i = 0; i < COUNT(cases); i++) {
         quern_group_args args[PAIR];
@@ -210,7 +200,6 @@ Test(launch_cuda, ranks_that_share_a_gpu_need_queues_of_their_own) {
         if (cases[i].queues) expect_detail(pattern);
         for (int rank = 0; rank < PAIR && !cases[i].queues; rank++) check_ok(quern_group_destroy(handles[rank]));
     }
-    gpu_group_close(&group);
 }
 
 /*
@@ -254,10 +243,8 @@ static long calls_of_plan(const struct gpu_group *group, quern_ragged_plan *plan
 }
 
 Test(launch_cuda, a_launch_takes_few_calls_of_the_driver) {
-    struct gpu_group group;
-    struct gpu_ragged bench;
     quern_ragged_plan *plans[PAIR];
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = PAIR});
+    OPEN_BENCH((struct gpu_group_options){.ranks = PAIR});
     plan(&bench, plans);
     for (int round = 0; round < 3; round++)
         for (int rank = 0; rank < PAIR; rank++) {
@@ -270,15 +257,12 @@ Test(launch_cuda, a_launch_takes_few_calls_of_the_driver) {
     gpu_group_synchronize(&group);
     expect_status(&group, QUERN_OK);
     for (int rank = 0; rank < PAIR; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
-    gpu_ragged_close_all(&bench);
 }
 
 /* The context of another GPU is current, or none: the launch makes the right one current, and restores the caller's. */
 Test(launch_cuda, any_context_may_be_current) {
-    struct gpu_group group;
-    struct gpu_ragged bench;
     quern_ragged_plan *plans[PAIR];
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = PAIR});
+    OPEN_BENCH((struct gpu_group_options){.ranks = PAIR});
     plan(&bench, plans);
     for (int with = 0; with < 3; with++) {
         for (int rank = 0; rank < PAIR; rank++) {
@@ -295,7 +279,6 @@ Test(launch_cuda, any_context_may_be_current) {
         expect_status(&group, QUERN_OK);
     }
     for (int rank = 0; rank < PAIR; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
-    gpu_ragged_close_all(&bench);
 }
 
 /* ---- errors that end a context ---- */
@@ -322,9 +305,7 @@ static void expect_lost(const struct gpu_group *group, const char *pattern) {
 
 /* Each of the driver's calls of an exchange in turn. */
 Test(launch_cuda, a_context_that_has_ended_poisons_the_group_at_once) {
-    struct gpu_group group;
-    struct gpu_ragged bench;
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = PAIR, .timeout = 60});
+    OPEN_BENCH((struct gpu_group_options){.ranks = PAIR, .timeout = 60});
     long calls = 1;
     for (int number = 1; number <= calls; number++) {
         gpu_ragged_close(&bench);
@@ -345,15 +326,12 @@ Test(launch_cuda, a_context_that_has_ended_poisons_the_group_at_once) {
     }
     check(calls > EXCHANGE_CALLS, "%ld calls of the driver", calls);
     expect_lost(&group, "group *, rank 1: the GPU of rank 0 has failed: cuEventRecord: CUDA_ERROR_ILLEGAL_ADDRESS (*");
-    gpu_ragged_close_all(&bench);
 }
 
 /* After the entry, any failure of the launch of the copy leaves the others waiting at the exit. */
 Test(launch_cuda, an_exchange_that_lacks_its_copy_poisons_the_group) {
-    struct gpu_group group;
-    struct gpu_ragged bench;
     quern_ragged_plan *plans[PAIR];
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = PAIR, .timeout = 60});
+    OPEN_BENCH((struct gpu_group_options){.ranks = PAIR, .timeout = 60});
     plan(&bench, plans);
     for (int rank = 0; rank < PAIR; rank++) check_ok(quern_ragged_plan_run(plans[rank], group.device[rank].stream));
     gpu_group_synchronize(&group);
@@ -365,13 +343,11 @@ Test(launch_cuda, an_exchange_that_lacks_its_copy_poisons_the_group) {
     expect_lost(&group, "group *, rank 1: rank 0 has entered an exchange and could not launch its copy: ragged_all_to_all__*: "
                 "CUDA_ERROR_OUT_OF_MEMORY (*");
     for (int rank = 0; rank < PAIR; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
-    gpu_ragged_close_all(&bench);
 }
 
 /* The caller cannot know that its barrier has been launched, and destroy waits without the event. */
 Test(launch_cuda, an_operation_that_is_not_marked_poisons_the_group) {
-    struct gpu_group group;
-    gpu_group_open(&group, .ranks = PAIR, .timeout = 60);
+    OPEN_GROUP(group, .ranks = PAIR, .timeout = 60);
     gpu_group_barrier(&group, ~0ull);
     gpu_group_synchronize(&group);
     device_use(&group.device[0]);
@@ -383,7 +359,6 @@ Test(launch_cuda, an_operation_that_is_not_marked_poisons_the_group) {
     gpu_group_destroy(&group);
     gpu_group_synchronize(&group);  /* the kernel has not run without its pad */
     gpu_group_create(&group, 0, 0);
-    gpu_group_close(&group);
 }
 
 /* Of the errors that end a context, and of others. */
@@ -405,9 +380,8 @@ static quern_status expected_of(quern_status (*ask)(quern_group *group), int err
 /* The kernel has failed after its launch: the next question finds that, and tells the other rank why. */
 static void fail_after_launch(int with, const char *call, quern_status (*ask)(quern_group *group)) {
     enum { AFTER_VISIT = 3 };  /* the calls that make the context current come first */
-    struct gpu_group group;
     char pattern[200];
-    gpu_group_open(&group, .ranks = PAIR, .timeout = 60);
+    OPEN_GROUP(group, .ranks = PAIR, .timeout = 60);
     check_ok(quern_symmetric_alloc(group.group, PAIR, (size_t[PAIR]){1, 1}, parts));
     gpu_group_barrier(&group, ~0ull);
     gpu_group_synchronize(&group);
@@ -419,7 +393,6 @@ static void fail_after_launch(int with, const char *call, quern_status (*ask)(qu
     snprintf(pattern, sizeof pattern, "group *, rank 1: the GPU of rank 0 has failed: %s: %s (*", call,
              ends[with].name ? ends[with].name : "no error");
     if (ends[with].name) expect_detail(pattern);
-    gpu_group_close(&group);
 }
 
 Test(launch_cuda, the_status_tells_of_a_context_that_has_ended) {
@@ -436,9 +409,8 @@ Test(launch_cuda, a_rank_tells_why_it_leaves) {
 
 /* What the driver refuses stays with it; the handle is gone, and other groups work. */
 static void destroy_with_errors(void) {
-    struct gpu_group group;
     long calls = 1;
-    gpu_group_open(&group, .ranks = PAIR);
+    OPEN_GROUP(group, .ranks = PAIR);
     for (long number = 1; number <= calls; number++) {
         gpu_group_barrier(&group, ~0ull);
         gpu_group_synchronize(&group);
@@ -450,7 +422,6 @@ static void destroy_with_errors(void) {
         gpu_group_create(&group, 0, 0);
     }
     check(calls > 20, "%ld calls of the driver", calls);
-    gpu_group_close(&group);
 }
 
 Test(launch_cuda, destroy_survives_any_error_of_the_driver) { destroy_with_errors(); }
@@ -462,8 +433,7 @@ Test(launch_cuda, destroy_survives_any_error_by_pinned_memory) {
 
 /* An error that leaves the context usable is the caller's: it may call again. */
 Test(launch_cuda, a_failure_that_passes_poisons_nothing) {
-    struct gpu_group group;
-    gpu_group_open(&group, .ranks = PAIR);
+    OPEN_GROUP(group, .ranks = PAIR);
     gpu_group_barrier(&group, ~0ull);
     gpu_group_synchronize(&group);
     device_use(&group.device[0]);
@@ -475,33 +445,29 @@ Test(launch_cuda, a_failure_that_passes_poisons_nothing) {
     gpu_group_barrier(&group, ~0ull);
     gpu_group_synchronize(&group);
     expect_status(&group, QUERN_OK);
-    gpu_group_close(&group);
 }
 
 /* ---- limits ---- */
 
 /* A rank may compile kernels or write a checkpoint meanwhile. */
 Test(launch_cuda, gpu_ranks_wait_half_an_hour_by_default) {
-    struct gpu_group group;
     struct quern_membership *member;
     quern_group *alone;
-    gpu_group_open(&group, .ranks = PAIR);
+    OPEN_GROUP(group, .ranks = PAIR);
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
     args.device = group.device[0].quern, args.name = "launch.alone", args.ranks = 1;
     check_ok(quern_group_create(&args, 1, &alone));
     check_ok(quern_member_of(alone, &member));
     check(member->timeout == 30 * 60, "%g s", member->timeout);
     check_ok(quern_group_destroy(alone));
-    gpu_group_close(&group);
 }
 
 /* ---- a display's watchdog ---- */
 
 /* It would end the kernel after six seconds, and the context with it. */
 Test(launch_cuda, a_wait_ends_before_the_watchdog_ends_the_kernel) {
-    struct gpu_group group;
     setenv("QUERN_EMULATOR_WATCHDOG", "6", 1);
-    gpu_group_open(&group, .ranks = PAIR, .timeout = 60);
+    OPEN_GROUP(group, .ranks = PAIR, .timeout = 60);
     check_ok(quern_barrier(group.group[0], NULL, group.device[0].stream));
     gpu_group_synchronize(&group);
     expect_status(&group, QUERN_PEER_TIMEOUT);
@@ -512,5 +478,4 @@ Test(launch_cuda, a_wait_ends_before_the_watchdog_ends_the_kernel) {
     gpu_group_synchronize(&group);
     expect_status(&group, QUERN_PEER_TIMEOUT);
     expect_detail("*: quern_barrier: rank 0 waited 0.2* s on its GPU for rank 1 (*");
-    gpu_group_close(&group);
 }

@@ -5,10 +5,6 @@
  * Runs on: one emulated.
  */
 #define _POSIX_C_SOURCE 200809L
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/adam_case.h"
 #include "harness/buffer.h"
 #include "harness/check.h"
@@ -16,8 +12,6 @@
 #include "harness/cuda.h"
 #include "kernels/gradient_norm_finish.h"
 #include "kernels/problem.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 struct launched {
     long long launches, blocks, early;
@@ -56,14 +50,10 @@ static int64_t combined_rows(void) {
 }
 
 static struct launched launched_by(const struct test_device *device, const struct cross_entropy_case *c) {
-    struct cross_entropy_inputs inputs;
-    struct cross_entropy_outputs outputs;
-    cross_entropy_make_inputs(c, &inputs);
+    OPEN_INPUTS(inputs, c);
     const struct launched before = begin(device);
-    cross_entropy_run(device, c, &inputs, &outputs);
+    OPEN_OUTPUTS(outputs, device, c, &inputs);
     const struct launched got = since(device, before);
-    cross_entropy_free_outputs(&outputs);
-    cross_entropy_free_inputs(&inputs);
     return got;
 }
 
@@ -116,9 +106,7 @@ static int64_t most_rows(const struct quern_kernel *row, const struct cross_entr
 
 /* The blocks of the rows count the labels and sum the losses as well. */
 Test(launches, whole_rows) {
-    struct test_device device;
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
     check_ok(quern_device_get_info(device.quern, &info));
     for (int i = 0; i < 24; i++) {
@@ -129,7 +117,6 @@ Test(launches, whole_rows) {
         const int64_t blocks = most_rows(chosen_for(&device, &c), &c, &info, 1);
         check_launched(launched_by(&device, &c), 1, blocks, cross_entropy_describe(&c));
     }
-    device_close(&device);
 }
 
 /*
@@ -159,9 +146,7 @@ Test(launches, many_rows) {
 
 /* Rows of up to 6 KiB are short: several have one block. */
 Test(launches, short_rows) {
-    struct test_device device;
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
     check_ok(quern_device_get_info(device.quern, &info));
     static const int64_t rows[] = {1, 8, 9, 37};
@@ -172,7 +157,6 @@ Test(launches, short_rows) {
         check((row->cuda.threads == 32) == (i % 2 == 0), "%s is chosen for %lld columns", row->name, (long long)c.vocab);
         check_launched(launched_by(&device, &c), 1, most_rows(row, &c, &info, 1), cross_entropy_describe(&c));
     }
-    device_close(&device);
 }
 
 /*
@@ -200,19 +184,14 @@ static void check_split(const struct test_device *device, int64_t vocab, bool fu
 
 Test(launches, split_rows) {
     setenv("QUERN_EMULATOR_SMS", "32", 1);
-    struct test_device device;
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
     static const int64_t vocabs[] = {16384, 16385, 40000};
     for (size_t i = 0; i < 2 * COUNT(vocabs); i++) check_split(&device, vocabs[i / 2], i % 2);
-    device_close(&device);
 }
 
 /* The three steps over shards. */
 Test(launches, steps_of_cross_entropy) {
-    struct test_device device;
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
     const int64_t each = combined_rows(), counts[] = {1, each, each + 1, 3 * each};
     for (size_t i = 0; i < 3 * COUNT(counts); i++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = counts[i / 3], .vocab = 20,
@@ -225,7 +204,6 @@ Test(launches, steps_of_cross_entropy) {
         const long long launches = 2 * (2 + 1 + further + 1 + mean), blocks = c.rows + combine + combine + further + c.rows + mean;
         check_launched(launched_by(&device, &c), launches, 2 * blocks, cross_entropy_describe(&c));
     }
-    device_close(&device);
 }
 
 /*
@@ -243,9 +221,7 @@ static void check_overlap(const struct test_device *device, const struct cross_e
 
 Test(launches, kernels_of_a_call_overlap) {
     setenv("QUERN_EMULATOR_SMS", "32", 1);
-    struct test_device device;
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = 70, .vocab = 333, .placement = IN_PLACE,
                                                      .reduction = QUERN_REDUCTION_MEAN);
     check_overlap(&device, &c, 1, 1);
@@ -256,7 +232,6 @@ Test(launches, kernels_of_a_call_overlap) {
     check_overlap(&device, &c, row->cuda.elements ? 3 : 5, 1);
     c.vocab = 33, c.shards = 2;
     check_overlap(&device, &c, 2 * (2 + 3 + 2), 2 * 3);
-    device_close(&device);
 }
 
 static const int64_t parts_of_clusters[] = {3, 6, 7, 12, 13, 25, 40};
@@ -300,25 +275,17 @@ static bool is_of_clusters(const struct quern_kernel *row) {
     return row->key.cross_entropy.logits == QUERN_F32 && row->cuda.cluster;
 }
 
-static void check_cluster(const struct test_device *device, const struct quern_kernel *row) {
-    if (is_of_clusters(row)) check_cluster_in(device, row, INT64_MAX);
-}
-
-Test(launches, blocks_of_a_cluster) {
-    for_each_cross_entropy_row(check_cluster);
-}
+TEST_CROSS_ENTROPY_ROWS(launches, blocks_of_a_cluster) { if (is_of_clusters(row)) check_cluster_in(device, row, INT64_MAX); }
 
 /*
  * A part of a GPU, where large clusters have no room and their launches fail: smaller ones serve as far as they hold the row, then
  * a kernel that reads it twice.  The explanation says why.
  */
 static void check_room(const struct quern_kernel *row, int room) {
-    struct test_device device;
     char text[40];
     snprintf(text, sizeof text, "%d", room);
     setenv("QUERN_EMULATOR_CLUSTER", text, 1);
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
     const int64_t blocks = room > 1 ? room : 1;
     const int served = check_cluster_in(&device, row, blocks);
     struct cross_entropy_case longest = case_of_cluster(row, parts_of_clusters[COUNT(parts_of_clusters) - 1]);
@@ -336,7 +303,6 @@ static void check_room(const struct quern_kernel *row, int room) {
     snprintf(text, sizeof text, "%d blocks has room", (int)(2 * blocks));
     check(holds ? !strstr(walk, "has room") : strstr(walk, text) && strstr(walk, "streamed"), "room for %d blocks:\n%s",
           room, walk);
-    device_close(&device);
 }
 
 Test(launches, clusters_without_room) {
@@ -353,16 +319,13 @@ static struct launched step_of(const struct test_device *device, int64_t tiles, 
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
     const quern_adam_args args = adam_args_of(row);
     const int64_t counts[] = {0, tiles ? (tiles - 1) * QUERN_LIST_TILE + 1 : 0};
-    struct adam_problem problem;
-    struct adam_session session;
-    adam_make(&problem, &args, counts, COUNT(counts));
+    struct adam_session session CLOSED_BY(adam_session_close);
+    OPEN_ADAM(problem, &args, counts, COUNT(counts));
     problem.with_plan = with_plan;
     adam_session_open(&session, device, &problem);
     const struct launched before = begin(device);
     check_ok(adam_session_step(&session));
     const struct launched got = since(device, before);
-    adam_session_close(&session);
-    adam_free(&problem);
     return got;
 }
 
@@ -417,9 +380,7 @@ static long long launches_of_tensors(const struct test_device *device, int64_t c
 
 /* A launch takes 896 tensors.  One further launch adds the squares of the norm, or two if there are many. */
 Test(launches, tensors_of_gradients) {
-    struct test_device device;
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_ADAM));
+    OPEN_PREPARED(device, QUERN_ADAM);
     static const int64_t counts[] = {1, 896, 897, 1792, 1793};
     for (size_t i = 0; i < 2 * COUNT(counts); i++) {
         const int64_t count = counts[i / 2];
@@ -429,15 +390,12 @@ Test(launches, tensors_of_gradients) {
         check(launches == expected, "%s %lld tensors takes %lld launches, not %lld", norm ? "the norm of" : "the accumulation of",
               (long long)count, launches, expected);
     }
-    device_close(&device);
 }
 
 /* A block for each tile, or as many blocks as the device holds. */
 Test(launches, tiles_of_adam) {
     enum { MULTIPROCESSORS = 4, MANY = 200 };
-    struct test_device device;
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_ADAM));
+    OPEN_PREPARED(device, QUERN_ADAM);
     const long long held = step_of(&device, MANY, false).blocks;
     check(held > MULTIPROCESSORS && held < MANY && held % MULTIPROCESSORS == 0, "%lld blocks for %d tiles", held, MANY);
     const int64_t tiles[] = {0, 1, 2, held - 1, held, held + 1};
@@ -451,5 +409,4 @@ Test(launches, tiles_of_adam) {
         check(norm.launches == 1 + (tiles[i] > 0) && norm.blocks <= tiles[i] + 1 && norm.blocks >= 1 + (tiles[i] > 0),
               "%s: the norm takes %lld launches of %lld blocks", what, norm.launches, norm.blocks);
     }
-    device_close(&device);
 }

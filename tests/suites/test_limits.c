@@ -5,14 +5,11 @@
  * Runs on: ranks.
  */
 #include <math.h>
-#include <string.h>
 
 #include "harness/check.h"
 #include "harness/ranks.h"
 #include "ranks/handles.h"
 #include "ranks/membership.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const double SHORT = 0.02;  /* seconds */
 

@@ -6,8 +6,6 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/buffer.h"
 #include "harness/check.h"
@@ -15,9 +13,6 @@
 #include "harness/device.h"
 #include "harness/random.h"
 #include "oracle/dtype.h"
-
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ---- products on the host ---- */
 
@@ -207,13 +202,12 @@ static void close_layer(struct layer *layer) {
 }
 
 static quern_status run_layer(struct layer *layer) {
-    struct buffer workspace;
+    struct buffer workspace CLOSED_BY(buffer_close);
     size_t bytes = 0;
     check_ok(quern_linear_cross_entropy_workspace(layer->device.quern, &layer->args, &bytes));
     buffer_open(&workspace, &layer->device, bytes, 0, NULL);
     quern_status status = quern_linear_cross_entropy(layer->device.quern, &layer->args, workspace.data, bytes,
                                                      layer->device.stream);
-    buffer_close(&workspace);
     return status;
 }
 
@@ -564,9 +558,8 @@ Test(linear_cross_entropy, the_blas_multiplies) {
     static const quern_dtype dtypes[] = {QUERN_F32, QUERN_BF16, QUERN_F16};
     static const int64_t sizes[][3] = {{5, 7, 3}, {33, 17, 65}, {1, 40, 9}, {12, 1, 1}, {0, 3, 2}, {3, 4, 0}};
     static const int64_t edges[] = {TILE - 1, TILE, TILE + 1, 2 * TILE + 3};
-    struct test_device device;
     quern_blas *blas = NULL;
-    device_open(&device, 0, NULL);
+    OPEN_DEVICE(device, NULL);
     if (!has_blas(&device, &blas)) cr_skip_test("no BLAS");
     for (int i = 0; i < 18 * 24; i++) {
         int64_t size[] = {5, 3, 2};
@@ -583,7 +576,6 @@ Test(linear_cross_entropy, the_blas_multiplies) {
         check_product(&device, blas, args, (uint64_t)(100 + i));
     }
     quern_blas_close(blas);
-    device_close(&device);
 }
 
 static void refuse_product(const struct test_device *device, quern_blas *blas, const quern_gemm_args *args, struct buffer *c,
@@ -596,10 +588,9 @@ static void refuse_product(const struct test_device *device, quern_blas *blas, c
 Test(linear_cross_entropy, the_blas_and_dtypes) {
     enum { N = 4 };
     static const float zeros[N * N];
-    struct test_device device;
     struct buffer a, b, c;
     quern_blas *blas = NULL;
-    device_open(&device, 0, NULL);
+    OPEN_DEVICE(device, NULL);
     if (!has_blas(&device, &blas)) cr_skip_test("no BLAS");
     buffer_open(&a, &device, sizeof zeros, 0, zeros);
     buffer_open(&b, &device, sizeof zeros, 0, zeros);
@@ -628,7 +619,6 @@ Test(linear_cross_entropy, the_blas_and_dtypes) {
     buffer_close(&b);
     buffer_close(&c);
     quern_blas_close(blas);
-    device_close(&device);
 }
 
 Test(linear_cross_entropy, the_blas_serves_the_layer) {
@@ -648,9 +638,8 @@ Test(linear_cross_entropy, the_blas_serves_the_layer) {
 }
 
 Test(linear_cross_entropy, a_blas_that_is_none) {
-    struct test_device device;
     quern_blas *blas = NULL;
-    device_open(&device, 0, NULL);
+    OPEN_DEVICE(device, NULL);
     check_status(quern_blas_open(device.quern, "libnothing.so", &blas), QUERN_NOT_SUPPORTED);
     check(strstr(error_detail(), "libnothing.so"), "%s", error_detail());
     check_status(quern_blas_open(device.quern, "libc.so.6", &blas), QUERN_NOT_SUPPORTED);
@@ -658,5 +647,4 @@ Test(linear_cross_entropy, a_blas_that_is_none) {
     check_status(quern_blas_open(device.quern, NULL, NULL), QUERN_NULL_POINTER);
     check(!blas, "a BLAS was given");
     quern_blas_close(NULL);
-    device_close(&device);
 }

@@ -16,8 +16,6 @@
 #include "harness/device.h"
 #include "runtime/log.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 Test(status, every_status_has_its_name_and_its_blame) {
     static const struct {
         quern_status status;

@@ -4,10 +4,6 @@
  * Runs on: ranks.
  */
 #define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/check.h"
 #include "harness/looking.h"
 #include "harness/ranks.h"
@@ -157,23 +153,15 @@ Test(look_ranks, a_thread_that_is_several_ranks_has_no_name_of_one) {
 
 /* Each rank sends its row r to rank r, whose output has them in the order of the ranks. */
 static quern_status exchange(struct rank *rank) {
-    static const int32_t offsets[PAIR] = {0, 1}, sizes[PAIR] = {1, 1};
-    const int32_t places_there[PAIR] = {rank->rank, rank->rank};
     char input[PAIR * ROW + 1] = "firstsecon", output[PAIR * ROW + 1] = "----------";
     quern_group *group = rank_group_met(rank, RANK_LIMIT);
-    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    size_t bytes;
-    void *workspace;
+    struct rank_exchange exchange;
     quern_ragged_plan *plan;
-    args.input = input, args.output = output, args.input_rows = args.output_rows = PAIR, args.row_bytes = ROW;
-    args.input_offsets = offsets, args.send_sizes = sizes, args.output_offsets = places_there, args.recv_sizes = sizes;
-    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
-    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
-    rank_ok(rank, quern_ragged_plan_create(&group, 1, &args, &workspace, &bytes, &plan));
+    rank_ok(rank, rank_exchange_open(rank, group, &exchange, input, output, 1, ROW));
+    rank_ok(rank, quern_ragged_plan_create(&group, 1, &exchange.args, &exchange.workspace, &exchange.bytes, &plan));
     begin(rank, rank->user);
     rank_line_up(rank);
-    rank_ok(rank, quern_ragged_all_to_all(group, &args, workspace, bytes, NULL));
+    rank_ok(rank, rank_exchange_run(group, &exchange));
     rank_ok(rank, quern_ragged_plan_run(plan, NULL));
     rank_line_up(rank);
     end(rank);

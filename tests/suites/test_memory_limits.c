@@ -11,9 +11,6 @@
 #include <ftw.h>
 #include <sched.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -374,8 +371,7 @@ static quern_status ask_for_too_much(struct rank *rank) {
     char *memory;
     rank_check(rank, enter_group(), "the control group was not entered");
     quern_group *ranks = rank_group(rank, RANK_LIMIT);
-    rank_status(rank, allocate(ranks, 300, &memory), QUERN_OUT_OF_MEMORY);
-    rank_check_detail(rank, "its memory limit leaves");
+    rank_refused(rank, allocate(ranks, 300, &memory), QUERN_OUT_OF_MEMORY, "its memory limit leaves");
     rank_status(rank, allocate(ranks, 30, &memory), QUERN_OUT_OF_MEMORY);  /* 60 together */
     rank_check_detail(rank, "ask for 62914560 bytes together");
     rank_ok(rank, allocate(ranks, 8, &memory));
@@ -470,7 +466,8 @@ int fallocate(int file, int mode, off_t offset, off_t bytes) {
     return -1;
 }
 
-static quern_status allocate_under_signals(struct rank *rank) {
+/* It takes smaller pieces until one ends between two signals. */
+TEST_RANKS(memory_limits, frequent_signals_only_delay, .kind = RANK_PROCESSES, .count = 1, .shared_bytes = 4096) {
     char *memory;
     quern_group *ranks = rank_group(rank, RANK_LIMIT);
     interrupted_above = 1 << 20;
@@ -480,19 +477,14 @@ static quern_status allocate_under_signals(struct rank *rank) {
     return QUERN_OK;
 }
 
-/* It takes smaller pieces until one ends between two signals. */
-Test(memory_limits, frequent_signals_only_delay) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 1, .function = allocate_under_signals, .shared_bytes = 4096);
-}
-
 /* Memory that is there: as many pages as the part has are in the file, though nobody has used one. */
-static quern_status allocate_without_the_call(struct rank *rank) {
+TEST_RANKS(memory_limits, a_system_without_the_call, .kind = RANK_PROCESSES, .count = 2, .shared_bytes = 4096) {
     static const struct {
         int reason;
         quern_status status;
     } cases[] = {{EOPNOTSUPP, QUERN_OK}, {ENOSYS, QUERN_OK}, {EPERM, QUERN_SYSTEM_ERROR}, {ENOSPC, QUERN_OUT_OF_MEMORY}};
     enum { MIB = 3, PAGES = MIB << 8 };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         unsigned char is_there[PAGES];
         char *memory;
         int there = 0;
@@ -510,8 +502,4 @@ static quern_status allocate_without_the_call(struct rank *rank) {
         rank_ok(rank, quern_group_destroy(ranks));
     }
     return QUERN_OK;
-}
-
-Test(memory_limits, a_system_without_the_call) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = allocate_without_the_call, .shared_bytes = 4096);
 }

@@ -7,9 +7,6 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/check.h"
@@ -74,28 +71,9 @@ Test(missing, ranks_that_do_not_come) {
     check_ranks(.kind = RANK_THREADS, .shared_bytes = 4096, .count = 100, .function = come_by_half);
 }
 
-/* What a rank has written there, another process may overwrite. */
-static quern_status scribble(struct rank *rank) {
-    struct quern_membership *member;
-    quern_group *group = rank_group(rank, RANK_LIMIT);
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.timeout = 0.1;
-    rank_line_up(rank);
-    if (rank->rank == 0) {
-        rank_ok(rank, quern_member_of(group, &member));
-        rank_status(rank, quern_barrier(group, &args, NULL), QUERN_PEER_TIMEOUT);
-        memset(quern_place(member->roster, 0)->reason.missing, 0xff, sizeof quern_place(member->roster, 0)->reason.missing);
-    }
-    rank_line_up(rank);
-    expect_missing(rank, group, 0, rank->ranks - 1);
-    rank_line_up(rank);
-    return quern_group_destroy(group);
-}
-
 /* A poison of a rank that the group does not have. */
-static quern_status scribble_a_rank(struct rank *rank) {
+TEST_GROUP(missing, none_by_a_rank_that_does_not_exist, .kind = RANK_BOTH, .count = 3) {
     struct quern_membership *member;
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     rank_ok(rank, quern_member_of(group, &member));
     rank_line_up(rank);
     if (rank->rank == 0) {
@@ -108,15 +86,22 @@ static quern_status scribble_a_rank(struct rank *rank) {
     rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_TIMEOUT);
     rank_check_detail(rank, "a process that is no rank writes into the group's shared memory");
     rank_line_up(rank);
-    return quern_group_destroy(group);
 }
 
-Test(missing, none_by_a_rank_that_does_not_exist) {
-    CHECK_BOTH(.count = 3, .function = scribble_a_rank);
-}
-
-Test(missing, never_the_rank_itself_or_more_than_there_are) {
-    CHECK_BOTH(.count = 3, .function = scribble);
+/* What a rank has written there, another process may overwrite. */
+TEST_GROUP(missing, never_the_rank_itself_or_more_than_there_are, .kind = RANK_BOTH, .count = 3) {
+    struct quern_membership *member;
+    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+    args.timeout = 0.1;
+    rank_line_up(rank);
+    if (rank->rank == 0) {
+        rank_ok(rank, quern_member_of(group, &member));
+        rank_status(rank, quern_barrier(group, &args, NULL), QUERN_PEER_TIMEOUT);
+        memset(quern_place(member->roster, 0)->reason.missing, 0xff, sizeof quern_place(member->roster, 0)->reason.missing);
+    }
+    rank_line_up(rank);
+    expect_missing(rank, group, 0, rank->ranks - 1);
+    rank_line_up(rank);
 }
 
 /* ---- ranks that end or leave ---- */
@@ -150,25 +135,17 @@ static quern_status end_or_leave(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(missing, a_rank_that_leaves) {
-    CHECK_BOTH(.count = 3, .function = end_or_leave, .user = &(bool){false});
-}
+Test(missing, a_rank_that_leaves) { CHECK_BOTH(.count = 3, .function = end_or_leave, .user = &(bool){false}); }
 
 Test(missing, a_rank_that_is_killed) {
-    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .function = end_or_leave,
-                                                       .user = &(bool){true}, .shared_bytes = 4096});
-    const char *wrong = ranks_wait(run, (bool[]){false, false, true});
-    check(!wrong, "%s", wrong);
-    ranks_close(run);
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .function = end_or_leave, .user = &(bool){true}, .may_die = 1 << 2);
 }
 
 static quern_status ask_wrongly(struct rank *rank) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     uint64_t mask[2] = {5, 5};
-    rank_status(rank, quern_group_missing(group, NULL, 2), QUERN_NULL_POINTER);
-    rank_check_detail(rank, "mask is NULL");
-    rank_status(rank, quern_group_missing(group, mask, 1), QUERN_INVALID_ARGUMENT);
-    rank_check_detail(rank, "words is 1: expected at least 2 for 65 ranks");
+    rank_refused(rank, quern_group_missing(group, NULL, 2), QUERN_NULL_POINTER, "mask is NULL");
+    rank_refused(rank, quern_group_missing(group, mask, 1), QUERN_INVALID_ARGUMENT, "words is 1: expected at least 2 for 65 ranks");
     rank_status(rank, quern_group_missing(group, mask, -1), QUERN_INVALID_ARGUMENT);
     rank_check(rank, mask[0] == 5 && mask[1] == 5, "a refused call wrote the mask");
     rank_ok(rank, quern_barrier(group, NULL, NULL));
@@ -197,7 +174,7 @@ static bool ends_with(const char *text, const char *end) {
     return strlen(text) >= strlen(end) && strcmp(text + strlen(text) - strlen(end), end) == 0;
 }
 
-static quern_status abort_with_reasons(struct rank *rank) {
+TEST_RANKS(missing, an_abort_has_a_reason, .kind = RANK_BOTH, .count = 3) {
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         char detail[512];
         quern_group *group = rank_group(rank, RANK_LIMIT);
@@ -215,11 +192,7 @@ static quern_status abort_with_reasons(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(missing, an_abort_has_a_reason) {
-    CHECK_BOTH(.count = 3, .function = abort_with_reasons);
-}
-
-static quern_status abort_at_length(struct rank *rank) {
+TEST_RANKS(missing, a_long_reason_is_cut, .kind = RANK_BOTH, .count = 2) {
     char reason[1000], kept[161], detail[512];
     memset(reason, 'x', sizeof reason - 1);
     memset(kept, 'x', sizeof kept - 1);
@@ -231,10 +204,6 @@ static quern_status abort_at_length(struct rank *rank) {
     rank_check(rank, ends_with(detail, kept) && strlen(strstr(detail, ": x")) == sizeof kept + 1, "\"%s\"", detail);
     rank_line_up(rank);
     return quern_group_destroy(group);
-}
-
-Test(missing, a_long_reason_is_cut) {
-    CHECK_BOTH(.count = 2, .function = abort_at_length);
 }
 
 static const char *const rival_reasons[] = {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
@@ -251,7 +220,7 @@ static void *abort_as_rival(void *user) {
 }
 
 /* Two threads abort with one handle: the reason is that of one of them, whole. */
-static quern_status abort_in_two_threads(struct rank *rank) {
+TEST_RANKS(missing, two_threads_abort_at_once, .kind = RANK_BOTH, .count = 2) {
     for (int round = 0; round < 50; round++) {
         quern_group *group = rank_group(rank, RANK_LIMIT);
         struct rival rivals[2] = {{group, 0}, {group, 1}};
@@ -275,10 +244,6 @@ static quern_status abort_in_two_threads(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(missing, two_threads_abort_at_once) {
-    CHECK_BOTH(.count = 2, .function = abort_in_two_threads);
-}
-
 /* ---- the limits ---- */
 
 static quern_group *group_with_limits(struct rank *rank, double timeout, double first_timeout) {
@@ -300,7 +265,7 @@ static void tell_failure(const struct rank *rank) { __atomic_store_n((unsigned *
  * Rank 1 is late for the creation, for memory and for the first barriers of the group and of a part; and then it does not come to a
  * second one, which is not awaited so long.
  */
-static quern_status be_late(struct rank *rank) {
+TEST_RANKS(missing, the_first_call_has_a_limit_of_its_own, .kind = RANK_BOTH, .count = 2) {
     const size_t bytes = 64;
     void *memory;
     if (rank->rank) rank_sleep(0.4);
@@ -319,26 +284,15 @@ static quern_status be_late(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(missing, the_first_call_has_a_limit_of_its_own) {
-    CHECK_BOTH(.count = 2, .function = be_late);
-}
-
 /* Rank 1 comes so late to the run of a plan that only a limit of the plan's own lets it come. */
 static quern_status be_late_to_a_plan(struct rank *rank) {
     const bool has_limit = *(const bool *)rank->user;
-    const int32_t none[2] = {0, 0};
-    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    struct rank_exchange exchange;
     quern_ragged_plan *plan;
-    size_t bytes;
-    void *workspace;
-    args.row_bytes = 4;
-    args.input_offsets = args.send_sizes = args.recv_sizes = args.output_offsets = none;
-    args.timeout = has_limit ? RANK_LIMIT : 0;
     quern_group *group = group_with_limits(rank, 0.1, RANK_LIMIT);
-    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
-    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
-    rank_ok(rank, quern_ragged_plan_create(&group, 1, &args, &workspace, &bytes, &plan));
+    rank_ok(rank, rank_exchange_open(rank, group, &exchange, NULL, NULL, 0, 4));
+    exchange.args.timeout = has_limit ? RANK_LIMIT : 0;
+    rank_ok(rank, quern_ragged_plan_create(&group, 1, &exchange.args, &exchange.workspace, &exchange.bytes, &plan));
     rank_line_up(rank);
     if (rank->rank) rank_sleep(0.6);
     if (!has_limit) await_failure(rank);
@@ -354,7 +308,7 @@ Test(missing, a_plan_has_the_steady_limit_or_its_own) {
         CHECK_BOTH(.count = 2, .function = be_late_to_a_plan, .user = &(bool){has_limit});
 }
 
-static quern_status look_at_limits(struct rank *rank) {
+TEST_RANKS(missing, limits_that_are_not_given, .kind = RANK_THREADS, .count = 1) {
     static const double limits[][4] = {  /* timeout, first_timeout, and those that result */
         {0, 0, 60, 60}, {5, 0, 5, 5}, {5, 9, 5, 9}, {0, 9, 60, 9}, {INFINITY, 0, INFINITY, INFINITY}, {5, INFINITY, 5, INFINITY},
         {9, 1, 9, 1},
@@ -373,8 +327,4 @@ static quern_status look_at_limits(struct rank *rank) {
         rank_ok(rank, quern_group_destroy(group));
     }
     return QUERN_OK;
-}
-
-Test(missing, limits_that_are_not_given) {
-    check_ranks(.kind = RANK_THREADS, .count = 1, .function = look_at_limits);
 }

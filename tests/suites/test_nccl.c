@@ -7,9 +7,6 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "harness/check.h"
@@ -17,8 +14,6 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "ranks/nccl/nccl.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static bool is_emulated(void) { return test_kind() == QUERN_CUDA; }
 

@@ -7,15 +7,12 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <string.h>
 
 #include "harness/check.h"
 #include "harness/nccl_side.h"
 #include "harness/transfer_case.h"
 #include "ranks/nccl/nccl_cache.h"
 #include "runtime/device.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { BYTES = 5000, ROUNDS = 3 };
 
@@ -72,7 +69,28 @@ static void set_standin(const char *settings) {
 
 /* ---- one after the other ---- */
 
-static quern_status meet_again(struct rank *rank) {
+static void check_on(rank_function *function, const void *user) {
+    nccl_set_machine("");
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = function, .user = user);
+}
+
+static const struct scene scenes[] = {
+    {"a hit and a hit", {NOTHING, NOTHING}, false, 1},
+    {"the ranks have other numbers", {NOTHING, NOTHING}, true, 1},
+    {"a miss and a hit", {FORGET, NOTHING}, false, 3},
+    {"a hit and a miss", {NOTHING, FORGET}, false, 3},
+    {"a miss and a hit of other numbers", {FORGET, NOTHING}, true, 3},
+    {"a miss and a miss", {FORGET, FORGET}, false, 3},
+    {"the lower one has failed in between", {FAIL, NOTHING}, false, 2},
+    {"the upper one has failed in between", {NOTHING, FAIL}, false, 2},
+    {"the lower one has failed before the end", {FAIL_BEFORE_THE_END, NOTHING}, false, 2},
+    {"the upper one has failed before the end", {NOTHING, FAIL_BEFORE_THE_END}, false, 2},
+    {"the lower rank's device was closed", {REOPEN, NOTHING}, false, 3},
+    {"the upper rank's device was closed", {NOTHING, REOPEN}, false, 3},
+    {"an aborted group keeps nothing", {ABORT, NOTHING}, false, 3},
+};
+
+TEST_RANKS(nccl_again, one_group_after_the_other, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, RANKS_EACH(scenes), .nccl = "") {
     const struct scene *scene = rank->user;
     const enum event event = scene->event[rank->rank];
     struct nccl_side side;
@@ -99,30 +117,6 @@ static quern_status meet_again(struct rank *rank) {
     const long made = nccl_ask("quern_standin_made") - ROUNDS;
     rank_check(rank, made == scene->made, "%s: %ld communicators of the pair: expected %d", scene->name, made, scene->made);
     return nccl_close(&side);
-}
-
-static void check_on(rank_function *function, const void *user) {
-    nccl_set_machine("");
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = function, .user = user);
-}
-
-Test(nccl_again, one_group_after_the_other) {
-    static const struct scene scenes[] = {
-        {"a hit and a hit", {NOTHING, NOTHING}, false, 1},
-        {"the ranks have other numbers", {NOTHING, NOTHING}, true, 1},
-        {"a miss and a hit", {FORGET, NOTHING}, false, 3},
-        {"a hit and a miss", {NOTHING, FORGET}, false, 3},
-        {"a miss and a hit of other numbers", {FORGET, NOTHING}, true, 3},
-        {"a miss and a miss", {FORGET, FORGET}, false, 3},
-        {"the lower one has failed in between", {FAIL, NOTHING}, false, 2},
-        {"the upper one has failed in between", {NOTHING, FAIL}, false, 2},
-        {"the lower one has failed before the end", {FAIL_BEFORE_THE_END, NOTHING}, false, 2},
-        {"the upper one has failed before the end", {NOTHING, FAIL_BEFORE_THE_END}, false, 2},
-        {"the lower rank's device was closed", {REOPEN, NOTHING}, false, 3},
-        {"the upper rank's device was closed", {NOTHING, REOPEN}, false, 3},
-        {"an aborted group keeps nothing", {ABORT, NOTHING}, false, 3},
-    };
-    for (size_t i = 0; i < COUNT(scenes); i++) check_on(meet_again, &scenes[i]);
 }
 
 /* ---- at once ---- */

@@ -5,8 +5,6 @@
  * Runs on: ranks.
  */
 #define _GNU_SOURCE
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -5,11 +5,7 @@
  * Runs on: one emulated.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,8 +13,6 @@
 #include "harness/device.h"
 #include "harness/random.h"
 #include "harness/nccl_side.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 struct board {
     struct {
@@ -103,47 +97,32 @@ Test(nccl_group, delays_of_nccl_change_nothing) {
 }
 
 /* More barriers than the watcher has places for, none waited for. */
-static quern_status enqueue_many(struct rank *rank) {
-    struct nccl_side side;
-    nccl_open(&side, rank, 30);
-    for (int i = 0; i < 50; i++) rank_ok(rank, quern_barrier(side.group, NULL, side.stream));
-    cuda_ok(&side, stream_synchronize(side.stream));
-    rank_ok(rank, quern_group_status(side.group));
-    return nccl_close(&side);
+TEST_SIDE(nccl_group, many_barriers_at_once, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
+    for (int i = 0; i < 50; i++) rank_ok(rank, quern_barrier(side->group, NULL, side->stream));
+    cuda_ok(side, stream_synchronize(side->stream));
+    rank_ok(rank, quern_group_status(side->group));
 }
-
-Test(nccl_group, many_barriers_at_once) { check_on(2, 2, RANK_PROCESSES, enqueue_many, NULL, ""); }
 
 /* A barrier on another stream comes after the last one. */
-static quern_status use_two_streams(struct rank *rank) {
-    struct nccl_side side;
+TEST_SIDE(nccl_group, two_streams, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "run:delay=3") {
     CUstream other;
-    nccl_open(&side, rank, 30);
-    cuda_ok(&side, stream_create(&other, CU_STREAM_NON_BLOCKING));
-    for (int i = 0; i < 6; i++) rank_ok(rank, quern_barrier(side.group, NULL, i % 2 ? other : side.stream));
-    cuda_ok(&side, stream_synchronize(other));
-    cuda_ok(&side, stream_synchronize(side.stream));
-    cuda_ok(&side, stream_destroy(other));
-    return nccl_close(&side);
+    cuda_ok(side, stream_create(&other, CU_STREAM_NON_BLOCKING));
+    for (int i = 0; i < 6; i++) rank_ok(rank, quern_barrier(side->group, NULL, i % 2 ? other : side->stream));
+    cuda_ok(side, stream_synchronize(other));
+    cuda_ok(side, stream_synchronize(side->stream));
+    cuda_ok(side, stream_destroy(other));
 }
 
-Test(nccl_group, two_streams) { check_on(2, 2, RANK_PROCESSES, use_two_streams, NULL, "run:delay=3"); }
-
-static quern_status report(struct rank *rank) {
-    struct nccl_side side;
+TEST_SIDE(nccl_group, the_report_names_the_way, .kind = RANK_PROCESSES, .count = 3, .hosts = 2, .nccl = "") {
     char text[4096];
-    nccl_open(&side, rank, 30);
-    quern_group_report(side.group, text, sizeof text);
+    quern_group_report(side->group, text, sizeof text);
     rank_check(rank, strstr(text, "hosts 0 and 1: NCCL, since GPU memory does not reach from one host to another"), "%s", text);
     rank_check(rank, strstr(text, "cuda:1"), "%s", text);
-    return nccl_close(&side);
 }
-
-Test(nccl_group, the_report_names_the_way) { check_on(2, 3, RANK_PROCESSES, report, NULL, ""); }
 
 /* ---- what is refused ---- */
 
-static quern_status without_nccl(struct rank *rank) {
+TEST_RANKS(nccl_group, a_rank_without_nccl, .kind = RANK_PROCESSES, .count = 3, .hosts = 2, .nccl = "") {
     struct nccl_side side;
     if (rank->rank == 1) setenv("QUERN_NCCL", "/nowhere/libnccl.so.2", 1);
     nccl_open_gpu(&side, rank, rank->rank);
@@ -152,8 +131,6 @@ static quern_status without_nccl(struct rank *rank) {
     rank_check_detail(rank, "rank 1: no NCCL at /nowhere/libnccl.so.2: install libnccl2 or nvidia-nccl-cu13");
     return QUERN_OK;
 }
-
-Test(nccl_group, a_rank_without_nccl) { check_on(2, 3, RANK_PROCESSES, without_nccl, NULL, ""); }
 
 /* Ranks of one host with one GPU are refused; those of two hosts have each their own, even of the same number. */
 static quern_status share_gpu(struct rank *rank) {
@@ -176,7 +153,7 @@ Test(nccl_group, one_gpu_for_two_ranks) {
     check_on(2, 2, RANK_PROCESSES, share_gpu, NULL, "");
 }
 
-static quern_status two_by_one_thread(struct rank *rank) {
+TEST_RANKS(nccl_group, a_thread_is_one_rank, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
     struct nccl_side side;
     nccl_open_gpu(&side, rank, 0);
     quern_group_args args[2] = {nccl_args(&side, 20), nccl_args(&side, 20)};
@@ -187,45 +164,22 @@ static quern_status two_by_one_thread(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(nccl_group, a_thread_is_one_rank) { check_on(2, 2, RANK_PROCESSES, two_by_one_thread, NULL, ""); }
-
-static void *symbol(const char *name) { return dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), name); }
-
-static quern_status capture(struct rank *rank) {
-    struct nccl_side side;
-    int (*begin)(CUstream, int);
-    int (*end)(CUstream, void **);
-    int (*destroy)(void *);
-    void *graph = NULL;
-    nccl_open(&side, rank, 20);
-    *(void **)&begin = symbol("cuStreamBeginCapture_v2");
-    *(void **)&end = symbol("cuStreamEndCapture");
-    *(void **)&destroy = symbol("cuGraphDestroy");
-    nccl_check(&side, begin(side.stream, CU_STREAM_CAPTURE_MODE_RELAXED), "begin");
-    rank_status(rank, quern_barrier(side.group, NULL, side.stream), QUERN_NOT_SUPPORTED);
-    rank_check_detail(rank, "the stream is being captured");
-    nccl_check(&side, end(side.stream, &graph), "end");
-    nccl_check(&side, destroy(graph), "destroy");
-    meet(&side, NULL, 0, 1);
-    return nccl_close(&side);
+TEST_SIDE(nccl_group, a_capture_is_refused, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
+    nccl_begin_capture(side);
+    rank_refused(rank, quern_barrier(side->group, NULL, side->stream), QUERN_NOT_SUPPORTED, "the stream is being captured");
+    nccl_end_capture(side);
+    meet(side, NULL, 0, 1);
 }
 
-Test(nccl_group, a_capture_is_refused) { check_on(2, 2, RANK_PROCESSES, capture, NULL, ""); }
-
-static quern_status allocate(struct rank *rank) {
-    struct nccl_side side;
+TEST_SIDE(nccl_group, no_symmetric_memory_and_no_shrink, .kind = RANK_THREADS, .count = 3, .hosts = 2, .nccl = "") {
     size_t bytes = 4096;
     void *memory;
-    nccl_open(&side, rank, 20);
-    rank_status(rank, quern_symmetric_alloc(&side.group, 1, &bytes, &memory), QUERN_NOT_SUPPORTED);
+    rank_status(rank, quern_symmetric_alloc(&side->group, 1, &bytes, &memory), QUERN_NOT_SUPPORTED);
     rank_check_detail(rank, "no symmetric memory between hosts");
-    rank_status(rank, quern_group_shrink(&side.group, 1, &(quern_group *){NULL}), QUERN_NOT_SUPPORTED);
+    rank_status(rank, quern_group_shrink(&side->group, 1, &(quern_group *){NULL}), QUERN_NOT_SUPPORTED);
     rank_check_detail(rank, "a group of GPUs of several hosts cannot be shrunk");
-    meet(&side, NULL, 0, 1);
-    return nccl_close(&side);
+    meet(side, NULL, 0, 1);
 }
-
-Test(nccl_group, no_symmetric_memory_and_no_shrink) { check_on(2, 3, RANK_THREADS, allocate, NULL, ""); }
 
 /* ---- failures of NCCL while the group is made ---- */
 
@@ -361,13 +315,8 @@ static quern_status end_of_rank_1(struct rank *rank) {
 }
 
 static void check_ending(const struct ending *ending) {
-    bool may_die[3] = {false, true, false};
-    nccl_set_machine("");
-    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = end_of_rank_1,
-                                                       .user = ending, .shared_bytes = sizeof(struct board)});
-    const char *wrong = ranks_wait(run, may_die);
-    check(!wrong, "%s: %s", ending->how, wrong);
-    ranks_close(run);
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = end_of_rank_1, .user = ending, .nccl = "",
+                .may_die = 1 << 1);
 }
 
 Test(nccl_group, a_process_that_is_killed) {
@@ -384,25 +333,20 @@ Test(nccl_group, a_rank_that_leaves) {
 }
 
 /* A child of fork has the group's handle and none of its threads: its exit waits for nobody. */
-static quern_status fork_a_child(struct rank *rank) {
-    struct nccl_side side;
+TEST_SIDE(nccl_group, a_child_of_fork, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
     int end = -1;
-    nccl_open(&side, rank, 30);
     const pid_t child = fork();
     if (child == 0) {
-        const bool is_refused = quern_barrier(side.group, NULL, side.stream) == QUERN_INVALID_ARGUMENT;
+        const bool is_refused = quern_barrier(side->group, NULL, side->stream) == QUERN_INVALID_ARGUMENT;
         exit(is_refused ? 0 : 1);
     }
     for (int i = 0; i < 6000 && waitpid(child, &end, WNOHANG) == 0; i++) rank_sleep(0.01);
     rank_check(rank, WIFEXITED(end) && WEXITSTATUS(end) == 0, "the child has ended with %d", end);
-    meet(&side, NULL, 0, 1);
-    return nccl_close(&side);
+    meet(side, NULL, 0, 1);
 }
 
-Test(nccl_group, a_child_of_fork) { check_on(2, 2, RANK_PROCESSES, fork_a_child, NULL, ""); }
-
 /* A process that ends with a group ends its watcher first. */
-static quern_status exit_with_a_group(struct rank *rank) {
+TEST_RANKS(nccl_group, a_process_that_exits, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
     struct nccl_side side;
     int end = -1;
     const pid_t child = fork();
@@ -416,19 +360,12 @@ static quern_status exit_with_a_group(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(nccl_group, a_process_that_exits) { check_on(2, 2, RANK_PROCESSES, exit_with_a_group, NULL, ""); }
-
 /* A rank that has left in order does not disturb the barriers of the others. */
-static quern_status go_on_without_rank_2(struct rank *rank) {
+TEST_SIDE(nccl_group, others_go_on, .kind = RANK_PROCESSES, .count = 3, .hosts = 3, .nccl = "") {
     static const int members[] = {0, 1};
-    struct nccl_side side;
-    nccl_open(&side, rank, 30);
-    meet(&side, NULL, 0, 1);
+    meet(side, NULL, 0, 1);
     for (uint32_t round = 2; rank->rank != 2 && round < 8; round++) {
-        meet(&side, members, 2, round);
+        meet(side, members, 2, round);
         rank_sleep(0.3);
     }
-    return nccl_close(&side);
 }
-
-Test(nccl_group, others_go_on) { check_on(3, 3, RANK_PROCESSES, go_on_without_rank_2, NULL, ""); }

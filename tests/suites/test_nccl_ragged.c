@@ -6,16 +6,12 @@
  */
 #define _GNU_SOURCE
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/device.h"
 #include "harness/nccl_side.h"
 #include "harness/ragged_case.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { POOL = 5 << 19 };
 
@@ -44,9 +40,9 @@ struct batch {
 };
 
 /* The emulator's device memory can be read and written by the host while nothing runs. */
-static void open_bench(struct ragged_bench *bench, struct nccl_side *side) {
-    *bench = (struct ragged_bench){.rank = side->rank, .group = side->group, .pool_bytes = POOL};
-    for (int pool = 0; pool < RAGGED_POOLS; pool++) {
+static void open_bench(struct rank_bench *bench, struct nccl_side *side) {
+    *bench = (struct rank_bench){.rank = side->rank, .group = side->group, .pool_bytes = POOL};
+    for (int pool = 0; pool < POOLS; pool++) {
         CUdeviceptr memory;
         cuda_ok(side, memory_allocate(&memory, POOL));
         bench->pool[pool] = (unsigned char *)(uintptr_t)memory;
@@ -54,8 +50,8 @@ static void open_bench(struct ragged_bench *bench, struct nccl_side *side) {
     }
 }
 
-static void close_bench(struct ragged_bench *bench, struct nccl_side *side) {
-    for (int pool = 0; pool < RAGGED_POOLS; pool++) {
+static void close_bench(struct rank_bench *bench, struct nccl_side *side) {
+    for (int pool = 0; pool < POOLS; pool++) {
         cuda_ok(side, memory_free((uintptr_t)bench->pool[pool]));
         free(bench->expected[pool]);
     }
@@ -85,8 +81,8 @@ static void call(struct nccl_side *side, const struct ragged_case *c, quern_ragg
     if (on_device) cuda_ok(side, memory_free(memory));
 }
 
-static void run_case(struct nccl_side *side, struct ragged_bench *bench, const struct ragged_case *c, enum way way) {
-    struct ragged_arguments arguments;
+static void run_case(struct nccl_side *side, struct rank_bench *bench, const struct ragged_case *c, enum way way) {
+    struct ragged_arguments arguments CLOSED_BY(ragged_arguments_close);
     const int place = ragged_case_place(c, side->rank->rank);
     quern_ragged_plan *plan = NULL;
     void *workspace = NULL;
@@ -101,23 +97,21 @@ static void run_case(struct nccl_side *side, struct ragged_bench *bench, const s
         ragged_case_compare(c, bench, way == PLANNED ? "planned" : "called");
     }
     if (plan) rank_ok(side->rank, quern_ragged_plan_destroy(plan));
-    ragged_arguments_close(&arguments);
 }
 
 static quern_status run_batch(struct rank *rank) {
     const struct batch *batch = rank->user;
     struct nccl_side side;
-    struct ragged_bench bench;
+    struct rank_bench bench;
     nccl_open(&side, rank, 30);
     open_bench(&bench, &side);
     for (int i = 0; i < batch->cases; i++) {
-        struct ragged_case c;
+        struct ragged_case c CLOSED_BY(ragged_case_close);
         struct ragged_choice choice = batch->choice;
         choice.ranks = rank->ranks;
         choice.everyone = choice.not_in_place = true;
         ragged_case_open(&c, batch->first + (uint64_t)i, choice);
         run_case(&side, &bench, &c, batch->way);
-        ragged_case_close(&c);
     }
     rank_ok(rank, quern_group_status(side.group));
     close_bench(&bench, &side);
@@ -248,7 +242,8 @@ static const struct mistake mistakes[] = {
 };
 
 /* Every rank gets the error of rank 1, nothing is written, and the group can be used. */
-static quern_status make_mistake(struct rank *rank) {
+TEST_RANKS(nccl_ragged, mistakes_reach_every_rank, .kind = RANK_PROCESSES, .count = 3, .hosts = 2, RANKS_EACH(mistakes),
+           .nccl = "") {
     const struct mistake *mistake = rank->user;
     struct nccl_side side;
     struct rows rows;
@@ -266,8 +261,7 @@ static quern_status make_mistake(struct rank *rank) {
         if (!strcmp(mistake->name, "place")) rows.args.output = (void *)(uintptr_t)rows.input;
         if (!strcmp(mistake->name, "null")) rows.args.input = NULL;
     }
-    rank_status(rank, quern_ragged_all_to_all(side.group, &rows.args, NULL, 0, side.stream), mistake->status);
-    rank_check_detail(rank, mistake->detail);
+    rank_refused(rank, quern_ragged_all_to_all(side.group, &rows.args, NULL, 0, side.stream), mistake->status, mistake->detail);
     rank_status(rank, quern_ragged_plan_create(&side.group, 1, &rows.args, &workspace, &none, &plan), mistake->status);
     cuda_ok(&side, stream_synchronize(side.stream));
     check_rows(&rows, &side, false);
@@ -281,12 +275,8 @@ static quern_status make_mistake(struct rank *rank) {
     return nccl_close(&side);
 }
 
-Test(nccl_ragged, mistakes_reach_every_rank) {
-    for (size_t i = 0; i < COUNT(mistakes); i++) check_on(2, 3, make_mistake, &mistakes[i], "");
-}
-
 /* Some ranks in a plan, which all create. */
-static quern_status plan_of_some(struct rank *rank) {
+TEST_RANKS(nccl_ragged, some_ranks_in_a_plan, .kind = RANK_PROCESSES, .count = 3, .hosts = 2, .nccl = "") {
     static const int members[] = {0, 2};
     struct nccl_side side;
     struct rows rows;
@@ -315,8 +305,6 @@ static quern_status plan_of_some(struct rank *rank) {
     close_rows(&rows, &side);
     return nccl_close(&side);
 }
-
-Test(nccl_ragged, some_ranks_in_a_plan) { check_on(2, 3, plan_of_some, NULL, ""); }
 
 /* ---- failures ---- */
 
@@ -361,11 +349,6 @@ Test(nccl_ragged, failures_of_nccl) {
 
 Test(nccl_ragged, a_process_that_is_killed) {
     static const struct expected lost = {QUERN_PEER_LOST, {"rank 1 (process"}, 30, .kills = true};
-    bool may_die[3] = {false, true, false};
-    nccl_set_machine("");
-    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = fail_in_exchange,
-                                                       .user = &lost, .shared_bytes = 64});
-    const char *wrong = ranks_wait(run, may_die);
-    check(!wrong, "%s", wrong);
-    ranks_close(run);
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = fail_in_exchange, .user = &lost, .nccl = "",
+                .may_die = 1 << 1);
 }

@@ -6,11 +6,7 @@
  * Runs on: one emulated.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/check.h"
@@ -19,8 +15,6 @@
 #include "harness/random.h"
 #include "harness/transfer_case.h"
 #include "runtime/device.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 struct board {
     unsigned word[NCCL_GPUS];
@@ -33,46 +27,11 @@ static void check_on(int hosts, int ranks, enum rank_kind kind, rank_function *f
                 .shared_bytes = sizeof(struct board));
 }
 
-/* ---- memory of the GPU ---- */
-
-static void *make_memory(void *user, int64_t bytes) {
-    struct nccl_side *side = user;
-    CUdeviceptr memory;
-    cuda_ok(side, memory_allocate(&memory, (size_t)bytes + 1));
-    return (void *)(uintptr_t)memory;
-}
-
-static void free_memory(void *user, void *memory) {
-    struct nccl_side *side = user;
-    cuda_ok(side, memory_free((uintptr_t)memory));
-}
-
 /* The stream comes late to the copy now and then: what starts too early sends old bytes. */
 static void nap(void *user) { (void)user, rank_sleep(2e-3); }
 
-static void delay_stream(const struct nccl_side *side) {
-    int (*call)(CUstream, void (*)(void *), void *);
-    *(void **)&call = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "cuLaunchHostFunc");
-    nccl_check(side, call(side->stream, nap, NULL), "cuLaunchHostFunc");
-}
-
-static void put(void *user, void *to, const void *from, int64_t bytes) {
-    struct nccl_side *side = user;
-    cuda_ok(side, copy_to_device_async((uintptr_t)to, from, (size_t)bytes, side->stream));
-}
-
-static void get(void *user, void *to, const void *from, int64_t bytes) {
-    struct nccl_side *side = user;
-    CUstream stream;
-    cuda_ok(side, stream_create(&stream, CU_STREAM_NON_BLOCKING));
-    cuda_ok(side, copy_to_host_async(to, (uintptr_t)from, (size_t)bytes, stream));
-    cuda_ok(side, stream_synchronize(stream));
-    cuda_ok(side, stream_destroy(stream));
-}
-
-static struct transfer_place place_on(struct nccl_side *side) {
-    return (struct transfer_place){side, side->stream, make_memory, free_memory, put, get};
-}
+static void delay_stream(const struct nccl_side *side) { nccl_enqueue(side, side->stream, nap, NULL); }
+static void delay_between(void *user) { delay_stream(user); }
 
 /* ---- random lists ---- */
 
@@ -80,25 +39,14 @@ static const struct {
     int hosts, ranks;
 } shapes[] = {{2, 2}, {2, 3}, {3, 3}, {2, 4}, {2, 8}};
 
-static const struct transfer_choice choices[] = {
-    {.lists = 1, .items = 12, .largest = 3000, .rounds = 3},
-    {.lists = 3, .items = 20, .largest = 200000, .rounds = 3, .batch = true},
-    {.lists = 4, .items = 9, .largest = 70000, .rounds = 4, .busy = true},
-};
-
 /* The GPUs are in another order than the ranks. */
-static quern_status run_cases(struct rank *rank) {
+static quern_status run_lists(struct rank *rank) {
     struct nccl_side side;
-    struct transfer_choice choice = *(const struct transfer_choice *)rank->user;
     nccl_open_gpu(&side, rank, rank->ranks - 1 - rank->rank);
-    const quern_group_args args = nccl_args(&side, 60);
+    const quern_group_args args = nccl_args(&side, RANK_LIMIT);
     rank_ok(rank, quern_group_create(&args, 1, &side.group));
-    const struct transfer_place place = place_on(&side);
-    choice.place = &place;
-    for (uint64_t i = 0; i < 2; i++) {
-        delay_stream(&side);
-        transfer_run_case(rank, side.group, 300 + i, &choice);
-    }
+    const struct transfer_place place = {&side, side.stream, nccl_allocate, nccl_release, nccl_put, nccl_get, delay_between};
+    transfer_run_choices(rank, side.group, 2, &place);
     rank_line_up(rank);
     rank_check(rank, nccl_ask("quern_standin_unmatched") == 0, "messages that nobody has received");
     rank_line_up(rank);
@@ -110,14 +58,11 @@ static quern_status run_cases(struct rank *rank) {
 }
 
 Test(nccl_transfer, random_lists) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        for (size_t shape = 0; shape < COUNT(shapes); shape++)
-            for (size_t i = 0; i < COUNT(choices); i++)
-                check_on(shapes[shape].hosts, shapes[shape].ranks, rank_kinds[kind], run_cases, &choices[i], "");
+    for (size_t i = 0; i < COUNT(shapes); i++) check_on(shapes[i].hosts, shapes[i].ranks, RANK_BOTH, run_lists, NULL, "");
 }
 
 Test(nccl_transfer, delays_of_nccl_change_nothing) {
-    check_on(2, 3, RANK_PROCESSES, run_cases, &choices[1], "init:delay=100~2@1,group:delay=3,run:delay=5@0,linger=50");
+    check_on(2, 3, RANK_PROCESSES, run_lists, NULL, "init:delay=100~2@1,group:delay=3,run:delay=5@0,linger=50");
 }
 
 /* ---- a pair ---- */
@@ -131,16 +76,41 @@ struct ends {
     unsigned char shadow[BYTES];
 };
 
-static void open_ends(struct ends *ends, struct rank *rank, double limit) {
-    nccl_open(&ends->side, rank, limit);
-    ends->out = make_memory(&ends->side, BYTES);
-    ends->in = make_memory(&ends->side, BYTES);
+static void allocate(struct ends *ends) {
+    ends->out = nccl_allocate(&ends->side, BYTES);
+    ends->in = nccl_allocate(&ends->side, BYTES);
+}
+
+static void release(struct ends *ends) {
+    nccl_release(&ends->side, ends->out);
+    nccl_release(&ends->side, ends->in);
+}
+
+static void open_ends(struct rank *rank, struct ends *ends) {
+    nccl_begin(rank, &ends->side);
+    allocate(ends);
 }
 
 static quern_status close_ends(struct ends *ends) {
-    free_memory(&ends->side, ends->out);
-    free_memory(&ends->side, ends->in);
+    release(ends);
     return nccl_close(&ends->side);
+}
+
+static void end_ends(struct rank *rank, struct ends *ends) { rank_ok(rank, close_ends(ends)); }
+#define TEST_ENDS(...) TEST_WITH(struct ends, ends, open_ends, end_ends, __VA_ARGS__)
+
+/* Several ends of one side. */
+static void open_all_ends(struct rank *rank, struct ends *ends, int count) {
+    open_ends(rank, &ends[0]);
+    for (int i = 1; i < count; i++) {
+        ends[i].side = ends[0].side;
+        allocate(&ends[i]);
+    }
+}
+
+static quern_status close_all_ends(struct ends *ends, int count) {
+    for (int i = 1; i < count; i++) release(&ends[i]);
+    return close_ends(&ends[0]);
 }
 
 static quern_transfer *prepare(struct ends *ends, uint64_t key, int peer, int64_t bytes) {
@@ -154,7 +124,7 @@ static void fill(struct ends *ends, int value) {
 }
 
 static void check_came(struct ends *ends, int value) {
-    get(&ends->side, ends->shadow, ends->in, BYTES);
+    nccl_get(&ends->side, ends->shadow, ends->in, BYTES);
     for (int i = 0; i < BYTES; i++)
         rank_check(ends->side.rank, ends->shadow[i] == value, "byte %d is %d instead of %d", i, ends->shadow[i], value);
 }
@@ -176,110 +146,87 @@ static quern_status start_and_wait(struct ends *ends, quern_transfer *transfer, 
 
 /* ---- lists ---- */
 
-static quern_status run_empty(struct rank *rank) {
-    struct ends ends;
-    open_ends(&ends, rank, RANK_LIMIT);
-    quern_transfer *none = transfer_prepare(rank, ends.side.group, 1, NULL, 0);
-    quern_transfer *empty = prepare(&ends, 2, !rank->rank, 0);
+TEST_ENDS(nccl_transfer, empty_lists_and_items, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
+    quern_transfer *none = transfer_prepare(rank, ends->side.group, 1, NULL, 0);
+    quern_transfer *empty = prepare(ends, 2, !rank->rank, 0);
     for (int round = 0; round < 3; round++) {
-        rank_ok(rank, start_and_wait(&ends, none, 0));
-        rank_ok(rank, start_and_wait(&ends, empty, 0));
+        rank_ok(rank, start_and_wait(ends, none, 0));
+        rank_ok(rank, start_and_wait(ends, empty, 0));
     }
     rank_check(rank, nccl_ask("quern_standin_operations") == 0, "NCCL has %ld operations", nccl_ask("quern_standin_operations"));
     rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(none));
     rank_ok(rank, quern_transfer_destroy(empty));
-    return close_ends(&ends);
 }
 
-Test(nccl_transfer, empty_lists_and_items) { check_on(2, 2, RANK_PROCESSES, run_empty, NULL, ""); }
-
 /* More than a group of NCCL takes: 2,049 messages, the last one alone. */
-static quern_status run_many(struct rank *rank) {
+TEST_RANKS(nccl_transfer, more_than_a_group_takes, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
     enum { MANY = 2049, EACH = 8 };
     struct nccl_side side;
     static quern_transfer_item items[MANY];
     static unsigned char bytes[MANY * EACH];
     nccl_open(&side, rank, 60);
-    unsigned char *memory = make_memory(&side, MANY * EACH);
+    unsigned char *memory = nccl_allocate(&side, MANY * EACH);
     for (int i = 0; i < MANY; i++) {
         const int at = rank->rank ? MANY - 1 - i : i;  /* in opposite orders */
         items[i] = transfer_item(rank->rank, !rank->rank, (uint64_t)at * 3, memory + at * EACH, EACH);
     }
     for (int i = 0; i < MANY * EACH; i++) bytes[i] = rank->rank ? 0 : (unsigned char)(i / EACH * 7 + i);
-    put(&side, memory, bytes, MANY * EACH);
+    nccl_put(&side, memory, bytes, MANY * EACH);
     quern_transfer *transfer = transfer_prepare(rank, side.group, KEY, items, MANY);
     rank_ok(rank, quern_transfer_start(transfer, side.stream));
     rank_ok(rank, quern_transfer_wait(transfer, 0));
-    get(&side, bytes, memory, MANY * EACH);
+    nccl_get(&side, bytes, memory, MANY * EACH);
     for (int i = 0; i < MANY * EACH; i++)
         rank_check(rank, bytes[i] == (unsigned char)(i / EACH * 7 + i), "byte %d is %d", i, bytes[i]);
     rank_check(rank, nccl_ask("quern_standin_operations") == MANY, "NCCL has %ld operations", nccl_ask("quern_standin_operations"));
     rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(transfer));
-    free_memory(&side, memory);
+    nccl_release(&side, memory);
     return nccl_close(&side);
 }
 
-Test(nccl_transfer, more_than_a_group_takes) { check_on(2, 2, RANK_PROCESSES, run_many, NULL, ""); }
-
 /* Two windows on one base: sends may overlap each other.  And copies within the rank beside them. */
-static quern_status run_windows(struct rank *rank) {
-    struct ends ends;
-    open_ends(&ends, rank, RANK_LIMIT);
+TEST_ENDS(nccl_transfer, two_windows_on_one_base, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
     const int peer = !rank->rank;
-    char *out = ends.out, *in = ends.in;
+    char *out = ends->out, *in = ends->in;
     const quern_transfer_item items[] = {
         transfer_item(0, peer, 1, out, 3000), transfer_item(0, peer, 2, out + 1000, 1000), transfer_item(1, peer, 2, in, 1000),
         transfer_item(1, rank->rank, 1, in + 4000, 1000), transfer_item(0, rank->rank, 1, out + 500, 1000),
         transfer_item(1, peer, 1, in + 1000, 3000),
     };
-    quern_transfer *transfer = transfer_prepare(rank, ends.side.group, KEY, items, 6);
+    quern_transfer *transfer = transfer_prepare(rank, ends->side.group, KEY, items, 6);
     for (int round = 1; round <= 3; round++) {
-        delay_stream(&ends.side);
-        fill(&ends, round * 16 + rank->rank);
-        rank_ok(rank, start_and_wait(&ends, transfer, 0));
-        get(&ends.side, ends.shadow, ends.in, BYTES);
+        delay_stream(&ends->side);
+        fill(ends, round * 16 + rank->rank);
+        rank_ok(rank, start_and_wait(ends, transfer, 0));
+        nccl_get(&ends->side, ends->shadow, ends->in, BYTES);
         for (int i = 0; i < BYTES; i++)
-            rank_check(rank, ends.shadow[i] == round * 16 + (i < 4000 ? peer : rank->rank), "byte %d is %d", i, ends.shadow[i]);
+            rank_check(rank, ends->shadow[i] == round * 16 + (i < 4000 ? peer : rank->rank), "byte %d is %d", i, ends->shadow[i]);
     }
     rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(transfer));
-    return close_ends(&ends);
 }
-
-Test(nccl_transfer, two_windows_on_one_base) { check_on(2, 2, RANK_PROCESSES, run_windows, NULL, ""); }
 
 /* A destroy waits for the copies within the rank, which wait for the engine's stream. */
-static quern_status destroy_own_copies(struct rank *rank) {
-    struct ends ends;
-    open_ends(&ends, rank, RANK_LIMIT);
-    const quern_transfer_item items[] = {transfer_item(1, rank->rank, 1, ends.in, BYTES),
-                                         transfer_item(0, rank->rank, 1, ends.out, BYTES)};
-    quern_transfer *transfer = transfer_prepare(rank, ends.side.group, KEY, items, 2);
-    fill(&ends, 3);
-    rank_ok(rank, start_and_wait(&ends, transfer, 0));
-    delay_stream(&ends.side);
-    fill(&ends, 5);
-    rank_ok(rank, quern_transfer_start(transfer, ends.side.stream));
+TEST_ENDS(nccl_transfer, a_destroy_waits_for_own_copies, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
+    const quern_transfer_item items[] = {transfer_item(1, rank->rank, 1, ends->in, BYTES),
+                                         transfer_item(0, rank->rank, 1, ends->out, BYTES)};
+    quern_transfer *transfer = transfer_prepare(rank, ends->side.group, KEY, items, 2);
+    fill(ends, 3);
+    rank_ok(rank, start_and_wait(ends, transfer, 0));
+    delay_stream(&ends->side);
+    fill(ends, 5);
+    rank_ok(rank, quern_transfer_start(transfer, ends->side.stream));
     rank_ok(rank, quern_transfer_destroy(transfer));
-    check_came(&ends, 5);  /* nothing is written later */
-    return close_ends(&ends);
-}
-
-Test(nccl_transfer, a_destroy_waits_for_own_copies) {
-    check_on(2, 2, RANK_PROCESSES, destroy_own_copies, NULL, "");
+    check_came(ends, 5);  /* nothing is written later */
 }
 
 /* Each rank starts two lists of each of the others in an order of its own: no order is a deadlock. */
-static quern_status run_orders(struct rank *rank) {
+TEST_RANKS(nccl_transfer, any_order_of_starts, .kind = RANK_PROCESSES, .count = 3, .hosts = 3, .nccl = "") {
     struct ends ends[4];
     quern_transfer *transfer[4] = {NULL};
-    open_ends(&ends[0], rank, 30);
-    for (int i = 1; i < 4; i++) {
-        ends[i] = ends[0];
-        ends[i].out = make_memory(&ends[i].side, BYTES), ends[i].in = make_memory(&ends[i].side, BYTES);
-    }
+    open_all_ends(rank, ends, 4);
     const int peers[] = {(rank->rank + 1) % 3, (rank->rank + 2) % 3};
     for (int i = 0; i < 4; i++)
         transfer[i] = prepare(&ends[i], (uint64_t)(i % 2 * 10 + rank->rank + peers[i / 2]), peers[i / 2], BYTES);
@@ -296,22 +243,15 @@ static quern_status run_orders(struct rank *rank) {
     }
     rank_line_up(rank);
     for (int i = 0; i < 4; i++) rank_ok(rank, quern_transfer_destroy(transfer[i]));
-    for (int i = 1; i < 4; i++) free_memory(&ends[i].side, ends[i].out), free_memory(&ends[i].side, ends[i].in);
-    return close_ends(&ends[0]);
+    return close_all_ends(ends, 4);
 }
 
-Test(nccl_transfer, any_order_of_starts) { check_on(3, 3, RANK_PROCESSES, run_orders, NULL, ""); }
-
 /* What begins together on both ends is one group of NCCL, both directions in it. */
-static quern_status run_batch(struct rank *rank) {
+TEST_RANKS(nccl_transfer, a_batch_is_one_group, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
     enum { LISTS = 3 };
     struct ends ends[LISTS];
     quern_transfer *transfer[LISTS];
-    open_ends(&ends[0], rank, 30);
-    for (int i = 1; i < LISTS; i++) {
-        ends[i] = ends[0];
-        ends[i].out = make_memory(&ends[i].side, BYTES), ends[i].in = make_memory(&ends[i].side, BYTES);
-    }
+    open_all_ends(rank, ends, LISTS);
     for (int i = 0; i < LISTS; i++) transfer[i] = prepare(&ends[i], 20 + (uint64_t)i, !rank->rank, BYTES);
     for (int round = 1; round <= 4; round++) {
         const long before = nccl_ask("quern_standin_groups");
@@ -331,79 +271,52 @@ static quern_status run_batch(struct rank *rank) {
     }
     rank_line_up(rank);
     for (int i = 0; i < LISTS; i++) rank_ok(rank, quern_transfer_destroy(transfer[i]));
-    for (int i = 1; i < LISTS; i++) free_memory(&ends[i].side, ends[i].out), free_memory(&ends[i].side, ends[i].in);
-    return close_ends(&ends[0]);
+    return close_all_ends(ends, LISTS);
 }
 
-Test(nccl_transfer, a_batch_is_one_group) { check_on(2, 2, RANK_PROCESSES, run_batch, NULL, ""); }
-
 /* The engine destroys its stream between the start and the wait. */
-static quern_status destroy_stream(struct rank *rank) {
-    struct ends ends;
-    open_ends(&ends, rank, RANK_LIMIT);
-    quern_transfer *transfer = prepare(&ends, KEY, !rank->rank, BYTES);
+TEST_ENDS(nccl_transfer, a_stream_that_the_engine_destroys, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
+    quern_transfer *transfer = prepare(ends, KEY, !rank->rank, BYTES);
     for (int round = 1; round <= 3; round++) {
-        const CUstream kept = ends.side.stream;
-        cuda_ok(&ends.side, stream_create(&ends.side.stream, CU_STREAM_NON_BLOCKING));
-        delay_stream(&ends.side);
-        fill(&ends, round * 16 + rank->rank);
-        rank_ok(rank, quern_transfer_start(transfer, ends.side.stream));
-        cuda_ok(&ends.side, stream_destroy(ends.side.stream));
-        ends.side.stream = kept;
+        const CUstream kept = ends->side.stream;
+        cuda_ok(&ends->side, stream_create(&ends->side.stream, CU_STREAM_NON_BLOCKING));
+        delay_stream(&ends->side);
+        fill(ends, round * 16 + rank->rank);
+        rank_ok(rank, quern_transfer_start(transfer, ends->side.stream));
+        cuda_ok(&ends->side, stream_destroy(ends->side.stream));
+        ends->side.stream = kept;
         rank_ok(rank, quern_transfer_wait(transfer, 0));
-        check_came(&ends, round * 16 + !rank->rank);
+        check_came(ends, round * 16 + !rank->rank);
     }
     rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(transfer));
-    return close_ends(&ends);
 }
 
-Test(nccl_transfer, a_stream_that_the_engine_destroys) {
-    check_on(2, 2, RANK_PROCESSES, destroy_stream, NULL, "");
-}
-
-static void *symbol(const char *name) { return dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), name); }
-
-static quern_status capture(struct rank *rank) {
-    struct ends ends;
-    int (*begin)(CUstream, int);
-    int (*end)(CUstream, void **);
-    int (*destroy)(void *);
-    void *graph = NULL;
-    open_ends(&ends, rank, RANK_LIMIT);
-    *(void **)&begin = symbol("cuStreamBeginCapture_v2");
-    *(void **)&end = symbol("cuStreamEndCapture");
-    *(void **)&destroy = symbol("cuGraphDestroy");
-    quern_transfer *transfer = prepare(&ends, KEY, !rank->rank, BYTES);
-    nccl_check(&ends.side, begin(ends.side.stream, CU_STREAM_CAPTURE_MODE_RELAXED), "begin");
-    rank_status(rank, quern_transfer_start(transfer, ends.side.stream), QUERN_NOT_SUPPORTED);
-    rank_check_detail(rank, "the stream is being captured");
-    nccl_check(&ends.side, end(ends.side.stream, &graph), "end");
-    nccl_check(&ends.side, destroy(graph), "destroy");
-    fill(&ends, 5 + rank->rank);
-    rank_ok(rank, start_and_wait(&ends, transfer, 0));
-    check_came(&ends, 5 + !rank->rank);
+TEST_ENDS(nccl_transfer, a_capture_is_refused, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
+    quern_transfer *transfer = prepare(ends, KEY, !rank->rank, BYTES);
+    nccl_begin_capture(&ends->side);
+    rank_refused(rank, quern_transfer_start(transfer, ends->side.stream), QUERN_NOT_SUPPORTED, "the stream is being captured");
+    nccl_end_capture(&ends->side);
+    fill(ends, 5 + rank->rank);
+    rank_ok(rank, start_and_wait(ends, transfer, 0));
+    check_came(ends, 5 + !rank->rank);
     rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(transfer));
-    return close_ends(&ends);
 }
 
-Test(nccl_transfer, a_capture_is_refused) { check_on(2, 2, RANK_PROCESSES, capture, NULL, ""); }
-
 /* A stream of another GPU. */
-static quern_status foreign_stream(struct rank *rank) {
+TEST_RANKS(nccl_transfer, a_stream_of_another_gpu, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, .nccl = "") {
     struct ends ends;
     quern_device *other;
     CUcontext popped;
     CUstream stream;
-    open_ends(&ends, rank, RANK_LIMIT);
+    open_ends(rank, &ends);
     rank_ok(rank, quern_device_open(QUERN_CUDA, 5, &other));
     cuda_ok(&ends.side, context_push(other->context));
     cuda_ok(&ends.side, stream_create(&stream, CU_STREAM_NON_BLOCKING));
     cuda_ok(&ends.side, context_pop(&popped));
     quern_transfer *transfer = prepare(&ends, KEY, !rank->rank, BYTES);
-    rank_status(rank, quern_transfer_start(transfer, stream), QUERN_INVALID_ARGUMENT);
-    rank_check_detail(rank, "the stream is of another context");
+    rank_refused(rank, quern_transfer_start(transfer, stream), QUERN_INVALID_ARGUMENT, "the stream is of another context");
     cuda_ok(&ends.side, stream_destroy(stream));
     quern_device_close(other);
     rank_line_up(rank);
@@ -411,13 +324,11 @@ static quern_status foreign_stream(struct rank *rank) {
     return close_ends(&ends);
 }
 
-Test(nccl_transfer, a_stream_of_another_gpu) { check_on(2, 2, RANK_PROCESSES, foreign_stream, NULL, ""); }
-
 /* ---- ranks that differ ---- */
 
 static quern_status differ(struct rank *rank) {
     struct ends ends;
-    open_ends(&ends, rank, RANK_LIMIT);
+    open_ends(rank, &ends);
     quern_transfer *transfer = prepare(&ends, KEY, !rank->rank, rank->rank ? 100 : 104);
     const long before = nccl_ask("quern_standin_operations");
     rank_status(rank, start_and_wait(&ends, transfer, 0), QUERN_PEER_MISMATCH);
@@ -443,7 +354,7 @@ struct ending {
 static quern_status end_before_start(struct rank *rank) {
     const struct ending *ending = rank->user;
     struct ends ends;
-    open_ends(&ends, rank, RANK_LIMIT);
+    open_ends(rank, &ends);
     exchange_with(&ends, 99, !rank->rank, 1);
     quern_transfer *transfer = prepare(&ends, KEY, !rank->rank, BYTES);
     rank_line_up(rank);
@@ -453,8 +364,7 @@ static quern_status end_before_start(struct rank *rank) {
         if (!strcmp(ending->how, "cancel")) rank_status(rank, quern_transfer_cancel(transfer, "twice"), QUERN_INVALID_ARGUMENT);
     } else {
         const double began = rank_now();
-        rank_status(rank, start_and_wait(&ends, transfer, strcmp(ending->how, "late") ? 0 : 0.3), ending->status);
-        rank_check_detail(rank, ending->detail);
+        rank_refused(rank, start_and_wait(&ends, transfer, strcmp(ending->how, "late") ? 0 : 0.3), ending->status, ending->detail);
         rank_check(rank, rank_now() - began < RANK_SOON, "after %g s", rank_now() - began);
     }
     if (!strcmp(ending->how, "late")) rank_line_up(rank);
@@ -479,7 +389,7 @@ Test(nccl_transfer, ends_before_the_start) {
 static quern_status end_in_flight(struct rank *rank) {
     const struct ending *ending = rank->user;
     struct ends ends;
-    open_ends(&ends, rank, RANK_LIMIT);
+    open_ends(rank, &ends);
     exchange_with(&ends, 99, !rank->rank, 1);
     quern_transfer *transfer = prepare(&ends, KEY, !rank->rank, BYTES);
     rank_line_up(rank);
@@ -490,8 +400,7 @@ static quern_status end_in_flight(struct rank *rank) {
         if (!strcmp(ending->how, "cancel")) rank_ok(rank, quern_transfer_cancel(transfer, "the test's reason"));
         fill(&ends, 200);  /* the memory is the rank's again */
     } else {
-        rank_status(rank, quern_transfer_wait(transfer, strcmp(ending->how, "late") ? 0 : 3), ending->status);
-        rank_check_detail(rank, ending->detail);
+        rank_refused(rank, quern_transfer_wait(transfer, strcmp(ending->how, "late") ? 0 : 3), ending->status, ending->detail);
         rank_check(rank, rank_now() - began < RANK_SOON, "after %g s", rank_now() - began);
     }
     rank_ok(rank, quern_transfer_destroy(transfer));
@@ -516,14 +425,13 @@ Test(nccl_transfer, ends_in_flight) {
 }
 
 /* Rank 0 has enqueued and cancels before rank 1, which sleeps, has: rank 1 hears all of it at once. */
-static quern_status end_a_flight_of_one(struct rank *rank) {
-    struct ends ends;
+TEST_ENDS(nccl_transfer, an_end_of_a_flight_that_the_other_has_not_begun, .kind = RANK_PROCESSES, .count = 2, .hosts = 2,
+           .nccl = "") {
     int32_t done;
-    open_ends(&ends, rank, RANK_LIMIT);
-    exchange_with(&ends, 99, !rank->rank, 1);
-    quern_transfer *transfer = prepare(&ends, KEY, !rank->rank, BYTES);
+    exchange_with(ends, 99, !rank->rank, 1);
+    quern_transfer *transfer = prepare(ends, KEY, !rank->rank, BYTES);
     rank_line_up(rank);
-    rank_ok(rank, quern_transfer_start(transfer, ends.side.stream));
+    rank_ok(rank, quern_transfer_start(transfer, ends->side.stream));
     const double began = rank_now();
     while (rank->rank == 0 && rank_now() < began + 0.1) rank_ok(rank, quern_transfer_test(transfer, &done));
     if (rank->rank == 0) {
@@ -535,22 +443,16 @@ static quern_status end_a_flight_of_one(struct rank *rank) {
     }
     rank_check(rank, rank_now() - began < RANK_SOON, "after %g s", rank_now() - began);
     rank_ok(rank, quern_transfer_destroy(transfer));
-    exchange_with(&ends, KEY, !rank->rank, 2);
+    exchange_with(ends, KEY, !rank->rank, 2);
     rank_line_up(rank);
-    return close_ends(&ends);
-}
-
-Test(nccl_transfer, an_end_of_a_flight_that_the_other_has_not_begun) {
-    check_on(2, 2, RANK_PROCESSES, end_a_flight_of_one, NULL, "");
 }
 
 /* A communicator that never becomes ready is given up with the first transfer that expires; the next one makes another. */
 static quern_status expire_in_init(struct rank *rank) {
     struct ends ends;
-    open_ends(&ends, rank, RANK_LIMIT);
+    open_ends(rank, &ends);
     quern_transfer *transfer = prepare(&ends, KEY, !rank->rank, BYTES);
-    rank_status(rank, start_and_wait(&ends, transfer, 3), QUERN_PEER_TIMEOUT);
-    rank_check_detail(rank, "waited ");
+    rank_refused(rank, start_and_wait(&ends, transfer, 3), QUERN_PEER_TIMEOUT, "waited ");
     rank_ok(rank, quern_transfer_destroy(transfer));
     rank_line_up(rank);
     for (int round = 1; round < 3; round++) exchange_with(&ends, KEY, !rank->rank, round);
@@ -566,26 +468,22 @@ Test(nccl_transfer, a_communicator_that_never_is_ready) {
 /* Rank 0 never gets its data, and the pair of ranks 1 and 2 does not notice. */
 static quern_status fail_beside_others(struct rank *rank) {
     const struct ending *ending = rank->user;
-    struct ends ends, others;
-    open_ends(&ends, rank, RANK_LIMIT);
-    others = ends;
-    others.in = make_memory(&others.side, BYTES), others.out = make_memory(&others.side, BYTES);
-    quern_transfer *transfer = rank->rank < 2 ? prepare(&ends, KEY, !rank->rank, BYTES) : NULL;
-    quern_status status = transfer ? quern_transfer_start(transfer, ends.side.stream) : QUERN_OK;
+    struct ends ends[2];
+    open_all_ends(rank, ends, 2);
+    quern_transfer *transfer = rank->rank < 2 ? prepare(&ends[0], KEY, !rank->rank, BYTES) : NULL;
+    quern_status status = transfer ? quern_transfer_start(transfer, ends[0].side.stream) : QUERN_OK;
     if (rank->rank > 0)
-        for (int round = 1; round < 4; round++) exchange_with(&others, 50, 3 - rank->rank, round);
+        for (int round = 1; round < 4; round++) exchange_with(&ends[1], 50, 3 - rank->rank, round);
     if (transfer) {
         const double began = rank_now();
         if (status == QUERN_OK) status = quern_transfer_wait(transfer, RANK_LIMIT);
-        rank_status(rank, status, ending->status);
-        rank_check_detail(rank, ending->detail);
+        rank_refused(rank, status, ending->status, ending->detail);
         rank_check(rank, rank_now() - began < RANK_SOON, "after %g s", rank_now() - began);
         rank_ok(rank, quern_transfer_destroy(transfer));
     }
-    rank_ok(rank, quern_group_status(ends.side.group));
+    rank_ok(rank, quern_group_status(ends[0].side.group));
     rank_line_up(rank);
-    free_memory(&others.side, others.in), free_memory(&others.side, others.out);
-    return close_ends(&ends);
+    return close_all_ends(ends, 2);
 }
 
 /* Of the pair of ranks 0 and 1 alone: on rank 0. */
@@ -616,7 +514,7 @@ static quern_status end_of_rank_1(struct rank *rank) {
     const struct stage *stage = rank->user;
     struct ends ends;
     struct board *board = rank->shared;
-    open_ends(&ends, rank, RANK_LIMIT);
+    open_ends(rank, &ends);
     quern_transfer *transfer = strcmp(stage->when, "unprepared") || !rank->rank ? prepare(&ends, KEY, !rank->rank, BYTES) : NULL;
     rank_line_up(rank);
     if (rank->rank == 1) {
@@ -631,8 +529,7 @@ static quern_status end_of_rank_1(struct rank *rank) {
         rank_ok(rank, quern_transfer_destroy(transfer));
         return close_ends(&ends);
     }
-    rank_status(rank, start_and_wait(&ends, transfer, 0), stage->status);
-    rank_check_detail(rank, stage->detail);
+    rank_refused(rank, start_and_wait(&ends, transfer, 0), stage->status, stage->detail);
     if (!strcmp(stage->how, "abort")) rank_line_up(rank);
     rank_check(rank, board->ended > 0 && rank_now() - board->ended < RANK_SOON, "%g s after the end", rank_now() - board->ended);
     rank_ok(rank, quern_transfer_destroy(transfer));
@@ -643,13 +540,10 @@ static quern_status end_of_rank_1(struct rank *rank) {
 }
 
 static void check_stage(rank_function *function, const struct stage *stage) {
-    bool may_die[2] = {false, !strcmp(stage->how, "kill")};
-    nccl_set_machine(stage->settings);
-    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = function,
-                                                       .user = stage, .shared_bytes = sizeof(struct board)});
-    const char *wrong = ranks_wait(run, may_die);
+    const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = function,
+                                                  .user = stage, .nccl = stage->settings,
+                                                  .may_die = strcmp(stage->how, "kill") ? 0 : 1 << 1});
     check(!wrong, "%s %s with \"%s\": %s", stage->how, stage->when, stage->settings, wrong);
-    ranks_close(run);
 }
 
 Test(nccl_transfer, ends_of_ranks) {
@@ -674,7 +568,7 @@ static quern_status wait_for_gpu(struct rank *rank) {
     struct ends ends;
     struct board *board = rank->shared;
     int32_t done = 0;
-    open_ends(&ends, rank, RANK_LIMIT);
+    open_ends(rank, &ends);
     quern_transfer *transfer = prepare(&ends, KEY, !rank->rank, BYTES);
     rank_ok(rank, quern_transfer_start(transfer, ends.side.stream));
     while (nccl_ask("quern_standin_groups") == 0 || (rank->rank && !__atomic_load_n(&board->word[0], __ATOMIC_ACQUIRE)))
@@ -689,8 +583,7 @@ static quern_status wait_for_gpu(struct rank *rank) {
     }
     cuda_ok(&ends.side, context_synchronize());
     rank_check(rank, board->ended > 0 && rank_now() - board->ended < RANK_SOON, "%g s after the end", rank_now() - board->ended);
-    rank_status(rank, quern_transfer_wait(transfer, 0), QUERN_PEER_LOST);
-    rank_check_detail(rank, "rank 1 (process");
+    rank_refused(rank, quern_transfer_wait(transfer, 0), QUERN_PEER_LOST, "rank 1 (process");
     rank_ok(rank, quern_transfer_destroy(transfer));
     return close_ends(&ends);
 }
@@ -704,9 +597,7 @@ Test(nccl_transfer, the_watcher_ends_what_hangs) {
 /* Either rank cancels or destroys at any time, alone or in a batch; the other one always hears of it, and the next one works. */
 static quern_status end_at_random(struct rank *rank) {
     struct ends ends[2];
-    open_ends(&ends[0], rank, RANK_LIMIT);
-    ends[1] = ends[0];
-    ends[1].in = make_memory(&ends[1].side, BYTES), ends[1].out = make_memory(&ends[1].side, BYTES);
+    open_all_ends(rank, ends, 2);
     for (uint64_t turn = 0; turn < 60; turn++) {
         const bool batch = random_below(3, turn * 8, 2), ends_it = (int)random_below(3, turn * 8 + 1, 2) == rank->rank;
         const int64_t way = random_below(3, turn * 8 + 2, 2), delay = random_below(3, turn * 8 + 3, 4) * 60;
@@ -738,8 +629,7 @@ static quern_status end_at_random(struct rank *rank) {
     }
     rank_ok(rank, quern_group_status(ends[0].side.group));
     rank_line_up(rank);
-    free_memory(&ends[1].side, ends[1].in), free_memory(&ends[1].side, ends[1].out);
-    return close_ends(&ends[0]);
+    return close_all_ends(ends, 2);
 }
 
 Test(nccl_transfer, ends_that_cross) {

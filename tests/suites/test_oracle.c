@@ -5,8 +5,6 @@
  * Runs on: oracle.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/adam_case.h"
 #include "harness/check.h"
@@ -14,8 +12,6 @@
 #include "oracle/adam.h"
 #include "oracle/dtype.h"
 #include "oracle/philox.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* From kat_vectors of the Random123 distribution. */
 Test(oracle, philox_known_answers) {
@@ -111,7 +107,7 @@ static quern_adam_args args_of(struct types t) {
 /* Both oracles, for the types and options that differ: several steps, each from the model's state. */
 static void compare_oracles(quern_adam_args *args, const char *what) {
     static const int64_t counts[] = {40, 33};
-    struct adam_problem before, after;
+    struct adam_problem before CLOSED_BY(adam_free), after;
     adam_make(&before, args, counts, 2);
     for (int64_t step = 1; step <= 100; step++) {
         before.args.step = step;
@@ -125,7 +121,6 @@ static void compare_oracles(quern_adam_args *args, const char *what) {
         before = after;
         before.args.tensors = before.tensors;
     }
-    adam_free(&before);
 }
 
 Test(oracle, adam_model_is_the_exact_step_rounded) {
@@ -263,8 +258,7 @@ Test(oracle, nearest_rounding_freezes_v_and_stochastic_rounding_does_not) {
     for (int stochastic = 0; stochastic < 2; stochastic++) {
         quern_adam_args args = args_of((struct types){QUERN_F32, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE, 0});
         args.v_rounding = stochastic ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST;
-        struct adam_problem problem;
-        adam_make(&problem, &args, counts, 1);
+        OPEN_ADAM(problem, &args, counts, 1);
         double mean = 0;
         for (int i = 0; i < SIZE; i++) dtype_store(QUERN_BF16, problem.tensors[0].v, i, 0);
         for (int64_t step = 1; step <= STEPS; step++) {
@@ -275,6 +269,5 @@ Test(oracle, nearest_rounding_freezes_v_and_stochastic_rounding_does_not) {
         }
         for (int i = 0; i < SIZE; i++) mean += dtype_load(QUERN_BF16, problem.tensors[0].v, i) / SIZE;
         check(stochastic ? fabs(mean - 1) < 0.05 : mean > 1.8, "mean of v is %g", mean);
-        adam_free(&problem);
     }
 }

@@ -4,14 +4,8 @@
  *
  * Runs on: cpu, one emulated, gpu.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/buffer.h"
 #include "harness/check.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { ARENA = 1 << 20, ROOM = 1 << 12 };
 

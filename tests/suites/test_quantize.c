@@ -7,9 +7,6 @@
 #include <float.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/check.h"
 #include "harness/cuda.h"
@@ -18,11 +15,9 @@
 #include "oracle/dtype.h"
 #include "oracle/quantize.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 /* ---- sizes ---- */
 
-static void check_sizes(const struct test_device *device, quern_dtype input, quern_dtype output) {
+TEST_QUANTIZE_TYPES(quantize, any_shape) {
     enum { MANY = 2500 };
     static int64_t sizes[258], many[MANY];
     const int64_t longs[] = {test_size(140001, 9000), 0, 2048, 2049, 1, 0, test_size(65536, 4096), test_size(65537, 4097)};
@@ -34,19 +29,13 @@ static void check_sizes(const struct test_device *device, quern_dtype input, que
     } lists[] = {{sizes, 258}, {longs, COUNT(longs)}, {many, MANY}, {longs, 0}, {longs + 5, 1}};
     static unsigned way;
     for (size_t i = 0; i < COUNT(lists) * 4; i++, way += 5) {
-        struct quantize_case q;
-        quantize_open(&q, device, input, output, lists[i / 4].counts, lists[i / 4].tensors, 0);
+        OPEN_QUANTIZE(q, device, input, output, lists[i / 4].counts, lists[i / 4].tensors, 0);
         quantize_check_way(&q, way % QUANTIZE_WAYS, quern_dtype_name(input));
-        quantize_close(&q);
     }
 }
 
-Test(quantize, any_shape) {
-    quantize_each_types(check_sizes);
-}
-
 /* Shapes, scales and eps of TransformerEngine: test_cast_current_scaling.cu, test_multi_tensor.py. */
-static void check_published(const struct test_device *device, quern_dtype input, quern_dtype output) {
+TEST_QUANTIZE_TYPES(quantize, the_cases_of_transformer_engine) {
     static const int64_t shapes[][2] = {{128, 128}, {256, 256}, {1, 128}, {1, 1296}, {1, 16}, {5, 160}, {60, 160}, {217, 256},
                                         {777, 1}, {555, 1}, {33333, 1}, {2048 * 32 + 1, 1}, {2048 * 32, 1}};
     static const double eps[] = {0, 100};
@@ -56,19 +45,13 @@ static void check_published(const struct test_device *device, quern_dtype input,
         if (test_is_small() && counts[i] > 6000) counts[i] = 4096 + counts[i] % 97;
     }
     for (size_t k = 0; k < 4; k++) {
-        struct quantize_case q;
-        quantize_open(&q, device, input, output, counts, COUNT(shapes), 0);
+        OPEN_QUANTIZE(q, device, input, output, counts, COUNT(shapes), 0);
         q.args.eps = eps[k / 2], q.args.power_of_two = k % 2;
         quantize_upload(&q, k == 1);
         quantize_run(&q);
         quantize_model(&q.args);
         quantize_check(&q, "a published shape");
-        quantize_close(&q);
     }
-}
-
-Test(quantize, the_cases_of_transformer_engine) {
-    quantize_each_types(check_published);
 }
 
 /* ---- values ---- */
@@ -89,13 +72,12 @@ static void store_negative_nan(quern_dtype input, void *values, int64_t i) {
     else memcpy((char *)values + 2 * i, &half, sizeof half);
 }
 
-static void check_any_value(const struct test_device *device, quern_dtype input, quern_dtype output) {
+TEST_QUANTIZE_TYPES(quantize, any_value_with_any_amax) {
     static const float amaxes[] = {448, 57344, 1, 3e-5F, 0.7F, 1e-36F, 1e-40F, 3e38F, 0, INFINITY, NAN, 1e-30F, -5, 100};
     int64_t counts[COUNT(amaxes)];
     for (size_t i = 0; i < COUNT(amaxes); i++) counts[i] = test_size(5000, 300) + (int64_t)i;
     for (int k = 0; k < 4; k++) {
-        struct quantize_case q;
-        quantize_open(&q, device, input, output, counts, COUNT(amaxes), 0);
+        OPEN_QUANTIZE(q, device, input, output, counts, COUNT(amaxes), 0);
         for (size_t place = 0; place < COUNT(amaxes); place++) {
             for (int64_t i = 0; i < counts[place]; i++) dtype_store(input, (void *)q.tensors[place].input, i, value_at(input, i));
             for (int64_t i = 0; i < counts[place]; i += 37) store_negative_nan(input, (void *)q.tensors[place].input, i);
@@ -107,12 +89,7 @@ static void check_any_value(const struct test_device *device, quern_dtype input,
         quantize_run_cast(&q);
         quantize_model_cast(&q.args);
         quantize_check(&q, "any value");
-        quantize_close(&q);
     }
-}
-
-Test(quantize, any_value_with_any_amax) {
-    quantize_each_types(check_any_value);
 }
 
 /* The known traps, each with the results that it must have. */
@@ -148,8 +125,7 @@ static const struct trap traps[] = {
 
 static void check_trap(const struct test_device *device, const struct trap *trap) {
     static const int64_t counts[] = {3};
-    struct quantize_case q;
-    quantize_open(&q, device, trap->input, trap->output, counts, 1, 0);
+    OPEN_QUANTIZE(q, device, trap->input, trap->output, counts, 1, 0);
     for (int i = 0; i < 3; i++) dtype_store(trap->input, (void *)q.tensors[0].input, i, trap->values[i]);
     q.args.eps = trap->eps, q.args.power_of_two = trap->power_of_two;
     quantize_upload(&q, false);
@@ -157,21 +133,18 @@ static void check_trap(const struct test_device *device, const struct trap *trap
     q.args.amax[0] = trap->amax, q.args.scale[0] = trap->scale, q.args.scale_inv[0] = trap->scale_inv;
     memcpy(q.tensors[0].output, trap->codes, 3);
     quantize_check(&q, trap->name);
-    quantize_close(&q);
 }
 
 Test(quantize, known_traps) {
-    struct test_device device;
+    struct test_device device CLOSED_BY(device_close);
     quantize_device_open(&device);
     for (size_t i = 0; i < COUNT(traps); i++) check_trap(&device, &traps[i]);
-    device_close(&device);
 }
 
 /* NaN in all places of a vector, with the largest value before or behind them. */
-static void check_nan(const struct test_device *device, quern_dtype input, quern_dtype output) {
+TEST_QUANTIZE_TYPES(quantize, nan_hides_no_amax) {
     static const int64_t counts[] = {1000, 5, 2100, 64, 5000};
-    struct quantize_case q;
-    quantize_open(&q, device, input, output, counts, COUNT(counts), 0);
+    OPEN_QUANTIZE(q, device, input, output, counts, COUNT(counts), 0);
     for (size_t place = 0; place < COUNT(counts); place++) {
         void *values = (void *)q.tensors[place].input;
         for (int64_t i = 1; i < counts[place] - 1; i++)
@@ -182,11 +155,6 @@ static void check_nan(const struct test_device *device, quern_dtype input, quern
     quantize_run(&q);
     quantize_model(&q.args);
     quantize_check(&q, "NaN beside the largest");
-    quantize_close(&q);
-}
-
-Test(quantize, nan_hides_no_amax) {
-    quantize_each_types(check_nan);
 }
 
 /* ---- steps and control ---- */
@@ -194,9 +162,8 @@ Test(quantize, nan_hides_no_amax) {
 static const int64_t few[] = {300, 0, 5000, 4097, 1, 33};
 
 /* Two ranks: each has the larger amaxes of both between the steps.  The cast writes no amax. */
-static void check_steps(const struct test_device *device, quern_dtype input, quern_dtype output) {
-    struct quantize_case q;
-    quantize_open(&q, device, input, output, few, COUNT(few), 0);
+TEST_QUANTIZE_TYPES(quantize, amaxes_can_be_reduced_between_the_steps) {
+    OPEN_QUANTIZE(q, device, input, output, few, COUNT(few), 0);
     quantize_upload(&q, input == QUERN_BF16);
     quantize_run_amax(&q);
     quantize_model_amax(&q.args);
@@ -206,19 +173,13 @@ static void check_steps(const struct test_device *device, quern_dtype input, que
     quantize_run_cast(&q);
     quantize_model_cast(&q.args);
     quantize_check(&q, "a cast with reduced amaxes");
-    quantize_close(&q);
 }
 
-Test(quantize, amaxes_can_be_reduced_between_the_steps) {
-    quantize_each_types(check_steps);
-}
-
-static void check_noop(const struct test_device *device, quern_dtype input, quern_dtype output) {
+TEST_QUANTIZE_TYPES(quantize, a_noop_writes_nothing) {
     static const float flags[] = {1, NAN, -0.5F, INFINITY, 0x1p-149F, -0.0F, 0};
     for (size_t i = 0; i < COUNT(flags); i++) {
-        struct quantize_case q;
-        struct buffer flag;
-        quantize_open(&q, device, input, output, few, COUNT(few), i % 2 ? 3 : 0);
+        OPEN_QUANTIZE(q, device, input, output, few, COUNT(few), i % 2 ? 3 : 0);
+        struct buffer flag CLOSED_BY(buffer_close);
         quantize_upload(&q, i % 3 == 0);
         buffer_open(&flag, device, sizeof flags[i], 4, &flags[i]);
         q.on_device.noop = flag.data;
@@ -226,13 +187,7 @@ static void check_noop(const struct test_device *device, quern_dtype input, quer
         if (!(i % 2)) quantize_run_amax(&q), quantize_run_cast(&q);
         if (flags[i] == 0) quantize_model(&q.args);
         quantize_check(&q, "noop");
-        buffer_close(&flag);
-        quantize_close(&q);
     }
-}
-
-Test(quantize, a_noop_writes_nothing) {
-    quantize_each_types(check_noop);
 }
 
 #if defined __SSE2__
@@ -245,15 +200,14 @@ static void flush_subnormals(void) {}
  * An engine that rounds upwards or flushes subnormals.  One whose noop is subnormal writes nothing; otherwise eps is the divisor of
  * all tensors: 16,777,217 rounds to an even fp32, and 2^-140 is not 0.
  */
-static void check_environment(const struct test_device *device, quern_dtype input, quern_dtype output) {
+TEST_QUANTIZE_TYPES(quantize, any_environment_of_the_engine) {
     static const float flags[] = {0, 0, 0x1p-149F};
     static const double eps[] = {0x1p24 + 1, 0x1p-140, 0};
     static const int64_t empty[] = {0, 0};
     for (size_t i = 0; i < COUNT(flags); i++) {
-        struct quantize_case q;
-        struct buffer flag;
+        OPEN_QUANTIZE(q, device, input, output, i == 1 ? empty : few, i == 1 ? COUNT(empty) : COUNT(few), 0);
+        struct buffer flag CLOSED_BY(buffer_close);
         fenv_t ours;
-        quantize_open(&q, device, input, output, i == 1 ? empty : few, i == 1 ? COUNT(empty) : COUNT(few), 0);
         q.args.eps = eps[i];
         quantize_upload(&q, i == 0);
         buffer_open(&flag, device, sizeof flags[i], 4, &flags[i]);
@@ -265,39 +219,27 @@ static void check_environment(const struct test_device *device, quern_dtype inpu
         fesetenv(&ours);
         if (flags[i] == 0) quantize_model(&q.args);
         quantize_check(&q, "the engine's environment");
-        buffer_close(&flag);
-        quantize_close(&q);
     }
 }
 
-Test(quantize, any_environment_of_the_engine) {
-    quantize_each_types(check_environment);
-}
-
 /* The scales may be left out. */
-static void check_optional(const struct test_device *device, quern_dtype input, quern_dtype output) {
+TEST_QUANTIZE_TYPES(quantize, scales_are_optional) {
     for (int k = 0; k < 3; k++) {
-        struct quantize_case q;
-        quantize_open(&q, device, input, output, few, COUNT(few), 0);
+        OPEN_QUANTIZE(q, device, input, output, few, COUNT(few), 0);
         quantize_upload(&q, false);
         if (k != 1) q.args.scale = q.on_device.scale = NULL;
         if (k != 2) q.args.scale_inv = q.on_device.scale_inv = NULL;
         quantize_run(&q);
         quantize_model(&q.args);
         quantize_check(&q, "without scales");
-        quantize_close(&q);
     }
 }
 
-Test(quantize, scales_are_optional) {
-    quantize_each_types(check_optional);
-}
-
 /* A program of the first header: its structs end before scaling and before columns, and other memory follows them. */
-static void check_older(const struct test_device *device, quern_dtype input, quern_dtype output) {
+TEST_QUANTIZE_TYPES(quantize, programs_of_an_older_header) {
     enum { OLD_TENSOR = offsetof(quern_quantize_tensor, columns), OLD_ARGS = offsetof(quern_quantize_args, scaling) };
     for (int has_plan = 0; has_plan < 2; has_plan++) {
-        struct quantize_case q;
+        struct quantize_case q CLOSED_BY(quantize_close);
         quern_quantize_args *old = &q.on_device;
         _Alignas(void *) char list[COUNT(few) * OLD_TENSOR];
         quantize_open(&q, device, input, output, few, COUNT(few), 0);
@@ -313,12 +255,7 @@ static void check_older(const struct test_device *device, quern_dtype input, que
         quantize_run(&q);
         quantize_model(&q.args);
         quantize_check(&q, "an older program");
-        quantize_close(&q);
     }
-}
-
-Test(quantize, programs_of_an_older_header) {
-    quantize_each_types(check_older);
 }
 
 /* ---- delayed scaling ---- */
@@ -335,12 +272,11 @@ static void scale_inputs(struct quantize_case *q, double factor) {
  * Windows of one, three and 70 calls over seven, whose inputs grow and shrink.  Once another rank has seen more, and once NaN; the
  * largest of the long window is in a row that a warp reads in its second turn.
  */
-static void check_history(const struct test_device *device, quern_dtype input, quern_dtype output) {
+TEST_QUANTIZE_TYPES(quantize, a_history_delays_the_scale) {
     static const double factors[] = {1, 8, 0.125, 0.125, 0.5, 4, 4};
     static const int64_t windows[] = {1, 3, 70};
     for (size_t i = 0; i < COUNT(windows); i++) {
-        struct quantize_case q;
-        quantize_open(&q, device, input, output, few, COUNT(few), windows[i]);
+        OPEN_QUANTIZE(q, device, input, output, few, COUNT(few), windows[i]);
         q.args.rounding = windows[i] == 3 ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST, q.args.seed = 12;
         quantize_upload(&q, output == QUERN_E4M3);
         for (size_t call = 0; call < COUNT(factors); call++) {
@@ -354,24 +290,18 @@ static void check_history(const struct test_device *device, quern_dtype input, q
             quantize_model(&q.args);
             quantize_check(&q, "a history");
         }
-        quantize_close(&q);
     }
-}
-
-Test(quantize, a_history_delays_the_scale) {
-    quantize_each_types(check_history);
 }
 
 /* ---- plans and graphs ---- */
 
 /* A plan has its own copy of the list; two launches serve any number of tensors, and one with a history. */
-static void check_plan(const struct test_device *device, quern_dtype input, quern_dtype output) {
+TEST_QUANTIZE_TYPES(quantize, a_plan_is_two_launches_with_its_own_list) {
     enum { TENSORS = 3000 };
     static int64_t counts[TENSORS];
     for (int i = 0; i < TENSORS; i++) counts[i] = i % 601 == 7 ? 4100 + i % 5 : i % 9;
     for (int64_t history = 0; history < 2; history++) {
-        struct quantize_case q;
-        quantize_open(&q, device, input, output, counts, TENSORS, history);
+        OPEN_QUANTIZE(q, device, input, output, counts, TENSORS, history);
         quantize_upload(&q, true);
         memset(q.device_tensors, 0xff, sizeof *q.device_tensors * TENSORS);
         for (int call = 0; call < 2; call++) {
@@ -382,20 +312,15 @@ static void check_plan(const struct test_device *device, quern_dtype input, quer
             quantize_model(&q.args);
             quantize_check(&q, "a plan");
         }
-        quantize_close(&q);
     }
 }
 
-Test(quantize, a_plan_is_two_launches_with_its_own_list) {
-    quantize_each_types(check_plan);
-}
-
 /* Each replay of a captured call reads new inputs and another offset.  A CPU is called each time. */
-static void check_replays(const struct test_device *device, quern_dtype input, quern_dtype output) {
+TEST_QUANTIZE_TYPES(quantize, replays_read_new_inputs_and_offsets) {
     enum { GLOBAL = 0 };
     for (int with_plan = 0; with_plan < 2; with_plan++) {
-        struct quantize_case q;
-        struct buffer offset;
+        struct quantize_case q CLOSED_BY(quantize_close);
+        struct buffer offset CLOSED_BY(buffer_close);
         uint64_t number = 0;
         void *graph, *executable = NULL;
         quantize_open(&q, device, input, output, few, COUNT(few), 0);
@@ -420,11 +345,5 @@ static void check_replays(const struct test_device *device, quern_dtype input, q
             quantize_check(&q, "a replay");
         }
         if (executable) CUDA(cuGraphExecDestroy(executable));
-        buffer_close(&offset);
-        quantize_close(&q);
     }
-}
-
-Test(quantize, replays_read_new_inputs_and_offsets) {
-    quantize_each_types(check_replays);
 }

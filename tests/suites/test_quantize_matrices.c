@@ -5,8 +5,6 @@
  */
 #include <float.h>
 #include <math.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "harness/check.h"
 #include "harness/cuda.h"
@@ -15,8 +13,6 @@
 #include "kernels/quantize_problem.h"
 #include "oracle/dtype.h"
 #include "oracle/quantize.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ---- shapes ---- */
 
@@ -42,21 +38,16 @@ static void fill_shapes(struct quantize_shape *shapes) {
     }
 }
 
-static void check_shapes(const struct test_device *device, quern_dtype input, quern_dtype output) {
+TEST_QUANTIZE_TYPES(quantize_matrices, any_shape) {
     static const quern_scaling scalings[] = {QUERN_SCALING_MX, QUERN_SCALING_TENSOR};
     static unsigned way;
     struct quantize_shape shapes[FIXED + RANDOM];
     fill_shapes(shapes);
     for (size_t i = 0; i < 2 * COUNT(scalings); i++, way += 5) {
-        struct quantize_case q;
+        struct quantize_case q CLOSED_BY(quantize_close);
         quantize_open_matrices(&q, device, input, output, scalings[i % 2], shapes, FIXED + RANDOM, 0);
         quantize_check_way(&q, way % QUANTIZE_WAYS, i % 2 ? "a transposed matrix" : "blocks");
-        quantize_close(&q);
     }
-}
-
-Test(quantize_matrices, any_shape) {
-    quantize_each_types(check_shapes);
 }
 
 /* ---- values ---- */
@@ -79,10 +70,10 @@ static double value_of(quern_dtype input, int64_t i, int64_t columns, int64_t fi
 }
 
 /* Whole tiles when rounded to nearest. */
-static void check_values(const struct test_device *device, quern_dtype input, quern_dtype output) {
+TEST_QUANTIZE_TYPES(quantize_matrices, any_value) {
     const struct quantize_shape shape = {test_size(96, 32), test_size(640, 160), false, true};
     for (int k = 0; k < 4; k++) {
-        struct quantize_case q;
+        struct quantize_case q CLOSED_BY(quantize_close);
         quantize_open_matrices(&q, device, input, output, k < 2 ? QUERN_SCALING_MX : QUERN_SCALING_TENSOR, &shape, 1, 0);
         for (int64_t i = 0; i < q.tensors[0].count; i++)
             dtype_store(input, (void *)q.tensors[0].input, i, value_of(input, i, shape.columns, k % 2 * 100000));
@@ -91,12 +82,7 @@ static void check_values(const struct test_device *device, quern_dtype input, qu
         quantize_run(&q);
         quantize_model(&q.args);
         quantize_check(&q, "any value");
-        quantize_close(&q);
     }
-}
-
-Test(quantize_matrices, any_value) {
-    quantize_each_types(check_values);
 }
 
 /* Blocks of three elements: their scale and codes. */
@@ -135,7 +121,7 @@ static const struct trap traps[] = {
 /* As a row and, transposed, as a column. */
 static void check_trap(const struct test_device *device, const struct trap *trap, bool as_column) {
     const struct quantize_shape shape = {as_column ? 3 : 1, as_column ? 1 : 3, as_column, as_column};
-    struct quantize_case q;
+    struct quantize_case q CLOSED_BY(quantize_close);
     quantize_open_matrices(&q, device, trap->input, trap->output, QUERN_SCALING_MX, &shape, 1, 0);
     for (int i = 0; i < 3; i++) dtype_store(trap->input, (void *)q.tensors[0].input, i, trap->values[i]);
     quantize_upload(&q, false);
@@ -143,14 +129,12 @@ static void check_trap(const struct test_device *device, const struct trap *trap
     memcpy(as_column ? q.tensors[0].transposed : q.tensors[0].output, trap->codes, 3);
     *(as_column ? q.tensors[0].transposed_block_scales : q.tensors[0].block_scales) = trap->scale;
     quantize_check(&q, trap->name);
-    quantize_close(&q);
 }
 
 Test(quantize_matrices, known_traps_of_blocks) {
-    struct test_device device;
+    struct test_device device CLOSED_BY(device_close);
     quantize_device_open(&device);
     for (size_t i = 0; i < COUNT(traps); i++) check_trap(&device, &traps[i], false), check_trap(&device, &traps[i], true);
-    device_close(&device);
 }
 
 /* ---- lists and plans ---- */
@@ -168,7 +152,7 @@ static void check_list(const struct test_device *device, quern_scaling scaling, 
     enum { MANY = 10000 };
     static struct quantize_shape shapes[MANY];
     const int64_t tensors = test_size(MANY, 1000);
-    struct quantize_case q;
+    struct quantize_case q CLOSED_BY(quantize_close);
     for (int64_t i = 0; i < tensors; i++)
         shapes[i] = (struct quantize_shape){i % 4, 1 + i % 3, i % 5 == 4, i % 5 > 2};
     quantize_open_matrices(&q, device, QUERN_BF16, QUERN_E4M3, scaling, shapes, tensors, has_history ? 2 : 0);
@@ -184,22 +168,20 @@ static void check_list(const struct test_device *device, quern_scaling scaling, 
         quantize_model(&q.args);
         quantize_check(&q, "a long list");
     }
-    quantize_close(&q);
 }
 
 Test(quantize_matrices, long_lists_take_few_launches) {
-    struct test_device device;
+    struct test_device device CLOSED_BY(device_close);
     quantize_device_open(&device);
     for (int way = 0; way < 4; way++) check_list(&device, way & 1 ? QUERN_SCALING_MX : QUERN_SCALING_TENSOR, way & 2, false);
     check_list(&device, QUERN_SCALING_TENSOR, true, true);
-    device_close(&device);
 }
 
 /* A matrix beside tensors that are not transposed, whose columns are then not read. */
-static void check_mixed(const struct test_device *device, quern_dtype input, quern_dtype output) {
+TEST_QUANTIZE_TYPES(quantize_matrices, other_tensors_of_the_list_have_no_columns) {
     static const struct quantize_shape shapes[] = {{1, 3000, false, false}, {70, 90, false, true}, {1, 33, false, false}};
     for (int64_t history = 0; history < 3; history += 2) {
-        struct quantize_case q;
+        struct quantize_case q CLOSED_BY(quantize_close);
         quantize_open_matrices(&q, device, input, output, QUERN_SCALING_DEFAULT, shapes, COUNT(shapes), history);
         q.tensors[0].columns = 7, q.tensors[2].columns = -1;
         quantize_upload(&q, history);
@@ -208,23 +190,18 @@ static void check_mixed(const struct test_device *device, quern_dtype input, que
             quantize_model(&q.args);
             quantize_check(&q, "a mixed list");
         }
-        quantize_close(&q);
     }
-}
-
-Test(quantize_matrices, other_tensors_of_the_list_have_no_columns) {
-    quantize_each_types(check_mixed);
 }
 
 /* ---- control ---- */
 
 /* A noop writes nothing; otherwise the offset in device memory gives the random bits. */
-static void check_control(const struct test_device *device, quern_dtype input, quern_dtype output) {
+TEST_QUANTIZE_TYPES(quantize_matrices, a_noop_writes_nothing_and_an_offset_is_read_on_the_device) {
     static const struct quantize_shape shapes[] = {{33, 40, false, true}, {2, 70, false, false}};
     static const float flags[] = {0, NAN, 1};
     for (size_t i = 0; i < COUNT(flags); i++) {
-        struct quantize_case q;
-        struct buffer flag, offset;
+        struct quantize_case q CLOSED_BY(quantize_close);
+        struct buffer flag CLOSED_BY(buffer_close), offset CLOSED_BY(buffer_close);
         uint64_t number = 5;
         const quern_scaling scaling = i == 2 ? QUERN_SCALING_TENSOR : QUERN_SCALING_MX;
         quantize_open_matrices(&q, device, input, output, scaling, shapes, COUNT(shapes), 0);
@@ -236,12 +213,5 @@ static void check_control(const struct test_device *device, quern_dtype input, q
         quantize_run(&q);
         if (flags[i] == 0) quantize_model(&q.args);
         quantize_check(&q, "control");
-        buffer_close(&offset);
-        buffer_close(&flag);
-        quantize_close(&q);
     }
-}
-
-Test(quantize_matrices, a_noop_writes_nothing_and_an_offset_is_read_on_the_device) {
-    quantize_each_types(check_control);
 }

@@ -4,12 +4,6 @@
  *
  * Runs on: cpu; kernels of ragged_all_to_all.
  */
-#include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/check.h"
 #include "harness/device.h"
 #include "harness/ragged_case.h"
@@ -22,8 +16,6 @@
 #include "ranks/ragged/ragged_brief.h"
 #include "ranks/ragged/ragged_check.h"
 #include "ranks/ragged/ragged_seal.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { SMALL_POOL = 5 << 19, LARGE_POOL = 16 << 20, WORKSPACE = SMALL_POOL };
 
@@ -102,9 +94,11 @@ static const struct example examples[] = {
      .recv_sizes = {{1, 1}, {1, 1}}, .expected = {{0, -1, 10, -1}, {2, -1, 12, -1}}},
 };
 
-static quern_status run_examples(struct rank *rank) {
-    struct ragged_bench bench;
-    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
+static void open_bench(struct rank *rank, struct rank_bench *bench) { rank_bench_open(bench, rank, RANK_LIMIT, SMALL_POOL); }
+static void close_bench(struct rank *rank, struct rank_bench *bench) { (void)rank, rank_bench_close(bench); }
+#define TEST_BENCH(...) TEST_WITH(struct rank_bench, bench, open_bench, close_bench, __VA_ARGS__)
+
+TEST_BENCH(ragged, worked_examples, .kind = RANK_BOTH, .count = 2) {
     for (size_t i = 0; i < COUNT(examples); i++) {
         const struct example *example = &examples[i];
         int32_t output[4] = {example->fill, example->fill, example->fill, example->fill};
@@ -113,18 +107,11 @@ static quern_status run_examples(struct rank *rank) {
         args.output = output, args.output_rows = 4, args.row_bytes = sizeof(int32_t);
         args.input_offsets = example->input_offsets[rank->rank], args.send_sizes = example->send_sizes[rank->rank];
         args.output_offsets = example->output_offsets[rank->rank], args.recv_sizes = example->recv_sizes[rank->rank];
-        rank_ok(rank, quern_ragged_all_to_all(bench.group, &args, bench.workspace, WORKSPACE, NULL));
+        rank_ok(rank, quern_ragged_all_to_all(bench->group, &args, bench->workspace, WORKSPACE, NULL));
         for (int row = 0; row < 4; row++)
             rank_check(rank, output[row] == example->expected[rank->rank][row], "example %zu: row %d is %d instead of %d", i, row,
                        output[row], example->expected[rank->rank][row]);
     }
-    ragged_bench_close(&bench);
-    return QUERN_OK;
-}
-
-Test(ragged, worked_examples) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = 2, .function = run_examples);
 }
 
 /* ---- random cases ---- */
@@ -133,22 +120,19 @@ static void check_batch(enum rank_kind kind, int ranks, struct ragged_batch batc
     check_ranks(.kind = kind, .count = ranks, .function = ragged_run_batch, .user = &batch);
 }
 
-Test(ragged, random_cases_of_threads) {
+static void check_random_cases(enum rank_kind kind) {
     for (int ranks = 1; ranks <= 8; ranks++)
-        check_batch(RANK_THREADS, ranks, (struct ragged_batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
+        check_batch(kind, ranks, (struct ragged_batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
 }
 
-Test(ragged, random_cases_of_processes) {
-    for (int ranks = 1; ranks <= 8; ranks++)
-        check_batch(RANK_PROCESSES, ranks,
-                    (struct ragged_batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
-}
+Test(ragged, random_cases_of_threads) { check_random_cases(RANK_THREADS); }
+
+Test(ragged, random_cases_of_processes) { check_random_cases(RANK_PROCESSES); }
 
 Test(ragged, random_plans) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        for (int ranks = 1; ranks <= 5; ranks += 2)
-            check_batch(rank_kinds[kind], ranks, (struct ragged_batch){.first = 20000 + (uint64_t)ranks * 1000, .is_plan = true,
-                                                                .cases = (int)test_size(40, 10), .choice.everyone = true});
+    for (int ranks = 1; ranks <= 5; ranks += 2)
+        check_batch(RANK_BOTH, ranks, (struct ragged_batch){.first = 20000 + (uint64_t)ranks * 1000, .is_plan = true,
+                                                            .cases = (int)test_size(40, 10), .choice.everyone = true});
 }
 
 Test(ragged, many_ranks) {
@@ -159,8 +143,7 @@ Test(ragged, many_ranks) {
 }
 
 Test(ragged, nothing_to_send) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_batch(rank_kinds[kind], 3, (struct ragged_batch){.first = 34000, .cases = 5, .choice.updates = -1});
+    check_batch(RANK_BOTH, 3, (struct ragged_batch){.first = 34000, .cases = 5, .choice.updates = -1});
 }
 
 /*
@@ -192,12 +175,9 @@ Test(ragged, large_slices) {
 Test(ragged, many_small_slices) {
     struct ragged_batch batch = {.first = 42000, .cases = 4, .threads = 3, .pool_bytes = LARGE_POOL,
                           .choice = {.everyone = true, .updates = 3000, .row_bytes = 7, .largest = 40}};
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) {
-        batch.is_plan = false;
-        check_batch(rank_kinds[kind], 4, batch);
-        batch.is_plan = true;
-        check_batch(rank_kinds[kind], 4, batch);
-    }
+    check_batch(RANK_BOTH, 4, batch);
+    batch.is_plan = true;
+    check_batch(RANK_BOTH, 4, batch);
 }
 
 /* ---- synchronisation: when a rank may write a buffer ---- */
@@ -206,11 +186,11 @@ enum { WIDE_ROWS = 32, WIDE_ROW_BYTES = 65536 };
 
 /* Rank 0 sends nothing and receives 2 MiB; it only waits. */
 static quern_status receive_only(struct rank *rank) {
-    struct ragged_bench bench;
+    struct rank_bench bench CLOSED_BY(rank_bench_close);
     const int64_t zero[2] = {0, 0}, rows[2] = {WIDE_ROWS, 0};
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
-    unsigned char *data = rank->user ? bench.pool[RAGGED_SYMMETRIC] : bench.pool[RAGGED_PRIVATE];
+    rank_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
+    unsigned char *data = rank->user ? bench.pool[POOL_SYMMETRIC] : bench.pool[POOL_PRIVATE];
     args.metadata_dtype = QUERN_INT64, args.row_bytes = WIDE_ROW_BYTES;
     args.input_offsets = args.output_offsets = zero;
     args.send_sizes = rank->rank == 1 ? rows : zero;
@@ -223,49 +203,36 @@ static quern_status receive_only(struct rank *rank) {
         for (int64_t i = 0; rank->rank == 0 && i < WIDE_ROWS * WIDE_ROW_BYTES; i++)
             rank_check(rank, data[i] == round, "round %d: byte %lld is %d on return", round, (long long)i, data[i]);
     }
-    ragged_bench_close(&bench);
     return QUERN_OK;
 }
 
 Test(ragged, output_is_complete_on_return_and_input_may_change) {
     static const int symmetric = 1;
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) {
-        check_ranks(.kind = rank_kinds[kind], .count = 2, .function = receive_only);
-        check_ranks(.kind = rank_kinds[kind], .count = 2, .function = receive_only, .user = &symmetric);
-    }
+    check_ranks(.kind = RANK_BOTH, .count = 2, .function = receive_only);
+    check_ranks(.kind = RANK_BOTH, .count = 2, .function = receive_only, .user = &symmetric);
 }
 
 /* One rank arrives late, and uses its output until then. */
-static quern_status come_late(struct rank *rank) {
-    struct ragged_bench bench;
+TEST_BENCH(ragged, output_belongs_to_its_rank_until_that_comes, .kind = RANK_BOTH, .count = 3) {
     struct ragged_case c;
-    struct ragged_arguments arguments;
-    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
+    struct ragged_arguments arguments CLOSED_BY(ragged_arguments_close);
     ragged_case_open(&c, 38000, (struct ragged_choice){.ranks = rank->ranks, .everyone = true, .updates = 2, .row_bytes = 16,
                                                        .is_symmetric = true, .not_in_place = true});
-    ragged_arguments_open(&arguments, &c, &bench, rank->rank);
+    ragged_arguments_open(&arguments, &c, bench, rank->rank);
     for (int round = 0; round < 4; round++) {
-        ragged_case_fill(&c, &bench, rank->rank, (uint64_t)round);
+        ragged_case_fill(&c, bench, rank->rank, (uint64_t)round);
         if (rank->rank == round % rank->ranks) {
             const struct ragged_buffer *output = &c.members[rank->rank].output;
-            unsigned char before[4096], *data = bench.pool[output->pool] + output->offset;
+            unsigned char before[4096], *data = bench->pool[output->pool] + output->offset;
             const size_t bytes = (size_t)(output->rows * c.row_bytes);
             rank_check(rank, bytes <= sizeof before, "%zu bytes", bytes);
             memcpy(before, data, bytes);
             rank_sleep(0.1);
             rank_check(rank, !memcmp(before, data, bytes), "the output was written before the rank came");
         }
-        rank_ok(rank, quern_ragged_all_to_all(bench.group, &arguments.args, bench.workspace, WORKSPACE, NULL));
-        ragged_case_compare(&c, &bench, "one rank late");
+        rank_ok(rank, quern_ragged_all_to_all(bench->group, &arguments.args, bench->workspace, WORKSPACE, NULL));
+        ragged_case_compare(&c, bench, "one rank late");
     }
-    ragged_arguments_close(&arguments);
-    ragged_bench_close(&bench);
-    return QUERN_OK;
-}
-
-Test(ragged, output_belongs_to_its_rank_until_that_comes) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = 3, .function = come_late);
 }
 
 /* ---- the ways of a call: each call is short or long, as its slices are, and every rank must find the same way ---- */
@@ -283,11 +250,11 @@ static unsigned char way_value(int64_t call, int from, int to) { return (unsigne
 
 /* Some ranks have a private output, or check overlaps: they do not offer the same ways as the others. */
 static quern_status change_ways(struct rank *rank) {
-    struct ragged_bench bench;
+    struct rank_bench bench;
     const int ranks = rank->ranks, me = rank->rank;
     unsigned char *input = malloc(WAY_RANKS * WAY_BYTES), *private_output = malloc(WAY_RANKS * WAY_BYTES);
     void *shared_output;
-    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
+    rank_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     rank_check(rank, input && private_output, "no memory");
     rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WAY_RANKS * WAY_BYTES}, &shared_output));
     for (int64_t call = 0; call < WAY_CALLS; call++) {
@@ -313,16 +280,14 @@ static quern_status change_ways(struct rank *rank) {
                 rank_check(rank, is == value, "call %lld: byte %d from rank %d is %d, not %d", (long long)call, i, peer, is, value);
             }
     }
-    ragged_bench_close(&bench);
+    rank_bench_close(&bench);
     free(input);
     free(private_output);
     return QUERN_OK;
 }
 
 Test(ragged, ways_change_from_call_to_call) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        for (int ranks = 2; ranks <= WAY_RANKS; ranks++)
-            check_ranks(.kind = rank_kinds[kind], .count = ranks, .function = change_ways);
+    for (int ranks = 2; ranks <= WAY_RANKS; ranks++) check_ranks(.kind = RANK_BOTH, .count = ranks, .function = change_ways);
 }
 
 /* ---- ranks that lie, with valid seals ---- */
@@ -350,7 +315,7 @@ static uint64_t seal(const void *sealed, size_t bytes) {
 }
 
 /* Writes a brief of which only the lie is wrong, and enters the meeting with it. */
-static quern_status lie(struct rank *rank, struct ragged_bench *bench, const quern_ragged_all_to_all_args *args) {
+static quern_status lie(struct rank *rank, struct rank_bench *bench, const quern_ragged_all_to_all_args *args) {
     struct quern_membership *member;
     rank_ok(rank, quern_member_of(bench->group, &member));
     struct quern_ragged_brief brief = {.offer = told->offer, .updates = 1, .row_bytes = args->row_bytes,
@@ -373,13 +338,13 @@ static quern_status lie(struct rank *rank, struct ragged_bench *bench, const que
 
 /* The honest rank sends a row to each liar, far behind the start of its output, and receives one. */
 static quern_status meet_liars(struct rank *rank) {
-    struct ragged_bench bench;
+    struct rank_bench bench CLOSED_BY(rank_bench_close);
     unsigned char input[LIE_ROW] = {1};
     const int32_t from[LIARS + 1] = {0}, to[LIARS + 1] = {INT32_MAX - 2, INT32_MAX - 2}, sizes[LIARS + 1] = {1, 1};
-    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
+    rank_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     args.timeout = 2;
-    args.input = input, args.output = bench.pool[RAGGED_SYMMETRIC], args.row_bytes = LIE_ROW;
+    args.input = input, args.output = bench.pool[POOL_SYMMETRIC], args.row_bytes = LIE_ROW;
     args.input_rows = 1, args.output_rows = LIARS, args.input_offsets = from, args.output_offsets = to;
     args.send_sizes = args.recv_sizes = sizes;
     if (rank->rank < LIARS) {
@@ -388,7 +353,6 @@ static quern_status meet_liars(struct rank *rank) {
         const quern_status status = quern_ragged_all_to_all(bench.group, &args, bench.workspace, WORKSPACE, NULL);
         rank_check(rank, status != QUERN_OK, "%s: believed", told->label);
     }
-    ragged_bench_close(&bench);
     return QUERN_OK;
 }
 
@@ -440,6 +404,12 @@ static void check_arrived(struct simple_call *call) {
         const unsigned char expected = (unsigned char)(100 * sender + call->rank->rank * UPDATES * SLICE * ROW_BYTES + inside);
         rank_check(call->rank, call->output[i] == expected, "byte %d is %d instead of %d", i, call->output[i], expected);
     }
+}
+
+static void call_simply(struct simple_call *call, struct rank *rank, const struct rank_bench *bench) {
+    make_simple_call(call, rank, bench->group, bench->workspace);
+    rank_ok(rank, run_simple_call(call));
+    check_arrived(call);
 }
 
 static void check_nothing_arrived(struct simple_call *call, const char *what) {
@@ -519,69 +489,47 @@ static const struct mistake faults[] = {
     {-1, two_ranks, QUERN_INVALID_SHAPE, "sender 1, receiver 0, update 1: send_sizes is -1, expected 0 or more"},
 };
 
-static quern_status make_faults(struct rank *rank) {
-    struct ragged_bench bench;
+TEST_BENCH(ragged, every_fault_of_metadata_is_told_to_all, .kind = RANK_BOTH, .count = MEMBERS) {
     struct simple_call call;
-    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     for (size_t i = 0; i < 2 * COUNT(faults); i++) {
         const struct mistake *fault = &faults[i / 2];
         /* The short way does not check overlaps. */
         const bool checks_overlap = i % 2 || fault->make == overlap_of_one_row || fault->make == overlap_of_all;
-        make_simple_call(&call, rank, bench.group, bench.workspace);
+        make_simple_call(&call, rank, bench->group, bench->workspace);
         call.args.check_overlap = checks_overlap;
         if (fault->rank < 0 || fault->rank == rank->rank) fault->make(&call);
-        rank_status(rank, run_simple_call(&call), fault->status);
-        rank_check_detail(rank, fault->words);
+        rank_refused(rank, run_simple_call(&call), fault->status, fault->words);
         check_nothing_arrived(&call, fault->words);
-        make_simple_call(&call, rank, bench.group, bench.workspace);
+        make_simple_call(&call, rank, bench->group, bench->workspace);
         call.args.check_overlap = checks_overlap;
         rank_ok(rank, run_simple_call(&call));
         check_arrived(&call);
     }
-    ragged_bench_close(&bench);
-    return QUERN_OK;
 }
 
-Test(ragged, every_fault_of_metadata_is_told_to_all) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = make_faults);
-}
-
-static quern_status make_faults_in_plans(struct rank *rank) {
-    struct ragged_bench bench;
+TEST_BENCH(ragged, every_fault_of_metadata_is_told_when_a_plan_is_made, .kind = RANK_BOTH, .count = MEMBERS) {
     struct simple_call call;
     quern_ragged_plan *plan = NULL;
-    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     for (size_t i = 0; i < COUNT(faults); i++) {
-        make_simple_call(&call, rank, bench.group, bench.workspace);
+        make_simple_call(&call, rank, bench->group, bench->workspace);
         if (faults[i].rank < 0 || faults[i].rank == rank->rank) faults[i].make(&call);
-        rank_status(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan),
-                    faults[i].status);
-        rank_check_detail(rank, faults[i].words);
+        rank_refused(rank, quern_ragged_plan_create(&bench->group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan),
+                     faults[i].status, faults[i].words);
         rank_check(rank, !plan, "a plan was made with %s", faults[i].words);
     }
-    make_simple_call(&call, rank, bench.group, bench.workspace);
-    rank_ok(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan));
+    make_simple_call(&call, rank, bench->group, bench->workspace);
+    rank_ok(rank, quern_ragged_plan_create(&bench->group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan));
     check_nothing_arrived(&call, "making a plan");
     rank_ok(rank, quern_ragged_plan_run(plan, NULL));
     check_arrived(&call);
     rank_ok(rank, quern_ragged_plan_destroy(plan));
-    ragged_bench_close(&bench);
-    return QUERN_OK;
-}
-
-Test(ragged, every_fault_of_metadata_is_told_when_a_plan_is_made) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = make_faults_in_plans);
 }
 
 /* Overlaps among many slices: a check of neighbours alone would miss some. */
-static quern_status find_overlaps(struct rank *rank) {
-    struct ragged_bench bench;
-    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
+TEST_BENCH(ragged, overlaps_are_found_among_many_slices, .kind = RANK_THREADS, .count = 4) {
     for (uint64_t seed = 40000; seed < 40040; seed++) {
-        struct ragged_case c;
-        struct ragged_arguments arguments;
+        struct ragged_case c CLOSED_BY(ragged_case_close);
+        struct ragged_arguments arguments CLOSED_BY(ragged_arguments_close);
         ragged_case_open(&c, seed, (struct ragged_choice){.ranks = rank->ranks, .everyone = true, .updates = 5, .row_bytes = 4});
         /* Moves one slice of rank 0 onto another receive slice of rank 1. */
         const int64_t moved = c.updates + random_below(seed, 1, c.updates), onto = random_below(seed, 2, rank->ranks * c.updates);
@@ -592,19 +540,11 @@ static quern_status find_overlaps(struct rank *rank) {
                               row + c.members[0].send_sizes[moved] <= c.members[1].output.rows;
         if (overlaps) c.members[0].output_offsets[moved] = row;
         c.check_overlap = true;
-        ragged_arguments_open(&arguments, &c, &bench, rank->rank);
-        rank_status(rank, quern_ragged_all_to_all(bench.group, &arguments.args, bench.workspace, WORKSPACE, NULL),
+        ragged_arguments_open(&arguments, &c, bench, rank->rank);
+        rank_status(rank, quern_ragged_all_to_all(bench->group, &arguments.args, bench->workspace, WORKSPACE, NULL),
                     overlaps ? QUERN_INVALID_SHAPE : QUERN_OK);
         if (overlaps) rank_check_detail(rank, "is also written by sender");
-        ragged_arguments_close(&arguments);
-        ragged_case_close(&c);
     }
-    ragged_bench_close(&bench);
-    return QUERN_OK;
-}
-
-Test(ragged, overlaps_are_found_among_many_slices) {
-    check_ranks(.kind = RANK_THREADS, .count = 4, .function = find_overlaps);
 }
 
 /*
@@ -635,42 +575,31 @@ static const struct mistake refusals[] = {
     {1, stream, QUERN_INVALID_ARGUMENT, "stream is not NULL"},
 };
 
-static quern_status make_refusals(struct rank *rank) {
-    struct ragged_bench bench;
+TEST_BENCH(ragged, refused_arguments_of_one_rank_are_told_to_all, .kind = RANK_BOTH, .count = MEMBERS) {
     struct simple_call call;
     void *spare;
-    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
-    rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WORKSPACE}, &spare));
-    rank_ok(rank, quern_symmetric_free(bench.group, spare, NULL));
+    rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){WORKSPACE}, &spare));
+    rank_ok(rank, quern_symmetric_free(bench->group, spare, NULL));
     for (size_t i = 0; i < COUNT(refusals); i++) {
         const bool is_mine = refusals[i].rank == rank->rank;
         quern_ragged_plan *plan = NULL;
-        make_simple_call(&call, rank, bench.group, bench.workspace);
+        make_simple_call(&call, rank, bench->group, bench->workspace);
         call.spare = spare;
         if (is_mine) refusals[i].make(&call);
         rank_check_refusal(rank, refusals[i].rank, refusals[i].status, refusals[i].words, run_simple_call(&call));
         if (refusals[i].make != stream)  /* no plan is made with it */
             rank_check_refusal(rank, refusals[i].rank, refusals[i].status, refusals[i].words,
-                               quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes,
+                               quern_ragged_plan_create(&bench->group, 1, &call.args, &call.workspace, &call.workspace_bytes,
                                                         &plan));
         rank_check(rank, !plan, "a plan was made with %s", refusals[i].words);
         check_nothing_arrived(&call, refusals[i].words);
         if (refusals[i].make == private_workspace && is_mine) free(call.workspace);
-        make_simple_call(&call, rank, bench.group, bench.workspace);
-        rank_ok(rank, run_simple_call(&call));
-        check_arrived(&call);
+        call_simply(&call, rank, bench);
     }
-    ragged_bench_close(&bench);
-    return QUERN_OK;
-}
-
-Test(ragged, refused_arguments_of_one_rank_are_told_to_all) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = make_refusals);
 }
 
 /* Each slice is the whole input, as large as an input may be; no call gets as far as reading it. */
-static quern_status send_too_much_together(struct rank *rank) {
+TEST_RANKS(ragged, sums_of_slices_have_64_bits, .kind = rank_kinds[0], .count = 1) {
     enum { SLICES = 1 << 15 };
     const int64_t most = (int64_t)1 << 47;
     int64_t *sizes = calloc(2 * SLICES, sizeof *sizes), *offsets = sizes + SLICES;
@@ -692,113 +621,76 @@ static quern_status send_too_much_together(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(ragged, sums_of_slices_have_64_bits) {
-    check_ranks(.kind = rank_kinds[0], .count = 1, .function = send_too_much_together);
-}
-
-static quern_status forget_to_prepare(struct rank *rank) {
+TEST_GROUP(ragged, a_device_that_is_not_prepared, .kind = RANK_THREADS, .count = MEMBERS) {
     struct simple_call call;
     void *workspace;
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     if (rank->rank != 1) rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){WORKSPACE}, &workspace));
     make_simple_call(&call, rank, group, workspace);
-    const struct mistake mistake = {1, NULL, QUERN_NOT_PREPARED, "ragged_all_to_all is not prepared"};
-    rank_check_refusal(rank, mistake.rank, mistake.status, mistake.words, run_simple_call(&call));
+    rank_check_refusal(rank, 1, QUERN_NOT_PREPARED, "ragged_all_to_all is not prepared", run_simple_call(&call));
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
     rank_ok(rank, run_simple_call(&call));
     check_arrived(&call);
-    return quern_group_destroy(group);
-}
-
-Test(ragged, a_device_that_is_not_prepared) {
-    check_ranks(.kind = RANK_THREADS, .count = MEMBERS, .function = forget_to_prepare);
 }
 
 /* A mistake that leaves the members unknown is reported to its rank alone, at once. */
-static quern_status mistake_members(struct rank *rank) {
-    struct ragged_bench bench;
+TEST_RANKS(ragged, mistakes_about_who_takes_part, .kind = RANK_THREADS, .count = MEMBERS) {
+    struct rank_bench bench;
     struct simple_call call;
-    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
+    rank_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     make_simple_call(&call, rank, bench.group, bench.workspace);
     quern_ragged_all_to_all_args *args = &call.args;
     const int lists[][2] = {{0, 0}, {1, 0}, {0, 3}, {-1, 0}};
     for (size_t i = 0; i < COUNT(lists); i++) {
         args->members = lists[i], args->member_count = 2;
-        rank_status(rank, run_simple_call(&call), QUERN_INVALID_ARGUMENT);
-        rank_check_detail(rank, "members[");
+        rank_refused(rank, run_simple_call(&call), QUERN_INVALID_ARGUMENT, "members[");
     }
     args->members = (const int[]){(rank->rank + 1) % rank->ranks}, args->member_count = 1;
-    rank_status(rank, run_simple_call(&call), QUERN_INVALID_ARGUMENT);
-    rank_check_detail(rank, "do not include the calling rank");
+    rank_refused(rank, run_simple_call(&call), QUERN_INVALID_ARGUMENT, "do not include the calling rank");
     args->members = NULL;
     rank_ok(rank, run_simple_call(&call));
     check_arrived(&call);
-    ragged_bench_close(&bench);
-    rank_status(rank, run_simple_call(&call), QUERN_INVALID_ARGUMENT);
-    rank_check_detail(rank, "destroyed before");
+    rank_bench_close(&bench);
+    rank_refused(rank, run_simple_call(&call), QUERN_INVALID_ARGUMENT, "destroyed before");
     return QUERN_OK;
-}
-
-Test(ragged, mistakes_about_who_takes_part) {
-    check_ranks(.kind = RANK_THREADS, .count = MEMBERS, .function = mistake_members);
 }
 
 /* ---- workspaces ---- */
 
 /* Ranks may place their workspaces at different offsets of different allocations. */
-static quern_status scatter_workspaces(struct rank *rank) {
-    struct ragged_bench bench;
+TEST_BENCH(ragged, workspaces_in_different_places, .kind = RANK_BOTH, .count = MEMBERS) {
     struct simple_call call;
     void *other;
-    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
-    rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WORKSPACE + 4096 * (size_t)rank->rank}, &other));
-    make_simple_call(&call, rank, bench.group, rank->rank == 1 ? bench.workspace : (char *)other + 16 * rank->rank);
+    rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){WORKSPACE + 4096 * (size_t)rank->rank}, &other));
+    make_simple_call(&call, rank, bench->group, rank->rank == 1 ? bench->workspace : (char *)other + 16 * rank->rank);
     rank_ok(rank, run_simple_call(&call));
     check_arrived(&call);
-    ragged_bench_close(&bench);
-    return QUERN_OK;
-}
-
-Test(ragged, workspaces_in_different_places) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = scatter_workspaces);
 }
 
 /* A rank has freed its own part of the allocation that holds the others' workspaces or outputs. */
-static quern_status lose_sight(struct rank *rank) {
-    struct ragged_bench bench;
+TEST_BENCH(ragged, peers_memory_out_of_sight, .kind = RANK_PROCESSES, .count = MEMBERS) {
     struct simple_call call;
     void *lost;
-    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
-    rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WORKSPACE}, &lost));
-    if (rank->rank == 1) rank_ok(rank, quern_symmetric_free(bench.group, lost, NULL));
-    make_simple_call(&call, rank, bench.group, rank->rank == 1 ? bench.workspace : lost);
+    rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){WORKSPACE}, &lost));
+    if (rank->rank == 1) rank_ok(rank, quern_symmetric_free(bench->group, lost, NULL));
+    make_simple_call(&call, rank, bench->group, rank->rank == 1 ? bench->workspace : lost);
     call.args.check_overlap = 0;  /* short, if they could reach each other */
     struct mistake mistake = {1, NULL, QUERN_INVALID_ARGUMENT,
                               "the workspace of rank 0 is in symmetric memory that rank 1 has freed"};
     rank_check_refusal(rank, mistake.rank, mistake.status, mistake.words, run_simple_call(&call));
-    make_simple_call(&call, rank, bench.group, bench.workspace);
+    make_simple_call(&call, rank, bench->group, bench->workspace);
     if (rank->rank != 1) call.args.output = lost;
     mistake.words = "the output of rank 2 is in symmetric memory that rank 1 has freed";
     rank_check_refusal(rank, mistake.rank, mistake.status, mistake.words, run_simple_call(&call));
-    make_simple_call(&call, rank, bench.group, bench.workspace);
-    rank_ok(rank, run_simple_call(&call));
-    check_arrived(&call);
-    ragged_bench_close(&bench);
-    return QUERN_OK;
-}
-
-Test(ragged, peers_memory_out_of_sight) {
-    check_ranks(.kind = RANK_PROCESSES, .count = MEMBERS, .function = lose_sight);
+    call_simply(&call, rank, bench);
 }
 
 /* The returned size is enough, and one byte less is refused: also for a single rank and for an empty exchange. */
 static quern_status ask_workspace(struct rank *rank) {
-    struct ragged_bench bench;
+    struct rank_bench bench CLOSED_BY(rank_bench_close);
     struct ragged_case c;
     struct ragged_arguments arguments;
-    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
+    rank_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     ragged_case_open(&c, 41000, (struct ragged_choice){.ranks = rank->ranks, .everyone = true, .updates = -1});
     ragged_arguments_open(&arguments, &c, &bench, rank->rank);
     arguments.args.updates = 0, arguments.args.input_rows = 0;
@@ -806,14 +698,12 @@ static quern_status ask_workspace(struct rank *rank) {
     rank_ok(rank, quern_ragged_all_to_all_workspace(bench.group, &arguments.args, &bytes));
     rank_check(rank, bytes == 0, "%zu bytes of workspace for nothing", bytes);
     rank_ok(rank, quern_ragged_all_to_all(bench.group, &arguments.args, NULL, 0, NULL));
-    ragged_bench_close(&bench);
     return QUERN_OK;
 }
 
 /* A rank that sends to itself alone needs no room to pass its input to other processes, however long the input is. */
-static quern_status send_to_itself(struct rank *rank) {
+TEST_GROUP(ragged, a_rank_that_sends_to_itself, .kind = RANK_PROCESSES, .count = 2) {
     enum { ROWS = 3 << 19 };
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     const int both[] = {0, 1}, offset[2] = {0}, size[2] = {ROWS, 0};
     size_t together, alone, room = 1 << 16;
     void *workspace;
@@ -835,11 +725,6 @@ static quern_status send_to_itself(struct rank *rank) {
     rank_ok(rank, quern_symmetric_free(group, workspace, NULL));
     free(input);
     free(output);
-    return quern_group_destroy(group);
-}
-
-Test(ragged, a_rank_that_sends_to_itself) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = send_to_itself);
 }
 
 Test(ragged, nothing_needs_no_workspace) {
@@ -883,11 +768,10 @@ static void check_workspace(struct rank *rank, quern_group *group, quern_ragged_
 }
 
 /* Around each size at which a window has reached its limit. */
-static quern_status size_workspaces(struct rank *rank) {
+TEST_GROUP(ragged, workspaces_have_room_for_notices_and_windows, .kind = RANK_BOTH, .count = MEMBERS) {
     static const int crews[] = {1, 2, 3, 7, 8, 9, 64};
     static const int64_t updates[] = {0, 1, 2, 3, 8, 1000};
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     void *symmetric, *private = malloc(5 << 20);
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){5 << 20}, &symmetric));
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
@@ -905,21 +789,15 @@ static quern_status size_workspaces(struct rank *rank) {
                 }
     }
     free(private);
-    return quern_group_destroy(group);
-}
-
-Test(ragged, workspaces_have_room_for_notices_and_windows) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = size_workspaces);
 }
 
 /* ---- plans ---- */
 
-static quern_status live_with_plans(struct rank *rank) {
-    struct ragged_bench bench;
+TEST_RANKS(ragged, life_of_plans, .kind = RANK_BOTH, .count = MEMBERS) {
+    struct rank_bench bench;
     struct simple_call call;
     quern_ragged_plan *plan = NULL, *second = NULL;
-    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
+    rank_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     make_simple_call(&call, rank, bench.group, bench.workspace);
     rank_ok(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan));
     rank_ok(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &second));
@@ -931,68 +809,48 @@ static quern_status live_with_plans(struct rank *rank) {
         rank_ok(rank, run_simple_call(&call));
         check_arrived(&call);
     }
-    const struct mistake mistake = {2, NULL, QUERN_INVALID_ARGUMENT, "stream is not NULL"};
-    rank_check_refusal(rank, mistake.rank, mistake.status, mistake.words,
+    rank_check_refusal(rank, 2, QUERN_INVALID_ARGUMENT, "stream is not NULL",
                        quern_ragged_plan_run(plan, rank->rank == 2 ? rank : NULL));
     rank_ok(rank, quern_ragged_plan_run(plan, NULL));
     rank_ok(rank, quern_ragged_plan_destroy(plan));
-    rank_status(rank, quern_ragged_plan_destroy(plan), QUERN_INVALID_ARGUMENT);
-    rank_check_detail(rank, "the plan was destroyed before");
+    rank_refused(rank, quern_ragged_plan_destroy(plan), QUERN_INVALID_ARGUMENT, "the plan was destroyed before");
     rank_status(rank, quern_ragged_plan_run(plan, NULL), QUERN_INVALID_ARGUMENT);
     rank_ok(rank, quern_ragged_plan_destroy(NULL));
     rank_status(rank, quern_ragged_plan_run(NULL, NULL), QUERN_NULL_POINTER);
-    ragged_bench_close(&bench);
-    rank_status(rank, quern_ragged_plan_run(second, NULL), QUERN_INVALID_ARGUMENT);
-    rank_check_detail(rank, "destroyed before");
+    rank_bench_close(&bench);
+    rank_refused(rank, quern_ragged_plan_run(second, NULL), QUERN_INVALID_ARGUMENT, "destroyed before");
     return quern_ragged_plan_destroy(second);
 }
 
-Test(ragged, life_of_plans) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = live_with_plans);
-}
-
 /* One rank frees the memory that a plan uses. */
-static quern_status free_under_plan(struct rank *rank) {
+TEST_BENCH(ragged, memory_freed_under_a_plan, .kind = RANK_BOTH, .count = MEMBERS) {
     static const char *const words[] = {"the plan's workspace is in", "the plan's input is in", "the plan's output is in"};
-    struct ragged_bench bench;
     struct simple_call call;
-    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     for (int i = 0; i < 3; i++) {
         quern_ragged_plan *plan;
         void *memory;
-        rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WORKSPACE}, &memory));
-        make_simple_call(&call, rank, bench.group, i == 0 ? memory : bench.workspace);
+        rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){WORKSPACE}, &memory));
+        make_simple_call(&call, rank, bench->group, i == 0 ? memory : bench->workspace);
         if (i == 1) call.args.input = memory;
         if (i == 2) call.args.output = memory;
-        rank_ok(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan));
+        rank_ok(rank, quern_ragged_plan_create(&bench->group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan));
         rank_ok(rank, quern_ragged_plan_run(plan, NULL));
-        if (rank->rank == 1) rank_ok(rank, quern_symmetric_free(bench.group, memory, NULL));
-        const struct mistake mistake = {1, NULL, QUERN_INVALID_ARGUMENT, words[i]};
-        rank_check_refusal(rank, mistake.rank, mistake.status, mistake.words, quern_ragged_plan_run(plan, NULL));
+        if (rank->rank == 1) rank_ok(rank, quern_symmetric_free(bench->group, memory, NULL));
+        rank_check_refusal(rank, 1, QUERN_INVALID_ARGUMENT, words[i], quern_ragged_plan_run(plan, NULL));
         rank_ok(rank, quern_ragged_plan_destroy(plan));
-        if (rank->rank != 1) rank_ok(rank, quern_symmetric_free(bench.group, memory, NULL));
+        if (rank->rank != 1) rank_ok(rank, quern_symmetric_free(bench->group, memory, NULL));
     }
-    make_simple_call(&call, rank, bench.group, bench.workspace);
-    rank_ok(rank, run_simple_call(&call));
-    check_arrived(&call);
-    ragged_bench_close(&bench);
-    return QUERN_OK;
-}
-
-Test(ragged, memory_freed_under_a_plan) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = free_under_plan);
+    call_simply(&call, rank, bench);
 }
 
 /* The same range, registered anew, is other memory: the plan keeps the addresses at which it has found the peers' parts. */
-static quern_status register_again_under_plan(struct rank *rank) {
-    struct ragged_bench bench;
+TEST_RANKS(ragged, memory_registered_again_under_a_plan, .kind = RANK_THREADS, .count = MEMBERS) {
+    struct rank_bench bench;
     struct simple_call call;
     quern_ragged_plan *plan;
     void *memory = calloc(1, WORKSPACE);
     const size_t bytes = WORKSPACE;
-    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
+    rank_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
     rank_ok(rank, quern_symmetric_register(&bench.group, 1, &memory, &bytes));
     make_simple_call(&call, rank, bench.group, bench.workspace);
     call.args.output = memory;
@@ -1003,25 +861,19 @@ static quern_status register_again_under_plan(struct rank *rank) {
     rank_status(rank, quern_ragged_plan_run(plan, NULL), QUERN_INVALID_ARGUMENT);
     rank_check_detail(rank, "the plan's output is in symmetric memory that was freed");
     rank_ok(rank, quern_ragged_plan_destroy(plan));
-    ragged_bench_close(&bench);
+    rank_bench_close(&bench);
     free(memory);
     return QUERN_OK;
 }
 
-Test(ragged, memory_registered_again_under_a_plan) {
-    check_ranks(.kind = RANK_THREADS, .count = MEMBERS, .function = register_again_under_plan);
-}
-
 /* Plans of parts of the group, created by all ranks at once: ranks 0 and 2, and rank 1 alone. */
-static quern_status plan_for_some(struct rank *rank) {
+TEST_BENCH(ragged, plans_of_parts_of_a_group, .kind = RANK_BOTH, .count = MEMBERS) {
     static const int pair[] = {0, 2}, single[] = {1}, everyone[] = {0, 1, 2};
-    struct ragged_bench bench;
     struct simple_call call;
     quern_ragged_plan *plan = NULL;
-    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
-    make_simple_call(&call, rank, bench.group, bench.workspace);
+    make_simple_call(&call, rank, bench->group, bench->workspace);
     call.args.members = rank->rank == 1 ? single : pair, call.args.member_count = rank->rank == 1 ? 1 : 2;
-    rank_ok(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan));
+    rank_ok(rank, quern_ragged_plan_create(&bench->group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan));
     if (rank->rank != 1) rank_ok(rank, quern_ragged_plan_run(plan, NULL));  /* without rank 1 */
     if (rank->rank == 0) rank_check(rank, call.output[UPDATES * SLICE * ROW_BYTES] == 0xEE && call.output[0] == 0 &&
                                     call.output[2 * UPDATES * SLICE * ROW_BYTES] == 200, "the pair's plan went wrong");
@@ -1030,64 +882,37 @@ static quern_status plan_for_some(struct rank *rank) {
     /* They disagree about the members. */
     plan = NULL;
     call.args.members = rank->rank == 1 ? everyone : pair, call.args.member_count = rank->rank == 1 ? 3 : 2;
-    rank_status(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan),
-                QUERN_PEER_MISMATCH);
-    rank_check_detail(rank, "args.members differ from those of rank 0");
+    rank_refused(rank, quern_ragged_plan_create(&bench->group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan),
+                 QUERN_PEER_MISMATCH, "args.members differ from those of rank 0");
 
     /* An error of the pair is reported to the third rank too. */
     call.args.members = rank->rank == 1 ? single : pair, call.args.member_count = rank->rank == 1 ? 1 : 2;
     if (rank->rank == 2) call.send_sizes[1] = -7;
-    rank_status(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan),
-                QUERN_INVALID_SHAPE);
-    rank_check_detail(rank, "sender 2, receiver 0, update 1: send_sizes is -7");
+    rank_refused(rank, quern_ragged_plan_create(&bench->group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan),
+                 QUERN_INVALID_SHAPE, "sender 2, receiver 0, update 1: send_sizes is -7");
     rank_check(rank, !plan, "a plan was made");
-    ragged_bench_close(&bench);
-    return QUERN_OK;
-}
-
-Test(ragged, plans_of_parts_of_a_group) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = plan_for_some);
 }
 
 /* ---- missing ranks ---- */
 
 /* Rank 1 comes when the limit of rank 0 has ended. */
-static quern_status stay_away(struct rank *rank) {
-    struct ragged_bench bench;
+TEST_BENCH(ragged, a_rank_that_stays_away_ends_the_wait, .kind = RANK_BOTH, .count = MEMBERS) {
     struct simple_call call;
-    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
-    make_simple_call(&call, rank, bench.group, bench.workspace);
+    make_simple_call(&call, rank, bench->group, bench->workspace);
     call.args.timeout = rank->rank ? RANK_LIMIT : 0.3;
     if (rank->rank == 1) {
-        while (quern_group_status(bench.group) == QUERN_OK) rank_sleep(1e-3);
+        while (quern_group_status(bench->group) == QUERN_OK) rank_sleep(1e-3);
         rank_status(rank, run_simple_call(&call), QUERN_PEER_TIMEOUT);
     } else {
-        rank_status(rank, run_simple_call(&call), QUERN_PEER_TIMEOUT);
-        rank_check_detail(rank, "quern_ragged_all_to_all (entry): rank");
+        rank_refused(rank, run_simple_call(&call), QUERN_PEER_TIMEOUT, "quern_ragged_all_to_all (entry): rank");
     }
     rank_check_detail(rank, "for rank 1 (process");
     check_nothing_arrived(&call, "a rank that stayed away");
-    ragged_bench_close(&bench);
-    return QUERN_OK;
 }
 
-Test(ragged, a_rank_that_stays_away_ends_the_wait) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = stay_away);
-}
-
-static quern_status call_otherwise(struct rank *rank) {
-    struct ragged_bench bench;
+TEST_BENCH(ragged, a_rank_in_another_call_is_told, .kind = RANK_PROCESSES, .count = MEMBERS) {
     struct simple_call call;
-    ragged_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
-    make_simple_call(&call, rank, bench.group, bench.workspace);
-    rank_status(rank, rank->rank == 2 ? quern_barrier(bench.group, NULL, NULL) : run_simple_call(&call), QUERN_PEER_MISMATCH);
+    make_simple_call(&call, rank, bench->group, bench->workspace);
+    rank_status(rank, rank->rank == 2 ? quern_barrier(bench->group, NULL, NULL) : run_simple_call(&call), QUERN_PEER_MISMATCH);
     check_nothing_arrived(&call, "another call");
-    ragged_bench_close(&bench);
-    return QUERN_OK;
-}
-
-Test(ragged, a_rank_in_another_call_is_told) {
-    check_ranks(.kind = RANK_PROCESSES, .count = MEMBERS, .function = call_otherwise);
 }

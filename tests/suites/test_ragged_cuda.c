@@ -8,17 +8,11 @@
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "harness/check.h"
 #include "harness/gpu_ragged.h"
 #include "harness/random.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 
 enum { POOL = 1 << 20, WORKSPACE = 1 << 20 };
 
@@ -26,6 +20,10 @@ static void open_bench(struct gpu_ragged *bench, struct gpu_group *group, struct
     gpu_group_open_with(group, options);
     gpu_ragged_open(bench, group, POOL, WORKSPACE);
 }
+#define OPEN_BENCH(...) \
+    struct gpu_group group; \
+    struct gpu_ragged bench CLOSED_BY(gpu_ragged_close_all); \
+    open_bench(&bench, &group, __VA_ARGS__)
 
 static void open_case(struct ragged_case *c, const struct gpu_ragged *bench, uint64_t seed, struct ragged_choice choice,
                       bool in_place) {
@@ -39,11 +37,10 @@ static void open_case(struct ragged_case *c, const struct gpu_ragged *bench, uin
 /* Rank r sends r + p rows to rank p.  One thread drives all. */
 Test(ragged_cuda, sizes_of_ranks_that_one_thread_drives) {
     enum { RANKS = 3 };
-    struct gpu_group group;
     quern_ragged_sizes_args args[RANKS];
     int32_t sent[RANKS][RANKS], from[RANKS][RANKS], to[RANKS][RANKS], received[RANKS][RANKS];
     int64_t rows[RANKS];
-    gpu_group_open(&group, .ranks = RANKS);
+    OPEN_GROUP(group, .ranks = RANKS);
     for (int rank = 0; rank < RANKS; rank++) {
         args[rank] = (quern_ragged_sizes_args)QUERN_RAGGED_SIZES_ARGS_INIT;
         for (int peer = 0; peer < RANKS; peer++) sent[rank][peer] = rank + peer;
@@ -59,26 +56,21 @@ Test(ragged_cuda, sizes_of_ranks_that_one_thread_drives) {
     sent[1][2] = -7;
     check_status(quern_ragged_sizes(group.group, RANKS, args), QUERN_INVALID_SHAPE);
     check(strstr(error_detail(), "rank 1: sender 1, receiver 2, update 0: args.send_sizes is -7"), "%s", error_detail());
-    gpu_group_close(&group);
 }
 
 /* ---- random metadata ---- */
 
 /* Every fourth case is in place, every second has all ranks as members; up to three blocks. */
 static void run_random(struct gpu_group_options options, int cases, enum gpu_metadata where) {
-    struct gpu_group group;
-    struct gpu_ragged bench;
     options.first_epoch = 0xFFFFFFF0;
-    open_bench(&bench, &group, options);
+    OPEN_BENCH(options);
     for (int i = 0; i < cases; i++) {
-        struct ragged_case c;
+        struct ragged_case c CLOSED_BY(ragged_case_close);
         bench.multiprocessors = 1 + i % 3;
         open_case(&c, &bench, (uint64_t)(1000 * options.ranks + i), (struct ragged_choice){.everyone = where == METADATA_IN_PLAN},
                   i % 4 == 3);
         gpu_ragged_run(&bench, &c, where);
-        ragged_case_close(&c);
     }
-    gpu_ragged_close_all(&bench);
 }
 
 Test(ragged_cuda, random_metadata_on_the_host) {
@@ -133,7 +125,7 @@ static const struct example examples[] = {
 static void enqueue_example(const struct gpu_ragged *bench, const struct example *example, int rank) {
     const struct test_device *device = &bench->group->device[rank];
     const int32_t fill[4] = {example->fill, example->fill, example->fill, example->fill};
-    unsigned char *input = bench->pool[rank][RAGGED_PRIVATE], *output = bench->pool[rank][RAGGED_SYMMETRIC];
+    unsigned char *input = bench->pool[rank][POOL_PRIVATE], *output = bench->pool[rank][POOL_SYMMETRIC];
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     device_use(device);
     CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)input, example->input[rank], sizeof example->input[rank], device->stream));
@@ -147,15 +139,13 @@ static void enqueue_example(const struct gpu_ragged *bench, const struct example
 }
 
 Test(ragged_cuda, worked_examples) {
-    struct gpu_group group;
-    struct gpu_ragged bench;
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 2});
+    OPEN_BENCH((struct gpu_group_options){.ranks = 2});
     for (size_t i = 0; i < COUNT(examples); i++) {
         for (int rank = 0; rank < 2; rank++) enqueue_example(&bench, &examples[i], rank);
         gpu_group_synchronize(&group);
         for (int rank = 0; rank < 2; rank++) {
             int32_t output[4];
-            CUDA(cuMemcpyDtoHAsync_v2(output, (uintptr_t)bench.pool[rank][RAGGED_SYMMETRIC], sizeof output,
+            CUDA(cuMemcpyDtoHAsync_v2(output, (uintptr_t)bench.pool[rank][POOL_SYMMETRIC], sizeof output,
                                       group.device[rank].stream));
             device_synchronize(&group.device[rank]);
             for (int row = 0; row < 4; row++)
@@ -164,7 +154,6 @@ Test(ragged_cuda, worked_examples) {
                       output[row], examples[i].expected[rank][row]);
         }
     }
-    gpu_ragged_close_all(&bench);
 }
 
 /* ---- completeness ---- */
@@ -178,7 +167,7 @@ static void enqueue_one_way(const struct gpu_ragged *bench, int rank, int sender
     if (rank == sender) gives[1 - sender] = LONG;
     else takes[sender] = LONG;
     device_use(device);
-    args.input = bench->pool[rank][RAGGED_PRIVATE], args.output = bench->pool[rank][RAGGED_SYMMETRIC];
+    args.input = bench->pool[rank][POOL_PRIVATE], args.output = bench->pool[rank][POOL_SYMMETRIC];
     args.input_rows = args.output_rows = LONG, args.row_bytes = 1, args.multiprocessors = 1;
     args.input_offsets = args.output_offsets = zeros, args.send_sizes = gives, args.recv_sizes = takes;
     check_ok(quern_ragged_all_to_all(bench->group->group[rank], &args, bench->workspace[rank], bench->workspace_bytes,
@@ -188,11 +177,11 @@ static void enqueue_one_way(const struct gpu_ragged *bench, int rank, int sender
 /* The receiver's stream copies its output directly after its own operation. */
 static void check_completeness(struct gpu_ragged *bench, int sender, unsigned char *sent, unsigned char *found) {
     const struct test_device *from = &bench->group->device[sender], *to = &bench->group->device[1 - sender];
-    const cuda_pointer output = (uintptr_t)bench->pool[1 - sender][RAGGED_SYMMETRIC];
-    const cuda_pointer copy = (uintptr_t)bench->pool[1 - sender][RAGGED_PRIVATE];
+    const cuda_pointer output = (uintptr_t)bench->pool[1 - sender][POOL_SYMMETRIC];
+    const cuda_pointer copy = (uintptr_t)bench->pool[1 - sender][POOL_PRIVATE];
     for (int i = 0; i < LONG; i++) sent[i] = (unsigned char)random_bits((uint64_t)sender, (uint64_t)i);
     device_use(from);
-    CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)bench->pool[sender][RAGGED_PRIVATE], sent, LONG, from->stream));
+    CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)bench->pool[sender][POOL_PRIVATE], sent, LONG, from->stream));
     device_synchronize(from);
     for (int rank = 0; rank < 2; rank++) enqueue_one_way(bench, rank, sender);
     device_use(to);
@@ -210,14 +199,11 @@ static void check_completeness(struct gpu_ragged *bench, int sender, unsigned ch
  * pause, and the rest of the receiver's stream waits for it.  The models of tests/model/ always find a missing exit barrier.
  */
 Test(ragged_cuda, an_output_is_complete_when_the_operation_ends) {
-    struct gpu_group group;
-    struct gpu_ragged bench;
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 2});
+    OPEN_BENCH((struct gpu_group_options){.ranks = 2});
     unsigned char *sent = malloc(LONG), *found = malloc(LONG);
     for (int sender = 0; sender < 2; sender++) check_completeness(&bench, sender, sent, found);
     free(found);
     free(sent);
-    gpu_ragged_close_all(&bench);
 }
 
 /* ---- copies ---- */
@@ -238,43 +224,37 @@ static void align_slices(struct ragged_case *c, int64_t length) {
 }
 
 Test(ragged_cuda, every_byte_alignment) {
-    struct gpu_group group;
-    struct gpu_ragged bench;
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 1});
+    OPEN_BENCH((struct gpu_group_options){.ranks = 1});
     static const int64_t lengths[] = {0, 1, 14, 15, 16, 17, 30, 31, 32, 33, 47, 63, 64, 65, 100, 511, 512, 600};
     for (size_t i = 0; i < COUNT(lengths); i++) {
-        struct ragged_case c;
+        struct ragged_case c CLOSED_BY(ragged_case_close);
         ragged_case_open(&c, i, (struct ragged_choice){.ranks = 1, .updates = 1024, .row_bytes = 1, .largest = 1});
         align_slices(&c, lengths[i]);
         gpu_ragged_place(&c, false);
         gpu_ragged_run(&bench, &c, METADATA_ON_HOST);
-        ragged_case_close(&c);
     }
-    gpu_ragged_close_all(&bench);
 }
 
 /* Large slices divided among many blocks, next to small ones that many blocks assign to one warp each. */
 Test(ragged_cuda, large_and_small_slices) {
     struct gpu_group group;
-    struct gpu_ragged bench;
+    struct gpu_ragged bench CLOSED_BY(gpu_ragged_close_all);
     gpu_group_open(&group, .ranks = 2);
     gpu_ragged_open(&bench, &group, 16 << 20, WORKSPACE);
     for (uint64_t i = 0; i < 6; i++) {
-        struct ragged_case c;
+        struct ragged_case c CLOSED_BY(ragged_case_close);
         open_case(&c, &bench, 40 + i,
                   i % 2 ? (struct ragged_choice){.row_bytes = 4097, .updates = 2, .largest = 300, .everyone = true}
                         : (struct ragged_choice){.row_bytes = 3, .updates = 2000, .largest = 9, .everyone = true},
                   i == 5);
         gpu_ragged_run(&bench, &c, (enum gpu_metadata)(i % 3));
-        ragged_case_close(&c);
     }
-    gpu_ragged_close_all(&bench);
 }
 
 /* The driver copies pageable memory in pieces of 64 KiB. */
 Test(ragged_cuda, metadata_of_several_pieces) {
     struct gpu_group group;
-    struct gpu_ragged bench;
+    struct gpu_ragged bench CLOSED_BY(gpu_ragged_close_all);
     struct ragged_case c;
     gpu_group_open(&group, .ranks = 2);
     gpu_ragged_open(&bench, &group, POOL, 4 * WORKSPACE);
@@ -282,7 +262,6 @@ Test(ragged_cuda, metadata_of_several_pieces) {
     c.is_int64 = true;
     gpu_ragged_run(&bench, &c, METADATA_ON_HOST);
     ragged_case_close(&c);
-    gpu_ragged_close_all(&bench);
 }
 
 /* The entry is one block.  The copy has as many as its bytes can occupy, of those that it may use: at most 16 by default, or 32. */
@@ -292,15 +271,13 @@ Test(ragged_cuda, small_exchanges_use_few_blocks) {
         int multiprocessors, blocks;
     } cases[] = {{10, 4, 1}, {10, 0, 1}, {5000, 4, 3}, {5000, 2, 2}, {5000, 1, 1}, {5000, 0, 3}, {31000, 0, 16}, {131000, 0, 16},
                  {131000, 17, 17}, {131000, 32, 32}, {131000, 33, 32}, {131000, 1000, 32}};
-    struct gpu_group group;
-    struct gpu_ragged bench;
     static const int32_t none[1] = {0};
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 1, .machine.multiprocessors = 8});
+    OPEN_BENCH((struct gpu_group_options){.ranks = 1, .machine.multiprocessors = 8});
     for (size_t i = 0; i < COUNT(cases) && cuda_blocks() >= 0; i++) {
         quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
         args.row_bytes = 8, args.updates = 1, args.multiprocessors = cases[i].multiprocessors;
         args.input_rows = args.output_rows = cases[i].rows;
-        args.input = bench.pool[0][RAGGED_PRIVATE], args.output = bench.pool[0][RAGGED_SYMMETRIC];
+        args.input = bench.pool[0][POOL_PRIVATE], args.output = bench.pool[0][POOL_SYMMETRIC];
         args.input_offsets = args.send_sizes = args.output_offsets = args.recv_sizes = none;
         const long long before = cuda_blocks();
         check_ok(quern_ragged_all_to_all(group.group[0], &args, bench.workspace[0], WORKSPACE, group.device[0].stream));
@@ -308,16 +285,13 @@ Test(ragged_cuda, small_exchanges_use_few_blocks) {
         check(cuda_blocks() - before == 1 + cases[i].blocks, "%d rows, %d multiprocessors: %lld blocks, expected 1 and %d",
               (int)cases[i].rows, cases[i].multiprocessors, cuda_blocks() - before, cases[i].blocks);
     }
-    gpu_ragged_close_all(&bench);
 }
 
 Test(ragged_cuda, nothing_to_send) {
-    struct gpu_group group;
-    struct gpu_ragged bench;
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 3});
+    OPEN_BENCH((struct gpu_group_options){.ranks = 3});
     static const struct ragged_choice choices[] = {{.updates = -1, .everyone = true}, {.largest = 0, .everyone = true}};
     for (size_t i = 0; i < 2 * COUNT(choices); i++) {
-        struct ragged_case c;
+        struct ragged_case c CLOSED_BY(ragged_case_close);
         open_case(&c, &bench, i, choices[i % 2], i > 1);
         if (i % 2)
             for (int place = 0; place < c.count; place++) {
@@ -325,17 +299,13 @@ Test(ragged_cuda, nothing_to_send) {
                 memset(c.members[place].recv_sizes, 0, (size_t)(c.count * c.updates) * sizeof(int64_t));
             }
         for (int where = 0; where <= METADATA_IN_PLAN; where++) gpu_ragged_run(&bench, &c, (enum gpu_metadata)where);
-        ragged_case_close(&c);
     }
-    gpu_ragged_close_all(&bench);
 }
 
 /* Rows of zero bytes, and ranks without rows: all pointers may be NULL. */
 Test(ragged_cuda, rows_of_no_bytes_need_no_memory) {
-    struct gpu_group group;
-    struct gpu_ragged bench;
     static const int32_t offsets[2] = {0, 0}, sizes[2] = {3, 3}, none[2] = {0, 0};
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 2});
+    OPEN_BENCH((struct gpu_group_options){.ranks = 2});
     for (int round = 0; round < 2; round++) {
         for (int rank = 0; rank < 2; rank++) {
             quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
@@ -349,7 +319,6 @@ Test(ragged_cuda, rows_of_no_bytes_need_no_memory) {
         gpu_group_synchronize(&group);
         for (int rank = 0; rank < 2; rank++) check_ok(quern_group_status(group.group[rank]));
     }
-    gpu_ragged_close_all(&bench);
 }
 
 /* ---- one call after the other ---- */
@@ -357,10 +326,8 @@ Test(ragged_cuda, rows_of_no_bytes_need_no_memory) {
 /* Many calls with different members and numbers of updates, enqueued before the first one starts. */
 Test(ragged_cuda, calls_follow_each_other_in_the_stream) {
     enum { CALLS = 24 };
-    struct gpu_group group;
-    struct gpu_ragged bench;
     static struct ragged_case cases[CALLS];
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 4});
+    OPEN_BENCH((struct gpu_group_options){.ranks = 4});
     struct ragged_case whole;
     open_case(&whole, &bench, 1, (struct ragged_choice){.everyone = true}, false);
     for (int i = 0; i < CALLS; i++) {
@@ -375,7 +342,6 @@ Test(ragged_cuda, calls_follow_each_other_in_the_stream) {
     gpu_ragged_compare(&bench, &whole, "after 24 calls");
     for (int i = 0; i < CALLS; i++) ragged_case_close(&cases[i]);
     ragged_case_close(&whole);
-    gpu_ragged_close_all(&bench);
 }
 
 static void write_metadata(struct gpu_ragged *bench, const struct ragged_case *c) {
@@ -408,11 +374,9 @@ static void capture_call(struct gpu_ragged *bench, const struct ragged_case *c, 
 
 /* The replays read the metadata that are then on the device. */
 Test(ragged_cuda, a_captured_call_is_replayed_with_other_metadata) {
-    struct gpu_group group;
-    struct gpu_ragged bench;
     struct gpu_replay replay;
     struct ragged_case c;
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 3, .first_epoch = 0xFFFFFFF0});
+    OPEN_BENCH((struct gpu_group_options){.ranks = 3, .first_epoch = 0xFFFFFFF0});
     open_case(&c, &bench, 900, (struct ragged_choice){.updates = 3, .row_bytes = 40, .everyone = true}, false);
     capture_call(&bench, &c, &replay);
     for (int turn = 0; turn < 10; turn++) {
@@ -425,16 +389,13 @@ Test(ragged_cuda, a_captured_call_is_replayed_with_other_metadata) {
     }
     ragged_case_close(&c);
     gpu_group_close_replay(&group, &replay);
-    gpu_ragged_close_all(&bench);
 }
 
 Test(ragged_cuda, a_captured_plan_is_replayed) {
-    struct gpu_group group;
-    struct gpu_ragged bench;
     struct gpu_replay replay;
     struct ragged_case c;
     quern_ragged_plan *plans[MOST_GPU_RANKS];
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 4});
+    OPEN_BENCH((struct gpu_group_options){.ranks = 4});
     open_case(&c, &bench, 77, (struct ragged_choice){.everyone = true, .updates = 4, .row_bytes = 31}, true);
     gpu_ragged_plan(&bench, &c, plans);
     gpu_group_begin_capture(&group);
@@ -448,7 +409,6 @@ Test(ragged_cuda, a_captured_plan_is_replayed) {
     gpu_group_close_replay(&group, &replay);
     for (int rank = 0; rank < group.ranks; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
     ragged_case_close(&c);
-    gpu_ragged_close_all(&bench);
 }
 
 static void wait_for_leave(void *user) {
@@ -463,15 +423,13 @@ static void *give_leave_soon(void *user) {
 
 /* A plan is destroyed while a graph with a run of it is held up in the streams. */
 Test(ragged_cuda, a_plan_is_kept_until_its_graphs_have_run) {
-    struct gpu_group group;
-    struct gpu_ragged bench;
     struct gpu_replay replay;
     struct ragged_case c;
     quern_ragged_plan *plans[MOST_GPU_RANKS];
     pthread_t thread;
     int go_on = 0;
     if (!cuda()->cuLaunchHostFunc) cr_skip_test("needs host functions");
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 2});
+    OPEN_BENCH((struct gpu_group_options){.ranks = 2});
     open_case(&c, &bench, 78, (struct ragged_choice){.everyone = true}, false);
     gpu_ragged_plan(&bench, &c, plans);
     gpu_group_begin_capture(&group);
@@ -490,15 +448,12 @@ Test(ragged_cuda, a_plan_is_kept_until_its_graphs_have_run) {
     gpu_group_synchronize(&group);
     gpu_group_close_replay(&group, &replay);
     ragged_case_close(&c);
-    gpu_ragged_close_all(&bench);
 }
 
 Test(ragged_cuda, metadata_on_the_host_cannot_be_captured) {
-    struct gpu_group group;
-    struct gpu_ragged bench;
     struct gpu_replay replay;
     struct ragged_case c;
-    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 2});
+    OPEN_BENCH((struct gpu_group_options){.ranks = 2});
     open_case(&c, &bench, 5, (struct ragged_choice){.everyone = true, .updates = 1}, false);
     int64_t storage[64];
     const quern_ragged_all_to_all_args args = gpu_ragged_arguments(&bench, &c, 0, METADATA_ON_HOST, storage);
@@ -520,5 +475,4 @@ Test(ragged_cuda, metadata_on_the_host_cannot_be_captured) {
     for (int rank = 0; rank < 2; rank++) check_ok(quern_group_status(group.group[rank]));
     gpu_ragged_run(&bench, &c, METADATA_ON_HOST);  /* the group is still usable */
     ragged_case_close(&c);
-    gpu_ragged_close_all(&bench);
 }

@@ -4,16 +4,10 @@
  *
  * Runs on: ranks.
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "harness/check.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "ranks/handles.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { MOST_RANKS = 9, MOST_UPDATES = 150, ENTRIES = MOST_RANKS * MOST_UPDATES, MOST_ROWS = 4096, LARGE = 6 /* a case */ };
 
@@ -85,17 +79,13 @@ static void check_exchange(struct rank *rank, quern_group *group, const quern_ra
     int64_t *input = inputs_of[rank->rank], *output = outputs_of[rank->rank];
     const struct metadata *data = sizes->send_sizes;
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    void *workspace;
-    size_t bytes;
     int64_t at = 0;
     for (int64_t i = 0; i < data->input_rows; i++) input[i] = rank->rank * 100000 + i;
     args.metadata_dtype = sizes->metadata_dtype, args.updates = sizes->updates, args.row_bytes = sizeof *input;
     args.input = input, args.input_rows = data->input_rows, args.output = output, args.output_rows = data->output_rows;
     args.input_offsets = data->from, args.send_sizes = data->sent, args.output_offsets = data->to, args.recv_sizes = data->received;
     args.check_overlap = 1;
-    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
-    rank_ok(rank, quern_ragged_all_to_all(group, &args, workspace, bytes, NULL));
+    rank_exchange_once(rank, group, &args);
     for (int sender = 0; sender < rank->ranks; sender++) {
         int64_t row = 0;
         for (int peer = 0; peer < rank->rank; peer++)
@@ -104,7 +94,6 @@ static void check_exchange(struct rank *rank, quern_group *group, const quern_ra
             for (int64_t i = 0; i < size_of(trial, sender, rank->rank, update); i++, row++, at++)
                 rank_check(rank, output[at] == sender * 100000 + row, "row %lld is %lld", (long long)at, (long long)output[at]);
     }
-    rank_ok(rank, quern_symmetric_free(group, workspace, NULL));
 }
 
 static const struct {
@@ -147,8 +136,7 @@ static quern_group *open_group(struct rank *rank) {
 static void check_failure(struct rank *rank, quern_group *group, const quern_ragged_sizes_args *args, struct metadata *data,
                           quern_status status, const char *detail) {
     struct metadata before = *data;
-    rank_status(rank, quern_ragged_sizes(&group, 1, args), status);
-    rank_check_detail(rank, detail);
+    rank_refused(rank, quern_ragged_sizes(&group, 1, args), status, detail);
     rank_check(rank, !memcmp(&before, data, sizeof before), "metadata was written");
     quern_ragged_sizes_args right = sizes_args(data, QUERN_INT32, 1);
     memset(data->sent, 0, sizeof data->sent);
@@ -201,7 +189,7 @@ Test(ragged_sizes, a_mistake_of_one_rank_reaches_all) {
     check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 2, .function = make_mistakes);
 }
 
-static quern_status omit_results(struct rank *rank) {
+TEST_RANKS(ragged_sizes, results_may_be_omitted_and_arguments_may_not, .kind = RANK_THREADS, .count = 2) {
     struct metadata *data = &metadata_of[rank->rank];
     quern_group *group = open_group(rank);
     quern_ragged_sizes_args args = sizes_args(data, QUERN_INT32, 1);
@@ -210,17 +198,12 @@ static quern_status omit_results(struct rank *rank) {
     args.input_rows = NULL;
     rank_ok(rank, quern_ragged_sizes(&group, 1, &args));
     rank_check(rank, data->output_rows == rank->ranks, "%lld rows", (long long)data->output_rows);
-    rank_status(rank, quern_ragged_sizes(&group, 1, NULL), QUERN_NULL_POINTER);
-    rank_check_detail(rank, "rank 0: args is NULL");
+    rank_refused(rank, quern_ragged_sizes(&group, 1, NULL), QUERN_NULL_POINTER, "rank 0: args is NULL");
     return quern_group_destroy(group);
 }
 
-Test(ragged_sizes, results_may_be_omitted_and_arguments_may_not) {
-    check_ranks(.kind = RANK_THREADS, .count = 2, .function = omit_results);
-}
-
 /* The metadata comes before the first exchange, for which other ranks may still load kernels. */
-static quern_status keep_the_first_limit(struct rank *rank) {
+TEST_RANKS(ragged_sizes, the_first_limit_holds_until_the_first_exchange, .kind = RANK_THREADS, .count = 2) {
     struct metadata *data = &metadata_of[rank->rank];
     quern_group_args join = rank_group_args(rank, RANK_LIMIT);
     struct quern_membership *member;
@@ -235,22 +218,13 @@ static quern_status keep_the_first_limit(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-static quern_status lose_a_rank(struct rank *rank) {
+TEST_RANKS(ragged_sizes, a_rank_that_has_left_is_named, .kind = RANK_PROCESSES, .count = 3) {
     struct metadata *data = &metadata_of[rank->rank];
     quern_group *group = open_group(rank);
     quern_ragged_sizes_args args = sizes_args(data, QUERN_INT32, 1);
     memset(data->sent, 0, sizeof data->sent);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     if (rank->rank == 0) return quern_group_destroy(group);
-    rank_status(rank, quern_ragged_sizes(&group, 1, &args), QUERN_PEER_LOST);
-    rank_check_detail(rank, "rank 0");
+    rank_refused(rank, quern_ragged_sizes(&group, 1, &args), QUERN_PEER_LOST, "rank 0");
     return quern_group_destroy(group);
-}
-
-Test(ragged_sizes, the_first_limit_holds_until_the_first_exchange) {
-    check_ranks(.kind = RANK_THREADS, .count = 2, .function = keep_the_first_limit);
-}
-
-Test(ragged_sizes, a_rank_that_has_left_is_named) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 3, .function = lose_a_rank);
 }

@@ -5,7 +5,6 @@
  * Runs on: ranks.
  */
 #include <stddef.h>
-#include <string.h>
 
 #include "harness/check.h"
 #include "harness/ranks.h"
@@ -16,8 +15,6 @@
 #include "ranks/hosts/messages.h"
 #include "ranks/ragged/ragged_exchange.h"
 #include "ranks/transfer/words.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ---- records in shared memory ---- */
 

@@ -3,14 +3,9 @@
  *
  * Runs on: ranks.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "harness/check.h"
 #include "os/address.h"
 #include "os/sha256.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static void check_digest(const unsigned char digest[QUERN_DIGEST_BYTES], const char *expected, const char *of) {
     char text[2 * QUERN_DIGEST_BYTES + 1];

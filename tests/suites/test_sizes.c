@@ -4,9 +4,6 @@
  *
  * Runs on: cpu, one emulated, gpu.
  */
-#include <stdint.h>
-#include <string.h>
-
 #include "harness/buffer.h"
 #include "harness/check.h"
 

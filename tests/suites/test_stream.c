@@ -7,8 +7,6 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/adam_case.h"
@@ -83,12 +81,11 @@ static void check_cross_entropy(struct calls *calls) {
 
 /* The arenas must equal the model's after a number of steps. */
 static void check_adam(struct calls *calls, int steps) {
-    struct adam_problem got;
+    struct adam_problem got CLOSED_BY(adam_free);
     adam_copy(&got, &calls->problem);
     adam_session_read(&calls->adam, &got);
     for (int i = 0; i < steps; i++) adam_model_step(&calls->problem.args);
     adam_check_same(&got, &calls->problem, "on a stream");
-    adam_free(&got);
 }
 
 /* ---- asynchrony ---- */

@@ -6,17 +6,11 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/buffer.h"
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "harness/cuda.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static int64_t part_columns(quern_dtype dtype) {
     return test_kind() == QUERN_CPU ? QUERN_CPU_PART_COLUMNS : QUERN_GPU_PART_BYTES / (int64_t)quern_dtype_bytes(dtype);
@@ -67,10 +61,9 @@ static void keep_rows(const struct cross_entropy_case *c, const struct cross_ent
 
 /* On a CPU the call is refused; on a GPU only the bad rows keep their bytes. */
 static void check_bad_rows(const struct test_device *device, struct cross_entropy_case *c, int i) {
-    struct cross_entropy_inputs inputs;
-    struct cross_entropy_outputs expected, strict;
+    struct cross_entropy_outputs expected CLOSED_BY(cross_entropy_free_outputs), strict CLOSED_BY(cross_entropy_free_outputs);
     char refusal[160];
-    cross_entropy_make_inputs(c, &inputs);
+    OPEN_INPUTS(inputs, c);
     const int64_t first = spoil(c, &inputs, i);
     cross_entropy_run(device, c, &inputs, &expected);
     cross_entropy_compare(c, &inputs, &expected);
@@ -83,9 +76,6 @@ static void check_bad_rows(const struct test_device *device, struct cross_entrop
     cross_entropy_run(device, c, &inputs, &strict);
     keep_rows(c, &inputs, &expected);
     cross_entropy_check_same(c, &strict, &expected, "strict labels");
-    cross_entropy_free_outputs(&strict);
-    cross_entropy_free_outputs(&expected);
-    cross_entropy_free_inputs(&inputs);
 }
 
 /* ---- every kernel, every combination of outputs, steps and types ---- */
@@ -110,14 +100,12 @@ static struct cross_entropy_case case_of(const struct quern_kernel *row, int i) 
 Test(strict_labels, a_bad_row_is_not_written) {
     const int total = 3 * 3 * 2 * WAYS;
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        struct test_device device;
-        device_open_row(&device, 0, row);
+        OPEN_ROW(device, row);
         /* A step coprime to the numbers of choices still meets every pair of them. */
         for (int i = 0; i < total; i += (int)test_size(1, 7)) {
             struct cross_entropy_case c = case_of(row, i);
             check_bad_rows(&device, &c, i);
         }
-        device_close(&device);
     }
 }
 
@@ -125,15 +113,13 @@ Test(strict_labels, a_bad_row_is_not_written) {
 Test(strict_labels, a_bad_row_of_several_parts) {
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
         const int64_t long_row = 2 * part_columns(row->key.cross_entropy.logits) + 77, longest = row->key.cross_entropy.vocab_max;
-        struct test_device device;
-        device_open_row(&device, 0, row);
+        OPEN_ROW(device, row);
         for (int i = 0; i < 2; i++) {
             struct cross_entropy_case c = case_of(row, i ? 1 : 3);  /* a sum out of place, the losses in place */
             c.rows = 4;
             c.vocab = long_row < longest ? long_row : longest;
             check_bad_rows(&device, &c, i + 3);
         }
-        device_close(&device);
     }
 }
 
@@ -144,10 +130,9 @@ Test(strict_labels, a_bad_row_of_several_parts) {
 Test(strict_labels, a_bad_row_of_a_split_call) {
     setenv("QUERN_EMULATOR_SMS", "32", 1);
     static const quern_dtype dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
-    struct test_device device;
     char by_parts[64];
     snprintf(by_parts, sizeof by_parts, "cross_entropy_*_st*__%s", test_target());
-    device_open(&device, 0, test_kind() == QUERN_CUDA ? by_parts : NULL);
+    OPEN_DEVICE(device, test_kind() == QUERN_CUDA ? by_parts : NULL);
     check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
     for (int i = 0; i < 6; i++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(
@@ -160,60 +145,46 @@ Test(strict_labels, a_bad_row_of_a_split_call) {
         const int each = c.softcap != 0 ? 4 + (c.reduction != QUERN_REDUCTION_NONE) : 1;
         if (launches >= 0) check(cuda_launches() - launches == 2 * each, "%lld launches", cuda_launches() - launches);
     }
-    device_close(&device);
 }
 
 /* ---- good labels ---- */
 
 static void check_good_rows(const struct test_device *device, struct cross_entropy_case *c) {
-    struct cross_entropy_inputs inputs;
-    struct cross_entropy_outputs expected, strict;
+    struct cross_entropy_outputs expected CLOSED_BY(cross_entropy_free_outputs), strict CLOSED_BY(cross_entropy_free_outputs);
     c->ignored_every = 3;
-    cross_entropy_make_inputs(c, &inputs);
+    OPEN_INPUTS(inputs, c);
     cross_entropy_run(device, c, &inputs, &expected);
     c->strict = true;
     cross_entropy_run(device, c, &inputs, &strict);
     cross_entropy_check_same(c, &strict, &expected, "strict labels");
-    cross_entropy_free_outputs(&strict);
-    cross_entropy_free_outputs(&expected);
-    cross_entropy_free_inputs(&inputs);
 }
 
 Test(strict_labels, good_and_ignored_labels_give_the_same_bits) {
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        struct test_device device;
-        device_open_row(&device, 0, row);
+        OPEN_ROW(device, row);
         for (int i = 0; i < 72; i += 11) {
             struct cross_entropy_case c = case_of(row, i);
             c.rows = i ? c.rows : 0;
             check_good_rows(&device, &c);
         }
-        device_close(&device);
     }
 }
 
 /* ---- all rows bad ---- */
 
 Test(strict_labels, a_call_of_bad_rows_only) {
-    struct test_device device;
-    device_open(&device, 0, NULL);
-    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
     for (int i = 0; i < 3; i++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = 3, .vocab = 70, .strict = true,
                                                          .reduction = (quern_reduction)i, .placement = IN_PLACE);
-        struct cross_entropy_inputs inputs;
-        struct cross_entropy_outputs outputs;
-        cross_entropy_make_inputs(&c, &inputs);
+        OPEN_INPUTS(inputs, &c);
         for (int64_t r = 0; r < c.rows; r++) cross_entropy_set_label(&c, &inputs, r, c.vocab + r);
         c.refused = device.kind == QUERN_CPU ? "args.labels[0] is 70: expected 0 to 69, or ignore_index -100" : NULL;
-        cross_entropy_run(&device, &c, &inputs, &outputs);
+        OPEN_OUTPUTS(outputs, &device, &c, &inputs);
         check(!memcmp(outputs.grad, inputs.logits, (size_t)cross_entropy_grad_bytes(&c)), "the logits were written");
         const size_t loss_bytes = (size_t)cross_entropy_loss_count(&c) * sizeof(float);
         check(c.reduction && !c.refused ? outputs.loss[0] == 0 : holds_pattern(outputs.loss, loss_bytes), "the loss is %g",
               (double)outputs.loss[0]);
         check(c.refused || (outputs.report.bad_labels == 3 && outputs.report.first_bad_row == 0), "the report counts other rows");
-        cross_entropy_free_outputs(&outputs);
-        cross_entropy_free_inputs(&inputs);
     }
-    device_close(&device);
 }

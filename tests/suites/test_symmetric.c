@@ -5,13 +5,7 @@
  * Runs on: cpu.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
-#include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -21,8 +15,6 @@
 #include "harness/ranks.h"
 #include "ranks/descriptors.h"
 #include "ranks/symmetric/symmetric_lookup.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* Runs a function with this many ranks, as threads and as processes. */
 static void check_both_kinds(int count, rank_function *function, const void *user) {
@@ -42,8 +34,7 @@ static void check_bytes(struct rank *rank, const char *bytes, size_t count, int 
 /* The call is refused with this detail. */
 static void refuse_peer(struct rank *rank, quern_group *group, const void *pointer, int peer, const char *why) {
     void *there;
-    rank_status(rank, quern_symmetric_peer(group, pointer, peer, &there), QUERN_INVALID_ARGUMENT);
-    rank_check_detail(rank, why);
+    rank_refused(rank, quern_symmetric_peer(group, pointer, peer, &there), QUERN_INVALID_ARGUMENT, why);
 }
 
 /* ---- the resources of a process ---- */
@@ -86,8 +77,7 @@ Test(symmetric, every_rank_sees_every_part) {
     check_ranks(.kind = RANK_THREADS, .count = 128, .function = see_every_part);
 }
 
-static quern_status look_up(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+TEST_GROUP(symmetric, look_ups_find_what_lies_in_a_range_and_nothing_else, .kind = RANK_BOTH, .count = 2) {
     size_t bytes = rank->rank == 1 ? 5000 : 9000;
     char *mine = rank_allocate(rank, group, bytes), *other = rank_allocate(rank, group, 100), stranger;
     void *there;
@@ -107,20 +97,13 @@ static quern_status look_up(struct rank *rank) {
     refuse_peer(rank, group, mine, -1, "expected 0 to 1");
     refuse_peer(rank, group, mine, 2, "rank is 2: expected 0 to 1");
     rank_status(rank, quern_symmetric_peer(group, mine, 0, NULL), QUERN_NULL_POINTER);
-    rank_status(rank, quern_symmetric_multicast(group, mine, &there), QUERN_NOT_SUPPORTED);
-    rank_check_detail(rank, "the ranks are CPUs");
+    rank_refused(rank, quern_symmetric_multicast(group, mine, &there), QUERN_NOT_SUPPORTED, "the ranks are CPUs");
     rank_status(rank, quern_symmetric_multicast(group, &stranger, &there), QUERN_INVALID_ARGUMENT);
     rank_status(rank, quern_symmetric_peer(NULL, mine, 0, &there), QUERN_NULL_POINTER);
-    return quern_group_destroy(group);
-}
-
-Test(symmetric, look_ups_find_what_lies_in_a_range_and_nothing_else) {
-    check_both_kinds(2, look_up, NULL);
 }
 
 /* The id of an allocation: the same on every rank, never reused, also after a failed call. */
-static quern_status name_places(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+TEST_GROUP(symmetric, a_place_has_one_name_on_all_ranks, .kind = RANK_BOTH, .count = 3, .shared_bytes = 4096) {
     const struct quern_membership *member = rank_member_of(rank, group);
     uint64_t *ids = rank->shared;
     struct quern_symmetric_place place;
@@ -155,12 +138,6 @@ static quern_status name_places(struct rank *rank) {
     rank_ok(rank, quern_symmetric_free(group, last, NULL));
     rank_check(rank, quern_symmetric_find(member, last + 4, 1, &place) == QUERN_MEMORY_FREED, "it is not known to be freed");
     rank_check(rank, !quern_symmetric_resolve(member, id, 0, 1, rank->rank), "its name still means something");
-    return quern_group_destroy(group);
-}
-
-Test(symmetric, a_place_has_one_name_on_all_ranks) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = 3, .function = name_places, .shared_bytes = 4096);
 }
 
 /* ---- freeing ---- */
@@ -170,13 +147,11 @@ static quern_status use_after_free(struct rank *rank) {
     size_t bytes = 100000;
     char *mine = rank_allocate(rank, group, bytes), *next = rank_peer_of(rank, group, mine, (rank->rank + 1) % rank->ranks);
     void *there;
-    rank_status(rank, quern_symmetric_free(group, mine + 8, NULL), QUERN_INVALID_ARGUMENT);
-    rank_check_detail(rank, "lies 8 bytes behind the beginning");
+    rank_refused(rank, quern_symmetric_free(group, mine + 8, NULL), QUERN_INVALID_ARGUMENT, "lies 8 bytes behind the beginning");
     rank_status(rank, quern_symmetric_unregister(group, mine, NULL), QUERN_INVALID_ARGUMENT);
     rank_check_detail(rank, "was allocated: expected quern_symmetric_free");
     rank_status(rank, quern_symmetric_free(group, mine, mine), QUERN_INVALID_ARGUMENT);  /* a CPU has no stream */
-    rank_status(rank, quern_symmetric_free(group, &bytes, NULL), QUERN_INVALID_ARGUMENT);
-    rank_check_detail(rank, "not in symmetric memory");
+    rank_refused(rank, quern_symmetric_free(group, &bytes, NULL), QUERN_INVALID_ARGUMENT, "not in symmetric memory");
     rank_ok(rank, quern_symmetric_free(group, NULL, NULL));
     meet(rank, group);
     /* The owner frees while a peer still writes; the peer continues to write. */
@@ -184,10 +159,8 @@ static quern_status use_after_free(struct rank *rank) {
         rank_ok(rank, quern_symmetric_free(group, mine, NULL));
         refuse_peer(rank, group, mine, 0, "was freed");
         refuse_peer(rank, group, mine + bytes - 1, 1, "was freed");
-        rank_status(rank, quern_symmetric_multicast(group, mine, &there), QUERN_INVALID_ARGUMENT);
-        rank_check_detail(rank, "was freed");
-        rank_status(rank, quern_symmetric_free(group, mine, NULL), QUERN_INVALID_ARGUMENT);
-        rank_check_detail(rank, "was freed before");
+        rank_refused(rank, quern_symmetric_multicast(group, mine, &there), QUERN_INVALID_ARGUMENT, "was freed");
+        rank_refused(rank, quern_symmetric_free(group, mine, NULL), QUERN_INVALID_ARGUMENT, "was freed before");
     }
     meet(rank, group);
     if (rank->rank != 0) {
@@ -213,8 +186,7 @@ Test(symmetric, memory_stays_until_all_have_freed_it_and_its_later_use_is_an_err
     check_both_kinds(4, use_after_free, NULL);
 }
 
-static quern_status forget_old_frees(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+TEST_GROUP(symmetric, the_last_32_frees_are_remembered, .kind = RANK_BOTH, .count = 2) {
     char *old[40];
     for (size_t i = 0; i < COUNT(old); i++) {
         old[i] = rank_allocate(rank, group, 1000);
@@ -227,11 +199,6 @@ static quern_status forget_old_frees(struct rank *rank) {
             if (old[later] == old[i]) last = later;
         refuse_peer(rank, group, old[i], 0, last < COUNT(old) - 32 ? "not in symmetric memory" : "was freed");
     }
-    return quern_group_destroy(group);
-}
-
-Test(symmetric, the_last_32_frees_are_remembered) {
-    check_both_kinds(2, forget_old_frees, NULL);
 }
 
 /* Counts all addresses that this process has reserved. */
@@ -263,7 +230,7 @@ static void check_held(struct rank *rank, quern_group *group, struct held before
 }
 
 /* The resources of a process are constant over many allocations, including failed ones. */
-static quern_status allocate_often(struct rank *rank) {
+TEST_RANKS(symmetric, nothing_is_left_behind, .kind = RANK_BOTH, .count = 4, .shared_bytes = 4096) {
     long addresses = count_address_bytes();
     quern_group *group = rank_group(rank, RANK_LIMIT);
     void *pointer;
@@ -294,12 +261,7 @@ static quern_status allocate_often(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(symmetric, nothing_is_left_behind) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = 4, .function = allocate_often, .shared_bytes = 4096);
-}
-
-static quern_status leave_early(struct rank *rank) {
+TEST_RANKS(symmetric, a_rank_that_leaves_takes_nothing_from_the_others, .kind = RANK_BOTH, .count = 3, .shared_bytes = 4096) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     size_t bytes = 50000;
     char *mine = rank_allocate(rank, group, bytes), *first = rank_peer_of(rank, group, mine, 0);
@@ -317,11 +279,6 @@ static quern_status leave_early(struct rank *rank) {
     memset(slice, 9, 10000);
     rank_ok(rank, quern_symmetric_free(group, mine, NULL));
     return quern_group_destroy(group);
-}
-
-Test(symmetric, a_rank_that_leaves_takes_nothing_from_the_others) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = 3, .function = leave_early, .shared_bytes = 4096);
 }
 
 /* ---- failure ---- */
@@ -389,8 +346,7 @@ static quern_status fail_together(struct rank *rank) {
     getrlimit(RLIMIT_NOFILE, &open_files);
     struct held before = count_held(rank, group);
     failure->provoke(rank, &bytes, &bytes_argument, &pointers_argument);
-    rank_status(rank, quern_symmetric_alloc(&group, 1, bytes_argument, pointers_argument), failure->status);
-    rank_check_detail(rank, failure->why);
+    rank_refused(rank, quern_symmetric_alloc(&group, 1, bytes_argument, pointers_argument), failure->status, failure->why);
     if (failure->provoke == limit_file_sizes) rank_check_detail(rank, strerror(EFBIG));
     rank_check(rank, pointer == &bytes, "the pointer was set");
     if (failure->needs_processes) {
@@ -487,8 +443,7 @@ Test(symmetric, threads_register_any_memory) {
     check_ranks(.kind = RANK_THREADS, .count = 4, .function = register_own_memory, .shared_bytes = 4096);
 }
 
-static quern_status register_between_processes(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+TEST_GROUP(symmetric, private_memory_of_another_process_cannot_be_registered, .kind = RANK_PROCESSES, .count = 2) {
     static char memory[100];
     void *pointer = memory;
     size_t bytes = sizeof memory;
@@ -496,11 +451,6 @@ static quern_status register_between_processes(struct rank *rank) {
     rank_check_detail(rank, "rank 0: the ranks are of several processes");
     refuse_peer(rank, group, memory, 0, "not in symmetric memory");
     meet(rank, group);
-    return quern_group_destroy(group);
-}
-
-Test(symmetric, private_memory_of_another_process_cannot_be_registered) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = register_between_processes);
 }
 
 /* One rank has registered the range and another has not: they vote, and all register again. */
@@ -551,7 +501,7 @@ Test(symmetric, ranks_vote_on_what_they_have_registered) {
 }
 
 /* Rank 0 registers one range again and again, each time together with another range of rank 1. */
-static quern_status register_one_with_many(struct rank *rank) {
+TEST_RANKS(symmetric, a_range_may_be_registered_with_many_others, .kind = RANK_THREADS, .count = 2) {
     enum { MANY = 100, BYTES = 64 };
     quern_group *group = rank_group(rank, RANK_LIMIT);
     char *memory = calloc(MANY, BYTES);
@@ -570,24 +520,14 @@ static quern_status register_one_with_many(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(symmetric, a_range_may_be_registered_with_many_others) {
-    check_ranks(.kind = RANK_THREADS, .count = 2, .function = register_one_with_many);
-}
-
 /* Of a group that has made no symmetric memory yet. */
-static quern_status free_what_there_is_not(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+TEST_GROUP(symmetric, a_group_without_any, .kind = RANK_BOTH, .count = 1) {
     char memory[8];
     rank_status(rank, quern_symmetric_free(group, memory, NULL), QUERN_INVALID_ARGUMENT);
     rank_check_detail(rank, "pointer is not in symmetric memory of the group");
     rank_status(rank, quern_symmetric_unregister(group, memory, NULL), QUERN_INVALID_ARGUMENT);
     rank_check_detail(rank, "pointer is not in symmetric memory of the group");
     refuse_peer(rank, group, memory, 0, "not in symmetric memory of the group");
-    return quern_group_destroy(group);
-}
-
-Test(symmetric, a_group_without_any) {
-    check_both_kinds(1, free_what_there_is_not, NULL);
 }
 
 /* Rank 1 registers a range that overlaps another; every rank gets the error. */
@@ -595,12 +535,11 @@ static void refuse_range(struct rank *rank, quern_group *group, char *usual, siz
                          quern_status status, const char *why) {
     void *pointer = rank->rank == 1 ? other : usual;
     size_t bytes = rank->rank == 1 ? other_bytes : usual_bytes;
-    rank_status(rank, quern_symmetric_register(&group, 1, &pointer, &bytes), status);
-    rank_check_detail(rank, why);
+    rank_refused(rank, quern_symmetric_register(&group, 1, &pointer, &bytes), status, why);
 }
 
 /* Rank 1 passes no pointers, or no sizes; every rank gets the error. */
-static quern_status register_nothing(struct rank *rank) {
+TEST_RANKS(symmetric, a_registration_needs_pointers_and_sizes, .kind = RANK_THREADS, .count = 3) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     char *memory = calloc(1, 100);
     size_t bytes = 100;
@@ -620,11 +559,7 @@ static quern_status register_nothing(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(symmetric, a_registration_needs_pointers_and_sizes) {
-    check_ranks(.kind = RANK_THREADS, .count = 3, .function = register_nothing);
-}
-
-static quern_status overlap(struct rank *rank) {
+TEST_RANKS(symmetric, ranges_of_a_rank_never_overlap, .kind = RANK_THREADS, .count = 2) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     char *arena = calloc(1, 10000), *fresh = calloc(1, 100), *part = rank_allocate(rank, group, 1000);
     register_range(rank, group, arena + 1000, 1000);
@@ -667,13 +602,9 @@ static quern_status overlap(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(symmetric, ranges_of_a_rank_never_overlap) {
-    check_ranks(.kind = RANK_THREADS, .count = 2, .function = overlap);
-}
-
 /* ---- several groups ---- */
 
-static quern_status use_two_groups(struct rank *rank) {
+TEST_RANKS(symmetric, groups_that_share_ranks_keep_their_memory_apart, .kind = RANK_BOTH, .count = 5) {
     quern_group *all = rank_group(rank, RANK_LIMIT), *half = NULL;
     int colour = rank->rank % 2, key = -rank->rank;
     rank_ok(rank, quern_group_split(&all, 1, &colour, &key, &half));
@@ -698,17 +629,12 @@ static quern_status use_two_groups(struct rank *rank) {
     return quern_group_destroy(all);
 }
 
-Test(symmetric, groups_that_share_ranks_keep_their_memory_apart) {
-    check_both_kinds(5, use_two_groups, NULL);
-}
-
 /* ---- random sequences ---- */
 
 enum { LIVE = 12, ROUNDS = 300 };
 
 /* All ranks allocate the same sequence; each frees in its own order, and live memory holds the values written. */
-static quern_status allocate_at_random(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+TEST_GROUP(symmetric, any_order_of_frees_will_do, .kind = RANK_BOTH, .count = 3) {
     char *live[LIVE] = {NULL};
     size_t bytes[LIVE] = {0};
     for (int round = 0; round < ROUNDS; round++) {
@@ -722,11 +648,6 @@ static quern_status allocate_at_random(struct rank *rank) {
         check_bytes(rank, live[slot], bytes[slot], 0, "fresh memory");
         memset(live[slot], slot, bytes[slot]);
     }
-    return quern_group_destroy(group);
-}
-
-Test(symmetric, any_order_of_frees_will_do) {
-    check_both_kinds(3, allocate_at_random, NULL);
 }
 
 /* ---- descriptors ---- */

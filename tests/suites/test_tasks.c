@@ -4,16 +4,10 @@
  *
  * Runs on: one cpu.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "kernels/problem.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { THREADS = 4 };
 
@@ -35,6 +29,7 @@ static void open_device(struct test_device *device) {
     check_ok(quern_prepare(device->quern, QUERN_CROSS_ENTROPY | QUERN_ADAM));
     check_ok(quern_set_threads(device->quern, THREADS, count_tasks, NULL));
 }
+#define TEST_DEVICE(suite, name) TEST_IN(struct test_device, device, open_device, device_close, suite, name)
 
 static void check_seen(const int64_t *tasks, size_t jobs, const char *what) {
     char text[300] = "";
@@ -51,12 +46,8 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 /* ---- cross-entropy ---- */
 
 static void run_case(const struct test_device *device, const struct cross_entropy_case *c) {
-    struct cross_entropy_inputs inputs;
-    struct cross_entropy_outputs outputs;
-    cross_entropy_make_inputs(c, &inputs);
-    cross_entropy_run(device, c, &inputs, &outputs);
-    cross_entropy_free_outputs(&outputs);
-    cross_entropy_free_inputs(&inputs);
+    OPEN_INPUTS(inputs, c);
+    OPEN_OUTPUTS(outputs, device, c, &inputs);
 }
 
 /* One task in a call of less than 262,144 logits.  Else 32,768 logits for each task, at most a task for each item and thread. */
@@ -69,11 +60,9 @@ static int64_t tasks_of(const struct cross_entropy_case *c, int64_t items, int64
  * Rows, as many for each thread.  The parts of the others where no thread then has more than three quarters of a row, in four jobs:
  * stats, combine, finish and gradient.
  */
-Test(tasks, whole_cross_entropy) {
+TEST_DEVICE(tasks, whole_cross_entropy) {
     enum { PART = QUERN_CPU_PART_COLUMNS };
     static const int64_t vocabs[] = {100, PART, PART + 1, 3 * PART, 4 * PART, 9 * PART};
-    struct test_device device;
-    open_device(&device);
     for (size_t i = 0; i < COUNT(vocabs) * 2 * (2 * THREADS + 1); i++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .vocab = vocabs[i % COUNT(vocabs)]);
         const bool has_grad = i / COUNT(vocabs) % 2;
@@ -86,25 +75,21 @@ Test(tasks, whole_cross_entropy) {
         if (whole) tasks[jobs++] = tasks_of(&c, whole, c.vocab);
         if (split) tasks[jobs++] = of_parts, tasks[jobs++] = 1, tasks[jobs++] = 1;
         if (split && has_grad) tasks[jobs++] = of_parts;
-        run_case(&device, &c);
+        run_case(device, &c);
         check_seen(tasks, jobs, cross_entropy_describe(&c));
     }
-    device_close(&device);
 }
 
-Test(tasks, steps_of_cross_entropy) {
+TEST_DEVICE(tasks, steps_of_cross_entropy) {
     enum { PARTS = 5 };
-    struct test_device device;
-    open_device(&device);
     for (int64_t rows = 1; rows <= THREADS + 1; rows++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = rows, .shards = 1,
                                                          .vocab = PARTS * QUERN_CPU_PART_COLUMNS - 100, .placement = IN_PLACE);
         const int64_t parts = tasks_of(&c, PARTS * rows, c.vocab / PARTS);
         const int64_t tasks[] = {parts, 1, 1, 1, 1, 1, parts};  /* stats, two ranks that combine, gradient */
-        run_case(&device, &c);
+        run_case(device, &c);
         check_seen(tasks, COUNT(tasks), cross_entropy_describe(&c));
     }
-    device_close(&device);
 }
 
 /* ---- Adam ---- */
@@ -112,25 +97,20 @@ Test(tasks, steps_of_cross_entropy) {
 enum { OF_ONE_TASK = 1 << 16, FEW_THREADS = 2, MOST = 8 * FEW_THREADS };
 
 /* At least 65,536 elements for each task, and at most eight tasks for each thread. */
-Test(tasks, steps_of_adam) {
+TEST_DEVICE(tasks, steps_of_adam) {
     static const int64_t counts[] = {1, OF_ONE_TASK, OF_ONE_TASK + 1, (MOST - 1) * OF_ONE_TASK, MOST * OF_ONE_TASK + 1};
     static const int64_t tasks[] = {1, 1, 2, MOST - 1, MOST};
-    struct test_device device;
-    open_device(&device);
-    check_ok(quern_set_threads(device.quern, FEW_THREADS, count_tasks, NULL));
+    check_ok(quern_set_threads(device->quern, FEW_THREADS, count_tasks, NULL));
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
     for (size_t i = 0; i < COUNT(counts); i++) {
         const quern_adam_args args = adam_args_of(row);
-        struct adam_problem problem;
         char what[40];
         const int64_t list[] = {counts[i] / 2, counts[i] - counts[i] / 2};
-        adam_make(&problem, &args, list, COUNT(list));
-        adam_run(&device, &problem);
+        OPEN_ADAM(problem, &args, list, COUNT(list));
+        adam_run(device, &problem);
         snprintf(what, sizeof what, "%lld elements", (long long)counts[i]);
         check_seen(&tasks[i], 1, what);
-        adam_free(&problem);
     }
-    device_close(&device);
 }
 
 /* ---- gradients ---- */
@@ -145,7 +125,7 @@ Test(tasks, gradients) {
         int64_t items, count, tasks;
     } lists[] = {{1, 1, 1}, {1, QUERN_GRADIENT_CHUNK, 1}, {1, QUERN_GRADIENT_CHUNK + 1, 2}, {1, 2 * QUERN_GRADIENT_CHUNK + 1, 3},
                  {MOST - 1, 1, MOST - 1}, {MOST, 1, MOST}, {ITEMS, 1, MOST}};
-    struct test_device device;
+    struct test_device device CLOSED_BY(device_close);
     open_device(&device);
     check_ok(quern_set_threads(device.quern, FEW_THREADS, count_tasks, NULL));
     for (size_t i = 0; i < COUNT(lists); i++) {
@@ -166,39 +146,33 @@ Test(tasks, gradients) {
         check_ok(quern_accumulate(device.quern, &sum, NULL));
         check_seen(&lists[i].tasks, 1, what);
     }
-    device_close(&device);
 }
 
 /* ---- saved states ---- */
 
 /* Chunks of 65,536 elements, each in pieces of 2,048. */
-Test(tasks, conversions_of_saved_states) {
+TEST_DEVICE(tasks, conversions_of_saved_states) {
     enum { CHUNK = 1 << 16, PIECE = 2048 };
     static const int64_t counts[] = {1, PIECE, PIECE + 1, CHUNK + 2 * PIECE};
-    struct test_device device;
-    open_device(&device);
     for (size_t i = 0; i < COUNT(counts); i++) {
         quern_adam_args from = adam_args_of(find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, true));
         quern_adam_args to = adam_args_of(find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, true));
         from.amsgrad = to.amsgrad = 0;
-        struct adam_problem problem;
         char what[40];
         size_t bytes;
-        adam_make(&problem, &from, &counts[i], 1);
-        check_ok(quern_adam_saved_bytes(device.quern, &problem.args, &bytes));
+        OPEN_ADAM(problem, &from, &counts[i], 1);
+        check_ok(quern_adam_saved_bytes(device->quern, &problem.args, &bytes));
         void *saved = malloc(bytes);
         check(saved, "no memory");
-        check_ok(quern_adam_save(device.quern, &problem.args, saved, bytes));
+        check_ok(quern_adam_save(device->quern, &problem.args, saved, bytes));
         adam_free(&problem);
         adam_make(&problem, &to, &counts[i], 1);
         seen.jobs = 0;
-        check_ok(quern_adam_load(device.quern, &problem.args, saved, bytes, NULL, NULL));
+        check_ok(quern_adam_load(device->quern, &problem.args, saved, bytes, NULL, NULL));
         const int64_t first = smaller(counts[i], CHUNK), second = counts[i] - first;
         const int64_t one = (first + PIECE - 1) / PIECE, two = (second + PIECE - 1) / PIECE, both[] = {one, two, one, two};
         snprintf(what, sizeof what, "%lld elements", (long long)counts[i]);
         check_seen(second ? both : (int64_t[]){one, one}, second ? 4 : 2, what);  /* of m and v */
         free(saved);
-        adam_free(&problem);
     }
-    device_close(&device);
 }

@@ -6,8 +6,6 @@
 #include <float.h>
 #include <limits.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "harness/check.h"
 #include "harness/random.h"

@@ -7,9 +7,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -51,6 +48,7 @@ static void close_bench(struct bench *bench) {
     device_close(&bench->device);
     drop_folder(bench->folder);
 }
+#define TEST_BENCH(suite, name) TEST_IN(struct bench, bench, open_bench, close_bench, suite, name)
 
 static quern_status take_step(struct bench *bench) {
     return quern_adam(bench->device.quern, &bench->adam.args, bench->adam.workspace.data, bench->adam.workspace_bytes,
@@ -83,22 +81,20 @@ static void check_call(const char *line, double before, double after, const char
     check(number_in(line, "\"bytes\":") == (double)BYTES_OF_ELEMENT * (COUNT + LAST), "%s", line);
 }
 
-Test(trace, calls_and_steps_have_events) {
-    struct bench bench;
-    open_bench(&bench);
-    check_ok(take_step(&bench));
+TEST_BENCH(trace, calls_and_steps_have_events) {
+    check_ok(take_step(bench));
     const double before = now();
-    check_ok(quern_trace_begin(bench.path));
-    check_ok(quern_step(bench.device.quern, 41));
-    check_ok(take_step(&bench));
+    check_ok(quern_trace_begin(bench->path));
+    check_ok(quern_step(bench->device.quern, 41));
+    check_ok(take_step(bench));
     const double after = now();
-    bench.adam.args.step = -1;
-    bench.adam.args.control.step = NULL;
-    check_status(take_step(&bench), QUERN_INVALID_ARGUMENT);
-    device_synchronize(&bench.device);
+    bench->adam.args.step = -1;
+    bench->adam.args.control.step = NULL;
+    check_status(take_step(bench), QUERN_INVALID_ARGUMENT);
+    device_synchronize(&bench->device);
     check_ok(quern_trace_end());
-    check(take_step(&bench) != QUERN_OK, "a wrong step");
-    char *text = read_trace(&bench);
+    check(take_step(bench) != QUERN_OK, "a wrong step");
+    char *text = read_trace(bench);
     check(count_lines(text, "\"cat\":\"operation\"", "\"name\":\"adam\"") == 2, "%s", text);
     char *call = find_line(text, "\"cat\":\"operation\"", "QUERN_OK", 0), *step = find_line(text, "\"cat\":\"step\"", "", 0);
     check_call(call, before, after, "\"kernels\":[\"adam_pbf16_gbf16_mbf16_vbf16_master32__");
@@ -106,22 +102,18 @@ Test(trace, calls_and_steps_have_events) {
     check(number_in(step, "\"step\":") == 41 && number_in(step, "\"ts\":") >= before, "%s", step);
     find_line(text, "\"name\":\"thread_name\"", "", 0);
     find_line(text, "\"events_left_out\":0", "", 0);
-    close_bench(&bench);
 }
 
 /* The device, the thread and the process of a call. */
-Test(trace, events_name_their_origin) {
-    struct bench bench;
+TEST_BENCH(trace, events_name_their_origin) {
     char device[32];
-    open_bench(&bench);
-    check_ok(quern_trace_begin(bench.path));
-    check_ok(take_step(&bench));
+    check_ok(quern_trace_begin(bench->path));
+    check_ok(take_step(bench));
     check_ok(quern_trace_end());
-    char *text = read_trace(&bench), *call = find_line(text, "\"cat\":\"operation\"", "", 0);
+    char *text = read_trace(bench), *call = find_line(text, "\"cat\":\"operation\"", "", 0);
     snprintf(device, sizeof device, "\"device\":\"%s\"", test_kind() == QUERN_CPU ? "cpu" : "cuda:0");
     check(strstr(call, device), "no %s in %s", device, call);
     check(number_in(call, "\"pid\":") == (double)getpid() && number_in(call, "\"tid\":") == (double)gettid(), "%s", call);
-    close_bench(&bench);
 }
 
 /* ---- calls within calls ---- */
@@ -172,38 +164,33 @@ static char *trace_nested(struct bench *bench, bool changes) {
 
 Test(trace, calls_within_calls_have_their_own_kernels) {
     if (test_kind() != QUERN_CPU) cr_skip_test("the product is one of a CPU");
-    struct bench bench;
+    struct bench bench CLOSED_BY(close_bench);
     open_bench(&bench);
     char *text = trace_nested(&bench, false), *inner = find_line(text, "\"name\":\"adam\"", "", 0);
     char *outer = find_line(text, "\"name\":\"linear_cross_entropy\"", "", 0);
     check(strstr(inner, "[\"adam_") && !strstr(inner, "cross_entropy"), "%s", inner);
     check(strstr(outer, "[\"cross_entropy_f32__") && !strstr(outer, "adam"), "%s", outer);
-    close_bench(&bench);
 }
 
 /* A call belongs to the trace in which it began. */
 Test(trace, a_call_that_outlives_its_trace_is_left_out) {
     if (test_kind() != QUERN_CPU) cr_skip_test("the product is one of a CPU");
-    struct bench bench;
+    struct bench bench CLOSED_BY(close_bench);
     open_bench(&bench);
     char *text = trace_nested(&bench, true);
     check(count_lines(text, "\"cat\":\"operation\"", "") == 0, "%s", text);
-    close_bench(&bench);
 }
 
 /* A second trace begins empty. */
-Test(trace, traces_follow_each_other) {
-    struct bench bench;
-    open_bench(&bench);
+TEST_BENCH(trace, traces_follow_each_other) {
     for (int round = 1; round <= 3; round++) {
-        check_ok(quern_trace_begin(bench.path));
-        for (int i = 0; i < round; i++) check_ok(take_step(&bench));
+        check_ok(quern_trace_begin(bench->path));
+        for (int i = 0; i < round; i++) check_ok(take_step(bench));
         check_ok(quern_trace_end());
-        char *text = read_trace(&bench);
+        char *text = read_trace(bench);
         check(count_lines(text, "\"cat\":\"operation\"", "adam") == round, "round %d: %s", round, text);
         free(text);
     }
-    close_bench(&bench);
 }
 
 enum { LIMIT = 60 };   /* seconds, after which what hangs has failed */
@@ -219,68 +206,56 @@ static bool trace_in_child(struct bench *bench, const char *path) {
 }
 
 /* The parent has noted a step, and a thread of it is writing an event: the child has neither. */
-Test(trace, a_child_of_fork_has_its_own) {
-    struct bench bench;
+TEST_BENCH(trace, a_child_of_fork_has_its_own) {
     int status;
-    open_bench(&bench);
-    const char *other = path_in(bench.folder, "child.json");
-    check_ok(quern_trace_begin(bench.path));
-    check_ok(quern_step(bench.device.quern, 5));
+    const char *other = path_in(bench->folder, "child.json");
+    check_ok(quern_trace_begin(bench->path));
+    check_ok(quern_step(bench->device.quern, 5));
     check(quern_events_enter(0) != 0, "no trace");
     const pid_t child = fork();
     if (child == 0) {
         alarm(LIMIT);
-        _exit(trace_in_child(&bench, other) ? 0 : 1);
+        _exit(trace_in_child(bench, other) ? 0 : 1);
     }
     waitpid(child, &status, 0);
     check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
     quern_events_leave();
-    check_ok(quern_step(bench.device.quern, 8));
+    check_ok(quern_step(bench->device.quern, 8));
     check_ok(quern_trace_end());
     char *text = read_text(other, NULL), *line = find_line(text, "\"cat\":\"step\"", "\"step\":7}", 0);
     check(count_lines(text, "\"cat\":\"step\"", "") == 1 && number_in(line, "\"tid\":") == (double)child, "%s", text);
-    text = read_text(bench.path, NULL);
+    text = read_text(bench->path, NULL);
     check(count_lines(text, "\"cat\":\"step\"", "") == 2, "%s", text);
-    close_bench(&bench);
 }
 
 /* ---- errors ---- */
 
-Test(trace, wrong_calls_are_refused) {
-    struct bench bench;
-    open_bench(&bench);
-    check_status(quern_trace_end(), QUERN_INVALID_ARGUMENT);
-    check_detail("no trace has begun");
+TEST_BENCH(trace, wrong_calls_are_refused) {
+    check_refused(quern_trace_end(), QUERN_INVALID_ARGUMENT, "no trace has begun");
     check_status(quern_trace_begin(NULL), QUERN_NULL_POINTER);
     check_status(quern_trace_begin(""), QUERN_INVALID_ARGUMENT);
-    check_status(quern_trace_begin(path_in(bench.folder, "none/trace.json")), QUERN_SYSTEM_ERROR);
-    check_detail(strerror(ENOENT));
+    check_refused(quern_trace_begin(path_in(bench->folder, "none/trace.json")), QUERN_SYSTEM_ERROR, strerror(ENOENT));
     check_status(quern_trace_end(), QUERN_INVALID_ARGUMENT);
-    check(mkfifo(path_in(bench.folder, "pipe"), 0600) == 0, "no pipe");
-    check_status(quern_trace_begin(path_in(bench.folder, "pipe")), QUERN_SYSTEM_ERROR);
-    unlink(path_in(bench.folder, "pipe"));
-    check_status(quern_trace_begin(bench.folder), QUERN_SYSTEM_ERROR);
-    check_detail(strerror(EISDIR));
-    check_ok(quern_trace_begin(bench.path));
-    check(count_files(bench.folder) == 0, "there is a file before the end");
-    check_status(quern_trace_begin(bench.path), QUERN_INVALID_ARGUMENT);
-    check_detail("a trace has begun");
+    check(mkfifo(path_in(bench->folder, "pipe"), 0600) == 0, "no pipe");
+    check_status(quern_trace_begin(path_in(bench->folder, "pipe")), QUERN_SYSTEM_ERROR);
+    unlink(path_in(bench->folder, "pipe"));
+    check_refused(quern_trace_begin(bench->folder), QUERN_SYSTEM_ERROR, strerror(EISDIR));
+    check_ok(quern_trace_begin(bench->path));
+    check(count_files(bench->folder) == 0, "there is a file before the end");
+    check_refused(quern_trace_begin(bench->path), QUERN_INVALID_ARGUMENT, "a trace has begun");
     check_ok(quern_trace_end());
     check_status(quern_step(NULL, 0), QUERN_NULL_POINTER);
-    close_bench(&bench);
 }
 
 /* A file that cannot be written leaves the old one, no temporary one, and the program alive. */
-Test(trace, a_limit_on_files_is_an_error) {
+TEST_BENCH(trace, a_limit_on_files_is_an_error) {
     static const char old[] = "old";
-    struct bench bench;
     struct rlimit limit;
-    open_bench(&bench);
-    FILE *file = fopen(bench.path, "w");
+    FILE *file = fopen(bench->path, "w");
     fputs(old, file);
     fclose(file);
-    check_ok(quern_trace_begin(bench.path));
-    check_ok(take_step(&bench));
+    check_ok(quern_trace_begin(bench->path));
+    check_ok(take_step(bench));
     getrlimit(RLIMIT_FSIZE, &limit);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){100, limit.rlim_max});
     const quern_status status = quern_trace_end();
@@ -288,89 +263,70 @@ Test(trace, a_limit_on_files_is_an_error) {
     quern_error_detail(detail, sizeof detail);
     setrlimit(RLIMIT_FSIZE, &limit);
     check(status == QUERN_SYSTEM_ERROR && strstr(detail, strerror(EFBIG)), "status %d, %s", (int)status, detail);
-    char *text = read_trace(&bench);
+    char *text = read_trace(bench);
     check(!strcmp(text, old), "the old file has become %s", text);
-    check_ok(quern_trace_begin(bench.path));
+    check_ok(quern_trace_begin(bench->path));
     check_ok(quern_trace_end());
-    close_bench(&bench);
 }
 
-Test(trace, a_folder_that_is_removed_is_an_error) {
-    struct bench bench;
-    open_bench(&bench);
-    check_ok(quern_trace_begin(bench.path));
-    check_ok(take_step(&bench));
-    rmdir(bench.folder);
-    check_status(quern_trace_end(), QUERN_SYSTEM_ERROR);
-    check_detail(strerror(ENOENT));
+TEST_BENCH(trace, a_folder_that_is_removed_is_an_error) {
+    check_ok(quern_trace_begin(bench->path));
+    check_ok(take_step(bench));
+    rmdir(bench->folder);
+    check_refused(quern_trace_end(), QUERN_SYSTEM_ERROR, strerror(ENOENT));
     check_status(quern_trace_end(), QUERN_INVALID_ARGUMENT);
-    close_bench(&bench);
 }
 
 /* The file behind a link is replaced, and the link stays.  A link to nothing and one to a device are refused. */
-Test(trace, a_symbolic_link_stays) {
-    struct bench bench;
+TEST_BENCH(trace, a_symbolic_link_stays) {
     struct stat there;
-    open_bench(&bench);
-    const char *link = path_in(bench.folder, "link");
+    const char *link = path_in(bench->folder, "link");
     check(symlink("trace.json", link) == 0, "no link");
-    check_status(quern_trace_begin(link), QUERN_SYSTEM_ERROR);
-    check_detail(strerror(ENOENT));
-    fclose(fopen(bench.path, "w"));
+    check_refused(quern_trace_begin(link), QUERN_SYSTEM_ERROR, strerror(ENOENT));
+    fclose(fopen(bench->path, "w"));
     check_ok(quern_trace_begin(link));
     check_ok(quern_trace_end());
     check(lstat(link, &there) == 0 && S_ISLNK(there.st_mode), "the link was replaced");
     check(unlink(link) == 0, "no link");
-    find_line(read_trace(&bench), "\"events\":0", "", 0);
+    find_line(read_trace(bench), "\"events\":0", "", 0);
     check(symlink("/dev/null", link) == 0, "no link");
-    check_status(quern_trace_begin(link), QUERN_SYSTEM_ERROR);
-    check_detail("File exists");
-    close_bench(&bench);
+    check_refused(quern_trace_begin(link), QUERN_SYSTEM_ERROR, "File exists");
 }
 
 /* The temporary name is no longer than the file system lets it be. */
-Test(trace, a_name_may_be_as_long_as_the_file_system_allows) {
-    struct bench bench;
+TEST_BENCH(trace, a_name_may_be_as_long_as_the_file_system_allows) {
     char name[NAME_MAX + 1] = "";
-    open_bench(&bench);
     memset(name, 'n', NAME_MAX);
-    bench.path = path_in(bench.folder, name);
-    check_ok(quern_trace_begin(bench.path));
+    bench->path = path_in(bench->folder, name);
+    check_ok(quern_trace_begin(bench->path));
     check_ok(quern_trace_end());
-    free(read_trace(&bench));
-    close_bench(&bench);
+    free(read_trace(bench));
 }
 
 /* The path is that of the beginning. */
-Test(trace, the_working_directory_may_change) {
-    struct bench bench;
-    open_bench(&bench);
-    check(chdir(bench.folder) == 0, "no folder");
+TEST_BENCH(trace, the_working_directory_may_change) {
+    check(chdir(bench->folder) == 0, "no folder");
     check_ok(quern_trace_begin("trace.json"));
     check(chdir("/") == 0, "no root");
     check_ok(quern_trace_end());
-    read_trace(&bench);
-    close_bench(&bench);
+    read_trace(bench);
 }
 
 /* ---- many events ---- */
 
-Test(trace, events_beyond_the_limit_are_counted) {
-    struct bench bench;
+TEST_BENCH(trace, events_beyond_the_limit_are_counted) {
     char expected[64];
-    open_bench(&bench);
     quern_trace_most_events = 3;
-    check_ok(quern_trace_begin(bench.path));
-    for (int i = 0; i < 8; i++) check_ok(quern_step(bench.device.quern, i));
+    check_ok(quern_trace_begin(bench->path));
+    for (int i = 0; i < 8; i++) check_ok(quern_step(bench->device.quern, i));
     check_ok(quern_trace_end());
-    char *text = read_trace(&bench);
+    char *text = read_trace(bench);
     check(count_lines(text, "\"cat\":\"step\"", "") == 3, "%s", text);
     for (int i = 0; i < 3; i++) {
         snprintf(expected, sizeof expected, "\"step\":%d}", i);
         check(count_lines(text, "\"cat\":\"step\"", expected) == 1, "no step %d", i);
     }
     find_line(text, "\"events\":3,\"events_left_out\":5", "", 0);
-    close_bench(&bench);
 }
 
 enum { THREADS = 4, CALLS = 300 };
@@ -420,7 +376,7 @@ static void *stay_inside(void *path) {
 }
 
 Test(trace, the_end_waits_for_events_that_are_written) {
-    struct bench bench;
+    struct bench bench CLOSED_BY(close_bench);
     pthread_t thread;
     open_bench(&bench);
     check_ok(quern_trace_begin(bench.path));
@@ -430,7 +386,6 @@ Test(trace, the_end_waits_for_events_that_are_written) {
     pthread_join(thread, NULL);
     check(!found_file, "the file was written while an event was");
     read_trace(&bench);
-    close_bench(&bench);
 }
 
 /* The end keeps the lock while it waits for kernels, and a launch that another thread makes may be what they wait for. */
@@ -439,7 +394,7 @@ Test(trace, launches_do_not_wait_for_the_end) {
     static const struct quern_view view = {.name = "none"};
     static const struct quern_cuda none;
     struct quern_look look = {.on = 1};
-    struct bench bench;
+    struct bench bench CLOSED_BY(close_bench);
     open_bench(&bench);
     check_ok(quern_trace_begin(bench.path));
     quern_look_open(&look, &view, bench.device.quern, NULL);
@@ -452,7 +407,6 @@ Test(trace, launches_do_not_wait_for_the_end) {
     alarm(0);
     quern_look_close(&look, QUERN_OK);
     check_ok(quern_trace_end());
-    close_bench(&bench);
 }
 
 /* ---- kernels of GPUs ---- */
@@ -476,7 +430,7 @@ static void check_kernels(const char *text, int kernels, double before, double a
 Test(trace, kernels_have_the_times_of_their_stream) {
     if (test_kind() != QUERN_CUDA) cr_skip_test("kernels are launched on GPUs");
     enum { STEPS = 20 };
-    struct bench bench;
+    struct bench bench CLOSED_BY(close_bench);
     open_bench(&bench);
     for (int waits = 0; waits < 2; waits++) {
         device_synchronize(&bench.device);
@@ -494,7 +448,6 @@ Test(trace, kernels_have_the_times_of_their_stream) {
         check(number_in(kernel, "\"ts\":") >= number_in(call, "\"ts\":"), "a kernel begins before its call");
         check(count_lines(text, "thread_name", "cuda:0 stream") == 1, "%s", text);
     }
-    close_bench(&bench);
 }
 
 /* Cross-entropy launches with attributes, clusters for instance. */
@@ -530,7 +483,7 @@ Test(trace, launches_with_attributes_have_times) {
 Test(trace, a_capture_is_noted_without_times) {
     if (test_kind() != QUERN_CUDA) cr_skip_test("streams belong to GPUs");
     enum { GLOBAL = 0 };
-    struct bench bench;
+    struct bench bench CLOSED_BY(close_bench);
     void *graph, *executable;
     open_bench(&bench);
     device_synchronize(&bench.device);
@@ -553,7 +506,6 @@ Test(trace, a_capture_is_noted_without_times) {
     check(count_lines(text, "\"cat\":\"kernel\"", "\"captured\":true") == 1, "%s", text);
     CUDA(cuGraphExecDestroy(executable));
     CUDA(cuGraphDestroy(graph));
-    close_bench(&bench);
 }
 
 /* A device that is closed before the end of the trace keeps its kernels there. */
@@ -578,7 +530,7 @@ Test(trace, a_device_may_be_closed_before_the_end) {
 /* The driver fails at each call that the trace makes: the operation succeeds all the same, or fails as it would without. */
 Test(trace, failures_of_the_driver_do_not_harm_the_call) {
     if (test_kind() != QUERN_CUDA || !cuda_is_emulated()) cr_skip_test("only the emulator fails on demand");
-    struct bench bench;
+    struct bench bench CLOSED_BY(close_bench);
     open_bench(&bench);
     device_synchronize(&bench.device);
     cuda_fail_call(0, 0);
@@ -598,5 +550,4 @@ Test(trace, failures_of_the_driver_do_not_harm_the_call) {
         if (number > calls) break;
     }
     check(succeeded >= 5, "only %d failures of the trace's own calls (%ld calls without a trace) were survived", succeeded, plain);
-    close_bench(&bench);
 }

@@ -6,9 +6,6 @@
  */
 #define _GNU_SOURCE
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,27 +15,6 @@
 #include "harness/ranks.h"
 #include "harness/transfer_case.h"
 #include "ranks/transfer/lane.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-/* How the ranks reach each other. */
-static const struct way {
-    enum rank_kind kind;
-    bool refuse;
-} ways[] = {{RANK_THREADS, false}, {RANK_PROCESSES, false}, {RANK_PROCESSES, true}};
-
-#define check_ways(...) do { \
-        for (size_t way_ = 0; way_ < COUNT(ways); way_++) { \
-            const struct way *way = &ways[way_]; \
-            check_ranks(.kind = way->kind, .shared_bytes = 4096, __VA_ARGS__); \
-        } \
-    } while (0)
-
-static quern_group *begin(struct rank *rank) {
-    const struct transfer_scene *scene = rank->user;
-    if (scene->refuse) transfer_refuse_reads(rank);
-    return rank_group(rank, RANK_LIMIT);
-}
 
 /* ---- the lane below ---- */
 
@@ -67,45 +43,30 @@ Test(transfer, a_lane_takes_what_fits) {
 
 /* ---- random lists ---- */
 
-static quern_status run_cases(struct rank *rank) {
-    const struct transfer_scene *scene = rank->user;
-    quern_group *group = begin(rank);
-    for (int i = 0; i < scene->cases; i++) transfer_run_case(rank, group, 100 + (uint64_t)i, scene->choice);
-    return quern_group_destroy(group);
-}
-
-static const struct transfer_choice choices[] = {
-    {.lists = 1, .items = 12, .largest = 3000, .rounds = 3},
-    {.lists = 3, .items = 20, .largest = 200000, .rounds = 3, .batch = true},
-    {.lists = 4, .items = 9, .largest = 70000, .rounds = 4, .busy = true},
-};
-
 Test(transfer, random_lists) {
     for (int ranks = 2; ranks <= 8; ranks += 1 + (ranks > 3))
-        for (size_t i = 0; i < COUNT(choices); i++)
-            check_ways(.count = ranks, .function = run_cases,
-                       .user = &((struct transfer_scene){way->refuse, &choices[i], (int)test_size(4, 2)}));
+        check_ranks(.kind = RANK_ALL, .count = ranks, .function = transfer_run_lists, .user = &(int){(int)test_size(4, 2)});
+}
+
+static void check_choice(int ranks, struct transfer_choice choice) {
+    check_ranks(.kind = RANK_ALL, .count = ranks, .function = transfer_run_one, .user = &choice);
 }
 
 Test(transfer, thirty_three_ranks) {
-    static const struct transfer_choice choice = {.lists = 2, .items = 400, .largest = 9000, .rounds = 2};
-    check_ways(.count = 33, .function = run_cases, .user = &((struct transfer_scene){way->refuse, &choice, 1}));
+    check_choice(33, (struct transfer_choice){.lists = 2, .items = 400, .largest = 9000, .rounds = 2});
 }
 
 Test(transfer, ten_thousand_items) {
-    static const struct transfer_choice choice = {.lists = 1, .items = 10000, .largest = 600, .rounds = 2};
-    check_ways(.count = 2, .function = run_cases, .user = &((struct transfer_scene){way->refuse, &choice, 1}));
+    check_choice(2, (struct transfer_choice){.lists = 1, .items = 10000, .largest = 600, .rounds = 2});
 }
 
 Test(transfer, one_list_a_thousand_times) {
-    static const struct transfer_choice choice = {.lists = 1, .items = 6, .largest = 9000, .rounds = 1000};
-    check_ways(.count = 3, .function = run_cases, .user = &((struct transfer_scene){way->refuse, &choice, 1}));
+    check_choice(3, (struct transfer_choice){.lists = 1, .items = 6, .largest = 9000, .rounds = 1000});
 }
 
 /* Both directions have more than a lane holds, so a rank that only sent would wait for ever. */
-static quern_status exchange_much(struct rank *rank) {
+TEST_GROUP(transfer, both_directions_move_at_once, .kind = RANK_ALL, .count = 2) {
     enum { BYTES = 12 << 20 };
-    quern_group *group = begin(rank);
     unsigned char *out = malloc(BYTES), *in = calloc(1, BYTES);
     rank_check(rank, out && in, "no memory");
     for (size_t i = 0; i < BYTES; i++) out[i] = (unsigned char)(i * 7 + i / 251 + (size_t)rank->rank);
@@ -117,11 +78,6 @@ static quern_status exchange_much(struct rank *rank) {
         rank_check(rank, in[i] == (unsigned char)(i * 7 + i / 251 + (size_t)!rank->rank), "byte %zu is %d", i, in[i]);
     rank_ok(rank, quern_transfer_destroy(transfer));
     free(in), free(out);
-    return quern_group_destroy(group);
-}
-
-Test(transfer, both_directions_move_at_once) {
-    check_ways(.count = 2, .function = exchange_much, .user = &((struct transfer_scene){way->refuse, NULL, 0}));
 }
 
 /* ---- what overlaps with computation ---- */
@@ -130,11 +86,9 @@ Test(transfer, both_directions_move_at_once) {
  * The sender starts and then makes no call.  The receiver has its data all the same: up to 64 KiB always, any size if it can read
  * the sender's memory.
  */
-static quern_status receive_from_busy(struct rank *rank) {
+TEST_GROUP(transfer, moves_while_the_sender_computes, .kind = RANK_ALL, .count = 2) {
     enum { SMALL = 64 << 10, LARGE = 4 << 20 };
-    const struct transfer_scene *scene = rank->user;
-    quern_group *group = begin(rank);
-    const int64_t sizes[] = {SMALL, scene->refuse ? SMALL : LARGE};
+    const int64_t sizes[] = {SMALL, rank->is_unreadable ? SMALL : LARGE};
     unsigned char *memory = malloc(LARGE);
     rank_check(rank, memory, "no memory");
     for (int round = 0; round < 2; round++) {
@@ -158,19 +112,13 @@ static quern_status receive_from_busy(struct rank *rank) {
         rank_ok(rank, quern_transfer_destroy(transfer));
     }
     free(memory);
-    return quern_group_destroy(group);
-}
-
-Test(transfer, moves_while_the_sender_computes) {
-    check_ways(.count = 2, .function = receive_from_busy, .user = &((struct transfer_scene){way->refuse, NULL, 0}));
 }
 
 /* ---- small cases ---- */
 
 /* Windows of two transfers on one base, and of one send in two items. */
-static quern_status share_a_base(struct rank *rank) {
+TEST_GROUP(transfer, two_windows_on_one_base, .kind = RANK_ALL, .count = 2) {
     enum { BYTES = 9000 };
-    quern_group *group = begin(rank);
     unsigned char base[2 * BYTES];
     quern_transfer *transfer[2];
     memset(base, 1 + rank->rank, sizeof base);
@@ -186,19 +134,13 @@ static quern_status share_a_base(struct rank *rank) {
     for (size_t i = 0; i < sizeof base; i++)
         rank_check(rank, base[i] == 1 + (i < BYTES ? rank->rank : !rank->rank), "byte %zu is %d", i, base[i]);
     for (int i = 0; i < 2; i++) rank_ok(rank, quern_transfer_destroy(transfer[i]));
-    return quern_group_destroy(group);
-}
-
-Test(transfer, two_windows_on_one_base) {
-    check_ways(.count = 2, .function = share_a_base, .user = &((struct transfer_scene){way->refuse, NULL, 0}));
 }
 
 /*
  * Rank 0 starts the two lists in one order, rank 1 in the other, and both wait for the first before they start the second ...  Keys
  * and tags differ in their upper halves.
  */
-static quern_status batch_in_two_orders(struct rank *rank) {
-    quern_group *group = begin(rank);
+TEST_GROUP(transfer, a_batch_in_two_orders, .kind = RANK_ALL, .count = 2) {
     unsigned char memory[2][20000];
     quern_transfer *transfer[2];
     int32_t done;
@@ -210,8 +152,7 @@ static quern_status batch_in_two_orders(struct rank *rank) {
         transfer[key] = transfer_prepare(rank, group, key << 32, items, 2);
     }
     rank_ok(rank, quern_transfer_begin(group));
-    rank_status(rank, quern_transfer_begin(group), QUERN_INVALID_ARGUMENT);
-    rank_check_detail(rank, "quern_transfer_begin was called before");
+    rank_refused(rank, quern_transfer_begin(group), QUERN_INVALID_ARGUMENT, "quern_transfer_begin was called before");
     for (int i = 0; i < 2; i++) {
         rank_ok(rank, quern_transfer_start(transfer[i ^ rank->rank], NULL));
         rank_status(rank, quern_transfer_start(transfer[i ^ rank->rank], NULL), QUERN_INVALID_ARGUMENT);
@@ -220,17 +161,11 @@ static quern_status batch_in_two_orders(struct rank *rank) {
         rank_status(rank, quern_transfer_test(transfer[i ^ rank->rank], &done), QUERN_INVALID_ARGUMENT);
     }
     rank_ok(rank, quern_transfer_end(group));
-    rank_status(rank, quern_transfer_end(group), QUERN_INVALID_ARGUMENT);
-    rank_check_detail(rank, "quern_transfer_end without quern_transfer_begin");
+    rank_refused(rank, quern_transfer_end(group), QUERN_INVALID_ARGUMENT, "quern_transfer_end without quern_transfer_begin");
     for (int i = 0; i < 2; i++) rank_ok(rank, quern_transfer_wait(transfer[i ^ rank->rank], 0));
     for (int key = 0; key < 2; key++)
         rank_check(rank, memory[key][0] == 3 + key && memory[key][19999] == 3 + key, "list %d: %d", key, memory[key][0]);
     for (int i = 0; i < 2; i++) rank_ok(rank, quern_transfer_destroy(transfer[i]));
-    return quern_group_destroy(group);
-}
-
-Test(transfer, a_batch_in_two_orders) {
-    check_ways(.count = 2, .function = batch_in_two_orders, .user = &((struct transfer_scene){way->refuse, NULL, 0}));
 }
 
 /* ---- arguments: one rank ---- */

@@ -7,9 +7,6 @@
  */
 #define _GNU_SOURCE
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/check.h"
@@ -18,8 +15,6 @@
 #include "harness/gpu_group.h"
 #include "harness/gpu_transfer.h"
 #include "harness/looking.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* What starts before its stream has come there sends old bytes. */
 static void nap(void *user) { (void)user, rank_sleep(5e-3); }
@@ -32,30 +27,24 @@ static void check_on(int ranks, enum rank_kind kind, rank_function *function, co
 
 /* ---- random lists ---- */
 
-static const struct transfer_choice choices[] = {
-    {.lists = 1, .items = 12, .largest = 3000, .rounds = 3},
-    {.lists = 3, .items = 20, .largest = 200000, .rounds = 3, .batch = true},
-    {.lists = 4, .items = 9, .largest = 70000, .rounds = 4, .busy = true},
-};
+static void delay_stream(void *user) {
+    const struct gpu_end *end = user;
+    nccl_enqueue(&end->side, end->side.stream, nap, NULL);
+}
 
-static quern_status run_cases(struct rank *rank) {
+static quern_status run_lists(struct rank *rank) {
     struct gpu_end ends;
-    struct transfer_choice choice = *(const struct transfer_choice *)rank->user;
-    gpu_end_open(&ends, rank, GPU_SYMMETRIC, 60);
-    const struct transfer_place place = gpu_end_place(&ends);
-    choice.place = &place;
-    for (uint64_t i = 0; i < 2; i++) {
-        gpu_end_call(&ends, ends.side.stream, nap, NULL);
-        transfer_run_case(rank, ends.side.group, 300 + i, &choice);
-    }
+    gpu_end_open(&ends, rank, GPU_SYMMETRIC, RANK_LIMIT);
+    struct transfer_place place = gpu_end_place(&ends);
+    place.between = delay_stream;
+    transfer_run_choices(rank, ends.side.group, 2, &place);
     return gpu_end_close(&ends);
 }
 
 Test(transfer_cuda, random_lists) {
     static const int counts[] = {2, 3, 5, 8};
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        for (size_t count = 0; count < COUNT(counts); count++)
-            for (size_t i = 0; i < COUNT(choices); i++) check_on(counts[count], rank_kinds[kind], run_cases, &choices[i]);
+    for (size_t i = 0; i < COUNT(counts); i++)
+        check_ranks(.kind = RANK_BOTH, .count = counts[i], .function = run_lists, .nccl = "");
 }
 
 /* ---- memory ---- */
@@ -74,7 +63,7 @@ static void fill(struct gpu_end *ends, void *memory, int value) {
 
 static void check_came(struct gpu_end *ends, const void *memory, int value) {
     unsigned char came[BYTES];
-    gpu_end_get(ends, came, memory, BYTES);
+    nccl_get(ends, came, memory, BYTES);
     for (int i = 0; i < BYTES; i++) rank_check(ends->side.rank, came[i] == value, "byte %d is %d instead of %d", i, came[i], value);
 }
 
@@ -89,19 +78,15 @@ static void hand_over(struct gpu_end *ends, uint64_t key, void *memory, int valu
 }
 
 /* Any memory, on either side. */
-static quern_status send_own_memory(struct rank *rank) {
+TEST_RANKS(transfer_cuda, memory_of_its_own, .kind = RANK_BOTH, .count = 2, .nccl = "") {
     struct gpu_end ends;
     gpu_end_open(&ends, rank, GPU_SYMMETRIC, RANK_LIMIT);
-    void *memory = gpu_end_allocate(&ends, BYTES);
+    void *memory = nccl_allocate(&ends, BYTES);
     hand_over(&ends, 1, memory, 7);
     hand_over(&ends, 2, rank->rank ? memory : ends.arena + 1000, 9);
     hand_over(&ends, 3, rank->rank ? ends.arena + 1000 : memory, 11);
-    gpu_end_release(&ends, memory);
+    nccl_release(&ends, memory);
     return gpu_end_close(&ends);
-}
-
-Test(transfer_cuda, memory_of_its_own) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) check_on(2, rank_kinds[kind], send_own_memory, NULL);
 }
 
 static void refuse_freed_memory(struct gpu_end *ends, void *memory) {
@@ -114,7 +99,7 @@ static void refuse_freed_memory(struct gpu_end *ends, void *memory) {
 }
 
 /* What the sender has freed is refused; the receiver has no address of symmetric memory that it has freed. */
-static quern_status send_freed_memory(struct rank *rank) {
+TEST_RANKS(transfer_cuda, memory_that_the_receiver_has_freed, .kind = RANK_PROCESSES, .count = 2, .nccl = "") {
     struct gpu_end ends;
     size_t bytes = BYTES;
     void *memory;
@@ -131,10 +116,6 @@ static quern_status send_freed_memory(struct rank *rank) {
     if (!rank->rank) rank_ok(rank, quern_symmetric_free(ends.side.group, memory, ends.side.stream));
     hand_over(&ends, 1, ends.arena, 9);
     return gpu_end_close(&ends);
-}
-
-Test(transfer_cuda, memory_that_the_receiver_has_freed) {
-    check_on(2, RANK_PROCESSES, send_freed_memory, NULL);
 }
 
 /* ---- ends ---- */
@@ -160,7 +141,7 @@ static quern_status end_before_ready(struct rank *rank) {
     rank_line_up(rank);
     const double began = rank_now();
     if (rank->rank == 0) {
-        gpu_end_call(&ends, ends.side.stream, hold, &is_over);
+        nccl_enqueue(&ends.side, ends.side.stream, hold, &is_over);
         rank_ok(rank, quern_transfer_start(transfer, ends.side.stream));
         rank_sleep(0.2);
         if (!strcmp(ending->how, "cancel")) rank_ok(rank, quern_transfer_cancel(transfer, "the test's reason"));
@@ -168,8 +149,7 @@ static quern_status end_before_ready(struct rank *rank) {
         if (!strcmp(ending->how, "late")) rank_line_up(rank);
     } else {
         rank_ok(rank, quern_transfer_start(transfer, ends.side.stream));
-        rank_status(rank, quern_transfer_wait(transfer, strcmp(ending->how, "late") ? 0 : 0.3), ending->status);
-        rank_check_detail(rank, ending->detail);
+        rank_refused(rank, quern_transfer_wait(transfer, strcmp(ending->how, "late") ? 0 : 0.3), ending->status, ending->detail);
         rank_check(rank, rank_now() - began < RANK_SOON, "after %g s", rank_now() - began);
         check_came(&ends, ends.arena, 3);  /* nothing was written */
         if (!strcmp(ending->how, "late")) rank_line_up(rank);
@@ -196,13 +176,7 @@ Test(transfer_cuda, ends_before_the_stream_comes) {
 
 Test(transfer_cuda, a_process_that_is_killed) {
     static const struct ending killed = {"kill", QUERN_PEER_LOST, "rank 0 (process"};
-    bool may_die[2] = {true, false};
-    nccl_set_machine("");
-    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .function = end_before_ready,
-                                                       .user = &killed, .shared_bytes = 4096});
-    const char *wrong = ranks_wait(run, may_die);
-    check(!wrong, "%s", wrong);
-    ranks_close(run);
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = end_before_ready, .user = &killed, .nccl = "", .may_die = 1 << 0);
 }
 
 /* ---- dumps ---- */
@@ -228,7 +202,7 @@ static quern_status dump_beside_a_stream(struct rank *rank) {
     begin_dump(&ends);
     rank_ok(rank, quern_transfer_start(transfer, ends.side.stream));
     cuda_ok(&ends.side, stream_create(&other, 0));
-    gpu_end_call(&ends, other, hold, &is_over);
+    nccl_enqueue(&ends.side, other, hold, &is_over);
     rank_ok(rank, quern_transfer_wait(transfer, 0));
     __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
     cuda_ok(&ends.side, stream_synchronize(other));
@@ -254,11 +228,10 @@ Test(transfer_cuda, a_dump_waits_for_no_other_stream) {
 /* A ring of GPUs that one thread drives: it asks all in turn, since a wait for one would keep the others from answering. */
 Test(transfer_cuda, one_thread_drives_all_ranks) {
     enum { RANKS = 3, ROUNDS = 3 };
-    struct gpu_group group;
     CUdeviceptr out[RANKS], in[RANKS];
     quern_transfer *transfer[RANKS];
     const struct quern_cuda *cuda;
-    gpu_group_open(&group, .ranks = RANKS);
+    OPEN_GROUP(group, .ranks = RANKS);
     check_ok(quern_cuda_open(&cuda));
     for (int rank = 0; rank < RANKS; rank++) {
         device_use(&group.device[rank]);
@@ -298,5 +271,4 @@ Test(transfer_cuda, one_thread_drives_all_ranks) {
         device_use(&group.device[rank]);
         cuda->memory_free(out[rank]), cuda->memory_free(in[rank]);
     }
-    gpu_group_close(&group);
 }

@@ -6,10 +6,6 @@
  */
 #define _GNU_SOURCE
 #include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,31 +17,28 @@
 #include "ranks/transfer/lane.h"
 #include "ranks/transfer/words.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static const struct way {
-    enum rank_kind kind;
-    bool refuse;
-    int hosts;
-} ways[] = {{RANK_THREADS, false, 0}, {RANK_PROCESSES, false, 0}, {RANK_PROCESSES, true, 0},
-            {RANK_THREADS, false, 2}, {RANK_PROCESSES, false, 2}};
-
-struct scene {
-    struct way way;
-    const void *more;
-};
-
-/* Where the environment asks for another way between hosts, those within a host are not repeated. */
-static bool is_asked_for(const struct way *way) {
-    return way->hosts || !(getenv("QUERN_TEST_CARRIER") || getenv("QUERN_TEST_WAYS"));
+/*
+ * On one host, unless the environment asks for another way between hosts, and on two.  The group works after the test, also for a
+ * transfer of the same key.
+ */
+static void check_ways(struct ranks ranks) {
+    const bool is_asked = getenv("QUERN_TEST_CARRIER") || getenv("QUERN_TEST_WAYS");
+    for (ranks.hosts = is_asked ? 2 : 0; ranks.hosts <= 2; ranks.hosts += 2) {
+        ranks.kind = ranks.hosts ? RANK_BOTH : RANK_ALL;
+        const char *wrong = ranks_run(&ranks);
+        check(!wrong, "%s", wrong);
+    }
 }
 
-#define check_ways(given, ...) do { \
-        for (size_t way_ = 0; way_ < COUNT(ways); way_++) \
-            if (is_asked_for(&ways[way_])) \
-                check_ranks(.kind = ways[way_].kind, .hosts = ways[way_].hosts, .shared_bytes = 4096, \
-                            .user = &((struct scene){ways[way_], given}), __VA_ARGS__); \
-    } while (0)
+#define TEST_WAYS(suite, name, ...) \
+    static void suite##_##name##_in(struct rank *rank, quern_group *group); \
+    static quern_status suite##_##name##_of(struct rank *rank) { \
+        quern_group *group = rank_group(rank, RANK_LIMIT); \
+        suite##_##name##_in(rank, group); \
+        return finish(rank, group); \
+    } \
+    Test(suite, name) { check_ways((struct ranks){.function = suite##_##name##_of, __VA_ARGS__}); } \
+    static void suite##_##name##_in(struct rank *rank, quern_group *group)
 
 /* Rank 1 lets another one go on. */
 static void let_go(const struct rank *rank) { __atomic_store_n((int *)rank->shared, 1, __ATOMIC_RELEASE); }
@@ -54,12 +47,6 @@ static bool has_word(const struct rank *rank) { return __atomic_load_n((int *)ra
 
 static void await_word(const struct rank *rank) {
     while (!has_word(rank)) rank_sleep(1e-3);
-}
-
-static quern_group *begin(struct rank *rank) {
-    const struct scene *scene = rank->user;
-    if (scene->way.refuse) transfer_refuse_reads(rank);
-    return rank_group(rank, RANK_LIMIT);
 }
 
 /* The group works, also for a transfer of the same key. */
@@ -87,12 +74,10 @@ static quern_status run(quern_transfer *transfer, double timeout) {
 static void check_failure(struct rank *rank, quern_transfer *transfer, quern_status expected, const char *detail) {
     const double began = rank_now();
     int32_t done;
-    rank_status(rank, run(transfer, 0), expected);
-    rank_check_detail(rank, detail);
+    rank_refused(rank, run(transfer, 0), expected, detail);
     rank_check(rank, rank_now() - began < RANK_SOON, "it took %g s", rank_now() - began);
     rank_status(rank, quern_transfer_test(transfer, &done), expected);
-    rank_status(rank, quern_transfer_start(transfer, NULL), expected);
-    rank_check_detail(rank, detail);
+    rank_refused(rank, quern_transfer_start(transfer, NULL), expected, detail);
 }
 
 /* ---- lists that differ ---- */
@@ -105,25 +90,6 @@ struct difference {
     } of[2][3];          /* of rank 0 and rank 1; bytes below 0: no item */
     const char *detail;
 };
-
-static quern_status differ(struct rank *rank) {
-    const struct scene *scene = rank->user;
-    const struct difference *difference = scene->more;
-    quern_group *group = begin(rank);
-    unsigned char memory[3][9000];
-    quern_transfer_item items[3];
-    int64_t count = 0;
-    memset(memory, 0xc1, sizeof memory);
-    for (int i = 0; i < 3; i++)
-        if (difference->of[rank->rank][i].bytes >= 0)
-            items[count++] = transfer_item(difference->of[rank->rank][i].receive, !rank->rank, difference->of[rank->rank][i].tag,
-                                           memory[i], difference->of[rank->rank][i].bytes);
-    quern_transfer *transfer = transfer_prepare(rank, group, 7, items, count);
-    check_failure(rank, transfer, QUERN_PEER_MISMATCH, difference->detail);
-    for (size_t i = 0; i < sizeof memory; i++) rank_check(rank, ((unsigned char *)memory)[i] == 0xc1, "byte %zu was written", i);
-    rank_ok(rank, quern_transfer_destroy(transfer));
-    return finish(rank, group);
-}
 
 #define NO_ITEM {0, 0, -1}
 #define FAR 4294967296
@@ -144,13 +110,24 @@ static const struct difference differences[] = {
      "rank 1 expects from rank 0 64 bytes with tag 5, which rank 0 does not send"},
 };
 
-Test(transfer_ends, lists_that_differ) {
-    for (size_t i = 0; i < COUNT(differences); i++) check_ways(&differences[i], .count = 2, .function = differ);
+TEST_WAYS(transfer_ends, lists_that_differ, .count = 2, RANKS_EACH(differences)) {
+    const struct difference *difference = rank->user;
+    unsigned char memory[3][9000];
+    quern_transfer_item items[3];
+    int64_t count = 0;
+    memset(memory, 0xc1, sizeof memory);
+    for (int i = 0; i < 3; i++)
+        if (difference->of[rank->rank][i].bytes >= 0)
+            items[count++] = transfer_item(difference->of[rank->rank][i].receive, !rank->rank, difference->of[rank->rank][i].tag,
+                                           memory[i], difference->of[rank->rank][i].bytes);
+    quern_transfer *transfer = transfer_prepare(rank, group, 7, items, count);
+    check_failure(rank, transfer, QUERN_PEER_MISMATCH, difference->detail);
+    for (size_t i = 0; i < sizeof memory; i++) rank_check(rank, ((unsigned char *)memory)[i] == 0xc1, "byte %zu was written", i);
+    rank_ok(rank, quern_transfer_destroy(transfer));
 }
 
 /* Rank 0 has an item for rank 1, whose list is with rank 2 only.  Rank 2 hears of it through rank 1. */
-static quern_status send_to_a_stranger(struct rank *rank) {
-    quern_group *group = begin(rank);
+TEST_WAYS(transfer_ends, an_item_for_a_rank_without_any, .count = 3) {
     int value = 1, other = 2;
     const quern_transfer_item items[] = {transfer_item(0, rank->rank == 2 ? 1 : rank->rank + 1, 3, &value, sizeof value),
                                          transfer_item(1, rank->rank == 1 ? 2 : 1, 3, &other, sizeof other)};
@@ -160,21 +137,16 @@ static quern_status send_to_a_stranger(struct rank *rank) {
     if (rank->rank == 1) let_go(rank);
     rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(transfer));
-    return finish(rank, group);
-}
-
-Test(transfer_ends, an_item_for_a_rank_without_any) {
-    check_ways(NULL, .count = 3, .function = send_to_a_stranger);
 }
 
 /* ---- ranks that do not come ---- */
 
 enum absence { PREPARES_NOT, STARTS_NOT };
 
-static quern_status wait_in_vain(struct rank *rank) {
-    const struct scene *scene = rank->user;
-    const bool prepares = *(const enum absence *)scene->more == STARTS_NOT;
-    quern_group *group = begin(rank);
+static const enum absence absences[] = {PREPARES_NOT, STARTS_NOT};
+
+TEST_WAYS(transfer_ends, one_end_only, .count = 2, RANKS_EACH(absences)) {
+    const bool prepares = *(const enum absence *)rank->user == STARTS_NOT;
     int value[4000];
     const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 3, value, sizeof value);
     quern_transfer *transfer = rank->rank && !prepares ? NULL : transfer_prepare(rank, group, 7, &item, 1);
@@ -194,12 +166,6 @@ static quern_status wait_in_vain(struct rank *rank) {
     }
     rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(transfer));
-    return finish(rank, group);
-}
-
-Test(transfer_ends, one_end_only) {
-    static const enum absence kinds[] = {PREPARES_NOT, STARTS_NOT};
-    for (size_t i = 0; i < COUNT(kinds); i++) check_ways(&kinds[i], .count = 2, .function = wait_in_vain);
 }
 
 /* ---- ends before the start ---- */
@@ -209,10 +175,11 @@ struct early_end {
     enum { BEFORE_PREPARE, BEFORE_START, WHILE_WAITED } when;
 };
 
-static quern_status end_early(struct rank *rank) {
-    const struct scene *scene = rank->user;
-    const struct early_end *end = scene->more;
-    quern_group *group = begin(rank);
+static const struct early_end early_ends[] = {{true, BEFORE_PREPARE}, {true, BEFORE_START}, {true, WHILE_WAITED},
+                                              {false, BEFORE_PREPARE}, {false, BEFORE_START}, {false, WHILE_WAITED}};
+
+TEST_WAYS(transfer_ends, before_the_start, .count = 2, RANKS_EACH(early_ends)) {
+    const struct early_end *end = rank->user;
     int value[4000];
     const quern_transfer_item item = transfer_item(!rank->rank, !rank->rank, 3, value, sizeof value);
     if (!rank->rank && end->when == BEFORE_PREPARE) rank_line_up(rank);
@@ -231,18 +198,10 @@ static quern_status end_early(struct rank *rank) {
     }
     rank_line_up(rank);
     if (!rank->rank || end->cancels) rank_ok(rank, quern_transfer_destroy(transfer));
-    return finish(rank, group);
-}
-
-Test(transfer_ends, before_the_start) {
-    static const struct early_end ends[] = {{true, BEFORE_PREPARE}, {true, BEFORE_START}, {true, WHILE_WAITED},
-                                            {false, BEFORE_PREPARE}, {false, BEFORE_START}, {false, WHILE_WAITED}};
-    for (size_t i = 0; i < COUNT(ends); i++) check_ways(&ends[i], .count = 2, .function = end_early);
 }
 
 /* The reason of the first rank of a chain reaches the last one.  Rank 2 is not started, so that the last one has no data before. */
-static quern_status break_the_chain(struct rank *rank) {
-    quern_group *group = begin(rank);
+TEST_WAYS(transfer_ends, a_reason_travels_on, .count = 4) {
     char memory[2][6000];
     const quern_transfer_item items[] = {transfer_item(1, rank->rank - 1, 1, memory[0], 6000),
                                          transfer_item(0, rank->rank + 1, 1, memory[1], 6000)};
@@ -256,14 +215,10 @@ static quern_status break_the_chain(struct rank *rank) {
     if (rank->rank == 1) let_go(rank);
     rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(transfer));
-    return finish(rank, group);
 }
 
-Test(transfer_ends, a_reason_travels_on) { check_ways(NULL, .count = 4, .function = break_the_chain); }
-
 /* Rank 2 is told after rank 1 has all: rank 1 completes, rank 2 does not. */
-static quern_status cancel_after_one(struct rank *rank) {
-    quern_group *group = begin(rank);
+TEST_WAYS(transfer_ends, who_is_complete_stays_so, .count = 3) {
     static const char text[] = "what is sent";
     char memory[2][5000] = {"what is sent", "what is sent"}, in[5000] = "";
     quern_transfer_item items[] = {transfer_item(0, 1, 1, memory[0], 5000), transfer_item(0, 2, 1, memory[1], 5000)};
@@ -285,10 +240,7 @@ static quern_status cancel_after_one(struct rank *rank) {
     if (rank->rank) check_failure(rank, transfer, QUERN_GROUP_ABORTED, "rank 0 has cancelled the transfer");
     rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(transfer));
-    return finish(rank, group);
 }
-
-Test(transfer_ends, who_is_complete_stays_so) { check_ways(NULL, .count = 3, .function = cancel_after_one); }
 
 /* ---- ends while data moves ---- */
 
@@ -348,17 +300,13 @@ static void end_in_between(struct rank *rank, quern_group *group, int round) {
     rank_line_up(rank);
 }
 
-static quern_status end_often(struct rank *rank) {
-    quern_group *group = begin(rank);
+TEST_WAYS(transfer_ends, while_data_moves, .count = 2) {
     for (int round = 0; round < 40; round++) end_in_between(rank, group, round);
-    return finish(rank, group);
 }
-
-Test(transfer_ends, while_data_moves) { check_ways(NULL, .count = 2, .function = end_often); }
 
 /* The receiver computes, and the sender has filled what is between them when it cancels.  It makes no call after that. */
 static quern_status cancel_when_full(struct rank *rank) {
-    quern_group *group = begin(rank);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     unsigned char *memory = map_much(rank);
     const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, MUCH);
     quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
@@ -381,15 +329,10 @@ static quern_status cancel_when_full(struct rank *rank) {
     return finish(rank, group);
 }
 
-Test(transfer_ends, when_the_lane_is_full) {
-    for (size_t i = 0; i < COUNT(ways); i++)
-        if (!ways[i].hosts)
-            check_ranks(.kind = ways[i].kind, .count = 2, .function = cancel_when_full, .user = &((struct scene){ways[i], NULL}));
-}
+Test(transfer_ends, when_the_lane_is_full) { check_ranks(.kind = RANK_ALL, .count = 2, .function = cancel_when_full); }
 
 /* One end begins again after the other has destroyed its own. */
-static quern_status start_again_alone(struct rank *rank) {
-    quern_group *group = begin(rank);
+TEST_WAYS(transfer_ends, one_end_starts_again, .count = 2) {
     char memory[5000];
     const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, sizeof memory);
     quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
@@ -398,15 +341,12 @@ static quern_status start_again_alone(struct rank *rank) {
     if (!rank->rank) check_failure(rank, transfer, QUERN_PEER_LOST, "rank 1 has destroyed its transfer");
     rank_line_up(rank);
     if (!rank->rank) rank_ok(rank, quern_transfer_destroy(transfer));
-    return finish(rank, group);
 }
-
-Test(transfer_ends, one_end_starts_again) { check_ways(NULL, .count = 2, .function = start_again_alone); }
 
 /* ---- ends of ranks and groups ---- */
 
 static quern_status abort_the_group(struct rank *rank) {
-    quern_group *group = begin(rank);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     char memory[64];
     const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, sizeof memory);
     quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
@@ -425,11 +365,11 @@ static quern_status abort_the_group(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(transfer_ends, an_aborted_group) { check_ways(NULL, .count = 2, .function = abort_the_group); }
+Test(transfer_ends, an_aborted_group) { check_ways((struct ranks){.count = 2, .function = abort_the_group}); }
 
 /* Rank 1 leaves in order, without a transfer. */
 static quern_status leave(struct rank *rank) {
-    quern_group *group = begin(rank);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     char memory[64];
     const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, sizeof memory);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
@@ -443,11 +383,11 @@ static quern_status leave(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(transfer_ends, a_rank_that_leaves) { check_ways(NULL, .count = 2, .function = leave); }
+Test(transfer_ends, a_rank_that_leaves) { check_ways((struct ranks){.count = 2, .function = leave}); }
 
 /* Rank 1 is killed while all transfers with it are under way; ranks 0 and 2 have one without it. */
 static quern_status lose_a_rank(struct rank *rank) {
-    quern_group *group = begin(rank);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     static char memory[4][100000];
     const int self = rank->rank, left = (self + 2) % 3, right = (self + 1) % 3;
     const quern_transfer_item ring[] = {transfer_item(0, right, 1, memory[0], 100000), transfer_item(1, left, 1, memory[1],
@@ -460,8 +400,7 @@ static quern_status lose_a_rank(struct rank *rank) {
     rank_line_up(rank);
     if (self == 1) kill(getpid(), SIGKILL);
     const double began = rank_now();
-    rank_status(rank, run(all, 0), QUERN_PEER_LOST);
-    rank_check_detail(rank, "rank 1 (process ");
+    rank_refused(rank, run(all, 0), QUERN_PEER_LOST, "rank 1 (process ");
     rank_check(rank, rank_now() - began < RANK_SOON, "it took %g s", rank_now() - began);
     for (int round = 0; round < 3; round++) rank_ok(rank, run(two, 0));
     rank_ok(rank, quern_group_status(group));
@@ -471,32 +410,23 @@ static quern_status lose_a_rank(struct rank *rank) {
 }
 
 Test(transfer_ends, a_rank_that_is_killed) {
-    for (size_t i = 0; i < COUNT(ways); i++) {
-        const struct scene scene = {ways[i], NULL};
-        if (ways[i].kind != RANK_PROCESSES || ways[i].hosts) continue;
-        struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .user = &scene,
-                                                           .function = lose_a_rank,
-                                                           .shared_bytes = 64});
-        const char *wrong = ranks_wait(run, (bool[]){false, true, false});
-        check(!wrong, "%s", wrong);
-        ranks_close(run);
-    }
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .function = lose_a_rank, .may_die = 1 << 1);
+    check_ranks(.kind = RANK_UNREADABLE, .count = 3, .function = lose_a_rank, .may_die = 1 << 1);
 }
 
 /* ---- what a stranger writes into a lane ---- */
 
 /* Rank 0 has told rank 1 of its list, and rank 1 has not heard it, when one byte of it changes. */
 static quern_status change_a_byte(struct rank *rank) {
-    const struct scene *scene = rank->user;
-    const off_t place = *(const off_t *)scene->more;
-    quern_group *group = begin(rank);
+    const off_t place = *(const off_t *)rank->user;
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     char memory[9000] = "";
     const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, sizeof memory);
     quern_transfer *transfer = rank->rank ? NULL : transfer_prepare(rank, group, 7, &item, 1);
     rank_line_up(rank);
     if (rank->rank) {
         const off_t first = ((off_t)quern_segment_bytes(2, 2) + 4095) / 4096 * 4096;
-    const off_t lane = first + QUERN_LANE_BYTES;  /* from 0 to 1 */
+        const off_t lane = first + QUERN_LANE_BYTES;  /* from 0 to 1 */
         const int file = rank_segment_file(rank);
         unsigned char byte;
         rank_check(rank, pread(file, &byte, 1, lane + place) == 1, "there is no lane");
@@ -522,6 +452,5 @@ Test(transfer_ends, each_changed_byte_is_found) {
     for (off_t at = 0; at < 64; at += 11) places[count++] = ring + hello + at;      /* the head of the list */
     for (off_t at = 0; at < 32; at += 7) places[count++] = ring + hello + 64 + at;  /* its item */
     for (size_t i = 0; i < count; i++)
-        check_ranks(.kind = RANK_PROCESSES, .count = 2, .shared_bytes = 64, .function = change_a_byte,
-                    .user = &((struct scene){ways[1], &places[i]}));
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = change_a_byte, .user = &places[i]);
 }

@@ -7,9 +7,6 @@
  */
 #define _GNU_SOURCE
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,8 +18,6 @@
 #include "ranks/transfer/gpu.h"
 #include "ranks/transfer/stage.h"
 #include "runtime/device.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { PIECE = QUERN_STAGE_BYTES, TAG = 4 };
 
@@ -65,25 +60,20 @@ static void check_halves(const struct gpu_end *end) {
 
 /* ---- random lists ---- */
 
-static const struct transfer_choice choices[] = {
-    {.lists = 1, .items = 12, .largest = 3000, .rounds = 3},
-    {.lists = 3, .items = 20, .largest = 200000, .rounds = 3, .batch = true},
-    {.lists = 4, .items = 9, .largest = 70000, .rounds = 4, .busy = true},
-};
-
 static void nap(void *user) { (void)user, rank_sleep(5e-3); }
+
+static void look_between(void *user) {
+    const struct gpu_end *end = user;
+    check_halves(end);
+    nccl_enqueue(&end->side, end->side.stream, nap, NULL);
+}
 
 static quern_status run_cases(struct rank *rank) {
     struct gpu_end end;
     open_end(&end, rank);
-    const struct transfer_place place = gpu_end_place(&end);
-    for (size_t i = 0; i < COUNT(choices); i++) {
-        struct transfer_choice choice = choices[i];
-        choice.place = &place;
-        gpu_end_call(&end, end.side.stream, nap, NULL);
-        transfer_run_case(rank, end.side.group, 700 + i, &choice);
-        check_halves(&end);
-    }
+    struct transfer_place place = gpu_end_place(&end);
+    place.between = look_between;
+    transfer_run_choices(rank, end.side.group, 1, &place);
     return gpu_end_close(&end);
 }
 
@@ -138,7 +128,7 @@ static void prepare(struct exchange *exchange, uint64_t key) {
 }
 
 static struct exchange begin_exchange(struct gpu_end *end, uint64_t key, int64_t bytes) {
-    struct exchange exchange = {end, gpu_end_allocate(end, bytes), gpu_end_allocate(end, bytes), bytes, NULL, false};
+    struct exchange exchange = {end, nccl_allocate(end, bytes), nccl_allocate(end, bytes), bytes, NULL, false};
     prepare(&exchange, key);
     return exchange;
 }
@@ -153,7 +143,7 @@ static struct exchange begin_mapped_exchange(struct gpu_end *end, uint64_t key, 
 static void fill(const struct exchange *exchange, int round) {
     unsigned char *bytes = malloc((size_t)exchange->bytes);
     for (int64_t at = 0; at < exchange->bytes; at++) bytes[at] = byte_of(exchange->end->side.rank->rank, round, at);
-    gpu_end_put(exchange->end, exchange->out, bytes, exchange->bytes);
+    nccl_put(exchange->end, exchange->out, bytes, exchange->bytes);
     const CUstream stream = exchange->end->side.stream;
     cuda_ok(&exchange->end->side, memory_set_async((uintptr_t)exchange->in, 0xee, (size_t)exchange->bytes, stream));
     cuda_ok(&exchange->end->side, stream_synchronize(stream));
@@ -163,7 +153,7 @@ static void fill(const struct exchange *exchange, int round) {
 static void compare(const struct exchange *exchange, int round) {
     const struct rank *rank = exchange->end->side.rank;
     unsigned char *bytes = malloc((size_t)exchange->bytes);
-    gpu_end_get(exchange->end, bytes, exchange->in, exchange->bytes);
+    nccl_get(exchange->end, bytes, exchange->in, exchange->bytes);
     for (int64_t at = 0; at < exchange->bytes; at++)
         rank_check(exchange->end->side.rank, bytes[at] == byte_of(!rank->rank, round, at), "round %d: byte %lld of %lld is %d "
                    "instead of %d", round, (long long)at, (long long)exchange->bytes, bytes[at], byte_of(!rank->rank, round, at));
@@ -175,8 +165,8 @@ static void release(struct exchange *exchange) {
         unmap_memory(exchange->end, exchange->out, exchange->bytes);
         unmap_memory(exchange->end, exchange->in, exchange->bytes);
     } else {
-        gpu_end_release(exchange->end, exchange->out);
-        gpu_end_release(exchange->end, exchange->in);
+        nccl_release(exchange->end, exchange->out);
+        nccl_release(exchange->end, exchange->in);
     }
 }
 
@@ -274,11 +264,11 @@ static quern_status wait_for_the_copy(struct rank *rank) {
     int is_over = 0;
     int32_t done = 0;
     open_end(&end, rank);
-    struct exchange exchange = {&end, gpu_end_allocate(&end, PIECE), gpu_end_allocate(&end, PIECE), PIECE, NULL, false};
+    struct exchange exchange = {&end, nccl_allocate(&end, PIECE), nccl_allocate(&end, PIECE), PIECE, NULL, false};
     const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, TAG, rank->rank ? exchange.in : exchange.out, PIECE);
     exchange.transfer = transfer_prepare(rank, end.side.group, 1, &item, 1);
     fill(&exchange, 1);
-    if (rank->rank == 0) gpu_end_call(&end, end.side.group->member->transfers->streams->copies, hold, &is_over);
+    if (rank->rank == 0) nccl_enqueue(&end.side, end.side.group->member->transfers->streams->copies, hold, &is_over);
     start(&exchange);
     const struct quern_stage *stage = end.side.group->member->transfers->open[0]->stage;
     for (int looks = 0; looks < 50; looks++) {
@@ -412,8 +402,7 @@ static quern_status kill_at(struct rank *rank) {
     if (walk.status == QUERN_OK) {
         compare(&walk.exchange, 1);  /* it has all, and so has the other one */
     } else {
-        rank_status(rank, walk.status, QUERN_PEER_LOST);
-        rank_check_detail(rank, "(process ");
+        rank_refused(rank, walk.status, QUERN_PEER_LOST, "(process ");
         rank_check_detail(rank, "has ended; rank ");
     }
     end_exchange(&walk.exchange);
@@ -424,13 +413,10 @@ Test(transfer_staged, a_process_that_is_killed_at_each_step) {
     for (int pinned = 0; pinned <= 1; pinned++)
         for (int at = 0; at < STEPS; at += 1 + pinned) {
             const struct scene scene = {.is_pinned = pinned, .more = &at};
-            const bool may_die[2] = {at % 2 == 0, at % 2 == 1};
             set_machine(pinned);
-            struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .function = kill_at,
-                                                               .user = &scene, .shared_bytes = 4096});
-            const char *wrong = ranks_wait(run, may_die);
+            const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .function = kill_at, .user = &scene,
+                                                          .may_die = 1u << at % 2});
             check(!wrong, "step %d: %s", at, wrong);
-            ranks_close(run);
         }
 }
 
@@ -584,8 +570,7 @@ static quern_status hear_strange_words(struct rank *rank) {
     }
     rank_check(rank, *is_changed, "there was no such word");
     if (walk.status == QUERN_OK && !walk.done) walk.status = quern_transfer_wait(walk.exchange.transfer, 0);
-    rank_status(rank, walk.status, QUERN_PEER_MISMATCH);
-    rank_check_detail(rank, "is damaged");
+    rank_refused(rank, walk.status, QUERN_PEER_MISMATCH, "is damaged");
     end_exchange(&walk.exchange);
     munmap(lane[0], QUERN_LANE_BYTES);
     munmap(lane[1], QUERN_LANE_BYTES);

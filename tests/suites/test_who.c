@@ -3,8 +3,6 @@
  *
  * Runs on: ranks.
  */
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/check.h"
@@ -13,8 +11,6 @@
 #include "ranks/handles.h"
 #include "ranks/hosts/quorum.h"
 #include "ranks/hosts/quorum_state.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const double SHORT = 0.02;  /* seconds */
 
@@ -377,11 +373,10 @@ static quern_status hear_home(const void *user) {
 }
 
 /* Rank 2 speaks for its host. */
-static quern_status call_the_roll(struct rank *rank) {
+TEST_GROUP(who, a_roll_call_names_the_host_that_is_silent, .kind = RANK_PROCESSES, .count = RANKS, .hosts = 2) {
     struct quern_membership *member;
     struct quern_verdict verdict;
     struct quern_rank_set own = {.count = 0};
-    quern_group *group = rank_group(rank, RANK_LIMIT);
     rank_ok(rank, quern_member_of(group, &member));
     if (rank->rank == 2) {
         quern_set_add(&own, 2);
@@ -393,9 +388,4 @@ static quern_status call_the_roll(struct rank *rank) {
         quern_close_quorum(quorum);
     }
     rank_line_up(rank);
-    return quern_group_destroy(group);
-}
-
-Test(who, a_roll_call_names_the_host_that_is_silent) {
-    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .hosts = 2, .function = call_the_roll);
 }

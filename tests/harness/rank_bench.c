@@ -1,0 +1,68 @@
+/* The memory of a rank for random calls.  rank_bench.h documents the functions. */
+#include "harness/rank_bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GUARD = 192, GUARD_BYTE = 0xA5 };
+
+const char *const rank_pool_names[POOLS] = {"private", "symmetric"};
+
+void *rank_bench_clear(int64_t bytes) {
+    void *memory = calloc(1, (size_t)bytes + 1);
+    if (!memory) abort();
+    return memory;
+}
+
+void rank_bench_take(struct rank_bench *bench, struct rank *rank, quern_group *group, int64_t pool_bytes) {
+    void *symmetric;
+    *bench = (struct rank_bench){.rank = rank, .group = group, .pool_bytes = pool_bytes};
+    rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE | QUERN_RAGGED_ALL_TO_ALL));
+    rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){(size_t)pool_bytes}, &symmetric));
+    rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){(size_t)pool_bytes}, &bench->workspace));
+    bench->pool[POOL_SYMMETRIC] = symmetric;
+    bench->pool[POOL_PRIVATE] = rank_bench_clear(pool_bytes);
+    for (int pool = 0; pool < POOLS; pool++) bench->expected[pool] = rank_bench_clear(pool_bytes);
+}
+
+void rank_bench_open(struct rank_bench *bench, struct rank *rank, double timeout, int64_t pool_bytes) {
+    rank_bench_take(bench, rank, rank_group(rank, timeout), pool_bytes);
+}
+
+void rank_bench_close(struct rank_bench *bench) {
+    rank_ok(bench->rank, quern_group_destroy(bench->group));
+    free(bench->pool[POOL_PRIVATE]);
+    for (int pool = 0; pool < POOLS; pool++) free(bench->expected[pool]);
+}
+
+void rank_bench_fill(uint64_t salt, int64_t offset, unsigned char *to, int64_t bytes) {
+    for (int64_t i = 0; i < bytes; i++) {
+        const uint32_t mixed = ((uint32_t)(offset + i) + (uint32_t)salt) * 0x9E3779B1u;
+        to[i] = (unsigned char)((mixed ^ mixed >> 15) >> 8);
+    }
+}
+
+bool rank_bench_is_right(const struct rank_bench *bench, int64_t bytes, char text[80]) {
+    for (int pool = 0; pool < POOLS; pool++) {
+        const unsigned char *has = bench->pool[pool], *expected = bench->expected[pool];
+        int64_t at = 0;
+        if (!memcmp(has, expected, (size_t)bytes)) continue;
+        while (has[at] == expected[at]) at++;
+        snprintf(text, 80, "byte %lld of the %s pool is %d instead of %d", (long long)at, rank_pool_names[pool], has[at],
+                 expected[at]);
+        return false;
+    }
+    return true;
+}
+
+void rank_bench_guard(const struct rank_bench *bench, size_t bytes) {
+    rank_check(bench->rank, (int64_t)bytes + GUARD <= bench->pool_bytes, "a workspace of %zu bytes", bytes);
+    memset((char *)bench->workspace + bytes, GUARD_BYTE, GUARD);
+}
+
+void rank_bench_check(const struct rank_bench *bench, size_t bytes) {
+    const unsigned char *end = (const unsigned char *)bench->workspace + bytes;
+    for (int i = 0; i < GUARD; i++)
+        rank_check(bench->rank, end[i] == GUARD_BYTE, "byte %d behind the workspace was overwritten", i);
+}

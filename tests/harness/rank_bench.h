@@ -1,0 +1,45 @@
+/*
+ * The memory of a rank for random calls of a group: two pools, what they must hold after a call, and a workspace with a guard
+ * behind it.  For collective_case.c and ragged_case.c.
+ */
+#ifndef HARNESS_RANK_BENCH_H
+#define HARNESS_RANK_BENCH_H
+
+#include <stdint.h>
+
+#include "harness/ranks.h"
+
+/* The position of a buffer in one of a rank's two pools. */
+enum rank_pool { POOL_PRIVATE, POOL_SYMMETRIC, POOLS };
+
+enum { POOL_GAP = 192 };  /* bytes around each buffer that must stay unchanged */
+
+struct rank_bench {
+    struct rank *rank;
+    quern_group *group;
+    int64_t pool_bytes;               /* of each of these, and of the workspace */
+    unsigned char *pool[POOLS], *expected[POOLS];
+    void *workspace;
+};
+
+/* Collective; the first in a group of the caller's, which it owns from here on. */
+void rank_bench_take(struct rank_bench *bench, struct rank *rank, quern_group *group, int64_t pool_bytes);
+void rank_bench_open(struct rank_bench *bench, struct rank *rank, double timeout, int64_t pool_bytes);
+void rank_bench_close(struct rank_bench *bench);
+
+/* Memory of zeros for a case; ends the program if there is none. */
+void *rank_bench_clear(int64_t bytes);
+
+/* Bytes of a pool, from an offset on, whose values reveal any that lands in a wrong place. */
+void rank_bench_fill(uint64_t salt, int64_t offset, unsigned char *to, int64_t bytes);
+
+/* Whether the pools hold what is expected; if not, which byte does not, in words. */
+bool rank_bench_is_right(const struct rank_bench *bench, int64_t bytes, char text[80]);
+
+/* A pattern right behind the bytes of a workspace that a call is given, which must stay unchanged. */
+void rank_bench_guard(const struct rank_bench *bench, size_t bytes);
+void rank_bench_check(const struct rank_bench *bench, size_t bytes);
+
+extern const char *const rank_pool_names[POOLS];
+
+#endif
