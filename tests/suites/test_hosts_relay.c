@@ -171,7 +171,7 @@ static quern_status count_costs(struct rank *rank) {
     int rounds = 0;
     while (1 << rounds < rank->hosts) rounds++;
     rank_check(rank, sent == (leads ? 10 * (unsigned)rounds : 0), "%u messages in 10 barriers", sent);
-    const int others = rank->hosts - 1, most = rank->hosts * (1 + 2 * others);  /* a segment, and two connections to each host */
+    const int others = rank->hosts - 1, most = rank->hosts * (2 + 2 * others);  /* segment, datagrams; two connections to each */
     rank_check(rank, board->counts[1] - board->counts[0] <= most, "%d descriptors more: expected at most %d",
                (int)(board->counts[1] - board->counts[0]), most);
     rank_line_up(rank);
