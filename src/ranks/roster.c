@@ -189,7 +189,7 @@ static bool is_ending(const struct quern_roster *roster, int rank) {
     static const int64_t APART = 40000000;  /* nanoseconds */
     int64_t *looked = (int64_t *)&roster->peer[rank].looked;
     const int64_t now = quern_now(), last = __atomic_load_n(looked, __ATOMIC_RELAXED);
-    if (last == INT64_MAX || now - last < APART || !roster->ranks) return last == INT64_MAX;
+    if (last == INT64_MAX || now - last < APART || !roster->view.segment) return last == INT64_MAX;
     const struct quern_process_mark mark = roster->is_complete ? roster->peer[rank].mark : quern_place(roster, rank)->mark;
     const bool ending = quern_process_is_ending(&roster->own_mark, &mark);
     __atomic_store_n(looked, ending ? INT64_MAX : now, __ATOMIC_RELAXED);

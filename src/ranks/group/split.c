@@ -114,6 +114,9 @@ static quern_status form_colours(struct quern_membership *const *members, int co
         const struct quern_veto veto = {check_parent, &splitting, numbers};
         status = members[0]->control ? quern_split_hosts(members[0], &splitting.colour, veto, formed)
                                      : form_colour(members, count, wishes, &splitting.colour, veto, formed);
+        /* Whoever was lost there may have ended since it was the first to hear of the end of another one here. */
+        const quern_status cause = status == QUERN_PEER_LOST ? check_parent(&splitting) : QUERN_OK;
+        if (cause != QUERN_OK) status = cause;
         numbers += splitting.colour.ranks;
     }
     return status;
