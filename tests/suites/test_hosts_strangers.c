@@ -717,7 +717,8 @@ static void expect_loss(struct other_host *other, int beats_so_far) {
     pass(other, BEATS_IN_SILENCE + BEATS_IN_SILENCE / 6 - beats_so_far);
     __atomic_fetch_add(&virtual_time, 3 * BEAT, __ATOMIC_SEQ_CST);
     for (int i = 0; i < 600000 && state_of(other->fake) != QUERN_RANK_ENDED; i++) rank_sleep(1e-3);
-    check(state_of(other->fake) == QUERN_RANK_ENDED && other->fake.roster->segment->rank[2].silent, "not silent");
+    check(state_of(other->fake) == QUERN_RANK_ENDED, "not lost");
+    check(other->fake.roster->segment->rank[2].loss == QUERN_LOSS_SILENCE, "not by silence");
 }
 
 /* The network is down for nine tenths of the silence, again and again; the connection is still silent when it is back. */
