@@ -16,8 +16,10 @@ WITH_THREADS = ("harness/carrier", "harness/chunks_case", "harness/chunks_ranks"
                 "oracle/collective", "oracle/dtype", "oracle/philox", "oracle/quantize", "oracle/ragged_all_to_all")
 
 # What the linker gets for suites that stand between the library and its calls.
-WRAPPED = {"suites/test_descriptors": "-Wl,--wrap=close -Wl,--wrap=fcntl", "suites/test_failures": "$failing_calls",
-           "suites/test_hosts_strangers": "-Wl,--wrap=pthread_create -Wl,--wrap=quern_now"}
+WRAPPED = {"suites/test_descriptors": "-Wl,--wrap=close -Wl,--wrap=fcntl -Wl,--wrap=accept4 -Wl,--wrap=connect",
+           "suites/test_failures": "$failing_calls",
+           "suites/test_hosts_strangers": "-Wl,--wrap=pthread_create -Wl,--wrap=quern_now",
+           "suites/test_hosts_trust": "-Wl,--wrap=free -Wl,--wrap=getrandom"}
 
 
 def _names(folder: str, pattern: str) -> list[str]:

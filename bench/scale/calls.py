@@ -42,12 +42,12 @@ class Call:
                 return costs.send
             case "answered":
                 self.state = "proved"
-                cost = costs.receive + 2 * costs.code + costs.send
+                cost = costs.receive + costs.code + costs.send
                 world.later(spent + cost + far, self.tell("proof"))
                 return cost
             case "welcome":
                 self.state = "done"
-                return costs.receive
+                return costs.receive + costs.code
             case "refused":
                 self.state = "paused"
                 self.refusals += 1
@@ -123,7 +123,7 @@ class Loop:
         costs, world = self.world.costs, self.world
         is_done = call.heard == "proof"
         call.heard = ""
-        spent += costs.receive + costs.code + costs.send
+        spent += costs.receive + (3 * costs.code if is_done else 0) + costs.send  # checks the proof, makes its own and a key
         world.later(spent + world.network.latency, call.wake("welcome" if is_done else "answered"))
         world.counts[call.kind].connections += is_done
         return spent, is_done

@@ -79,10 +79,12 @@ class Place(Loop):
 
     def tell(self) -> Iterator[simpy.Event]:
         """One guest after the other gets the verdict and the facts of all ranks."""
-        world, size = self.world, sizes.VERDICT + sizes.FACT * self.world.shape.ranks
+        world, size = self.world, sizes.VERDICT + sizes.FACT * self.world.shape.ranks + sizes.SEAL
+        yield world.env.timeout(size * world.costs.code_byte)  # the digest, once for all seals
         for _ in range(self.expected):
-            yield world.env.timeout(max(world.costs.send + world.costs.sending(size), fresh(world.network, size)))
-            world.say(MEETING, size, messages=2)
+            sending = world.costs.code + 2 * world.costs.send + world.costs.sending(size)
+            yield world.env.timeout(max(sending, fresh(world.network, size)))
+            world.say(MEETING, size, messages=3)
             self.told.append(world.env.now + world.network.latency + world.costs.receiving(size))
 
 
@@ -96,9 +98,9 @@ class Guest(Loop):
 
     def run(self) -> Iterator[simpy.Event]:
         yield from super().run()
-        world, size = self.world, sizes.CARD + sizes.FACT * self.world.shape.here
-        yield world.env.timeout(world.costs.send + world.costs.sending(size))
-        world.say(MEETING, size, messages=2)
+        world, size = self.world, sizes.CARD + sizes.FACT * self.world.shape.here + sizes.SEAL
+        yield world.env.timeout(world.costs.code + size * world.costs.code_byte + 2 * world.costs.send + world.costs.sending(size))
+        world.say(MEETING, size, messages=3)
         yield world.env.timeout(world.network.latency)
         self.place.hear()
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-# src/ranks/hosts/handshake.h: hello, answer, proof, welcome.
-HELLO, ANSWER, PROOF, WELCOME = 56, 64, 32, 8
-HANDSHAKE = HELLO + ANSWER + PROOF + WELCOME
+# src/ranks/hosts/handshake.h: hello, challenge, proof, welcome.
+HELLO, CHALLENGE, PROOF, WELCOME = 56, 48, 32, 40
+HANDSHAKE = HELLO + CHALLENGE + PROOF + WELCOME
 
-# src/ranks/hosts/bootstrap.c and facts.h: a host's card and the facts of its ranks; the verdict and the facts of all.
-CARD, VERDICT, FACT = 12, 260, 80
+# src/ranks/hosts/bootstrap.h and facts.h: a host's card and the facts of its ranks; the verdict and the facts of all; with a seal.
+CARD, VERDICT, FACT, SEAL = 216, 268, 80, 32
 PART = 584              # of each rank in an all-gather: struct record of src/ranks/hosts/gather.c
 
 FRAME = 24              # struct quern_frame: the head of a message between ranks

@@ -45,6 +45,17 @@ bool quern_address_read_alone(const char *text, struct quern_address *address) {
     return inet_pton(is_six ? AF_INET6 : AF_INET, text, address->ip) == 1;
 }
 
+bool quern_ports_read(const char *text, struct quern_ports *ports) {
+    char first[8];
+    const char *dash = strchr(text, '-');
+    const size_t length = dash ? (size_t)(dash - text) : sizeof first;
+    if (length >= sizeof first) return false;
+    memcpy(first, text, length);
+    first[length] = 0;
+    *ports = (struct quern_ports){read_port(first), read_port(dash + 1)};
+    return ports->first && ports->first <= ports->last;
+}
+
 void quern_address_write(const struct quern_address *address, bool port, char text[QUERN_ADDRESS_TEXT]) {
     char ip[INET6_ADDRSTRLEN] = "no address";
     const bool is_six = address->version == 6, brackets = is_six && port;

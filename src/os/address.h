@@ -32,6 +32,14 @@ void quern_address_write(const struct quern_address *address, bool port, char te
 unsigned quern_address_out(const struct quern_address *address, struct sockaddr_storage *system);
 bool quern_address_in(const struct sockaddr_storage *system, struct quern_address *address);
 
+/* Two ports, of which the first is not above the last. */
+struct quern_ports {
+    uint16_t first, last;
+};
+
+/* Reads "20000-20063".  False: it is something else. */
+bool quern_ports_read(const char *text, struct quern_ports *ports);
+
 /* The address of this machine from which another one is reached, with port 0.  Sends nothing.  False: errno says why. */
 bool quern_address_towards(const struct quern_address *there, struct quern_address *here);
 

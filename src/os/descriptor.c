@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 int quern_above_two(int descriptor) {
@@ -31,3 +33,15 @@ __attribute__((constructor)) static void look_at_standard_error(void) {
 }
 
 bool quern_has_standard_error(void) { return has_standard_error; }
+
+/* Looks no further than it must: the limit may be a billion. */
+bool quern_has_descriptors(uint64_t more, struct quern_descriptor_limit *limit) {
+    struct rlimit system;
+    const bool is_known = getrlimit(RLIMIT_NOFILE, &system) == 0 && system.rlim_cur < INT_MAX;
+    limit->most = is_known ? system.rlim_cur : INT_MAX;
+    limit->open = 0;
+    uint64_t left = 0;
+    for (uint64_t number = 0; number < limit->most && left < more; number++)
+        *(fcntl((int)number, F_GETFD) < 0 ? &left : &limit->open) += 1;
+    return left >= more;
+}

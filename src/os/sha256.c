@@ -2,6 +2,7 @@
  * SHA-256 and HMAC, straight from the standards.  A meeting of hosts hashes a few hundred bytes, so this need not be fast, and no
  * library has to be found on the machine.
  */
+#define _DEFAULT_SOURCE
 #include "os/sha256.h"
 
 #include <string.h>
@@ -84,6 +85,7 @@ static void begin_with_key(struct quern_sha256 *hash, const unsigned char key[BL
     for (int i = 0; i < BLOCK; i++) block[i] = key[i] ^ pad;
     quern_sha256_begin(hash);
     quern_sha256_add(hash, block, sizeof block);
+    quern_wipe(block, sizeof block);
 }
 
 void quern_hmac(const void *key, size_t key_bytes, const struct quern_part *parts, int count,
@@ -103,6 +105,8 @@ void quern_hmac(const void *key, size_t key_bytes, const struct quern_part *part
     begin_with_key(&hash, short_key, 0x5c);
     quern_sha256_add(&hash, code, QUERN_DIGEST_BYTES);
     quern_sha256_end(&hash, code);
+    quern_wipe(&hash, sizeof hash);
+    quern_wipe(short_key, sizeof short_key);
 }
 
 bool quern_same_digest(const unsigned char a[QUERN_DIGEST_BYTES], const unsigned char b[QUERN_DIGEST_BYTES]) {
@@ -110,3 +114,5 @@ bool quern_same_digest(const unsigned char a[QUERN_DIGEST_BYTES], const unsigned
     for (int i = 0; i < QUERN_DIGEST_BYTES; i++) difference |= a[i] ^ b[i];
     return difference == 0;
 }
+
+void quern_wipe(void *memory, size_t bytes) { explicit_bzero(memory, bytes); }

@@ -33,4 +33,7 @@ void quern_hmac(const void *key, size_t key_bytes, const struct quern_part *part
 /* Takes the same time for all inputs. */
 bool quern_same_digest(const unsigned char a[QUERN_DIGEST_BYTES], const unsigned char b[QUERN_DIGEST_BYTES]);
 
+/* Overwrites what was secret, before its memory is used for other things. */
+void quern_wipe(void *memory, size_t bytes);
+
 #endif

@@ -391,7 +391,6 @@ static quern_status fill_place(struct joining *joining, struct quern_membership 
         return status;
     }
     place->process = joining->roster->self;
-    place->address = member->address;
     describe_device(place, member);
     quern_place(joining->roster, member->rank)->mark = joining->roster->own_mark;
     quern_write_cores(quern_place(joining->roster, member->rank));

@@ -163,13 +163,14 @@ def test_a_barrier_of_two_hosts() -> None:
 def test_a_connection_by_hand() -> None:
     """The way takes 10,000.  The kernel answers at 11,000, the hello leaves then and is there 20,010 later, and so on."""
     listener = 11000 + 20000 + 10         # connect, the kernel's answer, a hello
-    answered = listener + 20 + 200 + 10 + 10000
-    proved = answered + 20 + 2 * 200 + 10 + 10000
-    welcome = proved + 20 + 200 + 10 + 10000
+    answered = listener + 20 + 10 + 10000
+    proved = answered + 20 + 200 + 10 + 10000
+    welcome = proved + 20 + 3 * 200 + 10 + 10000
     found = creation.create(Shape(2, 1), COSTS, FAR, RELAY)
-    meeting = welcome + 20 + 2 * 10 + 10000 + 2 * 10 + 10000 + 20   # the card and its facts; the verdict and all facts
+    # The card, its facts and their seal; the verdict, all facts and the seal.
+    meeting = welcome + 20 + 200 + 200 + 3 * 10 + 10000 + 200 + 3 * 10 + 10000 + 20
     expect(round(found.meeting * 1e9), meeting, "two hosts meet")
-    expect(found.counts[MEETING], Count(1, 4, sizes.CARD + sizes.VERDICT + 3 * sizes.FACT), "what they say")
+    expect(found.counts[MEETING], Count(1, 6, sizes.CARD + sizes.VERDICT + 3 * sizes.FACT + 2 * sizes.SEAL), "what they say")
     expect(found.counts[DATA].connections, 1, "relays connect")
 
 
@@ -260,7 +261,7 @@ def test_an_all_gather_by_hand() -> None:
 def test_the_facts_of_many_ranks() -> None:
     """Rank 0 serves one guest after the other."""
     quick, slow = (creation.create(Shape(3, 1), replace(COSTS, send_byte=cost), FAR, RELAY) for cost in (0, 100))
-    said = 2 * (sizes.VERDICT + 3 * sizes.FACT) + sizes.CARD + sizes.FACT
+    said = 2 * (sizes.VERDICT + 3 * sizes.FACT + sizes.SEAL) + sizes.CARD + sizes.FACT + sizes.SEAL
     expect(round((slow.meeting - quick.meeting) * 1e9), 100 * said, "a card, and the facts of all to both guests")
 
 

@@ -7,12 +7,14 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -213,8 +215,8 @@ Test(descriptors, the_log_is_no_standard_stream) {
 /* So many more can be opened. */
 static void leave_descriptors(struct rank *rank, int more) {
     struct rlimit limit;
-    int opened[16], last = 0;
-    rank_check(rank, more <= 16 && getrlimit(RLIMIT_NOFILE, &limit) == 0, "no limit");
+    int opened[128], last = 0;
+    rank_check(rank, more <= 128 && getrlimit(RLIMIT_NOFILE, &limit) == 0, "no limit");
     for (int i = 0; i < more; i++) last = opened[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
     for (int i = 0; i < more; i++) __real_close(opened[i]);
     limit.rlim_cur = (rlim_t)last + 1;
@@ -238,4 +240,124 @@ static quern_status use_the_last_one(struct rank *rank) {
 
 Test(descriptors, the_name_is_removed_with_the_last_one) {
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = use_the_last_one);
+}
+
+/* ---- a group of several hosts for which there are too few ---- */
+
+static void expect_no_name(struct rank *rank) {
+    char path[128];
+    struct stat file;
+    snprintf(path, sizeof path, "/dev/shm/quern.%u.0.%s@%c", (unsigned)geteuid(), rank->name, 'a' + rank_host(rank, rank->rank));
+    rank_check(rank, stat(path, &file) != 0, "%s is there", path);
+}
+
+/* All hear at once what one rank lacks: the others have no limit that ends. */
+static void hear_of_shortage(struct rank *rank, quern_status status, const char *words) {
+    rank_status(rank, status, QUERN_SYSTEM_ERROR);
+    rank_check_detail(rank, words);
+    expect_no_name(rank);
+}
+
+/* Two connections with each of two ranks of the other host, and three descriptors before. */
+static quern_status lack_descriptors(struct rank *rank) {
+    const int culprit = *(const int *)rank->user;
+    quern_group *group;
+    char words[200];
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
+    snprintf(words, sizeof words, "rank %d: the group needs 7 descriptors in this process, and the limit (RLIMIT_NOFILE) is #, of "
+             "which # are open", culprit);
+    if (rank->rank == culprit) leave_descriptors(rank, 6);
+    hear_of_shortage(rank, quern_group_create(&args, 1, &group), words);
+    return QUERN_OK;
+}
+
+Test(descriptors, all_ranks_hear_which_one_has_too_few) {
+    for (int culprit = 0; culprit < 4; culprit++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = lack_descriptors, .user = &culprit);
+}
+
+/* Each rank has enough for itself; all of a host are of one process, which has not. */
+static quern_status lack_descriptors_together(struct rank *rank) {
+    quern_group *group;
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
+    if (rank->rank == 0) leave_descriptors(rank, 100);
+    rank_line_up(rank);
+    const quern_status status = quern_group_create(&args, 1, &group);
+    hear_of_shortage(rank, status, ": the group needs 130 descriptors in this process, and the limit");
+    return QUERN_OK;
+}
+
+Test(descriptors, the_ranks_of_a_process_need_them_together) {
+    check_ranks(.kind = RANK_THREADS, .count = 16, .hosts = 2, .function = lack_descriptors_together);
+}
+
+static quern_status split_without(struct rank *rank) {
+    quern_group *group = rank_group(rank, RANK_LIMIT), *part;
+    if (rank->rank == 2) leave_descriptors(rank, 5);
+    const quern_status status = quern_group_split(&group, 1, &(int){0}, &(int){0}, &part);
+    hear_of_shortage(rank, status, "rank 2: the group needs 7 descriptors in this process, and the limit");
+    return quern_group_destroy(group);
+}
+
+Test(descriptors, a_split_needs_as_many_again) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = split_without);
+}
+
+/* ---- calls of the system that fail ---- */
+
+/* In the process of one rank, one call of a function: a shortage that no limit shows. */
+struct failure {
+    int by, call, error;
+    bool accepts;             /* accept4, else connect */
+    const char *words;
+};
+
+static const struct failure *failing;  /* in this process */
+static int calls;                      /* atomic */
+
+int __real_accept4(int listener, struct sockaddr *name, socklen_t *bytes, int flags);
+int __wrap_accept4(int listener, struct sockaddr *name, socklen_t *bytes, int flags);
+int __real_connect(int socket, const struct sockaddr *name, socklen_t bytes);
+int __wrap_connect(int socket, const struct sockaddr *name, socklen_t bytes);
+
+static bool fails_now(bool accepts) {
+    if (!failing || failing->accepts != accepts || __atomic_fetch_add(&calls, 1, __ATOMIC_SEQ_CST) != failing->call) return false;
+    errno = failing->error;
+    return true;
+}
+
+int __wrap_accept4(int listener, struct sockaddr *name, socklen_t *bytes, int flags) {
+    return fails_now(true) ? -1 : __real_accept4(listener, name, bytes, flags);
+}
+
+int __wrap_connect(int socket, const struct sockaddr *name, socklen_t bytes) {
+    const bool is_stream = name->sa_family == AF_INET && ((const struct sockaddr_in *)(const void *)name)->sin_port;
+    int kind = 0;
+    socklen_t room = sizeof kind;
+    getsockopt(socket, SOL_SOCKET, SO_TYPE, &kind, &room);
+    return is_stream && kind == SOCK_STREAM && fails_now(false) ? -1 : __real_connect(socket, name, bytes);
+}
+
+static quern_status fail_a_call(struct rank *rank) {
+    const struct failure *failure = rank->user;
+    quern_group *group;
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
+    if (rank->rank == failure->by) failing = failure;
+    const quern_status status = quern_group_create(&args, 1, &group);
+    failing = NULL;
+    hear_of_shortage(rank, status, failure->words);
+    return QUERN_OK;
+}
+
+/* At the place of meeting, and on the way there. */
+Test(descriptors, all_ranks_hear_what_the_system_lacks) {
+    static const struct failure failures[] = {
+        {0, 0, EMFILE, true, "rank 0: letting hosts in: Too many open files: the group needs 6 descriptors in this process"},
+        {0, 0, ENFILE, true, "/proc/sys/fs/file-max"},
+        {0, 0, ENOBUFS, true, "/proc/sys/net/ipv4/tcp_mem"},
+        {0, 0, ENOMEM, true, "the system has no memory for sockets; the group needs # connections of this process"},
+        {2, 0, EADDRNOTAVAIL, false, "going to the place of meeting: Cannot assign requested address: no local port is free"},
+    };
+    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = fail_a_call, .user = &failures[i]);
 }

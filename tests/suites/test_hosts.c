@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <math.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "os/address.h"
+#include "ranks/membership.h"
 
 enum { POOL = 1 << 20 };
 
@@ -325,6 +327,114 @@ static quern_status meet_alone(struct rank *rank) {
 }
 
 Test(hosts, one_host) { check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 1, .function = meet_alone); }
+
+/* ---- ports, and connections that idle ---- */
+
+/* Consecutive ports below those that the system gives to others, of which the first is taken. */
+static int take_port(int ports, struct quern_ports *range) {
+    for (uint16_t first = (uint16_t)(10000 + getpid() % 10000); first < 32000; first = (uint16_t)(first + ports)) {
+        int taken[16], free = 0;
+        for (int i = 0; i < ports; i++) {
+            const struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons((uint16_t)(first + i))};
+            taken[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+            free += taken[i] >= 0 && bind(taken[i], (const struct sockaddr *)&name, sizeof name) == 0;
+        }
+        for (int i = 1; i < ports; i++) close(taken[i]);
+        if (free == ports && listen(taken[0], 1) == 0) {
+            *range = (struct quern_ports){first, (uint16_t)(first + ports - 1)};
+            return taken[0];
+        }
+        close(taken[0]);
+    }
+    check(false, "no free ports");
+    return -1;
+}
+
+static quern_status listen_in_range(struct rank *rank) {
+    const struct quern_ports *range = rank->user;
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    struct quern_membership *member = rank_member_of(rank, group);
+    for (int other = 0; other < rank->ranks; other++) {
+        const uint16_t port = member->roster->peer[other].address.port;
+        rank_check(rank, port > range->first && port <= range->last, "rank %d has port %d", other, port);
+        for (int before = 0; before < other; before++)
+            rank_check(rank, port != member->roster->peer[before].address.port, "ranks %d and %d: port %d", before, other, port);
+    }
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    return quern_group_destroy(group);
+}
+
+static quern_status find_no_port(struct rank *rank) {
+    quern_group *group;
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
+    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_SYSTEM_ERROR);
+    rank_check_detail(rank, "no port is free, of QUERN_PORTS");
+    return QUERN_OK;
+}
+
+/* Four ranks need four ports, and three are one too few. */
+Test(hosts, listeners_have_ports_of_a_range) {
+    for (int ports = 5; ports >= 4; ports--) {
+        struct quern_ports range;
+        char text[32];
+        const int taken = take_port(ports, &range);
+        snprintf(text, sizeof text, "%d-%d", range.first, range.last);
+        setenv("QUERN_PORTS", text, 1);
+        check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = ports == 5 ? listen_in_range : find_no_port,
+                    .user = &range);
+        close(taken);
+    }
+}
+
+static quern_status refuse_ports(struct rank *rank) {
+    quern_group *group;
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
+    char detail[100];
+    snprintf(detail, sizeof detail, "QUERN_PORTS is \"%s\": expected FIRST-LAST", (const char *)rank->user);
+    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, detail);
+    return QUERN_OK;
+}
+
+Test(hosts, ports_that_are_none) {
+    static const char *const wrong[] = {"4711",   "4711-",      "-4711",      "4712-4711", "0-4711",
+                                        "4711-0", "4711-65536", "4711-4712x", "a-b",       "1-2-3"};
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        setenv("QUERN_PORTS", wrong[i], 1);
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = refuse_ports, .user = wrong[i]);
+    }
+}
+
+static int option_of(int socket_, int level, int name) {
+    int value = -1;
+    socklen_t bytes = sizeof value;
+    return getsockopt(socket_, level, name, &value, &bytes) == 0 ? value : -1;
+}
+
+/* Every connection with another host, and for longer than a host may be silent. */
+static quern_status idle(struct rank *rank) {
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    int connections = 0;
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    for (int file = 3; file < 256; file++) {
+        struct sockaddr_in name;
+        socklen_t bytes = sizeof name;
+        if (getpeername(file, (struct sockaddr *)&name, &bytes) != 0 || name.sin_family != AF_INET) continue;
+        connections++;
+        rank_check(rank, option_of(file, SOL_SOCKET, SO_KEEPALIVE) == 1, "descriptor %d is not kept alive", file);
+        const int first = option_of(file, IPPROTO_TCP, TCP_KEEPIDLE), next = option_of(file, IPPROTO_TCP, TCP_KEEPINTVL);
+        rank_check(rank, first <= 300 && first + next * option_of(file, IPPROTO_TCP, TCP_KEEPCNT) > 3600, "%d s, then %d s", first,
+                   next);
+    }
+    const bool leads = rank->rank % 2 == 0;
+    rank_check(rank, connections == 4 + leads, "%d connections: expected two for each pair, and one of monitors", connections);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    return quern_group_destroy(group);
+}
+
+Test(hosts, connections_are_kept_alive) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = idle);
+}
 
 /* ---- arguments ---- */
 

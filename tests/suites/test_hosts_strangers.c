@@ -85,25 +85,34 @@ static void disturb(const char *meet, const unsigned char *key) {
     static const char http[] = "GET / HTTP/1.1\r\n\r\n";
     struct quern_hello hello = fresh_hello(key);
     unsigned char wrong_proof[32] = {1};
-    struct quern_answer answer;
+    struct quern_challenge challenge;
+    struct quern_welcome refusal;
     int one = connect_to(meet);                                       /* garbage */
     say(one, http, sizeof http);
-    check(recv(one, &answer, 1, 0) <= 0, "garbage is answered");
+    check(recv(one, &challenge, 1, 0) <= 0, "garbage is answered");
     close(one);
     close(connect_to(meet));                                          /* a port scanner */
     one = connect_to(meet);                                           /* a false proof, ... */
     say(one, &hello, sizeof hello);
-    check(recv(one, &answer, sizeof answer, MSG_WAITALL) == sizeof answer, "no answer to a hello");
+    check(recv(one, &challenge, sizeof challenge, MSG_WAITALL) == sizeof challenge, "no answer to a hello");
     say(one, wrong_proof, sizeof wrong_proof);
+    check(recv(one, &refusal, sizeof refusal, MSG_WAITALL) == sizeof refusal && !strcmp(refusal.word, "refused"), "no refusal");
     finish(one);
     one = connect_to(meet);                                           /* ... and its hello again */
     say(one, &hello, sizeof hello);
+    finish(one);
+    one = connect_to(meet);                                           /* another version */
+    hello = fresh_hello(key);
+    hello.version++;
+    say(one, &hello, sizeof hello);
+    check(recv(one, &challenge, sizeof challenge, MSG_WAITALL) == sizeof challenge && challenge.version + 1 == hello.version,
+          "another version does not hear of this one");
     finish(one);
 }
 
 struct meeting {
     double late;              /* seconds after which host 1 comes */
-    const char *expected[5];  /* in the report */
+    const char *expected[6];  /* in the report */
 };
 
 static quern_status meet_late(struct rank *rank) {
@@ -140,7 +149,8 @@ static void end_meeting(struct rank_run *run) {
 Test(strangers, are_turned_away_and_counted) {
     unsigned char key[QUERN_DIGEST_BYTES];
     struct rank_run *run = start_meeting(&(struct meeting){.expected = {"2 garbage or hung up", "1 another secret, name or job",
-                                                                        "1 a repeated hello", "1 too slow"}},
+                                                                        "1 a repeated hello", "1 too slow",
+                                                                        "1 another version of the library"}},
                                          key);
     const int slow = connect_to(ranks_meet(run));
     disturb(ranks_meet(run), key);
@@ -250,15 +260,10 @@ Test(strangers, ranks_with_another_silence) {
 /* Which of the two was first is chance: the first has the place, and the other is refused. */
 static quern_status count_differently(struct rank *rank) {
     quern_group *group;
-    quern_group_args args = rank_group_args(rank, rank_host(rank, rank->rank) ? RANK_LIMIT : LATE);
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     if (rank->rank == 3) args.host_ranks = 3;
     rank_line_up(rank);
     const quern_status status = quern_group_create(&args, 1, &group);
-    if (rank_host(rank, rank->rank) == 0) {
-        rank_status(rank, status, QUERN_PEER_TIMEOUT);
-        rank_check_detail(rank, "rank 2, rank 3, whose hosts did not come");
-        return QUERN_OK;
-    }
     rank_status(rank, status, QUERN_PEER_MISMATCH);
     rank_check_detail(rank, "the group is being formed with # ranks of this host, and rank # expects #");
     return QUERN_OK;
@@ -270,8 +275,72 @@ Test(strangers, ranks_that_count_their_host_differently) {
 
 Test(strangers, a_host_with_another_secret) {
     check_misfit(2, (struct misfit){.secret = "another secret of tests", .by = 1, .status = QUERN_PEER_TIMEOUT,
-                                    .own_status = QUERN_PEER_TIMEOUT, .detail = "for rank 1, whose hosts did not come",
+                                    .own_status = QUERN_PEER_TIMEOUT, .detail = "another secret, name or job",
                                     .own_detail = "another secret, name or job"});
+}
+
+/* More ranks than there are: of rank 0's host, which then waits for one that has come from elsewhere; of the other host. */
+Test(strangers, host_ranks_beyond_the_group) {
+    struct misfit misfit = {.host_ranks = 2, .by = 0, .status = QUERN_PEER_MISMATCH, .own_status = QUERN_PEER_MISMATCH};
+    misfit.detail = misfit.own_detail = "host_ranks of rank 0 is 2, and other hosts have brought 1 of the group's 2 ranks";
+    check_misfit(2, misfit);
+}
+
+static quern_status wait_for_nobody(struct rank *rank) {
+    quern_group *group;
+    quern_group_args args = rank_group_args(rank, rank->rank == 1 ? LATE : RANK_LIMIT);
+    if (rank->rank == 1) args.host_ranks = 2;
+    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT);
+    if (rank->rank != 1) rank_check_detail(rank, "rank 1: quern_group_create waited # s");
+    rank_check_detail(rank, "for rank 0, rank 2, of which 1 are of this host");
+    return QUERN_OK;
+}
+
+Test(strangers, a_host_that_awaits_too_many_says_so) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = wait_for_nobody);
+}
+
+/* ---- a place that cannot be opened ---- */
+
+/* Of another program, which is silent or hangs up, or of another machine: the ranks of rank 0's host hear it at once. */
+static quern_status have_no_place(struct rank *rank) {
+    quern_group *group;
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
+    if (rank_host(rank, rank->rank) == 1) return QUERN_OK;
+    if (rank->user) args.meet = rank->user;
+    const double began = rank_now();
+    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_SYSTEM_ERROR);
+    rank_check(rank, rank_now() - began < RANK_SOON, "returned after %g s", rank_now() - began);
+    rank_check_detail(rank, args.meet);
+    if (rank->rank == 1) rank_check_detail(rank, "rank 0: ");
+    return QUERN_OK;
+}
+
+static void *hang_up(void *listener) {
+    for (int one; (one = accept(*(int *)listener, NULL, NULL)) >= 0;) close(one);
+    return NULL;
+}
+
+Test(strangers, a_port_of_another_program) {
+    for (int answers = 0; answers < 2; answers++) {
+        char meet[32];
+        pthread_t thread;
+        struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000002)};
+        socklen_t bytes = sizeof name;
+        int other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        check(other >= 0 && bind(other, (struct sockaddr *)&name, bytes) == 0 && listen(other, 8) == 0 &&
+              getsockname(other, (struct sockaddr *)&name, &bytes) == 0, "no port");
+        snprintf(meet, sizeof meet, "127.0.0.2:%d", ntohs(name.sin_port));
+        if (answers) check(pthread_create(&thread, NULL, hang_up, &other) == 0, "no thread");
+        check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = have_no_place, .user = meet);
+        shutdown(other, SHUT_RDWR);
+        if (answers) pthread_join(thread, NULL);
+        close(other);
+    }
+}
+
+Test(strangers, an_address_of_another_machine) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = have_no_place, .user = "192.0.2.1:4711");
 }
 
 static quern_status stay_away(struct rank *rank) {
@@ -322,23 +391,20 @@ Test(strangers, a_rank_on_two_hosts) {
 
 /* ---- a host that knows the secret, and sends what no rank would send ---- */
 
-struct facts_of_two {        /* as src/ranks/hosts/bootstrap.c sends them: the facts of one rank of two */
-    uint32_t ranks, first_epoch;
-    int32_t count;
+struct facts_of_two {        /* as src/ranks/hosts/bootstrap.c sends them: the facts of one rank */
+    struct quern_host_card card;
     struct quern_fact fact;
+    unsigned char seal[QUERN_DIGEST_BYTES];
 };
 
-struct heard {
-    uint32_t status;
-    int32_t hosts;
-    uint32_t strangers[QUERN_STRANGERS];
-    unsigned char number[32];
-    char reason[200];
-};
+_Static_assert(offsetof(struct facts_of_two, seal) == sizeof(struct quern_host_card) + sizeof(struct quern_fact), "no gap");
 
 /* Right facts of rank 1, at whose address nobody listens. */
 static struct facts_of_two right_facts(const quern_group_args *args) {
-    struct facts_of_two card = {2, 0, 1, {.rank = 1, .device_kind = QUERN_CPU, .silence = RANK_LIMIT * 1e6}};
+    struct facts_of_two card;
+    memset(&card, 0, sizeof card);
+    card.card.ranks = (uint32_t)args->ranks, card.card.count = 1;
+    card.fact = (struct quern_fact){.rank = 1, .device_kind = QUERN_CPU, .silence = RANK_LIMIT * 1e6};
     quern_address_read(args->meet, &card.fact.address);
     card.fact.address.port = 1;
     return card;
@@ -356,8 +422,12 @@ static void flip_a_bit(struct facts_of_two *card, int round) {
 }
 
 /* Whether rank 0 has taken the facts of this call. */
-static bool bring_facts(int one, const struct facts_of_two *card) {
-    struct heard heard;
+static bool bring_facts(int one, const unsigned char *session, struct facts_of_two *card) {
+    struct quern_host_verdict heard;
+    const int32_t count = card->card.count;
+    card->card.count = count == 1;  /* a seal of more than there is would read beyond it */
+    quern_seal_card(session, &card->card, &card->fact, card->seal);
+    card->card.count = count;
     say(one, card, sizeof *card);
     return quern_receive_all(one, &heard, sizeof heard, quern_now() + 60000000000) && heard.status == QUERN_OK;
 }
@@ -378,7 +448,7 @@ static quern_status hold_the_place(struct rank *rank) {
             rank_check(rank, rank_now() - began < RANK_SOON, "round %d took %g s: %s", round, rank_now() - began,
                        quern_status_string(status));
         } else {
-            unsigned char key[QUERN_DIGEST_BYTES];
+            unsigned char key[QUERN_DIGEST_BYTES], session[QUERN_DIGEST_BYTES];
             struct facts_of_two card = right_facts(&args);
             struct quern_address place;
             struct quern_connector connector;
@@ -389,7 +459,8 @@ static quern_status hold_the_place(struct rank *rank) {
             while ((one = quern_connector_go(&connector)) < 0 && __atomic_load_n(ended, __ATOMIC_ACQUIRE) <= round)
                 rank_sleep(1e-3);
             flip_a_bit(&card, round);
-            const bool is_taken = one >= 0 && bring_facts(one, &card);
+            quern_handshake_session(&connector.handshake, session);
+            const bool is_taken = one >= 0 && bring_facts(one, session, &card);
             rank_check(rank, is_taken || round, "right facts are not taken");
             if (one >= 0) close(one);
             quern_connector_end(&connector);
@@ -406,27 +477,28 @@ Test(strangers, fuzzed_facts) {
 
 /* ---- a host that comes to the meeting and ends while the others connect ---- */
 
-static int call_until(struct rank *rank, const struct quern_address *address, const unsigned char *key, enum quern_call_kind kind) {
+static int call_until(struct rank *rank, const struct quern_address *address, const unsigned char *key, enum quern_call_kind kind,
+                      unsigned char session[QUERN_DIGEST_BYTES]) {
     struct quern_connector connector;
     int one = -1;
     quern_connector_begin(&connector, address, key, kind, 1, 0);
     for (int i = 0; i < 600000 && one < 0; i++, one < 0 ? rank_sleep(1e-3) : (void)0) one = quern_connector_go(&connector);
     rank_check(rank, one >= 0, "the listener did not open: %s", connector.why);
+    quern_handshake_session(&connector.handshake, session);
     return one;
 }
 
 /* Rank 1 brings right facts, connects with rank 0 alone, wholly or in part, and hangs up.  Nobody listens at its own address. */
 static void pose_as_a_host(struct rank *rank, const quern_group_args *args, bool wholly) {
-    unsigned char key[QUERN_DIGEST_BYTES], meeting_key[QUERN_DIGEST_BYTES];
-    struct facts_of_two card = {(uint32_t)args->ranks, 0, 1, {.rank = 1, .device_kind = QUERN_CPU, .silence = RANK_LIMIT * 1e6}};
+    unsigned char key[QUERN_DIGEST_BYTES], meeting_key[QUERN_DIGEST_BYTES], session[QUERN_DIGEST_BYTES];
+    struct facts_of_two card = right_facts(args);
     struct quern_fact facts[3];
     struct quern_address place;
-    struct heard heard;
+    struct quern_host_verdict heard;
     quern_make_key(args->secret, args->secret_bytes, args->name, args->job, key);
     quern_address_read(args->meet, &place);
-    card.fact.address = place;
-    card.fact.address.port = 1;
-    const int one = call_until(rank, &place, key, QUERN_CALL_MEETING);
+    const int one = call_until(rank, &place, key, QUERN_CALL_MEETING, session);
+    quern_seal_card(session, &card.card, &card.fact, card.seal);
     say(one, &card, sizeof card);
     const int64_t soon = quern_now() + 60000000000;
     rank_check(rank, quern_receive_all(one, &heard, sizeof heard, soon) && heard.status == QUERN_OK, "no verdict");
@@ -435,7 +507,7 @@ static void pose_as_a_host(struct rank *rank, const quern_group_args *args, bool
     quern_make_meeting_key(key, heard.number, meeting_key);
     static const enum quern_call_kind kinds[] = {QUERN_CALL_DATA, QUERN_CALL_TRANSFERS, QUERN_CALL_CONTROL};
     int lines[3] = {-1, -1, -1};
-    for (int i = 0; i < (wholly ? 3 : 1); i++) lines[i] = call_until(rank, &facts[0].address, meeting_key, kinds[i]);
+    for (int i = 0; i < (wholly ? 3 : 1); i++) lines[i] = call_until(rank, &facts[0].address, meeting_key, kinds[i], session);
     rank_sleep(0.3);
     for (int i = 0; i < 3; i++)
         if (lines[i] >= 0) close(lines[i]);

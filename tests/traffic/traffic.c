@@ -25,7 +25,7 @@ ssize_t __wrap_recv(int socket, void *data, size_t bytes, int flags);
 enum { SOCKETS = 1 << 16, BEAT = 1 /* the word of a beat: src/ranks/hosts/monitor.c */ };
 
 static const size_t CALLER_SAYS = sizeof(struct quern_hello) + QUERN_DIGEST_BYTES;
-static const size_t LISTENER_SAYS = sizeof(struct quern_answer) + sizeof((struct quern_handshake *)NULL)->welcome;
+static const size_t LISTENER_SAYS = sizeof(struct quern_challenge) + sizeof(struct quern_welcome);
 
 /* One end of a connection. */
 struct end {

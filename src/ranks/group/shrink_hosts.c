@@ -96,6 +96,7 @@ quern_status quern_join_quorum(const struct quern_membership *member, const stru
     args.secret_bytes = sizeof key;
     args.ways = member->ways & QUERN_WAY_UCX ? "ucx,sockets" : "sockets";
     status = quern_form_group(&args, 1, name, veto, formed);
+    quern_wipe(key, sizeof key);
     if (status == QUERN_OK) note_way(member, *formed);
     return status;
 }

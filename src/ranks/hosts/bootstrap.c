@@ -1,8 +1,8 @@
 /*
- * Gathers and hands out the facts of all ranks.  Called by the leader of each host while a group is created.
+ * Brings the facts of a host to the place of meeting, and hears there those of all ranks.  Called by the speaker of each host but
+ * that of rank 0 while a group is created: place.c has the other side.
  *
- * A host that has lost its connection calls again until its limit, and brings its facts again.  Nothing is decided before all ranks
- * are there, so at the place of meeting nothing is remembered of a connection that has ended.
+ * A host that has lost its connection calls again until its limit, and brings its facts again.
  */
 #define _GNU_SOURCE
 #include "ranks/hosts/bootstrap.h"
@@ -11,55 +11,20 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "os/clock.h"
 #include "ranks/describe.h"
 #include "ranks/hosts/connector.h"
-#include "ranks/hosts/facts.h"
+#include "ranks/hosts/shortage.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
 
 enum { TICK = 20 };  /* milliseconds between two looks at the poison */
 
-/* What a host says first.  Then come the facts of its ranks. */
-struct card {
-    uint32_t ranks, first_epoch;
-    int32_t count;            /* of its ranks */
-};
-
-/* What a host hears.  If all is well, the facts of all ranks follow. */
-struct verdict {
-    uint32_t status;          /* quern_status */
-    int32_t hosts;
-    uint32_t strangers[QUERN_STRANGERS];
-    unsigned char number[32]; /* of this meeting: random */
-    char reason[200];
-};
-
-/* A host at the place of meeting. */
-struct guest {
-    int socket;
-    size_t done;              /* bytes read */
-    struct card card;
-    struct quern_fact facts[QUERN_RANK_LIMIT];
-};
-
-struct place {
-    const struct quern_bootstrap *bootstrap;
-    struct guest *guests[QUERN_GROUP_LIMIT];
-    int count;
-    struct verdict verdict;
-    bool is_over;                 /* nobody is awaited any more */
-    struct quern_fact facts[QUERN_GROUP_LIMIT];  /* of all ranks */
-    bool is_there[QUERN_GROUP_LIMIT];
-    int there;
-    struct pollfd *polls;         /* [1 + places of the listener + QUERN_GROUP_LIMIT] */
-    uint16_t guest_of[QUERN_GROUP_LIMIT];  /* of each rank: the guest that has brought it, and 1; 0: this host */
-    int32_t host_of[QUERN_GROUP_LIMIT + 1];  /* of each such number */
-};
+/* Nanoseconds: to say why this host does not take part, also after the limit; beyond the limit, which the place has, too. */
+static const int64_t TELLING = 1000000000, GRACE = 2000000000;
 
 /* ---- moving bytes ---- */
 
@@ -94,239 +59,88 @@ bool quern_receive_all(int socket, void *data, size_t bytes, int64_t deadline) {
     return move_all(socket, data, bytes, deadline, false);
 }
 
-static void publish(const struct quern_membership *member, const struct verdict *verdict, struct quern_fact *facts) {
-    struct quern_roll roll = {.hosts = verdict->hosts, .strangers = verdict->strangers, .facts = facts};
-    memcpy(roll.number, verdict->number, sizeof roll.number);
-    quern_publish_roll(member, &roll);
+/* ---- seals ---- */
+
+void quern_seal_card(const unsigned char session[QUERN_DIGEST_BYTES], const struct quern_host_card *card,
+                     const struct quern_fact *facts, unsigned char seal[QUERN_DIGEST_BYTES]) {
+    const struct quern_part parts[] = {{"card", 4}, {card, sizeof *card}, {facts, (size_t)card->count * sizeof *facts}};
+    quern_hmac(session, QUERN_DIGEST_BYTES, parts, 3, seal);
 }
 
-/* Why nobody is awaited any more. */
-static quern_status look(const struct quern_bootstrap *bootstrap) {
-    quern_status status = quern_check_poison(bootstrap->member);
+void quern_seal_verdict(const unsigned char session[QUERN_DIGEST_BYTES], const unsigned char digest[QUERN_DIGEST_BYTES],
+                        unsigned char seal[QUERN_DIGEST_BYTES]) {
+    const struct quern_part parts[] = {{"tell", 4}, {digest, QUERN_DIGEST_BYTES}};
+    quern_hmac(session, QUERN_DIGEST_BYTES, parts, 2, seal);
+}
+
+/* Made once for all hosts, since the facts of 4,096 ranks are 330 KB. */
+void quern_digest_verdict(const struct quern_host_verdict *verdict, const struct quern_fact *facts, int ranks,
+                          unsigned char digest[QUERN_DIGEST_BYTES]) {
+    struct quern_sha256 hash;
+    quern_sha256_begin(&hash);
+    quern_sha256_add(&hash, verdict, sizeof *verdict);
+    quern_sha256_add(&hash, facts, (size_t)ranks * sizeof *facts);
+    quern_sha256_end(&hash, digest);
+}
+
+/* ---- what both sides know ---- */
+
+void quern_write_card(const struct quern_membership *member, quern_status status, struct quern_host_card *card,
+                      struct quern_fact facts[QUERN_RANK_LIMIT]) {
+    char reason[256];
+    memset(card, 0, sizeof *card);
+    card->ranks = (uint32_t)member->ranks;
+    card->first_epoch = member->first_epoch;
+    card->status = status;
+    memset(facts, 0, QUERN_RANK_LIMIT * sizeof *facts);
+    if (status == QUERN_OK) {
+        card->count = quern_read_own_facts(member, facts);
+        return;
+    }
+    card->count = member->roster ? member->here : 1;  /* for all of the host, of which some may have left by now */
+    quern_error_detail(reason, sizeof reason);
+    struct quern_text text = quern_text_begin(card->reason, sizeof card->reason);
+    /* Such a text speaks of this host. */
+    if (strncmp(reason, "quern_group_create", 18) == 0) quern_text_add(&text, "rank %d: ", quern_told_rank(member, member->rank));
+    quern_text_add(&text, "%s", reason);
+}
+
+quern_status quern_take_verdict(const struct quern_membership *member, const struct quern_host_verdict *verdict,
+                                struct quern_fact *facts) {
+    char reason[sizeof verdict->reason];
+    struct quern_roll roll = {.hosts = verdict->hosts, .strangers = verdict->strangers, .facts = facts};
+    memcpy(roll.number, verdict->number, sizeof roll.number);
+    if (verdict->status == QUERN_OK) {
+        quern_publish_roll(member, &roll);
+        return QUERN_OK;
+    }
+    quern_copy_text(reason, verdict->reason, sizeof reason);
+    return quern_fail(member->device, quern_told_status(verdict->status), "quern_group_create: %s", reason);
+}
+
+quern_status quern_look_beside(const struct quern_bootstrap *bootstrap) {
+    quern_status status = bootstrap->member->roster ? quern_check_poison(bootstrap->member) : QUERN_OK;
     return status == QUERN_OK && bootstrap->veto.ask ? bootstrap->veto.ask(bootstrap->veto.user) : status;
 }
 
-/* ---- the place of meeting ---- */
+/* ---- a visit ---- */
 
-static void say(struct verdict *verdict, quern_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void say(struct verdict *verdict, quern_status status, const char *format, ...) {
-    struct quern_text text = quern_text_begin(verdict->reason, sizeof verdict->reason);
-    va_list list;
-    va_start(list, format);
-    quern_text_add_list(&text, format, list);
-    va_end(list);
-    verdict->status = status;
-}
-
-/* Whether these facts may belong to ranks of the group.  If not, the meeting ends for all. */
-static bool are_sound(struct place *place, const struct card *card, const struct quern_fact *facts) {
-    const struct quern_membership *member = place->bootstrap->member;
-    if (card->ranks != (uint32_t)member->ranks) {
-        say(&place->verdict, QUERN_PEER_MISMATCH, "the group is being formed with %d ranks, and a host expects %u", member->ranks,
-            card->ranks);
-        return false;
-    }
-    if (card->first_epoch != member->first_epoch) {
-        say(&place->verdict, QUERN_PEER_MISMATCH, "the group's first_epoch is %u, and that of a host is %u", member->first_epoch,
-            card->first_epoch);
-        return false;
-    }
-    for (int i = 0; i < card->count; i++) {
-        const int rank = facts[i].rank;
-        const bool known = rank >= 0 && rank < member->ranks;
-        const bool fits = facts[i].device_kind == (int32_t)member->device->kind;
-        const bool is_alike = facts[i].silence == member->silence;
-        if (known && !place->is_there[rank] && fits && is_alike && facts[i].address.version) continue;
-        if (known && !is_alike)
-            say(&place->verdict, QUERN_PEER_MISMATCH, "silence of rank %d is %g s, and that of rank 0 is %g s", rank,
-                facts[i].silence * 1e-6, member->silence * 1e-6);
-        else if (known && place->is_there[rank])
-            say(&place->verdict, QUERN_INVALID_ARGUMENT, "rank %d is on two hosts", rank);
-        else
-            say(&place->verdict, QUERN_PEER_MISMATCH, "a host brings rank %d, which is no %s rank of this group", rank,
-                member->device->kind == QUERN_CPU ? "CPU" : "GPU");
-        return false;
-    }
-    return true;
-}
-
-static bool enter(struct place *place, const struct card *card, const struct quern_fact *facts) {
-    if (!are_sound(place, card, facts)) return false;
-    for (int i = 0; i < card->count; i++) {
-        const int rank = facts[i].rank;
-        if (place->is_there[rank]) {
-            say(&place->verdict, QUERN_PEER_MISMATCH, "a host brings rank %d twice", rank);
-            return false;
-        }
-        place->facts[rank] = facts[i];
-        place->is_there[rank] = true;
-        place->there++;
-    }
-    return true;
-}
-
-/* If a rank of this host does not fit, the other hosts are awaited: they would hear nothing from a place that is closed. */
-static void enter_own(struct place *place, const struct card *card, const struct quern_fact *facts) {
-    if (enter(place, card, facts)) return;
-    for (int i = 0; i < card->count; i++) place->is_there[facts[i].rank] = true;
-    place->there = card->count;
-}
-
-static void dismiss(struct place *place, int at) {
-    struct guest *guest = place->guests[at];
-    const bool is_whole = guest->done == sizeof guest->card + (size_t)guest->card.count * sizeof *guest->facts;
-    for (int i = 0; is_whole && i < guest->card.count; i++) {
-        place->is_there[guest->facts[i].rank] = false;
-        place->there--;
-    }
-    close(guest->socket);
-    free(guest);
-    place->guests[at] = place->guests[--place->count];
-}
-
-/* Reads what has come from a guest.  False: it has hung up, or talks nonsense; or the verdict has been found. */
-static bool hear(struct place *place, struct guest *guest) {
-    for (;;) {
-        const bool has_card = guest->done >= sizeof guest->card;
-        if (has_card && (guest->card.count < 1 || guest->card.count > QUERN_RANK_LIMIT)) return false;
-        const size_t end = sizeof guest->card + (has_card ? (size_t)guest->card.count * sizeof(struct quern_fact) : 0);
-        char spare, *to = has_card ? (char *)guest->facts + (guest->done - sizeof guest->card) : (char *)&guest->card + guest->done;
-        const bool is_whole = has_card && guest->done == end;
-        const ssize_t read = recv(guest->socket, is_whole ? &spare : to, is_whole ? 1 : end - guest->done, MSG_DONTWAIT);
-        if (read < 0) return errno == EAGAIN || errno == EINTR;
-        if (read == 0 || is_whole) return false;  /* a guest waits in silence when it has said all */
-        guest->done += (size_t)read;
-        if (guest->done != end || !has_card) continue;
-        if (enter(place, &guest->card, guest->facts)) continue;
-        guest->card.count = 0;  /* nothing of it is entered */
-        place->is_over = true;
-        return false;
-    }
-}
-
-/* A host comes.  Its connection has proved that it knows the secret. */
-static void welcome(struct place *place, int socket) {
-    struct guest *guest = place->count < QUERN_GROUP_LIMIT ? calloc(1, sizeof *guest) : NULL;
-    if (!guest) {
-        close(socket);
-        return;
-    }
-    guest->socket = socket;
-    place->guests[place->count++] = guest;
-}
-
-static void serve_listener(struct place *place) {
-    struct quern_hello hello;
-    for (int socket; (socket = quern_listener_serve(place->bootstrap->listener, &hello)) >= 0;) {
-        if (hello.kind == QUERN_CALL_MEETING) welcome(place, socket);
-        else close(socket);
-    }
-}
-
-static void await_guests(struct place *place) {
-    struct pollfd *polls = place->polls;
-    int count = quern_listener_awaits(place->bootstrap->listener, polls);
-    for (int i = 0; i < place->count; i++) polls[count++] = (struct pollfd){.fd = place->guests[i]->socket, .events = POLLIN};
-    poll(polls, (nfds_t)count, TICK);
-    serve_listener(place);
-    for (int i = 0; i < place->count;)
-        if (hear(place, place->guests[i])) i++;
-        else if (!place->is_over) dismiss(place, i);
-        else return;
-}
-
-static void name_missing(struct place *place) {
-    char missing[120], at[QUERN_ADDRESS_TEXT];
-    struct quern_text text = quern_text_begin(missing, sizeof missing);
-    int listed = 0, more = 0;
-    for (int rank = 0; rank < place->bootstrap->member->ranks; rank++) {
-        if (place->is_there[rank]) continue;
-        if (listed < 8) quern_text_add(&text, "%s rank %d", listed++ ? "," : "", quern_told_rank(place->bootstrap->member, rank));
-        else more++;
-    }
-    if (more) quern_text_add(&text, " and %d more", more);
-    quern_address_write(&place->bootstrap->place, true, at);
-    say(&place->verdict, QUERN_PEER_TIMEOUT, "waited %g s at %s for%s, whose hosts did not come",
-        (double)(quern_now() - place->bootstrap->began) * 1e-9, at, missing);
-}
-
-/* Hosts are numbered by their lowest rank. */
-static void number_hosts(struct place *place) {
-    int hosts = 0;
-    for (int i = 0; i < place->count; i++)
-        for (int k = 0; k < place->guests[i]->card.count; k++)
-            place->guest_of[place->guests[i]->facts[k].rank] = (uint16_t)(i + 1);
-    for (int i = 0; i <= place->count; i++) place->host_of[i] = -1;
-    for (int rank = 0; rank < place->bootstrap->member->ranks; rank++) {
-        int32_t *host = &place->host_of[place->guest_of[rank]];
-        if (*host < 0) *host = hosts++;
-        place->facts[rank].host = *host;
-    }
-    place->verdict.hosts = hosts;
-}
-
-static void tell_guests(struct place *place) {
-    const int64_t soon = quern_now() + 2000000000, deadline = place->bootstrap->deadline > soon ? place->bootstrap->deadline : soon;
-    const size_t bytes = (size_t)place->bootstrap->member->ranks * sizeof(struct quern_fact);
-    for (int i = 0; i < place->count; i++) {
-        const int socket = place->guests[i]->socket;
-        if (quern_send_all(socket, &place->verdict, sizeof place->verdict, deadline) && place->verdict.status == QUERN_OK)
-            quern_send_all(socket, place->facts, bytes, deadline);
-    }
-}
-
-static quern_status fail_with(const struct quern_bootstrap *bootstrap, const struct verdict *verdict) {
-    char reason[sizeof verdict->reason];
-    quern_copy_text(reason, verdict->reason, sizeof reason);
-    return quern_fail(bootstrap->member->device, quern_told_status(verdict->status), "quern_group_create: %s", reason);
-}
-
-static quern_status hold_place(struct place *place) {
-    const struct quern_bootstrap *bootstrap = place->bootstrap;
+struct visit {
+    const struct quern_bootstrap *bootstrap;
+    bool takes_part;                      /* else this host comes to say why not, and looks at nothing beside */
+    bool ends_here;                       /* the visit was ended by what has happened on this host */
+    int64_t deadline;
+    bool is_short;                        /* one attempt: the place may have been left */
+    struct quern_connector connector;
+    struct quern_host_card card;
     struct quern_fact own[QUERN_RANK_LIMIT];
-    struct card card = {(uint32_t)bootstrap->member->ranks, bootstrap->member->first_epoch,
-                        quern_read_own_facts(bootstrap->member, own)};
-    quern_status status = QUERN_OK;
-    enter_own(place, &card, own);
-    while (!place->is_over && place->there < bootstrap->member->ranks) {
-        await_guests(place);
-        status = look(bootstrap);
-        if (status != QUERN_OK) {
-            char reason[sizeof place->verdict.reason];
-            quern_error_detail(reason, sizeof reason);
-            say(&place->verdict, status, "%s", reason);
-            place->is_over = true;
-        } else if (!place->is_over && place->there < bootstrap->member->ranks && quern_now() > bootstrap->deadline) {
-            if (place->verdict.status == QUERN_OK) name_missing(place);
-            place->is_over = true;
-        }
-    }
-    for (int kind = 0; kind < QUERN_STRANGERS; kind++)
-        place->verdict.strangers[kind] = __atomic_load_n(&bootstrap->listener->strangers[kind], __ATOMIC_RELAXED);
-    if (getrandom(place->verdict.number, sizeof place->verdict.number, 0) < 0)
-        say(&place->verdict, QUERN_SYSTEM_ERROR, "no random numbers: %s", strerror(errno));
-    if (place->verdict.status == QUERN_OK) number_hosts(place);
-    tell_guests(place);
-    if (place->verdict.status != QUERN_OK) return status == QUERN_OK ? fail_with(bootstrap, &place->verdict) : status;
-    publish(bootstrap->member, &place->verdict, place->facts);
-    return QUERN_OK;
-}
+    struct quern_host_verdict verdict;
+    unsigned char session[QUERN_DIGEST_BYTES], seal[QUERN_DIGEST_BYTES];
+    struct quern_fact *facts;             /* [ranks] */
+};
 
-/* ---- going to the place ---- */
-
-/* Reads the verdict once it comes; polls the poison meanwhile.  False: the connection has ended. */
-static bool hear_verdict(const struct quern_bootstrap *bootstrap, int socket, struct verdict *verdict, struct quern_fact *facts) {
-    if (!quern_receive_all(socket, verdict, sizeof *verdict, bootstrap->deadline + 1000000000)) return false;
-    if (verdict->status != QUERN_OK) return true;
-    if (verdict->hosts < 1 || verdict->hosts > bootstrap->member->ranks) return false;
-    const size_t bytes = (size_t)bootstrap->member->ranks * sizeof *facts;
-    if (!quern_receive_all(socket, facts, bytes, bootstrap->deadline + 1000000000)) return false;
-    for (int rank = 0; rank < bootstrap->member->ranks; rank++)
-        if (facts[rank].rank != rank || facts[rank].host < 0 || facts[rank].host >= verdict->hosts) return false;
-    return true;
-}
-
-static quern_status fail_late(const struct quern_bootstrap *bootstrap, const char *why) {
+static quern_status fail_late(const struct visit *visit, const char *why) {
+    const struct quern_bootstrap *bootstrap = visit->bootstrap;
     char at[QUERN_ADDRESS_TEXT];
     quern_address_write(&bootstrap->place, true, at);
     return quern_fail(bootstrap->member->device, QUERN_PEER_TIMEOUT,
@@ -334,62 +148,135 @@ static quern_status fail_late(const struct quern_bootstrap *bootstrap, const cha
                       (double)(quern_now() - bootstrap->began) * 1e-9, at, why);
 }
 
-static int call(const struct quern_bootstrap *bootstrap, struct quern_connector *connector, quern_status *status) {
+static quern_status look(struct visit *visit, int64_t deadline, const char *why) {
+    quern_status status = visit->takes_part ? quern_look_beside(visit->bootstrap) : QUERN_OK;
+    visit->ends_here = status != QUERN_OK;
+    return status == QUERN_OK && quern_now() > deadline ? fail_late(visit, why) : status;
+}
+
+/* The socket, or -1. */
+static int call(struct visit *visit, quern_status *status) {
+    struct quern_connector *connector = &visit->connector;
     for (;;) {
         const int socket = quern_connector_go(connector);
         struct pollfd ready;
         if (socket >= 0) return socket;
-        *status = look(bootstrap);
-        if (*status == QUERN_OK && quern_now() > bootstrap->deadline) *status = fail_late(bootstrap, connector->why);
+        *status = look(visit, visit->deadline, connector->why);
+        if (*status == QUERN_OK && connector->shortage) {
+            visit->ends_here = true;
+            *status = quern_fail_short(visit->bootstrap->member, "going to the place of meeting", connector->shortage);
+        }
+        if (*status == QUERN_OK && visit->is_short && connector->failures) *status = fail_late(visit, connector->why);
         if (*status != QUERN_OK) return -1;
         quern_connector_awaits(connector, &ready);
         poll(&ready, 1, TICK);
     }
 }
 
-static quern_status go_to_place(const struct quern_bootstrap *bootstrap) {
-    struct quern_fact own[QUERN_RANK_LIMIT], *facts = calloc((size_t)bootstrap->member->ranks, sizeof *facts);
-    if (!facts) return quern_fail(bootstrap->member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
-    const struct card card = {(uint32_t)bootstrap->member->ranks, bootstrap->member->first_epoch,
-                              quern_read_own_facts(bootstrap->member, own)};
-    struct verdict verdict;
-    struct quern_connector connector;
-    quern_status status = QUERN_OK;
-    quern_connector_begin(&connector, &bootstrap->place, bootstrap->key, QUERN_CALL_MEETING, bootstrap->member->rank, 0);
-    for (bool heard = false; !heard;) {
-        const int socket = call(bootstrap, &connector, &status);
-        if (socket < 0) break;
-        heard = quern_send_all(socket, &card, sizeof card, bootstrap->deadline) &&
-                quern_send_all(socket, own, (size_t)card.count * sizeof *own, bootstrap->deadline) &&
-                hear_verdict(bootstrap, socket, &verdict, facts);
-        close(socket);
-        if (!heard && quern_now() > bootstrap->deadline) {
-            status = fail_late(bootstrap, "it has not said that all have come");
-            break;
+/* False with QUERN_OK: the connection has ended. */
+static bool hear(struct visit *visit, int socket, void *data, size_t bytes, quern_status *status) {
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t read = recv(socket, (char *)data + done, bytes - done, MSG_DONTWAIT);
+        if (read > 0) {
+            done += (size_t)read;
+            continue;
         }
-        connector.again = quern_now() + 20000000;
+        if (read == 0 || (errno != EAGAIN && errno != EINTR)) return false;
+        *status = look(visit, visit->deadline + GRACE, "it has not said that all have come");
+        if (*status != QUERN_OK) return false;
+        poll(&(struct pollfd){.fd = socket, .events = POLLIN}, 1, TICK);
     }
-    quern_connector_end(&connector);
-    if (status == QUERN_OK && verdict.status != QUERN_OK) status = fail_with(bootstrap, &verdict);
-    if (status == QUERN_OK) publish(bootstrap->member, &verdict, facts);
-    free(facts);
+    return true;
+}
+
+static bool are_sound(const struct visit *visit) {
+    const int ranks = visit->bootstrap->member->ranks, hosts = visit->verdict.hosts;
+    if (visit->verdict.status != QUERN_OK) return true;
+    for (int rank = 0; rank < ranks; rank++)
+        if (visit->facts[rank].rank != rank || visit->facts[rank].host < 0 || visit->facts[rank].host >= hosts) return false;
+    return hosts >= 1 && hosts <= ranks;
+}
+
+/* The same as if it were the verdict: the other hosts go on without this one. */
+static quern_status check_seal(const struct visit *visit, int ranks) {
+    unsigned char digest[QUERN_DIGEST_BYTES], seal[QUERN_DIGEST_BYTES];
+    quern_digest_verdict(&visit->verdict, visit->facts, ranks, digest);
+    quern_seal_verdict(visit->session, digest, seal);
+    if (quern_same_digest(seal, visit->seal) && are_sound(visit)) return QUERN_OK;
+    return quern_fail(visit->bootstrap->member->device, QUERN_PEER_MISMATCH, "quern_group_create: what the host of rank 0 has said "
+                      "at the place of meeting was damaged on its way");
+}
+
+/* False with QUERN_OK: the connection has ended. */
+static bool hear_verdict(struct visit *visit, int socket, quern_status *status) {
+    if (!hear(visit, socket, &visit->verdict, sizeof visit->verdict, status)) return false;
+    const int ranks = visit->verdict.status == QUERN_OK ? visit->bootstrap->member->ranks : 0;
+    if (!hear(visit, socket, visit->facts, (size_t)ranks * sizeof *visit->facts, status)) return false;
+    if (!hear(visit, socket, visit->seal, sizeof visit->seal, status)) return false;
+    *status = check_seal(visit, ranks);
+    return *status == QUERN_OK;
+}
+
+static bool say_card(struct visit *visit, int socket) {
+    unsigned char seal[QUERN_DIGEST_BYTES];
+    quern_handshake_session(&visit->connector.handshake, visit->session);
+    quern_seal_card(visit->session, &visit->card, visit->own, seal);
+    return quern_send_all(socket, &visit->card, sizeof visit->card, visit->deadline) &&
+           quern_send_all(socket, visit->own, (size_t)visit->card.count * sizeof *visit->own, visit->deadline) &&
+           quern_send_all(socket, seal, sizeof seal, visit->deadline);
+}
+
+/* Returns QUERN_OK when a verdict was heard, whatever it says. */
+static quern_status pay(struct visit *visit) {
+    const struct quern_bootstrap *bootstrap = visit->bootstrap;
+    quern_status status = QUERN_OK;
+    quern_connector_begin(&visit->connector, &bootstrap->place, bootstrap->key, QUERN_CALL_MEETING, bootstrap->member->rank, 0);
+    for (bool heard = false; !heard && status == QUERN_OK;) {
+        const int socket = call(visit, &status);
+        if (socket < 0) break;
+        heard = say_card(visit, socket) && hear_verdict(visit, socket, &status);
+        close(socket);
+        visit->connector.again = quern_now() + 20000000;
+    }
+    quern_connector_end(&visit->connector);
     return status;
 }
 
-quern_status quern_bootstrap_hosts(const struct quern_bootstrap *bootstrap) {
-    if (!bootstrap->listener) return go_to_place(bootstrap);
-    struct place *place = calloc(1, sizeof *place);
-    struct pollfd *polls = calloc(1 + (size_t)bootstrap->listener->places + QUERN_GROUP_LIMIT, sizeof *polls);
-    if (!place || !polls) {
-        free(place);
-        free(polls);
+/* Says why this host does not take part.  A rank that has ended has been missed by others, too, who do not wait for this one. */
+static void tell(struct visit *visit, quern_status status) {
+    const int64_t soon = quern_now() + TELLING;
+    visit->takes_part = false;
+    visit->is_short = status == QUERN_PEER_LOST;
+    if (visit->is_short || visit->deadline < soon) visit->deadline = soon;
+    pay(visit);
+}
+
+static quern_status go(struct visit *visit, quern_status status) {
+    const struct quern_membership *member = visit->bootstrap->member;
+    char reason[256];
+    visit->takes_part = status == QUERN_OK;
+    quern_write_card(member, status, &visit->card, visit->own);
+    if (visit->takes_part) status = pay(visit);
+    if (visit->takes_part && status == QUERN_OK) return quern_take_verdict(member, &visit->verdict, visit->facts);
+    if (visit->takes_part && !visit->ends_here) return status;
+    quern_error_detail(reason, sizeof reason);
+    quern_write_card(member, status, &visit->card, visit->own);
+    tell(visit, status);
+    return quern_fail(member->device, status, "%s", reason);
+}
+
+quern_status quern_go_to_place(const struct quern_bootstrap *bootstrap, quern_status status) {
+    struct visit *visit = calloc(1, sizeof *visit);
+    if (visit) visit->facts = calloc((size_t)bootstrap->member->ranks, sizeof *visit->facts);
+    if (!visit || !visit->facts) {
+        free(visit);
         return quern_fail(bootstrap->member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
     }
-    place->bootstrap = bootstrap;
-    place->polls = polls;
-    quern_status status = hold_place(place);
-    while (place->count) dismiss(place, 0);
-    free(polls);
-    free(place);
+    visit->bootstrap = bootstrap;
+    visit->deadline = bootstrap->deadline;
+    status = go(visit, status);
+    quern_wipe(visit->session, sizeof visit->session);
+    free(visit->facts);
+    free(visit);
     return status;
 }

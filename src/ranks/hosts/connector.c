@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -12,6 +11,9 @@
 
 #include "os/clock.h"
 #include "os/descriptor.h"
+#include "ranks/describe.h"
+#include "ranks/hosts/shortage.h"
+#include "ranks/hosts/sockets.h"
 
 static const int64_t PAUSE = 20000000, PATIENCE = 3000000000;  /* nanoseconds: between attempts; for one */
 
@@ -26,53 +28,67 @@ void quern_connector_end(struct quern_connector *connector) {
     connector->socket = -1;
 }
 
-static int give_up(struct quern_connector *connector, const char *why) {
+static int give_up(struct quern_connector *connector, const char *why, bool has_answered) {
     quern_connector_end(connector);
-    if (!connector->is_unknown) connector->why = why;
+    if (has_answered || !connector->has_answered) quern_copy_text(connector->why, why, sizeof connector->why);
+    connector->has_answered |= has_answered;
+    connector->failures++;
     connector->again = quern_now() + PAUSE;
     return -1;
+}
+
+static int give_up_with(struct quern_connector *connector, int reason) {
+    if (quern_is_shortage(reason)) connector->shortage = reason;
+    return give_up(connector, strerror(reason), false);
 }
 
 static bool begin(struct quern_connector *connector) {
     struct sockaddr_storage name;
     const socklen_t bytes = quern_address_out(&connector->address, &name);
-    const int on = 1;
     connector->socket = quern_above_two(socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (connector->socket < 0) return false;
-    setsockopt(connector->socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    quern_socket_set_up(connector->socket);
     if (connect(connector->socket, (struct sockaddr *)&name, bytes) != 0 && errno != EINPROGRESS) return false;
     return quern_handshake_call(&connector->handshake, connector->socket, connector->key, connector->kind, connector->from,
                                 connector->to);
 }
 
-/* Why a connection has failed, as the system says it. */
-static const char *error_of(int socket) {
+/* The error of a connection; 0: the other side hung up. */
+static int error_of(int socket) {
     int error = 0;
     socklen_t bytes = sizeof error;
     getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &bytes);
-    return error ? strerror(error) : "the other side hung up";
+    return error;
+}
+
+/* Why a handshake has failed.  What a stranger there says may be false, so the caller tries on. */
+static int explain(struct quern_connector *connector, int reason) {
+    const struct quern_handshake *handshake = &connector->handshake;
+    char why[sizeof connector->why];
+    struct quern_text text = quern_text_begin(why, sizeof why);
+    if (handshake->stranger == QUERN_STRANGER_FALSE) return give_up(connector, "it has another secret, name or job", true);
+    if (handshake->stranger == QUERN_STRANGER_VERSION) {
+        quern_text_add(&text, "another version of the library is there, with protocol %u: expected %u, as here",
+                       handshake->challenge.version, quern_handshake_version);
+        return give_up(connector, why, true);
+    }
+    if (handshake->step > 0 || !reason) reason = error_of(connector->socket);
+    if (reason) return give_up_with(connector, reason);
+    const bool is_foreign = handshake->step == 1 && handshake->done > 0;
+    return give_up(connector, is_foreign ? "another program is there" : "it hung up", is_foreign);
 }
 
 int quern_connector_go(struct quern_connector *connector) {
     if (connector->socket < 0 && quern_now() < connector->again) return -1;
-    if (connector->socket < 0 && !begin(connector)) return give_up(connector, strerror(errno));
+    if (connector->socket < 0 && !begin(connector)) return give_up_with(connector, errno);
     const enum quern_handshake_state state = quern_handshake_go(&connector->handshake);
     if (state == QUERN_HANDSHAKE_DONE) {
         const int socket = connector->socket;
         connector->socket = -1;
         return socket;
     }
-    if (state == QUERN_HANDSHAKE_FAILED && connector->handshake.stranger == QUERN_STRANGER_FALSE) {
-        give_up(connector, "it has another secret, name or job");
-        connector->is_unknown = true;
-        return -1;
-    }
-    if (state == QUERN_HANDSHAKE_FAILED) {
-        const int reason = errno;
-        const bool refused = connector->handshake.step == 0;
-        return give_up(connector, refused && reason ? strerror(reason) : error_of(connector->socket));
-    }
-    return quern_now() - connector->handshake.began > PATIENCE ? give_up(connector, "it was silent") : -1;
+    if (state == QUERN_HANDSHAKE_FAILED) return explain(connector, errno);
+    return quern_now() - connector->handshake.began > PATIENCE ? give_up(connector, "it was silent", false) : -1;
 }
 
 void quern_connector_awaits(const struct quern_connector *connector, struct pollfd *poll) {

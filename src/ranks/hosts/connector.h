@@ -15,8 +15,10 @@ struct quern_connector {
     int socket;               /* -1: between two attempts */
     int64_t again;            /* when the next attempt begins */
     struct quern_handshake handshake;
-    const char *why;          /* the last attempt has failed: a word of the system, or another */
-    bool is_unknown;          /* the listener has another key: said of all attempts, since that is why none will succeed */
+    int failures;             /* attempts */
+    int shortage;             /* the error by which the system makes no connections; 0: it does */
+    char why[120];            /* the last attempt has failed: the text of the system, or another ... */
+    bool has_answered;        /* ... which stays when later attempts are refused: a listener was there */
 };
 
 void quern_connector_begin(struct quern_connector *connector, const struct quern_address *address, const unsigned char *key,

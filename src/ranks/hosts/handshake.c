@@ -10,8 +10,8 @@
 
 #include "os/clock.h"
 
-static const char MAGIC[8] = "quernnet", WELCOME[8] = "welcome";
-static const uint32_t VERSION = 6;
+static const char MAGIC[8] = "quernnet", WELCOME[8] = "welcome", REFUSED[8] = "refused";
+const uint32_t quern_handshake_version = 7;
 
 /* ---- keys and codes ---- */
 
@@ -32,8 +32,12 @@ void quern_make_shrink_key(const unsigned char meeting[QUERN_DIGEST_BYTES], unsi
 
 /* The sides have different codes, so that none can be sent back. */
 static void make_code(const struct quern_handshake *h, const char side[4], unsigned char code[QUERN_DIGEST_BYTES]) {
-    const struct quern_part parts[] = {{side, 4}, {&h->hello, sizeof h->hello}, {h->answer.number, sizeof h->answer.number}};
+    const struct quern_part parts[] = {{side, 4}, {&h->hello, sizeof h->hello}, {&h->challenge, sizeof h->challenge}};
     quern_hmac(h->key, QUERN_DIGEST_BYTES, parts, 3, code);
+}
+
+void quern_handshake_session(const struct quern_handshake *h, unsigned char session[QUERN_DIGEST_BYTES]) {
+    make_code(h, "seal", session);
 }
 
 static bool is_code(const struct quern_handshake *h, const char side[4], const unsigned char code[QUERN_DIGEST_BYTES]) {
@@ -47,25 +51,33 @@ static bool is_code(const struct quern_handshake *h, const char side[4], const u
 /* Not a byte more is read than belongs to the message, so that what follows is there for the next reader. */
 static bool is_hello(struct quern_handshake *h) {
     const bool known = h->hello.kind >= QUERN_CALL_MEETING && h->hello.kind <= QUERN_CALL_RELAY;
-    if (!known || h->hello.version != VERSION || getrandom(h->answer.number, sizeof h->answer.number, 0) < 0) return false;
-    make_code(h, "hear", h->answer.code);
-    return true;
+    h->challenge.version = quern_handshake_version;
+    memcpy(h->challenge.magic, MAGIC, sizeof MAGIC);
+    h->refuses = h->hello.version != quern_handshake_version;
+    if (h->refuses) h->stranger = QUERN_STRANGER_VERSION;
+    return h->refuses || (known && getrandom(h->challenge.number, sizeof h->challenge.number, 0) == sizeof h->challenge.number);
 }
 
-static bool is_answer(struct quern_handshake *h) {
-    h->stranger = QUERN_STRANGER_FALSE;
-    if (!is_code(h, "hear", h->answer.code)) return false;
+static bool is_challenge(struct quern_handshake *h) {
+    if (memcmp(h->challenge.magic, MAGIC, sizeof MAGIC) != 0) return false;
+    h->stranger = QUERN_STRANGER_VERSION;
+    if (h->challenge.version != quern_handshake_version) return false;
     make_code(h, "call", h->proof);
     return true;
 }
 
 static bool is_proof(struct quern_handshake *h) {
-    h->stranger = QUERN_STRANGER_FALSE;
-    memcpy(h->welcome, WELCOME, sizeof h->welcome);
-    return is_code(h, "call", h->proof);
+    h->refuses = !is_code(h, "call", h->proof);
+    if (h->refuses) h->stranger = QUERN_STRANGER_FALSE;
+    else make_code(h, "hear", h->welcome.code);
+    memcpy(h->welcome.word, h->refuses ? REFUSED : WELCOME, sizeof h->welcome.word);
+    return true;
 }
 
-static bool is_welcome(struct quern_handshake *h) { return memcmp(h->welcome, WELCOME, sizeof h->welcome) == 0; }
+static bool is_welcome(struct quern_handshake *h) {
+    h->stranger = QUERN_STRANGER_FALSE;
+    return memcmp(h->welcome.word, WELCOME, sizeof h->welcome.word) == 0 && is_code(h, "hear", h->welcome.code);
+}
 
 /* The messages in their order; who writes one, the other reads, and looks at it when it is whole. */
 static const struct message {
@@ -74,9 +86,9 @@ static const struct message {
     bool (*look)(struct quern_handshake *);
 } messages[] = {
     {offsetof(struct quern_handshake, hello), sizeof(struct quern_hello), false, is_hello},
-    {offsetof(struct quern_handshake, answer), sizeof(struct quern_answer), true, is_answer},
+    {offsetof(struct quern_handshake, challenge), sizeof(struct quern_challenge), true, is_challenge},
     {offsetof(struct quern_handshake, proof), QUERN_DIGEST_BYTES, false, is_proof},
-    {offsetof(struct quern_handshake, welcome), sizeof WELCOME, true, is_welcome},
+    {offsetof(struct quern_handshake, welcome), sizeof(struct quern_welcome), true, is_welcome},
 };
 enum { STEPS = sizeof messages / sizeof *messages };
 
@@ -87,7 +99,7 @@ void quern_handshake_answer(struct quern_handshake *h, int socket, const unsigne
 bool quern_handshake_call(struct quern_handshake *h, int socket, const unsigned char *key, enum quern_call_kind kind, int from,
                           int to) {
     *h = (struct quern_handshake){.socket = socket, .key = key, .began = quern_now()};
-    h->hello = (struct quern_hello){.version = VERSION, .kind = kind, .from = from, .to = to};
+    h->hello = (struct quern_hello){.version = quern_handshake_version, .kind = kind, .from = from, .to = to};
     memcpy(h->hello.magic, MAGIC, sizeof MAGIC);
     return getrandom(h->hello.number, sizeof h->hello.number, 0) == sizeof h->hello.number;
 }
@@ -109,12 +121,12 @@ enum quern_handshake_state quern_handshake_go(struct quern_handshake *h) {
                                         : recv(h->socket, at, left, MSG_DONTWAIT);
         if (moved < 0 && errno == EINTR) continue;
         if (moved < 0 && (errno == EAGAIN || errno == ENOTCONN || errno == EINPROGRESS)) return QUERN_HANDSHAKE_GOES_ON;
-        h->stranger = QUERN_STRANGER_GARBAGE;
+        if (!h->refuses) h->stranger = QUERN_STRANGER_GARBAGE;
         if (moved <= 0) return QUERN_HANDSHAKE_FAILED;
         h->done += (size_t)moved;
         if (is_garbage(h)) return QUERN_HANDSHAKE_FAILED;
         if (h->done < message->bytes) continue;
-        if (!writes(h) && !message->look(h)) return QUERN_HANDSHAKE_FAILED;
+        if (writes(h) ? h->refuses : !message->look(h)) return QUERN_HANDSHAKE_FAILED;
         h->step++;
         h->done = 0;
     }

@@ -1,13 +1,16 @@
 /*
  * Both ends of a new connection prove that they know the key of the group, before anything else is read from it:
  *
- *   caller  hello    magic, version, why it calls, its rank, the rank that it calls, a random number
- *   listener    answer   another random number, and the code of both with the key
- *   caller  proof    the code of both with the key, for the other direction
- *   listener    welcome
+ *   caller    hello      magic, version, why it calls, its rank, the rank that it calls, a random number
+ *   listener  challenge  magic, version, another random number
+ *   caller    proof      the code of both with the key
+ *   listener  welcome    the code of both with the key, for the other direction; or a refusal
  *
- * A code is HMAC-SHA-256.  Who repeats an old hello does not know the proof for the new random number.  Nothing is encrypted.
- * No function waits.
+ * A code is HMAC-SHA-256.  The caller proves first, so who does not know the key gets nothing from a listener by which secrets
+ * could be tried.  Who repeats an old hello does not know the proof for the new random number.  Nothing is encrypted.  No function
+ * waits.
+ *
+ * All versions of the library have magic and version where they are here, and a hello of 56 bytes, so each hears of the other.
  */
 #ifndef QUERN_HANDSHAKE_H
 #define QUERN_HANDSHAKE_H
@@ -28,6 +31,8 @@ enum quern_stranger {
     QUERN_STRANGER_REPEATED,  /* a hello that was used before */
     QUERN_STRANGER_SLOW,      /* it did not say enough in time */
     QUERN_STRANGER_CROWDED,   /* the oldest of too many at once */
+    QUERN_STRANGER_VERSION,   /* another version of the library */
+    QUERN_STRANGER_DAMAGED,   /* a host whose card does not have its seal */
     QUERN_STRANGERS
 };
 
@@ -39,8 +44,15 @@ struct quern_hello {
     unsigned char number[32];
 };
 
-struct quern_answer {
-    unsigned char number[32], code[QUERN_DIGEST_BYTES];
+struct quern_challenge {
+    char magic[8];
+    uint32_t version, spare;
+    unsigned char number[32];
+};
+
+struct quern_welcome {
+    char word[8];             /* WELCOME, or REFUSED */
+    unsigned char code[QUERN_DIGEST_BYTES];
 };
 
 enum quern_handshake_state { QUERN_HANDSHAKE_GOES_ON, QUERN_HANDSHAKE_DONE, QUERN_HANDSHAKE_FAILED };
@@ -53,9 +65,10 @@ struct quern_handshake {
     size_t done;                  /* bytes of the step's message */
     int64_t began;
     struct quern_hello hello;
-    struct quern_answer answer;
+    struct quern_challenge challenge;
     unsigned char proof[QUERN_DIGEST_BYTES];
-    char welcome[8];
+    struct quern_welcome welcome;
+    bool refuses;                 /* the listener: it fails when the present message is out, which tells the caller why */
     enum quern_stranger stranger; /* FAILED: what it was; GARBAGE also if it has hung up */
 };
 
@@ -72,6 +85,12 @@ void quern_make_meeting_key(const unsigned char key[QUERN_DIGEST_BYTES], const u
 void quern_handshake_answer(struct quern_handshake *handshake, int socket, const unsigned char *key);
 bool quern_handshake_call(struct quern_handshake *handshake, int socket, const unsigned char *key, enum quern_call_kind kind,
                           int from, int to);
+
+/* The key of what is said over a connection, when both ends have proved themselves. */
+void quern_handshake_session(const struct quern_handshake *handshake, unsigned char session[QUERN_DIGEST_BYTES]);
+
+/* The version of the protocol, which each change of a message between hosts raises. */
+extern const uint32_t quern_handshake_version;
 
 /* Goes as far as it can without waiting.  The socket stays the caller's. */
 enum quern_handshake_state quern_handshake_go(struct quern_handshake *handshake);

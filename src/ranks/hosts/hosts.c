@@ -7,9 +7,11 @@
 #include "ranks/hosts/hosts.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "os/clock.h"
 #include "os/futex.h"
@@ -17,9 +19,11 @@
 #include "ranks/hosts/gather.h"
 #include "ranks/hosts/monitor.h"
 #include "ranks/hosts/mesh.h"
-#include "ranks/hosts/bootstrap.h"
+#include "ranks/hosts/connector.h"
+#include "ranks/hosts/place.h"
 #include "ranks/hosts/reach.h"
 #include "ranks/hosts/relay.h"
+#include "ranks/hosts/shortage.h"
 #include "ranks/hosts/sockets.h"
 #include "ranks/hosts/span.h"
 #include "ranks/points.h"
@@ -31,8 +35,11 @@ struct creation {
     const quern_group_args *args;
     struct quern_veto veto;
     struct quern_membership *member;
-    struct quern_address place;                  /* of the meeting; with an all-gather, where this rank listens */
+    struct quern_address at;                     /* of the meeting; with an all-gather, where this rank listens */
+    struct quern_meeting_place *place;                   /* of the meeting, held by rank 0 */
     struct quern_roll roll;                      /* with an all-gather */
+    quern_status ready;                          /* QUERN_OK, or why this rank cannot take part ... */
+    char reason[256];                            /* ... */
     unsigned char key[QUERN_DIGEST_BYTES], meeting_key[QUERN_DIGEST_BYTES];
     uint32_t strangers[QUERN_STRANGERS];         /* at the place of meeting */
     struct quern_listener meeting, own;              /* the place's, of rank 0; this rank's */
@@ -48,17 +55,39 @@ static const int64_t MOMENT = 2000000000;  /* behind the limit, for a rank that 
 static quern_status fail_at(const struct creation *creation, const struct quern_address *at, const char *what) {
     const int reason = errno;
     char where[QUERN_ADDRESS_TEXT];
-    quern_address_write(at, true, where);
+    quern_address_write(at, at->port, where);
+    if (reason == EADDRINUSE && !at->port) what = "no port is free, of QUERN_PORTS or of the system, at";
     return quern_fail(creation->member->device, QUERN_SYSTEM_ERROR, "%s %s: %s", what, where, strerror(reason));
 }
 
-/* The ranks of a former attempt may still be ending there. */
+/* Whether what listens at the place is one of this library's listeners. */
+static bool is_place_of_others(const struct creation *creation) {
+    struct quern_connector connector;
+    int socket;
+    quern_connector_begin(&connector, &creation->at, creation->key, QUERN_CALL_MEETING, 0, 0);
+    while ((socket = quern_connector_go(&connector)) < 0 && !connector.failures) {
+        struct pollfd ready;
+        quern_connector_awaits(&connector, &ready);
+        poll(&ready, 1, (int)(SLICE / 1000000));
+    }
+    if (socket >= 0) close(socket);
+    return socket >= 0 || connector.has_answered;
+}
+
+static bool listen_at_place(struct creation *creation) {
+    return quern_listener_open(&creation->meeting, &creation->at, creation->member->ranks);
+}
+
+/* The ranks of a former attempt, or another group, may still meet there: they soon have done so.  Another program stays. */
 static quern_status open_place(struct creation *creation) {
     creation->meeting.key = creation->key;
     creation->meeting.strangers = creation->strangers;
-    while (!quern_listener_open(&creation->meeting, &creation->place, creation->member->ranks)) {
-        if (errno != EADDRINUSE || quern_now() > creation->deadline) return fail_at(creation, &creation->place, "listening at");
-        nanosleep(&(struct timespec){.tv_nsec = SLICE}, NULL);
+    bool is_others = true;
+    while (!listen_at_place(creation)) {
+        if (errno != EADDRINUSE || !is_others || quern_now() > creation->deadline)
+            return fail_at(creation, &creation->at, is_others ? "listening at" : "another program listens at");
+        is_others = is_place_of_others(creation);
+        if (is_others) nanosleep(&(struct timespec){.tv_nsec = SLICE}, NULL);
     }
     return QUERN_OK;
 }
@@ -71,37 +100,91 @@ static bool open_anywhere(struct quern_listener *listener, int ranks) {
 
 static quern_status open_own(struct creation *creation) {
     const bool anywhere = !creation->args->meet;
-    if (anywhere) creation->place = quern_address_any(4);
+    if (anywhere) creation->at = quern_address_any(4);
     const int ranks = creation->member->ranks;
-    if (!(anywhere ? open_anywhere(&creation->own, ranks) : quern_listener_open(&creation->own, &creation->place, ranks)))
-        return fail_at(creation, &creation->place, "listening at");
+    if (!(anywhere ? open_anywhere(&creation->own, ranks) : quern_listener_open(&creation->own, &creation->at, ranks)))
+        return fail_at(creation, &creation->at, "listening at");
     creation->member->address = creation->own.address;
     return QUERN_OK;
 }
 
-static quern_status open_listeners(struct creation *creation) {
+static quern_status open_listener(struct creation *creation) {
     struct quern_address here;
     if (creation->args->all_gather) return open_own(creation);
-    if (!quern_address_towards(&creation->place, &here)) return fail_at(creation, &creation->place, "looking for a way to");
+    if (!quern_address_towards(&creation->at, &here)) return fail_at(creation, &creation->at, "looking for a way to");
     if (!quern_listener_open(&creation->own, &here, creation->member->ranks)) return fail_at(creation, &here, "listening at");
     creation->member->address = creation->own.address;
-    return creation->member->rank == 0 ? open_place(creation) : QUERN_OK;
+    return QUERN_OK;
+}
+
+static struct quern_bootstrap bootstrap_of(struct creation *creation) {
+    return (struct quern_bootstrap){creation->member, creation->at, creation->key, creation->began, creation->deadline,
+                                    &creation->meeting, creation->veto};
+}
+
+/* A place can be held by a rank that does not take part, which tells the others there. */
+static quern_status begin_place(struct creation *creation) {
+    const struct quern_bootstrap bootstrap = bootstrap_of(creation);
+    quern_status status = open_place(creation);
+    if (status != QUERN_OK) return status;
+    creation->place = quern_open_place(&bootstrap);
+    return creation->place ? QUERN_OK : quern_fail(creation->member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
 }
 
 /* ---- the bootstrap ---- */
 
-static int lowest_joined(const struct quern_membership *member) {
+/* Whether a rank is of this host, while no others are known.  It may have given up by now. */
+static bool is_of_host(const struct quern_membership *member, int rank) {
+    const uint32_t state = __atomic_load_n(&member->segment->rank[rank].state, __ATOMIC_ACQUIRE);
+    return state == QUERN_RANK_JOINED || state == QUERN_RANK_LEFT;
+}
+
+static int find_speaker(const struct quern_membership *member) {
     int rank = 0;
-    while (__atomic_load_n(&member->segment->rank[rank].state, __ATOMIC_ACQUIRE) != QUERN_RANK_JOINED) rank++;
+    while (!is_of_host(member, rank)) rank++;
     return rank;
+}
+
+/* A rank that is ready has its address in the segment; one that is not poisons the group. */
+static quern_status await_own(struct creation *creation) {
+    const struct quern_bootstrap bootstrap = bootstrap_of(creation);
+    const struct quern_membership *member = creation->member;
+    quern_status status = quern_look_beside(&bootstrap);
+    for (int rank = 0; rank < member->ranks && status == QUERN_OK; rank++) {
+        const struct quern_segment_rank *place = &member->segment->rank[rank];
+        if (__atomic_load_n(&place->state, __ATOMIC_ACQUIRE) != QUERN_RANK_JOINED) continue;
+        while (status == QUERN_OK && !__atomic_load_n(&place->address.version, __ATOMIC_ACQUIRE)) {
+            if (!quern_rank_lives(member->roster, rank))
+                status = quern_fail(member->device, QUERN_PEER_LOST, "rank %d (process %d) has ended while the group was formed",
+                                    quern_told_rank(member, rank), place->process.pid);
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+            if (status == QUERN_OK) status = quern_look_beside(&bootstrap);
+        }
+    }
+    return status;
+}
+
+/* The next group can have the port, and the connections with this one the descriptors. */
+static void end_place(struct creation *creation) {
+    quern_close_place(creation->place);
+    creation->place = NULL;
+    quern_listener_close(&creation->meeting);
+}
+
+/* Rank 0 holds the place, and goes nowhere. */
+static quern_status meet_at_place(struct creation *creation, quern_status status) {
+    const struct quern_bootstrap bootstrap = bootstrap_of(creation);
+    if (creation->member->rank != 0) return quern_go_to_place(&bootstrap, status);
+    if (creation->place) status = quern_hold_place(creation->place, status);
+    end_place(creation);
+    return status;
 }
 
 static quern_status call_roll(struct creation *creation) {
     struct quern_segment *segment = creation->member->segment;
-    const struct quern_bootstrap bootstrap = {creation->member, creation->place, creation->key, creation->began, creation->deadline,
-                                    creation->member->rank == 0 ? &creation->meeting : NULL, creation->veto};
+    quern_status status = QUERN_OK;
     if (creation->args->all_gather) quern_publish_roll(creation->member, &creation->roll);
-    quern_status status = creation->args->all_gather ? QUERN_OK : quern_bootstrap_hosts(&bootstrap);
+    else status = meet_at_place(creation, await_own(creation));
     if (status != QUERN_OK) return status;
     __atomic_store_n(&segment->met, 1, __ATOMIC_SEQ_CST);
     quern_futex_wake(&segment->met);
@@ -120,7 +203,7 @@ static quern_status await_roll(const struct creation *creation, int leader) {
             status = quern_fail(member->device, QUERN_PEER_LOST,
                                 "rank %d (process %d), which spoke for this host, has ended while the group was formed",
                                 quern_told_rank(member, leader), member->segment->rank[leader].process.pid);
-        if (status == QUERN_OK && quern_now() > creation->deadline + MOMENT)
+        if (status == QUERN_OK && quern_now() > creation->deadline + 2 * MOMENT)
             status = quern_fail(member->device, QUERN_PEER_TIMEOUT,
                                 "quern_group_create waited %g s for rank %d, which speaks for this host",
                                 (double)(quern_now() - creation->began) * 1e-9, quern_told_rank(member, leader));
@@ -185,8 +268,8 @@ static quern_status tell_host(const struct creation *creation, quern_status stat
 
 static quern_status join_hosts(struct creation *creation) {
     struct quern_membership *member = creation->member;
-    const int leader = lowest_joined(member);
-    quern_status status = leader == member->rank ? call_roll(creation) : await_roll(creation, leader);
+    const int speaker = find_speaker(member);
+    quern_status status = speaker == member->rank ? call_roll(creation) : await_roll(creation, speaker);
     if (status != QUERN_OK) return tell_host(creation, status);
     status = quern_seat_members(&member, 1);
     if (status != QUERN_OK) return tell_host(creation, status);
@@ -209,6 +292,13 @@ static void log_strangers(const struct creation *creation) {
                   creation->member->label, all);
 }
 
+/* While the ranks of this host meet, rank 0 already lets other hosts in. */
+static quern_status look_at_place(const void *user) {
+    const struct creation *creation = user;
+    quern_status status = creation->veto.ask ? creation->veto.ask(creation->veto.user) : QUERN_OK;
+    return status == QUERN_OK && creation->place ? quern_serve_place(creation->place) : status;
+}
+
 /* The number of the host's name in shared memory comes behind that of the group. */
 static quern_status meet_here(const struct creation *creation, const char *name) {
     const char *host = creation->args->host;
@@ -216,10 +306,10 @@ static quern_status meet_here(const struct creation *creation, const char *name)
     char called[256];
     struct quern_text text = quern_text_begin(called, sizeof called);
     quern_text_add(&text, "%s%s%s", name, host ? "@" : "", host ? host : "");
-    return quern_rendezvous(called, creation->args->job, creation->veto, &member, 1);
+    const struct quern_veto veto = {look_at_place, creation, creation->veto.numbers};
+    return quern_rendezvous(called, creation->args->job, veto, &member, 1);
 }
 
-/* What keeps one rank from an all-gather would keep all others waiting, so each comes, whatever has failed. */
 static quern_status gather(struct creation *creation, quern_status ready) {
     const quern_group_args *args = creation->args;
     const struct quern_gathering gathering = {creation->member, args->all_gather, args->all_gather_user, creation->key,
@@ -228,11 +318,68 @@ static quern_status gather(struct creation *creation, quern_status ready) {
     return status == QUERN_OK || !creation->member->roster ? status : tell_host(creation, status);
 }
 
+/* ---- ranks that cannot take part ---- */
+
+/* The first reason counts. */
+static void note_ready(struct creation *creation, quern_status status) {
+    if (status == QUERN_OK || creation->ready != QUERN_OK) return;
+    creation->ready = status;
+    quern_error_detail(creation->reason, sizeof creation->reason);
+}
+
+static quern_status not_ready(const struct creation *creation) {
+    return quern_fail(creation->member->device, creation->ready, "%s", creation->reason);
+}
+
+/* What this rank opens before the host has met: segment, listener and, at the place, its listener or a connection. */
+enum { OPENED_FIRST = 3 };
+
+static quern_status check_ports(const struct creation *creation) {
+    struct quern_ports ports;
+    if (quern_listener_ports(&ports)) return QUERN_OK;
+    return quern_fail(creation->member->device, QUERN_INVALID_ARGUMENT, "QUERN_PORTS is \"%s\": expected FIRST-LAST, two ports "
+                      "from 1 to 65535 in ascending order", getenv("QUERN_PORTS"));
+}
+
+static void get_ready(struct creation *creation) {
+    const struct quern_membership *member = creation->member;
+    note_ready(creation, check_ports(creation));
+    if (creation->ready == QUERN_OK)
+        note_ready(creation, quern_check_descriptors(member, quern_connections_needed(member) + OPENED_FIRST));
+    if (creation->ready == QUERN_OK) note_ready(creation, open_listener(creation));
+    if (creation->args->meet && !creation->args->all_gather && member->rank == 0) note_ready(creation, begin_place(creation));
+}
+
+/*
+ * Now it is known which ranks are of this process, and none of them has made a connection.  The other ranks of the host hear of one
+ * that is not ready here, those of other hosts by the one that speaks for the host.
+ */
+static quern_status say_ready(struct creation *creation) {
+    struct quern_membership *member = creation->member;
+    struct quern_address *address = &member->segment->rank[member->rank].address;
+    note_ready(creation, quern_check_descriptors(member, quern_connections_needed(member)));
+    if (creation->ready != QUERN_OK && creation->args->all_gather) return not_ready(creation);
+    if (creation->ready != QUERN_OK)
+        return quern_poison(member, creation->ready, "rank %d: %s", quern_told_rank(member, member->rank), creation->reason);
+    memcpy(address->ip, member->address.ip, sizeof address->ip);
+    address->port = member->address.port;
+    __atomic_store_n(&address->version, member->address.version, __ATOMIC_RELEASE);
+    return QUERN_OK;
+}
+
+/*
+ * What keeps one rank from the meeting would keep all others waiting, so each comes, whatever has failed.  Only one whose place
+ * another process has taken is not missed.
+ */
 static quern_status create(struct creation *creation, const char *name) {
-    quern_status status = open_listeners(creation);
-    if (status == QUERN_OK) status = meet_here(creation, name);
+    get_ready(creation);
+    quern_status status = meet_here(creation, name);
+    if (status == QUERN_OK) status = say_ready(creation);
+    else if (creation->ready != QUERN_OK) status = not_ready(creation);
     if (creation->args->all_gather) status = gather(creation, status);
-    return status == QUERN_OK ? join_hosts(creation) : status;
+    else if (!creation->member->roster && status != QUERN_INVALID_ARGUMENT) return meet_at_place(creation, status);
+    const bool has_joined = creation->member->roster && (status == QUERN_OK || !creation->args->all_gather);
+    return has_joined ? join_hosts(creation) : status;
 }
 
 quern_status quern_meet_hosts(const quern_group_args *args, const char *name, struct quern_veto veto,
@@ -249,17 +396,18 @@ quern_status quern_meet_hosts(const quern_group_args *args, const char *name, st
     creation->began = quern_now();
     creation->deadline = member->timeout < 9e9 ? creation->began + (int64_t)(member->timeout * 1e9) : INT64_MAX / 2;
     for (int rank = 0; rank < QUERN_GROUP_LIMIT; rank++) creation->control[rank] = creation->relay[rank] = -1;
-    if (args->meet) (args->all_gather ? quern_address_read_alone : quern_address_read)(args->meet, &creation->place);
+    if (args->meet) (args->all_gather ? quern_address_read_alone : quern_address_read)(args->meet, &creation->at);
     quern_make_key(args->secret, args->secret_bytes, name, args->job, creation->key);
     quern_status status = create(creation, name);
     log_strangers(creation);
-    quern_listener_close(&creation->meeting);
+    end_place(creation);
     quern_listener_close(&creation->own);
     for (int rank = 0; rank < QUERN_GROUP_LIMIT; rank++) {
         quern_socket_close(&creation->control[rank]);
         quern_socket_close(&creation->relay[rank]);
     }
     free(facts);
+    quern_wipe(creation, sizeof *creation);
     free(creation);
     return status;
 }

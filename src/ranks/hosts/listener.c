@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,8 @@
 
 #include "os/clock.h"
 #include "os/descriptor.h"
+#include "ranks/hosts/shortage.h"
+#include "ranks/hosts/sockets.h"
 
 static const int64_t PATIENCE = 2000000000;  /* nanoseconds for a handshake */
 
@@ -32,42 +33,70 @@ static bool make_places(struct quern_listener *listener, int places) {
     listener->places = places;
     listener->count = 0;
     listener->seen = 0;
+    listener->shortage = 0;
     listener->socket = -1;
     return listener->waiting;
 }
 
-static bool make_socket(int *made, const struct quern_address *address, struct quern_address *bound) {
+/* ---- ports ---- */
+
+bool quern_listener_ports(struct quern_ports *ports) {
+    const char *text = getenv("QUERN_PORTS");
+    *ports = (struct quern_ports){0, 0};
+    return !text || !*text || quern_ports_read(text, ports);
+}
+
+/* Who only reserves a port shares it with a listener later.  Until then no other one that reserves gets the same. */
+static bool make_socket(int *made, const struct quern_address *address, bool listens, struct quern_address *bound) {
     struct sockaddr_storage name;
     socklen_t bytes = quern_address_out(address, &name), room = sizeof name;
     *made = quern_above_two(socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (*made < 0) return false;
-    setsockopt(*made, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+    if (listens) setsockopt(*made, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
     if (address->version == 6 && quern_address_is_any(address))
         setsockopt(*made, IPPROTO_IPV6, IPV6_V6ONLY, &(int){0}, sizeof(int));
-    return bind(*made, (struct sockaddr *)&name, bytes) == 0 &&
-           getsockname(*made, (struct sockaddr *)&name, &room) == 0 && quern_address_in(&name, bound);
+    const bool is_bound = bind(*made, (struct sockaddr *)&name, bytes) == 0 &&
+                          getsockname(*made, (struct sockaddr *)&name, &room) == 0 && quern_address_in(&name, bound);
+    setsockopt(*made, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+    return is_bound;
 }
 
-static bool listens(struct quern_listener *listener, const struct quern_address *address) {
-    const int backlog = listener->places < LEAST_BACKLOG ? LEAST_BACKLOG : listener->places;
-    return make_socket(&listener->socket, address, &listener->address) && listen(listener->socket, backlog) == 0;
-}
-
-int quern_reserve_port(const struct quern_address *address, uint16_t *port) {
-    struct quern_address bound;
-    int reserved;
-    if (make_socket(&reserved, address, &bound)) {
-        *port = bound.port;
-        return reserved;
-    }
+/* A socket that listens, or, with a backlog of 0, only has the port.  -1: errno says why. */
+static int open_at(const struct quern_address *address, int backlog, struct quern_address *bound) {
+    int made;
+    if (make_socket(&made, address, backlog, bound) && (!backlog || listen(made, backlog) == 0)) return made;
     const int reason = errno;
-    if (reserved >= 0) close(reserved);
+    if (made >= 0) close(made);
     errno = reason;
     return -1;
 }
 
+/* Port 0 is any, or the first one of QUERN_PORTS that is free. */
+static int open_socket(const struct quern_address *address, int backlog, struct quern_address *bound) {
+    struct quern_ports ports;
+    struct quern_address at = *address;
+    if (address->port || !quern_listener_ports(&ports) || !ports.first) return open_at(address, backlog, bound);
+    int made = -1;
+    for (uint32_t port = ports.first; port <= ports.last && made < 0; port++) {
+        at.port = (uint16_t)port;
+        made = open_at(&at, backlog, bound);
+        if (made < 0 && errno != EADDRINUSE) break;
+    }
+    return made;
+}
+
+int quern_reserve_port(const struct quern_address *address, uint16_t *port) {
+    struct quern_address bound;
+    const int reserved = open_socket(address, 0, &bound);
+    if (reserved >= 0) *port = bound.port;
+    return reserved;
+}
+
 bool quern_listener_open(struct quern_listener *listener, const struct quern_address *address, int ranks) {
-    if (make_places(listener, places_for(ranks)) && listens(listener, address)) return true;
+    const int places = places_for(ranks);
+    if (make_places(listener, places))
+        listener->socket = open_socket(address, places < LEAST_BACKLOG ? LEAST_BACKLOG : places, &listener->address);
+    if (listener->socket >= 0) return true;
     const int reason = errno;
     quern_listener_close(listener);
     errno = reason;
@@ -115,12 +144,12 @@ static bool is_repeated(struct quern_listener *listener, const unsigned char num
 /* ---- serving ---- */
 
 static void let_in(struct quern_listener *listener) {
-    const int on = 1;
     for (int i = 0; i < listener->places; i++) {
         const int socket = quern_above_two(accept4(listener->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (socket < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+        listener->shortage = socket < 0 && listener->count == 0 && quern_is_shortage(errno) ? errno : 0;
         if (socket < 0) return;
-        setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        quern_socket_set_up(socket);
         if (listener->count == listener->places) turn_away(listener, 0, QUERN_STRANGER_CROWDED);
         quern_handshake_answer(&listener->waiting[listener->count++], socket, listener->key);
     }
@@ -143,6 +172,7 @@ int quern_listener_serve(struct quern_listener *listener, struct quern_hello *he
         if (state == QUERN_HANDSHAKE_DONE) {
             const int socket = handshake->socket;
             *hello = handshake->hello;
+            quern_handshake_session(handshake, listener->session);
             forget(listener, i);
             return socket;
         }

@@ -18,11 +18,19 @@ struct quern_listener {
     int count, places;
     unsigned char numbers[QUERN_LISTENER_NUMBERS][32];  /* of the last hellos, to know repeated ones */
     unsigned seen;
+    unsigned char session[QUERN_DIGEST_BYTES];  /* the key of the last connection that was served */
+    int shortage;                  /* the error by which the system lets no connection in, though none waits here; 0: it does */
 };
 
 /*
- * Opens it at an address; port 0: any, which the address then has.  It has places for the calls of a group of so many ranks that
- * come at once.  False: errno says why.
+ * The ports of listeners that may have any, by QUERN_PORTS=FIRST-LAST in the environment; zeros: all.  False: the variable is
+ * something else.
+ */
+bool quern_listener_ports(struct quern_ports *ports);
+
+/*
+ * Opens it at an address; port 0: any of those, which the address then has.  It has places for the calls of a group of so many
+ * ranks that come at once.  False: errno says why.
  */
 bool quern_listener_open(struct quern_listener *listener, const struct quern_address *address, int ranks);
 void quern_listener_close(struct quern_listener *listener);

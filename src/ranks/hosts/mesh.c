@@ -16,6 +16,7 @@
 #include "ranks/describe.h"
 #include "ranks/hosts/connections.h"
 #include "ranks/hosts/connector.h"
+#include "ranks/hosts/shortage.h"
 #include "ranks/hosts/sockets.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
@@ -27,6 +28,7 @@ struct work {
     struct quern_connector *connectors;  /* [connecting]; those that are done have kind 0 */
     int connecting, missing;     /* connections that are not there */
     bool full;                 /* no memory to enter a socket */
+    int shortage;              /* the error by which the system makes no connections; 0: it does */
     int64_t ended;             /* since when a connection that was there has ended; 0: none has */
 };
 
@@ -84,6 +86,7 @@ static void go_on_connecting(struct work *work) {
     for (int i = 0; i < work->connecting; i++) {
         struct quern_connector *connector = &work->connectors[i];
         const int socket = connector->kind ? quern_connector_go(connector) : -1;
+        if (connector->shortage) work->shortage = connector->shortage;
         if (socket < 0) continue;
         enter(work, connector->kind, connector->to, socket);
         connector->kind = 0;
@@ -103,14 +106,22 @@ static bool is_missing(const struct quern_mesh *mesh, int rank) {
     return false;
 }
 
-static void list_missing(const struct quern_mesh *mesh, struct quern_text *text) {
+/* Why the last call of a lower rank has failed. */
+static const char *why_not(const struct work *work, int rank) {
+    for (int i = 0; i < work->connecting; i++)
+        if (work->connectors[i].kind && work->connectors[i].to == rank) return work->connectors[i].why;
+    return "";
+}
+
+static void list_missing(const struct work *work, struct quern_text *text) {
+    const struct quern_mesh *mesh = work->mesh;
     int listed = 0, more = 0;
     for (int rank = 0; rank < mesh->member->ranks; rank++) {
         if (!is_missing(mesh, rank)) continue;
         if (listed == 2 && ++more) continue;
         quern_text_add(text, "%srank %d (", listed++ ? ", " : "", quern_told_rank(mesh->member, rank));
         quern_describe_place(text, mesh->member->roster, rank);
-        quern_text_add(text, ")");
+        quern_text_add(text, ")%s%s", rank < mesh->member->rank ? ": " : "", rank < mesh->member->rank ? why_not(work, rank) : "");
     }
     if (more) quern_text_add(text, " and %d more", more);
 }
@@ -119,7 +130,7 @@ static quern_status expire(const struct work *work) {
     const struct quern_mesh *mesh = work->mesh;
     char missing[160];
     struct quern_text text = quern_text_begin(missing, sizeof missing);
-    list_missing(mesh, &text);
+    list_missing(work, &text);
     return quern_fail(mesh->member->device, QUERN_PEER_TIMEOUT, "quern_group_create: rank %d waited %g s for connections with %s",
                       quern_told_rank(mesh->member, mesh->member->rank), (double)(quern_now() - mesh->began) * 1e-9, missing);
 }
@@ -151,7 +162,7 @@ static quern_status look_for_ends(struct work *work) {
     if (!work->ended || quern_now() - work->ended < GRACE) return QUERN_OK;
     quern_describe_place(&text, member->roster, rank);
     text = quern_text_begin(missing, sizeof missing);
-    list_missing(work->mesh, &text);  /* for one of them it may have given up */
+    list_missing(work, &text);  /* for one of them it may have given up */
     return quern_fail(member->device, QUERN_PEER_LOST, "quern_group_create: rank %d (%s) has ended, or has given up, while rank %d "
                       "waited for connections with %s", quern_told_rank(member, rank), place,
                       quern_told_rank(member, member->rank), missing);
@@ -178,6 +189,8 @@ static quern_status connect_all(struct work *work, struct pollfd *polls) {
         go_on_connecting(work);
         if (!work->missing) break;
         if (work->full) return quern_fail(mesh->member->device, QUERN_OUT_OF_MEMORY, "no memory for connections");
+        if (mesh->listener->shortage) return quern_fail_short(mesh->member, "letting ranks in", mesh->listener->shortage);
+        if (work->shortage) return quern_fail_short(mesh->member, "connecting with ranks", work->shortage);
         await(work, polls);
         status = quern_check_poison(mesh->member);
         if (status == QUERN_OK && mesh->veto.ask) status = mesh->veto.ask(mesh->veto.user);

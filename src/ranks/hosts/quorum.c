@@ -116,6 +116,7 @@ static void free_arrays(struct quern_quorum *quorum) {
     free(quorum->lines);
     free(quorum->ranks_of);
     free(quorum->has_left);
+    quern_wipe(quorum, sizeof *quorum);
     free(quorum);
 }
 

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdlib.h>
 
+#include "os/sha256.h"
 #include "ranks/hosts/connections.h"
 #include "ranks/hosts/direct.h"
 #include "ranks/hosts/relayed.h"
@@ -30,6 +31,7 @@ static void free_arrays(struct quern_span *span) {
     free(span->polls);
     free(span->mailboxes);
     free(span->briefs);
+    quern_wipe(span->key, sizeof span->key);
     free(span);
 }
 

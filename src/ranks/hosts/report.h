@@ -4,6 +4,9 @@
 
 #include "ranks/membership.h"
 
+/* Appends these words and how many strangers of each kind have come; nothing, and false, if none has. */
+bool quern_describe_strangers(struct quern_text *text, const char *words, const uint32_t *strangers);  /* [QUERN_STRANGERS] */
+
 /* Appends a line for each host, for each pair of hosts, and for strangers; nothing for a group of one host. */
 void quern_report_hosts(struct quern_text *text, const struct quern_membership *member);
 

@@ -5,9 +5,25 @@
 #define _GNU_SOURCE
 #include "ranks/hosts/sockets.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
+
+/*
+ * A word of the system each minute.  It gives up a connection without an answer after 7,680 s, longer than the longest silence of a
+ * host: so monitors are the first to miss one.
+ */
+void quern_socket_set_up(int socket) {
+    static const struct {
+        int level, name, value;
+    } options[] = {{IPPROTO_TCP, TCP_NODELAY, 1}, {SOL_SOCKET, SO_KEEPALIVE, 1}, {IPPROTO_TCP, TCP_KEEPIDLE, 60},
+                   {IPPROTO_TCP, TCP_KEEPINTVL, 60}, {IPPROTO_TCP, TCP_KEEPCNT, 127}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        setsockopt(socket, options[i].level, options[i].name, &options[i].value, sizeof options[i].value);
+}
 
 static struct {
     pthread_mutex_t lock;

@@ -4,6 +4,12 @@
 
 #include <stdbool.h>
 
+/*
+ * Sets up a connection between hosts: small messages go at once, and one that is idle for hours is kept alive, since a firewall may
+ * forget it.
+ */
+void quern_socket_set_up(int socket);
+
 /* Enters a socket.  False: no memory. */
 bool quern_socket_own(int socket);
 

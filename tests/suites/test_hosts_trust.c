@@ -1,0 +1,265 @@
+/*
+ * What hosts believe while they meet, and what they give away: proofs, seals, versions, and keys in memory that is given back.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <malloc.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/ranks.h"
+#include "os/clock.h"
+#include "ranks/handles.h"
+#include "ranks/hosts/bootstrap.h"
+#include "ranks/hosts/connections.h"
+#include "ranks/hosts/connector.h"
+
+/* Seconds: the limit of a creation that must end by it. */
+static const double LATE = 8;
+
+/* ---- random numbers and memory, as the library gets them ---- */
+
+static bool is_constant;  /* all random numbers are the same */
+
+ssize_t __real_getrandom(void *bytes, size_t count, unsigned flags);
+ssize_t __wrap_getrandom(void *bytes, size_t count, unsigned flags);
+ssize_t __wrap_getrandom(void *bytes, size_t count, unsigned flags) {
+    if (!is_constant) return __real_getrandom(bytes, count, flags);
+    memset(bytes, 7, count);
+    return (ssize_t)count;
+}
+
+enum { KEYS = 3 };
+
+static unsigned char keys[KEYS][QUERN_DIGEST_BYTES];  /* that no memory may have which is given back ... */
+static int known, found;                              /* ... of so many, atomic; how often one did */
+
+void __real_free(void *memory);
+void __wrap_free(void *memory);
+void __wrap_free(void *memory) {
+    const int count = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
+    for (int i = 0; i < count && memory; i++)
+        if (memmem(memory, malloc_usable_size(memory), keys[i], sizeof keys[i])) __atomic_add_fetch(&found, 1, __ATOMIC_RELAXED);
+    __real_free(memory);
+}
+
+static void watch_for(const unsigned char key[QUERN_DIGEST_BYTES]) {
+    memcpy(keys[known], key, sizeof keys[known]);
+    __atomic_add_fetch(&known, 1, __ATOMIC_RELEASE);
+}
+
+/* ---- what a listener gives away ---- */
+
+/* All that a caller hears who says a right hello and a wrong proof; returns how many bytes. */
+static size_t listen_to(const unsigned char *key, const struct quern_hello *hello, unsigned char heard[256]) {
+    int ends[2];
+    struct quern_handshake handshake;
+    const unsigned char proof[QUERN_DIGEST_BYTES] = {1};
+    check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "no sockets");
+    quern_handshake_answer(&handshake, ends[0], key);
+    check(send(ends[1], hello, sizeof *hello, 0) == sizeof *hello, "no hello");
+    check(send(ends[1], proof, sizeof proof, 0) == sizeof proof, "no proof");
+    check(quern_handshake_go(&handshake) == QUERN_HANDSHAKE_FAILED && handshake.stranger == QUERN_STRANGER_FALSE, "it was let in");
+    close(ends[0]);
+    const ssize_t bytes = recv(ends[1], heard, 256, MSG_WAITALL);
+    close(ends[1]);
+    return bytes > 0 ? (size_t)bytes : 0;
+}
+
+/* Two listeners with the same random numbers and different secrets say the same: nothing is there to compare a guess with. */
+Test(hosts_trust, a_listener_gives_nothing_away) {
+    unsigned char one[256], other[256], key[2][QUERN_DIGEST_BYTES];
+    struct quern_handshake caller;
+    is_constant = true;
+    quern_make_key("correct horse 1", 15, "name", 0, key[0]);
+    quern_make_key("battery staple", 14, "name", 0, key[1]);
+    check(quern_handshake_call(&caller, -1, key[0], QUERN_CALL_MEETING, 1, 0), "no hello");
+    const size_t bytes = listen_to(key[0], &caller.hello, one);
+    check(bytes == sizeof(struct quern_challenge) + sizeof(struct quern_welcome), "%zu bytes", bytes);
+    check(listen_to(key[1], &caller.hello, other) == bytes && memcmp(one, other, bytes) == 0, "the answer depends on the secret");
+}
+
+/* ---- another version ---- */
+
+Test(hosts_trust, a_caller_names_both_versions) {
+    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000001)};
+    socklen_t bytes = sizeof name;
+    const unsigned char key[QUERN_DIGEST_BYTES] = {3};
+    struct quern_address address = {.version = 4, .ip = {127, 0, 0, 1}};
+    struct quern_connector connector;
+    struct quern_hello hello;
+    struct quern_challenge challenge = {.version = quern_handshake_version + 3};
+    char expected[100];
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    check(listener >= 0 && bind(listener, (struct sockaddr *)&name, bytes) == 0 && listen(listener, 1) == 0 &&
+          getsockname(listener, (struct sockaddr *)&name, &bytes) == 0, "no listener");
+    address.port = ntohs(name.sin_port);
+    quern_connector_begin(&connector, &address, key, QUERN_CALL_MEETING, 1, 0);
+    while (connector.handshake.step == 0) quern_connector_go(&connector);
+    const int one = accept(listener, NULL, NULL);
+    check(one >= 0 && recv(one, &hello, sizeof hello, MSG_WAITALL) == sizeof hello, "no hello");
+    memcpy(challenge.magic, hello.magic, sizeof challenge.magic);
+    check(send(one, &challenge, sizeof challenge, 0) == sizeof challenge, "no challenge");
+    while (!connector.failures) quern_connector_go(&connector);
+    snprintf(expected, sizeof expected, "with protocol %u: expected %u", challenge.version, quern_handshake_version);
+    check(strstr(connector.why, expected), "%s", connector.why);
+    close(one);
+    close(listener);
+    while (connector.failures < 2) quern_connector_go(&connector);
+    check(strstr(connector.why, expected), "a refused connection hides it: %s", connector.why);
+    quern_connector_end(&connector);
+}
+
+/* ---- seals ---- */
+
+struct brought {
+    struct quern_host_card card;
+    struct quern_fact fact;
+    unsigned char seal[QUERN_DIGEST_BYTES];
+};
+
+static struct quern_fact fact_of(const quern_group_args *args, int rank) {
+    struct quern_fact fact = {.rank = rank, .host = rank, .device_kind = QUERN_CPU, .silence = RANK_LIMIT * 1e6};
+    quern_address_read(args->meet, &fact.address);
+    fact.address.port = 1;
+    return fact;
+}
+
+/* Brings the facts of rank 1 with one bit flipped on the way; -1: none.  Whether a verdict was heard. */
+static bool bring(struct rank *rank, const quern_group_args *args, long bit) {
+    struct brought brought;
+    struct quern_host_verdict verdict;
+    struct quern_connector connector;
+    struct quern_address place;
+    unsigned char key[QUERN_DIGEST_BYTES], session[QUERN_DIGEST_BYTES];
+    int one;
+    memset(&brought, 0, sizeof brought);
+    brought.card.ranks = 2, brought.card.count = 1;
+    brought.fact = fact_of(args, 1);
+    quern_make_key(args->secret, args->secret_bytes, args->name, args->job, key);
+    quern_address_read(args->meet, &place);
+    quern_connector_begin(&connector, &place, key, QUERN_CALL_MEETING, 1, 0);
+    while ((one = quern_connector_go(&connector)) < 0) rank_sleep(1e-3);
+    quern_handshake_session(&connector.handshake, session);
+    quern_seal_card(session, &brought.card, &brought.fact, brought.seal);
+    if (bit >= 0) ((unsigned char *)&brought)[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    const int64_t soon = quern_now() + (int64_t)(RANK_SOON * 1e9);
+    rank_check(rank, quern_send_all(one, &brought, sizeof brought, soon), "it was not taken");
+    if (bit >= 0) shutdown(one, SHUT_WR);  /* who waits for more gets no more */
+    const bool heard = quern_receive_all(one, &verdict, sizeof verdict, soon) && verdict.status == QUERN_OK;
+    close(one);
+    return heard;
+}
+
+/* A damaged card is not taken; the host calls again.  Rank 0 then waits for connections, to its limit. */
+static quern_status bring_damaged_cards(struct rank *rank) {
+    static const size_t places[] = {offsetof(struct brought, card.first_epoch), offsetof(struct brought, card.count),
+                                    offsetof(struct brought, card.status), offsetof(struct brought, card.reason),
+                                    offsetof(struct brought, fact.process), offsetof(struct brought, fact.address.ip),
+                                    offsetof(struct brought, fact.address.port), offsetof(struct brought, seal)};
+    quern_group *group;
+    quern_group_args args = rank_group_args(rank, rank->rank ? RANK_LIMIT : LATE);
+    if (rank->rank == 0) {
+        rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT);
+        rank_check_detail(rank, "for connections with rank 1");
+        return QUERN_OK;
+    }
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        rank_check(rank, !bring(rank, &args, (long)(8 * places[i] + i)), "bit %zu of byte %zu was taken", i, places[i]);
+    rank_check(rank, bring(rank, &args, -1), "right facts are not taken");
+    return QUERN_OK;
+}
+
+Test(hosts_trust, damaged_cards_are_not_taken) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = bring_damaged_cards);
+}
+
+/* Rank 0 is this test, and one bit of what it says is flipped on the way. */
+static void say_damaged(struct rank *rank, const quern_group_args *args, size_t byte) {
+    struct quern_address place;
+    unsigned char key[QUERN_DIGEST_BYTES], digest[QUERN_DIGEST_BYTES];
+    uint32_t strangers[QUERN_STRANGERS] = {0};
+    struct quern_listener listener = {.key = key, .strangers = strangers};
+    struct quern_hello hello;
+    struct brought brought;
+    struct {
+        struct quern_host_verdict verdict;
+        struct quern_fact facts[2];
+        unsigned char seal[QUERN_DIGEST_BYTES];
+    } said;
+    int one;
+    quern_make_key(args->secret, args->secret_bytes, args->name, args->job, key);
+    quern_address_read(args->meet, &place);
+    rank_check(rank, quern_listener_open(&listener, &place, 2), "no listener");
+    while ((one = quern_listener_serve(&listener, &hello)) < 0) rank_sleep(1e-3);
+    const int64_t soon = quern_now() + (int64_t)(RANK_SOON * 1e9);
+    rank_check(rank, quern_receive_all(one, &brought, sizeof brought, soon), "no card");
+    quern_seal_card(listener.session, &brought.card, &brought.fact, digest);
+    rank_check(rank, memcmp(digest, brought.seal, sizeof digest) == 0, "the card has another seal");
+    memset(&said, 0, sizeof said);
+    said.verdict.hosts = 2;
+    for (int i = 0; i < 2; i++) said.facts[i] = fact_of(args, i);
+    quern_digest_verdict(&said.verdict, said.facts, 2, digest);
+    quern_seal_verdict(listener.session, digest, said.seal);
+    ((unsigned char *)&said)[byte] ^= 8;
+    rank_check(rank, quern_send_all(one, &said, sizeof said, soon), "it hung up");
+    close(one);
+    quern_listener_close(&listener);
+}
+
+static quern_status hear_damaged_verdicts(struct rank *rank) {
+    static const size_t bytes[] = {offsetof(struct quern_host_verdict, number), offsetof(struct quern_host_verdict, strangers),
+                                   sizeof(struct quern_host_verdict) + offsetof(struct quern_fact, address.ip),
+                                   sizeof(struct quern_host_verdict) + 2 * sizeof(struct quern_fact)};
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+        quern_group *group;
+        quern_group_args args = rank_group_args(rank, RANK_LIMIT);
+        args.job = i + 1;
+        if (rank->rank == 0) {
+            say_damaged(rank, &args, bytes[i]);
+        } else {
+            rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_MISMATCH);
+            rank_check_detail(rank, "was damaged on its way");
+        }
+        rank_line_up(rank);
+    }
+    return QUERN_OK;
+}
+
+Test(hosts_trust, damaged_verdicts_are_not_believed) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = hear_damaged_verdicts);
+}
+
+/* ---- keys ---- */
+
+/* Of the group, of its meeting and of its shrink. */
+static quern_status leave_no_key(struct rank *rank) {
+    unsigned char key[QUERN_DIGEST_BYTES];
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
+    quern_group *group, *less, *part;
+    struct quern_membership *member;
+    quern_make_key(args.secret, args.secret_bytes, args.name, args.job, key);
+    watch_for(key);
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    rank_ok(rank, quern_member_of(group, &member));
+    watch_for(member->span->key);
+    quern_make_shrink_key(member->span->key, key);
+    watch_for(key);
+    rank_ok(rank, quern_group_split(&group, 1, &(int){0}, &(int){0}, &part));
+    rank_ok(rank, quern_group_destroy(part));
+    rank_ok(rank, quern_group_shrink(&group, 1, &less));
+    rank_ok(rank, quern_group_destroy(group));
+    rank_ok(rank, quern_group_destroy(less));
+    rank_check(rank, found == 0, "%d pieces of memory were given back with a key", found);
+    return QUERN_OK;
+}
+
+Test(hosts_trust, no_key_is_left_in_memory) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = leave_no_key);
+}
