@@ -1325,13 +1325,15 @@ typedef struct quern_group_args {
                                 QUERN_MAX_RANKS */
     const char *meet;        /* ranks of several hosts: where they meet, "10.77.0.1:4711" or "[fd00::1]:4711", the same on every
                                 rank: an address of rank 0's host, which listens there while the group is created.  Each rank then
-                                listens at a port of its own for those of other hosts.  GPUs also need NCCL 2.18 or newer
-                                (libnccl.so.2, or the file that QUERN_NCCL names).  NULL: one host.
+                                listens at a port of its own for those of other hosts; the environment variable
+                                QUERN_PORTS=FIRST-LAST gives a range.  GPUs also need NCCL 2.18 or newer (libnccl.so.2, or the file
+                                that QUERN_NCCL names).  NULL: one host.
                                 With all_gather: the address of this host, without a port, at which this rank listens; NULL: all
                                 of the machine, of which others call one in a network that they share */
     const void *secret;      /* with meet or all_gather: [secret_bytes], the same on every rank.  Both ends of each connection prove
-                                that they know it.  Nothing is encrypted: use a network that is yours */
-    size_t secret_bytes;     /* 16 or more */
+                                that they know it, the caller first, and what ranks tell each other to form the group is sealed.
+                                What follows is neither authenticated nor encrypted: use a network that is yours */
+    size_t secret_bytes;     /* 16 or more, random: who records a connection can try guesses */
     const char *host;        /* with meet or all_gather: 1 to 15 characters as in name: ranks of one machine that give the same one
                                 share memory, and others do not.  NULL: all of the machine do */
     quern_gather_facts all_gather;  /* CPU ranks of several hosts, in place of a place of meeting: called once by each rank, on the
@@ -1350,8 +1352,8 @@ typedef struct quern_group_args {
                                 signal handlers and print */
     double silence;          /* with meet or all_gather: seconds for which the network may be down, 0.2 to 3,600, the same on every
                                 rank; groups of a split or a shrink have it, too.  A host that says nothing for a sixth longer, or a
-                                second longer but at most twice as long, is lost.  Hosts must reach each other by UDP for that, at
-                                ports that the system chooses.  0: 10 */
+                                second longer but at most twice as long, is lost.  Hosts must reach each other by UDP for that, too.
+                                0: 10 */
 } quern_group_args;
 
 #define QUERN_GROUP_ARGS_INIT QUERN_STRUCT_INIT(quern_group_args, QUERN_NO_DEFAULTS)

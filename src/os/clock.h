@@ -6,4 +6,7 @@
 
 int64_t quern_now(void);  /* CLOCK_MONOTONIC, nanoseconds */
 
+/* Of nanoseconds, for texts: in whole milliseconds. */
+static inline double quern_seconds(int64_t nanoseconds) { return (double)(nanoseconds / 1000000) / 1000.0; }
+
 #endif

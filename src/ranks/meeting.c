@@ -255,7 +255,7 @@ static quern_status expire(const struct wait *wait, int64_t now) {
     if (!text.length) return QUERN_OK;  /* the last rank has arrived just now */
     QUERN_POINT(MEET_EXPIRED);
     return quern_poison(wait->member, QUERN_PEER_TIMEOUT, "%s: rank %d waited %g s for %s", where,
-                        quern_told_rank(wait->member, wait->member->rank), (double)(now - wait->began) * 1e-9, missing);
+                        quern_told_rank(wait->member, wait->member->rank), quern_seconds(now - wait->began), missing);
 }
 
 /*

@@ -457,7 +457,7 @@ static quern_status expire(struct joining *joining) {
     char reason[400];
     QUERN_POINT(FORM_EXPIRING);
     struct quern_text text = quern_text_begin(reason, sizeof reason);
-    quern_text_add(&text, "quern_group_create waited %g s for", (double)(quern_now() - joining->began) * 1e-9);
+    quern_text_add(&text, "quern_group_create waited %g s for", quern_seconds(quern_now() - joining->began));
     const struct quern_membership *member = joining->members[0];
     const int missing = member->here - (int)joining_joined(joining);  /* of this host */
     int listed = 0, more = 0;

@@ -350,6 +350,22 @@ static int take_port(int ports, struct quern_ports *range) {
     return -1;
 }
 
+/* How many sockets for datagrams this process has, all at ports of the range. */
+static int count_datagrams(const struct rank *rank, const struct quern_ports *range) {
+    int count = 0;
+    for (int file = 3; file < 256; file++) {
+        struct sockaddr_in name;
+        int type = 0;
+        socklen_t bytes = sizeof type, room = sizeof name;
+        if (getsockopt(file, SOL_SOCKET, SO_TYPE, &type, &bytes) != 0 || type != SOCK_DGRAM) continue;
+        rank_check(rank, getsockname(file, (struct sockaddr *)&name, &room) == 0 && name.sin_family == AF_INET, "another family");
+        const uint16_t port = ntohs(name.sin_port);
+        rank_check(rank, port >= range->first && port <= range->last, "datagrams at port %d", port);
+        count++;
+    }
+    return count;
+}
+
 static quern_status listen_in_range(struct rank *rank) {
     const struct quern_ports *range = rank->user;
     quern_group *group = rank_group(rank, RANK_LIMIT);
@@ -360,6 +376,8 @@ static quern_status listen_in_range(struct rank *rank) {
         for (int before = 0; before < other; before++)
             rank_check(rank, port != member->roster->peer[before].address.port, "ranks %d and %d: port %d", before, other, port);
     }
+    const int datagrams = count_datagrams(rank, range), expected = member->roster->rank_at[0] == rank->rank;
+    rank_check(rank, datagrams == expected, "%d sockets for datagrams: expected %d", datagrams, expected);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     return quern_group_destroy(group);
 }

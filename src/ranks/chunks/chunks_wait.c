@@ -46,7 +46,7 @@ static quern_status look_around(struct wait *wait) {
                           member->label, (long long)failed, wait->value);
     if (waited < wait->limit || are_ready(wait)) return QUERN_OK;
     return quern_fail(member->device, QUERN_PEER_TIMEOUT, "%s: waited %g s for ready[%lld], which is %u: expected %u",
-                      member->label, (double)waited * 1e-9, (long long)wait->next,
+                      member->label, quern_seconds(waited), (long long)wait->next,
                       __atomic_load_n(&wait->ready[wait->next], __ATOMIC_RELAXED), wait->value);
 }
 

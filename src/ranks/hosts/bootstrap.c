@@ -145,7 +145,7 @@ static quern_status fail_late(const struct visit *visit, const char *why) {
     quern_address_write(&bootstrap->place, true, at);
     return quern_fail(bootstrap->member->device, QUERN_PEER_TIMEOUT,
                       "quern_group_create waited %g s for the host of rank 0 at %s: %s",
-                      (double)(quern_now() - bootstrap->began) * 1e-9, at, why);
+                      quern_seconds(quern_now() - bootstrap->began), at, why);
 }
 
 static quern_status look(struct visit *visit, int64_t deadline, const char *why) {

@@ -206,7 +206,7 @@ static quern_status await_roll(const struct creation *creation, int leader) {
         if (status == QUERN_OK && quern_now() > creation->deadline + 2 * MOMENT)
             status = quern_fail(member->device, QUERN_PEER_TIMEOUT,
                                 "quern_group_create waited %g s for rank %d, which speaks for this host",
-                                (double)(quern_now() - creation->began) * 1e-9, quern_told_rank(member, leader));
+                                quern_seconds(quern_now() - creation->began), quern_told_rank(member, leader));
     }
     return status;
 }

@@ -132,7 +132,7 @@ static quern_status expire(const struct work *work) {
     struct quern_text text = quern_text_begin(missing, sizeof missing);
     list_missing(work, &text);
     return quern_fail(mesh->member->device, QUERN_PEER_TIMEOUT, "quern_group_create: rank %d waited %g s for connections with %s",
-                      quern_told_rank(mesh->member, mesh->member->rank), (double)(quern_now() - mesh->began) * 1e-9, missing);
+                      quern_told_rank(mesh->member, mesh->member->rank), quern_seconds(quern_now() - mesh->began), missing);
 }
 
 /* ---- ranks that end meanwhile ---- */

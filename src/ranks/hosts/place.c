@@ -251,7 +251,7 @@ static void name_missing(struct quern_meeting_place *place) {
     if (more) quern_text_add(&text, " and %d more", more);
     quern_address_write(&place->bootstrap.place, true, at);
     say(place, QUERN_PEER_TIMEOUT, "waited %g s at %s for%s, whose hosts did not come",
-        (double)(quern_now() - place->bootstrap.began) * 1e-9, at, missing);
+        quern_seconds(quern_now() - place->bootstrap.began), at, missing);
     text = (struct quern_text){place->verdict.reason, sizeof place->verdict.reason, strlen(place->verdict.reason)};
     quern_describe_strangers(&text, "; connections that were none of the group's: ", place->bootstrap.listener->strangers);
 }

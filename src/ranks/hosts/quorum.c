@@ -76,7 +76,7 @@ quern_status quern_find_quorum(struct quern_quorum *quorum, struct quern_veto ve
         }
         if (status == QUERN_OK && !quorum->is_decided && quern_now() > limit)
             status = quern_fail(member->device, QUERN_PEER_TIMEOUT, "%s: host %d has not said within %g s who goes on",
-                                member->label, quorum->home, (double)(quern_now() - quorum->began) * 1e-9);
+                                member->label, quorum->home, quern_seconds(quern_now() - quorum->began));
     }
     quern_listener_close(&quorum->listener);
     *verdict = quorum->verdict;

@@ -82,7 +82,7 @@ static void explain(struct quern_quorum *quorum, int answered) {
     const int ranks = quorum->member->ranks;
     quorum->verdict.status = QUERN_PEER_LOST;
     quern_text_add(&text, "%d of the %d ranks have answered within %g s, and to go on takes %d", answered, ranks,
-                   (double)(quern_now() - quorum->began) * 1e-9, ranks / 2 + 1);
+                   quern_seconds(quern_now() - quorum->began), ranks / 2 + 1);
     if (ranks % 2 == 0) quern_text_add(&text, ", or %d with rank 0", ranks / 2);
     quern_text_add(&text, ": the others may have gone on without these");
 }

@@ -142,7 +142,7 @@ static quern_status expire(const struct quern_sendrecv *sendrecv, int64_t now) {
     }
     if (more) quern_text_add(&text, " and %d more", more);
     return quern_poison(member, QUERN_PEER_TIMEOUT, "%s: rank %d waited %g s for %s", where, quern_told_rank(member, member->rank),
-                        (double)(now - sendrecv->began) * 1e-9, missing);
+                        quern_seconds(now - sendrecv->began), missing);
 }
 
 /* ---- moving ---- */

@@ -64,7 +64,7 @@ quern_status quern_nccl_check_limit(const struct quern_membership *member, const
     if (now - wait->began < wait->limit) return QUERN_OK;
     list_behind(&text, member, wait, missing, &in_other_call);
     return quern_poison_missing(member, in_other_call ? QUERN_PEER_MISMATCH : QUERN_PEER_TIMEOUT, missing,
-                                "rank %d waited %g s in %s: %s", member->rank, (double)(now - wait->began) * 1e-9, wait->what,
+                                "rank %d waited %g s in %s: %s", member->rank, quern_seconds(now - wait->began), wait->what,
                                 behind);
 }
 

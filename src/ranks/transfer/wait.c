@@ -141,7 +141,7 @@ static void wait_until_complete(struct quern_transfer_data *transfer, double tim
         if (!slept && looks % 64) continue;
         const int64_t now = quern_now();
         if (now - transfer->looked > SLICE) look_around(transfer, now);
-        if (now - began >= limit && transfer->state == QUERN_TRANSFER_STARTED) expire(transfer, (double)(now - began) * 1e-9);
+        if (now - began >= limit && transfer->state == QUERN_TRANSFER_STARTED) expire(transfer, quern_seconds(now - began));
     }
 }
 
