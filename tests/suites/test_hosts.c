@@ -351,7 +351,7 @@ static int take_port(int ports, struct quern_ports *range) {
 }
 
 /* How many sockets for datagrams this process has, all at ports of the range. */
-static int count_datagrams(const struct rank *rank, const struct quern_ports *range) {
+static int count_datagrams(struct rank *rank, const struct quern_ports *range) {
     int count = 0;
     for (int file = 3; file < 256; file++) {
         struct sockaddr_in name;
