@@ -1333,7 +1333,7 @@ typedef struct quern_group_args {
     const void *secret;      /* with meet or all_gather: [secret_bytes], the same on every rank.  Both ends of each connection prove
                                 that they know it, the caller first, and what ranks tell each other to form the group is sealed.
                                 What follows is neither authenticated nor encrypted: use a network that is yours */
-    size_t secret_bytes;     /* 16 or more, random: who records a connection can try guesses */
+    size_t secret_bytes;     /* 16 or more, random: guesses can be tried on a recorded connection */
     const char *host;        /* with meet or all_gather: 1 to 15 characters as in name: ranks of one machine that give the same one
                                 share memory, and others do not.  NULL: all of the machine do */
     quern_gather_facts all_gather;  /* CPU ranks of several hosts, in place of a place of meeting: called once by each rank, on the

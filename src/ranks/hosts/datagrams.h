@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/* Where a monitor is reached.  Who knows the token has heard it on a connection of the group. */
+/* Where a monitor is reached.  The token is told on a connection of the group only. */
 struct quern_datagram_place {
     unsigned char token[16];
 };

@@ -46,7 +46,7 @@ bool quern_listener_ports(struct quern_ports *ports) {
     return !text || !*text || quern_ports_read(text, ports);
 }
 
-/* Who only reserves a port shares it with a listener later.  Until then no other one that reserves gets the same. */
+/* A socket that only reserves a port shares it with a listener later.  Until then no other one that reserves gets the same. */
 static bool make_socket(int *made, const struct quern_address *address, bool listens, struct quern_address *bound) {
     struct sockaddr_storage name;
     socklen_t bytes = quern_address_out(address, &name), room = sizeof name;

@@ -210,7 +210,7 @@ static void tell(const struct quern_meeting_place *place, struct guest *guest, c
         quern_send_all(guest->socket, seal, sizeof seal, deadline);
 }
 
-/* Who has said all. */
+/* The guests that have said all. */
 static void tell_guests(struct quern_meeting_place *place) {
     unsigned char digest[QUERN_DIGEST_BYTES];
     quern_digest_verdict(&place->verdict, place->facts, has_failed(place) ? 0 : place->bootstrap.member->ranks, digest);
