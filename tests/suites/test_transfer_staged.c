@@ -46,10 +46,10 @@ static void open_end(struct gpu_end *end, struct rank *rank) {
     gpu_end_open(end, rank, scene->memory, RANK_LIMIT);
 }
 
-/* Both halves of each window of a rank are free, and nothing waits for it. */
+/* Both halves of each window of a rank are free, and nothing waits for it.  Before the first transfer there is no window. */
 static void check_halves(const struct gpu_end *end) {
     const struct quern_transfers *all = end->side.group->member->transfers;
-    for (int i = 0; i < all->wires; i++) {
+    for (int i = 0; all && i < all->wires; i++) {
         const struct quern_stage *stage = all->open[i]->stage;
         for (int half = 0; half < QUERN_STAGE_HALVES; half++)
             rank_check(end->side.rank, stage->half[half].state == QUERN_HALF_FREE, "half %d to rank %d is not free", half,
