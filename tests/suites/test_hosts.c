@@ -376,7 +376,8 @@ static quern_status listen_in_range(struct rank *rank) {
         for (int before = 0; before < other; before++)
             rank_check(rank, port != member->roster->peer[before].address.port, "ranks %d and %d: port %d", before, other, port);
     }
-    const int datagrams = count_datagrams(rank, range), expected = member->roster->rank_at[0] == rank->rank;
+    const int leader = member->roster->leader_of[member->roster->peer[rank->rank].host];
+    const int datagrams = count_datagrams(rank, range), expected = leader == rank->rank;
     rank_check(rank, datagrams == expected, "%d sockets for datagrams: expected %d", datagrams, expected);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     return quern_group_destroy(group);

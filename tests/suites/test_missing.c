@@ -223,6 +223,7 @@ static void *abort_as_rival(void *user) {
 TEST_RANKS(missing, two_threads_abort_at_once, .kind = RANK_BOTH, .count = 2) {
     for (int round = 0; round < 50; round++) {
         quern_group *group = rank_group(rank, RANK_LIMIT);
+        rank_line_up(rank);  /* an abort would end the creation of the other one */
         struct rival rivals[2] = {{group, 0}, {group, 1}};
         pthread_t threads[2];
         char detail[512];
