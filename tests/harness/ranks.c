@@ -27,6 +27,7 @@
 #include "ranks/handles.h"
 #include "ranks/segment.h"
 
+enum { STILL_RAN = -1 };
 static const double DEFAULT_LIMIT = 500, GRACE = 2, WATCHED_SILENCE = 4.5;
 
 struct rank_run {
@@ -41,7 +42,7 @@ struct rank_run {
     int processes;                   /* one for all threads, or one per rank */
     pid_t process[MOST_RUN_RANKS];
     int descriptor[MOST_RUN_RANKS];  /* of the process; -1: it has ended, ... */
-    int ended_with[MOST_RUN_RANKS];  /* ... with this, as waitpid says it */
+    int ended_with[MOST_RUN_RANKS];  /* ... with this, as waitpid says it, or STILL_RAN: the test has ended it */
     double began;
     char text[4096];
 };
@@ -462,6 +463,13 @@ bool ranks_have_ended(struct rank_run *run) { return !collect_some(run, 0); }
 
 static int end_of(const struct rank_run *run, int rank) { return __atomic_load_n(&run->results[rank].end, __ATOMIC_ACQUIRE); }
 
+/* A process that has ended and must not, before its ranks have said how. */
+static bool one_has_died(const struct rank_run *run, const bool *may_die) {
+    for (int rank = 0; rank < run->ranks.count; rank++)
+        if (run->descriptor[process_of(run, rank)] < 0 && end_of(run, rank) == RANK_RUNS && !(may_die && may_die[rank])) return true;
+    return false;
+}
+
 static bool one_has_failed(const struct rank_run *run) {
     for (int rank = 0; rank < run->ranks.count; rank++)
         if (end_of(run, rank) == RANK_FAILED) return true;
@@ -506,6 +514,7 @@ static void kill_all(struct rank_run *run) {
         if (run->descriptor[i] >= 0) {
             kill(run->process[i], SIGKILL);
             collect(run, i);
+            run->ended_with[i] = STILL_RAN;
         }
 }
 
@@ -529,9 +538,9 @@ static void judge(struct rank_run *run, int rank, bool may_die, double limit) {
         add_text(run, "%s rank %d of %d: %s\n", rank_kind_name(run->ranks.kind), rank, run->ranks.count, result->failure);
         return;
     default:
-        if (may_die && WIFSIGNALED(status)) return;
+        if (may_die && status != STILL_RAN && WIFSIGNALED(status)) return;
         add_text(run, "%s rank %d of %d: ", rank_kind_name(run->ranks.kind), rank, run->ranks.count);
-        if (limit > 0)
+        if (status == STILL_RAN)
             add_text(run, "still ran after %g s\n", limit);
         else if (WIFSIGNALED(status))
             add_text(run, "ended by signal %d\n", WTERMSIG(status));
@@ -544,7 +553,7 @@ const char *ranks_wait(struct rank_run *run, const bool *may_die) {
     double end = run->began + limit_of(run), expired = 0;
     while (collect_some(run, 50)) {
         double now = rank_now();
-        if (one_has_failed(run) && end > now + GRACE) end = now + GRACE;
+        if ((one_has_failed(run) || one_has_died(run, may_die)) && end > now + GRACE) end = now + GRACE;
         if (now < end) continue;
         expired = now - run->began;
         kill_all(run);

@@ -662,9 +662,10 @@ static bool has_lost_its_first_thread(void) {
 
 static bool first_thread_may_end;   /* atomic */
 
-/* A thread of rank 1, which makes all of its calls and ends its process. */
-static void *survive(void *user) {
-    struct rank *rank = user;
+/* A thread of rank 1, which makes all of its calls and ends its process.  The rank that it is given lies on the stack of the
+   first thread, so it works on a copy. */
+static void *survive(void *given) {
+    struct rank own = *(const struct rank *)given, *rank = &own;
     struct stage stage;
     if (setjmp(rank->end)) {
         __atomic_store_n(&rank->result->end, RANK_FAILED, __ATOMIC_RELEASE);
