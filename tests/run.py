@@ -429,4 +429,5 @@ def main() -> int:
 
 if __name__ == "__main__":
     os.chdir(ROOT)
+    jobs.end_at_signals()
     sys.exit(main())

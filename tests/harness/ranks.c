@@ -465,8 +465,10 @@ static int end_of(const struct rank_run *run, int rank) { return __atomic_load_n
 
 /* A process that has ended and must not, before its ranks have said how. */
 static bool one_has_died(const struct rank_run *run, const bool *may_die) {
-    for (int rank = 0; rank < run->ranks.count; rank++)
-        if (run->descriptor[process_of(run, rank)] < 0 && end_of(run, rank) == RANK_RUNS && !(may_die && may_die[rank])) return true;
+    for (int rank = 0; rank < run->ranks.count; rank++) {
+        const bool is_over = run->descriptor[process_of(run, rank)] < 0;
+        if (is_over && end_of(run, rank) == RANK_RUNS && !(may_die && may_die[rank])) return true;
+    }
     return false;
 }
 

@@ -14,6 +14,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -107,6 +108,12 @@ def end_all() -> None:
     """Jobs do not outlive a runner that is interrupted."""
     for session in list(RUNNING):
         end_session(session)
+
+
+def end_at_signals() -> None:
+    """As an interrupt does: a runner that a signal ends at once would leave its jobs."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
 
 
 class Watch:
@@ -339,7 +346,9 @@ def run_all(jobs: list[Job], cores: int, record: Record, deadline: float = math.
             print(f"once more, alone: {job.title}", flush=True)
             again, _ = run_job(job, record, deadline)
             costs.append(again.cost)
-            if not again.count.failed:
+            if again.count.failed:
+                print(f"failed alone, too: {job.title}", flush=True)
+            else:
                 again.count.flaky = 1
                 outcome.count = again.count
                 print(f"flaky: {job.title}: failed beside others, passed alone", flush=True)
