@@ -25,10 +25,12 @@ static int find_family(const int *sockets, int count) {
     return family;
 }
 
-static bool bind_at(struct quern_datagrams *datagrams, const struct quern_address *address) {
+static bool bind_at(void *user, uint16_t port) {
+    struct quern_datagrams *datagrams = user;
+    struct quern_address at = quern_address_any(datagrams->family == AF_INET6 ? 6 : 4), bound;
     struct sockaddr_storage name;
-    struct quern_address bound;
-    socklen_t bytes = quern_address_out(address, &name), room = sizeof name;
+    at.port = port;
+    socklen_t bytes = quern_address_out(&at, &name), room = sizeof name;
     if (bind(datagrams->socket, (struct sockaddr *)&name, bytes) != 0 ||
         getsockname(datagrams->socket, (struct sockaddr *)&name, &room) != 0 || !quern_address_in(&name, &bound))
         return false;
@@ -36,21 +38,12 @@ static bool bind_at(struct quern_datagrams *datagrams, const struct quern_addres
     return true;
 }
 
-/* At any port, or the first one of QUERN_PORTS that is free. */
 static bool bind_any(struct quern_datagrams *datagrams) {
-    struct quern_address at = quern_address_any(datagrams->family == AF_INET6 ? 6 : 4);
-    struct quern_ports ports;
     const int six_only = 0;
     if (datagrams->family == AF_INET6 &&
         setsockopt(datagrams->socket, IPPROTO_IPV6, IPV6_V6ONLY, &six_only, sizeof six_only) != 0)
         return false;
-    if (!quern_listener_ports(&ports) || !ports.first) return bind_at(datagrams, &at);
-    for (uint32_t port = ports.first; port <= ports.last; port++) {
-        at.port = (uint16_t)port;
-        if (bind_at(datagrams, &at)) return true;
-        if (errno != EADDRINUSE) return false;
-    }
-    return false;
+    return quern_try_ports(bind_at, datagrams);
 }
 
 bool quern_open_datagrams(struct quern_datagrams *datagrams, const int *sockets, int count, int host) {

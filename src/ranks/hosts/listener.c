@@ -71,18 +71,32 @@ static int open_at(const struct quern_address *address, int backlog, struct quer
     return -1;
 }
 
-/* Port 0 is any, or the first one of QUERN_PORTS that is free. */
-static int open_socket(const struct quern_address *address, int backlog, struct quern_address *bound) {
+bool quern_try_ports(bool (*opens)(void *user, uint16_t port), void *user) {
     struct quern_ports ports;
-    struct quern_address at = *address;
-    if (address->port || !quern_listener_ports(&ports) || !ports.first) return open_at(address, backlog, bound);
-    int made = -1;
-    for (uint32_t port = ports.first; port <= ports.last && made < 0; port++) {
-        at.port = (uint16_t)port;
-        made = open_at(&at, backlog, bound);
-        if (made < 0 && errno != EADDRINUSE) break;
+    if (!quern_listener_ports(&ports) || !ports.first) return opens(user, 0);
+    for (uint32_t port = ports.first; port <= ports.last; port++) {
+        if (opens(user, (uint16_t)port)) return true;
+        if (errno != EADDRINUSE) return false;
     }
-    return made;
+    return false;
+}
+
+struct opening {
+    struct quern_address at, *bound;
+    int backlog, made;
+};
+
+static bool open_port(void *user, uint16_t port) {
+    struct opening *opening = user;
+    opening->at.port = port;
+    opening->made = open_at(&opening->at, opening->backlog, opening->bound);
+    return opening->made >= 0;
+}
+
+static int open_socket(const struct quern_address *address, int backlog, struct quern_address *bound) {
+    struct opening opening = {*address, bound, backlog, -1};
+    if (address->port) return open_at(address, backlog, bound);
+    return quern_try_ports(open_port, &opening) ? opening.made : -1;
 }
 
 int quern_reserve_port(const struct quern_address *address, uint16_t *port) {

@@ -29,6 +29,12 @@ struct quern_listener {
 bool quern_listener_ports(struct quern_ports *ports);
 
 /*
+ * Opens what may have any of these ports: at 0, which the system replaces, or at the first one of QUERN_PORTS that is free.  False:
+ * errno says why, of the port that it has tried last.
+ */
+bool quern_try_ports(bool (*opens)(void *user, uint16_t port), void *user);
+
+/*
  * Opens it at an address; port 0: any of those, which the address then has.  It has places for the calls of a group of so many
  * ranks that come at once.  False: errno says why.
  */
