@@ -1,4 +1,5 @@
-"""What is rendered from the public header: the declarations of the Rust crate, the lists of arguments, and tables for tests."""
+"""What is rendered from the public header: the declarations of the Rust crate and of the Python package, the lists of arguments, and
+tables for tests."""
 
 from __future__ import annotations
 
@@ -37,6 +38,28 @@ def rust_variable(variable: Variable) -> str:
 def rust_function(function: Function) -> str:
     result = "" if function.result == Type("void") else f" -> {rust_type(function.result)}"
     return f"pub fn {function.name}({', '.join(rust_variable(each) for each in function.parameters)}){result};"
+
+
+# ---- Python ----
+
+
+def ctypes_type(given: Type | Function, declared: header.Header) -> str:
+    """A pointer is an address, but a text of the library is bytes."""
+    if isinstance(given, Function):
+        return f"CFUNCTYPE{ctypes_types(given, declared)}"
+    if given.pointers:
+        return "c_char_p" if given.base == "char" and given.pointers == (True,) else "c_void_p"
+    if given.base == "void":
+        return "None"
+    kind = "c_int" if given.base in declared.enums else f"c_{given.base}" if given.base in RUST else given.base
+    kind = {"c_unsigned": "c_uint", "c_size_t": "c_size_t"}.get(kind, kind.removesuffix("_t"))
+    return f"{kind} * {given.array}" if given.array else kind
+
+
+def ctypes_types(function: Function, declared: header.Header) -> str:
+    """The types of the result and of the parameters."""
+    types = [ctypes_type(each, declared) for each in (function.result, *(each.type for each in function.parameters))]
+    return f"({', '.join(types)}{',' * (len(types) == 1)})"
 
 
 # ---- the fuzzer ----
@@ -145,6 +168,8 @@ def values(declared: header.Header) -> dict[str, object]:
         "rust_variable": rust_variable,
         "rust_function": rust_function,
         "rust_name": rust_name,
+        "ctypes_type": lambda given: ctypes_type(given, declared),
+        "ctypes_types": lambda function: ctypes_types(function, declared),
         "c_declaration": c_declaration,
         "kind_of": lambda owner, variable: kind_of(owner, variable, declared),
         "base": lambda variable: variable.type.base,
@@ -163,6 +188,7 @@ def outputs(render: Callable[..., str]) -> dict[str, str]:
     """The rendered files by their paths."""
     names = values(header.read())
     return {"bindings/rust/quern-sys/src/bindings.rs": render("bindings/bindings.rs.j2", **names),
+            "bindings/python/quern/_c.py": render("bindings/_c.py.j2", **names),
             "generated/arguments.h": render("bindings/arguments.h.j2", **names),
             "generated/structs.h": render("bindings/structs.h.j2", **names),
             "generated/header/parameters.h": render("bindings/header_parameters.h.j2", **names),

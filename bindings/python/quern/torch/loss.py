@@ -1,0 +1,302 @@
+"""Cross-entropy of logits, and of the last layer of a model.
+
+The gradient is computed in the backward pass, from the logits and 64 bytes for each row, so that it is rounded once whatever the
+upstream gradient is, and a graph that is kept can be used again.  With inplace=True it overwrites the logits in the forward pass.
+"""
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, Optional
+
+import torch
+
+import quern
+from quern import _c
+
+from ._register import follow_threads
+
+_REDUCTIONS = {"none": _c.QUERN_REDUCTION_NONE, "sum": _c.QUERN_REDUCTION_SUM, "mean": _c.QUERN_REDUCTION_MEAN}
+_FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+_STATS_BYTES = 64
+_loss_and_stats = torch.ops.quern.cross_entropy.default
+_loss_alone = torch.ops.quern.cross_entropy_loss.default
+_all_outputs = torch.ops.quern.cross_entropy_outputs.default
+_gradient = torch.ops.quern.cross_entropy_gradient.default
+_over_logits = torch.ops.quern.cross_entropy_.default
+
+
+class Outputs(NamedTuple):
+    """Further outputs of the rows, without gradients: log-sum-exp, log-probability of the label, entropy, column of the maximum."""
+
+    lse: torch.Tensor
+    log_prob: torch.Tensor
+    entropy: torch.Tensor
+    argmax: torch.Tensor
+
+
+# ---- shapes, for compilers ----
+
+
+def _loss_like(logits, reduction):
+    return logits.new_empty([] if reduction else [logits.shape[0]], dtype=torch.float32)
+
+
+def _stats_like(logits):
+    return logits.new_empty([logits.shape[0], _STATS_BYTES], dtype=torch.uint8)
+
+
+def _fake(name, make):
+    torch.library.register_fake(f"quern::{name}", make)
+
+
+# Each operator has (logits, labels, weight, vocab, reduction, ignore_index, label_smoothing, z_loss, softcap, strict, ...).
+_fake("cross_entropy", lambda logits, *options: (_loss_like(logits, options[3]), _stats_like(logits)))
+_fake("cross_entropy_loss", lambda logits, *options: _loss_like(logits, options[3]))
+_fake("cross_entropy_outputs", lambda logits, *options: (
+    _loss_like(logits, options[3]), _stats_like(logits), *(logits.new_empty(logits.shape[:1], dtype=torch.float32) for _ in range(3)),
+    logits.new_empty(logits.shape[:1], dtype=torch.int64)))
+_fake("cross_entropy_gradient", lambda logits, *options: torch.empty_like(logits, memory_format=torch.contiguous_format))
+_fake("cross_entropy_", lambda logits, *options: _loss_like(logits, options[3]))
+_fake("cross_entropy_out", lambda logits, *options, loss, grad: None)
+
+
+# ---- gradients ----
+
+
+def _save(ctx, inputs, output) -> None:
+    logits, labels, weight, *ctx.options = inputs
+    ctx.save_for_backward(logits, labels, weight, output[1])
+    ctx.mark_non_differentiable(*output[1:])
+    ctx.set_materialize_grads(False)
+
+
+def _backward(ctx, upstream, *_):
+    if upstream is None:
+        return (None,) * 10
+    _refuse_second()
+    logits, labels, weight, stats = ctx.saved_tensors
+    return _gradient(logits, labels, weight, *ctx.options, stats, upstream), *(None,) * 9
+
+
+def _refuse_second() -> None:
+    """Asks itself, since once_differentiable takes longer than the gradient of a small call."""
+    if torch.is_grad_enabled():
+        raise quern.error(_c.QUERN_NOT_SUPPORTED, "the gradient of a gradient (create_graph=True)")
+
+
+for _name in ("cross_entropy", "cross_entropy_outputs"):
+    torch.library.register_autograd(f"quern::{_name}", _backward, setup_context=_save)
+
+
+class _CrossEntropy(torch.autograd.Function):
+    """The same without the detour of register_autograd through Python, which costs as much again as the whole call of few rows."""
+
+    @staticmethod
+    def forward(ctx, operator, logits, arguments):
+        with torch._C._AutoDispatchBelowAutograd():
+            output = operator(logits, *arguments)
+        ctx.arguments = arguments
+        ctx.save_for_backward(logits, output[1])
+        ctx.mark_non_differentiable(*output[1:])
+        ctx.set_materialize_grads(False)
+        return output
+
+    @staticmethod
+    def backward(ctx, upstream, *_):
+        _refuse_second()
+        logits, stats = ctx.saved_tensors
+        return None, None if upstream is None else _gradient(logits, *ctx.arguments, stats, upstream), None
+
+
+class _InPlace(torch.autograd.Function):
+    """The gradient overwrites the logits, whose version tells autograd, so that any other use of their values is its error."""
+
+    @staticmethod
+    def forward(ctx, grad_scale, logits, arguments):
+        with torch._C._AutoDispatchBelowAutograd():
+            loss = _over_logits(logits.detach(), *arguments, grad_scale)
+        torch.autograd.graph.increment_version(logits)
+        ctx.save_for_backward(logits)
+        ctx.grad_scale = grad_scale
+        return loss
+
+    @staticmethod
+    def backward(ctx, upstream):
+        _refuse_second()
+        grad, = ctx.saved_tensors
+        grad = grad.detach()
+        if ctx.grad_scale != 1:
+            upstream = upstream / ctx.grad_scale
+        if grad.device.type != "cpu" or upstream.dim() or upstream.item() != 1:   # a GPU is not asked: that would wait for it
+            grad.mul_(upstream if upstream.dim() == 0 else upstream.unsqueeze(-1))
+        return None, grad, None
+
+
+# ---- the functions ----
+
+
+def _fail(status: int, text: str):
+    raise quern.error(status, text)
+
+
+def _rows(logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """[rows, columns] and [rows]: views, if the logits of a row lie beside each other."""
+    if logits.dtype not in _FLOATS:
+        _fail(_c.QUERN_INVALID_DTYPE, f"logits has {logits.dtype}: expected float32, float16, bfloat16")
+    if labels.dtype not in (torch.int64, torch.int32):
+        _fail(_c.QUERN_INVALID_DTYPE, f"labels has {labels.dtype}: expected int64 or int32 (class probabilities are not supported)")
+    if logits.dim() == 0 or labels.shape != logits.shape[:-1]:
+        _fail(_c.QUERN_INVALID_SHAPE, f"labels has the shape {list(labels.shape)} and logits {list(logits.shape)}: expected [...] and "
+              "[..., vocab]")
+    if labels.device != logits.device:
+        _fail(_c.QUERN_INVALID_ARGUMENT, f"labels is on {labels.device} and logits on {logits.device}: expected the same device")
+    if logits.dim() != 2:
+        logits = logits.reshape(-1, logits.shape[-1])
+    if logits.stride(1) != 1 or logits.stride(0) < logits.shape[1]:
+        logits = logits.contiguous()
+    if labels.dim() != 1 or labels.stride(0) != 1:
+        labels = labels.reshape(-1).contiguous()
+    return logits, labels
+
+
+def _weight(weight: Optional[torch.Tensor], vocab: int, logits: torch.Tensor) -> Optional[torch.Tensor]:
+    if weight is None:
+        return None
+    if weight.shape != (vocab,) or weight.device != logits.device:
+        _fail(_c.QUERN_INVALID_SHAPE, f"weight has the shape {list(weight.shape)} on {weight.device}: expected [{vocab}] on "
+              f"{logits.device}")
+    return weight.detach().to(torch.float32).contiguous()
+
+
+def _is_strict(strict: Optional[bool], logits: torch.Tensor) -> bool:
+    on_gpu = logits.device.type == "cuda"
+    if strict and on_gpu:
+        _fail(_c.QUERN_NOT_SUPPORTED, "strict=True on a GPU: a label out of range is skipped there")
+    return not on_gpu if strict is None else strict
+
+
+def cross_entropy(logits: torch.Tensor, labels: torch.Tensor, weight: Optional[torch.Tensor] = None, *, ignore_index: int = -100,
+                  reduction: str = "mean", label_smoothing: float = 0.0, z_loss: float = 0.0, softcap: float = 0.0,
+                  vocab: Optional[int] = None, strict: Optional[bool] = None, inplace: bool = False, grad_scale: float = 1.0,
+                  outputs: bool = False):
+    """The loss of torch.nn.functional.cross_entropy for logits [..., vocab] and labels [...], in fp32 for every dtype of logits.
+
+    z_loss, softcap: as quern_cross_entropy in quern.h.  vocab: the number of columns, if logits has further ones as padding, whose
+    gradient is 0.  strict: a label out of range is an error (the default on a CPU); else its row is skipped.
+
+    inplace: the gradient overwrites the logits, which must not be used afterwards; autograd refuses a use in the backward pass.  It
+    saves two passes over the logits.  It is stored in their dtype before the upstream gradient multiplies it: with float16 and a
+    GradScaler, give the scaler's scale as grad_scale.  The upstream gradient is then divided by that.
+
+    outputs: returns (loss, Outputs).
+    """
+    if reduction not in _REDUCTIONS:
+        _fail(_c.QUERN_INVALID_ARGUMENT, f"reduction is {reduction!r}: expected 'none', 'sum' or 'mean'")
+    rows, flat = _rows(logits, labels)
+    columns = rows.shape[1] if vocab is None else vocab
+    if not 0 < columns <= rows.shape[1]:
+        _fail(_c.QUERN_INVALID_SHAPE, f"vocab is {columns}: expected 1 to the {rows.shape[1]} columns of the logits")
+    arguments = (flat, _weight(weight, columns, rows), columns, _REDUCTIONS[reduction], ignore_index, label_smoothing, z_loss, softcap,
+                 _is_strict(strict, rows))
+    try:
+        result = _call(rows, arguments, logits, inplace, grad_scale, outputs)
+    except RuntimeError as failure:
+        raise quern.translated(failure) from None
+    if reduction != "none":
+        return result if not outputs else (result[0], Outputs(*(each.reshape(labels.shape) for each in result[1])))
+    if not outputs:
+        return result.reshape(labels.shape)
+    return result[0].reshape(labels.shape), Outputs(*(each.reshape(labels.shape) for each in result[1]))
+
+
+def _call(rows, arguments, logits, inplace, grad_scale, outputs):
+    """The loss, or (loss, outputs), of the rows."""
+    if torch.compiler.is_compiling():   # in place or not: a compiler decides what is copied
+        loss, _, *further = (_all_outputs if outputs else _loss_and_stats)(rows, *arguments)
+        return (loss, further) if outputs else loss
+    follow_threads()
+    needs_gradient = rows.requires_grad and torch.is_grad_enabled()
+    if inplace:
+        if outputs:
+            _fail(_c.QUERN_NOT_SUPPORTED, "inplace=True with outputs=True")
+        if rows.data_ptr() != logits.data_ptr():
+            _fail(_c.QUERN_INVALID_SHAPE, "inplace=True needs logits whose rows are contiguous: these were copied")
+        if logits.requires_grad and logits.is_leaf:
+            _fail(_c.QUERN_INVALID_ARGUMENT, "inplace=True would overwrite a leaf that requires a gradient")
+    if inplace and needs_gradient:
+        return _InPlace.apply(grad_scale, rows, arguments)
+    if outputs:
+        loss, _, *further = _CrossEntropy.apply(_all_outputs, rows, arguments)
+        return loss, further
+    if needs_gradient:
+        return _CrossEntropy.apply(_loss_and_stats, rows, arguments)[0]
+    return _loss_alone(rows, *arguments)
+
+
+class _Linear(torch.autograd.Function):
+    """Chunks of rows: their logits, the gradient over them, and its two products, before the next chunk."""
+
+    @staticmethod
+    def forward(ctx, hidden, matrix, labels, weight, chunk, options):
+        columns, reduction, ignore_index, label_smoothing, z_loss, softcap, strict = options
+        d_hidden = torch.empty_like(hidden) if hidden.requires_grad else None
+        d_matrix = torch.zeros(matrix.shape, dtype=torch.float32, device=matrix.device) if matrix.requires_grad else None
+        losses = []
+        for start in range(0, hidden.shape[0], chunk):
+            piece = hidden[start:start + chunk]
+            logits = piece @ matrix.t()
+            chosen = (labels[start:start + chunk], weight, columns, _c.QUERN_REDUCTION_SUM, ignore_index, label_smoothing, z_loss,
+                      softcap, strict)
+            if d_hidden is None and d_matrix is None:
+                losses.append(_loss_alone(logits, *chosen))
+                continue
+            losses.append(_over_logits(logits, *chosen, 1.0))
+            if d_hidden is not None:
+                torch.mm(logits, matrix, out=d_hidden[start:start + chunk])
+            if d_matrix is not None:
+                d_matrix += logits.t() @ piece
+        factor = _factor(labels, weight, columns, ignore_index) if reduction == _c.QUERN_REDUCTION_MEAN else None
+        ctx.save_for_backward(d_hidden, None if d_matrix is None else d_matrix.to(matrix.dtype), factor)
+        total = torch.stack(losses).sum() if losses else hidden.new_zeros([], dtype=torch.float32)
+        return total if factor is None else total * factor
+
+    @staticmethod
+    def backward(ctx, upstream):
+        _refuse_second()
+        *grads, factor = ctx.saved_tensors
+        if factor is not None:
+            upstream = upstream * factor
+        return *(None if each is None else each * upstream.to(each.dtype) for each in grads), None, None, None, None
+
+
+def _factor(labels, weight, columns, ignore_index) -> torch.Tensor:
+    """Of a mean: one by the number of counted rows, or by the sum of their weights; 0 if that is 0."""
+    counts = (labels != ignore_index) & (labels >= 0) & (labels < columns)
+    weights = counts.float() if weight is None else torch.where(counts, weight[labels.clamp(0, columns - 1).long()], 0.0)
+    total = weights.sum()
+    return torch.where(total > 0, 1 / total, 0.0)
+
+
+def linear_cross_entropy(hidden: torch.Tensor, matrix: torch.Tensor, labels: torch.Tensor, weight: Optional[torch.Tensor] = None, *,
+                         ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0, z_loss: float = 0.0,
+                         softcap: float = 0.0, strict: Optional[bool] = None, chunk_rows: int = 0) -> torch.Tensor:
+    """cross_entropy(hidden @ matrix.T, labels), without the whole logits: hidden is [..., width] and matrix [vocab, width].
+
+    Forward and backward pass are one: the logits of chunk_rows rows are in memory at a time (0: as many elements as hidden has).  The
+    gradient of matrix is summed over the chunks in fp32.  reduction is "sum" or "mean".
+    """
+    if reduction not in ("sum", "mean"):
+        _fail(_c.QUERN_INVALID_ARGUMENT, f"reduction is {reduction!r}: expected 'sum' or 'mean'")
+    if matrix.dim() != 2 or hidden.dim() == 0 or hidden.shape[-1] != matrix.shape[1] or hidden.dtype != matrix.dtype:
+        _fail(_c.QUERN_INVALID_SHAPE, f"hidden has the shape {list(hidden.shape)} ({hidden.dtype}) and matrix {list(matrix.shape)} "
+              f"({matrix.dtype}): expected [..., width] and [vocab, width] of one dtype")
+    flat, targets = _rows(hidden, labels)
+    vocab, width = matrix.shape
+    chunk = chunk_rows or max(1, math.ceil(flat.shape[0] * width / max(vocab, 1)))
+    if not torch.compiler.is_compiling():
+        follow_threads()
+    try:
+        return _Linear.apply(flat, matrix, targets, _weight(weight, vocab, flat), chunk,
+                             (vocab, _REDUCTIONS[reduction], ignore_index, label_smoothing, z_loss, softcap, _is_strict(strict, flat)))
+    except RuntimeError as failure:
+        raise quern.translated(failure) from None

@@ -1,0 +1,189 @@
+"""Makes the wheel quern_kernels: the Python package of bindings/python, libquern.so and the shims of PyTorch and JAX, for every Python
+and every glibc from 2.28 on.  Called by `./quern wheel`.
+
+zig cc links, against stubs of that glibc; cc has compiled.  The same inputs give the same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+from gen import api, exports
+from gen.render import ROOT
+
+PACKAGE = ROOT / "bindings/python"
+NAME = "quern_kernels"
+LEAST_GLIBC = (2, 28)
+LEAST_PYTHON = "3.9"
+SUMMARY = "Fused cross-entropy, Adam, FP8 casts and ragged all-to-all for PyTorch, JAX and NumPy"
+SHIMS = ("quern_torch", "quern_jax")
+SITE = "https://pypi.org/project/quern-kernels/"
+
+
+def run(*command: object) -> None:
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, cwd=ROOT)
+    if done.returncode:
+        raise SystemExit(f"wheel: {' '.join(map(str, command[:3]))} ... failed:\n{done.stdout}{done.stderr}")
+
+
+def linker() -> list[str]:
+    return [sys.executable, "-m", "ziglang", "cc", "-target", f"{platform.machine()}-linux-gnu.{LEAST_GLIBC[0]}.{LEAST_GLIBC[1]}",
+            "-shared", "-s", "-Wl,-z,defs", "-Wl,-z,now"]
+
+
+def soname() -> str:
+    return f"libquern.so.{api.version(api.HEADER.read_text())[0]}"
+
+
+def link_library(archive: Path, folder: Path) -> Path:
+    """The archive as a shared library."""
+    script, made = folder / "exports.map", folder / soname()
+    script.write_text(api.version_script())
+    run(*linker(), f"-Wl,-soname,{soname()}", f"-Wl,--version-script={script}", "-Wl,--whole-archive", archive,
+        "-Wl,--no-whole-archive", "-lm", "-ldl", "-lpthread", "-lrt", "-o", made)
+    elf = bytearray(made.read_bytes())
+    exports.unprotect(elf)
+    made.write_bytes(elf)
+    return made
+
+
+def link_shim(name: str, library: Path, folder: Path) -> Path:
+    """A shim finds the library beside itself, at run time too."""
+    made, part = folder / f"{name}.so", folder / f"{name}.o"
+    run(*os.environ.get("CC", "cc").split(), "-std=gnu11", "-O2", "-fPIC", "-fexceptions", "-fvisibility=hidden", "-Wall", "-Wextra",
+        f"-ffile-prefix-map={ROOT}=.", "-I", "include", "-c", PACKAGE / f"src/{name}.c", "-o", part)
+    run(*linker(), part, library, "-Wl,-rpath,$ORIGIN", "-ldl", "-lpthread", "-o", made)
+    return made
+
+
+def check_glibc(path: Path) -> None:
+    """No symbol may be newer than what the name of the wheel promises."""
+    text = subprocess.run(["readelf", "-W", "--version-info", path], check=True, capture_output=True, text=True).stdout
+    newest = max((tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_([\d.]+)", text)), default=(0,))
+    if newest > LEAST_GLIBC:
+        raise SystemExit(f"wheel: {path.name} needs glibc {'.'.join(map(str, newest))}: expected at most "
+                         f"{'.'.join(map(str, LEAST_GLIBC))}")
+
+
+# ---- the files of a wheel ----
+
+
+def version() -> str:
+    return ".".join(map(str, api.version(api.HEADER.read_text())))
+
+
+def metadata() -> str:
+    return f"""Metadata-Version: 2.4
+Name: {NAME.replace("_", "-")}
+Version: {version()}
+Summary: {SUMMARY}
+License-Expression: MIT
+License-File: LICENSE
+Requires-Python: >={LEAST_PYTHON}
+Description-Content-Type: text/markdown
+
+{(ROOT / "docs/python.md").read_text()}"""
+
+
+def tag() -> str:
+    return f"py3-none-manylinux_{LEAST_GLIBC[0]}_{LEAST_GLIBC[1]}_{platform.machine()}"
+
+
+def spdx(files: dict[str, bytes]) -> str:
+    """The list of the files with their licence, in SPDX 2.3.  Nothing of another project is linked in."""
+    package = {"SPDXID": "SPDXRef-Package", "name": NAME.replace("_", "-"), "versionInfo": version(), "downloadLocation": "NOASSERTION",
+               "licenseConcluded": "MIT", "licenseDeclared": "MIT", "copyrightText": "NOASSERTION", "filesAnalyzed": True,
+               "packageVerificationCode": {"packageVerificationCodeValue": hashlib.sha1("".join(sorted(
+                   hashlib.sha1(data).hexdigest() for data in files.values())).encode()).hexdigest()}}
+    listed = [{"SPDXID": f"SPDXRef-File-{number}", "fileName": f"./{name}", "licenseConcluded": "MIT", "copyrightText": "NOASSERTION",
+               "checksums": [{"algorithm": "SHA1", "checksumValue": hashlib.sha1(data).hexdigest()},
+                             {"algorithm": "SHA256", "checksumValue": hashlib.sha256(data).hexdigest()}]}
+              for number, (name, data) in enumerate(sorted(files.items()))]
+    document = {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"{NAME}-{version()}",
+                "documentNamespace": f"{SITE}{version()}/{hashlib.sha256(json.dumps(listed).encode()).hexdigest()}",
+                "creationInfo": {"created": "1980-01-01T00:00:00Z", "creators": ["Tool: quern-wheel"]},
+                "packages": [package], "files": listed, "relationships": [
+                    {"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": "SPDXRef-Package"}]}
+    return json.dumps(document, indent=1) + "\n"
+
+
+def record(files: dict[str, bytes], name: str) -> str:
+    lines = [f"{path},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip('=')},{len(data)}"
+             for path, data in sorted(files.items())]
+    return "\n".join([*lines, f"{name},,"]) + "\n"
+
+
+def contents(binaries: list[Path]) -> dict[str, bytes]:
+    """The files of the wheel by their names."""
+    sources = [path for folder in ("quern", "quern_dump") for path in sorted((PACKAGE / folder).rglob("*"))
+               if path.suffix in (".py", ".pyi") or path.name == "py.typed"]
+    files = {str(path.relative_to(PACKAGE)): path.read_bytes() for path in sources}
+    files |= {f"quern/{path.name}": path.read_bytes() for path in binaries}
+    info = f"{NAME}-{version()}.dist-info"
+    files[f"{info}/sboms/quern.spdx.json"] = spdx(files).encode()
+    files[f"{info}/METADATA"] = metadata().encode()
+    files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: quern\nRoot-Is-Purelib: false\nTag: {tag()}\n".encode()
+    files[f"{info}/licenses/LICENSE"] = (ROOT / "LICENSE").read_bytes()
+    files[f"{info}/RECORD"] = record(files, f"{info}/RECORD").encode()
+    return files
+
+
+def write(files: dict[str, bytes], path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".new")
+    with zipfile.ZipFile(fresh, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as wheel:
+        for name, data in sorted(files.items(), key=lambda item: (".dist-info/" in item[0], item[0])):
+            entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            entry.external_attr = (0o755 if name.endswith(".so") or ".so." in name else 0o644) << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            wheel.writestr(entry, data)
+    fresh.replace(path)
+
+
+def make(archive: Path, folder: Path) -> Path:
+    """The wheel of a static library."""
+    with tempfile.TemporaryDirectory() as scratch:
+        library = link_library(archive, Path(scratch))
+        binaries = [library, *(link_shim(name, library, Path(scratch)) for name in SHIMS)]
+        for binary in binaries:
+            check_glibc(binary)
+        path = folder / f"{NAME}-{version()}-{tag()}.whl"
+        write(contents(binaries), path)
+    return path
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="./quern wheel", description="Makes the wheel quern_kernels below dist/.")
+    parser.add_argument("--targets", metavar="LIST", help="CPU and GPU targets with commas (all); see ./quern build --help")
+    parser.add_argument("--operations", metavar="LIST", help="operations with commas (all)")
+    parser.add_argument("--archive", type=Path, metavar="FILE", help="a libquern.a that has been built")
+    parser.add_argument("--output", type=Path, default=ROOT / "dist", metavar="FOLDER", help="where the wheel is put (dist)")
+    options = parser.parse_args()
+    archive = options.archive
+    if archive is None and (options.targets or options.operations):
+        chosen = [word for name in ("targets", "operations") if (given := getattr(options, name)) for word in (f"--{name}", given)]
+        if (status := subprocess.run([sys.executable, "-m", "gen.selection", *chosen], cwd=ROOT).returncode):
+            return status
+        archive = ROOT / "build/selected/libquern.a"
+    elif archive is None:
+        if (status := subprocess.run(["ninja", "libquern.a"], cwd=ROOT).returncode):
+            return status
+        archive = ROOT / "libquern.a"
+    path = make(archive.resolve(), options.output.resolve())
+    print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
