@@ -1,5 +1,5 @@
-"""What is rendered from the public header: the declarations of the Rust crate and of the Python package, the lists of arguments, and
-tables for tests."""
+"""What is rendered from the public header: the declarations of the Rust crate and of the Python package, the types of GPU kernels, the
+lists of arguments, and tables for tests."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ RUST = {"void": "c_void", "char": "c_char", "int": "c_int", "unsigned": "c_uint"
         "size_t": "usize", "int32_t": "i32", "uint32_t": "u32", "int64_t": "i64", "uint64_t": "u64", "uint8_t": "u8"}
 RUST_KEYWORDS = ("as", "async", "box", "crate", "do", "dyn", "fn", "final", "impl", "in", "let", "loop", "match", "mod", "move",
                  "mut", "pub", "ref", "self", "super", "trait", "type", "unsafe", "use", "where", "yield")
+
+# What src/kernels/cuda/ uses of the public header: machine code depends on these alone.
+KERNEL_ENUMS = ("quern_status", "quern_dtype")
+KERNEL_STRUCTS = ("quern_cross_entropy_report", "quern_row_stats")
 
 
 # ---- Rust ----
@@ -181,6 +185,8 @@ def values(declared: header.Header) -> dict[str, object]:
         "lists_of_calls": lists_of_calls(declared),
         "lists_of_fields": lists_of_fields(declared),
         "lists_of_arguments": lists_of_arguments(declared),
+        "kernel_enums": KERNEL_ENUMS,
+        "kernel_structs": KERNEL_STRUCTS,
     }
 
 
@@ -190,6 +196,7 @@ def outputs(render: Callable[..., str]) -> dict[str, str]:
     return {"bindings/rust/quern-sys/src/bindings.rs": render("bindings/bindings.rs.j2", **names),
             "bindings/python/quern/_c.py": render("bindings/_c.py.j2", **names),
             "generated/arguments.h": render("bindings/arguments.h.j2", **names),
+            "generated/kernel_types.h": render("bindings/kernel_types.h.j2", **names),
             "generated/structs.h": render("bindings/structs.h.j2", **names),
             "generated/header/parameters.h": render("bindings/header_parameters.h.j2", **names),
             "generated/header/fields.h": render("bindings/header_fields.h.j2", **names),

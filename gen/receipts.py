@@ -70,21 +70,24 @@ COMMENT = re.compile(rb"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n
 SPACE = re.compile(rb"\s+(?=[^\w\s])|(?<=[^\w\s])\s+")
 
 
+# A function of the public header, which is called by name only.
+DECLARATION = re.compile(rb"^QUERN_API\b[^;{]*;", re.MULTILINE)
+
+
 @functools.cache
 def code_of(path: Path) -> bytes:
-    """A file's text; of C and CUDA without comments, and without the space that separates no words or directives."""
+    """A file's text; of C and CUDA without comments, public declarations, and the space that separates no words or directives."""
     text = path.read_bytes()
     if path.suffix not in (".c", ".h", ".cu", ".cuh"):
         return text
     code = COMMENT.sub(lambda found: found[0] if found[0][:1] in b"\"'" else b" ", text).replace(b"\\\n", b" ")
     parts: list[bytes] = []
-    for line in code.splitlines():
-        is_directive = line.lstrip().startswith(b"#")
-        if is_directive or not parts or parts[-1].startswith(b"#"):
-            parts.append(line.strip())
-        elif line.strip():
-            parts[-1] += b" " + line.strip()
-    return b"\n".join(part if part.startswith(b"#") else SPACE.sub(b"", part) for part in parts if part)
+    for line in filter(None, map(bytes.strip, DECLARATION.sub(b"", code).splitlines())):
+        if not parts or b"#" in (line[:1], parts[-1][:1]):
+            parts.append(line)
+        else:
+            parts[-1] += b" " + line
+    return b"\n".join(part if part.startswith(b"#") else SPACE.sub(b"", part) for part in parts)
 
 
 @functools.cache

@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kernels/public.h"
 #include "kernels/quantize_problem.h"
-#include "quern.h"
 
 /* The largest value of an 8-bit type. */
 QUERN_QUANTIZE_INLINE float quern_quantize_largest(quern_dtype dtype) { return dtype == QUERN_E4M3 ? 448.0f : 57344.0f; }

@@ -183,6 +183,25 @@ def test_images_depend_on_headers_flags_and_the_compiler(ledger: Ledger) -> None
     expect(changes(), set())
 
 
+def test_comments_and_public_functions_are_no_code(ledger: Ledger) -> None:
+    """Of host code, whose receipts a new function would make stale."""
+    texts = ("struct s { int a; };\n#define ONE 1\nint b;\n",
+             "/* A comment. */\nstruct s { int a; };\nQUERN_API int\n f(int);\n#define ONE 1\nQUERN_API void g(void);\nint b;\n",
+             "struct s { int a, c; };\n#define ONE 1\nint b;\n")
+    codes = []
+    for number, text in enumerate(texts):
+        path = ledger.file.parent / f"{number}.h"
+        path.write_text(text)
+        codes.append(receipts.code_of(path))
+    expect((codes[1] == codes[0], codes[2] == codes[0]), (True, False))
+
+
+def test_machine_code_does_not_depend_on_the_public_header(ledger: Ledger) -> None:
+    """Each new type there would make the receipts of all images stale."""
+    files = {ROOT / source.file for source in measured.sources().values()}
+    expect((bool(files), [file.name for file in files if ROOT / "include/quern.h" in receipts.closure(file)]), (True, []))
+
+
 def test_another_nvcc_measures_nothing(ledger: Ledger) -> None:
     """It is said in a word, and fails nothing."""
     with mock.patch.object(receipts, "FILE", ledger.file), mock.patch.object(toolchain, "version", lambda _: "12.9.86"):

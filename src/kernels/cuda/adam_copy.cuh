@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/scale.cuh"
 #include "kernels/cuda/share.cuh"
-#include "quern.h"
+#include "kernels/public.h"
 
 template <class T>
 static __device__ __forceinline__ void store_copy(const float *x, char *copy, uint32_t first, uint32_t count, bool by_vectors) {

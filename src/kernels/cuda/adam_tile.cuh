@@ -9,7 +9,7 @@
 #include "kernels/cuda/adam_step.cuh"
 #include "kernels/cuda/philox.cuh"
 #include "kernels/cuda/tiles.cuh"
-#include "quern.h"
+#include "kernels/public.h"
 
 /* Arrays whose address is not a multiple of a vector, one bit each. */
 enum {

@@ -23,7 +23,7 @@
 
 #include "kernels/collective_problem.h"
 #include "kernels/cuda/system_memory.cuh"
-#include "quern.h"
+#include "kernels/public.h"
 
 /* The parts of a rank's pad. */
 struct device_pad {

@@ -14,7 +14,7 @@
 #include "kernels/cuda/dependent_launch.cuh"
 #include "kernels/cuda/row_chunks.cuh"
 #include "kernels/problem.h"
-#include "quern.h"
+#include "kernels/public.h"
 
 /* A row's stats from those of all its parts, in their order; the same in all lanes of the warp. */
 static __device__ __forceinline__ quern_row_stats merge_row(const quern_cross_entropy_problem &problem, int64_t row) {

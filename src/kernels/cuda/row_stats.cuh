@@ -10,7 +10,7 @@
 
 #include "kernels/cuda/exponential.cuh"
 #include "kernels/problem.h"
-#include "quern.h"
+#include "kernels/public.h"
 
 enum { MERGED_AT_ONCE = 8 };
 
