@@ -172,7 +172,7 @@ def options_of(command: str) -> str:
     """The source that must contain the options of a command."""
     return {"test": text_of("tests/run.py", "tests/runner/*.py"), "bench": text_of("bench/*.py", "bench/*/*.py"),
             "demo": text_of("demo/*.c", "demo/*.txt", "demo/*.py"), "gen": text_of("gen/*.py"),
-            "build": text_of("gen/selection.py"), "mutate": text_of("tests/mutate.py"),
+            **dict.fromkeys(("build", "install"), text_of("gen/selection.py")), "mutate": text_of("tests/mutate.py"),
             "gpu": text_of("tests/gpu/command.py")}.get(command, "")
 
 
