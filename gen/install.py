@@ -83,7 +83,8 @@ def install(library: Path, root: Path) -> None:
     except OSError as fault:
         for new in written:
             new.unlink(missing_ok=True)
-        raise SystemExit(f"quern: {piece.place} cannot be written below {root}: {fault.strerror}; no file there has changed") from None
+        reason = f"{piece.place} cannot be written below {root}: {fault.strerror}"
+        raise SystemExit(f"quern: {reason}; no file there has changed") from None
     for new, place in written.items():
         new.replace(place)
 

@@ -1,7 +1,7 @@
-"""Installs a library with chosen kernels, as `./quern install` does; checks what is there, what was built, and what a full disk leaves.
+"""Installs a library with chosen kernels by `./quern install`; checks what is there, what was built, and what a full disk leaves.
 
-Takes the objects of the tree's own build.  A limit on the size of files stands for the full disk, and another program in ninja's place
-for the build of the whole library.  Called by tests/run.py.  The last line is `N passed, N failed`.
+Takes the objects of the tree's own build.  A limit on the size of files stands for the full disk, and another program in ninja's
+place for the build of the whole library.  Called by tests/run.py.  The last line is `N passed, N failed`.
 """
 
 from __future__ import annotations
