@@ -173,7 +173,7 @@ def options_of(command: str) -> str:
     return {"test": text_of("tests/run.py", "tests/runner/*.py"), "bench": text_of("bench/*.py", "bench/*/*.py"),
             "demo": text_of("demo/*.c", "demo/*.txt", "demo/*.py"), "gen": text_of("gen/*.py"),
             **dict.fromkeys(("build", "install"), text_of("gen/selection.py")), "mutate": text_of("tests/mutate.py"),
-            "gpu": text_of("tests/gpu/command.py")}.get(command, "")
+            "dist": text_of("gen/dist.py"), "gpu": text_of("tests/gpu/command.py")}.get(command, "")
 
 
 def wrong_commands(text: str) -> Iterator[str]:
