@@ -1,5 +1,5 @@
-"""The public functions, as include/quern.h declares them.  Called by the build, for the version script of libquern.so, and by
-tests/checks/abi.py."""
+"""The public functions and the version, as include/quern.h states them.  Called by the build, for the version script and the soname
+of libquern.so, by gen/install.py, and by tests/checks/abi.py."""
 
 from __future__ import annotations
 
@@ -40,11 +40,27 @@ def version(header: str) -> tuple[int, int, int]:
     return int(numbers["MAJOR"]), int(numbers["MINOR"]), int(numbers["PATCH"])
 
 
-def version_script() -> str:
-    """Exports the public functions alone.  Before 1.0 a minor version may change the interface, so each has a node of its own."""
+def version_text() -> str:
+    return ".".join(map(str, version(HEADER.read_text())))
+
+
+def interface() -> str:
+    """What programs are linked with.  Before 1.0 a minor version may change the interface."""
     major, minor, _ = version(HEADER.read_text())
-    return f"QUERN_{major}.{minor} {{\nglobal:\n" + "".join(f"    {name};\n" for name in functions()) + "local:\n    *;\n};\n"
+    return f"{major}.{minor}" if major == 0 else str(major)
+
+
+def soname() -> str:
+    return f"libquern.so.{interface()}"
+
+
+def version_script() -> str:
+    """Exports the public functions alone, in a node of this interface."""
+    return f"QUERN_{interface()} {{\nglobal:\n" + "".join(f"    {name};\n" for name in functions()) + "local:\n    *;\n};\n"
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(version_script())
+    if sys.argv[1:] == ["--soname"]:
+        print(soname())
+    else:
+        Path(sys.argv[1]).write_text(version_script())

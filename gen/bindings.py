@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gen import header
+from gen import api, header
 from gen.header import Function, Type, Variable
 
 RUST = {"void": "c_void", "char": "c_char", "int": "c_int", "unsigned": "c_uint", "float": "f32", "double": "f64",
@@ -193,7 +193,10 @@ def values(declared: header.Header) -> dict[str, object]:
 def outputs(render: Callable[..., str]) -> dict[str, str]:
     """The rendered files by their paths."""
     names = values(header.read())
-    return {"bindings/rust/quern-sys/src/bindings.rs": render("bindings/bindings.rs.j2", **names),
+    crate = "bindings/rust/quern-sys"
+    return {f"{crate}/Cargo.toml": render("bindings/Cargo.toml.j2", version=api.version_text()),
+            f"{crate}/Cargo.lock": render("bindings/Cargo.lock.j2", version=api.version_text()),
+            f"{crate}/src/bindings.rs": render("bindings/bindings.rs.j2", **names),
             "bindings/python/quern/_c.py": render("bindings/_c.py.j2", **names),
             "generated/arguments.h": render("bindings/arguments.h.j2", **names),
             "generated/kernel_types.h": render("bindings/kernel_types.h.j2", **names),

@@ -1,12 +1,13 @@
-"""Builds an archive with chosen targets and operations, and measures what each of them costs.
+"""Builds and installs the library, whole or with chosen targets and operations, and measures what each of them costs.
 
-The archive has a folder of its own.  Objects are taken from the build of the whole library; only the tables, the assembled GPU code
-and the text of quern_build_info are made again.  Called by `./quern build --targets ...` and `./quern gen sizes`.
+A chosen library has a folder of its own.  Objects are taken from the build of the whole one; only the tables, the assembled GPU
+code and the text of quern_build_info are made again.  Called by `./quern build`, `./quern install` and `./quern gen sizes`.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -45,11 +46,16 @@ def _chosen(kind: str, text: str | None, known: Sequence[str]) -> list[str]:
 
 class Selection:
     def __init__(self, targets: str | None, operations: str | None, ptxas: Path | None = None) -> None:
-        """ptxas: the assembler of all targets but PTX, None: that of nvcc."""
+        """ptxas: the assembler of all targets but PTX, None: that of nvcc.  Without nvcc all targets are those of CPUs."""
         self.ptxas = ptxas
         known = {target.name: target for target in plan.targets()}
         self.targets = [known[name] for name in _chosen("target", targets, list(known))]
         self.operations = _chosen("operation", operations, list(plan.OPERATIONS))
+        self.lacks_nvcc = targets is None and not find_nvcc()
+        if self.lacks_nvcc:
+            self.targets = [target for target in self.targets if target.kind == "cpu"]
+        elif self.has("gpu") and not find_nvcc():
+            raise BadSelection("GPU targets need nvcc, which was not found: ./quern toolkit installs it")
 
     def units(self, kind: str) -> list[plan.Unit]:
         return [unit for operation in self.operations for unit in plan.units(operation, self.targets) if unit.target.kind == kind]
@@ -111,7 +117,9 @@ class Selection:
                   f"  flags = {' '.join([self.definitions(self.operations[0]), *left_out, headers])}"]
         members += map(_object, self.units("cpu"))
         lines += [f"build {folder}/kernels.a: archive {' '.join(members)}",
-                  f"build {folder}/libquern.a: join build/host.a {folder}/kernels.a"]
+                  f"build {folder}/libquern.a: join build/host.a {folder}/kernels.a",
+                  f"build {folder}/libquern.so: shared {folder}/libquern.a | build/exports.map gen/exports.py",
+                  f"build {folder}/install: install {folder}/libquern.a {folder}/libquern.so", f"  library = {folder}"]
         return "\n".join(lines) + "\n"
 
 
@@ -124,16 +132,32 @@ def _assembler(driver: str) -> Path | None:
     return ptxas
 
 
-def build(selection: Selection, folder: str) -> int:
-    if selection.has("gpu") and not find_nvcc():
-        raise BadSelection("GPU targets need nvcc, which was not found: ./quern toolkit installs it")
+NO_GPU = "no nvcc was found: the library has no GPU kernels; ./quern toolkit installs nvcc for the next build"
+
+
+def _ninja(*arguments: str, prefix: str | None = None) -> int:
+    environment = os.environ if prefix is None else {**os.environ, "PREFIX": prefix}
+    return subprocess.run(["ninja", *arguments], cwd=ROOT, env=environment).returncode
+
+
+def build_whole(prefix: str | None) -> int:
+    """The whole library, and installs it, or builds the examples and benchmarks."""
+    status = _ninja(*(["install"] if prefix is not None else ["libquern.a", "examples", "bench"]), prefix=prefix)
+    if status == 0 and not find_nvcc():
+        print(NO_GPU)
+    return status
+
+
+def build(selection: Selection, folder: str, prefix: str | None = None) -> int:
+    """A library with chosen kernels, and installs it."""
     # First what is generated, since ninja reads the list of edges before it builds.
-    if (status := subprocess.run(["ninja", "--quiet", "build.ninja"], cwd=ROOT).returncode) != 0:
+    if (status := _ninja("--quiet", "build.ninja")) != 0:
         return status
     path = ROOT / folder / "build.ninja"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(selection.ninja(folder))
-    if (status := subprocess.run(["ninja", "-f", str(path.relative_to(ROOT)), f"{folder}/libquern.a"], cwd=ROOT).returncode) != 0:
+    made = "libquern.a" if prefix is None else "install"
+    if (status := _ninja("-f", str(path.relative_to(ROOT)), f"{folder}/{made}", prefix=prefix)) != 0:
         return status
     print(f"{folder}/libquern.a: targets {' '.join(target.name for target in selection.targets)}; operations "
           f"{' '.join(selection.operations)}; {(ROOT / folder / 'libquern.a').stat().st_size:,} bytes")
@@ -141,6 +165,8 @@ def build(selection: Selection, folder: str) -> int:
         print(line)
     if not any(target.name == "portable" for target in selection.targets):
         print("without portable: a CPU for which no target was chosen has no kernels")
+    if selection.lacks_nvcc:
+        print(NO_GPU)
     return 0
 
 
@@ -227,22 +253,34 @@ def print_sizes(check: bool, everything: bool) -> int:
     return 1 if faults else 0
 
 
-def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="./quern build",
-        description="Builds libquern.a, the examples and the benchmarks; with an option, only an archive with chosen kernels.")
+def _parser(command: str) -> argparse.ArgumentParser:
+    texts = {"build": "Builds libquern.a, the examples and the benchmarks; with an option, only an archive with chosen kernels.",
+             "install": "Builds the libraries, with chosen kernels if options say so, and installs them below PREFIX: libquern.a, "
+                        "libquern.so, headers, files for pkg-config and CMake, the Rust crate quern-sys, quern_dump."}
+    parser = argparse.ArgumentParser(prog=f"./quern {command}", description=texts[command])
+    if command == "install":
+        parser.add_argument("prefix", metavar="PREFIX", help="a folder; DESTDIR may stand before it in the environment")
     parser.add_argument("--targets", metavar="NAME,...", help=f"of {', '.join(target.name for target in plan.targets())}")
     parser.add_argument("--operations", metavar="NAME,...", help=f"of {', '.join(plan.OPERATIONS)}")
     parser.add_argument("--folder", default=FOLDER, help=f"below the tree, for the archive ({FOLDER})")
     parser.add_argument("--driver", choices=("550", "580"), default="580",
                         help="550: machine code of ptxas 12.9, which older drivers load (580, that of nvcc 13)")
+    return parser
+
+
+def main(command: str, arguments: list[str]) -> int:
+    parser = _parser(command)
     chosen = parser.parse_args(arguments)
+    prefix = os.path.join(os.environ.get("QUERN_CALLED_FROM", ""), chosen.prefix) if command == "install" else None
+    is_whole = all(getattr(chosen, name) == parser.get_default(name) for name in ("targets", "operations", "folder", "driver"))
     try:
-        return build(Selection(chosen.targets, chosen.operations, _assembler(chosen.driver)), chosen.folder)
+        if is_whole:
+            return build_whole(prefix)
+        return build(Selection(chosen.targets, chosen.operations, _assembler(chosen.driver)), chosen.folder, prefix)
     except BadSelection as fault:
-        print(f"./quern build: {fault}", file=sys.stderr)
+        print(f"./quern {command}: {fault}", file=sys.stderr)
         return 2
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

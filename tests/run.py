@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT))
 import receipts  # noqa: E402
+from gen import history  # noqa: E402
 from gen.toolchain import find_nvdisasm  # noqa: E402
 from mutation import executes  # noqa: E402
 from runner import archives, build, changed, checks, devices, first_kernels, jobs, scheduler, suites, texts, tiers  # noqa: E402
@@ -62,6 +63,8 @@ def parse() -> argparse.Namespace:
     found = re.fullmatch(r"(\d+)/(\d+)", options.part) if options.part else None
     if options.part and not (found and 1 <= int(found[1]) <= int(found[2])):
         parser.error(f"--part {options.part}: expected K/N, with K from 1 to N")
+    if options.changed and history.git("rev-parse", "HEAD") is None:
+        parser.error("--changed compares with the last commit: git finds none in this tree")
     options.part = (int(found[1]), int(found[2])) if found else None
     return options
 

@@ -36,7 +36,7 @@ class AdamArgs(Structure):
                 *fields(c_double, "lr beta1 beta2 eps weight_decay"), *fields(c_int64, "step"), *fields(c_uint64, "seed"), *ROOM]
 
 
-quern = CDLL(sys.argv[1] if sys.argv[1:] else "libquern.so.0")
+quern = CDLL(sys.argv[1] if sys.argv[1:] else "libquern.so")
 quern.quern_build_info.restype = c_char_p
 
 

@@ -73,6 +73,12 @@ def unprotected(place: str, found: Iterable[Symbol]) -> list[str]:
     return [f"{each.name} is {each.visibility} in {place}: expected PROTECTED" for each in found if each.visibility != "PROTECTED"]
 
 
+def interface() -> str:
+    """The numbers that the soname and the version node have: a program that needs another interface is not loaded."""
+    major, minor, _ = re.findall(r"^#define QUERN_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)$", HEADER, re.M)
+    return major if major != "0" else f"0.{minor}"
+
+
 # ---- the archive ----
 
 def prefixes() -> list[str]:
@@ -114,8 +120,7 @@ def archive_references() -> list[str]:
 
 def shared_exports() -> list[str]:
     dynamic = symbols(SHARED, "--dyn-syms")
-    major, minor, _ = api.version(HEADER)
-    node = f"QUERN_{major}.{minor}"
+    node = f"QUERN_{interface()}"
     return difference("libquern.so", (each.name for each in dynamic if each.defined), api.functions()) + \
         [f"{each.name} is {each.visibility} in libquern.so: expected DEFAULT, for programs that take its address"
          for each in dynamic if each.defined and each.visibility != "DEFAULT"] + \
@@ -127,7 +132,7 @@ def shared_exports() -> list[str]:
 def shared_properties() -> list[str]:
     """Its name, eager binding, no relocations in code, no libraries but libc and its parts."""
     text = run("readelf", "--wide", "--dynamic", str(SHARED))
-    name = f"libquern.so.{api.version(HEADER)[0]}"
+    name = f"libquern.so.{interface()}"
     faults = [] if f"soname: [{name}]" in text else [f"libquern.so has not the name {name}"]
     faults += [] if re.search(r"\(FLAGS(_1)?\).*\b(BIND_)?NOW\b", text) else ["libquern.so is bound lazily"]
     faults += ["libquern.so has relocations in its code"] if "(TEXTREL)" in text else []

@@ -172,8 +172,8 @@ def options_of(command: str) -> str:
     """The source that must contain the options of a command."""
     return {"test": text_of("tests/run.py", "tests/runner/*.py"), "bench": text_of("bench/*.py", "bench/*/*.py"),
             "demo": text_of("demo/*.c", "demo/*.txt", "demo/*.py"), "gen": text_of("gen/*.py"),
-            "build": text_of("gen/selection.py"), "mutate": text_of("tests/mutate.py"),
-            "gpu": text_of("tests/gpu/command.py")}.get(command, "")
+            **dict.fromkeys(("build", "install"), text_of("gen/selection.py")), "mutate": text_of("tests/mutate.py"),
+            "dist": text_of("gen/dist.py"), "gpu": text_of("tests/gpu/command.py")}.get(command, "")
 
 
 def wrong_commands(text: str) -> Iterator[str]:
@@ -238,6 +238,13 @@ def wrong_length() -> Iterator[str]:
         yield f"{count} lines: at most {MOST_README_LINES}"
 
 
+def wrong_version() -> Iterator[str]:
+    numbers = ".".join(re.findall(r"^#define QUERN_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)$", HEADER.read_text(), re.MULTILINE))
+    heading = re.search(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    if not heading or not re.fullmatch(rf"{re.escape(numbers)} \((\d{{4}}-\d\d-\d\d|unreleased)\)", heading[1]):
+        yield f"the first heading is {heading and heading[1]!r}: expected {numbers}, as in the header, and a date in brackets"
+
+
 def unlinked() -> Iterator[str]:
     text = (ROOT / "README.md").read_text()
     for path in sorted((ROOT / "docs").glob("*.md")):
@@ -274,6 +281,7 @@ def main() -> int:
     count("README.md, documents", unlinked())
     count("docs/errors.md, statuses", wrong_statuses())
     count("docs/errors.md, variables", wrong_variables())
+    count("CHANGELOG.md, version", wrong_version())
     count("docs/architecture.svg", wrong_picture())
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

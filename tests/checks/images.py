@@ -81,7 +81,7 @@ def prepare(library: str, driver: int) -> str:
 
 
 def select(targets: list[str], driver: str, folder: str) -> str:
-    command = [sys.executable, "-m", "gen.selection", "--targets", ",".join(targets), "--operations", ",".join(OPERATIONS),
+    command = [sys.executable, "-m", "gen.selection", "build", "--targets", ",".join(targets), "--operations", ",".join(OPERATIONS),
                "--driver", driver, "--folder", folder]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 

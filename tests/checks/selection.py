@@ -30,8 +30,8 @@ CC = shlex.split(os.environ.get("CC", "cc"))
 
 
 def select(*options: str, status: int = 0) -> str:
-    done = subprocess.run([sys.executable, "-m", "gen.selection", *options, "--folder", FOLDER], cwd=ROOT, capture_output=True,
-                          text=True)
+    done = subprocess.run([sys.executable, "-m", "gen.selection", "build", *options, "--folder", FOLDER], cwd=ROOT,
+                          capture_output=True, text=True)
     if done.returncode != status:
         raise AssertionError(f"{' '.join(options)}: status {done.returncode}, expected {status}: {done.stdout}{done.stderr}")
     return done.stdout + done.stderr

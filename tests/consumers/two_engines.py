@@ -132,8 +132,8 @@ def main() -> int:
         folder = Path(name)
         (folder / "other").mkdir()
         other_version(folder / "other")
-        shutil.copy(LIBRARY / "libquern.so", folder / f"libquern.so.{major}")
-        (folder / "libquern.so").symlink_to(f"libquern.so.{major}")
+        shutil.copy(LIBRARY / "libquern.so", folder / api.soname())
+        (folder / "libquern.so").symlink_to(api.soname())
         link(folder / "shared.so", ROOT, str(folder / "libquern.so"), f"-Wl,-rpath,{folder}")
         for way in WAYS:
             build(folder, way)

@@ -96,7 +96,6 @@ class Archive:
         for path in sorted((ROOT / "examples").glob("*.c")):
             lines.append(f"build {self.folder}/examples/{path.stem}: example_program build/examples/{path.stem}.o {library}")
         lines += [f"build {self.folder}/libquern.so: shared {library} | build/exports.map gen/exports.py",
-                  "  soname = libquern.so.0", "  exports = build/exports.map",
                   f"build {self.folder}/install: install {library} {self.folder}/libquern.so", f"  library = {self.folder}"]
         return lines
 

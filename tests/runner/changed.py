@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 import re
-import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-from gen import plan  # noqa: E402
+from gen import history, plan  # noqa: E402
 from mutation import executes, trees  # noqa: E402
 from runner import suites  # noqa: E402
 
@@ -21,11 +20,10 @@ HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 
 
 def lines(commit: str = "HEAD") -> dict[str, set[int]]:
-    """The lines of each file that differ from a commit.  Of lines that were taken out, their place."""
-    done = subprocess.run(["git", "diff", "-U0", "--no-color", commit], cwd=ROOT, capture_output=True, text=True, errors="replace")
+    """The lines of each file that differ from a commit, if there is one.  Of lines that were taken out, their place."""
     found: dict[str, set[int]] = {}
     name = ""
-    for line in done.stdout.splitlines():
+    for line in (history.git("diff", "-U0", "--no-color", commit) or "").splitlines():
         if line.startswith("+++ b/"):
             name = line[6:]
         elif (hunk := HUNK.match(line)) and name:

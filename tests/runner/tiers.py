@@ -7,17 +7,14 @@ long, is in a part.  PARTS gates of successive commits run everything.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from gen import plan
+from gen import history, plan
 from runner import devices, jobs, suites
 from runner.record import Record
 from runner.targets import GPU_TARGETS
 
-ROOT = Path(__file__).resolve().parents[2]
 PARTS = 24
 
 # Suites that only a part or the deep run has, of configurations whose other suites are in the gate.
@@ -33,9 +30,8 @@ BUILDING = {"musl": 70.0, "sanitized cpu": 35.0, "data races": 60.0}
 
 
 def number_of_commit() -> int:
-    """How many commits lead to this one: successive commits have successive parts."""
-    done = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=ROOT, capture_output=True, text=True)
-    return int(done.stdout) if done.returncode == 0 and done.stdout.strip() else 0
+    """How many commits lead to this one: successive commits have successive parts.  0: the tree has no history."""
+    return int(history.git("rev-list", "--count", "HEAD") or 0)
 
 
 def has_suite(configuration: devices.Configuration, suite: suites.Suite, number: int) -> bool:

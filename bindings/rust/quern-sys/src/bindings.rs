@@ -2,10 +2,10 @@
 // Rendered by gen/ from templates/bindings/bindings.rs.j2; do not edit.
 
 pub const QUERN_VERSION_MAJOR: c_int = 0;
-pub const QUERN_VERSION_MINOR: c_int = 1;
+pub const QUERN_VERSION_MINOR: c_int = 2;
 pub const QUERN_VERSION_PATCH: c_int = 0;
 pub const QUERN_STRUCT_MARK: c_int = 1364525056;
-pub const QUERN_VERSION: c_int = 100;
+pub const QUERN_VERSION: c_int = 200;
 pub const QUERN_SCALE_BLOCK: c_int = 32;
 pub const QUERN_MAX_RANKS: c_int = 128;
 pub const QUERN_MAX_HOSTS_RANKS: c_int = 4096;
