@@ -1,8 +1,9 @@
 """Checks the documents against the tree.
 
 Every relative link leads to a file and, after #, to a heading.  Every path, file name, symbol, test, command and option that a
-document names exists.  README.md has at most 150 lines, docs/errors.md has every status and every variable of the environment,
-programs in the documents compile, and the picture of the architecture is current.
+document names exists.  Figures that the sources have are theirs (figures.py).  README.md has at most 150 lines, examples/README.md
+has every example, docs/errors.md has every status and every variable of the environment, programs in the documents compile, and
+the picture of the architecture is current.
 
     python3 tests/checks/docs.py
 """
@@ -17,6 +18,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from figures import wrong_figures
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HEADER = ROOT / "include" / "quern.h"
@@ -232,6 +235,13 @@ def wrong_variables() -> Iterator[str]:
             yield f"{name} has no row"
 
 
+def unlisted_examples() -> Iterator[str]:
+    text = (ROOT / "examples" / "README.md").read_text()
+    for name in files():
+        if re.fullmatch(r"examples/[^/]+\.cu?", name) and f"| [{Path(name).name}](" not in text:
+            yield f"{name} has no row"
+
+
 def wrong_length() -> Iterator[str]:
     count = len((ROOT / "README.md").read_text().splitlines())
     if count > MOST_README_LINES:
@@ -269,7 +279,9 @@ def main() -> int:
         count(f"{name}, tests", wrong_tests(text))
         count(f"{name}, commands", wrong_commands(text))
         count(f"{name}, programs", wrong_programs(text))
+        count(f"{name}, figures", wrong_figures(name, text))
     count("include/quern.h, commands", wrong_commands(HEADER.read_text()))
+    count("examples/README.md, examples", unlisted_examples())
     count("README.md, length", wrong_length())
     count("README.md, documents", unlinked())
     count("docs/errors.md, statuses", wrong_statuses())
