@@ -7,6 +7,8 @@ the command that they come from.  Called by tests/checks/docs.py.
 from __future__ import annotations
 
 import functools
+import json
+import math
 import os
 import re
 import subprocess
@@ -67,6 +69,17 @@ def megabytes(*rows: str) -> Callable[[], str]:
     return lambda: f"{sum(int(kilobytes[row]) for row in rows) / 1000:.1f}"
 
 
+def minutes(*outputs: str) -> Callable[[], str]:
+    """Of one core for the steps of the library whose output has one of these parts, by the costs of tests/runner/steps.json."""
+    costs = json.loads((ROOT / "tests/runner/steps.json").read_text())
+    named = {"cc_kernel": "CC build/avx512", "cc": "CC build/src", "ptx": "NVCC", "ptx_of_other": "PTX", "cubin": "PTXAS",
+             "fatbin": "FATBIN"}
+    text = "".join((ROOT / f"generated/{name}.ninja").read_text() for name in ("kernels", "host"))
+    rules = [rule for output, rule in re.findall(r"^build (\S+): (\w+)", text, re.M)
+             if rule in named and any(part in output for part in outputs)]
+    return lambda: str(math.ceil(sum(costs[named[rule]] for rule in rules) / 60))
+
+
 def release(driver: int) -> str:
     """What NVIDIA calls the driver of a version of CUDA."""
     return f"CUDA {driver // 1000}.{driver % 1000 // 10}, release {({12040: 550, 12090: 575, 13000: 580})[driver]}"
@@ -76,6 +89,8 @@ SEGMENT, MESSAGES, TRANSFERS = "src/ranks/segment.h", "src/ranks/hosts/messages.
 KIB, MIB, SECOND = 1 << 10, 1 << 20, 1e9
 
 FIGURES: tuple[tuple[str, str, tuple[Callable[[], str], ...]], ...] = (
+    ("README.md", "for CPUs alone: {} minutes on one core", (minutes("/avx512/", "/avx2/", "/portable/", "/src/"),)),
+    ("README.md", "it has all kernels, which takes {} minutes on one core", (minutes("/"),)),
     (LOOK, "{} bytes each, at most {}.", (lambda: str(size_of("look/events.h", "struct quern_event")),
                                          number("src/look/events.c", "quern_trace_most_events"))),
     (LOOK, "the first {} of the ranks that were missing", (number("src/look/events.h", "QUERN_EVENT_RANKS"),)),
