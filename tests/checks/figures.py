@@ -48,6 +48,11 @@ def size_of(header: str, kind: str) -> int:
     return int(found[1])
 
 
+def version() -> str:
+    """Of the header."""
+    return ".".join(f"{constant('include/quern.h', f'QUERN_VERSION_{part}'):g}" for part in ("MAJOR", "MINOR", "PATCH"))
+
+
 def word(count: int) -> str:
     return WORDS[count].capitalize()
 
@@ -89,6 +94,8 @@ SEGMENT, MESSAGES, TRANSFERS = "src/ranks/segment.h", "src/ranks/hosts/messages.
 KIB, MIB, SECOND = 1 << 10, 1 << 20, 1e9
 
 FIGURES: tuple[tuple[str, str, tuple[Callable[[], str], ...]], ...] = (
+    ("README.md", "Release {};", (version,)),
+    ("README.md", "quern_kernels-{}-py3-", (version,)),
     ("README.md", "for CPUs alone: {} minutes on one core", (minutes("/avx512/", "/avx2/", "/portable/", "/src/"),)),
     ("README.md", "it has all kernels, which takes {} minutes on one core", (minutes("/"),)),
     (LOOK, "{} bytes each, at most {}.", (lambda: str(size_of("look/events.h", "struct quern_event")),
