@@ -16,14 +16,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path[:0] = [str(Path(__file__).resolve().parents[number]) for number in (0, 1)]
+from gen.spec import CPU_TARGETS  # noqa: E402
 from ranks import measure as rank_measure  # noqa: E402
 from report import page, tables  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 KERNELS = ("cross_entropy", "adam")
 OPERATIONS = (*KERNELS, *tables.TABLES)
-CPU_TARGETS = ("avx512", "avx2", "portable")
 
 
 def read_arguments() -> argparse.Namespace:

@@ -12,13 +12,11 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "checks"))
+import svg  # noqa: E402
 from rooms import ROOMS  # noqa: E402
-
-PICTURE = ROOT / "docs" / "architecture.svg"
 
 # One line for each room; a room that is not listed is drawn without one.
 ABOUT = {
@@ -44,18 +42,6 @@ PIPELINE = (("gen/spec.py", "facts"), ("gen/plan.py", "names, legality"), ("temp
             ("cc, nvcc", "objects, fatbins"), ("libquern.a", "the archive"))
 
 WIDTH, BOX, HEIGHT, GAP, LEVEL, MARGIN, HEADER = 1040, 212, 46, 24, 96, 24, 76
-
-STYLE = """
-  text { font: 13px sans-serif; fill: #1f2328; text-anchor: middle; }
-  .name { font-weight: 600; }
-  .about { font-size: 11px; fill: #57606a; }
-  rect { fill: #f6f8fa; stroke: #8c959f; }
-  .api { fill: #ddf4ff; }
-  path { stroke: #57606a; fill: none; }
-  marker path { fill: #57606a; stroke: none; }
-  .ground { fill: #ffffff; stroke: none; }
-""".strip("\n")
-
 
 def rooms() -> dict[str, set[str]]:
     """Each room with those that it may include, but for the public header, which all may."""
@@ -107,13 +93,6 @@ def places(floor: dict[str, int]) -> dict[str, Place]:
     return found
 
 
-def box(x: float, y: float, width: float, name: str, about: str, kind: str = "") -> str:
-    middle = x + width / 2
-    return (f'  <rect x="{x:g}" y="{y:g}" width="{width:g}" height="{HEIGHT}" rx="4"{kind}/>\n'
-            f'  <text class="name" x="{middle:g}" y="{y + 19:g}">{escape(name)}</text>\n'
-            f'  <text class="about" x="{middle:g}" y="{y + 36:g}">{escape(about)}</text>')
-
-
 def arrow(start: Place, end: Place) -> str:
     top, bottom = start.y + HEIGHT, end.y
     bend = (bottom - top) / 2
@@ -126,9 +105,9 @@ def pipeline(y: float) -> list[str]:
     lines = []
     for i, (name, about) in enumerate(PIPELINE):
         x = MARGIN + i * (width + GAP)
-        lines.append(box(x, y, width, name, about))
+        lines.append(svg.box(x, y, width, HEIGHT, name, about))
         if i:
-            lines.append(f'  <path d="M{x - GAP:g} {y + HEIGHT / 2:g} L{x:g} {y + HEIGHT / 2:g}" marker-end="url(#head)"/>')
+            lines.append(svg.line((x - GAP, y + HEIGHT / 2), (x, y + HEIGHT / 2), ends="end"))
     return lines
 
 
@@ -136,33 +115,14 @@ def picture() -> str:
     arrows = rooms()
     place = places(floors(arrows))
     below = max(p.y for p in place.values()) + HEIGHT + 2 * MARGIN
-    height = below + HEIGHT + MARGIN
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" height="{height:g}">',
-        "  <title>The rooms of src/ and the way of a kernel into the archive</title>",
-        f"  <style>\n{STYLE}\n  </style>",
-        '  <defs><marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
-        '<path d="M0 0 L8 4 L0 8 Z"/></marker></defs>',
-        f'  <rect class="ground" width="{WIDTH}" height="{height:g}"/>',
-        box(MARGIN, MARGIN, WIDTH - 2 * MARGIN, "include/quern.h", "the public header, implemented by the rooms below",
-            ' class="api"'),
+    return svg.picture(
+        "The rooms of src/ and the way of a kernel into the archive", WIDTH, below + HEIGHT + MARGIN,
+        svg.box(MARGIN, MARGIN, WIDTH - 2 * MARGIN, HEIGHT, "include/quern.h", "the public header, implemented by the rooms below",
+                "api"),
         *(arrow(place[room], place[used]) for room in sorted(arrows) for used in drawn(arrows, room)),
-        *(box(p.x, p.y, BOX, room, ABOUT.get(room, "")) for room, p in sorted(place.items())),
-        *pipeline(below),
-        "</svg>",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def main() -> int:
-    if sys.argv[1:] == ["--check"]:
-        is_current = PICTURE.exists() and PICTURE.read_text() == picture()
-        print("docs/architecture.svg is up to date" if is_current else
-              "docs/architecture.svg differs from the table of rooms: python3 docs/architecture.py")
-        return 0 if is_current else 1
-    PICTURE.write_text(picture())
-    return 0
+        *(svg.box(p.x, p.y, BOX, HEIGHT, room, ABOUT.get(room, "")) for room, p in sorted(place.items())),
+        *pipeline(below))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(svg.write_or_check({"architecture.svg": picture()}, sys.argv[1:], "python3 docs/architecture.py"))

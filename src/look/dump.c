@@ -44,7 +44,7 @@ static quern_status step(quern_device *device, int64_t number) {
 /* ---- calls ---- */
 
 static void choose(struct quern_look *look) {
-    struct quern_dump *dump = look->device ? dumps_of(look->device) : NULL;
+    struct quern_dump *dump = look->device && !look->view->is_undumped ? dumps_of(look->device) : NULL;
     if (!dump || !__atomic_load_n(&dump->is_active, __ATOMIC_ACQUIRE) || dump->process != getpid()) return;
     if (!dump->filter || fnmatch(dump->filter, look->view->name, 0) == 0) look->dump = dump;
 }

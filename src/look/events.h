@@ -23,7 +23,7 @@ struct quern_event {
     int16_t ordinal;                  /* of the device; -1: a CPU; -2: none */
     int32_t thread, rank, ranks, status, missing;
     uint16_t awaited[QUERN_EVENT_RANKS];
-    const char *name;
+    const char *name;                 /* of a wait: the call that waits; NULL: none that is noted */
     const char *kernels[QUERN_LOOKED_KERNELS];
     int64_t began, ended;             /* nanoseconds of quern_now */
     int64_t number;                   /* bytes of a call; of a step, which one */

@@ -77,7 +77,8 @@ static void end(struct quern_look *look, quern_status status) {
 /* ---- waits and steps ---- */
 
 static void fill_wait(struct quern_event *event, const struct quern_wait_seen *wait) {
-    event->name = "wait";
+    const struct quern_look *look = quern_current_look();
+    event->name = look ? look->view->name : NULL;
     event->began = wait->began;
     event->ended = quern_now();
     event->rank = wait->rank, event->ranks = wait->ranks;
@@ -102,7 +103,6 @@ static quern_status step(quern_device *device, int64_t number) {
     if (!quern_events_enter(0)) return QUERN_OK;
     struct quern_event *event = quern_take_event(QUERN_EVENT_STEP, device);
     if (event) {
-        event->name = "step";
         event->began = event->ended = quern_now();
         event->number = number;
         quern_event_done(event);

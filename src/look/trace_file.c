@@ -99,6 +99,7 @@ static void add_wait(struct quern_json *json, const struct quern_event *event) {
     quern_json_close(json, ']');
     quern_json_integer(json, "missing", event->missing);
     quern_json_text(json, "status", quern_status_string((quern_status)event->status));
+    if (event->name) quern_json_text(json, "call", event->name);
 }
 
 static void add_step(struct quern_json *json, const struct quern_event *event) {
@@ -107,12 +108,13 @@ static void add_step(struct quern_json *json, const struct quern_event *event) {
 
 static const struct {
     const char *category;
+    const char *name;  /* NULL: that of the event */
     void (*add)(struct quern_json *json, const struct quern_event *event);
 } kinds[] = {
-    [QUERN_EVENT_CALL] = {"operation", add_call},
-    [QUERN_EVENT_KERNEL] = {"kernel", add_kernel},
-    [QUERN_EVENT_WAIT] = {"wait", add_wait},
-    [QUERN_EVENT_STEP] = {"step", add_step},
+    [QUERN_EVENT_CALL] = {"operation", NULL, add_call},
+    [QUERN_EVENT_KERNEL] = {"kernel", NULL, add_kernel},
+    [QUERN_EVENT_WAIT] = {"wait", "wait", add_wait},
+    [QUERN_EVENT_STEP] = {"step", "step", add_step},
 };
 
 static void add_event(struct picture *picture, const struct quern_event *event) {
@@ -122,7 +124,7 @@ static void add_event(struct picture *picture, const struct quern_event *event) 
     if (!track) return;
     note_rank(track, event);
     quern_json_open(json, NULL, '{');
-    quern_json_text(json, "name", event->name);
+    quern_json_text(json, "name", kinds[event->kind].name ? kinds[event->kind].name : event->name);
     quern_json_text(json, "cat", kinds[event->kind].category);
     quern_json_text(json, "ph", is_moment ? "i" : "X");
     if (is_moment) quern_json_text(json, "s", event->kind == QUERN_EVENT_STEP ? "p" : "t");

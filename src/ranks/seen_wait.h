@@ -39,4 +39,10 @@ static inline void quern_look_at_member(struct quern_look *look, const struct qu
     if (look->on) look->device = member->device, look->rank = member->rank, look->ranks = member->ranks;
 }
 
+/* A call of several ranks belongs to none of them. */
+static inline void quern_look_at_members(struct quern_look *look, struct quern_membership *const *members, int count) {
+    if (count == 1) quern_look_at_member(look, members[0]);
+    else if (look->on) look->device = members[0]->device;
+}
+
 #endif

@@ -6,6 +6,20 @@
 #include "kernels/kernel.h"
 #include "os/text.h"
 
+static const struct {
+    uint32_t feature;
+    const char *name;
+} sets[] = {
+    {QUERN_CPU_AVX2, "AVX2, FMA or F16C"},
+    {QUERN_CPU_AVX512, "AVX-512 F, BW, DQ or VL"},
+};
+
+const char *quern_name_cpu_features(uint32_t features) {
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+        if (features & sets[i].feature) return sets[i].name;
+    return "nothing";
+}
+
 #ifdef __x86_64__
 #include <cpuid.h>
 
@@ -32,10 +46,11 @@ static const struct {
 };
 
 uint32_t quern_decode_cpuid(const uint32_t words[QUERN_CPUID_WORDS]) {
-    uint32_t features = QUERN_CPU_AVX2 | QUERN_CPU_AVX512;
+    uint32_t features = 0;
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) features |= needs[i].feature;
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if (!(words[needs[i].word] >> needs[i].bit & 1)) features &= ~needs[i].feature;
-    return features & QUERN_CPU_AVX2 ? features : 0;  /* AVX-512 kernels also contain AVX2 code */
+    return features & QUERN_CPU_AVX2 ? features : 0;  /* the other kernels also contain AVX2 code */
 }
 
 /* XGETBV by its bytes: the compiler's builtin needs an option. */

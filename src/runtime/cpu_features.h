@@ -8,6 +8,9 @@
 /* The QUERN_CPU_* bits of the instruction sets that the processor has and the operating system enables. */
 uint32_t quern_cpu_features(void);
 
+/* Names the first of these bits, for a message: that of instructions that a processor lacks. */
+const char *quern_name_cpu_features(uint32_t features);
+
 /* What the processor says: CPUID's leaves 1 and 7, and the register of enabled states, 0 where XGETBV cannot be executed. */
 enum quern_cpuid_word { QUERN_CPUID_1_ECX, QUERN_CPUID_7_EBX, QUERN_XCR0, QUERN_CPUID_WORDS };
 

@@ -90,6 +90,7 @@ struct quern_view {
     const struct quern_argument *arguments;
     int argument_count;
     void (*tensors)(const void *call, struct quern_tensor_taker *taker);  /* NULL: it has none */
+    bool is_undumped;                     /* it uses no tensors, and only a trace has it */
     bool is_awaited;                      /* the work is complete on return, also on a GPU, and the look has no stream */
 };
 

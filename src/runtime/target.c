@@ -2,6 +2,7 @@
 #include "runtime/target.h"
 
 #include "os/text.h"
+#include "runtime/cpu_features.h"
 
 bool quern_has_no_code(const struct quern_kernel *kernel) {
     return kernel->target.kind == QUERN_CUDA && kernel->cuda.image == kernel->cuda.image_end;
@@ -10,8 +11,7 @@ bool quern_has_no_code(const struct quern_kernel *kernel) {
 static bool cpu_target_refused(const quern_device *device, const struct quern_target *target, struct quern_text *why) {
     uint32_t missing = target->cpu_features & ~device->cpu_features;
     if (!missing) return false;
-    quern_text_add(why, "this processor or its operating system lacks %s", missing & QUERN_CPU_AVX2 ? "AVX2, FMA or F16C"
-                                                                                                    : "AVX-512 F, BW, DQ or VL");
+    quern_text_add(why, "this processor or its operating system lacks %s", quern_name_cpu_features(missing));
     return true;
 }
 

@@ -1,8 +1,9 @@
 """Checks the documents against the tree.
 
 Every relative link leads to a file and, after #, to a heading.  Every path, file name, symbol, test, command and option that a
-document names exists.  README.md has at most 150 lines, docs/errors.md has every status and every variable of the environment,
-programs in the documents compile, and the picture of the architecture is current.
+document names exists.  Figures that the sources have are theirs (figures.py).  README.md has at most 150 lines, examples/README.md
+has every example, docs/errors.md has every status and every variable of the environment, programs in the documents compile, the
+pictures are current, and the cards of README.md have the targets that serve them.
 
     python3 tests/checks/docs.py
 """
@@ -18,12 +19,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from figures import wrong_figures
+from runner.targets import library_targets, serving
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 HEADER = ROOT / "include" / "quern.h"
 MOST_README_LINES = 150
 
 # Files that examples name, but that the reader supplies or generates.
 FOREIGN_FILES = {"engine.c", "k.cu", "k.cpp", "FILE-ranks.svg", "new.json", "new.svg"}
+FOREIGN_SYMBOLS = {"quern_kernels"}  # the package for pip
 BUILT = ("build/", "libquern.a", ".venv")
 SUFFIXES = "c h cu cuh cpp py sh j2 ninja md svg json pml txt"
 
@@ -156,7 +161,7 @@ def wrong_symbols(document: Path, text: str) -> Iterator[str]:
     for name in sorted(set(re.findall(r"\b(?:quern|QUERN)_\w+\b(?!\*)", text))):
         if document.name == "CHANGELOG.md" and re.search(rf"replaces {name}\b", text):
             continue  # a former name
-        if name not in header_words() and name not in words_of_sources():
+        if name not in FOREIGN_SYMBOLS | header_words() | words_of_sources():
             yield f"there is no {name}"
 
 
@@ -232,6 +237,13 @@ def wrong_variables() -> Iterator[str]:
             yield f"{name} has no row"
 
 
+def unlisted_examples() -> Iterator[str]:
+    text = (ROOT / "examples" / "README.md").read_text()
+    for name in files():
+        if re.fullmatch(r"examples/[^/]+\.cu?", name) and f"| [{Path(name).name}](" not in text:
+            yield f"{name} has no row"
+
+
 def wrong_length() -> Iterator[str]:
     count = len((ROOT / "README.md").read_text().splitlines())
     if count > MOST_README_LINES:
@@ -252,8 +264,21 @@ def unlinked() -> Iterator[str]:
             yield f"no link leads to docs/{path.name}"
 
 
-def wrong_picture() -> Iterator[str]:
-    drawn = subprocess.run([sys.executable, "docs/architecture.py", "--check"], cwd=ROOT, capture_output=True, text=True)
+def wrong_cards() -> Iterator[str]:
+    """Rows of README.md: capabilities and, for each group of them, the target of the library that serves them."""
+    rows = re.findall(r"^\| ([\w ]+, \d[^|]*) \|[^|]*\| (`[^|]*) \|$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    named = [name for _, targets in rows for name in re.findall(r"`(\w+)`", targets)]
+    for name in {target.name for target in library_targets()} - set(named):
+        yield f"no row has {name}"
+    for capabilities, targets in rows:
+        for group, name in zip(capabilities.split(";"), re.findall(r"`(\w+)`", targets), strict=True):
+            for number in re.findall(r"\d+\.\d", group):
+                if serving(number) != name:
+                    yield f"{number} has {name}: {serving(number)} serves it"
+
+
+def wrong_picture(script: str = "docs/architecture.py") -> Iterator[str]:
+    drawn = subprocess.run([sys.executable, script, "--check"], cwd=ROOT, capture_output=True, text=True)
     if drawn.returncode:
         yield (drawn.stdout + drawn.stderr).strip()
 
@@ -276,9 +301,13 @@ def main() -> int:
         count(f"{name}, tests", wrong_tests(text))
         count(f"{name}, commands", wrong_commands(text))
         count(f"{name}, programs", wrong_programs(text))
+        count(f"{name}, figures", wrong_figures(name, text))
     count("include/quern.h, commands", wrong_commands(HEADER.read_text()))
+    count("examples/README.md, examples", unlisted_examples())
     count("README.md, length", wrong_length())
     count("README.md, documents", unlinked())
+    count("README.md, cards", wrong_cards())
+    count("docs/pictures.py", wrong_picture("docs/pictures.py"))
     count("docs/errors.md, statuses", wrong_statuses())
     count("docs/errors.md, variables", wrong_variables())
     count("CHANGELOG.md, version", wrong_version())

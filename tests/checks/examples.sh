@@ -145,6 +145,11 @@ expect "loss 6.9078 .* with 6 products; gradient of the first label's weight -0.
 expect "p = [23]\..* after 498 steps of 500, with a loss scale of 16384" $programs/examples/loss_scaling
 expect "rank 1 got 2 2 4 0" $programs/examples/ragged_all_to_all
 expect "the loaded run has the same bits" $programs/examples/saved_states
+expect "rank 1: amax 2, sum of all rows 768" $programs/examples/quantized_chunks
+rm -rf build/test_dump
+expect "loss 6.0392 and 6.0392" $programs/examples/trace build/test_trace.json build/test_dump
+expect "call 2, adam, step 2 on cpu: QUERN_OK" env PYTHONPATH=bindings/python "${PYTHON:-python3}" -m quern_dump show build/test_dump
+expect "p = 3.0 after 500 steps, the same bits on both ranks" $programs/examples/zero
 expect "amax 8, scale 56: 0x66 0xEE 0x76 0x31" $programs/examples/quantize
 expect "8 microbatches went through two stages: the sum is 72" $programs/examples/transfer
 expect "loss 1.768891 on rank 0, 1.768891 on rank 1" $programs/examples/vocab_parallel

@@ -55,6 +55,13 @@ if [ $count != 7 ]; then
     exit 1
 fi
 
+# The first program that a stranger copies, and that it says why it fails.
+sed -n '/^```c$/,/^```$/{/^```/d;p;}' README.md >"$work/engine.c"
+step "the program of README.md" sh -c "cd '$work' && cc engine.c $(pkg-config --cflags --libs quern) -o engine && ./engine"
+expect "$(sed -n 's/^prints `\([0-9. ]*\)`.*/\1/p' README.md)"
+step "the program of README.md without a kernel" sh -c "! QUERN_KERNEL='*__avx3' '$work/engine'"
+expect "QUERN_NO_KERNEL: .*avx3"
+
 strict="-Wall -Werror -fsyntax-only $(pkg-config --cflags quern)"
 step "no warnings in C11" sh -c "cc -std=c11 -Wextra $strict examples/linking/program.c"
 step "no warnings in C++20" sh -c "c++ -std=c++20 $strict -x c++ examples/linking/program.c"

@@ -21,14 +21,32 @@
 
 #ifdef __x86_64__
 
-static const char *const avx2[] = {"avx2", "fma", "f16c"}, *const avx512[] = {"avx512f", "avx512dq", "avx512bw", "avx512vl"};
+enum {
+    XMM = 1 << 1, YMM = 1 << 2, OPMASK = 1 << 5, ZMM = 3 << 6,
+    FMA = 1 << 12, OSXSAVE = 1 << 27, AVX = 1 << 28, F16C = 1 << 29,
+    AVX2 = 1 << 5, F = 1 << 16, DQ = 1 << 17, BW = 1 << 30
+};
+#define VL (1u << 31)
+
+/* The flags of /proc/cpuinfo, and the bits by the manuals' numbers. */
+static const struct set {
+    uint32_t feature;
+    const char *name, *flags[5];
+    uint32_t words[QUERN_CPUID_WORDS];
+} sets[] = {
+    {QUERN_CPU_AVX2, "AVX2, FMA or F16C", {"avx2", "fma", "f16c"}, {FMA | OSXSAVE | AVX | F16C, AVX2, XMM | YMM}},
+    {QUERN_CPU_AVX512, "AVX-512 F, BW, DQ or VL", {"avx512f", "avx512dq", "avx512bw", "avx512vl"},
+     {0, F | DQ | BW | VL, OPMASK | ZMM}},
+};
+
+enum { SETS = sizeof sets / sizeof *sets };
 
 /* Whether all words are in a line of words. */
-static bool has_all(const char *line, const char *const *words, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        size_t length = strlen(words[i]);
+static bool has_all(const char *line, const char *const *words) {
+    for (; *words; words++) {
+        size_t length = strlen(*words);
         const char *at = line;
-        while ((at = strstr(at, words[i])) && !(at[-1] == ' ' && (at[length] == ' ' || at[length] == '\n'))) at++;
+        while ((at = strstr(at, *words)) && !(at[-1] == ' ' && (at[length] == ' ' || at[length] == '\n'))) at++;
         if (!at) return false;
     }
     return true;
@@ -88,36 +106,38 @@ Test(cpu_features, are_those_of_proc_cpuinfo) {
     read_line("flags", flags, sizeof flags);
     if (!flags[0]) return;
     unsetenv("QUERN_TEST_CPU");
-    uint32_t expected = has_all(flags, avx2, 3) ? QUERN_CPU_AVX2 : 0;
-    if (expected && has_all(flags, avx512, 4)) expected |= QUERN_CPU_AVX512;
+    uint32_t expected = 0;
+    for (int i = 0; i < SETS && (i == 0 || expected); i++) expected |= has_all(flags, sets[i].flags) ? sets[i].feature : 0;
     check(quern_cpu_features() == expected, "features %u instead of %u", quern_cpu_features(), expected);
 }
 
-enum {
-    XMM = 1 << 1, YMM = 1 << 2, OPMASK = 1 << 5, ZMM = 3 << 6,
-    FMA = 1 << 12, OSXSAVE = 1 << 27, AVX = 1 << 28, F16C = 1 << 29,
-    AVX2 = 1 << 5, F = 1 << 16, DQ = 1 << 17, BW = 1 << 30
-};
-static const uint32_t VL = 1u << 31;
-
-static uint32_t decode(uint32_t leaf1, uint32_t leaf7, uint32_t xcr0) {
-    const uint32_t words[QUERN_CPUID_WORDS] = {[QUERN_CPUID_1_ECX] = leaf1, [QUERN_CPUID_7_EBX] = leaf7, [QUERN_XCR0] = xcr0};
-    return quern_decode_cpuid(words);
+/* A message names the first of several: what AVX2 lacks, AVX-512 lacks too. */
+Test(cpu_features, have_names_for_messages) {
+    for (int i = 0; i < SETS; i++) {
+        uint32_t rest = 0;
+        for (int j = i; j < SETS; j++) rest |= sets[j].feature;
+        check(!strcmp(quern_name_cpu_features(rest), sets[i].name), "%u is \"%s\"", rest, quern_name_cpu_features(rest));
+    }
 }
 
-/* By the manuals' numbers of the bits: each one that is missing takes its instruction set away, and AVX2 takes both. */
+/* Each bit that is missing takes its instruction set away, and one of AVX2 takes all. */
 Test(cpu_features, need_every_bit_and_the_saved_registers) {
-    const uint32_t leaf1 = FMA | OSXSAVE | AVX | F16C, leaf7 = AVX2 | F | DQ | BW | VL, xcr0 = XMM | YMM | OPMASK | ZMM;
-    const uint32_t both = QUERN_CPU_AVX2 | QUERN_CPU_AVX512;
-    check(decode(leaf1, leaf7, xcr0) == both, "all bits give %u", decode(leaf1, leaf7, xcr0));
-    check(decode(~0u, ~0u, ~0u) == both && decode(0, 0, 0) == 0, "all or no bits");
-    for (int bit = 0; bit < 32; bit++) {
-        uint32_t without = ~(1u << bit);
-        check(decode(leaf1 & without, leaf7, xcr0) == (leaf1 & ~without ? 0 : both), "leaf 1 without bit %d", bit);
-        uint32_t expected = AVX2 & ~without ? 0 : leaf7 & ~without ? QUERN_CPU_AVX2 : both;
-        check(decode(leaf1, leaf7 & without, xcr0) == expected, "leaf 7 without bit %d", bit);
-        expected = (XMM | YMM) & ~without ? 0 : xcr0 & ~without ? QUERN_CPU_AVX2 : both;
-        check(decode(leaf1, leaf7, xcr0 & without) == expected, "XCR0 without bit %d", bit);
+    uint32_t words[QUERN_CPUID_WORDS] = {0}, all = 0;
+    check(quern_decode_cpuid(words) == 0, "no bits give %u", quern_decode_cpuid(words));
+    for (int i = 0; i < SETS; i++) {
+        all |= sets[i].feature;
+        for (int word = 0; word < QUERN_CPUID_WORDS; word++) words[word] |= sets[i].words[word];
+    }
+    check(quern_decode_cpuid(words) == all, "all bits give %u", quern_decode_cpuid(words));
+    for (int place = 0; place < 32 * QUERN_CPUID_WORDS; place++) {
+        const int word = place / 32;
+        const uint32_t bit = 1u << place % 32, kept = words[word];
+        uint32_t expected = all;
+        for (int i = 0; i < SETS; i++)
+            if (sets[i].words[word] & bit) expected &= i == 0 ? 0 : ~sets[i].feature;
+        words[word] = ~bit;
+        check(quern_decode_cpuid(words) == expected, "without bit %d of word %d", place % 32, word);
+        words[word] = kept;
     }
 }
 

@@ -233,7 +233,7 @@ static bool is_other_target(const struct quern_target *target, char *reason, siz
     if (info.kind == QUERN_CPU) {
         const uint32_t lacks = target->cpu_features & ~quern_cpu_features();
         if (lacks) snprintf(reason, bytes, "this processor or its operating system lacks %s",
-                            lacks & QUERN_CPU_AVX2 ? "AVX2, FMA or F16C" : "AVX-512 F, BW, DQ or VL");
+                            quern_name_cpu_features(lacks));
         return lacks;
     }
     if (has >= target->cc_min && has <= target->cc_max) return false;

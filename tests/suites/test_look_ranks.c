@@ -113,6 +113,104 @@ Test(look_ranks, a_wait_in_vain_has_its_status) {
     find_in(places.trace, "\"name\":\"barrier\"", "\"status\":\"QUERN_PEER_TIMEOUT\"");
 }
 
+/* The life of a group, under a trace from before its creation until it is destroyed.  Rank 0 waits for rank 1 in each meeting. */
+static quern_status live(struct rank *rank) {
+    char rows[PAIR * ROW] = "", others[PAIR * ROW];
+    const int32_t sends[PAIR] = {1, 1};
+    const size_t bytes = 64;
+    struct rank_exchange exchange;
+    quern_ragged_plan *plan;
+    quern_group *half, *left;
+    void *memory;
+    if (rank->rank == 0) rank_ok(rank, quern_trace_begin(((const struct places *)rank->user)->trace));
+    rank_line_up(rank);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    if (rank->rank == 1) come_late(rank, group);
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &memory));
+    rank_ok(rank, quern_symmetric_free(group, memory, NULL));
+    rank_ok(rank, rank_exchange_open(rank, group, &exchange, rows, others, 1, ROW));
+    rank_line_up(rank);
+    if (rank->rank == 1) come_late(rank, group);
+    rank_ok(rank, quern_ragged_plan_create(&group, 1, &exchange.args, &exchange.workspace, &exchange.bytes, &plan));
+    rank_ok(rank, quern_ragged_plan_destroy(plan));
+    rank_line_up(rank);
+    quern_ragged_sizes_args sizes = QUERN_RAGGED_SIZES_ARGS_INIT;
+    sizes.send_sizes = sends;
+    if (rank->rank == 1) come_late(rank, group);
+    rank_ok(rank, quern_ragged_sizes(&group, 1, &sizes));
+    rank_line_up(rank);
+    if (rank->rank == 1) come_late(rank, group);
+    rank_ok(rank, quern_group_split(&group, 1, (const int[]){0}, &rank->rank, &half));
+    rank_ok(rank, quern_group_destroy(half));
+    rank_ok(rank, quern_group_shrink(&group, 1, &left));
+    rank_ok(rank, quern_group_destroy(group));
+    rank_ok(rank, quern_group_destroy(left));
+    if (rank->rank == 0) rank_ok(rank, quern_trace_end());
+    return QUERN_OK;
+}
+
+/* The call that the wait names contains it, in the same thread. */
+static bool is_in_its_call(const char *text, const char *wait) {
+    char name[64], thread[32];
+    const char *call = strstr(wait, "\"call\":\"");
+    if (!call) return false;
+    const double began = number_in(wait, "\"ts\":"), ended = began + number_in(wait, "\"dur\":"), rounding = 1e-3;
+    call += strlen("\"call\":\"");
+    snprintf(name, sizeof name, "\"name\":\"%.*s\"", (int)strcspn(call, "\""), call);
+    snprintf(thread, sizeof thread, "\"tid\":%.0f,", number_in(wait, "\"tid\":"));
+    for (int i = 0, count = count_lines(text, "\"cat\":\"operation\"", name); i < count; i++) {
+        char *line = find_line(text, "\"cat\":\"operation\"", name, i);
+        const double begin = number_in(line, "\"ts\":"), end = begin + number_in(line, "\"dur\":");
+        const bool contains = strstr(line, thread) && begin <= began + rounding && ended <= end + rounding;
+        free(line);
+        if (contains) return true;
+    }
+    return false;
+}
+
+Test(look_ranks, each_wait_is_within_the_call_that_it_names) {
+    static const char *const calls[] = {"symmetric_alloc", "ragged_plan_create", "ragged_sizes", "group_split", "group_create",
+                                        "group_destroy", "group_shrink", "symmetric_free", "ragged_plan_destroy"};
+    enum { LATE = 4 };
+    struct places places;
+    char part[64];
+    check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .function = live, .user = open_places(&places));
+    char *text = read_text(places.trace, NULL);
+    for (int i = 0; i < (int)(sizeof calls / sizeof *calls); i++) {
+        snprintf(part, sizeof part, "\"name\":\"%s\"", calls[i]);
+        check(count_lines(text, "\"cat\":\"operation\"", part) >= 1, "no %s", calls[i]);
+        snprintf(part, sizeof part, "\"call\":\"%s\"", calls[i]);
+        check(i >= LATE || count_lines(text, "\"cat\":\"wait\"", part) >= 1, "no wait of %s", calls[i]);
+    }
+    for (int i = 0, waits = count_lines(text, "\"cat\":\"wait\"", ""); i < waits; i++) {
+        char *wait = find_line(text, "\"cat\":\"wait\"", "", i);
+        check(is_in_its_call(text, wait), "%s", wait);
+        free(wait);
+    }
+}
+
+/* They have no tensors: the calls of a dump are numbered without them. */
+static quern_status dump_only_operations(struct rank *rank) {
+    quern_group *groups[] = {rank_group_met(rank, RANK_LIMIT), NULL};
+    void *memory;
+    begin(rank, rank->user);
+    rank_line_up(rank);
+    rank_ok(rank, quern_symmetric_alloc(groups, 1, &(size_t){64}, &memory));
+    rank_ok(rank, quern_group_split(groups, 1, (const int[]){0}, &rank->rank, &groups[1]));
+    rank_ok(rank, quern_barrier(groups[0], NULL, NULL));
+    rank_line_up(rank);
+    end(rank);
+    rank_ok(rank, quern_group_destroy(groups[1]));
+    return quern_group_destroy(groups[0]);
+}
+
+Test(look_ranks, a_dump_has_operations_alone) {
+    struct places places;
+    check_ranks(.kind = RANK_PROCESSES, .count = PAIR, .function = dump_only_operations, .user = open_places(&places));
+    char *text = read_text(path_in(places.run[0], "index.jsonl"), NULL);
+    check(count_lines(text, "\"sequence\":", "") == 1 && count_lines(text, "\"sequence\":0", "\"barrier\"") == 1, "%s", text);
+}
+
 /* ---- tracks ---- */
 
 /* What rank 0 of two is in a second group, and the name of its thread. */

@@ -16,6 +16,7 @@
 #include "ranks/hosts/walk.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
+#include "ranks/seen_wait.h"
 #include "ranks/silence.h"
 #include "ranks/transfer/transfer.h"
 #include "runtime/arguments.h"
@@ -184,24 +185,32 @@ static void name_single(char *buffer, size_t bytes) {
     quern_text_add(&text, "single.%d.%u", (int)getpid(), __atomic_fetch_add(&singles, 1, __ATOMIC_RELAXED));
 }
 
-static quern_status create(const quern_group_args *args, int count, quern_group **groups) {
+static quern_status create(const quern_group_args *args, int count, quern_group **groups, struct quern_look *look) {
     char single[64];
     if (!args->name) name_single(single, sizeof single);
     struct quern_membership *members[QUERN_RANK_LIMIT];
     quern_status status = quern_form_group(args, count, args->name ? args->name : single, (struct quern_veto){0}, members);
+    if (status == QUERN_OK) quern_look_at_members(look, members, count);
     if (status == QUERN_OK) quern_publish_group(members, count, groups);
     return status;
 }
 
-quern_status quern_group_create(const quern_group_args *given, int count, quern_group **groups) {
+static quern_status take_and_create(const quern_group_args *given, int count, quern_group **groups, struct quern_look *look) {
     quern_status status = check_create(given, count, groups);
     if (status != QUERN_OK) return status;
     quern_group_args *args = malloc((size_t)count * sizeof *args);
     if (!args) return quern_fail(NULL, QUERN_OUT_OF_MEMORY, "no memory for a group");
     status = take_args((const void *)given, count, args);
-    if (status == QUERN_OK) status = create(args, count, groups);
+    if (status == QUERN_OK) status = create(args, count, groups, look);
     free(args);
     return status;
+}
+
+quern_status quern_group_create(const quern_group_args *given, int count, quern_group **groups) {
+    static const struct quern_view view = {.name = "group_create", .is_undumped = true};
+    struct quern_look look;
+    quern_begin_look(&look, &view, NULL, NULL);
+    return quern_end_look(&look, take_and_create(given, count, groups, &look));
 }
 
 /* ---- destroying, aborting, asking ---- */
@@ -216,12 +225,12 @@ static quern_status settle(quern_group *group) {
     return status == QUERN_INVALID_ARGUMENT ? status : QUERN_OK;
 }
 
-quern_status quern_group_destroy(quern_group *group) {
-    if (!group) return QUERN_OK;
+static quern_status destroy(quern_group *group, struct quern_look *look) {
     quern_status status = settle(group);
     if (status != QUERN_OK) return status;
     struct quern_membership *member = quern_take_member(group);
     if (!member) return quern_fail_no_group(group);
+    quern_look_at_member(look, member);
     QUERN_POINT(LEAVE_BEGUN);
     status = quern_settle_transfers(member);
     const quern_status settled = quern_settle_span(member);
@@ -230,6 +239,14 @@ quern_status quern_group_destroy(quern_group *group) {
     QUERN_POINT(LEAVE_DETACHED);
     quern_leave_group(member);
     return status;
+}
+
+quern_status quern_group_destroy(quern_group *group) {
+    static const struct quern_view view = {.name = "group_destroy", .is_undumped = true};
+    struct quern_look look;
+    if (!group) return QUERN_OK;
+    quern_begin_look(&look, &view, NULL, NULL);
+    return quern_end_look(&look, destroy(group, &look));
 }
 
 quern_status quern_group_abort(quern_group *group, const char *reason) {

@@ -25,6 +25,7 @@
 #include "ranks/group/shrink_hosts.h"
 #include "ranks/handles.h"
 #include "ranks/poison.h"
+#include "ranks/seen_wait.h"
 #include "runtime/status.h"
 
 struct shrinking {
@@ -319,9 +320,10 @@ static quern_status check_whole(struct quern_membership *const *members, int cou
     return QUERN_OK;
 }
 
-quern_status quern_group_shrink(quern_group *const *groups, int count, quern_group **new_groups) {
+static quern_status shrink(quern_group *const *groups, int count, quern_group **new_groups, struct quern_look *look) {
     struct quern_membership *members[QUERN_RANK_LIMIT], *formed[QUERN_RANK_LIMIT];
     quern_status status = quern_members_even_poisoned(groups, count, members);
+    if (status == QUERN_OK) quern_look_at_members(look, members, count);
     if (status == QUERN_OK) status = check_whole(members, count, new_groups);
     if (status != QUERN_OK) return status;
     const int64_t now = quern_now(), limit = nanoseconds(members[0]->first_timeout);
@@ -332,4 +334,11 @@ quern_status quern_group_shrink(quern_group *const *groups, int count, quern_gro
     if (status == QUERN_OK && !members[0]->control) status = quern_attach_group(formed, count);
     if (status == QUERN_OK) quern_publish_group(formed, count, new_groups);
     return status;
+}
+
+quern_status quern_group_shrink(quern_group *const *groups, int count, quern_group **new_groups) {
+    static const struct quern_view view = {.name = "group_shrink", .is_undumped = true};
+    struct quern_look look;
+    quern_begin_look(&look, &view, NULL, NULL);
+    return quern_end_look(&look, shrink(groups, count, new_groups, &look));
 }

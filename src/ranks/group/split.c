@@ -12,6 +12,7 @@
 #include "ranks/meeting.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
+#include "ranks/seen_wait.h"
 #include "runtime/status.h"
 
 static void name_split(const struct quern_membership *member, int colour, char *buffer, size_t bytes) {
@@ -141,7 +142,7 @@ static quern_status give_up_split(const struct quern_membership *member, quern_s
 }
 
 /* After the wishes of all are known. */
-static quern_status split(struct quern_membership *const *members, int count, const struct quern_split_wish *wishes,
+static quern_status split_as_wished(struct quern_membership *const *members, int count, const struct quern_split_wish *wishes,
                           uint16_t *numbers, struct quern_membership **formed) {
     QUERN_POINT(SPLIT_WISHED);
     const bool attends = members[0]->control && wishes[members[0]->rank].colour < 0;
@@ -150,11 +151,12 @@ static quern_status split(struct quern_membership *const *members, int count, co
     return status == QUERN_OK ? QUERN_OK : give_up_split(members[0], status, formed, count);
 }
 
-quern_status quern_group_split(quern_group *const *groups, int count, const int *colours, const int *keys,
-                               quern_group **new_groups) {
+static quern_status split(quern_group *const *groups, int count, const int *colours, const int *keys, quern_group **new_groups,
+                          struct quern_look *look) {
     struct quern_membership *members[QUERN_RANK_LIMIT];
     quern_status status = quern_members_of(groups, count, members);
     if (status != QUERN_OK) return status;
+    quern_look_at_members(look, members, count);
     if (!colours || !keys || !new_groups)
         return quern_fail(members[0]->device, QUERN_NULL_POINTER, "%s is NULL",
                           !colours ? "colours" : !keys ? "keys" : "new_groups");
@@ -167,8 +169,16 @@ quern_status quern_group_split(quern_group *const *groups, int count, const int 
     }
     if (!all) return quern_poison(members[0], QUERN_OUT_OF_MEMORY, "rank %d has no memory for a split", members[0]->rank);
     const quern_status met = status = quern_exchange(members, count, QUERN_IN_SPLIT, payloads, sizeof *mine, all);
-    if (met == QUERN_OK) status = split(members, count, all, (uint16_t *)(all + members[0]->ranks), formed);
+    if (met == QUERN_OK) status = split_as_wished(members, count, all, (uint16_t *)(all + members[0]->ranks), formed);
     if (met == QUERN_OK && status == QUERN_OK) quern_publish_group(formed, count, new_groups);
     free(all);
     return status;
+}
+
+quern_status quern_group_split(quern_group *const *groups, int count, const int *colours, const int *keys,
+                               quern_group **new_groups) {
+    static const struct quern_view view = {.name = "group_split", .is_undumped = true};
+    struct quern_look look;
+    quern_begin_look(&look, &view, NULL, NULL);
+    return quern_end_look(&look, split(groups, count, colours, keys, new_groups, &look));
 }

@@ -302,11 +302,13 @@ static quern_status create_plans(struct quern_membership *const *members, int co
     return status;
 }
 
-quern_status quern_ragged_plan_create(quern_group *const *groups, int count, const quern_ragged_all_to_all_args *args,
-                                      void *const *workspaces, const size_t *workspace_bytes, quern_ragged_plan **out) {
+static quern_status fill_and_create(quern_group *const *groups, int count, const quern_ragged_all_to_all_args *args,
+                                    void *const *workspaces, const size_t *workspace_bytes, quern_ragged_plan **out,
+                                    struct quern_look *look) {
     struct quern_membership *members[QUERN_RANK_LIMIT];
     quern_status status = quern_members_of(groups, count, members);
     if (status != QUERN_OK) return status;
+    quern_look_at_members(look, members, count);
     if (!out) return quern_fail(members[0]->device, QUERN_NULL_POINTER, "plans is NULL");
     struct quern_ragged_call one, *calls = count == 1 ? &one : malloc((size_t)count * sizeof *calls);
     if (!calls)  /* other threads may be waiting for these ranks already */
@@ -317,6 +319,14 @@ quern_status quern_ragged_plan_create(quern_group *const *groups, int count, con
     status = create_plans(members, count, calls, out);
     if (calls != &one) free(calls);
     return status;
+}
+
+quern_status quern_ragged_plan_create(quern_group *const *groups, int count, const quern_ragged_all_to_all_args *args,
+                                      void *const *workspaces, const size_t *workspace_bytes, quern_ragged_plan **out) {
+    static const struct quern_view view = {.name = "ragged_plan_create", .is_undumped = true};
+    struct quern_look look;
+    quern_begin_look(&look, &view, NULL, NULL);
+    return quern_end_look(&look, fill_and_create(groups, count, args, workspaces, workspace_bytes, out, &look));
 }
 
 /* Fails if a plan's handle is NULL or was destroyed. */
@@ -346,8 +356,7 @@ quern_status quern_ragged_plan_run(quern_ragged_plan *plan, void *stream) {
     return quern_end_look(&look, run_plan(plan, stream, &look));
 }
 
-quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan) {
-    if (!plan) return QUERN_OK;
+static quern_status destroy_plan(quern_ragged_plan *plan) {
     quern_status status = quern_check_creator(plan->group);
     if (status != QUERN_OK) return status;
     void *state = __atomic_exchange_n(&plan->state, NULL, __ATOMIC_ACQ_REL);
@@ -356,4 +365,12 @@ quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan) {
     status = plan->transport->plan_destroy(state);
     if (status == QUERN_INVALID_ARGUMENT) __atomic_store_n(&plan->state, state, __ATOMIC_RELEASE);
     return status;
+}
+
+quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan) {
+    static const struct quern_view view = {.name = "ragged_plan_destroy", .is_undumped = true};
+    struct quern_look look;
+    if (!plan) return QUERN_OK;
+    quern_begin_look(&look, &view, NULL, NULL);
+    return quern_end_look(&look, destroy_plan(plan));
 }

@@ -13,6 +13,7 @@
 #include "ranks/handles.h"
 #include "ranks/meeting.h"
 #include "ranks/poison.h"
+#include "ranks/seen_wait.h"
 #include "runtime/arguments.h"
 #include "runtime/dtype.h"
 #include "runtime/ranges.h"
@@ -253,10 +254,12 @@ static quern_status count_all(struct counting *counting, const quern_ragged_size
     return status;
 }
 
-quern_status quern_ragged_sizes(quern_group *const *groups, int count, const quern_ragged_sizes_args *args) {
+static quern_status take_and_count(quern_group *const *groups, int count, const quern_ragged_sizes_args *args,
+                                   struct quern_look *look) {
     struct counting counting = {.count = count};
     quern_status status = quern_members_of(groups, count, counting.members);
     if (status != QUERN_OK) return status;
+    quern_look_at_members(look, counting.members, count);
     counting.ranks = counting.members[0]->ranks;
     counting.counted = calloc((size_t)count, sizeof *counting.counted);
     if (!counting.counted)  /* the others are waiting */
@@ -265,4 +268,11 @@ quern_status quern_ragged_sizes(quern_group *const *groups, int count, const que
     status = count_all(&counting, args);
     free(counting.counted);
     return status;
+}
+
+quern_status quern_ragged_sizes(quern_group *const *groups, int count, const quern_ragged_sizes_args *args) {
+    static const struct quern_view view = {.name = "ragged_sizes", .is_undumped = true};
+    struct quern_look look;
+    quern_begin_look(&look, &view, NULL, NULL);
+    return quern_end_look(&look, take_and_count(groups, count, args, &look));
 }

@@ -13,6 +13,7 @@
 #include "ranks/meeting.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
+#include "ranks/seen_wait.h"
 #include "ranks/symmetric/symmetric_lookup.h"
 #include "ranks/symmetric/symmetric_ranges.h"
 #include "runtime/arguments.h"
@@ -249,10 +250,20 @@ quern_status quern_symmetric_allocate(struct quern_membership *const *members, i
     return status;
 }
 
-quern_status quern_symmetric_alloc(quern_group *const *groups, int count, const size_t *bytes, void **pointers) {
+static quern_status allocate(quern_group *const *groups, int count, const size_t *bytes, void **pointers,
+                             struct quern_look *look) {
     struct quern_membership *members[QUERN_RANK_LIMIT];
     quern_status status = quern_members_of(groups, count, members);
-    return status == QUERN_OK ? quern_symmetric_allocate(members, count, QUERN_IN_SYMMETRIC_ALLOC, bytes, pointers) : status;
+    if (status != QUERN_OK) return status;
+    quern_look_at_members(look, members, count);
+    return quern_symmetric_allocate(members, count, QUERN_IN_SYMMETRIC_ALLOC, bytes, pointers);
+}
+
+quern_status quern_symmetric_alloc(quern_group *const *groups, int count, const size_t *bytes, void **pointers) {
+    static const struct quern_view view = {.name = "symmetric_alloc", .is_undumped = true};
+    struct quern_look look;
+    quern_begin_look(&look, &view, NULL, NULL);
+    return quern_end_look(&look, allocate(groups, count, bytes, pointers, &look));
 }
 
 /* ---- registration ---- */
@@ -313,10 +324,12 @@ static quern_status vote(struct quern_membership *const *members, int count, voi
     return QUERN_OK;
 }
 
-quern_status quern_symmetric_register(quern_group *const *groups, int count, void *const *pointers, const size_t *bytes) {
+static quern_status register_ranges(quern_group *const *groups, int count, void *const *pointers, const size_t *bytes,
+                                    struct quern_look *look) {
     struct quern_membership *members[QUERN_RANK_LIMIT];
     bool hit;
     quern_status status = quern_members_of(groups, count, members);
+    if (status == QUERN_OK) quern_look_at_members(look, members, count);
     if (status == QUERN_OK) status = vote(members, count, pointers, bytes, &hit);
     if (status != QUERN_OK) return status;
     if (hit) {
@@ -326,6 +339,13 @@ quern_status quern_symmetric_register(quern_group *const *groups, int count, voi
     struct making making = {.members = members, .count = count, .operation = QUERN_IN_SYMMETRIC_REGISTER,
                             .kind = members[0]->transport->registered};
     return make(&making, QUERN_OK, pointers, bytes);
+}
+
+quern_status quern_symmetric_register(quern_group *const *groups, int count, void *const *pointers, const size_t *bytes) {
+    static const struct quern_view view = {.name = "symmetric_register", .is_undumped = true};
+    struct quern_look look;
+    quern_begin_look(&look, &view, NULL, NULL);
+    return quern_end_look(&look, register_ranges(groups, count, pointers, bytes, &look));
 }
 
 /* ---- freeing ---- */
@@ -363,17 +383,18 @@ static quern_status find_own(const struct quern_membership *member, const char *
     return QUERN_OK;
 }
 
-static quern_status begin_free(quern_group *group, void *stream, struct quern_membership **member) {
+static quern_status begin_free(quern_group *group, void *stream, struct quern_membership **member, struct quern_look *look) {
     quern_status status = quern_member_of(group, member);
+    if (status == QUERN_OK) quern_look_at_member(look, *member);
     if (status == QUERN_OK) status = quern_check_poison(*member);
     return status == QUERN_OK ? quern_check_stream((*member)->device, stream) : status;
 }
 
-quern_status quern_symmetric_free(quern_group *group, void *pointer, void *stream) {
+static quern_status free_range(quern_group *group, void *pointer, void *stream, struct quern_look *look) {
     struct quern_membership *member;
     struct quern_symmetric_range *range;
     struct quern_symmetric_use *use;
-    quern_status status = begin_free(group, stream, &member);
+    quern_status status = begin_free(group, stream, &member, look);
     if (status != QUERN_OK || !pointer) return status;
     status = find_own(member, pointer, false, "quern_symmetric_unregister", &range);
     if (status == QUERN_OK) status = begin_use(member, range->memory, stream, &use);
@@ -385,11 +406,18 @@ quern_status quern_symmetric_free(quern_group *group, void *pointer, void *strea
     return QUERN_OK;
 }
 
-quern_status quern_symmetric_unregister(quern_group *group, void *pointer, void *stream) {
+quern_status quern_symmetric_free(quern_group *group, void *pointer, void *stream) {
+    static const struct quern_view view = {.name = "symmetric_free", .is_undumped = true};
+    struct quern_look look;
+    quern_begin_look(&look, &view, NULL, stream);
+    return quern_end_look(&look, free_range(group, pointer, stream, &look));
+}
+
+static quern_status unregister_range(quern_group *group, void *pointer, void *stream, struct quern_look *look) {
     struct quern_membership *member;
     struct quern_symmetric_range *range;
     struct quern_symmetric_use *use;
-    quern_status status = begin_free(group, stream, &member);
+    quern_status status = begin_free(group, stream, &member, look);
     if (status == QUERN_OK) status = find_own(member, pointer, true, "quern_symmetric_free", &range);
     if (status != QUERN_OK) return status;
     struct quern_symmetric_range *oldest = quern_symmetric_oldest(range);
@@ -405,6 +433,13 @@ quern_status quern_symmetric_unregister(quern_group *group, void *pointer, void 
     free(oldest);
     quern_symmetric_sweep();
     return QUERN_OK;
+}
+
+quern_status quern_symmetric_unregister(quern_group *group, void *pointer, void *stream) {
+    static const struct quern_view view = {.name = "symmetric_unregister", .is_undumped = true};
+    struct quern_look look;
+    quern_begin_look(&look, &view, NULL, stream);
+    return quern_end_look(&look, unregister_range(group, pointer, stream, &look));
 }
 
 /* Frees a range and its older registrations.  The rank's pending work has ended. */

@@ -1,4 +1,4 @@
-"""Follows the recipes for an operation, a data type and a GPU target in a copy of the tree, with the files of this folder, compiles
+"""Follows the recipes for an operation, a data type and a target in a copy of the tree, with the files of this folder, compiles
 all that depends on them for every CPU target, and runs the quick checks of the copy.
 
 A file `NAME` is added to the tree.  A file `NAME.edits` changes the file NAME: the lines between <<<< and ==== are replaced by the
@@ -83,7 +83,8 @@ class Tree:
         found: dict[str, list[str]] = {}
         for source, flags in re.findall(r"^build \S+: cc_kernel (\S+).*\n  flags = (.*)\n", text, re.M):
             found.setdefault(flags, []).append(source)
-        assert len(found) == 3 and len({len(sources) for sources in found.values()}) == 1, {key: len(found[key]) for key in found}
+        counts = {flags: len(sources) for flags, sources in found.items()}
+        assert len(counts) == len(CPU_TARGETS) and len(set(counts.values())) == 1, counts
         for flags, sources in found.items():
             self.look_at(sources, *flags.split())
         self.look_at([name for name in self.sources("generated") if name.endswith("/table.c")])
@@ -293,6 +294,24 @@ for text in ("cross_entropy/probe.c.j2",):
         print(error)
 """)
     assert "a template prints None" in said, said
+
+
+# ---- a CPU target ----
+
+
+def test_a_cpu_target_takes_five_files(path: Path) -> None:
+    """By hand: its row, and, as no other target requires these instructions, their bit, how it is read, and two rows of tests."""
+    tree = Tree(path)
+    tree.follow("cpu_target", 5)
+    tree.gen("render")
+    tree.check()
+    assert "cpu avx512_bmi2" in tree.run(sys.executable, "tests/run.py", "--list")
+    assert "adam_pf32_gf32_mf32_vf32__avx512_bmi2: chosen" in tree.gen("explain", "adam", "target=avx512_bmi2", "param=f32",
+                                                                       "grad=f32", "m=f32", "v=f32")
+    tree.look_at([*tree.sources("src"), "tests/suites/test_cpu_features.c"], "-I", "tests")
+    kernels = [tree.compile_kernel(target, "gradient_norm") for target in ("avx512_bmi2", "avx512")]
+    plain, other = ((tree.path / kernel).read_bytes() for kernel in kernels)
+    assert b"__avx512_bmi2" in plain and b"__avx512_bmi2" not in other
 
 
 # ---- a GPU target --------------------------------------------------------------------------------

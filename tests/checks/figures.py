@@ -1,0 +1,164 @@
+"""Checks the figures in the documents: numbers that the sources have are computed from them, and the sentence must have them so.
+
+A row is a document, a sentence with a place for each figure, and the figures.  Measurements are not rows: they name the file or
+the command that they come from.  Called by tests/checks/docs.py.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+from gen import plan, spec, toolchain  # noqa: E402
+
+KERNELS, RANKS, LOOK, ERRORS = (f"docs/{name}.md" for name in ("kernels_and_packs", "ranks", "looking_inside", "errors"))
+WORDS = "no one two three four five six seven eight nine ten eleven twelve".split()
+
+
+def constant(path: str, name: str) -> float:
+    """The number that a source gives a name: by =, by #define or as the length of an array."""
+    text = (ROOT / path).read_text()
+    found = re.search(rf"\b{name}(?:\[| = | )([\d.x* <()]*\d[\d.]*)", text)
+    if not found:
+        raise LookupError(f"{path} has no number for {name}")
+    return float(eval(found[1].strip("( "), {}))  # digits and operators only
+
+
+def number(path: str, name: str, unit: float = 1, less: int = 0) -> Callable[[], str]:
+    return lambda: f"{constant(path, name) / unit - less:,.9g}"
+
+
+@functools.cache
+def size_of(header: str, kind: str) -> int:
+    """As the compiler lays it out."""
+    source = f'#include <stdio.h>\n#include "{header}"\nchar size[sizeof({kind})];\n'
+    command = [os.environ.get("CC", "cc"), "-std=c11", "-I", "include", "-I", "src", "-x", "c", "-S", "-o", "-", "-"]
+    text = subprocess.run(command, cwd=ROOT, input=source, capture_output=True, text=True, check=True).stdout
+    found = re.search(r"\.(?:size|comm)\s+size, ?(\d+)", text)
+    assert found, text
+    return int(found[1])
+
+
+def version() -> str:
+    """Of the header."""
+    return ".".join(f"{constant('include/quern.h', f'QUERN_VERSION_{part}'):g}" for part in ("MAJOR", "MINOR", "PATCH"))
+
+
+def word(count: int) -> str:
+    return WORDS[count].capitalize()
+
+
+def hand_files(recipe: str) -> Callable[[], str]:
+    """The files that a recipe adds or edits."""
+    return lambda: word(sum(path.is_file() and "__pycache__" not in path.parts
+                            for path in (ROOT / "tests/checks/recipes" / recipe).rglob("*")))
+
+
+def images(operation: str) -> Callable[[], str]:
+    """The units of a GPU target."""
+    return lambda: str(len(plan.units(operation, [spec.GPU_TARGETS["sm_90a"]])))
+
+
+def megabytes(*rows: str) -> Callable[[], str]:
+    """The sum of rows of the table of sizes, which `gen sizes --check` compares with the build."""
+    kilobytes = dict(re.findall(r"^\| ([\w ]+) (?:\| [\d ]*)+\| (\d+) \|$", (ROOT / KERNELS).read_text(), re.M))
+    return lambda: f"{sum(int(kilobytes[row]) for row in rows) / 1000:.1f}"
+
+
+def minutes(*outputs: str) -> Callable[[], str]:
+    """Of one core for the steps of the library whose output has one of these parts, by the costs of tests/runner/steps.json."""
+    costs = json.loads((ROOT / "tests/runner/steps.json").read_text())
+    named = {"cc_kernel": "CC build/avx512", "cc": "CC build/src", "ptx": "NVCC", "ptx_of_other": "PTX", "cubin": "PTXAS",
+             "fatbin": "FATBIN"}
+    text = "".join((ROOT / f"generated/{name}.ninja").read_text() for name in ("kernels", "host"))
+    rules = [rule for output, rule in re.findall(r"^build (\S+): (\w+)", text, re.M)
+             if rule in named and any(part in output for part in outputs)]
+    return lambda: str(math.ceil(sum(costs[named[rule]] for rule in rules) / 60))
+
+
+def release(driver: int) -> str:
+    """What NVIDIA calls the driver of a version of CUDA."""
+    return f"CUDA {driver // 1000}.{driver % 1000 // 10}, release {({12040: 550, 12090: 575, 13000: 580})[driver]}"
+
+
+SEGMENT, MESSAGES, TRANSFERS = "src/ranks/segment.h", "src/ranks/hosts/messages.h", "src/ranks/transfer/transfers.h"
+KIB, MIB, SECOND = 1 << 10, 1 << 20, 1e9
+
+FIGURES: tuple[tuple[str, str, tuple[Callable[[], str], ...]], ...] = (
+    ("README.md", "Release {};", (version,)),
+    ("README.md", "quern_kernels-{}-py3-", (version,)),
+    ("README.md", "for CPUs alone: {} minutes on one core", (minutes("/avx512/", "/avx2/", "/portable/", "/src/"),)),
+    ("README.md", "it has all kernels, which takes {} minutes on one core", (minutes("/"),)),
+    (LOOK, "{} bytes each, at most {}.", (lambda: str(size_of("look/events.h", "struct quern_event")),
+                                         number("src/look/events.c", "quern_trace_most_events"))),
+    (LOOK, "the first {} of the ranks that were missing", (number("src/look/events.h", "QUERN_EVENT_RANKS"),)),
+    (LOOK, "headers of more than {} bytes", (number("src/look/tensors_file.c", "quern_most_header"),)),
+    (ERRORS, "one line of at most {} characters", (number("src/runtime/status.c", "detail", less=1),)),
+    (ERRORS, "`QUERN_THREADS` | 1 to {}:", (lambda: f"{constant('src/runtime/threads.c', 'MAX_THREADS'):g}",)),
+    (ERRORS, "a glob of kernel names, up to {} characters", (number("src/runtime/device.h", "kernel_glob", less=1),)),
+    (ERRORS, "1 to {}: the hardware queues of a context | a line, and {} are assumed",
+     (number("src/ranks/cuda_support.c", "MOST"), number("src/ranks/cuda_support.c", "DEFAULT"))),
+    (KERNELS, "({} of cross-entropy, {} of Adam, {} of quantisation)",
+     (images("cross_entropy"), images("adam"), images("quantize"))),
+    (KERNELS, "a stripped engine with all operations has {} MB", (megabytes("avx512", "sm_90a", "code of the host"),)),
+    (KERNELS, "functions of the driver, compression | {} |", (lambda: release(toolchain._DECOMPRESSES),)),
+    (KERNELS, "machine code of ptxas 12.9 for sm_100f and sm_120f | {} |", (lambda: release(spec.GPU_TARGETS["sm_100f"].driver),)),
+    (KERNELS, "{} file changes by hand: add a row to `GPU_TARGETS`", (hand_files("target"),)),
+    (KERNELS, "{} files change by hand if no other target requires the instructions", (hand_files("cpu_target"),)),
+    (KERNELS, "{} files change by hand, if the type has 16 bits", (hand_files("dtype"),)),
+    (KERNELS, "{} files change by hand, including tests and documents", (hand_files("operation"),)),
+    (RANKS, "else {} seconds for CPU ranks and {} minutes for GPU ranks",
+     (number("src/ranks/group/form.c", "DEFAULT_CPU_TIMEOUT"), number("src/ranks/group/form.c", "DEFAULT_GPU_TIMEOUT", 60))),
+    (RANKS, "A host has at most {} ranks of a group, a group of several hosts at most {}.",
+     (number("include/quern.h", "QUERN_MAX_RANKS"), number("include/quern.h", "QUERN_MAX_HOSTS_RANKS"))),
+    (RANKS, "an all-reduce of at most {} KiB", (number("src/ranks/collective/collective_rounds.c", "MOST_READ", KIB),)),
+    (RANKS, "in rounds of {} to {} KiB", (number("src/ranks/collective/collective_rounds.c", "LEAST_WINDOW", KIB),
+                                          number("src/ranks/collective/collective_rounds.c", "MOST_WINDOW", KIB))),
+    (RANKS, "which has up to {} MiB (more with", (number("src/ranks/collective/collective_steps.c", "quern_most_workspace", MIB),)),
+    (RANKS, "at most {} MiB, whatever the number of ranks",
+     (number("src/ranks/collective/collective_nccl_reduce.c", "WORKSPACE", MIB),)),
+    (RANKS, "for up to {} KiB in a direction in any case", (number(TRANSFERS, "QUERN_TRANSFER_SMALL", KIB),)),
+    (RANKS, "hands over up to {} KiB for each rank in its start", (number(TRANSFERS, "QUERN_TRANSFER_EAGER", KIB),)),
+    (RANKS, "shared memory of {} KiB for each direction", (number("src/ranks/transfer/lane.h", "QUERN_LANE_BYTES", KIB),)),
+    (RANKS, "one half of a window of {} MiB", (number("src/ranks/transfer/window.h", "QUERN_WINDOW_BYTES", MIB),)),
+    (RANKS, "of {} KiB or of as much as the carrier takes", (number("src/ranks/transfer/carry.h", "QUERN_CARRY_PIECE", KIB),)),
+    (RANKS, "one message if it is up to {} KiB with all slices", (number(MESSAGES, "QUERN_MESSAGE_STAGE", KIB),)),
+    (RANKS, "in messages of up to {} MiB", (number(MESSAGES, "QUERN_MESSAGE_LARGEST", MIB),)),
+    (RANKS, "frames of up to {} KiB", (number("src/ranks/hosts/frames.h", "QUERN_FRAME_BYTES", KIB),)),
+    (RANKS, "at least {} bytes", (number("src/ranks/group/group.c", "LEAST_SECRET"),)),
+    (RANKS, "every {} s, and when something has changed", (number("src/ranks/silence.h", "RAREST", SECOND),)),
+    (RANKS, "The silence is {} s unless the group names another, {} to {},",
+     tuple(number("src/ranks/silence.h", f"QUERN_{name}_SILENCE") for name in ("USUAL", "LEAST", "MOST"))),
+    (RANKS, "looks every {} ms at the oldest operation", (number("src/ranks/watch.h", "QUERN_WATCH_MILLISECONDS"),)),
+    ("CONTRIBUTING.md", "is in {} parts", (number("tests/runner/tiers.py", "PARTS"),)),
+    ("CONTRIBUTING.md", "a line has at most {} columns", (number("tests/checks/style.py", "COLUMNS"),)),
+)
+
+
+def wrong_figures(name: str, text: str) -> Iterator[str]:
+    said = " ".join(text.split())
+    for document, sentence, figures in FIGURES:
+        if document == name:
+            expected = sentence.format(*(figure() for figure in figures))
+            if expected not in said:
+                yield f"expected \"{expected}\""
+
+
+def main() -> int:
+    found = [f"{name}: {fault}" for name in sorted({row[0] for row in FIGURES})
+             for fault in wrong_figures(name, (ROOT / name).read_text())]
+    print("".join(f"{fault}\n" for fault in found) + f"{len(FIGURES) - len(found)} passed, {len(found)} failed")
+    return len(found) != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
