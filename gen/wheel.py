@@ -42,15 +42,11 @@ def linker() -> list[str]:
             "-shared", "-s", "-Wl,-z,defs", "-Wl,-z,now"]
 
 
-def soname() -> str:
-    return f"libquern.so.{api.version(api.HEADER.read_text())[0]}"
-
-
 def link_library(archive: Path, folder: Path) -> Path:
     """The archive as a shared library."""
-    script, made = folder / "exports.map", folder / soname()
+    script, made = folder / "exports.map", folder / api.soname()
     script.write_text(api.version_script())
-    run(*linker(), f"-Wl,-soname,{soname()}", f"-Wl,--version-script={script}", "-Wl,--whole-archive", archive,
+    run(*linker(), f"-Wl,-soname,{api.soname()}", f"-Wl,--version-script={script}", "-Wl,--whole-archive", archive,
         "-Wl,--no-whole-archive", "-lm", "-ldl", "-lpthread", "-lrt", "-o", made)
     elf = bytearray(made.read_bytes())
     exports.unprotect(elf)
@@ -79,14 +75,10 @@ def check_glibc(path: Path) -> None:
 # ---- the files of a wheel ----
 
 
-def version() -> str:
-    return ".".join(map(str, api.version(api.HEADER.read_text())))
-
-
 def metadata() -> str:
     return f"""Metadata-Version: 2.4
 Name: {NAME.replace("_", "-")}
-Version: {version()}
+Version: {api.version_text()}
 Summary: {SUMMARY}
 License-Expression: MIT
 License-File: LICENSE
@@ -102,7 +94,7 @@ def tag() -> str:
 
 def spdx(files: dict[str, bytes]) -> str:
     """The list of the files with their licence, in SPDX 2.3.  Nothing of another project is linked in."""
-    package = {"SPDXID": "SPDXRef-Package", "name": NAME.replace("_", "-"), "versionInfo": version(), "downloadLocation": "NOASSERTION",
+    package = {"SPDXID": "SPDXRef-Package", "name": NAME.replace("_", "-"), "versionInfo": api.version_text(), "downloadLocation": "NOASSERTION",
                "licenseConcluded": "MIT", "licenseDeclared": "MIT", "copyrightText": "NOASSERTION", "filesAnalyzed": True,
                "packageVerificationCode": {"packageVerificationCodeValue": hashlib.sha1("".join(sorted(
                    hashlib.sha1(data).hexdigest() for data in files.values())).encode()).hexdigest()}}
@@ -110,8 +102,8 @@ def spdx(files: dict[str, bytes]) -> str:
                "checksums": [{"algorithm": "SHA1", "checksumValue": hashlib.sha1(data).hexdigest()},
                              {"algorithm": "SHA256", "checksumValue": hashlib.sha256(data).hexdigest()}]}
               for number, (name, data) in enumerate(sorted(files.items()))]
-    document = {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"{NAME}-{version()}",
-                "documentNamespace": f"{SITE}{version()}/{hashlib.sha256(json.dumps(listed).encode()).hexdigest()}",
+    document = {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"{NAME}-{api.version_text()}",
+                "documentNamespace": f"{SITE}{api.version_text()}/{hashlib.sha256(json.dumps(listed).encode()).hexdigest()}",
                 "creationInfo": {"created": "1980-01-01T00:00:00Z", "creators": ["Tool: quern-wheel"]},
                 "packages": [package], "files": listed, "relationships": [
                     {"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": "SPDXRef-Package"}]}
@@ -130,7 +122,7 @@ def contents(binaries: list[Path]) -> dict[str, bytes]:
                if path.suffix in (".py", ".pyi") or path.name == "py.typed"]
     files = {str(path.relative_to(PACKAGE)): path.read_bytes() for path in sources}
     files |= {f"quern/{path.name}": path.read_bytes() for path in binaries}
-    info = f"{NAME}-{version()}.dist-info"
+    info = f"{NAME}-{api.version_text()}.dist-info"
     files[f"{info}/sboms/quern.spdx.json"] = spdx(files).encode()
     files[f"{info}/METADATA"] = metadata().encode()
     files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: quern\nRoot-Is-Purelib: false\nTag: {tag()}\n".encode()
@@ -158,7 +150,7 @@ def make(archive: Path, folder: Path) -> Path:
         binaries = [library, *(link_shim(name, library, Path(scratch)) for name in SHIMS)]
         for binary in binaries:
             check_glibc(binary)
-        path = folder / f"{NAME}-{version()}-{tag()}.whl"
+        path = folder / f"{NAME}-{api.version_text()}-{tag()}.whl"
         write(contents(binaries), path)
     return path
 
