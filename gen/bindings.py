@@ -51,12 +51,12 @@ def ctypes_type(given: Type | Function, declared: header.Header) -> str:
     """A pointer is an address, but a text of the library is bytes."""
     if isinstance(given, Function):
         return f"CFUNCTYPE{ctypes_types(given, declared)}"
-    if given.pointers:
-        return "c_char_p" if given.base == "char" and given.pointers == (True,) else "c_void_p"
-    if given.base == "void":
-        return "None"
     kind = "c_int" if given.base in declared.enums else f"c_{given.base}" if given.base in RUST else given.base
-    kind = {"c_unsigned": "c_uint", "c_size_t": "c_size_t"}.get(kind, kind.removesuffix("_t"))
+    if given.pointers:
+        kind = "c_char_p" if given.base == "char" and given.pointers == (True,) else "c_void_p"
+    elif given.base == "void":
+        return "None"
+    kind = {"c_unsigned": "c_uint", "c_size_t": "c_size_t"}.get(kind, kind.removesuffix("_t") if kind.startswith("c_") else kind)
     return f"{kind} * {given.array}" if given.array else kind
 
 

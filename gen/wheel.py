@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import ctypes
 import hashlib
 import json
 import os
@@ -70,6 +71,13 @@ def check_glibc(path: Path) -> None:
     if newest > LEAST_GLIBC:
         raise SystemExit(f"wheel: {path.name} needs glibc {'.'.join(map(str, newest))}: expected at most "
                          f"{'.'.join(map(str, LEAST_GLIBC))}")
+
+
+def check_version(library: Path) -> None:
+    """The archive may be of an older tree."""
+    found, expected = ctypes.CDLL(str(library)).quern_version(), api.version(api.HEADER.read_text())
+    if found != expected[0] * 10000 + expected[1] * 100 + expected[2]:
+        raise SystemExit(f"wheel: the archive was built from version {found}: expected {api.version_text()}; build it again")
 
 
 # ---- the files of a wheel ----
@@ -147,6 +155,7 @@ def make(archive: Path, folder: Path) -> Path:
     """The wheel of a static library."""
     with tempfile.TemporaryDirectory() as scratch:
         library = link_library(archive, Path(scratch))
+        check_version(library)
         binaries = [library, *(link_shim(name, library, Path(scratch)) for name in SHIMS)]
         for binary in binaries:
             check_glibc(binary)

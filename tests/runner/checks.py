@@ -102,6 +102,8 @@ CHECKS = (
           ("build/host.a", *(f"build/{name}/{name}_table.o" for name in OPERATIONS)),
           gate=(PYTHON, "-m", "gen", "sizes", "--check"), quick=True),
     Check("consumers", ("sh", "tests/consumers/run.sh"), LIBRARIES, quick=True, runs_ninja=True),
+    Check("python package", (PYTHON, "tests/python/run.py", *LIBRARY), LIBRARY, quick=True),
+    Check("python frameworks", (PYTHON, "tests/python/run.py", *LIBRARY, "--frameworks"), LIBRARY, deep_only=True),
     Check("mpi", ("sh", "tests/mpi/run.sh"), LIBRARY, gate=None),
     Check("two engines", (PYTHON, "tests/consumers/two_engines.py"), LIBRARIES, quick=True, runs_ninja=True),
     Check("scale", (PYTHON, "tests/checks/scale.py"), ("build/tests/traffic/group",)),

@@ -202,7 +202,7 @@ def devices() -> list[tuple[str, int]]:
     return [(kind, ordinal) for kind in KINDS for ordinal in range(_count(kind))]
 
 
-def arguments(name: str, **fields):
+def arguments(name: str, /, **fields):
     """A struct of quern.h with its defaults and these fields: arguments("adam_args", lr=1e-3)."""
     made = getattr(_c, f"quern_{name}")()
     getattr(lib, f"quern_{name}_init")(ctypes.byref(made))
@@ -211,7 +211,7 @@ def arguments(name: str, **fields):
     return made
 
 
-def explain(operation: str, kind: str = "cpu", ordinal: int = 0, **fields) -> str:
+def explain(operation: str, /, kind: str = "cpu", ordinal: int = 0, **fields) -> str:
     """The kernel that serves the arguments of an operation, and the reasons against those before it.
 
     explain("cross_entropy", logits_dtype=quern._c.QUERN_BF16, ...)

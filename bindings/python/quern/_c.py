@@ -459,7 +459,7 @@ class quern_device_view(Structure):
         ("timeout", c_uint64),
         ("poison", c_void_p),
         ("multicast", c_void_p),
-        ("peer", c_void_p),
+        ("peer", c_void_p * 128),
     ]
 class quern_transfer_item(Structure):
     _fields_ = [

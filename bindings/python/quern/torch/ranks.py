@@ -98,12 +98,12 @@ def _indices(given: torch.Tensor, name: str, count: int) -> torch.Tensor:
     return given.contiguous()
 
 
-def _exchange(group: Group, operand, output, indices) -> None:
+def _exchange(group: Group, operand, output, indices, check_overlap: bool = False) -> None:
     """output gets the slices; offsets and sizes are in rows."""
     row_bytes = operand.element_size() * (operand[0].numel() if operand.shape[0] else output[0].numel() if output.shape[0] else 0)
     args = quern.arguments(
         "ragged_all_to_all_args", metadata_dtype=DTYPES[indices[0].dtype], input=operand.data_ptr(), input_rows=operand.shape[0],
-        output=output.data_ptr(), output_rows=output.shape[0], row_bytes=row_bytes, updates=indices[0].numel() // group.size,
+        output=output.data_ptr(), output_rows=output.shape[0], row_bytes=row_bytes, updates=indices[0].numel() // group.size, check_overlap=check_overlap,
         **dict(zip(("input_offsets", "send_sizes", "output_offsets", "recv_sizes"), (each.data_ptr() for each in indices))))
     needed = c_size_t()
     quern.check(quern.lib.quern_ragged_all_to_all_workspace(group._open(), byref(args), byref(needed)))
@@ -134,7 +134,8 @@ class _Ragged(torch.autograd.Function):
         d_operand = upstream.new_zeros(ctx.rows)
         inputs, sends, outputs, receives = indices
         theirs = _starts(ctx.group, inputs, outputs)
-        _exchange(ctx.group, upstream, d_operand, (theirs[1], receives, theirs[0], sends))
+        # Rows that were sent twice would need a sum: that is an error here, and never a wrong gradient.
+        _exchange(ctx.group, upstream, d_operand, (theirs[1], receives, theirs[0], sends), check_overlap=True)
         d_output = upstream.clone()
         for start, count in zip(theirs[1].tolist(), receives.tolist()):
             d_output[start:start + count] = 0
@@ -161,7 +162,7 @@ def ragged_all_to_all(operand: torch.Tensor, output: torch.Tensor, input_offsets
 
     Slice p of this rank are the rows input_offsets[p], send_sizes[p] of operand; it goes to rank p, to the row output_offsets[p] of the
     output there.  recv_sizes[p] rows come from rank p.  Several slices for each rank stand beside each other: [ranks, updates].
-    Gradients of operand and output go the way back.
+    Gradients of operand and output go the way back; slices of operand must not overlap for that.
     """
     names = ("input_offsets", "send_sizes", "output_offsets", "recv_sizes")
     indices = [_indices(given, name, group.size)
