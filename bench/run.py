@@ -16,12 +16,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[number]) for number in (0, 1)]
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT)]
+from gen import arguments  # noqa: E402
 from gen.spec import CPU_TARGETS  # noqa: E402
 from ranks import measure as rank_measure  # noqa: E402
 from report import page, tables  # noqa: E402
 
-ROOT = Path(__file__).resolve().parent.parent
 KERNELS = ("cross_entropy", "adam")
 OPERATIONS = (*KERNELS, *tables.TABLES)
 
@@ -234,7 +235,6 @@ def measure(chosen: argparse.Namespace) -> int:
 
 def main() -> int:
     if "--count" in sys.argv[1:]:
-        sys.path.insert(0, str(ROOT))  # for gen
         from count import command
 
         return command.main([word for word in sys.argv[1:] if word != "--count"])
@@ -243,6 +243,7 @@ def main() -> int:
 
         return scale_command.main([word for word in sys.argv[1:] if word != "--scale"])
     chosen = read_arguments()
+    arguments.end_of_check()
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     if not chosen.source and not chosen.program.exists():
         raise SystemExit(f"{chosen.program} is not there: build it with ninja bench")

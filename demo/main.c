@@ -41,8 +41,8 @@ static bool prepare(struct demo *demo) {
     if (!blas_open()) return false;
     if (!device_resolve(&demo->options.device, options->processes ? (int)options->ranks : 1, options->rank <= 0)) return false;
     if (!words_read(&demo->words, options->corpus)) {
-        fprintf(stderr, "language_model: cannot read %s: %s\nMake it with: python3 demo/corpus.py %s\n",
-                options->corpus, strerror(errno), options->corpus);
+        fprintf(stderr, "language_model: cannot read %s: %s\n", options->corpus, strerror(errno));
+        if (strcmp(options->corpus, OWN_CORPUS) == 0) fprintf(stderr, "Make it with: python3 demo/corpus.py " OWN_CORPUS "\n");
         return false;
     }
     tokenizer_learn(&demo->text, &demo->words, (int32_t)options->vocab);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "router.h"
 
@@ -23,7 +24,7 @@ static const struct argp_option OPTIONS[] = {
     {"steps", STEPS, "N", 0, "Training steps (1000; on ranks 400)", 0},
     {"seed", SEED, "N", 0, "Seed of weights, batches and rounding (1)", 0},
     {"device", DEVICE, "cpu|cuda:N|auto", 0, "Where loss and optimizer run (auto: the first GPU, else the CPU)", 0},
-    {"corpus", CORPUS, "FILE", 0, "Text to learn (build/corpus.txt)", 0},
+    {"corpus", CORPUS, "FILE", 0, "Text to learn (documents of this repository)", 0},
     {"threads", THREADS, "N", 0, "Threads on the CPU, of all ranks (one per core)", 0},
     {"no-comparison", NO_COMPARISON, NULL, 0, "Leave out the second run: with plain fp32 loops, or on one rank", 0},
     {"beta2", BETA2, "X", 0, "Adam's beta2, from 0 to 1 (0.99)", 0},
@@ -137,6 +138,11 @@ static void set_moments(struct argp_state *state, const char *text) {
     argp_error(state, "--moments is '%s'; it is bf16, nearest or f32", text);
 }
 
+static void set_corpus(struct argp_state *state, const char *path) {
+    ((struct options *)state->input)->corpus = path;
+    if (access(path, R_OK) != 0) argp_error(state, "--corpus is '%s': %s", path, strerror(errno));
+}
+
 static void set_dump(struct argp_state *state, char *text) {
     struct look *look = &((struct options *)state->input)->look;
     char *colon = strchr(text, ':');
@@ -156,6 +162,7 @@ static void set_default(int64_t *value, int64_t fallback) {
 }
 
 static void complete_hosts(struct argp_state *state, struct options *options) {
+    if (options->ranks == 0) argp_error(state, "--hosts needs --ranks of at least as much: a rank per host");
     if (options->hosts > options->ranks)
         argp_error(state, "--hosts is %lld; with --ranks %lld it is at most as much: a rank per host", (long long)options->hosts,
                    (long long)options->ranks);
@@ -226,7 +233,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         }
     }
     if (key == DEVICE) set_device(state, argument);
-    else if (key == CORPUS) options->corpus = argument;
+    else if (key == CORPUS) set_corpus(state, argument);
     else if (key == CURVE) options->curve = argument;
     else if (key == BETA2) set_beta2(state, argument);
     else if (key == MOMENTS) set_moments(state, argument);
@@ -261,7 +268,7 @@ struct options options_parse(int argc, char **argv) {
     };
     struct options options = {
         .device = {.is_auto = true},
-        .corpus = "build/corpus.txt",
+        .corpus = OWN_CORPUS,
         .optimizer = {.beta2 = 0.99, .moments = QUERN_BF16},
         .comparison = true,
         .seed = 1,

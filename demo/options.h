@@ -32,6 +32,9 @@ struct options {
     const char *group;         /* where the ranks meet */
 };
 
+/* The text that demo/corpus.py writes. */
+#define OWN_CORPUS "build/corpus.txt"
+
 /* With defaults filled in.  Ends the program with status 2 and a message on stderr if the command line is not valid. */
 struct options options_parse(int argc, char **argv);
 

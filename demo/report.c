@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "blas.h"
 #include "mixture.h"
@@ -14,7 +15,8 @@ enum { LISTED_EXPERTS = 16 };
 void report_introduction(const struct demo *demo) {
     const struct model_shape *shape = &demo->shape;
     const struct options *options = &demo->options;
-    printf("Text       %s: %lld bytes, %lld tokens of %d (byte-pair encoding)\n", options->corpus,
+    printf("Text       %s: %lld bytes, %lld tokens of %d (byte-pair encoding)\n",
+           strcmp(options->corpus, OWN_CORPUS) == 0 ? "documents of this repository, demo/text.xz" : options->corpus,
            (long long)demo->words.text_bytes, (long long)demo->text.encoded_count, demo->text.vocab);
     printf("Model      transformer: %d layers, width %d, %d heads; %d x %d tokens a step\n", shape->layers, shape->width,
            shape->heads, shape->batch, shape->context);

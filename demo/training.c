@@ -152,6 +152,8 @@ bool train(struct model *model, struct backend *backend, const struct training *
     outcome->tokens = outcome->steps * model->all_rows;
     if (model->rank != NULL) outcome->totals = model->rank->totals;
     progress_end(&progress);
+    if (!training->is_silent) printf("  evaluating on text held out\n");
+    fflush(stdout);
     outcome->loss = mean_of_last_tenth(losses, outcome->steps);
     succeeded = succeeded && look_step(training->looked_at, outcome->steps + 1) &&
                 evaluate(model, backend, training, &batch, &outcome->held_out_loss) &&

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import fnmatch
 import sys
 
 from gen import plan, render
+from gen.arguments import end_of_check
 
 
 def command_list(arguments: argparse.Namespace) -> int:
@@ -56,7 +58,7 @@ def command_explain(arguments: argparse.Namespace) -> int:
 def command_pack(arguments: argparse.Namespace) -> int:
     from gen import pack
 
-    return pack.run(arguments.target, arguments.output)
+    return pack.run(arguments.target, arguments.output, arguments.operations)
 
 
 def command_audit(arguments: argparse.Namespace) -> int:
@@ -100,6 +102,7 @@ def parser() -> argparse.ArgumentParser:
     command = commands.add_parser("pack", help="render, compile and write a kernel pack for one GPU target")
     command.add_argument("target", help="a row of GPU_TARGETS in gen/spec.py")
     command.add_argument("-o", "--output", help="default: build/packs/TARGET.qpack")
+    command.add_argument("--operations", metavar="NAME,...", help=f"of {', '.join(plan.OPERATIONS)}")
     command.set_defaults(run=command_pack)
 
     command = commands.add_parser("audit", help="registers, spills, access widths and instructions of every GPU kernel")
@@ -117,6 +120,8 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     arguments = parser().parse_args()
+    if arguments.command != "pack":   # which looks at its names first
+        end_of_check()
     return int(arguments.run(arguments))
 
 
@@ -125,3 +130,7 @@ if __name__ == "__main__":
         sys.exit(main())
     except BrokenPipeError:
         sys.exit(0)
+    except OSError as fault:
+        if fault.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, errno.EROFS):
+            raise
+        sys.exit(f"quern: {fault.filename or 'a file'} cannot be written: {fault.strerror}")

@@ -60,7 +60,7 @@ def version_script() -> str:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--soname"]:
-        print(soname())
+    if asked := {"--soname": soname, "--version": version_text}.get(sys.argv[1]):
+        print(asked())
     else:
         Path(sys.argv[1]).write_text(version_script())

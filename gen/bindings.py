@@ -194,8 +194,9 @@ def outputs(render: Callable[..., str]) -> dict[str, str]:
     """The rendered files by their paths."""
     names = values(header.read())
     crate = "bindings/rust/quern-sys"
-    return {f"{crate}/Cargo.toml": render("bindings/Cargo.toml.j2", version=api.version_text()),
-            f"{crate}/Cargo.lock": render("bindings/Cargo.lock.j2", version=api.version_text()),
+    manifests = {f"{crate}/Cargo.toml": "bindings/Cargo.toml.j2", f"{crate}/Cargo.lock": "bindings/Cargo.lock.j2",
+                 "packaging/conda/meta.yaml": "packaging/meta.yaml.j2", "packaging/vcpkg/quern/vcpkg.json": "packaging/vcpkg.json.j2"}
+    return {**{path: render(template, version=api.version_text()) for path, template in manifests.items()},
             f"{crate}/src/bindings.rs": render("bindings/bindings.rs.j2", **names),
             "bindings/python/quern/_c.py": render("bindings/_c.py.j2", **names),
             "generated/arguments.h": render("bindings/arguments.h.j2", **names),

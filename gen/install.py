@@ -6,6 +6,7 @@ by the build, with the folder of the libraries, and PREFIX and DESTDIR in the en
 
 from __future__ import annotations
 
+import filecmp
 import os
 import re
 import shutil
@@ -86,7 +87,10 @@ def install(library: Path, root: Path) -> None:
         reason = f"{piece.place} cannot be written below {root}: {fault.strerror}"
         raise SystemExit(f"quern: {reason}; no file there has changed") from None
     for new, place in written.items():
-        new.replace(place)
+        if place.is_file() and not new.is_symlink() and filecmp.cmp(new, place, shallow=False):
+            new.unlink()   # an engine that is linked with it is not linked again
+        else:
+            new.replace(place)
 
 
 def main() -> None:

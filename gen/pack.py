@@ -5,11 +5,13 @@ from __future__ import annotations
 import struct
 import sys
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from os import cpu_count
+from os import cpu_count, getpid
 from pathlib import Path
 
-from gen import plan, spec, toolchain
+from gen import plan, selection, spec, toolchain
+from gen.arguments import end_of_check
 from gen.render import ROOT, Renderer
 
 MAGIC = b"QUERNPAK"
@@ -39,8 +41,12 @@ def compile_units(target: spec.GpuTarget, units: list[plan.Unit], directory: Pat
         toolchain.fatbin(nvcc, target, out.with_suffix(".cubin"), out.with_suffix(".ptx"), out.with_suffix(".fatbin"))
         return out.with_suffix(".fatbin")
 
+    made = {}
     with ThreadPoolExecutor(cpu_count()) as pool:
-        return dict(zip((unit.stem for unit in units), pool.map(compile_one, units)))
+        for unit, fatbin in zip(units, pool.map(compile_one, units)):
+            made[unit.stem] = fatbin
+            print(f"[{len(made)}/{len(units)}] {fatbin.name}", flush=True)
+    return made
 
 
 def row(kernel: plan.Kernel, offset: int, size: int) -> bytes:
@@ -82,25 +88,32 @@ def assemble(target: spec.GpuTarget, units: list[plan.Unit], fatbins: dict[str, 
     return header(checksum(header(0) + body)) + body
 
 
-def units_of(target: spec.GpuTarget) -> list[plan.Unit]:
-    return [unit for operation in plan.OPERATIONS for unit in plan.units(operation, [target])]
+def units_of(target: spec.GpuTarget, operations: Sequence[str] = tuple(plan.OPERATIONS)) -> list[plan.Unit]:
+    return [unit for operation in operations for unit in plan.units(operation, [target])]
 
 
 def write(target: spec.GpuTarget, units: list[plan.Unit], path: Path) -> int:
     """Returns the number of bytes."""
     fatbins = compile_units(target, units, PACKS / target.name)
     data = assemble(target, units, {stem: fatbin.read_bytes() for stem, fatbin in fatbins.items()})
-    path.write_bytes(data)
+    new = path.with_name(f".{path.name}.{getpid()}")
+    try:
+        new.write_bytes(data)
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
     return len(data)
 
 
-def run(name: str, output: str | None) -> int:
+def run(name: str, output: str | None, operations: str | None) -> int:
     """python -m gen pack NAME"""
-    if name not in spec.GPU_TARGETS:
-        print(f"{name!r} is no row of GPU_TARGETS in gen/spec.py; there are {', '.join(spec.GPU_TARGETS)}", file=sys.stderr)
+    try:
+        target = spec.GPU_TARGETS[selection.chosen("GPU target", name, list(spec.GPU_TARGETS))[0]]
+        units = units_of(target, selection.chosen("operation", operations, list(plan.OPERATIONS)))
+    except selection.BadSelection as fault:
+        print(f"./quern gen pack: {fault}", file=sys.stderr)
         return 2
-    target = spec.GPU_TARGETS[name]
-    units = units_of(target)
+    end_of_check()
     path = Path(output) if output else PACKS / f"{name}.qpack"
     size = write(target, units, path)
     rows = sum(len(unit.kernels) for unit in units)

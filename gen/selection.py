@@ -9,12 +9,14 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from gen import measured, plan
+from gen.arguments import end_of_check
 from gen.machine_code import Image
 from gen.operation import Target
 from gen.render import ROOT, selected
@@ -24,6 +26,7 @@ from gen.toolchain import find_nvcc, find_older_ptxas, least_driver, toolkit
 FOLDER = "build/selected"
 SIZES = ROOT / "docs" / "kernels_and_packs.md"
 TOLERANCE = 0.5   # gcc 14 makes CPU kernels of cross-entropy that are 1.5 times as large as those of gcc 12
+ROOM = 64e6       # bytes of a disk: if a build fails with less, that may be the reason
 LEAST = 16        # kilobytes, below which differences do not count
 
 
@@ -31,7 +34,7 @@ class BadSelection(Exception):
     """A name that there is not; the text lists those that there are."""
 
 
-def _chosen(kind: str, text: str | None, known: Sequence[str]) -> list[str]:
+def chosen(kind: str, text: str | None, known: Sequence[str]) -> list[str]:
     """The names of a list with commas, in the order of the known ones; None: all."""
     if text is None:
         return list(known)
@@ -45,12 +48,12 @@ def _chosen(kind: str, text: str | None, known: Sequence[str]) -> list[str]:
 
 
 class Selection:
-    def __init__(self, targets: str | None, operations: str | None, ptxas: Path | None = None) -> None:
-        """ptxas: the assembler of all targets but PTX, None: that of nvcc.  Without nvcc all targets are those of CPUs."""
-        self.ptxas = ptxas
+    def __init__(self, targets: str | None, operations: str | None) -> None:
+        """Without nvcc all targets are those of CPUs."""
+        self.ptxas: Path | None = None   # the assembler of all targets but PTX; None: that of nvcc
         known = {target.name: target for target in plan.targets()}
-        self.targets = [known[name] for name in _chosen("target", targets, list(known))]
-        self.operations = _chosen("operation", operations, list(plan.OPERATIONS))
+        self.targets = [known[name] for name in chosen("target", targets, list(known))]
+        self.operations = chosen("operation", operations, list(plan.OPERATIONS))
         self.lacks_nvcc = targets is None and not find_nvcc()
         if self.lacks_nvcc:
             self.targets = [target for target in self.targets if target.kind == "cpu"]
@@ -137,7 +140,11 @@ NO_GPU = "no nvcc was found: the library has no GPU kernels; ./quern toolkit ins
 
 def _ninja(*arguments: str, prefix: str | None = None) -> int:
     environment = os.environ if prefix is None else {**os.environ, "PREFIX": prefix}
-    return subprocess.run(["ninja", *arguments], cwd=ROOT, env=environment).returncode
+    status = subprocess.run(["ninja", *arguments], cwd=ROOT, env=environment).returncode
+    free = shutil.disk_usage(ROOT / "build" if (ROOT / "build").exists() else ROOT).free
+    if status != 0 and free < ROOM:
+        print(f"quern: the disk of {ROOT}/build has only {free / 1e6:.1f} MB left", file=sys.stderr)
+    return status
 
 
 def build_whole(prefix: str | None) -> int:
@@ -274,9 +281,12 @@ def main(command: str, arguments: list[str]) -> int:
     prefix = os.path.join(os.environ.get("QUERN_CALLED_FROM", ""), chosen.prefix) if command == "install" else None
     is_whole = all(getattr(chosen, name) == parser.get_default(name) for name in ("targets", "operations", "folder", "driver"))
     try:
+        selection = Selection(chosen.targets, chosen.operations)
+        end_of_check()
         if is_whole:
             return build_whole(prefix)
-        return build(Selection(chosen.targets, chosen.operations, _assembler(chosen.driver)), chosen.folder, prefix)
+        selection.ptxas = _assembler(chosen.driver)
+        return build(selection, chosen.folder, prefix)
     except BadSelection as fault:
         print(f"./quern {command}: {fault}", file=sys.stderr)
         return 2

@@ -244,7 +244,7 @@ try_root() {
     clone root $root_path
     clone stranger "$user_path"
     step "user with nothing: help" asks_nothing_for_help || true
-    step "user with nothing: the line for root" asks_for gcc ninja-build python3 perl-doc || true
+    step "user with nothing: the line for root" asks_for gcc ninja-build python3 || true
     step "root with nothing: demo" demo_trains root $root_path || return 0
     step "root with nothing: the demo compiles what it needs" demo_compiles_little $root_path || true
     step "root with nothing: gen check" generated_is_current root $root_path || true

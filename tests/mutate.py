@@ -27,7 +27,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-from gen import plan  # noqa: E402
+from gen import arguments, plan  # noqa: E402
 from mutation import equivalent, executes, kernels, sample, units  # noqa: E402
 from mutation.sites import Site  # noqa: E402
 from mutation.trees import FURTHER, Tree, all_jobs, name_of, of_gate, of_kind  # noqa: E402
@@ -286,6 +286,7 @@ def print_table() -> None:
 
 def main() -> int:
     options = parse()
+    arguments.end_of_check()
     if options.table:
         print_table()
         return 0

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT))
 import receipts  # noqa: E402
-from gen import history  # noqa: E402
+from gen import arguments, history  # noqa: E402
 from gen.toolchain import find_nvdisasm  # noqa: E402
 from mutation import executes  # noqa: E402
 from runner import archives, build, changed, checks, devices, first_kernels, jobs, scheduler, suites, texts, tiers  # noqa: E402
@@ -419,7 +419,9 @@ def run(options: argparse.Namespace, record: Record, garbage: Path) -> int:
 
 
 def main() -> int:
-    options, record = parse(), Record()
+    options = parse()
+    arguments.end_of_check()
+    record = Record()
     if options.costs:
         print("\n".join(record.table()) if record.last else "no run yet")
         return 0

@@ -9,6 +9,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from gen.arguments import end_of_check
+
 from . import check, files, table
 from .counts import Count
 from .flow import Fault
@@ -96,6 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def main(words: list[str]) -> int:
     arguments = read_arguments(words)
+    end_of_check()
     try:
         return check.run(arguments.all) if arguments.check else run(arguments)
     except (Fault, Missing) as fault:

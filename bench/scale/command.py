@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from gen.arguments import end_of_check
+
 
 def read_arguments(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./quern bench --scale", description=__doc__)
@@ -14,6 +16,7 @@ def read_arguments(words: list[str]) -> argparse.Namespace:
 
 def main(words: list[str]) -> int:
     arguments = read_arguments(words)
+    end_of_check()
     from . import picture, results, tables  # not for --help, which works without simpy
 
     if not arguments.from_results:

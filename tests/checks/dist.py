@@ -77,7 +77,8 @@ def test_the_unpacked_tree_works_without_a_history() -> None:
         folder.mkdir()
         pack(ROOT, folder / "quern.tar.gz")
         run(folder, "git", "init", "--quiet")
-        run(folder, "git", "-c", "user.name=user", "-c", "user.email=user", "commit", "--quiet", "--allow-empty", "-m", "another tree")
+        author = ("-c", "user.name=user", "-c", "user.email=user")
+        run(folder, "git", *author, "commit", "--quiet", "--allow-empty", "-m", "another tree")
         with tarfile.open(folder / "quern.tar.gz") as archive:
             expect({entry.name.split("/")[0] for entry in archive}, {f"quern-{api.version_text()}"})
             archive.extractall(folder)

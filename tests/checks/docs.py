@@ -64,7 +64,7 @@ def words_of_sources() -> frozenset[str]:
     """All names in the sources.  Documents may also name internal functions and environment variables."""
     words: set[str] = set()
     for name in files():
-        if name.endswith((".c", ".h", ".cu", ".cuh", ".cpp", ".py", ".sh", ".j2", ".ninja")) or name == "quern":
+        if name.endswith((".c", ".h", ".cu", ".cuh", ".cpp", ".py", ".sh", ".j2", ".ninja", "CMakeLists.txt")) or name == "quern":
             if name != "tests/checks/docs.py":
                 words |= set(re.findall(r"\w+", (ROOT / name).read_text(errors="replace")))
     return frozenset(words)

@@ -162,10 +162,7 @@ fi
 # ---- the demo ----
 
 corpus=build/test_corpus.txt
-"${PYTHON:-python3}" demo/corpus.py "$corpus" >/dev/null || {
-    echo "examples: no corpus"
-    exit 1
-}
+"${PYTHON:-python3}" demo/corpus.py "$corpus"
 tiny="--corpus $corpus --timeout 600 --context 16 --vocab 600 --width 32 --layers 1"
 small="$tiny --steps 3 --batch 1"
 few="$tiny --steps 4 --batch 5"
@@ -210,7 +207,9 @@ refuse "--tensor-parallel has no --hosts" --tensor-parallel 2 --hosts 2
 refuse "--ranks is 3; with --tensor-parallel 2 it is 2" --tensor-parallel 2 --ranks 3
 refuse "--batch is 5; with --tensor-parallel 2 it is a multiple of 2" --tensor-parallel 2 --batch 5
 refuse "--tensor-parallel is 3; it is a divisor of 4 times --width: of 512" --tensor-parallel 3
-refuse "--hosts is 2; with --ranks 0" --hosts 2
+refuse "--hosts needs --ranks of at least as much" --hosts 2
+refuse "--hosts is 3; with --ranks 2 it is at most as much" --hosts 3 --ranks 2
+refuse "--corpus is '/nope': No such file" --corpus /nope
 refuse "--host is 2; with --hosts 2" --ranks 2 --hosts 2 --host 2
 refuse "--host needs --meet and --secret" --ranks 2 --hosts 2 --host 1
 refuse "need --hosts" --ranks 2 --meet 127.0.0.1:4711

@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(ROOT / "tests"))
 from gen import api, plan, selection  # noqa: E402
+from gen.spec import GPU_TARGETS  # noqa: E402
 from gen.toolchain import find_nvcc  # noqa: E402
 from runner.targets import first_with  # noqa: E402
 
@@ -109,6 +110,18 @@ def test_operations_that_were_not_chosen_are_named() -> None:
     expect((said["prepare adam"], said["call adam"]), (missing, missing))
     for call in ("prepare cross_entropy", "call cross_entropy", "prepare barrier"):
         expect(said[call], "QUERN_OK: ")
+
+
+def test_a_pack_has_the_chosen_operations_and_shows_its_progress() -> None:
+    if not find_nvcc():
+        return
+    with tempfile.TemporaryDirectory() as name:
+        command = [sys.executable, "-m", "gen", "pack", GPU, "--operations", "barrier", "-o", f"{name}/one.qpack"]
+        said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        kernels = sum(len(unit.kernels) for unit in plan.units("barrier", [GPU_TARGETS[GPU]]))
+        expect_in("[1/1] barrier.fatbin", said)
+        expect_in(f"{kernels} kernels for {GPU}", said)
+        expect([path.name for path in Path(name).iterdir()], ["one.qpack"])
 
 
 def test_the_tree_stays_current() -> None:

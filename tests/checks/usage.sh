@@ -18,7 +18,8 @@ expect() {
     fi
 }
 
-expect 2 "Usage: ./quern COMMAND" ./quern nonsense
+expect 2 "there is no command 'buidl'; the nearest is 'build'" ./quern buidl
+expect 2 "there is no command 'xyzzy': ./quern --help" ./quern xyzzy
 expect 2 "Usage: ./quern COMMAND" ./quern
 expect 0 "Usage: ./quern COMMAND" ./quern --help
 for command in "demo --help" "bench --help" "bench --count --help" "bench --scale --help" "test --help" "gpu --help" "gen --help" "gen explain --help"; do
@@ -26,7 +27,7 @@ for command in "demo --help" "bench --help" "bench --count --help" "bench --scal
 done
 expect 2 "invalid choice" "${PYTHON:-python3}" -m gen nonsense
 expect 2 "there is no target" "${PYTHON:-python3}" -m gen explain adam target=sm_1 param=f32
-expect 2 "is no row of GPU_TARGETS" "${PYTHON:-python3}" -m gen pack sm_1
+expect 2 "there is no GPU target 'sm_1'; there are sm_121" "${PYTHON:-python3}" -m gen pack sm_1
 expect 1 "no such kernel can exist" "${PYTHON:-python3}" -m gen explain adam target=avx2 param=f32 grad=f32 m=f32 v=f32 master=f32
 expect 0 "cross_entropy_bf16_streamed__sm_80: chosen" \
     "${PYTHON:-python3}" -m gen explain cross_entropy target=sm_80 logits=bf16 vocab=128256
@@ -59,4 +60,44 @@ ln -s "$(command -v "${PYTHON:-python3}")" "$work/a path/bin/python"
 expect 0 "CC build/portable/ragged_all_to_all__portable.o" env NVCC=none PYTHON="$work/a path/bin/python" \
     ninja -C "$tree" build/barrier/barrier_images.o build/portable/ragged_all_to_all__portable.o
 expect 0 "Usage: ./quern demo" "$tree/quern" demo --help
+rm -rf "$tree/build"
+
+# Options are checked before anything is installed or built: each program that could do so ends the command with status 99.
+for program in ninja apt-get pip sudo; do
+    printf '#!/bin/sh\nexit 99\n' >"$work/a path/bin/$program"
+    chmod 755 "$work/a path/bin/$program"
+done
+first() { PATH="$work/a path/bin:$PATH" "$tree/quern" "$@"; }
+expect 2 "needs --ranks of at least as much" first demo --hosts 2
+expect 2 "it is a number from 1 to 128" first demo --ranks 0
+expect 2 "it is bf16, nearest or f32" first demo --moments fp8
+expect 2 "'/nope': No such file" first demo --corpus /nope
+expect 2 "there is no target 'sm_1'" first build --targets sm_1
+expect 2 "there is no operation 'adm'" first install "$work/prefix" --operations adm
+expect 2 "unrecognized arguments: --nonsense" first test --nonsense
+expect 2 "unrecognized arguments: --nonsense" first mutate --nonsense
+expect 2 "nonsense: expected" first bench nonsense
+expect 2 "unrecognized arguments: --nonsense" first bench --count --nonsense
+expect 2 "there is no GPU target 'sm_1'" first gen pack sm_1
+expect 2 "toolkit takes no arguments" first toolkit --nonsense
+if [ -e "$tree/build" ]; then
+    echo "usage: a command with wrong options has made build/"
+    fail=1
+fi
+
+# A tree of another user, and a full disk.
+as_another_user() { setpriv --reuid=65534 --regid=65534 --clear-groups "$tree/quern" $1; }
+on_a_full_disk() { unshare -m sh -c "mount -t tmpfs -o size=64k tmpfs '$tree/build' && exec '$tree/quern' $1"; }
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+    chmod 755 "$work"
+    for command in build "install $work/prefix" test bench mutate "gen render" "gen pack sm_90a" toolkit; do
+        expect 1 "nothing can be written here (.*), which belongs to root" as_another_user "$command"
+    done
+    mkdir "$tree/build"
+    for command in build test "gen pack sm_90a" toolkit; do
+        expect 1 "nothing can be written here (.*): the disk is full" on_a_full_disk "$command"
+    done
+else
+    echo "usage: a tree of another user and a full disk: skipped: they need root"
+fi
 exit "$fail"

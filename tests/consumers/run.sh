@@ -130,6 +130,7 @@ if command -v cargo >/dev/null; then
     expect "losses 0.4076 1.0986, parameters 1.50 0.50 0.50"
     step "the crate's layouts" sh -c "cd '$work/quern-sys' && cargo run --quiet --offline --example layout >'$work/layout.c'"
     step "the same layouts in C" sh -c "cc -std=c11 -fsyntax-only $(pkg-config --cflags quern) '$work/layout.c'"
+    step "the crate as a package" sh -c "cd '$work/quern-sys' && QUERN_LIB_DIR='$QUERN/lib' cargo package --offline --allow-dirty"
 else
     echo "consumer: the crate in Rust: skipped: no cargo"
 fi

@@ -93,6 +93,7 @@ CHECKS = (
     Check("selection", (PYTHON, "tests/checks/selection.py"), ("build/light/libquern.a",), quick=True, runs_ninja=True),
     Check("distribution", (PYTHON, "tests/checks/dist.py"), quick=True),
     Check("install", (PYTHON, "tests/checks/install.py"), ("build/light/libquern.a",), quick=True, runs_ninja=True),
+    Check("packages", (PYTHON, "tests/checks/packages.py"), ("build/light/libquern.a",), quick=True, runs_ninja=True),
     Check("images", (PYTHON, "tests/checks/images.py", "--all"), gate=(PYTHON, "tests/checks/images.py"), runs_ninja=True),
     Check("nccl", (PYTHON, "tests/checks/nccl.py"), quick=True),
     Check("ucx", (PYTHON, "tests/checks/ucx.py"), quick=True),
