@@ -174,7 +174,7 @@ def main() -> int:
     archive = options.archive
     if archive is None and (options.targets or options.operations):
         chosen = [word for name in ("targets", "operations") if (given := getattr(options, name)) for word in (f"--{name}", given)]
-        if (status := subprocess.run([sys.executable, "-m", "gen.selection", *chosen], cwd=ROOT).returncode):
+        if (status := subprocess.run([sys.executable, "-m", "gen.selection", "build", *chosen], cwd=ROOT).returncode):
             return status
         archive = ROOT / "build/selected/libquern.a"
     elif archive is None:
