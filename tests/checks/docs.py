@@ -27,7 +27,7 @@ HEADER = ROOT / "include" / "quern.h"
 MOST_README_LINES = 150
 
 # Files that examples name, but that the reader supplies or generates.
-FOREIGN_FILES = {"engine.c", "k.cu", "k.cpp", "FILE-ranks.svg", "new.json", "new.svg"}
+FOREIGN_FILES = {"engine.c", "k.cu", "k.cpp", "FILE-ranks.svg", "llm.c", "new.json", "new.svg"}
 FOREIGN_SYMBOLS = {"quern_kernels"}  # the package for pip
 BUILT = ("build/", "libquern.a", ".venv")
 SUFFIXES = "c h cu cuh cpp py sh j2 ninja md svg json pml txt"
