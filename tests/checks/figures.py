@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-from gen import spec, toolchain  # noqa: E402
+from gen import spec, toolchain, wheel  # noqa: E402
 
 KERNELS, RANKS, LOOK, ERRORS = (f"docs/{name}.md" for name in ("kernels_and_packs", "ranks", "looking_inside", "errors"))
 WORDS = "no one two three four five six seven eight nine ten eleven twelve".split()
@@ -102,7 +102,7 @@ TOOLKIT = toolchain.cuda_version(toolchain.pinned())
 
 FIGURES: tuple[tuple[str, str, tuple[Callable[[], str], ...]], ...] = (
     ("README.md", "Release {};", (version,)),
-    ("README.md", "quern_kernels-{}-py3-", (version,)),
+    ("README.md", "pip install {}-{}-{}.whl", (lambda: wheel.NAME, version, wheel.tag)),
     ("README.md", "need a driver for {})", (lambda: release(TOOLKIT).replace(", ", " ("),)),
     ("README.md", "Python {} generates", (python,)),
     ("docs/looking_inside.md", "needs Python {} and no packages", (python,)),
