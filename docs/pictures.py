@@ -21,7 +21,8 @@ import svg  # noqa: E402
 
 # ---- what is measured ----
 
-KERNELS, RANKS, DEMO = (f"bench/results/amd-epyc-2-cores{end}" for end in (".json", "-ranks.json", "-demo.txt"))
+KERNELS, RANKS, DEMO, LLMC = (f"bench/results/amd-epyc-2-cores{end}"
+                              for end in (".json", "-ranks.json", "-demo.txt", "-llmc.jsonl"))
 FIRST, WIDTH, ROW = 430, 960, 22
 
 
@@ -49,6 +50,11 @@ def of_demo(what: str) -> float:
     return float(row[1])
 
 
+def of_llmc(operation: str) -> float:
+    rows = [json.loads(row) for row in (ROOT / LLMC).read_text().splitlines()]
+    return next(row["ratio"] for row in rows if row["operation"] == operation)
+
+
 def of_ranks(operation: str, peer: str, **of: int) -> float:
     rows = [row for row in json.loads((ROOT / RANKS).read_text())["ranks"] if row["operation"] == operation
             and (row["kind"], row["ranks"]) == ("processes", 2) and all(row[key] == value for key, value in of.items())]
@@ -64,6 +70,7 @@ def measured() -> tuple[tuple[str, tuple[tuple[str, float], ...]], ...]:
     return (
         ("loss and gradient, 4,096 × 32,768, bf16", (("PyTorch", of_peer(torch, loss, "4096 x 32768", "bf16")),)),
         ("loss and gradient, 2,048 × 32,768, f32", (("PyTorch", of_peer(torch, loss, "2048 x 32768", "f32")),)),
+        ("loss and gradient, 512 × 50,257, f32", (("llm.c", of_llmc("loss and gradient")),)),
         ("loss and gradient of the demo, 512 × 8,192", (("plain C loops", of_demo("loss and gradient")),)),
         ("AdamW, GPT-2 124M, bf16", (("PyTorch, fused", of_peer(torch, step, gpt, "all bf16")),
                                      ("DeepSpeed", of_peer(speed, step, gpt, "all bf16")))),
@@ -71,6 +78,7 @@ def measured() -> tuple[tuple[str, tuple[tuple[str, float], ...]], ...]:
                                     ("DeepSpeed", of_peer(speed, step, gpt, "all fp32")))),
         ("AdamW, 10,000 tensors of 64, bf16", (("PyTorch, fused", of_peer(torch, step, small, "all bf16")),
                                                ("DeepSpeed", of_peer(speed, step, small, "all bf16")))),
+        ("AdamW, one tensor of 16 million, f32", (("llm.c", of_llmc("AdamW")),)),
         ("Adam of the demo, 1.4 million parameters", (("plain C loops", of_demo("Adam")),)),
         ("cast of bf16 to E4M3 with its scale", (("PyTorch", of_casts("e4m3, eager")),
                                                  ("PyTorch, compiled", of_casts("e4m3, compiled")))),

@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-from gen import plan, spec, toolchain  # noqa: E402
+from gen import spec, toolchain, wheel  # noqa: E402
 
 KERNELS, RANKS, LOOK, ERRORS = (f"docs/{name}.md" for name in ("kernels_and_packs", "ranks", "looking_inside", "errors"))
 WORDS = "no one two three four five six seven eight nine ten eleven twelve".split()
@@ -38,14 +38,18 @@ def number(path: str, name: str, unit: float = 1, less: int = 0) -> Callable[[],
 
 
 @functools.cache
-def size_of(header: str, kind: str) -> int:
-    """As the compiler lays it out."""
-    source = f'#include <stdio.h>\n#include "{header}"\nchar size[sizeof({kind})];\n'
+def value_of(header: str, expression: str) -> int:
+    """Of a constant expression, as the compiler has it."""
+    source = f'#include "{header}"\nchar size[{expression}];\n'
     command = [os.environ.get("CC", "cc"), "-std=c11", "-I", "include", "-I", "src", "-x", "c", "-S", "-o", "-", "-"]
     text = subprocess.run(command, cwd=ROOT, input=source, capture_output=True, text=True, check=True).stdout
     found = re.search(r"\.(?:size|comm)\s+size, ?(\d+)", text)
     assert found, text
     return int(found[1])
+
+
+def size_of(header: str, kind: str) -> int:
+    return value_of(header, f"sizeof({kind})")
 
 
 def version() -> str:
@@ -57,15 +61,17 @@ def word(count: int) -> str:
     return WORDS[count].capitalize()
 
 
+def python() -> str:
+    """The oldest that ./quern takes."""
+    found = re.search(r"version_info < \((\d+), (\d+)\)", (ROOT / "quern").read_text())
+    assert found
+    return ".".join(found.groups())
+
+
 def hand_files(recipe: str) -> Callable[[], str]:
     """The files that a recipe adds or edits."""
     return lambda: word(sum(path.is_file() and "__pycache__" not in path.parts
                             for path in (ROOT / "tests/checks/recipes" / recipe).rglob("*")))
-
-
-def images(operation: str) -> Callable[[], str]:
-    """The units of a GPU target."""
-    return lambda: str(len(plan.units(operation, [spec.GPU_TARGETS["sm_90a"]])))
 
 
 def megabytes(*rows: str) -> Callable[[], str]:
@@ -75,14 +81,14 @@ def megabytes(*rows: str) -> Callable[[], str]:
 
 
 def minutes(*outputs: str) -> Callable[[], str]:
-    """Of one core for the steps of the library whose output has one of these parts, by the costs of tests/runner/steps.json."""
+    """Of one core, in fives, for the steps whose output has one of these parts, by the costs of tests/runner/steps.json."""
     costs = json.loads((ROOT / "tests/runner/steps.json").read_text())
     named = {"cc_kernel": "CC build/avx512", "cc": "CC build/src", "ptx": "NVCC", "ptx_of_other": "PTX", "cubin": "PTXAS",
              "fatbin": "FATBIN"}
     text = "".join((ROOT / f"generated/{name}.ninja").read_text() for name in ("kernels", "host"))
     rules = [rule for output, rule in re.findall(r"^build (\S+): (\w+)", text, re.M)
              if rule in named and any(part in output for part in outputs)]
-    return lambda: str(math.ceil(sum(costs[named[rule]] for rule in rules) / 60))
+    return lambda: str(5 * math.ceil(sum(costs[named[rule]] for rule in rules) / 300))
 
 
 def release(driver: int) -> str:
@@ -90,14 +96,19 @@ def release(driver: int) -> str:
     return f"CUDA {driver // 1000}.{driver % 1000 // 10}, release {({12040: 550, 12090: 575, 13000: 580})[driver]}"
 
 
-SEGMENT, MESSAGES, TRANSFERS = "src/ranks/segment.h", "src/ranks/hosts/messages.h", "src/ranks/transfer/transfers.h"
+MESSAGES, TRANSFERS, RECORD = "src/ranks/hosts/messages.h", "src/ranks/transfer/transfers.h", "ranks/collective/collective_record.h"
 KIB, MIB, SECOND = 1 << 10, 1 << 20, 1e9
+TOOLKIT = toolchain.cuda_version(toolchain.pinned())
 
 FIGURES: tuple[tuple[str, str, tuple[Callable[[], str], ...]], ...] = (
     ("README.md", "Release {};", (version,)),
-    ("README.md", "quern_kernels-{}-py3-", (version,)),
-    ("README.md", "for CPUs alone: {} minutes on one core", (minutes("/avx512/", "/avx2/", "/portable/", "/src/"),)),
-    ("README.md", "it has all kernels, which takes {} minutes on one core", (minutes("/"),)),
+    ("README.md", "pip install {}-{}-{}.whl", (lambda: wheel.NAME, version, wheel.tag)),
+    ("README.md", "need a driver for {})", (lambda: release(TOOLKIT).replace(", ", " ("),)),
+    ("README.md", "Python {} generates", (python,)),
+    ("docs/looking_inside.md", "needs Python {} and no packages", (python,)),
+    (KERNELS, "ABI version 8) | {} |", (lambda: release(TOOLKIT),)),
+    ("README.md", "for CPUs alone: up to {} minutes on one core", (minutes("/avx512/", "/avx2/", "/portable/", "/src/"),)),
+    ("README.md", "it has all kernels, which takes up to {} minutes on one core", (minutes("/"),)),
     (LOOK, "{} bytes each, at most {}.", (lambda: str(size_of("look/events.h", "struct quern_event")),
                                          number("src/look/events.c", "quern_trace_most_events"))),
     (LOOK, "the first {} of the ranks that were missing", (number("src/look/events.h", "QUERN_EVENT_RANKS"),)),
@@ -107,8 +118,6 @@ FIGURES: tuple[tuple[str, str, tuple[Callable[[], str], ...]], ...] = (
     (ERRORS, "a glob of kernel names, up to {} characters", (number("src/runtime/device.h", "kernel_glob", less=1),)),
     (ERRORS, "1 to {}: the hardware queues of a context | a line, and {} are assumed",
      (number("src/ranks/cuda_support.c", "MOST"), number("src/ranks/cuda_support.c", "DEFAULT"))),
-    (KERNELS, "({} of cross-entropy, {} of Adam, {} of quantisation)",
-     (images("cross_entropy"), images("adam"), images("quantize"))),
     (KERNELS, "a stripped engine with all operations has {} MB", (megabytes("avx512", "sm_90a", "code of the host"),)),
     (KERNELS, "functions of the driver, compression | {} |", (lambda: release(toolchain._DECOMPRESSES),)),
     (KERNELS, "machine code of ptxas 12.9 for sm_100f and sm_120f | {} |", (lambda: release(spec.GPU_TARGETS["sm_100f"].driver),)),
@@ -121,6 +130,21 @@ FIGURES: tuple[tuple[str, str, tuple[Callable[[], str], ...]], ...] = (
     (RANKS, "A host has at most {} ranks of a group, a group of several hosts at most {}.",
      (number("include/quern.h", "QUERN_MAX_RANKS"), number("include/quern.h", "QUERN_MAX_HOSTS_RANKS"))),
     (RANKS, "an all-reduce of at most {} KiB", (number("src/ranks/collective/collective_rounds.c", "MOST_READ", KIB),)),
+    (RANKS, "then up to {} blocks (up to {} with", (number("src/ranks/cuda_launch.c", "BLOCKS"),
+                                                     number("src/ranks/cuda_launch.c", "MOST_BLOCKS"))),
+    (RANKS, "groups of up to {} operations.", (number("src/ranks/nccl/nccl.h", "QUERN_NCCL_GROUP_OPERATIONS"),)),
+    (RANKS, "An input of up to {} bytes goes beside",
+     (lambda: str(size_of(RECORD, "((struct quern_collective_told *)0)->input")),)),
+    (RANKS, "have up to {} bytes a rank", (lambda: f"{value_of(RECORD, 'QUERN_COLLECTIVE_PAYLOAD'):,}",)),
+    (RANKS, "an input of up to {} bytes travels", (lambda: f"{value_of(RECORD, 'QUERN_COLLECTIVE_PAYLOAD'):,}",)),
+    ("docs/adam.md", "for lists of up to {} arrays", (number("src/runtime/pieces.h", "QUERN_CHECKED_ARRAYS"),)),
+    ("docs/quantize.md", "two launches for each {} tensors, or one for each {} in blocks",
+     (number("src/kernels/quantize_problem.h", "QUERN_QUANTIZE_BATCH"),
+      number("src/kernels/quantize_problem.h", "QUERN_QUANTIZE_MATRICES"))),
+    ("docs/quantize.md", "A thread casts {} elements", (number("src/ranks/chunks/chunks_work.c", "STEP"),)),
+    ("docs/cross_entropy.md", "a row of up to {} KiB, {} bf16 columns",
+     (number("gen/operations/cross_entropy.py", "SHORT_ROW_BYTES", KIB),
+      lambda: f"{constant('gen/operations/cross_entropy.py', 'SHORT_ROW_BYTES') / 2:,.0f}")),
     (RANKS, "in rounds of {} to {} KiB", (number("src/ranks/collective/collective_rounds.c", "LEAST_WINDOW", KIB),
                                           number("src/ranks/collective/collective_rounds.c", "MOST_WINDOW", KIB))),
     (RANKS, "which has up to {} MiB (more with", (number("src/ranks/collective/collective_steps.c", "quern_most_workspace", MIB),)),

@@ -76,15 +76,21 @@ def check_event(event: dict) -> None:
     check(event["ph"] != "X" or event["dur"] >= 0, f"no duration in {event}")
 
 
+def end_of(event: dict) -> float:
+    return event["ts"] + event["dur"]
+
+
 def check_nesting(events: list[dict]) -> None:
-    """On one track an event ends before the next begins, or contains it."""
+    """On one track an event ends before the next begins, or contains it.  A wait is within the call that it names."""
     for track in {event["tid"] for event in events}:
-        ends: list[float] = []
+        outer: list[dict] = []
         for event in sorted((e for e in events if e["ph"] == "X" and e["tid"] == track), key=lambda e: (e["ts"], -e["dur"])):
-            while ends and ends[-1] <= event["ts"] + 0.0005:
-                ends.pop()
-            check(not ends or event["ts"] + event["dur"] <= ends[-1] + 0.0005, f"{event} overlaps another one")
-            ends.append(event["ts"] + event["dur"])
+            while outer and end_of(outer[-1]) <= event["ts"] + 0.0005:
+                outer.pop()
+            check(not outer or end_of(event) <= end_of(outer[-1]) + 0.0005, f"{event} overlaps another one")
+            if event["cat"] == "wait":
+                check(bool(outer) and outer[-1]["name"] == event["args"].get("call"), f"{event} is in no call")
+            outer.append(event)
 
 
 def check_trace(folder: Path) -> None:
@@ -110,6 +116,7 @@ def check_trace_of_ranks(folder: Path) -> None:
     all_waits = 0
     for rank, (trace, name) in enumerate((("ranks.json", "ranks"), ("ranks.json.1", "ranks.1"))):
         events = json.loads((folder / trace).read_text())["traceEvents"]
+        check_nesting(events)
         waits = [event for event in events if event.get("cat") == "wait"]
         check(all(event["args"]["for"] == [1 - rank] for event in waits), f"the waits of rank {rank} are for others")
         all_waits += len(waits)

@@ -29,7 +29,7 @@ NAME = re.compile(r"(?<![\w./*<-])(?:[\w-]+/)*[\w-]+\.(?:cuh|cu|cpp|c|h|py|sh|j2
 # Files of others: of systems and libraries, and tests of those whose results a suite repeats.
 FOREIGN = re.compile(r"(?:linux|ucp/api)/\w+\.h|(?:cblas|cublas_api|elf|library_types|std\w+)\.h|"
                      r"(?:common_optimizers|test_(?:adam|cpu_adam|fused_optimizer|optim|multi_tensor|cross_entropy|"
-                     r"parallel_cross_entropy))\.py|test_cast_current_scaling\.cu|build/\S+|OUT\.cpp")
+                     r"parallel_cross_entropy))\.py|test_cast_current_scaling\.cu|llm\.c|train_gpt2\.c|build/\S+|OUT\.cpp")
 
 
 def files(root: Path, folders: tuple[str, ...], suffixes: tuple[str, ...]) -> list[Path]:

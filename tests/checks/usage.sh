@@ -50,9 +50,27 @@ if [ -x build/examples/adam ]; then
     fi
 fi
 
-# The tree and Python lie in a path with a space: runs the generator's steps and compiles a kernel.
+# The program beside llm.c compiles with what it takes of that.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+expect 2 "usage: bench/llmc.sh FOLDER" bench/llmc.sh "$work"
+cat >"$work/train_gpt2.c" <<'END'
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+typedef struct { float *params_memory, *grads_memory; size_t num_parameters; } GPT2;
+void softmax_forward(float *probs, float *logits, int B, int T, int V, int Vp);
+void crossentropy_forward(float *losses, float *probs, int *targets, int B, int T, int Vp);
+void crossentropy_softmax_backward(float *dlogits, float *dlosses, float *probs, int *targets, int B, int T, int V, int Vp);
+void gpt2_update(GPT2 *model, float learning_rate, float beta1, float beta2, float eps, float weight_decay, int t);
+END
+if echo '#include <omp.h>' | ${CC:-cc} -fopenmp -fsyntax-only -x c - 2>/dev/null; then
+    expect 0 "" ${CC:-cc} -std=c11 -Wall -Wextra -Werror -fopenmp -fsyntax-only "-DLLMC=\"$work/train_gpt2.c\"" -I include -I bench \
+        bench/operations/llmc.c
+fi
+
+# The tree and Python lie in a path with a space: runs the generator's steps and compiles a kernel.
 tree="$work/a path/quern"
 mkdir -p "$tree" "$work/a path/bin"
 cp -r build.ninja quern gen templates generated include src demo examples bench tests "$tree/"
