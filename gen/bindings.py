@@ -1,5 +1,5 @@
-"""What is rendered from the public header: the declarations of the Rust crate and of the Python package, the types of GPU kernels, the
-lists of arguments, and tables for tests."""
+"""What is rendered from the public header: the declarations of the Rust crate and of the Python package, the types of GPU kernels,
+the lists of arguments, and tables for tests."""
 
 from __future__ import annotations
 
@@ -195,7 +195,8 @@ def outputs(render: Callable[..., str]) -> dict[str, str]:
     names = values(header.read())
     crate = "bindings/rust/quern-sys"
     manifests = {f"{crate}/Cargo.toml": "bindings/Cargo.toml.j2", f"{crate}/Cargo.lock": "bindings/Cargo.lock.j2",
-                 "packaging/conda/meta.yaml": "packaging/meta.yaml.j2", "packaging/vcpkg/quern/vcpkg.json": "packaging/vcpkg.json.j2"}
+                 "packaging/conda/meta.yaml": "packaging/meta.yaml.j2",
+                 "packaging/vcpkg/quern/vcpkg.json": "packaging/vcpkg.json.j2"}
     return {**{path: render(template, version=api.version_text()) for path, template in manifests.items()},
             f"{crate}/src/bindings.rs": render("bindings/bindings.rs.j2", **names),
             "bindings/python/quern/_c.py": render("bindings/_c.py.j2", **names),

@@ -1,5 +1,5 @@
-"""Makes the wheel quern_kernels: the Python package of bindings/python, libquern.so and the shims of PyTorch and JAX, for every Python
-and every glibc from 2.28 on.  Called by `./quern wheel`.
+"""Makes the wheel quern_kernels: the Python package of bindings/python, libquern.so and the shims of PyTorch and JAX, for every
+Python and every glibc from 2.28 on.  Called by `./quern wheel`.
 
 zig cc links, against stubs of that glibc; cc has compiled.  The same inputs give the same bytes.
 """
@@ -58,7 +58,8 @@ def link_library(archive: Path, folder: Path) -> Path:
 def link_shim(name: str, library: Path, folder: Path) -> Path:
     """A shim finds the library beside itself, at run time too."""
     made, part = folder / f"{name}.so", folder / f"{name}.o"
-    run(*os.environ.get("CC", "cc").split(), "-std=gnu11", "-O2", "-fPIC", "-fexceptions", "-fvisibility=hidden", "-Wall", "-Wextra",
+    run(*os.environ.get("CC", "cc").split(), "-std=gnu11", "-O2", "-fPIC", "-fexceptions", "-fvisibility=hidden", "-Wall",
+        "-Wextra",
         f"-ffile-prefix-map={ROOT}=.", "-I", "include", "-c", PACKAGE / f"src/{name}.c", "-o", part)
     run(*linker(), part, library, "-Wl,-rpath,$ORIGIN", "-ldl", "-lpthread", "-o", made)
     return made
@@ -102,19 +103,22 @@ def tag() -> str:
 
 def spdx(files: dict[str, bytes]) -> str:
     """The list of the files with their licence, in SPDX 2.3.  Nothing of another project is linked in."""
-    package = {"SPDXID": "SPDXRef-Package", "name": NAME.replace("_", "-"), "versionInfo": api.version_text(), "downloadLocation": "NOASSERTION",
-               "licenseConcluded": "MIT", "licenseDeclared": "MIT", "copyrightText": "NOASSERTION", "filesAnalyzed": True,
+    package = {"SPDXID": "SPDXRef-Package", "name": NAME.replace("_", "-"), "versionInfo": api.version_text(),
+               "downloadLocation": "NOASSERTION", "licenseConcluded": "MIT", "licenseDeclared": "MIT",
+               "copyrightText": "NOASSERTION", "filesAnalyzed": True,
                "packageVerificationCode": {"packageVerificationCodeValue": hashlib.sha1("".join(sorted(
                    hashlib.sha1(data).hexdigest() for data in files.values())).encode()).hexdigest()}}
-    listed = [{"SPDXID": f"SPDXRef-File-{number}", "fileName": f"./{name}", "licenseConcluded": "MIT", "copyrightText": "NOASSERTION",
+    listed = [{"SPDXID": f"SPDXRef-File-{number}", "fileName": f"./{name}", "licenseConcluded": "MIT",
+               "copyrightText": "NOASSERTION",
                "checksums": [{"algorithm": "SHA1", "checksumValue": hashlib.sha1(data).hexdigest()},
                              {"algorithm": "SHA256", "checksumValue": hashlib.sha256(data).hexdigest()}]}
               for number, (name, data) in enumerate(sorted(files.items()))]
-    document = {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"{NAME}-{api.version_text()}",
+    document = {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": NAME,
                 "documentNamespace": f"{SITE}{api.version_text()}/{hashlib.sha256(json.dumps(listed).encode()).hexdigest()}",
                 "creationInfo": {"created": "1980-01-01T00:00:00Z", "creators": ["Tool: quern-wheel"]},
                 "packages": [package], "files": listed, "relationships": [
-                    {"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": "SPDXRef-Package"}]}
+                    {"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES",
+                     "relatedSpdxElement": "SPDXRef-Package"}]}
     return json.dumps(document, indent=1) + "\n"
 
 

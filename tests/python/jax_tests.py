@@ -86,11 +86,12 @@ def test_outputs():
 
 def test_errors():
     logits, labels = case()
-    raises(Exception, "args.labels[1]", lambda: jax.block_until_ready(quern.jax.cross_entropy(logits, labels + 100)))
-    raises(ValueError, "labels has the shape (3,)", quern.jax.cross_entropy, logits, labels[:3])
-    raises(ValueError, "reduction is 'all'", quern.jax.cross_entropy, logits, labels, reduction="all")
-    near(quern.jax.cross_entropy(logits, jnp.where(labels < 0, 500, labels), strict=False), quern.jax.cross_entropy(logits, labels), 0)
-    raises(Exception, "QUERN_INVALID_DTYPE", lambda: jax.block_until_ready(quern.jax.cross_entropy(logits.astype(jnp.int32), labels)))
+    call, wait = quern.jax.cross_entropy, jax.block_until_ready
+    raises(Exception, "args.labels[1]", lambda: wait(call(logits, labels + 100)))
+    raises(ValueError, "labels has the shape (3,)", call, logits, labels[:3])
+    raises(ValueError, "reduction is 'all'", call, logits, labels, reduction="all")
+    near(call(logits, jnp.where(labels < 0, 500, labels), strict=False), call(logits, labels), 0)
+    raises(Exception, "QUERN_INVALID_DTYPE", lambda: wait(call(logits.astype(jnp.int32), labels)))
 
 
 def test_vocab_over_devices():
@@ -182,7 +183,11 @@ def test_adamw_of_bfloat16():
 def slices(seed, ranks=RANKS, updates=1, rows=24, width=3):
     state = numpy.random.default_rng(seed)
     sends = state.integers(0, 3, (ranks, ranks, updates))
-    starts = lambda sizes: (sizes.reshape(ranks, -1).cumsum(1) - sizes.reshape(ranks, -1)).reshape(ranks, ranks, updates)  # noqa: E731
+
+    def starts(sizes):
+        flat = sizes.reshape(ranks, -1)
+        return (flat.cumsum(1) - flat).reshape(sizes.shape)
+
     receives = sends.swapaxes(0, 1).copy()
     outputs = starts(receives).swapaxes(0, 1)
     numbers = [each.reshape(ranks, -1).astype(numpy.int32) for each in (starts(sends), sends, outputs, receives)]

@@ -49,7 +49,8 @@ def test_cross_entropy_with_all_options():
             names = {"weight": "weight", "label_smoothing": "smoothing", "z_loss": "z_loss", "softcap": "softcap"}
             given = {names[name]: value if name != "weight" else value.astype(numpy.float32) for name, value in options.items()}
             loss, gradient, divisor, lse = oracle(logits, labels, **given)
-            for reduction, factor, total in (("none", 1.0, loss), ("sum", 1.0, loss.sum()), ("mean", 1 / divisor, loss.sum() / divisor)):
+            totals = (("none", 1.0, loss), ("sum", 1.0, loss.sum()), ("mean", 1 / divisor, loss.sum() / divisor))
+            for reduction, factor, total in totals:
                 found = quern.numpy.cross_entropy(logits, labels, reduction=reduction, grad=True, outputs=True, **options)
                 near(found.loss, total, 2e-6)
                 near(found.grad, gradient * factor, tolerance)

@@ -1,5 +1,5 @@
-"""Makes the wheel of the Python package, installs it where nothing else is, and runs its tests there; with --frameworks also the tests
-of PyTorch and JAX, each with the same wheel and several versions.  The last line is `N passed, N failed, N skipped`.
+"""Makes the wheel of the Python package, installs it where nothing else is, and runs its tests there; with --frameworks also the
+tests of PyTorch and JAX, each with the same wheel and several versions.  The last line is `N passed, N failed, N skipped`.
 
     python3 tests/python/run.py ARCHIVE                the wheel of this libquern.a, alone and with NumPy
     python3 tests/python/run.py ARCHIVE --frameworks   also PyTorch and JAX: 12 GB of packages in build/python, kept there

@@ -41,8 +41,8 @@ def test_loss_and_gradient():
                 for given in (None, weight):
                     logits, labels = case(dtype=dtype)
                     mine = quern.torch.cross_entropy(logits, labels, given, reduction=reduction, label_smoothing=smoothing)
-                    theirs = F.cross_entropy(logits.double(), labels, None if given is None else given.double(), reduction=reduction,
-                                             label_smoothing=smoothing)
+                    theirs = F.cross_entropy(logits.double(), labels, None if given is None else given.double(),
+                                             reduction=reduction, label_smoothing=smoothing)
                     upstream = torch.randn_like(mine)
                     gradient, = torch.autograd.grad(mine, logits, upstream)
                     expected, = torch.autograd.grad(theirs, logits, upstream.double())
@@ -301,8 +301,8 @@ def test_state_dicts_are_exchanged_with_pytorch():
 
 
 def test_a_resumed_run_has_the_same_bits():
-    for options in ({}, {"master": "fp32"}, {"master": "remainder"}, {"state_dtype": torch.bfloat16}, {"state_dtype": torch.float16},
-                    {"state_dtype": torch.float8_e4m3fn, "master": "remainder"},
+    for options in ({}, {"master": "fp32"}, {"master": "remainder"}, {"state_dtype": torch.bfloat16},
+                    {"state_dtype": torch.float16}, {"state_dtype": torch.float8_e4m3fn, "master": "remainder"},
                     {"state_dtype": (torch.bfloat16, torch.float8_e4m3fn)}):
         a = model(torch.bfloat16)
         optimizer = quern.torch.AdamW(a.parameters(), **options)

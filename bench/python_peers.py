@@ -1,0 +1,116 @@
+"""Measures the Python package against PyTorch in turns, on this CPU, and prints tables.
+
+    python bench/python_peers.py [--threads N]     in an environment with torch and the wheel
+
+Each figure is the least of several turns.  With one thread it is the CPU time of the process, else wall time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import torch
+import torch.nn.functional as F
+
+import quern.torch
+
+TURNS = 5
+
+
+def least(clock, *functions) -> list[float]:
+    """Milliseconds of each function, which are run in turns."""
+    times = [float("inf")] * len(functions)
+    for _ in range(TURNS):
+        for i, function in enumerate(functions):
+            began = clock()
+            function()
+            times[i] = min(times[i], (clock() - began) * 1e3)
+    return times
+
+
+class Logits(torch.autograd.Function):
+    """Logits that a model would have computed: a leaf could not be overwritten."""
+
+    @staticmethod
+    def forward(ctx, anchor, values):
+        return values.detach()
+
+    @staticmethod
+    def backward(ctx, upstream):
+        return None, None
+
+
+def cross_entropy(clock, dtype: torch.dtype, rows: int, vocab: int) -> list[float]:
+    """eager, compiled, Quern, Quern in place: loss and gradient."""
+    values, labels = torch.randn(rows, vocab).to(dtype), torch.randint(0, vocab, (rows,))
+    anchor, logits = torch.zeros((), requires_grad=True), values.clone().requires_grad_()
+    compiled = torch.compile(F.cross_entropy)
+
+    def step(function):
+        logits.grad = None
+        function(logits, labels).backward()
+
+    functions = (lambda: step(F.cross_entropy), lambda: step(compiled), lambda: step(quern.torch.cross_entropy),
+                 lambda: quern.torch.cross_entropy(Logits.apply(anchor, values), labels, inplace=True).backward())
+    for function in functions:
+        function()
+    return least(clock, *functions)
+
+
+def adamw(clock, dtype: torch.dtype, shapes: list[int]) -> list[float]:
+    """PyTorch's fused one, Quern, Quern with rounding to nearest: a whole step."""
+    lists = [[torch.nn.Parameter(torch.randn(shape).to(dtype)) for shape in shapes] for _ in range(3)]
+    for params in lists:
+        for param in params:
+            param.grad = torch.randn_like(param)
+    optimizers = [torch.optim.AdamW(lists[0], fused=True), quern.torch.AdamW(lists[1]),
+                  quern.torch.AdamW(lists[2], rounding="nearest")]
+    for optimizer in optimizers:
+        optimizer.step()
+    return least(clock, *(optimizer.step for optimizer in optimizers))
+
+
+def overheads(clock) -> list[float]:
+    """Microseconds of the smallest calls: the operator with given results, and allocating; the function; F's; both with gradients."""
+    logits, labels = torch.randn(4, 16, requires_grad=True), torch.randint(0, 16, (4,))
+    given, loss, grad = logits.detach(), torch.empty(()), torch.empty(4, 16)
+    options = (labels, None, 16, 2, -100, 0.0, 0.0, 0.0, True)
+    out, alone = torch.ops.quern.cross_entropy_out.default, torch.ops.quern.cross_entropy_loss.default
+    calls = (lambda: out(given, *options, 1.0, loss=loss, grad=grad), lambda: alone(given, *options),
+             lambda: quern.torch.cross_entropy(given, labels), lambda: F.cross_entropy(given, labels),
+             lambda: quern.torch.cross_entropy(logits, labels).backward(), lambda: F.cross_entropy(logits, labels).backward())
+
+    def many(call):
+        for _ in range(1000):
+            call()
+
+    return least(clock, *(lambda call=call: many(call) for call in calls))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    clock = time.process_time if options.threads == 1 else time.perf_counter
+    print(f"torch {torch.__version__}, quern {quern.__version__}, threads: {options.threads}\n")
+    print("| loss and gradient | eager ms | over compiled | over Quern | over Quern in place |\n|---|---|---|---|---|")
+    for dtype in (torch.bfloat16, torch.float32):
+        for rows, vocab in ((1, 32000), (16, 32000), (64, 32768), (1024, 32000), (4096, 32000)):
+            eager, *others = cross_entropy(clock, dtype, rows, vocab)
+            ratios = " | ".join(f"{eager / each:.2f}" for each in others)
+            print(f"| {str(dtype)[6:]}, {rows:,} x {vocab:,} | {eager:.2f} | {ratios} |", flush=True)
+    print("\n| AdamW | fused ms | over Quern | over Quern, nearest |\n|---|---|---|---|")
+    for dtype in (torch.float32, torch.bfloat16):
+        for count, size in ((4, 1 << 23), (10000, 100)):
+            fused, *others = adamw(clock, dtype, [size] * count)
+            print(f"| {str(dtype)[6:]}, {count:,} x {size:,} | {fused:.2f} | {' | '.join(f'{fused / each:.2f}' for each in others)} |",
+                  flush=True)
+    names = ("operator with out=", "operator", "function", "F.cross_entropy", "function and backward", "F and backward")
+    print("\n| call of 4 x 16 | us |\n|---|---|")
+    print("\n".join(f"| {name} | {each:.1f} |" for name, each in zip(names, overheads(clock))))
+
+
+if __name__ == "__main__":
+    main()
