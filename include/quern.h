@@ -813,7 +813,7 @@ typedef struct quern_adam_args {
     double beta2;                /* in [0, 1); the initialiser sets 0.999; 0: v is its square */
     double eps;                  /* 0 or more; the initialiser sets 1e-8; 0: see above */
     double weight_decay;         /* 0 or more; 0: none */
-    int64_t step;                /* counts from 1; 0 is an error, unless control.step replaces it */
+    int64_t step;                /* counts from 1; 0 is an error, unless control.step, or bias1 and bias2, replace it */
     uint64_t seed;               /* of stochastic rounding */
     quern_rounding param_rounding;
     quern_rounding m_rounding;
@@ -828,6 +828,12 @@ typedef struct quern_adam_args {
     quern_adam_control control;
     quern_adam_plan *plan;       /* replaces tensors, which must be NULL, and tensor_count; made with the same dtypes, amsgrad,
                                     zero_grads, use_multipliers and copy_dtype */
+    void *const *grads;          /* [tensors of the plan], in host memory, read before the call returns: the gradients of this call,
+                                    which replace those of the plan; those of empty tensors are ignored.  NULL: those of the plan;
+                                    NULL without a plan.  See quern_adam_plan_create */
+    double bias1;                /* 1e-15 to 1: divides m, in the place of 1 - beta1^step; 0: from step */
+    double bias2;                /* divides v, likewise.  With one of the two the random bits are those of step 1, so that each call
+                                    needs a seed of its own; both replace step.  0 with control.step */
 } quern_adam_args;
 
 #define QUERN_ADAM_ARGS_DEFAULTS(set) \
@@ -846,8 +852,8 @@ QUERN_API quern_status quern_adam_workspace(const quern_device *device, const qu
 /*
  * Takes the step described above.  Bytes moved per element: all-bf16 14, bf16 with fp32 master 20, all-fp32 28.  Without a plan
  * each call checks every tensor of the list on the host.  On a GPU a list of up to 512 tensors is one launch, and a longer one a
- * launch for each 512 (256 with amsgrad, zero_grads, a copy or scaled moments).  With a plan it is always one launch.  A GPU
- * takes up to 2^41 elements in a tensor.  Thread-safe; calls that run at the same time must not share tensors.
+ * launch for each 512 (256 with amsgrad, zero_grads, a copy or scaled moments).  With a plan and without grads it is always
+ * one launch.  A GPU takes up to 2^41 elements in a tensor.  Thread-safe; calls that run at the same time must not share tensors.
  * Errors: 1xxx about the arguments (step 0, beta outside [0, 1), NULL in a tensor that is not empty), QUERN_NOT_PREPARED,
  * QUERN_NO_KERNEL (the detail contains the `./quern gen add` command that adds the kernel), QUERN_CUDA_ERROR (a list of several
  * launches may have been stepped in part).
@@ -868,6 +874,10 @@ QUERN_API size_t quern_adam_explain(const quern_device *device, const quern_adam
  * copy_dtype of the arguments and copies them: args and args.tensors may be freed, and later changes of the multipliers have no
  * effect.  The arrays of the tensors must stay in place; their values may change.  Waits until the table is in place; cannot be
  * captured.  QUERN_ADAM need not be prepared.  The caller destroys the plan.
+ *
+ * An engine whose gradients move passes their new addresses as args.grads of each call.  They are checked and compared as those of
+ * a list without a plan, and nothing reads the plan's own, which may be freed.  On a GPU such a call takes as many launches as a
+ * list, which carry the addresses: the plan does not change, and a captured graph keeps the addresses of its capture.
  *
  * A plan never changes, so threads may share it without a lock.  But all its steps write the same tensors: only one of them may
  * run at a time, over all threads and streams.  Thread-safe.
@@ -917,6 +927,7 @@ typedef struct quern_gradient_norm_args {
     float *norm;                 /* [1] each, in the memory of the device; NULL: not written */
     float *clip;
     float *found_inf;
+    void *const *grads;          /* as in quern_adam_args; not written */
 } quern_gradient_norm_args;
 
 #define QUERN_GRADIENT_NORM_ARGS_DEFAULTS(set) \
@@ -977,6 +988,7 @@ typedef struct quern_accumulate_args {
     const int32_t *token_places; /* [gradient_count], in host memory, read before the call returns: the index of each gradient's
                                     group, -1: it has none and always counts; NULL: gradient i has group i; NULL with a plan; not
                                     read without token_counts */
+    void *const *grads;          /* as in quern_adam_args; the sums are those of the plan */
 } quern_accumulate_args;
 
 #define QUERN_ACCUMULATE_ARGS_DEFAULTS(set) \
@@ -987,7 +999,7 @@ typedef struct quern_accumulate_args {
 QUERN_API void quern_accumulate_args_init(quern_accumulate_args *args);
 
 /*
- * Accumulates as described above.  On a GPU a list is one launch for each 896 gradients; with a plan it is always one launch, which
+ * Accumulates as described above.  On a GPU a list is one launch for each 896 gradients; with a plan and without grads it is one launch, which
  * a graph can capture: replays read new flags and counts.  QUERN_ADAM must be prepared.  Thread-safe; calls that run at the same
  * time must not share arrays.
  * Errors: as quern_adam.
