@@ -322,10 +322,11 @@ QUERN_API quern_status quern_load_pack(const char *path);
 typedef void (*quern_parallel_for)(void *user, int64_t tasks, void (*task)(void *context, int64_t index), void *context);
 
 /*
- * Sets the number of threads of a CPU device, up to 1,024.  threads 0: the value of QUERN_THREADS or, without it, one per core that
- * the process may use, but not more than the quotas of its control groups, rounded up.  hook NULL: the library's own pool runs the
- * work.  Results do not depend on the threads.  The workspace size of an operation may change.  Must not be called while an
- * operation runs on the device.
+ * Sets the number of threads of a CPU device, up to 1,024, or with device NULL of all CPU devices that the process opens later.
+ * threads 0: the value of QUERN_THREADS or, without it, one per core that the process may use, but not more than the quotas of its
+ * control groups, rounded up.  hook NULL: the library's own pool runs the work.  Results do not depend on the threads.  The workspace
+ * size of an operation may change.  An operation that runs meanwhile goes on with either setting, and may call the old hook until it
+ * returns.  Thread-safe.
  * Errors: QUERN_INVALID_ARGUMENT; QUERN_NOT_SUPPORTED for a GPU.
  */
 QUERN_API quern_status quern_set_threads(quern_device *device, int threads, quern_parallel_for hook, void *user);

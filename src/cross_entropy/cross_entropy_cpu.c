@@ -109,7 +109,7 @@ static bool is_shared(const struct quern_cross_entropy_call *call) {
 }
 
 static void run_work(struct work work) {
-    const int64_t most = work.kernel ? work.call->workers : work.call->device->threads;
+    const int64_t most = work.kernel ? work.call->workers : work.call->threads;
     int64_t claimed[MOST_WORKERS];
     const int64_t worth = is_shared(work.call) ? quern_larger(1, work.count * work.cost / LEAST_SHARE) : 1;
     work.workers = quern_smaller(work.count, quern_smaller(most, worth));
@@ -166,7 +166,7 @@ struct kernels {
  */
 static int64_t count_split(const struct quern_cross_entropy_call *call) {
     const struct quern_cross_entropy_problem *problem = &call->problem;
-    const int64_t threads = call->device->threads, rest = problem->rows % threads;
+    const int64_t threads = call->threads, rest = problem->rows % threads;
     const int64_t share = quern_divide_up(rest * problem->part_count, threads);
     const bool is_worth_it = 4 * share <= 3 * problem->part_count && rest * problem->vocab >= 2 * LEAST_SHARE;
     return is_shared(call) && is_worth_it ? rest : 0;

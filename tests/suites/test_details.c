@@ -143,7 +143,7 @@ Test(details, null_handles) {
     for (int i = 0; i < header_function_count; i++) {
         const struct function *function = &header_functions[i];
         static const uint64_t zeros[32];
-        if (!function->record || !takes_handles(function->record)) continue;
+        if (!function->record || !takes_handles(function->record) || same_text(function->name, "quern_set_threads")) continue;
         const uint64_t result = function->call(zeros);
         const bool ends = strstr(function->name, "_destroy") || strstr(function->name, "_close");
         if (function->result == STATUS && !ends) check(result == QUERN_NULL_POINTER, "%s: %s", function->name, error_detail());

@@ -92,6 +92,30 @@ TEST_DEVICE(tasks, steps_of_cross_entropy) {
     }
 }
 
+/* Whoever runs the work of a call may change the threads: a call keeps to those with which it has divided its workspace. */
+static quern_device *changing;
+
+static void change_threads(void *user, int64_t tasks, void (*task)(void *context, int64_t index), void *context) {
+    int *changes = user;
+    check_ok(quern_set_threads(changing, 1 + 13 * ++*changes % 64, change_threads, user));
+    for (int64_t i = 0; i < tasks; i++) task(context, i);
+}
+
+TEST_DEVICE(tasks, threads_that_change_within_a_call) {
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = 2 * THREADS + 1,
+                                                     .vocab = 4 * QUERN_CPU_PART_COLUMNS, .placement = IN_PLACE);
+    OPEN_INPUTS(inputs, &c);
+    OPEN_OUTPUTS(expected, device, &c, &inputs);
+    int changes = 0;
+    changing = device->quern;
+    for (int threads = 1; threads <= THREADS; threads++) {
+        check_ok(quern_set_threads(device->quern, threads, change_threads, &changes));
+        OPEN_OUTPUTS(outputs, device, &c, &inputs);
+        cross_entropy_check_same(&c, &outputs, &expected, "threads that change");
+    }
+    check(changes > THREADS, "only %d changes", changes);
+}
+
 /* ---- Adam ---- */
 
 enum { OF_ONE_TASK = 1 << 16, FEW_THREADS = 2, MOST = 8 * FEW_THREADS };
