@@ -317,7 +317,7 @@ QUERN_API quern_status quern_load_pack(const char *path);
 
 /*
  * Runs CPU work on the engine's own threads.  The hook calls task(context, i) once for every i in [0, tasks), on any threads, and
- * returns when all these calls have returned.
+ * returns when all these calls have returned.  examples/team.c has one for engines whose threads all run each operation.
  */
 typedef void (*quern_parallel_for)(void *user, int64_t tasks, void (*task)(void *context, int64_t index), void *context);
 
