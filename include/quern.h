@@ -177,7 +177,8 @@ QUERN_API const char *quern_build_info(void);
 /* ---------------------------------------------------------------------------------------------- */
 
 typedef enum quern_log_level {
-    QUERN_LOG_ERROR = 1,  /* the details of failed calls, and the images that a GPU does not use */
+    QUERN_LOG_ERROR = 1,  /* the details of failed calls, the images that a GPU does not use, and on a CPU a line for each call of
+                             quern_cross_entropy and _combine that skips rows for labels out of range */
     QUERN_LOG_INFO = 2,   /* devices opened, packs loaded, the first use of each kernel */
     QUERN_LOG_DEBUG = 3   /* every selection of a kernel, with the reason against each earlier row */
 } quern_log_level;
@@ -517,6 +518,13 @@ typedef struct quern_cross_entropy_args {
 
 /* Sets *args to QUERN_CROSS_ENTROPY_ARGS_INIT.  NULL does nothing.  Thread-safe. */
 QUERN_API void quern_cross_entropy_args_init(quern_cross_entropy_args *args);
+
+/*
+ * Bytes of workspace that suffice on a CPU for each of the four functions below, with any arguments of up to so many rows and columns
+ * on a device of up to so many threads: an engine may allocate them once, for its largest call.  rows and vocab are int64_t.
+ */
+#define QUERN_CPU_WORKSPACE(rows, vocab, threads) \
+    (INT64_C(512) + (rows) * (INT64_C(132) + (vocab) / 32768 * 64) + (threads) * (INT64_C(1024) + (vocab) * 5))
 
 /*
  * Writes the bytes of workspace that suffice for each of the four functions below with these arguments on this device.  Pointers in
@@ -939,8 +947,8 @@ typedef struct quern_gradient_norm_args {
 QUERN_API void quern_gradient_norm_args_init(quern_gradient_norm_args *args);
 
 /*
- * Writes the bytes of workspace that quern_gradient_norm needs: about 8 for every 2,048 elements of a tensor on a GPU, or for every
- * 65,536 on a CPU, rounded up for each tensor.  Thread-safe.
+ * Writes the bytes of workspace that quern_gradient_norm needs: about 8 for every 2,048 elements of a tensor on a GPU, or just 8 for
+ * every 65,536 on a CPU, rounded up for each tensor.  Thread-safe.
  * Errors: 1xxx about the arguments.
  */
 QUERN_API quern_status quern_gradient_norm_workspace(const quern_device *device, const quern_gradient_norm_args *args,
