@@ -110,7 +110,7 @@ static void second_hook(void *user, int64_t tasks, void (*task)(void *context, i
 }
 
 static void threads(int round) {
-    for (int i = 0; i < 50; i++) {
+    for (int i = 0; i < 5000; i++) {  /* so many that a call reads within one */
         const quern_parallel_for hooks[] = {first_hook, second_hook, NULL};
         const int hook = (round + i) % 3;
         CHECK(quern_set_threads(device, 1 + i % 3, hooks[hook], hook < 2 ? &users[hook] : NULL) == QUERN_OK);

@@ -92,28 +92,32 @@ TEST_DEVICE(tasks, steps_of_cross_entropy) {
     }
 }
 
-/* Whoever runs the work of a call may change the threads: a call keeps to those with which it has divided its workspace. */
-static quern_device *changing;
-
-static void change_threads(void *user, int64_t tasks, void (*task)(void *context, int64_t index), void *context) {
-    int *changes = user;
-    check_ok(quern_set_threads(changing, 1 + 13 * ++*changes % 64, change_threads, user));
-    for (int64_t i = 0; i < tasks; i++) task(context, i);
+/* A product of zeros, during which many threads are set. */
+static quern_status change_threads(void *user, const quern_gemm_args *product, void *stream) {
+    (void)stream;
+    memset(product->c, 0, (size_t)(product->m * product->c_stride) * quern_dtype_bytes(product->c_dtype));
+    return quern_set_threads(user, 64, count_tasks, NULL);
 }
 
+/* A call keeps to the threads for which it has its workspace. */
 TEST_DEVICE(tasks, threads_that_change_within_a_call) {
-    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = 2 * THREADS + 1,
-                                                     .vocab = 4 * QUERN_CPU_PART_COLUMNS, .placement = IN_PLACE);
-    OPEN_INPUTS(inputs, &c);
-    OPEN_OUTPUTS(expected, device, &c, &inputs);
-    int changes = 0;
-    changing = device->quern;
-    for (int threads = 1; threads <= THREADS; threads++) {
-        check_ok(quern_set_threads(device->quern, threads, change_threads, &changes));
-        OPEN_OUTPUTS(outputs, device, &c, &inputs);
-        cross_entropy_check_same(&c, &outputs, &expected, "threads that change");
-    }
-    check(changes > THREADS, "only %d changes", changes);
+    enum { ROWS = 64, VOCAB = 8192 };
+    static float values[VOCAB], loss[ROWS];
+    static int32_t labels[ROWS];
+    quern_linear_cross_entropy_args args = QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT;
+    args.hidden_dtype = args.weight_dtype = QUERN_F32, args.loss.logits_dtype = QUERN_BF16, args.loss.labels_dtype = QUERN_INT32;
+    args.loss.rows = args.chunk_rows = ROWS, args.loss.vocab = VOCAB, args.width = 1;
+    args.hidden = args.weight = values, args.loss.labels = labels, args.loss.loss = loss;
+    args.gemm = change_threads, args.gemm_user = device->quern;
+    size_t bytes;
+    struct buffer workspace CLOSED_BY(buffer_close), gradient CLOSED_BY(buffer_close);
+    buffer_open(&gradient, device, VOCAB * sizeof(float), 0, NULL);
+    args.d_weight = gradient.data;
+    check_ok(quern_set_threads(device->quern, 1, count_tasks, NULL));
+    check_ok(quern_linear_cross_entropy_workspace(device->quern, &args, &bytes));
+    buffer_open(&workspace, device, bytes, 0, NULL);
+    check_ok(quern_linear_cross_entropy(device->quern, &args, workspace.data, bytes, NULL));
+    check_seen(&(int64_t){1}, 1, "a chunk");
 }
 
 /* ---- Adam ---- */
