@@ -14,7 +14,8 @@ HEADER = Path(__file__).resolve().parent.parent / "include" / "quern.h"
 BASES = ("void", "char", "int", "unsigned", "float", "double", "size_t", "int32_t", "uint32_t", "int64_t", "uint64_t", "uint8_t")
 TOKEN = re.compile(r"\s*(\w+|[-*()\[\]{},;=|])")
 # Macros that declare nothing a binding needs: guards, visibility, the version's sum and initialisers.
-KNOWN_MACROS = re.compile(r"QUERN_(H|API|VERSION|STRUCT_SIZE|STRUCT_INIT|NESTED_INIT|SET_FIELD|NO_DEFAULTS|\w+_DEFAULTS|\w+_INIT)$")
+KNOWN_MACROS = re.compile(r"QUERN_(H|API|VERSION|CPU_WORKSPACE|STRUCT_SIZE|STRUCT_INIT|NESTED_INIT|SET_FIELD|NO_DEFAULTS|"
+                          r"\w+_DEFAULTS|\w+_INIT)$")
 INTEGER = re.compile(r"(0x[0-9a-fA-F]+|\d+)u?$")
 
 

@@ -90,7 +90,9 @@
     X(quern_adam_args, zero_grads, INT32) \
     X(quern_adam_args, use_multipliers, INT32) \
     X(quern_adam_args, copy_dtype, DTYPE) \
-    X(quern_adam_args, grad_scale, DOUBLE)
+    X(quern_adam_args, grad_scale, DOUBLE) \
+    X(quern_adam_args, bias1, DOUBLE) \
+    X(quern_adam_args, bias2, DOUBLE)
 #define QUERN_ARGUMENTS_OF_quern_gradient_norm_args(X) \
     X(quern_gradient_norm_args, gradient_size, UINT32) \
     X(quern_gradient_norm_args, grad_dtype, DTYPE) \

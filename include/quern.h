@@ -177,7 +177,8 @@ QUERN_API const char *quern_build_info(void);
 /* ---------------------------------------------------------------------------------------------- */
 
 typedef enum quern_log_level {
-    QUERN_LOG_ERROR = 1,  /* the details of failed calls, and the images that a GPU does not use */
+    QUERN_LOG_ERROR = 1,  /* the details of failed calls, the images that a GPU does not use, and on a CPU a line for each call of
+                             quern_cross_entropy and _combine that skips rows for labels out of range */
     QUERN_LOG_INFO = 2,   /* devices opened, packs loaded, the first use of each kernel */
     QUERN_LOG_DEBUG = 3   /* every selection of a kernel, with the reason against each earlier row */
 } quern_log_level;
@@ -317,15 +318,16 @@ QUERN_API quern_status quern_load_pack(const char *path);
 
 /*
  * Runs CPU work on the engine's own threads.  The hook calls task(context, i) once for every i in [0, tasks), on any threads, and
- * returns when all these calls have returned.
+ * returns when all these calls have returned.  examples/team.c has one for engines whose threads all run each operation.
  */
 typedef void (*quern_parallel_for)(void *user, int64_t tasks, void (*task)(void *context, int64_t index), void *context);
 
 /*
- * Sets the number of threads of a CPU device, up to 1,024.  threads 0: the value of QUERN_THREADS or, without it, one per core that
- * the process may use, but not more than the quotas of its control groups, rounded up.  hook NULL: the library's own pool runs the
- * work.  Results do not depend on the threads.  The workspace size of an operation may change.  Must not be called while an
- * operation runs on the device.
+ * Sets the number of threads of a CPU device, up to 1,024, or with device NULL of all CPU devices that the process opens later.
+ * threads 0: the value of QUERN_THREADS or, without it, one per core that the process may use, but not more than the quotas of its
+ * control groups, rounded up.  hook NULL: the library's own pool runs the work.  Results do not depend on the threads.  The workspace
+ * size of an operation may change.  An operation that runs meanwhile goes on with either setting, and may call the old hook until it
+ * returns.  Thread-safe.
  * Errors: QUERN_INVALID_ARGUMENT; QUERN_NOT_SUPPORTED for a GPU.
  */
 QUERN_API quern_status quern_set_threads(quern_device *device, int threads, quern_parallel_for hook, void *user);
@@ -516,6 +518,13 @@ typedef struct quern_cross_entropy_args {
 
 /* Sets *args to QUERN_CROSS_ENTROPY_ARGS_INIT.  NULL does nothing.  Thread-safe. */
 QUERN_API void quern_cross_entropy_args_init(quern_cross_entropy_args *args);
+
+/*
+ * Bytes of workspace that suffice on a CPU for each of the four functions below, with any arguments of up to so many rows and columns
+ * on a device of up to so many threads: an engine may allocate them once, for its largest call.  rows and vocab are int64_t.
+ */
+#define QUERN_CPU_WORKSPACE(rows, vocab, threads) \
+    (INT64_C(512) + (rows) * (INT64_C(132) + (vocab) / 32768 * 64) + (threads) * (INT64_C(1024) + (vocab) * 5))
 
 /*
  * Writes the bytes of workspace that suffice for each of the four functions below with these arguments on this device.  Pointers in
@@ -813,7 +822,7 @@ typedef struct quern_adam_args {
     double beta2;                /* in [0, 1); the initialiser sets 0.999; 0: v is its square */
     double eps;                  /* 0 or more; the initialiser sets 1e-8; 0: see above */
     double weight_decay;         /* 0 or more; 0: none */
-    int64_t step;                /* counts from 1; 0 is an error, unless control.step replaces it */
+    int64_t step;                /* counts from 1; 0 is an error, unless control.step, or bias1 and bias2, replace it */
     uint64_t seed;               /* of stochastic rounding */
     quern_rounding param_rounding;
     quern_rounding m_rounding;
@@ -828,6 +837,12 @@ typedef struct quern_adam_args {
     quern_adam_control control;
     quern_adam_plan *plan;       /* replaces tensors, which must be NULL, and tensor_count; made with the same dtypes, amsgrad,
                                     zero_grads, use_multipliers and copy_dtype */
+    void *const *grads;          /* [tensors of the plan], in host memory, read before the call returns: the gradients of this call,
+                                    which replace those of the plan; those of empty tensors are ignored.  NULL: those of the plan;
+                                    NULL without a plan.  See quern_adam_plan_create */
+    double bias1;                /* 1e-15 to 1: divides m, in the place of 1 - beta1^step; 0: from step */
+    double bias2;                /* divides v, likewise.  With one of the two the random bits are those of step 1, so that each call
+                                    needs a seed of its own; both replace step.  0 with control.step */
 } quern_adam_args;
 
 #define QUERN_ADAM_ARGS_DEFAULTS(set) \
@@ -846,8 +861,8 @@ QUERN_API quern_status quern_adam_workspace(const quern_device *device, const qu
 /*
  * Takes the step described above.  Bytes moved per element: all-bf16 14, bf16 with fp32 master 20, all-fp32 28.  Without a plan
  * each call checks every tensor of the list on the host.  On a GPU a list of up to 512 tensors is one launch, and a longer one a
- * launch for each 512 (256 with amsgrad, zero_grads, a copy or scaled moments).  With a plan it is always one launch.  A GPU
- * takes up to 2^41 elements in a tensor.  Thread-safe; calls that run at the same time must not share tensors.
+ * launch for each 512 (256 with amsgrad, zero_grads, a copy or scaled moments).  With a plan and without grads it is always
+ * one launch.  A GPU takes up to 2^41 elements in a tensor.  Thread-safe; calls that run at the same time must not share tensors.
  * Errors: 1xxx about the arguments (step 0, beta outside [0, 1), NULL in a tensor that is not empty), QUERN_NOT_PREPARED,
  * QUERN_NO_KERNEL (the detail contains the `./quern gen add` command that adds the kernel), QUERN_CUDA_ERROR (a list of several
  * launches may have been stepped in part).
@@ -868,6 +883,10 @@ QUERN_API size_t quern_adam_explain(const quern_device *device, const quern_adam
  * copy_dtype of the arguments and copies them: args and args.tensors may be freed, and later changes of the multipliers have no
  * effect.  The arrays of the tensors must stay in place; their values may change.  Waits until the table is in place; cannot be
  * captured.  QUERN_ADAM need not be prepared.  The caller destroys the plan.
+ *
+ * An engine whose gradients move passes their new addresses as args.grads of each call.  They are checked and compared as those of
+ * a list without a plan, and nothing reads the plan's own, which may be freed.  On a GPU such a call takes as many launches as a
+ * list, which carry the addresses: the plan does not change, and a captured graph keeps the addresses of its capture.
  *
  * A plan never changes, so threads may share it without a lock.  But all its steps write the same tensors: only one of them may
  * run at a time, over all threads and streams.  Thread-safe.
@@ -917,6 +936,7 @@ typedef struct quern_gradient_norm_args {
     float *norm;                 /* [1] each, in the memory of the device; NULL: not written */
     float *clip;
     float *found_inf;
+    void *const *grads;          /* as in quern_adam_args; not written */
 } quern_gradient_norm_args;
 
 #define QUERN_GRADIENT_NORM_ARGS_DEFAULTS(set) \
@@ -927,8 +947,8 @@ typedef struct quern_gradient_norm_args {
 QUERN_API void quern_gradient_norm_args_init(quern_gradient_norm_args *args);
 
 /*
- * Writes the bytes of workspace that quern_gradient_norm needs: about 8 for every 2,048 elements of a tensor on a GPU, or for every
- * 65,536 on a CPU, rounded up for each tensor.  Thread-safe.
+ * Writes the bytes of workspace that quern_gradient_norm needs: about 8 for every 2,048 elements of a tensor on a GPU, or just 8 for
+ * every 65,536 on a CPU, rounded up for each tensor.  Thread-safe.
  * Errors: 1xxx about the arguments.
  */
 QUERN_API quern_status quern_gradient_norm_workspace(const quern_device *device, const quern_gradient_norm_args *args,
@@ -977,6 +997,7 @@ typedef struct quern_accumulate_args {
     const int32_t *token_places; /* [gradient_count], in host memory, read before the call returns: the index of each gradient's
                                     group, -1: it has none and always counts; NULL: gradient i has group i; NULL with a plan; not
                                     read without token_counts */
+    void *const *grads;          /* as in quern_adam_args; the sums are those of the plan */
 } quern_accumulate_args;
 
 #define QUERN_ACCUMULATE_ARGS_DEFAULTS(set) \
@@ -987,7 +1008,7 @@ typedef struct quern_accumulate_args {
 QUERN_API void quern_accumulate_args_init(quern_accumulate_args *args);
 
 /*
- * Accumulates as described above.  On a GPU a list is one launch for each 896 gradients; with a plan it is always one launch, which
+ * Accumulates as described above.  On a GPU a list is one launch for each 896 gradients; with a plan and without grads it is one launch, which
  * a graph can capture: replays read new flags and counts.  QUERN_ADAM must be prepared.  Thread-safe; calls that run at the same
  * time must not share arrays.
  * Errors: as quern_adam.

@@ -131,7 +131,10 @@
     ROW(quern_adam_args, copy_dtype) \
     ROW(quern_adam_args, grad_scale) \
     ROW(quern_adam_args, control) \
-    ROW(quern_adam_args, plan)
+    ROW(quern_adam_args, plan) \
+    ROW(quern_adam_args, grads) \
+    ROW(quern_adam_args, bias1) \
+    ROW(quern_adam_args, bias2)
 
 #define FIELDS_OF_quern_gradient(ROW) \
     ROW(quern_gradient, grad) \
@@ -149,7 +152,8 @@
     ROW(quern_gradient_norm_args, grad_scale_pointer) \
     ROW(quern_gradient_norm_args, norm) \
     ROW(quern_gradient_norm_args, clip) \
-    ROW(quern_gradient_norm_args, found_inf)
+    ROW(quern_gradient_norm_args, found_inf) \
+    ROW(quern_gradient_norm_args, grads)
 
 #define FIELDS_OF_quern_accumulate_args(ROW) \
     ROW(quern_accumulate_args, gradient_size) \
@@ -164,7 +168,8 @@
     ROW(quern_accumulate_args, overwrite_flags) \
     ROW(quern_accumulate_args, token_counts) \
     ROW(quern_accumulate_args, group_count) \
-    ROW(quern_accumulate_args, token_places)
+    ROW(quern_accumulate_args, token_places) \
+    ROW(quern_accumulate_args, grads)
 
 #define FIELDS_OF_quern_quantize_tensor(ROW) \
     ROW(quern_quantize_tensor, input) \

@@ -182,6 +182,7 @@ static const struct field fields_of_quern_adam_control[] = {
 };
 static const struct record record_of_quern_adam_control = {"quern_adam_control", sizeof(quern_adam_control), fields_of_quern_adam_control, 5};
 DECLARE_EXTENT(quern_adam_args, tensors)
+DECLARE_EXTENT(quern_adam_args, grads)
 static const struct field fields_of_quern_adam_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_adam_args, size), .bytes = sizeof((quern_adam_args *)0)->size},
     {.name = "tensor_size", .kind = INTEGER, .offset = offsetof(quern_adam_args, tensor_size), .bytes = sizeof((quern_adam_args *)0)->tensor_size},
@@ -212,8 +213,11 @@ static const struct field fields_of_quern_adam_args[] = {
     {.name = "grad_scale", .kind = REAL, .offset = offsetof(quern_adam_args, grad_scale), .bytes = sizeof((quern_adam_args *)0)->grad_scale},
     {.name = "control", .kind = STRUCT, .offset = offsetof(quern_adam_args, control), .bytes = sizeof((quern_adam_args *)0)->control, .record = &record_of_quern_adam_control},
     {.name = "plan", .kind = HANDLE, .offset = offsetof(quern_adam_args, plan), .bytes = sizeof((quern_adam_args *)0)->plan, .handle = HANDLE_OF_quern_adam_plan},
+    {.name = "grads", .kind = MEMORY, .offset = offsetof(quern_adam_args, grads), .bytes = sizeof((quern_adam_args *)0)->grads, .is_const = 1, .extent = extent_of_quern_adam_args__grads},
+    {.name = "bias1", .kind = REAL, .offset = offsetof(quern_adam_args, bias1), .bytes = sizeof((quern_adam_args *)0)->bias1},
+    {.name = "bias2", .kind = REAL, .offset = offsetof(quern_adam_args, bias2), .bytes = sizeof((quern_adam_args *)0)->bias2},
 };
-static const struct record record_of_quern_adam_args = {"quern_adam_args", sizeof(quern_adam_args), fields_of_quern_adam_args, 29};
+static const struct record record_of_quern_adam_args = {"quern_adam_args", sizeof(quern_adam_args), fields_of_quern_adam_args, 32};
 DECLARE_EXTENT(quern_gradient, grad)
 DECLARE_EXTENT(quern_gradient, main_grad)
 static const struct field fields_of_quern_gradient[] = {
@@ -227,6 +231,7 @@ DECLARE_EXTENT(quern_gradient_norm_args, grad_scale_pointer)
 DECLARE_EXTENT(quern_gradient_norm_args, norm)
 DECLARE_EXTENT(quern_gradient_norm_args, clip)
 DECLARE_EXTENT(quern_gradient_norm_args, found_inf)
+DECLARE_EXTENT(quern_gradient_norm_args, grads)
 static const struct field fields_of_quern_gradient_norm_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_gradient_norm_args, size), .bytes = sizeof((quern_gradient_norm_args *)0)->size},
     {.name = "gradient_size", .kind = INTEGER, .offset = offsetof(quern_gradient_norm_args, gradient_size), .bytes = sizeof((quern_gradient_norm_args *)0)->gradient_size},
@@ -240,12 +245,14 @@ static const struct field fields_of_quern_gradient_norm_args[] = {
     {.name = "norm", .kind = MEMORY, .offset = offsetof(quern_gradient_norm_args, norm), .bytes = sizeof((quern_gradient_norm_args *)0)->norm, .extent = extent_of_quern_gradient_norm_args__norm},
     {.name = "clip", .kind = MEMORY, .offset = offsetof(quern_gradient_norm_args, clip), .bytes = sizeof((quern_gradient_norm_args *)0)->clip, .extent = extent_of_quern_gradient_norm_args__clip},
     {.name = "found_inf", .kind = MEMORY, .offset = offsetof(quern_gradient_norm_args, found_inf), .bytes = sizeof((quern_gradient_norm_args *)0)->found_inf, .extent = extent_of_quern_gradient_norm_args__found_inf},
+    {.name = "grads", .kind = MEMORY, .offset = offsetof(quern_gradient_norm_args, grads), .bytes = sizeof((quern_gradient_norm_args *)0)->grads, .is_const = 1, .extent = extent_of_quern_gradient_norm_args__grads},
 };
-static const struct record record_of_quern_gradient_norm_args = {"quern_gradient_norm_args", sizeof(quern_gradient_norm_args), fields_of_quern_gradient_norm_args, 12};
+static const struct record record_of_quern_gradient_norm_args = {"quern_gradient_norm_args", sizeof(quern_gradient_norm_args), fields_of_quern_gradient_norm_args, 13};
 DECLARE_EXTENT(quern_accumulate_args, gradients)
 DECLARE_EXTENT(quern_accumulate_args, overwrite_flags)
 DECLARE_EXTENT(quern_accumulate_args, token_counts)
 DECLARE_EXTENT(quern_accumulate_args, token_places)
+DECLARE_EXTENT(quern_accumulate_args, grads)
 static const struct field fields_of_quern_accumulate_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_accumulate_args, size), .bytes = sizeof((quern_accumulate_args *)0)->size},
     {.name = "gradient_size", .kind = INTEGER, .offset = offsetof(quern_accumulate_args, gradient_size), .bytes = sizeof((quern_accumulate_args *)0)->gradient_size},
@@ -261,8 +268,9 @@ static const struct field fields_of_quern_accumulate_args[] = {
     {.name = "token_counts", .kind = MEMORY, .offset = offsetof(quern_accumulate_args, token_counts), .bytes = sizeof((quern_accumulate_args *)0)->token_counts, .is_const = 1, .extent = extent_of_quern_accumulate_args__token_counts},
     {.name = "group_count", .kind = INTEGER, .offset = offsetof(quern_accumulate_args, group_count), .bytes = sizeof((quern_accumulate_args *)0)->group_count},
     {.name = "token_places", .kind = MEMORY, .offset = offsetof(quern_accumulate_args, token_places), .bytes = sizeof((quern_accumulate_args *)0)->token_places, .is_const = 1, .extent = extent_of_quern_accumulate_args__token_places},
+    {.name = "grads", .kind = MEMORY, .offset = offsetof(quern_accumulate_args, grads), .bytes = sizeof((quern_accumulate_args *)0)->grads, .is_const = 1, .extent = extent_of_quern_accumulate_args__grads},
 };
-static const struct record record_of_quern_accumulate_args = {"quern_accumulate_args", sizeof(quern_accumulate_args), fields_of_quern_accumulate_args, 14};
+static const struct record record_of_quern_accumulate_args = {"quern_accumulate_args", sizeof(quern_accumulate_args), fields_of_quern_accumulate_args, 15};
 DECLARE_EXTENT(quern_quantize_tensor, input)
 DECLARE_EXTENT(quern_quantize_tensor, output)
 DECLARE_EXTENT(quern_quantize_tensor, transposed)

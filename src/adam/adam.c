@@ -45,7 +45,8 @@ static quern_status check_apart(const struct quern_adam_call *call) {
         quern_range_of("workspace", call->workspace, (int64_t)needs(call->device, &call->args), QUERN_WRITTEN),
     };
     const int count = sizeof others / sizeof *others;
-    if (call->args.plan) return quern_adam_check_against_plan(call->device, call->args.plan, others, count);
+    if (call->args.plan && !call->args.grads)
+        return quern_adam_check_against_plan(call->device, call->args.plan, others, count);
     return quern_adam_check_apart(call->device, &call->args, &call->list, others, count);
 }
 
@@ -55,7 +56,9 @@ static quern_status run(struct quern_adam_call *call, const quern_adam_args *arg
     quern_status status = check(device, args, &call->args);
     if (status != QUERN_OK) return status;
     call->list = quern_adam_list_of(&call->args);
+    call->list.grads = call->args.grads;
     if (!call->args.plan) status = quern_adam_check_tensors(device, &call->args, &call->list);
+    else if (call->args.grads) status = quern_adam_check_new_grads(device, &call->args, &call->list);
     if (status == QUERN_OK) status = quern_check_workspace(device, call->workspace, workspace_bytes, needs(device, &call->args));
     if (status == QUERN_OK) status = check_apart(call);
     if (status == QUERN_OK) status = quern_check_stream(device, call->stream);

@@ -84,7 +84,8 @@ quern_status quern_adam_check_long_apart(const quern_device *device, const quern
 /* ---- a plan ---- */
 
 quern_status quern_adam_keep_pieces(struct quern_adam_plan *plan) {
-    const struct quern_adam_list list = {(const char *)plan->tensors, sizeof *plan->tensors, plan->marks.places};
+    const struct quern_adam_list list = {
+        .tensors = (const char *)plan->tensors, .stride = sizeof *plan->tensors, .count = plan->marks.places};
     const struct quern_adam_parts parts = quern_adam_list_parts(&plan->args);
     const int64_t arrays = arrays_of(&parts, &plan->args, &list);
     struct quern_range *ranges;

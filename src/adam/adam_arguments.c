@@ -124,7 +124,7 @@ quern_status quern_adam_check_plan(const quern_device *device, const quern_adam_
 /* ---- scalars and control ---- */
 
 /* The ranges of numbers.  Each number is converted to fp32, where an infinity would turn parameters into NaN. */
-enum range { BETA, SIZE, SCALE };
+enum range { BETA, SIZE, SCALE, BIAS };
 
 static quern_status check_scalar(const quern_device *device, const char *name, double value, enum range range) {
     static const struct {
@@ -132,9 +132,16 @@ static quern_status check_scalar(const quern_device *device, const char *name, d
         const char *text;
     } ranges[] = {[BETA] = {0, 1 - DBL_EPSILON / 2, "0 <= beta < 1"},
                   [SIZE] = {0, FLT_MAX, "0 to 3.4e38, the largest fp32"},
-                  [SCALE] = {1 / (double)FLT_MAX, FLT_MAX, "0, which means 1, or 3e-39 to 3.4e38"}};
+                  [SCALE] = {1 / (double)FLT_MAX, FLT_MAX, "0, which means 1, or 3e-39 to 3.4e38"},
+                  [BIAS] = {1e-15, 1, "0, which means from step, or 1e-15 to 1"}};
     if ((value >= ranges[range].least && value <= ranges[range].most) || value == 0) return QUERN_OK;
     return quern_fail(device, QUERN_INVALID_ARGUMENT, "%s is %g: expected %s", name, value, ranges[range].text);
+}
+
+static quern_status check_bias(const quern_device *device, const quern_adam_args *args, const char *name, double bias) {
+    if (bias == 0 || !args->control.step) return check_scalar(device, name, bias, BIAS);
+    return quern_fail(device, QUERN_INVALID_ARGUMENT, "%s is not 0 with args.control.step, from which the bias corrections follow: "
+                      "expected 0", name);
 }
 
 static quern_status check_scalars(const quern_device *device, const quern_adam_args *args) {
@@ -145,7 +152,9 @@ static quern_status check_scalars(const quern_device *device, const quern_adam_a
     if (status == QUERN_OK) status = check_scalar(device, "args.weight_decay", args->weight_decay, SIZE);
     if (status == QUERN_OK && !args->control.grad_scale)
         status = check_scalar(device, "args.grad_scale", args->grad_scale, SCALE);
-    if (status == QUERN_OK && args->step < 1 && !args->control.step)
+    if (status == QUERN_OK) status = check_bias(device, args, "args.bias1", args->bias1);
+    if (status == QUERN_OK) status = check_bias(device, args, "args.bias2", args->bias2);
+    if (status == QUERN_OK && args->step < 1 && !args->control.step && (args->bias1 == 0 || args->bias2 == 0))
         status = quern_fail(device, QUERN_INVALID_ARGUMENT, "args.step is %lld: expected 1 or more (steps count from 1)",
                             (long long)args->step);
     return status;
@@ -165,5 +174,5 @@ quern_status quern_adam_check_step(const quern_device *device, const quern_adam_
     if (status == QUERN_OK) status = check_scalars(device, args);
     if (status == QUERN_OK) status = check_control(device, &args->control);
     if (status == QUERN_OK && args->plan) status = quern_adam_check_plan(device, args);
-    return status;
+    return status == QUERN_OK ? quern_adam_check_grads(device, args->grads, args->plan) : status;
 }

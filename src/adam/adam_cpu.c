@@ -56,7 +56,7 @@ static void zero(const struct quern_adam_call *call, const quern_adam_tensor *te
 
 static void run_shares(struct shares *shares) {
     const int64_t pieces = quern_divide_up(shares->marks->units, TASK_ELEMENTS);
-    shares->tasks = quern_smaller(pieces, 8 * (int64_t)shares->call->device->threads);
+    shares->tasks = quern_smaller(pieces, 8 * (int64_t)quern_threads_of(shares->call->device));
     quern_run_tasks(shares->call->device, shares->tasks, visit_share, shares);
 }
 

@@ -1,6 +1,7 @@
 /*
- * A step of Adam on a GPU.  With a plan: one launch, with tables in device memory.  Without: a launch for each batch of tensors
- * that fits into the parameters of a kernel.  Called by adam.c.
+ * A step of Adam on a GPU.  With a plan: one launch, with tables in device memory.  Without, or with other gradients than those of
+ * the plan: a launch for each batch of tensors that fits into the parameters of a kernel, where streams and captured graphs keep
+ * their own addresses.  Called by adam.c.
  */
 #include "adam/adam_cuda.h"
 
@@ -84,14 +85,16 @@ static CUresult gather(struct launcher *launcher, const quern_adam_tensor *tenso
     return error;
 }
 
-/* The last launch counts the step, with a ticket in the workspace. */
+/* The last launch counts the step, with a ticket in the workspace or the one of the plan, which is 0 between calls. */
 static CUresult run_list(struct launcher *launcher) {
-    const struct quern_adam_list *list = &launcher->call->list;
-    uint32_t *ticket = launcher->call->control.step ? launcher->call->workspace : NULL;
+    const struct quern_adam_call *call = launcher->call;
+    const struct quern_adam_plan *plan = call->args.plan;
+    const struct quern_adam_list *list = &call->list;
+    uint32_t *ticket = !call->control.step ? NULL : plan ? plan->ticket : call->workspace;
     CUresult error = CUDA_SUCCESS;
     quern_adam_tensor room;
-    if (ticket)
-        error = launcher->cuda->memory_set_async((CUdeviceptr)(uintptr_t)ticket, 0, sizeof *ticket, launcher->call->stream);
+    if (ticket && !plan)
+        error = launcher->cuda->memory_set_async((CUdeviceptr)(uintptr_t)ticket, 0, sizeof *ticket, call->stream);
     for (int64_t place = 0; place < list->count && error == CUDA_SUCCESS; place++) {
         error = gather(launcher, quern_adam_tensor_at(list, place, &room));
     }
@@ -107,7 +110,7 @@ quern_status quern_adam_on_cuda(struct quern_adam_call *call) {
     if (status == QUERN_OK) status = quern_cuda_begin_launch(&visit, call->device);
     if (status != QUERN_OK) return status;
     open_launcher(&launcher, call, visit.cuda);
-    CUresult error = plan ? run_plan(&launcher, plan) : run_list(&launcher);
+    CUresult error = plan && !call->args.grads ? run_plan(&launcher, plan) : run_list(&launcher);
     quern_cuda_end_visit(&visit);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(call->device, error, call->ready->kernel->name);
 }

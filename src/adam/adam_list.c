@@ -5,21 +5,36 @@
 
 #include "adam/adam_select.h"
 #include "os/integers.h"
+#include "runtime/arguments.h"
 #include "runtime/status.h"
 #include "runtime/dtype.h"
 
 struct quern_adam_list quern_adam_list_of(const quern_adam_args *args) {
-    if (args->plan)
-        return (struct quern_adam_list){(const char *)args->plan->tensors, sizeof(quern_adam_tensor), args->plan->marks.places};
-    return (struct quern_adam_list){(const char *)args->tensors, args->tensor_size, args->tensor_count};
+    const quern_adam_plan *plan = args->plan;
+    return (struct quern_adam_list){.tensors = (const char *)(plan ? plan->tensors : args->tensors),
+                                    .stride = plan ? sizeof(quern_adam_tensor) : args->tensor_size,
+                                    .count = plan ? plan->marks.places : args->tensor_count};
 }
 
 const quern_adam_tensor *quern_adam_tensor_at(const struct quern_adam_list *list, int64_t place, quern_adam_tensor *room) {
     const char *at = list->tensors + (size_t)place * list->stride;
-    if (list->stride == sizeof *room) return (const void *)at;
+    if (list->stride == sizeof *room && !list->grads) return (const void *)at;
     *room = (quern_adam_tensor){0};
     memcpy(room, at, list->stride);
+    if (list->grads) room->grad = list->grads[place];
     return room;
+}
+
+quern_status quern_adam_check_grads(const quern_device *device, void *const *grads, const void *plan) {
+    if (plan) return quern_check_optional(device, "args.grads", grads, sizeof *grads);
+    return !grads ? QUERN_OK : quern_fail(device, QUERN_INVALID_ARGUMENT, "args.grads is not NULL without a plan: expected NULL, "
+                                          "since the list has its own gradients");
+}
+
+quern_status quern_adam_check_grad(const quern_device *device, const void *grad, int64_t place, quern_dtype dtype) {
+    if (grad && (uintptr_t)grad % quern_dtype_bytes(dtype) == 0) return QUERN_OK;
+    return quern_fail(device, grad ? QUERN_INVALID_ARGUMENT : QUERN_NULL_POINTER, "args.grads[%lld] is %s", (long long)place,
+                      grad ? "not at a multiple of its element's size" : "NULL");
 }
 
 struct quern_adam_slice quern_adam_slice_of(const quern_adam_args *args, const quern_adam_tensor *tensor) {

@@ -36,15 +36,21 @@ struct quern_adam_list {
     const char *tensors;
     size_t stride;
     int64_t count;
+    void *const *grads;                /* [count]: replaces those of the tensors; NULL: not given */
 };
 
+/* Without args.grads, which only a step reads. */
 struct quern_adam_list quern_adam_list_of(const quern_adam_args *args);
 
 /*
- * The tensor at a place of the list: the caller's struct, or, if the caller's header is older, a zero-extended copy in *room.
- * Lists may be very long, so no tensor is copied without need.
+ * The tensor at a place of the list: the caller's struct, or, if the caller's header is older or its gradient is replaced, a copy
+ * in *room.  Lists may be very long, so no tensor is copied without need.
  */
 const quern_adam_tensor *quern_adam_tensor_at(const struct quern_adam_list *list, int64_t place, quern_adam_tensor *room);
+
+/* Checks the list of a call that replaces the gradients of its plan, and an address in it. */
+quern_status quern_adam_check_grads(const quern_device *device, void *const *grads, const void *plan);
+quern_status quern_adam_check_grad(const quern_device *device, const void *grad, int64_t place, quern_dtype dtype);
 
 /* Its number of elements. */
 int64_t quern_adam_count_at(const struct quern_adam_list *list, int64_t place);

@@ -18,33 +18,35 @@ static bool dtype_refused(const char *name, quern_dtype has, quern_dtype wanted,
     return true;
 }
 
-static bool refused(const struct quern_kernel *kernel, int cluster, const void *context, struct quern_text *why) {
+static int refused(const struct quern_kernel *kernel, int cluster, const void *context, struct quern_text *why) {
     const struct quern_adam_request *request = context;
     (void)cluster;  /* these kernels have none */
     if (kernel->key.adam.task != request->task) {
         if (why) quern_text_add(why, "computes something else");
-        return true;
+        return QUERN_ANOTHER_TASK;
     }
     if (request->full && !kernel->key.adam.full) {
         if (why) quern_text_add(why, "knows no AMSGrad, copies, zero_grads or scales, of which the request has some");
-        return true;
+        return QUERN_ANOTHER_TASK + 1;
     }
-    return dtype_refused("param", kernel->key.adam.param, request->param, why) ||
-           dtype_refused("grad", kernel->key.adam.grad, request->grad, why) ||
-           dtype_refused("m", kernel->key.adam.m, request->m, why) ||
-           dtype_refused("v", kernel->key.adam.v, request->v, why) ||
-           dtype_refused("master", kernel->key.adam.master, request->master, why);
+    const bool differs = dtype_refused("param", kernel->key.adam.param, request->param, why) ||
+                         dtype_refused("grad", kernel->key.adam.grad, request->grad, why) ||
+                         dtype_refused("m", kernel->key.adam.m, request->m, why) ||
+                         dtype_refused("v", kernel->key.adam.v, request->v, why) ||
+                         dtype_refused("master", kernel->key.adam.master, request->master, why);
+    return differs ? QUERN_ANOTHER_TASK + 2 : 0;
 }
 
-/* Only steps can be missing: the library has all tasks on gradients.  Names the kernel that the generator can add. */
-static void advise(const void *context, struct quern_text *text) {
+/* Names the kernel that the generator can add.  The whole library has all tasks on gradients. */
+static bool advise(const void *context, struct quern_text *text) {
     const struct quern_adam_request *request = context;
-    if (request->task != QUERN_ADAM_STEP) return;
+    if (request->task != QUERN_ADAM_STEP) return false;
     quern_text_add(text, "; `./quern gen add adam_p%s_g%s_m%s_v%s%s%s` (or python3 -m gen add ...) and a build add one",
                    quern_dtype_name(request->param), quern_dtype_name(request->grad), quern_dtype_name(request->m),
                    quern_dtype_name(request->v),
                    request->master == QUERN_F32 ? "_master32" : request->master == QUERN_REMAINDER ? "_remainder" : "",
                    request->full ? "_full" : "");
+    return true;
 }
 
 static enum quern_row_role role(const struct quern_kernel *kernel) {

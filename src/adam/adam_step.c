@@ -8,7 +8,7 @@ static bool stochastic(quern_rounding rounding, bool by_default) {
 }
 
 static struct quern_adam_rates rates_of(const quern_adam_args *args) {
-    return (struct quern_adam_rates){
+    struct quern_adam_rates rates = {
         .lr = args->lr,
         .beta1 = args->beta1,
         .beta2 = args->beta2,
@@ -18,6 +18,12 @@ static struct quern_adam_rates rates_of(const quern_adam_args *args) {
         .step = (uint64_t)args->step,
         .maximize = args->maximize,
     };
+    if (args->bias1 == 0 && args->bias2 == 0) return rates;
+    /* Kernels know the rates only for the bias corrections, 1 - beta^step: step 1 and these betas give the numbers. */
+    rates.beta1 = 1 - (args->bias1 != 0 ? args->bias1 : quern_adam_bias(args->beta1, rates.step));
+    rates.beta2 = 1 - (args->bias2 != 0 ? args->bias2 : quern_adam_bias(args->beta2, rates.step));
+    rates.step = 1;
+    return rates;
 }
 
 void quern_adam_fill_step(struct quern_adam_call *call) {

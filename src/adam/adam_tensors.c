@@ -115,3 +115,16 @@ quern_status quern_adam_check_tensors(const quern_device *device, const quern_ad
     }
     return QUERN_OK;
 }
+
+quern_status quern_adam_check_new_grads(const quern_device *device, const quern_adam_args *args,
+                                        const struct quern_adam_list *list) {
+    const struct quern_adam_parts parts = quern_adam_list_parts(args);
+    quern_adam_tensor room;
+    for (int64_t place = 0; place < list->count; place++) {
+        const quern_adam_tensor *tensor = quern_adam_tensor_at(list, place, &room);
+        quern_status status = tensor->count ? quern_adam_check_grad(device, tensor->grad, place, args->grad_dtype) : QUERN_OK;
+        if (status == QUERN_OK && tensor->count) status = check_arrays(device, &parts, tensor, place);
+        if (status != QUERN_OK) return status;
+    }
+    return QUERN_OK;
+}

@@ -42,4 +42,8 @@ static inline int64_t quern_adam_part_bytes(const struct quern_adam_part *part, 
 /* Checks each tensor for itself. */
 quern_status quern_adam_check_tensors(const quern_device *device, const quern_adam_args *args, const struct quern_adam_list *list);
 
+/* Checks the gradients that replace those of a plan, each with the other arrays of its tensor. */
+quern_status quern_adam_check_new_grads(const quern_device *device, const quern_adam_args *args,
+                                        const struct quern_adam_list *list);
+
 #endif

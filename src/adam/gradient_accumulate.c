@@ -44,17 +44,32 @@ static quern_status check_apart(const struct call *call) {
         quern_range_of("args.token_counts", args->token_counts, groups * (int64_t)sizeof(int64_t), QUERN_READ),
     };
     const int count = sizeof others / sizeof *others;
-    if (plan) return quern_check_against_pieces(call->device, &plan->pieces, others, count);
+    if (plan && !args->grads) return quern_check_against_pieces(call->device, &plan->pieces, others, count);
     return quern_gradient_check_apart(call->device, &call->list, &access, others, count);
+}
+
+static quern_status check_plan(struct call *call) {
+    const quern_accumulate_args *args = &call->args;
+    const struct quern_gradient_access access = quern_accumulate_access(args);
+    quern_status status = quern_accumulate_check_plan(call->device, args);
+    if (status == QUERN_OK) status = quern_adam_check_grads(call->device, args->grads, args->plan);
+    if (status != QUERN_OK) return status;
+    call->list = args->plan->list;
+    call->list.grads = args->grads;
+    return args->grads ? quern_gradient_check_each(call->device, &call->list, &access) : QUERN_OK;
+}
+
+static quern_status check_list(struct call *call) {
+    const quern_accumulate_args *args = &call->args;
+    quern_status status = quern_accumulate_check_list(call->device, args, args->token_counts, &call->list);
+    return status == QUERN_OK ? quern_adam_check_grads(call->device, args->grads, NULL) : status;
 }
 
 static quern_status check(struct call *call, const quern_accumulate_args *given) {
     quern_accumulate_args *args = &call->args;
     quern_status status = quern_accumulate_take(call->device, given, args);
     if (status != QUERN_OK) return status;
-    status = args->plan ? quern_accumulate_check_plan(call->device, args)
-                        : quern_accumulate_check_list(call->device, args, args->token_counts, &call->list);
-    if (args->plan) call->list = args->plan->list;
+    status = args->plan ? check_plan(call) : check_list(call);
     if (status == QUERN_OK) status = check_numbers(call->device, args);
     return status == QUERN_OK ? check_apart(call) : status;
 }
@@ -100,7 +115,7 @@ static CUresult launch(const struct call *call, const struct quern_cuda *cuda) {
         .zero_grads = args->zero_grads,
         .overwrite = args->overwrite,
     };
-    if (!args->plan) return quern_gradient_launch(cuda, call->ready, &call->list, &batch, call->stream);
+    if (!args->plan || args->grads) return quern_gradient_launch(cuda, call->ready, &call->list, &batch, call->stream);
     batch.tiles = args->plan->tables.tiles, batch.sums = args->plan->tables.slices;
     batch.tile_count = args->plan->tables.tile_count;
     return quern_gradient_launch_tiles(cuda, call->ready, &batch, call->stream);

@@ -1,6 +1,7 @@
 /* quern_gradient_norm, a public function: sums the squares of each piece in the workspace, then the pieces in order. */
 #include <fenv.h>
 #include <math.h>
+#include <string.h>
 
 #include "../generated/arguments.h"
 #include "adam/gradients.h"
@@ -23,6 +24,9 @@ struct call {
 
 /* ---- arguments ---- */
 
+/* The first header's struct ended before grads. */
+enum { OLDEST_ARGS = offsetof(quern_gradient_norm_args, grads) };
+
 static quern_status check_numbers(const quern_device *device, const quern_gradient_norm_args *args) {
     if (!(args->max_norm >= 0) || !isfinite(args->max_norm))
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.max_norm is %g: expected a finite number, 0 or more",
@@ -43,16 +47,19 @@ static void count_squares(struct call *call) {
         quern_gradient_pieces(&call->list, call->device->kind == QUERN_CUDA ? QUERN_LIST_TILE : QUERN_GRADIENT_CHUNK);
 }
 
-static quern_status check(struct call *call, const quern_gradient_norm_args *args) {
-    quern_status status = quern_check_struct(call->device, "args", args, sizeof *args);
+static quern_status check(struct call *call, const quern_gradient_norm_args *given) {
+    quern_gradient_norm_args *args = &call->args;
+    quern_status status = quern_check_grown_struct(call->device, "args", given, OLDEST_ARGS, sizeof *args);
     if (status != QUERN_OK) return status;
-    call->args = *args;
+    memcpy(args, given, quern_struct_bytes(given->size));
     call->list = (struct quern_gradient_list){
         .gradients = args->gradients,
         .plan = args->plan,
         .count = args->plan ? args->plan->marks.places : args->gradient_count,
+        .grads = args->grads,
     };
     status = quern_gradient_check_list(call->device, args->gradient_size, args->grad_dtype, &call->list);
+    if (status == QUERN_OK) status = quern_adam_check_grads(call->device, args->grads, args->plan);
     const struct quern_gradient_access access = {.grad_dtype = args->grad_dtype};
     if (status == QUERN_OK) status = check_numbers(call->device, args);
     if (status == QUERN_OK) status = quern_gradient_check_each(call->device, &call->list, &access);
@@ -116,7 +123,7 @@ static CUresult combine_sums(const struct quern_cuda *cuda, const struct quern_r
 
 static CUresult launch_sums(const struct call *call, const struct quern_cuda *cuda, struct quern_gradient_batch *batch) {
     const quern_adam_plan *plan = call->list.plan;
-    if (!plan) return quern_gradient_launch(cuda, call->ready, &call->list, batch, call->stream);
+    if (!plan || call->list.grads) return quern_gradient_launch(cuda, call->ready, &call->list, batch, call->stream);
     batch->tiles = plan->tiles, batch->slices = plan->slices, batch->tile_count = plan->tile_count;
     return quern_gradient_launch_tiles(cuda, call->ready, batch, call->stream);
 }

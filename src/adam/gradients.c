@@ -9,11 +9,14 @@
 #include "runtime/status.h"
 
 struct quern_gradient_slice quern_gradient_at(const struct quern_gradient_list *list, int64_t place) {
-    if (list->plan)
-        return (struct quern_gradient_slice){.grad = list->plan->tensors[place].grad, .count = list->plan->tensors[place].count};
-    const quern_gradient *gradient = &list->gradients[place];
-    const int64_t group = list->token_places ? list->token_places[place] : place;
-    return (struct quern_gradient_slice){gradient->grad, gradient->main_grad, gradient->count, group};
+    struct quern_gradient_slice slice = {.group = list->token_places ? list->token_places[place] : place};
+    if (list->plan) slice.grad = list->plan->tensors[place].grad, slice.count = list->plan->tensors[place].count;
+    else {
+        const quern_gradient *gradient = &list->gradients[place];
+        slice.grad = gradient->grad, slice.main_grad = gradient->main_grad, slice.count = gradient->count;
+    }
+    if (list->grads) slice.grad = list->grads[place];
+    return slice;
 }
 
 int64_t quern_gradient_pieces(const struct quern_gradient_list *list, int64_t elements) {
@@ -69,11 +72,12 @@ quern_status quern_gradient_check_each(const quern_device *device, const struct 
     const size_t grad_bytes = quern_dtype_bytes(access->grad_dtype), main_bytes = quern_dtype_bytes(access->main_dtype);
     const bool has_sums = access->main_dtype != QUERN_NO_DTYPE;
     int64_t total = 0;
-    for (int64_t place = 0; place < list->count && !list->plan; place++) {
+    for (int64_t place = 0; place < list->count && (!list->plan || list->grads); place++) {
         const struct quern_gradient_slice slice = quern_gradient_at(list, place);
         quern_status status = quern_check_list_count(device, "args.gradients", place, slice.count, &total);
         if (status == QUERN_OK && !slice.count) continue;
-        if (status == QUERN_OK) status = check_array(device, place, "grad", slice.grad, grad_bytes);
+        if (status == QUERN_OK && list->grads) status = quern_adam_check_grad(device, slice.grad, place, access->grad_dtype);
+        else if (status == QUERN_OK) status = check_array(device, place, "grad", slice.grad, grad_bytes);
         if (status == QUERN_OK && has_sums) status = check_array(device, place, "main_grad", slice.main_grad, main_bytes);
         if (status == QUERN_OK && has_sums) status = check_apart(device, &slice, access, place);
         if (status != QUERN_OK) return status;
@@ -119,7 +123,7 @@ quern_status quern_gradient_check_apart(const quern_device *device, const struct
                                         const struct quern_gradient_access *access, const struct quern_range *others,
                                         int other_count) {
     struct quern_range ranges[QUERN_CHECKED_ARRAYS + QUERN_OTHER_RANGES], scratch[QUERN_CHECKED_ARRAYS + QUERN_OTHER_RANGES];
-    if (list->plan) return quern_adam_check_against_plan(device, list->plan, others, other_count);
+    if (list->plan && !list->grads) return quern_adam_check_against_plan(device, list->plan, others, other_count);
     const bool is_short = list->count <= QUERN_CHECKED_ARRAYS / (access->main_dtype ? 2 : 1);
     int64_t count = is_short ? quern_gradient_ranges(list, access, ranges) : 0;
     for (int i = 0; i < other_count; i++) ranges[count++] = others[i];

@@ -14,6 +14,7 @@ struct quern_gradient_list {
     const quern_adam_plan *plan;       /* NULL: gradients */
     const int32_t *token_places;       /* as in quern.h; NULL: gradient i has group i */
     int64_t count;
+    void *const *grads;                /* [count]: replaces those of a plan; NULL: not given */
 };
 
 /* The tables of an accumulation's plan in the memory of a GPU. */

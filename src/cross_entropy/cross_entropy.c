@@ -8,13 +8,15 @@
 #include "cross_entropy/cross_entropy_show.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
+#include "runtime/threads.h"
 
 static quern_status check_and_run(struct quern_cross_entropy_call *call, const quern_cross_entropy_args *given, void *workspace,
                                   size_t workspace_bytes, struct quern_look *look) {
     struct quern_cross_entropy_ranges ranges;
     quern_status status = quern_cross_entropy_check(call->device, given, &call->args);
     if (status == QUERN_OK) status = quern_cross_entropy_check_step(call, &ranges);
-    const size_t needed = status == QUERN_OK ? quern_cross_entropy_needs(call->device, call->step, &call->args) : 0;
+    call->threads = quern_threads_of(call->device);
+    const size_t needed = status == QUERN_OK ? quern_cross_entropy_needs(call->device, call->threads, call->step, &call->args) : 0;
     if (status == QUERN_OK) status = quern_check_workspace(call->device, workspace, workspace_bytes, needed);
     if (status != QUERN_OK) return status;
     ranges.list[ranges.count++] = quern_range_of("workspace", workspace, (int64_t)needed, QUERN_WRITTEN);
@@ -51,9 +53,10 @@ quern_status quern_cross_entropy_workspace(const quern_device *device, const que
     quern_cross_entropy_args args;
     quern_status status = quern_cross_entropy_check(device, given, &args);
     if (status != QUERN_OK) return status;
+    const int threads = quern_threads_of(device);
     size_t most = 0;
     for (int step = 0; step < QUERN_STEPS; step++) {
-        size_t needed = quern_cross_entropy_needs(device, (enum quern_cross_entropy_step)step, &args);
+        size_t needed = quern_cross_entropy_needs(device, threads, (enum quern_cross_entropy_step)step, &args);
         if (needed > most) most = needed;
     }
     status = quern_check_needed(device, most);

@@ -34,6 +34,7 @@ struct quern_cross_entropy_call {
     struct quern_rows_progress *progress;  /* GPU: for problem.progress */
     char *scratch;                       /* CPU: [workers, scratch_bytes], each at a multiple of 64 */
     size_t scratch_bytes;
+    int threads;                         /* CPU: of the device when the call began, of which the workspace is */
     int64_t workers;
 };
 

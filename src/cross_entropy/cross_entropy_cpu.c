@@ -9,6 +9,7 @@
 #include "os/integers.h"
 #include "runtime/dtype.h"
 #include "runtime/status.h"
+#include "runtime/log.h"
 #include "runtime/threads.h"
 
 /* ---- labels and losses ---- */
@@ -18,8 +19,23 @@ static double weight_of(const struct quern_cross_entropy_problem *problem, int64
     return problem->class_weights ? (double)problem->class_weights[label - problem->first_column] : 1;
 }
 
-/* The mean's divisor and the report. */
-static void count_labels(const struct quern_cross_entropy_problem *problem) {
+static void log_bad_labels(const struct quern_cross_entropy_call *call, const quern_cross_entropy_report *report) {
+    const struct quern_cross_entropy_problem *problem = &call->problem;
+    quern_log(call->device, QUERN_LOG_ERROR, "cross_entropy: %lld of %lld rows are skipped for their labels; the first is row "
+              "%lld, whose label is %lld: expected 0 to %lld, or ignore_index %lld", (long long)report->bad_labels,
+              (long long)problem->rows, (long long)report->first_bad_row,
+              (long long)quern_row_given_label(problem, report->first_bad_row), (long long)problem->global_vocab - 1,
+              (long long)problem->ignore_index);
+}
+
+/* The steps that tell of labels: the others of the same rows repeat them. */
+static bool is_told(const struct quern_cross_entropy_call *call) {
+    return (call->step == QUERN_STEP_WHOLE || call->step == QUERN_STEP_COMBINE) && quern_log_wanted(QUERN_LOG_ERROR);
+}
+
+/* The mean's divisor, the report and the log.  problem: that of the call, or with other stats. */
+static void count_labels(const struct quern_cross_entropy_call *call, const struct quern_cross_entropy_problem *problem) {
+    if (!problem->divisor && !problem->report && !is_told(call)) return;
     quern_cross_entropy_report report = {.first_bad_row = -1};
     double weights = 0;
     for (int64_t row = 0; row < problem->rows; row++) {
@@ -35,6 +51,7 @@ static void count_labels(const struct quern_cross_entropy_problem *problem) {
     }
     if (problem->divisor) *problem->divisor = weights;
     if (problem->report) *problem->report = report;
+    if (report.bad_labels && is_told(call)) log_bad_labels(call, &report);
 }
 
 /* Sums the losses in the order of the rows, so that the result does not depend on the threads. */
@@ -109,7 +126,7 @@ static bool is_shared(const struct quern_cross_entropy_call *call) {
 }
 
 static void run_work(struct work work) {
-    const int64_t most = work.kernel ? work.call->workers : work.call->device->threads;
+    const int64_t most = work.kernel ? work.call->workers : work.call->threads;
     int64_t claimed[MOST_WORKERS];
     const int64_t worth = is_shared(work.call) ? quern_larger(1, work.count * work.cost / LEAST_SHARE) : 1;
     work.workers = quern_smaller(work.count, quern_smaller(most, worth));
@@ -166,7 +183,7 @@ struct kernels {
  */
 static int64_t count_split(const struct quern_cross_entropy_call *call) {
     const struct quern_cross_entropy_problem *problem = &call->problem;
-    const int64_t threads = call->device->threads, rest = problem->rows % threads;
+    const int64_t threads = call->threads, rest = problem->rows % threads;
     const int64_t share = quern_divide_up(rest * problem->part_count, threads);
     const bool is_worth_it = 4 * share <= 3 * problem->part_count && rest * problem->vocab >= 2 * LEAST_SHARE;
     return is_shared(call) && is_worth_it ? rest : 0;
@@ -254,7 +271,7 @@ static void run_split_rows(const struct quern_cross_entropy_call *call, int64_t 
 
 static void run_whole(const struct quern_cross_entropy_call *call, const struct kernels *kernels) {
     const struct quern_cross_entropy_problem *problem = &call->problem;
-    if ((call->tasks & QUERN_COUNT_LABELS) && (problem->divisor || problem->report)) count_labels(problem);
+    if (call->tasks & QUERN_COUNT_LABELS) count_labels(call, problem);
     if (call->tasks & QUERN_RUN_ROWS) {
         const int64_t split = count_split(call), whole = problem->rows - split;
         if (whole) run_whole_rows(call, *problem, whole, kernels->rows);
@@ -269,7 +286,7 @@ static void run_combine(const struct quern_cross_entropy_call *call) {
     problem.part_count = call->shard_count;
     if (!problem.stats) problem.stats = call->spare_stats;
     run_work(rows_of(call, &problem, combine_rows));
-    if (problem.divisor || problem.report) count_labels(&problem);
+    count_labels(call, &problem);
     run_work(rows_of(call, &problem, finish_rows));
     if (problem.loss) reduce_losses(&problem);
 }
@@ -289,7 +306,7 @@ quern_status quern_cross_entropy_on_cpu(struct quern_cross_entropy_call *call) {
         run_combine(call);
         break;
     default:
-        if (call->problem.divisor) count_labels(&call->problem);
+        count_labels(call, &call->problem);
         run_work(parts_of(call, &call->problem, kernels.gradient));
     }
     return QUERN_OK;

@@ -40,15 +40,16 @@ static bool is_reduced(enum quern_cross_entropy_step step, const quern_cross_ent
     return args->reduction != QUERN_REDUCTION_NONE && (step == QUERN_STEP_WHOLE || step == QUERN_STEP_COMBINE);
 }
 
-static void lay_out_scratch(const quern_device *device, const quern_cross_entropy_args *args, struct layout *layout) {
+static void lay_out_scratch(const quern_device *device, int threads, const quern_cross_entropy_args *args, struct layout *layout) {
     const int64_t tasks = args->rows * quern_cross_entropy_parts(device, args);
-    layout->workers = tasks < device->threads ? tasks : device->threads;
+    layout->workers = quern_smaller(tasks, threads);
     layout->scratch_bytes = (size_t)quern_cross_entropy_scratch_bytes(args->vocab);
     /* The caller's workspace is 16-byte aligned and the scratch must be 64-byte aligned. */
     layout->scratch = set_aside(layout, (size_t)layout->workers * layout->scratch_bytes + (layout->workers ? 64 : 0));
 }
 
-static struct layout lay_out(const quern_device *device, enum quern_cross_entropy_step step, const quern_cross_entropy_args *args) {
+static struct layout lay_out(const quern_device *device, int threads, enum quern_cross_entropy_step step,
+                             const quern_cross_entropy_args *args) {
     struct layout layout = {0};
     const size_t rows = (size_t)args->rows;
     const int64_t parts = step == QUERN_STEP_WHOLE || step == QUERN_STEP_STATS ? quern_cross_entropy_parts(device, args) : 0;
@@ -58,15 +59,15 @@ static struct layout lay_out(const quern_device *device, enum quern_cross_entrop
         layout.progress = set_aside(&layout, sizeof(struct quern_rows_progress));
     if (step != QUERN_STEP_GRADIENT) layout.stats = set_aside(&layout, sizeof(quern_row_stats) * rows);
     layout.parts = set_aside(&layout, sizeof(quern_row_stats) * rows * (size_t)parts);
-    if (device->kind == QUERN_CPU && step != QUERN_STEP_COMBINE) lay_out_scratch(device, args, &layout);
+    if (device->kind == QUERN_CPU && step != QUERN_STEP_COMBINE) lay_out_scratch(device, threads, args, &layout);
     return layout;
 }
 
 /* ---- a call ---- */
 
-size_t quern_cross_entropy_needs(const quern_device *device, enum quern_cross_entropy_step step,
+size_t quern_cross_entropy_needs(const quern_device *device, int threads, enum quern_cross_entropy_step step,
                                  const quern_cross_entropy_args *args) {
-    return lay_out(device, step, args).total;
+    return lay_out(device, threads, step, args).total;
 }
 
 /* An address in the workspace, which is NULL if it has no bytes. */
@@ -125,7 +126,7 @@ static void fill_problem(struct quern_cross_entropy_call *call, const struct lay
 }
 
 void quern_cross_entropy_fill(struct quern_cross_entropy_call *call, void *workspace) {
-    const struct layout layout = lay_out(call->device, call->step, &call->args);
+    const struct layout layout = lay_out(call->device, call->threads, call->step, &call->args);
     fill_problem(call, &layout, workspace);
     call->is_full = quern_cross_entropy_is_full(&call->args);
     call->spare_stats = inside(workspace, layout.stats);

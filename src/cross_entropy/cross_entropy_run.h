@@ -5,7 +5,7 @@
 #include "cross_entropy/cross_entropy_call.h"
 
 /* The bytes of workspace of a step.  The arguments have passed the checks. */
-size_t quern_cross_entropy_needs(const quern_device *device, enum quern_cross_entropy_step step,
+size_t quern_cross_entropy_needs(const quern_device *device, int threads, enum quern_cross_entropy_step step,
                                  const quern_cross_entropy_args *args);
 
 /* Fills in the rest of a call that has its device, step and checked arguments.  The workspace is as large as needed. */

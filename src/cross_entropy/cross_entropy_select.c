@@ -44,34 +44,34 @@ static bool cluster_refused(const struct quern_kernel *kernel, int cluster, cons
     return true;
 }
 
-static bool refused(const struct quern_kernel *kernel, int cluster, const void *context, struct quern_text *why) {
+static int refused(const struct quern_kernel *kernel, int cluster, const void *context, struct quern_text *why) {
     const struct request *request = context;
     struct quern_text unused = quern_text_begin(NULL, 0);
     if (!why) why = &unused;
     if (kernel->key.cross_entropy.stage != request->stage) {
         quern_text_add(why, "computes another stage");
-        return true;
+        return QUERN_ANOTHER_TASK;
     }
     if (kernel->key.cross_entropy.logits != request->logits) {
         quern_text_add(why, "logits are %s, the request has %s", quern_dtype_name(kernel->key.cross_entropy.logits),
                        quern_dtype_name(request->logits));
-        return true;
+        return QUERN_ANOTHER_TASK + 1;
     }
     if (request->full && !kernel->key.cross_entropy.full) {
         quern_text_add(why, "knows no label smoothing, softcap, class weights, entropy and argmax");
-        return true;
+        return QUERN_ANOTHER_TASK + 2;
     }
     int64_t longest = kernel->key.cross_entropy.vocab_max;
     if (request->vocab > longest) {
         quern_text_add(why, "holds a vocab of up to %lld on the chip, the request has %lld", (long long)longest,
                        (long long)request->vocab);
-        return true;
+        return QUERN_ANOTHER_TASK + 3;
     }
-    if (kernel->cuda.cluster) return cluster_refused(kernel, cluster, request, why);
-    if (needed_bytes(kernel, 1, request) <= request->shared_bytes) return false;
+    if (kernel->cuda.cluster) return cluster_refused(kernel, cluster, request, why) ? QUERN_ANOTHER_TASK + 4 : 0;
+    if (needed_bytes(kernel, 1, request) <= request->shared_bytes) return 0;
     quern_text_add(why, "keeps a row in shared memory, of which a block has %lld bytes here: too few for a vocab of %lld",
                    (long long)request->shared_bytes, (long long)request->vocab);
-    return true;
+    return QUERN_ANOTHER_TASK + 4;
 }
 
 /* Stages that touch no logits have one kernel for all types. */

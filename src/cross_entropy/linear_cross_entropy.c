@@ -16,6 +16,7 @@
 #include "runtime/arguments.h"
 #include "runtime/dtype.h"
 #include "runtime/status.h"
+#include "runtime/threads.h"
 
 struct linear_call {
     quern_linear_cross_entropy_args args;    /* defaults filled in */
@@ -166,18 +167,18 @@ static size_t logits_bytes(const quern_linear_cross_entropy_args *args) {
     return padded((size_t)args->chunk_rows * (size_t)args->loss.vocab * quern_dtype_bytes(args->loss.logits_dtype));
 }
 
-static size_t all_bytes(const quern_device *device, const quern_linear_cross_entropy_args *args) {
-    return padded(quern_cross_entropy_needs(device, QUERN_STEP_WHOLE, &args->loss));
+static size_t all_bytes(const quern_device *device, int threads, const quern_linear_cross_entropy_args *args) {
+    return padded(quern_cross_entropy_needs(device, threads, QUERN_STEP_WHOLE, &args->loss));
 }
 
-static size_t chunk_bytes(const quern_device *device, const quern_linear_cross_entropy_args *args) {
+static size_t chunk_bytes(const quern_device *device, int threads, const quern_linear_cross_entropy_args *args) {
     quern_cross_entropy_args chunk = args->loss;
     chunk.rows = args->chunk_rows;
-    return quern_cross_entropy_needs(device, QUERN_STEP_WHOLE, &chunk);
+    return quern_cross_entropy_needs(device, threads, QUERN_STEP_WHOLE, &chunk);
 }
 
-static size_t needed_bytes(const quern_device *device, const quern_linear_cross_entropy_args *args) {
-    return logits_bytes(args) + all_bytes(device, args) + chunk_bytes(device, args);
+static size_t needed_bytes(const quern_device *device, int threads, const quern_linear_cross_entropy_args *args) {
+    return logits_bytes(args) + all_bytes(device, threads, args) + chunk_bytes(device, threads, args);
 }
 
 /* An address in the workspace, which is NULL if it has no bytes. */
@@ -187,16 +188,17 @@ static struct quern_cross_entropy_call begin_call(quern_device *device, const qu
     return (struct quern_cross_entropy_call){.device = device, .step = QUERN_STEP_WHOLE, .args = args->loss, .stream = stream};
 }
 
-static void fill_calls(struct linear_call *call, quern_device *device, char *workspace, void *stream) {
+static void fill_calls(struct linear_call *call, quern_device *device, int threads, char *workspace, void *stream) {
     const quern_linear_cross_entropy_args *args = &call->args;
     call->logits = workspace;
     call->all = begin_call(device, args, stream);
+    call->all.threads = threads;
     call->all.args.logits = call->logits;
     call->all.args.grad = wants_gradient(args) ? call->logits : NULL;
     call->chunk = call->all;
     call->chunk.args.rows = args->chunk_rows;
     quern_cross_entropy_fill(&call->all, inside(workspace, logits_bytes(args)));
-    quern_cross_entropy_fill(&call->chunk, inside(workspace, logits_bytes(args) + all_bytes(device, args)));
+    quern_cross_entropy_fill(&call->chunk, inside(workspace, logits_bytes(args) + all_bytes(device, threads, args)));
     call->chunk.problem.kept_of_bad_rows &= ~QUERN_KEPT_GRAD;  /* the products read the gradient of every row */
 }
 
@@ -310,8 +312,10 @@ quern_status quern_linear_cross_entropy_workspace(const quern_device *device, co
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     if (!bytes) return quern_fail(device, QUERN_NULL_POINTER, "bytes is NULL");
     quern_status status = check_all(device, given, &args);
-    if (status == QUERN_OK) status = quern_check_needed(device, needed_bytes(device, &args));
-    if (status == QUERN_OK) *bytes = needed_bytes(device, &args);
+    if (status != QUERN_OK) return status;
+    const size_t needed = needed_bytes(device, quern_threads_of(device), &args);
+    status = quern_check_needed(device, needed);
+    if (status == QUERN_OK) *bytes = needed;
     return status;
 }
 
@@ -334,12 +338,13 @@ static const struct quern_view view = {
 
 static quern_status run(struct linear_call *call, quern_device *device, const quern_linear_cross_entropy_args *given,
                         void *workspace, size_t workspace_bytes, void *stream, struct quern_look *look) {
+    const int threads = quern_threads_of(device);
     quern_status status = check_all(device, given, &call->args);
     if (status == QUERN_OK) status = check_pointers(device, &call->args);
-    const size_t needed = status == QUERN_OK ? needed_bytes(device, &call->args) : 0;
+    const size_t needed = status == QUERN_OK ? needed_bytes(device, threads, &call->args) : 0;
     if (status == QUERN_OK) status = quern_check_workspace(device, workspace, workspace_bytes, needed);
     if (status != QUERN_OK) return status;
-    fill_calls(call, device, workspace, stream);
+    fill_calls(call, device, threads, workspace, stream);
     status = check_loss(call, workspace, needed);
     if (status == QUERN_OK) status = quern_check_stream(device, stream);
     if (status == QUERN_OK) status = quern_cross_entropy_check_labels(&call->all);

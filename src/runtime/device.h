@@ -47,6 +47,13 @@ struct quern_refused_image {
     char reason[256];
 };
 
+/* The threads of a CPU device: runtime/threads.c reads and changes them. */
+struct quern_crew {
+    int threads;
+    quern_parallel_for hook;  /* NULL: the library's pool */
+    void *user;
+};
+
 struct quern_device {
     char label[sizeof(struct quern_label)];  /* must be first: quern_label_of */
     quern_device_kind kind;
@@ -56,9 +63,8 @@ struct quern_device {
 
     /* CPU */
     uint32_t cpu_features;
-    int threads;
-    quern_parallel_for hook;  /* NULL: the library's pool */
-    void *hook_user;
+    uint32_t crew_changes;    /* atomic, like the crew: odd while one changes it */
+    struct quern_crew crew;
     quern_device *next, *previous;  /* open CPU devices: the list of threads.c */
 
     /* CUDA */

@@ -35,7 +35,6 @@ static void close_forgotten(void) {
 
 static void open_cpu(quern_device *device) {
     device->cpu_features = quern_cpu_features();
-    device->threads = quern_default_threads();
     quern_cpu_name(device->name, sizeof device->name);
     quern_threads_enter(device);
     quern_on_unload(QUERN_UNLOAD_DEVICES, close_forgotten);
@@ -185,7 +184,7 @@ quern_status quern_device_get_info(const quern_device *device, quern_device_info
     mine.kind = device->kind;
     mine.ordinal = device->ordinal;
     mine.compute_capability = device->compute_capability;
-    mine.multiprocessors = device->kind == QUERN_CPU ? device->threads : device->multiprocessors;
+    mine.multiprocessors = device->kind == QUERN_CPU ? quern_threads_of(device) : device->multiprocessors;
     mine.shared_bytes = device->shared_bytes;
     memcpy(mine.name, device->name, sizeof mine.name);
     struct quern_text target = quern_text_begin(mine.target, sizeof mine.target);
@@ -195,13 +194,10 @@ quern_status quern_device_get_info(const quern_device *device, quern_device_info
 }
 
 quern_status quern_set_threads(quern_device *device, int threads, quern_parallel_for hook, void *user) {
-    if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
-    if (device->kind != QUERN_CPU)
+    if (device && device->kind != QUERN_CPU)
         return quern_fail(device, QUERN_NOT_SUPPORTED, "%s has no threads to set: only the CPU device has", device->label);
     if (threads < 0 || threads > 1024)
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "threads is %d: expected 0 to 1024", threads);
-    device->threads = threads ? threads : quern_default_threads();
-    device->hook = hook;
-    device->hook_user = user;
+    quern_threads_set(device, threads, hook, user);
     return QUERN_OK;
 }

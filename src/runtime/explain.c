@@ -91,24 +91,35 @@ static bool explain_row(const struct quern_kernel *kernel, void *context) {
 }
 
 struct search {
+    const quern_device *device;
     const struct quern_operation *operation;
     const void *request;
-    bool found;
+    int nearest;              /* the last check that a row for the device fails; 0: a row serves the request */
+    char reason[256];
 };
 
 static bool search_row(const struct quern_kernel *kernel, void *context) {
     struct search *search = context;
-    search->found = !quern_row_refused(search->operation, kernel, (int)kernel->cuda.cluster, search->request, NULL);
-    return !search->found;
+    char reason[sizeof search->reason];
+    struct quern_text why = quern_text_begin(reason, sizeof reason);
+    const int failed = quern_row_refused(search->operation, kernel, (int)kernel->cuda.cluster, search->request, &why);
+    if (!failed) search->nearest = 0;
+    if (failed > search->nearest && kernel->target.kind == search->device->kind) {
+        search->nearest = failed;
+        memcpy(search->reason, reason, sizeof reason);
+    }
+    return failed;
 }
 
-/* Says that no row serves the request here.  If no target has such a row, adds the operation's advice. */
+/* Says that no row serves the request here.  If no target has such a row, adds what the nearest lacks and who has one. */
 static void add_absence(const quern_device *device, unsigned bit, const void *request, struct quern_text *text) {
     const struct quern_operation *operation = quern_linked_operation(bit);
-    struct search search = {.operation = operation, .request = request};
+    struct search search = {.device = device, .operation = operation, .request = request, .nearest = QUERN_ANOTHER_TASK};
     quern_text_add(text, "no %s kernel serves this request on %s", quern_operation_name(bit), device->label);
-    if (operation->advise) quern_walk(bit, search_row, &search);
-    if (operation->advise && !search.found) operation->advise(request, text);
+    quern_walk(bit, search_row, &search);
+    if (!search.nearest || (operation->advise && operation->advise(request, text))) return;
+    if (search.nearest > QUERN_ANOTHER_TASK) quern_text_add(text, ": %s", search.reason);
+    quern_text_add(text, "; a library with all kernels, by `./quern build`, has one");
 }
 
 enum { ABSENCE_BYTES = 500 };

@@ -38,7 +38,7 @@ static void visit_share(void *context, int64_t task) {
 }
 
 void quern_visit_list(const quern_device *device, const struct quern_list_visit *visit) {
-    const int64_t most = 8 * (int64_t)device->threads;
+    const int64_t most = 8 * (int64_t)quern_threads_of(device);
     struct shares shares = {.visit = visit};
     if (!quern_mark_list(&shares.marks, visit, visit->places, pieces_at)) return;  /* cannot happen: no memory is so large */
     shares.tasks = quern_smaller(shares.marks.units, most);

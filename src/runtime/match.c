@@ -2,22 +2,23 @@
 #include "runtime/match.h"
 
 #include "os/text.h"
+#include "runtime/operation.h"
 
-bool quern_match_refused(const struct quern_kernel *kernel, int cluster, const void *request, struct quern_text *why) {
+int quern_match_refused(const struct quern_kernel *kernel, int cluster, const void *request, struct quern_text *why) {
     const struct quern_match *match = request;
     (void)cluster;  /* these kernels have none */
     if (kernel->key.any.task != match->task) {
         if (why) quern_text_add(why, "computes something else");
-        return true;
+        return QUERN_ANOTHER_TASK;
     }
     for (int i = 0; i < 2; i++) {
         const quern_dtype has = kernel->key.any.dtypes[i], asked = match->dtypes[i];
         if (has == asked) continue;
         if (why)
             quern_text_add(why, "%s is %s, the request has %s", match->names[i], quern_dtype_name(has), quern_dtype_name(asked));
-        return true;
+        return QUERN_ANOTHER_TASK + 1 + i;
     }
-    return false;
+    return 0;
 }
 
 bool quern_match_covers(const struct quern_kernel *kernel, const struct quern_kernel *other) {

@@ -11,7 +11,7 @@ struct quern_match {
 };
 
 /* For the members `refused` and `covers` of an operation.  request: a struct quern_match. */
-bool quern_match_refused(const struct quern_kernel *kernel, int cluster, const void *request, struct quern_text *why);
+int quern_match_refused(const struct quern_kernel *kernel, int cluster, const void *request, struct quern_text *why);
 bool quern_match_covers(const struct quern_kernel *kernel, const struct quern_kernel *other);
 
 #endif

@@ -52,7 +52,7 @@ enum quern_row_role quern_row_role(const struct quern_kernel *kernel) {
     return operation->role ? operation->role(kernel) : QUERN_ROW_SELECTED_BY_NAME;
 }
 
-bool quern_row_refused(const struct quern_operation *operation, const struct quern_kernel *kernel, int cluster,
+int quern_row_refused(const struct quern_operation *operation, const struct quern_kernel *kernel, int cluster,
                        const void *request, struct quern_text *why) {
-    return operation->refused && operation->refused(kernel, cluster, request, why);
+    return operation->refused ? operation->refused(kernel, cluster, request, why) : 0;
 }

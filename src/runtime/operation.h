@@ -19,6 +19,8 @@ enum {
     QUERN_ALL_OPERATIONS = 0 QUERN_FOR_EACH_OPERATION(QUERN_JOIN_BIT)
 };
 
+enum { QUERN_ANOTHER_TASK = 1 };
+
 /* How QUERN_KERNEL treats a row. */
 enum quern_row_role {
     QUERN_ROW_SELECTED_BY_NAME,  /* a main kernel: left out unless its name matches */
@@ -45,13 +47,14 @@ struct quern_operation {
     const char *(*pack_fault)(const struct quern_pack_row *row);
 
     /*
-     * Whether a row cannot serve a request.  Appends the reason to *why unless why is NULL.  NULL: every row serves it.
-     * cluster: the most blocks of a cluster that have room on the device.
+     * 0 if a row serves a request; else which check it fails, from 1 on: QUERN_ANOTHER_TASK, or the later, the nearer the row is.
+     * Appends the reason to *why unless why is NULL.  NULL: every row serves it.  cluster: the most blocks of a cluster that have
+     * room on the device.
      */
-    bool (*refused)(const struct quern_kernel *kernel, int cluster, const void *request, struct quern_text *why);
+    int (*refused)(const struct quern_kernel *kernel, int cluster, const void *request, struct quern_text *why);
 
-    /* Suggests how to generate a kernel for a request that no target serves.  NULL: no advice. */
-    void (*advise)(const void *request, struct quern_text *text);
+    /* Suggests how to generate a kernel for a request that no target serves, or returns false.  NULL: the whole library has it. */
+    bool (*advise)(const void *request, struct quern_text *text);
 
     /* What the kernels compute of a known problem.  NULL: they are not asked. */
     const struct quern_known_answers *answers;
@@ -75,8 +78,8 @@ const char *quern_operation_prefix(unsigned bit);
 
 enum quern_row_role quern_row_role(const struct quern_kernel *kernel);
 
-/* Calls the `refused` of the operation; false if it has none. */
-bool quern_row_refused(const struct quern_operation *operation, const struct quern_kernel *kernel, int cluster,
+/* Calls the `refused` of the operation; 0 if it has none. */
+int quern_row_refused(const struct quern_operation *operation, const struct quern_kernel *kernel, int cluster,
                        const void *request, struct quern_text *why);
 
 #endif

@@ -18,7 +18,8 @@
 
 enum { MAX_THREADS = 1024 };
 
-int quern_default_threads(void) {
+/* QUERN_THREADS or, without it, one for each core that the process can keep busy. */
+static int default_threads(void) {
     static uint32_t told;
     const int wanted = quern_variable_number("QUERN_THREADS", MAX_THREADS, &told);
     const int cores = wanted ? wanted : quern_usable_cores();
@@ -42,6 +43,7 @@ static struct {
     pthread_mutex_t busy;      /* held by the thread that runs the job */
     pthread_mutex_t lock;      /* protects the devices and the crew */
     quern_device *devices;     /* open CPU devices: the workers end with the last one */
+    struct quern_crew crew_of_new;  /* of devices that open; threads 0: the default */
     uintptr_t crew;            /* atomic: counts dismissals: workers of an earlier crew end */
     pid_t process;             /* that started the crew */
     int workers;               /* of the crew */
@@ -229,10 +231,42 @@ static void watch_forks(void) { pthread_atfork(hold_pool, release_pool, forget_p
 
 /* ---- the devices ---- */
 
+int quern_threads_of(const quern_device *device) { return __atomic_load_n(&device->crew.threads, __ATOMIC_RELAXED); }
+
+/* With the lock, under which no process forks: the child would wait for the second change. */
+static void set_crew(quern_device *device, const struct quern_crew *crew) {
+    __atomic_fetch_add(&device->crew_changes, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&device->crew.threads, crew->threads ? crew->threads : default_threads(), __ATOMIC_SEQ_CST);
+    __atomic_store_n(&device->crew.hook, crew->hook, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&device->crew.user, crew->user, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&device->crew_changes, 1, __ATOMIC_SEQ_CST);
+}
+
+/* A hook and its user of one change. */
+static struct quern_crew crew_of(const quern_device *device) {
+    for (;;) {
+        const uint32_t seen = __atomic_load_n(&device->crew_changes, __ATOMIC_SEQ_CST);
+        const struct quern_crew crew = {.threads = __atomic_load_n(&device->crew.threads, __ATOMIC_SEQ_CST),
+                                        .hook = __atomic_load_n(&device->crew.hook, __ATOMIC_SEQ_CST),
+                                        .user = __atomic_load_n(&device->crew.user, __ATOMIC_SEQ_CST)};
+        if (seen % 2 == 0 && __atomic_load_n(&device->crew_changes, __ATOMIC_SEQ_CST) == seen) return crew;
+        quern_pause();
+    }
+}
+
+void quern_threads_set(quern_device *device, int threads, quern_parallel_for hook, void *user) {
+    const struct quern_crew crew = {threads, hook, user};
+    pthread_mutex_lock(&pool.lock);
+    if (device) set_crew(device, &crew);
+    else pool.crew_of_new = crew;
+    pthread_mutex_unlock(&pool.lock);
+}
+
 void quern_threads_enter(quern_device *device) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_forks);
     pthread_mutex_lock(&pool.lock);
+    set_crew(device, &pool.crew_of_new);
     device->next = pool.devices;
     if (device->next) device->next->previous = device;
     pool.devices = device;
@@ -275,10 +309,11 @@ static void run_hooked_task(void *context, int64_t index) {
 
 void quern_run_tasks(const quern_device *device, int64_t tasks, void (*task)(void *context, int64_t index), void *context) {
     struct job job = {.task = task, .context = context, .tasks = tasks};
-    if (device->hook) {
-        device->hook(device->hook_user, tasks, run_hooked_task, &job);
-    } else if (tasks > 1 && device->threads > 1 && pthread_mutex_trylock(&pool.busy) == 0) {
-        run_on_pool(&job, device->threads < tasks ? device->threads : (int)tasks);
+    const struct quern_crew crew = crew_of(device);
+    if (crew.hook) {
+        crew.hook(crew.user, tasks, run_hooked_task, &job);
+    } else if (tasks > 1 && crew.threads > 1 && pthread_mutex_trylock(&pool.busy) == 0) {
+        run_on_pool(&job, crew.threads < tasks ? crew.threads : (int)tasks);
         pthread_mutex_unlock(&pool.busy);
     } else {
         work_on(&job);  /* another thread uses the pool: this one works alone, with the same result */

@@ -4,10 +4,19 @@
 
 #include "quern.h"
 
-/* QUERN_THREADS or, without it, one for each core that the process can keep busy. */
-int quern_default_threads(void);
+/*
+ * The number of threads of a CPU device.  It may change while an operation runs, which reads it once where two numbers that follow
+ * from it must agree.
+ */
+int quern_threads_of(const quern_device *device);
 
-/* A CPU device opens or closes.  The pool's workers end with the last one: they have ended on return. */
+/* Sets the threads and the hook of a CPU device or, with NULL, of those that open later.  threads 0: the default. */
+void quern_threads_set(quern_device *device, int threads, quern_parallel_for hook, void *user);
+
+/*
+ * A CPU device opens, with the threads of new ones, or closes.  The pool's workers end with the last one: they have ended on
+ * return.
+ */
 void quern_threads_enter(quern_device *device);
 void quern_threads_leave(quern_device *device);
 

@@ -145,6 +145,7 @@ expect "loss 6.9078 .* with 6 products; gradient of the first label's weight -0.
 expect "p = [23]\..* after 498 steps of 500, with a loss scale of 16384" $programs/examples/loss_scaling
 expect "rank 1 got 2 2 4 0" $programs/examples/ragged_all_to_all
 expect "the loaded run has the same bits" $programs/examples/saved_states
+expect "the same bits as on the library's own threads" $programs/examples/team
 expect "rank 1: amax 2, sum of all rows 768" $programs/examples/quantized_chunks
 rm -rf build/test_dump
 expect "loss 6.0392 and 6.0392" $programs/examples/trace build/test_trace.json build/test_dump

@@ -57,6 +57,12 @@ RULE(quern_adam_args, grad_scale,                    "cc-c-----ccc", REFUSES(ARG
 PLAIN(quern_adam_args, control,                      ".")
 static quern_adam_plan *plan_of_another_device;
 RULE(quern_adam_args, plan,                         ".....-......", .foreign = &plan_of_another_device)
+#define NO_PLAN .unused = {"is not NULL without a plan: expected NULL, since the list has its own gradients"}
+RULE(quern_adam_args, grads,                         "000..----000", NO_PLAN)
+#define BIAS REFUSES(ARGUMENT("0, which means from step, or 1e-15 to 1")), \
+    .unused = {"is not 0 with args.control.step, from which the bias corrections follow: expected 0"}
+RULE(quern_adam_args, bias1,                         "cc0c0----ccc", BIAS)
+RULE(quern_adam_args, bias2,                         "cc0c0----ccc", BIAS)
 RULES_OF(quern_adam_args)
 
 /* Without control its pointers are NULL: a step of a list and one of a plan would use them. */

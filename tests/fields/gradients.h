@@ -31,6 +31,8 @@ BUFFER_OF(quern_gradient_norm_args, grad_scale_pointer, ".r.", sizeof(float))
 BUFFER_OF(quern_gradient_norm_args, norm,               "ww.", sizeof(float))
 BUFFER_OF(quern_gradient_norm_args, clip,               "ww.", sizeof(float))
 BUFFER_OF(quern_gradient_norm_args, found_inf,          "ww.", sizeof(float))
+#define NO_PLAN .unused = {"is not NULL without a plan: expected NULL, since the list has its own gradients"}
+RULE(quern_gradient_norm_args, grads,                   "0.0", NO_PLAN)
 RULES_OF(quern_gradient_norm_args)
 
 #define MAINS LEGAL(QUERN_NO_DTYPE, QUERN_F32, QUERN_BF16)
@@ -49,6 +51,7 @@ BUFFER_OF(quern_accumulate_args, overwrite_flags,       "......rr-", sizeof(int3
 BUFFER_OF(quern_accumulate_args, token_counts,          "......rr-", sizeof(int64_t))
 RULE(quern_accumulate_args, group_count,                "...---c-c", REFUSES(COUNT_TO("2147483647")))
 RULE(quern_accumulate_args, token_places,               "...---.0.", .unused = {"is not NULL with a plan, which has its own"})
+RULE(quern_accumulate_args, grads,                      "...0000.-", NO_PLAN)
 RULES_OF(quern_accumulate_args)
 
 _Static_assert(offsetof(quern_accumulate_args, grad_dtype) == offsetof(quern_gradient_norm_args, grad_dtype), "one place");

@@ -18,6 +18,7 @@ static const struct {
 } grown[] = {
 #define ENDED_BEFORE(type, field) {#type, offsetof(type, field), offsetof(type, field)}
     ENDED_BEFORE(quern_cross_entropy_args, strict_labels), ENDED_BEFORE(quern_accumulate_args, main_dtype),
+    ENDED_BEFORE(quern_gradient_norm_args, grads),
     ENDED_BEFORE(quern_quantize_args, scaling), ENDED_BEFORE(quern_group_args, first_timeout),
     {"quern_adam_args", offsetof(quern_adam_args, amsgrad), offsetof(quern_adam_args, eps_mode)},  /* padding in its place */
 };

@@ -116,7 +116,7 @@ static void adam_numbers(quern_adam_args *a) {
     if (input_one_in(8)) a->copy_dtype = (quern_dtype)(QUERN_F16 + input_below(4));
     a->control.lr = omit_one_in(6), a->control.step = omit_one_in(4), a->control.grad_scale = omit_one_in(6);
     a->control.clip = omit_one_in(6), a->control.found_inf = omit_one_in(6);
-    a->plan = OMIT;
+    a->plan = OMIT, a->grads = OMIT;
     struct live *live = input_one_in(3) ? state_choose(HANDLE_OF_quern_adam_plan) : NULL;
     if (!live) return;
     const quern_adam_args *made = &live->made;
@@ -146,7 +146,7 @@ static void norm_numbers(quern_gradient_norm_args *a) {
     a->gradient_count = input_below(4);
     a->max_norm = flip();
     a->grad_scale_pointer = omit_one_in(4);
-    a->plan = OMIT;
+    a->plan = OMIT, a->grads = OMIT;
     struct live *live = input_one_in(4) ? state_choose(HANDLE_OF_quern_adam_plan) : NULL;
     if (!live) return;
     a->grad_dtype = live->made.grad_dtype;
@@ -165,7 +165,7 @@ static void accumulate_numbers(quern_accumulate_args *a) {
     a->overwrite_flags = omit_one_in(4);
     a->group_count = a->gradient_count + input_below(3);
     a->token_counts = omit_one_in(2), a->token_places = omit_one_in(2);
-    a->plan = OMIT;
+    a->plan = OMIT, a->grads = OMIT;
     struct live *live = input_one_in(3) ? state_choose(HANDLE_OF_quern_accumulate_plan) : NULL;
     if (!live) return;
     a->grad_dtype = live->summed.grad_dtype, a->main_dtype = live->summed.main_dtype, a->zero_grads = live->summed.zero_grads;

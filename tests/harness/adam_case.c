@@ -323,13 +323,32 @@ void adam_free(struct adam_problem *problem) {
 
 /* ---- on the device ---- */
 
-static void make_ready(struct adam_session *session, bool with_plan) {
+/* The plan's own gradients lie as the others do, in memory that is freed. */
+static void make_plan(struct adam_session *session, bool with_grads) {
+    struct buffer gone, *kept = &session->buffers[ARENA_GRAD];
+    if (with_grads) {
+        buffer_open(&gone, session->device, kept->bytes, 0, NULL);
+        session->grads = malloc((size_t)session->args.tensor_count * sizeof *session->grads + 1);
+        check(session->grads, "no memory");
+    }
+    for (int64_t i = 0; i < session->args.tensor_count && with_grads; i++) {
+        unsigned char *grad = session->tensors[i].grad;
+        session->grads[i] = session->tensors[i].count ? grad : (void *)1;  /* that of an empty tensor is ignored */
+        if (grad) session->tensors[i].grad = (unsigned char *)gone.data + (grad - (unsigned char *)kept->data);
+    }
+    check_ok(quern_adam_plan_create(session->device->quern, &session->args, &session->plan));
+    if (with_grads) buffer_close(&gone);
+}
+
+static void make_ready(struct adam_session *session, bool with_plan, bool with_grads) {
     quern_adam_args *args = &session->args;
     if (with_plan) {
-        check_ok(quern_adam_plan_create(session->device->quern, args, &session->plan));
+        make_plan(session, with_grads);
         memset(session->tensors, 0xFF, (size_t)args->tensor_count * sizeof *session->tensors);  /* the plan needs no list */
         args->plan = session->plan;
+        args->grads = session->grads;
         args->tensors = NULL;
+        session->grad_count = args->tensor_count;
         args->tensor_count = 0;
     }
     check_ok(quern_adam_workspace(session->device->quern, args, &session->workspace_bytes));
@@ -350,16 +369,18 @@ void adam_session_open(struct adam_session *session, const struct test_device *d
     point_into(session->tensors, problem, arena);
     point_control(&session->args.control, (struct adam_numbers *)arena[ARENA_CONTROL]);
     session->args.tensors = session->tensors;
-    make_ready(session, problem->with_plan);
+    make_ready(session, problem->with_plan, problem->with_grads);
 }
 
 /* The list is read before the call returns: it is overwritten afterwards. */
 quern_status adam_session_step(struct adam_session *session) {
     quern_adam_args args = session->args;
-    const size_t bytes = (size_t)args.tensor_count * sizeof(quern_adam_tensor);
-    quern_adam_tensor *list = malloc(bytes + 1);
+    const size_t bytes = args.grads ? (size_t)session->grad_count * sizeof *args.grads
+                                    : (size_t)args.tensor_count * sizeof(quern_adam_tensor);
+    void *list = malloc(bytes + 1);
     check(list, "no memory");
     if (args.tensors) args.tensors = memcpy(list, session->tensors, bytes);
+    if (args.grads) args.grads = memcpy(list, session->grads, bytes);
     quern_status status = quern_adam(session->device->quern, &args, session->workspace_bytes ? session->workspace.data : NULL,
                                      session->workspace_bytes, session->device->stream);
     memset(list, 0xFF, bytes);
@@ -383,6 +404,7 @@ void adam_session_close(struct adam_session *session) {
     for (int a = 0; a < ARENAS; a++)
         if (session->buffers[a].device) buffer_close(&session->buffers[a]);
     free(session->tensors);
+    free(session->grads);
 }
 
 void adam_run(const struct test_device *device, struct adam_problem *problem) {

@@ -33,6 +33,7 @@ struct adam_problem {
     unsigned char *arena[ARENAS];     /* NULL: not used */
     size_t bytes[ARENAS];
     bool with_plan;                   /* how the case is run; false after adam_make */
+    bool with_grads;                  /* with a plan that was made with other gradients, which are gone */
 };
 
 /* Runs a test body for every row of the target, on a device that is restricted to this row; returns how many there were. */
@@ -87,6 +88,8 @@ struct adam_session {
     quern_adam_tensor *tensors;
     quern_adam_args args;             /* may change between steps, except the fields that the workspace and the plan depend on */
     quern_adam_plan *plan;
+    void **grads;                     /* [grad_count]: of a plan with other gradients */
+    int64_t grad_count;
     size_t workspace_bytes;
 };
 

@@ -12,11 +12,21 @@
 
 /* ---- derived arguments ---- */
 
+/* As given or, without the cancellation, 1 - beta^step. */
+static long double bias_correction(double given, double beta, int64_t step) {
+    return given != 0 ? (long double)given : beta == 0 ? 1 : -expm1l((long double)step * logl((long double)beta));
+}
+
 quern_adam_args adam_resolve(const quern_adam_args *args) {
     quern_adam_args resolved = *args;
     const quern_adam_control *control = &args->control;
     if (control->lr) resolved.lr = (double)*control->lr;
     if (control->step) resolved.step = *control->step + 1;
+    if (args->bias1 != 0 || args->bias2 != 0) {  /* step 1 counts for random bits only */
+        resolved.bias1 = (double)bias_correction(args->bias1, args->beta1, args->step);
+        resolved.bias2 = (double)bias_correction(args->bias2, args->beta2, args->step);
+        resolved.step = 1;
+    }
     if (control->grad_scale) resolved.grad_scale = (double)*control->grad_scale;
     else if (args->grad_scale == 0) resolved.grad_scale = 1;
     return resolved;
@@ -35,11 +45,6 @@ struct scalars {
     float decoupled_decay, l2_decay;
 };
 
-/* 1 - beta^step without the cancellation. */
-static long double bias_correction(double beta, int64_t step) {
-    return beta == 0 ? 1 : -expm1l((long double)step * logl((long double)beta));
-}
-
 /* args are resolved. */
 static struct scalars scalars_of(const quern_adam_args *args, const quern_adam_tensor *tensor) {
     const bool l2 = args->mode == QUERN_ADAM_L2;
@@ -48,9 +53,9 @@ static struct scalars scalars_of(const quern_adam_args *args, const quern_adam_t
         .grad_factor = args->maximize ? -grad_factor : grad_factor,
         .one_minus_beta1 = (float)(1 - args->beta1),
         .one_minus_beta2 = (float)(1 - args->beta2),
-        .step_size = (float)((long double)args->lr / bias_correction(args->beta1, args->step)),
-        .inverse_sqrt_bias2 = (float)(1 / sqrtl(bias_correction(args->beta2, args->step))),
-        .inverse_bias2 = (float)(1 / bias_correction(args->beta2, args->step)),
+        .step_size = (float)((long double)args->lr / bias_correction(args->bias1, args->beta1, args->step)),
+        .inverse_sqrt_bias2 = (float)(1 / sqrtl(bias_correction(args->bias2, args->beta2, args->step))),
+        .inverse_bias2 = (float)(1 / bias_correction(args->bias2, args->beta2, args->step)),
         .eps = (float)args->eps,
         .decoupled_decay = l2 ? 0 : (float)(args->lr * args->weight_decay),
         .l2_decay = l2 ? (float)args->weight_decay : 0,
@@ -194,7 +199,8 @@ static double tolerance_of(double result, double weight, double difference) {
 
 /* The step of one element: its size and its error. */
 static void exact_update(const quern_adam_args *args, double lr, struct adam_exact *exact, double *step, double *error) {
-    const double bias1 = 1 - pow(args->beta1, (double)args->step), bias2 = 1 - pow(args->beta2, (double)args->step);
+    const double bias1 = args->bias1 != 0 ? args->bias1 : 1 - pow(args->beta1, (double)args->step);
+    const double bias2 = args->bias2 != 0 ? args->bias2 : 1 - pow(args->beta2, (double)args->step);
     const double v = args->amsgrad ? exact->v_max : exact->v;
     const double denominator = args->eps_mode == QUERN_EPS_INSIDE ? sqrt(v / bias2 + args->eps) : sqrt(v / bias2) + args->eps;
     *step = exact->m == 0 ? 0 : lr * (exact->m / bias1) / denominator;

@@ -1,5 +1,6 @@
 /*
- * Traces and dumps that begin and end while other threads call operations, under ThreadSanitizer.  A plain program, as ranks.c is.
+ * Traces and dumps that begin and end, and threads that are set, while other threads call operations, under ThreadSanitizer.  A
+ * plain program, as ranks.c is.
  *
  *   race_look [SCENE]       all scenes, or one
  *
@@ -93,10 +94,36 @@ static void traces_and_dumps(int round) {
     dump(ROUNDS + round);
 }
 
+/* Each hook has a user of its own. */
+static char users[2];
+
+static void run_all(int64_t tasks, void (*task)(void *context, int64_t index), void *context) {
+    for (int64_t i = 0; i < tasks; i++) task(context, i);
+}
+static void first_hook(void *user, int64_t tasks, void (*task)(void *context, int64_t index), void *context) {
+    CHECK(user == &users[0]);
+    run_all(tasks, task, context);
+}
+static void second_hook(void *user, int64_t tasks, void (*task)(void *context, int64_t index), void *context) {
+    CHECK(user == &users[1]);
+    run_all(tasks, task, context);
+}
+
+static void threads(int round) {
+    for (int i = 0; i < 5000; i++) {  /* so many that a call reads within one */
+        const quern_parallel_for hooks[] = {first_hook, second_hook, NULL};
+        const int hook = (round + i) % 3;
+        CHECK(quern_set_threads(device, 1 + i % 3, hooks[hook], hook < 2 ? &users[hook] : NULL) == QUERN_OK);
+        CHECK(quern_set_threads(NULL, 1 + i % 3, NULL, NULL) == QUERN_OK);
+    }
+    take_step();
+}
+
 static const struct {
     const char *name;
     void (*act)(int round);
-} scenes[] = {{"traces", trace}, {"dumps", dump}, {"traces_and_dumps", traces_and_dumps}};
+} scenes[] = {{"traces", trace}, {"dumps", dump}, {"traces_and_dumps", traces_and_dumps},
+              {"threads", threads}};
 
 int main(int argc, char **argv) {
     int passed = 0;

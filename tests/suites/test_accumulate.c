@@ -48,7 +48,10 @@ struct session {
     quern_accumulate_args args;
     quern_accumulate_plan *plan;
     struct buffer flags, counts;
+    void **grads;           /* NULL: those of the list or plan */
 };
+
+enum form { LISTED, PLANNED, PLANNED_WITH_GRADS, FORMS };
 
 static void session_write(struct session *session, const int32_t *flags, const int64_t *counts) {
     const size_t bytes = session->counts.bytes - sizeof *counts;
@@ -59,7 +62,27 @@ static void session_write(struct session *session, const int32_t *flags, const i
     free(image);
 }
 
-static void session_open(struct session *session, struct gradients *g, const quern_accumulate_args *on_host, bool with_plan) {
+/* A plan whose gradients are gone, and lay as those of the calls do. */
+static void plan_without_grads(struct session *session) {
+    const struct gradients *g = session->g;
+    quern_gradient *list = malloc((size_t)g->tensors * sizeof *list + 1);
+    struct buffer gone;
+    session->grads = malloc((size_t)g->tensors * sizeof *session->grads + 1);
+    check(list && session->grads, "no memory");
+    buffer_open(&gone, g->device, g->grad_bytes, 0, NULL);
+    for (int64_t i = 0; i < g->tensors; i++) {
+        char *grad = g->on_device[i].grad;
+        list[i] = g->on_device[i];
+        session->grads[i] = list[i].count ? grad : (void *)1;  /* that of an empty item is ignored */
+        if (list[i].count) list[i].grad = (char *)gone.data + (grad - (char *)g->grad_buffer.data);
+    }
+    session->args.gradients = list;
+    check_ok(quern_accumulate_plan_create(g->device->quern, &session->args, &session->plan));
+    buffer_close(&gone);
+    free(list);
+}
+
+static void session_open(struct session *session, struct gradients *g, const quern_accumulate_args *on_host, enum form form) {
     *session = (struct session){.g = g, .args = *on_host};
     quern_accumulate_args *args = &session->args;
     args->gradients = g->on_device;
@@ -68,27 +91,37 @@ static void session_open(struct session *session, struct gradients *g, const que
     session_write(session, on_host->overwrite_flags, on_host->token_counts);
     if (on_host->overwrite_flags) args->overwrite_flags = session->flags.data;
     if (on_host->token_counts) args->token_counts = (int64_t *)session->counts.data + 1;
-    if (!with_plan) return;
-    check_ok(quern_accumulate_plan_create(g->device->quern, args, &session->plan));
+    if (form == LISTED) return;
+    if (form == PLANNED_WITH_GRADS) plan_without_grads(session);
+    else check_ok(quern_accumulate_plan_create(g->device->quern, args, &session->plan));
     args->gradients = NULL, args->token_places = NULL, args->gradient_count = args->group_count = -1;
     args->plan = session->plan;
 }
 
+/* The addresses are read before the call returns: they are overwritten afterwards. */
 static void session_run(struct session *session) {
-    check_ok(quern_accumulate(session->g->device->quern, &session->args, session->g->device->stream));
+    const size_t bytes = session->grads ? (size_t)session->g->tensors * sizeof *session->grads : 0;
+    quern_accumulate_args args = session->args;
+    void **grads = malloc(bytes + 1);
+    check(grads, "no memory");
+    if (session->grads) args.grads = memcpy(grads, session->grads, bytes);
+    check_ok(quern_accumulate(session->g->device->quern, &args, session->g->device->stream));
+    memset(grads, 0xff, bytes);
+    free(grads);
 }
 
 static void session_close(struct session *session) {
     buffer_close(&session->flags);
     buffer_close(&session->counts);
     quern_accumulate_plan_destroy(session->plan);
+    free(session->grads);
 }
 
 /* One call against the oracle, with a list or a plan. */
-static void check_sum(struct gradients *g, const quern_accumulate_args *args, bool with_plan, const char *what) {
+static void check_sum(struct gradients *g, const quern_accumulate_args *args, enum form form, const char *what) {
     struct session session;
     gradients_upload(g);
-    session_open(&session, g, args, with_plan);
+    session_open(&session, g, args, form);
     session_run(&session);
     accumulate_model(args);
     gradients_check(g, what);
@@ -114,7 +147,7 @@ TEST_TYPES(accumulate, any_shape) {
         gradients_open(&g, device, dtype, main_dtype, lists[i / 4].counts, lists[i / 4].tensors);
         quern_accumulate_args args = args_of(&g, &(struct control){0});
         args.scale = scales[(i + i / 4) % COUNT(scales)], args.zero_grads = i % 2, args.overwrite = i / 2 % 2;
-        check_sum(&g, &args, (i + i / 4) % 2, quern_dtype_name(dtype));
+        check_sum(&g, &args, (enum form)((i + i / 4) % FORMS), quern_dtype_name(dtype));
     }
 }
 
@@ -136,7 +169,7 @@ TEST_TYPES(accumulate, special_values) {
         }
         quern_accumulate_args args = args_of(&g, &(struct control){0});
         args.scale = scales[k / 2], args.zero_grads = k / 2 == 1, args.overwrite = k % 2;
-        check_sum(&g, &args, false, quern_dtype_name(dtype));
+        check_sum(&g, &args, LISTED, quern_dtype_name(dtype));
     }
 }
 
@@ -157,7 +190,7 @@ TEST_TYPES(accumulate, sums_of_fp32_do_not_stall) {
     gradients_upload(&g);
     quern_accumulate_args args = args_of(&g, &(struct control){0});
     args.scale = 1 + 0x1p-30;
-    session_open(&session, &g, &args, true);
+    session_open(&session, &g, &args, PLANNED);
     if (main_dtype == QUERN_F32) fesetround(FE_UPWARD);
     for (int64_t i = 0; i < 1000; i++) session_run(&session);
     fesetround(FE_TONEAREST);
@@ -196,7 +229,7 @@ TEST_TYPES(accumulate, an_overwritten_sum_is_not_read) {
         quern_accumulate_args args = args_of(&g, &(struct control){.flags = with_flags ? flags : NULL});
         args.overwrite = with_flags ? 12345 : 1;  /* the flags replace it */
         args.scale = 0.7;
-        check_sum(&g, &args, with_flags, quern_dtype_name(dtype));
+        check_sum(&g, &args, with_flags ? PLANNED_WITH_GRADS : LISTED, quern_dtype_name(dtype));
     }
 }
 
@@ -234,7 +267,7 @@ TEST_TYPES(accumulate, groups_without_tokens_are_left_alone) {
         }
         quern_accumulate_args args = args_of(&g, &control);
         args.zero_grads = k / 2, args.overwrite = k == 2;
-        check_sum(&g, &args, k == 0 || k == 3, quern_dtype_name(dtype));
+        check_sum(&g, &args, k == 0 ? PLANNED : k == 3 ? PLANNED_WITH_GRADS : LISTED, quern_dtype_name(dtype));
     }
 }
 
@@ -249,7 +282,7 @@ TEST_TYPES(accumulate, a_plan_is_one_launch_with_its_own_list) {
     gradients_upload(&g);
     fill_groups(counts, places);
     quern_accumulate_args args = args_of(&g, &(struct control){flags, counts, GROUPS, places});
-    session_open(&session, &g, &args, true);
+    session_open(&session, &g, &args, PLANNED);
     memset(g.on_device, 0xff, (size_t)LIST * sizeof *g.on_device);
     for (int call = 0; call < 3; call++) {
         for (int64_t i = 0; i < LIST; i++) flags[i] = (i + call) % 3 == 0;
@@ -273,7 +306,7 @@ TEST_TYPES(accumulate, a_plan_is_one_launch_with_its_own_list) {
 TEST_TYPES(accumulate, flags_and_counts_change_from_replay_to_replay) {
     enum { GLOBAL = 0, TENSORS = 5 };
     static const int64_t sizes[TENSORS] = {300, 2100, 0, 33, 1};
-    for (int with_plan = 0; with_plan < 2; with_plan++) {
+    for (enum form form = LISTED; form < FORMS; form++) {
         int32_t flags[TENSORS] = {0};
         int64_t counts[TENSORS] = {1, 1, 1, 1, 1};
         OPEN_GRADIENTS(g, device, dtype, main_dtype, sizes, TENSORS);
@@ -281,7 +314,7 @@ TEST_TYPES(accumulate, flags_and_counts_change_from_replay_to_replay) {
         void *graph, *executable = NULL;
         gradients_upload(&g);
         const quern_accumulate_args args = args_of(&g, &(struct control){flags, counts, TENSORS, NULL});
-        session_open(&session, &g, &args, with_plan);
+        session_open(&session, &g, &args, form);
         if (device->kind == QUERN_CUDA) {
             CUDA(cuStreamBeginCapture_v2(device->stream, GLOBAL));
             session_run(&session);

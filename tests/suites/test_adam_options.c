@@ -19,6 +19,14 @@ static void eps_inside(quern_adam_args *args) { args->eps_mode = QUERN_EPS_INSID
 static void multipliers(quern_adam_args *args) { args->use_multipliers = 1; }
 static void l2_multipliers(quern_adam_args *args) { args->use_multipliers = 1, args->mode = QUERN_ADAM_L2; }
 static void grad_scale(quern_adam_args *args) { args->grad_scale = 3; }
+static void biases(quern_adam_args *args) { args->bias1 = 0.3, args->bias2 = 0.04, args->step = 0; }
+static void one_bias(quern_adam_args *args) { args->bias1 = 0.3; }
+static void other_bias(quern_adam_args *args) { args->bias2 = 0.04, args->eps_mode = QUERN_EPS_INSIDE; }
+static void biases_with_control(quern_adam_args *args) {
+    static const float clip = 0.5f;
+    biases(args);
+    args->control.clip = &clip;
+}
 static void amsgrad(quern_adam_args *args) { args->amsgrad = 1; }
 static void zero_grads(quern_adam_args *args) { args->zero_grads = 1; }
 static void copy_f16(quern_adam_args *args) { args->copy_dtype = QUERN_F16; }
@@ -32,7 +40,9 @@ static const struct {
     void (*set)(quern_adam_args *args);
 } options[] = {
     {"maximize", false, maximize}, {"L2", false, l2_mode}, {"eps inside", false, eps_inside}, {"multipliers", false, multipliers},
-    {"multipliers with L2", false, l2_multipliers}, {"grad_scale", false, grad_scale}, {"amsgrad", true, amsgrad},
+    {"multipliers with L2", false, l2_multipliers}, {"grad_scale", false, grad_scale}, {"bias corrections", false, biases},
+    {"bias1", false, one_bias}, {"bias2", false, other_bias}, {"bias corrections with control", false, biases_with_control},
+    {"amsgrad", true, amsgrad},
     {"zero_grads", true, zero_grads}, {"f16 copy", true, copy_f16}, {"bf16 copy", true, copy_bf16}, {"e4m3 copy", true, copy_e4m3},
     {"e5m2 copy", true, copy_e5m2},
 };

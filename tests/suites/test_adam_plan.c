@@ -1,6 +1,6 @@
 /*
- * Adam's lists of tensors, as a plan made once and as a list passed to each call: the same bits, any number of tensors of any
- * size, the fewest launches, several threads.
+ * Adam's lists of tensors, as a plan made once, with its own gradients or with those of each call, and as a list passed to each
+ * call: the same bits, any number of tensors of any size, the fewest launches, several threads.
  *
  * Runs on: cpu, emulated, gpu; kernels of adam.
  */
@@ -13,13 +13,13 @@
 
 /* ---- the same bits ---- */
 
-/* Steps with a plan, with the list, and with the model. */
-TEST_ADAM_ROWS(adam_plan, steps_of_a_plan_are_those_of_the_list) {
+/* Steps with a plan and with the model. */
+static void check_steps(const struct test_device *device, const struct quern_kernel *row, bool with_grads) {
     static const int64_t counts[] = {0, 300, 2048, 0, 0, 2049, 1, 7, 4100, 0};
     const quern_adam_args args = adam_args_of(row);
     struct adam_problem problem CLOSED_BY(adam_free), expected CLOSED_BY(adam_free);
     adam_make(&problem, &args, counts, COUNT(counts));
-    problem.with_plan = true;
+    problem.with_plan = true, problem.with_grads = with_grads;
     adam_copy(&expected, &problem);
     struct adam_session session;
     adam_session_open(&session, device, &problem);
@@ -34,29 +34,35 @@ TEST_ADAM_ROWS(adam_plan, steps_of_a_plan_are_those_of_the_list) {
     adam_check_same(&problem, &expected, row->name);
 }
 
+TEST_ADAM_ROWS(adam_plan, steps_of_a_plan_are_those_of_the_list) { check_steps(device, row, false); }
+TEST_ADAM_ROWS(adam_plan, a_plan_follows_gradients_that_move) { check_steps(device, row, true); }
+
 /* ---- many tensors ---- */
 
 /* 10,000 scalars, with a few empty and a few longer tensors among them. */
-static void check_scalars(const struct test_device *device, const struct quern_kernel *row, bool with_plan) {
+static void check_scalars(const struct test_device *device, const struct quern_kernel *row, bool with_plan, bool with_grads) {
     enum { MANY = 10000, SMALL = 1100 };
     static int64_t counts[MANY];
     const int64_t tensors = test_size(MANY, SMALL);
     for (int64_t i = 0; i < tensors; i++) counts[i] = i % 100 == 99 ? 0 : i % 1000 == 500 ? 2500 : 1;
     const quern_adam_args args = adam_args_of(row);
     OPEN_ADAM(problem, &args, counts, tensors);
-    problem.with_plan = with_plan;
+    problem.with_plan = with_plan, problem.with_grads = with_grads;
     adam_check_step(device, &problem, row->name);
 }
 
 TEST_ADAM_ROWS(adam_plan, ten_thousand_scalars) {
     if (test_is_small() && !adam_is_typical(row)) return;
-    check_scalars(device, row, true);
-    if (!test_is_small()) check_scalars(device, row, false);
+    check_scalars(device, row, true, false);
+    check_scalars(device, row, true, true);
+    if (!test_is_small()) check_scalars(device, row, false, false);
 }
 
 /* ---- launches ---- */
 
-static long long launches_of(const struct test_device *device, const struct quern_kernel *row, int64_t tensors, bool with_plan,
+enum { LISTED, PLANNED, PLANNED_WITH_GRADS, FORMS };
+
+static long long launches_of(const struct test_device *device, const struct quern_kernel *row, int64_t tensors, int form,
                              bool counts_steps) {
     int64_t *counts = calloc((size_t)tensors + 1, sizeof *counts), taken = 0;
     check(counts, "no memory");
@@ -65,20 +71,22 @@ static long long launches_of(const struct test_device *device, const struct quer
     if (counts_steps) args.control.step = &taken;
     struct adam_problem problem;
     adam_make(&problem, &args, counts, tensors);
-    problem.with_plan = with_plan;
+    problem.with_plan = form != LISTED, problem.with_grads = form == PLANNED_WITH_GRADS;
     struct adam_session session;
     adam_session_open(&session, device, &problem);
     const long long before = cuda_launches();
     check_ok(adam_session_step(&session));
     device_synchronize(device);
     const long long launched = cuda_launches() - before;
+    adam_session_read(&session, &problem);
+    check(!counts_steps || adam_numbers(&problem)->step == 1, "counted %lld steps", (long long)adam_numbers(&problem)->step);
     adam_session_close(&session);
     adam_free(&problem);
     free(counts);
     return launched;
 }
 
-/* A plan always takes one launch; a list takes one per batch of tensors. */
+/* A plan takes one launch; a list, and a plan with other gradients, one for each batch of tensors. */
 Test(adam_plan, launches_are_few) {
     if (test_kind() != QUERN_CUDA || cuda_launches() < 0) cr_skip_test("the emulator counts launches");
     for (int form = 0; form < 2; form++) {
@@ -86,12 +94,13 @@ Test(adam_plan, launches_are_few) {
         const int64_t batch = form ? QUERN_ADAM_FULL_BATCH : QUERN_ADAM_BATCH;
         const int64_t lists[] = {1, 2, batch, batch + 1, 3 * batch + 5};
         OPEN_ROW(device, row);
-        for (size_t i = 0; i < 2 * COUNT(lists); i++) {
-            const int64_t tensors = lists[i / 2], needed = (tensors + batch - 1) / batch;
-            const long long planned = launches_of(&device, row, tensors, true, i % 2);
-            const long long listed = launches_of(&device, row, tensors, false, i % 2);
-            check(planned == 1, "a plan of %lld tensors took %lld launches", (long long)tensors, planned);
-            check(listed == needed, "%lld tensors took %lld launches, not %lld", (long long)tensors, listed, (long long)needed);
+        for (size_t i = 0; i < 2 * FORMS * COUNT(lists); i++) {
+            const int64_t tensors = lists[i / (2 * FORMS)];
+            const int how = (int)(i / 2 % FORMS);
+            const long long launched = launches_of(&device, row, tensors, how, i % 2);
+            const long long needed = how == PLANNED ? 1 : (tensors + batch - 1) / batch;
+            check(launched == needed, "form %d: %lld tensors took %lld launches, not %lld", how, (long long)tensors, launched,
+                  needed);
         }
     }
 }

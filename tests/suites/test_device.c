@@ -185,6 +185,46 @@ Test(device, threads_of_a_cpu) {
     quern_device_close(device);
 }
 
+static void run_tasks(void *user, int64_t tasks, void (*task)(void *context, int64_t index), void *context) {
+    ++*(int *)user;
+    for (int64_t i = 0; i < tasks; i++) task(context, i);
+}
+
+static int threads_of_new(quern_device **device) {
+    quern_device_info info = QUERN_DEVICE_INFO_INIT;
+    check_ok(quern_device_open(QUERN_CPU, 0, device));
+    check_ok(quern_device_get_info(*device, &info));
+    return info.multiprocessors;
+}
+
+/* The threads and the hook of devices that open later; those that are open keep their own. */
+Test(device, threads_of_new_cpus) {
+    static const int64_t count = 1;
+    quern_device *open, *hooked, *usual;
+    float param = 1, grad = 1, m = 0, v = 0;
+    int calls = 0;
+    setenv("QUERN_THREADS", "5", 1);
+    check(threads_of_new(&open) == 5, "other threads than those of QUERN_THREADS");
+    check_status(quern_set_threads(NULL, 1025, NULL, NULL), QUERN_INVALID_ARGUMENT);
+    check_ok(quern_set_threads(NULL, 3, run_tasks, &calls));
+    check(threads_of_new(&hooked) == 3, "other threads than those of new devices");
+    const quern_adam_tensor tensor = {.param = &param, .grad = &grad, .m = &m, .v = &v, .count = count};
+    quern_adam_args args = QUERN_ADAM_ARGS_INIT;
+    args.param_dtype = args.grad_dtype = args.m_dtype = args.v_dtype = QUERN_F32;
+    args.tensors = &tensor, args.tensor_count = 1, args.step = 1;
+    check_ok(quern_prepare(open, QUERN_ADAM));
+    check_ok(quern_prepare(hooked, QUERN_ADAM));
+    check_ok(quern_adam(open, &args, NULL, 0, NULL));
+    check(calls == 0, "the hook of new devices runs the work of an old one");
+    check_ok(quern_adam(hooked, &args, NULL, 0, NULL));
+    check(calls == 1, "the hook was called %d times", calls);
+    check_ok(quern_set_threads(NULL, 0, NULL, NULL));
+    check(threads_of_new(&usual) == 5, "other threads than those of QUERN_THREADS again");
+    quern_device_close(open);
+    quern_device_close(hooked);
+    quern_device_close(usual);
+}
+
 /* ---- forks: the child gets a whole list of devices ---- */
 
 static struct {

@@ -59,6 +59,30 @@ Test(fields_adam, older_tensors) {
     fields_close();
 }
 
+/* The gradients of one call replace those of a plan, and are checked as those of a list. */
+Test(fields_adam, gradients_beside_a_plan) {
+    const struct call *const planned = &calls_of_quern_adam[4];
+    fields_open(QUERN_ADAM);
+    fields_prepare(planned);
+    char *const first = fields_arena(), *const last = first + FIELDS_ARENA - 4096;  /* behind the last home */
+    void *grads[TENSORS] = {last, last + 1024};
+    check(planned->parts[1].column == PLANNED, "another call");
+    ACCEPTED(adam_args.grads = grads);
+    ACCEPTED((adam_args.grads = grads, grads[1] = last));  /* which is only read */
+    REFUSED((adam_args.grads = grads, grads[1] = NULL), QUERN_NULL_POINTER, "args.grads[1] is NULL");
+    REFUSED((adam_args.grads = grads, grads[1] = last + 2), QUERN_INVALID_ARGUMENT,
+            "args.grads[1] is not at a multiple of its element's size");
+    REFUSED((adam_args.grads = (void *)((char *)grads + 4)), QUERN_INVALID_ARGUMENT,
+            "args.grads is not at a multiple of 8 bytes, the size of its elements");
+    grads[1] = (char *)adam_tensors[0].v + 4;
+    REFUSED(adam_args.grads = grads, QUERN_INVALID_ARGUMENT,
+            "args.tensors[0].v overlaps args.tensors[1].grad: expected separate memory");
+    grads[1] = (char *)adam_tensors[1].v + 4;
+    REFUSED(adam_args.grads = grads, QUERN_INVALID_ARGUMENT, "args.tensors[1].v overlaps args.tensors[1].grad");
+    destroy_plans();
+    fields_close();
+}
+
 /* ---- saved states ---- */
 
 static void change_saved(size_t place, size_t bytes, int value) {

@@ -197,23 +197,24 @@ TEST_DTYPES(gradient_norm, the_same_bits_every_time) {
     }
 }
 
-/* The norm of a plan's gradients clips them in a step: clip and found_inf never reach the host. */
+/* The norm of a plan's gradients, or of others, clips them in a step: clip and found_inf never reach the host. */
 Test(gradient_norm, a_plan_has_gradients_too) {
     static const int64_t counts[] = {300, 0, 2100, 5};
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
     OPEN_PREPARED(device, QUERN_ADAM);
-    for (int bad = 0; bad < 2; bad++) {
+    for (int k = 0; k < 4; k++) {
+        const int bad = k % 2;
         quern_adam_args args = adam_args_of(row);
         const float unset = 0;
         args.control.clip = args.control.found_inf = &unset;
         struct adam_problem problem CLOSED_BY(adam_free), before CLOSED_BY(adam_free);
         adam_make(&problem, &args, counts, COUNT(counts));
-        problem.with_plan = true;
+        problem.with_plan = true, problem.with_grads = k / 2;
         if (bad) adam_set_value(&problem, 2, ARENA_GRAD, 2099, (double)NAN);
         adam_copy(&before, &problem);
         OPEN_ADAM_SESSION(session, &device, &problem);
         quern_gradient_norm_args norm = QUERN_GRADIENT_NORM_ARGS_INIT;
-        norm.grad_dtype = QUERN_BF16, norm.plan = session.plan, norm.max_norm = 0.5;
+        norm.grad_dtype = QUERN_BF16, norm.plan = session.plan, norm.grads = session.args.grads, norm.max_norm = 0.5;
         norm.clip = (float *)(uintptr_t)session.args.control.clip;
         norm.found_inf = (float *)(uintptr_t)session.args.control.found_inf;
         size_t bytes;

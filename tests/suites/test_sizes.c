@@ -32,6 +32,42 @@ Test(sizes, the_need_of_a_workspace) {
     device_close(&device);
 }
 
+/* ---- the workspace that suffices on a CPU ---- */
+
+static void set_option(quern_cross_entropy_args *args, int option) {
+    static const float weights[1];
+    static int64_t argmax[1];
+    static float entropy[1];
+    args->label_smoothing = option & 1 ? 0.1f : 0, args->softcap = option & 2 ? 30 : 0;
+    args->class_weights = option & 4 ? weights : NULL, args->entropy = option & 8 ? entropy : NULL;
+    args->argmax = option & 16 ? argmax : NULL;
+}
+
+Test(sizes, a_workspace_for_every_call_on_a_cpu) {
+    static const int64_t rows[] = {0, 1, 2, 7, 64, 1023, 1 << 20, (int64_t)1 << 30};
+    static const int64_t vocabs[] = {1, 63, 64, 65, 4096, 32767, 32768, 32769, 50257, 65536, 262144, 1 << 24, (int64_t)1 << 30};
+    static const int threads[] = {1, 2, 64, 1024};
+    static const quern_dtype dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
+    if (test_kind() != QUERN_CPU) cr_skip_test("a GPU has other workspaces");
+    open_device();
+    for (size_t i = 0; i < COUNT(rows) * COUNT(vocabs) * COUNT(threads) * COUNT(dtypes) * 3; i++) {
+        quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
+        const int threads_now = threads[i / 3 % COUNT(threads)];
+        size_t bytes;
+        args.reduction = (quern_reduction)(i % 3), args.labels_dtype = QUERN_INT32;
+        args.logits_dtype = dtypes[i / 3 / COUNT(threads) % COUNT(dtypes)];
+        args.vocab = vocabs[i / 3 / COUNT(threads) / COUNT(dtypes) % COUNT(vocabs)];
+        args.rows = rows[i / 3 / COUNT(threads) / COUNT(dtypes) / COUNT(vocabs)];
+        set_option(&args, (int)(i * 7 % 32));
+        check_ok(quern_set_threads(device.quern, threads_now, NULL, NULL));
+        if (quern_cross_entropy_workspace(device.quern, &args, &bytes) != QUERN_OK) continue;
+        const int64_t enough = QUERN_CPU_WORKSPACE(args.rows, args.vocab, threads_now);
+        check((int64_t)bytes <= enough, "%lld rows of %lld, %d threads: %zu bytes, and not %lld suffice", (long long)args.rows,
+              (long long)args.vocab, threads_now, bytes, (long long)enough);
+    }
+    device_close(&device);
+}
+
 /* ---- lists ---- */
 
 enum { TENSORS = 3 };

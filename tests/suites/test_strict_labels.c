@@ -34,6 +34,56 @@ static int64_t spoil(const struct cross_entropy_case *c, struct cross_entropy_in
     return first;
 }
 
+/* Without strict labels a line of the log tells of the rows that a call on a CPU skips. */
+static struct told {
+    char line[256];
+    int lines;
+} told;
+
+static void keep_line(void *user, quern_log_level level, const char *line) {
+    (void)user;
+    check(level == QUERN_LOG_ERROR, "level %d", (int)level);
+    snprintf(told.line, sizeof told.line, "%s", line);
+    told.lines++;
+}
+
+/* quern_cross_entropy, or its three steps on one shard. */
+static void check_told(const struct test_device *device, quern_cross_entropy_args *args, bool in_steps, const char *expected) {
+    static _Alignas(16) char workspace[1 << 16];
+    quern_row_stats stats[4];
+    told.lines = 0;
+    args->stats = in_steps ? stats : NULL;
+    quern_set_log(keep_line, NULL, QUERN_LOG_ERROR);
+    if (!in_steps) check_ok(quern_cross_entropy(device->quern, args, workspace, sizeof workspace, NULL));
+    else {
+        check_ok(quern_cross_entropy_stats(device->quern, args, workspace, sizeof workspace, NULL));
+        check_ok(quern_cross_entropy_combine(device->quern, args, stats, 1, workspace, sizeof workspace, NULL));
+        check_ok(quern_cross_entropy_gradient(device->quern, args, workspace, sizeof workspace, NULL));
+    }
+    quern_set_log(NULL, NULL, QUERN_LOG_ERROR);
+    check(told.lines == (expected != NULL), "%d lines", told.lines);
+    check(!expected || !strcmp(told.line, expected), "\"%s\" instead of \"%s\"", told.line, expected);
+}
+
+Test(strict_labels, a_cpu_tells_of_skipped_rows) {
+    enum { ROWS = 4, VOCAB = 5 };
+    static float logits[ROWS * VOCAB], loss[ROWS];
+    static const int32_t bad[ROWS] = {1, -100, 5, -7}, good[ROWS] = {0, 4, -100, 2};
+    if (test_kind() != QUERN_CPU) cr_skip_test("a GPU counts them in its report");
+    OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
+    quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
+    args.logits_dtype = QUERN_F32, args.labels_dtype = QUERN_INT32, args.rows = ROWS, args.vocab = VOCAB;
+    args.logits = logits, args.grad = logits, args.loss = loss;
+    for (int i = 0; i < 6; i++) {
+        args.reduction = (quern_reduction)(i % 3);
+        args.labels = bad;
+        check_told(&device, &args, i / 3, "[cpu] cross_entropy: 2 of 4 rows are skipped for their labels; the first is row 2, "
+                   "whose label is 5: expected 0 to 4, or ignore_index -100");
+        args.labels = good;
+        check_told(&device, &args, i / 3, NULL);
+    }
+}
+
 /* ---- what may not be written ---- */
 
 static void keep(void *output, int64_t row, size_t bytes) {

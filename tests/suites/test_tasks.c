@@ -92,6 +92,34 @@ TEST_DEVICE(tasks, steps_of_cross_entropy) {
     }
 }
 
+/* A product of zeros, during which many threads are set. */
+static quern_status change_threads(void *user, const quern_gemm_args *product, void *stream) {
+    (void)stream;
+    memset(product->c, 0, (size_t)(product->m * product->c_stride) * quern_dtype_bytes(product->c_dtype));
+    return quern_set_threads(user, 64, count_tasks, NULL);
+}
+
+/* A call keeps to the threads for which it has its workspace. */
+TEST_DEVICE(tasks, threads_that_change_within_a_call) {
+    enum { ROWS = 64, VOCAB = 8192 };
+    static float values[VOCAB], loss[ROWS];
+    static int32_t labels[ROWS];
+    quern_linear_cross_entropy_args args = QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT;
+    args.hidden_dtype = args.weight_dtype = QUERN_F32, args.loss.logits_dtype = QUERN_BF16, args.loss.labels_dtype = QUERN_INT32;
+    args.loss.rows = args.chunk_rows = ROWS, args.loss.vocab = VOCAB, args.width = 1;
+    args.hidden = args.weight = values, args.loss.labels = labels, args.loss.loss = loss;
+    args.gemm = change_threads, args.gemm_user = device->quern;
+    size_t bytes;
+    struct buffer workspace CLOSED_BY(buffer_close), gradient CLOSED_BY(buffer_close);
+    buffer_open(&gradient, device, VOCAB * sizeof(float), 0, NULL);
+    args.d_weight = gradient.data;
+    check_ok(quern_set_threads(device->quern, 1, count_tasks, NULL));
+    check_ok(quern_linear_cross_entropy_workspace(device->quern, &args, &bytes));
+    buffer_open(&workspace, device, bytes, 0, NULL);
+    check_ok(quern_linear_cross_entropy(device->quern, &args, workspace.data, bytes, NULL));
+    check_seen(&(int64_t){1}, 1, "a chunk");
+}
+
 /* ---- Adam ---- */
 
 enum { OF_ONE_TASK = 1 << 16, FEW_THREADS = 2, MOST = 8 * FEW_THREADS };

@@ -259,6 +259,9 @@ class quern_adam_args(Structure):
         ("grad_scale", c_double),
         ("control", quern_adam_control),
         ("plan", c_void_p),
+        ("grads", c_void_p),
+        ("bias1", c_double),
+        ("bias2", c_double),
     ]
 class quern_gradient(Structure):
     _fields_ = [
@@ -280,6 +283,7 @@ class quern_gradient_norm_args(Structure):
         ("norm", c_void_p),
         ("clip", c_void_p),
         ("found_inf", c_void_p),
+        ("grads", c_void_p),
     ]
 class quern_accumulate_args(Structure):
     _fields_ = [
@@ -297,6 +301,7 @@ class quern_accumulate_args(Structure):
         ("token_counts", c_void_p),
         ("group_count", c_int64),
         ("token_places", c_void_p),
+        ("grads", c_void_p),
     ]
 class quern_quantize_tensor(Structure):
     _fields_ = [

@@ -12,6 +12,7 @@
 #include "runtime/dtype.h"
 #include "runtime/ranges.h"
 #include "runtime/status.h"
+#include "runtime/threads.h"
 
 static const struct quern_collective_form all_gather = {.operation = QUERN_IN_ALL_GATHER, .gathers = true,
                                                          .view = &quern_all_gather_view},
@@ -33,6 +34,7 @@ static quern_status fill_members(struct quern_collective_call *call, struct quer
                                  const quern_collective_args *args) {
     memset(call, 0, offsetof(struct quern_collective_call, input_place));  /* not what is long, and filled in where it is used */
     call->member = member;
+    call->threads = quern_threads_of(member->device);
     call->timeout = member->timeout;
     if (!member->transport->collective)
         return quern_fail(member->device, QUERN_NOT_SUPPORTED, "a group over %s has no collectives", member->transport->name);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/dispatch.h"
+#include "runtime/threads.h"
 
 static const struct quern_ready_kernel *kernels_of(const struct quern_membership *member) {
     return quern_first_ready(member->device, QUERN_COLLECTIVE);
@@ -18,6 +19,7 @@ bool quern_collective_is_again(struct quern_membership *member, const struct que
         again->live != quern_symmetric_live(member) || again->frees != quern_symmetric_frees(member))
         return false;
     again->call.timeout = args->timeout > 0 ? args->timeout : member->timeout;
+    again->call.threads = quern_threads_of(member->device);
     return true;
 }
 

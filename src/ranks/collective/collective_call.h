@@ -33,6 +33,7 @@ struct quern_collective_head {
 /* One rank's call, checked, with defaults filled in. */
 struct quern_collective_call {
     struct quern_membership *member;
+    int threads;                        /* of its device when the call began, on which its workspace depends */
     const struct quern_collective_form *form;
     const struct quern_ready_kernel *combine, *move;  /* the kernels; combine is NULL unless the call reduces */
     int places;                          /* the number of members */

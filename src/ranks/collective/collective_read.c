@@ -121,7 +121,7 @@ quern_status quern_collective_read(const struct quern_collective_call *call, con
     if (!count) return QUERN_OK;
     for (int i = 0; i < count; i++) tasks += quern_divide_up(reads[i].bytes, PIECE);
     QUERN_POINT(COLLECTIVE_READING);
-    if (tasks == 1 || call->member->device->threads == 1)
+    if (tasks == 1 || call->threads == 1)
         for (int64_t task = 0; task < tasks; task++) run_piece(&work, task);
     else quern_run_tasks(call->member->device, tasks, run_piece, &work);
     const uint64_t failure = __atomic_load_n(&work.failure, __ATOMIC_RELAXED);

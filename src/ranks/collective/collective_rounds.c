@@ -102,7 +102,7 @@ static bool is_whole(const struct quern_collective_call *call) {
 
 /* The bytes of scratch for each input that is read, in the workspace, which nobody else uses then. */
 static int64_t scratch_bytes(const struct quern_collective_call *call) {
-    const int64_t room = quern_smaller((int64_t)call->workspace_bytes, MOST_SCRATCH * (int64_t)call->member->device->threads);
+    const int64_t room = quern_smaller((int64_t)call->workspace_bytes, MOST_SCRATCH * (int64_t)call->threads);
     return room / quern_larger(call->places - 1, 1) / LINE * LINE;
 }
 

@@ -49,12 +49,12 @@ void quern_collective_combine(const struct quern_collective_call *call, const st
     const int64_t touched = count * call->element_bytes * (pieces->input_count + pieces->output_count);
     if (count <= 0) return;
     struct work work = {pieces, call->combine->kernel->cpu.any, count, count};
-    if (device->threads == 1 || touched < 2 * TASK_BYTES) {
+    if (call->threads == 1 || touched < 2 * TASK_BYTES) {
         if (is_default_environment()) run_share(&work, 0);
         else quern_run_tasks(device, 1, run_share, &work);
         return;
     }
-    const int64_t tasks = quern_smaller(touched / TASK_BYTES, MOST_TASKS * (int64_t)device->threads);
+    const int64_t tasks = quern_smaller(touched / TASK_BYTES, MOST_TASKS * (int64_t)call->threads);
     const int64_t line = LINE / call->element_bytes;
     work.share = quern_divide_up(quern_divide_up(count, tasks), line) * line;
     quern_run_tasks(device, tasks, run_share, &work);

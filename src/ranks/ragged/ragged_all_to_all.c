@@ -16,6 +16,7 @@
 #include "runtime/dtype.h"
 #include "runtime/ranges.h"
 #include "runtime/status.h"
+#include "runtime/threads.h"
 
 const struct quern_operation quern_ragged_all_to_all_operation = {.table = quern_ragged_all_to_all_kernels,
                                                                   .counts_resident = true};
@@ -34,6 +35,7 @@ static quern_status fill_members(struct quern_ragged_call *call, struct quern_me
                                  const quern_ragged_all_to_all_args *args) {
     memset(call, 0, offsetof(struct quern_ragged_call, rank_at));  /* not the list of ranks, which is longer than all else */
     call->member = member;
+    call->threads = quern_threads_of(member->device);
     call->timeout = member->timeout;
     quern_status status = quern_check_struct(member->device, "quern_ragged_all_to_all_args", args, sizeof *args);
     if (status == QUERN_OK) status = quern_check_members(member, args->members, args->member_count, &call->set);

@@ -8,6 +8,7 @@
 /* One rank's call, checked, with defaults filled in. */
 struct quern_ragged_call {
     struct quern_membership *member;
+    int threads;                        /* of its device when the call began, on which its workspace depends */
     const struct quern_ready_kernel *ready;  /* the kernel */
     struct quern_rank_set set;          /* the members */
     int places;                         /* the number of members: "peers" in the metadata */

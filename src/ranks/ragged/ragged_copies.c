@@ -27,7 +27,8 @@ struct work {
  * between caches is slower than memory.
  */
 bool quern_copies_are_large(const quern_device *device, int ranks, int64_t bytes) {
-    const int64_t near = (int64_t)MOST_NEAR * device->threads, kept = quern_cpu_cache_share(ranks, device->threads) / 16;
+    const int threads = quern_threads_of(device);
+    const int64_t near = (int64_t)MOST_NEAR * threads, kept = quern_cpu_cache_share(ranks, threads) / 16;
     return bytes > (near < kept ? near : kept);
 }
 
@@ -77,9 +78,10 @@ static void run_share(void *context, int64_t task) {
 void quern_copies_run(const quern_device *device, quern_ragged_all_to_all_cpu_kernel *kernel, const struct quern_copy_list *list,
                       bool streaming) {
     if (list->count == 0) return;
+    const int threads = quern_threads_of(device);
     struct work work = {list, kernel, streaming, list->bytes / TASK_BYTES};
-    if (work.tasks > 8 * (int64_t)device->threads) work.tasks = 8 * (int64_t)device->threads;
-    if (device->threads == 1 || work.tasks < 2) work.tasks = 1;
+    if (work.tasks > 8 * (int64_t)threads) work.tasks = 8 * (int64_t)threads;
+    if (threads == 1 || work.tasks < 2) work.tasks = 1;
     if (work.tasks == 1) run_share(&work, 0);
     else quern_run_tasks(device, work.tasks, run_share, &work);
 }

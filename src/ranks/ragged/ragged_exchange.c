@@ -49,7 +49,7 @@ static int64_t notices_bytes(const struct quern_ragged_call *call) {
 /* A private input passes through a ring, unless the whole input is staged or all ranks are in one process. */
 static int64_t window_bytes(const struct quern_ragged_call *call) {
     if (call->in_place || call->member->one_process || call->input_state == QUERN_MEMORY_SYMMETRIC) return 0;
-    const int64_t most = WINDOW_BYTES * quern_smaller(call->member->device->threads, WINDOW_THREADS);
+    const int64_t most = WINDOW_BYTES * quern_smaller(call->threads, WINDOW_THREADS);
     return quern_smaller(most, padded(input_bytes(call) * (call->places - 1)));
 }
 
