@@ -167,7 +167,7 @@ QUERN_API size_t quern_error_detail(char *buffer, size_t bytes);
 QUERN_API int quern_version(void);
 
 /*
- * Returns what the library was built with, as lines: "version: 0.1.0", "targets: sm_90a avx512", "operations: cross_entropy adam",
+ * Returns what the library was built with, as lines: "version: 0.2.0", "targets: sm_90a avx512", "operations: cross_entropy adam",
  * "compiler: gcc 12.2.0", "nvcc: 13.0.88" or "nvcc: none".  Equal builds have equal texts.  The text is static.  Thread-safe.
  */
 QUERN_API const char *quern_build_info(void);
@@ -338,12 +338,13 @@ QUERN_API quern_status quern_set_threads(quern_device *device, int threads, quer
 
 /*
  * Begins a trace of the process, in a file of Chrome's trace event format (JSON), which Perfetto and chrome://tracing open.  It has
- * an event for each call of an operation (not of quern_ragged_sizes and quern_blas_gemm), with its device, kernels, bytes and
- * status; for each kernel of a GPU, with its times on the stream; for each wait for other ranks, with those that were missing when
- * it began; and for each quern_step.  Until the trace ends and writes the file, events are in memory, up to 1,000,000, and further
- * ones are counted.  A kernel that a stream captures is noted once, without times.  Times are of CLOCK_MONOTONIC, so that the files
- * of several processes of a machine fit together.  If libnvToolsExt.so.1 or libnvtx3interop.so can be opened, each call is a range
- * of NVTX, too.  While a trace runs, calls on a GPU create events of the driver.  A symbolic link to the file stays.  Thread-safe.
+ * an event for each call of an operation, and of what makes, splits, shrinks and ends groups, their memory and their plans (not of
+ * quern_blas_gemm), with its device, kernels, bytes and status; for each kernel of a GPU, with its times on the stream; for each
+ * wait for other ranks, with its call and the ranks that were missing when it began; and for each quern_step.  Until the trace ends
+ * and writes the file, events are in memory, up to 1,000,000, and further ones are counted.  A kernel that a stream captures is
+ * noted once, without times.  Times are of CLOCK_MONOTONIC, so that the files of several processes of a machine fit together.  If
+ * libnvToolsExt.so.1 or libnvtx3interop.so can be opened, each call is a range of NVTX, too.  While a trace runs, calls on a GPU
+ * create events of the driver.  A symbolic link to the file stays.  Thread-safe.
  * Errors: QUERN_NULL_POINTER; QUERN_INVALID_ARGUMENT if a trace has begun; QUERN_SYSTEM_ERROR if the file cannot be created;
  * QUERN_OUT_OF_MEMORY.
  */
