@@ -109,6 +109,7 @@ FIGURES: tuple[tuple[str, str, tuple[Callable[[], str], ...]], ...] = (
     (KERNELS, "ABI version 8) | {} |", (lambda: release(TOOLKIT),)),
     ("README.md", "for CPUs alone: up to {} minutes on one core", (minutes("/avx512/", "/avx2/", "/portable/", "/src/"),)),
     ("README.md", "it has all kernels, which takes up to {} minutes on one core", (minutes("/"),)),
+    ("CONTRIBUTING.md", "A whole build takes up to {} minutes on one core", (minutes("/"),)),
     (LOOK, "{} bytes each, at most {}.", (lambda: str(size_of("look/events.h", "struct quern_event")),
                                          number("src/look/events.c", "quern_trace_most_events"))),
     (LOOK, "the first {} of the ranks that were missing", (number("src/look/events.h", "QUERN_EVENT_RANKS"),)),
