@@ -38,17 +38,12 @@ class _Kind(NamedTuple):
     step: int
 
 
-# The words of a tensor in the list of a call, and which of them is its gradient's address.
-_WORDS, _GRAD_WORD = ctypes.sizeof(_c.quern_adam_tensor) // 8, _c.quern_adam_tensor.grad.offset // 8
-
-
 class _List:
     """The list of one call: parameters that take the same step."""
 
     def __init__(self, kind: _Kind, params: list, states: list, group: dict) -> None:
         self.kind, self.step, self.params, self.states = kind, kind.step, params, states
         self.rows = (_c.quern_adam_tensor * len(params))()
-        self.words = memoryview(self.rows).cast("B").cast("Q")
         self.args = quern.arguments("adam_args", tensors=ctypes.addressof(self.rows), tensor_count=len(params),
                                     param_dtype=DTYPES[kind.dtype], grad_dtype=DTYPES[kind.grad_dtype])
         self.addresses = [param.data_ptr() for param in map(local, params)]
@@ -67,14 +62,26 @@ class _List:
         for state in states:
             state["step"] = self.counter
 
+        self.plan = c_void_p()
         self.is_plain = all(type(param) is torch.nn.Parameter and param.is_contiguous() for param in params)
 
     def has_moved(self) -> bool:
         return self.addresses != [param.data_ptr() for param in (self.params if self.is_plain else map(local, self.params))]
 
     def take_gradients(self, grads: list) -> None:
-        """All addresses at once: one by one takes longer than the step of small tensors."""
-        self.words[_GRAD_WORD::_WORDS] = array("Q", [grad.data_ptr() for grad in grads])
+        """The list is checked once, with the first gradients; each step gives the addresses of its own."""
+        self.grads = array("Q", [grad.data_ptr() for grad in grads])
+        args = self.args
+        if not self.plan:
+            for row, address in zip(self.rows, self.grads):
+                row.grad = address
+            quern.check(quern.lib.quern_adam_plan_create(place(grads[0])[0], byref(args), byref(self.plan)))
+            args.tensors, args.tensor_count, args.plan = None, 0, self.plan
+        args.grads = self.grads.buffer_info()[0]
+
+    def __del__(self) -> None:
+        if getattr(self, "plan", None):
+            quern.lib.quern_adam_plan_destroy(self.plan)
 
     def serves(self, params: list, grads: list) -> bool:
         """Whether all parameters of a group have gradients that need no look one by one."""
