@@ -22,6 +22,6 @@ bool quern_is_left_out(unsigned operation) {
 
 quern_status quern_fail_left_out(const quern_device *device, unsigned operation) {
     const char *only = quern_build_operations;
-    return quern_fail(device, QUERN_NO_KERNEL, "%s is not in this build of the library, which has%s",
+    return quern_fail(device, QUERN_NO_KERNEL, "%s is not in this build of the library, which has%s" QUERN_WHOLE_BUILD,
                       quern_operation_name(operation), *only ? only : " no operation");
 }

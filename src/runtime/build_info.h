@@ -6,6 +6,10 @@
 
 #include "runtime/status.h"
 
+/* Ends a detail about what a build leaves out, and of one without GPU kernels. */
+#define QUERN_WHOLE_BUILD "; `./quern build` makes a library with all kernels"
+#define QUERN_WITHOUT_NVCC "the library was built without nvcc, which `./quern toolkit` installs"
+
 /* Whether an operation that the program calls has no row for any target, neither in the library nor in a loaded pack. */
 bool quern_is_left_out(unsigned operation);
 

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "runtime/build_info.h"
 #include "runtime/image.h"
 #include "runtime/log.h"
 #include "runtime/status.h"
@@ -74,7 +75,7 @@ static bool explain_row(const struct quern_kernel *kernel, void *context) {
     if (quern_target_refused(walk->device, &kernel->target, reason, sizeof reason)) {
         add_to_group(walk, kernel, reason);
     } else if (quern_has_no_code(kernel)) {
-        add_to_group(walk, kernel, "the library was built without nvcc");
+        add_to_group(walk, kernel, QUERN_WITHOUT_NVCC);
     } else if (quern_forced_away(walk->device, kernel)) {
         quern_text_add(&why, "QUERN_KERNEL=%s leaves it out", walk->device->kernel_glob);
         add_to_group(walk, kernel, reason);
@@ -119,7 +120,7 @@ static void add_absence(const quern_device *device, unsigned bit, const void *re
     quern_walk(bit, search_row, &search);
     if (!search.nearest || (operation->advise && operation->advise(request, text))) return;
     if (search.nearest > QUERN_ANOTHER_TASK) quern_text_add(text, ": %s", search.reason);
-    quern_text_add(text, "; a library with all kernels, by `./quern build`, has one");
+    quern_text_add(text, QUERN_WHOLE_BUILD);
 }
 
 enum { ABSENCE_BYTES = 500 };
@@ -188,7 +189,7 @@ quern_status quern_fail_no_kernel(const quern_device *device, unsigned operation
     add_absence(device, operation, request, &text);
     static const char *const reasons[] = {
         [NOT_PREPARED] = " was loaded after quern_prepare: call it again", [FORCED_AWAY] = " is left out by QUERN_KERNEL=",
-        [NO_CODE] = ": the library was built without nvcc", [OTHER_TARGET] = ": "};
+        [NO_CODE] = ": " QUERN_WITHOUT_NVCC, [OTHER_TARGET] = ": "};
     if (nearest.cause == REFUSED_IMAGE) quern_text_add(&text, ": %s", nearest.reason);
     else if (nearest.cause != NO_ROW) quern_text_add(&text, ": %s%s", nearest.kernel->name, reasons[nearest.cause]);
     if (nearest.cause == FORCED_AWAY) quern_text_add(&text, "%s", device->kernel_glob);

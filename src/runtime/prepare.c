@@ -162,8 +162,8 @@ static quern_status no_rows(const quern_device *device, unsigned operation) {
     char report[2000];
     const size_t length = quern_device_report(device, report, sizeof report);
     if (!length)
-        return quern_fail(device, QUERN_NO_KERNEL, "no target of this build of the library serves %s: it has%s", device->label,
-                          quern_build_targets);
+        return quern_fail(device, QUERN_NO_KERNEL, "no target of this build of the library serves %s: it has%s" QUERN_WHOLE_BUILD,
+                          device->label, quern_build_targets);
     if (length < sizeof report) report[length - 1] = 0;  /* the last line's end */
     const char *last = strrchr(report, '\n'), *last_line = last ? last + 1 : report;
     return quern_fail(device, QUERN_NO_KERNEL, "the library has no %s kernel for %s: %s (quern_device_report lists all targets)",

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "runtime/build_info.h"
 #include "runtime/image.h"
 #include "runtime/target.h"
 #include "runtime/walk.h"
@@ -28,7 +29,7 @@ static bool report_row(const struct quern_kernel *kernel, void *context) {
     if (serves && !report->best) report->best = kernel->target.name;
     if (report->last && strcmp(report->last, kernel->target.name) == 0) return true;
     report->last = kernel->target.name;
-    const char *state = refused ? reason : missing ? "the library was built without nvcc" : "usable";
+    const char *state = refused ? reason : missing ? QUERN_WITHOUT_NVCC : "usable";
     quern_text_add(&report->text, "%s: %s\n", kernel->target.name, state);
     return true;
 }

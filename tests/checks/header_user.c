@@ -30,6 +30,7 @@ static_assert(constant.loss.ignore_index == -100, "the macro's value");
 uint64_t quern_header_user(void);
 
 uint64_t quern_header_user(void) {
+    const int64_t rows = 8192, vocab = 50257, workspace = QUERN_CPU_WORKSPACE(rows, vocab, 4);
     quern_group_args ranks[2] = {QUERN_GROUP_ARGS_INIT, QUERN_GROUP_ARGS_INIT};
     uint64_t sizes = engine.adam.size + engine.head.loss.size + ranks[1].size + QUERN_STRUCT_MARK +
                      QUERN_STRUCT_SIZE(quern_gemm_args);
@@ -41,5 +42,5 @@ uint64_t quern_header_user(void) {
     }
     QUERN_FOR_EACH_STRUCT(USE)
     quern_group_args_init(ranks);
-    return sizes;
+    return workspace > 0 ? sizes : 0;
 }

@@ -93,7 +93,8 @@ Test(details, what_no_kernel_of_this_build_has) {
     const struct quern_match requests[] = {{QUERN_QUANTIZE_CAST, {QUERN_BF16, QUERN_F16}, {names[0], names[1]}},
                                            {QUERN_QUANTIZE_CAST, {QUERN_INT32, QUERN_E4M3}, {names[0], names[1]}},
                                            {77, {QUERN_BF16, QUERN_E4M3}, {names[0], names[1]}}};
-    static const char *const nearest[] = {": output is e", ": input is ", "; a library"}, *const has[] = {"f16; ", "int32; ", ""};
+    static const char *const nearest[] = {": output is e", ": input is ", "; `./quern build`"};
+    static const char *const has[] = {"f16; ", "int32; ", ""};
     OPEN_PREPARED(device, QUERN_QUANTIZE | QUERN_CROSS_ENTROPY | QUERN_ADAM);
     const char *const on = device.kind == QUERN_CPU ? "cpu" : "cuda:0";
     char expected[256];
@@ -101,14 +102,15 @@ Test(details, what_no_kernel_of_this_build_has) {
         check_status(quern_fail_no_kernel(device.quern, QUERN_QUANTIZE, &requests[i]), QUERN_NO_KERNEL);
         snprintf(expected, sizeof expected, "no quantize kernel serves this request on %s%s", on, nearest[i]);
         check(!strncmp(error_detail(), expected, strlen(expected)), "%s: %s", expected, error_detail());
-        snprintf(expected, sizeof expected, "%s%s", has[i], "a library with all kernels, by `./quern build`, has one");
+        snprintf(expected, sizeof expected, "%s%s", has[i], "`./quern build` makes a library with all kernels");
         check(strstr(error_detail(), expected), "%s: %s", expected, error_detail());
     }
     struct quern_cross_entropy_call call = {.device = device.quern, .args = {.logits_dtype = QUERN_E4M3, .rows = 1, .vocab = 9}};
     const struct quern_ready_kernel *chosen;
-    check_refused(quern_cross_entropy_select(&call, QUERN_STAGE_ROWS, &chosen), QUERN_NO_KERNEL, "the request has e4m3; a library");
+    check_refused(quern_cross_entropy_select(&call, QUERN_STAGE_ROWS, &chosen), QUERN_NO_KERNEL,
+                  "the request has e4m3; `./quern build` makes");
     check_refused(quern_gradient_select(device.quern, QUERN_GRADIENT_NORM, QUERN_E4M3, QUERN_NO_DTYPE, &chosen), QUERN_NO_KERNEL,
-                  "the request has e4m3; a library");
+                  "the request has e4m3; `./quern build` makes");
 }
 
 /* The longest QUERN_KERNEL, whose end the detail still has, and one character more. */
