@@ -111,7 +111,7 @@ on_a_full_disk() { unshare -m sh -c "mount -t tmpfs -o size=64k tmpfs '$tree/bui
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
     chmod 755 "$work"
     mkdir -m 777 "$work/open"
-    for command in build "install $work/open/prefix" test bench mutate "gen render" "gen pack sm_90a" toolkit; do
+    for command in build "install $work/open/prefix" test bench mutate "gen render" "gen pack sm_90a" wheel toolkit; do
         expect 1 "nothing can be written here (.*), which belongs to root" as_another_user "$command"
     done
     mkdir "$tree/build"
