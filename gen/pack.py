@@ -110,11 +110,13 @@ def run(name: str, output: str | None, operations: str | None) -> int:
     try:
         target = spec.GPU_TARGETS[selection.chosen("GPU target", name, list(spec.GPU_TARGETS))[0]]
         units = units_of(target, selection.chosen("operation", operations, list(plan.OPERATIONS)))
+        path = Path(output) if output else PACKS / f"{name}.qpack"
+        if output and not path.parent.is_dir():
+            raise selection.BadSelection(f"there is no folder {path.parent} for {path.name}")
     except selection.BadSelection as fault:
         print(f"./quern gen pack: {fault}", file=sys.stderr)
         return 2
     end_of_check()
-    path = Path(output) if output else PACKS / f"{name}.qpack"
     size = write(target, units, path)
     rows = sum(len(unit.kernels) for unit in units)
     print(f"{path}: {rows} kernels for {name} (compute capability {target.cc_min / 10:.1f} up), {size:,} bytes")

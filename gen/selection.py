@@ -31,7 +31,7 @@ LEAST = 16        # kilobytes, below which differences do not count
 
 
 class BadSelection(Exception):
-    """A name that there is not; the text lists those that there are."""
+    """A name that there is not, the text then lists those that there are; or a place where nothing can be written."""
 
 
 def chosen(kind: str, text: str | None, known: Sequence[str]) -> list[str]:
@@ -260,6 +260,16 @@ def print_sizes(check: bool, everything: bool) -> int:
     return 1 if faults else 0
 
 
+def _root(prefix: str) -> str:
+    """A prefix as an absolute path, if something can be written there."""
+    root = Path(os.environ.get("QUERN_CALLED_FROM", ""), prefix).absolute()
+    below = Path(os.environ.get("DESTDIR", "") + str(root))
+    nearest = next(path for path in (below, *below.parents) if path.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        raise BadSelection(f"nothing can be written into {nearest}")
+    return str(root)
+
+
 def _parser(command: str) -> argparse.ArgumentParser:
     texts = {"build": "Builds libquern.a, the examples and the benchmarks; with an option, only an archive with chosen kernels.",
              "install": "Builds the libraries, with chosen kernels if options say so, and installs them below PREFIX: libquern.a, "
@@ -278,10 +288,10 @@ def _parser(command: str) -> argparse.ArgumentParser:
 def main(command: str, arguments: list[str]) -> int:
     parser = _parser(command)
     chosen = parser.parse_args(arguments)
-    prefix = os.path.join(os.environ.get("QUERN_CALLED_FROM", ""), chosen.prefix) if command == "install" else None
     is_whole = all(getattr(chosen, name) == parser.get_default(name) for name in ("targets", "operations", "folder", "driver"))
     try:
         selection = Selection(chosen.targets, chosen.operations)
+        prefix = _root(chosen.prefix) if command == "install" else None
         end_of_check()
         if is_whole:
             return build_whole(prefix)

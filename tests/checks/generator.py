@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests/checks/recipes"))
 import recipe  # noqa: E402
 
-PARTS = ("gen", "templates", "bindings", "generated", "include", "src", "tests")
+PARTS = ("gen", "templates", "bindings", "generated", "include", "src", "tests", "packaging")
 
 
 def gen(tree: Path, *arguments: str) -> tuple[int, str]:

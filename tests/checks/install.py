@@ -129,6 +129,15 @@ def test_without_options_the_whole_library_is_installed() -> None:
             expect_in("has no GPU kernels; ./quern toolkit installs nvcc", lines[-1])
 
 
+def test_a_build_that_fails_on_a_full_disk_says_so() -> None:
+    with scratch() as folder:
+        (folder / "ninja").symlink_to("/bin/false")
+        for room, is_named in (("float('inf')", True), ("0", False)):
+            said = run(sys.executable, "-c", f"from gen import selection; selection.ROOM = {room}; selection.build_whole(None)",
+                       PATH=f"{folder}:{os.environ['PATH']}")
+            expect("MB left" in said, is_named)
+
+
 def test_all_targets_are_those_of_cpus_without_nvcc() -> None:
     said = run(sys.executable, "-m", "gen.selection", "build", "--operations", "barrier", "--folder", FOLDER, NVCC="none")
     expect_in("targets avx512 avx2 portable;", said)

@@ -97,6 +97,8 @@ expect 2 "unrecognized arguments: --nonsense" first mutate --nonsense
 expect 2 "nonsense: expected" first bench nonsense
 expect 2 "unrecognized arguments: --nonsense" first bench --count --nonsense
 expect 2 "there is no GPU target 'sm_1'" first gen pack sm_1
+expect 2 "there is no folder /nope for x.qpack" first gen pack sm_90a -o /nope/x.qpack
+expect 2 "nothing can be written into /dev/null" first install /dev/null/quern
 expect 2 "toolkit takes no arguments" first toolkit --nonsense
 if [ -e "$tree/build" ]; then
     echo "usage: a command with wrong options has made build/"
@@ -108,7 +110,8 @@ as_another_user() { setpriv --reuid=65534 --regid=65534 --clear-groups "$tree/qu
 on_a_full_disk() { unshare -m sh -c "mount -t tmpfs -o size=64k tmpfs '$tree/build' && exec '$tree/quern' $1"; }
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
     chmod 755 "$work"
-    for command in build "install $work/prefix" test bench mutate "gen render" "gen pack sm_90a" toolkit; do
+    mkdir -m 777 "$work/open"
+    for command in build "install $work/open/prefix" test bench mutate "gen render" "gen pack sm_90a" wheel toolkit; do
         expect 1 "nothing can be written here (.*), which belongs to root" as_another_user "$command"
     done
     mkdir "$tree/build"
