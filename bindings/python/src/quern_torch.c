@@ -194,7 +194,7 @@ static void begin(struct call *call, const value *stack) {
     args->label_smoothing = (float)real_of(stack[SMOOTHING]);
     args->z_loss = (float)real_of(stack[Z_LOSS]);
     args->softcap = (float)real_of(stack[SOFTCAP]);
-    args->strict_labels = stack[STRICT] != 0;
+    args->strict_labels = (stack[STRICT] & 0xFF) != 0;   /* PyTorch 2.7 leaves other bytes of a bool as they were */
 }
 
 /* An argument of one operator only. */
