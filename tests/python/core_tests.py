@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import quern
-from harness import main, raises
+from harness import main, raises, run_snippets
 from quern import _c
 
 
@@ -123,6 +123,10 @@ def test_a_child_of_fork_uses_the_handle_of_its_parent():
 
 def test_the_end_of_the_process_is_silent():
     assert run_python("import quern; quern.device(); print('done')") == "done"
+
+
+def test_snippets_of_the_document():
+    run_snippets("quern", 1)
 
 
 if __name__ == "__main__":

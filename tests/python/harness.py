@@ -4,8 +4,12 @@ in environments that have nothing else installed.
 from __future__ import annotations
 
 import fnmatch
+import re
 import sys
 import traceback
+from pathlib import Path
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs/python.md"
 
 
 class Skip(Exception):
@@ -20,6 +24,15 @@ def raises(kind: type, text: str, call, *arguments, **options) -> Exception:
         assert text in str(failure), f"expected {text!r} in {failure}"
         return failure
     raise AssertionError(f"expected {kind.__name__} with {text!r}")
+
+
+def run_snippets(module: str, most: int) -> None:
+    """Runs the document's blocks of Python that import this module, each by itself; there must be so many."""
+    blocks = re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(), re.DOTALL | re.MULTILINE)
+    chosen = [block for block in blocks if re.search(rf"^import (.*, )?{re.escape(module)}$", block, re.MULTILINE)]
+    assert len(chosen) == most, f"{len(chosen)} blocks import {module}: expected {most}"
+    for block in chosen:
+        exec(compile(block, f"{DOCUMENT.name}, {module}", "exec"), {})
 
 
 def main(module) -> int:

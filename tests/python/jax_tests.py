@@ -14,7 +14,7 @@ import optax  # noqa: E402
 from jax.sharding import Mesh, PartitionSpec as P  # noqa: E402
 
 import quern.jax  # noqa: E402
-from harness import main, raises  # noqa: E402
+from harness import main, raises, run_snippets  # noqa: E402
 
 try:
     from jax import shard_map
@@ -267,6 +267,10 @@ def test_failures():
     for name in ("alone_overlapping_slices", "alone_sizes_that_contradict_each_other"):
         done = subprocess.run([sys.executable, __file__, name], capture_output=True, text=True)
         assert "as expected" in done.stdout, (name, done.stderr)
+
+
+def test_snippets_of_the_document():
+    run_snippets("quern.jax", 2)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import numpy
 
 import quern
 import quern.numpy
-from harness import Skip, main, raises
+from harness import Skip, main, raises, run_snippets
 
 random = numpy.random.default_rng(7)
 
@@ -127,6 +127,10 @@ def test_errors():
     raises(ValueError, "logits is written", call, logits[:, ::2], labels, inplace=True)
     raises(ValueError, "args.step is 0", quern.numpy.adamw, [logits], [logits.copy()], [logits * 0], [logits * 0], step=0)
     raises(ValueError, "the lists differ in length", quern.numpy.adamw, [logits], [], [], [], step=1)
+
+
+def test_snippets_of_the_document():
+    run_snippets("quern.numpy", 1)
 
 
 if __name__ == "__main__":

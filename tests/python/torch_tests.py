@@ -14,7 +14,7 @@ from torch.library import opcheck
 
 import quern
 import quern.torch
-from harness import main, raises
+from harness import main, raises, run_snippets
 
 FLOATS = {torch.float32: 1e-6, torch.bfloat16: 4e-3, torch.float16: 1e-3}
 
@@ -477,6 +477,10 @@ def test_workers_of_a_data_loader():
     for method in ("fork", "spawn"):
         loader = torch.utils.data.DataLoader(Losses(), batch_size=2, num_workers=2, multiprocessing_context=method)
         assert torch.equal(torch.cat(list(loader)), expected), method
+
+
+def test_snippets_of_the_document():
+    run_snippets("quern.torch", 1)
 
 
 if __name__ == "__main__":
