@@ -1,7 +1,7 @@
 """Makes the wheel of the Python package, installs it where nothing else is, and runs its tests there; with --frameworks also the
 tests of PyTorch and JAX, each with the same wheel and several versions.  The last line is `N passed, N failed, N skipped`.
 
-    python3 tests/python/run.py ARCHIVE                the wheel of this libquern.a, alone and with NumPy
+    python3 tests/python/run.py ARCHIVE                the wheel of this libquern.a, alone, with NumPy and on an emulated GPU
     python3 tests/python/run.py ARCHIVE --frameworks   also PyTorch and JAX: 12 GB of packages in build/python, kept there
 """
 
@@ -21,11 +21,14 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from gen import api, wheel  # noqa: E402
+from gen.spec import GPU_TARGETS  # noqa: E402
+from runner.targets import first_with  # noqa: E402
 
 TESTS = ROOT / "tests/python"
 MOST_BYTES = 15_000_000
+EMULATED = first_with("clusters").name   # the GPU target that the gate builds
 
 # What a framework's tests need, by the name of their environment in build/python: oldest, between, newest.
 FRAMEWORKS = {
@@ -131,6 +134,24 @@ def with_numpy(path: Path, folder: Path) -> tuple[int, int, int]:
     return count(run(sys.executable, "numpy_tests.py", PYTHONPATH=str(folder / "unpacked")), "NumPy")
 
 
+def on_emulator(folder: Path) -> tuple[int, int, int]:
+    """The operators of PyTorch on tensors of an emulated GPU."""
+    emulator = ROOT / "build/emulator"
+    if not has_gpu_kernels(folder / "unpacked") or not (emulator / "libcuda.so.1").exists():
+        print("the archive has no GPU kernels, or the emulator is not built: operators on a GPU are skipped")
+        return 0, 0, 1
+    library = folder / "stand_in.so"
+    wheel.run(*os.environ.get("CC", "cc").split(), "-shared", "-fPIC", "-O1", "-o", library, TESTS / "stand_in.c")
+    return count(run(sys.executable, "stand_in_tests.py", PYTHONPATH=str(folder / "unpacked"), STAND_IN=str(library),
+                     LD_LIBRARY_PATH=str(emulator),
+                     QUERN_EMULATOR=GPU_TARGETS[EMULATED].emulated, QUERN_EMULATOR_KERNELS=str(emulator)), "emulated GPU")
+
+
+def has_gpu_kernels(package: Path) -> bool:
+    done = run(sys.executable, "-c", "import quern; print(quern.build_info()['targets'])", PYTHONPATH=str(package))
+    return EMULATED in done.stdout.split()
+
+
 def with_framework(name: str, path: Path) -> tuple[int, int, int]:
     tests, packages = FRAMEWORKS[name]
     folder = ROOT / "build/python" / name
@@ -154,7 +175,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         path, faults = check_wheel(options.archive.resolve(), Path(scratch))
         print("".join(f"{fault}\n" for fault in faults), end="")
-        results = [(int(not faults), len(faults), 0), alone(path, Path(scratch)), with_numpy(path, Path(scratch))]
+        results = [(int(not faults), len(faults), 0), alone(path, Path(scratch)), with_numpy(path, Path(scratch)),
+                   on_emulator(Path(scratch))]
         if options.frameworks:
             results += [with_framework(name, path) for name in FRAMEWORKS]
     passed, failed, skipped = (sum(each) for each in zip(*results))

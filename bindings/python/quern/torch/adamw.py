@@ -80,8 +80,11 @@ class _List:
         args.grads = self.grads.buffer_info()[0]
 
     def __del__(self) -> None:
-        if getattr(self, "plan", None):
-            quern.lib.quern_adam_plan_destroy(self.plan)
+        if not getattr(self, "plan", None):
+            return
+        if self.kind.device.type == "cuda":   # its work must have completed
+            torch.cuda.synchronize(self.kind.device)
+        quern.lib.quern_adam_plan_destroy(self.plan)
 
     def serves(self, params: list, grads: list) -> bool:
         """Whether all parameters of a group have gradients that need no look one by one."""
