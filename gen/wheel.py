@@ -14,6 +14,7 @@ import json
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -38,16 +39,16 @@ def run(*command: object) -> None:
         raise SystemExit(f"wheel: {' '.join(map(str, command[:3]))} ... failed:\n{done.stdout}{done.stderr}")
 
 
-def linker() -> list[str]:
-    return [sys.executable, "-m", "ziglang", "cc", "-target", f"{platform.machine()}-linux-gnu.{LEAST_GLIBC[0]}.{LEAST_GLIBC[1]}",
-            "-shared", "-s", "-Wl,-z,defs", "-Wl,-z,now"]
+COMPILER = os.environ.get("CC", "cc").split()
+ZIG = [sys.executable, "-m", "ziglang", "cc", "-target", f"{platform.machine()}-linux-gnu.{LEAST_GLIBC[0]}.{LEAST_GLIBC[1]}"]
+LINKING = ("-shared", "-s", "-Wl,-z,defs", "-Wl,-z,now")
 
 
-def link_library(archive: Path, folder: Path) -> Path:
+def link_library(archive: Path, folder: Path, linker: list[str]) -> Path:
     """The archive as a shared library."""
     script, made = folder / "exports.map", folder / api.soname()
     script.write_text(api.version_script())
-    run(*linker(), f"-Wl,-soname,{api.soname()}", f"-Wl,--version-script={script}", "-Wl,--whole-archive", archive,
+    run(*linker, *LINKING, f"-Wl,-soname,{api.soname()}", f"-Wl,--version-script={script}", "-Wl,--whole-archive", archive,
         "-Wl,--no-whole-archive", "-lm", "-ldl", "-lpthread", "-lrt", "-o", made)
     elf = bytearray(made.read_bytes())
     exports.unprotect(elf)
@@ -55,13 +56,12 @@ def link_library(archive: Path, folder: Path) -> Path:
     return made
 
 
-def link_shim(name: str, library: Path, folder: Path) -> Path:
+def link_shim(name: str, library: Path, folder: Path, linker: list[str]) -> Path:
     """A shim finds the library beside itself, at run time too."""
     made, part = folder / f"{name}.so", folder / f"{name}.o"
-    run(*os.environ.get("CC", "cc").split(), "-std=gnu11", "-O2", "-fPIC", "-fexceptions", "-fvisibility=hidden", "-Wall",
-        "-Wextra",
+    run(*COMPILER, "-std=gnu11", "-O2", "-fPIC", "-fexceptions", "-fvisibility=hidden", "-Wall", "-Wextra",
         f"-ffile-prefix-map={ROOT}=.", "-I", "include", "-c", PACKAGE / f"src/{name}.c", "-o", part)
-    run(*linker(), part, library, "-Wl,-rpath,$ORIGIN", "-ldl", "-lpthread", "-o", made)
+    run(*linker, *LINKING, part, library, "-Wl,-rpath,$ORIGIN", "-ldl", "-lpthread", "-o", made)
     return made
 
 
@@ -155,12 +155,24 @@ def write(files: dict[str, bytes], path: Path) -> None:
     fresh.replace(path)
 
 
+def link_all(archive: Path, folder: Path, linker: list[str]) -> list[Path]:
+    library = link_library(archive, folder, linker)
+    check_version(library)
+    return [library, *(link_shim(name, library, folder, linker) for name in SHIMS)]
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """The package for this machine alone, as a folder for PYTHONPATH: needs no zig."""
+    shutil.copytree(PACKAGE / "quern", folder / "quern", ignore=shutil.ignore_patterns("__pycache__"))
+    with tempfile.TemporaryDirectory() as scratch:
+        for binary in link_all(archive, Path(scratch), COMPILER):
+            shutil.copy(binary, folder / "quern")
+
+
 def make(archive: Path, folder: Path) -> Path:
     """The wheel of a static library."""
     with tempfile.TemporaryDirectory() as scratch:
-        library = link_library(archive, Path(scratch))
-        check_version(library)
-        binaries = [library, *(link_shim(name, library, Path(scratch)) for name in SHIMS)]
+        binaries = link_all(archive, Path(scratch), ZIG)
         for binary in binaries:
             check_glibc(binary)
         path = folder / f"{NAME}-{api.version_text()}-{tag()}.whl"

@@ -102,6 +102,12 @@ def test_the_sanitizer_runs_the_small_suites_with_both_tools(out: Path) -> None:
     expect_in(f"sanitizer (failed: {SUITE})", gpu(out, "--only", "sanitizer", path=str(out), status=1)[9])
 
 
+def test_the_operators_of_python(out: Path) -> None:
+    lines = gpu(out, "--only", "build,python")
+    expect_in("python: passed", lines[3])
+    expect_in("0 failed", lines[3])
+
+
 MACHINE = {"machine": "Emulated", "kind": "cuda", "units": 4, "library": "0", "cache_bytes": 1}
 RECORD = {"operation": "cross_entropy", "pass": "forward + gradient", "dtypes": "bf16", "shape": "4096 x 32768",
           "peer": "4096 32768", "kernel": f"cross_entropy_bf16_resident__{FIRST_EMULATED}", "threads": 0, "elements": 10**9,

@@ -183,6 +183,17 @@ def stage_sanitizer(session: Session, seconds: float) -> tuple[str, str]:
     return _run_jobs(chosen, min(SMALL_AT_A_TIME, session.options.jobs), seconds)
 
 
+def stage_python(session: Session, seconds: float) -> tuple[str, str]:
+    """The operators of PyTorch, over a stand-in where there is none with CUDA."""
+    if not importlib.util.find_spec("numpy"):
+        raise Absent("NumPy is not there")
+    command = [sys.executable, "tests/python/on_gpu.py", str(session.folder / "libquern.a")]
+    fault = session.run(command, "python", seconds, session.gpu.configuration.environment)
+    log = (session.folder / "python.log").read_text(errors="replace").strip()
+    print(log, flush=True)
+    return fault, log.rpartition("\n")[2]
+
+
 def stage_benchmarks(session: Session, seconds: float) -> tuple[str, str]:
     command = [sys.executable, "bench/run.py", *session.options.bench.split(","), "--device", "cuda:0",
                "--program", str(session.folder / "quern_bench"), "--json", str(_new(session, ".json")),
@@ -225,7 +236,7 @@ def measured(session: Session) -> dict:
 
 RUN: dict[str, Callable[[Session, float], tuple[str, str]]] = {
     "machine": stage_machine, "build": stage_build, "suites": stage_suites, "stress": stage_stress, "sanitizer": stage_sanitizer,
-    "benchmarks": stage_benchmarks}
+    "python": stage_python, "benchmarks": stage_benchmarks}
 
 # ---- the whole -----------------------------------------------------------------------------------------------------------------
 

@@ -141,7 +141,7 @@ def on_emulator(folder: Path) -> tuple[int, int, int]:
         print("the archive has no GPU kernels, or the emulator is not built: operators on a GPU are skipped")
         return 0, 0, 1
     library = folder / "stand_in.so"
-    wheel.run(*os.environ.get("CC", "cc").split(), "-shared", "-fPIC", "-O1", "-o", library, TESTS / "stand_in.c")
+    wheel.run(*wheel.COMPILER, "-shared", "-fPIC", "-O1", "-o", library, TESTS / "stand_in.c")
     return count(run(sys.executable, "stand_in_tests.py", PYTHONPATH=str(folder / "unpacked"), STAND_IN=str(library),
                      LD_LIBRARY_PATH=str(emulator),
                      QUERN_EMULATOR=GPU_TARGETS[EMULATED].emulated, QUERN_EMULATOR_KERNELS=str(emulator)), "emulated GPU")

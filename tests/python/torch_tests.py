@@ -14,16 +14,23 @@ from torch.library import opcheck
 
 import quern
 import quern.torch
-from harness import main, raises, run_snippets
+from harness import Skip, main, raises, run_snippets
 
+DEVICE = os.environ.get("QUERN_TORCH_DEVICE", "cpu")   # or cuda: tests of labels, threads and processes are those of CPUs
+torch.set_default_device(DEVICE)
 FLOATS = {torch.float32: 1e-6, torch.bfloat16: 4e-3, torch.float16: 1e-3}
 
 
 def case(rows=50, vocab=777, dtype=torch.float32, seed=0):
     generator = torch.Generator().manual_seed(seed)
-    labels = torch.randint(0, vocab, (rows,), generator=generator)
+    labels = torch.randint(0, vocab, (rows,), generator=generator, device="cpu").to(DEVICE)
     labels[::7] = -100
-    return torch.randn(rows, vocab, generator=generator).to(dtype).requires_grad_(), labels
+    return torch.randn(rows, vocab, generator=generator, device="cpu").to(DEVICE, dtype).requires_grad_(), labels
+
+
+def only_cpu():
+    if DEVICE != "cpu":
+        raise Skip("of CPUs only")
 
 
 def worst(found, expected):
@@ -149,6 +156,7 @@ def test_no_gradient_is_asked_for():
 
 
 def test_errors_in_eager_and_compiled_code():
+    only_cpu()
     logits, labels = case()
     call = quern.torch.cross_entropy
     failure = raises(quern.ArgumentError, "args.labels[1]", call, logits, labels + 800)
@@ -168,7 +176,7 @@ def test_errors_in_eager_and_compiled_code():
 
 def test_operators_for_compilers():
     logits, labels = case()
-    options = (labels, None, 777, 2, -100, 0.1, 0.0, 0.0, True)
+    options = (labels, None, 777, 2, -100, 0.1, 0.0, 0.0, DEVICE == "cpu")
     given, operators = logits.detach(), torch.ops.quern
     stats = operators.cross_entropy(given, *options)[1]
     opcheck(operators.cross_entropy.default, (logits, *options))
@@ -197,6 +205,7 @@ def test_compiled_exported_and_meta():
 
 
 def test_threads_follow_pytorch():
+    only_cpu()
     import ctypes
     logits, labels = case()
     before = torch.get_num_threads()
@@ -213,9 +222,9 @@ def test_linear_cross_entropy():
     for reduction in ("sum", "mean"):
         for weight in (None, torch.rand(97)):
             generator = torch.Generator().manual_seed(3)
-            hidden = torch.randn(4, 15, 24, generator=generator, requires_grad=True)
-            matrix = torch.randn(97, 24, generator=generator, requires_grad=True)
-            labels = torch.randint(0, 97, (4, 15), generator=generator)
+            hidden, matrix = (torch.randn(*shape, generator=generator, device="cpu").to(DEVICE).requires_grad_()
+                              for shape in ((4, 15, 24), (97, 24)))
+            labels = torch.randint(0, 97, (4, 15), generator=generator, device="cpu").to(DEVICE)
             labels[1] = -100
             loss = quern.torch.linear_cross_entropy(hidden, matrix, labels, weight, reduction=reduction, chunk_rows=7)
             mine = torch.autograd.grad(loss * 3, (hidden, matrix))
@@ -253,10 +262,14 @@ def model(dtype=torch.float32):
     return torch.nn.Sequential(torch.nn.Linear(33, 65), torch.nn.Tanh(), torch.nn.Linear(65, 17)).to(dtype)
 
 
+def batch(seed):
+    return torch.randn(8, 33, generator=torch.Generator().manual_seed(seed), device="cpu").to(DEVICE)
+
+
 def train(pairs, steps, first=0, late=False, loss=lambda y: y.float().pow(2).sum()):
     """Each model with its optimizer, on the same batches.  late: one parameter has no gradient in the first steps."""
     for step in range(first, first + steps):
-        x = torch.randn(8, 33, generator=torch.Generator().manual_seed(step))
+        x = batch(step)
         for network, optimizer in pairs:
             optimizer.zero_grad()
             loss(network(x.to(next(network.parameters()).dtype))).backward()
@@ -323,9 +336,9 @@ def test_a_resumed_run_has_the_same_bits():
 def test_gradient_scaler():
     nets = [model(), model()]
     optimizers = [torch.optim.AdamW(nets[0].parameters()), quern.torch.AdamW(nets[1].parameters())]
-    scalers = [torch.amp.GradScaler("cpu", init_scale=1024.0) for _ in nets]
+    scalers = [torch.amp.GradScaler(DEVICE, init_scale=1024.0) for _ in nets]
     for step in range(12):
-        x = torch.randn(8, 33, generator=torch.Generator().manual_seed(step))
+        x = batch(step)
         for net, optimizer, scaler in zip(nets, optimizers, scalers):
             optimizer.zero_grad()
             scaler.scale(net(x).pow(2).sum() * (float("inf") if step == 4 else 1.0)).backward()
@@ -340,7 +353,7 @@ def test_clipping():
     optimizers = [torch.optim.AdamW(nets[0].parameters()), quern.torch.AdamW(nets[1].parameters(), max_grad_norm=0.5),
                   quern.torch.AdamW(nets[2].parameters())]
     for step in range(8):
-        x = torch.randn(8, 33, generator=torch.Generator().manual_seed(step))
+        x = batch(step)
         norms = []
         for i, (net, optimizer) in enumerate(zip(nets, optimizers)):
             optimizer.zero_grad()
@@ -438,7 +451,7 @@ def shards(rank, size):
     for nets, local in ((wrapped, lambda p: p), (split, lambda p: p.to_local())):
         optimizers = [kind(net.parameters()) for kind, net in zip((torch.optim.AdamW, quern.torch.AdamW), nets)]
         for step in range(20):
-            x = torch.randn(8, 33, generator=torch.Generator().manual_seed(step * size + rank))
+            x = batch(step * size + rank)
             for net, optimizer in zip(nets, optimizers):
                 optimizer.zero_grad()
                 net(x).pow(2).sum().backward()
@@ -458,6 +471,7 @@ def process(rank, size, file):
 
 
 def test_processes():
+    only_cpu()
     with tempfile.TemporaryDirectory() as folder:
         torch.multiprocessing.spawn(process, (2, os.path.join(folder, "store")), 2)
 
@@ -472,6 +486,7 @@ class Losses(torch.utils.data.Dataset):
 
 
 def test_workers_of_a_data_loader():
+    only_cpu()
     quern.torch.cross_entropy(*case())
     expected = torch.stack([Losses()[index] for index in range(8)])
     for method in ("fork", "spawn"):
