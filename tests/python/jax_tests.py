@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
 
@@ -245,6 +246,24 @@ def test_gradients_of_ragged_all_to_all():
     back = loops(weights, numpy.zeros_like(operand), *(
         each.reshape(RANKS, RANKS).T.copy() for each in (numbers[2], numbers[1], numbers[0], numbers[3])))
     assert (numpy.asarray(found[0]) == back).all() and (numpy.asarray(found[1]) == weights * marks).all()
+
+
+def test_two_threads():
+    """Their programs are one after the other on all devices, whatever the threads do."""
+    run, cases = jax.jit(exchange), [slices(seed) for seed in range(10)]
+    wanted, wrong = [loops(*given) for given in cases], []
+
+    def work(first):
+        for i in range(first, first + 60):
+            if not (numpy.asarray(run(*cases[i % 10])) == wanted[i % 10]).all():
+                wrong.append(i)
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in (0, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong, wrong
 
 
 def alone_overlapping_slices():
