@@ -126,6 +126,8 @@ def test_errors():
     raises(ValueError, "reduction is 'all'", call, logits, labels, reduction="all")
     raises(ValueError, "logits is written", call, logits[:, ::2], labels, inplace=True)
     raises(ValueError, "args.step is 0", quern.numpy.adamw, [logits], [logits.copy()], [logits * 0], [logits * 0], step=0)
+    raises(ValueError, "masters[0] has float16", quern.numpy.adamw, *([logits.astype(numpy.float16)] for _ in range(4)), step=1,
+           masters=[logits.astype(numpy.float16)])
     raises(ValueError, "the lists differ in length", quern.numpy.adamw, [logits], [], [], [], step=1)
 
 

@@ -15,6 +15,8 @@ typedef void *tensor;
 typedef void boxed(uint64_t *, uint64_t, uint64_t);
 
 FORWARD(get_data_ptr, (tensor given, void **data), (given, data))
+FORWARD(get_dim, (tensor given, int64_t *dimensions), (given, dimensions))
+FORWARD(get_numel, (tensor given, int64_t *count), (given, count))
 FORWARD(get_sizes, (tensor given, int64_t **sizes), (given, sizes))
 FORWARD(get_strides, (tensor given, int64_t **strides), (given, strides))
 FORWARD(get_dtype, (tensor given, int32_t *dtype), (given, dtype))

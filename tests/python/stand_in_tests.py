@@ -89,6 +89,9 @@ libraries: list[str] = []
 I32, I64, VOID = POINTER(c_int32), POINTER(POINTER(c_int64)), POINTER(c_void_p)
 CALLS = {
     "get_data_ptr": (CFUNCTYPE(c_int32, c_void_p, VOID), lambda given, data: put(data, live[given].address.value)),
+    "get_dim": (CFUNCTYPE(c_int32, c_void_p, POINTER(c_int64)), lambda given, count: put(count, len(live[given].shape))),
+    "get_numel": (CFUNCTYPE(c_int32, c_void_p, POINTER(c_int64)),
+                  lambda given, count: put(count, int(numpy.prod(live[given].shape)))),
     "get_sizes": (CFUNCTYPE(c_int32, c_void_p, I64), lambda given, sizes: put(sizes, live[given].sizes)),
     "get_strides": (CFUNCTYPE(c_int32, c_void_p, I64), lambda given, strides: put(strides, live[given].strides)),
     "get_dtype": (CFUNCTYPE(c_int32, c_void_p, I32), lambda given, dtype: put(dtype, DTYPES[live[given].dtype])),

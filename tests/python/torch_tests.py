@@ -187,6 +187,25 @@ def test_operators_for_compilers():
     opcheck(operators.cross_entropy_out.default, (given, *options, 1.0), {"loss": torch.empty(()), "grad": torch.empty_like(given)})
 
 
+def test_operators_refuse_what_they_could_read_beyond():
+    logits, labels = (each.detach() for each in case())
+    rest, operators = (2, -100, 0.0, 0.0, 0.0, False), torch.ops.quern
+    loss, grad, one = torch.empty(()), torch.empty_like(logits), torch.ones(())
+    stats = operators.cross_entropy(logits, labels, None, 777, *rest)[1]
+    call, gradient, out = operators.cross_entropy, operators.cross_entropy_gradient, operators.cross_entropy_out
+    given = (logits, labels, None, 777, *rest)
+    for wrong in (lambda: call(logits[0], labels, None, 777, *rest), lambda: call(logits.t(), labels, None, 50, *rest),
+                  lambda: call(logits, labels[:9], None, 777, *rest), lambda: call(logits, labels, None, 778, *rest),
+                  lambda: call(logits, labels, None, 0, *rest), lambda: call(logits, labels, torch.ones(9), 777, *rest),
+                  lambda: call(logits, labels, torch.ones(777, dtype=torch.float64), 777, *rest),
+                  lambda: call(logits.expand(50, 777).as_strided((50, 777), (1, 1)), labels, None, 777, *rest),
+                  lambda: call(logits, labels.repeat(2)[::2], None, 777, *rest),
+                  lambda: gradient(*given, stats[:3], one), lambda: gradient(*given, stats, one.double()),
+                  lambda: gradient(*given, stats, torch.ones(50)), lambda: out(*given, 1.0, loss=torch.empty(3), grad=grad),
+                  lambda: out(*given, 1.0, loss=loss, grad=grad[:9]), lambda: out(*given, 1.0, loss=loss, grad=grad.half())):
+        raises(RuntimeError, "QUERN_INVALID_SHAPE: expected", wrong)
+
+
 def test_compiled_exported_and_meta():
     logits, labels = case()
     expected, = torch.autograd.grad(quern.torch.cross_entropy(logits, labels, label_smoothing=0.1), logits)
@@ -387,6 +406,13 @@ def test_layouts():
             param.grad = gradient.clone() if step % 2 else gradient.to(memory_format=torch.channels_last)
             optimizer.step()
     assert (params[0] - params[1]).abs().max() < 1e-6
+    turned = torch.nn.Parameter(params[1].detach().contiguous())
+    other = quern.torch.AdamW([turned])
+    other.load_state_dict(optimizers[1].state_dict())
+    for param, optimizer in ((params[1], optimizers[1]), (turned, other)):
+        param.grad = gradient.clone()
+        optimizer.step()
+    assert torch.equal(turned, params[1])
     gapped = torch.nn.Parameter(torch.randn(4, 8)[:, ::2])
     gapped.grad = torch.randn(4, 4)
     raises(ValueError, "the strides", quern.torch.AdamW([gapped]).step)
@@ -403,6 +429,28 @@ def test_storage_that_moves():
         for param in nets[1].parameters():
             param.data = param.data.clone()
     assert apart(*nets) < 1e-6
+
+
+def test_states_of_other_optimizers():
+    """A state that lacks something is completed, states of two layouts are two lists, and one of another shape is refused."""
+    a = model(torch.bfloat16)
+    theirs = torch.optim.AdamW(a.parameters())
+    train([(a, theirs)], 3)
+    saved = copy.deepcopy(theirs.state_dict())
+    mine = quern.torch.AdamW(a.parameters(), master="fp32", amsgrad=True)
+    mine.load_state_dict({**saved, "param_groups": mine.state_dict()["param_groups"]})
+    train([(a, mine)], 2, 3)
+    state = mine.state[a[0].weight]
+    assert state["master"].dtype == torch.float32 and float(state["step"]) == 5 and state["max_exp_avg_sq"].any()
+    mixed = quern.torch.AdamW(a.parameters(), state_dtype=torch.float32)
+    half = {**saved, "state": {key: value for key, value in saved["state"].items() if key < 2},
+            "param_groups": mixed.state_dict()["param_groups"]}
+    mixed.load_state_dict(copy.deepcopy(half))
+    train([(a, mixed)], 2, 5)
+    assert {mixed.state[param]["exp_avg"].dtype for param in a.parameters()} == {torch.bfloat16, torch.float32}
+    half["state"][0]["exp_avg"] = torch.zeros(3)
+    mixed.load_state_dict(half)
+    raises(ValueError, "the state exp_avg has the shape [3]", train, [(a, mixed)], 1)
 
 
 def test_arguments_of_adamw():

@@ -121,7 +121,9 @@ def adamw(params: Sequence, grads: Sequence, exp_avgs: Sequence, exp_avg_sqs: Se
         row.count, row.grad = param.size, _writable(lists[1][i], f"grads[{i}]")
         row.param, row.m, row.v = (_writable(each[i], f"array {i}") for each in (lists[0], lists[2], lists[3]))
         row.master = _writable(lists[4][i], f"masters[{i}]") if lists[4] else None
-    kinds = [{_dtype(array, "an array", tuple(_DTYPES)) for array in each} for each in lists]
+    kinds = [{_dtype(array, "an array", tuple(_DTYPES)) for array in each} for each in lists[:4]]
+    for i, master in enumerate(lists[4]):
+        _dtype(master, f"masters[{i}]", ("float32",))
     if any(len(kind) > 1 for kind in kinds):
         raise quern.error(_c.QUERN_INVALID_DTYPE, "the arrays of a list have several dtypes: expected one")
     first = [next(iter(kind), _c.QUERN_F32) for kind in kinds]

@@ -26,6 +26,8 @@ enum { TORCH_CPU = 0, TORCH_CUDA = 1 };
 
 static struct {
     int32_t (*data)(tensor, void **);
+    int32_t (*dimensions)(tensor, int64_t *);
+    int32_t (*count)(tensor, int64_t *);
     int32_t (*sizes)(tensor, int64_t **);
     int32_t (*strides)(tensor, int64_t **);
     int32_t (*dtype)(tensor, int32_t *);
@@ -47,6 +49,8 @@ static const struct {
     void *at;
 } symbols[] = {
     {"aoti_torch_get_data_ptr", &torch.data},
+    {"aoti_torch_get_dim", &torch.dimensions},
+    {"aoti_torch_get_numel", &torch.count},
     {"aoti_torch_get_sizes", &torch.sizes},
     {"aoti_torch_get_strides", &torch.strides},
     {"aoti_torch_get_dtype", &torch.dtype},
@@ -84,6 +88,11 @@ static void fail(struct call *call, const char *format, const char *text) {
     call->failed = true;
 }
 
+/* Anybody can call an operator with any tensors; quern/torch/loss.py gives right ones. */
+static void expect(struct call *call, bool holds, const char *text) {
+    if (!holds) fail(call, "QUERN_INVALID_SHAPE: expected %s", text);
+}
+
 /* The status of a call of the library; the text begins with its name. */
 static void note(struct call *call, quern_status status) {
     if (status == QUERN_OK || call->failed) return;
@@ -109,6 +118,25 @@ static void *data_of(tensor given) {
     void *data = NULL;
     torch.data(given, &data);
     return data;
+}
+
+/* Whether it has so many elements, side by side. */
+static bool is_vector(tensor given, int64_t count) {
+    int64_t dimensions = 0, found = 0, *strides = NULL;
+    torch.dimensions(given, &dimensions);
+    torch.count(given, &found);
+    torch.strides(given, &strides);
+    return found == count && dimensions <= 1 && (dimensions == 0 || found <= 1 || strides[0] == 1);
+}
+
+/* Whether it is a matrix whose rows do not overlap, and whose columns lie side by side. */
+static bool is_matrix(tensor given) {
+    int64_t dimensions = 0, *sizes = NULL, *strides = NULL;
+    torch.dimensions(given, &dimensions);
+    if (dimensions != 2) return false;
+    torch.sizes(given, &sizes);
+    torch.strides(given, &strides);
+    return (sizes[1] <= 1 || strides[1] == 1) && (sizes[0] <= 1 || strides[0] >= sizes[1]);
 }
 
 static tensor make(struct call *call, int dimensions, const int64_t *sizes, int32_t dtype) {
@@ -163,7 +191,7 @@ static tensor optional_of(value given) {
     return (tensor)(uintptr_t)inner;
 }
 
-/* The arguments that all operators have, in the order of OPTIONS.  Python has checked shapes, devices and contiguity of rows. */
+/* The arguments that all operators have, in the order of OPTIONS. */
 enum { LOGITS, LABELS, WEIGHT, VOCAB, REDUCTION, IGNORE_INDEX, SMOOTHING, Z_LOSS, SOFTCAP, STRICT, FURTHER };
 #define OPTIONS \
     "Tensor labels, Tensor? weight, int vocab, int reduction, int ignore_index, float label_smoothing, float z_loss, " \
@@ -176,9 +204,14 @@ static void begin(struct call *call, const value *stack) {
     *call = (struct call){.args = QUERN_CROSS_ENTROPY_ARGS_INIT, .held = {logits, labels}, .count = 2};
     if (weight) call->held[call->count++] = weight;
     call->given = call->count;
+    expect(call, is_matrix(logits), "logits [rows, columns], with the columns of a row side by side");
+    if (call->failed) return;
     find_place(call, logits);
     torch.sizes(logits, &sizes);
     torch.strides(logits, &strides);
+    expect(call, is_vector(labels, sizes[0]), "labels [rows], side by side");
+    expect(call, (int64_t)stack[VOCAB] > 0 && (int64_t)stack[VOCAB] <= sizes[1], "a vocab from 1 to the columns of logits");
+    expect(call, !weight || (is_vector(weight, (int64_t)stack[VOCAB]) && dtype_of(weight) == QUERN_F32), "weight [vocab] in float32");
     quern_cross_entropy_args *args = &call->args;
     args->logits_dtype = dtype_of(logits);
     args->labels_dtype = dtype_of(labels);
@@ -288,11 +321,16 @@ static void cross_entropy_outputs(value *stack, uint64_t inputs, uint64_t output
 }
 
 static void take_upstream(struct call *call, value given) {
-    int64_t *strides = NULL;
+    int64_t *strides = NULL, count = 0, dimensions = 0;
     const tensor upstream = take(call, given);
+    const bool by_row = call->args.reduction == QUERN_REDUCTION_NONE;
+    torch.count(upstream, &count);
+    torch.dimensions(upstream, &dimensions);
+    expect(call, count == (by_row ? call->args.rows : 1) && dimensions <= 1 && dtype_of(upstream) == QUERN_F32 &&
+           (!by_row || dimensions == 1), "grad_loss in float32: [rows] without a reduction, else one value");
     torch.strides(upstream, &strides);
     call->args.grad_loss = data_of(upstream);
-    call->args.grad_loss_stride = call->args.reduction == QUERN_REDUCTION_NONE ? strides[0] : 0;
+    call->args.grad_loss_stride = by_row && !call->failed ? strides[0] : 0;
 }
 
 /* stats, grad_loss -> the gradient of the logits, times the upstream gradient: one value, or one for each row. */
@@ -300,7 +338,11 @@ static void cross_entropy_gradient(value *stack, uint64_t inputs, uint64_t outpu
     (void)inputs, (void)outputs;
     struct call call;
     begin(&call, stack);
-    call.args.stats = data_of(take(&call, stack[FURTHER]));
+    const tensor stats = take(&call, stack[FURTHER]);
+    int64_t bytes = 0;
+    torch.count(stats, &bytes);
+    expect(&call, is_matrix(stats) && bytes == call.args.rows * (int64_t)sizeof(quern_row_stats), "the stats of a forward pass");
+    call.args.stats = data_of(stats);
     take_upstream(&call, stack[FURTHER + 1]);
     int32_t dtype = -1;
     torch.dtype((tensor)(uintptr_t)stack[LOGITS], &dtype);
@@ -330,13 +372,21 @@ static void cross_entropy_out(value *stack, uint64_t inputs, uint64_t outputs) {
     (void)inputs, (void)outputs;
     struct call call;
     int64_t *strides = NULL;
+    int64_t *sizes = NULL;
     begin(&call, stack);
+    const tensor loss = take(&call, stack[FURTHER + 1]), grad = take(&call, stack[FURTHER + 2]);
+    expect(&call, is_vector(loss, call.args.reduction == QUERN_REDUCTION_NONE ? call.args.rows : 1) && dtype_of(loss) == QUERN_F32,
+           "loss in float32: [rows] without a reduction, else one value");
+    expect(&call, is_matrix(grad) && dtype_of(grad) == call.args.logits_dtype, "grad as the logits");
+    if (!call.failed) {
+        torch.sizes(grad, &sizes);
+        torch.strides(grad, &strides);
+        expect(&call, sizes[0] == call.args.rows && sizes[1] == call.args.padded_vocab, "grad as the logits");
+        call.args.grad_stride = call.args.rows > 1 ? strides[0] : 0;
+    }
     call.args.grad_scale = (float)real_of(stack[FURTHER]);
-    call.args.loss = data_of(take(&call, stack[FURTHER + 1]));
-    const tensor grad = take(&call, stack[FURTHER + 2]);
-    torch.strides(grad, &strides);
+    call.args.loss = data_of(loss);
     call.args.grad = data_of(grad);
-    call.args.grad_stride = call.args.rows > 1 ? strides[0] : 0;
     run(&call, quern_cross_entropy);
     end(&call, "quern::cross_entropy_out");
 }

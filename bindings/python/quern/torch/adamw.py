@@ -36,6 +36,7 @@ class _Kind(NamedTuple):
     dtype: torch.dtype
     grad_dtype: torch.dtype
     step: int
+    layout: tuple   # the dtypes of the states, by _STATES
 
 
 class _List:
@@ -61,7 +62,6 @@ class _List:
         self.counter = first["step"]
         for state in states:
             state["step"] = self.counter
-
         self.plan = c_void_p()
         self.is_plain = all(type(param) is torch.nn.Parameter and param.is_contiguous() for param in params)
 
@@ -99,6 +99,7 @@ class _List:
 _FIELDS = {"m": "exp_avg", "v": "exp_avg_sq", "v_max": "max_exp_avg_sq", "m_scale": "exp_avg_scale", "v_scale": "exp_avg_sq_scale",
            "v_max_scale": "max_exp_avg_sq_scale", "master": "master"}
 _REMAINDER = "remainder"
+_STATES = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "master", _REMAINDER)
 _MOMENT_KEYS = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
 
 
@@ -127,12 +128,13 @@ class AdamW(torch.optim.Optimizer):
         self.max_grad_norm = max_grad_norm
         self._lists: dict[tuple, _List] = {}
         self._whole: dict[int, _List] = {}   # by group: the list of all its parameters
+        self._ready: dict[torch.Tensor, tuple] = {}   # the layouts of states that are complete
         self._step_supports_amp_scaling = True   # GradScaler then sets grad_scale and found_inf and calls step
 
     def __setstate__(self, state) -> None:
         super().__setstate__(state)
         self.__dict__.setdefault("max_grad_norm", None)
-        self._lists, self._whole = {}, {}
+        self._lists, self._whole, self._ready = {}, {}, {}
         for group in self.param_groups:
             for key, value in dict(amsgrad=False, maximize=False, capturable=False, state_dtype=None, master=None, rounding="default",
                                    seed=0).items():
@@ -163,12 +165,13 @@ class AdamW(torch.optim.Optimizer):
                 if torch.is_tensor(value):
                     kept = value.clone() if key == "step" and not group["capturable"] else value.to(param.device, copy=True)
                     self.state[param][key] = kept
-        self._lists, self._whole = {}, {}
+        self._lists, self._whole, self._ready = {}, {}, {}
 
     # ---- states ----
 
     def _begin(self, param: torch.Tensor, group: dict) -> dict:
-        """The state of a parameter, which is made at its first step, and completed if it comes from another optimizer."""
+        """Makes the state of a parameter at its first step, or completes one that has been loaded.  Each tensor of it then has as many
+        elements as the parameter, in the same order."""
         state, shard = self.state[param], local(param)
         _check_param(shard)
         has_master = group["master"] is not None and param.dtype != torch.float32
@@ -185,6 +188,10 @@ class AdamW(torch.optim.Optimizer):
                 state["master"] = param.detach().to(torch.float32, memory_format=torch.preserve_format)
             else:
                 state[_REMAINDER] = torch.zeros_like(param, dtype=torch.int16, memory_format=torch.preserve_format)
+        for key in _STATES:
+            if key in state:
+                state[key] = _as_param(state[key], param, key)
+        self._ready[param] = tuple(state[key].dtype if key in state else None for key in _STATES)
         return state
 
     def _list(self, number: int, kind: _Kind, params: list, group: dict) -> _List:
@@ -229,12 +236,10 @@ class AdamW(torch.optim.Optimizer):
             grad = param.grad
             if grad is None:
                 continue
-            state = self.state.get(param)
-            if not state or "exp_avg" not in state or not torch.is_tensor(state.get("step")):
-                state = self._begin(param, group)
+            state = self.state[param] if param in self._ready else self._begin(param, group)
             step = 0 if group["capturable"] else self._step_of(state)
             grad = _gradient(param, grad)
-            kind = (param.device, param.dtype, grad.dtype, step)
+            kind = (param.device, param.dtype, grad.dtype, step, self._ready[param])
             found = kinds.get(kind)
             if found is None:
                 found = kinds[kind] = ([], [])
@@ -347,6 +352,15 @@ def _gradient(param: torch.Tensor, grad: torch.Tensor) -> torch.Tensor:
         return grad
     shard = local(param)
     return grad if grad.stride() == shard.stride() else torch.empty_like(shard, dtype=grad.dtype).copy_(grad)
+
+
+def _as_param(tensor: torch.Tensor, param: torch.Tensor, key: str) -> torch.Tensor:
+    """A state that has been saved with another layout."""
+    if tensor.shape != param.shape or tensor.dtype not in (*_MOMENTS, torch.int16):
+        raise _invalid(f"the state {key} has the shape {list(tensor.shape)} and {tensor.dtype}: expected {list(param.shape)}")
+    if local(tensor).stride() == local(param).stride():
+        return tensor
+    return torch.empty_like(param, dtype=tensor.dtype, memory_format=torch.preserve_format).copy_(tensor)
 
 
 def _scaled(moment: torch.Tensor, shard: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
