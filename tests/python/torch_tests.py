@@ -481,6 +481,10 @@ def exchange(group, rank, size):
             d_base[to:to + count] = 0
             to, count, start = outputs[rank, other], sends[rank, other], inputs[rank, other]
             d_operand[start:start + count] = upstreams[other][to:to + count]
+        apart = torch.empty(3, 16).t().copy_(base.detach())   # with the rows side by side
+        again = quern.torch.ragged_all_to_all(operand.detach(), apart, inputs[rank], sends[rank], outputs[rank], sends.t()[rank],
+                                              group=group)
+        assert torch.equal(again, expected)
         (found * upstreams[rank]).sum().backward()
         assert torch.equal(found, expected) and torch.equal(operand.grad, d_operand) and torch.equal(base.grad, d_base)
     wrong = sends.clone()

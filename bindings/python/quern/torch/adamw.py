@@ -348,9 +348,10 @@ def _gradient(param: torch.Tensor, grad: torch.Tensor) -> torch.Tensor:
         raise quern.error(_c.QUERN_NOT_SUPPORTED, "AdamW does not take sparse gradients: use torch.optim.SparseAdam for this parameter")
     if grad.dtype not in _FLOATS:
         raise quern.error(_c.QUERN_INVALID_DTYPE, f"a gradient has {grad.dtype}: expected float32, float16, bfloat16")
-    if grad.is_contiguous() and param.is_contiguous():
-        return grad
     shard = local(param)
+    if grad.shape != shard.shape:
+        raise quern.error(_c.QUERN_INVALID_SHAPE, f"a gradient has the local shape {list(grad.shape)}: expected that of its parameter, "
+                          f"{list(shard.shape)}")
     return grad if grad.stride() == shard.stride() else torch.empty_like(shard, dtype=grad.dtype).copy_(grad)
 
 

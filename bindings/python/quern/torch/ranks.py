@@ -120,7 +120,7 @@ class _Ragged(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, operand, output, group, *indices):
-        result = output.clone()
+        result = output.clone(memory_format=torch.contiguous_format)
         _exchange(group, operand.contiguous(), result, indices)
         ctx.group, ctx.rows = group, operand.shape
         ctx.save_for_backward(*indices)
