@@ -2,7 +2,7 @@
  * GPU ranks that have gone while others wait for them in kernels: processes that end, ranks that leave, and the thread that sees
  * it.
  *
- * Runs on: every emulated; kernels of barrier.
+ * Runs on: every emulated; kernels of barrier, ragged_all_to_all.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
