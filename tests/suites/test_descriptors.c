@@ -349,10 +349,10 @@ static quern_status fail_a_call(struct rank *rank) {
     return QUERN_OK;
 }
 
-/* At the place of meeting, and on the way there. */
+/* At the place of meeting, and on the way there.  The number is that of the ranks of the process that have joined until then. */
 Test(descriptors, all_ranks_hear_what_the_system_lacks) {
     static const struct failure failures[] = {
-        {0, 0, EMFILE, true, "rank 0: letting hosts in: Too many open files: the group needs 6 descriptors in this process"},
+        {0, 0, EMFILE, true, "rank 0: letting hosts in: Too many open files: the group needs # descriptors in this process"},
         {0, 0, ENFILE, true, "/proc/sys/fs/file-max"},
         {0, 0, ENOBUFS, true, "/proc/sys/net/ipv4/tcp_mem"},
         {0, 0, ENOMEM, true, "the system has no memory for sockets; the group needs # connections of this process"},
