@@ -20,7 +20,7 @@ from gen.arguments import end_of_check
 from gen.machine_code import Image
 from gen.operation import Target
 from gen.render import ROOT, selected
-from gen.spec import GPU_TARGETS, GpuTarget
+from gen.spec import GpuTarget
 from gen.toolchain import find_nvcc, find_older_ptxas, least_driver, toolkit
 
 FOLDER = "build/selected"

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SHOWN = 3000   # characters of what a command has printed
 
 FAULTS = (AssertionError, OSError, LookupError, ValueError, subprocess.SubprocessError)
 
@@ -20,3 +25,22 @@ def run(names: dict[str, object], call: Callable[[Callable], None] = lambda test
             failed += 1
     print(f"{len(tests) - failed} passed, {failed} failed")
     return 1 if failed else 0
+
+
+def expect(found: object, expected: object) -> None:
+    if found != expected:
+        raise AssertionError(f"{found!r}: expected {expected!r}")
+
+
+def expect_in(part: str, text: str) -> None:
+    if part not in text:
+        raise AssertionError(f"{part!r} is not in {text!r}")
+
+
+def output_of(*command: str, status: int = 0, folder: Path = ROOT, **environment: str) -> str:
+    """What a command prints, which must end with this status."""
+    done = subprocess.run(command, cwd=folder, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True)
+    if done.returncode != status:
+        raise AssertionError(f"{' '.join(command)}: status {done.returncode}, expected {status}: {done.stdout[-SHOWN:]}")
+    return done.stdout

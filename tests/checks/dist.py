@@ -7,13 +7,13 @@ line is `N passed, N failed`.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tarfile
 import tempfile
 from pathlib import Path
 
 import cases
+from cases import expect, expect_in, output_of
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -21,20 +21,7 @@ from gen import api, dist, history  # noqa: E402
 
 
 def run(folder: Path, *command: str, status: int = 0) -> str:
-    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode != status:
-        raise AssertionError(f"{' '.join(command)}: status {done.returncode}, expected {status}: {done.stdout[-2000:]}")
-    return done.stdout
-
-
-def expect(found: object, expected: object) -> None:
-    if found != expected:
-        raise AssertionError(f"{found!r}: expected {expected!r}")
-
-
-def expect_in(part: str, text: str) -> None:
-    if part not in text:
-        raise AssertionError(f"{part!r} is not in {text!r}")
+    return output_of(*command, status=status, folder=folder)
 
 
 def copy_of_repository(folder: Path) -> Path:

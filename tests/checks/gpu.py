@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import cases
+from cases import expect, expect_in
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:1] = [str(ROOT / "tests"), str(ROOT), str(ROOT / "bench")]
@@ -43,16 +44,6 @@ def script(path: Path, text: str) -> None:
     path.unlink(missing_ok=True)
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
-
-
-def expect_in(part: str, text: str) -> None:
-    if part not in text:
-        raise AssertionError(f"{part!r} is not in {text!r}")
-
-
-def expect(found: object, expected: object) -> None:
-    if found != expected:
-        raise AssertionError(f"{found!r}: expected {expected!r}")
 
 
 # ---- the command ----

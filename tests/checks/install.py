@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import resource
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import cases
+from cases import expect, expect_in, output_of
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -31,24 +31,6 @@ PLACES = {"include/quern.h", "include/quern_mpi.h", "include/quern_device.cuh", 
 DISK = 100_000  # bytes: less than an archive has, more than any other file that is installed
 
 
-def run(*command: str, status: int = 0, folder: Path = ROOT, **environment: str) -> str:
-    done = subprocess.run(command, cwd=folder, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True)
-    if done.returncode != status:
-        raise AssertionError(f"{' '.join(command)}: status {done.returncode}, expected {status}: {done.stdout}")
-    return done.stdout
-
-
-def expect(found: object, expected: object) -> None:
-    if found != expected:
-        raise AssertionError(f"{found!r}: expected {expected!r}")
-
-
-def expect_in(part: str, text: str) -> None:
-    if part not in text:
-        raise AssertionError(f"{part!r} is not in {text!r}")
-
-
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
@@ -61,25 +43,25 @@ def scratch() -> Iterator[Path]:
 
 def place(prefix: Path, status: int = 0) -> str:
     """The step of the build that copies, once more."""
-    return run(sys.executable, "-m", "gen.install", FOLDER, status=status, PREFIX=str(prefix))
+    return output_of(sys.executable, "-m", "gen.install", FOLDER, status=status, PREFIX=str(prefix))
 
 
 def test_chosen_kernels_alone_are_built_and_installed() -> None:
     with scratch() as folder:
         prefix = folder / "a prefix"
-        said = run(str(ROOT / "quern"), "install", "a prefix", *CHOSEN, folder=folder)
+        said = output_of(str(ROOT / "quern"), "install", "a prefix", *CHOSEN, folder=folder)
         for step in ("NVCC", "PTXAS", ".*avx", "AR libquern.a", "LINK libquern.so"):
             if re.search(rf"^\[\S+ {step}", said, re.M):
                 raise AssertionError(f"the build has a step {step!r}: {said}")
         expect(PLACES - contents(prefix).keys(), set())
-        symbols = run("nm", "--defined-only", str(prefix / "lib/libquern.a"))
+        symbols = output_of("nm", "--defined-only", str(prefix / "lib/libquern.a"))
         expect({target.name for target in plan.targets() if f"__{target.name}\n" in symbols}, {"portable"})
 
 
 def test_the_shared_library_has_the_name_that_programs_ask_for() -> None:
     with scratch() as prefix:
         place(prefix)
-        soname = re.search(r"SONAME.*\[(.*)\]", run("readelf", "-d", str(prefix / "lib/libquern.so")))
+        soname = re.search(r"SONAME.*\[(.*)\]", output_of("readelf", "-d", str(prefix / "lib/libquern.so")))
         assert soname
         expect((prefix / "lib" / soname[1]).resolve().name, f"libquern.so.{api.version_text()}")
         expect((prefix / "lib/libquern.so").resolve().name, f"libquern.so.{api.version_text()}")
@@ -123,9 +105,9 @@ def test_without_options_the_whole_library_is_installed() -> None:
         (folder / "ninja").chmod(0o755)
         path = f"{folder}:{os.environ['PATH']}"
         command = (sys.executable, "-m", "gen.selection")
-        said = run(*command, "install", "/opt/a quern", PATH=path, NVCC="none").splitlines()
+        said = output_of(*command, "install", "/opt/a quern", PATH=path, NVCC="none").splitlines()
         expect(said[0], "ninja install in /opt/a quern")
-        for lines in (said, run(*command, "build", PATH=path, NVCC="none").splitlines()):
+        for lines in (said, output_of(*command, "build", PATH=path, NVCC="none").splitlines()):
             expect_in("has no GPU kernels; ./quern toolkit installs nvcc", lines[-1])
 
 
@@ -133,13 +115,14 @@ def test_a_build_that_fails_on_a_full_disk_says_so() -> None:
     with scratch() as folder:
         (folder / "ninja").symlink_to("/bin/false")
         for room, is_named in (("float('inf')", True), ("0", False)):
-            said = run(sys.executable, "-c", f"from gen import selection; selection.ROOM = {room}; selection.build_whole(None)",
+            said = output_of(sys.executable, "-c",
+                             f"from gen import selection; selection.ROOM = {room}; selection.build_whole(None)",
                        PATH=f"{folder}:{os.environ['PATH']}")
             expect("MB left" in said, is_named)
 
 
 def test_all_targets_are_those_of_cpus_without_nvcc() -> None:
-    said = run(sys.executable, "-m", "gen.selection", "build", "--operations", "barrier", "--folder", FOLDER, NVCC="none")
+    said = output_of(sys.executable, "-m", "gen.selection", "build", "--operations", "barrier", "--folder", FOLDER, NVCC="none")
     expect_in("targets avx512 avx2 portable;", said)
     expect_in("has no GPU kernels", said.splitlines()[-1])
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import cases
+from cases import expect_in, output_of
 
 ROOT = Path(__file__).resolve().parents[2]
 CHOSEN = ("--targets", "portable", "--operations", "cross_entropy,adam", "--folder", "build/packaged")
@@ -48,19 +48,6 @@ endfunction()
 RESULT = "losses 0.4076 1.0986, parameters 1.50 0.50 0.50"
 
 
-def run(*command: str, folder: Path = ROOT, **environment: str) -> str:
-    done = subprocess.run(command, cwd=folder, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True)
-    if done.returncode != 0:
-        raise AssertionError(f"{' '.join(command)}: status {done.returncode}: {done.stdout[-3000:]}")
-    return done.stdout
-
-
-def expect_in(part: str, text: str) -> None:
-    if part not in text:
-        raise AssertionError(f"{part!r} is not in {text!r}")
-
-
 def expect_files(prefix: Path, *names: str) -> None:
     for name in names:
         if not (prefix / name).is_file():
@@ -74,15 +61,15 @@ def test_an_engine_fetches_the_tree() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "CMakeLists.txt").write_text(ENGINE)
-        run("cmake", "-S", ".", "-B", "out", "-DQUERN_TARGETS=portable", "-DQUERN_OPERATIONS=cross_entropy,adam",
+        output_of("cmake", "-S", ".", "-B", "out", "-DQUERN_TARGETS=portable", "-DQUERN_OPERATIONS=cross_entropy,adam",
             f"-DPython3_EXECUTABLE={sys.executable}", folder=folder)
-        run("cmake", "--build", "out", folder=folder)
+        output_of("cmake", "--build", "out", folder=folder)
         for program in ("program", "program_shared"):
-            said = run(str(folder / "out" / program), folder=folder, QUERN_LOG="2")
+            said = output_of(str(folder / "out" / program), folder=folder, QUERN_LOG="2")
             expect_in(RESULT, said)
             expect_in("best target: portable", said)
         before = (folder / "out/program").stat().st_mtime_ns
-        run("cmake", "--build", "out", folder=folder)
+        output_of("cmake", "--build", "out", folder=folder)
         if (folder / "out/program").stat().st_mtime_ns != before:
             raise AssertionError("a second build has linked the engine again")
 
@@ -94,7 +81,7 @@ def test_the_port_of_vcpkg_installs() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "vcpkg.cmake").write_text(f'{VCPKG}include("{ROOT}/packaging/vcpkg/quern/portfile.cmake")\n')
-        run("cmake", f"-DCURRENT_PORT_DIR={ROOT}/packaging/vcpkg/quern", f"-DCURRENT_PACKAGES_DIR={folder}/packages",
+        output_of("cmake", f"-DCURRENT_PORT_DIR={ROOT}/packaging/vcpkg/quern", f"-DCURRENT_PACKAGES_DIR={folder}/packages",
             f"-DPYTHON3={sys.executable}", f"-DQUERN_OPTIONS={';'.join(CHOSEN)}", "-P", "vcpkg.cmake", folder=folder)
         expect_files(folder / "packages", "lib/libquern.a", "lib/cmake/quern/quern-config.cmake", "include/quern.h",
                      "share/quern/LICENSE")
@@ -105,7 +92,8 @@ def test_the_recipe_of_conda_installs() -> None:
     assert script
     with tempfile.TemporaryDirectory() as name:
         (Path(name) / "python").symlink_to(sys.executable)
-        run("sh", "-c", script[1], PREFIX=f"{name}/prefix", QUERN_OPTIONS=" ".join(CHOSEN), PATH=f"{name}:{os.environ['PATH']}")
+        output_of("sh", "-c", script[1], PREFIX=f"{name}/prefix", QUERN_OPTIONS=" ".join(CHOSEN),
+                  PATH=f"{name}:{os.environ['PATH']}")
         expect_files(Path(name) / "prefix", "lib/libquern.a", "lib/libquern.so", "include/quern.h")
 
 

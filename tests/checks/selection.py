@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import cases
+from cases import expect, expect_in
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -58,16 +59,6 @@ def facts() -> tuple[dict[str, str], int]:
         size = program.stat().st_size
         done = subprocess.run([str(program)], capture_output=True, text=True, check=True)
     return dict(line.split(": ", 1) for line in done.stdout.splitlines() if ": " in line), size
-
-
-def expect(found: object, expected: object) -> None:
-    if found != expected:
-        raise AssertionError(f"{found!r}: expected {expected!r}")
-
-
-def expect_in(part: str, text: str) -> None:
-    if part not in text:
-        raise AssertionError(f"{part!r} is not in {text!r}")
 
 
 def targets_in_archive() -> set[str]:

@@ -4,7 +4,7 @@ Rendered by gen/ from templates/bindings/_c.py.j2; do not edit.
 """
 import ctypes
 from ctypes import CFUNCTYPE, Structure, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint, \
-    c_uint8, c_uint32, c_uint64, c_void_p
+    c_uint32, c_uint64, c_void_p
 
 QUERN_VERSION_MAJOR = 0
 QUERN_VERSION_MINOR = 2
