@@ -58,11 +58,14 @@ struct quern_cpu_quota quern_cpu_quota_of(const char *membership, const char *mo
     return least;
 }
 
+int quern_quota_cores(void) {
+    const int64_t cores = ((int64_t)quern_cpu_quota_of(QUERN_OWN_CONTROL_GROUPS).thousandths + 999) / 1000;
+    return cores < 1 ? 1 : (int)cores;
+}
+
 int quern_usable_cores(void) {
     struct quern_cores cores;
     quern_read_cores(&cores);
-    const uint32_t thousandths = quern_cpu_quota_of(QUERN_OWN_CONTROL_GROUPS).thousandths;
-    const int64_t count = quern_count_cores(&cores), quota = ((int64_t)thousandths + 999) / 1000;
-    const int64_t least = quota < count ? quota : count;
-    return least < 1 ? 1 : (int)least;
+    const int count = quern_count_cores(&cores), quota = quern_quota_cores(), least = quota < count ? quota : count;
+    return least < 1 ? 1 : least;
 }

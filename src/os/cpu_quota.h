@@ -28,6 +28,9 @@ struct quern_cpu_quota {
  */
 struct quern_cpu_quota quern_cpu_quota_of(const char *membership, const char *mount);
 
+/* How many cores the quota of the process keeps busy, rounded up, at least 1; more than any machine has: there is none. */
+int quern_quota_cores(void);
+
 /* How many cores the process can keep busy: those of the calling thread, or its quota, rounded up, if that is less. */
 int quern_usable_cores(void);
 

@@ -50,6 +50,7 @@ struct quern_refused_image {
 /* The threads of a CPU device: runtime/threads.c reads and changes them. */
 struct quern_crew {
     int threads;
+    bool follows_quota;       /* fewer work while the quota of processor time is less */
     quern_parallel_for hook;  /* NULL: the library's pool */
     void *user;
 };

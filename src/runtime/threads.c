@@ -18,12 +18,13 @@
 
 enum { MAX_THREADS = 1024 };
 
-/* QUERN_THREADS or, without it, one for each core that the process can keep busy. */
-static int default_threads(void) {
+static int smaller(int a, int b) { return a < b ? a : b; }
+
+/* QUERN_THREADS or, without it, one for each core that the process can keep busy, as long as it can. */
+static struct quern_crew default_crew(void) {
     static uint32_t told;
     const int wanted = quern_variable_number("QUERN_THREADS", MAX_THREADS, &told);
-    const int cores = wanted ? wanted : quern_usable_cores();
-    return cores > MAX_THREADS ? MAX_THREADS : cores;
+    return (struct quern_crew){.threads = smaller(wanted ? wanted : quern_usable_cores(), MAX_THREADS), .follows_quota = !wanted};
 }
 
 /* One job.  Threads take its indices one at a time. */
@@ -53,6 +54,9 @@ static struct {
     uint32_t posted;           /* atomic: counts jobs and dismissals; workers without a job wait for it to change */
     uint32_t sleepers;         /* atomic: workers that sleep on it, or are about to */
     uint32_t gate;             /* atomic: SEAT for each worker that may still join the job, INSIDE for each that has, and AWAITED */
+    int cores;                 /* on which the workers may run */
+    int quota;                 /* cores, rounded up, as last read */
+    int64_t quota_ends;        /* when it is read again */
     int spins;                 /* atomic; 0: fewer cores than threads, so that one that spins keeps another from its work */
 } pool = {
     .busy = PTHREAD_MUTEX_INITIALIZER,
@@ -65,6 +69,7 @@ enum { INSIDE = 1, SEAT = MAX_THREADS, AWAITED = 1 << 30 };  /* the caller sleep
 enum { WORKER_SPIN = 50000, CALLER_SPIN = 10000 };
 
 #define SLEEP_NANOSECONDS 3600000000000  /* a wait that is repeated */
+#define QUOTA_NANOSECONDS 1000000000     /* from one look at the quota to the next, which takes some 50 us */
 
 /* ---- waiting ---- */
 
@@ -205,7 +210,7 @@ static void grow_pool(int wanted) {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pool.process = getpid();
-    __atomic_store_n(&pool.spins, wanted < quern_usable_cores(), __ATOMIC_RELAXED);
+    pool.cores = quern_usable_cores();
     quern_on_unload(QUERN_UNLOAD_THREADS, unload_pool);
     while (pool.workers < wanted) {
         void *crew = (void *)pool.crew;
@@ -221,6 +226,7 @@ static void forget_pool(void) {
     pthread_mutex_init(&pool.lock, NULL);
     pool.workers = 0;
     pool.sleepers = pool.gate = 0;
+    pool.quota_ends = 0;
 }
 
 /* While the process forks no other thread changes the list of devices, which the child keeps. */
@@ -236,7 +242,9 @@ int quern_threads_of(const quern_device *device) { return __atomic_load_n(&devic
 /* With the lock, under which no process forks: the child would wait for the second change. */
 static void set_crew(quern_device *device, const struct quern_crew *crew) {
     __atomic_fetch_add(&device->crew_changes, 1, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&device->crew.threads, crew->threads ? crew->threads : default_threads(), __ATOMIC_SEQ_CST);
+    const struct quern_crew usual = crew->threads ? *crew : default_crew();
+    __atomic_store_n(&device->crew.threads, usual.threads, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&device->crew.follows_quota, usual.follows_quota, __ATOMIC_SEQ_CST);
     __atomic_store_n(&device->crew.hook, crew->hook, __ATOMIC_SEQ_CST);
     __atomic_store_n(&device->crew.user, crew->user, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&device->crew_changes, 1, __ATOMIC_SEQ_CST);
@@ -247,6 +255,7 @@ static struct quern_crew crew_of(const quern_device *device) {
     for (;;) {
         const uint32_t seen = __atomic_load_n(&device->crew_changes, __ATOMIC_SEQ_CST);
         const struct quern_crew crew = {.threads = __atomic_load_n(&device->crew.threads, __ATOMIC_SEQ_CST),
+                                        .follows_quota = __atomic_load_n(&device->crew.follows_quota, __ATOMIC_SEQ_CST),
                                         .hook = __atomic_load_n(&device->crew.hook, __ATOMIC_SEQ_CST),
                                         .user = __atomic_load_n(&device->crew.user, __ATOMIC_SEQ_CST)};
         if (seen % 2 == 0 && __atomic_load_n(&device->crew_changes, __ATOMIC_SEQ_CST) == seen) return crew;
@@ -255,7 +264,7 @@ static struct quern_crew crew_of(const quern_device *device) {
 }
 
 void quern_threads_set(quern_device *device, int threads, quern_parallel_for hook, void *user) {
-    const struct quern_crew crew = {threads, hook, user};
+    const struct quern_crew crew = {.threads = threads, .hook = hook, .user = user};
     pthread_mutex_lock(&pool.lock);
     if (device) set_crew(device, &crew);
     else pool.crew_of_new = crew;
@@ -292,9 +301,21 @@ quern_device *quern_threads_device(void) {
 
 /* ---- a job ---- */
 
-static void run_on_pool(struct job *job, int threads) {
+/* Whoever lowers a quota lets the process run on.  More threads than it allows would be stopped together for most of a period. */
+static void read_quota(void) {
+    const int64_t now = quern_now();
+    if (now < pool.quota_ends) return;
+    pool.quota = quern_quota_cores();
+    pool.quota_ends = now + QUOTA_NANOSECONDS;
+}
+
+static void run_on_pool(struct job *job, const struct quern_crew *crew) {
+    int threads = job->tasks < crew->threads ? (int)job->tasks : crew->threads;
+    read_quota();
+    if (crew->follows_quota) threads = smaller(threads, pool.quota);
     pthread_mutex_lock(&pool.lock);
     if (pool.workers < threads - 1) grow_pool(threads - 1);
+    __atomic_store_n(&pool.spins, pool.workers < smaller(pool.cores, pool.quota), __ATOMIC_RELAXED);
     pthread_mutex_unlock(&pool.lock);
     open_gate(job, threads - 1);
     work_on(job);
@@ -313,7 +334,7 @@ void quern_run_tasks(const quern_device *device, int64_t tasks, void (*task)(voi
     if (crew.hook) {
         crew.hook(crew.user, tasks, run_hooked_task, &job);
     } else if (tasks > 1 && crew.threads > 1 && pthread_mutex_trylock(&pool.busy) == 0) {
-        run_on_pool(&job, crew.threads < tasks ? crew.threads : (int)tasks);
+        run_on_pool(&job, &crew);
         pthread_mutex_unlock(&pool.busy);
     } else {
         work_on(&job);  /* another thread uses the pool: this one works alone, with the same result */

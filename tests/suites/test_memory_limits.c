@@ -207,6 +207,7 @@ static struct {
     int possible;        /* processors, for which a mask must have bits; 0: the machine is the real one */
     int first, count;    /* those that the process may use */
     int left, returned;  /* atomic: how often a thread has left the first one, and may use it again */
+    int seconds;         /* by which its clock is ahead of the real one */
 } machine;
 
 /* These take the places of the C library's. */
@@ -222,6 +223,12 @@ int open(const char *path, int flags, ...) {
     snprintf(other, sizeof other, "%s%s", tree, is_below ? path + strlen(mount) : "/membership");
     if (is_below || (machine.possible && !strcmp(path, membership))) path = other;
     return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *time) {
+    const int status = (int)syscall(SYS_clock_gettime, clock, time);
+    time->tv_sec += machine.seconds;
+    return status;
 }
 
 int sched_getcpu(void) {
@@ -293,6 +300,51 @@ static void meet_the_worker(void *context, int64_t index) {
     (void)index;
     __atomic_fetch_add(here, 1, __ATOMIC_RELAXED);
     while (__atomic_load_n(here, __ATOMIC_RELAXED) < 2) rank_sleep(1e-3);
+}
+
+/* Whether two threads share a job.  The first waits for the other for ever, or for a while. */
+enum { ALONE = 1001 };  /* odd */
+struct meeting {
+    int here;  /* atomic: those that have begun; ALONE is added when one gives up */
+    bool must_meet;
+};
+
+static void meet(void *context, int64_t index) {
+    struct meeting *meeting = context;
+    (void)index;
+    __atomic_fetch_add(&meeting->here, 1, __ATOMIC_RELAXED);
+    for (int look = 0; (meeting->must_meet || look < 10000) && __atomic_load_n(&meeting->here, __ATOMIC_RELAXED) % 2; look++)
+        sched_yield();
+    if (__atomic_load_n(&meeting->here, __ATOMIC_RELAXED) % 2) __atomic_fetch_add(&meeting->here, ALONE, __ATOMIC_RELAXED);
+}
+
+static bool two_work(const quern_device *device, bool must_meet) {
+    struct meeting meeting = {.must_meet = must_meet};
+    quern_run_tasks(device, 2, meet, &meeting);
+    return meeting.here < ALONE;
+}
+
+/* The default number of threads follows the quota of a running process, down and up; a number that the engine sets does not. */
+Test(memory_limits, a_quota_that_changes_later) {
+    for (int set = 0; set < 2; set++) {
+        quern_device *device;
+        unsetenv("QUERN_THREADS");
+        begin_tree();
+        machine.possible = 64, machine.first = 62, machine.count = 2;
+        put_quota(200000, true, false);
+        check_ok(quern_device_open(QUERN_CPU, 0, &device));
+        if (set) check_ok(quern_set_threads(device, 2, NULL, NULL));
+        check(two_work(device, true), "one thread works under a quota of two cores");
+        put_quota(100000, true, false);
+        machine.seconds += 2;
+        check(two_work(device, set) == set, "%s threads under a quota of one core", set ? "fewer" : "two");
+        put_quota(0, true, false);
+        machine.seconds += 2;
+        check(two_work(device, true), "one thread works without a quota");
+        quern_device_close(device);
+        machine.possible = 0;
+        end_tree();
+    }
 }
 
 Test(memory_limits, a_worker_leaves_a_core_with_a_large_number) {
