@@ -326,8 +326,10 @@ typedef void (*quern_parallel_for)(void *user, int64_t tasks, void (*task)(void 
  * Sets the number of threads of a CPU device, up to 1,024, or with device NULL of all CPU devices that the process opens later.
  * threads 0: the value of QUERN_THREADS or, without it, one per core that the process may use, but not more than the quotas of its
  * control groups, rounded up; where these fall later, fewer of the threads work, from a second afterwards on.  hook NULL: the
- * library's own pool runs the work.  Results do not depend on the threads.  The workspace size of an operation may change.  An
- * operation that runs meanwhile goes on with either setting, and may call the old hook until it returns.  Thread-safe.
+ * library's own pool runs the work; where the process may use several NUMA nodes, each of its threads stays on one and begins each
+ * call with the same part of the work, so that pages that a call touches first are near the thread that uses them next.  Results do
+ * not depend on the threads.  The workspace size of an operation may change.  An operation that runs meanwhile goes on with either
+ * setting, and may call the old hook until it returns.  Thread-safe.
  * Errors: QUERN_INVALID_ARGUMENT; QUERN_NOT_SUPPORTED for a GPU.
  */
 QUERN_API quern_status quern_set_threads(quern_device *device, int threads, quern_parallel_for hook, void *user);

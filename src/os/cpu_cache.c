@@ -5,27 +5,23 @@
 #define _POSIX_C_SOURCE 200809L
 #include "os/cpu_cache.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "os/descriptor.h"
+#include "os/control_group.h"
+#include "os/cpu_quota.h"
 #include "os/text.h"
 
 static const int64_t UNKNOWN = 1 << 21;
 
-/* Reads /sys/devices/system/cpu/cpu0/cache/index<level>/<name>, a line of text. */
+/* Reads a line of text about a level of cache. */
 static bool read_line(int level, const char *name, char *line, size_t bytes) {
-    char path[96];
-    struct quern_text text = quern_text_begin(path, sizeof path);
-    quern_text_add(&text, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", level, name);
-    int file = quern_above_two(open(path, O_RDONLY | O_CLOEXEC));
-    if (file < 0) return false;
-    ssize_t length = read(file, line, bytes - 1);
-    close(file);
-    line[length > 0 ? length : 0] = 0;
-    return length > 0;
+    static const char directory[] = "/sys/devices/system/cpu/cpu0/cache";
+    char below[32];
+    struct quern_text text = quern_text_begin(below, sizeof below);
+    quern_text_add(&text, "/index%d/%s", level, name);
+    return quern_read_text(directory, below, line, bytes);
 }
 
 /* "32768K" */
@@ -35,23 +31,15 @@ static int64_t parse_size(const char *line) {
     return *end == 'K' ? size << 10 : *end == 'M' ? size << 20 : size;
 }
 
-/* "0-7,64-71" */
-static int64_t count_cores(const char *line) {
-    int64_t cores = 0;
-    char *end;
-    for (;; line = end + 1) {
-        long first = strtol(line, &end, 10), last = *end == '-' ? strtol(end + 1, &end, 10) : first;
-        if (last >= first) cores += last - first + 1;
-        if (*end != ',') return cores;
-    }
-}
-
 static int64_t bytes_per_core(void) {
-    char size[32], cores[1024];
+    char size[32], list[1024];
+    struct quern_cores cores;
     int level = 0;
     while (read_line(level + 1, "size", size, sizeof size)) level++;
-    if (!read_line(level, "size", size, sizeof size) || !read_line(level, "shared_cpu_list", cores, sizeof cores)) return UNKNOWN;
-    int64_t share = parse_size(size) / (count_cores(cores) > 0 ? count_cores(cores) : 1);
+    if (!read_line(level, "size", size, sizeof size) || !read_line(level, "shared_cpu_list", list, sizeof list)) return UNKNOWN;
+    quern_parse_cores(list, &cores);
+    const int sharing = quern_count_cores(&cores);
+    const int64_t share = parse_size(size) / (sharing ? sharing : 1);
     return share > 0 ? share : UNKNOWN;
 }
 

@@ -23,6 +23,17 @@ int quern_count_cores(const struct quern_cores *cores) {
     return count;
 }
 
+void quern_parse_cores(const char *list, struct quern_cores *cores) {
+    char *end;
+    *cores = (struct quern_cores){{0}};
+    for (;; list = end + 1) {
+        const long first = strtol(list, &end, 10), last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+        for (long core = first; core >= 0 && core <= last && core < QUERN_CORE_LIMIT && end > list; core++)
+            cores->word[core / 64] |= (uint64_t)1 << core % 64;
+        if (*end != ',') return;
+    }
+}
+
 static int64_t positive(int64_t number) { return number > 0 ? number : 0; }
 
 static int64_t read_number(const char *directory, const char *name) {

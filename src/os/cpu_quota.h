@@ -16,6 +16,9 @@ bool quern_read_cores(struct quern_cores *cores);
 
 int quern_count_cores(const struct quern_cores *cores);
 
+/* Reads a list of sysfs, "0-7,64-71". */
+void quern_parse_cores(const char *list, struct quern_cores *cores);
+
 /* The control group with the least quota, of those that limit the process. */
 struct quern_cpu_quota {
     uint32_t thousandths;  /* of a core, rounded up; UINT32_MAX: no limit */

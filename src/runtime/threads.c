@@ -12,6 +12,7 @@
 #include "os/clock.h"
 #include "os/cpu_quota.h"
 #include "os/futex.h"
+#include "os/nodes.h"
 #include "os/unload.h"
 #include "runtime/device.h"
 #include "runtime/log.h"
@@ -27,12 +28,19 @@ static struct quern_crew default_crew(void) {
     return (struct quern_crew){.threads = smaller(wanted ? wanted : quern_usable_cores(), MAX_THREADS), .follows_quota = !wanted};
 }
 
-/* One job.  Threads take its indices one at a time. */
+/*
+ * One job.  Threads take its indices one at a time.  A part of them belongs to each NUMA node; its threads begin with it, the same
+ * in each call of an operation, so that pages which a call touches first are near the threads that use them next.
+ */
 struct job {
     void (*task)(void *context, int64_t index);
     void *context;
     int64_t tasks;
-    int64_t next;  /* atomic: the first index that no thread has taken */
+    int parts;
+    struct {
+        _Alignas(64) int64_t next;  /* atomic: the first index that no thread has taken */
+        int64_t end;
+    } part[QUERN_NODE_LIMIT];
 };
 
 /*
@@ -47,6 +55,8 @@ static struct {
     struct quern_crew crew_of_new;  /* of devices that open; threads 0: the default */
     uintptr_t crew;            /* atomic: counts dismissals: workers of an earlier crew end */
     pid_t process;             /* that started the crew */
+    struct quern_nodes nodes;  /* of the crew; at most 1: nothing depends on them */
+    int threads_on[QUERN_NODE_LIMIT];
     int workers;               /* of the crew */
     pthread_t worker[MAX_THREADS];
     struct job *job;           /* to be read by workers that have a seat */
@@ -139,16 +149,48 @@ static void close_gate(void) {
 
 /* ---- the crew ---- */
 
-static void work_on(struct job *job) {
-    fenv_t environment;
-    fegetenv(&environment);
+static void begin_default_environment(fenv_t *engines) {
+    fegetenv(engines);
     fesetenv(FE_DFL_ENV);
-    for (;;) {
-        int64_t index = __atomic_fetch_add(&job->next, 1, __ATOMIC_RELAXED);
-        if (index >= job->tasks) break;
-        job->task(job->context, index);
+}
+
+/* Takes the indices of its own node first, then those that other nodes have not yet begun. */
+static void work_on(struct job *job, int node) {
+    fenv_t environment;
+    begin_default_environment(&environment);
+    for (int i = 0; i < job->parts; i++) {
+        const int part = (node + i) % job->parts;
+        int64_t index;
+        while ((index = __atomic_fetch_add(&job->part[part].next, 1, __ATOMIC_RELAXED)) < job->part[part].end)
+            job->task(job->context, index);
     }
     fesetenv(&environment);
+}
+
+/* Divides the indices among nodes by their cores; nodes 0: all are of one part. */
+static void divide(struct job *job, const int *cores, int nodes) {
+    int64_t all = 0, before = 0;
+    for (int node = 0; node < nodes; node++) all += cores[node];
+    job->parts = nodes ? nodes : 1;
+    job->part[0].next = 0, job->part[job->parts - 1].end = job->tasks;
+    for (int node = 0; node < nodes - 1; node++) {
+        before += cores[node];
+        job->part[node].end = job->part[node + 1].next = (int64_t)((__int128)job->tasks * before / all);
+    }
+}
+
+static int node_of_caller(void) {
+    const int core = sched_getcpu(), node = core < 0 || core >= QUERN_CORE_LIMIT ? 0 : pool.nodes.of_core[core];
+    return node < pool.nodes.count ? node : 0;
+}
+
+/* The node that has the fewest threads for its cores. */
+static int choose_node(void) {
+    const int *cores = pool.nodes.cores, *threads = pool.threads_on;
+    int best = 0;
+    for (int node = 1; node < pool.nodes.count; node++)
+        if ((threads[node] + 1) * cores[best] < (threads[best] + 1) * cores[node]) best = node;
+    return best;
 }
 
 /*
@@ -165,15 +207,20 @@ static void leave_core_of_caller(void) {
     sched_setaffinity(0, sizeof all, (cpu_set_t *)&all);
 }
 
+/* Where a worker stays: on a node. */
+enum { ANYWHERE = QUERN_NODE_LIMIT, PLACES };
+
 /* The count is read before the seats are looked for, so that a job that is posted in between is not missed. */
 static void *worker(void *argument) {
-    const uintptr_t crew = (uintptr_t)argument;
+    const uintptr_t crew = (uintptr_t)argument / PLACES;
+    const int place = (int)((uintptr_t)argument % PLACES), node = place == ANYWHERE ? 0 : place;
+    if (place != ANYWHERE) quern_stay_on_node(node);
     for (;;) {
         const uint32_t seen = __atomic_load_n(&pool.posted, __ATOMIC_SEQ_CST);
         if (__atomic_load_n(&pool.crew, __ATOMIC_RELAXED) != crew) break;
         leave_core_of_caller();
         if (enter_job()) {
-            work_on(pool.job);
+            work_on(pool.job, node);
             leave_job();
         }
         await_post(seen);
@@ -204,6 +251,12 @@ static void unload_pool(void) {
     pthread_mutex_unlock(&pool.busy);
 }
 
+static void meet_nodes(void) {
+    quern_read_nodes(&pool.nodes);
+    memset(pool.threads_on, 0, sizeof pool.threads_on);
+    pool.threads_on[node_of_caller()] = 1;
+}
+
 /* Starts workers until there are `wanted`.  They block all signals, which go to the engine's own threads. */
 static void grow_pool(int wanted) {
     sigset_t all, before;
@@ -212,10 +265,12 @@ static void grow_pool(int wanted) {
     pool.process = getpid();
     pool.cores = quern_usable_cores();
     quern_on_unload(QUERN_UNLOAD_THREADS, unload_pool);
+    if (!pool.workers) meet_nodes();
     while (pool.workers < wanted) {
-        void *crew = (void *)pool.crew;
-        if (pthread_create(&pool.worker[pool.workers], NULL, worker, crew) != 0) break;  /* slower, but the same result */
-        pool.workers++;
+        const int node = choose_node();
+        void *argument = (void *)(pool.crew * PLACES + (uintptr_t)(pool.nodes.count > 1 ? node : ANYWHERE));
+        if (pthread_create(&pool.worker[pool.workers], NULL, worker, argument) != 0) break;  /* slower, but the same result */
+        pool.workers++, pool.threads_on[node]++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
@@ -317,19 +372,23 @@ static void run_on_pool(struct job *job, const struct quern_crew *crew) {
     if (pool.workers < threads - 1) grow_pool(threads - 1);
     __atomic_store_n(&pool.spins, pool.workers < smaller(pool.cores, pool.quota), __ATOMIC_RELAXED);
     pthread_mutex_unlock(&pool.lock);
+    divide(job, pool.nodes.cores, pool.nodes.count);
     open_gate(job, threads - 1);
-    work_on(job);
+    work_on(job, node_of_caller());
     close_gate();
 }
 
 static void run_hooked_task(void *context, int64_t index) {
-    struct job *job = context;
-    struct job one = {.task = job->task, .context = job->context, .tasks = index + 1, .next = index};
-    work_on(&one);
+    const struct job *job = context;
+    fenv_t environment;
+    begin_default_environment(&environment);
+    job->task(job->context, index);
+    fesetenv(&environment);
 }
 
 void quern_run_tasks(const quern_device *device, int64_t tasks, void (*task)(void *context, int64_t index), void *context) {
-    struct job job = {.task = task, .context = context, .tasks = tasks};
+    struct job job;  /* its parts are set by those that need them */
+    job.task = task, job.context = context, job.tasks = tasks;
     const struct quern_crew crew = crew_of(device);
     if (crew.hook) {
         crew.hook(crew.user, tasks, run_hooked_task, &job);
@@ -337,6 +396,7 @@ void quern_run_tasks(const quern_device *device, int64_t tasks, void (*task)(voi
         run_on_pool(&job, &crew);
         pthread_mutex_unlock(&pool.busy);
     } else {
-        work_on(&job);  /* another thread uses the pool: this one works alone, with the same result */
+        divide(&job, NULL, 0);
+        work_on(&job, 0);  /* another thread uses the pool: this one works alone, with the same result */
     }
 }

@@ -213,15 +213,17 @@ static struct {
 /* These take the places of the C library's. */
 
 int open(const char *path, int flags, ...) {
-    static const char membership[] = "/proc/self/cgroup", mount[] = "/sys/fs/cgroup";
+    static const char membership[] = "/proc/self/cgroup", mount[] = "/sys/fs/cgroup", nodes[] = "/sys/devices/system/node";
     char other[1400];
     va_list list;
     va_start(list, flags);
     const mode_t mode = flags & O_CREAT ? va_arg(list, mode_t) : 0;
     va_end(list);
-    const bool is_below = machine.possible && !strncmp(path, mount, strlen(mount));
-    snprintf(other, sizeof other, "%s%s", tree, is_below ? path + strlen(mount) : "/membership");
-    if (is_below || (machine.possible && !strcmp(path, membership))) path = other;
+    const char *below = machine.possible && !strcmp(path, membership) ? "/membership" : NULL;
+    if (machine.possible && !strncmp(path, mount, strlen(mount))) below = path + strlen(mount);
+    if (machine.possible && !strncmp(path, nodes, strlen(nodes))) below = path + strlen(nodes);
+    snprintf(other, sizeof other, "%s%s", tree, below ? below : "");
+    if (below) path = other;
     return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
@@ -345,6 +347,54 @@ Test(memory_limits, a_quota_that_changes_later) {
         machine.possible = 0;
         end_tree();
     }
+}
+
+/* ---- nodes ---- */
+
+/* Which thread took each index of a job.  Each of the two takes its first before either takes a second. */
+struct taken {
+    pthread_t caller;
+    int begun;  /* atomic */
+    bool by_caller[16];
+};
+
+static void take(void *context, int64_t index) {
+    struct taken *taken = context;
+    taken->by_caller[index] = pthread_equal(pthread_self(), taken->caller);
+    const int before = __atomic_fetch_add(&taken->begun, 1, __ATOMIC_RELAXED);
+    while (before < 2 && __atomic_load_n(&taken->begun, __ATOMIC_RELAXED) < 2) sched_yield();
+}
+
+/* Two threads, the caller's on the core machine.first.  Nodes 0 and 1 have these cores; empty: there is no such node. */
+static void expect_first(int callers, int workers, int bound, const char *node0, const char *node1) {
+    quern_device *device;
+    struct taken taken = {.caller = pthread_self()};
+    begin_tree();
+    put_quota(0, true, false);
+    if (*node0) put("node0/cpulist", node0);
+    if (*node1) put("node1/cpulist", node1);
+    machine.left = machine.returned = 0;
+    check_ok(quern_device_open(QUERN_CPU, 0, &device));
+    check_ok(quern_set_threads(device, 2, NULL, NULL));
+    quern_run_tasks(device, 16, take, &taken);
+    quern_device_close(device);
+    end_tree();
+    if (!bound && taken.by_caller[workers]) callers = 1, workers = 0;
+    check(taken.by_caller[callers] && !taken.by_caller[workers], "nodes of %s and %s, caller on core %d: it should begin at %d",
+          node0, node1, machine.first, callers);
+    check(machine.left == machine.returned + bound, "%d times away from the caller's core, %d times back", machine.left,
+          machine.returned);
+}
+
+/* A thread begins at the first index of its node, and the worker stays on the node that has fewer threads for its cores. */
+Test(memory_limits, threads_begin_with_the_work_of_their_node) {
+    machine.possible = 64, machine.count = 8;
+    machine.first = 8, expect_first(0, 4, 1, "0-9\n", "10-17,40\n");  /* of eight cores two are on node 0 */
+    machine.first = 32, expect_first(8, 0, 1, "34-37\n", "0-33,38-63\n");
+    expect_first(0, 1, 0, "", "");
+    expect_first(0, 1, 0, "0-63\n", "");
+    expect_first(0, 1, 0, "0-38\n", "");  /* the system does not say where core 39 is */
+    machine.possible = 0;
 }
 
 Test(memory_limits, a_worker_leaves_a_core_with_a_large_number) {
