@@ -273,7 +273,7 @@ static struct quern_segment *find_segment(struct rank *rank) {
     FILE *maps = fopen("/proc/self/maps", "r");
     uintptr_t at = 0;
     while (maps && !at && fgets(line, sizeof line, maps))
-        if (strstr(line, "/dev/shm/quern.")) at = (uintptr_t)strtoull(line, NULL, 16);
+        if (strstr(line, " rw-s ") && strstr(line, "/dev/shm/quern.")) at = (uintptr_t)strtoull(line, NULL, 16);
     if (maps) fclose(maps);
     rank_check(rank, at, "there is no segment");
     return (struct quern_segment *)at;

@@ -92,6 +92,39 @@ TEST_DEVICE(tasks, steps_of_cross_entropy) {
     }
 }
 
+/* The rows of which a gradient is written when only the last task of a job has run, as if all other threads were interrupted. */
+struct interrupted {
+    const float *gradient;
+    int64_t rows, vocab, written;
+};
+
+static void run_last_task_first(void *user, int64_t tasks, void (*task)(void *context, int64_t index), void *context) {
+    struct interrupted *interrupted = user;
+    task(context, tasks - 1);
+    interrupted->written = 0;
+    for (int64_t row = 0; row < interrupted->rows; row++)
+        interrupted->written += interrupted->gradient[row * interrupted->vocab] != 0;
+    for (int64_t i = 0; i < tasks - 1; i++) task(context, i);
+}
+
+/* A slow thread holds up no more than the rows that it has begun: the others take those of its share. */
+TEST_DEVICE(tasks, rows_of_an_interrupted_thread) {
+    enum { ROWS = 64, VOCAB = 8192 };
+    static float logits[ROWS * VOCAB], gradient[ROWS * VOCAB], loss[ROWS];
+    static int32_t labels[ROWS];
+    struct interrupted interrupted = {gradient, ROWS, VOCAB, 0};
+    quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
+    args.logits_dtype = QUERN_F32, args.labels_dtype = QUERN_INT32, args.rows = ROWS, args.vocab = VOCAB;
+    args.logits = logits, args.labels = labels, args.loss = loss, args.grad = gradient;
+    check_ok(quern_set_threads(device->quern, THREADS, run_last_task_first, &interrupted));
+    size_t bytes;
+    struct buffer workspace CLOSED_BY(buffer_close);
+    check_ok(quern_cross_entropy_workspace(device->quern, &args, &bytes));
+    buffer_open(&workspace, device, bytes, 0, NULL);
+    check_ok(quern_cross_entropy(device->quern, &args, workspace.data, bytes, NULL));
+    check(interrupted.written == ROWS, "one thread took %lld of %d rows", (long long)interrupted.written, ROWS);
+}
+
 /* A product of zeros, during which many threads are set. */
 static quern_status change_threads(void *user, const quern_gemm_args *product, void *stream) {
     (void)stream;
