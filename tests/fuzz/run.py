@@ -111,8 +111,8 @@ def run(arguments: argparse.Namespace) -> int:
                 return status
             if status:
                 print(explain(output))
-                print(f"an input ended the run with seed {arguments.seed}; a leak may be of an earlier input.  To repeat it: "
-                      f"{PROGRAM.relative_to(ROOT)} build/fuzz/...\n0 passed, 1 failed")
+                print(f"an input ended the run with seed {arguments.seed} and status {status}; a leak may be of an earlier input.  "
+                      f"To repeat it: {PROGRAM.relative_to(ROOT)} build/fuzz/...\n0 passed, 1 failed")
                 return 1
             faults += judge_share(counts) + (judge_functions(counts) if not runs else [])
             tests += 1 + (len(counts) if not runs else 0)

@@ -309,6 +309,7 @@ Test(descriptors, a_split_needs_as_many_again) {
 struct failure {
     int by, call, error;
     bool accepts;             /* accept4, else connect */
+    const char *before;       /* the system's words, if they are expected, else NULL */
     const char *words;
 };
 
@@ -341,22 +342,25 @@ int __wrap_connect(int socket, const struct sockaddr *name, socklen_t bytes) {
 static quern_status fail_a_call(struct rank *rank) {
     const struct failure *failure = rank->user;
     quern_group *group;
+    char words[200];
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     if (rank->rank == failure->by) failing = failure;
     const quern_status status = quern_group_create(&args, 1, &group);
     failing = NULL;
-    hear_of_shortage(rank, status, failure->words);
+    snprintf(words, sizeof words, "%s%s%s", failure->before ? failure->before : "", failure->before ? strerror(failure->error) : "",
+             failure->words);
+    hear_of_shortage(rank, status, words);
     return QUERN_OK;
 }
 
 /* At the place of meeting, and on the way there.  The number is that of the ranks of the process that have joined until then. */
 Test(descriptors, all_ranks_hear_what_the_system_lacks) {
     static const struct failure failures[] = {
-        {0, 0, EMFILE, true, "rank 0: letting hosts in: Too many open files: the group needs # descriptors in this process"},
-        {0, 0, ENFILE, true, "/proc/sys/fs/file-max"},
-        {0, 0, ENOBUFS, true, "/proc/sys/net/ipv4/tcp_mem"},
-        {0, 0, ENOMEM, true, "the system has no memory for sockets; the group needs # connections of this process"},
-        {2, 0, EADDRNOTAVAIL, false, "going to the place of meeting: Cannot assign requested address: no local port is free"},
+        {0, 0, EMFILE, true, "rank 0: letting hosts in: ", ": the group needs # descriptors in this process"},
+        {0, 0, ENFILE, true, NULL, "/proc/sys/fs/file-max"},
+        {0, 0, ENOBUFS, true, NULL, "/proc/sys/net/ipv4/tcp_mem"},
+        {0, 0, ENOMEM, true, NULL, "the system has no memory for sockets; the group needs # connections of this process"},
+        {2, 0, EADDRNOTAVAIL, false, "going to the place of meeting: ", ": no local port is free"},
     };
     for (size_t i = 0; i < sizeof failures / sizeof *failures; i++)
         check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = fail_a_call, .user = &failures[i]);

@@ -50,6 +50,26 @@ static quern_status never(const void *user) {
     return QUERN_OK;
 }
 
+/* What the ranks share: how many have ended well, and how many have begun the last meeting. */
+struct progress {
+    unsigned ended, sealing;  /* atomic */
+};
+
+static struct progress *progress;
+
+quern_status __real_quern_seal_quorum(const struct quern_membership *member, struct quern_membership **formed);
+quern_status __wrap_quern_seal_quorum(const struct quern_membership *member, struct quern_membership **formed);
+
+quern_status __wrap_quern_seal_quorum(const struct quern_membership *member, struct quern_membership **formed) {
+    if (progress) __atomic_add_fetch(&progress->sealing, 1, __ATOMIC_ACQ_REL);
+    return __real_quern_seal_quorum(member, formed);
+}
+
+/* A rank that is lost earlier is only left out. */
+static void await_the_last_meeting(const struct rank *rank) {
+    while (__atomic_load_n(&progress->sealing, __ATOMIC_ACQUIRE) < (unsigned)rank->ranks - 1) rank_sleep(1e-3);
+}
+
 static void meet_the_fate(struct rank *rank, quern_group *group) {
     const struct plan *plan = rank->user;
     struct look look = {plan, 0, plan->fate == STOPPED ? SIGSTOP : SIGKILL};
@@ -69,13 +89,14 @@ static void meet_the_fate(struct rank *rank, quern_group *group) {
     look.asks = plan->asks;
     rank_ok(rank, quern_join_quorum(member, &verdict, plan->limit,
                                     (struct quern_veto){plan->fate == IN_THE_MEETING ? end_here : never, &look, NULL}, &formed));
+    if (plan->fate == BEFORE_THE_LAST_MEETING) await_the_last_meeting(rank);
     raise(SIGKILL);
 }
 
 static quern_status lose_the_subject(struct rank *rank) {
     const struct plan *plan = rank->user;
-    unsigned *ended = rank->shared;
     quern_group *group = shrink_case_group(rank, plan->limit), *new = NULL;
+    progress = rank->shared;
     rank_line_up(rank);
     if (rank->rank == plan->subject) meet_the_fate(rank, group);
     if (rank->rank == plan->late) rank_sleep(SHRINK_SHORT * 0.9);
@@ -88,7 +109,7 @@ static quern_status lose_the_subject(struct rank *rank) {
     } else {
         shrink_case_run(rank, group, living);
     }
-    __atomic_add_fetch(ended, 1, __ATOMIC_ACQ_REL);
+    __atomic_add_fetch(&progress->ended, 1, __ATOMIC_ACQ_REL);
     return QUERN_OK;
 }
 
@@ -97,9 +118,9 @@ static void check_plan(int ranks, struct plan plan) {
     may_die[plan.subject] = true;
     struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = ranks, .hosts = ranks, .user = &plan,
                                                        .function = lose_the_subject, .watches_silence = plan.fate == STOPPED,
-                                                       .shared_bytes = 64});
-    unsigned *ended = ranks_shared(run);
-    for (int i = 0; plan.fate == STOPPED && i < 60000 && __atomic_load_n(ended, __ATOMIC_ACQUIRE) < (unsigned)ranks - 1; i++)
+                                                       .shared_bytes = sizeof(struct progress)});
+    const struct progress *made = ranks_shared(run);
+    for (int i = 0; plan.fate == STOPPED && i < 60000 && __atomic_load_n(&made->ended, __ATOMIC_ACQUIRE) < (unsigned)ranks - 1; i++)
         rank_sleep(0.01);
     if (plan.fate == STOPPED) kill(ranks_process(run, plan.subject), SIGKILL);
     const char *wrong = ranks_wait(run, may_die);
