@@ -19,12 +19,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT)]
 from gen import arguments  # noqa: E402
-from gen.spec import CPU_TARGETS  # noqa: E402
+from gen.spec import ARCHITECTURES, cpu_targets  # noqa: E402
 from ranks import measure as rank_measure  # noqa: E402
 from report import page, tables  # noqa: E402
 
 KERNELS = ("cross_entropy", "adam")
 OPERATIONS = (*KERNELS, *tables.TABLES)
+CPU_TARGETS = [target.name for target in cpu_targets(ARCHITECTURES[0])]
 
 
 def read_arguments() -> argparse.Namespace:

@@ -7,6 +7,7 @@ import sys
 
 from gen import plan, spec
 from gen.operation import Operation
+from gen.spec import ARCHITECTURES
 
 VOCAB = "vocab"  # a request's further key: the length of a row of logits
 
@@ -80,8 +81,9 @@ def mismatch(kernel: plan.Kernel, request: plan.Key) -> str | None:
 
 
 @functools.cache
-def _candidates(operation: str, extra: tuple[plan.Target, ...]) -> list[plan.Kernel]:
-    return plan.kernels(operation, [*extra, *plan.targets()])
+def _candidates(operation: str, extra: tuple[plan.Target, ...], architecture: str | None) -> list[plan.Kernel]:
+    """The rows of the library for CPUs of an architecture."""
+    return plan.kernels(operation, [*extra, *plan.targets(architecture=architecture)])
 
 
 def walk(operation: str, device: plan.Target, request: plan.Key) -> list[str]:
@@ -90,7 +92,7 @@ def walk(operation: str, device: plan.Target, request: plan.Key) -> list[str]:
     group: tuple[str, str] | None = None
     count = 0
     extra = (device,) if isinstance(device, spec.GpuTarget) and not device.in_library else ()
-    for kernel in _candidates(operation, extra):
+    for kernel in _candidates(operation, extra, device.architecture or ARCHITECTURES[0]):
         reason = runs_on(kernel.target, device) or mismatch(kernel, request)
         if reason is None:
             return [*lines, f"{kernel.name}: chosen"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gen.operation import INT64_MAX, OPTIONS, VARIANT, Key, Operation, Shared, Target, Task
 from gen.operations import OPERATIONS
-from gen.spec import CPU_TARGETS, DTYPES, GPU_PART_BYTES, GPU_TARGETS, Geometry
+from gen.spec import CPU_TARGETS, DTYPES, GPU_PART_BYTES, GPU_TARGETS, Geometry, cpu_targets
 
 __all__ = ["INT64_MAX", "OPERATIONS", "GPU_PART_BYTES", "Kernel", "Key", "Target", "Unit", "illegal", "kernels", "name", "targets",
            "units"]
@@ -148,11 +148,12 @@ class Kernel:
         return f"quern_image_{self.stem}__{self.target.name}"
 
 
-def targets(include: frozenset[str] = frozenset()) -> list[Target]:
-    """All targets of the library, best first, and the pack-only ones named in `include`; plain C closes the list."""
+def targets(include: frozenset[str] = frozenset(), architecture: str | None = None) -> list[Target]:
+    """The targets of the library for CPUs of one architecture (None: of all) and for GPUs, best first, and the pack-only ones named
+    in `include`; plain C closes the list."""
     gpus = [t for t in GPU_TARGETS.values() if t.in_library or t.name in include]
     gpus.sort(key=lambda t: (t.is_virtual, -t.cc_min, t.cc_max))
-    return [*gpus, *CPU_TARGETS.values()]
+    return [*gpus, *(CPU_TARGETS.values() if architecture is None else cpu_targets(architecture))]
 
 
 def kernels(operation: str, chosen: list[Target] | None = None) -> list[Kernel]:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from gen import bindings, header, layout, plan, spec, table, tests
 from gen.operation import Operation
@@ -14,6 +15,17 @@ ROOT = Path(__file__).resolve().parent.parent
 GENERATED = ROOT / "generated"
 TEMPLATES = ROOT / "templates"
 SOURCES = ROOT / "src"
+
+class Other(NamedTuple):
+    """The library and its suites once more, without GPU code, for another C library or architecture."""
+
+    name: str           # of its folder in the build directory
+    compiler: str       # as ninja writes it
+    architecture: str
+
+
+OTHERS = (Other("musl", "musl-gcc", spec.ARCHITECTURES[0]),
+          *(Other(name, f"$${{QUERN_CC_{name.upper()}:-{name}-linux-gnu-gcc}}", name) for name in spec.ARCHITECTURES[1:]))
 
 # The digest of everything that generated/ was made from, so that a machine without Jinja2 can tell that it is up to date.
 DIGEST = "generated/inputs.sha256"
@@ -156,10 +168,13 @@ def outputs() -> dict[str, str]:
     for operation in plan.OPERATIONS.values():
         files.update(_of_operation(renderer, operation, [unit for unit in units if unit.operation == operation.name]))
     files.update(bindings.outputs(renderer))
-    ninja = _ninja_values(units, sources)
+    ninja = _ninja_values(units, sources, spec.ARCHITECTURES[0])
     files["generated/owners.json"] = _owners(units, sources)
-    for name in ("host.ninja", "emulator.ninja", "sanitizers.ninja", "tests.ninja", "musl.ninja"):
+    for name in ("host.ninja", "emulator.ninja", "sanitizers.ninja", "tests.ninja"):
         files[f"generated/{name}"] = renderer(f"build/{name}.j2", **ninja)
+    for other in OTHERS:
+        files[f"generated/{other.name}.ninja"] = renderer("build/other.ninja.j2", other=other,
+                                                          **_ninja_values(units, sources, other.architecture))
     names = sorted([*files, "generated/kernels.ninja", DIGEST])
     files["generated/kernels.ninja"] = renderer("build/kernels.ninja.j2", outputs=names, inputs=[*folders(), *inputs()],
                                                    **ninja)
@@ -182,8 +197,10 @@ def _of_operation(renderer: Renderer, operation: Operation, units: list[plan.Uni
     return files
 
 
-def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]:
+def _ninja_values(units: list[plan.Unit], sources: Sources, architecture: str) -> dict[str, object]:
     """The lists of the ninja templates: paths below $builddir, grouped by edge."""
+    units = [unit for unit in units if unit.target.architecture in (None, architecture)]
+    cpu_targets = [target.name for target in spec.cpu_targets(architecture)]
     gpu = [unit for unit in units if unit.target.kind == "gpu"]
     gpu_targets = list(dict.fromkeys(unit.target for unit in gpu))
     # Names that are unique in an archive, which knows its members by the last part of their path only.
@@ -194,12 +211,12 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
     return {
         "host": host_sources(),
         "tests": tests.sources(),
-        "programs": tests.programs(list(spec.CPU_TARGETS)),
+        "programs": tests.programs(cpu_targets),
         "cpu_objects": cpu_objects,
-        "cpu_targets": list(spec.CPU_TARGETS),
+        "cpu_targets": cpu_targets,
         "instrumented_for": {name: [path.replace("$builddir/", "$builddir/address/") if path.endswith(f"__{name}.o") else path
-                                    for path in cpu_objects] for name in spec.CPU_TARGETS},
-        "light_definitions": selected([target for target in plan.targets() if target.kind == "cpu"]),
+                                    for path in cpu_objects] for name in cpu_targets},
+        "light_definitions": selected(spec.cpu_targets(architecture)),
         "wrapped": tests.WRAPPED,
         "units": units,
         "sources": sources.of_unit,

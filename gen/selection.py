@@ -17,13 +17,15 @@ from pathlib import Path
 
 from gen import measured, plan
 from gen.arguments import end_of_check
+from gen.host import this_host
 from gen.machine_code import Image
 from gen.operation import Target
-from gen.render import ROOT, selected
-from gen.spec import GpuTarget
+from gen.render import OTHERS, ROOT, selected
+from gen.spec import ARCHITECTURES, GpuTarget
 from gen.toolchain import find_nvcc, find_older_ptxas, least_driver, toolkit
 
 FOLDER = "build/selected"
+LIBRARIES = ["libquern.a", "libquern.so"]
 SIZES = ROOT / "docs" / "kernels_and_packs.md"
 TOLERANCE = 0.5   # gcc 14 makes CPU kernels of cross-entropy that are 1.5 times as large as those of gcc 12
 ROOM = 64e6       # bytes of a disk: if a build fails with less, that may be the reason
@@ -48,10 +50,11 @@ def chosen(kind: str, text: str | None, known: Sequence[str]) -> list[str]:
 
 
 class Selection:
-    def __init__(self, targets: str | None, operations: str | None) -> None:
+    def __init__(self, targets: str | None, operations: str | None, host: str = ARCHITECTURES[0]) -> None:
         """Without nvcc all targets are those of CPUs."""
         self.ptxas: Path | None = None   # the assembler of all targets but PTX; None: that of nvcc
-        known = {target.name: target for target in plan.targets()}
+        self.host = host
+        known = {target.name: target for target in plan.targets(architecture=host)}
         self.targets = [known[name] for name in chosen("target", targets, list(known))]
         self.operations = chosen("operation", operations, list(plan.OPERATIONS))
         self.lacks_nvcc = targets is None and not find_nvcc()
@@ -100,6 +103,8 @@ class Selection:
 
     def ninja(self, folder: str) -> str:
         """A build file beside the tree's own, whose objects it uses."""
+        # What is compiled for another host: in the variables of its scope (templates/build/other.ninja.j2).
+        compiler = [f"  cc = {other.compiler}" for other in OTHERS if other.name == self.host]
         lines = ["# Written by gen/selection.py.", "include build.ninja", "", *self._images(folder)]
         versions = f"{folder}/versions.h" if self.ptxas else "build/nvcc_version.h"
         if self.ptxas:
@@ -110,18 +115,18 @@ class Selection:
             flags = f"  flags = {self.definitions(operation)}"
             fatbins = [self._fatbin(unit, folder) for unit in self.units("gpu") if unit.operation == operation]
             table, images = (f"{folder}/{operation}_{part}.o" for part in ("table", "images"))
-            lines += [f"build {table}: cc generated/{operation}/table.c", flags,
+            lines += [f"build {table}: cc generated/{operation}/table.c", flags, *compiler,
                       f"build {images}: assemble generated/{operation}/images.S | {' '.join(['build/nvcc.h', *fatbins])}",
-                      f"{flags} -Wa,-I,{folder}/images" if self.ptxas else flags]
+                      f"{flags} -Wa,-I,{folder}/images" if self.ptxas else flags, *compiler]
             members += [table, images]
         headers = f"-include build/nvcc.h -include {versions}"
         left_out = [f"-DQUERN_LEFT_OUT_{name}" for name in plan.OPERATIONS if name not in self.operations]
         lines += [f"build {folder}/build_info.o: cc generated/build_info.c | build/nvcc.h {versions}",
-                  f"  flags = {' '.join([self.definitions(self.operations[0]), *left_out, headers])}"]
-        members += map(_object, self.units("cpu"))
+                  f"  flags = {' '.join([self.definitions(self.operations[0]), *left_out, headers])}", *compiler]
+        members += [_object(unit, self.host) for unit in self.units("cpu")]
         lines += [f"build {folder}/kernels.a: archive {' '.join(members)}",
-                  f"build {folder}/libquern.a: join build/host.a {folder}/kernels.a",
-                  f"build {folder}/libquern.so: shared {folder}/libquern.a | build/exports.map gen/exports.py",
+                  f"build {folder}/libquern.a: join {_built(self.host)}/host.a {folder}/kernels.a",
+                  f"build {folder}/libquern.so: shared {folder}/libquern.a | build/exports.map gen/exports.py", *compiler,
                   f"build {folder}/install: install {folder}/libquern.a {folder}/libquern.so", f"  library = {folder}"]
         return "\n".join(lines) + "\n"
 
@@ -163,8 +168,8 @@ def build(selection: Selection, folder: str, prefix: str | None = None) -> int:
     path = ROOT / folder / "build.ninja"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(selection.ninja(folder))
-    made = "libquern.a" if prefix is None else "install"
-    if (status := _ninja("-f", str(path.relative_to(ROOT)), f"{folder}/{made}", prefix=prefix)) != 0:
+    made = ["install"] if prefix is not None else ["libquern.a"] if selection.host == ARCHITECTURES[0] else LIBRARIES
+    if (status := _ninja("-f", str(path.relative_to(ROOT)), *(f"{folder}/{name}" for name in made), prefix=prefix)) != 0:
         return status
     print(f"{folder}/libquern.a: targets {' '.join(target.name for target in selection.targets)}; operations "
           f"{' '.join(selection.operations)}; {(ROOT / folder / 'libquern.a').stat().st_size:,} bytes")
@@ -186,9 +191,19 @@ def _loaded(paths: Iterable[str]) -> int:
     return sum(int(line.split()[3]) for line in done.stdout.splitlines()[1:])
 
 
-def _object(unit: plan.Unit) -> str:
+def folder_for(host: str) -> str:
+    """The folder of an archive with chosen kernels."""
+    return FOLDER if host == ARCHITECTURES[0] else _built(host)
+
+
+def _built(host: str) -> str:
+    """The folder of the objects for a host."""
+    return "build" if host == ARCHITECTURES[0] else f"build/{host}"
+
+
+def _object(unit: plan.Unit, host: str = ARCHITECTURES[0]) -> str:
     """Of the kernels of a CPU's target."""
-    return f"build/{unit.build_stem}__{unit.target.name}.o"
+    return f"{_built(host)}/{unit.build_stem}__{unit.target.name}.o"
 
 
 def _is_known(target: Target, images: dict[str, Image]) -> bool:
@@ -241,8 +256,9 @@ def differences(found: list[tuple[str, ...]]) -> list[str]:
 def print_sizes(check: bool, everything: bool) -> int:
     """A check compares the targets whose sizes are known; of everything, it fails for those that are not built."""
     found = measured.measured(everything)
-    targets = [target for target in plan.targets() if _is_known(target, found.images)]
-    absent = [target for target in plan.targets() if target not in targets]
+    everywhere = plan.targets(architecture=ARCHITECTURES[0])
+    targets = [target for target in everywhere if _is_known(target, found.images)]
+    absent = [target for target in everywhere if target not in targets]
     try:
         table = sizes(targets, found.images)
     except (subprocess.CalledProcessError, FileNotFoundError):
@@ -255,7 +271,7 @@ def print_sizes(check: bool, everything: bool) -> int:
     faults = found.faults + differences(table)
     faults += [f"{target.name} is not built" for target in absent if everything and (target.kind == "cpu" or not found.skipped)]
     notes = [f"{target.name} is not compared" for target in absent]
-    closing = f"{len(targets)} of {len(plan.targets())} targets compared, {len(faults)} differences"
+    closing = f"{len(targets)} of {len(everywhere)} targets compared, {len(faults)} differences"
     print("\n".join([*found.skipped, *notes, *faults, closing]))
     return 1 if faults else 0
 
@@ -277,9 +293,11 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"./quern {command}", description=texts[command])
     if command == "install":
         parser.add_argument("prefix", metavar="PREFIX", help="a folder; DESTDIR may stand before it in the environment")
+    parser.add_argument("--host", choices=ARCHITECTURES, default=this_host(), help="the CPUs that run the library (this one's)")
     parser.add_argument("--targets", metavar="NAME,...", help=f"of {', '.join(target.name for target in plan.targets())}")
     parser.add_argument("--operations", metavar="NAME,...", help=f"of {', '.join(plan.OPERATIONS)}")
-    parser.add_argument("--folder", default=FOLDER, help=f"below the tree, for the archive ({FOLDER})")
+    parser.add_argument("--folder", help=f"below the tree, for the archive ({FOLDER}, or build/HOST of another host than "
+                        f"{ARCHITECTURES[0]})")
     parser.add_argument("--driver", choices=("550", "580"), default="580",
                         help="550: machine code of ptxas 12.9, which older drivers load (580, that of nvcc 13)")
     return parser
@@ -288,15 +306,17 @@ def _parser(command: str) -> argparse.ArgumentParser:
 def main(command: str, arguments: list[str]) -> int:
     parser = _parser(command)
     chosen = parser.parse_args(arguments)
-    is_whole = all(getattr(chosen, name) == parser.get_default(name) for name in ("targets", "operations", "folder", "driver"))
+    is_whole = chosen.host == ARCHITECTURES[0] and all(getattr(chosen, name) == parser.get_default(name)
+                                                       for name in ("targets", "operations", "folder", "driver"))
+    folder = chosen.folder or folder_for(chosen.host)
     try:
-        selection = Selection(chosen.targets, chosen.operations)
+        selection = Selection(chosen.targets, chosen.operations, chosen.host)
         prefix = _root(chosen.prefix) if command == "install" else None
         end_of_check()
         if is_whole:
             return build_whole(prefix)
         selection.ptxas = _assembler(chosen.driver)
-        return build(selection, chosen.folder, prefix)
+        return build(selection, folder, prefix)
     except BadSelection as fault:
         print(f"./quern {command}: {fault}", file=sys.stderr)
         return 2

@@ -104,9 +104,10 @@ COPIES = tuple(dtype.name for dtype in DTYPES.values() if dtype.is_value and dty
 
 @dataclass(frozen=True)
 class CpuTarget:
-    """An instruction set of x86-64 CPUs, or plain C for any CPU."""
+    """An instruction set of CPUs of one architecture, or plain C for any CPU."""
 
     name: str
+    architecture: str | None      # of ARCHITECTURES; None: of all
     features: frozenset[str]      # features that templates may test
     flags: str                    # compiler flags
     required: tuple[str, ...]     # QUERN_CPU_* bits that must be present at run time
@@ -115,8 +116,9 @@ class CpuTarget:
     kind = "cpu"
 
     def definitions(self, text: str) -> tuple[str, ...]:
-        """The macros by which a source compiled for several targets knows its own."""
-        return (f"QUERN_TARGET={self.name}", *(f"QUERN_{name.upper()}={int(name in self.features)}" for name in CPU_FEATURES))
+        """The macros by which a source compiled for several targets knows its own; a feature of another architecture has none."""
+        return (f"QUERN_TARGET={self.name}", *(f"QUERN_{name.upper()}={int(name in self.features)}"
+                                               for name, architecture in CPU_FEATURES.items() if architecture == self.architecture))
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,7 @@ class GpuTarget:
     driver: int = 0        # the oldest driver that knows the architecture, 12090 for CUDA 12.9, if it is newer than the library's
 
     kind = "gpu"
+    architecture = None      # of the CPU: its code is data in a library for any
 
     def definitions(self, text: str) -> tuple[str, ...]:
         """The macros by which a source compiled for several targets knows the features that it asks for."""
@@ -174,19 +177,30 @@ class GpuTarget:
         return f"{capability // 10}.{capability % 10}"
 
 
-# Features of CPU targets:
+# The architectures of CPUs, as compilers name them (`cc -dumpmachine`, __x86_64__).  build.ninja builds for the first.
+ARCHITECTURES = ("x86_64", "aarch64")
+
+# Features of CPU targets, and their architectures:
 #   simd256    AVX2 with FMA and F16C
 #   simd512    AVX-512 F, BW, DQ, VL
-CPU_FEATURES = ("simd256", "simd512")
+#   neon       Advanced SIMD
+CPU_FEATURES = {"simd256": "x86_64", "simd512": "x86_64", "neon": "aarch64"}
 CPU_TARGETS = {
     target.name: target
     for target in (
-        CpuTarget("avx512", frozenset({"simd512"}), "-mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl",
+        CpuTarget("avx512", "x86_64", frozenset({"simd512"}), "-mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl",
                   ("QUERN_CPU_AVX2", "QUERN_CPU_AVX512"), "avx2"),
-        CpuTarget("avx2", frozenset({"simd256"}), "-mavx2 -mfma -mf16c", ("QUERN_CPU_AVX2",), "portable"),
-        CpuTarget("portable", frozenset(), "", (), None),
+        CpuTarget("avx2", "x86_64", frozenset({"simd256"}), "-mavx2 -mfma -mf16c", ("QUERN_CPU_AVX2",), "portable"),
+        CpuTarget("neon", "aarch64", frozenset({"neon"}), "", ("QUERN_CPU_NEON",), "portable"),
+        CpuTarget("portable", None, frozenset(), "", (), None),
     )
 }
+
+
+def cpu_targets(architecture: str) -> list[CpuTarget]:
+    """Those of a library for this architecture, best first."""
+    return [target for target in CPU_TARGETS.values() if target.architecture in (None, architecture)]
+
 
 # Features of GPU targets:
 #   bf16_convert   one instruction rounds two fp32 values to bf16 (sm_80+); without it integer arithmetic does

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import argparse
 import base64
-import ctypes
 import hashlib
 import json
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -21,8 +19,10 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from gen import api, exports
+from gen import api, exports, selection
+from gen.host import compiler, this_host
 from gen.render import ROOT
+from gen.spec import ARCHITECTURES
 
 PACKAGE = ROOT / "bindings/python"
 NAME = "quern_kernels"
@@ -39,8 +39,13 @@ def run(*command: object) -> None:
         raise SystemExit(f"wheel: {' '.join(map(str, command[:3]))} ... failed:\n{done.stdout}{done.stderr}")
 
 
-COMPILER = os.environ.get("CC", "cc").split()
-ZIG = [sys.executable, "-m", "ziglang", "cc", "-target", f"{platform.machine()}-linux-gnu.{LEAST_GLIBC[0]}.{LEAST_GLIBC[1]}"]
+COMPILER = compiler(ARCHITECTURES[0])
+
+
+def zig(host: str) -> list[str]:
+    return [sys.executable, "-m", "ziglang", "cc", "-target", f"{host}-linux-gnu.{LEAST_GLIBC[0]}.{LEAST_GLIBC[1]}"]
+
+
 LINKING = ("-shared", "-s", "-Wl,-z,defs", "-Wl,-z,now")
 
 
@@ -56,10 +61,10 @@ def link_library(archive: Path, folder: Path, linker: list[str]) -> Path:
     return made
 
 
-def link_shim(name: str, library: Path, folder: Path, linker: list[str]) -> Path:
+def link_shim(name: str, library: Path, folder: Path, linker: list[str], host: str) -> Path:
     """A shim finds the library beside itself, at run time too."""
     made, part = folder / f"{name}.so", folder / f"{name}.o"
-    run(*COMPILER, "-std=gnu11", "-O2", "-fPIC", "-fexceptions", "-fvisibility=hidden", "-Wall", "-Wextra",
+    run(*compiler(host), "-std=gnu11", "-O2", "-fPIC", "-fexceptions", "-fvisibility=hidden", "-Wall", "-Wextra",
         f"-ffile-prefix-map={ROOT}=.", "-I", "include", "-c", PACKAGE / f"src/{name}.c", "-o", part)
     run(*linker, *LINKING, part, library, "-Wl,-rpath,$ORIGIN", "-ldl", "-lpthread", "-o", made)
     return made
@@ -75,10 +80,11 @@ def check_glibc(path: Path) -> None:
 
 
 def check_version(library: Path) -> None:
-    """The archive may be of an older tree."""
-    found, expected = ctypes.CDLL(str(library)).quern_version(), api.version(api.HEADER.read_text())
-    if found != expected[0] * 10000 + expected[1] * 100 + expected[2]:
-        raise SystemExit(f"wheel: the archive was built from version {found}: expected {api.version_text()}; build it again")
+    """The archive may be of an older tree.  Its text of quern_build_info says so for any CPU."""
+    found = re.search(rb"version: ([\d.]+)\ntargets:", library.read_bytes())
+    version = found[1].decode() if found else "unknown"
+    if version != api.version_text():
+        raise SystemExit(f"wheel: the archive was built from version {version}: expected {api.version_text()}; build it again")
 
 
 # ---- the files of a wheel ----
@@ -97,8 +103,8 @@ Description-Content-Type: text/markdown
 {(ROOT / "docs/python.md").read_text()}"""
 
 
-def tag() -> str:
-    return f"py3-none-manylinux_{LEAST_GLIBC[0]}_{LEAST_GLIBC[1]}_{platform.machine()}"
+def tag(host: str = this_host()) -> str:
+    return f"py3-none-manylinux_{LEAST_GLIBC[0]}_{LEAST_GLIBC[1]}_{host}"
 
 
 def spdx(files: dict[str, bytes]) -> str:
@@ -128,7 +134,7 @@ def record(files: dict[str, bytes], name: str) -> str:
     return "\n".join([*lines, f"{name},,"]) + "\n"
 
 
-def contents(binaries: list[Path]) -> dict[str, bytes]:
+def contents(binaries: list[Path], host: str) -> dict[str, bytes]:
     """The files of the wheel by their names."""
     sources = [path for folder in ("quern", "quern_dump") for path in sorted((PACKAGE / folder).rglob("*"))
                if path.suffix in (".py", ".pyi") or path.name == "py.typed"]
@@ -137,7 +143,7 @@ def contents(binaries: list[Path]) -> dict[str, bytes]:
     info = f"{NAME}-{api.version_text()}.dist-info"
     files[f"{info}/sboms/quern.spdx.json"] = spdx(files).encode()
     files[f"{info}/METADATA"] = metadata().encode()
-    files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: quern\nRoot-Is-Purelib: false\nTag: {tag()}\n".encode()
+    files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: quern\nRoot-Is-Purelib: false\nTag: {tag(host)}\n".encode()
     files[f"{info}/licenses/LICENSE"] = (ROOT / "LICENSE").read_bytes()
     files[f"{info}/RECORD"] = record(files, f"{info}/RECORD").encode()
     return files
@@ -155,49 +161,51 @@ def write(files: dict[str, bytes], path: Path) -> None:
     fresh.replace(path)
 
 
-def link_all(archive: Path, folder: Path, linker: list[str]) -> list[Path]:
+def link_all(archive: Path, folder: Path, linker: list[str], host: str) -> list[Path]:
     library = link_library(archive, folder, linker)
     check_version(library)
-    return [library, *(link_shim(name, library, folder, linker) for name in SHIMS)]
+    return [library, *(link_shim(name, library, folder, linker, host) for name in SHIMS)]
 
 
 def unpack(archive: Path, folder: Path) -> None:
     """The package for this machine alone, as a folder for PYTHONPATH: needs no zig."""
     shutil.copytree(PACKAGE / "quern", folder / "quern", ignore=shutil.ignore_patterns("__pycache__"))
     with tempfile.TemporaryDirectory() as scratch:
-        for binary in link_all(archive, Path(scratch), COMPILER):
+        for binary in link_all(archive, Path(scratch), COMPILER, this_host()):
             shutil.copy(binary, folder / "quern")
 
 
-def make(archive: Path, folder: Path) -> Path:
+def make(archive: Path, folder: Path, host: str = this_host()) -> Path:
     """The wheel of a static library."""
     with tempfile.TemporaryDirectory() as scratch:
-        binaries = link_all(archive, Path(scratch), ZIG)
+        binaries = link_all(archive, Path(scratch), zig(host), host)
         for binary in binaries:
             check_glibc(binary)
-        path = folder / f"{NAME}-{api.version_text()}-{tag()}.whl"
-        write(contents(binaries), path)
+        path = folder / f"{NAME}-{api.version_text()}-{tag(host)}.whl"
+        write(contents(binaries, host), path)
     return path
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./quern wheel", description="Makes the wheel quern_kernels below dist/.")
+    parser.add_argument("--host", choices=ARCHITECTURES, default=this_host(), help="the CPUs that run it (this one's)")
     parser.add_argument("--targets", metavar="LIST", help="CPU and GPU targets with commas (all); see ./quern build --help")
     parser.add_argument("--operations", metavar="LIST", help="operations with commas (all)")
     parser.add_argument("--archive", type=Path, metavar="FILE", help="a libquern.a that has been built")
     parser.add_argument("--output", type=Path, default=ROOT / "dist", metavar="FOLDER", help="where the wheel is put (dist)")
     options = parser.parse_args()
     archive = options.archive
-    if archive is None and (options.targets or options.operations):
-        chosen = [word for name in ("targets", "operations") if (given := getattr(options, name)) for word in (f"--{name}", given)]
+    if archive is None and (options.host != ARCHITECTURES[0] or options.targets or options.operations):
+        given = {name: getattr(options, name) for name in ("host", "targets", "operations")}
+        chosen = [word for name, value in given.items() if value for word in (f"--{name}", value)]
         if (status := subprocess.run([sys.executable, "-m", "gen.selection", "build", *chosen], cwd=ROOT).returncode):
             return status
-        archive = ROOT / "build/selected/libquern.a"
+        archive = ROOT / selection.folder_for(options.host) / "libquern.a"
     elif archive is None:
         if (status := subprocess.run(["ninja", "libquern.a"], cwd=ROOT).returncode):
             return status
         archive = ROOT / "libquern.a"
-    path = make(archive.resolve(), options.output.resolve())
+    path = make(archive.resolve(), options.output.resolve(), options.host)
     print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
     return 0
 

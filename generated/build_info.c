@@ -52,15 +52,20 @@
 #else
 #define TARGET_compute_90 ""
 #endif
-#if QUERN_SELECTED(avx512, any)
+#if QUERN_SELECTED(avx512, any) && defined __x86_64__
 #define TARGET_avx512 " avx512"
 #else
 #define TARGET_avx512 ""
 #endif
-#if QUERN_SELECTED(avx2, any)
+#if QUERN_SELECTED(avx2, any) && defined __x86_64__
 #define TARGET_avx2 " avx2"
 #else
 #define TARGET_avx2 ""
+#endif
+#if QUERN_SELECTED(neon, any) && defined __aarch64__
+#define TARGET_neon " neon"
+#else
+#define TARGET_neon ""
 #endif
 #if QUERN_SELECTED(portable, any)
 #define TARGET_portable " portable"
@@ -134,6 +139,7 @@ const struct quern_images quern_images__compute_90 = {0, 0};
     TARGET_compute_90 \
     TARGET_avx512 \
     TARGET_avx2 \
+    TARGET_neon \
     TARGET_portable
 #ifdef QUERN_LEFT_OUT_cross_entropy
 #define OPERATION_cross_entropy ""

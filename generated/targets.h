@@ -1,6 +1,6 @@
 /*
  * Includes QUERN_ROWS_GPU once for each GPU target of the library, best first, then QUERN_ROWS_CPU for each CPU target; either may be
- * missing.  BY_TARGET chooses a target's value among those of all targets of its kind.
+ * missing.  A compiler for CPUs of another architecture leaves a target out.  BY_TARGET chooses a target's value among those of all targets of its kind.
  *
  * Rendered by gen/ from templates/build/targets.h.j2; do not edit.
  */
@@ -69,23 +69,36 @@
 #ifdef QUERN_ROWS_CPU
 #define UNIT QUERN_CPU_UNIT
 #define ROW QUERN_CPU_ROW
+#ifdef __x86_64__
 #define TARGET avx512
 #define TARGET_ROW {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0, NULL}
-#define BY_TARGET(avx512, avx2, portable) avx512
+#define BY_TARGET(avx512, avx2, neon, portable) avx512
 #include QUERN_ROWS_CPU
 #undef TARGET
 #undef TARGET_ROW
 #undef BY_TARGET
+#endif
+#ifdef __x86_64__
 #define TARGET avx2
 #define TARGET_ROW {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0, NULL}
-#define BY_TARGET(avx512, avx2, portable) avx2
+#define BY_TARGET(avx512, avx2, neon, portable) avx2
 #include QUERN_ROWS_CPU
 #undef TARGET
 #undef TARGET_ROW
 #undef BY_TARGET
+#endif
+#ifdef __aarch64__
+#define TARGET neon
+#define TARGET_ROW {"neon", QUERN_CPU, QUERN_CPU_NEON, 0, 0, NULL}
+#define BY_TARGET(avx512, avx2, neon, portable) neon
+#include QUERN_ROWS_CPU
+#undef TARGET
+#undef TARGET_ROW
+#undef BY_TARGET
+#endif
 #define TARGET portable
 #define TARGET_ROW {"portable", QUERN_CPU, 0, 0, 0, NULL}
-#define BY_TARGET(avx512, avx2, portable) portable
+#define BY_TARGET(avx512, avx2, neon, portable) portable
 #include QUERN_ROWS_CPU
 #undef TARGET
 #undef TARGET_ROW

@@ -82,8 +82,8 @@ def counts_of(configuration: devices.Configuration, suite: str) -> dict[str, str
 def suite_job(configuration: devices.Configuration, suite: suites.Suite) -> jobs.Job:
     program = f"{configuration.programs}/{suite.name}"
     fixed = fixed_addresses() if configuration.is_sanitized else ()
-    limit = () if "musl" in program else (f"--timeout={TEST_SECONDS}",)
-    return jobs.Job(configuration.name, suite.name, (*fixed, program, "-j1", *limit),
+    limit = (f"--timeout={TEST_SECONDS}",) if configuration.is_native else ()
+    return jobs.Job(configuration.name, suite.name, (*fixed, *configuration.runner, program, "-j1", *limit),
                     {**configuration.environment, **counts_of(configuration, suite.name)}, (program, *configuration.targets),
                     target=configuration.gpu_target, operations=suite.operations, by_chance=configuration.kind == "ranks")
 
@@ -182,11 +182,11 @@ class Selection:
 
     def _wants(self, configuration: devices.Configuration, suite: suites.Suite) -> bool:
         if self.options.changed:
-            return (configuration.is_first and not configuration.is_sanitized and not configuration.name.startswith("musl")
+            return (configuration.is_first and not configuration.is_sanitized and configuration.is_native
                     and configuration.only is None and (configuration.kind, suite.name) in self.changed)
         if self.options.quick:
             return (configuration.kind in QUICK and configuration.is_first and not configuration.is_sanitized
-                    and not configuration.name.startswith("musl")
+                    and configuration.is_native
                     and self.record.quick_seconds(configuration.name, suite.name) <= QUICK_SECONDS)
         return tiers.has_suite(configuration, suite, self.number)
 

@@ -15,10 +15,11 @@
 #include "kernels/problem.h"
 #include "quern.h"
 
-/* CPU features that a row may need; read from CPUID when a device is opened. */
+/* CPU features that a row may need; read from the processor when a device is opened. */
 enum {
     QUERN_CPU_AVX2 = 1,    /* AVX2, FMA and F16C */
-    QUERN_CPU_AVX512 = 2   /* AVX-512 F, BW, DQ and VL, and all of the above */
+    QUERN_CPU_AVX512 = 2,  /* AVX-512 F, BW, DQ and VL, and all of the above */
+    QUERN_CPU_NEON = 4     /* Advanced SIMD of aarch64 */
 };
 
 /* The devices that can run a row. */

@@ -12,6 +12,7 @@ static const struct {
 } sets[] = {
     {QUERN_CPU_AVX2, "AVX2, FMA or F16C"},
     {QUERN_CPU_AVX512, "AVX-512 F, BW, DQ or VL"},
+    {QUERN_CPU_NEON, "Advanced SIMD"},
 };
 
 const char *quern_name_cpu_features(uint32_t features) {
@@ -84,15 +85,39 @@ void quern_read_cpu_name(quern_cpuid *cpuid, char *buffer, size_t bytes) {
 }
 
 void quern_cpu_name(char *buffer, size_t bytes) { quern_read_cpu_name(__get_cpuid, buffer, bytes); }
-#else
-uint32_t quern_decode_cpuid(const uint32_t words[QUERN_CPUID_WORDS]) {
-    (void)words;
-    return 0;
+#elif defined __aarch64__
+#include <sys/auxv.h>
+
+/* Bits of AT_HWCAP, by Linux. */
+enum { HAS_ADVANCED_SIMD = 1 << 1, HAS_IDENTITY = 1 << 11 };
+
+uint32_t quern_cpu_features(void) { return getauxval(AT_HWCAP) & HAS_ADVANCED_SIMD ? QUERN_CPU_NEON : 0; }
+
+/* By the implementer, bits 24 to 31 of MIDR_EL1, and the part, bits 4 to 15: the register has no name. */
+static const struct {
+    uint32_t implementer, part;
+    const char *name;
+} cores[] = {
+    {0x41, 0xD0C, "Neoverse N1"}, {0x41, 0xD40, "Neoverse V1"}, {0x41, 0xD49, "Neoverse N2"}, {0x41, 0xD4F, "Neoverse V2"},
+    {0x41, 0xD84, "Neoverse V3"}, {0x41, 0xD8E, "Neoverse N3"}, {0x41, 0xD85, "Cortex-X925"}, {0x41, 0xD87, "Cortex-A725"},
+    {0xC0, 0xAC3, "AmpereOne"},
+};
+
+const char *quern_name_midr(uint64_t midr) {
+    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++)
+        if (cores[i].implementer == (midr >> 24 & 0xFF) && cores[i].part == (midr >> 4 & 0xFFF)) return cores[i].name;
+    return "aarch64";
 }
 
-uint32_t quern_cpu_features(void) {
-    return 0;
+/* Linux reads the register for a program. */
+void quern_cpu_name(char *buffer, size_t bytes) {
+    uint64_t midr = 0;
+    if (getauxval(AT_HWCAP) & HAS_IDENTITY) __asm__("mrs %0, midr_el1" : "=r"(midr));
+    struct quern_text text = quern_text_begin(buffer, bytes);
+    quern_text_add(&text, "%s", quern_name_midr(midr));
 }
+#else
+uint32_t quern_cpu_features(void) { return 0; }
 
 void quern_cpu_name(char *buffer, size_t bytes) {
     struct quern_text text = quern_text_begin(buffer, bytes);

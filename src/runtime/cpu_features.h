@@ -14,7 +14,7 @@ const char *quern_name_cpu_features(uint32_t features);
 /* What the processor says: CPUID's leaves 1 and 7, and the register of enabled states, 0 where XGETBV cannot be executed. */
 enum quern_cpuid_word { QUERN_CPUID_1_ECX, QUERN_CPUID_7_EBX, QUERN_XCR0, QUERN_CPUID_WORDS };
 
-/* The QUERN_CPU_* bits that these words give.  The tests pass words of other processors. */
+/* The QUERN_CPU_* bits that these words give.  The tests pass words of other processors.  Only on x86-64. */
 uint32_t quern_decode_cpuid(const uint32_t words[QUERN_CPUID_WORDS]);
 
 /* Asks a processor for the words of a leaf: false if it does not have the leaf. */
@@ -22,6 +22,9 @@ typedef int quern_cpuid(unsigned leaf, unsigned *eax, unsigned *ebx, unsigned *e
 
 /* The name that the leaves give.  The tests pass other processors.  Only on x86-64. */
 void quern_read_cpu_name(quern_cpuid *cpuid, char *buffer, size_t bytes);
+
+/* The name of a core by its register MIDR_EL1.  Only on aarch64. */
+const char *quern_name_midr(uint64_t midr);
 
 /* The processor's own name. */
 void quern_cpu_name(char *buffer, size_t bytes);

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from gen.selection import Selection
-from gen.spec import CPU_TARGETS
+from gen.spec import ARCHITECTURES, cpu_targets
 
 ROOT = Path(__file__).resolve().parents[2]
 EDGE = re.compile(r"^build (\S+): (\w+) (.*)\n((?:  .*\n)*)", re.MULTILINE)
@@ -50,7 +50,8 @@ def _stand_in(edges: dict[str, re.Match], folder: str) -> list[str]:
 
 def ninja(target: str, folder: str, suites: list[str], has_criterion: bool) -> str:
     edges = _edges("generated/tests.ninja")
-    lines = [Selection(",".join([*CPU_TARGETS, target]), None).ninja(folder)]
+    names = [each.name for each in cpu_targets(ARCHITECTURES[0])]
+    lines = [Selection(",".join([*names, target]), None).ninja(folder)]
     lines += [] if has_criterion else _stand_in(edges, folder)
     lines += [_suite(edges[f"$builddir/tests/{name}"], folder, has_criterion) for name in suites]
     bench = _edges("bench/bench.ninja")["$builddir/quern_bench"]

@@ -325,6 +325,9 @@ static void *run_rank(void *user) {
 #define STACK_BYTES (8 << 20)
 #endif
 #endif
+#ifdef __aarch64__
+#define STACK_BYTES (128 << 10)  /* the least that glibc takes there */
+#endif
 #ifndef STACK_BYTES
 #define STACK_BYTES ((64 + 32) << 10)  /* the call's and the test's */
 #endif

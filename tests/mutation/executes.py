@@ -167,7 +167,7 @@ def unpack(packed: str) -> frozenset[int]:
 
 
 def kind_without_sanitizers(configuration: str) -> str:
-    plain = configuration.removeprefix("sanitized ").removeprefix("musl ")
+    plain = configuration.removeprefix("sanitized ").removeprefix("musl ").removeprefix("aarch64 ")
     return plain if plain.startswith("driver ") else kind_of(plain)
 
 

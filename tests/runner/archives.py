@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 from gen import plan, tests  # noqa: E402
 from gen.render import selected  # noqa: E402
-from gen.spec import GPU_TARGETS  # noqa: E402
+from gen.spec import ARCHITECTURES, GPU_TARGETS  # noqa: E402
 
 # Programs of the whole build that are also linked with such a library: the rule, and what is linked beside it.
 HARNESS = "build/tests/harness.a"
@@ -42,7 +42,7 @@ class Archive:
         return f"build/{self.name}"
 
     def targets_of(self, operation: str) -> list[plan.Target]:
-        return [target for target in plan.targets()
+        return [target for target in plan.targets(architecture=ARCHITECTURES[0])
                 if target.kind == "cpu" or any(target.name == name and operation in operations for name, operations in self.gpu)]
 
     def units(self, target: str) -> list[plan.Unit]:
@@ -68,7 +68,8 @@ class Archive:
             lines += [f"build {table}: cc generated/{operation}/table.c", flags,
                       f"build {images}: assemble generated/{operation}/images.S | build/nvcc.h {' '.join(fatbins)}", flags]
             members += [table, images]
-        some = [target for target in plan.targets() if target.kind == "cpu" or target.name in dict(self.gpu)]
+        some = [target for target in plan.targets(architecture=ARCHITECTURES[0])
+                if target.kind == "cpu" or target.name in dict(self.gpu)]
         lines += [f"build {self.folder}/build_info.o: cc generated/build_info.c | build/nvcc.h build/nvcc_version.h",
                   f"  flags = {selected(some)} $include_nvcc_headers",
                   f"build {self.folder}/tables.a: archive {self.folder}/build_info.o {' '.join(members)}"]

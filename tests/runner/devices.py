@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from runner import suites
-from runner.archives import Archive
-from runner.targets import CPU_TARGETS, GPU_TARGETS, emulated_devices, first_with, lacking_flags, older_than_all
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from gen.host import this_host  # noqa: E402
+from gen.render import OTHERS  # noqa: E402
+from gen.spec import cpu_targets  # noqa: E402
+from runner import suites  # noqa: E402
+from runner.archives import Archive  # noqa: E402
+from runner.targets import CPU_TARGETS, GPU_TARGETS, emulated_devices, first_with, lacking_flags, older_than_all  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
@@ -50,10 +55,16 @@ class Configuration:
     targets: tuple[str, ...] = ()   # of ninja, in addition to the programs
     only: frozenset[str] | None = None  # the names of its suites; None: all suites of its kind
     counts: bool = False            # its programs count what they execute
+    runner: tuple[str, ...] = ()    # the words before a program: what runs code for another CPU
 
     @property
     def is_sanitized(self) -> bool:
         return self.name.startswith("sanitized")
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the tree's own compiler has built its programs, with Criterion: else templates/build/other.ninja.j2."""
+        return not self.programs.startswith(tuple(f"build/{other.name}/" for other in OTHERS))
 
     @property
     def gpu_target(self) -> str:
@@ -223,6 +234,36 @@ def with_musl(configurations: list[Configuration]) -> list[Configuration]:
             for plain in configurations if plain.is_first and not plain.unavailable]
 
 
+# ---- for another CPU ------------------------------------------------------------------------------
+
+CROSS_ROOT = Path("/usr/aarch64-linux-gnu")   # of Debian's cross compiler
+NOT_UNDER_QEMU = frozenset({
+    "test_cpu_features",   # QEMU shows this machine's /proc/cpuinfo
+})
+
+
+def lacks_aarch64() -> str:
+    """Why programs for aarch64 cannot be built or run here."""
+    if this_host() == "aarch64":
+        return ""
+    needed = {"aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu", "qemu-aarch64-static": "qemu-user-static"}
+    lacking = [package for tool, package in needed.items() if not shutil.which(tool)]
+    return f"install {' and '.join(lacking)}" if lacking else ""
+
+
+def aarch64_configurations() -> list[Configuration]:
+    """Each CPU target of aarch64, and ranks: on an x86-64 machine in QEMU, which orders memory as that machine does."""
+    is_cross, unavailable = this_host() != "aarch64", lacks_aarch64()
+    names = [suite.name for suite in suites.read_suites() if suite.sanitized]
+    only = frozenset(names) - (NOT_UNDER_QEMU if is_cross else frozenset())
+    runner = ("qemu-aarch64-static", "-L", str(CROSS_ROOT)) if is_cross else ()
+    plain = [Configuration(f"cpu {target.name}", "cpu", cpu_environment(target.name, f"*__{target.name}"), is_first=not place)
+             for place, target in enumerate(cpu_targets("aarch64"))]
+    return [replace(each, name=f"aarch64 {each.name}", environment={**each.environment, "QUERN_TEST_SCALE": "small"},
+                    unavailable=unavailable, programs="build/aarch64/tests", only=only, runner=runner)
+            for each in [*plain, rank_configuration()]]
+
+
 # ---- real GPUs and broken drivers -----------------------------------------------------------------
 
 
@@ -284,5 +325,6 @@ def all_configurations(garbage: Path) -> list[Configuration]:
         *emulated,
         *instrumented([*cpu, ranks, carried[0], *drivers, *emulated]),
         *with_musl([*cpu, ranks]),
+        *aarch64_configurations(),
         *gpu_configurations(),
     ]

@@ -7,11 +7,14 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from gen.spec import CPU_TARGETS, GPU_FLOOR, GPU_TARGETS, GpuTarget  # noqa: E402
+from gen.spec import ARCHITECTURES, GPU_FLOOR, GPU_TARGETS, GpuTarget, cpu_targets  # noqa: E402
 
 # The orders in which threads and blocks run.  A device's position in the list selects one.  A random order costs twice as much, so
 # only the first device uses it.
 FIRST_ORDER, ORDERS = "random:1", ("forward", "reverse")
+
+# Those of build.ninja's architecture.
+CPU_TARGETS = {target.name: target for target in cpu_targets(ARCHITECTURES[0])}
 
 # The flags of /proc/cpuinfo for each CPU feature that the generator requires.
 CPU_FLAGS = {

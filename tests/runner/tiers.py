@@ -26,7 +26,7 @@ HALVES = (frozenset({"adam", "quantize", "ragged_all_to_all"}), frozenset({"cros
 
 # CPU seconds to build what a job needs beside the gate's programs, by the start of its configuration's or its own name.
 UNIT_SECONDS = 7.0
-BUILDING = {"musl": 70.0, "sanitized cpu": 35.0, "data races": 60.0}
+BUILDING = {"musl": 70.0, "aarch64": 120.0, "sanitized cpu": 35.0, "data races": 60.0}
 
 
 def number_of_commit() -> int:
@@ -41,6 +41,8 @@ def has_suite(configuration: devices.Configuration, suite: suites.Suite, number:
         return True
     if configuration.name.startswith("musl"):
         return name in MUSL
+    if not configuration.is_native:
+        return False
     if name in LARGE or (configuration.only is not None and configuration.only == devices.CARRIED):
         return False
     if kind == "cpu" and " without " in configuration.name:
@@ -84,7 +86,7 @@ def _family(job: jobs.Job) -> tuple[str, str, tuple[str, ...]]:
         if RANKS & set(job.operations):
             return f"ranks and casts on {job.target}", job.target, job.operations
         return f"adam on {job.target}", job.target, job.operations
-    if job.configuration.startswith(("musl", "sanitized cpu")):
+    if job.configuration.startswith(("musl", "aarch64", "sanitized cpu")):
         return job.configuration, "", ()
     return job.title, "", ()
 

@@ -143,7 +143,23 @@ Test(cpu_features, need_every_bit_and_the_saved_registers) {
 
 #else
 
-Test(cpu_features, there_are_none) { check(quern_cpu_features() == 0, "features of another architecture"); }
+/* Linux runs on no processor of aarch64 without it. */
+Test(cpu_features, are_advanced_simd) {
+    unsetenv("QUERN_TEST_CPU");
+    check(quern_cpu_features() == QUERN_CPU_NEON, "features %u", quern_cpu_features());
+    check(!strcmp(quern_name_cpu_features(QUERN_CPU_NEON), "Advanced SIMD"), "\"%s\"", quern_name_cpu_features(QUERN_CPU_NEON));
+}
+
+/* Revisions and variants of a core have its name. */
+Test(cpu_features, cores_have_names) {
+    static const struct {
+        uint64_t midr;
+        const char *name;
+    } cores[] = {{0x410FD4F0, "Neoverse V2"}, {0x413FD0C1, "Neoverse N1"}, {0xC00FAC30, "AmpereOne"}, {0x420FD4F0, "aarch64"},
+                 {0x410FD4E0, "aarch64"}, {0, "aarch64"}};
+    for (size_t i = 0; i < COUNT(cores); i++)
+        check(!strcmp(quern_name_midr(cores[i].midr), cores[i].name), "core %zu is \"%s\"", i, quern_name_midr(cores[i].midr));
+}
 
 #endif
 

@@ -11,6 +11,8 @@
 #include "kernels/cpu/adam_avx512.h"
 #elif QUERN_SIMD256
 #include "kernels/cpu/adam_avx2.h"
+#elif QUERN_NEON
+#include "kernels/cpu/adam_neon.h"
 #else
 #include "kernels/cpu/adam_portable.h"
 #endif

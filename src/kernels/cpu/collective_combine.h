@@ -11,6 +11,8 @@
 #include "kernels/cpu/vector_avx512.h"
 #elif QUERN_SIMD256
 #include "kernels/cpu/vector_avx2.h"
+#elif QUERN_NEON
+#include "kernels/cpu/vector_neon.h"
 #else
 #include "kernels/cpu/vector_portable.h"
 #endif

@@ -8,6 +8,8 @@
 #include "kernels/cpu/exponential_avx512.h"
 #elif QUERN_SIMD256
 #include "kernels/cpu/exponential_avx2.h"
+#elif QUERN_NEON
+#include "kernels/cpu/exponential_neon.h"
 #else
 #include "kernels/cpu/exponential_portable.h"
 #endif

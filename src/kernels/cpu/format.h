@@ -1,6 +1,7 @@
 /*
  * 16-bit formats by integer arithmetic, for any split into exponent and fraction: the types that no instruction converts.  Included
- * at the end of vector_portable.h, vector_avx2.h and vector_avx512.h, whose types it uses; adam_avx512.h describes the functions.
+ * at the end of vector_portable.h, vector_avx2.h, vector_avx512.h and vector_neon.h, whose types it uses; adam_avx512.h describes
+ * the functions.
  *
  * The bits of an element are in a lane of 32 bits.  `exponent` is a constant from 2 to 7; then a fraction loses at least 8 bits of
  * fp32's, and every finite value is a normal fp32.
@@ -112,18 +113,33 @@ FORMAT void format_store(uint16_t *to, format_bits bits) {
     memcpy(to, &codes, sizeof codes);
 }
 
-/* A pair has the order of bf16's: the elements at even places are the lower halves of the lanes. */
+/* A pair has the order of bf16's: the elements at even places are the lower halves of the lanes, unless it is their own. */
+#if FORMAT_PAIRS_ARE_ORDERED
+FORMAT struct vector_pair format_load_pair(const uint16_t *from, int exponent) {
+    return (struct vector_pair){format_load(from, exponent), format_load(from + VECTOR_LANES, exponent)};
+}
+
+FORMAT void format_store_pair(uint16_t *to, struct vector_pair x, int exponent) {
+    format_store(to, format_nearest(x.first, exponent));
+    format_store(to + VECTOR_LANES, format_nearest(x.second, exponent));
+}
+#else
+FORMAT struct vector_pair format_load_pair(const uint16_t *from, int exponent) {
+    format_bits halves;
+    memcpy(&halves, from, sizeof halves);
+    return (struct vector_pair){format_widen(halves & 0xFFFF, exponent), format_widen(halves >> 16, exponent)};
+}
+
+FORMAT void format_store_pair(uint16_t *to, struct vector_pair x, int exponent) {
+    const format_bits halves = format_nearest(x.first, exponent) | format_nearest(x.second, exponent) << 16;
+    memcpy(to, &halves, sizeof halves);
+}
+#endif
+
 #define FORMAT_FUNCTIONS(constant, name, exponent)                                                        \
     enum { NAN_##name = 0x7F800000 | (0x7FFFFF >> (8 + (exponent)) << (8 + (exponent))) };                \
-    static inline struct vector_pair pair_load_##name(const uint16_t *from) {                             \
-        format_bits halves;                                                                               \
-        memcpy(&halves, from, sizeof halves);                                                             \
-        return (struct vector_pair){format_widen(halves & 0xFFFF, exponent), format_widen(halves >> 16, exponent)}; \
-    }                                                                                                     \
-    static inline void pair_store_##name(uint16_t *to, struct vector_pair x) {                            \
-        const format_bits halves = format_nearest(x.first, exponent) | format_nearest(x.second, exponent) << 16; \
-        memcpy(to, &halves, sizeof halves);                                                               \
-    }                                                                                                     \
+    static inline struct vector_pair pair_load_##name(const uint16_t *from) { return format_load_pair(from, exponent); } \
+    static inline void pair_store_##name(uint16_t *to, struct vector_pair x) { format_store_pair(to, x, exponent); } \
     static inline struct vector_pair pair_load_beside_##name(const float *from) { return pair_load_beside_bf16(from); } \
     static inline struct vector_pair ordered_load_##name(const uint16_t *from) {                          \
         return (struct vector_pair){format_load(from, exponent), format_load(from + VECTOR_LANES, exponent)}; \

@@ -26,9 +26,17 @@ static inline halves halves_load(const uint16_t *from) { return _mm256_loadu_si2
 static inline halves halves_magnitude(halves x) { return _mm256_and_si256(x, _mm256_set1_epi16(0x7FFF)); }
 static inline halves halves_max(halves a, halves b) { return _mm256_max_epu16(a, b); }
 
+#elif QUERN_NEON
+
+typedef uint16x8_t halves;
+enum { HALVES = 8 };
+static inline halves halves_load(const uint16_t *from) { return vld1q_u16(from); }
+static inline halves halves_magnitude(halves x) { return vbicq_u16(x, vdupq_n_u16(0x8000)); }
+static inline halves halves_max(halves a, halves b) { return vmaxq_u16(a, b); }
+
 #endif
 
-#if QUERN_SIMD512 || QUERN_SIMD256
+#if QUERN_SIMD512 || QUERN_SIMD256 || QUERN_NEON
 
 static inline uint16_t halves_reduce(halves x) {
     uint16_t lane[HALVES], largest = 0;

@@ -8,6 +8,8 @@
 #include "kernels/cpu/narrow_avx512.h"
 #elif QUERN_SIMD256
 #include "kernels/cpu/narrow_avx2.h"
+#elif QUERN_NEON
+#include "kernels/cpu/narrow_neon.h"
 #else
 #include "kernels/cpu/narrow_portable.h"
 #endif

@@ -11,7 +11,8 @@
  * Other copies fetch the lines of the destination ahead, since they are in the cache of the receiver's core.  Lines beyond the end
  * are left there: another rank may be writing them.
  *
- * The portable target uses libc's memcpy, which knows the processor.
+ * The portable target uses libc's memcpy, which knows the processor.  So does NEON: cores of Arm stop reading lines that are
+ * written whole by themselves.
  */
 #ifndef QUERN_CPU_RAGGED_COPY_H
 #define QUERN_CPU_RAGGED_COPY_H

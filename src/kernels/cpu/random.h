@@ -22,6 +22,8 @@
 
 #if defined(__AVX2__)
 #include <immintrin.h>
+#elif QUERN_NEON
+#include <arm_neon.h>
 #endif
 
 /* In elements. */
@@ -188,6 +190,59 @@ static inline void quern_random_turn(const struct quern_random *from, int turn, 
         __m256 bits = _mm256_load_ps((const float *)(from->bits + i));
         _mm256_store_ps((float *)(to->bits + i), _mm256_permutevar_ps(bits, places));
     }
+}
+
+#elif QUERN_NEON
+
+/* The halves of the products of 4 words. */
+struct philox_product {
+    uint32x4_t low, high;
+};
+
+static inline struct philox_product philox_multiply(uint32x4_t words, uint32_t multiplier) {
+    const uint32x4_t first = vreinterpretq_u32_u64(vmull_n_u32(vget_low_u32(words), multiplier));
+    const uint32x4_t second = vreinterpretq_u32_u64(vmull_high_n_u32(words, multiplier));
+    return (struct philox_product){vuzp1q_u32(first, second), vuzp2q_u32(first, second)};
+}
+
+static inline uint32x4_t xor3(uint32x4_t a, uint32x4_t b, uint64_t key) {
+    return veorq_u32(veorq_u32(a, b), vdupq_n_u32((uint32_t)key));
+}
+
+/* 4 counters, side by side in the lanes; the store puts the words of each beside each other. */
+static inline void quern_philox_lanes(const struct quern_philox *philox, uint32x4_t word0, uint16_t *bits) {
+    struct philox_product product0 = philox_multiply(word0, QUERN_PHILOX_MULTIPLIER_0);
+    const uint32x4_t word2 = veorq_u32(product0.high, vdupq_n_u32((uint32_t)philox->round0_word2));
+    struct philox_product product1 = philox_multiply(word2, QUERN_PHILOX_MULTIPLIER_1);
+    uint32x4x4_t c = {{veorq_u32(product1.high, vdupq_n_u32((uint32_t)philox->round1_word0)), product1.low,
+                       veorq_u32(product0.low, vdupq_n_u32((uint32_t)philox->round1_word2)),
+                       vdupq_n_u32((uint32_t)philox->word3_after_round1)}};
+    for (int round = 2; round < QUERN_RANDOM_ROUNDS; round++) {
+        product0 = philox_multiply(c.val[0], QUERN_PHILOX_MULTIPLIER_0);
+        product1 = philox_multiply(c.val[2], QUERN_PHILOX_MULTIPLIER_1);
+        c.val[0] = xor3(product1.high, c.val[1], philox->key0[round]);
+        c.val[2] = xor3(product0.high, c.val[3], philox->key1[round]);
+        c.val[1] = product1.low;
+        c.val[3] = product0.low;
+    }
+    vst4q_u32((uint32_t *)(void *)bits, c);
+}
+
+static inline void quern_philox_draw(struct quern_philox *philox, uint64_t first, int count, struct quern_random *random) {
+    static const uint32_t places[4] = {0, 1, 2, 3};
+    quern_philox_enter(philox, first);
+    uint32x4_t word0 = vaddq_u32(vdupq_n_u32((uint32_t)first), vld1q_u32(places));
+    for (int i = 0; i < count; i += 32) {
+        quern_philox_lanes(philox, word0, random->bits + i);
+        word0 = vaddq_u32(word0, vdupq_n_u32(4));
+    }
+}
+
+static inline void quern_random_turn(const struct quern_random *from, int turn, int count, struct quern_random *to) {
+    static const uint8_t bytes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const uint8x16_t places = vandq_u8(vaddq_u8(vld1q_u8(bytes), vdupq_n_u8((uint8_t)(2 * turn))), vdupq_n_u8(15));
+    for (int i = 0; i < count; i += 8)
+        vst1q_u16(to->bits + i, vreinterpretq_u16_u8(vqtbl1q_u8(vreinterpretq_u8_u16(vld1q_u16(from->bits + i)), places)));
 }
 
 #else

@@ -8,6 +8,8 @@
 #include "kernels/cpu/squares_avx512.h"
 #elif QUERN_SIMD256
 #include "kernels/cpu/squares_avx2.h"
+#elif QUERN_NEON
+#include "kernels/cpu/squares_neon.h"
 #else
 #include "kernels/cpu/squares_portable.h"
 #endif

@@ -1,12 +1,12 @@
 /*
  * The target of a CPU kernel; included by every CPU kernel.  Each source is compiled once for every target, with definitions from
- * the build (generated/kernels.ninja): QUERN_TARGET is the target's name, QUERN_SIMD512 is 1 with AVX-512, QUERN_SIMD256 is 1 with
- * AVX2, and both are 0 in plain C.
+ * the build (generated/kernels.ninja): QUERN_TARGET is the target's name, QUERN_SIMD512 is 1 with AVX-512, QUERN_SIMD256 with AVX2,
+ * QUERN_NEON with Advanced SIMD of aarch64.  The others are 0 or undefined, all of them in plain C.
  */
 #ifndef QUERN_CPU_TARGET_H
 #define QUERN_CPU_TARGET_H
 
-#if !defined QUERN_TARGET || !defined QUERN_SIMD256 || !defined QUERN_SIMD512
+#ifndef QUERN_TARGET
 #error "a CPU kernel needs the definitions of a target: see generated/kernels.ninja"
 #endif
 

@@ -31,6 +31,10 @@ static bool is_default_environment(void) {
 #if defined(__x86_64__)
     enum { FLAGS = 0x3F, DEFAULT = 0x1F80 };
     return (__builtin_ia32_stmxcsr() & ~(unsigned)FLAGS) == DEFAULT;
+#elif defined(__aarch64__)
+    uint64_t control;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(control));
+    return control == 0;
 #else
     return false;
 #endif
