@@ -192,7 +192,7 @@ struct caches {
     int64_t per_core;                    /* expected; 2 MiB where it is unknown */
 };
 
-/* As long as the library reads: sizes of 31 and lists of 1023 characters. */
+/* As long as the library reads: sizes of 31 and lists of 1023 characters, of which only the end has more than one core. */
 #define TEN(text) text text text text text text text text text text
 #define LONG_SIZE TEN("0") TEN("0") "0000000032K"
 #define LONG_LIST TEN(TEN("0,0,0,0,0,")) TEN("0,") "0-9"
@@ -214,7 +214,7 @@ static const struct caches machines[] = {
     {{"99999999K\n", "4096"}, {"0\n", "0-1"}, 2048},
     {{NULL}, {NULL}, 2 << 20},
     {{LONG_SIZE}, {"0\n"}, 32 << 10},
-    {{"520K\n"}, {LONG_LIST}, 1 << 10},
+    {{"520K\n"}, {LONG_LIST}, 52 << 10},
 };
 
 static const int crews[][2] = {{1, 1}, {1, 2}, {2, 1}, {2, 2}, {3, 1}, {1, 1000}, {7, 1}, {128, 1}, {128, 1024}};
