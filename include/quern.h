@@ -1138,8 +1138,10 @@ typedef struct quern_quantize_plan quern_quantize_plan;
  * power_of_two are not used and history must be NULL.  These are the scales of cuBLAS and TransformerEngine (docs/quantize.md).
  *
  * With a history the scaling is delayed: the scale follows from the largest amax of the last history_length calls instead of this
- * one's, so that the input is read once.  The call moves history[k] to history[k + 1], forgets the last one and writes its own
- * amaxes to history[0] and amax.  A history begins with zeros.  Ranks that share a scale reduce history[0] after each call.
+ * one's, so that the input is read once.  Infinite ones and NaN are left out; if no other is above 0, the scale stays as it is.  So
+ * scale is required, and set to 1 before the first call: one that is no positive finite number counts as 1.  The call moves
+ * history[k] to history[k + 1], forgets the last one and writes its own amaxes to history[0] and amax.  A history begins with zeros.
+ * Ranks that share a scale reduce history[0] after each call.
  */
 typedef struct quern_quantize_args {
     uint32_t size;
@@ -1150,7 +1152,7 @@ typedef struct quern_quantize_args {
     const quern_quantize_tensor *tensors;  /* [tensor_count], in host memory, read before the call returns; NULL with a plan */
     int64_t tensor_count;        /* below 2^32; not read with a plan */
     float *amax;                 /* [tensor_count], in the memory of the device, like the arrays below */
-    float *scale;                /* [tensor_count]; NULL: not written */
+    float *scale;                /* [tensor_count]; NULL: not written; required with a history, which may keep it */
     float *scale_inv;            /* [tensor_count]; NULL: not written */
     double eps;                  /* 0 or more, within the range of fp32 */
     int32_t power_of_two;        /* 1: scales are powers of two; 0: any */
@@ -1158,7 +1160,7 @@ typedef struct quern_quantize_args {
     uint64_t seed;               /* of stochastic rounding, like offset */
     uint64_t offset;             /* a number of the call */
     const uint64_t *offset_pointer;  /* [1]: replaces offset, so that replays of a graph differ; NULL: not used */
-    const float *noop;           /* [1]: not 0, or NaN: nothing is written; NULL: not used */
+    const float *noop;           /* [1]: not 0, or NaN: nothing is written (TransformerEngine: exactly 1); NULL: not used */
     float *history;              /* [history_length, tensor_count]: delayed scaling, as described above.  Only for quern_quantize.
                                     NULL: current scaling */
     int64_t history_length;      /* 1 to 65,536; not read without history */

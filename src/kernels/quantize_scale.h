@@ -33,6 +33,12 @@ QUERN_QUANTIZE_INLINE float quern_quantize_scale(float amax, float largest, floa
     return power_of_two ? quern_quantize_power(finite) : finite;
 }
 
+/* The scale of a tensor of whose history no amax can be used: the last one. */
+QUERN_QUANTIZE_INLINE float quern_quantize_kept_scale(float last) { return last > 0.0f && last <= FLT_MAX ? last : 1.0f; }
+
+/* What a history counts of an amax, as bits: nothing of infinity and NaN. */
+QUERN_QUANTIZE_INLINE uint32_t quern_quantize_usable(uint32_t amax) { return amax < 0x7F800000u ? amax : 0; }
+
 /* ---- blocks ---- */
 
 enum { QUERN_QUANTIZE_INFINITE = 254 };  /* the scale of a block with infinity: 2^127 */

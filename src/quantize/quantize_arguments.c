@@ -163,6 +163,13 @@ static quern_status check_all_apart(const struct quern_quantize_call *call, cons
     return quern_quantize_check_others(call->device, &call->list, call->count, &use, others, other_count);
 }
 
+/* With a history it is read, too. */
+static quern_status check_scale(const struct quern_quantize_call *call) {
+    const quern_quantize_args *args = &call->args;
+    const bool is_read = args->history && call->count;
+    return (is_read ? quern_check_pointer : quern_check_optional)(call->device, "args.scale", args->scale, sizeof(float));
+}
+
 /* The arrays that the call uses; the others are NULL. */
 quern_status quern_quantize_check_arrays(const struct quern_quantize_call *call, const void *workspace, size_t bytes) {
     const quern_quantize_args *args = &call->args;
@@ -180,7 +187,7 @@ quern_status quern_quantize_check_arrays(const struct quern_quantize_call *call,
     };
     quern_status status = QUERN_OK;
     if (call->count && has_amaxes) status = quern_check_pointer(call->device, "args.amax", args->amax, sizeof(float));
-    if (status == QUERN_OK && scales) status = quern_check_optional(call->device, "args.scale", args->scale, sizeof(float));
+    if (status == QUERN_OK && scales) status = check_scale(call);
     if (status == QUERN_OK && scales) status = quern_check_optional(call->device, "args.scale_inv", args->scale_inv, sizeof(float));
     if (status == QUERN_OK && casts)
         status = quern_check_optional(call->device, "args.offset_pointer", args->offset_pointer, sizeof(uint64_t));

@@ -47,25 +47,30 @@ static void find(const struct quern_quantize_call *call, int64_t place, int64_t 
     if (count) call->amax->kernel->cpu.any(&piece, first, first + count);
 }
 
-/* The largest amax of a history.  As bits NaN is larger than infinity. */
+/* The largest amax of a history that can be used; 0: there is none. */
 static float largest_of_history(const struct quern_quantize_call *call, int64_t place) {
     uint32_t largest = 0, bits;
     float amax;
     for (int64_t row = 0; row < call->args.history_length; row++) {
         memcpy(&bits, &call->args.history[row * call->count + place], sizeof bits);
+        bits = quern_quantize_usable(bits);
         largest = bits > largest ? bits : largest;
     }
     memcpy(&amax, &largest, sizeof amax);
     return amax;
 }
 
-/* The first piece of a tensor stores its scale. */
+/* The first piece of a tensor stores its scale, while others may read the last one: whichever they find, they keep the same. */
 static float scale_of(const struct quern_quantize_call *call, int64_t place, bool stores) {
     const quern_quantize_args *args = &call->args;
     const float amax = args->history ? largest_of_history(call, place) : args->amax[place];
     const float largest = quern_quantize_largest(args->output_dtype);
-    const float scale = quern_quantize_scale(amax, largest, (float)args->eps, args->power_of_two);
-    if (stores && args->scale) args->scale[place] = scale;
+    float scale = quern_quantize_scale(amax, largest, (float)args->eps, args->power_of_two);
+    if (args->history && amax == 0) {
+        __atomic_load(&args->scale[place], &scale, __ATOMIC_RELAXED);
+        scale = quern_quantize_kept_scale(scale);
+    }
+    if (stores && args->scale) __atomic_store(&args->scale[place], &scale, __ATOMIC_RELAXED);
     if (stores && args->scale_inv) args->scale_inv[place] = 1.0f / scale;
     return scale;
 }

@@ -28,7 +28,8 @@ static void show_arrays(struct quern_tensor_taker *taker, const struct quern_qua
     if (!call->form.in_blocks) {
         quern_show_vector(taker, "amax", args->amax, quern_float_element, call->count,
                           finds ? QUERN_TENSOR_OUT : QUERN_TENSOR_IN);
-        if (casts) quern_show_vector(taker, "scale", args->scale, quern_float_element, call->count, QUERN_TENSOR_OUT);
+        if (casts) quern_show_vector(taker, "scale", args->scale, quern_float_element, call->count,
+                                      args->history ? QUERN_TENSOR_BOTH : QUERN_TENSOR_OUT);
         if (casts) quern_show_vector(taker, "scale_inv", args->scale_inv, quern_float_element, call->count, QUERN_TENSOR_OUT);
         if (casts)
             quern_show_matrix(taker, "history", args->history, quern_float_element, args->history_length, call->count, call->count,

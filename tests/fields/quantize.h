@@ -25,7 +25,7 @@ MEMORY_OF(quern_quantize_args, tensors,         "RRR0RRRRRRR", sizeof(void *), .
           .unused = {"is not NULL with a plan, which has its own list"})
 RULE(quern_quantize_args, tensor_count,         "ccc-ccccccc", REFUSES(COUNT_TO("4294967295")))
 BUFFER_OF(quern_quantize_args, amax,            "-WWWWWR---W", sizeof(float))
-BUFFER_OF(quern_quantize_args, scale,           "-wwww-w---w", sizeof(float))
+BUFFER_OF(quern_quantize_args, scale,           "-wWww-w---w", sizeof(float))
 BUFFER_OF(quern_quantize_args, scale_inv,       "-wwww-w---w", sizeof(float))
 RULE(quern_quantize_args, eps,                  "cccccccc-cc", REFUSES(FP32))
 PLAIN(quern_quantize_args, power_of_two,        "cccccccc-cc")

@@ -138,6 +138,7 @@ void quantize_update(struct quantize_case *q) {
     buffer_write(&q->input, q->inputs);
     buffer_write(&q->of[QUANTIZE_AMAX], q->numbers[QUANTIZE_AMAX]);
     buffer_write(&q->of[QUANTIZE_HISTORY], q->numbers[QUANTIZE_HISTORY]);
+    buffer_write(&q->of[QUANTIZE_SCALE_ARRAY], q->numbers[QUANTIZE_SCALE_ARRAY]);
 }
 
 void quantize_run(struct quantize_case *q) {

@@ -105,13 +105,21 @@ void quantize_model_cast(const quern_quantize_args *args) {
         cast(args, place, quantize_model_scale(args, args->amax[place]));
 }
 
+/* Of the finite ones. */
 static float largest_of_history(const quern_quantize_args *args, int64_t place) {
     float largest = 0;
     for (int64_t row = 0; row < args->history_length; row++) {
         const float amax = args->history[row * args->tensor_count + place];
-        largest = isnan(amax) || isnan(largest) ? NAN : fmaxf(largest, amax);
+        if (isfinite(amax) && amax > largest) largest = amax;
     }
     return largest;
+}
+
+/* Without any above 0 the last scale stays. */
+static float delayed_scale(const quern_quantize_args *args, int64_t place) {
+    const float largest = largest_of_history(args, place), last = args->scale[place];
+    if (largest > 0) return quantize_model_scale(args, largest);
+    return isfinite(last) && last > 0 ? last : 1;
 }
 
 void quantize_model(const quern_quantize_args *args) {
@@ -126,7 +134,7 @@ void quantize_model(const quern_quantize_args *args) {
     }
     for (int64_t place = 0; place < args->tensor_count; place++) {
         float *history = args->history + place;
-        cast(args, place, quantize_model_scale(args, largest_of_history(args, place)));
+        cast(args, place, delayed_scale(args, place));
         for (int64_t row = args->history_length - 1; row > 0; row--)
             history[row * args->tensor_count] = history[(row - 1) * args->tensor_count];
         history[0] = args->amax[place];

@@ -182,17 +182,18 @@ static void quantize(struct scene *scene, const quern_quantize_args *args) {
 }
 
 Test(dump_operations, a_quantisation_with_everything) {
-    static const float history[2] = {8, 4}, off[1] = {0};
+    static const float history[2] = {8, 4}, off[1] = {0}, last[1] = {2};
     static const uint64_t number[1] = {7};
     OPEN_QUANTIZED(scene, values, tensor, args);
     tensor.transposed = output(&scene, COUNT);
     args.rounding = QUERN_ROUND_STOCHASTIC;
-    args.amax = output(&scene, 4), args.scale = output(&scene, 4), args.scale_inv = output(&scene, 4);
+    args.amax = output(&scene, 4), args.scale = array(&scene, sizeof last, last)->data, args.scale_inv = output(&scene, 4);
     args.noop = array(&scene, sizeof off, off)->data, args.offset_pointer = array(&scene, sizeof number, number)->data;
     args.history = array(&scene, sizeof history, history)->data, args.history_length = 2;
     quantize(&scene, &args);
-    CHECK_WRITTEN(&scene, "quantize", {"in", "input.0", "F32", "[96]", values}, {"in", "history", "F32", "[2,1]", history},
-                  {"in", "noop", "F32", "[1]", off}, {"in", "offset_pointer", "I64", "[1]", number},
+    CHECK_WRITTEN(&scene, "quantize", {"in", "input.0", "F32", "[96]", values}, {"in", "scale", "F32", "[1]", last},
+                  {"in", "history", "F32", "[2,1]", history}, {"in", "noop", "F32", "[1]", off},
+                  {"in", "offset_pointer", "I64", "[1]", number},
                   {"out", "output.0", "F8_E4M3", "[96]", tensor.output},
                   {"out", "transposed.0", "F8_E4M3", "[96]", tensor.transposed}, {"out", "amax", "F32", "[1]", args.amax},
                   {"out", "scale", "F32", "[1]", args.scale}, {"out", "scale_inv", "F32", "[1]", args.scale_inv},

@@ -283,12 +283,42 @@ TEST_QUANTIZE_TYPES(quantize, a_history_delays_the_scale) {
             scale_inputs(&q, factors[call]);
             if (call == 2) q.args.history[0] = 1000;
             if (call == 4) q.args.history[4] = NAN;
+            if (call == 5) q.args.history[1] = INFINITY;
             if (windows[i] == 70 && call == 1) q.args.history[40 * COUNT(few) + 2] = 2000;
             quantize_update(&q);
             q.args.offset = q.on_device.offset = call;
             quantize_run(&q);
             quantize_model(&q.args);
             quantize_check(&q, "a history");
+        }
+    }
+}
+
+/*
+ * An overflow in one call leaves the scale of all later ones as it was: no window keeps an infinity, and one in which there is
+ * nothing else, or only zeros, keeps the last scale.
+ */
+TEST_QUANTIZE_TYPES(quantize, an_infinity_does_not_stay_in_the_scale) {
+    static const int64_t counts[] = {70, 9000};
+    static const double overflow[] = {0, 0, 1, 0, 0, 1, 1, 0};
+    for (int64_t window = 1; window <= 2; window++) {
+        OPEN_QUANTIZE(q, device, input, output, counts, COUNT(counts), window);
+        const float first = 128;
+        q.args.scale[0] = first, q.args.scale[1] = NAN;   /* no scale: counts as 1 */
+        void *value = (void *)(uintptr_t)q.tensors[1].input;
+        const double usual = dtype_load(input, value, 7);
+        quantize_upload(&q, window == 2);
+        for (size_t call = 0; call < COUNT(overflow); call++) {
+            float last[2];
+            memcpy(last, q.args.scale, sizeof last);
+            dtype_store(input, value, 7, overflow[call] != 0 ? (double)INFINITY : usual);
+            quantize_update(&q);
+            quantize_run(&q);
+            quantize_model(&q.args);
+            quantize_check(&q, "an infinity in the history");
+            check(call || (last[0] == first && q.args.scale[0] == first && q.args.scale[1] == 1),
+                  "a history of zeros has a scale of %g", (double)q.args.scale[0]);
+            check(call < 2 || q.args.scale[1] == last[1], "call %zu has another scale, %g", call, (double)q.args.scale[1]);
         }
     }
 }

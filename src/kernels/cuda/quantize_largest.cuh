@@ -88,11 +88,11 @@ struct tensor_share {
 
 /* ---- scales ---- */
 
-/* The largest amax of the history.  NaN counts as larger than infinity. */
+/* The largest amax of the history that can be used; 0: there is none. */
 static __device__ __forceinline__ float largest_of_history(const quern_quantize_batch &batch, uint32_t place) {
     uint32_t largest = 0;
     for (int64_t row = threadIdx.x % 32; row < batch.history_length; row += 32) {
-        largest = max(largest, __float_as_uint(batch.history[row * batch.list_count + place]));
+        largest = max(largest, quern_quantize_usable(__float_as_uint(batch.history[row * batch.list_count + place])));
     }
     return __uint_as_float(largest_of_warp(largest));
 }
@@ -100,7 +100,9 @@ static __device__ __forceinline__ float largest_of_history(const quern_quantize_
 template <class Out>
 static __device__ __forceinline__ float scale_of_tensor(const quern_quantize_batch &batch, uint32_t place, bool stores) {
     const float amax = batch.history ? largest_of_history(batch, place) : batch.amax[place];
-    const float scale = quern_quantize_scale(amax, Out::largest, batch.eps, batch.power_of_two);
+    const bool keeps = batch.history && amax == 0.0f;
+    const float scale = keeps ? quern_quantize_kept_scale(batch.scale[place])
+                              : quern_quantize_scale(amax, Out::largest, batch.eps, batch.power_of_two);
     if (threadIdx.x % 32 == 0 && stores) {
         if (batch.scale) {
             batch.scale[place] = scale;
