@@ -580,6 +580,19 @@ QUERN_API quern_status quern_cross_entropy_gradient(quern_device *device, const 
                                                     size_t workspace_bytes, void *stream);
 
 /*
+ * Multiplies a gradient that is there already by upstream gradients that were not known before:
+ *
+ *   grad[row] = grad[row] * args->grad_loss[row * args->grad_loss_stride], in place
+ *
+ * A row whose value is exactly 1 is neither read nor written, so a call for one value that is 1 costs nothing on a CPU, and on a GPU
+ * a launch that reads the value and ends: the host need not know it, and a graph can capture the call.  Each product is rounded once,
+ * to nearest even; NaN and infinity follow IEEE 754: 0 times NaN is NaN.  Columns from vocab on keep their zeros.  grad_loss and grad
+ * are required.  The other pointers, grad_scale and strict_labels have no effect, but all numbers are checked.  It needs no
+ * workspace.  Thread-safe.  Errors: as quern_cross_entropy.
+ */
+QUERN_API quern_status quern_cross_entropy_upstream(quern_device *device, const quern_cross_entropy_args *args, void *stream);
+
+/*
  * Writes the name of the kernel that serves these arguments, and the reason against each earlier row.  The buffer is filled and the
  * length returned as by quern_error_detail.  Thread-safe.
  */

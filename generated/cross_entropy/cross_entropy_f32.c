@@ -11,6 +11,7 @@
 #define NOT_A_NUMBER NAN
 
 #include "kernels/cpu/cross_entropy.h"
+#include "kernels/cpu/cross_entropy_upstream.h"
 #include "kernels/kernel.h"
 
 quern_cross_entropy_rows_kernel QUERN_KERNEL_NAME(cross_entropy_f32);
@@ -32,6 +33,14 @@ quern_cross_entropy_part_kernel QUERN_KERNEL_NAME(cross_entropy_f32_gradient);
 void QUERN_KERNEL_NAME(cross_entropy_f32_gradient)(
     const struct quern_cross_entropy_problem *problem, int64_t row, int64_t part, void *scratch) {
     run_gradient(problem, row, part, scratch, false);
+}
+
+quern_cross_entropy_part_kernel QUERN_KERNEL_NAME(cross_entropy_f32_upstream);
+
+void QUERN_KERNEL_NAME(cross_entropy_f32_upstream)(
+    const struct quern_cross_entropy_problem *problem, int64_t row, int64_t part, void *scratch) {
+    (void)scratch;
+    run_upstream(problem, row, part);
 }
 
 quern_cross_entropy_rows_kernel QUERN_KERNEL_NAME(cross_entropy_f32_full);

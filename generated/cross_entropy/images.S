@@ -175,6 +175,39 @@ quern_image_cross_entropy_bf16__sm_120f:
     .byte 0
 quern_image_cross_entropy_bf16__sm_120f_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_f32_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_f32_upstream__sm_120f, quern_image_cross_entropy_f32_upstream__sm_120f_end
+    .hidden quern_image_cross_entropy_f32_upstream__sm_120f, quern_image_cross_entropy_f32_upstream__sm_120f_end
+quern_image_cross_entropy_f32_upstream__sm_120f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_120f/cross_entropy_f32_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_upstream__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_f16_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_f16_upstream__sm_120f, quern_image_cross_entropy_f16_upstream__sm_120f_end
+    .hidden quern_image_cross_entropy_f16_upstream__sm_120f, quern_image_cross_entropy_f16_upstream__sm_120f_end
+quern_image_cross_entropy_f16_upstream__sm_120f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_120f/cross_entropy_f16_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_upstream__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_bf16_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_upstream__sm_120f, quern_image_cross_entropy_bf16_upstream__sm_120f_end
+    .hidden quern_image_cross_entropy_bf16_upstream__sm_120f, quern_image_cross_entropy_bf16_upstream__sm_120f_end
+quern_image_cross_entropy_bf16_upstream__sm_120f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_120f/cross_entropy_bf16_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_upstream__sm_120f_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_120f, cross_entropy_stages)
     .balign 64
     .global quern_image_cross_entropy_stages__sm_120f, quern_image_cross_entropy_stages__sm_120f_end
@@ -383,6 +416,39 @@ quern_image_cross_entropy_bf16__sm_100f:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_f32_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_f32_upstream__sm_100f, quern_image_cross_entropy_f32_upstream__sm_100f_end
+    .hidden quern_image_cross_entropy_f32_upstream__sm_100f, quern_image_cross_entropy_f32_upstream__sm_100f_end
+quern_image_cross_entropy_f32_upstream__sm_100f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_100f/cross_entropy_f32_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_upstream__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_f16_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_f16_upstream__sm_100f, quern_image_cross_entropy_f16_upstream__sm_100f_end
+    .hidden quern_image_cross_entropy_f16_upstream__sm_100f, quern_image_cross_entropy_f16_upstream__sm_100f_end
+quern_image_cross_entropy_f16_upstream__sm_100f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_100f/cross_entropy_f16_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_upstream__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_bf16_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_upstream__sm_100f, quern_image_cross_entropy_bf16_upstream__sm_100f_end
+    .hidden quern_image_cross_entropy_bf16_upstream__sm_100f, quern_image_cross_entropy_bf16_upstream__sm_100f_end
+quern_image_cross_entropy_bf16_upstream__sm_100f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_100f/cross_entropy_bf16_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_upstream__sm_100f_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_100f, cross_entropy_stages)
     .balign 64
@@ -593,6 +659,39 @@ quern_image_cross_entropy_bf16__sm_90a:
     .byte 0
 quern_image_cross_entropy_bf16__sm_90a_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_f32_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_f32_upstream__sm_90a, quern_image_cross_entropy_f32_upstream__sm_90a_end
+    .hidden quern_image_cross_entropy_f32_upstream__sm_90a, quern_image_cross_entropy_f32_upstream__sm_90a_end
+quern_image_cross_entropy_f32_upstream__sm_90a:
+#if QUERN_HAS_NVCC
+    .incbin "sm_90a/cross_entropy_f32_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_upstream__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_f16_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_f16_upstream__sm_90a, quern_image_cross_entropy_f16_upstream__sm_90a_end
+    .hidden quern_image_cross_entropy_f16_upstream__sm_90a, quern_image_cross_entropy_f16_upstream__sm_90a_end
+quern_image_cross_entropy_f16_upstream__sm_90a:
+#if QUERN_HAS_NVCC
+    .incbin "sm_90a/cross_entropy_f16_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_upstream__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_bf16_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_upstream__sm_90a, quern_image_cross_entropy_bf16_upstream__sm_90a_end
+    .hidden quern_image_cross_entropy_bf16_upstream__sm_90a, quern_image_cross_entropy_bf16_upstream__sm_90a_end
+quern_image_cross_entropy_bf16_upstream__sm_90a:
+#if QUERN_HAS_NVCC
+    .incbin "sm_90a/cross_entropy_bf16_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_upstream__sm_90a_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_90a, cross_entropy_stages)
     .balign 64
     .global quern_image_cross_entropy_stages__sm_90a, quern_image_cross_entropy_stages__sm_90a_end
@@ -801,6 +900,39 @@ quern_image_cross_entropy_bf16__sm_89:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_f32_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_f32_upstream__sm_89, quern_image_cross_entropy_f32_upstream__sm_89_end
+    .hidden quern_image_cross_entropy_f32_upstream__sm_89, quern_image_cross_entropy_f32_upstream__sm_89_end
+quern_image_cross_entropy_f32_upstream__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/cross_entropy_f32_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_upstream__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_f16_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_f16_upstream__sm_89, quern_image_cross_entropy_f16_upstream__sm_89_end
+    .hidden quern_image_cross_entropy_f16_upstream__sm_89, quern_image_cross_entropy_f16_upstream__sm_89_end
+quern_image_cross_entropy_f16_upstream__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/cross_entropy_f16_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_upstream__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_bf16_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_upstream__sm_89, quern_image_cross_entropy_bf16_upstream__sm_89_end
+    .hidden quern_image_cross_entropy_bf16_upstream__sm_89, quern_image_cross_entropy_bf16_upstream__sm_89_end
+quern_image_cross_entropy_bf16_upstream__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/cross_entropy_bf16_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_upstream__sm_89_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_89, cross_entropy_stages)
     .balign 64
@@ -1011,6 +1143,39 @@ quern_image_cross_entropy_bf16__sm_86:
     .byte 0
 quern_image_cross_entropy_bf16__sm_86_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_86, cross_entropy_f32_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_f32_upstream__sm_86, quern_image_cross_entropy_f32_upstream__sm_86_end
+    .hidden quern_image_cross_entropy_f32_upstream__sm_86, quern_image_cross_entropy_f32_upstream__sm_86_end
+quern_image_cross_entropy_f32_upstream__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/cross_entropy_f32_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_upstream__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_f16_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_f16_upstream__sm_86, quern_image_cross_entropy_f16_upstream__sm_86_end
+    .hidden quern_image_cross_entropy_f16_upstream__sm_86, quern_image_cross_entropy_f16_upstream__sm_86_end
+quern_image_cross_entropy_f16_upstream__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/cross_entropy_f16_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_upstream__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_bf16_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_upstream__sm_86, quern_image_cross_entropy_bf16_upstream__sm_86_end
+    .hidden quern_image_cross_entropy_bf16_upstream__sm_86, quern_image_cross_entropy_bf16_upstream__sm_86_end
+quern_image_cross_entropy_bf16_upstream__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/cross_entropy_bf16_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_upstream__sm_86_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_86, cross_entropy_stages)
     .balign 64
     .global quern_image_cross_entropy_stages__sm_86, quern_image_cross_entropy_stages__sm_86_end
@@ -1219,6 +1384,39 @@ quern_image_cross_entropy_bf16__sm_80:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_f32_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_f32_upstream__sm_80, quern_image_cross_entropy_f32_upstream__sm_80_end
+    .hidden quern_image_cross_entropy_f32_upstream__sm_80, quern_image_cross_entropy_f32_upstream__sm_80_end
+quern_image_cross_entropy_f32_upstream__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/cross_entropy_f32_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_upstream__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_f16_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_f16_upstream__sm_80, quern_image_cross_entropy_f16_upstream__sm_80_end
+    .hidden quern_image_cross_entropy_f16_upstream__sm_80, quern_image_cross_entropy_f16_upstream__sm_80_end
+quern_image_cross_entropy_f16_upstream__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/cross_entropy_f16_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_upstream__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_bf16_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_upstream__sm_80, quern_image_cross_entropy_bf16_upstream__sm_80_end
+    .hidden quern_image_cross_entropy_bf16_upstream__sm_80, quern_image_cross_entropy_bf16_upstream__sm_80_end
+quern_image_cross_entropy_bf16_upstream__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/cross_entropy_bf16_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_upstream__sm_80_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_80, cross_entropy_stages)
     .balign 64
@@ -1429,6 +1627,39 @@ quern_image_cross_entropy_bf16__sm_75:
     .byte 0
 quern_image_cross_entropy_bf16__sm_75_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_75, cross_entropy_f32_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_f32_upstream__sm_75, quern_image_cross_entropy_f32_upstream__sm_75_end
+    .hidden quern_image_cross_entropy_f32_upstream__sm_75, quern_image_cross_entropy_f32_upstream__sm_75_end
+quern_image_cross_entropy_f32_upstream__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/cross_entropy_f32_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_upstream__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_f16_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_f16_upstream__sm_75, quern_image_cross_entropy_f16_upstream__sm_75_end
+    .hidden quern_image_cross_entropy_f16_upstream__sm_75, quern_image_cross_entropy_f16_upstream__sm_75_end
+quern_image_cross_entropy_f16_upstream__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/cross_entropy_f16_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_upstream__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_bf16_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_upstream__sm_75, quern_image_cross_entropy_bf16_upstream__sm_75_end
+    .hidden quern_image_cross_entropy_bf16_upstream__sm_75, quern_image_cross_entropy_bf16_upstream__sm_75_end
+quern_image_cross_entropy_bf16_upstream__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/cross_entropy_bf16_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_upstream__sm_75_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_75, cross_entropy_stages)
     .balign 64
     .global quern_image_cross_entropy_stages__sm_75, quern_image_cross_entropy_stages__sm_75_end
@@ -1637,6 +1868,39 @@ quern_image_cross_entropy_bf16__compute_90:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_f32_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_f32_upstream__compute_90, quern_image_cross_entropy_f32_upstream__compute_90_end
+    .hidden quern_image_cross_entropy_f32_upstream__compute_90, quern_image_cross_entropy_f32_upstream__compute_90_end
+quern_image_cross_entropy_f32_upstream__compute_90:
+#if QUERN_HAS_NVCC
+    .incbin "compute_90/cross_entropy_f32_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_upstream__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_f16_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_f16_upstream__compute_90, quern_image_cross_entropy_f16_upstream__compute_90_end
+    .hidden quern_image_cross_entropy_f16_upstream__compute_90, quern_image_cross_entropy_f16_upstream__compute_90_end
+quern_image_cross_entropy_f16_upstream__compute_90:
+#if QUERN_HAS_NVCC
+    .incbin "compute_90/cross_entropy_f16_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_upstream__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_bf16_upstream)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_upstream__compute_90, quern_image_cross_entropy_bf16_upstream__compute_90_end
+    .hidden quern_image_cross_entropy_bf16_upstream__compute_90, quern_image_cross_entropy_bf16_upstream__compute_90_end
+quern_image_cross_entropy_bf16_upstream__compute_90:
+#if QUERN_HAS_NVCC
+    .incbin "compute_90/cross_entropy_bf16_upstream.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_upstream__compute_90_end = . - 1
 #endif
 #if QUERN_SELECTED(compute_90, cross_entropy_stages)
     .balign 64

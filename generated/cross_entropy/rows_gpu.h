@@ -86,6 +86,21 @@ ROW(cross_entropy_bf16, cross_entropy_bf16_stats, (QUERN_BF16), QUERN_STAGE_STAT
 ROW(cross_entropy_bf16, cross_entropy_bf16_gradient, (QUERN_BF16), QUERN_STAGE_GRADIENT, 0,
     INT64_MAX, 512, 0, 0, 0, 0, 0, 0)
 #endif
+#if SELECTED(cross_entropy_f32_upstream)
+UNIT(cross_entropy_f32_upstream)
+ROW(cross_entropy_f32_upstream, cross_entropy_f32_upstream, (QUERN_F32), QUERN_STAGE_UPSTREAM, 0,
+    INT64_MAX, 256, 0, 0, 0, 0, 0, 0)
+#endif
+#if SELECTED(cross_entropy_f16_upstream)
+UNIT(cross_entropy_f16_upstream)
+ROW(cross_entropy_f16_upstream, cross_entropy_f16_upstream, (QUERN_F16), QUERN_STAGE_UPSTREAM, 0,
+    INT64_MAX, 256, 0, 0, 0, 0, 0, 0)
+#endif
+#if SELECTED(cross_entropy_bf16_upstream)
+UNIT(cross_entropy_bf16_upstream)
+ROW(cross_entropy_bf16_upstream, cross_entropy_bf16_upstream, (QUERN_BF16), QUERN_STAGE_UPSTREAM, 0,
+    INT64_MAX, 256, 0, 0, 0, 0, 0, 0)
+#endif
 #if SELECTED(cross_entropy_stages)
 UNIT(cross_entropy_stages)
 ROW(cross_entropy_stages, cross_entropy_combine, (QUERN_NO_DTYPE), QUERN_STAGE_COMBINE, 0,

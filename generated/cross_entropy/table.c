@@ -15,6 +15,7 @@
 _Static_assert(QUERN_STAGE_ROWS == 0, "as gen/pack.py stores it");
 _Static_assert(QUERN_STAGE_STATS == 1, "as gen/pack.py stores it");
 _Static_assert(QUERN_STAGE_GRADIENT == 2, "as gen/pack.py stores it");
-_Static_assert(QUERN_STAGE_COMBINE == 3, "as gen/pack.py stores it");
-_Static_assert(QUERN_STAGE_LABELS == 4, "as gen/pack.py stores it");
-_Static_assert(QUERN_STAGE_REDUCE == 5, "as gen/pack.py stores it");
+_Static_assert(QUERN_STAGE_UPSTREAM == 3, "as gen/pack.py stores it");
+_Static_assert(QUERN_STAGE_COMBINE == 4, "as gen/pack.py stores it");
+_Static_assert(QUERN_STAGE_LABELS == 5, "as gen/pack.py stores it");
+_Static_assert(QUERN_STAGE_REDUCE == 6, "as gen/pack.py stores it");

@@ -368,6 +368,11 @@
     ROW(quern_cross_entropy_gradient__parameters, workspace_bytes) \
     ROW(quern_cross_entropy_gradient__parameters, stream)
 
+#define FIELDS_OF_quern_cross_entropy_upstream__parameters(ROW) \
+    ROW(quern_cross_entropy_upstream__parameters, device) \
+    ROW(quern_cross_entropy_upstream__parameters, args) \
+    ROW(quern_cross_entropy_upstream__parameters, stream)
+
 #define FIELDS_OF_quern_cross_entropy_explain__parameters(ROW) \
     ROW(quern_cross_entropy_explain__parameters, device) \
     ROW(quern_cross_entropy_explain__parameters, args) \
@@ -584,6 +589,7 @@
     ROW(quern_cross_entropy_stats) \
     ROW(quern_cross_entropy_combine) \
     ROW(quern_cross_entropy_gradient) \
+    ROW(quern_cross_entropy_upstream) \
     ROW(quern_cross_entropy_explain)
 
 #define CALLS_WITH_quern_gemm_args(ROW) \

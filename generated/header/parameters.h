@@ -120,6 +120,11 @@ typedef struct {
 typedef struct {
     quern_device *device;
     quern_cross_entropy_args *args;
+    void *stream;
+} quern_cross_entropy_upstream__parameters;
+typedef struct {
+    quern_device *device;
+    quern_cross_entropy_args *args;
     char *buffer;
     size_t bytes;
 } quern_cross_entropy_explain__parameters;

@@ -659,6 +659,14 @@ static const struct field fields_of_quern_cross_entropy_gradient__parameters[] =
     {.name = "stream", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_gradient__parameters, stream), .bytes = sizeof((quern_cross_entropy_gradient__parameters *)0)->stream, .extent = extent_of_quern_cross_entropy_gradient__parameters__stream},
 };
 static const struct record record_of_quern_cross_entropy_gradient__parameters = {"quern_cross_entropy_gradient__parameters", sizeof(quern_cross_entropy_gradient__parameters), fields_of_quern_cross_entropy_gradient__parameters, 5};
+DECLARE_EXTENT(quern_cross_entropy_upstream__parameters, args)
+DECLARE_EXTENT(quern_cross_entropy_upstream__parameters, stream)
+static const struct field fields_of_quern_cross_entropy_upstream__parameters[] = {
+    {.name = "device", .kind = HANDLE, .offset = offsetof(quern_cross_entropy_upstream__parameters, device), .bytes = sizeof((quern_cross_entropy_upstream__parameters *)0)->device, .handle = HANDLE_OF_quern_device},
+    {.name = "args", .kind = STRUCTS, .offset = offsetof(quern_cross_entropy_upstream__parameters, args), .bytes = sizeof((quern_cross_entropy_upstream__parameters *)0)->args, .is_const = 1, .record = &record_of_quern_cross_entropy_args, .extent = extent_of_quern_cross_entropy_upstream__parameters__args},
+    {.name = "stream", .kind = MEMORY, .offset = offsetof(quern_cross_entropy_upstream__parameters, stream), .bytes = sizeof((quern_cross_entropy_upstream__parameters *)0)->stream, .extent = extent_of_quern_cross_entropy_upstream__parameters__stream},
+};
+static const struct record record_of_quern_cross_entropy_upstream__parameters = {"quern_cross_entropy_upstream__parameters", sizeof(quern_cross_entropy_upstream__parameters), fields_of_quern_cross_entropy_upstream__parameters, 3};
 DECLARE_EXTENT(quern_cross_entropy_explain__parameters, args)
 DECLARE_EXTENT(quern_cross_entropy_explain__parameters, buffer)
 static const struct field fields_of_quern_cross_entropy_explain__parameters[] = {
@@ -1380,6 +1388,10 @@ static uint64_t call_quern_cross_entropy_gradient(const void *parameters) {
     const quern_cross_entropy_gradient__parameters *p = parameters;
     return (uint64_t)quern_cross_entropy_gradient(p->device, p->args, p->workspace, p->workspace_bytes, p->stream);
 }
+static uint64_t call_quern_cross_entropy_upstream(const void *parameters) {
+    const quern_cross_entropy_upstream__parameters *p = parameters;
+    return (uint64_t)quern_cross_entropy_upstream(p->device, p->args, p->stream);
+}
 static uint64_t call_quern_cross_entropy_explain(const void *parameters) {
     const quern_cross_entropy_explain__parameters *p = parameters;
     return (uint64_t)quern_cross_entropy_explain(p->device, p->args, p->buffer, p->bytes);
@@ -1756,6 +1768,7 @@ static const struct function functions[] = {
     {"quern_cross_entropy_stats", &record_of_quern_cross_entropy_stats__parameters, call_quern_cross_entropy_stats, STATUS},
     {"quern_cross_entropy_combine", &record_of_quern_cross_entropy_combine__parameters, call_quern_cross_entropy_combine, STATUS},
     {"quern_cross_entropy_gradient", &record_of_quern_cross_entropy_gradient__parameters, call_quern_cross_entropy_gradient, STATUS},
+    {"quern_cross_entropy_upstream", &record_of_quern_cross_entropy_upstream__parameters, call_quern_cross_entropy_upstream, STATUS},
     {"quern_cross_entropy_explain", &record_of_quern_cross_entropy_explain__parameters, call_quern_cross_entropy_explain, LENGTH},
     {"quern_gemm_args_init", &record_of_quern_gemm_args_init__parameters, call_quern_gemm_args_init, NOTHING},
     {"quern_blas_open", &record_of_quern_blas_open__parameters, call_quern_blas_open, STATUS},

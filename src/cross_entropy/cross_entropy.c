@@ -89,6 +89,11 @@ quern_status quern_cross_entropy_gradient(quern_device *device, const quern_cros
     return run(&call, args, workspace, workspace_bytes);
 }
 
+quern_status quern_cross_entropy_upstream(quern_device *device, const quern_cross_entropy_args *args, void *stream) {
+    struct quern_cross_entropy_call call = {.device = device, .step = QUERN_STEP_UPSTREAM, .stream = stream};
+    return run(&call, args, NULL, 0);
+}
+
 size_t quern_cross_entropy_explain(const quern_device *device, const quern_cross_entropy_args *given, char *buffer, size_t bytes) {
     struct quern_cross_entropy_call call = {.device = (quern_device *)device};
     if (!device) quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");

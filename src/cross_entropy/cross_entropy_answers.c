@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "cross_entropy/cross_entropy_shared.h"
 #include "quern.h"
@@ -22,7 +23,7 @@ struct memory {
     double divisor;
     struct quern_rows_progress progress;
     int32_t labels[ROWS];
-    float row_loss[ROWS], lse[ROWS], log_prob[ROWS], loss;
+    float row_loss[ROWS], lse[ROWS], log_prob[ROWS], loss, upstream[ROWS];
 };
 
 /* ---- the problem and its results, in double ---- */
@@ -49,6 +50,11 @@ static double gradient(int row, int column) {
     return row < COUNTED ? (exp(logit(row, column) - lse(row)) - (column == label(row))) / COUNTED : 0;
 }
 
+/* Exact products with each logit; the first row stays as it is. */
+static float upstream(int row) { return 1 - 0.5f * (float)row; }
+
+static double product(int row, int column) { return (double)upstream(row) * logit(row, column); }
+
 /* With the origin 0: any number near the largest logit would do. */
 static quern_row_stats stats(int row) {
     if (row >= COUNTED) return (quern_row_stats){.origin = (double)-INFINITY, .label_value = -INFINITY, .argmax = -1};
@@ -73,6 +79,8 @@ static void write_inputs(struct memory *memory, const struct quern_kernel *kerne
         if (stage == QUERN_STAGE_COMBINE) memory->parts[row] = stats(row);
         if (stage == QUERN_STAGE_GRADIENT) memory->stats[row] = stats(row);
         if (stage == QUERN_STAGE_REDUCE) memory->row_loss[row] = (float)loss(row);
+        if (stage == QUERN_STAGE_UPSTREAM) memory->upstream[row] = upstream(row);
+        if (stage == QUERN_STAGE_UPSTREAM) memcpy(memory->grad[row], memory->logits[row], sizeof memory->grad[row]);
     }
     if (stage != QUERN_STAGE_LABELS && !quern_cross_entropy_serves_call(kernel)) memory->divisor = COUNTED;
     memory->progress = (struct quern_rows_progress){0};
@@ -96,6 +104,7 @@ static void write_problem(struct quern_cross_entropy_problem *problem, const str
         .parts = ON_DEVICE(trial, parts), .part_count = 1, .is_final = 1,
         .loss = ON_DEVICE(trial, loss), .divisor = ON_DEVICE(trial, divisor),
         .progress = serves_call ? ON_DEVICE(trial, progress) : NULL,
+        .grad_loss = stage == QUERN_STAGE_UPSTREAM ? ON_DEVICE(trial, upstream) : NULL, .grad_loss_stride = 1,
         .report = stage == QUERN_STAGE_LABELS || serves_call ? ON_DEVICE(trial, report) : NULL,
     };
 }
@@ -103,7 +112,7 @@ static void write_problem(struct quern_cross_entropy_problem *problem, const str
 /* A block for each row, or one for all.  Blocks that take rows in turns are fewer, so that one of them has two. */
 static unsigned blocks_of(const struct quern_kernel *kernel) {
     if (kernel->cuda.elements) return ROWS - 1;
-    return kernel->key.cross_entropy.stage <= QUERN_STAGE_GRADIENT ? ROWS : 1;
+    return kernel->key.cross_entropy.stage <= QUERN_STAGE_UPSTREAM ? ROWS : 1;
 }
 
 static void ask(const struct quern_kernel *kernel, struct quern_trial *trial) {
@@ -133,15 +142,23 @@ static bool outputs_are_wrong(const struct memory *memory, struct quern_text *wh
 }
 
 /* An element of the gradient is rounded once: by up to 2^-9 of itself to bf16, 2^-12 to f16. */
-static bool gradient_is_wrong(const struct memory *memory, quern_dtype dtype, struct quern_text *why) {
+static bool matrix_is_wrong(const struct memory *memory, quern_dtype dtype, double (*expected)(int, int), struct quern_text *why) {
     const double tolerance = dtype == QUERN_F32 ? FEW_ULPS : dtype == QUERN_F16 ? 0x1p-9 : 0x1p-7;
     for (int row = 0; row < ROWS; row++) {
         const struct quern_answer answer = {"gradient", dtype, memory->grad[row], NULL, VOCAB, tolerance};
         double values[VOCAB];
-        for (int column = 0; column < VOCAB; column++) values[column] = gradient(row, column);
+        for (int column = 0; column < VOCAB; column++) values[column] = expected(row, column);
         if (quern_answer_is_wrong(&answer, values, why)) return true;
     }
     return false;
+}
+
+static bool gradient_is_wrong(const struct memory *memory, quern_dtype dtype, struct quern_text *why) {
+    return matrix_is_wrong(memory, dtype, gradient, why);
+}
+
+static bool product_is_wrong(const struct memory *memory, quern_dtype dtype, struct quern_text *why) {
+    return matrix_is_wrong(memory, dtype, product, why);
 }
 
 /* The origin is the kernel's choice, so the sums are compared without it.  A skipped row has none. */
@@ -192,6 +209,7 @@ static bool (*const stage_is_wrong[])(const struct memory *memory, quern_dtype d
     [QUERN_STAGE_ROWS] = rows_are_wrong,
     [QUERN_STAGE_STATS] = parts_are_wrong,
     [QUERN_STAGE_GRADIENT] = gradient_is_wrong,
+    [QUERN_STAGE_UPSTREAM] = product_is_wrong,
     [QUERN_STAGE_COMBINE] = combined_is_wrong,
     [QUERN_STAGE_LABELS] = counts_are_wrong,
     [QUERN_STAGE_REDUCE] = mean_is_wrong,

@@ -153,7 +153,7 @@ bool quern_cross_entropy_is_full(const quern_cross_entropy_args *args) {
 /* ---- the arguments of each step ---- */
 
 enum { WHOLE = 1 << QUERN_STEP_WHOLE, STATS = 1 << QUERN_STEP_STATS, COMBINE = 1 << QUERN_STEP_COMBINE,
-       GRADIENT = 1 << QUERN_STEP_GRADIENT };
+       GRADIENT = 1 << QUERN_STEP_GRADIENT, UPSTREAM = 1 << QUERN_STEP_UPSTREAM };
 
 /* The strides of matrices that are NULL have not been checked. */
 static int64_t matrix_bytes(const quern_cross_entropy_args *args, const void *matrix, int64_t columns, int64_t stride) {
@@ -197,12 +197,12 @@ static struct buffers list_buffers(const struct quern_cross_entropy_call *call) 
         {"args.logits", args->logits, matrix_bytes(args, args->logits, args->vocab, args->logits_stride), element,
          WHOLE | STATS | GRADIENT, 0, 0},
         {"args.labels", args->labels, rows * (int64_t)label, label, WHOLE | STATS | COMBINE | GRADIENT, 0, 0},
-        {"args.grad", args->grad, matrix_bytes(args, args->grad, args->padded_vocab, args->grad_stride), element, GRADIENT, WHOLE,
-         WHOLE | GRADIENT},
+        {"args.grad", args->grad, matrix_bytes(args, args->grad, args->padded_vocab, args->grad_stride), element,
+         GRADIENT | UPSTREAM, WHOLE, WHOLE | GRADIENT | UPSTREAM},
         {"args.stats", args->stats, rows * stats, sizeof(double), STATS | GRADIENT, WHOLE | COMBINE, WHOLE | STATS | COMBINE},
         {"shards", call->shards, rows * call->shard_count * stats, sizeof(double), COMBINE, 0, 0},
         {"args.loss", args->loss, losses, sizeof(float), 0, WHOLE | COMBINE, WHOLE | COMBINE},
-        {"args.grad_loss", first_grad_loss(args), grad_loss_bytes(args), sizeof(float), 0, WHOLE | GRADIENT, 0},
+        {"args.grad_loss", first_grad_loss(args), grad_loss_bytes(args), sizeof(float), UPSTREAM, WHOLE | GRADIENT, 0},
         {"args.class_weights", args->class_weights, args->vocab * (int64_t)sizeof(float), sizeof(float), 0,
          WHOLE | STATS | GRADIENT, 0},
         {"args.lse", args->lse, row_floats, sizeof(float), 0, WHOLE | COMBINE, WHOLE | COMBINE},

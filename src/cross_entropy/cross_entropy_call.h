@@ -14,6 +14,7 @@ enum quern_cross_entropy_step {
     QUERN_STEP_STATS,     /* quern_cross_entropy_stats, ... */
     QUERN_STEP_COMBINE,
     QUERN_STEP_GRADIENT,
+    QUERN_STEP_UPSTREAM,
     QUERN_STEPS
 };
 

@@ -126,7 +126,7 @@ static bool is_shared(const struct quern_cross_entropy_call *call) {
 }
 
 static void run_work(struct work work) {
-    const int64_t most = work.kernel ? work.call->workers : work.call->threads;
+    const int64_t most = work.kernel && work.call->workers ? work.call->workers : work.call->threads;  /* 0: no scratch */
     int64_t claimed[MOST_WORKERS];
     const int64_t worth = is_shared(work.call) ? quern_larger(1, work.count * work.cost / LEAST_SHARE) : 1;
     work.workers = quern_smaller(work.count, quern_smaller(most, worth));
@@ -174,7 +174,7 @@ static void finish_rows(const struct work *work, int64_t first, int64_t end, voi
 
 /* The kernels of a step; NULL: not needed. */
 struct kernels {
-    const struct quern_kernel *rows, *stats, *gradient;
+    const struct quern_kernel *rows, *stats, *gradient, *upstream;
 };
 
 /*
@@ -209,6 +209,8 @@ static quern_status find_kernels(const struct quern_cross_entropy_call *call, st
     if (status == QUERN_OK)
         status = find_kernel(call, QUERN_STAGE_GRADIENT, (split > 0 && call->problem.grad) || call->step == QUERN_STEP_GRADIENT,
                              &kernels->gradient);
+    if (status == QUERN_OK)
+        status = find_kernel(call, QUERN_STAGE_UPSTREAM, call->step == QUERN_STEP_UPSTREAM, &kernels->upstream);
     return status;
 }
 
@@ -291,6 +293,11 @@ static void run_combine(const struct quern_cross_entropy_call *call) {
     if (problem.loss) reduce_losses(&problem);
 }
 
+/* No worker is woken for one value for all rows that is 1. */
+static bool multiplies(const struct quern_cross_entropy_problem *problem) {
+    return problem->rows && (problem->grad_loss_stride || *problem->grad_loss != 1);
+}
+
 quern_status quern_cross_entropy_on_cpu(struct quern_cross_entropy_call *call) {
     struct kernels kernels;
     const quern_status status = find_kernels(call, &kernels);
@@ -304,6 +311,9 @@ quern_status quern_cross_entropy_on_cpu(struct quern_cross_entropy_call *call) {
         break;
     case QUERN_STEP_COMBINE:
         run_combine(call);
+        break;
+    case QUERN_STEP_UPSTREAM:
+        if (multiplies(&call->problem)) run_work(parts_of(call, &call->problem, kernels.upstream));
         break;
     default:
         count_labels(call, &call->problem);

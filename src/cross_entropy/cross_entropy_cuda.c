@@ -230,11 +230,16 @@ static quern_status plan_gradient(struct launches *launches, struct quern_cross_
     return status == QUERN_OK ? add_gradient(launches, call) : status;
 }
 
+static quern_status plan_upstream(struct launches *launches, struct quern_cross_entropy_call *call) {
+    return add(launches, call, QUERN_STAGE_UPSTREAM, call->problem.rows * call->problem.part_count);
+}
+
 static quern_status (*const plan_of_step[QUERN_STEPS])(struct launches *, struct quern_cross_entropy_call *) = {
     [QUERN_STEP_WHOLE] = plan_whole,
     [QUERN_STEP_STATS] = plan_stats,
     [QUERN_STEP_COMBINE] = plan_combine,
     [QUERN_STEP_GRADIENT] = plan_gradient,
+    [QUERN_STEP_UPSTREAM] = plan_upstream,
 };
 
 /* ---- launching ---- */

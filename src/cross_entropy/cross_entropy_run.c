@@ -53,6 +53,7 @@ static struct layout lay_out(const quern_device *device, int threads, enum quern
     struct layout layout = {0};
     const size_t rows = (size_t)args->rows;
     const int64_t parts = step == QUERN_STEP_WHOLE || step == QUERN_STEP_STATS ? quern_cross_entropy_parts(device, args) : 0;
+    if (step == QUERN_STEP_UPSTREAM) return layout;
     if (is_mean(args) && step != QUERN_STEP_STATS) layout.divisor = set_aside(&layout, sizeof(double));
     if (is_reduced(step, args)) layout.row_loss = set_aside(&layout, sizeof(float) * rows);
     if (device->kind == QUERN_CUDA && step == QUERN_STEP_WHOLE && rows)
@@ -90,7 +91,7 @@ static void fill_problem(struct quern_cross_entropy_call *call, const struct lay
     call->problem = (struct quern_cross_entropy_problem){
         .logits = args->logits,
         .logits_stride = args->logits_stride,
-        .grad = step == QUERN_STEP_WHOLE || step == QUERN_STEP_GRADIENT ? args->grad : NULL,
+        .grad = step == QUERN_STEP_STATS || step == QUERN_STEP_COMBINE ? NULL : args->grad,
         .grad_stride = args->grad_stride,
         .labels = args->labels,
         .labels_are_int64 = args->labels_dtype == QUERN_INT64,

@@ -4,10 +4,10 @@
 #include "../generated/arguments.h"
 
 static int access_of(char letter) {
-    return letter == 'i' ? QUERN_TENSOR_IN : letter == 'o' ? QUERN_TENSOR_OUT : 0;
+    return letter == 'i' ? QUERN_TENSOR_IN : letter == 'o' ? QUERN_TENSOR_OUT : letter == 'b' ? QUERN_TENSOR_BOTH : 0;
 }
 
-/* The letters say who uses a tensor in each step, in the order of enum quern_cross_entropy_step: i in, o out, - nobody. */
+/* The letters say who uses a tensor in each step, in the order of enum quern_cross_entropy_step: i in, o out, b both, - nobody. */
 static void show(const void *context, struct quern_tensor_taker *taker) {
     const struct quern_cross_entropy_call *call = context;
     const quern_cross_entropy_args *args = &call->args;
@@ -21,19 +21,19 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
         struct quern_element element;
         int64_t rows, columns, stride;
     } tensors[] = {
-        {"logits", "ii-i", args->logits, logits, rows, args->vocab, args->logits_stride},
-        {"labels", "iiii", args->labels, labels, QUERN_NO_ROWS, rows, rows},
-        {"class_weights", "ii-i", args->class_weights, quern_float_element, QUERN_NO_ROWS, args->vocab, args->vocab},
-        {"grad_loss", "i--i", args->grad_loss, quern_float_element, upstream, 1, args->grad_loss_stride},
-        {"shards", "--i-", call->shards, quern_byte_element, call->shard_count * rows, stats, stats},
-        {"stats", "oooi", args->stats, quern_byte_element, rows, stats, stats},
-        {"grad", "o--o", args->grad, logits, rows, args->padded_vocab, args->grad_stride},
-        {"loss", "o-o-", args->loss, quern_float_element, QUERN_NO_ROWS, sums, sums},
-        {"lse", "o-o-", args->lse, quern_float_element, QUERN_NO_ROWS, rows, rows},
-        {"log_prob", "o-o-", args->log_prob, quern_float_element, QUERN_NO_ROWS, rows, rows},
-        {"entropy", "o-o-", args->entropy, quern_float_element, QUERN_NO_ROWS, rows, rows},
-        {"argmax", "o-o-", args->argmax, quern_int64_element, QUERN_NO_ROWS, rows, rows},
-        {"report", "o-o-", args->report, quern_int64_element, QUERN_NO_ROWS, report, report},
+        {"logits", "ii-i-", args->logits, logits, rows, args->vocab, args->logits_stride},
+        {"labels", "iiii-", args->labels, labels, QUERN_NO_ROWS, rows, rows},
+        {"class_weights", "ii-i-", args->class_weights, quern_float_element, QUERN_NO_ROWS, args->vocab, args->vocab},
+        {"grad_loss", "i--ii", args->grad_loss, quern_float_element, upstream, 1, args->grad_loss_stride},
+        {"shards", "--i--", call->shards, quern_byte_element, call->shard_count * rows, stats, stats},
+        {"stats", "oooi-", args->stats, quern_byte_element, rows, stats, stats},
+        {"grad", "o--ob", args->grad, logits, rows, args->padded_vocab, args->grad_stride},
+        {"loss", "o-o--", args->loss, quern_float_element, QUERN_NO_ROWS, sums, sums},
+        {"lse", "o-o--", args->lse, quern_float_element, QUERN_NO_ROWS, rows, rows},
+        {"log_prob", "o-o--", args->log_prob, quern_float_element, QUERN_NO_ROWS, rows, rows},
+        {"entropy", "o-o--", args->entropy, quern_float_element, QUERN_NO_ROWS, rows, rows},
+        {"argmax", "o-o--", args->argmax, quern_int64_element, QUERN_NO_ROWS, rows, rows},
+        {"report", "o-o--", args->report, quern_int64_element, QUERN_NO_ROWS, report, report},
     };
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
         const int access = access_of(tensors[i].uses[call->step]);
@@ -50,4 +50,5 @@ const struct quern_view quern_cross_entropy_views[QUERN_STEPS] = {
     [QUERN_STEP_STATS] = VIEW("cross_entropy_stats"),
     [QUERN_STEP_COMBINE] = VIEW("cross_entropy_combine"),
     [QUERN_STEP_GRADIENT] = VIEW("cross_entropy_gradient"),
+    [QUERN_STEP_UPSTREAM] = VIEW("cross_entropy_upstream"),
 };

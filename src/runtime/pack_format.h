@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define QUERN_PACK_MAGIC "QUERNPAK"
-enum { QUERN_PACK_VERSION = 7 };
+enum { QUERN_PACK_VERSION = 8 };
 
 struct quern_pack_header {
     char magic[8];

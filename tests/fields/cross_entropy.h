@@ -13,53 +13,54 @@ enum { ROWS = 3, VOCAB = 10, LOGITS_STRIDE = 12, PADDED = 13, GRAD_STRIDE = 14, 
 #define IS_COMPUTED .unused = {"is set: expected NULL or 0, since the logits are computed here"}
 
 /*
- * The columns: the whole call, stats, combine, gradient, their workspace, explain; the loss of the last layer, and its workspace.
+ * The columns: the whole call, stats, combine, gradient, upstream, their workspace, explain; the loss of the last layer, and its
+ * workspace.
  * Every step checks every number, also those that only other steps use.
  */
-enum { WHOLE, STATS, COMBINE, GRADIENT, SPACE, EXPLAIN, LINEAR, LINEAR_SPACE };
-/*                                                               WSCGseLs */
-RULE(quern_cross_entropy_args, logits_dtype,                    "cccccccc", LEGAL(QUERN_FLOAT_DTYPES))
-RULE(quern_cross_entropy_args, labels_dtype,                    "cccccccc", LEGAL(QUERN_INT32, QUERN_INT64))
-PLAIN(quern_cross_entropy_args, reduction,                      "cccccccc")
-RULE(quern_cross_entropy_args, rows,                            "cccccccc", REFUSES(COUNT_TO(MOST_ROWS)))
-RULE(quern_cross_entropy_args, vocab,                           "cccccccc", REFUSES(
+enum { WHOLE, STATS, COMBINE, GRADIENT, UPSTREAM, SPACE, EXPLAIN, LINEAR, LINEAR_SPACE };
+/*                                                               WSCGUseLs */
+RULE(quern_cross_entropy_args, logits_dtype,                    "ccccccccc", LEGAL(QUERN_FLOAT_DTYPES))
+RULE(quern_cross_entropy_args, labels_dtype,                    "ccccccccc", LEGAL(QUERN_INT32, QUERN_INT64))
+PLAIN(quern_cross_entropy_args, reduction,                      "ccccccccc")
+RULE(quern_cross_entropy_args, rows,                            "ccccccccc", REFUSES(COUNT_TO(MOST_ROWS)))
+RULE(quern_cross_entropy_args, vocab,                           "ccccccccc", REFUSES(
      COUNT_TO(MOST_ROWS), SHAPE(" with 3 rows: expected at least 1")))
-MEMORY_OF(quern_cross_entropy_args, logits,                     "RR-R--00", quern_dtype_bytes(a->logits_dtype), IS_COMPUTED)
-RULE(quern_cross_entropy_args, logits_stride,                   "cccccc00", IS_COMPUTED, REFUSES(
+MEMORY_OF(quern_cross_entropy_args, logits,                     "RR-R---00", quern_dtype_bytes(a->logits_dtype), IS_COMPUTED)
+RULE(quern_cross_entropy_args, logits_stride,                   "ccccccc00", IS_COMPUTED, REFUSES(
      SHAPE("at least vocab, 10"), OF_THREE_ROWS))
-BUFFER_OF(quern_cross_entropy_args, labels,                     "RRRR--R-", quern_dtype_bytes(a->labels_dtype))
-PLAIN(quern_cross_entropy_args, ignore_index,                   ".......-")
-BUFFER_OF(quern_cross_entropy_args, loss,                       "w-w---w-", sizeof(float))
-MEMORY_OF(quern_cross_entropy_args, grad,                       "w--W--00", quern_dtype_bytes(a->logits_dtype), IS_COMPUTED)
-RULE(quern_cross_entropy_args, grad_dtype,                      "cccccccc", LEGAL(QUERN_NO_DTYPE, QUERN_FLOAT_DTYPES),
+BUFFER_OF(quern_cross_entropy_args, labels,                     "RRRR---R-", quern_dtype_bytes(a->labels_dtype))
+PLAIN(quern_cross_entropy_args, ignore_index,                   "........-")
+BUFFER_OF(quern_cross_entropy_args, loss,                       "w-w----w-", sizeof(float))
+MEMORY_OF(quern_cross_entropy_args, grad,                       "w--WW--00", quern_dtype_bytes(a->logits_dtype), IS_COMPUTED)
+RULE(quern_cross_entropy_args, grad_dtype,                      "ccccccccc", LEGAL(QUERN_NO_DTYPE, QUERN_FLOAT_DTYPES),
      .legal_text = "one of f32, f16, bf16", REFUSES({.text = "@ with f32 logits: only the logits' dtype is supported",
-                                                     .status = QUERN_NOT_SUPPORTED, .calls = "x--x----",
+                                                     .status = QUERN_NOT_SUPPORTED, .calls = "x--xx----",
                                                      VALUES(QUERN_F16, QUERN_BF16)}))
-RULE(quern_cross_entropy_args, grad_stride,                     "c--c--00", IS_COMPUTED, REFUSES(
+RULE(quern_cross_entropy_args, grad_stride,                     "c--cc--00", IS_COMPUTED, REFUSES(
      SHAPE("at least padded_vocab, 13"), OF_THREE_ROWS))
-BUFFER_OF(quern_cross_entropy_args, grad_loss,                  "r--r--r-", sizeof(float))
-RULE(quern_cross_entropy_args, grad_loss_stride,                "c--c--c-", REFUSES(
+BUFFER_OF(quern_cross_entropy_args, grad_loss,                  "r--rR--r-", sizeof(float))
+RULE(quern_cross_entropy_args, grad_loss_stride,                "c--cc--c-", REFUSES(
      TOO_LONG("args.rows 3: expected -11728124029610 to 11728124029610")))
-RULE(quern_cross_entropy_args, grad_scale,                      "cccccccc", REFUSES(ARGUMENT("a finite number")))
-BUFFER_OF(quern_cross_entropy_args, report,                     "w-w---w-", sizeof(int64_t))
-RULE(quern_cross_entropy_args, label_smoothing,                 "cccccccc", REFUSES(ARGUMENT("0 to 1")))
-RULE(quern_cross_entropy_args, z_loss,                          "cccccccc", REFUSES(FINITE))
-RULE(quern_cross_entropy_args, softcap,                         "cccccccc", REFUSES(FINITE))
-BUFFER_OF(quern_cross_entropy_args, class_weights,              "rrnr-nr-", sizeof(float))
-RULE(quern_cross_entropy_args, padded_vocab,                    "cccccc00", IS_COMPUTED, REFUSES(
+RULE(quern_cross_entropy_args, grad_scale,                      "ccccccccc", REFUSES(ARGUMENT("a finite number")))
+BUFFER_OF(quern_cross_entropy_args, report,                     "w-w----w-", sizeof(int64_t))
+RULE(quern_cross_entropy_args, label_smoothing,                 "ccccccccc", REFUSES(ARGUMENT("0 to 1")))
+RULE(quern_cross_entropy_args, z_loss,                          "ccccccccc", REFUSES(FINITE))
+RULE(quern_cross_entropy_args, softcap,                         "ccccccccc", REFUSES(FINITE))
+BUFFER_OF(quern_cross_entropy_args, class_weights,              "rrnr--nr-", sizeof(float))
+RULE(quern_cross_entropy_args, padded_vocab,                    "ccccccc00", IS_COMPUTED, REFUSES(
      SHAPE("at least vocab, 10"), SHAPE("at most " MOST_ROWS)))
-BUFFER_OF(quern_cross_entropy_args, lse,                        "w-w---w-", sizeof(float))
-BUFFER_OF(quern_cross_entropy_args, log_prob,                   "w-w---w-", sizeof(float))
-BUFFER_OF(quern_cross_entropy_args, entropy,                    "wnw--nw-", sizeof(float))
-BUFFER_OF(quern_cross_entropy_args, argmax,                     "wnw--nw-", sizeof(int64_t))
-MEMORY_OF(quern_cross_entropy_args, stats,                      "wWwR--00", sizeof(double), IS_COMPUTED)
-RULE(quern_cross_entropy_args, first_column,                    "cccccc00", IS_COMPUTED, REFUSES(
-     SHAPE("0 or more"), SHAPE("at most global_vocab - vocab, 0", .calls = "x-------"),
-     SHAPE("at most global_vocab - vocab, 10", .calls = "-xxxxx--")))
-RULE(quern_cross_entropy_args, global_vocab,                    "cccccc00", IS_COMPUTED, REFUSES(
+BUFFER_OF(quern_cross_entropy_args, lse,                        "w-w----w-", sizeof(float))
+BUFFER_OF(quern_cross_entropy_args, log_prob,                   "w-w----w-", sizeof(float))
+BUFFER_OF(quern_cross_entropy_args, entropy,                    "wnw---nw-", sizeof(float))
+BUFFER_OF(quern_cross_entropy_args, argmax,                     "wnw---nw-", sizeof(int64_t))
+MEMORY_OF(quern_cross_entropy_args, stats,                      "wWwR---00", sizeof(double), IS_COMPUTED)
+RULE(quern_cross_entropy_args, first_column,                    "ccccccc00", IS_COMPUTED, REFUSES(
+     SHAPE("0 or more"), SHAPE("at most global_vocab - vocab, 0", .calls = "x--------"),
+     SHAPE("at most global_vocab - vocab, 10", .calls = "-xxxxxx--")))
+RULE(quern_cross_entropy_args, global_vocab,                    "ccccccc00", IS_COMPUTED, REFUSES(
      COUNT_TO("140737488355328"), SHAPE("at least vocab, 10"),
-     SHAPE(" with a vocab of 10: expected all columns, or one step for the shard at a time", VALUES(11, 20), .calls = "x-------")))
-PLAIN(quern_cross_entropy_args, strict_labels,                  "cccccccc")
+     SHAPE(" with a vocab of 10: expected all columns, or one step for the shard at a time", VALUES(11, 20), .calls = "x--------")))
+PLAIN(quern_cross_entropy_args, strict_labels,                  "ccccccccc")
 RULES_OF(quern_cross_entropy_args)
 
 /* The columns: the call and its workspace. */
@@ -94,6 +95,8 @@ RULE(quern_cross_entropy_combine__parameters, shard_count, "c", REFUSES(
      ARGUMENT("at least 1"),
      SHAPE(" with args.rows 3: expected at most 733007751850, since shards has no more than 2^47 bytes")))
 STEP(quern_cross_entropy_gradient)
+DEVICE_AND_ARGS(quern_cross_entropy_upstream)
+PLAIN(quern_cross_entropy_upstream__parameters, stream, "s")
 QUERY(quern_cross_entropy_workspace)
 DEVICE_AND_ARGS(quern_cross_entropy_explain)
 HOST_RESULT(quern_cross_entropy_explain, buffer, "w")
@@ -104,6 +107,7 @@ PARAMETERS_OF(quern_cross_entropy)
 PARAMETERS_OF(quern_cross_entropy_stats)
 PARAMETERS_OF(quern_cross_entropy_combine)
 PARAMETERS_OF(quern_cross_entropy_gradient)
+PARAMETERS_OF(quern_cross_entropy_upstream)
 PARAMETERS_OF(quern_cross_entropy_workspace)
 PARAMETERS_OF(quern_cross_entropy_explain)
 PARAMETERS_OF(quern_linear_cross_entropy)
@@ -146,12 +150,13 @@ static void set_loss(const struct call *call) {
     quern_cross_entropy_args *a = &loss_args;
     set_options(a);
     a->logits_stride = strides.logits, a->padded_vocab = PADDED;
-    if (column_of(call) == WHOLE || column_of(call) == GRADIENT) a->grad_stride = strides.grad;
+    if (column_of(call) == WHOLE || column_of(call) == GRADIENT || column_of(call) == UPSTREAM) a->grad_stride = strides.grad;
     if (column_of(call) != WHOLE) a->first_column = FIRST, a->global_vocab = GLOBAL;
     SET_STEP(quern_cross_entropy, loss_args);
     SET_STEP(quern_cross_entropy_stats, loss_args);
     SET_STEP(quern_cross_entropy_combine, loss_args), parameters_of_quern_cross_entropy_combine.shard_count = SHARDS;
     SET_STEP(quern_cross_entropy_gradient, loss_args);
+    SET_STEP(quern_cross_entropy_upstream, loss_args);
     SET_COMMON(quern_cross_entropy_workspace, loss_args);
     SET_COMMON(quern_cross_entropy_explain, loss_args), parameters_of_quern_cross_entropy_explain.bytes = FIELDS_ROOM;
 }
@@ -188,6 +193,9 @@ static void fill_loss(const struct call *call) {
     for (int row = 0; a->logits && row < ROWS; row++)
         for (int i = 0; i < VOCAB; i++)
             fields_floats((const float *)a->logits + row * stride + i, 1, 0.25f * (float)((row * 7 + i * 3) % 11) - 1);
+    for (int row = 0; column_of(call) == UPSTREAM && a->grad && row < ROWS; row++)
+        for (int i = 0; i < VOCAB; i++)
+            fields_floats((const float *)a->grad + row * stride_or(strides.grad, PADDED) + i, 1, 0.25f * (float)(row + i) - 1);
     if (column_of(call) == GRADIENT) fill_stats(a->stats, ROWS, true);
     if (column_of(call) != COMBINE) return;
     fill_stats(parameters_of_quern_cross_entropy_combine.shards, ROWS, true);
@@ -229,6 +237,7 @@ LOSS("the whole call", quern_cross_entropy, WHOLE)
 LOSS("stats", quern_cross_entropy_stats, STATS)
 LOSS("combine", quern_cross_entropy_combine, COMBINE, .has_no_cpu_kernel = true)
 LOSS("gradient", quern_cross_entropy_gradient, GRADIENT)
+LOSS("upstream", quern_cross_entropy_upstream, UPSTREAM)
 LOSS("workspace", quern_cross_entropy_workspace, SPACE)
 LOSS("explain", quern_cross_entropy_explain, EXPLAIN)
 

@@ -162,6 +162,8 @@ EXTENT(quern_cross_entropy_combine__parameters, shards,
 WORKSPACE(quern_cross_entropy_combine)
 ARGS(quern_cross_entropy_gradient, quern_cross_entropy_args)
 WORKSPACE(quern_cross_entropy_gradient)
+ARGS(quern_cross_entropy_upstream, quern_cross_entropy_args)
+OPAQUE(quern_cross_entropy_upstream__parameters, stream)
 ARGS(quern_cross_entropy_explain, quern_cross_entropy_args)
 BUFFER(quern_cross_entropy_explain)
 

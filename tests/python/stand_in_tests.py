@@ -144,6 +144,10 @@ def run(name: str, logits: Tensor, labels: Tensor, *more, weight: Tensor | None 
     boxed = (c_uint64 * 1)(weight.handle) if weight else None
     words = [logits.handle, labels.handle, ctypes.addressof(boxed) if boxed else 0, logits.shape[1], reduction, (-100) % 2**64,
              real(smoothing), real(0.0), real(0.0), 0, *more]
+    return call(name, words, outputs)
+
+
+def call(name: str, words: list[int], outputs: int) -> list[Tensor]:
     stack = (c_uint64 * max(len(words), outputs))(*words)
     streams_asked.clear()
     failed = stand_in.stand_in_run(operators["CUDA", name], stack, len(words), outputs)
@@ -160,7 +164,7 @@ def device_case(dtype=numpy.float32):
 
 def test_all_operators_are_there_for_both_devices():
     names = {name for key, name in operators if key == "CPU"}
-    assert len(names) == 6 and names == {name for key, name in operators if key == "CUDA"}
+    assert len(names) == 7 and names == {name for key, name in operators if key == "CUDA"}
 
 
 def test_loss_and_gradient():
@@ -188,6 +192,16 @@ def test_in_place_and_rows():
     total, = run("cross_entropy_", x, y, real(2.0), reduction=1)
     near(total.values(), loss.sum(), 2e-6)
     near(x.values(), gradient * 2, 1e-6)
+
+
+def test_upstream_gradients_come_late():
+    given = numpy.arange(21 * 130, dtype=numpy.float32).reshape(21, 130)
+    rows = numpy.linspace(-1, 1, 21).astype(numpy.float32)
+    for upstream, factor in ((numpy.float32(1), 1), (numpy.float32(-2), -2), (rows, rows[:, None])):
+        grad = Tensor(given.shape, numpy.float32, given)
+        grad.is_ours = True
+        call("cross_entropy_upstream_", [grad.handle, Tensor(upstream.shape, numpy.float32, upstream).handle], 0)
+        assert (grad.values() == given * factor).all()
 
 
 def test_outputs():

@@ -119,6 +119,17 @@ def test_in_place():
             assert worst(logits.grad, expected) < FLOATS[dtype]
 
 
+def test_in_place_by_rows():
+    """One upstream gradient for each row, of which some are 1."""
+    for dtype in FLOATS:
+        logits, labels = case(dtype=dtype)
+        factors = torch.arange(50.0) % 4
+        work = logits * 1
+        (quern.torch.cross_entropy(work, labels, inplace=True, reduction="none") * factors).sum().backward()
+        expected, = torch.autograd.grad((quern.torch.cross_entropy(logits, labels, reduction="none") * factors).sum(), logits)
+        assert worst(logits.grad, expected) < FLOATS[dtype]
+
+
 def test_in_place_with_a_scale():
     """Gradients that float16 would round to 0 are kept by grad_scale."""
     logits, labels = case(dtype=torch.float16)
@@ -184,6 +195,7 @@ def test_operators_for_compilers():
     opcheck(operators.cross_entropy_loss.default, (given, *options))
     opcheck(operators.cross_entropy_gradient.default, (given, *options, stats, torch.tensor(1.0)))
     opcheck(operators.cross_entropy_.default, (given.clone(), *options, 1.0))
+    opcheck(operators.cross_entropy_upstream_.default, (given.clone(), torch.tensor(3.0)))
     opcheck(operators.cross_entropy_out.default, (given, *options, 1.0), {"loss": torch.empty(()), "grad": torch.empty_like(given)})
 
 
@@ -202,6 +214,9 @@ def test_operators_refuse_what_they_could_read_beyond():
                   lambda: call(logits, labels.repeat(2)[::2], None, 777, *rest),
                   lambda: gradient(*given, stats[:3], one), lambda: gradient(*given, stats, one.double()),
                   lambda: gradient(*given, stats, torch.ones(50)), lambda: out(*given, 1.0, loss=torch.empty(3), grad=grad),
+                  lambda: operators.cross_entropy_upstream_(logits.clone(), torch.ones(9)),
+                  lambda: operators.cross_entropy_upstream_(logits.clone().t(), one),
+                  lambda: operators.cross_entropy_upstream_(logits.clone(), one.double()),
                   lambda: out(*given, 1.0, loss=loss, grad=grad[:9]), lambda: out(*given, 1.0, loss=loss, grad=grad.half())):
         raises(RuntimeError, "QUERN_INVALID_SHAPE: expected", wrong)
 

@@ -247,8 +247,8 @@ static bool is_other_target(const struct quern_target *target, char *reason, siz
 static bool is_left_out(const struct quern_kernel *row, char *reason, size_t bytes) {
     if (!glob || !fnmatch(glob, row->name, 0)) return false;
     const bool is_adam = row->operation == QUERN_ADAM;
-    const bool always = is_adam ? row->key.adam.task == QUERN_GRADIENT_NORM_COMBINE
-                                : row->key.cross_entropy.stage > QUERN_STAGE_GRADIENT;
+    const bool always = is_adam ? !has_gradients(row)
+                                : row->key.cross_entropy.stage > QUERN_STAGE_UPSTREAM;
     if (always) return false;
     snprintf(reason, bytes, "QUERN_KERNEL=%s leaves it out", glob);
     return true;

@@ -512,6 +512,7 @@ _FUNCTIONS = {
     "quern_cross_entropy_stats": (c_int, c_void_p, c_void_p, c_void_p, c_size_t, c_void_p),
     "quern_cross_entropy_combine": (c_int, c_void_p, c_void_p, c_void_p, c_int64, c_void_p, c_size_t, c_void_p),
     "quern_cross_entropy_gradient": (c_int, c_void_p, c_void_p, c_void_p, c_size_t, c_void_p),
+    "quern_cross_entropy_upstream": (c_int, c_void_p, c_void_p, c_void_p),
     "quern_cross_entropy_explain": (c_size_t, c_void_p, c_void_p, c_void_p, c_size_t),
     "quern_gemm_args_init": (None, c_void_p),
     "quern_blas_open": (c_int, c_void_p, c_char_p, c_void_p),

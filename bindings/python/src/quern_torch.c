@@ -391,6 +391,29 @@ static void cross_entropy_out(value *stack, uint64_t inputs, uint64_t outputs) {
     end(&call, "quern::cross_entropy_out");
 }
 
+/* grad_loss -> nothing: the gradient is multiplied in place. */
+static void cross_entropy_upstream(value *stack, uint64_t inputs, uint64_t outputs) {
+    (void)inputs, (void)outputs;
+    const tensor grad = (tensor)(uintptr_t)stack[0];
+    struct call call = {.args = QUERN_CROSS_ENTROPY_ARGS_INIT, .held = {grad}, .given = 1, .count = 1};
+    int64_t *sizes = NULL, *strides = NULL, dimensions = 0;
+    torch.dimensions((tensor)(uintptr_t)stack[1], &dimensions);
+    expect(&call, is_matrix(grad), "grad [rows, columns], with the columns of a row side by side");
+    torch.sizes(grad, &sizes);
+    torch.strides(grad, &strides);
+    call.args.reduction = dimensions ? QUERN_REDUCTION_NONE : QUERN_REDUCTION_SUM;
+    call.args.logits_dtype = dtype_of(grad), call.args.labels_dtype = QUERN_INT64;
+    if (!call.failed) {
+        find_place(&call, grad);
+        call.args.rows = sizes[0], call.args.vocab = sizes[1];
+        call.args.grad_stride = sizes[0] > 1 ? strides[0] : sizes[1];
+    }
+    call.args.grad = data_of(grad);
+    take_upstream(&call, stack[1]);
+    if (!call.failed) note(&call, quern_cross_entropy_upstream(call.device, &call.args, call.stream));
+    end(&call, "quern::cross_entropy_upstream_");
+}
+
 static const struct {
     const char *name, *schema;
     void (*run)(value *, uint64_t, uint64_t);
@@ -402,6 +425,7 @@ static const struct {
     {"cross_entropy_gradient", "cross_entropy_gradient(Tensor logits, " OPTIONS ", Tensor stats, Tensor grad_loss) -> Tensor",
      cross_entropy_gradient},
     {"cross_entropy_", "cross_entropy_(Tensor(a!) logits, " OPTIONS ", float grad_scale) -> Tensor", cross_entropy_in_place},
+    {"cross_entropy_upstream_", "cross_entropy_upstream_(Tensor(a!) grad, Tensor grad_loss) -> ()", cross_entropy_upstream},
     {"cross_entropy_out",
      "cross_entropy_out(Tensor logits, " OPTIONS ", float grad_scale, *, Tensor(a!) loss, Tensor(b!) grad) -> ()", cross_entropy_out},
 };

@@ -428,7 +428,7 @@ Test(pack, refuses_rows_of_cross_entropy_that_make_no_sense) {
         FAULT("an unknown stage", r.stage = QUERN_STAGE_REDUCE + 1),
         FAULT("an unknown dtype", r.dtypes[0] = QUERN_NO_DTYPE),
         FAULT("an unknown dtype", r.dtypes[0] = QUERN_INT32),
-        FAULT("an unknown dtype", r.stage = QUERN_STAGE_GRADIENT + 1),
+        FAULT("an unknown dtype", r.stage = QUERN_STAGE_COMBINE),
         FAULT("an unknown set of options", r.full = 2),
         FAULT("an unknown set of options", r.full = -1),
         FAULT("a wrong number of blocks in a cluster", r.cluster = 3),

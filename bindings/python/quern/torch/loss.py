@@ -23,6 +23,7 @@ _loss_alone = torch.ops.quern.cross_entropy_loss.default
 _all_outputs = torch.ops.quern.cross_entropy_outputs.default
 _gradient = torch.ops.quern.cross_entropy_gradient.default
 _over_logits = torch.ops.quern.cross_entropy_.default
+_late = torch.ops.quern.cross_entropy_upstream_.default
 
 
 class Outputs(NamedTuple):
@@ -57,6 +58,7 @@ _fake("cross_entropy_outputs", lambda logits, *options: (
     logits.new_empty(logits.shape[:1], dtype=torch.int64)))
 _fake("cross_entropy_gradient", lambda logits, *options: torch.empty_like(logits, memory_format=torch.contiguous_format))
 _fake("cross_entropy_", lambda logits, *options: _loss_like(logits, options[3]))
+_fake("cross_entropy_upstream_", lambda grad, grad_loss: None)
 _fake("cross_entropy_out", lambda logits, *options, loss, grad: None)
 
 
@@ -127,8 +129,7 @@ class _InPlace(torch.autograd.Function):
         grad = grad.detach()
         if ctx.grad_scale != 1:
             upstream = upstream / ctx.grad_scale
-        if grad.device.type != "cpu" or upstream.dim() or upstream.item() != 1:   # a GPU is not asked: that would wait for it
-            grad.mul_(upstream if upstream.dim() == 0 else upstream.unsqueeze(-1))
+        _late(grad, upstream)   # which the device reads: nothing waits for it, and a 1 costs nothing
         return None, grad, None
 
 

@@ -572,6 +572,7 @@ extern "C" {
     pub fn quern_cross_entropy_stats(device: *mut quern_device, args: *const quern_cross_entropy_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
     pub fn quern_cross_entropy_combine(device: *mut quern_device, args: *const quern_cross_entropy_args, shards: *const quern_row_stats, shard_count: i64, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
     pub fn quern_cross_entropy_gradient(device: *mut quern_device, args: *const quern_cross_entropy_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
+    pub fn quern_cross_entropy_upstream(device: *mut quern_device, args: *const quern_cross_entropy_args, stream: *mut c_void) -> quern_status;
     pub fn quern_cross_entropy_explain(device: *const quern_device, args: *const quern_cross_entropy_args, buffer: *mut c_char, bytes: usize) -> usize;
     pub fn quern_gemm_args_init(args: *mut quern_gemm_args);
     pub fn quern_blas_open(device: *mut quern_device, library: *const c_char, blas: *mut *mut quern_blas) -> quern_status;
