@@ -177,8 +177,9 @@ QUERN_API const char *quern_build_info(void);
 /* ---------------------------------------------------------------------------------------------- */
 
 typedef enum quern_log_level {
-    QUERN_LOG_ERROR = 1,  /* the details of failed calls, the images that a GPU does not use, and on a CPU a line for each call of
-                             quern_cross_entropy and _combine that skips rows for labels out of range */
+    QUERN_LOG_ERROR = 1,  /* the details of failed calls, the images that a GPU does not use, a rounding of quern_adam that stalls, and
+                             on a CPU a line for each call of quern_cross_entropy and _combine that skips rows for labels out of
+                             range */
     QUERN_LOG_INFO = 2,   /* devices opened, packs loaded, the first use of each kernel */
     QUERN_LOG_DEBUG = 3   /* every selection of a kernel, with the reason against each earlier row */
 } quern_log_level;
@@ -587,8 +588,8 @@ QUERN_API quern_status quern_cross_entropy_gradient(quern_device *device, const 
  * A row whose value is exactly 1 is neither read nor written, so a call for one value that is 1 costs nothing on a CPU, and on a GPU
  * a launch that reads the value and ends: the host need not know it, and a graph can capture the call.  Each product is rounded once,
  * to nearest even; NaN and infinity follow IEEE 754: 0 times NaN is NaN.  Columns from vocab on keep their zeros.  grad_loss and grad
- * are required.  The other pointers, grad_scale and strict_labels have no effect, but all numbers are checked.  It needs no
- * workspace.  Thread-safe.  Errors: as quern_cross_entropy.
+ * are required; logits only tells, as in the other calls, which grad_stride 0 means.  The other pointers, grad_scale and
+ * strict_labels have no effect, but all numbers are checked.  It needs no workspace.  Thread-safe.  Errors: as quern_cross_entropy.
  */
 QUERN_API quern_status quern_cross_entropy_upstream(quern_device *device, const quern_cross_entropy_args *args, void *stream);
 
@@ -733,7 +734,9 @@ typedef enum quern_rounding {
     QUERN_ROUND_DEFAULT = 0,     /* m: nearest, but stochastic in 8 bits; v: stochastic; parameters: stochastic without a master,
                                     else nearest */
     QUERN_ROUND_NEAREST = 1,     /* to nearest, ties to even */
-    QUERN_ROUND_STOCHASTIC = 2   /* up with a probability equal to the fraction that is cut off */
+    QUERN_ROUND_STOCHASTIC = 2   /* up with a probability equal to the fraction that is cut off, of which 16 bits count.  fp32 to BF16
+                                    cuts off no more.  Of the 20 or 21 bits that 8-bit types cut off the others are dropped: the mean
+                                    is up to 2^-16 of a unit in the last place too near to 0, 2^-17 on average */
 } quern_rounding;
 
 /*
@@ -838,10 +841,11 @@ typedef struct quern_adam_args {
     double beta2;                /* in [0, 1); the initialiser sets 0.999; 0: v is its square */
     double eps;                  /* 0 or more; the initialiser sets 1e-8; 0: see above */
     double weight_decay;         /* 0 or more; 0: none */
-    int64_t step;                /* counts from 1; 0 is an error, unless control.step, or bias1 and bias2, replace it */
+    int64_t step;                /* counts from 1; 0 is an error, unless control.step, steps, or bias1 and bias2, replace it */
     uint64_t seed;               /* of stochastic rounding */
     quern_rounding param_rounding;
-    quern_rounding m_rounding;
+    quern_rounding m_rounding;   /* a BF16 m that is rounded to nearest stops short of the mean gradient: docs/adam.md.  With beta1 from
+                                    0.99 on a line of the log says so, once for a plan or a handle */
     quern_rounding v_rounding;
     quern_adam_eps_mode eps_mode;
     int32_t amsgrad;             /* 1: AMSGrad, the tensors have v_max; 0: Adam */
@@ -858,7 +862,11 @@ typedef struct quern_adam_args {
                                     NULL without a plan.  See quern_adam_plan_create */
     double bias1;                /* 1e-15 to 1: divides m, in the place of 1 - beta1^step; 0: from step */
     double bias2;                /* divides v, likewise.  With one of the two the random bits are those of step 1, so that each call
-                                    needs a seed of its own; both replace step.  0 with control.step */
+                                    needs a seed of its own; both replace step.  0 with control.step or steps */
+    int64_t *steps;              /* [tensors], in the memory of the device: the steps that each tensor has taken.  Tensor i takes step
+                                    steps[i] + 1, which the call stores unless it is skipped: for parameters that came later, or were
+                                    frozen.  Replaces step and control.step, which must be NULL; NULL: one step for all.  The
+                                    values are not checked */
 } quern_adam_args;
 
 #define QUERN_ADAM_ARGS_DEFAULTS(set) \
@@ -869,7 +877,8 @@ typedef struct quern_adam_args {
 QUERN_API void quern_adam_args_init(quern_adam_args *args);
 
 /*
- * Writes the bytes of workspace that quern_adam needs: 0 on a CPU, with a plan, or without control.step.  Thread-safe.
+ * Writes the bytes of workspace that quern_adam needs: 0 on a CPU or with a plan, else 16 with control.step and 16 for each tensor
+ * with steps.  Thread-safe.
  * Errors: 1xxx about the arguments.
  */
 QUERN_API quern_status quern_adam_workspace(const quern_device *device, const quern_adam_args *args, size_t *bytes);
@@ -878,7 +887,7 @@ QUERN_API quern_status quern_adam_workspace(const quern_device *device, const qu
  * Takes the step described above.  Bytes moved per element: all-bf16 14, bf16 with fp32 master 20, all-fp32 28.  Without a plan
  * each call checks every tensor of the list on the host.  On a GPU a list of up to 512 tensors is one launch, and a longer one a
  * launch for each 512 (256 with amsgrad, zero_grads, a copy or scaled moments).  With a plan and without grads it is always
- * one launch.  A GPU takes up to 2^41 elements in a tensor.  Thread-safe; calls that run at the same time must not share tensors.
+ * one launch.  With steps one more counts them.  A GPU takes up to 2^41 elements in a tensor.  Thread-safe; calls that run at the same time must not share tensors.
  * Errors: 1xxx about the arguments (step 0, beta outside [0, 1), NULL in a tensor that is not empty), QUERN_NOT_PREPARED,
  * QUERN_NO_KERNEL (the detail contains the `./quern gen add` command that adds the kernel), QUERN_CUDA_ERROR (a list of several
  * launches may have been stepped in part).
@@ -895,7 +904,7 @@ QUERN_API size_t quern_adam_explain(const quern_device *device, const quern_adam
 /*
  * Makes a plan, which serves any number of steps over one list of tensors: checks the list once, divides it into work items of
  * equal size and, on a GPU, stores the table in device memory, which the plan owns (about 8 bytes for every 2,048 elements and
- * 128 for every tensor).  Reads tensors, tensor_count, tensor_size, the dtypes, amsgrad, zero_grads, use_multipliers and
+ * 144 for every tensor).  Reads tensors, tensor_count, tensor_size, the dtypes, amsgrad, zero_grads, use_multipliers and
  * copy_dtype of the arguments and copies them: args and args.tensors may be freed, and later changes of the multipliers have no
  * effect.  The arrays of the tensors must stay in place; their values may change.  Waits until the table is in place; cannot be
  * captured.  QUERN_ADAM need not be prepared.  The caller destroys the plan.
@@ -1057,9 +1066,10 @@ QUERN_API void quern_accumulate_plan_destroy(quern_accumulate_plan *plan);
 /*
  * A saved state is one block of bytes, little-endian, identical for the same state on every device:
  *
- *   header, 64 bytes:  "QUERNADM", uint32 version (1), uint32 dtypes of param, m, v, master, uint32 amsgrad, int64 tensor_count,
- *                      int64 step, uint64 seed, 8 bytes zero
+ *   header, 64 bytes:  "QUERNADM", uint32 version (1, or 2 with steps), uint32 dtypes of param, m, v, master, uint32 amsgrad, int64
+ *                      tensor_count, int64 step, uint64 seed, 8 bytes zero
  *   counts:            int64 for each tensor, then zeros up to a multiple of 64 bytes
+ *   steps:             version 2: likewise, args.steps
  *   each tensor:       m, m_scale, v, v_scale, v_max, v_max_scale, master (those that exist), each followed by zeros up to a
  *                      multiple of 64 bytes
  *   closing:           uint64, the FNV-1a hash (64-bit) of all preceding bytes
@@ -1085,7 +1095,8 @@ QUERN_API quern_status quern_adam_save(quern_device *device, const quern_adam_ar
 
 /*
  * Loads a saved state into the tensors and writes its step and seed (either pointer may be NULL).  The next step to take is the
- * saved one plus 1.  The counts of the tensors must be the saved ones.  The dtypes of param, m, v and master may differ: values
+ * saved one plus 1.  args.steps receives the saved steps or, of a version 1, the saved step for each tensor; a version 2 cannot be
+ * loaded without it.  The counts of the tensors must be the saved ones.  The dtypes of param, m, v and master may differ: values
  * are then converted through fp32, rounded to nearest for any args.*_rounding; moments of the same dtype are copied.  A saved F32
  * or REMAINDER master is also rounded to param.  If no master was saved, param stays and a master starts equal to it.  If no
  * v_max was saved, v_max starts equal to v.  Waits for the copy; work on the tensors must have completed.  Thread-safe.

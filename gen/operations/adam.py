@@ -21,6 +21,10 @@ ADDED_KERNELS = Path(__file__).resolve().parent.parent / "added_kernels.txt"
 TILE_ELEMENTS = 2048
 COMBINE = "gradient_norm_combine"
 ACCUMULATE = "gradient_accumulate"
+TENSOR_STEPS = "tensor_steps"
+
+# Tasks that touch no gradients: on GPUs alone, for all types.
+WITHOUT_GRADIENTS = (COMBINE, TENSOR_STEPS)
 
 # The types of the sums of an accumulation, which take the place of its param.
 MAINS = ("f32", "bf16")
@@ -70,7 +74,7 @@ class Rows:
 
 _SAME = (("f32", "f32"), ("bf16", "bf16"))
 _MIXED = (("bf16", "f32"), ("f32", "bf16"))
-_SCALED = (("f16", "f16"), ("e4m3", "e4m3"), ("e5m2", "e5m2"), ("bf16", "e4m3"))
+_SCALED = (("f16", "f16"), ("e4m3", "e4m3"), ("e5m2", "e5m2"), ("e4m3", "e5m2"), ("bf16", "e4m3"), ("bf16", "e5m2"))
 _BF16 = (("bf16", "bf16", None), ("bf16", "bf16", "f32"), ("bf16", "bf16", "remainder"))
 
 # The library's own step kernels.  Any other legal one is named in gen/added_kernels.txt, by `gen add`.
@@ -101,7 +105,8 @@ class Adam(Operation):
     bit = 2
     keys = ("param", "grad", "m", "v", "master", "variant", "options")
     tasks = {None: Task("QUERN_ADAM_STEP", 0), "gradient_norm": Task("QUERN_GRADIENT_NORM", 1),
-             COMBINE: Task("QUERN_GRADIENT_NORM_COMBINE", 2), ACCUMULATE: Task("QUERN_GRADIENT_ACCUMULATE", 3)}
+             COMBINE: Task("QUERN_GRADIENT_NORM_COMBINE", 2), ACCUMULATE: Task("QUERN_GRADIENT_ACCUMULATE", 3),
+             TENSOR_STEPS: Task("QUERN_ADAM_TENSOR_STEPS", 4)}
     headers = ("legality.h",)
     inputs = (ADDED_KERNELS,)
     roles, masters = ROLES, MASTERS  # for templates/adam/legality.h.j2
@@ -145,10 +150,10 @@ class Adam(Operation):
                 return f"the {variant} task has no {name}"
         if variant == ACCUMULATE and key["param"] not in MAINS:
             return f"param is {key['param'] or 'none'}: the sum of an accumulation must be one of {_one_of(MAINS)}"
-        if variant == COMBINE:
+        if variant in WITHOUT_GRADIENTS:
             if target.kind == "cpu":
-                return "a CPU combines the sums in the host code"
-            return f"the {COMBINE} task touches no gradients" if key["grad"] else None
+                return f"a CPU does the {variant} task in the host code"
+            return f"the {variant} task touches no gradients" if key["grad"] else None
         return None if key["grad"] in FLOATS else f"grad is {key['grad'] or 'none'}: it must be one of {_one_of(FLOATS)}"
 
     def base_name(self, key: Key) -> str:
@@ -168,7 +173,7 @@ class Adam(Operation):
         return key["variant"] or self.name
 
     def geometry(self, key: Key, target: Target) -> Geometry:
-        return Geometry(threads=256, elements=0 if key["variant"] == COMBINE else TILE_ELEMENTS)
+        return Geometry(threads=256, elements=0 if key["variant"] in WITHOUT_GRADIENTS else TILE_ELEMENTS)
 
     def groups(self, key: Key, target: GpuTarget) -> int:
         """The groups of eight elements that a lane of a GPU kernel has at once: as in templates/adam/adam.cu.j2."""

@@ -87,6 +87,20 @@
 #define STEP_ORDER ordered
 #include "kernels/cpu/adam_step.h"
 
+#define STEP adam_pbf16_gbf16_mbf16_ve5m2_full
+#define STEP_M bf16
+#define STEP_V e5m2
+#define STEP_MASTER none
+#define STEP_ORDER ordered
+#include "kernels/cpu/adam_step.h"
+
+#define STEP adam_pbf16_gbf16_mbf16_ve5m2_remainder_full
+#define STEP_M bf16
+#define STEP_V e5m2
+#define STEP_MASTER remainder
+#define STEP_ORDER ordered
+#include "kernels/cpu/adam_step.h"
+
 #define STEP adam_pbf16_gbf16_me4m3_ve4m3_full
 #define STEP_M e4m3
 #define STEP_V e4m3
@@ -97,6 +111,20 @@
 #define STEP adam_pbf16_gbf16_me4m3_ve4m3_remainder_full
 #define STEP_M e4m3
 #define STEP_V e4m3
+#define STEP_MASTER remainder
+#define STEP_ORDER ordered
+#include "kernels/cpu/adam_step.h"
+
+#define STEP adam_pbf16_gbf16_me4m3_ve5m2_full
+#define STEP_M e4m3
+#define STEP_V e5m2
+#define STEP_MASTER none
+#define STEP_ORDER ordered
+#include "kernels/cpu/adam_step.h"
+
+#define STEP adam_pbf16_gbf16_me4m3_ve5m2_remainder_full
+#define STEP_M e4m3
+#define STEP_V e5m2
 #define STEP_MASTER remainder
 #define STEP_ORDER ordered
 #include "kernels/cpu/adam_step.h"

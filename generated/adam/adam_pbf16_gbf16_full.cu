@@ -53,12 +53,28 @@ adam_pbf16_gbf16_mbf16_ve4m3_remainder_full(const __grid_constant__ quern_adam_f
     adam<shares<bf16, e4m3, remainder16>, THREADS>(batch);
 }
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
+adam_pbf16_gbf16_mbf16_ve5m2_full(const __grid_constant__ quern_adam_full_batch batch) {
+    adam<shares<bf16, e5m2, nothing>, THREADS>(batch);
+}
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+adam_pbf16_gbf16_mbf16_ve5m2_remainder_full(const __grid_constant__ quern_adam_full_batch batch) {
+    adam<shares<bf16, e5m2, remainder16>, THREADS>(batch);
+}
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
 adam_pbf16_gbf16_me4m3_ve4m3_full(const __grid_constant__ quern_adam_full_batch batch) {
     adam<shares<e4m3, e4m3, nothing>, THREADS>(batch);
 }
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
 adam_pbf16_gbf16_me4m3_ve4m3_remainder_full(const __grid_constant__ quern_adam_full_batch batch) {
     adam<shares<e4m3, e4m3, remainder16>, THREADS>(batch);
+}
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+adam_pbf16_gbf16_me4m3_ve5m2_full(const __grid_constant__ quern_adam_full_batch batch) {
+    adam<shares<e4m3, e5m2, nothing>, THREADS>(batch);
+}
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+adam_pbf16_gbf16_me4m3_ve5m2_remainder_full(const __grid_constant__ quern_adam_full_batch batch) {
+    adam<shares<e4m3, e5m2, remainder16>, THREADS>(batch);
 }
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
 adam_pbf16_gbf16_me5m2_ve5m2_full(const __grid_constant__ quern_adam_full_batch batch) {

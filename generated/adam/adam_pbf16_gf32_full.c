@@ -59,9 +59,23 @@
 #define STEP_ORDER ordered
 #include "kernels/cpu/adam_step.h"
 
+#define STEP adam_pbf16_gf32_mbf16_ve5m2_master32_full
+#define STEP_M bf16
+#define STEP_V e5m2
+#define STEP_MASTER f32
+#define STEP_ORDER ordered
+#include "kernels/cpu/adam_step.h"
+
 #define STEP adam_pbf16_gf32_me4m3_ve4m3_master32_full
 #define STEP_M e4m3
 #define STEP_V e4m3
+#define STEP_MASTER f32
+#define STEP_ORDER ordered
+#include "kernels/cpu/adam_step.h"
+
+#define STEP adam_pbf16_gf32_me4m3_ve5m2_master32_full
+#define STEP_M e4m3
+#define STEP_V e5m2
 #define STEP_MASTER f32
 #define STEP_ORDER ordered
 #include "kernels/cpu/adam_step.h"

@@ -45,9 +45,23 @@
 #define STEP_ORDER ordered
 #include "kernels/cpu/adam_step.h"
 
+#define STEP adam_pf32_gf32_mbf16_ve5m2_full
+#define STEP_M bf16
+#define STEP_V e5m2
+#define STEP_MASTER none
+#define STEP_ORDER ordered
+#include "kernels/cpu/adam_step.h"
+
 #define STEP adam_pf32_gf32_me4m3_ve4m3_full
 #define STEP_M e4m3
 #define STEP_V e4m3
+#define STEP_MASTER none
+#define STEP_ORDER ordered
+#include "kernels/cpu/adam_step.h"
+
+#define STEP adam_pf32_gf32_me4m3_ve5m2_full
+#define STEP_M e4m3
+#define STEP_V e5m2
 #define STEP_MASTER none
 #define STEP_ORDER ordered
 #include "kernels/cpu/adam_step.h"

@@ -29,8 +29,16 @@ adam_pf32_gf32_mbf16_ve4m3_full(const __grid_constant__ quern_adam_full_batch ba
     adam<shares<bf16, e4m3, nothing>, THREADS>(batch);
 }
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
+adam_pf32_gf32_mbf16_ve5m2_full(const __grid_constant__ quern_adam_full_batch batch) {
+    adam<shares<bf16, e5m2, nothing>, THREADS>(batch);
+}
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
 adam_pf32_gf32_me4m3_ve4m3_full(const __grid_constant__ quern_adam_full_batch batch) {
     adam<shares<e4m3, e4m3, nothing>, THREADS>(batch);
+}
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+adam_pf32_gf32_me4m3_ve5m2_full(const __grid_constant__ quern_adam_full_batch batch) {
+    adam<shares<e4m3, e5m2, nothing>, THREADS>(batch);
 }
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
 adam_pf32_gf32_me5m2_ve5m2_full(const __grid_constant__ quern_adam_full_batch batch) {

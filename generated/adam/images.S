@@ -175,6 +175,17 @@ quern_image_gradient_accumulate__sm_120f:
     .byte 0
 quern_image_gradient_accumulate__sm_120f_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_120f, tensor_steps)
+    .balign 64
+    .global quern_image_tensor_steps__sm_120f, quern_image_tensor_steps__sm_120f_end
+    .hidden quern_image_tensor_steps__sm_120f, quern_image_tensor_steps__sm_120f_end
+quern_image_tensor_steps__sm_120f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_120f/tensor_steps.fatbin"
+#endif
+    .byte 0
+quern_image_tensor_steps__sm_120f_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_100f, adam_pf32_gf32)
     .balign 64
     .global quern_image_adam_pf32_gf32__sm_100f, quern_image_adam_pf32_gf32__sm_100f_end
@@ -339,6 +350,17 @@ quern_image_gradient_accumulate__sm_100f:
 #endif
     .byte 0
 quern_image_gradient_accumulate__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, tensor_steps)
+    .balign 64
+    .global quern_image_tensor_steps__sm_100f, quern_image_tensor_steps__sm_100f_end
+    .hidden quern_image_tensor_steps__sm_100f, quern_image_tensor_steps__sm_100f_end
+quern_image_tensor_steps__sm_100f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_100f/tensor_steps.fatbin"
+#endif
+    .byte 0
+quern_image_tensor_steps__sm_100f_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_90a, adam_pf32_gf32)
     .balign 64
@@ -505,6 +527,17 @@ quern_image_gradient_accumulate__sm_90a:
     .byte 0
 quern_image_gradient_accumulate__sm_90a_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_90a, tensor_steps)
+    .balign 64
+    .global quern_image_tensor_steps__sm_90a, quern_image_tensor_steps__sm_90a_end
+    .hidden quern_image_tensor_steps__sm_90a, quern_image_tensor_steps__sm_90a_end
+quern_image_tensor_steps__sm_90a:
+#if QUERN_HAS_NVCC
+    .incbin "sm_90a/tensor_steps.fatbin"
+#endif
+    .byte 0
+quern_image_tensor_steps__sm_90a_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_89, adam_pf32_gf32)
     .balign 64
     .global quern_image_adam_pf32_gf32__sm_89, quern_image_adam_pf32_gf32__sm_89_end
@@ -669,6 +702,17 @@ quern_image_gradient_accumulate__sm_89:
 #endif
     .byte 0
 quern_image_gradient_accumulate__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, tensor_steps)
+    .balign 64
+    .global quern_image_tensor_steps__sm_89, quern_image_tensor_steps__sm_89_end
+    .hidden quern_image_tensor_steps__sm_89, quern_image_tensor_steps__sm_89_end
+quern_image_tensor_steps__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/tensor_steps.fatbin"
+#endif
+    .byte 0
+quern_image_tensor_steps__sm_89_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_86, adam_pf32_gf32)
     .balign 64
@@ -835,6 +879,17 @@ quern_image_gradient_accumulate__sm_86:
     .byte 0
 quern_image_gradient_accumulate__sm_86_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_86, tensor_steps)
+    .balign 64
+    .global quern_image_tensor_steps__sm_86, quern_image_tensor_steps__sm_86_end
+    .hidden quern_image_tensor_steps__sm_86, quern_image_tensor_steps__sm_86_end
+quern_image_tensor_steps__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/tensor_steps.fatbin"
+#endif
+    .byte 0
+quern_image_tensor_steps__sm_86_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_80, adam_pf32_gf32)
     .balign 64
     .global quern_image_adam_pf32_gf32__sm_80, quern_image_adam_pf32_gf32__sm_80_end
@@ -999,6 +1054,17 @@ quern_image_gradient_accumulate__sm_80:
 #endif
     .byte 0
 quern_image_gradient_accumulate__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, tensor_steps)
+    .balign 64
+    .global quern_image_tensor_steps__sm_80, quern_image_tensor_steps__sm_80_end
+    .hidden quern_image_tensor_steps__sm_80, quern_image_tensor_steps__sm_80_end
+quern_image_tensor_steps__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/tensor_steps.fatbin"
+#endif
+    .byte 0
+quern_image_tensor_steps__sm_80_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_75, adam_pf32_gf32)
     .balign 64
@@ -1165,6 +1231,17 @@ quern_image_gradient_accumulate__sm_75:
     .byte 0
 quern_image_gradient_accumulate__sm_75_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_75, tensor_steps)
+    .balign 64
+    .global quern_image_tensor_steps__sm_75, quern_image_tensor_steps__sm_75_end
+    .hidden quern_image_tensor_steps__sm_75, quern_image_tensor_steps__sm_75_end
+quern_image_tensor_steps__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/tensor_steps.fatbin"
+#endif
+    .byte 0
+quern_image_tensor_steps__sm_75_end = . - 1
+#endif
 #if QUERN_SELECTED(compute_90, adam_pf32_gf32)
     .balign 64
     .global quern_image_adam_pf32_gf32__compute_90, quern_image_adam_pf32_gf32__compute_90_end
@@ -1329,5 +1406,16 @@ quern_image_gradient_accumulate__compute_90:
 #endif
     .byte 0
 quern_image_gradient_accumulate__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, tensor_steps)
+    .balign 64
+    .global quern_image_tensor_steps__compute_90, quern_image_tensor_steps__compute_90_end
+    .hidden quern_image_tensor_steps__compute_90, quern_image_tensor_steps__compute_90_end
+quern_image_tensor_steps__compute_90:
+#if QUERN_HAS_NVCC
+    .incbin "compute_90/tensor_steps.fatbin"
+#endif
+    .byte 0
+quern_image_tensor_steps__compute_90_end = . - 1
 #endif
     .section .note.GNU-stack, "", @progbits

@@ -108,7 +108,11 @@ ROW(adam_pf32_gf32_full, adam_pf32_gf32_mbf16_vbf16_full, (QUERN_F32, QUERN_F32,
     INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
 ROW(adam_pf32_gf32_full, adam_pf32_gf32_mbf16_ve4m3_full, (QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE), QUERN_ADAM_STEP, 1,
     INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
+ROW(adam_pf32_gf32_full, adam_pf32_gf32_mbf16_ve5m2_full, (QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_E5M2, QUERN_NO_DTYPE), QUERN_ADAM_STEP, 1,
+    INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
 ROW(adam_pf32_gf32_full, adam_pf32_gf32_me4m3_ve4m3_full, (QUERN_F32, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE), QUERN_ADAM_STEP, 1,
+    INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
+ROW(adam_pf32_gf32_full, adam_pf32_gf32_me4m3_ve5m2_full, (QUERN_F32, QUERN_F32, QUERN_E4M3, QUERN_E5M2, QUERN_NO_DTYPE), QUERN_ADAM_STEP, 1,
     INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
 ROW(adam_pf32_gf32_full, adam_pf32_gf32_me5m2_ve5m2_full, (QUERN_F32, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE), QUERN_ADAM_STEP, 1,
     INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
@@ -141,7 +145,11 @@ ROW(adam_pbf16_gf32_full, adam_pbf16_gf32_mbf16_vbf16_remainder_full, (QUERN_BF1
     INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
 ROW(adam_pbf16_gf32_full, adam_pbf16_gf32_mbf16_ve4m3_master32_full, (QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_F32), QUERN_ADAM_STEP, 1,
     INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
+ROW(adam_pbf16_gf32_full, adam_pbf16_gf32_mbf16_ve5m2_master32_full, (QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_E5M2, QUERN_F32), QUERN_ADAM_STEP, 1,
+    INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
 ROW(adam_pbf16_gf32_full, adam_pbf16_gf32_me4m3_ve4m3_master32_full, (QUERN_BF16, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_F32), QUERN_ADAM_STEP, 1,
+    INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
+ROW(adam_pbf16_gf32_full, adam_pbf16_gf32_me4m3_ve5m2_master32_full, (QUERN_BF16, QUERN_F32, QUERN_E4M3, QUERN_E5M2, QUERN_F32), QUERN_ADAM_STEP, 1,
     INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
 ROW(adam_pbf16_gf32_full, adam_pbf16_gf32_me5m2_ve5m2_master32_full, (QUERN_BF16, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_F32), QUERN_ADAM_STEP, 1,
     INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
@@ -168,9 +176,17 @@ ROW(adam_pbf16_gbf16_full, adam_pbf16_gbf16_mbf16_ve4m3_full, (QUERN_BF16, QUERN
     INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
 ROW(adam_pbf16_gbf16_full, adam_pbf16_gbf16_mbf16_ve4m3_remainder_full, (QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_REMAINDER), QUERN_ADAM_STEP, 1,
     INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
+ROW(adam_pbf16_gbf16_full, adam_pbf16_gbf16_mbf16_ve5m2_full, (QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_NO_DTYPE), QUERN_ADAM_STEP, 1,
+    INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
+ROW(adam_pbf16_gbf16_full, adam_pbf16_gbf16_mbf16_ve5m2_remainder_full, (QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_REMAINDER), QUERN_ADAM_STEP, 1,
+    INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
 ROW(adam_pbf16_gbf16_full, adam_pbf16_gbf16_me4m3_ve4m3_full, (QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE), QUERN_ADAM_STEP, 1,
     INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
 ROW(adam_pbf16_gbf16_full, adam_pbf16_gbf16_me4m3_ve4m3_remainder_full, (QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_REMAINDER), QUERN_ADAM_STEP, 1,
+    INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
+ROW(adam_pbf16_gbf16_full, adam_pbf16_gbf16_me4m3_ve5m2_full, (QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E5M2, QUERN_NO_DTYPE), QUERN_ADAM_STEP, 1,
+    INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
+ROW(adam_pbf16_gbf16_full, adam_pbf16_gbf16_me4m3_ve5m2_remainder_full, (QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E5M2, QUERN_REMAINDER), QUERN_ADAM_STEP, 1,
     INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
 ROW(adam_pbf16_gbf16_full, adam_pbf16_gbf16_me5m2_ve5m2_full, (QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE), QUERN_ADAM_STEP, 1,
     INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
@@ -205,4 +221,9 @@ ROW(gradient_accumulate, adam_gradient_accumulate_bf16, (QUERN_F32, QUERN_BF16, 
     INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
 ROW(gradient_accumulate, adam_gradient_accumulate_bf16_mainbf16, (QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE), QUERN_GRADIENT_ACCUMULATE, 0,
     INT64_MAX, 256, 2048, 0, 0, 0, 0, 0)
+#endif
+#if SELECTED(tensor_steps)
+UNIT(tensor_steps)
+ROW(tensor_steps, adam_tensor_steps, (QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE), QUERN_ADAM_TENSOR_STEPS, 0,
+    INT64_MAX, 256, 0, 0, 0, 0, 0, 0)
 #endif

@@ -16,3 +16,4 @@ _Static_assert(QUERN_ADAM_STEP == 0, "as gen/pack.py stores it");
 _Static_assert(QUERN_GRADIENT_NORM == 1, "as gen/pack.py stores it");
 _Static_assert(QUERN_GRADIENT_NORM_COMBINE == 2, "as gen/pack.py stores it");
 _Static_assert(QUERN_GRADIENT_ACCUMULATE == 3, "as gen/pack.py stores it");
+_Static_assert(QUERN_ADAM_TENSOR_STEPS == 4, "as gen/pack.py stores it");

@@ -134,7 +134,8 @@
     ROW(quern_adam_args, plan) \
     ROW(quern_adam_args, grads) \
     ROW(quern_adam_args, bias1) \
-    ROW(quern_adam_args, bias2)
+    ROW(quern_adam_args, bias2) \
+    ROW(quern_adam_args, steps)
 
 #define FIELDS_OF_quern_gradient(ROW) \
     ROW(quern_gradient, grad) \

@@ -183,6 +183,7 @@ static const struct field fields_of_quern_adam_control[] = {
 static const struct record record_of_quern_adam_control = {"quern_adam_control", sizeof(quern_adam_control), fields_of_quern_adam_control, 5};
 DECLARE_EXTENT(quern_adam_args, tensors)
 DECLARE_EXTENT(quern_adam_args, grads)
+DECLARE_EXTENT(quern_adam_args, steps)
 static const struct field fields_of_quern_adam_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_adam_args, size), .bytes = sizeof((quern_adam_args *)0)->size},
     {.name = "tensor_size", .kind = INTEGER, .offset = offsetof(quern_adam_args, tensor_size), .bytes = sizeof((quern_adam_args *)0)->tensor_size},
@@ -216,8 +217,9 @@ static const struct field fields_of_quern_adam_args[] = {
     {.name = "grads", .kind = MEMORY, .offset = offsetof(quern_adam_args, grads), .bytes = sizeof((quern_adam_args *)0)->grads, .is_const = 1, .extent = extent_of_quern_adam_args__grads},
     {.name = "bias1", .kind = REAL, .offset = offsetof(quern_adam_args, bias1), .bytes = sizeof((quern_adam_args *)0)->bias1},
     {.name = "bias2", .kind = REAL, .offset = offsetof(quern_adam_args, bias2), .bytes = sizeof((quern_adam_args *)0)->bias2},
+    {.name = "steps", .kind = MEMORY, .offset = offsetof(quern_adam_args, steps), .bytes = sizeof((quern_adam_args *)0)->steps, .extent = extent_of_quern_adam_args__steps},
 };
-static const struct record record_of_quern_adam_args = {"quern_adam_args", sizeof(quern_adam_args), fields_of_quern_adam_args, 32};
+static const struct record record_of_quern_adam_args = {"quern_adam_args", sizeof(quern_adam_args), fields_of_quern_adam_args, 33};
 DECLARE_EXTENT(quern_gradient, grad)
 DECLARE_EXTENT(quern_gradient, main_grad)
 static const struct field fields_of_quern_gradient[] = {

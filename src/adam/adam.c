@@ -10,11 +10,16 @@
 #include "adam/adam_step.h"
 #include "adam/adam_tensors.h"
 #include "runtime/arguments.h"
+#include "runtime/log.h"
 #include "runtime/status.h"
 
-/* A GPU that counts steps in device memory needs workspace for the ticket of its blocks.  A plan has its own ticket. */
+/*
+ * A GPU that counts steps in device memory needs workspace for the ticket of its blocks, or for the scalars of each tensor.  A plan
+ * has its own.
+ */
 static size_t needs(const quern_device *device, const quern_adam_args *args) {
-    return device->kind == QUERN_CUDA && args->control.step && !args->plan ? 16 : 0;
+    if (device->kind == QUERN_CPU || args->plan) return 0;
+    return args->steps ? (size_t)args->tensor_count * sizeof(struct quern_adam_tensor_step) : args->control.step ? 16 : 0;
 }
 
 /* Checks everything but the tensors. */
@@ -42,12 +47,22 @@ static quern_status check_apart(const struct quern_adam_call *call) {
         quern_range_of("args.control.grad_scale", control->grad_scale, sizeof *control->grad_scale, QUERN_READ),
         quern_range_of("args.control.clip", control->clip, sizeof *control->clip, QUERN_READ),
         quern_range_of("args.control.found_inf", control->found_inf, sizeof *control->found_inf, QUERN_READ),
+        quern_range_of("args.steps", call->args.steps, call->list.count * (int64_t)sizeof(int64_t), QUERN_WRITTEN),
         quern_range_of("workspace", call->workspace, (int64_t)needs(call->device, &call->args), QUERN_WRITTEN),
     };
     const int count = sizeof others / sizeof *others;
     if (call->args.plan && !call->args.grads)
         return quern_adam_check_against_plan(call->device, call->args.plan, others, count);
     return quern_adam_check_apart(call->device, &call->args, &call->list, others, count);
+}
+
+/* Once for a plan, or for all lists of a handle. */
+static void tell_of_m(const struct quern_adam_call *call) {
+    bool *told = call->args.plan ? &call->args.plan->has_told : &call->device->has_told_of_m;
+    if (call->args.m_dtype != QUERN_BF16 || call->step.stochastic_m || call->args.beta1 < 0.99) return;
+    if (!quern_log_wanted(QUERN_LOG_ERROR) || __atomic_exchange_n(told, true, __ATOMIC_RELAXED)) return;
+    quern_log(call->device, QUERN_LOG_ERROR, "adam: m in bf16 is rounded to nearest with beta1 %g, and stops short of the mean "
+              "gradient: expected args.m_rounding QUERN_ROUND_STOCHASTIC", call->args.beta1);
 }
 
 static quern_status run(struct quern_adam_call *call, const quern_adam_args *args, size_t workspace_bytes,
@@ -65,8 +80,11 @@ static quern_status run(struct quern_adam_call *call, const quern_adam_args *arg
     if (status != QUERN_OK) return status;
     const struct quern_adam_request request = quern_adam_request_of(&call->args);
     status = quern_adam_select(device, &request, &call->ready);
+    if (status == QUERN_OK && call->args.steps && device->kind == QUERN_CUDA)
+        status = quern_adam_select(device, &(struct quern_adam_request){.task = QUERN_ADAM_TENSOR_STEPS}, &call->steps_ready);
     if (status != QUERN_OK) return status;
     quern_adam_fill_step(call);
+    tell_of_m(call);
     quern_show_call(look, &call->args, call);
     return device->kind == QUERN_CPU ? quern_adam_on_cpu(call) : quern_adam_on_cuda(call);
 }

@@ -1,5 +1,6 @@
 /*
- * The known answers of the kernels of Adam: a step over 64 parameters, and the norm and the accumulation of their gradients.
+ * The known answers of the kernels of Adam: a step over 64 parameters, the norm and the accumulation of their gradients, and the
+ * first step of a tensor.
  * Called by quern_prepare through the operation's row.
  *
  * With beta1 = 1/2, beta2 = 3/4, m = 3 g and v = 5 g^2 the new moments are m = 2 g and v = 4 g^2, so that m / sqrt(v) is the sign
@@ -27,6 +28,8 @@ struct memory {
     char param[4 * COUNT], grad[4 * COUNT], m[4 * COUNT], v[4 * COUNT], master[4 * COUNT];
     char main_grad[4 * COUNT];
     double squares;
+    int64_t taken;
+    struct quern_adam_tensor_step own;
     float norm;
     uint8_t m_scale[SCALES], v_scale[SCALES];
 };
@@ -37,6 +40,7 @@ struct parameters {
         struct quern_adam_full_batch full;
         struct quern_gradient_batch gradients;
         struct quern_gradient_norm_problem norm;
+        struct quern_adam_steps_problem steps;
     } of;
     double *totals;  /* of a norm that several blocks combine: not used */
 };
@@ -117,6 +121,15 @@ static void ask_combine(const struct quern_kernel *kernel, struct quern_trial *t
     trial->arguments[1] = &parameters->totals;
 }
 
+/* The first step, with the betas above. */
+static void ask_steps(const struct quern_kernel *kernel, struct quern_trial *trial) {
+    struct parameters *parameters = trial->parameters;
+    (void)kernel;
+    parameters->of.steps = (struct quern_adam_steps_problem){
+        .rates = {.lr = STEP, .beta1 = 0.5, .beta2 = 0.75, .grad_scale = 1, .clip = 1}, .steps = ON_DEVICE(trial, taken),
+        .tensor_steps = ON_DEVICE(trial, own), .tensor_count = 1};
+}
+
 /* ---- comparing ---- */
 
 static bool array_is_wrong(const char *name, quern_dtype dtype, const void *values, const uint8_t *scales, double (*expected)(int),
@@ -162,6 +175,17 @@ static bool sums_are_wrong(const struct quern_kernel *kernel, const struct memor
     return array_is_wrong("main_grad", kernel->key.adam.param, memory->main_grad, NULL, accumulated, why);
 }
 
+static bool steps_are_wrong(const struct quern_kernel *kernel, const struct memory *memory, struct quern_text *why) {
+    const struct quern_adam_tensor_step *own = &memory->own;
+    (void)kernel;
+    if (memory->taken == 1 && own->step == 1 && own->step_size == 2 * (float)STEP && own->inverse_sqrt_bias2 == 2 &&
+        own->inverse_bias2 == 4)
+        return false;
+    quern_text_add(why, "step %lld has the size %g, expected step 1 with %g, or another scalar is wrong", (long long)memory->taken,
+                   (double)own->step_size, 2 * STEP);
+    return true;
+}
+
 static const struct {
     void (*ask)(const struct quern_kernel *, struct quern_trial *);
     bool (*is_wrong)(const struct quern_kernel *, const struct memory *, struct quern_text *);
@@ -170,6 +194,7 @@ static const struct {
     [QUERN_GRADIENT_NORM] = {ask_gradients, squares_are_wrong},
     [QUERN_GRADIENT_NORM_COMBINE] = {ask_combine, norm_is_wrong},
     [QUERN_GRADIENT_ACCUMULATE] = {ask_gradients, sums_are_wrong},
+    [QUERN_ADAM_TENSOR_STEPS] = {ask_steps, steps_are_wrong},
 };
 
 static void ask(const struct quern_kernel *kernel, struct quern_trial *trial) {

@@ -139,9 +139,9 @@ static quern_status check_scalar(const quern_device *device, const char *name, d
 }
 
 static quern_status check_bias(const quern_device *device, const quern_adam_args *args, const char *name, double bias) {
-    if (bias == 0 || !args->control.step) return check_scalar(device, name, bias, BIAS);
-    return quern_fail(device, QUERN_INVALID_ARGUMENT, "%s is not 0 with args.control.step, from which the bias corrections follow: "
-                      "expected 0", name);
+    if (bias == 0 || (!args->control.step && !args->steps)) return check_scalar(device, name, bias, BIAS);
+    return quern_fail(device, QUERN_INVALID_ARGUMENT, "%s is not 0 with args.%s, from which the bias corrections follow: "
+                      "expected 0", name, args->steps ? "steps" : "control.step");
 }
 
 static quern_status check_scalars(const quern_device *device, const quern_adam_args *args) {
@@ -154,10 +154,16 @@ static quern_status check_scalars(const quern_device *device, const quern_adam_a
         status = check_scalar(device, "args.grad_scale", args->grad_scale, SCALE);
     if (status == QUERN_OK) status = check_bias(device, args, "args.bias1", args->bias1);
     if (status == QUERN_OK) status = check_bias(device, args, "args.bias2", args->bias2);
-    if (status == QUERN_OK && args->step < 1 && !args->control.step && (args->bias1 == 0 || args->bias2 == 0))
+    if (status == QUERN_OK && args->step < 1 && !args->control.step && !args->steps && (args->bias1 == 0 || args->bias2 == 0))
         status = quern_fail(device, QUERN_INVALID_ARGUMENT, "args.step is %lld: expected 1 or more (steps count from 1)",
                             (long long)args->step);
     return status;
+}
+
+static quern_status check_steps(const quern_device *device, const quern_adam_args *args) {
+    if (args->steps && args->control.step)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.steps is not NULL with args.control.step: expected one of the two");
+    return quern_check_optional(device, "args.steps", args->steps, sizeof *args->steps);
 }
 
 static quern_status check_control(const quern_device *device, const quern_adam_control *control) {
@@ -173,6 +179,7 @@ quern_status quern_adam_check_step(const quern_device *device, const quern_adam_
     quern_status status = check_modes(device, args);
     if (status == QUERN_OK) status = check_scalars(device, args);
     if (status == QUERN_OK) status = check_control(device, &args->control);
+    if (status == QUERN_OK) status = check_steps(device, args);
     if (status == QUERN_OK && args->plan) status = quern_adam_check_plan(device, args);
     return status == QUERN_OK ? quern_adam_check_grads(device, args->grads, args->plan) : status;
 }

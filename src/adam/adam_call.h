@@ -12,7 +12,7 @@ struct quern_adam_call {
     struct quern_adam_pointers control;
     struct quern_adam_rates rates;
     struct quern_adam_step step;       /* complete, except for values that are in device memory (control) */
-    const struct quern_ready_kernel *ready;
+    const struct quern_ready_kernel *ready, *steps_ready;  /* the latter on a GPU, with args.steps */
     void *workspace;
     void *stream;
 };

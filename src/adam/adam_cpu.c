@@ -12,11 +12,18 @@ enum {
     TASK_ELEMENTS = 1 << 16 /* the least work of one task */
 };
 
+/* The step of the tensors that have taken so many: most have taken as many as their neighbours. */
+struct own_step {
+    struct quern_adam_step step;
+    int64_t taken;
+};
+
 struct shares {
     const struct quern_adam_call *call;
     const struct quern_list_marks *marks;
     int64_t tasks;
-    void (*visit)(const struct quern_adam_call *call, const quern_adam_tensor *tensor, int64_t place, int64_t first, int64_t end);
+    void (*visit)(const struct quern_adam_call *call, struct own_step *own, const quern_adam_tensor *tensor, int64_t place,
+                  int64_t first, int64_t end);
 };
 
 /* The offset of a cut inside a tensor that begins at `begin`, rounded up to a multiple of SPLIT. */
@@ -31,25 +38,39 @@ static void visit_share(void *context, int64_t task) {
     int64_t from = quern_share_begin(shares->marks, task, shares->tasks), begin;
     const int64_t to = quern_share_begin(shares->marks, task + 1, shares->tasks);
     quern_adam_tensor room;
+    struct own_step own = {shares->call->step, -1};
     for (int64_t place = quern_nearest_mark(shares->marks, from, &begin); place < list->count && begin < to; place++) {
         const quern_adam_tensor *tensor = quern_adam_tensor_at(list, place, &room);
         const int64_t first = cut_inside(from, begin, tensor->count), end = cut_inside(to, begin, tensor->count);
-        if (first < end) shares->visit(shares->call, tensor, place, first, end);
+        if (first < end) shares->visit(shares->call, &own, tensor, place, first, end);
         begin += tensor->count;
     }
 }
 
-static void update(const struct quern_adam_call *call, const quern_adam_tensor *tensor, int64_t place, int64_t first, int64_t end) {
+static void take_step(const struct quern_adam_call *call, int64_t taken, struct own_step *own) {
+    if (taken == own->taken) return;
+    const struct quern_adam_tensor_step scalars = quern_adam_step_of_tensor(call->rates, taken);
+    own->taken = taken;
+    own->step.step_size = scalars.step_size;
+    own->step.inverse_sqrt_bias2 = scalars.inverse_sqrt_bias2;
+    own->step.inverse_bias2 = scalars.inverse_bias2;
+    own->step.step = scalars.step;
+}
+
+static void update(const struct quern_adam_call *call, struct own_step *own, const quern_adam_tensor *tensor, int64_t place,
+                   int64_t first, int64_t end) {
     const struct quern_kernel *kernel = call->ready->kernel;
     const struct quern_adam_slice slice = quern_adam_slice_of(&call->args, tensor);
     struct quern_adam_extras extras;
     if (kernel->key.adam.full) extras = quern_adam_extras_of(&call->args, tensor);
-    kernel->cpu.adam(&call->step, &slice, kernel->key.adam.full ? &extras : NULL, (uint32_t)place, first, end);
+    if (call->args.steps) take_step(call, call->args.steps[place], own);
+    kernel->cpu.adam(&own->step, &slice, kernel->key.adam.full ? &extras : NULL, (uint32_t)place, first, end);
 }
 
 /* The only work of a skipped step. */
-static void zero(const struct quern_adam_call *call, const quern_adam_tensor *tensor, int64_t place, int64_t first, int64_t end) {
-    (void)place;
+static void zero(const struct quern_adam_call *call, struct own_step *own, const quern_adam_tensor *tensor, int64_t place,
+                 int64_t first, int64_t end) {
+    (void)own, (void)place;
     const size_t bytes = quern_dtype_bytes(call->args.grad_dtype);
     memset((char *)tensor->grad + (size_t)first * bytes, 0, (size_t)(end - first) * bytes);
 }
@@ -72,5 +93,6 @@ quern_status quern_adam_on_cpu(struct quern_adam_call *call) {
     quern_adam_set_scalars(&call->rates, &call->step);
     if (!skipped || call->args.zero_grads) run_shares(&shares);
     if (control->step && !skipped) *control->step = (int64_t)call->rates.step;
+    for (int64_t place = 0; call->args.steps && !skipped && place < call->list.count; place++) call->args.steps[place]++;
     return QUERN_OK;
 }

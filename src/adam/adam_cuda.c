@@ -1,10 +1,11 @@
 /*
  * A step of Adam on a GPU.  With a plan: one launch, with tables in device memory.  Without, or with other gradients than those of
  * the plan: a launch for each batch of tensors that fits into the parameters of a kernel, where streams and captured graphs keep
- * their own addresses.  Called by adam.c.
+ * their own addresses.  Tensors with steps of their own have a launch before, which counts them.  Called by adam.c.
  */
 #include "adam/adam_cuda.h"
 
+#include "os/integers.h"
 #include "runtime/cuda_visit.h"
 
 struct launcher {
@@ -23,6 +24,10 @@ struct launcher {
     uint32_t capacity;
 };
 
+static struct quern_adam_tensor_step *tensor_steps_of(const struct quern_adam_call *call) {
+    return !call->args.steps ? NULL : call->args.plan ? call->args.plan->tensor_steps : call->workspace;
+}
+
 static void open_launcher(struct launcher *launcher, const struct quern_adam_call *call, const struct quern_cuda *cuda) {
     const bool is_full = call->ready->kernel->key.adam.full;
     const struct quern_adam_pointers *control = &call->control;
@@ -37,6 +42,7 @@ static void open_launcher(struct launcher *launcher, const struct quern_adam_cal
         .step = call->step,
         .rates = call->rates,
         .control = *control,
+        .tensor_steps = tensor_steps_of(call),
         .has_control = control->lr || control->step || control->grad_scale || control->clip || control->found_inf,
     };
 }
@@ -102,6 +108,15 @@ static CUresult run_list(struct launcher *launcher) {
     return error == CUDA_SUCCESS ? flush(launcher) : error;
 }
 
+static CUresult count_steps(const struct quern_adam_call *call, const struct quern_cuda *cuda) {
+    const int64_t threads = call->steps_ready->kernel->cuda.threads;
+    struct quern_adam_steps_problem problem = {.rates = call->rates, .control = call->control, .steps = call->args.steps,
+                                               .tensor_steps = tensor_steps_of(call), .tensor_count = call->list.count};
+    void *parameters[] = {&problem};
+    return cuda->launch(call->steps_ready->function, (unsigned)quern_divide_up(call->list.count, threads), 1, 1, (unsigned)threads,
+                        1, 1, 0, call->stream, parameters, NULL);
+}
+
 quern_status quern_adam_on_cuda(struct quern_adam_call *call) {
     const quern_adam_plan *plan = call->args.plan;
     struct quern_cuda_visit visit;
@@ -110,7 +125,12 @@ quern_status quern_adam_on_cuda(struct quern_adam_call *call) {
     if (status == QUERN_OK) status = quern_cuda_begin_launch(&visit, call->device);
     if (status != QUERN_OK) return status;
     open_launcher(&launcher, call, visit.cuda);
-    CUresult error = plan && !call->args.grads ? run_plan(&launcher, plan) : run_list(&launcher);
+    const struct quern_kernel *kernel = call->steps_ready ? call->steps_ready->kernel : call->ready->kernel;
+    CUresult error = call->steps_ready && call->list.count ? count_steps(call, visit.cuda) : CUDA_SUCCESS;
+    if (error == CUDA_SUCCESS) {
+        kernel = call->ready->kernel;
+        error = plan && !call->args.grads ? run_plan(&launcher, plan) : run_list(&launcher);
+    }
     quern_cuda_end_visit(&visit);
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(call->device, error, call->ready->kernel->name);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(call->device, error, kernel->name);
 }

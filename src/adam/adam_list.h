@@ -25,8 +25,10 @@ struct quern_adam_plan {
     struct quern_adam_slice *slices;   /* [tensors] */
     struct quern_adam_extras *extras;  /* [tensors] */
     struct quern_adam_tile *tiles;     /* [tile_count] */
+    struct quern_adam_tensor_step *tensor_steps;  /* [tensors]: of one call at a time */
 
     struct quern_pieces pieces;
+    bool has_told;                     /* atomic access: how m is rounded has been logged */
 
     quern_adam_tensor tensors[];       /* of this library's header */
 };

@@ -24,8 +24,8 @@ static quern_status not_saved(const quern_device *device, const char *why) {
 static quern_status check_header(const quern_device *device, const struct quern_adam_saved_header *header) {
     const quern_dtype param = (quern_dtype)header->param;
     if (memcmp(header->magic, "QUERNADM", sizeof header->magic) != 0) return not_saved(device, "it does not begin with QUERNADM");
-    if (header->version != 1)
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "saved is of version %u: expected 1", header->version);
+    if (header->version != 1 && header->version != 2)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "saved is of version %u: expected 1 or 2", header->version);
     if (!quern_adam_can_be(QUERN_ADAM_PARAM, param) || !quern_adam_can_be(QUERN_ADAM_M, (quern_dtype)header->m) ||
         !quern_adam_can_be(QUERN_ADAM_V, (quern_dtype)header->v) ||
         !quern_adam_completes((quern_dtype)header->master, param) || header->amsgrad > 1)
@@ -55,7 +55,7 @@ static quern_status check_hash(const quern_device *device, const char *saved, si
 
 static struct quern_adam_saved_form form_of(const struct quern_adam_saved_header *header) {
     return (struct quern_adam_saved_form){(quern_dtype)header->m, (quern_dtype)header->v, (quern_dtype)header->master,
-                                          header->amsgrad != 0};
+                                          header->amsgrad != 0, header->version == 2};
 }
 
 static quern_status check_saved(const quern_device *device, const struct quern_adam_list *list, const char *saved, size_t bytes,
@@ -257,15 +257,32 @@ static struct saved_tensor find_parts(const struct quern_adam_saved_form *form, 
     return saved;
 }
 
+/* Those of a version 2, else the step of all. */
+static quern_status load_steps(struct quern_device_memory *memory, const quern_adam_args *args,
+                               const struct quern_adam_saved_form *form, int64_t tensors, const char *saved) {
+    const struct quern_adam_saved_header *header = (const void *)saved;
+    const size_t bytes = (size_t)tensors * sizeof *args->steps;
+    int64_t step;
+    if (!args->steps) return QUERN_OK;
+    if (form->steps)
+        return quern_device_memory_write(memory, args->steps, saved + sizeof *header + quern_adam_saved_room(bytes), bytes);
+    quern_status status = QUERN_OK;
+    memcpy(&step, &header->step, sizeof step);
+    for (int64_t place = 0; place < tensors && status == QUERN_OK; place++)
+        status = quern_device_memory_write(memory, &args->steps[place], (const void *)&step, sizeof step);
+    return status;
+}
+
 static quern_status load(quern_device *device, const quern_adam_args *args, const struct quern_adam_saved_form *form,
                          const char *saved) {
     const struct quern_adam_list list = quern_adam_list_of(args);
-    const char *at = saved + sizeof(struct quern_adam_saved_header) + quern_adam_saved_room((size_t)list.count * sizeof(int64_t));
+    const char *at = saved + quern_adam_saved_head(form, list.count);
     quern_adam_tensor room;
     struct loading *loading = aligned_alloc(64, quern_round_up(sizeof *loading, 64));
     if (!loading) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory to convert a saved state");
     memset(loading->targets, 0, sizeof loading->targets);
     quern_status status = quern_device_memory_open(&loading->memory, device);
+    if (status == QUERN_OK) status = load_steps(&loading->memory, args, form, list.count, saved);
     for (int64_t place = 0; place < list.count && status == QUERN_OK; place++) {
         const quern_adam_tensor *tensor = quern_adam_tensor_at(&list, place, &room);
         const struct saved_tensor parts = find_parts(form, tensor->count, &at);
@@ -290,6 +307,8 @@ quern_status quern_adam_load(quern_device *device, const quern_adam_args *given,
     if (status == QUERN_OK) status = quern_adam_saved_check_apart(device, &args, saved, bytes, QUERN_READ);
     if (status != QUERN_OK) return status;
     const struct quern_adam_saved_form form = form_of(&header);
+    if (form.steps && !args.steps)
+        return quern_fail(device, QUERN_NULL_POINTER, "args.steps is NULL, and saved has a step for each tensor");
     status = load(device, &args, &form, saved);
     if (status == QUERN_OK && step) *step = header.step;
     if (status == QUERN_OK && seed) *seed = header.seed;

@@ -12,7 +12,7 @@
 
 /* The offsets of the tables in one piece of memory. */
 struct layout {
-    size_t ticket, slices, extras, tiles, bytes;
+    size_t ticket, slices, extras, tiles, tensor_steps, bytes;
 };
 
 static struct layout lay_out(const struct quern_adam_plan *plan) {
@@ -22,6 +22,7 @@ static struct layout lay_out(const struct quern_adam_plan *plan) {
     layout.slices = quern_plan_reserve(&layout.bytes, tensors * sizeof(struct quern_adam_slice));
     layout.extras = quern_plan_reserve(&layout.bytes, tensors * sizeof(struct quern_adam_extras));
     layout.tiles = quern_plan_reserve(&layout.bytes, (size_t)plan->tile_count * sizeof(struct quern_adam_tile));
+    layout.tensor_steps = quern_plan_reserve(&layout.bytes, tensors * sizeof(struct quern_adam_tensor_step));
     return layout;
 }
 
@@ -44,6 +45,7 @@ static void point_into(struct quern_adam_plan *plan, const struct layout *layout
     plan->slices = (void *)(memory + layout->slices);
     plan->extras = (void *)(memory + layout->extras);
     plan->tiles = (void *)(memory + layout->tiles);
+    plan->tensor_steps = (void *)(memory + layout->tensor_steps);
 }
 
 static quern_status make_tables(struct quern_adam_plan *plan) {

@@ -10,6 +10,7 @@
 #include "os/checksum.h"
 #include "os/integers.h"
 #include "os/sizes.h"
+#include "runtime/arguments.h"
 #include "runtime/device_memory.h"
 #include "runtime/dtype.h"
 #include "runtime/status.h"
@@ -19,7 +20,8 @@ enum { UNIT = 64 };
 /* ---- the layout ---- */
 
 struct quern_adam_saved_form quern_adam_saved_form_of(const quern_adam_args *args) {
-    return (struct quern_adam_saved_form){args->m_dtype, args->v_dtype, args->master_dtype, args->amsgrad != 0};
+    return (struct quern_adam_saved_form){args->m_dtype, args->v_dtype, args->master_dtype, args->amsgrad != 0,
+                                          args->steps != NULL};
 }
 
 size_t quern_adam_saved_part_bytes(const struct quern_adam_saved_form *form, enum quern_adam_saved_part part, int64_t count) {
@@ -48,10 +50,15 @@ size_t quern_adam_saved_room(size_t bytes) {
     return quern_round_up(bytes, UNIT);
 }
 
+size_t quern_adam_saved_head(const struct quern_adam_saved_form *form, int64_t tensors) {
+    const size_t numbers = quern_adam_saved_room((size_t)tensors * sizeof(int64_t));
+    return sizeof(struct quern_adam_saved_header) + (form->steps ? 2 : 1) * numbers;
+}
+
 quern_status quern_adam_saved_size(const quern_device *device, const struct quern_adam_saved_form *form,
                                    const struct quern_adam_list *list, size_t *bytes) {
-    int64_t total = sizeof(struct quern_adam_saved_header) + sizeof(uint64_t);
-    bool fits = quern_add_bytes(&total, (int64_t)quern_adam_saved_room((size_t)list->count * sizeof(int64_t)));
+    int64_t total = sizeof(uint64_t);
+    bool fits = quern_add_bytes(&total, (int64_t)quern_adam_saved_head(form, list->count));
     for (int64_t place = 0; place < list->count && fits; place++) {
         const int64_t count = quern_adam_count_at(list, place);
         for (int part = 0; part < QUERN_SAVED_PARTS && fits; part++) {
@@ -74,6 +81,8 @@ quern_status quern_adam_saved_check(const quern_device *device, const quern_adam
     args->grad_dtype = QUERN_NO_DTYPE;
     args->copy_dtype = QUERN_NO_DTYPE;
     args->use_multipliers = 0;
+    status = quern_check_optional(device, "args.steps", args->steps, sizeof *args->steps);
+    if (status != QUERN_OK) return status;
     const struct quern_adam_list list = quern_adam_list_of(args);
     return args->plan ? QUERN_OK : quern_adam_check_tensors(device, args, &list);
 }
@@ -81,8 +90,12 @@ quern_status quern_adam_saved_check(const quern_device *device, const quern_adam
 quern_status quern_adam_saved_check_apart(const quern_device *device, const quern_adam_args *args, const void *saved, size_t bytes,
                                           enum quern_access access) {
     const struct quern_adam_list list = quern_adam_list_of(args);
-    const struct quern_range range = quern_range_of("saved", saved, (int64_t)bytes, access);
-    return quern_adam_check_long_apart(device, args, &list, &range, 1);
+    const struct quern_range others[] = {
+        quern_range_of("saved", saved, (int64_t)bytes, access),
+        quern_range_of("args.steps", args->steps, list.count * (int64_t)sizeof *args->steps,
+                       access == QUERN_READ ? QUERN_WRITTEN : QUERN_READ),
+    };
+    return quern_adam_check_long_apart(device, args, &list, others, sizeof others / sizeof *others);
 }
 
 quern_status quern_adam_saved_bytes(const quern_device *device, const quern_adam_args *given, size_t *bytes) {
@@ -98,11 +111,11 @@ quern_status quern_adam_saved_bytes(const quern_device *device, const quern_adam
 
 /* ---- saving ---- */
 
-/* Writes everything before the arrays of the first tensor.  Returns the address of these arrays. */
+/* Writes the header and the counts.  Returns the address behind them. */
 static char *write_header(const quern_adam_args *args, const struct quern_adam_list *list, char *saved) {
     struct quern_adam_saved_header header = {
         .magic = {'Q', 'U', 'E', 'R', 'N', 'A', 'D', 'M'},
-        .version = 1,
+        .version = args->steps ? 2 : 1,
         .param = (uint32_t)args->param_dtype,
         .m = (uint32_t)args->m_dtype,
         .v = (uint32_t)args->v_dtype,
@@ -136,6 +149,15 @@ static quern_status write_tensor(struct quern_device_memory *memory, const struc
     return status;
 }
 
+static quern_status write_steps(struct quern_device_memory *memory, const quern_adam_args *args, int64_t tensors, char **to) {
+    const size_t bytes = (size_t)tensors * sizeof *args->steps, room = quern_adam_saved_room(bytes);
+    if (!args->steps) return QUERN_OK;
+    const quern_status status = quern_device_memory_read(memory, *to, args->steps, bytes);
+    memset(*to + bytes, 0, room - bytes);
+    *to += room;
+    return status;
+}
+
 static quern_status save(quern_device *device, const quern_adam_args *args, char *saved, size_t bytes) {
     const struct quern_adam_saved_form form = quern_adam_saved_form_of(args);
     const struct quern_adam_list list = quern_adam_list_of(args);
@@ -143,6 +165,7 @@ static quern_status save(quern_device *device, const quern_adam_args *args, char
     quern_adam_tensor room;
     char *to = write_header(args, &list, saved);
     quern_status status = quern_device_memory_open(&memory, device);
+    if (status == QUERN_OK) status = write_steps(&memory, args, list.count, &to);
     for (int64_t place = 0; place < list.count && status == QUERN_OK; place++) {
         status = write_tensor(&memory, &form, quern_adam_tensor_at(&list, place, &room), &to);
     }

@@ -33,6 +33,7 @@ enum quern_adam_saved_part {
 struct quern_adam_saved_form {
     quern_dtype m, v, master;
     bool amsgrad;
+    bool steps;                        /* one of each tensor: version 2 */
 };
 
 struct quern_adam_saved_form quern_adam_saved_form_of(const quern_adam_args *args);
@@ -45,6 +46,9 @@ void *quern_adam_saved_part_of(const quern_adam_tensor *tensor, enum quern_adam_
 
 /* The padded size of an array. */
 size_t quern_adam_saved_room(size_t bytes);
+
+/* The bytes before the arrays of the first tensor. */
+size_t quern_adam_saved_head(const struct quern_adam_saved_form *form, int64_t tensors);
 
 /* Checks the arguments and tensors of the three public functions.  Gradients and copies are ignored. */
 quern_status quern_adam_saved_check(const quern_device *device, const quern_adam_args *given, quern_adam_args *args);

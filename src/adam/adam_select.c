@@ -49,11 +49,16 @@ static bool advise(const void *context, struct quern_text *text) {
     return true;
 }
 
+/* The other tasks have a kernel for all types. */
+static bool touches_gradients(enum quern_adam_task task) {
+    return task != QUERN_GRADIENT_NORM_COMBINE && task != QUERN_ADAM_TENSOR_STEPS;
+}
+
 static enum quern_row_role role(const struct quern_kernel *kernel) {
     const enum quern_adam_task task = kernel->key.adam.task;
-    return task == QUERN_ADAM_STEP               ? QUERN_ROW_SELECTED_BY_NAME
-           : task == QUERN_GRADIENT_NORM_COMBINE ? QUERN_ROW_INDISPENSABLE
-                                                 : QUERN_ROW_FOLLOWS_TARGET;
+    return task == QUERN_ADAM_STEP   ? QUERN_ROW_SELECTED_BY_NAME
+           : touches_gradients(task) ? QUERN_ROW_FOLLOWS_TARGET
+                                     : QUERN_ROW_INDISPENSABLE;
 }
 
 /* A full kernel serves every request that a plain one serves. */
@@ -74,13 +79,13 @@ static bool is_sum(quern_dtype dtype) { return dtype == QUERN_F32 || dtype == QU
 static const char *pack_fault(const struct quern_pack_row *row) {
     quern_dtype dtypes[QUERN_KEY_DTYPES];
     for (int i = 0; i < QUERN_KEY_DTYPES; i++) dtypes[i] = (quern_dtype)row->dtypes[i];
-    if (row->stage < QUERN_ADAM_STEP || row->stage > QUERN_GRADIENT_ACCUMULATE) return "an unknown task";
+    if (row->stage < QUERN_ADAM_STEP || row->stage > QUERN_ADAM_TENSOR_STEPS) return "an unknown task";
     if (row->full != 0 && row->full != 1) return "an unknown set of options";
-    const bool combines = row->stage == QUERN_GRADIENT_NORM_COMBINE;
-    if (combines == quern_adam_can_be(QUERN_ADAM_GRAD, dtypes[QUERN_ADAM_GRAD])) return "an unknown dtype";
+    const bool touches = touches_gradients((enum quern_adam_task)row->stage);
+    if (touches != quern_adam_can_be(QUERN_ADAM_GRAD, dtypes[QUERN_ADAM_GRAD])) return "an unknown dtype";
     if (row->stage == QUERN_ADAM_STEP && !is_step(dtypes)) return "an unknown dtype";
     if (row->stage == QUERN_GRADIENT_ACCUMULATE && !is_sum(dtypes[QUERN_ADAM_PARAM])) return "an unknown dtype";
-    return row->elements == (combines ? 0 : QUERN_LIST_TILE) ? NULL : "a wrong number of elements in a tile";
+    return row->elements == (touches ? QUERN_LIST_TILE : 0) ? NULL : "a wrong number of elements in a tile";
 }
 
 const struct quern_operation quern_adam_operation = {

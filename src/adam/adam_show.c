@@ -52,6 +52,7 @@ static void show(const void *context, struct quern_tensor_taker *taker) {
         const quern_adam_tensor *tensor = quern_adam_tensor_at(&call->list, place, &room);
         if (tensor->count) show_tensor(taker, &call->args, &parts, tensor, place);
     }
+    quern_show_vector(taker, "steps", call->args.steps, quern_int64_element, call->list.count, QUERN_TENSOR_BOTH);
     quern_show_vector(taker, "control.lr", control->lr, quern_float_element, 1, QUERN_TENSOR_IN);
     quern_show_vector(taker, "control.step", control->step, quern_int64_element, 1, QUERN_TENSOR_BOTH);
     quern_show_vector(taker, "control.grad_scale", control->grad_scale, quern_float_element, 1, QUERN_TENSOR_IN);

@@ -15,7 +15,7 @@ static struct quern_adam_rates rates_of(const quern_adam_args *args) {
         .decoupled_decay = args->mode == QUERN_ADAMW ? args->weight_decay : 0,
         .grad_scale = args->grad_scale != 0 ? args->grad_scale : 1,
         .clip = 1,
-        .step = (uint64_t)args->step,
+        .step = args->steps ? 1 : (uint64_t)args->step,
         .maximize = args->maximize,
     };
     if (args->bias1 == 0 && args->bias2 == 0) return rates;

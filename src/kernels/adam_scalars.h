@@ -52,4 +52,17 @@ QUERN_ADAM_SCALARS void quern_adam_set_scalars(const struct quern_adam_rates *ra
     scalars->step = (uint32_t)rates->step;
 }
 
+/* Those that depend on the step, for a tensor that has taken so many. */
+QUERN_ADAM_SCALARS struct quern_adam_tensor_step quern_adam_step_of_tensor(struct quern_adam_rates rates, int64_t taken) {
+    struct quern_adam_step scalars;
+    struct quern_adam_tensor_step own;
+    rates.step = (uint64_t)taken + 1;
+    quern_adam_set_scalars(&rates, &scalars);
+    own.step_size = scalars.step_size;
+    own.inverse_sqrt_bias2 = scalars.inverse_sqrt_bias2;
+    own.inverse_bias2 = scalars.inverse_bias2;
+    own.step = scalars.step;
+    return own;
+}
+
 #endif

@@ -67,7 +67,8 @@ enum quern_adam_task {
     QUERN_ADAM_STEP = 0,
     QUERN_GRADIENT_NORM = 1,           /* sums of the squares of gradients */
     QUERN_GRADIENT_NORM_COMBINE = 2,   /* GPU: from these sums to the norm; a CPU does it in the host code */
-    QUERN_GRADIENT_ACCUMULATE = 3
+    QUERN_GRADIENT_ACCUMULATE = 3,
+    QUERN_ADAM_TENSOR_STEPS = 4        /* GPU: counts the steps of each tensor, and computes the scalars that depend on them */
 };
 
 /* The tasks of the kernels of a quantisation. */

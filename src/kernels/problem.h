@@ -146,6 +146,12 @@ struct quern_adam_step {
     int32_t copy_dtype;                /* quern_dtype */
 };
 
+/* The scalars that depend on a tensor's own step. */
+struct quern_adam_tensor_step {
+    float step_size, inverse_sqrt_bias2, inverse_bias2;
+    uint32_t step;
+};
+
 /* Step control in device memory, as in quern.h.  A NULL member means that the value is in the rates. */
 struct quern_adam_pointers {
     const float *lr;
@@ -208,6 +214,9 @@ struct quern_adam_launch {
      */
     uint32_t *ticket;
 
+    /* [list], by a launch before: they replace the scalars of the step.  NULL: all tensors take the same step. */
+    const struct quern_adam_tensor_step *tensor_steps;
+
     /* A plan's tables; NULL: the batch that follows this struct. */
     const struct quern_adam_tile *tiles;
     const struct quern_adam_slice *slices;
@@ -234,6 +243,15 @@ struct quern_adam_full_batch {
     struct quern_adam_slice slices[QUERN_ADAM_FULL_BATCH];
     struct quern_adam_extras extras[QUERN_ADAM_FULL_BATCH];
     uint32_t first_tile[QUERN_ADAM_FULL_BATCH];
+};
+
+/* The parameter of the kernel that counts the steps of all tensors of a list, before the step itself. */
+struct quern_adam_steps_problem {
+    struct quern_adam_rates rates;              /* their step is not used */
+    struct quern_adam_pointers control;
+    int64_t *steps;                             /* [tensor_count]: taken so far */
+    struct quern_adam_tensor_step *tensor_steps;  /* [tensor_count]: output */
+    int64_t tensor_count;
 };
 
 /* ---- gradients: norm and accumulation ---- */

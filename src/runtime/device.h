@@ -83,6 +83,7 @@ struct quern_device {
 
     int64_t step;             /* of training, from quern_step; atomic access, after has_step */
     bool has_step;
+    bool has_told_of_m;       /* atomic access: src/adam has logged how m is rounded */
     struct quern_dump *dumps; /* of src/look, the last one first; atomic access */
 
     pthread_mutex_t prepare_lock;

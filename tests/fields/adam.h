@@ -12,88 +12,94 @@ enum { TENSORS = 2, LONG = 600, ELEMENTS = 40 };   /* the second tensor of a lon
 /*
  * The columns: a step of a list with every array, with 16-bit and 8-bit types; one with the fewest arrays, of 32 bits; one with
  * control; a step of a plan of the second, and one of a plan of the first with control; a plan's creation; a saved state's bytes,
- * saving and loading; workspace, explain; and a step of a long list, of which the arrays of each tensor alone are compared.
+ * saving and loading; workspace, explain; a step of a long list, of which the arrays of each tensor alone are compared; and one in
+ * which each tensor has a step of its own.
  */
-enum { STEP, WIDE_STEP, CONTROLLED, PLANNED, PLAN_CONTROLLED, CREATE, SAVED_BYTES, SAVE, LOAD, SPACE, EXPLAIN, LONG_STEP };
-/*                                                    SWCPpCbslweL */
-RULE(quern_adam_args, tensor_size,                   "ccc--ccccccc", REFUSES(
+enum { STEP, WIDE_STEP, CONTROLLED, PLANNED, PLAN_CONTROLLED, CREATE, SAVED_BYTES, SAVE, LOAD, SPACE, EXPLAIN, LONG_STEP,
+       OWN_STEPS };
+/*                                                    SWCPpCbslweLo */
+RULE(quern_adam_args, tensor_size,                   "ccc--cccccccc", REFUSES(
      STRUCT_BYTES("112 (as QUERN_ADAM_ARGS_INIT sets)", VALUES(0, 8, 40, 108)),
      STRUCT_BYTES("112 (as QUERN_ADAM_ARGS_INIT sets) (was the program compiled against a newer quern.h?)",
                   VALUES(113, 120, UINT32_MAX)),
      STRUCT_BYTES(" with use_multipliers: expected 112, since a shorter tensor has no multipliers", VALUES(48, 96, 104),
-                  .calls = "x-x--xxxxxxx")))
-RULE(quern_adam_args, param_dtype,                   "cccCcccccccc", LEGAL(QUERN_FLOAT_DTYPES))
-RULE(quern_adam_args, grad_dtype,                    "cccCCccccccc", LEGAL(QUERN_FLOAT_DTYPES))
+                  .calls = "x-x--xxxxxxxx")))
+RULE(quern_adam_args, param_dtype,                   "cccCccccccccc", LEGAL(QUERN_FLOAT_DTYPES))
+RULE(quern_adam_args, grad_dtype,                    "cccCCcccccccc", LEGAL(QUERN_FLOAT_DTYPES))
 #define MOMENTS QUERN_F32, QUERN_BF16, QUERN_FOR_EACH_COMMON_DTYPE(COMMON) QUERN_F16, QUERN_NARROW_DTYPES
 #define COMMON(constant, name, exponent) constant,
-RULE(quern_adam_args, m_dtype,                       "cccCCccccccc", LEGAL(MOMENTS))
-RULE(quern_adam_args, v_dtype,                       "cccCCccccccc", LEGAL(MOMENTS))
-RULE(quern_adam_args, master_dtype,                  "ccccCccccccc", LEGAL(QUERN_NO_DTYPE, QUERN_F32, QUERN_REMAINDER))
-PLAIN(quern_adam_args, mode,                         "ccccc----ccc")
+RULE(quern_adam_args, m_dtype,                       "cccCCcccccccc", LEGAL(MOMENTS))
+RULE(quern_adam_args, v_dtype,                       "cccCCcccccccc", LEGAL(MOMENTS))
+RULE(quern_adam_args, master_dtype,                  "ccccCcccccccc", LEGAL(QUERN_NO_DTYPE, QUERN_F32, QUERN_REMAINDER))
+PLAIN(quern_adam_args, mode,                         "ccccc----cccc")
 #define HAS_A_LIST .unused = {"is not NULL with a plan, which has its own list"}
-MEMORY_OF(quern_adam_args, tensors,                  "RRR00RRRRRRR", sizeof(void *), .host_calls = ~0u, HAS_A_LIST)
-RULE(quern_adam_args, tensor_count,                  "ccc--ccccccc", REFUSES(COUNT_TO("4294967295")))
+MEMORY_OF(quern_adam_args, tensors,                  "RRR00RRRRRRRR", sizeof(void *), .host_calls = ~0u, HAS_A_LIST)
+RULE(quern_adam_args, tensor_count,                  "ccc--cccccccc", REFUSES(COUNT_TO("4294967295")))
 #define BETA ARGUMENT("0 <= beta < 1")
-RULE(quern_adam_args, lr,                            "cc-c-----ccc", REFUSES(FP32))
-RULE(quern_adam_args, beta1,                         "ccccc----ccc", REFUSES(BETA))
-RULE(quern_adam_args, beta2,                         "ccccc----ccc", REFUSES(BETA))
-RULE(quern_adam_args, eps,                           "ccccc----ccc", REFUSES(FP32))
-RULE(quern_adam_args, weight_decay,                  "ccccc----ccc", REFUSES(FP32))
-RULE(quern_adam_args, step,                          "cc-c---.-ccc", REFUSES(ARGUMENT("1 or more (steps count from 1)")))
-PLAIN(quern_adam_args, seed,                         ".....--.---.")
-RULE(quern_adam_args, param_rounding,                "ccccc----ccc", REFUSES(
+RULE(quern_adam_args, lr,                            "cc-c-----cccc", REFUSES(FP32))
+RULE(quern_adam_args, beta1,                         "ccccc----cccc", REFUSES(BETA))
+RULE(quern_adam_args, beta2,                         "ccccc----cccc", REFUSES(BETA))
+RULE(quern_adam_args, eps,                           "ccccc----cccc", REFUSES(FP32))
+RULE(quern_adam_args, weight_decay,                  "ccccc----cccc", REFUSES(FP32))
+RULE(quern_adam_args, step,                          "cc-c---.-ccc-", REFUSES(ARGUMENT("1 or more (steps count from 1)")))
+PLAIN(quern_adam_args, seed,                         ".....--.---..")
+RULE(quern_adam_args, param_rounding,                "ccccc----cccc", REFUSES(
      ARGUMENT("*is stochastic with a remainder: expected default or nearest, since the parameter is the upper half of the master "
-              "and cannot be rounded another way", VALUES(QUERN_ROUND_STOCHASTIC), .calls = "x-x-x----xxx")))
-PLAIN(quern_adam_args, m_rounding,                   "ccccc----ccc")
-PLAIN(quern_adam_args, v_rounding,                   "ccccc----ccc")
-PLAIN(quern_adam_args, eps_mode,                     "ccccc----ccc")
-PLAIN(quern_adam_args, amsgrad,                      "cccCCccccccc")
-PLAIN(quern_adam_args, maximize,                     "ccccc----ccc")
-PLAIN(quern_adam_args, zero_grads,                   "cccCCccccccc")
-PLAIN(quern_adam_args, use_multipliers,              "cccCCccccccc")
-RULE(quern_adam_args, copy_dtype,                    "cccCCccccccc", LEGAL(QUERN_NO_DTYPE, QUERN_F16, QUERN_BF16,
+              "and cannot be rounded another way", VALUES(QUERN_ROUND_STOCHASTIC), .calls = "x-x-x----xxxx")))
+PLAIN(quern_adam_args, m_rounding,                   "ccccc----cccc")
+PLAIN(quern_adam_args, v_rounding,                   "ccccc----cccc")
+PLAIN(quern_adam_args, eps_mode,                     "ccccc----cccc")
+PLAIN(quern_adam_args, amsgrad,                      "cccCCcccccccc")
+PLAIN(quern_adam_args, maximize,                     "ccccc----cccc")
+PLAIN(quern_adam_args, zero_grads,                   "cccCCcccccccc")
+PLAIN(quern_adam_args, use_multipliers,              "cccCCcccccccc")
+RULE(quern_adam_args, copy_dtype,                    "cccCCcccccccc", LEGAL(QUERN_NO_DTYPE, QUERN_F16, QUERN_BF16,
                                                                           QUERN_NARROW_DTYPES, QUERN_FOR_EACH_COMMON_DTYPE(COMMON)))
-RULE(quern_adam_args, grad_scale,                    "cc-c-----ccc", REFUSES(ARGUMENT("0, which means 1, or 3e-39 to 3.4e38")))
+RULE(quern_adam_args, grad_scale,                    "cc-c-----cccc", REFUSES(ARGUMENT("0, which means 1, or 3e-39 to 3.4e38")))
 PLAIN(quern_adam_args, control,                      ".")
 static quern_adam_plan *plan_of_another_device;
-RULE(quern_adam_args, plan,                         ".....-......", .foreign = &plan_of_another_device)
+RULE(quern_adam_args, plan,                         ".....-.......", .foreign = &plan_of_another_device)
 #define NO_PLAN .unused = {"is not NULL without a plan: expected NULL, since the list has its own gradients"}
-RULE(quern_adam_args, grads,                         "000..----000", NO_PLAN)
+RULE(quern_adam_args, grads,                         "000..----0000", NO_PLAN)
 #define BIAS REFUSES(ARGUMENT("0, which means from step, or 1e-15 to 1")), \
-    .unused = {"is not 0 with args.control.step, from which the bias corrections follow: expected 0"}
-RULE(quern_adam_args, bias1,                         "cc0c0----ccc", BIAS)
-RULE(quern_adam_args, bias2,                         "cc0c0----ccc", BIAS)
+    .unused = {"is not 0 with args.control.step, from which the bias corrections follow: expected 0", \
+               "is not 0 with args.steps, from which the bias corrections follow: expected 0"}
+RULE(quern_adam_args, bias1,                         "cc0c0----ccc0", BIAS)
+RULE(quern_adam_args, bias2,                         "cc0c0----ccc0", BIAS)
+/* Elsewhere it is another call: with control.step it is refused, and it changes what a state has. */
+MEMORY_OF(quern_adam_args, steps,                    "..0.0-......w", sizeof(int64_t),
+          .unused = {"is not NULL with args.control.step: expected one of the two"})
 RULES_OF(quern_adam_args)
 
 /* Without control its pointers are NULL: a step of a list and one of a plan would use them. */
-/*                                                    SWCPpCbslweL */
-BUFFER_OF(quern_adam_control, lr,                    "..r.r----...", sizeof(float))
-BUFFER_OF(quern_adam_control, step,                  "..w.w----...", sizeof(int64_t))
-BUFFER_OF(quern_adam_control, grad_scale,            "..r.r----...", sizeof(float))
-BUFFER_OF(quern_adam_control, clip,                  "..r.r----...", sizeof(float))
-BUFFER_OF(quern_adam_control, found_inf,             "..r.r----...", sizeof(float))
+/*                                                    SWCPpCbslweLo */
+BUFFER_OF(quern_adam_control, lr,                    "..r.r----....", sizeof(float))
+BUFFER_OF(quern_adam_control, step,                  "..w.w----....", sizeof(int64_t))
+BUFFER_OF(quern_adam_control, grad_scale,            "..r.r----....", sizeof(float))
+BUFFER_OF(quern_adam_control, clip,                  "..r.r----....", sizeof(float))
+BUFFER_OF(quern_adam_control, found_inf,             "..r.r----....", sizeof(float))
 RULES_OF(quern_adam_control)
 
 #define ARGS_OF(parent) ((const quern_adam_args *)(parent))
 #define PART_OF(field, letters, dtype) \
     BUFFER_OF(quern_adam_tensor, field, letters, quern_dtype_bytes(ARGS_OF(parent)->dtype))
-/*                                                    SWCPpCbslweL */
-PART_OF(param,                                       "WWWPPWaxW--W", param_dtype)
-PART_OF(grad,                                        "WRWpPW-----W", grad_dtype)
-PART_OF(m,                                           "WWWPPWaxW--W", m_dtype)
-PART_OF(v,                                           "WWWPPWaxW--W", v_dtype)
-PART_OF(master,                                      "W-W-PWaxW--W", master_dtype)
-RULE(quern_adam_tensor, count,                       "ccc--cccc--c", REFUSES(SHAPE("0 to " MOST_ELEMENTS)))
-BUFFER_OF(quern_adam_tensor, m_scale,                "W-W-PWaxW--W", 1)
-BUFFER_OF(quern_adam_tensor, v_scale,                "W-W-PWaxW--W", 1)
-PART_OF(v_max,                                       "W-W-PWaxW--W", v_dtype)
-BUFFER_OF(quern_adam_tensor, v_max_scale,            "W-W-PWaxW--W", 1)
-PART_OF(copy,                                        "WWWPPW-----W", copy_dtype)
-MEMORY_OF(quern_adam_tensor, copy_scale,             "r0r-pr-----.", sizeof(float),
+/*                                                    SWCPpCbslweLo */
+PART_OF(param,                                       "WWWPPWaxW--WW", param_dtype)
+PART_OF(grad,                                        "WRWpPW-----WW", grad_dtype)
+PART_OF(m,                                           "WWWPPWaxW--WW", m_dtype)
+PART_OF(v,                                           "WWWPPWaxW--WW", v_dtype)
+PART_OF(master,                                      "W-W-PWaxW--WW", master_dtype)
+RULE(quern_adam_tensor, count,                       "ccc--cccc--cc", REFUSES(SHAPE("0 to " MOST_ELEMENTS)))
+BUFFER_OF(quern_adam_tensor, m_scale,                "W-W-PWaxW--WW", 1)
+BUFFER_OF(quern_adam_tensor, v_scale,                "W-W-PWaxW--WW", 1)
+PART_OF(v_max,                                       "W-W-PWaxW--WW", v_dtype)
+BUFFER_OF(quern_adam_tensor, v_max_scale,            "W-W-PWaxW--WW", 1)
+PART_OF(copy,                                        "WWWPPW-----WW", copy_dtype)
+MEMORY_OF(quern_adam_tensor, copy_scale,             "r0r-pr-----.r", sizeof(float),
           .unused = {"is not NULL with a bf16 copy: only e4m3 and e5m2 copies are scaled"})
-MEMORY_OF(quern_adam_tensor, copy_max,               "wwwPPw-----.", sizeof(float), .is_shared = true)
-RULE(quern_adam_tensor, lr_multiplier,               "c-c--c-----c", REFUSES(FINITE))
-RULE(quern_adam_tensor, weight_decay_multiplier,     "c-c--c-----c", REFUSES(FINITE))
+MEMORY_OF(quern_adam_tensor, copy_max,               "wwwPPw-----.w", sizeof(float), .is_shared = true)
+RULE(quern_adam_tensor, lr_multiplier,               "c-c--c-----cc", REFUSES(FINITE))
+RULE(quern_adam_tensor, weight_decay_multiplier,     "c-c--c-----cc", REFUSES(FINITE))
 RULES_OF(quern_adam_tensor)
 
 /* ---- parameters ---- */
@@ -187,6 +193,7 @@ static void fill_adam(const struct call *call) {
     const quern_adam_control *control = &adam_args.control;
     (void)call;
     for (int i = 0; i < TENSORS; i++) fill_tensor(&adam_tensors[i]);
+    for (int i = 0; i < TENSORS && adam_args.steps; i++) memcpy(fields_image(adam_args.steps + i), &taken, sizeof taken);
     if (control->lr) fields_floats(control->lr, 1, 0.02f);
     if (control->step) memcpy(fields_image(control->step), &taken, sizeof taken);
     if (control->grad_scale) fields_floats(control->grad_scale, 1, 4);
@@ -248,7 +255,8 @@ static const struct call calls_of_quern_adam[] = {
     {.name = "a step of a long list", .function = "quern_adam", .parts = {FIRST_PARTS(quern_adam, LONG_STEP)}, .set = set_adam,
      .fill = fill_adam},
     ADAM("a step of a plan", quern_adam, PLANNED, .size = make_plan),
-    ADAM("a step of a plan with control", quern_adam, PLAN_CONTROLLED, .size = make_plan), {.name = NULL}};
+    ADAM("a step of a plan with control", quern_adam, PLAN_CONTROLLED, .size = make_plan),
+    ADAM("a step with steps of each tensor", quern_adam, OWN_STEPS, .size = NULL), {.name = NULL}};
 #define ONE_CALL(title, base, at, ...) \
     static const struct call calls_of_##base[] = {ADAM(title, base, at, __VA_ARGS__), {.name = NULL}};
 ONE_CALL("workspace of Adam", quern_adam_workspace, SPACE, .keeps_outputs = false)

@@ -25,7 +25,7 @@ PLAIN(quern_cross_entropy_args, reduction,                      "ccccccccc")
 RULE(quern_cross_entropy_args, rows,                            "ccccccccc", REFUSES(COUNT_TO(MOST_ROWS)))
 RULE(quern_cross_entropy_args, vocab,                           "ccccccccc", REFUSES(
      COUNT_TO(MOST_ROWS), SHAPE(" with 3 rows: expected at least 1")))
-MEMORY_OF(quern_cross_entropy_args, logits,                     "RR-R---00", quern_dtype_bytes(a->logits_dtype), IS_COMPUTED)
+MEMORY_OF(quern_cross_entropy_args, logits,                     "RR-R.--00", quern_dtype_bytes(a->logits_dtype), IS_COMPUTED)
 RULE(quern_cross_entropy_args, logits_stride,                   "ccccccc00", IS_COMPUTED, REFUSES(
      SHAPE("at least vocab, 10"), OF_THREE_ROWS))
 BUFFER_OF(quern_cross_entropy_args, labels,                     "RRRR---R-", quern_dtype_bytes(a->labels_dtype))

@@ -117,13 +117,14 @@ static void adam_numbers(quern_adam_args *a) {
     a->control.lr = omit_one_in(6), a->control.step = omit_one_in(4), a->control.grad_scale = omit_one_in(6);
     a->control.clip = omit_one_in(6), a->control.found_inf = omit_one_in(6);
     a->plan = OMIT, a->grads = OMIT;
+    a->steps = a->control.step == OMIT && a->seed % 2 ? NULL : OMIT;
     struct live *live = input_one_in(3) ? state_choose(HANDLE_OF_quern_adam_plan) : NULL;
     if (!live) return;
     const quern_adam_args *made = &live->made;
     a->param_dtype = made->param_dtype, a->grad_dtype = made->grad_dtype, a->m_dtype = made->m_dtype, a->v_dtype = made->v_dtype;
     a->master_dtype = made->master_dtype, a->copy_dtype = made->copy_dtype;
     a->amsgrad = made->amsgrad, a->zero_grads = made->zero_grads, a->use_multipliers = made->use_multipliers;
-    a->tensors = OMIT;
+    a->tensors = OMIT, a->steps = OMIT;
     a->tensor_count = 0;
     a->plan = live->handle;
 }

@@ -187,6 +187,16 @@ static void make_control(struct adam_problem *problem) {
     point_control(control, adam_numbers(problem));
 }
 
+static void make_steps(struct adam_problem *problem) {
+    const int64_t *steps = problem->args.steps;
+    const size_t bytes = (size_t)problem->args.tensor_count * sizeof *steps;
+    if (!steps) return;
+    problem->bytes[ARENA_STEPS] = bytes;
+    problem->arena[ARENA_STEPS] = malloc(bytes + 1);
+    check(problem->arena[ARENA_STEPS], "no memory");
+    problem->args.steps = memcpy(problem->arena[ARENA_STEPS], steps, bytes);
+}
+
 /* ---- values ---- */
 
 static quern_dtype moment_dtype(const quern_adam_args *args, int arena) {
@@ -287,6 +297,7 @@ void adam_make(struct adam_problem *problem, const quern_adam_args *args, const 
     for (int64_t i = 0; i < tensor_count; i++) problem->tensors[i].count = counts[i];
     for (int arena = 0; arena < ARENA_CONTROL; arena++) make_arena(problem, arena);
     make_control(problem);
+    make_steps(problem);
     for (int64_t i = 0; i < tensor_count; i++) fill_tensor(problem, i);
 }
 
@@ -314,6 +325,7 @@ void adam_copy(struct adam_problem *copy, const struct adam_problem *problem) {
     }
     point_into(copy->tensors, problem, copy->arena);
     point_control(&copy->args.control, adam_numbers(copy));
+    copy->args.steps = (void *)copy->arena[ARENA_STEPS];
 }
 
 void adam_free(struct adam_problem *problem) {
@@ -352,7 +364,8 @@ static void make_ready(struct adam_session *session, bool with_plan, bool with_g
         args->tensor_count = 0;
     }
     check_ok(quern_adam_workspace(session->device->quern, args, &session->workspace_bytes));
-    check(!session->workspace_bytes || (args->control.step && !with_plan), "a workspace of %zu bytes", session->workspace_bytes);
+    check(!session->workspace_bytes || ((args->control.step || args->steps) && !with_plan), "a workspace of %zu bytes",
+          session->workspace_bytes);
     buffer_open(&session->workspace, session->device, session->workspace_bytes, 16, NULL);
 }
 
@@ -368,6 +381,7 @@ void adam_session_open(struct adam_session *session, const struct test_device *d
     }
     point_into(session->tensors, problem, arena);
     point_control(&session->args.control, (struct adam_numbers *)arena[ARENA_CONTROL]);
+    session->args.steps = (void *)arena[ARENA_STEPS];
     session->args.tensors = session->tensors;
     make_ready(session, problem->with_plan, problem->with_grads);
 }

@@ -18,10 +18,10 @@
 
 enum adam_arena {
     ARENA_PARAM, ARENA_GRAD, ARENA_M, ARENA_V, ARENA_MASTER, ARENA_M_SCALE, ARENA_V_SCALE, ARENA_V_MAX, ARENA_V_MAX_SCALE,
-    ARENA_COPY, ARENA_COPY_SCALE, ARENA_COPY_MAX, ARENA_CONTROL, ARENAS
+    ARENA_COPY, ARENA_COPY_SCALE, ARENA_COPY_MAX, ARENA_CONTROL, ARENA_STEPS, ARENAS
 };
 
-/* The layout of the control arena: the values that args.control points to. */
+/* The last arena is args.steps.  The layout of the control arena: the values that args.control points to. */
 struct adam_numbers {
     int64_t step;
     float lr, grad_scale, clip, found_inf;

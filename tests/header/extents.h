@@ -222,6 +222,7 @@ ONE(quern_adam_control, grad_scale, float)
 ONE(quern_adam_control, clip, float)
 ONE(quern_adam_control, found_inf, float)
 EXTENT(quern_adam_args, tensors, list(a->tensor_count, a->tensor_size))
+EXTENT(quern_adam_args, steps, memory(times(a->tensor_count, sizeof(int64_t))))
 OPAQUE(quern_adam_args, grads)  /* addresses, one for each tensor of a plan, of which the arguments say nothing */
 ARGS(quern_adam_workspace, quern_adam_args)
 ONE(quern_adam_workspace__parameters, bytes, size_t)

@@ -173,20 +173,28 @@ static void model_range(const quern_adam_args *args, int64_t place, int64_t firs
     }
 }
 
+/* Those of one tensor, which may have a step of its own. */
+static quern_adam_args resolve_at(const quern_adam_args *args, int64_t place) {
+    quern_adam_args resolved = adam_resolve(args);
+    if (args->steps) resolved.step = args->steps[place] + 1;
+    return resolved;
+}
+
 void adam_model_range(const quern_adam_args *args, int64_t place, int64_t first, int64_t end) {
-    const quern_adam_args resolved = adam_resolve(args);
+    const quern_adam_args resolved = resolve_at(args, place);
     model_range(&resolved, place, first, end);
 }
 
 void adam_model_step(const quern_adam_args *args) {
-    const quern_adam_args resolved = adam_resolve(args);
     const bool skipped = adam_is_skipped(args);
     for (int64_t place = 0; place < args->tensor_count; place++) {
         const quern_adam_tensor *t = &args->tensors[place];
+        const quern_adam_args resolved = resolve_at(args, place);
         if (!skipped) model_range(&resolved, place, 0, t->count);
+        if (args->steps && !skipped) args->steps[place]++;
         if (args->zero_grads && t->count) memset(t->grad, 0, (size_t)t->count * quern_dtype_bytes(args->grad_dtype));
     }
-    if (args->control.step && !skipped) *args->control.step = resolved.step;
+    if (args->control.step && !skipped) ++*args->control.step;
 }
 
 /* ---- the exact step: double, as in the papers ---- */

@@ -64,7 +64,7 @@ static void pad(struct writer *writer) {
 
 size_t adam_saved_write(const quern_adam_args *args, unsigned char *saved) {
     struct writer writer = {.to = saved};
-    const uint32_t words[] = {1, (uint32_t)args->param_dtype, (uint32_t)args->m_dtype, (uint32_t)args->v_dtype,
+    const uint32_t words[] = {args->steps ? 2 : 1, (uint32_t)args->param_dtype, (uint32_t)args->m_dtype, (uint32_t)args->v_dtype,
                               (uint32_t)args->master_dtype, (uint32_t)(args->amsgrad != 0)};
     put(&writer, "QUERNADM", 8);
     put(&writer, words, sizeof words);
@@ -73,6 +73,8 @@ size_t adam_saved_write(const quern_adam_args *args, unsigned char *saved) {
     put(&writer, &args->seed, 8);
     pad(&writer);
     for (int64_t place = 0; place < args->tensor_count; place++) put(&writer, &args->tensors[place].count, 8);
+    pad(&writer);
+    if (args->steps) put(&writer, args->steps, (size_t)args->tensor_count * 8);
     pad(&writer);
     for (int64_t place = 0; place < args->tensor_count; place++) {
         size_t sizes[PARTS];

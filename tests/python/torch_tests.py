@@ -323,6 +323,26 @@ def test_adamw_is_that_of_pytorch():
         assert apart(a, b) < 1e-6, options
 
 
+def test_a_parameter_that_is_frozen_for_some_steps():
+    """Its step stays, in the list of the others and in that of all; all of them take one call."""
+    for capturable in (False, True):
+        a, b = model(), model()
+        theirs, mine = torch.optim.AdamW(a.parameters()), quern.torch.AdamW(b.parameters(), capturable=capturable)
+        for steps, frozen in ((3, False), (4, True), (3, False), (2, True), (3, False)):
+            for network in (a, b):
+                network[0].bias.requires_grad_(not frozen)
+            train([(a, theirs), (b, mine)], steps)
+        assert apart(a, b) < 1e-6
+        assert float(mine.state[b[0].bias]["step"]) == 9 and float(mine.state[b[0].weight]["step"]) == 15
+        calls, step = [], quern.lib.quern_adam
+        quern.lib.quern_adam = lambda *arguments: calls.append(1) or step(*arguments)
+        try:
+            train([(b, mine)], 1)
+        finally:
+            quern.lib.quern_adam = step
+        assert len(calls) == 1, calls
+
+
 def test_groups_and_schedulers():
     nets = [model(), model()]
     optimizers = [kind([{"params": net[0].parameters(), "lr": 3e-3}, {"params": net[2].parameters(), "weight_decay": 0.5}], lr=1e-3)

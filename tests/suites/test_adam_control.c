@@ -259,3 +259,71 @@ TEST_ADAM_ROWS(adam_control, the_numbers_change_from_replay_to_replay) {
         replay_close(&replay);
     }
 }
+
+/* ---- a step for each tensor ---- */
+
+enum { MANY_STEPS = QUERN_ADAM_BATCH + 88 };
+
+/* Late tensors, empty ones, one beyond 32 bits, and one that takes several tiles of a GPU and shares of a CPU. */
+static const int64_t own_counts[] = {300, 0, 33, 1, 9000, 40}, own_steps[] = {0, 3, 999, 1, 6, ((int64_t)1 << 32) + 4};
+
+/* Each call counts for each tensor, whatever way the list comes; a skipped one counts for none. */
+static void check_own_steps(const struct test_device *device, const struct adam_problem *start, const char *what) {
+    struct adam_problem got CLOSED_BY(adam_free), expected CLOSED_BY(adam_free);
+    struct replay replay;
+    adam_copy(&got, start);
+    adam_copy(&expected, start);
+    replay_open(&replay, device, start);
+    for (int64_t call = 0; call < 3; call++) {
+        set_step(&expected, call + 1);
+        adam_numbers(&expected)->found_inf = call == 1 ? INFINITY : 0;
+        adam_session_write(&replay.session, &expected, ARENA_GRAD);
+        adam_session_write(&replay.session, &expected, ARENA_CONTROL);
+        replay_step(&replay);
+        adam_model_step(&expected.args);
+        adam_session_read(&replay.session, &got);
+        adam_check_same(&got, &expected, what);
+    }
+    replay_close(&replay);
+}
+
+TEST_ADAM_ROWS(adam_control, each_tensor_takes_its_own_step) {
+    for (int way = 0; way < 3; way++) {
+        quern_adam_args args = adam_args_of(row);
+        args.steps = (int64_t *)(uintptr_t)own_steps, args.step = 0;
+        args.control.lr = &lr, args.control.found_inf = &all_finite;
+        args.eps_mode = way == 1 ? QUERN_EPS_INSIDE : QUERN_EPS_OUTSIDE;
+        OPEN_ADAM(problem, &args, own_counts, COUNT(own_counts));
+        problem.with_plan = way > 0, problem.with_grads = way > 1;
+        check_own_steps(device, &problem, row->name);
+    }
+}
+
+/* A GPU takes such a list in two launches. */
+Test(adam_control, many_tensors_take_their_own_steps) {
+    static int64_t counts[MANY_STEPS], steps[MANY_STEPS];
+    const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
+    quern_adam_args args = adam_args_of(row);
+    OPEN_ROW(device, row);
+    for (int i = 0; i < MANY_STEPS; i++) counts[i] = i % 7, steps[i] = i % 5 * i;
+    args.steps = steps, args.control.found_inf = &all_finite;
+    OPEN_ADAM(problem, &args, counts, MANY_STEPS);
+    check_own_steps(&device, &problem, row->name);
+}
+
+/* The same step for all is the step of the call. */
+TEST_ADAM_ROWS(adam_control, equal_steps_are_the_step_of_the_call) {
+    static const int64_t steps[COUNT(own_counts)] = {6, 6, 6, 6, 6, 6};
+    quern_adam_args args = adam_args_of(row);
+    args.step = 7;
+    struct adam_problem one CLOSED_BY(adam_free), own CLOSED_BY(adam_free);
+    adam_make(&one, &args, own_counts, COUNT(own_counts));
+    args.steps = (int64_t *)(uintptr_t)steps;
+    adam_make(&own, &args, own_counts, COUNT(own_counts));
+    adam_run(device, &one);
+    adam_run(device, &own);
+    for (int a = 0; a < ARENA_CONTROL; a++)
+        check(!one.arena[a] || !memcmp(one.arena[a], own.arena[a], one.bytes[a]), "%s: array %d is another", row->name, a);
+    for (size_t i = 0; i < COUNT(steps); i++)
+        check(own.args.steps[i] == 7, "%s: step %lld", row->name, (long long)own.args.steps[i]);
+}

@@ -53,6 +53,44 @@ TEST_ADAM_ROWS(adam_saved, every_byte_is_as_documented) {
     for (int32_t amsgrad = 0; amsgrad <= adam_args_of(row).amsgrad; amsgrad++) check_layout_of(device, row, amsgrad);
 }
 
+/* ---- a step for each tensor ---- */
+
+static const int64_t own_steps[COUNT(counts)] = {0, 5, 1, ((int64_t)1 << 40) + 3, 9, 2, 0};
+
+static void load(struct adam_session *session, const unsigned char *saved, size_t bytes, int64_t *step) {
+    check_ok(quern_adam_load(session->device->quern, &session->args, saved, bytes, step, NULL));
+}
+
+/* They are saved and loaded; the one step of another state becomes that of each. */
+TEST_ADAM_ROWS(adam_saved, steps_of_each_tensor) {
+    static const int64_t others[COUNT(counts)] = {7, 7, 7, 7, 7, 7, 7};
+    quern_adam_args args = adam_args_of(row);
+    size_t bytes, plain_bytes;
+    OPEN_ADAM(plain, &args, counts, COUNT(counts));
+    args.steps = (int64_t *)(uintptr_t)own_steps;
+    OPEN_ADAM(problem, &args, counts, COUNT(counts));
+    args.steps = (int64_t *)(uintptr_t)others;
+    OPEN_ADAM(other, &args, counts, COUNT(counts));
+    OPEN_ADAM_SESSION(from, device, &problem);
+    OPEN_ADAM_SESSION(to, device, &other);
+    OPEN_ADAM_SESSION(without, device, &plain);
+    unsigned char *saved = save(&from, &bytes), *plain_saved = save(&without, &plain_bytes);
+    unsigned char *expected = malloc(adam_saved_write(&problem.args, NULL));
+    check(expected && bytes == adam_saved_write(&problem.args, expected) && !memcmp(saved, expected, bytes),
+          "%s: another state of %zu bytes", row->name, bytes);
+    load(&to, saved, bytes, NULL);
+    adam_session_read(&to, &other);
+    check(!memcmp(other.args.steps, own_steps, sizeof own_steps), "%s: other steps", row->name);
+    int64_t step;
+    load(&to, plain_saved, plain_bytes, &step);
+    adam_session_read(&to, &other);
+    check(step == args.step, "step %lld", (long long)step);
+    for (size_t i = 0; i < COUNT(counts); i++) check(other.args.steps[i] == step, "%s: tensor %zu has another step", row->name, i);
+    check_refused(quern_adam_load(device->quern, &without.args, saved, bytes, NULL, NULL), QUERN_NULL_POINTER,
+                  "args.steps is NULL, and saved has a step for each tensor");
+    free(saved), free(plain_saved), free(expected);
+}
+
 /* The same by hand, so that the oracle's own layout is checked too. */
 Test(adam_saved, a_small_state_by_hand) {
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, true);
@@ -346,7 +384,8 @@ Test(adam_saved, lies_are_noticed) {
         size_t at, bytes;
         uint64_t value;
     } lies[] = {
-        {"another magic", 0, 1, 'X'}, {"version 0", 8, 4, 0}, {"version 2", 8, 4, 2}, {"no param type", 12, 4, 0},
+        {"another magic", 0, 1, 'X'}, {"version 0", 8, 4, 0}, {"version 2", 8, 4, 2}, {"version 3", 8, 4, 3},
+        {"no param type", 12, 4, 0},
         {"a param type of int32", 12, 4, QUERN_INT32}, {"an unknown m type", 16, 4, 77},
         {"m as a remainder", 16, 4, QUERN_REMAINDER},
         {"an unknown v type", 20, 4, 0xFFFFFFFF}, {"a wider v", 20, 4, QUERN_F32}, {"a bf16 master", 24, 4, QUERN_BF16},

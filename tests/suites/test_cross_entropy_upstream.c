@@ -117,8 +117,8 @@ Test(cross_entropy_upstream, each_product_is_rounded_once) {
 }
 
 /*
- * Products that are no ties of 16 bits but become one in fp32: to round twice would send half of them the wrong way.  A factor is a tie
- * divided by the value of its row.
+ * Products that are no ties of 16 bits but become one in fp32: to round twice would send half of them the wrong way.  A factor is a
+ * tie divided by the value of its row.
  */
 static void check_beside_ties(const struct test_device *device, quern_dtype dtype, int fraction) {
     enum { ROWS = 200, COLUMNS = 20 };
@@ -139,7 +139,8 @@ static void check_beside_ties(const struct test_device *device, quern_dtype dtyp
     }
     check(found > 50, "only %d products become ties", found);
     buffer_open(&grad, device, sizeof given, 2, given), buffer_open(&upstream, device, sizeof of_rows, 4, of_rows);
-    const struct matrix m = {.dtype = dtype, .rows = ROWS, .columns = COLUMNS, .padded = COLUMNS, .stride = COLUMNS, .value_stride = 1};
+    const struct matrix m = {.dtype = dtype, .rows = ROWS, .columns = COLUMNS, .padded = COLUMNS, .stride = COLUMNS,
+                             .value_stride = 1};
     const quern_cross_entropy_args args = args_of(&m, grad.data, upstream.data);
     check_ok(quern_cross_entropy_upstream(device->quern, &args, device->stream));
     const uint16_t *got = buffer_read(&grad);

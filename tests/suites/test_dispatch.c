@@ -72,10 +72,14 @@ static void check_table(const struct quern_kernel *table, unsigned operation) {
     check(rows > 0 && last && last->target.kind == QUERN_CPU && !last->target.cpu_features, "the last row is not portable");
 }
 
+static bool has_gradients(const struct quern_kernel *row) {
+    return row->key.adam.task != QUERN_GRADIENT_NORM_COMBINE && row->key.adam.task != QUERN_ADAM_TENSOR_STEPS;
+}
+
 /* The generator and the kernels know the tile from two places. */
 static void check_tiles(void) {
     for (const struct quern_kernel *row = quern_adam_kernels; *row->name; row++) {
-        const bool has_tiles = row->target.kind == QUERN_CUDA && row->key.adam.task != QUERN_GRADIENT_NORM_COMBINE;
+        const bool has_tiles = row->target.kind == QUERN_CUDA && has_gradients(row);
         const uint32_t expected = has_tiles ? QUERN_LIST_TILE : 0;
         check(row->target.kind == QUERN_CPU || row->cuda.elements == expected, "%s has tiles of %u elements, expected %u",
               row->name, row->cuda.elements, expected);

@@ -262,6 +262,7 @@ class quern_adam_args(Structure):
         ("grads", c_void_p),
         ("bias1", c_double),
         ("bias2", c_double),
+        ("steps", c_void_p),
     ]
 class quern_gradient(Structure):
     _fields_ = [

@@ -39,8 +39,11 @@ static __device__ __forceinline__ void open_tile(adam_work<Shares> &work, const 
     adam_tile &tile = work.tile;
     __syncwarp();
     if (threadIdx.x % 32 == 0) {
-        open_tile<Shares>(tile, launch.tiles ? launch.slices[at.tensor] : batch.slices[at.tensor], step, at.number,
-                          launch.tiles ? at.tensor : launch.first_place + at.tensor);
+        const uint32_t place = launch.tiles ? at.tensor : launch.first_place + at.tensor;
+        const quern_adam_tensor_step own =
+            launch.tensor_steps ? launch.tensor_steps[place]
+                                : quern_adam_tensor_step{step.step_size, step.inverse_sqrt_bias2, step.inverse_bias2, step.step};
+        open_tile<Shares>(tile, launch.tiles ? launch.slices[at.tensor] : batch.slices[at.tensor], step, own, at.number, place);
         if constexpr (Shares::full) {
             open_extras<Shares>(tile, launch.tiles ? launch.extras[at.tensor] : batch.extras[at.tensor], step, at.number);
         }

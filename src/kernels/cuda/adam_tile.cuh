@@ -42,18 +42,19 @@ struct adam_tile {
     float largest_copy;           /* so far */
 };
 
-/* The step's scalars with the tensor's multipliers. */
-static __device__ __forceinline__ adam_scalars scalars_of(const quern_adam_step &step, const quern_adam_slice &slice) {
+/* The step's scalars with the tensor's multipliers; own: those of them that the tensor may have for itself. */
+static __device__ __forceinline__ adam_scalars scalars_of(const quern_adam_step &step, const quern_adam_tensor_step &own,
+                                                          const quern_adam_slice &slice) {
     const float lr = slice.lr_multiplier, weight_decay = slice.weight_decay_multiplier;
     adam_scalars scalars;
     scalars.grad_factor = step.grad_factor;
     scalars.one_minus_beta1 = step.one_minus_beta1;
     scalars.one_minus_beta2 = step.one_minus_beta2;
-    scalars.inner_factor = step.eps_inside ? step.inverse_bias2 : 1.0f;
+    scalars.inner_factor = step.eps_inside ? own.inverse_bias2 : 1.0f;
     scalars.inner_addend = step.eps_inside ? step.eps : 0.0f;
-    scalars.outer_factor = step.eps_inside ? 1.0f : step.inverse_sqrt_bias2;
+    scalars.outer_factor = step.eps_inside ? 1.0f : own.inverse_sqrt_bias2;
     scalars.outer_addend = step.eps_inside ? 0.0f : step.eps;
-    scalars.step_size = __fmul_rn(step.step_size, lr);
+    scalars.step_size = __fmul_rn(own.step_size, lr);
     scalars.decoupled_decay = __fmul_rn(__fmul_rn(step.decoupled_decay, lr), weight_decay);
     scalars.l2_decay = __fmul_rn(step.l2_decay, weight_decay);
     scalars.eps = step.eps;
@@ -69,13 +70,13 @@ template <class Share> static __device__ __forceinline__ uint32_t unaligned(cons
 
 template <class Shares>
 static __device__ __forceinline__ void open_tile(adam_tile &tile, const quern_adam_slice &slice, const quern_adam_step &step,
-                                                 uint32_t number, uint32_t place) {
+                                                 const quern_adam_tensor_step &own, uint32_t number, uint32_t place) {
     tile.param = tile_begin(slice.param, number, Shares::param_share::element_bytes);
     tile.grad = tile_begin(slice.grad, number, Shares::grad_share::element_bytes);
     tile.m = tile_begin(slice.m, number, Shares::m_share::element_bytes);
     tile.v = tile_begin(slice.v, number, Shares::v_share::element_bytes);
     tile.master = tile_begin(slice.master, number, Shares::master_share::element_bytes);
-    tile.scalars = scalars_of(step, slice);
+    tile.scalars = scalars_of(step, own, slice);
     tile.count = tile_elements(slice.count, number);
     tile.whole_count = tile.count / Shares::lane_elements * Shares::lane_elements;
     tile.unaligned = unaligned<typename Shares::param_share>(slice.param, UNALIGNED_PARAM) |
@@ -84,7 +85,7 @@ static __device__ __forceinline__ void open_tile(adam_tile &tile, const quern_ad
                      unaligned<typename Shares::v_share>(slice.v, UNALIGNED_V) |
                      unaligned<typename Shares::master_share>(slice.master, UNALIGNED_MASTER);
     const uint64_t group = (uint64_t)number * (QUERN_LIST_TILE / 8);
-    tile.random = open_philox({{(uint32_t)group, (uint32_t)(group >> 32), step.step, place}}, step.seed);
+    tile.random = open_philox({{(uint32_t)group, (uint32_t)(group >> 32), own.step, place}}, step.seed);
 }
 
 template <class Shares>

@@ -384,7 +384,7 @@ Test(pack, refuses_rows_that_make_no_sense) {
         FAULT("an unknown dtype", r.dtypes[3] = QUERN_REMAINDER),
         FAULT("an unknown dtype", r.dtypes[4] = QUERN_BF16),
         FAULT("an unknown dtype", r.stage = QUERN_GRADIENT_NORM_COMBINE),
-        FAULT("an unknown task", r.stage = 4),
+        FAULT("an unknown task", r.stage = 5),
         FAULT("an unknown task", r.stage = -1),
         FAULT("an unknown set of options", r.full = 2),
         FAULT("an unknown set of options", r.full = -1),

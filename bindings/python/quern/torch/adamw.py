@@ -35,15 +35,14 @@ class _Kind(NamedTuple):
     device: torch.device
     dtype: torch.dtype
     grad_dtype: torch.dtype
-    step: int
     layout: tuple   # the dtypes of the states, by _STATES
 
 
 class _List:
-    """The list of one call: parameters that take the same step."""
+    """The list of one call: parameters of one kind, each with a step of its own, or one for all if theirs are equal."""
 
     def __init__(self, kind: _Kind, params: list, states: list, group: dict) -> None:
-        self.kind, self.step, self.params, self.states = kind, kind.step, params, states
+        self.kind, self.params, self.states = kind, params, states
         self.rows = (_c.quern_adam_tensor * len(params))()
         self.args = quern.arguments("adam_args", tensors=ctypes.addressof(self.rows), tensor_count=len(params),
                                     param_dtype=DTYPES[kind.dtype], grad_dtype=DTYPES[kind.grad_dtype])
@@ -58,12 +57,31 @@ class _List:
         self.args.master_dtype = (_c.QUERN_F32 if "master" in first else _c.QUERN_REMAINDER if "remainder" in first
                                   else _c.QUERN_NO_DTYPE)
         self.args.amsgrad = group["amsgrad"]
-        # One tensor for all of them: adding 1 to each of ten thousand takes longer than the step itself.
-        self.counter = first["step"]
-        for state in states:
-            state["step"] = self.counter
+        self._take_steps(group["capturable"])
         self.plan = c_void_p()
         self.is_plain = all(type(param) is torch.nn.Parameter and param.is_contiguous() for param in params)
+
+    def _take_steps(self, capturable: bool) -> None:
+        """One tensor for all of them: adding 1 to each of ten thousand takes longer than the step itself.  It is a list's own, since
+        lists may share parameters whose gradients come and go."""
+        given = [state["step"] for state in self.states]
+        values = {id(each): each for each in given}
+        if not capturable:
+            values = {key: int(each) for key, each in values.items()}
+        if capturable or len(set(values.values())) > 1:
+            self.step, self.counter = None, torch.stack([each.to(torch.float32) for each in given])
+            self.taken = self.counter.to(device=self.kind.device, dtype=torch.int64)
+            self.counters = list(self.counter.unbind())
+            self.args.steps = self.taken.data_ptr()
+        else:
+            self.step, self.counter = values[id(given[0])], given[0].clone()
+            self.counters = [self.counter] * len(given)
+        for state, counter in zip(self.states, self.counters):
+            state["step"] = counter
+
+    def has_steps(self) -> bool:
+        """Whether no other list has stepped one of its parameters since."""
+        return all(state["step"] is counter for state, counter in zip(self.states, self.counters))
 
     def has_moved(self) -> bool:
         return self.addresses != [param.data_ptr() for param in (self.params if self.is_plain else map(local, self.params))]
@@ -195,17 +213,21 @@ class AdamW(torch.optim.Optimizer):
         return state
 
     def _list(self, number: int, kind: _Kind, params: list, group: dict) -> _List:
-        """The list of these parameters; made again if a tensor has moved or the step is another one."""
+        """The list of these parameters; made again if a tensor has moved, or after a list that has some of them."""
         key = number, kind[:3], len(params), id(params[0]), id(params[-1])
         found = self._lists.get(key)
-        if found is None or found.step != kind.step or found.params != params or found.has_moved():
+        if found is None or found.params != params or found.has_moved() or (found.seen != self._made and not found.has_steps()):
             found = self._lists[key] = _List(kind, params, [self.state[param] for param in params], group)
+            self._made += 1
             if len(params) == len(group["params"]):
                 self._whole[number] = found
             if found.args.master_dtype == _c.QUERN_REMAINDER:
                 for row, state in zip(found.rows, found.states):
                     row.master = local(state[_REMAINDER]).data_ptr()
+        found.seen = self._made
         return found
+
+    _made: int = 0   # lists so far
 
     # ---- the step ----
 
@@ -231,31 +253,21 @@ class AdamW(torch.optim.Optimizer):
         if known is not None:
             grads = [param.grad for param in group["params"]]
             if known.serves(group["params"], grads):
-                return {known.kind._replace(step=known.step): (known.params, grads)}
+                return {known.kind: (known.params, grads)}
         for param in group["params"]:
             grad = param.grad
             if grad is None:
                 continue
-            state = self.state[param] if param in self._ready else self._begin(param, group)
-            step = 0 if group["capturable"] else self._step_of(state)
+            if param not in self._ready:
+                self._begin(param, group)
             grad = _gradient(param, grad)
-            kind = (param.device, param.dtype, grad.dtype, step, self._ready[param])
+            kind = (param.device, param.dtype, grad.dtype, self._ready[param])
             found = kinds.get(kind)
             if found is None:
                 found = kinds[kind] = ([], [])
             found[0].append(param)
             found[1].append(grad)
         return {_Kind(*kind): found for kind, found in kinds.items()}
-
-    def _step_of(self, state: dict) -> int:
-        """A list shares its tensor, whose value is asked once in a step."""
-        counter = state["step"]
-        known = self._known
-        if known[0] is not counter:
-            known = self._known = counter, int(counter)
-        return known[1]
-
-    _known: tuple = (None, 0)
 
     def _call(self, group: dict, each: _List, grads: list, clip, number: int) -> None:
         args = each.args
@@ -271,23 +283,21 @@ class AdamW(torch.optim.Optimizer):
         if group["capturable"]:
             self._capturable(each, lr, grads[0], found_inf)
         else:
-            args.lr, args.step = float(lr), each.step + 1
+            args.lr, args.step = float(lr), 1 if each.step is None else each.step + 1
         size = c_size_t()
         quern.check(quern.lib.quern_adam_workspace(device, byref(args), byref(size)))
         workspace = torch.empty(size.value, dtype=torch.uint8, device=grads[0].device) if size.value else None
         quern.check(quern.lib.quern_adam(device, byref(args), workspace.data_ptr() if size.value else None, size, stream))
         if not group["capturable"] and (found_inf is None or not float(found_inf)):
-            each.step += 1
+            each.step = None if each.step is None else each.step + 1
             each.counter += 1
-            self._known = each.counter, each.step
 
     def _capturable(self, each: _List, lr, like: torch.Tensor, found_inf) -> None:
         """The library counts in 64 bits on the device, PyTorch's state in fp32: both are there."""
-        if not hasattr(each, "taken"):
-            each.taken = each.counter.to(torch.int64)
+        if not hasattr(each, "rate"):
             each.rate = torch.zeros((), dtype=torch.float32, device=like.device)
         each.rate.copy_(lr if torch.is_tensor(lr) else torch.tensor(float(lr)))
-        each.args.control.step, each.args.control.lr, each.args.step = each.taken.data_ptr(), each.rate.data_ptr(), 1
+        each.args.control.lr, each.args.step = each.rate.data_ptr(), 1
         each.counter += 1 if found_inf is None else 1 - found_inf.to(each.counter.device).reshape(())
 
     def _clip(self, grads: list) -> Optional[torch.Tensor]:

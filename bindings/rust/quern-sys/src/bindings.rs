@@ -307,6 +307,7 @@ pub struct quern_adam_args {
     pub grads: *const *mut c_void,
     pub bias1: f64,
     pub bias2: f64,
+    pub steps: *mut i64,
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -671,7 +672,7 @@ macro_rules! for_each_struct {
         $call!(quern_linear_cross_entropy_args: size, hidden_dtype, weight_dtype, accumulate_weight, loss, width, hidden, hidden_stride, weight, weight_stride, d_hidden, d_hidden_stride, d_weight, d_weight_stride, chunk_rows, gemm, gemm_user);
         $call!(quern_adam_tensor: param, grad, m, v, master, count, m_scale, v_scale, v_max, v_max_scale, copy, copy_scale, copy_max, lr_multiplier, weight_decay_multiplier);
         $call!(quern_adam_control: lr, step, grad_scale, clip, found_inf);
-        $call!(quern_adam_args: size, tensor_size, param_dtype, grad_dtype, m_dtype, v_dtype, master_dtype, mode, tensors, tensor_count, lr, beta1, beta2, eps, weight_decay, step, seed, param_rounding, m_rounding, v_rounding, eps_mode, amsgrad, maximize, zero_grads, use_multipliers, copy_dtype, grad_scale, control, plan, grads, bias1, bias2);
+        $call!(quern_adam_args: size, tensor_size, param_dtype, grad_dtype, m_dtype, v_dtype, master_dtype, mode, tensors, tensor_count, lr, beta1, beta2, eps, weight_decay, step, seed, param_rounding, m_rounding, v_rounding, eps_mode, amsgrad, maximize, zero_grads, use_multipliers, copy_dtype, grad_scale, control, plan, grads, bias1, bias2, steps);
         $call!(quern_gradient: grad, main_grad, count);
         $call!(quern_gradient_norm_args: size, gradient_size, grad_dtype, gradients, gradient_count, plan, max_norm, grad_scale, grad_scale_pointer, norm, clip, found_inf, grads);
         $call!(quern_accumulate_args: size, gradient_size, grad_dtype, zero_grads, gradients, gradient_count, scale, main_dtype, overwrite, plan, overwrite_flags, token_counts, group_count, token_places, grads);
