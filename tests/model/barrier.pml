@@ -110,35 +110,16 @@ inline wait_for(peer) { REACHED(SIGNAL(me, peer), count[peer]) }
 
 inline announce() {
     begin_meeting();
-    atomic { peer = 0; next_peer() };
-    do
-    :: peer < RANKS -> put(peer); atomic { peer++; next_peer() }
-    :: else -> break
-    od;
-    peer = 0
+    VISIT_PEERS(put(peer))
 }
 
-inline await() {
-    atomic { peer = 0; next_peer() };
-    do
-    :: peer < RANKS -> wait_for(peer); atomic { peer++; next_peer() }
-    :: else -> break
-    od;
-    peer = 0
-}
+inline await() { VISIT_PEERS(wait_for(peer)) }
 
 /* ---- a rank ---- */
 
 inline write_data() { data[me] = round + 1 }
 
-inline read_data() {
-    atomic { peer = 0; next_peer() };
-    do
-    :: peer < RANKS -> atomic { assert(data[peer] == round + 1); peer++; next_peer() }
-    :: else -> break
-    od;
-    peer = 0
-}
+inline read_data() { FOR_EACH_PEER(assert(data[peer] == round + 1)) }
 
 proctype rank(byte me) {
     byte round, peer, count[RANKS];

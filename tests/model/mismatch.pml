@@ -53,6 +53,9 @@ inline next_member() {
     od
 }
 
+#define VISIT_MEMBERS(steps) \
+    atomic { peer = 0; next_member() }; do :: peer < RANKS -> steps; atomic { peer++; next_member() } :: else -> break od; peer = 0
+
 /* One store; with TAG_AFTER_EPOCH two. */
 inline store(slot, its_epoch) {
 #ifdef TAG_AFTER_EPOCH
@@ -63,17 +66,7 @@ inline store(slot, its_epoch) {
 #endif
 }
 
-inline put_pair() {
-    atomic { peer = 0; next_member() };
-    do
-    :: peer < RANKS ->
-        count[peer]++;
-        store(pair SLOT(peer, me), count[peer]);
-        atomic { peer++; next_member() }
-    :: else -> break
-    od;
-    peer = 0
-}
+inline put_pair() { VISIT_MEMBERS(count[peer]++; store(pair SLOT(peer, me), count[peer])) }
 
 inline fail() {
     assert(odd_rank != NOBODY);  /* no false alarm */
@@ -100,14 +93,7 @@ inline judge(slot, expected) {
 /* The store comes to the pads one after the other. */
 inline put_everyone() {
     everyone_count++;
-    atomic { peer = 0; next_member() };
-    do
-    :: peer < RANKS ->
-        store(everyone SLOT(peer, me), everyone_count);
-        atomic { peer++; next_member() }
-    :: else -> break
-    od;
-    peer = 0
+    VISIT_MEMBERS(store(everyone SLOT(peer, me), everyone_count))
 }
 
 /* Reads the slot that the peer must write, and at times the other one. */
@@ -159,14 +145,7 @@ inline wait_for(peer) {
 
 #endif
 
-inline await() {
-    atomic { peer = 0; next_member() };
-    do
-    :: peer < RANKS -> wait_for(peer); atomic { peer++; next_member() }
-    :: else -> break
-    od;
-    peer = 0
-}
+inline await() { VISIT_MEMBERS(wait_for(peer)) }
 
 proctype rank(byte me) {
     byte round, peer, set, tag, count[RANKS];
@@ -192,11 +171,4 @@ proctype rank(byte me) {
     od
 }
 
-init {
-    byte round, drawn;
-    atomic {
-        draw_schedule();
-        draw_odd_call();
-        for (drawn : 0 .. RANKS - 1) { run rank(drawn) }
-    }
-}
+START(draw_odd_call())

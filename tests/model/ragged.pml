@@ -143,11 +143,4 @@ proctype rank(byte me) {
     od
 }
 
-init {
-    byte round, drawn;
-    atomic {
-        draw_schedule();
-        draw_bad_slice();
-        for (drawn : 0 .. RANKS - 1) { run rank(drawn) }
-    }
-}
+START(draw_bad_slice())

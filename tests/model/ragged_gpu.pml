@@ -146,11 +146,4 @@ ended:
     skip
 }
 
-init {
-    byte round, drawn;
-    atomic {
-        draw_schedule();
-        draw_odd_round();
-        for (drawn : 0 .. RANKS - 1) { run rank(drawn) }
-    }
-}
+START(draw_odd_round())

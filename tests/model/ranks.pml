@@ -34,8 +34,14 @@ inline next_round() {
     od
 }
 
-/* For every other member of the round: all of them as one step, or each as a step. */
+/* For every other member of the round: all of them as one step, each as a step, or each as several. */
 #define FOR_PEERS(statement) \
     peer = 0; next_peer(); do :: peer < RANKS -> statement; peer++; next_peer() :: else -> break od; peer = 0
 #define FOR_EACH_PEER(statement) \
     atomic { peer = 0; next_peer() }; do :: peer < RANKS -> atomic { statement; peer++; next_peer() } :: else -> break od; peer = 0
+#define VISIT_PEERS(steps) \
+    atomic { peer = 0; next_peer() }; do :: peer < RANKS -> steps; atomic { peer++; next_peer() } :: else -> break od; peer = 0
+
+/* All ranks go through a schedule, after what is drawn or set for it. */
+#define START(prepare) \
+    init { byte round, drawn; atomic { draw_schedule(); prepare; for (drawn : 0 .. RANKS - 1) { run rank(drawn) } } }

@@ -104,12 +104,7 @@ inline announce() {
 
 inline count_missing() {
     missing = 0;
-    atomic { peer = 0; next_peer() };
-    do
-    :: peer < RANKS -> atomic { missing = missing + (signals[me * RANKS + peer] < count[peer]); peer++; next_peer() }
-    :: else -> break
-    od;
-    peer = 0
+    FOR_EACH_PEER(missing = missing + (signals[me * RANKS + peer] < count[peer]))
 }
 
 inline sleep_until_all_have_come() {
@@ -140,14 +135,7 @@ inline sleep_until_all_have_come() {
 }
 
 /* The wait of a rank that polls. */
-inline look_until_all_have_come() {
-    atomic { peer = 0; next_peer() };
-    do
-    :: peer < RANKS -> atomic { signals[me * RANKS + peer] >= count[peer] || poison; peer++; next_peer() }
-    :: else -> break
-    od;
-    peer = 0
-}
+inline look_until_all_have_come() { FOR_EACH_PEER(signals[me * RANKS + peer] >= count[peer] || poison) }
 
 #ifdef POISON
 inline wake_all() {
@@ -185,10 +173,4 @@ proctype rank(byte me) {
     od
 }
 
-init {
-    byte round, drawn;
-    atomic {
-        draw_schedule();
-        for (drawn : 0 .. RANKS - 1) { run rank(drawn) }
-    }
-}
+START(skip)

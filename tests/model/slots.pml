@@ -53,18 +53,9 @@ inline wait_for(peer) {
     fi
 }
 
-inline await() {
-    atomic { peer = 0; next_peer() };
-    do
-    :: peer < RANKS -> wait_for(peer); atomic { peer++; next_peer() }
-    :: else -> break
-    od;
-    peer = 0
-}
+inline await() { VISIT_PEERS(wait_for(peer)) }
 
-inline read_slots() {
-    FOR_EACH_PEER(d_step { assert(SLOT(me, peer, half[peer]) == round + 1); half[peer] = 0 })
-}
+inline read_slots() { FOR_EACH_PEER(d_step { assert(SLOT(me, peer, half[peer]) == round + 1); half[peer] = 0 }) }
 
 proctype rank(byte me) {
     byte round, peer, count[RANKS], sent[RANKS], half[RANKS], all_count, calls;
@@ -91,11 +82,4 @@ proctype rank(byte me) {
     od
 }
 
-init {
-    byte round, drawn;
-    atomic {
-        draw_schedule();
-        for (round : 0 .. ROUNDS - 1) { select (drawn : 0 .. 1); has_data[round] = drawn }
-        for (drawn : 0 .. RANKS - 1) { run rank(drawn) }
-    }
-}
+START(for (round : 0 .. ROUNDS - 1) { select (drawn : 0 .. 1); has_data[round] = drawn })

@@ -1,11 +1,12 @@
 """The list of mutants that change no behaviour, although the machine code differs: tests/mutation/equivalent.txt.
 
 A line `# REASON` opens the mutants that have this reason.  A mutant is `FILE: LINE -> MUTATED LINE`, both without the space around
-them; it stays the same when lines move.
+them; it stays the same when lines move.  A number with ±1 behind it stands for two mutants.
 """
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -32,9 +33,11 @@ def read() -> dict[str, str]:
         if line.startswith("# "):
             reason = line[2:]
         elif line.strip():
-            if not reason or line in listed:
-                raise SystemExit(f"{FILE.name}:{number}: a mutant {'that stands twice' if reason else 'without a reason'}")
-            listed[line] = reason
+            one_off = [re.sub(r"(\d+)±1", lambda found, step=step: str(int(found[1]) + step), line) for step in (-1, 1)]
+            for mutant in dict.fromkeys(one_off):
+                if not reason or mutant in listed:
+                    raise SystemExit(f"{FILE.name}:{number}: a mutant {'that stands twice' if reason else 'without a reason'}")
+                listed[mutant] = reason
     return listed
 
 
