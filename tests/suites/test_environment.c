@@ -19,18 +19,33 @@
 struct environment {
     const char *name;
     int rounding, traps;
-    unsigned flushing;       /* bits of the register of an x86 */
+    unsigned flushing;       /* bits of the processor's register */
 };
 
 #if defined(__x86_64__)
 enum { FLUSHES_RESULTS = 0x8000, FLUSHES_OPERANDS = 0x40, FLAGS = 0x3F };
 static unsigned get_register(void) { return __builtin_ia32_stmxcsr() & ~(unsigned)FLAGS; }
 static void add_to_register(unsigned bits) { __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | bits); }
-#else
-enum { FLUSHES_RESULTS, FLUSHES_OPERANDS = 0 };
-static unsigned get_register(void) { return 0; }
-static void add_to_register(unsigned bits) { (void)bits; }
+#elif defined(__aarch64__)
+enum { FLUSHES_RESULTS = 1 << 24, FLUSHES_OPERANDS = FLUSHES_RESULTS };
+static unsigned get_register(void) {
+    uint64_t control;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(control));
+    return (unsigned)control;
+}
+static void add_to_register(unsigned bits) {
+    const uint64_t control = get_register() | bits;
+    __asm__ volatile("msr fpcr, %0" : : "r"(control));
+}
 #endif
+
+/* What a call must leave as it is.  A processor may have no traps. */
+struct state {
+    unsigned control;
+    int traps;
+};
+
+static struct state get_state(void) { return (struct state){get_register(), fegetexcept()}; }
 
 /* The first is the usual one.  An engine that looks for mistakes traps what it does not expect. */
 static const struct environment environments[] = {
@@ -51,10 +66,10 @@ static void enter(const struct environment *environment) {
 }
 
 /* Returns what a call has changed in the environment, or NULL, and goes back to the usual one. */
-static const char *leave(const struct environment *environment, unsigned entered) {
+static const char *leave(const struct environment *environment, struct state entered) {
     const char *changed = fegetround() != environment->rounding     ? "rounding"
-                          : fegetexcept() != environment->traps     ? "trapping"
-                          : get_register() != entered               ? "flushing"
+                          : fegetexcept() != entered.traps           ? "trapping"
+                          : get_register() != entered.control       ? "flushing"
                                                                     : NULL;
     fesetenv(FE_DFL_ENV);
     return changed;
@@ -116,7 +131,7 @@ static void *values(struct scene *scene, quern_dtype dtype, int64_t first, int64
 
 #define CALL(scene, call) do { \
         enter((scene)->environment); \
-        const unsigned entered = get_register(); \
+        const struct state entered = get_state(); \
         const quern_status status_of_call = call; \
         const char *changed = leave((scene)->environment, entered); \
         check(status_of_call == QUERN_OK, "%s %s: %s", (scene)->environment->name, #call, error_detail()); \
@@ -166,7 +181,7 @@ static int64_t at(bool transposed, int64_t row, int64_t column, int64_t stride) 
 /* The engine's product runs in the engine's environment. */
 static quern_status multiply(void *user, const quern_gemm_args *args, void *stream) {
     const struct scene *scene = user;
-    const unsigned entered = get_register();
+    const struct state entered = get_state();
     (void)stream;
     const char *changed = leave(scene->environment, entered);
     check(!changed, "%s: a product has other %s", scene->environment->name, changed);
@@ -304,7 +319,7 @@ static void refusal(struct scene *scene) {
     args.softcap = -0.1f;
     enter(scene->environment);
     quern_cross_entropy_explain(scene->device, &args, take(scene, 4096), 4096);
-    leave(scene->environment, 0);
+    leave(scene->environment, get_state());
 }
 
 static void (*const operations[])(struct scene *scene) = {cross_entropy, linear_cross_entropy, product, adam, saved_states,
@@ -433,7 +448,7 @@ static void call_in(struct post *post, size_t call, const struct environment *en
     if (calls[call] != quantize_chunks) dtype_store(post->dtype, post->input, 1, (double)INFINITY * (1 - 2 * post->rank->rank));
     memset(post->output, 0, (size_t)(RANKS * post->count * size));
     enter(environment);
-    const unsigned entered = get_register();
+    const struct state entered = get_state();
     const quern_status status = calls[call](post);
     const char *changed = leave(environment, entered);
     rank_check_status(post->rank, status, QUERN_OK, environment->name, (int)call);
