@@ -207,7 +207,7 @@ MUTANTS = (
      "    if (!first) __atomic_store_n(&segment->poison_by, poison, __ATOMIC_RELEASE);\n    return first;"),
     ("the number of ranks of the segment", "src/ranks/poison.c", "checks: strangers in the memory of ranks", "slot < roster->here;",
      "slot < (int)segment->here;"),
-    ("numbers of 32 bits in a brief", "src/ranks/ragged/ragged_brief.c", "cpu: test_ragged", "return all <= INT32_MAX;",
+    ("numbers of 32 bits in a brief", "src/ranks/ragged/ragged_brief.c", "ranks: test_ragged_mistakes", "return all <= INT32_MAX;",
      "return all <= INT64_MAX;"),
     ("a direct copy in a group that is poisoned", "src/ranks/ragged/ragged_host.c", "checks: races of ranks",
      "    quern_status status = quern_check_poison(call->member);\n    if (status != QUERN_OK) return status;\n"

@@ -187,16 +187,27 @@ quern_collective_args collective_case_args(const struct collective_case *c, cons
     return args;
 }
 
+quern_status collective_call(const struct rank_bench *bench, enum collective_operation operation,
+                             const quern_collective_args *args, size_t workspace_bytes) {
+    return collective_functions[operation](bench->group, args, bench->workspace, workspace_bytes, bench->side.stream);
+}
+
 void collective_case_run(const struct collective_case *c, struct rank_bench *bench) {
     int members[COLLECTIVE_MAX_MEMBERS];
     const int place = collective_case_place(c, bench->rank->rank);
-    if (place < 0) return;
+    if (place < 0) {
+        rank_bench_line_up(bench);
+        rank_bench_line_up(bench);
+        return;
+    }
     collective_case_fill(c, bench, place);
     const quern_collective_args args = collective_case_args(c, bench, place, members);
     size_t bytes = 0;
     rank_ok(bench->rank, quern_collective_workspace(bench->group, &args, &bytes));
     rank_bench_guard(bench, bytes);
-    rank_ok(bench->rank, collective_functions[c->operation](bench->group, &args, bench->workspace, bytes, NULL));
+    rank_bench_line_up(bench);
+    rank_ok(bench->rank, collective_call(bench, c->operation, &args, bytes));
+    rank_bench_wait_for_all(bench);
     collective_case_compare(c, bench);
     rank_bench_check(bench, bytes);
 }

@@ -70,6 +70,10 @@ void collective_case_compare(const struct collective_case *c, struct rank_bench 
 quern_collective_args collective_case_args(const struct collective_case *c, const struct rank_bench *bench, int place,
                                            int members[COLLECTIVE_MAX_MEMBERS]);
 
+/* A call in the bench's workspace and stream. */
+quern_status collective_call(const struct rank_bench *bench, enum collective_operation operation,
+                             const quern_collective_args *args, size_t workspace_bytes);
+
 /* Fills, calls, compares; a rank that is not a member does nothing. */
 void collective_case_run(const struct collective_case *c, struct rank_bench *bench);
 

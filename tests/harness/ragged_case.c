@@ -200,12 +200,26 @@ void ragged_arguments_open(struct ragged_arguments *arguments, const struct ragg
 
 void ragged_arguments_close(struct ragged_arguments *arguments) { free(arguments->narrow); }
 
-/* The workspace for these arguments, with a guard behind it. */
+/* The workspace for these arguments, with a guard behind it.  NCCL has none. */
 static size_t workspace_for(struct rank_bench *bench, const quern_ragged_all_to_all_args *args) {
-    size_t bytes = 0;
+    size_t bytes = 1;
     rank_ok(bench->rank, quern_ragged_all_to_all_workspace(bench->group, args, &bytes));
+    rank_check(bench->rank, !bench->rank->on_gpu || !bytes, "%zu bytes of workspace", bytes);
     rank_bench_guard(bench, bytes);
     return bytes;
+}
+
+/* The four arrays in memory of the GPU, which the caller frees. */
+static void *move_metadata(struct rank_bench *bench, const struct ragged_case *c, quern_ragged_all_to_all_args *args) {
+    const void **arrays[] = {&args->input_offsets, &args->send_sizes, &args->output_offsets, &args->recv_sizes};
+    const int64_t bytes = c->count * c->updates * (c->is_int64 ? 8 : 4);
+    char *memory = nccl_allocate(&bench->side, 4 * bytes);
+    for (int i = 0; i < COUNT(arrays) && bytes; i++) {
+        memcpy(memory + i * bytes, *arrays[i], (size_t)bytes);
+        *arrays[i] = memory + i * bytes;
+    }
+    args->metadata_on_device = 1;
+    return memory;
 }
 
 void ragged_case_run(const struct ragged_case *c, struct rank_bench *bench) {
@@ -214,11 +228,18 @@ void ragged_case_run(const struct ragged_case *c, struct rank_bench *bench) {
     if (place < 0) return;
     ragged_case_fill(c, bench, place, 0);
     ragged_arguments_open(&arguments, c, bench, place);
+    void *metadata = c->metadata_on_device ? move_metadata(bench, c, &arguments.args) : NULL;
     size_t bytes = workspace_for(bench, &arguments.args);
-    rank_ok(bench->rank, quern_ragged_all_to_all(bench->group, &arguments.args, bench->workspace, bytes, NULL));
+    rank_ok(bench->rank, ragged_call(bench, &arguments.args, bytes));
+    rank_bench_wait(bench);
     ragged_case_compare(c, bench, "called");
     rank_bench_check(bench, bytes);
+    if (metadata) nccl_release(&bench->side, metadata);
     ragged_arguments_close(&arguments);
+}
+
+quern_status ragged_call(const struct rank_bench *bench, const quern_ragged_all_to_all_args *args, size_t workspace_bytes) {
+    return quern_ragged_all_to_all(bench->group, args, bench->workspace, workspace_bytes, bench->side.stream);
 }
 
 void ragged_case_plan(const struct ragged_case *c, struct rank_bench *bench, int runs) {
@@ -234,7 +255,8 @@ void ragged_case_plan(const struct ragged_case *c, struct rank_bench *bench, int
         char when[32];
         snprintf(when, sizeof when, "run %d of a plan", run);
         ragged_case_fill(c, bench, place, (uint64_t)run);
-        rank_ok(bench->rank, quern_ragged_plan_run(plan, NULL));
+        rank_ok(bench->rank, quern_ragged_plan_run(plan, bench->side.stream));
+        rank_bench_wait(bench);
         ragged_case_compare(c, bench, when);
         rank_bench_check(bench, bytes);
     }
@@ -251,6 +273,7 @@ quern_status ragged_run_batch(struct rank *rank) {
         struct ragged_choice choice = batch->choice;
         choice.ranks = rank->ranks;
         ragged_case_open(&c, batch->first + (uint64_t)i, choice);
+        c.metadata_on_device = batch->metadata_on_device;
         if (batch->is_plan) ragged_case_plan(&c, &bench, 3);
         else ragged_case_run(&c, &bench);
         ragged_case_close(&c);

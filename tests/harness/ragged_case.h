@@ -27,7 +27,7 @@ struct ragged_case {
     int count;                                            /* of members */
     struct ragged_case_member members[RAGGED_MAX_MEMBERS];
     int64_t updates, row_bytes;
-    bool is_int64, check_overlap;
+    bool is_int64, check_overlap, metadata_on_device;
     int64_t pool_bytes;                                   /* of either pool, the part that the case uses */
 };
 
@@ -65,6 +65,9 @@ void ragged_arguments_open(struct ragged_arguments *arguments, const struct ragg
                            int place);
 void ragged_arguments_close(struct ragged_arguments *arguments);
 
+/* A call in the bench's workspace and stream. */
+quern_status ragged_call(const struct rank_bench *bench, const quern_ragged_all_to_all_args *args, size_t workspace_bytes);
+
 /* Fills, calls, compares; a rank that is not a member does nothing. */
 void ragged_case_run(const struct ragged_case *c, struct rank_bench *bench);
 
@@ -75,7 +78,7 @@ void ragged_case_plan(const struct ragged_case *c, struct rank_bench *bench, int
 struct ragged_batch {
     uint64_t first;
     int cases;
-    bool is_plan;
+    bool is_plan, metadata_on_device;
     struct ragged_choice choice;
     int threads;
     int64_t pool_bytes;

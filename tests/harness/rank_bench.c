@@ -1,4 +1,4 @@
-/* The memory of a rank for random calls.  rank_bench.h documents the functions. */
+/* A rank and its memory for calls, on any kind of group.  rank_bench.h documents the functions. */
 #include "harness/rank_bench.h"
 
 #include <stdio.h>
@@ -26,15 +26,59 @@ void rank_bench_take(struct rank_bench *bench, struct rank *rank, quern_group *g
     for (int pool = 0; pool < POOLS; pool++) bench->expected[pool] = rank_bench_clear(pool_bytes);
 }
 
-void rank_bench_open(struct rank_bench *bench, struct rank *rank, double timeout, int64_t pool_bytes) {
-    rank_bench_take(bench, rank, rank_group(rank, timeout), pool_bytes);
+static void open_on_gpu(struct rank_bench *bench, struct rank *rank, double timeout, int64_t pool_bytes) {
+    *bench = (struct rank_bench){.rank = rank, .pool_bytes = pool_bytes};
+    nccl_open(&bench->side, rank, timeout);
+    rank_ok(rank, quern_prepare(bench->side.device, QUERN_COLLECTIVE));
+    bench->group = bench->side.group;
+    bench->workspace = nccl_allocate(&bench->side, pool_bytes);
+    for (int pool = 0; pool < POOLS; pool++) {
+        bench->pool[pool] = nccl_allocate(&bench->side, pool_bytes);
+        bench->expected[pool] = rank_bench_clear(pool_bytes);
+    }
 }
 
-void rank_bench_close(struct rank_bench *bench) {
-    rank_ok(bench->rank, quern_group_destroy(bench->group));
-    free(bench->pool[POOL_PRIVATE]);
-    for (int pool = 0; pool < POOLS; pool++) free(bench->expected[pool]);
+void rank_bench_open(struct rank_bench *bench, struct rank *rank, double timeout, int64_t pool_bytes) {
+    if (rank->on_gpu) open_on_gpu(bench, rank, timeout, pool_bytes);
+    else rank_bench_take(bench, rank, rank_group(rank, timeout), pool_bytes);
 }
+
+static quern_status close_on_gpu(struct rank_bench *bench) {
+    for (int pool = 0; pool < POOLS; pool++) nccl_release(&bench->side, bench->pool[pool]);
+    nccl_release(&bench->side, bench->workspace);
+    return nccl_close(&bench->side);
+}
+
+quern_status rank_bench_destroy(struct rank_bench *bench) {
+    const quern_status status = bench->rank->on_gpu ? close_on_gpu(bench) : quern_group_destroy(bench->group);
+    if (!bench->rank->on_gpu) free(bench->pool[POOL_PRIVATE]);
+    for (int pool = 0; pool < POOLS; pool++) free(bench->expected[pool]);
+    return status;
+}
+
+void rank_bench_close(struct rank_bench *bench) { rank_ok(bench->rank, rank_bench_destroy(bench)); }
+
+void rank_bench_begin(struct rank *rank, struct rank_bench *bench) { rank_bench_open(bench, rank, RANK_LIMIT, BENCH_POOL); }
+
+void rank_bench_end(struct rank *rank, struct rank_bench *bench) { (void)rank, rank_bench_close(bench); }
+
+/* ---- calls ---- */
+
+/* The GPUs of threads are emulated by one process: the host touches their memory while no kernel of another rank runs. */
+void rank_bench_line_up(const struct rank_bench *bench) {
+    if (bench->rank->on_gpu) rank_line_up(bench->rank);
+}
+
+void rank_bench_wait(const struct rank_bench *bench) {
+    if (bench->rank->on_gpu) cuda_ok(&bench->side, stream_synchronize(bench->side.stream));
+}
+
+void rank_bench_wait_for_all(const struct rank_bench *bench) {
+    rank_bench_wait(bench);
+    rank_bench_line_up(bench);
+}
+
+/* ---- contents ---- */
 
 void rank_bench_fill(uint64_t salt, int64_t offset, unsigned char *to, int64_t bytes) {
     for (int64_t i = 0; i < bytes; i++) {

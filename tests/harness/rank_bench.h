@@ -1,18 +1,20 @@
 /*
- * The memory of a rank for random calls of a group: two pools, what they must hold after a call, and a workspace with a guard
- * behind it.  For collective_case.c and ragged_case.c.
+ * A rank of a group and its memory for calls: two pools, what they must hold after a call, and a workspace with a guard behind it.
+ * The ranks are of one host or of several, on CPUs or, over NCCL, on emulated GPUs, whose memory the host reads and writes while
+ * nothing runs.
  */
 #ifndef HARNESS_RANK_BENCH_H
 #define HARNESS_RANK_BENCH_H
 
 #include <stdint.h>
 
-#include "harness/ranks.h"
+#include "harness/nccl_side.h"
 
 /* The position of a buffer in one of a rank's two pools. */
 enum rank_pool { POOL_PRIVATE, POOL_SYMMETRIC, POOLS };
 
 enum { POOL_GAP = 192 };  /* bytes around each buffer that must stay unchanged */
+enum { BENCH_POOL = 4 << 20 };  /* of TEST_BENCH */
 
 struct rank_bench {
     struct rank *rank;
@@ -20,12 +22,24 @@ struct rank_bench {
     int64_t pool_bytes;               /* of each of these, and of the workspace */
     unsigned char *pool[POOLS], *expected[POOLS];
     void *workspace;
+    struct nccl_side side;            /* of a rank on a GPU */
 };
 
 /* Collective; the first in a group of the caller's, which it owns from here on. */
 void rank_bench_take(struct rank_bench *bench, struct rank *rank, quern_group *group, int64_t pool_bytes);
 void rank_bench_open(struct rank_bench *bench, struct rank *rank, double timeout, int64_t pool_bytes);
 void rank_bench_close(struct rank_bench *bench);
+quern_status rank_bench_destroy(struct rank_bench *bench);  /* the same with the status of the group's end */
+
+/* A test whose ranks have a bench. */
+void rank_bench_begin(struct rank *rank, struct rank_bench *bench);
+void rank_bench_end(struct rank *rank, struct rank_bench *bench);
+#define TEST_BENCH(...) TEST_WITH(struct rank_bench, bench, rank_bench_begin, rank_bench_end, __VA_ARGS__)
+
+/* On GPUs: all ranks have filled their memory; the call of this one is over, and that of all. */
+void rank_bench_line_up(const struct rank_bench *bench);
+void rank_bench_wait(const struct rank_bench *bench);
+void rank_bench_wait_for_all(const struct rank_bench *bench);
 
 /* Memory of zeros for a case; ends the program if there is none. */
 void *rank_bench_clear(int64_t bytes);

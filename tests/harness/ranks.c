@@ -91,8 +91,10 @@ int count_settled(const char *folder, int expected) {
 void rank_fail(struct rank *rank, const char *format, ...) {
     va_list list;
     va_start(list, format);
-    vsnprintf(rank->result->failure, sizeof rank->result->failure, format, list);
+    if (rank->result) vsnprintf(rank->result->failure, sizeof rank->result->failure, format, list);
+    else vfprintf(stderr, format, list);  /* a rank that a test has made itself, outside of a run */
     va_end(list);
+    if (!rank->result) abort();
     longjmp(rank->end, 1);
 }
 
@@ -191,8 +193,8 @@ void rank_exchange_set(const struct rank *rank, struct rank_exchange *exchange, 
         exchange->from[peer] = peer * rows, exchange->sizes[peer] = rows, exchange->to[peer] = rank->rank * rows;
 }
 
-quern_status rank_exchange_open(struct rank *rank, quern_group *group, struct rank_exchange *exchange, const void *input,
-                                void *output, int32_t rows, int64_t row_bytes) {
+void rank_exchange_args(const struct rank *rank, struct rank_exchange *exchange, const void *input, void *output, int32_t rows,
+                        int64_t row_bytes) {
     quern_ragged_all_to_all_args *args = &exchange->args;
     *args = (quern_ragged_all_to_all_args)QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     args->input = input, args->output = output, args->row_bytes = row_bytes;
@@ -200,8 +202,13 @@ quern_status rank_exchange_open(struct rank *rank, quern_group *group, struct ra
     args->input_offsets = exchange->from, args->output_offsets = exchange->to;
     args->send_sizes = args->recv_sizes = exchange->sizes;
     rank_exchange_set(rank, exchange, rows);
+}
+
+quern_status rank_exchange_open(struct rank *rank, quern_group *group, struct rank_exchange *exchange, const void *input,
+                                void *output, int32_t rows, int64_t row_bytes) {
+    rank_exchange_args(rank, exchange, input, output, rows, row_bytes);
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
-    const quern_status status = quern_ragged_all_to_all_workspace(group, args, &exchange->bytes);
+    const quern_status status = quern_ragged_all_to_all_workspace(group, &exchange->args, &exchange->bytes);
     return status == QUERN_OK ? quern_symmetric_alloc(&group, 1, &exchange->bytes, &exchange->workspace) : status;
 }
 
@@ -312,7 +319,7 @@ static void *run_rank(void *user) {
                         .is_unreadable = run->ranks.kind == RANK_UNREADABLE,
                         .shared = run->shared, .user = run->ranks.user, .result = &run->results[starting->rank],
                         .arrivals = run->arrivals, .hosts = run->ranks.hosts, .meet = run->meet, .ways = run->ways,
-                        .watches_silence = run->ranks.watches_silence};
+                        .watches_silence = run->ranks.watches_silence, .on_gpu = run->ranks.nccl};
     if (run->ranks.carrier) rank.carrier = carrier_open(&run->net, run->ranks.carrier, rank.rank);
     run_function(&rank, run->ranks.function);
     carrier_close(rank.carrier);

@@ -56,6 +56,7 @@ struct rank {
     void *shared;            /* memory that all ranks and the test see, zeroed at the start */
     const void *user;        /* what the test has passed; in processes of their own, a copy */
     struct rank_result *result;
+    bool on_gpu;             /* over NCCL: with a GPU of its own, which rank_bench_open opens */
     bool is_unreadable;      /* RANK_UNREADABLE */
     bool watches_silence;    /* as below */
     unsigned lined_up;       /* times */
@@ -97,6 +98,8 @@ struct rank_exchange {
     size_t bytes;
 };
 void rank_exchange_set(const struct rank *rank, struct rank_exchange *exchange, int32_t rows);
+void rank_exchange_args(const struct rank *rank, struct rank_exchange *exchange, const void *input, void *output, int32_t rows,
+                        int64_t row_bytes);
 quern_status rank_exchange_open(struct rank *rank, quern_group *group, struct rank_exchange *exchange, const void *input,
                                 void *output, int32_t rows, int64_t row_bytes);
 quern_status rank_exchange_run(quern_group *group, const struct rank_exchange *exchange);

@@ -85,7 +85,7 @@ VARIANTS = [
 OBJECTS = {
     "race_ranks": ("race/ranks.o", "harness/carrier.o", "harness/chunks_case.o", "harness/chunks_ranks.o",
                    "harness/collective_case.o", "harness/ragged_case.o", "harness/rank_bench.o", "harness/ranks.o",
-                   "harness/random.o",
+                   "harness/nccl_side.o", "harness/random.o",
                    "harness/transfer_case.o", "oracle/adam_value.o", "oracle/collective.o", "oracle/dtype.o", "oracle/philox.o",
                    "oracle/quantize.o", "oracle/ragged_all_to_all.o"),
     "race_idle": ("race/idle.o",),

@@ -125,8 +125,8 @@ def rank_configuration() -> Configuration:
 
 
 # The suites of hosts that also run over a carrier of the engine; test_hosts_carrier and test_hosts_carry have their own.
-CARRIED = frozenset({"test_hosts", "test_hosts_collective", "test_hosts_collective_ends", "test_hosts_dissent", "test_hosts_ends",
-                     "test_hosts_split", "test_hosts_transfer", "test_transfer_ends"})
+CARRIED = frozenset({"test_collective_mistakes", "test_hosts", "test_hosts_collective", "test_hosts_collective_ends",
+                     "test_hosts_dissent", "test_hosts_ends", "test_hosts_split", "test_hosts_transfer", "test_transfer_ends"})
 
 
 def carrier_configurations() -> list[Configuration]:

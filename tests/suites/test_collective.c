@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "harness/check.h"
-#include "harness/collective_case.h"
 #include "harness/device.h"
+#include "harness/one_collective.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "kernels/collective_pieces.h"
@@ -186,272 +186,26 @@ Test(collective, several_ranks_in_each_of_several_processes) {
     }
 }
 
-/* ---- one call by three ranks, of which one makes a mistake.  tests/fields/ has the others, of one rank ---- */
+/* ---- one call by three ranks; test_collective_mistakes.c has what is refused in each way between them ---- */
 
-enum { RANKS = 3, MOST_BYTES = 200 * 1024, POOL = 2 << 20 };
+enum { WORKSPACE = 2 << 20 };
 
-/* The forms of a call: beside the signals, in the records, straight, through windows; of all ranks, or of some. */
-struct form {
-    enum collective_operation operation;
-    int64_t count;
-    bool is_private, is_of_some;
-};
-
-static const struct form forms[] = {
-    {COLLECTIVE_ALL_REDUCE, 20, false, false},       {COLLECTIVE_ALL_REDUCE, 20, true, true},
-    {COLLECTIVE_ALL_REDUCE, 12, true, false},        {COLLECTIVE_BROADCAST, 5, false, false},
-    {COLLECTIVE_ALL_REDUCE, 20000, false, false},    {COLLECTIVE_ALL_REDUCE, 20000, true, false},
-    {COLLECTIVE_ALL_REDUCE, 20000, true, true},      {COLLECTIVE_REDUCE_SCATTER, 10000, true, false},
-    {COLLECTIVE_ALL_GATHER, 10000, true, false},     {COLLECTIVE_ALL_GATHER, 10000, false, true},
-    {COLLECTIVE_BROADCAST, 30000, true, false},      {COLLECTIVE_REDUCE_SCATTER, 10, true, false},
-};
-
-/* The memory of a rank for such calls. */
-struct stage {
-    quern_group *group;
-    void *symmetric, *workspace, *spare;
-};
-
-struct one_call {
-    quern_collective_args args;
-    void *workspace, *stream, *spare;
-    size_t workspace_bytes;
-    const struct form *form;
-    struct rank *rank;
-    quern_group *group;
-};
-
-static const int everyone[] = {0, 1, 2};
-static _Alignas(64) char private_memory[RANKS][2][MOST_BYTES];
-
-static void make_call(struct one_call *call, struct rank *rank, const struct stage *stage, const struct form *form) {
-    char *memory = form->is_private ? private_memory[rank->rank][0] : stage->symmetric;
-    *call = (struct one_call){.args = QUERN_COLLECTIVE_ARGS_INIT, .workspace = stage->workspace, .form = form, .rank = rank,
-                              .group = stage->group};
-    call->args.dtype = QUERN_F32, call->args.count = form->count, call->args.root = 1;
-    call->args.input = memory, call->args.output = memory + MOST_BYTES;
-    if (form->is_of_some) call->args.members = everyone, call->args.member_count = RANKS;
-    rank_ok(rank, quern_collective_workspace(stage->group, &call->args, &call->workspace_bytes));
-    for (int64_t i = 0; i < MOST_BYTES / 4; i++) ((float *)memory)[i] = (float)(i % 1000 + 1000 * rank->rank);
-    memset(memory + MOST_BYTES, 0x77, MOST_BYTES);
-}
-
-static quern_status run_call(const struct one_call *call) {
-    collective_function *function = collective_functions[call->form->operation];
-    return function(call->group, &call->args, call->workspace, call->workspace_bytes, call->stream);
-}
-
-static void check_nothing_came(const struct one_call *call, const char *output, const char *when) {
-    for (int64_t i = 0; i < MOST_BYTES; i++)
-        rank_check(call->rank, output[i] == 0x77, "%s: byte %lld was written", when, (long long)i);
-}
-
-/* The sums of small integers, or a piece of another rank. */
-static void check_result(const struct one_call *call) {
-    const float *has = call->args.output;
-    for (int64_t i = 0; i < call->form->count; i++) {
-        const int64_t scattered = call->form->operation == COLLECTIVE_REDUCE_SCATTER ? call->rank->rank * call->form->count + i : i;
-        const float sum = (float)(RANKS * (scattered % 1000) + 1000 * RANKS);
-        const float expected = call->form->operation == COLLECTIVE_BROADCAST    ? (float)(i % 1000 + 1000)
-                               : call->form->operation == COLLECTIVE_ALL_GATHER ? (float)(i % 1000)
-                                                                                : sum;
-        rank_check(call->rank, has[i] == expected, "%s: element %lld is %g instead of %g", collective_names[call->form->operation],
-                   (long long)i, (double)has[i], (double)expected);
-    }
-}
-
-static void call_rightly(const struct one_call *call) {
-    rank_ok(call->rank, run_call(call));
-    check_result(call);
-}
-
-/* A mistake of one rank, its own status, what all details contain, and in which calls it is one. */
-struct mistake {
-    int rank;
-    void (*make)(struct one_call *call);
-    quern_status status;
-    const char *words;
-    enum { ANY, REDUCES, ROOTED, WITH_WORKSPACE } where;
-};
-
-#define MISTAKE(name, ...) static void name(struct one_call *call) { __VA_ARGS__; }
-MISTAKE(no_dtype, call->args.dtype = QUERN_NO_DTYPE)
-MISTAKE(huge_count, call->args.count = ((int64_t)1 << 45) + 1)
-MISTAKE(unknown_combination, call->args.combination = (quern_combination)3)
-MISTAKE(no_root, call->args.root = RANKS)
-MISTAKE(negative_timeout, call->args.timeout = -1)
-MISTAKE(no_output, call->args.output = NULL)
-MISTAKE(overlapping, call->args.output = (char *)(uintptr_t)call->args.input + 4)
-MISTAKE(freed_input, call->args.input = call->spare)
-MISTAKE(no_workspace, call->workspace = NULL)
-MISTAKE(small_workspace, call->workspace_bytes--)
-MISTAKE(odd_workspace, call->workspace = (char *)call->workspace + 8)
-MISTAKE(private_workspace, call->workspace = private_memory[call->rank->rank][0])
-MISTAKE(freed_workspace, call->workspace = call->spare)
-MISTAKE(workspace_on_output, call->args.output = (char *)call->workspace + 64)
-MISTAKE(workspace_on_input, call->args.input = call->workspace)
-MISTAKE(stream, call->stream = call)
-
-static const struct mistake refusals[] = {
-    {1, no_dtype, QUERN_INVALID_DTYPE, "args.dtype is 0 (unknown dtype): expected one of f32, f16, bf16", ANY},
-    {1, huge_count, QUERN_INVALID_SHAPE, "args.count is 35184372088833 elements of f32, 1 times: expected at most 2^47 bytes", ANY},
-    {2, unknown_combination, QUERN_INVALID_ARGUMENT, "args.combination is 3: expected", REDUCES},
-    {0, no_root, QUERN_INVALID_ARGUMENT, "args.root is 3: expected a rank from 0 to 2", ROOTED},
-    {1, negative_timeout, QUERN_INVALID_ARGUMENT, "timeout is -1: expected seconds, 0 or more", ANY},
-    {2, no_output, QUERN_NULL_POINTER, "args.output is NULL", ANY},
-    {1, overlapping, QUERN_INVALID_ARGUMENT, "args.output overlaps args.input", ANY},
-    {1, freed_input, QUERN_INVALID_ARGUMENT, "args.input is in symmetric memory that was freed", ANY},
-    {0, no_workspace, QUERN_NULL_POINTER, "workspace is NULL", WITH_WORKSPACE},
-    {2, small_workspace, QUERN_WORKSPACE_TOO_SMALL, "workspace_bytes is", WITH_WORKSPACE},
-    {1, odd_workspace, QUERN_INVALID_ARGUMENT, "workspace is not at a multiple of 16 bytes", WITH_WORKSPACE},
-    {1, private_workspace, QUERN_INVALID_ARGUMENT, "workspace is not symmetric memory of this group: expected", WITH_WORKSPACE},
-    {0, freed_workspace, QUERN_INVALID_ARGUMENT, "workspace is in symmetric memory that was freed", WITH_WORKSPACE},
-    {2, workspace_on_output, QUERN_INVALID_ARGUMENT, "args.output overlaps workspace", WITH_WORKSPACE},
-    {1, workspace_on_input, QUERN_INVALID_ARGUMENT, "workspace overlaps args.input", WITH_WORKSPACE},
-    {1, stream, QUERN_INVALID_ARGUMENT, "stream is not NULL", ANY},
-};
-
-static bool applies(const struct mistake *mistake, const struct one_call *call) {
-    const enum collective_operation operation = call->form->operation;
-    const bool reduces = operation == COLLECTIVE_ALL_REDUCE || operation == COLLECTIVE_REDUCE_SCATTER;
-    if (mistake->make == no_dtype) return reduces;  /* else more are expected */
-    if (mistake->where == REDUCES) return reduces;
-    if (mistake->where == ROOTED) return operation == COLLECTIVE_BROADCAST;
-    return mistake->where != WITH_WORKSPACE || call->workspace_bytes;
-}
-
-static void open_stage(struct rank *rank, struct stage *stage) {
-    stage->group = rank_group(rank, RANK_LIMIT);
-    rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
-    rank_ok(rank, quern_symmetric_alloc(&stage->group, 1, &(size_t){2 * MOST_BYTES}, &stage->symmetric));
-    rank_ok(rank, quern_symmetric_alloc(&stage->group, 1, &(size_t){POOL}, &stage->workspace));
-    rank_ok(rank, quern_symmetric_alloc(&stage->group, 1, &(size_t){POOL}, &stage->spare));
-    rank_ok(rank, quern_symmetric_free(stage->group, stage->spare, NULL));
-}
-
-static void close_stage(struct rank *rank, struct stage *stage) { rank_ok(rank, quern_group_destroy(stage->group)); }
-#define TEST_STAGE(...) TEST_WITH(struct stage, stage, open_stage, close_stage, __VA_ARGS__)
-
-/* All know of it, nothing is written, and the group stays usable.  Of arguments that are legal, but differ, all say the same. */
-static void err(struct rank *rank, const struct stage *stage, const struct form *form, const struct mistake *mistake) {
-    struct one_call call;
-    char words[160];
-    make_call(&call, rank, stage, form);
-    const char *output = call.args.output;
-    if (!applies(mistake, &call)) return;
-    call.spare = stage->spare;
-    if (mistake->status == QUERN_PEER_MISMATCH) call.workspace_bytes = POOL;
-    snprintf(words, sizeof words, mistake->words, (long long)form->count + 1);
-    if (mistake->rank == rank->rank) mistake->make(&call);
-    if (mistake->status == QUERN_PEER_MISMATCH) rank_refused(rank, run_call(&call), mistake->status, words);
-    else rank_check_refusal(rank, mistake->rank, mistake->status, words, run_call(&call));
-    check_nothing_came(&call, output, words);
-}
-
-static void err_in_all_forms(struct rank *rank, const struct stage *stage, const struct mistake *mistakes, size_t count) {
-    for (size_t f = 0; f < COUNT(forms); f++) {
-        struct one_call call;
-        for (size_t i = 0; i < count; i++) err(rank, stage, &forms[f], &mistakes[i]);
-        make_call(&call, rank, stage, &forms[f]);
-        call_rightly(&call);
-    }
-}
-
-TEST_STAGE(collective, refused_arguments_of_one_rank_are_told_to_all, .kind = RANK_BOTH, .count = RANKS) {
-    err_in_all_forms(rank, stage, refusals, COUNT(refusals));
-}
-
-/* ---- arguments that are legal, but not the same ---- */
-
-MISTAKE(other_dtype, call->args.dtype = QUERN_BF16)
-MISTAKE(other_count, call->args.count++)
-MISTAKE(no_elements, call->args.count = 0)
-MISTAKE(large_count, call->args.count = 16000)
-MISTAKE(other_combination, call->args.combination = QUERN_COMBINE_MAX)
-MISTAKE(other_root, call->args.root = 2)
-
-/* All of these are found by comparison with rank 0, unless that is the one that differs: then rank 1 differs from it. */
-static const struct mistake differences[] = {
-    {1, other_dtype, QUERN_PEER_MISMATCH, "args.dtype is f32 on rank 0 and bf16 on rank 1: expected the same on all members", ANY},
-    {0, other_dtype, QUERN_PEER_MISMATCH, "args.dtype is bf16 on rank 0 and f32 on rank 1: expected the same on all members", ANY},
-    {2, other_count, QUERN_PEER_MISMATCH, "and %lld on rank 2: expected the same on all members", ANY},
-    {1, no_elements, QUERN_PEER_MISMATCH, "and 0 on rank 1: expected the same on all members", ANY},
-    {1, large_count, QUERN_PEER_MISMATCH, "and 16000 on rank 1: expected the same on all members", ANY},
-    {2, other_combination, QUERN_PEER_MISMATCH,
-     "args.combination is QUERN_COMBINE_SUM on rank 0 and QUERN_COMBINE_MAX on rank 2: expected the same on all members", REDUCES},
-    {0, other_root, QUERN_PEER_MISMATCH, "args.root is 2 on rank 0 and 1 on rank 1: expected the same on all members", ROOTED},
-};
-
-TEST_STAGE(collective, differing_arguments_are_told_to_all, .kind = RANK_BOTH, .count = RANKS) {
-    err_in_all_forms(rank, stage, differences, COUNT(differences));
-}
-
-/* ---- other calls and other members poison the group ---- */
-
-/* Rank 1 makes another call, or one with other members. */
-struct confusion {
-    struct form mine, others;
-    quern_status status;
-    const char *words;
-};
-
-static const struct confusion confusions[] = {
-    {{COLLECTIVE_ALL_GATHER, 20, true, false}, {COLLECTIVE_ALL_REDUCE, 20, true, false}, QUERN_PEER_MISMATCH,
-     "the ranks must make the same calls in the same order, with the same members"},
-    {{COLLECTIVE_ALL_REDUCE, 20000, true, false}, {COLLECTIVE_BROADCAST, 20000, true, false}, QUERN_PEER_MISMATCH,
-     "the ranks must make the same calls in the same order, with the same members"},
-};
-
-TEST_STAGE(collective, other_calls_poison_the_group, .kind = RANK_BOTH, .count = RANKS, RANKS_EACH(confusions)) {
-    const struct confusion *confusion = rank->user;
-    struct one_call call;
-    rank_line_up(rank);
-    make_call(&call, rank, stage, rank->rank == 1 ? &confusion->mine : &confusion->others);
-    call.workspace_bytes = POOL;
-    rank_refused(rank, run_call(&call), confusion->status, confusion->words);
-    check_nothing_came(&call, call.args.output, "in another call");
-    rank_status(rank, quern_barrier(stage->group, NULL, NULL), confusion->status);
-}
-
-/* Not the calling rank, and not ascending. */
-TEST_STAGE(collective, mistakes_about_who_takes_part, .kind = RANK_PROCESSES, .count = RANKS) {
-    struct one_call call;
-    make_call(&call, rank, stage, &forms[0]);
-    call.args.members = (const int[]){(rank->rank + 1) % RANKS}, call.args.member_count = 1;
-    rank_refused(rank, run_call(&call), QUERN_INVALID_ARGUMENT, "members do not include the calling rank");
-    call.args.members = (const int[]){0, 0, 1}, call.args.member_count = 3;
-    rank_refused(rank, run_call(&call), QUERN_INVALID_ARGUMENT, "members[1] is 0 after 0: expected ascending ranks");
-    call.args.members = everyone, call.args.member_count = RANKS;
-    call_rightly(&call);
-}
-
-/* A root that is no member of the call. */
-TEST_STAGE(collective, the_root_is_a_member, .kind = RANK_PROCESSES, .count = RANKS) {
-    struct one_call call;
-    make_call(&call, rank, stage, &(struct form){COLLECTIVE_BROADCAST, 20, true, false});
-    call.args.members = everyone, call.args.member_count = 2, call.args.root = 2;
-    if (rank->rank == 2) return;
-    rank_refused(rank, run_call(&call), QUERN_INVALID_ARGUMENT, "args.root is 2: expected one of the 2 members");
-    call.args.root = 1;
-    rank_ok(rank, run_call(&call));
-}
-
-TEST_GROUP(collective, a_device_that_is_not_prepared, .kind = RANK_PROCESSES, .count = RANKS) {
-    struct one_call call;
-    struct stage stage = {.group = group};
+TEST_GROUP(collective, a_device_that_is_not_prepared, .kind = RANK_PROCESSES, .count = ONE_RANKS) {
+    struct one_collective call;
+    struct rank_bench bench = {.rank = rank, .group = group};
     if (rank->rank != 1) rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){POOL}, &stage.workspace));
-    stage.symmetric = (char *)stage.workspace + POOL / 2;
-    make_call(&call, rank, &stage, &forms[0]);
-    rank_check_refusal(rank, 1, QUERN_NOT_PREPARED, "collective is not prepared", run_call(&call));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){WORKSPACE}, &bench.workspace));
+    bench.pool[POOL_SYMMETRIC] = (unsigned char *)bench.workspace + WORKSPACE / 2;
+    one_make(&call, &bench, &one_forms[0]);
+    rank_check_refusal(rank, 1, QUERN_NOT_PREPARED, "collective is not prepared", one_run(&call));
     rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
-    call_rightly(&call);
+    one_run_rightly(&call);
 }
 
 /* ---- memory that some ranks have freed ---- */
 
 struct loss {
-    struct form form;
+    struct one_form form;
     const char *buffer;      /* which lies in memory that rank 1 has freed */
 };
 
@@ -461,36 +215,36 @@ static const struct loss losses[] = {
     {{COLLECTIVE_ALL_GATHER, 10000, true, false}, "workspace"},
 };
 
-static void lose(struct rank *rank, const struct stage *stage, const struct loss *loss, char *lost) {
-    struct one_call call;
+static void lose(struct rank *rank, const struct rank_bench *bench, const struct loss *loss, char *lost) {
+    struct one_collective call;
     char words[96];
-    make_call(&call, rank, stage, &loss->form);
+    one_make(&call, bench, &loss->form);
     const char *output = call.args.output;
     if (rank->rank == 0 && !strcmp(loss->buffer, "workspace")) call.workspace = lost;
-    if (rank->rank == 0 && !strcmp(loss->buffer, "input")) call.args.input = memcpy(lost, call.args.input, MOST_BYTES);
+    if (rank->rank == 0 && !strcmp(loss->buffer, "input")) call.args.input = memcpy(lost, call.args.input, ONE_BYTES);
     if (rank->rank == 0 && !strcmp(loss->buffer, "output")) call.args.output = lost;
     snprintf(words, sizeof words, "the %s of rank 0 is in symmetric memory that rank 1 has freed", loss->buffer);
-    rank_refused(rank, run_call(&call), QUERN_INVALID_ARGUMENT, words);
-    check_nothing_came(&call, output, words);
-    make_call(&call, rank, stage, &loss->form);
-    rank_ok(rank, run_call(&call));  /* ranks without the same memory have voted, and can reach all that they need */
-    check_result(&call);
+    rank_refused(rank, one_run(&call), QUERN_INVALID_ARGUMENT, words);
+    one_check_unwritten(&call, output, words);
+    one_make(&call, bench, &loss->form);
+    rank_ok(rank, one_run(&call));  /* ranks without the same memory have voted, and can reach all that they need */
+    one_check(&call);
 }
 
-TEST_RANKS(collective, peers_memory_out_of_sight, .kind = RANK_PROCESSES, .count = RANKS) {
-    struct stage stage;
+TEST_RANKS(collective, peers_memory_out_of_sight, .kind = RANK_PROCESSES, .count = ONE_RANKS) {
+    struct rank_bench bench;
     void *lost;
     if (rank->rank == 1) rank_refuse_reads(rank);  /* else no workspace is needed */
-    open_stage(rank, &stage);
-    rank_ok(rank, quern_symmetric_alloc(&stage.group, 1, &(size_t){POOL}, &lost));
-    if (rank->rank == 1) rank_ok(rank, quern_symmetric_free(stage.group, lost, NULL));
-    for (size_t i = 0; i < COUNT(losses); i++) lose(rank, &stage, &losses[i], lost);
-    return quern_group_destroy(stage.group);
+    rank_bench_begin(rank, &bench);
+    rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WORKSPACE}, &lost));
+    if (rank->rank == 1) rank_ok(rank, quern_symmetric_free(bench.group, lost, NULL));
+    for (size_t i = 0; i < COUNT(losses); i++) lose(rank, &bench, &losses[i], lost);
+    return rank_bench_destroy(&bench);
 }
 
 /* ---- reading other processes' memory ---- */
 
-static const struct form read_forms[] = {
+static const struct one_form read_forms[] = {
     {COLLECTIVE_ALL_GATHER, 10000, true, false}, {COLLECTIVE_REDUCE_SCATTER, 10000, true, false},
     {COLLECTIVE_ALL_REDUCE, 20000, true, false}, {COLLECTIVE_ALL_REDUCE, 2000, true, true},
     {COLLECTIVE_BROADCAST, 30000, true, false},
@@ -503,20 +257,19 @@ static void check_report(struct rank *rank, quern_group *group, const char *word
 }
 
 /* After the first call of the group nothing passes through the workspace: what is not summed leaves it as it was. */
-TEST_STAGE(collective, private_memory_of_processes_is_read, .kind = RANK_PROCESSES, .count = RANKS) {
-    static const char *const seen[RANKS] = {"ranks 1, 2 by", "ranks 0, 2 by", "ranks 0, 1 by"};
-    struct one_call call;
+TEST_BENCH(collective, private_memory_of_processes_is_read, .kind = RANK_PROCESSES, .count = ONE_RANKS) {
+    static const char *const seen[ONE_RANKS] = {"ranks 1, 2 by", "ranks 0, 2 by", "ranks 0, 1 by"};
+    struct one_collective call;
     for (int again = 0; again < 3; again++)
         for (size_t f = 0; f < COUNT(read_forms); f++) {
-            const enum collective_operation operation = read_forms[f].operation;
-            const bool sums = operation == COLLECTIVE_ALL_REDUCE || operation == COLLECTIVE_REDUCE_SCATTER;
-            make_call(&call, rank, stage, &read_forms[f]);
-            memset(stage->workspace, 0x33, POOL);
+            const bool sums = collective_reduces(read_forms[f].operation);
+            one_make(&call, bench, &read_forms[f]);
+            memset(bench->workspace, 0x33, WORKSPACE);
             rank_line_up(rank);
-            call_rightly(&call);
-            if (again) check_report(rank, stage->group, seen[rank->rank]);
-            for (int64_t i = 0; i < POOL && again && !sums; i++)
-                rank_check(rank, ((char *)stage->workspace)[i] == 0x33, "byte %lld of the workspace was written", (long long)i);
+            one_run_rightly(&call);
+            if (again) check_report(rank, bench->group, seen[rank->rank]);
+            for (int64_t i = 0; i < WORKSPACE && again && !sums; i++)
+                rank_check(rank, ((char *)bench->workspace)[i] == 0x33, "byte %lld of the workspace was written", (long long)i);
             rank_line_up(rank);
         }
 }
@@ -525,30 +278,30 @@ TEST_STAGE(collective, private_memory_of_processes_is_read, .kind = RANK_PROCESS
 static quern_status read_without_permission(struct rank *rank) {
     if (rank->rank == 1) rank_refuse_reads(rank);
     collective_run_batch(rank);
-    struct stage stage;
-    struct one_call call;
-    open_stage(rank, &stage);
+    struct rank_bench bench;
+    struct one_collective call;
+    rank_bench_begin(rank, &bench);
     for (int again = 0; again < 3; again++)
         for (size_t f = 0; f < COUNT(read_forms); f++) {
-            make_call(&call, rank, &stage, &read_forms[f]);
-            call_rightly(&call);
+            one_make(&call, &bench, &read_forms[f]);
+            one_run_rightly(&call);
         }
     char why[200];
     snprintf(why, sizeof why, "pass private memory through the workspace, since rank 1 cannot read that of rank 0 "
              "(process_vm_readv: %s)", strerror(EPERM));
-    if (rank->rank == 1) check_report(rank, stage.group, why);
-    return quern_group_destroy(stage.group);
+    if (rank->rank == 1) check_report(rank, bench.group, why);
+    return rank_bench_destroy(&bench);
 }
 
 Test(collective, processes_that_may_not_be_read) {
     const struct collective_batch batch = {.first = 110000, .pool_bytes = 8 << 20, .cases = (int)test_size(60, 20),
                                            .choice = {.largest = 100000, .is_private = true}};
-    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = read_without_permission, .user = &batch);
+    check_ranks(.kind = RANK_PROCESSES, .count = ONE_RANKS, .function = read_without_permission, .user = &batch);
 }
 
 /* What goes wrong when others read the input of rank 1. */
 struct hole {
-    struct form form;
+    struct one_form form;
     void (*dig)(struct rank *rank, quern_group *group, char *memory);
     int rank;                /* who does it */
     quern_status status;
@@ -583,22 +336,23 @@ static const struct hole holes[] = {
 };
 
 /* The root of a broadcast in place does not touch its memory itself. */
-TEST_STAGE(collective, memory_that_cannot_be_read_is_an_error_of_all, .kind = RANK_PROCESSES, .count = RANKS, RANKS_EACH(holes)) {
+TEST_BENCH(collective, memory_that_cannot_be_read_is_an_error_of_all, .kind = RANK_PROCESSES, .count = ONE_RANKS,
+           RANKS_EACH(holes)) {
     const struct hole *hole = rank->user;
-    struct one_call call;
+    struct one_collective call;
     for (int again = 0; again < 2; again++) {
-        make_call(&call, rank, stage, &hole->form);
-        call_rightly(&call);
+        one_make(&call, bench, &hole->form);
+        one_run_rightly(&call);
     }
-    char *memory = mmap(NULL, MOST_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *memory = mmap(NULL, ONE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     rank_check(rank, memory != MAP_FAILED, "no memory");
-    memset(memory, 0x77, MOST_BYTES);
-    if (rank->rank == hole->rank) hole->dig(rank, stage->group, memory);
+    memset(memory, 0x77, ONE_BYTES);
+    if (rank->rank == hole->rank) hole->dig(rank, bench->group, memory);
     if (rank->rank == 1) call.args.input = memory;
     if (rank->rank == 1 && hole->form.operation == COLLECTIVE_BROADCAST) call.args.output = memory;
     rank_line_up(rank);
-    rank_refused(rank, run_call(&call), hole->status, hole->words);
-    rank_status(rank, quern_barrier(stage->group, NULL, NULL), hole->status);
+    rank_refused(rank, one_run(&call), hole->status, hole->words);
+    rank_status(rank, quern_barrier(bench->group, NULL, NULL), hole->status);
     rank_line_up(rank);
 }
 
@@ -617,38 +371,38 @@ static void *secret_memory(size_t bytes) {
 
 /* It goes through the workspace, also when all other memory is read. */
 static quern_status keep_a_secret(struct rank *rank) {
-    struct stage stage;
-    struct one_call call;
-    char *secret = secret_memory(MOST_BYTES);
+    struct rank_bench bench;
+    struct one_collective call;
+    char *secret = secret_memory(ONE_BYTES);
     rank_check(rank, secret, "no secret memory");
-    open_stage(rank, &stage);
+    rank_bench_begin(rank, &bench);
     for (int again = 0; again < 4; again++)
         for (size_t f = 0; f < COUNT(read_forms); f++) {
-            make_call(&call, rank, &stage, &read_forms[f]);
+            one_make(&call, &bench, &read_forms[f]);
             if (rank->rank == 1 && again > 1 && call.args.input != call.args.output)
-                call.args.input = memcpy(secret, call.args.input, MOST_BYTES);
-            call_rightly(&call);
+                call.args.input = memcpy(secret, call.args.input, ONE_BYTES);
+            one_run_rightly(&call);
         }
-    return quern_group_destroy(stage.group);
+    return rank_bench_destroy(&bench);
 }
 
 Test(collective, memory_that_nobody_else_can_read) {
     void *secret = secret_memory(1);
     if (!secret) cr_skip_test("memfd_secret does not work here");
     munmap(secret, 1);
-    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = keep_a_secret);
+    check_ranks(.kind = RANK_PROCESSES, .count = ONE_RANKS, .function = keep_a_secret);
 }
 
 /* After the first two calls of the group nothing passes through the workspace. */
-static void gather_private(struct rank *rank, const struct stage *stage, int first, int end) {
-    struct one_call call;
+static void gather_private(struct rank *rank, const struct rank_bench *bench, int first, int end) {
+    struct one_collective call;
     for (int number = first; number < end; number++) {
-        make_call(&call, rank, stage, &read_forms[0]);
-        memset(stage->workspace, 0x33, POOL);
+        one_make(&call, bench, &read_forms[0]);
+        memset(bench->workspace, 0x33, WORKSPACE);
         rank_line_up(rank);
-        call_rightly(&call);
-        for (int64_t i = 0; i < POOL && number > 1; i++)
-            rank_check(rank, ((char *)stage->workspace)[i] == 0x33, "byte %lld of the workspace was written", (long long)i);
+        one_run_rightly(&call);
+        for (int64_t i = 0; i < WORKSPACE && number > 1; i++)
+            rank_check(rank, ((char *)bench->workspace)[i] == 0x33, "byte %lld of the workspace was written", (long long)i);
         rank_line_up(rank);
     }
 }
@@ -666,49 +420,49 @@ static bool first_thread_may_end;   /* atomic */
    first thread, so it works on a copy. */
 static void *survive(void *given) {
     struct rank own = *(const struct rank *)given, *rank = &own;
-    struct stage stage;
+    struct rank_bench bench;
     if (setjmp(rank->end)) {
         __atomic_store_n(&rank->result->end, RANK_FAILED, __ATOMIC_RELEASE);
         rank_end_process(EXIT_FAILURE);
     }
-    open_stage(rank, &stage);
-    gather_private(rank, &stage, 0, 2);
+    rank_bench_begin(rank, &bench);
+    gather_private(rank, &bench, 0, 2);
     __atomic_store_n(&first_thread_may_end, true, __ATOMIC_RELEASE);
     while (!has_lost_its_first_thread()) rank_sleep(0.001);
-    gather_private(rank, &stage, 2, 5);
-    rank->result->status = quern_group_destroy(stage.group);
+    gather_private(rank, &bench, 2, 5);
+    rank->result->status = quern_group_destroy(bench.group);
     __atomic_store_n(&rank->result->end, RANK_RETURNED, __ATOMIC_RELEASE);
     rank_end_process(EXIT_SUCCESS);
     return NULL;
 }
 
-TEST_RANKS(collective, a_process_whose_first_thread_has_ended, .kind = RANK_PROCESSES, .count = RANKS) {
-    struct stage stage;
+TEST_RANKS(collective, a_process_whose_first_thread_has_ended, .kind = RANK_PROCESSES, .count = ONE_RANKS) {
+    struct rank_bench bench;
     pthread_t survivor;
     if (rank->rank == 1) {
         rank_check(rank, !pthread_create(&survivor, NULL, survive, rank), "no thread");
         while (!__atomic_load_n(&first_thread_may_end, __ATOMIC_ACQUIRE)) rank_sleep(0.001);
         pthread_exit(NULL);
     }
-    open_stage(rank, &stage);
-    gather_private(rank, &stage, 0, 5);
-    return quern_group_destroy(stage.group);
+    rank_bench_begin(rank, &bench);
+    gather_private(rank, &bench, 0, 5);
+    return rank_bench_destroy(&bench);
 }
 
 /* Rank 1 ends; what rank 0 reads of it then is an error. */
-TEST_STAGE(collective, a_process_that_ends_while_it_is_read, .kind = RANK_PROCESSES, .count = RANKS) {
-    struct one_call call;
+TEST_BENCH(collective, a_process_that_ends_while_it_is_read, .kind = RANK_PROCESSES, .count = ONE_RANKS) {
+    struct one_collective call;
     struct quern_membership *member;
     char byte;
     for (int again = 0; again < 2; again++) {
-        make_call(&call, rank, stage, &read_forms[0]);
-        rank_ok(rank, run_call(&call));
+        one_make(&call, bench, &read_forms[0]);
+        rank_ok(rank, one_run(&call));
     }
-    rank_ok(rank, quern_member_of(stage->group, &member));
+    rank_ok(rank, quern_member_of(bench->group, &member));
     rank_line_up(rank);
     if (rank->rank == 1) return;
     if (rank->rank == 0) {
-        const struct quern_read read = {.rank = 1, .to = &byte, .from = (uintptr_t)private_memory[1][0], .bytes = 1};
+        const struct quern_read read = {.rank = 1, .to = &byte, .from = (uintptr_t)losses, .bytes = 1};
         while (!quern_rank_has_gone(member->roster, 1)) rank_sleep(0.001);
         member->again->sight[1].pid = INT32_MAX;  /* nobody's: as if it had ended */
         rank_status(rank, quern_collective_read(&member->again->call, &read, 1), QUERN_PEER_LOST);
@@ -720,17 +474,17 @@ TEST_STAGE(collective, a_process_that_ends_while_it_is_read, .kind = RANK_PROCES
 
 /* Ranks may place their workspaces at different offsets of different allocations. */
 static quern_status scatter_workspaces(struct rank *rank) {
-    struct stage stage;
-    struct one_call call;
+    struct rank_bench bench;
+    struct one_collective call;
     void *other;
-    open_stage(rank, &stage);
-    rank_ok(rank, quern_symmetric_alloc(&stage.group, 1, &(size_t){POOL + 4096 * (size_t)rank->rank}, &other));
-    if (rank->rank != 1) stage.workspace = (char *)other + 16 * rank->rank;
-    for (size_t f = 0; f < COUNT(forms); f++) {
-        make_call(&call, rank, &stage, &forms[f]);
-        call_rightly(&call);
+    rank_bench_begin(rank, &bench);
+    rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WORKSPACE + 4096 * (size_t)rank->rank}, &other));
+    if (rank->rank != 1) bench.workspace = (char *)other + 16 * rank->rank;
+    for (size_t f = 0; f < COUNT(one_forms); f++) {
+        one_make(&call, &bench, &one_forms[f]);
+        one_run_rightly(&call);
     }
-    return quern_group_destroy(stage.group);
+    return rank_bench_destroy(&bench);
 }
 
 /* The size grows with the elements up to a limit, is the same for all operations, and is 0 where nothing passes through. */
@@ -754,41 +508,31 @@ static quern_status ask_workspace(struct rank *rank) {
 }
 
 Test(collective, workspaces) {
-    check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .function = scatter_workspaces);
-    check_ranks(.kind = RANK_BOTH, .count = RANKS, .function = ask_workspace);
+    check_ranks(.kind = RANK_PROCESSES, .count = ONE_RANKS, .function = scatter_workspaces);
+    check_ranks(.kind = RANK_BOTH, .count = ONE_RANKS, .function = ask_workspace);
 }
 
 /* ---- the same call again ---- */
 
 /* A call that is made again has other data.  It fails as the first one would when its memory has been freed meanwhile. */
-TEST_STAGE(collective, a_call_that_is_made_again, .kind = RANK_BOTH, .count = RANKS, RANKS_EACH(forms)) {
-    const struct form *form = rank->user;
-    struct one_call call;
+TEST_BENCH(collective, a_call_that_is_made_again, .kind = RANK_BOTH, .count = ONE_RANKS, RANKS_EACH(one_forms)) {
+    const struct one_form *form = rank->user;
+    struct one_collective call;
     for (int again = 0; again < 5; again++) {
-        make_call(&call, rank, stage, form);
-        call_rightly(&call);
+        one_make(&call, bench, form);
+        one_run_rightly(&call);
     }
     const bool has_workspace = call.workspace_bytes > 0;
     if (rank->rank == 1 && has_workspace) call.workspace_bytes--;
-    if (has_workspace) rank_status(rank, run_call(&call), rank->rank == 1 ? QUERN_WORKSPACE_TOO_SMALL : QUERN_PEER_MISMATCH);
-    make_call(&call, rank, stage, form);
-    rank_ok(rank, run_call(&call));
-    char *input = memcpy(private_memory[rank->rank][0], call.args.input, MOST_BYTES);
-    if (!form->is_private) rank_ok(rank, quern_symmetric_free(stage->group, stage->symmetric, NULL));
-    rank_status(rank, run_call(&call), form->is_private ? QUERN_OK : QUERN_INVALID_ARGUMENT);
-    call.args.input = input, call.args.output = private_memory[rank->rank][1];
-    call_rightly(&call);
-}
-
-/* The members are at the same address, but others. */
-TEST_STAGE(collective, a_list_of_members_that_changes_in_place, .kind = RANK_PROCESSES, .count = RANKS) {
-    struct one_call call;
-    int members[] = {0, 1, 2};
-    make_call(&call, rank, stage, &forms[0]);
-    call.args.members = members, call.args.member_count = 3;
-    call_rightly(&call);
-    members[0] = rank->rank == 2 ? 2 : 1, members[1] = rank->rank == 2 ? 2 : 0;
-    rank_refused(rank, run_call(&call), QUERN_INVALID_ARGUMENT, "expected ascending ranks");
+    if (has_workspace) rank_status(rank, one_run(&call), rank->rank == 1 ? QUERN_WORKSPACE_TOO_SMALL : QUERN_PEER_MISMATCH);
+    one_make(&call, bench, form);
+    rank_ok(rank, one_run(&call));
+    unsigned char *memory = bench->pool[POOL_PRIVATE];
+    if (!form->is_private) memcpy(memory, call.args.input, ONE_BYTES);
+    if (!form->is_private) rank_ok(rank, quern_symmetric_free(bench->group, bench->pool[POOL_SYMMETRIC], NULL));
+    rank_status(rank, one_run(&call), form->is_private ? QUERN_OK : QUERN_INVALID_ARGUMENT);
+    call.args.input = memory, call.args.output = memory + ONE_BYTES;
+    one_run_rightly(&call);
 }
 
 /* ---- a rank that lies, with valid seals ---- */
@@ -813,7 +557,7 @@ static const struct lie {
 enum { LIED = 2000 };
 
 /* Writes the record of an all-reduce, and comes to its entry. */
-static void pretend(struct rank *rank, const struct stage *stage, struct quern_membership *member, const struct lie *lie) {
+static void pretend(struct rank *rank, const struct rank_bench *bench, struct quern_membership *member, const struct lie *lie) {
     static const struct quern_collective_form form = {.operation = QUERN_IN_ALL_REDUCE, .reduces = true};
     static struct quern_collective_call call;
     union quern_collective_telling telling = {.words = {0}};
@@ -823,7 +567,7 @@ static void pretend(struct rank *rank, const struct stage *stage, struct quern_m
                                           .piece_bytes = 4 * LIED, .input_bytes = 4 * LIED, .output_bytes = 4 * LIED,
                                           .dtype = QUERN_F32, .combination = QUERN_COMBINE_SUM, .set = member->everyone,
                                           .rank_at = {0, 1}};
-    call.input = stage->symmetric, call.output = (char *)stage->symmetric + MOST_BYTES;
+    call.input = (char *)bench->pool[POOL_SYMMETRIC], call.output = (char *)call.input + ONE_BYTES;
     call.input_state = quern_symmetric_find(member, call.input, call.input_bytes, &call.input_place);
     call.output_state = quern_symmetric_find(member, call.output, call.output_bytes, &call.output_place);
     lie->tell(&call);
@@ -836,21 +580,21 @@ static void pretend(struct rank *rank, const struct stage *stage, struct quern_m
     rank_ok(rank, quern_meet(member, &meeting));
 }
 
-TEST_STAGE(collective, liars_are_found, .kind = RANK_PROCESSES, .count = 2, RANKS_EACH(lies)) {
-    static const struct form form = {COLLECTIVE_ALL_REDUCE, LIED, false, false};
+TEST_BENCH(collective, liars_are_found, .kind = RANK_PROCESSES, .count = 2, RANKS_EACH(lies)) {
+    static const struct one_form form = {COLLECTIVE_ALL_REDUCE, LIED, false, false};
     const struct lie *lie = rank->user;
-    struct one_call call;
+    struct one_collective call;
     struct quern_membership *member;
-    rank_ok(rank, quern_member_of(stage->group, &member));
-    make_call(&call, rank, stage, &form);
-    if (rank->rank == 1 && lie->votes) rank_ok(rank, quern_symmetric_free(stage->group, stage->workspace, NULL));
+    rank_ok(rank, quern_member_of(bench->group, &member));
+    one_make(&call, bench, &form);
+    if (rank->rank == 1 && lie->votes) rank_ok(rank, quern_symmetric_free(bench->group, bench->workspace, NULL));
     rank_line_up(rank);
     if (rank->rank == 1) {
-        pretend(rank, stage, member, lie);
+        pretend(rank, bench, member, lie);
     } else {
-        rank_refused(rank, run_call(&call), QUERN_PEER_MISMATCH, lie->words);
-        check_nothing_came(&call, call.args.output, lie->words);
+        rank_refused(rank, one_run(&call), QUERN_PEER_MISMATCH, lie->words);
+        one_check_unwritten(&call, call.args.output, lie->words);
     }
     rank_line_up(rank);
-    rank_status(rank, quern_barrier(stage->group, NULL, NULL), lie->poisons ? QUERN_PEER_MISMATCH : QUERN_OK);
+    rank_status(rank, quern_barrier(bench->group, NULL, NULL), lie->poisons ? QUERN_PEER_MISMATCH : QUERN_OK);
 }

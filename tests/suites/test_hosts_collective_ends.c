@@ -1,12 +1,11 @@
 /*
- * Collectives of CPU ranks of several hosts that do not go well: arguments that differ or are refused, other calls, and ranks that
- * die, stop, leave, abort, stay away or lose their cable.  test_hosts_collective.c has the values.
+ * Collectives of CPU ranks of several hosts that end: ranks die, stop, leave, abort, stay away or lose their cable.
+ * test_hosts_collective.c has the values, test_collective_mistakes.c what is refused.
  *
  * Runs on: ranks.
  */
 #define _GNU_SOURCE
 #include <signal.h>
-#include <stddef.h>
 
 #include "harness/check.h"
 #include "harness/collective_case.h"
@@ -18,92 +17,6 @@
 #include "harness/ways.h"
 
 enum { POOL = 5 << 20 };
-
-/* ---- disagreement: all members get one error, nothing is written, and the group stays usable ---- */
-
-struct dissent {
-    const char *detail, *own;       /* of all; of the rank that refuses its arguments, if that has another one */
-    quern_status status, own_status;
-    size_t field, bytes;            /* which rank 1 sets to the value */
-    int64_t value;
-    int form, culprit;
-};
-
-static quern_status dissent(struct rank *rank) {
-    const struct dissent *dissent = rank->user;
-    const bool own = dissent->own && rank->rank == dissent->culprit;
-    enum { ELEMENTS = 8192 };
-    float *input = malloc(sizeof *input * ELEMENTS), *output = malloc(sizeof *output * ELEMENTS);
-    struct rank_bench bench CLOSED_BY(rank_bench_close);
-    struct collective_case c;
-    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
-    rank_check(rank, input && output, "no memory");
-    rank_bench_open(&bench, rank, RANK_LIMIT, POOL);
-    for (int round = 0; round < 3; round++) {
-        args.dtype = QUERN_F32, args.count = 4, args.input = input, args.output = output;
-        for (int i = 0; i < ELEMENTS; i++) input[i] = 1, output[i] = -1;
-        if (rank->rank == dissent->culprit) memcpy((char *)&args + dissent->field, &dissent->value, dissent->bytes);
-        rank_refused(rank, collective_functions[dissent->form](bench.group, &args, bench.workspace, POOL, NULL),
-                     own ? dissent->own_status : dissent->status, own ? dissent->own : dissent->detail);
-        for (int i = 0; i < ELEMENTS; i++) rank_check(rank, output[i] == -1 && input[i] == 1, "element %d was written", i);
-        collective_case_open(&c, (uint64_t)round, (struct collective_choice){.ranks = rank->ranks});
-        collective_case_run(&c, &bench);
-    }
-    free(input);
-    free(output);
-    return QUERN_OK;
-}
-
-TEST_BOTH_WAYS(hosts_collective_ends, dissent_is_an_error_of_all_members) {
-#define SET(field, value) offsetof(quern_collective_args, field), sizeof((quern_collective_args *)NULL)->field, (int64_t)(value)
-    static const struct dissent dissents[] = {
-        {"args.count is 4 on rank 0 and 5 on rank 3: expected the same on all members", NULL, QUERN_PEER_MISMATCH, 0,
-         SET(count, 5), 2, 3},
-        {"args.count is 4 on rank 0 and 4096 on rank 2", NULL, QUERN_PEER_MISMATCH, 0, SET(count, 4096), 2, 2},
-        {"args.count is 4096 on rank 0 and 4 on rank 1", NULL, QUERN_PEER_MISMATCH, 0, SET(count, 4096), 3, 0},
-        {"args.dtype is f32 on rank 0 and bf16 on rank 1", NULL, QUERN_PEER_MISMATCH, 0, SET(dtype, QUERN_BF16), 0, 1},
-        {"args.combination is QUERN_COMBINE_SUM on rank 0 and QUERN_COMBINE_MAX on rank 3", NULL, QUERN_PEER_MISMATCH, 0,
-         SET(combination, QUERN_COMBINE_MAX), 1, 3},
-        {"args.root is 0 on rank 0 and 2 on rank 1", NULL, QUERN_PEER_MISMATCH, 0, SET(root, 2), 3, 1},
-        {"rank 3 refused its own arguments: args.count is -1", "args.count is -1", QUERN_PEER_MISMATCH, QUERN_INVALID_SHAPE,
-         SET(count, -1), 2, 3},
-        {"rank 0 refused its own arguments: args.output is NULL", "args.output is NULL", QUERN_PEER_MISMATCH, QUERN_NULL_POINTER,
-         SET(output, 0), 0, 0},
-        {"rank 2 refused its own arguments: args.root is 4", "args.root is 4", QUERN_PEER_MISMATCH, QUERN_INVALID_ARGUMENT,
-         SET(root, 4), 3, 2},
-    };
-    for (size_t i = 0; i < COUNT(dissents); i++)
-        check_ranks(.kind = rank_kinds[i % 2], .count = 4, .hosts = 2, .function = dissent, .user = &dissents[i]);
-}
-
-/* Ranks in other calls, or with other members, end the group, as they do on one host. */
-struct other_call {
-    int form, members[2];            /* of rank 3; members: {0, 0}: all */
-    const char *detail;
-};
-
-static quern_status make_other_call(struct rank *rank) {
-    const struct other_call *other = rank->user;
-    const bool differs = rank->rank == 3;
-    float input[64] = {0}, output[64];
-    struct rank_bench bench CLOSED_BY(rank_bench_close);
-    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
-    rank_bench_open(&bench, rank, RANK_LIMIT, POOL);
-    args.dtype = QUERN_F32, args.count = 4, args.input = input, args.output = output;
-    rank_line_up(rank);  /* the poison may overtake the last meeting of the allocation */
-    if (differs && other->members[1]) args.members = other->members, args.member_count = 2;
-    rank_refused(rank, collective_functions[differs ? other->form : 2](bench.group, &args, bench.workspace, POOL, NULL),
-                 QUERN_PEER_MISMATCH, other->detail);
-    rank_status(rank, quern_barrier(bench.group, NULL, NULL), QUERN_PEER_MISMATCH);
-    return QUERN_OK;
-}
-
-TEST_BOTH_WAYS(hosts_collective_ends, other_calls_end_the_group) {
-    static const struct other_call others[] = {
-        {0, {0, 0}, "quern_all_gather (entry)"}, {3, {0, 0}, "quern_broadcast (entry)"}, {2, {0, 3}, "of other members"}};
-    for (size_t i = 0; i < COUNT(others); i++)
-        check_ranks(.kind = rank_kinds[i % 2], .count = 4, .hosts = 2, .function = make_other_call, .user = &others[i]);
-}
 
 /* ---- ranks that end ---- */
 
@@ -203,7 +116,7 @@ static quern_status part(struct rank *rank) {
         if (parting->how == ABORTS) rank_ok(rank, quern_group_abort(bench.group, "it is Friday"));
         if (parting->how == STAYS_AWAY) rank_line_up(rank);
         rank_bench_close(&bench);
-    return QUERN_OK;
+        return QUERN_OK;
     }
     args.timeout = parting->how == STAYS_AWAY && rank->rank == parting->by - 1 ? 0.3 : RANK_LIMIT;
     rank_refused(rank, quern_all_reduce(bench.group, &args, bench.workspace, POOL, NULL), parting->status, parting->detail);

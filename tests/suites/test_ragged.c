@@ -6,7 +6,7 @@
  */
 #include "harness/check.h"
 #include "harness/device.h"
-#include "harness/ragged_case.h"
+#include "harness/one_exchange.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "os/text.h"
@@ -17,7 +17,7 @@
 #include "ranks/ragged/ragged_check.h"
 #include "ranks/ragged/ragged_seal.h"
 
-enum { SMALL_POOL = 5 << 19, LARGE_POOL = 16 << 20, WORKSPACE = SMALL_POOL };
+enum { LARGE_POOL = 16 << 20, WORKSPACE = BENCH_POOL };
 
 /* ---- whom an error names ---- */
 
@@ -93,10 +93,6 @@ static const struct example examples[] = {
      .input_offsets = {{0, 2}, {0, 2}}, .send_sizes = {{1, 1}, {1, 1}}, .output_offsets = {{0, 0}, {2, 2}},
      .recv_sizes = {{1, 1}, {1, 1}}, .expected = {{0, -1, 10, -1}, {2, -1, 12, -1}}},
 };
-
-static void open_bench(struct rank *rank, struct rank_bench *bench) { rank_bench_open(bench, rank, RANK_LIMIT, SMALL_POOL); }
-static void close_bench(struct rank *rank, struct rank_bench *bench) { (void)rank, rank_bench_close(bench); }
-#define TEST_BENCH(...) TEST_WITH(struct rank_bench, bench, open_bench, close_bench, __VA_ARGS__)
 
 TEST_BENCH(ragged, worked_examples, .kind = RANK_BOTH, .count = 2) {
     for (size_t i = 0; i < COUNT(examples); i++) {
@@ -189,7 +185,7 @@ static quern_status receive_only(struct rank *rank) {
     struct rank_bench bench CLOSED_BY(rank_bench_close);
     const int64_t zero[2] = {0, 0}, rows[2] = {WIDE_ROWS, 0};
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    rank_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
+    rank_bench_begin(rank, &bench);
     unsigned char *data = rank->user ? bench.pool[POOL_SYMMETRIC] : bench.pool[POOL_PRIVATE];
     args.metadata_dtype = QUERN_INT64, args.row_bytes = WIDE_ROW_BYTES;
     args.input_offsets = args.output_offsets = zero;
@@ -254,7 +250,7 @@ static quern_status change_ways(struct rank *rank) {
     const int ranks = rank->ranks, me = rank->rank;
     unsigned char *input = malloc(WAY_RANKS * WAY_BYTES), *private_output = malloc(WAY_RANKS * WAY_BYTES);
     void *shared_output;
-    rank_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
+    rank_bench_begin(rank, &bench);
     rank_check(rank, input && private_output, "no memory");
     rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WAY_RANKS * WAY_BYTES}, &shared_output));
     for (int64_t call = 0; call < WAY_CALLS; call++) {
@@ -303,7 +299,7 @@ static const struct lie {
 } lies[] = {
     {"a slice behind the brief", QUERN_RAGGED_SMALL, INT32_MAX, INT32_MAX, 0},
     {"a slice in front of the brief", QUERN_RAGGED_SMALL, INT32_MIN, INT32_MAX, 0},
-    {"an output whose bytes overflow", QUERN_RAGGED_DIRECT, 1, INT64_C(1) << 60, SMALL_POOL},
+    {"an output whose bytes overflow", QUERN_RAGGED_DIRECT, 1, INT64_C(1) << 60, BENCH_POOL},
 };
 
 static const struct lie *told;
@@ -341,7 +337,7 @@ static quern_status meet_liars(struct rank *rank) {
     struct rank_bench bench CLOSED_BY(rank_bench_close);
     unsigned char input[LIE_ROW] = {1};
     const int32_t from[LIARS + 1] = {0}, to[LIARS + 1] = {INT32_MAX - 2, INT32_MAX - 2}, sizes[LIARS + 1] = {1, 1};
-    rank_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
+    rank_bench_begin(rank, &bench);
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     args.timeout = 2;
     args.input = input, args.output = bench.pool[POOL_SYMMETRIC], args.row_bytes = LIE_ROW;
@@ -361,169 +357,7 @@ Test(ragged, ranks_that_lie_are_not_believed) {
         check_ranks(.kind = RANK_PROCESSES, .count = LIARS + 1, .function = meet_liars);
 }
 
-/* ---- mistakes in the metadata: all ranks get the same message, and nothing is written ---- */
-
-enum { MEMBERS = 3, UPDATES = 2, ENTRIES = MEMBERS * UPDATES, SLICE = 2, ROWS = ENTRIES * SLICE, ROW_BYTES = 4 };
-
-/* A valid call: every slice has two rows, and all are sent in order. */
-struct simple_call {
-    struct rank *rank;
-    quern_group *group;
-    quern_ragged_all_to_all_args args;
-    int64_t input_offsets[ENTRIES], send_sizes[ENTRIES], output_offsets[ENTRIES], recv_sizes[ENTRIES];
-    unsigned char input[2 * ROWS * ROW_BYTES], output[2 * ROWS * ROW_BYTES];  /* with space for a mistake */
-    void *workspace, *stream;
-    size_t workspace_bytes;
-    void *spare;                /* symmetric memory that this rank has freed */
-};
-
-static void make_simple_call(struct simple_call *call, struct rank *rank, quern_group *group, void *workspace) {
-    *call = (struct simple_call){.rank = rank, .group = group, .args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT, .workspace = workspace};
-    for (int entry = 0; entry < ENTRIES; entry++) {
-        call->input_offsets[entry] = SLICE * entry;
-        call->output_offsets[entry] = SLICE * (rank->rank * UPDATES + entry % UPDATES);
-        call->send_sizes[entry] = call->recv_sizes[entry] = SLICE;
-    }
-    for (int i = 0; i < ROWS * ROW_BYTES; i++) call->input[i] = (unsigned char)(100 * rank->rank + i);
-    memset(call->output, 0xEE, sizeof call->output);
-    quern_ragged_all_to_all_args *args = &call->args;
-    args->metadata_dtype = QUERN_INT64, args->row_bytes = ROW_BYTES, args->updates = UPDATES, args->check_overlap = 1;
-    args->input = call->input, args->input_rows = ROWS, args->output = call->output, args->output_rows = ROWS;
-    args->input_offsets = call->input_offsets, args->send_sizes = call->send_sizes;
-    args->output_offsets = call->output_offsets, args->recv_sizes = call->recv_sizes;
-    rank_ok(rank, quern_ragged_all_to_all_workspace(group, args, &call->workspace_bytes));
-}
-
-static quern_status run_simple_call(struct simple_call *call) {
-    return quern_ragged_all_to_all(call->group, &call->args, call->workspace, call->workspace_bytes, call->stream);
-}
-
-static void check_arrived(struct simple_call *call) {
-    for (int i = 0; i < ROWS * ROW_BYTES; i++) {
-        const int sender = i / (UPDATES * SLICE * ROW_BYTES), inside = i % (UPDATES * SLICE * ROW_BYTES);
-        const unsigned char expected = (unsigned char)(100 * sender + call->rank->rank * UPDATES * SLICE * ROW_BYTES + inside);
-        rank_check(call->rank, call->output[i] == expected, "byte %d is %d instead of %d", i, call->output[i], expected);
-    }
-}
-
-static void call_simply(struct simple_call *call, struct rank *rank, const struct rank_bench *bench) {
-    make_simple_call(call, rank, bench->group, bench->workspace);
-    rank_ok(rank, run_simple_call(call));
-    check_arrived(call);
-}
-
-static void check_nothing_arrived(struct simple_call *call, const char *what) {
-    for (size_t i = 0; i < sizeof call->output; i++)
-        rank_check(call->rank, call->output[i] == 0xEE, "%s: byte %zu was written", what, i);
-}
-
-struct mistake {
-    int rank;                                /* the rank that makes it; -1: all */
-    void (*make)(struct simple_call *call);
-    quern_status status;                     /* that rank's own message, if it refuses its arguments */
-    const char *words;
-};
-
-#define MISTAKE(name, change)                                                             \
-    static void name(struct simple_call *call) {                                          \
-        quern_ragged_all_to_all_args *args = &call->args;                                 \
-        (void)args;                                                                       \
-        change;                                                                           \
-    }
-
-MISTAKE(negative_input_offset, call->input_offsets[5] = -3)
-MISTAKE(negative_send_size, call->send_sizes[1] = -2)
-MISTAKE(negative_output_offset, call->output_offsets[4] = INT64_MIN)
-MISTAKE(negative_recv_size, call->recv_sizes[0] = -1)
-MISTAKE(beyond_input, call->input_offsets[3] = ROWS - 1)
-MISTAKE(far_beyond_input, call->input_offsets[3] = INT64_MAX)
-MISTAKE(beyond_input_by_32_bits, call->input_offsets[3] += (int64_t)1 << 32)
-MISTAKE(just_beyond_input, args->input_rows = ROWS - 1)
-MISTAKE(beyond_output, call->output_offsets[0] = ROWS - 1)
-MISTAKE(far_beyond_output, call->output_offsets[0] = INT64_MAX - 1)
-MISTAKE(beyond_output_by_32_bits, call->output_offsets[0] += (int64_t)1 << 32)
-MISTAKE(just_beyond_output, args->output_rows = ROWS - 1)
-MISTAKE(sends_less, call->send_sizes[2] = 1)
-MISTAKE(sends_more, call->send_sizes[2] = 3)
-MISTAKE(expects_more, call->recv_sizes[5] = 3)
-MISTAKE(sends_more_by_32_bits, call->send_sizes[2] += (int64_t)1 << 32)
-MISTAKE(expects_more_by_32_bits, call->recv_sizes[5] += (int64_t)1 << 32)
-MISTAKE(overlap_of_one_row, call->output_offsets[3] -= 1)
-MISTAKE(overlap_of_all, call->output_offsets[2] = 0)
-MISTAKE(fewer_updates, args->updates = 1)
-MISTAKE(longer_rows, (args->row_bytes = 2 * ROW_BYTES, call->workspace_bytes = WORKSPACE))
-MISTAKE(two_ranks, if (call->rank->rank) call->send_sizes[call->rank->rank] = -call->rank->rank)
-
-static const struct mistake faults[] = {
-    {1, negative_input_offset, QUERN_INVALID_SHAPE, "sender 1, receiver 2, update 1: input_offsets is -3, expected 0 or more"},
-    {0, negative_send_size, QUERN_INVALID_SHAPE, "sender 0, receiver 0, update 1: send_sizes is -2, expected 0 or more"},
-    {2, negative_output_offset, QUERN_INVALID_SHAPE,
-     "sender 2, receiver 2, update 0: output_offsets is -9223372036854775808, expected 0 or more"},
-    {1, negative_recv_size, QUERN_INVALID_SHAPE, "sender 0, receiver 1, update 0: recv_sizes is -1, expected 0 or more"},
-    {1, beyond_input, QUERN_INVALID_SHAPE,
-     "sender 1, receiver 1, update 1: the slice ends at input row 13, expected at most input_rows, 12"},
-    {1, far_beyond_input, QUERN_INVALID_SHAPE, "sender 1, receiver 1, update 1: the slice ends at input row 9223372036854775807"},
-    {1, beyond_input_by_32_bits, QUERN_INVALID_SHAPE, "sender 1, receiver 1, update 1: the slice ends at input row 4294967304"},
-    {2, just_beyond_input, QUERN_INVALID_SHAPE,
-     "sender 2, receiver 2, update 1: the slice ends at input row 12, expected at most input_rows, 11"},
-    {2, beyond_output, QUERN_INVALID_SHAPE,
-     "sender 2, receiver 0, update 0: the slice ends at output row 13, expected at most the receiver's output_rows, 12"},
-    {2, far_beyond_output, QUERN_INVALID_SHAPE, "sender 2, receiver 0, update 0: the slice ends at output row 9223372036854775807"},
-    {2, beyond_output_by_32_bits, QUERN_INVALID_SHAPE, "sender 2, receiver 0, update 0: the slice ends at output row 4294967306"},
-    {1, just_beyond_output, QUERN_INVALID_SHAPE,
-     "sender 2, receiver 1, update 1: the slice ends at output row 12, expected at most the receiver's output_rows, 11"},
-    {0, sends_less, QUERN_PEER_MISMATCH,
-     "sender 0, receiver 1, update 0: the sender's send_sizes is 1, the receiver's recv_sizes is 2"},
-    {0, sends_more, QUERN_PEER_MISMATCH,
-     "sender 0, receiver 1, update 0: the sender's send_sizes is 3, the receiver's recv_sizes is 2"},
-    {2, expects_more, QUERN_PEER_MISMATCH,
-     "sender 2, receiver 2, update 1: the sender's send_sizes is 2, the receiver's recv_sizes is 3"},
-    {0, sends_more_by_32_bits, QUERN_INVALID_SHAPE, "sender 0, receiver 1, update 0: the slice ends at input row 4294967302"},
-    {2, expects_more_by_32_bits, QUERN_PEER_MISMATCH,
-     "sender 2, receiver 2, update 1: the sender's send_sizes is 2, the receiver's recv_sizes is 4294967298"},
-    {2, overlap_of_one_row, QUERN_INVALID_SHAPE,
-     "sender 2, receiver 1, update 1: output row 9 is also written by sender 2, update 0"},
-    {2, overlap_of_all, QUERN_INVALID_SHAPE, "sender 2, receiver 1, update 0: output row 0 is also written by sender 0, update 0"},
-    {1, fewer_updates, QUERN_PEER_MISMATCH, "rank 0 has 2 updates and rank 1 has 1: expected the same"},
-    {2, longer_rows, QUERN_PEER_MISMATCH, "rank 0 has rows of 4 bytes and rank 2 of 8: expected the same"},
-    {-1, two_ranks, QUERN_INVALID_SHAPE, "sender 1, receiver 0, update 1: send_sizes is -1, expected 0 or more"},
-};
-
-TEST_BENCH(ragged, every_fault_of_metadata_is_told_to_all, .kind = RANK_BOTH, .count = MEMBERS) {
-    struct simple_call call;
-    for (size_t i = 0; i < 2 * COUNT(faults); i++) {
-        const struct mistake *fault = &faults[i / 2];
-        /* The short way does not check overlaps. */
-        const bool checks_overlap = i % 2 || fault->make == overlap_of_one_row || fault->make == overlap_of_all;
-        make_simple_call(&call, rank, bench->group, bench->workspace);
-        call.args.check_overlap = checks_overlap;
-        if (fault->rank < 0 || fault->rank == rank->rank) fault->make(&call);
-        rank_refused(rank, run_simple_call(&call), fault->status, fault->words);
-        check_nothing_arrived(&call, fault->words);
-        make_simple_call(&call, rank, bench->group, bench->workspace);
-        call.args.check_overlap = checks_overlap;
-        rank_ok(rank, run_simple_call(&call));
-        check_arrived(&call);
-    }
-}
-
-TEST_BENCH(ragged, every_fault_of_metadata_is_told_when_a_plan_is_made, .kind = RANK_BOTH, .count = MEMBERS) {
-    struct simple_call call;
-    quern_ragged_plan *plan = NULL;
-    for (size_t i = 0; i < COUNT(faults); i++) {
-        make_simple_call(&call, rank, bench->group, bench->workspace);
-        if (faults[i].rank < 0 || faults[i].rank == rank->rank) faults[i].make(&call);
-        rank_refused(rank, quern_ragged_plan_create(&bench->group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan),
-                     faults[i].status, faults[i].words);
-        rank_check(rank, !plan, "a plan was made with %s", faults[i].words);
-    }
-    make_simple_call(&call, rank, bench->group, bench->workspace);
-    rank_ok(rank, quern_ragged_plan_create(&bench->group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan));
-    check_nothing_arrived(&call, "making a plan");
-    rank_ok(rank, quern_ragged_plan_run(plan, NULL));
-    check_arrived(&call);
-    rank_ok(rank, quern_ragged_plan_destroy(plan));
-}
+/* ---- overlaps ---- */
 
 /* Overlaps among many slices: a check of neighbours alone would miss some. */
 TEST_BENCH(ragged, overlaps_are_found_among_many_slices, .kind = RANK_THREADS, .count = 4) {
@@ -547,56 +381,7 @@ TEST_BENCH(ragged, overlaps_are_found_among_many_slices, .kind = RANK_THREADS, .
     }
 }
 
-/*
- * ---- mistakes in the arguments: the rank gets its own error, and the others are informed at once.  tests/fields/ has the other
- * ones, of one rank ----
- */
-
-MISTAKE(float_metadata, args->metadata_dtype = QUERN_F32)
-MISTAKE(huge_updates, args->updates = INT32_MAX)
-MISTAKE(no_output, args->output = NULL)
-MISTAKE(no_output_offsets, args->output_offsets = NULL)
-MISTAKE(negative_timeout, args->timeout = -1)
-MISTAKE(small_workspace, call->workspace_bytes--)
-MISTAKE(private_workspace, call->workspace = malloc(call->workspace_bytes))
-MISTAKE(freed_input, args->input = call->spare)
-MISTAKE(workspace_on_output, args->output = (char *)call->workspace + 64)
-MISTAKE(stream, call->stream = call)
-static const struct mistake refusals[] = {
-    {0, float_metadata, QUERN_INVALID_DTYPE, "args.metadata_dtype is 1 (f32): expected one of int32, int64"},
-    {1, huge_updates, QUERN_INVALID_SHAPE, "args.updates is 2147483647: expected at most 715827882 for 3 members"},
-    {1, no_output, QUERN_NULL_POINTER, "args.output is NULL"},
-    {2, no_output_offsets, QUERN_NULL_POINTER, "args.output_offsets is NULL"},
-    {1, negative_timeout, QUERN_INVALID_ARGUMENT, "timeout is -1"},
-    {2, small_workspace, QUERN_WORKSPACE_TOO_SMALL, "workspace_bytes is"},
-    {1, private_workspace, QUERN_INVALID_ARGUMENT, "workspace is not symmetric memory of this group"},
-    {0, freed_input, QUERN_INVALID_ARGUMENT, "args.input is in symmetric memory that was freed"},
-    {1, workspace_on_output, QUERN_INVALID_ARGUMENT, "args.output overlaps workspace"},
-    {1, stream, QUERN_INVALID_ARGUMENT, "stream is not NULL"},
-};
-
-TEST_BENCH(ragged, refused_arguments_of_one_rank_are_told_to_all, .kind = RANK_BOTH, .count = MEMBERS) {
-    struct simple_call call;
-    void *spare;
-    rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){WORKSPACE}, &spare));
-    rank_ok(rank, quern_symmetric_free(bench->group, spare, NULL));
-    for (size_t i = 0; i < COUNT(refusals); i++) {
-        const bool is_mine = refusals[i].rank == rank->rank;
-        quern_ragged_plan *plan = NULL;
-        make_simple_call(&call, rank, bench->group, bench->workspace);
-        call.spare = spare;
-        if (is_mine) refusals[i].make(&call);
-        rank_check_refusal(rank, refusals[i].rank, refusals[i].status, refusals[i].words, run_simple_call(&call));
-        if (refusals[i].make != stream)  /* no plan is made with it */
-            rank_check_refusal(rank, refusals[i].rank, refusals[i].status, refusals[i].words,
-                               quern_ragged_plan_create(&bench->group, 1, &call.args, &call.workspace, &call.workspace_bytes,
-                                                        &plan));
-        rank_check(rank, !plan, "a plan was made with %s", refusals[i].words);
-        check_nothing_arrived(&call, refusals[i].words);
-        if (refusals[i].make == private_workspace && is_mine) free(call.workspace);
-        call_simply(&call, rank, bench);
-    }
-}
+/* ---- arguments; test_ragged_mistakes.c has what one rank refuses, in each way between the ranks ---- */
 
 /* Each slice is the whole input, as large as an input may be; no call gets as far as reading it. */
 TEST_RANKS(ragged, sums_of_slices_have_64_bits, .kind = rank_kinds[0], .count = 1) {
@@ -622,67 +407,45 @@ TEST_RANKS(ragged, sums_of_slices_have_64_bits, .kind = rank_kinds[0], .count = 
 }
 
 TEST_GROUP(ragged, a_device_that_is_not_prepared, .kind = RANK_THREADS, .count = MEMBERS) {
-    struct simple_call call;
-    void *workspace;
+    static unsigned char memory[MEMBERS][8192];
+    struct one_exchange call;
+    struct rank_bench bench = {.rank = rank, .group = group, .pool[POOL_PRIVATE] = memory[rank->rank]};
     if (rank->rank != 1) rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
-    rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){WORKSPACE}, &workspace));
-    make_simple_call(&call, rank, group, workspace);
-    rank_check_refusal(rank, 1, QUERN_NOT_PREPARED, "ragged_all_to_all is not prepared", run_simple_call(&call));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){WORKSPACE}, &bench.workspace));
+    exchange_make(&call, &bench);
+    rank_check_refusal(rank, 1, QUERN_NOT_PREPARED, "ragged_all_to_all is not prepared", exchange_run(&call));
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
-    rank_ok(rank, run_simple_call(&call));
-    check_arrived(&call);
-}
-
-/* A mistake that leaves the members unknown is reported to its rank alone, at once. */
-TEST_RANKS(ragged, mistakes_about_who_takes_part, .kind = RANK_THREADS, .count = MEMBERS) {
-    struct rank_bench bench;
-    struct simple_call call;
-    rank_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
-    make_simple_call(&call, rank, bench.group, bench.workspace);
-    quern_ragged_all_to_all_args *args = &call.args;
-    const int lists[][2] = {{0, 0}, {1, 0}, {0, 3}, {-1, 0}};
-    for (size_t i = 0; i < COUNT(lists); i++) {
-        args->members = lists[i], args->member_count = 2;
-        rank_refused(rank, run_simple_call(&call), QUERN_INVALID_ARGUMENT, "members[");
-    }
-    args->members = (const int[]){(rank->rank + 1) % rank->ranks}, args->member_count = 1;
-    rank_refused(rank, run_simple_call(&call), QUERN_INVALID_ARGUMENT, "do not include the calling rank");
-    args->members = NULL;
-    rank_ok(rank, run_simple_call(&call));
-    check_arrived(&call);
-    rank_bench_close(&bench);
-    rank_refused(rank, run_simple_call(&call), QUERN_INVALID_ARGUMENT, "destroyed before");
-    return QUERN_OK;
+    rank_ok(rank, exchange_run(&call));
+    exchange_check(&call);
 }
 
 /* ---- workspaces ---- */
 
 /* Ranks may place their workspaces at different offsets of different allocations. */
 TEST_BENCH(ragged, workspaces_in_different_places, .kind = RANK_BOTH, .count = MEMBERS) {
-    struct simple_call call;
+    struct one_exchange call;
     void *other;
     rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){WORKSPACE + 4096 * (size_t)rank->rank}, &other));
-    make_simple_call(&call, rank, bench->group, rank->rank == 1 ? bench->workspace : (char *)other + 16 * rank->rank);
-    rank_ok(rank, run_simple_call(&call));
-    check_arrived(&call);
+    if (rank->rank != 1) bench->workspace = (char *)other + 16 * rank->rank;
+    exchange_rightly(&call, bench);
 }
 
 /* A rank has freed its own part of the allocation that holds the others' workspaces or outputs. */
 TEST_BENCH(ragged, peers_memory_out_of_sight, .kind = RANK_PROCESSES, .count = MEMBERS) {
-    struct simple_call call;
+    struct one_exchange call;
     void *lost;
     rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){WORKSPACE}, &lost));
     if (rank->rank == 1) rank_ok(rank, quern_symmetric_free(bench->group, lost, NULL));
-    make_simple_call(&call, rank, bench->group, rank->rank == 1 ? bench->workspace : lost);
+    exchange_make(&call, bench);
+    if (rank->rank != 1) call.workspace = lost;
     call.args.check_overlap = 0;  /* short, if they could reach each other */
-    struct mistake mistake = {1, NULL, QUERN_INVALID_ARGUMENT,
-                              "the workspace of rank 0 is in symmetric memory that rank 1 has freed"};
-    rank_check_refusal(rank, mistake.rank, mistake.status, mistake.words, run_simple_call(&call));
-    make_simple_call(&call, rank, bench->group, bench->workspace);
+    rank_check_refusal(rank, 1, QUERN_INVALID_ARGUMENT, "the workspace of rank 0 is in symmetric memory that rank 1 has freed",
+                       exchange_run(&call));
+    exchange_make(&call, bench);
     if (rank->rank != 1) call.args.output = lost;
-    mistake.words = "the output of rank 2 is in symmetric memory that rank 1 has freed";
-    rank_check_refusal(rank, mistake.rank, mistake.status, mistake.words, run_simple_call(&call));
-    call_simply(&call, rank, bench);
+    rank_check_refusal(rank, 1, QUERN_INVALID_ARGUMENT, "the output of rank 2 is in symmetric memory that rank 1 has freed",
+                       exchange_run(&call));
+    exchange_rightly(&call, bench);
 }
 
 /* The returned size is enough, and one byte less is refused: also for a single rank and for an empty exchange. */
@@ -690,7 +453,7 @@ static quern_status ask_workspace(struct rank *rank) {
     struct rank_bench bench CLOSED_BY(rank_bench_close);
     struct ragged_case c;
     struct ragged_arguments arguments;
-    rank_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
+    rank_bench_begin(rank, &bench);
     ragged_case_open(&c, 41000, (struct ragged_choice){.ranks = rank->ranks, .everyone = true, .updates = -1});
     ragged_arguments_open(&arguments, &c, &bench, rank->rank);
     arguments.args.updates = 0, arguments.args.input_rows = 0;
@@ -795,19 +558,19 @@ TEST_GROUP(ragged, workspaces_have_room_for_notices_and_windows, .kind = RANK_BO
 
 TEST_RANKS(ragged, life_of_plans, .kind = RANK_BOTH, .count = MEMBERS) {
     struct rank_bench bench;
-    struct simple_call call;
+    struct one_exchange call;
     quern_ragged_plan *plan = NULL, *second = NULL;
-    rank_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
-    make_simple_call(&call, rank, bench.group, bench.workspace);
-    rank_ok(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan));
-    rank_ok(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &second));
+    rank_bench_begin(rank, &bench);
+    exchange_make(&call, &bench);
+    rank_ok(rank, exchange_plan(&call, &plan));
+    rank_ok(rank, exchange_plan(&call, &second));
     for (int run = 0; run < 3; run++) {
-        memset(call.output, 0, sizeof call.output);
+        memset(call.output, 0, EXCHANGED);
         rank_ok(rank, quern_ragged_plan_run(run % 2 ? second : plan, NULL));
-        check_arrived(&call);
-        memset(call.output, 0, sizeof call.output);
-        rank_ok(rank, run_simple_call(&call));
-        check_arrived(&call);
+        exchange_check(&call);
+        memset(call.output, 0, EXCHANGED);
+        rank_ok(rank, exchange_run(&call));
+        exchange_check(&call);
     }
     rank_check_refusal(rank, 2, QUERN_INVALID_ARGUMENT, "stream is not NULL",
                        quern_ragged_plan_run(plan, rank->rank == 2 ? rank : NULL));
@@ -819,42 +582,44 @@ TEST_RANKS(ragged, life_of_plans, .kind = RANK_BOTH, .count = MEMBERS) {
     rank_status(rank, quern_ragged_plan_run(NULL, NULL), QUERN_NULL_POINTER);
     rank_bench_close(&bench);
     rank_refused(rank, quern_ragged_plan_run(second, NULL), QUERN_INVALID_ARGUMENT, "destroyed before");
+    rank_refused(rank, exchange_run(&call), QUERN_INVALID_ARGUMENT, "destroyed before");
     return quern_ragged_plan_destroy(second);
 }
 
 /* One rank frees the memory that a plan uses. */
 TEST_BENCH(ragged, memory_freed_under_a_plan, .kind = RANK_BOTH, .count = MEMBERS) {
     static const char *const words[] = {"the plan's workspace is in", "the plan's input is in", "the plan's output is in"};
-    struct simple_call call;
+    struct one_exchange call;
     for (int i = 0; i < 3; i++) {
         quern_ragged_plan *plan;
         void *memory;
         rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){WORKSPACE}, &memory));
-        make_simple_call(&call, rank, bench->group, i == 0 ? memory : bench->workspace);
+        exchange_make(&call, bench);
+        if (i == 0) call.workspace = memory;
         if (i == 1) call.args.input = memory;
         if (i == 2) call.args.output = memory;
-        rank_ok(rank, quern_ragged_plan_create(&bench->group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan));
+        rank_ok(rank, exchange_plan(&call, &plan));
         rank_ok(rank, quern_ragged_plan_run(plan, NULL));
         if (rank->rank == 1) rank_ok(rank, quern_symmetric_free(bench->group, memory, NULL));
         rank_check_refusal(rank, 1, QUERN_INVALID_ARGUMENT, words[i], quern_ragged_plan_run(plan, NULL));
         rank_ok(rank, quern_ragged_plan_destroy(plan));
         if (rank->rank != 1) rank_ok(rank, quern_symmetric_free(bench->group, memory, NULL));
     }
-    call_simply(&call, rank, bench);
+    exchange_rightly(&call, bench);
 }
 
 /* The same range, registered anew, is other memory: the plan keeps the addresses at which it has found the peers' parts. */
 TEST_RANKS(ragged, memory_registered_again_under_a_plan, .kind = RANK_THREADS, .count = MEMBERS) {
     struct rank_bench bench;
-    struct simple_call call;
+    struct one_exchange call;
     quern_ragged_plan *plan;
     void *memory = calloc(1, WORKSPACE);
     const size_t bytes = WORKSPACE;
-    rank_bench_open(&bench, rank, RANK_LIMIT, SMALL_POOL);
+    rank_bench_begin(rank, &bench);
     rank_ok(rank, quern_symmetric_register(&bench.group, 1, &memory, &bytes));
-    make_simple_call(&call, rank, bench.group, bench.workspace);
+    exchange_make(&call, &bench);
     call.args.output = memory;
-    rank_ok(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan));
+    rank_ok(rank, exchange_plan(&call, &plan));
     rank_ok(rank, quern_ragged_plan_run(plan, NULL));
     rank_ok(rank, quern_symmetric_unregister(bench.group, memory, NULL));
     rank_ok(rank, quern_symmetric_register(&bench.group, 1, &memory, &bytes));
@@ -869,11 +634,11 @@ TEST_RANKS(ragged, memory_registered_again_under_a_plan, .kind = RANK_THREADS, .
 /* Plans of parts of the group, created by all ranks at once: ranks 0 and 2, and rank 1 alone. */
 TEST_BENCH(ragged, plans_of_parts_of_a_group, .kind = RANK_BOTH, .count = MEMBERS) {
     static const int pair[] = {0, 2}, single[] = {1}, everyone[] = {0, 1, 2};
-    struct simple_call call;
+    struct one_exchange call;
     quern_ragged_plan *plan = NULL;
-    make_simple_call(&call, rank, bench->group, bench->workspace);
+    exchange_make(&call, bench);
     call.args.members = rank->rank == 1 ? single : pair, call.args.member_count = rank->rank == 1 ? 1 : 2;
-    rank_ok(rank, quern_ragged_plan_create(&bench->group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan));
+    rank_ok(rank, exchange_plan(&call, &plan));
     if (rank->rank != 1) rank_ok(rank, quern_ragged_plan_run(plan, NULL));  /* without rank 1 */
     if (rank->rank == 0) rank_check(rank, call.output[UPDATES * SLICE * ROW_BYTES] == 0xEE && call.output[0] == 0 &&
                                     call.output[2 * UPDATES * SLICE * ROW_BYTES] == 200, "the pair's plan went wrong");
@@ -882,13 +647,13 @@ TEST_BENCH(ragged, plans_of_parts_of_a_group, .kind = RANK_BOTH, .count = MEMBER
     /* They disagree about the members. */
     plan = NULL;
     call.args.members = rank->rank == 1 ? everyone : pair, call.args.member_count = rank->rank == 1 ? 3 : 2;
-    rank_refused(rank, quern_ragged_plan_create(&bench->group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan),
+    rank_refused(rank, exchange_plan(&call, &plan),
                  QUERN_PEER_MISMATCH, "args.members differ from those of rank 0");
 
     /* An error of the pair is reported to the third rank too. */
     call.args.members = rank->rank == 1 ? single : pair, call.args.member_count = rank->rank == 1 ? 1 : 2;
     if (rank->rank == 2) call.send_sizes[1] = -7;
-    rank_refused(rank, quern_ragged_plan_create(&bench->group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan),
+    rank_refused(rank, exchange_plan(&call, &plan),
                  QUERN_INVALID_SHAPE, "sender 2, receiver 0, update 1: send_sizes is -7");
     rank_check(rank, !plan, "a plan was made");
 }
@@ -897,22 +662,22 @@ TEST_BENCH(ragged, plans_of_parts_of_a_group, .kind = RANK_BOTH, .count = MEMBER
 
 /* Rank 1 comes when the limit of rank 0 has ended. */
 TEST_BENCH(ragged, a_rank_that_stays_away_ends_the_wait, .kind = RANK_BOTH, .count = MEMBERS) {
-    struct simple_call call;
-    make_simple_call(&call, rank, bench->group, bench->workspace);
+    struct one_exchange call;
+    exchange_make(&call, bench);
     call.args.timeout = rank->rank ? RANK_LIMIT : 0.3;
     if (rank->rank == 1) {
         while (quern_group_status(bench->group) == QUERN_OK) rank_sleep(1e-3);
-        rank_status(rank, run_simple_call(&call), QUERN_PEER_TIMEOUT);
+        rank_status(rank, exchange_run(&call), QUERN_PEER_TIMEOUT);
     } else {
-        rank_refused(rank, run_simple_call(&call), QUERN_PEER_TIMEOUT, "quern_ragged_all_to_all (entry): rank");
+        rank_refused(rank, exchange_run(&call), QUERN_PEER_TIMEOUT, "quern_ragged_all_to_all (entry): rank");
     }
     rank_check_detail(rank, "for rank 1 (process");
-    check_nothing_arrived(&call, "a rank that stayed away");
+    exchange_check_unwritten(&call, "a rank that stayed away");
 }
 
 TEST_BENCH(ragged, a_rank_in_another_call_is_told, .kind = RANK_PROCESSES, .count = MEMBERS) {
-    struct simple_call call;
-    make_simple_call(&call, rank, bench->group, bench->workspace);
-    rank_status(rank, rank->rank == 2 ? quern_barrier(bench->group, NULL, NULL) : run_simple_call(&call), QUERN_PEER_MISMATCH);
-    check_nothing_arrived(&call, "another call");
+    struct one_exchange call;
+    exchange_make(&call, bench);
+    rank_status(rank, rank->rank == 2 ? quern_barrier(bench->group, NULL, NULL) : exchange_run(&call), QUERN_PEER_MISMATCH);
+    exchange_check_unwritten(&call, "another call");
 }

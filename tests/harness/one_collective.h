@@ -1,0 +1,42 @@
+/*
+ * One collective of three ranks, which a test changes by hand: a mistake, other memory, or none.  Its numbers are small integers,
+ * whose sums follow from a formula.
+ */
+#ifndef HARNESS_ONE_COLLECTIVE_H
+#define HARNESS_ONE_COLLECTIVE_H
+
+#include "harness/collective_case.h"
+
+enum { ONE_RANKS = 3, ONE_BYTES = 200 * 1024 };
+
+/* Between ranks of one host they go beside the signals, in the records, straight, or through windows; of all ranks, or of some. */
+struct one_form {
+    enum collective_operation operation;
+    int64_t count;
+    bool is_private, is_of_some;
+};
+
+enum { ONE_FORMS = 12 };
+extern const struct one_form one_forms[ONE_FORMS];
+extern const int one_members[ONE_RANKS];  /* all */
+
+struct one_collective {
+    quern_collective_args args;
+    void *workspace, *stream;
+    size_t workspace_bytes;
+    const struct one_form *form;
+    const struct rank_bench *bench;
+};
+
+/* The input lies at the beginning of a pool, the output ONE_BYTES behind it. */
+void one_make(struct one_collective *one, const struct rank_bench *bench, const struct one_form *form);
+quern_status one_run(const struct one_collective *one);
+
+/* Runs it, and checks the result. */
+void one_run_rightly(const struct one_collective *one);
+
+/* The result after it, and that nothing of the output has been written. */
+void one_check(const struct one_collective *one);
+void one_check_unwritten(const struct one_collective *one, const void *output, const char *when);
+
+#endif

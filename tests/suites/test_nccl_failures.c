@@ -1,0 +1,147 @@
+/*
+ * Collectives and ragged all-to-alls over the stand-in for NCCL in which NCCL, the driver or a rank fails: every rank gets the
+ * reason, and none waits longer than its limit.
+ *
+ * Runs on: one emulated.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/collective_case.h"
+#include "harness/cuda.h"
+#include "harness/ragged_case.h"
+
+enum call { REDUCE, GATHER, EXCHANGE, REDUCE_OF_TWO };
+
+/* An all-reduce of so many elements by 3 ranks is two groups of NCCL. */
+enum { SHARED = 140000 };
+
+/* The input lies otherwise towards a vector than the output, so that a rank copies its own. */
+static quern_status make_call(const struct rank_bench *bench, enum call which, double limit) {
+    static const int pair[] = {0, 1};
+    unsigned char *input = bench->pool[0] + 4, *output = bench->pool[1];
+    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
+    struct rank_exchange exchange;
+    args.dtype = QUERN_F32, args.count = SHARED, args.input = input, args.output = output, args.timeout = limit;
+    if (which == REDUCE_OF_TWO) args.members = pair, args.member_count = 2;
+    if (which != EXCHANGE)
+        return collective_call(bench, which == GATHER ? COLLECTIVE_ALL_GATHER : COLLECTIVE_ALL_REDUCE, &args, BENCH_POOL);
+    rank_exchange_args(bench->rank, &exchange, input, output, 1, 8);
+    exchange.args.timeout = limit;
+    return ragged_call(bench, &exchange.args, 0);
+}
+
+/* ---- one failure, and what all ranks get ---- */
+
+struct failure {
+    const char *settings;    /* of the stand-in */
+    enum call call, of_rank_1;
+    quern_status status;
+    const char *detail;
+    enum { CALLS, ENDS, ABORTS } rank_1;
+    double limit;            /* 0: that of the group */
+};
+
+static quern_status meet_failure(struct rank *rank) {
+    const struct failure *failure = rank->user;
+    const bool is_1 = rank->rank == 1;
+    struct rank_bench bench;
+    quern_status status = QUERN_OK;
+    rank_bench_open(&bench, rank, RANK_LIMIT, BENCH_POOL);
+    rank_line_up(rank);
+    const double began = rank_now();
+    if (is_1 && failure->rank_1 == ENDS) kill(getpid(), SIGKILL);
+    if (is_1 && failure->rank_1 == ABORTS) rank_ok(rank, quern_group_abort(bench.group, "the test's reason"));
+    else status = make_call(&bench, is_1 ? failure->of_rank_1 : failure->call, failure->limit);
+    if (status == QUERN_OK) status = nccl_await_status(&bench.side, RANK_SOON);
+    rank_refused(rank, status, failure->status, failure->detail);
+    rank_check(rank, rank_now() - began < RANK_SOON, "after %g s", rank_now() - began);
+    rank_bench_wait(&bench);
+    return rank_bench_destroy(&bench);
+}
+
+static void meet_failures(const struct failure *failures, size_t count, int hosts) {
+    for (size_t i = 0; i < count; i++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = hosts, .function = meet_failure, .user = &failures[i],
+                    .nccl = failures[i].settings, .may_die = failures[i].rank_1 == ENDS ? 1 << 1 : 0);
+}
+
+#define HANGS(settings, call) {settings, call, call, QUERN_PEER_TIMEOUT, "an operation of NCCL", .limit = 4}
+#define FAILS(settings, call) \
+    {settings, call, call, QUERN_PEER_LOST, "rank 2: an operation of NCCL: remote process exited", .limit = 0}
+#define GROUP_FAILS(settings, call) \
+    {settings, call, call, QUERN_CUDA_ERROR, "rank 0: ncclGroupEnd: internal error", .limit = 0}
+
+Test(nccl_failures, operations_and_groups) {
+    static const struct failure failures[] = {
+        HANGS("run:hang@1#1", REDUCE),   FAILS("run:fail=6@2#2", REDUCE), GROUP_FAILS("group:fail=3@0", REDUCE),
+        HANGS("run:hang@1#2", REDUCE),   GROUP_FAILS("group:fail=3@0#2", REDUCE),
+        HANGS("run:hang@1", GATHER),     FAILS("run:fail=6@2", GATHER),   GROUP_FAILS("group:fail=3@0", GATHER),
+        HANGS("run:hang@1", EXCHANGE),   FAILS("run:fail=6@2", EXCHANGE), GROUP_FAILS("group:fail=3@0", EXCHANGE),
+    };
+    meet_failures(failures, COUNT(failures), 2);
+}
+
+Test(nccl_failures, rank_1_aborts_or_makes_another_call) {
+    static const struct failure failures[] = {
+        {"", REDUCE, REDUCE, QUERN_GROUP_ABORTED, "rank 1 has aborted the group: the test's reason", .rank_1 = ABORTS},
+        {"", REDUCE, GATHER, QUERN_PEER_MISMATCH, "rank", .limit = 0},
+        {"", REDUCE, REDUCE_OF_TWO, QUERN_PEER_MISMATCH, "rank", .limit = 0},
+    };
+    meet_failures(failures, COUNT(failures), 2);
+}
+
+Test(nccl_failures, a_process_that_is_killed) {
+    static const struct failure failures[] = {
+        {"", REDUCE, REDUCE, QUERN_PEER_LOST, "rank 1 (process", .rank_1 = ENDS},
+        {"", GATHER, GATHER, QUERN_PEER_LOST, "rank 1 (process", .rank_1 = ENDS},
+        {"", EXCHANGE, EXCHANGE, QUERN_PEER_LOST, "rank 1 (process", .rank_1 = ENDS},
+    };
+    meet_failures(failures, COUNT(failures), 3);
+}
+
+/* ---- the driver ---- */
+
+/* Whether the thread's detail says which call of the driver has failed on rank 1, after all had agreed. */
+static bool was_told(void) {
+    char detail[256];
+    quern_error_detail(detail, sizeof detail);
+    return strstr(detail, "rank 1 has entered a call over NCCL and cannot go on: c");
+}
+
+/* Every call of the driver that rank 1 makes fails once, each in a group of its own: no rank waits for the limit. */
+static quern_status fail_in_the_driver(struct rank *rank) {
+    enum { OUT_OF_MEMORY = 2, LEAST_CALLS = 12, MOST_CALLS = 60 };
+    _Atomic int *is_over = rank->shared;
+    int told = 0;
+    for (int number = 1; !*is_over; number++) {
+        struct rank_bench bench;
+        rank_check(rank, number < MOST_CALLS, "%d calls of the driver", number);
+        rank_bench_open(&bench, rank, RANK_LIMIT, BENCH_POOL);
+        rank_line_up(rank);
+        if (rank->rank == 1) cuda_fail_call(number, OUT_OF_MEMORY);
+        quern_status status = make_call(&bench, *(const enum call *)rank->user, RANK_LIMIT);
+        if (rank->rank == 1) *is_over = status == QUERN_OK;
+        cuda_fail_call(0, 0);
+        rank_line_up(rank);
+        if (status == QUERN_OK && !*is_over) status = nccl_await_status(&bench.side, RANK_SOON);
+        told += status != QUERN_OK && was_told();
+        rank_check(rank, *is_over || (status != QUERN_OK && status != QUERN_PEER_TIMEOUT), "call %d of the driver: status %d",
+                   number, (int)status);
+        rank_bench_wait(&bench);
+        rank_check(rank, number > LEAST_CALLS || !*is_over, "%d calls of the driver", number);
+        rank_line_up(rank);
+        const quern_status closed = rank_bench_destroy(&bench);
+        if (*is_over) rank_ok(rank, closed);
+    }
+    rank_check(rank, rank->rank == 1 || told > 3, "told %d times", told);
+    return QUERN_OK;
+}
+
+Test(nccl_failures, calls_of_the_driver) {
+    static const enum call calls[] = {REDUCE, GATHER};
+    for (size_t i = 0; i < COUNT(calls); i++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = fail_in_the_driver, .user = &calls[i], .nccl = "");
+}
