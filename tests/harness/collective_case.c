@@ -212,18 +212,22 @@ void collective_case_run(const struct collective_case *c, struct rank_bench *ben
     rank_bench_check(bench, bytes);
 }
 
+void collective_run_cases(struct rank_bench *bench, const struct collective_batch *batch) {
+    struct collective_choice choice = batch->choice;
+    choice.ranks = bench->rank->ranks;
+    for (int i = 0; i < batch->cases; i++) {
+        struct collective_case c;
+        collective_case_open(&c, batch->first + (uint64_t)i, choice);
+        collective_case_run(&c, bench);
+    }
+}
+
 quern_status collective_run_batch(struct rank *rank) {
     const struct collective_batch *batch = rank->user;
     struct rank_bench bench;
     if (batch->threads) rank_ok(rank, quern_set_threads(rank->device, batch->threads, NULL, NULL));
     rank_bench_open(&bench, rank, RANK_LIMIT, batch->pool_bytes ? batch->pool_bytes : 5 << 19);
-    for (int i = 0; i < batch->cases; i++) {
-        struct collective_case c;
-        struct collective_choice choice = batch->choice;
-        choice.ranks = rank->ranks;
-        collective_case_open(&c, batch->first + (uint64_t)i, choice);
-        collective_case_run(&c, &bench);
-    }
+    collective_run_cases(&bench, batch);
     rank_bench_close(&bench);
     return QUERN_OK;
 }

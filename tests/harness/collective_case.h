@@ -86,6 +86,8 @@ struct collective_batch {
     int64_t pool_bytes;
 };
 
+void collective_run_cases(struct rank_bench *bench, const struct collective_batch *batch);
+
 /* A rank_function; its user is a batch. */
 quern_status collective_run_batch(struct rank *rank);
 

@@ -1,12 +1,12 @@
 /* Runs collectives on GPU ranks and compares their memory.  gpu_collective.h documents the functions. */
 #include "harness/gpu_collective.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/check.h"
 #include "harness/random.h"
-#include "oracle/dtype.h"
 
 static bool is_member(const struct gpu_collective_case *c, int rank) { return !c->members || c->members >> rank & 1; }
 
@@ -16,76 +16,31 @@ static int place_of(const struct gpu_collective_case *c, int rank) {
     return place;
 }
 
-static int places_of(const struct gpu_collective *bench, const struct gpu_collective_case *c) {
+static int places_of(const struct gpu_bench *bench, const struct gpu_collective_case *c) {
     return place_of(c, bench->group->ranks);
 }
 
 static int64_t element_bytes(quern_dtype dtype) { return (int64_t)quern_dtype_bytes(dtype); }
 
-/* ---- the bench ---- */
-
-void gpu_collective_open(struct gpu_collective *bench, struct gpu_group *group, size_t pool_bytes) {
-    size_t bytes[MOST_GPU_RANKS];
-    void *symmetric[MOST_GPU_RANKS];
-    *bench = (struct gpu_collective){.group = group, .pool_bytes = pool_bytes};
-    for (int rank = 0; rank < group->ranks; rank++) bytes[rank] = pool_bytes;
-    check_ok(quern_symmetric_alloc(group->group, group->ranks, bytes, symmetric));
-    for (int rank = 0; rank < group->ranks; rank++) {
-        cuda_pointer private_memory;
-        device_use(&group->device[rank]);
-        CUDA(cuMemAlloc_v2(&private_memory, pool_bytes));
-        bench->pool[rank][POOL_SYMMETRIC] = symmetric[rank];
-        bench->pool[rank][POOL_PRIVATE] = (unsigned char *)(uintptr_t)private_memory;
-        for (int pool = 0; pool < POOLS; pool++) {
-            bench->expected[rank][pool] = malloc(pool_bytes);
-            check(bench->expected[rank][pool], "no memory");
-        }
-    }
-}
-
-void gpu_collective_close(struct gpu_collective *bench) {
-    for (int rank = 0; rank < bench->group->ranks; rank++) {
-        device_use(&bench->group->device[rank]);
-        CUDA(cuMemFree_v2((uintptr_t)bench->pool[rank][POOL_PRIVATE]));
-        for (int pool = 0; pool < POOLS; pool++) free(bench->expected[rank][pool]);
-    }
-}
-
 /* ---- values ---- */
 
-/* Half of the values are ordinary, an eighth any bits, the rest those at which arithmetic differs. */
-static uint32_t make_bits(quern_dtype dtype, uint64_t seed, uint64_t i) {
-    static const uint32_t special[] = {0,          0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc12345,
-                                       0x7f812345, 0xff7fffff, 0x7f7fffff, 1,          0x80000001, 0x007fffff,
-                                       0x477fe000, 0x477fefff, 0x38800000, 0x33000001};
-    const uint64_t bits = random_bits(seed, i);
-    if (bits % 8 < 4) return dtype_encode(dtype, random_normal(seed + 1, i) * (bits & 64 ? 1 : 1e-3));
-    if (bits % 8 == 4) return (uint32_t)(bits >> 32);
-    const uint32_t value = special[bits >> 8 & 15];
-    if (dtype == QUERN_F16) return dtype_encode(dtype, dtype_decode(QUERN_F32, value & 0xffffe000)) ^ (uint32_t)(bits >> 60);
-    return dtype == QUERN_BF16 ? value >> 16 : value;
-}
-
-static void make_values(unsigned char *to, size_t bytes, quern_dtype dtype, uint64_t seed) {
-    const bool floats = dtype == QUERN_F32 || dtype == QUERN_F16 || dtype == QUERN_BF16;
-    const size_t each = floats ? (size_t)element_bytes(dtype) : 4;
-    for (size_t i = 0; i < bytes / each; i++) {
-        const uint32_t value = floats ? make_bits(dtype, seed, i) : (uint32_t)random_bits(seed, i);
-        memcpy(to + i * each, &value, each);
+/* Of a type that is only moved, of any bits. */
+static void make_values(unsigned char *to, int64_t bytes, const struct collective_case *values) {
+    const int64_t each = element_bytes(values->dtype);
+    for (int64_t i = 0; i < bytes / each; i++) {
+        const uint64_t bits = collective_case_bits(values, 0, i);
+        memcpy(to + i * each, &bits, (size_t)each);
     }
 }
 
-void gpu_collective_fill(struct gpu_collective *bench, const struct gpu_collective_case *c, uint64_t call) {
-    for (int rank = 0; rank < bench->group->ranks; rank++) {
-        const struct test_device *device = &bench->group->device[rank];
-        device_use(device);
+void gpu_collective_fill(struct gpu_bench *bench, const struct gpu_collective_case *c, uint64_t call) {
+    for (int rank = 0; rank < bench->group->ranks; rank++)
         for (int pool = 0; pool < POOLS; pool++) {
-            make_values(bench->expected[rank][pool], bench->pool_bytes, c->dtype,
-                        (c->seed * 64 + call) * 1024 + (uint64_t)(rank * POOLS + pool));
-            CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)bench->pool[rank][pool], bench->expected[rank][pool], bench->pool_bytes,
-                                      device->stream));
+            const struct collective_case values = {.operation = c->operation, .dtype = c->dtype,
+                                                   .seed = (c->seed * 64 + call) * 2048 + (uint64_t)(rank * POOLS + pool)};
+            make_values(bench->expected[rank][pool], (int64_t)bench->pool_bytes, &values);
+            gpu_bench_write(bench, rank, pool, bench->pool_bytes);
         }
-    }
     gpu_group_synchronize(bench->group);
 }
 
@@ -97,7 +52,7 @@ static int64_t offset_of(const struct gpu_collective_case *c, int pool, int rank
     return POOL_GAP + random_below(c->seed, 1000 + 2 * of + which, 24) * element_bytes(c->dtype);
 }
 
-struct gpu_collective_buffers gpu_collective_place(const struct gpu_collective *bench, const struct gpu_collective_case *c,
+struct gpu_collective_buffers gpu_collective_place(const struct gpu_bench *bench, const struct gpu_collective_case *c,
                                                    int rank) {
     const int64_t piece = c->count * element_bytes(c->dtype), all = piece * places_of(bench, c);
     struct gpu_collective_buffers b = {
@@ -120,7 +75,7 @@ struct gpu_collective_buffers gpu_collective_place(const struct gpu_collective *
 /* ---- the oracle ---- */
 
 /* Copies of the inputs of all members, since outputs may be in their place. */
-static void copy_inputs(const struct gpu_collective *bench, const struct gpu_collective_case *c, unsigned char **input) {
+static void copy_inputs(const struct gpu_bench *bench, const struct gpu_collective_case *c, unsigned char **input) {
     for (int rank = 0; rank < bench->group->ranks; rank++) {
         if (!is_member(c, rank)) continue;
         const struct gpu_collective_buffers b = gpu_collective_place(bench, c, rank);
@@ -131,7 +86,7 @@ static void copy_inputs(const struct gpu_collective *bench, const struct gpu_col
     }
 }
 
-void gpu_collective_expect(struct gpu_collective *bench, const struct gpu_collective_case *c) {
+void gpu_collective_expect(struct gpu_bench *bench, const struct gpu_collective_case *c) {
     unsigned char *input[MOST_GPU_RANKS];
     const int places = places_of(bench, c);
     const struct collective_form form = {c->operation, c->dtype, c->combination, places, place_of(c, c->root), c->count};
@@ -146,7 +101,7 @@ void gpu_collective_expect(struct gpu_collective *bench, const struct gpu_collec
 
 /* ---- calls ---- */
 
-quern_collective_args gpu_collective_arguments(const struct gpu_collective *bench, const struct gpu_collective_case *c, int rank,
+quern_collective_args gpu_collective_arguments(const struct gpu_bench *bench, const struct gpu_collective_case *c, int rank,
                                                int *members) {
     const struct gpu_collective_buffers b = gpu_collective_place(bench, c, rank);
     quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
@@ -164,12 +119,12 @@ quern_collective_args gpu_collective_arguments(const struct gpu_collective *benc
     return args;
 }
 
-quern_status gpu_collective_call(const struct gpu_collective *bench, enum collective_operation operation, int rank,
+quern_status gpu_collective_call(const struct gpu_bench *bench, enum collective_operation operation, int rank,
                                  const quern_collective_args *args) {
     return collective_functions[operation](bench->group->group[rank], args, NULL, 0, bench->group->device[rank].stream);
 }
 
-void gpu_collective_enqueue(const struct gpu_collective *bench, const struct gpu_collective_case *c) {
+void gpu_collective_enqueue(const struct gpu_bench *bench, const struct gpu_collective_case *c) {
     int members[MOST_GPU_RANKS];
     for (int rank = 0; rank < bench->group->ranks; rank++) {
         size_t bytes = 7;
@@ -183,32 +138,20 @@ void gpu_collective_enqueue(const struct gpu_collective *bench, const struct gpu
 
 /* ---- the results ---- */
 
-static void compare_pool(const struct gpu_collective *bench, const struct gpu_collective_case *c, const char *when, int rank,
-                         int pool) {
-    const struct test_device *device = &bench->group->device[rank];
-    const unsigned char *expected = bench->expected[rank][pool];
-    unsigned char *has = malloc(bench->pool_bytes);
-    check(has, "no memory");
-    device_use(device);
-    CUDA(cuMemcpyDtoHAsync_v2(has, (uintptr_t)bench->pool[rank][pool], bench->pool_bytes, device->stream));
-    device_synchronize(device);
-    const struct gpu_collective_buffers b = gpu_collective_place(bench, c, rank);
-    for (size_t i = 0; memcmp(has, expected, bench->pool_bytes) && i < bench->pool_bytes; i++)
-        check(has[i] == expected[i], "%s, case %llu, dtype %d, combination %d, %lld elements, members %llx%s, %s: byte %lld of "
-              "rank %d's %s pool is %d instead of %d (input at %lld, output at %lld)", collective_names[c->operation],
-              (unsigned long long)c->seed, (int)c->dtype, (int)c->combination, (long long)c->count, (unsigned long long)c->members,
-              c->in_place ? ", in place" : "", when, (long long)i, rank, rank_pool_names[pool], has[i], expected[i],
-              (long long)b.input, (long long)b.output);
-    free(has);
-}
-
-void gpu_collective_compare(const struct gpu_collective *bench, const struct gpu_collective_case *c, const char *when) {
+void gpu_collective_compare(const struct gpu_bench *bench, const struct gpu_collective_case *c, const char *when) {
     gpu_group_synchronize(bench->group);
-    for (int rank = 0; rank < bench->group->ranks; rank++)
-        for (int pool = 0; pool < POOLS; pool++) compare_pool(bench, c, when, rank, pool);
+    for (int rank = 0; rank < bench->group->ranks; rank++) {
+        const struct gpu_collective_buffers b = gpu_collective_place(bench, c, rank);
+        char text[256];
+        snprintf(text, sizeof text, "%s, case %llu, dtype %d, combination %d, %lld elements, members %llx%s (input at %lld, output "
+                 "at %lld), %s", collective_names[c->operation], (unsigned long long)c->seed, (int)c->dtype, (int)c->combination,
+                 (long long)c->count, (unsigned long long)c->members, c->in_place ? ", in place" : "", (long long)b.input,
+                 (long long)b.output, when);
+        gpu_bench_compare(bench, rank, bench->pool_bytes, text);
+    }
 }
 
-void gpu_collective_run(struct gpu_collective *bench, const struct gpu_collective_case *c) {
+void gpu_collective_run(struct gpu_bench *bench, const struct gpu_collective_case *c) {
     gpu_collective_fill(bench, c, 0);
     gpu_collective_expect(bench, c);
     gpu_collective_enqueue(bench, c);

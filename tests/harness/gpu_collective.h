@@ -3,16 +3,7 @@
 #define HARNESS_GPU_COLLECTIVE_H
 
 #include "harness/collective_case.h"
-#include "harness/cuda.h"
-#include "harness/gpu_group.h"
-
-/* The buffers of a group, for any number of calls. */
-struct gpu_collective {
-    struct gpu_group *group;
-    size_t pool_bytes;
-    unsigned char *pool[MOST_GPU_RANKS][POOLS];      /* in the devices' memory */
-    unsigned char *expected[MOST_GPU_RANKS][POOLS];  /* on the host */
-};
+#include "harness/gpu_bench.h"
 
 struct gpu_collective_case {
     enum collective_operation operation;
@@ -33,33 +24,30 @@ struct gpu_collective_buffers {
     int64_t input, output, input_bytes, output_bytes;
 };
 
-void gpu_collective_open(struct gpu_collective *bench, struct gpu_group *group, size_t pool_bytes);
-void gpu_collective_close(struct gpu_collective *bench);
-
 /* Fills all pools of all ranks with values of the case's dtype; the expected contents are the same. */
-void gpu_collective_fill(struct gpu_collective *bench, const struct gpu_collective_case *c, uint64_t call);
+void gpu_collective_fill(struct gpu_bench *bench, const struct gpu_collective_case *c, uint64_t call);
 
 /* Applies the call to the expected contents. */
-void gpu_collective_expect(struct gpu_collective *bench, const struct gpu_collective_case *c);
+void gpu_collective_expect(struct gpu_bench *bench, const struct gpu_collective_case *c);
 
-struct gpu_collective_buffers gpu_collective_place(const struct gpu_collective *bench, const struct gpu_collective_case *c,
+struct gpu_collective_buffers gpu_collective_place(const struct gpu_bench *bench, const struct gpu_collective_case *c,
                                                    int rank);
 
 /* The arguments of a rank.  `members` has room for all ranks. */
-quern_collective_args gpu_collective_arguments(const struct gpu_collective *bench, const struct gpu_collective_case *c, int rank,
+quern_collective_args gpu_collective_arguments(const struct gpu_bench *bench, const struct gpu_collective_case *c, int rank,
                                                int *members);
 
 /* Makes a call on a rank's stream. */
-quern_status gpu_collective_call(const struct gpu_collective *bench, enum collective_operation operation, int rank,
+quern_status gpu_collective_call(const struct gpu_bench *bench, enum collective_operation operation, int rank,
                                  const quern_collective_args *args);
 
 /* Makes the call of every member. */
-void gpu_collective_enqueue(const struct gpu_collective *bench, const struct gpu_collective_case *c);
+void gpu_collective_enqueue(const struct gpu_bench *bench, const struct gpu_collective_case *c);
 
 /* Waits, and compares all pools of all ranks, byte for byte. */
-void gpu_collective_compare(const struct gpu_collective *bench, const struct gpu_collective_case *c, const char *when);
+void gpu_collective_compare(const struct gpu_bench *bench, const struct gpu_collective_case *c, const char *when);
 
 /* All steps. */
-void gpu_collective_run(struct gpu_collective *bench, const struct gpu_collective_case *c);
+void gpu_collective_run(struct gpu_bench *bench, const struct gpu_collective_case *c);
 
 #endif

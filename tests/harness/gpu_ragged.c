@@ -12,42 +12,9 @@
 static const char *const names[] = {[METADATA_ON_HOST] = "metadata on the host", [METADATA_ON_DEVICE] = "metadata on the device",
                                     [METADATA_IN_PLAN] = "a plan"};
 
-/* ---- the bench ---- */
-
-static cuda_pointer on_device(const struct gpu_group *group, int rank, size_t bytes) {
-    cuda_pointer pointer;
-    device_use(&group->device[rank]);
-    CUDA(cuMemAlloc_v2(&pointer, bytes));
-    return pointer;
-}
-
-void gpu_ragged_open(struct gpu_ragged *bench, struct gpu_group *group, size_t pool_bytes, size_t workspace_bytes) {
-    size_t pools[MOST_GPU_RANKS], workspaces[MOST_GPU_RANKS];
-    void *symmetric[MOST_GPU_RANKS];
-    *bench = (struct gpu_ragged){.group = group, .pool_bytes = pool_bytes, .workspace_bytes = workspace_bytes};
-    for (int rank = 0; rank < group->ranks; rank++) pools[rank] = pool_bytes, workspaces[rank] = workspace_bytes;
-    check_ok(quern_symmetric_alloc(group->group, group->ranks, pools, symmetric));
-    check_ok(quern_symmetric_alloc(group->group, group->ranks, workspaces, bench->workspace));
-    for (int rank = 0; rank < group->ranks; rank++) {
-        bench->pool[rank][POOL_SYMMETRIC] = symmetric[rank];
-        bench->pool[rank][POOL_PRIVATE] = (unsigned char *)(uintptr_t)on_device(group, rank, pool_bytes);
-        bench->metadata[rank] = on_device(group, rank, workspace_bytes);
-        for (int pool = 0; pool < POOLS; pool++) bench->expected[rank][pool] = rank_bench_clear((int64_t)pool_bytes);
-    }
-}
-
-void gpu_ragged_close(struct gpu_ragged *bench) {
-    for (int rank = 0; rank < bench->group->ranks; rank++) {
-        device_use(&bench->group->device[rank]);
-        CUDA(cuMemFree_v2((uintptr_t)bench->pool[rank][POOL_PRIVATE]));
-        CUDA(cuMemFree_v2(bench->metadata[rank]));
-        for (int pool = 0; pool < POOLS; pool++) free(bench->expected[rank][pool]);
-    }
-}
-
-void gpu_ragged_close_all(struct gpu_ragged *bench) {
-    gpu_ragged_close(bench);
-    gpu_group_close(bench->group);
+void gpu_ragged_open(struct gpu_bench *bench, struct gpu_group *group, struct gpu_group_options options) {
+    gpu_group_open_with(group, options);
+    gpu_bench_open(bench, group, 1 << 20, 1 << 20);
 }
 
 /* ---- cases ---- */
@@ -71,7 +38,7 @@ void gpu_ragged_place(struct ragged_case *c, bool in_place) {
     }
 }
 
-void gpu_ragged_expect(struct gpu_ragged *bench, const struct ragged_case *c) {
+void gpu_ragged_expect(struct gpu_bench *bench, const struct ragged_case *c) {
     struct ragged_member members[RAGGED_MAX_MEMBERS];
     for (int i = 0; i < c->count; i++) {
         const struct ragged_case_member *member = &c->members[i];
@@ -85,17 +52,14 @@ void gpu_ragged_expect(struct gpu_ragged *bench, const struct ragged_case *c) {
     for (int i = 0; i < c->count; i++) free((void *)members[i].input);
 }
 
-void gpu_ragged_fill(struct gpu_ragged *bench, const struct ragged_case *c, uint64_t call) {
+void gpu_ragged_fill(struct gpu_bench *bench, const struct ragged_case *c, uint64_t call) {
     check(c->pool_bytes <= (int64_t)bench->pool_bytes, "a case of %lld bytes", (long long)c->pool_bytes);
     for (int i = 0; i < c->count; i++) {
         const int rank = c->members[i].rank;
-        const struct test_device *device = &bench->group->device[rank];
-        device_use(device);
         for (int pool = 0; pool < POOLS; pool++) {
             rank_bench_fill(random_bits((c->seed * 64 + call) * 512 + (uint64_t)(rank * POOLS + pool), 0), 0,
                             bench->expected[rank][pool], c->pool_bytes);
-            CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)bench->pool[rank][pool], bench->expected[rank][pool], (size_t)c->pool_bytes,
-                                      device->stream));
+            gpu_bench_write(bench, rank, pool, (size_t)c->pool_bytes);
         }
     }
     gpu_group_synchronize(bench->group);
@@ -103,7 +67,7 @@ void gpu_ragged_fill(struct gpu_ragged *bench, const struct ragged_case *c, uint
 
 /* ---- calls ---- */
 
-static void *at(const struct gpu_ragged *bench, int rank, const struct ragged_buffer *buffer) {
+static void *at(const struct gpu_bench *bench, int rank, const struct ragged_buffer *buffer) {
     return bench->pool[rank][buffer->pool] + buffer->offset;
 }
 
@@ -119,7 +83,7 @@ static const void *gather_metadata(const struct ragged_case *c, const struct rag
     return storage;
 }
 
-quern_ragged_all_to_all_args gpu_ragged_arguments(struct gpu_ragged *bench, const struct ragged_case *c, int place,
+quern_ragged_all_to_all_args gpu_ragged_arguments(struct gpu_bench *bench, const struct ragged_case *c, int place,
                                                   enum gpu_metadata where, int64_t *storage) {
     static int members[RAGGED_MAX_MEMBERS];
     const struct ragged_case_member *mine = &c->members[place];
@@ -151,7 +115,7 @@ static int64_t *make_storage(const struct ragged_case *c) {
     return rank_bench_clear(4 * c->count * c->updates * (int64_t)sizeof(int64_t));
 }
 
-void gpu_ragged_enqueue(struct gpu_ragged *bench, const struct ragged_case *c, enum gpu_metadata where) {
+void gpu_ragged_enqueue(struct gpu_bench *bench, const struct ragged_case *c, enum gpu_metadata where) {
     int64_t *storage = make_storage(c);
     for (int place = 0; place < c->count; place++) {
         const int rank = c->members[place].rank;
@@ -165,7 +129,7 @@ void gpu_ragged_enqueue(struct gpu_ragged *bench, const struct ragged_case *c, e
     free(storage);  /* read before the call returned */
 }
 
-void gpu_ragged_plan(struct gpu_ragged *bench, const struct ragged_case *c, quern_ragged_plan **plans) {
+void gpu_ragged_plan(struct gpu_bench *bench, const struct ragged_case *c, quern_ragged_plan **plans) {
     quern_ragged_all_to_all_args args[RAGGED_MAX_MEMBERS];
     size_t bytes[RAGGED_MAX_MEMBERS];
     int64_t *storage[RAGGED_MAX_MEMBERS];
@@ -179,39 +143,26 @@ void gpu_ragged_plan(struct gpu_ragged *bench, const struct ragged_case *c, quer
     for (int place = 0; place < c->count; place++) free(storage[place]);
 }
 
-void gpu_ragged_run_plan(struct gpu_ragged *bench, quern_ragged_plan *const *plans) {
+void gpu_ragged_run_plan(struct gpu_bench *bench, quern_ragged_plan *const *plans) {
     for (int rank = 0; rank < bench->group->ranks; rank++)
         check_ok(quern_ragged_plan_run(plans[rank], bench->group->device[rank].stream));
 }
 
 /* ---- the results ---- */
 
-static void compare_pool(struct gpu_ragged *bench, const struct ragged_case *c, const char *when, int place, int pool) {
-    static const char *const pools[] = {"private", "symmetric"};
-    const struct ragged_case_member *mine = &c->members[place];
-    const struct test_device *device = &bench->group->device[mine->rank];
-    const unsigned char *expected = bench->expected[mine->rank][pool];
-    unsigned char *has = rank_bench_clear(c->pool_bytes);
-    CUDA(cuMemcpyDtoHAsync_v2(has, (uintptr_t)bench->pool[mine->rank][pool], (size_t)c->pool_bytes, device->stream));
-    device_synchronize(device);
-    for (int64_t i = 0; i < c->pool_bytes; i++)
-        check(has[i] == expected[i],
-              "case %llu, %d members, %lld updates, rows of %lld bytes, %s: byte %lld of rank %d's %s pool is %d "
-              "instead of %d (output at %lld, %lld rows)", (unsigned long long)c->seed, c->count, (long long)c->updates,
-              (long long)c->row_bytes, when, (long long)i, mine->rank, pools[pool], has[i], expected[i],
-              (long long)mine->output.offset, (long long)mine->output.rows);
-    free(has);
-}
-
-void gpu_ragged_compare(struct gpu_ragged *bench, const struct ragged_case *c, const char *when) {
+void gpu_ragged_compare(struct gpu_bench *bench, const struct ragged_case *c, const char *when) {
     gpu_group_synchronize(bench->group);
     for (int place = 0; place < c->count; place++) {
-        device_use(&bench->group->device[c->members[place].rank]);
-        for (int pool = 0; pool < POOLS; pool++) compare_pool(bench, c, when, place, pool);
+        const struct ragged_case_member *mine = &c->members[place];
+        char text[256];
+        snprintf(text, sizeof text, "case %llu, %d members, %lld updates, rows of %lld bytes (output at %lld, %lld rows), %s",
+                 (unsigned long long)c->seed, c->count, (long long)c->updates, (long long)c->row_bytes,
+                 (long long)mine->output.offset, (long long)mine->output.rows, when);
+        gpu_bench_compare(bench, mine->rank, (size_t)c->pool_bytes, text);
     }
 }
 
-void gpu_ragged_run(struct gpu_ragged *bench, const struct ragged_case *c, enum gpu_metadata where) {
+void gpu_ragged_run(struct gpu_bench *bench, const struct ragged_case *c, enum gpu_metadata where) {
     quern_ragged_plan *plans[MOST_GPU_RANKS];
     if (where == METADATA_IN_PLAN) gpu_ragged_plan(bench, c, plans);
     for (uint64_t call = 0; call < 2; call++) {

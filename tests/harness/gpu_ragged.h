@@ -2,29 +2,18 @@
 #ifndef HARNESS_GPU_RAGGED_H
 #define HARNESS_GPU_RAGGED_H
 
-#include "harness/cuda.h"
-#include "harness/gpu_group.h"
+#include "harness/gpu_bench.h"
 #include "harness/ragged_case.h"
 
 /* The location of the metadata. */
 enum gpu_metadata { METADATA_ON_HOST, METADATA_ON_DEVICE, METADATA_IN_PLAN };
 
-/* The buffers of a group, for any number of cases. */
-struct gpu_ragged {
-    struct gpu_group *group;
-    size_t pool_bytes, workspace_bytes;
-    unsigned char *pool[MOST_GPU_RANKS][POOLS];       /* in the devices' memory */
-    void *workspace[MOST_GPU_RANKS];
-    cuda_pointer metadata[MOST_GPU_RANKS];
-    unsigned char *expected[MOST_GPU_RANKS][POOLS];   /* on the host */
-    int multiprocessors;                                     /* for args; 0 */
-};
-
-void gpu_ragged_open(struct gpu_ragged *bench, struct gpu_group *group, size_t pool_bytes, size_t workspace_bytes);
-void gpu_ragged_close(struct gpu_ragged *bench);
-
-/* The same with the bench's group. */
-void gpu_ragged_close_all(struct gpu_ragged *bench);
+/* A group, and a bench with a MiB for each pool and workspace; OPEN_BENCH declares both. */
+void gpu_ragged_open(struct gpu_bench *bench, struct gpu_group *group, struct gpu_group_options options);
+#define OPEN_BENCH(...) \
+    struct gpu_group group; \
+    struct gpu_bench bench CLOSED_BY(gpu_bench_close_all); \
+    gpu_ragged_open(&bench, &group, __VA_ARGS__)
 
 /*
  * Places the outputs of a case at the same offset of the symmetric pools, as GPUs require, and the inputs elsewhere or over them.
@@ -32,26 +21,26 @@ void gpu_ragged_close_all(struct gpu_ragged *bench);
 void gpu_ragged_place(struct ragged_case *c, bool in_place);
 
 /* Fills the pools of all members; the expected contents are the same. */
-void gpu_ragged_fill(struct gpu_ragged *bench, const struct ragged_case *c, uint64_t call);
+void gpu_ragged_fill(struct gpu_bench *bench, const struct ragged_case *c, uint64_t call);
 
 /* Applies the exchange to the expected contents. */
-void gpu_ragged_expect(struct gpu_ragged *bench, const struct ragged_case *c);
+void gpu_ragged_expect(struct gpu_bench *bench, const struct ragged_case *c);
 
 /* The arguments of a member.  `storage`, of 4 * members * updates numbers, holds the host arrays that they refer to. */
-quern_ragged_all_to_all_args gpu_ragged_arguments(struct gpu_ragged *bench, const struct ragged_case *c, int place,
+quern_ragged_all_to_all_args gpu_ragged_arguments(struct gpu_bench *bench, const struct ragged_case *c, int place,
                                                   enum gpu_metadata where, int64_t *storage);
 
 /* Calls the exchange on every member's stream. */
-void gpu_ragged_enqueue(struct gpu_ragged *bench, const struct ragged_case *c, enum gpu_metadata where);
+void gpu_ragged_enqueue(struct gpu_bench *bench, const struct ragged_case *c, enum gpu_metadata where);
 
 /* Creates a plan for every rank: all of them are members. */
-void gpu_ragged_plan(struct gpu_ragged *bench, const struct ragged_case *c, quern_ragged_plan **plans);
-void gpu_ragged_run_plan(struct gpu_ragged *bench, quern_ragged_plan *const *plans);
+void gpu_ragged_plan(struct gpu_bench *bench, const struct ragged_case *c, quern_ragged_plan **plans);
+void gpu_ragged_run_plan(struct gpu_bench *bench, quern_ragged_plan *const *plans);
 
 /* Waits, and compares all pools of all members, byte for byte. */
-void gpu_ragged_compare(struct gpu_ragged *bench, const struct ragged_case *c, const char *when);
+void gpu_ragged_compare(struct gpu_bench *bench, const struct ragged_case *c, const char *when);
 
 /* All steps, twice. */
-void gpu_ragged_run(struct gpu_ragged *bench, const struct ragged_case *c, enum gpu_metadata where);
+void gpu_ragged_run(struct gpu_bench *bench, const struct ragged_case *c, enum gpu_metadata where);
 
 #endif

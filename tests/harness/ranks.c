@@ -225,6 +225,31 @@ void rank_exchange_once(struct rank *rank, quern_group *group, const quern_ragge
     rank_ok(rank, quern_symmetric_free(group, workspace, NULL));
 }
 
+struct second {
+    struct rank rank;
+    quern_status (*function)(struct rank *rank);
+};
+
+static void *be_second(void *user) {
+    struct second *second = user;
+    second->function(&second->rank);
+    return NULL;
+}
+
+quern_status rank_be_two(struct rank *rank, quern_status (*function)(struct rank *rank)) {
+    struct rank first = *rank;
+    struct second second = {*rank, function};
+    pthread_t thread;
+    first.ranks = second.rank.ranks = 2 * rank->ranks;
+    first.rank = 2 * rank->rank, second.rank.rank = first.rank + 1;
+    rank_ok(rank, quern_device_open(QUERN_CPU, 0, &second.rank.device));
+    rank_check(rank, pthread_create(&thread, NULL, be_second, &second) == 0, "no thread");
+    const quern_status status = function(&first);
+    pthread_join(thread, NULL);
+    quern_device_close(second.rank.device);
+    return status;
+}
+
 struct quern_membership *rank_member_of(struct rank *rank, const quern_group *group) {
     struct quern_membership *member;
     rank_ok(rank, quern_member_of(group, &member));

@@ -122,6 +122,9 @@ quern_group_args rank_group_args(const struct rank *rank, double timeout);
 quern_group *rank_group_met(struct rank *rank, double timeout);
 int rank_host(const struct rank *rank, int of);  /* the number of a rank's host: each has as many ranks in order, or one more */
 
+/* The function of two ranks of this process, which are twice as many: this one, and another one in a thread. */
+quern_status rank_be_two(struct rank *rank, quern_status (*function)(struct rank *rank));
+
 /* Waits until every rank has made the same number of these calls; does not use the library. */
 void rank_line_up(struct rank *rank);
 

@@ -24,28 +24,23 @@ static void check_batch(enum rank_kind kind, int ranks, struct chunks_batch batc
     check_ranks(.kind = kind, .count = ranks, .function = chunks_run_batch, .user = &batch);
 }
 
-Test(chunks, random_cases_of_threads) {
+static void check_random_cases(enum rank_kind kind) {
     for (int ranks = 1; ranks <= 5; ranks++)
-        check_batch(RANK_THREADS, ranks, (struct chunks_batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
+        check_batch(kind, ranks, (struct chunks_batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
 }
 
-Test(chunks, random_cases_of_processes) {
-    for (int ranks = 1; ranks <= 5; ranks++)
-        check_batch(RANK_PROCESSES, ranks,
-                    (struct chunks_batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
-}
+Test(chunks, random_cases_of_threads) { check_random_cases(RANK_THREADS); }
+
+Test(chunks, random_cases_of_processes) { check_random_cases(RANK_PROCESSES); }
 
 /* Several pieces of a chunk, several threads of each rank; in the last case the caches are passed by. */
 Test(chunks, large_cases) {
     const struct chunks_choice streams = {.rows = 800, .columns = 1024, .chunk_rows = 150, .everyone = true};
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) {
-        for (int threads = 1; threads <= 3; threads++)
-            check_batch(rank_kinds[kind], 2, (struct chunks_batch){.first = 50000 + (uint64_t)threads * 1000,
-                                                                   .cases = (int)test_size(4, 2), .choice = {.largest = 200000},
-                                                                   .threads = threads, .pool_bytes = 1 << 20});
-        check_batch(rank_kinds[kind], 2,
-                    (struct chunks_batch){.first = 59000, .cases = 1, .choice = streams, .pool_bytes = 2 << 20});
-    }
+    for (int threads = 1; threads <= 3; threads++)
+        check_batch(RANK_BOTH, 2, (struct chunks_batch){.first = 50000 + (uint64_t)threads * 1000, .threads = threads,
+                                                        .cases = (int)test_size(4, 2), .choice = {.largest = 200000},
+                                                        .pool_bytes = 1 << 20});
+    check_batch(RANK_BOTH, 2, (struct chunks_batch){.first = 59000, .cases = 1, .choice = streams, .pool_bytes = 2 << 20});
 }
 
 /* More than fill a word of a mask. */
@@ -64,30 +59,13 @@ Test(chunks, edges) {
         {.rows = 3, .columns = 8192, .chunk_rows = 1}, {.rows = 3, .columns = 65500, .chunk_rows = 1},
         {.rows = 9, .columns = 100, .chunk_rows = (int64_t)1 << 50},
     };
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        for (size_t i = 0; i < COUNT(edges); i++)
-            check_batch(rank_kinds[kind], 2, (struct chunks_batch){.first = 70000 + 100 * i, .cases = (int)test_size(4, 2),
-                                                                   .choice = edges[i], .threads = 2, .pool_bytes = 2 << 20});
+    for (size_t i = 0; i < COUNT(edges); i++)
+        check_batch(RANK_BOTH, 2, (struct chunks_batch){.first = 70000 + 100 * i, .cases = (int)test_size(4, 2),
+                                                        .choice = edges[i], .threads = 2, .pool_bytes = 2 << 20});
 }
 
-/* Two processes with two ranks each: what one rank reaches by its own memory another reaches by shared memory. */
-static void *be_second(void *context) {
-    chunks_run_batch(context);
-    return NULL;
-}
-
-static quern_status run_two(struct rank *rank) {
-    struct rank first = *rank, second = *rank;
-    pthread_t thread;
-    first.ranks = second.ranks = 2 * rank->ranks;
-    first.rank = 2 * rank->rank, second.rank = first.rank + 1;
-    rank_ok(rank, quern_device_open(QUERN_CPU, 0, &second.device));
-    rank_check(rank, pthread_create(&thread, NULL, be_second, &second) == 0, "no thread");
-    chunks_run_batch(&first);
-    pthread_join(thread, NULL);
-    quern_device_close(second.device);
-    return QUERN_OK;
-}
+/* What one rank reaches by its own memory another reaches by shared memory. */
+static quern_status run_two(struct rank *rank) { return rank_be_two(rank, chunks_run_batch); }
 
 Test(chunks, several_ranks_in_each_of_several_processes) {
     const struct chunks_batch batch = {.first = 90000, .cases = (int)test_size(100, 20)};
@@ -115,9 +93,7 @@ static _Alignas(64) float inputs[RANKS][MOST_BYTES / 4];
 static uint32_t *words_of(const struct one_call *call) { return (uint32_t *)(void *)(call->symmetric + MOST_BYTES); }
 
 /* Multiples of 1/8 up to 448 on rank 0, which E4M3 represents with the scale 1: the code of 2 is 0x40. */
-static struct one_call *open_calls(struct rank *rank, quern_group *group) {
-    static struct one_call calls[RANKS];
-    struct one_call *call = &calls[rank->rank];
+static void open_call_of(struct rank *rank, struct one_call *call, quern_group *group) {
     void *symmetric[2];
     *call = (struct one_call){.rank = rank, .group = group};
     rank_ok(rank, quern_prepare(rank->device, QUERN_QUANTIZE | QUERN_COLLECTIVE));
@@ -125,8 +101,11 @@ static struct one_call *open_calls(struct rank *rank, quern_group *group) {
     call->symmetric = symmetric[0], call->spare = symmetric[1];
     rank_ok(rank, quern_symmetric_free(group, call->spare, NULL));
     for (int64_t i = 0; i < MOST_BYTES / 4; i++) inputs[rank->rank][i] = rank->rank == 1 && i == 5 ? -448 : 2;
-    return call;
 }
+
+static void open_call(struct rank *rank, struct one_call *call) { open_call_of(rank, call, rank_group(rank, RANK_LIMIT)); }
+static void close_call(struct rank *rank, struct one_call *call) { rank_ok(rank, quern_group_destroy(call->group)); }
+#define TEST_CALL(...) TEST_WITH(struct one_call, call, open_call, close_call, __VA_ARGS__)
 
 static void set_call(struct one_call *call) {
     quern_quantize_chunks_args *args = &call->args;
@@ -209,8 +188,7 @@ static const struct mistake refusals[] = {
 };
 
 /* The same members by a list, and all of them without one. */
-TEST_RANKS(chunks, refused_arguments_of_one_rank_are_told_to_all, .kind = RANK_BOTH, .count = RANKS) {
-    struct one_call *call = open_calls(rank, rank_group(rank, RANK_LIMIT));
+TEST_CALL(chunks, refused_arguments_of_one_rank_are_told_to_all, .kind = RANK_BOTH, .count = RANKS) {
     for (size_t i = 0; i < COUNT(refusals); i++) {
         set_call(call);
         if (i % 2) call->args.members = NULL;
@@ -221,7 +199,6 @@ TEST_RANKS(chunks, refused_arguments_of_one_rank_are_told_to_all, .kind = RANK_B
     set_call(call);
     rank_ok(rank, run_call(call));
     check_result(call);
-    return quern_group_destroy(call->group);
 }
 
 /* ---- arguments that are legal, but not the same ---- */
@@ -265,8 +242,7 @@ static void differ_legally(struct one_call *call) {
     call->args.multiprocessors = 3, call->args.rounding = QUERN_ROUND_NEAREST, call->args.eps = -0.0;
 }
 
-TEST_RANKS(chunks, differing_arguments_are_told_to_all, .kind = RANK_BOTH, .count = RANKS) {
-    struct one_call *call = open_calls(rank, rank_group(rank, RANK_LIMIT));
+TEST_CALL(chunks, differing_arguments_are_told_to_all, .kind = RANK_BOTH, .count = RANKS) {
     for (size_t i = 0; i < COUNT(differences); i++) {
         set_call(call);
         if (differences[i].rank == rank->rank) differences[i].make(call);
@@ -278,7 +254,6 @@ TEST_RANKS(chunks, differing_arguments_are_told_to_all, .kind = RANK_BOTH, .coun
     differ_legally(call);
     rank_ok(rank, run_call(call));
     check_result(call);
-    return quern_group_destroy(call->group);
 }
 
 /* ---- the order of the chunks ---- */
@@ -300,8 +275,7 @@ static void see_words(void *user, int64_t tasks, void (*task)(void *context, int
     }
 }
 
-TEST_RANKS(chunks, chunks_are_sent_in_the_order_of_the_arguments, .kind = RANK_PROCESSES, .count = RANKS) {
-    struct one_call *call = open_calls(rank, rank_group(rank, RANK_LIMIT));
+TEST_CALL(chunks, chunks_are_sent_in_the_order_of_the_arguments, .kind = RANK_PROCESSES, .count = RANKS) {
     struct seen_order seen = {.count = 0};
     set_call(call);
     for (int i = 0; i < CHUNKS; i++) call->order[i] = (5 * i + rank->rank) % CHUNKS;
@@ -312,13 +286,11 @@ TEST_RANKS(chunks, chunks_are_sent_in_the_order_of_the_arguments, .kind = RANK_P
     for (int i = 0; i < CHUNKS; i++)
         rank_check(rank, seen.count == CHUNKS && seen.chunks[i] == call->order[i],
                    "chunk %d of %d was sent at place %d of the order", seen.chunks[i], seen.count, i);
-    return quern_group_destroy(call->group);
 }
 
 /* ---- other calls and other members poison the group ---- */
 
-static quern_status confuse(struct rank *rank) {
-    struct one_call *call = open_calls(rank, rank_group(rank, RANK_LIMIT));
+TEST_CALL(chunks, other_calls_poison_the_group, .kind = RANK_BOTH, .count = RANKS) {
     rank_line_up(rank);
     set_call(call);
     rank_status(rank, rank->rank == 1 ? quern_barrier(call->group, NULL, NULL) : run_call(call), QUERN_PEER_MISMATCH);
@@ -326,12 +298,10 @@ static quern_status confuse(struct rank *rank) {
     if (rank->rank != 1)  /* one that was late has found the poison at once */
         check_nothing_came(call, words_of(call)[1] == BEFORE ? BEFORE : ~(uint32_t)VALUE, "in another call");
     rank_status(rank, run_call(call), QUERN_PEER_MISMATCH);
-    return quern_group_destroy(call->group);
 }
 
 /* Not the calling rank, not ascending; two members while the third does nothing. */
-static quern_status list_members(struct rank *rank) {
-    struct one_call *call = open_calls(rank, rank_group(rank, RANK_LIMIT));
+TEST_CALL(chunks, mistakes_about_who_takes_part, .kind = RANK_BOTH, .count = RANKS) {
     set_call(call);
     call->args.members = (const int[]){(rank->rank + 1) % RANKS}, call->args.member_count = 1;
     rank_refused(rank, run_call(call), QUERN_INVALID_ARGUMENT, "members do not include the calling rank");
@@ -340,12 +310,12 @@ static quern_status list_members(struct rank *rank) {
     call->args.members = everyone, call->args.member_count = RANKS;
     rank_ok(rank, run_call(call));
     check_result(call);
-    return quern_group_destroy(call->group);
 }
 
-static quern_status forget_to_prepare(struct rank *rank) {
-    static struct one_call calls[RANKS];
-    struct one_call *call = &calls[rank->rank];
+static const unsigned both_operations[] = {QUERN_QUANTIZE, QUERN_COLLECTIVE};
+
+TEST_RANKS(chunks, a_device_that_is_not_prepared, .kind = RANK_BOTH, .count = RANKS, RANKS_EACH(both_operations)) {
+    struct one_call made, *call = &made;
     const unsigned missing = *(const unsigned *)rank->user;
     quern_group *group = rank_group(rank, RANK_LIMIT);
     void *symmetric;
@@ -359,16 +329,6 @@ static quern_status forget_to_prepare(struct rank *rank) {
     if (rank->rank == 1) rank_ok(rank, quern_prepare(rank->device, missing));
     rank_ok(rank, run_call(call));
     return quern_group_destroy(group);
-}
-
-Test(chunks, mistakes_about_who_takes_part) {
-    static const unsigned operations[] = {QUERN_QUANTIZE, QUERN_COLLECTIVE};
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) {
-        check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = confuse);
-        check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = list_members);
-        for (size_t i = 0; i < COUNT(operations); i++)
-            check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = forget_to_prepare, .user = &operations[i]);
-    }
 }
 
 /* ---- ranks that never come ---- */
@@ -431,7 +391,8 @@ static const struct end ends[] = {
 
 /* Words that say that the call has failed end all who look at them, those of the library and of the engine. */
 static quern_status wait_in_vain(struct rank *rank) {
-    struct one_call *call = open_calls(rank, rank_group_met(rank, RANK_LIMIT));
+    struct one_call made, *call = &made;
+    open_call_of(rank, call, rank_group_met(rank, RANK_LIMIT));
     const struct end *end = rank->user;
     struct reader reader;
     set_call(call);
@@ -464,7 +425,8 @@ Test(chunks, a_rank_that_ends_ends_the_readers) {
 
 /* The limit of rank 0 ends; the others have a long one. */
 TEST_RANKS(chunks, a_rank_that_does_not_come, .kind = RANK_BOTH, .count = RANKS) {
-    struct one_call *call = open_calls(rank, rank_group_met(rank, RANK_LIMIT));
+    struct one_call made, *call = &made;
+    open_call_of(rank, call, rank_group_met(rank, RANK_LIMIT));
     set_call(call);
     rank_line_up(rank);
     if (rank->rank == 2) {
@@ -514,9 +476,10 @@ static void wait_badly(struct rank *rank, const struct one_call *call, const str
     rank_check_detail(rank, bad->words);
 }
 
-static quern_status make_bad_waits(struct rank *rank) {
-    struct one_call *call = open_calls(rank, rank_group(rank, RANK_LIMIT));
+TEST_RANKS(chunks, waits_that_are_refused, .kind = RANK_BOTH, .count = RANKS) {
+    struct one_call made, *call = &made;
     uint32_t own = 3;
+    open_call(rank, call);
     set_call(call);
     quern_group *group = call->group;
     for (size_t i = 0; i < COUNT(bad_waits); i++) wait_badly(rank, call, &bad_waits[i]);
@@ -550,8 +513,7 @@ static void *wait_often(void *context) {
     return NULL;
 }
 
-static quern_status wait_beside_other_calls(struct rank *rank) {
-    struct one_call *call = open_calls(rank, rank_group(rank, RANK_LIMIT));
+TEST_CALL(chunks, waits_beside_other_calls, .kind = RANK_BOTH, .count = RANKS) {
     struct reader reader = {.call = call};
     set_call(call);
     rank_check(rank, pthread_create(&reader.thread, NULL, wait_often, &reader) == 0, "no thread");
@@ -563,20 +525,11 @@ static quern_status wait_beside_other_calls(struct rank *rank) {
     }
     pthread_join(reader.thread, NULL);
     rank_check(rank, reader.status == QUERN_OK, "%s", reader.detail);
-    return quern_group_destroy(call->group);
-}
-
-Test(chunks, waits) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) {
-        check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = make_bad_waits);
-        check_ranks(.kind = rank_kinds[kind], .count = RANKS, .function = wait_beside_other_calls);
-    }
 }
 
 /* ---- what has no ranks on other devices ---- */
 
-TEST_RANKS(chunks, questions, .kind = RANK_PROCESSES, .count = RANKS) {
-    struct one_call *call = open_calls(rank, rank_group(rank, RANK_LIMIT));
+TEST_CALL(chunks, questions, .kind = RANK_PROCESSES, .count = RANKS) {
     quern_device_view view = QUERN_DEVICE_VIEW_INIT;
     size_t bytes = 1;
     set_call(call);
@@ -590,7 +543,6 @@ TEST_RANKS(chunks, questions, .kind = RANK_PROCESSES, .count = RANKS) {
     rank_status(rank, quern_symmetric_view(NULL, call->symmetric, &view), QUERN_NULL_POINTER);
     view.size = 0;
     rank_status(rank, quern_symmetric_view(group, call->symmetric, &view), QUERN_INVALID_STRUCT_SIZE);
-    return quern_group_destroy(group);
 }
 
 /* ---- a rank that lies, with valid seals ---- */
@@ -653,19 +605,17 @@ TEST_RANKS(chunks, liars_are_found, .kind = RANK_PROCESSES, .count = 2, RANKS_EA
 /* ---- a rank that is lost behind the entry ---- */
 
 /* Its chunks will not come; those of the other one have come and stay. */
-TEST_RANKS(chunks, chunks_that_have_come_stay_after_a_failure, .kind = RANK_PROCESSES, .count = 2) {
-    struct one_call *call = open_calls(rank, rank_group(rank, RANK_LIMIT));
+TEST_CALL(chunks, chunks_that_have_come_stay_after_a_failure, .kind = RANK_PROCESSES, .count = 2) {
     static const struct lie truth = {.amax = 1, .poisons = true};
     set_call(call);
     call->args.members = NULL, call->args.order = NULL;
     rank_line_up(rank);
     if (rank->rank == 1) {
         pretend(rank, call, &truth);
-        return quern_group_destroy(call->group);
+        return;
     }
     rank_refused(rank, run_call(call), QUERN_PEER_LOST, "quern_quantize_chunks (exit)");
     for (int i = 0; i < 2 * CHUNKS; i++)
         rank_check(rank, words_of(call)[i] == (i < CHUNKS ? VALUE : ~(uint32_t)VALUE), "word %d is %u", i, words_of(call)[i]);
     for (int i = 0; i < ROWS * COLUMNS; i++) rank_check(rank, call->symmetric[i] != UNTOUCHED, "element %d has not come", i);
-    return quern_group_destroy(call->group);
 }

@@ -158,24 +158,8 @@ Test(collective, all_ways) {
         }
 }
 
-/* Two processes with two ranks each: what one rank reaches by a pointer another does not. */
-static void *be_second(void *context) {
-    collective_run_batch(context);
-    return NULL;
-}
-
-static quern_status run_two(struct rank *rank) {
-    struct rank first = *rank, second = *rank;
-    pthread_t thread;
-    first.ranks = second.ranks = 2 * rank->ranks;
-    first.rank = 2 * rank->rank, second.rank = first.rank + 1;
-    rank_ok(rank, quern_device_open(QUERN_CPU, 0, &second.device));
-    rank_check(rank, pthread_create(&thread, NULL, be_second, &second) == 0, "no thread");
-    collective_run_batch(&first);
-    pthread_join(thread, NULL);
-    quern_device_close(second.device);
-    return QUERN_OK;
-}
+/* What one rank reaches by a pointer another does not. */
+static quern_status run_two(struct rank *rank) { return rank_be_two(rank, collective_run_batch); }
 
 Test(collective, several_ranks_in_each_of_several_processes) {
     for (int large = 0; large < 2; large++) {

@@ -13,19 +13,15 @@ enum { PREPARED = QUERN_BARRIER | QUERN_COLLECTIVE, POOL = 1 << 18 };
 
 static const quern_dtype floats[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
 
-static void open_bench(struct gpu_collective *bench, struct gpu_group *group, struct gpu_group_options options, size_t pool_bytes) {
+static void open_bench(struct gpu_bench *bench, struct gpu_group *group, struct gpu_group_options options, size_t pool_bytes) {
     options.prepared = PREPARED;
     gpu_group_open_with(group, options);
-    gpu_collective_open(bench, group, pool_bytes);
+    gpu_bench_open(bench, group, pool_bytes, 0);
 }
 
-static void close_bench(struct gpu_collective *bench) {
-    gpu_collective_close(bench);
-    gpu_group_close(bench->group);
-}
 #define OPEN_BENCH(...) \
     struct gpu_group group; \
-    struct gpu_collective bench CLOSED_BY(close_bench); \
+    struct gpu_bench bench CLOSED_BY(gpu_bench_close_all); \
     open_bench(&bench, &group, __VA_ARGS__)
 
 /* The longest small call of a dtype, in elements. */
@@ -35,33 +31,17 @@ static int64_t most_small(const struct gpu_group *group, quern_dtype dtype) {
 
 /* ---- random calls ---- */
 
-static uint64_t random_members(const struct gpu_group *group, uint64_t seed) {
-    const uint64_t all = ((uint64_t)2 << (group->ranks - 1)) - 1;
-    uint64_t members = random_bits(seed, 11) & all;
-    while (!members) members = random_bits(++seed, 11) & all;
-    return random_bits(seed, 12) % 2 || members == all ? 0 : members;
-}
-
-static int root_of(const struct gpu_group *group, uint64_t members, uint64_t seed) {
-    int root = (int)random_below(seed, 13, group->ranks);
-    while (members && !(members >> root & 1)) root = (root + 1) % group->ranks;
-    return root;
-}
-
+/* The choices of a random case, with another number of elements and places that GPUs can have. */
 static struct gpu_collective_case random_case(const struct gpu_group *group, uint64_t seed, int64_t least, int64_t most) {
-    static const quern_dtype others[] = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_E4M3, QUERN_INT64};
+    struct collective_case chosen;
+    collective_case_open(&chosen, seed, (struct collective_choice){.ranks = group->ranks,
+                                                                   .operation = 1 + (int)(seed % COLLECTIVE_OPERATIONS)});
     struct gpu_collective_case c = {
-        .operation = (enum collective_operation)(seed % COLLECTIVE_OPERATIONS),
-        .combination = random_bits(seed, 1) % 2 ? QUERN_COMBINE_SUM : QUERN_COMBINE_MAX,
-        .members = random_members(group, seed),
-        .in_place = random_bits(seed, 2) % 2,
-        .multiprocessors = (int)random_below(seed, 3, 4),
-        .seed = seed,
-    };
-    const bool moves = c.operation == COLLECTIVE_ALL_GATHER || c.operation == COLLECTIVE_BROADCAST;
-    c.dtype = moves ? others[random_below(seed, 4, COUNT(others))] : floats[random_below(seed, 4, COUNT(floats))];
-    c.root = root_of(group, c.members, seed);
-    c.count = (least + random_below(seed, 5, most - least + 1)) / (int64_t)quern_dtype_bytes(c.dtype);
+        .operation = chosen.operation, .dtype = chosen.dtype, .combination = chosen.combination, .root = chosen.root, .seed = seed,
+        .in_place = random_bits(seed, 2) % 2, .multiprocessors = (int)random_below(seed, 3, 4),
+        .count = (least + random_below(seed, 5, most - least + 1)) / (int64_t)quern_dtype_bytes(chosen.dtype)};
+    for (int place = 0; place < chosen.count && chosen.count < group->ranks; place++)
+        c.members |= (uint64_t)1 << chosen.members[place].rank;
     return c;
 }
 
@@ -108,7 +88,7 @@ Test(collective_cuda, many_ranks_share_gpus) {
 /* ---- sizes ---- */
 
 /* From one element to more than a vector, and on both sides of the longest small call. */
-static void run_sizes(struct gpu_collective *bench, enum collective_operation operation, quern_dtype dtype) {
+static void run_sizes(struct gpu_bench *bench, enum collective_operation operation, quern_dtype dtype) {
     const int64_t most = most_small(bench->group, dtype);
     static const int64_t around[] = {0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129};
     for (size_t i = 0; i < 2 * COUNT(around); i++) {
@@ -182,7 +162,7 @@ Test(collective_cuda, registered_memory_of_different_alignment) {
     }
     const quern_status status = quern_symmetric_register(group.group, 2, begin, bytes);
     if (status == QUERN_NOT_SUPPORTED) {  /* the ranks have only pinned memory */
-        close_bench(&bench);
+        gpu_bench_close_all(&bench);
         cr_skip_test("needs GPUs that reach each other");
     }
     check_ok(status);
@@ -210,7 +190,7 @@ static void run_sequence(struct gpu_group_options options, int calls) {
     options.first_epoch = 0xFFFFFFF0;
     const int64_t slot = (int64_t)quern_slot_bytes((uint32_t)options.ranks);
     OPEN_BENCH(options, (size_t)(2 * options.ranks * (slot + 2048) + 8192));
-    struct gpu_collective_case whole = {.dtype = QUERN_F32, .seed = 9};
+    struct gpu_collective_case whole = {.operation = COLLECTIVE_ALL_REDUCE, .dtype = QUERN_F32, .seed = 9};
     gpu_collective_fill(&bench, &whole, 0);
     for (int i = 0; i < calls; i++) {
         const bool is_large = random_bits(77, (uint64_t)i) % 4 == 0;
@@ -261,7 +241,7 @@ Test(collective_cuda, a_slot_is_kept_until_its_owner_has_read_it) {
 
 /* ---- graphs ---- */
 
-static void replay_case(struct gpu_collective *bench, const struct gpu_collective_case *c) {
+static void replay_case(struct gpu_bench *bench, const struct gpu_collective_case *c) {
     struct gpu_replay replay;
     gpu_group_begin_capture(bench->group);
     gpu_collective_enqueue(bench, c);
@@ -292,7 +272,7 @@ Test(collective_cuda, captured_calls_are_replayed) {
 /* Two groups of the same ranks, whose calls each rank launches in an order of its own, on streams of its own. */
 Test(collective_cuda, two_groups_beside_each_other) {
     struct gpu_group groups[2];
-    struct gpu_collective benches[2];
+    struct gpu_bench benches[2];
     open_bench(&benches[0], &groups[0], (struct gpu_group_options){.ranks = 3, .machine.multiprocessors = 8}, POOL);
     groups[1] = groups[0];
     gpu_group_create(&groups[1], 0, 0);
@@ -300,7 +280,7 @@ Test(collective_cuda, two_groups_beside_each_other) {
         device_use(&groups[0].device[rank]);
         CUDA(cuStreamCreate(&groups[1].device[rank].stream, 1));
     }
-    gpu_collective_open(&benches[1], &groups[1], POOL);
+    gpu_bench_open(&benches[1], &groups[1], POOL, 0);
     for (int i = 0; i < 8; i++) {
         struct gpu_collective_case c[2];
         for (int g = 0; g < 2; g++) {
@@ -318,11 +298,11 @@ Test(collective_cuda, two_groups_beside_each_other) {
             }
         for (int g = 0; g < 2; g++) gpu_collective_compare(&benches[g], &c[g], "beside another group");
     }
-    gpu_collective_close(&benches[1]);
+    gpu_bench_close(&benches[1]);
     gpu_group_destroy(&groups[1]);
     for (int rank = 0; rank < 3; rank++) {
         device_use(&groups[0].device[rank]);
         CUDA(cuStreamDestroy_v2(groups[1].device[rank].stream));
     }
-    close_bench(&benches[0]);
+    gpu_bench_close_all(&benches[0]);
 }

@@ -13,7 +13,7 @@ enum { RANKS = 3, POOL = 1 << 19, PREPARED = QUERN_BARRIER | QUERN_COLLECTIVE };
 
 struct scene {
     struct gpu_group group;
-    struct gpu_collective bench;
+    struct gpu_bench bench;
     struct gpu_collective_case c;
     quern_collective_args args[RANKS];
     int members[RANKS][RANKS];
@@ -21,21 +21,21 @@ struct scene {
 
 static void open_scene(struct scene *s) {
     gpu_group_open(&s->group, .ranks = RANKS, .prepared = PREPARED);
-    gpu_collective_open(&s->bench, &s->group, POOL);
+    gpu_bench_open(&s->bench, &s->group, POOL, 0);
 }
 
 static void close_scene(struct scene *s) {
-    gpu_collective_close(&s->bench);
+    gpu_bench_close(&s->bench);
     gpu_group_close(&s->group);
 }
 #define TEST_SCENE(suite, name) TEST_IN(struct scene, s, open_scene, close_scene, suite, name)
 
 /* A group that is not poisoned, and memory of its own. */
 static void renew(struct scene *s) {
-    gpu_collective_close(&s->bench);
+    gpu_bench_close(&s->bench);
     gpu_group_destroy(&s->group);
     gpu_group_create(&s->group, 0, 0);
-    gpu_collective_open(&s->bench, &s->group, POOL);
+    gpu_bench_open(&s->bench, &s->group, POOL, 0);
 }
 
 static int64_t count_of(bool is_large) { return is_large ? (int64_t)quern_slot_bytes(RANKS) / 4 + 100 : 100; }
@@ -268,8 +268,8 @@ Test(collective_faults_cuda, a_call_that_lacks_its_pass_poisons_the_group) {
 
 Test(collective_faults_cuda, not_prepared) {
     OPEN_GROUP(group, .ranks = 2, .prepared = QUERN_BARRIER);
-    struct gpu_collective bench CLOSED_BY(gpu_collective_close);
-    gpu_collective_open(&bench, &group, POOL);
+    struct gpu_bench bench CLOSED_BY(gpu_bench_close);
+    gpu_bench_open(&bench, &group, POOL, 0);
     const struct gpu_collective_case c = {
         .operation = COLLECTIVE_ALL_REDUCE, .dtype = QUERN_F32, .combination = QUERN_COMBINE_SUM, .count = 10};
     int members[2];
@@ -289,9 +289,9 @@ Test(collective_faults_cuda, not_prepared) {
 Test(collective_faults_cuda, more_ranks_than_a_gpu_can_run_at_once) {
     enum { CROWD = 5 };
     OPEN_GROUP(group, .ranks = CROWD, .machine = {.devices = 1, .multiprocessors = 1}, .prepared = QUERN_BARRIER);
-    struct gpu_collective bench CLOSED_BY(gpu_collective_close);
+    struct gpu_bench bench CLOSED_BY(gpu_bench_close);
     for (int rank = 0; rank < CROWD; rank++) check_ok(quern_prepare(group.device[rank].quern, QUERN_COLLECTIVE));
-    gpu_collective_open(&bench, &group, POOL);
+    gpu_bench_open(&bench, &group, POOL, 0);
     const struct gpu_collective_case c = {
         .operation = COLLECTIVE_ALL_REDUCE, .dtype = QUERN_F32, .combination = QUERN_COMBINE_SUM, .count = 10};
     for (int rank = 0; rank < CROWD && test_is_small(); rank++) {  /* a real GPU has more multiprocessors */

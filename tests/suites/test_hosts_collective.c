@@ -38,16 +38,6 @@ TEST_BOTH_WAYS(hosts_collective, random_cases_of_many_steps) {
     check_shapes(shapes, COUNT(shapes), collective_run_batch, &batch);
 }
 
-static void run_cases(struct rank_bench *bench, const struct collective_batch *batch) {
-    struct collective_choice choice = batch->choice;
-    choice.ranks = bench->rank->ranks;
-    for (int i = 0; i < batch->cases; i++) {
-        struct collective_case c;
-        collective_case_open(&c, batch->first + (uint64_t)i, choice);
-        collective_case_run(&c, bench);
-    }
-}
-
 /* Neighbours are of different hosts. */
 static quern_status run_interleaved(struct rank *rank) {
     struct rank_bench bench;
@@ -58,7 +48,7 @@ static quern_status run_interleaved(struct rank *rank) {
     rank_ok(rank, quern_group_split(&group, 1, &(int){0}, &index, &part));
     as_new.rank = quern_group_rank(part);
     rank_bench_take(&bench, &as_new, part, POOL);
-    run_cases(&bench, rank->user);
+    collective_run_cases(&bench, rank->user);
     rank_bench_close(&bench);
     return quern_group_destroy(group);
 }
@@ -81,7 +71,7 @@ static quern_status run_far(struct rank *rank) {
     char report[4096];
     network_move_in(rank, &far->network);
     rank_bench_open(&bench, rank, RANK_LIMIT, POOL);
-    run_cases(&bench, &far->batch);
+    collective_run_cases(&bench, &far->batch);
     quern_group_report(bench.group, report, sizeof report);
     rank_check(rank, strstr(report, "host 1 at 10.79.0.2: ranks"), "%s", report);
     rank_ok(rank, quern_barrier(bench.group, NULL, NULL));

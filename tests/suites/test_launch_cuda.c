@@ -27,18 +27,9 @@ static void expect_status(const struct gpu_group *group, quern_status status) {
 
 /* ---- exchanges of nothing, with buffers for which many blocks are useful ---- */
 
-static void open_bench(struct gpu_ragged *bench, struct gpu_group *group, struct gpu_group_options options) {
-    gpu_group_open_with(group, options);
-    gpu_ragged_open(bench, group, POOL, WORKSPACE);
-}
-#define OPEN_BENCH(...) \
-    struct gpu_group group; \
-    struct gpu_ragged bench CLOSED_BY(gpu_ragged_close_all); \
-    open_bench(&bench, &group, __VA_ARGS__)
-
 static const int32_t none[MOST_GPU_RANKS];
 
-static quern_ragged_all_to_all_args exchange_args(const struct gpu_ragged *bench, int rank) {
+static quern_ragged_all_to_all_args exchange_args(const struct gpu_bench *bench, int rank) {
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     args.row_bytes = 8, args.input_rows = args.output_rows = POOL / 8;
     args.input = bench->pool[rank][POOL_PRIVATE], args.output = bench->pool[rank][POOL_SYMMETRIC];
@@ -46,13 +37,13 @@ static quern_ragged_all_to_all_args exchange_args(const struct gpu_ragged *bench
     return args;
 }
 
-static quern_status exchange(const struct gpu_ragged *bench, int rank) {
+static quern_status exchange(const struct gpu_bench *bench, int rank) {
     const quern_ragged_all_to_all_args args = exchange_args(bench, rank);
     return quern_ragged_all_to_all(bench->group->group[rank], &args, bench->workspace[rank], WORKSPACE,
                                    bench->group->device[rank].stream);
 }
 
-static void plan(const struct gpu_ragged *bench, quern_ragged_plan **plans) {
+static void plan(const struct gpu_bench *bench, quern_ragged_plan **plans) {
     quern_ragged_all_to_all_args args[PAIR];
     size_t bytes[PAIR] = {WORKSPACE, WORKSPACE};
     for (int rank = 0; rank < PAIR; rank++) args[rank] = exchange_args(bench, rank);
@@ -64,16 +55,17 @@ static void plan(const struct gpu_ragged *bench, quern_ragged_plan **plans) {
 /* Each GPU begins with another group, which waits there for the other GPU: both must have room at once. */
 Test(launch_cuda, groups_on_the_same_gpus_run_at_once) {
     struct gpu_group groups[PAIR];
-    struct gpu_ragged benches[PAIR];
+    struct gpu_bench benches[PAIR];
     for (int i = 0; i < PAIR; i++)
-        open_bench(&benches[i], &groups[i], (struct gpu_group_options){.ranks = PAIR, .machine.multiprocessors = 1, .timeout = 60});
+        gpu_ragged_open(&benches[i], &groups[i],
+                        (struct gpu_group_options){.ranks = PAIR, .machine.multiprocessors = 1, .timeout = 60});
     for (int round = 0; round < 3; round++) {
         for (int turn = 0; turn < PAIR; turn++)
             for (int gpu = 0; gpu < PAIR; gpu++) check_ok(exchange(&benches[(turn + gpu) % PAIR], gpu));
         for (int i = 0; i < PAIR; i++) gpu_group_synchronize(&groups[i]);
         for (int i = 0; i < PAIR; i++) expect_status(&groups[i], QUERN_OK);
     }
-    for (int i = 0; i < PAIR; i++) gpu_ragged_close_all(&benches[i]);
+    for (int i = 0; i < PAIR; i++) gpu_bench_close_all(&benches[i]);
 }
 
 static quern_status create_alone(const struct test_device *device, quern_group **group) {
@@ -131,10 +123,10 @@ Test(launch_cuda, a_rank_that_lost_its_room_tells_the_others) {
         for (int i = 0; i < BARRIERS_ONLY; i++) check_ok(quern_group_destroy(further[i]));
         device_close(&barriers);
         for (int rank = 0; rank < PAIR; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
-        gpu_ragged_close(&bench);
+        gpu_bench_close(&bench);
         gpu_group_destroy(&group);
         gpu_group_create(&group, 60, 0);
-        gpu_ragged_open(&bench, &group, POOL, WORKSPACE);
+        gpu_bench_open(&bench, &group, POOL, WORKSPACE);
     }
 }
 
@@ -145,9 +137,9 @@ static void open_shared(struct gpu_group *group) { gpu_group_open(group, .ranks 
 /* The second rank's kernel would follow that of the first, which waits for it. */
 Test(launch_cuda, ranks_that_share_a_gpu_need_streams_of_their_own) {
     struct gpu_group group;
-    struct gpu_ragged bench CLOSED_BY(gpu_ragged_close_all);
+    struct gpu_bench bench CLOSED_BY(gpu_bench_close_all);
     open_shared(&group);
-    gpu_ragged_open(&bench, &group, POOL, WORKSPACE);
+    gpu_bench_open(&bench, &group, POOL, WORKSPACE);
     for (uintptr_t stream = 0; stream < 3; stream++)
         for (int rank = 0; rank < PAIR; rank++) {
             const quern_ragged_all_to_all_args args = exchange_args(&bench, rank);
@@ -208,17 +200,17 @@ Test(launch_cuda, ranks_that_share_a_gpu_need_queues_of_their_own) {
  */
 static void run_in_one_queue(bool same_order) {
     struct gpu_group groups[PAIR];
-    struct gpu_ragged benches[PAIR];
+    struct gpu_bench benches[PAIR];
     for (int i = 0; i < PAIR; i++)
-        open_bench(&benches[i], &groups[i], (struct gpu_group_options){.ranks = PAIR, .timeout = same_order ? 20 : 0.3,
-                                                                       .machine.connections = 1});
+        gpu_ragged_open(&benches[i], &groups[i], (struct gpu_group_options){.ranks = PAIR, .timeout = same_order ? 20 : 0.3,
+                                                                            .machine.connections = 1});
     for (int turn = 0; turn < PAIR; turn++)
         for (int gpu = 0; gpu < PAIR; gpu++) check_ok(exchange(&benches[same_order ? turn : (turn + gpu) % PAIR], gpu));
     for (int i = 0; i < PAIR; i++) gpu_group_synchronize(&groups[i]);
     int late = 0;  /* when one group has given up, the other may still be in time */
     for (int i = 0; i < PAIR; i++) late += quern_group_status(groups[i].group[0]) == QUERN_PEER_TIMEOUT;
     check(!late == same_order, "%d groups ended at the limit", late);
-    for (int i = 0; i < PAIR; i++) gpu_ragged_close_all(&benches[i]);
+    for (int i = 0; i < PAIR; i++) gpu_bench_close_all(&benches[i]);
 }
 
 Test(launch_cuda, groups_in_one_queue_launch_in_one_order) { run_in_one_queue(true); }
@@ -286,7 +278,7 @@ Test(launch_cuda, any_context_may_be_current) {
 enum { ILLEGAL_ADDRESS = 700, OUT_OF_MEMORY = 2 };
 
 /* Rank 1 waits in its kernel.  Rank 0's call of the driver with this number fails. */
-static void fail_in(struct gpu_group *group, const struct gpu_ragged *bench, int number, int error) {
+static void fail_in(struct gpu_group *group, const struct gpu_bench *bench, int number, int error) {
     check_ok(exchange(bench, 1));
     device_use(&group->device[0]);
     cuda_fail_call(number, error);
@@ -308,10 +300,10 @@ Test(launch_cuda, a_context_that_has_ended_poisons_the_group_at_once) {
     OPEN_BENCH((struct gpu_group_options){.ranks = PAIR, .timeout = 60});
     long calls = 1;
     for (int number = 1; number <= calls; number++) {
-        gpu_ragged_close(&bench);
+        gpu_bench_close(&bench);
         gpu_group_destroy(&group);
         gpu_group_create(&group, 60, 0);
-        gpu_ragged_open(&bench, &group, POOL, WORKSPACE);
+        gpu_bench_open(&bench, &group, POOL, WORKSPACE);
         if (number == 1) {
             check_ok(exchange(&bench, 1));
             device_use(&group.device[0]);

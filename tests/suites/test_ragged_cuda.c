@@ -14,18 +14,9 @@
 #include "harness/gpu_ragged.h"
 #include "harness/random.h"
 
-enum { POOL = 1 << 20, WORKSPACE = 1 << 20 };
+enum { WORKSPACE = 1 << 20 };
 
-static void open_bench(struct gpu_ragged *bench, struct gpu_group *group, struct gpu_group_options options) {
-    gpu_group_open_with(group, options);
-    gpu_ragged_open(bench, group, POOL, WORKSPACE);
-}
-#define OPEN_BENCH(...) \
-    struct gpu_group group; \
-    struct gpu_ragged bench CLOSED_BY(gpu_ragged_close_all); \
-    open_bench(&bench, &group, __VA_ARGS__)
-
-static void open_case(struct ragged_case *c, const struct gpu_ragged *bench, uint64_t seed, struct ragged_choice choice,
+static void open_case(struct ragged_case *c, const struct gpu_bench *bench, uint64_t seed, struct ragged_choice choice,
                       bool in_place) {
     choice.ranks = bench->group->ranks;
     ragged_case_open(c, seed, choice);
@@ -106,61 +97,11 @@ Test(ragged_cuda, many_ranks_share_gpus) {
                METADATA_IN_PLAN);
 }
 
-/* ---- the examples of XLA's manual, whose numbers are rows of 4 bytes ---- */
-
-struct example {
-    int32_t input[2][4], input_rows, fill;
-    int32_t metadata[2][4][2];
-    int32_t expected[2][4];
-};
-
-static const struct example examples[] = {
-    {.input = {{1, 2, 2}, {3, 4, 0}}, .input_rows = 3, .fill = 0,
-     .metadata = {{{0, 1}, {1, 2}, {0, 0}, {1, 1}}, {{0, 1}, {1, 1}, {1, 2}, {2, 1}}}, .expected = {{1, 3, 0, 0}, {2, 2, 4, 0}}},
-    {.input = {{0, 1, 2, 3}, {10, 11, 12, 13}}, .input_rows = 4, .fill = -1,
-     .metadata = {{{0, 2}, {1, 1}, {0, 0}, {1, 1}}, {{0, 2}, {1, 1}, {2, 2}, {1, 1}}},
-         .expected = {{0, -1, 10, -1}, {2, -1, 12, -1}}},
-};
-
-static void enqueue_example(const struct gpu_ragged *bench, const struct example *example, int rank) {
-    const struct test_device *device = &bench->group->device[rank];
-    const int32_t fill[4] = {example->fill, example->fill, example->fill, example->fill};
-    unsigned char *input = bench->pool[rank][POOL_PRIVATE], *output = bench->pool[rank][POOL_SYMMETRIC];
-    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    device_use(device);
-    CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)input, example->input[rank], sizeof example->input[rank], device->stream));
-    CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)output, fill, sizeof fill, device->stream));
-    args.input = input, args.input_rows = example->input_rows;
-    args.output = output, args.output_rows = 4, args.row_bytes = sizeof(int32_t);
-    args.input_offsets = example->metadata[rank][0], args.send_sizes = example->metadata[rank][1];
-    args.output_offsets = example->metadata[rank][2], args.recv_sizes = example->metadata[rank][3];
-    check_ok(quern_ragged_all_to_all(bench->group->group[rank], &args, bench->workspace[rank], bench->workspace_bytes,
-                                     device->stream));
-}
-
-Test(ragged_cuda, worked_examples) {
-    OPEN_BENCH((struct gpu_group_options){.ranks = 2});
-    for (size_t i = 0; i < COUNT(examples); i++) {
-        for (int rank = 0; rank < 2; rank++) enqueue_example(&bench, &examples[i], rank);
-        gpu_group_synchronize(&group);
-        for (int rank = 0; rank < 2; rank++) {
-            int32_t output[4];
-            CUDA(cuMemcpyDtoHAsync_v2(output, (uintptr_t)bench.pool[rank][POOL_SYMMETRIC], sizeof output,
-                                      group.device[rank].stream));
-            device_synchronize(&group.device[rank]);
-            for (int row = 0; row < 4; row++)
-                check(output[row] == examples[i].expected[rank][row], "example %zu: row %d of rank %d is %d instead of %d", i, row,
-                      rank,
-                      output[row], examples[i].expected[rank][row]);
-        }
-    }
-}
-
 /* ---- completeness ---- */
 
 enum { LONG = 100000 };
 
-static void enqueue_one_way(const struct gpu_ragged *bench, int rank, int sender) {
+static void enqueue_one_way(const struct gpu_bench *bench, int rank, int sender) {
     const struct test_device *device = &bench->group->device[rank];
     int32_t zeros[2] = {0, 0}, gives[2] = {0, 0}, takes[2] = {0, 0};
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
@@ -175,7 +116,7 @@ static void enqueue_one_way(const struct gpu_ragged *bench, int rank, int sender
 }
 
 /* The receiver's stream copies its output directly after its own operation. */
-static void check_completeness(struct gpu_ragged *bench, int sender, unsigned char *sent, unsigned char *found) {
+static void check_completeness(struct gpu_bench *bench, int sender, unsigned char *sent, unsigned char *found) {
     const struct test_device *from = &bench->group->device[sender], *to = &bench->group->device[1 - sender];
     const cuda_pointer output = (uintptr_t)bench->pool[1 - sender][POOL_SYMMETRIC];
     const cuda_pointer copy = (uintptr_t)bench->pool[1 - sender][POOL_PRIVATE];
@@ -238,9 +179,9 @@ Test(ragged_cuda, every_byte_alignment) {
 /* Large slices divided among many blocks, next to small ones that many blocks assign to one warp each. */
 Test(ragged_cuda, large_and_small_slices) {
     struct gpu_group group;
-    struct gpu_ragged bench CLOSED_BY(gpu_ragged_close_all);
+    struct gpu_bench bench CLOSED_BY(gpu_bench_close_all);
     gpu_group_open(&group, .ranks = 2);
-    gpu_ragged_open(&bench, &group, 16 << 20, WORKSPACE);
+    gpu_bench_open(&bench, &group, 16 << 20, WORKSPACE);
     for (uint64_t i = 0; i < 6; i++) {
         struct ragged_case c CLOSED_BY(ragged_case_close);
         open_case(&c, &bench, 40 + i,
@@ -254,10 +195,10 @@ Test(ragged_cuda, large_and_small_slices) {
 /* The driver copies pageable memory in pieces of 64 KiB. */
 Test(ragged_cuda, metadata_of_several_pieces) {
     struct gpu_group group;
-    struct gpu_ragged bench CLOSED_BY(gpu_ragged_close_all);
+    struct gpu_bench bench CLOSED_BY(gpu_bench_close_all);
     struct ragged_case c;
     gpu_group_open(&group, .ranks = 2);
-    gpu_ragged_open(&bench, &group, POOL, 4 * WORKSPACE);
+    gpu_bench_open(&bench, &group, WORKSPACE, 4 * WORKSPACE);
     open_case(&c, &bench, 4200, (struct ragged_choice){.row_bytes = 4, .updates = 4200, .largest = 2, .everyone = true}, false);
     c.is_int64 = true;
     gpu_ragged_run(&bench, &c, METADATA_ON_HOST);
@@ -344,7 +285,7 @@ Test(ragged_cuda, calls_follow_each_other_in_the_stream) {
     ragged_case_close(&whole);
 }
 
-static void write_metadata(struct gpu_ragged *bench, const struct ragged_case *c) {
+static void write_metadata(struct gpu_bench *bench, const struct ragged_case *c) {
     int64_t *storage = calloc((size_t)(4 * c->count * c->updates), sizeof *storage);
     for (int place = 0; place < c->count; place++) gpu_ragged_arguments(bench, c, place, METADATA_ON_DEVICE, storage);
     free(storage);
@@ -360,7 +301,7 @@ static void shift_inputs(struct ragged_case *c, int by) {
     }
 }
 
-static void capture_call(struct gpu_ragged *bench, const struct ragged_case *c, struct gpu_replay *replay) {
+static void capture_call(struct gpu_bench *bench, const struct ragged_case *c, struct gpu_replay *replay) {
     struct gpu_group *group = bench->group;
     quern_ragged_all_to_all_args args[RAGGED_MAX_MEMBERS];
     int64_t storage[256];

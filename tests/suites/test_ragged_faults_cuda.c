@@ -15,7 +15,7 @@ enum { RANKS = MEMBERS, POOL = 1 << 16, WORKSPACE = 1 << 16, AT = 192 /* the out
 
 struct scene {
     struct gpu_group group;
-    struct gpu_ragged bench;
+    struct gpu_bench bench;
     struct rank ranks[RANKS];
     struct rank_bench image[RANKS];        /* the host's image of a rank's memory: its input, and its output behind it */
     unsigned char memory[RANKS][OUTPUT_AT + 2 * EXCHANGED], before[RANKS][2 * EXCHANGED];
@@ -27,18 +27,18 @@ struct scene {
 
 static void open_scene(struct scene *s) {
     gpu_group_open(&s->group, .ranks = RANKS);
-    gpu_ragged_open(&s->bench, &s->group, POOL, WORKSPACE);
+    gpu_bench_open(&s->bench, &s->group, POOL, WORKSPACE);
 }
 
-static void close_scene(struct scene *s) { gpu_ragged_close_all(&s->bench); }
+static void close_scene(struct scene *s) { gpu_bench_close_all(&s->bench); }
 #define TEST_SCENE(suite, name) TEST_IN(struct scene, s, open_scene, close_scene, suite, name)
 
 /* A group that is not poisoned, and memory of its own. */
 static void renew(struct scene *s) {
-    gpu_ragged_close(&s->bench);
+    gpu_bench_close(&s->bench);
     gpu_group_destroy(&s->group);
     gpu_group_create(&s->group, 0, 0);
-    gpu_ragged_open(&s->bench, &s->group, POOL, WORKSPACE);
+    gpu_bench_open(&s->bench, &s->group, POOL, WORKSPACE);
 }
 
 static void copy_output(struct scene *s, int rank, unsigned char to[2 * EXCHANGED]) {
@@ -239,15 +239,6 @@ TEST_SCENE(ragged_faults_cuda, a_plan_takes_metadata_of_the_host) {
         snprintf(text, sizeof text, "rank %d: args.metadata_on_device is set: a plan takes metadata in host memory", rank);
         refuse_plan(s, QUERN_INVALID_ARGUMENT, text);
     }
-}
-
-TEST_SCENE(ragged_faults_cuda, the_members_of_a_plan_agree) {
-    static const int part[] = {1, 2};
-    prepare(s, METADATA_IN_PLAN, false, NULL);
-    s->args[1].members = part, s->args[1].member_count = 2;
-    refuse_plan(s, QUERN_PEER_MISMATCH, "rank 0: args.members differ from those of rank 1: expected the same");
-    s->args[1].members = s->args[2].members = part, s->args[1].member_count = s->args[2].member_count = 2;
-    refuse_plan(s, QUERN_PEER_MISMATCH, "rank 0: args.members differ from those of rank 1: expected the same");
 }
 
 /* Each pair of ranks alone: the third has a plan of its own, and one of the pair does not know of the other. */
@@ -486,7 +477,7 @@ Test(ragged_faults_cuda, a_plan_may_outlive_its_group) {
     open_scene(&s);
     prepare(&s, METADATA_IN_PLAN, false, NULL);
     check_ok(create_plans(&s, plans));
-    gpu_ragged_close(&s.bench);
+    gpu_bench_close(&s.bench);
     gpu_group_destroy(&s.group);
     check_status(quern_ragged_plan_run(plans[0], s.group.device[0].stream), QUERN_INVALID_ARGUMENT);
     destroy_plans(plans);
@@ -499,12 +490,12 @@ Test(ragged_faults_cuda, a_plan_may_outlive_its_group) {
 Test(ragged_faults_cuda, more_ranks_than_a_gpu_can_run_at_once) {
     enum { CROWD = 5 };  /* a multiprocessor has room for at most four blocks of the exchange and for more of the barrier */
     struct gpu_group group;
-    struct gpu_ragged bench CLOSED_BY(gpu_ragged_close_all);
+    struct gpu_bench bench CLOSED_BY(gpu_bench_close_all);
     struct ragged_case c;
     int64_t storage[4 * CROWD];
     gpu_group_open(&group, .ranks = CROWD, .machine = {.devices = 1, .multiprocessors = 1}, .prepared = QUERN_BARRIER);
     for (int rank = 0; rank < CROWD; rank++) check_ok(quern_prepare(group.device[rank].quern, QUERN_RAGGED_ALL_TO_ALL));
-    gpu_ragged_open(&bench, &group, POOL, WORKSPACE);
+    gpu_bench_open(&bench, &group, POOL, WORKSPACE);
     ragged_case_open(&c, 1, (struct ragged_choice){.ranks = CROWD, .everyone = true, .updates = 1});
     gpu_ragged_place(&c, false);
     for (int rank = 0; rank < CROWD && test_is_small(); rank++) {  /* a real GPU has more multiprocessors */
