@@ -63,9 +63,10 @@ static char *output_at(const struct quern_ragged_call *call, const struct quern_
     return at_row(call->output, slice->output_offset, call->row_bytes);
 }
 
-/* Whether a slice follows the one before in the sender's input and in the receiver's output. */
+/* Whether a slice follows the one before in the sender's input and in the receiver's output, which has not been checked. */
 static bool follows(const struct quern_ragged_notice *before, const struct quern_ragged_notice *slice) {
-    return before && before->source + before->size == slice->source && before->output_offset + before->size == slice->output_offset;
+    return before && before->source + before->size == slice->source &&
+           (uint64_t)before->output_offset + (uint64_t)before->size == (uint64_t)slice->output_offset;
 }
 
 static void add_messages(struct plan *plan, const struct quern_ragged_notice *slices, int peer, bool is_send) {
