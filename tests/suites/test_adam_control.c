@@ -1,6 +1,6 @@
 /*
  * Adam's step control in device memory: which values found_inf leaves unchanged, how steps are counted on the device, and a
- * captured graph whose numbers change from replay to replay.
+ * captured graph whose numbers change from replay to replay; a step for each tensor; the line of the log.
  *
  * Runs on: cpu, emulated, gpu; kernels of adam.
  */
@@ -326,4 +326,53 @@ TEST_ADAM_ROWS(adam_control, equal_steps_are_the_step_of_the_call) {
         check(!one.arena[a] || !memcmp(one.arena[a], own.arena[a], one.bytes[a]), "%s: array %d is another", row->name, a);
     for (size_t i = 0; i < COUNT(steps); i++)
         check(own.args.steps[i] == 7, "%s: step %lld", row->name, (long long)own.args.steps[i]);
+}
+
+/* ---- the log ---- */
+
+static struct told {
+    char line[256];
+    int lines;
+} told;
+
+static void keep_line(void *user, quern_log_level level, const char *line) {
+    (void)user;
+    check(level == QUERN_LOG_ERROR, "level %d", (int)level);
+    snprintf(told.line, sizeof told.line, "%s", line);
+    told.lines++;
+}
+
+/* Two steps, after which there are so many lines. */
+static void check_told(const struct test_device *device, const quern_adam_args *args, bool with_plan, int lines) {
+    static const int64_t counts[] = {40};
+    OPEN_ADAM(problem, args, counts, 1);
+    problem.with_plan = with_plan;
+    OPEN_ADAM_SESSION(session, device, &problem);
+    for (int i = 0; i < 2; i++) check_ok(adam_session_step(&session));
+    check(told.lines == lines, "%d lines instead of %d: %s", told.lines, lines, told.line);
+}
+
+/* One line for the lists of a handle, and one for a plan, if m in bf16 is rounded to nearest with a beta1 of 0.99 or more. */
+Test(adam_control, the_log_tells_once_that_m_stops_short) {
+    const struct quern_kernel *row = find_adam_row(QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
+    const struct quern_kernel *wide = find_adam_row(QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, false);
+    OPEN_DEVICE(device, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_ADAM));
+    quern_adam_args args = adam_args_of(row), of_wide = adam_args_of(wide);
+    args.beta1 = of_wide.beta1 = 0.99;
+    check_told(&device, &args, true, 0);      /* nobody listens */
+    quern_set_log(keep_line, NULL, QUERN_LOG_ERROR);
+    check_told(&device, &of_wide, false, 0);
+    args.m_rounding = QUERN_ROUND_STOCHASTIC;
+    check_told(&device, &args, false, 0);
+    args.m_rounding = QUERN_ROUND_DEFAULT, args.beta1 = 0.9875;
+    check_told(&device, &args, false, 0);
+    args.beta1 = 0.99;
+    check_told(&device, &args, false, 1);
+    check(strstr(told.line, "adam: m in bf16 is rounded to nearest with beta1 0.99, and stops short of the mean gradient: expected "
+                            "args.m_rounding QUERN_ROUND_STOCHASTIC"), "another line: %s", told.line);
+    check_told(&device, &args, false, 1);
+    args.m_rounding = QUERN_ROUND_NEAREST;
+    check_told(&device, &args, true, 2);
+    quern_set_log(NULL, NULL, QUERN_LOG_ERROR);
 }

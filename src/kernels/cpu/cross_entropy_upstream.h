@@ -37,16 +37,50 @@ static inline element settled(element x) {
 #endif
 }
 
+static inline uint32_t bits_of(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/*
+ * Whether a product must be computed with care: it may be an inexact tie, it may have underflown (below 2^-100), or it is infinite
+ * or NaN.  A factor of up to 11 significant bits, which is not long, has no inexact ones.  Subnormal elements have ties in many
+ * places, but the 12 lowest bits of each are 0.
+ */
+#if LOGITS_BITS < 32
+static inline uint32_t is_doubtful(float product, uint32_t is_long) {
+    enum { FRACTION = __builtin_ctz(MINUS_INFINITY), HALF = 1 << (22 - FRACTION), LEAST = (129 - (1 << (14 - FRACTION))) << 23 };
+    const uint32_t bits = bits_of(product), magnitude = bits & 0x7FFFFFFF;
+    const uint32_t is_tie = (bits & (2 * HALF - 1)) == HALF, may_be_tie = ((bits & 0xFFF) == 0) & (magnitude < LEAST);
+    const uint32_t is_tiny = (magnitude < 0x0D800000) & (magnitude != 0);
+    return (is_long & (is_tie | (may_be_tie & (magnitude != 0)))) | is_tiny | (magnitude >= 0x7F800000);
+}
+#else
+static inline uint32_t is_doubtful(float product, uint32_t is_long) { return (void)product, (void)is_long, 0; }
+#endif
+
+static inline uint32_t multiply_values(const float *x, float *products, int64_t count, float factor) {
+    const uint32_t is_long = (bits_of(factor) & 0x1FFF) != 0;
+    uint32_t careful = 0;
+    for (int64_t i = 0; i < count; i++) {
+        products[i] = x[i] * factor;
+        careful |= is_doubtful(products[i], is_long);
+    }
+    return careful;
+}
+
 /* In the order in which a pair is loaded. */
 static void multiply_pairs(element *grad, int64_t pairs, float factor) {
-    float x[UPSTREAM_BLOCK];
+    float x[UPSTREAM_BLOCK], products[UPSTREAM_BLOCK];
     for (int64_t i = 0; i < pairs; i++)
         store_pair(x + i * PAIR, pair_load_element(grad + i * PAIR));
-    for (int64_t i = 0; i < pairs * PAIR; i++)
-        x[i] = product_of(x[i], factor);
+    const uint32_t careful = multiply_values(x, products, pairs * PAIR, factor);
+    for (int64_t i = 0; careful && i < pairs * PAIR; i++)
+        products[i] = product_of(x[i], factor);
     for (int64_t i = 0; i < pairs; i++)
-        pair_store_element(grad + i * PAIR, pair_load_f32(x + i * PAIR));
-    for (int64_t i = 0; i < pairs * PAIR; i++)
+        pair_store_element(grad + i * PAIR, pair_load_f32(products + i * PAIR));
+    for (int64_t i = 0; careful && i < pairs * PAIR; i++)
         grad[i] = settled(grad[i]);
 }
 
