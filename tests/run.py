@@ -83,7 +83,8 @@ def suite_job(configuration: devices.Configuration, suite: suites.Suite) -> jobs
     program = f"{configuration.programs}/{suite.name}"
     fixed = fixed_addresses() if configuration.is_sanitized else ()
     limit = (f"--timeout={TEST_SECONDS}",) if configuration.is_native else ()
-    return jobs.Job(configuration.name, suite.name, (*fixed, *configuration.runner, program, "-j1", *limit),
+    left_out = (f"--skip={name}" for name in configuration.leaves_out)
+    return jobs.Job(configuration.name, suite.name, (*fixed, *configuration.runner, program, "-j1", *limit, *left_out),
                     {**configuration.environment, **counts_of(configuration, suite.name)}, (program, *configuration.targets),
                     target=configuration.gpu_target, operations=suite.operations, by_chance=configuration.kind == "ranks")
 

@@ -2,7 +2,7 @@
  * Runs the tests of a suite and writes a report in TAP, like Criterion.  Linked with each suite that is built for musl, and by
  * `./quern gpu` where there is no Criterion.
  *
- *   test_NAME [-j1] [--tap=FILE] [--filter SUITE/TEST] [--timeout SECONDS]
+ *   test_NAME [-j1] [--tap=FILE] [--filter SUITE/TEST] [--skip=SUITE/TEST]... [--timeout SECONDS]
  */
 #define _GNU_SOURCE
 #include "criterion/criterion.h"
@@ -25,6 +25,7 @@ static struct criterion_test *first, **last = &first;
 /* What the command line says. */
 static struct {
     const char *filter;
+    char **words;
     double timeout;
     FILE *report;
 } run = {.filter = "*", .timeout = 1800};
@@ -104,10 +105,18 @@ static int run_test(const struct criterion_test *test) {
     return result;
 }
 
-static bool is_chosen(const struct criterion_test *test) {
+static bool is_named(const struct criterion_test *test, const char *glob) {
     char name[512];
     snprintf(name, sizeof name, "%s/%s", test->suite, test->name ? test->name : "");
-    return test->run && fnmatch(run.filter, name, 0) == 0;
+    return test->run && fnmatch(glob, name, 0) == 0;
+}
+
+static const char skip[] = "--skip=";
+
+static bool is_skipped(const struct criterion_test *test) {
+    for (char **word = run.words; *word; word++)
+        if (!strncmp(*word, skip, sizeof skip - 1) && is_named(test, *word + sizeof skip - 1)) return true;
+    return false;
 }
 
 /* The value of an option, `--name=value` or `--name value`; NULL: another option. */
@@ -119,6 +128,7 @@ static const char *value_of(const char *name, char ***word) {
 }
 
 static void read_options(char **words) {
+    run.words = words;
     for (char **word = words + 1; *word; word++) {
         const char *value;
         if ((value = value_of("--tap", &word))) {
@@ -127,7 +137,7 @@ static void read_options(char **words) {
             run.filter = value;
         } else if ((value = value_of("--timeout", &word))) {
             run.timeout = strtod(value, NULL);
-        } else if (strcmp(*word, "-j1") != 0) {
+        } else if (strcmp(*word, "-j1") != 0 && strncmp(*word, skip, sizeof skip - 1) != 0) {
             fprintf(stderr, "%s: unknown option %s\n", words[0], *word);
             exit(2);
         }
@@ -139,7 +149,7 @@ int main(int count, char **words) {
     int results[3] = {0};  /* passed, failed, skipped */
     read_options(words);
     for (const struct criterion_test *test = first; test; test = test->next) {
-        if (!is_chosen(test)) continue;
+        if (!is_named(test, run.filter) || is_skipped(test)) continue;
         int result = run_test(test);
         results[result == PASSED ? 0 : result == SKIPPED ? 2 : 1]++;
     }
