@@ -183,7 +183,9 @@ ARCHITECTURES = ("x86_64", "aarch64")
 # Features of CPU targets, and their architectures:
 #   simd256    AVX2 with FMA and F16C
 #   simd512    AVX-512 F, BW, DQ, VL
-#   neon       Advanced SIMD
+#   neon       Advanced SIMD.  Those for bf16 (HWCAP2_BF16) round as the three integer ones that neon takes for 4 elements, and save
+#              2 of the 17.5 instructions of Adam all in bf16 (bench/results/aarch64-predictions.md): that pays for no target whose
+#              kernels are all compiled once more
 CPU_FEATURES = {"simd256": "x86_64", "simd512": "x86_64", "neon": "aarch64"}
 CPU_TARGETS = {
     target.name: target
