@@ -68,7 +68,7 @@ struct quern_membership *quern_begin_visit(const quern_group *group) {
     if (!handle) return NULL;
     __atomic_add_fetch(&handle->visitors, 1, __ATOMIC_SEQ_CST);
     struct quern_membership *member = own_member(handle);
-    if (!member) __atomic_sub_fetch(&handle->visitors, 1, __ATOMIC_SEQ_CST);
+    if (!member) __atomic_sub_fetch(&handle->visitors, 1, __ATOMIC_RELAXED);
     return member;
 }
 

@@ -109,9 +109,9 @@ static void wake_sleepers(const struct quern_membership *member) {
     struct quern_segment *segment = member->segment;
     const uint32_t epoch = member->all_count;
     quern_fence();
-    if (__atomic_load_n(&segment->sleeps_in, __ATOMIC_SEQ_CST) != epoch) return;
-    __atomic_store_n(&segment->sleeps_in, epoch - 1, __ATOMIC_SEQ_CST);
-    __atomic_add_fetch(&segment->wakes, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&segment->sleeps_in, __ATOMIC_RELAXED) != epoch) return;
+    __atomic_store_n(&segment->sleeps_in, epoch - 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&segment->wakes, 1, __ATOMIC_RELAXED);
     quern_futex_wake(&segment->wakes);
 }
 
@@ -297,15 +297,15 @@ static quern_status check_lost(struct wait *wait) {
 /* Says when to wake this rank.  Returns the word to sleep on, and its value until then. */
 static uint32_t *ask_some(const struct wait *wait, uint32_t *seen) {
     struct quern_segment_place *mine = quern_place(wait->member->roster, wait->member->rank);
-    *seen = __atomic_load_n(&mine->arrivals, __ATOMIC_SEQ_CST);
+    *seen = __atomic_load_n(&mine->arrivals, __ATOMIC_ACQUIRE);
     __atomic_store_n(&mine->wake_at, *seen + count_missing(wait), __ATOMIC_SEQ_CST);
     return &mine->arrivals;
 }
 
 static uint32_t *ask_all(const struct wait *wait, uint32_t *seen) {
     struct quern_segment *segment = wait->member->segment;
-    *seen = __atomic_load_n(&segment->wakes, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&segment->sleeps_in, wait->member->all_count, __ATOMIC_SEQ_CST);
+    *seen = __atomic_load_n(&segment->wakes, __ATOMIC_RELAXED);
+    __atomic_store_n(&segment->sleeps_in, wait->member->all_count, __ATOMIC_RELAXED);
     quern_fence();
     return &segment->wakes;
 }
@@ -313,7 +313,7 @@ static uint32_t *ask_all(const struct wait *wait, uint32_t *seen) {
 static void sleep_a_slice(const struct wait *wait, int64_t limit) {
     uint32_t seen, *word = (wait->of_all ? ask_all : ask_some)(wait, &seen);
     QUERN_POINT(MEET_SLEEPING);
-    const bool poisoned = __atomic_load_n(&wait->member->segment->poison, __ATOMIC_SEQ_CST) != 0;
+    const bool poisoned = __atomic_load_n(&wait->member->segment->poison, __ATOMIC_RELAXED) != 0;
     if (count_missing(wait) && !poisoned) quern_futex_wait(word, seen, limit);
 }
 

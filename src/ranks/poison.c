@@ -95,12 +95,12 @@ static void wake_all(const struct quern_roster *roster) {
     struct quern_segment *segment = roster->segment;
     for (int slot = 0; slot < roster->here; slot++) {
         struct quern_segment_place *place = quern_segment_place(&roster->view, (uint32_t)slot);
-        __atomic_add_fetch(&place->arrivals, 1, __ATOMIC_SEQ_CST);
+        __atomic_add_fetch(&place->arrivals, 1, __ATOMIC_RELEASE);
         quern_futex_wake(&place->arrivals);
-        __atomic_add_fetch(&place->bell.rings, 1, __ATOMIC_SEQ_CST);
+        __atomic_add_fetch(&place->bell.rings, 1, __ATOMIC_RELEASE);
         quern_futex_wake(&place->bell.rings);
     }
-    __atomic_add_fetch(&segment->wakes, 1, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&segment->wakes, 1, __ATOMIC_RELEASE);
     quern_futex_wake(&segment->wakes);
     quern_futex_wake(&segment->state);
     quern_futex_wake(&segment->met);
@@ -200,9 +200,9 @@ static void describe_poison(struct quern_text *text, const struct quern_membersh
 static bool swap(struct quern_segment *segment, uint32_t poison) {
     uint32_t none = 0;
     QUERN_POINT(POISON_WRITTEN);
-    bool first = __atomic_compare_exchange_n(&segment->poison_by, &none, poison, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    bool first = __atomic_compare_exchange_n(&segment->poison_by, &none, poison, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
     QUERN_POINT(POISON_SWAPPED);
-    __atomic_store_n(&segment->poison, (uint32_t)status_of(poison), __ATOMIC_SEQ_CST);
+    __atomic_store_n(&segment->poison, (uint32_t)status_of(poison), __ATOMIC_RELEASE);
     QUERN_POINT(POISON_SET);
     return first;
 }
@@ -276,7 +276,7 @@ static void write_reason(const struct quern_membership *member, const uint32_t *
     struct quern_poison_reason *mine = &quern_place(member->roster, member->rank)->reason;
     char reason[QUERN_POISON_TEXT_BYTES];
     struct quern_text text = quern_text_begin(reason, sizeof reason);
-    if (__atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE)) return;
+    if (__atomic_load_n(&member->segment->poison_by, __ATOMIC_RELAXED)) return;
     quern_text_add_list(&text, format, list);
     memcpy(mine->text, reason, strlen(reason) + 1);
     memcpy(mine->missing, missing, sizeof mine->missing);
@@ -377,7 +377,7 @@ static bool replace(struct quern_segment *segment, uint32_t word) {
     uint32_t present = __atomic_load_n(&segment->poison_by, __ATOMIC_ACQUIRE);
     while (!present || precedes(word, present))
         if (__atomic_compare_exchange_n(&segment->poison_by, &present, word, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-            __atomic_store_n(&segment->poison, (uint32_t)status_of(word), __ATOMIC_SEQ_CST);
+            __atomic_store_n(&segment->poison, (uint32_t)status_of(word), __ATOMIC_RELEASE);
             return true;
         }
     return false;
@@ -410,7 +410,7 @@ bool quern_poison_by_host(const struct quern_roster *roster, uint32_t word, cons
 void quern_poison_by_abort(const struct quern_membership *member, const char *reason) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
-    if (reason && __atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE) == 0)
+    if (reason && __atomic_load_n(&member->segment->poison_by, __ATOMIC_RELAXED) == 0)
         quern_copy_text(quern_place(member->roster, member->rank)->abort_reason, reason, QUERN_ABORT_TEXT_BYTES);
     poison_with(member, make_poison(ABORT, member->rank, 0));
     pthread_mutex_unlock(&lock);

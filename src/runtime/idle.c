@@ -25,16 +25,16 @@ void quern_begin_launching(void) {
     }
 }
 
-void quern_end_launching(void) { __atomic_sub_fetch(&idle.launching, 1, __ATOMIC_SEQ_CST); }
+void quern_end_launching(void) { __atomic_sub_fetch(&idle.launching, 1, __ATOMIC_RELEASE); }
 
 /* ---- tasks ---- */
 
 static bool begin(void) {
     bool running = false;
-    if (!__atomic_compare_exchange_n(&idle.is_running, &running, true, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return false;
+    if (!__atomic_compare_exchange_n(&idle.is_running, &running, true, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) return false;
     bool (*is_pending)(void) = __atomic_load_n(&idle.is_pending, __ATOMIC_SEQ_CST);
     if (!__atomic_load_n(&idle.launching, __ATOMIC_SEQ_CST) && !(is_pending && is_pending())) return true;
-    __atomic_store_n(&idle.is_running, false, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&idle.is_running, false, __ATOMIC_RELEASE);
     return false;
 }
 
@@ -60,7 +60,7 @@ static bool has_tasks(void) {
 static void run_tasks(void) {
     while (has_tasks() && begin()) {
         for (struct quern_idle_task *task; (task = take());) task->run(task);
-        __atomic_store_n(&idle.is_running, false, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&idle.is_running, false, __ATOMIC_RELEASE);
     }
 }
 

@@ -83,7 +83,7 @@ enum { WORKER_SPIN = 50000, CALLER_SPIN = 10000 };
 
 /* ---- waiting ---- */
 
-static bool is_posted(uint32_t seen) { return __atomic_load_n(&pool.posted, __ATOMIC_SEQ_CST) != seen; }
+static bool is_posted(uint32_t seen) { return __atomic_load_n(&pool.posted, __ATOMIC_RELAXED) != seen; }
 
 static bool is_empty(uint32_t unused) {
     (void)unused;
@@ -103,12 +103,12 @@ static bool comes_soon(bool (*is_true)(uint32_t argument), uint32_t argument, in
     return false;
 }
 
-/* Either the worker sees the new count, or the thread that counts sees the sleeper. */
+/* Either the system sees the new count, or the thread that counts sees the sleeper. */
 static void await_post(uint32_t seen) {
     if (comes_soon(is_posted, seen, WORKER_SPIN)) return;
     __atomic_fetch_add(&pool.sleepers, 1, __ATOMIC_SEQ_CST);
     while (!is_posted(seen)) quern_futex_wait(&pool.posted, seen, SLEEP_NANOSECONDS);
-    __atomic_fetch_sub(&pool.sleepers, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_sub(&pool.sleepers, 1, __ATOMIC_RELAXED);
 }
 
 static void post(void) {
@@ -135,7 +135,7 @@ static bool enter_job(void) {
 }
 
 static void leave_job(void) {
-    if (__atomic_sub_fetch(&pool.gate, INSIDE, __ATOMIC_ACQ_REL) == AWAITED) quern_futex_wake(&pool.gate);
+    if (__atomic_sub_fetch(&pool.gate, INSIDE, __ATOMIC_RELEASE) == AWAITED) quern_futex_wake(&pool.gate);
 }
 
 /* Removes the seats and waits for those inside.  A worker that comes later finds no seat, so the job may be freed. */
@@ -216,7 +216,7 @@ static void *worker(void *argument) {
     const int place = (int)((uintptr_t)argument % PLACES), node = place == ANYWHERE ? 0 : place;
     if (place != ANYWHERE) quern_stay_on_node(node);
     for (;;) {
-        const uint32_t seen = __atomic_load_n(&pool.posted, __ATOMIC_SEQ_CST);
+        const uint32_t seen = __atomic_load_n(&pool.posted, __ATOMIC_ACQUIRE);
         if (__atomic_load_n(&pool.crew, __ATOMIC_RELAXED) != crew) break;
         leave_core_of_caller();
         if (enter_job()) {
@@ -296,24 +296,24 @@ int quern_threads_of(const quern_device *device) { return __atomic_load_n(&devic
 
 /* With the lock, under which no process forks: the child would wait for the second change. */
 static void set_crew(quern_device *device, const struct quern_crew *crew) {
-    __atomic_fetch_add(&device->crew_changes, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&device->crew_changes, 1, __ATOMIC_RELAXED);
     const struct quern_crew usual = crew->threads ? *crew : default_crew();
-    __atomic_store_n(&device->crew.threads, usual.threads, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&device->crew.follows_quota, usual.follows_quota, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&device->crew.hook, crew->hook, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&device->crew.user, crew->user, __ATOMIC_SEQ_CST);
-    __atomic_fetch_add(&device->crew_changes, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&device->crew.threads, usual.threads, __ATOMIC_RELEASE);
+    __atomic_store_n(&device->crew.follows_quota, usual.follows_quota, __ATOMIC_RELEASE);
+    __atomic_store_n(&device->crew.hook, crew->hook, __ATOMIC_RELEASE);
+    __atomic_store_n(&device->crew.user, crew->user, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&device->crew_changes, 1, __ATOMIC_RELEASE);
 }
 
 /* A hook and its user of one change. */
 static struct quern_crew crew_of(const quern_device *device) {
     for (;;) {
-        const uint32_t seen = __atomic_load_n(&device->crew_changes, __ATOMIC_SEQ_CST);
-        const struct quern_crew crew = {.threads = __atomic_load_n(&device->crew.threads, __ATOMIC_SEQ_CST),
-                                        .follows_quota = __atomic_load_n(&device->crew.follows_quota, __ATOMIC_SEQ_CST),
-                                        .hook = __atomic_load_n(&device->crew.hook, __ATOMIC_SEQ_CST),
-                                        .user = __atomic_load_n(&device->crew.user, __ATOMIC_SEQ_CST)};
-        if (seen % 2 == 0 && __atomic_load_n(&device->crew_changes, __ATOMIC_SEQ_CST) == seen) return crew;
+        const uint32_t seen = __atomic_load_n(&device->crew_changes, __ATOMIC_ACQUIRE);
+        const struct quern_crew crew = {.threads = __atomic_load_n(&device->crew.threads, __ATOMIC_ACQUIRE),
+                                        .follows_quota = __atomic_load_n(&device->crew.follows_quota, __ATOMIC_ACQUIRE),
+                                        .hook = __atomic_load_n(&device->crew.hook, __ATOMIC_ACQUIRE),
+                                        .user = __atomic_load_n(&device->crew.user, __ATOMIC_ACQUIRE)};
+        if (seen % 2 == 0 && __atomic_load_n(&device->crew_changes, __ATOMIC_RELAXED) == seen) return crew;
         quern_pause();
     }
 }

@@ -27,6 +27,7 @@ KINDS = ("oracle", "cpu", "ranks", "driver", "emulated")
 # sees a weakened memory order.
 FURTHER = (
     ("src/ranks/*", "data races of ranks"), ("src/ranks/*", "races of ranks"), ("src/ranks/*", "faults of ranks"),
+    ("src/ranks/*", "memory model"), ("src/runtime/threads.c", "memory model"), ("src/runtime/idle.c", "memory model"),
     ("src/ranks/*", "meeting place of ranks"), ("src/ranks/*", "symmetric memory of ranks"), ("src/os/*", "faults of ranks"),
     ("src/os/unload.c", "unloading"), ("src/ranks/group/form.c", "unloading"), ("src/ranks/handles.c", "unloading"),
     ("src/ranks/ragged/ragged_all_to_all.c", "unloading"), ("src/runtime/device_open.c", "unloading"),

@@ -71,7 +71,7 @@ VARIANTS = [
     Variant("tasks do not look for launches", "src/runtime/idle.c", "if (!__atomic_load_n(&idle.launching, __ATOMIC_SEQ_CST) && !(",
             "if (!(", "a_task_within_a_launch", "race_idle"),
     Variant("launches that have ended in no order", "src/runtime/idle.c",
-            "__atomic_sub_fetch(&idle.launching, 1, __ATOMIC_SEQ_CST)", "__atomic_sub_fetch(&idle.launching, 1, __ATOMIC_RELAXED)",
+            "__atomic_sub_fetch(&idle.launching, 1, __ATOMIC_RELEASE)", "__atomic_sub_fetch(&idle.launching, 1, __ATOMIC_RELAXED)",
             "launches_and_tasks", "race_idle"),
     Variant("launches do not look for tasks", "src/runtime/idle.c",
             "if (!__atomic_load_n(&idle.is_running, __ATOMIC_SEQ_CST)) return;", "return;", "a_launch_within_a_task", "race_idle"),

@@ -44,6 +44,7 @@ EMULATED = emulated(FIRST)
 ON_EMULATOR = ("env", "LD_LIBRARY_PATH=build/emulator", "QUERN_EMULATOR_KERNELS=build/emulator:{emulator}")
 # An older GPU, whose barrier a check also needs: archives.py.
 OLDER = f"{{emulator}}/{archives.OLDER}.so"
+MEMORY_MODEL = ("build/memory_model/litmus", "build/memory_model/protocols")
 FUZZER = f"build/address/{best_cpu_target()}/fuzz"
 SILENT = (*fixed_addresses(), "env", "TSAN_OPTIONS=halt_on_error=1 exitcode=66", "QUERN_KERNEL=*__portable")
 
@@ -137,6 +138,8 @@ CHECKS = (
     Check("unloading", ("build/tests/unloading/host",), ("build/tests/unloading/host",),
           gate=("env", "QUERN_TEST_SCALE=small", "build/tests/unloading/host")),
     Check("protocol models", (PYTHON, "tests/model/run.py", "--all"), gate=(PYTHON, "tests/model/run.py")),
+    Check("memory model", (PYTHON, "tests/memory_model/run.py"), MEMORY_MODEL),
+    Check("weaker memory orders", (PYTHON, "tests/memory_model/run.py", "--weaken"), MEMORY_MODEL, gate=None),
     Check("data races of ranks", (PYTHON, "tests/race/ranks.py"), ("build/tests/race_ranks", "build/tests/race_idle"),
           by_chance=True),
     Check("races of ranks that must be found", (PYTHON, "tests/race/ranks.py", "--broken"),

@@ -108,7 +108,7 @@ static void run_piece(void *context, int64_t index) {
     struct quern_chunks_work *work = context;
     const int chunk = work->call->order[index / work->pieces];
     QUERN_POINT(CHUNKS_CASTING);
-    if (__atomic_load_n(&work->call->member->segment->poison, __ATOMIC_ACQUIRE)) {
+    if (__atomic_load_n(&work->call->member->segment->poison, __ATOMIC_RELAXED)) {
         __atomic_store_n(&work->is_stopped, true, __ATOMIC_RELAXED);
         return;
     }

@@ -21,9 +21,9 @@
 static inline void quern_withdraw(struct quern_wire *wire) {
     struct quern_lane *lane = wire->out.lane;
     if (!lane) return;
-    __atomic_add_fetch(&lane->ends, 1, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&lane->ends, 1, __ATOMIC_RELAXED);
     quern_fence();
-    const uint32_t copying = __atomic_load_n(&lane->copying, __ATOMIC_SEQ_CST);
+    const uint32_t copying = __atomic_load_n(&lane->copying, __ATOMIC_ACQUIRE);
     if (wire->out.is_mapped || copying % 2 == 0) return;
     while (__atomic_load_n(&lane->copying, __ATOMIC_ACQUIRE) == copying) sched_yield();
 }
@@ -31,10 +31,10 @@ static inline void quern_withdraw(struct quern_wire *wire) {
 /* The receiver, around a piece.  False: there is an END that it has not heard. */
 static inline bool quern_begin_copy(struct quern_wire *wire) {
     struct quern_lane *lane = wire->in.lane;
-    __atomic_add_fetch(&lane->copying, 1, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&lane->copying, 1, __ATOMIC_RELAXED);
     quern_fence();
-    if (__atomic_load_n(&lane->ends, __ATOMIC_SEQ_CST) == wire->ends) return true;
-    __atomic_add_fetch(&lane->copying, 1, __ATOMIC_RELEASE);
+    if (__atomic_load_n(&lane->ends, __ATOMIC_RELAXED) == wire->ends) return true;
+    __atomic_add_fetch(&lane->copying, 1, __ATOMIC_RELAXED);
     return false;
 }
 
@@ -42,7 +42,7 @@ static inline bool quern_end_copy(struct quern_wire *wire) {
     struct quern_lane *lane = wire->in.lane;
     __atomic_add_fetch(&lane->copying, 1, __ATOMIC_RELEASE);
     quern_fence();
-    return __atomic_load_n(&lane->ends, __ATOMIC_SEQ_CST) == wire->ends;
+    return __atomic_load_n(&lane->ends, __ATOMIC_RELAXED) == wire->ends;
 }
 
 #endif
