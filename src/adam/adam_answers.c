@@ -125,6 +125,7 @@ static void ask_combine(const struct quern_kernel *kernel, struct quern_trial *t
 static void ask_steps(const struct quern_kernel *kernel, struct quern_trial *trial) {
     struct parameters *parameters = trial->parameters;
     (void)kernel;
+    ((struct memory *)(void *)trial->memory)->taken = 0;
     parameters->of.steps = (struct quern_adam_steps_problem){
         .rates = {.lr = STEP, .beta1 = 0.5, .beta2 = 0.75, .grad_scale = 1, .clip = 1}, .steps = ON_DEVICE(trial, taken),
         .tensor_steps = ON_DEVICE(trial, own), .tensor_count = 1};
