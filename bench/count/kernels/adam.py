@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gen import plan
-from gen.operations.adam import COMBINE, OPERATION, TILE_ELEMENTS
+from gen.operations.adam import OPERATION, TILE_ELEMENTS, WITHOUT_GRADIENTS
 from gen.spec import DTYPES, GpuTarget
 
 from ..describe import Item, Role, Shape, Use, Way
@@ -193,5 +193,5 @@ def moved(kernel: plan.Kernel, use: Use) -> tuple[float, float]:
 
 
 def is_described(kernel: plan.Kernel) -> bool:
-    """The combining kernel is left out: it reads a number for each 2,048 gradients."""
-    return kernel.key["variant"] != COMBINE
+    """Those without gradients are left out: they read a number for each 2,048 gradients, or for each tensor."""
+    return kernel.key["variant"] not in WITHOUT_GRADIENTS

@@ -272,5 +272,6 @@ def moved(kernel: plan.Kernel, use: Use) -> tuple[float, float]:
 
 
 def is_described(kernel: plan.Kernel) -> bool:
-    """The stages without logits are left out: a thousandth of the traffic, by one block or a warp for each row."""
-    return kernel.key["variant"] not in STAGES_WITHOUT_LOGITS
+    """The stages without logits are left out: a thousandth of the traffic, by one block or a warp for each row.  So is the product with
+    late upstream gradients: one multiplication for each element."""
+    return kernel.key["variant"] not in (*STAGES_WITHOUT_LOGITS, "upstream")
