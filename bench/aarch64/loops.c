@@ -28,20 +28,21 @@ static void *values(void) {
     return bytes ? memset(bytes, 0x3D, MOST * sizeof(float)) : (exit(1), NULL);
 }
 
-static void adam(quern_device *device, int64_t count, quern_dtype dtype, quern_dtype master, quern_rounding v) {
+static void adam(quern_device *device, int64_t count, quern_dtype dtype, quern_dtype master, quern_rounding rounding) {
     quern_adam_tensor tensor = {.param = values(), .grad = values(), .m = values(), .v = values(),
                                 .master = master ? values() : NULL, .count = count};
     quern_adam_args args = QUERN_ADAM_ARGS_INIT;
     args.param_dtype = args.grad_dtype = args.m_dtype = args.v_dtype = dtype;
-    args.master_dtype = master, args.v_rounding = v;
+    args.master_dtype = master, args.param_rounding = args.m_rounding = args.v_rounding = rounding;
     args.tensors = &tensor, args.tensor_count = 1;
     args.lr = 0.001, args.weight_decay = 0.1, args.step = 1;
     require(quern_adam(device, &args, workspace, WORKSPACE, NULL));
 }
 
-static void adam_f32(quern_device *device, int64_t count) { adam(device, count, QUERN_F32, QUERN_NO_DTYPE, QUERN_ROUND_NEAREST); }
-static void adam_bf16(quern_device *device, int64_t count) { adam(device, count, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ROUND_NEAREST); }
-static void adam_usual(quern_device *device, int64_t count) { adam(device, count, QUERN_BF16, QUERN_F32, QUERN_ROUND_STOCHASTIC); }
+static void adam_f32(quern_device *device, int64_t count) { adam(device, count, QUERN_F32, QUERN_NO_DTYPE, QUERN_ROUND_DEFAULT); }
+static void adam_nearest(quern_device *device, int64_t count) { adam(device, count, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ROUND_NEAREST); }
+static void adam_bf16(quern_device *device, int64_t count) { adam(device, count, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ROUND_DEFAULT); }
+static void adam_master(quern_device *device, int64_t count) { adam(device, count, QUERN_BF16, QUERN_F32, QUERN_ROUND_DEFAULT); }
 
 static void cross_entropy(quern_device *device, int64_t count, quern_dtype dtype) {
     int64_t label = 5;
@@ -67,9 +68,13 @@ static void quantize_e4m3(quern_device *device, int64_t count) {
 static const struct {
     const char *name;
     void (*run)(quern_device *device, int64_t count);
-} cases[] = {{"adam_f32", adam_f32},           {"adam_bf16", adam_bf16},
-             {"adam_usual", adam_usual},       {"cross_entropy_f32", cross_entropy_f32},
-             {"cross_entropy_bf16", cross_entropy_bf16}, {"quantize_e4m3", quantize_e4m3}};
+} cases[] = {{"adam_f32", adam_f32},
+             {"adam_nearest", adam_nearest},
+             {"adam_bf16", adam_bf16},
+             {"adam_master", adam_master},
+             {"cross_entropy_f32", cross_entropy_f32},
+             {"cross_entropy_bf16", cross_entropy_bf16},
+             {"quantize_e4m3", quantize_e4m3}};
 
 int main(int count, char **words) {
     quern_device *device;

@@ -20,8 +20,9 @@ LIBRARY = ROOT / "build/aarch64/light/libquern.a"
 RESULT = ROOT / "bench/results/aarch64-predictions.md"
 CASES = {
     "adam_f32": "Adam, all fp32",
-    "adam_bf16": "Adam, all bf16, to nearest",
-    "adam_usual": "Adam, bf16 with an fp32 master, v stochastic",
+    "adam_nearest": "Adam, all bf16, to nearest",
+    "adam_bf16": "Adam, all bf16, v and parameters stochastic",
+    "adam_master": "Adam, bf16 with an fp32 master, v stochastic",
     "cross_entropy_f32": "cross-entropy, fp32, gradient in place",
     "cross_entropy_bf16": "cross-entropy, bf16, gradient in place",
     "quantize_e4m3": "quantisation, bf16 to E4M3, both steps",
