@@ -128,9 +128,12 @@ def cross_entropy_instructions(blocks: dict[str, Block], element_bytes: int) -> 
     return total
 
 
+NARROW = ("gradient_norm_combine", "tensor_steps")  # a value for each block or tensor
+
+
 def _streams(kernel: plan.Kernel) -> bool:
     """Whether the kernel reads or writes whole arrays of elements."""
-    return bool(kernel.key.get("logits")) or kernel.operation == "adam" and kernel.key["variant"] != "gradient_norm_combine"
+    return bool(kernel.key.get("logits")) or kernel.operation == "adam" and kernel.key["variant"] not in NARROW
 
 
 def _vector_bytes(kernel: plan.Kernel, width: int, arrays: tuple[str, ...]) -> int:

@@ -42,8 +42,8 @@ MUTANTS = (
     ("the gradient before the divisor", "src/cross_entropy/cross_entropy_cuda.c", "emulated: test_cross_entropy_steps",
      "status = add_labels(launches, call);\n    return status == QUERN_OK ? add_gradient(launches, ",
      "status = add_gradient(launches, call);\n    return status == QUERN_OK ? add_labels(launches, "),
-    ("class weights of a combination", "src/cross_entropy/cross_entropy_show.c", "cpu: test_dump", '{"class_weights", "ii-i"',
-     '{"class_weights", "iiii"'),
+    ("class weights of a combination", "src/cross_entropy/cross_entropy_show.c", "cpu: test_dump", '{"class_weights", "ii-i-"',
+     '{"class_weights", "iiii-"'),
     ("overlaps before pointers", "src/cross_entropy/linear_cross_entropy.c", "cpu: test_linear_cross_entropy",
      "status = quern_cross_entropy_check_step(&call", "status = check_apart(&loss, &call->args, workspace, bytes);\n"
      "    if (status == QUERN_OK) status = quern_cross_entropy_check_step(&call"),

@@ -339,6 +339,11 @@ static quern_status run_combine(void) {
 static quern_status run_gradient(void) {
     return quern_cross_entropy_gradient(device.quern, &loss, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
 }
+static quern_status run_upstream(void) {
+    quern_cross_entropy_args late = loss;
+    late.grad_loss = home(LOSS);
+    return quern_cross_entropy_upstream(device.quern, &late, device.stream);
+}
 static void keep_stats(void) {
     write_arena();
     check_ok(run_stats());
@@ -374,6 +379,7 @@ Test(failures, cross_entropy) {
         {.name = "quern_cross_entropy_stats", .run = run_stats, .driver_calls = 3},
         {.name = "quern_cross_entropy_combine", .begin = keep_stats, .run = run_combine, .driver_calls = 3},
         {.name = "quern_cross_entropy_gradient", .begin = keep_stats, .run = run_gradient, .driver_calls = 3},
+        {.name = "quern_cross_entropy_upstream", .run = run_upstream, .driver_calls = 3},
     };
     open_all(QUERN_CROSS_ENTROPY);
     fill_loss();
