@@ -92,7 +92,7 @@ struct work {
 };
 
 static void *scratch_of(const struct work *work, int64_t place) {
-    return work->call->scratch + (size_t)place * work->call->scratch_bytes;
+    return work->call->scratch ? work->call->scratch + (size_t)place * work->call->scratch_bytes : NULL;
 }
 
 /* The first item of a share; that of the share after the last is the count. */
