@@ -16,9 +16,6 @@
 #define STEP_GRAD bf16
 
 #include "kernels/cpu/adam.h"
-#if QUERN_SIMD512
-#include "kernels/cpu/adam_bf16_avx512.h"
-#endif
 
 #define STEP adam_pbf16_gbf16_mf32_vf32
 #define STEP_M f32
@@ -88,7 +85,7 @@
 #define STEP_V bf16
 #define STEP_MASTER none
 #define STEP_ORDER pair
-#define STEP_IS_USUAL QUERN_SIMD512
+#define STEP_IS_USUAL (QUERN_SIMD256 || QUERN_SIMD512)
 #include "kernels/cpu/adam_step.h"
 
 #define STEP adam_pbf16_gbf16_mbf16_vbf16_master32
@@ -96,6 +93,7 @@
 #define STEP_V bf16
 #define STEP_MASTER f32
 #define STEP_ORDER ordered
+#define STEP_IS_USUAL (QUERN_SIMD256 || QUERN_SIMD512)
 #include "kernels/cpu/adam_step.h"
 
 #define STEP adam_pbf16_gbf16_mbf16_vbf16_remainder
@@ -103,4 +101,5 @@
 #define STEP_V bf16
 #define STEP_MASTER remainder
 #define STEP_ORDER pair
+#define STEP_IS_USUAL (QUERN_SIMD256 || QUERN_SIMD512)
 #include "kernels/cpu/adam_step.h"

@@ -57,6 +57,7 @@
 #define STEP_V bf16
 #define STEP_MASTER none
 #define STEP_ORDER ordered
+#define STEP_IS_USUAL (QUERN_SIMD256 || QUERN_SIMD512)
 #include "kernels/cpu/adam_step.h"
 
 #define STEP adam_pbf16_gf32_mbf16_vbf16_master32
@@ -64,6 +65,7 @@
 #define STEP_V bf16
 #define STEP_MASTER f32
 #define STEP_ORDER ordered
+#define STEP_IS_USUAL (QUERN_SIMD256 || QUERN_SIMD512)
 #include "kernels/cpu/adam_step.h"
 
 #define STEP adam_pbf16_gf32_mbf16_vbf16_remainder
@@ -71,4 +73,5 @@
 #define STEP_V bf16
 #define STEP_MASTER remainder
 #define STEP_ORDER ordered
+#define STEP_IS_USUAL (QUERN_SIMD256 || QUERN_SIMD512)
 #include "kernels/cpu/adam_step.h"

@@ -43,4 +43,5 @@
 #define STEP_V bf16
 #define STEP_MASTER none
 #define STEP_ORDER ordered
+#define STEP_IS_USUAL (QUERN_SIMD256 || QUERN_SIMD512)
 #include "kernels/cpu/adam_step.h"

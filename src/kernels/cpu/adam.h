@@ -29,6 +29,9 @@
 #include "kernels/cpu/adam_arithmetic.h"
 #include "kernels/cpu/adam_arrays.h"
 #include "kernels/cpu/adam_random.h"
+#if QUERN_SIMD256 || QUERN_SIMD512
+#include "kernels/cpu/adam_usual.h"
+#endif
 #if STEP_IS_FULL
 #include "kernels/cpu/adam_copy.h"
 #include "kernels/cpu/scaled.h"
@@ -46,6 +49,7 @@ struct pending {
 };
 
 /* The kinds of masters, as numbers for the preprocessor. */
+#define TYPE_none void
 #define MASTER_none 0
 #define MASTER_f32 1
 #define MASTER_remainder 2

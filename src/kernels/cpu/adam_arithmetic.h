@@ -1,6 +1,6 @@
 /*
  * The arithmetic of one Adam step on vectors of fp32.  Each operation is rounded once, in the same order on every target and in the
- * GPU kernels.  Included by adam.h and adam_bf16_avx512.h, after adam_vectors.h.
+ * GPU kernels.  Included by adam.h and adam_usual.h, after adam_vectors.h.
  */
 #ifndef QUERN_CPU_ADAM_ARITHMETIC_H
 #define QUERN_CPU_ADAM_ARITHMETIC_H

@@ -1,6 +1,6 @@
 /*
  * The list of a tensor's arrays, and the loop over a tensor in whole groups of elements.  The remainder at the end is processed in
- * a padded copy, so that the kernels' loops handle whole groups only.  Included by adam.h and adam_bf16_avx512.h.
+ * a padded copy, so that the kernels' loops handle whole groups only.  Included by adam.h and adam_usual.h.
  */
 #ifndef QUERN_CPU_ADAM_ARRAYS_H
 #define QUERN_CPU_ADAM_ARRAYS_H

@@ -164,6 +164,84 @@ static inline void pair_store_remainder(uint16_t *param, uint16_t *remainder, st
     store_remainder_halves(param, remainder, upper, _mm256_blend_epi16(even, _mm256_slli_epi32(odd, 16), 0xAA));
 }
 
+/* ---- the order of unpacking: in each 128 bits, four elements in the first vector and the next four in the second ---- */
+
+typedef __m256i halves;
+
+static inline halves halves_load(const uint16_t *from) { return _mm256_loadu_si256((const __m256i *)from); }
+
+static inline void halves_store(uint16_t *to, halves x) { _mm256_storeu_si256((__m256i *)to, x); }
+
+static inline __m256i halves_first(halves x) { return _mm256_unpacklo_epi16(x, _mm256_setzero_si256()); }
+
+static inline __m256i halves_second(halves x) { return _mm256_unpackhi_epi16(x, _mm256_setzero_si256()); }
+
+static inline struct vector_pair pair_from_bits(__m256i first, __m256i second) {
+    return (struct vector_pair){_mm256_castsi256_ps(first), _mm256_castsi256_ps(second)};
+}
+
+static inline struct vector_pair unpacked_load_bf16(const uint16_t *from) {
+    const __m256i x = halves_load(from), zero = _mm256_setzero_si256();
+    return pair_from_bits(_mm256_unpacklo_epi16(zero, x), _mm256_unpackhi_epi16(zero, x));
+}
+
+static inline struct vector_pair unpacked_load_f32(const float *from) {
+    return (struct vector_pair){_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(from)), _mm_loadu_ps(from + 8), 1),
+                                _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(from + 4)), _mm_loadu_ps(from + 12), 1)};
+}
+
+static inline void unpacked_nearest_f32(float *to, struct vector_pair x) {
+    _mm256_storeu_ps(to, _mm256_permute2f128_ps(x.first, x.second, 0x20));
+    _mm256_storeu_ps(to + VECTOR_LANES, _mm256_permute2f128_ps(x.first, x.second, 0x31));
+}
+
+static inline halves unpacked_upper(__m256i first, __m256i second) {
+    return _mm256_packus_epi32(_mm256_srli_epi32(first, 16), _mm256_srli_epi32(second, 16));
+}
+
+static inline halves unpacked_nearest(struct vector_pair x) {
+    return unpacked_upper(vector_round_bf16(x.first), vector_round_bf16(x.second));
+}
+
+static inline void unpacked_nearest_bf16(uint16_t *to, struct vector_pair x) { halves_store(to, unpacked_nearest(x)); }
+
+static inline halves unpacked_stochastic(struct vector_pair x, __m256i first, __m256i second) {
+    return unpacked_upper(_mm256_add_epi32(_mm256_castps_si256(x.first), first),
+                          _mm256_add_epi32(_mm256_castps_si256(x.second), second));
+}
+
+static inline struct vector_pair unpacked_load_remainder(const uint16_t *param, const uint16_t *remainder) {
+    const __m256i lower = halves_load(remainder), upper = _mm256_add_epi16(halves_load(param), remainder_is_above_half(lower));
+    return pair_from_bits(_mm256_unpacklo_epi16(lower, upper), _mm256_unpackhi_epi16(lower, upper));
+}
+
+static inline void unpacked_store_remainder(uint16_t *param, uint16_t *remainder, struct vector_pair x) {
+    const __m256i first = _mm256_castps_si256(x.first), second = _mm256_castps_si256(x.second), zero = _mm256_setzero_si256();
+    const __m256i lower = _mm256_packus_epi32(_mm256_blend_epi16(first, zero, 0xAA), _mm256_blend_epi16(second, zero, 0xAA));
+    store_remainder_halves(param, remainder, unpacked_upper(first, second), lower);
+}
+
+/* ---- rare values ---- */
+
+typedef __m256i rare_values;
+
+static inline rare_values rare_none(void) { return _mm256_setzero_si256(); }
+
+static inline rare_values rare_or_nan(rare_values rare, struct vector_pair x) {
+    return _mm256_or_si256(rare, _mm256_castps_si256(_mm256_cmp_ps(x.first, x.second, _CMP_UNORD_Q)));
+}
+
+static inline rare_values rare_or_infinite(rare_values rare, halves a, halves b) {
+    const __m256i twice = _mm256_max_epu16(_mm256_add_epi16(a, a), _mm256_add_epi16(b, b));
+    return _mm256_or_si256(rare, _mm256_subs_epu16(twice, _mm256_set1_epi16((int16_t)0xFEFF)));
+}
+
+static inline rare_values rare_or_infinite_square(rare_values rare, halves a, halves b) {
+    return _mm256_or_si256(rare, _mm256_subs_epu16(_mm256_max_epu16(a, b), _mm256_set1_epi16(0x7F7F)));
+}
+
+static inline int rare_any(rare_values rare) { return !_mm256_testz_si256(rare, rare); }
+
 /* ---- f16 ---- */
 
 static inline struct vector_pair ordered_load_f16(const uint16_t *from) { return pair_load_f16(from); }

@@ -2,7 +2,8 @@
  * The Adam kernels' operations beyond vector_avx512.h: exact IEEE arithmetic and stochastic rounding.  Included by adam_vectors.h
  * and narrow_avx512.h.
  *
- * adam_avx512.h, adam_avx2.h and adam_portable.h define the same names and give the same bits:
+ * adam_avx512.h, adam_avx2.h and adam_portable.h define the same names and give the same bits; those from unpacked_load_* on only
+ * the first two:
  *
  *   vector_fms                  a * b - c, rounded once
  *   vector_sqrt
@@ -19,6 +20,15 @@
  *   pair_has_nan                whether any value is NaN, which is rare: its handling stays out of the fast path
  *   pair_replace_nan            replaces every NaN by that of the type in which the value will be stored
  *   pair_settle                 both
+ *   unpacked_load_*             2 * VECTOR_LANES elements in the order of unpacking: in each 128 bits, which are the elements of
+ *                               one random counter if they have 16 bits, four in the first vector and the next four in the second
+ *   unpacked_nearest_*          stores them, rounded to nearest
+ *   unpacked_nearest            the same elements as bf16, to nearest, packed
+ *   unpacked_stochastic         ... with 16 random bits for each lane, which may carry a finite value into infinity
+ *   halves_first, _second       packed halves, zero-extended, in the order of unpacking
+ *   rare_or_nan                 adds to a set of lanes whether any value is NaN,
+ *   rare_or_infinite            ... whether any bf16 is infinite or NaN,
+ *   rare_or_infinite_square     ... the same for values that are negative only if they are NaN
  */
 #ifndef QUERN_CPU_ADAM_AVX512_H
 #define QUERN_CPU_ADAM_AVX512_H
@@ -178,6 +188,91 @@ static inline void pair_store_remainder(uint16_t *param, uint16_t *remainder, st
     __m512i upper = _mm512_mask_mov_epi16(_mm512_srli_epi32(even, 16), odd_elements, odd);
     store_remainder_halves(param, remainder, upper, _mm512_mask_mov_epi16(even, odd_elements, _mm512_slli_epi32(odd, 16)));
 }
+
+/* ---- the order of unpacking ---- */
+
+typedef __m512i halves;
+
+static inline halves halves_load(const uint16_t *from) { return _mm512_loadu_si512(from); }
+
+static inline void halves_store(uint16_t *to, halves x) { _mm512_storeu_si512(to, x); }
+
+static inline __m512i halves_first(halves x) { return _mm512_unpacklo_epi16(x, _mm512_setzero_si512()); }
+
+static inline __m512i halves_second(halves x) { return _mm512_unpackhi_epi16(x, _mm512_setzero_si512()); }
+
+static inline struct vector_pair pair_from_bits(__m512i first, __m512i second) {
+    return (struct vector_pair){_mm512_castsi512_ps(first), _mm512_castsi512_ps(second)};
+}
+
+static inline struct vector_pair unpacked_load_bf16(const uint16_t *from) {
+    const __m512i x = halves_load(from), zero = _mm512_setzero_si512();
+    return pair_from_bits(_mm512_unpacklo_epi16(zero, x), _mm512_unpackhi_epi16(zero, x));
+}
+
+static inline struct vector_pair unpacked_load_f32(const float *from) {
+    const struct vector_pair x = pair_load_f32(from);
+    return (struct vector_pair){_mm512_shuffle_f32x4(x.first, x.second, 0x88), _mm512_shuffle_f32x4(x.first, x.second, 0xDD)};
+}
+
+static inline void unpacked_nearest_f32(float *to, struct vector_pair x) {
+    const __m512i lower = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
+    const __m512i upper = _mm512_or_si512(lower, _mm512_set1_epi32(8));
+    _mm512_storeu_ps(to, _mm512_permutex2var_ps(x.first, lower, x.second));
+    _mm512_storeu_ps(to + VECTOR_LANES, _mm512_permutex2var_ps(x.first, upper, x.second));
+}
+
+/* The lower halves of both vectors' lanes or, with offset 1, the upper ones, in the order that unpacking undoes. */
+static inline halves unpacked_halves(__m512i first, __m512i second, int16_t offset) {
+    const __m512i places = _mm512_set_epi16(62, 60, 58, 56, 30, 28, 26, 24, 54, 52, 50, 48, 22, 20, 18, 16,
+                                            46, 44, 42, 40, 14, 12, 10, 8, 38, 36, 34, 32, 6, 4, 2, 0);
+    return _mm512_permutex2var_epi16(first, _mm512_or_si512(places, _mm512_set1_epi16(offset)), second);
+}
+
+static inline halves unpacked_nearest(struct vector_pair x) {
+    const __m512i first = _mm512_castps_si512(x.first), second = _mm512_castps_si512(x.second);
+    return halves_round(unpacked_halves(first, second, 1), unpacked_halves(first, second, 0));
+}
+
+static inline void unpacked_nearest_bf16(uint16_t *to, struct vector_pair x) { halves_store(to, unpacked_nearest(x)); }
+
+static inline halves unpacked_stochastic(struct vector_pair x, __m512i first, __m512i second) {
+    return unpacked_halves(_mm512_add_epi32(_mm512_castps_si512(x.first), first),
+                           _mm512_add_epi32(_mm512_castps_si512(x.second), second), 1);
+}
+
+static inline struct vector_pair unpacked_load_remainder(const uint16_t *param, const uint16_t *remainder) {
+    const __m512i lower = halves_load(remainder);
+    __m512i upper = halves_load(param);
+    upper = _mm512_mask_sub_epi16(upper, remainder_is_above_half(lower), upper, _mm512_set1_epi16(1));
+    return pair_from_bits(_mm512_unpacklo_epi16(lower, upper), _mm512_unpackhi_epi16(lower, upper));
+}
+
+static inline void unpacked_store_remainder(uint16_t *param, uint16_t *remainder, struct vector_pair x) {
+    const __m512i first = _mm512_castps_si512(x.first), second = _mm512_castps_si512(x.second);
+    store_remainder_halves(param, remainder, unpacked_halves(first, second, 1), unpacked_halves(first, second, 0));
+}
+
+/* ---- rare values ---- */
+
+typedef __mmask32 rare_values;
+
+static inline rare_values rare_none(void) { return 0; }
+
+static inline rare_values rare_or_nan(rare_values rare, struct vector_pair x) {
+    return rare | _mm512_cmp_ps_mask(x.first, x.second, _CMP_UNORD_Q);
+}
+
+static inline rare_values rare_or_infinite(rare_values rare, halves a, halves b) {
+    const __m512i twice = _mm512_max_epu16(_mm512_add_epi16(a, a), _mm512_add_epi16(b, b));
+    return rare | _mm512_cmpge_epu16_mask(twice, _mm512_set1_epi16((int16_t)0xFF00));
+}
+
+static inline rare_values rare_or_infinite_square(rare_values rare, halves a, halves b) {
+    return rare | _mm512_cmpge_epu16_mask(_mm512_max_epu16(a, b), _mm512_set1_epi16(0x7F80));
+}
+
+static inline int rare_any(rare_values rare) { return rare != 0; }
 
 /* ---- f16 ---- */
 

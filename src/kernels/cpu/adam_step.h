@@ -7,7 +7,7 @@
  *   STEP_MASTER    f32, remainder or none
  *   STEP_ORDER     ordered: a pair of vectors holds its elements in order; pair: in the order of bf16's cheapest loads and stores,
  *                  for kernels whose arrays are all bf16
- *   STEP_IS_USUAL  1: use adam_bf16_avx512.h for the usual case; defined only if that file is included
+ *   STEP_IS_USUAL  1: the usual step has a loop of its own, adam_usual_step.h
  *
  * All except STEP_PARAM and STEP_GRAD, which hold for the whole source, are undefined at the end.
  */
@@ -39,25 +39,31 @@
 #endif
 
 #if M_IS_SCALED
-#define LOAD_M() QUERN_JOIN(scaled_load_, STEP_M)(m + i, m_scale + i / QUERN_SCALE_BLOCK)
+#define LOAD_M() pair_multiply(LOAD(STEP_M)(m + i), factor_at(m_factors, i - block))
 #else
 #define LOAD_M() LOAD(STEP_M)(m + i)
 #endif
 
 /* v and v_max have one type.  Scaled moments are stored when their block is complete. */
 #if V_IS_SCALED
-#define LOAD_V(array) QUERN_JOIN(scaled_load_, STEP_V)(array + i, array##_scale + i / QUERN_SCALE_BLOCK)
+#define LOAD_V(array) pair_multiply(LOAD(STEP_V)(array + i), factor_at(array##_factors, i - block))
 #define STORE_V(array, x, random) pair_store_f32(pending.array + (i - block), x)
 #else
 #define LOAD_V(array) LOAD(STEP_V)(array + i)
 #define STORE_V(array, x, random) ROUND(STEP_V)(array + i, x, random)
 #endif
 
+#define IS_ROUNDED(dtype) (sizeof(TYPE(dtype)) < sizeof(float))
+
+#if STEP_IS_USUAL
+#include "kernels/cpu/adam_usual_step.h"
+#endif
+
 static void GROUPS(const struct work *work, const struct arrays *arrays, int64_t first, int64_t count) {
     const struct rounded rounded = {
-        .param = sizeof(TYPE(STEP_PARAM)) < sizeof(float) && !MASTER_IS_REMAINDER,
-        .m = sizeof(TYPE(STEP_M)) < sizeof(float),
-        .v = sizeof(TYPE(STEP_V)) < sizeof(float),
+        .param = IS_ROUNDED(STEP_PARAM) && !MASTER_IS_REMAINDER,
+        .m = IS_ROUNDED(STEP_M),
+        .v = IS_ROUNDED(STEP_V),
     };
     const struct constants c = broadcast(work->step, work->tensor);
     struct random_source source;
@@ -80,25 +86,34 @@ static void GROUPS(const struct work *work, const struct arrays *arrays, int64_t
 #endif
 #if M_IS_SCALED
     uint8_t *m_scale = (uint8_t *)arrays->at[M_SCALE];
+    float m_factors[SCALE_FACTORS];
 #endif
 #if V_IS_SCALED
     uint8_t *v_scale = (uint8_t *)arrays->at[V_SCALE];
     uint8_t *v_max_scale = (uint8_t *)arrays->at[V_MAX_SCALE];
+    float v_factors[SCALE_FACTORS], v_max_factors[SCALE_FACTORS];
 #endif
     open_source(&source, work->step, rounded, work->place);
 #if STEP_IS_USUAL
-    const int usual = count >= BLOCK && is_usual(work->step, work->tensor, &c), is_scaled = work->step->grad_factor != 1;
+    const int usual = is_usual(work, &c) && (!rounded.param || work->step->stochastic_param == !HAS_MASTER);
 #endif
-    for (int64_t block = 0; block < count; block += BLOCK) {
+    for (int64_t block = 0, end; block < count; block = end) {
 #if STEP_IS_USUAL
         if (usual) {
-            block += usual_blocks(&c, &source.philox, is_scaled, param + block, grad + block, m + block, v + block, first + block,
-                                  count - block);
+            block = USUAL_UNITS(&c, &source.philox, arrays, first, block, count);
             if (block == count) break;
         }
 #endif
-        const int64_t end = count - block < BLOCK ? count : block + BLOCK;
+        end = (block / BLOCK + 1) * BLOCK;
+        if (end > count) end = count;
         draw(&source, first + block, (int)(end - block));
+#if M_IS_SCALED
+        scale_factors(m_factors, m_scale + block / QUERN_SCALE_BLOCK, end - block);
+#endif
+#if V_IS_SCALED
+        scale_factors(v_factors, v_scale + block / QUERN_SCALE_BLOCK, end - block);
+        if (v_max) scale_factors(v_max_factors, v_max_scale + block / QUERN_SCALE_BLOCK, end - block);
+#endif
         for (int64_t i = block; i < end; i += PAIR) {
             struct vector_pair g = pair_multiply(LOAD(STEP_GRAD)(grad + i), c.grad_factor);
             const struct vector_pair old_m = LOAD_M();
@@ -203,3 +218,7 @@ void QUERN_KERNEL_NAME(STEP)(
 #undef STEP_MASTER
 #undef STEP_ORDER
 #undef STEP_IS_USUAL
+#undef USUAL_UNITS
+#undef IS_ROUNDED
+#undef PARAM_IS_STOCHASTIC
+#undef ALL_ARE_BF16

@@ -12,17 +12,13 @@
 
 #if QUERN_SIMD512
 
-typedef __m512i halves;
 enum { HALVES = 32 };
-static inline halves halves_load(const uint16_t *from) { return _mm512_loadu_si512(from); }
 static inline halves halves_magnitude(halves x) { return _mm512_and_si512(x, _mm512_set1_epi16(0x7FFF)); }
 static inline halves halves_max(halves a, halves b) { return _mm512_max_epu16(a, b); }
 
 #elif QUERN_SIMD256
 
-typedef __m256i halves;
 enum { HALVES = 16 };
-static inline halves halves_load(const uint16_t *from) { return _mm256_loadu_si256((const __m256i *)from); }
 static inline halves halves_magnitude(halves x) { return _mm256_and_si256(x, _mm256_set1_epi16(0x7FFF)); }
 static inline halves halves_max(halves a, halves b) { return _mm256_max_epu16(a, b); }
 

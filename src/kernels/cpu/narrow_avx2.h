@@ -107,15 +107,16 @@ static inline __m256i narrow_scale(vector x, uint8_t scale, const __m256i *rando
     return narrow_not_finite(codes, bits, not_finite, format);
 }
 
-/* All bits where the product is not both normal and finite. */
-static inline __m256i needs_care(__m256i magnitude, uint8_t scale, const struct narrow_format format) {
-    __m256i is_small = _mm256_cmpgt_epi32(_mm256_set1_epi32(narrow_least(format, scale)), magnitude);
-    return _mm256_or_si256(is_small, _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(F32_INFINITY - 1)));
+/* All bits where the product is not both normal and finite, of the lesser and the larger of two magnitudes; one may be negative. */
+static inline __m256i needs_care(__m256i lesser, __m256i larger, uint8_t scale, const struct narrow_format format) {
+    __m256i is_small = _mm256_cmpgt_epi32(_mm256_set1_epi32(narrow_least(format, scale)), lesser);
+    return _mm256_or_si256(is_small, _mm256_cmpgt_epi32(larger, _mm256_set1_epi32(F32_INFINITY - 1)));
 }
 
+/* With keep_positive hardly any x is negative: such ones are among those that need care. */
 static inline void ordered_scale_narrow(uint8_t *to, struct vector_pair x, uint8_t scale, const uint16_t *random,
                                         int keep_positive, const struct narrow_format format) {
-    const __m256i magnitudes = _mm256_set1_epi32(0x7FFFFFFF);
+    const __m256i magnitudes = _mm256_set1_epi32(keep_positive ? -1 : 0x7FFFFFFF);
     const int32_t rebias = narrow_rescale(format, scale);
     __m256i first_bits = _mm256_castps_si256(x.first), first_magnitude = _mm256_and_si256(first_bits, magnitudes);
     __m256i second_bits = _mm256_castps_si256(x.second), second_magnitude = _mm256_and_si256(second_bits, magnitudes);
@@ -129,11 +130,13 @@ static inline void ordered_scale_narrow(uint8_t *to, struct vector_pair x, uint8
         first = normal_nearest(first_magnitude, rebias, format);
         second = normal_nearest(second_magnitude, rebias, format);
     }
-    first = _mm256_or_si256(first, narrow_sign(first_bits));
-    second = _mm256_or_si256(second, narrow_sign(second_bits));
-    __m256i care = _mm256_or_si256(needs_care(first_magnitude, scale, format), needs_care(second_magnitude, scale, format));
-    const int any = _mm256_movemask_epi8(care);
-    if (__builtin_expect(any != 0, 0)) {
+    if (!keep_positive) {
+        first = _mm256_or_si256(first, narrow_sign(first_bits));
+        second = _mm256_or_si256(second, narrow_sign(second_bits));
+    }
+    __m256i care = needs_care(_mm256_min_epi32(first_magnitude, second_magnitude),
+                              _mm256_max_epi32(first_magnitude, second_magnitude), scale, format);
+    if (__builtin_expect(_mm256_movemask_epi8(care) != 0, 0)) {
         first = narrow_scale(x.first, scale, random ? &first_random : NULL, keep_positive, format);
         second = narrow_scale(x.second, scale, random ? &second_random : NULL, keep_positive, format);
     }

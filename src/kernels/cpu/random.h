@@ -8,9 +8,9 @@
  * under a key that is the caller's seed.  Bits are drawn for up to 4 groups of 64 elements at once and are stored in the order of
  * the elements.
  *
- * The SIMD forms keep each 32-bit word in the lower half of a 64-bit lane, as the 32 x 32 -> 64 bit multiplication requires; the
- * upper half is ignored.  The counters enter the lanes in such an order that unpacking 64-bit pairs at the end puts the words in
- * their places without a further permutation.
+ * The SIMD form keeps each 32-bit word in the lower half of a 64-bit lane, as the 32 x 32 -> 64 bit multiplication requires; the
+ * upper half is ignored.  The counters enter the lanes in such an order that packing the words at the end puts them in their places
+ * without a further permutation.
  */
 #ifndef QUERN_CPU_RANDOM_H
 #define QUERN_CPU_RANDOM_H
@@ -83,113 +83,130 @@ static inline void quern_philox_enter(struct quern_philox *philox, uint64_t firs
  * quern_random_turn rotates the values of each eight elements by `turn` (even): an element gets the value `turn` places further on.
  */
 
+#if defined(__AVX2__)
+
+/* The 64-bit lanes of a vector, and what Philox needs of them. */
 #if defined(__AVX512F__)
 
-/* Several vectors of 8 counters are processed side by side, because one alone would mostly wait for its multiplications. */
-static inline __attribute__((always_inline)) void quern_philox_vectors(
-    const struct quern_philox *philox, uint32_t first, uint16_t *bits, const int vectors) {
-    enum { XOR = 0x96, FIRST_SELECTS_SECOND_OR_THIRD = 0xEA, VECTORS_MAX = 4 };
-    const __m512i multiplier0 = _mm512_set1_epi64(QUERN_PHILOX_MULTIPLIER_0);
-    const __m512i multiplier1 = _mm512_set1_epi64(QUERN_PHILOX_MULTIPLIER_1);
-    const __m512i low = _mm512_set1_epi64(0xFFFFFFFF);
-    __m512i c0[VECTORS_MAX], c1[VECTORS_MAX], c2[VECTORS_MAX], c3[VECTORS_MAX];
-    c0[0] = _mm512_add_epi64(_mm512_set1_epi64((int64_t)first), _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7));
-    for (int i = 1; i < vectors; i++)
-        c0[i] = _mm512_add_epi64(c0[i - 1], _mm512_set1_epi64(8));
-    for (int i = 0; i < vectors; i++) {
-        __m512i product0 = _mm512_mul_epu32(c0[i], multiplier0);
-        c2[i] = _mm512_xor_si512(_mm512_srli_epi64(product0, 32), _mm512_set1_epi64((int64_t)philox->round0_word2));
-        c1[i] = _mm512_mul_epu32(c2[i], multiplier1);
-        c0[i] = _mm512_xor_si512(_mm512_srli_epi64(c1[i], 32), _mm512_set1_epi64((int64_t)philox->round1_word0));
-        c2[i] = _mm512_xor_si512(product0, _mm512_set1_epi64((int64_t)philox->round1_word2));
-        c3[i] = _mm512_set1_epi64((int64_t)philox->word3_after_round1);
-    }
+typedef __m512i lanes;
+
+static inline lanes lanes_broadcast(uint64_t x) { return _mm512_set1_epi64((int64_t)x); }
+static inline lanes lanes_multiply(lanes a, lanes b) { return _mm512_mul_epu32(a, b); }
+static inline lanes lanes_upper(lanes a) { return _mm512_srli_epi64(a, 32); }
+static inline lanes lanes_xor(lanes a, lanes b, lanes c) { return _mm512_ternarylogic_epi64(a, b, c, 0x96); }
+static inline lanes lanes_order(void) { return _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7); }
+static inline lanes lanes_pack(lanes a, lanes b, const int odd) {
+    const __m512 x = _mm512_castsi512_ps(a), y = _mm512_castsi512_ps(b);
+    return _mm512_castps_si512(odd ? _mm512_shuffle_ps(x, y, 0xDD) : _mm512_shuffle_ps(x, y, 0x88));
+}
+static inline lanes lanes_rotate(lanes a, const int words) {
+    return words == 1 ? _mm512_shuffle_epi32(a, 0x39) : _mm512_shuffle_epi32(a, 0x4E);
+}
+
+#else
+
+typedef __m256i lanes;
+
+static inline lanes lanes_broadcast(uint64_t x) { return _mm256_set1_epi64x((int64_t)x); }
+static inline lanes lanes_multiply(lanes a, lanes b) { return _mm256_mul_epu32(a, b); }
+static inline lanes lanes_upper(lanes a) { return _mm256_srli_epi64(a, 32); }
+static inline lanes lanes_xor(lanes a, lanes b, lanes c) { return _mm256_xor_si256(a, _mm256_xor_si256(b, c)); }
+static inline lanes lanes_order(void) { return _mm256_setr_epi64x(0, 2, 1, 3); }
+static inline lanes lanes_pack(lanes a, lanes b, const int odd) {
+    const __m256 x = _mm256_castsi256_ps(a), y = _mm256_castsi256_ps(b);
+    return _mm256_castps_si256(odd ? _mm256_shuffle_ps(x, y, 0xDD) : _mm256_shuffle_ps(x, y, 0x88));
+}
+static inline lanes lanes_rotate(lanes a, const int words) {
+    return words == 1 ? _mm256_shuffle_epi32(a, 0x39) : _mm256_shuffle_epi32(a, 0x4E);
+}
+
+#endif
+
+enum { LANES = sizeof(lanes) / sizeof(uint64_t), LANES_ELEMENTS = 8 * LANES };
+
+/* What struct quern_philox holds, in all lanes: copies that stay in registers or on the stack. */
+struct philox_lanes {
+    lanes key0[QUERN_RANDOM_ROUNDS], key1[QUERN_RANDOM_ROUNDS], round0_word2, round1_word0, round1_word2, word3_after_round1;
+};
+
+static inline __attribute__((always_inline)) struct philox_lanes philox_broadcast(const struct quern_philox *philox) {
+    struct philox_lanes all;
     for (int round = 2; round < QUERN_RANDOM_ROUNDS; round++) {
-        __m512i key0 = _mm512_set1_epi64((int64_t)philox->key0[round]);
-        __m512i key1 = _mm512_set1_epi64((int64_t)philox->key1[round]);
-        for (int i = 0; i < vectors; i++) {
-            __m512i product0 = _mm512_mul_epu32(c0[i], multiplier0);
-            __m512i product1 = _mm512_mul_epu32(c2[i], multiplier1);
-            c0[i] = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product1, 32), c1[i], key0, XOR);
-            c2[i] = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product0, 32), c3[i], key1, XOR);
-            c1[i] = product1;
-            c3[i] = product0;
-        }
+        all.key0[round] = lanes_broadcast(philox->key0[round]);
+        all.key1[round] = lanes_broadcast(philox->key1[round]);
     }
-    for (int i = 0; i < vectors; i++) {
-        __m512i words01 =
-            _mm512_ternarylogic_epi64(low, c0[i], _mm512_slli_epi64(c1[i], 32), FIRST_SELECTS_SECOND_OR_THIRD);
-        __m512i words23 =
-            _mm512_ternarylogic_epi64(low, c2[i], _mm512_slli_epi64(c3[i], 32), FIRST_SELECTS_SECOND_OR_THIRD);
-        _mm512_store_si512(bits + 64 * i, _mm512_unpacklo_epi64(words01, words23));
-        _mm512_store_si512(bits + 64 * i + 32, _mm512_unpackhi_epi64(words01, words23));
-    }
+    all.round0_word2 = lanes_broadcast(philox->round0_word2);
+    all.round1_word0 = lanes_broadcast(philox->round1_word0);
+    all.round1_word2 = lanes_broadcast(philox->round1_word2);
+    all.word3_after_round1 = lanes_broadcast(philox->word3_after_round1);
+    return all;
+}
+
+/* The counters from `first` on, in the order that philox_end undoes. */
+static inline lanes philox_counters(uint32_t first) { return lanes_broadcast(first) + lanes_order(); }
+
+/* The state of the counters between the rounds, in the lower halves of the lanes. */
+struct philox_state {
+    lanes word[4];
+};
+
+/* Rounds 0 and 1. */
+static inline __attribute__((always_inline)) struct philox_state philox_begin(const struct philox_lanes *philox, lanes counters) {
+    const lanes product0 = lanes_multiply(counters, lanes_broadcast(QUERN_PHILOX_MULTIPLIER_0));
+    const lanes word2 = lanes_upper(product0) ^ philox->round0_word2;
+    const lanes product1 = lanes_multiply(word2, lanes_broadcast(QUERN_PHILOX_MULTIPLIER_1));
+    return (struct philox_state){{lanes_upper(product1) ^ philox->round1_word0, product1, product0 ^ philox->round1_word2,
+                                  philox->word3_after_round1}};
+}
+
+static inline __attribute__((always_inline)) void philox_round(
+    const struct philox_lanes *philox, int round, struct philox_state *state) {
+    const lanes product0 = lanes_multiply(state->word[0], lanes_broadcast(QUERN_PHILOX_MULTIPLIER_0));
+    const lanes product1 = lanes_multiply(state->word[2], lanes_broadcast(QUERN_PHILOX_MULTIPLIER_1));
+    state->word[0] = lanes_xor(lanes_upper(product1), state->word[1], philox->key0[round]);
+    state->word[2] = lanes_xor(lanes_upper(product0), state->word[3], philox->key1[round]);
+    state->word[1] = product1;
+    state->word[3] = product0;
+}
+
+/* The bits of LANES_ELEMENTS elements in their order. */
+static inline __attribute__((always_inline)) void philox_end(const struct philox_state *state, lanes bits[2]) {
+    const lanes words01 = lanes_pack(state->word[0], state->word[1], 0), words23 = lanes_pack(state->word[2], state->word[3], 0);
+    bits[0] = lanes_pack(words01, words23, 0);
+    bits[1] = lanes_pack(words01, words23, 1);
+}
+
+/* Several vectors of counters are processed side by side, because one alone would mostly wait for its multiplications. */
+static inline __attribute__((always_inline)) void philox_vectors(
+    const struct philox_lanes *philox, lanes counters, uint16_t *bits, const int vectors) {
+    enum { VECTORS_MAX = 4 };
+    struct philox_state state[VECTORS_MAX];
+    for (int i = 0; i < vectors; i++) state[i] = philox_begin(philox, counters + lanes_broadcast((uint64_t)(i * LANES)));
+    for (int round = 2; round < QUERN_RANDOM_ROUNDS; round++)
+        for (int i = 0; i < vectors; i++) philox_round(philox, round, &state[i]);
+    for (int i = 0; i < vectors; i++) philox_end(&state[i], (lanes *)(void *)(bits + i * LANES_ELEMENTS));
 }
 
 static inline void quern_philox_draw(struct quern_philox *philox, uint64_t first, int count, struct quern_random *random) {
+    enum { VECTORS = sizeof(lanes) / 16 };  /* as many as its registers hold */
     quern_philox_enter(philox, first);
-    if (count == QUERN_RANDOM_BLOCK)
-        quern_philox_vectors(philox, (uint32_t)first, random->bits, QUERN_RANDOM_BLOCK / 64);
-    else
-        for (int i = 0; i < count; i += 64)
-            quern_philox_vectors(philox, (uint32_t)first + (uint32_t)i / 8, random->bits + i, 1);
-}
-
-static inline void quern_random_turn(const struct quern_random *from, int turn, int count,
-                                     struct quern_random *to) {
-    const __m512i words = _mm512_setr_epi32(0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3);  /* modulo 4 when they select */
-    const __m512i places = _mm512_add_epi32(words, _mm512_set1_epi32(turn / 2));
-    for (int i = 0; i < count; i += 32) {
-        __m512 bits = _mm512_castsi512_ps(_mm512_load_si512(from->bits + i));
-        _mm512_store_ps(to->bits + i, _mm512_permutevar_ps(bits, places));
+    const struct philox_lanes all = philox_broadcast(philox);
+    lanes counters = philox_counters((uint32_t)first);
+    int i = 0;
+    for (; i + VECTORS * LANES_ELEMENTS <= count; i += VECTORS * LANES_ELEMENTS) {
+        philox_vectors(&all, counters, random->bits + i, VECTORS);
+        counters += lanes_broadcast(VECTORS * LANES);
+    }
+    for (; i < count; i += LANES_ELEMENTS) {
+        philox_vectors(&all, counters, random->bits + i, 1);
+        counters += lanes_broadcast(LANES);
     }
 }
 
-#elif defined(__AVX2__)
-
-/* 4 counters, one to a 64-bit lane. */
-static inline void quern_philox_lanes(const struct quern_philox *philox, __m256i word0, uint16_t *bits) {
-    const __m256i multiplier0 = _mm256_set1_epi64x(QUERN_PHILOX_MULTIPLIER_0);
-    const __m256i multiplier1 = _mm256_set1_epi64x(QUERN_PHILOX_MULTIPLIER_1);
-    __m256i product0 = _mm256_mul_epu32(word0, multiplier0);
-    __m256i c2 = _mm256_xor_si256(_mm256_srli_epi64(product0, 32), _mm256_set1_epi64x((int64_t)philox->round0_word2));
-    __m256i c1 = _mm256_mul_epu32(c2, multiplier1);
-    __m256i c0 = _mm256_xor_si256(_mm256_srli_epi64(c1, 32), _mm256_set1_epi64x((int64_t)philox->round1_word0));
-    c2 = _mm256_xor_si256(product0, _mm256_set1_epi64x((int64_t)philox->round1_word2));
-    __m256i c3 = _mm256_set1_epi64x((int64_t)philox->word3_after_round1);
-    for (int round = 2; round < QUERN_RANDOM_ROUNDS; round++) {
-        __m256i key0 = _mm256_set1_epi64x((int64_t)philox->key0[round]);
-        __m256i key1 = _mm256_set1_epi64x((int64_t)philox->key1[round]);
-        __m256i product1 = _mm256_mul_epu32(c2, multiplier1);
-        product0 = _mm256_mul_epu32(c0, multiplier0);
-        c0 = _mm256_xor_si256(_mm256_srli_epi64(product1, 32), _mm256_xor_si256(c1, key0));
-        c2 = _mm256_xor_si256(_mm256_srli_epi64(product0, 32), _mm256_xor_si256(c3, key1));
-        c1 = product1;
-        c3 = product0;
-    }
-    __m256i words01 = _mm256_blend_epi32(c0, _mm256_slli_epi64(c1, 32), 0xAA);
-    __m256i words23 = _mm256_blend_epi32(c2, _mm256_slli_epi64(c3, 32), 0xAA);
-    _mm256_store_si256((__m256i *)bits, _mm256_unpacklo_epi64(words01, words23));
-    _mm256_store_si256((__m256i *)(bits + 16), _mm256_unpackhi_epi64(words01, words23));
-}
-
-static inline void quern_philox_draw(struct quern_philox *philox, uint64_t first, int count, struct quern_random *random) {
-    quern_philox_enter(philox, first);
-    __m256i word0 = _mm256_add_epi64(_mm256_set1_epi64x((int64_t)(uint32_t)first), _mm256_setr_epi64x(0, 2, 1, 3));
-    for (int i = 0; i < count; i += 32) {
-        quern_philox_lanes(philox, word0, random->bits + i);
-        word0 = _mm256_add_epi64(word0, _mm256_set1_epi64x(4));
-    }
-}
-
-static inline void quern_random_turn(const struct quern_random *from, int turn, int count,
-                                     struct quern_random *to) {
-    const __m256i words = _mm256_setr_epi32(0, 1, 2, 3, 0, 1, 2, 3);  /* modulo 4 when they select */
-    const __m256i places = _mm256_add_epi32(words, _mm256_set1_epi32(turn / 2));
-    for (int i = 0; i < count; i += 16) {
-        __m256 bits = _mm256_load_ps((const float *)(from->bits + i));
-        _mm256_store_ps((float *)(to->bits + i), _mm256_permutevar_ps(bits, places));
-    }
+static inline void quern_random_turn(const struct quern_random *from, int turn, int count, struct quern_random *to) {
+    const lanes *words = (const lanes *)(const void *)from->bits;
+    for (int i = 0; i < count / (LANES_ELEMENTS / 2); i++)
+        ((lanes *)(void *)to->bits)[i] = turn == 2 ? lanes_rotate(words[i], 1) : lanes_rotate(words[i], 2);
 }
 
 #elif QUERN_NEON

@@ -3,7 +3,6 @@
  * whenever the block is stored: it brings the largest finite magnitude just below 2^(top + 1), so that nothing overflows.  Included
  * by adam.h, after narrow_vectors.h and adam_arithmetic.h, whose names it uses.
  *
- *   scaled_load_*    2 * VECTOR_LANES elements of one block, whose scale is *scale
  *   scaled_store_*   a whole block from fp32, with its scale; `random` and `keep_positive` as in narrow_avx512.h
  */
 #ifndef QUERN_CPU_SCALED_H
@@ -18,24 +17,10 @@
 #define SCALED_e4m3 1
 #define SCALED_e5m2 1
 
+_Static_assert((int)SCALE_FACTORS * (int)QUERN_SCALE_BLOCK == (int)BLOCK, "a block of Adam has so many scales");
+
 /* The exponent to which a block's largest magnitude is scaled: one below the type's own largest exponent. */
 enum { SCALED_TOP_F16 = 14, SCALED_TOP_E4M3 = 7, SCALED_TOP_E5M2 = 14 };
-
-/* ---- loads ---- */
-
-static inline struct vector_pair scaled_load_f16(const uint16_t *from, const uint8_t *scale) {
-    return pair_multiply(ordered_load_f16(from), scale_value(*scale));
-}
-
-static inline struct vector_pair scaled_load_e4m3(const uint8_t *from, const uint8_t *scale) {
-    return pair_multiply(ordered_load_e4m3(from), scale_value(*scale));
-}
-
-static inline struct vector_pair scaled_load_e5m2(const uint8_t *from, const uint8_t *scale) {
-    return pair_multiply(ordered_load_e5m2(from), scale_value(*scale));
-}
-
-/* ---- stores ---- */
 
 #define FOR_EACH_PAIR(i) for (int i = 0; i < QUERN_SCALE_BLOCK; i += 2 * VECTOR_LANES)
 
