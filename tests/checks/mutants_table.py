@@ -59,7 +59,7 @@ MUTANTS = (
     ("nothing divided by nothing", "src/kernels/cpu/adam_arithmetic.h", "cpu: test_adam", "vector_divide_or_zero(m, denominator)",
      "(m / denominator)"),
     ("a learning rate that is NaN on the usual path", "src/kernels/cpu/adam_usual.h", "cpu: test_adam_control",
-     "is_finite(step->step_size * tensor->lr_multiplier) &&", "tensor->lr_multiplier >= 0 &&"),
+     "is_finite(step->step_size * work->tensor->lr_multiplier) &&", "work->tensor->lr_multiplier >= 0 &&"),
     ("an update of -0 on the usual path", "src/kernels/cpu/adam_usual.h", "cpu: test_adam",
      "const vector zero = vector_broadcast(0);", "const vector zero = vector_broadcast(-0.0f);"),
     ("a copy of the parameter beside a master", "src/kernels/cpu/adam_step.h", "cpu: test_adam_options",
