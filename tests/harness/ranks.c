@@ -128,6 +128,12 @@ static void match_detail(struct rank *rank, const char *text, bool whole) {
 void rank_check_detail(struct rank *rank, const char *text) { match_detail(rank, text, false); }
 void rank_check_whole_detail(struct rank *rank, const char *text) { match_detail(rank, text, true); }
 
+void rank_check_report(struct rank *rank, const quern_group *group, const char *text) {
+    char report[4096];
+    quern_group_report(group, report, sizeof report);
+    rank_check(rank, strstr(report, text), "no \"%s\" in the report \"%.900s\"", text, report);
+}
+
 void rank_check_refusal(struct rank *rank, int culprit, quern_status status, const char *words, quern_status found) {
     const bool is_mine = culprit == rank->rank;
     char prefix[64];
@@ -191,8 +197,8 @@ void rank_exchange_set(const struct rank *rank, struct rank_exchange *exchange, 
         exchange->from[peer] = peer * rows, exchange->sizes[peer] = rows, exchange->to[peer] = rank->rank * rows;
 }
 
-quern_status rank_exchange_open(struct rank *rank, quern_group *group, struct rank_exchange *exchange, const void *input,
-                                void *output, int32_t rows, int64_t row_bytes) {
+void rank_exchange_make(const struct rank *rank, struct rank_exchange *exchange, const void *input, void *output, int32_t rows,
+                        int64_t row_bytes) {
     quern_ragged_all_to_all_args *args = &exchange->args;
     *args = (quern_ragged_all_to_all_args)QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     args->input = input, args->output = output, args->row_bytes = row_bytes;
@@ -200,8 +206,13 @@ quern_status rank_exchange_open(struct rank *rank, quern_group *group, struct ra
     args->input_offsets = exchange->from, args->output_offsets = exchange->to;
     args->send_sizes = args->recv_sizes = exchange->sizes;
     rank_exchange_set(rank, exchange, rows);
+}
+
+quern_status rank_exchange_open(struct rank *rank, quern_group *group, struct rank_exchange *exchange, const void *input,
+                                void *output, int32_t rows, int64_t row_bytes) {
+    rank_exchange_make(rank, exchange, input, output, rows, row_bytes);
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
-    const quern_status status = quern_ragged_all_to_all_workspace(group, args, &exchange->bytes);
+    const quern_status status = quern_ragged_all_to_all_workspace(group, &exchange->args, &exchange->bytes);
     return status == QUERN_OK ? quern_symmetric_alloc(&group, 1, &exchange->bytes, &exchange->workspace) : status;
 }
 
@@ -538,6 +549,9 @@ static void judge(struct rank_run *run, int rank, bool may_die, double limit) {
     int status = run->ended_with[process_of(run, rank)];
     switch (end_of(run, rank)) {
     case RANK_RETURNED:
+        if (result->seconds >= RANK_LIMIT && !run->ranks.limit)
+            add_text(run, "%s rank %d of %d took %g s: no limit may end\n", rank_kind_name(run->ranks.kind), rank, run->ranks.count,
+                     result->seconds);
         return;
     case RANK_FAILED:
         add_text(run, "%s rank %d of %d: %s\n", rank_kind_name(run->ranks.kind), rank, run->ranks.count, result->failure);

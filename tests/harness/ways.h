@@ -3,6 +3,7 @@
 #define HARNESS_WAYS_H
 
 #include "harness/check.h"
+#include "harness/ranks.h"
 #include "ranks/segment.h"
 
 #define TEST_BOTH_WAYS(suite, name, ...) \
@@ -13,5 +14,11 @@
         suite##_##name(); \
     } \
     static void suite##_##name(void)
+
+/* As TEST_RANKS. */
+#define BOTH_WAYS_RANKS(suite, name, ...) \
+    static quern_status suite##_##name##_of_rank(struct rank *rank); \
+    TEST_BOTH_WAYS(suite, name) { check_ranks(.function = suite##_##name##_of_rank, __VA_ARGS__); } \
+    static quern_status suite##_##name##_of_rank(struct rank *rank)
 
 #endif
