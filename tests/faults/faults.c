@@ -83,7 +83,7 @@ struct life {
     quern_ragged_plan *plan;
     char *memory, *workspace;
     char input[MAX_RANKS * ROWS * ROW_BYTES], before[GUARD], output[MAX_RANKS * ROWS * ROW_BYTES], behind[GUARD];
-    int32_t offsets[MAX_RANKS], sizes[MAX_RANKS], places[MAX_RANKS];
+    struct rank_exchange exchange;   /* a slice from every rank to every rank */
     size_t workspace_bytes;
 };
 
@@ -123,40 +123,19 @@ static quern_status use_memory(struct life *life) {
     return status;
 }
 
-/* Every rank sends a slice to every rank. */
-static quern_ragged_all_to_all_args exchange_args(struct life *life) {
-    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    for (int peer = 0; peer < life->rank->ranks; peer++) {
-        life->offsets[peer] = peer * ROWS;
-        life->sizes[peer] = ROWS;
-        life->places[peer] = life->rank->rank * ROWS;
-    }
-    args.input = life->input;
-    args.output = life->output;
-    args.input_rows = args.output_rows = life->rank->ranks * ROWS;
-    args.row_bytes = ROW_BYTES;
-    args.input_offsets = life->offsets;
-    args.send_sizes = args.recv_sizes = life->sizes;
-    args.output_offsets = life->places;
-    return args;
-}
-
 static quern_status allocate_workspace(struct life *life) {
-    quern_ragged_all_to_all_args args = exchange_args(life);
-    quern_status status = quern_ragged_all_to_all_workspace(life->group, &args, &life->workspace_bytes);
+    quern_status status = quern_ragged_all_to_all_workspace(life->group, &life->exchange.args, &life->workspace_bytes);
     if (status != QUERN_OK) return status;
     return quern_symmetric_alloc(&life->group, 1, &life->workspace_bytes, (void **)&life->workspace);
 }
 
 static quern_status exchange(struct life *life) {
-    quern_ragged_all_to_all_args args = exchange_args(life);
-    return quern_ragged_all_to_all(life->group, &args, life->workspace, life->workspace_bytes, NULL);
+    return quern_ragged_all_to_all(life->group, &life->exchange.args, life->workspace, life->workspace_bytes, NULL);
 }
 
 static quern_status create_plan(struct life *life) {
-    quern_ragged_all_to_all_args args = exchange_args(life);
     void *workspace = life->workspace;
-    return quern_ragged_plan_create(&life->group, 1, &args, &workspace, &life->workspace_bytes, &life->plan);
+    return quern_ragged_plan_create(&life->group, 1, &life->exchange.args, &workspace, &life->workspace_bytes, &life->plan);
 }
 
 static quern_status run_plan(struct life *life) { return quern_ragged_plan_run(life->plan, NULL); }
@@ -208,6 +187,7 @@ static quern_status live(struct rank *rank) {
     struct possessions before = count_possessions();
     quern_status status = QUERN_OK;
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    rank_exchange_args(rank, &life.exchange, life.input, life.output, ROWS, ROW_BYTES);
     memset(life.input, 'a' + rank->rank, sizeof life.input);
     memset(life.before, '#', GUARD);
     memset(life.behind, '#', GUARD);

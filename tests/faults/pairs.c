@@ -103,7 +103,7 @@ struct life {
     char *workspace;
     size_t workspace_bytes;
     unsigned char *input, *output;   /* with a guard on each side */
-    int32_t offsets[MOST_RANKS], sizes[MOST_RANKS], places[MOST_RANKS];
+    struct rank_exchange exchange;   /* of a slice from every rank to every rank, larger than a window of the staging */
 };
 
 static quern_status create(struct life *life) {
@@ -119,24 +119,6 @@ static quern_status split(struct life *life) {
 }
 
 static quern_status meet_part(struct life *life) { return quern_barrier(life->part, NULL, NULL); }
-
-/* Every rank sends to every rank, itself included, a slice of more bytes than a window of the staging has. */
-static quern_ragged_all_to_all_args exchange_args(struct life *life) {
-    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    for (int peer = 0; peer < life->rank->ranks; peer++) {
-        life->offsets[peer] = peer * SLICE_ROWS;
-        life->sizes[peer] = SLICE_ROWS;
-        life->places[peer] = life->rank->rank * SLICE_ROWS;
-    }
-    args.input = life->input + GUARD;
-    args.output = life->output + GUARD;
-    args.input_rows = args.output_rows = life->rank->ranks * SLICE_ROWS;
-    args.row_bytes = (int64_t)life->plan->scene->row_bytes;
-    args.input_offsets = life->offsets;
-    args.send_sizes = args.recv_sizes = life->sizes;
-    args.output_offsets = life->places;
-    return args;
-}
 
 /* Of the first slice of every rank, or of all its slices. */
 static quern_collective_args collective_args(struct life *life, bool gathers) {
@@ -169,10 +151,9 @@ static quern_status reduce(struct life *life) {
 }
 
 static quern_status allocate(struct life *life) {
-    quern_ragged_all_to_all_args args = exchange_args(life);
     quern_collective_args largest = collective_args(life, false);
     size_t more = 0;
-    quern_status status = quern_ragged_all_to_all_workspace(life->group, &args, &life->workspace_bytes);
+    quern_status status = quern_ragged_all_to_all_workspace(life->group, &life->exchange.args, &life->workspace_bytes);
     if (status == QUERN_OK) status = quern_collective_workspace(life->group, &largest, &more);
     if (status != QUERN_OK) return status;
     if (more > life->workspace_bytes) life->workspace_bytes = more;
@@ -181,13 +162,12 @@ static quern_status allocate(struct life *life) {
 }
 
 static quern_status exchange(struct life *life) {
-    quern_ragged_all_to_all_args args = exchange_args(life);
-    return quern_ragged_all_to_all(life->group, &args, life->workspace, life->workspace_bytes, NULL);
+    return quern_ragged_all_to_all(life->group, &life->exchange.args, life->workspace, life->workspace_bytes, NULL);
 }
 
 static quern_status create_plan(struct life *life) {
-    quern_ragged_all_to_all_args args = exchange_args(life);
-    return quern_ragged_plan_create(&life->group, 1, &args, (void *const *)&life->workspace, &life->workspace_bytes, &life->ragged);
+    return quern_ragged_plan_create(&life->group, 1, &life->exchange.args, (void *const *)&life->workspace, &life->workspace_bytes,
+                                    &life->ragged);
 }
 
 static quern_status run_plan(struct life *life) { return quern_ragged_plan_run(life->ragged, NULL); }
@@ -291,6 +271,8 @@ static void make_buffers(struct life *life) {
     for (int row = 0; row < life->rank->ranks * SLICE_ROWS; row++)
         memset(life->input + GUARD + (size_t)row * row_bytes(life), value_of(life->rank->rank, row / SLICE_ROWS, row % SLICE_ROWS),
                row_bytes(life));
+    rank_exchange_args(life->rank, &life->exchange, life->input + GUARD, life->output + GUARD, SLICE_ROWS,
+                       (int64_t)row_bytes(life));
 }
 
 static void check_fences(struct life *life) {
@@ -667,14 +649,15 @@ static void run_scene(struct plan plan, bool visited[STEPS][QUERN_POINT_COUNT]) 
 }
 
 /*
- * Transfers fail by themselves and leave the group as it is, and messages are between hosts: transfers.c, windows.c, carriers.c and
+ * Transfers fail by themselves and leave the group as it is, and messages are between hosts: transfers.c, windows.c and
  * reductions.c visit them.
  */
 static bool is_elsewhere(enum quern_point point) {
     return point >= QUERN_POINT_TRANSFER_PREPARED && point <= QUERN_POINT_NCCL_COMBINED;
 }
 
-static bool is_pair(enum quern_point point, enum point_fault fault) {
+static bool is_pair(int kind, enum quern_point point, enum point_fault fault) {
+    (void)kind;
     const bool without_group = point >= QUERN_POINT_FORM_EXPIRING && point <= QUERN_POINT_FORM_REFUSED;  /* only in create */
     return !(fault == POINT_ABORT && without_group) && !is_elsewhere(point);
 }

@@ -105,14 +105,11 @@ enum { UNTOUCHED = 0xee, REUSED = 0xbb };
 struct exchange {
     quern_group *group;
     unsigned char *input, *output;
-    int32_t offsets[MOST_RANKS], sizes[MOST_RANKS], places[MOST_RANKS];
-    void *workspace;
-    size_t workspace_bytes, bytes;
+    size_t bytes;
+    struct rank_exchange of_rows;
 };
 
-static quern_ragged_all_to_all_args prepare_exchange(struct rank *rank, struct exchange *exchange) {
-    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+static void prepare_exchange(struct rank *rank, struct exchange *exchange) {
     rank_ok(rank, create(rank, rank->ranks, &exchange->group));
     exchange->bytes = (size_t)rank->ranks * SLICE_ROWS * ROW_BYTES;
     exchange->input = malloc(exchange->bytes);
@@ -120,31 +117,19 @@ static quern_ragged_all_to_all_args prepare_exchange(struct rank *rank, struct e
     rank_check(rank, exchange->input && exchange->output, "no memory for buffers");
     memset(exchange->input, 1 + rank->rank, exchange->bytes);
     memset(exchange->output, UNTOUCHED, exchange->bytes);
-    for (int peer = 0; peer < rank->ranks; peer++) {
-        exchange->offsets[peer] = peer * SLICE_ROWS;
-        exchange->sizes[peer] = SLICE_ROWS;
-        exchange->places[peer] = rank->rank * SLICE_ROWS;
-    }
-    args.input = exchange->input;
-    args.output = exchange->output;
-    args.input_rows = args.output_rows = rank->ranks * SLICE_ROWS;
-    args.row_bytes = ROW_BYTES;
-    args.input_offsets = exchange->offsets;
-    args.send_sizes = args.recv_sizes = exchange->sizes;
-    args.output_offsets = exchange->places;
-    rank_ok(rank, quern_ragged_all_to_all_workspace(exchange->group, &args, &exchange->workspace_bytes));
-    rank_ok(rank, quern_symmetric_alloc(&exchange->group, 1, &exchange->workspace_bytes, &exchange->workspace));
-    return args;
+    rank_ok(rank, rank_exchange_open(rank, exchange->group, &exchange->of_rows, exchange->input, exchange->output, SLICE_ROWS,
+                                     ROW_BYTES));
 }
 
 static quern_status run_exchange(struct rank *rank, struct exchange *exchange, bool by_plan) {
-    quern_ragged_all_to_all_args args = prepare_exchange(rank, exchange);
+    struct rank_exchange *of_rows = &exchange->of_rows;
     quern_ragged_plan *plan;
+    prepare_exchange(rank, exchange);
     if (!by_plan) {
         points_enter_step(1);
-        return quern_ragged_all_to_all(exchange->group, &args, exchange->workspace, exchange->workspace_bytes, NULL);
+        return rank_exchange_run(exchange->group, of_rows);
     }
-    rank_ok(rank, quern_ragged_plan_create(&exchange->group, 1, &args, &exchange->workspace, &exchange->workspace_bytes, &plan));
+    rank_ok(rank, quern_ragged_plan_create(&exchange->group, 1, &of_rows->args, &of_rows->workspace, &of_rows->bytes, &plan));
     points_enter_step(1);
     quern_status status = quern_ragged_plan_run(plan, NULL);
     tell(rank, status);

@@ -109,7 +109,8 @@ static void visit_all(void) {
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) run_scene(&scenes[i]);
 }
 
-static bool is_pair(enum quern_point point, enum point_fault fault) {
+static bool is_pair(int kind, enum quern_point point, enum point_fault fault) {
+    (void)kind;
     return fault == POINT_KILL && (point == QUERN_POINT_SPLIT_WISHED || point == QUERN_POINT_HOSTS_CONNECTING);
 }
 

@@ -63,7 +63,7 @@ static inline void visit_run(struct ranks ranks, const struct point_stop *stop, 
     ranks_close(run);
 }
 
-typedef bool visit_is_pair(enum quern_point point, enum point_fault fault);
+typedef bool visit_is_pair(int kind, enum quern_point point, enum point_fault fault);
 
 /* How many pairs must be met, and were not; prints them if asked to. */
 static int visit_missing(visit_is_pair *is_pair, const char *const kinds[VISIT_KINDS], bool prints) {
@@ -71,7 +71,7 @@ static int visit_missing(visit_is_pair *is_pair, const char *const kinds[VISIT_K
     for (int kind = 0; kind < VISIT_KINDS && kinds[kind]; kind++)
         for (enum quern_point point = 0; point < QUERN_POINT_COUNT; point++)
             for (enum point_fault fault = POINT_DELAY; fault <= POINT_EXPIRE; fault++) {
-                if (visits.met[kind][point][fault] || !is_pair(point, fault)) continue;
+                if (visits.met[kind][point][fault] || !is_pair(kind, point, fault)) continue;
                 if (prints) printf("no rank met fault %s at point %s%s\n", point_fault_name(fault), point_name(point), kinds[kind]);
                 missing++;
             }
@@ -173,9 +173,10 @@ static inline void visit_all_scenes(void) {
                         visit_point(scene, kind, point, scene->arrivals[i]);
 }
 
-static inline bool visit_is_in_scenes(enum quern_point point, enum point_fault fault) {
+static inline bool visit_is_in_scenes(int kind, enum quern_point point, enum point_fault fault) {
     bool is_there = false;
-    for (size_t i = 0; i < visit_scene_count; i++) is_there |= visit_has(&visit_scenes[i], point, fault);
+    for (size_t i = 0; i < visit_scene_count; i++)
+        is_there |= visit_scenes[i].kind == kind && visit_has(&visit_scenes[i], point, fault);
     return is_there;
 }
 

@@ -22,7 +22,9 @@ struct gatherer {
     unsigned rounds;
 };
 
-static inline void gather_parts(struct gatherer *gatherer, const void *mine, size_t bytes, void *all) {
+/* A callback of quern_group_args, whose user is the gatherer. */
+static inline int gather_all(void *user, const void *mine, size_t bytes, void *all) {
+    struct gatherer *gatherer = user;
     struct gather_store *store = gatherer->rank->shared;
     const unsigned ranks = (unsigned)gatherer->rank->ranks, round = gatherer->rounds++;
     rank_check(gatherer->rank, bytes <= GATHER_BYTES, "%zu bytes", bytes);
@@ -31,6 +33,7 @@ static inline void gather_parts(struct gatherer *gatherer, const void *mine, siz
     __atomic_add_fetch(&store->arrived, 1, __ATOMIC_ACQ_REL);
     while (__atomic_load_n(&store->arrived, __ATOMIC_ACQUIRE) < (round + 1) * ranks) rank_sleep(1e-4);
     for (unsigned rank = 0; rank < ranks; rank++) memcpy((char *)all + rank * bytes, store->parts[round % 2][rank], bytes);
+    return 0;
 }
 
 #endif

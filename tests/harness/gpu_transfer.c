@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "harness/gpu_transfer.h"
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, PAIR_BYTES = 5000 };
 
 static void *make_memory(void *user, int64_t bytes) {
     struct gpu_end *end = user;
@@ -18,26 +18,44 @@ static void *make_memory(void *user, int64_t bytes) {
 static void free_memory(void *user, void *memory) {
     struct gpu_end *end = user;
     const char *place = memory;
-    if (place >= end->arena && place < end->arena + GPU_ARENA) end->used = 0;
+    if (end->arena && place >= end->arena && place < end->arena + GPU_ARENA) end->used = 0;
     else nccl_release(&end->side, memory);
 }
 
-struct transfer_place gpu_end_place(struct gpu_end *end) {
-    return (struct transfer_place){end, end->side.stream, make_memory, free_memory, nccl_put, nccl_get, NULL};
-}
-
-void gpu_end_open(struct gpu_end *end, struct rank *rank, enum gpu_memory memory, double limit) {
-    size_t bytes = GPU_ARENA;
-    void *arena;
+void gpu_end_open(struct gpu_end *end, struct rank *rank, enum gpu_memory memory) {
     *end = (struct gpu_end){.memory = memory};
     nccl_open_gpu(&end->side, rank, rank->ranks - 1 - rank->rank);
-    const quern_group_args args = nccl_args(&end->side, limit);
+    const quern_group_args args = nccl_args(&end->side, RANK_LIMIT);
     rank_ok(rank, quern_group_create(&args, 1, &end->side.group));
-    rank_ok(rank, quern_symmetric_alloc(&end->side.group, 1, &bytes, &arena));
-    end->arena = arena;
+    if (memory != GPU_PRIVATE)
+        rank_ok(rank, quern_symmetric_alloc(&end->side.group, 1, &(size_t){GPU_ARENA}, (void **)&end->arena));
+    end->place = (struct transfer_place){end, end->side.stream, make_memory, free_memory, nccl_put, nccl_get, NULL};
 }
 
 quern_status gpu_end_close(struct gpu_end *end) {
-    rank_ok(end->side.rank, quern_symmetric_free(end->side.group, end->arena, end->side.stream));
+    if (end->arena) rank_ok(end->side.rank, quern_symmetric_free(end->side.group, end->arena, end->side.stream));
     return nccl_close(&end->side);
 }
+
+void gpu_pair_begin(struct rank *rank, struct gpu_pair *gpu) {
+    gpu_end_open(&gpu->end, rank, GPU_PRIVATE);
+    transfer_pair_open(&gpu->pair, rank, gpu->end.side.group, &gpu->end.place, !rank->rank, PAIR_BYTES);
+}
+
+void gpu_pair_end(struct rank *rank, struct gpu_pair *gpu) {
+    transfer_pair_close(&gpu->pair);
+    rank_ok(rank, gpu_end_close(&gpu->end));
+}
+
+static void nap(void *user) { (void)user, rank_sleep(3e-3); }
+
+void gpu_delay(void *user) {
+    const struct gpu_end *end = user;
+    nccl_enqueue(&end->side, end->side.stream, nap, NULL);
+}
+
+static void await_word(void *word) {
+    while (!__atomic_load_n((int *)word, __ATOMIC_ACQUIRE)) rank_sleep(1e-3);
+}
+
+void gpu_hold(const struct gpu_end *end, CUstream stream, int *word) { nccl_enqueue(&end->side, stream, await_word, word); }

@@ -10,10 +10,8 @@
 #include "harness/check.h"
 
 void check_shapes(const struct hosts_shape *shapes, size_t count, rank_function *function, const void *user) {
-    for (size_t kind = 0; kind < sizeof rank_kinds / sizeof *rank_kinds; kind++)
-        for (size_t i = 0; i < count; i++)
-            check_ranks(.kind = rank_kinds[kind], .count = shapes[i].ranks, .hosts = shapes[i].hosts, .function = function,
-                        .user = user, .shared_bytes = sizeof(struct hosts_board));
+    for (size_t i = 0; i < count; i++)
+        check_ranks(.kind = RANK_BOTH, .count = shapes[i].ranks, .hosts = shapes[i].hosts, .function = function, .user = user);
 }
 
 void meet_members(struct rank *rank, quern_group *group, const int *members, int count, int64_t round) {
@@ -61,19 +59,27 @@ quern_status exchange_until_the_last_ends(struct rank *rank, quern_group *group)
     return QUERN_OK;
 }
 
-void end_the_last(int ranks, rank_function *function, const struct carrier_choice *carrier, int signal) {
-    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = ranks, .hosts = ranks, .function = function,
-                                                       .user = signal == SIGKILL ? "has ended" : "its host is silent",
-                                                       .shared_bytes = sizeof(unsigned), .carrier = carrier,
-                                                       .watches_silence = signal == SIGSTOP});
-    bool may_die[CARRIER_RANKS] = {false};
-    may_die[ranks - 1] = true;
-    ranks_await_count(run, ranks_shared(run), (unsigned)ranks);
+void end_ranks(struct ranks ranks, unsigned mask, int signal) {
+    bool may_die[32] = {false};
+    ranks.kind = RANK_PROCESSES, ranks.watches_silence = signal == SIGSTOP;
+    struct rank_run *run = ranks_start(&ranks);
+    const unsigned *ready = ranks_shared(run);
+    ranks_await_count(run, ready, (unsigned)ranks.count);
+    check(__atomic_load_n(ready, __ATOMIC_ACQUIRE) == (unsigned)ranks.count, "%u of %d ranks are ready", *ready, ranks.count);
     rank_sleep(0.05);
-    kill(ranks_process(run, ranks - 1), signal);
-    ranks_await_ends(run, may_die);
-    kill(ranks_process(run, ranks - 1), SIGKILL);
+    for (int rank = 0; rank < ranks.count; rank++) {
+        may_die[rank] = mask >> rank & 1;
+        if (may_die[rank]) kill(ranks_process(run, rank), signal);
+    }
+    ranks_await_ends(run, may_die);  /* those that are stopped are killed when the others have ended */
+    for (int rank = 0; rank < ranks.count; rank++)
+        if (may_die[rank]) kill(ranks_process(run, rank), SIGKILL);
     const char *wrong = ranks_wait(run, may_die);
     check(!wrong, "%s", wrong);
     ranks_close(run);
+}
+
+void end_the_last(int ranks, rank_function *function, const struct carrier_choice *carrier, int signal) {
+    end_ranks((struct ranks){.count = ranks, .hosts = ranks, .function = function, .carrier = carrier,
+                             .user = signal == SIGKILL ? "has ended" : "its host is silent"}, 1u << (ranks - 1), signal);
 }

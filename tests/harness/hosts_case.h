@@ -38,9 +38,12 @@ void meet_members(struct rank *rank, quern_group *group, const int *members, int
 quern_status exchange_until_the_last_ends(struct rank *rank, quern_group *group);
 
 /*
- * Starts ranks of as many hosts, whose function makes that call, and ends the last one while they exchange, by SIGKILL or SIGSTOP.
- * Fails unless all others return QUERN_OK.
+ * Starts processes that each add one to the word at the start of the memory that they share, and then ends some, a bit mask, by
+ * SIGKILL or SIGSTOP.  Fails if another one fails.
  */
+void end_ranks(struct ranks ranks, unsigned mask, int signal);
+
+/* The same of ranks of as many hosts, whose function makes the call above: the last one ends while they exchange. */
 void end_the_last(int ranks, rank_function *function, const struct carrier_choice *carrier, int signal);
 
 #endif

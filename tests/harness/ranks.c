@@ -130,6 +130,12 @@ static void match_detail(struct rank *rank, const char *text, bool whole) {
 void rank_check_detail(struct rank *rank, const char *text) { match_detail(rank, text, false); }
 void rank_check_whole_detail(struct rank *rank, const char *text) { match_detail(rank, text, true); }
 
+void rank_check_report(struct rank *rank, const quern_group *group, const char *text) {
+    char report[4096];
+    quern_group_report(group, report, sizeof report);
+    rank_check(rank, strstr(report, text), "no \"%s\" in the report \"%.900s\"", text, report);
+}
+
 void rank_check_refusal(struct rank *rank, int culprit, quern_status status, const char *words, quern_status found) {
     const bool is_mine = culprit == rank->rank;
     char prefix[64];
@@ -570,6 +576,9 @@ static void judge(struct rank_run *run, int rank, bool may_die, double limit) {
     int status = run->ended_with[process_of(run, rank)];
     switch (end_of(run, rank)) {
     case RANK_RETURNED:
+        if (result->seconds >= RANK_LIMIT && !run->ranks.limit)
+            add_text(run, "%s rank %d of %d took %g s: no limit may end\n", rank_kind_name(run->ranks.kind), rank, run->ranks.count,
+                     result->seconds);
         return;
     case RANK_FAILED:
         add_text(run, "%s rank %d of %d: %s\n", rank_kind_name(run->ranks.kind), rank, run->ranks.count, result->failure);

@@ -77,6 +77,9 @@ void rank_check_status(struct rank *rank, quern_status status, quern_status expe
 void rank_check_detail(struct rank *rank, const char *text);
 void rank_check_whole_detail(struct rank *rank, const char *text);
 
+/* The same unless the group's report contains the text. */
+void rank_check_report(struct rank *rank, const quern_group *group, const char *text);
+
 /* The call returns the status, with such a detail. */
 #define rank_refused(rank, call, expected, text) do { rank_status(rank, call, expected); rank_check_detail(rank, text); } while (0)
 
@@ -90,7 +93,10 @@ int rank_segment_file(struct rank *rank);
 struct quern_membership;
 char *rank_allocate(struct rank *rank, quern_group *group, size_t bytes);
 char *rank_peer_of(struct rank *rank, quern_group *group, const void *pointer, int peer);
-/* An exchange of rows: each rank sends as many to each, in order.  It is set anew for other counts than those it was opened for. */
+/*
+ * An exchange of rows: each rank sends as many to each, in order.  It is made, or opened with a workspace of its own, and set anew
+ * for other counts than those it was made for.
+ */
 struct rank_exchange {
     quern_ragged_all_to_all_args args;
     int32_t from[QUERN_MAX_RANKS], sizes[QUERN_MAX_RANKS], to[QUERN_MAX_RANKS];
@@ -132,7 +138,7 @@ double rank_now(void);              /* seconds */
 
 /*
  * Seconds that suffice, on a machine as busy as can be, for what waits for no limit.  A group that must not end by its limit in a
- * test has RANK_LIMIT.  Only what hangs takes so long.
+ * test has RANK_LIMIT.  Only what hangs takes so long, and a run in which a rank does has failed, unless it has a limit of its own.
  */
 static const double RANK_SOON = 300, RANK_LIMIT = 400;
 

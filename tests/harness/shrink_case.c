@@ -9,9 +9,8 @@
 #include "ranks/handles.h"
 
 quern_group *shrink_case_group(struct rank *rank, double limit) {
-    struct quern_membership *member;
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    rank_ok(rank, quern_member_of(group, &member));
+    struct quern_membership *member = rank_member_of(rank, group);
     member->first_timeout = limit;
     return group;
 }

@@ -21,6 +21,14 @@ quern_transfer *transfer_prepare(struct rank *rank, quern_group *group, uint64_t
     return transfer;
 }
 
+/* ---- the host's memory ---- */
+
+static void *take_memory(void *user, int64_t bytes) { return (void)user, malloc((size_t)bytes); }
+static void give_back(void *user, void *memory) { (void)user, free(memory); }
+static void copy(void *user, void *to, const void *from, int64_t bytes) { (void)user, memcpy(to, from, (size_t)bytes); }
+
+const struct transfer_place transfer_place_of_host = {NULL, NULL, take_memory, give_back, copy, copy, NULL};
+
 /* ---- a case ---- */
 
 /* What goes from one rank to another. */
@@ -34,7 +42,7 @@ struct list {
     quern_transfer *transfer;
     quern_transfer_item *items;
     struct cargo *cargo;      /* [count]: of each item */
-    unsigned char **shadow;   /* [count]: what it has to have, or has, on the host; with what is beside it */
+    unsigned char **shadow;   /* [count]: what it has to have, or has, with what is beside it */
     int64_t count;
 };
 
@@ -81,7 +89,8 @@ static unsigned char *make_shadow(struct rank *rank, int64_t bytes) {
 static void add(struct bench *bench, struct list *list, const struct cargo *cargo, bool receive) {
     const struct transfer_place *place = bench->place;
     unsigned char *shadow = make_shadow(bench->rank, cargo->bytes);
-    unsigned char *memory = place ? place->make(place->user, cargo->bytes + 2 * GUARD) : shadow;
+    unsigned char *memory = place->make(place->user, cargo->bytes + 2 * GUARD);
+    rank_check(bench->rank, memory, "no memory");
     list->shadow[list->count] = shadow;
     list->cargo[list->count] = *cargo;
     list->items[list->count++] = transfer_item(receive, receive ? cargo->from : cargo->to, cargo->tag, memory + GUARD,
@@ -122,7 +131,7 @@ static void fill(const struct bench *bench, struct list *list, uint64_t round) {
         const quern_transfer_item *item = &list->items[i];
         for (int64_t at = 0; at < item->bytes; at++)
             list->shadow[i][GUARD + at] = item->receive ? 0xee : byte_of(&list->cargo[i], round, at);
-        if (place) place->put(place->user, (char *)item->memory - GUARD, list->shadow[i], item->bytes + 2 * GUARD);
+        place->put(place->user, (char *)item->memory - GUARD, list->shadow[i], item->bytes + 2 * GUARD);
     }
 }
 
@@ -130,8 +139,7 @@ static void compare(struct bench *bench, const struct list *list, uint64_t round
     for (int64_t i = 0; i < list->count; i++) {
         const struct cargo *cargo = &list->cargo[i];
         const unsigned char *memory = list->shadow[i] + GUARD;
-        if (bench->place)
-            bench->place->get(bench->place->user, list->shadow[i], (char *)list->items[i].memory - GUARD, cargo->bytes + 2 * GUARD);
+        bench->place->get(bench->place->user, list->shadow[i], (char *)list->items[i].memory - GUARD, cargo->bytes + 2 * GUARD);
         for (int64_t at = 0; at < cargo->bytes; at++)
             rank_check(bench->rank, memory[at] == byte_of(cargo, round, at), "seed %llu, round %llu: byte %lld of %lld of the %s "
                        "from rank %d to rank %d with tag %llu is %d instead of %d", (unsigned long long)bench->seed,
@@ -152,7 +160,7 @@ static struct list *nth(struct bench *bench, const struct transfer_choice *choic
 
 static void run_round(struct bench *bench, quern_group *group, const struct transfer_choice *choice, uint64_t round) {
     struct rank *rank = bench->rank;
-    void *stream = bench->place ? bench->place->stream : NULL;
+    void *stream = bench->place->stream;
     for (int i = 0; i < choice->lists; i++) fill(bench, &bench->list[i], round);
     if (choice->batch) rank_ok(rank, quern_transfer_begin(group));
     for (int i = 0; i < choice->lists; i++) rank_ok(rank, quern_transfer_start(nth(bench, choice, round, i)->transfer, stream));
@@ -172,14 +180,14 @@ static void run_round(struct bench *bench, quern_group *group, const struct tran
 void transfer_run_case(struct rank *rank, quern_group *group, uint64_t seed, const struct transfer_choice *choice) {
     struct bench *bench = calloc(1, sizeof *bench);
     rank_check(rank, bench, "no memory");
-    bench->rank = rank, bench->seed = seed, bench->place = choice->place;
+    bench->rank = rank, bench->seed = seed, bench->place = choice->place ? choice->place : &transfer_place_of_host;
     for (int i = 0; i < choice->lists; i++) make_list(bench, group, i, choice);
     for (int round = 1; round <= choice->rounds; round++) run_round(bench, group, choice, (uint64_t)round);
     for (int i = 0; i < choice->lists; i++) {
         struct list *list = &bench->list[i];
         rank_ok(rank, quern_transfer_destroy(list->transfer));
         for (int64_t item = 0; item < list->count; item++) {
-            if (bench->place) bench->place->free(bench->place->user, (char *)list->items[item].memory - GUARD);
+            bench->place->free(bench->place->user, (char *)list->items[item].memory - GUARD);
             free(list->shadow[item]);
         }
         free(list->shadow);

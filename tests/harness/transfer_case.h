@@ -9,7 +9,7 @@
 
 #include "harness/ranks.h"
 
-/* Where the items are, if not in the memory of the host. */
+/* Where the items are. */
 struct transfer_place {
     void *user, *stream;      /* the latter is that of the starts */
     void *(*make)(void *user, int64_t bytes);
@@ -18,6 +18,8 @@ struct transfer_place {
     void (*get)(void *user, void *to, const void *from, int64_t bytes);  /* waits for the copy, not for the stream */
     void (*between)(void *user);  /* before and after each of several cases; NULL: nothing */
 };
+
+extern const struct transfer_place transfer_place_of_host;
 
 struct transfer_choice {
     int lists;        /* transfers at the same time, started in an order of each rank's own */

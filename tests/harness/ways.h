@@ -37,4 +37,10 @@ void check_each_way_of(struct ranks ranks);
     Test(suite, name) { check_each_way(.function = suite##_##name##_of_rank, __VA_ARGS__); } \
     static void suite##_##name##_with(struct rank *rank, struct rank_bench *bench)
 
+/* As TEST_RANKS. */
+#define BOTH_WAYS_RANKS(suite, name, ...) \
+    static quern_status suite##_##name##_of_rank(struct rank *rank); \
+    TEST_BOTH_WAYS(suite, name) { check_ranks(.function = suite##_##name##_of_rank, __VA_ARGS__); } \
+    static quern_status suite##_##name##_of_rank(struct rank *rank)
+
 #endif

@@ -136,16 +136,12 @@ static void leave_remnant(const struct rank *rank, char name[128]) {
     if (file >= 0 && write(file, "", 1) == 1) __real_close(file);
 }
 
-static int gather(void *user, const void *mine, size_t bytes, void *all) {
-    gather_parts(user, mine, bytes, all);
-    return 0;
-}
-
 static quern_status do_everything(struct rank *rank) {
     struct gatherer gatherer = {.rank = rank};
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     quern_group *group, *part, *less;
-    if (((const struct scene *)rank->user)->gathers) args.meet = NULL, args.all_gather = gather, args.all_gather_user = &gatherer;
+    const struct scene *scene = rank->user;
+    if (scene->gathers) args.meet = NULL, args.all_gather = gather_all, args.all_gather_user = &gatherer;
     char remnant[128];
     args.job = 3;
     leave_remnant(rank, remnant);
@@ -224,22 +220,17 @@ static void leave_descriptors(struct rank *rank, int more) {
 }
 
 /* The segment takes the only one, so nothing can be opened for the lock, nor to compare the name with it. */
-static quern_status use_the_last_one(struct rank *rank) {
+TEST_RANKS(descriptors, the_name_is_removed_with_the_last_one, .kind = RANK_PROCESSES, .count = 2) {
     struct stat file;
     char path[128];
     quern_group *group;
     const quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     snprintf(path, sizeof path, "/dev/shm/quern.%u.0.%s", (unsigned)geteuid(), rank->name);
     leave_descriptors(rank, 1);
-    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_SYSTEM_ERROR);
-    rank_check_detail(rank, strerror(EMFILE));
+    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_SYSTEM_ERROR, strerror(EMFILE));
     rank_line_up(rank);
     rank_check(rank, stat(path, &file) != 0, "%s is there", path);
     return QUERN_OK;
-}
-
-Test(descriptors, the_name_is_removed_with_the_last_one) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = use_the_last_one);
 }
 
 /* ---- a group of several hosts for which there are too few ---- */
@@ -253,8 +244,7 @@ static void expect_no_name(struct rank *rank) {
 
 /* All hear at once what one rank lacks: the others have no limit that ends. */
 static void hear_of_shortage(struct rank *rank, quern_status status, const char *words) {
-    rank_status(rank, status, QUERN_SYSTEM_ERROR);
-    rank_check_detail(rank, words);
+    rank_refused(rank, status, QUERN_SYSTEM_ERROR, words);
     expect_no_name(rank);
 }
 
@@ -277,7 +267,7 @@ Test(descriptors, all_ranks_hear_which_one_has_too_few) {
 }
 
 /* Each rank has enough for itself; all of a host are of one process, which has not. */
-static quern_status lack_descriptors_together(struct rank *rank) {
+TEST_RANKS(descriptors, the_ranks_of_a_process_need_them_together, .kind = RANK_THREADS, .count = 16, .hosts = 2) {
     quern_group *group;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     if (rank->rank == 0) leave_descriptors(rank, 100);
@@ -287,20 +277,12 @@ static quern_status lack_descriptors_together(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(descriptors, the_ranks_of_a_process_need_them_together) {
-    check_ranks(.kind = RANK_THREADS, .count = 16, .hosts = 2, .function = lack_descriptors_together);
-}
-
-static quern_status split_without(struct rank *rank) {
+TEST_RANKS(descriptors, a_split_needs_as_many_again, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
     quern_group *group = rank_group(rank, RANK_LIMIT), *part;
     if (rank->rank == 2) leave_descriptors(rank, 5);
     const quern_status status = quern_group_split(&group, 1, &(int){0}, &(int){0}, &part);
     hear_of_shortage(rank, status, "rank 2: the group needs 7 descriptors in this process, and the limit");
     return quern_group_destroy(group);
-}
-
-Test(descriptors, a_split_needs_as_many_again) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = split_without);
 }
 
 /* ---- calls of the system that fail ---- */

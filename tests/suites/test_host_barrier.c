@@ -49,15 +49,6 @@ static void exchange_values(struct rank *rank, quern_group *group, const int *me
     rank_ok(rank, quern_barrier(group, &args, NULL));
 }
 
-static void check_both(struct ranks ranks) {
-    for (size_t i = 0; i < COUNT(rank_kinds); i++) {
-        ranks.kind = rank_kinds[i];
-        const char *wrong = ranks_run(&ranks);
-        check(!wrong, "%s", wrong);
-    }
-}
-#define CHECK_BOTH(...) check_both((struct ranks){.shared_bytes = sizeof(struct board), __VA_ARGS__})
-
 /* ---- rounds ---- */
 
 static quern_status meet_often(struct rank *rank) {
@@ -69,7 +60,8 @@ static quern_status meet_often(struct rank *rank) {
 
 Test(host_barrier, any_number_of_ranks) {
     static const int counts[] = {1, 2, 3, 4, 8, 31, 32, 33, 64, 128};
-    for (size_t i = 0; i < COUNT(counts); i++) CHECK_BOTH(.count = counts[i], .function = meet_often, .user = &(int64_t){5});
+    for (size_t i = 0; i < COUNT(counts); i++)
+        check_ranks(.kind = RANK_BOTH, .count = counts[i], .function = meet_often, .user = &(int64_t){5});
 }
 
 /* Two barriers per round.  Threads and processes wait in the same way, so only one kind runs the long version. */
@@ -87,7 +79,9 @@ Test(host_barrier, a_million_times_with_two_ranks) { check_many(2, 1000000); }
 Test(host_barrier, a_hundred_thousand_times_with_four_ranks) { check_many(4, 100000); }
 
 /* Far more ranks than cores.  A lost wake-up costs 50 ms: these rounds would take minutes. */
-Test(host_barrier, wakes_sleepers) { CHECK_BOTH(.count = 12, .function = meet_often, .user = &(int64_t){1000}); }
+Test(host_barrier, wakes_sleepers) {
+    check_ranks(.kind = RANK_BOTH, .count = 12, .function = meet_often, .user = &(int64_t){1000});
+}
 
 /* ---- sleep, in place of src/os/futex.c ---- */
 
@@ -126,11 +120,13 @@ static quern_status come_last(struct rank *rank) {
 }
 
 Test(host_barrier, wakes_sleepers_at_once) {
-    CHECK_BOTH(.count = 2, .function = come_last);
-    CHECK_BOTH(.count = 3, .function = come_last);
+    check_ranks(.kind = RANK_BOTH, .count = 2, .function = come_last);
+    check_ranks(.kind = RANK_BOTH, .count = 3, .function = come_last);
 }
 
-static quern_status meet_across_the_wrap(struct rank *rank) {
+static const uint32_t first[] = {0xFFFFFFF0, 0xFFFFFFFF, 0x7FFFFFF0, 0x80000000};
+
+TEST_RANKS(host_barrier, epochs_wrap_around, .kind = RANK_BOTH, .count = 3, RANKS_EACH(first)) {
     static const int pairs[3][2] = {{0, 1}, {0, 2}, {1, 2}};
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     quern_group *group;
@@ -142,11 +138,6 @@ static quern_status meet_across_the_wrap(struct rank *rank) {
         if (rank->rank == pair[0] || rank->rank == pair[1]) exchange_values(rank, group, pair, 2, 2 * round + 1);
     }
     return quern_group_destroy(group);
-}
-
-Test(host_barrier, epochs_wrap_around) {
-    static const uint32_t first[] = {0xFFFFFFF0, 0xFFFFFFFF, 0x7FFFFFF0, 0x80000000};
-    for (size_t i = 0; i < COUNT(first); i++) CHECK_BOTH(.count = 3, .function = meet_across_the_wrap, .user = &first[i]);
 }
 
 /* ---- subsets ---- */
@@ -174,8 +165,8 @@ static quern_status meet_in_random_subsets(struct rank *rank) {
 }
 
 Test(host_barrier, random_subsets) {
-    CHECK_BOTH(.count = 8, .function = meet_in_random_subsets, .user = &(int64_t){1200});
-    CHECK_BOTH(.count = 40, .function = meet_in_random_subsets, .user = &(int64_t){30});
+    check_ranks(.kind = RANK_BOTH, .count = 8, .function = meet_in_random_subsets, .user = &(int64_t){1200});
+    check_ranks(.kind = RANK_BOTH, .count = 40, .function = meet_in_random_subsets, .user = &(int64_t){30});
 }
 
 /* Rank 2 takes part in no barrier, and later leaves the group. */
@@ -201,8 +192,7 @@ static struct quern_meeting barrier_meeting(struct quern_membership *member) {
 /* Rank 0 has arrived, but continues only once rank 1 waits in its next call, which is a different one. */
 static quern_status look_up_late(struct rank *rank) {
     quern_group *group = rank_group(rank, RANK_LIMIT), *half = NULL;
-    struct quern_membership *member;
-    rank_ok(rank, quern_member_of(group, &member));
+    struct quern_membership *member = rank_member_of(rank, group);
     for (int round = 0; round < 3; round++) {
         struct quern_meeting meeting = barrier_meeting(member);
         quern_announce(member, &meeting);
@@ -215,8 +205,8 @@ static quern_status look_up_late(struct rank *rank) {
 }
 
 Test(host_barrier, a_rank_may_be_a_phase_ahead) {
-    CHECK_BOTH(.count = 2, .function = look_up_late);
-    CHECK_BOTH(.count = 5, .function = look_up_late);
+    check_ranks(.kind = RANK_BOTH, .count = 2, .function = look_up_late);
+    check_ranks(.kind = RANK_BOTH, .count = 5, .function = look_up_late);
 }
 
 static double processor_seconds(void) {
@@ -307,7 +297,7 @@ Test(host_barrier, says_who_did_not_come) {
     const struct limits limits[] = {{0.3, 0, 0.3, RANK_SOON}, {RANK_LIMIT, 0.3, 0.3, RANK_SOON}, {0.3, 0.9, 0.9, RANK_SOON},
                                      {RANK_LIMIT, 1e-9, 0, RANK_SOON}};
     for (size_t i = 0; i < COUNT(limits); i++)
-        CHECK_BOTH(.count = 4, .function = miss_one, .user = &limits[i]);
+        check_ranks(.kind = RANK_BOTH, .count = 4, .function = miss_one, .user = &limits[i]);
 }
 
 /* If many ranks are missing, only some are named. */
@@ -352,8 +342,8 @@ static quern_status split_instead(struct rank *rank) {
 }
 
 Test(host_barrier, refuses_another_call) {
-    CHECK_BOTH(.count = 2, .function = split_instead);
-    CHECK_BOTH(.count = 3, .function = split_instead);
+    check_ranks(.kind = RANK_BOTH, .count = 2, .function = split_instead);
+    check_ranks(.kind = RANK_BOTH, .count = 3, .function = split_instead);
 }
 
 static quern_status name_other_members(struct rank *rank) {
@@ -370,8 +360,8 @@ static quern_status name_other_members(struct rank *rank) {
 }
 
 Test(host_barrier, refuses_other_members) {
-    CHECK_BOTH(.count = 3, .function = name_other_members);  /* all, and some of them */
-    CHECK_BOTH(.count = 4, .function = name_other_members);  /* some, and some of those */
+    check_ranks(.kind = RANK_BOTH, .count = 3, .function = name_other_members);  /* all, and some of them */
+    check_ranks(.kind = RANK_BOTH, .count = 4, .function = name_other_members);  /* some, and some of those */
 }
 
 /* A barrier of other members is told from this one by 16 bits, to which every rank of a group contributes. */

@@ -22,12 +22,18 @@
 #include "harness/ragged_case.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
+#include "harness/ways.h"
 #include "os/address.h"
 #include "ranks/membership.h"
 
 enum { POOL = 1 << 20 };
 
-static const struct hosts_shape shapes[] = {{2, 2}, {2, 3}, {2, 4}, {3, 3}, {3, 5}, {4, 4}, {4, 9}, {2, 8}, {5, 5}};
+static const struct hosts_shape shapes[] = {{2, 2}, {2, 4}, {3, 5}, {4, 9}, {2, 3}, {3, 3}, {4, 4}, {2, 8}, {5, 5}};
+
+/* Over relays the first ones only. */
+static void check_hosts(rank_function *function, const void *user) {
+    check_shapes(shapes, quern_most_direct ? COUNT(shapes) : 4, function, user);
+}
 
 /* ---- barriers ---- */
 
@@ -40,9 +46,9 @@ static quern_status meet_often(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts, barriers_wait_for_all_ranks) { check_shapes(shapes, COUNT(shapes), meet_often, NULL); }
+TEST_BOTH_WAYS(hosts, barriers_wait_for_all_ranks) { check_hosts(meet_often, NULL); }
 
-static quern_status meet_some(struct rank *rank) {
+static quern_status meet_all_and_some(struct rank *rank) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     for (int64_t round = 1; round <= 60; round++) {
         int members[QUERN_MAX_RANKS], count = 0;
@@ -52,15 +58,15 @@ static quern_status meet_some(struct rank *rank) {
                 members[count++] = other;
                 is_member |= other == rank->rank;
             }
-        if (is_member) meet_members(rank, group, members, count, round);
+        meet_members(rank, group, NULL, 0, 2 * round);
+        if (is_member) meet_members(rank, group, members, count, 2 * round + 1);
     }
-    rank_ok(rank, quern_barrier(group, NULL, NULL));
     return quern_group_destroy(group);
 }
 
-Test(hosts, barriers_of_some_ranks) { check_shapes(shapes, COUNT(shapes), meet_some, NULL); }
+TEST_BOTH_WAYS(hosts, barriers_of_all_and_some_ranks) { check_hosts(meet_all_and_some, NULL); }
 
-static quern_status count_from(struct rank *rank) {
+TEST_RANKS(hosts, counters_wrap_around, .kind = RANK_THREADS, .count = 4, .hosts = 2, .shared_bytes = sizeof(struct hosts_board)) {
     quern_group *group;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     args.first_epoch = UINT32_MAX - 5;
@@ -69,30 +75,21 @@ static quern_status count_from(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts, counters_wrap_around) {
-    check_ranks(.kind = RANK_THREADS, .count = 4, .hosts = 2, .function = count_from, .shared_bytes = sizeof(struct hosts_board));
-}
-
 /* ---- exchanges ---- */
 
-Test(hosts, random_exchanges) {
-    check_shapes(shapes, COUNT(shapes), ragged_run_batch,
-                 &(struct ragged_batch){.first = 51000, .cases = (int)test_size(15, 5)});
-}
-
-Test(hosts, random_exchanges_of_small_slices) {
-    check_shapes(shapes, COUNT(shapes), ragged_run_batch,
-                 &(struct ragged_batch){.first = 52000, .cases = (int)test_size(15, 5),
-                                        .choice = {.everyone = true, .largest = 3, .row_bytes = 12, .updates = 1}});
-}
-
-Test(hosts, random_plans) {
-    check_shapes(shapes, COUNT(shapes), ragged_run_batch,
-                 &(struct ragged_batch){.first = 53000, .cases = (int)test_size(6, 3), .is_plan = true, .choice.everyone = true});
+/* Of any slices, of small ones, and by plans. */
+TEST_BOTH_WAYS(hosts, random_exchanges) {
+    const int cases = (int)test_size(15, 5);
+    const struct ragged_batch batches[] = {
+        {.first = 51000, .cases = cases},
+        {.first = 52000, .cases = cases, .choice = {.everyone = true, .largest = 3, .row_bytes = 12, .updates = 1}},
+        {.first = 53000, .cases = (int)test_size(6, 3), .is_plan = true, .choice.everyone = true},
+    };
+    for (size_t i = 0; i < COUNT(batches); i++) check_hosts(ragged_run_batch, &batches[i]);
 }
 
 /* Both directions have more than the buffers of the system hold, so a rank that only sent would wait for ever. */
-static quern_status exchange_much(struct rank *rank) {
+TEST_RANKS(hosts, both_directions_move_at_once, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
     enum { BYTES = 24 << 20 };
     quern_group *group = rank_group(rank, RANK_LIMIT);
     struct rank_exchange exchange;
@@ -112,10 +109,6 @@ static quern_status exchange_much(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts, both_directions_move_at_once) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = exchange_much);
-}
-
 /* ---- mistakes in metadata: every rank of every host gets the error, nothing is written, and the group stays usable ---- */
 
 struct mistake {
@@ -126,7 +119,7 @@ struct mistake {
     const char *detail;
 };
 
-static quern_status make_mistakes(struct rank *rank) {
+TEST_RANKS(hosts, mistakes_reach_every_rank_and_write_nothing, .kind = RANK_BOTH, .count = 4, .hosts = 2) {
     static const struct mistake mistakes[] = {
         {3, 3, 9, 0, 0, "sender 0, receiver 3, update 0: the sender's send_sizes is 2, the receiver's recv_sizes is 9"},
         {0, 1, 9, 0, 0, "the sender's send_sizes is 9, the receiver's recv_sizes is 2"},
@@ -175,14 +168,9 @@ static quern_status make_mistakes(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts, mistakes_reach_every_rank_and_write_nothing) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = make_mistakes);
-}
-
 /* ---- different calls ---- */
 
-static quern_status call_differently(struct rank *rank) {
+TEST_RANKS(hosts, different_calls_are_a_mismatch, .kind = RANK_BOTH, .count = 4, .hosts = 2) {
     quern_group *group = rank_group_met(rank, RANK_LIMIT);
     void *memory;
     if (rank_host(rank, rank->rank) == 0) rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_MISMATCH);
@@ -193,12 +181,7 @@ static quern_status call_differently(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts, different_calls_are_a_mismatch) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = call_differently);
-}
-
-static quern_status name_other_members(struct rank *rank) {
+TEST_RANKS(hosts, other_members_are_a_mismatch, .kind = RANK_THREADS, .count = 4, .hosts = 2) {
     static const int sets[2][3] = {{0, 1, 2}, {0, 2, 3}};
     quern_group *group = rank_group_met(rank, RANK_LIMIT);
     quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
@@ -209,14 +192,9 @@ static quern_status name_other_members(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(hosts, other_members_are_a_mismatch) {
-    check_ranks(.kind = RANK_THREADS, .count = 4, .hosts = 2, .function = name_other_members);
-}
-
 /* ---- what groups of several hosts have and have not ---- */
 
-static quern_status look_at_memory(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+TEST_GROUP(hosts, symmetric_memory_is_of_a_host, .kind = RANK_BOTH, .count = 5, .hosts = 2) {
     void *memory, *peer;
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){4096}, &memory));
     *(int *)memory = rank->rank;
@@ -226,21 +204,13 @@ static quern_status look_at_memory(struct rank *rank) {
             rank_ok(rank, quern_symmetric_peer(group, memory, other, &peer));
             rank_check(rank, *(int *)peer == other, "rank %d has %d", other, *(int *)peer);
         } else {
-            rank_status(rank, quern_symmetric_peer(group, memory, other, &peer), QUERN_NOT_SUPPORTED);
-            rank_check_detail(rank, "is of another host");
+            rank_refused(rank, quern_symmetric_peer(group, memory, other, &peer), QUERN_NOT_SUPPORTED, "is of another host");
         }
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     rank_ok(rank, quern_symmetric_free(group, memory, NULL));
-    return quern_group_destroy(group);
 }
 
-Test(hosts, symmetric_memory_is_of_a_host) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = 5, .hosts = 2, .function = look_at_memory);
-}
-
-static quern_status read_report(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
+TEST_GROUP(hosts, the_report_names_hosts_and_ways, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
     char report[4096];
     uint64_t missing[2] = {1, 1};
     rank_ok(rank, quern_barrier(group, NULL, NULL));
@@ -260,11 +230,6 @@ static quern_status read_report(struct rank *rank) {
     rank_check(rank, !missing[0] && !missing[1], "missing %llx", (unsigned long long)missing[0]);
     rank_check(rank, quern_group_rank(group) == rank->rank && quern_group_size(group) == 4, "rank and size");
     rank_ok(rank, quern_barrier(group, NULL, NULL));
-    return quern_group_destroy(group);
-}
-
-Test(hosts, the_report_names_hosts_and_ways) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = read_report);
 }
 
 /* ---- IPv6 ---- */
@@ -284,10 +249,9 @@ static bool choose_port(char place[32]) {
 static quern_status meet_over_six(struct rank *rank) {
     rank->meet = rank->user;
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    char report[4096];
     for (int64_t round = 1; round <= 10; round++) meet_members(rank, group, NULL, 0, round);
-    quern_group_report(group, report, sizeof report);
-    rank_check(rank, strstr(report, "host 0 at ::1: ranks 0, 1\n") && strstr(report, "host 1 at ::1: ranks 2, 3\n"), "%s", report);
+    rank_check_report(rank, group, "host 0 at ::1: ranks 0, 1\n");
+    rank_check_report(rank, group, "host 1 at ::1: ranks 2, 3\n");
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     rank_ok(rank, quern_group_destroy(group));
     struct ragged_batch batch = {.first = 54000, .cases = 4};
@@ -300,22 +264,20 @@ static quern_status miss_the_place_of_six(struct rank *rank) {
     quern_group_args args = rank_group_args(rank, 0.5);
     args.meet = rank->user;
     if (rank->rank == 0) return QUERN_OK;
-    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT);
-    rank_check_detail(rank, args.meet);
+    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT, args.meet);
     return QUERN_OK;
 }
 
 Test(hosts, over_ipv6) {
     static char place[32];
     if (!choose_port(place)) cr_skip_test("no IPv6 here: [::1] cannot be bound");
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = meet_over_six, .user = place,
-                    .shared_bytes = sizeof(struct hosts_board));
+    check_ranks(.kind = RANK_BOTH, .count = 4, .hosts = 2, .function = meet_over_six, .user = place,
+                .shared_bytes = sizeof(struct hosts_board));
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = miss_the_place_of_six, .user = place);
 }
 
 /* One host that meets over the network has a plain group. */
-static quern_status meet_alone(struct rank *rank) {
+TEST_RANKS(hosts, one_host, .kind = RANK_PROCESSES, .count = 2, .hosts = 1) {
     quern_group *group;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     void *memory, *peer;
@@ -325,8 +287,6 @@ static quern_status meet_alone(struct rank *rank) {
     rank_ok(rank, quern_symmetric_peer(group, memory, 1 - rank->rank, &peer));
     return quern_group_destroy(group);
 }
-
-Test(hosts, one_host) { check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 1, .function = meet_alone); }
 
 /* ---- ports, and connections that idle ---- */
 
@@ -386,8 +346,7 @@ static quern_status listen_in_range(struct rank *rank) {
 static quern_status find_no_port(struct rank *rank) {
     quern_group *group;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
-    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_SYSTEM_ERROR);
-    rank_check_detail(rank, "no port is free, of QUERN_PORTS");
+    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_SYSTEM_ERROR, "no port is free, of QUERN_PORTS");
     return QUERN_OK;
 }
 
@@ -410,8 +369,7 @@ static quern_status refuse_ports(struct rank *rank) {
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     char detail[100];
     snprintf(detail, sizeof detail, "QUERN_PORTS is \"%s\": expected FIRST-LAST", (const char *)rank->user);
-    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_INVALID_ARGUMENT);
-    rank_check_detail(rank, detail);
+    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_INVALID_ARGUMENT, detail);
     return QUERN_OK;
 }
 

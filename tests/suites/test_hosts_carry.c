@@ -12,7 +12,7 @@
 #include "harness/check.h"
 #include "harness/device.h"
 #include "harness/ranks.h"
-#include "harness/transfer_case.h"
+#include "harness/transfer_pair.h"
 #include "ranks/hosts/connections.h"
 #include "ranks/transfer/carry.h"
 
@@ -21,10 +21,17 @@ static const struct carrier_choice *const kinds[] = {&borrows, &copies};
 
 enum { WINDOW = QUERN_CARRY_SLOTS, MESSAGES = WINDOW + 6, HANGS_AT = 3 };
 
-/* The first error of a start and a wait. */
-static quern_status run(quern_transfer *transfer, double timeout) {
-    quern_status status = quern_transfer_start(transfer, NULL);
-    return status == QUERN_OK ? quern_transfer_wait(transfer, timeout) : status;
+/* That all of the messages have together. */
+static int64_t bytes_of(const struct carrier_choice *choice) {
+    return MESSAGES * (int64_t)(choice->longest ? choice->longest : 100000);
+}
+
+/* Memory, and one item of all of it from rank 0 to rank 1. */
+static quern_transfer *prepare(struct rank *rank, quern_group *group, unsigned char **memory, int64_t bytes) {
+    *memory = calloc(1, (size_t)bytes);
+    rank_check(rank, *memory, "no memory");
+    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 3, *memory, bytes);
+    return transfer_prepare(rank, group, 7, &item, 1);
 }
 
 /* Goes on with a transfer until this rank has begun so many messages. */
@@ -56,7 +63,7 @@ static int count_messages(struct rank *rank, quern_group *group, int64_t bytes) 
         transfer_item(1, peer, 9, in + first, bytes - first), transfer_item(0, peer, 2, out, first),
         transfer_item(1, peer, 2, in, first), transfer_item(0, peer, 9, out + first, bytes - first)};
     quern_transfer *transfer = transfer_prepare(rank, group, 7, items, 4);
-    rank_ok(rank, run(transfer, 0));
+    rank_ok(rank, transfer_run(transfer, NULL, 0));
     for (int64_t i = 0; i < bytes; i++)
         rank_check(rank, in[i] == byte_of(peer, i), "byte %lld of %lld", (long long)i, (long long)bytes);
     rank_check(rank, in[bytes] == 0xee, "the byte behind %lld", (long long)bytes);
@@ -86,9 +93,7 @@ static quern_status count_all(struct rank *rank) {
 Test(hosts_carry, sizes_and_messages) {
     static const struct carrier_choice alone = {.borrows = true, .alone = true};
     for (size_t kind = 0; kind < COUNT(kinds); kind++)
-        for (size_t i = 0; i < COUNT(rank_kinds); i++)
-            check_ranks(.kind = rank_kinds[i], .count = 2, .hosts = 2, .function = count_all, .user = kinds[kind],
-                        .carrier = kinds[kind]);
+        check_ranks(.kind = RANK_BOTH, .count = 2, .hosts = 2, .function = count_all, .user = kinds[kind], .carrier = kinds[kind]);
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = count_all, .user = &alone, .carrier = &alone);
 }
 
@@ -113,14 +118,13 @@ static quern_status exchange_meanwhile(struct rank *rank) {
     enum { SIZE = 40000, BYTES = MESSAGES * 100000 };
     quern_group *group = rank_group(rank, RANK_LIMIT);
     struct rank_exchange exchange;
-    unsigned char *memory = malloc(BYTES), *input = malloc(2 * SIZE), *output = malloc(2 * SIZE);
-    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 3, memory, BYTES);
-    rank_check(rank, memory && input && output, "no memory");
+    unsigned char *memory, *input = malloc(2 * SIZE), *output = malloc(2 * SIZE);
+    rank_check(rank, input && output, "no memory");
     rank_ok(rank, rank_exchange_open(rank, group, &exchange, input, output, SIZE, 1));
     const int before = carrier_count(rank->carrier);
+    quern_transfer *transfer = prepare(rank, group, &memory, BYTES);
     memset(memory, rank->rank ? 0 : 5, BYTES);
     memset(input, 10 + rank->rank, 2 * SIZE);
-    quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
     rank_ok(rank, quern_transfer_start(transfer, NULL));
     rank_line_up(rank);
     if (rank->rank) test_until(rank, transfer, before + WINDOW);
@@ -153,8 +157,6 @@ struct end {
     quern_status destroyed;        /* of the culprit's group */
 };
 
-static int64_t bytes_of(const struct end *end) { return MESSAGES * (int64_t)(end->choice.longest ? end->choice.longest : 100000); }
-
 static quern_status status_of(const struct end *end) {
     static const quern_status by_how[] = {QUERN_GROUP_ABORTED, QUERN_PEER_LOST, QUERN_GROUP_ABORTED, QUERN_PEER_TIMEOUT};
     return by_how[end->how];
@@ -183,7 +185,7 @@ static void transfer_again(struct rank *rank, quern_group *group, unsigned char 
     const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 3, memory, bytes);
     quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
     memset(memory, rank->rank ? 1 : 77, (size_t)bytes);
-    rank_ok(rank, run(transfer, 0));
+    rank_ok(rank, transfer_run(transfer, NULL, 0));
     for (int64_t i = 0; i < bytes; i++) rank_check(rank, memory[i] == 77, "byte %lld is %d", (long long)i, memory[i]);
     rank_ok(rank, quern_transfer_destroy(transfer));
 }
@@ -191,12 +193,11 @@ static void transfer_again(struct rank *rank, quern_group *group, unsigned char 
 static quern_status end_under_way(struct rank *rank) {
     const struct end *end = rank->user;
     const bool is_culprit = rank->rank == end->choice.culprit;
-    const int64_t bytes = bytes_of(end);
+    const int64_t bytes = bytes_of(&end->choice);
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    unsigned char *memory = calloc(1, (size_t)bytes), *other = malloc((size_t)bytes);
-    rank_check(rank, memory && other && !carrier_count(rank->carrier), "no memory, or messages of the creation");
-    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 3, memory, bytes);
-    quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
+    unsigned char *memory, *other = malloc((size_t)bytes);
+    rank_check(rank, other && !carrier_count(rank->carrier), "no memory, or messages of the creation");
+    quern_transfer *transfer = prepare(rank, group, &memory, bytes);
     come_under_way(rank, transfer, end->stage);
     if (rank->rank == end->by) end_it(rank, group, transfer, end);
     if (rank->rank == end->by) memset(memory, 0xdd, (size_t)bytes);  /* it is the caller's again: nothing writes there */
@@ -260,14 +261,12 @@ struct fault {
 /* The transfer fails on both ends, and so does each later one that needs the carrier; small ones and the group go on. */
 static quern_status meet_a_fault(struct rank *rank) {
     const struct fault *fault = rank->user;
-    const int64_t bytes = MESSAGES * (int64_t)(fault->choice.longest ? fault->choice.longest : 100000);
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    unsigned char *memory = malloc((size_t)bytes);
-    rank_check(rank, memory, "no memory");
-    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 3, memory, bytes);
+    unsigned char *memory = NULL;
     for (int round = 0; round < 2; round++) {
-        quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
-        rank_refused(rank, run(transfer, 0), QUERN_SYSTEM_ERROR, fault->text);
+        free(memory);
+        quern_transfer *transfer = prepare(rank, group, &memory, bytes_of(&fault->choice));
+        rank_refused(rank, transfer_run(transfer, NULL, 0), QUERN_SYSTEM_ERROR, fault->text);
         rank_ok(rank, quern_transfer_destroy(transfer));
         rank_line_up(rank);
     }
@@ -298,12 +297,9 @@ Test(hosts_carry, faults_are_statuses) {
 
 /* The carrier fails in an exchange, which poisons the group, while receives of a transfer are begun. */
 static quern_status fail_in_an_exchange(struct rank *rank) {
-    enum { BYTES = MESSAGES * 100000 };
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    unsigned char *memory = calloc(1, BYTES);
-    rank_check(rank, memory, "no memory");
-    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 3, memory, BYTES);
-    quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
+    unsigned char *memory;
+    quern_transfer *transfer = prepare(rank, group, &memory, MESSAGES * 100000);
     void *part;
     come_under_way(rank, transfer, UNHEARD);
     rank_refused(rank, quern_symmetric_alloc(&group, 1, &(size_t){64}, &part), QUERN_SYSTEM_ERROR, "stand-in: ");
@@ -333,20 +329,16 @@ struct death {
 /* The receiver, 1, or the sender is killed when the receives are begun and as many messages are sent. */
 static quern_status lose_a_rank(struct rank *rank) {
     const struct death *death = rank->user;
-    const struct carrier_choice *choice = death->choice;
-    const int64_t bytes = MESSAGES * (int64_t)(choice->longest ? choice->longest : 100000);
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    unsigned char *memory = calloc(1, (size_t)bytes);
-    rank_check(rank, memory, "no memory");
-    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 3, memory, bytes);
-    quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
+    unsigned char *memory;
+    quern_transfer *transfer = prepare(rank, group, &memory, bytes_of(death->choice));
     come_under_way(rank, transfer, SENT);
     if (rank->rank == death->of) kill(getpid(), SIGKILL);
     rank_refused(rank, quern_transfer_wait(transfer, 0), QUERN_PEER_LOST, death->of ? "rank 1 (process " : "rank 0 (process ");
     rank_ok(rank, quern_transfer_destroy(transfer));
     rank_ok(rank, quern_group_status(group));
     free(memory);
-    return choice->borrows ? leave(rank, group) : quern_group_destroy(group);  /* what the latter has is left to it */
+    return death->choice->borrows ? leave(rank, group) : quern_group_destroy(group);  /* what the latter has is left to it */
 }
 
 Test(hosts_carry, a_process_that_is_killed) {

@@ -1,6 +1,7 @@
 /*
  * Groups of several hosts whose ranks meet by an all-gather of the engine: here a store in memory that the ranks of the test share.
- * What the callback gives may be wrong in any way; every rank then gets a status with the reason, and nothing is left.
+ * What the callback gives may be wrong in any way; every rank then gets a status with the reason, and nothing is left.  Ranks that
+ * do not fit together are in test_hosts_strangers.c.
  *
  * Runs on: ranks.
  */
@@ -13,6 +14,7 @@
 #include "harness/check.h"
 #include "harness/device.h"
 #include "harness/gather_store.h"
+#include "harness/hosts_case.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "os/address.h"
@@ -41,7 +43,7 @@ static void spoil(const struct gatherer *gatherer, unsigned char *all, size_t by
 
 static int gather(void *user, const void *mine, size_t bytes, void *all) {
     struct gatherer *gatherer = user;
-    gather_parts(gatherer, mine, bytes, all);
+    gather_all(gatherer, mine, bytes, all);
     spoil(gatherer, all, bytes);
     return gatherer->fault == FAILS ? 42 : 0;
 }
@@ -63,14 +65,12 @@ static quern_status meet_and_exchange(struct rank *rank) {
     for (size_t i = 0; i < COUNT(places); i++) {
         quern_group_args args = gathered_args(&gatherer, RANK_LIMIT);
         quern_group *group = NULL, *child = NULL;
-        char report[4096];
         args.meet = places[i];
         args.job = i + 1;
         rank_ok(rank, quern_group_create(&args, 1, &group));
         for (int round = 0; round < 10; round++) rank_ok(rank, quern_barrier(group, NULL, NULL));
-        quern_group_report(group, report, sizeof report);
-        rank_check(rank, rank->hosts == 1 || strstr(report, "host 1 at "), "%s", report);
-        rank_check(rank, rank->hosts == 1 || !places[i] || strstr(report, places[i]), "%s", report);
+        if (rank->hosts != 1) rank_check_report(rank, group, "host 1 at ");
+        if (rank->hosts != 1 && places[i]) rank_check_report(rank, group, places[i]);
         rank_ok(rank, quern_group_split(&group, 1, &(int){rank->rank % 2}, &(int){0}, &child));
         rank_ok(rank, quern_barrier(child, NULL, NULL));
         rank_ok(rank, quern_barrier(group, NULL, NULL));
@@ -86,23 +86,31 @@ static quern_status meet_and_exchange(struct rank *rank) {
 }
 
 Test(hosts_gather, groups) {
-    static const int shapes[][2] = {{1, 2}, {2, 2}, {2, 5}, {3, 6}, {4, 8}};
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        for (size_t i = 0; i < COUNT(shapes); i++)
-            check_ranks(.kind = rank_kinds[kind], .hosts = shapes[i][0], .count = shapes[i][1], .function = meet_and_exchange,
-                        .shared_bytes = sizeof(struct gather_store));
+    static const struct hosts_shape shapes[] = {{1, 2}, {2, 2}, {2, 5}, {3, 6}, {4, 8}};
+    check_shapes(shapes, COUNT(shapes), meet_and_exchange, NULL);
 }
 
 /* ---- callbacks that do wrong ---- */
 
-struct wrong {
+static const struct wrong {
     int fault, by;                           /* by -1: on every rank */
     quern_status status;                     /* of the rank whose callback does wrong */
     const char *detail;
+} wrongs[] = {
+    {FAILS, -1, QUERN_SYSTEM_ERROR, "all_gather returned 42: expected 0"},
+    {FAILS, 1, QUERN_SYSTEM_ERROR, "all_gather returned 42: expected 0"},
+    {GARBAGE, -1, QUERN_PEER_MISMATCH, "the part of rank 0 is none of this version"},
+    {ZEROS, 2, QUERN_PEER_MISMATCH, "the part of rank 0 is none of this version"},
+    {DAMAGED, -1, QUERN_PEER_MISMATCH, "the part of rank 3 is damaged, or has another secret"},
+    {SWAPPED, -1, QUERN_PEER_MISMATCH, "the part of rank 1 as that of rank 0"},
+    {SWAPPED, 3, QUERN_PEER_MISMATCH, "the part of rank 1 as that of rank 0"},
+    /* Rank 0 gets its own part of another call, and so finds it; the others have no way to see it, and do not need one. */
+    {STALE, 0, QUERN_PEER_MISMATCH, "the part of rank 0 one of another call"},
 };
 
 /* The others wait for it until their limit, or until it hangs up. */
-static quern_status gather_wrongly(struct rank *rank) {
+TEST_RANKS(hosts_gather, callbacks_that_do_wrong, .kind = RANK_BOTH, .count = 4, .hosts = 2, RANKS_EACH(wrongs),
+           .shared_bytes = sizeof(struct gather_store)) {
     const struct wrong *wrong = rank->user;
     struct gatherer gatherer = {.rank = rank, .rounds = 0};
     const int files = rank->kind == RANK_PROCESSES ? count_entries("/proc/self/fd") : 0;
@@ -117,12 +125,9 @@ static quern_status gather_wrongly(struct rank *rank) {
     rank_line_up(rank);
     args.timeout = LATE;
     if (differs) gatherer.fault = wrong->fault;
-    const double began = rank_now();
     quern_status status = quern_group_create(&args, 1, &group);
-    rank_check(rank, rank_now() - began < RANK_SOON, "returned after %g s", rank_now() - began);
     if (differs) {
-        rank_status(rank, status, wrong->status);
-        rank_check_detail(rank, wrong->detail);
+        rank_refused(rank, status, wrong->status, wrong->detail);
     } else {
         rank_check(rank, status == QUERN_PEER_TIMEOUT || status == QUERN_PEER_LOST || status == wrong->status, "%s",
                    quern_status_string(status));
@@ -132,113 +137,10 @@ static quern_status gather_wrongly(struct rank *rank) {
     return QUERN_OK;
 }
 
-static void check_wrong(struct wrong wrong) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = gather_wrongly, .user = &wrong,
-                    .shared_bytes = sizeof(struct gather_store));
-}
+/* ---- arguments ---- */
 
-Test(hosts_gather, a_callback_that_fails) {
-    check_wrong((struct wrong){FAILS, -1, QUERN_SYSTEM_ERROR, "all_gather returned 42: expected 0"});
-    check_wrong((struct wrong){FAILS, 1, QUERN_SYSTEM_ERROR, "all_gather returned 42: expected 0"});
-}
-
-Test(hosts_gather, garbage) {
-    check_wrong((struct wrong){GARBAGE, -1, QUERN_PEER_MISMATCH, "the part of rank 0 is none of this version"});
-    check_wrong((struct wrong){ZEROS, 2, QUERN_PEER_MISMATCH, "the part of rank 0 is none of this version"});
-    check_wrong((struct wrong){DAMAGED, -1, QUERN_PEER_MISMATCH, "the part of rank 3 is damaged, or has another secret"});
-}
-
-Test(hosts_gather, parts_in_another_order) {
-    check_wrong((struct wrong){SWAPPED, -1, QUERN_PEER_MISMATCH, "the part of rank 1 as that of rank 0"});
-    check_wrong((struct wrong){SWAPPED, 3, QUERN_PEER_MISMATCH, "the part of rank 1 as that of rank 0"});
-}
-
-/* Rank 0 gets its own part of another call, and so finds it; the others have no way to see it, and do not need one. */
-Test(hosts_gather, a_part_of_another_call) {
-    check_wrong((struct wrong){STALE, 0, QUERN_PEER_MISMATCH, "the part of rank 0 one of another call"});
-}
-
-/* ---- ranks that do not fit together: all get one status ---- */
-
-struct misfit {
-    int ranks, host_ranks, by;
-    uint32_t first_epoch;
-    double silence;
-    const char *secret, *meet, *host;
-    quern_status status;
-    const char *detail;
-    bool own_differs;                        /* the rank that differs has words of its own */
-};
-
-static quern_status join_unfit(struct rank *rank) {
-    const struct misfit *misfit = rank->user;
-    struct gatherer gatherer = {.rank = rank};
-    quern_group *group = NULL;
-    quern_group_args args = gathered_args(&gatherer, misfit->status == QUERN_PEER_TIMEOUT ? LATE : RANK_LIMIT);
-    if (rank->rank == misfit->by) {
-        if (misfit->ranks) args.ranks = misfit->ranks;
-        if (misfit->host_ranks) args.host_ranks = misfit->host_ranks;
-        args.first_epoch = misfit->first_epoch;
-        if (misfit->silence != 0) args.silence = misfit->silence;
-        if (misfit->secret) args.secret = misfit->secret, args.secret_bytes = strlen(misfit->secret);
-        if (misfit->meet) args.meet = misfit->meet;
-        if (misfit->host) args.host = misfit->host;
-    }
-    rank_line_up(rank);
-    const double began = rank_now();
-    rank_status(rank, quern_group_create(&args, 1, &group), misfit->status);
-    rank_check(rank, rank_now() - began < RANK_SOON, "returned after %g s", rank_now() - began);
-    if (!misfit->own_differs || rank->rank != misfit->by) rank_check_detail(rank, misfit->detail);
-    return QUERN_OK;
-}
-
-static void check_misfit(int ranks, int hosts, struct misfit misfit) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = ranks, .hosts = hosts, .function = join_unfit, .user = &misfit,
-                    .shared_bytes = sizeof(struct gather_store));
-}
-
-Test(hosts_gather, another_secret) {
-    check_misfit(3, 3, (struct misfit){.secret = "another secret of tests", .by = 1, .status = QUERN_PEER_MISMATCH,
-                                       .detail = "the part of rank 1 is damaged, or has another secret", .own_differs = true});
-}
-
-Test(hosts_gather, another_first_epoch) {
-    check_misfit(3, 3, (struct misfit){.first_epoch = 7, .by = 2, .status = QUERN_PEER_MISMATCH,
-                                       .detail = "first_epoch of rank 2 is 7, and that of rank 0 is 0"});
-}
-
-Test(hosts_gather, another_silence) {
-    char detail[100];
-    snprintf(detail, sizeof detail, "silence of rank 1 is 2.5 s, and that of rank 0 is %g s", RANK_LIMIT);
-    check_misfit(3, 2, (struct misfit){.silence = 2.5, .by = 1, .status = QUERN_PEER_MISMATCH, .detail = detail});
-}
-
-/* Its callback gives it a part too few. */
-Test(hosts_gather, another_number_of_ranks) {
-    check_misfit(3, 3, (struct misfit){.ranks = 4, .by = 1, .status = QUERN_PEER_MISMATCH,
-                                       .detail = "the group is being formed with 3 ranks, and rank 1 expects 4",
-                                       .own_differs = true});
-}
-
-/* One that cannot listen has an answer for all, and nobody waits for it. */
-Test(hosts_gather, an_address_that_is_not_of_the_host) {
-    check_misfit(3, 3, (struct misfit){.meet = "192.0.2.1", .by = 2, .status = QUERN_SYSTEM_ERROR,
-                                       .detail = "rank 2: listening at 192.0.2.1"});
-}
-
-/* A rank of a host does not come to it: its host's ranks wait to their limit, and then all hear of it. */
-Test(hosts_gather, a_rank_that_is_alone_on_its_host) {
-    check_misfit(4, 2, (struct misfit){.host = "elsewhere", .by = 3, .status = QUERN_PEER_TIMEOUT, .detail = "rank 2: "});
-}
-
-Test(hosts_gather, more_ranks_of_a_host_than_there_are) {
-    check_misfit(3, 3, (struct misfit){.host_ranks = 2, .by = 1, .status = QUERN_PEER_TIMEOUT,
-                                       .detail = "rank 1: quern_group_create waited"});
-}
-
-static quern_status refuse_place(struct rank *rank) {
+TEST_RANKS(hosts_gather, wrong_arguments, .kind = RANK_PROCESSES, .count = 2, .hosts = 2,
+           .shared_bytes = sizeof(struct gather_store)) {
     static const char *const wrong[] = {"127.0.0.1:4711", "localhost", "[::1]", ""};
     struct gatherer gatherer = {.rank = rank};
     quern_group *group = NULL;
@@ -252,11 +154,6 @@ static quern_status refuse_place(struct rank *rank) {
     }
     rank_check(rank, gatherer.rounds == 0, "called in spite of wrong arguments");
     return QUERN_OK;
-}
-
-Test(hosts_gather, wrong_arguments) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = refuse_place,
-                .shared_bytes = sizeof(struct gather_store));
 }
 
 /* ---- a stranger gives a rank another slot of its host ---- */
@@ -285,8 +182,7 @@ static int gather_and_damage(void *user, const void *mine, size_t bytes, void *a
     const struct damage *damage = gatherer->rank->user;
     if (gatherer->rank->rank == 0)
         __atomic_store_n(&find_segment(gatherer->rank)->rank[damage->rank].seat, damage->seat, __ATOMIC_RELEASE);
-    gather_parts(gatherer, mine, bytes, all);
-    return 0;
+    return gather_all(gatherer, mine, bytes, all);
 }
 
 /* The rank itself knows better where it is, and hears of the damage from the others. */
@@ -302,8 +198,7 @@ static quern_status join_damaged(struct rank *rank) {
         return QUERN_OK;
     }
     if (status == QUERN_OK) status = quern_barrier(group, NULL, NULL);
-    rank_status(rank, status, QUERN_PEER_MISMATCH);
-    rank_check_detail(rank, damage->detail);
+    rank_refused(rank, status, QUERN_PEER_MISMATCH, damage->detail);
     return quern_group_destroy(group);
 }
 
@@ -364,8 +259,7 @@ static quern_status meet_flipped(struct rank *rank) {
         quern_group_args args = gathered_args(&gatherer, RANK_LIMIT);
         args.all_gather = gather_flipped;
         args.job = (uint64_t)round;
-        rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_MISMATCH);
-        rank_check_detail(rank, "all_gather gave");
+        rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_PEER_MISMATCH, "all_gather gave");
     }
     return QUERN_OK;
 }

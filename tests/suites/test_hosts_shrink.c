@@ -46,27 +46,19 @@ static quern_status go_or_shrink(struct rank *rank) {
     quern_status status = QUERN_OK;
     for (int i = 0; i < 5 && gone && status == QUERN_OK; i++) status = quern_barrier(group, NULL, NULL);
     rank_check(rank, !gone || status == QUERN_PEER_LOST || status == QUERN_GROUP_ABORTED, "%s", quern_status_string(status));
-    const double began = rank_now();
-    status = shrink_case_run(rank, group, ((1u << rank->ranks) - 1) & ~gone);
-    rank_check(rank, scene->limit < RANK_LIMIT || rank_now() - began < RANK_SOON, "it took %g s", rank_now() - began);
-    return status;
+    return shrink_case_run(rank, group, ((1u << rank->ranks) - 1) & ~gone);
 }
 
 static void check_scene(enum rank_kind kind, struct shape shape, enum way_out way, double limit) {
     const struct scene scene = {shape, way, limit};
-    bool killed[32];
-    for (int rank = 0; rank < 32; rank++) killed[rank] = way == KILLED && shape.gone >> rank & 1;
-    struct rank_run *run = ranks_start(&(struct ranks){.kind = kind, .count = shape.ranks, .hosts = shape.hosts, .user = &scene,
-                                                       .function = go_or_shrink});
-    const char *wrong = ranks_wait(run, killed);
+    const char *wrong = ranks_run(&(struct ranks){.kind = kind, .count = shape.ranks, .hosts = shape.hosts, .user = &scene,
+                                                  .function = go_or_shrink, .may_die = way == KILLED ? shape.gone : 0});
     check(!wrong, "%d hosts of %d ranks without %#x: %s", shape.hosts, shape.ranks, shape.gone, wrong);
-    ranks_close(run);
 }
 
 TEST_BOTH_WAYS(hosts_shrink, a_group_of_which_all_live) {
     static const struct shape shapes[] = {{2, 2, 0}, {2, 4, 0}, {3, 5, 0}, {4, 9, 0}};
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        for (size_t i = 0; i < COUNT(shapes); i++) check_scene(rank_kinds[kind], shapes[i], LEAVES, RANK_LIMIT);
+    for (size_t i = 0; i < COUNT(shapes); i++) check_scene(RANK_BOTH, shapes[i], LEAVES, RANK_LIMIT);
 }
 
 /* A rank; leaders; whole hosts, the first and the last; all but a majority; half of the ranks with rank 0. */
@@ -87,8 +79,7 @@ Test(hosts_shrink, without_those_that_were_killed_relayed) {
 /* A whole host leaves only where each rank is heard by itself: a host whose leader has left is no longer watched. */
 static void check_leaving(bool whole_host) {
     static const struct shape shapes[] = {{2, 4, 2}, {3, 5, 0x14}, {4, 8, 0x81}, {3, 6, 3}};
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        for (size_t i = 0; i < COUNT(shapes) - !whole_host; i++) check_scene(rank_kinds[kind], shapes[i], LEAVES, RANK_LIMIT);
+    for (size_t i = 0; i < COUNT(shapes) - !whole_host; i++) check_scene(RANK_BOTH, shapes[i], LEAVES, RANK_LIMIT);
 }
 
 Test(hosts_shrink, without_those_that_have_left) { check_leaving(true); }
@@ -117,7 +108,7 @@ Test(hosts_shrink, knows_a_quorum) {
 }
 
 /* The lowest rank that lives is of another host than that which gathers: ranks 0 and 3 are of one, and rank 0 is killed. */
-static quern_status be_interleaved(struct rank *rank) {
+BOTH_WAYS_RANKS(hosts_shrink, with_interleaved_hosts, .kind = RANK_PROCESSES, .count = 4, .hosts = 2, .may_die = 1 << 0) {
     quern_group *group = NULL;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     args.host = rank->rank % 3 ? "b" : "a";
@@ -127,17 +118,10 @@ static quern_status be_interleaved(struct rank *rank) {
     return shrink_case_run(rank, group, 0xe);
 }
 
-TEST_BOTH_WAYS(hosts_shrink, with_interleaved_hosts) {
-    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = be_interleaved});
-    const char *wrong = ranks_wait(run, (const bool[]){true, false, false, false});
-    check(!wrong, "%s", wrong);
-    ranks_close(run);
-}
-
 /* ---- again and again ---- */
 
 /* The highest rank of each group is killed when the others have left a barrier, until one host is left, and then a rank of it. */
-static quern_status shrink_by_one(struct rank *rank) {
+BOTH_WAYS_RANKS(hosts_shrink, again_and_again, .kind = RANK_PROCESSES, .count = 6, .hosts = 3, .may_die = 0x3c) {
     quern_group *group = rank_group(rank, RANK_LIMIT), *new;
     unsigned *met = rank->shared;  /* [ranks of the group]: how many have */
     for (int ranks = rank->ranks; ranks > 2; ranks--) {
@@ -151,8 +135,7 @@ static quern_status shrink_by_one(struct rank *rank) {
         quern_status status = QUERN_OK;
         while (status == QUERN_OK) status = quern_barrier(group, NULL, NULL);
         rank_ok(rank, quern_group_shrink(&group, 1, &new));
-        rank_status(rank, quern_group_shrink(&group, 1, &(quern_group *){NULL}), QUERN_INVALID_ARGUMENT);
-        rank_check_detail(rank, "was shrunk before");
+        rank_refused(rank, quern_group_shrink(&group, 1, &(quern_group *){NULL}), QUERN_INVALID_ARGUMENT, "was shrunk before");
         rank_ok(rank, quern_group_destroy(group));
         group = new;
     }
@@ -160,34 +143,19 @@ static quern_status shrink_by_one(struct rank *rank) {
     return QUERN_OK;
 }
 
-TEST_BOTH_WAYS(hosts_shrink, again_and_again) {
-    const bool killed[] = {false, false, true, true, true, true};
-    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 6, .hosts = 3, .function = shrink_by_one,
-                                                       .shared_bytes = 64});
-    const char *wrong = ranks_wait(run, killed);
-    check(!wrong, "%s", wrong);
-    ranks_close(run);
-}
-
 /* ---- many ranks, and what the new group has of the old one ---- */
 
 /* The engine's carrier has all old ranks, so the new group does not go over it, and says so. */
-static quern_status leave_the_carrier(struct rank *rank) {
-    char report[4096];
+TEST_RANKS(hosts_shrink, without_the_carrier, .kind = RANK_PROCESSES, .count = 4, .hosts = 2,
+           .carrier = &(struct carrier_choice){.borrows = true}) {
     quern_group *group = rank_group(rank, RANK_LIMIT), *new = NULL;
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     rank_line_up(rank);
     rank_ok(rank, quern_group_shrink(&group, 1, &new));
-    quern_group_report(new, report, sizeof report);
-    rank_check(rank, strstr(report, "stand-in: the group is what is left of another one"), "%s", report);
+    rank_check_report(rank, new, "stand-in: the group is what is left of another one");
     rank_ok(rank, quern_group_destroy(group));
     shrink_case_use(rank, new);
     return QUERN_OK;
-}
-
-Test(hosts_shrink, without_the_carrier) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = leave_the_carrier,
-                .carrier = &(struct carrier_choice){.borrows = true});
 }
 
 static quern_status shrink_many(struct rank *rank) {
@@ -210,8 +178,7 @@ Test(hosts_shrink, many_ranks) {
     check_ranks(.kind = RANK_THREADS, .count = 97, .hosts = 4, .function = shrink_many);
 }
 
-static quern_status look_at_limits(struct rank *rank) {
-    struct quern_membership *member;
+TEST_RANKS(hosts_shrink, keeps_the_limits, .kind = RANK_PROCESSES, .count = 3, .hosts = 2) {
     quern_group *group = NULL, *new = NULL;
     quern_group_args args = rank_group_args(rank, 5);
     args.first_timeout = 29;
@@ -219,7 +186,7 @@ static quern_status look_at_limits(struct rank *rank) {
     rank_ok(rank, quern_group_create(&args, 1, &group));
     rank_line_up(rank);  /* a shrink ends a creation that another rank has not left yet */
     rank_ok(rank, quern_group_shrink(&group, 1, &new));
-    rank_ok(rank, quern_member_of(new, &member));
+    struct quern_membership *member = rank_member_of(rank, new);
     rank_check(rank, member->timeout == 29, "%g s at first", member->timeout);
     rank_check(rank, member->silence == 33300000, "a silence of %u us", member->silence);
     rank_ok(rank, quern_barrier(new, NULL, NULL));
@@ -227,8 +194,4 @@ static quern_status look_at_limits(struct rank *rank) {
     rank_line_up(rank);
     rank_ok(rank, quern_group_destroy(group));
     return quern_group_destroy(new);
-}
-
-Test(hosts_shrink, keeps_the_limits) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 2, .function = look_at_limits);
 }

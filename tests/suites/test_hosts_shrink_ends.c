@@ -102,8 +102,7 @@ static quern_status lose_the_subject(struct rank *rank) {
     if (rank->rank == plan->late) rank_sleep(SHRINK_SHORT * 0.9);
     const unsigned living = ((1u << rank->ranks) - 1) & ~(1u << plan->subject);
     if (plan->fate == BEFORE_THE_LAST_MEETING) {
-        rank_status(rank, quern_group_shrink(&group, 1, &new), QUERN_PEER_LOST);
-        rank_check_detail(rank, "cannot know whether others go on");
+        rank_refused(rank, quern_group_shrink(&group, 1, &new), QUERN_PEER_LOST, "cannot know whether others go on");
         rank_check(rank, !new, "a handle was written");
         rank_ok(rank, quern_group_destroy(group));
     } else {
@@ -183,7 +182,6 @@ static quern_status outlive(struct rank *rank) {
     const struct doom *doom = rank->user;
     struct outcome *outcome = (struct outcome *)rank->shared + rank->rank;
     const int living = rank->ranks - __builtin_popcount(doom->victims);
-    struct quern_membership *member;
     quern_group *group = rank_group(rank, RANK_LIMIT), *new;
     rank_line_up(rank);
     if (doom->victims >> rank->rank & 1) arm(doom->after[rank->rank]);
@@ -203,7 +201,7 @@ static quern_status outlive(struct rank *rank) {
         while (group && quern_group_size(group) > living && quern_barrier(group, NULL, NULL) == QUERN_OK) continue;
     } while (group && quern_group_size(group) > living);
     if (!group) return QUERN_OK;
-    rank_ok(rank, quern_member_of(group, &member));
+    struct quern_membership *member = rank_member_of(rank, group);
     for (int i = 0; i < 10; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
     outcome->ranks = quern_group_size(group);
     snprintf(outcome->name, sizeof outcome->name, "%.*s", (int)strcspn(member->label, ","), member->label);
@@ -250,7 +248,8 @@ Test(hosts_shrink_ends, while_others_are_killed) {
 
 /* ---- a host that comes late ---- */
 
-static quern_status come_late(struct rank *rank) {
+TEST_RANKS(hosts_shrink_ends, without_a_host_that_comes_too_late, .kind = RANK_PROCESSES, .count = 5, .hosts = 3,
+           .shared_bytes = 64) {
     unsigned *ended = rank->shared;
     quern_group *group = shrink_case_group(rank, SHRINK_SHORT);
     rank_line_up(rank);
@@ -260,18 +259,13 @@ static quern_status come_late(struct rank *rank) {
         return QUERN_OK;
     }
     while (__atomic_load_n(ended, __ATOMIC_ACQUIRE) < (unsigned)rank->ranks - 1) rank_sleep(0.01);
-    const double began = rank_now();
     shrink_case_run(rank, group, 1u << rank->rank);
-    rank_check(rank, rank_now() - began < RANK_SOON, "it took %g s", rank_now() - began);
     return QUERN_OK;
 }
 
-Test(hosts_shrink_ends, without_a_host_that_comes_too_late) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 5, .hosts = 3, .function = come_late, .shared_bytes = 64);
-}
-
 /* A rank of the second host does not come: its host awaits it until the limit, and the first host that one. */
-static quern_status miss_a_rank(struct rank *rank) {
+BOTH_WAYS_RANKS(hosts_shrink_ends, without_a_rank_that_comes_too_late, .kind = RANK_PROCESSES, .count = 4, .hosts = 2,
+                .shared_bytes = 64) {
     unsigned *ended = rank->shared;
     quern_group *group = shrink_case_group(rank, SHRINK_SHORT), *new = NULL;
     rank_line_up(rank);
@@ -281,11 +275,6 @@ static quern_status miss_a_rank(struct rank *rank) {
         return QUERN_OK;
     }
     while (__atomic_load_n(ended, __ATOMIC_ACQUIRE) < 3) rank_sleep(0.01);
-    rank_status(rank, quern_group_shrink(&group, 1, &new), QUERN_PEER_TIMEOUT);
-    rank_check_detail(rank, "without this one, which came too late");
+    rank_refused(rank, quern_group_shrink(&group, 1, &new), QUERN_PEER_TIMEOUT, "without this one, which came too late");
     return quern_group_destroy(group);
-}
-
-TEST_BOTH_WAYS(hosts_shrink_ends, without_a_rank_that_comes_too_late) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = miss_a_rank, .shared_bytes = 64);
 }

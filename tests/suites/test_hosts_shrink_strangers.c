@@ -31,9 +31,12 @@ static int64_t never_ends(void) { return quern_now() + (int64_t)(RANK_LIMIT * 1e
 
 /* ---- strangers ---- */
 
-/* -1: it has another key. */
+/* With the key of the shrink, or with another one.  -1: it has another key. */
 static int call_rank(const struct quern_membership *member, int to, const unsigned char *key, enum quern_call_kind kind, int from) {
     struct quern_connector connector;
+    unsigned char right[QUERN_DIGEST_BYTES];
+    quern_make_shrink_key(member->span->key, right);
+    if (!key) key = right;
     quern_connector_begin(&connector, &member->roster->peer[to].address, key, kind, from, to);
     for (int socket; !connector.has_answered;) {
         struct pollfd ready;
@@ -82,26 +85,21 @@ static void bring_nonsense(struct rank *rank, const struct quern_membership *mem
         int64_t patience;
         uint32_t living[QUERN_GROUP_WORDS];
     } card = {(uint32_t)ranks, port, 1000000000, {living}};
-    unsigned char key[QUERN_DIGEST_BYTES];
-    quern_make_shrink_key(member->span->key, key);
-    const int socket = call_rank(member, 0, key, QUERN_CALL_MEETING, rank->rank);
+    const int socket = call_rank(member, 0, NULL, QUERN_CALL_MEETING, rank->rank);
     rank_check(rank, quern_send_all(socket, &card, sizeof card, never_ends()), "it has hung up at once");
     await_end(rank, socket);
 }
 
 /* No speaker of another host says this, though it knows the key. */
 static void call_strangely(struct rank *rank, const struct quern_membership *member, enum quern_call_kind kind, int from) {
-    unsigned char key[QUERN_DIGEST_BYTES];
-    quern_make_shrink_key(member->span->key, key);
-    await_end(rank, call_rank(member, 0, key, kind, from));
+    await_end(rank, call_rank(member, 0, NULL, kind, from));
 }
 
 /* Another key is that of an earlier shrink, of a group that had another meeting, or of no group at all. */
-static quern_status disturb(struct rank *rank) {
-    struct quern_membership *member;
+TEST_RANKS(hosts_shrink_strangers, strangers_are_turned_away_and_counted, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     unsigned char stale[QUERN_DIGEST_BYTES] = {1};
-    rank_ok(rank, quern_member_of(group, &member));
+    struct quern_membership *member = rank_member_of(rank, group);
     rank_line_up(rank);
     if (rank->rank == 1) {
         rank_check(rank, call_rank(member, 0, stale, QUERN_CALL_MEETING, rank->rank) < 0, "another key was let in");
@@ -119,28 +117,45 @@ static quern_status disturb(struct rank *rank) {
     quern_group *new = NULL;
     rank_ok(rank, quern_group_shrink(&group, 1, &new));
     shrink_case_check(rank, new, (1u << rank->ranks) - 1);
-    char report[4096];
-    quern_group_report(group, report, sizeof report);
-    rank_check(rank, rank->rank || strstr(report, "2 another secret, name or job"), "%s", report);
+    if (!rank->rank) rank_check_report(rank, group, "2 another secret, name or job");
     rank_ok(rank, quern_group_destroy(group));
     shrink_case_use(rank, new);
     return QUERN_OK;
 }
 
-Test(hosts_shrink_strangers, strangers_are_turned_away_and_counted) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = disturb);
+/* The roll call of the shrink, of this rank alone.  The call may end it. */
+static quern_status call_the_roll(struct rank *rank, const struct quern_membership *member, struct quern_veto veto, int64_t limit) {
+    struct quern_verdict verdict;
+    struct quern_rank_set own = {.count = 0};
+    quern_set_add(&own, rank->rank);
+    struct quern_quorum *quorum = quern_open_quorum(member, &own, limit);
+    rank_check(rank, quorum, "no memory");
+    const quern_status status = quern_find_quorum(quorum, veto, limit, &verdict);
+    quern_close_quorum(quorum);
+    return status;
+}
+
+/* A listener with the key of the shrink at the place of a rank. */
+struct home {
+    unsigned char key[QUERN_DIGEST_BYTES];
+    uint32_t strangers[QUERN_STRANGERS];
+    struct quern_listener listener;
+};
+
+static void open_home(struct rank *rank, const struct quern_membership *member, struct home *home) {
+    *home = (struct home){.listener = {.socket = -1, .key = home->key, .strangers = home->strangers}};
+    quern_make_shrink_key(member->span->key, home->key);
+    rank_check(rank, quern_listener_open(&home->listener, &member->roster->peer[rank->rank].address, 2), "no port");
 }
 
 /* Another program has the port of the first host by now, and keeps it: that host is a guest, and one of the new group. */
-static quern_status lose_the_port(struct rank *rank) {
-    struct quern_membership *member;
+TEST_RANKS(hosts_shrink_strangers, with_a_host_whose_port_is_taken, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    rank_ok(rank, quern_member_of(group, &member));
+    struct quern_membership *member = rank_member_of(rank, group);
     struct quern_listener other = {.socket = -1, .key = member->span->key, .strangers = (uint32_t[QUERN_STRANGERS]){0}};
     if (rank->rank == 0)
         rank_check(rank, quern_listener_open(&other, &member->roster->peer[0].address, 3), "no port");
     rank_line_up(rank);
-    quern_group *new = NULL;
     struct quern_rank_set all = member->everyone, own = {.count = 0};
     quern_set_add(&own, rank->rank);
     struct quern_verdict verdict;
@@ -152,15 +167,9 @@ static quern_status lose_the_port(struct rank *rank) {
     rank_line_up(rank);
     quern_close_quorum(quorum);
     rank_line_up(rank);
-    rank_ok(rank, quern_group_shrink(&group, 1, &new));
-    rank_ok(rank, quern_group_destroy(group));
-    shrink_case_use(rank, new);
+    shrink_case_run(rank, group, (1u << rank->ranks) - 1);
     quern_listener_close(&other);
     return QUERN_OK;
-}
-
-Test(hosts_shrink_strangers, with_a_host_whose_port_is_taken) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = lose_the_port);
 }
 
 /*
@@ -186,65 +195,51 @@ static quern_status give_back(const void *user) {
 static void be_a_guest(struct rank *rank, const struct quern_membership *member) {
     uint32_t strangers[QUERN_STRANGERS] = {0};
     struct borrowed_port port = {{.socket = -1, .key = member->span->key, .strangers = strangers}, rank->shared};
-    struct quern_rank_set own = {.count = 0};
-    struct quern_verdict verdict;
-    quern_set_add(&own, rank->rank);
     if (rank->rank == 0) rank_check(rank, quern_listener_open(&port.listener, &member->roster->peer[0].address, 2), "no port");
     rank_line_up(rank);
-    struct quern_quorum *quorum = quern_open_quorum(member, &own, never_ends());
-    rank_check(rank, quorum, "no memory");
-    rank_status(rank, quern_find_quorum(quorum, (struct quern_veto){give_back, &port, NULL}, never_ends(), &verdict),
-                QUERN_GROUP_ABORTED);
-    quern_close_quorum(quorum);
+    rank_status(rank, call_the_roll(rank, member, (struct quern_veto){give_back, &port, NULL}, never_ends()), QUERN_GROUP_ABORTED);
 }
 
 /* Nobody is let in while the other rank is a guest here, and it listens as soon as it is none. */
 static void be_a_home(struct rank *rank, const struct quern_membership *member) {
     unsigned *step = rank->shared;
-    unsigned char key[QUERN_DIGEST_BYTES];
-    uint32_t strangers[QUERN_STRANGERS] = {0};
-    struct quern_listener listener = {.socket = -1, .key = key, .strangers = strangers};
+    struct home home;
     struct quern_connector connector;
     struct quern_hello hello;
     const int other = 1 - rank->rank;
     int guest;
     char card;
-    quern_make_shrink_key(member->span->key, key);
-    rank_check(rank, quern_listener_open(&listener, &member->roster->peer[rank->rank].address, 2), "no port");
+    open_home(rank, member, &home);
     rank_line_up(rank);
-    while ((guest = quern_listener_serve(&listener, &hello)) < 0) rank_sleep(1e-3);
+    while ((guest = quern_listener_serve(&home.listener, &hello)) < 0) rank_sleep(1e-3);
     rank_check(rank, quern_receive_all(guest, &card, 1, never_ends()), "the guest brings no card");
     __atomic_store_n(step, IS_GUEST, __ATOMIC_RELEASE);
     while (__atomic_load_n(step, __ATOMIC_ACQUIRE) != PORT_IS_FREE) rank_sleep(1e-3);
-    quern_connector_begin(&connector, &member->roster->peer[other].address, key, QUERN_CALL_MEETING, rank->rank, other);
+    quern_connector_begin(&connector, &member->roster->peer[other].address, home.key, QUERN_CALL_MEETING, rank->rank,
+                          other);
     for (int i = 0; i < 200; i++) {
         rank_check(rank, quern_connector_go(&connector) < 0, "a guest lets others in");
         rank_check(rank, send(guest, "b", 1, MSG_NOSIGNAL) == 1, "the guest has hung up");
         rank_sleep(2e-3);
     }
     quern_connector_end(&connector);
-    quern_listener_close(&listener);
+    quern_listener_close(&home.listener);
     close(guest);
-    close(call_rank(member, other, key, QUERN_CALL_MEETING, rank->rank));
+    close(call_rank(member, other, NULL, QUERN_CALL_MEETING, rank->rank));
     __atomic_store_n(step, KNOCKED, __ATOMIC_RELEASE);
 }
 
 static quern_status knock_at_a_guest(struct rank *rank) {
     const int *guest = rank->user;
-    struct quern_membership *member;
-    quern_group *group = rank_group(rank, RANK_LIMIT), *new = NULL;
-    rank_ok(rank, quern_member_of(group, &member));
-    (rank->rank == *guest ? be_a_guest : be_a_home)(rank, member);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    (rank->rank == *guest ? be_a_guest : be_a_home)(rank, rank_member_of(rank, group));
     rank_line_up(rank);
-    rank_ok(rank, quern_group_shrink(&group, 1, &new));
-    rank_ok(rank, quern_group_destroy(group));
-    return quern_group_destroy(new);
+    return shrink_case_run(rank, group, 3);
 }
 
 Test(hosts_shrink_strangers, a_guest_lets_nobody_in) {
     for (int guest = 0; guest < 2; guest++)
-        check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = knock_at_a_guest, .user = &guest,
-                    .shared_bytes = 64);
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = knock_at_a_guest, .user = &guest);
 }
 
 /* ---- a home that talks nonsense ---- */
@@ -268,16 +263,13 @@ static void mislead(struct rank *rank, struct quern_listener *listener, const vo
 
 /* A word that is none; verdicts without the guest, with ranks that the group has not, without a place, without a quorum. */
 static void mislead_a_guest(struct rank *rank, const struct quern_membership *member) {
-    unsigned char key[QUERN_DIGEST_BYTES];
-    uint32_t strangers[QUERN_STRANGERS] = {0};
-    struct quern_listener listener = {.socket = -1, .key = key, .strangers = strangers};
+    struct home home;
     const struct {
         uint32_t living;
         bool has_place, has_port;
     } verdicts[] = {{1, true, true}, {0xb, true, true}, {3, false, false}, {3, true, false}, {2, true, true}};
-    quern_make_shrink_key(member->span->key, key);
-    rank_check(rank, quern_listener_open(&listener, &member->roster->peer[0].address, 2), "no port");
-    mislead(rank, &listener, "bbx", 3);
+    open_home(rank, member, &home);
+    mislead(rank, &home.listener, "bbx", 3);
     for (size_t i = 0; i < COUNT(verdicts); i++) {
         struct {
             char spare[7], word;
@@ -285,35 +277,23 @@ static void mislead_a_guest(struct rank *rank, const struct quern_membership *me
         } said = {.word = 'd', .verdict = {.status = QUERN_OK, .living = {verdicts[i].living}}};
         if (verdicts[i].has_place) said.verdict.place = member->roster->peer[0].address;
         if (!verdicts[i].has_port) said.verdict.place.port = 0;
-        mislead(rank, &listener, &said.word, 1 + sizeof said.verdict);
+        mislead(rank, &home.listener, &said.word, 1 + sizeof said.verdict);
     }
-    quern_listener_close(&listener);
+    quern_listener_close(&home.listener);
 }
 
-static quern_status be_misled(struct rank *rank) {
-    struct quern_membership *member;
-    quern_group *group = rank_group(rank, RANK_LIMIT), *new = NULL;
-    rank_ok(rank, quern_member_of(group, &member));
+TEST_RANKS(hosts_shrink_strangers, a_verdict_that_is_none, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
+    quern_group *group = rank_group(rank, RANK_LIMIT);
     rank_line_up(rank);
-    if (rank->rank == 0) mislead_a_guest(rank, member);
-    rank_ok(rank, quern_group_shrink(&group, 1, &new));
-    shrink_case_check(rank, new, 3);
-    rank_ok(rank, quern_group_destroy(group));
-    shrink_case_use(rank, new);
-    return QUERN_OK;
-}
-
-Test(hosts_shrink_strangers, a_verdict_that_is_none) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = be_misled);
+    if (rank->rank == 0) mislead_a_guest(rank, rank_member_of(rank, group));
+    return shrink_case_run(rank, group, 3);
 }
 
 /* What lies in the segment may be no verdict: no group is formed with it.  And the roll call has a limit of its own. */
-static quern_status end_the_call(struct rank *rank) {
-    struct quern_membership *member, *formed = NULL;
-    quern_group *group = rank_group(rank, RANK_LIMIT), *new = NULL;
-    struct quern_verdict verdict = {.status = QUERN_OK};
-    struct quern_rank_set own = {.count = 0};
-    rank_ok(rank, quern_member_of(group, &member));
+TEST_RANKS(hosts_shrink_strangers, a_call_that_ends_without_a_verdict, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    struct quern_membership *member = rank_member_of(rank, group), *formed = NULL;
+    const struct quern_veto no_veto = {never, NULL, NULL};
     rank_line_up(rank);
     if (rank->rank == 0) {
         const struct quern_address place = member->roster->peer[0].address;
@@ -324,24 +304,12 @@ static quern_status end_the_call(struct rank *rank) {
         bad[4].place.port = 0;
         bad[5].place.version = 5;
         for (size_t i = 0; i < COUNT(bad); i++) {
-            rank_status(rank, quern_join_quorum(member, &bad[i], 5, (struct quern_veto){never, NULL, NULL}, &formed),
-                        QUERN_PEER_MISMATCH);
+            rank_status(rank, quern_join_quorum(member, &bad[i], 5, no_veto, &formed), QUERN_PEER_MISMATCH);
             rank_check_detail(rank, "the verdict about who goes on of rank ");
         }
-        quern_set_add(&own, 0);
-        struct quern_quorum *quorum = quern_open_quorum(member, &own, never_ends());
-        rank_check(rank, quorum, "no memory");
-        rank_status(rank, quern_find_quorum(quorum, (struct quern_veto){never, NULL, NULL}, quern_now() + 200000000, &verdict),
-                    QUERN_PEER_TIMEOUT);
+        rank_status(rank, call_the_roll(rank, member, no_veto, quern_now() + 200000000), QUERN_PEER_TIMEOUT);
         rank_check_detail(rank, "has not said within");
-        quern_close_quorum(quorum);
     }
     rank_line_up(rank);
-    rank_ok(rank, quern_group_shrink(&group, 1, &new));
-    rank_ok(rank, quern_group_destroy(group));
-    return quern_group_destroy(new);
-}
-
-Test(hosts_shrink_strangers, a_call_that_ends_without_a_verdict) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = end_the_call);
+    return shrink_case_run(rank, group, (1u << rank->ranks) - 1);
 }

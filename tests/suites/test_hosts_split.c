@@ -13,16 +13,11 @@
 #include <unistd.h>
 
 #include "harness/check.h"
+#include "harness/hosts_case.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "harness/ways.h"
 #include "ranks/handles.h"
-
-struct board {
-    struct {
-        _Alignas(64) int64_t value;
-    } of[QUERN_MAX_RANKS];
-};
 
 /* The ranks of the parent that are in a child, in the child's order: by key, then by rank. */
 static int list_child(const int *colours, const int *keys, int ranks, int colour, int list[QUERN_MAX_RANKS]) {
@@ -38,7 +33,7 @@ static int list_child(const int *colours, const int *keys, int ranks, int colour
 
 /* Each rank of the child has written before any of them is behind the barrier. */
 static void meet_child(struct rank *rank, quern_group *child, const int *list, int count, int64_t value) {
-    struct board *board = rank->shared;
+    struct hosts_board *board = rank->shared;
     __atomic_store_n(&board->of[rank->rank].value, value, __ATOMIC_RELAXED);
     rank_ok(rank, quern_barrier(child, NULL, NULL));
     for (int i = 0; i < count; i++) {
@@ -103,11 +98,8 @@ static quern_status split_at_random(struct rank *rank) {
 }
 
 TEST_BOTH_WAYS(hosts_split, colours) {
-    static const int shapes[][2] = {{2, 2}, {2, 4}, {2, 5}, {3, 6}, {4, 8}};
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        for (size_t i = 0; i < COUNT(shapes); i++)
-            check_ranks(.kind = rank_kinds[kind], .hosts = shapes[i][0], .count = shapes[i][1], .function = split_at_random,
-                        .shared_bytes = sizeof(struct board));
+    static const struct hosts_shape shapes[] = {{2, 2}, {2, 4}, {2, 5}, {3, 6}, {4, 8}};
+    check_shapes(shapes, COUNT(shapes), split_at_random, NULL);
 }
 
 static uint32_t silence_of(const quern_group *group) {
@@ -117,9 +109,8 @@ static uint32_t silence_of(const quern_group *group) {
 }
 
 /* A child that spans hosts is split again; the parent and the child's child are used in turns. */
-static quern_status split_twice(struct rank *rank) {
+BOTH_WAYS_RANKS(hosts_split, children_of_children, .kind = RANK_BOTH, .count = 6, .hosts = 2) {
     quern_group *group = rank_group(rank, RANK_LIMIT), *child, *grandchild;
-    char report[4096];
     rank_ok(rank, quern_group_split(&group, 1, &(int){rank->rank % 2}, &(int){0}, &child));
     rank_ok(rank, quern_group_split(&child, 1, &(int){0}, &(int){-rank->rank}, &grandchild));
     rank_check(rank, silence_of(grandchild) == silence_of(group), "a silence of %u us", silence_of(grandchild));
@@ -131,19 +122,13 @@ static quern_status split_twice(struct rank *rank) {
         rank_ok(rank, quern_barrier(grandchild, NULL, NULL));
         rank_ok(rank, quern_barrier(child, NULL, NULL));
     }
-    quern_group_report(grandchild, report, sizeof report);
-    rank_check(rank, strstr(report, "host 1 at 127.0.0."), "%s", report);
+    rank_check_report(rank, grandchild, "host 1 at 127.0.0.");
     rank_ok(rank, quern_barrier(grandchild, NULL, NULL));
     rank_ok(rank, quern_group_destroy(child));     /* its child lives on */
     rank_ok(rank, quern_barrier(grandchild, NULL, NULL));
     rank_ok(rank, quern_group_destroy(group));
     rank_ok(rank, quern_barrier(grandchild, NULL, NULL));
     return quern_group_destroy(grandchild);
-}
-
-TEST_BOTH_WAYS(hosts_split, children_of_children) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = 6, .hosts = 2, .function = split_twice);
 }
 
 /* ---- ranks that end ---- */
@@ -155,22 +140,14 @@ static quern_status split_until_the_end(struct rank *rank) {
         rank_sleep(0.2);
         raise(SIGKILL);
     }
-    const double began = rank_now();
     rank_status(rank, quern_group_split(&group, 1, &(int){rank->rank % 2}, &(int){0}, &child), QUERN_PEER_LOST);
-    rank_check(rank, rank_now() - began < RANK_SOON, "noticed after %g s", rank_now() - began);
     return quern_group_destroy(group);
 }
 
 TEST_BOTH_WAYS(hosts_split, a_rank_that_ends) {
-    for (int by = 0; by < 4; by++) {
-        bool may_die[4] = {false};
-        may_die[by] = true;
-        struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .user = &by,
-                                                           .function = split_until_the_end});
-        const char *wrong = ranks_wait(run, may_die);
-        check(!wrong, "%s", wrong);
-        ranks_close(run);
-    }
+    for (int by = 0; by < 4; by++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = split_until_the_end, .user = &by,
+                    .may_die = 1 << by);
 }
 
 /* A rank whose call is another one; and one that does not come. */
@@ -191,8 +168,6 @@ static quern_status stay_away(struct rank *rank) {
 }
 
 TEST_BOTH_WAYS(hosts_split, other_calls_and_absent_ranks) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) {
-        check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = call_differently);
-        check_ranks(.kind = rank_kinds[kind], .count = 4, .hosts = 2, .function = stay_away);
-    }
+    check_ranks(.kind = RANK_BOTH, .count = 4, .hosts = 2, .function = call_differently);
+    check_ranks(.kind = RANK_BOTH, .count = 4, .hosts = 2, .function = stay_away);
 }

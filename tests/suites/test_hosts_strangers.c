@@ -7,27 +7,21 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/device.h"
+#include "harness/gather_store.h"
+#include "harness/played_host.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
-#include "os/address.h"
 #include "os/clock.h"
 #include "ranks/handles.h"
-#include "ranks/hosts/bootstrap.h"
-#include "ranks/hosts/connector.h"
 #include "ranks/hosts/datagrams.h"
 #include "ranks/hosts/facts.h"
 #include "ranks/hosts/listener.h"
@@ -196,97 +190,77 @@ Test(strangers, fuzzed_hellos) {
 
 /* ---- hosts that do not fit together ---- */
 
-struct misfit {
-    int ranks, host_ranks, by;        /* of the rank that differs; 0: as the others */
+/*
+ * What one rank asks for that does not fit to the others, of one host or several, which meet at a place or by an all-gather of the
+ * engine; and what they get.  0, NULL: as the others have it.
+ */
+static const struct misfit {
+    int count, hosts, by;
+    bool gathers;
+    quern_status status;
+    const char *detail, *own_detail;  /* of the others, and of that rank; NULL: the same */
+    int ranks, host_ranks, rank;
     uint32_t first_epoch;
     double silence;
-    const char *secret, *host;
-    quern_status status, own_status;  /* of the others, of the rank that differs */
-    const char *detail, *own_detail;
+    const char *secret, *meet, *host;
+} misfits[] = {
+    {2, 2, 1, false, QUERN_PEER_MISMATCH, "is being formed with 2 ranks, and a host expects 3", "a host expects 3", .ranks = 3},
+    {3, 3, 1, true, QUERN_PEER_MISMATCH, "being formed with 3 ranks, and rank 1 expects 4", "", .ranks = 4},  /* a part too few */
+    {2, 2, 1, false, QUERN_PEER_MISMATCH, "first_epoch is 0, and that of a host is 7", "that of a host is 7", .first_epoch = 7},
+    {3, 3, 2, true, QUERN_PEER_MISMATCH, "first_epoch of rank 2 is 7, and that of rank 0 is 0", .first_epoch = 7},
+    {4, 2, 3, false, QUERN_PEER_MISMATCH, "silence of rank 3 is 0.2 s, and that of rank 0 is # s", .silence = 0.2},
+    {4, 2, 1, false, QUERN_PEER_MISMATCH, "silence of rank 1 is 0.2 s, and that of rank 0 is # s", .silence = 0.2},
+    {2, 1, 1, false, QUERN_PEER_MISMATCH, "silence of rank 1 is 0.2 s, and that of rank 0 is # s", .silence = 0.2},
+    {3, 2, 1, true, QUERN_PEER_MISMATCH, "silence of rank 1 is 2.5 s, and that of rank 0 is # s", .silence = 2.5},
+    {2, 2, 1, false, QUERN_PEER_TIMEOUT, "another secret, name or job", .secret = "another secret of tests"},
+    {3, 3, 1, true, QUERN_PEER_MISMATCH, "the part of rank 1 is damaged, or has another secret", "",
+     .secret = "another secret of tests"},
+    /* Which of two that count their host differently was first is chance: the first has the place, and the other is refused. */
+    {4, 2, 3, false, QUERN_PEER_MISMATCH, "being formed with # ranks of this host, and rank # expects #", .host_ranks = 3},
+    /* More ranks than there are, of rank 0's host, which then waits for one that has come from elsewhere. */
+    {2, 2, 0, false, QUERN_PEER_MISMATCH, "host_ranks of rank 0 is 2, and other hosts have brought 1 of the group's 2 ranks",
+     .host_ranks = 2},
+    {3, 3, 1, true, QUERN_PEER_TIMEOUT, "rank 1: quern_group_create waited", .host_ranks = 2},
+    /* Two hosts bring one rank: both have the same name for memory on a machine of their own. */
+    {3, 3, 2, false, QUERN_INVALID_ARGUMENT, "rank 1 is on two hosts", .rank = 1},
+    /* A rank of a host does not come to it: its host's ranks wait to their limit, and then all hear of it. */
+    {4, 2, 3, true, QUERN_PEER_TIMEOUT, "rank 2: ", .host = "elsewhere"},
+    /* One that cannot listen has an answer for all, and nobody waits for it. */
+    {3, 3, 2, true, QUERN_SYSTEM_ERROR, "rank 2: listening at 192.0.2.1", .meet = "192.0.2.1"},
 };
 
 static quern_status join_unfit(struct rank *rank) {
     const struct misfit *misfit = rank->user;
-    quern_group *group;
+    struct gatherer gatherer = {.rank = rank};
+    quern_group *group = NULL;
     quern_group_args args = rank_group_args(rank, misfit->status == QUERN_PEER_TIMEOUT ? LATE : RANK_LIMIT);
-    const bool differs = rank->rank == misfit->by;
+    const bool differs = rank->rank == misfit->by, has_own = differs && misfit->own_detail;
+    if (misfit->gathers) args.meet = NULL, args.all_gather = gather_all, args.all_gather_user = &gatherer;
     if (differs) {
         if (misfit->ranks) args.ranks = misfit->ranks;
         if (misfit->host_ranks) args.host_ranks = misfit->host_ranks;
+        if (misfit->rank) args.rank = misfit->rank;
         args.first_epoch = misfit->first_epoch;
         if (misfit->silence != 0) args.silence = misfit->silence;
         if (misfit->secret) args.secret = misfit->secret, args.secret_bytes = strlen(misfit->secret);
+        if (misfit->meet) args.meet = misfit->meet;
+        if (misfit->host) args.host = misfit->host;
     }
     rank_line_up(rank);
-    const double began = rank_now();
-    quern_status status = quern_group_create(&args, 1, &group);
-    rank_check(rank, rank_now() - began < RANK_SOON, "returned after %g s", rank_now() - began);
-    rank_status(rank, status, differs ? misfit->own_status : misfit->status);
-    if (differs ? misfit->own_detail : misfit->detail) rank_check_detail(rank, differs ? misfit->own_detail : misfit->detail);
+    rank_refused(rank, quern_group_create(&args, 1, &group), misfit->status, has_own ? misfit->own_detail : misfit->detail);
     return QUERN_OK;
 }
 
-static void check_misfit(int ranks, struct misfit misfit) {
-    check_ranks(.kind = RANK_PROCESSES, .count = ranks, .hosts = 2, .function = join_unfit, .user = &misfit);
-}
-
-Test(strangers, hosts_with_other_ranks) {
-    check_misfit(2, (struct misfit){.ranks = 3,
-                                    .by = 1,
-                                    .status = QUERN_PEER_MISMATCH,
-                                    .own_status = QUERN_PEER_MISMATCH,
-                                    .detail = "is being formed with 2 ranks, and a host expects 3",
-                                    .own_detail = "a host expects 3"});
-}
-
-Test(strangers, hosts_with_another_first_epoch) {
-    check_misfit(2, (struct misfit){.first_epoch = 7, .by = 1, .status = QUERN_PEER_MISMATCH, .own_status = QUERN_PEER_MISMATCH,
-                                    .detail = "first_epoch is 0, and that of a host is 7", .own_detail = "that of a host is 7"});
-}
-
-/* A rank of another host, and one of the host where they meet. */
-Test(strangers, ranks_with_another_silence) {
-    char detail[100];
-    struct misfit misfit = {.silence = 0.2, .status = QUERN_PEER_MISMATCH, .own_status = QUERN_PEER_MISMATCH,
-                            .detail = detail, .own_detail = detail};
-    for (misfit.by = 3; misfit.by > 0; misfit.by -= 2) {
-        snprintf(detail, sizeof detail, "silence of rank %d is 0.2 s, and that of rank 0 is %g s", misfit.by, RANK_LIMIT);
-        check_misfit(4, misfit);
+Test(strangers, ranks_that_do_not_fit_together) {
+    for (size_t i = 0; i < COUNT(misfits); i++) {
+        const char *wrong = ranks_run(&(struct ranks){.kind = misfits[i].gathers ? RANK_BOTH : RANK_PROCESSES, .user = &misfits[i],
+                                                      .count = misfits[i].count, .hosts = misfits[i].hosts,
+                                                      .function = join_unfit});
+        check(!wrong, "misfit %zu: %s", i, wrong);
     }
-    misfit.by = 1;
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 1, .function = join_unfit, .user = &misfit);
 }
 
-/* Which of the two was first is chance: the first has the place, and the other is refused. */
-static quern_status count_differently(struct rank *rank) {
-    quern_group *group;
-    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
-    if (rank->rank == 3) args.host_ranks = 3;
-    rank_line_up(rank);
-    const quern_status status = quern_group_create(&args, 1, &group);
-    rank_status(rank, status, QUERN_PEER_MISMATCH);
-    rank_check_detail(rank, "the group is being formed with # ranks of this host, and rank # expects #");
-    return QUERN_OK;
-}
-
-Test(strangers, ranks_that_count_their_host_differently) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = count_differently);
-}
-
-Test(strangers, a_host_with_another_secret) {
-    check_misfit(2, (struct misfit){.secret = "another secret of tests", .by = 1, .status = QUERN_PEER_TIMEOUT,
-                                    .own_status = QUERN_PEER_TIMEOUT, .detail = "another secret, name or job",
-                                    .own_detail = "another secret, name or job"});
-}
-
-/* More ranks than there are: of rank 0's host, which then waits for one that has come from elsewhere; of the other host. */
-Test(strangers, host_ranks_beyond_the_group) {
-    struct misfit misfit = {.host_ranks = 2, .by = 0, .status = QUERN_PEER_MISMATCH, .own_status = QUERN_PEER_MISMATCH};
-    misfit.detail = misfit.own_detail = "host_ranks of rank 0 is 2, and other hosts have brought 1 of the group's 2 ranks";
-    check_misfit(2, misfit);
-}
-
-static quern_status wait_for_nobody(struct rank *rank) {
+TEST_RANKS(strangers, a_host_that_awaits_too_many_says_so, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
     quern_group *group;
     quern_group_args args = rank_group_args(rank, rank->rank == 1 ? LATE : RANK_LIMIT);
     if (rank->rank == 1) args.host_ranks = 2;
@@ -294,10 +268,6 @@ static quern_status wait_for_nobody(struct rank *rank) {
     if (rank->rank != 1) rank_check_detail(rank, "rank 1: quern_group_create waited # s");
     rank_check_detail(rank, "for rank 0, rank 2, of which 1 are of this host");
     return QUERN_OK;
-}
-
-Test(strangers, a_host_that_awaits_too_many_says_so) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = wait_for_nobody);
 }
 
 /* ---- a place that cannot be opened ---- */
@@ -308,9 +278,7 @@ static quern_status have_no_place(struct rank *rank) {
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     if (rank_host(rank, rank->rank) == 1) return QUERN_OK;
     if (rank->user) args.meet = rank->user;
-    const double began = rank_now();
     rank_status(rank, quern_group_create(&args, 1, &group), QUERN_SYSTEM_ERROR);
-    rank_check(rank, rank_now() - began < RANK_SOON, "returned after %g s", rank_now() - began);
     rank_check_detail(rank, args.meet);
     if (rank->rank == 1) rank_check_detail(rank, "rank 0: ");
     return QUERN_OK;
@@ -325,11 +293,9 @@ Test(strangers, a_port_of_another_program) {
     for (int answers = 0; answers < 2; answers++) {
         char meet[32];
         pthread_t thread;
-        struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000002)};
-        socklen_t bytes = sizeof name;
-        int other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        check(other >= 0 && bind(other, (struct sockaddr *)&name, bytes) == 0 && listen(other, 8) == 0 &&
-              getsockname(other, (struct sockaddr *)&name, &bytes) == 0, "no port");
+        struct sockaddr_in name;
+        int other = bind_anywhere(SOCK_STREAM, 0x7f000002, &name);
+        check(other >= 0 && listen(other, 8) == 0, "no port");
         snprintf(meet, sizeof meet, "127.0.0.2:%d", ntohs(name.sin_port));
         if (answers) check(pthread_create(&thread, NULL, hang_up, &other) == 0, "no thread");
         check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = have_no_place, .user = meet);
@@ -348,9 +314,7 @@ static quern_status stay_away(struct rank *rank) {
     quern_group_args args = rank_group_args(rank, LATE);
     rank_line_up(rank);
     if (rank_host(rank, rank->rank) == 1) return QUERN_OK;
-    const double began = rank_now();
     rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT);
-    rank_check(rank, rank_now() - began < RANK_SOON, "returned after %g s", rank_now() - began);
     rank_check_detail(rank, "rank 2, rank 3, whose hosts did not come");
     return QUERN_OK;
 }
@@ -360,69 +324,31 @@ Test(strangers, a_host_that_does_not_come_is_named) {
     check_ranks(.kind = RANK_THREADS, .count = 6, .hosts = 3, .function = stay_away);
 }
 
-static quern_status miss_the_place(struct rank *rank) {
+TEST_RANKS(strangers, a_place_where_nobody_is, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
     quern_group *group;
     quern_group_args args = rank_group_args(rank, LATE);
     rank_line_up(rank);
     if (rank_host(rank, rank->rank) == 0) return QUERN_OK;
-    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT);
-    rank_check_detail(rank, "for the host of rank 0 at 127.0.0.2:");
+    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT, "for the host of rank 0 at 127.0.0.2:");
     rank_check_detail(rank, strerror(ECONNREFUSED));
     return QUERN_OK;
 }
 
-Test(strangers, a_place_where_nobody_is) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = miss_the_place);
-}
-
-/* Two hosts bring one rank: both have the same name for memory on a machine of their own. */
-static quern_status come_twice(struct rank *rank) {
-    quern_group *group;
-    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
-    if (rank->rank == 2) args.rank = 1, args.host = "c", args.host_ranks = 1;
-    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_INVALID_ARGUMENT);
-    rank_check_detail(rank, "rank 1 is on two hosts");
-    return QUERN_OK;
-}
-
-Test(strangers, a_rank_on_two_hosts) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 3, .function = come_twice);
-}
-
 /* ---- a host that knows the secret, and sends what no rank would send ---- */
-
-struct facts_of_two {        /* as src/ranks/hosts/bootstrap.c sends them: the facts of one rank */
-    struct quern_host_card card;
-    struct quern_fact fact;
-    unsigned char seal[QUERN_DIGEST_BYTES];
-};
-
-_Static_assert(offsetof(struct facts_of_two, seal) == sizeof(struct quern_host_card) + sizeof(struct quern_fact), "no gap");
-
-/* Right facts of rank 1, at whose address nobody listens. */
-static struct facts_of_two right_facts(const quern_group_args *args) {
-    struct facts_of_two card;
-    memset(&card, 0, sizeof card);
-    card.card.ranks = (uint32_t)args->ranks, card.card.count = 1;
-    card.fact = (struct quern_fact){.rank = 1, .device_kind = QUERN_CPU, .silence = RANK_LIMIT * 1e6};
-    quern_address_read(args->meet, &card.fact.address);
-    card.fact.address.port = 1;
-    return card;
-}
 
 /*
  * Facts: right ones in the first round, which complete the meeting, so that rank 0 awaits a rank that does not connect.  Then with
  * a bit flipped, in the card or in the fact.  The meeting ends or goes on; it never hangs.  Rank 1 calls until it has ended.
  */
-static void flip_a_bit(struct facts_of_two *card, int round) {
-    const size_t first = round % 2 ? 0 : offsetof(struct facts_of_two, fact);
-    const int64_t bytes = round % 2 ? (int64_t)offsetof(struct facts_of_two, fact) : (int64_t)sizeof card->fact;
+static void flip_a_bit(struct played_card *card, int round) {
+    const size_t first = round % 2 ? 0 : offsetof(struct played_card, fact);
+    const int64_t bytes = round % 2 ? (int64_t)offsetof(struct played_card, fact) : (int64_t)sizeof card->fact;
     unsigned char *place = (unsigned char *)card + first + random_below(5, (uint64_t)round, bytes);
     if (round) *place ^= (unsigned char)(1 << random_below(6, (uint64_t)round, 8));
 }
 
 /* Whether rank 0 has taken the facts of this call. */
-static bool bring_facts(int one, const unsigned char *session, struct facts_of_two *card) {
+static bool bring_facts(int one, const unsigned char *session, struct played_card *card) {
     struct quern_host_verdict heard;
     const int32_t count = card->card.count;
     card->card.count = count == 1;  /* a seal of more than there is would read beyond it */
@@ -441,20 +367,15 @@ static quern_status hold_the_place(struct rank *rank) {
         args.job = (uint64_t)round + 1;
         args.rank = 0, args.host = "a", args.host_ranks = 1;
         if (rank->rank == 0) {
-            const double began = rank_now();
             quern_status status = quern_group_create(&args, 1, &group);
             __atomic_store_n(ended, round + 1, __ATOMIC_RELEASE);
             rank_check(rank, status != QUERN_OK, "round %d: a group with a host that is none", round);
-            rank_check(rank, rank_now() - began < RANK_SOON, "round %d took %g s: %s", round, rank_now() - began,
-                       quern_status_string(status));
         } else {
             unsigned char key[QUERN_DIGEST_BYTES], session[QUERN_DIGEST_BYTES];
-            struct facts_of_two card = right_facts(&args);
-            struct quern_address place;
+            struct played_card card = played_card(&args);
+            const struct quern_address place = played_place(&args, key);
             struct quern_connector connector;
             int one = -1;
-            quern_make_key(args.secret, args.secret_bytes, args.name, args.job, key);
-            quern_address_read(args.meet, &place);
             quern_connector_begin(&connector, &place, key, QUERN_CALL_MEETING, 1, 0);
             while ((one = quern_connector_go(&connector)) < 0 && __atomic_load_n(ended, __ATOMIC_ACQUIRE) <= round)
                 rank_sleep(1e-3);
@@ -477,27 +398,14 @@ Test(strangers, fuzzed_facts) {
 
 /* ---- a host that comes to the meeting and ends while the others connect ---- */
 
-static int call_until(struct rank *rank, const struct quern_address *address, const unsigned char *key, enum quern_call_kind kind,
-                      unsigned char session[QUERN_DIGEST_BYTES]) {
-    struct quern_connector connector;
-    int one = -1;
-    quern_connector_begin(&connector, address, key, kind, 1, 0);
-    for (int i = 0; i < 600000 && one < 0; i++, one < 0 ? rank_sleep(1e-3) : (void)0) one = quern_connector_go(&connector);
-    rank_check(rank, one >= 0, "the listener did not open: %s", connector.why);
-    quern_handshake_session(&connector.handshake, session);
-    return one;
-}
-
 /* Rank 1 brings right facts, connects with rank 0 alone, wholly or in part, and hangs up.  Nobody listens at its own address. */
 static void pose_as_a_host(struct rank *rank, const quern_group_args *args, bool wholly) {
     unsigned char key[QUERN_DIGEST_BYTES], meeting_key[QUERN_DIGEST_BYTES], session[QUERN_DIGEST_BYTES];
-    struct facts_of_two card = right_facts(args);
+    struct played_card card = played_card(args);
     struct quern_fact facts[3];
-    struct quern_address place;
     struct quern_host_verdict heard;
-    quern_make_key(args->secret, args->secret_bytes, args->name, args->job, key);
-    quern_address_read(args->meet, &place);
-    const int one = call_until(rank, &place, key, QUERN_CALL_MEETING, session);
+    const struct quern_address place = played_place(args, key);
+    const int one = played_call(rank, &place, key, QUERN_CALL_MEETING, session);
     quern_seal_card(session, &card.card, &card.fact, card.seal);
     say(one, &card, sizeof card);
     const int64_t soon = quern_now() + 60000000000;
@@ -507,7 +415,7 @@ static void pose_as_a_host(struct rank *rank, const quern_group_args *args, bool
     quern_make_meeting_key(key, heard.number, meeting_key);
     static const enum quern_call_kind kinds[] = {QUERN_CALL_DATA, QUERN_CALL_TRANSFERS, QUERN_CALL_CONTROL};
     int lines[3] = {-1, -1, -1};
-    for (int i = 0; i < (wholly ? 3 : 1); i++) lines[i] = call_until(rank, &facts[0].address, meeting_key, kinds[i], session);
+    for (int i = 0; i < (wholly ? 3 : 1); i++) lines[i] = played_call(rank, &facts[0].address, meeting_key, kinds[i], session);
     rank_sleep(0.3);
     for (int i = 0; i < 3; i++)
         if (lines[i] >= 0) close(lines[i]);
@@ -521,9 +429,7 @@ static quern_status meet_one_who_ends(struct rank *rank) {
         pose_as_a_host(rank, &args, is_last);
         return QUERN_OK;
     }
-    const double began = rank_now();
     rank_status(rank, quern_group_create(&args, 1, &group), is_last ? QUERN_PEER_TIMEOUT : QUERN_PEER_LOST);
-    rank_check(rank, rank_now() - began < RANK_SOON, "returned after %g s", rank_now() - began);
     rank_check_detail(rank, is_last ? "rank 2 waited # s for connections with rank 1 (process 0 on host 127.0.0.2)"
                                     : "rank 1 (process 0 on host 127.0.0.2) has ended, or has given up, while rank 0 waited for "
                                       "connections");
@@ -593,46 +499,26 @@ Test(strangers, fuzzed_messages) {
  * change. A monitor that is told to end hears what is there first.
  */
 
-enum { RANKS = 4, OWN = 2 };  /* ranks 0 and 1 are of this host, 2 of the one that is heard, 3 of a third one */
+/* Ranks 0 and 1 are of this host, 2 of the one that is heard, 3 of a third one. */
+enum { RANKS = PLAYED_RANKS, OWN = PLAYED_HERE };
 
 struct fake {
     struct quern_membership *member;
     struct quern_roster *roster;
-    int file;
 };
 
 static struct fake make_fake(void) {
-    struct fake fake = {.member = calloc(1, sizeof *fake.member), .roster = calloc(1, sizeof *fake.roster)};
-    const size_t bytes = (size_t)quern_segment_bytes(RANKS, OWN);
-    fake.file = memfd_create("segment", MFD_CLOEXEC);
-    check(fake.member && fake.roster && fake.file >= 0 && ftruncate(fake.file, (off_t)bytes) == 0, "no memory");
-    fake.roster->segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fake.file, 0);
-    check(fake.roster->segment != MAP_FAILED, "no memory");
-    fake.roster->descriptor = fake.file;
-    fake.roster->bytes = bytes;
-    fake.roster->ranks = fake.member->ranks = RANKS;
-    fake.roster->hosts = 3;
+    struct fake fake = {.member = calloc(1, sizeof *fake.member), .roster = played_roster(3)};
+    check(fake.member, "no memory");
+    fake.member->ranks = RANKS;
     fake.member->silence = 1500000;
-    fake.roster->here = OWN;
-    fake.roster->view = (struct quern_segment_view){fake.roster->segment, RANKS, OWN};
-    fake.roster->is_complete = true;
     fake.member->roster = fake.roster;
     fake.member->segment = fake.roster->segment;
-    for (int rank = 0; rank < RANKS; rank++) {
-        fake.roster->peer[rank].is_here = rank < OWN;
-        fake.roster->peer[rank].slot = rank < OWN ? (uint32_t)rank : 0;
-        if (rank < OWN) fake.roster->rank_at[rank] = (uint16_t)rank;
-        fake.roster->peer[rank].is_elsewhere = rank >= OWN;
-        fake.roster->peer[rank].host = rank < OWN ? 0 : rank - 1;
-        fake.roster->segment->rank[rank].state = rank < OWN ? QUERN_RANK_JOINED : QUERN_RANK_ELSEWHERE;
-    }
     return fake;
 }
 
 static void free_fake(struct fake fake) {
-    munmap(fake.roster->segment, fake.roster->bytes);
-    close(fake.file);
-    free(fake.roster);
+    played_roster_free(fake.roster);
     free(fake.member);
 }
 
@@ -700,13 +586,10 @@ static void hear_all(int socket_, void *bytes, size_t count) {
 
 /* A connection over TCP; a monitor's and the other host's end. */
 static void connect_pair(int ends[2]) {
-    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t room = sizeof name;
-    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in name;
+    const int listener = bind_anywhere(SOCK_STREAM, INADDR_LOOPBACK, &name);
     ends[1] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    check(bind(listener, (struct sockaddr *)&name, sizeof name) == 0 && listen(listener, 1) == 0 &&
-          getsockname(listener, (struct sockaddr *)&name, &room) == 0 &&
-          connect(ends[1], (struct sockaddr *)&name, sizeof name) == 0, "no connection");
+    check(listen(listener, 1) == 0 && connect(ends[1], (struct sockaddr *)&name, sizeof name) == 0, "no connection");
     ends[0] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     check(ends[0] >= 0, "no connection");
     close(listener);
@@ -716,8 +599,7 @@ static void say_beat(const struct other_host *other) { say(other->line, (const u
 
 static struct other_host start_other(void) {
     struct other_host other = {.fake = make_fake(), .own.token = "a token of tests"};
-    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t room = sizeof name;
+    struct sockaddr_in name;
     int ends[2], control[RANKS] = {-1, -1, -1, -1};
     unsigned char beat[OWN_BEAT_BYTES];
     uint32_t head[2];
@@ -730,9 +612,8 @@ static struct other_host start_other(void) {
     hear_all(other.line, head, sizeof head);
     hear_all(other.line, &other.place, sizeof other.place);
     check(head[0] == PLACE && head[1] > 0 && head[1] <= UINT16_MAX, "the word %u, %u", head[0], head[1]);
-    other.datagrams = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    check(bind(other.datagrams, (struct sockaddr *)&name, room) == 0 &&
-          getsockname(other.datagrams, (struct sockaddr *)&name, &room) == 0, "no port");
+    other.datagrams = bind_anywhere(SOCK_DGRAM, INADDR_LOOPBACK, &name);
+    check(other.datagrams >= 0, "no port");
     say(other.line, (const uint32_t[]){PLACE, ntohs(name.sin_port)}, 8);
     say(other.line, &other.own, sizeof other.own);
     name.sin_port = htons((uint16_t)head[1]);

@@ -5,7 +5,6 @@
  */
 #define _GNU_SOURCE
 #include <malloc.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -13,12 +12,11 @@
 #include <unistd.h>
 
 #include "harness/check.h"
+#include "harness/played_host.h"
 #include "harness/ranks.h"
 #include "os/clock.h"
 #include "ranks/handles.h"
-#include "ranks/hosts/bootstrap.h"
 #include "ranks/hosts/connections.h"
-#include "ranks/hosts/connector.h"
 
 /* Seconds: the limit of a creation that must end by it. */
 static const double LATE = 8;
@@ -88,17 +86,15 @@ Test(hosts_trust, a_listener_gives_nothing_away) {
 /* ---- another version ---- */
 
 Test(hosts_trust, a_caller_names_both_versions) {
-    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000001)};
-    socklen_t bytes = sizeof name;
+    struct sockaddr_in name;
     const unsigned char key[QUERN_DIGEST_BYTES] = {3};
     struct quern_address address = {.version = 4, .ip = {127, 0, 0, 1}};
     struct quern_connector connector;
     struct quern_hello hello;
     struct quern_challenge challenge = {.version = quern_handshake_version + 3};
     char expected[100];
-    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    check(listener >= 0 && bind(listener, (struct sockaddr *)&name, bytes) == 0 && listen(listener, 1) == 0 &&
-          getsockname(listener, (struct sockaddr *)&name, &bytes) == 0, "no listener");
+    const int listener = bind_anywhere(SOCK_STREAM, INADDR_LOOPBACK, &name);
+    check(listener >= 0 && listen(listener, 1) == 0, "no listener");
     address.port = ntohs(name.sin_port);
     quern_connector_begin(&connector, &address, key, QUERN_CALL_MEETING, 1, 0);
     while (connector.handshake.step == 0) quern_connector_go(&connector);
@@ -118,35 +114,13 @@ Test(hosts_trust, a_caller_names_both_versions) {
 
 /* ---- seals ---- */
 
-struct brought {
-    struct quern_host_card card;
-    struct quern_fact fact;
-    unsigned char seal[QUERN_DIGEST_BYTES];
-};
-
-static struct quern_fact fact_of(const quern_group_args *args, int rank) {
-    struct quern_fact fact = {.rank = rank, .host = rank, .device_kind = QUERN_CPU, .silence = RANK_LIMIT * 1e6};
-    quern_address_read(args->meet, &fact.address);
-    fact.address.port = 1;
-    return fact;
-}
-
 /* Brings the facts of rank 1 with one bit flipped on the way; -1: none.  Whether a verdict was heard. */
 static bool bring(struct rank *rank, const quern_group_args *args, long bit) {
-    struct brought brought;
+    struct played_card brought = played_card(args);
     struct quern_host_verdict verdict;
-    struct quern_connector connector;
-    struct quern_address place;
     unsigned char key[QUERN_DIGEST_BYTES], session[QUERN_DIGEST_BYTES];
-    int one;
-    memset(&brought, 0, sizeof brought);
-    brought.card.ranks = 2, brought.card.count = 1;
-    brought.fact = fact_of(args, 1);
-    quern_make_key(args->secret, args->secret_bytes, args->name, args->job, key);
-    quern_address_read(args->meet, &place);
-    quern_connector_begin(&connector, &place, key, QUERN_CALL_MEETING, 1, 0);
-    while ((one = quern_connector_go(&connector)) < 0) rank_sleep(1e-3);
-    quern_handshake_session(&connector.handshake, session);
+    const struct quern_address place = played_place(args, key);
+    const int one = played_call(rank, &place, key, QUERN_CALL_MEETING, session);
     quern_seal_card(session, &brought.card, &brought.fact, brought.seal);
     if (bit >= 0) ((unsigned char *)&brought)[bit / 8] ^= (unsigned char)(1 << bit % 8);
     const int64_t soon = quern_now() + (int64_t)(RANK_SOON * 1e9);
@@ -158,16 +132,15 @@ static bool bring(struct rank *rank, const quern_group_args *args, long bit) {
 }
 
 /* A damaged card is not taken; the host calls again.  Rank 0 then waits for connections, to its limit. */
-static quern_status bring_damaged_cards(struct rank *rank) {
-    static const size_t places[] = {offsetof(struct brought, card.first_epoch), offsetof(struct brought, card.count),
-                                    offsetof(struct brought, card.status), offsetof(struct brought, card.reason),
-                                    offsetof(struct brought, fact.process), offsetof(struct brought, fact.address.ip),
-                                    offsetof(struct brought, fact.address.port), offsetof(struct brought, seal)};
+TEST_RANKS(hosts_trust, damaged_cards_are_not_taken, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
+    static const size_t places[] = {offsetof(struct played_card, card.first_epoch), offsetof(struct played_card, card.count),
+                                    offsetof(struct played_card, card.status), offsetof(struct played_card, card.reason),
+                                    offsetof(struct played_card, fact.process), offsetof(struct played_card, fact.address.ip),
+                                    offsetof(struct played_card, fact.address.port), offsetof(struct played_card, seal)};
     quern_group *group;
     quern_group_args args = rank_group_args(rank, rank->rank ? RANK_LIMIT : LATE);
     if (rank->rank == 0) {
-        rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT);
-        rank_check_detail(rank, "for connections with rank 1");
+        rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT, "for connections with rank 1");
         return QUERN_OK;
     }
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
@@ -176,26 +149,20 @@ static quern_status bring_damaged_cards(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(hosts_trust, damaged_cards_are_not_taken) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = bring_damaged_cards);
-}
-
 /* Rank 0 is this test, and one bit of what it says is flipped on the way. */
 static void say_damaged(struct rank *rank, const quern_group_args *args, size_t byte) {
-    struct quern_address place;
     unsigned char key[QUERN_DIGEST_BYTES], digest[QUERN_DIGEST_BYTES];
     uint32_t strangers[QUERN_STRANGERS] = {0};
     struct quern_listener listener = {.key = key, .strangers = strangers};
     struct quern_hello hello;
-    struct brought brought;
+    struct played_card brought;
     struct {
         struct quern_host_verdict verdict;
         struct quern_fact facts[2];
         unsigned char seal[QUERN_DIGEST_BYTES];
     } said;
     int one;
-    quern_make_key(args->secret, args->secret_bytes, args->name, args->job, key);
-    quern_address_read(args->meet, &place);
+    const struct quern_address place = played_place(args, key);
     rank_check(rank, quern_listener_open(&listener, &place, 2), "no listener");
     while ((one = quern_listener_serve(&listener, &hello)) < 0) rank_sleep(1e-3);
     const int64_t soon = quern_now() + (int64_t)(RANK_SOON * 1e9);
@@ -204,7 +171,7 @@ static void say_damaged(struct rank *rank, const quern_group_args *args, size_t 
     rank_check(rank, memcmp(digest, brought.seal, sizeof digest) == 0, "the card has another seal");
     memset(&said, 0, sizeof said);
     said.verdict.hosts = 2;
-    for (int i = 0; i < 2; i++) said.facts[i] = fact_of(args, i);
+    for (int i = 0; i < 2; i++) said.facts[i] = played_fact(args, i);
     quern_digest_verdict(&said.verdict, said.facts, 2, digest);
     quern_seal_verdict(listener.session, digest, said.seal);
     ((unsigned char *)&said)[byte] ^= 8;
@@ -213,7 +180,7 @@ static void say_damaged(struct rank *rank, const quern_group_args *args, size_t 
     quern_listener_close(&listener);
 }
 
-static quern_status hear_damaged_verdicts(struct rank *rank) {
+TEST_RANKS(hosts_trust, damaged_verdicts_are_not_believed, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
     static const size_t bytes[] = {offsetof(struct quern_host_verdict, number), offsetof(struct quern_host_verdict, strangers),
                                    sizeof(struct quern_host_verdict) + offsetof(struct quern_fact, address.ip),
                                    sizeof(struct quern_host_verdict) + 2 * sizeof(struct quern_fact)};
@@ -224,30 +191,24 @@ static quern_status hear_damaged_verdicts(struct rank *rank) {
         if (rank->rank == 0) {
             say_damaged(rank, &args, bytes[i]);
         } else {
-            rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_MISMATCH);
-            rank_check_detail(rank, "was damaged on its way");
+            rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_PEER_MISMATCH, "was damaged on its way");
         }
         rank_line_up(rank);
     }
     return QUERN_OK;
 }
 
-Test(hosts_trust, damaged_verdicts_are_not_believed) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = hear_damaged_verdicts);
-}
-
 /* ---- keys ---- */
 
 /* Of the group, of its meeting and of its shrink. */
-static quern_status leave_no_key(struct rank *rank) {
+TEST_RANKS(hosts_trust, no_key_is_left_in_memory, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
     unsigned char key[QUERN_DIGEST_BYTES];
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     quern_group *group, *less, *part;
-    struct quern_membership *member;
     quern_make_key(args.secret, args.secret_bytes, args.name, args.job, key);
     watch_for(key);
     rank_ok(rank, quern_group_create(&args, 1, &group));
-    rank_ok(rank, quern_member_of(group, &member));
+    struct quern_membership *member = rank_member_of(rank, group);
     watch_for(member->span->key);
     quern_make_shrink_key(member->span->key, key);
     watch_for(key);
@@ -258,8 +219,4 @@ static quern_status leave_no_key(struct rank *rank) {
     rank_ok(rank, quern_group_destroy(less));
     rank_check(rank, found == 0, "%d pieces of memory were given back with a key", found);
     return QUERN_OK;
-}
-
-Test(hosts_trust, no_key_is_left_in_memory) {
-    check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = leave_no_key);
 }

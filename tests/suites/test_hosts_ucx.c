@@ -28,7 +28,17 @@ struct lack {
     const char *text;
 };
 
-static quern_status ask(struct rank *rank) {
+static const struct lack lacks[] = {
+    {"QUERN_UCX", "/nowhere/libucp.so.0", "no UCX at /nowhere/libucp.so.0: install libucx0, or name its file in QUERN_UCX ("},
+    {"QUERN_UCX", "libm.so.6", "libm.so.6 has no function ucp_get_version: expected UCX 1.12 or newer"},
+    {"UCX_MEM_EVENTS", NULL, "UCX_MEM_EVENTS is not set: UCX is not loaded into a process without UCX_MEM_EVENTS=n"},
+    {"UCX_HANDLE_ERRORS", "bt", "UCX_HANDLE_ERRORS is \"bt\": UCX is not loaded into a process without UCX_HANDLE_ERRORS=none"},
+    {"UCX_DEBUG_SIGNO", "", "UCX_DEBUG_SIGNO is \"\""},
+    {"UCX_VFS_ENABLE", "y", "UCX_VFS_ENABLE is \"y\""},
+    {"UCX_LOG_LEVEL", NULL, "UCX_LOG_LEVEL is not set"},
+};
+
+TEST_RANKS(hosts_ucx, reasons_without_it, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, RANKS_EACH(lacks)) {
     const struct lack *lack = rank->user;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     quern_group *group;
@@ -44,24 +54,10 @@ static quern_status ask(struct rank *rank) {
     args.name = strcat(strcpy(report, rank->name), ".b");
     args.ways = "sockets,ucx";
     rank_ok(rank, quern_group_create(&args, 1, &group));
-    quern_group_report(group, report, sizeof report);
-    rank_check(rank, strstr(report, "hosts 0 and 1: sockets, since") && strstr(report, lack->text), "%s", report);
+    rank_check_report(rank, group, "hosts 0 and 1: sockets, since");
+    rank_check_report(rank, group, lack->text);
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     return quern_group_destroy(group);
-}
-
-Test(hosts_ucx, reasons_without_it) {
-    static const struct lack lacks[] = {
-        {"QUERN_UCX", "/nowhere/libucp.so.0", "no UCX at /nowhere/libucp.so.0: install libucx0, or name its file in QUERN_UCX ("},
-        {"QUERN_UCX", "libm.so.6", "libm.so.6 has no function ucp_get_version: expected UCX 1.12 or newer"},
-        {"UCX_MEM_EVENTS", NULL, "UCX_MEM_EVENTS is not set: UCX is not loaded into a process without UCX_MEM_EVENTS=n"},
-        {"UCX_HANDLE_ERRORS", "bt", "UCX_HANDLE_ERRORS is \"bt\": UCX is not loaded into a process without UCX_HANDLE_ERRORS=none"},
-        {"UCX_DEBUG_SIGNO", "", "UCX_DEBUG_SIGNO is \"\""},
-        {"UCX_VFS_ENABLE", "y", "UCX_VFS_ENABLE is \"y\""},
-        {"UCX_LOG_LEVEL", NULL, "UCX_LOG_LEVEL is not set"},
-    };
-    for (size_t i = 0; i < COUNT(lacks); i++)
-        check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = ask, .user = &lacks[i]);
 }
 
 /* ---- with it ---- */
@@ -84,13 +80,11 @@ static bool is_missing(void) {
 static quern_group *group_over_ucx(struct rank *rank, double timeout) {
     quern_group_args args = rank_group_args(rank, timeout);
     quern_group *group;
-    char report[4096];
     set_environment();
     args.carrier = NULL;
     args.ways = "ucx";
     rank_ok(rank, quern_group_create(&args, 1, &group));
-    quern_group_report(group, report, sizeof report);
-    rank_check(rank, strstr(report, "hosts 0 and 1: ucx, since"), "%s", report);
+    rank_check_report(rank, group, "hosts 0 and 1: ucx, since");
     return group;
 }
 

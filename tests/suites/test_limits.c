@@ -236,8 +236,7 @@ static quern_status wait_with_each(struct rank *rank) {
 }
 
 Test(limits, each_ends_the_wait_that_has_it) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = 2, .function = wait_with_each, .shared_bytes = sizeof(double));
+    check_ranks(.kind = RANK_BOTH, .count = 2, .function = wait_with_each, .shared_bytes = sizeof(double));
     for (int ranks = 2; ranks <= MOST; ranks++)  /* of two hosts, on each of which one rank is, or beside rank 0 another one */
         check_ranks(.kind = RANK_PROCESSES, .count = ranks, .hosts = 2, .function = wait_with_each, .shared_bytes = sizeof(double));
 }

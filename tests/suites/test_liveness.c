@@ -411,9 +411,8 @@ Test(liveness, ranks_on_one_core_do_not_poll) { check_pinned(poll_where_pinned);
  * Meets until rank 0 has learnt enough from its waits.  Both ranks leave in the same round, which it chooses.  Rank 1 comes late.
  */
 static void meet_until(struct rank *rank, quern_group *group, bool (*has_learnt)(const struct quern_patience *), double late) {
-    struct quern_membership *member;
     int *enough = rank->shared;
-    rank_ok(rank, quern_member_of(group, &member));
+    struct quern_membership *member = rank_member_of(rank, group);
     for (const double began = rank_now(); !*enough;) {  /* on a busy machine it takes many rounds */
         rank_check(rank, rank_now() - began < RANK_SOON, "still %d looks", member->polls.looks);
         if (rank->rank && late > 0) rank_sleep(late);
@@ -436,10 +435,9 @@ static bool was_paid(const struct quern_patience *patience) { return patience->l
  * rank polls that is moved to a core of its own depends on what else runs there, so rank 0 polls long here.
  */
 static quern_status poll_where_moved(struct rank *rank) {
-    struct quern_membership *member;
     pin(rank, rank->rank);
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    rank_ok(rank, quern_member_of(group, &member));
+    struct quern_membership *member = rank_member_of(rank, group);
     pin(rank, 0);
     meet_until(rank, group, has_lost_patience, 0);
     pin(rank, rank->rank);

@@ -13,11 +13,6 @@
 #include "harness/ranks.h"
 #include "ranks/handles.h"
 
-#define CHECK_BOTH(...) do { \
-        check_ranks(.kind = RANK_THREADS, .shared_bytes = 4096, __VA_ARGS__); \
-        check_ranks(.kind = RANK_PROCESSES, .shared_bytes = 4096, __VA_ARGS__); \
-    } while (0)
-
 enum { WORDS = QUERN_MAX_RANKS / 64 };
 
 static bool is_in(const uint64_t *mask, int rank) { return mask[rank / 64] >> rank % 64 & 1; }
@@ -37,9 +32,8 @@ static void expect_missing(struct rank *rank, const quern_group *group, int firs
 
 /* Waits until these ranks sleep in a barrier. */
 static void await_sleepers(struct rank *rank, quern_group *group, int first, int last) {
-    struct quern_membership *member;
     const double end = rank_now() + RANK_SOON;
-    rank_ok(rank, quern_member_of(group, &member));
+    struct quern_membership *member = rank_member_of(rank, group);
     for (int other = first; other <= last; other++)
         for (; !__atomic_load_n(&member->segment->rank[other].asleep_in_meeting, __ATOMIC_ACQUIRE); rank_sleep(1e-3))
             rank_check(rank, rank_now() < end, "rank %d does not sleep", other);
@@ -66,15 +60,14 @@ static quern_status come_by_half(struct rank *rank) {
 }
 
 Test(missing, ranks_that_do_not_come) {
-    CHECK_BOTH(.count = 2, .function = come_by_half);
-    CHECK_BOTH(.count = 5, .function = come_by_half);
+    check_ranks(.kind = RANK_BOTH, .count = 2, .function = come_by_half);
+    check_ranks(.kind = RANK_BOTH, .count = 5, .function = come_by_half);
     check_ranks(.kind = RANK_THREADS, .shared_bytes = 4096, .count = 100, .function = come_by_half);
 }
 
 /* A poison of a rank that the group does not have. */
 TEST_GROUP(missing, none_by_a_rank_that_does_not_exist, .kind = RANK_BOTH, .count = 3) {
-    struct quern_membership *member;
-    rank_ok(rank, quern_member_of(group, &member));
+    struct quern_membership *member = rank_member_of(rank, group);
     rank_line_up(rank);
     if (rank->rank == 0) {
         memset(quern_place(member->roster, 0)->reason.missing, 0xff, sizeof quern_place(member->roster, 0)->reason.missing);
@@ -135,7 +128,7 @@ static quern_status end_or_leave(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(missing, a_rank_that_leaves) { CHECK_BOTH(.count = 3, .function = end_or_leave, .user = &(bool){false}); }
+Test(missing, a_rank_that_leaves) { check_ranks(.kind = RANK_BOTH, .count = 3, .function = end_or_leave, .user = &(bool){false}); }
 
 Test(missing, a_rank_that_is_killed) {
     check_ranks(.kind = RANK_PROCESSES, .count = 3, .function = end_or_leave, .user = &(bool){true}, .may_die = 1 << 2);
@@ -306,7 +299,7 @@ static quern_status be_late_to_a_plan(struct rank *rank) {
 
 Test(missing, a_plan_has_the_steady_limit_or_its_own) {
     for (int has_limit = 0; has_limit < 2; has_limit++)
-        CHECK_BOTH(.count = 2, .function = be_late_to_a_plan, .user = &(bool){has_limit});
+        check_ranks(.kind = RANK_BOTH, .count = 2, .function = be_late_to_a_plan, .user = &(bool){has_limit});
 }
 
 TEST_RANKS(missing, limits_that_are_not_given, .kind = RANK_THREADS, .count = 1) {

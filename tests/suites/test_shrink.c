@@ -17,11 +17,6 @@
 #include "harness/ranks.h"
 #include "ranks/handles.h"
 
-#define CHECK_BOTH(...) do { \
-        check_ranks(.kind = RANK_THREADS, .shared_bytes = 4096, __VA_ARGS__); \
-        check_ranks(.kind = RANK_PROCESSES, .shared_bytes = 4096, __VA_ARGS__); \
-    } while (0)
-
 /* The new group has these ranks of the old one (a bit mask), in their order, and works. */
 static void expect_group(struct rank *rank, quern_group *group, unsigned living) {
     rank_check(rank, quern_group_size(group) == __builtin_popcount(living), "the group has %d ranks: expected those of %#x",
@@ -43,13 +38,11 @@ static quern_group *shrink(struct rank *rank, quern_group *group) {
 static quern_status shrink_all(struct rank *rank) {
     quern_group *group = rank_group(rank, RANK_LIMIT), *again = NULL;
     if (rank->rank < rank->ranks - 1) {
-        rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED);
-        rank_check_detail(rank, "it is being shrunk");
+        rank_refused(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED, "it is being shrunk");
     }
     quern_group *new = shrink(rank, group);
     expect_group(rank, new, (1u << rank->ranks) - 1);
-    rank_status(rank, quern_group_shrink(&group, 1, &again), QUERN_INVALID_ARGUMENT);
-    rank_check_detail(rank, "was shrunk before");
+    rank_refused(rank, quern_group_shrink(&group, 1, &again), QUERN_INVALID_ARGUMENT, "was shrunk before");
     rank_check(rank, !again, "a handle was written");
     rank_ok(rank, quern_group_destroy(group));
     expect_group(rank, new, (1u << rank->ranks) - 1);
@@ -57,7 +50,7 @@ static quern_status shrink_all(struct rank *rank) {
 }
 
 Test(shrink, a_group_of_which_all_live) {
-    for (int ranks = 1; ranks <= 5; ranks++) CHECK_BOTH(.count = ranks, .function = shrink_all);
+    for (int ranks = 1; ranks <= 5; ranks++) check_ranks(.kind = RANK_BOTH, .count = ranks, .function = shrink_all);
 }
 
 /* The ranks of the mask that the test passes leave or are killed, those that are odd by destroying their handles. */
@@ -69,23 +62,17 @@ static quern_status go_or_shrink(struct rank *rank) {
         if (rank->kind == RANK_PROCESSES && rank->rank % 2 == 0) raise(SIGKILL);
         return quern_group_destroy(group);
     }
-    const double began = rank_now();
     rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_LOST);
     quern_group *new = shrink(rank, group);
-    rank_check(rank, rank_now() - began < RANK_SOON, "it took %g s", rank_now() - began);
     expect_group(rank, new, ((1u << rank->ranks) - 1) & ~gone);
     rank_ok(rank, quern_group_destroy(group));
     return quern_group_destroy(new);
 }
 
 static void check_gone(enum rank_kind kind, int count, unsigned gone) {
-    bool killed[8];
-    for (int rank = 0; rank < count; rank++) killed[rank] = kind == RANK_PROCESSES && gone >> rank & 1 && rank % 2 == 0;
-    struct rank_run *run = ranks_start(&(struct ranks){.kind = kind, .count = count, .function = go_or_shrink, .user = &gone,
-                                                       .shared_bytes = 4096});
-    const char *wrong = ranks_wait(run, killed);
+    const char *wrong = ranks_run(&(struct ranks){.kind = kind, .count = count, .function = go_or_shrink, .user = &gone,
+                                                  .may_die = kind == RANK_PROCESSES ? gone & 0x55 : 0});
     check(!wrong, "%d ranks without %#x: %s", count, gone, wrong);
-    ranks_close(run);
 }
 
 Test(shrink, without_those_that_have_gone) {
@@ -96,15 +83,14 @@ Test(shrink, without_those_that_have_gone) {
 
 /* A group whose ranks are awaited by this one so long in a shrink: its creation may take longer. */
 static quern_group *group_to_shrink(struct rank *rank, double limit) {
-    struct quern_membership *member;
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    rank_ok(rank, quern_member_of(group, &member));
+    struct quern_membership *member = rank_member_of(rank, group);
     member->first_timeout = limit;
     return group;
 }
 
 /* Rank 1 does not come in time.  It learns so, and does not wait, which it would for long. */
-static quern_status come_late(struct rank *rank) {
+TEST_RANKS(shrink, without_one_that_comes_too_late, .kind = RANK_BOTH, .count = 4) {
     static const double limit = 5;  /* the time in which the others come */
     unsigned *have_shrunk = rank->shared;
     quern_group *group = group_to_shrink(rank, rank->rank == 1 ? RANK_LIMIT : limit), *new = NULL;
@@ -112,8 +98,7 @@ static quern_status come_late(struct rank *rank) {
     if (rank->rank == 1) {
         while (__atomic_load_n(have_shrunk, __ATOMIC_ACQUIRE) < (unsigned)rank->ranks - 1) rank_sleep(1e-3);
         const double began = rank_now();
-        rank_status(rank, quern_group_shrink(&group, 1, &new), QUERN_PEER_TIMEOUT);
-        rank_check_detail(rank, "without this one, which came too late");
+        rank_refused(rank, quern_group_shrink(&group, 1, &new), QUERN_PEER_TIMEOUT, "without this one, which came too late");
         rank_check(rank, !new && rank_now() - began < RANK_SOON, "a handle or a wait of %g s", rank_now() - began);
     } else {
         const double began = rank_now();
@@ -127,17 +112,12 @@ static quern_status come_late(struct rank *rank) {
     return quern_group_destroy(new);
 }
 
-Test(shrink, without_one_that_comes_too_late) {
-    CHECK_BOTH(.count = 4, .function = come_late);
-}
-
 /* Rank 2 cannot open a file: the others do not wait for it. */
-static quern_status run_out_of_files(struct rank *rank) {
+TEST_RANKS(shrink, without_one_that_fails, .kind = RANK_PROCESSES, .count = 4) {
     quern_group *group = rank_group(rank, RANK_LIMIT), *new = NULL;
     struct rlimit before, none;
     rank_check(rank, getrlimit(RLIMIT_NOFILE, &before) == 0, "no limit of files");
     none = (struct rlimit){0, before.rlim_max};
-    const double began = rank_now();
     if (rank->rank == 2) {
         setrlimit(RLIMIT_NOFILE, &none);
         rank_status(rank, quern_group_shrink(&group, 1, &new), QUERN_SYSTEM_ERROR);
@@ -147,14 +127,9 @@ static quern_status run_out_of_files(struct rank *rank) {
         new = shrink(rank, group);
         expect_group(rank, new, ((1u << rank->ranks) - 1) & ~4u);
     }
-    rank_check(rank, rank_now() - began < RANK_SOON, "it took %g s", rank_now() - began);
     rank_line_up(rank);
     rank_ok(rank, quern_group_destroy(group));
     return quern_group_destroy(new);
-}
-
-Test(shrink, without_one_that_fails) {
-    check_ranks(.kind = RANK_PROCESSES, .shared_bytes = 4096, .count = 4, .function = run_out_of_files);
 }
 
 /* ---- ranks that are killed meanwhile ---- */
@@ -197,17 +172,14 @@ static quern_status outlive(struct rank *rank) {
 
 static void outlive_round(uint64_t round) {
     struct doom doom = {0};
-    bool killed[CROWD];
     for (int rank = 0; rank < CROWD; rank++) {
-        killed[rank] = rank != (int)(round % CROWD) && random_uniform(round, (uint64_t)rank) < 0.5;
-        doom.victims |= (unsigned)killed[rank] << rank;
+        const bool is_killed = rank != (int)(round % CROWD) && random_uniform(round, (uint64_t)rank) < 0.5;
+        doom.victims |= (unsigned)is_killed << rank;
         doom.after[rank] = 0.02 * pow(random_uniform(round, (uint64_t)(CROWD + rank)), 3);
     }
-    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = CROWD, .function = outlive, .user = &doom,
-                                                       .shared_bytes = 4096});
-    const char *wrong = ranks_wait(run, killed);
+    const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = CROWD, .function = outlive, .user = &doom,
+                                                  .may_die = doom.victims});
     check(!wrong, "round %d: %s", (int)round, wrong);
-    ranks_close(run);
 }
 
 /* QUERN_TEST_SHRINKS sets the number of rounds. */
@@ -219,14 +191,13 @@ Test(shrink, while_others_are_killed) {
 
 /* ---- what the new group has of the old one ---- */
 
-static quern_status look_at_limits(struct rank *rank) {
-    struct quern_membership *member;
+TEST_RANKS(shrink, keeps_the_limits, .kind = RANK_BOTH, .count = 2) {
     quern_group *group = NULL;
     quern_group_args args = rank_group_args(rank, 5);
     args.first_timeout = rank->rank ? RANK_LIMIT : INFINITY;
     rank_ok(rank, quern_group_create(&args, 1, &group));
     quern_group *new = shrink(rank, group);
-    rank_ok(rank, quern_member_of(new, &member));
+    struct quern_membership *member = rank_member_of(rank, new);
     rank_check(rank, member->timeout == args.first_timeout, "%g s at first", member->timeout);
     rank_ok(rank, quern_barrier(new, NULL, NULL));
     rank_check(rank, member->timeout == 5, "%g s after the first call", member->timeout);
@@ -234,12 +205,8 @@ static quern_status look_at_limits(struct rank *rank) {
     return quern_group_destroy(new);
 }
 
-Test(shrink, keeps_the_limits) {
-    CHECK_BOTH(.count = 2, .function = look_at_limits);
-}
-
 /* Odd and even ranks are groups of their own, which do not learn of each other's change. */
-static quern_status shrink_a_part(struct rank *rank) {
+TEST_RANKS(shrink, a_part_of_a_group, .kind = RANK_BOTH, .count = 6) {
     quern_group *group = rank_group(rank, RANK_LIMIT), *part = NULL;
     rank_ok(rank, quern_group_split(&group, 1, (int[]){rank->rank % 2}, (int[]){0}, &part));
     if (rank->rank == 2) rank_ok(rank, quern_group_destroy(part));
@@ -251,13 +218,9 @@ static quern_status shrink_a_part(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(shrink, a_part_of_a_group) {
-    CHECK_BOTH(.count = 6, .function = shrink_a_part);
-}
-
 /* ---- refusals ---- */
 
-static quern_status shrink_wrongly(struct rank *rank) {
+TEST_RANKS(shrink, refuses_wrong_arguments, .kind = RANK_BOTH, .count = 2) {
     quern_group *group = rank_group(rank, RANK_LIMIT), *twice[2] = {group, group}, *none[1] = {NULL};
     rank_status(rank, quern_group_shrink(&group, 1, NULL), QUERN_NULL_POINTER);
     rank_status(rank, quern_group_shrink(NULL, 1, none), QUERN_NULL_POINTER);
@@ -272,10 +235,6 @@ static quern_status shrink_wrongly(struct rank *rank) {
     return quern_group_destroy(new);
 }
 
-Test(shrink, refuses_wrong_arguments) {
-    CHECK_BOTH(.count = 2, .function = shrink_wrongly);
-}
-
 /* Words that no rank writes: the call ends, and no rank has a group with one that has another. */
 static quern_status scribble(struct rank *rank) {
     for (uint32_t seed = 0; seed < 30; seed++) {
@@ -286,9 +245,7 @@ static quern_status scribble(struct rank *rank) {
         const uint32_t scribbled = (uint32_t)(4294967296.0 * random_uniform(77, seed)) >> (seed % 4 * 8);
         if (rank->rank == 0) quern_place(member->roster, (int)(seed % 3))->shrink = scribbled;
         rank_line_up(rank);
-        const double began = rank_now();
         const quern_status status = quern_group_shrink(&group, 1, &new);
-        rank_check(rank, rank_now() - began < RANK_SOON, "seed %u: it took %g s", seed, rank_now() - began);
         rank_check(rank, (status == QUERN_OK) == (new != NULL), "seed %u: %s and a handle", seed, quern_status_string(status));
         if (new) rank_check(rank, quern_group_size(new) <= rank->ranks, "seed %u: %d ranks", seed, quern_group_size(new));
         rank_line_up(rank);
@@ -299,6 +256,6 @@ static quern_status scribble(struct rank *rank) {
 }
 
 Test(shrink, words_that_others_have_written) {
-    check_ranks(.kind = RANK_THREADS, .count = 3, .function = scribble, .shared_bytes = 4096);
-    check_ranks(.kind = RANK_PROCESSES, .count = 3, .function = scribble, .shared_bytes = 4096);
+    check_ranks(.kind = RANK_THREADS, .count = 3, .function = scribble);
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .function = scribble);
 }

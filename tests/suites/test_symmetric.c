@@ -17,11 +17,6 @@
 #include "ranks/symmetric/symmetric_lookup.h"
 
 /* Runs a function with this many ranks, as threads and as processes. */
-static void check_both_kinds(int count, rank_function *function, const void *user) {
-    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
-        check_ranks(.kind = rank_kinds[kind], .count = count, .function = function, .user = user);
-}
-
 /* ---- the functions of the ranks ---- */
 
 static void meet(struct rank *rank, quern_group *group) { rank_ok(rank, quern_barrier(group, NULL, NULL)); }
@@ -73,7 +68,7 @@ static quern_status see_every_part(struct rank *rank) {
 
 Test(symmetric, every_rank_sees_every_part) {
     static const int counts[] = {1, 2, 3, 4, 8, 33};
-    for (size_t i = 0; i < COUNT(counts); i++) check_both_kinds(counts[i], see_every_part, NULL);
+    for (size_t i = 0; i < COUNT(counts); i++) check_ranks(.kind = RANK_BOTH, .count = counts[i], .function = see_every_part);
     check_ranks(.kind = RANK_THREADS, .count = 128, .function = see_every_part);
 }
 
@@ -182,8 +177,8 @@ static quern_status use_after_free(struct rank *rank) {
 }
 
 Test(symmetric, memory_stays_until_all_have_freed_it_and_its_later_use_is_an_error) {
-    check_both_kinds(2, use_after_free, NULL);
-    check_both_kinds(4, use_after_free, NULL);
+    check_ranks(.kind = RANK_BOTH, .count = 2, .function = use_after_free);
+    check_ranks(.kind = RANK_BOTH, .count = 4, .function = use_after_free);
 }
 
 TEST_GROUP(symmetric, the_last_32_frees_are_remembered, .kind = RANK_BOTH, .count = 2) {
@@ -393,8 +388,8 @@ static quern_status miss_an_allocation(struct rank *rank) {
 }
 
 Test(symmetric, other_calls_and_late_ranks_poison_the_group) {
-    check_both_kinds(2, call_differently, NULL);
-    check_both_kinds(3, miss_an_allocation, NULL);
+    check_ranks(.kind = RANK_BOTH, .count = 2, .function = call_differently);
+    check_ranks(.kind = RANK_BOTH, .count = 3, .function = miss_an_allocation);
 }
 
 /* ---- registration ---- */

@@ -13,7 +13,7 @@
 #include "harness/device.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
-#include "harness/transfer_case.h"
+#include "harness/transfer_pair.h"
 #include "ranks/transfer/lane.h"
 #include "ranks/transfer/words.h"
 
@@ -57,27 +57,10 @@ static quern_status finish(struct rank *rank, quern_group *group) {
     const quern_transfer_item items[] = {transfer_item(0, to, 1, &sent, sizeof sent), transfer_item(1, from, 1, &received,
                                                                                                     sizeof sent)};
     quern_transfer *transfer = transfer_prepare(rank, group, 7, items, 2);
-    rank_ok(rank, quern_transfer_start(transfer, NULL));
-    rank_ok(rank, quern_transfer_wait(transfer, 0));
+    rank_ok(rank, transfer_run(transfer, NULL, 0));
     rank_check(rank, received == 40 + from, "received %d", received);
     rank_ok(rank, quern_transfer_destroy(transfer));
     return quern_group_destroy(group);
-}
-
-/* Starts and waits: the first error. */
-static quern_status run(quern_transfer *transfer, double timeout) {
-    quern_status status = quern_transfer_start(transfer, NULL);
-    return status == QUERN_OK ? quern_transfer_wait(transfer, timeout) : status;
-}
-
-/* Fails with this soon, and from then on always. */
-static void check_failure(struct rank *rank, quern_transfer *transfer, quern_status expected, const char *detail) {
-    const double began = rank_now();
-    int32_t done;
-    rank_refused(rank, run(transfer, 0), expected, detail);
-    rank_check(rank, rank_now() - began < RANK_SOON, "it took %g s", rank_now() - began);
-    rank_status(rank, quern_transfer_test(transfer, &done), expected);
-    rank_refused(rank, quern_transfer_start(transfer, NULL), expected, detail);
 }
 
 /* ---- lists that differ ---- */
@@ -121,7 +104,7 @@ TEST_WAYS(transfer_ends, lists_that_differ, .count = 2, RANKS_EACH(differences))
             items[count++] = transfer_item(difference->of[rank->rank][i].receive, !rank->rank, difference->of[rank->rank][i].tag,
                                            memory[i], difference->of[rank->rank][i].bytes);
     quern_transfer *transfer = transfer_prepare(rank, group, 7, items, count);
-    check_failure(rank, transfer, QUERN_PEER_MISMATCH, difference->detail);
+    transfer_fails(rank, transfer, NULL, 0, QUERN_PEER_MISMATCH, difference->detail);
     for (size_t i = 0; i < sizeof memory; i++) rank_check(rank, ((unsigned char *)memory)[i] == 0xc1, "byte %zu was written", i);
     rank_ok(rank, quern_transfer_destroy(transfer));
 }
@@ -133,72 +116,39 @@ TEST_WAYS(transfer_ends, an_item_for_a_rank_without_any, .count = 3) {
                                          transfer_item(1, rank->rank == 1 ? 2 : 1, 3, &other, sizeof other)};
     quern_transfer *transfer = transfer_prepare(rank, group, 7, items, rank->rank ? 2 : 1);
     if (rank->rank == 2) await_word(rank);  /* a rank that is complete before it hears of the mistake is right to be */
-    check_failure(rank, transfer, QUERN_PEER_MISMATCH, "rank 0 sends rank 1 4 bytes with tag 3, which rank 1 does not receive");
+    transfer_fails(rank, transfer, NULL, 0, QUERN_PEER_MISMATCH, "rank 0 sends rank 1 4 bytes with tag 3, which rank 1 does not");
     if (rank->rank == 1) let_go(rank);
-    rank_line_up(rank);
-    rank_ok(rank, quern_transfer_destroy(transfer));
-}
-
-/* ---- ranks that do not come ---- */
-
-enum absence { PREPARES_NOT, STARTS_NOT };
-
-static const enum absence absences[] = {PREPARES_NOT, STARTS_NOT};
-
-TEST_WAYS(transfer_ends, one_end_only, .count = 2, RANKS_EACH(absences)) {
-    const bool prepares = *(const enum absence *)rank->user == STARTS_NOT;
-    int value[4000];
-    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 3, value, sizeof value);
-    quern_transfer *transfer = rank->rank && !prepares ? NULL : transfer_prepare(rank, group, 7, &item, 1);
-    rank_line_up(rank);
-    if (!rank->rank) {
-        const double began = rank_now();
-        rank_status(rank, run(transfer, 0.3), QUERN_PEER_TIMEOUT);
-        rank_check(rank, rank_now() - began > 0.29 && rank_now() - began < RANK_SOON, "it took %g s", rank_now() - began);
-        rank_check_detail(rank, prepares ? "which has not started it)" : "which has not prepared it)");
-        rank_check_detail(rank, "rank 0 waited ");
-        rank_check_detail(rank, "for rank 1 (process ");
-    }
-    rank_line_up(rank);
-    if (rank->rank) {
-        if (!transfer) transfer = transfer_prepare(rank, group, 7, &item, 1);
-        check_failure(rank, transfer, QUERN_PEER_TIMEOUT, "rank 0 waited ");
-    }
     rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(transfer));
 }
 
 /* ---- ends before the start ---- */
 
-struct early_end {
-    bool cancels;
-    enum { BEFORE_PREPARE, BEFORE_START, WHILE_WAITED } when;
+static const struct transfer_ending endings[] = {
+    {TRANSFER_CANCELS, TRANSFER_PREPARED, TRANSFER_UNPREPARED, 0},
+    {TRANSFER_CANCELS, TRANSFER_PREPARED, TRANSFER_PREPARED, 0},
+    {TRANSFER_CANCELS, TRANSFER_PREPARED, TRANSFER_STARTED, 0.1},
+    {TRANSFER_DESTROYS, TRANSFER_PREPARED, TRANSFER_UNPREPARED, 0},
+    {TRANSFER_DESTROYS, TRANSFER_PREPARED, TRANSFER_PREPARED, 0},
+    {TRANSFER_DESTROYS, TRANSFER_PREPARED, TRANSFER_STARTED, 0.1},
+    {TRANSFER_IS_LATE, TRANSFER_UNPREPARED, TRANSFER_STARTED, 0.3},
+    {TRANSFER_IS_LATE, TRANSFER_PREPARED, TRANSFER_STARTED, 0.3},
+    {TRANSFER_ABORTS, TRANSFER_PREPARED, TRANSFER_STARTED, 0.1},
+    {TRANSFER_LEAVES, TRANSFER_UNPREPARED, TRANSFER_STARTED, 0},
 };
 
-static const struct early_end early_ends[] = {{true, BEFORE_PREPARE}, {true, BEFORE_START}, {true, WHILE_WAITED},
-                                              {false, BEFORE_PREPARE}, {false, BEFORE_START}, {false, WHILE_WAITED}};
-
-TEST_WAYS(transfer_ends, before_the_start, .count = 2, RANKS_EACH(early_ends)) {
-    const struct early_end *end = rank->user;
-    int value[4000];
-    const quern_transfer_item item = transfer_item(!rank->rank, !rank->rank, 3, value, sizeof value);
-    if (!rank->rank && end->when == BEFORE_PREPARE) rank_line_up(rank);
-    quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
-    if (!rank->rank && end->when == BEFORE_START) rank_line_up(rank);
-    if (rank->rank) {
-        if (end->when == WHILE_WAITED) rank_sleep(0.1);
-        if (end->cancels) rank_ok(rank, quern_transfer_cancel(transfer, "the layer before has failed"));
-        else rank_ok(rank, quern_transfer_destroy(transfer));
-        if (end->when != WHILE_WAITED) rank_line_up(rank);
-        if (end->cancels) check_failure(rank, transfer, QUERN_GROUP_ABORTED, "the layer before has failed");
-    } else {
-        check_failure(rank, transfer, end->cancels ? QUERN_GROUP_ABORTED : QUERN_PEER_LOST,
-                      end->cancels ? "rank 1 has cancelled the transfer: the layer before has failed"
-                                   : "rank 1 has destroyed its transfer");
-    }
-    rank_line_up(rank);
-    if (!rank->rank || end->cancels) rank_ok(rank, quern_transfer_destroy(transfer));
+static quern_status end_a_pair(struct rank *rank) {
+    const struct transfer_ending *ending = rank->user;
+    struct transfer_pair pair;
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    transfer_pair_open(&pair, rank, group, NULL, !rank->rank, 16000);
+    transfer_pair_end(&pair, 1, ending);
+    transfer_pair_close(&pair);
+    return ending->how < TRANSFER_ABORTS ? finish(rank, group) : quern_group_destroy(group);
 }
+
+Test(transfer_ends, before_the_start) { check_ways((struct ranks){.count = 2, .function = end_a_pair, RANKS_EACH(endings)}); }
 
 /* The reason of the first rank of a chain reaches the last one.  Rank 2 is not started, so that the last one has no data before. */
 TEST_WAYS(transfer_ends, a_reason_travels_on, .count = 4) {
@@ -210,8 +160,8 @@ TEST_WAYS(transfer_ends, a_reason_travels_on, .count = 4) {
     rank_line_up(rank);
     if (rank->rank == 2) await_word(rank);
     if (first) rank_ok(rank, quern_transfer_cancel(transfer, "no data today"));
-    else if (last) check_failure(rank, transfer, QUERN_GROUP_ABORTED, "rank 0 has cancelled the transfer: no data today");
-    else rank_status(rank, run(transfer, 0), QUERN_GROUP_ABORTED);
+    else if (last) transfer_fails(rank, transfer, NULL, 0, QUERN_GROUP_ABORTED, "rank 0 has cancelled the transfer: no data today");
+    else rank_status(rank, transfer_run(transfer, NULL, 0), QUERN_GROUP_ABORTED);
     if (rank->rank == 1) let_go(rank);
     rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(transfer));
@@ -237,7 +187,7 @@ TEST_WAYS(transfer_ends, who_is_complete_stays_so, .count = 3) {
     rank_line_up(rank);
     if (rank->rank == 1) rank_check(rank, strcmp(in, text) == 0, "%s", in);
     if (rank->rank == 1) rank_ok(rank, quern_transfer_wait(transfer, 0));
-    if (rank->rank) check_failure(rank, transfer, QUERN_GROUP_ABORTED, "rank 0 has cancelled the transfer");
+    if (rank->rank) transfer_fails(rank, transfer, NULL, 0, QUERN_GROUP_ABORTED, "rank 0 has cancelled the transfer");
     rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(transfer));
 }
@@ -305,7 +255,7 @@ TEST_WAYS(transfer_ends, while_data_moves, .count = 2) {
 }
 
 /* The receiver computes, and the sender has filled what is between them when it cancels.  It makes no call after that. */
-static quern_status cancel_when_full(struct rank *rank) {
+TEST_RANKS(transfer_ends, when_the_lane_is_full, .kind = RANK_ALL, .count = 2) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     unsigned char *memory = map_much(rank);
     const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, MUCH);
@@ -320,70 +270,26 @@ static quern_status cancel_when_full(struct rank *rank) {
         rank_ok(rank, quern_transfer_cancel(transfer, "full"));
     }
     rank_line_up(rank);
-    const double began = rank_now();
     if (rank->rank) rank_status(rank, quern_transfer_wait(transfer, 0), QUERN_GROUP_ABORTED);
-    rank_check(rank, rank_now() - began < RANK_SOON, "it took %g s", rank_now() - began);
     rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(transfer));
     munmap(memory, MUCH);
     return finish(rank, group);
 }
 
-Test(transfer_ends, when_the_lane_is_full) { check_ranks(.kind = RANK_ALL, .count = 2, .function = cancel_when_full); }
-
 /* One end begins again after the other has destroyed its own. */
 TEST_WAYS(transfer_ends, one_end_starts_again, .count = 2) {
     char memory[5000];
     const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, sizeof memory);
     quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
-    for (int round = 0; round < 3; round++) rank_ok(rank, run(transfer, 0));
+    for (int round = 0; round < 3; round++) rank_ok(rank, transfer_run(transfer, NULL, 0));
     if (rank->rank) rank_ok(rank, quern_transfer_destroy(transfer));
-    if (!rank->rank) check_failure(rank, transfer, QUERN_PEER_LOST, "rank 1 has destroyed its transfer");
+    if (!rank->rank) transfer_fails(rank, transfer, NULL, 0, QUERN_PEER_LOST, "rank 1 has destroyed its transfer");
     rank_line_up(rank);
     if (!rank->rank) rank_ok(rank, quern_transfer_destroy(transfer));
 }
 
-/* ---- ends of ranks and groups ---- */
-
-static quern_status abort_the_group(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
-    char memory[64];
-    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, sizeof memory);
-    quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
-    rank_line_up(rank);
-    if (rank->rank) {
-        rank_sleep(0.1);
-        rank_ok(rank, quern_group_abort(group, "out of power"));
-    } else {
-        check_failure(rank, transfer, QUERN_GROUP_ABORTED, "rank 1 has aborted the group: out of power");
-        quern_transfer *other;
-        rank_status(rank, quern_transfer_prepare(group, &(quern_transfer_args)QUERN_TRANSFER_ARGS_INIT, &other),
-                    QUERN_GROUP_ABORTED);
-    }
-    rank_line_up(rank);
-    rank_ok(rank, quern_transfer_destroy(transfer));
-    return quern_group_destroy(group);
-}
-
-Test(transfer_ends, an_aborted_group) { check_ways((struct ranks){.count = 2, .function = abort_the_group}); }
-
-/* Rank 1 leaves in order, without a transfer. */
-static quern_status leave(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
-    char memory[64];
-    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, sizeof memory);
-    rank_ok(rank, quern_barrier(group, NULL, NULL));
-    rank_line_up(rank);
-    if (rank->rank) return quern_group_destroy(group);
-    quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
-    check_failure(rank, transfer, QUERN_PEER_LOST, "has destroyed its group; rank 0 waited for it");
-    rank_check_detail(rank, "rank 1 (process ");
-    rank_ok(rank, quern_group_status(group));
-    rank_ok(rank, quern_transfer_destroy(transfer));
-    return quern_group_destroy(group);
-}
-
-Test(transfer_ends, a_rank_that_leaves) { check_ways((struct ranks){.count = 2, .function = leave}); }
+/* ---- a rank that ends ---- */
 
 /* Rank 1 is killed while all transfers with it are under way; ranks 0 and 2 have one without it. */
 static quern_status lose_a_rank(struct rank *rank) {
@@ -396,13 +302,11 @@ static quern_status lose_a_rank(struct rank *rank) {
                                                                                                         100000)};
     quern_transfer *all = transfer_prepare(rank, group, 7, ring, 2);
     quern_transfer *two = self == 1 ? NULL : transfer_prepare(rank, group, 8, pair, 2);
-    rank_ok(rank, run(all, 0));
+    rank_ok(rank, transfer_run(all, NULL, 0));
     rank_line_up(rank);
     if (self == 1) kill(getpid(), SIGKILL);
-    const double began = rank_now();
-    rank_refused(rank, run(all, 0), QUERN_PEER_LOST, "rank 1 (process ");
-    rank_check(rank, rank_now() - began < RANK_SOON, "it took %g s", rank_now() - began);
-    for (int round = 0; round < 3; round++) rank_ok(rank, run(two, 0));
+    rank_refused(rank, transfer_run(all, NULL, 0), QUERN_PEER_LOST, "rank 1 (process ");
+    for (int round = 0; round < 3; round++) rank_ok(rank, transfer_run(two, NULL, 0));
     rank_ok(rank, quern_group_status(group));
     rank_ok(rank, quern_transfer_destroy(all));
     rank_ok(rank, quern_transfer_destroy(two));
@@ -435,7 +339,7 @@ static quern_status change_a_byte(struct rank *rank) {
         transfer = transfer_prepare(rank, group, 7, &item, 1);
     }
     rank_line_up(rank);
-    check_failure(rank, transfer, QUERN_PEER_MISMATCH, "what rank 1 has heard of rank 0 is damaged");
+    transfer_fails(rank, transfer, NULL, 0, QUERN_PEER_MISMATCH, "what rank 1 has heard of rank 0 is damaged");
     for (size_t i = 0; i < sizeof memory; i++) rank_check(rank, !memory[i], "byte %zu was written", i);
     rank_line_up(rank);
     rank_ok(rank, quern_transfer_destroy(transfer));

@@ -19,7 +19,7 @@
 #include "ranks/transfer/stage.h"
 #include "runtime/device.h"
 
-enum { PIECE = QUERN_STAGE_BYTES, TAG = 4 };
+enum { PIECE = QUERN_STAGE_BYTES };
 
 /* Where GPUs do not reach each other, the window is pinned memory of the host. */
 struct scene {
@@ -43,7 +43,7 @@ static void check_on(int ranks, rank_function *function, const struct scene *sce
 
 static void open_end(struct gpu_end *end, struct rank *rank) {
     const struct scene *scene = rank->user;
-    gpu_end_open(end, rank, scene->memory, RANK_LIMIT);
+    gpu_end_open(end, rank, scene->memory);
 }
 
 /* Both halves of each window of a rank are free, and nothing waits for it.  Before the first transfer there is no window. */
@@ -60,20 +60,16 @@ static void check_halves(const struct gpu_end *end) {
 
 /* ---- random lists ---- */
 
-static void nap(void *user) { (void)user, rank_sleep(5e-3); }
-
 static void look_between(void *user) {
-    const struct gpu_end *end = user;
-    check_halves(end);
-    nccl_enqueue(&end->side, end->side.stream, nap, NULL);
+    check_halves(user);
+    gpu_delay(user);
 }
 
 static quern_status run_cases(struct rank *rank) {
     struct gpu_end end;
     open_end(&end, rank);
-    struct transfer_place place = gpu_end_place(&end);
-    place.between = look_between;
-    transfer_run_choices(rank, end.side.group, 1, &place);
+    end.place.between = look_between;
+    transfer_run_choices(rank, end.side.group, 1, &end.place);
     return gpu_end_close(&end);
 }
 
@@ -85,105 +81,21 @@ Test(transfer_staged, random_lists) {
 
 /* ---- one item in each direction ---- */
 
-struct exchange {
-    struct gpu_end *end;
-    void *out, *in;
-    int64_t bytes;
-    quern_transfer *transfer;
-    bool is_mapped;             /* cuMemUnmap does not wait for copies, as cuMemFree does */
-};
-
-enum { UNIT = 2 << 20 };        /* of mapped memory */
-
-static size_t mapped_bytes(int64_t bytes) { return ((size_t)bytes + UNIT - 1) / UNIT * UNIT; }
-
-static void *map_memory(struct gpu_end *end, int64_t bytes) {
-    const CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, end->side.device->cuda_device};
-    const CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = location};
-    const CUmemAccessDesc access = {location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    CUmemGenericAllocationHandle handle;
-    CUdeviceptr address;
-    cuda_ok(&end->side, vmm_create(&handle, mapped_bytes(bytes), &properties, 0));
-    cuda_ok(&end->side, vmm_reserve(&address, mapped_bytes(bytes), 0, 0, 0));
-    cuda_ok(&end->side, vmm_map(address, mapped_bytes(bytes), 0, handle, 0));
-    cuda_ok(&end->side, vmm_set_access(address, mapped_bytes(bytes), &access, 1));
-    cuda_ok(&end->side, vmm_release(handle));
-    return (void *)(uintptr_t)address;
+static struct transfer_pair begin_pair(struct gpu_end *end, uint64_t key, int64_t bytes) {
+    struct transfer_pair pair;
+    transfer_pair_open(&pair, end->side.rank, end->side.group, &end->place, !end->side.rank->rank, bytes);
+    transfer_pair_prepare(&pair, key);
+    return pair;
 }
 
-static void unmap_memory(struct gpu_end *end, void *memory, int64_t bytes) {
-    cuda_ok(&end->side, vmm_unmap((uintptr_t)memory, mapped_bytes(bytes)));
-    cuda_ok(&end->side, vmm_unreserve((uintptr_t)memory, mapped_bytes(bytes)));
+/* The memory alone. */
+static void release(const struct transfer_pair *pair) {
+    pair->place->free(pair->place->user, pair->out);
+    pair->place->free(pair->place->user, pair->in);
 }
 
-static unsigned char byte_of(int from, int round, int64_t at) {
-    return (unsigned char)(from * 89 + round * 31 + at * 7 + at / 251 + at / PIECE * 3);
-}
-
-static void prepare(struct exchange *exchange, uint64_t key) {
-    struct rank *rank = exchange->end->side.rank;
-    const quern_transfer_item items[] = {transfer_item(0, !rank->rank, TAG, exchange->out, exchange->bytes),
-                                         transfer_item(1, !rank->rank, TAG, exchange->in, exchange->bytes)};
-    exchange->transfer = transfer_prepare(rank, exchange->end->side.group, key, items, 2);
-}
-
-static struct exchange begin_exchange(struct gpu_end *end, uint64_t key, int64_t bytes) {
-    struct exchange exchange = {end, nccl_allocate(end, bytes), nccl_allocate(end, bytes), bytes, NULL, false};
-    prepare(&exchange, key);
-    return exchange;
-}
-
-static struct exchange begin_mapped_exchange(struct gpu_end *end, uint64_t key, int64_t bytes) {
-    struct exchange exchange = {end, map_memory(end, bytes), map_memory(end, bytes), bytes, NULL, true};
-    prepare(&exchange, key);
-    return exchange;
-}
-
-/* Enqueues what is sent; what is received is rubbish before. */
-static void fill(const struct exchange *exchange, int round) {
-    unsigned char *bytes = malloc((size_t)exchange->bytes);
-    for (int64_t at = 0; at < exchange->bytes; at++) bytes[at] = byte_of(exchange->end->side.rank->rank, round, at);
-    nccl_put(exchange->end, exchange->out, bytes, exchange->bytes);
-    const CUstream stream = exchange->end->side.stream;
-    cuda_ok(&exchange->end->side, memory_set_async((uintptr_t)exchange->in, 0xee, (size_t)exchange->bytes, stream));
-    cuda_ok(&exchange->end->side, stream_synchronize(stream));
-    free(bytes);
-}
-
-static void compare(const struct exchange *exchange, int round) {
-    const struct rank *rank = exchange->end->side.rank;
-    unsigned char *bytes = malloc((size_t)exchange->bytes);
-    nccl_get(exchange->end, bytes, exchange->in, exchange->bytes);
-    for (int64_t at = 0; at < exchange->bytes; at++)
-        rank_check(exchange->end->side.rank, bytes[at] == byte_of(!rank->rank, round, at), "round %d: byte %lld of %lld is %d "
-                   "instead of %d", round, (long long)at, (long long)exchange->bytes, bytes[at], byte_of(!rank->rank, round, at));
-    free(bytes);
-}
-
-static void release(struct exchange *exchange) {
-    if (exchange->is_mapped) {
-        unmap_memory(exchange->end, exchange->out, exchange->bytes);
-        unmap_memory(exchange->end, exchange->in, exchange->bytes);
-    } else {
-        nccl_release(exchange->end, exchange->out);
-        nccl_release(exchange->end, exchange->in);
-    }
-}
-
-static void end_exchange(struct exchange *exchange) {
-    rank_ok(exchange->end->side.rank, quern_transfer_destroy(exchange->transfer));
-    release(exchange);
-}
-
-static void start(const struct exchange *exchange) {
-    rank_ok(exchange->end->side.rank, quern_transfer_start(exchange->transfer, exchange->end->side.stream));
-}
-
-static void run_exchange(const struct exchange *exchange, int round) {
-    fill(exchange, round);
-    start(exchange);
-    rank_ok(exchange->end->side.rank, quern_transfer_wait(exchange->transfer, 0));
-    compare(exchange, round);
+static void start(const struct transfer_pair *pair) {
+    rank_ok(pair->rank, quern_transfer_start(pair->transfer, pair->place->stream));
 }
 
 static void check_report(const struct gpu_end *end) {
@@ -199,9 +111,9 @@ static quern_status run_sizes(struct rank *rank) {
     struct gpu_end end;
     open_end(&end, rank);
     for (size_t i = 0; i < COUNT(sizes); i++) {
-        struct exchange exchange = begin_exchange(&end, i, sizes[i]);
-        for (int round = 1; round <= 2; round++) run_exchange(&exchange, round);
-        end_exchange(&exchange);
+        struct transfer_pair pair = begin_pair(&end, i, sizes[i]);
+        for (int round = 1; round <= 2; round++) transfer_pair_round(&pair, round);
+        transfer_pair_close(&pair);
         check_halves(&end);
     }
     check_report(&end);
@@ -220,32 +132,32 @@ static quern_status share_a_wire(struct rank *rank) {
     struct gpu_end end;
     open_end(&end, rank);
     for (int round = 1; round <= ROUNDS; round++) {
-        struct exchange exchange[LISTS];
+        struct transfer_pair pair[LISTS];
         int32_t done = 0;
-        for (int i = 0; i < LISTS; i++) exchange[i] = begin_exchange(&end, (uint64_t)i, BYTES);
-        for (int i = 0; i < LISTS; i++) fill(&exchange[i], round * 8 + i);
+        for (int i = 0; i < LISTS; i++) pair[i] = begin_pair(&end, (uint64_t)i, BYTES);
+        for (int i = 0; i < LISTS; i++) transfer_pair_fill(&pair[i], round * 8 + i);
         for (int i = 0; i < LISTS; i++) {
-            const quern_status status = quern_transfer_start(exchange[i].transfer, end.side.stream);
+            const quern_status status = quern_transfer_start(pair[i].transfer, end.side.stream);
             if (i != 1 || status != QUERN_GROUP_ABORTED) rank_status(rank, status, QUERN_OK);
         }
-        for (int i = 0; rank->rank == 0 && i < 2 * round; i++) rank_ok(rank, quern_transfer_test(exchange[0].transfer, &done));
-        if (rank->rank == 0) rank_ok(rank, quern_transfer_cancel(exchange[1].transfer, "enough"));
-        if (rank->rank == 0) release(&exchange[1]);
+        for (int i = 0; rank->rank == 0 && i < 2 * round; i++) rank_ok(rank, quern_transfer_test(pair[0].transfer, &done));
+        if (rank->rank == 0) rank_ok(rank, quern_transfer_cancel(pair[1].transfer, "enough"));
+        if (rank->rank == 0) release(&pair[1]);
         for (int i = 0; i < LISTS; i++) {
             if (i == 1 && rank->rank == 0) continue;
-            const quern_status status = quern_transfer_wait(exchange[i].transfer, 0);
+            const quern_status status = quern_transfer_wait(pair[i].transfer, 0);
             if (i != 1 || status != QUERN_GROUP_ABORTED) rank_status(rank, status, QUERN_OK);
-            if (status == QUERN_OK) compare(&exchange[i], round * 8 + i);
+            if (status == QUERN_OK) transfer_pair_compare(&pair[i], round * 8 + i);
         }
-        if (rank->rank) release(&exchange[1]);
-        for (int i = 0; i < LISTS; i++) rank_ok(rank, quern_transfer_destroy(exchange[i].transfer));
+        if (rank->rank) release(&pair[1]);
+        for (int i = 0; i < LISTS; i++) transfer_pair_destroy(&pair[i]);
         for (int i = 0; i < LISTS; i++)
-            if (i != 1) release(&exchange[i]);
+            if (i != 1) release(&pair[i]);
         rank_line_up(rank);
     }
-    struct exchange last = begin_exchange(&end, 9, BYTES);
-    run_exchange(&last, 1);
-    end_exchange(&last);
+    struct transfer_pair last = begin_pair(&end, 9, BYTES);
+    transfer_pair_round(&last, 1);
+    transfer_pair_close(&last);
     check_halves(&end);
     return gpu_end_close(&end);
 }
@@ -254,34 +166,31 @@ Test(transfer_staged, several_share_a_wire) { check_on(2, share_a_wire, &scenes[
 
 /* ---- a copy that takes its time ---- */
 
-static void hold(void *user) {
-    while (!__atomic_load_n((int *)user, __ATOMIC_ACQUIRE)) rank_sleep(1e-3);
-}
-
 /* The stream of the sender's copies is held: nothing is said of a half before it is full.  Rank 0 sends. */
 static quern_status wait_for_the_copy(struct rank *rank) {
     struct gpu_end end;
     int is_over = 0;
     int32_t done = 0;
     open_end(&end, rank);
-    struct exchange exchange = {&end, nccl_allocate(&end, PIECE), nccl_allocate(&end, PIECE), PIECE, NULL, false};
-    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, TAG, rank->rank ? exchange.in : exchange.out, PIECE);
-    exchange.transfer = transfer_prepare(rank, end.side.group, 1, &item, 1);
-    fill(&exchange, 1);
-    if (rank->rank == 0) nccl_enqueue(&end.side, end.side.group->member->transfers->streams->copies, hold, &is_over);
-    start(&exchange);
+    struct transfer_pair pair;
+    transfer_pair_open(&pair, rank, end.side.group, &end.place, !rank->rank, PIECE);
+    const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 4, rank->rank ? pair.in : pair.out, PIECE);
+    pair.transfer = transfer_prepare(rank, end.side.group, 1, &item, 1);
+    transfer_pair_fill(&pair, 1);
+    if (rank->rank == 0) gpu_hold(&end, end.side.group->member->transfers->streams->copies, &is_over);
+    start(&pair);
     const struct quern_stage *stage = end.side.group->member->transfers->open[0]->stage;
     for (int looks = 0; looks < 50; looks++) {
         rank_line_up(rank);
-        rank_ok(rank, quern_transfer_test(exchange.transfer, &done));
+        rank_ok(rank, quern_transfer_test(pair.transfer, &done));
         rank_check(rank, !done && !stage->arrivals, "something is said of a half that is not full");
     }
     if (rank->rank == 0) rank_check(rank, stage->half[0].state == QUERN_HALF_FILLING, "no copy is under way");
     rank_line_up(rank);
     __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
-    rank_ok(rank, quern_transfer_wait(exchange.transfer, 0));
-    if (rank->rank) compare(&exchange, 1);
-    end_exchange(&exchange);
+    rank_ok(rank, quern_transfer_wait(pair.transfer, 0));
+    if (rank->rank) transfer_pair_compare(&pair, 1);
+    transfer_pair_close(&pair);
     return gpu_end_close(&end);
 }
 
@@ -290,48 +199,75 @@ Test(transfer_staged, a_copy_that_takes_its_time) { check_on(2, wait_for_the_cop
 /* ---- step by step ---- */
 
 /* The ranks look in turn, once a step.  If all copies end in between, each step is the same in each run. */
-enum { STEPS = 30, LARGE = 3 * PIECE - 77 };
+enum { STEPS = 30, LARGE = 3 * PIECE - 77, MAPPED = 3 * PIECE };
 
 struct walk {
-    struct exchange exchange;
+    struct gpu_end *end;
+    struct transfer_place place;  /* of mapped memory: cuMemUnmap does not wait for copies, as cuMemFree does */
+    struct transfer_pair pair;
     quern_status status;        /* the first error */
     int32_t done;
     bool is_over;               /* it has ended its transfer itself */
     bool synchronizes;
 };
 
-static struct walk begin_walk(struct gpu_end *end, int64_t bytes) {
-    struct walk walk = {.exchange = begin_mapped_exchange(end, 1, bytes), .status = QUERN_OK, .synchronizes = true};
-    fill(&walk.exchange, 1);
+static void *map_memory(void *user, int64_t bytes) {
+    struct gpu_end *end = user;
+    const CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, end->side.device->cuda_device};
+    const CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = location};
+    const CUmemAccessDesc access = {location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr address;
+    rank_check(end->side.rank, bytes <= MAPPED, "%lld bytes", (long long)bytes);
+    cuda_ok(&end->side, vmm_create(&handle, MAPPED, &properties, 0));
+    cuda_ok(&end->side, vmm_reserve(&address, MAPPED, 0, 0, 0));
+    cuda_ok(&end->side, vmm_map(address, MAPPED, 0, handle, 0));
+    cuda_ok(&end->side, vmm_set_access(address, MAPPED, &access, 1));
+    cuda_ok(&end->side, vmm_release(handle));
+    return (void *)(uintptr_t)address;
+}
+
+static void unmap_memory(void *user, void *memory) {
+    struct gpu_end *end = user;
+    cuda_ok(&end->side, vmm_unmap((uintptr_t)memory, MAPPED));
+    cuda_ok(&end->side, vmm_unreserve((uintptr_t)memory, MAPPED));
+}
+
+static void begin_walk(struct walk *walk, struct gpu_end *end, int64_t bytes) {
+    *walk = (struct walk){.end = end, .place = end->place, .status = QUERN_OK, .synchronizes = true};
+    walk->place.make = map_memory, walk->place.free = unmap_memory;
+    transfer_pair_open(&walk->pair, end->side.rank, end->side.group, &walk->place, !end->side.rank->rank, bytes);
+    transfer_pair_prepare(&walk->pair, 1);
+    transfer_pair_fill(&walk->pair, 1);
+    cuda_ok(&end->side, stream_synchronize(end->side.stream));
     rank_line_up(end->side.rank);
-    return walk;
 }
 
 static bool has_turn(const struct rank *rank, int step) { return step % 2 == rank->rank; }
 
 static void look(struct walk *walk, int step) {
-    const struct gpu_end *end = walk->exchange.end;
+    const struct gpu_end *end = walk->end;
     if (walk->status != QUERN_OK || walk->done || walk->is_over) return;
-    walk->status = step < 2 ? quern_transfer_start(walk->exchange.transfer, end->side.stream)
-                            : quern_transfer_test(walk->exchange.transfer, &walk->done);
+    walk->status = step < 2 ? quern_transfer_start(walk->pair.transfer, end->side.stream)
+                            : quern_transfer_test(walk->pair.transfer, &walk->done);
     if (walk->synchronizes) cuda_ok(&end->side, context_synchronize());
 }
 
 /* After what has happened the wire is as good as new. */
 static void end_walk(struct walk *walk) {
-    struct gpu_end *end = walk->exchange.end;
+    struct gpu_end *end = walk->end;
     if (!walk->is_over) {
-        if (walk->status == QUERN_OK && !walk->done) walk->status = quern_transfer_wait(walk->exchange.transfer, 0);
-        if (walk->status == QUERN_OK) compare(&walk->exchange, 1);
-        release(&walk->exchange);
+        if (walk->status == QUERN_OK && !walk->done) walk->status = quern_transfer_wait(walk->pair.transfer, 0);
+        if (walk->status == QUERN_OK) transfer_pair_compare(&walk->pair, 1);
+        release(&walk->pair);
     }
     rank_line_up(end->side.rank);
 }
 
 static void check_wire(struct gpu_end *end, int64_t bytes) {
-    struct exchange exchange = begin_exchange(end, 1, bytes);
-    run_exchange(&exchange, 2);
-    end_exchange(&exchange);
+    struct transfer_pair pair = begin_pair(end, 1, bytes);
+    transfer_pair_round(&pair, 2);
+    transfer_pair_close(&pair);
     check_halves(end);
     rank_line_up(end->side.rank);
 }
@@ -345,15 +281,16 @@ struct ending {
 static void end_at(struct gpu_end *end, int at, const struct ending *ending) {
     struct rank *rank = end->side.rank;
     const bool cancels = ending->cancels;
-    struct walk walk = begin_walk(end, LARGE);
+    struct walk walk;
+    begin_walk(&walk, end, LARGE);
     walk.synchronizes = ending->synchronizes;
     for (int step = 0; step < STEPS; step++) {
         if (has_turn(rank, step) && step == at) {
             if (ending->looks) look(&walk, step);
-            if (cancels && walk.status == QUERN_OK) rank_ok(rank, quern_transfer_cancel(walk.exchange.transfer, "this far"));
-            if (!cancels) rank_ok(rank, quern_transfer_destroy(walk.exchange.transfer));
+            if (cancels && walk.status == QUERN_OK) rank_ok(rank, quern_transfer_cancel(walk.pair.transfer, "this far"));
+            if (!cancels) transfer_pair_destroy(&walk.pair);
             walk.is_over = true;
-            release(&walk.exchange);
+            release(&walk.pair);
         } else if (has_turn(rank, step)) {
             look(&walk, step);
         }
@@ -365,7 +302,7 @@ static void end_at(struct gpu_end *end, int at, const struct ending *ending) {
         rank_check_detail(rank, cancels ? "has cancelled the transfer: this far" : "has destroyed its transfer");
     }
     end_walk(&walk);
-    if (cancels || !walk.is_over) rank_ok(rank, quern_transfer_destroy(walk.exchange.transfer));
+    if (cancels || !walk.is_over) transfer_pair_destroy(&walk.pair);
 }
 
 static quern_status end_at_each_step(struct rank *rank) {
@@ -389,23 +326,22 @@ static quern_status kill_at(struct rank *rank) {
     const int at = *(const int *)scene->more;
     struct gpu_end end;
     open_end(&end, rank);
-    struct walk walk = begin_walk(&end, LARGE);
+    struct walk walk;
+    begin_walk(&walk, &end, LARGE);
     for (int step = 0; step < at; step++) {
         if (has_turn(rank, step)) look(&walk, step);
         rank_line_up(rank);
     }
     if (has_turn(rank, at)) kill(getpid(), SIGKILL);
-    const double began = rank_now();
-    if (!walk.done && at == 0) walk.status = quern_transfer_start(walk.exchange.transfer, end.side.stream);
-    if (!walk.done && walk.status == QUERN_OK) walk.status = quern_transfer_wait(walk.exchange.transfer, 0);
-    rank_check(rank, rank_now() - began < RANK_SOON, "it took %g s", rank_now() - began);
+    if (!walk.done && at == 0) walk.status = quern_transfer_start(walk.pair.transfer, end.side.stream);
+    if (!walk.done && walk.status == QUERN_OK) walk.status = quern_transfer_wait(walk.pair.transfer, 0);
     if (walk.status == QUERN_OK) {
-        compare(&walk.exchange, 1);  /* it has all, and so has the other one */
+        transfer_pair_compare(&walk.pair, 1);  /* it has all, and so has the other one */
     } else {
         rank_refused(rank, walk.status, QUERN_PEER_LOST, "(process ");
         rank_check_detail(rank, "has ended; rank ");
     }
-    end_exchange(&walk.exchange);
+    transfer_pair_close(&walk.pair);
     return nccl_close(&end.side);
 }
 
@@ -448,26 +384,27 @@ static void forget_windows(struct gpu_end *end) {
  */
 static bool fail_call(struct gpu_end *end, long number, const struct failure *failure) {
     struct rank *rank = end->side.rank;
-    struct walk walk = begin_walk(end, PIECE + 4000);
+    struct walk walk;
+    begin_walk(&walk, end, PIECE + 4000);
     const bool fails = rank->rank == (int)(number % 2);
     int *failed = rank->shared;
     char reason[256];
     if (fails) cuda_fail_call(number / 2, failure->error);
-    walk.status = quern_transfer_start(walk.exchange.transfer, end->side.stream);
-    if (walk.status == QUERN_OK) walk.status = quern_transfer_wait(walk.exchange.transfer, 0);
+    walk.status = quern_transfer_start(walk.pair.transfer, end->side.stream);
+    if (walk.status == QUERN_OK) walk.status = quern_transfer_wait(walk.pair.transfer, 0);
     if (fails) *failed = cuda_calls() >= number / 2;
     if (fails) cuda_fail_call(0, 0);
     quern_error_detail(reason, sizeof reason);
     const bool was_destroyed = !fails && walk.status == QUERN_PEER_LOST;  /* since its start has failed there */
     if (walk.status != QUERN_OK) {
-        rank_ok(rank, quern_transfer_destroy(walk.exchange.transfer));
+        transfer_pair_destroy(&walk.pair);
         rank_check(rank, was_destroyed || strstr(reason, failure->name), "call %ld: the reason is %s", number, reason);
     }
     rank_line_up(rank);
     const bool has_failed = *failed;
-    if (walk.status == QUERN_OK) compare(&walk.exchange, 1);
-    if (walk.status == QUERN_OK) rank_ok(rank, quern_transfer_destroy(walk.exchange.transfer));
-    release(&walk.exchange);
+    if (walk.status == QUERN_OK) transfer_pair_compare(&walk.pair, 1);
+    if (walk.status == QUERN_OK) transfer_pair_destroy(&walk.pair);
+    release(&walk.pair);
     rank_line_up(rank);
     return has_failed;
 }
@@ -559,7 +496,8 @@ static quern_status hear_strange_words(struct rank *rank) {
     const struct scene *scene = rank->user;
     struct gpu_end end;
     open_end(&end, rank);
-    struct walk walk = begin_walk(&end, LARGE);
+    struct walk walk;
+    begin_walk(&walk, &end, LARGE);
     struct quern_lane *lane[2] = {map_lane(rank, 0, 1), map_lane(rank, 1, 0)};
     bool *is_changed = rank->shared;
     for (int step = 0; step < STEPS; step++) {
@@ -569,9 +507,9 @@ static quern_status hear_strange_words(struct rank *rank) {
         rank_line_up(rank);
     }
     rank_check(rank, *is_changed, "there was no such word");
-    if (walk.status == QUERN_OK && !walk.done) walk.status = quern_transfer_wait(walk.exchange.transfer, 0);
+    if (walk.status == QUERN_OK && !walk.done) walk.status = quern_transfer_wait(walk.pair.transfer, 0);
     rank_refused(rank, walk.status, QUERN_PEER_MISMATCH, "is damaged");
-    end_exchange(&walk.exchange);
+    transfer_pair_close(&walk.pair);
     munmap(lane[0], QUERN_LANE_BYTES);
     munmap(lane[1], QUERN_LANE_BYTES);
     return gpu_end_close(&end);
