@@ -87,8 +87,8 @@ static void check_is_finite(const struct adam_problem *problem, int arena, quern
 
 /*
  * A step leads m, or v and the parameter, beyond the largest number, from which most random bits would carry into infinity.  Each
- * array that a kernel rounds in its own way has such values, in tensors long enough for the faster loop of a CPU, which takes only an
- * m that is rounded to nearest.
+ * array that a kernel rounds in its own way has such values, in tensors long enough for the faster loop of a CPU.  That takes only
+ * an m that is rounded to nearest.
  */
 TEST_ADAM_ROWS(adam_rounding, random_bits_carry_nothing_into_infinity) {
     static const int64_t counts[] = {601};

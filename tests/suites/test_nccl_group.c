@@ -189,7 +189,7 @@ struct expected {
     double limit;
 };
 
-static void check_end(struct nccl_side *side, quern_status status, const struct expected *expected, double began) {
+static void check_end(struct nccl_side *side, quern_status status, const struct expected *expected) {
     rank_status(side->rank, status, expected->status);
     for (size_t i = 0; i < COUNT(expected->details) && expected->details[i]; i++)
         rank_check_detail(side->rank, expected->details[i]);
@@ -202,8 +202,7 @@ static quern_status fail_to_create(struct rank *rank) {
     /* The limit that ends is that of the rank whose NCCL hangs. */
     const quern_group_args args = nccl_args(&side, rank->rank == 1 ? expected->limit : RANK_LIMIT);
     rank_line_up(rank);
-    const double began = rank_now();
-    check_end(&side, quern_group_create(&args, 1, &side.group), expected, began);
+    check_end(&side, quern_group_create(&args, 1, &side.group), expected);
     return QUERN_OK;
 }
 
@@ -228,10 +227,9 @@ static quern_status fail_in_barrier(struct rank *rank) {
     struct nccl_side side;
     nccl_open(&side, rank, expected->limit);
     meet(&side, NULL, 0, 1);
-    const double began = rank_now();
     quern_status status = quern_barrier(side.group, NULL, side.stream);
     if (status == QUERN_OK) status = nccl_await_status(&side, 40);
-    check_end(&side, status, expected, began);
+    check_end(&side, status, expected);
     cuda_ok(&side, stream_synchronize(side.stream));
     rank_status(rank, quern_barrier(side.group, NULL, side.stream), expected->status);
     return nccl_close(&side);
@@ -262,12 +260,11 @@ static quern_status wait_for_rank_1(struct rank *rank) {
     quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
     args.members = pair;
     args.member_count = 2;
-    const double began = rank_now();
     quern_status status = QUERN_OK;
     if (rank->rank != 1) status = quern_barrier(side.group, NULL, side.stream);
     else if (expected->status == QUERN_PEER_MISMATCH) status = quern_barrier(side.group, &args, side.stream);
     if (status == QUERN_OK) status = nccl_await_status(&side, 40);
-    check_end(&side, status, expected, began);
+    check_end(&side, status, expected);
     rank_ok(rank, quern_group_missing(side.group, &missing, 1));
     rank_check(rank, expected->status == QUERN_PEER_MISMATCH || rank->rank == 1 || missing == 2, "missing is %llx",
                (unsigned long long)missing);
@@ -305,10 +302,9 @@ static quern_status end_of_rank_1(struct rank *rank) {
         if (!strcmp(ending->how, "abort")) rank_ok(rank, quern_group_abort(side.group, "the test's reason"));
         return nccl_close(&side);
     }
-    const double began = rank_now();
     quern_status status = quern_barrier(side.group, NULL, side.stream);
     if (status == QUERN_OK) status = nccl_await_status(&side, 40);
-    check_end(&side, status, &ending->expected, began);
+    check_end(&side, status, &ending->expected);
     cuda_ok(&side, stream_synchronize(side.stream));
     return nccl_close(&side);
 }
