@@ -181,7 +181,7 @@ Test(log, a_choice_is_logged_to_its_end) {
     check_ok(quern_device_open(device.kind, 0, &device.quern));
     check_ok(quern_prepare(device.quern, QUERN_ADAM));
     for (int i = 0; i < 2; i++) {
-        args.v_dtype = i ? QUERN_E5M2 : QUERN_BF16;  /* no kernel has that beside bf16 */
+        args.v_dtype = i ? QUERN_F16 : QUERN_BF16;  /* no kernel has that beside bf16 */
         check(quern_adam_explain(device.quern, &args, walk, sizeof walk) < sizeof walk, "a long walk");
         *record.text = *expected = 0;
         quern_set_log(keep, &record, QUERN_LOG_DEBUG);
