@@ -134,9 +134,10 @@ static void be_the_one(struct transfer_pair *pair, const struct transfer_ending 
     struct rank *rank = pair->rank;
     void *stream = pair->place->stream;
     const bool is_late = ending->how == TRANSFER_IS_LATE, has_started = ending->own == TRANSFER_STARTED;
+    const double limit = ending->other == TRANSFER_STARTED ? 0 : ending->meanwhile;  /* of two waits that of the other expires */
     if (has_started) rank_ok(rank, quern_transfer_start(pair->transfer, stream));
     if (is_late && has_started)
-        rank_refused(rank, quern_transfer_wait(pair->transfer, ending->meanwhile), QUERN_PEER_TIMEOUT, "waited ");
+        rank_refused(rank, quern_transfer_wait(pair->transfer, limit), QUERN_PEER_TIMEOUT, "waited ");
     else
         end_it(pair, ending);
     if (goes(ending)) return;
