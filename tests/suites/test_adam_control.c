@@ -11,6 +11,7 @@
 #include "harness/check.h"
 #include "harness/cuda.h"
 #include "harness/random.h"
+#include "harness/told.h"
 #include "oracle/adam.h"
 
 /* All numbers of step control, with values that differ from the fields of the arguments. */
@@ -329,18 +330,6 @@ TEST_ADAM_ROWS(adam_control, equal_steps_are_the_step_of_the_call) {
 }
 
 /* ---- the log ---- */
-
-static struct told {
-    char line[256];
-    int lines;
-} told;
-
-static void keep_line(void *user, quern_log_level level, const char *line) {
-    (void)user;
-    check(level == QUERN_LOG_ERROR, "level %d", (int)level);
-    snprintf(told.line, sizeof told.line, "%s", line);
-    told.lines++;
-}
 
 /* Two steps, after which there are so many lines. */
 static void check_told(const struct test_device *device, const quern_adam_args *args, bool with_plan, int lines) {

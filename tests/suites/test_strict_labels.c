@@ -11,6 +11,7 @@
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "harness/cuda.h"
+#include "harness/told.h"
 
 static int64_t part_columns(quern_dtype dtype) {
     return test_kind() == QUERN_CPU ? QUERN_CPU_PART_COLUMNS : QUERN_GPU_PART_BYTES / (int64_t)quern_dtype_bytes(dtype);
@@ -34,20 +35,7 @@ static int64_t spoil(const struct cross_entropy_case *c, struct cross_entropy_in
     return first;
 }
 
-/* Without strict labels a line of the log tells of the rows that a call on a CPU skips. */
-static struct told {
-    char line[256];
-    int lines;
-} told;
-
-static void keep_line(void *user, quern_log_level level, const char *line) {
-    (void)user;
-    check(level == QUERN_LOG_ERROR, "level %d", (int)level);
-    snprintf(told.line, sizeof told.line, "%s", line);
-    told.lines++;
-}
-
-/* quern_cross_entropy, or its three steps on one shard. */
+/* Without strict labels a line of the log tells of the rows that a call on a CPU skips, or its three steps on one shard. */
 static void check_told(const struct test_device *device, quern_cross_entropy_args *args, bool in_steps, const char *expected) {
     static _Alignas(16) char workspace[1 << 16];
     quern_row_stats stats[4];
