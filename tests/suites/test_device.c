@@ -485,7 +485,7 @@ static bool next_capability(FILE *document, char capability[8], char target[32])
 /* Whether the library was built with a target: quern_build_info names it in a line with all. */
 static bool library_has(const char *target) {
     char word[40];
-    snprintf(word, sizeof word, " %s", target);
+    snprintf(word, sizeof word, " %.31s", target);
     for (const char *at = quern_build_info(); (at = strstr(at, word)); at++)
         if (strchr(" \n", at[strlen(word)])) return true;
     return false;
@@ -504,7 +504,7 @@ Test(device, every_capability_is_served_as_documented) {
     check(count >= 12 && !strcmp(capabilities[0], "7.5") && !strcmp(capabilities[count - 1], "12.1"), "%d capabilities", count);
     for (int i = 0; i < count; i++) {
         if (!library_has(targets[i])) cr_skip_test("this library lacks %s", targets[i]);
-        sprintf(machine + strlen(machine), "%s%s", i ? "," : "", capabilities[i]);
+        snprintf(machine + strlen(machine), 9, "%s%.7s", i ? "," : "", capabilities[i]);
     }
     setenv("QUERN_EMULATOR", machine, 1);
     unsetenv("QUERN_EMULATOR_SHARED_KB");
