@@ -14,11 +14,13 @@ bool rank_join(struct rank *rank, struct device *device, const struct meeting *m
     args.device = device->quern;
     args.timeout = meeting->timeout;
     args.share_gpu = meeting->share_gpu;
-    args.meet = meeting->meet;
-    args.secret = meeting->secret;
-    args.secret_bytes = meeting->secret_bytes;
-    args.host_ranks = meeting->host_ranks;
-    args.host = meeting->host[0] != '\0' ? meeting->host : NULL;
+    quern_hosts_args hosts = QUERN_HOSTS_ARGS_INIT;
+    hosts.meet = meeting->meet;
+    hosts.secret = meeting->secret;
+    hosts.secret_bytes = meeting->secret_bytes;
+    hosts.host_ranks = meeting->host_ranks;
+    hosts.host = meeting->host[0] != '\0' ? meeting->host : NULL;
+    args.hosts = meeting->meet != NULL ? &hosts : NULL;
     *rank = (struct rank){.rank = meeting->rank, .ranks = meeting->ranks, .device = device};
     return succeeded("quern_group_create", quern_group_create(&args, 1, &rank->group));
 }

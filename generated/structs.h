@@ -17,6 +17,7 @@
     X(quern_accumulate_args, QUERN_ACCUMULATE_ARGS_INIT) \
     X(quern_quantize_args, QUERN_QUANTIZE_ARGS_INIT) \
     X(quern_carrier, QUERN_CARRIER_INIT) \
+    X(quern_hosts_args, QUERN_HOSTS_ARGS_INIT) \
     X(quern_group_args, QUERN_GROUP_ARGS_INIT) \
     X(quern_barrier_args, QUERN_BARRIER_ARGS_INIT) \
     X(quern_ragged_all_to_all_args, QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT) \

@@ -1261,8 +1261,8 @@ QUERN_API void quern_quantize_plan_destroy(quern_quantize_plan *plan);
 
 /*
  * A group is a set of ranks that work together.  A rank is a thread with a CPU device, or a GPU.  The ranks of a group are all
- * CPUs or all GPUs, of one or several processes, of one host or of several (quern_group_args.meet).  Ranks on CPUs reach those of
- * other hosts by TCP or by means of the engine (quern_group_args.carrier), ranks on GPUs by NCCL.  A handle is one rank's membership.
+ * CPUs or all GPUs, of one or several processes, of one host or of several (quern_hosts_args).  Ranks on CPUs reach those of
+ * other hosts by TCP or by a carrier of the engine (quern_carrier), ranks on GPUs by NCCL.  A handle is one rank's membership.
  *
  *   - Every rank of the group (or every named member) must make each collective call, in the same order.
  *   - Calls on one handle must not overlap in time, except quern_group_abort, quern_group_report, quern_group_rank and
@@ -1288,7 +1288,7 @@ QUERN_API void quern_quantize_plan_destroy(quern_quantize_plan *plan);
  *   - Any function below can return the status of a poisoned group (4xxx).
  *   - A rank is lost when its process ends or calls exec; a thread that returns without quern_group_destroy is missed only when a
  *     limit ends.  In a child of fork the copies of handles do nothing: QUERN_INVALID_ARGUMENT names the process that created them.
- *   - In a group of several hosts a rank is also lost when its host is silent for too long (quern_group_args.silence), or when the
+ *   - In a group of several hosts a rank is also lost when its host is silent for too long (quern_hosts_args.failure_timeout), or when the
  *     process of its host's lowest rank ends.  Details name the host by its address.  If ranks of several hosts find errors at the
  *     same time, all return the same one, unless a host ends meanwhile.
  *   - What other processes write into the group's shared memory is checked before a rank acts on it: stray writes of a process of
@@ -1352,10 +1352,53 @@ typedef struct quern_carrier {
 /* Sets *carrier to QUERN_CARRIER_INIT.  NULL does nothing.  Thread-safe. */
 QUERN_API void quern_carrier_init(quern_carrier *carrier);
 
+/*
+ * How the ranks of a group of several hosts find each other, and how data goes between them.  Ranks on GPUs need NCCL 2.18 or newer
+ * (libnccl.so.2, or the file that QUERN_NCCL names), and the fields for data (carrier, transports) stay empty for them.
+ */
+typedef struct quern_hosts_args {
+    uint32_t size;
+    int32_t host_ranks;      /* how many of the ranks are of this host (LOCAL_WORLD_SIZE of launchers): 1 to QUERN_MAX_RANKS */
+    const char *meet;        /* an address of rank 0's host, "10.77.0.1:4711" or "[fd00::1]:4711", the same on every rank: rank 0's
+                                host listens there while the group is created.  Each rank then listens at a port of its own for
+                                those of other hosts; the environment variable QUERN_PORTS=FIRST-LAST gives a range.
+                                With all_gather: the address of this host, without a port, at which this rank listens; NULL: all
+                                of the machine, of which others call one in a network that they share */
+    const void *secret;      /* [secret_bytes], the same on every rank.  Both ends of each connection prove that they know it, the
+                                caller first, and messages that form the group are authenticated with it.  Later messages are
+                                neither authenticated nor encrypted: use a network that is yours */
+    size_t secret_bytes;     /* 16 or more, random: guesses can be tried on a recorded connection */
+    const char *host;        /* 1 to 15 characters as in quern_group_args.name: ranks of one machine that give the same one share
+                                memory, and others do not.  NULL: all of the machine do */
+    quern_gather_facts all_gather;  /* CPU ranks, in place of meet: called once by each rank, on the thread that creates the group,
+                                when the ranks of its host have met or have failed to.  include/quern_mpi.h has that of MPI.
+                                NULL: none */
+    void *all_gather_user;   /* its user */
+    const quern_carrier *carrier;  /* CPU ranks: carries exchanges and transfers between hosts.  Copied; what it points to lives
+                                until quern_group_destroy.  The same numbers on every rank.  NULL: none */
+    const char *transports;  /* CPU ranks: what may carry data between hosts, separated by commas: the name of the carrier, "ucx",
+                                "sockets".  The first one in this order is taken that works on all ranks, and the report gives the
+                                reason against each one before it.  If none works, quern_group_create fails.  The same on every
+                                rank.  NULL: the carrier, if there is one, then sockets.
+                                ucx opens libucp.so.0 (UCX 1.12 or newer), or the file that QUERN_UCX names.  It is not loaded
+                                unless the program was started with UCX_MEM_EVENTS=n, UCX_HANDLE_ERRORS=none, UCX_DEBUG_SIGNO=0,
+                                UCX_VFS_ENABLE=n and UCX_LOG_LEVEL=fatal, because UCX would otherwise hook mmap, install
+                                signal handlers and print */
+    double failure_timeout;  /* seconds for which the network may be down, 0.2 to 3,600, the same on every rank; groups of a split
+                                or a shrink inherit it.  A host from which no heartbeat has arrived for a sixth longer, or a second
+                                longer but at most twice as long, is lost.  Hosts must reach each other by UDP for that, too.
+                                0: 10 */
+} quern_hosts_args;
+
+#define QUERN_HOSTS_ARGS_INIT QUERN_STRUCT_INIT(quern_hosts_args, QUERN_NO_DEFAULTS)
+
+/* Sets *args to QUERN_HOSTS_ARGS_INIT.  NULL does nothing.  Thread-safe. */
+QUERN_API void quern_hosts_args_init(quern_hosts_args *args);
+
 typedef struct quern_group_args {
     uint32_t size;
     int rank;                /* in [0, ranks) */
-    int ranks;               /* 1 to QUERN_MAX_RANKS; of CPUs with meet or all_gather up to QUERN_MAX_HOSTS_RANKS */
+    int ranks;               /* 1 to QUERN_MAX_RANKS; of CPUs of several hosts up to QUERN_MAX_HOSTS_RANKS */
     const char *name;        /* where the ranks meet: 1 to 200 letters, digits, '.', '_' or '-'.  Each user has names of their own.
                                 The name is free again when all have met.  NULL is allowed for a single rank */
     quern_device *device;    /* must stay open as long as the group; a GPU needs quern_prepare(device, QUERN_BARRIER) first */
@@ -1371,39 +1414,7 @@ typedef struct quern_group_args {
                                 still be ending, are not met under the name.  0: none */
     int32_t multicast;       /* 1: memory of quern_symmetric_alloc gets an address for quern_symmetric_multicast, if all ranks ask
                                 for it and the GPUs can.  0: none; barriers go by multicast where they can in any case */
-    int32_t host_ranks;      /* with meet or all_gather: how many of the ranks are of this host (LOCAL_WORLD_SIZE of launchers), up to
-                                QUERN_MAX_RANKS */
-    const char *meet;        /* ranks of several hosts: where they meet, "10.77.0.1:4711" or "[fd00::1]:4711", the same on every
-                                rank: an address of rank 0's host, which listens there while the group is created.  Each rank then
-                                listens at a port of its own for those of other hosts; the environment variable
-                                QUERN_PORTS=FIRST-LAST gives a range.  GPUs also need NCCL 2.18 or newer (libnccl.so.2, or the file
-                                that QUERN_NCCL names).  NULL: one host.
-                                With all_gather: the address of this host, without a port, at which this rank listens; NULL: all
-                                of the machine, of which others call one in a network that they share */
-    const void *secret;      /* with meet or all_gather: [secret_bytes], the same on every rank.  Both ends of each connection prove
-                                that they know it, the caller first, and what ranks tell each other to form the group is sealed.
-                                What follows is neither authenticated nor encrypted: use a network that is yours */
-    size_t secret_bytes;     /* 16 or more, random: guesses can be tried on a recorded connection */
-    const char *host;        /* with meet or all_gather: 1 to 15 characters as in name: ranks of one machine that give the same one
-                                share memory, and others do not.  NULL: all of the machine do */
-    quern_gather_facts all_gather;  /* CPU ranks of several hosts, in place of a place of meeting: called once by each rank, on the
-                                thread that creates the group, when the ranks of its host have met or have failed to.
-                                include/quern_mpi.h has that of MPI.  NULL: none */
-    void *all_gather_user;   /* its user */
-    const quern_carrier *carrier;  /* CPU ranks of several hosts: carries exchanges and transfers between hosts.  Copied; what it
-                                points to lives until quern_group_destroy.  The same numbers on every rank.  NULL: none */
-    const char *ways;        /* with meet or all_gather: the ways that data may take between hosts, separated by commas: the name of
-                                the carrier, "ucx", "sockets".  The first one in this order is taken that works on all ranks, and
-                                the report says why not one before it.  If none works, quern_group_create fails.  The same on every
-                                rank.  NULL: the carrier, if there is one, then sockets.
-                                ucx opens libucp.so.0 (UCX 1.12 or newer), or the file that QUERN_UCX names.  It is not loaded
-                                unless the program was started with UCX_MEM_EVENTS=n, UCX_HANDLE_ERRORS=none, UCX_DEBUG_SIGNO=0,
-                                UCX_VFS_ENABLE=n and UCX_LOG_LEVEL=fatal, because UCX would otherwise hook mmap, install
-                                signal handlers and print */
-    double silence;          /* with meet or all_gather: seconds for which the network may be down, 0.2 to 3,600, the same on every
-                                rank; groups of a split or a shrink have it, too.  A host that says nothing for a sixth longer, or a
-                                second longer but at most twice as long, is lost.  Hosts must reach each other by UDP for that, too.
-                                0: 10 */
+    const quern_hosts_args *hosts;  /* ranks of several hosts.  Copied.  NULL: all ranks are of this host */
 } quern_group_args;
 
 #define QUERN_GROUP_ARGS_INIT QUERN_STRUCT_INIT(quern_group_args, QUERN_NO_DEFAULTS)
@@ -1420,14 +1431,14 @@ QUERN_API void quern_group_args_init(quern_group_args *args);
  * for two ranks without share_gpu, or with fewer hardware queues than ranks; no room on a GPU for the waiting blocks of all groups
  * of the process; several GPUs driven by one thread under CUDA_LAUNCH_BLOCKING=1); QUERN_SYSTEM_ERROR (no space in or no access to
  * /dev/shm, a name that belongs to another user); QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR; QUERN_PEER_TIMEOUT with the missing ranks;
- * QUERN_PEER_LOST; QUERN_PEER_MISMATCH (another number of ranks, another first_epoch or another silence).
+ * QUERN_PEER_LOST; QUERN_PEER_MISMATCH (another number of ranks, another first_epoch or another failure_timeout).
  *
- * With meet the ranks of each host meet first, then one of them goes to the place of meeting for all.  Connections from other
+ * With hosts.meet the ranks of each host meet first, then one of them goes to that address for all.  Connections from other
  * programs are rejected and counted in quern_group_report.  Further errors: QUERN_SYSTEM_ERROR (the address is not one
  * of rank 0's host, there is no way to it, no descriptors are left); QUERN_PEER_TIMEOUT if rank 0's host does not take this one in,
  * for another secret, name or job for instance.
  *
- * With all_gather the ranks of each host meet first, and then the callback brings the facts of all ranks to all.  A rank that has
+ * With hosts.all_gather the ranks of each host meet first, and then the callback brings the facts of all ranks to all.  A rank that has
  * failed before calls it, too, so that all fail with its reason, and none waits in the callback; only a call that refuses its
  * arguments, or has no memory, does not.  The callback needs a limit of its own.  Further errors: QUERN_SYSTEM_ERROR (the callback
  * has failed on this rank); QUERN_PEER_MISMATCH (what it gave is not what the ranks of this group gave it).
@@ -2054,6 +2065,7 @@ QUERN_DEFINE_INITIAL(quern_gradient_norm_args, QUERN_GRADIENT_NORM_ARGS_DEFAULTS
 QUERN_DEFINE_INITIAL(quern_accumulate_args, QUERN_ACCUMULATE_ARGS_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_quantize_args, QUERN_QUANTIZE_ARGS_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_carrier, QUERN_NO_DEFAULTS)
+QUERN_DEFINE_INITIAL(quern_hosts_args, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_group_args, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_barrier_args, QUERN_NO_DEFAULTS)
 QUERN_DEFINE_INITIAL(quern_ragged_all_to_all_args, QUERN_RAGGED_ALL_TO_ALL_ARGS_DEFAULTS)

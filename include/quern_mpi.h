@@ -7,15 +7,16 @@
  *   if (quern_join_from_mpi(MPI_COMM_WORLD, &join) == MPI_SUCCESS) status = quern_group_create(&join, 1, &group);
  *
  * Collective over the communicator, as is quern_group_create then, which gathers once over it: no other collective call on it
- * may be under way.  Sets ranks, rank, host_ranks, host, secret, job and all_gather, and name if it is NULL.  host is kept if it is set;
- * else the ranks that MPI finds to share memory are of one host.  secret and job are random numbers of rank 0.  If all ranks are of
- * one host, all_gather stays NULL: the group needs no network, and its devices may be GPUs.  What the fields point to lives as
- * long as the communicator.
+ * may be under way.  Sets rank, ranks, job and hosts, and name if it is NULL.  hosts becomes a copy of the struct that it pointed to, if
+ * any, with host_ranks, secret, all_gather and, unless it was set, host: the ranks that MPI finds to share memory are of one host.
+ * secret and job are random numbers of rank 0.  If all ranks are of one host, hosts becomes NULL: the group needs no network, and its
+ * devices may be GPUs.  What the fields point to lives as long as the communicator.
  *
  *   quern_carrier_from_mpi(MPI_COMM_WORLD, &join);       between the two: MPI also carries the data between hosts
  *   quern_free_mpi_carrier(&join);                       after quern_group_destroy
  *
- * quern_carrier_from_mpi is collective over the same communicator, of which it makes a duplicate for one group.  It sets carrier.  The
+ * quern_carrier_from_mpi is collective over the same communicator, of which it makes a duplicate for one group.  It sets the carrier in
+ * a copy of hosts that it owns, and does nothing for ranks of one host.  The
  * group then calls MPI on the thread that is in a call of it, with requests that do not block; sockets still say who lives.  Below
  * MPI_THREAD_MULTIPLE only one thread of the process at a time may be in a call of any such group, or of MPI; below
  * MPI_THREAD_SERIALIZED that is the main thread, and another one that calls quern_carrier_from_mpi gets MPI_ERR_OTHER.
@@ -39,6 +40,7 @@
 
 typedef struct quern_mpi_join {
     MPI_Comm comm;
+    quern_hosts_args hosts;
     char host[16];
     struct {
         unsigned char secret[32];
@@ -110,20 +112,23 @@ static inline int quern_join_from_mpi(MPI_Comm comm, quern_group_args *args) {
     if (error == MPI_SUCCESS) error = worst;
     if (error == MPI_SUCCESS) error = MPI_Bcast(&join->drawn, (int)sizeof join->drawn, MPI_BYTE, 0, comm);
     if (error == MPI_SUCCESS) error = quern_mpi_name_host(comm, rank, join->host);
-    if (error == MPI_SUCCESS && args->host) strncpy(join->host, args->host, sizeof join->host - 1);
+    if (error == MPI_SUCCESS && args->hosts && args->hosts->host) strncpy(join->host, args->hosts->host, sizeof join->host - 1);
     if (error == MPI_SUCCESS) error = quern_mpi_count_host(comm, ranks, join->host, hosts, &here);
     free(hosts);
     if (error != MPI_SUCCESS) return error;
     args->rank = rank;
     args->ranks = ranks;
-    args->host_ranks = here;
-    args->host = join->host;
-    args->secret = join->drawn.secret;
-    args->secret_bytes = sizeof join->drawn.secret;
     args->job = join->drawn.job;
-    args->all_gather = here < ranks ? quern_mpi_gather : NULL;
-    args->all_gather_user = join;
     if (!args->name) args->name = "mpi";
+    quern_hosts_args_init(&join->hosts);
+    if (args->hosts) join->hosts = *args->hosts;
+    join->hosts.host_ranks = here;
+    join->hosts.host = join->host;
+    join->hosts.secret = join->drawn.secret;
+    join->hosts.secret_bytes = sizeof join->drawn.secret;
+    join->hosts.all_gather = quern_mpi_gather;
+    join->hosts.all_gather_user = join;
+    args->hosts = here < ranks ? &join->hosts : NULL;
     return MPI_SUCCESS;
 }
 
@@ -131,6 +136,8 @@ static inline int quern_join_from_mpi(MPI_Comm comm, quern_group_args *args) {
 
 typedef struct quern_mpi_carrier {
     quern_carrier carrier;
+    quern_hosts_args hosts;          /* with the carrier */
+    const quern_hosts_args *before;  /* without */
     MPI_Comm comm;
 } quern_mpi_carrier;
 
@@ -192,10 +199,11 @@ static inline int quern_carrier_from_mpi(MPI_Comm comm, quern_group_args *args) 
     if (fault == MPI_SUCCESS && !made) fault = MPI_ERR_NO_MEM;
     int error = MPI_Allreduce(&fault, &worst, 1, MPI_INT, MPI_MAX, comm);
     if (error == MPI_SUCCESS) error = worst;
-    if (error == MPI_SUCCESS) error = MPI_Comm_dup(comm, &made->comm);
-    if (error == MPI_SUCCESS) error = MPI_Comm_set_errhandler(made->comm, MPI_ERRORS_RETURN);
-    if (error == MPI_SUCCESS) error = MPI_Comm_get_attr(made->comm, MPI_TAG_UB, &most, &is_there);
-    if (error != MPI_SUCCESS) {
+    const int needed = error == MPI_SUCCESS && args->hosts;
+    if (needed) error = MPI_Comm_dup(comm, &made->comm);
+    if (needed && error == MPI_SUCCESS) error = MPI_Comm_set_errhandler(made->comm, MPI_ERRORS_RETURN);
+    if (needed && error == MPI_SUCCESS) error = MPI_Comm_get_attr(made->comm, MPI_TAG_UB, &most, &is_there);
+    if (error != MPI_SUCCESS || !needed) {
         free(made);
         return error;
     }
@@ -210,15 +218,19 @@ static inline int quern_carrier_from_mpi(MPI_Comm comm, quern_group_args *args) 
     made->carrier.receive = quern_mpi_receive;
     made->carrier.test = quern_mpi_test;
     made->carrier.cancel = quern_mpi_cancel;
-    args->carrier = &made->carrier;
+    made->before = args->hosts;
+    made->hosts = *args->hosts;
+    made->hosts.carrier = &made->carrier;
+    args->hosts = &made->hosts;
     return MPI_SUCCESS;
 }
 
 static inline int quern_free_mpi_carrier(quern_group_args *args) {
-    quern_mpi_carrier *made = args->carrier ? (quern_mpi_carrier *)args->carrier->user : NULL;
-    if (!made) return MPI_SUCCESS;
+    const quern_carrier *carrier = args->hosts ? args->hosts->carrier : NULL;
+    if (!carrier) return MPI_SUCCESS;
+    quern_mpi_carrier *made = (quern_mpi_carrier *)carrier->user;
     const int error = MPI_Comm_free(&made->comm);
-    args->carrier = NULL;
+    args->hosts = made->before;
     free(made);
     return error;
 }

@@ -85,11 +85,12 @@ static void *workspace;
 static quern_group *join(const char *address, int port) {
     static char meet[64];
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    quern_hosts_args hosts = QUERN_HOSTS_ARGS_INIT;
     quern_group *made;
     snprintf(meet, sizeof meet, "%s:%d", address, port);
-    args.rank = rank, args.ranks = 2, args.name = "bench", args.timeout = args.silence = 20;
-    args.meet = meet, args.secret = "a secret of benchmarks", args.secret_bytes = 22, args.host_ranks = 1;
-    args.host = rank ? "b" : "a";
+    args.rank = rank, args.ranks = 2, args.name = "bench", args.timeout = hosts.failure_timeout = 20, args.hosts = &hosts;
+    hosts.meet = meet, hosts.secret = "a secret of benchmarks", hosts.secret_bytes = 22, hosts.host_ranks = 1;
+    hosts.host = rank ? "b" : "a";
     ok(quern_device_open(QUERN_CPU, 0, &args.device), "opening the CPU");
     ok(quern_prepare(args.device, QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL), "preparing");
     ok(quern_set_threads(args.device, 1, NULL, NULL), "threads");

@@ -22,8 +22,9 @@ void hosts_ok(quern_status status, const char *what) {
 /* Over UCX there may be no group: then its columns are empty, and the reason is said. */
 static void join(struct way *way, quern_device *device, int with_carrier, const char *ways) {
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
-    args.ways = ways;
-    args.device = device, args.timeout = 20, args.silence = 20, args.host = hosts_rank ? "b" : "a";
+    quern_hosts_args hosts = QUERN_HOSTS_ARGS_INIT;
+    args.device = device, args.timeout = 20, args.hosts = &hosts;
+    hosts.transports = ways, hosts.failure_timeout = 20, hosts.host = hosts_rank ? "b" : "a";
     if (quern_join_from_mpi(MPI_COMM_WORLD, &args) || (with_carrier && quern_carrier_from_mpi(MPI_COMM_WORLD, &args)))
         MPI_Abort(MPI_COMM_WORLD, 1);
     const quern_status status = quern_group_create(&args, 1, &way->group);

@@ -214,6 +214,18 @@
     ROW(quern_carrier, test) \
     ROW(quern_carrier, cancel)
 
+#define FIELDS_OF_quern_hosts_args(ROW) \
+    ROW(quern_hosts_args, host_ranks) \
+    ROW(quern_hosts_args, meet) \
+    ROW(quern_hosts_args, secret) \
+    ROW(quern_hosts_args, secret_bytes) \
+    ROW(quern_hosts_args, host) \
+    ROW(quern_hosts_args, all_gather) \
+    ROW(quern_hosts_args, all_gather_user) \
+    ROW(quern_hosts_args, carrier) \
+    ROW(quern_hosts_args, transports) \
+    ROW(quern_hosts_args, failure_timeout)
+
 #define FIELDS_OF_quern_group_args(ROW) \
     ROW(quern_group_args, rank) \
     ROW(quern_group_args, ranks) \
@@ -225,16 +237,7 @@
     ROW(quern_group_args, first_timeout) \
     ROW(quern_group_args, job) \
     ROW(quern_group_args, multicast) \
-    ROW(quern_group_args, host_ranks) \
-    ROW(quern_group_args, meet) \
-    ROW(quern_group_args, secret) \
-    ROW(quern_group_args, secret_bytes) \
-    ROW(quern_group_args, host) \
-    ROW(quern_group_args, all_gather) \
-    ROW(quern_group_args, all_gather_user) \
-    ROW(quern_group_args, carrier) \
-    ROW(quern_group_args, ways) \
-    ROW(quern_group_args, silence)
+    ROW(quern_group_args, hosts)
 
 #define FIELDS_OF_quern_barrier_args(ROW) \
     ROW(quern_barrier_args, members) \

@@ -283,6 +283,9 @@ typedef struct {
     quern_carrier *carrier;
 } quern_carrier_init__parameters;
 typedef struct {
+    quern_hosts_args *args;
+} quern_hosts_args_init__parameters;
+typedef struct {
     quern_group_args *args;
 } quern_group_args_init__parameters;
 typedef struct {

@@ -333,9 +333,24 @@ static const struct field fields_of_quern_carrier[] = {
     {.name = "cancel", .kind = CALLBACK, .offset = offsetof(quern_carrier, cancel), .bytes = sizeof((quern_carrier *)0)->cancel},
 };
 static const struct record record_of_quern_carrier = {"quern_carrier", sizeof(quern_carrier), fields_of_quern_carrier, 11};
-DECLARE_EXTENT(quern_group_args, secret)
-DECLARE_EXTENT(quern_group_args, all_gather_user)
-DECLARE_EXTENT(quern_group_args, carrier)
+DECLARE_EXTENT(quern_hosts_args, secret)
+DECLARE_EXTENT(quern_hosts_args, all_gather_user)
+DECLARE_EXTENT(quern_hosts_args, carrier)
+static const struct field fields_of_quern_hosts_args[] = {
+    {.name = "size", .kind = SIZE, .offset = offsetof(quern_hosts_args, size), .bytes = sizeof((quern_hosts_args *)0)->size},
+    {.name = "host_ranks", .kind = FLAG, .offset = offsetof(quern_hosts_args, host_ranks), .bytes = sizeof((quern_hosts_args *)0)->host_ranks},
+    {.name = "meet", .kind = TEXT, .offset = offsetof(quern_hosts_args, meet), .bytes = sizeof((quern_hosts_args *)0)->meet, .is_const = 1},
+    {.name = "secret", .kind = MEMORY, .offset = offsetof(quern_hosts_args, secret), .bytes = sizeof((quern_hosts_args *)0)->secret, .is_const = 1, .extent = extent_of_quern_hosts_args__secret},
+    {.name = "secret_bytes", .kind = INTEGER, .offset = offsetof(quern_hosts_args, secret_bytes), .bytes = sizeof((quern_hosts_args *)0)->secret_bytes},
+    {.name = "host", .kind = TEXT, .offset = offsetof(quern_hosts_args, host), .bytes = sizeof((quern_hosts_args *)0)->host, .is_const = 1},
+    {.name = "all_gather", .kind = CALLBACK, .offset = offsetof(quern_hosts_args, all_gather), .bytes = sizeof((quern_hosts_args *)0)->all_gather},
+    {.name = "all_gather_user", .kind = MEMORY, .offset = offsetof(quern_hosts_args, all_gather_user), .bytes = sizeof((quern_hosts_args *)0)->all_gather_user, .extent = extent_of_quern_hosts_args__all_gather_user},
+    {.name = "carrier", .kind = STRUCTS, .offset = offsetof(quern_hosts_args, carrier), .bytes = sizeof((quern_hosts_args *)0)->carrier, .is_const = 1, .record = &record_of_quern_carrier, .extent = extent_of_quern_hosts_args__carrier},
+    {.name = "transports", .kind = TEXT, .offset = offsetof(quern_hosts_args, transports), .bytes = sizeof((quern_hosts_args *)0)->transports, .is_const = 1},
+    {.name = "failure_timeout", .kind = REAL, .offset = offsetof(quern_hosts_args, failure_timeout), .bytes = sizeof((quern_hosts_args *)0)->failure_timeout},
+};
+static const struct record record_of_quern_hosts_args = {"quern_hosts_args", sizeof(quern_hosts_args), fields_of_quern_hosts_args, 11};
+DECLARE_EXTENT(quern_group_args, hosts)
 static const struct field fields_of_quern_group_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_group_args, size), .bytes = sizeof((quern_group_args *)0)->size},
     {.name = "rank", .kind = INTEGER, .offset = offsetof(quern_group_args, rank), .bytes = sizeof((quern_group_args *)0)->rank},
@@ -348,18 +363,9 @@ static const struct field fields_of_quern_group_args[] = {
     {.name = "first_timeout", .kind = REAL, .offset = offsetof(quern_group_args, first_timeout), .bytes = sizeof((quern_group_args *)0)->first_timeout},
     {.name = "job", .kind = INTEGER, .offset = offsetof(quern_group_args, job), .bytes = sizeof((quern_group_args *)0)->job},
     {.name = "multicast", .kind = FLAG, .offset = offsetof(quern_group_args, multicast), .bytes = sizeof((quern_group_args *)0)->multicast},
-    {.name = "host_ranks", .kind = FLAG, .offset = offsetof(quern_group_args, host_ranks), .bytes = sizeof((quern_group_args *)0)->host_ranks},
-    {.name = "meet", .kind = TEXT, .offset = offsetof(quern_group_args, meet), .bytes = sizeof((quern_group_args *)0)->meet, .is_const = 1},
-    {.name = "secret", .kind = MEMORY, .offset = offsetof(quern_group_args, secret), .bytes = sizeof((quern_group_args *)0)->secret, .is_const = 1, .extent = extent_of_quern_group_args__secret},
-    {.name = "secret_bytes", .kind = INTEGER, .offset = offsetof(quern_group_args, secret_bytes), .bytes = sizeof((quern_group_args *)0)->secret_bytes},
-    {.name = "host", .kind = TEXT, .offset = offsetof(quern_group_args, host), .bytes = sizeof((quern_group_args *)0)->host, .is_const = 1},
-    {.name = "all_gather", .kind = CALLBACK, .offset = offsetof(quern_group_args, all_gather), .bytes = sizeof((quern_group_args *)0)->all_gather},
-    {.name = "all_gather_user", .kind = MEMORY, .offset = offsetof(quern_group_args, all_gather_user), .bytes = sizeof((quern_group_args *)0)->all_gather_user, .extent = extent_of_quern_group_args__all_gather_user},
-    {.name = "carrier", .kind = STRUCTS, .offset = offsetof(quern_group_args, carrier), .bytes = sizeof((quern_group_args *)0)->carrier, .is_const = 1, .record = &record_of_quern_carrier, .extent = extent_of_quern_group_args__carrier},
-    {.name = "ways", .kind = TEXT, .offset = offsetof(quern_group_args, ways), .bytes = sizeof((quern_group_args *)0)->ways, .is_const = 1},
-    {.name = "silence", .kind = REAL, .offset = offsetof(quern_group_args, silence), .bytes = sizeof((quern_group_args *)0)->silence},
+    {.name = "hosts", .kind = STRUCTS, .offset = offsetof(quern_group_args, hosts), .bytes = sizeof((quern_group_args *)0)->hosts, .is_const = 1, .record = &record_of_quern_hosts_args, .extent = extent_of_quern_group_args__hosts},
 };
-static const struct record record_of_quern_group_args = {"quern_group_args", sizeof(quern_group_args), fields_of_quern_group_args, 21};
+static const struct record record_of_quern_group_args = {"quern_group_args", sizeof(quern_group_args), fields_of_quern_group_args, 12};
 DECLARE_EXTENT(quern_barrier_args, members)
 static const struct field fields_of_quern_barrier_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_barrier_args, size), .bytes = sizeof((quern_barrier_args *)0)->size},
@@ -920,6 +926,11 @@ static const struct field fields_of_quern_carrier_init__parameters[] = {
     {.name = "carrier", .kind = MEMORY, .offset = offsetof(quern_carrier_init__parameters, carrier), .bytes = sizeof((quern_carrier_init__parameters *)0)->carrier, .extent = extent_of_quern_carrier_init__parameters__carrier},
 };
 static const struct record record_of_quern_carrier_init__parameters = {"quern_carrier_init__parameters", sizeof(quern_carrier_init__parameters), fields_of_quern_carrier_init__parameters, 1};
+DECLARE_EXTENT(quern_hosts_args_init__parameters, args)
+static const struct field fields_of_quern_hosts_args_init__parameters[] = {
+    {.name = "args", .kind = MEMORY, .offset = offsetof(quern_hosts_args_init__parameters, args), .bytes = sizeof((quern_hosts_args_init__parameters *)0)->args, .extent = extent_of_quern_hosts_args_init__parameters__args},
+};
+static const struct record record_of_quern_hosts_args_init__parameters = {"quern_hosts_args_init__parameters", sizeof(quern_hosts_args_init__parameters), fields_of_quern_hosts_args_init__parameters, 1};
 DECLARE_EXTENT(quern_group_args_init__parameters, args)
 static const struct field fields_of_quern_group_args_init__parameters[] = {
     {.name = "args", .kind = MEMORY, .offset = offsetof(quern_group_args_init__parameters, args), .bytes = sizeof((quern_group_args_init__parameters *)0)->args, .extent = extent_of_quern_group_args_init__parameters__args},
@@ -1537,6 +1548,11 @@ static uint64_t call_quern_carrier_init(const void *parameters) {
     quern_carrier_init(p->carrier);
     return 0;
 }
+static uint64_t call_quern_hosts_args_init(const void *parameters) {
+    const quern_hosts_args_init__parameters *p = parameters;
+    quern_hosts_args_init(p->args);
+    return 0;
+}
 static uint64_t call_quern_group_args_init(const void *parameters) {
     const quern_group_args_init__parameters *p = parameters;
     quern_group_args_init(p->args);
@@ -1804,6 +1820,7 @@ static const struct function functions[] = {
     {"quern_quantize_plan_create", &record_of_quern_quantize_plan_create__parameters, call_quern_quantize_plan_create, STATUS},
     {"quern_quantize_plan_destroy", &record_of_quern_quantize_plan_destroy__parameters, call_quern_quantize_plan_destroy, NOTHING},
     {"quern_carrier_init", &record_of_quern_carrier_init__parameters, call_quern_carrier_init, NOTHING},
+    {"quern_hosts_args_init", &record_of_quern_hosts_args_init__parameters, call_quern_hosts_args_init, NOTHING},
     {"quern_group_args_init", &record_of_quern_group_args_init__parameters, call_quern_group_args_init, NOTHING},
     {"quern_group_create", &record_of_quern_group_create__parameters, call_quern_group_create, STATUS},
     {"quern_group_rank", &record_of_quern_group_rank__parameters, call_quern_group_rank, NUMBER},

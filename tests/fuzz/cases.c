@@ -215,8 +215,7 @@ static void group_numbers(quern_group_args *a) {
     *a = (quern_group_args)QUERN_GROUP_ARGS_INIT;
     a->ranks = 1;
     if (!input_one_in(8)) a->name = OMIT;
-    a->meet = OMIT, a->secret = OMIT, a->host = OMIT, a->carrier = OMIT, a->ways = OMIT;  /* one host: the suites of hosts fuzz what
-                                                                                             comes from the network */
+    a->hosts = OMIT;  /* the suites of hosts fuzz what comes from the network */
     a->first_epoch = input_one_in(4) ? UINT32_MAX - (uint32_t)input_below(3) : 0;
 }
 

@@ -23,7 +23,7 @@ int bind_anywhere(int type, uint32_t address, struct sockaddr_in *name) {
 
 struct quern_fact played_fact(const quern_group_args *args, int rank) {
     struct quern_fact fact = {.rank = rank, .host = rank, .device_kind = QUERN_CPU, .silence = RANK_LIMIT * 1e6};
-    quern_address_read(args->meet, &fact.address);
+    quern_address_read(args->hosts->meet, &fact.address);
     fact.address.port = 1;
     return fact;
 }
@@ -39,8 +39,8 @@ struct played_card played_card(const quern_group_args *args) {
 
 struct quern_address played_place(const quern_group_args *args, unsigned char key[QUERN_DIGEST_BYTES]) {
     struct quern_address place;
-    quern_make_key(args->secret, args->secret_bytes, args->name, args->job, key);
-    quern_address_read(args->meet, &place);
+    quern_make_key(args->hosts->secret, args->hosts->secret_bytes, args->name, args->job, key);
+    quern_address_read(args->hosts->meet, &place);
     return place;
 }
 

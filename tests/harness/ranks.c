@@ -266,17 +266,22 @@ int rank_descriptors(void) { return count_entries("/proc/self/fd"); }
 
 int rank_host(const struct rank *rank, int of) { return of * rank->hosts / rank->ranks; }
 
-static void set_host(const struct rank *rank, quern_group_args *args) {
+static const quern_hosts_args *hosts_args(const struct rank *rank) {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
-    args->meet = rank->meet;
-    args->secret = "a secret of tests";
-    args->secret_bytes = 17;
-    args->host = names[rank_host(rank, rank->rank)];
-    if (rank->carrier) args->carrier = carrier_for_group(rank->carrier);
-    args->ways = rank->ways;
-    args->silence = rank->watches_silence ? WATCHED_SILENCE : RANK_LIMIT;
-    for (int other = 0; other < rank->ranks; other++) args->host_ranks += rank_host(rank, other) == rank_host(rank, rank->rank);
+    static _Thread_local quern_hosts_args hosts;
+    hosts = (quern_hosts_args)QUERN_HOSTS_ARGS_INIT;
+    hosts.meet = rank->meet;
+    hosts.secret = "a secret of tests";
+    hosts.secret_bytes = 17;
+    hosts.host = names[rank_host(rank, rank->rank)];
+    if (rank->carrier) hosts.carrier = carrier_for_group(rank->carrier);
+    hosts.transports = rank->ways;
+    hosts.failure_timeout = rank->watches_silence ? WATCHED_SILENCE : RANK_LIMIT;
+    for (int other = 0; other < rank->ranks; other++) hosts.host_ranks += rank_host(rank, other) == rank_host(rank, rank->rank);
+    return &hosts;
 }
+
+quern_hosts_args *rank_hosts_args(quern_group_args *args) { return (quern_hosts_args *)args->hosts; }
 
 quern_group_args rank_group_args(const struct rank *rank, double timeout) {
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
@@ -285,7 +290,7 @@ quern_group_args rank_group_args(const struct rank *rank, double timeout) {
     args.name = rank->name;
     args.device = rank->device;
     args.timeout = timeout;
-    if (rank->hosts) set_host(rank, &args);
+    if (rank->hosts) args.hosts = hosts_args(rank);
     return args;
 }
 

@@ -121,6 +121,9 @@ void rank_check_refusal(struct rank *rank, int culprit, quern_status status, con
 quern_group *rank_group(struct rank *rank, double timeout);
 quern_group_args rank_group_args(const struct rank *rank, double timeout);
 
+/* Those for several hosts that it made, which the test may change.  The next call on the same thread makes them anew. */
+quern_hosts_args *rank_hosts_args(quern_group_args *args);
+
 /*
  * The same group when all ranks have left a barrier, so that no end of the group overtakes that.  The limit holds from then on:
  * until then it is RANK_LIMIT.

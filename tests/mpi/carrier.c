@@ -132,7 +132,9 @@ static void exchange(quern_group *group, int64_t large, int64_t gap) {
 static quern_group *form(quern_device *device, quern_group_args *args, double timeout) {
     quern_group *group;
     char report[4096];
-    args->device = device, args->timeout = timeout, args->host = rank * 2 < ranks ? "one" : "two";
+    quern_hosts_args hosts = QUERN_HOSTS_ARGS_INIT;
+    hosts.host = rank * 2 < ranks ? "one" : "two";
+    args->device = device, args->timeout = timeout, args->hosts = &hosts;
     check(quern_join_from_mpi(MPI_COMM_WORLD, args) == MPI_SUCCESS, "quern_join_from_mpi");
     check(quern_carrier_from_mpi(MPI_COMM_WORLD, args) == MPI_SUCCESS, "quern_carrier_from_mpi");
     check(quern_group_create(args, 1, &group) == QUERN_OK, "creating the group");
@@ -254,7 +256,7 @@ static void ask_on_another_thread(void) {
     check(error == MPI_ERR_OTHER, "another thread is not refused");
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
     args.rank = rank, args.ranks = ranks + 1;
-    check(quern_carrier_from_mpi(MPI_COMM_WORLD, &args) == MPI_ERR_RANK && !args.carrier, "other ranks are not refused");
+    check(quern_carrier_from_mpi(MPI_COMM_WORLD, &args) == MPI_ERR_RANK && !args.hosts, "other ranks are not refused");
 }
 
 /* The last rank is missed in an exchange of large slices: it has died, or comes when the others have given up. */

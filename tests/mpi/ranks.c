@@ -50,11 +50,17 @@ int main(int argc, char **argv) {
         quern_group_args args = QUERN_GROUP_ARGS_INIT;
         quern_group *group;
         args.device = device, args.timeout = 300;
-        if (hosts > 1) args.host = rank * 2 < ranks ? "one" : "two";
+        quern_hosts_args named = QUERN_HOSTS_ARGS_INIT;
+        named.host = rank * 2 < ranks ? "one" : "two";
+        if (hosts > 1) args.hosts = &named;
         check(quern_join_from_mpi(MPI_COMM_WORLD, &args) == MPI_SUCCESS, "quern_join_from_mpi");
-        check(args.rank == rank && args.ranks == ranks && args.job != job && args.secret_bytes == 32, "the fields");
-        check(args.host_ranks == (hosts == 1 ? ranks : rank * 2 < ranks ? (ranks + 1) / 2 : ranks / 2), "host_ranks");
-        check(!!args.all_gather == (hosts > 1), "all_gather");
+        check(args.rank == rank && args.ranks == ranks && args.job != job, "the fields");
+        check(!!args.hosts == (hosts > 1), "hosts");
+        if (hosts > 1) {
+            check(args.hosts->secret_bytes == 32 && args.hosts->all_gather, "the secret and the gather");
+            check(strcmp(args.hosts->host, named.host) == 0, "the host's name");
+            check(args.hosts->host_ranks == (rank * 2 < ranks ? (ranks + 1) / 2 : ranks / 2), "host_ranks");
+        }
         job = args.job;
         check(quern_group_create(&args, 1, &group) == QUERN_OK, "creating the group");
         for (int i = 0; i < 20; i++) check(quern_barrier(group, NULL, NULL) == QUERN_OK, "barrier");

@@ -139,9 +139,10 @@ static void leave_remnant(const struct rank *rank, char name[128]) {
 static quern_status do_everything(struct rank *rank) {
     struct gatherer gatherer = {.rank = rank};
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
+    quern_hosts_args *hosts = rank_hosts_args(&args);
     quern_group *group, *part, *less;
     const struct scene *scene = rank->user;
-    if (scene->gathers) args.meet = NULL, args.all_gather = gather_all, args.all_gather_user = &gatherer;
+    if (scene->gathers) hosts->meet = NULL, hosts->all_gather = gather_all, hosts->all_gather_user = &gatherer;
     char remnant[128];
     args.job = 3;
     leave_remnant(rank, remnant);

@@ -262,9 +262,10 @@ static quern_status meet_over_six(struct rank *rank) {
 static quern_status miss_the_place_of_six(struct rank *rank) {
     quern_group *group;
     quern_group_args args = rank_group_args(rank, 0.5);
-    args.meet = rank->user;
+    quern_hosts_args *hosts = rank_hosts_args(&args);
+    hosts->meet = rank->user;
     if (rank->rank == 0) return QUERN_OK;
-    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT, args.meet);
+    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT, hosts->meet);
     return QUERN_OK;
 }
 
@@ -280,8 +281,9 @@ Test(hosts, over_ipv6) {
 TEST_RANKS(hosts, one_host, .kind = RANK_PROCESSES, .count = 2, .hosts = 1) {
     quern_group *group;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
+    quern_hosts_args *hosts = rank_hosts_args(&args);
     void *memory, *peer;
-    args.host = NULL;
+    hosts->host = NULL;
     rank_ok(rank, quern_group_create(&args, 1, &group));
     rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){64}, &memory));
     rank_ok(rank, quern_symmetric_peer(group, memory, 1 - rank->rank, &peer));
@@ -420,8 +422,9 @@ Test(hosts, illegal_arguments) {
     quern_group *group;
     check_ok(quern_device_open(QUERN_CPU, 0, &device));
     quern_group_args good = QUERN_GROUP_ARGS_INIT;
-    good.ranks = 2, good.name = "illegal", good.device = device, good.timeout = 0.1;
-    good.meet = "127.0.0.2:4711", good.secret = "0123456789abcdef", good.secret_bytes = 16, good.host_ranks = 1;
+    quern_hosts_args hosts = QUERN_HOSTS_ARGS_INIT;
+    static const char meet[] = "127.0.0.2:4711", secret[] = "0123456789abcdef";
+    good.ranks = 2, good.device = device, good.timeout = 0.1, good.hosts = &hosts;
     const struct {
         const char *detail;
         quern_status status;
@@ -430,43 +433,50 @@ Test(hosts, illegal_arguments) {
         int host_ranks;
         const char *name, *host;
     } cases[] = {
-        {"meet is no address", QUERN_INVALID_ARGUMENT, "localhost:1", good.secret, 16, 1, "a", NULL},
-        {"meet is no address", QUERN_INVALID_ARGUMENT, "127.0.0.2", good.secret, 16, 1, "a", NULL},
-        {"secret is NULL", QUERN_NULL_POINTER, good.meet, NULL, 16, 1, "a", NULL},
-        {"secret_bytes is 15: expected at least 16", QUERN_INVALID_ARGUMENT, good.meet, good.secret, 15, 1, "a", NULL},
-        {"host_ranks is 0: expected 1 to 2", QUERN_INVALID_ARGUMENT, good.meet, good.secret, 16, 0, "a", NULL},
-        {"host_ranks is 3: expected 1 to 2", QUERN_INVALID_ARGUMENT, good.meet, good.secret, 16, 3, "a", NULL},
-        {"name is NULL", QUERN_NULL_POINTER, good.meet, good.secret, 16, 1, NULL, NULL},
-        {"host is not 1 to 15", QUERN_INVALID_ARGUMENT, good.meet, good.secret, 16, 1, "a", "0123456789abcdef"},
-        {"host is not 1 to 15", QUERN_INVALID_ARGUMENT, good.meet, good.secret, 16, 1, "a", "a/b"},
-        {"listening at 192.0.2.1:4711", QUERN_SYSTEM_ERROR, "192.0.2.1:4711", good.secret, 16, 1, "a", NULL},
+        {"hosts.meet is NULL", QUERN_NULL_POINTER, NULL, secret, 16, 1, "a", NULL},
+        {"meet is no address", QUERN_INVALID_ARGUMENT, "localhost:1", secret, 16, 1, "a", NULL},
+        {"meet is no address", QUERN_INVALID_ARGUMENT, "127.0.0.2", secret, 16, 1, "a", NULL},
+        {"secret is NULL", QUERN_NULL_POINTER, meet, NULL, 16, 1, "a", NULL},
+        {"secret_bytes is 15: expected at least 16", QUERN_INVALID_ARGUMENT, meet, secret, 15, 1, "a", NULL},
+        {"host_ranks is 0: expected 1 to 2", QUERN_INVALID_ARGUMENT, meet, secret, 16, 0, "a", NULL},
+        {"host_ranks is 3: expected 1 to 2", QUERN_INVALID_ARGUMENT, meet, secret, 16, 3, "a", NULL},
+        {"name is NULL", QUERN_NULL_POINTER, meet, secret, 16, 1, NULL, NULL},
+        {"host is not 1 to 15", QUERN_INVALID_ARGUMENT, meet, secret, 16, 1, "a", "0123456789abcdef"},
+        {"host is not 1 to 15", QUERN_INVALID_ARGUMENT, meet, secret, 16, 1, "a", "a/b"},
+        {"listening at 192.0.2.1:4711", QUERN_SYSTEM_ERROR, "192.0.2.1:4711", secret, 16, 1, "a", NULL},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         quern_group_args args = good;
-        args.meet = cases[i].meet, args.secret = cases[i].secret, args.secret_bytes = cases[i].secret_bytes;
-        args.host_ranks = cases[i].host_ranks, args.name = cases[i].name, args.host = cases[i].host;
+        args.name = cases[i].name;
+        hosts.meet = cases[i].meet, hosts.secret = cases[i].secret, hosts.secret_bytes = cases[i].secret_bytes;
+        hosts.host_ranks = cases[i].host_ranks, hosts.host = cases[i].host;
         const quern_status status = quern_group_create(&args, 1, &group);
         const bool right = status == cases[i].status && strstr(error_detail(), cases[i].detail);
         check(right || (i + 1 == COUNT(cases) && status == QUERN_SYSTEM_ERROR), "case %zu: %s: %s", i, quern_status_string(status),
               error_detail());
     }
+    quern_group_args args = good;
+    args.name = "illegal", hosts.size = sizeof hosts;
+    check(quern_group_create(&args, 1, &group) == QUERN_INVALID_STRUCT_SIZE && strstr(error_detail(), "quern_hosts_args"), "%s",
+          error_detail());
     quern_device_close(device);
 }
 
-Test(hosts, illegal_silence) {
+Test(hosts, illegal_failure_timeout) {
     static const double illegal[] = {0.1999, 3600.5, -1, INFINITY, -INFINITY, NAN};
     quern_device *device;
     quern_group *group;
     check_ok(quern_device_open(QUERN_CPU, 0, &device));
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
-    args.ranks = 1, args.name = "silent", args.device = device, args.timeout = 20, args.host_ranks = 1;
-    args.secret = "0123456789abcdef", args.secret_bytes = 16;
+    quern_hosts_args hosts = QUERN_HOSTS_ARGS_INIT;
+    args.ranks = 1, args.name = "silent", args.device = device, args.timeout = 20;
+    hosts.meet = "127.0.0.2:4711", hosts.secret = "0123456789abcdef", hosts.secret_bytes = 16, hosts.host_ranks = 1;
     for (size_t i = 0; i < COUNT(illegal); i++) {
-        args.meet = "127.0.0.2:4711", args.silence = illegal[i];
+        args.hosts = &hosts, hosts.failure_timeout = illegal[i];
         const quern_status status = quern_group_create(&args, 1, &group);
         check(status == QUERN_INVALID_ARGUMENT && strstr(error_detail(), "expected seconds, 0.2 to 3600, or 0 for 10"),
               "%g: %s: %s", illegal[i], quern_status_string(status), error_detail());
-        args.meet = NULL;  /* one host, which nobody listens to */
+        args.hosts = NULL;  /* one host has no heartbeats */
         check_ok(quern_group_create(&args, 1, &group));
         check_ok(quern_group_destroy(group));
     }

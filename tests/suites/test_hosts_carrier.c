@@ -30,11 +30,12 @@ struct wish {
 static quern_status choose(struct rank *rank) {
     const struct wish *wish = rank->user;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
-    quern_carrier carrier = *args.carrier;
+    quern_hosts_args *hosts = rank_hosts_args(&args);
+    quern_carrier carrier = *hosts->carrier;
     quern_group *group;
-    args.ways = wish->ways[rank->rank];
+    hosts->transports = wish->ways[rank->rank];
     if (wish->other_tags && rank->rank == 2) carrier.tags = wish->other_tags;
-    args.carrier = wish->without >> rank->rank & 1 ? NULL : &carrier;
+    hosts->carrier = wish->without >> rank->rank & 1 ? NULL : &carrier;
     rank_status(rank, quern_group_create(&args, 1, &group), wish->status);
     if (wish->status != QUERN_OK) {
         rank_check_detail(rank, wish->text);
@@ -53,12 +54,12 @@ Test(hosts_carrier, the_walk_gives_reasons) {
         {{NULL}, 7, 0, QUERN_OK, "hosts 0 and 1: sockets, since host memory does not reach from one host to another\n"},
         {{"sockets", "sockets", "sockets"}, 0, 0, QUERN_OK, "hosts 0 and 1: sockets, since"},
         {{"sockets,stand-in", NULL, "stand-in,sockets"}, 0, 0, QUERN_OK, "hosts 0 and 1: stand-in, since"},
-        {{NULL}, 2, 0, QUERN_OK, ": rank 1: its ways do not name it\n"},
-        {{NULL, "sockets", NULL}, 0, 0, QUERN_OK, "another; stand-in: rank 1: its ways do not name it\n"},
+        {{NULL}, 2, 0, QUERN_OK, ": rank 1: its transports do not name it\n"},
+        {{NULL, "sockets", NULL}, 0, 0, QUERN_OK, "another; stand-in: rank 1: its transports do not name it\n"},
         {{NULL}, 0, 2048, QUERN_OK, "another; stand-in: rank 2 has other tags or sizes than rank 0\n"},
         {{"stand-in", "stand-in", "stand-in"}, 0, 2048, QUERN_NOT_SUPPORTED,
-         "no way for data between the hosts: stand-in: rank 2 has other tags or sizes than rank 0"},
-        {{"stand-in", "stand-in", "sockets"}, 0, 0, QUERN_NOT_SUPPORTED, "sockets: rank 0: its ways do not name it"},
+         "no transport for data between the hosts: stand-in: rank 2 has other tags or sizes than rank 0"},
+        {{"stand-in", "stand-in", "sockets"}, 0, 0, QUERN_NOT_SUPPORTED, "sockets: rank 0: its transports do not name it"},
     };
     for (size_t i = 0; i < COUNT(wishes); i++)
         check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 2, .function = choose, .user = &wishes[i], .carrier = &borrows);
@@ -107,7 +108,9 @@ Test(hosts_carrier, illegal_arguments) {
     check_ok(quern_device_open(QUERN_CPU, 0, &device));
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
     args.ranks = 2, args.name = "illegal", args.device = device, args.timeout = 0.1;
-    args.meet = "127.0.0.2:4711", args.secret = "0123456789abcdef", args.secret_bytes = 16, args.host_ranks = 1;
+    quern_hosts_args hosts = QUERN_HOSTS_ARGS_INIT;
+    args.hosts = &hosts;
+    hosts.meet = "127.0.0.2:4711", hosts.secret = "0123456789abcdef", hosts.secret_bytes = 16, hosts.host_ranks = 1;
     quern_carrier good = QUERN_CARRIER_INIT;
     good.name = "c", good.tags = 1024, good.longest = 8192;
     good.send = no_send, good.receive = no_receive, good.test = no_test, good.cancel = no_cancel;
@@ -116,7 +119,7 @@ Test(hosts_carrier, illegal_arguments) {
         quern_status status;
         size_t field, bytes;  /* of the carrier, set to the value */
         uint64_t value;
-        const char *ways;
+        const char *transports;
     } cases[] = {
 #define SET(field, value) offsetof(quern_carrier, field), sizeof good.field, (uint64_t)(uintptr_t)(value)
         {"size", QUERN_INVALID_STRUCT_SIZE, SET(size, sizeof good), NULL},
@@ -127,22 +130,22 @@ Test(hosts_carrier, illegal_arguments) {
         {"carrier.name is NULL", QUERN_NULL_POINTER, SET(name, NULL), NULL},
         {"carrier.name is not 1 to 15", QUERN_INVALID_ARGUMENT, SET(name, "0123456789abcdef"), NULL},
         {"carrier.name is not 1 to 15", QUERN_INVALID_ARGUMENT, SET(name, "a,b"), NULL},
-        {"is the name of another way", QUERN_INVALID_ARGUMENT, SET(name, "sockets"), NULL},
-        {"is the name of another way", QUERN_INVALID_ARGUMENT, SET(name, "ucx"), NULL},
+        {"is the name of another transport", QUERN_INVALID_ARGUMENT, SET(name, "sockets"), NULL},
+        {"is the name of another transport", QUERN_INVALID_ARGUMENT, SET(name, "ucx"), NULL},
         {"carrier.tags is 1023: expected at least 1024", QUERN_INVALID_ARGUMENT, SET(tags, 1023), NULL},
         {"carrier.longest is 8191: expected at least 8192", QUERN_INVALID_ARGUMENT, SET(longest, 8191), NULL},
         {"carrier.threads", QUERN_INVALID_ARGUMENT, SET(threads, 2), NULL},
         {"carrier.borrows", QUERN_INVALID_ARGUMENT, SET(borrows, -1), NULL},
-        {"ways is no way from \"\" on", QUERN_INVALID_ARGUMENT, SET(tags, 1024), ""},
-        {"ways is no way from \"mpi,c\" on", QUERN_INVALID_ARGUMENT, SET(tags, 1024), "sockets,mpi,c"},
-        {"ways is no way from \"\" on", QUERN_INVALID_ARGUMENT, SET(tags, 1024), "c,"},
-        {"ways is no way from \"sockets \" on", QUERN_INVALID_ARGUMENT, SET(tags, 1024), "c,sockets "},
+        {"hosts.transports has an unknown name at \"\"", QUERN_INVALID_ARGUMENT, SET(tags, 1024), ""},
+        {"hosts.transports has an unknown name at \"mpi,c\"", QUERN_INVALID_ARGUMENT, SET(tags, 1024), "sockets,mpi,c"},
+        {"hosts.transports has an unknown name at \"\"", QUERN_INVALID_ARGUMENT, SET(tags, 1024), "c,"},
+        {"hosts.transports has an unknown name at \"sockets \"", QUERN_INVALID_ARGUMENT, SET(tags, 1024), "c,sockets "},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         quern_carrier carrier = good;
         memcpy((char *)&carrier + cases[i].field, &cases[i].value, cases[i].bytes);
-        args.carrier = &carrier;
-        args.ways = cases[i].ways;
+        hosts.carrier = &carrier;
+        hosts.transports = cases[i].transports;
         const quern_status status = quern_group_create(&args, 1, &group);
         check(status == cases[i].status && strstr(error_detail(), cases[i].detail), "case %zu: %s: %s", i,
               quern_status_string(status), error_detail());

@@ -50,9 +50,10 @@ static int gather(void *user, const void *mine, size_t bytes, void *all) {
 
 static quern_group_args gathered_args(struct gatherer *gatherer, double timeout) {
     quern_group_args args = rank_group_args(gatherer->rank, timeout);
-    args.meet = NULL;
-    args.all_gather = gather;
-    args.all_gather_user = gatherer;
+    quern_hosts_args *hosts = rank_hosts_args(&args);
+    hosts->meet = NULL;
+    hosts->all_gather = gather;
+    hosts->all_gather_user = gatherer;
     return args;
 }
 
@@ -64,8 +65,9 @@ static quern_status meet_and_exchange(struct rank *rank) {
     const int files = rank->kind == RANK_PROCESSES ? count_entries("/proc/self/fd") : 0;
     for (size_t i = 0; i < COUNT(places); i++) {
         quern_group_args args = gathered_args(&gatherer, RANK_LIMIT);
+        quern_hosts_args *hosts = rank_hosts_args(&args);
         quern_group *group = NULL, *child = NULL;
-        args.meet = places[i];
+        hosts->meet = places[i];
         args.job = i + 1;
         rank_ok(rank, quern_group_create(&args, 1, &group));
         for (int round = 0; round < 10; round++) rank_ok(rank, quern_barrier(group, NULL, NULL));
@@ -146,10 +148,11 @@ TEST_RANKS(hosts_gather, wrong_arguments, .kind = RANK_PROCESSES, .count = 2, .h
     quern_group *group = NULL;
     for (size_t i = 0; i < COUNT(wrong); i++) {
         quern_group_args args = gathered_args(&gatherer, 1);
-        args.meet = wrong[i];
+        quern_hosts_args *hosts = rank_hosts_args(&args);
+        hosts->meet = wrong[i];
         rank_status(rank, quern_group_create(&args, 1, &group), QUERN_INVALID_ARGUMENT);
         rank_check_detail(rank, "expected one of this host without a port");
-        args.meet = NULL, args.secret = NULL;
+        hosts->meet = NULL, hosts->secret = NULL;
         rank_status(rank, quern_group_create(&args, 1, &group), QUERN_NULL_POINTER);
     }
     rank_check(rank, gatherer.rounds == 0, "called in spite of wrong arguments");
@@ -191,7 +194,8 @@ static quern_status join_damaged(struct rank *rank) {
     struct gatherer gatherer = {.rank = rank};
     quern_group *group = NULL;
     quern_group_args args = gathered_args(&gatherer, rank_host(rank, rank->rank) ? 1 : RANK_LIMIT);
-    args.all_gather = gather_and_damage;
+    quern_hosts_args *hosts = rank_hosts_args(&args);
+    hosts->all_gather = gather_and_damage;
     quern_status status = quern_group_create(&args, 1, &group);
     if (rank_host(rank, rank->rank)) {       /* nobody calls it */
         rank_check(rank, status == QUERN_PEER_TIMEOUT || status == QUERN_PEER_LOST, "%s", quern_status_string(status));
@@ -257,7 +261,8 @@ static quern_status meet_flipped(struct rank *rank) {
     for (int round = 0; round < rounds; round++) {
         quern_group *group = NULL;
         quern_group_args args = gathered_args(&gatherer, RANK_LIMIT);
-        args.all_gather = gather_flipped;
+        quern_hosts_args *hosts = rank_hosts_args(&args);
+        hosts->all_gather = gather_flipped;
         args.job = (uint64_t)round;
         rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_PEER_MISMATCH, "all_gather gave");
     }

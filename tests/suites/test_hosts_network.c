@@ -64,12 +64,13 @@ Test(hosts_network, exchanges) {
 static quern_status meet_by_gather(struct rank *rank) {
     struct gatherer gatherer = {.rank = rank};
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
+    quern_hosts_args *hosts = rank_hosts_args(&args);
     quern_group *group;
     char report[4096];
     move_in(rank);
-    args.meet = NULL;
-    args.all_gather = gather_all;
-    args.all_gather_user = &gatherer;
+    hosts->meet = NULL;
+    hosts->all_gather = gather_all;
+    hosts->all_gather_user = &gatherer;
     rank_ok(rank, quern_group_create(&args, 1, &group));
     for (int i = 0; i < 5; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
     quern_group_report(group, report, sizeof report);

@@ -169,8 +169,9 @@ TEST_RANKS(relay, at_most_4096_ranks_and_128_of_a_host, .kind = RANK_THREADS, .c
                  {4096, 2, QUERN_PEER_TIMEOUT, "and 4079 more, of which 1 are of this host"}};
     for (size_t i = 0; i < COUNT(asked); i++) {
         quern_group_args args = rank_group_args(rank, 0.2);
+        quern_hosts_args *hosts = rank_hosts_args(&args);
         quern_group *group = NULL;
-        args.ranks = asked[i].ranks, args.host_ranks = asked[i].host_ranks, args.job = i + 1;
+        args.ranks = asked[i].ranks, hosts->host_ranks = asked[i].host_ranks, args.job = i + 1;
         rank_refused(rank, quern_group_create(&args, 1, &group), asked[i].status, asked[i].detail);
     }
     return QUERN_OK;
@@ -179,9 +180,10 @@ TEST_RANKS(relay, at_most_4096_ranks_and_128_of_a_host, .kind = RANK_THREADS, .c
 /* All places of a host are taken, as far as a rank can see that comes later: it gets none, and not that of another rank. */
 TEST_RANKS(relay, a_host_has_no_more_places_than_it_says, .kind = RANK_PROCESSES, .count = 2, .hosts = 1) {
     quern_group_args args = rank_group_args(rank, rank->rank ? RANK_LIMIT : 10);  /* the time in which rank 1 comes */
+    quern_hosts_args *hosts = rank_hosts_args(&args);
     quern_group *group = NULL;
     char path[300], name[128];
-    args.ranks = 8, args.host_ranks = 2;
+    args.ranks = 8, hosts->host_ranks = 2;
     if (rank->rank == 0) {
         rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_MISMATCH);
         rank_check_detail(rank, "host_ranks is 2, and so many other ranks of this host have come");

@@ -111,7 +111,8 @@ Test(hosts_shrink, knows_a_quorum) {
 BOTH_WAYS_RANKS(hosts_shrink, with_interleaved_hosts, .kind = RANK_PROCESSES, .count = 4, .hosts = 2, .may_die = 1 << 0) {
     quern_group *group = NULL;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
-    args.host = rank->rank % 3 ? "b" : "a";
+    quern_hosts_args *hosts = rank_hosts_args(&args);
+    hosts->host = rank->rank % 3 ? "b" : "a";
     rank_ok(rank, quern_group_create(&args, 1, &group));
     rank_line_up(rank);
     if (rank->rank == 0) raise(SIGKILL);
@@ -181,8 +182,9 @@ Test(hosts_shrink, many_ranks) {
 TEST_RANKS(hosts_shrink, keeps_the_limits, .kind = RANK_PROCESSES, .count = 3, .hosts = 2) {
     quern_group *group = NULL, *new = NULL;
     quern_group_args args = rank_group_args(rank, 5);
+    quern_hosts_args *hosts = rank_hosts_args(&args);
     args.first_timeout = 29;
-    args.silence = 33.3;
+    hosts->failure_timeout = 33.3;
     rank_ok(rank, quern_group_create(&args, 1, &group));
     rank_line_up(rank);  /* a shrink ends a creation that another rank has not left yet */
     rank_ok(rank, quern_group_shrink(&group, 1, &new));

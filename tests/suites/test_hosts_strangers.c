@@ -208,10 +208,10 @@ static const struct misfit {
     {3, 3, 1, true, QUERN_PEER_MISMATCH, "being formed with 3 ranks, and rank 1 expects 4", "", .ranks = 4},  /* a part too few */
     {2, 2, 1, false, QUERN_PEER_MISMATCH, "first_epoch is 0, and that of a host is 7", "that of a host is 7", .first_epoch = 7},
     {3, 3, 2, true, QUERN_PEER_MISMATCH, "first_epoch of rank 2 is 7, and that of rank 0 is 0", .first_epoch = 7},
-    {4, 2, 3, false, QUERN_PEER_MISMATCH, "silence of rank 3 is 0.2 s, and that of rank 0 is # s", .silence = 0.2},
-    {4, 2, 1, false, QUERN_PEER_MISMATCH, "silence of rank 1 is 0.2 s, and that of rank 0 is # s", .silence = 0.2},
-    {2, 1, 1, false, QUERN_PEER_MISMATCH, "silence of rank 1 is 0.2 s, and that of rank 0 is # s", .silence = 0.2},
-    {3, 2, 1, true, QUERN_PEER_MISMATCH, "silence of rank 1 is 2.5 s, and that of rank 0 is # s", .silence = 2.5},
+    {4, 2, 3, false, QUERN_PEER_MISMATCH, "failure_timeout of rank 3 is 0.2 s, and that of rank 0 is # s", .silence = 0.2},
+    {4, 2, 1, false, QUERN_PEER_MISMATCH, "failure_timeout of rank 1 is 0.2 s, and that of rank 0 is # s", .silence = 0.2},
+    {2, 1, 1, false, QUERN_PEER_MISMATCH, "failure_timeout of rank 1 is 0.2 s, and that of rank 0 is # s", .silence = 0.2},
+    {3, 2, 1, true, QUERN_PEER_MISMATCH, "failure_timeout of rank 1 is 2.5 s, and that of rank 0 is # s", .silence = 2.5},
     {2, 2, 1, false, QUERN_PEER_TIMEOUT, "another secret, name or job", .secret = "another secret of tests"},
     {3, 3, 1, true, QUERN_PEER_MISMATCH, "the part of rank 1 is damaged, or has another secret", "",
      .secret = "another secret of tests"},
@@ -234,17 +234,18 @@ static quern_status join_unfit(struct rank *rank) {
     struct gatherer gatherer = {.rank = rank};
     quern_group *group = NULL;
     quern_group_args args = rank_group_args(rank, misfit->status == QUERN_PEER_TIMEOUT ? LATE : RANK_LIMIT);
+    quern_hosts_args *hosts = rank_hosts_args(&args);
     const bool differs = rank->rank == misfit->by, has_own = differs && misfit->own_detail;
-    if (misfit->gathers) args.meet = NULL, args.all_gather = gather_all, args.all_gather_user = &gatherer;
+    if (misfit->gathers) hosts->meet = NULL, hosts->all_gather = gather_all, hosts->all_gather_user = &gatherer;
     if (differs) {
         if (misfit->ranks) args.ranks = misfit->ranks;
-        if (misfit->host_ranks) args.host_ranks = misfit->host_ranks;
+        if (misfit->host_ranks) hosts->host_ranks = misfit->host_ranks;
         if (misfit->rank) args.rank = misfit->rank;
         args.first_epoch = misfit->first_epoch;
-        if (misfit->silence != 0) args.silence = misfit->silence;
-        if (misfit->secret) args.secret = misfit->secret, args.secret_bytes = strlen(misfit->secret);
-        if (misfit->meet) args.meet = misfit->meet;
-        if (misfit->host) args.host = misfit->host;
+        if (misfit->silence != 0) hosts->failure_timeout = misfit->silence;
+        if (misfit->secret) hosts->secret = misfit->secret, hosts->secret_bytes = strlen(misfit->secret);
+        if (misfit->meet) hosts->meet = misfit->meet;
+        if (misfit->host) hosts->host = misfit->host;
     }
     rank_line_up(rank);
     rank_refused(rank, quern_group_create(&args, 1, &group), misfit->status, has_own ? misfit->own_detail : misfit->detail);
@@ -263,7 +264,8 @@ Test(strangers, ranks_that_do_not_fit_together) {
 TEST_RANKS(strangers, a_host_that_awaits_too_many_says_so, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
     quern_group *group;
     quern_group_args args = rank_group_args(rank, rank->rank == 1 ? LATE : RANK_LIMIT);
-    if (rank->rank == 1) args.host_ranks = 2;
+    quern_hosts_args *hosts = rank_hosts_args(&args);
+    if (rank->rank == 1) hosts->host_ranks = 2;
     rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT);
     if (rank->rank != 1) rank_check_detail(rank, "rank 1: quern_group_create waited # s");
     rank_check_detail(rank, "for rank 0, rank 2, of which 1 are of this host");
@@ -276,10 +278,11 @@ TEST_RANKS(strangers, a_host_that_awaits_too_many_says_so, .kind = RANK_PROCESSE
 static quern_status have_no_place(struct rank *rank) {
     quern_group *group;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
+    quern_hosts_args *hosts = rank_hosts_args(&args);
     if (rank_host(rank, rank->rank) == 1) return QUERN_OK;
-    if (rank->user) args.meet = rank->user;
+    if (rank->user) hosts->meet = rank->user;
     rank_status(rank, quern_group_create(&args, 1, &group), QUERN_SYSTEM_ERROR);
-    rank_check_detail(rank, args.meet);
+    rank_check_detail(rank, hosts->meet);
     if (rank->rank == 1) rank_check_detail(rank, "rank 0: ");
     return QUERN_OK;
 }
@@ -363,9 +366,10 @@ static quern_status hold_the_place(struct rank *rank) {
     int *ended = rank->shared;  /* rounds */
     for (int round = 0; round < rounds; round++) {
         quern_group_args args = rank_group_args(rank, round ? 0.3 : LATE);
+        quern_hosts_args *hosts = rank_hosts_args(&args);
         quern_group *group = NULL;
         args.job = (uint64_t)round + 1;
-        args.rank = 0, args.host = "a", args.host_ranks = 1;
+        args.rank = 0, hosts->host = "a", hosts->host_ranks = 1;
         if (rank->rank == 0) {
             quern_status status = quern_group_create(&args, 1, &group);
             __atomic_store_n(ended, round + 1, __ATOMIC_RELEASE);

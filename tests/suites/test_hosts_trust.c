@@ -204,8 +204,9 @@ TEST_RANKS(hosts_trust, damaged_verdicts_are_not_believed, .kind = RANK_PROCESSE
 TEST_RANKS(hosts_trust, no_key_is_left_in_memory, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
     unsigned char key[QUERN_DIGEST_BYTES];
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
+    quern_hosts_args *hosts = rank_hosts_args(&args);
     quern_group *group, *less, *part;
-    quern_make_key(args.secret, args.secret_bytes, args.name, args.job, key);
+    quern_make_key(hosts->secret, hosts->secret_bytes, args.name, args.job, key);
     watch_for(key);
     rank_ok(rank, quern_group_create(&args, 1, &group));
     struct quern_membership *member = rank_member_of(rank, group);

@@ -41,18 +41,19 @@ static const struct lack lacks[] = {
 TEST_RANKS(hosts_ucx, reasons_without_it, .kind = RANK_PROCESSES, .count = 2, .hosts = 2, RANKS_EACH(lacks)) {
     const struct lack *lack = rank->user;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
+    quern_hosts_args *hosts = rank_hosts_args(&args);
     quern_group *group;
     char report[4096];
     set_environment();
     if (lack->value) setenv(lack->name, lack->value, 1);
     else unsetenv(lack->name);
-    args.carrier = NULL;
-    args.ways = "ucx";
+    hosts->carrier = NULL;
+    hosts->transports = "ucx";
     rank_status(rank, quern_group_create(&args, 1, &group), QUERN_NOT_SUPPORTED);
-    rank_check_detail(rank, "no way for data between the hosts: ucx: rank 0: ");
+    rank_check_detail(rank, "no transport for data between the hosts: ucx: rank 0: ");
     rank_check_detail(rank, lack->text);
     args.name = strcat(strcpy(report, rank->name), ".b");
-    args.ways = "sockets,ucx";
+    hosts->transports = "sockets,ucx";
     rank_ok(rank, quern_group_create(&args, 1, &group));
     rank_check_report(rank, group, "hosts 0 and 1: sockets, since");
     rank_check_report(rank, group, lack->text);
@@ -79,10 +80,11 @@ static bool is_missing(void) {
 
 static quern_group *group_over_ucx(struct rank *rank, double timeout) {
     quern_group_args args = rank_group_args(rank, timeout);
+    quern_hosts_args *hosts = rank_hosts_args(&args);
     quern_group *group;
     set_environment();
-    args.carrier = NULL;
-    args.ways = "ucx";
+    hosts->carrier = NULL;
+    hosts->transports = "ucx";
     rank_ok(rank, quern_group_create(&args, 1, &group));
     rank_check_report(rank, group, "hosts 0 and 1: ucx, since");
     return group;
@@ -91,12 +93,13 @@ static quern_group *group_over_ucx(struct rank *rank, double timeout) {
 /* Rank 1 has no network device, so that no rank of another host can be reached from it or reach it: all go on to the next way. */
 static quern_status lack_a_device(struct rank *rank) {
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
+    quern_hosts_args *hosts = rank_hosts_args(&args);
     quern_group *group;
     char report[4096];
     set_environment();
     if (rank->rank == 1) setenv("UCX_NET_DEVICES", "nowhere0", 1);
-    args.carrier = NULL;
-    args.ways = "ucx,sockets";
+    hosts->carrier = NULL;
+    hosts->transports = "ucx,sockets";
     rank_ok(rank, quern_group_create(&args, 1, &group));
     quern_group_report(group, report, sizeof report);
     rank_check(rank, strstr(report, "hosts 0 and 1: sockets, since") &&
@@ -105,9 +108,10 @@ static quern_status lack_a_device(struct rank *rank) {
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     rank_ok(rank, quern_group_destroy(group));
     args.name = strcat(strcpy(report, rank->name), ".b");
-    args.ways = "ucx";
+    hosts->transports = "ucx";
     rank_status(rank, quern_group_create(&args, 1, &group), QUERN_NOT_SUPPORTED);
-    rank_check_detail(rank, "no way for data between the hosts: ucx: rank 0: ucp_ep_create for rank 1: Destination is unreachable");
+    rank_check_detail(rank, "no transport for data between the hosts: ucx: rank 0: ucp_ep_create for rank 1: Destination is "
+                            "unreachable");
     return QUERN_OK;
 }
 

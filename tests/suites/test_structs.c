@@ -90,6 +90,7 @@ Test(structs, defaults_are_those_of_the_header) {
              TAKE(given, main_dtype, QUERN_F32));
     DEFAULTS(quern_quantize_args, TAKE(given, tensor_size, sizeof(quern_quantize_tensor)));
     DEFAULTS(quern_carrier, (void)0);
+    DEFAULTS(quern_hosts_args, (void)0);
     DEFAULTS(quern_group_args, (void)0);
     DEFAULTS(quern_barrier_args, (void)0);
     DEFAULTS(quern_collective_args, TAKE(given, combination, QUERN_COMBINE_SUM));

@@ -70,11 +70,13 @@ static int gather(void *user, const void *mine, size_t bytes, void *all) {
 static void create(struct rank *rank) {
     char host[16];
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    quern_hosts_args hosts = QUERN_HOSTS_ARGS_INIT;
     snprintf(host, sizeof host, "h%d", rank->rank / here);
     args.rank = rank->rank, args.ranks = ranks, args.name = name, args.device = rank->device, args.timeout = 400;
-    args.meet = gathers ? "127.0.0.1" : meet, args.host = host, args.host_ranks = here;
-    args.secret = "a secret of tests", args.secret_bytes = 17;
-    if (gathers) args.all_gather = gather, args.all_gather_user = rank;
+    args.hosts = &hosts;
+    hosts.meet = gathers ? "127.0.0.1" : meet, hosts.host = host, hosts.host_ranks = here;
+    hosts.secret = "a secret of tests", hosts.secret_bytes = 17;
+    if (gathers) hosts.all_gather = gather, hosts.all_gather_user = rank;
     ok(rank, quern_group_create(&args, 1, &rank->group), "creating the group");
 }
 

@@ -351,6 +351,20 @@ class quern_carrier(Structure):
         ("test", quern_carrier_test),
         ("cancel", quern_carrier_cancel),
     ]
+class quern_hosts_args(Structure):
+    _fields_ = [
+        ("size", c_uint32),
+        ("host_ranks", c_int32),
+        ("meet", c_char_p),
+        ("secret", c_void_p),
+        ("secret_bytes", c_size_t),
+        ("host", c_char_p),
+        ("all_gather", quern_gather_facts),
+        ("all_gather_user", c_void_p),
+        ("carrier", c_void_p),
+        ("transports", c_char_p),
+        ("failure_timeout", c_double),
+    ]
 class quern_group_args(Structure):
     _fields_ = [
         ("size", c_uint32),
@@ -364,16 +378,7 @@ class quern_group_args(Structure):
         ("first_timeout", c_double),
         ("job", c_uint64),
         ("multicast", c_int32),
-        ("host_ranks", c_int32),
-        ("meet", c_char_p),
-        ("secret", c_void_p),
-        ("secret_bytes", c_size_t),
-        ("host", c_char_p),
-        ("all_gather", quern_gather_facts),
-        ("all_gather_user", c_void_p),
-        ("carrier", c_void_p),
-        ("ways", c_char_p),
-        ("silence", c_double),
+        ("hosts", c_void_p),
     ]
 class quern_barrier_args(Structure):
     _fields_ = [
@@ -547,6 +552,7 @@ _FUNCTIONS = {
     "quern_quantize_plan_create": (c_int, c_void_p, c_void_p, c_void_p),
     "quern_quantize_plan_destroy": (None, c_void_p),
     "quern_carrier_init": (None, c_void_p),
+    "quern_hosts_args_init": (None, c_void_p),
     "quern_group_args_init": (None, c_void_p),
     "quern_group_create": (c_int, c_void_p, c_int, c_void_p),
     "quern_group_rank": (c_int, c_void_p),

@@ -43,13 +43,13 @@ static void choose_patience(struct quern_membership *member) {
 }
 
 /* Of a group that may be of several hosts.  The arguments were checked. */
-static void set_hosts(struct quern_membership *member, const quern_group_args *args) {
-    const double silence = args->silence != 0 ? args->silence : QUERN_USUAL_SILENCE;
-    member->silence = (uint32_t)(silence * 1e6 + 0.5);
-    quern_read_ways(args, &member->ways);
-    if (!args->carrier) return;
-    member->carrier = *args->carrier;
-    quern_copy_text(member->carrier_name, args->carrier->name, sizeof member->carrier_name);
+static void set_hosts(struct quern_membership *member, const quern_hosts_args *hosts) {
+    const double timeout = hosts->failure_timeout != 0 ? hosts->failure_timeout : QUERN_USUAL_SILENCE;
+    member->silence = (uint32_t)(timeout * 1e6 + 0.5);
+    quern_read_ways(hosts, &member->ways);
+    if (!hosts->carrier) return;
+    member->carrier = *hosts->carrier;
+    quern_copy_text(member->carrier_name, hosts->carrier->name, sizeof member->carrier_name);
     member->carrier.name = member->carrier_name;
 }
 
@@ -67,8 +67,8 @@ static struct quern_membership *make_member(const quern_group_args *args, const 
     member->device = args->device;
     member->rank = args->rank;
     member->ranks = args->ranks;
-    if (quern_has_hosts(args)) set_hosts(member, args);
-    member->here = quern_has_hosts(args) ? args->host_ranks : args->ranks;
+    if (args->hosts) set_hosts(member, args->hosts);
+    member->here = args->hosts ? args->hosts->host_ranks : args->ranks;
     member->first_epoch = args->first_epoch;
     member->steady_timeout = args->timeout > 0                 ? args->timeout
                              : args->device->kind == QUERN_CUDA ? DEFAULT_GPU_TIMEOUT
@@ -168,7 +168,7 @@ quern_status quern_join_group(const quern_group_args *args, int count, const cha
             return quern_fail(args[i].device, QUERN_OUT_OF_MEMORY, "no memory for a group");
         }
     for (int i = 0; i < count; i++) members[i]->numbers = veto.numbers;
-    quern_status status = quern_has_hosts(args) ? quern_meet_hosts(args, name, veto, members[0])
+    quern_status status = args->hosts ? quern_meet_hosts(args, name, veto, members[0])
                                                 : quern_rendezvous(name, args->job, veto, members, count);
     if (status == QUERN_OK) return QUERN_OK;
     quern_drop_members(members, count);

@@ -33,31 +33,35 @@ static bool is_name(const char *name) {
 
 enum { LEAST_SECRET = 16, MOST_HOST_NAME = 15 };
 
-/* A group of several hosts.  Their fields are not looked at without meet and all_gather. */
+/* Where and how the ranks of several hosts meet. */
 static quern_status check_hosts(const quern_group_args *args) {
     const quern_device *device = args->device;
-    struct quern_address place;
-    if (!quern_has_hosts(args)) return QUERN_OK;
-    if (!args->all_gather && !quern_address_read(args->meet, &place))
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "meet is no address and port: expected \"10.77.0.1:4711\" or "
+    const quern_hosts_args *hosts = args->hosts;
+    struct quern_address address;
+    if (!hosts->all_gather && !hosts->meet)
+        return quern_fail(device, QUERN_NULL_POINTER, "hosts.meet is NULL: expected an address, or hosts.all_gather");
+    if (!hosts->all_gather && !quern_address_read(hosts->meet, &address))
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "hosts.meet is no address and port: expected \"10.77.0.1:4711\" or "
                           "\"[fd00::1]:4711\"");
-    if (args->all_gather && args->meet && !quern_address_read_alone(args->meet, &place))
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "meet is no address: expected one of this host without a port, "
-                          "\"10.77.0.1\" or \"fd00::1\", since all_gather is set");
-    if (!args->secret) return quern_fail(device, QUERN_NULL_POINTER, "secret is NULL: the hosts that meet need one");
-    if (args->secret_bytes < LEAST_SECRET)
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "secret_bytes is %zu: expected at least %d", args->secret_bytes,
+    if (hosts->all_gather && hosts->meet && !quern_address_read_alone(hosts->meet, &address))
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "hosts.meet is no address: expected one of this host without a port, "
+                          "\"10.77.0.1\" or \"fd00::1\", since hosts.all_gather is set");
+    if (!hosts->secret) return quern_fail(device, QUERN_NULL_POINTER, "hosts.secret is NULL: the hosts that meet need one");
+    if (hosts->secret_bytes < LEAST_SECRET)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "hosts.secret_bytes is %zu: expected at least %d", hosts->secret_bytes,
                           LEAST_SECRET);
     const int most = args->ranks < QUERN_RANK_LIMIT ? args->ranks : QUERN_RANK_LIMIT;
-    if (args->host_ranks < 1 || args->host_ranks > most)
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "host_ranks is %d: expected 1 to %d, the ranks of this host",
-                          args->host_ranks, most);
-    if (args->silence != 0 && !(args->silence >= QUERN_LEAST_SILENCE && args->silence <= QUERN_MOST_SILENCE))
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "silence is %g: expected seconds, %g to %g, or 0 for %g", args->silence,
-                          QUERN_LEAST_SILENCE, QUERN_MOST_SILENCE, QUERN_USUAL_SILENCE);
+    if (hosts->host_ranks < 1 || hosts->host_ranks > most)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "hosts.host_ranks is %d: expected 1 to %d, the ranks of this host",
+                          hosts->host_ranks, most);
+    const double timeout = hosts->failure_timeout;
+    if (timeout != 0 && !(timeout >= QUERN_LEAST_SILENCE && timeout <= QUERN_MOST_SILENCE))
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "hosts.failure_timeout is %g: expected seconds, %g to %g, or 0 for %g",
+                          timeout, QUERN_LEAST_SILENCE, QUERN_MOST_SILENCE, QUERN_USUAL_SILENCE);
     if (!args->name) return quern_fail(device, QUERN_NULL_POINTER, "name is NULL: hosts need one to meet under");
-    if (args->host && (!is_name(args->host) || strlen(args->host) > MOST_HOST_NAME))
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "host is not 1 to %d letters, digits, '.', '_' or '-'", MOST_HOST_NAME);
+    if (hosts->host && (!is_name(hosts->host) || strlen(hosts->host) > MOST_HOST_NAME))
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "hosts.host is not 1 to %d letters, digits, '.', '_' or '-'",
+                          MOST_HOST_NAME);
     return QUERN_OK;
 }
 
@@ -74,7 +78,7 @@ static quern_status check_carrier(const quern_device *device, const quern_carrie
         strcmp(carrier->name, "ucx") == 0)
         return quern_fail(device, QUERN_INVALID_ARGUMENT,
                           "carrier.name is not 1 to %d letters, digits, '.', '_' or '-', or is the name "
-                          "of another way", MOST_HOST_NAME);
+                          "of another transport", MOST_HOST_NAME);
     if (carrier->tags < QUERN_CARRIER_TAGS)
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "carrier.tags is %llu: expected at least %d",
                           (unsigned long long)carrier->tags, QUERN_CARRIER_TAGS);
@@ -85,19 +89,19 @@ static quern_status check_carrier(const quern_device *device, const quern_carrie
     return status == QUERN_OK ? quern_check_choice(device, "carrier.borrows", carrier->borrows, 1) : status;
 }
 
-static quern_status check_ways(const quern_group_args *args) {
+static quern_status check_transports(const quern_group_args *args) {
     uint32_t ways;
-    quern_status status = check_carrier(args->device, args->carrier);
-    const char *rest = status == QUERN_OK ? quern_read_ways(args, &ways) : NULL;
+    quern_status status = check_carrier(args->device, args->hosts->carrier);
+    const char *rest = status == QUERN_OK ? quern_read_ways(args->hosts, &ways) : NULL;
     if (!rest) return status;
-    return quern_fail(args->device, QUERN_INVALID_ARGUMENT, "ways is no way from \"%s\" on: expected \"sockets\", \"ucx\" or the "
-                      "name of the carrier, or several with commas between", rest);
+    return quern_fail(args->device, QUERN_INVALID_ARGUMENT, "hosts.transports has an unknown name at \"%s\": expected \"sockets\", "
+                      "\"ucx\" or the name of the carrier, or a comma-separated list", rest);
 }
 
 static quern_status check_args(const quern_group_args *args) {
     const quern_device *device = args->device;
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
-    const int most = device->kind == QUERN_CPU && quern_has_hosts(args) ? QUERN_GROUP_LIMIT : QUERN_RANK_LIMIT;
+    const int most = device->kind == QUERN_CPU && args->hosts ? QUERN_GROUP_LIMIT : QUERN_RANK_LIMIT;
     if (args->ranks < 1 || args->ranks > most)
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "ranks is %d: expected 1 to %d", args->ranks, most);
     if (args->rank < 0 || args->rank >= args->ranks)
@@ -112,8 +116,8 @@ static quern_status check_args(const quern_group_args *args) {
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "first_timeout is %g: expected seconds, 0 or more", args->first_timeout);
     quern_status status = quern_check_choice(device, "args.share_gpu", args->share_gpu, 1);
     if (status == QUERN_OK) status = quern_check_choice(device, "args.multicast", args->multicast, 1);
-    if (status == QUERN_OK) status = check_hosts(args);
-    if (status == QUERN_OK && quern_has_hosts(args)) status = check_ways(args);
+    if (status == QUERN_OK && args->hosts) status = check_hosts(args);
+    if (status == QUERN_OK && args->hosts) status = check_transports(args);
     if (status != QUERN_OK) return status;
     if (device->kind == QUERN_CUDA && !quern_is_prepared(device, QUERN_BARRIER))
         return quern_fail(device, QUERN_NOT_PREPARED, "%s has no barrier ready: call quern_prepare with QUERN_BARRIER first",
@@ -126,7 +130,7 @@ static quern_status check_together(const quern_group_args *args, int count) {
         const quern_device *device = args[i].device;
         if (count > 1 && device->kind == QUERN_CPU)
             return quern_fail(device, QUERN_INVALID_ARGUMENT, "count is %d: a thread is one CPU rank", count);
-        if (count > 1 && quern_has_hosts(&args[i]))
+        if (count > 1 && args[i].hosts)
             return quern_fail(device, QUERN_INVALID_ARGUMENT, "count is %d: a thread is one rank of a group of several hosts",
                               count);
         bool same = args[i].ranks == args[0].ranks && args[i].timeout == args[0].timeout &&
@@ -155,8 +159,17 @@ static quern_status check_create(const void *args, int count, quern_group **grou
     return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "count is %d: expected 1 to %d ranks", count, QUERN_RANK_LIMIT);
 }
 
+/* Copies the arguments for several hosts. */
+static quern_status take_hosts(quern_group_args *args, quern_hosts_args *hosts) {
+    if (!args->hosts) return QUERN_OK;
+    quern_status status = quern_check_struct(NULL, "quern_hosts_args", args->hosts, sizeof *hosts);
+    if (status == QUERN_OK) *hosts = *args->hosts;
+    args->hosts = hosts;
+    return status;
+}
+
 /* The first header's struct ended before first_timeout.  A program that was compiled against an older one has a shorter array. */
-static quern_status take_args(const unsigned char *given, int count, quern_group_args *args) {
+static quern_status take_args(const unsigned char *given, int count, quern_group_args *args, quern_hosts_args *hosts) {
     enum { OLDEST_ARGS = offsetof(quern_group_args, first_timeout) };
     size_t bytes = 0;
     for (int i = 0; i < count; i++, given += bytes) {
@@ -170,7 +183,8 @@ static quern_status take_args(const unsigned char *given, int count, quern_group
         bytes = quern_struct_bytes(size);
         args[i] = (quern_group_args){0};
         memcpy(&args[i], given, bytes);
-        status = check_args(&args[i]);
+        status = take_hosts(&args[i], &hosts[i]);
+        if (status == QUERN_OK) status = check_args(&args[i]);
         if (status != QUERN_OK) return status;
     }
     return check_together(args, count);
@@ -198,9 +212,9 @@ static quern_status create(const quern_group_args *args, int count, quern_group 
 static quern_status take_and_create(const quern_group_args *given, int count, quern_group **groups, struct quern_look *look) {
     quern_status status = check_create(given, count, groups);
     if (status != QUERN_OK) return status;
-    quern_group_args *args = malloc((size_t)count * sizeof *args);
+    quern_group_args *args = malloc((size_t)count * (sizeof *args + sizeof(quern_hosts_args)));
     if (!args) return quern_fail(NULL, QUERN_OUT_OF_MEMORY, "no memory for a group");
-    status = take_args((const void *)given, count, args);
+    status = take_args((const void *)given, count, args, (quern_hosts_args *)(args + count));
     if (status == QUERN_OK) status = create(args, count, groups, look);
     free(args);
     return status;

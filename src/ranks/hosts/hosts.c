@@ -99,7 +99,7 @@ static bool open_anywhere(struct quern_listener *listener, int ranks) {
 }
 
 static quern_status open_own(struct creation *creation) {
-    const bool anywhere = !creation->args->meet;
+    const bool anywhere = !creation->args->hosts->meet;
     if (anywhere) creation->at = quern_address_any(4);
     const int ranks = creation->member->ranks;
     if (!(anywhere ? open_anywhere(&creation->own, ranks) : quern_listener_open(&creation->own, &creation->at, ranks)))
@@ -110,7 +110,7 @@ static quern_status open_own(struct creation *creation) {
 
 static quern_status open_listener(struct creation *creation) {
     struct quern_address here;
-    if (creation->args->all_gather) return open_own(creation);
+    if (creation->args->hosts->all_gather) return open_own(creation);
     if (!quern_address_towards(&creation->at, &here)) return fail_at(creation, &creation->at, "looking for a way to");
     if (!quern_listener_open(&creation->own, &here, creation->member->ranks)) return fail_at(creation, &here, "listening at");
     creation->member->address = creation->own.address;
@@ -183,7 +183,7 @@ static quern_status meet_at_place(struct creation *creation, quern_status status
 static quern_status call_roll(struct creation *creation) {
     struct quern_segment *segment = creation->member->segment;
     quern_status status = QUERN_OK;
-    if (creation->args->all_gather) quern_publish_roll(creation->member, &creation->roll);
+    if (creation->args->hosts->all_gather) quern_publish_roll(creation->member, &creation->roll);
     else status = meet_at_place(creation, await_own(creation));
     if (status != QUERN_OK) return status;
     __atomic_store_n(&segment->met, 1, __ATOMIC_SEQ_CST);
@@ -301,7 +301,7 @@ static quern_status look_at_place(const void *user) {
 
 /* The number of the host's name in shared memory comes behind that of the group. */
 static quern_status meet_here(const struct creation *creation, const char *name) {
-    const char *host = creation->args->host;
+    const char *host = creation->args->hosts->host;
     struct quern_membership *member = creation->member;
     char called[256];
     struct quern_text text = quern_text_begin(called, sizeof called);
@@ -311,8 +311,8 @@ static quern_status meet_here(const struct creation *creation, const char *name)
 }
 
 static quern_status gather(struct creation *creation, quern_status ready) {
-    const quern_group_args *args = creation->args;
-    const struct quern_gathering gathering = {creation->member, args->all_gather, args->all_gather_user, creation->key,
+    const quern_hosts_args *hosts = creation->args->hosts;
+    const struct quern_gathering gathering = {creation->member, hosts->all_gather, hosts->all_gather_user, creation->key,
                                               &creation->own};
     quern_status status = quern_gather_roll(&gathering, ready, &creation->roll);
     return status == QUERN_OK || !creation->member->roster ? status : tell_host(creation, status);
@@ -343,11 +343,12 @@ static quern_status check_ports(const struct creation *creation) {
 
 static void get_ready(struct creation *creation) {
     const struct quern_membership *member = creation->member;
+    const quern_hosts_args *hosts = creation->args->hosts;
     note_ready(creation, check_ports(creation));
     if (creation->ready == QUERN_OK)
         note_ready(creation, quern_check_descriptors(member, quern_connections_needed(member) + OPENED_FIRST));
     if (creation->ready == QUERN_OK) note_ready(creation, open_listener(creation));
-    if (creation->args->meet && !creation->args->all_gather && member->rank == 0) note_ready(creation, begin_place(creation));
+    if (hosts->meet && !hosts->all_gather && member->rank == 0) note_ready(creation, begin_place(creation));
 }
 
 /*
@@ -358,7 +359,7 @@ static quern_status say_ready(struct creation *creation) {
     struct quern_membership *member = creation->member;
     struct quern_address *address = &member->segment->rank[member->rank].address;
     note_ready(creation, quern_check_descriptors(member, quern_connections_needed(member)));
-    if (creation->ready != QUERN_OK && creation->args->all_gather) return not_ready(creation);
+    if (creation->ready != QUERN_OK && creation->args->hosts->all_gather) return not_ready(creation);
     if (creation->ready != QUERN_OK)
         return quern_poison(member, creation->ready, "rank %d: %s", quern_told_rank(member, member->rank), creation->reason);
     memcpy(address->ip, member->address.ip, sizeof address->ip);
@@ -376,17 +377,18 @@ static quern_status create(struct creation *creation, const char *name) {
     quern_status status = meet_here(creation, name);
     if (status == QUERN_OK) status = say_ready(creation);
     else if (creation->ready != QUERN_OK) status = not_ready(creation);
-    if (creation->args->all_gather) status = gather(creation, status);
+    if (creation->args->hosts->all_gather) status = gather(creation, status);
     else if (!creation->member->roster && status != QUERN_INVALID_ARGUMENT) return meet_at_place(creation, status);
-    const bool has_joined = creation->member->roster && (status == QUERN_OK || !creation->args->all_gather);
+    const bool has_joined = creation->member->roster && (status == QUERN_OK || !creation->args->hosts->all_gather);
     return has_joined ? join_hosts(creation) : status;
 }
 
 quern_status quern_meet_hosts(const quern_group_args *args, const char *name, struct quern_veto veto,
                               struct quern_membership *member) {
+    const quern_hosts_args *hosts = args->hosts;
     struct creation *creation = calloc(1, sizeof *creation);
-    struct quern_fact *facts = args->all_gather ? calloc((size_t)args->ranks, sizeof *facts) : NULL;
-    if (!creation || (args->all_gather && !facts)) {
+    struct quern_fact *facts = hosts->all_gather ? calloc((size_t)args->ranks, sizeof *facts) : NULL;
+    if (!creation || (hosts->all_gather && !facts)) {
         free(creation);
         return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
     }
@@ -396,8 +398,8 @@ quern_status quern_meet_hosts(const quern_group_args *args, const char *name, st
     creation->began = quern_now();
     creation->deadline = member->timeout < 9e9 ? creation->began + (int64_t)(member->timeout * 1e9) : INT64_MAX / 2;
     for (int rank = 0; rank < QUERN_GROUP_LIMIT; rank++) creation->control[rank] = creation->relay[rank] = -1;
-    if (args->meet) (args->all_gather ? quern_address_read_alone : quern_address_read)(args->meet, &creation->at);
-    quern_make_key(args->secret, args->secret_bytes, name, args->job, creation->key);
+    if (hosts->meet) (hosts->all_gather ? quern_address_read_alone : quern_address_read)(hosts->meet, &creation->at);
+    quern_make_key(hosts->secret, hosts->secret_bytes, name, args->job, creation->key);
     quern_status status = create(creation, name);
     log_strangers(creation);
     end_place(creation);

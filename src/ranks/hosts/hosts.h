@@ -1,4 +1,4 @@
-/* Creates a group whose ranks are of several hosts.  For form.c. */
+/* Creates a group whose ranks are of several hosts, or may be: quern_group_args.hosts is not NULL. */
 #ifndef QUERN_HOSTS_H
 #define QUERN_HOSTS_H
 
@@ -10,8 +10,5 @@
  */
 quern_status quern_meet_hosts(const quern_group_args *args, const char *name, struct quern_veto veto,
                               struct quern_membership *member);
-
-/* Whether a group is of several hosts, or may be. */
-static inline bool quern_has_hosts(const quern_group_args *args) { return args->meet || args->all_gather; }
 
 #endif

@@ -87,8 +87,8 @@ static bool fits_rank(struct quern_meeting_place *place, const struct quern_fact
     const int rank = fact->rank;
     const bool known = rank >= 0 && rank < member->ranks;
     if (known && fact->silence != member->silence)
-        say(place, QUERN_PEER_MISMATCH, "silence of rank %d is %g s, and that of rank 0 is %g s", rank, fact->silence * 1e-6,
-            member->silence * 1e-6);
+        say(place, QUERN_PEER_MISMATCH, "failure_timeout of rank %d is %g s, and that of rank 0 is %g s", rank,
+            fact->silence * 1e-6, member->silence * 1e-6);
     else if (known && place->is_there[rank])
         say(place, QUERN_INVALID_ARGUMENT, "rank %d is on two hosts", rank);
     else if (!known || fact->device_kind != (int32_t)member->device->kind || !fact->address.version)

@@ -70,19 +70,19 @@ static const char *name_of(const struct quern_membership *member, int row) {
 
 /* ---- what a rank allows ---- */
 
-static uint32_t way_called(const quern_group_args *args, const char *word, size_t length) {
+static uint32_t way_called(const quern_hosts_args *hosts, const char *word, size_t length) {
     for (int row = 0; row < ROWS; row++) {
-        const char *name = rows[row].name ? rows[row].name : args->carrier ? args->carrier->name : "";
+        const char *name = rows[row].name ? rows[row].name : hosts->carrier ? hosts->carrier->name : "";
         if (strlen(name) == length && memcmp(name, word, length) == 0) return rows[row].way;
     }
     return 0;
 }
 
-const char *quern_read_ways(const quern_group_args *args, uint32_t *ways) {
-    *ways = args->ways ? 0 : QUERN_WAY_SOCKETS | (args->carrier ? QUERN_WAY_CARRIER : 0);
-    for (const char *at = args->ways; at; at = *at ? at + 1 : NULL) {
+const char *quern_read_ways(const quern_hosts_args *hosts, uint32_t *ways) {
+    *ways = hosts->transports ? 0 : QUERN_WAY_SOCKETS | (hosts->carrier ? QUERN_WAY_CARRIER : 0);
+    for (const char *at = hosts->transports; at; at = *at ? at + 1 : NULL) {
         const size_t bytes = strcspn(at, ",");
-        const uint32_t way = bytes ? way_called(args, at, bytes) : 0;
+        const uint32_t way = bytes ? way_called(hosts, at, bytes) : 0;
         if (!way) return at;
         *ways |= way;
         at += bytes;
@@ -128,8 +128,9 @@ static quern_status vote(struct quern_membership *member, quern_status step, uin
 static quern_status try_row(struct quern_membership *member, int row, struct quern_text *why, bool *is_taken) {
     struct quern_span *span = member->span;
     uint64_t digest = 0;
-    quern_status status = member->ways & rows[row].way ? rows[row].open(member, &digest)
-                                                       : quern_fail(member->device, QUERN_NOT_SUPPORTED, "its ways do not name it");
+    quern_status status = member->ways & rows[row].way
+                              ? rows[row].open(member, &digest)
+                              : quern_fail(member->device, QUERN_NOT_SUPPORTED, "its transports do not name it");
     quern_text_add(why, "%s%s: ", why->length ? "; " : "", name_of(member, row));
     status = vote(member, status, digest, why, is_taken);
     if (status == QUERN_OK && *is_taken && rows[row].connect) status = vote(member, rows[row].connect(member), 0, why, is_taken);
@@ -159,5 +160,6 @@ quern_status quern_choose_way(struct quern_membership *member) {
         return QUERN_OK;
     }
     if (status != QUERN_OK) return status;
-    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: no way for data between the hosts: %s", member->label, reasons);
+    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: no transport for data between the hosts: %s", member->label,
+                      reasons);
 }

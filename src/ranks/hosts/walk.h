@@ -7,8 +7,8 @@
 /* The ways that a rank allows, as bits of membership->ways. */
 enum { QUERN_WAY_CARRIER = 1, QUERN_WAY_UCX = 2, QUERN_WAY_SOCKETS = 4 };
 
-/* Reads quern_group_args.ways, which may be NULL.  Returns NULL, or the rest that begins with a word that is no way. */
-const char *quern_read_ways(const quern_group_args *args, uint32_t *ways);
+/* Reads quern_hosts_args.transports, which may be NULL.  Returns NULL, or the rest from the first unknown name on. */
+const char *quern_read_ways(const quern_hosts_args *hosts, uint32_t *ways);
 
 /*
  * Collective: takes the first row of the table that works on all ranks, and writes into the span why not those before it.  With

@@ -36,8 +36,9 @@ class Group:
                                timeout=timeout)
         if len(set(hosts)) > 1:
             self._gather = _c.quern_gather_facts(lambda user, mine, count, every: self._gather_facts(process_group, mine, count, every))
-            args.all_gather, args.host_ranks = self._gather, hosts.count(hosts[self.rank])
-            args.secret, args.secret_bytes = ctypes.addressof(self._secret), len(chosen[1])
+            several = quern.arguments("hosts_args", all_gather=self._gather, host_ranks=hosts.count(hosts[self.rank]),
+                                      secret=ctypes.addressof(self._secret), secret_bytes=len(chosen[1]))
+            args.hosts = ctypes.pointer(several)
         handle = c_void_p()
         quern.check(quern.lib.quern_group_create(byref(args), 1, byref(handle)))
         self.handle, self._workspace, self._bytes = handle, c_void_p(), -1

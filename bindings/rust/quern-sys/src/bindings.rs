@@ -404,6 +404,21 @@ pub struct quern_carrier {
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct quern_hosts_args {
+    pub size: u32,
+    pub host_ranks: i32,
+    pub meet: *const c_char,
+    pub secret: *const c_void,
+    pub secret_bytes: usize,
+    pub host: *const c_char,
+    pub all_gather: quern_gather_facts,
+    pub all_gather_user: *mut c_void,
+    pub carrier: *const quern_carrier,
+    pub transports: *const c_char,
+    pub failure_timeout: f64,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct quern_group_args {
     pub size: u32,
     pub rank: c_int,
@@ -416,16 +431,7 @@ pub struct quern_group_args {
     pub first_timeout: f64,
     pub job: u64,
     pub multicast: i32,
-    pub host_ranks: i32,
-    pub meet: *const c_char,
-    pub secret: *const c_void,
-    pub secret_bytes: usize,
-    pub host: *const c_char,
-    pub all_gather: quern_gather_facts,
-    pub all_gather_user: *mut c_void,
-    pub carrier: *const quern_carrier,
-    pub ways: *const c_char,
-    pub silence: f64,
+    pub hosts: *const quern_hosts_args,
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -607,6 +613,7 @@ extern "C" {
     pub fn quern_quantize_plan_create(device: *mut quern_device, args: *const quern_quantize_args, plan: *mut *mut quern_quantize_plan) -> quern_status;
     pub fn quern_quantize_plan_destroy(plan: *mut quern_quantize_plan);
     pub fn quern_carrier_init(carrier: *mut quern_carrier);
+    pub fn quern_hosts_args_init(args: *mut quern_hosts_args);
     pub fn quern_group_args_init(args: *mut quern_group_args);
     pub fn quern_group_create(args: *const quern_group_args, count: c_int, groups: *mut *mut quern_group) -> quern_status;
     pub fn quern_group_rank(group: *const quern_group) -> c_int;
@@ -679,7 +686,8 @@ macro_rules! for_each_struct {
         $call!(quern_quantize_tensor: input, output, count, columns, transposed, block_scales, transposed_block_scales);
         $call!(quern_quantize_args: size, tensor_size, input_dtype, output_dtype, tensors, tensor_count, amax, scale, scale_inv, eps, power_of_two, rounding, seed, offset, offset_pointer, noop, history, history_length, plan, scaling);
         $call!(quern_carrier: size, threads, name, user, tags, longest, borrows, send, receive, test, cancel);
-        $call!(quern_group_args: size, rank, ranks, name, device, timeout, share_gpu, first_epoch, first_timeout, job, multicast, host_ranks, meet, secret, secret_bytes, host, all_gather, all_gather_user, carrier, ways, silence);
+        $call!(quern_hosts_args: size, host_ranks, meet, secret, secret_bytes, host, all_gather, all_gather_user, carrier, transports, failure_timeout);
+        $call!(quern_group_args: size, rank, ranks, name, device, timeout, share_gpu, first_epoch, first_timeout, job, multicast, hosts);
         $call!(quern_barrier_args: size, members, member_count, timeout);
         $call!(quern_ragged_all_to_all_args: size, metadata_dtype, input, input_rows, output, output_rows, row_bytes, updates, input_offsets, send_sizes, output_offsets, recv_sizes, metadata_on_device, check_overlap, members, member_count, multiprocessors, timeout);
         $call!(quern_ragged_sizes_args: size, metadata_dtype, updates, send_sizes, input_offsets, output_offsets, recv_sizes, input_rows, output_rows);
