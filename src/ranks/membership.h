@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "kernels/collective.h"
+#include "os/digest.h"
 #include "os/text.h"
 #include "quern.h"
 #include "ranks/patience.h"
@@ -28,24 +29,19 @@ static inline int quern_set_words(int ranks) {
     return (ranks + QUERN_RANK_LIMIT - 1) / QUERN_RANK_LIMIT * QUERN_RANK_WORDS;
 }
 
-/* The digest of a set, the same in kernels and on all ranks of the group. */
+static inline size_t quern_set_bytes(int ranks) { return (size_t)quern_set_words(ranks) * sizeof(uint32_t); }
+
+/* For tags, of 16 bits: that of kernels, whose groups have at most 128 ranks. */
 static inline uint32_t quern_set_digest(const struct quern_rank_set *set, int ranks) {
-    uint32_t digest = quern_members_digest(set->words);
-    for (int word = QUERN_RANK_WORDS; word < quern_set_words(ranks); word += QUERN_RANK_WORDS)
-        digest = (digest * 0x9e3779b1u >> 16) ^ quern_members_digest(set->words + word);
-    return digest;
+    return ranks <= QUERN_RANK_LIMIT ? quern_members_digest(set->words)
+                                     : (uint32_t)(quern_digest(set->words, quern_set_bytes(ranks)) >> 48);
 }
 
-/* Sets of up to 128 ranks are told whole.  Of others two digests, so that a mask of 4,096 bits does not go to each member. */
+/* Sets of up to 128 ranks are told whole.  Of others a digest, so that a mask of 4,096 bits does not go to each member. */
 static inline void quern_set_describe(const struct quern_rank_set *set, int ranks, uint64_t members[2]) {
-    members[0] = set->words[0] | (uint64_t)set->words[1] << 32;
-    members[1] = set->words[2] | (uint64_t)set->words[3] << 32;
-    for (int word = QUERN_RANK_WORDS; word < quern_set_words(ranks); word += QUERN_RANK_WORDS)
-        for (int half = 0; half < 2; half++) {
-            const uint64_t next = set->words[word + 2 * half] | (uint64_t)set->words[word + 2 * half + 1] << 32;
-            members[half] = (members[half] ^ members[half] >> 29) * 0xbf58476d1ce4e5b9u + next;
-            members[half] = (members[half] ^ members[half] >> 32) * 0x94d049bb133111ebu;
-        }
+    members[0] = quern_digest(set->words, quern_set_bytes(ranks));
+    members[1] = (uint64_t)set->count;
+    if (ranks <= QUERN_RANK_LIMIT) memcpy(members, set->words, 2 * sizeof *members);
 }
 
 static inline bool quern_set_has(const struct quern_rank_set *set, int rank) { return set->words[rank / 32] >> rank % 32 & 1; }

@@ -545,7 +545,7 @@ TEST_CALL(chunks, questions, .kind = RANK_PROCESSES, .count = RANKS) {
     rank_status(rank, quern_symmetric_view(group, call->symmetric, &view), QUERN_INVALID_STRUCT_SIZE);
 }
 
-/* ---- a rank that lies, with valid seals ---- */
+/* ---- a rank that lies, with valid digests ---- */
 
 static const struct lie {
     float amax;

@@ -519,7 +519,7 @@ TEST_BENCH(collective, a_call_that_is_made_again, .kind = RANK_BOTH, .count = ON
     one_run_rightly(&call);
 }
 
-/* ---- a rank that lies, with valid seals ---- */
+/* ---- a rank that lies, with valid digests ---- */
 
 static void lie_about_members(struct quern_collective_call *call) { call->set.words[1] = 1; }
 static void lie_about_input(struct quern_collective_call *call) { call->input_place.offset = (int64_t)1 << 40; }

@@ -15,7 +15,6 @@
 #include "ranks/meeting.h"
 #include "ranks/ragged/ragged_brief.h"
 #include "ranks/ragged/ragged_check.h"
-#include "ranks/ragged/ragged_seal.h"
 
 enum { LARGE_POOL = 16 << 20, WORKSPACE = BENCH_POOL };
 
@@ -286,7 +285,7 @@ Test(ragged, ways_change_from_call_to_call) {
     for (int ranks = 2; ranks <= WAY_RANKS; ranks++) check_ranks(.kind = RANK_BOTH, .count = ranks, .function = change_ways);
 }
 
-/* ---- ranks that lie, with valid seals ---- */
+/* ---- ranks that lie, with valid digests ---- */
 
 enum { LIARS = 2, LIE_ROW = 16, HONEST = LIARS };
 
@@ -304,12 +303,6 @@ static const struct lie {
 
 static const struct lie *told;
 
-static uint64_t seal(const void *sealed, size_t bytes) {
-    uint64_t words[64] = {0};
-    memcpy(words, sealed, bytes);
-    return quern_ragged_seal_words(words + 1, (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t) - 1);
-}
-
 /* Writes a brief of which only the lie is wrong, and enters the meeting with it. */
 static quern_status lie(struct rank *rank, struct rank_bench *bench, const quern_ragged_all_to_all_args *args) {
     struct quern_membership *member;
@@ -320,13 +313,13 @@ static quern_status lie(struct rank *rank, struct rank_bench *bench, const quern
         if (liar != rank->rank) brief.entry[liar].size = brief.entry[liar].expected = told->size;
     brief.entry[HONEST] = (struct quern_ragged_brief_entry){rank->rank, 1, 1};
     const size_t bytes = offsetof(struct quern_ragged_brief, entry) + sizeof brief.entry[0] * (LIARS + 1);
-    brief.seal = seal(&brief, bytes);
+    quern_write_digest(&brief, bytes);
     unsigned char *there = quern_shared_brief(member->roster, rank->rank, member->all_count + 1);
     memcpy(there, &brief, bytes);
     struct quern_symmetric_place place;
     rank_check(rank, quern_symmetric_find(member, args->output, LIE_ROW, &place) == QUERN_MEMORY_SYMMETRIC, "not symmetric");
     struct quern_ragged_brief_output output = {.id = place.id, .offset = (int64_t)told->offset};
-    output.seal = seal(&output, sizeof output);
+    quern_write_digest(&output, sizeof output);
     memcpy(there + (bytes + 7) / 8 * 8, &output, sizeof output);
     return quern_meet(member, &(struct quern_meeting){.operation = QUERN_IN_RAGGED_ALL_TO_ALL, .phase = QUERN_PHASE_ENTRY,
                                                       .set = &member->everyone, .timeout = 2});

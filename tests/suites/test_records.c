@@ -1,5 +1,5 @@
 /*
- * What ranks and hosts tell each other with a seal: each byte of it that changes on the way is found, and nothing is written.
+ * What ranks and hosts tell each other with a digest: each byte of it that changes on the way is found, and nothing is written.
  * test_transfer_ends.c has the messages of transfers.
  *
  * Runs on: ranks.
@@ -9,6 +9,7 @@
 #include "harness/check.h"
 #include "harness/ranks.h"
 #include "kernels/collective.h"
+#include "os/digest.h"
 #include "ranks/collective/collective_record.h"
 #include "ranks/handles.h"
 #include "ranks/hosts/frames.h"
@@ -76,7 +77,6 @@ static unsigned char *mailbox_of(const struct quern_roster *roster, int half) {
 #define STRANGER ": a process that is no rank writes into the group's shared memory"
 #define RECORD "@: rank # read a damaged record of rank 1" STRANGER  /* any may be the first */
 #define BRIEF "@: rank 0 read a damaged brief of rank 1" STRANGER
-#define TERMS(member, bytes) exchange_many, mailbox_of, offsetof(struct quern_ragged_terms, member), bytes
 
 static const struct record {
     int ranks;                   /* of the group; of three, two are members of a call */
@@ -85,21 +85,14 @@ static const struct record {
     size_t first, bytes;
     const char *text;            /* what rank 0 reads */
 } records[] = {
-    {3, reduce_few, told_of, offsetof(struct quern_collective_told, seal), sizeof(uint64_t), RECORD},
-    {3, reduce_some, brief_of, 0, offsetof(struct quern_collective_head, unused), RECORD},
+    {3, reduce_few, told_of, offsetof(struct quern_collective_told, digest), sizeof(uint64_t), RECORD},
+    {3, reduce_some, brief_of, 0, sizeof(struct quern_collective_head), RECORD},
     {3, reduce_some, brief_of, sizeof(struct quern_collective_head), sizeof(struct quern_collective_places), RECORD},
     {3, send_chunks, brief_of, 0, 136, RECORD},     /* all but the reason */
     {2, exchange_small, brief_of, 0, 64, BRIEF},
     {2, exchange_large, brief_of, 0, 64, BRIEF},
     {2, exchange_large, brief_of, 64, 32, "rank 0 sends slices to rank 1 beyond the memory that it has mapped of it"},
-    {2, TERMS(members, 16), "args.members differ from those of rank 1: expected the same"},
-    {2, TERMS(updates, 8), "rank 0 has 20 updates and rank 1 has #: expected the same"},
-    {2, TERMS(row_bytes, 8), "rank 0 has rows of 1 bytes and rank 1 of #: expected the same"},
-    {2, TERMS(output, offsetof(struct quern_ragged_location, pointer)), "the record of rank 1 is damaged" STRANGER},
-    {2, TERMS(output.state, 4), "the record of rank 1 is damaged" STRANGER},
-    {2, TERMS(outbox, offsetof(struct quern_ragged_location, pointer)), "the record of rank 1 is damaged" STRANGER},
-    {2, TERMS(source, offsetof(struct quern_ragged_location, pointer)), "the record of rank 1 is damaged" STRANGER},
-    {2, TERMS(source_bytes, 24), "the record of rank 1 is damaged" STRANGER},
+    {2, exchange_many, mailbox_of, 0, sizeof(struct quern_ragged_terms), "the record of rank 1 is damaged" STRANGER},
 };
 
 /* Rank 1 has told, and sleeps.  It may be done when rank 0 finds the change. */
@@ -146,23 +139,85 @@ static uint64_t seal_of_relay(const void *frame) {
     return sealed.seal;
 }
 
-static uint64_t seal_of_transfer(const void *frame) { return quern_seal_of_frame(frame); }
-
-/* Any bit behind the seal, with which each begins. */
-static void check_seal(const void *frame, size_t bytes, size_t seal, uint64_t (*seal_of)(const void *frame)) {
-    _Alignas(8) unsigned char changed[256];
-    for (size_t bit = 8 * seal; bit < 8 * bytes; bit++) {
-        memcpy(changed, frame, bytes);
-        changed[bit / 8] ^= (unsigned char)(1 << bit % 8);
-        check(seal_of(changed) != seal_of(frame), "bit %zu of %zu bytes has no part in the seal", bit, bytes);
+/* Any bit behind the seal, with which it begins. */
+Test(records, each_bit_of_a_frame_is_in_its_seal) {
+    const struct quern_relay_frame frame = {.from = 3, .to = 700, .stream = 1, .bytes = 4000, .credit = 12345};
+    for (size_t bit = 8 * sizeof frame.seal; bit < 8 * sizeof frame; bit++) {
+        struct quern_relay_frame changed = frame;
+        ((unsigned char *)&changed)[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        check(seal_of_relay(&changed) != seal_of_relay(&frame), "bit %zu has no part in the seal", bit);
     }
 }
 
-Test(records, each_bit_of_a_frame_is_in_its_seal) {
-    const struct quern_relay_frame relayed = {.from = 3, .to = 700, .stream = 1, .bytes = 4000, .credit = 12345};
-    const struct quern_transfer_frame transfer = {.word = 2, .key = 3, .instance = 4, .other = 5, .round = 6, .number = 7};
-    check_seal(&relayed, sizeof relayed, sizeof relayed.seal, seal_of_relay);
-    check_seal(&transfer, sizeof transfer, sizeof transfer.seal, seal_of_transfer);
+/* ---- the digest ---- */
+
+enum { WORDS = 9 };  /* the last is half a word */
+
+/* Each change of one bit or of two. */
+static void change_bits(const unsigned char *record, size_t bytes) {
+    unsigned char changed[WORDS * sizeof(uint64_t)];
+    const uint64_t digest = quern_digest(record, bytes);
+    memcpy(changed, record, bytes);
+    for (size_t one = 0; one < 8 * bytes; one++) {
+        changed[one / 8] ^= (unsigned char)(1 << one % 8);
+        for (size_t other = 0; other <= one; other++) {
+            if (other < one) changed[other / 8] ^= (unsigned char)(1 << other % 8);
+            check(quern_digest(changed, bytes) != digest, "bits %zu and %zu", one, other);
+            if (other < one) changed[other / 8] ^= (unsigned char)(1 << other % 8);
+        }
+        changed[one / 8] ^= (unsigned char)(1 << one % 8);
+    }
+}
+
+Test(records, a_digest_finds_changes_of_one_bit_and_of_two) {
+    unsigned char record[WORDS * sizeof(uint64_t)] = {0};
+    change_bits(record, sizeof record - 4);
+    for (size_t i = 0; i < sizeof record; i++) record[i] = (unsigned char)(i * i * 37 + 11);
+    change_bits(record, sizeof record - 4);
+}
+
+/* Words that change places, and zeros at the end.  No bit is the same in all digests. */
+Test(records, a_digest_finds_other_changes) {
+    uint64_t numbers[] = {1, 2, 3, 3 + (1ull << 63)}, zeros[WORDS] = {0}, all = UINT64_MAX, any = 0;
+    const uint64_t digest = quern_digest(numbers, sizeof numbers);
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        for (size_t j = 0; j < i; j++) {
+            uint64_t others[COUNT(numbers)];
+            memcpy(others, numbers, sizeof numbers);
+            others[i] = numbers[j], others[j] = numbers[i];
+            check(quern_digest(others, sizeof others) != digest, "words %zu and %zu", i, j);
+        }
+    for (size_t bytes = 0; bytes < sizeof zeros; bytes++) {
+        const uint64_t of_zeros = quern_digest(zeros, bytes);
+        check(of_zeros != quern_digest(zeros, bytes + 1), "%zu zeros", bytes);
+        all &= of_zeros, any |= of_zeros;
+    }
+    check(!all && any == UINT64_MAX, "bits of all: %#llx, of any: %#llx", (unsigned long long)all, (unsigned long long)any);
+}
+
+/* What ranks can reach is told by the sum of the digests of numbers that count up. */
+Test(records, sums_of_digests_tell_sets_of_small_numbers) {
+    enum { NUMBERS = 64 };
+    static uint64_t sums[NUMBERS * NUMBERS];
+    size_t count = 0;
+    for (uint64_t a = 0; a < NUMBERS; a++)
+        for (uint64_t b = 0; b <= a; b++) {
+            const uint64_t sum = quern_digest(&a, sizeof a) + (b < a ? quern_digest(&b, sizeof b) : 0);
+            for (size_t i = 0; i < count; i++) check(sums[i] != sum, "%llu and %llu", (unsigned long long)a, (unsigned long long)b);
+            sums[count++] = sum;
+        }
+}
+
+Test(records, a_record_has_its_digest_at_the_beginning) {
+    uint64_t record[4] = {0, 1, 2, 3};
+    quern_write_digest(record, sizeof record);
+    check(record[0] == quern_digest(record + 1, 24), "the first word is not the digest");
+    for (size_t bit = 0; bit < 8 * sizeof record; bit++) {
+        record[bit / 64] ^= 1ull << bit % 64;
+        check(!quern_has_digest(record, sizeof record), "bit %zu", bit);
+        record[bit / 64] ^= 1ull << bit % 64;
+    }
+    check(quern_has_digest(record, sizeof record), "the digest of the record");
 }
 
 Test(records, each_number_of_a_carrier_is_in_its_digest) {

@@ -481,11 +481,11 @@ static bool change_word(struct quern_lane *lane, const struct change *change) {
         if (change->word == QUERN_WORD_STAGED) {
             piece.half += (uint64_t)change->half, piece.offset += (uint64_t)change->offset, piece.bytes += (uint64_t)change->bytes;
             memcpy(place + sizeof head, &piece, sizeof piece);
-            head.digest = quern_digest_of_payload(&piece, sizeof piece);
+            head.payload_digest = quern_digest(&piece, sizeof piece);
         } else {
             head.number += (uint64_t)change->half;
         }
-        head.seal = quern_seal_of_frame(&head);
+        quern_write_digest(&head, sizeof head);
         memcpy(place, &head, sizeof head);
         return true;
     }

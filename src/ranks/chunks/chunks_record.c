@@ -6,7 +6,6 @@
 
 #include "ranks/describe.h"
 #include "ranks/poison.h"
-#include "ranks/ragged/ragged_seal.h"
 #include "runtime/status.h"
 
 /* ---- the arguments that all members must share ---- */
@@ -44,7 +43,7 @@ static const struct {
 };
 
 struct record {
-    uint64_t seal;                /* of the words below, up to the reason */
+    uint64_t digest;              /* of what follows, up to the reason */
     uint64_t members[2];          /* quern_set_describe */
     uint64_t terms[TERMS];
     uint32_t refused;             /* quern_status */
@@ -54,9 +53,7 @@ struct record {
 
 _Static_assert(sizeof(struct record) <= QUERN_BRIEF_BYTES, "a record must fit a brief");
 
-enum { SEALED_WORDS = offsetof(struct record, reason) / sizeof(uint64_t) - 1 };
-
-static uint64_t seal_of(const struct record *record) { return quern_ragged_seal_words(record->members, SEALED_WORDS); }
+enum { CHECKED_BYTES = offsetof(struct record, reason) };
 
 /* Ranks of one process find each other's records in its own memory. */
 static struct record *record_at(const struct quern_membership *member, int rank, uint32_t half) {
@@ -90,7 +87,7 @@ uint32_t quern_chunks_write_record(const struct quern_chunks_call *call, float a
     if (call->refused == QUERN_OK) fill_terms(call, record.terms);
     else quern_error_detail(record.reason, sizeof record.reason);
     memcpy(&record.amax, &amax, sizeof amax);
-    record.seal = seal_of(&record);
+    quern_write_digest(&record, CHECKED_BYTES);
     memcpy(there, &record, sizeof record);
     return half;
 }
@@ -138,7 +135,7 @@ static quern_status report_refusal(const struct quern_chunks_call *call, uint32_
 /* An amax is 0 to infinity; as bits these are in the same order. */
 static bool is_damaged(const struct quern_membership *member, const struct record *record) {
     const uint32_t infinity = 0x7F800000;
-    return !member->one_process && (record->seal != seal_of(record) || record->amax > infinity);
+    return !member->one_process && (!quern_has_digest(record, CHECKED_BYTES) || record->amax > infinity);
 }
 
 /* Compares each with that of the lowest member, so that all members find the same difference. */

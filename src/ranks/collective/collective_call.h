@@ -19,7 +19,7 @@ struct quern_collective_form {
 
 /* What a rank says of its call to the others on CPUs: see collective_record.h. */
 struct quern_collective_head {
-    uint64_t seal;                        /* of all below: ranks act on it, so it must be what the rank has written */
+    uint64_t digest;                      /* of all below: ranks act on it, so it must be what the rank has written */
     uint64_t members[2];                  /* quern_set_describe */
     int64_t count;
     uint64_t live;                        /* quern_symmetric_live: ranks with the same can reach the same memory */
@@ -50,7 +50,7 @@ struct quern_collective_call {
     int root;                            /* a rank; 0 without one */
     int multiprocessors;                 /* as in the arguments: 0 is the default */
     double timeout;
-    struct quern_collective_head head;   /* of CPU ranks; seal 0: it is not made yet */
+    struct quern_collective_head head;   /* of CPU ranks; digest 0: it is not made yet */
 
     void *workspace;
     size_t workspace_bytes;              /* as many as the transport wants */

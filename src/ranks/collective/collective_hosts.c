@@ -73,7 +73,7 @@ static quern_status compare(const struct entry *entry, uint32_t half, quern_stat
 
 /* ---- the large way ---- */
 
-/* The windows of this host's members.  All records are sealed, so what is out of reach has been freed by one of the two ranks. */
+/* The windows of this host's members.  All have their digests: what is out of reach has been freed by one of the two ranks. */
 static quern_status find_windows(const struct quern_host_exchange *x, uint32_t half) {
     const struct quern_collective_call *call = x->call;
     for (int index = 0; index < x->here; index++) {

@@ -13,19 +13,15 @@
 #include "ranks/hosts/connections.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
-#include "ranks/ragged/ragged_seal.h"
 #include "runtime/status.h"
 
 struct notice {
-    uint64_t seal;                       /* of all below; the seal of the head is unused */
+    uint64_t digest;                     /* of all below; that of the head is unused */
     struct quern_collective_head head;
     char reason[256];                    /* why the rank refuses its arguments */
 };
 
-enum { WORDS = sizeof(struct notice) / sizeof(uint64_t) };
-
 _Static_assert(sizeof(struct notice) <= QUERN_BRIEF_BYTES, "a notice fits a brief");
-_Static_assert(sizeof(struct notice) % sizeof(uint64_t) == 0, "the seal is of whole words");
 
 static void *notice_at(const struct quern_membership *member, int rank) {
     return member->roster->peer[rank].is_elsewhere
@@ -33,17 +29,11 @@ static void *notice_at(const struct quern_membership *member, int rank) {
                : (void *)quern_shared_brief(member->roster, rank, quern_collective_half(member));
 }
 
-static uint64_t seal_of(const struct notice *notice) {
-    uint64_t words[WORDS];
-    memcpy(words, notice, sizeof words);
-    return quern_ragged_seal_words(words + 1, WORDS - 1);
-}
-
 static void write_notice(const struct quern_collective_call *call) {
     struct notice notice = {0};
     quern_collective_fill_head(call, 0, &notice.head);
     if (call->refused != QUERN_OK) quern_error_detail(notice.reason, sizeof notice.reason);
-    notice.seal = seal_of(&notice);
+    quern_write_digest(&notice, sizeof notice);
     memcpy(notice_at(call->member, call->member->rank), &notice, sizeof notice);
 }
 
@@ -73,7 +63,7 @@ static quern_status bring_notices(struct quern_collective_call *call, const stru
 static quern_status read_notice(const struct quern_collective_call *call, int place, struct notice *notice) {
     const int rank = call->rank_at[place];
     memcpy(notice, notice_at(call->member, rank), sizeof *notice);
-    if (notice->seal == seal_of(notice) && quern_is_status((quern_status)notice->head.refused)) return QUERN_OK;
+    if (quern_has_digest(notice, sizeof *notice) && quern_is_status((quern_status)notice->head.refused)) return QUERN_OK;
     return quern_poison(call->member, QUERN_PEER_MISMATCH, "rank %d read a damaged notice of rank %d: " QUERN_BY_STRANGER,
                         call->member->rank, rank);
 }

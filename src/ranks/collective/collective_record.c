@@ -10,7 +10,6 @@
 #include "ranks/describe.h"
 #include "ranks/hosts/connections.h"
 #include "ranks/poison.h"
-#include "ranks/ragged/ragged_seal.h"
 #include "runtime/status.h"
 
 typedef struct quern_collective_head head_t;
@@ -45,13 +44,6 @@ const char *quern_collective_payload(const struct quern_collective_call *call, u
 static const told_t *told_of(const struct quern_collective_call *call, uint32_t half, int place) {
     const struct quern_membership *member = call->member;
     return (const told_t *)(const void *)member->line_of[member->roster->peer[call->rank_at[place]].slot]->half[half % 2].told;
-}
-
-/* Of what follows the first word, which is the seal. */
-static uint64_t seal_of(const void *sealed, size_t bytes) {
-    uint64_t words[sizeof(places_t) / sizeof(uint64_t)];
-    memcpy(words, sealed, bytes);
-    return quern_ragged_seal_words(words + 1, bytes / sizeof *words - 1);
 }
 
 /* ---- writing ---- */
@@ -92,28 +84,13 @@ void quern_collective_fill_head(const struct quern_collective_call *call, uint32
     memset(head->unused, 0, sizeof head->unused);
 }
 
-/* Ranks take equal seals for equal heads, so each word is mixed with all before it. */
-static uint64_t seal_of_head(const head_t *head) {
-    const uint64_t words[] = {head->members[0], head->members[1], (uint64_t)head->count, head->live,
-                              (uint64_t)(uint32_t)head->root << 32 | (uint32_t)head->dtype << 24 |
-                                  (uint32_t)head->combination << 16 | head->refused,
-                              head->traits};
-    uint64_t seal = 0;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        seal = (seal ^ words[i]) * 0xbf58476d1ce4e5b9u + 0x9e3779b97f4a7c15u;
-        seal = (seal ^ seal >> 29) * 0x94d049bb133111ebu;
-        seal ^= seal >> 32;
-    }
-    return seal;
-}
-
 /* Returns the end. */
 static char *write_places(const struct quern_collective_call *call, char *to) {
     places_t places = {.input = locate(call->input, call->input_state, &call->input_place),
                        .output = locate(call->output, call->output_state, &call->output_place),
                        .workspace = locate(call->workspace, call->workspace_state, &call->workspace_place),
                        .sight = {.pid = quern_thread_id(), .id = (uintptr_t)call->member->roster->self.id}};
-    places.seal = seal_of(&places, sizeof places);
+    quern_write_digest(&places, sizeof places);
     memcpy(to, &places, sizeof places);
     return to + sizeof places;
 }
@@ -132,13 +109,13 @@ static char *write_payload(const struct quern_collective_call *call, char *to) {
 void quern_collective_write_record(struct quern_collective_call *call, uint32_t half, uint32_t traits, told_t *told) {
     struct quern_membership *member = call->member;
     char *record = record_at(member, member->rank, half);
-    if (!call->head.seal || call->head.traits != traits) {
+    if (!call->head.digest || call->head.traits != traits) {
         quern_collective_fill_head(call, traits, &call->head);
-        call->head.seal = seal_of_head(&call->head);
+        quern_write_digest(&call->head, sizeof call->head);
     }
     memcpy(record, &call->head, sizeof call->head);
     member->brief_bytes = (size_t)(write_payload(call, record + sizeof call->head) - record);
-    told->seal = call->head.seal;
+    told->digest = call->head.digest;
     if (call->refused == QUERN_OK && is_tiny(call) && call->input) memcpy(told->input, call->input, (size_t)call->input_bytes);
 }
 
@@ -219,7 +196,7 @@ bool quern_collective_is_agreed(const struct quern_collective_call *call, uint32
     if (call->refused != QUERN_OK || !quern_collective_is_told(call)) return false;
     uint64_t differs = 0;
     for (int place = 0; place < call->places; place++)
-        if (place != call->place) differs |= told_of(call, half, place)->seal ^ call->head.seal;
+        if (place != call->place) differs |= told_of(call, half, place)->digest ^ call->head.digest;
     return !differs;
 }
 
@@ -227,7 +204,7 @@ bool quern_collective_is_agreed(const struct quern_collective_call *call, uint32
 static bool is_damaged(const struct quern_collective_call *call, uint32_t half, int place, const head_t *head) {
     if (call->member->one_process) return false;
     const bool told = quern_collective_is_told(call) && place != call->place;
-    return head->seal != seal_of_head(head) || (told && told_of(call, half, place)->seal != head->seal);
+    return !quern_has_digest(head, sizeof *head) || (told && told_of(call, half, place)->digest != head->digest);
 }
 
 /* Compares each with that of the lowest member, so that all members find the same difference. */
@@ -258,7 +235,7 @@ quern_status quern_collective_read_heads(const struct quern_collective_call *cal
 
 bool quern_collective_read_places(const struct quern_collective_call *call, uint32_t half, int place, places_t *places) {
     memcpy(places, quern_collective_payload(call, half, place), sizeof *places);
-    return call->member->one_process || places->seal == seal_of(places, sizeof *places);
+    return call->member->one_process || quern_has_digest(places, sizeof *places);
 }
 
 /* ---- small ---- */
@@ -296,7 +273,7 @@ void quern_collective_receive(const struct quern_collective_call *call, uint32_t
 
 void quern_collective_write_verdict(const struct quern_collective_call *call, uint32_t half, int buffer, int rank) {
     verdict_t verdict = {.buffer = buffer, .rank = rank};
-    verdict.seal = seal_of(&verdict, sizeof verdict);
+    quern_write_digest(&verdict, sizeof verdict);
     memcpy(record_at(call->member, call->member->rank, half) + VERDICT_AT, &verdict, sizeof verdict);
 }
 
@@ -305,7 +282,7 @@ quern_status quern_collective_read_verdicts(const struct quern_collective_call *
     for (int place = 0; place < call->places; place++) {
         verdict_t verdict;
         memcpy(&verdict, record_at(call->member, call->rank_at[place], half) + VERDICT_AT, sizeof verdict);
-        if (verdict.seal != seal_of(&verdict, sizeof verdict)) return fail_damaged(call, "verdict", place);
+        if (!quern_has_digest(&verdict, sizeof verdict)) return fail_damaged(call, "verdict", place);
         const int names = sizeof buffer_names / sizeof *buffer_names;
         if (verdict.buffer < 0 || verdict.buffer >= names || *result != QUERN_OK) continue;
         *result = quern_fail(call->member->device, QUERN_INVALID_ARGUMENT,

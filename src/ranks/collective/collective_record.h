@@ -12,8 +12,8 @@
  *   places    else, in place of the payload: where the other members find its buffers
  *   verdict   at the end: written before a vote
  *
- * In a call of all ranks on one host a rank also tells the seal of its head beside its signal, on the same line, and there a tiny
- * input.  If all seals are the same, so are all heads, and nobody reads them: a tiny call moves one line from each rank.
+ * In a call of all ranks on one host a rank also tells the digest of its head beside its signal, on the same line, and there a tiny
+ * input.  If all digests are the same, so are all heads, and nobody reads them: a tiny call moves one line from each rank.
  */
 #ifndef QUERN_COLLECTIVE_RECORD_H
 #define QUERN_COLLECTIVE_RECORD_H
@@ -40,7 +40,7 @@ struct quern_sight {
 /* What is told beside a signal. */
 struct quern_collective_told {
     char input[(QUERN_TOLD_WORDS - 1) * sizeof(uint64_t)];
-    uint64_t seal;
+    uint64_t digest;
 };
 
 union quern_collective_telling {
@@ -56,14 +56,14 @@ struct quern_collective_location {
 };
 
 struct quern_collective_places {
-    uint64_t seal;                        /* likewise */
+    uint64_t digest;                      /* likewise */
     struct quern_collective_location input, output, workspace;
     struct quern_sight sight;             /* how its process can be read */
 };
 
 /* Which buffer of which rank is out of reach, of the places above; -1: all are within reach. */
 struct quern_collective_verdict {
-    uint64_t seal;
+    uint64_t digest;
     int32_t buffer, rank;
 };
 
@@ -82,13 +82,13 @@ bool quern_collective_is_small(const struct quern_collective_call *call);
 /* The half of the records of the next meeting. */
 static inline uint32_t quern_collective_half(const struct quern_membership *member) { return member->all_count + 1; }
 
-/* The call has its records on this host and all ranks, so that they tell their seals. */
+/* The call has its records on this host and all ranks, so that they tell their digests. */
 bool quern_collective_is_told(const struct quern_collective_call *call);
 
 /* Fetches the lines that the next record will occupy if it is as long as the last one. */
 void quern_collective_expect_record(const struct quern_membership *member);
 
-/* What this rank says of its call, without a seal; and whether another member says the same as the lowest one. */
+/* What this rank says of its call, without a digest; and whether another member says the same as the lowest one. */
 void quern_collective_fill_head(const struct quern_collective_call *call, uint32_t traits, struct quern_collective_head *head);
 quern_status quern_collective_compare_heads(const struct quern_collective_call *call, const struct quern_collective_head *first,
                                             const struct quern_collective_head *other, int place);
@@ -97,7 +97,7 @@ quern_status quern_collective_compare_heads(const struct quern_collective_call *
 void quern_collective_write_record(struct quern_collective_call *call, uint32_t half, uint32_t traits,
                                    struct quern_collective_told *told);
 
-/* After the entry: whether all members have told the seal of this rank's call, which is correct.  Then no head is read. */
+/* After the entry: whether all members have told the digest of this rank's call, which is correct.  Then no head is read. */
 bool quern_collective_is_agreed(const struct quern_collective_call *call, uint32_t half);
 
 /* The members' traits: what all have, what any has, and those of each place. */

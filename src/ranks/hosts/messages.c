@@ -61,7 +61,8 @@ static size_t head_bytes(const struct quern_messages *messages) {
 }
 
 uint64_t quern_carrier_digest(const quern_carrier *carrier) {
-    return (carrier->tags * 0x9e3779b97f4a7c15 + largest_of(carrier)) * 31 + stage_of(carrier) * 2 + (carrier->borrows != 0);
+    const uint64_t numbers[] = {carrier->tags, largest_of(carrier), stage_of(carrier), carrier->borrows != 0};
+    return quern_digest(numbers, sizeof numbers);
 }
 
 const quern_carrier *quern_messages_carrier(const struct quern_messages *messages) { return &messages->carrier; }

@@ -9,7 +9,6 @@
 #include "ranks/poison.h"
 #include "ranks/ragged/ragged_check.h"
 #include "ranks/ragged/ragged_copies.h"
-#include "ranks/ragged/ragged_seal.h"
 #include "runtime/status.h"
 
 typedef struct quern_ragged_brief brief_t;
@@ -42,14 +41,6 @@ static size_t payload_at(const struct quern_ragged_call *call) { return quern_ro
 
 static size_t output_place(const struct quern_ragged_call *call, int32_t offer) {
     return offer == QUERN_RAGGED_DIRECT ? payload_at(call) : END;
-}
-
-/* Of what follows the first word, which is the seal. */
-static uint64_t seal_of(const void *sealed, size_t bytes) {
-    uint64_t words[sizeof(brief_t) / WORD + 1];  /* the last one may be half a word, padded with zeros */
-    words[bytes / WORD] = 0;
-    memcpy(words, sealed, bytes);
-    return quern_ragged_seal_words(words + 1, (bytes + WORD - 1) / WORD - 1);
 }
 
 /* ---- writing ---- */
@@ -113,7 +104,7 @@ static void write_output(const struct quern_ragged_call *call, char *to) {
     const bool symmetric = call->output_state == QUERN_MEMORY_SYMMETRIC;
     output_t output = {.id = symmetric ? call->output_place.id : 0, .offset = symmetric ? call->output_place.offset : 0,
                        .pointer = call->output};
-    output.seal = seal_of(&output, sizeof output);
+    quern_write_digest(&output, sizeof output);
     memcpy(to, &output, sizeof output);
 }
 
@@ -126,7 +117,7 @@ int32_t quern_ragged_write_brief(const struct quern_ragged_call *call, brief_t *
     brief->output_rows = call->output_rows;
     brief->live = quern_symmetric_live(member);
     member->brief_bytes = HEAD + (brief->offer == QUERN_RAGGED_LONG ? 0 : entries_bytes(call));
-    brief->seal = seal_of(brief, member->brief_bytes);
+    quern_write_digest(brief, member->brief_bytes);
     memcpy(there, brief, member->brief_bytes);
     if (brief->offer & QUERN_RAGGED_SMALL)
         member->brief_bytes = (size_t)(write_slices(call, brief, there + payload_at(call)) - there);
@@ -148,7 +139,7 @@ static bool read_brief(const struct quern_ragged_call *call, int place, brief_t 
     if (!is_long && (uint32_t)brief->updates > (uint32_t)(QUERN_BRIEF_ENTRIES / call->places)) return false;
     const size_t entries = is_long ? 0 : (size_t)(call->places * brief->updates) * sizeof(entry_t);
     memcpy(brief->entry, there + HEAD, entries);
-    return (call->member->one_process && !call->member->control) || brief->seal == seal_of(brief, HEAD + entries);
+    return (call->member->one_process && !call->member->control) || quern_has_digest(brief, HEAD + entries);
 }
 
 static bool agree(const struct quern_ragged_call *call, const brief_t *briefs) {
@@ -159,7 +150,7 @@ static bool agree(const struct quern_ragged_call *call, const brief_t *briefs) {
     return true;
 }
 
-/* Whether the slices of a brief are inside it and the bytes of its output fit 64 bits.  A seal does not keep a rank from lying. */
+/* Whether the slices of a brief are inside it and the bytes of its output fit 64 bits, which a digest does not say. */
 static bool is_bounded(const struct quern_ragged_call *call, const brief_t *brief, int place) {
     const int64_t most = call->row_bytes ? INT64_MAX / call->row_bytes : INT64_MAX;
     const int64_t most_sent = call->row_bytes && brief->offer & QUERN_RAGGED_SMALL ? QUERN_BRIEF_PAYLOAD / call->row_bytes : most;
@@ -249,7 +240,7 @@ static char *reach(const struct quern_ragged_call *call, const brief_t *brief, i
     if (place == call->place) return call->output;
     memcpy(&output, brief_at(call->member, rank, call->member->all_count) + output_place(call, brief->offer), sizeof output);
     if (call->member->one_process) return output.pointer;
-    if (output.seal != seal_of(&output, sizeof output)) return NULL;
+    if (!quern_has_digest(&output, sizeof output)) return NULL;
     return quern_symmetric_resolve(call->member, output.id, output.offset, brief->output_rows * call->row_bytes, rank);
 }
 

@@ -21,7 +21,7 @@ enum { QUERN_BRIEF_ENTRIES = 16, QUERN_BRIEF_PAYLOAD = 1024 };
 enum quern_ragged_way { QUERN_RAGGED_LONG = 0, QUERN_RAGGED_SMALL = 1, QUERN_RAGGED_DIRECT = 2, QUERN_RAGGED_MIXED = 4 };
 
 struct quern_ragged_brief {
-    uint64_t seal;        /* of all that follows but the slices: ranks act on it, so it must be what the rank has written */
+    uint64_t digest;      /* of all that follows but the slices: ranks act on it, so it must be what the rank has written */
     int32_t offer;        /* bits of enum quern_ragged_way */
     int32_t updates;
     int64_t row_bytes, output_rows;
@@ -34,7 +34,7 @@ struct quern_ragged_brief {
 
 /* In the shared memory: right behind the entries of a rank that offers only the direct way; else at the end, behind its slices. */
 struct quern_ragged_brief_output {
-    uint64_t seal;        /* likewise */
+    uint64_t digest;      /* likewise */
     uint64_t id;          /* by pointer in its own process, in others by (id, offset) */
     int64_t offset;
     char *pointer;

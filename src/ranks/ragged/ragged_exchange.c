@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "os/integers.h"
-#include "ranks/ragged/ragged_seal.h"
 #include "runtime/status.h"
 
 enum {
@@ -102,25 +101,6 @@ void quern_ragged_exchange_open(struct quern_ragged_exchange *x, struct quern_ra
     x->shipped_in = (struct iovec *)row_at(x->shipped_out, 1, shipped_bytes(call));
 }
 
-/* ---- seals ---- */
-
-static uint64_t seal_of_terms(const struct quern_ragged_terms *terms) {
-    const uint64_t words[] = {
-        terms->output.id, (uint64_t)terms->output.offset, (uint64_t)terms->output.state,
-        terms->outbox.id, (uint64_t)terms->outbox.offset, terms->source.id, (uint64_t)terms->source.offset,
-        (uint64_t)terms->source_bytes, (uint64_t)terms->window,
-    };
-    return quern_ragged_seal_words(words, sizeof words / sizeof *words);
-}
-
-static uint64_t seal_of_verdict(const struct quern_ragged_verdict *verdict) {
-    const uint64_t words[] = {(uint64_t)verdict->rounds, (uint64_t)verdict->report.fault};
-    return quern_ragged_seal_words(words, sizeof words / sizeof *words);
-}
-
-void quern_ragged_seal_verdict(struct quern_ragged_verdict *verdict) { verdict->seal = seal_of_verdict(verdict); }
-bool quern_ragged_is_sealed(const struct quern_ragged_verdict *verdict) { return verdict->seal == seal_of_verdict(verdict); }
-
 void quern_ragged_clear_record(struct quern_ragged_record *record) {
     record->terms = (struct quern_ragged_terms){.is_ready = 0};
     record->verdict = (struct quern_ragged_verdict){.rounds = 0};
@@ -186,8 +166,8 @@ static void write_terms(const struct quern_ragged_exchange *x, struct quern_ragg
         terms->source = locate(call->input, call->input_state, &call->input_place, 0);
         terms->source_bytes = input_bytes(call);
     }
-    terms->seal = seal_of_terms(terms);
     terms->is_ready = 1;
+    quern_write_digest(terms, sizeof *terms);
 }
 
 quern_status quern_ragged_exchange_announce(struct quern_ragged_exchange *x, struct quern_ragged_record *record) {
@@ -228,7 +208,7 @@ static quern_status check_members(const struct quern_ragged_exchange *x) {
     uint64_t members[2];
     quern_set_describe(&x->call->set, x->call->member->ranks, members);
     for (int peer = 0; peer < x->call->places; peer++) {
-        if (!is_here(x, peer) && x->terms[peer].seal != seal_of_terms(&x->terms[peer]))
+        if (!is_here(x, peer) && !quern_has_digest(&x->terms[peer], sizeof *x->terms))
             return quern_fail_damaged(device, "the record", x->call->rank_at[peer]);
         if (memcmp(x->terms[peer].members, members, sizeof members) != 0)
             return quern_fail(device, QUERN_PEER_MISMATCH, "args.members differ from those of rank %d: expected the same",

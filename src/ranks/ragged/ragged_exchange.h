@@ -26,11 +26,13 @@ struct quern_ragged_location {
     int64_t offset;
     const void *pointer;
     int32_t state;  /* enum quern_symmetric_state */
+    int32_t unused;
 };
 
 /* What a rank says about its call before the entry. */
 struct quern_ragged_terms {
-    int32_t is_ready;                     /* 0: there is only a verdict */
+    uint64_t digest;                      /* of all below: ranks act on it, so it must be what the rank has written */
+    int64_t is_ready;                     /* 0: there is only a verdict */
     uint64_t members[2];                  /* of up to 128 ranks: a bit for each; of more: a digest of the set */
     int64_t updates, row_bytes;
     struct quern_ragged_location output;
@@ -38,14 +40,13 @@ struct quern_ragged_terms {
     struct quern_ragged_location source;  /* its input, its staging or its ring */
     int64_t source_bytes;
     int64_t window;                       /* of the stream, in bytes: the source is a ring of two; 0: no stream */
-    uint64_t seal;                        /* of all above: ranks act on it, so it must be what the rank has written */
 };
 
 /* What it says before the vote. */
 struct quern_ragged_verdict {
+    uint64_t digest;
     int64_t rounds;                       /* the number of windows of its stream */
     struct quern_slice_report report;
-    uint64_t seal;
 };
 
 /* A rank's record of its call, in its mailbox. */
@@ -59,10 +60,6 @@ _Static_assert(sizeof(struct quern_ragged_record) <= QUERN_MAILBOX_BYTES, "a rec
 
 /* A record without a stream, a report or terms. */
 void quern_ragged_clear_record(struct quern_ragged_record *record);
-
-/* Seals a verdict; whether another process has got it as it was sealed. */
-void quern_ragged_seal_verdict(struct quern_ragged_verdict *verdict);
-bool quern_ragged_is_sealed(const struct quern_ragged_verdict *verdict);
 
 /* Slices that pass through a ring; `begin` is their offset in the stream.  The pointer on the ring's side is NULL. */
 struct quern_ragged_stream {

@@ -49,7 +49,7 @@ static void publish_verdict(const struct quern_membership *member) {
     struct quern_ragged_record *here = record_here(member, member->rank);
     struct quern_ragged_record *there = (void *)quern_shared_mailbox(member->roster, member->rank, member->exchanges);
     if (member->one_process) return;
-    quern_ragged_seal_verdict(&here->verdict);
+    quern_write_digest(&here->verdict, sizeof here->verdict);
     there->verdict = here->verdict;
     if (here->verdict.report.fault == QUERN_SLICE_ARGUMENTS) memcpy(there->reason, here->reason, sizeof there->reason);
 }
@@ -86,7 +86,7 @@ static quern_status count_votes(const struct quern_ragged_call *call, const stru
     for (int rank = 0; rank < call->member->ranks; rank++) {
         if (!quern_set_has(set, rank)) continue;
         const struct quern_ragged_verdict verdict = record_of(call->member, rank)->verdict;
-        if (!call->member->roster->peer[rank].is_here && !quern_ragged_is_sealed(&verdict))
+        if (!call->member->roster->peer[rank].is_here && !quern_has_digest(&verdict, sizeof verdict))
             return quern_fail_damaged(call->member->device, "the verdict", rank);
         if (verdict.report.fault != QUERN_SLICE_FINE)
             return call->refused != QUERN_OK ? call->refused : fail_with(call->member, &verdict.report, rank);

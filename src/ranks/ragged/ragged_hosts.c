@@ -104,7 +104,7 @@ quern_status quern_ragged_vote(const struct quern_ragged_call *call, const struc
     const bool has_reason = record->verdict.report.fault == QUERN_SLICE_ARGUMENTS;
     struct quern_channel *channels = member->span->channels;
     struct quern_sendrecv sendrecv;
-    quern_ragged_seal_verdict(&record->verdict);
+    quern_write_digest(&record->verdict, sizeof record->verdict);
     quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels, member->span->order);
     sendrecv.place = place_verdict;
     sendrecv.user = (void *)call;

@@ -25,12 +25,6 @@ static void free_record(struct quern_symmetric_memory *memory) {
     free(memory);
 }
 
-static uint64_t digest_of(const void *bytes, size_t count) {
-    uint64_t digest = 0xcbf29ce484222325;
-    for (size_t i = 0; i < count; i++) digest = (digest ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3;
-    return digest;
-}
-
 static struct quern_symmetric_memory *make_record(const struct quern_membership *member, const struct quern_symmetric_kind *kind,
                                                   uint64_t id, const struct quern_symmetric_part *parts) {
     struct quern_symmetric_memory *memory = calloc(1, sizeof *memory);
@@ -48,7 +42,7 @@ static struct quern_symmetric_memory *make_record(const struct quern_membership 
         return NULL;
     }
     memcpy(memory->part, parts, ranks * sizeof *parts);
-    memory->digest = digest_of(parts, ranks * sizeof *parts);
+    memory->digest = quern_digest(parts, ranks * sizeof *parts);
     memory->least_bytes = parts[0].bytes;
     for (size_t rank = 0; rank < ranks; rank++) {
         memory->peer[rank] = (void *)(uintptr_t)parts[rank].address;

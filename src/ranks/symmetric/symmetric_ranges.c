@@ -96,16 +96,10 @@ static void remove_at(struct quern_symmetric_range **array, int *count, int plac
     --*count;
 }
 
-/* Such that sums over different sets of small numbers differ. */
-static uint64_t digest_of(uint64_t id) {
-    id = (id + 1) * 0x9e3779b97f4a7c15;
-    return (id ^ id >> 29) * 0xbf58476d1ce4e5b9;
-}
-
 void quern_symmetric_insert(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
     int before = count_up_to(ranges, range->base);
     pthread_mutex_lock(&ranges->lock);
-    ranges->live += digest_of(range->id);
+    ranges->live += quern_digest(&range->id, sizeof range->id);
     insert_at(ranges->by_id, &ranges->identified, place_of_id(ranges, range->id), range);
     if (before && ranges->by_base[before - 1]->base == range->base) {
         range->older = ranges->by_base[before - 1];
@@ -119,7 +113,7 @@ void quern_symmetric_insert(struct quern_symmetric_ranges *ranges, struct quern_
 }
 
 static void remove_from_ids(struct quern_symmetric_ranges *ranges, const struct quern_symmetric_range *range) {
-    ranges->live -= digest_of(range->id);
+    ranges->live -= quern_digest(&range->id, sizeof range->id);
     remove_at(ranges->by_id, &ranges->identified, place_of_id(ranges, range->id));
 }
 

@@ -97,9 +97,9 @@ bool quern_wire_reserve(struct quern_wire *wire, size_t bytes) {
     return true;
 }
 
-static void seal(struct quern_wire *wire, struct quern_transfer_frame *frame) {
+static void number(struct quern_wire *wire, struct quern_transfer_frame *frame) {
     frame->order = wire->sent++;
-    frame->seal = quern_seal_of_frame(frame);
+    quern_write_digest(frame, sizeof *frame);
 }
 
 static void append(struct quern_wire *wire, const void *bytes, size_t count) {
@@ -114,8 +114,8 @@ void quern_wire_say(struct quern_wire *wire, struct quern_transfer_frame frame, 
         return;
     }
     frame.bytes = bytes;
-    frame.digest = quern_digest_of_payload(payload, bytes);
-    seal(wire, &frame);
+    frame.payload_digest = quern_digest(payload, bytes);
+    number(wire, &frame);
     append(wire, &frame, sizeof frame);
     append(wire, payload, bytes);
 }
@@ -129,7 +129,7 @@ size_t quern_wire_data_room(const struct quern_wire *wire) {
 
 void quern_wire_send_data(struct quern_wire *wire, struct quern_transfer_frame frame, int count, void *sending) {
     wire->data = frame;
-    seal(wire, &wire->data);
+    number(wire, &wire->data);
     wire->parts[0] = (struct iovec){&wire->data, sizeof wire->data};
     wire->first = 0;
     wire->count = count;
@@ -235,7 +235,7 @@ static uint64_t most_of(uint32_t word) {
 
 static bool is_head(struct quern_wire *wire) {
     const struct quern_transfer_frame *head = &wire->head;
-    return head->seal == quern_seal_of_frame(head) && head->word && head->word < QUERN_WORDS && head->order == wire->heard++ &&
+    return quern_has_digest(head, sizeof *head) && head->word && head->word < QUERN_WORDS && head->order == wire->heard++ &&
            head->bytes <= most_of(head->word);
 }
 
@@ -274,7 +274,7 @@ static bool hear_payload(struct quern_wire *wire, bool *moved) {
         *moved = true;
         wire->left -= (uint64_t)came;
     }
-    if (quern_digest_of_payload(wire->payload, (size_t)wire->head.bytes) == wire->head.digest) return true;
+    if (quern_digest(wire->payload, (size_t)wire->head.bytes) == wire->head.payload_digest) return true;
     quern_wire_damaged(wire);
     return false;
 }

@@ -1,4 +1,4 @@
-/* The messages of transfers, and their seals.  For wire.c and talk.c. */
+/* The messages of transfers.  For wire.c and talk.c. */
 #ifndef QUERN_TRANSFER_WORDS_H
 #define QUERN_TRANSFER_WORDS_H
 
@@ -29,15 +29,15 @@ enum quern_word {
     QUERN_WORDS
 };
 
-/* What begins every message.  Any process may write into a lane, so it is sealed and numbered. */
+/* What begins every message.  Any process may write into a lane, so it begins with its digest, and is numbered. */
 struct quern_transfer_frame {
-    uint64_t seal;
+    uint64_t digest;
     uint32_t word, order;           /* order: counts the frames of this direction */
     uint64_t key;
     uint32_t instance, other;       /* of the transfer: of the sender, and of the receiver as far as it is known; else 0 */
     uint64_t round;                 /* how often it was started */
     uint64_t number;
-    uint64_t bytes, digest;         /* of the payload; data has no digest */
+    uint64_t bytes, payload_digest; /* of the payload; data has no digest */
 };
 
 enum { QUERN_TRANSFER_REASON = 232 };  /* bytes of a reason, with its end */
@@ -74,32 +74,6 @@ struct quern_transfer_staged {
 
 enum { QUERN_TRANSFER_MOST_GO = 1024 };  /* transfers that go out as one group */
 
-/*
- * Not against an enemy, who may do anything that this user may, but so that no stray write is taken for what a rank has written.
- * An odd factor maps no two values of a word to one.
- */
-static inline uint64_t quern_transfer_digest(const void *words, size_t count) {
-    uint64_t digest = count;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t word;
-        memcpy(&word, (const char *)words + i * sizeof word, sizeof word);
-        digest += (word + i + 1) * (0xd6e8feb86659fd93 + 2 * i * 0x9e3779b97f4a7c15);
-    }
-    return digest;
-}
-
-static inline uint64_t quern_seal_of_frame(const struct quern_transfer_frame *frame) {
-    uint64_t words[sizeof *frame / sizeof(uint64_t)];
-    memcpy(words, frame, sizeof words);
-    return quern_transfer_digest(words + 1, sizeof words / sizeof *words - 1);
-}
-
-/* Payloads with a digest are whole words. */
-static inline uint64_t quern_digest_of_payload(const void *payload, size_t bytes) {
-    return bytes ? quern_transfer_digest(payload, bytes / sizeof(uint64_t)) : 0;
-}
-
-_Static_assert(QUERN_TRANSFER_REASON % sizeof(uint64_t) == 0 && sizeof(struct quern_transfer_hello) % sizeof(uint64_t) == 0 &&
-                   sizeof(struct quern_transfer_frame) == 64, "payloads are whole words, and a frame has no holes");
+_Static_assert(sizeof(struct quern_transfer_frame) == 64, "a frame has no holes");
 
 #endif
