@@ -2,14 +2,15 @@
  * A digest of 64 bits, by which a process or a host finds whether a record is what the other one has written.
  *
  * Multilinear hashing (Carter and Wegman, 1979) with fixed factors: each word of 64 bits is multiplied by an odd number that
- * belongs to its place, and the products are added.  Before that the upper half of a word goes into its lower half, since a product
+ * belongs to its index, and the products are added.  Before that the upper half of a word goes into its lower half, since a product
  * moves bits upwards only.  So does the sum, in a step of MurmurHash3's finaliser: the upper bits of a digest depend on all others.
  *
- *   finds     any change within one word, of any two bits, and of words that change places; of other changes all but one in 2^64
- *   not       what an enemy has written: that takes a code with a secret, as in os/sha256.h
+ *   finds     any change within one word, and of any two bits of a short record; of other changes almost all: two words that change
+ *             places are missed only if they differ in the upper bits of both halves alone
+ *   not       deliberate changes: those take a code with a secret, as in os/sha256.h
  *   costs     one multiplication for each word, and none waits for another
  *
- * Kept nowhere: a file has a checksum (os/checksum.h).  Tags of meetings, which GPU kernels compute too, have a digest of the
+ * No file has one: files have a checksum (os/checksum.h).  Tags of meetings, which GPU kernels compute too, have a digest of the
  * members of 16 bits: kernels/collective.h.
  */
 #ifndef QUERN_DIGEST_H
@@ -20,7 +21,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What follows the last whole word counts as a word that ends with zeros. */
+/* The bytes behind the last whole word count as a word that ends with zeros. */
 static inline uint64_t quern_digest(const void *data, size_t bytes) {
     uint64_t digest = bytes, factor = 0xd6e8feb86659fd93, word;
     for (size_t at = 0; at < bytes; at += sizeof word, factor += 2 * 0x9e3779b97f4a7c15) {
