@@ -54,8 +54,6 @@ def read_arguments() -> argparse.Namespace:
                         help="the Python that has PyTorch (this one)")
     parser.add_argument("--count", action="store_true",
                         help="measure nothing: count issue slots from the GPU kernels' machine code (--count --help)")
-    parser.add_argument("--scale", action="store_true",
-                        help="measure nothing: predict groups of up to 4,096 hosts, and write the tables and the picture of them")
     parser.add_argument("--self-test", action="store_true",
                         help="measure nothing: check the byte counts, the loops, the barriers and the slices")
     parser.add_argument("--program", type=Path, default=ROOT / "build/quern_bench", help=argparse.SUPPRESS)
@@ -239,10 +237,6 @@ def main() -> int:
         from count import command
 
         return command.main([word for word in sys.argv[1:] if word != "--count"])
-    if "--scale" in sys.argv[1:]:
-        from scale import command as scale_command
-
-        return scale_command.main([word for word in sys.argv[1:] if word != "--scale"])
     chosen = read_arguments()
     arguments.end_of_check()
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]

@@ -1297,9 +1297,9 @@ QUERN_API void quern_quantize_plan_destroy(quern_quantize_plan *plan);
 
 /*
  * The most ranks.  QUERN_MAX_RANKS: of a group of GPUs, of a group of one host, and of each host of a group of several.
- * QUERN_MAX_HOSTS_RANKS: of a group of CPUs of several hosts.
+ * QUERN_MAX_HOSTS_RANKS: of a group of CPUs of several hosts, of which more than 64 need a carrier or UCX.
  */
-enum { QUERN_MAX_RANKS = 128, QUERN_MAX_HOSTS_RANKS = 4096 };
+enum { QUERN_MAX_RANKS = 128, QUERN_MAX_HOSTS_RANKS = 512 };
 
 typedef struct quern_group quern_group;
 
@@ -1379,7 +1379,8 @@ typedef struct quern_hosts_args {
     const char *transports;  /* CPU ranks: what may carry data between hosts, separated by commas: the name of the carrier, "ucx",
                                 "sockets".  The first one in this order is taken that works on all ranks, and the report gives the
                                 reason against each one before it.  If none works, quern_group_create fails.  The same on every
-                                rank.  NULL: the carrier, if there is one, then sockets.
+                                rank.  NULL: the carrier, if there is one, then sockets.  Sockets serve up to 64 ranks: a larger
+                                group gets QUERN_NOT_SUPPORTED on all ranks if nothing else works.
                                 ucx opens libucp.so.0 (UCX 1.12 or newer), or the file that QUERN_UCX names.  It is not loaded
                                 unless the program was started with UCX_MEM_EVENTS=n, UCX_HANDLE_ERRORS=none, UCX_DEBUG_SIGNO=0,
                                 UCX_VFS_ENABLE=n and UCX_LOG_LEVEL=fatal, because UCX would otherwise hook mmap, install
@@ -1452,7 +1453,8 @@ QUERN_API int quern_group_size(const quern_group *group);
 /*
  * Splits a group into new ones.  Collective; the thread passes all its handles.  Ranks of one colour form a new group, ordered by
  * key and then by their old rank.  A negative colour joins no group and gets NULL.  The new groups have the time limits and
- * devices of the old one.  The caller destroys each new handle.
+ * devices of the old one.  Those of several hosts carry data over sockets, so they have at most 64 ranks.  The caller destroys each
+ * new handle.
  * Errors: 1xxx about the arguments, and those of quern_group_create.
  */
 QUERN_API quern_status quern_group_split(quern_group *const *groups, int count, const int *colours, const int *keys,

@@ -1,5 +1,5 @@
 /*
- * Wakes a thread that sleeps until something comes: of transfers, and over the relay between hosts.  For src/ranks.
+ * Wakes a thread that sleeps until a transfer goes on.  For src/ranks.
  *
  *   ringer:   the change, release;  fence;  if listens: clear it, rings += 1, wake
  *   sleeper:  seen = rings;  listens = 1;  fence;  look for changes;  sleep while rings == seen

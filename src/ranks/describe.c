@@ -57,15 +57,12 @@ void quern_describe_end(struct quern_text *text, const struct quern_membership *
     const struct quern_roster *roster = member->roster;
     const struct quern_segment_rank *place = &member->segment->rank[rank];
     const bool elsewhere = roster->peer[rank].is_elsewhere;
-    const bool relayed = quern_is_relayed((uint32_t)roster->ranks, (uint32_t)roster->here);
     const bool told = __atomic_load_n(&place->state, __ATOMIC_ACQUIRE) == QUERN_RANK_ENDED;
     const uint32_t loss = __atomic_load_n(&place->loss, __ATOMIC_RELAXED);
     if (left || has_left(member, rank)) quern_text_add(text, "has destroyed its group");
     else if (!elsewhere || (told && loss == QUERN_LOSS_TOLD)) quern_text_add(text, "has ended");
     else if (loss == QUERN_LOSS_SILENCE)
         quern_text_add(text, "is lost: its host is silent, for more than %g s", member->silence * 1e-6);
-    else if (relayed && has_left(member, roster->leader_of[roster->peer[rank].host]))
-        quern_text_add(text, "is lost: the rank that relayed for its host has left");
     else quern_text_add(text, "is lost: its connection has ended");
 }
 

@@ -37,7 +37,7 @@ static inline uint32_t quern_set_digest(const struct quern_rank_set *set, int ra
                                      : (uint32_t)(quern_digest(set->words, quern_set_bytes(ranks)) >> 48);
 }
 
-/* Sets of up to 128 ranks are told whole.  Of others a digest, so that a mask of 4,096 bits does not go to each member. */
+/* Sets of up to 128 ranks are told whole.  Of others a digest, so that a mask of 512 bits does not go to each member. */
 static inline void quern_set_describe(const struct quern_rank_set *set, int ranks, uint64_t members[2]) {
     members[0] = quern_digest(set->words, quern_set_bytes(ranks));
     members[1] = (uint64_t)set->count;

@@ -117,17 +117,16 @@ static void log_report(const struct quern_membership *member) {
 }
 
 /* The origin of the reason: a rank's text, a kernel's error record, or the poison itself. */
-enum source { REASON, KERNEL_ERROR, ABORT, WITH_RANKS, WITH_EPOCH, WITH_HOST_RANKS, HAS_ENDED, BAD_FRAME, BAD_LINK, SOURCES };
+enum source { REASON, KERNEL_ERROR, ABORT, WITH_RANKS, WITH_EPOCH, WITH_HOST_RANKS, HAS_ENDED, SOURCES };
 
 /* The status of a poison that has no other, in the order of the sources; 0: the word has it. */
 static const quern_status status_of_source[SOURCES] = {
     [ABORT] = QUERN_GROUP_ABORTED, [WITH_RANKS] = QUERN_PEER_MISMATCH, [WITH_EPOCH] = QUERN_PEER_MISMATCH,
-    [WITH_HOST_RANKS] = QUERN_PEER_MISMATCH, [HAS_ENDED] = QUERN_PEER_LOST, [BAD_FRAME] = QUERN_PEER_MISMATCH,
-    [BAD_LINK] = QUERN_PEER_MISMATCH,
+    [WITH_HOST_RANKS] = QUERN_PEER_MISMATCH, [HAS_ENDED] = QUERN_PEER_LOST,
 };
 
 /* The low half is a status or, if the source has its own, another number.  The word is not 0. */
-enum { RANK_BITS = 12, SOURCE_SHIFT = 16 + RANK_BITS };
+enum { RANK_BITS = 9, SOURCE_SHIFT = 16 + RANK_BITS };
 _Static_assert(QUERN_GROUP_LIMIT == 1 << RANK_BITS, "a poison has room for each rank");
 
 static uint32_t make_poison(enum source source, int rank, uint32_t number) {
@@ -182,10 +181,6 @@ static void describe_poison(struct quern_text *text, const struct quern_membersh
     else if (source == HAS_ENDED && rank < member->ranks)
         quern_text_add(text, "rank %d (process %d) has ended while the group was formed", quern_told_rank(member, rank),
                        member->segment->rank[rank].process.pid);
-    else if (source == BAD_FRAME && rank < member->ranks)
-        quern_text_add(text, "what rank %d sends to ranks of other hosts is damaged: %s", rank, by_stranger);
-    else if (source == BAD_LINK && rank < member->ranks)
-        quern_text_add(text, "rank %d, whose process relays for its host, got from host %u what no relay sends", rank, number);
     else if (source == ABORT && rank < member->ranks)
         describe_abort(text, member, rank);
     else if (source == REASON && rank < member->ranks)
@@ -331,20 +326,6 @@ void quern_poison_by_end(struct quern_segment *segment, int rank) {
     poison_from_outside(segment, make_poison(HAS_ENDED, rank, 0));
 }
 
-/* ---- by the relay of this host ---- */
-
-static void poison_by_relay(const struct quern_roster *roster, uint32_t poison) {
-    if (swap(roster->segment, poison)) wake_all(roster);
-}
-
-void quern_poison_by_frame(const struct quern_roster *roster, int rank) {
-    poison_by_relay(roster, make_poison(BAD_FRAME, rank, 0));
-}
-
-void quern_poison_by_link(const struct quern_roster *roster, int host) {
-    poison_by_relay(roster, make_poison(BAD_LINK, roster->host_leader, (uint32_t)host));
-}
-
 /* ---- to and from other hosts ---- */
 
 bool quern_read_poison(const struct quern_roster *roster, uint32_t *word, struct quern_poison_reason *reason) {
@@ -397,8 +378,7 @@ bool quern_poison_by_host(const struct quern_roster *roster, uint32_t word, cons
     struct quern_segment *segment = roster->segment;
     const uint32_t source = source_of(word), present = __atomic_load_n(&segment->poison_by, __ATOMIC_ACQUIRE);
     const int rank = rank_of(word);
-    const bool is_told = source == REASON || source == ABORT || source == BAD_FRAME || source == BAD_LINK;
-    if (!is_told || rank >= roster->ranks) return false;
+    if ((source != REASON && source != ABORT) || rank >= roster->ranks) return false;
     if (!roster->peer[rank].is_elsewhere) return present != 0;  /* its own, which has come back */
     if (present && !precedes(word, present)) return true;
     hear_reason(roster, rank, present ? rank_of(present) : -1, reason);

@@ -30,13 +30,6 @@ void quern_poison_by_epoch(struct quern_segment *segment, int rank);
 void quern_poison_by_host_ranks(struct quern_segment *segment, int rank, int here);
 void quern_poison_by_end(struct quern_segment *segment, int rank);
 
-/*
- * By the relay of this host, which has no membership: what a rank of this host has written for others is damaged; what has come
- * from another host is none of a relay.
- */
-void quern_poison_by_frame(const struct quern_roster *roster, int rank);
-void quern_poison_by_link(const struct quern_roster *roster, int host);
-
 /* For the other hosts: the poison of this one, with its text and the missing ranks.  False: there is none. */
 bool quern_read_poison(const struct quern_roster *roster, uint32_t *word, struct quern_poison_reason *reason);
 

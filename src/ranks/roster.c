@@ -214,7 +214,7 @@ static bool has_left(const struct quern_roster *roster, int rank) {
 
 /* In this order: a rank says that it leaves, then lets its lock go. */
 bool quern_rank_has_ended(const struct quern_roster *roster, int rank) {
-    return !quern_rank_lives(roster, rank) && !has_left(roster, rank) && loss_of(roster, rank) != QUERN_LOSS_RELAY;
+    return !quern_rank_lives(roster, rank) && !has_left(roster, rank);
 }
 
 bool quern_host_is_lost(const struct quern_roster *roster, int rank) {

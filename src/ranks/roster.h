@@ -65,7 +65,6 @@ struct quern_roster {
     int hosts;
     int host_leader;                 /* the lowest rank of this host; 0 in a group of one host */
     struct quern_monitor *monitor; /* atomic; of the leader's process: src/ranks/hosts/monitor.h */
-    struct quern_relay *relay;   /* likewise: src/ranks/hosts/relay.h */
     struct quern_peer peer[QUERN_GROUP_LIMIT];
     /* By slot: */
     quern_signal *pads;          /* [here][pad stride]: the signals between ranks of this process */

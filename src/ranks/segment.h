@@ -20,14 +20,13 @@
 #include "os/process_end.h"
 
 enum {
-    QUERN_GROUP_LIMIT = 4096,      /* ranks of a group of several hosts; of a host: QUERN_RANK_LIMIT */
+    QUERN_GROUP_LIMIT = 512,       /* ranks of a group of several hosts; of a host: QUERN_RANK_LIMIT */
     QUERN_GROUP_WORDS = QUERN_GROUP_LIMIT / 32,
     QUERN_MAILBOX_BYTES = 1024,
     QUERN_BRIEF_BYTES = 2048,      /* see src/ranks/ragged/ragged_brief.h */
     QUERN_TOLD_WORDS = 7,
     QUERN_POISON_TEXT_BYTES = 1024,
     QUERN_ABORT_TEXT_BYTES = 161,
-    QUERN_RING_BYTES = 64 << 10,
 };
 
 enum quern_segment_state { QUERN_SEGMENT_FORMING = 1, QUERN_SEGMENT_READY = 2, QUERN_SEGMENT_REFUSED = 3 };
@@ -35,8 +34,8 @@ enum quern_segment_state { QUERN_SEGMENT_FORMING = 1, QUERN_SEGMENT_READY = 2, Q
 enum quern_rank_state { QUERN_RANK_ABSENT = 0, QUERN_RANK_CLAIMED = 1, QUERN_RANK_JOINED = 2, QUERN_RANK_LEFT = 3,
                         QUERN_RANK_ELSEWHERE = 4, QUERN_RANK_ENDED = 5  /* of another host: see src/ranks/hosts/monitor.h */ };
 
-/* Its host has told that it has ended; is silent; its connection has ended; the rank that relayed for it has left. */
-enum quern_loss { QUERN_LOSS_TOLD = 0, QUERN_LOSS_SILENCE, QUERN_LOSS_CONNECTION, QUERN_LOSS_RELAY };
+/* Its host has told that it has ended; is silent; its connection has ended. */
+enum quern_loss { QUERN_LOSS_TOLD = 0, QUERN_LOSS_SILENCE, QUERN_LOSS_CONNECTION };
 
 /* Whether all hosts have one poison: see src/ranks/hosts/monitor.c. */
 enum quern_poison_agreement { QUERN_AGREED_ALONE = 0 /* this host has no monitor */, QUERN_AGREES = 1 /* not yet */,
@@ -138,7 +137,6 @@ struct quern_segment {
     uint32_t told;               /* atomic: the other hosts know of the poison */
     uint32_t agreement;          /* atomic; enum quern_poison_agreement */
     uint32_t strangers[8];       /* atomic: connections that came to nothing, by enum quern_stranger */
-    struct quern_bell relay;     /* a rank has written into its ring */
 
     /* Poison: see src/ranks/poison.c. */
     _Alignas(64) uint32_t poison;   /* atomic; not 0: the group is poisoned.  Kernels set it, too. */
@@ -164,27 +162,11 @@ struct quern_signal_line {
     } half[2];
 };
 
-/* One way of the frames between a rank and the relay of its host: see src/ranks/hosts/relay.h. */
-struct quern_relay_ring {
-    _Alignas(64) uint64_t written;   /* atomic: bytes so far */
-    _Alignas(64) uint64_t read;      /* atomic */
-    _Alignas(64) unsigned char bytes[QUERN_RING_BYTES];
-};
-
-/*
- * Whether messages between hosts go over relays: with more ranks than are well served by a connection for each pair of them.  Tests
- * lower the number.
- */
-extern uint32_t quern_most_direct;
-static inline bool quern_is_relayed(uint32_t ranks, uint32_t here) { return here < ranks && ranks > quern_most_direct; }
-
 /* Of a group of `ranks` ranks, of which `here` are of this host. */
 static inline uint64_t quern_segment_bytes(uint32_t ranks, uint32_t here) {
     return sizeof(struct quern_segment) + (uint64_t)ranks * sizeof(struct quern_segment_rank) +
            (uint64_t)here * sizeof(struct quern_segment_place) + (uint64_t)here * quern_pad_stride(here) * sizeof(quern_signal) +
-           ((uint64_t)here + 1) * sizeof(struct quern_signal_line) + (uint64_t)here * 2 * QUERN_BRIEF_BYTES +
-           (quern_is_relayed(ranks, here) ? (uint64_t)here * 2 * sizeof(struct quern_relay_ring) : 0) +
-           (quern_is_relayed(ranks, here) ? (uint64_t)ranks * QUERN_MAILBOX_BYTES : 0);
+           ((uint64_t)here + 1) * sizeof(struct quern_signal_line) + (uint64_t)here * 2 * QUERN_BRIEF_BYTES;
 }
 
 /* Where the parts of the segment are.  A process has its own copy of these numbers. */
@@ -211,18 +193,6 @@ static inline struct quern_signal_line *quern_segment_line(const struct quern_se
 /* A half of a rank's brief: behind the lines. */
 static inline unsigned char *quern_segment_brief(const struct quern_segment_view *view, uint32_t slot, uint32_t half) {
     return (unsigned char *)quern_segment_line(view, view->here) + ((uint64_t)slot * 2 + half % 2) * QUERN_BRIEF_BYTES;
-}
-
-/* The rings of a rank, if there are relays: behind the briefs. */
-enum quern_ring_way { QUERN_RING_OUT, QUERN_RING_IN };
-static inline struct quern_relay_ring *quern_segment_ring(const struct quern_segment_view *view, uint32_t slot,
-                                                          enum quern_ring_way way) {
-    return (struct quern_relay_ring *)quern_segment_brief(view, view->here, 0) + slot * 2 + way;
-}
-
-/* The message of a rank of another host, which the leader has brought, if there are relays: behind the rings. */
-static inline unsigned char *quern_segment_brought(const struct quern_segment_view *view, int rank) {
-    return (unsigned char *)quern_segment_ring(view, view->here, QUERN_RING_OUT) + (uint64_t)rank * QUERN_MAILBOX_BYTES;
 }
 
 #endif

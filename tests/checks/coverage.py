@@ -21,7 +21,7 @@ EXEMPT = {
         "*/descriptors.c:fail_system", "*/messages.c:fail_for_memory", "*/dump.c:no_memory", "*/image.c:refuse_for_age",
         "*/nccl_pair.c:break_by_cuda", "*/gpu.c:quern_fail_on_gpu", "*/connector.c:error_of", "*/mesh.c:expire",
         "*/symmetric_multicast.c:note_cuda", "*/handles.c:quern_drop_handle", "*/poison.c:quern_poison_by_end",
-        "*/roster.c:quern_fail_damaged", "*/ragged_hosts.c:quern_ragged_abandon", "*/relayed.c:fail"),
+        "*/roster.c:quern_fail_damaged", "*/ragged_hosts.c:quern_ragged_abandon"),
     "only if ranks meet in time": (
         "*/rendezvous.c:give_up_entering", "*/rendezvous.c:joining_joined", "*/shrink.c:fail_expired", "*/wire.c:bytes_of_parts",
         "*/wire.c:quern_wire_detach_data", "*/bytes.c:is_ending"),

@@ -7,8 +7,6 @@ kind of its configuration, or more of its name, and the suite or the check.
 from __future__ import annotations
 
 MUTANTS = (
-    ("a model without the seal of a vote", "bench/scale/sizes.py", "checks: scale", "TERMS, NOTICE, VOTE = 160, 24, 56",
-     "TERMS, NOTICE, VOTE = 160, 24, 48"),
     ("NaN as a finite value", "bindings/python/quern_dump/diff.py", "checks: looking inside", "and not any(self.not_finite)", ""),
     ("equal elements counted", "bindings/python/quern_dump/diff.py", "checks: looking inside",
      "if first[i * size:(i + 1) * size] != second[i * size:(i + 1) * size]:", "if True:"),
@@ -169,14 +167,9 @@ MUTANTS = (
      "while (__atomic_load_n(&group->visitors, __ATOMIC_SEQ_CST)) sched_yield();", ""),
     ("handle destroyed twice", "src/ranks/handles.c", "ranks: test_group",
      "__atomic_exchange_n(&group->member, NULL, __ATOMIC_SEQ_CST);", "__atomic_load_n(&group->member, __ATOMIC_SEQ_CST);"),
-    ("a full ring stops the relay", "src/ranks/hosts/relay.c", "ranks: test_hosts_relay",
-     " if (waiting->end - waiting->begin > relay->most_waiting || !keep(waiting, frame, bytes)) return false;\n",
-     " if (keep(waiting, frame, bytes)) while (waiting->begin < waiting->end) hand_over(waiting);\n"),
-    ("frames of other pairs are dropped", "src/ranks/hosts/relayed.c", "ranks: test_hosts_relay",
-     "        pair->end += frame.bytes;\n", "        pair->end += pair == asked ? frame.bytes : 0;\n"),
     ("only what the buffers hold", "src/ranks/hosts/sendrecv.c", "ranks: test_hosts", "        if (!has_sent(channel)) sent ",
      "        while (!has_sent(channel) && sent != QUERN_ENDED) sent "),
-    ("a round of leaders for each host", "src/ranks/hosts/span.c", "checks: scale", "distance *= 2) {", "distance += 1) {"),
+    ("a round of leaders for each host", "src/ranks/hosts/span.c", "ranks: test_hosts", "distance *= 2) {", "distance += 1) {"),
     ("a meeting that ends before the last has come", "src/ranks/meeting.c", "checks: points of ranks", ") return false;\n",
      ") return wait->next > 0;\n"),
     ("a rank that has come and left is lost", "src/ranks/meeting.c", "checks: races of ranks",
@@ -226,7 +219,7 @@ MUTANTS = (
      "    quern_when_idle(&registered->task);\n", "    registered->task.run(&registered->task);\n"),
     ("a group refused although it is complete", "src/ranks/rendezvous.c", "checks: races of ranks", " != QUERN_SEGMENT_READY;\n",
      " != 0;\n"),
-    ("a host with more ranks than it says", "src/ranks/rendezvous.c", "ranks: test_hosts_relay",
+    ("a host with more ranks than it says", "src/ranks/rendezvous.c", "ranks: test_hosts",
      "    if (*slot < (uint32_t)member->here) {\n", "    *slot %= (uint32_t)member->here;\n    if (true) {\n"),
     ("a place complete before its process is written", "src/ranks/rendezvous.c", "checks: points of ranks", "    place->process",
      "    __atomic_store_n(&place->state, QUERN_RANK_JOINED, __ATOMIC_RELEASE);\n    QUERN_POINT(FORM_SEATED);\n"

@@ -62,7 +62,6 @@ OUTSIDE = {
     "examples": ("include",),
     "demo": ("include",),
     "bench": ("include",),
-    "bench/scale": ("include", "src/os"),  # the costs of its codes
     "bench/count/dispatch": ("include", "src/runtime"),  # a driver for the library to open
     "tests": tuple(ROOMS),
 }

@@ -22,7 +22,7 @@ expect 2 "there is no command 'buidl'; the nearest is 'build'" ./quern buidl
 expect 2 "there is no command 'xyzzy': ./quern --help" ./quern xyzzy
 expect 2 "Usage: ./quern COMMAND" ./quern
 expect 0 "Usage: ./quern COMMAND" ./quern --help
-for command in "demo --help" "bench --help" "bench --count --help" "bench --scale --help" "test --help" "gpu --help" "gen --help" "gen explain --help"; do
+for command in "demo --help" "bench --help" "bench --count --help" "test --help" "gpu --help" "gen --help" "gen explain --help"; do
     expect 0 "[Uu]sage: ./quern ${command% --help}" ./quern $command
 done
 expect 2 "invalid choice" "${PYTHON:-python3}" -m gen nonsense

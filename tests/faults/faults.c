@@ -27,7 +27,6 @@
 #include "faults/crossing.h"
 #include "faults/options.h"
 #include "faults/private_shm.h"
-#include "ranks/segment.h"
 
 enum { FAULTS = 1000, MAX_RANKS = 4, AT_ONCE = 12 };
 
@@ -39,7 +38,6 @@ struct plan {
     int number;               /* seed of the fault, which determines everything else */
     int ranks, victim;
     int hosts;                /* 0: one */
-    bool relayed;             /* messages between hosts go over relays */
     bool whole;               /* the fault is of all ranks of the victim's host; only at a time */
     enum crossing_deed deed;
     int step;                 /* of whose beginning the victim dies; -1: not so, but ... */
@@ -242,9 +240,8 @@ static const char *name_point(const struct plan *plan, const struct crossing_pla
 static void report_failure(const struct plan *plan, const struct rank_run *run, const char *what) {
     static const char *const deeds[] = {"does nothing", "dies", "stops", "dawdles", "vanishes"};
     const struct shared *shared = ranks_shared(run);
-    printf("fault %d: of %d ranks on %d hosts%s, rank %d (in its %s) %s%s %s: %s\n", plan->number, plan->ranks,
-           plan->hosts ? plan->hosts : 1, plan->relayed ? " with relays" : "", plan->victim,
-           steps[victims_step(plan, run)].name, plan->whole ? "with its host " : "",
+    printf("fault %d: of %d ranks on %d hosts, rank %d (in its %s) %s%s %s: %s\n", plan->number, plan->ranks,
+           plan->hosts ? plan->hosts : 1, plan->victim, steps[victims_step(plan, run)].name, plan->whole ? "with its host " : "",
            deeds[plan->deed], name_point(plan, &shared->place), what);
     for (int rank = 0; rank < plan->ranks; rank++) {
         const struct rank_result *result = ranks_result(run, rank);
@@ -368,7 +365,6 @@ static void start(struct running *one, const struct plan *plan) {
     one->plan = *plan;
     one->began = rank_now();
     one->struck = false;
-    quern_most_direct = plan->relayed ? 0 : 64;
     one->run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = plan->ranks,
                                            .hosts = plan->hosts, .function = live, .user = &one->plan,
                                            .watches_silence = plan->deed == CROSSING_STOP,
@@ -415,8 +411,8 @@ static const double timeouts[] = {
 
 /* A member of all steps dies as this step begins. */
 static struct plan make_aimed_plan(int step) {
-    return (struct plan){.number = step, .ranks = MAX_RANKS, .hosts = most_hosts(MAX_RANKS), .relayed = has_hosts && step % 2,
-                         .step = step, .deed = CROSSING_KILL, .timeout = timeouts[CROSSING_KILL]};
+    return (struct plan){.number = step, .ranks = MAX_RANKS, .hosts = most_hosts(MAX_RANKS), .step = step,
+                         .deed = CROSSING_KILL, .timeout = timeouts[CROSSING_KILL]};
 }
 
 /* Three of four faults are at crossings, visited in order; the rest are at times. */
@@ -434,7 +430,6 @@ static struct plan make_plan(int number) {
     else
         plan.moment = (has_hosts ? 0.03 : 0.006) * random_uniform(4, seed);
     plan.whole = has_hosts && !plan.crossing;
-    plan.relayed = has_hosts && random_below(7, seed, 2);
     if (has_hosts && plan.crossing && number % 5 == 2) plan.deed = CROSSING_VANISH;
     plan.timeout = timeouts[plan.deed];
     if (has_hosts && number % 5 == 3) plan.timeout = 8;  /* longer than a silence */

@@ -1,6 +1,6 @@
 /*
  * Every point (src/ranks/points.h) that a rank of several hosts comes to while its group is split, and its death there: of the
- * leader of a host and of another rank, with connections of all pairs and with relays, into one group and into two.
+ * leader of a host and of another rank, into one group and into two.
  *
  * However it ends: every other rank returns long before the limit; a rank that has no new group is told of the one that has died,
  * by its number in the group that is split; and nobody has a group of its colour if it died before it was connected.
@@ -20,17 +20,15 @@
 #include "faults/private_shm.h"
 #include "faults/visits.h"
 #include "harness/ranks.h"
-#include "ranks/segment.h"
 
 enum step { CREATE, SPLIT };
 
 static const struct scene {
     const char *name;
     int hosts, ranks, colours;
-    uint32_t most_direct;   /* ranks of a group without relays */
 } scenes[] = {
-    {"direct, one group", 2, 4, 1, POINT_RANKS}, {"direct, two groups", 3, 6, 2, POINT_RANKS},
-    {"relayed, one group", 3, 6, 1, 1},          {"relayed, two groups", 3, 6, 2, 1},
+    {"one group", 2, 4, 1},
+    {"two groups", 3, 6, 2},
 };
 
 struct plan {
@@ -45,7 +43,6 @@ static quern_status split(struct rank *rank) {
     struct points *points = rank->shared;
     char name[32];
     quern_group *group, *part = NULL;
-    quern_most_direct = plan->scene->most_direct;
     points_begin(points, &plan->points, rank->rank);
     group = rank_group(rank, RANK_LIMIT);
     rank_ok(rank, quern_barrier(group, NULL, NULL));

@@ -1,6 +1,4 @@
-/*
- * Hosts that a test plays, and groups that it makes for one: what the suites of strangers, of trust and of relays have in common.
- */
+/* Hosts that a test plays, and groups that it makes for one: what the suites of strangers and of trust have in common. */
 #ifndef HARNESS_PLAYED_HOST_H
 #define HARNESS_PLAYED_HOST_H
 

@@ -23,7 +23,6 @@ CORRECT = {
     "expiry": ["RANKS=2 ROUNDS=3 KILL", "RANKS=3 ROUNDS=2 KILL", "RANKS=3 ROUNDS=2 KILL ONE_LIMIT", "RANKS=3 ROUNDS=2 ABORT",
         "RANKS=2 ROUNDS=2 KILL ABORT KERNEL", "RANKS=3 ROUNDS=1 KERNEL"],
     "hosts": ["ROUNDS=3", "ROUNDS=2 KILL"],
-    "relay": ["UNITS=5 WINDOW=2 ROOM=1", "UNITS=5 WINDOW=4 ROOM=2"],
     "dissent": ["HOSTS=2", "HOSTS=3"],
     "rendezvous": ["RANKS=2 FAILURES=2 HASTE=1", "RANKS=3 FAILURES=1 HASTE=0", "RANKS=3 FAILURES=0 HASTE=1",
         "RANKS=2 FAILURES=1 HASTE=0 KILL", "RANKS=3 FAILURES=0 HASTE=0 KILL"],
@@ -102,11 +101,6 @@ BROKEN = {
         ("ROUNDS=2", {"NO_GATHERING": "entered[", "NO_RELEASE": "entered[", "NOT_HEARD": "entered[",
             "END_BEFORE_LAST_MESSAGE": "failed"}),
         ("ROUNDS=2 KILL", {"DEATH_NOT_SEEN_IN_MEMORY": DEADLOCK}),
-    ),
-    "relay": (
-        ("UNITS=5 WINDOW=2 ROOM=1", {"CREDIT_NOT_READ": DEADLOCK, "CREDIT_LOST": DEADLOCK, "NO_WAITING": DEADLOCK,
-            "NO_WINDOW": "waiting["}),
-        ("UNITS=5 WINDOW=4 ROOM=1", {"OVERTAKES": "unit"}),
     ),
     "dissent": (
         ("HOSTS=2", {"FIRST_STAYS": "answer[", "NOT_AWAITED": "answer["}),

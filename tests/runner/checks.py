@@ -109,7 +109,6 @@ CHECKS = (
           deep_only=True),
     Check("mpi", ("sh", "tests/mpi/run.sh"), LIBRARY, gate=None),
     Check("two engines", (PYTHON, "tests/consumers/two_engines.py"), LIBRARIES, quick=True, runs_ninja=True),
-    Check("scale", (PYTHON, "tests/checks/scale.py"), ("build/tests/traffic/group",)),
     Check("bytes of the benchmarks", (PYTHON, "bench/run.py", "--self-test"), ("bench",), deep_only=True),
     Check("counter", (PYTHON, "tests/checks/counter.py"), quick=True),
     Check("issue slots", (PYTHON, "bench/run.py", "--count", "--check", "--all"), ("bench-count",), with_nvdisasm=True,

@@ -18,7 +18,7 @@ from runner.targets import GPU_TARGETS
 PARTS = 24
 
 # Suites that only a part or the deep run has, of configurations whose other suites are in the gate.
-LARGE = frozenset({"test_adam_long", "test_large", "test_hosts_relay"})
+LARGE = frozenset({"test_adam_long", "test_large"})
 # What runs with musl in each gate.
 MUSL = frozenset({"test_adam_published", "test_details", "test_group", "test_hosts_network", "test_structs"})
 # Of two halves, sanitized kernels of CPUs run one in a gate.

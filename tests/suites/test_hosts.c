@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,18 +23,15 @@
 #include "harness/ragged_case.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
-#include "harness/ways.h"
 #include "os/address.h"
+#include "ranks/hosts/connections.h"
 #include "ranks/membership.h"
 
 enum { POOL = 1 << 20 };
 
 static const struct hosts_shape shapes[] = {{2, 2}, {2, 4}, {3, 5}, {4, 9}, {2, 3}, {3, 3}, {4, 4}, {2, 8}, {5, 5}};
 
-/* Over relays the first ones only. */
-static void check_hosts(rank_function *function, const void *user) {
-    check_shapes(shapes, quern_most_direct ? COUNT(shapes) : 4, function, user);
-}
+static void check_hosts(rank_function *function, const void *user) { check_shapes(shapes, COUNT(shapes), function, user); }
 
 /* ---- barriers ---- */
 
@@ -46,7 +44,7 @@ static quern_status meet_often(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-TEST_BOTH_WAYS(hosts, barriers_wait_for_all_ranks) { check_hosts(meet_often, NULL); }
+Test(hosts, barriers_wait_for_all_ranks) { check_hosts(meet_often, NULL); }
 
 static quern_status meet_all_and_some(struct rank *rank) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
@@ -64,7 +62,7 @@ static quern_status meet_all_and_some(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-TEST_BOTH_WAYS(hosts, barriers_of_all_and_some_ranks) { check_hosts(meet_all_and_some, NULL); }
+Test(hosts, barriers_of_all_and_some_ranks) { check_hosts(meet_all_and_some, NULL); }
 
 TEST_RANKS(hosts, counters_wrap_around, .kind = RANK_THREADS, .count = 4, .hosts = 2, .shared_bytes = sizeof(struct hosts_board)) {
     quern_group *group;
@@ -78,7 +76,7 @@ TEST_RANKS(hosts, counters_wrap_around, .kind = RANK_THREADS, .count = 4, .hosts
 /* ---- exchanges ---- */
 
 /* Of any slices, of small ones, and by plans. */
-TEST_BOTH_WAYS(hosts, random_exchanges) {
+Test(hosts, random_exchanges) {
     const int cases = (int)test_size(15, 5);
     const struct ragged_batch batches[] = {
         {.first = 51000, .cases = cases},
@@ -481,6 +479,100 @@ Test(hosts, illegal_failure_timeout) {
         check_ok(quern_group_destroy(group));
     }
     quern_device_close(device);
+}
+
+/* ---- limits ---- */
+
+TEST_RANKS(hosts, at_most_512_ranks_and_128_of_a_host, .kind = RANK_THREADS, .count = 1, .hosts = 1) {
+    static const struct {
+        int ranks, host_ranks;
+        quern_status status;
+        const char *detail;
+    } asked[] = {{513, 1, QUERN_INVALID_ARGUMENT, "ranks is 513: expected 1 to 512"},
+                 {512, 129, QUERN_INVALID_ARGUMENT, "host_ranks is 129: expected 1 to 128"},
+                 {65, 2, QUERN_NOT_SUPPORTED, "65 ranks of several hosts: sockets serve up to 64; set carrier"},
+                 {64, 2, QUERN_PEER_TIMEOUT, "and 47 more, of which 1 are of this host"}};
+    for (size_t i = 0; i < COUNT(asked); i++) {
+        quern_group_args args = rank_group_args(rank, 0.2);
+        quern_hosts_args *hosts = rank_hosts_args(&args);
+        quern_group *group = NULL;
+        args.ranks = asked[i].ranks, hosts->host_ranks = asked[i].host_ranks, args.job = i + 1;
+        hosts->carrier = NULL, hosts->transports = NULL;
+        rank_refused(rank, quern_group_create(&args, 1, &group), asked[i].status, asked[i].detail);
+    }
+    return QUERN_OK;
+}
+
+/* All places of a host are taken, as far as a rank can see that comes later: it gets none, and not that of another rank. */
+TEST_RANKS(hosts, a_host_has_no_more_places_than_it_says, .kind = RANK_PROCESSES, .count = 2, .hosts = 1) {
+    quern_group_args args = rank_group_args(rank, rank->rank ? RANK_LIMIT : 10);  /* the time in which rank 1 comes */
+    quern_hosts_args *hosts = rank_hosts_args(&args);
+    quern_group *group = NULL;
+    char path[300], name[128];
+    args.ranks = 8, hosts->host_ranks = 2;
+    if (rank->rank == 0) {
+        rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_MISMATCH);
+        rank_check_detail(rank, "host_ranks is 2, and so many other ranks of this host have come");
+        return QUERN_OK;
+    }
+    snprintf(name, sizeof name, "%s@a", rank->name);
+    rank_meeting_place(path, sizeof path, name);
+    struct quern_segment *segment = ranks_find_forming(path, 1);
+    rank_check(rank, segment, "nobody comes to %s", path);
+    __atomic_store_n(&segment->seated, 2, __ATOMIC_SEQ_CST);
+    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_MISMATCH);
+    rank_check_detail(rank, "host_ranks is 2, and so many other ranks of this host have come");
+    munmap(segment, sizeof *segment);
+    return QUERN_OK;
+}
+
+/* ---- what a group costs ---- */
+
+static unsigned messages_of(const struct quern_membership *member) {
+    unsigned sent = 0;
+    for (int rank = 0; rank < member->ranks; rank++) sent += member->span->sent[rank];
+    return sent;
+}
+
+/* The descriptors of all ranks are of one process: both ends of each connection. */
+static int count_descriptors(const struct rank *rank, const struct quern_membership *member) {
+    int count = rank->hosts * (rank->hosts - 1) + 2 * rank->hosts;  /* of monitors; sockets for datagrams, and segments */
+    for (int other = 0; other < rank->ranks; other++)
+        for (int peer = 0; peer < rank->ranks; peer++)
+            count += 2 * (member->roster->peer[other].host != member->roster->peer[peer].host);  /* for calls; for transfers */
+    return count;
+}
+
+/* In a barrier only leaders send, a message in each of log2(hosts) rounds. */
+static quern_status count_costs(struct rank *rank) {
+    struct hosts_board *board = rank->shared;
+    rank_line_up(rank);
+    if (rank->rank == 0) board->counts[0] = count_entries("/proc/self/fd");
+    rank_line_up(rank);
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    struct quern_membership *member = rank_member_of(rank, group);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    rank_line_up(rank);
+    if (rank->rank == 0) board->counts[1] = count_entries("/proc/self/fd");
+    const unsigned before = messages_of(member);
+    for (int round = 0; round < 10; round++) rank_ok(rank, quern_barrier(group, NULL, NULL));
+    const unsigned sent = messages_of(member) - before;
+    const bool leads = member->roster->host_leader == rank->rank;
+    int rounds = 0;
+    while (1 << rounds < rank->hosts) rounds++;
+    rank_check(rank, sent == (leads ? 10 * (unsigned)rounds : 0), "%u messages in 10 barriers", sent);
+    rank_line_up(rank);
+    const int more = (int)(board->counts[1] - board->counts[0]), expected = count_descriptors(rank, member);
+    rank_check(rank, more == expected || rank->ways, "%d descriptors more: expected %d", more, expected);
+    rank_line_up(rank);
+    return quern_group_destroy(group);
+}
+
+Test(hosts, barriers_and_descriptors_are_as_few_as_documented) {
+    static const struct hosts_shape costs[] = {{2, 5}, {3, 6}, {4, 9}};
+    for (size_t i = 0; i < COUNT(costs); i++)
+        check_ranks(.kind = RANK_THREADS, .count = costs[i].ranks, .hosts = costs[i].hosts, .function = count_costs,
+                    .shared_bytes = sizeof(struct hosts_board));
 }
 
 /* A listener at all addresses sees its callers of IPv4 as addresses of IPv6, which hosts without IPv6 could not call. */

@@ -13,6 +13,7 @@
 #include "harness/ragged_case.h"
 #include "harness/ranks.h"
 #include "ranks/handles.h"
+#include "ranks/hosts/walk.h"
 
 static const struct carrier_choice borrows = {.borrows = true}, copies = {.longest = 9000};
 static const struct carrier_choice *const kinds[] = {&borrows, &copies};
@@ -88,6 +89,65 @@ static quern_status split(struct rank *rank) {
 
 Test(hosts_carrier, a_part_goes_over_sockets) {
     check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = split, .carrier = &borrows);
+}
+
+/* ---- more ranks than sockets serve ---- */
+
+#define TOO_MANY "3 ranks of several hosts: sockets serve up to 2; set carrier (include/quern_mpi.h has MPI's)"
+
+/* One rank that has sockets alone ends the creation for all; else the way is looked for, and sockets are none. */
+Test(hosts_carrier, ranks_that_are_too_many_for_sockets) {
+    static const struct wish wishes[] = {
+        {{NULL}, 7, 0, QUERN_NOT_SUPPORTED, TOO_MANY " or transports=\"ucx\""},
+        {{NULL}, 2, 0, QUERN_NOT_SUPPORTED, "rank 1: " TOO_MANY},
+        {{NULL, NULL, "sockets"}, 0, 0, QUERN_NOT_SUPPORTED, "rank 2: " TOO_MANY},
+        {{NULL}, 0, 2048, QUERN_NOT_SUPPORTED, "stand-in: rank 2 has other tags or sizes than rank 0; sockets: rank 0: " TOO_MANY},
+        {{NULL}, 0, 0, QUERN_OK, "hosts 0 and 1: stand-in, since"},
+        {{"stand-in", "stand-in", "stand-in"}, 0, 0, QUERN_OK, "hosts 0 and 1: stand-in, since"},
+    };
+    quern_most_over_sockets = 2;
+    for (size_t i = 0; i < COUNT(wishes); i++)
+        check_ranks(.kind = RANK_BOTH, .count = 3, .hosts = 2, .function = choose, .user = &wishes[i], .carrier = &borrows);
+    quern_most_over_sockets = 3;
+    check_ranks(.kind = RANK_BOTH, .count = 3, .hosts = 2, .function = choose, .carrier = &borrows,
+                .user = &((struct wish){{NULL}, 7, 0, QUERN_OK, "hosts 0 and 1: sockets, since"}));
+}
+
+/* Of a part, or of what is left of a group, the carrier has other ranks. */
+static quern_status divide(struct rank *rank) {
+    const bool splits = *(const bool *)rank->user;
+    quern_group *group = rank_group_met(rank, RANK_LIMIT), *part = NULL;
+    const quern_status status = splits ? quern_group_split(&group, 1, &(int){0}, &(int){0}, &part)
+                                       : quern_group_shrink(&group, 1, &part);
+    rank_refused(rank, status, QUERN_NOT_SUPPORTED, TOO_MANY);
+    return quern_group_destroy(group);
+}
+
+Test(hosts_carrier, parts_that_are_too_large_for_sockets) {
+    quern_most_over_sockets = 2;
+    for (int splits = 0; splits < 2; splits++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 3, .hosts = 2, .function = divide, .user = &(bool){splits},
+                    .carrier = &borrows);
+}
+
+/* 64 ranks are as many as sockets serve. */
+static quern_status be_many(struct rank *rank) {
+    quern_group_args args = rank_group_args(rank, RANK_LIMIT);
+    quern_hosts_args *hosts = rank_hosts_args(&args);
+    quern_group *group = NULL;
+    hosts->carrier = NULL, hosts->transports = NULL;
+    if (rank->ranks == 64) {
+        rank_ok(rank, quern_group_create(&args, 1, &group));
+        rank_ok(rank, quern_barrier(group, NULL, NULL));
+        return quern_group_destroy(group);
+    }
+    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_NOT_SUPPORTED,
+                 "65 ranks of several hosts: sockets serve up to 64");
+    return QUERN_OK;
+}
+
+Test(hosts_carrier, sockets_serve_64_ranks) {
+    for (int count = 64; count <= 65; count++) check_ranks(.kind = RANK_THREADS, .count = count, .hosts = 2, .function = be_many);
 }
 
 /* ---- illegal carriers ---- */

@@ -13,7 +13,6 @@
 #include "harness/hosts_case.h"
 #include "harness/network.h"
 #include "harness/ranks.h"
-#include "harness/ways.h"
 #include "ranks/collective/collective_steps.h"
 
 enum { POOL = 5 << 20 };
@@ -26,13 +25,13 @@ static struct collective_batch batch_from(uint64_t first) {
     return (struct collective_batch){.first = first, .cases = (int)test_size(40, 8), .choice.largest = 40000, .pool_bytes = POOL};
 }
 
-TEST_BOTH_WAYS(hosts_collective, random_cases) {
+Test(hosts_collective, random_cases) {
     const struct collective_batch batch = batch_from(71000);
     check_shapes(shapes, COUNT(shapes), collective_run_batch, &batch);
 }
 
 /* With windows of few pieces each call has many steps. */
-TEST_BOTH_WAYS(hosts_collective, random_cases_of_many_steps) {
+Test(hosts_collective, random_cases_of_many_steps) {
     const struct collective_batch batch = batch_from(72000);
     quern_most_workspace = 16 << 10;
     check_shapes(shapes, COUNT(shapes), collective_run_batch, &batch);
@@ -53,7 +52,7 @@ static quern_status run_interleaved(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-TEST_BOTH_WAYS(hosts_collective, random_cases_of_interleaved_ranks) {
+Test(hosts_collective, random_cases_of_interleaved_ranks) {
     const struct collective_batch batch = batch_from(73000);
     check_shapes(shapes, COUNT(shapes), run_interleaved, &batch);
 }
@@ -78,7 +77,7 @@ static quern_status run_far(struct rank *rank) {
     return QUERN_OK;
 }
 
-TEST_BOTH_WAYS(hosts_collective, random_cases_over_a_network) {
+Test(hosts_collective, random_cases_over_a_network) {
     static const struct hosts_shape far_shapes[] = {{2, 2}, {2, 5}, {3, 6}};
     struct far far = {.batch = batch_from(74000)};
     const char *wrong = NULL;

@@ -14,7 +14,6 @@
 #include "harness/hosts_case.h"
 #include "harness/network.h"
 #include "harness/ranks.h"
-#include "harness/ways.h"
 
 enum { POOL = 5 << 20 };
 
@@ -86,11 +85,11 @@ static quern_status run_until_the_last_ends(struct rank *rank) {
     return QUERN_OK;
 }
 
-TEST_BOTH_WAYS(hosts_collective_ends, a_process_that_is_killed) {
+Test(hosts_collective_ends, a_process_that_is_killed) {
     for (int ranks = 2; ranks < 5; ranks++) end_the_last(ranks, run_until_the_last_ends, NULL, SIGKILL);
 }
 
-TEST_BOTH_WAYS(hosts_collective_ends, a_host_that_is_stopped) {
+Test(hosts_collective_ends, a_host_that_is_stopped) {
     for (int ranks = 2; ranks < 4; ranks++) end_the_last(ranks, run_until_the_last_ends, NULL, SIGSTOP);
 }
 
@@ -125,7 +124,7 @@ static quern_status part(struct rank *rank) {
     return QUERN_OK;
 }
 
-TEST_BOTH_WAYS(hosts_collective_ends, ranks_that_part) {
+Test(hosts_collective_ends, ranks_that_part) {
     static const struct parting partings[] = {
         {LEAVES, 3, QUERN_PEER_LOST, "rank 3 (process"},   {LEAVES, 0, QUERN_PEER_LOST, "rank 0 (process"},
         {ABORTS, 1, QUERN_GROUP_ABORTED, "it is Friday"},  {STAYS_AWAY, 3, QUERN_PEER_TIMEOUT, "rank 3 (process"},
@@ -154,7 +153,7 @@ static quern_status run_until_the_cable_is_pulled(struct rank *rank) {
     return QUERN_OK;
 }
 
-TEST_BOTH_WAYS(hosts_collective_ends, a_pulled_cable) {
+Test(hosts_collective_ends, a_pulled_cable) {
     static const struct hosts_shape far_shapes[] = {{2, 2}, {3, 5}};
     struct network network;
     const char *wrong = NULL;

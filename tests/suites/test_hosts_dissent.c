@@ -12,7 +12,6 @@
 #include "harness/check.h"
 #include "harness/device.h"
 #include "harness/ranks.h"
-#include "harness/ways.h"
 
 enum { MOST = 8, ROUNDS = 64, TEXT = 256 };
 
@@ -94,12 +93,12 @@ static void check_shape(int hosts, int ranks) {
                 .shared_bytes = sizeof(struct board));
 }
 
-TEST_BOTH_WAYS(hosts_dissent, two_hosts) {
+Test(hosts_dissent, two_hosts) {
     check_shape(2, 2);
     check_shape(2, 4);
 }
 
-TEST_BOTH_WAYS(hosts_dissent, more_hosts) {
+Test(hosts_dissent, more_hosts) {
     check_shape(3, 3);
     check_shape(4, 8);
 }

@@ -18,7 +18,6 @@
 #include "harness/check.h"
 #include "harness/hosts_case.h"
 #include "harness/ranks.h"
-#include "harness/ways.h"
 #include "ranks/hosts/connections.h"
 
 /* What all ranks do: meet, then meet again and again until that fails as it must. */
@@ -52,7 +51,7 @@ static void end_by_signal(int hosts, int ranks, unsigned mask, int signal, struc
 
 /* ---- deaths ---- */
 
-TEST_BOTH_WAYS(hosts_ends, a_killed_process) {
+Test(hosts_ends, a_killed_process) {
     end_by_signal(2, 2, 2, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank 1 (process", "has ended"}, 1});
     end_by_signal(2, 2, 1, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank 0 (process", "has ended"}, 0});
     end_by_signal(2, 4, 8, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank 3 (process", "has ended"}, 3});
@@ -60,17 +59,17 @@ TEST_BOTH_WAYS(hosts_ends, a_killed_process) {
     end_by_signal(3, 6, 8, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank 3 (process", "has ended"}, 3});
 }
 
-TEST_BOTH_WAYS(hosts_ends, a_killed_leader) {
+Test(hosts_ends, a_killed_leader) {
     end_by_signal(2, 4, 4, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank ", "has ended"}, 2});
     end_by_signal(2, 4, 1, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank ", "has ended"}, 0});
 }
 
-TEST_BOTH_WAYS(hosts_ends, a_killed_host) {
+Test(hosts_ends, a_killed_host) {
     end_by_signal(2, 4, 12, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank 2 (process", "on host 127.0.0."}, 2});
     end_by_signal(4, 8, 3, SIGKILL, (struct end){QUERN_PEER_LOST, {"rank ", "has ended"}, 0});
 }
 
-TEST_BOTH_WAYS(hosts_ends, a_stopped_host) {
+Test(hosts_ends, a_stopped_host) {
     end_by_signal(2, 2, 2, SIGSTOP, (struct end){QUERN_PEER_LOST, {"rank 1 (process", "its host is silent"}, 1});
     end_by_signal(2, 4, 12, SIGSTOP, (struct end){QUERN_PEER_LOST, {"rank 2 (process", "its host is silent"}, 2});
     end_by_signal(3, 3, 1, SIGSTOP, (struct end){QUERN_PEER_LOST, {"rank 0 (process", "its host is silent"}, 0});
@@ -123,7 +122,7 @@ static quern_status look_idly(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-TEST_BOTH_WAYS(hosts_ends, an_idle_group_knows_who_is_missing) {
+Test(hosts_ends, an_idle_group_knows_who_is_missing) {
     end_ranks((struct ranks){.count = 3, .hosts = 3, .function = look_idly}, 1 << 1, SIGKILL);
 }
 
@@ -158,18 +157,18 @@ static void check_parting(int hosts, int ranks, struct parting parting) {
     check_ranks(.kind = RANK_BOTH, .count = ranks, .hosts = hosts, .function = part, .user = &parting);
 }
 
-TEST_BOTH_WAYS(hosts_ends, a_rank_that_leaves) {
+Test(hosts_ends, a_rank_that_leaves) {
     check_parting(2, 2, (struct parting){LEAVES, 1, QUERN_PEER_LOST, {"rank 1 (process", "has destroyed its group"}});
     check_parting(2, 4, (struct parting){LEAVES, 3, QUERN_PEER_LOST, {"rank 3 (process", "has destroyed its group"}});
     check_parting(3, 3, (struct parting){LEAVES, 0, QUERN_PEER_LOST, {"rank 0 (process", "has destroyed its group"}});
 }
 
-TEST_BOTH_WAYS(hosts_ends, a_rank_that_aborts) {
+Test(hosts_ends, a_rank_that_aborts) {
     check_parting(2, 2, (struct parting){ABORTS, 0, QUERN_GROUP_ABORTED, {"rank 0 has aborted the group: it is Friday"}});
     check_parting(3, 6, (struct parting){ABORTS, 5, QUERN_GROUP_ABORTED, {"rank 5 has aborted the group: it is Friday"}});
 }
 
-TEST_BOTH_WAYS(hosts_ends, a_rank_that_does_not_arrive) {
+Test(hosts_ends, a_rank_that_does_not_arrive) {
     check_parting(2, 2, (struct parting){STAYS_AWAY, 1, QUERN_PEER_TIMEOUT, {"rank 1 (process", "waited "}});
     check_parting(2, 4, (struct parting){STAYS_AWAY, 3, QUERN_PEER_TIMEOUT, {"rank 3 (process", "waited "}});
 }
@@ -189,7 +188,7 @@ static quern_status fork_and_die(struct rank *rank) {
         }
         *(pid_t *)rank->shared = child;
         rank_ok(rank, quern_barrier(group, NULL, NULL));
-        rank_line_up(rank);  /* what a relay has not sent is lost with its process */
+        rank_line_up(rank);
         raise(SIGKILL);
     }
     rank_ok(rank, quern_barrier(group, NULL, NULL));
@@ -198,7 +197,7 @@ static quern_status fork_and_die(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-TEST_BOTH_WAYS(hosts_ends, a_forked_child_does_not_hide_its_parents_end) {
+Test(hosts_ends, a_forked_child_does_not_hide_its_parents_end) {
     struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = fork_and_die});
     const char *wrong = ranks_wait(run, (bool[]){false, true});
     const pid_t child = *(pid_t *)ranks_shared(run);
@@ -217,7 +216,7 @@ static int count_inherited(void) {
 }
 
 /* Nothing is left of a group, and nothing of it passes to a program that is executed. */
-BOTH_WAYS_RANKS(hosts_ends, nothing_is_left_of_a_group, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
+TEST_RANKS(hosts_ends, nothing_is_left_of_a_group, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
     const int files = count_entries("/proc/self/fd"), threads = count_entries("/proc/self/task"), inherited = count_inherited();
     for (int round = 0; round < 5; round++) {
         quern_group_args args = rank_group_args(rank, RANK_LIMIT);

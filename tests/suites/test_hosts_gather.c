@@ -18,6 +18,7 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "os/address.h"
+#include "ranks/hosts/walk.h"
 #include "ranks/segment.h"
 
 /* Seconds: the limit of a creation that must end by it.  All ranks that come do so within this time. */
@@ -214,6 +215,23 @@ Test(hosts_gather, a_slot_that_two_ranks_have) {
         for (int hosts = 1; hosts <= 2; hosts++)
             check_ranks(.kind = RANK_PROCESSES, .count = 3 * hosts, .hosts = hosts, .function = join_damaged, .user = &damages[i],
                         .shared_bytes = sizeof(struct gather_store));
+}
+
+/* ---- more ranks than sockets serve ---- */
+
+static quern_status be_too_many(struct rank *rank) {
+    struct gatherer gatherer = {.rank = rank};
+    quern_group *group = NULL;
+    quern_group_args args = gathered_args(&gatherer, RANK_LIMIT);
+    rank_hosts_args(&args)->transports = "sockets";
+    rank_refused(rank, quern_group_create(&args, 1, &group), QUERN_NOT_SUPPORTED,
+                 "3 ranks of several hosts: sockets serve up to 2");
+    return QUERN_OK;
+}
+
+Test(hosts_gather, ranks_that_are_too_many_for_sockets) {
+    quern_most_over_sockets = 2;
+    check_ranks(.kind = RANK_BOTH, .count = 3, .hosts = 2, .function = be_too_many, .shared_bytes = sizeof(struct gather_store));
 }
 
 /* ---- addresses ---- */

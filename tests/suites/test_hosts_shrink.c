@@ -14,9 +14,9 @@
 #include "harness/check.h"
 #include "harness/ranks.h"
 #include "harness/shrink_case.h"
-#include "harness/ways.h"
 #include "ranks/group/shrink_hosts.h"
 #include "ranks/handles.h"
+#include "ranks/hosts/walk.h"
 
 /* ---- who has gone before ---- */
 
@@ -56,7 +56,7 @@ static void check_scene(enum rank_kind kind, struct shape shape, enum way_out wa
     check(!wrong, "%d hosts of %d ranks without %#x: %s", shape.hosts, shape.ranks, shape.gone, wrong);
 }
 
-TEST_BOTH_WAYS(hosts_shrink, a_group_of_which_all_live) {
+Test(hosts_shrink, a_group_of_which_all_live) {
     static const struct shape shapes[] = {{2, 2, 0}, {2, 4, 0}, {3, 5, 0}, {4, 9, 0}};
     for (size_t i = 0; i < COUNT(shapes); i++) check_scene(RANK_BOTH, shapes[i], LEAVES, RANK_LIMIT);
 }
@@ -68,25 +68,9 @@ Test(hosts_shrink, without_those_that_were_killed) {
     for (size_t i = 0; i < COUNT(shapes); i++) check_scene(RANK_PROCESSES, shapes[i], KILLED, RANK_LIMIT);
 }
 
-/* With relays nobody knows of a host whose leader has ended whether other ranks of it live: it has until the limit. */
-Test(hosts_shrink, without_those_that_were_killed_relayed) {
-    static const struct shape shapes[] = {{2, 4, 8}, {2, 4, 4}, {3, 6, 1}};
-    quern_most_direct = 0;
-    for (size_t i = 0; i < COUNT(shapes); i++) check_scene(RANK_PROCESSES, shapes[i], KILLED, RANK_LIMIT);
-    check_scene(RANK_PROCESSES, (struct shape){3, 6, 0x30}, KILLED, SHRINK_SHORT);
-}
-
-/* A whole host leaves only where each rank is heard by itself: a host whose leader has left is no longer watched. */
-static void check_leaving(bool whole_host) {
+Test(hosts_shrink, without_those_that_have_left) {
     static const struct shape shapes[] = {{2, 4, 2}, {3, 5, 0x14}, {4, 8, 0x81}, {3, 6, 3}};
-    for (size_t i = 0; i < COUNT(shapes) - !whole_host; i++) check_scene(RANK_BOTH, shapes[i], LEAVES, RANK_LIMIT);
-}
-
-Test(hosts_shrink, without_those_that_have_left) { check_leaving(true); }
-
-Test(hosts_shrink, without_those_that_have_left_relayed) {
-    quern_most_direct = 0;
-    check_leaving(false);
+    for (size_t i = 0; i < COUNT(shapes); i++) check_scene(RANK_BOTH, shapes[i], LEAVES, RANK_LIMIT);
 }
 
 Test(hosts_shrink, needs_a_quorum) {
@@ -108,7 +92,7 @@ Test(hosts_shrink, knows_a_quorum) {
 }
 
 /* The lowest rank that lives is of another host than that which gathers: ranks 0 and 3 are of one, and rank 0 is killed. */
-BOTH_WAYS_RANKS(hosts_shrink, with_interleaved_hosts, .kind = RANK_PROCESSES, .count = 4, .hosts = 2, .may_die = 1 << 0) {
+TEST_RANKS(hosts_shrink, with_interleaved_hosts, .kind = RANK_PROCESSES, .count = 4, .hosts = 2, .may_die = 1 << 0) {
     quern_group *group = NULL;
     quern_group_args args = rank_group_args(rank, RANK_LIMIT);
     quern_hosts_args *hosts = rank_hosts_args(&args);
@@ -122,7 +106,7 @@ BOTH_WAYS_RANKS(hosts_shrink, with_interleaved_hosts, .kind = RANK_PROCESSES, .c
 /* ---- again and again ---- */
 
 /* The highest rank of each group is killed when the others have left a barrier, until one host is left, and then a rank of it. */
-BOTH_WAYS_RANKS(hosts_shrink, again_and_again, .kind = RANK_PROCESSES, .count = 6, .hosts = 3, .may_die = 0x3c) {
+TEST_RANKS(hosts_shrink, again_and_again, .kind = RANK_PROCESSES, .count = 6, .hosts = 3, .may_die = 0x3c) {
     quern_group *group = rank_group(rank, RANK_LIMIT), *new;
     unsigned *met = rank->shared;  /* [ranks of the group]: how many have */
     for (int ranks = rank->ranks; ranks > 2; ranks--) {
@@ -173,10 +157,10 @@ static quern_status shrink_many(struct rank *rank) {
     return quern_group_destroy(new);
 }
 
-/* Sets of more than two words, and of more than three. */
+/* Sets of more than two words. */
 Test(hosts_shrink, many_ranks) {
+    quern_most_over_sockets = 66;
     check_ranks(.kind = RANK_THREADS, .count = 66, .hosts = 2, .function = shrink_many);
-    check_ranks(.kind = RANK_THREADS, .count = 97, .hosts = 4, .function = shrink_many);
 }
 
 TEST_RANKS(hosts_shrink, keeps_the_limits, .kind = RANK_PROCESSES, .count = 3, .hosts = 2) {

@@ -15,7 +15,6 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "harness/shrink_case.h"
-#include "harness/ways.h"
 #include "os/clock.h"
 #include "ranks/group/shrink_hosts.h"
 #include "ranks/handles.h"
@@ -264,7 +263,7 @@ TEST_RANKS(hosts_shrink_ends, without_a_host_that_comes_too_late, .kind = RANK_P
 }
 
 /* A rank of the second host does not come: its host awaits it until the limit, and the first host that one. */
-BOTH_WAYS_RANKS(hosts_shrink_ends, without_a_rank_that_comes_too_late, .kind = RANK_PROCESSES, .count = 4, .hosts = 2,
+TEST_RANKS(hosts_shrink_ends, without_a_rank_that_comes_too_late, .kind = RANK_PROCESSES, .count = 4, .hosts = 2,
                 .shared_bytes = 64) {
     unsigned *ended = rank->shared;
     quern_group *group = shrink_case_group(rank, SHRINK_SHORT), *new = NULL;

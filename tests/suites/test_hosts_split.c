@@ -16,7 +16,6 @@
 #include "harness/hosts_case.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
-#include "harness/ways.h"
 #include "ranks/handles.h"
 
 /* The ranks of the parent that are in a child, in the child's order: by key, then by rank. */
@@ -97,7 +96,7 @@ static quern_status split_at_random(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-TEST_BOTH_WAYS(hosts_split, colours) {
+Test(hosts_split, colours) {
     static const struct hosts_shape shapes[] = {{2, 2}, {2, 4}, {2, 5}, {3, 6}, {4, 8}};
     check_shapes(shapes, COUNT(shapes), split_at_random, NULL);
 }
@@ -109,7 +108,7 @@ static uint32_t silence_of(const quern_group *group) {
 }
 
 /* A child that spans hosts is split again; the parent and the child's child are used in turns. */
-BOTH_WAYS_RANKS(hosts_split, children_of_children, .kind = RANK_BOTH, .count = 6, .hosts = 2) {
+TEST_RANKS(hosts_split, children_of_children, .kind = RANK_BOTH, .count = 6, .hosts = 2) {
     quern_group *group = rank_group(rank, RANK_LIMIT), *child, *grandchild;
     rank_ok(rank, quern_group_split(&group, 1, &(int){rank->rank % 2}, &(int){0}, &child));
     rank_ok(rank, quern_group_split(&child, 1, &(int){0}, &(int){-rank->rank}, &grandchild));
@@ -144,7 +143,7 @@ static quern_status split_until_the_end(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-TEST_BOTH_WAYS(hosts_split, a_rank_that_ends) {
+Test(hosts_split, a_rank_that_ends) {
     for (int by = 0; by < 4; by++)
         check_ranks(.kind = RANK_PROCESSES, .count = 4, .hosts = 2, .function = split_until_the_end, .user = &by,
                     .may_die = 1 << by);
@@ -167,7 +166,7 @@ static quern_status stay_away(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-TEST_BOTH_WAYS(hosts_split, other_calls_and_absent_ranks) {
+Test(hosts_split, other_calls_and_absent_ranks) {
     check_ranks(.kind = RANK_BOTH, .count = 4, .hosts = 2, .function = call_differently);
     check_ranks(.kind = RANK_BOTH, .count = 4, .hosts = 2, .function = stay_away);
 }

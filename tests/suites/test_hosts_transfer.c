@@ -12,16 +12,15 @@
 #include "harness/hosts_case.h"
 #include "harness/ragged_case.h"
 #include "harness/ranks.h"
-#include "harness/ways.h"
 #include "harness/transfer_pair.h"
 
-TEST_BOTH_WAYS(hosts_transfer, random_lists) {
+Test(hosts_transfer, random_lists) {
     static const struct hosts_shape shapes[] = {{2, 2}, {2, 4}, {3, 3}, {3, 5}, {2, 8}};
     check_shapes(shapes, COUNT(shapes), transfer_run_lists, &(int){(int)test_size(3, 2)});
 }
 
 /* More than the buffers of the system hold, both ways.  A carrier has a window instead. */
-TEST_BOTH_WAYS(hosts_transfer, both_directions_move_at_once) {
+Test(hosts_transfer, both_directions_move_at_once) {
     const struct transfer_choice choice = {.lists = 2, .items = 6, .largest = carrier_of_environment() ? 2 << 20 : 12 << 20,
                                            .rounds = 2};
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = transfer_run_one, .user = &choice);
@@ -60,7 +59,7 @@ static quern_status exchange_in_between(struct rank *rank) {
     return QUERN_OK;
 }
 
-TEST_BOTH_WAYS(hosts_transfer, beside_exchanges) {
+Test(hosts_transfer, beside_exchanges) {
     for (int hosts = 0; hosts <= 3; hosts += 1 + (hosts == 0))
         check_ranks(.kind = RANK_BOTH, .count = 5, .hosts = hosts, .function = exchange_in_between);
 }
@@ -88,6 +87,49 @@ static void end_by(int signal) {
     end_ranks((struct ranks){.count = 2, .hosts = 2, .function = send_until_the_end}, 1 << 1, signal);
 }
 
-TEST_BOTH_WAYS(hosts_transfer, a_process_that_is_killed) { end_by(SIGKILL); }
+Test(hosts_transfer, a_process_that_is_killed) { end_by(SIGKILL); }
 
-TEST_BOTH_WAYS(hosts_transfer, a_host_that_is_stopped) { end_by(SIGSTOP); }
+Test(hosts_transfer, a_host_that_is_stopped) { end_by(SIGSTOP); }
+
+/* ---- a rank that does not come ---- */
+
+/* Ranks 0 and 1 are of one host, 2 and 3 of the other.  Rank 3 takes nothing while all the others send to it and exchange much. */
+static quern_status leave_one_out(struct rank *rank) {
+    enum { BYTES = 1 << 20 };
+    struct hosts_board *board = rank->shared;
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    unsigned char *memory = malloc(3 * BYTES);
+    rank_check(rank, memory, "no memory");
+    for (int i = 0; i < 3 * BYTES; i++) memory[i] = (unsigned char)(rank->rank == 3 ? 0 : i * 13 + rank->rank);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    quern_transfer_args list = QUERN_TRANSFER_ARGS_INIT;
+    quern_transfer_item items[3];
+    for (int i = 0; i < 3; i++)
+        items[i] = (quern_transfer_item){.receive = rank->rank == 3, .peer = rank->rank == 3 ? i : 3, .tag = 1,
+                                         .memory = memory + (rank->rank == 3 ? i * BYTES : 0), .bytes = BYTES};
+    list.items = items, list.item_count = rank->rank == 3 ? 3 : 1, list.key = 7;
+    quern_transfer *transfer;
+    rank_ok(rank, quern_transfer_prepare(group, &list, &transfer));
+    if (rank->rank < 3) {
+        rank_ok(rank, quern_transfer_start(transfer, NULL));
+        quern_barrier_args some = QUERN_BARRIER_ARGS_INIT;
+        some.members = (const int[]){0, 1, 2}, some.member_count = 3;
+        for (int round = 0; round < 200; round++) rank_ok(rank, quern_barrier(group, &some, NULL));
+        __atomic_add_fetch(&board->counts[0], 1, __ATOMIC_ACQ_REL);
+    } else {
+        for (int i = 0; i < 60000 && __atomic_load_n(&board->counts[0], __ATOMIC_ACQUIRE) < 3; i++) rank_sleep(0.01);
+        rank_check(rank, board->counts[0] == 3, "the others wait for a rank that is not of their call");
+        rank_ok(rank, quern_transfer_start(transfer, NULL));
+    }
+    rank_ok(rank, quern_transfer_wait(transfer, 0));
+    for (int i = 0; rank->rank == 3 && i < 3 * BYTES; i++)
+        rank_check(rank, memory[i] == (unsigned char)(i % BYTES * 13 + i / BYTES), "byte %d is %d", i, memory[i]);
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    free(memory);
+    return quern_group_destroy(group);
+}
+
+Test(hosts_transfer, a_rank_that_does_not_come_holds_up_nobody) {
+    check_ranks(.kind = RANK_BOTH, .count = 4, .hosts = 2, .function = leave_one_out, .shared_bytes = sizeof(struct hosts_board));
+}

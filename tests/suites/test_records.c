@@ -12,7 +12,6 @@
 #include "os/digest.h"
 #include "ranks/collective/collective_record.h"
 #include "ranks/handles.h"
-#include "ranks/hosts/frames.h"
 #include "ranks/hosts/messages.h"
 #include "ranks/ragged/ragged_exchange.h"
 #include "ranks/transfer/words.h"
@@ -129,24 +128,6 @@ static quern_status change_each(struct rank *rank) {
 
 Test(records, each_changed_byte_is_found) {
     for (int ranks = 2; ranks <= 3; ranks++) check_ranks(.kind = RANK_PROCESSES, .count = ranks, .function = change_each);
-}
-
-/* ---- frames, and the numbers of a carrier ---- */
-
-static uint64_t seal_of_relay(const void *frame) {
-    struct quern_relay_frame sealed = *(const struct quern_relay_frame *)frame;
-    quern_seal_frame(&sealed);
-    return sealed.seal;
-}
-
-/* Any bit behind the seal, with which it begins. */
-Test(records, each_bit_of_a_frame_is_in_its_seal) {
-    const struct quern_relay_frame frame = {.from = 3, .to = 700, .stream = 1, .bytes = 4000, .credit = 12345};
-    for (size_t bit = 8 * sizeof frame.seal; bit < 8 * sizeof frame; bit++) {
-        struct quern_relay_frame changed = frame;
-        ((unsigned char *)&changed)[bit / 8] ^= (unsigned char)(1 << bit % 8);
-        check(seal_of_relay(&changed) != seal_of_relay(&frame), "bit %zu has no part in the seal", bit);
-    }
 }
 
 /* ---- the digest ---- */

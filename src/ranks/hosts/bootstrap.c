@@ -73,7 +73,7 @@ void quern_seal_verdict(const unsigned char session[QUERN_DIGEST_BYTES], const u
     quern_hmac(session, QUERN_DIGEST_BYTES, parts, 2, seal);
 }
 
-/* Made once for all hosts, since the facts of 4,096 ranks are 330 KB. */
+/* Made once for all hosts, since the facts of many ranks are long. */
 void quern_digest_verdict(const struct quern_host_verdict *verdict, const struct quern_fact *facts, int ranks,
                           unsigned char digest[QUERN_DIGEST_BYTES]) {
     struct quern_sha256 hash;

@@ -1,19 +1,17 @@
 /*
  * One rank's way to the ranks of other hosts: see walk.h.
  *
- * In groups of few ranks each rank has a connection to every rank of another host, which only its own thread uses, inside of calls:
- * nothing wakes another thread on the way of a message, and bytes go straight between the caller's memory and the socket.
+ * Each rank has two connections to every rank of another host, for calls and for transfers, which only its own thread uses, inside
+ * of calls: nothing wakes another thread on the way of a message, and bytes go straight between the caller's memory and the socket.
  */
 #ifndef QUERN_CONNECTIONS_H
 #define QUERN_CONNECTIONS_H
 
-#include "ranks/hosts/streams.h"
 #include "ranks/membership.h"
 
 struct quern_channel;
 struct quern_data_row;
 struct quern_messages;
-struct quern_relay_end;
 
 struct quern_span {
     const struct quern_data_row *row;        /* the way of data: src/ranks/hosts/rows.h */
@@ -22,10 +20,7 @@ struct quern_span {
     char why[240];                           /* ... and why not the rows before it; "": there are none */
     struct quern_rank_set here;              /* the ranks of this host */
     unsigned char key[32];                   /* of the group's meeting */
-    const struct quern_stream_row *streams;  /* the streams of sockets: streams.h */
-    char why_streams[120];                   /* the reason against the row before it; "": it is the first one */
-    struct quern_relay_end *relay;           /* relayed.c's own */
-    int *socket;                             /* [ranks]; -1: of this host, or there are relays */
+    int *socket;                             /* [ranks]; -1: of this host */
     int *transfers;                          /* likewise, for src/ranks/transfer */
     uint32_t *sent, *received;               /* [ranks]: messages */
     struct quern_channel *channels;          /* [ranks]: of the call */
@@ -38,25 +33,6 @@ struct quern_span {
 /* Of a rank of another host. */
 unsigned char *quern_span_mailbox(const struct quern_membership *member, int rank);
 unsigned char *quern_span_brief(const struct quern_membership *member, int rank);
-
-static inline ssize_t quern_stream_put(const struct quern_membership *member, enum quern_stream stream, int peer,
-                                       const struct iovec *parts, int count) {
-    return member->span->streams->put(member, stream, peer, parts, count);
-}
-
-static inline ssize_t quern_stream_get(const struct quern_membership *member, enum quern_stream stream, int peer,
-                                       const struct iovec *parts, int count) {
-    return member->span->streams->get(member, stream, peer, parts, count);
-}
-
-static inline ssize_t quern_stream_peek(const struct quern_membership *member, enum quern_stream stream, int peer, void *bytes,
-                                        size_t count) {
-    return member->span->streams->peek(member, stream, peer, bytes, count);
-}
-
-static inline bool quern_stream_speaks(const struct quern_membership *member, enum quern_stream stream, int peer) {
-    return member->span->streams->speaks(member, stream, peer);
-}
 
 /* The ranks of a set that are of this host. */
 struct quern_rank_set quern_local_part(const struct quern_membership *member, const struct quern_rank_set *set);

@@ -11,7 +11,7 @@
 #include "os/clock.h"
 
 static const char MAGIC[8] = "quernnet", WELCOME[8] = "welcome", REFUSED[8] = "refused";
-const uint32_t quern_handshake_version = 7;
+const uint32_t quern_handshake_version = 8;
 
 /* ---- keys and codes ---- */
 
@@ -50,7 +50,7 @@ static bool is_code(const struct quern_handshake *h, const char side[4], const u
 
 /* Not a byte more is read than belongs to the message, so that what follows is there for the next reader. */
 static bool is_hello(struct quern_handshake *h) {
-    const bool known = h->hello.kind >= QUERN_CALL_MEETING && h->hello.kind <= QUERN_CALL_RELAY;
+    const bool known = h->hello.kind >= QUERN_CALL_MEETING && h->hello.kind <= QUERN_CALL_TRANSFERS;
     h->challenge.version = quern_handshake_version;
     memcpy(h->challenge.magic, MAGIC, sizeof MAGIC);
     h->refuses = h->hello.version != quern_handshake_version;

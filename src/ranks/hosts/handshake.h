@@ -22,7 +22,7 @@
 #include "os/sha256.h"
 
 /* Why a connection is made. */
-enum quern_call_kind { QUERN_CALL_MEETING = 1, QUERN_CALL_DATA, QUERN_CALL_CONTROL, QUERN_CALL_TRANSFERS, QUERN_CALL_RELAY };
+enum quern_call_kind { QUERN_CALL_MEETING = 1, QUERN_CALL_DATA, QUERN_CALL_CONTROL, QUERN_CALL_TRANSFERS };
 
 /* Connections that came to nothing, as quern_group_report counts them. */
 enum quern_stranger {

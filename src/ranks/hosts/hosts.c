@@ -22,10 +22,10 @@
 #include "ranks/hosts/connector.h"
 #include "ranks/hosts/place.h"
 #include "ranks/hosts/reach.h"
-#include "ranks/hosts/relay.h"
 #include "ranks/hosts/shortage.h"
 #include "ranks/hosts/sockets.h"
 #include "ranks/hosts/span.h"
+#include "ranks/hosts/walk.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
 #include "runtime/log.h"
@@ -44,7 +44,7 @@ struct creation {
     uint32_t strangers[QUERN_STRANGERS];         /* at the place of meeting */
     struct quern_listener meeting, own;              /* the place's, of rank 0; this rank's */
     int64_t began, deadline;
-    int control[QUERN_GROUP_LIMIT], relay[QUERN_GROUP_LIMIT];
+    int control[QUERN_GROUP_LIMIT];
 };
 
 static const int64_t SLICE = 20000000;     /* nanoseconds between two looks at the poison */
@@ -222,17 +222,6 @@ static quern_status start_monitor(struct creation *creation) {
     return quern_fail(member->device, QUERN_SYSTEM_ERROR, "starting the thread that watches other hosts: %s", strerror(errno));
 }
 
-/* Before the monitor: when that is there, the group can be left. */
-static quern_status start_relay(struct creation *creation) {
-    struct quern_membership *member = creation->member;
-    if (!quern_is_relayed((uint32_t)member->ranks, (uint32_t)member->here)) return QUERN_OK;
-    if (quern_start_relay(member->roster, creation->relay)) {
-        for (int rank = 0; rank < member->ranks; rank++) creation->relay[rank] = -1;
-        return QUERN_OK;
-    }
-    return quern_fail(member->device, QUERN_SYSTEM_ERROR, "starting the threads that relay between hosts: %s", strerror(errno));
-}
-
 static quern_status connect_hosts(struct creation *creation) {
     struct quern_membership *member = creation->member;
     const bool speaks = member->roster->host_leader == member->rank;
@@ -243,9 +232,8 @@ static quern_status connect_hosts(struct creation *creation) {
     if (!quern_open_span(member)) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
     memcpy(member->span->key, creation->meeting_key, sizeof member->span->key);
     const struct quern_mesh mesh = {member, &creation->own, creation->began, creation->deadline,
-                                    speaks ? creation->control : NULL, creation->relay, creation->veto};
+                                    speaks ? creation->control : NULL, creation->veto};
     quern_status status = quern_make_mesh(&mesh);
-    if (status == QUERN_OK && speaks) status = start_relay(creation);
     return status == QUERN_OK && speaks ? start_monitor(creation) : status;
 }
 
@@ -342,8 +330,9 @@ static quern_status check_ports(const struct creation *creation) {
 }
 
 static void get_ready(struct creation *creation) {
-    const struct quern_membership *member = creation->member;
+    struct quern_membership *member = creation->member;
     const quern_hosts_args *hosts = creation->args->hosts;
+    note_ready(creation, quern_check_ways(member));
     note_ready(creation, check_ports(creation));
     if (creation->ready == QUERN_OK)
         note_ready(creation, quern_check_descriptors(member, quern_connections_needed(member) + OPENED_FIRST));
@@ -397,17 +386,14 @@ quern_status quern_meet_hosts(const quern_group_args *args, const char *name, st
     creation->meeting.socket = creation->own.socket = -1;
     creation->began = quern_now();
     creation->deadline = member->timeout < 9e9 ? creation->began + (int64_t)(member->timeout * 1e9) : INT64_MAX / 2;
-    for (int rank = 0; rank < QUERN_GROUP_LIMIT; rank++) creation->control[rank] = creation->relay[rank] = -1;
+    for (int rank = 0; rank < QUERN_GROUP_LIMIT; rank++) creation->control[rank] = -1;
     if (hosts->meet) (hosts->all_gather ? quern_address_read_alone : quern_address_read)(hosts->meet, &creation->at);
     quern_make_key(hosts->secret, hosts->secret_bytes, name, args->job, creation->key);
     quern_status status = create(creation, name);
     log_strangers(creation);
     end_place(creation);
     quern_listener_close(&creation->own);
-    for (int rank = 0; rank < QUERN_GROUP_LIMIT; rank++) {
-        quern_socket_close(&creation->control[rank]);
-        quern_socket_close(&creation->relay[rank]);
-    }
+    for (int rank = 0; rank < QUERN_GROUP_LIMIT; rank++) quern_socket_close(&creation->control[rank]);
     free(facts);
     quern_wipe(creation, sizeof *creation);
     free(creation);

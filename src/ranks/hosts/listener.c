@@ -20,11 +20,11 @@
 
 static const int64_t PATIENCE = 2000000000;  /* nanoseconds for a handshake */
 
-/* Each rank makes up to three connections with another one.  More of them than places would crowd each other out. */
-enum { CALLS = 3, LEAST_PLACES = 32, LEAST_BACKLOG = 512 };
+/* More calls than places would crowd each other out. */
+enum { LEAST_PLACES = 32, LEAST_BACKLOG = 512 };
 
 static int places_for(int ranks) {
-    const int places = ranks < QUERN_LISTENER_PLACES / CALLS ? CALLS * ranks : QUERN_LISTENER_PLACES;
+    const int places = QUERN_LISTENER_CALLS * ranks;
     return places < LEAST_PLACES ? LEAST_PLACES : places;
 }
 

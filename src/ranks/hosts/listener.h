@@ -6,8 +6,13 @@
 
 #include "os/address.h"
 #include "ranks/hosts/handshake.h"
+#include "ranks/segment.h"
 
-enum { QUERN_LISTENER_NUMBERS = 128, QUERN_LISTENER_PLACES = 4096 /* at most */ };
+enum {
+    QUERN_LISTENER_NUMBERS = 128,
+    QUERN_LISTENER_CALLS = 3,      /* at most: of a rank to another one */
+    QUERN_LISTENER_PLACES = QUERN_LISTENER_CALLS * QUERN_GROUP_LIMIT  /* at most */
+};
 
 struct quern_listener {
     int socket;                    /* -1: closed */

@@ -41,16 +41,14 @@ static bool is_leader(const struct quern_roster *roster, int rank) {
 /* Whether this rank needs a connection of a kind to another one. */
 static bool is_wanted(const struct quern_mesh *mesh, uint32_t kind, int rank) {
     const struct quern_roster *roster = mesh->member->roster;
-    const bool relayed = quern_is_relayed((uint32_t)roster->ranks, (uint32_t)roster->here);
     if (kind < QUERN_CALL_DATA || rank < 0 || rank >= roster->ranks || !roster->peer[rank].is_elsewhere) return false;
-    if (kind == QUERN_CALL_DATA || kind == QUERN_CALL_TRANSFERS) return !relayed;
-    return mesh->control && is_leader(roster, rank) && (kind == QUERN_CALL_CONTROL || relayed);
+    return kind != QUERN_CALL_CONTROL || (mesh->control && is_leader(roster, rank));
 }
 
 static int *slot_of(const struct quern_mesh *mesh, uint32_t kind, int rank) {
     struct quern_span *span = mesh->member->span;
     int *const slots[] = {[QUERN_CALL_DATA] = span->socket, [QUERN_CALL_CONTROL] = mesh->control,
-                          [QUERN_CALL_TRANSFERS] = span->transfers, [QUERN_CALL_RELAY] = mesh->relay};
+                          [QUERN_CALL_TRANSFERS] = span->transfers};
     return &slots[kind][rank];
 }
 
@@ -101,7 +99,7 @@ static void await(const struct work *work, struct pollfd *polls) {
 }
 
 static bool is_missing(const struct quern_mesh *mesh, int rank) {
-    for (uint32_t kind = QUERN_CALL_DATA; kind <= QUERN_CALL_RELAY; kind++)
+    for (uint32_t kind = QUERN_CALL_DATA; kind <= QUERN_CALL_TRANSFERS; kind++)
         if (is_wanted(mesh, kind, rank) && *slot_of(mesh, kind, rank) < 0) return true;
     return false;
 }
@@ -145,7 +143,7 @@ static bool has_ended(int socket) {
 
 static int find_ended(const struct quern_mesh *mesh) {
     for (int rank = 0; rank < mesh->member->ranks; rank++)
-        for (uint32_t kind = QUERN_CALL_DATA; kind <= QUERN_CALL_RELAY; kind++)
+        for (uint32_t kind = QUERN_CALL_DATA; kind <= QUERN_CALL_TRANSFERS; kind++)
             if (is_wanted(mesh, kind, rank) && has_ended(*slot_of(mesh, kind, rank))) return rank;
     return -1;
 }
@@ -172,7 +170,7 @@ static void plan(struct work *work) {
     const struct quern_mesh *mesh = work->mesh;
     const struct quern_membership *member = mesh->member;
     for (int rank = 0; rank < member->ranks; rank++)
-        for (uint32_t kind = QUERN_CALL_DATA; kind <= QUERN_CALL_RELAY; kind++) {
+        for (uint32_t kind = QUERN_CALL_DATA; kind <= QUERN_CALL_TRANSFERS; kind++) {
             if (!is_wanted(mesh, kind, rank)) continue;
             work->missing++;
             if (rank < member->rank)
@@ -201,7 +199,7 @@ static quern_status connect_all(struct work *work, struct pollfd *polls) {
 }
 
 quern_status quern_make_mesh(const struct quern_mesh *mesh) {
-    const size_t most = 4 * (size_t)mesh->member->ranks;
+    const size_t most = QUERN_LISTENER_CALLS * (size_t)mesh->member->ranks;
     struct work work = {.mesh = mesh, .connectors = calloc(most, sizeof *work.connectors)};
     struct pollfd *polls = calloc(most + (size_t)mesh->listener->places + 1, sizeof *polls);
     quern_status status = work.connectors && polls ? QUERN_OK

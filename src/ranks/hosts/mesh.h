@@ -11,7 +11,6 @@ struct quern_mesh {
     struct quern_listener *listener;               /* of this rank, with the key of the meeting */
     int64_t began, deadline;
     int *control;                          /* [ranks]: connections to the leaders of other hosts; NULL: this rank does not speak */
-    int *relay;                            /* [ranks]: likewise, if it does, of the relays */
     struct quern_veto veto;                /* asked while ranks are awaited */
 };
 

@@ -11,6 +11,7 @@
 #include "os/clock.h"
 #include "os/text.h"
 #include "ranks/hosts/sendrecv.h"
+#include "ranks/hosts/sockets.h"
 #include "ranks/points.h"
 #include "runtime/status.h"
 
@@ -326,7 +327,7 @@ static void rest(struct quern_sendrecv *sendrecv) {
 }
 
 static enum quern_outcome look(const struct quern_sendrecv *sendrecv, int rank, struct quern_frame *last) {
-    const ssize_t read = quern_stream_peek(sendrecv->member, QUERN_STREAM_CALLS, rank, last, sizeof *last);
+    const ssize_t read = quern_socket_peek(sendrecv->member->span->socket[rank], last, sizeof *last);
     if (read == 0 || (read < 0 && errno != EAGAIN && errno != EINTR)) return QUERN_ENDED;
     if (read < (ssize_t)sizeof *last) return QUERN_STUCK;
     return last->tag == QUERN_GOODBYE_TAG ? QUERN_ENDED : QUERN_MOVED;

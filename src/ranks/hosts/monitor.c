@@ -93,16 +93,6 @@ static void lose(struct quern_monitor *monitor, struct line *line, enum quern_lo
     line->is_open = false;
 }
 
-/*
- * Its ranks have said how they are, and it keeps watch no more.  Over relays it was the way to those that have not left, too, so
- * they are lost.
- */
-static void let_go(struct quern_monitor *monitor, struct line *line) {
-    const struct quern_roster *roster = monitor->roster;
-    if (quern_is_relayed((uint32_t)roster->ranks, (uint32_t)roster->here)) lose(monitor, line, QUERN_LOSS_RELAY);
-    line->is_open = false;
-}
-
 /* In the line's own ranks only, and only states that a rank of another host can have. */
 static bool hear_states(const struct quern_monitor *monitor, const struct line *line, const struct state *states, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
@@ -167,7 +157,7 @@ static void hear(struct quern_monitor *monitor, struct line *line) {
             line->in += (size_t)read;
         }
         if (read > 0 && take_messages(monitor, line)) continue;
-        if (line->left) let_go(monitor, line);
+        if (line->left) line->is_open = false;  /* its ranks have said how they are, and it keeps watch no more */
         else lose(monitor, line, QUERN_LOSS_CONNECTION);
     }
 }

@@ -104,9 +104,8 @@ static bool make_arrays(struct quern_quorum *quorum) {
     quorum->connectors = calloc(hosts, sizeof *quorum->connectors);
     quorum->polls = calloc(2 + 2 * hosts + QUERN_LISTENER_PLACES, sizeof *quorum->polls);
     quorum->lines = calloc(ranks, sizeof *quorum->lines);
-    quorum->ranks_of = calloc(hosts, sizeof *quorum->ranks_of);
     quorum->has_left = calloc(hosts, sizeof *quorum->has_left);
-    return quorum->guests && quorum->connectors && quorum->polls && quorum->lines && quorum->ranks_of && quorum->has_left;
+    return quorum->guests && quorum->connectors && quorum->polls && quorum->lines && quorum->has_left;
 }
 
 static void free_arrays(struct quern_quorum *quorum) {
@@ -114,7 +113,6 @@ static void free_arrays(struct quern_quorum *quorum) {
     free(quorum->connectors);
     free(quorum->polls);
     free(quorum->lines);
-    free(quorum->ranks_of);
     free(quorum->has_left);
     quern_wipe(quorum, sizeof *quorum);
     free(quorum);
@@ -139,7 +137,6 @@ struct quern_quorum *quern_open_quorum(const struct quern_membership *member, co
     quorum->patience = patience;
     quorum->listener = (struct quern_listener){.socket = -1, .key = quorum->key, .strangers = member->segment->strangers};
     quorum->socket = quorum->reserved = -1;
-    for (int rank = 0; rank < member->ranks; rank++) quorum->ranks_of[roster->peer[rank].host]++;
     for (int host = 0; host < quorum->hosts; host++) {
         const int leader = roster->leader_of[host];
         quorum->guests[host].socket = -1;

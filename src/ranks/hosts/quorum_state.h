@@ -48,7 +48,6 @@ struct quern_quorum {
     struct quern_connector *connectors;   /* [hosts] */
     struct pollfd *polls;                 /* [1 + places of the listener + 2 hosts] */
     struct pollfd *lines;                 /* [ranks]: those of the old group */
-    uint16_t *ranks_of;                   /* [hosts] */
     bool *has_left;                       /* [hosts]: all of its ranks have ended or left the group, as far as lines say */
 
     int socket;                           /* of a guest: to its home */

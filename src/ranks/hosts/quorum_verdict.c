@@ -17,18 +17,6 @@
 
 /* ---- who is still awaited ---- */
 
-/*
- * Over relays a host is heard by its leader alone: if that has ended or left, nobody says how the other ranks are.  So only an
- * orderly end is sure, and the end of a host's only rank.
- */
-static bool has_surely_left(const struct quern_quorum *quorum, int rank) {
-    const struct quern_segment_rank *place = &quorum->member->segment->rank[rank];
-    const uint32_t state = __atomic_load_n(&place->state, __ATOMIC_ACQUIRE);
-    const bool is_only = quorum->ranks_of[quorum->member->roster->peer[rank].host] == 1;
-    const bool is_silent = __atomic_load_n(&place->loss, __ATOMIC_RELAXED) == QUERN_LOSS_SILENCE;
-    return state == QUERN_RANK_LEFT || (state == QUERN_RANK_ENDED && is_only && !is_silent);
-}
-
 /* A process that has ended, or a handle that was destroyed, ends its connections. */
 void quern_find_gone_hosts(struct quern_quorum *quorum) {
     const struct quern_membership *member = quorum->member;
@@ -38,7 +26,7 @@ void quern_find_gone_hosts(struct quern_quorum *quorum) {
     memset(quorum->has_left, true, (size_t)quorum->hosts * sizeof *quorum->has_left);
     for (int rank = 0; rank < member->ranks; rank++) {
         const bool is_cut = quorum->lines[rank].revents & (POLLRDHUP | POLLHUP | POLLERR);
-        if (!is_cut && !has_surely_left(quorum, rank)) quorum->has_left[member->roster->peer[rank].host] = false;
+        if (!is_cut) quorum->has_left[member->roster->peer[rank].host] = false;
     }
 }
 

@@ -23,8 +23,6 @@ static void report_pairs(struct quern_text *text, const struct quern_membership 
         for (int other = one + 1; other < roster->hosts; other++)
             quern_text_add(text, "hosts %d and %d: %s, since %s memory does not reach from one host to another%s%s\n", one, other,
                            quern_way_between_hosts(member), memory, *why ? "; " : "", why);
-    if (member->span && *member->span->why_streams)
-        quern_text_add(text, "between hosts: %s, since %s\n", member->span->streams->name, member->span->why_streams);
 }
 
 static void report_host(struct quern_text *text, const struct quern_roster *roster, int host) {

@@ -36,9 +36,6 @@ struct quern_data_row {
     enum quern_outcome (*receive_head)(struct quern_sendrecv *sendrecv, struct quern_channel *channel);
     enum quern_outcome (*receive)(struct quern_sendrecv *sendrecv, struct quern_channel *channel);
 
-    /* As quern_stream_row.heard: only these have something for receive_head and receive. */
-    const uint32_t *(*heard)(const struct quern_sendrecv *sendrecv);
-
     /* Lets others run for a while: nothing has moved for some time. */
     void (*rest)(struct quern_sendrecv *sendrecv);
 

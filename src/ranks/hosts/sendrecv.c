@@ -194,18 +194,15 @@ static quern_status judge(const struct quern_sendrecv *sendrecv, const struct qu
     return QUERN_OK;
 }
 
-static bool may_have(const uint32_t *heard, int rank) { return !heard || (heard[rank / 32] >> rank % 32 & 1); }
-
-/* One pass over all channels that are not done.  Most of a large group's have nothing new. */
+/* One pass over all channels that are not done. */
 static quern_status pass(struct quern_sendrecv *sendrecv, bool *moved) {
-    const uint32_t *heard = sendrecv->row->heard ? sendrecv->row->heard(sendrecv) : NULL;
     *moved = false;
     for (int i = 0; i < sendrecv->open;) {
         struct quern_channel *channel = &sendrecv->channel[sendrecv->order[i]];
         enum quern_outcome sent = QUERN_STUCK, received = QUERN_STUCK;
         quern_status status = QUERN_OK;
         if (!has_sent(channel)) sent = sendrecv->row->send(sendrecv, channel);
-        if (!has_received(channel) && may_have(heard, channel->rank)) status = receive(sendrecv, channel, &received);
+        if (!has_received(channel)) status = receive(sendrecv, channel, &received);
         if (status == QUERN_OK) status = judge(sendrecv, channel, sent, received);
         if (status != QUERN_OK) return status;
         *moved |= sent == QUERN_MOVED || received == QUERN_MOVED;
@@ -219,7 +216,7 @@ static quern_status pass(struct quern_sendrecv *sendrecv, bool *moved) {
 
 /*
  * The news of a rank's end comes over another connection than its last message, which therefore gets a moment more.  A rank that
- * leaves says so behind its last message, and that word comes for certain, but perhaps by a relay that waits for a core.
+ * leaves says so behind its last message, and that word comes for certain.
  */
 static bool is_lost(struct quern_sendrecv *sendrecv, int rank, bool gone, int64_t now) {
     const struct quern_segment_rank *place = &sendrecv->member->segment->rank[rank];
@@ -238,10 +235,10 @@ static bool has_left_behind_it(const struct quern_sendrecv *sendrecv, const stru
     return last->tag == QUERN_GOODBYE_TAG && (int32_t)(last->number - awaited) > 0;
 }
 
-/* Without it nothing is heard of other hosts, or over its relay.  A rank says that it leaves, ends that, then lets its lock go. */
+/* Without it nothing is heard of other hosts.  A rank says that it leaves, then lets its lock go. */
 static bool has_no_leader(const struct quern_membership *member) {
     const int leader = member->roster->host_leader;
-    return !quern_rank_lives(member->roster, leader) && (member->span->relay || !has_left(member, leader));
+    return !quern_rank_lives(member->roster, leader) && !has_left(member, leader);
 }
 
 /*

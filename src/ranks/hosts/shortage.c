@@ -43,17 +43,13 @@ static int find_leader(const struct quern_membership *member) {
     return rank;
 }
 
-/*
- * Two for each pair of ranks, or, over relays, for each pair of hosts; those of a pair of hosts are in the leader's process, with a
- * socket for datagrams.
- */
+/* Two for each pair of ranks.  The leader's process has one for each pair of hosts, and a socket for datagrams. */
 int quern_connections_needed(const struct quern_membership *member) {
-    const bool relayed = quern_is_relayed((uint32_t)member->ranks, (uint32_t)member->here);
     const struct quern_roster *roster = member->roster;
     const bool leads = roster && roster->peer[find_leader(member)].is_here;
     int mine = roster ? 0 : 1;
     for (int rank = 0; roster && rank < member->ranks; rank++) mine += roster->peer[rank].is_here;
-    return (relayed ? 0 : mine * 2 * (member->ranks - member->here)) + (leads ? count_hosts(member) * (relayed ? 2 : 1) + 1 : 0);
+    return mine * 2 * (member->ranks - member->here) + (leads ? count_hosts(member) + 1 : 0);
 }
 
 static quern_status fail_with_limit(const struct quern_membership *member, const char *what, int needed,

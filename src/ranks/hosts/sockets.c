@@ -82,3 +82,17 @@ void quern_socket_close(int *socket) {
     unlock_sockets();
     *socket = -1;
 }
+
+/* ---- moving bytes ---- */
+
+ssize_t quern_socket_put(int socket, const struct iovec *parts, int count) {
+    const struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = (size_t)count};
+    return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+ssize_t quern_socket_get(int socket, const struct iovec *parts, int count) {
+    struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = (size_t)count};
+    return recvmsg(socket, &message, MSG_DONTWAIT);
+}
+
+ssize_t quern_socket_peek(int socket, void *bytes, size_t count) { return recv(socket, bytes, count, MSG_PEEK | MSG_DONTWAIT); }

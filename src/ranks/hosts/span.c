@@ -1,13 +1,9 @@
 /* Meetings of ranks of several hosts.  Called by the transport of several hosts and by quern_exchange. */
 #include "ranks/hosts/span.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "os/clock.h"
 #include "ranks/hosts/monitor.h"
 #include "ranks/hosts/reach.h"
-#include "ranks/hosts/relay.h"
 #include "ranks/hosts/socket_row.h"
 #include "ranks/poison.h"
 
@@ -145,8 +141,8 @@ static bool place_piece(void *user, struct quern_channel *channel) {
     return channel->in_head.first == 0 && channel->in_head.second == 0 && channel->in_head.last == piece->bytes;
 }
 
-static quern_status exchange_directly(struct quern_membership *member, const struct quern_meeting *meeting, const void *data,
-                                      size_t bytes) {
+static quern_status exchange(struct quern_membership *member, const struct quern_meeting *meeting, const void *data,
+                             size_t bytes) {
     struct quern_channel *channels = member->span->channels;
     struct quern_sendrecv sendrecv;
     struct piece piece = {member, bytes};
@@ -160,120 +156,14 @@ static quern_status exchange_directly(struct quern_membership *member, const str
     return quern_span_sendrecv(&sendrecv, meeting);
 }
 
-/* ---- the same by the leaders, if there are relays: a message for each pair of hosts, not of ranks ---- */
-
-/* What a leader brings: the pieces of each host's ranks in their order. */
-struct trade {
-    const struct quern_membership *member;
-    size_t bytes, filled;        /* of a piece; of `pieces` */
-    unsigned char *pieces;       /* [ranks]: of this host, then as the others come */
-    size_t *begin;               /* [hosts] */
-};
-
-static int count_ranks(const struct quern_roster *roster, int host) {
-    int count = 0;
-    for (int rank = roster->leader_of[host]; rank < roster->ranks; rank++) count += roster->peer[rank].host == host;
-    return count;
-}
-
-static bool place_pieces(void *user, struct quern_channel *channel) {
-    struct trade *trade = user;
-    const struct quern_roster *roster = trade->member->roster;
-    const int host = roster->peer[channel->rank].host;
-    const size_t bytes = (size_t)count_ranks(roster, host) * trade->bytes;
-    trade->begin[host] = trade->filled;
-    channel->in = channel->few_in;
-    channel->few_in[0] = (struct iovec){trade->pieces + trade->filled, bytes};
-    channel->ins = bytes > 0;
-    trade->filled += bytes;
-    return channel->in_head.first == 0 && channel->in_head.second == 0 && channel->in_head.last == bytes;
-}
-
-static void take_own(struct trade *trade) {
-    const struct quern_membership *member = trade->member;
-    for (int rank = 0; rank < member->ranks; rank++) {
-        const struct quern_peer *peer = &member->roster->peer[rank];
-        if (peer->is_elsewhere || !trade->bytes) continue;
-        memcpy(trade->pieces + trade->filled,
-               (peer->is_here ? quern_own_mailbox : quern_shared_mailbox)(member->roster, rank, member->exchanges - 1),
-               trade->bytes);
-        trade->filled += trade->bytes;
-    }
-}
-
-static void hand_out(const struct trade *trade) {
-    const struct quern_roster *roster = trade->member->roster;
-    for (int rank = 0; rank < roster->ranks && trade->bytes; rank++) {
-        if (!roster->peer[rank].is_elsewhere) continue;
-        size_t *next = &trade->begin[roster->peer[rank].host];
-        memcpy(quern_segment_brought(&roster->view, rank), trade->pieces + *next, trade->bytes);
-        *next += trade->bytes;
-    }
-}
-
-static quern_status trade_pieces(struct trade *trade, const struct quern_meeting *meeting, double timeout) {
-    struct quern_membership *member = (struct quern_membership *)trade->member;
-    struct quern_rank_set leaders = {.count = 0};
-    struct quern_sendrecv sendrecv;
-    for (int host = 0; host < member->roster->hosts; host++) quern_set_add(&leaders, member->roster->leader_of[host]);
-    take_own(trade);
-    quern_sendrecv_open(&sendrecv, member, meeting, &leaders, member->span->channels, member->span->order);
-    sendrecv.timeout = timeout;
-    sendrecv.place = place_pieces;
-    sendrecv.user = trade;
-    for (int i = 0; i < sendrecv.count; i++) {
-        sendrecv.channel[i].out_head.last = trade->filled;
-        quern_channel_add(&sendrecv.channel[i], trade->pieces, trade->filled);
-    }
-    quern_status status = quern_sendrecv_end(&sendrecv);
-    if (status == QUERN_OK) hand_out(trade);
-    return status;
-}
-
-static quern_status trade(struct quern_membership *member, const struct quern_meeting *meeting, size_t bytes, double timeout) {
-    struct trade trade = {.member = member, .bytes = bytes, .pieces = malloc((size_t)member->ranks * bytes + 1),
-                          .begin = calloc((size_t)member->roster->hosts, sizeof *trade.begin)};
-    quern_status status;
-    if (trade.pieces && trade.begin) status = trade_pieces(&trade, meeting, timeout);
-    else status = quern_poison(member, QUERN_OUT_OF_MEMORY, "no memory for the messages of %d ranks", member->ranks);
-    free(trade.pieces);
-    free(trade.begin);
-    return status;
-}
-
-/* All read what was brought before they come to the next exchange, so the leader may write there again then. */
-static quern_status exchange_by_leaders(struct quern_membership *member, const struct quern_meeting *meeting, size_t bytes) {
-    const struct quern_rank_set local = quern_local_part(member, meeting->set);
-    const int64_t began = quern_now();
-    note_call(member, meeting);
-    quern_status status = meet_locally(member, meeting, &local, meeting->timeout);
-    if (status == QUERN_OK && member->rank == member->roster->host_leader)
-        status = trade(member, meeting, bytes, left_of(meeting->timeout, began) + FURTHER);
-    return status == QUERN_OK ? meet_locally(member, meeting, &local, left_of(meeting->timeout, began) + FURTHEST) : status;
-}
-
-static quern_status exchange(struct quern_membership *member, const struct quern_meeting *meeting, const void *data,
-                             size_t bytes) {
-    return member->span->relay ? exchange_by_leaders(member, meeting, bytes) : exchange_directly(member, meeting, data, bytes);
-}
-
-static unsigned char *mailbox(const struct quern_membership *member, int rank) {
-    return member->span->relay ? quern_segment_brought(&member->roster->view, rank) : quern_span_mailbox(member, rank);
-}
-
 quern_status quern_settle_span(struct quern_membership *member) {
     return member->span && member->span->row->settle ? member->span->row->settle(member) : QUERN_OK;
 }
 
-/*
- * The last words of a rank are in its ring before the relay may end.  The monitor tells who of the host has left until the relay
- * has ended, with which the others lose whom it has not named.
- */
 static void leave(struct quern_membership *member) {
     quern_await_telling(member);
     quern_free_span(member);
-    quern_leave_relay(member);
     quern_leave_monitor(member);
 }
 
-const struct quern_control quern_span_control = {.exchange = exchange, .mailbox = mailbox, .leave = leave};
+const struct quern_control quern_span_control = {.exchange = exchange, .mailbox = quern_span_mailbox, .leave = leave};

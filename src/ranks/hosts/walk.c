@@ -45,9 +45,13 @@ static quern_status connect_ucx(struct quern_membership *member) {
     return quern_ucx_connect(member, quern_messages_user(member->span->messages));
 }
 
+uint32_t quern_most_over_sockets = 64;
+
 static quern_status open_sockets(struct quern_membership *member, uint64_t *digest) {
-    (void)member, (void)digest;
-    return QUERN_OK;
+    (void)digest;
+    if ((uint32_t)member->ranks <= quern_most_over_sockets || member->here == member->ranks) return QUERN_OK;
+    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%d ranks of several hosts: sockets serve up to %u; set carrier "
+                      "(include/quern_mpi.h has MPI's) or transports=\"ucx\"", member->ranks, quern_most_over_sockets);
 }
 
 static const struct {
@@ -88,6 +92,11 @@ const char *quern_read_ways(const quern_hosts_args *hosts, uint32_t *ways) {
         at += bytes;
     }
     return NULL;
+}
+
+quern_status quern_check_ways(struct quern_membership *member) {
+    const bool is_over_sockets = member->device->kind == QUERN_CPU && member->ways == QUERN_WAY_SOCKETS;
+    return is_over_sockets ? open_sockets(member, NULL) : QUERN_OK;
 }
 
 /* ---- the walk ---- */

@@ -64,9 +64,7 @@ void quern_find_speakers(struct quern_transfers *all) {
     for (int peer = 0; peer < member->ranks; peer++) {
         quern_status status;
         if (peer == member->rank || all->wire[peer]) continue;
-        const bool speaks = member->roster->peer[peer].is_elsewhere ? quern_stream_speaks(member, QUERN_STREAM_TRANSFERS, peer)
-                                                                    : quern_lane_speaks(member, peer);
-        if (speaks) quern_wire_to(all, peer, &status);
+        if (member->roster->peer[peer].is_elsewhere || quern_lane_speaks(member, peer)) quern_wire_to(all, peer, &status);
     }
 }
 

@@ -25,8 +25,6 @@ enum {
 static const int64_t SLICE = 20000000;   /* nanoseconds between two looks around */
 static const int64_t GRACE = 60000000;   /* for the last words of a rank of another host, which come by another connection */
 
-static const int64_t RELAYED = 500000000;  /* the same over relays, whose threads may wait for a core */
-
 /* ---- looking around ---- */
 
 static bool is_awaited(const struct quern_transfer_pair *pair) {
@@ -41,7 +39,7 @@ static void find_lost(struct quern_transfer_data *transfer, int64_t now) {
         if (!is_awaited(pair) || !quern_rank_has_gone(roster, pair->wire->peer)) continue;
         if (!pair->gone_since) pair->gone_since = now;
         quern_pass_transfers(transfer->member->transfers);
-        const bool is_late = !pair->wire->is_elsewhere || now - pair->gone_since > (pair->wire->socket < 0 ? RELAYED : GRACE);
+        const bool is_late = !pair->wire->is_elsewhere || now - pair->gone_since > GRACE;
         if (is_late && transfer->state == QUERN_TRANSFER_STARTED && is_awaited(pair)) quern_lose_rank(pair);
     }
 }

@@ -11,6 +11,7 @@
 
 #include "ranks/bell.h"
 #include "ranks/hosts/connections.h"
+#include "ranks/hosts/sockets.h"
 #include "ranks/nccl/nccl_types.h"
 #include "ranks/transfer/transfer_list.h"
 #include "runtime/status.h"
@@ -166,7 +167,7 @@ static ssize_t put(struct quern_wire *wire, struct iovec *parts, int count) {
         if (moved < 0) end_wire(wire, QUERN_PEER_MISMATCH);
         return moved;
     }
-    const ssize_t moved = quern_stream_put(wire->member, QUERN_STREAM_TRANSFERS, wire->peer, parts, count);
+    const ssize_t moved = quern_socket_put(wire->socket, parts, count);
     if (moved < 0 && errno != EAGAIN && errno != EINTR) mute(wire);
     return moved;
 }
@@ -207,7 +208,7 @@ bool quern_wire_flush(struct quern_wire *wire) {
 static ssize_t get(struct quern_wire *wire, struct iovec *parts, int count) {
     if (wire->status != QUERN_OK) return -1;
     if (wire->is_elsewhere) {
-        const ssize_t moved = quern_stream_get(wire->member, QUERN_STREAM_TRANSFERS, wire->peer, parts, count);
+        const ssize_t moved = quern_socket_get(wire->socket, parts, count);
         if (moved == 0 || (moved < 0 && errno != EAGAIN && errno != EINTR)) end_wire(wire, QUERN_PEER_LOST);
         return moved;
     }

@@ -17,7 +17,7 @@ struct quern_stage;
 
 struct quern_wire {
     struct quern_membership *member;
-    int peer, socket;               /* -1: the rank is of this host, or is reached over relays */
+    int peer, socket;               /* -1: the rank is of this host */
     bool is_elsewhere;              /* of another host */
     struct quern_lane_end in, out;
     enum quern_access reads, is_read;  /* whether this rank can copy from the memory of the other one; and back */
