@@ -1,6 +1,7 @@
 """Checks the rooms of the source tree: each room includes only the rooms that it may, and includes form no circle.
 
-Reads the `#include "..."` lines of the sources and of the generated kernels.  A room is a folder; a file belongs to the innermost
+Reads the `#include "..."` lines of the sources and of the generated kernels, and which files use the names that others define: one
+header serves a folder, so its includes do not show which file needs which.  A room is a folder; a file belongs to the innermost
 room above it.  Prints each offence with file and line.  The last line is `N passed, N failed`.
 
 `rooms.py ROOT` checks another tree.  `rooms.py --self-test` breaks every rule once in a scratch copy and checks that each offence
@@ -77,11 +78,6 @@ def room_of(path: str) -> str:
     return ""
 
 
-def node_of(path: str) -> str:
-    """A header and the .c file of the same name are one node."""
-    return str(Path(path).with_suffix(""))
-
-
 def includes(root: Path) -> list[tuple[str, int, str]]:
     """(file, line, included file) of every quoted include that names a file of the tree."""
     found = []
@@ -124,12 +120,35 @@ def arrow_offences(found: list[tuple[str, int, str]]) -> list[str]:
     return offences
 
 
+DECLARED = re.compile(r"^(?!static\b|typedef\b|struct quern_\w+ \{|enum\b)[\w][\w *]*?\b(quern_\w+)(\(|\[\]|,|;)", re.M)
+DEFINED = re.compile(
+    r"^(?!static\b|extern\b|typedef\b)[\w][\w *]*?\b(quern_\w+)(?:\(.*\n?(?:[^;{]*\n)*?[^;{]*\{|(?:\[\])? = \{)", re.M)
+NO_CODE = re.compile(r'/\*.*?\*/|"(?:[^"\\]|\\.)*"', re.S)
+
+
+def definitions(root: Path) -> dict[str, str]:
+    """The file of src that defines each function or table."""
+    return {match[1]: str(path.relative_to(root)) for path in sorted((root / "src").rglob("*.c"))
+            for match in DEFINED.finditer(path.read_text())}
+
+
+def uses(root: Path) -> list[tuple[str, int, str]]:
+    """(file, line, file that defines it) of every function and table of src that another file of src uses."""
+    homes = definitions(root)
+    found = []
+    for path in sorted((root / "src").rglob("*.c")):
+        name = str(path.relative_to(root))
+        code = NO_CODE.sub(lambda match: "\n" * match[0].count("\n"), path.read_text())
+        for number, line in enumerate(code.splitlines(), 1):
+            found += [(name, number, homes[word]) for word in re.findall(r"\bquern_\w+", line) if homes.get(word, name) != name]
+    return found
+
+
 def circle_offences(found: list[tuple[str, int, str]]) -> list[str]:
-    """One line for each strongly connected set of nodes in src, with an include of each."""
+    """One line for each strongly connected set of files, with a use of each."""
     edges: dict[str, dict[str, str]] = {}
     for path, line, target in found:
-        if path.startswith("src/") and node_of(path) != node_of(target):
-            edges.setdefault(node_of(path), {}).setdefault(node_of(target), f"{path}:{line}")
+        edges.setdefault(path, {}).setdefault(target, f"{path}:{line}")
 
     def reach(start: str) -> set[str]:
         seen, waiting = set(), list(edges.get(start, ()))
@@ -147,32 +166,22 @@ def circle_offences(found: list[tuple[str, int, str]]) -> list[str]:
                                      if target in circle) for circle in sorted(circles)]
 
 
-DECLARED = re.compile(r"^(?!static\b|typedef\b|struct quern_\w+ \{|enum\b)[\w][\w *]*?\b(quern_\w+)(\(|\[\]|,|;)", re.M)
-DEFINED = re.compile(
-    r"^(?!static\b|extern\b|typedef\b)[\w][\w *]*?\b(quern_\w+)(?:\(.*\n?(?:[^;{]*\n)*?[^;{]*\{|(?:\[\])? = \{)", re.M)
-
-
 def declaration_offences(root: Path) -> list[str]:
-    """A function of a private header must be defined in the .c file of the same name.  Else headers could hide circles."""
-    homes: dict[str, str] = {}
-    for path in sorted((root / "src").rglob("*.c")):
-        for match in DEFINED.finditer(path.read_text()):
-            homes[match[1]] = str(path.relative_to(root))
+    """A function of a private header must be defined in the header's folder.  Else headers could hide arrows."""
+    homes = definitions(root)
     offences = []
     for path in sorted((root / "src").rglob("*.h")):
-        text = path.read_text()
-        for match in DECLARED.finditer(text):
-            home = homes.get(match[1])
-            name = str(path.relative_to(root))
-            if home and node_of(home) != node_of(name):
-                offences.append(f"{name}:{text.count(chr(10), 0, match.start(1)) + 1}: {match[1]} is defined in {home}")
+        text, name = path.read_text(), str(path.relative_to(root))
+        offences += [f"{name}:{text.count(chr(10), 0, match.start(1)) + 1}: {match[1]} is defined in {homes[match[1]]}"
+                     for match in DECLARED.finditer(text)
+                     if Path(homes.get(match[1], name)).parent != Path(name).parent]
     return offences
 
 
 def offences_of(root: Path) -> dict[str, list[str]]:
-    found = includes(root)
-    return {"the table": table_offences(), "arrows between rooms": arrow_offences(found),
-            "circles between files": circle_offences(found), "declarations beside definitions": declaration_offences(root)}
+    used = uses(root)
+    return {"the table": table_offences(), "arrows between rooms": arrow_offences(includes(root) + used),
+            "circles between files": circle_offences(used), "declarations beside definitions": declaration_offences(root)}
 
 
 # (the broken rule, the file, a line put in front of it, the text of the offence)
@@ -183,8 +192,9 @@ BREAKS = [
      "generated may not include src/runtime"),
     ("an example that looks inside", "examples/private.c", '#include "os/text.h"', "examples may not include src/os"),
     ("a demo that looks inside", "demo/private.c", '#include "adam/adam_list.h"', "demo may not include src/adam"),
-    ("a circle in a room", "src/ranks/poison.h", '#include "ranks/handles.h"', "a circle: "),
-    ("a stranger's declaration", "src/os/clock.h", "void quern_futex_wake(uint32_t *word);", "quern_futex_wake is defined in"),
+    ("a circle in a room", "src/ranks/poison.c", "static const void *circle = quern_member_of;", "a circle: "),
+    ("a call up", "src/os/text.c", "static const void *call = quern_fail;", "src/os may not include src/runtime"),
+    ("another folder's declaration", "src/os/clock.h", "void quern_member_of(void);", "quern_member_of is defined in"),
 ]
 
 
