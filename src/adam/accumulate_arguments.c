@@ -1,5 +1,5 @@
 /* Checks the arguments of an accumulation that a plan depends on.  Called by gradient_accumulate.c and accumulate_plan.c. */
-#include "adam/accumulate_arguments.h"
+#include "adam/adam.h"
 
 #include <string.h>
 

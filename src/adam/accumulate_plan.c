@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adam/accumulate_arguments.h"
+#include "adam/adam.h"
 #include "runtime/status.h"
 
 /* ---- the tables on a GPU ---- */

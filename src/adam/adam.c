@@ -1,14 +1,7 @@
 /* quern_adam, its workspace and its explanation: check the arguments, choose a kernel, run the step on its device. */
 #include <fenv.h>
 
-#include "adam/adam_apart.h"
-#include "adam/adam_arguments.h"
-#include "adam/adam_cpu.h"
-#include "adam/adam_cuda.h"
-#include "adam/adam_select.h"
-#include "adam/adam_show.h"
-#include "adam/adam_step.h"
-#include "adam/adam_tensors.h"
+#include "adam/adam.h"
 #include "runtime/arguments.h"
 #include "runtime/log.h"
 #include "runtime/status.h"

@@ -8,7 +8,7 @@
  * type represents all of these values, so a kernel that rounds to nearest stores them exactly, up to the errors of its root and
  * quotient in fp32.
  */
-#include "adam/adam_answers.h"
+#include "adam/adam.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -2,12 +2,11 @@
  * Finds arrays that share memory, by sorting all arrays of a list by address.  Called for steps, plans, norms and saved states; the
  * sorting is runtime/ranges.c.
  */
-#include "adam/adam_apart.h"
+#include "adam/adam.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "adam/adam_tensors.h"
 #include "runtime/status.h"
 
 /* ---- the ranges of a list ---- */

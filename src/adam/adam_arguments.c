@@ -1,12 +1,10 @@
 /* Checks of the arguments without the tensors.  Called by quern_adam, by plans and by saved states. */
-#include "adam/adam_arguments.h"
+#include "adam/adam.h"
 
-#include "adam/adam_legality.h"
 
 #include <float.h>
 #include <string.h>
 
-#include "adam/adam_list.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
 

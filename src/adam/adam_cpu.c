@@ -1,5 +1,5 @@
 /* A step of Adam on a CPU: all tensors, laid end to end, are cut into shares for the threads.  Called by adam.c. */
-#include "adam/adam_cpu.h"
+#include "adam/adam.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * the plan: a launch for each batch of tensors that fits into the parameters of a kernel, where streams and captured graphs keep
  * their own addresses.  Tensors with steps of their own have a launch before, which counts them.  Called by adam.c.
  */
-#include "adam/adam_cuda.h"
+#include "adam/adam.h"
 
 #include "os/integers.h"
 #include "runtime/cuda_visit.h"

@@ -2,7 +2,7 @@
  * The types that a step of Adam can have, by the generator's own table.  Called for the arguments of a call, the rows of a kernel
  * pack and saved states.
  */
-#include "adam/adam_legality.h"
+#include "adam/adam.h"
 
 #include "runtime/arguments.h"
 #include "runtime/status.h"

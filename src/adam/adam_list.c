@@ -1,9 +1,8 @@
 /* Access to the tensors of a list.  Called by both devices, by plans and by saved states. */
-#include "adam/adam_list.h"
+#include "adam/adam.h"
 
 #include <string.h>
 
-#include "adam/adam_select.h"
 #include "os/integers.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"

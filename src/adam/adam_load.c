@@ -2,9 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adam/adam_legality.h"
-#include "adam/adam_saved.h"
-#include "adam/adam_select.h"
+#include "adam/adam.h"
 #include "os/checksum.h"
 #include "os/integers.h"
 #include "runtime/arguments.h"

@@ -2,9 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adam/adam_apart.h"
-#include "adam/adam_arguments.h"
-#include "adam/adam_tensors.h"
+#include "adam/adam.h"
 #include "runtime/device.h"
 #include "runtime/status.h"
 

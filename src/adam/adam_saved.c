@@ -1,12 +1,8 @@
 /* The public functions that compute the size of a saved state and write it.  Also the layout, which adam_load.c shares. */
-#include "adam/adam_saved.h"
+#include "adam/adam.h"
 
 #include <string.h>
 
-#include "adam/adam_apart.h"
-#include "adam/adam_arguments.h"
-#include "adam/adam_select.h"
-#include "adam/adam_tensors.h"
 #include "os/checksum.h"
 #include "os/integers.h"
 #include "os/sizes.h"

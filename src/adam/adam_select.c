@@ -1,10 +1,8 @@
 /* Chooses a kernel of Adam.  Called by quern_adam, its explanation and the functions on gradients. */
-#include "adam/adam_select.h"
+#include "adam/adam.h"
 
 #include <string.h>
 
-#include "adam/adam_answers.h"
-#include "adam/adam_legality.h"
 #include "runtime/dtype.h"
 #include "runtime/explain.h"
 #include "runtime/operation.h"

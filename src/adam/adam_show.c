@@ -1,9 +1,7 @@
 /* Shows the tensors of a step of Adam.  Called while somebody looks at it. */
-#include "adam/adam_show.h"
+#include "adam/adam.h"
 
 #include "../generated/arguments.h"
-#include "adam/adam_call.h"
-#include "adam/adam_tensors.h"
 
 /* Which dtype the elements of a part have. */
 static quern_dtype dtype_of(const quern_adam_args *args, const struct quern_adam_part *part) {

@@ -1,5 +1,5 @@
 /* Computes the scalars of a step from the arguments.  Called by adam.c. */
-#include "adam/adam_step.h"
+#include "adam/adam.h"
 
 #include "kernels/adam_scalars.h"
 

@@ -1,10 +1,9 @@
 /* The arrays of a tensor, and the checks of each tensor for itself.  Called by quern_adam, by plans and by saved states. */
-#include "adam/adam_tensors.h"
+#include "adam/adam.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "adam/adam_select.h"
 #include "runtime/status.h"
 #include "runtime/dtype.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../generated/arguments.h"
-#include "adam/accumulate_arguments.h"
+#include "adam/adam.h"
 #include "runtime/arguments.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/look.h"

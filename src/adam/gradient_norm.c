@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../generated/arguments.h"
-#include "adam/gradients.h"
+#include "adam/adam.h"
 #include "kernels/gradient_norm_finish.h"
 #include "os/integers.h"
 #include "runtime/arguments.h"

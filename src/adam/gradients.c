@@ -1,7 +1,6 @@
 /* Lists of gradients: checks, visits on a CPU and launches on a GPU.  For the norm, accumulations and their plans. */
-#include "adam/gradients.h"
+#include "adam/adam.h"
 
-#include "adam/adam_select.h"
 #include "os/integers.h"
 #include "runtime/arguments.h"
 #include "runtime/dtype.h"

@@ -3,8 +3,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "cross_entropy/blas_cpu.h"
-#include "cross_entropy/blas_cuda.h"
+#include "cross_entropy/cross_entropy.h"
 #include "os/sizes.h"
 #include "os/text.h"
 #include "runtime/arguments.h"

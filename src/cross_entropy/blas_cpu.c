@@ -4,7 +4,7 @@
  * With tiles of 1024 x 1024 the product takes much longer than the conversions, and the memory does not depend on the matrices.
  * Called by blas.c.
  */
-#include "cross_entropy/blas_cpu.h"
+#include "cross_entropy/cross_entropy.h"
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -2,7 +2,7 @@
  * Products by cuBLAS.  cuBLAS stores matrices by columns, so it reads a matrix stored by rows as its transpose.  Therefore the call
  * computes C^T = B^T * A^T.  Called by blas.c.
  */
-#include "cross_entropy/blas_cuda.h"
+#include "cross_entropy/cross_entropy.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,11 +1,7 @@
 /* The public cross-entropy functions: check the arguments and the workspace, then run the call. */
 #include <fenv.h>
 
-#include "cross_entropy/cross_entropy_arguments.h"
-#include "cross_entropy/cross_entropy_labels.h"
-#include "cross_entropy/cross_entropy_run.h"
-#include "cross_entropy/cross_entropy_select.h"
-#include "cross_entropy/cross_entropy_show.h"
+#include "cross_entropy/cross_entropy.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
 #include "runtime/threads.h"

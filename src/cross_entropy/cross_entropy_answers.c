@@ -2,13 +2,12 @@
  * The known answers of the kernels of cross-entropy: three rows, of which the last is ignored, reduced to a mean.  Each stage gets
  * the results of the stages before it.  Called by quern_prepare through the operation's row.
  */
-#include "cross_entropy/cross_entropy_answers.h"
+#include "cross_entropy/cross_entropy.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "cross_entropy/cross_entropy_shared.h"
 #include "quern.h"
 #include "runtime/answers.h"
 #include "runtime/storage.h"

@@ -1,5 +1,5 @@
 /* Checks of the arguments.  Called by all public functions of cross-entropy and linear cross-entropy. */
-#include "cross_entropy/cross_entropy_arguments.h"
+#include "cross_entropy/cross_entropy.h"
 
 #include <float.h>
 #include <math.h>

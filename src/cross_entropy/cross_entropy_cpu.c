@@ -1,9 +1,8 @@
 /* Cross-entropy on a CPU.  Kernels read the logits; this file handles labels, parts and losses.  Called by cross_entropy_run.c. */
-#include "cross_entropy/cross_entropy_cpu.h"
+#include "cross_entropy/cross_entropy.h"
 
 #include <string.h>
 
-#include "cross_entropy/cross_entropy_select.h"
 #include "kernels/cpu/cross_entropy_kept.h"
 #include "kernels/cross_entropy_row.h"
 #include "os/integers.h"

@@ -7,12 +7,10 @@
  *
  * Long rows have the same bits either way.
  */
-#include "cross_entropy/cross_entropy_cuda.h"
+#include "cross_entropy/cross_entropy.h"
 
 #include <stddef.h>
 
-#include "cross_entropy/cross_entropy_select.h"
-#include "cross_entropy/cross_entropy_shared.h"
 #include "os/integers.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/status.h"

@@ -2,7 +2,7 @@
  * Strict labels: a bad label is an error.  A CPU reads all labels here, before a call starts.  On a GPU the kernels leave the row
  * as it is and count it in the report, which must be there.  Called by cross_entropy.c and linear_cross_entropy.c.
  */
-#include "cross_entropy/cross_entropy_labels.h"
+#include "cross_entropy/cross_entropy.h"
 
 #include "kernels/cross_entropy_row.h"
 #include "runtime/status.h"

@@ -2,12 +2,8 @@
  * Lays out the workspace of a cross-entropy call and runs the call on its device.  Called by cross_entropy.c and
  * linear_cross_entropy.c.
  */
-#include "cross_entropy/cross_entropy_run.h"
+#include "cross_entropy/cross_entropy.h"
 
-#include "cross_entropy/cross_entropy_arguments.h"
-#include "cross_entropy/cross_entropy_cpu.h"
-#include "cross_entropy/cross_entropy_cuda.h"
-#include "cross_entropy/cross_entropy_select.h"
 #include "kernels/cross_entropy_scratch.h"
 #include "os/integers.h"
 

@@ -1,8 +1,6 @@
 /* Chooses kernels for cross-entropy.  Called by both backends, for each stage of a call, and by quern_cross_entropy_explain. */
-#include "cross_entropy/cross_entropy_select.h"
+#include "cross_entropy/cross_entropy.h"
 
-#include "cross_entropy/cross_entropy_answers.h"
-#include "cross_entropy/cross_entropy_shared.h"
 #include "os/integers.h"
 #include "runtime/dtype.h"
 #include "runtime/explain.h"

@@ -2,7 +2,7 @@
  * How much shared memory a block needs for a row or its share, and what it does.  Called when a kernel is selected, launched or
  * asked.
  */
-#include "cross_entropy/cross_entropy_shared.h"
+#include "cross_entropy/cross_entropy.h"
 
 #include "os/integers.h"
 

@@ -1,5 +1,5 @@
 /* Shows the tensors of a call of cross-entropy.  Called while somebody looks at it. */
-#include "cross_entropy/cross_entropy_show.h"
+#include "cross_entropy/cross_entropy.h"
 
 #include "../generated/arguments.h"
 

@@ -7,10 +7,7 @@
 #include <fenv.h>
 
 #include "../generated/arguments.h"
-#include "cross_entropy/cross_entropy_arguments.h"
-#include "cross_entropy/cross_entropy_labels.h"
-#include "cross_entropy/cross_entropy_run.h"
-#include "cross_entropy/cross_entropy_show.h"
+#include "cross_entropy/cross_entropy.h"
 #include "os/integers.h"
 #include "os/sizes.h"
 #include "runtime/arguments.h"

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "look/dump_call.h"
+#include "look/look.h"
 #include "os/descriptor.h"
 #include "os/whole_file.h"
 #include "runtime/arguments.h"

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "look/dump_call.h"
-#include "look/tensors_file.h"
+#include "look/look.h"
 #include "os/whole_file.h"
 #include "runtime/status.h"
 

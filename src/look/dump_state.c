@@ -1,5 +1,5 @@
 /* The errors of a dump, until quern_step tells them, and its paths.  Called by dump.c and dump_call.c. */
-#include "look/dump_state.h"
+#include "look/look.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The array of a trace's events.  Called by the trace for each event. */
-#include "look/events.h"
+#include "look/look.h"
 
 #include <sched.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Writes JSON.  Called by the trace and the dump. */
-#include "look/json.h"
+#include "look/look.h"
 
 #include <math.h>
 #include <stdlib.h>

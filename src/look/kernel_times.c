@@ -1,5 +1,5 @@
 /* Notes launches and reads their times.  Called for each launch of a call that is traced, and at the end of the trace. */
-#include "look/kernel_times.h"
+#include "look/look.h"
 
 #include <stdlib.h>
 

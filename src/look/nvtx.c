@@ -1,5 +1,5 @@
 /* Opens NVTX if the machine has it, and calls it.  Called by the trace. */
-#include "look/nvtx.h"
+#include "look/look.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* Reads the elements of a tensor, from a GPU piece by piece.  Called by the dump for each tensor. */
-#include "look/tensor_reader.h"
+#include "look/look.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Writes tensors to a file.  Called by the dump, before and after each call. */
-#include "look/tensors_file.h"
+#include "look/look.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,10 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "look/events.h"
-#include "look/kernel_times.h"
-#include "look/nvtx.h"
-#include "look/trace_file.h"
+#include "look/look.h"
 #include "os/clock.h"
 #include "os/unload.h"
 #include "os/whole_file.h"

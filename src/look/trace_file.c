@@ -1,12 +1,10 @@
 /* Writes the events of a trace in Chrome's trace event format.  Called when a trace ends. */
-#include "look/trace_file.h"
+#include "look/look.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "look/events.h"
-#include "look/json.h"
 #include "os/whole_file.h"
 
 enum { PIECE = 1 << 16, FIRST_STREAM = 1 << 30 /* the first number of a track that is no thread */ };

@@ -1,11 +1,7 @@
 /* quern_quantize, its two steps, its workspace and its explanation: check the arguments, select the kernels and run them. */
 #include <fenv.h>
 
-#include "quantize/quantize_arguments.h"
-#include "quantize/quantize_cpu.h"
-#include "quantize/quantize_cuda.h"
-#include "quantize/quantize_select.h"
-#include "quantize/quantize_show.h"
+#include "quantize/quantize.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
 

@@ -5,7 +5,7 @@
  * The largest value is that of the 8-bit type divided by 2^8, so that the scale is 2^8; the others are powers of two.  Every type
  * represents all of them and their products.
  */
-#include "quantize/quantize_answers.h"
+#include "quantize/quantize.h"
 
 #include <stddef.h>
 

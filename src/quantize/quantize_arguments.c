@@ -1,11 +1,10 @@
 /* Checks the arguments of a quantisation.  Called by quantize.c and quantize_plan.c. */
-#include "quantize/quantize_arguments.h"
+#include "quantize/quantize.h"
 
 #include <float.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "quantize/quantize_arrays.h"
 #include "runtime/arguments.h"
 #include "runtime/dtype.h"
 #include "runtime/status.h"

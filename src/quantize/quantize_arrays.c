@@ -1,6 +1,6 @@
 /* The arrays of a list of tensors that are quantised: their memory, and the checks of it.  Called by quantize_arguments.c and
  * quantize_plan.c. */
-#include "quantize/quantize_arrays.h"
+#include "quantize/quantize.h"
 
 #include "runtime/status.h"
 

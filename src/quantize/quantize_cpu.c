@@ -1,5 +1,5 @@
 /* Runs a quantisation on the threads of a CPU.  Called by quantize.c. */
-#include "quantize/quantize_cpu.h"
+#include "quantize/quantize.h"
 
 #include <string.h>
 

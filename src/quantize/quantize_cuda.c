@@ -1,5 +1,5 @@
 /* Launches a quantisation on a GPU.  Called by quantize.c. */
-#include "quantize/quantize_cuda.h"
+#include "quantize/quantize.h"
 
 #include "runtime/cuda_visit.h"
 

@@ -2,8 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "quantize/quantize_arguments.h"
-#include "quantize/quantize_arrays.h"
+#include "quantize/quantize.h"
 #include "runtime/arguments.h"
 #include "runtime/dtype.h"
 #include "runtime/status.h"

@@ -1,8 +1,6 @@
 /* Chooses the kernels of a quantisation.  Called by its public functions; quern_prepare reads the operation's row. */
-#include "quantize/quantize_select.h"
+#include "quantize/quantize.h"
 
-#include "quantize/quantize_answers.h"
-#include "quantize/quantize_arguments.h"
 #include "runtime/dispatch.h"
 #include "runtime/dtype.h"
 #include "runtime/explain.h"

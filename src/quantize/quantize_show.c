@@ -1,8 +1,7 @@
 /* Shows the tensors of a quantisation.  Called while somebody looks at it. */
-#include "quantize/quantize_show.h"
+#include "quantize/quantize.h"
 
 #include "../generated/arguments.h"
-#include "quantize/quantize_call.h"
 
 /* The outputs of one tensor. */
 static void show_outputs(struct quern_tensor_taker *taker, const struct quern_quantize_call *call,

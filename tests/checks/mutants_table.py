@@ -138,7 +138,7 @@ MUTANTS = (
      '&text, "%s", ""), unlink(file->path);'),
     ("a link that is not followed", "src/os/whole_file.c", "cpu: test_trace", "is_link ? realpath(path, NULL)",
      "is_link ? strdup(path)"),
-    ("counts of an older program's list where today's are", "src/quantize/quantize_call.h", "cpu: test_quantize",
+    ("counts of an older program's list where today's are", "src/quantize/quantize.h", "cpu: test_quantize",
      "place * list->stride + offsetof", "place * sizeof(quern_quantize_tensor) + offsetof"),
     ("NaN in a history that is skipped", "src/quantize/quantize_cpu.c", "cpu: test_quantize",
      "largest = bits > largest ? bits : largest;", "largest = bits > largest && bits <= 0x7F800000 ? bits : largest;"),

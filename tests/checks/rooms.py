@@ -191,7 +191,7 @@ BREAKS = [
     ("a generated kernel in the runtime", "generated/adam/table.c", '#include "runtime/status.h"',
      "generated may not include src/runtime"),
     ("an example that looks inside", "examples/private.c", '#include "os/text.h"', "examples may not include src/os"),
-    ("a demo that looks inside", "demo/private.c", '#include "adam/adam_list.h"', "demo may not include src/adam"),
+    ("a demo that looks inside", "demo/private.c", '#include "adam/adam.h"', "demo may not include src/adam"),
     ("a circle in a room", "src/ranks/poison.c", "static const void *circle = quern_member_of;", "a circle: "),
     ("a call up", "src/os/text.c", "static const void *call = quern_fail;", "src/os may not include src/runtime"),
     ("another folder's declaration", "src/os/clock.h", "void quern_member_of(void);", "quern_member_of is defined in"),

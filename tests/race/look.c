@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "look/events.h"
+#include "look/look.h"
 #include "quern.h"
 
 enum { THREADS = 3, ROUNDS = 20, COUNT = 64 };

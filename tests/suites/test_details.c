@@ -8,8 +8,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-#include "adam/gradients.h"
-#include "cross_entropy/cross_entropy_select.h"
+#include "adam/adam.h"
+#include "cross_entropy/cross_entropy.h"
 #include "harness/check.h"
 #include "harness/device.h"
 #include "header/table.h"

@@ -16,7 +16,7 @@
 #include "harness/check.h"
 #include "harness/cuda.h"
 #include "harness/looking.h"
-#include "look/tensors_file.h"
+#include "look/look.h"
 #include "oracle/adam.h"
 
 enum { COUNT = 700, LAST = 33 };

@@ -17,8 +17,7 @@
 #include "harness/check.h"
 #include "harness/cuda.h"
 #include "harness/looking.h"
-#include "look/events.h"
-#include "look/kernel_times.h"
+#include "look/look.h"
 
 /* A step reads 2 bytes of gradient, 4 of moments and 4 of master, and writes 4, 4 and 2 of parameter. */
 enum { COUNT = 700, LAST = 33, BYTES_OF_ELEMENT = 20 };

@@ -5,7 +5,7 @@
 
 #include "os/integers.h"
 #include "os/sizes.h"
-#include "quantize/quantize_arguments.h"
+#include "quantize/quantize.h"
 #include "ranks/handles.h"
 #include "runtime/arguments.h"
 #include "runtime/dtype.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "quantize/quantize_select.h"
+#include "quantize/quantize.h"
 #include "ranks/barrier_cuda.h"
 #include "ranks/chunks/chunks_launch_cuda.h"
 #include "ranks/collective/collective_select.h"

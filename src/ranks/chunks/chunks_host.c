@@ -15,7 +15,7 @@
 #include <fenv.h>
 
 #include "kernels/quantize_scale.h"
-#include "quantize/quantize_select.h"
+#include "quantize/quantize.h"
 #include "ranks/chunks/chunks_record.h"
 #include "ranks/chunks/chunks_wait.h"
 #include "ranks/chunks/chunks_work.h"
