@@ -31,7 +31,7 @@ static CUresult make_event(struct quern_cuda_rank *rank, const struct quern_memb
     return error;
 }
 
-/* What the groups of this process share: room on the GPU, and the watcher. */
+/* The state that the groups of this process share: room on the GPU, and the watcher. */
 static quern_status begin_sharing(const struct quern_membership *member, struct quern_cuda_rank *rank) {
     quern_status status = quern_gpu_room_take(member, &rank->room, &rank->room_taken);
     if (status != QUERN_OK || quern_watch(member->roster)) return status;

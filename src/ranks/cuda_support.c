@@ -1,4 +1,4 @@
-/* What a GPU, its driver and the environment must give, so that ranks can use them.  Called before a rank's data is made. */
+/* The needs of ranks of a GPU, its driver and the environment.  Called before a rank's data is made. */
 #include "ranks/cuda_support.h"
 
 #include <stdlib.h>

@@ -61,8 +61,8 @@ void quern_describe_end(struct quern_text *text, const struct quern_membership *
     const uint32_t loss = __atomic_load_n(&place->loss, __ATOMIC_RELAXED);
     if (left || has_left(member, rank)) quern_text_add(text, "has destroyed its group");
     else if (!elsewhere || (told && loss == QUERN_LOSS_TOLD)) quern_text_add(text, "has ended");
-    else if (loss == QUERN_LOSS_SILENCE)
-        quern_text_add(text, "is lost: its host is silent, for more than %g s", member->silence * 1e-6);
+    else if (loss == QUERN_LOSS_TIMEOUT)
+        quern_text_add(text, "is lost: its host is silent, for more than %g s", member->failure_timeout * 1e-6);
     else quern_text_add(text, "is lost: its connection has ended");
 }
 

@@ -6,7 +6,7 @@
  * not 4,032.
  *
  * A waiting rank polls a number of times, since a peer on another core arrives within a microsecond.  Then it yields its core a
- * number of times, since the peer may wait for this core; patience.c learns both numbers.  If the core has other work, a yield
+ * number of times, since the peer may wait for this core; spin.c learns both numbers.  If the core has other work, a yield
  * lasts until the end of that work's slice of milliseconds, while a sleeper gets the core when it is woken.  So at last it sleeps.
  *
  * In a meeting of some ranks it sleeps on the word that counts the signals put into its pad.  Before it sleeps it sets the count at
@@ -345,29 +345,29 @@ static quern_status sleep_until_all_have_come(struct wait *wait) {
 }
 
 static bool come_while_polling(struct wait *wait) {
-    struct quern_patience *patience = &wait->member->polls;
-    for (int look = 0; look < patience->looks; look++) {  /* never 0 */
+    struct quern_spin *spin = &wait->member->polls;
+    for (int look = 0; look < spin->spins; look++) {  /* never 0 */
         quern_pause();
         if (!all_have_come(wait)) continue;
-        quern_patience_pays(patience);
+        quern_spin_succeeded(spin);
         return true;
     }
-    quern_patience_fails(patience);
+    quern_spin_failed(spin);
     return false;
 }
 
 static bool come_while_yielding(struct wait *wait) {
-    struct quern_patience *patience = &wait->member->yields;
-    const int looks = quern_patience_looks(patience);
+    struct quern_spin *spin = &wait->member->yields;
+    const int looks = quern_spin_count(spin);
     const int64_t until = quern_now() + MOST_YIELDING;
     for (int look = 0; look < looks; look++) {
         sched_yield();
         const bool come = all_have_come(wait), late = quern_now() > until;
-        if (late) quern_patience_rests(patience);
-        else if (come) quern_patience_pays(patience);
+        if (late) quern_spin_pause(spin);
+        else if (come) quern_spin_succeeded(spin);
         if (come || late) return come;
     }
-    if (looks) quern_patience_fails(patience);
+    if (looks) quern_spin_failed(spin);
     return false;
 }
 

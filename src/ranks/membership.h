@@ -13,7 +13,7 @@
 #include "os/digest.h"
 #include "os/text.h"
 #include "quern.h"
-#include "ranks/patience.h"
+#include "ranks/spin.h"
 #include "ranks/roster.h"
 #include "ranks/segment.h"
 #include "runtime/device.h"
@@ -122,7 +122,7 @@ struct quern_membership {
     double first_timeout, steady_timeout;  /* ... until the first barrier or all-to-all has succeeded, and after it */
     int share_gpu;
     int multicast;                       /* for memory of quern_symmetric_alloc */
-    uint32_t silence;                    /* microseconds: after which a host is lost.  0: the group is of one host */
+    uint32_t failure_timeout;                    /* microseconds: after which a host is lost.  0: the group is of one host */
     char label[64];                      /* "group NAME, rank 3": prefix of details */
     const uint16_t *numbers;             /* while the group is formed: of the ranks in texts; NULL: their own */
     uint32_t first_epoch;
@@ -133,9 +133,9 @@ struct quern_membership {
     struct quern_address address;        /* where it expects them */
     quern_carrier carrier;               /* the engine's, if the ways have one; its name is a copy */
     char carrier_name[16];
-    uint32_t ways;                       /* bits, of src/ranks/hosts/walk.h: those that this rank allows */
+    uint32_t transports;                       /* bits, of src/ranks/hosts/choice.h: those that this rank allows */
     bool one_process;                    /* all ranks of this host are in this process */
-    bool has_briefs;                     /* on each host that holds, or each rank is in a process of its own */
+    bool has_eagers;                     /* on each host that holds, or each rank is in a process of its own */
     /* Of the ranks of this host, by their slots: */
     quern_signal *from[QUERN_RANK_LIMIT], *to[QUERN_RANK_LIMIT];  /* the signals of each rank for this one, and back */
     struct quern_signal_line *line_of[QUERN_RANK_LIMIT];  /* each rank's signals for the meetings of all ranks */
@@ -146,12 +146,12 @@ struct quern_membership {
     uint32_t all_count;                  /* host meetings of all ranks so far */
     uint32_t missing[QUERN_GROUP_WORDS]; /* the ranks of the wait that failed */
     uint32_t exchanges;                  /* so far; its parity selects the half of the mailbox */
-    struct quern_patience polls, yields; /* how often a wait looks again before it yields its core, and before it sleeps */
+    struct quern_spin polls, yields; /* how often a wait looks again before it yields its core, and before it sleeps */
     uint32_t splits;                     /* so far */
     bool is_shrunk;                      /* quern_group_shrink was called */
     uint64_t symmetric_calls;            /* collective calls about symmetric memory so far */
     struct quern_symmetric_ranges *symmetric;  /* the rank's symmetric memory; NULL: none so far */
-    size_t brief_bytes;                  /* of the last exchange */
+    size_t eager_bytes;                  /* of the last exchange */
     struct quern_collective_again *again;  /* the last collective: src/ranks/collective/collective_again.h */
     void *lists;                         /* of the last exchange without a plan, for the next one */
     size_t lists_bytes;

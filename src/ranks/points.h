@@ -43,10 +43,10 @@
     point(SPLIT_WISHED, "split.wished")                 /* the colours of all are known; this rank has no place in its own */ \
     point(RAGGED_RECORDED, "ragged.recorded")           /* the record and the notices are written; not announced */ \
     point(RAGGED_ENTERED, "ragged.entered")             /* about to read the others' records and counts */ \
-    point(RAGGED_BRIEFED, "ragged.briefed")             /* the others' briefs are copied and checked; before what they decide */ \
-    point(RAGGED_RECEIVED, "ragged.received")           /* the slices are copied out of the briefs: the end of the small way */ \
+    point(RAGGED_BRIEFED, "ragged.briefed")             /* the others' eager messages are checked; before they decide */ \
+    point(RAGGED_RECEIVED, "ragged.received")           /* the slices are copied out of the eager messages: the end */ \
     point(RAGGED_EXAMINED, "ragged.examined")           /* they are checked; before the vote */ \
-    point(RAGGED_VOTED, "ragged.voted")                 /* all agree, by a vote or by briefs; before the look at the poison */ \
+    point(RAGGED_VOTED, "ragged.voted")                 /* all agree, by vote or eager messages; before the poison is checked */ \
     point(RAGGED_COPYING, "ragged.copying")             /* about to copy */ \
     point(RAGGED_STAGED, "ragged.staged")               /* the next window is filled; before its meeting */ \
     point(RAGGED_WINDOW, "ragged.window")               /* that meeting is over; before the look at the poison */ \

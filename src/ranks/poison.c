@@ -20,7 +20,7 @@
 #include "os/futex.h"
 #include "ranks/describe.h"
 #include "ranks/points.h"
-#include "ranks/silence.h"
+#include "ranks/heartbeat.h"
 #include "runtime/log.h"
 #include "runtime/status.h"
 
@@ -97,8 +97,8 @@ static void wake_all(const struct quern_roster *roster) {
         struct quern_segment_place *place = quern_segment_place(&roster->view, (uint32_t)slot);
         __atomic_add_fetch(&place->arrivals, 1, __ATOMIC_RELEASE);
         quern_futex_wake(&place->arrivals);
-        __atomic_add_fetch(&place->bell.rings, 1, __ATOMIC_RELEASE);
-        quern_futex_wake(&place->bell.rings);
+        __atomic_add_fetch(&place->eventcount.rings, 1, __ATOMIC_RELEASE);
+        quern_futex_wake(&place->eventcount.rings);
     }
     __atomic_add_fetch(&segment->wakes, 1, __ATOMIC_RELEASE);
     quern_futex_wake(&segment->wakes);
@@ -142,7 +142,7 @@ static quern_status status_of(uint32_t poison) {
     return has_own ? status_of_source[source] : quern_told_status(poison & 0xffff);
 }
 
-/* What a rank has written about its poison, or its host has told; NULL: nothing is known. */
+/* The text of a rank's poison, its own or from its host; NULL: nothing is known. */
 static const struct quern_poison_reason *reason_of(const struct quern_roster *roster, int rank) {
     if (!roster->peer[rank].is_elsewhere) return &quern_place(roster, rank)->reason;
     for (int i = 0; i < 2; i++) {
@@ -234,7 +234,8 @@ static uint32_t find_poison(const struct quern_membership *member) {
  * with what the others will not have.
  */
 static void await_agreement(const struct quern_membership *member) {
-    const int64_t most = 2 * quern_poison_patience(member->silence) / 1000000;  /* the monitor may have ended with its process */
+    const int64_t most = 2 * quern_poison_timeout(member->failure_timeout) / 1000000;  /* the monitor may have ended with its
+                                                                                          process */
     const uint32_t *agreement = &member->segment->agreement;
     uint32_t agrees = QUERN_AGREES;
     for (int64_t waited = 0; waited < most && __atomic_load_n(agreement, __ATOMIC_ACQUIRE) == QUERN_AGREES; waited++) {

@@ -323,8 +323,8 @@ static void describe_device(struct quern_segment_rank *place, const struct quern
     place->device_kind = (int32_t)device->kind;
     place->device_ordinal = device->ordinal;
     place->share_gpu = member->share_gpu;
-    place->ways = member->ways;
-    place->silence = member->silence;
+    place->transports = member->transports;
+    place->failure_timeout = member->failure_timeout;
     memcpy(place->device_uuid, device->uuid.bytes, sizeof device->uuid.bytes);
 }
 
@@ -378,7 +378,7 @@ static quern_status take_slot(const struct joining *joining, const struct quern_
 /* The place is this rank's: fills it in. */
 static quern_status fill_place(struct joining *joining, struct quern_membership *member, struct quern_segment_rank *place) {
     struct quern_entering entering = {.name = joining->name, .rank = member->rank, .ranks = member->ranks, .here = member->here,
-                                      .device = member->device, .share_gpu = member->share_gpu, .ways = member->ways};
+                                      .device = member->device, .share_gpu = member->share_gpu, .transports = member->transports};
     quern_status status = take_slot(joining, member, place, &entering.slot);
     if (status == QUERN_OK) status = quern_enter_roster(joining->roster, &entering, &joining->again);
     if (status == QUERN_OK && joining->again) {  /* whoever has refused the group has said why, before the name was removed */
@@ -529,7 +529,7 @@ static quern_status enter(struct joining *joining) {
 }
 
 /* Whether the ranks of each host are of one process, or each of a process of its own: the same on all ranks. */
-static bool has_briefs(const struct quern_roster *roster) {
+static bool has_eagers(const struct quern_roster *roster) {
     uint16_t ranks[QUERN_GROUP_LIMIT] = {0}, processes[QUERN_GROUP_LIMIT] = {0};
     bool has = true;
     for (int rank = 0; rank < roster->ranks; rank++) {
@@ -543,7 +543,7 @@ static bool has_briefs(const struct quern_roster *roster) {
 static void seat_member(struct quern_membership *member) {
     const struct quern_roster *roster = member->roster;
     member->one_process = true;
-    member->has_briefs = has_briefs(roster);
+    member->has_eagers = has_eagers(roster);
     for (int peer = 0; peer < member->ranks; peer++) {
         const bool here = roster->peer[peer].is_here;
         const uint32_t slot = roster->peer[peer].slot;

@@ -72,9 +72,9 @@ static void free_roster(struct quern_roster *roster) {
     free(roster->pads);
     free(roster->lines);
     free(roster->mailboxes);
-    free(roster->briefs);
-    for (int lane = 0; roster->lanes && lane < roster->here * roster->here; lane++) free(roster->lanes[lane]);
-    free(roster->lanes);
+    free(roster->eagers);
+    for (int ring = 0; roster->rings && ring < roster->here * roster->here; ring++) free(roster->rings[ring]);
+    free(roster->rings);
     free(roster);
 }
 
@@ -219,7 +219,7 @@ bool quern_rank_has_ended(const struct quern_roster *roster, int rank) {
 
 bool quern_host_is_lost(const struct quern_roster *roster, int rank) {
     const uint32_t loss = loss_of(roster, rank);
-    return loss == QUERN_LOSS_SILENCE || loss == QUERN_LOSS_CONNECTION;
+    return loss == QUERN_LOSS_TIMEOUT || loss == QUERN_LOSS_CONNECTION;
 }
 
 int quern_lost_rank(const struct quern_roster *roster, int rank) {
@@ -245,13 +245,13 @@ static bool make_room(struct quern_roster *roster, int ranks, int here) {
     roster->pads = aligned_alloc(LINE, quern_round_up(pads, LINE));
     roster->lines = aligned_alloc(LINE, (size_t)here * LINE);
     roster->mailboxes = aligned_alloc(LINE, mailboxes);
-    roster->briefs = aligned_alloc(LINE, (size_t)here * 2 * QUERN_BRIEF_BYTES);
-    if (!roster->pads || !roster->lines || !roster->mailboxes || !roster->briefs) {
+    roster->eagers = aligned_alloc(LINE, (size_t)here * 2 * QUERN_EAGER_BYTES);
+    if (!roster->pads || !roster->lines || !roster->mailboxes || !roster->eagers) {
         free(roster->pads);
         free(roster->lines);
         free(roster->mailboxes);
-        free(roster->briefs);
-        roster->pads = NULL, roster->lines = NULL, roster->mailboxes = NULL, roster->briefs = NULL;
+        free(roster->eagers);
+        roster->pads = NULL, roster->lines = NULL, roster->mailboxes = NULL, roster->eagers = NULL;
         return false;
     }
     memset(roster->mailboxes, 0, mailboxes);
@@ -270,7 +270,7 @@ static void set_up_peer(struct quern_roster *roster, const struct quern_entering
     peer->device_kind = (int32_t)device->kind;
     peer->device_ordinal = device->ordinal;
     peer->share_gpu = entering->share_gpu;
-    peer->ways = entering->ways;
+    peer->transports = entering->transports;
     memcpy(peer->device_uuid, device->uuid.bytes, sizeof peer->device_uuid);
 }
 
@@ -302,7 +302,7 @@ quern_status quern_enter_roster(struct quern_roster *roster, const struct quern_
     return status;
 }
 
-/* A number of a slot that another process has written.  What is none leads to the first place, until the roster is complete. */
+/* The number of a slot, written by another process.  An invalid one gives the first slot, until the roster is complete. */
 static uint32_t slot_of(const struct quern_roster *roster, int rank) {
     const uint32_t seat = __atomic_load_n(&roster->segment->rank[rank].seat, __ATOMIC_ACQUIRE);
     return seat - 1 < (uint32_t)roster->here ? seat - 1 : 0;
@@ -322,7 +322,7 @@ static void read_peer(struct quern_roster *roster, int rank) {
     peer->device_kind = place->device_kind;
     peer->device_ordinal = place->device_ordinal;
     peer->share_gpu = place->share_gpu;
-    peer->ways = place->ways;
+    peer->transports = place->transports;
     memcpy(peer->device_uuid, place->device_uuid, sizeof peer->device_uuid);
     const uint32_t seat = __atomic_load_n(&place->seat, __ATOMIC_ACQUIRE);  /* only ranks of this host have taken one */
     peer->is_elsewhere = !seat;
@@ -460,25 +460,25 @@ unsigned char *quern_shared_mailbox(const struct quern_roster *roster, int rank,
     return quern_segment_place(&roster->view, roster->peer[rank].slot)->mailbox[half % 2];
 }
 
-unsigned char *quern_own_brief(const struct quern_roster *roster, int rank, uint32_t half) {
-    return roster->briefs + (slot_at(roster, rank) * 2 + half % 2) * QUERN_BRIEF_BYTES;
+unsigned char *quern_own_eager(const struct quern_roster *roster, int rank, uint32_t half) {
+    return roster->eagers + (slot_at(roster, rank) * 2 + half % 2) * QUERN_EAGER_BYTES;
 }
 
-unsigned char *quern_shared_brief(const struct quern_roster *roster, int rank, uint32_t half) {
-    return quern_segment_brief(&roster->view, roster->peer[rank].slot, half);
+unsigned char *quern_shared_eager(const struct quern_roster *roster, int rank, uint32_t half) {
+    return quern_segment_eager(&roster->view, roster->peer[rank].slot, half);
 }
 
-static void *find_lane(struct quern_roster *roster, int from, int to, size_t bytes, bool make) {
-    if (!roster->lanes && make) roster->lanes = calloc((size_t)roster->here * (size_t)roster->here, sizeof *roster->lanes);
-    if (!roster->lanes) return NULL;
-    void **lane = &roster->lanes[slot_at(roster, from) * (size_t)roster->here + slot_at(roster, to)];
-    if (!*lane && make && (*lane = aligned_alloc(sizeof(struct quern_signal_line), bytes))) memset(*lane, 0, bytes);
-    return *lane;
+static void *find_ring(struct quern_roster *roster, int from, int to, size_t bytes, bool make) {
+    if (!roster->rings && make) roster->rings = calloc((size_t)roster->here * (size_t)roster->here, sizeof *roster->rings);
+    if (!roster->rings) return NULL;
+    void **ring = &roster->rings[slot_at(roster, from) * (size_t)roster->here + slot_at(roster, to)];
+    if (!*ring && make && (*ring = aligned_alloc(sizeof(struct quern_signal_line), bytes))) memset(*ring, 0, bytes);
+    return *ring;
 }
 
-void *quern_own_lane(struct quern_roster *roster, int from, int to, size_t bytes, bool make) {
+void *quern_own_ring(struct quern_roster *roster, int from, int to, size_t bytes, bool make) {
     lock_rosters();
-    void *lane = find_lane(roster, from, to, bytes, make);
+    void *ring = find_ring(roster, from, to, bytes, make);
     unlock_rosters();
-    return lane;
+    return ring;
 }

@@ -39,7 +39,7 @@ struct quern_peer {
     int32_t device_ordinal;      /* in its own process */
     unsigned char device_uuid[16];
     int32_t share_gpu;
-    uint32_t ways;               /* of data that it allows: bits of src/ranks/hosts/walk.h */
+    uint32_t transports;               /* of data that it allows: bits of src/ranks/hosts/choice.h */
 };
 
 struct quern_roster {
@@ -70,8 +70,8 @@ struct quern_roster {
     quern_signal *pads;          /* [here][pad stride]: the signals between ranks of this process */
     struct quern_signal_line *lines;  /* [here]: their signals for meetings of all ranks */
     unsigned char *mailboxes;    /* [here][2][QUERN_MAILBOX_BYTES]: of the ranks of this process */
-    unsigned char *briefs;       /* [here][2][QUERN_BRIEF_BYTES]: of a group in one process */
-    void **lanes;                /* [here][here] from, to: those of transfers between ranks of this process; NULL: none so far */
+    unsigned char *eagers;       /* [here][2][QUERN_BRIEF_BYTES]: of a group in one process */
+    void **rings;                /* [here][here] from, to: those of transfers between ranks of this process; NULL: none so far */
 };
 
 /*
@@ -94,7 +94,7 @@ struct quern_entering {
     uint32_t slot;
     const quern_device *device;
     int share_gpu;
-    uint32_t ways;
+    uint32_t transports;
 };
 quern_status quern_enter_roster(struct quern_roster *roster, const struct quern_entering *entering, bool *again);
 
@@ -142,12 +142,12 @@ struct quern_signal_line *quern_shared_line(const struct quern_roster *roster, i
 unsigned char *quern_own_mailbox(const struct quern_roster *roster, int rank, uint32_t half);
 unsigned char *quern_shared_mailbox(const struct quern_roster *roster, int rank, uint32_t half);
 
-/* Likewise of a brief. */
-unsigned char *quern_own_brief(const struct quern_roster *roster, int rank, uint32_t half);
-unsigned char *quern_shared_brief(const struct quern_roster *roster, int rank, uint32_t half);
+/* Likewise of an eager message. */
+unsigned char *quern_own_eager(const struct quern_roster *roster, int rank, uint32_t half);
+unsigned char *quern_shared_eager(const struct quern_roster *roster, int rank, uint32_t half);
 
-/* The lane of transfers between two ranks of this process, of zeros at first; NULL: no memory, or unless `make` none so far. */
-void *quern_own_lane(struct quern_roster *roster, int from, int to, size_t bytes, bool make);
+/* The ring of transfers between two ranks of this process, of zeros at first; NULL: no memory, or unless `make` none so far. */
+void *quern_own_ring(struct quern_roster *roster, int from, int to, size_t bytes, bool make);
 
 /* The byte of the segment's file whose lock lets one rank at a time remove the name: behind those of the ranks. */
 enum { QUERN_NAME_BYTE = QUERN_GROUP_LIMIT };

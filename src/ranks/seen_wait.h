@@ -25,7 +25,7 @@ static inline void quern_await_rank(struct quern_seen_wait *seen, int rank) {
     seen->waits = true;
 }
 
-/* A wait for nobody is none. */
+/* Skips a wait that had no missing rank. */
 static inline quern_status quern_end_wait(const struct quern_seen_wait *seen, const struct quern_membership *member,
                                           quern_status status) {
     if (seen->on && seen->waits)

@@ -23,7 +23,7 @@ enum {
     QUERN_GROUP_LIMIT = 512,       /* ranks of a group of several hosts; of a host: QUERN_RANK_LIMIT */
     QUERN_GROUP_WORDS = QUERN_GROUP_LIMIT / 32,
     QUERN_MAILBOX_BYTES = 1024,
-    QUERN_BRIEF_BYTES = 2048,      /* see src/ranks/ragged/ragged_brief.h */
+    QUERN_EAGER_BYTES = 2048,      /* see src/ranks/ragged/ragged_eager.h */
     QUERN_TOLD_WORDS = 7,
     QUERN_POISON_TEXT_BYTES = 1024,
     QUERN_ABORT_TEXT_BYTES = 161,
@@ -35,7 +35,7 @@ enum quern_rank_state { QUERN_RANK_ABSENT = 0, QUERN_RANK_CLAIMED = 1, QUERN_RAN
                         QUERN_RANK_ELSEWHERE = 4, QUERN_RANK_ENDED = 5  /* of another host: see src/ranks/hosts/monitor.h */ };
 
 /* Its host has told that it has ended; is silent; its connection has ended. */
-enum quern_loss { QUERN_LOSS_TOLD = 0, QUERN_LOSS_SILENCE, QUERN_LOSS_CONNECTION };
+enum quern_loss { QUERN_LOSS_TOLD = 0, QUERN_LOSS_TIMEOUT, QUERN_LOSS_CONNECTION };
 
 /* Whether all hosts have one poison: see src/ranks/hosts/monitor.c. */
 enum quern_poison_agreement { QUERN_AGREED_ALONE = 0 /* this host has no monitor */, QUERN_AGREES = 1 /* not yet */,
@@ -47,13 +47,13 @@ struct quern_process {
     int32_t pid;           /* in its own name space: for texts */
 };
 
-/* See src/ranks/bell.h. */
-struct quern_bell {
+/* See src/ranks/eventcount.h. */
+struct quern_eventcount {
     uint32_t rings;              /* atomic; a futex: counts them */
     uint32_t listens;            /* atomic: 1: somebody sleeps until it rings */
 };
 
-/* What every host knows of each rank.  Of a rank of another host it mirrors what its host says. */
+/* Each host's knowledge of each rank.  Of a rank of another host it mirrors the words of that host's monitor. */
 struct quern_segment_rank {
     _Alignas(64) uint32_t state; /* atomic; enum quern_rank_state */
     uint32_t seat;               /* atomic: of a rank of this host: the slot of its place and 1; 0: none so far */
@@ -63,8 +63,8 @@ struct quern_segment_rank {
     unsigned char device_uuid[16];
     int32_t share_gpu;
     int32_t host;                /* its number; 0 in a group of one host */
-    uint32_t ways;               /* of data between hosts that it allows: bits of src/ranks/hosts/walk.h */
-    uint32_t silence;            /* microseconds: after which it counts a host as lost */
+    uint32_t transports;               /* of data between hosts that it allows: bits of src/ranks/hosts/choice.h */
+    uint32_t failure_timeout;            /* microseconds: after which it counts a host as lost */
     struct quern_address address;  /* where it expects the ranks of other hosts */
     uint32_t loss;               /* atomic; enum quern_loss: why a rank of another host counts as ended */
 
@@ -87,7 +87,7 @@ struct quern_heard_reason {
     struct quern_poison_reason reason;
 };
 
-/* What the hosts of a group have found in a round of a shrink: src/ranks/hosts/quorum.h. */
+/* The decision of a round of a shrink between hosts: src/ranks/hosts/quorum.h. */
 struct quern_verdict {
     uint32_t round;              /* atomic: of the host; 0: none so far */
     uint32_t status;             /* quern_status: not QUERN_OK: no group is formed */
@@ -111,7 +111,7 @@ struct quern_segment_place {
     _Alignas(64) uint32_t arrivals;  /* atomic; a futex: counts the signals put into its pad */
     uint32_t wake_at;                /* atomic: wake it when arrivals reaches this */
 
-    struct quern_bell bell;          /* of transfers, and of what comes from other hosts */
+    struct quern_eventcount eventcount;          /* of transfers, and of what comes from other hosts */
 
     struct quern_poison_reason reason;  /* of a poison by its own thread */
     char abort_reason[QUERN_ABORT_TEXT_BYTES];  /* the text of an abort by its process */
@@ -148,7 +148,8 @@ struct quern_segment {
     _Alignas(64) uint32_t wakes;    /* atomic; a futex: counts the times when all sleepers were woken */
     uint32_t sleeps_in;             /* atomic: the epoch of the meeting in which a rank sleeps */
 
-    struct quern_segment_rank rank[];  /* [ranks], then of this host's ranks the places, the pads, the lines and the briefs */
+    struct quern_segment_rank rank[];  /* [ranks], then of this host's ranks the places, the pads, the lines and the eager
+                                          messages */
 };
 
 /*
@@ -166,7 +167,7 @@ struct quern_signal_line {
 static inline uint64_t quern_segment_bytes(uint32_t ranks, uint32_t here) {
     return sizeof(struct quern_segment) + (uint64_t)ranks * sizeof(struct quern_segment_rank) +
            (uint64_t)here * sizeof(struct quern_segment_place) + (uint64_t)here * quern_pad_stride(here) * sizeof(quern_signal) +
-           ((uint64_t)here + 1) * sizeof(struct quern_signal_line) + (uint64_t)here * 2 * QUERN_BRIEF_BYTES;
+           ((uint64_t)here + 1) * sizeof(struct quern_signal_line) + (uint64_t)here * 2 * QUERN_EAGER_BYTES;
 }
 
 /* Where the parts of the segment are.  A process has its own copy of these numbers. */
@@ -190,9 +191,9 @@ static inline struct quern_signal_line *quern_segment_line(const struct quern_se
     return (struct quern_signal_line *)((end + line - 1) / line * line) + slot;
 }
 
-/* A half of a rank's brief: behind the lines. */
-static inline unsigned char *quern_segment_brief(const struct quern_segment_view *view, uint32_t slot, uint32_t half) {
-    return (unsigned char *)quern_segment_line(view, view->here) + ((uint64_t)slot * 2 + half % 2) * QUERN_BRIEF_BYTES;
+/* A half of a rank's eager message: behind the lines. */
+static inline unsigned char *quern_segment_eager(const struct quern_segment_view *view, uint32_t slot, uint32_t half) {
+    return (unsigned char *)quern_segment_line(view, view->here) + ((uint64_t)slot * 2 + half % 2) * QUERN_EAGER_BYTES;
 }
 
 #endif

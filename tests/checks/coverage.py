@@ -23,8 +23,8 @@ EXEMPT = {
         "*/symmetric_multicast.c:note_cuda", "*/handles.c:quern_drop_handle", "*/poison.c:quern_poison_by_end",
         "*/roster.c:quern_fail_damaged", "*/ragged_hosts.c:quern_ragged_abandon"),
     "only if ranks meet in time": (
-        "*/rendezvous.c:give_up_entering", "*/rendezvous.c:joining_joined", "*/shrink.c:fail_expired", "*/wire.c:bytes_of_parts",
-        "*/wire.c:quern_wire_detach_data", "*/bytes.c:is_ending"),
+        "*/rendezvous.c:give_up_entering", "*/rendezvous.c:joining_joined", "*/shrink.c:fail_expired",
+        "*/connection.c:bytes_of_parts", "*/connection.c:quern_conn_detach_data", "*/bytes.c:is_ending"),
     "the check \"unloading\", and children of fork, which write no counts": (
         "*:*_forgotten", "*:*unload*", "*/unload.c:run_steps", "*/log.c:close_file", "*/events.c:quern_events_forget",
         "*/kernel_times.c:quern_forget_kernel_times", "*/threads.c:*_pool", "*/threads.c:quern_threads_device", "*/trace.c:disown",
@@ -37,7 +37,7 @@ EXEMPT = {
         "*/symmetric_cuda.c:*_ledger", "*/symmetric_pinned.c:refuse_registration",
         "*/symmetric_ranges.c:quern_symmetric_set_aside", "*/peer_probe.c:fail_lost", "*/rendezvous.c:refuse_lost",
         "*/registered_segment.c:quern_claim_launch", "*/registered_segment.c:thread_number"),
-    "UCX, which is not on every machine": ("*/ucx.c:*", "*/walk.c:*_ucx", "*/messages.c:quern_messages_user"),
+    "UCX, which is not on every machine": ("*/ucx.c:*", "*/choice.c:*_ucx", "*/messages.c:quern_messages_user"),
     "sizes that the sanitized suites do not have": (
         "*/threads.c:run_hooked_task", "*/quantize_cpu.c:cast_large", "*/chunks_work.c:fence", "*/collective_work.c:fence"),
     "a processor's own instructions": ("src/os/futex.h:*",),

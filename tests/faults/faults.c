@@ -367,7 +367,7 @@ static void start(struct running *one, const struct plan *plan) {
     one->struck = false;
     one->run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = plan->ranks,
                                            .hosts = plan->hosts, .function = live, .user = &one->plan,
-                                           .watches_silence = plan->deed == CROSSING_STOP,
+                                           .watches_heartbeat = plan->deed == CROSSING_STOP,
                                            .shared_bytes = sizeof(struct shared), .limit = LIMIT});
 }
 
@@ -432,7 +432,7 @@ static struct plan make_plan(int number) {
     plan.whole = has_hosts && !plan.crossing;
     if (has_hosts && plan.crossing && number % 5 == 2) plan.deed = CROSSING_VANISH;
     plan.timeout = timeouts[plan.deed];
-    if (has_hosts && number % 5 == 3) plan.timeout = 8;  /* longer than a silence */
+    if (has_hosts && number % 5 == 3) plan.timeout = 8;  /* longer than a failure timeout */
     return plan;
 }
 

@@ -32,7 +32,7 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "ranks/segment.h"
-#include "ranks/transfer/lane.h"
+#include "ranks/transfer/ring.h"
 
 enum { ROUNDS = 2000, AT_ONCE = 12, MOST_RANKS = 4, TEXT_BYTES = 400, ENOUGH = 20 };
 
@@ -288,7 +288,7 @@ static quern_status register_turn(struct rank_life *life) {
     return status == QUERN_OK ? CALL(life, quern_symmetric_unregister, life->group, pointer, NULL) : status;
 }
 
-/* A ring of transfers: small messages travel through the lanes of the segment's file, large ones by the addresses told there. */
+/* A ring of transfers: small messages travel through the rings of the segment's file, large ones by the addresses told there. */
 static quern_status transfer_turn(struct rank_life *life, int turn) {
     const int ranks = life->round->ranks, to = (life->rank + 1) % ranks, from = (life->rank + ranks - 1) % ranks;
     const int64_t bytes = draw(life->round->number, SIZES, (uint64_t)turn + 90, 3) ? 700 : 90000;
@@ -460,11 +460,11 @@ static void scribble(const struct round *round, const struct target *target, uin
     }
 }
 
-/* A lane of transfers lies behind the segment, once the file has grown: its counts, its messages, or anything of it. */
-static void scribble_into_lane(const struct round *round, const struct target *target, uint64_t i) {
-    const size_t first = (target->count + PAGE - 1) / PAGE * PAGE, lanes = (size_t)(round->ranks * round->ranks);
-    const size_t extents[] = {384, 2048, QUERN_LANE_BYTES};
-    const size_t at = first + (size_t)draw(round->number, WHERE, 5 * i, lanes) * QUERN_LANE_BYTES +
+/* A ring of transfers lies behind the segment, once the file has grown: its counts, its messages, or anything of it. */
+static void scribble_into_ring(const struct round *round, const struct target *target, uint64_t i) {
+    const size_t first = (target->count + PAGE - 1) / PAGE * PAGE, rings = (size_t)(round->ranks * round->ranks);
+    const size_t extents[] = {384, 2048, QUERN_RING_BYTES};
+    const size_t at = first + (size_t)draw(round->number, WHERE, 5 * i, rings) * QUERN_RING_BYTES +
                       (size_t)draw(round->number, WHERE, 5 * i + 1, extents[draw(round->number, WHERE, 5 * i + 2, 3)]);
     const uint64_t value = draw(round->number, WHAT, 4 * i, 2) ? random_bits((uint64_t)round->number, 4 * i) : 1 + i % 200;
     struct stat file;
@@ -499,7 +499,7 @@ static void be_a_stranger(const struct round *round) {
     const uint64_t count = 1 + draw(round->number, COUNT, 0, most), patience = draw(round->number, BEGIN, 0, 3);
     rank_sleep(patience ? 1e-5 * (double)draw(round->number, BEGIN, 1, patience == 1 ? 300 : 1500) : 0);
     for (uint64_t i = 0; i < count && !all_have_ended(round); i++) {
-        if (!hammers && draw(round->number, HABIT, 10 + i, 2)) scribble_into_lane(round, &target, i);
+        if (!hammers && draw(round->number, HABIT, 10 + i, 2)) scribble_into_ring(round, &target, i);
         else if (hammers) hammer(round, &target, i);
         else scribble(round, &target, i);
         rank_sleep(hammers ? 0 : 1e-6 * (double)draw(round->number, PAUSE, i, 500));

@@ -665,7 +665,7 @@ static void refuse_range(struct gpu_team *team, void **usual, int rank, void *ot
 }
 
 static uint64_t id_of(struct gpu_team *team, int i, const void *pointer) {
-    struct quern_symmetric_place place;
+    struct quern_symmetric_location place;
     enum quern_symmetric_state state = quern_symmetric_find(rank_member_of(team->rank, team->group[i]), pointer, 1, &place);
     rank_check(team->rank, state == QUERN_MEMORY_SYMMETRIC, "it is not found");
     return place.id;

@@ -16,9 +16,9 @@
 #include "faults/private_shm.h"
 #include "faults/visits.h"
 #include "harness/nccl_side.h"
-#include "ranks/transfer/stage.h"
+#include "ranks/transfer/bounce_path.h"
 
-enum { RANKS = 2, SMALL = 70000, LARGE = 2 * QUERN_STAGE_BYTES + 1000 };
+enum { RANKS = 2, SMALL = 70000, LARGE = 2 * QUERN_BOUNCE_BYTES + 1000 };
 
 static quern_status live(struct rank *rank) {
     struct nccl_side gpu;

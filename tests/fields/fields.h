@@ -1,5 +1,5 @@
 /*
- * Every field in every call, from one description.  A rule says what each call of a family does with a field; the walks of walk.c
+ * Every field in every call, from one description.  A rule says what each call of a family does with a field; the walks of choice.c
  * derive the tests from it.  A call begins as a base case that succeeds, with each buffer at a home of its own in one arena.
  *
  * A family is a header of this folder: the rules of its structs and parameters, and the base case of each call.  FIELDS_OF_... and

@@ -1,4 +1,4 @@
-/* The arena and the base case of a call: homes of buffers, contents, runs.  Used by walk.c and by the suites of fields. */
+/* The arena and the base case of a call: homes of buffers, contents, runs.  Used by choice.c and by the suites of fields. */
 #include "fields/slots.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* The fields of the call at hand and the places of its buffers.  For walk.c. */
+/* The fields of the call at hand and the places of its buffers.  For choice.c. */
 #ifndef FIELDS_SLOTS_H
 #define FIELDS_SLOTS_H
 

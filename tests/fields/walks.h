@@ -1,4 +1,4 @@
-/* The parts of a walk, for walk.c. */
+/* The parts of a walk, for choice.c. */
 #ifndef FIELDS_WALKS_H
 #define FIELDS_WALKS_H
 

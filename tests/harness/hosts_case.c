@@ -61,7 +61,7 @@ quern_status exchange_until_the_last_ends(struct rank *rank, quern_group *group)
 
 void end_ranks(struct ranks ranks, unsigned mask, int signal) {
     bool may_die[32] = {false};
-    ranks.kind = RANK_PROCESSES, ranks.watches_silence = signal == SIGSTOP;
+    ranks.kind = RANK_PROCESSES, ranks.watches_heartbeat = signal == SIGSTOP;
     struct rank_run *run = ranks_start(&ranks);
     const unsigned *ready = ranks_shared(run);
     ranks_await_count(run, ready, (unsigned)ranks.count);

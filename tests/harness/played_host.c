@@ -22,7 +22,7 @@ int bind_anywhere(int type, uint32_t address, struct sockaddr_in *name) {
 }
 
 struct quern_fact played_fact(const quern_group_args *args, int rank) {
-    struct quern_fact fact = {.rank = rank, .host = rank, .device_kind = QUERN_CPU, .silence = RANK_LIMIT * 1e6};
+    struct quern_fact fact = {.rank = rank, .host = rank, .device_kind = QUERN_CPU, .failure_timeout = RANK_LIMIT * 1e6};
     quern_address_read(args->hosts->meet, &fact.address);
     fact.address.port = 1;
     return fact;

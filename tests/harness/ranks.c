@@ -33,7 +33,7 @@ static const double DEFAULT_LIMIT = 500, GRACE = 2, WATCHED_SILENCE = 4.5;
 struct rank_run {
     struct ranks ranks;
     char name[64], meet[64];
-    const char *ways;                /* of the environment; NULL: nothing is asked */
+    const char *transports;                /* of the environment; NULL: nothing is asked */
     struct carrier_net net;          /* of the carrier, if there is one */
     struct rank_result *results;     /* shared with the ranks, like the two below */
     unsigned *arrivals;
@@ -275,8 +275,8 @@ static const quern_hosts_args *hosts_args(const struct rank *rank) {
     hosts.secret_bytes = 17;
     hosts.host = names[rank_host(rank, rank->rank)];
     if (rank->carrier) hosts.carrier = carrier_for_group(rank->carrier);
-    hosts.transports = rank->ways;
-    hosts.failure_timeout = rank->watches_silence ? WATCHED_SILENCE : RANK_LIMIT;
+    hosts.transports = rank->transports;
+    hosts.failure_timeout = rank->watches_heartbeat ? WATCHED_SILENCE : RANK_LIMIT;
     for (int other = 0; other < rank->ranks; other++) hosts.host_ranks += rank_host(rank, other) == rank_host(rank, rank->rank);
     return &hosts;
 }
@@ -354,8 +354,8 @@ static void *run_rank(void *user) {
                         .kind = run->ranks.kind == RANK_THREADS ? RANK_THREADS : RANK_PROCESSES,
                         .is_unreadable = run->ranks.kind == RANK_UNREADABLE,
                         .shared = run->shared, .user = run->ranks.user, .result = &run->results[starting->rank],
-                        .arrivals = run->arrivals, .hosts = run->ranks.hosts, .meet = run->meet, .ways = run->ways,
-                        .watches_silence = run->ranks.watches_silence, .on_gpu = run->ranks.nccl};
+                        .arrivals = run->arrivals, .hosts = run->ranks.hosts, .meet = run->meet, .transports = run->transports,
+                        .watches_heartbeat = run->ranks.watches_heartbeat, .on_gpu = run->ranks.nccl};
     if (run->ranks.carrier) rank.carrier = carrier_open(&run->net, run->ranks.carrier, rank.rank);
     run_function(&rank, run->ranks.function);
     carrier_close(rank.carrier);
@@ -454,8 +454,8 @@ struct rank_run *ranks_start(const struct ranks *ranks) {
     share_memory(run);
     if (ranks->hosts) choose_port(run);
     if (ranks->nccl) nccl_set_machine(ranks->nccl);
-    run->ways = run->ranks.carrier || !ranks->hosts ? NULL : getenv("QUERN_TEST_WAYS");
-    if (!run->ranks.carrier && !run->ways) run->ranks.carrier = carrier_of_environment();
+    run->transports = run->ranks.carrier || !ranks->hosts ? NULL : getenv("QUERN_TEST_WAYS");
+    if (!run->ranks.carrier && !run->transports) run->ranks.carrier = carrier_of_environment();
     if (!ranks->hosts || ranks->count > CARRIER_RANKS) run->ranks.carrier = NULL;
     if (run->ranks.carrier) carrier_net_open(&run->net, ranks->count);
     run->began = rank_now();

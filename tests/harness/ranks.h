@@ -50,7 +50,7 @@ struct rank {
     const char *name;        /* the name under which these ranks meet; unique */
     int hosts;               /* that these ranks are of; 0: one, and nothing of hosts is set */
     const char *meet;        /* where the hosts meet */
-    const char *ways;        /* between them, if the environment asks for others (QUERN_TEST_WAYS) */
+    const char *transports;        /* between them, if the environment asks for others (QUERN_TEST_WAYS) */
     struct carrier_end *carrier;  /* between them; NULL: none */
     quern_device *device;    /* the rank's own: a CPU */
     void *shared;            /* memory that all ranks and the test see, zeroed at the start */
@@ -58,7 +58,7 @@ struct rank {
     struct rank_result *result;
     bool on_gpu;             /* over NCCL: with a GPU of its own, which rank_bench_open opens */
     bool is_unreadable;      /* RANK_UNREADABLE */
-    bool watches_silence;    /* as below */
+    bool watches_heartbeat;    /* as below */
     unsigned lined_up;       /* times */
     unsigned *arrivals;      /* of all ranks at the line */
     jmp_buf end;
@@ -171,7 +171,7 @@ struct ranks {
     const struct carrier_choice *carrier;  /* with hosts: the carrier of all ranks; NULL: that of the environment, if any */
     const char *nccl;        /* GPU ranks: as nccl_set_machine has it */
     size_t shared_bytes;     /* 0: 128 KiB */
-    bool watches_silence;    /* a host that says nothing for 4.5 s is lost; else it has a minute, since threads wait for cores */
+    bool watches_heartbeat;    /* a host that says nothing for 4.5 s is lost; else it has a minute, since threads wait for cores */
     double limit;            /* seconds until the remaining ranks are killed and count as failed; 0: 500 */
     size_t users, user_bytes;  /* as RANKS_EACH sets them: a run for each element of a table, which is its user */
     uint64_t may_die;        /* a bit for each rank that may be killed from outside */

@@ -57,7 +57,7 @@ static void create(int rank, int ranks) {
 
 /* A rank that looks again and again sees no more than one that looks once. */
 static void hurry(int rank) {
-    member_of(rank)->polls = member_of(rank)->yields = (struct quern_patience){.looks = 1, .most = 1, .least = 1};
+    member_of(rank)->polls = member_of(rank)->yields = (struct quern_spin){.spins = 1, .most = 1, .least = 1};
 }
 
 static void open_of(int rank, int ranks) {
@@ -195,9 +195,9 @@ static void clear_board(int rank) { board[rank] = 0; }
 
 /* ---- data between ranks ---- */
 
-/* In no brief; in no message of a transfer, but copied from the memory of the sender. */
+/* In no eager message; in no message of a transfer, but copied from the memory of the sender. */
 enum { LARGE = 1536, COPIED = (4 << 10) + 64 };
-enum { IN_FLIGHT = 5, MESSAGE = 4 << 10 };  /* four messages of transfers fill the ring of a lane */
+enum { IN_FLIGHT = 5, MESSAGE = 4 << 10 };  /* four messages of transfers fill the ring of a ring */
 static unsigned char inputs[2][COPIED], outputs[2][IN_FLIGHT * MESSAGE];
 static void *workspaces[2];
 static int32_t number;  /* of the execution: what is sent */

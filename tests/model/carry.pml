@@ -1,6 +1,6 @@
 /*
- * Transfers between hosts by messages of a carrier: READY, the message or NONE (src/ranks/transfer/carry.c), and the words START, DONE
- * and END around them (talk.c).
+ * Transfers between hosts by messages of a carrier: READY, the message or NONE (src/ranks/transfer/carrier_path.c), and the words START, DONE
+ * and END around them (progress.c).
  *
  * A sender and a receiver have TRANSFERS transfers of PIECES messages, one after the other.  Either may cancel each at any time, also
  * before its start, and then goes on to the next one.  The carrier has SLOTS messages under way, and TAGS tags.  A message without a

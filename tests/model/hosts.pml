@@ -11,7 +11,7 @@
 #define LEADER(host) (2 * (host))
 #define NOBODY 4
 
-chan wire[2] = [2] of { byte };  /* [host]: to its leader */
+chan conn[2] = [2] of { byte };  /* [host]: to its leader */
 bool over[2];                    /* [host]: its leader sends nothing more */
 byte entered[4];                 /* barriers, by rank */
 byte met[4];                     /* meetings in the host's memory, by rank */
@@ -39,21 +39,21 @@ inline meet_here() {
 
 /* What has come is read before the end of the connection is: a leader may leave when it has said all. */
 #ifdef END_BEFORE_LAST_MESSAGE
-#define WIRE_IS_OVER (over[1 - host])
+#define CONN_IS_OVER (over[1 - host])
 #else
-#define WIRE_IS_OVER (over[1 - host] && empty(wire[host]))
+#define CONN_IS_OVER (over[1 - host] && empty(conn[host]))
 #endif
 
 inline meet_leader() {
-    wire[1 - host]!entered[me];
+    conn[1 - host]!entered[me];
 #ifndef NOT_HEARD
     if
 #ifdef END_BEFORE_LAST_MESSAGE
-    :: !over[1 - host] && nempty(wire[host]) -> wire[host]?heard
+    :: !over[1 - host] && nempty(conn[host]) -> conn[host]?heard
 #else
-    :: wire[host]?heard
+    :: conn[host]?heard
 #endif
-    :: WIRE_IS_OVER -> poison[host] = true; failed = true
+    :: CONN_IS_OVER -> poison[host] = true; failed = true
     :: poison[host] -> failed = true
     fi
 #endif

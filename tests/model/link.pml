@@ -1,5 +1,5 @@
 /*
- * Transfers of two GPU ranks over NCCL: the words of their wire (src/ranks/transfer/link.c; hear_end and end_pair of talk.c), and
+ * Transfers of two GPU ranks over NCCL: the words of their connection (src/ranks/transfer/nccl_path.c; hear_end and end_pair of progress.c), and
  * the communicator that both make, use and abort.
  *
  * Each of the two has ROUNDS transfers, one after the other, and may cancel each at any time; then it makes no further call for it.
@@ -15,7 +15,7 @@
 mtype = { START, END, CONNECT, CONNECTED, GO, BREAK, FORGOTTEN };
 mtype = { NONE, MAKING, READY };
 
-chan wire[2] = [24] of { mtype, byte, byte };  /* [to]: a word; its transfer or generation; has flown, the transfer, or is kept */
+chan conn[2] = [24] of { mtype, byte, byte };  /* [to]: a word; its transfer or generation; has flown, the transfer, or is kept */
 
 typedef Side {
     bool made, ready, aborted;
@@ -43,7 +43,7 @@ inline recall() {
     OWN.ready = true;
     heard = false;
     said = true;
-    wire[1 - me]!CONNECTED, generation, 0
+    conn[1 - me]!CONNECTED, generation, 0
 }
 
 inline enqueue() {
@@ -74,7 +74,7 @@ inline lose_link() {
 #else
     :: !over && started && (flying || ended == current || !(said && heard)) ->
 #endif
-        flying = false; fail(); wire[1 - me]!END, current, 0
+        flying = false; fail(); conn[1 - me]!END, current, 0
     :: else -> flying = false
     fi;
     abort_link()
@@ -84,7 +84,7 @@ inline say_break() {
 #ifdef BREAK_NOT_SAID
     skip
 #else
-    wire[1 - me]!BREAK, generation, 0
+    conn[1 - me]!BREAK, generation, 0
 #endif
 }
 
@@ -95,7 +95,7 @@ inline hear_end() {
         ended = number;
 #ifdef FLOWN_FAILS
         if
-        :: true -> fail(); wire[1 - me]!END, current, 0
+        :: true -> fail(); conn[1 - me]!END, current, 0
         fi;
 #endif
         if
@@ -104,11 +104,11 @@ inline hear_end() {
 #ifdef LEFT_ALONE_IN_NCCL
             if
             :: flying -> skip
-            :: else -> fail(); wire[1 - me]!END, current, 0
+            :: else -> fail(); conn[1 - me]!END, current, 0
             fi
 #else
             fail();
-            wire[1 - me]!END, current, flying;
+            conn[1 - me]!END, current, flying;
             if
             :: flying -> flying = false; abort_link(); say_break()
             :: else
@@ -121,7 +121,7 @@ inline hear_end() {
 }
 
 inline hear() {
-    wire[me]?word, number, other;
+    conn[me]?word, number, other;
     if
     :: word == START -> other_started = number
     :: word == END -> hear_end()
@@ -139,7 +139,7 @@ inline hear() {
 #ifdef FORGOTTEN_NOT_SAID
             skip
 #else
-            wire[1 - me]!FORGOTTEN, generation, 0
+            conn[1 - me]!FORGOTTEN, generation, 0
 #endif
         :: !other -> make()
         fi
@@ -200,16 +200,16 @@ proctype Rank(bit me) {
         fi;
         if
         :: atomic { ended >= current -> fail() }
-        :: else -> atomic { started = true; wire[1 - me]!START, current, 0 }
+        :: else -> atomic { started = true; conn[1 - me]!START, current, 0 }
         fi;
         do
         :: over -> break
-        :: atomic { nempty(wire[me]) && !over -> hear() }
+        :: atomic { nempty(conn[me]) && !over -> hear() }
         :: atomic { phase == MAKING && THEIRS.made && !THEIRS.aborted && !over ->
-            phase = READY; OWN.ready = true; said = true; wire[1 - me]!CONNECTED, generation, 0 }
+            phase = READY; OWN.ready = true; said = true; conn[1 - me]!CONNECTED, generation, 0 }
         :: atomic { me == LOWER && phase == NONE && CLEAR ->
             generation++;
-            wire[UPPER]!CONNECT, generation, kept;
+            conn[UPPER]!CONNECT, generation, kept;
             if
             :: kept -> recall()
             :: else -> make()
@@ -219,7 +219,7 @@ proctype Rank(bit me) {
 #else
         :: atomic { me == LOWER && phase == READY && said && heard && !flying && CLEAR ->
 #endif
-            wire[UPPER]!GO, generation, current; enqueue() }
+            conn[UPPER]!GO, generation, current; enqueue() }
         :: atomic { me == UPPER && phase == READY && waiting && !flying && !over ->
             if
             :: waiting == current && started -> waiting = 0; enqueue()
@@ -227,11 +227,11 @@ proctype Rank(bit me) {
             fi }
         :: atomic { flying && THEIRS.count >= OWN.count && !THEIRS.aborted ->
             assert(THEIRS.list[OWN.count - 1] == current);
-            flying = false; over = true; wire[1 - me]!END, current, 1 }
+            flying = false; over = true; conn[1 - me]!END, current, 1 }
         :: atomic { may_cancel && !over ->
             cancelled[current] = true;
             over = true;
-            wire[1 - me]!END, current, flying;
+            conn[1 - me]!END, current, flying;
             if
             :: flying -> flying = false; abort_link(); say_break()
             :: else

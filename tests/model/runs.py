@@ -15,7 +15,7 @@ CORRECT = {
         "RANKS=2 ROUNDS=3 SLEEPERS=2 POISON", "RANKS=3 ROUNDS=1 SLEEPERS=3 POISON", "RANKS=3 ROUNDS=2 SLEEPERS=1 POISON"],
     "sleep_all": ["RANKS=2 ROUNDS=5", "RANKS=3 ROUNDS=2", "RANKS=2 ROUNDS=3 POISON", "RANKS=3 ROUNDS=1 POISON"],
     "ragged": ["RANKS=2 ROUNDS=3", "RANKS=3 ROUNDS=2", "RANKS=4 ROUNDS=1", "RANKS=3 ROUNDS=2 FETCH"],
-    "ragged_brief": ["RANKS=2 ROUNDS=4", "RANKS=3 ROUNDS=2"],
+    "ragged_eager": ["RANKS=2 ROUNDS=4", "RANKS=3 ROUNDS=2"],
     "steps": ["CALLS=1 PIECES=3", "CALLS=2 PIECES=1", "CALLS=1 PIECES=1 KILL"],
     "chunks": ["RANKS=2 ROUNDS=2", "RANKS=2 ROUNDS=2 KILL", "RANKS=3 ROUNDS=1 CHUNKS=1 KILL", "RANKS=2 ROUNDS=1 CHUNKS=1 HELPERS"],
     "ragged_gpu": ["RANKS=2 ROUNDS=3", "RANKS=3 ROUNDS=2"],
@@ -69,9 +69,9 @@ BROKEN = {
         ("RANKS=3 ROUNDS=2 FETCH", {"NO_EXIT": "inside[", "NOTICES_BEFORE_EXIT": "notices["}),
         ("RANKS=3 ROUNDS=2", {"NO_EXIT_AFTER_BAD_VOTE": "vote[", "INBOX_BY_PLACE": "inbox["}),
     ),
-    "ragged_brief": (
-        ("RANKS=2 ROUNDS=3", {"ONE_HALF": "brief["}),
-        ("RANKS=2 ROUNDS=2", {"NO_ENTRY": "brief[", "NO_EXIT": "output[", "OWN_OFFER_DECIDES": "way["}),
+    "ragged_eager": (
+        ("RANKS=2 ROUNDS=3", {"ONE_HALF": "eager["}),
+        ("RANKS=2 ROUNDS=2", {"NO_ENTRY": "eager[", "NO_EXIT": "output[", "OWN_OFFER_DECIDES": "way["}),
     ),
     "steps": (
         ("CALLS=1 PIECES=3", {"ONE_WINDOW": "staged["}),

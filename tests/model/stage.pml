@@ -1,6 +1,6 @@
 /*
- * Transfers of GPU memory through the sender's window: LISTENING, WINDOW, STAGED and TAKEN (src/ranks/transfer/stage.c), and the words
- * START, DONE and END around them (talk.c).
+ * Transfers of GPU memory through the sender's window: LISTENING, WINDOW, STAGED and TAKEN (src/ranks/transfer/bounce_path.c), and the words
+ * START, DONE and END around them (progress.c).
  *
  * A sender and a receiver have TRANSFERS transfers of PIECES pieces, one after the other.  Each may be cancelled by either of them at
  * any time, also before its start, and then they go on to the next one; CANCELS are cancelled at most.  The receiver asks for the

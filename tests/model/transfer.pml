@@ -1,7 +1,7 @@
 /*
  * A transfer that starts, moves and is cancelled or destroyed: quern_withdraw, quern_begin_copy and quern_end_copy
- * (src/ranks/transfer/withdraw.h), hear_end and end_pair (src/ranks/transfer/talk.c), and the sleep of a rank (quern_ring and
- * quern_listen, src/ranks/bell.h).
+ * (src/ranks/transfer/withdraw.h), hear_end and end_pair (src/ranks/transfer/progress.c), and the sleep of a rank (quern_ring and
+ * quern_prepare_wait, src/ranks/eventcount.h).
  *
  * The sender and the receiver run ROUNDS rounds of one transfer.  Either may cancel at any time, also before its start, and then needs
  * its memory: the sender's is gone at once.  The receiver copies it in two pieces.  With THREADS a copy of memory that is gone is
@@ -12,16 +12,16 @@
 #define RECEIVER 1
 mtype = { START, DONE, END };
 
-chan lane[2] = [4] of { mtype };  /* [to] */
+chan ring[2] = [4] of { mtype };  /* [to] */
 bool listens[2];
-byte bell[2];
+byte eventcount[2];
 byte ends;                        /* by the sender: withdrawals */
 byte copying;                     /* by the receiver: odd while it copies */
 bool gone;
 
 inline ring(rank) {
     if
-    :: listens[rank] -> listens[rank] = false; bell[rank]++
+    :: listens[rank] -> listens[rank] = false; eventcount[rank]++
     :: else
     fi
 }
@@ -29,23 +29,23 @@ inline ring(rank) {
 inline say(to, word) {
 #ifdef RING_BEFORE_THE_WORD
     ring(to);
-    lane[to]!word
+    ring[to]!word
 #else
-    lane[to]!word;
+    ring[to]!word;
     ring(to)
 #endif
 }
 
-/* One look at the lane, which may be in vain. */
+/* One look at the ring, which may be in vain. */
 inline hear(me) {
     if
-    :: lane[me]?word ->
+    :: ring[me]?word ->
         if
         :: word == START -> started++
         :: word == DONE -> done++
         :: word == END -> over = true; heard_ends++
         fi
-    :: empty(lane[me])
+    :: empty(ring[me])
     fi
 }
 
@@ -53,15 +53,15 @@ inline hear(me) {
 inline rest(me) {
 #ifdef LISTEN_AFTER_THE_LOOK
     if
-    :: empty(lane[me]) -> seen = bell[me]; listens[me] = true; bell[me] != seen
-    :: nempty(lane[me])
+    :: empty(ring[me]) -> seen = eventcount[me]; listens[me] = true; eventcount[me] != seen
+    :: nempty(ring[me])
     fi;
 #else
-    seen = bell[me];
+    seen = eventcount[me];
     listens[me] = true;
     if
-    :: empty(lane[me]) -> bell[me] != seen
-    :: nempty(lane[me])
+    :: empty(ring[me]) -> eventcount[me] != seen
+    :: nempty(ring[me])
     fi;
 #endif
     listens[me] = false

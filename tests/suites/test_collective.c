@@ -558,8 +558,8 @@ static void pretend(struct rank *rank, const struct rank_bench *bench, struct qu
     quern_collective_write_record(&call, quern_collective_half(member), QUERN_COLLECTIVE_OUTPUT_REACHED, &telling.told);
     rank_ok(rank, quern_meet_telling(member, &meeting, telling.words));
     if (!lie->votes) return;
-    unsigned char *brief = quern_shared_brief(member->roster, 1, quern_collective_half(member));
-    memset(brief + QUERN_BRIEF_BYTES - sizeof(struct quern_collective_verdict), 0xAB, sizeof(struct quern_collective_verdict));
+    unsigned char *eager = quern_shared_eager(member->roster, 1, quern_collective_half(member));
+    memset(eager + QUERN_EAGER_BYTES - sizeof(struct quern_collective_verdict), 0xAB, sizeof(struct quern_collective_verdict));
     meeting.phase = QUERN_PHASE_VOTE;
     rank_ok(rank, quern_meet(member, &meeting));
 }

@@ -208,7 +208,7 @@ TEST_GROUP(hosts, symmetric_memory_is_of_a_host, .kind = RANK_BOTH, .count = 5, 
     rank_ok(rank, quern_symmetric_free(group, memory, NULL));
 }
 
-TEST_GROUP(hosts, the_report_names_hosts_and_ways, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
+TEST_GROUP(hosts, the_report_names_hosts_and_transports, .kind = RANK_PROCESSES, .count = 4, .hosts = 2) {
     char report[4096];
     uint64_t missing[2] = {1, 1};
     rank_ok(rank, quern_barrier(group, NULL, NULL));
@@ -219,7 +219,7 @@ TEST_GROUP(hosts, the_report_names_hosts_and_ways, .kind = RANK_PROCESSES, .coun
                                     "host 0 at 127.0.0.",
                                     ": ranks 0, 1\n",
                                     ": ranks 2, 3\n",
-                                    rank->ways         ? "hosts 0 and 1: ucx, since host memory does not reach"
+                                    rank->transports         ? "hosts 0 and 1: ucx, since host memory does not reach"
                                     : rank->carrier ? "hosts 0 and 1: stand-in, since host memory does not reach"
                                                        : "hosts 0 and 1: sockets, since host memory does not reach"};
     for (size_t i = 0; i < COUNT(expected); i++)
@@ -563,7 +563,7 @@ static quern_status count_costs(struct rank *rank) {
     rank_check(rank, sent == (leads ? 10 * (unsigned)rounds : 0), "%u messages in 10 barriers", sent);
     rank_line_up(rank);
     const int more = (int)(board->counts[1] - board->counts[0]), expected = count_descriptors(rank, member);
-    rank_check(rank, more == expected || rank->ways, "%d descriptors more: expected %d", more, expected);
+    rank_check(rank, more == expected || rank->transports, "%d descriptors more: expected %d", more, expected);
     rank_line_up(rank);
     return quern_group_destroy(group);
 }

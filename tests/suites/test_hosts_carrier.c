@@ -13,7 +13,7 @@
 #include "harness/ragged_case.h"
 #include "harness/ranks.h"
 #include "ranks/handles.h"
-#include "ranks/hosts/walk.h"
+#include "ranks/hosts/choice.h"
 
 static const struct carrier_choice borrows = {.borrows = true}, copies = {.longest = 9000};
 static const struct carrier_choice *const kinds[] = {&borrows, &copies};
@@ -21,7 +21,7 @@ static const struct carrier_choice *const kinds[] = {&borrows, &copies};
 /* ---- the way that is chosen ---- */
 
 struct wish {
-    const char *ways[3];      /* of each rank */
+    const char *transports[3];      /* of each rank */
     unsigned without;         /* bits: ranks without a carrier */
     uint64_t other_tags;      /* of rank 2 */
     quern_status status;
@@ -34,7 +34,7 @@ static quern_status choose(struct rank *rank) {
     quern_hosts_args *hosts = rank_hosts_args(&args);
     quern_carrier carrier = *hosts->carrier;
     quern_group *group;
-    hosts->transports = wish->ways[rank->rank];
+    hosts->transports = wish->transports[rank->rank];
     if (wish->other_tags && rank->rank == 2) carrier.tags = wish->other_tags;
     hosts->carrier = wish->without >> rank->rank & 1 ? NULL : &carrier;
     rank_status(rank, quern_group_create(&args, 1, &group), wish->status);

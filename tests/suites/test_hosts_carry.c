@@ -14,12 +14,12 @@
 #include "harness/ranks.h"
 #include "harness/transfer_pair.h"
 #include "ranks/hosts/connections.h"
-#include "ranks/transfer/carry.h"
+#include "ranks/transfer/carrier_path.h"
 
 static const struct carrier_choice borrows = {.borrows = true}, copies = {.longest = 9000};
 static const struct carrier_choice *const kinds[] = {&borrows, &copies};
 
-enum { WINDOW = QUERN_CARRY_SLOTS, MESSAGES = WINDOW + 6, HANGS_AT = 3 };
+enum { WINDOW = QUERN_CARRIER_SLOTS, MESSAGES = WINDOW + 6, HANGS_AT = 3 };
 
 /* That all of the messages have together. */
 static int64_t bytes_of(const struct carrier_choice *choice) {
@@ -365,10 +365,10 @@ static int end_with_five(void *user, uint64_t request, size_t *bytes) {
 
 static void cancel_nothing(void *user, uint64_t request) { (void)user, (void)request; }
 
-/* One end of a wire: a transfer with 20,000 bytes to send, and a receive, of the message 0. */
-struct end_of_wire {
-    struct quern_carry carry;
-    struct quern_wire wire;
+/* One end of a connection: a transfer with 20,000 bytes to send, and a receive, of the message 0. */
+struct end_of_conn {
+    struct quern_carrier_path carrier;
+    struct quern_conn conn;
     struct quern_transfer_data transfer;
     struct quern_transfer_pair pair;
 };
@@ -382,24 +382,24 @@ static struct quern_messages *messages_of(uint64_t longest) {
     return messages;
 }
 
-static void make_end(struct end_of_wire *end) {
-    *end = (struct end_of_wire){.carry = {.messages = messages_of(9000), .piece = 9000}};
-    end->wire.carry = &end->carry;
+static void make_end(struct end_of_conn *end) {
+    *end = (struct end_of_conn){.carrier = {.messages = messages_of(9000), .piece = 9000}};
+    end->conn.carrier = &end->carrier;
     end->transfer = (struct quern_transfer_data){.state = QUERN_TRANSFER_STARTED, .round = 4};
-    end->pair = (struct quern_transfer_pair){.transfer = &end->transfer, .wire = &end->wire, .out = {.all = 20000}};
-    end->carry.in.next = 1;
-    end->carry.in.slot[0] = (struct quern_carry_slot){.is_busy = true, .bytes = 9000, .pair = &end->pair};
+    end->pair = (struct quern_transfer_pair){.transfer = &end->transfer, .conn = &end->conn, .out = {.all = 20000}};
+    end->carrier.in.next = 1;
+    end->carrier.in.slot[0] = (struct quern_carrier_slot){.is_busy = true, .bytes = 9000, .pair = &end->pair};
 }
 
-static void hear(struct end_of_wire *end, enum quern_word word, uint64_t round, struct quern_transfer_piece piece, uint64_t bytes,
+static void hear(struct end_of_conn *end, enum quern_word word, uint64_t round, struct quern_transfer_piece piece, uint64_t bytes,
                  uint64_t number) {
     const struct quern_transfer_frame head = {.word = word, .round = round, .bytes = bytes, .number = number};
-    end->wire.payload = (unsigned char *)&piece;
-    quern_carry_hears(&end->wire, &end->pair, &head);
-    end->wire.payload = NULL;
+    end->conn.payload = (unsigned char *)&piece;
+    quern_carrier_path_hears(&end->conn, &end->pair, &head);
+    end->conn.payload = NULL;
 }
 
-static void free_end(struct end_of_wire *end) { quern_free_messages(end->carry.messages, false); }
+static void free_end(struct end_of_conn *end) { quern_free_messages(end->carrier.messages, false); }
 
 Test(hosts_carry, a_READY_is_looked_at) {
     enum { WHOLE = sizeof(struct quern_transfer_piece) };
@@ -418,67 +418,67 @@ Test(hosts_carry, a_READY_is_looked_at) {
         {{0, 0, 4000}, WHOLE, 4, 4000, 0, true, false, false},     {{WINDOW, 0, 9000}, WHOLE, 4, 20000, WINDOW, true, false, false},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct end_of_wire end;
+        struct end_of_conn end;
         make_end(&end);
         end.pair.out.all = cases[i].all;
-        end.carry.ordered = cases[i].ordered;
-        if (!cases[i].has_carrier) end.wire.carry = NULL;
+        end.carrier.ordered = cases[i].ordered;
+        if (!cases[i].has_carrier) end.conn.carrier = NULL;
         hear(&end, QUERN_WORD_READY, cases[i].round, cases[i].piece, cases[i].bytes, 0);
-        check((end.wire.status == QUERN_OK) == cases[i].is_good, "case %zu", i);
-        check((end.carry.order[0].pair == &end.pair) == cases[i].is_meant, "case %zu: whose it is", i);
+        check((end.conn.status == QUERN_OK) == cases[i].is_good, "case %zu", i);
+        check((end.carrier.order[0].pair == &end.pair) == cases[i].is_meant, "case %zu: whose it is", i);
         free_end(&end);
     }
 }
 
 Test(hosts_carry, a_NONE_is_looked_at) {
     static const uint64_t bad[] = {1, 1ull << 32, UINT32_MAX};
-    struct end_of_wire end;
+    struct end_of_conn end;
     for (size_t i = 0; i < COUNT(bad); i++) {
         make_end(&end);
         hear(&end, QUERN_WORD_NONE, 0, (struct quern_transfer_piece){0}, 0, bad[i]);
-        check(end.wire.status == QUERN_PEER_MISMATCH, "case %zu", i);
+        check(end.conn.status == QUERN_PEER_MISMATCH, "case %zu", i);
         free_end(&end);
     }
     for (int is_over = 0; is_over < 2; is_over++) {
         make_end(&end);
-        end.carry.is_over = is_over;
+        end.carrier.is_over = is_over;
         hear(&end, QUERN_WORD_NONE, 0, (struct quern_transfer_piece){0}, 0, 0);
-        check(end.wire.status == QUERN_OK && end.carry.in.slot[0].is_none && !end.carry.in.slot[0].pair, "it is taken");
+        check(end.conn.status == QUERN_OK && end.carrier.in.slot[0].is_none && !end.carrier.in.slot[0].pair, "it is taken");
         hear(&end, QUERN_WORD_NONE, 0, (struct quern_transfer_piece){0}, 0, 0);
-        check(end.wire.status == QUERN_PEER_MISMATCH, "it comes once");
+        check(end.conn.status == QUERN_PEER_MISMATCH, "it comes once");
         free_end(&end);
     }
 }
 
 Test(hosts_carry, a_message_of_another_size) {
-    struct end_of_wire end;
+    struct end_of_conn end;
     make_end(&end);
-    check(quern_advance_carry(&end.wire), "it is over");
-    check(!strcmp(end.carry.reason, "c: a message of it has 5 bytes: expected 9000"), "%s", end.carry.reason);
+    check(quern_advance_carrier_path(&end.conn), "it is over");
+    check(!strcmp(end.carrier.reason, "c: a message of it has 5 bytes: expected 9000"), "%s", end.carrier.reason);
     free_end(&end);
 }
 
 Test(hosts_carry, messages_are_as_long_as_the_carrier_takes) {
-    static const uint64_t longest[] = {8192, QUERN_CARRY_PIECE, QUERN_CARRY_PIECE + 1, INT64_MAX};
+    static const uint64_t longest[] = {8192, QUERN_CARRIER_PIECE, QUERN_CARRIER_PIECE + 1, INT64_MAX};
     for (size_t i = 0; i < COUNT(longest); i++) {
         struct quern_span span = {.messages = messages_of(longest[i])};
         struct quern_membership member = {.span = &span};
-        struct quern_wire wire = {.member = &member};
-        check_ok(quern_open_carry(&wire));
-        check(wire.carry->piece == (i ? QUERN_CARRY_PIECE : 8192), "%zu bytes", wire.carry->piece);
-        quern_free_carry(&wire);
+        struct quern_conn conn = {.member = &member};
+        check_ok(quern_open_carrier_path(&conn));
+        check(conn.carrier->piece == (i ? QUERN_CARRIER_PIECE : 8192), "%zu bytes", conn.carrier->piece);
+        quern_free_carrier_path(&conn);
         quern_free_messages(span.messages, false);
     }
 }
 
 /* An end takes back what is asked of a rank and what it has asked for, of its own pair only. */
 Test(hosts_carry, an_end_takes_its_own_back) {
-    struct quern_carry carry = {.ordered = 2};
-    struct quern_wire wire = {.carry = &carry};
-    struct quern_transfer_pair ended = {.wire = &wire}, other = {.wire = &wire};
+    struct quern_carrier_path carry = {.ordered = 2};
+    struct quern_conn conn = {.carrier = &carry};
+    struct quern_transfer_pair ended = {.conn = &conn}, other = {.conn = &conn};
     carry.order[0].pair = carry.in.slot[1].pair = &ended;
     carry.order[1].pair = carry.in.slot[0].pair = &other;
-    quern_take_from_carry(&ended, QUERN_PEER_LOST, "");
+    quern_take_from_carrier(&ended, QUERN_PEER_LOST, "");
     check(!carry.order[0].pair && !carry.in.slot[1].pair, "its own");
     check(carry.order[1].pair == &other && carry.in.slot[0].pair == &other, "the other's");
 }

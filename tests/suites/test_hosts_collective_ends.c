@@ -160,7 +160,7 @@ Test(hosts_collective_ends, a_pulled_cable) {
     if (!network_put_up(&network)) cr_skip_test("no network namespaces here: they need root and the ip command");
     for (size_t i = 0; i < COUNT(far_shapes) && !wrong; i++) {
         wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = far_shapes[i].ranks, .hosts = far_shapes[i].hosts,
-                                          .user = &network, .function = run_until_the_cable_is_pulled, .watches_silence = true});
+                                          .user = &network, .function = run_until_the_cable_is_pulled, .watches_heartbeat = true});
         if (!network_set_cable(&network, far_shapes[i].hosts - 1, true)) wrong = "the cable cannot be put in";
     }
     network_take_down(&network);

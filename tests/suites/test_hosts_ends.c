@@ -224,11 +224,11 @@ TEST_RANKS(hosts_ends, nothing_is_left_of_a_group, .kind = RANK_PROCESSES, .coun
         args.job = (uint64_t)round + 1;
         rank_ok(rank, quern_group_create(&args, 1, &group));
         rank_ok(rank, quern_barrier(group, NULL, NULL));
-        if (!rank->ways)  /* UCX lets its own pass */
+        if (!rank->transports)  /* UCX lets its own pass */
             rank_check(rank, count_inherited() == inherited, "%d descriptors pass to another program",
                        count_inherited() - inherited);
         rank_line_up(rank);  /* an abort overtakes the last messages of a barrier */
-        if (round % 2 && !rank->ways) quern_group_abort(group, NULL);  /* after which a worker is left to UCX */
+        if (round % 2 && !rank->transports) quern_group_abort(group, NULL);  /* after which a worker is left to UCX */
         rank_ok(rank, quern_group_destroy(group));
         rank_check(rank, count_entries("/proc/self/fd") == files, "%d descriptors, before %d", count_entries("/proc/self/fd"),
                    files);

@@ -25,7 +25,7 @@ static quern_status lose_the_cable(struct rank *rank);
 
 static void run_ranks(int hosts, int ranks, rank_function *function) {
     const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = ranks, .hosts = hosts, .function = function,
-                                                  .user = &network, .watches_silence = function == lose_the_cable,
+                                                  .user = &network, .watches_heartbeat = function == lose_the_cable,
                                                   .shared_bytes = sizeof(struct gather_store)});
     if (wrong) network_take_down(&network);
     check(!wrong, "%s", wrong);
@@ -214,7 +214,7 @@ Test(hosts_network, a_group_that_is_cut_goes_on_on_one_side) {
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
         cut.host = cuts[i].host;
         const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = cuts[i].ranks, .hosts = cuts[i].hosts,
-                                                      .function = shrink_on_both_sides, .user = &cut, .watches_silence = true});
+                                                      .function = shrink_on_both_sides, .user = &cut, .watches_heartbeat = true});
         if (wrong) network_take_down(&network);
         check(!wrong, "host %d of %d is cut off: %s", cuts[i].host, cuts[i].hosts, wrong);
         check(network_set_cable(&network, cut.host, true), "the cable cannot be put in");

@@ -16,7 +16,7 @@
 #include "harness/shrink_case.h"
 #include "ranks/group/shrink_hosts.h"
 #include "ranks/handles.h"
-#include "ranks/hosts/walk.h"
+#include "ranks/hosts/choice.h"
 
 /* ---- who has gone before ---- */
 
@@ -174,7 +174,7 @@ TEST_RANKS(hosts_shrink, keeps_the_limits, .kind = RANK_PROCESSES, .count = 3, .
     rank_ok(rank, quern_group_shrink(&group, 1, &new));
     struct quern_membership *member = rank_member_of(rank, new);
     rank_check(rank, member->timeout == 29, "%g s at first", member->timeout);
-    rank_check(rank, member->silence == 33300000, "a silence of %u us", member->silence);
+    rank_check(rank, member->failure_timeout == 33300000, "a silence of %u us", member->failure_timeout);
     rank_ok(rank, quern_barrier(new, NULL, NULL));
     rank_check(rank, member->timeout == 5, "%g s after the first call", member->timeout);
     rank_line_up(rank);

@@ -115,7 +115,7 @@ static void check_plan(int ranks, struct plan plan) {
     bool may_die[8] = {false};
     may_die[plan.subject] = true;
     struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = ranks, .hosts = ranks, .user = &plan,
-                                                       .function = lose_the_subject, .watches_silence = plan.fate == STOPPED,
+                                                       .function = lose_the_subject, .watches_heartbeat = plan.fate == STOPPED,
                                                        .shared_bytes = sizeof(struct progress)});
     const struct progress *made = ranks_shared(run);
     for (int i = 0; plan.fate == STOPPED && i < 60000 && __atomic_load_n(&made->ended, __ATOMIC_ACQUIRE) < (unsigned)ranks - 1; i++)
@@ -126,7 +126,7 @@ static void check_plan(int ranks, struct plan plan) {
     ranks_close(run);
 }
 
-/* The one that gathers and a guest; at the first look, and when the hosts have found each other. */
+/* The one that gathers and a follower; at the first look, and when the hosts have found each other. */
 Test(hosts_shrink_ends, without_one_that_ends_in_the_roll_call) {
     for (int subject = 0; subject < 3; subject++) {
         check_plan(3, (struct plan){subject, IN_THE_CALL, 0, RANK_LIMIT, -1});
@@ -147,7 +147,8 @@ Test(hosts_shrink_ends, says_so_if_one_ends_before_the_last_meeting) {
 }
 
 /*
- * A host that is stopped is silent: it is not counted, even if it was a guest when the last one comes, but awaited until the limit.
+ * A host that is stopped is silent: it is not counted, even if it was a follower when the last one comes, but awaited until the
+ * limit.
  */
 Test(hosts_shrink_ends, without_one_that_is_stopped) {
     for (int subject = 0; subject < 2; subject++) check_plan(3, (struct plan){subject, STOPPED, 0, SHRINK_SHORT, -1});

@@ -1,6 +1,6 @@
 /*
- * What reaches a shrink of several hosts and is no part of it: strangers, another program at a port, guests, and homes that talk
- * nonsense.
+ * What reaches a shrink of several hosts and is no part of it: strangers, another program at a port, followers, and coordinators
+ * that talk nonsense.
  *
  * Runs on: ranks.
  */
@@ -82,7 +82,7 @@ static void await_end(struct rank *rank, int socket) {
 static void bring_nonsense(struct rank *rank, const struct quern_membership *member, int ranks, uint32_t port, uint32_t living) {
     struct {
         uint32_t ranks, port;
-        int64_t patience;
+        int64_t deadline;
         uint32_t living[QUERN_GROUP_WORDS];
     } card = {(uint32_t)ranks, port, 1000000000, {living}};
     const int socket = call_rank(member, 0, NULL, QUERN_CALL_MEETING, rank->rank);
@@ -136,19 +136,19 @@ static quern_status call_the_roll(struct rank *rank, const struct quern_membersh
 }
 
 /* A listener with the key of the shrink at the place of a rank. */
-struct home {
+struct coordinator {
     unsigned char key[QUERN_DIGEST_BYTES];
     uint32_t strangers[QUERN_STRANGERS];
     struct quern_listener listener;
 };
 
-static void open_home(struct rank *rank, const struct quern_membership *member, struct home *home) {
-    *home = (struct home){.listener = {.socket = -1, .key = home->key, .strangers = home->strangers}};
-    quern_make_shrink_key(member->span->key, home->key);
-    rank_check(rank, quern_listener_open(&home->listener, &member->roster->peer[rank->rank].address, 2), "no port");
+static void open_coordinator(struct rank *rank, const struct quern_membership *member, struct coordinator *coordinator) {
+    *coordinator = (struct coordinator){.listener = {.socket = -1, .key = coordinator->key, .strangers = coordinator->strangers}};
+    quern_make_shrink_key(member->span->key, coordinator->key);
+    rank_check(rank, quern_listener_open(&coordinator->listener, &member->roster->peer[rank->rank].address, 2), "no port");
 }
 
-/* Another program has the port of the first host by now, and keeps it: that host is a guest, and one of the new group. */
+/* Another program has the port of the first host by now, and keeps it: that host is a follower, and one of the new group. */
 TEST_RANKS(hosts_shrink_strangers, with_a_host_whose_port_is_taken, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     struct quern_membership *member = rank_member_of(rank, group);
@@ -173,7 +173,8 @@ TEST_RANKS(hosts_shrink_strangers, with_a_host_whose_port_is_taken, .kind = RANK
 }
 
 /*
- * One that had no port for a while, and one that listened before it was a guest.  The ranks of this test go on one after the other.
+ * One that had no port for a while, and one that listened before it was a follower.  The ranks of this test go on one after the
+ * other.
  */
 enum step { IS_GUEST = 1, PORT_IS_FREE, KNOCKED };
 
@@ -192,7 +193,7 @@ static quern_status give_back(const void *user) {
     return step == KNOCKED ? QUERN_GROUP_ABORTED : QUERN_OK;
 }
 
-static void be_a_guest(struct rank *rank, const struct quern_membership *member) {
+static void be_a_follower(struct rank *rank, const struct quern_membership *member) {
     uint32_t strangers[QUERN_STRANGERS] = {0};
     struct borrowed_port port = {{.socket = -1, .key = member->span->key, .strangers = strangers}, rank->shared};
     if (rank->rank == 0) rank_check(rank, quern_listener_open(&port.listener, &member->roster->peer[0].address, 2), "no port");
@@ -200,76 +201,76 @@ static void be_a_guest(struct rank *rank, const struct quern_membership *member)
     rank_status(rank, call_the_roll(rank, member, (struct quern_veto){give_back, &port, NULL}, never_ends()), QUERN_GROUP_ABORTED);
 }
 
-/* Nobody is let in while the other rank is a guest here, and it listens as soon as it is none. */
-static void be_a_home(struct rank *rank, const struct quern_membership *member) {
+/* Nobody is let in while the other rank is a follower here, and it listens as soon as it is none. */
+static void be_a_coordinator(struct rank *rank, const struct quern_membership *member) {
     unsigned *step = rank->shared;
-    struct home home;
+    struct coordinator coordinator;
     struct quern_connector connector;
     struct quern_hello hello;
     const int other = 1 - rank->rank;
-    int guest;
+    int follower;
     char card;
-    open_home(rank, member, &home);
+    open_coordinator(rank, member, &coordinator);
     rank_line_up(rank);
-    while ((guest = quern_listener_serve(&home.listener, &hello)) < 0) rank_sleep(1e-3);
-    rank_check(rank, quern_receive_all(guest, &card, 1, never_ends()), "the guest brings no card");
+    while ((follower = quern_listener_serve(&coordinator.listener, &hello)) < 0) rank_sleep(1e-3);
+    rank_check(rank, quern_receive_all(follower, &card, 1, never_ends()), "the follower brings no card");
     __atomic_store_n(step, IS_GUEST, __ATOMIC_RELEASE);
     while (__atomic_load_n(step, __ATOMIC_ACQUIRE) != PORT_IS_FREE) rank_sleep(1e-3);
-    quern_connector_begin(&connector, &member->roster->peer[other].address, home.key, QUERN_CALL_MEETING, rank->rank,
+    quern_connector_begin(&connector, &member->roster->peer[other].address, coordinator.key, QUERN_CALL_MEETING, rank->rank,
                           other);
     for (int i = 0; i < 200; i++) {
-        rank_check(rank, quern_connector_go(&connector) < 0, "a guest lets others in");
-        rank_check(rank, send(guest, "b", 1, MSG_NOSIGNAL) == 1, "the guest has hung up");
+        rank_check(rank, quern_connector_go(&connector) < 0, "a follower lets others in");
+        rank_check(rank, send(follower, "b", 1, MSG_NOSIGNAL) == 1, "the follower has hung up");
         rank_sleep(2e-3);
     }
     quern_connector_end(&connector);
-    quern_listener_close(&home.listener);
-    close(guest);
+    quern_listener_close(&coordinator.listener);
+    close(follower);
     close(call_rank(member, other, NULL, QUERN_CALL_MEETING, rank->rank));
     __atomic_store_n(step, KNOCKED, __ATOMIC_RELEASE);
 }
 
-static quern_status knock_at_a_guest(struct rank *rank) {
-    const int *guest = rank->user;
+static quern_status knock_at_a_follower(struct rank *rank) {
+    const int *follower = rank->user;
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    (rank->rank == *guest ? be_a_guest : be_a_home)(rank, rank_member_of(rank, group));
+    (rank->rank == *follower ? be_a_follower : be_a_coordinator)(rank, rank_member_of(rank, group));
     rank_line_up(rank);
     return shrink_case_run(rank, group, 3);
 }
 
-Test(hosts_shrink_strangers, a_guest_lets_nobody_in) {
-    for (int guest = 0; guest < 2; guest++)
-        check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = knock_at_a_guest, .user = &guest);
+Test(hosts_shrink_strangers, a_follower_lets_nobody_in) {
+    for (int follower = 0; follower < 2; follower++)
+        check_ranks(.kind = RANK_PROCESSES, .count = 2, .hosts = 2, .function = knock_at_a_follower, .user = &follower);
 }
 
-/* ---- a home that talks nonsense ---- */
+/* ---- a coordinator that talks nonsense ---- */
 
-/* Lets one guest in at the place of rank 0, says this to it, and waits until it hangs up. */
+/* Lets one follower in at the place of rank 0, says this to it, and waits until it hangs up. */
 static void mislead(struct rank *rank, struct quern_listener *listener, const void *words, size_t bytes) {
     struct quern_hello hello;
     struct pollfd *polls = calloc(1 + QUERN_LISTENER_PLACES, sizeof *polls);
     char said[4096];
-    int guest = -1;
-    while ((guest = quern_listener_serve(listener, &hello)) < 0) poll(polls, (nfds_t)quern_listener_awaits(listener, polls), 20);
+    int follower = -1;
+    while ((follower = quern_listener_serve(listener, &hello)) < 0) poll(polls, (nfds_t)quern_listener_awaits(listener, polls), 20);
     free(polls);
-    rank_check(rank, quern_send_all(guest, words, bytes, never_ends()), "the guest has hung up at once");
-    while (recv(guest, said, sizeof said, MSG_DONTWAIT) != 0) {  /* a reset is no end that is seen here: it has read all */
+    rank_check(rank, quern_send_all(follower, words, bytes, never_ends()), "the follower has hung up at once");
+    while (recv(follower, said, sizeof said, MSG_DONTWAIT) != 0) {  /* a reset is no end that is seen here: it has read all */
         if (errno != EAGAIN && errno != EINTR) break;
-        send(guest, "b", 1, MSG_NOSIGNAL | MSG_DONTWAIT);  /* so it is not for silence that it hangs up */
+        send(follower, "b", 1, MSG_NOSIGNAL | MSG_DONTWAIT);  /* so it is not for failure timeout that it hangs up */
         rank_sleep(1e-3);
     }
-    close(guest);
+    close(follower);
 }
 
-/* A word that is none; verdicts without the guest, with ranks that the group has not, without a place, without a quorum. */
-static void mislead_a_guest(struct rank *rank, const struct quern_membership *member) {
-    struct home home;
+/* A word that is none; verdicts without the follower, with ranks that the group has not, without a place, without a quorum. */
+static void mislead_a_follower(struct rank *rank, const struct quern_membership *member) {
+    struct coordinator coordinator;
     const struct {
         uint32_t living;
         bool has_place, has_port;
     } verdicts[] = {{1, true, true}, {0xb, true, true}, {3, false, false}, {3, true, false}, {2, true, true}};
-    open_home(rank, member, &home);
-    mislead(rank, &home.listener, "bbx", 3);
+    open_coordinator(rank, member, &coordinator);
+    mislead(rank, &coordinator.listener, "bbx", 3);
     for (size_t i = 0; i < COUNT(verdicts); i++) {
         struct {
             char spare[7], word;
@@ -277,15 +278,15 @@ static void mislead_a_guest(struct rank *rank, const struct quern_membership *me
         } said = {.word = 'd', .verdict = {.status = QUERN_OK, .living = {verdicts[i].living}}};
         if (verdicts[i].has_place) said.verdict.place = member->roster->peer[0].address;
         if (!verdicts[i].has_port) said.verdict.place.port = 0;
-        mislead(rank, &home.listener, &said.word, 1 + sizeof said.verdict);
+        mislead(rank, &coordinator.listener, &said.word, 1 + sizeof said.verdict);
     }
-    quern_listener_close(&home.listener);
+    quern_listener_close(&coordinator.listener);
 }
 
 TEST_RANKS(hosts_shrink_strangers, a_verdict_that_is_none, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     rank_line_up(rank);
-    if (rank->rank == 0) mislead_a_guest(rank, rank_member_of(rank, group));
+    if (rank->rank == 0) mislead_a_follower(rank, rank_member_of(rank, group));
     return shrink_case_run(rank, group, 3);
 }
 

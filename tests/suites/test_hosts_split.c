@@ -88,7 +88,7 @@ static quern_status split_at_random(struct rank *rank) {
             keys[other] = round == 1 ? -other : (int)random_below(42, at, 3);
         }
         split_and_meet(rank, group, colours, keys, 10 * round + 1);
-        if (rank->kind == RANK_PROCESSES && !rank->ways)  /* UCX closes its own when it likes */
+        if (rank->kind == RANK_PROCESSES && !rank->transports)  /* UCX closes its own when it likes */
             rank_check(rank, count_entries("/proc/self/fd") == files, "%d descriptors, before %d",
                        count_entries("/proc/self/fd"), files);
     }
@@ -101,10 +101,10 @@ Test(hosts_split, colours) {
     check_shapes(shapes, COUNT(shapes), split_at_random, NULL);
 }
 
-static uint32_t silence_of(const quern_group *group) {
-    const uint32_t silence = quern_begin_visit(group)->silence;
+static uint32_t failure_timeout_of(const quern_group *group) {
+    const uint32_t failure_timeout = quern_begin_visit(group)->failure_timeout;
     quern_end_visit(group);
-    return silence;
+    return failure_timeout;
 }
 
 /* A child that spans hosts is split again; the parent and the child's child are used in turns. */
@@ -112,7 +112,8 @@ TEST_RANKS(hosts_split, children_of_children, .kind = RANK_BOTH, .count = 6, .ho
     quern_group *group = rank_group(rank, RANK_LIMIT), *child, *grandchild;
     rank_ok(rank, quern_group_split(&group, 1, &(int){rank->rank % 2}, &(int){0}, &child));
     rank_ok(rank, quern_group_split(&child, 1, &(int){0}, &(int){-rank->rank}, &grandchild));
-    rank_check(rank, silence_of(grandchild) == silence_of(group), "a silence of %u us", silence_of(grandchild));
+    rank_check(rank, failure_timeout_of(grandchild) == failure_timeout_of(group), "a silence of %u us",
+               failure_timeout_of(grandchild));
     rank_check(rank, quern_group_size(child) == 3 && quern_group_size(grandchild) == 3, "%d and %d ranks", quern_group_size(child),
                quern_group_size(grandchild));
     rank_check(rank, quern_group_rank(grandchild) == 2 - rank->rank / 2, "rank %d", quern_group_rank(grandchild));

@@ -30,7 +30,7 @@
 #include "ranks/hosts/reach.h"
 #include "ranks/hosts/span.h"
 #include "ranks/poison.h"
-#include "ranks/silence.h"
+#include "ranks/heartbeat.h"
 
 static const char SECRET[] = "a secret of tests";
 
@@ -201,17 +201,17 @@ static const struct misfit {
     const char *detail, *own_detail;  /* of the others, and of that rank; NULL: the same */
     int ranks, host_ranks, rank;
     uint32_t first_epoch;
-    double silence;
+    double failure_timeout;
     const char *secret, *meet, *host;
 } misfits[] = {
     {2, 2, 1, false, QUERN_PEER_MISMATCH, "is being formed with 2 ranks, and a host expects 3", "a host expects 3", .ranks = 3},
     {3, 3, 1, true, QUERN_PEER_MISMATCH, "being formed with 3 ranks, and rank 1 expects 4", "", .ranks = 4},  /* a part too few */
     {2, 2, 1, false, QUERN_PEER_MISMATCH, "first_epoch is 0, and that of a host is 7", "that of a host is 7", .first_epoch = 7},
     {3, 3, 2, true, QUERN_PEER_MISMATCH, "first_epoch of rank 2 is 7, and that of rank 0 is 0", .first_epoch = 7},
-    {4, 2, 3, false, QUERN_PEER_MISMATCH, "failure_timeout of rank 3 is 0.2 s, and that of rank 0 is # s", .silence = 0.2},
-    {4, 2, 1, false, QUERN_PEER_MISMATCH, "failure_timeout of rank 1 is 0.2 s, and that of rank 0 is # s", .silence = 0.2},
-    {2, 1, 1, false, QUERN_PEER_MISMATCH, "failure_timeout of rank 1 is 0.2 s, and that of rank 0 is # s", .silence = 0.2},
-    {3, 2, 1, true, QUERN_PEER_MISMATCH, "failure_timeout of rank 1 is 2.5 s, and that of rank 0 is # s", .silence = 2.5},
+    {4, 2, 3, false, QUERN_PEER_MISMATCH, "failure_timeout of rank 3 is 0.2 s, and that of rank 0 is # s", .failure_timeout = 0.2},
+    {4, 2, 1, false, QUERN_PEER_MISMATCH, "failure_timeout of rank 1 is 0.2 s, and that of rank 0 is # s", .failure_timeout = 0.2},
+    {2, 1, 1, false, QUERN_PEER_MISMATCH, "failure_timeout of rank 1 is 0.2 s, and that of rank 0 is # s", .failure_timeout = 0.2},
+    {3, 2, 1, true, QUERN_PEER_MISMATCH, "failure_timeout of rank 1 is 2.5 s, and that of rank 0 is # s", .failure_timeout = 2.5},
     {2, 2, 1, false, QUERN_PEER_TIMEOUT, "another secret, name or job", .secret = "another secret of tests"},
     {3, 3, 1, true, QUERN_PEER_MISMATCH, "the part of rank 1 is damaged, or has another secret", "",
      .secret = "another secret of tests"},
@@ -242,7 +242,7 @@ static quern_status join_unfit(struct rank *rank) {
         if (misfit->host_ranks) hosts->host_ranks = misfit->host_ranks;
         if (misfit->rank) args.rank = misfit->rank;
         args.first_epoch = misfit->first_epoch;
-        if (misfit->silence != 0) hosts->failure_timeout = misfit->silence;
+        if (misfit->failure_timeout != 0) hosts->failure_timeout = misfit->failure_timeout;
         if (misfit->secret) hosts->secret = misfit->secret, hosts->secret_bytes = strlen(misfit->secret);
         if (misfit->meet) hosts->meet = misfit->meet;
         if (misfit->host) hosts->host = misfit->host;
@@ -515,7 +515,7 @@ static struct fake make_fake(void) {
     struct fake fake = {.member = calloc(1, sizeof *fake.member), .roster = played_roster(3)};
     check(fake.member, "no memory");
     fake.member->ranks = RANKS;
-    fake.member->silence = 1500000;
+    fake.member->failure_timeout = 1500000;
     fake.member->roster = fake.roster;
     fake.member->segment = fake.roster->segment;
     return fake;
@@ -545,23 +545,23 @@ static void end_fake(struct fake fake, int end) {
 static uint32_t state_of(struct fake fake) { return __atomic_load_n(&fake.roster->segment->rank[2].state, __ATOMIC_ACQUIRE); }
 
 /* A host that still connects with others says nothing, and has its creation's limit; one that falls silent is lost. */
-Test(strangers, silence_counts_from_the_first_word) {
-    const uint32_t beat[] = {1, 0};
+Test(strangers, failure_timeout_counts_from_the_first_word) {
+    const uint32_t interval[] = {1, 0};
     struct fake soon = make_fake(), late = make_fake();
-    soon.member->silence = 200000, late.member->silence = 3600000000;
+    soon.member->failure_timeout = 200000, late.member->failure_timeout = 3600000000;
     const int soon_end = start_fake(soon), late_end = start_fake(late);
     rank_sleep(1);
     check(state_of(soon) == QUERN_RANK_ELSEWHERE, "a host that has not begun is silent");
-    say(soon_end, beat, sizeof beat);
-    say(late_end, beat, sizeof beat);
+    say(soon_end, interval, sizeof interval);
+    say(late_end, interval, sizeof interval);
     for (int i = 0; i < 600000 && state_of(soon) != QUERN_RANK_ENDED; i++) rank_sleep(1e-3);
-    check(state_of(soon) == QUERN_RANK_ENDED && soon.roster->segment->rank[2].loss == QUERN_LOSS_SILENCE, "not silent");
+    check(state_of(soon) == QUERN_RANK_ENDED && soon.roster->segment->rank[2].loss == QUERN_LOSS_TIMEOUT, "not silent");
     check(state_of(late) == QUERN_RANK_ELSEWHERE, "silent before the time");
     end_fake(soon, soon_end);
     end_fake(late, late_end);
 }
 
-/* ---- beats by datagrams ---- */
+/* ---- heartbeats by datagrams ---- */
 
 /* The library's clock, which moves when a test says so; 0: it is the real one. */
 static int64_t virtual_time;  /* atomic */
@@ -605,14 +605,14 @@ static struct other_host start_other(void) {
     struct other_host other = {.fake = make_fake(), .own.token = "a token of tests"};
     struct sockaddr_in name;
     int ends[2], control[RANKS] = {-1, -1, -1, -1};
-    unsigned char beat[OWN_BEAT_BYTES];
+    unsigned char interval[OWN_BEAT_BYTES];
     uint32_t head[2];
     connect_pair(ends);
     control[2] = ends[0], other.line = ends[1];
     __atomic_store_n(&virtual_time, 1000 * (int64_t)BEAT, __ATOMIC_SEQ_CST);
-    other.fake.member->silence = BEATS_IN_SILENCE * (BEAT / 1000);
+    other.fake.member->failure_timeout = BEATS_IN_SILENCE * (BEAT / 1000);
     check(quern_start_monitor(other.fake.member, control), "no thread");
-    hear_all(other.line, beat, sizeof beat);
+    hear_all(other.line, interval, sizeof interval);
     hear_all(other.line, head, sizeof head);
     hear_all(other.line, &other.place, sizeof other.place);
     check(head[0] == PLACE && head[1] > 0 && head[1] <= UINT16_MAX, "the word %u, %u", head[0], head[1]);
@@ -648,50 +648,50 @@ static void expect_datagram(struct other_host *other, bool asks) {
           "%zd bytes, host %d, asks %u", bytes, heard.host, heard.asks);
 }
 
-/* So many beats later.  Each is said at the beginning of a look, so that the look before is over when it is heard. */
+/* So many heartbeats later.  Each is said at the beginning of a look, so that the look before is over when it is heard. */
 static void pass(const struct other_host *other, int beats) {
-    unsigned char beat[OWN_BEAT_BYTES];
+    unsigned char interval[OWN_BEAT_BYTES];
     for (; beats; beats--) {
         __atomic_fetch_add(&virtual_time, BEAT, __ATOMIC_SEQ_CST);
-        hear_all(other->line, beat, sizeof beat);
+        hear_all(other->line, interval, sizeof interval);
     }
 }
 
 /*
- * The same, while the monitor does not hear the other host.  It may have heard the last word up to two beats later, while this end
- * was a beat ahead.  Two beats after that it asks, and again at each beat.
+ * The same, while the monitor does not hear the other host.  It may have heard the last word up to two heartbeats later, while
+ * this end was a heartbeat ahead.  Two heartbeats after that it asks, and again at each heartbeat.
  */
-static void pass_in_silence(struct other_host *other, int beats) {
-    for (int beat = 1; beat <= beats; beat++) {
+static void pass_in_failure_timeout(struct other_host *other, int beats) {
+    for (int interval = 1; interval <= beats; interval++) {
         pass(other, 1);
-        check(state_of(other->fake) == QUERN_RANK_ELSEWHERE, "lost after %d beats of %d", beat, BEATS_IN_SILENCE);
-        if (beat > 5) expect_datagram(other, true);
+        check(state_of(other->fake) == QUERN_RANK_ELSEWHERE, "lost after %d beats of %d", interval, BEATS_IN_SILENCE);
+        if (interval > 5) expect_datagram(other, true);
     }
 }
 
-/* When a sixth more than the silence is over.  Then the monitor says no beat. */
+/* When a sixth more than the failure timeout is over.  Then the monitor says no heartbeat. */
 static void expect_loss(struct other_host *other, int beats_so_far) {
     pass(other, BEATS_IN_SILENCE + BEATS_IN_SILENCE / 6 - beats_so_far);
     __atomic_fetch_add(&virtual_time, 3 * BEAT, __ATOMIC_SEQ_CST);
     for (int i = 0; i < 600000 && state_of(other->fake) != QUERN_RANK_ENDED; i++) rank_sleep(1e-3);
     check(state_of(other->fake) == QUERN_RANK_ENDED, "not lost");
-    check(other->fake.roster->segment->rank[2].loss == QUERN_LOSS_SILENCE, "not by silence");
+    check(other->fake.roster->segment->rank[2].loss == QUERN_LOSS_TIMEOUT, "not by silence");
 }
 
-/* The network is down for nine tenths of the silence, again and again; the connection is still silent when it is back. */
+/* The network is down for nine tenths of the failure timeout, again and again; the connection is still silent when it is back. */
 Test(strangers, a_datagram_is_a_beat) {
     struct other_host other = start_other();
     for (int outage = 0; outage < 3; outage++) {
-        pass_in_silence(&other, BEATS_IN_SILENCE * 9 / 10);
-        const struct quern_datagram beat = make_datagram(&other, false);
-        send_datagram(&other, &beat, sizeof beat);
+        pass_in_failure_timeout(&other, BEATS_IN_SILENCE * 9 / 10);
+        const struct quern_datagram interval = make_datagram(&other, false);
+        send_datagram(&other, &interval, sizeof interval);
         pass(&other, 1);
     }
     expect_loss(&other, 1);
     end_other(other);
 }
 
-/* What strangers send, or repeat, and what a monitor of a third host says, is no beat. */
+/* What strangers send, or repeat, and what a monitor of a third host says, is no heartbeat. */
 Test(strangers, a_datagram_of_a_stranger_is_no_beat) {
     enum { OLD, EARLIER, SHORT, LONG, WRONG_TOKEN, ANOTHER_HOST, NO_HOST, KINDS };
     for (int kind = 0; kind < KINDS; kind++) {
@@ -702,7 +702,7 @@ Test(strangers, a_datagram_of_a_stranger_is_no_beat) {
         } said = {.datagram = make_datagram(&other, false)};
         pass(&other, 1);
         send_datagram(&other, &said.datagram, sizeof said.datagram);
-        pass_in_silence(&other, BEATS_IN_SILENCE * 9 / 10);
+        pass_in_failure_timeout(&other, BEATS_IN_SILENCE * 9 / 10);
         if (kind != OLD) said.datagram.number += kind == EARLIER ? UINT64_MAX : 1;
         if (kind == WRONG_TOKEN) said.datagram.to.token[15] ^= 1;
         if (kind == ANOTHER_HOST) said.datagram.host = 2;
@@ -713,7 +713,7 @@ Test(strangers, a_datagram_of_a_stranger_is_no_beat) {
     }
 }
 
-/* Only one direction is down: who is heard, but does not hear, is answered, for two beats. */
+/* Only one direction is down: who is heard, but does not hear, is answered, for two heartbeats. */
 Test(strangers, who_asks_is_answered) {
     struct other_host other = start_other();
     for (int round = 0; round < 5; round++) {
@@ -725,7 +725,7 @@ Test(strangers, who_asks_is_answered) {
         const struct quern_datagram question = make_datagram(&other, true);
         send_datagram(&other, &question, sizeof question);
         expect_datagram(&other, false);
-        for (int beat = 0; beat < 2; beat++) {
+        for (int interval = 0; interval < 2; interval++) {
             say_beat(&other);
             pass(&other, 1);
             expect_datagram(&other, false);
@@ -760,14 +760,14 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 /* A host whose thread gets no core has been heard all the same, so that one that is lost at once is silent to the others. */
 Test(strangers, a_host_is_heard_before_its_monitor_runs) {
     struct fake fake = make_fake();
-    unsigned char beat[256];
+    unsigned char interval[256];
     uint32_t head[2];
     __atomic_store_n(&held.are_held, 1, __ATOMIC_RELEASE);
     const int end = start_fake(fake);
-    const ssize_t bytes = recv(end, beat, sizeof beat, MSG_DONTWAIT);
+    const ssize_t bytes = recv(end, interval, sizeof interval, MSG_DONTWAIT);
     __atomic_store_n(&held.are_held, 0, __ATOMIC_RELEASE);
     check(bytes == 8 + OWN * 20, "%zd bytes", bytes);
-    memcpy(head, beat, sizeof head);
+    memcpy(head, interval, sizeof head);
     check(head[0] == 1 && head[1] == OWN, "the word %u, of %u ranks", head[0], head[1]);
     end_fake(fake, end);
 }
@@ -804,53 +804,53 @@ Test(strangers, a_lost_rank_is_left_alone) {
     end_span(QUERN_RANK_ELSEWHERE, QUERN_RANK_ELSEWHERE, true, true);
 }
 
-/* ---- how silence is counted ---- */
+/* ---- how failure timeout is counted ---- */
 
 static const int64_t SECOND = 1000000000;
 
 /*
- * The network is down for nine tenths of the silence, and the system takes a second, or as long again, to use it.  The last beat
- * before came a beat earlier, at most.  Within the rest there are several attempts, by each side.
+ * The network is down for nine tenths of the failure timeout, and the system takes a second, or as long again, to use it.  The
+ * last heartbeat before came a heartbeat earlier, at most.  Within the rest there are several attempts, by each side.
  */
-Test(strangers, an_outage_shorter_than_the_silence_leaves_time_to_be_heard) {
+Test(strangers, an_outage_shorter_than_the_failure_timeout_leaves_time_to_be_heard) {
     for (int64_t microseconds = 200000; microseconds < 3600000000; microseconds += microseconds / 3) {
-        const struct quern_silence silence = quern_begin_silence((uint32_t)microseconds, 0);
+        const struct quern_heartbeat heartbeat = quern_begin_heartbeat((uint32_t)microseconds, 0);
         const int64_t outage = microseconds * 900, link = microseconds < 1000000 ? microseconds * 700 : 700000000;
-        const int64_t left = silence.limit - silence.beat - outage - link;
-        check(silence.limit <= 2000 * microseconds && left >= 2 * silence.ask && silence.ask > 0 &&
-              6 * silence.beat <= microseconds * 1000, "%lld us: %lld ns are left", (long long)microseconds, (long long)left);
+        const int64_t left = heartbeat.limit - heartbeat.interval - outage - link;
+        check(heartbeat.limit <= 2000 * microseconds && left >= 2 * heartbeat.ask && heartbeat.ask > 0 &&
+              6 * heartbeat.interval <= microseconds * 1000, "%lld us: %lld ns are left", (long long)microseconds, (long long)left);
     }
 }
 
 Test(strangers, a_process_that_was_stopped_forgives) {
-    struct quern_silence silence = quern_begin_silence(1200000, 100 * SECOND);
-    check(silence.limit == 2200000000 && silence.beat == 200000000, "%lld and %lld", (long long)silence.limit,
-          (long long)silence.beat);
-    check(quern_begin_silence(60000000, 0).beat == 250000000, "a beat is never rarer");
-    quern_count_silence(&silence, 100 * SECOND + 400000000);
-    check(!quern_is_doubtful(&silence, 100 * SECOND) && quern_is_doubtful(&silence, 100 * SECOND - 1), "not after two beats");
-    quern_count_silence(&silence, 101 * SECOND + 100000000);
-    quern_count_silence(&silence, 102 * SECOND + 200000000);
-    check(!quern_is_silent(&silence, 100 * SECOND), "silent at the limit");
-    quern_count_silence(&silence, 102 * SECOND + 200000001);
-    check(quern_is_silent(&silence, 100 * SECOND) && !quern_is_silent(&silence, 101 * SECOND), "not silent beyond it");
-    quern_count_silence(&silence, 104 * SECOND);
-    check(!quern_is_silent(&silence, 100 * SECOND), "silent to one who was stopped");
-    quern_count_silence(&silence, 105 * SECOND + 100000000);
-    quern_count_silence(&silence, 106 * SECOND + 200000000);
-    quern_count_silence(&silence, 106 * SECOND + 200000001);
-    check(quern_is_silent(&silence, 100 * SECOND), "forgiven for ever");
+    struct quern_heartbeat heartbeat = quern_begin_heartbeat(1200000, 100 * SECOND);
+    check(heartbeat.limit == 2200000000 && heartbeat.interval == 200000000, "%lld and %lld", (long long)heartbeat.limit,
+          (long long)heartbeat.interval);
+    check(quern_begin_heartbeat(60000000, 0).interval == 250000000, "a beat is never rarer");
+    quern_begin_check(&heartbeat, 100 * SECOND + 400000000);
+    check(!quern_is_doubtful(&heartbeat, 100 * SECOND) && quern_is_doubtful(&heartbeat, 100 * SECOND - 1), "not after two beats");
+    quern_begin_check(&heartbeat, 101 * SECOND + 100000000);
+    quern_begin_check(&heartbeat, 102 * SECOND + 200000000);
+    check(!quern_is_silent(&heartbeat, 100 * SECOND), "silent at the limit");
+    quern_begin_check(&heartbeat, 102 * SECOND + 200000001);
+    check(quern_is_silent(&heartbeat, 100 * SECOND) && !quern_is_silent(&heartbeat, 101 * SECOND), "not silent beyond it");
+    quern_begin_check(&heartbeat, 104 * SECOND);
+    check(!quern_is_silent(&heartbeat, 100 * SECOND), "silent to one who was stopped");
+    quern_begin_check(&heartbeat, 105 * SECOND + 100000000);
+    quern_begin_check(&heartbeat, 106 * SECOND + 200000000);
+    quern_begin_check(&heartbeat, 106 * SECOND + 200000001);
+    check(quern_is_silent(&heartbeat, 100 * SECOND), "forgiven for ever");
 }
 
-Test(strangers, the_poisons_of_others_are_awaited_for_a_part_of_the_silence) {
+Test(strangers, the_poisons_of_others_are_awaited_for_a_part_of_the_failure_timeout) {
     static const struct {
-        uint32_t silence;
-        int64_t patience;
+        uint32_t failure_timeout;
+        int64_t deadline;
     } cases[] = {{200000, 200000000}, {1500000, 200000000}, {3000000, 400000000}, {60000000, 8000000000},
                  {3600000000, 10000000000}};
     for (size_t i = 0; i < COUNT(cases); i++)
-        check(quern_poison_patience(cases[i].silence) == cases[i].patience, "%u us: %lld", cases[i].silence,
-              (long long)quern_poison_patience(cases[i].silence));
+        check(quern_poison_timeout(cases[i].failure_timeout) == cases[i].deadline, "%u us: %lld", cases[i].failure_timeout,
+              (long long)quern_poison_timeout(cases[i].failure_timeout));
 }
 
 /* A message of a monitor, or one that is almost that. */
@@ -894,7 +894,7 @@ Test(strangers, fuzzed_words_of_monitors) {
         segment->rank[0].state = segment->rank[1].state = QUERN_RANK_JOINED;
         for (int rank = 0; rank < OWN; rank++) {  /* a poison wakes all */
             places[rank].arrivals = before[rank].arrivals;
-            places[rank].bell = before[rank].bell;
+            places[rank].eventcount = before[rank].eventcount;
         }
         check(!memcmp(ranks_before, segment->rank, sizeof ranks_before) && !memcmp(before, places, OWN * sizeof *before),
               "round %llu wrote into the places of this host", (unsigned long long)round);

@@ -1,5 +1,5 @@
 /*
- * UCX as the way of data between hosts: what is said where it is not there, what it leaves of the process as it is, and ranks that
+ * UCX as the transport between hosts: what is said where it is not there, what it leaves of the process as it is, and ranks that
  * end. The other suites of hosts run over it too: the configurations of tests/runner/devices.py.
  *
  * Runs on: ranks.

@@ -388,7 +388,7 @@ static quern_status poll_where_pinned(struct rank *rank) {
         pin(rank, apart * rank->rank);
         quern_group *group = rank_group(rank, RANK_LIMIT);
         rank_ok(rank, quern_member_of(group, &member));
-        rank_check(rank, (member->polls.looks > 100) == apart, "apart %d: %d looks", apart, member->polls.looks);
+        rank_check(rank, (member->polls.spins > 100) == apart, "apart %d: %d looks", apart, member->polls.spins);
         rank_ok(rank, quern_barrier(group, NULL, NULL));
         rank_line_up(rank);
         rank_ok(rank, quern_group_destroy(group));
@@ -410,11 +410,11 @@ Test(liveness, ranks_on_one_core_do_not_poll) { check_pinned(poll_where_pinned);
 /*
  * Meets until rank 0 has learnt enough from its waits.  Both ranks leave in the same round, which it chooses.  Rank 1 comes late.
  */
-static void meet_until(struct rank *rank, quern_group *group, bool (*has_learnt)(const struct quern_patience *), double late) {
+static void meet_until(struct rank *rank, quern_group *group, bool (*has_learnt)(const struct quern_spin *), double late) {
     int *enough = rank->shared;
     struct quern_membership *member = rank_member_of(rank, group);
     for (const double began = rank_now(); !*enough;) {  /* on a busy machine it takes many rounds */
-        rank_check(rank, rank_now() - began < RANK_SOON, "still %d looks", member->polls.looks);
+        rank_check(rank, rank_now() - began < RANK_SOON, "still %d looks", member->polls.spins);
         if (rank->rank && late > 0) rank_sleep(late);
         rank_ok(rank, quern_barrier(group, NULL, NULL));
         if (rank->rank == 0) *enough = has_learnt(&member->polls);
@@ -427,8 +427,8 @@ static void meet_until(struct rank *rank, quern_group *group, bool (*has_learnt)
 
 enum { SOME = 20, LONG = 1000000000 };
 
-static bool has_lost_patience(const struct quern_patience *patience) { return patience->looks <= SOME; }
-static bool was_paid(const struct quern_patience *patience) { return patience->looks > LONG; }
+static bool has_lost_patience(const struct quern_spin *spin) { return spin->spins <= SOME; }
+static bool was_paid(const struct quern_spin *spin) { return spin->spins > LONG; }
 
 /*
  * Waits in vain end the polls of ranks that are moved to one core.  A poll that lasts until the other rank comes pays.  How long a
@@ -441,7 +441,7 @@ static quern_status poll_where_moved(struct rank *rank) {
     pin(rank, 0);
     meet_until(rank, group, has_lost_patience, 0);
     pin(rank, rank->rank);
-    if (rank->rank == 0) member->polls = (struct quern_patience){.looks = LONG, .most = 2 * LONG, .least = 1};
+    if (rank->rank == 0) member->polls = (struct quern_spin){.spins = LONG, .most = 2 * LONG, .least = 1};
     meet_until(rank, group, was_paid, 0.01);
     return quern_group_destroy(group);
 }
@@ -449,30 +449,30 @@ static quern_status poll_where_moved(struct rank *rank) {
 Test(liveness, ranks_that_are_moved_learn_whether_to_poll) { check_pinned(poll_where_moved); }
 
 Test(liveness, patience_needs_three_failures_in_a_row) {
-    struct quern_patience patience = {.looks = 100, .most = 120, .least = 10};
+    struct quern_spin spin = {.spins = 100, .most = 120, .least = 10};
     for (int i = 0; i < 50; i++) {
-        quern_patience_fails(&patience);
-        quern_patience_fails(&patience);
-        check(patience.looks >= 100, "%d looks after two failures", patience.looks);
-        quern_patience_pays(&patience);
+        quern_spin_failed(&spin);
+        quern_spin_failed(&spin);
+        check(spin.spins >= 100, "%d looks after two failures", spin.spins);
+        quern_spin_succeeded(&spin);
     }
-    check(patience.looks == 120, "%d looks at the most", patience.looks);
-    for (int i = 0; i < 3; i++) quern_patience_fails(&patience);
-    check(patience.looks == 60, "%d looks after three failures", patience.looks);
-    for (int i = 0; i < 9; i++) quern_patience_fails(&patience);
-    check(patience.looks == 10, "%d looks at the least", patience.looks);
-    quern_patience_pays(&patience);
-    check(patience.looks == 13, "%d looks after a success", patience.looks);
+    check(spin.spins == 120, "%d looks at the most", spin.spins);
+    for (int i = 0; i < 3; i++) quern_spin_failed(&spin);
+    check(spin.spins == 60, "%d looks after three failures", spin.spins);
+    for (int i = 0; i < 9; i++) quern_spin_failed(&spin);
+    check(spin.spins == 10, "%d looks at the least", spin.spins);
+    quern_spin_succeeded(&spin);
+    check(spin.spins == 13, "%d looks after a success", spin.spins);
 }
 
 Test(liveness, patience_rests) {
-    struct quern_patience patience = {.looks = 64, .most = 64, .least = 1};
+    struct quern_spin spin = {.spins = 64, .most = 64, .least = 1};
     int waits = 0;
-    check(quern_patience_looks(&patience) == 64, "%d looks", patience.looks);
-    quern_patience_rests(&patience);
-    while (waits < 1000 && !quern_patience_looks(&patience)) waits++;
+    check(quern_spin_count(&spin) == 64, "%d looks", spin.spins);
+    quern_spin_pause(&spin);
+    while (waits < 1000 && !quern_spin_count(&spin)) waits++;
     check(waits > 100 && waits < 1000, "rested for %d waits", waits);
-    check(quern_patience_looks(&patience) == 1, "%d looks after the rest", patience.looks);
-    quern_patience_pays(&patience);
-    check(quern_patience_looks(&patience) == 2, "%d looks after a success", patience.looks);
+    check(quern_spin_count(&spin) == 1, "%d looks after the rest", spin.spins);
+    quern_spin_succeeded(&spin);
+    check(quern_spin_count(&spin) == 2, "%d looks after a success", spin.spins);
 }

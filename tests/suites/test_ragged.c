@@ -13,7 +13,7 @@
 #include "ranks/describe.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"
-#include "ranks/ragged/ragged_brief.h"
+#include "ranks/ragged/ragged_eager.h"
 #include "ranks/ragged/ragged_check.h"
 
 enum { LARGE_POOL = 16 << 20, WORKSPACE = BENCH_POOL };
@@ -303,22 +303,22 @@ static const struct lie {
 
 static const struct lie *told;
 
-/* Writes a brief of which only the lie is wrong, and enters the meeting with it. */
+/* Writes an eager message of which only the lie is wrong, and enters the meeting with it. */
 static quern_status lie(struct rank *rank, struct rank_bench *bench, const quern_ragged_all_to_all_args *args) {
     struct quern_membership *member;
     rank_ok(rank, quern_member_of(bench->group, &member));
-    struct quern_ragged_brief brief = {.offer = told->offer, .updates = 1, .row_bytes = args->row_bytes,
+    struct quern_ragged_eager eager = {.offer = told->offer, .updates = 1, .row_bytes = args->row_bytes,
                                        .output_rows = told->output_rows, .live = quern_symmetric_live(member)};
     for (int liar = 0; liar < LIARS; liar++)
-        if (liar != rank->rank) brief.entry[liar].size = brief.entry[liar].expected = told->size;
-    brief.entry[HONEST] = (struct quern_ragged_brief_entry){rank->rank, 1, 1};
-    const size_t bytes = offsetof(struct quern_ragged_brief, entry) + sizeof brief.entry[0] * (LIARS + 1);
-    quern_write_digest(&brief, bytes);
-    unsigned char *there = quern_shared_brief(member->roster, rank->rank, member->all_count + 1);
-    memcpy(there, &brief, bytes);
-    struct quern_symmetric_place place;
+        if (liar != rank->rank) eager.entry[liar].size = eager.entry[liar].expected = told->size;
+    eager.entry[HONEST] = (struct quern_ragged_eager_entry){rank->rank, 1, 1};
+    const size_t bytes = offsetof(struct quern_ragged_eager, entry) + sizeof eager.entry[0] * (LIARS + 1);
+    quern_write_digest(&eager, bytes);
+    unsigned char *there = quern_shared_eager(member->roster, rank->rank, member->all_count + 1);
+    memcpy(there, &eager, bytes);
+    struct quern_symmetric_location place;
     rank_check(rank, quern_symmetric_find(member, args->output, LIE_ROW, &place) == QUERN_MEMORY_SYMMETRIC, "not symmetric");
-    struct quern_ragged_brief_output output = {.id = place.id, .offset = (int64_t)told->offset};
+    struct quern_ragged_eager_output output = {.id = place.id, .offset = (int64_t)told->offset};
     quern_write_digest(&output, sizeof output);
     memcpy(there + (bytes + 7) / 8 * 8, &output, sizeof output);
     return quern_meet(member, &(struct quern_meeting){.operation = QUERN_IN_RAGGED_ALL_TO_ALL, .phase = QUERN_PHASE_ENTRY,

@@ -66,8 +66,8 @@ static quern_status exchange_many(struct post *post) { return exchange(post, 16,
 static unsigned char *told_of(const struct quern_roster *roster, int half) {
     return (unsigned char *)quern_shared_line(roster, 1)->half[half].told;
 }
-static unsigned char *brief_of(const struct quern_roster *roster, int half) {
-    return quern_shared_brief(roster, 1, (uint32_t)half);
+static unsigned char *eager_of(const struct quern_roster *roster, int half) {
+    return quern_shared_eager(roster, 1, (uint32_t)half);
 }
 static unsigned char *mailbox_of(const struct quern_roster *roster, int half) {
     return quern_shared_mailbox(roster, 1, (uint32_t)half);
@@ -75,7 +75,7 @@ static unsigned char *mailbox_of(const struct quern_roster *roster, int half) {
 
 #define STRANGER ": a process that is no rank writes into the group's shared memory"
 #define RECORD "@: rank # read a damaged record of rank 1" STRANGER  /* any may be the first */
-#define BRIEF "@: rank 0 read a damaged brief of rank 1" STRANGER
+#define EAGER "@: rank 0 read a damaged eager message of rank 1" STRANGER
 
 static const struct record {
     int ranks;                   /* of the group; of three, two are members of a call */
@@ -85,12 +85,12 @@ static const struct record {
     const char *text;            /* what rank 0 reads */
 } records[] = {
     {3, reduce_few, told_of, offsetof(struct quern_collective_told, digest), sizeof(uint64_t), RECORD},
-    {3, reduce_some, brief_of, 0, sizeof(struct quern_collective_head), RECORD},
-    {3, reduce_some, brief_of, sizeof(struct quern_collective_head), sizeof(struct quern_collective_places), RECORD},
-    {3, send_chunks, brief_of, 0, 136, RECORD},     /* all but the reason */
-    {2, exchange_small, brief_of, 0, 64, BRIEF},
-    {2, exchange_large, brief_of, 0, 64, BRIEF},
-    {2, exchange_large, brief_of, 64, 32, "rank 0 sends slices to rank 1 beyond the memory that it has mapped of it"},
+    {3, reduce_some, eager_of, 0, sizeof(struct quern_collective_head), RECORD},
+    {3, reduce_some, eager_of, sizeof(struct quern_collective_head), sizeof(struct quern_collective_places), RECORD},
+    {3, send_chunks, eager_of, 0, 136, RECORD},     /* all but the reason */
+    {2, exchange_small, eager_of, 0, 64, EAGER},
+    {2, exchange_large, eager_of, 0, 64, EAGER},
+    {2, exchange_large, eager_of, 64, 32, "rank 0 sends slices to rank 1 beyond the memory that it has mapped of it"},
     {2, exchange_many, mailbox_of, 0, sizeof(struct quern_ragged_terms), "the record of rank 1 is damaged" STRANGER},
 };
 

@@ -101,7 +101,7 @@ TEST_GROUP(symmetric, look_ups_find_what_lies_in_a_range_and_nothing_else, .kind
 TEST_GROUP(symmetric, a_place_has_one_name_on_all_ranks, .kind = RANK_BOTH, .count = 3, .shared_bytes = 4096) {
     const struct quern_membership *member = rank_member_of(rank, group);
     uint64_t *ids = rank->shared;
-    struct quern_symmetric_place place;
+    struct quern_symmetric_location place;
     char *last = NULL;
     for (int i = 0; i < 6; i++) {
         size_t huge = i == 3 && rank->rank == 1 ? (size_t)1 << 50 : 10;
@@ -399,7 +399,7 @@ static void register_range(struct rank *rank, quern_group *group, void *pointer,
 }
 
 static uint64_t id_of(struct rank *rank, const quern_group *group, const void *pointer) {
-    struct quern_symmetric_place place;
+    struct quern_symmetric_location place;
     rank_check(rank, quern_symmetric_find(rank_member_of(rank, group), pointer, 1, &place) == QUERN_MEMORY_SYMMETRIC,
                "it is not found");
     return place.id;
@@ -580,7 +580,7 @@ TEST_RANKS(symmetric, ranges_of_a_rank_never_overlap, .kind = RANK_THREADS, .cou
     refuse_peer(rank, group, fresh, 0, "not in symmetric memory");  /* nothing was kept */
     register_range(rank, group, arena, 1000);                       /* its neighbours are free */
     register_range(rank, group, arena + 2000, 8000);
-    struct quern_symmetric_place place;
+    struct quern_symmetric_location place;
     rank_check(rank, quern_symmetric_find(rank_member_of(rank, group), arena + 1999, 1, &place) == QUERN_MEMORY_SYMMETRIC &&
                place.offset == 999, "the last byte of a range is at %lld", (long long)place.offset);
     rank_check(rank, quern_symmetric_find(rank_member_of(rank, group), arena + 2000, 1, &place) == QUERN_MEMORY_SYMMETRIC &&

@@ -14,30 +14,30 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "harness/transfer_pair.h"
-#include "ranks/transfer/lane.h"
+#include "ranks/transfer/ring.h"
 
-/* ---- the lane below ---- */
+/* ---- the ring below ---- */
 
-static ssize_t lane_put(struct quern_lane_end *end, char *bytes, size_t count) {
-    return quern_lane_put(end, &(struct iovec){.iov_base = bytes, .iov_len = count}, 1);
+static ssize_t ring_put(struct quern_ring_end *end, char *bytes, size_t count) {
+    return quern_ring_put(end, &(struct iovec){.iov_base = bytes, .iov_len = count}, 1);
 }
 
-static ssize_t lane_get(struct quern_lane_end *end, char *bytes, size_t count) {
-    return quern_lane_get(end, &(struct iovec){.iov_base = bytes, .iov_len = count}, 1);
+static ssize_t ring_get(struct quern_ring_end *end, char *bytes, size_t count) {
+    return quern_ring_get(end, &(struct iovec){.iov_base = bytes, .iov_len = count}, 1);
 }
 
 /* A ring that is partly read takes as much as was read, before its end and around it; a receiver gets no more than was written. */
-Test(transfer, a_lane_takes_what_fits) {
+Test(transfer, a_ring_takes_what_fits) {
     enum { ROOM = 100 };
-    _Alignas(128) static unsigned char memory[sizeof(struct quern_lane) + ROOM];
+    _Alignas(128) static unsigned char memory[sizeof(struct quern_ring) + ROOM];
     char out[3 * ROOM], in[3 * ROOM];
-    struct quern_lane_end from = {.lane = (struct quern_lane *)memory, .room = ROOM}, to = from;
+    struct quern_ring_end from = {.ring = (struct quern_ring *)memory, .room = ROOM}, to = from;
     for (int i = 0; i < 3 * ROOM; i++) out[i] = (char)(i + 1);
-    check(lane_put(&from, out, 2 * ROOM) == ROOM && lane_put(&from, out, 1) == 0, "an empty ring did not take its room");
-    check(lane_get(&to, in, 30) == 30, "30 bytes were not there");
-    check(lane_put(&from, out + ROOM, 2 * ROOM) == 30, "30 bytes of room did not take 30 bytes");
-    check(lane_get(&to, in + 30, 80) == 80 && lane_put(&from, out + 130, 70) == 70, "80 bytes around the end were not there");
-    check(lane_get(&to, in + 110, 2 * ROOM - 10) == 90 && lane_get(&to, in, 1) == 0, "90 bytes were not there");
+    check(ring_put(&from, out, 2 * ROOM) == ROOM && ring_put(&from, out, 1) == 0, "an empty ring did not take its room");
+    check(ring_get(&to, in, 30) == 30, "30 bytes were not there");
+    check(ring_put(&from, out + ROOM, 2 * ROOM) == 30, "30 bytes of room did not take 30 bytes");
+    check(ring_get(&to, in + 30, 80) == 80 && ring_put(&from, out + 130, 70) == 70, "80 bytes around the end were not there");
+    check(ring_get(&to, in + 110, 2 * ROOM - 10) == 90 && ring_get(&to, in, 1) == 0, "90 bytes were not there");
     check(memcmp(in, out, 2 * ROOM) == 0, "the bytes differ");
 }
 
@@ -64,7 +64,7 @@ Test(transfer, one_list_a_thousand_times) {
     check_choice(3, (struct transfer_choice){.lists = 1, .items = 6, .largest = 9000, .rounds = 1000});
 }
 
-/* Both directions have more than a lane holds, so a rank that only sent would wait for ever. */
+/* Both directions have more than a ring holds, so a rank that only sent would wait for ever. */
 TEST_GROUP(transfer, both_directions_move_at_once, .kind = RANK_ALL, .count = 2) {
     struct transfer_pair pair;
     transfer_pair_open(&pair, rank, group, NULL, !rank->rank, 12 << 20);

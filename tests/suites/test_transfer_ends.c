@@ -14,7 +14,7 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "harness/transfer_pair.h"
-#include "ranks/transfer/lane.h"
+#include "ranks/transfer/ring.h"
 #include "ranks/transfer/words.h"
 
 /*
@@ -255,7 +255,7 @@ TEST_WAYS(transfer_ends, while_data_moves, .count = 2) {
 }
 
 /* The receiver computes, and the sender has filled what is between them when it cancels.  It makes no call after that. */
-TEST_RANKS(transfer_ends, when_the_lane_is_full, .kind = RANK_ALL, .count = 2) {
+TEST_RANKS(transfer_ends, when_the_ring_is_full, .kind = RANK_ALL, .count = 2) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     unsigned char *memory = map_much(rank);
     const quern_transfer_item item = transfer_item(rank->rank, !rank->rank, 2, memory, MUCH);
@@ -318,7 +318,7 @@ Test(transfer_ends, a_rank_that_is_killed) {
     check_ranks(.kind = RANK_UNREADABLE, .count = 3, .function = lose_a_rank, .may_die = 1 << 1);
 }
 
-/* ---- what a stranger writes into a lane ---- */
+/* ---- what a stranger writes into a ring ---- */
 
 /* Rank 0 has told rank 1 of its list, and rank 1 has not heard it, when one byte of it changes. */
 static quern_status change_a_byte(struct rank *rank) {
@@ -330,12 +330,12 @@ static quern_status change_a_byte(struct rank *rank) {
     rank_line_up(rank);
     if (rank->rank) {
         const off_t first = ((off_t)quern_segment_bytes(2, 2) + 4095) / 4096 * 4096;
-        const off_t lane = first + QUERN_LANE_BYTES;  /* from 0 to 1 */
+        const off_t ring = first + QUERN_RING_BYTES;  /* from 0 to 1 */
         const int file = rank_segment_file(rank);
         unsigned char byte;
-        rank_check(rank, pread(file, &byte, 1, lane + place) == 1, "there is no lane");
+        rank_check(rank, pread(file, &byte, 1, ring + place) == 1, "there is no ring");
         byte ^= 0x41;
-        rank_check(rank, pwrite(file, &byte, 1, lane + place) == 1, "the lane cannot be written");
+        rank_check(rank, pwrite(file, &byte, 1, ring + place) == 1, "the ring cannot be written");
         transfer = transfer_prepare(rank, group, 7, &item, 1);
     }
     rank_line_up(rank);
@@ -347,7 +347,7 @@ static quern_status change_a_byte(struct rank *rank) {
 }
 
 Test(transfer_ends, each_changed_byte_is_found) {
-    const off_t ring = sizeof(struct quern_lane), hello = sizeof(struct quern_transfer_frame) + sizeof(struct quern_transfer_hello);
+    const off_t ring = sizeof(struct quern_ring), hello = sizeof(struct quern_transfer_frame) + sizeof(struct quern_transfer_hello);
     off_t places[24];
     size_t count = 0;
     places[count++] = 2;  /* of the count of bytes */

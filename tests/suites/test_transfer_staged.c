@@ -1,7 +1,7 @@
 /*
- * Transfers of GPU memory that a rank of another process does not reach, through windows (src/ranks/transfer/stage.h).  Random
- * lists; sizes around a piece; transfers that share a wire; ends of transfers and processes, failing calls of the driver, and
- * strange words, at each step of both ranks.
+ * Transfers of GPU memory that a rank of another process does not reach, through windows (src/ranks/transfer/bounce_path.h).
+ * Random lists; sizes around a piece; transfers that share a connection; ends of transfers and processes, failing calls of the
+ * driver, and strange words, at each step of both ranks.
  *
  * Runs on: one emulated.
  */
@@ -16,10 +16,10 @@
 #include "harness/gpu_transfer.h"
 #include "ranks/membership.h"
 #include "ranks/transfer/gpu.h"
-#include "ranks/transfer/stage.h"
+#include "ranks/transfer/bounce_path.h"
 #include "runtime/device.h"
 
-enum { PIECE = QUERN_STAGE_BYTES };
+enum { PIECE = QUERN_BOUNCE_BYTES };
 
 /* Where GPUs do not reach each other, the window is pinned memory of the host. */
 struct scene {
@@ -49,9 +49,9 @@ static void open_end(struct gpu_end *end, struct rank *rank) {
 /* Both halves of each window of a rank are free, and nothing waits for it.  Before the first transfer there is no window. */
 static void check_halves(const struct gpu_end *end) {
     const struct quern_transfers *all = end->side.group->member->transfers;
-    for (int i = 0; all && i < all->wires; i++) {
-        const struct quern_stage *stage = all->open[i]->stage;
-        for (int half = 0; half < QUERN_STAGE_HALVES; half++)
+    for (int i = 0; all && i < all->conns; i++) {
+        const struct quern_bounce_path *stage = all->open[i]->bounce;
+        for (int half = 0; half < QUERN_BOUNCE_HALVES; half++)
             rank_check(end->side.rank, stage->half[half].state == QUERN_HALF_FREE, "half %d to rank %d is not free", half,
                        all->open[i]->peer);
         rank_check(end->side.rank, !stage->arrivals, "a piece from rank %d is not taken", all->open[i]->peer);
@@ -124,10 +124,10 @@ Test(transfer_staged, sizes_around_a_piece) {
     for (int pinned = 0; pinned <= 1; pinned++) check_on(2, run_sizes, &(struct scene){.is_pinned = pinned});
 }
 
-/* ---- transfers that share a wire ---- */
+/* ---- transfers that share a connection ---- */
 
 /* Rank 0 cancels the second one when it has moved for a while; the others complete. */
-static quern_status share_a_wire(struct rank *rank) {
+static quern_status share_a_conn(struct rank *rank) {
     enum { LISTS = 4, ROUNDS = 6, BYTES = 2 * PIECE + 100 };
     struct gpu_end end;
     open_end(&end, rank);
@@ -162,7 +162,7 @@ static quern_status share_a_wire(struct rank *rank) {
     return gpu_end_close(&end);
 }
 
-Test(transfer_staged, several_share_a_wire) { check_on(2, share_a_wire, &scenes[0]); }
+Test(transfer_staged, several_share_a_conn) { check_on(2, share_a_conn, &scenes[0]); }
 
 /* ---- a copy that takes its time ---- */
 
@@ -179,7 +179,7 @@ static quern_status wait_for_the_copy(struct rank *rank) {
     transfer_pair_fill(&pair, 1);
     if (rank->rank == 0) gpu_hold(&end, end.side.group->member->transfers->streams->copies, &is_over);
     start(&pair);
-    const struct quern_stage *stage = end.side.group->member->transfers->open[0]->stage;
+    const struct quern_bounce_path *stage = end.side.group->member->transfers->open[0]->bounce;
     for (int looks = 0; looks < 50; looks++) {
         rank_line_up(rank);
         rank_ok(rank, quern_transfer_test(pair.transfer, &done));
@@ -253,7 +253,7 @@ static void look(struct walk *walk, int step) {
     if (walk->synchronizes) cuda_ok(&end->side, context_synchronize());
 }
 
-/* After what has happened the wire is as good as new. */
+/* After what has happened the connection is as good as new. */
 static void end_walk(struct walk *walk) {
     struct gpu_end *end = walk->end;
     if (!walk->is_over) {
@@ -264,7 +264,7 @@ static void end_walk(struct walk *walk) {
     rank_line_up(end->side.rank);
 }
 
-static void check_wire(struct gpu_end *end, int64_t bytes) {
+static void check_conn(struct gpu_end *end, int64_t bytes) {
     struct transfer_pair pair = begin_pair(end, 1, bytes);
     transfer_pair_round(&pair, 2);
     transfer_pair_close(&pair);
@@ -311,7 +311,7 @@ static quern_status end_at_each_step(struct rank *rank) {
     open_end(&end, rank);
     for (int at = 0; at < STEPS; at++) {
         end_at(&end, at, scene->more);
-        check_wire(&end, LARGE);
+        check_conn(&end, LARGE);
     }
     return gpu_end_close(&end);
 }
@@ -371,9 +371,9 @@ static void forget_windows(struct gpu_end *end) {
         rank_ok(end->side.rank, quern_transfer_destroy(transfer_prepare(end->side.rank, end->side.group, 9, NULL, 0)));
         rank_line_up(end->side.rank);
     }
-    for (int i = 0; all && i < all->wires; i++) {
-        quern_free_stage(all->open[i]);
-        rank_ok(end->side.rank, quern_open_stage(all->open[i]));
+    for (int i = 0; all && i < all->conns; i++) {
+        quern_free_bounce_path(all->open[i]);
+        rank_ok(end->side.rank, quern_open_bounce_path(all->open[i]));
     }
     rank_line_up(end->side.rank);
 }
@@ -417,7 +417,7 @@ static quern_status fail_each_call(struct rank *rank) {
     int failures = 0;
     for (long number = 2; number < MOST; number++) {
         failures += fail_call(&end, number, scene->more);
-        check_wire(&end, 5000);
+        check_conn(&end, 5000);
         forget_windows(&end);
     }
     rank_check(rank, failures > MOST / 2, "%d calls have failed", failures);
@@ -432,14 +432,14 @@ Test(transfer_staged, each_failing_call) {
         check_on(2, fail_each_call, &(struct scene){.is_pinned = failures[i].is_pinned, .more = &failures[i]});
 }
 
-/* ---- what a stranger writes into a lane ---- */
+/* ---- what a stranger writes into a ring ---- */
 
-static struct quern_lane *map_lane(struct rank *rank, int from, int to) {
+static struct quern_ring *map_ring(struct rank *rank, int from, int to) {
     const off_t first = ((off_t)quern_segment_bytes(2, 2) + 4095) / 4096 * 4096;
-    void *lane = mmap(NULL, QUERN_LANE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, rank_segment_file(rank),
-                      first + (from * 2 + to) * QUERN_LANE_BYTES);
-    rank_check(rank, lane != MAP_FAILED, "no lane");
-    return lane;
+    void *ring = mmap(NULL, QUERN_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, rank_segment_file(rank),
+                      first + (from * 2 + to) * QUERN_RING_BYTES);
+    rank_check(rank, ring != MAP_FAILED, "no ring");
+    return ring;
 }
 
 struct change {
@@ -466,12 +466,12 @@ static const struct change changes[] = {
 };
 
 /* Changes the first word of this kind that is not heard yet, as if its rank had written it so. */
-static bool change_word(struct quern_lane *lane, const struct change *change) {
-    const uint64_t room = QUERN_LANE_BYTES - sizeof *lane;
+static bool change_word(struct quern_ring *ring, const struct change *change) {
+    const uint64_t room = QUERN_RING_BYTES - sizeof *ring;
     struct quern_transfer_frame head;
     struct quern_transfer_staged piece;
-    for (uint64_t at = lane->read; at < lane->written; at += sizeof head + head.bytes) {
-        unsigned char *place = lane->ring + at % room;
+    for (uint64_t at = ring->read; at < ring->written; at += sizeof head + head.bytes) {
+        unsigned char *place = ring->ring + at % room;
         memcpy(&head, place, sizeof head);
         if (head.word != change->word) continue;
         if (head.word == QUERN_WORD_STAGED) memcpy(&piece, place + sizeof head, sizeof piece);
@@ -498,20 +498,20 @@ static quern_status hear_strange_words(struct rank *rank) {
     open_end(&end, rank);
     struct walk walk;
     begin_walk(&walk, &end, LARGE);
-    struct quern_lane *lane[2] = {map_lane(rank, 0, 1), map_lane(rank, 1, 0)};
+    struct quern_ring *ring[2] = {map_ring(rank, 0, 1), map_ring(rank, 1, 0)};
     bool *is_changed = rank->shared;
     for (int step = 0; step < STEPS; step++) {
         if (has_turn(rank, step)) look(&walk, step);
         rank_line_up(rank);
-        for (int i = 0; rank->rank == 0 && i < 2 && !*is_changed; i++) *is_changed = change_word(lane[i], scene->more);
+        for (int i = 0; rank->rank == 0 && i < 2 && !*is_changed; i++) *is_changed = change_word(ring[i], scene->more);
         rank_line_up(rank);
     }
     rank_check(rank, *is_changed, "there was no such word");
     if (walk.status == QUERN_OK && !walk.done) walk.status = quern_transfer_wait(walk.pair.transfer, 0);
     rank_refused(rank, walk.status, QUERN_PEER_MISMATCH, "is damaged");
     transfer_pair_close(&walk.pair);
-    munmap(lane[0], QUERN_LANE_BYTES);
-    munmap(lane[1], QUERN_LANE_BYTES);
+    munmap(ring[0], QUERN_RING_BYTES);
+    munmap(ring[1], QUERN_RING_BYTES);
     return gpu_end_close(&end);
 }
 

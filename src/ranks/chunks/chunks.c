@@ -46,7 +46,7 @@ quern_status quern_quantize_chunks(quern_group *group, const quern_quantize_chun
 /* ---- the wait, by any thread ---- */
 
 static quern_status check_words(const struct quern_membership *member, const uint32_t *ready, int64_t count) {
-    struct quern_symmetric_place place;
+    struct quern_symmetric_location place;
     quern_status status = quern_check_count(member->device, "count", count, QUERN_RANK_LIMIT * (int64_t)QUERN_MOST_CHUNKS);
     if (status != QUERN_OK || !count) return status;
     status = quern_check_pointer(member->device, "ready", ready, sizeof *ready);

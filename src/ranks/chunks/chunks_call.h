@@ -31,7 +31,7 @@ struct quern_chunks_call {
      */
     quern_status refused;
 
-    struct quern_symmetric_place output_place, ready_place;
+    struct quern_symmetric_location output_place, ready_place;
     struct quern_rank_set set;           /* the members */
     uint16_t rank_at[QUERN_GROUP_LIMIT]; /* place -> rank, ascending */
     uint16_t order[QUERN_MOST_CHUNKS];   /* [chunks] */

@@ -119,7 +119,7 @@ static quern_status fill_order(struct quern_chunks_call *call) {
 
 /* Memory of `bytes` bytes at the same place on every member. */
 static quern_status find(const struct quern_membership *member, const char *name, const void *pointer, int64_t bytes,
-                         size_t alignment, struct quern_symmetric_place *place) {
+                         size_t alignment, struct quern_symmetric_location *place) {
     if (!bytes) return QUERN_OK;
     quern_status status = quern_check_pointer(member->device, name, pointer, alignment);
     if (status != QUERN_OK) return status;

@@ -135,7 +135,7 @@ static quern_status wait(struct quern_membership *member, const uint32_t *ready,
 /* ---- the view ---- */
 
 static quern_status view(struct quern_membership *member, const void *pointer, quern_device_view *view) {
-    struct quern_symmetric_place place;
+    struct quern_symmetric_location place;
     struct quern_links links;
     if (quern_symmetric_find(member, pointer, 1, &place) != QUERN_MEMORY_SYMMETRIC)
         return quern_fail(member->device, QUERN_INVALID_ARGUMENT,

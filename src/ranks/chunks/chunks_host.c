@@ -76,7 +76,7 @@ static void fill_scale(struct quern_chunks_work *work, float amax) {
 
 /* ---- the memory of the members ---- */
 
-static void *reach(const struct quern_chunks_call *call, const struct quern_symmetric_place *place, int64_t bytes, int rank) {
+static void *reach(const struct quern_chunks_call *call, const struct quern_symmetric_location *place, int64_t bytes, int rank) {
     return quern_symmetric_resolve(call->member, place->id, place->offset, bytes, rank);
 }
 

@@ -61,7 +61,7 @@ void quern_chunks_fill_meeting(const struct quern_chunks_call *call, struct quer
 /* ---- the cast ---- */
 
 /* In another rank's part of the memory; nobody goes there unless all have agreed that it is theirs. */
-static char *at_peer(const struct quern_symmetric_place *place, int rank, int64_t begin) {
+static char *at_peer(const struct quern_symmetric_location *place, int rank, int64_t begin) {
     return (char *)((uintptr_t)place->peer[rank] + (uintptr_t)(place->offset + begin));
 }
 

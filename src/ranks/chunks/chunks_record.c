@@ -51,13 +51,13 @@ struct record {
     char reason[256];             /* why the rank refuses its arguments: only text */
 };
 
-_Static_assert(sizeof(struct record) <= QUERN_BRIEF_BYTES, "a record must fit a brief");
+_Static_assert(sizeof(struct record) <= QUERN_EAGER_BYTES, "a record must fit an eager message");
 
 enum { CHECKED_BYTES = offsetof(struct record, reason) };
 
 /* Ranks of one process find each other's records in its own memory. */
 static struct record *record_at(const struct quern_membership *member, int rank, uint32_t half) {
-    return (struct record *)(void *)(member->one_process ? quern_own_brief : quern_shared_brief)(member->roster, rank, half);
+    return (struct record *)(void *)(member->one_process ? quern_own_eager : quern_shared_eager)(member->roster, rank, half);
 }
 
 /* ---- writing ---- */

@@ -2,7 +2,7 @@
  * What a rank tells the other members of a call of quantised chunks on CPUs: its record, written before the entry and read after.
  * For chunks_host.c.
  *
- * A record lies in the rank's brief, in the half of the next meeting of all ranks, as that of a collective does: see
+ * A record lies in the rank's eager message, in the half of the next meeting of all ranks, as that of a collective does: see
  * src/ranks/collective/collective_record.h.  Each call ends with an exit, after which nobody reads its records.
  */
 #ifndef QUERN_CHUNKS_RECORD_H

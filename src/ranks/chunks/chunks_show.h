@@ -1,4 +1,4 @@
-/* What can be seen of quantised chunks, for the trace and the dump. */
+/* Shows quantised chunks to the trace and the dump. */
 #ifndef QUERN_CHUNKS_SHOW_H
 #define QUERN_CHUNKS_SHOW_H
 

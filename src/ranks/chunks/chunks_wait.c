@@ -1,6 +1,7 @@
 /*
- * Waits on the host until chunks are ready.  Those who write the words ring no bell, since a chunk takes longer than a short sleep:
- * the wait looks for a while, yields its core for a while, and then sleeps between two looks.  Called by chunks.c, by any thread.
+ * Waits on the host until chunks are ready.  Those who write the words ring no eventcount, since a chunk takes longer than a
+ * short sleep: the wait looks for a while, yields its core for a while, and then sleeps between two looks.  Called by chunks.c,
+ * by any thread.
  */
 #define _GNU_SOURCE
 #include "ranks/chunks/chunks_wait.h"

@@ -61,7 +61,7 @@ static quern_status check_bytes(const struct quern_collective_call *call, int pi
                       quern_dtype_name(call->dtype), pieces);
 }
 
-/* What does not depend on the operation. */
+/* The checks that all operations share. */
 static quern_status fill_shape(struct quern_collective_call *call, const quern_collective_args *args) {
     const quern_device *device = call->member->device;
     const bool reduces = call->form && call->form->reduces;  /* the question about workspace has no form */
@@ -100,7 +100,7 @@ static quern_status fill_root(struct quern_collective_call *call, const quern_co
 /* ---- the memory ---- */
 
 static quern_status fill_buffer(struct quern_collective_call *call, const char *name, const void *pointer, int64_t bytes,
-                                enum quern_symmetric_state *state, struct quern_symmetric_place *place) {
+                                enum quern_symmetric_state *state, struct quern_symmetric_location *place) {
     quern_status status =
         bytes ? quern_check_pointer(call->member->device, name, pointer, (size_t)call->element_bytes) : QUERN_OK;
     return status == QUERN_OK ? quern_symmetric_find_buffer(call->member, name, pointer, bytes, state, place) : status;

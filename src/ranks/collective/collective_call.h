@@ -7,7 +7,7 @@
 
 struct quern_view;
 
-/* What distinguishes the four operations. */
+/* The differences between the four operations. */
 struct quern_collective_form {
     enum quern_collective operation;     /* by which meetings and reports know the call */
     bool reduces;                        /* combines the inputs; else moves bytes */
@@ -17,7 +17,7 @@ struct quern_collective_form {
     const struct quern_view *view;
 };
 
-/* What a rank says of its call to the others on CPUs: see collective_record.h. */
+/* The terms that a rank sends to the others on CPUs: see collective_record.h. */
 struct quern_collective_head {
     uint64_t digest;                      /* of all below: ranks act on it, so it must be what the rank has written */
     uint64_t members[2];                  /* quern_set_describe */
@@ -65,7 +65,7 @@ struct quern_collective_call {
      */
     quern_status refused;
 
-    struct quern_symmetric_place input_place, output_place, workspace_place;  /* of the buffers that are symmetric */
+    struct quern_symmetric_location input_place, output_place, workspace_place;  /* of the buffers that are symmetric */
     struct quern_rank_set set;           /* the members */
     uint16_t rank_at[QUERN_GROUP_LIMIT]; /* place -> rank, ascending; behind the places nothing */
 };

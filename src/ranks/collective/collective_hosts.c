@@ -39,11 +39,11 @@ static bool place_record(void *user, struct quern_channel *channel) {
     const struct quern_collective_call *call = entry->call;
     const uint64_t bytes = channel->in_head.last;
     if (channel->in_head.first || channel->in_head.second || bytes < sizeof(struct quern_collective_head) ||
-        bytes > QUERN_BRIEF_BYTES)
+        bytes > QUERN_EAGER_BYTES)
         return false;
     if (call->refused == QUERN_OK && bytes != record_bytes_of(call, channel->rank)) entry->stray = channel->rank;
     channel->in = channel->few_in;
-    channel->few_in[channel->ins++] = (struct iovec){quern_span_brief(call->member, channel->rank), bytes};
+    channel->few_in[channel->ins++] = (struct iovec){quern_span_eager(call->member, channel->rank), bytes};
     return true;
 }
 
@@ -55,8 +55,8 @@ static quern_status enter(struct entry *entry, const struct quern_meeting *meeti
     sendrecv.place = place_record;
     sendrecv.user = entry;
     for (int i = 0; i < sendrecv.count; i++) {
-        channels[i].out_head.last = member->brief_bytes;
-        quern_channel_add(&channels[i], quern_collective_own_record(member, half), member->brief_bytes);
+        channels[i].out_head.last = member->eager_bytes;
+        quern_channel_add(&channels[i], quern_collective_own_record(member, half), member->eager_bytes);
     }
     return quern_span_sendrecv(&sendrecv, meeting);
 }

@@ -49,7 +49,7 @@ static struct part share_of(const struct quern_collective_call *call, int index,
 }
 
 /* In another rank's part of the memory; nobody goes there unless all have agreed that it is theirs. */
-static char *at_peer(const struct quern_symmetric_place *place, int rank, int64_t begin) {
+static char *at_peer(const struct quern_symmetric_location *place, int rank, int64_t begin) {
     return (char *)((uintptr_t)place->peer[rank] + (uintptr_t)(place->offset + begin));
 }
 

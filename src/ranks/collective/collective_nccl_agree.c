@@ -1,7 +1,7 @@
 /*
- * Compares the arguments of the members of a collective over NCCL.  Each writes a notice into its brief (src/ranks/segment.h),
- * where the members of its host read it, and sends it to each member of another host.  All read the notices of all, and come to the
- * same result.  The members of a host then meet once more: after that nobody reads these notices.
+ * Compares the arguments of the members of a collective over NCCL.  Each writes a notice into its eager message
+ * (src/ranks/segment.h), where the members of its host read it, and sends it to each member of another host.  All read the
+ * notices of all, and come to the same result.  The members of a host then meet once more: after that nobody reads these notices.
  */
 #include "ranks/collective/collective_nccl_agree.h"
 
@@ -21,12 +21,12 @@ struct notice {
     char reason[256];                    /* why the rank refuses its arguments */
 };
 
-_Static_assert(sizeof(struct notice) <= QUERN_BRIEF_BYTES, "a notice fits a brief");
+_Static_assert(sizeof(struct notice) <= QUERN_EAGER_BYTES, "a notice fits an eager message");
 
 static void *notice_at(const struct quern_membership *member, int rank) {
     return member->roster->peer[rank].is_elsewhere
-               ? (void *)quern_span_brief(member, rank)
-               : (void *)quern_shared_brief(member->roster, rank, quern_collective_half(member));
+               ? (void *)quern_span_eager(member, rank)
+               : (void *)quern_shared_eager(member->roster, rank, quern_collective_half(member));
 }
 
 static void write_notice(const struct quern_collective_call *call) {

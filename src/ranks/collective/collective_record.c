@@ -18,7 +18,7 @@ typedef struct quern_collective_verdict verdict_t;
 
 typedef struct quern_collective_told told_t;
 
-enum { LINE = 64, TINY = sizeof(((told_t *)0)->input), REASON_BYTES = 256, VERDICT_AT = QUERN_BRIEF_BYTES - sizeof(verdict_t) };
+enum { LINE = 64, TINY = sizeof(((told_t *)0)->input), REASON_BYTES = 256, VERDICT_AT = QUERN_EAGER_BYTES - sizeof(verdict_t) };
 
 static const char *const buffer_names[] = {"input", "output", "workspace"};
 
@@ -29,8 +29,8 @@ static const char *const buffer_names[] = {"input", "output", "workspace"};
  * other hosts have come with the entry.
  */
 static char *record_at(const struct quern_membership *member, int rank, uint32_t half) {
-    if (member->roster->peer[rank].is_elsewhere) return (char *)quern_span_brief(member, rank);
-    return (char *)(member->one_process ? quern_own_brief : quern_shared_brief)(member->roster, rank, half);
+    if (member->roster->peer[rank].is_elsewhere) return (char *)quern_span_eager(member, rank);
+    return (char *)(member->one_process ? quern_own_eager : quern_shared_eager)(member->roster, rank, half);
 }
 
 const char *quern_collective_own_record(const struct quern_membership *member, uint32_t half) {
@@ -63,11 +63,11 @@ static bool is_tiny(const struct quern_collective_call *call) {
 void quern_collective_expect_record(const struct quern_membership *member) {
     if (member->one_process) return;
     const char *record = record_at(member, member->rank, quern_collective_half(member));
-    for (size_t at = 0; at < member->brief_bytes; at += LINE) quern_expect_write(record + at);
+    for (size_t at = 0; at < member->eager_bytes; at += LINE) quern_expect_write(record + at);
 }
 
 static struct quern_collective_location locate(const void *pointer, enum quern_symmetric_state state,
-                                               const struct quern_symmetric_place *place) {
+                                               const struct quern_symmetric_location *place) {
     const bool symmetric = state == QUERN_MEMORY_SYMMETRIC;
     return (struct quern_collective_location){symmetric ? place->id : 0, symmetric ? place->offset : 0, pointer};
 }
@@ -114,7 +114,7 @@ void quern_collective_write_record(struct quern_collective_call *call, uint32_t 
         quern_write_digest(&call->head, sizeof call->head);
     }
     memcpy(record, &call->head, sizeof call->head);
-    member->brief_bytes = (size_t)(write_payload(call, record + sizeof call->head) - record);
+    member->eager_bytes = (size_t)(write_payload(call, record + sizeof call->head) - record);
     told->digest = call->head.digest;
     if (call->refused == QUERN_OK && is_tiny(call) && call->input) memcpy(told->input, call->input, (size_t)call->input_bytes);
 }

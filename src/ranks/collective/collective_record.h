@@ -2,10 +2,10 @@
  * What a rank tells the other members of a collective on CPUs: its record, written before the entry and read after it.  For
  * collective_host.c, and for collective_hosts.c, where it goes to ranks of other hosts with a message.
  *
- * A record lies in the rank's brief (src/ranks/segment.h), in the half of the next meeting of all ranks.  All ranks have read what
- * was there before they entered the last one.  The entry of a call of all ranks is such a meeting, so the half is written again for
- * the meeting after the next, which all enter when they have read it.  A call of some ranks has no such meeting: it ends with an
- * exit, after which nobody reads its records any more.
+ * A record lies in the rank's eager message (src/ranks/segment.h), in the half of the next meeting of all ranks.  All ranks have
+ * read what was there before they entered the last one.  The entry of a call of all ranks is such a meeting, so the half is
+ * written again for the meeting after the next, which all enter when they have read it.  A call of some ranks has no such
+ * meeting: it ends with an exit, after which nobody reads its records any more.
  *
  *   head      the arguments that all members must share
  *   payload   the input, if it is small; or the reason why the rank refuses its arguments
@@ -37,7 +37,7 @@ struct quern_sight {
     int32_t unused;
 };
 
-/* What is told beside a signal. */
+/* The bytes beside a signal. */
 struct quern_collective_told {
     char input[(QUERN_TOLD_WORDS - 1) * sizeof(uint64_t)];
     uint64_t digest;
@@ -69,12 +69,12 @@ struct quern_collective_verdict {
 
 enum {
     QUERN_COLLECTIVE_PAYLOAD =
-        QUERN_BRIEF_BYTES - sizeof(struct quern_collective_head) - sizeof(struct quern_collective_verdict)
+        QUERN_EAGER_BYTES - sizeof(struct quern_collective_head) - sizeof(struct quern_collective_verdict)
 };
 
 _Static_assert(sizeof(union quern_collective_telling) == sizeof(uint64_t) * QUERN_TOLD_WORDS, "what is told must fill its place");
 _Static_assert(sizeof(struct quern_collective_head) == 64, "a payload must begin with a line");
-_Static_assert(sizeof(struct quern_collective_places) <= QUERN_COLLECTIVE_PAYLOAD, "places must fit a brief");
+_Static_assert(sizeof(struct quern_collective_places) <= QUERN_COLLECTIVE_PAYLOAD, "places must fit an eager message");
 
 /* The inputs of all ranks together are in the records: the same on all members with the same arguments. */
 bool quern_collective_is_small(const struct quern_collective_call *call);

@@ -225,7 +225,7 @@ static void add(struct quern_copy_list *list, char *to, const char *from, int64_
     if (bytes > 0 && to != from) quern_copies_add(list, to, from, bytes);
 }
 
-/* What the others read: not this rank's own piece or share. */
+/* The part that others read: not this rank's own piece or share. */
 void quern_collective_stage(const rounds_t *x, int64_t round) {
     const struct quern_collective_call *call = x->call;
     struct quern_copy copies[QUERN_RANK_LIMIT + 1];

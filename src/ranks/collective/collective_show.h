@@ -1,4 +1,4 @@
-/* What can be seen of the collectives, for the trace and the dump. */
+/* Shows collectives to the trace and the dump. */
 #ifndef QUERN_COLLECTIVE_SHOW_H
 #define QUERN_COLLECTIVE_SHOW_H
 

@@ -78,7 +78,7 @@ static void note_lost_multicast(struct quern_membership *member, const void *pad
 
 static quern_status set_up_pad(struct quern_membership *member, void *pad) {
     struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
-    struct quern_symmetric_place place;
+    struct quern_symmetric_location place;
     quern_symmetric_find(member, pad, 1, &place);
     for (int peer = 0; peer < member->ranks; peer++) rank->pad[peer] = (uintptr_t)place.peer[peer];
     rank->multicast_pad = (uintptr_t)place.multicast;

@@ -17,10 +17,10 @@
 #include "ranks/handles.h"
 #include "ranks/hosts/hosts.h"
 #include "ranks/hosts/report.h"
-#include "ranks/hosts/walk.h"
+#include "ranks/hosts/choice.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
-#include "ranks/silence.h"
+#include "ranks/heartbeat.h"
 #include "ranks/transfer/transfer.h"
 #include "runtime/log.h"
 #include "runtime/status.h"
@@ -35,18 +35,18 @@ static const double DEFAULT_CPU_TIMEOUT = 60, DEFAULT_GPU_TIMEOUT = 1800;
  * With a core for every rank, polling is faster than anything.  Otherwise a polling rank delays the others, and giving the core to
  * them is faster than sleeping.  This is where the ranks begin; their waits teach them more.
  */
-static void choose_patience(struct quern_membership *member) {
+static void choose_spins(struct quern_membership *member) {
     enum { PATIENT = 4000, CROWDED = 16, LEAST = 4, YIELDS = 64 };
     const int looks = member->roster->is_crowded ? CROWDED : PATIENT;
-    member->polls = (struct quern_patience){.looks = looks, .most = PATIENT, .least = LEAST};
-    member->yields = (struct quern_patience){.looks = YIELDS, .most = YIELDS, .least = 1};
+    member->polls = (struct quern_spin){.spins = looks, .most = PATIENT, .least = LEAST};
+    member->yields = (struct quern_spin){.spins = YIELDS, .most = YIELDS, .least = 1};
 }
 
 /* Of a group that may be of several hosts.  The arguments were checked. */
 static void set_hosts(struct quern_membership *member, const quern_hosts_args *hosts) {
-    const double timeout = hosts->failure_timeout != 0 ? hosts->failure_timeout : QUERN_USUAL_SILENCE;
-    member->silence = (uint32_t)(timeout * 1e6 + 0.5);
-    quern_read_ways(hosts, &member->ways);
+    const double timeout = hosts->failure_timeout != 0 ? hosts->failure_timeout : QUERN_USUAL_FAILURE_TIMEOUT;
+    member->failure_timeout = (uint32_t)(timeout * 1e6 + 0.5);
+    quern_read_transports(hosts, &member->transports);
     if (!hosts->carrier) return;
     member->carrier = *hosts->carrier;
     quern_copy_text(member->carrier_name, hosts->carrier->name, sizeof member->carrier_name);
@@ -176,7 +176,7 @@ quern_status quern_join_group(const quern_group_args *args, int count, const cha
 }
 
 quern_status quern_attach_group(struct quern_membership **members, int count) {
-    for (int i = 0; i < count; i++) choose_patience(members[i]);
+    for (int i = 0; i < count; i++) choose_spins(members[i]);
     quern_status status = choose_transport(members, count);
     if (status != QUERN_OK) quern_drop_members(members, count);
     return status;
@@ -198,10 +198,10 @@ void quern_add_number(struct quern_text *text, const unsigned char number[16]) {
     quern_text_add(text, "%s", written);
 }
 
-static void log_way(const struct quern_membership *member) {
-    const char *why = *member->detour ? member->detour : quern_why_this_way(member);
+static void log_transport(const struct quern_membership *member) {
+    const char *why = *member->detour ? member->detour : quern_why_this_transport(member);
     quern_log(member->device, QUERN_LOG_INFO, "%s of %d: joined, by way of %s%s%s", member->label, member->ranks,
-              quern_way_between_hosts(member), *why ? "; " : "", why);
+              quern_transport_between_hosts(member), *why ? "; " : "", why);
 }
 
 void quern_publish_group(struct quern_membership *const *members, int count, quern_group **groups) {
@@ -211,6 +211,6 @@ void quern_publish_group(struct quern_membership *const *members, int count, que
         if (!members[i]) continue;
         members[i]->numbers = NULL;
         groups[i] = quern_publish_handle(members[i]);
-        log_way(members[i]);
+        log_transport(members[i]);
     }
 }

@@ -13,11 +13,11 @@
 #include "ranks/hosts/messages.h"
 #include "ranks/hosts/report.h"
 #include "ranks/hosts/span.h"
-#include "ranks/hosts/walk.h"
+#include "ranks/hosts/choice.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
 #include "ranks/seen_wait.h"
-#include "ranks/silence.h"
+#include "ranks/heartbeat.h"
 #include "ranks/transfer/transfer.h"
 #include "runtime/arguments.h"
 #include "runtime/dispatch.h"
@@ -55,9 +55,9 @@ static quern_status check_hosts(const quern_group_args *args) {
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "hosts.host_ranks is %d: expected 1 to %d, the ranks of this host",
                           hosts->host_ranks, most);
     const double timeout = hosts->failure_timeout;
-    if (timeout != 0 && !(timeout >= QUERN_LEAST_SILENCE && timeout <= QUERN_MOST_SILENCE))
+    if (timeout != 0 && !(timeout >= QUERN_LEAST_FAILURE_TIMEOUT && timeout <= QUERN_MOST_FAILURE_TIMEOUT))
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "hosts.failure_timeout is %g: expected seconds, %g to %g, or 0 for %g",
-                          timeout, QUERN_LEAST_SILENCE, QUERN_MOST_SILENCE, QUERN_USUAL_SILENCE);
+                          timeout, QUERN_LEAST_FAILURE_TIMEOUT, QUERN_MOST_FAILURE_TIMEOUT, QUERN_USUAL_FAILURE_TIMEOUT);
     if (!args->name) return quern_fail(device, QUERN_NULL_POINTER, "name is NULL: hosts need one to meet under");
     if (hosts->host && (!is_name(hosts->host) || strlen(hosts->host) > MOST_HOST_NAME))
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "hosts.host is not 1 to %d letters, digits, '.', '_' or '-'",
@@ -90,9 +90,9 @@ static quern_status check_carrier(const quern_device *device, const quern_carrie
 }
 
 static quern_status check_transports(const quern_group_args *args) {
-    uint32_t ways;
+    uint32_t transports;
     quern_status status = check_carrier(args->device, args->hosts->carrier);
-    const char *rest = status == QUERN_OK ? quern_read_ways(args->hosts, &ways) : NULL;
+    const char *rest = status == QUERN_OK ? quern_read_transports(args->hosts, &transports) : NULL;
     if (!rest) return status;
     return quern_fail(args->device, QUERN_INVALID_ARGUMENT, "hosts.transports has an unknown name at \"%s\": expected \"sockets\", "
                       "\"ucx\" or the name of the carrier, or a comma-separated list", rest);

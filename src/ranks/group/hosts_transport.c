@@ -1,12 +1,12 @@
 /*
- * The transport of CPU ranks of several hosts: shared memory within a host, and between hosts the way that walk.c chooses.  A row
+ * The transport of CPU ranks of several hosts: shared memory within a host, and between hosts the way that choice.c chooses.  A row
  * of the table in form.c.
  */
 #include "ranks/group/hosts_transport.h"
 
 #include "ranks/collective/collective_hosts.h"
 #include "ranks/hosts/span.h"
-#include "ranks/hosts/walk.h"
+#include "ranks/hosts/choice.h"
 #include "ranks/ragged/ragged_host.h"
 #include "ranks/symmetric/symmetric.h"
 #include "ranks/symmetric/symmetric_host.h"
@@ -24,7 +24,7 @@ static bool serves(const struct quern_roster *roster, struct quern_text *why) {
 /* A thread is one rank of a group of several hosts. */
 static quern_status attach(struct quern_membership *const *members, int count) {
     (void)count;
-    return quern_choose_way(members[0]);
+    return quern_choose_transport(members[0]);
 }
 
 static void detach(struct quern_membership *member) { quern_symmetric_forget(member); }

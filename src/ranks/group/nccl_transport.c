@@ -51,7 +51,7 @@ static void detach(struct quern_membership *member) {
     quern_symmetric_sweep();
 }
 
-/* What a rank can do alone.  Rank 0 draws the id last, since NCCL then listens for the others. */
+/* The steps that a rank can take alone.  Rank 0 draws the id last, since NCCL then listens for the others. */
 static quern_status prepare(struct quern_membership *member, ncclUniqueId *id) {
     const struct quern_nccl *nccl;
     quern_status status = quern_nccl_open(&nccl);

@@ -32,7 +32,7 @@ struct shrinking {
     struct quern_membership *const *members;  /* of the old group */
     int count;
     uint32_t round;
-    int64_t patience;              /* until then ranks of this host are awaited: CLOCK_MONOTONIC, nanoseconds; ... */
+    int64_t deadline;              /* until then ranks of this host are awaited: CLOCK_MONOTONIC, nanoseconds; ... */
     int64_t hosts_patience;        /* ... other hosts, whose ranks may be awaited so long */
     int64_t limit;                 /* until then the call lasts */
     struct quern_rank_set living;  /* the ranks of the round: of this host */
@@ -112,7 +112,7 @@ static void await_words(const struct shrinking *shrinking) {
     for (int rank; (rank = find_undecided(shrinking)) >= 0;) {
         const struct word word = word_of(member, rank);
         if (!is_decided(word, shrinking->round) &&
-            (quern_rank_has_gone(member->roster, rank) || quern_now() >= shrinking->patience)) {
+            (quern_rank_has_gone(member->roster, rank) || quern_now() >= shrinking->deadline)) {
             swap(member, rank, word, (struct word){word.come, shrinking->round});
             continue;
         }
@@ -288,7 +288,7 @@ static void extend_patience(struct shrinking *shrinking) {
     static const int64_t GRACE = 1000000000;  /* nanoseconds */
     const int64_t soon = quern_now() + GRACE;
     if (!shrinking->members[0]->control || shrinking->round == 1) return;
-    if (shrinking->patience < soon) shrinking->patience = soon;
+    if (shrinking->deadline < soon) shrinking->deadline = soon;
     if (shrinking->hosts_patience < soon + GRACE) shrinking->hosts_patience = soon + GRACE;
 }
 
@@ -327,7 +327,7 @@ static quern_status shrink(quern_group *const *groups, int count, quern_group **
     if (status == QUERN_OK) status = check_whole(members, count, new_groups);
     if (status != QUERN_OK) return status;
     const int64_t now = quern_now(), limit = nanoseconds(members[0]->first_timeout);
-    struct shrinking shrinking = {.members = members, .count = count, .patience = now + limit,
+    struct shrinking shrinking = {.members = members, .count = count, .deadline = now + limit,
                                   .hosts_patience = now + limit + limit / 2, .limit = now + 2 * limit};
     quern_poison_by_abort(members[0], "it is being shrunk");  /* unless it has failed: the other ranks must come here, too */
     status = take_rounds(&shrinking, formed);

@@ -11,7 +11,7 @@
 #include "ranks/group/form.h"
 #include "ranks/hosts/connections.h"
 #include "ranks/hosts/handshake.h"
-#include "ranks/hosts/walk.h"
+#include "ranks/hosts/choice.h"
 #include "runtime/status.h"
 
 /* ---- the verdict, from the speaker of a host to its other ranks ---- */
@@ -54,19 +54,19 @@ static int number_ranks(const struct quern_membership *member, const struct quer
     return here;
 }
 
-/* What lies in the segment may be no verdict. */
+/* The segment may be damaged. */
 static quern_status check_verdict(const struct quern_membership *member, const struct quern_verdict *verdict) {
     for (int rank = member->ranks; rank < QUERN_GROUP_LIMIT; rank++)
-        if (is_of(verdict, rank)) return quern_fail_damaged(member->device, "the verdict about who goes on", rank);
+        if (is_of(verdict, rank)) return quern_fail_damaged(member->device, "the decision about the ranks that continue", rank);
     if (!is_of(verdict, member->rank) || !quern_is_quorum(verdict->living, member->ranks) ||
         (verdict->place.version != 4 && verdict->place.version != 6) || !verdict->place.port)
-        return quern_fail_damaged(member->device, "the verdict about who goes on", member->rank);
+        return quern_fail_damaged(member->device, "the decision about the ranks that continue", member->rank);
     return QUERN_OK;
 }
 
 /* The engine's own way may have those that have ended among its ranks. */
-static void note_way(const struct quern_membership *member, struct quern_membership *formed) {
-    if (!formed->span || !(member->ways & QUERN_WAY_CARRIER)) return;
+static void note_transport(const struct quern_membership *member, struct quern_membership *formed) {
+    if (!formed->span || !(member->transports & QUERN_TRANSPORT_CARRIER)) return;
     struct quern_text why = quern_text_begin(formed->span->why, sizeof formed->span->why);
     quern_text_add(&why, "%s: the group is what is left of another one, whose ranks it has", member->carrier_name);
 }
@@ -95,11 +95,11 @@ quern_status quern_join_quorum(const struct quern_membership *member, const stru
     hosts.host = host;
     hosts.secret = key;
     hosts.secret_bytes = sizeof key;
-    hosts.transports = member->ways & QUERN_WAY_UCX ? "ucx,sockets" : "sockets";
-    hosts.failure_timeout = member->silence * 1e-6;
+    hosts.transports = member->transports & QUERN_TRANSPORT_UCX ? "ucx,sockets" : "sockets";
+    hosts.failure_timeout = member->failure_timeout * 1e-6;
     status = quern_form_group(&args, 1, name, veto, formed);
     quern_wipe(key, sizeof key);
-    if (status == QUERN_OK) note_way(member, *formed);
+    if (status == QUERN_OK) note_transport(member, *formed);
     return status;
 }
 

@@ -102,13 +102,13 @@ quern_status quern_split_hosts(struct quern_membership *member, const struct que
     hosts.secret_bytes = sizeof member->span->key;
     hosts.all_gather = gather_over_parent;
     hosts.all_gather_user = &parent;
-    hosts.failure_timeout = member->silence * 1e-6;
+    hosts.failure_timeout = member->failure_timeout * 1e-6;
     struct quern_membership *child;
     quern_status status = quern_form_group(&args, 1, name, veto, &child);
     if (status != QUERN_OK) return status;
     if (child->span && member->span->messages) {
         struct quern_text why = quern_text_begin(child->span->why, sizeof child->span->why);
-        quern_text_add(&why, "%s: the group is split off another one, whose numbers its ranks have there", member->span->way);
+        quern_text_add(&why, "%s: the group is split off another one, whose numbers its ranks have there", member->span->transport);
     }
     *formed = child;
     return QUERN_OK;

@@ -1,6 +1,6 @@
 /*
- * Brings the facts of a host to the place of meeting, and hears there those of all ranks.  Called by the speaker of each host but
- * that of rank 0 while a group is created: place.c has the other side.
+ * Sends the facts of a host to the host of rank 0, and receives those of all ranks.  Called by the leader of each host but
+ * that of rank 0 while a group is created: bootstrap_root.c has the other side.
  *
  * A host that has lost its connection calls again until its limit, and brings its facts again.
  */
@@ -265,7 +265,7 @@ static quern_status go(struct visit *visit, quern_status status) {
     return quern_fail(member->device, status, "%s", reason);
 }
 
-quern_status quern_go_to_place(const struct quern_bootstrap *bootstrap, quern_status status) {
+quern_status quern_bootstrap(const struct quern_bootstrap *bootstrap, quern_status status) {
     struct visit *visit = calloc(1, sizeof *visit);
     if (visit) visit->facts = calloc((size_t)bootstrap->member->ranks, sizeof *visit->facts);
     if (!visit || !visit->facts) {

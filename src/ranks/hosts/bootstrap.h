@@ -20,7 +20,7 @@ struct quern_bootstrap {
     struct quern_veto veto;                      /* asked while hosts are awaited */
 };
 
-/* What a host says first.  Then come the facts of its ranks, and the seal of all. */
+/* The first message of a host.  The facts of its ranks follow, then the code of all. */
 struct quern_host_card {
     uint32_t ranks, first_epoch;
     int32_t count;            /* of its ranks */
@@ -28,7 +28,7 @@ struct quern_host_card {
     char reason[200];
 };
 
-/* What a host hears.  If all is well, the facts of all ranks follow; then comes the seal. */
+/* The answer to a host.  If all is well, the facts of all ranks follow; the code is last. */
 struct quern_host_verdict {
     uint32_t status;          /* quern_status */
     int32_t hosts;
@@ -61,7 +61,7 @@ quern_status quern_look_beside(const struct quern_bootstrap *bootstrap);
  * Goes to the place and comes back with the verdict.  With a status that is not QUERN_OK, of a rank that has not joined its host or
  * of the host, it only says that, and returns it.
  */
-quern_status quern_go_to_place(const struct quern_bootstrap *bootstrap, quern_status status);
+quern_status quern_bootstrap(const struct quern_bootstrap *bootstrap, quern_status status);
 
 /* Moves exactly so many bytes before the deadline.  False: errno says why, or 0 if the other side has hung up. */
 bool quern_send_all(int socket, const void *data, size_t bytes, int64_t deadline);

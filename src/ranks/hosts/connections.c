@@ -5,8 +5,8 @@ unsigned char *quern_span_mailbox(const struct quern_membership *member, int ran
     return member->span->mailboxes + (size_t)rank * QUERN_MAILBOX_BYTES;
 }
 
-unsigned char *quern_span_brief(const struct quern_membership *member, int rank) {
-    return member->span->briefs + (size_t)rank * QUERN_BRIEF_BYTES;
+unsigned char *quern_span_eager(const struct quern_membership *member, int rank) {
+    return member->span->eagers + (size_t)rank * QUERN_EAGER_BYTES;
 }
 
 struct quern_rank_set quern_local_part(const struct quern_membership *member, const struct quern_rank_set *set) {

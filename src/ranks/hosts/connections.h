@@ -1,5 +1,5 @@
 /*
- * One rank's way to the ranks of other hosts: see walk.h.
+ * One rank's way to the ranks of other hosts: see choice.h.
  *
  * Each rank has two connections to every rank of another host, for calls and for transfers, which only its own thread uses, inside
  * of calls: nothing wakes another thread on the way of a message, and bytes go straight between the caller's memory and the socket.
@@ -14,9 +14,9 @@ struct quern_data_row;
 struct quern_messages;
 
 struct quern_span {
-    const struct quern_data_row *row;        /* the way of data: src/ranks/hosts/rows.h */
+    const struct quern_data_row *row;        /* the transport: src/ranks/hosts/rows.h */
     struct quern_messages *messages;         /* of a row of messages; NULL: it is none */
-    const char *way;                         /* the name of the row, or of its carrier ... */
+    const char *transport;                         /* the name of the row, or of its carrier ... */
     char why[240];                           /* ... and why not the rows before it; "": there are none */
     struct quern_rank_set here;              /* the ranks of this host */
     unsigned char key[32];                   /* of the group's meeting */
@@ -27,12 +27,12 @@ struct quern_span {
     uint16_t *order;                         /* [ranks]: likewise */
     struct pollfd *polls;                    /* [ranks] */
     unsigned char *mailboxes;                /* [ranks][QUERN_MAILBOX_BYTES]: the last message of each rank of another host */
-    unsigned char *briefs;                   /* [ranks][QUERN_BRIEF_BYTES] */
+    unsigned char *eagers;                   /* [ranks][QUERN_BRIEF_BYTES] */
 };
 
 /* Of a rank of another host. */
 unsigned char *quern_span_mailbox(const struct quern_membership *member, int rank);
-unsigned char *quern_span_brief(const struct quern_membership *member, int rank);
+unsigned char *quern_span_eager(const struct quern_membership *member, int rank);
 
 /* The ranks of a set that are of this host. */
 struct quern_rank_set quern_local_part(const struct quern_membership *member, const struct quern_rank_set *set);

@@ -61,7 +61,7 @@ static int error_of(int socket) {
     return error;
 }
 
-/* Why a handshake has failed.  What a stranger there says may be false, so the caller tries on. */
+/* The reason why a handshake has failed.  An unauthenticated answer may be false, so the caller tries again. */
 static int explain(struct quern_connector *connector, int reason) {
     const struct quern_handshake *handshake = &connector->handshake;
     char why[sizeof connector->why];

@@ -27,7 +27,7 @@ void quern_connector_begin(struct quern_connector *connector, const struct quern
 /* Goes on without waiting.  The socket, when the listener has opened; -1: not yet. */
 int quern_connector_go(struct quern_connector *connector);
 
-/* What to poll for; the descriptor is -1 between two attempts. */
+/* The events to poll for; the descriptor is -1 between two attempts. */
 
 void quern_connector_awaits(const struct quern_connector *connector, struct pollfd *poll);
 

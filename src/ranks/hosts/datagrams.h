@@ -2,8 +2,8 @@
  * Beats over UDP, beside those on the connections of monitors.
  *
  * TCP doubles the time between its attempts while a network is down, so that its first one afterwards may come as late as the
- * outage was long.  A monitor that has not heard another one for two beats asks it by datagrams, and one that is asked answers by
- * them.  Either counts as a beat.  For monitor.c.
+ * outage was long.  A monitor that has not heard another one for two heartbeats asks it by datagrams, and one that is asked
+ * answers by them.  Either counts as a heartbeat.  For monitor.c.
  */
 #ifndef QUERN_DATAGRAMS_H
 #define QUERN_DATAGRAMS_H
@@ -21,7 +21,7 @@ struct quern_datagram {
     struct quern_datagram_place to;
     uint64_t number;        /* rises with each datagram of a monitor */
     int32_t host;           /* the sender's */
-    uint32_t asks;          /* 1: it has not heard the other one for two beats */
+    uint32_t asks;          /* 1: it has not heard the other one for two heartbeats */
 };
 
 /* A monitor's own. */

@@ -6,8 +6,8 @@
 struct quern_fact quern_read_fact(const struct quern_membership *member, int rank) {
     const struct quern_segment_rank *place = &member->segment->rank[rank];
     struct quern_fact fact = {.rank = rank, .process = place->process, .device_kind = place->device_kind,
-                              .device_ordinal = place->device_ordinal, .address = place->address, .ways = place->ways,
-                              .silence = place->silence};
+                              .device_ordinal = place->device_ordinal, .address = place->address, .transports = place->transports,
+                              .failure_timeout = place->failure_timeout};
     memcpy(fact.device_uuid, place->device_uuid, sizeof fact.device_uuid);
     return fact;
 }
@@ -31,7 +31,7 @@ void quern_publish_roll(const struct quern_membership *member, const struct quer
         place->process = fact->process;
         place->device_kind = fact->device_kind;
         place->device_ordinal = fact->device_ordinal;
-        place->ways = fact->ways;
+        place->transports = fact->transports;
         memcpy(place->device_uuid, fact->device_uuid, sizeof place->device_uuid);
         __atomic_store_n(&place->state, QUERN_RANK_ELSEWHERE, __ATOMIC_RELEASE);
     }

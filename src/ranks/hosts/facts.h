@@ -1,4 +1,4 @@
-/* What hosts tell each other about their ranks, read from and written into a host's segment.  For bootstrap.c and gather.c. */
+/* The facts that hosts exchange about their ranks, read from and written into a segment.  For bootstrap.c and gather.c. */
 #ifndef QUERN_FACTS_H
 #define QUERN_FACTS_H
 
@@ -11,11 +11,11 @@ struct quern_fact {
     int32_t device_kind, device_ordinal;
     unsigned char device_uuid[16];
     struct quern_address address;
-    uint32_t ways;             /* of data that it allows: bits of walk.h */
-    uint32_t silence;          /* microseconds: after which it counts a host as lost */
+    uint32_t transports;             /* of data that it allows: bits of choice.h */
+    uint32_t failure_timeout;          /* microseconds: after which it counts a host as lost */
 };
 
-/* What is known when all have come. */
+/* The facts of all ranks when all have arrived. */
 struct quern_roll {
     int32_t hosts;
     unsigned char number[32];  /* of this meeting: random */

@@ -71,7 +71,7 @@ static void write_record(const struct quern_gathering *gathering, quern_status r
     record->status = ready;
     record->here = member->here;
     record->fact.rank = member->rank;
-    record->fact.silence = member->silence;
+    record->fact.failure_timeout = member->failure_timeout;
     seal(record, gathering->key, record->seal);
 }
 
@@ -109,9 +109,9 @@ static quern_status check_ranks(const struct quern_membership *member, const str
         if (record->first_epoch != all[0].first_epoch)
             return quern_fail(member->device, QUERN_PEER_MISMATCH, "first_epoch of rank %d is %u, and that of rank 0 is %u", rank,
                               record->first_epoch, all[0].first_epoch);
-        if (record->fact.silence != all[0].fact.silence)
+        if (record->fact.failure_timeout != all[0].fact.failure_timeout)
             return quern_fail(member->device, QUERN_PEER_MISMATCH, "failure_timeout of rank %d is %g s, and that of rank 0 is %g s",
-                              rank, record->fact.silence * 1e-6, all[0].fact.silence * 1e-6);
+                              rank, record->fact.failure_timeout * 1e-6, all[0].fact.failure_timeout * 1e-6);
         const bool fits = record->fact.device_kind == (int32_t)member->device->kind;
         if (record->status == QUERN_OK && (record->offers < 1 || record->offers > OFFERS || !fits))
             return quern_fail(member->device, QUERN_PEER_MISMATCH, "rank %d is no %s rank with an address", rank,

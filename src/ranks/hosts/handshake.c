@@ -79,7 +79,7 @@ static bool is_welcome(struct quern_handshake *h) {
     return memcmp(h->welcome.word, WELCOME, sizeof h->welcome.word) == 0 && is_code(h, "hear", h->welcome.code);
 }
 
-/* The messages in their order; who writes one, the other reads, and looks at it when it is whole. */
+/* The messages in their order: one side writes each, the other reads it and acts when it is whole. */
 static const struct message {
     size_t at, bytes;
     bool by_listener;
@@ -106,7 +106,7 @@ bool quern_handshake_call(struct quern_handshake *h, int socket, const unsigned 
 
 static bool writes(const struct quern_handshake *h) { return messages[h->step].by_listener == h->is_listener; }
 
-/* Who speaks another protocol is known by its first bytes. */
+/* The first bytes tell another protocol. */
 static bool is_garbage(const struct quern_handshake *h) {
     const size_t known = h->done < sizeof MAGIC ? h->done : sizeof MAGIC;
     return h->is_listener && h->step == 0 && memcmp(h->hello.magic, MAGIC, known) != 0;

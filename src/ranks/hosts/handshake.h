@@ -7,7 +7,7 @@
  *   listener  welcome    the code of both with the key, for the other direction; or a refusal
  *
  * A code is HMAC-SHA-256.  The caller proves first, so who does not know the key gets nothing from a listener by which secrets
- * could be tried.  Who repeats an old hello does not know the proof for the new random number.  Nothing is encrypted.  No function
+ * could be tried.  A repeated hello has no proof for the new random number.  Nothing is encrypted.  No function
  * waits.
  *
  * All versions of the library have magic and version where they are here, and a hello of 56 bytes, so each hears of the other.
@@ -95,7 +95,7 @@ extern const uint32_t quern_handshake_version;
 /* Goes as far as it can without waiting.  The socket stays the caller's. */
 enum quern_handshake_state quern_handshake_go(struct quern_handshake *handshake);
 
-/* What to poll for until the next step. */
+/* The events to poll for until the next step. */
 short quern_handshake_awaits(const struct quern_handshake *handshake);
 
 #endif

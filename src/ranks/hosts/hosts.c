@@ -20,12 +20,12 @@
 #include "ranks/hosts/monitor.h"
 #include "ranks/hosts/mesh.h"
 #include "ranks/hosts/connector.h"
-#include "ranks/hosts/place.h"
+#include "ranks/hosts/bootstrap_root.h"
 #include "ranks/hosts/reach.h"
 #include "ranks/hosts/shortage.h"
 #include "ranks/hosts/sockets.h"
 #include "ranks/hosts/span.h"
-#include "ranks/hosts/walk.h"
+#include "ranks/hosts/choice.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
 #include "runtime/log.h"
@@ -36,7 +36,7 @@ struct creation {
     struct quern_veto veto;
     struct quern_membership *member;
     struct quern_address at;                     /* of the meeting; with an all-gather, where this rank listens */
-    struct quern_meeting_place *place;                   /* of the meeting, held by rank 0 */
+    struct quern_bootstrap_root *place;                   /* of the meeting, held by rank 0 */
     struct quern_roll roll;                      /* with an all-gather */
     quern_status ready;                          /* QUERN_OK, or why this rank cannot take part ... */
     char reason[256];                            /* ... */
@@ -48,7 +48,8 @@ struct creation {
 };
 
 static const int64_t SLICE = 20000000;     /* nanoseconds between two looks at the poison */
-static const int64_t MOMENT = 2000000000;  /* behind the limit, for a rank that waits for another: that one has the better words */
+static const int64_t MOMENT = 2000000000;  /* behind the limit, for a rank that waits for its leader: the leader's error is more
+                                              specific */
 
 /* ---- listeners ---- */
 
@@ -127,7 +128,7 @@ static quern_status begin_place(struct creation *creation) {
     const struct quern_bootstrap bootstrap = bootstrap_of(creation);
     quern_status status = open_place(creation);
     if (status != QUERN_OK) return status;
-    creation->place = quern_open_place(&bootstrap);
+    creation->place = quern_open_bootstrap_root(&bootstrap);
     return creation->place ? QUERN_OK : quern_fail(creation->member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
 }
 
@@ -166,7 +167,7 @@ static quern_status await_own(struct creation *creation) {
 
 /* The next group can have the port, and the connections with this one the descriptors. */
 static void end_place(struct creation *creation) {
-    quern_close_place(creation->place);
+    quern_close_bootstrap_root(creation->place);
     creation->place = NULL;
     quern_listener_close(&creation->meeting);
 }
@@ -174,8 +175,8 @@ static void end_place(struct creation *creation) {
 /* Rank 0 holds the place, and goes nowhere. */
 static quern_status meet_at_place(struct creation *creation, quern_status status) {
     const struct quern_bootstrap bootstrap = bootstrap_of(creation);
-    if (creation->member->rank != 0) return quern_go_to_place(&bootstrap, status);
-    if (creation->place) status = quern_hold_place(creation->place, status);
+    if (creation->member->rank != 0) return quern_bootstrap(&bootstrap, status);
+    if (creation->place) status = quern_hold_bootstrap_root(creation->place, status);
     end_place(creation);
     return status;
 }
@@ -284,7 +285,7 @@ static void log_strangers(const struct creation *creation) {
 static quern_status look_at_place(const void *user) {
     const struct creation *creation = user;
     quern_status status = creation->veto.ask ? creation->veto.ask(creation->veto.user) : QUERN_OK;
-    return status == QUERN_OK && creation->place ? quern_serve_place(creation->place) : status;
+    return status == QUERN_OK && creation->place ? quern_serve_bootstrap_root(creation->place) : status;
 }
 
 /* The number of the host's name in shared memory comes behind that of the group. */
@@ -319,7 +320,7 @@ static quern_status not_ready(const struct creation *creation) {
     return quern_fail(creation->member->device, creation->ready, "%s", creation->reason);
 }
 
-/* What this rank opens before the host has met: segment, listener and, at the place, its listener or a connection. */
+/* Opens what must be there before the host has met: segment, listener and the connection to the bootstrap root, or the root. */
 enum { OPENED_FIRST = 3 };
 
 static quern_status check_ports(const struct creation *creation) {
@@ -332,7 +333,7 @@ static quern_status check_ports(const struct creation *creation) {
 static void get_ready(struct creation *creation) {
     struct quern_membership *member = creation->member;
     const quern_hosts_args *hosts = creation->args->hosts;
-    note_ready(creation, quern_check_ways(member));
+    note_ready(creation, quern_check_transports(member));
     note_ready(creation, check_ports(creation));
     if (creation->ready == QUERN_OK)
         note_ready(creation, quern_check_descriptors(member, quern_connections_needed(member) + OPENED_FIRST));

@@ -29,7 +29,7 @@ struct slot {
     unsigned char *buffer;       /* [QUERN_MESSAGE_STAGE]; NULL: not needed so far */
 };
 
-/* What is under way with one rank.  The slots of a direction are a ring, from the oldest message to the next one. */
+/* The messages in flight with one rank.  The slots of a direction are a ring, from the oldest message to the next one. */
 struct line {
     struct slot slot[DIRECTIONS * QUERN_MESSAGE_SLOTS];
     uint32_t next[DIRECTIONS], oldest[DIRECTIONS];
@@ -283,7 +283,7 @@ static enum quern_outcome take_inlined(struct line *line, struct quern_channel *
     return QUERN_MOVED;
 }
 
-/* What is dropped is a part of its own, as it is at the sender. */
+/* Dropped bytes are a part of their own, as they are at the sender. */
 static void append_dropped(struct quern_channel *channel) {
     if (channel->skipped) channel->in[channel->ins++] = (struct iovec){NULL, channel->skipped};
     channel->skipped = 0;

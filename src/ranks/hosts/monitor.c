@@ -1,7 +1,8 @@
 /*
- * Monitors.  Each says to the others, at each beat and when something has changed, what its ranks are doing; a poison at once; and
- * goodbye before it ends.  A host that is silent for too long (src/ranks/silence.h) is lost with all its ranks: its process is
- * stopped, its cable is pulled, or it has crashed.  So it is if its connection ends without goodbye: mostly its process has ended.
+ * Monitors.  Each says to the others, at each heartbeat and when something has changed, what its ranks are doing; a poison at
+ * once; and goodbye before it ends.  A host that is silent for too long (src/ranks/heartbeat.h) is lost with all its ranks: its
+ * process is stopped, its cable is pulled, or it has crashed.  So it is if its connection ends without goodbye: mostly its
+ * process has ended.
  *
  * Called while groups are created and destroyed.
  */
@@ -21,7 +22,7 @@
 #include "ranks/hosts/datagrams.h"
 #include "ranks/hosts/sockets.h"
 #include "ranks/poison.h"
-#include "ranks/silence.h"
+#include "ranks/heartbeat.h"
 
 enum { TICK = 5 };  /* milliseconds between two looks at the segment */
 
@@ -65,9 +66,9 @@ struct quern_monitor {
     struct quern_roster *roster;
     pthread_t thread;
     uint32_t ends;                                     /* atomic: to end */
-    struct quern_silence silence;                      /* of the others */
+    struct quern_heartbeat heartbeat;                      /* of the others */
     struct quern_datagrams datagrams;
-    int64_t poison_patience, beaten;                   /* nanoseconds */
+    int64_t poison_timeout, beaten;                   /* nanoseconds */
     int64_t told;                                      /* when the poison was told; 0: it was not */
     uint32_t states[QUERN_RANK_LIMIT];                 /* by slot: as last told */
     struct pollfd *polls;                              /* [lines] */
@@ -162,7 +163,7 @@ static void hear(struct quern_monitor *monitor, struct line *line) {
     }
 }
 
-/* Those that come again are none: a beat is news. */
+/* Those that come again are none: a heartbeat is news. */
 static void hear_datagrams(struct quern_monitor *monitor) {
     struct quern_datagram datagram;
     for (int look = 0; look <= monitor->lines && quern_take_datagram(&monitor->datagrams, &datagram); look++)
@@ -230,20 +231,20 @@ static void say_states(struct quern_monitor *monitor) {
                                               __atomic_load_n(&place->asleep_in_meeting, __ATOMIC_RELAXED)};
     }
     const int64_t now = quern_now();
-    if (!changed && now - monitor->beaten < monitor->silence.beat) return;
+    if (!changed && now - monitor->beaten < monitor->heartbeat.interval) return;
     monitor->beaten = now;
     say(monitor, &head, states, head.count * sizeof *states);
 }
 
 /* To those that are not heard, and to those that do not hear. */
 static void say_datagrams(struct quern_monitor *monitor) {
-    const struct quern_silence *silence = &monitor->silence;
+    const struct quern_heartbeat *heartbeat = &monitor->heartbeat;
     for (int i = 0; i < monitor->lines; i++) {
         struct line *line = &monitor->line[i];
-        const bool asks = line->heard && quern_is_doubtful(silence, line->heard),
-                   answers = line->peer.asked && !quern_is_doubtful(silence, line->peer.asked);
-        if (line->is_open && (asks || answers) && silence->looked - line->peer.said >= silence->ask)
-            quern_send_datagram(&monitor->datagrams, &line->peer, asks, silence->looked);
+        const bool asks = line->heard && quern_is_doubtful(heartbeat, line->heard),
+                   answers = line->peer.asked && !quern_is_doubtful(heartbeat, line->peer.asked);
+        if (line->is_open && (asks || answers) && heartbeat->looked - line->peer.said >= heartbeat->ask)
+            quern_send_datagram(&monitor->datagrams, &line->peer, asks, heartbeat->looked);
     }
 }
 
@@ -276,7 +277,7 @@ static void look_for_agreement(struct quern_monitor *monitor) {
     bool agreed = monitor->told != 0;
     if (!agreed || __atomic_load_n(agreement, __ATOMIC_RELAXED) == QUERN_AGREED) return;
     for (int i = 0; i < monitor->lines; i++) agreed &= !monitor->line[i].is_open || monitor->line[i].poisoned;
-    if (agreed || quern_now() - monitor->told > monitor->poison_patience)
+    if (agreed || quern_now() - monitor->told > monitor->poison_timeout)
         __atomic_store_n(agreement, QUERN_AGREED, __ATOMIC_RELEASE);
 }
 
@@ -286,7 +287,7 @@ static void find_silent(struct quern_monitor *monitor) {
     for (int i = 0; i < monitor->lines; i++) {
         struct line *line = &monitor->line[i];
         const bool speaks = line->is_open && !line->left && line->heard;
-        if (speaks && quern_is_silent(&monitor->silence, line->heard)) lose(monitor, line, QUERN_LOSS_SILENCE);
+        if (speaks && quern_is_silent(&monitor->heartbeat, line->heard)) lose(monitor, line, QUERN_LOSS_TIMEOUT);
     }
 }
 
@@ -306,7 +307,7 @@ static void *keep(void *argument) {
     struct quern_monitor *monitor = argument;
     for (bool ends = false; !ends;) {
         ends = __atomic_load_n(&monitor->ends, __ATOMIC_ACQUIRE);
-        quern_count_silence(&monitor->silence, quern_now());
+        quern_begin_check(&monitor->heartbeat, quern_now());
         say_poison(monitor);
         say_states(monitor);
         for (int i = 0; i < monitor->lines; i++) {
@@ -345,8 +346,8 @@ static struct quern_monitor *make_monitor(const struct quern_membership *member,
         return NULL;
     }
     monitor->roster = member->roster;
-    monitor->silence = quern_begin_silence(member->silence, quern_now());
-    monitor->poison_patience = quern_poison_patience(member->silence);
+    monitor->heartbeat = quern_begin_heartbeat(member->failure_timeout, quern_now());
+    monitor->poison_timeout = quern_poison_timeout(member->failure_timeout);
     for (int rank = 0; rank < member->ranks; rank++)
         if (control[rank] >= 0)
             monitor->line[monitor->lines++] = (struct line){.socket = control[rank], .host = member->roster->peer[rank].host,
@@ -365,7 +366,7 @@ static int start_thread(struct quern_monitor *monitor) {
 }
 
 /*
- * The first beat is sent here: whoever meets this host later can hear it, so that a host that is lost at once is silent.  The
+ * The first heartbeat is sent here: whoever meets this host later can hear it, so that a host that is lost at once is silent.  The
  * thread may get no core for a while.
  */
 bool quern_start_monitor(const struct quern_membership *member, const int *control) {

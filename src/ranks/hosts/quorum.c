@@ -1,7 +1,7 @@
 /*
- * The speaker of a host is at home on its own host, where it gathers, until a lower host has let it in as a guest.  Then it has no
- * guests itself, and waits there for the verdict.  Both ends say at each beat that they are there, so that a host that is stopped
- * or cut off is not counted.  Called while a group is shrunk.
+ * The speaker of a host is at coordinator on its own host, where it gathers, until a lower host has let it in as a follower.
+ * Then it has no followers itself, and waits there for the verdict.  Both ends say at each heartbeat that they are there, so that
+ * a host that is stopped or cut off is not counted.  Called while a group is shrunk.
  */
 #define _GNU_SOURCE
 #include "ranks/hosts/quorum.h"
@@ -16,8 +16,8 @@
 #include "os/clock.h"
 #include "ranks/describe.h"
 #include "ranks/hosts/connections.h"
-#include "ranks/hosts/quorum_guests.h"
-#include "ranks/hosts/quorum_home.h"
+#include "ranks/hosts/quorum_followers.h"
+#include "ranks/hosts/quorum_coordinator.h"
 #include "ranks/hosts/quorum_verdict.h"
 #include "ranks/hosts/sockets.h"
 #include "runtime/status.h"
@@ -26,12 +26,12 @@ enum { TICK = 5 };  /* milliseconds between two looks */
 
 /* ---- the wait ---- */
 
-static void beat(struct quern_quorum *quorum) {
+static void interval(struct quern_quorum *quorum) {
     const int64_t now = quern_now();
-    if (now - quorum->beaten < quorum->silence.beat) return;
+    if (now - quorum->beaten < quorum->heartbeat.interval) return;
     quorum->beaten = now;
     for (int host = -1; host < quorum->hosts; host++) {
-        const int socket = host < 0 ? quorum->socket : quorum->guests[host].socket;
+        const int socket = host < 0 ? quorum->socket : quorum->followers[host].socket;
         if (socket >= 0) send(socket, &QUERN_QUORUM_BEAT, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
 }
@@ -41,7 +41,8 @@ static void await(struct quern_quorum *quorum) {
     int waits = quorum->listener.socket >= 0 ? quern_listener_awaits(&quorum->listener, polls) : 0;
     polls[waits++] = (struct pollfd){.fd = quorum->socket, .events = POLLIN};
     for (int host = 0; host < quorum->hosts; host++) {
-        if (quorum->guests[host].socket >= 0) polls[waits++] = (struct pollfd){.fd = quorum->guests[host].socket, .events = POLLIN};
+        const int follower = quorum->followers[host].socket;
+        if (follower >= 0) polls[waits++] = (struct pollfd){.fd = follower, .events = POLLIN};
         if (quorum->connectors[host].socket >= 0) quern_connector_awaits(&quorum->connectors[host], &polls[waits++]);
     }
     poll(polls, (nfds_t)waits, TICK);
@@ -49,15 +50,15 @@ static void await(struct quern_quorum *quorum) {
 
 /* One look at everything. */
 static quern_status go_on(struct quern_quorum *quorum) {
-    quern_count_silence(&quorum->silence, quern_now());
+    quern_begin_check(&quorum->heartbeat, quern_now());
     quern_find_gone_hosts(quorum);
-    quern_listen_for_guests(quorum);
-    quern_serve_guests(quorum);
-    quern_hear_home(quorum);
+    quern_listen_for_followers(quorum);
+    quern_serve_followers(quorum);
+    quern_hear_coordinator(quorum);
     if (quorum->is_decided) return QUERN_OK;
-    quern_call_homes(quorum);
-    beat(quorum);
-    const bool decides = quern_is_at_home(quorum) && (quern_has_all_guests(quorum) || quern_now() >= quorum->patience);
+    quern_call_coordinators(quorum);
+    interval(quorum);
+    const bool decides = quern_is_coordinator(quorum) && (quern_has_all_followers(quorum) || quern_now() >= quorum->deadline);
     return decides ? quern_decide_quorum(quorum) : QUERN_OK;
 }
 
@@ -75,8 +76,8 @@ quern_status quern_find_quorum(struct quern_quorum *quorum, struct quern_veto ve
             status = veto.ask(veto.user);
         }
         if (status == QUERN_OK && !quorum->is_decided && quern_now() > limit)
-            status = quern_fail(member->device, QUERN_PEER_TIMEOUT, "%s: host %d has not said within %g s who goes on",
-                                member->label, quorum->home, quern_seconds(quern_now() - quorum->began));
+            status = quern_fail(member->device, QUERN_PEER_TIMEOUT, "%s: no decision from host %d within %g s",
+                                member->label, quorum->coordinator, quern_seconds(quern_now() - quorum->began));
     }
     quern_listener_close(&quorum->listener);
     *verdict = quorum->verdict;
@@ -88,8 +89,8 @@ bool quern_quorum_is_broken(const struct quern_quorum *quorum) {
     int waits = 0;
     polls[waits++] = (struct pollfd){.fd = quorum->socket, .events = POLLRDHUP};
     for (int host = 0; host < quorum->hosts; host++)
-        if (quorum->guests[host].socket >= 0)
-            polls[waits++] = (struct pollfd){.fd = quorum->guests[host].socket, .events = POLLRDHUP};
+        if (quorum->followers[host].socket >= 0)
+            polls[waits++] = (struct pollfd){.fd = quorum->followers[host].socket, .events = POLLRDHUP};
     poll(polls, (nfds_t)waits, 0);
     bool is_broken = quorum->is_broken;
     for (int i = 0; i < waits; i++) is_broken |= (polls[i].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
@@ -100,16 +101,16 @@ bool quern_quorum_is_broken(const struct quern_quorum *quorum) {
 
 static bool make_arrays(struct quern_quorum *quorum) {
     const size_t hosts = (size_t)quorum->hosts, ranks = (size_t)quorum->member->ranks;
-    quorum->guests = calloc(hosts, sizeof *quorum->guests);
+    quorum->followers = calloc(hosts, sizeof *quorum->followers);
     quorum->connectors = calloc(hosts, sizeof *quorum->connectors);
     quorum->polls = calloc(2 + 2 * hosts + QUERN_LISTENER_PLACES, sizeof *quorum->polls);
     quorum->lines = calloc(ranks, sizeof *quorum->lines);
     quorum->has_left = calloc(hosts, sizeof *quorum->has_left);
-    return quorum->guests && quorum->connectors && quorum->polls && quorum->lines && quorum->has_left;
+    return quorum->followers && quorum->connectors && quorum->polls && quorum->lines && quorum->has_left;
 }
 
 static void free_arrays(struct quern_quorum *quorum) {
-    free(quorum->guests);
+    free(quorum->followers);
     free(quorum->connectors);
     free(quorum->polls);
     free(quorum->lines);
@@ -119,13 +120,13 @@ static void free_arrays(struct quern_quorum *quorum) {
 }
 
 struct quern_quorum *quern_open_quorum(const struct quern_membership *member, const struct quern_rank_set *living,
-                                       int64_t patience) {
+                                       int64_t deadline) {
     const struct quern_roster *roster = member->roster;
     struct quern_quorum *quorum = calloc(1, sizeof *quorum);
     if (!quorum) return NULL;
     quorum->member = member;
     quorum->hosts = roster->hosts;
-    quorum->own = quorum->home = roster->peer[member->rank].host;
+    quorum->own = quorum->coordinator = roster->peer[member->rank].host;
     if (!make_arrays(quorum)) {
         free_arrays(quorum);
         return NULL;
@@ -133,13 +134,13 @@ struct quern_quorum *quern_open_quorum(const struct quern_membership *member, co
     quern_make_shrink_key(member->span->key, quorum->key);
     memcpy(quorum->living, living->words, sizeof quorum->living);
     quorum->began = quern_now();
-    quorum->silence = quern_begin_silence(member->silence, quorum->began);
-    quorum->patience = patience;
+    quorum->heartbeat = quern_begin_heartbeat(member->failure_timeout, quorum->began);
+    quorum->deadline = deadline;
     quorum->listener = (struct quern_listener){.socket = -1, .key = quorum->key, .strangers = member->segment->strangers};
     quorum->socket = quorum->reserved = -1;
     for (int host = 0; host < quorum->hosts; host++) {
         const int leader = roster->leader_of[host];
-        quorum->guests[host].socket = -1;
+        quorum->followers[host].socket = -1;
         quern_connector_begin(&quorum->connectors[host], &roster->peer[leader].address, quorum->key, QUERN_CALL_MEETING,
                               member->rank, leader);
     }
@@ -152,7 +153,7 @@ void quern_close_quorum(struct quern_quorum *quorum) {
     quern_socket_close(&quorum->socket);
     if (quorum->reserved >= 0) close(quorum->reserved);
     for (int host = 0; host < quorum->hosts; host++) {
-        quern_send_guest_away(quorum, host);
+        quern_reject_follower(quorum, host);
         quern_connector_end(&quorum->connectors[host]);
     }
     free_arrays(quorum);

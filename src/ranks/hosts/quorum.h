@@ -14,9 +14,9 @@
 
 struct quern_quorum;
 
-/* Begins for a host, of which these ranks live; others are awaited until `patience`.  NULL: no memory. */
+/* Begins for a host, of which these ranks live; others are awaited until `deadline`.  NULL: no memory. */
 struct quern_quorum *quern_open_quorum(const struct quern_membership *member, const struct quern_rank_set *living,
-                                       int64_t patience);
+                                       int64_t deadline);
 
 /*
  * Waits for the verdict, which may be an error for all; its round is left to the caller.  Fails with the veto's status, with

@@ -1,4 +1,4 @@
-/* Who is still awaited in a roll call, and its verdict: who goes on, and where they meet.  Called by quorum.c. */
+/* The decision of a shrink between hosts: which ranks continue, and where they meet.  Called by quorum.c. */
 #define _GNU_SOURCE
 #include "ranks/hosts/quorum_verdict.h"
 
@@ -11,7 +11,7 @@
 #include "os/clock.h"
 #include "ranks/describe.h"
 #include "ranks/hosts/connections.h"
-#include "ranks/hosts/quorum_guests.h"
+#include "ranks/hosts/quorum_followers.h"
 #include "ranks/hosts/quorum_mask.h"
 #include "runtime/status.h"
 
@@ -30,9 +30,9 @@ void quern_find_gone_hosts(struct quern_quorum *quorum) {
     }
 }
 
-bool quern_has_all_guests(const struct quern_quorum *quorum) {
+bool quern_has_all_followers(const struct quern_quorum *quorum) {
     for (int host = 0; host < quorum->hosts; host++)
-        if (host != quorum->own && !quorum->has_left[host] && !quorum->guests[host].is_whole) return false;
+        if (host != quorum->own && !quorum->has_left[host] && !quorum->followers[host].is_whole) return false;
     return true;
 }
 
@@ -55,13 +55,13 @@ static struct quern_address find_place(const struct quern_quorum *quorum, const 
     socklen_t room = sizeof name;
     int named = -1;
     for (int host = 0; host < quorum->hosts && named != 0; host++) {
-        const int socket = quorum->guests[host].socket;
-        if (!quorum->guests[host].is_whole || (first->host != quorum->own && first->host != host)) continue;
+        const int socket = quorum->followers[host].socket;
+        if (!quorum->followers[host].is_whole || (first->host != quorum->own && first->host != host)) continue;
         named = first->host == host ? getpeername(socket, (struct sockaddr *)&name, &room)
                                     : getsockname(socket, (struct sockaddr *)&name, &room);
     }
     if (named == 0) quern_address_in(&name, &place);
-    place.port = first->host == quorum->own ? quorum->port : (uint16_t)quorum->guests[first->host].card.port;
+    place.port = first->host == quorum->own ? quorum->port : (uint16_t)quorum->followers[first->host].card.port;
     return place;
 }
 
@@ -69,10 +69,10 @@ static void explain(struct quern_quorum *quorum, int answered) {
     struct quern_text text = quern_text_begin(quorum->verdict.reason, sizeof quorum->verdict.reason);
     const int ranks = quorum->member->ranks;
     quorum->verdict.status = QUERN_PEER_LOST;
-    quern_text_add(&text, "%d of the %d ranks have answered within %g s, and to go on takes %d", answered, ranks,
+    quern_text_add(&text, "only %d of the %d ranks have answered within %g s: %d are required", answered, ranks,
                    quern_seconds(quern_now() - quorum->began), ranks / 2 + 1);
     if (ranks % 2 == 0) quern_text_add(&text, ", or %d with rank 0", ranks / 2);
-    quern_text_add(&text, ": the others may have gone on without these");
+    quern_text_add(&text, "; the others may continue without these");
 }
 
 quern_status quern_decide_quorum(struct quern_quorum *quorum) {
@@ -80,13 +80,13 @@ quern_status quern_decide_quorum(struct quern_quorum *quorum) {
     memset(verdict, 0, sizeof *verdict);
     memcpy(verdict->living, quorum->living, sizeof verdict->living);
     for (int host = 0; host < quorum->hosts; host++)
-        for (int word = 0; word < QUERN_GROUP_WORDS && quorum->guests[host].is_whole; word++)
-            verdict->living[word] |= quorum->guests[host].card.living[word];
+        for (int word = 0; word < QUERN_GROUP_WORDS && quorum->followers[host].is_whole; word++)
+            verdict->living[word] |= quorum->followers[host].card.living[word];
     if (getrandom(verdict->number, sizeof verdict->number, 0) < 0)
         return quern_fail(quorum->member->device, QUERN_SYSTEM_ERROR, "no random numbers: %s", strerror(errno));
     verdict->place = find_place(quorum, verdict->living);
     if (!quern_is_quorum(verdict->living, quorum->member->ranks)) explain(quorum, quern_mask_count(verdict->living));
     quorum->is_decided = true;
-    quern_tell_guests(quorum);
+    quern_tell_followers(quorum);
     return QUERN_OK;
 }

@@ -1,4 +1,4 @@
-/* Who is awaited in a roll call, and who goes on.  For quorum.c. */
+/* The decision of a shrink between hosts.  For quorum.c. */
 #ifndef QUERN_QUORUM_VERDICT_H
 #define QUERN_QUORUM_VERDICT_H
 
@@ -6,9 +6,9 @@
 
 /* Finds the hosts that have ended; whether each host has come, or is one of these. */
 void quern_find_gone_hosts(struct quern_quorum *quorum);
-bool quern_has_all_guests(const struct quern_quorum *quorum);
+bool quern_has_all_followers(const struct quern_quorum *quorum);
 
-/* Who goes on, of those that have come. */
+/* Decides which of the ranks that have answered continue. */
 quern_status quern_decide_quorum(struct quern_quorum *quorum);
 
 #endif

@@ -19,7 +19,7 @@ static void free_arrays(struct quern_span *span) {
     free(span->order);
     free(span->polls);
     free(span->mailboxes);
-    free(span->briefs);
+    free(span->eagers);
     quern_wipe(span->key, sizeof span->key);
     free(span);
 }
@@ -33,9 +33,9 @@ static bool make_arrays(struct quern_span *span, size_t ranks) {
     span->order = calloc(ranks, sizeof *span->order);
     span->polls = calloc(ranks, sizeof *span->polls);
     span->mailboxes = calloc(ranks, QUERN_MAILBOX_BYTES);
-    span->briefs = calloc(ranks, QUERN_BRIEF_BYTES);
+    span->eagers = calloc(ranks, QUERN_EAGER_BYTES);
     return span->socket && span->transfers && span->sent && span->received && span->channels && span->order && span->polls &&
-           span->mailboxes && span->briefs;
+           span->mailboxes && span->eagers;
 }
 
 static struct quern_span *make_span(const struct quern_membership *member) {
@@ -50,7 +50,7 @@ static struct quern_span *make_span(const struct quern_membership *member) {
         if (!member->roster->peer[rank].is_elsewhere) quern_set_add(&span->here, rank);
     }
     span->row = &quern_socket_row;
-    span->way = quern_socket_row.name;
+    span->transport = quern_socket_row.name;
     return span;
 }
 

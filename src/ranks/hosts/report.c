@@ -6,23 +6,25 @@
 #include "ranks/hosts/handshake.h"
 #include "ranks/hosts/mesh.h"
 
-static bool has_ways(const struct quern_membership *member) { return member->span && member->device->kind == QUERN_CPU; }
+static bool has_transports(const struct quern_membership *member) { return member->span && member->device->kind == QUERN_CPU; }
 
-const char *quern_way_between_hosts(const struct quern_membership *member) {
-    return has_ways(member) ? member->span->way : member->transport->name;
+const char *quern_transport_between_hosts(const struct quern_membership *member) {
+    return has_transports(member) ? member->span->transport : member->transport->name;
 }
 
-const char *quern_why_this_way(const struct quern_membership *member) { return has_ways(member) ? member->span->why : ""; }
+const char *quern_why_this_transport(const struct quern_membership *member) {
+    return has_transports(member) ? member->span->why : "";
+}
 
 /* One line for all pairs with the same answer would hide which hosts they are; hosts are few. */
 static void report_pairs(struct quern_text *text, const struct quern_membership *member) {
     const struct quern_roster *roster = member->roster;
-    const char *why = quern_why_this_way(member);
+    const char *why = quern_why_this_transport(member);
     const char *memory = member->device->kind == QUERN_CPU ? "host" : "GPU";
     for (int one = 0; one < roster->hosts; one++)
         for (int other = one + 1; other < roster->hosts; other++)
             quern_text_add(text, "hosts %d and %d: %s, since %s memory does not reach from one host to another%s%s\n", one, other,
-                           quern_way_between_hosts(member), memory, *why ? "; " : "", why);
+                           quern_transport_between_hosts(member), memory, *why ? "; " : "", why);
 }
 
 static void report_host(struct quern_text *text, const struct quern_roster *roster, int host) {

@@ -1,4 +1,4 @@
-/* What quern_group_report says about hosts.  For group.c. */
+/* The lines of quern_group_report about hosts.  For group.c. */
 #ifndef QUERN_HOSTS_REPORT_H
 #define QUERN_HOSTS_REPORT_H
 
@@ -13,7 +13,7 @@ void quern_report_hosts(struct quern_text *text, const struct quern_membership *
 /*
  * The name of the way between the hosts of a group, which is that of the transport if it has no hosts; and why not those before it.
  */
-const char *quern_way_between_hosts(const struct quern_membership *member);
-const char *quern_why_this_way(const struct quern_membership *member);
+const char *quern_transport_between_hosts(const struct quern_membership *member);
+const char *quern_why_this_transport(const struct quern_membership *member);
 
 #endif

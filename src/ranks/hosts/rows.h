@@ -3,7 +3,7 @@
  * who is waited for and for how long is the business of sendrecv.c.
  *
  * Control stays on sockets with every row: meeting, liveness, poison.  A group begins with the row of sockets, and goes over to
- * another one when all ranks have agreed (src/ranks/hosts/walk.h).
+ * another one when all ranks have agreed (src/ranks/hosts/choice.h).
  */
 #ifndef QUERN_ROWS_H
 #define QUERN_ROWS_H

@@ -221,7 +221,7 @@ static quern_status pass(struct quern_sendrecv *sendrecv, bool *moved) {
 static bool is_lost(struct quern_sendrecv *sendrecv, int rank, bool gone, int64_t now) {
     const struct quern_segment_rank *place = &sendrecv->member->segment->rank[rank];
     if (!gone && quern_rank_lives(sendrecv->member->roster, rank)) return false;
-    if (__atomic_load_n(&place->loss, __ATOMIC_RELAXED) == QUERN_LOSS_SILENCE) return true;
+    if (__atomic_load_n(&place->loss, __ATOMIC_RELAXED) == QUERN_LOSS_TIMEOUT) return true;
     if (!sendrecv->ended) sendrecv->ended = now;
     const bool says_it = !gone && __atomic_load_n(&place->state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
     return now - sendrecv->ended > (says_it ? LEAVING : GRACE) * (int64_t)1000000;
@@ -242,7 +242,7 @@ static bool has_no_leader(const struct quern_membership *member) {
 }
 
 /*
- * A rank in a barrier says nothing by the way of data.  If the head of its barrier has the number that is expected here, it has not
+ * A rank in a barrier says nothing by the transport.  If the head of its barrier has the number that is expected here, it has not
  * sent what this call waits for.
  */
 static quern_status look_at(struct quern_sendrecv *sendrecv, struct quern_channel *channel, int64_t now) {

@@ -1,4 +1,4 @@
-/* What the system has too little of for a group of several hosts: descriptors, local ports, memory of sockets. */
+/* Shortages of the system for a group of several hosts: descriptors, local ports, memory of sockets. */
 #ifndef QUERN_SHORTAGE_H
 #define QUERN_SHORTAGE_H
 

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 /*
- * A word of the system each minute.  It gives up a connection without an answer after 7,680 s, longer than the longest silence of a
- * host: so monitors are the first to miss one.
+ * A word of the system each minute.  It gives up a connection without an answer after 7,680 s, longer than the longest failure
+ * timeout of a host: so monitors are the first to miss one.
  */
 void quern_socket_set_up(int socket) {
     static const struct {

@@ -68,7 +68,7 @@ static int list_leaders(const struct quern_membership *member, const struct quer
  * In round k each leader sends to the one 2^k places further and hears from the one 2^k places before.  After log2(hosts) rounds
  * each has heard, through others, from all.  With two hosts both are the same pair.
  *
- * Over sockets with every way of data: a rank that waits can sleep there, and over TCP they took 22 us where MPI took 35.
+ * Over sockets with every transport: a rank that waits can sleep there, and over TCP they took 22 us where MPI took 35.
  */
 static quern_status meet_leaders(struct quern_membership *member, const struct quern_meeting *meeting, double timeout) {
     uint16_t leaders[QUERN_GROUP_LIMIT];

@@ -16,7 +16,7 @@ quern_status quern_span_sendrecv(struct quern_sendrecv *sendrecv, const struct q
 /* The control of a group of several hosts. */
 extern const struct quern_control quern_span_control;
 
-/* Before a handle is destroyed: takes the memory of callers back from the way of data.  QUERN_PEER_LOST: some is not given back. */
+/* Before a handle is destroyed: takes the memory of callers back from the transport.  QUERN_PEER_LOST: some is not given back. */
 quern_status quern_settle_span(struct quern_membership *member);
 
 #endif

@@ -1,4 +1,4 @@
-/* UCX as a carrier.  Called by src/ranks/hosts/walk.c, and by messages.c through the carrier. */
+/* UCX as a carrier.  Called by src/ranks/hosts/choice.c, and by messages.c through the carrier. */
 #define _GNU_SOURCE
 #include "ranks/hosts/ucx.h"
 
@@ -62,7 +62,7 @@ static bool has_settings(struct quern_text *why) {
         const char *value = getenv(settings[i].name);
         if (value && strcmp(value, settings[i].value) == 0) continue;
         quern_text_add(why, "%s is %s%s%s: UCX is not loaded into a process without %s=%s, "
-                       "lest it change mmap, take signals or print",
+                       "because UCX would otherwise hook mmap, install signal handlers and print",
                        settings[i].name, value ? "\"" : "", value ? value : "not set", value ? "\"" : "", settings[i].name,
                        settings[i].value);
         return false;

@@ -1,10 +1,10 @@
-/* What bounds a wait for other ranks in NCCL: poison, ranks that have gone, errors of the communicator, the limit. */
+/* Bounds of a wait for other ranks in NCCL: poison, ranks that have gone, errors of the communicator, the limit. */
 #ifndef QUERN_NCCL_BOUNDS_H
 #define QUERN_NCCL_BOUNDS_H
 
 #include "ranks/nccl/nccl_state.h"
 
-/* What is waited for. */
+/* The wait. */
 struct quern_nccl_wait {
     const char *what;                     /* "ncclCommInitRankConfig" */
     const struct quern_rank_set *set;

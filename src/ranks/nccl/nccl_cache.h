@@ -1,6 +1,6 @@
 /*
  * Communicators of two ranks that no group uses at present.  The next group of the same two processes and GPUs goes on with them,
- * since NCCL takes long to make one.  src/ranks/transfer/link.h says how both ends agree on which.
+ * since NCCL takes long to make one.  src/ranks/transfer/nccl_path.h says how both ends agree on which.
  *
  * The process keeps the newest ones, and none of a device that is closed.  Each was made by an id of its own, which both ends know.
  */

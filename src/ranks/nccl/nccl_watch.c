@@ -40,7 +40,7 @@ static quern_status look_at_oldest(struct quern_nccl_rank *rank, struct quern_nc
     return status == QUERN_OK ? quern_nccl_check_limit(rank->member, &wait, now) : status;
 }
 
-/* What the report and the other ranks see: whether this one waits for others. */
+/* Whether this rank waits for others, for the report and the other ranks. */
 static void tell_wait(const struct quern_nccl_rank *rank) {
     struct quern_segment_rank *mine = &rank->member->segment->rank[rank->member->rank];
     const bool waits = rank->first != rank->next && rank->operations[rank->first % QUERN_NCCL_PENDING].began;

@@ -27,7 +27,7 @@ struct quern_ragged_call {
 
     /* The places of the buffers, filled in if they are symmetric. */
     enum quern_symmetric_state input_state, output_state, workspace_state;
-    struct quern_symmetric_place input_place, output_place, workspace_place;
+    struct quern_symmetric_location input_place, output_place, workspace_place;
     bool in_place;                      /* input and output share memory: sends must be read before anything is written */
 
     /*

@@ -120,8 +120,8 @@ bool quern_ragged_check_receives(const struct quern_ragged_call *call, const str
 /* ---- the buffers of a plan ---- */
 
 static bool is_freed(const struct quern_membership *member, const void *pointer, int64_t bytes, enum quern_symmetric_state state,
-                     const struct quern_symmetric_place *place) {
-    struct quern_symmetric_place now;
+                     const struct quern_symmetric_location *place) {
+    struct quern_symmetric_location now;
     if (state != QUERN_MEMORY_SYMMETRIC) return false;
     return quern_symmetric_find(member, pointer, bytes, &now) != QUERN_MEMORY_SYMMETRIC || now.id != place->id;
 }

@@ -1,4 +1,4 @@
-/* The copies of a rank in a ragged all-to-all on CPUs, divided among its threads by bytes.  For the short and the long way. */
+/* The copies of a rank in a ragged all-to-all on CPUs, divided among its threads by bytes.  For the short and the long protocol. */
 #ifndef QUERN_RAGGED_COPIES_H
 #define QUERN_RAGGED_COPIES_H
 

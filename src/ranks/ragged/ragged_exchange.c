@@ -110,7 +110,7 @@ void quern_ragged_clear_record(struct quern_ragged_record *record) {
 /* ---- the record ---- */
 
 static struct quern_ragged_location locate(const void *pointer, enum quern_symmetric_state state,
-                                           const struct quern_symmetric_place *place, int64_t offset) {
+                                           const struct quern_symmetric_location *place, int64_t offset) {
     struct quern_ragged_location location = {.pointer = row_at(pointer, 1, offset), .state = state};
     if (state == QUERN_MEMORY_SYMMETRIC) {
         location.id = place->id;

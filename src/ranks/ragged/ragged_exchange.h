@@ -29,7 +29,7 @@ struct quern_ragged_location {
     int32_t unused;
 };
 
-/* What a rank says about its call before the entry. */
+/* The terms of a rank before the entry. */
 struct quern_ragged_terms {
     uint64_t digest;                      /* of all below: ranks act on it, so it must be what the rank has written */
     int64_t is_ready;                     /* 0: there is only a verdict */
@@ -42,7 +42,7 @@ struct quern_ragged_terms {
     int64_t window;                       /* of the stream, in bytes: the source is a ring of two; 0: no stream */
 };
 
-/* What it says before the vote. */
+/* Its words before the vote. */
 struct quern_ragged_verdict {
     uint64_t digest;
     int64_t rounds;                       /* the number of windows of its stream */

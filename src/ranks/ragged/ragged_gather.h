@@ -4,7 +4,7 @@
 
 #include "ranks/ragged/ragged_check.h"
 
-/* What a rank says of its call first. */
+/* The first message of a rank about its call. */
 struct quern_ragged_outline {
     uint32_t members[QUERN_RANK_WORDS];
     int64_t entries, updates, row_bytes;
@@ -39,7 +39,7 @@ quern_status quern_ragged_gather(struct quern_ragged_gathering *gathering);
 /* Checks a call of this thread against what was gathered.  Not QUERN_OK: the detail has the first fault. */
 quern_status quern_ragged_check_gathered(const struct quern_ragged_gathering *gathering, const struct quern_ragged_call *call);
 
-/* What the member at a place sends to this rank: [updates]. */
+/* The slices from a member to this rank: [updates]. */
 const struct quern_ragged_notice *quern_ragged_offers_of(const struct quern_ragged_gathering *gathering,
                                                          const struct quern_ragged_call *call, int place);
 

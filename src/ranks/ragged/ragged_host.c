@@ -1,5 +1,5 @@
 /*
- * Ragged all-to-all of CPU ranks.  The short way has one or two meetings: see ragged_brief.h.  The long way has three:
+ * Ragged all-to-all of CPU ranks.  The short protocol has one or two meetings: see ragged_eager.h.  The long protocol has three:
  *
  *   entry     All outputs may be overwritten, and all records and notices can be checked.
  *   vote      All reports are complete: either all ranks copy or none does.
@@ -19,7 +19,7 @@
 #include "ranks/meeting.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
-#include "ranks/ragged/ragged_brief.h"
+#include "ranks/ragged/ragged_eager.h"
 #include "ranks/ragged/ragged_check.h"
 #include "ranks/ragged/ragged_exchange.h"
 #include "ranks/ragged/ragged_hosts.h"
@@ -219,7 +219,7 @@ static void *reserve_lists(struct quern_ragged_call *call) {
     return lists;
 }
 
-/* The long way from its vote on. */
+/* The long protocol from its vote on. */
 static quern_status vote_and_copy(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call,
                                   struct quern_meeting meeting) {
     int64_t rounds;
@@ -237,34 +237,37 @@ static quern_status run_long(struct quern_ragged_exchange *exchange, struct quer
 
 /* All outputs can be reached.  The poison is checked as in copy. */
 static quern_status run_direct(const struct quern_ragged_call *call, struct quern_meeting meeting,
-                               const struct quern_ragged_brief *briefs) {
+                               const struct quern_ragged_eager *eagers) {
     QUERN_POINT(RAGGED_VOTED);
     quern_status status = quern_check_poison(call->member);
     if (status != QUERN_OK) return status;
     QUERN_POINT(RAGGED_COPYING);
-    status = quern_ragged_deliver(call, briefs);
+    status = quern_ragged_deliver(call, eagers);
     QUERN_POINT(RAGGED_COPIED);
     if (status == QUERN_OK) status = quern_ragged_meet_here(call, meeting, QUERN_PHASE_EXIT);
     QUERN_POINT(RAGGED_LEAVING);
     return status;
 }
 
-/* A rank that offers the long way alone has its record ready at the entry, which then is the entry of the long way for all. */
-static quern_status run_brief(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call,
+/*
+ * A rank that offers the long protocol alone has its record ready at the entry, which then is the entry of the long protocol for
+ * all.
+ */
+static quern_status run_eager(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call,
                               struct quern_meeting meeting) {
-    struct quern_ragged_brief briefs[QUERN_BRIEF_ENTRIES];
-    enum quern_ragged_way way;
-    if (quern_ragged_write_brief(call, &briefs[call->place]) == QUERN_RAGGED_LONG) announce(exchange, call, reserve_lists(call));
+    struct quern_ragged_eager eagers[QUERN_EAGER_ENTRIES];
+    enum quern_ragged_protocol protocol;
+    if (quern_ragged_write_eager(call, &eagers[call->place]) == QUERN_RAGGED_LONG) announce(exchange, call, reserve_lists(call));
     QUERN_POINT(RAGGED_RECORDED);
     meeting.phase = QUERN_PHASE_ENTRY;
-    quern_status status = quern_ragged_enter(call, exchange, &meeting, &briefs[call->place]);
-    if (status == QUERN_OK) status = quern_ragged_read_briefs(call, briefs, &way);
+    quern_status status = quern_ragged_enter(call, exchange, &meeting, &eagers[call->place]);
+    if (status == QUERN_OK) status = quern_ragged_read_eagers(call, eagers, &protocol);
     if (status != QUERN_OK) return status;
     QUERN_POINT(RAGGED_BRIEFED);
-    if (way == QUERN_RAGGED_DIRECT) return run_direct(call, meeting, briefs);
-    if (way == QUERN_RAGGED_LONG) return vote_and_copy(exchange, call, meeting);
-    if (way == QUERN_RAGGED_MIXED) return run_long(exchange, call, meeting);
-    quern_ragged_receive(call, briefs);
+    if (protocol == QUERN_RAGGED_DIRECT) return run_direct(call, meeting, eagers);
+    if (protocol == QUERN_RAGGED_LONG) return vote_and_copy(exchange, call, meeting);
+    if (protocol == QUERN_RAGGED_MIXED) return run_long(exchange, call, meeting);
+    quern_ragged_receive(call, eagers);
     QUERN_POINT(RAGGED_RECEIVED);
     return QUERN_OK;
 }
@@ -273,7 +276,7 @@ static quern_status host_run(struct quern_ragged_call *call, void *stream) {
     (void)stream;
     struct quern_ragged_exchange exchange;
     const struct quern_meeting meeting = meeting_of(call, QUERN_IN_RAGGED_ALL_TO_ALL);
-    return (quern_ragged_is_brief(call) ? run_brief : run_long)(&exchange, call, meeting);
+    return (quern_ragged_is_eager(call) ? run_eager : run_long)(&exchange, call, meeting);
 }
 
 /* ---- a plan ---- */
@@ -353,7 +356,7 @@ static quern_status plan_run(void *state, void *stream) {
 
 const struct quern_ragged_transport quern_host_ragged = {
     .workspace_bytes = quern_ragged_exchange_workspace,
-    .expect = quern_ragged_expect_brief,
+    .expect = quern_ragged_expect_eager,
     .run = host_run,
     .plan_create = plan_create,
     .plan_run = plan_run,

@@ -39,12 +39,12 @@ static bool place_entry(void *user, struct quern_channel *channel) {
     const int place = call->refused == QUERN_OK ? place_of(call, channel->rank) : call->places;
     const bool fits = entry->exchange && channel->in_head.last == expected && place < call->places;
     const uint64_t most = (uint64_t)INT32_MAX * sizeof(struct quern_ragged_notice);
-    if (channel->in_head.first > QUERN_BRIEF_BYTES || channel->in_head.last > most) return false;
+    if (channel->in_head.first > QUERN_EAGER_BYTES || channel->in_head.last > most) return false;
     if (channel->in_head.second != 0 && channel->in_head.second != sizeof record->terms) return false;
     quern_ragged_clear_record(record);
     channel->in = channel->few_in;
     if (channel->in_head.first)
-        channel->few_in[channel->ins++] = (struct iovec){quern_span_brief(call->member, channel->rank), channel->in_head.first};
+        channel->few_in[channel->ins++] = (struct iovec){quern_span_eager(call->member, channel->rank), channel->in_head.first};
     if (channel->in_head.second) channel->few_in[channel->ins++] = (struct iovec){&record->terms, sizeof record->terms};
     if (fits && expected)
         channel->few_in[channel->ins++] = (struct iovec){entry->exchange->inbox + place * call->updates, expected};
@@ -52,33 +52,33 @@ static bool place_entry(void *user, struct quern_channel *channel) {
     return true;
 }
 
-static void fill_entry(const struct entry *entry, struct quern_channel *channel, const struct quern_ragged_brief *brief) {
+static void fill_entry(const struct entry *entry, struct quern_channel *channel, const struct quern_ragged_eager *eager) {
     const struct quern_ragged_call *call = entry->call;
     const struct quern_ragged_record *record = own_record(call->member);
-    const bool has_record = !brief || brief->offer == QUERN_RAGGED_LONG;
+    const bool has_record = !eager || eager->offer == QUERN_RAGGED_LONG;
     const int place = call->refused == QUERN_OK ? place_of(call, channel->rank) : call->places;
     const bool has_notices = has_record && record->terms.is_ready && place < call->places;
-    if (brief) channel->out_head.first = (uint32_t)call->member->brief_bytes;
+    if (eager) channel->out_head.first = (uint32_t)call->member->eager_bytes;
     if (has_record) channel->out_head.second = sizeof record->terms;
     if (has_notices) channel->out_head.last = (uint64_t)call->updates * sizeof(struct quern_ragged_notice);
-    if (brief) quern_channel_add(channel, quern_ragged_own_brief(call), call->member->brief_bytes);
+    if (eager) quern_channel_add(channel, quern_ragged_own_eager(call), call->member->eager_bytes);
     if (has_record) quern_channel_add(channel, &record->terms, sizeof record->terms);
     if (has_notices) quern_channel_add(channel, entry->exchange->outbox + place * call->updates, channel->out_head.last);
 }
 
 quern_status quern_ragged_enter(struct quern_ragged_call *call, const struct quern_ragged_exchange *exchange,
-                                const struct quern_meeting *meeting, const struct quern_ragged_brief *brief) {
+                                const struct quern_meeting *meeting, const struct quern_ragged_eager *eager) {
     struct quern_membership *member = call->member;
     if (!member->control) return quern_meet(member, meeting);
     struct quern_channel *channels = member->span->channels;
     struct quern_sendrecv sendrecv;
-    const bool has_exchange = call->refused == QUERN_OK && (!brief || brief->offer == QUERN_RAGGED_LONG);
+    const bool has_exchange = call->refused == QUERN_OK && (!eager || eager->offer == QUERN_RAGGED_LONG);
     struct entry entry = {call, has_exchange ? exchange : NULL};
-    if (brief) member->all_count++;  /* which says in which half the briefs of this meeting are */
+    if (eager) member->all_count++;  /* which says in which half the eager messages of this meeting are */
     quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels, member->span->order);
     sendrecv.place = place_entry;
     sendrecv.user = &entry;
-    for (int i = 0; i < sendrecv.count; i++) fill_entry(&entry, &channels[i], brief);
+    for (int i = 0; i < sendrecv.count; i++) fill_entry(&entry, &channels[i], eager);
     return quern_span_sendrecv(&sendrecv, meeting);
 }
 

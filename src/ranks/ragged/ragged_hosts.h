@@ -10,15 +10,15 @@
 
 #include "ranks/hosts/span.h"
 #include "ranks/meeting.h"
-#include "ranks/ragged/ragged_brief.h"
+#include "ranks/ragged/ragged_eager.h"
 #include "ranks/ragged/ragged_exchange.h"
 
 /*
- * The entry: the record's terms and, if it is ready, the notices for each receiver; before them the brief, if there is one (NULL:
- * none).  A brief that does not offer the long way goes without terms.
+ * The entry: the record's terms and, if it is ready, the notices for each receiver; before them the eager message, if there is
+ * one (NULL: none).  An eager message that does not offer the long protocol goes without terms.
  */
 quern_status quern_ragged_enter(struct quern_ragged_call *call, const struct quern_ragged_exchange *exchange,
-                                const struct quern_meeting *meeting, const struct quern_ragged_brief *brief);
+                                const struct quern_meeting *meeting, const struct quern_ragged_eager *eager);
 
 /* The vote: the verdict and the reason in it. */
 quern_status quern_ragged_vote(const struct quern_ragged_call *call, const struct quern_meeting *meeting);

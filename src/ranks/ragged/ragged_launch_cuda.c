@@ -41,7 +41,7 @@ bool quern_ragged_lay_out(const struct quern_ragged_call *call, struct quern_rag
 
 /* Peers read the beginning of each other's workspace at the same place, so all parts must be large enough. */
 static quern_status check_workspace(const struct quern_ragged_call *call) {
-    const struct quern_symmetric_place *place = &call->workspace_place;
+    const struct quern_symmetric_location *place = &call->workspace_place;
     int64_t needed = (int64_t)sizeof(struct quern_ragged_header) +
                      quern_ragged_entries(call) * (int64_t)sizeof(struct quern_ragged_offer);
     for (int i = 0; i < call->places; i++) {
@@ -81,7 +81,7 @@ quern_status quern_ragged_check_cuda(struct quern_ragged_call *call) {
 /* ---- the arguments of the kernel ---- */
 
 /* The address of a place in another rank's part; NULL: that rank has no part. */
-static char *at_peer(const struct quern_symmetric_place *place, int rank) {
+static char *at_peer(const struct quern_symmetric_location *place, int rank) {
     return place->peer[rank] ? (char *)place->peer[rank] + place->offset : NULL;
 }
 

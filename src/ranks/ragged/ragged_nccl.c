@@ -96,7 +96,7 @@ static void add_copies(struct plan *plan, const struct quern_ragged_notice *slic
     }
 }
 
-/* What this rank sends, as its peers have gathered it. */
+/* The slices that this rank sends, as its peers have gathered them. */
 static void write_sends(const struct quern_ragged_call *call, int place, struct quern_ragged_notice *slices) {
     for (int64_t update = 0; update < call->updates; update++) {
         const int64_t entry = place * call->updates + update;

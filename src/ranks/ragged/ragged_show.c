@@ -8,7 +8,7 @@ struct quern_ragged_rows quern_ragged_rows_of(const struct quern_ragged_call *ca
 }
 
 static bool is_freed(const struct quern_membership *member, const char *pointer, int64_t bytes) {
-    struct quern_symmetric_place place;
+    struct quern_symmetric_location place;
     return pointer && bytes && quern_symmetric_find(member, pointer, bytes, &place) == QUERN_MEMORY_FREED;
 }
 

@@ -1,4 +1,4 @@
-/* What a ragged all-to-all shows of its memory to those who look: see runtime/look.h.  For ragged_all_to_all.c. */
+/* Shows the memory of a ragged all-to-all to observers: see runtime/look.h.  For ragged_all_to_all.c. */
 #ifndef QUERN_RAGGED_SHOW_H
 #define QUERN_RAGGED_SHOW_H
 

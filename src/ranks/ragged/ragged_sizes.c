@@ -163,7 +163,7 @@ static quern_status compare_updates(const struct counting *counting) {
 
 /* ---- gathering ---- */
 
-/* What one rank sends to one receiver of the block, of `receivers`. */
+/* The sizes from one rank to one receiver of the block, of `receivers`. */
 static const int64_t *sizes_of(const struct counting *counting, int64_t receivers, int sender, int64_t in_block) {
     return counting->gathered + (sender * receivers + in_block) * counting->updates;
 }

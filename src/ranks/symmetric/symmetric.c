@@ -470,7 +470,7 @@ void quern_symmetric_forget(struct quern_membership *member) {
 /* ---- looking up ---- */
 
 /* The place of an address in live memory. */
-static quern_status find_place(const struct quern_membership *member, const void *pointer, struct quern_symmetric_place *place) {
+static quern_status find_place(const struct quern_membership *member, const void *pointer, struct quern_symmetric_location *place) {
     switch (quern_symmetric_find(member, pointer, 0, place)) {
     case QUERN_MEMORY_SYMMETRIC:
         return QUERN_OK;
@@ -483,7 +483,7 @@ static quern_status find_place(const struct quern_membership *member, const void
 }
 
 static quern_status begin_look_up(quern_group *group, const void *pointer, void **out, const char *name,
-                                  struct quern_membership **member, struct quern_symmetric_place *place) {
+                                  struct quern_membership **member, struct quern_symmetric_location *place) {
     quern_status status = quern_member_of(group, member);
     if (status == QUERN_OK) status = quern_check_poison(*member);
     if (status == QUERN_OK && !out) status = quern_fail((*member)->device, QUERN_NULL_POINTER, "%s is NULL", name);
@@ -492,7 +492,7 @@ static quern_status begin_look_up(quern_group *group, const void *pointer, void 
 
 quern_status quern_symmetric_peer(quern_group *group, const void *pointer, int rank, void **peer) {
     struct quern_membership *member;
-    struct quern_symmetric_place place;
+    struct quern_symmetric_location place;
     quern_status status = begin_look_up(group, pointer, peer, "peer", &member, &place);
     if (status != QUERN_OK) return status;
     if (rank < 0 || rank >= member->ranks)
@@ -509,7 +509,7 @@ quern_status quern_symmetric_peer(quern_group *group, const void *pointer, int r
 
 quern_status quern_symmetric_multicast(quern_group *group, const void *pointer, void **multicast) {
     struct quern_membership *member;
-    struct quern_symmetric_place place;
+    struct quern_symmetric_location place;
     quern_status status = begin_look_up(group, pointer, multicast, "multicast", &member, &place);
     if (status != QUERN_OK) return status;
     const struct quern_symmetric_memory *memory = quern_symmetric_range_at(member->symmetric, pointer)->memory;

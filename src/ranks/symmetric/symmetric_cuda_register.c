@@ -151,7 +151,7 @@ static quern_status find_allocation(const struct quern_membership *member, const
                       (unsigned long long)(base + bytes - part->address));
 }
 
-static quern_status choose_way(const struct quern_membership *member, const struct quern_cuda *cuda,
+static quern_status choose_handle(const struct quern_membership *member, const struct quern_cuda *cuda,
                                struct quern_symmetric_part *part) {
     CUmemGenericAllocationHandle handle;
     CUmemAllocationProp properties = {0};
@@ -159,12 +159,12 @@ static quern_status choose_way(const struct quern_membership *member, const stru
         CUresult error = cuda->vmm_properties(&properties, handle);
         cuda->vmm_release(handle);
         if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuMemGetAllocationPropertiesFromHandle");
-        part->way = BY_DESCRIPTOR;
+        part->handle_kind = BY_DESCRIPTOR;
         if (member->one_process || properties.requested_handle_types & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return QUERN_OK;
         return quern_fail(member->device, QUERN_NOT_SUPPORTED, "the memory was made without a file-descriptor handle, so that "
                           "other processes cannot reach it: ask cuMemCreate for CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR");
     }
-    part->way = BY_IPC_HANDLE;
+    part->handle_kind = BY_IPC_HANDLE;
     if (member->one_process) return QUERN_OK;
     CUresult error = cuda->ipc_export(&part->ipc, part->base);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuIpcGetMemHandle");
@@ -178,7 +178,7 @@ static quern_status describe(const struct quern_membership *member, void *pointe
                                                 : quern_cuda_fail(member->device, error, "cuCtxPushCurrent");
     if (status == QUERN_OK) status = check_pool(member, visit.cuda, part->address);
     if (status == QUERN_OK) status = find_allocation(member, visit.cuda, part);
-    if (status == QUERN_OK) status = choose_way(member, visit.cuda, part);
+    if (status == QUERN_OK) status = choose_handle(member, visit.cuda, part);
     quern_cuda_end_visit(&visit);
     return status;
 }
@@ -216,7 +216,7 @@ static quern_status enable_peers(const struct quern_membership *member, const st
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuCtxEnablePeerAccess");
 }
 
-/* Peers write, too.  What the engine has mapped for reading only is not changed. */
+/* Peers write, too.  Memory that the engine has mapped for reading only is not changed. */
 static quern_status check_access(const struct quern_membership *member, const struct quern_local_gpus *gpus, CUdeviceptr address,
                                  int i) {
     const CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, gpus->device[i]};
@@ -232,7 +232,7 @@ static quern_status check_access(const struct quern_membership *member, const st
 static quern_status open_here(const struct quern_symmetric_memory *memory, const struct quern_membership *member, int rank) {
     const struct quern_symmetric_part *part = &memory->part[rank];
     struct quern_local_gpus *gpus = &state_of(memory)->gpus;
-    const bool is_mapped = part->way == BY_DESCRIPTOR;
+    const bool is_mapped = part->handle_kind == BY_DESCRIPTOR;
     quern_status status = QUERN_OK;
     for (int i = 0; i < gpus->count && status == QUERN_OK; i++)
         status = is_mapped ? check_access(member, gpus, part->address, i) : enable_peers(member, gpus, i);
@@ -270,7 +270,7 @@ static quern_status send_parts(struct quern_symmetric_memory *memory, const stru
     int count = 0;
     quern_status status = QUERN_OK;
     for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++) {
-        if (memory->part[rank].way != BY_DESCRIPTOR || !member->roster->peer[rank].is_here) continue;
+        if (memory->part[rank].handle_kind != BY_DESCRIPTOR || !member->roster->peer[rank].is_here) continue;
         list[count].tag = rank;
         status = export_part(memory, member, rank, &list[count++].descriptor);
     }
@@ -313,7 +313,7 @@ static quern_status receive_parts(struct quern_symmetric_memory *memory, const s
     quern_status status = quern_descriptors_receive(member, memory->id, memory->digest, state->listener, state->received);
     for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++) {
         if (member->roster->peer[rank].is_here) continue;
-        status = (memory->part[rank].way == BY_DESCRIPTOR ? map_descriptor : open_foreign)(memory, member, rank);
+        status = (memory->part[rank].handle_kind == BY_DESCRIPTOR ? map_descriptor : open_foreign)(memory, member, rank);
     }
     return status;
 }

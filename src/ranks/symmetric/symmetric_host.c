@@ -73,7 +73,7 @@ static quern_status status_of(int reason) {
 
 static bool makes_file(const struct quern_membership *member) { return member->rank == member->roster->host_leader; }
 
-/* What the ranks ask for: all of them, or those of one control group. */
+/* The bytes that the ranks ask for: all of them, or those of one control group. */
 static int64_t wanted_bytes(const struct quern_symmetric_memory *memory, bool all, uint64_t control_group) {
     int64_t wanted = 0;
     for (int rank = 0; rank < memory->ranks; rank++)

@@ -9,14 +9,14 @@
 #include "runtime/status.h"
 
 enum quern_symmetric_state quern_symmetric_find(const struct quern_membership *member, const void *pointer, int64_t bytes,
-                                              struct quern_symmetric_place *place) {
+                                              struct quern_symmetric_location *place) {
     const struct quern_symmetric_range *range = member->symmetric ? quern_symmetric_range_at(member->symmetric, pointer) : NULL;
     if (!range) return QUERN_MEMORY_PRIVATE;
     if (range->freed) return QUERN_MEMORY_FREED;
     const struct quern_symmetric_memory *memory = range->memory;
     int64_t offset = (const char *)pointer - range->base;
     if (bytes > range->bytes - offset) return QUERN_MEMORY_PRIVATE;
-    *place = (struct quern_symmetric_place){
+    *place = (struct quern_symmetric_location){
         .id = range->id,
         .offset = offset,
         .bytes = range->bytes,
@@ -28,7 +28,7 @@ enum quern_symmetric_state quern_symmetric_find(const struct quern_membership *m
 }
 
 quern_status quern_symmetric_find_buffer(const struct quern_membership *member, const char *name, const void *pointer,
-                                         int64_t bytes, enum quern_symmetric_state *state, struct quern_symmetric_place *place) {
+                                         int64_t bytes, enum quern_symmetric_state *state, struct quern_symmetric_location *place) {
     *state = QUERN_MEMORY_PRIVATE;
     if (!pointer || !bytes) return QUERN_OK;
     *state = quern_symmetric_find(member, pointer, bytes, place);
@@ -38,7 +38,7 @@ quern_status quern_symmetric_find_buffer(const struct quern_membership *member, 
 
 quern_status quern_symmetric_find_workspace(const struct quern_membership *member, const void *workspace, size_t bytes,
                                             size_t needed, enum quern_symmetric_state *state,
-                                            struct quern_symmetric_place *place) {
+                                            struct quern_symmetric_location *place) {
     quern_status status = quern_check_workspace(member->device, workspace, bytes, needed);
     if (status == QUERN_OK)
         status = quern_symmetric_find_buffer(member, "workspace", workspace, (int64_t)needed, state, place);
@@ -48,7 +48,7 @@ quern_status quern_symmetric_find_workspace(const struct quern_membership *membe
 }
 
 enum quern_symmetric_state quern_symmetric_find_beside(const struct quern_membership *member, const void *pointer, int64_t bytes,
-                                                       struct quern_symmetric_place *place) {
+                                                       struct quern_symmetric_location *place) {
     struct quern_symmetric_ranges *ranges = __atomic_load_n(&member->symmetric, __ATOMIC_ACQUIRE);
     if (!ranges) return QUERN_MEMORY_PRIVATE;
     pthread_mutex_lock(&ranges->lock);

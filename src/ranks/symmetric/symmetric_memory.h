@@ -14,7 +14,7 @@ struct quern_symmetric_part {
     uint64_t address;            /* registration: of the part, in the rank's own process */
     uint64_t base, base_bytes;   /* registration on a GPU: the allocation that contains it */
     uint64_t control_group;      /* CPU: limits the memory of the rank's process; 0: none does */
-    int32_t way;                 /* registration on a GPU: how other processes reach it */
+    int32_t handle_kind;                 /* registration on a GPU: how other processes reach it */
     int32_t multicast;           /* this rank asks for it */
     CUipcMemHandle ipc;
 };

@@ -8,7 +8,7 @@ enum { QUERN_FIRST_WITH_MULTICAST = 90 /* compute capability */ };
 
 CUmulticastObjectProp quern_multicast_properties(const struct quern_membership *member, size_t bytes);
 
-/* The steps, in this order.  What fails is a reason against multicast. */
+/* The steps, in this order.  A failure is a reason against multicast. */
 quern_status quern_check_multicast(struct quern_symmetric_memory *memory, const struct quern_membership *member);
 quern_status quern_make_multicast(struct quern_symmetric_memory *memory, const struct quern_membership *member);
 quern_status quern_join_multicast(struct quern_symmetric_memory *memory, const struct quern_membership *member);

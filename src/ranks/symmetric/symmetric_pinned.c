@@ -79,7 +79,7 @@ static CUresult unpin(const struct pinned_memory *state) {
     return error;
 }
 
-/* What the driver does not give back stays mapped: it would refuse other memory at its addresses. */
+/* Memory that the driver does not release stays mapped: it would refuse other memory at its addresses. */
 static void close_memory(struct quern_symmetric_memory *memory) {
     struct pinned_memory *state = state_of(memory);
     if (!state) return;

@@ -1,6 +1,6 @@
 /*
  * Both lists are in the same order, so the first difference is where both differ first.  Each end finds it by itself, in the same
- * words.  Called by talk.c.
+ * words.  Called by progress.c.
  */
 #include "ranks/transfer/agree.h"
 
@@ -62,7 +62,7 @@ static void fail_sizes(struct quern_transfer_data *transfer, const struct item *
 /* Compares what both have at a place.  False: the transfer has failed. */
 static bool compare(struct quern_transfer_pair *pair, const struct item *ours, const struct item *theirs) {
     struct quern_transfer_data *transfer = pair->transfer;
-    const int peer = pair->wire->peer, order = !ours ? 1 : !theirs ? -1 : order_of(ours, theirs);
+    const int peer = pair->conn->peer, order = !ours ? 1 : !theirs ? -1 : order_of(ours, theirs);
     if (order < 0) fail_alone(transfer, ours, transfer->member->rank);
     else if (order > 0) fail_alone(transfer, theirs, peer);
     else if (ours->bytes != theirs->bytes) fail_sizes(transfer, ours, theirs);
@@ -74,7 +74,7 @@ bool quern_agree_on_lists(struct quern_transfer_pair *pair, const struct quern_t
     const struct quern_membership *member = pair->transfer->member;
     for (int64_t i = 0; i < pair->count || i < count; i++) {
         const struct item mine = i < pair->count ? our_item(pair, i) : (struct item){0};
-        const struct item other = i < count ? their_item(member, pair->wire->peer, &theirs[i]) : (struct item){0};
+        const struct item other = i < count ? their_item(member, pair->conn->peer, &theirs[i]) : (struct item){0};
         if (!compare(pair, i < pair->count ? &mine : NULL, i < count ? &other : NULL)) return false;
         pair->addresses[i] = theirs[i].address;
     }

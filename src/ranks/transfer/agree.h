@@ -1,4 +1,4 @@
-/* Compares the lists of two ranks.  For talk.c. */
+/* Compares the lists of two ranks.  For progress.c. */
 #ifndef QUERN_TRANSFER_AGREE_H
 #define QUERN_TRANSFER_AGREE_H
 

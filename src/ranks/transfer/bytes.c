@@ -1,7 +1,7 @@
 /*
  * Moves the streams of a pair.  If the receiver can read the sender's memory it copies, else the stream travels in messages of
  * data, of a carrier, or through a window of GPU memory.  What comes before the start lands in memory of the transfer.  Called by
- * talk.c and transfer.c.
+ * progress.c and transfer.c.
  */
 #define _GNU_SOURCE
 #include "ranks/transfer/bytes.h"
@@ -13,9 +13,9 @@
 #include <time.h>
 
 #include "ranks/points.h"
-#include "ranks/transfer/carry.h"
+#include "ranks/transfer/carrier_path.h"
 #include "ranks/transfer/gpu.h"
-#include "ranks/transfer/stage.h"
+#include "ranks/transfer/bounce_path.h"
 #include "ranks/transfer/stream.h"
 #include "ranks/transfer/withdraw.h"
 
@@ -27,12 +27,12 @@ enum {
 
 /* ---- a round ---- */
 
-static void restart(struct quern_course *course) {
-    course->done = course->asked = course->part = course->within = 0;
-    course->is_complete = !course->items;
+static void restart(struct quern_cursor *cursor) {
+    cursor->done = cursor->asked = cursor->part = cursor->within = 0;
+    cursor->is_complete = !cursor->items;
 }
 
-void quern_begin_courses(struct quern_transfer_pair *pair) {
+void quern_begin_cursors(struct quern_transfer_pair *pair) {
     restart(&pair->in);
     restart(&pair->out);
     quern_put_bytes(pair, pair->landing, (size_t)pair->landed);
@@ -53,33 +53,33 @@ static bool has_landing(struct quern_transfer_pair *pair) {
     return pair->landing != NULL;
 }
 
-void quern_begin_data(struct quern_wire *wire, struct quern_transfer_pair *pair, const struct quern_transfer_frame *head) {
+void quern_begin_data(struct quern_conn *conn, struct quern_transfer_pair *pair, const struct quern_transfer_frame *head) {
     const bool now = takes_now(pair);
     const uint64_t round = pair->transfer->round + !now;
     const int64_t done = now ? pair->in.done : pair->landed;
     const int64_t most = now || pair->in.all < QUERN_TRANSFER_EAGER ? pair->in.all : QUERN_TRANSFER_EAGER;
     if (pair->transfer->state == QUERN_TRANSFER_OVER) return;
     if (head->round != round || head->number != (uint64_t)done || head->bytes > (uint64_t)(most - done)) {
-        quern_wire_damaged(wire);
+        quern_conn_damaged(conn);
         return;
     }
-    if (now || has_landing(pair)) wire->sink = pair;
+    if (now || has_landing(pair)) conn->sink = pair;
 }
 
-void quern_take_data(struct quern_wire *wire, bool *moved) {
-    struct quern_transfer_pair *pair = wire->sink;
-    while (wire->left && (pair = wire->sink)) {
-        struct iovec pieces[QUERN_WIRE_PARTS];
+void quern_take_data(struct quern_conn *conn, bool *moved) {
+    struct quern_transfer_pair *pair = conn->sink;
+    while (conn->left && (pair = conn->sink)) {
+        struct iovec pieces[QUERN_CONN_PARTS];
         const bool now = takes_now(pair);
-        pieces[0] = (struct iovec){now ? NULL : pair->landing + pair->landed, (size_t)wire->left};
-        const int count = now ? quern_list_pieces(pair, &pair->in, true, (size_t)wire->left, pieces, NULL, QUERN_WIRE_PARTS) : 1;
-        const ssize_t came = quern_wire_take(wire, pieces, count);
+        pieces[0] = (struct iovec){now ? NULL : pair->landing + pair->landed, (size_t)conn->left};
+        const int count = now ? quern_list_pieces(pair, &pair->in, true, (size_t)conn->left, pieces, NULL, QUERN_CONN_PARTS) : 1;
+        const ssize_t came = quern_conn_take(conn, pieces, count);
         if (came <= 0) return;
         *moved = true;
         if (now) quern_move_on(pair, &pair->in, true, came);
         else pair->landed += came;
     }
-    if (wire->left) quern_wire_drop(wire, moved);
+    if (conn->left) quern_conn_drop(conn, moved);
 }
 
 static struct quern_transfer_frame frame_of(const struct quern_transfer_pair *pair, enum quern_word word) {
@@ -88,42 +88,42 @@ static struct quern_transfer_frame frame_of(const struct quern_transfer_pair *pa
                                          .round = transfer->round};
 }
 
-/* One message more, if the wire has nothing else to do. */
+/* One message more, if the connection has nothing else to do. */
 static bool send_data(struct quern_transfer_pair *pair) {
-    struct quern_course *course = &pair->out;
-    struct quern_wire *wire = pair->wire;
+    struct quern_cursor *cursor = &pair->out;
+    struct quern_conn *conn = pair->conn;
     const bool waits = pair->other_round < pair->transfer->round;
-    const int64_t limit = waits && course->all > QUERN_TRANSFER_EAGER ? QUERN_TRANSFER_EAGER : course->all;
-    if (pair->transfer->gpu || quern_is_carried(pair, course) || course->done >= limit) return false;
-    if (course->all > QUERN_TRANSFER_SMALL && wire->is_read != QUERN_ACCESS_NO) return false;
-    if (!quern_wire_is_idle(wire)) return false;
-    const size_t left = (size_t)(limit - course->done), room = quern_wire_data_room(wire);
+    const int64_t limit = waits && cursor->all > QUERN_TRANSFER_EAGER ? QUERN_TRANSFER_EAGER : cursor->all;
+    if (pair->transfer->gpu || quern_is_carried(pair, cursor) || cursor->done >= limit) return false;
+    if (cursor->all > QUERN_TRANSFER_SMALL && conn->is_read != QUERN_ACCESS_NO) return false;
+    if (!quern_conn_is_idle(conn)) return false;
+    const size_t left = (size_t)(limit - cursor->done), room = quern_conn_data_room(conn);
     if (room < left && room < LEAST_PIECE) return false;
     size_t most = left < room ? left : room;
-    if (most > QUERN_WIRE_PIECE) most = QUERN_WIRE_PIECE;
-    const int count = quern_list_pieces(pair, course, false, most, wire->parts + 1, NULL, QUERN_WIRE_PARTS);
+    if (most > QUERN_CONN_PIECE) most = QUERN_CONN_PIECE;
+    const int count = quern_list_pieces(pair, cursor, false, most, conn->parts + 1, NULL, QUERN_CONN_PARTS);
     struct quern_transfer_frame frame = frame_of(pair, QUERN_WORD_DATA);
-    frame.number = (uint64_t)course->done;
-    frame.bytes = quern_bytes_in(wire->parts + 1, count);
-    quern_move_on(pair, course, false, (int64_t)frame.bytes);
-    quern_wire_send_data(wire, frame, 1 + count, pair);
+    frame.number = (uint64_t)cursor->done;
+    frame.bytes = quern_bytes_in(conn->parts + 1, count);
+    quern_move_on(pair, cursor, false, (int64_t)frame.bytes);
+    quern_conn_send_data(conn, frame, 1 + count, pair);
     QUERN_POINT(TRANSFER_SENDING);
-    return quern_wire_flush(wire);
+    return quern_conn_flush(conn);
 }
 
 /* ---- copies from the sender's memory ---- */
 
-static ssize_t copy_pieces(const struct quern_wire *wire, const struct iovec *ours, const struct iovec *theirs, int count) {
-    if (!wire->member->roster->peer[wire->peer].is_here)
-        return process_vm_readv(wire->pid, ours, (unsigned long)count, theirs, (unsigned long)count, 0);
+static ssize_t copy_pieces(const struct quern_conn *conn, const struct iovec *ours, const struct iovec *theirs, int count) {
+    if (!conn->member->roster->peer[conn->peer].is_here)
+        return process_vm_readv(conn->pid, ours, (unsigned long)count, theirs, (unsigned long)count, 0);
     for (int i = 0; i < count; i++) memcpy(ours[i].iov_base, theirs[i].iov_base, ours[i].iov_len);
     return (ssize_t)quern_bytes_in(ours, count);
 }
 
 /* A process that ends loses its memory a moment before its locks. */
-static bool is_ending(const struct quern_wire *wire) {
+static bool is_ending(const struct quern_conn *conn) {
     for (int i = 0; i < 200; i++) {
-        if (quern_rank_has_gone(wire->member->roster, wire->peer)) return true;
+        if (quern_rank_has_gone(conn->member->roster, conn->peer)) return true;
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
     return false;
@@ -142,26 +142,26 @@ static void move_on(struct quern_transfer_pair *pair, ssize_t copied, CUdevicept
 }
 
 static bool copy_piece(struct quern_transfer_pair *pair) {
-    struct iovec ours[QUERN_WIRE_PARTS], theirs[QUERN_WIRE_PARTS];
-    struct quern_wire *wire = pair->wire;
+    struct iovec ours[QUERN_CONN_PARTS], theirs[QUERN_CONN_PARTS];
+    struct quern_conn *conn = pair->conn;
     const bool by_gpu = pair->transfer->gpu;
     size_t most = by_gpu ? GPU_PIECE : COPY_PIECE;
     CUdeviceptr window = 0;
-    if (wire->stage && !quern_find_staged(pair, &most, &window)) return false;
-    const int count = quern_list_pieces(pair, &pair->in, true, most, ours, theirs, QUERN_WIRE_PARTS);
+    if (conn->bounce && !quern_find_staged(pair, &most, &window)) return false;
+    const int count = quern_list_pieces(pair, &pair->in, true, most, ours, theirs, QUERN_CONN_PARTS);
     if (window) place_in_window(window, theirs, count);
     CUresult error = CUDA_SUCCESS;
     QUERN_POINT(TRANSFER_COPYING);
-    if (!quern_begin_copy(wire)) return false;
+    if (!quern_begin_copy(conn)) return false;
     if (by_gpu) error = quern_copy_by_gpu(pair->transfer, ours, theirs, count);
-    const ssize_t copied = by_gpu ? (ssize_t)quern_bytes_in(ours, count) : copy_pieces(wire, ours, theirs, count);
+    const ssize_t copied = by_gpu ? (ssize_t)quern_bytes_in(ours, count) : copy_pieces(conn, ours, theirs, count);
     const int reason = errno;
-    const bool stands = quern_end_copy(wire);
+    const bool stands = quern_end_copy(conn);
     if (!stands) return false;  /* the message that says why is on its way */
     if (error != CUDA_SUCCESS) quern_fail_on_gpu(pair->transfer, error, "copying from the memory of another rank");
     else if (copied > 0) move_on(pair, copied, window);
-    else if (quern_rank_has_gone(wire->member->roster, wire->peer) || (reason == ESRCH && is_ending(wire))) return false;
-    else quern_transfer_fail(pair->transfer, QUERN_SYSTEM_ERROR, "copying from the memory of rank %d: %s", wire->peer,
+    else if (quern_rank_has_gone(conn->member->roster, conn->peer) || (reason == ESRCH && is_ending(conn))) return false;
+    else quern_transfer_fail(pair->transfer, QUERN_SYSTEM_ERROR, "copying from the memory of rank %d: %s", conn->peer,
                              strerror(reason));
     return copied > 0 && is_started(pair);
 }
@@ -180,13 +180,13 @@ static bool copy_some(struct quern_transfer_pair *pair) {
 static void finish_receiving(struct quern_transfer_pair *pair) {
     pair->in.is_complete = true;
     QUERN_POINT(TRANSFER_RECEIVED);
-    quern_wire_say(pair->wire, frame_of(pair, QUERN_WORD_DONE), NULL, 0);
+    quern_conn_say(pair->conn, frame_of(pair, QUERN_WORD_DONE), NULL, 0);
 }
 
 static bool receive(struct quern_transfer_pair *pair) {
     if (pair->in.is_complete || pair->other_round < pair->transfer->round) return false;
     const bool is_small = pair->in.all <= QUERN_TRANSFER_SMALL && !pair->transfer->gpu;
-    const bool copies = !is_small && pair->wire->reads == QUERN_ACCESS_YES;
+    const bool copies = !is_small && pair->conn->reads == QUERN_ACCESS_YES;
     const bool moved = quern_is_carried(pair, &pair->in) ? quern_ask_for_bytes(pair) : copies && copy_some(pair);
     if (!is_started(pair) || pair->in.done < pair->in.all) return moved;
     finish_receiving(pair);
@@ -194,9 +194,9 @@ static bool receive(struct quern_transfer_pair *pair) {
 }
 
 bool quern_advance_pair(struct quern_transfer_pair *pair) {
-    if (pair->wire->link || !pair->is_agreed || !pair->is_said || pair->wire->status != QUERN_OK) return false;
+    if (pair->conn->nccl || !pair->is_agreed || !pair->is_said || pair->conn->status != QUERN_OK) return false;
     bool moved = receive(pair);
-    if (pair->wire->stage && is_started(pair) && quern_stage_piece(pair)) moved = true;
+    if (pair->conn->bounce && is_started(pair) && quern_bounce_piece(pair)) moved = true;
     while (is_started(pair) && send_data(pair)) moved = true;
     return moved;
 }

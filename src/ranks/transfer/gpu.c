@@ -1,4 +1,4 @@
-/* Events, streams and copies of GPU ranks' transfers.  Called by transfer.c, talk.c and transfers.c. */
+/* Events, streams and copies of GPU ranks' transfers.  Called by transfer.c, progress.c and transfers.c. */
 #include "ranks/transfer/gpu.h"
 
 #include <stdlib.h>
@@ -108,7 +108,7 @@ bool quern_gpu_is_busy(const struct quern_transfer_data *transfer) {
     if (!transfer->gpu || transfer->state != QUERN_TRANSFER_STARTED) return false;
     for (int i = 0; i < transfer->pair_count; i++) {
         const struct quern_transfer_pair *pair = &transfer->pairs[i];
-        if (pair->wire ? !pair->is_said : pair->flies) return true;
+        if (pair->conn ? !pair->is_said : pair->flies) return true;
     }
     return false;
 }
@@ -124,7 +124,7 @@ quern_status quern_check_reach(const struct quern_transfer_data *transfer) {
     const struct quern_membership *member = transfer->member;
     for (int64_t i = 0; i < transfer->count; i++) {
         const struct quern_transfer_part *part = &transfer->parts[i];
-        struct quern_symmetric_place place;
+        struct quern_symmetric_location place;
         if (part->receive || !part->bytes || !is_copied_by(member, part->peer)) continue;
         if (member->roster->peer[part->peer].is_here) continue;
         if (quern_symmetric_find(member, part->memory, part->bytes, &place) != QUERN_MEMORY_FREED) continue;
@@ -138,25 +138,25 @@ void quern_name_memory(const struct quern_transfer_pair *pair, struct quern_tran
     const struct quern_membership *member = pair->transfer->member;
     for (int64_t i = 0; i < pair->count; i++) {
         struct quern_transfer_part *part = &pair->parts[i];
-        struct quern_symmetric_place place;
+        struct quern_symmetric_location place;
         if (part->receive) continue;
         if (quern_symmetric_find(member, part->memory, part->bytes, &place) == QUERN_MEMORY_SYMMETRIC) {
             entries[i].memory = place.id + 1;
             entries[i].address = (uint64_t)place.offset;
         } else {
-            part->is_staged = pair->wire->stage;
+            part->is_staged = pair->conn->bounce;
         }
     }
 }
 
 bool quern_find_memory(struct quern_transfer_pair *pair, const struct quern_transfer_entry *theirs) {
     const struct quern_membership *member = pair->transfer->member;
-    const int peer = pair->wire->peer;
+    const int peer = pair->conn->peer;
     for (int64_t i = 0; i < pair->count && is_copied_by(member, peer); i++) {
         struct quern_transfer_part *part = &pair->parts[i];
         const uint64_t id = theirs[i].memory - 1;
         if (!part->receive || !part->bytes) continue;
-        part->is_staged = !theirs[i].memory && pair->wire->stage;
+        part->is_staged = !theirs[i].memory && pair->conn->bounce;
         if (!theirs[i].memory) continue;
         const void *found = quern_symmetric_resolve(member, id, (int64_t)theirs[i].address, part->bytes, peer);
         pair->addresses[i] = (uintptr_t)found;

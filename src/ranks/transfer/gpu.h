@@ -1,4 +1,4 @@
-/* What transfers of GPU ranks have of the GPU: the events of their starts, and copies.  For src/ranks/transfer. */
+/* The GPU's part in transfers of GPU ranks: the events of their starts, and copies.  For src/ranks/transfer. */
 #ifndef QUERN_TRANSFER_GPU_H
 #define QUERN_TRANSFER_GPU_H
 

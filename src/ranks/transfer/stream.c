@@ -1,5 +1,6 @@
 /*
- * The bytes of a pair in one direction are one stream: its items, as both lists order them.  Called by bytes.c, carry.c, stage.c.
+ * The bytes of a pair in one direction are one stream: its items, as both lists order them.  Called by bytes.c, carrier_path.c,
+ * bounce_path.c.
  */
 #include "ranks/transfer/stream.h"
 
@@ -7,11 +8,11 @@
 
 static bool is_of(const struct quern_transfer_part *part, bool receive) { return (part->receive != 0) == receive; }
 
-int quern_list_pieces(const struct quern_transfer_pair *pair, const struct quern_course *course, bool receive, size_t most,
+int quern_list_pieces(const struct quern_transfer_pair *pair, const struct quern_cursor *cursor, bool receive, size_t most,
                       struct iovec *ours, struct iovec *theirs, int limit) {
-    int64_t within = course->within;
+    int64_t within = cursor->within;
     int count = 0;
-    for (int64_t i = course->part; i < pair->count && count < limit && most; i++, within = 0) {
+    for (int64_t i = cursor->part; i < pair->count && count < limit && most; i++, within = 0) {
         const struct quern_transfer_part *part = &pair->parts[i];
         if (!is_of(part, receive) || part->bytes == within) continue;
         const size_t left = (size_t)(part->bytes - within), bytes = left < most ? left : most;
@@ -23,11 +24,11 @@ int quern_list_pieces(const struct quern_transfer_pair *pair, const struct quern
     return count;
 }
 
-size_t quern_run_of(const struct quern_transfer_pair *pair, const struct quern_course *course, bool receive, size_t most,
+size_t quern_run_of(const struct quern_transfer_pair *pair, const struct quern_cursor *cursor, bool receive, size_t most,
                     bool *is_staged) {
-    int64_t within = course->within;
+    int64_t within = cursor->within;
     size_t bytes = 0;
-    for (int64_t i = course->part; i < pair->count && bytes < most; i++, within = 0) {
+    for (int64_t i = cursor->part; i < pair->count && bytes < most; i++, within = 0) {
         const struct quern_transfer_part *part = &pair->parts[i];
         if (!is_of(part, receive) || part->bytes == within) continue;
         if (bytes && part->is_staged != *is_staged) break;
@@ -43,16 +44,16 @@ size_t quern_bytes_in(const struct iovec *pieces, int count) {
     return bytes;
 }
 
-void quern_move_on(const struct quern_transfer_pair *pair, struct quern_course *course, bool receive, int64_t bytes) {
-    course->done += bytes;
-    for (; course->part < pair->count; course->part++, course->within = 0) {
-        const struct quern_transfer_part *part = &pair->parts[course->part];
+void quern_move_on(const struct quern_transfer_pair *pair, struct quern_cursor *cursor, bool receive, int64_t bytes) {
+    cursor->done += bytes;
+    for (; cursor->part < pair->count; cursor->part++, cursor->within = 0) {
+        const struct quern_transfer_part *part = &pair->parts[cursor->part];
         if (!is_of(part, receive)) continue;
-        const int64_t left = part->bytes - course->within;
+        const int64_t left = part->bytes - cursor->within;
         if (bytes < left) break;
         bytes -= left;
     }
-    course->within += course->part < pair->count ? bytes : 0;
+    cursor->within += cursor->part < pair->count ? bytes : 0;
 }
 
 void quern_put_bytes(struct quern_transfer_pair *pair, const unsigned char *from, size_t bytes) {

@@ -16,12 +16,12 @@
 #include "ranks/poison.h"
 #include "ranks/seen_wait.h"
 #include "ranks/transfer/bytes.h"
-#include "ranks/transfer/carry.h"
+#include "ranks/transfer/carrier_path.h"
 #include "ranks/transfer/gpu.h"
 #include "ranks/transfer/handle.h"
-#include "ranks/transfer/link.h"
-#include "ranks/transfer/stage.h"
-#include "ranks/transfer/talk.h"
+#include "ranks/transfer/nccl_path.h"
+#include "ranks/transfer/bounce_path.h"
+#include "ranks/transfer/progress.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
 
@@ -98,8 +98,8 @@ quern_status quern_check_no_transfers(const struct quern_membership *member) {
 }
 
 static bool is_carrying(const struct quern_transfers *all) {
-    for (int i = 0; i < all->wires; i++)
-        if (all->open[i]->carry && quern_carry_is_busy(all->open[i]->carry)) return true;
+    for (int i = 0; i < all->conns; i++)
+        if (all->open[i]->carrier && quern_carrier_path_is_busy(all->open[i]->carrier)) return true;
     return false;
 }
 
@@ -115,19 +115,19 @@ quern_status quern_settle_transfers(struct quern_membership *member) {
         if ((!moved && !is_carrying(all)) || quern_now() > until) break;
         if (!moved) sched_yield();
     }
-    return quern_settle_carry(all, is_poisoned);
+    return quern_settle_carrier_path(all, is_poisoned);
 }
 
 void quern_forget_transfers(struct quern_membership *member) {
     struct quern_transfers *all = member->transfers;
     if (!all) return;
     while (all->first) end_transfer(all->first);
-    for (int i = 0; i < all->wires; i++) {
-        quern_wire_flush(all->open[i]);
-        quern_free_link(all->open[i]->link);
-        quern_free_carry(all->open[i]);
-        quern_free_stage(all->open[i]);
-        quern_close_wire(all->open[i]);
+    for (int i = 0; i < all->conns; i++) {
+        quern_conn_flush(all->open[i]);
+        quern_free_nccl_path(all->open[i]->nccl);
+        quern_free_carrier_path(all->open[i]);
+        quern_free_bounce_path(all->open[i]);
+        quern_close_conn(all->open[i]);
     }
     quern_free_gpu_streams(all);
     quern_free_early(all);
@@ -139,21 +139,21 @@ void quern_report_transfers(struct quern_text *text, const struct quern_membersh
     const int hosts = member->span && member->span->messages ? member->roster->hosts : 0;
     if (member->device->kind == QUERN_CUDA && !quern_nccl_rank_of(member) && !member->one_process)
         quern_text_add(text, "transfers between processes: straight from symmetric memory, other memory through %d MiB of %s\n",
-                       QUERN_WINDOW_BYTES >> 20, member->transport->name);
+                       QUERN_BOUNCE_BUFFER_BYTES >> 20, member->transport->name);
     for (int one = 0; one < hosts; one++)
         for (int other = one + 1; other < hosts; other++)
             quern_text_add(text, "transfers of hosts %d and %d: %s, and sockets for up to %d bytes from one rank to another, which "
-                           "travel with the words\n", one, other, member->span->way, QUERN_TRANSFER_SMALL);
+                           "travel with the words\n", one, other, member->span->transport, QUERN_TRANSFER_SMALL);
 }
 
 /* ---- preparing ---- */
 
 /* The items of a direction, and their bytes. */
-static void count_course(struct quern_transfer_pair *pair) {
+static void count_cursor(struct quern_transfer_pair *pair) {
     for (int64_t i = 0; i < pair->count; i++) {
-        struct quern_course *course = pair->parts[i].receive ? &pair->in : &pair->out;
-        course->items++;
-        course->all += pair->parts[i].bytes;
+        struct quern_cursor *cursor = pair->parts[i].receive ? &pair->in : &pair->out;
+        cursor->items++;
+        cursor->all += pair->parts[i].bytes;
     }
 }
 
@@ -163,7 +163,7 @@ static int count_peers(const struct quern_transfer_data *transfer) {
     return peers;
 }
 
-/* Divides the sorted parts by their peers, and opens the wires. */
+/* Divides the sorted parts by their peers, and opens the connection. */
 static quern_status make_pairs(struct quern_transfer_data *transfer) {
     const struct quern_membership *member = transfer->member;
     const quern_device *device = member->device;
@@ -175,16 +175,16 @@ static quern_status make_pairs(struct quern_transfer_data *transfer) {
         const int peer = transfer->parts[i].peer;
         *pair = (struct quern_transfer_pair){.transfer = transfer, .parts = &transfer->parts[i]};
         while (i < transfer->count && transfer->parts[i].peer == peer) i++, pair->count++;
-        count_course(pair);
+        count_cursor(pair);
         if (peer == member->rank && transfer->gpu) pair->release = quern_await_own_copies;
         if (peer == member->rank) continue;
         pair->addresses = malloc((size_t)pair->count * sizeof *pair->addresses);
         if (!pair->addresses) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a transfer");
-        pair->wire = quern_wire_to(member->transfers, peer, &status);
-        if (pair->wire && pair->wire->link) pair->release = quern_take_from_link;
-        if (pair->wire && pair->wire->carry) pair->release = quern_take_from_carry;
-        if (pair->wire && pair->wire->stage) pair->release = quern_take_from_stage;
-        if (pair->wire && !quern_wire_reserve(pair->wire, 4 * (sizeof(struct quern_transfer_frame) + QUERN_TRANSFER_REASON)))
+        pair->conn = quern_conn_to(member->transfers, peer, &status);
+        if (pair->conn && pair->conn->nccl) pair->release = quern_take_from_nccl;
+        if (pair->conn && pair->conn->carrier) pair->release = quern_take_from_carrier;
+        if (pair->conn && pair->conn->bounce) pair->release = quern_take_from_bounce;
+        if (pair->conn && !quern_conn_reserve(pair->conn, 4 * (sizeof(struct quern_transfer_frame) + QUERN_TRANSFER_REASON)))
             return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a transfer");
     }
     return status;
@@ -209,9 +209,9 @@ static void announce(struct quern_transfer_data *transfer) {
     all->first = transfer;
     for (int i = 0; i < transfer->pair_count; i++) {
         struct quern_transfer_pair *pair = &transfer->pairs[i];
-        if (!pair->wire) continue;
-        if (!quern_say_brief(pair)) quern_transfer_fail(transfer, QUERN_OUT_OF_MEMORY, "no memory to tell rank %d",
-                                                        pair->wire->peer);
+        if (!pair->conn) continue;
+        if (!quern_say_eager(pair)) quern_transfer_fail(transfer, QUERN_OUT_OF_MEMORY, "no memory to tell rank %d",
+                                                        pair->conn->peer);
         quern_hear_early(all, pair);
     }
     QUERN_POINT(TRANSFER_PREPARED);
@@ -277,11 +277,11 @@ static void copy_own(struct quern_transfer_pair *pair) {
 
 static void begin_pair(struct quern_transfer_pair *pair) {
     struct quern_transfer_data *transfer = pair->transfer;
-    quern_begin_courses(pair);
+    quern_begin_cursors(pair);
     pair->is_said = false;
-    if (!pair->wire) copy_own(pair);
+    if (!pair->conn) copy_own(pair);
     else if (pair->is_over) quern_transfer_fail(transfer, pair->status, "%s", pair->reason);
-    else if (!transfer->gpu || pair->wire->link) quern_say_start(pair);
+    else if (!transfer->gpu || pair->conn->nccl) quern_say_start(pair);
 }
 
 /* Without sending: the caller sends for all that begin together. */
@@ -359,10 +359,10 @@ static struct quern_transfer_data *next_deferred(const struct quern_transfers *a
 static void say_batch(struct quern_transfers *all, uint32_t batch, bool begins) {
     for (struct quern_transfer_data *transfer = all->first; transfer; transfer = transfer->next)
         for (int i = 0; i < transfer->pair_count && transfer->batch == batch; i++) {
-            struct quern_wire *wire = transfer->pairs[i].wire;
-            if (!wire || !wire->link || wire->link->says_batch == begins) continue;
-            wire->link->says_batch = begins;
-            quern_wire_say(wire, (struct quern_transfer_frame){.word = QUERN_WORD_BATCH, .number = begins}, NULL, 0);
+            struct quern_conn *conn = transfer->pairs[i].conn;
+            if (!conn || !conn->nccl || conn->nccl->says_batch == begins) continue;
+            conn->nccl->says_batch = begins;
+            quern_conn_say(conn, (struct quern_transfer_frame){.word = QUERN_WORD_BATCH, .number = begins}, NULL, 0);
         }
 }
 

@@ -1,4 +1,4 @@
-/* The list of a transfer: checked, sorted as both ends sort it, and divided by peers.  For transfer.c, talk.c and bytes.c. */
+/* The list of a transfer: checked, sorted as both ends sort it, and divided by peers.  For transfer.c, progress.c and bytes.c. */
 #ifndef QUERN_TRANSFER_LIST_H
 #define QUERN_TRANSFER_LIST_H
 
@@ -13,7 +13,7 @@ struct quern_transfer_part {
     char *memory;
     int64_t bytes;
     int64_t place;     /* in the caller's list */
-    bool is_staged;    /* GPU memory that the receiver does not reach: stage.h */
+    bool is_staged;    /* GPU memory that the receiver does not reach: bounce_path.h */
 };
 
 /*

@@ -1,4 +1,7 @@
-/* How transfers fail and end: the wires forget them, and the ranks of their lists are told.  Called by all files of this folder. */
+/*
+ * How transfers fail and end: the connection forget them, and the ranks of their lists are told.  Called by all files of this
+ * folder.
+ */
 #include "ranks/transfer/transfers.h"
 
 #include <sched.h>
@@ -8,25 +11,25 @@
 #include "ranks/points.h"
 #include "ranks/transfer/withdraw.h"
 
-static const int64_t LINGER = 100000000;  /* nanoseconds for a connection or lane that is full */
+static const int64_t LINGER = 100000000;  /* nanoseconds for a connection or ring that is full */
 
 static void release_pair(struct quern_transfer_pair *pair, quern_status status, const char *reason) {
     const struct quern_transfer_data *transfer = pair->transfer;
-    struct quern_wire *wire = pair->wire;
-    const bool is_in_nccl = wire && wire->link;
+    struct quern_conn *conn = pair->conn;
+    const bool is_in_nccl = conn && conn->nccl;
     const bool flew = pair->flies || (transfer->round && pair->in.is_complete && pair->out.is_complete);
     struct quern_transfer_frame end = {.word = QUERN_WORD_END, .key = transfer->key, .instance = transfer->instance,
                                        .other = pair->other, .round = transfer->round,
                                        .number = (uint64_t)status | (uint64_t)(is_in_nccl && flew) << 32};
     char text[QUERN_TRANSFER_REASON] = "";
-    if (!wire && pair->release) pair->release(pair, status, reason);
-    if (!wire || pair->is_told) return;
+    if (!conn && pair->release) pair->release(pair, status, reason);
+    if (!conn || pair->is_told) return;
     pair->is_told = true;
-    if (wire->sink == pair) wire->sink = NULL;
-    if (wire->sending == pair) quern_wire_detach_data(wire);
+    if (conn->sink == pair) conn->sink = NULL;
+    if (conn->sending == pair) quern_conn_detach_data(conn);
     quern_copy_text(text, reason, sizeof text);
-    quern_wire_say(wire, end, text, sizeof text);
-    quern_withdraw(wire);
+    quern_conn_say(conn, end, text, sizeof text);
+    quern_withdraw(conn);
     if (pair->release) pair->release(pair, status, text);
     QUERN_POINT(TRANSFER_ENDING);
 }
@@ -34,10 +37,10 @@ static void release_pair(struct quern_transfer_pair *pair, quern_status status, 
 static bool have_flushed(const struct quern_transfer_data *transfer) {
     bool all = true;
     for (int i = 0; i < transfer->pair_count; i++) {
-        struct quern_wire *wire = transfer->pairs[i].wire;
-        if (!wire) continue;
-        quern_wire_flush(wire);
-        all &= !wire->count && wire->begin == wire->end;
+        struct quern_conn *conn = transfer->pairs[i].conn;
+        if (!conn) continue;
+        quern_conn_flush(conn);
+        all &= !conn->count && conn->begin == conn->end;
     }
     return all;
 }
@@ -63,7 +66,7 @@ void quern_transfer_fail(struct quern_transfer_data *transfer, quern_status stat
 
 void quern_lose_rank(struct quern_transfer_pair *pair) {
     const struct quern_membership *member = pair->transfer->member;
-    const int peer = pair->wire->peer;
+    const int peer = pair->conn->peer;
     char place[200];
     struct quern_text text = quern_text_begin(place, sizeof place);
     quern_describe_place(&text, member->roster, peer);

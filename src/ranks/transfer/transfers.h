@@ -1,11 +1,11 @@
-/* Transfers of a rank and their pairs: what transfer.c, talk.c and bytes.c share.  Types, and how transfers end. */
+/* Transfers of a rank and their pairs: what transfer.c, progress.c and bytes.c share.  Types, and how transfers end. */
 #ifndef QUERN_TRANSFERS_H
 #define QUERN_TRANSFERS_H
 
 #include <poll.h>
 
 #include "ranks/transfer/transfer_list.h"
-#include "ranks/transfer/wire.h"
+#include "ranks/transfer/connection.h"
 
 enum {
     QUERN_TRANSFER_SMALL = 4 << 10,   /* up to so many bytes in a direction travel with the messages in any case */
@@ -13,10 +13,10 @@ enum {
 };
 
 /* How far one direction of a pair has come in this round. */
-struct quern_course {
+struct quern_cursor {
     int64_t items, all;               /* its items; their bytes */
     int64_t done;                     /* bytes */
-    int64_t asked;                    /* bytes for which the receiver has said READY: carry.h */
+    int64_t asked;                    /* bytes for which the receiver has said READY: carrier_path.h */
     int64_t part, within;             /* the next byte: of which part of the pair, and where in it */
     bool is_complete;
 };
@@ -27,23 +27,23 @@ struct quern_transfer_pair;
 /* Takes back what the GPU, a window or a carrier has of a pair whose transfer has failed. */
 typedef void quern_release_pair(struct quern_transfer_pair *pair, quern_status status, const char *reason);
 
-/* What a transfer has with one rank. */
+/* The part of a transfer with one rank. */
 struct quern_transfer_pair {
     struct quern_transfer_data *transfer;
-    struct quern_wire *wire;          /* NULL: the rank itself */
+    struct quern_conn *conn;          /* NULL: the rank itself */
     struct quern_transfer_part *parts;
     int64_t count;
     bool is_agreed;                   /* the other rank's list is known and matches */
     uint32_t other;                   /* the instance of its transfer */
     uint64_t other_round;             /* how often it was started */
     uint64_t *addresses;              /* [count], in the other rank's memory */
-    struct quern_course in, out;
+    struct quern_cursor in, out;
     unsigned char *landing;           /* data that has come before the start */
     int64_t landed;
     int64_t gone_since;               /* the rank is known to have gone; 0: it has not */
     uint32_t other_batch;             /* in which the other rank has started it; 0: alone */
     bool is_said;                     /* the start of this round */
-    bool flies;                       /* NCCL has it: link.h; or the copies within the rank are under way: gpu.h */
+    bool flies;                       /* NCCL has it: nccl_path.h; or the copies within the rank are under way: gpu.h */
     quern_release_pair *release;      /* NULL: there is nothing */
     bool is_told, is_over;            /* the other rank knows that this transfer has failed; has said that its own has */
     bool other_flew;                  /* ... and that it has handed this round to NCCL */
@@ -93,10 +93,10 @@ struct quern_early {
 /* All of a group handle. */
 struct quern_transfers {
     struct quern_membership *member;
-    struct quern_wire *wire[QUERN_GROUP_LIMIT];  /* by rank; NULL: none so far */
-    struct quern_wire *open[QUERN_GROUP_LIMIT];  /* [wires] */
+    struct quern_conn *conn[QUERN_GROUP_LIMIT];  /* by rank; NULL: none so far */
+    struct quern_conn *open[QUERN_GROUP_LIMIT];  /* [conns] */
     struct pollfd polls[QUERN_GROUP_LIMIT];      /* of a sleep */
-    int wires;
+    int conns;
     struct quern_transfer_data *first;
     struct quern_early *early;                   /* the oldest first */
     int earlies;
@@ -112,7 +112,7 @@ void quern_transfer_fail(struct quern_transfer_data *transfer, quern_status stat
 /* Lets it fail since the rank of a pair has ended or left. */
 void quern_lose_rank(struct quern_transfer_pair *pair);
 
-/* Ends what a transfer does on its wires, and tells its ranks that it is over.  Then its memory is the caller's. */
+/* Ends what a transfer does on its connection, and tells its ranks that it is over.  Then its memory is the caller's. */
 void quern_release_pairs(struct quern_transfer_data *transfer, quern_status status, const char *reason);
 
 #endif

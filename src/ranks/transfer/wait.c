@@ -8,14 +8,14 @@
 #include <time.h>
 
 #include "os/clock.h"
-#include "ranks/bell.h"
+#include "ranks/eventcount.h"
 #include "ranks/describe.h"
 #include "ranks/handles.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
 #include "ranks/seen_wait.h"
 #include "ranks/transfer/handle.h"
-#include "ranks/transfer/talk.h"
+#include "ranks/transfer/progress.h"
 #include "runtime/status.h"
 
 enum {
@@ -28,7 +28,7 @@ static const int64_t GRACE = 60000000;   /* for the last words of a rank of anot
 /* ---- looking around ---- */
 
 static bool is_awaited(const struct quern_transfer_pair *pair) {
-    return pair->wire && !(pair->in.is_complete && pair->out.is_complete);
+    return pair->conn && !(pair->in.is_complete && pair->out.is_complete);
 }
 
 /* A rank that has gone says no more: what it has said before is heard first. */
@@ -36,10 +36,10 @@ static void find_lost(struct quern_transfer_data *transfer, int64_t now) {
     const struct quern_roster *roster = transfer->member->roster;
     for (int i = 0; i < transfer->pair_count && transfer->state == QUERN_TRANSFER_STARTED; i++) {
         struct quern_transfer_pair *pair = &transfer->pairs[i];
-        if (!is_awaited(pair) || !quern_rank_has_gone(roster, pair->wire->peer)) continue;
+        if (!is_awaited(pair) || !quern_rank_has_gone(roster, pair->conn->peer)) continue;
         if (!pair->gone_since) pair->gone_since = now;
         quern_pass_transfers(transfer->member->transfers);
-        const bool is_late = !pair->wire->is_elsewhere || now - pair->gone_since > GRACE;
+        const bool is_late = !pair->conn->is_elsewhere || now - pair->gone_since > GRACE;
         if (is_late && transfer->state == QUERN_TRANSFER_STARTED && is_awaited(pair)) quern_lose_rank(pair);
     }
 }
@@ -59,8 +59,8 @@ static void expire(struct quern_transfer_data *transfer, double waited) {
     for (int i = 0; i < transfer->pair_count; i++) {
         const struct quern_transfer_pair *pair = &transfer->pairs[i];
         if (!is_awaited(pair) || ++listed > 2) continue;
-        quern_text_add(&text, "%srank %d (", listed > 1 ? ", " : "", pair->wire->peer);
-        quern_describe_place(&text, member->roster, pair->wire->peer);
+        quern_text_add(&text, "%srank %d (", listed > 1 ? ", " : "", pair->conn->peer);
+        quern_describe_place(&text, member->roster, pair->conn->peer);
         quern_text_add(&text, ", which has %s)", !pair->other                          ? "not prepared it"
                                                 : pair->other_round < transfer->round ? "not started it"
                                                                                       : "started it");
@@ -75,7 +75,7 @@ static void expire(struct quern_transfer_data *transfer, double waited) {
 static quern_status check_started(struct quern_transfer_data *transfer) {
     const quern_device *device = transfer->member->device;
     if (transfer->state == QUERN_TRANSFER_DEFERRED)
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "transfer %llu begins with quern_transfer_end: expected that before",
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "transfer %llu is part of an open batch: call quern_transfer_end first",
                           (unsigned long long)transfer->key);
     if (transfer->state == QUERN_TRANSFER_IDLE && !transfer->round)
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "transfer %llu was not started", (unsigned long long)transfer->key);
@@ -99,26 +99,26 @@ quern_status quern_transfer_test(quern_transfer *handle, int32_t *done) {
 /* Sleeps until a rank of this host rings, or a connection has something. */
 static void sleep_a_while(const struct quern_transfer_data *transfer) {
     struct quern_transfers *all = transfer->member->transfers;
-    struct quern_bell *bell = &quern_place(transfer->member->roster, transfer->member->rank)->bell;
+    struct quern_eventcount *eventcount = &quern_place(transfer->member->roster, transfer->member->rank)->eventcount;
     struct pollfd *polls = all->polls;
-    int sockets = 0, lanes = 0;
-    const uint32_t seen = quern_listen(bell);
+    int sockets = 0, rings = 0;
+    const uint32_t seen = quern_prepare_wait(eventcount);
     if (quern_pass_transfers(all)) return;
     if (quern_transfers_are_busy(all)) {
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
         return;
     }
-    for (int i = 0; i < all->wires; i++) {
-        const struct quern_wire *wire = all->open[i];
-        if (wire->status != QUERN_OK) continue;
-        lanes += wire->socket < 0;
-        if (wire->socket < 0) continue;
-        const bool writes = wire->count || wire->begin < wire->end;
-        polls[sockets++] = (struct pollfd){.fd = wire->socket, .events = (short)(POLLIN | (writes ? POLLOUT : 0))};
+    for (int i = 0; i < all->conns; i++) {
+        const struct quern_conn *conn = all->open[i];
+        if (conn->status != QUERN_OK) continue;
+        rings += conn->socket < 0;
+        if (conn->socket < 0) continue;
+        const bool writes = conn->count || conn->begin < conn->end;
+        polls[sockets++] = (struct pollfd){.fd = conn->socket, .events = (short)(POLLIN | (writes ? POLLOUT : 0))};
     }
     QUERN_POINT(TRANSFER_SLEEPING);
-    if (sockets) poll(polls, (nfds_t)sockets, lanes ? 1 : TICK);
-    else quern_futex_wait(&bell->rings, seen, SLICE);
+    if (sockets) poll(polls, (nfds_t)sockets, rings ? 1 : TICK);
+    else quern_futex_wait(&eventcount->rings, seen, SLICE);
 }
 
 /* True: it has slept. */
@@ -147,7 +147,7 @@ static quern_status wait_for_ranks(struct quern_transfer_data *transfer, double 
     struct quern_seen_wait seen;
     if (quern_begin_wait(&seen) && transfer->state == QUERN_TRANSFER_STARTED)
         for (int i = 0; i < transfer->pair_count; i++)
-            if (is_awaited(&transfer->pairs[i])) quern_await_rank(&seen, transfer->pairs[i].wire->peer);
+            if (is_awaited(&transfer->pairs[i])) quern_await_rank(&seen, transfer->pairs[i].conn->peer);
     wait_until_complete(transfer, limit);
     return quern_end_wait(&seen, transfer->member, quern_transfer_status(transfer));
 }

@@ -1,4 +1,4 @@
-/* The messages of transfers.  For wire.c and talk.c. */
+/* The messages of transfers.  For connection.c and progress.c. */
 #ifndef QUERN_TRANSFER_WORDS_H
 #define QUERN_TRANSFER_WORDS_H
 
@@ -9,7 +9,7 @@
 enum quern_word {
     QUERN_WORD_HELLO = 1,  /* payload: where the sender's process can be read */
     QUERN_WORD_REACH,      /* number: 1: the sender of this word can read the memory of the other process */
-    QUERN_WORD_BRIEF,      /* payload: the items that a transfer has with the other rank */
+    QUERN_WORD_EAGER,      /* payload: the items that a transfer has with the other rank */
     QUERN_WORD_START,      /* a transfer is started */
     QUERN_WORD_DATA,       /* payload: bytes from an offset, the number, in all that goes in this direction */
     QUERN_WORD_DONE,       /* all has come */
@@ -29,7 +29,7 @@ enum quern_word {
     QUERN_WORDS
 };
 
-/* What begins every message.  Any process may write into a lane, so it begins with its digest, and is numbered. */
+/* What begins every message.  Any process may write into a ring, so it begins with its digest, and is numbered. */
 struct quern_transfer_frame {
     uint64_t digest;
     uint32_t word, order;           /* order: counts the frames of this direction */

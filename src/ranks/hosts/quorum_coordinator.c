@@ -1,6 +1,9 @@
-/* A host that is a guest of a lower one: how it gets there, what it hears there, and when it goes home.  Called by quorum.c. */
+/*
+ * A host that is a follower of a lower one: how it gets there, what it hears there, and when it goes coordinator.  Called by
+ * quorum.c.
+ */
 #define _GNU_SOURCE
-#include "ranks/hosts/quorum_home.h"
+#include "ranks/hosts/quorum_coordinator.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,52 +12,52 @@
 
 #include "os/clock.h"
 #include "ranks/hosts/bootstrap.h"
-#include "ranks/hosts/quorum_guests.h"
+#include "ranks/hosts/quorum_followers.h"
 #include "ranks/hosts/quorum_mask.h"
 #include "ranks/hosts/sockets.h"
 
-/* Nanoseconds: after which more hosts are called; for the other guests of a home that is lost to find another one. */
+/* Nanoseconds: after which more hosts are called; for the other followers of a coordinator that is lost to find another one. */
 static const int64_t WIDER = 100000000, MOVING = 1500000000;
 enum { CALLS = 8 };  /* hosts that are called at once at first */
 
-/* The other guests there need time for another home, too. */
-static void go_home(struct quern_quorum *quorum) {
+/* The other followers there need time for another coordinator, too. */
+static void go_coordinator(struct quern_quorum *quorum) {
     const int64_t soon = quern_now() + MOVING;
-    if (quorum->patience < soon) quorum->patience = soon;
+    if (quorum->deadline < soon) quorum->deadline = soon;
     quern_socket_close(&quorum->socket);
-    quorum->connectors[quorum->home].again = quern_now() + QUERN_QUORUM_PAUSE;
-    quorum->home = quorum->own;
+    quorum->connectors[quorum->coordinator].again = quern_now() + QUERN_QUORUM_PAUSE;
+    quorum->coordinator = quorum->own;
     quorum->done = 0;
     quorum->listens_again = 0;
-    quern_listen_for_guests(quorum);
+    quern_listen_for_followers(quorum);
 }
 
-/* A guest lets nobody in, so it does not listen: who called it would leave another home in vain. */
+/* A follower closes its listener, so that no host leaves its coordinator to join a follower. */
 static void move_to(struct quern_quorum *quorum, int host, int socket) {
     struct quern_card card = {.ranks = (uint32_t)quorum->member->ranks, .port = quorum->port,
-                              .patience = quorum->patience - quern_now()};
+                              .deadline = quorum->deadline - quern_now()};
     memcpy(card.living, quorum->living, sizeof card.living);
     if (!quern_socket_own(socket)) {
         close(socket);
         return;
     }
-    if (!quern_is_at_home(quorum)) go_home(quorum);
-    for (int other = 0; other < quorum->hosts; other++) quern_send_guest_away(quorum, other);
+    if (!quern_is_coordinator(quorum)) go_coordinator(quorum);
+    for (int other = 0; other < quorum->hosts; other++) quern_reject_follower(quorum, other);
     for (int other = host + 1; other < quorum->hosts; other++) quern_connector_end(&quorum->connectors[other]);
     quern_listener_close(&quorum->listener);
-    quorum->home = host;
+    quorum->coordinator = host;
     quorum->socket = socket;
     quorum->heard = quern_now();
-    if (!quern_send_all(socket, &card, sizeof card, quorum->heard + QUERN_QUORUM_TELLING)) go_home(quorum);
+    if (!quern_send_all(socket, &card, sizeof card, quorum->heard + QUERN_QUORUM_TELLING)) go_coordinator(quorum);
 }
 
-/* A lower host is a better home.  Who cannot listen can be a guest only. */
+/* A lower host is preferred.  A host that cannot bind its port can only be a follower. */
 static bool is_better(const struct quern_quorum *quorum, int host) {
-    if (!quern_is_at_home(quorum)) return host < quorum->home;
+    if (!quern_is_coordinator(quorum)) return host < quorum->coordinator;
     return host < quorum->own || quorum->listener.socket < 0;
 }
 
-void quern_call_homes(struct quern_quorum *quorum) {
+void quern_call_coordinators(struct quern_quorum *quorum) {
     const int64_t most = CALLS * (1 + (quern_now() - quorum->began) / WIDER);
     int64_t calls = 0;
     for (int host = 0; host < quorum->hosts && calls < most; host++) {
@@ -74,13 +77,13 @@ static bool is_sound(const struct quern_quorum *quorum) {
            quern_is_quorum(verdict->living, quorum->member->ranks);
 }
 
-/* False: the home has hung up, is silent, or talks nonsense. */
-static bool hear_home(struct quern_quorum *quorum) {
+/* False: the coordinator has hung up, is silent, or talks nonsense. */
+static bool hear_coordinator(struct quern_quorum *quorum) {
     while (!quorum->is_decided) {
         char word = QUERN_QUORUM_DECIDED, *to = quorum->done ? (char *)&quorum->verdict + quorum->done - 1 : &word;
         const size_t most = quorum->done ? sizeof quorum->verdict - (quorum->done - 1) : 1;
         const ssize_t read = recv(quorum->socket, to, most, MSG_DONTWAIT);
-        if (read < 0 && (errno == EAGAIN || errno == EINTR)) return !quern_is_silent(&quorum->silence, quorum->heard);
+        if (read < 0 && (errno == EAGAIN || errno == EINTR)) return !quern_is_silent(&quorum->heartbeat, quorum->heard);
         if (read <= 0 || (word != QUERN_QUORUM_DECIDED && word != QUERN_QUORUM_BEAT)) return false;
         quorum->heard = quern_now();
         if (word == QUERN_QUORUM_DECIDED) quorum->done += (size_t)read;
@@ -90,6 +93,6 @@ static bool hear_home(struct quern_quorum *quorum) {
     return true;
 }
 
-void quern_hear_home(struct quern_quorum *quorum) {
-    if (!quern_is_at_home(quorum) && !hear_home(quorum)) go_home(quorum);
+void quern_hear_coordinator(struct quern_quorum *quorum) {
+    if (!quern_is_coordinator(quorum) && !hear_coordinator(quorum)) go_coordinator(quorum);
 }

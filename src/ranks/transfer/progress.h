@@ -1,17 +1,17 @@
-/* What ranks say about their transfers.  For transfer.c. */
-#ifndef QUERN_TRANSFER_TALK_H
-#define QUERN_TRANSFER_TALK_H
+/* Control messages of transfers: sends and receives them, and advances the data.  For transfer.c. */
+#ifndef QUERN_TRANSFER_PROGRESS_H
+#define QUERN_TRANSFER_PROGRESS_H
 
 #include "ranks/transfer/transfers.h"
 
-/* The wire to a rank, which is opened if need be.  NULL: fails with the reason as the thread's detail. */
-struct quern_wire *quern_wire_to(struct quern_transfers *all, int peer, quern_status *status);
+/* The connection to a rank, which is opened if need be.  NULL: fails with the reason as the thread's detail. */
+struct quern_conn *quern_conn_to(struct quern_transfers *all, int peer, quern_status *status);
 
-/* Opens wires to the ranks that have spoken first. */
+/* Opens conns to the ranks that have spoken first. */
 void quern_find_speakers(struct quern_transfers *all);
 
 /* Tells the rank of a pair of the list, and hears what that one has said before. */
-bool quern_say_brief(struct quern_transfer_pair *pair);
+bool quern_say_eager(struct quern_transfer_pair *pair);
 void quern_hear_early(struct quern_transfers *all, struct quern_transfer_pair *pair);
 void quern_free_early(struct quern_transfers *all);
 
@@ -21,7 +21,7 @@ void quern_keep_turn(struct quern_transfers *all, struct quern_transfer_pair *pa
 /* Tells the rank that the round has begun. */
 void quern_say_start(struct quern_transfer_pair *pair);
 
-/* Sends and hears on all wires of the handle, and goes on with its transfers.  True: something has moved. */
+/* Sends and hears on all conns of the handle, and goes on with its transfers.  True: something has moved. */
 bool quern_pass_transfers(struct quern_transfers *all);
 
 /* A GPU or a carrier is at work, whose end nobody tells: the rank has to look again soon. */

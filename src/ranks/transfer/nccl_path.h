@@ -1,6 +1,6 @@
 /*
- * The way of the data of two GPU ranks over NCCL.  What both have prepared and started is said on their wire, as for CPU ranks, and
- * only then does NCCL see it, on both ends in the same order:
+ * The way of the data of two GPU ranks over NCCL.  What both have prepared and started is said on their connection, as for CPU
+ * ranks, and only then does NCCL see it, on both ends in the same order:
  *
  *   lower rank: CONNECT    when a list of both has been agreed on and there is no communicator: a new one, or one that an earlier
  *                          group has left here
@@ -11,13 +11,13 @@
  *
  * The communicator has a generation, which the lower rank counts, so that an end that has lost it and one that has not agree.
  */
-#ifndef QUERN_LINK_H
-#define QUERN_LINK_H
+#ifndef QUERN_NCCL_PATH_H
+#define QUERN_NCCL_PATH_H
 
 #include "ranks/nccl/nccl_pair.h"
 #include "ranks/transfer/transfers.h"
 
-struct quern_link {
+struct quern_nccl_path {
     struct quern_nccl_pair *nccl;
     uint32_t generation;                  /* of the communicator, or of the last one; 0: there was none */
     bool is_said, is_heard;               /* CONNECTED, of this generation */
@@ -27,30 +27,30 @@ struct quern_link {
     int flying;
     struct quern_nccl_item *items;        /* of the flight */
     int64_t room;
-    struct quern_link_order *waiting;     /* the upper rank's, the oldest first: heard while a flight is under way */
+    struct quern_nccl_order *waiting;     /* the upper rank's, the oldest first: heard while a flight is under way */
 };
 
 /* A GO. */
-struct quern_link_order {
-    struct quern_link_order *next;
+struct quern_nccl_order {
+    struct quern_nccl_order *next;
     int count;
     struct quern_transfer_go *list;
 };
 
-/* Makes the link of a wire. */
-quern_status quern_open_link(struct quern_wire *wire);
-void quern_free_link(struct quern_link *link);
+/* Makes the link of a connection. */
+quern_status quern_open_nccl_path(struct quern_conn *conn);
+void quern_free_nccl_path(struct quern_nccl_path *path);
 
 /* A word about it has come. */
-void quern_link_hears(struct quern_transfers *all, struct quern_wire *wire, const struct quern_transfer_frame *head);
+void quern_nccl_path_hears(struct quern_transfers *all, struct quern_conn *conn, const struct quern_transfer_frame *head);
 
 /* Goes on.  True: something has moved. */
-bool quern_advance_link(struct quern_transfers *all, struct quern_wire *wire);
+bool quern_advance_nccl_path(struct quern_transfers *all, struct quern_conn *conn);
 
 /* NCCL or a stream is at work, so the rank has to look again soon. */
-bool quern_link_is_busy(const struct quern_link *link);
+bool quern_nccl_path_is_busy(const struct quern_nccl_path *path);
 
 /* The other rank was told that the transfer of a pair has failed.  On return NCCL does not touch its memory any more. */
-quern_release_pair quern_take_from_link;
+quern_release_pair quern_take_from_nccl;
 
 #endif

@@ -1,6 +1,6 @@
-/* Memory through which data goes that another process does not reach, in two kinds.  Called by stage.c. */
+/* Memory through which data goes that another process does not reach, in two kinds.  Called by bounce_path.c. */
 #define _GNU_SOURCE
-#include "ranks/transfer/window.h"
+#include "ranks/transfer/bounce_buffer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "runtime/idle.h"
 #include "runtime/status.h"
 
-struct quern_window {
+struct quern_bounce_buffer {
     struct quern_idle_task task;          /* first: its end */
     const struct window_kind *kind;
     struct quern_local_gpus gpus;
@@ -34,37 +34,40 @@ struct quern_window {
 
 /* On failure close_all frees what there is. */
 struct window_kind {
-    quern_status (*make)(const struct quern_membership *member, struct quern_window *window);
-    quern_status (*export)(const struct quern_membership *member, const struct quern_window *window, int *descriptor);
-    quern_status (*open)(const struct quern_membership *member, struct quern_window *window, int descriptor);
+    quern_status (*make)(const struct quern_membership *member, struct quern_bounce_buffer *window);
+    quern_status (*export)(const struct quern_membership *member, const struct quern_bounce_buffer *window, int *descriptor);
+    quern_status (*open)(const struct quern_membership *member, struct quern_bounce_buffer *window, int descriptor);
 };
 
 /* ---- memory of the GPU ---- */
 
-static quern_status map(const struct quern_membership *member, struct quern_window *window, CUmemGenericAllocationHandle handle) {
-    const quern_status status = quern_map_for_all(member, &window->gpus, handle, QUERN_WINDOW_BYTES, "the window of transfers",
+static quern_status map(const struct quern_membership *member, struct quern_bounce_buffer *window,
+                        CUmemGenericAllocationHandle handle) {
+    const quern_status status = quern_map_for_all(member, &window->gpus, handle, QUERN_BOUNCE_BUFFER_BYTES,
+                                                  "the window of transfers",
                                                   &window->mapping);
     window->address = window->mapping.address;
     return status;
 }
 
-static quern_status make_on_gpu(const struct quern_membership *member, struct quern_window *window) {
+static quern_status make_on_gpu(const struct quern_membership *member, struct quern_bounce_buffer *window) {
     const CUmemAllocationProp properties = {
         .type = CU_MEM_ALLOCATION_TYPE_PINNED,
         .requested_handle_types = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
         .location = {CU_MEM_LOCATION_TYPE_DEVICE, member->device->cuda_device},
     };
-    CUresult error = window->gpus.cuda->vmm_create(&window->handle, QUERN_WINDOW_BYTES, &properties, 0);
+    CUresult error = window->gpus.cuda->vmm_create(&window->handle, QUERN_BOUNCE_BUFFER_BYTES, &properties, 0);
     if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuMemCreate of the window of transfers");
     window->has_handle = true;
     return map(member, window, window->handle);
 }
 
-static quern_status export_from_gpu(const struct quern_membership *member, const struct quern_window *window, int *descriptor) {
+static quern_status export_from_gpu(const struct quern_membership *member, const struct quern_bounce_buffer *window,
+                                    int *descriptor) {
     return quern_export_handle(member, window->gpus.cuda, window->handle, descriptor);
 }
 
-static quern_status open_on_gpu(const struct quern_membership *member, struct quern_window *window, int descriptor) {
+static quern_status open_on_gpu(const struct quern_membership *member, struct quern_bounce_buffer *window, int descriptor) {
     const CUresult error = window->gpus.cuda->vmm_import(&window->handle, (void *)(intptr_t)descriptor,
                                                          CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     if (error != CUDA_SUCCESS)
@@ -75,11 +78,11 @@ static quern_status open_on_gpu(const struct quern_membership *member, struct qu
 
 /* ---- pinned memory of the host ---- */
 
-static CUresult pin(struct quern_window *window, CUcontext context) {
+static CUresult pin(struct quern_bounce_buffer *window, CUcontext context) {
     struct quern_cuda_visit visit;
     CUresult error = quern_cuda_begin_visit(&visit, context);
     if (error == CUDA_SUCCESS)
-        error = visit.cuda->host_register(window->pages, QUERN_WINDOW_BYTES,
+        error = visit.cuda->host_register(window->pages, QUERN_BOUNCE_BUFFER_BYTES,
                                           CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
     window->is_pinned = error == CUDA_SUCCESS;
     if (error == CUDA_SUCCESS) error = visit.cuda->host_device_pointer(&window->address, window->pages, 0);
@@ -87,8 +90,8 @@ static CUresult pin(struct quern_window *window, CUcontext context) {
     return error;
 }
 
-static quern_status map_file(const struct quern_membership *member, struct quern_window *window, int file) {
-    window->pages = mmap(NULL, QUERN_WINDOW_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+static quern_status map_file(const struct quern_membership *member, struct quern_bounce_buffer *window, int file) {
+    window->pages = mmap(NULL, QUERN_BOUNCE_BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (window->pages == MAP_FAILED)
         return quern_fail(member->device, QUERN_SYSTEM_ERROR, "mapping the window of transfers: %s", strerror(errno));
     const CUresult error = pin(window, member->device->context);
@@ -96,23 +99,25 @@ static quern_status map_file(const struct quern_membership *member, struct quern
     return quern_cuda_fail(member->device, error, "cuMemHostRegister of the window of transfers");
 }
 
-static quern_status make_on_host(const struct quern_membership *member, struct quern_window *window) {
+static quern_status make_on_host(const struct quern_membership *member, struct quern_bounce_buffer *window) {
     window->file = quern_above_two(memfd_create("quern window", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (window->file < 0 || !quern_reserve_file_size(window->file, QUERN_WINDOW_BYTES) || !quern_seal_file_size(window->file))
+    if (window->file < 0 || !quern_reserve_file_size(window->file, QUERN_BOUNCE_BUFFER_BYTES) ||
+        !quern_seal_file_size(window->file))
         return quern_fail(member->device, QUERN_SYSTEM_ERROR, "making the window of transfers: %s", strerror(errno));
     return map_file(member, window, window->file);
 }
 
-static quern_status export_from_host(const struct quern_membership *member, const struct quern_window *window, int *descriptor) {
+static quern_status export_from_host(const struct quern_membership *member, const struct quern_bounce_buffer *window,
+                                     int *descriptor) {
     *descriptor = quern_above_two(fcntl(window->file, F_DUPFD_CLOEXEC, 0));
     if (*descriptor >= 0) return QUERN_OK;
     return quern_fail(member->device, QUERN_SYSTEM_ERROR, "a descriptor of the window of transfers: %s", strerror(errno));
 }
 
-static quern_status open_on_host(const struct quern_membership *member, struct quern_window *window, int descriptor) {
-    if (quern_file_keeps_size(descriptor, QUERN_WINDOW_BYTES)) return map_file(member, window, descriptor);
+static quern_status open_on_host(const struct quern_membership *member, struct quern_bounce_buffer *window, int descriptor) {
+    if (quern_file_keeps_size(descriptor, QUERN_BOUNCE_BUFFER_BYTES)) return map_file(member, window, descriptor);
     return quern_fail(member->device, QUERN_PEER_MISMATCH, "the window of transfers is another file: expected %d bytes that cannot "
-                      "be cut off", QUERN_WINDOW_BYTES);
+                      "be cut off", QUERN_BOUNCE_BUFFER_BYTES);
 }
 
 /* ---- the kinds ---- */
@@ -120,16 +125,17 @@ static quern_status open_on_host(const struct quern_membership *member, struct q
 static const struct window_kind on_gpu = {make_on_gpu, export_from_gpu, open_on_gpu};
 static const struct window_kind on_host = {make_on_host, export_from_host, open_on_host};
 
-static void close_pages(struct quern_window *window) {
+static void close_pages(struct quern_bounce_buffer *window) {
     struct quern_cuda_visit visit;
     CUresult error = quern_cuda_begin_visit(&visit, window->gpus.context[0]);
     if (error == CUDA_SUCCESS && window->is_pinned) error = visit.cuda->host_unregister(window->pages);
     quern_cuda_end_visit(&visit);
-    if (error == CUDA_SUCCESS) munmap(window->pages, QUERN_WINDOW_BYTES);  /* else the driver would refuse other memory there */
+    if (error == CUDA_SUCCESS) munmap(window->pages, QUERN_BOUNCE_BUFFER_BYTES);  /* else the driver would refuse other memory
+                                                                                     there */
 }
 
 static void end(struct quern_idle_task *task) {
-    struct quern_window *window = (struct quern_window *)task;
+    struct quern_bounce_buffer *window = (struct quern_bounce_buffer *)task;
     struct quern_cuda_visit visit;
     if (quern_cuda_begin_visit(&visit, NULL) == CUDA_SUCCESS) {
         quern_unmap(visit.cuda, &window->mapping);
@@ -144,8 +150,8 @@ static void end(struct quern_idle_task *task) {
 }
 
 /* A record without memory. */
-static quern_status begin(const struct quern_membership *member, struct quern_window **window) {
-    struct quern_window *fresh = *window = calloc(1, sizeof *fresh);
+static quern_status begin(const struct quern_membership *member, struct quern_bounce_buffer **window) {
+    struct quern_bounce_buffer *fresh = *window = calloc(1, sizeof *fresh);
     if (!fresh) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for the window of transfers");
     fresh->task.run = end;
     fresh->kind = member->transport->allocated == &quern_pinned_memory ? &on_host : &on_gpu;
@@ -154,32 +160,33 @@ static quern_status begin(const struct quern_membership *member, struct quern_wi
     return quern_open_local_gpus(member, &fresh->gpus);
 }
 
-static quern_status settle(struct quern_window **window, quern_status status) {
+static quern_status settle(struct quern_bounce_buffer **window, quern_status status) {
     if (status == QUERN_OK) return status;
-    quern_close_window(*window);
+    quern_close_bounce_buffer(*window);
     *window = NULL;
     return status;
 }
 
-quern_status quern_make_window(const struct quern_membership *member, struct quern_window **window) {
+quern_status quern_make_bounce_buffer(const struct quern_membership *member, struct quern_bounce_buffer **window) {
     quern_status status = begin(member, window);
     if (status == QUERN_OK) status = (*window)->kind->make(member, *window);
     return settle(window, status);
 }
 
-quern_status quern_export_window(const struct quern_membership *member, const struct quern_window *window, int *descriptor) {
+quern_status quern_export_bounce_buffer(const struct quern_membership *member, const struct quern_bounce_buffer *window,
+                                        int *descriptor) {
     *descriptor = -1;
     return window->kind->export(member, window, descriptor);
 }
 
-quern_status quern_open_window(const struct quern_membership *member, int descriptor, struct quern_window **window) {
+quern_status quern_open_bounce_buffer(const struct quern_membership *member, int descriptor, struct quern_bounce_buffer **window) {
     quern_status status = begin(member, window);
     if (status == QUERN_OK) status = (*window)->kind->open(member, *window, descriptor);
     return settle(window, status);
 }
 
-CUdeviceptr quern_window_address(const struct quern_window *window) { return window->address; }
+CUdeviceptr quern_bounce_buffer_address(const struct quern_bounce_buffer *window) { return window->address; }
 
-void quern_close_window(struct quern_window *window) {
+void quern_close_bounce_buffer(struct quern_bounce_buffer *window) {
     if (window) quern_when_idle(&window->task);
 }

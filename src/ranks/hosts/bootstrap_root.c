@@ -5,7 +5,7 @@
  * Nothing is decided before all ranks are there, so nothing is remembered of a connection that has ended.
  */
 #define _GNU_SOURCE
-#include "ranks/hosts/place.h"
+#include "ranks/hosts/bootstrap_root.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -28,7 +28,7 @@ enum { TICK = 20 };  /* milliseconds between two looks at the poison */
 static const int64_t GRACE = 1000000000, TELLING = 2000000000;
 
 /* A host at the place.  The seal comes behind the facts of its ranks. */
-struct guest {
+struct follower {
     int socket;
     unsigned char session[QUERN_DIGEST_BYTES];
     bool is_told, is_entered;
@@ -37,25 +37,25 @@ struct guest {
     struct quern_fact facts[QUERN_RANK_LIMIT + 1];
 };
 
-struct quern_meeting_place {
+struct quern_bootstrap_root {
     struct quern_bootstrap bootstrap;
-    struct guest *guests[QUERN_GROUP_LIMIT];
-    int count, come;              /* guests; ranks of other hosts that are here, or were told, whether they fit or not */
+    struct follower *followers[QUERN_GROUP_LIMIT];
+    int count, come;              /* followers; ranks of other hosts that are here, or were told, whether they fit or not */
     struct quern_host_verdict verdict;
     struct quern_fact facts[QUERN_GROUP_LIMIT];  /* of all ranks */
     bool is_there[QUERN_GROUP_LIMIT];
     int there;
     struct pollfd *polls;         /* [1 + places of the listener + QUERN_GROUP_LIMIT] */
-    uint16_t guest_of[QUERN_GROUP_LIMIT];  /* of each rank: the guest that has brought it, and 1; 0: this host */
+    uint16_t follower_of[QUERN_GROUP_LIMIT];  /* of each rank: the follower that has brought it, and 1; 0: this host */
     int32_t host_of[QUERN_GROUP_LIMIT + 1];  /* of each such number */
 };
 
-_Static_assert(offsetof(struct guest, facts) == offsetof(struct guest, card) + sizeof(struct quern_host_card), "no gap");
+_Static_assert(offsetof(struct follower, facts) == offsetof(struct follower, card) + sizeof(struct quern_host_card), "no gap");
 _Static_assert(sizeof(struct quern_fact) >= QUERN_DIGEST_BYTES, "room for the seal");
 
-static void say(struct quern_meeting_place *place, quern_status status, const char *format, ...)
+static void say(struct quern_bootstrap_root *place, quern_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static void say(struct quern_meeting_place *place, quern_status status, const char *format, ...) {
+static void say(struct quern_bootstrap_root *place, quern_status status, const char *format, ...) {
     struct quern_text text = quern_text_begin(place->verdict.reason, sizeof place->verdict.reason);
     va_list list;
     va_start(list, format);
@@ -64,11 +64,11 @@ static void say(struct quern_meeting_place *place, quern_status status, const ch
     place->verdict.status = status;
 }
 
-static bool has_failed(const struct quern_meeting_place *place) { return place->verdict.status != QUERN_OK; }
+static bool has_failed(const struct quern_bootstrap_root *place) { return place->verdict.status != QUERN_OK; }
 
 /* ---- what hosts bring ---- */
 
-static bool fits_group(struct quern_meeting_place *place, const struct quern_host_card *card) {
+static bool fits_group(struct quern_bootstrap_root *place, const struct quern_host_card *card) {
     const struct quern_membership *member = place->bootstrap.member;
     if (card->ranks != (uint32_t)member->ranks)
         say(place, QUERN_PEER_MISMATCH, "the group is being formed with %d ranks, and a host expects %u", member->ranks,
@@ -82,13 +82,13 @@ static bool fits_group(struct quern_meeting_place *place, const struct quern_hos
     return !has_failed(place);
 }
 
-static bool fits_rank(struct quern_meeting_place *place, const struct quern_fact *fact) {
+static bool fits_rank(struct quern_bootstrap_root *place, const struct quern_fact *fact) {
     const struct quern_membership *member = place->bootstrap.member;
     const int rank = fact->rank;
     const bool known = rank >= 0 && rank < member->ranks;
-    if (known && fact->silence != member->silence)
+    if (known && fact->failure_timeout != member->failure_timeout)
         say(place, QUERN_PEER_MISMATCH, "failure_timeout of rank %d is %g s, and that of rank 0 is %g s", rank,
-            fact->silence * 1e-6, member->silence * 1e-6);
+            fact->failure_timeout * 1e-6, member->failure_timeout * 1e-6);
     else if (known && place->is_there[rank])
         say(place, QUERN_INVALID_ARGUMENT, "rank %d is on two hosts", rank);
     else if (!known || fact->device_kind != (int32_t)member->device->kind || !fact->address.version)
@@ -98,7 +98,7 @@ static bool fits_rank(struct quern_meeting_place *place, const struct quern_fact
 }
 
 /* True: all ranks of the host are there. */
-static bool enter(struct quern_meeting_place *place, const struct quern_host_card *card, const struct quern_fact *facts) {
+static bool enter(struct quern_bootstrap_root *place, const struct quern_host_card *card, const struct quern_fact *facts) {
     if (!fits_group(place, card)) return false;
     for (int i = 0; i < card->count; i++) {
         if (!fits_rank(place, &facts[i])) return false;
@@ -110,80 +110,83 @@ static bool enter(struct quern_meeting_place *place, const struct quern_host_car
 }
 
 /* The first host that does not take part or does not fit gives the verdict. */
-static void take(struct quern_meeting_place *place, struct guest *guest) {
-    char reason[sizeof guest->card.reason];
-    place->come += guest->card.count;
+static void take(struct quern_bootstrap_root *place, struct follower *follower) {
+    char reason[sizeof follower->card.reason];
+    place->come += follower->card.count;
     if (has_failed(place)) return;
-    quern_copy_text(reason, guest->card.reason, sizeof reason);
-    if (guest->card.status != QUERN_OK) say(place, quern_told_status(guest->card.status), "%s", reason);
-    else guest->is_entered = enter(place, &guest->card, guest->facts);
+    quern_copy_text(reason, follower->card.reason, sizeof reason);
+    if (follower->card.status != QUERN_OK) say(place, quern_told_status(follower->card.status), "%s", reason);
+    else follower->is_entered = enter(place, &follower->card, follower->facts);
 }
 
-/* ---- guests ---- */
+/* ---- followers ---- */
 
-static size_t card_bytes(const struct guest *guest) {
-    const bool has_card = guest->done >= sizeof guest->card;
-    return sizeof guest->card + (has_card ? (size_t)guest->card.count * sizeof *guest->facts + QUERN_DIGEST_BYTES : 0);
+static size_t card_bytes(const struct follower *follower) {
+    const bool has_card = follower->done >= sizeof follower->card;
+    return sizeof follower->card + (has_card ? (size_t)follower->card.count * sizeof *follower->facts + QUERN_DIGEST_BYTES : 0);
 }
 
-static bool is_whole(const struct guest *guest) { return guest->done > sizeof guest->card && guest->done == card_bytes(guest); }
+static bool is_whole(const struct follower *follower) {
+    return follower->done > sizeof follower->card && follower->done == card_bytes(follower);
+}
 
-static bool is_sealed(const struct guest *guest) {
+static bool is_sealed(const struct follower *follower) {
     unsigned char seal[QUERN_DIGEST_BYTES];
-    quern_seal_card(guest->session, &guest->card, guest->facts, seal);
-    return quern_same_digest(seal, (const unsigned char *)&guest->facts[guest->card.count]);
+    quern_seal_card(follower->session, &follower->card, follower->facts, seal);
+    return quern_same_digest(seal, (const unsigned char *)&follower->facts[follower->card.count]);
 }
 
-static void dismiss(struct quern_meeting_place *place, int at) {
-    struct guest *guest = place->guests[at];
-    for (int i = 0; guest->is_entered && i < guest->card.count; i++) {
-        place->is_there[guest->facts[i].rank] = false;
+static void dismiss(struct quern_bootstrap_root *place, int at) {
+    struct follower *follower = place->followers[at];
+    for (int i = 0; follower->is_entered && i < follower->card.count; i++) {
+        place->is_there[follower->facts[i].rank] = false;
         place->there--;
     }
-    if (is_whole(guest) && !guest->is_told) place->come -= guest->card.count;
-    close(guest->socket);
-    quern_wipe(guest->session, sizeof guest->session);
-    free(guest);
-    place->guests[at] = place->guests[--place->count];
+    if (is_whole(follower) && !follower->is_told) place->come -= follower->card.count;
+    close(follower->socket);
+    quern_wipe(follower->session, sizeof follower->session);
+    free(follower);
+    place->followers[at] = place->followers[--place->count];
 }
 
 /* It calls again. */
-static bool forget_damaged(const struct quern_meeting_place *place, struct guest *guest) {
+static bool forget_damaged(const struct quern_bootstrap_root *place, struct follower *follower) {
     __atomic_add_fetch(&place->bootstrap.listener->strangers[QUERN_STRANGER_DAMAGED], 1, __ATOMIC_RELAXED);
-    guest->done = 0;
+    follower->done = 0;
     return false;
 }
 
-/* Reads what has come from a guest.  False: it has hung up, or talks nonsense. */
-static bool hear(struct quern_meeting_place *place, struct guest *guest) {
+/* Reads what has come from a follower.  False: it has hung up, or talks nonsense. */
+static bool hear(struct quern_bootstrap_root *place, struct follower *follower) {
     for (;;) {
-        const bool whole = is_whole(guest);
-        const size_t end = card_bytes(guest);
-        char spare, *to = (char *)&guest->card + guest->done;
-        const ssize_t read = recv(guest->socket, whole ? &spare : to, whole ? 1 : end - guest->done, MSG_DONTWAIT);
+        const bool whole = is_whole(follower);
+        const size_t end = card_bytes(follower);
+        char spare, *to = (char *)&follower->card + follower->done;
+        const ssize_t read = recv(follower->socket, whole ? &spare : to, whole ? 1 : end - follower->done, MSG_DONTWAIT);
         if (read < 0) return errno == EAGAIN || errno == EINTR;
-        if (read == 0 || whole) return false;  /* a guest waits in silence when it has said all */
-        guest->done += (size_t)read;
-        if (guest->done == sizeof guest->card && (guest->card.count < 1 || guest->card.count > QUERN_RANK_LIMIT)) return false;
-        if (!is_whole(guest)) continue;
-        if (!is_sealed(guest)) return forget_damaged(place, guest);
-        take(place, guest);
+        if (read == 0 || whole) return false;  /* a follower waits in failure timeout when it has said all */
+        follower->done += (size_t)read;
+        if (follower->done == sizeof follower->card && (follower->card.count < 1 ||
+                                                        follower->card.count > QUERN_RANK_LIMIT)) return false;
+        if (!is_whole(follower)) continue;
+        if (!is_sealed(follower)) return forget_damaged(place, follower);
+        take(place, follower);
     }
 }
 
 /* A host comes.  Its connection has proved that it knows the secret. */
-static void welcome(struct quern_meeting_place *place, int socket) {
-    struct guest *guest = place->count < QUERN_GROUP_LIMIT ? calloc(1, sizeof *guest) : NULL;
-    if (!guest) {
+static void welcome(struct quern_bootstrap_root *place, int socket) {
+    struct follower *follower = place->count < QUERN_GROUP_LIMIT ? calloc(1, sizeof *follower) : NULL;
+    if (!follower) {
         close(socket);
         return;
     }
-    guest->socket = socket;
-    memcpy(guest->session, place->bootstrap.listener->session, sizeof guest->session);
-    place->guests[place->count++] = guest;
+    follower->socket = socket;
+    memcpy(follower->session, place->bootstrap.listener->session, sizeof follower->session);
+    place->followers[place->count++] = follower;
 }
 
-static void serve_listener(struct quern_meeting_place *place) {
+static void serve_listener(struct quern_bootstrap_root *place) {
     struct quern_listener *listener = place->bootstrap.listener;
     struct quern_hello hello;
     char reason[256];
@@ -199,39 +202,40 @@ static void serve_listener(struct quern_meeting_place *place) {
 
 /* ---- the verdict ---- */
 
-static void tell(const struct quern_meeting_place *place, struct guest *guest, const unsigned char digest[QUERN_DIGEST_BYTES]) {
+static void tell(const struct quern_bootstrap_root *place, struct follower *follower,
+                 const unsigned char digest[QUERN_DIGEST_BYTES]) {
     const int64_t soon = quern_now() + TELLING, deadline = place->bootstrap.deadline > soon ? place->bootstrap.deadline : soon;
     const int ranks = has_failed(place) ? 0 : place->bootstrap.member->ranks;
     unsigned char seal[QUERN_DIGEST_BYTES];
-    quern_seal_verdict(guest->session, digest, seal);
-    guest->is_told = true;
-    if (quern_send_all(guest->socket, &place->verdict, sizeof place->verdict, deadline) &&
-        quern_send_all(guest->socket, place->facts, (size_t)ranks * sizeof *place->facts, deadline))
-        quern_send_all(guest->socket, seal, sizeof seal, deadline);
+    quern_seal_verdict(follower->session, digest, seal);
+    follower->is_told = true;
+    if (quern_send_all(follower->socket, &place->verdict, sizeof place->verdict, deadline) &&
+        quern_send_all(follower->socket, place->facts, (size_t)ranks * sizeof *place->facts, deadline))
+        quern_send_all(follower->socket, seal, sizeof seal, deadline);
 }
 
-/* The guests that have said all. */
-static void tell_guests(struct quern_meeting_place *place) {
+/* The followers that have said all. */
+static void tell_followers(struct quern_bootstrap_root *place) {
     unsigned char digest[QUERN_DIGEST_BYTES];
     quern_digest_verdict(&place->verdict, place->facts, has_failed(place) ? 0 : place->bootstrap.member->ranks, digest);
     for (int i = 0; i < place->count; i++)
-        if (is_whole(place->guests[i]) && !place->guests[i]->is_told) tell(place, place->guests[i], digest);
+        if (is_whole(place->followers[i]) && !place->followers[i]->is_told) tell(place, place->followers[i], digest);
 }
 
-static void serve(struct quern_meeting_place *place, int patience) {
+static void serve(struct quern_bootstrap_root *place, int milliseconds) {
     struct pollfd *polls = place->polls;
     int count = quern_listener_awaits(place->bootstrap.listener, polls);
-    for (int i = 0; i < place->count; i++) polls[count++] = (struct pollfd){.fd = place->guests[i]->socket, .events = POLLIN};
-    poll(polls, (nfds_t)count, patience);
+    for (int i = 0; i < place->count; i++) polls[count++] = (struct pollfd){.fd = place->followers[i]->socket, .events = POLLIN};
+    poll(polls, (nfds_t)count, milliseconds);
     serve_listener(place);
     for (int i = 0; i < place->count;)
-        if (hear(place, place->guests[i])) i++;
+        if (hear(place, place->followers[i])) i++;
         else dismiss(place, i);
-    if (has_failed(place)) tell_guests(place);
+    if (has_failed(place)) tell_followers(place);
 }
 
 /* Ranks of this host that are still to come hear of a failure when they have: none is awaited if too many came elsewhere. */
-quern_status quern_serve_place(struct quern_meeting_place *place) {
+quern_status quern_serve_bootstrap_root(struct quern_bootstrap_root *place) {
     const struct quern_membership *member = place->bootstrap.member;
     serve(place, 0);
     return place->come + member->here > member->ranks ? quern_take_verdict(member, &place->verdict, NULL) : QUERN_OK;
@@ -239,7 +243,7 @@ quern_status quern_serve_place(struct quern_meeting_place *place) {
 
 /* ---- the meeting ---- */
 
-static void name_missing(struct quern_meeting_place *place) {
+static void name_missing(struct quern_bootstrap_root *place) {
     char missing[100], at[QUERN_ADDRESS_TEXT];
     struct quern_text text = quern_text_begin(missing, sizeof missing);
     int listed = 0, more = 0;
@@ -257,22 +261,22 @@ static void name_missing(struct quern_meeting_place *place) {
 }
 
 /* Hosts are numbered by their lowest rank. */
-static void number_hosts(struct quern_meeting_place *place) {
+static void number_hosts(struct quern_bootstrap_root *place) {
     int hosts = 0;
     for (int i = 0; i < place->count; i++)
-        for (int k = 0; k < place->guests[i]->card.count && place->guests[i]->is_entered; k++)
-            place->guest_of[place->guests[i]->facts[k].rank] = (uint16_t)(i + 1);
+        for (int k = 0; k < place->followers[i]->card.count && place->followers[i]->is_entered; k++)
+            place->follower_of[place->followers[i]->facts[k].rank] = (uint16_t)(i + 1);
     for (int i = 0; i <= place->count; i++) place->host_of[i] = -1;
     for (int rank = 0; rank < place->bootstrap.member->ranks; rank++) {
-        int32_t *host = &place->host_of[place->guest_of[rank]];
+        int32_t *host = &place->host_of[place->follower_of[rank]];
         if (*host < 0) *host = hosts++;
         place->facts[rank].host = *host;
     }
     place->verdict.hosts = hosts;
 }
 
-/* What this host brings, or why it does not take part. */
-static void begin(struct quern_meeting_place *place, quern_status status) {
+/* The facts of this host, or the reason why it does not take part. */
+static void begin(struct quern_bootstrap_root *place, quern_status status) {
     struct quern_host_card card;
     struct quern_fact own[QUERN_RANK_LIMIT];
     if (has_failed(place)) return;
@@ -281,7 +285,7 @@ static void begin(struct quern_meeting_place *place, quern_status status) {
     else say(place, status, "%s", card.reason);
 }
 
-static void look_beside(struct quern_meeting_place *place) {
+static void look_beside(struct quern_bootstrap_root *place) {
     char reason[sizeof place->verdict.reason];
     const quern_status status = quern_look_beside(&place->bootstrap);
     if (status == QUERN_OK) return;
@@ -289,7 +293,7 @@ static void look_beside(struct quern_meeting_place *place) {
     say(place, status, "%s", reason);
 }
 
-static void await_hosts(struct quern_meeting_place *place) {
+static void await_hosts(struct quern_bootstrap_root *place) {
     while (!has_failed(place) && place->there < place->bootstrap.member->ranks) {
         serve(place, TICK);
         if (has_failed(place)) break;
@@ -303,14 +307,14 @@ static void await_hosts(struct quern_meeting_place *place) {
  * Hosts that are still to come hear the reason, too, and do not wait for a place that is closed.  If a rank has ended or the time
  * is up, others know it or will.
  */
-static void tell_later_ones(struct quern_meeting_place *place) {
+static void tell_later_ones(struct quern_bootstrap_root *place) {
     const struct quern_membership *member = place->bootstrap.member;
     const bool is_last = place->verdict.status == QUERN_PEER_LOST || place->verdict.status == QUERN_PEER_TIMEOUT;
-    tell_guests(place);
+    tell_followers(place);
     while (!is_last && place->come + member->here < member->ranks && quern_now() < place->bootstrap.deadline) serve(place, TICK);
 }
 
-quern_status quern_hold_place(struct quern_meeting_place *place, quern_status status) {
+quern_status quern_hold_bootstrap_root(struct quern_bootstrap_root *place, quern_status status) {
     const struct quern_membership *member = place->bootstrap.member;
     const bool is_own = status != QUERN_OK && !has_failed(place);
     char reason[256];
@@ -323,7 +327,7 @@ quern_status quern_hold_place(struct quern_meeting_place *place, quern_status st
         say(place, QUERN_SYSTEM_ERROR, "no random numbers: %s", strerror(errno));
     if (!has_failed(place)) {
         number_hosts(place);
-        tell_guests(place);
+        tell_followers(place);
         return quern_take_verdict(member, &place->verdict, place->facts);
     }
     if (!is_own) {
@@ -335,8 +339,8 @@ quern_status quern_hold_place(struct quern_meeting_place *place, quern_status st
     return quern_fail(member->device, status, "%s", reason);
 }
 
-struct quern_meeting_place *quern_open_place(const struct quern_bootstrap *bootstrap) {
-    struct quern_meeting_place *place = calloc(1, sizeof *place);
+struct quern_bootstrap_root *quern_open_bootstrap_root(const struct quern_bootstrap *bootstrap) {
+    struct quern_bootstrap_root *place = calloc(1, sizeof *place);
     if (place) place->polls = calloc(1 + (size_t)bootstrap->listener->places + QUERN_GROUP_LIMIT, sizeof *place->polls);
     if (!place || !place->polls) {
         free(place);
@@ -346,7 +350,7 @@ struct quern_meeting_place *quern_open_place(const struct quern_bootstrap *boots
     return place;
 }
 
-void quern_close_place(struct quern_meeting_place *place) {
+void quern_close_bootstrap_root(struct quern_bootstrap_root *place) {
     if (!place) return;
     while (place->count) dismiss(place, 0);
     free(place->polls);

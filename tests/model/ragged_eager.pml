@@ -1,8 +1,8 @@
 /*
- * The short way of a ragged all-to-all of CPU ranks: src/ranks/ragged/ragged_brief.c and run_brief (src/ranks/ragged/ragged_host.c).
+ * The short way of a ragged all-to-all of CPU ranks: src/ranks/ragged/ragged_eager.c and run_eager (src/ranks/ragged/ragged_host.c).
  *
- * A rank writes its brief before the entry, into the half of the meeting's parity.  After the entry each rank reads all briefs.  If
- * all offer the small way, it copies out of them, and the call ends without another meeting: a brief may still be read when its
+ * A rank writes its eager before the entry, into the half of the meeting's parity.  After the entry each rank reads all eagers.  If
+ * all offer the small way, it copies out of them, and the call ends without another meeting: an eager message may still be read when its
  * rank writes the next one, but not the one after it.  Else all go the direct way, into each other's outputs, and meet for the exit.
  *
  * Each rank offers either way in each call.  The two other ways begin as these do, and go on as ragged.pml has it.
@@ -18,7 +18,7 @@
 #define HALF (count & 1)
 #endif
 
-byte brief[RANKS * 2];      /* [of a rank, half]: the call */
+byte eager[RANKS * 2];      /* [of a rank, half]: the call */
 byte offer[RANKS * 2];
 byte way[ROUNDS];           /* that the first rank found; 0: none yet */
 #define AT(rank) [(rank) * 2 + HALF]
@@ -28,19 +28,19 @@ inline meet() {
     FOR_EACH_PEER(ARRIVALS(me, peer) >= count)
 }
 
-inline write_brief() {
+inline write_eager() {
     count++;
     if
     :: mine = SMALL
     :: mine = DIRECT
     fi;
     offer AT(me) = mine;
-    brief AT(me) = CALL
+    eager AT(me) = CALL
 }
 
-inline read_briefs() {
+inline read_eagers() {
     what = mine;
-    FOR_EACH_PEER(assert(brief AT(peer) == CALL); what = (offer AT(peer) > what -> offer AT(peer) : what));
+    FOR_EACH_PEER(assert(eager AT(peer) == CALL); what = (offer AT(peer) > what -> offer AT(peer) : what));
 #ifdef OWN_OFFER_DECIDES
     what = mine;
 #endif
@@ -50,7 +50,7 @@ inline read_briefs() {
     }
 }
 
-inline receive() { FOR_EACH_PEER(assert(brief AT(peer) == CALL); OUTPUT(me, peer) = brief AT(peer)) }
+inline receive() { FOR_EACH_PEER(assert(eager AT(peer) == CALL); OUTPUT(me, peer) = eager AT(peer)) }
 
 inline deliver() {
     FOR_EACH_PEER(assert(inside[peer] == CALL); OUTPUT(peer, me) = input[me]);
@@ -66,11 +66,11 @@ proctype rank(byte me) {
     do
     :: round < ROUNDS ->
         enter_call();
-        write_brief();
+        write_eager();
 #ifndef NO_ENTRY
         meet();
 #endif
-        read_briefs();
+        read_eagers();
         if
         :: what == SMALL -> receive()
         :: else -> deliver()

@@ -1,8 +1,8 @@
 /*
- * The walk over the ways of data between hosts.  All ranks try the same rows in the same order, and agree after each, so that all
+ * Chooses the transport of data between hosts.  All ranks try the same rows in the same order, and agree after each, so that all
  * take the same one.  Called while a group is created.
  */
-#include "ranks/hosts/walk.h"
+#include "ranks/hosts/choice.h"
 
 #include <string.h>
 
@@ -55,15 +55,15 @@ static quern_status open_sockets(struct quern_membership *member, uint64_t *dige
 }
 
 static const struct {
-    uint32_t way;
+    uint32_t transport;
     const char *name;                  /* NULL: the carrier's */
     const struct quern_data_row *row;
     quern_status (*open)(struct quern_membership *member, uint64_t *digest);
     quern_status (*connect)(struct quern_membership *member);  /* collective, when all have opened it; NULL: nothing is left */
 } rows[] = {
-    {QUERN_WAY_CARRIER, NULL, &quern_message_row, open_carrier, NULL},
-    {QUERN_WAY_UCX, "ucx", &quern_message_row, open_ucx, connect_ucx},
-    {QUERN_WAY_SOCKETS, "sockets", &quern_socket_row, open_sockets, NULL},
+    {QUERN_TRANSPORT_CARRIER, NULL, &quern_message_row, open_carrier, NULL},
+    {QUERN_TRANSPORT_UCX, "ucx", &quern_message_row, open_ucx, connect_ucx},
+    {QUERN_TRANSPORT_SOCKETS, "sockets", &quern_socket_row, open_sockets, NULL},
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -74,38 +74,38 @@ static const char *name_of(const struct quern_membership *member, int row) {
 
 /* ---- what a rank allows ---- */
 
-static uint32_t way_called(const quern_hosts_args *hosts, const char *word, size_t length) {
+static uint32_t transport_called(const quern_hosts_args *hosts, const char *word, size_t length) {
     for (int row = 0; row < ROWS; row++) {
         const char *name = rows[row].name ? rows[row].name : hosts->carrier ? hosts->carrier->name : "";
-        if (strlen(name) == length && memcmp(name, word, length) == 0) return rows[row].way;
+        if (strlen(name) == length && memcmp(name, word, length) == 0) return rows[row].transport;
     }
     return 0;
 }
 
-const char *quern_read_ways(const quern_hosts_args *hosts, uint32_t *ways) {
-    *ways = hosts->transports ? 0 : QUERN_WAY_SOCKETS | (hosts->carrier ? QUERN_WAY_CARRIER : 0);
+const char *quern_read_transports(const quern_hosts_args *hosts, uint32_t *transports) {
+    *transports = hosts->transports ? 0 : QUERN_TRANSPORT_SOCKETS | (hosts->carrier ? QUERN_TRANSPORT_CARRIER : 0);
     for (const char *at = hosts->transports; at; at = *at ? at + 1 : NULL) {
         const size_t bytes = strcspn(at, ",");
-        const uint32_t way = bytes ? way_called(hosts, at, bytes) : 0;
-        if (!way) return at;
-        *ways |= way;
+        const uint32_t transport = bytes ? transport_called(hosts, at, bytes) : 0;
+        if (!transport) return at;
+        *transports |= transport;
         at += bytes;
     }
     return NULL;
 }
 
-quern_status quern_check_ways(struct quern_membership *member) {
-    const bool is_over_sockets = member->device->kind == QUERN_CPU && member->ways == QUERN_WAY_SOCKETS;
+quern_status quern_check_transports(struct quern_membership *member) {
+    const bool is_over_sockets = member->device->kind == QUERN_CPU && member->transports == QUERN_TRANSPORT_SOCKETS;
     return is_over_sockets ? open_sockets(member, NULL) : QUERN_OK;
 }
 
-/* ---- the walk ---- */
+/* ---- choosing ---- */
 
-/* The ways that any rank allows: none else is tried. */
-static uint32_t all_ways(const struct quern_membership *member) {
-    uint32_t ways = 0;
-    for (int rank = 0; rank < member->ranks; rank++) ways |= member->roster->peer[rank].ways;
-    return ways;
+/* The transports that any rank allows: none else is tried. */
+static uint32_t all_transports(const struct quern_membership *member) {
+    uint32_t transports = 0;
+    for (int rank = 0; rank < member->ranks; rank++) transports |= member->roster->peer[rank].transports;
+    return transports;
 }
 
 /* Why the ranks do not take a row of which all have voted; false: they do. */
@@ -137,7 +137,7 @@ static quern_status vote(struct quern_membership *member, quern_status step, uin
 static quern_status try_row(struct quern_membership *member, int row, struct quern_text *why, bool *is_taken) {
     struct quern_span *span = member->span;
     uint64_t digest = 0;
-    quern_status status = member->ways & rows[row].way
+    quern_status status = member->transports & rows[row].transport
                               ? rows[row].open(member, &digest)
                               : quern_fail(member->device, QUERN_NOT_SUPPORTED, "its transports do not name it");
     quern_text_add(why, "%s%s: ", why->length ? "; " : "", name_of(member, row));
@@ -145,23 +145,23 @@ static quern_status try_row(struct quern_membership *member, int row, struct que
     if (status == QUERN_OK && *is_taken && rows[row].connect) status = vote(member, rows[row].connect(member), 0, why, is_taken);
     if (status == QUERN_OK && *is_taken) {
         span->row = rows[row].row;
-        span->way = name_of(member, row);
+        span->transport = name_of(member, row);
     } else if (rows[row].row->close) {
         rows[row].row->close(span, false);
     }
     return status;
 }
 
-quern_status quern_choose_way(struct quern_membership *member) {
+quern_status quern_choose_transport(struct quern_membership *member) {
     char reasons[700];
     struct quern_text why = quern_text_begin(reasons, sizeof reasons);
-    const uint32_t ways = all_ways(member);
+    const uint32_t transports = all_transports(member);
     quern_status status = QUERN_OK;
-    if (ways == QUERN_WAY_SOCKETS) return QUERN_OK;
+    if (transports == QUERN_TRANSPORT_SOCKETS) return QUERN_OK;
     for (int row = 0; row < ROWS && status == QUERN_OK; row++) {
         const size_t before = why.length;
         bool is_taken = false;
-        if (!(ways & rows[row].way)) continue;
+        if (!(transports & rows[row].transport)) continue;
         status = try_row(member, row, &why, &is_taken);
         if (!is_taken) continue;
         reasons[before < sizeof reasons ? before : sizeof reasons - 1] = 0;

@@ -1,0 +1,32 @@
+/*
+ * An eventcount: wakes a thread that sleeps until a word of shared memory changes.  For src/ranks.
+ *
+ *   notifier: the change, release;  fence;  if has_waiter: clear it, count += 1, wake
+ *   waiter:   seen = count;  has_waiter = 1;  fence;  check for changes;  sleep while count == seen
+ *
+ * The fences order all that.  Checked by tests/model/transfer.pml.
+ */
+#ifndef QUERN_EVENTCOUNT_H
+#define QUERN_EVENTCOUNT_H
+
+#include "os/futex.h"
+#include "ranks/segment.h"
+
+/* After a change in memory that the waiter checks. */
+static inline void quern_notify(struct quern_eventcount *eventcount) {
+    quern_fence();
+    if (!__atomic_load_n(&eventcount->listens, __ATOMIC_RELAXED)) return;
+    __atomic_store_n(&eventcount->listens, 0, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&eventcount->rings, 1, __ATOMIC_RELAXED);
+    quern_futex_wake(&eventcount->rings);
+}
+
+/* Before the last check.  Returns the value for quern_futex_wait. */
+static inline uint32_t quern_prepare_wait(struct quern_eventcount *eventcount) {
+    const uint32_t seen = __atomic_load_n(&eventcount->rings, __ATOMIC_RELAXED);
+    __atomic_store_n(&eventcount->listens, 1, __ATOMIC_RELAXED);
+    quern_fence();
+    return seen;
+}
+
+#endif
