@@ -52,7 +52,7 @@ quern_status shrink_case_run(struct rank *rank, quern_group *group, unsigned liv
         rank_status(rank, quern_group_shrink(&group, 1, &new), QUERN_PEER_LOST);
         snprintf(counts, sizeof counts, "%d of the %d ranks have answered within", __builtin_popcount(living), rank->ranks);
         rank_check_detail(rank, counts);
-        snprintf(counts, sizeof counts, "to go on takes %d", rank->ranks / 2 + 1);
+        snprintf(counts, sizeof counts, " s: %d are required", rank->ranks / 2 + 1);
         rank_check_detail(rank, counts);
         rank_check(rank, !new, "a handle was written");
         return quern_group_destroy(group);

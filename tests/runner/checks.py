@@ -40,6 +40,7 @@ LIBRARY = ("{library}/libquern.a",)
 LIBRARIES = (*LIBRARY, "{library}/libquern.so")
 EXAMPLES = tuple(f"{{programs}}/examples/{path.stem}" for path in sorted((ROOT / "examples").glob("*.c")))
 PROGRAMS = (*EXAMPLES, "{programs}/language_model")
+TEXT = "build/corpus.txt"  # of the demo
 EMULATED = emulated(FIRST)
 ON_EMULATOR = ("env", "LD_LIBRARY_PATH=build/emulator", "QUERN_EMULATOR_KERNELS=build/emulator:{emulator}")
 # An older GPU, whose barrier a check also needs: archives.py.
@@ -117,8 +118,8 @@ CHECKS = (
           with_nvcc=True, runs_ninja=True, deep_only=True),
     Check("examples", ("sh", "tests/checks/examples.sh"), (*PROGRAMS, *EMULATED),
           gate=("sh", "tests/checks/examples.sh", "{number}")),
-    Check("tensor parallelism", (PYTHON, "tests/checks/tensor_parallel.py"), (*PROGRAMS, *EMULATED), gate=None),
-    Check("looking inside", (PYTHON, "tests/checks/look.py"), PROGRAMS, gate=None),
+    Check("tensor parallelism", (PYTHON, "tests/checks/tensor_parallel.py"), (*PROGRAMS, TEXT, *EMULATED), gate=None),
+    Check("looking inside", (PYTHON, "tests/checks/look.py"), (*PROGRAMS, TEXT), gate=None),
     Check("fuzzing", (PYTHON, "tests/fuzz/run.py", "--runs", "50000", "--seed", "{number}"), (FUZZER,), by_chance=True,
           gate=(PYTHON, "tests/fuzz/run.py", "--seed", "{number}")),
     Check("convergence", (PYTHON, "bench/convergence.py", "--check"), PROGRAMS, gate=None),

@@ -194,7 +194,7 @@ static quern_status outlive(struct rank *rank) {
         if (!new) {
             char detail[256];
             quern_error_detail(detail, sizeof detail);
-            rank_check(rank, strstr(detail, "cannot know whether") || strstr(detail, "to go on takes"), "%s", detail);
+            rank_check(rank, strstr(detail, "cannot know whether") || strstr(detail, " are required"), "%s", detail);
         }
         rank_ok(rank, quern_group_destroy(group));
         group = new;

@@ -306,10 +306,10 @@ TEST_RANKS(hosts_shrink_strangers, a_call_that_ends_without_a_verdict, .kind = R
         bad[5].place.version = 5;
         for (size_t i = 0; i < COUNT(bad); i++) {
             rank_status(rank, quern_join_quorum(member, &bad[i], 5, no_veto, &formed), QUERN_PEER_MISMATCH);
-            rank_check_detail(rank, "the verdict about who goes on of rank ");
+            rank_check_detail(rank, "the decision about the ranks that continue of rank ");
         }
         rank_status(rank, call_the_roll(rank, member, no_veto, quern_now() + 200000000), QUERN_PEER_TIMEOUT);
-        rank_check_detail(rank, "has not said within");
+        rank_check_detail(rank, "no decision from host");
     }
     rank_line_up(rank);
     return shrink_case_run(rank, group, (1u << rank->ranks) - 1);

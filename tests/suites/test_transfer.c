@@ -145,7 +145,7 @@ TEST_GROUP(transfer, a_batch_in_two_orders, .kind = RANK_ALL, .count = 2) {
         rank_ok(rank, quern_transfer_start(transfer[i ^ rank->rank], NULL));
         rank_status(rank, quern_transfer_start(transfer[i ^ rank->rank], NULL), QUERN_INVALID_ARGUMENT);
         rank_status(rank, quern_transfer_wait(transfer[i ^ rank->rank], 0), QUERN_INVALID_ARGUMENT);  /* ... it would be: refused */
-        rank_check_detail(rank, "begins with quern_transfer_end");
+        rank_check_detail(rank, "is part of an open batch: call quern_transfer_end first");
         rank_status(rank, quern_transfer_test(transfer[i ^ rank->rank], &done), QUERN_INVALID_ARGUMENT);
     }
     rank_ok(rank, quern_transfer_end(group));

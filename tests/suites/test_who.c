@@ -383,7 +383,7 @@ TEST_GROUP(who, a_roll_call_names_the_host_that_is_silent, .kind = RANK_PROCESSE
         rank_check(rank, quorum, "no memory");
         rank_status(rank, quern_find_quorum(quorum, (struct quern_veto){hear_home, quorum, NULL}, quern_now() + 20000000, &verdict),
                     QUERN_PEER_TIMEOUT);
-        rank_check_whole_detail(rank, "@: host 0 has not said within # s who goes on");
+        rank_check_whole_detail(rank, "@: no decision from host 0 within # s");
         quern_close_quorum(quorum);
     }
     rank_line_up(rank);

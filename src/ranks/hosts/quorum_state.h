@@ -1,6 +1,6 @@
 /*
  * A roll call, as its files know it: quorum.c waits, quorum_followers.c gathers on a host that is at coordinator,
- * quorum_coordinator.c is a follower of a lower one, quorum_verdict.c says who is awaited and who goes on.  Types only.
+ * quorum_coordinator.c is a follower of a lower one, quorum_verdict.c decides which ranks continue.  Types only.
  */
 #ifndef QUERN_QUORUM_STATE_H
 #define QUERN_QUORUM_STATE_H
