@@ -515,7 +515,7 @@ static quern_status poll_in_short_time(struct rank *rank) {
     rank_check(rank, rank->rank == 2 || enter_group(), "the control group was not entered");
     quern_group *ranks = rank_group(rank, RANK_LIMIT);
     rank_ok(rank, quern_member_of(ranks, &member));
-    rank_check(rank, member->roster->is_crowded && member->polls.looks < 100, "%d looks", member->polls.looks);
+    rank_check(rank, member->roster->is_crowded && member->polls.spins < 100, "%d spins", member->polls.spins);
     for (int i = 0; i < 100; i++) rank_ok(rank, quern_barrier(ranks, NULL, NULL));
     rank_ok(rank, quern_group_destroy(ranks));
     return QUERN_OK;

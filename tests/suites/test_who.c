@@ -367,8 +367,8 @@ Test(who, each_rank_reads_its_text) {
 /* ---- the roll call of hosts ---- */
 
 /* As if the host of rank 0 had answered, and then said no more. */
-static quern_status hear_home(const void *user) {
-    ((struct quern_quorum *)user)->home = 0;
+static quern_status hear_coordinator(const void *user) {
+    ((struct quern_quorum *)user)->coordinator = 0;
     return QUERN_OK;
 }
 
@@ -381,7 +381,7 @@ TEST_GROUP(who, a_roll_call_names_the_host_that_is_silent, .kind = RANK_PROCESSE
         quern_set_add(&own, 2);
         struct quern_quorum *quorum = quern_open_quorum(member, &own, quern_now() + 60000000000);
         rank_check(rank, quorum, "no memory");
-        rank_status(rank, quern_find_quorum(quorum, (struct quern_veto){hear_home, quorum, NULL}, quern_now() + 20000000, &verdict),
+        rank_status(rank, quern_find_quorum(quorum, (struct quern_veto){hear_coordinator, quorum, NULL}, quern_now() + 20000000, &verdict),
                     QUERN_PEER_TIMEOUT);
         rank_check_whole_detail(rank, "@: no decision from host 0 within # s");
         quern_close_quorum(quorum);
