@@ -97,16 +97,16 @@ struct quern_transport {
 
     quern_status (*barrier)(struct quern_membership *member, const struct quern_rank_set *set, double timeout, void *stream);
 
-    /* Symmetric memory: src/ranks/symmetric/symmetric_memory.h. */
+    /* Symmetric memory: src/ranks/symmetric/symmetric.h. */
     const struct quern_symmetric_kind *allocated, *registered;
 
-    /* Ragged all-to-all: src/ranks/ragged/ragged_call.h. */
+    /* Ragged all-to-all: src/ranks/ragged/ragged.h. */
     const struct quern_ragged_transport *ragged;
 
-    /* Collectives: src/ranks/collective/collective_call.h.  NULL: it has none. */
+    /* Collectives: src/ranks/collective/collective.h.  NULL: it has none. */
     const struct quern_collective_transport *collective;
 
-    /* Quantised chunks: src/ranks/chunks/chunks_call.h.  NULL: it has none. */
+    /* Quantised chunks: src/ranks/chunks/chunks.h.  NULL: it has none. */
     const struct quern_chunks_transport *chunks;
 };
 
@@ -133,7 +133,7 @@ struct quern_membership {
     struct quern_address address;        /* where it expects them */
     quern_carrier carrier;               /* the engine's, if the ways have one; its name is a copy */
     char carrier_name[16];
-    uint32_t transports;                       /* bits, of src/ranks/hosts/choice.h: those that this rank allows */
+    uint32_t transports;                       /* bits, of src/ranks/hosts/hosts.h: those that this rank allows */
     bool one_process;                    /* all ranks of this host are in this process */
     bool has_eagers;                     /* on each host that holds, or each rank is in a process of its own */
     /* Of the ranks of this host, by their slots: */
@@ -152,7 +152,7 @@ struct quern_membership {
     uint64_t symmetric_calls;            /* collective calls about symmetric memory so far */
     struct quern_symmetric_ranges *symmetric;  /* the rank's symmetric memory; NULL: none so far */
     size_t eager_bytes;                  /* of the last exchange */
-    struct quern_collective_again *again;  /* the last collective: src/ranks/collective/collective_again.h */
+    struct quern_collective_again *again;  /* the last collective: src/ranks/collective/collective.h */
     void *lists;                         /* of the last exchange without a plan, for the next one */
     size_t lists_bytes;
     void *attached;                      /* the transport's data */

@@ -39,7 +39,7 @@ struct quern_peer {
     int32_t device_ordinal;      /* in its own process */
     unsigned char device_uuid[16];
     int32_t share_gpu;
-    uint32_t transports;               /* of data that it allows: bits of src/ranks/hosts/choice.h */
+    uint32_t transports;               /* of data that it allows: bits of src/ranks/hosts/hosts.h */
 };
 
 struct quern_roster {
@@ -64,7 +64,7 @@ struct quern_roster {
     bool is_crowded;             /* the ranks had not a core each when they joined */
     int hosts;
     int host_leader;                 /* the lowest rank of this host; 0 in a group of one host */
-    struct quern_monitor *monitor; /* atomic; of the leader's process: src/ranks/hosts/monitor.h */
+    struct quern_monitor *monitor; /* atomic; of the leader's process: src/ranks/hosts/hosts.h */
     struct quern_peer peer[QUERN_GROUP_LIMIT];
     /* By slot: */
     quern_signal *pads;          /* [here][pad stride]: the signals between ranks of this process */

@@ -23,7 +23,7 @@ enum {
     QUERN_GROUP_LIMIT = 512,       /* ranks of a group of several hosts; of a host: QUERN_RANK_LIMIT */
     QUERN_GROUP_WORDS = QUERN_GROUP_LIMIT / 32,
     QUERN_MAILBOX_BYTES = 1024,
-    QUERN_EAGER_BYTES = 2048,      /* see src/ranks/ragged/ragged_eager.h */
+    QUERN_EAGER_BYTES = 2048,      /* see src/ranks/ragged/ragged.h */
     QUERN_TOLD_WORDS = 7,
     QUERN_POISON_TEXT_BYTES = 1024,
     QUERN_ABORT_TEXT_BYTES = 161,
@@ -32,7 +32,7 @@ enum {
 enum quern_segment_state { QUERN_SEGMENT_FORMING = 1, QUERN_SEGMENT_READY = 2, QUERN_SEGMENT_REFUSED = 3 };
 
 enum quern_rank_state { QUERN_RANK_ABSENT = 0, QUERN_RANK_CLAIMED = 1, QUERN_RANK_JOINED = 2, QUERN_RANK_LEFT = 3,
-                        QUERN_RANK_ELSEWHERE = 4, QUERN_RANK_ENDED = 5  /* of another host: see src/ranks/hosts/monitor.h */ };
+                        QUERN_RANK_ELSEWHERE = 4, QUERN_RANK_ENDED = 5  /* of another host: see src/ranks/hosts/hosts.h */ };
 
 /* Its host has told that it has ended; is silent; its connection has ended. */
 enum quern_loss { QUERN_LOSS_TOLD = 0, QUERN_LOSS_TIMEOUT, QUERN_LOSS_CONNECTION };
@@ -63,7 +63,7 @@ struct quern_segment_rank {
     unsigned char device_uuid[16];
     int32_t share_gpu;
     int32_t host;                /* its number; 0 in a group of one host */
-    uint32_t transports;               /* of data between hosts that it allows: bits of src/ranks/hosts/choice.h */
+    uint32_t transports;               /* of data between hosts that it allows: bits of src/ranks/hosts/hosts.h */
     uint32_t failure_timeout;            /* microseconds: after which it counts a host as lost */
     struct quern_address address;  /* where it expects the ranks of other hosts */
     uint32_t loss;               /* atomic; enum quern_loss: why a rank of another host counts as ended */
@@ -87,7 +87,7 @@ struct quern_heard_reason {
     struct quern_poison_reason reason;
 };
 
-/* The decision of a round of a shrink between hosts: src/ranks/hosts/quorum.h. */
+/* The decision of a round of a shrink between hosts: src/ranks/hosts/hosts.h. */
 struct quern_verdict {
     uint32_t round;              /* atomic: of the host; 0: none so far */
     uint32_t status;             /* quern_status: not QUERN_OK: no group is formed */

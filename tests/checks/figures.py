@@ -96,7 +96,7 @@ def release(driver: int) -> str:
     return f"CUDA {driver // 1000}.{driver % 1000 // 10}, release {({12040: 550, 12090: 575, 13000: 580})[driver]}"
 
 
-MESSAGES, TRANSFERS, RECORD = "src/ranks/hosts/messages.h", "src/ranks/transfer/transfers.h", "ranks/collective/collective_record.h"
+MESSAGES, TRANSFERS, RECORD = "src/ranks/hosts/hosts.h", "src/ranks/transfer/transfer.h", "ranks/collective/collective.h"
 KIB, MIB, SECOND = 1 << 10, 1 << 20, 1e9
 TOOLKIT = toolchain.cuda_version(toolchain.pinned())
 
@@ -155,10 +155,10 @@ FIGURES: tuple[tuple[str, str, tuple[Callable[[], str], ...]], ...] = (
      (number("src/ranks/collective/collective_nccl_reduce.c", "WORKSPACE", MIB),)),
     (RANKS, "for up to {} KiB in a direction in any case", (number(TRANSFERS, "QUERN_TRANSFER_SMALL", KIB),)),
     (RANKS, "hands over up to {} KiB for each rank in its start", (number(TRANSFERS, "QUERN_TRANSFER_EAGER", KIB),)),
-    (RANKS, "shared memory of {} KiB for each direction", (number("src/ranks/transfer/ring.h", "QUERN_RING_BYTES", KIB),)),
-    (RANKS, "one half of a window of {} MiB", (number("src/ranks/transfer/bounce_buffer.h", "QUERN_BOUNCE_BUFFER_BYTES", MIB),)),
+    (RANKS, "shared memory of {} KiB for each direction", (number("src/ranks/transfer/transfer.h", "QUERN_RING_BYTES", KIB),)),
+    (RANKS, "one half of a window of {} MiB", (number("src/ranks/transfer/transfer.h", "QUERN_BOUNCE_BUFFER_BYTES", MIB),)),
     (RANKS, "of {} KiB or of as much as the carrier takes",
-     (number("src/ranks/transfer/carrier_path.h", "QUERN_CARRIER_PIECE", KIB),)),
+     (number("src/ranks/transfer/transfer.h", "QUERN_CARRIER_PIECE", KIB),)),
     (RANKS, "one message if it is up to {} KiB with all slices", (number(MESSAGES, "QUERN_MESSAGE_STAGE", KIB),)),
     (RANKS, "in messages of up to {} MiB", (number(MESSAGES, "QUERN_MESSAGE_LARGEST", MIB),)),
     (RANKS, "at least {} bytes", (number("src/ranks/group/group.c", "LEAST_SECRET"),)),

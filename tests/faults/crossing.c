@@ -16,8 +16,7 @@
 
 #include "ranks/descriptors.h"
 #include "os/futex.h"
-#include "ranks/hosts/connections.h"
-#include "ranks/hosts/facts.h"
+#include "ranks/hosts/hosts.h"
 #include "ranks/meeting.h"
 #include "ranks/poison.h"
 

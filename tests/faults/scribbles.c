@@ -32,7 +32,7 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "ranks/segment.h"
-#include "ranks/transfer/ring.h"
+#include "ranks/transfer/transfer.h"
 
 enum { ROUNDS = 2000, AT_ONCE = 12, MOST_RANKS = 4, TEXT_BYTES = 400, ENOUGH = 20 };
 

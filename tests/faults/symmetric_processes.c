@@ -15,8 +15,7 @@
 #include "ranks/handles.h"
 #include "harness/failing.h"
 #include "harness/gpu_ranks.h"
-#include "ranks/symmetric/symmetric_lookup.h"
-#include "ranks/symmetric/symmetric_ranges.h"
+#include "ranks/symmetric/symmetric.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

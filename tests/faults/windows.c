@@ -16,7 +16,7 @@
 #include "faults/private_shm.h"
 #include "faults/visits.h"
 #include "harness/nccl_side.h"
-#include "ranks/transfer/bounce_path.h"
+#include "ranks/transfer/transfer.h"
 
 enum { RANKS = 2, SMALL = 70000, LARGE = 2 * QUERN_BOUNCE_BYTES + 1000 };
 

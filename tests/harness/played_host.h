@@ -5,8 +5,7 @@
 #include <netinet/in.h>
 
 #include "harness/ranks.h"
-#include "ranks/hosts/bootstrap.h"
-#include "ranks/hosts/connector.h"
+#include "ranks/hosts/hosts.h"
 #include "ranks/membership.h"
 
 /* A socket of this type (SOCK_STREAM, SOCK_DGRAM) at a port of the address that is free now; -1: there is none. */

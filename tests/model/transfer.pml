@@ -1,6 +1,6 @@
 /*
  * A transfer that starts, moves and is cancelled or destroyed: quern_withdraw, quern_begin_copy and quern_end_copy
- * (src/ranks/transfer/withdraw.h), hear_end and end_pair (src/ranks/transfer/progress.c), and the sleep of a rank (quern_ring and
+ * (src/ranks/transfer/transfer.h), hear_end and end_pair (src/ranks/transfer/progress.c), and the sleep of a rank (quern_ring and
  * quern_prepare_wait, src/ranks/eventcount.h).
  *
  * The sender and the receiver run ROUNDS rounds of one transfer.  Either may cancel at any time, also before its start, and then needs

@@ -14,7 +14,7 @@
 #include "harness/chunks_ranks.h"
 #include "harness/device.h"
 #include "harness/random.h"
-#include "ranks/chunks/chunks_record.h"
+#include "ranks/chunks/chunks.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"
 

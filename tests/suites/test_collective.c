@@ -20,8 +20,7 @@
 #include "harness/ranks.h"
 #include "kernels/collective_pieces.h"
 #include "oracle/collective.h"
-#include "ranks/collective/collective_again.h"
-#include "ranks/collective/collective_read.h"
+#include "ranks/collective/collective.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"
 

@@ -24,7 +24,7 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "os/address.h"
-#include "ranks/hosts/connections.h"
+#include "ranks/hosts/hosts.h"
 #include "ranks/membership.h"
 
 enum { POOL = 1 << 20 };

@@ -13,7 +13,7 @@
 #include "harness/ragged_case.h"
 #include "harness/ranks.h"
 #include "ranks/handles.h"
-#include "ranks/hosts/choice.h"
+#include "ranks/hosts/hosts.h"
 
 static const struct carrier_choice borrows = {.borrows = true}, copies = {.longest = 9000};
 static const struct carrier_choice *const kinds[] = {&borrows, &copies};

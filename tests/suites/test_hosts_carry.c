@@ -13,8 +13,8 @@
 #include "harness/device.h"
 #include "harness/ranks.h"
 #include "harness/transfer_pair.h"
-#include "ranks/hosts/connections.h"
-#include "ranks/transfer/carrier_path.h"
+#include "ranks/hosts/hosts.h"
+#include "ranks/transfer/transfer.h"
 
 static const struct carrier_choice borrows = {.borrows = true}, copies = {.longest = 9000};
 static const struct carrier_choice *const kinds[] = {&borrows, &copies};

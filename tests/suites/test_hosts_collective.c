@@ -13,7 +13,7 @@
 #include "harness/hosts_case.h"
 #include "harness/network.h"
 #include "harness/ranks.h"
-#include "ranks/collective/collective_steps.h"
+#include "ranks/collective/collective.h"
 
 enum { POOL = 5 << 20 };
 

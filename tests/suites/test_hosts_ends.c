@@ -18,7 +18,7 @@
 #include "harness/check.h"
 #include "harness/hosts_case.h"
 #include "harness/ranks.h"
-#include "ranks/hosts/connections.h"
+#include "ranks/hosts/hosts.h"
 
 /* What all ranks do: meet, then meet again and again until that fails as it must. */
 struct end {

@@ -18,7 +18,7 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "os/address.h"
-#include "ranks/hosts/choice.h"
+#include "ranks/hosts/hosts.h"
 #include "ranks/segment.h"
 
 /* Seconds: the limit of a creation that must end by it.  All ranks that come do so within this time. */

@@ -14,9 +14,9 @@
 #include "harness/check.h"
 #include "harness/ranks.h"
 #include "harness/shrink_case.h"
-#include "ranks/group/shrink_hosts.h"
+#include "ranks/group/group.h"
 #include "ranks/handles.h"
-#include "ranks/hosts/choice.h"
+#include "ranks/hosts/hosts.h"
 
 /* ---- who has gone before ---- */
 

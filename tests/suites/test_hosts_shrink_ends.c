@@ -16,7 +16,7 @@
 #include "harness/ranks.h"
 #include "harness/shrink_case.h"
 #include "os/clock.h"
-#include "ranks/group/shrink_hosts.h"
+#include "ranks/group/group.h"
 #include "ranks/handles.h"
 
 /* ---- those that end or stop in the middle ---- */

@@ -16,11 +16,9 @@
 #include "harness/ranks.h"
 #include "harness/shrink_case.h"
 #include "os/clock.h"
-#include "ranks/group/shrink_hosts.h"
+#include "ranks/group/group.h"
 #include "ranks/handles.h"
-#include "ranks/hosts/bootstrap.h"
-#include "ranks/hosts/connections.h"
-#include "ranks/hosts/connector.h"
+#include "ranks/hosts/hosts.h"
 
 static quern_status never(const void *user) {
     (void)user;

@@ -16,7 +16,7 @@
 #include "harness/ranks.h"
 #include "os/clock.h"
 #include "ranks/handles.h"
-#include "ranks/hosts/connections.h"
+#include "ranks/hosts/hosts.h"
 
 /* Seconds: the limit of a creation that must end by it. */
 static const double LATE = 8;

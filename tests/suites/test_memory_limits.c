@@ -533,7 +533,7 @@ static quern_status poll_in_enough_time(struct rank *rank) {
     rank_check(rank, rank->rank || enter_group(), "the control group was not entered");
     quern_group *ranks = rank_group(rank, RANK_LIMIT);
     rank_ok(rank, quern_member_of(ranks, &member));
-    rank_check(rank, member->polls.looks > 100 || count_cores() < 2, "%d looks", member->polls.looks);
+    rank_check(rank, member->polls.spins > 100 || count_cores() < 2, "%d spins", member->polls.spins);
     rank_ok(rank, quern_group_destroy(ranks));
     return QUERN_OK;
 }

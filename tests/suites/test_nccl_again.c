@@ -11,7 +11,7 @@
 #include "harness/check.h"
 #include "harness/nccl_side.h"
 #include "harness/transfer_case.h"
-#include "ranks/nccl/nccl_cache.h"
+#include "ranks/nccl/nccl.h"
 #include "runtime/device.h"
 
 enum { BYTES = 5000, ROUNDS = 3 };

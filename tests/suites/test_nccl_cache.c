@@ -10,7 +10,7 @@
 
 #include "harness/check.h"
 #include "harness/ranks.h"
-#include "ranks/nccl/nccl_cache.h"
+#include "ranks/nccl/nccl.h"
 
 static int aborted[64], aborts;
 

@@ -13,8 +13,7 @@
 #include "ranks/describe.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"
-#include "ranks/ragged/ragged_eager.h"
-#include "ranks/ragged/ragged_check.h"
+#include "ranks/ragged/ragged.h"
 
 enum { LARGE_POOL = 16 << 20, WORKSPACE = BENCH_POOL };
 

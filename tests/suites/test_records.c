@@ -10,11 +10,11 @@
 #include "harness/ranks.h"
 #include "kernels/collective.h"
 #include "os/digest.h"
-#include "ranks/collective/collective_record.h"
+#include "ranks/collective/collective.h"
 #include "ranks/handles.h"
-#include "ranks/hosts/messages.h"
-#include "ranks/ragged/ragged_exchange.h"
-#include "ranks/transfer/words.h"
+#include "ranks/hosts/hosts.h"
+#include "ranks/ragged/ragged.h"
+#include "ranks/transfer/transfer.h"
 
 /* ---- records in shared memory ---- */
 

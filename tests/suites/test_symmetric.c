@@ -14,7 +14,7 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "ranks/descriptors.h"
-#include "ranks/symmetric/symmetric_lookup.h"
+#include "ranks/symmetric/symmetric.h"
 
 /* Runs a function with this many ranks, as threads and as processes. */
 /* ---- the functions of the ranks ---- */

@@ -14,7 +14,7 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "harness/transfer_pair.h"
-#include "ranks/transfer/ring.h"
+#include "ranks/transfer/transfer.h"
 
 /* ---- the ring below ---- */
 

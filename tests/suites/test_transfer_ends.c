@@ -14,8 +14,7 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "harness/transfer_pair.h"
-#include "ranks/transfer/ring.h"
-#include "ranks/transfer/words.h"
+#include "ranks/transfer/transfer.h"
 
 /*
  * On one host, unless the environment asks for another way between hosts, and on two.  The group works after the test, also for a

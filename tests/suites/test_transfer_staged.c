@@ -1,5 +1,5 @@
 /*
- * Transfers of GPU memory that a rank of another process does not reach, through windows (src/ranks/transfer/bounce_path.h).
+ * Transfers of GPU memory that a rank of another process does not reach, through windows (src/ranks/transfer/transfer.h).
  * Random lists; sizes around a piece; transfers that share a connection; ends of transfers and processes, failing calls of the
  * driver, and strange words, at each step of both ranks.
  *
@@ -15,8 +15,7 @@
 #include "harness/device.h"
 #include "harness/gpu_transfer.h"
 #include "ranks/membership.h"
-#include "ranks/transfer/gpu.h"
-#include "ranks/transfer/bounce_path.h"
+#include "ranks/transfer/transfer.h"
 #include "runtime/device.h"
 
 enum { PIECE = QUERN_BOUNCE_BYTES };

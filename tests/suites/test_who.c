@@ -9,8 +9,7 @@
 #include "harness/ranks.h"
 #include "os/clock.h"
 #include "ranks/handles.h"
-#include "ranks/hosts/quorum.h"
-#include "ranks/hosts/quorum_state.h"
+#include "ranks/hosts/hosts.h"
 
 static const double SHORT = 0.02;  /* seconds */
 
@@ -381,7 +380,8 @@ TEST_GROUP(who, a_roll_call_names_the_host_that_is_silent, .kind = RANK_PROCESSE
         quern_set_add(&own, 2);
         struct quern_quorum *quorum = quern_open_quorum(member, &own, quern_now() + 60000000000);
         rank_check(rank, quorum, "no memory");
-        rank_status(rank, quern_find_quorum(quorum, (struct quern_veto){hear_coordinator, quorum, NULL}, quern_now() + 20000000, &verdict),
+        rank_status(rank, quern_find_quorum(quorum, (struct quern_veto){hear_coordinator, quorum, NULL}, quern_now() + 20000000,
+                                            &verdict),
                     QUERN_PEER_TIMEOUT);
         rank_check_whole_detail(rank, "@: no decision from host 0 within # s");
         quern_close_quorum(quorum);

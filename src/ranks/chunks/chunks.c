@@ -1,7 +1,5 @@
 /* The public functions of quantised chunks: check the arguments, then call the group's transport. */
-#include "ranks/chunks/chunks_call.h"
-#include "ranks/chunks/chunks_check.h"
-#include "ranks/chunks/chunks_show.h"
+#include "ranks/chunks/chunks.h"
 #include "ranks/handles.h"
 #include "ranks/poison.h"
 #include "ranks/seen_wait.h"

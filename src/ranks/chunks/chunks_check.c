@@ -1,5 +1,5 @@
 /* Checks the arguments of quantised chunks.  Called by chunks.c. */
-#include "ranks/chunks/chunks_check.h"
+#include "ranks/chunks/chunks.h"
 
 #include <string.h>
 

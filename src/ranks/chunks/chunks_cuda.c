@@ -1,12 +1,11 @@
 /* The quantised chunks of GPU ranks of one host: the checks for GPUs only, and the launches.  A row of the cuda transports. */
-#include "ranks/chunks/chunks_cuda.h"
+#include "ranks/chunks/chunks.h"
 
 #include <string.h>
 
 #include "quantize/quantize.h"
 #include "ranks/barrier_cuda.h"
-#include "ranks/chunks/chunks_launch_cuda.h"
-#include "ranks/collective/collective_select.h"
+#include "ranks/collective/collective.h"
 #include "ranks/cuda_launch.h"
 #include "runtime/list_count.h"
 #include "runtime/status.h"

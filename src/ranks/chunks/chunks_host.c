@@ -5,21 +5,18 @@
  *   exit      All outputs are complete; records may be written again.
  *
  * In between a rank waits for nobody: it casts its own input and writes it, with the words that say so, into the memory of all
- * members (chunks_work.h).  A rank that refuses its arguments takes part in both meetings.  When the group is poisoned, this rank's
+ * members (chunks_work.c).  A rank that refuses its arguments takes part in both meetings.  When the group is poisoned, this rank's
  * words that have not come get ~ready_value, so that those who look at them end.
  *
  * The table at the end is a row of the host transport.  Checked by tests/model/chunks.pml.
  */
-#include "ranks/chunks/chunks_host.h"
+#include "ranks/chunks/chunks.h"
 
 #include <fenv.h>
 
 #include "kernels/quantize_scale.h"
 #include "quantize/quantize.h"
-#include "ranks/chunks/chunks_record.h"
-#include "ranks/chunks/chunks_wait.h"
-#include "ranks/chunks/chunks_work.h"
-#include "ranks/collective/collective_select.h"
+#include "ranks/collective/collective.h"
 #include "ranks/meeting.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
@@ -114,7 +111,7 @@ static quern_status meet(const struct quern_chunks_call *call, enum quern_phase 
     return quern_meet(call->member, &meeting);
 }
 
-static quern_status send(const struct quern_chunks_call *call, float amax) {
+static quern_status send_amax(const struct quern_chunks_call *call, float amax) {
     struct quern_chunks_work work = {.call = call};
     quern_status status = reach_all(&work);
     if (status != QUERN_OK) return status;
@@ -136,7 +133,7 @@ static quern_status enter_and_send(const struct quern_chunks_call *call, quern_s
     if (status == QUERN_OK) status = quern_chunks_read_records(call, half, &amax, result);
     if (status != QUERN_OK) return status;
     QUERN_POINT(CHUNKS_READ);
-    if (*result == QUERN_OK) status = send(call, amax);
+    if (*result == QUERN_OK) status = send_amax(call, amax);
     return status == QUERN_OK ? meet(call, QUERN_PHASE_EXIT) : status;
 }
 

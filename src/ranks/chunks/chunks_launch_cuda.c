@@ -1,5 +1,5 @@
 /* The arguments of the kernels of quantised chunks: what each rank reads and where it writes.  Called by chunks_cuda.c. */
-#include "ranks/chunks/chunks_launch_cuda.h"
+#include "ranks/chunks/chunks.h"
 
 #include "os/integers.h"
 #include "ranks/barrier_cuda.h"

@@ -1,5 +1,5 @@
 /* Writes, reads and compares the records of quantised chunks on CPUs.  Called by chunks_host.c. */
-#include "ranks/chunks/chunks_record.h"
+#include "ranks/chunks/chunks.h"
 
 #include <float.h>
 #include <string.h>

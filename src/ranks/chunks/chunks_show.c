@@ -1,8 +1,7 @@
 /* Shows the tensors of quantised chunks.  Called while somebody looks at the call. */
-#include "ranks/chunks/chunks_show.h"
+#include "ranks/chunks/chunks.h"
 
 #include "../generated/arguments.h"
-#include "ranks/chunks/chunks_call.h"
 
 static void show(const void *context, struct quern_tensor_taker *taker) {
     const struct quern_chunks_call *call = context;

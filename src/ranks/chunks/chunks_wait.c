@@ -4,7 +4,7 @@
  * by any thread.
  */
 #define _GNU_SOURCE
-#include "ranks/chunks/chunks_wait.h"
+#include "ranks/chunks/chunks.h"
 
 #include <sched.h>
 #include <time.h>

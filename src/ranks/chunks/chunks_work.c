@@ -1,10 +1,10 @@
 /* Casts and sends chunks on the threads of a CPU.  Called by chunks_host.c. */
-#include "ranks/chunks/chunks_work.h"
+#include "ranks/chunks/chunks.h"
 
 #include "kernels/quantize_problem.h"
 #include "os/integers.h"
 #include "ranks/points.h"
-#include "ranks/ragged/ragged_copies.h"
+#include "ranks/ragged/ragged.h"
 #include "runtime/threads.h"
 
 enum {

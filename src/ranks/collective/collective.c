@@ -2,9 +2,7 @@
 #include <string.h>
 
 #include "os/sizes.h"
-#include "ranks/collective/collective_again.h"
-#include "ranks/collective/collective_select.h"
-#include "ranks/collective/collective_show.h"
+#include "ranks/collective/collective.h"
 #include "ranks/handles.h"
 #include "ranks/poison.h"
 #include "ranks/seen_wait.h"

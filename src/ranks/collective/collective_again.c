@@ -1,5 +1,5 @@
 /* Remembers a rank's last collective.  Called by collective.c. */
-#include "ranks/collective/collective_again.h"
+#include "ranks/collective/collective.h"
 
 #include <string.h>
 

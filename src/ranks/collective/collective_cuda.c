@@ -1,8 +1,7 @@
 /* The collectives of GPU ranks of one host: the checks for GPUs only, and the launches.  A row of the cuda transports. */
-#include "ranks/collective/collective_cuda.h"
+#include "ranks/collective/collective.h"
 
 #include "ranks/barrier_cuda.h"
-#include "ranks/collective/collective_launch_cuda.h"
 #include "ranks/cuda_launch.h"
 #include "runtime/status.h"
 

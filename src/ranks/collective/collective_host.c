@@ -1,9 +1,9 @@
 /*
- * Collectives of CPU ranks of one host.  After the entry each rank reads the records of all (collective_record.h), so all come to
+ * Collectives of CPU ranks of one host.  After the entry each rank reads the records of all (collective_record.c), so all come to
  * the same result:
  *
  *   small   All inputs are in the records, and each rank combines or copies its own result from there.
- *   large   Each rank finds the buffers of the others, and they work in rounds (collective_rounds.h), of which the last ends with
+ *   large   Each rank finds the buffers of the others, and they work in rounds (collective_rounds.c), of which the last ends with
  *           the exit.  Ranks that have not the same symmetric memory vote first, whether each can reach all buffers.
  *
  * A small call of all ranks has one meeting, a large one two if no windows are needed.  A rank that refuses its arguments takes
@@ -11,10 +11,8 @@
  *
  * The table at the end is a row of the host transport.
  */
-#include "ranks/collective/collective_host.h"
+#include "ranks/collective/collective.h"
 
-#include "ranks/collective/collective_read.h"
-#include "ranks/collective/collective_rounds.h"
 #include "ranks/meeting.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"

@@ -1,20 +1,18 @@
 /*
  * Collectives of CPU ranks of several hosts.  The table at the end is a row of the transport of several hosts.
  *
- * At the entry the members of a host meet in its memory, and each sends its record (collective_record.h) to each member of another
+ * At the entry the members of a host meet in its memory, and each sends its record (collective_record.c) to each member of another
  * host.  So every rank reads the records of all, as on one host, and all come to the same result.  A small input is in the record:
  * then the entry is the only message, and each rank combines all inputs itself.  Otherwise the data follows in the steps of a
- * schedule: collective_steps.h.
+ * schedule: collective_steps.c.
  *
  * No meeting of all ranks is counted, so a call ends with a meeting of each host: then nobody reads its records any more.
  */
-#include "ranks/collective/collective_hosts.h"
+#include "ranks/collective/collective.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "ranks/collective/collective_record.h"
-#include "ranks/collective/collective_schedules.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"

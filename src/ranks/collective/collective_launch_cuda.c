@@ -4,7 +4,7 @@
  * In a large call each rank makes a part of the result: of an all-reduce its share of the elements, of a broadcast too, but for
  * the root, of a reduce-scatter its own output, of an all-gather its own place in all outputs.
  */
-#include "ranks/collective/collective_launch_cuda.h"
+#include "ranks/collective/collective.h"
 
 #include "os/integers.h"
 #include "ranks/barrier_cuda.h"

@@ -3,13 +3,10 @@
  * all-gather and a broadcast are sends and receives of NCCL, and a copy on the GPU for a rank's own piece; reductions are in
  * collective_nccl_reduce.c.
  */
-#include "ranks/collective/collective_nccl.h"
+#include "ranks/collective/collective.h"
 
-#include "ranks/collective/collective_nccl_agree.h"
-#include "ranks/collective/collective_nccl_reduce.h"
 #include "ranks/cuda_launch.h"
-#include "ranks/nccl/nccl_bounds.h"
-#include "ranks/nccl/nccl_rank.h"
+#include "ranks/nccl/nccl.h"
 #include "runtime/status.h"
 
 static size_t workspace_bytes(const struct quern_collective_call *call) {
@@ -30,7 +27,7 @@ static quern_status look_at_stream(const struct quern_collective_call *call, CUs
 
 /* ---- running ---- */
 
-static ncclResult_t send(const struct quern_nccl_rank *rank, const struct quern_nccl_call *enqueued, int to) {
+static ncclResult_t send_input(const struct quern_nccl_rank *rank, const struct quern_nccl_call *enqueued, int to) {
     const struct quern_collective_call *call = enqueued->user;
     return rank->nccl->send(call->input, (size_t)call->piece_bytes, ncclUint8, to, rank->comm, enqueued->stream);
 }
@@ -45,7 +42,7 @@ static ncclResult_t add_gather(const struct quern_nccl_rank *rank, const struct 
     ncclResult_t result = ncclSuccess;
     for (int place = 0; place < call->places && result == ncclSuccess; place++) {
         if (place == call->place) continue;
-        result = send(rank, enqueued, call->rank_at[place]);
+        result = send_input(rank, enqueued, call->rank_at[place]);
         if (result == ncclSuccess)
             result = receive(rank, enqueued, call->rank_at[place], call->output + place * call->piece_bytes);
     }
@@ -57,7 +54,7 @@ static ncclResult_t add_broadcast(const struct quern_nccl_rank *rank, const stru
     ncclResult_t result = ncclSuccess;
     if (call->place != call->root_place) return receive(rank, enqueued, call->root, call->output);
     for (int place = 0; place < call->places && result == ncclSuccess; place++)
-        if (place != call->place) result = send(rank, enqueued, call->rank_at[place]);
+        if (place != call->place) result = send_input(rank, enqueued, call->rank_at[place]);
     return result;
 }
 

@@ -3,14 +3,12 @@
  * (src/ranks/segment.h), where the members of its host read it, and sends it to each member of another host.  All read the
  * notices of all, and come to the same result.  The members of a host then meet once more: after that nobody reads these notices.
  */
-#include "ranks/collective/collective_nccl_agree.h"
+#include "ranks/collective/collective.h"
 
 #include <string.h>
 
-#include "ranks/collective/collective_record.h"
-#include "ranks/collective/collective_steps.h"
 #include "ranks/describe.h"
-#include "ranks/hosts/connections.h"
+#include "ranks/hosts/hosts.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"

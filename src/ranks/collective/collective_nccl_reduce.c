@@ -14,11 +14,11 @@
  * The stream orders all this, so a slot is read before it is received again.  In place, an input is sent before the result of its
  * piece replaces it.
  */
-#include "ranks/collective/collective_nccl_reduce.h"
+#include "ranks/collective/collective.h"
 
 #include "kernels/collective_problem.h"
 #include "os/integers.h"
-#include "ranks/nccl/nccl_rank.h"
+#include "ranks/nccl/nccl.h"
 #include "ranks/points.h"
 #include "runtime/dtype.h"
 

@@ -1,6 +1,6 @@
 /* Reads other processes' memory by process_vm_readv.  Called by collective_host.c and collective_rounds.c. */
 #define _GNU_SOURCE
-#include "ranks/collective/collective_read.h"
+#include "ranks/collective/collective.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 
 #include "os/integers.h"
 #include "os/thread_id.h"
-#include "ranks/collective/collective_again.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
 #include "runtime/threads.h"

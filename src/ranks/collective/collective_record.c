@@ -1,14 +1,13 @@
 /* Writes, reads and compares the records of a collective on CPUs.  Called by collective_host.c. */
-#include "ranks/collective/collective_record.h"
+#include "ranks/collective/collective.h"
 
 #include <string.h>
 
 #include "os/futex.h"
 #include "os/integers.h"
 #include "os/thread_id.h"
-#include "ranks/collective/collective_work.h"
 #include "ranks/describe.h"
-#include "ranks/hosts/connections.h"
+#include "ranks/hosts/hosts.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
 

@@ -1,11 +1,8 @@
 /* The rounds of a large collective on CPUs: addresses and work.  Called by collective_host.c. */
-#include "ranks/collective/collective_rounds.h"
+#include "ranks/collective/collective.h"
 
 #include "os/integers.h"
-#include "ranks/collective/collective_again.h"
-#include "ranks/collective/collective_read.h"
-#include "ranks/collective/collective_work.h"
-#include "ranks/ragged/ragged_copies.h"
+#include "ranks/ragged/ragged.h"
 
 typedef struct quern_collective_rounds rounds_t;
 

@@ -13,7 +13,7 @@
  *
  * In a chain and a broadcast the members of equal index of two hosts are partners, and each has a slice of the piece.
  */
-#include "ranks/collective/collective_schedules.h"
+#include "ranks/collective/collective.h"
 
 #include "os/integers.h"
 
@@ -66,7 +66,7 @@ static int lag_of_gather(const exchange *x) { return x->call->form->gathers ? 0 
 /* Slots: of the direct schedule, one for this rank's own piece, then a column for each that comes from other hosts. */
 static int64_t own_column(const exchange *x) { return x->call->form->gathers ? 0 : x->call->places; }
 
-static int hand_over_index(const exchange *x, int from, int host) { return x->index_of[from] % quern_members_of(x, host); }
+static int hand_over_index(const exchange *x, int from, int host) { return x->index_of[from] % quern_host_members(x, host); }
 
 static char *arrival(const exchange *x, int from, int64_t step) {
     const int column = x->column_of[x->host_of[from]] + x->index_of[from] / x->here;
@@ -351,16 +351,16 @@ static bool is_in_blocks(const exchange *x) {
 static int64_t shares_sent_directly(const exchange *x) {
     int64_t most = 0;
     for (int host = 0; host < x->hosts; host++) {
-        const int64_t members = quern_members_of(x, host), others = x->call->places - members;
+        const int64_t members = quern_host_members(x, host), others = x->call->places - members;
         most = quern_larger(most, members * (others + (x->call->form->scatters ? 0 : x->hosts - 1)));
     }
     return most;
 }
 
 static int64_t shares_sent_in_chain(const exchange *x) {
-    const int64_t places = x->call->places, last = quern_members_of(x, x->hosts - 1);
+    const int64_t places = x->call->places, last = quern_host_members(x, x->hosts - 1);
     const bool scatters = x->call->form->scatters;
-    const int64_t forwarded = x->hosts == 2 ? 0 : scatters ? places - last - quern_members_of(x, 0) : places;
+    const int64_t forwarded = x->hosts == 2 ? 0 : scatters ? places - last - quern_host_members(x, 0) : places;
     return quern_larger(places + forwarded, scatters ? places - last : places);
 }
 

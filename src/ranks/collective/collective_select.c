@@ -1,5 +1,5 @@
 /* Chooses the kernels of a collective.  Called by its public functions; quern_prepare reads the operation's row. */
-#include "ranks/collective/collective_select.h"
+#include "ranks/collective/collective.h"
 
 #include "runtime/dispatch.h"
 #include "runtime/dtype.h"

@@ -1,8 +1,7 @@
 /* Shows the input and the output of a collective.  Called while somebody looks at it. */
-#include "ranks/collective/collective_show.h"
+#include "ranks/collective/collective.h"
 
 #include "../generated/arguments.h"
-#include "ranks/collective/collective_call.h"
 
 /* Only the root of a broadcast has an input. */
 static void show(const void *context, struct quern_tensor_taker *taker) {

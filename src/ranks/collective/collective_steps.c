@@ -1,13 +1,12 @@
 /* Runs the steps of a collective over several hosts.  Called by collective_hosts.c. */
-#include "ranks/collective/collective_steps.h"
+#include "ranks/collective/collective.h"
 
 #include <string.h>
 
 #include "os/integers.h"
-#include "ranks/collective/collective_work.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
-#include "ranks/ragged/ragged_copies.h"
+#include "ranks/ragged/ragged.h"
 
 enum {
     LINE = 64,
@@ -68,7 +67,7 @@ static void number_columns(struct quern_host_exchange *x) {
     int column = 0;
     for (int host = 0; host < x->hosts; host++) {
         x->column_of[host] = (uint16_t)column;
-        if (host != x->host) column += (int)quern_divide_up(quern_members_of(x, host), x->here);
+        if (host != x->host) column += (int)quern_divide_up(quern_host_members(x, host), x->here);
     }
 }
 
@@ -77,7 +76,7 @@ static void find_places(struct quern_host_exchange *x, void *storage) {
     number_hosts(x);
     x->host = x->host_of[x->call->place];
     x->index = x->index_of[x->call->place];
-    x->here = quern_members_of(x, x->host);
+    x->here = quern_host_members(x, x->host);
     number_columns(x);
 }
 

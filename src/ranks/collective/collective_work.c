@@ -1,5 +1,5 @@
 /* Runs combinations on the threads of the CPU device.  Called by collective_host.c. */
-#include "ranks/collective/collective_work.h"
+#include "ranks/collective/collective.h"
 
 #include "os/integers.h"
 #include "runtime/threads.h"

@@ -7,25 +7,19 @@
  * Ranks that share a GPU wait for each other's kernels, which must therefore run at once.  Within one process they do.  Kernels of
  * several processes take turns unless MPS runs.
  */
-#include "ranks/group/cuda_transport.h"
+#include "ranks/group/group.h"
 
 #include <stdlib.h>
 
 #include "ranks/agreement.h"
 #include "ranks/barrier_cuda.h"
-#include "ranks/chunks/chunks_cuda.h"
-#include "ranks/collective/collective_cuda.h"
+#include "ranks/chunks/chunks.h"
+#include "ranks/collective/collective.h"
 #include "ranks/cuda_rank.h"
 #include "ranks/cuda_support.h"
-#include "ranks/group/peer_probe.h"
 #include "ranks/local_ranks.h"
-#include "ranks/ragged/ragged_cuda.h"
+#include "ranks/ragged/ragged.h"
 #include "ranks/symmetric/symmetric.h"
-#include "ranks/symmetric/symmetric_cuda.h"
-#include "ranks/symmetric/symmetric_cuda_register.h"
-#include "ranks/symmetric/symmetric_lookup.h"
-#include "ranks/symmetric/symmetric_pinned.h"
-#include "ranks/symmetric/symmetric_ranges.h"
 #include "runtime/status.h"
 
 /* Judged by the roster alone, so that every rank gets the same answer. */

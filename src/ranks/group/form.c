@@ -2,22 +2,16 @@
  * Forms a group: makes the memberships of a thread's ranks, lets them meet the others, and chooses how they reach each other.
  * Called when a group is created, split or shrunk.
  */
-#include "ranks/group/form.h"
+#include "ranks/group/group.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "os/unload.h"
-#include "ranks/collective/collective_again.h"
-#include "ranks/group/cuda_transport.h"
-#include "ranks/group/host_transport.h"
-#include "ranks/group/hosts_transport.h"
-#include "ranks/group/nccl_transport.h"
+#include "ranks/collective/collective.h"
 #include "ranks/describe.h"
 #include "ranks/handles.h"
 #include "ranks/hosts/hosts.h"
-#include "ranks/hosts/report.h"
-#include "ranks/hosts/choice.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
 #include "ranks/heartbeat.h"

@@ -5,15 +5,11 @@
 #include <unistd.h>
 
 #include "ranks/cuda_support.h"
-#include "ranks/collective/collective_read.h"
+#include "ranks/collective/collective.h"
 #include "ranks/describe.h"
-#include "ranks/group/form.h"
+#include "ranks/group/group.h"
 #include "ranks/handles.h"
 #include "ranks/hosts/hosts.h"
-#include "ranks/hosts/messages.h"
-#include "ranks/hosts/report.h"
-#include "ranks/hosts/span.h"
-#include "ranks/hosts/choice.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
 #include "ranks/seen_wait.h"

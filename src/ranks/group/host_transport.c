@@ -1,12 +1,11 @@
 /* The transport of CPU ranks: threads and processes of one host.  Its barrier is a meeting.  A row of the table in form.c. */
-#include "ranks/group/host_transport.h"
+#include "ranks/group/group.h"
 
-#include "ranks/chunks/chunks_host.h"
-#include "ranks/collective/collective_host.h"
+#include "ranks/chunks/chunks.h"
+#include "ranks/collective/collective.h"
 #include "ranks/meeting.h"
-#include "ranks/ragged/ragged_host.h"
+#include "ranks/ragged/ragged.h"
 #include "ranks/symmetric/symmetric.h"
-#include "ranks/symmetric/symmetric_host.h"
 
 static bool serves(const struct quern_roster *roster, struct quern_text *why) {
     for (int rank = 0; rank < roster->ranks; rank++) {

@@ -2,14 +2,12 @@
  * The transport of CPU ranks of several hosts: shared memory within a host, and between hosts the way that choice.c chooses.  A row
  * of the table in form.c.
  */
-#include "ranks/group/hosts_transport.h"
+#include "ranks/group/group.h"
 
-#include "ranks/collective/collective_hosts.h"
-#include "ranks/hosts/span.h"
-#include "ranks/hosts/choice.h"
-#include "ranks/ragged/ragged_host.h"
+#include "ranks/collective/collective.h"
+#include "ranks/hosts/hosts.h"
+#include "ranks/ragged/ragged.h"
 #include "ranks/symmetric/symmetric.h"
-#include "ranks/symmetric/symmetric_host.h"
 
 static bool serves(const struct quern_roster *roster, struct quern_text *why) {
     for (int rank = 0; rank < roster->ranks; rank++) {

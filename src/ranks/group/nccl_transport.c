@@ -4,22 +4,20 @@
  *
  * One communicator has all ranks, those of one host too: between these NCCL takes the memory of the GPUs by itself.
  */
-#include "ranks/group/nccl_transport.h"
+#include "ranks/group/group.h"
 
 #include <stdlib.h>
 
 #include "ranks/agreement.h"
-#include "ranks/collective/collective_nccl.h"
+#include "ranks/collective/collective.h"
 #include "ranks/cuda_rank.h"
 #include "ranks/gpu_room.h"
 #include "ranks/local_ranks.h"
 #include "ranks/meeting.h"
 #include "ranks/poison.h"
-#include "ranks/nccl/nccl_barrier.h"
-#include "ranks/nccl/nccl_rank.h"
-#include "ranks/ragged/ragged_nccl.h"
+#include "ranks/nccl/nccl.h"
+#include "ranks/ragged/ragged.h"
 #include "ranks/symmetric/symmetric.h"
-#include "ranks/symmetric/symmetric_memory.h"
 #include "runtime/log.h"
 #include "runtime/status.h"
 

@@ -5,7 +5,7 @@
  * A word is a fill of the peer's memory, which the writer's GPU does itself.  A copy proves less, since the driver may take it
  * through the host's memory where GPUs do not reach each other; it is for drivers that refuse to fill another GPU's memory.
  */
-#include "ranks/group/peer_probe.h"
+#include "ranks/group/group.h"
 
 #include <stddef.h>
 
@@ -100,7 +100,7 @@ static quern_status judge(const struct quern_membership *member, const struct pr
     return QUERN_OK;
 }
 
-static quern_status send(struct quern_membership *member) {
+static quern_status send_probes(struct quern_membership *member) {
     struct quern_cuda_visit visit;
     CUresult error = quern_cuda_begin_visit(&visit, member->device->context);
     if (error == CUDA_SUCCESS) error = send_all(member, &visit);
@@ -124,7 +124,7 @@ static bool has_peers(const struct quern_membership *member) {
 }
 
 quern_status quern_probe_peers(struct quern_membership *const *members, int count) {
-    static quern_status (*const steps[])(struct quern_membership *member) = {send, look};
+    static quern_status (*const steps[])(struct quern_membership *member) = {send_probes, look};
     quern_status status = QUERN_OK;
     if (!has_peers(members[0])) return QUERN_OK;
     for (size_t step = 0; step < sizeof steps / sizeof *steps && status == QUERN_OK; step++) {

@@ -10,7 +10,7 @@
  *
  * Between hosts no lock tells who lives: a host that is silent may have ended, or may go on by itself.  There the ranks of a round
  * are those of this host.  The lowest speaks for them, and the hosts that answer each other find the ranks that go on, of which
- * there must be a quorum (src/ranks/hosts/quorum.h).  All of these must meet in the new group.  Until its last meeting a rank that
+ * there must be a quorum (src/ranks/hosts/hosts.h).  All of these must meet in the new group.  Until its last meeting a rank that
  * fails comes to another round; after it has begun, others may have completed it, so the rank ends with an error.  So it is of one
  * group at most, and two quorums have a rank in common.
  *
@@ -21,8 +21,7 @@
 
 #include "os/clock.h"
 #include "ranks/describe.h"
-#include "ranks/group/form.h"
-#include "ranks/group/shrink_hosts.h"
+#include "ranks/group/group.h"
 #include "ranks/handles.h"
 #include "ranks/poison.h"
 #include "ranks/seen_wait.h"

@@ -2,16 +2,13 @@
  * The survivors meet as the ranks of any group of several hosts do, at an address of the lowest one, under a name and a key that
  * are of this verdict alone.  So nobody of another round or another set can be among them.  Called by shrink.c.
  */
-#include "ranks/group/shrink_hosts.h"
+#include "ranks/group/group.h"
 
 #include <string.h>
 
 #include "os/sha256.h"
 #include "ranks/agreement.h"
-#include "ranks/group/form.h"
-#include "ranks/hosts/connections.h"
-#include "ranks/hosts/handshake.h"
-#include "ranks/hosts/choice.h"
+#include "ranks/hosts/hosts.h"
 #include "runtime/status.h"
 
 /* ---- the verdict, from the speaker of a host to its other ranks ---- */

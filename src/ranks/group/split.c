@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "ranks/describe.h"
-#include "ranks/group/form.h"
-#include "ranks/group/split_hosts.h"
+#include "ranks/group/group.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"
 #include "ranks/points.h"

@@ -3,15 +3,13 @@
  * whose key is the secret.  Each pair gets a connection of its own for the new group, so that the groups do not wait for each
  * other.  A colour of one host gets a plain group.  Called by split.c.
  */
-#include "ranks/group/split_hosts.h"
+#include "ranks/group/group.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "os/sha256.h"
-#include "ranks/group/form.h"
-#include "ranks/hosts/connections.h"
-#include "ranks/hosts/gather.h"
+#include "ranks/hosts/hosts.h"
 #include "ranks/meeting.h"
 #include "runtime/status.h"
 

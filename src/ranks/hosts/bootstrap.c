@@ -5,7 +5,7 @@
  * A host that has lost its connection calls again until its limit, and brings its facts again.
  */
 #define _GNU_SOURCE
-#include "ranks/hosts/bootstrap.h"
+#include "ranks/hosts/hosts.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -16,8 +16,6 @@
 
 #include "os/clock.h"
 #include "ranks/describe.h"
-#include "ranks/hosts/connector.h"
-#include "ranks/hosts/shortage.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
 

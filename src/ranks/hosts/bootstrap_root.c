@@ -5,7 +5,7 @@
  * Nothing is decided before all ranks are there, so nothing is remembered of a connection that has ended.
  */
 #define _GNU_SOURCE
-#include "ranks/hosts/bootstrap_root.h"
+#include "ranks/hosts/hosts.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,8 +17,6 @@
 
 #include "os/clock.h"
 #include "ranks/describe.h"
-#include "ranks/hosts/report.h"
-#include "ranks/hosts/shortage.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
 

@@ -2,17 +2,13 @@
  * Chooses the transport of data between hosts.  All ranks try the same rows in the same order, and agree after each, so that all
  * take the same one.  Called while a group is created.
  */
-#include "ranks/hosts/choice.h"
+#include "ranks/hosts/hosts.h"
 
 #include <string.h>
 
 #include "ranks/agreement.h"
 #include "ranks/describe.h"
-#include "ranks/hosts/connections.h"
-#include "ranks/hosts/messages.h"
-#include "ranks/hosts/socket_row.h"
 #include "ranks/poison.h"
-#include "ranks/hosts/ucx.h"
 #include "runtime/status.h"
 
 /* ---- the rows ---- */

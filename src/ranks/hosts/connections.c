@@ -1,5 +1,5 @@
 /* Says who is of this host, and where messages of others lie.  Called by hosts.c, span.c and the ragged all-to-all. */
-#include "ranks/hosts/connections.h"
+#include "ranks/hosts/hosts.h"
 
 unsigned char *quern_span_mailbox(const struct quern_membership *member, int rank) {
     return member->span->mailboxes + (size_t)rank * QUERN_MAILBOX_BYTES;

@@ -1,6 +1,6 @@
 /* An attempt that fails, for whatever reason, is made again after a pause.  The caller has the limit. */
 #define _GNU_SOURCE
-#include "ranks/hosts/connector.h"
+#include "ranks/hosts/hosts.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -12,8 +12,6 @@
 #include "os/clock.h"
 #include "os/descriptor.h"
 #include "ranks/describe.h"
-#include "ranks/hosts/shortage.h"
-#include "ranks/hosts/sockets.h"
 
 static const int64_t PAUSE = 20000000, PATIENCE = 3000000000;  /* nanoseconds: between attempts; for one */
 

@@ -1,6 +1,6 @@
 /* Sends and takes the datagrams of monitors.  Called by monitor.c. */
 #define _GNU_SOURCE
-#include "ranks/hosts/datagrams.h"
+#include "ranks/hosts/hosts.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -10,8 +10,6 @@
 
 #include "os/address.h"
 #include "os/descriptor.h"
-#include "ranks/hosts/listener.h"
-#include "ranks/hosts/sockets.h"
 
 /* AF_INET6 if one of the peers needs it, which then also reaches those of IPv4; AF_UNSPEC: there is no peer over TCP. */
 static int find_family(const int *sockets, int count) {

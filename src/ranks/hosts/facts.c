@@ -1,5 +1,5 @@
 /* Reads and writes the facts of ranks in the segment of a host.  Called by the leader of each host while a group is created. */
-#include "ranks/hosts/facts.h"
+#include "ranks/hosts/hosts.h"
 
 #include <string.h>
 

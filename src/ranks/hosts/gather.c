@@ -3,7 +3,7 @@
  * without a further message.  Called by every rank while a group is created or split.
  */
 #define _GNU_SOURCE
-#include "ranks/hosts/gather.h"
+#include "ranks/hosts/hosts.h"
 
 #include <errno.h>
 #include <stdlib.h>

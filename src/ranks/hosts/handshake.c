@@ -1,6 +1,6 @@
 /* The messages of a handshake, one after the other.  Called by listener.c and connector.c. */
 #define _GNU_SOURCE
-#include "ranks/hosts/handshake.h"
+#include "ranks/hosts/hosts.h"
 
 #include <errno.h>
 #include <poll.h>

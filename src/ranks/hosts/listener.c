@@ -3,7 +3,7 @@
  * it knows the secret, and the oldest gives way to a new one.  A member of the group needs some milliseconds, and calls again.
  */
 #define _GNU_SOURCE
-#include "ranks/hosts/listener.h"
+#include "ranks/hosts/hosts.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -15,8 +15,6 @@
 
 #include "os/clock.h"
 #include "os/descriptor.h"
-#include "ranks/hosts/shortage.h"
-#include "ranks/hosts/sockets.h"
 
 static const int64_t PATIENCE = 2000000000;  /* nanoseconds for a handshake */
 

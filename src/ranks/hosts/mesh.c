@@ -3,7 +3,7 @@
  * at the same time.
  */
 #define _GNU_SOURCE
-#include "ranks/hosts/mesh.h"
+#include "ranks/hosts/hosts.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -14,10 +14,6 @@
 
 #include "os/clock.h"
 #include "ranks/describe.h"
-#include "ranks/hosts/connections.h"
-#include "ranks/hosts/connector.h"
-#include "ranks/hosts/shortage.h"
-#include "ranks/hosts/sockets.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
 

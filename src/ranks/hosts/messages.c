@@ -1,6 +1,6 @@
 /* Moves channels by messages of a carrier.  For sendrecv.c. */
 #define _GNU_SOURCE
-#include "ranks/hosts/messages.h"
+#include "ranks/hosts/hosts.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -10,8 +10,6 @@
 
 #include "os/clock.h"
 #include "os/text.h"
-#include "ranks/hosts/sendrecv.h"
-#include "ranks/hosts/sockets.h"
 #include "ranks/points.h"
 #include "runtime/status.h"
 

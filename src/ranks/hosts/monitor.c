@@ -7,7 +7,7 @@
  * Called while groups are created and destroyed.
  */
 #define _GNU_SOURCE
-#include "ranks/hosts/monitor.h"
+#include "ranks/hosts/hosts.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -19,8 +19,6 @@
 #include <time.h>
 
 #include "os/clock.h"
-#include "ranks/hosts/datagrams.h"
-#include "ranks/hosts/sockets.h"
 #include "ranks/poison.h"
 #include "ranks/heartbeat.h"
 

@@ -4,7 +4,7 @@
  * a host that is stopped or cut off is not counted.  Called while a group is shrunk.
  */
 #define _GNU_SOURCE
-#include "ranks/hosts/quorum.h"
+#include "ranks/hosts/hosts.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,11 +15,6 @@
 
 #include "os/clock.h"
 #include "ranks/describe.h"
-#include "ranks/hosts/connections.h"
-#include "ranks/hosts/quorum_followers.h"
-#include "ranks/hosts/quorum_coordinator.h"
-#include "ranks/hosts/quorum_verdict.h"
-#include "ranks/hosts/sockets.h"
 #include "runtime/status.h"
 
 enum { TICK = 5 };  /* milliseconds between two looks */

@@ -3,7 +3,7 @@
  * quorum.c.
  */
 #define _GNU_SOURCE
-#include "ranks/hosts/quorum_coordinator.h"
+#include "ranks/hosts/hosts.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,10 +11,6 @@
 #include <unistd.h>
 
 #include "os/clock.h"
-#include "ranks/hosts/bootstrap.h"
-#include "ranks/hosts/quorum_followers.h"
-#include "ranks/hosts/quorum_mask.h"
-#include "ranks/hosts/sockets.h"
 
 /* Nanoseconds: after which more hosts are called; for the other followers of a coordinator that is lost to find another one. */
 static const int64_t WIDER = 100000000, MOVING = 1500000000;

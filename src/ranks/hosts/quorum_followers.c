@@ -1,15 +1,12 @@
 /* The followers of a host that gathers: who comes, what its card says, and when it is lost.  Called by quorum.c. */
 #define _GNU_SOURCE
-#include "ranks/hosts/quorum_followers.h"
+#include "ranks/hosts/hosts.h"
 
 #include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "os/clock.h"
-#include "ranks/hosts/bootstrap.h"
-#include "ranks/hosts/quorum_mask.h"
-#include "ranks/hosts/sockets.h"
 
 /* Retry the bind: another process may have released the port. */
 void quern_listen_for_followers(struct quern_quorum *quorum) {

@@ -1,5 +1,5 @@
 /* Masks of ranks.  Called while a group is shrunk across hosts. */
-#include "ranks/hosts/quorum_mask.h"
+#include "ranks/hosts/hosts.h"
 
 bool quern_mask_has(const uint32_t mask[QUERN_GROUP_WORDS], int rank) { return mask[rank / 32] >> rank % 32 & 1; }
 

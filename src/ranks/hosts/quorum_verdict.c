@@ -1,6 +1,6 @@
 /* The decision of a shrink between hosts: which ranks continue, and where they meet.  Called by quorum.c. */
 #define _GNU_SOURCE
-#include "ranks/hosts/quorum_verdict.h"
+#include "ranks/hosts/hosts.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -10,9 +10,6 @@
 
 #include "os/clock.h"
 #include "ranks/describe.h"
-#include "ranks/hosts/connections.h"
-#include "ranks/hosts/quorum_followers.h"
-#include "ranks/hosts/quorum_mask.h"
 #include "runtime/status.h"
 
 /* ---- who is still awaited ---- */

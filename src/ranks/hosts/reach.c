@@ -1,14 +1,10 @@
 /* Opens and closes the span of a rank.  Called by hosts.c and span.c. */
-#include "ranks/hosts/reach.h"
+#include "ranks/hosts/hosts.h"
 
 #include <poll.h>
 #include <stdlib.h>
 
 #include "os/sha256.h"
-#include "ranks/hosts/connections.h"
-#include "ranks/hosts/sendrecv.h"
-#include "ranks/hosts/socket_row.h"
-#include "ranks/hosts/sockets.h"
 
 static void free_arrays(struct quern_span *span) {
     free(span->socket);

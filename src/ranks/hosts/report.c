@@ -1,10 +1,7 @@
 /* The lines of a group report about hosts: how they reach each other, and who came to the meeting uninvited. */
-#include "ranks/hosts/report.h"
+#include "ranks/hosts/hosts.h"
 
 #include "ranks/describe.h"
-#include "ranks/hosts/connections.h"
-#include "ranks/hosts/handshake.h"
-#include "ranks/hosts/mesh.h"
 
 static bool has_transports(const struct quern_membership *member) { return member->span && member->device->kind == QUERN_CPU; }
 

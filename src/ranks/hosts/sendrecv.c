@@ -12,8 +12,7 @@
 #include "os/clock.h"
 #include "os/futex.h"
 #include "ranks/describe.h"
-#include "ranks/hosts/rows.h"
-#include "ranks/hosts/sendrecv.h"
+#include "ranks/hosts/hosts.h"
 #include "ranks/poison.h"
 #include "ranks/seen_wait.h"
 

@@ -1,5 +1,5 @@
 /* Knows what a group of several hosts needs of the system, and says what is missing.  Called while such a group is created. */
-#include "ranks/hosts/shortage.h"
+#include "ranks/hosts/hosts.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,14 +1,12 @@
 /* The way of sockets: the connections of pairs of ranks.  Called by sendrecv.c. */
 #define _GNU_SOURCE
-#include "ranks/hosts/socket_row.h"
+#include "ranks/hosts/hosts.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
 
 #include "os/text.h"
-#include "ranks/hosts/sendrecv.h"
-#include "ranks/hosts/sockets.h"
 
 enum {
     PIECE = 64 << 10,  /* bytes that one call of the system moves at most */

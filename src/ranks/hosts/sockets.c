@@ -3,7 +3,7 @@
  * the end of its parent, so it closes them.
  */
 #define _GNU_SOURCE
-#include "ranks/hosts/sockets.h"
+#include "ranks/hosts/hosts.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,10 +1,7 @@
 /* Meetings of ranks of several hosts.  Called by the transport of several hosts and by quern_exchange. */
-#include "ranks/hosts/span.h"
+#include "ranks/hosts/hosts.h"
 
 #include "os/clock.h"
-#include "ranks/hosts/monitor.h"
-#include "ranks/hosts/reach.h"
-#include "ranks/hosts/socket_row.h"
 #include "ranks/poison.h"
 
 /* ---- the parts of a meeting ---- */

@@ -5,10 +5,9 @@
  * log2(hosts) messages a host.  A kernel of this library before and behind it would make three launches.  Of some ranks it is a
  * word to and from each, in one group: one launch and n - 1 messages a rank, where a dissemination had log2(n) launches.
  */
-#include "ranks/nccl/nccl_barrier.h"
+#include "ranks/nccl/nccl.h"
 
 #include "ranks/cuda_launch.h"
-#include "ranks/nccl/nccl_rank.h"
 #include "ranks/poison.h"
 
 static void *word_at(const struct quern_nccl_rank *rank, int place) {

@@ -1,5 +1,5 @@
 /* The bounds of waits in NCCL.  Called by the thread that enqueues and by the watcher, with the lock of the rank. */
-#include "ranks/nccl/nccl_bounds.h"
+#include "ranks/nccl/nccl.h"
 
 #include "os/clock.h"
 #include "ranks/describe.h"

@@ -1,6 +1,6 @@
 /* Communicators of pairs of ranks between two groups.  Called by nccl_pair.c, and when a device is closed. */
 #define _POSIX_C_SOURCE 200809L
-#include "ranks/nccl/nccl_cache.h"
+#include "ranks/nccl/nccl.h"
 
 #include <pthread.h>
 #include <string.h>

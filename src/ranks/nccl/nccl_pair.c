@@ -1,6 +1,6 @@
 /* The communicators of pairs of ranks.  Called by src/ranks/transfer, and by the watcher and the end of the rank. */
 #define _POSIX_C_SOURCE 200809L
-#include "ranks/nccl/nccl_pair.h"
+#include "ranks/nccl/nccl.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 #include "os/clock.h"
 #include "os/text.h"
 #include "ranks/describe.h"
-#include "ranks/nccl/nccl_bounds.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
 

@@ -1,15 +1,12 @@
 /* The communicator of a GPU rank: made, used and ended.  Called by nccl_transport.c and by the calls that go over NCCL. */
 #define _POSIX_C_SOURCE 200809L
-#include "ranks/nccl/nccl_rank.h"
+#include "ranks/nccl/nccl.h"
 
 #include <stdlib.h>
 #include <time.h>
 
 #include "os/clock.h"
 #include "ranks/barrier_cuda.h"
-#include "ranks/nccl/nccl_bounds.h"
-#include "ranks/nccl/nccl_pair.h"
-#include "ranks/nccl/nccl_watch.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
 

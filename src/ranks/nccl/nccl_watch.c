@@ -4,7 +4,7 @@
  * while.
  */
 #define _POSIX_C_SOURCE 200809L
-#include "ranks/nccl/nccl_watch.h"
+#include "ranks/nccl/nccl.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -13,8 +13,6 @@
 
 #include "os/clock.h"
 #include "os/futex.h"
-#include "ranks/nccl/nccl_bounds.h"
-#include "ranks/nccl/nccl_pair.h"
 #include "ranks/poison.h"
 #include "ranks/watch.h"
 #include "runtime/status.h"

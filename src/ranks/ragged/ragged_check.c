@@ -1,5 +1,5 @@
 /* Checks metadata and buffers.  Called by the exchange of CPU ranks and by the plans of both transports. */
-#include "ranks/ragged/ragged_check.h"
+#include "ranks/ragged/ragged.h"
 
 static bool fault(struct quern_slice_report *report, const struct quern_ragged_call *call, enum quern_slice_fault kind,
                   int64_t entry, int64_t value, int64_t limit) {

@@ -1,5 +1,5 @@
 /* Runs copies on the threads of the CPU device.  Called by ragged_exchange.c. */
-#include "ranks/ragged/ragged_copies.h"
+#include "ranks/ragged/ragged.h"
 
 #include "os/cpu_cache.h"
 #include "runtime/threads.h"

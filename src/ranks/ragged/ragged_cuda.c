@@ -1,11 +1,9 @@
 /* The ragged all-to-all of GPU ranks: the launches of a call without a plan.  A row of the cuda transport. */
-#include "ranks/ragged/ragged_cuda.h"
+#include "ranks/ragged/ragged.h"
 
 #include "os/integers.h"
 #include "ranks/barrier_cuda.h"
 #include "ranks/cuda_launch.h"
-#include "ranks/ragged/ragged_launch_cuda.h"
-#include "ranks/ragged/ragged_plan_cuda.h"
 #include "runtime/status.h"
 
 static size_t workspace_bytes(const struct quern_ragged_call *call) {

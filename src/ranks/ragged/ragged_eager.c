@@ -1,14 +1,12 @@
 /* The short protocol of a ragged all-to-all: writes, reads and checks eager messages, and copies.  Called by ragged_host.c. */
-#include "ranks/ragged/ragged_eager.h"
+#include "ranks/ragged/ragged.h"
 
 #include <string.h>
 
 #include "os/futex.h"
 #include "os/integers.h"
-#include "ranks/hosts/connections.h"
+#include "ranks/hosts/hosts.h"
 #include "ranks/poison.h"
-#include "ranks/ragged/ragged_check.h"
-#include "ranks/ragged/ragged_copies.h"
 #include "runtime/status.h"
 
 typedef struct quern_ragged_eager eager_t;

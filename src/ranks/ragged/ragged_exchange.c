@@ -1,5 +1,5 @@
 /* One rank's part in the exchange: checks the terms, lists the copies and runs them.  Called by ragged_host.c. */
-#include "ranks/ragged/ragged_exchange.h"
+#include "ranks/ragged/ragged.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * The metadata of all ranks, gathered and checked on the host.  Called when plans of GPU ranks are created, and by exchanges over
  * NCCL.
  */
-#include "ranks/ragged/ragged_gather.h"
+#include "ranks/ragged/ragged.h"
 
 #include <stdlib.h>
 #include <string.h>

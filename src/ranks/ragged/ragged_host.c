@@ -1,5 +1,5 @@
 /*
- * Ragged all-to-all of CPU ranks.  The short protocol has one or two meetings: see ragged_eager.h.  The long protocol has three:
+ * Ragged all-to-all of CPU ranks.  The short protocol has one or two meetings: see ragged_eager.c.  The long protocol has three:
  *
  *   entry     All outputs may be overwritten, and all records and notices can be checked.
  *   vote      All reports are complete: either all ranks copy or none does.
@@ -10,7 +10,7 @@
  *
  * The table at the end is a row of the host transport.
  */
-#include "ranks/ragged/ragged_host.h"
+#include "ranks/ragged/ragged.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +19,6 @@
 #include "ranks/meeting.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
-#include "ranks/ragged/ragged_eager.h"
-#include "ranks/ragged/ragged_check.h"
-#include "ranks/ragged/ragged_exchange.h"
-#include "ranks/ragged/ragged_hosts.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
 

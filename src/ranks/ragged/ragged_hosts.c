@@ -1,10 +1,10 @@
 /* Messages of a ragged all-to-all over the connections of its ranks.  Called by ragged_host.c. */
-#include "ranks/ragged/ragged_hosts.h"
+#include "ranks/ragged/ragged.h"
 
 #include <string.h>
 
 #include "os/integers.h"
-#include "ranks/hosts/rows.h"
+#include "ranks/hosts/hosts.h"
 
 /* ---- entry ---- */
 

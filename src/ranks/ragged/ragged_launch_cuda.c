@@ -2,7 +2,7 @@
  * The launch of the ragged all-to-all of GPU ranks: lays out the workspace and fills in the arguments of the kernel.  Called for
  * calls (ragged_cuda.c) and for plans (ragged_plan_cuda.c).
  */
-#include "ranks/ragged/ragged_launch_cuda.h"
+#include "ranks/ragged/ragged.h"
 
 #include "os/integers.h"
 #include "ranks/barrier_cuda.h"

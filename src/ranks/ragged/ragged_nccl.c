@@ -8,16 +8,15 @@
  * Both ends make the same list of messages of a pair: slices that follow each other in the input and in the output are one message.
  * A group of NCCL has the messages of all pairs whose numbers are in one window, so both ends split their lists alike.
  */
-#include "ranks/ragged/ragged_nccl.h"
+#include "ranks/ragged/ragged.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "ranks/agreement.h"
 #include "ranks/cuda_launch.h"
-#include "ranks/nccl/nccl_rank.h"
+#include "ranks/nccl/nccl.h"
 #include "ranks/poison.h"
-#include "ranks/ragged/ragged_gather.h"
 #include "runtime/status.h"
 
 /* Bytes to or from a member; its number among those of the pair, in this direction. */

@@ -2,7 +2,7 @@
  * Plans of GPU ranks: the metadata is exchanged and checked once, on the host, and the list of copies is written to the workspace.
  * A run is then an entry, the copies and an exit.  Called by the public functions on plans.
  */
-#include "ranks/ragged/ragged_plan_cuda.h"
+#include "ranks/ragged/ragged.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +10,6 @@
 #include "ranks/agreement.h"
 #include "ranks/barrier_cuda.h"
 #include "ranks/cuda_launch.h"
-#include "ranks/ragged/ragged_check.h"
-#include "ranks/ragged/ragged_gather.h"
-#include "ranks/ragged/ragged_launch_cuda.h"
 #include "runtime/status.h"
 
 struct plan {

@@ -1,5 +1,5 @@
 /* Shows the rows and the metadata of a ragged all-to-all.  Called while somebody looks at it. */
-#include "ranks/ragged/ragged_show.h"
+#include "ranks/ragged/ragged.h"
 
 #include "../generated/arguments.h"
 

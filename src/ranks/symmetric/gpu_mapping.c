@@ -1,5 +1,5 @@
 /* Maps GPU memory for all GPUs of a process.  Called by the steps of symmetric_cuda.c and symmetric_cuda_register.c. */
-#include "ranks/symmetric/gpu_mapping.h"
+#include "ranks/symmetric/symmetric.h"
 
 #include <string.h>
 

@@ -14,8 +14,6 @@
 #include "ranks/points.h"
 #include "ranks/poison.h"
 #include "ranks/seen_wait.h"
-#include "ranks/symmetric/symmetric_lookup.h"
-#include "ranks/symmetric/symmetric_ranges.h"
 #include "runtime/arguments.h"
 #include "runtime/log.h"
 #include "runtime/status.h"

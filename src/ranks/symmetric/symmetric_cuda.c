@@ -8,7 +8,7 @@
  * The table at the end is called by symmetric.c and symmetric_memory.c.
  */
 #define _GNU_SOURCE
-#include "ranks/symmetric/symmetric_cuda.h"
+#include "ranks/symmetric/symmetric.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,6 @@
 #include "os/integers.h"
 #include "ranks/cuda_rank.h"
 #include "ranks/descriptors.h"
-#include "ranks/symmetric/symmetric_multicast.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 

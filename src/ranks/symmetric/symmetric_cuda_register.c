@@ -6,15 +6,13 @@
  *
  * The table at the end is called by symmetric.c and symmetric_memory.c.
  */
-#include "ranks/symmetric/symmetric_cuda_register.h"
+#include "ranks/symmetric/symmetric.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ranks/descriptors.h"
-#include "ranks/symmetric/gpu_mapping.h"
-#include "ranks/symmetric/symmetric_cuda_state.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 

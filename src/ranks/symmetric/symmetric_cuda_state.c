@@ -1,5 +1,5 @@
 /* Handles of GPU memory as file descriptors.  Called by the steps of symmetric_cuda.c and symmetric_multicast.c. */
-#include "ranks/symmetric/symmetric_cuda_state.h"
+#include "ranks/symmetric/symmetric.h"
 
 #include <errno.h>
 #include <string.h>

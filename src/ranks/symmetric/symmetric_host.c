@@ -7,7 +7,7 @@
  * The tables at the end are called by symmetric.c and symmetric_memory.c.
  */
 #define _GNU_SOURCE
-#include "ranks/symmetric/symmetric_host.h"
+#include "ranks/symmetric/symmetric.h"
 
 #include <errno.h>
 #include <fcntl.h>

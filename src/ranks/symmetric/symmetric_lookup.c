@@ -2,9 +2,8 @@
  * Looks up addresses and (id, offset) pairs.  Called by the ragged all-to-all and the collectives, by the public queries, and for
  * the pads of GPUs.
  */
-#include "ranks/symmetric/symmetric_lookup.h"
+#include "ranks/symmetric/symmetric.h"
 
-#include "ranks/symmetric/symmetric_ranges.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
 

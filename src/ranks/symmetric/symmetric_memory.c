@@ -2,7 +2,7 @@
  * The records of symmetric memory in this process: who holds them and when they are closed.  Called by symmetric.c for each rank
  * that gets or frees memory.
  */
-#include "ranks/symmetric/symmetric_memory.h"
+#include "ranks/symmetric/symmetric.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * Multicast for an allocation on GPUs: one object for all parts, with an address at which one store reaches all of them.  The steps
  * may run again, so each one makes only what is not made yet.  Called by the steps of symmetric_cuda.c.
  */
-#include "ranks/symmetric/symmetric_multicast.h"
+#include "ranks/symmetric/symmetric.h"
 
 #include "ranks/gpu_room.h"
 #include "runtime/status.h"

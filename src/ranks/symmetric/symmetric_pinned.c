@@ -8,10 +8,8 @@
  *
  * The tables at the end are called by symmetric.c and symmetric_memory.c.
  */
-#include "ranks/symmetric/symmetric_pinned.h"
+#include "ranks/symmetric/symmetric.h"
 
-#include "ranks/symmetric/gpu_mapping.h"
-#include "ranks/symmetric/symmetric_host.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 

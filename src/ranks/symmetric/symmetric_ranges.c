@@ -1,5 +1,5 @@
 /* Sorted tables of a rank's ranges.  Called by symmetric.c and symmetric_lookup.c. */
-#include "ranks/symmetric/symmetric_ranges.h"
+#include "ranks/symmetric/symmetric.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,12 +2,11 @@
  * Both lists are in the same order, so the first difference is where both differ first.  Each end finds it by itself, in the same
  * words.  Called by progress.c.
  */
-#include "ranks/transfer/agree.h"
+#include "ranks/transfer/transfer.h"
 
 #include <stdlib.h>
 
 #include "ranks/describe.h"
-#include "ranks/transfer/gpu.h"
 
 /* A transport of one rank to another: as one of the two has it. */
 struct item {

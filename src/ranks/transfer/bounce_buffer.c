@@ -1,6 +1,6 @@
 /* Memory through which data goes that another process does not reach, in two kinds.  Called by bounce_path.c. */
 #define _GNU_SOURCE
-#include "ranks/transfer/bounce_buffer.h"
+#include "ranks/transfer/transfer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,7 @@
 #include "os/descriptor.h"
 #include "os/file_size.h"
 #include "ranks/descriptors.h"
-#include "ranks/symmetric/gpu_mapping.h"
-#include "ranks/symmetric/symmetric_cuda_state.h"
-#include "ranks/symmetric/symmetric_pinned.h"
+#include "ranks/symmetric/symmetric.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/idle.h"
 #include "runtime/status.h"

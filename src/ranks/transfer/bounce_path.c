@@ -3,7 +3,7 @@
  * transfer.c.
  */
 #define _GNU_SOURCE
-#include "ranks/transfer/bounce_path.h"
+#include "ranks/transfer/transfer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,6 @@
 
 #include "ranks/descriptors.h"
 #include "ranks/points.h"
-#include "ranks/transfer/gpu.h"
-#include "ranks/transfer/stream.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 

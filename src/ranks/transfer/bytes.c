@@ -4,7 +4,7 @@
  * progress.c and transfer.c.
  */
 #define _GNU_SOURCE
-#include "ranks/transfer/bytes.h"
+#include "ranks/transfer/transfer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,11 +13,6 @@
 #include <time.h>
 
 #include "ranks/points.h"
-#include "ranks/transfer/carrier_path.h"
-#include "ranks/transfer/gpu.h"
-#include "ranks/transfer/bounce_path.h"
-#include "ranks/transfer/stream.h"
-#include "ranks/transfer/withdraw.h"
 
 enum {
     COPY_PIECE = 256 << 10, COPIES = 16,  /* bytes between two looks at the sender; such pieces in one call */

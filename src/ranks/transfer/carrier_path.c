@@ -2,7 +2,7 @@
  * Transfers between hosts by messages of a carrier.  Called by progress.c and bytes.c, and by transfer.c at the end of the group.
  */
 #define _GNU_SOURCE
-#include "ranks/transfer/carrier_path.h"
+#include "ranks/transfer/transfer.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -10,9 +10,8 @@
 
 #include "os/clock.h"
 #include "ranks/describe.h"
-#include "ranks/hosts/connections.h"
+#include "ranks/hosts/hosts.h"
 #include "ranks/points.h"
-#include "ranks/transfer/stream.h"
 #include "runtime/status.h"
 
 static const int64_t GRACE = 60000000;    /* nanoseconds for the word that a rank has ended, which explains a failure better */

@@ -3,17 +3,15 @@
  * connection: what follows it cannot be understood.  Called by progress.c and bytes.c.
  */
 #define _GNU_SOURCE
-#include "ranks/transfer/connection.h"
+#include "ranks/transfer/transfer.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ranks/eventcount.h"
-#include "ranks/hosts/connections.h"
-#include "ranks/hosts/sockets.h"
-#include "ranks/nccl/nccl_types.h"
-#include "ranks/transfer/transfer_list.h"
+#include "ranks/hosts/hosts.h"
+#include "ranks/nccl/nccl.h"
 #include "runtime/status.h"
 
 enum { SPARE = 4 << 10 };  /* of a ring, that data leaves for other messages, so that an error gets through */

@@ -1,12 +1,12 @@
 /* Events, streams and copies of GPU ranks' transfers.  Called by transfer.c, progress.c and transfers.c. */
-#include "ranks/transfer/gpu.h"
+#include "ranks/transfer/transfer.h"
 
 #include <stdlib.h>
 #include <sys/uio.h>
 
 #include "ranks/cuda_launch.h"
-#include "ranks/nccl/nccl_state.h"
-#include "ranks/symmetric/symmetric_lookup.h"
+#include "ranks/nccl/nccl.h"
+#include "ranks/symmetric/symmetric.h"
 #include "runtime/status.h"
 
 /* ---- making and freeing ---- */

@@ -1,5 +1,5 @@
 /* From the handle of a transfer to what is behind it, and to its failure.  Called by transfer.c and wait.c. */
-#include "ranks/transfer/handle.h"
+#include "ranks/transfer/transfer.h"
 
 #include "ranks/handles.h"
 #include "ranks/poison.h"

@@ -1,6 +1,6 @@
 /* Transfers of two GPU ranks over NCCL.  Called by progress.c, and by transfers.c at their end. */
 #define _POSIX_C_SOURCE 200809L
-#include "ranks/transfer/nccl_path.h"
+#include "ranks/transfer/transfer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 #include "os/clock.h"
 #include "ranks/describe.h"
 #include "ranks/poison.h"
-#include "ranks/transfer/gpu.h"
 #include "runtime/status.h"
 
 static const int64_t LINGER = 100000000;  /* nanoseconds for a flight whose transfer has failed, which most often completes */

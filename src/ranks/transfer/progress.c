@@ -3,7 +3,7 @@
  * each start and end.  Words for a transfer that is not prepared here yet are kept.  Called by transfer.c.
  */
 #define _GNU_SOURCE
-#include "ranks/transfer/progress.h"
+#include "ranks/transfer/transfer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +12,8 @@
 
 #include "os/clock.h"
 #include "ranks/describe.h"
-#include "ranks/hosts/connections.h"
+#include "ranks/hosts/hosts.h"
 #include "ranks/points.h"
-#include "ranks/transfer/agree.h"
-#include "ranks/transfer/bytes.h"
-#include "ranks/transfer/carrier_path.h"
-#include "ranks/transfer/gpu.h"
-#include "ranks/transfer/nccl_path.h"
-#include "ranks/transfer/bounce_path.h"
-#include "ranks/transfer/withdraw.h"
 #include "runtime/status.h"
 
 enum { MOST_EARLY = 4096 };  /* transfers that have not met their like */

@@ -1,6 +1,6 @@
 /* The streams between ranks of a host, and the places of the rings in the segment's file.  Called by connection.c. */
 #define _GNU_SOURCE
-#include "ranks/transfer/ring.h"
+#include "ranks/transfer/transfer.h"
 
 #include <errno.h>
 #include <string.h>

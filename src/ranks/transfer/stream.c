@@ -2,7 +2,7 @@
  * The bytes of a pair in one direction are one stream: its items, as both lists order them.  Called by bytes.c, carrier_path.c,
  * bounce_path.c.
  */
-#include "ranks/transfer/stream.h"
+#include "ranks/transfer/transfer.h"
 
 #include <string.h>
 

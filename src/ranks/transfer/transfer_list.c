@@ -3,7 +3,7 @@
  * Called by transfer.c.
  */
 #define _GNU_SOURCE
-#include "ranks/transfer/transfer_list.h"
+#include "ranks/transfer/transfer.h"
 
 #include <stdlib.h>
 #include <string.h>

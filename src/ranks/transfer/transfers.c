@@ -2,14 +2,13 @@
  * How transfers fail and end: the connection forget them, and the ranks of their lists are told.  Called by all files of this
  * folder.
  */
-#include "ranks/transfer/transfers.h"
+#include "ranks/transfer/transfer.h"
 
 #include <sched.h>
 
 #include "os/clock.h"
 #include "ranks/describe.h"
 #include "ranks/points.h"
-#include "ranks/transfer/withdraw.h"
 
 static const int64_t LINGER = 100000000;  /* nanoseconds for a connection or ring that is full */
 

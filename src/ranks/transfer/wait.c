@@ -14,8 +14,7 @@
 #include "ranks/points.h"
 #include "ranks/poison.h"
 #include "ranks/seen_wait.h"
-#include "ranks/transfer/handle.h"
-#include "ranks/transfer/progress.h"
+#include "ranks/transfer/transfer.h"
 #include "runtime/status.h"
 
 enum {
