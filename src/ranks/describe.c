@@ -149,22 +149,6 @@ static void describe_disagreement(struct quern_text *text, const struct quern_sl
                        report->peer, report->rank, report->update, (long long)report->value, report->other_peer,
                        report->other_update);
         return;
-    case QUERN_SLICE_UPDATES:
-        quern_text_add(text, "rank %d has %lld updates and rank %d has %lld: expected the same", report->rank,
-                       (long long)report->value, report->peer, (long long)report->limit);
-        return;
-    case QUERN_SLICE_ROW_BYTES:
-        quern_text_add(text, "rank %d has rows of %lld bytes and rank %d of %lld: expected the same", report->rank,
-                       (long long)report->value, report->peer, (long long)report->limit);
-        return;
-    case QUERN_SLICE_OUTPUT_PLACE:
-        quern_text_add(text, "the outputs of ranks %d and %d are not at the same place of the same symmetric allocation",
-                       report->rank, report->peer);
-        return;
-    case QUERN_SLICE_WORKSPACE_PLACE:
-        quern_text_add(text, "the workspaces of ranks %d and %d are not at the same place of the same symmetric allocation",
-                       report->rank, report->peer);
-        return;
     case QUERN_CHUNK_TOLD:
         quern_text_add(text,
                        "ready[%lld] of rank %d is args.ready_value, %lld, or its complement before the call: "
@@ -183,60 +167,77 @@ static void describe_disagreement(struct quern_text *text, const struct quern_sl
     }
 }
 
-/* ---- the terms of collectives and of quantised chunks ---- */
+/* ---- terms, which all members of a call have in common ---- */
 
-static const char *const term_names[QUERN_FAULTS] = {
-    [QUERN_TERMS_DTYPE] = "dtype", [QUERN_TERMS_COMBINATION] = "combination", [QUERN_TERMS_COUNT] = "count",
-    [QUERN_TERMS_ROOT] = "root",   [QUERN_TERMS_MEMBERS] = "members",         [QUERN_TERMS_INPUT_PLACE] = "input",
-    [QUERN_TERMS_OUTPUT_PLACE] = "output",
-    [QUERN_TERMS_INPUT_DTYPE] = "input_dtype",
-    [QUERN_TERMS_OUTPUT_DTYPE] = "output_dtype", [QUERN_TERMS_ROWS] = "rows", [QUERN_TERMS_COLUMNS] = "columns",
-    [QUERN_TERMS_CHUNK_ROWS] = "chunk_rows", [QUERN_TERMS_READY_VALUE] = "ready_value", [QUERN_TERMS_EPS] = "eps",
-    [QUERN_TERMS_POWER_OF_TWO] = "power_of_two", [QUERN_TERMS_ROUNDING] = "rounding", [QUERN_TERMS_READY_PLACE] = "ready",
+static void add_number(struct quern_text *text, int64_t value) { quern_text_add(text, "%lld", (long long)value); }
+static void add_dtype(struct quern_text *text, int64_t value) { quern_text_add(text, "%s", quern_dtype_name((quern_dtype)value)); }
+
+static void add_combination(struct quern_text *text, int64_t value) {
+    quern_text_add(text, "%s", value == QUERN_COMBINE_SUM ? "QUERN_COMBINE_SUM" : "QUERN_COMBINE_MAX");
+}
+
+static void add_rounding(struct quern_text *text, int64_t value) {
+    quern_text_add(text, "%s", value == QUERN_ROUND_STOCHASTIC ? "QUERN_ROUND_STOCHASTIC" : "QUERN_ROUND_NEAREST");
+}
+
+/* A kernel tells the bits of a float, a host those of a double, which are more than 32 unless it is 0. */
+static void add_real(struct quern_text *text, int64_t value) {
+    const uint32_t bits = (uint32_t)value;
+    float single;
+    double real;
+    memcpy(&single, &bits, sizeof single);
+    memcpy(&real, &value, sizeof real);
+    quern_text_add(text, "%g", value == bits ? (double)single : real);
+}
+
+static const char other_place[] = " of ranks %d and %d is not at the same place of the same symmetric allocation",
+    other_members[] = " differ on ranks %d and %d: expected the same on all members";
+
+/* How a difference is told: by the values, which other processes can write, or by another text. */
+static const struct {
+    const char *name;
+    void (*add)(struct quern_text *text, int64_t value);
+    const char *text;
+} terms[QUERN_FAULTS] = {
+    [QUERN_SLICE_UPDATES] = {"args.updates", add_number, NULL},
+    [QUERN_SLICE_ROW_BYTES] = {"args.row_bytes", add_number, NULL},
+    [QUERN_SLICE_OUTPUT_PLACE] = {"args.output", NULL, other_place},
+    [QUERN_SLICE_WORKSPACE_PLACE] = {"workspace", NULL, other_place},
+    [QUERN_TERMS_DTYPE] = {"args.dtype", add_dtype, NULL},
+    [QUERN_TERMS_COMBINATION] = {"args.combination", add_combination, NULL},
+    [QUERN_TERMS_COUNT] = {"args.count", add_number, NULL},
+    [QUERN_TERMS_ROOT] = {"args.root", add_number, NULL},
+    [QUERN_TERMS_MEMBERS] = {"args.members", NULL, other_members},
+    [QUERN_TERMS_INPUT_PLACE] = {"args.input", NULL, other_place},
+    [QUERN_TERMS_OUTPUT_PLACE] = {"args.output", NULL, other_place},
+    [QUERN_TERMS_INPUT_DTYPE] = {"args.input_dtype", add_dtype, NULL},
+    [QUERN_TERMS_OUTPUT_DTYPE] = {"args.output_dtype", add_dtype, NULL},
+    [QUERN_TERMS_ROWS] = {"args.rows", add_number, NULL},
+    [QUERN_TERMS_COLUMNS] = {"args.columns", add_number, NULL},
+    [QUERN_TERMS_CHUNK_ROWS] = {"args.chunk_rows", add_number, NULL},
+    [QUERN_TERMS_READY_VALUE] = {"args.ready_value", add_number, NULL},
+    [QUERN_TERMS_EPS] = {"args.eps", add_real, NULL},
+    [QUERN_TERMS_POWER_OF_TWO] = {"args.power_of_two", add_number, NULL},
+    [QUERN_TERMS_ROUNDING] = {"args.rounding", add_rounding, NULL},
+    [QUERN_TERMS_READY_PLACE] = {"args.ready", NULL, other_place},
 };
 
-static bool is_place(int32_t fault) {
-    return fault == QUERN_TERMS_INPUT_PLACE || fault == QUERN_TERMS_OUTPUT_PLACE || fault == QUERN_TERMS_READY_PLACE;
-}
-
-static bool is_dtype(int32_t fault) {
-    return fault == QUERN_TERMS_DTYPE || fault == QUERN_TERMS_INPUT_DTYPE || fault == QUERN_TERMS_OUTPUT_DTYPE;
-}
-
-static double value_of_bits(int64_t value) {
-    const uint32_t bits = (uint32_t)value;
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return (double)x;
-}
-
-/* A value of a report, which other processes can write. */
-static void add_value(struct quern_text *text, int32_t fault, int64_t value) {
-    if (is_dtype(fault)) quern_text_add(text, "%s", quern_dtype_name((quern_dtype)value));
-    else if (fault == QUERN_TERMS_COMBINATION)
-        quern_text_add(text, "%s", value == QUERN_COMBINE_SUM ? "QUERN_COMBINE_SUM" : "QUERN_COMBINE_MAX");
-    else if (fault == QUERN_TERMS_EPS) quern_text_add(text, "%g", value_of_bits(value));
-    else quern_text_add(text, "%lld", (long long)value);
-}
-
 static void describe_term(struct quern_text *text, const struct quern_slice_report *report) {
-    const bool has_place = is_place(report->fault);
-    quern_text_add(text, "args.%s", term_names[report->fault]);
-    if (report->fault == QUERN_TERMS_MEMBERS || has_place) {
-        quern_text_add(text, has_place ? " of ranks %d and %d is not at the same place of the same symmetric allocation"
-                                      : " differ on ranks %d and %d: expected the same on all members", report->rank, report->peer);
+    quern_text_add(text, "%s", terms[report->fault].name);
+    if (terms[report->fault].text) {
+        quern_text_add(text, terms[report->fault].text, report->rank, report->peer);
         return;
     }
     quern_text_add(text, " is ");
-    add_value(text, report->fault, report->value);
+    terms[report->fault].add(text, report->value);
     quern_text_add(text, " on rank %d and ", report->rank);
-    add_value(text, report->fault, report->limit);
+    terms[report->fault].add(text, report->limit);
     quern_text_add(text, " on rank %d: expected the same on all members", report->peer);
 }
 
 void quern_describe_slice(struct quern_text *text, const struct quern_slice_report *report) {
     size_t fault = (size_t)report->fault;
-    if (fault < QUERN_FAULTS && term_names[fault]) {
+    if (fault < QUERN_FAULTS && terms[fault].name) {
         describe_term(text, report);
         return;
     }

@@ -139,6 +139,16 @@ quern_status quern_check_members(const struct quern_membership *member, const in
                       member->rank);
 }
 
+int quern_number_places(const struct quern_membership *member, const struct quern_rank_set *set, uint16_t *rank_at, int *place) {
+    int places = 0;
+    for (int rank = 0; rank < member->ranks; rank++) {
+        if (!quern_set_has(set, rank)) continue;
+        if (rank == member->rank) *place = places;
+        rank_at[places++] = (uint16_t)rank;
+    }
+    return places;
+}
+
 quern_status quern_check_timeout(const struct quern_membership *member, double timeout, double *limit) {
     __atomic_load(&member->timeout, limit, __ATOMIC_RELAXED);  /* a wait for chunks may be another thread's */
     if (timeout > 0) *limit = timeout;

@@ -37,6 +37,9 @@ quern_status quern_members_even_poisoned(quern_group *const *groups, int count,
 /* The members argument of a call (NULL: all ranks): ascending ranks of the group, with the calling rank. */
 quern_status quern_check_members(const struct quern_membership *member, const int *members, int count, struct quern_rank_set *set);
 
+/* The ranks of a set in ascending order, and the place of the calling rank.  Returns how many there are. */
+int quern_number_places(const struct quern_membership *member, const struct quern_rank_set *set, uint16_t *rank_at, int *place);
+
 /* The timeout of a call, which must not be negative or NaN; 0: the group's. */
 quern_status quern_check_timeout(const struct quern_membership *member, double timeout, double *limit);
 

@@ -120,7 +120,7 @@ const struct exchange_mistake exchange_faults[EXCHANGE_FAULTS] = {
     {2, overlap_of_one_row, QUERN_INVALID_SHAPE,
      "sender 2, receiver 1, update 1: output row 9 is also written by sender 2, update 0"},
     {2, overlap_of_all, QUERN_INVALID_SHAPE, "sender 2, receiver 1, update 0: output row 0 is also written by sender 0, update 0"},
-    {1, fewer_updates, QUERN_PEER_MISMATCH, "rank 0 has 2 updates and rank 1 has 1: expected the same"},
-    {2, longer_rows, QUERN_PEER_MISMATCH, "rank 0 has rows of 4 bytes and rank 2 of 8: expected the same"},
+    {1, fewer_updates, QUERN_PEER_MISMATCH, "args.updates is 2 on rank 0 and 1 on rank 1: expected the same on all members"},
+    {2, longer_rows, QUERN_PEER_MISMATCH, "args.row_bytes is 4 on rank 0 and 8 on rank 2: expected the same on all members"},
     {-1, two_ranks, QUERN_INVALID_SHAPE, "sender 1, receiver 0, update 1: send_sizes is -1, expected 0 or more"},
 };

@@ -129,7 +129,7 @@ static const struct {
     {other_value, "args.ready_value is 7 on rank 0 and 8 on rank 1" DIFFER, QUERN_OK},
     {other_eps, "args.eps is 0.5 on rank 0 and 0.25 on rank 1" DIFFER, QUERN_OK},
     {other_power, "args.power_of_two is ", QUERN_OK},
-    {other_rounding, "args.rounding is 1 on rank 0 and 2 on rank 1" DIFFER, QUERN_OK},
+    {other_rounding, "args.rounding is QUERN_ROUND_NEAREST on rank 0 and QUERN_ROUND_STOCHASTIC on rank 1" DIFFER, QUERN_OK},
     {other_output, "args.output of ranks 0 and 1 is not at the same place of the same symmetric allocation", QUERN_OK},
     {other_ready, "args.ready of ranks 0 and 1 is not at the same place of the same symmetric allocation", QUERN_OK},
     {no_input, REFUSED, QUERN_NULL_POINTER},

@@ -640,7 +640,7 @@ TEST_BENCH(ragged, plans_of_parts_of_a_group, .kind = RANK_BOTH, .count = MEMBER
     plan = NULL;
     call.args.members = rank->rank == 1 ? everyone : pair, call.args.member_count = rank->rank == 1 ? 3 : 2;
     rank_refused(rank, exchange_plan(&call, &plan),
-                 QUERN_PEER_MISMATCH, "args.members differ from those of rank 0");
+                 QUERN_PEER_MISMATCH, "args.members differ on ranks 0 and 1: expected the same on all members");
 
     /* An error of the pair is reported to the third rank too. */
     call.args.members = rank->rank == 1 ? single : pair, call.args.member_count = rank->rank == 1 ? 1 : 2;

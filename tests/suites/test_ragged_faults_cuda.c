@@ -158,8 +158,8 @@ EXCHANGE_MISTAKE(no_dtype, args->metadata_dtype = QUERN_F32)
 
 static const struct exchange_mistake in_arguments[] = {
     {-1, negative_offset_of_nothing, QUERN_INVALID_SHAPE, "sender 1, receiver 0, update 1: output_offsets is -4"},
-    {1, other_output, QUERN_PEER_MISMATCH, "the outputs of ranks 0 and 1 are not at the same place"},
-    {1, other_workspace, QUERN_PEER_MISMATCH, "the workspaces of ranks 0 and 1 are not at the same place"},
+    {1, other_output, QUERN_PEER_MISMATCH, "args.output of ranks 0 and 1 is not at the same place"},
+    {1, other_workspace, QUERN_PEER_MISMATCH, "workspace of ranks 0 and 1 is not at the same place"},
     {1, private_output, QUERN_INVALID_ARGUMENT, "rank 1 refused its own arguments"},
     {1, no_dtype, QUERN_INVALID_DTYPE, "rank 1 refused its own arguments"},
 };
@@ -254,8 +254,8 @@ TEST_SCENE(ragged_faults_cuda, the_members_of_a_plan_agree_in_each_pair) {
                 s->args[rank].member_count = is_pair ? 2 : 1;
                 s->args[rank].updates = 0;
             }
-            snprintf(text, sizeof text, "rank %d: args.members differ from those of rank %d: expected the same", pairs[i][knows],
-                     pairs[i][!knows]);
+            snprintf(text, sizeof text, "rank %d: args.members differ on ranks %d and %d: expected the same on all members",
+                     pairs[i][knows], pairs[i][0], pairs[i][1]);
             refuse_plan(s, QUERN_PEER_MISMATCH, text);
         }
 }
@@ -267,9 +267,9 @@ TEST_SCENE(ragged_faults_cuda, outputs_elsewhere_in_a_plan) {
     prepare(s, METADATA_IN_PLAN, false, NULL);
     const ptrdiff_t offset = (unsigned char *)s->args[1].output - s->bench.pool[1][POOL_SYMMETRIC];
     s->args[1].output = (char *)others[1] + offset;
-    refuse_plan(s, QUERN_PEER_MISMATCH, "the outputs of ranks 0 and 1 are not at the same place");
+    refuse_plan(s, QUERN_PEER_MISMATCH, "args.output of ranks 0 and 1 is not at the same place");
     s->args[1].output = (char *)s->args[1].output + 8;
-    refuse_plan(s, QUERN_PEER_MISMATCH, "the outputs of ranks 0 and 1 are not at the same place");
+    refuse_plan(s, QUERN_PEER_MISMATCH, "args.output of ranks 0 and 1 is not at the same place");
     prepare(s, METADATA_IN_PLAN, false, NULL);
     for (int rank = 0; rank < RANKS; rank++)
         for (int update = 0; update < UPDATES; update++) {
@@ -300,7 +300,7 @@ TEST_SCENE(ragged_faults_cuda, outputs_elsewhere_of_each_pair_in_a_plan) {
                     s->one[rank].recv_sizes[entry(peer, update)] = passes && rank == receiver && peer == sender;
                 }
         s->args[odd].output = others[odd];
-        snprintf(text, sizeof text, "the outputs of ranks %d and %d are not at the same place", receiver, sender);
+        snprintf(text, sizeof text, "args.output of ranks %d and %d is not at the same place", receiver, sender);
         const bool matters = (odd == sender) != (odd == receiver);
         check_status(make_plan(s), matters ? QUERN_PEER_MISMATCH : QUERN_OK);
         if (matters) check_detail(text);

@@ -14,14 +14,6 @@
 
 /* ---- members ---- */
 
-static void number_places(struct quern_chunks_call *call) {
-    for (int rank = 0; rank < call->member->ranks; rank++) {
-        if (!quern_set_has(&call->set, rank)) continue;
-        if (rank == call->member->rank) call->place = call->places;
-        call->rank_at[call->places++] = (uint16_t)rank;
-    }
-}
-
 quern_status quern_chunks_fill_members(struct quern_chunks_call *call, struct quern_membership *member,
                                        const quern_quantize_chunks_args *args) {
     memset(call, 0, offsetof(struct quern_chunks_call, set));  /* not what is long, and filled in where it is used */
@@ -33,7 +25,7 @@ quern_status quern_chunks_fill_members(struct quern_chunks_call *call, struct qu
     if (status != QUERN_OK) return status;
     call->args = *args;
     status = quern_check_members(member, call->args.members, call->args.member_count, &call->set);
-    if (status == QUERN_OK) number_places(call);
+    if (status == QUERN_OK) call->places = quern_number_places(member, &call->set, call->rank_at, &call->place);
     return status;
 }
 

@@ -20,14 +20,6 @@ static const struct quern_collective_form all_gather = {.operation = QUERN_IN_AL
 
 /* ---- members: checked first, since a rank reports faulty arguments to the other members ---- */
 
-static void number_places(struct quern_collective_call *call) {
-    for (int rank = 0; rank < call->member->ranks; rank++) {
-        if (!quern_set_has(&call->set, rank)) continue;
-        if (rank == call->member->rank) call->place = call->places;
-        call->rank_at[call->places++] = (uint16_t)rank;
-    }
-}
-
 static quern_status fill_members(struct quern_collective_call *call, struct quern_membership *member,
                                  const quern_collective_args *args) {
     memset(call, 0, offsetof(struct quern_collective_call, input_place));  /* not what is long, and filled in where it is used */
@@ -38,7 +30,7 @@ static quern_status fill_members(struct quern_collective_call *call, struct quer
         return quern_fail(member->device, QUERN_NOT_SUPPORTED, "a group over %s has no collectives", member->transport->name);
     quern_status status = quern_check_struct(member->device, "quern_collective_args", args, sizeof *args);
     if (status == QUERN_OK) status = quern_check_members(member, args->members, args->member_count, &call->set);
-    if (status == QUERN_OK) number_places(call);
+    if (status == QUERN_OK) call->places = quern_number_places(member, &call->set, call->rank_at, &call->place);
     return status;
 }
 

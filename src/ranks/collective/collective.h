@@ -7,8 +7,8 @@
 #include "os/text.h"
 #include "ranks/cuda_launch.h"
 #include "ranks/hosts/hosts.h"
-#include "ranks/membership.h"
 #include "ranks/symmetric/symmetric.h"
+#include "ranks/terms.h"
 #include "runtime/look.h"
 
 /* ---- A checked call of a collective, and the functions by which a transport runs it ---- */
@@ -27,15 +27,11 @@ struct quern_collective_form {
 
 /* The terms that a rank sends to the others on CPUs: see collective_record.c. */
 struct quern_collective_head {
-    uint64_t digest;                      /* of all below: ranks act on it, so it must be what the rank has written */
-    uint64_t members[2];                  /* quern_set_describe */
+    struct quern_record record;           /* flags: enum quern_collective_trait */
     int64_t count;
     uint64_t live;                        /* quern_symmetric_live: ranks with the same can reach the same memory */
     int32_t root;
-    uint8_t dtype, combination;
-    uint16_t refused;                     /* quern_status */
-    uint32_t traits;                      /* bits of enum quern_collective_trait */
-    uint32_t unused[3];
+    uint8_t dtype, combination, unused[10];
 };
 
 /* One rank's call, checked, with defaults filled in. */
@@ -186,10 +182,9 @@ bool quern_collective_is_told(const struct quern_collective_call *call);
 /* Fetches the lines that the next record will occupy if it is as long as the last one. */
 void quern_collective_expect_record(const struct quern_membership *member);
 
-/* What this rank says of its call, without a digest; and whether another member says the same as the lowest one. */
+/* What this rank says of its call, without a digest; and what of it is the same on all members. */
 void quern_collective_fill_head(const struct quern_collective_call *call, uint32_t traits, struct quern_collective_head *head);
-quern_status quern_collective_compare_heads(const struct quern_collective_call *call, const struct quern_collective_head *first,
-                                            const struct quern_collective_head *other, int place);
+extern const struct quern_terms quern_collective_terms;
 
 /* Writes this rank's record, and what it tells beside its signal. */
 void quern_collective_write_record(struct quern_collective_call *call, uint32_t half, uint32_t traits,

@@ -50,8 +50,7 @@ static quern_status reach(struct quern_collective_rounds *rounds, uint32_t half,
     for (int place = 0; place < call->places; place++) {
         struct quern_collective_places places;
         if (!quern_collective_read_places(call, half, place, &places))
-            return quern_poison(call->member, QUERN_PEER_MISMATCH, "rank %d read a damaged record of rank %d: " QUERN_BY_STRANGER,
-                                call->member->rank, call->rank_at[place]);
+            return quern_poison_damaged(call->member, "record", call->rank_at[place]);
         quern_collective_look_at(call, place, &places.sight, rounds->has_windows);
         const int buffer = quern_collective_reach(rounds, place, &places);
         if (buffer >= 0 && verdict->buffer < 0) *verdict = (struct verdict){buffer, call->rank_at[place]};

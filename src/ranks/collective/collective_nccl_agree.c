@@ -5,18 +5,12 @@
  */
 #include "ranks/collective/collective.h"
 
-#include <string.h>
-
-#include "ranks/describe.h"
 #include "ranks/hosts/hosts.h"
 #include "ranks/points.h"
-#include "ranks/poison.h"
-#include "runtime/status.h"
 
 struct notice {
-    uint64_t digest;                     /* of all below; that of the head is unused */
     struct quern_collective_head head;
-    char reason[256];                    /* why the rank refuses its arguments */
+    char reason[QUERN_REASON_BYTES];     /* why the rank refuses its arguments */
 };
 
 _Static_assert(sizeof(struct notice) <= QUERN_EAGER_BYTES, "a notice fits an eager message");
@@ -28,11 +22,9 @@ static void *notice_at(const struct quern_membership *member, int rank) {
 }
 
 static void write_notice(const struct quern_collective_call *call) {
-    struct notice notice = {0};
-    quern_collective_fill_head(call, 0, &notice.head);
-    if (call->refused != QUERN_OK) quern_error_detail(notice.reason, sizeof notice.reason);
-    quern_write_digest(&notice, sizeof notice);
-    memcpy(notice_at(call->member, call->member->rank), &notice, sizeof notice);
+    struct quern_collective_head head;
+    quern_collective_fill_head(call, 0, &head);
+    quern_write_record(&quern_collective_terms, &head, notice_at(call->member, call->member->rank));
 }
 
 static bool place_notice(void *user, struct quern_channel *channel) {
@@ -56,40 +48,15 @@ static quern_status bring_notices(struct quern_collective_call *call, const stru
     return quern_span_sendrecv(&sendrecv, meeting);
 }
 
-/* ---- reading ---- */
-
-static quern_status read_notice(const struct quern_collective_call *call, int place, struct notice *notice) {
-    const int rank = call->rank_at[place];
-    memcpy(notice, notice_at(call->member, rank), sizeof *notice);
-    if (quern_has_digest(notice, sizeof *notice) && quern_is_status((quern_status)notice->head.refused)) return QUERN_OK;
-    return quern_poison(call->member, QUERN_PEER_MISMATCH, "rank %d read a damaged notice of rank %d: " QUERN_BY_STRANGER,
-                        call->member->rank, rank);
-}
-
-static quern_status report_refusal(const struct quern_collective_call *call, const struct notice *notice, int place) {
-    char reason[sizeof notice->reason];
-    if (call->refused != QUERN_OK) return call->refused;  /* its own detail is set */
-    quern_copy_text(reason, notice->reason, sizeof reason);
-    return quern_fail(call->member->device, (quern_status)notice->head.refused, "%s: rank %d: %s", call->member->label,
-                      call->rank_at[place], reason);
-}
-
-/* *result: the error of the call.  Refusals come first, since the arguments of who refuses say nothing. */
+/* *result: the error of the call. */
 static quern_status compare_notices(const struct quern_collective_call *call, quern_status *result) {
-    struct notice first, notice;
-    quern_status status = QUERN_OK;
-    *result = QUERN_OK;
-    for (int place = 0; place < call->places && *result == QUERN_OK; place++) {
-        status = read_notice(call, place, &notice);
+    struct quern_reading reading = {.terms = &quern_collective_terms, .member = call->member, .rank_at = call->rank_at};
+    struct quern_collective_head head;
+    for (int place = 0; place < call->places; place++) {
+        quern_status status = quern_read_record(&reading, place, notice_at(call->member, call->rank_at[place]), &head);
         if (status != QUERN_OK) return status;
-        if (notice.head.refused) *result = report_refusal(call, &notice, place);
     }
-    for (int place = 0; place < call->places && *result == QUERN_OK; place++) {
-        status = read_notice(call, place, &notice);
-        if (status != QUERN_OK) return status;
-        if (!place) first = notice;
-        *result = quern_collective_compare_heads(call, &first.head, &notice.head, place);
-    }
+    *result = quern_judge_records(&reading, call->refused, true);
     return QUERN_OK;
 }
 

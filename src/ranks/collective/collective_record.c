@@ -6,9 +6,7 @@
 #include "os/futex.h"
 #include "os/integers.h"
 #include "os/thread_id.h"
-#include "ranks/describe.h"
 #include "ranks/hosts/hosts.h"
-#include "ranks/poison.h"
 #include "runtime/status.h"
 
 typedef struct quern_collective_head head_t;
@@ -17,7 +15,7 @@ typedef struct quern_collective_verdict verdict_t;
 
 typedef struct quern_collective_told told_t;
 
-enum { LINE = 64, TINY = sizeof(((told_t *)0)->input), REASON_BYTES = 256, VERDICT_AT = QUERN_EAGER_BYTES - sizeof(verdict_t) };
+enum { LINE = 64, TINY = sizeof(((told_t *)0)->input), VERDICT_AT = QUERN_EAGER_BYTES - sizeof(verdict_t) };
 
 static const char *const buffer_names[] = {"input", "output", "workspace"};
 
@@ -72,15 +70,10 @@ static struct quern_collective_location locate(const void *pointer, enum quern_s
 }
 
 void quern_collective_fill_head(const struct quern_collective_call *call, uint32_t traits, head_t *head) {
-    quern_set_describe(&call->set, call->member->ranks, head->members);
-    head->count = call->count;
-    head->live = quern_symmetric_live(call->member);
-    head->root = call->root;
-    head->dtype = (uint8_t)call->dtype;
-    head->combination = (uint8_t)call->combination;
-    head->refused = (uint16_t)call->refused;
-    head->traits = traits;
-    memset(head->unused, 0, sizeof head->unused);
+    *head = (head_t){.record = {.refused = (uint32_t)call->refused, .flags = traits}, .count = call->count, .root = call->root,
+                     .live = quern_symmetric_live(call->member), .dtype = (uint8_t)call->dtype,
+                     .combination = (uint8_t)call->combination};
+    quern_set_describe(&call->set, call->member->ranks, head->record.members);
 }
 
 /* Returns the end. */
@@ -96,8 +89,8 @@ static char *write_places(const struct quern_collective_call *call, char *to) {
 
 static char *write_payload(const struct quern_collective_call *call, char *to) {
     if (call->refused != QUERN_OK) {
-        quern_error_detail(to, REASON_BYTES);
-        return to + REASON_BYTES;
+        quern_error_detail(to, QUERN_REASON_BYTES);
+        return to + QUERN_REASON_BYTES;
     }
     if (!quern_collective_is_small(call)) return write_places(call, to);
     if (is_tiny(call)) return to;
@@ -108,80 +101,22 @@ static char *write_payload(const struct quern_collective_call *call, char *to) {
 void quern_collective_write_record(struct quern_collective_call *call, uint32_t half, uint32_t traits, told_t *told) {
     struct quern_membership *member = call->member;
     char *record = record_at(member, member->rank, half);
-    if (!call->head.digest || call->head.traits != traits) {
+    if (!call->head.record.digest || call->head.record.flags != traits) {
         quern_collective_fill_head(call, traits, &call->head);
         quern_write_digest(&call->head, sizeof call->head);
     }
     memcpy(record, &call->head, sizeof call->head);
     member->eager_bytes = (size_t)(write_payload(call, record + sizeof call->head) - record);
-    told->digest = call->head.digest;
+    told->digest = call->head.record.digest;
     if (call->refused == QUERN_OK && is_tiny(call) && call->input) memcpy(told->input, call->input, (size_t)call->input_bytes);
-}
-
-/* ---- comparing ---- */
-
-static quern_status differ(const struct quern_collective_call *call, const char *name, const char *first, const char *other,
-                           int place) {
-    return quern_fail(call->member->device, QUERN_PEER_MISMATCH,
-                      "%s: args.%s is %s on rank %d and %s on rank %d: expected the same on all members", call->member->label, name,
-                      first, call->rank_at[0], other, call->rank_at[place]);
-}
-
-static quern_status differ_in_number(const struct quern_collective_call *call, const char *name, int64_t first, int64_t other,
-                                     int place) {
-    char texts[2][24];
-    const int64_t numbers[] = {first, other};
-    for (int i = 0; i < 2; i++) {
-        struct quern_text text = quern_text_begin(texts[i], sizeof texts[i]);
-        quern_text_add(&text, "%lld", (long long)numbers[i]);
-    }
-    return differ(call, name, texts[0], texts[1], place);
-}
-
-static const char *combination_name(int combination) {
-    return combination == QUERN_COMBINE_SUM ? "QUERN_COMBINE_SUM" : "QUERN_COMBINE_MAX";
-}
-
-static bool are_same(const head_t *first, const head_t *other) {
-    return memcmp(first->members, other->members, sizeof first->members) == 0 && first->dtype == other->dtype &&
-           first->combination == other->combination && first->count == other->count && first->root == other->root;
-}
-
-/* Names a difference between the lowest member and another one. */
-static quern_status report_difference(const struct quern_collective_call *call, const head_t *first, const head_t *other,
-                                      int place) {
-    if (memcmp(first->members, other->members, sizeof first->members) != 0)
-        return quern_fail(call->member->device, QUERN_PEER_MISMATCH, "%s: args.members differ on ranks %d and %d: expected the "
-                          "same on all members", call->member->label, call->rank_at[0], call->rank_at[place]);
-    if (first->dtype != other->dtype)
-        return differ(call, "dtype", quern_dtype_name(first->dtype), quern_dtype_name(other->dtype), place);
-    if (first->combination != other->combination)
-        return differ(call, "combination", combination_name(first->combination), combination_name(other->combination), place);
-    const bool counts = first->count != other->count;
-    return counts ? differ_in_number(call, "count", first->count, other->count, place)
-                  : differ_in_number(call, "root", first->root, other->root, place);
-}
-
-quern_status quern_collective_compare_heads(const struct quern_collective_call *call, const head_t *first, const head_t *other,
-                                            int place) {
-    return are_same(first, other) ? QUERN_OK : report_difference(call, first, other, place);
 }
 
 /* ---- reading ---- */
 
-static quern_status report_refusal(const struct quern_collective_call *call, uint32_t half, int place) {
-    char reason[REASON_BYTES];
-    if (call->refused != QUERN_OK) return call->refused;  /* its own detail is set */
-    quern_copy_text(reason, quern_collective_payload(call, half, place), sizeof reason);
-    return quern_fail(call->member->device, QUERN_PEER_MISMATCH, "%s: rank %d refused its own arguments: %s", call->member->label,
-                      call->rank_at[place], reason);
-}
-
-static quern_status fail_damaged(const struct quern_collective_call *call, const char *what, int place) {
-    return quern_poison(call->member, QUERN_PEER_MISMATCH, "rank %d read a damaged %s of rank %d: " QUERN_BY_STRANGER,
-                        call->member->rank, what, call->rank_at[place]);
-}
-
+static const struct quern_term terms[] = {
+    QUERN_TERM(QUERN_TERMS_DTYPE, head_t, dtype), QUERN_TERM(QUERN_TERMS_COMBINATION, head_t, combination),
+    QUERN_TERM(QUERN_TERMS_COUNT, head_t, count), QUERN_TERM(QUERN_TERMS_ROOT, head_t, root)};
+const struct quern_terms quern_collective_terms = {terms, sizeof terms / sizeof *terms, sizeof(head_t)};
 /* Fetches the first lines of all records at once, since each comes from another core. */
 static void expect_records(const struct quern_collective_call *call, uint32_t half) {
     for (int place = 0; place < call->places; place++) {
@@ -195,46 +130,40 @@ bool quern_collective_is_agreed(const struct quern_collective_call *call, uint32
     if (call->refused != QUERN_OK || !quern_collective_is_told(call)) return false;
     uint64_t differs = 0;
     for (int place = 0; place < call->places; place++)
-        if (place != call->place) differs |= told_of(call, half, place)->digest ^ call->head.digest;
+        if (place != call->place) differs |= told_of(call, half, place)->digest ^ call->head.record.digest;
     return !differs;
 }
 
-/* Whether another process may have written into a head. */
-static bool is_damaged(const struct quern_collective_call *call, uint32_t half, int place, const head_t *head) {
-    if (call->member->one_process) return false;
-    const bool told = quern_collective_is_told(call) && place != call->place;
-    return !quern_has_digest(head, sizeof *head) || (told && told_of(call, half, place)->digest != head->digest);
+/* Whether a member has told the digest of its head, if it has told one. */
+static bool is_as_told(const struct quern_collective_call *call, uint32_t half, int place, const head_t *head) {
+    return place == call->place || !quern_collective_is_told(call) || told_of(call, half, place)->digest == head->record.digest;
 }
 
-/* Compares each with that of the lowest member, so that all members find the same difference. */
 quern_status quern_collective_read_heads(const struct quern_collective_call *call, uint32_t half,
                                          struct quern_collective_summary *summary, quern_status *result) {
-    head_t first = {0}, other = {0}, head;
-    int refuses = -1, differs = -1;
+    struct quern_reading reading = {.terms = &quern_collective_terms, .member = call->member, .rank_at = call->rank_at};
+    uint64_t live = 0;
     expect_records(call, half);
-    summary->all = ~0u;
-    summary->any = 0;
-    summary->same_live = true;
+    *summary = (struct quern_collective_summary){.all = ~0u, .same_live = true};
     for (int place = 0; place < call->places; place++) {
-        memcpy(&head, record_at(call->member, call->rank_at[place], half), sizeof head);
-        if (is_damaged(call, half, place, &head)) return fail_damaged(call, "record", place);
-        if (!place) first = head;
-        if (head.refused && refuses < 0) refuses = place;
-        if (differs < 0 && !are_same(&first, &head)) differs = place, other = head;
-        if (place < QUERN_RANK_LIMIT) summary->traits[place] = (uint8_t)head.traits;
-        summary->all &= head.traits;
-        summary->any |= head.traits;
-        summary->same_live &= head.live == first.live;
+        const int rank = call->rank_at[place];
+        head_t head;
+        quern_status status = quern_read_record(&reading, place, record_at(call->member, rank, half), &head);
+        if (status != QUERN_OK) return status;
+        if (!is_as_told(call, half, place, &head)) return quern_poison_damaged(call->member, "record", rank);
+        if (place < QUERN_RANK_LIMIT) summary->traits[place] = (uint8_t)head.record.flags;
+        summary->all &= head.record.flags;
+        summary->any |= head.record.flags;
+        if (!place) live = head.live;
+        summary->same_live &= head.live == live;
     }
-    *result = refuses >= 0  ? report_refusal(call, half, refuses)
-              : differs >= 0 ? report_difference(call, &first, &other, differs)
-                             : QUERN_OK;
+    *result = quern_judge_records(&reading, call->refused, false);
     return QUERN_OK;
 }
 
 bool quern_collective_read_places(const struct quern_collective_call *call, uint32_t half, int place, places_t *places) {
     memcpy(places, quern_collective_payload(call, half, place), sizeof *places);
-    return call->member->one_process || quern_has_digest(places, sizeof *places);
+    return quern_has_digest(places, sizeof *places);
 }
 
 /* ---- small ---- */
@@ -281,7 +210,7 @@ quern_status quern_collective_read_verdicts(const struct quern_collective_call *
     for (int place = 0; place < call->places; place++) {
         verdict_t verdict;
         memcpy(&verdict, record_at(call->member, call->rank_at[place], half) + VERDICT_AT, sizeof verdict);
-        if (!quern_has_digest(&verdict, sizeof verdict)) return fail_damaged(call, "verdict", place);
+        if (!quern_has_digest(&verdict, sizeof verdict)) return quern_poison_damaged(call->member, "verdict", call->rank_at[place]);
         const int names = sizeof buffer_names / sizeof *buffer_names;
         if (verdict.buffer < 0 || verdict.buffer >= names || *result != QUERN_OK) continue;
         *result = quern_fail(call->member->device, QUERN_INVALID_ARGUMENT,

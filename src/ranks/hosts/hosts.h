@@ -18,236 +18,6 @@
 #include "ranks/rendezvous.h"
 #include "ranks/segment.h"
 
-/* ---- handshake.c ---- */
-
-/*
- * Both ends of a new connection prove that they know the key of the group, before anything else is read from it:
- *
- *   caller    hello      magic, version, why it calls, its rank, the rank that it calls, a random number
- *   listener  challenge  magic, version, another random number
- *   caller    proof      the code of both with the key
- *   listener  welcome    the code of both with the key, for the other direction; or a refusal
- *
- * A code is HMAC-SHA-256.  The caller proves first, so who does not know the key gets nothing from a listener by which secrets
- * could be tried.  A repeated hello has no proof for the new random number.  Nothing is encrypted.  No function
- * waits.
- *
- * All versions of the library have magic and version where they are here, and a hello of 56 bytes, so each hears of the other.
- */
-
-/* Why a connection is made. */
-enum quern_call_kind { QUERN_CALL_MEETING = 1, QUERN_CALL_DATA, QUERN_CALL_CONTROL, QUERN_CALL_TRANSFERS };
-
-/* Connections that came to nothing, as quern_group_report counts them. */
-enum quern_stranger {
-    QUERN_STRANGER_GARBAGE,   /* it does not speak this protocol */
-    QUERN_STRANGER_FALSE,     /* a proof with another secret, name or job */
-    QUERN_STRANGER_REPEATED,  /* a hello that was used before */
-    QUERN_STRANGER_SLOW,      /* it did not say enough in time */
-    QUERN_STRANGER_CROWDED,   /* the oldest of too many at once */
-    QUERN_STRANGER_VERSION,   /* another version of the library */
-    QUERN_STRANGER_DAMAGED,   /* a host whose card does not have its seal */
-    QUERN_STRANGERS
-};
-
-struct quern_hello {
-    char magic[8];
-    uint32_t version;         /* also says the order of bytes */
-    uint32_t kind;            /* enum quern_call_kind */
-    int32_t from, to;         /* ranks */
-    unsigned char number[32];
-};
-
-struct quern_challenge {
-    char magic[8];
-    uint32_t version, spare;
-    unsigned char number[32];
-};
-
-struct quern_welcome {
-    char word[8];             /* WELCOME, or REFUSED */
-    unsigned char code[QUERN_DIGEST_BYTES];
-};
-
-enum quern_handshake_state { QUERN_HANDSHAKE_GOES_ON, QUERN_HANDSHAKE_DONE, QUERN_HANDSHAKE_FAILED };
-
-struct quern_handshake {
-    int socket;
-    bool is_listener;
-    const unsigned char *key;     /* [QUERN_DIGEST_BYTES] */
-    int step;
-    size_t done;                  /* bytes of the step's message */
-    int64_t began;
-    struct quern_hello hello;
-    struct quern_challenge challenge;
-    unsigned char proof[QUERN_DIGEST_BYTES];
-    struct quern_welcome welcome;
-    bool refuses;                 /* the listener: it fails when the present message is out, which tells the caller why */
-    enum quern_stranger stranger; /* FAILED: what it was; GARBAGE also if it has hung up */
-};
-
-/*
- * The key of a group: of its secret, its name, its job and, once they have met, of the number of the meeting; from that the key of
- * its shrink, of which it has one.
- */
-void quern_make_key(const void *secret, size_t secret_bytes, const char *name, uint64_t job, unsigned char key[QUERN_DIGEST_BYTES]);
-void quern_make_shrink_key(const unsigned char meeting[QUERN_DIGEST_BYTES], unsigned char key[QUERN_DIGEST_BYTES]);
-void quern_make_meeting_key(const unsigned char key[QUERN_DIGEST_BYTES], const unsigned char number[32],
-                            unsigned char meeting[QUERN_DIGEST_BYTES]);
-
-/* Begin: at the listener; as the caller, over a socket that is connected or connecting. */
-void quern_handshake_answer(struct quern_handshake *handshake, int socket, const unsigned char *key);
-bool quern_handshake_call(struct quern_handshake *handshake, int socket, const unsigned char *key, enum quern_call_kind kind,
-                          int from, int to);
-
-/* The key of what is said over a connection, when both ends have proved themselves. */
-void quern_handshake_session(const struct quern_handshake *handshake, unsigned char session[QUERN_DIGEST_BYTES]);
-
-/* The version of the protocol, which each change of a message between hosts raises. */
-extern const uint32_t quern_handshake_version;
-
-/* Goes as far as it can without waiting.  The socket stays the caller's. */
-enum quern_handshake_state quern_handshake_go(struct quern_handshake *handshake);
-
-/* The events to poll for until the next step. */
-short quern_handshake_awaits(const struct quern_handshake *handshake);
-
-/* ---- connector.c: calls an address until the listener there opens ---- */
-
-struct quern_connector {
-    struct quern_address address;
-    const unsigned char *key;
-    enum quern_call_kind kind;
-    int from, to;
-    int socket;               /* -1: between two attempts */
-    int64_t again;            /* when the next attempt begins */
-    struct quern_handshake handshake;
-    int failures;             /* attempts */
-    int shortage;             /* the error by which the system makes no connections; 0: it does */
-    char why[120];            /* the last attempt has failed: the text of the system, or another ... */
-    bool has_answered;        /* ... which stays when later attempts are refused: a listener was there */
-};
-
-void quern_connector_begin(struct quern_connector *connector, const struct quern_address *address, const unsigned char *key,
-                      enum quern_call_kind kind, int from, int to);
-
-/* Goes on without waiting.  The socket, when the listener has opened; -1: not yet. */
-int quern_connector_go(struct quern_connector *connector);
-
-/* The events to poll for; the descriptor is -1 between two attempts. */
-
-void quern_connector_awaits(const struct quern_connector *connector, struct pollfd *poll);
-
-void quern_connector_end(struct quern_connector *connector);
-
-/* ---- listener.c: A listening socket and the connections at it that have not proved yet whom they belong to ---- */
-
-enum {
-    QUERN_LISTENER_NUMBERS = 128,
-    QUERN_LISTENER_CALLS = 3,      /* at most: of a rank to another one */
-    QUERN_LISTENER_PLACES = QUERN_LISTENER_CALLS * QUERN_GROUP_LIMIT  /* at most */
-};
-
-struct quern_listener {
-    int socket;                    /* -1: closed */
-    struct quern_address address;
-    const unsigned char *key;
-    uint32_t *strangers;             /* [QUERN_STRANGERS], atomic: counts */
-    struct quern_handshake *waiting;  /* [places] */
-    int count, places;
-    unsigned char numbers[QUERN_LISTENER_NUMBERS][32];  /* of the last hellos, to know repeated ones */
-    unsigned seen;
-    unsigned char session[QUERN_DIGEST_BYTES];  /* the key of the last connection that was served */
-    int shortage;                  /* the error by which the system lets no connection in, though none waits here; 0: it does */
-};
-
-/*
- * The ports of listeners that may have any, by QUERN_PORTS=FIRST-LAST in the environment; zeros: all.  False: the variable is
- * something else.
- */
-bool quern_listener_ports(struct quern_ports *ports);
-
-/*
- * Opens what may have any of these ports: at 0, which the system replaces, or at the first one of QUERN_PORTS that is free.  False:
- * errno says why, of the port that it has tried last.
- */
-bool quern_try_ports(bool (*opens)(void *user, uint16_t port), void *user);
-
-/*
- * Opens it at an address; port 0: any of those, which the address then has.  It has places for the calls of a group of so many
- * ranks that come at once.  False: errno says why.
- */
-bool quern_listener_open(struct quern_listener *listener, const struct quern_address *address, int ranks);
-void quern_listener_close(struct quern_listener *listener);
-
-/*
- * Binds a socket to a free port of an address, where it does not listen: until it is closed no other program gets the port, and a
- * listener can still be opened there.  -1: errno says why.
- */
-int quern_reserve_port(const struct quern_address *address, uint16_t *port);
-
-/* Fills in what to poll for; returns how many. */
-int quern_listener_awaits(const struct quern_listener *listener, struct pollfd *polls);  /* [1 + places] */
-
-/*
- * Lets connections in and goes on with all handshakes, without waiting.  The socket of one that is done, with what it said; -1:
- * none is.  To be called again until it is -1.
- */
-int quern_listener_serve(struct quern_listener *listener, struct quern_hello *hello);
-
-/*
- * A roll call, as its files know it: quorum.c waits, quorum_followers.c gathers on a host that is at coordinator,
- * quorum_coordinator.c is a follower of a lower one, quorum_verdict.c decides which ranks continue.  Types only.
- */
-
-/* Nanoseconds: before a call is made again, or a port is asked for again; for what an end says in one go. */
-enum { QUERN_QUORUM_PAUSE = 20000000, QUERN_QUORUM_TELLING = 500000000 };
-
-/* The messages: of both ends at each heartbeat, of a follower at first, and of its coordinator at last. */
-static const char QUERN_QUORUM_BEAT = 'b', QUERN_QUORUM_DECIDED = 'd';
-struct quern_card {
-    uint32_t ranks;                       /* of the old group */
-    uint32_t port;                        /* reserved, for a group whose lowest rank is the speaker */
-    int64_t deadline;                     /* nanoseconds for which it still waits for others */
-    uint32_t living[QUERN_GROUP_WORDS];
-};
-
-struct quern_follower {
-    int socket;                           /* -1: none of this host */
-    bool is_whole;                        /* its card is there */
-    size_t done;                          /* bytes of it */
-    int64_t heard;
-    struct quern_card card;
-};
-
-struct quern_quorum {
-    const struct quern_membership *member;
-    unsigned char key[QUERN_DIGEST_BYTES];
-    int own, coordinator, hosts;                 /* the numbers of hosts: this one; where it is a follower, or this one */
-    uint32_t living[QUERN_GROUP_WORDS];   /* of this host */
-    int64_t began, deadline, beaten;
-    struct quern_heartbeat heartbeat;         /* of the other ends */
-    bool is_decided, is_broken;
-
-    int reserved;                         /* a socket that keeps ... */
-    uint16_t port;                        /* ... this port for the new group */
-
-    struct quern_listener listener;       /* of a host that is at coordinator */
-    int64_t listens_again;
-    struct quern_follower *followers;           /* [hosts] */
-    struct quern_connector *connectors;   /* [hosts] */
-    struct pollfd *polls;                 /* [1 + places of the listener + 2 hosts] */
-    struct pollfd *lines;                 /* [ranks]: those of the old group */
-    bool *has_left;                       /* [hosts]: all of its ranks have ended or left the group, as far as lines say */
-
-    int socket;                           /* of a follower: to its coordinator */
-    int64_t heard;
-    size_t done;                          /* bytes of the verdict and of the word before it */
-    struct quern_verdict verdict;
-};
-
-static inline bool quern_is_coordinator(const struct quern_quorum *quorum) { return quorum->coordinator == quorum->own; }
-
 /*
  * The ways that data may take between hosts: the rows under sendrecv.c.  A row moves the parts of a channel; what a message says,
  * who is waited for and for how long is the business of sendrecv.c.
@@ -374,6 +144,100 @@ typedef struct {
     size_t length;
 } ucp_tag_recv_info_t;
 
+/* ---- handshake.c ---- */
+
+/*
+ * Both ends of a new connection prove that they know the key of the group, before anything else is read from it:
+ *
+ *   caller    hello      magic, version, why it calls, its rank, the rank that it calls, a random number
+ *   listener  challenge  magic, version, another random number
+ *   caller    proof      the code of both with the key
+ *   listener  welcome    the code of both with the key, for the other direction; or a refusal
+ *
+ * A code is HMAC-SHA-256.  The caller proves first, so who does not know the key gets nothing from a listener by which secrets
+ * could be tried.  A repeated hello has no proof for the new random number.  Nothing is encrypted.  No function
+ * waits.
+ *
+ * All versions of the library have magic and version where they are here, and a hello of 56 bytes, so each hears of the other.
+ */
+
+/* Why a connection is made. */
+enum quern_call_kind { QUERN_CALL_MEETING = 1, QUERN_CALL_DATA, QUERN_CALL_CONTROL, QUERN_CALL_TRANSFERS };
+
+/* Connections that came to nothing, as quern_group_report counts them. */
+enum quern_stranger {
+    QUERN_STRANGER_GARBAGE,   /* it does not speak this protocol */
+    QUERN_STRANGER_FALSE,     /* a proof with another secret, name or job */
+    QUERN_STRANGER_REPEATED,  /* a hello that was used before */
+    QUERN_STRANGER_SLOW,      /* it did not say enough in time */
+    QUERN_STRANGER_CROWDED,   /* the oldest of too many at once */
+    QUERN_STRANGER_VERSION,   /* another version of the library */
+    QUERN_STRANGER_DAMAGED,   /* a host whose card does not have its seal */
+    QUERN_STRANGERS
+};
+
+struct quern_hello {
+    char magic[8];
+    uint32_t version;         /* also says the order of bytes */
+    uint32_t kind;            /* enum quern_call_kind */
+    int32_t from, to;         /* ranks */
+    unsigned char number[32];
+};
+
+struct quern_challenge {
+    char magic[8];
+    uint32_t version, spare;
+    unsigned char number[32];
+};
+
+struct quern_welcome {
+    char word[8];             /* WELCOME, or REFUSED */
+    unsigned char code[QUERN_DIGEST_BYTES];
+};
+
+enum quern_handshake_state { QUERN_HANDSHAKE_GOES_ON, QUERN_HANDSHAKE_DONE, QUERN_HANDSHAKE_FAILED };
+
+struct quern_handshake {
+    int socket;
+    bool is_listener;
+    const unsigned char *key;     /* [QUERN_DIGEST_BYTES] */
+    int step;
+    size_t done;                  /* bytes of the step's message */
+    int64_t began;
+    struct quern_hello hello;
+    struct quern_challenge challenge;
+    unsigned char proof[QUERN_DIGEST_BYTES];
+    struct quern_welcome welcome;
+    bool refuses;                 /* the listener: it fails when the present message is out, which tells the caller why */
+    enum quern_stranger stranger; /* FAILED: what it was; GARBAGE also if it has hung up */
+};
+
+/*
+ * The key of a group: of its secret, its name, its job and, once they have met, of the number of the meeting; from that the key of
+ * its shrink, of which it has one.
+ */
+void quern_make_key(const void *secret, size_t secret_bytes, const char *name, uint64_t job, unsigned char key[QUERN_DIGEST_BYTES]);
+void quern_make_shrink_key(const unsigned char meeting[QUERN_DIGEST_BYTES], unsigned char key[QUERN_DIGEST_BYTES]);
+void quern_make_meeting_key(const unsigned char key[QUERN_DIGEST_BYTES], const unsigned char number[32],
+                            unsigned char meeting[QUERN_DIGEST_BYTES]);
+
+/* Begin: at the listener; as the caller, over a socket that is connected or connecting. */
+void quern_handshake_answer(struct quern_handshake *handshake, int socket, const unsigned char *key);
+bool quern_handshake_call(struct quern_handshake *handshake, int socket, const unsigned char *key, enum quern_call_kind kind,
+                          int from, int to);
+
+/* The key of what is said over a connection, when both ends have proved themselves. */
+void quern_handshake_session(const struct quern_handshake *handshake, unsigned char session[QUERN_DIGEST_BYTES]);
+
+/* The version of the protocol, which each change of a message between hosts raises. */
+extern const uint32_t quern_handshake_version;
+
+/* Goes as far as it can without waiting.  The socket stays the caller's. */
+enum quern_handshake_state quern_handshake_go(struct quern_handshake *handshake);
+
+/* The events to poll for until the next step. */
+short quern_handshake_awaits(const struct quern_handshake *handshake);
+
 /* ---- facts.c: the facts that hosts exchange about their ranks, read from and written into a segment ---- */
 
 struct quern_fact {
@@ -400,6 +264,61 @@ int quern_read_own_facts(const struct quern_membership *member, struct quern_fac
 
 /* Each place of a rank that is elsewhere gets what its host has said. */
 void quern_publish_roll(const struct quern_membership *member, const struct quern_roll *roll);
+
+/* ---- listener.c: A listening socket and the connections at it that have not proved yet whom they belong to ---- */
+
+enum {
+    QUERN_LISTENER_NUMBERS = 128,
+    QUERN_LISTENER_CALLS = 3,      /* at most: of a rank to another one */
+    QUERN_LISTENER_PLACES = QUERN_LISTENER_CALLS * QUERN_GROUP_LIMIT  /* at most */
+};
+
+struct quern_listener {
+    int socket;                    /* -1: closed */
+    struct quern_address address;
+    const unsigned char *key;
+    uint32_t *strangers;             /* [QUERN_STRANGERS], atomic: counts */
+    struct quern_handshake *waiting;  /* [places] */
+    int count, places;
+    unsigned char numbers[QUERN_LISTENER_NUMBERS][32];  /* of the last hellos, to know repeated ones */
+    unsigned seen;
+    unsigned char session[QUERN_DIGEST_BYTES];  /* the key of the last connection that was served */
+    int shortage;                  /* the error by which the system lets no connection in, though none waits here; 0: it does */
+};
+
+/*
+ * The ports of listeners that may have any, by QUERN_PORTS=FIRST-LAST in the environment; zeros: all.  False: the variable is
+ * something else.
+ */
+bool quern_listener_ports(struct quern_ports *ports);
+
+/*
+ * Opens what may have any of these ports: at 0, which the system replaces, or at the first one of QUERN_PORTS that is free.  False:
+ * errno says why, of the port that it has tried last.
+ */
+bool quern_try_ports(bool (*opens)(void *user, uint16_t port), void *user);
+
+/*
+ * Opens it at an address; port 0: any of those, which the address then has.  It has places for the calls of a group of so many
+ * ranks that come at once.  False: errno says why.
+ */
+bool quern_listener_open(struct quern_listener *listener, const struct quern_address *address, int ranks);
+void quern_listener_close(struct quern_listener *listener);
+
+/*
+ * Binds a socket to a free port of an address, where it does not listen: until it is closed no other program gets the port, and a
+ * listener can still be opened there.  -1: errno says why.
+ */
+int quern_reserve_port(const struct quern_address *address, uint16_t *port);
+
+/* Fills in what to poll for; returns how many. */
+int quern_listener_awaits(const struct quern_listener *listener, struct pollfd *polls);  /* [1 + places] */
+
+/*
+ * Lets connections in and goes on with all handshakes, without waiting.  The socket of one that is done, with what it said; -1:
+ * none is.  To be called again until it is -1.
+ */
+int quern_listener_serve(struct quern_listener *listener, struct quern_hello *hello);
 
 /* ---- bootstrap.c ---- */
 
@@ -553,6 +472,34 @@ struct quern_frame {
     uint32_t first, second;   /* bytes of the first two parts ... */
     uint64_t last;            /* ... and of the last one */
 };
+
+/* ---- connector.c: calls an address until the listener there opens ---- */
+
+struct quern_connector {
+    struct quern_address address;
+    const unsigned char *key;
+    enum quern_call_kind kind;
+    int from, to;
+    int socket;               /* -1: between two attempts */
+    int64_t again;            /* when the next attempt begins */
+    struct quern_handshake handshake;
+    int failures;             /* attempts */
+    int shortage;             /* the error by which the system makes no connections; 0: it does */
+    char why[120];            /* the last attempt has failed: the text of the system, or another ... */
+    bool has_answered;        /* ... which stays when later attempts are refused: a listener was there */
+};
+
+void quern_connector_begin(struct quern_connector *connector, const struct quern_address *address, const unsigned char *key,
+                      enum quern_call_kind kind, int from, int to);
+
+/* Goes on without waiting.  The socket, when the listener has opened; -1: not yet. */
+int quern_connector_go(struct quern_connector *connector);
+
+/* The events to poll for; the descriptor is -1 between two attempts. */
+
+void quern_connector_awaits(const struct quern_connector *connector, struct pollfd *poll);
+
+void quern_connector_end(struct quern_connector *connector);
 
 /* ---- datagrams.c ---- */
 
@@ -717,17 +664,6 @@ void quern_await_telling(const struct quern_membership *member);
 /* A rank has left, and its place says so.  With the last rank of the process the thread ends. */
 void quern_leave_monitor(const struct quern_membership *member);
 
-/* ---- quorum_mask.c: masks of ranks of a group that is shrunk across hosts, and which are a quorum ---- */
-
-bool quern_mask_has(const uint32_t mask[QUERN_GROUP_WORDS], int rank);
-int quern_mask_count(const uint32_t mask[QUERN_GROUP_WORDS]);
-
-/* Whether all of them are ranks of the group and, unless host is -1, of this host. */
-bool quern_mask_is_of(const struct quern_membership *member, const uint32_t mask[QUERN_GROUP_WORDS], int host);
-
-/* More than half of the ranks, or half of them with rank 0: two such sets have a rank in common. */
-bool quern_is_quorum(const uint32_t living[QUERN_GROUP_WORDS], int ranks);
-
 /* ---- quorum.c ---- */
 
 /*
@@ -739,7 +675,50 @@ bool quern_is_quorum(const uint32_t living[QUERN_GROUP_WORDS], int ranks);
  * shrink_hosts.c.
  */
 
-struct quern_quorum;
+/* What a follower says at first. */
+struct quern_card {
+    uint32_t ranks;                       /* of the old group */
+    uint32_t port;                        /* reserved, for a group whose lowest rank is the speaker */
+    int64_t deadline;                     /* nanoseconds for which it still waits for others */
+    uint32_t living[QUERN_GROUP_WORDS];
+};
+
+struct quern_follower {
+    int socket;                           /* -1: none of this host */
+    bool is_whole;                        /* its card is there */
+    size_t done;                          /* bytes of it */
+    int64_t heard;
+    struct quern_card card;
+};
+
+struct quern_quorum {
+    const struct quern_membership *member;
+    unsigned char key[QUERN_DIGEST_BYTES];
+    int own, coordinator, hosts;                 /* the numbers of hosts: this one; where it is a follower, or this one */
+    uint32_t living[QUERN_GROUP_WORDS];   /* of this host */
+    int64_t began, deadline, beaten;
+    struct quern_heartbeat heartbeat;         /* of the other ends */
+    bool is_decided, is_broken;
+
+    int reserved;                         /* a socket that keeps ... */
+    uint16_t port;                        /* ... this port for the new group */
+
+    struct quern_listener listener;       /* of a host that is at coordinator */
+    int64_t listens_again;
+    struct quern_follower *followers;           /* [hosts] */
+    struct quern_connector *connectors;   /* [hosts] */
+    struct pollfd *polls;                 /* [1 + places of the listener + 2 hosts] */
+    struct pollfd *lines;                 /* [ranks]: those of the old group */
+    bool *has_left;                       /* [hosts]: all of its ranks have ended or left the group, as far as lines say */
+
+    int socket;                           /* of a follower: to its coordinator */
+    int64_t heard;
+    size_t done;                          /* bytes of the verdict and of the word before it */
+    struct quern_verdict verdict;
+};
+
+/* More than half of the ranks, or half of them with rank 0: two such sets have a rank in common. */
+bool quern_is_quorum(const uint32_t living[QUERN_GROUP_WORDS], int ranks);
 
 /* Begins for a host, of which these ranks live; others are awaited until `deadline`.  NULL: no memory. */
 struct quern_quorum *quern_open_quorum(const struct quern_membership *member, const struct quern_rank_set *living,
@@ -758,31 +737,6 @@ quern_status quern_find_quorum(struct quern_quorum *quorum, struct quern_veto ve
 bool quern_quorum_is_broken(const struct quern_quorum *quorum);
 
 void quern_close_quorum(struct quern_quorum *quorum);
-
-/* ---- quorum_coordinator.c: A host that is a follower of another one ---- */
-
-/* Calls better hosts, and becomes a follower of the first that answers; hears the coordinator, and comes back if it is lost. */
-void quern_call_coordinators(struct quern_quorum *quorum);
-void quern_hear_coordinator(struct quern_quorum *quorum);
-
-/* ---- quorum_followers.c: the followers of a host that gathers ---- */
-
-/* Opens the port of this host, if it is at coordinator; lets those in who have called. */
-void quern_listen_for_followers(struct quern_quorum *quorum);
-void quern_serve_followers(struct quern_quorum *quorum);
-
-/* Tells them the verdict. */
-void quern_tell_followers(struct quern_quorum *quorum);
-void quern_reject_follower(struct quern_quorum *quorum, int host);
-
-/* ---- quorum_verdict.c: the decision of a shrink between hosts ---- */
-
-/* Finds the hosts that have ended; whether each host has come, or is one of these. */
-void quern_find_gone_hosts(struct quern_quorum *quorum);
-bool quern_has_all_followers(const struct quern_quorum *quorum);
-
-/* Decides which of the ranks that have answered continue. */
-quern_status quern_decide_quorum(struct quern_quorum *quorum);
 
 /* ---- reach.c: opens and closes a rank's span: its way to the ranks of other hosts ---- */
 

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,7 +18,286 @@
 #include "ranks/describe.h"
 #include "runtime/status.h"
 
-enum { TICK = 5 };  /* milliseconds between two looks */
+/* Nanoseconds: before a call is made again, or a port is asked for again; for what an end says in one go. */
+enum { PAUSE = 20000000, TELLING = 500000000 };
+
+/* Nanoseconds: after which more hosts are called; for the other followers of a coordinator that is lost to find another one. */
+static const int64_t WIDER = 100000000, MOVING = 1500000000;
+
+enum {
+    CALLS = 8,  /* hosts that are called at once at first */
+    TICK = 5    /* milliseconds between two looks */
+};
+
+/* What is said: by both ends at each heartbeat, and by a host to its followers at last. */
+static const char BEAT = 'b', DECIDED = 'd';
+
+static bool is_at_coordinator(const struct quern_quorum *quorum) { return quorum->coordinator == quorum->own; }
+
+/* ---- masks of ranks ---- */
+
+static bool mask_has(const uint32_t mask[QUERN_GROUP_WORDS], int rank) { return mask[rank / 32] >> rank % 32 & 1; }
+
+static int mask_count(const uint32_t mask[QUERN_GROUP_WORDS]) {
+    int ranks = 0;
+    for (int word = 0; word < QUERN_GROUP_WORDS; word++) ranks += __builtin_popcount(mask[word]);
+    return ranks;
+}
+
+static bool mask_is_of(const struct quern_membership *member, const uint32_t mask[QUERN_GROUP_WORDS], int host) {
+    for (int rank = 0; rank < QUERN_GROUP_LIMIT; rank++) {
+        if (!mask_has(mask, rank)) continue;
+        if (rank >= member->ranks || (host >= 0 && member->roster->peer[rank].host != host)) return false;
+    }
+    return true;
+}
+
+bool quern_is_quorum(const uint32_t living[QUERN_GROUP_WORDS], int ranks) {
+    const int twice = 2 * mask_count(living);
+    return twice > ranks || (twice == ranks && mask_has(living, 0));
+}
+
+/* ---- the followers of a host that gathers ---- */
+
+/* Retry the bind: another process may have released the port. */
+static void listen_for_followers(struct quern_quorum *quorum) {
+    const struct quern_membership *member = quorum->member;
+    if (!is_at_coordinator(quorum) || quorum->listener.socket >= 0 || quern_now() < quorum->listens_again) return;
+    struct quern_address at = member->roster->peer[member->roster->host_leader].address;
+    if (quern_address_is_any(&member->address)) {
+        const uint16_t port = at.port;
+        at = quern_address_any(member->address.version);
+        at.port = port;
+    }
+    quorum->listens_again = quern_now() + PAUSE;
+    quern_listener_open(&quorum->listener, &at, quorum->hosts);
+}
+
+static void send_follower_away(struct quern_quorum *quorum, int host) {
+    quern_socket_close(&quorum->followers[host].socket);
+    quorum->followers[host] = (struct quern_follower){.socket = -1};
+}
+
+/* The connection has proved that it knows the key, so it is of this shrink. */
+static void let_in(struct quern_quorum *quorum, int socket, const struct quern_hello *hello) {
+    const struct quern_roster *roster = quorum->member->roster;
+    const bool known = hello->kind == QUERN_CALL_MEETING && hello->from >= 0 && hello->from < roster->ranks;
+    const int host = known ? roster->peer[hello->from].host : quorum->own;
+    if (host == quorum->own || !is_at_coordinator(quorum) || !quern_socket_own(socket)) {
+        close(socket);
+        return;
+    }
+    send_follower_away(quorum, host);
+    quorum->followers[host] = (struct quern_follower){.socket = socket, .heard = quern_now()};
+}
+
+static void serve_listener(struct quern_quorum *quorum) {
+    struct quern_hello hello;
+    if (quorum->listener.socket < 0) return;
+    for (int socket; (socket = quern_listener_serve(&quorum->listener, &hello)) >= 0;) let_in(quorum, socket, &hello);
+}
+
+/* The earliest deadline of any host is the deadline of all. */
+static bool take_card(struct quern_quorum *quorum, int host) {
+    struct quern_follower *follower = &quorum->followers[host];
+    const struct quern_membership *member = quorum->member;
+    const bool fits = follower->card.ranks == (uint32_t)member->ranks && follower->card.port && follower->card.port <= UINT16_MAX;
+    if (!fits || !mask_is_of(member, follower->card.living, host) || !mask_count(follower->card.living)) return false;
+    const int64_t now = quern_now(), deadline = follower->card.deadline > 0 ? follower->card.deadline : 0;
+    if (deadline < quorum->deadline - now) quorum->deadline = now + deadline;
+    return follower->is_whole = true;
+}
+
+/* False: it has hung up, or is none. */
+static bool hear_follower(struct quern_quorum *quorum, int host) {
+    struct quern_follower *follower = &quorum->followers[host];
+    for (;;) {
+        char beats[64], *to = follower->is_whole ? beats : (char *)&follower->card + follower->done;
+        const size_t most = follower->is_whole ? sizeof beats : sizeof follower->card - follower->done;
+        const ssize_t read = recv(follower->socket, to, most, MSG_DONTWAIT);
+        if (read < 0 && (errno == EAGAIN || errno == EINTR)) return !quern_is_silent(&quorum->heartbeat, follower->heard);
+        if (read <= 0) return false;
+        follower->heard = quern_now();
+        follower->done += (size_t)read;
+        if (!follower->is_whole && follower->done == sizeof follower->card && !take_card(quorum, host)) return false;
+    }
+}
+
+static void hear_followers(struct quern_quorum *quorum) {
+    for (int host = 0; host < quorum->hosts; host++)
+        if (quorum->followers[host].socket >= 0 && !hear_follower(quorum, host)) send_follower_away(quorum, host);
+}
+
+static void serve_followers(struct quern_quorum *quorum) {
+    serve_listener(quorum);
+    hear_followers(quorum);
+}
+
+static void tell_followers(struct quern_quorum *quorum) {
+    for (int host = 0; host < quorum->hosts; host++) {
+        struct quern_follower *follower = &quorum->followers[host];
+        if (follower->socket < 0) continue;
+        if (!follower->is_whole) send_follower_away(quorum, host);
+        else if (!quern_send_all(follower->socket, &DECIDED, 1, quern_now() + TELLING) ||
+                 !quern_send_all(follower->socket, &quorum->verdict, sizeof quorum->verdict, quern_now() + TELLING))
+            quorum->is_broken = true;
+    }
+}
+
+/* ---- who is still awaited ---- */
+
+/* A process that has ended, or a handle that was destroyed, ends its connections. */
+static void find_gone_hosts(struct quern_quorum *quorum) {
+    const struct quern_membership *member = quorum->member;
+    for (int rank = 0; rank < member->ranks; rank++)
+        quorum->lines[rank] = (struct pollfd){.fd = member->span->socket[rank], .events = POLLRDHUP};
+    poll(quorum->lines, (nfds_t)member->ranks, 0);
+    memset(quorum->has_left, true, (size_t)quorum->hosts * sizeof *quorum->has_left);
+    for (int rank = 0; rank < member->ranks; rank++) {
+        const bool is_cut = quorum->lines[rank].revents & (POLLRDHUP | POLLHUP | POLLERR);
+        if (!is_cut) quorum->has_left[member->roster->peer[rank].host] = false;
+    }
+}
+
+static bool has_all_followers(const struct quern_quorum *quorum) {
+    for (int host = 0; host < quorum->hosts; host++)
+        if (host != quorum->own && !quorum->has_left[host] && !quorum->followers[host].is_whole) return false;
+    return true;
+}
+
+/* ---- the verdict ---- */
+
+static int find_first(const uint32_t set[QUERN_GROUP_WORDS]) {
+    int rank = 0;
+    while (!mask_has(set, rank)) rank++;
+    return rank;
+}
+
+/*
+ * Where the others reach the lowest rank: at the address by which its host and this one are connected, and at the port that it has
+ * reserved, since it speaks for its host.
+ */
+static struct quern_address find_place(const struct quern_quorum *quorum, const uint32_t living[QUERN_GROUP_WORDS]) {
+    const struct quern_peer *first = &quorum->member->roster->peer[find_first(living)];
+    struct quern_address place = first->address;
+    struct sockaddr_storage name;
+    socklen_t room = sizeof name;
+    int named = -1;
+    for (int host = 0; host < quorum->hosts && named != 0; host++) {
+        const int socket = quorum->followers[host].socket;
+        if (!quorum->followers[host].is_whole || (first->host != quorum->own && first->host != host)) continue;
+        named = first->host == host ? getpeername(socket, (struct sockaddr *)&name, &room)
+                                    : getsockname(socket, (struct sockaddr *)&name, &room);
+    }
+    if (named == 0) quern_address_in(&name, &place);
+    place.port = first->host == quorum->own ? quorum->port : (uint16_t)quorum->followers[first->host].card.port;
+    return place;
+}
+
+static void explain(struct quern_quorum *quorum, int answered) {
+    struct quern_text text = quern_text_begin(quorum->verdict.reason, sizeof quorum->verdict.reason);
+    const int ranks = quorum->member->ranks;
+    quorum->verdict.status = QUERN_PEER_LOST;
+    quern_text_add(&text, "only %d of the %d ranks have answered within %g s: %d are required", answered, ranks,
+                   quern_seconds(quern_now() - quorum->began), ranks / 2 + 1);
+    if (ranks % 2 == 0) quern_text_add(&text, ", or %d with rank 0", ranks / 2);
+    quern_text_add(&text, "; the others may continue without these");
+}
+
+static quern_status decide(struct quern_quorum *quorum) {
+    struct quern_verdict *verdict = &quorum->verdict;
+    memset(verdict, 0, sizeof *verdict);
+    memcpy(verdict->living, quorum->living, sizeof verdict->living);
+    for (int host = 0; host < quorum->hosts; host++)
+        for (int word = 0; word < QUERN_GROUP_WORDS && quorum->followers[host].is_whole; word++)
+            verdict->living[word] |= quorum->followers[host].card.living[word];
+    if (getrandom(verdict->number, sizeof verdict->number, 0) < 0)
+        return quern_fail(quorum->member->device, QUERN_SYSTEM_ERROR, "no random numbers: %s", strerror(errno));
+    verdict->place = find_place(quorum, verdict->living);
+    if (!quern_is_quorum(verdict->living, quorum->member->ranks)) explain(quorum, mask_count(verdict->living));
+    quorum->is_decided = true;
+    tell_followers(quorum);
+    return QUERN_OK;
+}
+
+/* ---- a host that is a follower of a lower one ---- */
+
+/* The other followers there need time for another coordinator, too. */
+static void go_coordinator(struct quern_quorum *quorum) {
+    const int64_t soon = quern_now() + MOVING;
+    if (quorum->deadline < soon) quorum->deadline = soon;
+    quern_socket_close(&quorum->socket);
+    quorum->connectors[quorum->coordinator].again = quern_now() + PAUSE;
+    quorum->coordinator = quorum->own;
+    quorum->done = 0;
+    quorum->listens_again = 0;
+    listen_for_followers(quorum);
+}
+
+/* A follower closes its listener, so that no host leaves its coordinator to join a follower. */
+static void move_to(struct quern_quorum *quorum, int host, int socket) {
+    struct quern_card card = {.ranks = (uint32_t)quorum->member->ranks, .port = quorum->port,
+                              .deadline = quorum->deadline - quern_now()};
+    memcpy(card.living, quorum->living, sizeof card.living);
+    if (!quern_socket_own(socket)) {
+        close(socket);
+        return;
+    }
+    if (!is_at_coordinator(quorum)) go_coordinator(quorum);
+    for (int other = 0; other < quorum->hosts; other++) send_follower_away(quorum, other);
+    for (int other = host + 1; other < quorum->hosts; other++) quern_connector_end(&quorum->connectors[other]);
+    quern_listener_close(&quorum->listener);
+    quorum->coordinator = host;
+    quorum->socket = socket;
+    quorum->heard = quern_now();
+    if (!quern_send_all(socket, &card, sizeof card, quorum->heard + TELLING)) go_coordinator(quorum);
+}
+
+/* A lower host is preferred.  A host that cannot bind its port can only be a follower. */
+static bool is_better(const struct quern_quorum *quorum, int host) {
+    if (!is_at_coordinator(quorum)) return host < quorum->coordinator;
+    return host < quorum->own || quorum->listener.socket < 0;
+}
+
+static void call_coordinators(struct quern_quorum *quorum) {
+    const int64_t most = CALLS * (1 + (quern_now() - quorum->began) / WIDER);
+    int64_t calls = 0;
+    for (int host = 0; host < quorum->hosts && calls < most; host++) {
+        if (host == quorum->own || quorum->has_left[host] || !is_better(quorum, host)) continue;
+        const int socket = quern_connector_go(&quorum->connectors[host]);
+        calls++;
+        if (socket >= 0) move_to(quorum, host, socket);
+    }
+}
+
+static bool is_sound(const struct quern_quorum *quorum) {
+    const struct quern_verdict *verdict = &quorum->verdict;
+    if (verdict->status != QUERN_OK) return true;
+    for (int word = 0; word < QUERN_GROUP_WORDS; word++)
+        if (quorum->living[word] & ~verdict->living[word]) return false;
+    return mask_is_of(quorum->member, verdict->living, -1) && verdict->place.version && verdict->place.port &&
+           quern_is_quorum(verdict->living, quorum->member->ranks);
+}
+
+/* False: the coordinator has hung up, is silent, or talks nonsense. */
+static bool hear_words(struct quern_quorum *quorum) {
+    while (!quorum->is_decided) {
+        char word = DECIDED, *to = quorum->done ? (char *)&quorum->verdict + quorum->done - 1 : &word;
+        const size_t most = quorum->done ? sizeof quorum->verdict - (quorum->done - 1) : 1;
+        const ssize_t read = recv(quorum->socket, to, most, MSG_DONTWAIT);
+        if (read < 0 && (errno == EAGAIN || errno == EINTR)) return !quern_is_silent(&quorum->heartbeat, quorum->heard);
+        if (read <= 0 || (word != DECIDED && word != BEAT)) return false;
+        quorum->heard = quern_now();
+        if (word == DECIDED) quorum->done += (size_t)read;
+        if (quorum->done == 1 + sizeof quorum->verdict && !is_sound(quorum)) return false;
+        quorum->is_decided = quorum->done == 1 + sizeof quorum->verdict;
+    }
+    return true;
+}
+
+static void hear_coordinator(struct quern_quorum *quorum) {
+    if (!is_at_coordinator(quorum) && !hear_words(quorum)) go_coordinator(quorum);
+}
 
 /* ---- the wait ---- */
 
@@ -27,7 +307,7 @@ static void interval(struct quern_quorum *quorum) {
     quorum->beaten = now;
     for (int host = -1; host < quorum->hosts; host++) {
         const int socket = host < 0 ? quorum->socket : quorum->followers[host].socket;
-        if (socket >= 0) send(socket, &QUERN_QUORUM_BEAT, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (socket >= 0) send(socket, &BEAT, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
 }
 
@@ -46,15 +326,15 @@ static void await(struct quern_quorum *quorum) {
 /* One look at everything. */
 static quern_status go_on(struct quern_quorum *quorum) {
     quern_begin_check(&quorum->heartbeat, quern_now());
-    quern_find_gone_hosts(quorum);
-    quern_listen_for_followers(quorum);
-    quern_serve_followers(quorum);
-    quern_hear_coordinator(quorum);
+    find_gone_hosts(quorum);
+    listen_for_followers(quorum);
+    serve_followers(quorum);
+    hear_coordinator(quorum);
     if (quorum->is_decided) return QUERN_OK;
-    quern_call_coordinators(quorum);
+    call_coordinators(quorum);
     interval(quorum);
-    const bool decides = quern_is_coordinator(quorum) && (quern_has_all_followers(quorum) || quern_now() >= quorum->deadline);
-    return decides ? quern_decide_quorum(quorum) : QUERN_OK;
+    const bool decides = is_at_coordinator(quorum) && (has_all_followers(quorum) || quern_now() >= quorum->deadline);
+    return decides ? decide(quorum) : QUERN_OK;
 }
 
 quern_status quern_find_quorum(struct quern_quorum *quorum, struct quern_veto veto, int64_t limit, struct quern_verdict *verdict) {
@@ -148,7 +428,7 @@ void quern_close_quorum(struct quern_quorum *quorum) {
     quern_socket_close(&quorum->socket);
     if (quorum->reserved >= 0) close(quorum->reserved);
     for (int host = 0; host < quorum->hosts; host++) {
-        quern_reject_follower(quorum, host);
+        send_follower_away(quorum, host);
         quern_connector_end(&quorum->connectors[host]);
     }
     free_arrays(quorum);

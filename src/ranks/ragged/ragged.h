@@ -10,6 +10,7 @@
 #include "ranks/meeting.h"
 #include "ranks/membership.h"
 #include "ranks/symmetric/symmetric.h"
+#include "ranks/terms.h"
 #include "runtime/cuda_driver.h"
 #include "runtime/device.h"
 #include "runtime/look.h"
@@ -232,11 +233,11 @@ struct quern_ragged_location {
     int32_t unused;
 };
 
+enum { QUERN_RAGGED_READY = 1 };
+
 /* The terms of a rank before the entry. */
 struct quern_ragged_terms {
-    uint64_t digest;                      /* of all below: ranks act on it, so it must be what the rank has written */
-    int64_t is_ready;                     /* 0: there is only a verdict */
-    uint64_t members[2];                  /* of up to 128 ranks: a bit for each; of more: a digest of the set */
+    struct quern_record record;           /* flags QUERN_RAGGED_READY, or there is only a verdict */
     int64_t updates, row_bytes;
     struct quern_ragged_location output;
     struct quern_ragged_location outbox;  /* its notices: [places, updates] */
@@ -256,10 +257,12 @@ struct quern_ragged_verdict {
 struct quern_ragged_record {
     struct quern_ragged_terms terms;
     _Alignas(64) struct quern_ragged_verdict verdict;  /* a line of its own: all that a plan's run writes */
-    char reason[600];                     /* for QUERN_SLICE_ARGUMENTS */
+    char reason[QUERN_REASON_BYTES];      /* for QUERN_SLICE_ARGUMENTS */
 };
 
 _Static_assert(sizeof(struct quern_ragged_record) <= QUERN_MAILBOX_BYTES, "a record must fit a mailbox");
+
+extern const struct quern_terms quern_ragged_terms;
 
 /* A record without a stream, a report or terms. */
 void quern_ragged_clear_record(struct quern_ragged_record *record);
@@ -303,7 +306,7 @@ void quern_ragged_exchange_open(struct quern_ragged_exchange *exchange, struct q
  */
 quern_status quern_ragged_exchange_announce(struct quern_ragged_exchange *exchange, struct quern_ragged_record *record);
 
-/* After the entry, if all records are ready: checks the terms and lists the copies.  Returns as above. */
+/* After the entry, if all terms are there and agree: lists the copies.  Returns as above. */
 quern_status quern_ragged_exchange_prepare(struct quern_ragged_exchange *exchange, struct quern_ragged_record *record);
 
 /* Copies window `round` of the outgoing stream into the workspace.  In place there is one window with all slices. */
@@ -319,7 +322,7 @@ void quern_ragged_exchange_fetch(struct quern_ragged_exchange *exchange, int64_t
 
 /* The first message of a rank about its call. */
 struct quern_ragged_outline {
-    uint32_t members[QUERN_RANK_WORDS];
+    struct quern_record record;
     int64_t entries, updates, row_bytes;
     uint64_t output_id;
     int64_t output_offset;

@@ -21,14 +21,6 @@ const struct quern_operation quern_ragged_all_to_all_operation = {.table = quern
 
 /* ---- members: checked first, since a rank reports faulty arguments to the other members ---- */
 
-static void number_places(struct quern_ragged_call *call) {
-    for (int rank = 0; rank < call->member->ranks; rank++) {
-        if (!quern_set_has(&call->set, rank)) continue;
-        if (rank == call->member->rank) call->place = call->places;
-        call->rank_at[call->places++] = (uint16_t)rank;
-    }
-}
-
 static quern_status fill_members(struct quern_ragged_call *call, struct quern_membership *member,
                                  const quern_ragged_all_to_all_args *args) {
     memset(call, 0, offsetof(struct quern_ragged_call, rank_at));  /* not the list of ranks, which is longer than all else */
@@ -37,7 +29,7 @@ static quern_status fill_members(struct quern_ragged_call *call, struct quern_me
     call->timeout = member->timeout;
     quern_status status = quern_check_struct(member->device, "quern_ragged_all_to_all_args", args, sizeof *args);
     if (status == QUERN_OK) status = quern_check_members(member, args->members, args->member_count, &call->set);
-    if (status == QUERN_OK) number_places(call);
+    if (status == QUERN_OK) call->places = quern_number_places(member, &call->set, call->rank_at, &call->place);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "os/integers.h"
 #include "ranks/hosts/hosts.h"
 #include "ranks/poison.h"
+#include "ranks/terms.h"
 #include "runtime/status.h"
 
 typedef struct quern_ragged_eager eager_t;
@@ -199,9 +200,7 @@ quern_status quern_ragged_read_eagers(const struct quern_ragged_call *call, eage
     expect_eagers(call);
     for (int place = 0; place < call->places; place++) {
         if (place != call->place && !read_eager(call, place, &eagers[place]))
-            return quern_poison(call->member, QUERN_PEER_MISMATCH,
-                                "rank %d read a damaged eager message of rank %d: a process that is no "
-                                "rank writes into the group's shared memory", call->member->rank, call->rank_at[place]);
+            return quern_poison_damaged(call->member, "brief", call->rank_at[place]);
         all &= eagers[place].offer;
         any |= eagers[place].offer;
     }

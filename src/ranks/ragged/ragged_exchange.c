@@ -1,4 +1,4 @@
-/* One rank's part in the exchange: checks the terms, lists the copies and runs them.  Called by ragged_host.c. */
+/* One rank's part in the exchange: lists the copies and runs them.  Called by ragged_host.c. */
 #include "ranks/ragged/ragged.h"
 
 #include <string.h>
@@ -102,12 +102,16 @@ void quern_ragged_exchange_open(struct quern_ragged_exchange *x, struct quern_ra
 }
 
 void quern_ragged_clear_record(struct quern_ragged_record *record) {
-    record->terms = (struct quern_ragged_terms){.is_ready = 0};
+    record->terms = (struct quern_ragged_terms){.updates = 0};
     record->verdict = (struct quern_ragged_verdict){.rounds = 0};
     record->reason[0] = 0;
 }
 
 /* ---- the record ---- */
+
+static const struct quern_term terms[] = {QUERN_TERM(QUERN_SLICE_UPDATES, struct quern_ragged_terms, updates),
+                                          QUERN_TERM(QUERN_SLICE_ROW_BYTES, struct quern_ragged_terms, row_bytes)};
+const struct quern_terms quern_ragged_terms = {terms, sizeof terms / sizeof *terms, sizeof(struct quern_ragged_terms)};
 
 static struct quern_ragged_location locate(const void *pointer, enum quern_symmetric_state state,
                                            const struct quern_symmetric_location *place, int64_t offset) {
@@ -153,7 +157,7 @@ static void write_notices(struct quern_ragged_exchange *x, bool has_stream) {
 
 static void write_terms(const struct quern_ragged_exchange *x, struct quern_ragged_terms *terms) {
     const struct quern_ragged_call *call = x->call;
-    quern_set_describe(&call->set, call->member->ranks, terms->members);
+    quern_set_describe(&call->set, call->member->ranks, terms->record.members);
     terms->updates = call->updates;
     terms->row_bytes = call->row_bytes;
     terms->window = x->outgoing.window;
@@ -166,7 +170,7 @@ static void write_terms(const struct quern_ragged_exchange *x, struct quern_ragg
         terms->source = locate(call->input, call->input_state, &call->input_place, 0);
         terms->source_bytes = input_bytes(call);
     }
-    terms->is_ready = 1;
+    terms->record.flags = QUERN_RAGGED_READY;
     quern_write_digest(terms, sizeof *terms);
 }
 
@@ -178,42 +182,6 @@ quern_status quern_ragged_exchange_announce(struct quern_ragged_exchange *x, str
     write_terms(x, &record->terms);
     write_notices(x, record->terms.window != 0);
     if (call->updates) memcpy(call->workspace, x->outbox, (size_t)quern_ragged_entries(call) * sizeof *x->outbox);
-    return QUERN_OK;
-}
-
-/* ---- the terms ---- */
-
-static bool report_difference(const struct quern_ragged_exchange *x, int peer, enum quern_slice_fault fault, int64_t mine,
-                              int64_t theirs, struct quern_slice_report *report) {
-    *report = (struct quern_slice_report){.fault = fault, .rank = x->call->member->rank, .peer = x->call->rank_at[peer],
-                                          .value = mine, .limit = theirs};
-    return false;
-}
-
-static bool check_terms(const struct quern_ragged_exchange *x, struct quern_slice_report *report) {
-    const struct quern_ragged_call *call = x->call;
-    for (int peer = 0; peer < call->places; peer++) {
-        const struct quern_ragged_terms *terms = &x->terms[peer];
-        if (terms->updates != call->updates)
-            return report_difference(x, peer, QUERN_SLICE_UPDATES, call->updates, terms->updates, report);
-        if (terms->row_bytes != call->row_bytes)
-            return report_difference(x, peer, QUERN_SLICE_ROW_BYTES, call->row_bytes, terms->row_bytes, report);
-    }
-    return true;
-}
-
-/* The ranks of a meeting have the same members.  But the whole group meets to create a plan, so its members are compared. */
-static quern_status check_members(const struct quern_ragged_exchange *x) {
-    const struct quern_device *device = x->call->member->device;
-    uint64_t members[2];
-    quern_set_describe(&x->call->set, x->call->member->ranks, members);
-    for (int peer = 0; peer < x->call->places; peer++) {
-        if (!is_here(x, peer) && !quern_has_digest(&x->terms[peer], sizeof *x->terms))
-            return quern_fail_damaged(device, "the record", x->call->rank_at[peer]);
-        if (memcmp(x->terms[peer].members, members, sizeof members) != 0)
-            return quern_fail(device, QUERN_PEER_MISMATCH, "args.members differ from those of rank %d: expected the same",
-                              x->call->rank_at[peer]);
-    }
     return QUERN_OK;
 }
 
@@ -394,9 +362,7 @@ static quern_status prepare_copies(struct quern_ragged_exchange *x, struct quern
 
 quern_status quern_ragged_exchange_prepare(struct quern_ragged_exchange *x, struct quern_ragged_record *record) {
     int64_t *order = (int64_t *)x->direct.copies;  /* not in use yet */
-    quern_status status = check_members(x);
-    if (status != QUERN_OK || !check_terms(x, &record->verdict.report)) return status;
-    status = gather_notices(x);
+    quern_status status = gather_notices(x);
     if (status != QUERN_OK || !quern_ragged_check_receives(x->call, x->inbox, order, &record->verdict.report)) return status;
     return prepare_copies(x, record);
 }

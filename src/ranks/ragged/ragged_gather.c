@@ -40,11 +40,12 @@ static quern_status exchange(struct quern_ragged_gathering *gathering, const voi
 static struct quern_ragged_outline terms_of(const struct quern_ragged_call *call) {
     struct quern_ragged_outline terms = {.entries = quern_ragged_entries(call), .updates = call->updates,
                                          .row_bytes = call->row_bytes};
-    memcpy(terms.members, call->set.words, sizeof terms.members);  /* GPUs: a group of at most QUERN_RANK_LIMIT ranks */
+    quern_set_describe(&call->set, call->member->ranks, terms.record.members);
     if (call->output_state == QUERN_MEMORY_SYMMETRIC) {
         terms.output_id = call->output_place.id;
         terms.output_offset = call->output_place.offset;
     }
+    quern_write_digest(&terms, sizeof terms);
     return terms;
 }
 
@@ -92,33 +93,20 @@ static quern_status exchange_offers(struct quern_ragged_gathering *gathering) {
 
 /* ---- checking ---- */
 
-static bool differ(const struct quern_ragged_call *call, enum quern_slice_fault fault, int peer, int64_t mine, int64_t theirs,
-                   struct quern_slice_report *report) {
-    if (mine == theirs) return false;
-    *report = (struct quern_slice_report){.fault = fault, .rank = call->member->rank, .peer = peer, .value = mine, .limit = theirs};
-    return true;
-}
-
 /* The ranks of a meeting have the same members.  But the whole group meets to create a plan, so its members are compared. */
-static quern_status check_members(const struct quern_ragged_gathering *gathering, const struct quern_ragged_call *call) {
-    for (int place = 0; place < call->places; place++)
-        if (memcmp(gathering->outlines[call->rank_at[place]].members, call->set.words, sizeof gathering->outlines->members) != 0)
-            return quern_fail(call->member->device, QUERN_PEER_MISMATCH,
-                              "args.members differ from those of rank %d: expected the same",
-                              call->rank_at[place]);
-    return QUERN_OK;
-}
-
-static bool terms_agree(const struct quern_ragged_gathering *gathering, const struct quern_ragged_call *call,
-                        struct quern_slice_report *report) {
-    for (int place = 0; place < call->places; place++) {
-        const int peer = call->rank_at[place];
-        const struct quern_ragged_outline *terms = &gathering->outlines[peer];
-        if (differ(call, QUERN_SLICE_UPDATES, peer, call->updates, terms->updates, report) ||
-            differ(call, QUERN_SLICE_ROW_BYTES, peer, call->row_bytes, terms->row_bytes, report))
-            return false;
+static quern_status compare(const struct quern_ragged_gathering *gathering, const struct quern_ragged_call *call,
+                            struct quern_slice_report *report) {
+    static const struct quern_term terms[] = {QUERN_TERM(QUERN_SLICE_UPDATES, struct quern_ragged_outline, updates),
+                                              QUERN_TERM(QUERN_SLICE_ROW_BYTES, struct quern_ragged_outline, row_bytes)};
+    static const struct quern_terms all = {terms, sizeof terms / sizeof *terms, sizeof *gathering->outlines};
+    struct quern_reading reading = {.terms = &all, .member = call->member, .rank_at = call->rank_at};
+    quern_status status = QUERN_OK;
+    for (int place = 0; place < call->places && status == QUERN_OK; place++) {
+        struct quern_ragged_outline outline;
+        status = quern_read_record(&reading, place, &gathering->outlines[call->rank_at[place]], &outline);
     }
-    return true;
+    *report = reading.difference;
+    return status;
 }
 
 static bool has_rows(const struct quern_ragged_notice *notices, int64_t updates) {
@@ -183,8 +171,8 @@ static quern_status check_receives(const struct quern_ragged_gathering *gatherin
 
 quern_status quern_ragged_check_gathered(const struct quern_ragged_gathering *gathering, const struct quern_ragged_call *call) {
     struct quern_slice_report report = {.fault = QUERN_SLICE_FINE};
-    quern_status status = check_members(gathering, call);
-    if (status == QUERN_OK && quern_ragged_check_sends(call, &report) && terms_agree(gathering, call, &report))
+    quern_status status = compare(gathering, call, &report);
+    if (status == QUERN_OK && report.fault == QUERN_SLICE_FINE && quern_ragged_check_sends(call, &report))
         status = check_receives(gathering, call, &report);
     if (status != QUERN_OK || report.fault == QUERN_SLICE_FINE) return status;
     char words[240];

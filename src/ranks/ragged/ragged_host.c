@@ -62,15 +62,8 @@ static void record_refusal(const struct quern_ragged_call *call, struct quern_ra
 }
 
 static quern_status fail_with(const struct quern_membership *member, const struct quern_slice_report *report, int rank) {
-    char words[700], reason[sizeof ((struct quern_ragged_record *)NULL)->reason];
-    struct quern_text text = quern_text_begin(words, sizeof words);
-    if (report->fault == QUERN_SLICE_ARGUMENTS) {
-        quern_copy_text(reason, record_of(member, rank)->reason, sizeof reason);
-        quern_text_add(&text, "rank %d refused its own arguments: %s", rank, reason);
-    } else {
-        quern_describe_slice(&text, report);
-    }
-    return quern_fail(member->device, quern_slice_status(report), "%s: %s", member->label, words);
+    if (report->fault != QUERN_SLICE_ARGUMENTS) return quern_fail_report(member, report);
+    return quern_fail_refused(member, QUERN_PEER_MISMATCH, rank, record_of(member, rank)->reason);
 }
 
 /*
@@ -83,7 +76,7 @@ static quern_status count_votes(const struct quern_ragged_call *call, const stru
         if (!quern_set_has(set, rank)) continue;
         const struct quern_ragged_verdict verdict = record_of(call->member, rank)->verdict;
         if (!call->member->roster->peer[rank].is_here && !quern_has_digest(&verdict, sizeof verdict))
-            return quern_fail_damaged(call->member->device, "the verdict", rank);
+            return quern_poison_damaged(call->member, "verdict", rank);
         if (verdict.report.fault != QUERN_SLICE_FINE)
             return call->refused != QUERN_OK ? call->refused : fail_with(call->member, &verdict.report, rank);
         const bool copies_here = quern_set_has(&call->set, rank) && !call->member->roster->peer[rank].is_elsewhere;
@@ -107,17 +100,24 @@ static void announce(struct quern_ragged_exchange *exchange, struct quern_ragged
 
 static bool all_are_ready(const struct quern_membership *member, const struct quern_rank_set *set) {
     for (int rank = 0; rank < member->ranks; rank++)
-        if (quern_set_has(set, rank) && !record_of(member, rank)->terms.is_ready) return false;
+        if (quern_set_has(set, rank) && !record_of(member, rank)->terms.record.flags) return false;
     return true;
 }
 
-static void examine(struct quern_ragged_exchange *exchange, struct quern_ragged_record *record) {
+/* Fails if a record is damaged, which poisons the group. */
+static quern_status examine(struct quern_ragged_exchange *exchange, struct quern_ragged_record *record) {
     struct quern_ragged_call *call = exchange->call;
-    for (int place = 0; place < call->places; place++)
-        exchange->terms[place] = record_of(call->member, call->rank_at[place])->terms;
-    call->refused = quern_ragged_exchange_prepare(exchange, record);
+    struct quern_reading reading = {.terms = &quern_ragged_terms, .member = call->member, .rank_at = call->rank_at};
+    for (int place = 0; place < call->places; place++) {
+        const void *there = &record_of(call->member, call->rank_at[place])->terms;
+        quern_status status = quern_read_record(&reading, place, there, &exchange->terms[place]);
+        if (status != QUERN_OK) return status;
+    }
+    record->verdict.report = reading.difference;
+    if (record->verdict.report.fault == QUERN_SLICE_FINE) call->refused = quern_ragged_exchange_prepare(exchange, record);
     if (call->refused != QUERN_OK) record_refusal(call, record);
     else if (record->verdict.report.fault == QUERN_SLICE_FINE) quern_ragged_exchange_stage(exchange, 0);
+    return QUERN_OK;
 }
 
 /* All have agreed, although this rank has not read all terms or cannot deliver its slices: a record is not its rank's. */
@@ -137,11 +137,12 @@ static quern_status vote(struct quern_ragged_exchange *exchange, struct quern_ra
     struct quern_membership *member = call->member;
     struct quern_ragged_record *record = record_here(member, member->rank);
     const bool examined = all_are_ready(member, meeting.set);  /* else a rank has a fault already */
-    if (examined) examine(exchange, record);
+    quern_status status = examined ? examine(exchange, record) : QUERN_OK;
+    if (status != QUERN_OK) return status;
     publish_verdict(member);
     QUERN_POINT(RAGGED_EXAMINED);
     meeting.phase = QUERN_PHASE_VOTE;
-    quern_status status = quern_ragged_vote(call, &meeting);
+    status = quern_ragged_vote(call, &meeting);
     if (status != QUERN_OK) return status;
     *result = count_votes(call, meeting.set, rounds);
     return *result == QUERN_OK ? check_agreed(member, exchange, examined) : QUERN_OK;

@@ -57,7 +57,7 @@ static void fill_entry(const struct entry *entry, struct quern_channel *channel,
     const struct quern_ragged_record *record = own_record(call->member);
     const bool has_record = !eager || eager->offer == QUERN_RAGGED_LONG;
     const int place = call->refused == QUERN_OK ? place_of(call, channel->rank) : call->places;
-    const bool has_notices = has_record && record->terms.is_ready && place < call->places;
+    const bool has_notices = has_record && record->terms.record.flags && place < call->places;
     if (eager) channel->out_head.first = (uint32_t)call->member->eager_bytes;
     if (has_record) channel->out_head.second = sizeof record->terms;
     if (has_notices) channel->out_head.last = (uint64_t)call->updates * sizeof(struct quern_ragged_notice);

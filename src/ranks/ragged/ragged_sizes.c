@@ -14,6 +14,7 @@
 #include "ranks/meeting.h"
 #include "ranks/poison.h"
 #include "ranks/seen_wait.h"
+#include "ranks/terms.h"
 #include "runtime/arguments.h"
 #include "runtime/dtype.h"
 #include "runtime/ranges.h"
@@ -155,9 +156,9 @@ static quern_status compare_updates(const struct counting *counting) {
     const struct quern_membership *member = counting->members[0];
     for (int rank = 1; rank < counting->ranks; rank++)
         if (member->heard[rank].value != member->heard[0].value)
-            return quern_fail(member->device, QUERN_PEER_MISMATCH,
-                              "%s: args.updates is %lld on rank 0 and %lld on rank %d: expected the same", member->label,
-                              (long long)member->heard[0].value, (long long)member->heard[rank].value, rank);
+            return quern_fail_report(member, &(struct quern_slice_report){
+                .fault = QUERN_SLICE_UPDATES, .peer = rank, .value = (int64_t)member->heard[0].value,
+                .limit = (int64_t)member->heard[rank].value});
     return QUERN_OK;
 }
 
