@@ -21,13 +21,18 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The bytes behind the last whole word count as a word that ends with zeros. */
+/* The bytes behind the last whole word count as a word that ends with zeros.  Numbers have their low bytes first. */
 static inline uint64_t quern_digest(const void *data, size_t bytes) {
-    uint64_t digest = bytes, factor = 0xd6e8feb86659fd93, word;
-    for (size_t at = 0; at < bytes; at += sizeof word, factor += 2 * 0x9e3779b97f4a7c15) {
-        word = 0;
-        if (bytes - at >= sizeof word) memcpy(&word, (const char *)data + at, sizeof word);
-        else memcpy(&word, (const char *)data + at, bytes - at);
+    uint64_t digest = bytes, factor = 0xd6e8feb86659fd93, word = 0;
+    const char *at = data;
+    size_t left = bytes;
+    for (; left >= sizeof word; left -= sizeof word, at += sizeof word, factor += 2 * 0x9e3779b97f4a7c15) {
+        memcpy(&word, at, sizeof word);
+        digest += (word ^ word >> 32) * factor;
+    }
+    if (left) {
+        if (bytes < sizeof word) memcpy(&word, at, left);
+        else memcpy(&word, at + left - sizeof word, sizeof word), word >>= 64 - 8 * left;
         digest += (word ^ word >> 32) * factor;
     }
     return (digest ^ digest >> 32) * 0xff51afd7ed558ccd;
