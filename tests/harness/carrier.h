@@ -12,7 +12,7 @@
 
 #include "quern.h"
 
-enum { CARRIER_RANKS = 16 };
+enum { CARRIER_RANKS = 66 };
 
 /* What ranks_start gives all ranks. */
 struct carrier_choice {

@@ -150,6 +150,27 @@ Test(hosts_carrier, sockets_serve_64_ranks) {
     for (int count = 64; count <= 65; count++) check_ranks(.kind = RANK_THREADS, .count = count, .hosts = 2, .function = be_many);
 }
 
+/* All meet and exchange, and each slice has its own values. */
+static quern_status be_more(struct rank *rank) {
+    enum { ROWS = 3 };
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    struct rank_exchange exchange;
+    int32_t input[CARRIER_RANKS * ROWS], output[CARRIER_RANKS * ROWS];
+    rank_check(rank, !strcmp(rank_member_of(rank, group)->span->way, "stand-in"), "another way");
+    for (int64_t round = 1; round <= 3; round++) meet_members(rank, group, NULL, 0, round);
+    for (int i = 0; i < rank->ranks * ROWS; i++) input[i] = rank->rank * 1000 + i;
+    rank_ok(rank, rank_exchange_open(rank, group, &exchange, input, output, ROWS, sizeof *input));
+    rank_ok(rank, rank_exchange_run(group, &exchange));
+    for (int i = 0; i < rank->ranks * ROWS; i++)
+        rank_check(rank, output[i] == i / ROWS * 1000 + rank->rank * ROWS + i % ROWS, "row %d is %d", i, output[i]);
+    return quern_group_destroy(group);
+}
+
+Test(hosts_carrier, a_carrier_serves_66_ranks) {
+    check_ranks(.kind = RANK_THREADS, .count = 66, .hosts = 2, .function = be_more, .carrier = &borrows,
+                .shared_bytes = sizeof(struct hosts_board));
+}
+
 /* ---- illegal carriers ---- */
 
 static int no_send(void *user, int rank, const void *data, size_t bytes, uint64_t tag, uint64_t *request) {

@@ -295,8 +295,8 @@ static const struct lie {
     int64_t output_rows;
     size_t offset;  /* of the output */
 } lies[] = {
-    {"a slice behind the brief", QUERN_RAGGED_SMALL, INT32_MAX, INT32_MAX, 0},
-    {"a slice in front of the brief", QUERN_RAGGED_SMALL, INT32_MIN, INT32_MAX, 0},
+    {"a slice behind the message", QUERN_RAGGED_SMALL, INT32_MAX, INT32_MAX, 0},
+    {"a slice in front of the message", QUERN_RAGGED_SMALL, INT32_MIN, INT32_MAX, 0},
     {"an output whose bytes overflow", QUERN_RAGGED_DIRECT, 1, INT64_C(1) << 60, BENCH_POOL},
 };
 

@@ -200,7 +200,7 @@ quern_status quern_ragged_read_eagers(const struct quern_ragged_call *call, eage
     expect_eagers(call);
     for (int place = 0; place < call->places; place++) {
         if (place != call->place && !read_eager(call, place, &eagers[place]))
-            return quern_poison_damaged(call->member, "brief", call->rank_at[place]);
+            return quern_poison_damaged(call->member, "eager message", call->rank_at[place]);
         all &= eagers[place].offer;
         any |= eagers[place].offer;
     }
