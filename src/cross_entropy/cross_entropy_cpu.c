@@ -165,8 +165,11 @@ static void combine_rows(const struct work *work, int64_t first, int64_t end, vo
 
 static void finish_rows(const struct work *work, int64_t first, int64_t end, void *scratch) {
     (void)scratch;
-    for (int64_t row = first; row < end; row++)
-        quern_row_finish(work->problem, row, quern_row_label(work->problem, row), &work->problem->stats[row]);
+    for (int64_t row = first; row < end; row++) {
+        const quern_row_stats *stats = &work->problem->stats[row];
+        const struct quern_row_values values = quern_row_values(stats);
+        quern_row_finish(work->problem, row, quern_row_label(work->problem, row), stats, &values);
+    }
 }
 
 /* ---- the steps ---- */

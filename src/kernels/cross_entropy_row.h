@@ -116,23 +116,20 @@ static inline void quern_row_write(const struct quern_cross_entropy_problem *pro
     if (problem->argmax) problem->argmax[row] = argmax;
 }
 
-/* Writes the outputs of a row from its sums and its label, which is -1 for a skipped row. */
+/* Writes the outputs of a row from its sums, their values and its label, which is -1 for a skipped row. */
 static inline void quern_row_finish(const struct quern_cross_entropy_problem *problem, int64_t row, int64_t label,
-                                    const quern_row_stats *stats) {
+                                    const quern_row_stats *stats, const struct quern_row_values *values) {
     if (label < 0) {
         quern_row_write(problem, row, 0, 0, 0, 0, -1);
-        return;
-    }
-    const struct quern_row_values values = quern_row_values(stats);
-    if (values.is_infinite) {
+    } else if (values->is_infinite) {
         if (problem->report) __atomic_fetch_add(&problem->report->infinite_rows, 1, __ATOMIC_RELAXED);
         quern_row_write(problem, row, (double)INFINITY, (double)-INFINITY, (double)-INFINITY, 0, -1);
-    } else if (isnan(values.sum)) {
+    } else if (isnan(values->sum)) {
         quern_row_write(problem, row, (double)NAN, (double)NAN, (double)NAN, (double)NAN, -1);
     } else {
-        quern_row_write(problem, row, quern_row_loss(problem, stats, &values), stats->origin + values.log_sum,
-                        (double)stats->label_value - stats->origin - values.log_sum,
-                        problem->entropy ? quern_row_entropy(stats, &values) : 0, stats->argmax);
+        quern_row_write(problem, row, quern_row_loss(problem, stats, values), stats->origin + values->log_sum,
+                        (double)stats->label_value - stats->origin - values->log_sum,
+                        problem->entropy ? quern_row_entropy(stats, values) : 0, stats->argmax);
     }
 }
 
@@ -154,22 +151,22 @@ static inline double quern_row_scale(const struct quern_cross_entropy_problem *p
 
 /* label: -1 for a skipped row. */
 static inline struct quern_row_gradient quern_row_gradient(const struct quern_cross_entropy_problem *problem, int64_t row,
-                                                           int64_t label, const quern_row_stats *stats) {
+                                                           int64_t label, const quern_row_stats *stats,
+                                                           const struct quern_row_values *values) {
     struct quern_row_gradient gradient = {.kind = QUERN_GRADIENT_ZERO, .origin = stats->origin};
     if (label < 0) return gradient;
-    const struct quern_row_values values = quern_row_values(stats);
     const bool divides_by_zero = problem->divisor && *problem->divisor == 0;
     const double scale = divides_by_zero ? 0 : quern_row_scale(problem, row);
-    if (isnan(values.sum) || isnan(scale)) gradient.kind = QUERN_GRADIENT_NAN;
-    if (gradient.kind == QUERN_GRADIENT_NAN || values.is_infinite || divides_by_zero) return gradient;
+    if (isnan(values->sum) || isnan(scale)) gradient.kind = QUERN_GRADIENT_NAN;
+    if (gradient.kind == QUERN_GRADIENT_NAN || values->is_infinite || divides_by_zero) return gradient;
     const double smoothing = (double)problem->label_smoothing, uniform = smoothing / (double)problem->global_vocab;
-    const double own = (1 - smoothing) * (double)stats->label_weight, probability = values.label / values.sum;
-    const double of_lse = 2 * (double)problem->z_loss * (stats->origin + values.log_sum);
+    const double own = (1 - smoothing) * (double)stats->label_weight, probability = values->label / values->sum;
+    const double of_lse = 2 * (double)problem->z_loss * (stats->origin + values->log_sum);
     gradient.kind = QUERN_GRADIENT_NUMBERS;
-    gradient.factor = (own + uniform * stats->weights + of_lse) / values.sum * scale;
+    gradient.factor = (own + uniform * stats->weights + of_lse) / values->sum * scale;
     gradient.uniform = uniform * scale;
     gradient.label = (uniform * (stats->weights * probability - (double)stats->label_weight) + of_lse * probability -
-                      own * (stats->others / values.sum)) * scale;
+                      own * (stats->others / values->sum)) * scale;
     return gradient;
 }
 

@@ -166,12 +166,6 @@ static inline void pair_store_remainder(uint16_t *param, uint16_t *remainder, st
 
 /* ---- the order of unpacking: in each 128 bits, four elements in the first vector and the next four in the second ---- */
 
-typedef __m256i halves;
-
-static inline halves halves_load(const uint16_t *from) { return _mm256_loadu_si256((const __m256i *)from); }
-
-static inline void halves_store(uint16_t *to, halves x) { _mm256_storeu_si256((__m256i *)to, x); }
-
 static inline __m256i halves_first(halves x) { return _mm256_unpacklo_epi16(x, _mm256_setzero_si256()); }
 
 static inline __m256i halves_second(halves x) { return _mm256_unpackhi_epi16(x, _mm256_setzero_si256()); }

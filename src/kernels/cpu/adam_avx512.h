@@ -191,12 +191,6 @@ static inline void pair_store_remainder(uint16_t *param, uint16_t *remainder, st
 
 /* ---- the order of unpacking ---- */
 
-typedef __m512i halves;
-
-static inline halves halves_load(const uint16_t *from) { return _mm512_loadu_si512(from); }
-
-static inline void halves_store(uint16_t *to, halves x) { _mm512_storeu_si512(to, x); }
-
 static inline __m512i halves_first(halves x) { return _mm512_unpacklo_epi16(x, _mm512_setzero_si512()); }
 
 static inline __m512i halves_second(halves x) { return _mm512_unpackhi_epi16(x, _mm512_setzero_si512()); }

@@ -17,7 +17,7 @@
  * The stats and gradient kernels process one part; the latter finds the exponentials that the former kept, or begins with the same
  * forward pass.  So the bits of a row are the same with either.
  *
- * With AVX-512, 32 columns cost 26 vector instructions in the forward pass and 10 in the gradient pass.  On a core with four vector
+ * With AVX-512, 32 columns cost 24 vector instructions in the forward pass and 10 in the gradient pass.  On a core with four vector
  * pipes (AMD Zen 5) this takes about as long as DRAM takes for the columns' bytes; on one with two (Intel), about twice as long.
  * AVX2 needs twice as many.  The rest of the time is the transfer of the scratch between L1 and L2.
  *
@@ -30,7 +30,7 @@
  *
  * The full kernels support softcap, label smoothing, class weights, entropy and argmax.  They have separate loops for the usual
  * combinations.  A softcap's slope is computed from the logit in the gradient pass: to keep it would cost as much in the cache.
- * With AVX-512, 32 columns with all options take 46 vector instructions in the forward pass (2 to load, 4 for the largest and
+ * With AVX-512, 32 columns with all options take 44 vector instructions in the forward pass (2 to load, 2 for the largest and
  * smallest logit, 12 for the softcap, 14 for the powers of 2, 8 for the smoothing with class weights, 4 for the entropy, 2 for the
  * sum) and 28 in the gradient pass (4 to load, 10 for the slope, 6 for the products, 8 to store): at least 37 cycles with two
  * vector pipes, against 18 without options.
@@ -43,8 +43,14 @@
 #include "kernels/cpu/cross_entropy_parts.h"
 #include "kernels/cross_entropy_row.h"
 
+/* If the problem has none, it is not used. */
+SPECIALISED struct softcap softcap_of(const struct quern_cross_entropy_problem *problem) {
+    return problem->softcap != 0.0f ? softcap_at(problem->softcap) : (struct softcap){0};
+}
+
 /* label: its column among all columns, or -1 for a skipped row.  scratch: NULL to keep nothing. */
-SPECIALISED struct row row_at(const struct quern_cross_entropy_problem *problem, int64_t index, int64_t label, void *scratch) {
+SPECIALISED struct row row_at(const struct quern_cross_entropy_problem *problem, const struct softcap *softcap, int64_t index,
+                              int64_t label, void *scratch) {
     const int64_t room = quern_cross_entropy_scratch_columns(problem->vocab), here = label - problem->first_column;
     struct row row = {
         .problem = problem,
@@ -52,9 +58,8 @@ SPECIALISED struct row row_at(const struct quern_cross_entropy_problem *problem,
         .grad = problem->grad ? (element *)problem->grad + index * problem->grad_stride : NULL,
         .vocab = problem->vocab,
         .label = label >= 0 && here >= 0 && here < problem->vocab ? here : -1,
+        .softcap = softcap,
     };
-    if (problem->softcap != 0.0f)
-        row.softcap = softcap_at(problem->softcap);
     if (row.label >= 0)
         row.capped = cap_one(&row, first_lane(load_tail(row.logits + row.label, 1).first));
     if (scratch) {
@@ -80,16 +85,18 @@ SPECIALISED void write_row(const struct row *row, const struct quern_row_gradien
 
 SPECIALISED void run_rows(const struct quern_cross_entropy_problem *problem, int64_t first_row, int64_t end_row, void *scratch,
                           bool full) {
+    const struct softcap softcap = softcap_of(problem);
     for (int64_t index = first_row; index < end_row; index++) {
         const int64_t label = quern_row_label(problem, index);
-        const struct row row = row_at(problem, index, label, problem->grad ? scratch : NULL);
+        const struct row row = row_at(problem, &softcap, index, label, problem->grad ? scratch : NULL);
         const quern_row_stats stats = label < 0 ? quern_row_nothing() : sum_row(&row, full);
         if (problem->stats)
             problem->stats[index] = stats;
-        quern_row_finish(problem, index, label, &stats);
+        const struct quern_row_values values = quern_row_values(&stats);
+        quern_row_finish(problem, index, label, &stats, &values);
         if (!row.grad)
             continue;
-        const struct quern_row_gradient gradient = quern_row_gradient(problem, index, label, &stats);
+        const struct quern_row_gradient gradient = quern_row_gradient(problem, index, label, &stats, &values);
         write_row(&row, &gradient, full);
     }
 }
@@ -97,7 +104,8 @@ SPECIALISED void run_rows(const struct quern_cross_entropy_problem *problem, int
 SPECIALISED void run_stats(const struct quern_cross_entropy_problem *problem, int64_t index, int64_t part,
                            const struct quern_kept_values *kept, bool full) {
     const int64_t label = quern_row_label(problem, index);
-    const struct row row = row_at(problem, index, label, kept->values);
+    const struct softcap softcap = softcap_of(problem);
+    const struct row row = row_at(problem, &softcap, index, label, kept->values);
     problem->parts[part * problem->rows + index] =
         label < 0 ? quern_row_nothing() : sum_part(&row, part, cursor_of_part(kept->of_row ? part : 0), full);
 }
@@ -105,8 +113,10 @@ SPECIALISED void run_stats(const struct quern_cross_entropy_problem *problem, in
 SPECIALISED void run_gradient(const struct quern_cross_entropy_problem *problem, int64_t index, int64_t part,
                               const struct quern_kept_values *kept, bool full) {
     const int64_t label = quern_row_label(problem, index);
-    const struct row row = row_at(problem, index, label, kept->values);
-    const struct quern_row_gradient gradient = quern_row_gradient(problem, index, label, &problem->stats[index]);
+    const struct softcap softcap = softcap_of(problem);
+    const struct row row = row_at(problem, &softcap, index, label, kept->values);
+    const struct quern_row_values values = quern_row_values(&problem->stats[index]);
+    const struct quern_row_gradient gradient = quern_row_gradient(problem, index, label, &problem->stats[index], &values);
     const struct cursor at = cursor_of_part(kept->of_row ? part : 0);
     if (!kept->of_row && gradient.kind == QUERN_GRADIENT_NUMBERS)
         sum_part(&row, part, at, full);

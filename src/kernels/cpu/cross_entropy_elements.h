@@ -40,16 +40,17 @@ enum { PAIR = 2 * VECTOR_LANES, UNROLL = 4, GROUP = UNROLL * PAIR };
 #define pair_store_element QUERN_JOIN(pair_store_, LOGITS)
 #define pair_load_beside_element QUERN_JOIN(pair_load_beside_, LOGITS)
 
-/* The last, partial pair of a piece, padded with columns that add nothing. */
-static inline void fill_tail(element *tail, const element *logits, int64_t columns) {
+/* The last, partial pair of a piece, padded. */
+static inline void fill_tail(element *tail, const element *logits, int64_t columns, element padding) {
     for (int i = 0; i < PAIR; i++)
-        tail[i] = MINUS_INFINITY;
+        tail[i] = padding;
     memcpy(tail, logits, (size_t)columns * sizeof(element));
 }
 
+/* Padded with columns that add nothing. */
 static struct vector_pair load_tail(const element *logits, int64_t columns) {
     element tail[PAIR];
-    fill_tail(tail, logits, columns);
+    fill_tail(tail, logits, columns, MINUS_INFINITY);
     return pair_load_element(tail);
 }
 
@@ -57,6 +58,14 @@ static inline float first_lane(vector x) {
     float lanes[VECTOR_LANES];
     vector_store_f32(lanes, x);
     return lanes[0];
+}
+
+/* The address of a pair: that of its logits or, of a partial one, of a padded copy. */
+SPECIALISED const element *pair_or_tail(const element *logits, int64_t columns, element *tail, element padding) {
+    if (columns >= PAIR)
+        return logits;
+    fill_tail(tail, logits, columns, padding);
+    return tail;
 }
 
 SPECIALISED struct vector_pair load_pair(const element *logits, int64_t columns) {

@@ -17,22 +17,50 @@ struct full_wants {
 };
 
 /* A pass over a piece: its options, inputs and outputs. */
-struct full_pass {
+struct full_piece {
     const element *logits;
     const float *class_weights;             /* of the piece's columns, or NULL */
     float *exponentials;                    /* NULL: not kept */
+    const struct softcap *softcap;
+    struct origin origin;
+    struct full_wants wants;
+};
+
+/* The same as vectors; a variable of the loop, which uses some of them. */
+struct full_pass {
+    const element *logits;
+    const float *class_weights;
+    float *exponentials;
     struct exponential_bounds bounds;
     struct softcap softcap;
-    vector near;                            /* the largest magnitude of the softcap's polynomials, or -1 */
+    struct range near;                      /* of no logits, over the largest magnitude of the softcap's polynomials, negated */
     struct exponential_roots roots;
     vector scaled_reference;                /* of the weighted sum: negated and scaled, added to a scaled y */
     vector moment_reference;                /* of the moment: subtracted from y */
-    double origin, distance;                /* of the weighted sum: the reference, and the unit of the vectors' sum */
-    struct full_wants wants;
 };
 
 /* The scale of summed distances.  With it no sum over a piece can overflow. */
 #define DISTANCE_SCALE 0x1p-24f
+
+/* Distances need a number. */
+static inline float finite_reference(float reference) {
+    return reference == -INFINITY ? 0.0f : reference;
+}
+
+SPECIALISED struct full_pass full_pass_over(const struct full_piece *piece) {
+    const struct origin *origin = &piece->origin;
+    return (struct full_pass){
+        .logits = piece->logits,
+        .class_weights = piece->class_weights,
+        .exponentials = piece->exponentials,
+        .bounds = bounds_of(origin->of),
+        .softcap = *piece->softcap,
+        .near = range_over(-piece->softcap->near_limit),
+        .roots = exponential_roots_over(origin->in_reach ? origin->of.power : 0.0f),
+        .scaled_reference = vector_broadcast(-finite_reference(origin->reference) * DISTANCE_SCALE),
+        .moment_reference = vector_broadcast(finite_reference(origin->moment_reference)),
+    };
+}
 
 /* Exponentials below this distance are 0, but it is finite, so that 0 times it is not NaN. */
 #define LEAST_DISTANCE (-1000.0f)
@@ -59,11 +87,11 @@ SPECIALISED void join_sums(struct full_sums *sums, const struct full_sums *more,
 /* ---- y without a limit ---- */
 
 /* y itself; the columns beyond a tail stay -infinity. */
-SPECIALISED struct vector_pair value_of(const struct full_pass *pass, struct vector_pair x, int64_t columns, bool softcap) {
-    if (!softcap)
+SPECIALISED struct vector_pair value_of(const struct softcap *softcap, struct vector_pair x, int64_t columns, bool is_capped) {
+    if (!is_capped)
         return x;
     const element zeros[PAIR] = {0};
-    struct vector_pair y = {softcap_both(x.first, &pass->softcap).value, softcap_both(x.second, &pass->softcap).value};
+    struct vector_pair y = {softcap_both(x.first, softcap).value, softcap_both(x.second, softcap).value};
     if (columns < PAIR) {
         const struct vector_pair mask = load_tail(zeros, columns);
         y.first += mask.first;
@@ -88,9 +116,9 @@ SPECIALISED struct vector_pair moment_distances(const struct full_pass *pass, st
 
 /* One pair, of which `columns` columns exist; returns the sum of its exponentials. */
 SPECIALISED total add_unlimited(const struct full_pass *pass, int64_t column, int64_t columns, struct vector_pair x,
-                                struct full_wants wants, struct full_sums *sums) {
-    const struct vector_pair y = value_of(pass, x, columns, wants.softcap);
-    const struct vector_pair e = pair_exponentials(y, &pass->bounds, wants.centred);
+                                enum reach reach, struct full_wants wants, struct full_sums *sums) {
+    const struct vector_pair y = value_of(&pass->softcap, x, columns, wants.softcap);
+    const struct vector_pair e = pair_exponentials(y, &pass->bounds, reach);
     if (wants.kept)
         store_pair(pass->exponentials + column, e);
     if (wants.entropy)
@@ -166,14 +194,15 @@ static void weigh_carefully(struct vector_pair y, struct vector_pair weights, do
 }
 
 /* UNROLL pairs of logits, or one.  Exponentials are summed in the order of the plain pass, so that their sum has the same bits. */
-SPECIALISED void add_pairs(const struct full_pass *pass, int64_t column, int64_t columns, const struct vector_pair *x, int pairs,
-                           bool near, struct full_wants wants, struct full_sums *run) {
+SPECIALISED void add_pairs(const struct full_pass *pass, int64_t column, int64_t columns, const element *logits, int pairs,
+                           bool near, enum reach reach, struct full_wants wants, struct full_sums *run) {
     struct full_sums group = no_sums();
     total sums[UNROLL];
     for (int k = 0; k < pairs; k++) {
         const int64_t at = column + k * PAIR, rest = columns - k * PAIR;
-        sums[k] = wants.in_reach ? add_capped(pass, at, rest, x[k], near, wants, &group)
-                                 : add_unlimited(pass, at, rest, x[k], wants, &group);
+        const struct vector_pair x = pair_load_element(logits + k * PAIR);
+        sums[k] = wants.in_reach ? add_capped(pass, at, rest, x, near, wants, &group)
+                                 : add_unlimited(pass, at, rest, x, reach, wants, &group);
     }
     group.exponentials = sums[0];
     if (pairs == UNROLL)
@@ -181,90 +210,117 @@ SPECIALISED void add_pairs(const struct full_pass *pass, int64_t column, int64_t
     join_sums(run, &group, wants);
 }
 
-SPECIALISED bool are_near(const struct full_pass *pass, const struct vector_pair *x, int pairs, vector largest) {
-    vector least = vector_min(x[0].first, x[0].second);
-    for (int k = 1; k < pairs; k++)
-        least = vector_min(least, vector_min(x[k].first, x[k].second));
-    return vector_all_at_most(largest, pass->near) && vector_all_at_most(-least, pass->near);
-}
-
 /* What a pass has found so far. */
 struct full_state {
-    vector largest;
+    struct range range;
     uint64_t far;              /* as in struct quern_kept_piece */
     struct full_sums run;
 };
 
-/* A group or, at the end, one pair.  The far half of the softcap is computed only if one of the logits needs it. */
-SPECIALISED void add_group(const struct full_pass *pass, int64_t column, int64_t columns, int pairs, struct full_wants wants,
-                           struct full_state *state) {
-    struct vector_pair x[UNROLL];
-    for (int k = 0; k < pairs; k++)
-        x[k] = load_pair(pass->logits + column + k * PAIR, columns);
-    vector largest = vector_max(x[0].first, x[0].second);
-    for (int k = 1; k < pairs; k++)
-        largest = vector_max(largest, vector_max(x[k].first, x[k].second));
-    state->largest = vector_max(state->largest, largest);
-    if (!wants.softcap || are_near(pass, x, pairs, largest)) {
-        add_pairs(pass, column, columns, x, pairs, true, wants, &state->run);
+/*
+ * A group or, at the end, one pair, at the given address.  The far half of the softcap is computed only if one of the logits needs
+ * it.
+ */
+SPECIALISED void add_group(const struct full_pass *pass, int64_t column, int64_t columns, const element *logits, int pairs,
+                           enum reach reach, struct full_wants wants, struct full_state *state) {
+    struct range group = wants.softcap ? pass->near : state->range;
+    range_add(&group, logits, pairs);
+    if (wants.softcap)
+        range_join(&state->range, &group);
+    else
+        state->range = group;
+    if (!wants.softcap || range_is_within(&group)) {
+        add_pairs(pass, column, columns, logits, pairs, true, reach, wants, &state->run);
     } else {
         state->far |= far_bit(column);
-        add_pairs(pass, column, columns, x, pairs, false, wants, &state->run);
+        add_pairs(pass, column, columns, logits, pairs, false, reach, wants, &state->run);
+    }
+}
+
+SPECIALISED void add_run(const struct full_pass *pass, int64_t column, int64_t end, enum reach reach, struct full_wants wants,
+                         struct full_state *state) {
+    state->run = no_sums();
+    for (; column < end; column += GROUP) {
+        prefetch_ahead(pass->logits + column);
+        add_group(pass, column, GROUP, pass->logits + column, UNROLL, reach, wants, state);
+    }
+}
+
+/* The columns after the last group.  A capped pair is padded with one of its logits, which may be near. */
+SPECIALISED void add_rest(const struct full_pass *pass, int64_t column, int64_t columns, enum reach reach, struct full_wants wants,
+                          struct full_state *state) {
+    for (; column < columns; column += PAIR) {
+        element tail[PAIR];
+        const element *logits = pass->logits + column;
+        logits = pair_or_tail(logits, columns - column, tail, wants.in_reach ? *logits : MINUS_INFINITY);
+        add_group(pass, column, columns - column, logits, 1, reach, wants, state);
     }
 }
 
 /* The smoothing's sums of a piece, from a given column on. */
-static void weigh_rest(const struct full_pass *pass, int64_t column, int64_t columns, struct piece_sums *sums) {
+static void weigh_rest(const struct full_piece *piece, int64_t column, int64_t columns, struct piece_sums *sums) {
+    const double origin = (double)finite_reference(piece->origin.reference);
     for (; column < columns; column += PAIR) {
-        const float *weights = pass->class_weights ? pass->class_weights + column : NULL;
-        const struct vector_pair x = load_pair(pass->logits + column, columns - column);
-        weigh_carefully(value_of(pass, x, PAIR, pass->wants.softcap), load_weights(weights, columns - column), pass->origin,
+        const float *weights = piece->class_weights ? piece->class_weights + column : NULL;
+        const element *logits = piece->logits + column;
+        element tail[PAIR];
+        const struct vector_pair x = pair_load_element(pair_or_tail(logits, columns - column, tail, *logits));
+        weigh_carefully(value_of(piece->softcap, x, PAIR, piece->wants.softcap), load_weights(weights, columns - column), origin,
                         &sums->weighted, &sums->weights);
     }
 }
 
 /* Converts the vectors' sums.  A weighted sum may be NaN only because of a weight of 0 at an infinite distance. */
-static void finish_weighing(const struct full_pass *pass, int64_t columns, const struct full_sums *sums, struct piece_sums *piece) {
+static void finish_weighing(const struct full_piece *piece, int64_t columns, const struct full_sums *sums,
+                            struct piece_sums *result) {
     const int64_t whole = columns / PAIR * PAIR;
-    piece->weighted = total_value(sums->weighted) * pass->distance;
-    piece->weights = pass->class_weights ? total_value(sums->weights) : (double)whole;
-    if (!isnan(piece->weighted)) {
-        weigh_rest(pass, whole, columns, piece);
+    const double unit = piece->origin.in_reach ? piece->origin.unit : 1 / (double)DISTANCE_SCALE;
+    result->weighted = total_value(sums->weighted) * unit;
+    result->weights = piece->class_weights ? total_value(sums->weights) : (double)whole;
+    if (!isnan(result->weighted)) {
+        weigh_rest(piece, whole, columns, result);
         return;
     }
-    piece->weighted = piece->weights = 0;
-    weigh_rest(pass, 0, columns, piece);
+    result->weighted = result->weights = 0;
+    weigh_rest(piece, 0, columns, result);
 }
 
-SPECIALISED struct piece_sums full_pass(struct full_pass pass, int64_t columns, struct full_wants wants) {
-    struct full_state state = {.largest = vector_broadcast(-INFINITY), .run = no_sums()};
+/* Runs as in the plain pass.  Without a softcap, the logits alone tell whether one is too low. */
+SPECIALISED struct piece_sums full_pass(const struct full_piece *piece, int64_t columns, struct full_wants wants) {
+    const struct full_pass pass = full_pass_over(piece);
+    const int64_t whole = columns / GROUP * GROUP;
+    const enum reach careful = wants.centred ? CENTRED : COMPARED;
+    const bool looks = RANGE_FINDS_LOW && !wants.centred && !wants.softcap;
+    bool is_low = !looks;
+    struct full_state state = {.range = range_over(lowest_of(piece->origin.of)), .run = no_sums()};
     struct full_sums sums = no_sums();
     int64_t column = 0;
-    for (; column + GROUP <= columns; column += GROUP) {
-        prefetch_ahead(pass.logits + column);
-        if (column % RUN == 0) {
-            join_sums(&sums, &state.run, wants);
-            state.run = no_sums();
+    for (int64_t end; column < whole; column = end) {
+        join_sums(&sums, &state.run, wants);
+        end = column + RUN < whole ? column + RUN : whole;
+        if (looks && !is_low) {
+            add_run(&pass, column, end, IN_REACH, wants, &state);
+            is_low = !range_is_over(&state.range);
         }
-        add_group(&pass, column, GROUP, UNROLL, wants, &state);
+        if (!looks || is_low)
+            add_run(&pass, column, end, careful, wants, &state);
     }
-    for (; column < columns; column += PAIR)
-        add_group(&pass, column, columns - column, 1, wants, &state);
+    add_rest(&pass, column, columns, careful, wants, &state);
     join_sums(&sums, &state.run, wants);
-    struct piece_sums piece = {
-        .maximum = vector_reduce_max(state.largest),
+    struct piece_sums result = {
+        .maximum = range_largest(&state.range, pass.logits, columns),
         .exponentials = total_value(sums.exponentials),
         .moment = total_value(sums.moment),
         .far = state.far,
     };
     if (wants.smoothing)
-        finish_weighing(&pass, columns, &sums, &piece);
-    return piece;
+        finish_weighing(piece, columns, &sums, &result);
+    return result;
 }
 
 /* The options of typical training have separate loops; one loop handles all other combinations. */
-static struct piece_sums full_sums(const struct full_pass *pass, int64_t columns) {
-    const struct full_wants wants = pass->wants;
+static struct piece_sums full_sums(const struct full_piece *piece, int64_t columns) {
+    const struct full_wants wants = piece->wants;
     const struct full_wants kept = {.kept = 1}, weighed = {.kept = 1, .smoothing = 1, .class_weights = 1};
     const struct full_wants smoothed = {.kept = 1, .smoothing = 1}, capped = {.kept = 1, .softcap = 1, .in_reach = 1};
     const struct full_wants capped_smoothed = {.kept = 1, .softcap = 1, .in_reach = 1, .smoothing = 1};
@@ -272,20 +328,20 @@ static struct piece_sums full_sums(const struct full_pass *pass, int64_t columns
     const struct full_wants all = {.kept = 1, .softcap = 1, .in_reach = 1, .smoothing = 1, .class_weights = 1, .entropy = 1};
     const struct full_wants all_but_softcap = {.kept = 1, .smoothing = 1, .class_weights = 1, .entropy = 1};
     if (wants.centred || !wants.kept || wants.softcap != wants.in_reach || (wants.entropy && !wants.class_weights))
-        return full_pass(*pass, columns, wants);
+        return full_pass(piece, columns, wants);
     if (wants.entropy)
-        return wants.softcap ? full_pass(*pass, columns, all) : full_pass(*pass, columns, all_but_softcap);
+        return wants.softcap ? full_pass(piece, columns, all) : full_pass(piece, columns, all_but_softcap);
     if (wants.softcap && wants.class_weights)
-        return full_pass(*pass, columns, capped_weighed);
+        return full_pass(piece, columns, capped_weighed);
     if (wants.softcap && wants.smoothing)
-        return full_pass(*pass, columns, capped_smoothed);
+        return full_pass(piece, columns, capped_smoothed);
     if (wants.softcap)
-        return full_pass(*pass, columns, capped);
+        return full_pass(piece, columns, capped);
     if (wants.class_weights)
-        return full_pass(*pass, columns, weighed);
+        return full_pass(piece, columns, weighed);
     if (wants.smoothing)
-        return full_pass(*pass, columns, smoothed);
-    return full_pass(*pass, columns, kept);
+        return full_pass(piece, columns, smoothed);
+    return full_pass(piece, columns, kept);
 }
 
 #endif

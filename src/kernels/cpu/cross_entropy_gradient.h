@@ -72,11 +72,14 @@ static inline vector times_factor(vector x, const struct factor *factor, bool tw
 }
 #endif
 
+SPECIALISED struct vector_pair pair_times_factor(const float *exponentials, const struct factor *factor, bool twice) {
+    const struct vector_pair x = pair_load_f32(exponentials);
+    return (struct vector_pair){times_factor(x.first, factor, twice), times_factor(x.second, factor, twice)};
+}
+
 SPECIALISED void plain_products(const float *exponentials, int64_t columns, struct factor factor, element *grad, bool twice) {
     for (int64_t column = 0; column < columns; column += PAIR) {
-        struct vector_pair x = pair_load_f32(exponentials + column);
-        x.first = times_factor(x.first, &factor, twice);
-        x.second = times_factor(x.second, &factor, twice);
+        const struct vector_pair x = pair_times_factor(exponentials + column, &factor, twice);
         if (column + PAIR <= columns)
             pair_store_element(grad + column, x);
         else
@@ -103,9 +106,7 @@ struct beside {
 /* One pair: (exponential * factor - uniform * weight) * slope. */
 SPECIALISED struct vector_pair with_options(const struct beside *beside, const float *exponentials, int64_t column, int64_t columns,
                                             bool near, struct beside_wants wants) {
-    struct vector_pair x = pair_load_f32(exponentials + column);
-    x.first = times_factor(x.first, &beside->factor, wants.twice);
-    x.second = times_factor(x.second, &beside->factor, wants.twice);
+    struct vector_pair x = pair_times_factor(exponentials + column, &beside->factor, wants.twice);
     if (wants.class_weights) {
         const struct vector_pair weights = load_weights(beside->class_weights + column, columns);
         x.first = vector_multiply_add(beside->uniform, weights.first, x.first);
@@ -170,7 +171,7 @@ static struct beside beside_piece(const struct row *row, int64_t column, const s
         .logits = row->logits + column,
         .class_weights = problem->class_weights ? problem->class_weights + column : NULL,
         .factor = factor_of(factor),
-        .softcap = row->softcap,
+        .softcap = *row->softcap,
         .uniform = vector_broadcast(-(float)gradient->uniform),
         .far = far,
         .wants = {

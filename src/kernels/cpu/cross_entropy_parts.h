@@ -15,7 +15,7 @@ static struct softcapped cap_one(const struct row *row, float logit) {
     const vector x = vector_broadcast(logit);
     if (row->problem->softcap == 0.0f)
         return (struct softcapped){x, vector_broadcast(1.0f)};
-    return softcap_both(x, &row->softcap);
+    return softcap_both(x, row->softcap);
 }
 
 /*
@@ -44,11 +44,6 @@ static inline bool has_weights_beside(const struct quern_cross_entropy_problem *
     return problem->class_weights && problem->label_smoothing != 0.0f;
 }
 
-/* Distances need a number. */
-static inline float finite_reference(float reference) {
-    return reference == -INFINITY ? 0.0f : reference;
-}
-
 /* One pass over a piece with a given origin. */
 SPECIALISED struct piece_sums pass_over(const struct row *row, int64_t column, int64_t columns, struct origin origin,
                                         struct cursor at, bool full) {
@@ -56,19 +51,12 @@ SPECIALISED struct piece_sums pass_over(const struct row *row, int64_t column, i
     float *exponentials = row->exponentials ? row->exponentials + at.column : NULL;
     if (!full)
         return plain_sums(row->logits + column, columns, origin.of, exponentials);
-    const float reference = finite_reference(origin.reference);
-    const struct full_pass pass = {
+    const struct full_piece piece = {
         .logits = row->logits + column,
         .class_weights = problem->class_weights ? problem->class_weights + column : NULL,
         .exponentials = exponentials,
-        .bounds = bounds_of(origin.of),
-        .roots = exponential_roots_over(origin.in_reach ? origin.of.power : 0.0f),
         .softcap = row->softcap,
-        .near = vector_broadcast(row->softcap.near_limit),
-        .scaled_reference = vector_broadcast(-reference * DISTANCE_SCALE),
-        .moment_reference = vector_broadcast(finite_reference(origin.moment_reference)),
-        .origin = (double)reference,
-        .distance = origin.in_reach ? origin.unit : 1 / (double)DISTANCE_SCALE,
+        .origin = origin,
         .wants = {
             .centred = origin.of.centre != 0.0f,
             .kept = exponentials,
@@ -79,7 +67,7 @@ SPECIALISED struct piece_sums pass_over(const struct row *row, int64_t column, i
             .in_reach = origin.in_reach,
         },
     };
-    return full_sums(&pass, columns);
+    return full_sums(&piece, columns);
 }
 
 /* A piece's sums, relative to the origin of its exponentials. */
@@ -124,10 +112,11 @@ static int64_t find_first(const element *logits, int64_t column, int64_t end, fl
         if (!vector_all_at_most(vector_max(x.first, x.second), below))
             break;
     }
-    for (; column < end; column++) {
-        if (first_lane(load_tail(logits + column, 1).first) == value)
-            break;
-    }
+    element found[PAIR];
+    const vector x = vector_broadcast(value);
+    pair_store_element(found, (struct vector_pair){x, x});
+    while (column < end && logits[column] != found[0] && (value != 0.0f || first_lane(load_tail(logits + column, 1).first) != 0.0f))
+        column++;
     return column;
 }
 

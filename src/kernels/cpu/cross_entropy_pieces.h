@@ -7,6 +7,7 @@
 #define QUERN_CPU_CROSS_ENTROPY_PIECES_H
 
 #include "kernels/cpu/cross_entropy_elements.h"
+#include "kernels/cpu/cross_entropy_range.h"
 #include "kernels/cpu/softcap.h"
 #include "kernels/cross_entropy_scratch.h"
 
@@ -17,7 +18,7 @@ struct row {
     element *grad;             /* NULL: no gradient */
     int64_t vocab;
     int64_t label;             /* its column here; -1: in another shard */
-    struct softcap softcap;    /* if there is one */
+    const struct softcap *softcap;
     struct softcapped capped;  /* the y of the label's column, and its slope */
     float *exponentials;       /* times 2^EXPONENTIAL_BIAS; each piece starts at a multiple of PAIR.  NULL: not kept */
     struct quern_kept_piece *pieces;
@@ -114,30 +115,28 @@ static struct origin capped_origin_at(float maximum, float cap) {
     return origin;
 }
 
-static float piece_maximum(const element *logits, int64_t columns) {
-    vector maximum = vector_broadcast(-INFINITY);
-    for (int64_t column = 0; column < columns; column += PAIR) {
-        struct vector_pair x = load_pair(logits + column, columns - column);
-        maximum = vector_max(maximum, vector_max(x.first, x.second));
-    }
-    return vector_reduce_max(maximum);
-}
-
 /* The origin of a pass over a piece, as vectors. */
 struct exponential_bounds {
     vector centre, round, lowest;
 };
 
+static inline float lowest_of(struct exponential_origin origin) { return EXPONENTIAL_LOWEST + origin.power * LN_2; }
+
 static inline struct exponential_bounds bounds_of(struct exponential_origin origin) {
     return (struct exponential_bounds){
         .centre = vector_broadcast(origin.centre),
         .round = vector_broadcast(EXPONENTIAL_ROUND - origin.power),
-        .lowest = vector_broadcast(EXPONENTIAL_LOWEST + origin.power * LN_2),
+        .lowest = vector_broadcast(lowest_of(origin)),
     };
 }
 
-SPECIALISED struct vector_pair pair_exponentials(struct vector_pair x, const struct exponential_bounds *bounds, bool centred) {
-    if (centred) {
+/* Whether each logit is compared with the lowest one: a run of columns whose range is above it needs no comparison. */
+enum reach { IN_REACH, COMPARED, CENTRED };
+
+SPECIALISED struct vector_pair pair_exponentials(struct vector_pair x, const struct exponential_bounds *bounds, enum reach reach) {
+    if (reach == IN_REACH)
+        return (struct vector_pair){exponential_in_reach(x.first, bounds->round), exponential_in_reach(x.second, bounds->round)};
+    if (reach == CENTRED) {
         x.first -= bounds->centre;
         x.second -= bounds->centre;
     }

@@ -132,6 +132,8 @@ static inline __attribute__((always_inline)) vector softcap_any_slope(vector x, 
 
 /* y itself, and the slope; not for inner loops. */
 static struct softcapped softcap_both(vector x, const struct softcap *of) {
+    if (vector_all_at_most(vector_abs(x), vector_broadcast(of->near_limit)))
+        return (struct softcapped){x * (softcap_factor(x, of) * LN_2), softcap_slope(x, of)};
     const vector scaled = x * of->scale, magnitude = vector_abs(scaled), near = vector_broadcast(of->near);
     const vector q = softcap_power(magnitude, of);
     return (struct softcapped){

@@ -55,6 +55,31 @@ static inline double wide_reduce_add(vector_wide x) {
 
 static inline double vector_reduce_add(vector x) { return wide_reduce_add(vector_widen(x)); }
 
+/* ---- 16-bit integers ---- */
+
+typedef __m256i halves;
+
+static inline halves halves_load(const uint16_t *from) { return _mm256_loadu_si256((const __m256i *)from); }
+
+static inline void halves_store(uint16_t *to, halves x) { _mm256_storeu_si256((__m256i *)to, x); }
+
+static inline halves halves_broadcast(uint16_t x) { return _mm256_set1_epi16((short)x); }
+
+static inline halves halves_magnitude(halves x) { return _mm256_and_si256(x, _mm256_set1_epi16(0x7FFF)); }
+
+static inline halves halves_max(halves a, halves b) { return _mm256_max_epu16(a, b); }
+
+static inline halves halves_min(halves a, halves b) { return _mm256_min_epu16(a, b); }
+
+static inline halves halves_max_signed(halves a, halves b) { return _mm256_max_epi16(a, b); }
+
+static inline int halves_are_equal(halves a, halves b) { return _mm256_movemask_epi8(_mm256_cmpeq_epi16(a, b)) == -1; }
+
+static inline uint16_t halves_reduce_min(halves x) {
+    const __m128i m = _mm_min_epu16(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    return (uint16_t)_mm_cvtsi128_si32(_mm_minpos_epu16(m));
+}
+
 /* ---- f32 ---- */
 
 static inline vector vector_load_f32(const float *from) { return _mm256_loadu_ps(from); }

@@ -66,6 +66,32 @@ static inline double wide_reduce_add(vector_wide x) { return _mm512_reduce_add_p
 
 static inline double vector_reduce_add(vector x) { return wide_reduce_add(vector_widen(x)); }
 
+/* ---- 16-bit integers: the maximum and the minimum are of unsigned ones, if not said otherwise ---- */
+
+typedef __m512i halves;
+
+static inline halves halves_load(const uint16_t *from) { return _mm512_loadu_si512(from); }
+
+static inline void halves_store(uint16_t *to, halves x) { _mm512_storeu_si512(to, x); }
+
+static inline halves halves_broadcast(uint16_t x) { return _mm512_set1_epi16((short)x); }
+
+static inline halves halves_magnitude(halves x) { return _mm512_and_si512(x, _mm512_set1_epi16(0x7FFF)); }
+
+static inline halves halves_max(halves a, halves b) { return _mm512_max_epu16(a, b); }
+
+static inline halves halves_min(halves a, halves b) { return _mm512_min_epu16(a, b); }
+
+static inline halves halves_max_signed(halves a, halves b) { return _mm512_max_epi16(a, b); }
+
+static inline int halves_are_equal(halves a, halves b) { return _mm512_cmpneq_epi16_mask(a, b) == 0; }
+
+static inline uint16_t halves_reduce_min(halves x) {
+    const __m256i half = _mm256_min_epu16(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1));
+    const __m128i quarter = _mm_min_epu16(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    return (uint16_t)_mm_cvtsi128_si32(_mm_minpos_epu16(quarter));
+}
+
 /* ---- f32 ---- */
 
 static inline vector vector_load_f32(const float *from) { return _mm512_loadu_ps(from); }

@@ -56,6 +56,30 @@ static inline double wide_reduce_add(vector_wide x) { return vaddvq_f64(x); }
 
 static inline double vector_reduce_add(vector x) { return wide_reduce_add(vector_widen(x)); }
 
+/* ---- 16-bit integers ---- */
+
+typedef uint16x8_t halves;
+
+static inline halves halves_load(const uint16_t *from) { return vld1q_u16(from); }
+
+static inline void halves_store(uint16_t *to, halves x) { vst1q_u16(to, x); }
+
+static inline halves halves_broadcast(uint16_t x) { return vdupq_n_u16(x); }
+
+static inline halves halves_magnitude(halves x) { return vbicq_u16(x, vdupq_n_u16(0x8000)); }
+
+static inline halves halves_max(halves a, halves b) { return vmaxq_u16(a, b); }
+
+static inline halves halves_min(halves a, halves b) { return vminq_u16(a, b); }
+
+static inline halves halves_max_signed(halves a, halves b) {
+    return vreinterpretq_u16_s16(vmaxq_s16(vreinterpretq_s16_u16(a), vreinterpretq_s16_u16(b)));
+}
+
+static inline int halves_are_equal(halves a, halves b) { return vminvq_u16(vceqq_u16(a, b)) != 0; }
+
+static inline uint16_t halves_reduce_min(halves x) { return vminvq_u16(x); }
+
 /* ---- f32 ---- */
 
 static inline vector vector_load_f32(const float *from) { return vld1q_f32(from); }
