@@ -80,39 +80,37 @@ static inline struct vector_pair ordered_load_bf16(const uint16_t *from) {
     };
 }
 
-static inline __m256i bf16_round_nearest(vector x) {
-    return _mm256_srli_epi32(vector_round_bf16(x), 16);
+/* In the rare case that a sum carries a finite value into infinity, the carry is undone. */
+static inline __m256i bf16_without_carry(__m256i rounded, __m256i cut) {
+    const __m256i infinite = _mm256_cmpeq_epi16(_mm256_add_epi16(rounded, rounded), _mm256_set1_epi16((int16_t)(0x7F80 << 1)));
+    if (__builtin_expect(_mm256_movemask_epi8(infinite) != 0, 0))
+        rounded = _mm256_blendv_epi8(rounded, cut, infinite);
+    return rounded;
 }
 
-static inline __m256i bf16_round_stochastic(vector x, const uint16_t *random) {
-    __m256i bits = _mm256_castps_si256(x);
-    __m256i magnitude = _mm256_and_si256(bits, _mm256_set1_epi32(0x7FFFFFFF));
-    __m256i sum = magnitude_add_random(magnitude, vector_load_u16(random));
-    return _mm256_srli_epi32(_mm256_or_si256(sum, _mm256_xor_si256(bits, magnitude)), 16);
+/* The upper halves, in order within 128 bits each. */
+static inline __m256i upper_of_both(__m256i first, __m256i second) {
+    return _mm256_packus_epi32(_mm256_srli_epi32(first, 16), _mm256_srli_epi32(second, 16));
 }
 
-static inline void ordered_round_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
-    if (random)
-        ordered_store_u16(to, bf16_round_stochastic(x.first, random),
-                          bf16_round_stochastic(x.second, random + VECTOR_LANES));
-    else
-        ordered_store_u16(to, bf16_round_nearest(x.first), bf16_round_nearest(x.second));
+static inline __attribute__((always_inline)) void ordered_round_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
+    const __m256i first = _mm256_castps_si256(x.first), second = _mm256_castps_si256(x.second);
+    __m256i rounded = upper_of_both(vector_round_bf16(x.first), vector_round_bf16(x.second));
+    if (random) {
+        rounded = upper_of_both(_mm256_add_epi32(first, vector_load_u16(random)),
+                                _mm256_add_epi32(second, vector_load_u16(random + VECTOR_LANES)));
+        rounded = bf16_without_carry(rounded, upper_of_both(first, second));
+    }
+    _mm256_storeu_si256((__m256i *)to, _mm256_permute4x64_epi64(rounded, 0xD8));
 }
 
-/*
- * The random bits of the even elements, which are in the first vector, are the lower halves of the random words.  In the rare case
- * that a sum carries a finite value into infinity, the carry is undone.
- */
+/* The random bits of the even elements, which are in the first vector, are the lower halves of the random words. */
 static inline __m256i pair_round_stochastic(struct vector_pair x, __m256i random) {
     __m256i even = _mm256_castps_si256(x.first), odd = _mm256_castps_si256(x.second);
     __m256i even_sum = _mm256_add_epi32(even, _mm256_and_si256(random, _mm256_set1_epi32(0xFFFF)));
     __m256i odd_sum = _mm256_add_epi32(odd, _mm256_srli_epi32(random, 16));
     __m256i rounded = _mm256_blend_epi16(_mm256_srli_epi32(even_sum, 16), odd_sum, 0xAA);
-    __m256i infinite =
-        _mm256_cmpeq_epi16(_mm256_add_epi16(rounded, rounded), _mm256_set1_epi16((int16_t)(0x7F80 << 1)));
-    if (__builtin_expect(_mm256_movemask_epi8(infinite) != 0, 0))
-        rounded = _mm256_blendv_epi8(rounded, _mm256_blend_epi16(_mm256_srli_epi32(even, 16), odd, 0xAA), infinite);
-    return rounded;
+    return bf16_without_carry(rounded, _mm256_blend_epi16(_mm256_srli_epi32(even, 16), odd, 0xAA));
 }
 
 static inline void pair_round_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
@@ -189,18 +187,14 @@ static inline void unpacked_nearest_f32(float *to, struct vector_pair x) {
     _mm256_storeu_ps(to + VECTOR_LANES, _mm256_permute2f128_ps(x.first, x.second, 0x31));
 }
 
-static inline halves unpacked_upper(__m256i first, __m256i second) {
-    return _mm256_packus_epi32(_mm256_srli_epi32(first, 16), _mm256_srli_epi32(second, 16));
-}
-
 static inline halves unpacked_nearest(struct vector_pair x) {
-    return unpacked_upper(vector_round_bf16(x.first), vector_round_bf16(x.second));
+    return upper_of_both(vector_round_bf16(x.first), vector_round_bf16(x.second));
 }
 
 static inline void unpacked_nearest_bf16(uint16_t *to, struct vector_pair x) { halves_store(to, unpacked_nearest(x)); }
 
 static inline halves unpacked_stochastic(struct vector_pair x, __m256i first, __m256i second) {
-    return unpacked_upper(_mm256_add_epi32(_mm256_castps_si256(x.first), first),
+    return upper_of_both(_mm256_add_epi32(_mm256_castps_si256(x.first), first),
                           _mm256_add_epi32(_mm256_castps_si256(x.second), second));
 }
 
@@ -212,7 +206,7 @@ static inline struct vector_pair unpacked_load_remainder(const uint16_t *param, 
 static inline void unpacked_store_remainder(uint16_t *param, uint16_t *remainder, struct vector_pair x) {
     const __m256i first = _mm256_castps_si256(x.first), second = _mm256_castps_si256(x.second), zero = _mm256_setzero_si256();
     const __m256i lower = _mm256_packus_epi32(_mm256_blend_epi16(first, zero, 0xAA), _mm256_blend_epi16(second, zero, 0xAA));
-    store_remainder_halves(param, remainder, unpacked_upper(first, second), lower);
+    store_remainder_halves(param, remainder, upper_of_both(first, second), lower);
 }
 
 /* ---- rare values ---- */

@@ -139,18 +139,14 @@ static void GROUPS(const struct work *work, const struct arrays *arrays, int64_t
 #endif
             STORE_V(v, new_v, at(source.v_bits, i - block));
         }
-#if M_IS_SCALED || V_IS_SCALED
-        for (int64_t i = block; i < end; i += QUERN_SCALE_BLOCK) {
-            const int64_t scale = i / QUERN_SCALE_BLOCK, offset = i - block;
 #if M_IS_SCALED
-            QUERN_JOIN(scaled_store_, STEP_M)(m + i, m_scale + scale, pending.m + offset, at(source.m_bits, offset), 0);
+        QUERN_JOIN(scaled_store_, STEP_M)(m + block, m_scale + block / QUERN_SCALE_BLOCK, pending.m, source.m_bits, 0, end - block);
 #endif
 #if V_IS_SCALED
-            QUERN_JOIN(scaled_store_, STEP_V)(v + i, v_scale + scale, pending.v + offset, at(source.v_bits, offset), 1);
-            if (v_max)
-                QUERN_JOIN(scaled_store_, STEP_V)(v_max + i, v_max_scale + scale, pending.v_max + offset, NULL, 1);
-#endif
-        }
+        QUERN_JOIN(scaled_store_, STEP_V)(v + block, v_scale + block / QUERN_SCALE_BLOCK, pending.v, source.v_bits, 1, end - block);
+        if (v_max)
+            QUERN_JOIN(scaled_store_, STEP_V)(v_max + block, v_max_scale + block / QUERN_SCALE_BLOCK, pending.v_max, NULL, 1,
+                                              end - block);
 #endif
         for (int64_t i = block; i < end; i += PAIR) {
             struct vector_pair p = LOAD_PARAM(STEP_ORDER);

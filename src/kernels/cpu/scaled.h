@@ -3,7 +3,8 @@
  * whenever the block is stored: it brings the largest finite magnitude just below 2^(top + 1), so that nothing overflows.  Included
  * by adam.h, after narrow_vectors.h and adam_arithmetic.h, whose names it uses.
  *
- *   scaled_store_*   a whole block from fp32, with its scale; `random` and `keep_positive` as in narrow_avx512.h
+ *   scaled_store_*   `count` elements, whole blocks, from fp32, with their scales; `random` and `keep_positive` as in
+ *                    narrow_avx512.h
  */
 #ifndef QUERN_CPU_SCALED_H
 #define QUERN_CPU_SCALED_H
@@ -37,22 +38,28 @@ static inline uint8_t scale_of(const float *x, int top) {
     return scale_for(found, top);
 }
 
-static inline void scaled_store_f16(uint16_t *to, uint8_t *scale, const float *x, const uint16_t *random, int keep_positive) {
-    const uint8_t chosen = scale_of(x, SCALED_TOP_F16);
-    FOR_EACH_PAIR(i) ordered_scale_f16(to + i, pair_load_f32(x + i), chosen, random ? random + i : NULL, keep_positive);
-    *scale = chosen;
-}
+/* A target may store the blocks of a block of Adam together, unless one of them needs care. */
+#ifdef BLOCKS_ARE_STORED_TOGETHER
+#define STORED_TOGETHER(type, count, ...) ((count) == BLOCK && blocks_store_##type(__VA_ARGS__))
+#else
+#define STORED_TOGETHER(type, count, ...) 0
+#endif
 
-static inline void scaled_store_e4m3(uint8_t *to, uint8_t *scale, const float *x, const uint16_t *random, int keep_positive) {
-    const uint8_t chosen = scale_of(x, SCALED_TOP_E4M3);
-    FOR_EACH_PAIR(i) ordered_scale_e4m3(to + i, pair_load_f32(x + i), chosen, random ? random + i : NULL, keep_positive);
-    *scale = chosen;
-}
-
-static inline void scaled_store_e5m2(uint8_t *to, uint8_t *scale, const float *x, const uint16_t *random, int keep_positive) {
-    const uint8_t chosen = scale_of(x, SCALED_TOP_E5M2);
-    FOR_EACH_PAIR(i) ordered_scale_e5m2(to + i, pair_load_f32(x + i), chosen, random ? random + i : NULL, keep_positive);
-    *scale = chosen;
-}
+#define SCALED_STORE(type, c_type, top)                                                                                        \
+    static void scaled_store_one_##type(                                                                                       \
+        c_type *to, uint8_t *scale, const float *x, const uint16_t *random, int keep_positive) {                               \
+        const uint8_t chosen = scale_of(x, top);                                                                               \
+        FOR_EACH_PAIR(i) ordered_scale_##type(to + i, pair_load_f32(x + i), chosen, random ? random + i : NULL, keep_positive); \
+        *scale = chosen;                                                                                                       \
+    }                                                                                                                          \
+    static inline void scaled_store_##type(                                                                                    \
+        c_type *to, uint8_t *scales, const float *x, const uint16_t *random, int keep_positive, int64_t count) {               \
+        if (STORED_TOGETHER(type, count, to, scales, x, random, keep_positive, top)) return;                                   \
+        for (int64_t i = 0; i < count; i += QUERN_SCALE_BLOCK)                                                                 \
+            scaled_store_one_##type(to + i, scales + i / QUERN_SCALE_BLOCK, x + i, random ? random + i : NULL, keep_positive); \
+    }
+SCALED_STORE(f16, uint16_t, SCALED_TOP_F16)
+SCALED_STORE(e4m3, uint8_t, SCALED_TOP_E4M3)
+SCALED_STORE(e5m2, uint8_t, SCALED_TOP_E5M2)
 
 #endif
