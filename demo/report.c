@@ -99,9 +99,10 @@ static void print_row(const char *what, double quern, double plain, const char *
     printf("  %-38s %10.3f %12.3f   %s\n", what, quern, plain, note);
 }
 
-static void print_ratio_row(const char *what, double quern, double plain, double ratio) {
-    char note[32];
-    snprintf(note, sizeof note, "%.2fx", ratio);
+/* why: said of a ratio below 1. */
+static void print_ratio_row(const char *what, double quern, double plain, double ratio, const char *why) {
+    char note[128];
+    snprintf(note, sizeof note, "%.2fx%s%s", ratio, ratio < 1 ? ": " : "", ratio < 1 ? why : "");
     print_row(what, quern, plain, note);
 }
 
@@ -115,20 +116,23 @@ static void print_loss_row(const char *what, double quern, double plain) {
     print_row(what, quern, plain, note);
 }
 
-static void print_time(const char *what, double quern, double plain) {
-    print_ratio_row(what, 1e3 * quern, 1e3 * plain, plain / quern);
+static void print_time(const char *what, double quern, double plain, const char *why) {
+    print_ratio_row(what, 1e3 * quern, 1e3 * plain, plain / quern, why);
 }
 
 static void print_times(const struct step_times *quern, const struct step_times *plain) {
-    print_time("loss and gradient, ms (fastest of all)", quern->cross_entropy, plain->cross_entropy);
-    print_time("Adam, ms (fastest of all)", quern->adam, plain->adam);
-    print_time("both, ms", quern->cross_entropy + quern->adam, plain->cross_entropy + plain->adam);
+    print_time("loss and gradient, ms (fastest of all)", quern->cross_entropy, plain->cross_entropy,
+               "these logits take little time beside a call");
+    print_time("Adam, ms (fastest of all)", quern->adam, plain->adam, "rounding v to bf16 stochastically costs arithmetic");
+    print_time("both, ms", quern->cross_entropy + quern->adam, plain->cross_entropy + plain->adam, "see above");
     if (quern->copies > 0) print_row("copies between host and device, ms", 1e3 * quern->copies, 0, "");
-    print_time("whole step with matrix products, ms", quern->whole, plain->whole);
+    print_time("whole step with matrix products, ms", quern->whole, plain->whole,
+               "mostly products of one BLAS, in runs one after the other");
 }
 
 static void print_memory(const char *what, int64_t quern, int64_t plain) {
-    print_ratio_row(what, (double)quern / 1e6, (double)plain / 1e6, (double)plain / (double)quern);
+    print_ratio_row(what, (double)quern / 1e6, (double)plain / 1e6, (double)plain / (double)quern,
+                    "an fp32 master is beside the bf16 values");
 }
 
 static bool are_close(const struct run_report *a, const struct run_report *b, double tolerance) {
@@ -164,7 +168,8 @@ static void print_exchange_rows(const struct outcome *a, const struct outcome *b
                        : options->tensor_parallel > 0 ? "sums of the MLPs' parts, % of the time"
                        : "dispatch and combine, % of the time";
     double first = (double)a->tokens / a->seconds, second = (double)b->tokens / b->seconds;
-    print_ratio_row("thousand tokens per second", first / 1e3, second / 1e3, first / second);
+    print_ratio_row("thousand tokens per second", first / 1e3, second / 1e3, first / second,
+                    "the ranks share these cores and also exchange tokens and sums");
     if (options->tensor_parallel > 0) print_chunk_rows(a, b);
     print_row(tokens, share(a, TOKENS), share(b, TOKENS), "waiting included");
     print_row(options->pipeline ? "embedding's gradient, % of the time" : "sums of gradients, % of the time", share(a, GRADIENTS),

@@ -30,7 +30,8 @@ B/elem: the bytes per logit or parameter that the operation must move, each inpu
 of copy: GB/s over the bandwidth of a plain copy (bytes read + bytes written), measured in the same rounds.
 of loop: GB/s over the bandwidth of a plain loop with the same reads and writes over the same memory: only reading for the
         forward pass, in place for the gradient, Adam's mix of arrays for a step.
-options: label smoothing, z-loss, softcap and class weights; x plain: its time over that of the pass without them."""
+options: label smoothing, z-loss, softcap and class weights; x plain: its time over that of the pass without them.
+goal: what a kernel for AVX2 shall reach with two threads, of the loop or, with options, in times plain at most."""
 
 
 def kernel_rate(record: dict) -> float:
@@ -54,6 +55,29 @@ def _plain_text(record: dict) -> str:
     return f"{record['seconds'] / record['plain_seconds']:.2f}" if "plain_seconds" in record else "-"
 
 
+# What AVX2 kernels shall reach with two threads: of the loop or, with options, at most so many times the pass without them.
+GOALS_OF_AVX2 = {
+    ("forward + gradient", "bf16", "4194 x 32000"): 0.85,
+    ("forward + gradient, options", "bf16", "4194 x 32000"): 1.6,
+    ("forward + gradient", "f32", "2048 x 32768"): 0.90,
+    ("step", "all bf16", "GPT-2 124M, 148 tensors"): 0.90,
+    ("step", "bf16, fp32 master", "GPT-2 124M, 148 tensors"): 0.92,
+    ("step", "bf16, remainder", "GPT-2 124M, 148 tensors"): 0.90,
+    ("step", "bf16, e4m3 m, v", "GPT-2 124M, 148 tensors"): 0.6,
+    ("step", "bf16, f16 m, v", "GPT-2 124M, 148 tensors"): 0.7,
+    ("step", "all fp32", "GPT-2 124M, 148 tensors"): 1.0,
+}
+
+
+def _goal_text(record: dict) -> str:
+    goal = GOALS_OF_AVX2.get((record["pass"], record["dtypes"], record["shape"]))
+    if goal is None or record["threads"] != 2 or not record["kernel"].endswith("__avx2"):
+        return "-"
+    reached = (record["seconds"] / record["plain_seconds"] <= goal if "plain_seconds" in record
+               else (fraction(record, "stream") or 0) >= goal)
+    return f"{goal:.2f}{'' if reached else ' missed'}"
+
+
 KERNEL_COLUMNS = (
     Column("operation", 41, True, lambda r: f"{r['operation']} {r['pass']}"),
     Column("dtypes", 17, True, lambda r: r["dtypes"]),
@@ -66,6 +90,7 @@ KERNEL_COLUMNS = (
     Column("of copy", 7, False, lambda r: _fraction_text(r, "copy")),
     Column("of loop", 7, False, lambda r: _fraction_text(r, "stream")),
     Column("x plain", 7, False, _plain_text),
+    Column("goal", 11, False, _goal_text),
     Column("kernel", 0, True, lambda r: r["kernel"]),
 )
 
