@@ -130,6 +130,25 @@ Test(records, each_changed_byte_is_found) {
     for (int ranks = 2; ranks <= 3; ranks++) check_ranks(.kind = RANK_PROCESSES, .count = ranks, .function = change_each);
 }
 
+/* ---- whose record is told ---- */
+
+/* The lowest of the members, which is not rank 0, is the one that others differ from; of two that refuse the lowest is told. */
+TEST_RANKS(records, the_lowest_ranks_are_told, .kind = RANK_THREADS, .count = 3) {
+    static const int members[] = {1, 2};
+    quern_collective_args args = QUERN_COLLECTIVE_ARGS_INIT;
+    float input[3] = {0}, output[3];
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE));
+    args.dtype = QUERN_F32, args.count = rank->rank, args.input = input, args.output = output;
+    args.members = members, args.member_count = 2;
+    if (rank->rank) rank_refused(rank, quern_all_reduce(group, &args, NULL, 0, NULL), QUERN_PEER_MISMATCH,
+                                 "args.count is 1 on rank 1 and 2 on rank 2: expected the same on all members");
+    args.members = NULL, args.count = -rank->rank;
+    rank_check_refusal(rank, rank->rank ? rank->rank : 1, QUERN_INVALID_SHAPE,
+                       rank->rank == 2 ? "args.count is -2" : "args.count is -1", quern_all_reduce(group, &args, NULL, 0, NULL));
+    return quern_group_destroy(group);
+}
+
 /* ---- the digest ---- */
 
 enum { WORDS = 9 };  /* the last is half a word */
@@ -155,6 +174,12 @@ Test(records, a_digest_finds_changes_of_one_bit_and_of_two) {
     change_bits(record, sizeof record - 4);
     for (size_t i = 0; i < sizeof record; i++) record[i] = (unsigned char)(i * i * 37 + 11);
     change_bits(record, sizeof record - 4);
+    for (size_t bytes = 1; bytes < 24; bytes++) {
+        const uint64_t digest = quern_digest(record, bytes);
+        change_bits(record, bytes);
+        record[bytes] ^= 0xff;
+        check(quern_digest(record, bytes) == digest, "the byte behind %zu counts", bytes);
+    }
 }
 
 /* Words that change places, and zeros at the end.  No bit is the same in all digests. */
@@ -187,6 +212,12 @@ Test(records, sums_of_digests_tell_sets_of_small_numbers) {
             for (size_t i = 0; i < count; i++) check(sums[i] != sum, "%llu and %llu", (unsigned long long)a, (unsigned long long)b);
             sums[count++] = sum;
         }
+}
+
+/* By integers without a limit, in another language. */
+Test(records, known_digests) {
+    check(quern_digest("abc", 3) == 0x373f1b2061dd977c, "that of abc");
+    check(quern_digest("a record of a rank", 18) == 0x39d7b0c178d4f33c, "that of whole words and a rest");
 }
 
 Test(records, a_record_has_its_digest_at_the_beginning) {
