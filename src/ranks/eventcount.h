@@ -15,16 +15,16 @@
 /* After a change in memory that the waiter checks. */
 static inline void quern_notify(struct quern_eventcount *eventcount) {
     quern_fence();
-    if (!__atomic_load_n(&eventcount->listens, __ATOMIC_RELAXED)) return;
-    __atomic_store_n(&eventcount->listens, 0, __ATOMIC_RELAXED);
-    __atomic_add_fetch(&eventcount->rings, 1, __ATOMIC_RELAXED);
-    quern_futex_wake(&eventcount->rings);
+    if (!__atomic_load_n(&eventcount->has_waiter, __ATOMIC_RELAXED)) return;
+    __atomic_store_n(&eventcount->has_waiter, 0, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&eventcount->count, 1, __ATOMIC_RELAXED);
+    quern_futex_wake(&eventcount->count);
 }
 
 /* Before the last check.  Returns the value for quern_futex_wait. */
 static inline uint32_t quern_prepare_wait(struct quern_eventcount *eventcount) {
-    const uint32_t seen = __atomic_load_n(&eventcount->rings, __ATOMIC_RELAXED);
-    __atomic_store_n(&eventcount->listens, 1, __ATOMIC_RELAXED);
+    const uint32_t seen = __atomic_load_n(&eventcount->count, __ATOMIC_RELAXED);
+    __atomic_store_n(&eventcount->has_waiter, 1, __ATOMIC_RELAXED);
     quern_fence();
     return seen;
 }

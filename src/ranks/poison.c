@@ -97,8 +97,8 @@ static void wake_all(const struct quern_roster *roster) {
         struct quern_segment_place *place = quern_segment_place(&roster->view, (uint32_t)slot);
         __atomic_add_fetch(&place->arrivals, 1, __ATOMIC_RELEASE);
         quern_futex_wake(&place->arrivals);
-        __atomic_add_fetch(&place->eventcount.rings, 1, __ATOMIC_RELEASE);
-        quern_futex_wake(&place->eventcount.rings);
+        __atomic_add_fetch(&place->eventcount.count, 1, __ATOMIC_RELEASE);
+        quern_futex_wake(&place->eventcount.count);
     }
     __atomic_add_fetch(&segment->wakes, 1, __ATOMIC_RELEASE);
     quern_futex_wake(&segment->wakes);

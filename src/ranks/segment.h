@@ -49,8 +49,8 @@ struct quern_process {
 
 /* See src/ranks/eventcount.h. */
 struct quern_eventcount {
-    uint32_t rings;              /* atomic; a futex: counts them */
-    uint32_t listens;            /* atomic: 1: somebody sleeps until it rings */
+    uint32_t count;              /* atomic; a futex: of notifications */
+    uint32_t has_waiter;         /* atomic: 1: a thread sleeps until the count changes */
 };
 
 /* Each host's knowledge of each rank.  Of a rank of another host it mirrors the words of that host's monitor. */

@@ -1,6 +1,6 @@
 /*
  * A transfer that starts, moves and is cancelled or destroyed: quern_withdraw, quern_begin_copy and quern_end_copy
- * (src/ranks/transfer/transfer.h), hear_end and end_pair (src/ranks/transfer/progress.c), and the sleep of a rank (quern_ring and
+ * (src/ranks/transfer/transfer.h), hear_end and end_pair (src/ranks/transfer/progress.c), and the sleep of a rank (quern_notify and
  * quern_prepare_wait, src/ranks/eventcount.h).
  *
  * The sender and the receiver run ROUNDS rounds of one transfer.  Either may cancel at any time, also before its start, and then needs
@@ -13,26 +13,26 @@
 mtype = { START, DONE, END };
 
 chan ring[2] = [4] of { mtype };  /* [to] */
-bool listens[2];
+bool has_waiter[2];
 byte eventcount[2];
 byte ends;                        /* by the sender: withdrawals */
 byte copying;                     /* by the receiver: odd while it copies */
 bool gone;
 
-inline ring(rank) {
+inline notify(rank) {
     if
-    :: listens[rank] -> listens[rank] = false; eventcount[rank]++
+    :: has_waiter[rank] -> has_waiter[rank] = false; eventcount[rank]++
     :: else
     fi
 }
 
 inline say(to, word) {
-#ifdef RING_BEFORE_THE_WORD
-    ring(to);
+#ifdef NOTIFY_BEFORE_THE_WORD
+    notify(to);
     ring[to]!word
 #else
     ring[to]!word;
-    ring(to)
+    notify(to)
 #endif
 }
 
@@ -53,18 +53,18 @@ inline hear(me) {
 inline rest(me) {
 #ifdef LISTEN_AFTER_THE_LOOK
     if
-    :: empty(ring[me]) -> seen = eventcount[me]; listens[me] = true; eventcount[me] != seen
+    :: empty(ring[me]) -> seen = eventcount[me]; has_waiter[me] = true; eventcount[me] != seen
     :: nempty(ring[me])
     fi;
 #else
     seen = eventcount[me];
-    listens[me] = true;
+    has_waiter[me] = true;
     if
     :: empty(ring[me]) -> eventcount[me] != seen
     :: nempty(ring[me])
     fi;
 #endif
-    listens[me] = false
+    has_waiter[me] = false
 }
 
 /* The sender takes its memory back. */

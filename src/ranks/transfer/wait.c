@@ -117,7 +117,7 @@ static void sleep_a_while(const struct quern_transfer_data *transfer) {
     }
     QUERN_POINT(TRANSFER_SLEEPING);
     if (sockets) poll(polls, (nfds_t)sockets, rings ? 1 : TICK);
-    else quern_futex_wait(&eventcount->rings, seen, SLICE);
+    else quern_futex_wait(&eventcount->count, seen, SLICE);
 }
 
 /* True: it has slept. */
