@@ -130,6 +130,7 @@ class _InPlace(torch.autograd.Function):
         if ctx.grad_scale != 1:
             upstream = upstream / ctx.grad_scale
         _late(grad, upstream)   # which the device reads: nothing waits for it, and a 1 costs nothing
+        torch.autograd.graph.increment_version(grad)   # a second backward pass would multiply it again
         return None, grad, None
 
 
