@@ -330,6 +330,7 @@ static quern_status sleep_until_all_have_come(struct wait *wait) {
         find_other_call(wait);
         if (wait->other_call >= 0) break;
         status = quern_check_poison(member);
+        if (status != QUERN_OK && all_have_come(wait)) status = QUERN_OK;  /* a rank has left the meeting and then poisoned */
         if (status == QUERN_OK && now >= look_around) {
             status = check_lost(wait);
             look_around = now + SLICE;

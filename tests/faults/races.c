@@ -383,6 +383,20 @@ static const char *direct_refused_and_named(struct shared *shared) {
 
 enum { THREADS = 1 << RANK_THREADS, PROCESSES = 1 << RANK_PROCESSES, BOTH = THREADS | PROCESSES };
 
+/* Rank 1 completes the barrier in which rank 0 is held, and then aborts the group: rank 0 was met, so its barrier is complete. */
+static quern_status abort_behind(struct rank *rank) {
+    quern_group *group;
+    begin(rank);
+    rank_ok(rank, create(rank, rank->ranks, &group));
+    points_enter_step(1);
+    if (rank->rank == 1) wait_for_test(rank);
+    const quern_status status = quern_barrier(group, NULL, NULL);
+    if (rank->rank == 1) rank_ok(rank, quern_group_abort(group, "behind the barrier"));
+    tell(rank, status);
+    rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED);
+    return quern_group_destroy(group);
+}
+
 static const bool stays = false, leaves = true;
 static const struct copying call = {false, 0}, by_plan = {true, 0}, second_window = {false, WINDOW_ROWS};
 
@@ -394,6 +408,7 @@ static const struct race races[] = {
     {"the last comes, meets and leaves before the look", meet_late, direct_expiring_meeting, HELD(2, 0, MEET_CHECKING), BOTH,
      &leaves},
     {"the last comes before the sleep", meet_late, direct_late_meeting, HELD(2, 0, MEET_SLEEPING), BOTH, &stays},
+    {"aborted behind the meeting", abort_behind, direct_late_meeting, HELD(2, 0, MEET_LOOKING), BOTH, NULL},
     {"completed before the list", join_late, direct_completed, HELD(2, 0, FORM_EXPIRING), BOTH, NULL},
     {"completed before it is refused", join_late, direct_completed, HELD(2, 0, FORM_REFUSING), BOTH, NULL},
     {"refused before the last is counted", join_late, direct_refused, HELD(2, 1, FORM_SEATED), BOTH, NULL},
