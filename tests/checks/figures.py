@@ -136,7 +136,7 @@ FIGURES: tuple[tuple[str, str, tuple[Callable[[], str], ...]], ...] = (
     (COLLECTIVES, "an all-reduce of at most {} KiB", (number("src/ranks/collective/collective_rounds.c", "MOST_READ", KIB),)),
     (COLLECTIVES, "then up to {} blocks (up to {} with", (number("src/ranks/cuda_launch.c", "BLOCKS"),
                                                      number("src/ranks/cuda_launch.c", "MOST_BLOCKS"))),
-    (TRANSFERS_PAGE, "groups of up to {} operations.", (number("src/ranks/nccl/nccl.h", "QUERN_NCCL_GROUP_OPERATIONS"),)),
+    (TRANSFERS_PAGE, "groups of up to {} operations.", (number("src/ranks/nccl/nccl_functions.h", "QUERN_NCCL_GROUP_OPERATIONS"),)),
     (COLLECTIVES, "An input of up to {} bytes goes beside",
      (lambda: str(size_of(RECORD, "((struct quern_collective_told *)0)->input")),)),
     (COLLECTIVES, "have up to {} bytes a rank", (lambda: f"{value_of(RECORD, 'QUERN_COLLECTIVE_PAYLOAD'):,}",)),

@@ -1,4 +1,4 @@
-"""Holds the library's declarations of NCCL (src/ranks/nccl/nccl.h) against every real nccl.h of this machine.
+"""Holds the library's declarations of NCCL (src/ranks/nccl/nccl_types.h) against every real nccl.h of this machine.
 
 Compiles tests/nccl/declarations.c with its own declarations and with each header: sizes, offsets, values and the types of functions
 must be the same.  Headers are looked for beside nvcc, in /usr and in Python packages.  `nccl.py --self-test` breaks the

@@ -1,4 +1,4 @@
-"""Holds the library's declarations of UCX (src/ranks/hosts/hosts.h) against the real ucp/api/ucp.h of this machine, if it has
+"""Holds the library's declarations of UCX (src/ranks/hosts/ucx_types.h) against the real ucp/api/ucp.h of this machine, if it has
 one.
 
 Compiles tests/ucx/declarations.c with its own declarations and with the header: offsets, values and the types of functions must be

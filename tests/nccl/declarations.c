@@ -13,7 +13,7 @@
 typedef struct CUstream_st *CUstream;
 #endif
 #include "numbers.h"
-#include "ranks/nccl/nccl.h"
+#include "ranks/nccl/nccl_functions.h"
 
 #ifdef THEIRS
 #define SAME(result, field, symbol, parameters) \

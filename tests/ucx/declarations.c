@@ -10,7 +10,7 @@
 #include <ucp/api/ucp.h>
 #define QUERN_UCX_TYPES_H
 #endif
-#include "ranks/hosts/hosts.h"
+#include "ranks/hosts/ucx.h"
 
 #ifdef THEIRS
 #define SAME(result, field, symbol, parameters) \

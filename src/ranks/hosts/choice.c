@@ -3,6 +3,7 @@
  * take the same one.  Called while a group is created.
  */
 #include "ranks/hosts/hosts.h"
+#include "ranks/hosts/ucx.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* UCX as a carrier.  Called by src/ranks/hosts/choice.c, and by messages.c through the carrier. */
 #define _GNU_SOURCE
 #include "ranks/hosts/hosts.h"
+#include "ranks/hosts/ucx.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
