@@ -238,10 +238,12 @@ def with_musl(configurations: list[Configuration]) -> list[Configuration]:
 # ---- for another CPU ------------------------------------------------------------------------------
 
 CROSS_ROOT = Path("/usr/aarch64-linux-gnu")   # of Debian's cross compiler
-# Tests of what QEMU does not pass on: /proc/cpuinfo, mounts, and process_vm_readv, without which ranks of processes copy twice.
+# Tests of what QEMU does not pass on: /proc/cpuinfo, mounts, process_vm_readv, without which ranks of processes copy twice, and
+# memory that children do not inherit, so that one keeps its parent's lock.
 NOT_IN_QEMU = ("cpu_cache/*", *(f"collective/{name}" for name in (
     "peers_memory_out_of_sight", "private_memory_of_processes_is_read", "processes_that_may_not_be_read",
-    "memory_that_cannot_be_read_is_an_error_of_all", "a_process_whose_first_thread_has_ended")))
+    "memory_that_cannot_be_read_is_an_error_of_all", "a_process_whose_first_thread_has_ended")),
+    "liveness/a_child_does_not_keep_its_parent_alive", "liveness/a_child_of_the_system_call_does_not_either")
 # Suites whose ranks forbid one another calls of the system, by filters that QEMU does not take.
 NEED_FILTERS = frozenset({"test_transfer", "test_transfer_ends"})
 
