@@ -204,7 +204,7 @@ static quern_status send_chunks(struct life *life) {
     args.input = input, args.output = life->workspace, args.ready = words_of(life), args.ready_value = CHUNK_VALUE;
     args.rows = CHUNK_ROWS, args.columns = CHUNK_COLUMNS, args.chunk_rows = CHUNK_ROWS / CHUNKS_OF_RANK, args.amax = &amax;
     const quern_status status = quern_quantize_chunks(life->group, &args, NULL, 0, NULL);
-    if (status == QUERN_OK || words_of(life)[0]) check_chunks(life, status);
+    if (status == QUERN_OK || __atomic_load_n(words_of(life), __ATOMIC_ACQUIRE)) check_chunks(life, status);
     return status;
 }
 
