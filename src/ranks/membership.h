@@ -129,13 +129,13 @@ struct quern_membership {
     struct quern_roster *roster;         /* what this process knows of the group */
     struct quern_segment *segment;       /* the roster's: any process may write there */
     const struct quern_control *control; /* NULL: the group is of one host */
-    struct quern_span *span;             /* the connections to ranks of other hosts; NULL: there are none */
+    struct quern_net *net;             /* the connections to ranks of other hosts; NULL: there are none */
     struct quern_address address;        /* where it expects them */
     quern_carrier carrier;               /* the engine's, if the ways have one; its name is a copy */
     char carrier_name[16];
     uint32_t transports;                       /* bits, of src/ranks/hosts/hosts.h: those that this rank allows */
     bool one_process;                    /* all ranks of this host are in this process */
-    bool has_eagers;                     /* on each host that holds, or each rank is in a process of its own */
+    bool has_all_eager;                     /* on each host that holds, or each rank is in a process of its own */
     /* Of the ranks of this host, by their slots: */
     quern_signal *from[QUERN_RANK_LIMIT], *to[QUERN_RANK_LIMIT];  /* the signals of each rank for this one, and back */
     struct quern_signal_line *line_of[QUERN_RANK_LIMIT];  /* each rank's signals for the meetings of all ranks */

@@ -88,7 +88,7 @@ struct quern_heard_reason {
 };
 
 /* The decision of a round of a shrink between hosts: src/ranks/hosts/hosts.h. */
-struct quern_verdict {
+struct quern_decision {
     uint32_t round;              /* atomic: of the host; 0: none so far */
     uint32_t status;             /* quern_status: not QUERN_OK: no group is formed */
     unsigned char number[16];    /* random: of the new group's name */
@@ -105,7 +105,7 @@ struct quern_segment_place {
     uint64_t quota_group;        /* the group's number; 0: no limit */
 
     uint32_t shrink;             /* atomic: see src/ranks/group/shrink.c */
-    struct quern_verdict verdict[2];  /* by this rank for its host, in turns */
+    struct quern_decision decision[2];  /* by this rank for its host, in turns */
 
     /* The protocol of sleeping in a meeting of some ranks: see src/ranks/meeting.c. */
     _Alignas(64) uint32_t arrivals;  /* atomic; a futex: counts the signals put into its pad */

@@ -169,7 +169,7 @@ MUTANTS = (
      "__atomic_exchange_n(&group->member, NULL, __ATOMIC_SEQ_CST);", "__atomic_load_n(&group->member, __ATOMIC_SEQ_CST);"),
     ("only what the buffers hold", "src/ranks/hosts/sendrecv.c", "ranks: test_hosts", "        if (!has_sent(channel)) sent ",
      "        while (!has_sent(channel) && sent != QUERN_ENDED) sent "),
-    ("a round of leaders for each host", "src/ranks/hosts/span.c", "ranks: test_hosts", "distance *= 2) {", "distance += 1) {"),
+    ("a round of leaders for each host", "src/ranks/hosts/net.c", "ranks: test_hosts", "distance *= 2) {", "distance += 1) {"),
     ("a meeting that ends before the last has come", "src/ranks/meeting.c", "checks: points of ranks", ") return false;\n",
      ") return wait->next > 0;\n"),
     ("a rank that has come and left is lost", "src/ranks/meeting.c", "checks: races of ranks",

@@ -124,6 +124,6 @@ CROSSED(ssize_t, send, (int file, const void *data, size_t bytes, int flags), (f
 CROSSED(ssize_t, recv, (int file, void *data, size_t bytes, int flags), (file, data, bytes, flags))
 CROSSED(ssize_t, sendmsg, (int file, const struct msghdr *message, int flags), (file, message, flags))
 CROSSED(ssize_t, recvmsg, (int file, struct msghdr *message, int flags), (file, message, flags))
-CROSSED(bool, quern_open_span, (struct quern_membership *member), (member))
+CROSSED(bool, quern_open_net, (struct quern_membership *member), (member))
 CROSSED_VOID(quern_publish_roll, (const struct quern_membership *member, const struct quern_roll *roll), (member, roll))
-CROSSED_VOID(quern_free_span, (struct quern_membership *member), (member))
+CROSSED_VOID(quern_free_net, (struct quern_membership *member), (member))

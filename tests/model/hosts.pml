@@ -1,5 +1,5 @@
 /*
- * The barrier of several hosts: quern_span_meet (src/ranks/hosts/span.c), is_lost and report_lost (src/ranks/hosts/sendrecv.c), and the
+ * The barrier of several hosts: quern_net_meet (src/ranks/hosts/net.c), is_lost and report_lost (src/ranks/hosts/sendrecv.c), and the
  * monitors as far as they tell of an end (src/ranks/hosts/monitor.c).
  *
  * Two hosts of two ranks each.  The ranks of a host meet in its memory; then the leaders, which are the lower ranks, send each other

@@ -2,7 +2,7 @@
  * How the living ranks of several hosts agree who of them goes on: src/ranks/group/shrink.c, src/ranks/hosts/quorum.c.  That the ranks
  * of a host agree is proved by shrink.pml.
  *
- * The ranks of each host wait until the lowest of them, which speaks for the host, has a verdict.  The speaker of the lowest host that
+ * The ranks of each host wait until the lowest of them, which speaks for the host, has a decision.  The speaker of the lowest host that
  * can be reached gathers: when all living ranks that it can reach wait, or a limit has ended, it draws a number for a set of ranks, and
  * tells the hosts one after the other.  A set is a quorum if it has more than half of all ranks, or half of them with rank 0.
  *

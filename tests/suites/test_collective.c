@@ -529,12 +529,12 @@ static const struct lie {
     void (*tell)(struct quern_collective_call *call);
     const char *words;
     bool poisons;
-    bool votes;              /* after it has freed memory, so that the ranks vote: then its verdict is damaged */
+    bool votes;              /* after it has freed memory, so that the ranks vote: then its outcome is damaged */
 } lies[] = {
     {lie_about_members, "args.members differ on ranks 0 and 1: expected the same on all members", false, false},
     {lie_about_input, "rank 0 finds a buffer of rank 1 beyond the memory that it has mapped of it", true, false},
     {lie_about_output, "rank 0 finds a buffer of rank 1 beyond the memory that it has mapped of it", true, false},
-    {tell_the_truth, "rank 0 read a damaged verdict of rank 1", true, true},
+    {tell_the_truth, "rank 0 read a damaged outcome of rank 1", true, true},
 };
 
 enum { LIED = 2000 };
@@ -558,7 +558,7 @@ static void pretend(struct rank *rank, const struct rank_bench *bench, struct qu
     rank_ok(rank, quern_meet_telling(member, &meeting, telling.words));
     if (!lie->votes) return;
     unsigned char *eager = quern_shared_eager(member->roster, 1, quern_collective_half(member));
-    memset(eager + QUERN_EAGER_BYTES - sizeof(struct quern_collective_verdict), 0xAB, sizeof(struct quern_collective_verdict));
+    memset(eager + QUERN_EAGER_BYTES - sizeof(struct quern_collective_outcome), 0xAB, sizeof(struct quern_collective_outcome));
     meeting.phase = QUERN_PHASE_VOTE;
     rank_ok(rank, quern_meet(member, &meeting));
 }

@@ -530,7 +530,7 @@ TEST_RANKS(hosts, a_host_has_no_more_places_than_it_says, .kind = RANK_PROCESSES
 
 static unsigned messages_of(const struct quern_membership *member) {
     unsigned sent = 0;
-    for (int rank = 0; rank < member->ranks; rank++) sent += member->span->sent[rank];
+    for (int rank = 0; rank < member->ranks; rank++) sent += member->net->sent[rank];
     return sent;
 }
 

@@ -156,7 +156,7 @@ static quern_status be_more(struct rank *rank) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     struct rank_exchange exchange;
     int32_t input[CARRIER_RANKS * ROWS], output[CARRIER_RANKS * ROWS];
-    rank_check(rank, !strcmp(rank_member_of(rank, group)->span->transport, "stand-in"), "another transport");
+    rank_check(rank, !strcmp(rank_member_of(rank, group)->net->transport, "stand-in"), "another transport");
     for (int64_t round = 1; round <= 3; round++) meet_members(rank, group, NULL, 0, round);
     for (int i = 0; i < rank->ranks * ROWS; i++) input[i] = rank->rank * 1000 + i;
     rank_ok(rank, rank_exchange_open(rank, group, &exchange, input, output, ROWS, sizeof *input));

@@ -461,13 +461,13 @@ Test(hosts_carry, a_message_of_another_size) {
 Test(hosts_carry, messages_are_as_long_as_the_carrier_takes) {
     static const uint64_t longest[] = {8192, QUERN_CARRIER_PIECE, QUERN_CARRIER_PIECE + 1, INT64_MAX};
     for (size_t i = 0; i < COUNT(longest); i++) {
-        struct quern_span span = {.messages = messages_of(longest[i])};
-        struct quern_membership member = {.span = &span};
+        struct quern_net net = {.messages = messages_of(longest[i])};
+        struct quern_membership member = {.net = &net};
         struct quern_conn conn = {.member = &member};
         check_ok(quern_open_carrier_path(&conn));
         check(conn.carrier->piece == (i ? QUERN_CARRIER_PIECE : 8192), "%zu bytes", conn.carrier->piece);
         quern_free_carrier_path(&conn);
-        quern_free_messages(span.messages, false);
+        quern_free_messages(net.messages, false);
     }
 }
 

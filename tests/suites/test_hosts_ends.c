@@ -81,7 +81,7 @@ static int cut_monitors(const struct quern_membership *member, int peer) {
     int cut = 0;
     for (int descriptor = 3; descriptor < 1024; descriptor++) {
         socklen_t bytes = sizeof other;
-        if (descriptor == member->span->socket[peer] || descriptor == member->span->transfers[peer]) continue;
+        if (descriptor == member->net->socket[peer] || descriptor == member->net->transfers[peer]) continue;
         if (getpeername(descriptor, (struct sockaddr *)&other, &bytes) != 0 || other.sin_family != AF_INET) continue;
         cut += shutdown(descriptor, SHUT_RDWR) == 0;
     }

@@ -22,7 +22,7 @@
 /* ---- those that end or stop in the middle ---- */
 
 /* What one rank does in place of a shrink: it speaks for its host, and then this happens. */
-enum fate { IN_THE_CALL, AFTER_THE_VERDICT, IN_THE_MEETING, BEFORE_THE_LAST_MEETING, STOPPED };
+enum fate { IN_THE_CALL, AFTER_THE_DECISION, IN_THE_MEETING, BEFORE_THE_LAST_MEETING, STOPPED };
 
 struct plan {
     int subject;
@@ -74,7 +74,7 @@ static void meet_the_fate(struct rank *rank, quern_group *group) {
     struct look look = {plan, 0, plan->fate == STOPPED ? SIGSTOP : SIGKILL};
     struct quern_membership *member, *formed;
     struct quern_rank_set own = {.count = 0};
-    struct quern_verdict verdict;
+    struct quern_decision decision;
     const bool in_the_call = plan->fate == IN_THE_CALL || plan->fate == STOPPED;
     const int64_t limit = quern_now() + (int64_t)(plan->limit * 1e9);
     rank_ok(rank, quern_member_of(group, &member));
@@ -83,10 +83,10 @@ static void meet_the_fate(struct rank *rank, quern_group *group) {
     if (plan->fate == STOPPED && !plan->asks) raise(SIGSTOP);
     struct quern_quorum *quorum = quern_open_quorum(member, &own, limit);
     rank_check(rank, quorum, "no memory");
-    rank_ok(rank, quern_find_quorum(quorum, (struct quern_veto){in_the_call ? end_here : never, &look, NULL}, limit, &verdict));
-    if (in_the_call || plan->fate == AFTER_THE_VERDICT) raise(SIGKILL);
+    rank_ok(rank, quern_find_quorum(quorum, (struct quern_veto){in_the_call ? end_here : never, &look, NULL}, limit, &decision));
+    if (in_the_call || plan->fate == AFTER_THE_DECISION) raise(SIGKILL);
     look.asks = plan->asks;
-    rank_ok(rank, quern_join_quorum(member, &verdict, plan->limit,
+    rank_ok(rank, quern_join_quorum(member, &decision, plan->limit,
                                     (struct quern_veto){plan->fate == IN_THE_MEETING ? end_here : never, &look, NULL}, &formed));
     if (plan->fate == BEFORE_THE_LAST_MEETING) await_the_last_meeting(rank);
     raise(SIGKILL);
@@ -134,8 +134,8 @@ Test(hosts_shrink_ends, without_one_that_ends_in_the_roll_call) {
     }
 }
 
-Test(hosts_shrink_ends, without_one_that_ends_after_the_verdict) {
-    for (int subject = 0; subject < 3; subject++) check_plan(3, (struct plan){subject, AFTER_THE_VERDICT, 0, RANK_LIMIT, -1});
+Test(hosts_shrink_ends, without_one_that_ends_after_the_decision) {
+    for (int subject = 0; subject < 3; subject++) check_plan(3, (struct plan){subject, AFTER_THE_DECISION, 0, RANK_LIMIT, -1});
 }
 
 Test(hosts_shrink_ends, without_one_that_ends_while_they_meet) {

@@ -33,7 +33,7 @@ static int64_t never_ends(void) { return quern_now() + (int64_t)(RANK_LIMIT * 1e
 static int call_rank(const struct quern_membership *member, int to, const unsigned char *key, enum quern_call_kind kind, int from) {
     struct quern_connector connector;
     unsigned char right[QUERN_DIGEST_BYTES];
-    quern_make_shrink_key(member->span->key, right);
+    quern_make_shrink_key(member->net->key, right);
     if (!key) key = right;
     quern_connector_begin(&connector, &member->roster->peer[to].address, key, kind, from, to);
     for (int socket; !connector.has_answered;) {
@@ -71,7 +71,7 @@ static void await_end(struct rank *rank, int socket) {
         struct pollfd ready = {.fd = socket, .events = POLLIN};
         rank_check(rank, poll(&ready, 1, 20000) == 1, "nonsense was let in");
         read = recv(socket, answer, sizeof answer, MSG_DONTWAIT);
-        for (ssize_t i = 0; i < read; i++) rank_check(rank, answer[i] == 'b', "nonsense got a verdict");
+        for (ssize_t i = 0; i < read; i++) rank_check(rank, answer[i] == 'b', "nonsense got a decision");
     }
     close(socket);
 }
@@ -123,12 +123,12 @@ TEST_RANKS(hosts_shrink_strangers, strangers_are_turned_away_and_counted, .kind 
 
 /* The roll call of the shrink, of this rank alone.  The call may end it. */
 static quern_status call_the_roll(struct rank *rank, const struct quern_membership *member, struct quern_veto veto, int64_t limit) {
-    struct quern_verdict verdict;
+    struct quern_decision decision;
     struct quern_rank_set own = {.count = 0};
     quern_set_add(&own, rank->rank);
     struct quern_quorum *quorum = quern_open_quorum(member, &own, limit);
     rank_check(rank, quorum, "no memory");
-    const quern_status status = quern_find_quorum(quorum, veto, limit, &verdict);
+    const quern_status status = quern_find_quorum(quorum, veto, limit, &decision);
     quern_close_quorum(quorum);
     return status;
 }
@@ -142,7 +142,7 @@ struct coordinator {
 
 static void open_coordinator(struct rank *rank, const struct quern_membership *member, struct coordinator *coordinator) {
     *coordinator = (struct coordinator){.listener = {.socket = -1, .key = coordinator->key, .strangers = coordinator->strangers}};
-    quern_make_shrink_key(member->span->key, coordinator->key);
+    quern_make_shrink_key(member->net->key, coordinator->key);
     rank_check(rank, quern_listener_open(&coordinator->listener, &member->roster->peer[rank->rank].address, 2), "no port");
 }
 
@@ -150,18 +150,18 @@ static void open_coordinator(struct rank *rank, const struct quern_membership *m
 TEST_RANKS(hosts_shrink_strangers, with_a_host_whose_port_is_taken, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     struct quern_membership *member = rank_member_of(rank, group);
-    struct quern_listener other = {.socket = -1, .key = member->span->key, .strangers = (uint32_t[QUERN_STRANGERS]){0}};
+    struct quern_listener other = {.socket = -1, .key = member->net->key, .strangers = (uint32_t[QUERN_STRANGERS]){0}};
     if (rank->rank == 0)
         rank_check(rank, quern_listener_open(&other, &member->roster->peer[0].address, 3), "no port");
     rank_line_up(rank);
     struct quern_rank_set all = member->everyone, own = {.count = 0};
     quern_set_add(&own, rank->rank);
-    struct quern_verdict verdict;
+    struct quern_decision decision;
     struct quern_quorum *quorum = quern_open_quorum(member, &own, never_ends());
     rank_check(rank, quorum, "no memory");
-    rank_ok(rank, quern_find_quorum(quorum, (struct quern_veto){never, NULL, NULL}, never_ends(), &verdict));
-    rank_check(rank, verdict.status == QUERN_OK && memcmp(verdict.living, all.words, sizeof verdict.living) == 0, "%s",
-               verdict.reason);
+    rank_ok(rank, quern_find_quorum(quorum, (struct quern_veto){never, NULL, NULL}, never_ends(), &decision));
+    rank_check(rank, decision.status == QUERN_OK && memcmp(decision.living, all.words, sizeof decision.living) == 0, "%s",
+               decision.reason);
     rank_line_up(rank);
     quern_close_quorum(quorum);
     rank_line_up(rank);
@@ -193,7 +193,7 @@ static quern_status give_back(const void *user) {
 
 static void be_a_follower(struct rank *rank, const struct quern_membership *member) {
     uint32_t strangers[QUERN_STRANGERS] = {0};
-    struct borrowed_port port = {{.socket = -1, .key = member->span->key, .strangers = strangers}, rank->shared};
+    struct borrowed_port port = {{.socket = -1, .key = member->net->key, .strangers = strangers}, rank->shared};
     if (rank->rank == 0) rank_check(rank, quern_listener_open(&port.listener, &member->roster->peer[0].address, 2), "no port");
     rank_line_up(rank);
     rank_status(rank, call_the_roll(rank, member, (struct quern_veto){give_back, &port, NULL}, never_ends()), QUERN_GROUP_ABORTED);
@@ -260,36 +260,36 @@ static void mislead(struct rank *rank, struct quern_listener *listener, const vo
     close(follower);
 }
 
-/* A word that is none; verdicts without the follower, with ranks that the group has not, without a place, without a quorum. */
+/* A word that is none; decisions without the follower, with ranks that the group has not, without a place, without a quorum. */
 static void mislead_a_follower(struct rank *rank, const struct quern_membership *member) {
     struct coordinator coordinator;
     const struct {
         uint32_t living;
         bool has_place, has_port;
-    } verdicts[] = {{1, true, true}, {0xb, true, true}, {3, false, false}, {3, true, false}, {2, true, true}};
+    } decisions[] = {{1, true, true}, {0xb, true, true}, {3, false, false}, {3, true, false}, {2, true, true}};
     open_coordinator(rank, member, &coordinator);
     mislead(rank, &coordinator.listener, "bbx", 3);
-    for (size_t i = 0; i < COUNT(verdicts); i++) {
+    for (size_t i = 0; i < COUNT(decisions); i++) {
         struct {
             char spare[7], word;
-            struct quern_verdict verdict;
-        } said = {.word = 'd', .verdict = {.status = QUERN_OK, .living = {verdicts[i].living}}};
-        if (verdicts[i].has_place) said.verdict.place = member->roster->peer[0].address;
-        if (!verdicts[i].has_port) said.verdict.place.port = 0;
-        mislead(rank, &coordinator.listener, &said.word, 1 + sizeof said.verdict);
+            struct quern_decision decision;
+        } said = {.word = 'd', .decision = {.status = QUERN_OK, .living = {decisions[i].living}}};
+        if (decisions[i].has_place) said.decision.place = member->roster->peer[0].address;
+        if (!decisions[i].has_port) said.decision.place.port = 0;
+        mislead(rank, &coordinator.listener, &said.word, 1 + sizeof said.decision);
     }
     quern_listener_close(&coordinator.listener);
 }
 
-TEST_RANKS(hosts_shrink_strangers, a_verdict_that_is_none, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
+TEST_RANKS(hosts_shrink_strangers, a_decision_that_is_none, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     rank_line_up(rank);
     if (rank->rank == 0) mislead_a_follower(rank, rank_member_of(rank, group));
     return shrink_case_run(rank, group, 3);
 }
 
-/* What lies in the segment may be no verdict: no group is formed with it.  And the roll call has a limit of its own. */
-TEST_RANKS(hosts_shrink_strangers, a_call_that_ends_without_a_verdict, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
+/* What lies in the segment may be no decision: no group is formed with it.  And the roll call has a limit of its own. */
+TEST_RANKS(hosts_shrink_strangers, a_call_that_ends_without_a_decision, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     struct quern_membership *member = rank_member_of(rank, group), *formed = NULL;
     const struct quern_veto no_veto = {never, NULL, NULL};
@@ -297,7 +297,7 @@ TEST_RANKS(hosts_shrink_strangers, a_call_that_ends_without_a_verdict, .kind = R
     if (rank->rank == 0) {
         const struct quern_address place = member->roster->peer[0].address;
         /* Without this rank; too few; with a rank that the group has not; places that are none. */
-        struct quern_verdict bad[] = {{.living = {6}, .place = place}, {.living = {1}, .place = place},
+        struct quern_decision bad[] = {{.living = {6}, .place = place}, {.living = {1}, .place = place},
                                       {.living = {3, 0, 0, 1}, .place = place}, {.living = {3}},
                                       {.living = {3}, .place = place}, {.living = {3}, .place = place}};
         bad[4].place.port = 0;

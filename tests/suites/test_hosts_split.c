@@ -1,5 +1,5 @@
 /*
- * Groups of several hosts that are split: colours that span hosts and colours that do not, children of children, and ranks that end
+ * Groups of several hosts that are split: colours that net hosts and colours that do not, children of children, and ranks that end
  * while the others split.
  *
  * Runs on: ranks.
@@ -80,7 +80,7 @@ static quern_status split_at_random(struct rank *rank) {
     for (int round = 0; round < 12; round++) {
         for (int other = 0; other < rank->ranks; other++) {
             const uint64_t at = (uint64_t)(round * 64 + other);
-            colours[other] = round == 0   ? rank_host(rank, other)           /* none spans hosts */
+            colours[other] = round == 0   ? rank_host(rank, other)           /* none nets hosts */
                              : round == 1 ? 0
                              : round == 2 ? other % 2
                              : round == 3 ? -1
@@ -107,7 +107,7 @@ static uint32_t failure_timeout_of(const quern_group *group) {
     return failure_timeout;
 }
 
-/* A child that spans hosts is split again; the parent and the child's child are used in turns. */
+/* A child that nets hosts is split again; the parent and the child's child are used in turns. */
 TEST_RANKS(hosts_split, children_of_children, .kind = RANK_BOTH, .count = 6, .hosts = 2) {
     quern_group *group = rank_group(rank, RANK_LIMIT), *child, *grandchild;
     rank_ok(rank, quern_group_split(&group, 1, &(int){rank->rank % 2}, &(int){0}, &child));

@@ -346,7 +346,7 @@ static void flip_a_bit(struct played_card *card, int round) {
 
 /* Whether rank 0 has taken the facts of this call. */
 static bool bring_facts(int one, const unsigned char *session, struct played_card *card) {
-    struct quern_host_verdict heard;
+    struct quern_host_answer heard;
     const int32_t count = card->card.count;
     card->card.count = count == 1;  /* a seal of more than there is would read beyond it */
     quern_seal_card(session, &card->card, &card->fact, card->seal);
@@ -401,13 +401,13 @@ static void pose_as_a_host(struct rank *rank, const quern_group_args *args, bool
     unsigned char key[QUERN_DIGEST_BYTES], meeting_key[QUERN_DIGEST_BYTES], session[QUERN_DIGEST_BYTES];
     struct played_card card = played_card(args);
     struct quern_fact facts[3];
-    struct quern_host_verdict heard;
+    struct quern_host_answer heard;
     const struct quern_address place = played_place(args, key);
     const int one = played_call(rank, &place, key, QUERN_CALL_MEETING, session);
     quern_seal_card(session, &card.card, &card.fact, card.seal);
     say(one, &card, sizeof card);
     const int64_t soon = quern_now() + 60000000000;
-    rank_check(rank, quern_receive_all(one, &heard, sizeof heard, soon) && heard.status == QUERN_OK, "no verdict");
+    rank_check(rank, quern_receive_all(one, &heard, sizeof heard, soon) && heard.status == QUERN_OK, "no decision");
     rank_check(rank, quern_receive_all(one, facts, (size_t)args->ranks * sizeof *facts, soon), "no facts");
     close(one);
     quern_make_meeting_key(key, heard.number, meeting_key);
@@ -456,7 +456,7 @@ static quern_status talk_rubbish(struct rank *rank) {
             struct quern_membership *member = quern_begin_visit(group);
             unsigned char bytes[4096];
             const struct quern_rank_set *everyone = &member->everyone;
-            struct quern_frame head = {.number = member->span->sent[0]};
+            struct quern_frame head = {.number = member->net->sent[0]};
             head.tag = quern_make_tag(round % 2 ? QUERN_IN_RAGGED_ALL_TO_ALL : QUERN_IN_BARRIER,
                                       round % 2 ? QUERN_PHASE_ENTRY : QUERN_PHASE_MEETING, quern_members_digest(everyone->words));
             for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)random_bits((uint64_t)round + 777, i);
@@ -465,7 +465,7 @@ static quern_status talk_rubbish(struct rank *rank) {
             memcpy(bytes, &head, sizeof head);
             if (round % 3 == 0)
                 bytes[random_below(13, (uint64_t)round, sizeof head)] ^= (unsigned char)(1 << random_below(14, (uint64_t)round, 8));
-            say(member->span->socket[0], bytes, sizeof bytes);
+            say(member->net->socket[0], bytes, sizeof bytes);
             quern_end_visit(group);
         } else {
             const int32_t zero[2] = {0, 0}, one[2] = {1, 1};
@@ -773,29 +773,29 @@ static int ends_in_order, ends_after_a_loss;
 static void note_end(void *user, bool has_failed) { ++*(has_failed ? &ends_after_a_loss : &ends_in_order), (void)user; }
 
 /* UCX is told to close its connections, or to leave them alone: it would wait for a rank that has ended without a word of it. */
-static void end_span(int of_two, int of_three, bool is_poisoned, bool has_failed) {
+static void end_net(int of_two, int of_three, bool is_poisoned, bool has_failed) {
     struct fake fake = make_fake();
     const quern_carrier carrier = {.size = 0};
-    check(quern_open_span(fake.member), "no memory");
-    fake.member->span->messages = quern_make_messages(&carrier, RANKS, note_end);
-    fake.member->span->row = &quern_message_row;
+    check(quern_open_net(fake.member), "no memory");
+    fake.member->net->messages = quern_make_messages(&carrier, RANKS, note_end);
+    fake.member->net->row = &quern_message_row;
     fake.roster->segment->rank[2].state = (uint32_t)of_two;
     fake.roster->segment->rank[3].state = (uint32_t)of_three;
     fake.roster->segment->poison = is_poisoned;
     ends_in_order = ends_after_a_loss = 0;
-    quern_free_span(fake.member);
+    quern_free_net(fake.member);
     check(ends_after_a_loss == has_failed && ends_in_order == !has_failed, "states %d and %d: %d ends after a loss, %d in order",
           of_two, of_three, ends_after_a_loss, ends_in_order);
-    check(!fake.member->span, "the span is there");
+    check(!fake.member->net, "the net is there");
     free_fake(fake);
 }
 
 Test(strangers, a_lost_rank_is_left_alone) {
-    end_span(QUERN_RANK_ELSEWHERE, QUERN_RANK_ELSEWHERE, false, false);
-    end_span(QUERN_RANK_LEFT, QUERN_RANK_LEFT, false, false);
-    end_span(QUERN_RANK_ENDED, QUERN_RANK_ELSEWHERE, false, true);
-    end_span(QUERN_RANK_LEFT, QUERN_RANK_ENDED, false, true);
-    end_span(QUERN_RANK_ELSEWHERE, QUERN_RANK_ELSEWHERE, true, true);
+    end_net(QUERN_RANK_ELSEWHERE, QUERN_RANK_ELSEWHERE, false, false);
+    end_net(QUERN_RANK_LEFT, QUERN_RANK_LEFT, false, false);
+    end_net(QUERN_RANK_ENDED, QUERN_RANK_ELSEWHERE, false, true);
+    end_net(QUERN_RANK_LEFT, QUERN_RANK_ENDED, false, true);
+    end_net(QUERN_RANK_ELSEWHERE, QUERN_RANK_ELSEWHERE, true, true);
 }
 
 /* ---- how failure timeout is counted ---- */

@@ -114,10 +114,10 @@ Test(hosts_trust, a_caller_names_both_versions) {
 
 /* ---- seals ---- */
 
-/* Brings the facts of rank 1 with one bit flipped on the way; -1: none.  Whether a verdict was heard. */
+/* Brings the facts of rank 1 with one bit flipped on the way; -1: none.  Whether a decision was heard. */
 static bool bring(struct rank *rank, const quern_group_args *args, long bit) {
     struct played_card brought = played_card(args);
-    struct quern_host_verdict verdict;
+    struct quern_host_answer decision;
     unsigned char key[QUERN_DIGEST_BYTES], session[QUERN_DIGEST_BYTES];
     const struct quern_address place = played_place(args, key);
     const int one = played_call(rank, &place, key, QUERN_CALL_MEETING, session);
@@ -126,7 +126,7 @@ static bool bring(struct rank *rank, const quern_group_args *args, long bit) {
     const int64_t soon = quern_now() + (int64_t)(RANK_SOON * 1e9);
     rank_check(rank, quern_send_all(one, &brought, sizeof brought, soon), "it was not taken");
     if (bit >= 0) shutdown(one, SHUT_WR);  /* who waits for more gets no more */
-    const bool heard = quern_receive_all(one, &verdict, sizeof verdict, soon) && verdict.status == QUERN_OK;
+    const bool heard = quern_receive_all(one, &decision, sizeof decision, soon) && decision.status == QUERN_OK;
     close(one);
     return heard;
 }
@@ -157,7 +157,7 @@ static void say_damaged(struct rank *rank, const quern_group_args *args, size_t 
     struct quern_hello hello;
     struct played_card brought;
     struct {
-        struct quern_host_verdict verdict;
+        struct quern_host_answer decision;
         struct quern_fact facts[2];
         unsigned char seal[QUERN_DIGEST_BYTES];
     } said;
@@ -170,20 +170,20 @@ static void say_damaged(struct rank *rank, const quern_group_args *args, size_t 
     quern_seal_card(listener.session, &brought.card, &brought.fact, digest);
     rank_check(rank, memcmp(digest, brought.seal, sizeof digest) == 0, "the card has another seal");
     memset(&said, 0, sizeof said);
-    said.verdict.hosts = 2;
+    said.decision.hosts = 2;
     for (int i = 0; i < 2; i++) said.facts[i] = played_fact(args, i);
-    quern_digest_verdict(&said.verdict, said.facts, 2, digest);
-    quern_seal_verdict(listener.session, digest, said.seal);
+    quern_digest_decision(&said.decision, said.facts, 2, digest);
+    quern_seal_decision(listener.session, digest, said.seal);
     ((unsigned char *)&said)[byte] ^= 8;
     rank_check(rank, quern_send_all(one, &said, sizeof said, soon), "it hung up");
     close(one);
     quern_listener_close(&listener);
 }
 
-TEST_RANKS(hosts_trust, damaged_verdicts_are_not_believed, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
-    static const size_t bytes[] = {offsetof(struct quern_host_verdict, number), offsetof(struct quern_host_verdict, strangers),
-                                   sizeof(struct quern_host_verdict) + offsetof(struct quern_fact, address.ip),
-                                   sizeof(struct quern_host_verdict) + 2 * sizeof(struct quern_fact)};
+TEST_RANKS(hosts_trust, damaged_decisions_are_not_believed, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
+    static const size_t bytes[] = {offsetof(struct quern_host_answer, number), offsetof(struct quern_host_answer, strangers),
+                                   sizeof(struct quern_host_answer) + offsetof(struct quern_fact, address.ip),
+                                   sizeof(struct quern_host_answer) + 2 * sizeof(struct quern_fact)};
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
         quern_group *group;
         quern_group_args args = rank_group_args(rank, RANK_LIMIT);
@@ -210,8 +210,8 @@ TEST_RANKS(hosts_trust, no_key_is_left_in_memory, .kind = RANK_PROCESSES, .count
     watch_for(key);
     rank_ok(rank, quern_group_create(&args, 1, &group));
     struct quern_membership *member = rank_member_of(rank, group);
-    watch_for(member->span->key);
-    quern_make_shrink_key(member->span->key, key);
+    watch_for(member->net->key);
+    quern_make_shrink_key(member->net->key, key);
     watch_for(key);
     rank_ok(rank, quern_group_split(&group, 1, &(int){0}, &(int){0}, &part));
     rank_ok(rank, quern_group_destroy(part));

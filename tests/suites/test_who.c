@@ -376,7 +376,7 @@ static quern_status hear_coordinator(const void *user) {
 
 /* Rank 2 speaks for its host. */
 TEST_GROUP(who, a_roll_call_names_the_host_that_is_silent, .kind = RANK_PROCESSES, .count = RANKS, .hosts = 2) {
-    struct quern_verdict verdict;
+    struct quern_decision decision;
     struct quern_rank_set own = {.count = 0};
     struct quern_membership *member = rank_member_of(rank, group);
     if (rank->rank == 2) {
@@ -384,7 +384,7 @@ TEST_GROUP(who, a_roll_call_names_the_host_that_is_silent, .kind = RANK_PROCESSE
         struct quern_quorum *quorum = quern_open_quorum(member, &own, quern_now() + 60000000000);
         rank_check(rank, quorum, "no memory");
         rank_status(rank, quern_find_quorum(quorum, (struct quern_veto){hear_coordinator, quorum, NULL}, quern_now() + 20000000,
-                                            &verdict),
+                                            &decision),
                     QUERN_PEER_TIMEOUT);
         rank_check_whole_detail(rank, "@: no decision from host 0 within # s");
         quern_close_quorum(quorum);

@@ -108,7 +108,7 @@ struct quern_collective_transport {
  *   head      the arguments that all members must share
  *   payload   the input, if it is small; or the reason why the rank refuses its arguments
  *   places    else, in place of the payload: where the other members find its buffers
- *   verdict   at the end: written before a vote
+ *   outcome   at the end: written before a vote
  *
  * In a call of all ranks on one host a rank also tells the digest of its head beside its signal, on the same line, and there a tiny
  * input.  If all digests are the same, so are all heads, and nobody reads them: a tiny call moves one line from each rank.
@@ -156,14 +156,14 @@ struct quern_collective_places {
 };
 
 /* Which buffer of which rank is out of reach, of the places above; -1: all are within reach. */
-struct quern_collective_verdict {
+struct quern_collective_outcome {
     uint64_t digest;
     int32_t buffer, rank;
 };
 
 enum {
     QUERN_COLLECTIVE_PAYLOAD =
-        QUERN_EAGER_BYTES - sizeof(struct quern_collective_head) - sizeof(struct quern_collective_verdict)
+        QUERN_EAGER_BYTES - sizeof(struct quern_collective_head) - sizeof(struct quern_collective_outcome)
 };
 
 _Static_assert(sizeof(union quern_collective_telling) == sizeof(uint64_t) * QUERN_TOLD_WORDS, "what is told must fill its place");
@@ -220,10 +220,10 @@ const char *quern_collective_payload(const struct quern_collective_call *call, u
 bool quern_collective_read_places(const struct quern_collective_call *call, uint32_t half, int place,
                                   struct quern_collective_places *places);
 
-void quern_collective_write_verdict(const struct quern_collective_call *call, uint32_t half, int buffer, int rank);
+void quern_collective_write_outcome(const struct quern_collective_call *call, uint32_t half, int buffer, int rank);
 
-/* After a vote: *result as above; the buffer of the first verdict that has one, the same on all members. */
-quern_status quern_collective_read_verdicts(const struct quern_collective_call *call, uint32_t half, quern_status *result);
+/* After a vote: *result as above; the buffer of the first outcome that has one, the same on all members. */
+quern_status quern_collective_read_outcomes(const struct quern_collective_call *call, uint32_t half, quern_status *result);
 
 /* ---- collective_again.c ---- */
 
@@ -395,7 +395,7 @@ uint32_t quern_collective_begin(const struct quern_collective_call *call);
 void quern_collective_choose(struct quern_collective_rounds *rounds, const struct quern_collective_call *call,
                              const struct quern_collective_summary *summary);
 
-/* Finds the buffers of a member.  Returns which of them cannot be reached (struct quern_collective_verdict); -1: none. */
+/* Finds the buffers of a member.  Returns which of them cannot be reached (struct quern_collective_outcome); -1: none. */
 int quern_collective_reach(struct quern_collective_rounds *rounds, int place, const struct quern_collective_places *places);
 
 /* Stages a chunk, if this rank stages and there is such a round. */

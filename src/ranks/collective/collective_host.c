@@ -39,37 +39,37 @@ static quern_status leave(const struct quern_collective_call *call) {
 
 /* ---- large ---- */
 
-struct verdict {
+struct outcome {
     int buffer, rank;  /* buffer -1: all can be reached */
 };
 
 /* Reads the places of all members.  Fails if they are damaged, which poisons the group. */
-static quern_status reach(struct quern_collective_rounds *rounds, uint32_t half, struct verdict *verdict) {
+static quern_status reach(struct quern_collective_rounds *rounds, uint32_t half, struct outcome *outcome) {
     const struct quern_collective_call *call = rounds->call;
-    *verdict = (struct verdict){-1, 0};
+    *outcome = (struct outcome){-1, 0};
     for (int place = 0; place < call->places; place++) {
         struct quern_collective_places places;
         if (!quern_collective_read_places(call, half, place, &places))
             return quern_poison_damaged(call->member, "record", call->rank_at[place]);
         quern_collective_look_at(call, place, &places.sight, rounds->has_windows);
         const int buffer = quern_collective_reach(rounds, place, &places);
-        if (buffer >= 0 && verdict->buffer < 0) *verdict = (struct verdict){buffer, call->rank_at[place]};
+        if (buffer >= 0 && outcome->buffer < 0) *outcome = (struct outcome){buffer, call->rank_at[place]};
     }
     return QUERN_OK;
 }
 
 /* Whether all can reach all: *result.  With the same symmetric memory all do, unless a record is not its rank's. */
-static quern_status agree(const struct quern_collective_call *call, const struct verdict *verdict, bool same_live,
+static quern_status agree(const struct quern_collective_call *call, const struct outcome *outcome, bool same_live,
                           quern_status *result) {
     *result = QUERN_OK;
-    if (same_live && verdict->buffer < 0) return QUERN_OK;
+    if (same_live && outcome->buffer < 0) return QUERN_OK;
     if (same_live)
         return quern_poison(call->member, QUERN_PEER_MISMATCH, "rank %d finds a buffer of rank %d beyond the memory that it has "
-                            "mapped of it", call->member->rank, verdict->rank);
+                            "mapped of it", call->member->rank, outcome->rank);
     const uint32_t half = quern_collective_half(call->member);
-    quern_collective_write_verdict(call, half, verdict->buffer, verdict->rank);
+    quern_collective_write_outcome(call, half, outcome->buffer, outcome->rank);
     quern_status status = meet(call, QUERN_PHASE_VOTE);
-    return status == QUERN_OK ? quern_collective_read_verdicts(call, half, result) : status;
+    return status == QUERN_OK ? quern_collective_read_outcomes(call, half, result) : status;
 }
 
 /* If this rank is late, the others may have timed out and returned after the meeting: then their memory must not be touched. */
@@ -100,10 +100,10 @@ static quern_status work(const struct quern_collective_rounds *rounds) {
 static quern_status run_large(const struct quern_collective_call *call, uint32_t half,
                               const struct quern_collective_summary *summary, quern_status *result) {
     struct quern_collective_rounds rounds;
-    struct verdict verdict;
+    struct outcome outcome;
     quern_collective_choose(&rounds, call, summary);
-    quern_status status = reach(&rounds, half, &verdict);
-    if (status == QUERN_OK) status = agree(call, &verdict, summary->same_live, result);
+    quern_status status = reach(&rounds, half, &outcome);
+    if (status == QUERN_OK) status = agree(call, &outcome, summary->same_live, result);
     return status == QUERN_OK && *result == QUERN_OK ? work(&rounds) : status;
 }
 

@@ -41,22 +41,22 @@ static bool place_record(void *user, struct quern_channel *channel) {
         return false;
     if (call->refused == QUERN_OK && bytes != record_bytes_of(call, channel->rank)) entry->stray = channel->rank;
     channel->in = channel->few_in;
-    channel->few_in[channel->ins++] = (struct iovec){quern_span_eager(call->member, channel->rank), bytes};
+    channel->few_in[channel->ins++] = (struct iovec){quern_net_eager(call->member, channel->rank), bytes};
     return true;
 }
 
 static quern_status enter(struct entry *entry, const struct quern_meeting *meeting, uint32_t half) {
     const struct quern_membership *member = entry->call->member;
-    struct quern_channel *channels = member->span->channels;
+    struct quern_channel *channels = member->net->channels;
     struct quern_sendrecv sendrecv;
-    quern_sendrecv_open(&sendrecv, entry->call->member, meeting, meeting->set, channels, member->span->order);
+    quern_sendrecv_open(&sendrecv, entry->call->member, meeting, meeting->set, channels, member->net->order);
     sendrecv.place = place_record;
     sendrecv.user = entry;
     for (int i = 0; i < sendrecv.count; i++) {
         channels[i].out_head.last = member->eager_bytes;
         quern_channel_add(&channels[i], quern_collective_own_record(member, half), member->eager_bytes);
     }
-    return quern_span_sendrecv(&sendrecv, meeting);
+    return quern_net_sendrecv(&sendrecv, meeting);
 }
 
 /* Compares the records of all: *result, the same on all members.  Fails if one is damaged. */

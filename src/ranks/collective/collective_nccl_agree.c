@@ -17,7 +17,7 @@ _Static_assert(sizeof(struct notice) <= QUERN_EAGER_BYTES, "a notice fits an eag
 
 static void *notice_at(const struct quern_membership *member, int rank) {
     return member->roster->peer[rank].is_elsewhere
-               ? (void *)quern_span_eager(member, rank)
+               ? (void *)quern_net_eager(member, rank)
                : (void *)quern_shared_eager(member->roster, rank, quern_collective_half(member));
 }
 
@@ -36,16 +36,16 @@ static bool place_notice(void *user, struct quern_channel *channel) {
 
 static quern_status bring_notices(struct quern_collective_call *call, const struct quern_meeting *meeting) {
     const struct quern_membership *member = call->member;
-    struct quern_channel *channels = member->span->channels;
+    struct quern_channel *channels = member->net->channels;
     struct quern_sendrecv sendrecv;
-    quern_sendrecv_open(&sendrecv, call->member, meeting, meeting->set, channels, member->span->order);
+    quern_sendrecv_open(&sendrecv, call->member, meeting, meeting->set, channels, member->net->order);
     sendrecv.place = place_notice;
     sendrecv.user = call;
     for (int i = 0; i < sendrecv.count; i++) {
         channels[i].out_head.last = sizeof(struct notice);
         quern_channel_add(&channels[i], notice_at(member, member->rank), sizeof(struct notice));
     }
-    return quern_span_sendrecv(&sendrecv, meeting);
+    return quern_net_sendrecv(&sendrecv, meeting);
 }
 
 /* *result: the error of the call. */

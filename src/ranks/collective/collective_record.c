@@ -11,11 +11,11 @@
 
 typedef struct quern_collective_head head_t;
 typedef struct quern_collective_places places_t;
-typedef struct quern_collective_verdict verdict_t;
+typedef struct quern_collective_outcome outcome_t;
 
 typedef struct quern_collective_told told_t;
 
-enum { LINE = 64, TINY = sizeof(((told_t *)0)->input), VERDICT_AT = QUERN_EAGER_BYTES - sizeof(verdict_t) };
+enum { LINE = 64, TINY = sizeof(((told_t *)0)->input), OUTCOME_AT = QUERN_EAGER_BYTES - sizeof(outcome_t) };
 
 static const char *const buffer_names[] = {"input", "output", "workspace"};
 
@@ -26,7 +26,7 @@ static const char *const buffer_names[] = {"input", "output", "workspace"};
  * other hosts have come with the entry.
  */
 static char *record_at(const struct quern_membership *member, int rank, uint32_t half) {
-    if (member->roster->peer[rank].is_elsewhere) return (char *)quern_span_eager(member, rank);
+    if (member->roster->peer[rank].is_elsewhere) return (char *)quern_net_eager(member, rank);
     return (char *)(member->one_process ? quern_own_eager : quern_shared_eager)(member->roster, rank, half);
 }
 
@@ -199,23 +199,23 @@ void quern_collective_receive(const struct quern_collective_call *call, uint32_t
 
 /* ---- the vote ---- */
 
-void quern_collective_write_verdict(const struct quern_collective_call *call, uint32_t half, int buffer, int rank) {
-    verdict_t verdict = {.buffer = buffer, .rank = rank};
-    quern_write_digest(&verdict, sizeof verdict);
-    memcpy(record_at(call->member, call->member->rank, half) + VERDICT_AT, &verdict, sizeof verdict);
+void quern_collective_write_outcome(const struct quern_collective_call *call, uint32_t half, int buffer, int rank) {
+    outcome_t outcome = {.buffer = buffer, .rank = rank};
+    quern_write_digest(&outcome, sizeof outcome);
+    memcpy(record_at(call->member, call->member->rank, half) + OUTCOME_AT, &outcome, sizeof outcome);
 }
 
-quern_status quern_collective_read_verdicts(const struct quern_collective_call *call, uint32_t half, quern_status *result) {
+quern_status quern_collective_read_outcomes(const struct quern_collective_call *call, uint32_t half, quern_status *result) {
     *result = QUERN_OK;
     for (int place = 0; place < call->places; place++) {
-        verdict_t verdict;
-        memcpy(&verdict, record_at(call->member, call->rank_at[place], half) + VERDICT_AT, sizeof verdict);
-        if (!quern_has_digest(&verdict, sizeof verdict)) return quern_poison_damaged(call->member, "verdict", call->rank_at[place]);
+        outcome_t outcome;
+        memcpy(&outcome, record_at(call->member, call->rank_at[place], half) + OUTCOME_AT, sizeof outcome);
+        if (!quern_has_digest(&outcome, sizeof outcome)) return quern_poison_damaged(call->member, "outcome", call->rank_at[place]);
         const int names = sizeof buffer_names / sizeof *buffer_names;
-        if (verdict.buffer < 0 || verdict.buffer >= names || *result != QUERN_OK) continue;
+        if (outcome.buffer < 0 || outcome.buffer >= names || *result != QUERN_OK) continue;
         *result = quern_fail(call->member->device, QUERN_INVALID_ARGUMENT,
                              "%s: the %s of rank %d is in symmetric memory that rank %d has freed", call->member->label,
-                             buffer_names[verdict.buffer], verdict.rank, call->rank_at[place]);
+                             buffer_names[outcome.buffer], outcome.rank, call->rank_at[place]);
     }
     return QUERN_OK;
 }

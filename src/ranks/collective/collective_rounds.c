@@ -54,22 +54,22 @@ static char *returned_window(const rounds_t *x, int place, int64_t round) {
 
 /* ---- the elements of a round ---- */
 
-struct span {
+struct range {
     int64_t first, count;
 };
 
-static struct span span_of(const rounds_t *x, int64_t round) {
+static struct range range_of(const rounds_t *x, int64_t round) {
     const int64_t first = round * x->chunk;
-    return (struct span){first, quern_smaller(x->chunk, x->call->count - first)};
+    return (struct range){first, quern_smaller(x->chunk, x->call->count - first)};
 }
 
 /* The share of a place in the elements of a round, counted from the first of them: whole lines. */
-static struct span share_of(const rounds_t *x, int place, int64_t round) {
+static struct range share_of(const rounds_t *x, int place, int64_t round) {
     const struct quern_collective_call *call = x->call;
-    const int64_t count = span_of(x, round).count, line = LINE / call->element_bytes;
+    const int64_t count = range_of(x, round).count, line = LINE / call->element_bytes;
     const int64_t share = quern_divide_up(quern_divide_up(count, call->places), line) * line;
     const int64_t first = quern_smaller(place * share, count);
-    return (struct span){first, quern_smaller(share, count - first)};
+    return (struct range){first, quern_smaller(share, count - first)};
 }
 
 /* Where a rank finds the input of a place in a round; of a reduce-scatter the part for itself. */
@@ -228,21 +228,21 @@ void quern_collective_stage(const rounds_t *x, int64_t round) {
     struct quern_copy copies[QUERN_RANK_LIMIT + 1];
     struct quern_copy_list list = {.copies = copies};
     if (!x->stages[call->place] || round >= x->rounds) return;
-    const struct span span = span_of(x, round);
+    const struct range range = range_of(x, round);
     const int64_t size = call->element_bytes;
-    const char *from = call->input + span.first * size;
+    const char *from = call->input + range.first * size;
     char *to = staged_window(x, call->place, round);
     if (call->form->scatters) {
         for (int place = 0; place < call->places; place++)
             if (place != call->place)
-                add(&list, to + place * x->chunk * size, from + place * call->piece_bytes, span.count * size);
+                add(&list, to + place * x->chunk * size, from + place * call->piece_bytes, range.count * size);
     } else if (call->form->reduces && !is_whole(call)) {
-        const struct span own = share_of(x, call->place, round);
+        const struct range own = share_of(x, call->place, round);
         const int64_t end = own.first + own.count;
         add(&list, to, from, own.first * size);
-        add(&list, to + end * size, from + end * size, (span.count - end) * size);
+        add(&list, to + end * size, from + end * size, (range.count - end) * size);
     } else {
-        add(&list, to, from, span.count * size);
+        add(&list, to, from, range.count * size);
     }
     copy(x, &list, false);
 }
@@ -252,63 +252,63 @@ static struct quern_read read_of(const rounds_t *x, int place, char *to, const c
 }
 
 /* Reads what other processes have of some elements; inputs[]: where those of each place are now. */
-static quern_status read_inputs(const rounds_t *x, struct span span, const char **inputs) {
+static quern_status read_inputs(const rounds_t *x, struct range range, const char **inputs) {
     const struct quern_collective_call *call = x->call;
     struct quern_read reads[QUERN_RANK_LIMIT];
     int count = 0;
     for (int place = 0; place < call->places; place++) {
         if (!x->is_read[place]) continue;
         char *scratch = (char *)call->workspace + count * scratch_bytes(call);
-        reads[count++] = read_of(x, place, scratch, inputs[place], span.count * call->element_bytes);
+        reads[count++] = read_of(x, place, scratch, inputs[place], range.count * call->element_bytes);
         inputs[place] = scratch;
     }
     return quern_collective_read(call, reads, count);
 }
 
 /* Combines elements of a round, counted from its first, into outputs that begin at the first of them. */
-static quern_status combine_some(const rounds_t *x, int64_t round, struct span span, char *const *outputs, int count,
+static quern_status combine_some(const rounds_t *x, int64_t round, struct range range, char *const *outputs, int count,
                                  bool streaming) {
     const struct quern_collective_call *call = x->call;
     const char *inputs[QUERN_RANK_LIMIT];
     for (int place = 0; place < call->places; place++)
-        inputs[place] = source_of(x, place, round) + span.first * call->element_bytes;
+        inputs[place] = source_of(x, place, round) + range.first * call->element_bytes;
     const struct quern_collective_combination pieces = {.inputs = inputs, .outputs = outputs, .input_count = call->places,
                                                         .output_count = count, .is_max = call->combination == QUERN_COMBINE_MAX,
                                                         .streaming = streaming};
-    const quern_status status = x->reads ? read_inputs(x, span, inputs) : QUERN_OK;
-    if (status == QUERN_OK) quern_collective_combine(call, &pieces, span.count);
+    const quern_status status = x->reads ? read_inputs(x, range, inputs) : QUERN_OK;
+    if (status == QUERN_OK) quern_collective_combine(call, &pieces, range.count);
     return status;
 }
 
 /* The same, as many at once as there is scratch for.  The outputs move on. */
-static quern_status combine(const rounds_t *x, int64_t round, struct span span, char **outputs, int count, bool streaming) {
+static quern_status combine(const rounds_t *x, int64_t round, struct range range, char **outputs, int count, bool streaming) {
     const struct quern_collective_call *call = x->call;
-    const int64_t most = x->reads ? scratch_bytes(call) / call->element_bytes : span.count, end = span.first + span.count;
+    const int64_t most = x->reads ? scratch_bytes(call) / call->element_bytes : range.count, end = range.first + range.count;
     quern_status status = QUERN_OK;
-    while (span.first < end && status == QUERN_OK) {
-        span.count = quern_smaller(most, end - span.first);
-        status = combine_some(x, round, span, outputs, count, streaming);
-        for (int output = 0; output < count; output++) outputs[output] += span.count * call->element_bytes;
-        span.first += span.count;
+    while (range.first < end && status == QUERN_OK) {
+        range.count = quern_smaller(most, end - range.first);
+        status = combine_some(x, round, range, outputs, count, streaming);
+        for (int output = 0; output < count; output++) outputs[output] += range.count * call->element_bytes;
+        range.first += range.count;
     }
     return status;
 }
 
 static quern_status reduce(const rounds_t *x, int64_t round) {
     const struct quern_collective_call *call = x->call;
-    const struct span span = span_of(x, round), share = share_of(x, call->place, round);
+    const struct range range = range_of(x, round), share = share_of(x, call->place, round);
     char *outputs[QUERN_RANK_LIMIT];
     if (x->spreads) {
         for (int step = 0; step < call->places; step++)
-            outputs[step] = x->output[(call->place + step) % call->places] + (span.first + share.first) * call->element_bytes;
+            outputs[step] = x->output[(call->place + step) % call->places] + (range.first + share.first) * call->element_bytes;
         return combine(x, round, share, outputs, call->places, x->is_streaming);
     }
     if (x->returns) {
         outputs[0] = returned_window(x, call->place, round);
         return combine(x, round, share, outputs, 1, false);
     }
-    const struct span part = x->collects ? share : (struct span){0, span.count};
-    outputs[0] = call->output + (span.first + part.first) * call->element_bytes;
+    const struct range part = x->collects ? share : (struct range){0, range.count};
+    outputs[0] = call->output + (range.first + part.first) * call->element_bytes;
     return combine(x, round, part, outputs, 1, x->is_streaming);
 }
 
@@ -321,7 +321,7 @@ static quern_status collect(const rounds_t *x) {
     int count = 0;
     for (int step = 1; step < call->places; step++) {
         const int place = (call->place + step) % call->places;
-        const struct span share = share_of(x, place, 0);
+        const struct range share = share_of(x, place, 0);
         const int64_t at = share.first * call->element_bytes, bytes = share.count * call->element_bytes;
         if (is_here(call, place)) add(&list, call->output + at, x->output[place] + at, bytes);
         else if (bytes) reads[count++] = read_of(x, place, call->output + at, x->output[place] + at, bytes);
@@ -335,10 +335,10 @@ static void fetch(const rounds_t *x, int64_t round) {
     const struct quern_collective_call *call = x->call;
     struct quern_copy copies[QUERN_RANK_LIMIT];
     struct quern_copy_list list = {.copies = copies};
-    const int64_t first = span_of(x, round).first;
+    const int64_t first = range_of(x, round).first;
     for (int step = 0; step < call->places; step++) {
         const int place = (call->place + step) % call->places;
-        const struct span share = share_of(x, place, round);
+        const struct range share = share_of(x, place, round);
         add(&list, call->output + (first + share.first) * call->element_bytes, returned_window(x, place, round),
             share.count * call->element_bytes);
     }
@@ -358,7 +358,7 @@ static void push(const rounds_t *x) {
 
 static quern_status pull(const rounds_t *x, int64_t round) {
     const struct quern_collective_call *call = x->call;
-    const struct span span = span_of(x, round);
+    const struct range range = range_of(x, round);
     struct quern_copy copies[QUERN_RANK_LIMIT];
     struct quern_copy_list list = {.copies = copies};
     struct quern_read reads[QUERN_RANK_LIMIT];
@@ -367,9 +367,9 @@ static quern_status pull(const rounds_t *x, int64_t round) {
         const int place = (call->place + step) % call->places;
         const int64_t piece = call->form->gathers ? place : 0;
         if (call->form->has_root && place != call->root_place) continue;
-        char *to = call->output + (piece * call->count + span.first) * call->element_bytes;
+        char *to = call->output + (piece * call->count + range.first) * call->element_bytes;
         const char *from = source_of(x, place, round);
-        const int64_t bytes = span.count * call->element_bytes;
+        const int64_t bytes = range.count * call->element_bytes;
         if (x->is_read[place]) reads[count++] = read_of(x, place, to, from, bytes);
         else add(&list, to, from, bytes);
     }

@@ -22,21 +22,21 @@ typedef struct quern_host_exchange exchange;
 /* ---- pieces ---- */
 
 /* Elements, from the beginning of the vector that is divided. */
-struct span {
+struct range {
     int64_t begin, count;
 };
 
-static struct span part_of(struct span whole, int64_t size, int64_t number) {
-    struct span part = {whole.begin + number * size, 0};
+static struct range part_of(struct range whole, int64_t size, int64_t number) {
+    struct range part = {whole.begin + number * size, 0};
     if (number >= 0 && number * size < whole.count) part.count = quern_smaller(size, whole.count - number * size);
     return part;
 }
 
 /* The share of a place: of the gathered output, of the input of a reduce-scatter, or of the vector of an all-reduce. */
-static struct span share_of(const exchange *x, int place) {
+static struct range share_of(const exchange *x, int place) {
     const struct quern_collective_call *call = x->call;
     const bool divides = !call->form->scatters && !call->form->gathers;
-    return divides ? part_of((struct span){0, call->count}, x->share, place) : (struct span){place * call->count, call->count};
+    return divides ? part_of((struct range){0, call->count}, x->share, place) : (struct range){place * call->count, call->count};
 }
 
 static int64_t pieces_of_shares(const exchange *x) { return quern_divide_up(share_of(x, 0).count, x->piece); }
@@ -49,13 +49,13 @@ static char *output_at(const exchange *x, int64_t element) { return x->call->out
 
 static bool is_alone(const exchange *x) { return x->here == 1; }
 
-static int add_part(const exchange *x, struct iovec *parts, int count, const char *at, struct span span) {
-    parts[count] = (struct iovec){(void *)at, (size_t)bytes_of(x, span.count)};
-    return count + (span.count > 0);
+static int add_part(const exchange *x, struct iovec *parts, int count, const char *at, struct range range) {
+    parts[count] = (struct iovec){(void *)at, (size_t)bytes_of(x, range.count)};
+    return count + (range.count > 0);
 }
 
-static quern_status copy(exchange *x, char *to, const char *from, struct span span) {
-    return quern_copy_piece(x, to, from, bytes_of(x, span.count));
+static quern_status copy(exchange *x, char *to, const char *from, struct range range) {
+    return quern_copy_piece(x, to, from, bytes_of(x, range.count));
 }
 
 /* ---- gather: step t has piece t - lag of each share ---- */
@@ -74,7 +74,7 @@ static char *arrival(const exchange *x, int from, int64_t step) {
 }
 
 static int gather_part(const exchange *x, int64_t step, int from, int to, struct iovec *parts, int count) {
-    const struct span piece = part_of(share_of(x, from), x->piece, step - lag_of_gather(x));
+    const struct range piece = part_of(share_of(x, from), x->piece, step - lag_of_gather(x));
     const char *at;
     if (x->index_of[to] != hand_over_index(x, from, x->host_of[to])) return count;
     if (to == x->call->place) at = is_alone(x) ? output_at(x, piece.begin) : arrival(x, from, step);
@@ -92,7 +92,7 @@ static int64_t all_gather_slots(const exchange *x) { return 1 + x->call->places;
 static int64_t all_gather_steps(const exchange *x) { return pieces_of_shares(x); }
 
 static quern_status stage_input(exchange *x, int64_t step) {
-    const struct span piece = part_of((struct span){0, x->call->count}, x->piece, step);
+    const struct range piece = part_of((struct range){0, x->call->count}, x->piece, step);
     return copy(x, quern_own_slot(x, step, 0), input_at(x, piece.begin), piece);
 }
 
@@ -100,7 +100,7 @@ static quern_status stage_input(exchange *x, int64_t step) {
 static quern_status take_arrivals(exchange *x, int64_t step) {
     quern_status status = QUERN_OK;
     for (int place = 0; place < x->call->places && status == QUERN_OK && !is_alone(x); place++) {
-        const struct span piece = part_of(share_of(x, place), x->piece, step - lag_of_gather(x));
+        const struct range piece = part_of(share_of(x, place), x->piece, step - lag_of_gather(x));
         if (x->host_of[place] != x->host) status = copy(x, output_at(x, piece.begin), arrival(x, place, step), piece);
     }
     return status;
@@ -110,7 +110,7 @@ static quern_status take_gathered(exchange *x, int64_t step) {
     quern_status status = QUERN_OK;
     for (int i = 0; i < x->here && status == QUERN_OK; i++) {
         const int place = quern_member_at(x, x->host, i);
-        const struct span share = share_of(x, place), piece = part_of(share, x->piece, step);
+        const struct range share = share_of(x, place), piece = part_of(share, x->piece, step);
         const bool own = place == x->call->place;
         status = copy(x, output_at(x, piece.begin), own ? input_at(x, piece.begin - share.begin) : quern_slot(x, i, step, 0),
                       piece);
@@ -129,7 +129,7 @@ static int64_t direct_steps(const exchange *x) {
 }
 
 static int direct_parts(const exchange *x, int64_t step, int from, int to, struct iovec *parts) {
-    const struct span piece = part_of(share_of(x, to), x->piece, step);
+    const struct range piece = part_of(share_of(x, to), x->piece, step);
     const bool sends = from == x->call->place;
     const int count = add_part(x, parts, 0, sends ? input_at(x, piece.begin) : quern_own_slot(x, step, from), piece);
     return x->call->form->scatters ? count : gather_part(x, step, from, to, parts, count);
@@ -139,7 +139,7 @@ static quern_status stage_shares(exchange *x, int64_t step) {
     quern_status status = QUERN_OK;
     for (int i = 0; i < x->here && status == QUERN_OK; i++) {
         const int place = quern_member_at(x, x->host, i);
-        const struct span piece = part_of(share_of(x, place), x->piece, step);
+        const struct range piece = part_of(share_of(x, place), x->piece, step);
         if (i != x->index) status = copy(x, quern_own_slot(x, step, place), input_at(x, piece.begin), piece);
     }
     return status;
@@ -147,7 +147,7 @@ static quern_status stage_shares(exchange *x, int64_t step) {
 
 static quern_status combine_share(exchange *x, int64_t step) {
     const int own = x->call->place;
-    const struct span share = share_of(x, own), piece = part_of(share, x->piece, step);
+    const struct range share = share_of(x, own), piece = part_of(share, x->piece, step);
     char *to = quern_own_slot(x, step, own_column(x));
     for (int place = 0; place < x->call->places; place++) {
         if (place == own) x->inputs[place] = input_at(x, piece.begin);
@@ -163,7 +163,7 @@ static quern_status combine_share(exchange *x, int64_t step) {
 static quern_status take_results(exchange *x, int64_t step) {
     quern_status status = QUERN_OK;
     for (int i = 0; i < x->here && status == QUERN_OK && !is_alone(x); i++) {
-        const struct span piece = part_of(share_of(x, quern_member_at(x, x->host, i)), x->piece, step - 1);
+        const struct range piece = part_of(share_of(x, quern_member_at(x, x->host, i)), x->piece, step - 1);
         status = copy(x, output_at(x, piece.begin), quern_slot(x, i, step - 1, own_column(x)), piece);
     }
     return status;
@@ -193,10 +193,10 @@ static int owner_of(const exchange *x, int64_t piece) {
 
 static int64_t pieces_of_chain(const exchange *x) { return pieces_of_share(x) * (x->call->form->scatters ? x->call->places : 1); }
 
-static struct span slice_of(const exchange *x, int64_t piece, int index) {
+static struct range slice_of(const exchange *x, int64_t piece, int index) {
     const bool scatters = x->call->form->scatters;
-    if (piece < 0 || piece >= pieces_of_chain(x) || index >= x->fewest) return (struct span){0, 0};
-    const struct span whole = {scatters ? owner_of(x, piece) * x->call->count : 0, x->call->count};
+    if (piece < 0 || piece >= pieces_of_chain(x) || index >= x->fewest) return (struct range){0, 0};
+    const struct range whole = {scatters ? owner_of(x, piece) * x->call->count : 0, x->call->count};
     return part_of(part_of(whole, size_of_piece(x), scatters ? piece % pieces_of_share(x) : piece), x->piece, index);
 }
 
@@ -234,14 +234,14 @@ static int chain_parts(const exchange *x, int64_t step, int from, int to, struct
 static quern_status stage_slices(exchange *x, int64_t step) {
     quern_status status = QUERN_OK;
     for (int index = 0; index < x->fewest && status == QUERN_OK; index++) {
-        const struct span slice = slice_of(x, combined_at(step, x->host), index);
+        const struct range slice = slice_of(x, combined_at(step, x->host), index);
         if (index != x->index) status = copy(x, quern_own_slot(x, step, CHAIN_INPUTS + index), input_at(x, slice.begin), slice);
     }
     return status;
 }
 
 static quern_status combine_slice(exchange *x, int64_t step) {
-    const struct span slice = slice_of(x, combined_at(step, x->host), x->index);
+    const struct range slice = slice_of(x, combined_at(step, x->host), x->index);
     int count = 0;
     if (!slice.count) return QUERN_OK;
     if (x->host > 0) x->inputs[count++] = quern_own_slot(x, step, CHAIN_PARTIAL);
@@ -258,7 +258,7 @@ static quern_status take_slices(exchange *x, int64_t step) {
     quern_status status = QUERN_OK;
     if (owner != x->call->places && owner != x->call->place) return QUERN_OK;
     for (int index = 0; index < x->fewest && status == QUERN_OK; index++) {
-        const struct span slice = slice_of(x, piece, index);
+        const struct range slice = slice_of(x, piece, index);
         const char *from = is_last ? quern_slot(x, index, step - 1, CHAIN_OUT) : quern_slot(x, index, step, CHAIN_RESULT);
         const int64_t skipped = owner == x->call->places ? 0 : owner * x->call->count;
         status = copy(x, output_at(x, slice.begin - skipped), from, slice);
@@ -286,13 +286,13 @@ static int root_host(const exchange *x) { return x->host_of[x->call->root_place]
 
 static int distance_of(const exchange *x, int host) { return (host - root_host(x) + x->hosts) % x->hosts; }
 
-static struct span cast_slice(const exchange *x, int64_t piece, int index) {
-    if (index >= x->fewest) return (struct span){0, 0};
-    return part_of(part_of((struct span){0, x->call->count}, size_of_piece(x), piece), x->piece, index);
+static struct range cast_slice(const exchange *x, int64_t piece, int index) {
+    if (index >= x->fewest) return (struct range){0, 0};
+    return part_of(part_of((struct range){0, x->call->count}, size_of_piece(x), piece), x->piece, index);
 }
 
 /* Where this rank has a slice that it sends in a step. */
-static const char *cast_source(const exchange *x, int64_t step, struct span slice) {
+static const char *cast_source(const exchange *x, int64_t step, struct range slice) {
     if (x->call->place == x->call->root_place) return input_at(x, slice.begin);
     if (x->host == root_host(x)) return quern_slot(x, x->index_of[x->call->root_place], step - 1, CAST_INPUTS + x->index);
     return is_alone(x) ? output_at(x, slice.begin) : quern_own_slot(x, step - 1, CAST_ARRIVAL);
@@ -300,7 +300,7 @@ static const char *cast_source(const exchange *x, int64_t step, struct span slic
 
 static int cast_parts(const exchange *x, int64_t step, int from, int to, struct iovec *parts) {
     const int distance = distance_of(x, x->host_of[to]);
-    const struct span slice = cast_slice(x, step - distance, x->index_of[to]);
+    const struct range slice = cast_slice(x, step - distance, x->index_of[to]);
     if (!distance || distance != distance_of(x, x->host_of[from]) + 1 || x->index_of[from] != x->index_of[to]) return 0;
     if (from == x->call->place) return add_part(x, parts, 0, cast_source(x, step, slice), slice);
     return add_part(x, parts, 0, is_alone(x) ? output_at(x, slice.begin) : quern_own_slot(x, step, CAST_ARRIVAL), slice);
@@ -309,7 +309,7 @@ static int cast_parts(const exchange *x, int64_t step, int from, int to, struct 
 static quern_status show_piece(exchange *x, int64_t step) {
     quern_status status = QUERN_OK;
     for (int index = 0; index < x->fewest && x->call->place == x->call->root_place && status == QUERN_OK; index++) {
-        const struct span slice = cast_slice(x, step, index);
+        const struct range slice = cast_slice(x, step, index);
         status = copy(x, quern_own_slot(x, step, CAST_INPUTS + index), input_at(x, slice.begin), slice);
     }
     return status;
@@ -319,7 +319,7 @@ static quern_status take_cast(exchange *x, int64_t step) {
     const int root = x->call->root_place, distance = distance_of(x, x->host);
     quern_status status = QUERN_OK;
     for (int index = 0; index < x->fewest && status == QUERN_OK; index++) {
-        const struct span slice = cast_slice(x, step - distance, index);
+        const struct range slice = cast_slice(x, step - distance, index);
         const char *from = x->call->place == root ? input_at(x, slice.begin)
                            : distance == 0        ? quern_slot(x, x->index_of[root], step, CAST_INPUTS + index)
                            : is_alone(x)          ? output_at(x, slice.begin)

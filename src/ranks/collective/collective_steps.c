@@ -168,9 +168,9 @@ static struct quern_rank_set partners_in(const struct step *step) {
 
 static quern_status begin_messages(struct step *step) {
     struct quern_host_exchange *x = step->x;
-    struct quern_span *span = x->call->member->span;
+    struct quern_net *net = x->call->member->net;
     const struct quern_rank_set partners = partners_in(step);
-    quern_sendrecv_open(&x->sendrecv, x->call->member, &x->meeting, &partners, span->channels, span->order);
+    quern_sendrecv_open(&x->sendrecv, x->call->member, &x->meeting, &partners, net->channels, net->order);
     x->sendrecv.place = place_parts;
     x->sendrecv.user = step;
     for (int i = 0; i < x->sendrecv.count; i++) fill_channel(step, &x->sendrecv.channel[i]);

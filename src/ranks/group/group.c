@@ -243,7 +243,7 @@ static quern_status destroy(quern_group *group, struct quern_look *look) {
     quern_look_at_member(look, member);
     QUERN_POINT(LEAVE_BEGUN);
     status = quern_settle_transfers(member);
-    const quern_status settled = quern_settle_span(member);
+    const quern_status settled = quern_settle_net(member);
     if (status == QUERN_OK) status = settled;
     if (settled == QUERN_OK) member->transport->detach(member);  /* else a carrier may still touch its symmetric memory */
     QUERN_POINT(LEAVE_DETACHED);

@@ -60,16 +60,16 @@ quern_status quern_probe_peers(struct quern_membership *const *members, int coun
 /* ---- shrink_hosts.c: the part of a shrink that is about ranks of several hosts ---- */
 
 /*
- * For the other ranks of a host: the verdict of a round, by the rank that speaks for it.  The second is false: there is none yet.
+ * For the other ranks of a host: the decision of a round, by the rank that speaks for it.  The second is false: there is none yet.
  */
-void quern_publish_verdict(const struct quern_membership *member, uint32_t round, const struct quern_verdict *verdict);
-bool quern_read_verdict(const struct quern_membership *member, int speaker, uint32_t round, struct quern_verdict *verdict);
+void quern_publish_decision(const struct quern_membership *member, uint32_t round, const struct quern_decision *decision);
+bool quern_read_decision(const struct quern_membership *member, int speaker, uint32_t round, struct quern_decision *decision);
 
 /*
- * Forms the group of the verdict's ranks, up to the last meeting.  Until that has begun, a rank that fails may try again.  The
+ * Forms the group of the decision's ranks, up to the last meeting.  Until that has begun, a rank that fails may try again.  The
  * limit is in seconds; the veto is asked while ranks are awaited.
  */
-quern_status quern_join_quorum(const struct quern_membership *member, const struct quern_verdict *verdict, double limit,
+quern_status quern_join_quorum(const struct quern_membership *member, const struct quern_decision *decision, double limit,
                                struct quern_veto veto, struct quern_membership **formed);
 
 /*

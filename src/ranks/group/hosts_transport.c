@@ -29,7 +29,7 @@ static void detach(struct quern_membership *member) { quern_symmetric_forget(mem
 
 static quern_status barrier(struct quern_membership *member, const struct quern_rank_set *set, double timeout, void *stream) {
     (void)stream;
-    return quern_span_meet(member, &(struct quern_meeting){.operation = QUERN_IN_BARRIER, .phase = QUERN_PHASE_MEETING, .set = set,
+    return quern_net_meet(member, &(struct quern_meeting){.operation = QUERN_IN_BARRIER, .phase = QUERN_PHASE_MEETING, .set = set,
                                                            .timeout = timeout});
 }
 

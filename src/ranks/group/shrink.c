@@ -205,22 +205,22 @@ static quern_status fail_expired(const struct quern_membership *member) {
                       member->label, member->first_timeout);
 }
 
-static quern_status speak(struct shrinking *shrinking, struct quern_verdict *verdict) {
+static quern_status speak(struct shrinking *shrinking, struct quern_decision *decision) {
     const struct quern_membership *member = shrinking->members[0];
     shrinking->quorum = quern_open_quorum(member, &shrinking->living, shrinking->hosts_patience);
     if (!shrinking->quorum) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
     quern_status status = quern_find_quorum(shrinking->quorum, (struct quern_veto){.ask = check_round, .user = shrinking},
-                                            shrinking->limit, verdict);
-    if (status == QUERN_OK) quern_publish_verdict(member, shrinking->round, verdict);
+                                            shrinking->limit, decision);
+    if (status == QUERN_OK) quern_publish_decision(member, shrinking->round, decision);
     return status;
 }
 
 /* The speaker may have published it just before its end. */
-static quern_status await_verdict(const struct shrinking *shrinking, int speaker, struct quern_verdict *verdict) {
+static quern_status await_decision(const struct shrinking *shrinking, int speaker, struct quern_decision *decision) {
     long nap = 100000;  /* nanoseconds */
     for (;;) {
         const quern_status lost = check_round(shrinking);
-        if (quern_read_verdict(shrinking->members[0], speaker, shrinking->round, verdict)) return QUERN_OK;
+        if (quern_read_decision(shrinking->members[0], speaker, shrinking->round, decision)) return QUERN_OK;
         if (lost != QUERN_OK) return lost;
         if (quern_now() > shrinking->limit) return fail_expired(shrinking->members[0]);
         nanosleep(&(struct timespec){.tv_nsec = nap}, NULL);
@@ -237,12 +237,13 @@ static quern_status check_hosts(const void *user) {
                       shrinking->members[0]->label);
 }
 
-static quern_status join_hosts(struct shrinking *shrinking, const struct quern_verdict *verdict, struct quern_membership **formed) {
+static quern_status join_hosts(struct shrinking *shrinking, const struct quern_decision *decision,
+                               struct quern_membership **formed) {
     const struct quern_membership *member = shrinking->members[0];
     const double left = (double)(shrinking->limit - quern_now()) * 1e-9;
-    list_living(shrinking, verdict->living);
+    list_living(shrinking, decision->living);
     const struct quern_veto veto = {check_hosts, shrinking, shrinking->numbers};
-    quern_status status = quern_join_quorum(member, verdict, left > 1e-9 ? left : 1e-9, veto, formed);
+    quern_status status = quern_join_quorum(member, decision, left > 1e-9 ? left : 1e-9, veto, formed);
     if (status != QUERN_OK) return status;
     shrinking->is_over = true;
     return quern_seal_quorum(member, formed);
@@ -251,15 +252,15 @@ static quern_status join_hosts(struct shrinking *shrinking, const struct quern_v
 static quern_status take_round_of_hosts(struct shrinking *shrinking, struct quern_membership **formed) {
     const struct quern_membership *member = shrinking->members[0];
     const int speaker = find_speaker(shrinking);
-    struct quern_verdict verdict = {.status = QUERN_OK};
-    quern_status status = speaker == member->rank ? speak(shrinking, &verdict) : await_verdict(shrinking, speaker, &verdict);
-    if (status == QUERN_OK && verdict.status != QUERN_OK) {
-        char reason[sizeof verdict.reason];
-        quern_copy_text(reason, verdict.reason, sizeof reason);
+    struct quern_decision decision = {.status = QUERN_OK};
+    quern_status status = speaker == member->rank ? speak(shrinking, &decision) : await_decision(shrinking, speaker, &decision);
+    if (status == QUERN_OK && decision.status != QUERN_OK) {
+        char reason[sizeof decision.reason];
+        quern_copy_text(reason, decision.reason, sizeof reason);
         shrinking->is_over = true;
-        status = quern_fail(member->device, quern_told_status(verdict.status), "%s: %s", member->label, reason);
+        status = quern_fail(member->device, quern_told_status(decision.status), "%s: %s", member->label, reason);
     }
-    if (status == QUERN_OK) status = join_hosts(shrinking, &verdict, formed);
+    if (status == QUERN_OK) status = join_hosts(shrinking, &decision, formed);
     quern_close_quorum(shrinking->quorum);
     shrinking->quorum = NULL;
     return status;

@@ -1,6 +1,6 @@
 /*
  * The survivors meet as the ranks of any group of several hosts do, at an address of the lowest one, under a name and a key that
- * are of this verdict alone.  So nobody of another round or another set can be among them.  Called by shrink.c.
+ * are of this decision alone.  So nobody of another round or another set can be among them.  Called by shrink.c.
  */
 #include "ranks/group/group.h"
 
@@ -11,39 +11,39 @@
 #include "ranks/hosts/hosts.h"
 #include "runtime/status.h"
 
-/* ---- the verdict, from the speaker of a host to its other ranks ---- */
+/* ---- the decision, from the speaker of a host to its other ranks ---- */
 
 /* All have come to the next round before the turn of this one comes again. */
-static struct quern_verdict *place_of_verdict(const struct quern_membership *member, int speaker, uint32_t round) {
-    return &quern_place(member->roster, speaker)->verdict[round % 2];
+static struct quern_decision *place_of_decision(const struct quern_membership *member, int speaker, uint32_t round) {
+    return &quern_place(member->roster, speaker)->decision[round % 2];
 }
 
-void quern_publish_verdict(const struct quern_membership *member, uint32_t round, const struct quern_verdict *verdict) {
-    struct quern_verdict *place = place_of_verdict(member, member->rank, round), fresh = *verdict;
+void quern_publish_decision(const struct quern_membership *member, uint32_t round, const struct quern_decision *decision) {
+    struct quern_decision *place = place_of_decision(member, member->rank, round), fresh = *decision;
     fresh.round = 0;  /* not yet, whatever the other host has said */
     *place = fresh;
     __atomic_store_n(&place->round, round, __ATOMIC_RELEASE);
 }
 
-bool quern_read_verdict(const struct quern_membership *member, int speaker, uint32_t round, struct quern_verdict *verdict) {
-    const struct quern_verdict *place = place_of_verdict(member, speaker, round);
+bool quern_read_decision(const struct quern_membership *member, int speaker, uint32_t round, struct quern_decision *decision) {
+    const struct quern_decision *place = place_of_decision(member, speaker, round);
     if (__atomic_load_n(&place->round, __ATOMIC_ACQUIRE) != round) return false;
-    *verdict = *place;
+    *decision = *place;
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return __atomic_load_n(&place->round, __ATOMIC_RELAXED) == round;  /* a rank that is late may find that of a later round */
 }
 
 /* ---- the new group ---- */
 
-static bool is_of(const struct quern_verdict *verdict, int rank) { return verdict->living[rank / 32] >> rank % 32 & 1; }
+static bool is_of(const struct quern_decision *decision, int rank) { return decision->living[rank / 32] >> rank % 32 & 1; }
 
 /* The ranks keep their order.  Returns how many are of a host. */
-static int number_ranks(const struct quern_membership *member, const struct quern_verdict *verdict, quern_group_args *args) {
+static int number_ranks(const struct quern_membership *member, const struct quern_decision *decision, quern_group_args *args) {
     const int host = member->roster->peer[member->rank].host;
     int here = 0;
     args->rank = args->ranks = 0;
     for (int rank = 0; rank < member->ranks; rank++) {
-        if (!is_of(verdict, rank)) continue;
+        if (!is_of(decision, rank)) continue;
         args->rank += rank < member->rank;
         args->ranks++;
         here += member->roster->peer[rank].host == host;
@@ -52,42 +52,42 @@ static int number_ranks(const struct quern_membership *member, const struct quer
 }
 
 /* The segment may be damaged. */
-static quern_status check_verdict(const struct quern_membership *member, const struct quern_verdict *verdict) {
+static quern_status check_decision(const struct quern_membership *member, const struct quern_decision *decision) {
     for (int rank = member->ranks; rank < QUERN_GROUP_LIMIT; rank++)
-        if (is_of(verdict, rank)) return quern_fail_damaged(member->device, "the decision about the ranks that continue", rank);
-    if (!is_of(verdict, member->rank) || !quern_is_quorum(verdict->living, member->ranks) ||
-        (verdict->place.version != 4 && verdict->place.version != 6) || !verdict->place.port)
+        if (is_of(decision, rank)) return quern_fail_damaged(member->device, "the decision about the ranks that continue", rank);
+    if (!is_of(decision, member->rank) || !quern_is_quorum(decision->living, member->ranks) ||
+        (decision->place.version != 4 && decision->place.version != 6) || !decision->place.port)
         return quern_fail_damaged(member->device, "the decision about the ranks that continue", member->rank);
     return QUERN_OK;
 }
 
 /* The engine's own way may have those that have ended among its ranks. */
 static void note_transport(const struct quern_membership *member, struct quern_membership *formed) {
-    if (!formed->span || !(member->transports & QUERN_TRANSPORT_CARRIER)) return;
-    struct quern_text why = quern_text_begin(formed->span->why, sizeof formed->span->why);
+    if (!formed->net || !(member->transports & QUERN_TRANSPORT_CARRIER)) return;
+    struct quern_text why = quern_text_begin(formed->net->why, sizeof formed->net->why);
     quern_text_add(&why, "%s: the group is what is left of another one, whose ranks it has", member->carrier_name);
 }
 
-quern_status quern_join_quorum(const struct quern_membership *member, const struct quern_verdict *verdict, double limit,
+quern_status quern_join_quorum(const struct quern_membership *member, const struct quern_decision *decision, double limit,
                                struct quern_veto veto, struct quern_membership **formed) {
     char name[64], host[16], at[QUERN_ADDRESS_TEXT];
     unsigned char key[QUERN_DIGEST_BYTES];
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
     quern_hosts_args hosts = QUERN_HOSTS_ARGS_INIT;
-    quern_status status = check_verdict(member, verdict);
+    quern_status status = check_decision(member, decision);
     if (status != QUERN_OK) return status;
     struct quern_text text = quern_text_begin(name, sizeof name);
     quern_text_add(&text, QUERN_SHRINK);
-    quern_add_number(&text, verdict->number);
+    quern_add_number(&text, decision->number);
     text = quern_text_begin(host, sizeof host);
     quern_text_add(&text, "host%d", member->roster->peer[member->rank].host);
-    quern_address_write(&verdict->place, true, at);
-    quern_make_shrink_key(member->span->key, key);
+    quern_address_write(&decision->place, true, at);
+    quern_make_shrink_key(member->net->key, key);
     args.device = member->device;
     args.timeout = member->steady_timeout;
     args.first_timeout = limit;
     args.hosts = &hosts;
-    hosts.host_ranks = number_ranks(member, verdict, &args);
+    hosts.host_ranks = number_ranks(member, decision, &args);
     hosts.meet = at;
     hosts.host = host;
     hosts.secret = key;

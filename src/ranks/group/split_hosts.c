@@ -65,7 +65,7 @@ quern_status quern_attend_split(struct quern_membership *member) {
 static void name_child(const struct quern_membership *member, int colour, char *buffer, size_t bytes) {
     unsigned char code[QUERN_DIGEST_BYTES];
     struct quern_text text = quern_text_begin(buffer, bytes);
-    quern_hmac(member->span->key, sizeof member->span->key, &(struct quern_part){"split", 5}, 1, code);
+    quern_hmac(member->net->key, sizeof member->net->key, &(struct quern_part){"split", 5}, 1, code);
     quern_text_add(&text, QUERN_SPLIT);
     quern_add_number(&text, code);
     quern_text_add(&text, ".%u.%d", member->splits, colour);
@@ -96,17 +96,17 @@ quern_status quern_split_hosts(struct quern_membership *member, const struct que
     hosts.host_ranks = count_here(member, colour);
     hosts.meet = quern_address_is_any(&member->address) ? NULL : at;
     hosts.host = host;
-    hosts.secret = member->span->key;
-    hosts.secret_bytes = sizeof member->span->key;
+    hosts.secret = member->net->key;
+    hosts.secret_bytes = sizeof member->net->key;
     hosts.all_gather = gather_over_parent;
     hosts.all_gather_user = &parent;
     hosts.failure_timeout = member->failure_timeout * 1e-6;
     struct quern_membership *child;
     quern_status status = quern_form_group(&args, 1, name, veto, &child);
     if (status != QUERN_OK) return status;
-    if (child->span && member->span->messages) {
-        struct quern_text why = quern_text_begin(child->span->why, sizeof child->span->why);
-        quern_text_add(&why, "%s: the group is split off another one, whose numbers its ranks have there", member->span->transport);
+    if (child->net && member->net->messages) {
+        struct quern_text why = quern_text_begin(child->net->why, sizeof child->net->why);
+        quern_text_add(&why, "%s: the group is split off another one, whose numbers its ranks have there", member->net->transport);
     }
     *formed = child;
     return QUERN_OK;

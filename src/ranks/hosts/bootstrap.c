@@ -65,18 +65,18 @@ void quern_seal_card(const unsigned char session[QUERN_DIGEST_BYTES], const stru
     quern_hmac(session, QUERN_DIGEST_BYTES, parts, 3, seal);
 }
 
-void quern_seal_verdict(const unsigned char session[QUERN_DIGEST_BYTES], const unsigned char digest[QUERN_DIGEST_BYTES],
+void quern_seal_decision(const unsigned char session[QUERN_DIGEST_BYTES], const unsigned char digest[QUERN_DIGEST_BYTES],
                         unsigned char seal[QUERN_DIGEST_BYTES]) {
     const struct quern_part parts[] = {{"tell", 4}, {digest, QUERN_DIGEST_BYTES}};
     quern_hmac(session, QUERN_DIGEST_BYTES, parts, 2, seal);
 }
 
 /* Made once for all hosts, since the facts of many ranks are long. */
-void quern_digest_verdict(const struct quern_host_verdict *verdict, const struct quern_fact *facts, int ranks,
+void quern_digest_decision(const struct quern_host_answer *decision, const struct quern_fact *facts, int ranks,
                           unsigned char digest[QUERN_DIGEST_BYTES]) {
     struct quern_sha256 hash;
     quern_sha256_begin(&hash);
-    quern_sha256_add(&hash, verdict, sizeof *verdict);
+    quern_sha256_add(&hash, decision, sizeof *decision);
     quern_sha256_add(&hash, facts, (size_t)ranks * sizeof *facts);
     quern_sha256_end(&hash, digest);
 }
@@ -103,17 +103,17 @@ void quern_write_card(const struct quern_membership *member, quern_status status
     quern_text_add(&text, "%s", reason);
 }
 
-quern_status quern_take_verdict(const struct quern_membership *member, const struct quern_host_verdict *verdict,
+quern_status quern_take_decision(const struct quern_membership *member, const struct quern_host_answer *decision,
                                 struct quern_fact *facts) {
-    char reason[sizeof verdict->reason];
-    struct quern_roll roll = {.hosts = verdict->hosts, .strangers = verdict->strangers, .facts = facts};
-    memcpy(roll.number, verdict->number, sizeof roll.number);
-    if (verdict->status == QUERN_OK) {
+    char reason[sizeof decision->reason];
+    struct quern_roll roll = {.hosts = decision->hosts, .strangers = decision->strangers, .facts = facts};
+    memcpy(roll.number, decision->number, sizeof roll.number);
+    if (decision->status == QUERN_OK) {
         quern_publish_roll(member, &roll);
         return QUERN_OK;
     }
-    quern_copy_text(reason, verdict->reason, sizeof reason);
-    return quern_fail(member->device, quern_told_status(verdict->status), "quern_group_create: %s", reason);
+    quern_copy_text(reason, decision->reason, sizeof reason);
+    return quern_fail(member->device, quern_told_status(decision->status), "quern_group_create: %s", reason);
 }
 
 quern_status quern_look_beside(const struct quern_bootstrap *bootstrap) {
@@ -132,7 +132,7 @@ struct visit {
     struct quern_connector connector;
     struct quern_host_card card;
     struct quern_fact own[QUERN_RANK_LIMIT];
-    struct quern_host_verdict verdict;
+    struct quern_host_answer decision;
     unsigned char session[QUERN_DIGEST_BYTES], seal[QUERN_DIGEST_BYTES];
     struct quern_fact *facts;             /* [ranks] */
 };
@@ -188,27 +188,27 @@ static bool hear(struct visit *visit, int socket, void *data, size_t bytes, quer
 }
 
 static bool are_sound(const struct visit *visit) {
-    const int ranks = visit->bootstrap->member->ranks, hosts = visit->verdict.hosts;
-    if (visit->verdict.status != QUERN_OK) return true;
+    const int ranks = visit->bootstrap->member->ranks, hosts = visit->decision.hosts;
+    if (visit->decision.status != QUERN_OK) return true;
     for (int rank = 0; rank < ranks; rank++)
         if (visit->facts[rank].rank != rank || visit->facts[rank].host < 0 || visit->facts[rank].host >= hosts) return false;
     return hosts >= 1 && hosts <= ranks;
 }
 
-/* The same as if it were the verdict: the other hosts go on without this one. */
+/* The same as if it were the decision: the other hosts go on without this one. */
 static quern_status check_seal(const struct visit *visit, int ranks) {
     unsigned char digest[QUERN_DIGEST_BYTES], seal[QUERN_DIGEST_BYTES];
-    quern_digest_verdict(&visit->verdict, visit->facts, ranks, digest);
-    quern_seal_verdict(visit->session, digest, seal);
+    quern_digest_decision(&visit->decision, visit->facts, ranks, digest);
+    quern_seal_decision(visit->session, digest, seal);
     if (quern_same_digest(seal, visit->seal) && are_sound(visit)) return QUERN_OK;
     return quern_fail(visit->bootstrap->member->device, QUERN_PEER_MISMATCH, "quern_group_create: what the host of rank 0 has said "
                       "at the place of meeting was damaged on its way");
 }
 
 /* False with QUERN_OK: the connection has ended. */
-static bool hear_verdict(struct visit *visit, int socket, quern_status *status) {
-    if (!hear(visit, socket, &visit->verdict, sizeof visit->verdict, status)) return false;
-    const int ranks = visit->verdict.status == QUERN_OK ? visit->bootstrap->member->ranks : 0;
+static bool hear_decision(struct visit *visit, int socket, quern_status *status) {
+    if (!hear(visit, socket, &visit->decision, sizeof visit->decision, status)) return false;
+    const int ranks = visit->decision.status == QUERN_OK ? visit->bootstrap->member->ranks : 0;
     if (!hear(visit, socket, visit->facts, (size_t)ranks * sizeof *visit->facts, status)) return false;
     if (!hear(visit, socket, visit->seal, sizeof visit->seal, status)) return false;
     *status = check_seal(visit, ranks);
@@ -224,7 +224,7 @@ static bool say_card(struct visit *visit, int socket) {
            quern_send_all(socket, seal, sizeof seal, visit->deadline);
 }
 
-/* Returns QUERN_OK when a verdict was heard, whatever it says. */
+/* Returns QUERN_OK when a decision was heard, whatever it says. */
 static quern_status pay(struct visit *visit) {
     const struct quern_bootstrap *bootstrap = visit->bootstrap;
     quern_status status = QUERN_OK;
@@ -232,7 +232,7 @@ static quern_status pay(struct visit *visit) {
     for (bool heard = false; !heard && status == QUERN_OK;) {
         const int socket = call(visit, &status);
         if (socket < 0) break;
-        heard = say_card(visit, socket) && hear_verdict(visit, socket, &status);
+        heard = say_card(visit, socket) && hear_decision(visit, socket, &status);
         close(socket);
         visit->connector.again = quern_now() + 20000000;
     }
@@ -255,7 +255,7 @@ static quern_status go(struct visit *visit, quern_status status) {
     visit->takes_part = status == QUERN_OK;
     quern_write_card(member, status, &visit->card, visit->own);
     if (visit->takes_part) status = pay(visit);
-    if (visit->takes_part && status == QUERN_OK) return quern_take_verdict(member, &visit->verdict, visit->facts);
+    if (visit->takes_part && status == QUERN_OK) return quern_take_decision(member, &visit->decision, visit->facts);
     if (visit->takes_part && !visit->ends_here) return status;
     quern_error_detail(reason, sizeof reason);
     quern_write_card(member, status, &visit->card, visit->own);

@@ -22,7 +22,7 @@
 
 enum { TICK = 20 };  /* milliseconds between two looks at the poison */
 
-/* Nanoseconds: in which a host whose limit has ended says why it has not come; to tell a host the verdict. */
+/* Nanoseconds: in which a host whose limit has ended says why it has not come; to tell a host the decision. */
 static const int64_t GRACE = 1000000000, TELLING = 2000000000;
 
 /* A host at the place.  The seal comes behind the facts of its ranks. */
@@ -39,7 +39,7 @@ struct quern_bootstrap_root {
     struct quern_bootstrap bootstrap;
     struct follower *followers[QUERN_GROUP_LIMIT];
     int count, come;              /* followers; ranks of other hosts that are here, or were told, whether they fit or not */
-    struct quern_host_verdict verdict;
+    struct quern_host_answer decision;
     struct quern_fact facts[QUERN_GROUP_LIMIT];  /* of all ranks */
     bool is_there[QUERN_GROUP_LIMIT];
     int there;
@@ -54,15 +54,15 @@ _Static_assert(sizeof(struct quern_fact) >= QUERN_DIGEST_BYTES, "room for the se
 static void say(struct quern_bootstrap_root *place, quern_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 static void say(struct quern_bootstrap_root *place, quern_status status, const char *format, ...) {
-    struct quern_text text = quern_text_begin(place->verdict.reason, sizeof place->verdict.reason);
+    struct quern_text text = quern_text_begin(place->decision.reason, sizeof place->decision.reason);
     va_list list;
     va_start(list, format);
     quern_text_add_list(&text, format, list);
     va_end(list);
-    place->verdict.status = status;
+    place->decision.status = status;
 }
 
-static bool has_failed(const struct quern_bootstrap_root *place) { return place->verdict.status != QUERN_OK; }
+static bool has_failed(const struct quern_bootstrap_root *place) { return place->decision.status != QUERN_OK; }
 
 /* ---- what hosts bring ---- */
 
@@ -107,7 +107,7 @@ static bool enter(struct quern_bootstrap_root *place, const struct quern_host_ca
     return true;
 }
 
-/* The first host that does not take part or does not fit gives the verdict. */
+/* The first host that does not take part or does not fit gives the decision. */
 static void take(struct quern_bootstrap_root *place, struct follower *follower) {
     char reason[sizeof follower->card.reason];
     place->come += follower->card.count;
@@ -198,16 +198,16 @@ static void serve_listener(struct quern_bootstrap_root *place) {
     say(place, status, "rank 0: %s", reason);
 }
 
-/* ---- the verdict ---- */
+/* ---- the decision ---- */
 
 static void tell(const struct quern_bootstrap_root *place, struct follower *follower,
                  const unsigned char digest[QUERN_DIGEST_BYTES]) {
     const int64_t soon = quern_now() + TELLING, deadline = place->bootstrap.deadline > soon ? place->bootstrap.deadline : soon;
     const int ranks = has_failed(place) ? 0 : place->bootstrap.member->ranks;
     unsigned char seal[QUERN_DIGEST_BYTES];
-    quern_seal_verdict(follower->session, digest, seal);
+    quern_seal_decision(follower->session, digest, seal);
     follower->is_told = true;
-    if (quern_send_all(follower->socket, &place->verdict, sizeof place->verdict, deadline) &&
+    if (quern_send_all(follower->socket, &place->decision, sizeof place->decision, deadline) &&
         quern_send_all(follower->socket, place->facts, (size_t)ranks * sizeof *place->facts, deadline))
         quern_send_all(follower->socket, seal, sizeof seal, deadline);
 }
@@ -215,7 +215,7 @@ static void tell(const struct quern_bootstrap_root *place, struct follower *foll
 /* The followers that have said all. */
 static void tell_followers(struct quern_bootstrap_root *place) {
     unsigned char digest[QUERN_DIGEST_BYTES];
-    quern_digest_verdict(&place->verdict, place->facts, has_failed(place) ? 0 : place->bootstrap.member->ranks, digest);
+    quern_digest_decision(&place->decision, place->facts, has_failed(place) ? 0 : place->bootstrap.member->ranks, digest);
     for (int i = 0; i < place->count; i++)
         if (is_whole(place->followers[i]) && !place->followers[i]->is_told) tell(place, place->followers[i], digest);
 }
@@ -236,7 +236,7 @@ static void serve(struct quern_bootstrap_root *place, int milliseconds) {
 quern_status quern_serve_bootstrap_root(struct quern_bootstrap_root *place) {
     const struct quern_membership *member = place->bootstrap.member;
     serve(place, 0);
-    return place->come + member->here > member->ranks ? quern_take_verdict(member, &place->verdict, NULL) : QUERN_OK;
+    return place->come + member->here > member->ranks ? quern_take_decision(member, &place->decision, NULL) : QUERN_OK;
 }
 
 /* ---- the meeting ---- */
@@ -254,7 +254,7 @@ static void name_missing(struct quern_bootstrap_root *place) {
     quern_address_write(&place->bootstrap.place, true, at);
     say(place, QUERN_PEER_TIMEOUT, "waited %g s at %s for%s, whose hosts did not come",
         quern_seconds(quern_now() - place->bootstrap.began), at, missing);
-    text = (struct quern_text){place->verdict.reason, sizeof place->verdict.reason, strlen(place->verdict.reason)};
+    text = (struct quern_text){place->decision.reason, sizeof place->decision.reason, strlen(place->decision.reason)};
     quern_describe_strangers(&text, "; connections that were none of the group's: ", place->bootstrap.listener->strangers);
 }
 
@@ -270,7 +270,7 @@ static void number_hosts(struct quern_bootstrap_root *place) {
         if (*host < 0) *host = hosts++;
         place->facts[rank].host = *host;
     }
-    place->verdict.hosts = hosts;
+    place->decision.hosts = hosts;
 }
 
 /* The facts of this host, or the reason why it does not take part. */
@@ -284,7 +284,7 @@ static void begin(struct quern_bootstrap_root *place, quern_status status) {
 }
 
 static void look_beside(struct quern_bootstrap_root *place) {
-    char reason[sizeof place->verdict.reason];
+    char reason[sizeof place->decision.reason];
     const quern_status status = quern_look_beside(&place->bootstrap);
     if (status == QUERN_OK) return;
     quern_error_detail(reason, sizeof reason);
@@ -307,7 +307,7 @@ static void await_hosts(struct quern_bootstrap_root *place) {
  */
 static void tell_later_ones(struct quern_bootstrap_root *place) {
     const struct quern_membership *member = place->bootstrap.member;
-    const bool is_last = place->verdict.status == QUERN_PEER_LOST || place->verdict.status == QUERN_PEER_TIMEOUT;
+    const bool is_last = place->decision.status == QUERN_PEER_LOST || place->decision.status == QUERN_PEER_TIMEOUT;
     tell_followers(place);
     while (!is_last && place->come + member->here < member->ranks && quern_now() < place->bootstrap.deadline) serve(place, TICK);
 }
@@ -320,16 +320,16 @@ quern_status quern_hold_bootstrap_root(struct quern_bootstrap_root *place, quern
     begin(place, status);
     await_hosts(place);
     for (int kind = 0; kind < QUERN_STRANGERS; kind++)
-        place->verdict.strangers[kind] = __atomic_load_n(&place->bootstrap.listener->strangers[kind], __ATOMIC_RELAXED);
-    if (getrandom(place->verdict.number, sizeof place->verdict.number, 0) < 0)
+        place->decision.strangers[kind] = __atomic_load_n(&place->bootstrap.listener->strangers[kind], __ATOMIC_RELAXED);
+    if (getrandom(place->decision.number, sizeof place->decision.number, 0) < 0)
         say(place, QUERN_SYSTEM_ERROR, "no random numbers: %s", strerror(errno));
     if (!has_failed(place)) {
         number_hosts(place);
         tell_followers(place);
-        return quern_take_verdict(member, &place->verdict, place->facts);
+        return quern_take_decision(member, &place->decision, place->facts);
     }
     if (!is_own) {
-        status = quern_take_verdict(member, &place->verdict, NULL);
+        status = quern_take_decision(member, &place->decision, NULL);
         quern_error_detail(reason, sizeof reason);
     }
     if (member->roster) quern_poison(member, status, "%s", reason);  /* the ranks of this host need not wait for the others */

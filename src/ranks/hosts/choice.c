@@ -22,8 +22,8 @@ static quern_status open_carrier(struct quern_membership *member, uint64_t *dige
                               "it is in one process with rank %d, and one thread at a time may be "
                               "inside the functions of %s", rank, carrier->name);
     *digest = quern_carrier_digest(carrier);
-    member->span->messages = quern_make_messages(carrier, member->ranks, NULL);
-    return member->span->messages ? QUERN_OK : quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for messages");
+    member->net->messages = quern_make_messages(carrier, member->ranks, NULL);
+    return member->net->messages ? QUERN_OK : quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for messages");
 }
 
 static quern_status open_ucx(struct quern_membership *member, uint64_t *digest) {
@@ -32,14 +32,14 @@ static quern_status open_ucx(struct quern_membership *member, uint64_t *digest) 
     if (status != QUERN_OK) return status;
     const quern_carrier carrier = quern_ucx_carrier(ucx);
     *digest = quern_carrier_digest(&carrier);
-    member->span->messages = quern_make_messages(&carrier, member->ranks, quern_ucx_close);
-    if (member->span->messages) return QUERN_OK;
+    member->net->messages = quern_make_messages(&carrier, member->ranks, quern_ucx_close);
+    if (member->net->messages) return QUERN_OK;
     quern_ucx_close(ucx, false);
     return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for messages");
 }
 
 static quern_status connect_ucx(struct quern_membership *member) {
-    return quern_ucx_connect(member, quern_messages_user(member->span->messages));
+    return quern_ucx_connect(member, quern_messages_user(member->net->messages));
 }
 
 uint32_t quern_most_over_sockets = 64;
@@ -132,7 +132,7 @@ static quern_status vote(struct quern_membership *member, quern_status step, uin
 
 /* Tries one row with all ranks.  *is_taken: they have taken it. */
 static quern_status try_row(struct quern_membership *member, int row, struct quern_text *why, bool *is_taken) {
-    struct quern_span *span = member->span;
+    struct quern_net *net = member->net;
     uint64_t digest = 0;
     quern_status status = member->transports & rows[row].transport
                               ? rows[row].open(member, &digest)
@@ -141,10 +141,10 @@ static quern_status try_row(struct quern_membership *member, int row, struct que
     status = vote(member, status, digest, why, is_taken);
     if (status == QUERN_OK && *is_taken && rows[row].connect) status = vote(member, rows[row].connect(member), 0, why, is_taken);
     if (status == QUERN_OK && *is_taken) {
-        span->row = rows[row].row;
-        span->transport = name_of(member, row);
+        net->row = rows[row].row;
+        net->transport = name_of(member, row);
     } else if (rows[row].row->close) {
-        rows[row].row->close(span, false);
+        rows[row].row->close(net, false);
     }
     return status;
 }
@@ -162,7 +162,7 @@ quern_status quern_choose_transport(struct quern_membership *member) {
         status = try_row(member, row, &why, &is_taken);
         if (!is_taken) continue;
         reasons[before < sizeof reasons ? before : sizeof reasons - 1] = 0;
-        quern_copy_text(member->span->why, reasons, sizeof member->span->why);
+        quern_copy_text(member->net->why, reasons, sizeof member->net->why);
         return QUERN_OK;
     }
     if (status != QUERN_OK) return status;

@@ -1,6 +1,6 @@
 /*
- * Each rank brings a record of itself, sealed with the key of the group.  All get the same records, so all come to the same verdict
- * without a further message.  Called by every rank while a group is created or split.
+ * Each rank brings a record of itself, sealed with the key of the group.  All get the same records, so all come to the same
+ * decision without a further message.  Called by every rank while a group is created or split.
  */
 #define _GNU_SOURCE
 #include "ranks/hosts/hosts.h"

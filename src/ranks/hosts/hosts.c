@@ -220,8 +220,8 @@ static quern_status connect_hosts(struct creation *creation) {
     quern_make_meeting_key(creation->key, member->segment->meeting, creation->meeting_key);
     creation->own.key = creation->meeting_key;
     creation->own.strangers = member->segment->strangers;
-    if (!quern_open_span(member)) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
-    memcpy(member->span->key, creation->meeting_key, sizeof member->span->key);
+    if (!quern_open_net(member)) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
+    memcpy(member->net->key, creation->meeting_key, sizeof member->net->key);
     const struct quern_mesh mesh = {member, &creation->own, creation->began, creation->deadline,
                                     speaks ? creation->control : NULL, creation->veto};
     quern_status status = quern_make_mesh(&mesh);
@@ -234,7 +234,7 @@ static quern_status meet_all(const struct creation *creation) {
     const double left = (double)(creation->deadline + MOMENT - quern_now()) * 1e-9;
     const struct quern_meeting meeting = {.operation = QUERN_IN_CREATE, .phase = QUERN_PHASE_MEETING, .set = &member->everyone,
                                           .timeout = left > 0.5 ? left : 0.5};
-    return quern_span_meet(member, &meeting);
+    return quern_net_meet(member, &meeting);
 }
 
 /* ---- creation ---- */
@@ -373,7 +373,7 @@ quern_status quern_meet_hosts(const quern_group_args *args, const char *name, st
         return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
     }
     *creation = (struct creation){.args = args, .veto = veto, .member = member, .roll.facts = facts};
-    member->control = &quern_span_control;
+    member->control = &quern_net_control;
     creation->meeting.socket = creation->own.socket = -1;
     creation->began = quern_now();
     creation->deadline = member->timeout < 9e9 ? creation->began + (int64_t)(member->timeout * 1e9) : INT64_MAX / 2;

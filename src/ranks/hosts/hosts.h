@@ -27,7 +27,7 @@
  */
 
 struct quern_membership;
-struct quern_span;
+struct quern_net;
 struct quern_sendrecv;
 struct quern_channel;
 struct quern_frame;
@@ -66,7 +66,7 @@ struct quern_data_row {
 
     /* Takes the memory of callers back, within a second; and ends the row for a rank.  NULL: nothing is to be done. */
     quern_status (*settle)(struct quern_membership *member);
-    void (*close)(struct quern_span *span, bool has_failed);  /* has_failed: the group is poisoned */
+    void (*close)(struct quern_net *net, bool has_failed);  /* has_failed: the group is poisoned */
 };
 
 /* ---- handshake.c ---- */
@@ -271,7 +271,7 @@ struct quern_host_card {
 };
 
 /* The answer to a host.  If all is well, the facts of all ranks follow; the code is last. */
-struct quern_host_verdict {
+struct quern_host_answer {
     uint32_t status;          /* quern_status */
     int32_t hosts;
     uint32_t strangers[QUERN_STRANGERS];
@@ -282,26 +282,26 @@ struct quern_host_verdict {
 /* The code of what is said over a connection, with the key of that connection; each side has another word. */
 void quern_seal_card(const unsigned char session[QUERN_DIGEST_BYTES], const struct quern_host_card *card,
                      const struct quern_fact *facts, unsigned char seal[QUERN_DIGEST_BYTES]);
-void quern_seal_verdict(const unsigned char session[QUERN_DIGEST_BYTES], const unsigned char digest[QUERN_DIGEST_BYTES],
+void quern_seal_decision(const unsigned char session[QUERN_DIGEST_BYTES], const unsigned char digest[QUERN_DIGEST_BYTES],
                         unsigned char seal[QUERN_DIGEST_BYTES]);
-/* Of a verdict, and of the facts of so many ranks behind it. */
-void quern_digest_verdict(const struct quern_host_verdict *verdict, const struct quern_fact *facts, int ranks,
+/* Of a decision, and of the facts of so many ranks behind it. */
+void quern_digest_decision(const struct quern_host_answer *decision, const struct quern_fact *facts, int ranks,
                           unsigned char digest[QUERN_DIGEST_BYTES]);
 
 /* The card of this host, and the facts of its ranks.  A status that is not QUERN_OK has its reason in the detail of the thread. */
 void quern_write_card(const struct quern_membership *member, quern_status status, struct quern_host_card *card,
                       struct quern_fact facts[QUERN_RANK_LIMIT]);
 
-/* Ends as the verdict says, and publishes the facts if all is well. */
-quern_status quern_take_verdict(const struct quern_membership *member, const struct quern_host_verdict *verdict,
+/* Ends as the decision says, and publishes the facts if all is well. */
+quern_status quern_take_decision(const struct quern_membership *member, const struct quern_host_answer *decision,
                                 struct quern_fact *facts);
 
 /* Why nobody is awaited any more: the poison, or the veto. */
 quern_status quern_look_beside(const struct quern_bootstrap *bootstrap);
 
 /*
- * Goes to the place and comes back with the verdict.  With a status that is not QUERN_OK, of a rank that has not joined its host or
- * of the host, it only says that, and returns it.
+ * Goes to the place and comes back with the decision.  With a status that is not QUERN_OK, of a rank that has not joined its host
+ * or of the host, it only says that, and returns it.
  */
 quern_status quern_bootstrap(const struct quern_bootstrap *bootstrap, quern_status status);
 
@@ -324,7 +324,7 @@ void quern_close_bootstrap_root(struct quern_bootstrap_root *place);
 quern_status quern_serve_bootstrap_root(struct quern_bootstrap_root *place);
 
 /*
- * Awaits all hosts and tells them the verdict.  With a status that is not QUERN_OK, which has its reason in the detail of the
+ * Awaits all hosts and tells them the decision.  With a status that is not QUERN_OK, which has its reason in the detail of the
  * thread, this host does not take part, and the others hear why; so do those who come later, until the limit.
  */
 quern_status quern_hold_bootstrap_root(struct quern_bootstrap_root *place, quern_status status);
@@ -344,7 +344,7 @@ extern uint32_t quern_most_over_sockets;
 quern_status quern_check_transports(struct quern_membership *member);
 
 /*
- * Collective: takes the first row of the table that works on all ranks, and writes into the span why not those before it.  With
+ * Collective: takes the first row of the table that works on all ranks, and writes into the net why not those before it.  With
  * sockets alone nothing is said, since the facts of all ranks have their transports.  QUERN_NOT_SUPPORTED: none works.
  */
 quern_status quern_choose_transport(struct quern_membership *member);
@@ -362,7 +362,7 @@ struct quern_channel;
 struct quern_data_row;
 struct quern_messages;
 
-struct quern_span {
+struct quern_net {
     const struct quern_data_row *row;        /* the transport: src/ranks/hosts/hosts.h */
     struct quern_messages *messages;         /* of a row of messages; NULL: it is none */
     const char *transport;                         /* the name of the row, or of its carrier ... */
@@ -376,12 +376,12 @@ struct quern_span {
     uint16_t *order;                         /* [ranks]: likewise */
     struct pollfd *polls;                    /* [ranks] */
     unsigned char *mailboxes;                /* [ranks][QUERN_MAILBOX_BYTES]: the last message of each rank of another host */
-    unsigned char *eagers;                   /* [ranks][QUERN_BRIEF_BYTES] */
+    unsigned char *all_eager;                   /* [ranks][QUERN_BRIEF_BYTES] */
 };
 
 /* Of a rank of another host. */
-unsigned char *quern_span_mailbox(const struct quern_membership *member, int rank);
-unsigned char *quern_span_eager(const struct quern_membership *member, int rank);
+unsigned char *quern_net_mailbox(const struct quern_membership *member, int rank);
+unsigned char *quern_net_eager(const struct quern_membership *member, int rank);
 
 /* The ranks of a set that are of this host. */
 struct quern_rank_set quern_local_part(const struct quern_membership *member, const struct quern_rank_set *set);
@@ -510,7 +510,7 @@ quern_status quern_meet_hosts(const quern_group_args *args, const char *name, st
 /* ---- mesh.c: connects a rank with all ranks of other hosts, and the leaders of hosts with each other ---- */
 
 struct quern_mesh {
-    struct quern_membership *member;       /* with a span */
+    struct quern_membership *member;       /* with a net */
     struct quern_listener *listener;               /* of this rank, with the key of the meeting */
     int64_t began, deadline;
     int *control;                          /* [ranks]: connections to the leaders of other hosts; NULL: this rank does not speak */
@@ -547,7 +547,7 @@ enum {
 };
 
 /*
- * The state for a carrier, which is copied; NULL: no memory.  Then the span's row can be quern_message_row.  `end`, unless it is
+ * The state for a carrier, which is copied; NULL: no memory.  Then the net's row can be quern_message_row.  `end`, unless it is
  * NULL, is called with the carrier's user when it is freed.
  */
 struct quern_messages *quern_make_messages(const quern_carrier *carrier, int ranks, void (*end)(void *user, bool has_failed));
@@ -592,15 +592,15 @@ void quern_leave_monitor(const struct quern_membership *member);
 /* ---- quorum.c ---- */
 
 /*
- * The roll call of hosts whose group is shrunk.  One rank of each host speaks for it.  It listens where the leader of its host was
- * reached when the old group was made, and calls the lower hosts there: the lowest host that answers gathers who lives.  When every
- * host has come or has ended, or the limit has, it tells all the verdict.  A set of ranks goes on if it is a quorum.
+ * The quorum of hosts whose group is shrunk.  One rank of each host speaks for it.  It listens where the leader of its host was
+ * reached when the old group was made, and calls the lower hosts there: the lowest host that answers is the coordinator, and learns
+ * which ranks live.  When every host has answered or ended, or the limit has passed, it sends the decision to all.  A set of ranks
+ * continues if it is a quorum.
  *
- * Whatever happens here, no two groups go on: that is so since each needs all ranks of its quorum (src/ranks/group/shrink.c).  For
- * shrink_hosts.c.
+ * Whatever happens here, no two groups continue, since each needs all ranks of its quorum (src/ranks/group/shrink.c).
  */
 
-/* What a follower says at first. */
+/* The first message of a follower. */
 struct quern_card {
     uint32_t ranks;                       /* of the old group */
     uint32_t port;                        /* reserved, for a group whose lowest rank is the speaker */
@@ -628,7 +628,7 @@ struct quern_quorum {
     int reserved;                         /* a socket that keeps ... */
     uint16_t port;                        /* ... this port for the new group */
 
-    struct quern_listener listener;       /* of a host that is at coordinator */
+    struct quern_listener listener;       /* of a coordinator */
     int64_t listens_again;
     struct quern_follower *followers;           /* [hosts] */
     struct quern_connector *connectors;   /* [hosts] */
@@ -638,8 +638,8 @@ struct quern_quorum {
 
     int socket;                           /* of a follower: to its coordinator */
     int64_t heard;
-    size_t done;                          /* bytes of the verdict and of the word before it */
-    struct quern_verdict verdict;
+    size_t done;                          /* bytes of the decision and of the word before it */
+    struct quern_decision decision;
 };
 
 /* More than half of the ranks, or half of them with rank 0: two such sets have a rank in common. */
@@ -650,26 +650,26 @@ struct quern_quorum *quern_open_quorum(const struct quern_membership *member, co
                                        int64_t deadline);
 
 /*
- * Waits for the verdict, which may be an error for all; its round is left to the caller.  Fails with the veto's status, with
+ * Waits for the decision, which may be an error for all; its round is left to the caller.  Fails with the veto's status, with
  * QUERN_PEER_TIMEOUT at the limit, or without random numbers.
  */
-quern_status quern_find_quorum(struct quern_quorum *quorum, struct quern_veto veto, int64_t limit, struct quern_verdict *verdict);
+quern_status quern_find_quorum(struct quern_quorum *quorum, struct quern_veto veto, int64_t limit, struct quern_decision *decision);
 
 /*
- * Whether a host of the verdict has hung up since: it is in another round, or has ended.  All stay connected until their group is
+ * Whether a host of the decision has hung up since: it is in another round, or has ended.  All stay connected until their group is
  * made.
  */
 bool quern_quorum_is_broken(const struct quern_quorum *quorum);
 
 void quern_close_quorum(struct quern_quorum *quorum);
 
-/* ---- reach.c: opens and closes a rank's span: its way to the ranks of other hosts ---- */
+/* ---- reach.c: opens and closes a rank's net: its way to the ranks of other hosts ---- */
 
-/* Makes the span of a rank whose roster is complete, without connections.  False: no memory. */
-bool quern_open_span(struct quern_membership *member);
+/* Makes the net of a rank whose roster is complete, without connections.  False: no memory. */
+bool quern_open_net(struct quern_membership *member);
 
 /* Says goodbye, so that the others can tell an end from a death, and closes all. */
-void quern_free_span(struct quern_membership *member);
+void quern_free_net(struct quern_membership *member);
 
 /* ---- report.c: the lines of quern_group_report about hosts ---- */
 
@@ -786,21 +786,21 @@ ssize_t quern_socket_put(int socket, const struct iovec *parts, int count);
 ssize_t quern_socket_get(int socket, const struct iovec *parts, int count);
 ssize_t quern_socket_peek(int socket, void *bytes, size_t count);
 
-/* ---- span.c: meetings of ranks of several hosts ---- */
+/* ---- net.c: meetings of ranks of several hosts ---- */
 
 /* The barrier: within hosts, between one rank of each host, within hosts. */
-quern_status quern_span_meet(struct quern_membership *member, const struct quern_meeting *meeting);
+quern_status quern_net_meet(struct quern_membership *member, const struct quern_meeting *meeting);
 
 /*
  * A meeting in which each rank sends a message to each rank of another host.  The ranks of this host meet in its memory at the same
  * time.  The sendrecv is open, and its parts are there.
  */
-quern_status quern_span_sendrecv(struct quern_sendrecv *sendrecv, const struct quern_meeting *meeting);
+quern_status quern_net_sendrecv(struct quern_sendrecv *sendrecv, const struct quern_meeting *meeting);
 
 /* The control of a group of several hosts. */
-extern const struct quern_control quern_span_control;
+extern const struct quern_control quern_net_control;
 
 /* Before a handle is destroyed: takes the memory of callers back from the transport.  QUERN_PEER_LOST: some is not given back. */
-quern_status quern_settle_span(struct quern_membership *member);
+quern_status quern_settle_net(struct quern_membership *member);
 
 #endif

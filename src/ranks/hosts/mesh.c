@@ -42,9 +42,9 @@ static bool is_wanted(const struct quern_mesh *mesh, uint32_t kind, int rank) {
 }
 
 static int *slot_of(const struct quern_mesh *mesh, uint32_t kind, int rank) {
-    struct quern_span *span = mesh->member->span;
-    int *const slots[] = {[QUERN_CALL_DATA] = span->socket, [QUERN_CALL_CONTROL] = mesh->control,
-                          [QUERN_CALL_TRANSFERS] = span->transfers};
+    struct quern_net *net = mesh->member->net;
+    int *const slots[] = {[QUERN_CALL_DATA] = net->socket, [QUERN_CALL_CONTROL] = mesh->control,
+                          [QUERN_CALL_TRANSFERS] = net->transfers};
     return &slots[kind][rank];
 }
 

@@ -78,7 +78,7 @@ void quern_leave_messages(struct quern_messages *messages) { messages->is_over =
 
 static enum quern_outcome fail(struct quern_sendrecv *sendrecv, const char *what, int error) {
     struct quern_text why = quern_text_begin(sendrecv->why, sizeof sendrecv->why);
-    quern_text_add(&why, "%s: %s returned %d", sendrecv->member->span->messages->carrier.name, what, error);
+    quern_text_add(&why, "%s: %s returned %d", sendrecv->member->net->messages->carrier.name, what, error);
     return QUERN_FAILED;
 }
 
@@ -101,18 +101,18 @@ static struct slot *oldest_of(struct line *line, enum direction to) {
 }
 
 static struct line *line_of(const struct quern_sendrecv *sendrecv, const struct quern_channel *channel) {
-    return &sendrecv->member->span->messages->line[channel->rank];
+    return &sendrecv->member->net->messages->line[channel->rank];
 }
 
 /* NULL: no memory. */
 static unsigned char *head_of(const struct quern_sendrecv *sendrecv, struct line *line, enum direction to) {
-    if (!line->head[to]) line->head[to] = malloc(head_bytes(sendrecv->member->span->messages));
+    if (!line->head[to]) line->head[to] = malloc(head_bytes(sendrecv->member->net->messages));
     return line->head[to];
 }
 
 static enum quern_outcome post(struct quern_sendrecv *sendrecv, struct quern_channel *channel, enum direction to, void *data,
                                size_t bytes) {
-    const quern_carrier *carrier = &sendrecv->member->span->messages->carrier;
+    const quern_carrier *carrier = &sendrecv->member->net->messages->carrier;
     struct line *line = line_of(sendrecv, channel);
     struct slot *slot = slot_of(line, to, line->next[to]);
     const uint64_t tag = line->next[to] % tags_of_exchanges(carrier);
@@ -131,7 +131,7 @@ static enum quern_outcome post(struct quern_sendrecv *sendrecv, struct quern_cha
 /* Tests the oldest message of a direction.  MOVED: it is over, and *slot is what it was; *bytes have come. */
 static enum quern_outcome reap(struct quern_sendrecv *sendrecv, struct quern_channel *channel, enum direction to,
                                struct slot **slot, size_t *bytes) {
-    const quern_carrier *carrier = &sendrecv->member->span->messages->carrier;
+    const quern_carrier *carrier = &sendrecv->member->net->messages->carrier;
     struct line *line = line_of(sendrecv, channel);
     *bytes = 0;
     *slot = oldest_of(line, to);
@@ -210,7 +210,7 @@ static void *memory_of(const quern_carrier *carrier, struct slot *slot) {
 
 /* Begins the next piece of a channel. */
 static enum quern_outcome post_piece(struct quern_sendrecv *sendrecv, struct quern_channel *channel, enum direction to) {
-    const quern_carrier *carrier = &sendrecv->member->span->messages->carrier;
+    const quern_carrier *carrier = &sendrecv->member->net->messages->carrier;
     struct line *line = line_of(sendrecv, channel);
     struct slot *slot = slot_of(line, to, line->next[to]);
     take_piece(carrier, slot, to == OUT ? &channel->out : &channel->in, to == OUT ? &channel->outs : &channel->ins);
@@ -225,7 +225,7 @@ static enum quern_outcome post_piece(struct quern_sendrecv *sendrecv, struct que
 /* The first message: all, or the head alone. */
 static enum quern_outcome post_head(struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
     const size_t all = bytes_of(channel->out, channel->outs);
-    const int parts = all <= head_bytes(sendrecv->member->span->messages) ? channel->outs : 1;
+    const int parts = all <= head_bytes(sendrecv->member->net->messages) ? channel->outs : 1;
     const size_t bytes = bytes_of(channel->out, parts);
     unsigned char *head = head_of(sendrecv, line_of(sendrecv, channel), OUT);
     if (!head) return fail_for_memory(sendrecv);
@@ -240,7 +240,7 @@ static enum quern_outcome send_some(struct quern_sendrecv *sendrecv, struct quer
     enum quern_outcome outcome = QUERN_STUCK, result;
     struct slot *slot;
     size_t bytes;
-    if (sendrecv->member->span->messages->is_over) return QUERN_STUCK;
+    if (sendrecv->member->net->messages->is_over) return QUERN_STUCK;
     while ((result = reap(sendrecv, channel, OUT, &slot, &bytes)) == QUERN_MOVED) outcome = QUERN_MOVED;
     if (result == QUERN_FAILED) return result;
     while (channel->outs && has_room(line, OUT)) {
@@ -255,11 +255,11 @@ static enum quern_outcome send_some(struct quern_sendrecv *sendrecv, struct quer
 /* ---- receiving ---- */
 
 static enum quern_outcome receive_head(struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
-    const size_t most = head_bytes(sendrecv->member->span->messages);
+    const size_t most = head_bytes(sendrecv->member->net->messages);
     struct line *line = line_of(sendrecv, channel);
     struct slot *slot;
     size_t bytes;
-    if (sendrecv->member->span->messages->is_over) return QUERN_STUCK;
+    if (sendrecv->member->net->messages->is_over) return QUERN_STUCK;
     if (!head_of(sendrecv, line, IN)) return fail_for_memory(sendrecv);
     if (!channel->receiving && post(sendrecv, channel, IN, line->head[IN], most) == QUERN_FAILED) return QUERN_FAILED;
     const enum quern_outcome outcome = reap(sendrecv, channel, IN, &slot, &bytes);
@@ -292,7 +292,7 @@ static enum quern_outcome receive_some(struct quern_sendrecv *sendrecv, struct q
     enum quern_outcome outcome = QUERN_STUCK, result;
     struct slot *slot;
     size_t bytes;
-    if (sendrecv->member->span->messages->is_over) return QUERN_STUCK;
+    if (sendrecv->member->net->messages->is_over) return QUERN_STUCK;
     append_dropped(channel);
     if (line->inlined) return take_inlined(line, channel);
     while ((result = reap(sendrecv, channel, IN, &slot, &bytes)) == QUERN_MOVED) {
@@ -325,7 +325,7 @@ static void rest(struct quern_sendrecv *sendrecv) {
 }
 
 static enum quern_outcome look(const struct quern_sendrecv *sendrecv, int rank, struct quern_frame *last) {
-    const ssize_t read = quern_socket_peek(sendrecv->member->span->socket[rank], last, sizeof *last);
+    const ssize_t read = quern_socket_peek(sendrecv->member->net->socket[rank], last, sizeof *last);
     if (read == 0 || (read < 0 && errno != EAGAIN && errno != EINTR)) return QUERN_ENDED;
     if (read < (ssize_t)sizeof *last) return QUERN_STUCK;
     return last->tag == QUERN_GOODBYE_TAG ? QUERN_ENDED : QUERN_MOVED;
@@ -365,7 +365,7 @@ static int take_back(struct quern_messages *messages, int64_t nanoseconds) {
 /* A carrier that borrows nothing is left alone: what it touches of a rank that is dead may be its own end. */
 static void abandon(struct quern_sendrecv *sendrecv) {
     static const int64_t MOMENT = 5000000;  /* nanoseconds */
-    struct quern_messages *messages = sendrecv->member->span->messages;
+    struct quern_messages *messages = sendrecv->member->net->messages;
     if (messages->is_over) return;
     messages->is_over = true;
     if (!messages->carrier.borrows) return;
@@ -375,7 +375,7 @@ static void abandon(struct quern_sendrecv *sendrecv) {
 
 static quern_status settle(struct quern_membership *member) {
     static const int64_t LIMIT = 1000000000;  /* nanoseconds */
-    struct quern_messages *messages = member->span->messages;
+    struct quern_messages *messages = member->net->messages;
     const int rank = messages->is_over && messages->carrier.borrows ? take_back(messages, LIMIT) : -1;
     if (rank < 0) return QUERN_OK;
     return quern_fail(member->device, QUERN_PEER_LOST,
@@ -402,9 +402,9 @@ void quern_free_messages(struct quern_messages *messages, bool has_failed) {
     free(messages);
 }
 
-static void close_row(struct quern_span *span, bool has_failed) {
-    quern_free_messages(span->messages, has_failed);
-    span->messages = NULL;
+static void close_row(struct quern_net *net, bool has_failed) {
+    quern_free_messages(net->messages, has_failed);
+    net->messages = NULL;
 }
 
 struct quern_messages *quern_make_messages(const quern_carrier *carrier, int ranks, void (*end)(void *user, bool has_failed)) {

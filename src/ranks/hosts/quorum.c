@@ -1,7 +1,7 @@
 /*
- * The speaker of a host is at coordinator on its own host, where it gathers, until a lower host has let it in as a follower.
- * Then it has no followers itself, and waits there for the verdict.  Both ends say at each heartbeat that they are there, so that
- * a host that is stopped or cut off is not counted.  Called while a group is shrunk.
+ * One rank of each host, its speaker, coordinates the hosts above it until a lower host accepts it as a follower.  Then it has no
+ * followers itself, and waits for the decision of that host.  Both ends send heartbeats, so a host that is stopped or cut off is
+ * not counted.  Called while a group is shrunk.
  */
 #define _GNU_SOURCE
 #include "ranks/hosts/hosts.h"
@@ -139,7 +139,7 @@ static void tell_followers(struct quern_quorum *quorum) {
         if (follower->socket < 0) continue;
         if (!follower->is_whole) send_follower_away(quorum, host);
         else if (!quern_send_all(follower->socket, &DECIDED, 1, quern_now() + TELLING) ||
-                 !quern_send_all(follower->socket, &quorum->verdict, sizeof quorum->verdict, quern_now() + TELLING))
+                 !quern_send_all(follower->socket, &quorum->decision, sizeof quorum->decision, quern_now() + TELLING))
             quorum->is_broken = true;
     }
 }
@@ -150,7 +150,7 @@ static void tell_followers(struct quern_quorum *quorum) {
 static void find_gone_hosts(struct quern_quorum *quorum) {
     const struct quern_membership *member = quorum->member;
     for (int rank = 0; rank < member->ranks; rank++)
-        quorum->lines[rank] = (struct pollfd){.fd = member->span->socket[rank], .events = POLLRDHUP};
+        quorum->lines[rank] = (struct pollfd){.fd = member->net->socket[rank], .events = POLLRDHUP};
     poll(quorum->lines, (nfds_t)member->ranks, 0);
     memset(quorum->has_left, true, (size_t)quorum->hosts * sizeof *quorum->has_left);
     for (int rank = 0; rank < member->ranks; rank++) {
@@ -165,7 +165,7 @@ static bool has_all_followers(const struct quern_quorum *quorum) {
     return true;
 }
 
-/* ---- the verdict ---- */
+/* ---- the decision ---- */
 
 static int find_first(const uint32_t set[QUERN_GROUP_WORDS]) {
     int rank = 0;
@@ -195,9 +195,9 @@ static struct quern_address find_place(const struct quern_quorum *quorum, const 
 }
 
 static void explain(struct quern_quorum *quorum, int answered) {
-    struct quern_text text = quern_text_begin(quorum->verdict.reason, sizeof quorum->verdict.reason);
+    struct quern_text text = quern_text_begin(quorum->decision.reason, sizeof quorum->decision.reason);
     const int ranks = quorum->member->ranks;
-    quorum->verdict.status = QUERN_PEER_LOST;
+    quorum->decision.status = QUERN_PEER_LOST;
     quern_text_add(&text, "only %d of the %d ranks have answered within %g s: %d are required", answered, ranks,
                    quern_seconds(quern_now() - quorum->began), ranks / 2 + 1);
     if (ranks % 2 == 0) quern_text_add(&text, ", or %d with rank 0", ranks / 2);
@@ -205,16 +205,16 @@ static void explain(struct quern_quorum *quorum, int answered) {
 }
 
 static quern_status decide(struct quern_quorum *quorum) {
-    struct quern_verdict *verdict = &quorum->verdict;
-    memset(verdict, 0, sizeof *verdict);
-    memcpy(verdict->living, quorum->living, sizeof verdict->living);
+    struct quern_decision *decision = &quorum->decision;
+    memset(decision, 0, sizeof *decision);
+    memcpy(decision->living, quorum->living, sizeof decision->living);
     for (int host = 0; host < quorum->hosts; host++)
         for (int word = 0; word < QUERN_GROUP_WORDS && quorum->followers[host].is_whole; word++)
-            verdict->living[word] |= quorum->followers[host].card.living[word];
-    if (getrandom(verdict->number, sizeof verdict->number, 0) < 0)
+            decision->living[word] |= quorum->followers[host].card.living[word];
+    if (getrandom(decision->number, sizeof decision->number, 0) < 0)
         return quern_fail(quorum->member->device, QUERN_SYSTEM_ERROR, "no random numbers: %s", strerror(errno));
-    verdict->place = find_place(quorum, verdict->living);
-    if (!quern_is_quorum(verdict->living, quorum->member->ranks)) explain(quorum, mask_count(verdict->living));
+    decision->place = find_place(quorum, decision->living);
+    if (!quern_is_quorum(decision->living, quorum->member->ranks)) explain(quorum, mask_count(decision->living));
     quorum->is_decided = true;
     tell_followers(quorum);
     return QUERN_OK;
@@ -271,26 +271,26 @@ static void call_coordinators(struct quern_quorum *quorum) {
 }
 
 static bool is_sound(const struct quern_quorum *quorum) {
-    const struct quern_verdict *verdict = &quorum->verdict;
-    if (verdict->status != QUERN_OK) return true;
+    const struct quern_decision *decision = &quorum->decision;
+    if (decision->status != QUERN_OK) return true;
     for (int word = 0; word < QUERN_GROUP_WORDS; word++)
-        if (quorum->living[word] & ~verdict->living[word]) return false;
-    return mask_is_of(quorum->member, verdict->living, -1) && verdict->place.version && verdict->place.port &&
-           quern_is_quorum(verdict->living, quorum->member->ranks);
+        if (quorum->living[word] & ~decision->living[word]) return false;
+    return mask_is_of(quorum->member, decision->living, -1) && decision->place.version && decision->place.port &&
+           quern_is_quorum(decision->living, quorum->member->ranks);
 }
 
 /* False: the coordinator has hung up, is silent, or talks nonsense. */
 static bool hear_words(struct quern_quorum *quorum) {
     while (!quorum->is_decided) {
-        char word = DECIDED, *to = quorum->done ? (char *)&quorum->verdict + quorum->done - 1 : &word;
-        const size_t most = quorum->done ? sizeof quorum->verdict - (quorum->done - 1) : 1;
+        char word = DECIDED, *to = quorum->done ? (char *)&quorum->decision + quorum->done - 1 : &word;
+        const size_t most = quorum->done ? sizeof quorum->decision - (quorum->done - 1) : 1;
         const ssize_t read = recv(quorum->socket, to, most, MSG_DONTWAIT);
         if (read < 0 && (errno == EAGAIN || errno == EINTR)) return !quern_is_silent(&quorum->heartbeat, quorum->heard);
         if (read <= 0 || (word != DECIDED && word != BEAT)) return false;
         quorum->heard = quern_now();
         if (word == DECIDED) quorum->done += (size_t)read;
-        if (quorum->done == 1 + sizeof quorum->verdict && !is_sound(quorum)) return false;
-        quorum->is_decided = quorum->done == 1 + sizeof quorum->verdict;
+        if (quorum->done == 1 + sizeof quorum->decision && !is_sound(quorum)) return false;
+        quorum->is_decided = quorum->done == 1 + sizeof quorum->decision;
     }
     return true;
 }
@@ -337,7 +337,8 @@ static quern_status go_on(struct quern_quorum *quorum) {
     return decides ? decide(quorum) : QUERN_OK;
 }
 
-quern_status quern_find_quorum(struct quern_quorum *quorum, struct quern_veto veto, int64_t limit, struct quern_verdict *verdict) {
+quern_status quern_find_quorum(struct quern_quorum *quorum, struct quern_veto veto, int64_t limit,
+                               struct quern_decision *decision) {
     const struct quern_membership *member = quorum->member;
     const struct quern_address at = quern_address_any(member->address.version);
     quern_status status = QUERN_OK;
@@ -355,7 +356,7 @@ quern_status quern_find_quorum(struct quern_quorum *quorum, struct quern_veto ve
                                 member->label, quorum->coordinator, quern_seconds(quern_now() - quorum->began));
     }
     quern_listener_close(&quorum->listener);
-    *verdict = quorum->verdict;
+    *decision = quorum->decision;
     return status;
 }
 
@@ -406,7 +407,7 @@ struct quern_quorum *quern_open_quorum(const struct quern_membership *member, co
         free_arrays(quorum);
         return NULL;
     }
-    quern_make_shrink_key(member->span->key, quorum->key);
+    quern_make_shrink_key(member->net->key, quorum->key);
     memcpy(quorum->living, living->words, sizeof quorum->living);
     quorum->began = quern_now();
     quorum->heartbeat = quern_begin_heartbeat(member->failure_timeout, quorum->began);

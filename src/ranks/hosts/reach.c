@@ -1,4 +1,4 @@
-/* Opens and closes the span of a rank.  Called by hosts.c and span.c. */
+/* Opens and closes the net of a rank.  Called by hosts.c and net.c. */
 #include "ranks/hosts/hosts.h"
 
 #include <poll.h>
@@ -6,53 +6,53 @@
 
 #include "os/sha256.h"
 
-static void free_arrays(struct quern_span *span) {
-    free(span->socket);
-    free(span->transfers);
-    free(span->sent);
-    free(span->received);
-    free(span->channels);
-    free(span->order);
-    free(span->polls);
-    free(span->mailboxes);
-    free(span->eagers);
-    quern_wipe(span->key, sizeof span->key);
-    free(span);
+static void free_arrays(struct quern_net *net) {
+    free(net->socket);
+    free(net->transfers);
+    free(net->sent);
+    free(net->received);
+    free(net->channels);
+    free(net->order);
+    free(net->polls);
+    free(net->mailboxes);
+    free(net->all_eager);
+    quern_wipe(net->key, sizeof net->key);
+    free(net);
 }
 
-static bool make_arrays(struct quern_span *span, size_t ranks) {
-    span->socket = malloc(ranks * sizeof *span->socket);
-    span->transfers = malloc(ranks * sizeof *span->transfers);
-    span->sent = calloc(ranks, sizeof *span->sent);
-    span->received = calloc(ranks, sizeof *span->received);
-    span->channels = calloc(ranks, sizeof *span->channels);
-    span->order = calloc(ranks, sizeof *span->order);
-    span->polls = calloc(ranks, sizeof *span->polls);
-    span->mailboxes = calloc(ranks, QUERN_MAILBOX_BYTES);
-    span->eagers = calloc(ranks, QUERN_EAGER_BYTES);
-    return span->socket && span->transfers && span->sent && span->received && span->channels && span->order && span->polls &&
-           span->mailboxes && span->eagers;
+static bool make_arrays(struct quern_net *net, size_t ranks) {
+    net->socket = malloc(ranks * sizeof *net->socket);
+    net->transfers = malloc(ranks * sizeof *net->transfers);
+    net->sent = calloc(ranks, sizeof *net->sent);
+    net->received = calloc(ranks, sizeof *net->received);
+    net->channels = calloc(ranks, sizeof *net->channels);
+    net->order = calloc(ranks, sizeof *net->order);
+    net->polls = calloc(ranks, sizeof *net->polls);
+    net->mailboxes = calloc(ranks, QUERN_MAILBOX_BYTES);
+    net->all_eager = calloc(ranks, QUERN_EAGER_BYTES);
+    return net->socket && net->transfers && net->sent && net->received && net->channels && net->order && net->polls &&
+           net->mailboxes && net->all_eager;
 }
 
-static struct quern_span *make_span(const struct quern_membership *member) {
-    struct quern_span *span = calloc(1, sizeof *span);
-    if (!span) return NULL;
-    if (!make_arrays(span, (size_t)member->ranks)) {
-        free_arrays(span);
+static struct quern_net *make_net(const struct quern_membership *member) {
+    struct quern_net *net = calloc(1, sizeof *net);
+    if (!net) return NULL;
+    if (!make_arrays(net, (size_t)member->ranks)) {
+        free_arrays(net);
         return NULL;
     }
     for (int rank = 0; rank < member->ranks; rank++) {
-        span->socket[rank] = span->transfers[rank] = -1;
-        if (!member->roster->peer[rank].is_elsewhere) quern_set_add(&span->here, rank);
+        net->socket[rank] = net->transfers[rank] = -1;
+        if (!member->roster->peer[rank].is_elsewhere) quern_set_add(&net->here, rank);
     }
-    span->row = &quern_socket_row;
-    span->transport = quern_socket_row.name;
-    return span;
+    net->row = &quern_socket_row;
+    net->transport = quern_socket_row.name;
+    return net;
 }
 
-bool quern_open_span(struct quern_membership *member) {
-    member->span = make_span(member);
-    return member->span;
+bool quern_open_net(struct quern_membership *member) {
+    member->net = make_net(member);
+    return member->net;
 }
 
 /* One that has ended without a word of it in this group. */
@@ -62,18 +62,18 @@ static bool has_lost_rank(const struct quern_membership *member) {
     return false;
 }
 
-void quern_free_span(struct quern_membership *member) {
-    struct quern_span *span = member->span;
-    if (!span) return;
+void quern_free_net(struct quern_membership *member) {
+    struct quern_net *net = member->net;
+    if (!net) return;
     const bool whole = __atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE) == 0;  /* else a message may be half sent */
     for (int rank = 0; rank < member->ranks; rank++) {
-        struct quern_frame goodbye = {.tag = QUERN_GOODBYE_TAG, .number = span->sent[rank]};
-        if (span->socket[rank] >= 0 && whole)
-            quern_socket_put(span->socket[rank], &(struct iovec){&goodbye, sizeof goodbye}, 1);
-        quern_socket_close(&span->socket[rank]);
-        quern_socket_close(&span->transfers[rank]);
+        struct quern_frame goodbye = {.tag = QUERN_GOODBYE_TAG, .number = net->sent[rank]};
+        if (net->socket[rank] >= 0 && whole)
+            quern_socket_put(net->socket[rank], &(struct iovec){&goodbye, sizeof goodbye}, 1);
+        quern_socket_close(&net->socket[rank]);
+        quern_socket_close(&net->transfers[rank]);
     }
-    if (span->row->close) span->row->close(span, !whole || has_lost_rank(member));
-    free_arrays(span);
-    member->span = NULL;
+    if (net->row->close) net->row->close(net, !whole || has_lost_rank(member));
+    free_arrays(net);
+    member->net = NULL;
 }

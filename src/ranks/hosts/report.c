@@ -3,14 +3,14 @@
 
 #include "ranks/describe.h"
 
-static bool has_transports(const struct quern_membership *member) { return member->span && member->device->kind == QUERN_CPU; }
+static bool has_transports(const struct quern_membership *member) { return member->net && member->device->kind == QUERN_CPU; }
 
 const char *quern_transport_between_hosts(const struct quern_membership *member) {
-    return has_transports(member) ? member->span->transport : member->transport->name;
+    return has_transports(member) ? member->net->transport : member->transport->name;
 }
 
 const char *quern_why_this_transport(const struct quern_membership *member) {
-    return has_transports(member) ? member->span->why : "";
+    return has_transports(member) ? member->net->why : "";
 }
 
 /* One line for all pairs with the same answer would hide which hosts they are; hosts are few. */

@@ -1,5 +1,5 @@
 /*
- * Moves messages between a rank and those of other hosts.  Called by span.c, and by the ragged all-to-all for its slices.
+ * Moves messages between a rank and those of other hosts.  Called by net.c, and by the ragged all-to-all for its slices.
  *
  * Each pass lets the row of the group move a piece of every channel in each direction, so that neither end waits with a full buffer
  * for the other.  A rank looks again for a while before it rests, since the other host answers within some ten microseconds.  Once
@@ -34,15 +34,15 @@ static uint32_t tag_of(const struct quern_membership *member, const struct quern
 void quern_sendrecv_open(struct quern_sendrecv *sendrecv, struct quern_membership *member, const struct quern_meeting *meeting,
                       const struct quern_rank_set *set, struct quern_channel *channels, uint16_t *order) {
     *sendrecv = (struct quern_sendrecv){
-        .member = member, .row = member->span->row, .tag = tag_of(member, meeting), .timeout = meeting->timeout,
+        .member = member, .row = member->net->row, .tag = tag_of(member, meeting), .timeout = meeting->timeout,
         .began = quern_now(), .channel = channels, .order = order};
     for (int step = 1; step < member->ranks; step++) {  /* each begins with its successor */
         const int rank = (member->rank + step) % member->ranks;
-        if (!quern_set_has(set, rank) || quern_set_has(&member->span->here, rank)) continue;
+        if (!quern_set_has(set, rank) || quern_set_has(&member->net->here, rank)) continue;
         order[sendrecv->count] = (uint16_t)sendrecv->count;
         struct quern_channel *channel = &channels[sendrecv->count++];
         *channel = (struct quern_channel){.rank = rank, .in_head = {0}};
-        channel->out_head = (struct quern_frame){.tag = sendrecv->tag, .number = member->span->sent[rank]++};
+        channel->out_head = (struct quern_frame){.tag = sendrecv->tag, .number = member->net->sent[rank]++};
         channel->out = channel->few_out;
         channel->few_out[channel->outs++] = (struct iovec){&channel->out_head, sizeof channel->out_head};
     }
@@ -55,7 +55,7 @@ void quern_channel_add(struct quern_channel *channel, const void *data, size_t b
 
 void quern_channel_only_receives(struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
     channel->outs = 0;
-    sendrecv->member->span->sent[channel->rank]--;
+    sendrecv->member->net->sent[channel->rank]--;
 }
 
 void quern_channel_only_sends(struct quern_channel *channel) { channel->in_heading = sizeof channel->in_head; }
@@ -148,10 +148,10 @@ static quern_status expire(const struct quern_sendrecv *sendrecv, int64_t now) {
 
 /* The head is whole: is it the one of this meeting? */
 static quern_status take_head(const struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
-    struct quern_span *span = sendrecv->member->span;
+    struct quern_net *net = sendrecv->member->net;
     if (channel->in_head.tag == QUERN_GOODBYE_TAG) return report_lost(sendrecv, channel->rank, true);
     if (channel->in_head.tag != sendrecv->tag) return report_other_call(sendrecv, channel);
-    if (channel->in_head.number != span->received[channel->rank]++ || !sendrecv->place(sendrecv->user, channel))
+    if (channel->in_head.number != net->received[channel->rank]++ || !sendrecv->place(sendrecv->user, channel))
         return report_damage(sendrecv, channel);
     return QUERN_OK;
 }
@@ -229,7 +229,7 @@ static bool is_lost(struct quern_sendrecv *sendrecv, int rank, bool gone, int64_
 /* It has left behind the message of this call, which a carrier may bring later than the word of that. */
 static bool has_left_behind_it(const struct quern_sendrecv *sendrecv, const struct quern_channel *channel,
                                const struct quern_frame *last) {
-    const uint32_t next = sendrecv->member->span->received[channel->rank];
+    const uint32_t next = sendrecv->member->net->received[channel->rank];
     const uint32_t awaited = channel->in_heading == sizeof channel->in_head ? next - 1 : next;
     return last->tag == QUERN_GOODBYE_TAG && (int32_t)(last->number - awaited) > 0;
 }
@@ -247,7 +247,7 @@ static bool has_no_leader(const struct quern_membership *member) {
 static quern_status look_at(struct quern_sendrecv *sendrecv, struct quern_channel *channel, int64_t now) {
     struct quern_frame last = {.tag = 0};
     const enum quern_outcome seen = sendrecv->row->look ? sendrecv->row->look(sendrecv, channel->rank, &last) : QUERN_STUCK;
-    if (seen == QUERN_MOVED && !channel->in_heading && last.number == sendrecv->member->span->received[channel->rank]) {
+    if (seen == QUERN_MOVED && !channel->in_heading && last.number == sendrecv->member->net->received[channel->rank]) {
         channel->in_head = last;
         return report_other_call(sendrecv, channel);
     }

@@ -44,7 +44,7 @@ static enum quern_outcome outcome_of(struct quern_sendrecv *sendrecv, ssize_t mo
 }
 
 static int socket_of(const struct quern_sendrecv *sendrecv, const struct quern_channel *channel) {
-    return sendrecv->member->span->socket[channel->rank];
+    return sendrecv->member->net->socket[channel->rank];
 }
 
 static enum quern_outcome send_piece(struct quern_sendrecv *sendrecv, struct quern_channel *channel) {
@@ -81,15 +81,15 @@ static enum quern_outcome receive_head(struct quern_sendrecv *sendrecv, struct q
 
 /* Sleeps until something that is waited for has come, or can go. */
 static void rest(struct quern_sendrecv *sendrecv) {
-    const struct quern_span *span = sendrecv->member->span;
+    const struct quern_net *net = sendrecv->member->net;
     int count = 0;
     for (int i = 0; i < sendrecv->open; i++) {
         const struct quern_channel *channel = &sendrecv->channel[sendrecv->order[i]];
         const bool reads = channel->in_heading < sizeof channel->in_head || channel->ins || channel->skipped;
-        span->polls[count++] = (struct pollfd){.fd = socket_of(sendrecv, channel),
+        net->polls[count++] = (struct pollfd){.fd = socket_of(sendrecv, channel),
                                                .events = (short)((reads ? POLLIN : 0) | (channel->outs ? POLLOUT : 0))};
     }
-    poll(span->polls, (nfds_t)count, TICK);
+    poll(net->polls, (nfds_t)count, TICK);
 }
 
 const struct quern_data_row quern_socket_row = {

@@ -198,14 +198,15 @@ const void *quern_ragged_own_eager(const struct quern_ragged_call *call);
  * After the entry: copies the eager messages of the others and finds the way that all ranks go.  Its own is there: others can
  * write where it was read from.  Fails if one is damaged, which poisons the group.
  */
-quern_status quern_ragged_read_eagers(const struct quern_ragged_call *call, struct quern_ragged_eager eagers[QUERN_EAGER_ENTRIES],
+quern_status quern_ragged_read_all_eager(const struct quern_ragged_call *call,
+                                         struct quern_ragged_eager all_eager[QUERN_EAGER_ENTRIES],
                                       enum quern_ragged_protocol *protocol);
 
 /* The small protocol: copies the slices out of the eager messages. */
-void quern_ragged_receive(const struct quern_ragged_call *call, const struct quern_ragged_eager *eagers);
+void quern_ragged_receive(const struct quern_ragged_call *call, const struct quern_ragged_eager *all_eager);
 
 /* The direct protocol: copies into the outputs of all members.  An output that is out of reach poisons the group. */
-quern_status quern_ragged_deliver(const struct quern_ragged_call *call, const struct quern_ragged_eager *eagers);
+quern_status quern_ragged_deliver(const struct quern_ragged_call *call, const struct quern_ragged_eager *all_eager);
 
 /* ---- ragged_exchange.c ---- */
 
@@ -237,7 +238,7 @@ enum { QUERN_RAGGED_READY = 1 };
 
 /* The terms of a rank before the entry. */
 struct quern_ragged_terms {
-    struct quern_record record;           /* flags QUERN_RAGGED_READY, or there is only a verdict */
+    struct quern_record record;           /* flags QUERN_RAGGED_READY, or there is only an outcome */
     int64_t updates, row_bytes;
     struct quern_ragged_location output;
     struct quern_ragged_location outbox;  /* its notices: [places, updates] */
@@ -247,7 +248,7 @@ struct quern_ragged_terms {
 };
 
 /* Its words before the vote. */
-struct quern_ragged_verdict {
+struct quern_ragged_outcome {
     uint64_t digest;
     int64_t rounds;                       /* the number of windows of its stream */
     struct quern_slice_report report;
@@ -256,7 +257,7 @@ struct quern_ragged_verdict {
 /* A rank's record of its call, in its mailbox. */
 struct quern_ragged_record {
     struct quern_ragged_terms terms;
-    _Alignas(64) struct quern_ragged_verdict verdict;  /* a line of its own: all that a plan's run writes */
+    _Alignas(64) struct quern_ragged_outcome outcome;  /* a line of its own: all that a plan's run writes */
     char reason[QUERN_REASON_BYTES];      /* for QUERN_SLICE_ARGUMENTS */
 };
 
@@ -380,7 +381,7 @@ extern const struct quern_ragged_transport quern_host_ragged;
 quern_status quern_ragged_enter(struct quern_ragged_call *call, const struct quern_ragged_exchange *exchange,
                                 const struct quern_meeting *meeting, const struct quern_ragged_eager *eager);
 
-/* The vote: the verdict and the reason in it. */
+/* The vote: the outcome and the reason in it. */
 quern_status quern_ragged_vote(const struct quern_ragged_call *call, const struct quern_meeting *meeting);
 
 /* The meetings of a host's members while they copy, and when they have. */

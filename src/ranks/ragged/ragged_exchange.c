@@ -103,7 +103,7 @@ void quern_ragged_exchange_open(struct quern_ragged_exchange *x, struct quern_ra
 
 void quern_ragged_clear_record(struct quern_ragged_record *record) {
     record->terms = (struct quern_ragged_terms){.updates = 0};
-    record->verdict = (struct quern_ragged_verdict){.rounds = 0};
+    record->outcome = (struct quern_ragged_outcome){.rounds = 0};
     record->reason[0] = 0;
 }
 
@@ -176,7 +176,7 @@ static void write_terms(const struct quern_ragged_exchange *x, struct quern_ragg
 
 quern_status quern_ragged_exchange_announce(struct quern_ragged_exchange *x, struct quern_ragged_record *record) {
     const struct quern_ragged_call *call = x->call;
-    if (!quern_ragged_check_sends(call, &record->verdict.report)) return QUERN_OK;
+    if (!quern_ragged_check_sends(call, &record->outcome.report)) return QUERN_OK;
     quern_status status = check_total(call);
     if (status != QUERN_OK) return status;
     write_terms(x, &record->terms);
@@ -354,7 +354,7 @@ static quern_status prepare_copies(struct quern_ragged_exchange *x, struct quern
         if (!is_elsewhere(x, to)) status = prepare_sends(x, to);
         if (status == QUERN_OK && !is_elsewhere(x, from)) status = prepare_receives(x, from);
     }
-    record->verdict.rounds = x->outgoing.rounds = count_rounds(&x->outgoing);
+    record->outcome.rounds = x->outgoing.rounds = count_rounds(&x->outgoing);
     if (x->call->in_place) prepare_image(x);
     x->is_streaming = quern_copies_are_large(x->call->member->device, places, x->direct.bytes + x->streamed_in);
     return status;
@@ -363,7 +363,7 @@ static quern_status prepare_copies(struct quern_ragged_exchange *x, struct quern
 quern_status quern_ragged_exchange_prepare(struct quern_ragged_exchange *x, struct quern_ragged_record *record) {
     int64_t *order = (int64_t *)x->direct.copies;  /* not in use yet */
     quern_status status = gather_notices(x);
-    if (status != QUERN_OK || !quern_ragged_check_receives(x->call, x->inbox, order, &record->verdict.report)) return status;
+    if (status != QUERN_OK || !quern_ragged_check_receives(x->call, x->inbox, order, &record->outcome.report)) return status;
     return prepare_copies(x, record);
 }
 

@@ -32,7 +32,7 @@ static struct quern_ragged_record *record_here(const struct quern_membership *me
 /* The record of any rank: only to be copied from. */
 static const struct quern_ragged_record *record_of(const struct quern_membership *member, int rank) {
     if (member->roster->peer[rank].is_here) return record_here(member, rank);
-    if (member->roster->peer[rank].is_elsewhere) return (const struct quern_ragged_record *)quern_span_mailbox(member, rank);
+    if (member->roster->peer[rank].is_elsewhere) return (const struct quern_ragged_record *)quern_net_mailbox(member, rank);
     return (const struct quern_ragged_record *)quern_shared_mailbox(member->roster, rank, member->exchanges);
 }
 
@@ -41,13 +41,13 @@ static void publish_terms(const struct quern_membership *member) {
     if (!member->one_process) there->terms = record_here(member, member->rank)->terms;
 }
 
-static void publish_verdict(const struct quern_membership *member) {
+static void publish_outcome(const struct quern_membership *member) {
     struct quern_ragged_record *here = record_here(member, member->rank);
     struct quern_ragged_record *there = (void *)quern_shared_mailbox(member->roster, member->rank, member->exchanges);
     if (member->one_process) return;
-    quern_write_digest(&here->verdict, sizeof here->verdict);
-    there->verdict = here->verdict;
-    if (here->verdict.report.fault == QUERN_SLICE_ARGUMENTS) memcpy(there->reason, here->reason, sizeof there->reason);
+    quern_write_digest(&here->outcome, sizeof here->outcome);
+    there->outcome = here->outcome;
+    if (here->outcome.report.fault == QUERN_SLICE_ARGUMENTS) memcpy(there->reason, here->reason, sizeof there->reason);
 }
 
 static struct quern_meeting meeting_of(const struct quern_ragged_call *call, enum quern_collective operation) {
@@ -57,7 +57,7 @@ static struct quern_meeting meeting_of(const struct quern_ragged_call *call, enu
 /* ---- the vote ---- */
 
 static void record_refusal(const struct quern_ragged_call *call, struct quern_ragged_record *record) {
-    record->verdict.report = (struct quern_slice_report){.fault = QUERN_SLICE_ARGUMENTS, .rank = call->member->rank};
+    record->outcome.report = (struct quern_slice_report){.fault = QUERN_SLICE_ARGUMENTS, .rank = call->member->rank};
     quern_error_detail(record->reason, sizeof record->reason);
 }
 
@@ -74,13 +74,13 @@ static quern_status count_votes(const struct quern_ragged_call *call, const stru
     *rounds = 0;
     for (int rank = 0; rank < call->member->ranks; rank++) {
         if (!quern_set_has(set, rank)) continue;
-        const struct quern_ragged_verdict verdict = record_of(call->member, rank)->verdict;
-        if (!call->member->roster->peer[rank].is_here && !quern_has_digest(&verdict, sizeof verdict))
-            return quern_poison_damaged(call->member, "verdict", rank);
-        if (verdict.report.fault != QUERN_SLICE_FINE)
-            return call->refused != QUERN_OK ? call->refused : fail_with(call->member, &verdict.report, rank);
+        const struct quern_ragged_outcome outcome = record_of(call->member, rank)->outcome;
+        if (!call->member->roster->peer[rank].is_here && !quern_has_digest(&outcome, sizeof outcome))
+            return quern_poison_damaged(call->member, "outcome", rank);
+        if (outcome.report.fault != QUERN_SLICE_FINE)
+            return call->refused != QUERN_OK ? call->refused : fail_with(call->member, &outcome.report, rank);
         const bool copies_here = quern_set_has(&call->set, rank) && !call->member->roster->peer[rank].is_elsewhere;
-        if (copies_here && verdict.rounds > *rounds) *rounds = verdict.rounds;
+        if (copies_here && outcome.rounds > *rounds) *rounds = outcome.rounds;
     }
     return QUERN_OK;
 }
@@ -113,10 +113,10 @@ static quern_status examine(struct quern_ragged_exchange *exchange, struct quern
         quern_status status = quern_read_record(&reading, place, there, &exchange->terms[place]);
         if (status != QUERN_OK) return status;
     }
-    record->verdict.report = reading.difference;
-    if (record->verdict.report.fault == QUERN_SLICE_FINE) call->refused = quern_ragged_exchange_prepare(exchange, record);
+    record->outcome.report = reading.difference;
+    if (record->outcome.report.fault == QUERN_SLICE_FINE) call->refused = quern_ragged_exchange_prepare(exchange, record);
     if (call->refused != QUERN_OK) record_refusal(call, record);
-    else if (record->verdict.report.fault == QUERN_SLICE_FINE) quern_ragged_exchange_stage(exchange, 0);
+    else if (record->outcome.report.fault == QUERN_SLICE_FINE) quern_ragged_exchange_stage(exchange, 0);
     return QUERN_OK;
 }
 
@@ -139,7 +139,7 @@ static quern_status vote(struct quern_ragged_exchange *exchange, struct quern_ra
     const bool examined = all_are_ready(member, meeting.set);  /* else a rank has a fault already */
     quern_status status = examined ? examine(exchange, record) : QUERN_OK;
     if (status != QUERN_OK) return status;
-    publish_verdict(member);
+    publish_outcome(member);
     QUERN_POINT(RAGGED_EXAMINED);
     meeting.phase = QUERN_PHASE_VOTE;
     status = quern_ragged_vote(call, &meeting);
@@ -234,12 +234,12 @@ static quern_status run_long(struct quern_ragged_exchange *exchange, struct quer
 
 /* All outputs can be reached.  The poison is checked as in copy. */
 static quern_status run_direct(const struct quern_ragged_call *call, struct quern_meeting meeting,
-                               const struct quern_ragged_eager *eagers) {
+                               const struct quern_ragged_eager *all_eager) {
     QUERN_POINT(RAGGED_VOTED);
     quern_status status = quern_check_poison(call->member);
     if (status != QUERN_OK) return status;
     QUERN_POINT(RAGGED_COPYING);
-    status = quern_ragged_deliver(call, eagers);
+    status = quern_ragged_deliver(call, all_eager);
     QUERN_POINT(RAGGED_COPIED);
     if (status == QUERN_OK) status = quern_ragged_meet_here(call, meeting, QUERN_PHASE_EXIT);
     QUERN_POINT(RAGGED_LEAVING);
@@ -252,19 +252,19 @@ static quern_status run_direct(const struct quern_ragged_call *call, struct quer
  */
 static quern_status run_eager(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call,
                               struct quern_meeting meeting) {
-    struct quern_ragged_eager eagers[QUERN_EAGER_ENTRIES];
+    struct quern_ragged_eager all_eager[QUERN_EAGER_ENTRIES];
     enum quern_ragged_protocol protocol;
-    if (quern_ragged_write_eager(call, &eagers[call->place]) == QUERN_RAGGED_LONG) announce(exchange, call, reserve_lists(call));
+    if (quern_ragged_write_eager(call, &all_eager[call->place]) == QUERN_RAGGED_LONG) announce(exchange, call, reserve_lists(call));
     QUERN_POINT(RAGGED_RECORDED);
     meeting.phase = QUERN_PHASE_ENTRY;
-    quern_status status = quern_ragged_enter(call, exchange, &meeting, &eagers[call->place]);
-    if (status == QUERN_OK) status = quern_ragged_read_eagers(call, eagers, &protocol);
+    quern_status status = quern_ragged_enter(call, exchange, &meeting, &all_eager[call->place]);
+    if (status == QUERN_OK) status = quern_ragged_read_all_eager(call, all_eager, &protocol);
     if (status != QUERN_OK) return status;
     QUERN_POINT(RAGGED_BRIEFED);
-    if (protocol == QUERN_RAGGED_DIRECT) return run_direct(call, meeting, eagers);
+    if (protocol == QUERN_RAGGED_DIRECT) return run_direct(call, meeting, all_eager);
     if (protocol == QUERN_RAGGED_LONG) return vote_and_copy(exchange, call, meeting);
     if (protocol == QUERN_RAGGED_MIXED) return run_long(exchange, call, meeting);
-    quern_ragged_receive(call, eagers);
+    quern_ragged_receive(call, all_eager);
     QUERN_POINT(RAGGED_RECEIVED);
     return QUERN_OK;
 }
@@ -327,7 +327,7 @@ static quern_status check_run(const struct quern_ragged_call *call, void *stream
     return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "the plan's %s is in symmetric memory that was freed", gone);
 }
 
-/* The metadata is known.  The verdicts only say whether a rank refuses its arguments, so the entry is also the vote. */
+/* The metadata is known.  The outcomes only say whether a rank refuses its arguments, so the entry is also the vote. */
 static quern_status plan_run(void *state, void *stream) {
     struct plan *plan = state;
     struct quern_ragged_call *call = &plan->call;
@@ -335,11 +335,11 @@ static quern_status plan_run(void *state, void *stream) {
     struct quern_meeting meeting = meeting_of(call, QUERN_IN_PLAN_RUN);
     meeting.phase = QUERN_PHASE_ENTRY;
     int64_t none;
-    record->verdict = (struct quern_ragged_verdict){.rounds = 0};
+    record->outcome = (struct quern_ragged_outcome){.rounds = 0};
     call->refused = check_run(call, stream);
     if (call->refused != QUERN_OK) record_refusal(call, record);
     else quern_ragged_exchange_stage(&plan->exchange, 0);
-    publish_verdict(call->member);
+    publish_outcome(call->member);
     QUERN_POINT(RAGGED_RECORDED);
     quern_status status = quern_ragged_vote(call, &meeting);
     if (status != QUERN_OK) return status;

@@ -35,7 +35,7 @@ static bool place_entry(void *user, struct quern_channel *channel) {
     const struct entry *entry = user;
     const struct quern_ragged_call *call = entry->call;
     const uint64_t expected = (uint64_t)call->updates * sizeof(struct quern_ragged_notice);
-    struct quern_ragged_record *record = (struct quern_ragged_record *)quern_span_mailbox(call->member, channel->rank);
+    struct quern_ragged_record *record = (struct quern_ragged_record *)quern_net_mailbox(call->member, channel->rank);
     const int place = call->refused == QUERN_OK ? place_of(call, channel->rank) : call->places;
     const bool fits = entry->exchange && channel->in_head.last == expected && place < call->places;
     const uint64_t most = (uint64_t)INT32_MAX * sizeof(struct quern_ragged_notice);
@@ -44,7 +44,7 @@ static bool place_entry(void *user, struct quern_channel *channel) {
     quern_ragged_clear_record(record);
     channel->in = channel->few_in;
     if (channel->in_head.first)
-        channel->few_in[channel->ins++] = (struct iovec){quern_span_eager(call->member, channel->rank), channel->in_head.first};
+        channel->few_in[channel->ins++] = (struct iovec){quern_net_eager(call->member, channel->rank), channel->in_head.first};
     if (channel->in_head.second) channel->few_in[channel->ins++] = (struct iovec){&record->terms, sizeof record->terms};
     if (fits && expected)
         channel->few_in[channel->ins++] = (struct iovec){entry->exchange->inbox + place * call->updates, expected};
@@ -70,29 +70,29 @@ quern_status quern_ragged_enter(struct quern_ragged_call *call, const struct que
                                 const struct quern_meeting *meeting, const struct quern_ragged_eager *eager) {
     struct quern_membership *member = call->member;
     if (!member->control) return quern_meet(member, meeting);
-    struct quern_channel *channels = member->span->channels;
+    struct quern_channel *channels = member->net->channels;
     struct quern_sendrecv sendrecv;
     const bool has_exchange = call->refused == QUERN_OK && (!eager || eager->offer == QUERN_RAGGED_LONG);
     struct entry entry = {call, has_exchange ? exchange : NULL};
     if (eager) member->all_count++;  /* which says in which half the eager messages of this meeting are */
-    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels, member->span->order);
+    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels, member->net->order);
     sendrecv.place = place_entry;
     sendrecv.user = &entry;
     for (int i = 0; i < sendrecv.count; i++) fill_entry(&entry, &channels[i], eager);
-    return quern_span_sendrecv(&sendrecv, meeting);
+    return quern_net_sendrecv(&sendrecv, meeting);
 }
 
 /* ---- vote ---- */
 
-static bool place_verdict(void *user, struct quern_channel *channel) {
+static bool place_outcome(void *user, struct quern_channel *channel) {
     const struct quern_ragged_call *call = user;
-    struct quern_ragged_record *record = (struct quern_ragged_record *)quern_span_mailbox(call->member, channel->rank);
-    if (channel->in_head.first != sizeof record->verdict || channel->in_head.second > sizeof record->reason ||
+    struct quern_ragged_record *record = (struct quern_ragged_record *)quern_net_mailbox(call->member, channel->rank);
+    if (channel->in_head.first != sizeof record->outcome || channel->in_head.second > sizeof record->reason ||
         channel->in_head.last)
         return false;
     record->reason[0] = 0;
     channel->in = channel->few_in;
-    channel->few_in[channel->ins++] = (struct iovec){&record->verdict, sizeof record->verdict};
+    channel->few_in[channel->ins++] = (struct iovec){&record->outcome, sizeof record->outcome};
     if (channel->in_head.second) channel->few_in[channel->ins++] = (struct iovec){record->reason, channel->in_head.second};
     return true;
 }
@@ -101,20 +101,20 @@ quern_status quern_ragged_vote(const struct quern_ragged_call *call, const struc
     struct quern_membership *member = call->member;
     if (!member->control) return quern_meet(member, meeting);
     struct quern_ragged_record *record = (struct quern_ragged_record *)own_record(member);
-    const bool has_reason = record->verdict.report.fault == QUERN_SLICE_ARGUMENTS;
-    struct quern_channel *channels = member->span->channels;
+    const bool has_reason = record->outcome.report.fault == QUERN_SLICE_ARGUMENTS;
+    struct quern_channel *channels = member->net->channels;
     struct quern_sendrecv sendrecv;
-    quern_write_digest(&record->verdict, sizeof record->verdict);
-    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels, member->span->order);
-    sendrecv.place = place_verdict;
+    quern_write_digest(&record->outcome, sizeof record->outcome);
+    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels, member->net->order);
+    sendrecv.place = place_outcome;
     sendrecv.user = (void *)call;
     for (int i = 0; i < sendrecv.count; i++) {
-        channels[i].out_head.first = sizeof record->verdict;
+        channels[i].out_head.first = sizeof record->outcome;
         channels[i].out_head.second = has_reason ? (uint32_t)strlen(record->reason) + 1 : 0;
-        quern_channel_add(&channels[i], &record->verdict, channels[i].out_head.first);
+        quern_channel_add(&channels[i], &record->outcome, channels[i].out_head.first);
         quern_channel_add(&channels[i], record->reason, channels[i].out_head.second);
     }
-    return quern_span_sendrecv(&sendrecv, meeting);
+    return quern_net_sendrecv(&sendrecv, meeting);
 }
 
 quern_status quern_ragged_meet_here(const struct quern_ragged_call *call, struct quern_meeting meeting, enum quern_phase phase) {
@@ -131,7 +131,7 @@ quern_status quern_ragged_meet_here(const struct quern_ragged_call *call, struct
 /* Adds a slice to a list of parts, in which it continues the last one if it can and the way of data allows that. */
 static int add_part(const struct quern_membership *member, struct iovec *parts, int count, void *at, int64_t bytes) {
     if (!bytes) return count;
-    if (count && member->span->row->merges && (char *)parts[count - 1].iov_base + parts[count - 1].iov_len == (char *)at) {
+    if (count && member->net->row->merges && (char *)parts[count - 1].iov_base + parts[count - 1].iov_len == (char *)at) {
         parts[count - 1].iov_len += (size_t)bytes;
         return count;
     }
@@ -188,7 +188,7 @@ quern_status quern_ragged_ship(struct quern_ragged_shipment *shipment, const str
     copying.phase = QUERN_PHASE_COPY;
     copying.set = &x->call->set;
     quern_sendrecv_open(&shipment->sendrecv, x->call->member, &copying, copying.set,
-                        x->call->member->span->channels, x->call->member->span->order);
+                        x->call->member->net->channels, x->call->member->net->order);
     shipment->sendrecv.place = place_slices;
     shipment->sendrecv.user = shipment;
     for (int i = 0; i < shipment->sendrecv.count; i++) {

@@ -1,7 +1,7 @@
 /*
  * Moves the streams of a pair.  If the receiver can read the sender's memory it copies, else the stream travels in messages of
- * data, of a carrier, or through a window of GPU memory.  What comes before the start lands in memory of the transfer.  Called by
- * progress.c and transfer.c.
+ * data, of a carrier, or through a bounce buffer of GPU memory.  What comes before the start lands in memory of the transfer.
+ * Called by progress.c and transfer.c.
  */
 #define _GNU_SOURCE
 #include "ranks/transfer/transfer.h"

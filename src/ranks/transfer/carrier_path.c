@@ -24,7 +24,7 @@ static const quern_carrier *carrier_of(const struct quern_carrier_path *path) { 
 quern_status quern_open_carrier_path(struct quern_conn *conn) {
     struct quern_carrier_path *path = conn->carrier = calloc(1, sizeof *path);
     if (!path) return quern_fail(conn->member->device, QUERN_OUT_OF_MEMORY, "no memory for transfers");
-    path->messages = conn->member->span->messages;
+    path->messages = conn->member->net->messages;
     const uint64_t longest = carrier_of(path)->longest;
     path->piece = longest < QUERN_CARRIER_PIECE ? (size_t)longest : QUERN_CARRIER_PIECE;
     return QUERN_OK;

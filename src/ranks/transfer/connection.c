@@ -38,7 +38,7 @@ struct quern_conn *quern_open_conn(struct quern_membership *member, int peer, qu
     conn->member = member;
     conn->peer = peer;
     conn->is_elsewhere = member->roster->peer[peer].is_elsewhere;
-    conn->socket = conn->is_elsewhere ? member->span->transfers[peer] : -1;
+    conn->socket = conn->is_elsewhere ? member->net->transfers[peer] : -1;
     conn->reads = conn->is_read = QUERN_ACCESS_NO;
     *status = conn->is_elsewhere ? QUERN_OK : open_rings(conn);
     if (*status == QUERN_OK) return conn;

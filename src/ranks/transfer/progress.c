@@ -37,7 +37,7 @@ struct quern_conn *quern_conn_to(struct quern_transfers *all, int peer, quern_st
     if (!conn) return NULL;
     const bool is_linked = is_of_gpus(conn) && quern_nccl_rank_of(all->member);
     if (is_of_gpus(conn)) conn->reads = conn->is_read = is_linked ? QUERN_ACCESS_NO : QUERN_ACCESS_YES;
-    const bool is_carried = conn->is_elsewhere && all->member->span->messages;
+    const bool is_carried = conn->is_elsewhere && all->member->net->messages;
     const bool is_staging = is_of_gpus(conn) && !is_linked && !all->member->roster->peer[peer].is_here;
     *status = is_linked    ? quern_open_nccl_path(conn)
               : is_carried ? quern_open_carrier_path(conn)

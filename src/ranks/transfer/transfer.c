@@ -101,7 +101,7 @@ quern_status quern_settle_transfers(struct quern_membership *member) {
     static const int64_t MOMENT = 100000000;  /* nanoseconds */
     struct quern_transfers *all = member->transfers;
     const int64_t until = quern_now() + MOMENT;
-    if (!all || !member->span || !member->span->messages) return QUERN_OK;
+    if (!all || !member->net || !member->net->messages) return QUERN_OK;
     bool is_poisoned;
     while (!(is_poisoned = quern_check_poison(member) != QUERN_OK)) {
         const bool moved = quern_pass_transfers(all);
@@ -129,14 +129,14 @@ void quern_forget_transfers(struct quern_membership *member) {
 }
 
 void quern_report_transfers(struct quern_text *text, const struct quern_membership *member) {
-    const int hosts = member->span && member->span->messages ? member->roster->hosts : 0;
+    const int hosts = member->net && member->net->messages ? member->roster->hosts : 0;
     if (member->device->kind == QUERN_CUDA && !quern_nccl_rank_of(member) && !member->one_process)
         quern_text_add(text, "transfers between processes: straight from symmetric memory, other memory through %d MiB of %s\n",
                        QUERN_BOUNCE_BUFFER_BYTES >> 20, member->transport->name);
     for (int one = 0; one < hosts; one++)
         for (int other = one + 1; other < hosts; other++)
             quern_text_add(text, "transfers of hosts %d and %d: %s, and sockets for up to %d bytes from one rank to another, which "
-                           "travel with the words\n", one, other, member->span->transport, QUERN_TRANSFER_SMALL);
+                           "travel with the words\n", one, other, member->net->transport, QUERN_TRANSFER_SMALL);
 }
 
 /* ---- preparing ---- */

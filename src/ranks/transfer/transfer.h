@@ -765,7 +765,7 @@ int quern_list_pieces(const struct quern_transfer_pair *pair, const struct quern
                       struct iovec *ours, struct iovec *theirs, int limit);
 size_t quern_bytes_in(const struct iovec *pieces, int count);
 
-/* The bytes, at most so many, up to the next item that goes the other way: through a window, or not. */
+/* The bytes, at most so many, up to the next item that goes the other way: through a bounce buffer, or not. */
 size_t quern_run_of(const struct quern_transfer_pair *pair, const struct quern_cursor *cursor, bool receive, size_t most,
                     bool *is_staged);
 

@@ -97,7 +97,7 @@ static quern_status meet_leaders(struct quern_membership *member, const struct q
 /* The wait that is nearest to who is missing has the shortest limit, so that its words are those that all get. */
 static const double FURTHER = 0.1, FURTHEST = 0.3;  /* seconds */
 
-quern_status quern_span_meet(struct quern_membership *member, const struct quern_meeting *meeting) {
+quern_status quern_net_meet(struct quern_membership *member, const struct quern_meeting *meeting) {
     const struct quern_rank_set local = quern_local_part(member, meeting->set);
     const int64_t began = quern_now();
     note_call(member, meeting);
@@ -110,7 +110,7 @@ quern_status quern_span_meet(struct quern_membership *member, const struct quern
 
 /* ---- messages between all ranks ---- */
 
-quern_status quern_span_sendrecv(struct quern_sendrecv *sendrecv, const struct quern_meeting *meeting) {
+quern_status quern_net_sendrecv(struct quern_sendrecv *sendrecv, const struct quern_meeting *meeting) {
     struct quern_membership *member = sendrecv->member;
     const struct quern_rank_set local = quern_local_part(member, meeting->set);
     const struct quern_meeting part = local_meeting(meeting, &local, meeting->timeout);
@@ -133,34 +133,34 @@ struct piece {
 static bool place_piece(void *user, struct quern_channel *channel) {
     const struct piece *piece = user;
     channel->in = channel->few_in;
-    channel->few_in[0] = (struct iovec){quern_span_mailbox(piece->member, channel->rank), piece->bytes};
+    channel->few_in[0] = (struct iovec){quern_net_mailbox(piece->member, channel->rank), piece->bytes};
     channel->ins = piece->bytes > 0;
     return channel->in_head.first == 0 && channel->in_head.second == 0 && channel->in_head.last == piece->bytes;
 }
 
 static quern_status exchange(struct quern_membership *member, const struct quern_meeting *meeting, const void *data,
                              size_t bytes) {
-    struct quern_channel *channels = member->span->channels;
+    struct quern_channel *channels = member->net->channels;
     struct quern_sendrecv sendrecv;
     struct piece piece = {member, bytes};
-    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels, member->span->order);
+    quern_sendrecv_open(&sendrecv, member, meeting, meeting->set, channels, member->net->order);
     sendrecv.place = place_piece;
     sendrecv.user = &piece;
     for (int i = 0; i < sendrecv.count; i++) {
         channels[i].out_head.last = bytes;
         quern_channel_add(&channels[i], data, bytes);
     }
-    return quern_span_sendrecv(&sendrecv, meeting);
+    return quern_net_sendrecv(&sendrecv, meeting);
 }
 
-quern_status quern_settle_span(struct quern_membership *member) {
-    return member->span && member->span->row->settle ? member->span->row->settle(member) : QUERN_OK;
+quern_status quern_settle_net(struct quern_membership *member) {
+    return member->net && member->net->row->settle ? member->net->row->settle(member) : QUERN_OK;
 }
 
 static void leave(struct quern_membership *member) {
     quern_await_telling(member);
-    quern_free_span(member);
+    quern_free_net(member);
     quern_leave_monitor(member);
 }
 
-const struct quern_control quern_span_control = {.exchange = exchange, .mailbox = quern_span_mailbox, .leave = leave};
+const struct quern_control quern_net_control = {.exchange = exchange, .mailbox = quern_net_mailbox, .leave = leave};
