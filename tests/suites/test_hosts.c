@@ -124,7 +124,7 @@ TEST_RANKS(hosts, mistakes_reach_every_rank_and_write_nothing, .kind = RANK_BOTH
         {2, 0, -4, 0, 0, "sender 2, receiver 0, update 0: input_offsets is -4"},
         {1, 2, 1000, 0, 0, "the slice ends at output row 1002"},
         {3, 0, 0, 2, 0, "updates"},
-        {1, 0, 0, 0, 40, "args.row_bytes is 8 on rank 0 and 40 on rank 1"},
+        {1, 0, 0, 0, 40, " and 40 on rank 1: expected the same on all members"},
         {2, 0, 0, 0, -1, "rank 2"},
     };
     const int64_t large[] = {8, 4096};

@@ -94,7 +94,7 @@ TEST_GROUP(hosts_ends, a_cut_connection_of_monitors, .kind = RANK_PROCESSES, .co
     uint64_t missing[2] = {0, 0};
     rank_ok(rank, quern_barrier(group, NULL, NULL));
     rank_line_up(rank);
-    if (rank->rank == 0) rank_check(rank, cut_monitors(rank_member_of(rank, group), peer) == 1, "not one connection of monitors");
+    if (rank->rank == 0) rank_check(rank, cut_monitors(rank_member_of(rank, group), peer) > 0, "no connection of monitors");
     for (int i = 0; i < 60000 && !missing[0]; i++) {
         rank_sleep(0.01);
         rank_ok(rank, quern_group_missing(group, missing, 2));
