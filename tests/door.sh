@@ -46,8 +46,8 @@ root=
 
 unmount() {
     [ -n "$root" ] || return 0
-    for place in dev/shm dev proc; do
-        if mountpoint -q "$root/$place"; then umount "$root/$place" || umount -l "$root/$place"; fi
+    for place in dev proc; do
+        if mountpoint -q "$root/$place"; then umount -R "$root/$place" || umount -R -l "$root/$place"; fi
     done
 }
 
@@ -92,11 +92,20 @@ in_root() {
     chroot --userspec="$user:$user" "$root" "$@" </dev/null
 }
 
+# The root's /dev is its own: a root that an interrupted run leaves can be deleted, and the machine keeps its devices.
 mount_root() {
     mount -t proc proc "$root/proc"
-    mount --bind /dev "$root/dev"
-    mount --make-private "$root/dev"
-    mount -t tmpfs tmpfs "$root/dev/shm"
+    mount -t tmpfs -o mode=755 tmpfs "$root/dev"
+    for device in null zero full random urandom tty; do
+        : >"$root/dev/$device"
+        mount --bind "/dev/$device" "$root/dev/$device"
+    done
+    ln -s /proc/self/fd "$root/dev/fd"
+    for stream in stdin:0 stdout:1 stderr:2; do ln -s "/proc/self/fd/${stream#*:}" "$root/dev/${stream%:*}"; done
+    mkdir "$root/dev/pts" "$root/dev/shm"
+    mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
+    ln -s pts/ptmx "$root/dev/ptmx"
+    mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
 }
 
 # Copies the settings by which this machine reaches its mirror and its Python packages.
