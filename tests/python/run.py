@@ -93,7 +93,8 @@ def count(done: subprocess.CompletedProcess, title: str) -> tuple[int, int, int]
     lines = done.stdout.strip().splitlines()
     closing = re.fullmatch(r"(\d+) passed, (\d+) failed, (\d+) skipped", lines[-1]) if lines else None
     if done.returncode or not closing:
-        print(f"---- {title}\n{done.stdout}{done.stderr}")
+        ended = f", ended by signal {-done.returncode}" if done.returncode < 0 else ""
+        print(f"---- {title}{ended}\n{done.stdout}{done.stderr}")
     else:
         print(f"{title}: {lines[-1]}", flush=True)
     return tuple(map(int, closing.groups())) if closing else (0, 1, 0)
@@ -131,7 +132,9 @@ def with_numpy(path: Path, folder: Path) -> tuple[int, int, int]:
     if run(sys.executable, "-c", "import numpy").returncode:
         print("NumPy is not installed: its tests are skipped")
         return 0, 0, 1
-    return count(run(sys.executable, "numpy_tests.py", PYTHONPATH=str(folder / "unpacked")), "NumPy")
+    done = [count(run(sys.executable, tests, PYTHONPATH=str(folder / "unpacked")), tests)
+            for tests in ("numpy_tests.py", "launch_tests.py")]
+    return tuple(map(sum, zip(*done)))
 
 
 def on_emulator(folder: Path) -> tuple[int, int, int]:

@@ -316,6 +316,6 @@ def ragged_all_to_all(operand, output, input_offsets, send_sizes, output_offsets
     other.  Returns the output with the rows that have come.  For gradients, slices of operand must not overlap.
 
     timeout: seconds that a device waits for the others (60).  XLA runs each device's call on a thread of its pool, which must have as
-    many as there are devices.
+    many as there are devices.  Launches from several threads are told apart from jaxlib 0.5.3 on; before, launch from one thread.
     """
     return _ragged(operand, output, input_offsets, send_sizes, output_offsets, recv_sizes, axis_name, float(timeout or 60.0))

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "xla_ffi.h"
 
@@ -224,7 +225,7 @@ EXPORT struct xla_error_object *quern_jax_adamw(struct xla_call *call) {
     return failed;
 }
 
-/* ---- ragged all-to-all ---- */
+/* ---- seats ---- */
 
 /* A rank's handle and workspace of one group of devices; made in its first call, which meets those of the others. */
 struct seat {
@@ -249,6 +250,132 @@ static struct seat *find_seat(int32_t place, int32_t ranks, int32_t rank) {
     pthread_mutex_unlock(&seats_lock);
     return seat;
 }
+
+/* ---- launches ---- */
+
+/*
+ * XLA may run two launches at once on the same devices, if two threads start them.  So the calls of an exchange meet first, by the
+ * number of their launch; then one exchange at a time uses the group of these devices.
+ */
+struct launch {
+    int64_t run;
+    int32_t place, ranks;         /* of which devices of the mesh: see struct seat */
+    int32_t arrived, gone;
+    bool is_working;
+    struct launch *next;
+    bool has[];                   /* [ranks]: whose call has come */
+};
+
+static struct {
+    pthread_once_t once;
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    struct launch *first;         /* the oldest */
+} launches = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void make_condition(void) {
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&launches.change, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+static bool tells_launches_apart(const struct xla_api *api) {
+    return api->struct_size >= offsetof(struct xla_api, run_id_get) + sizeof api->run_id_get;
+}
+
+/* 0 for all launches if this XLA cannot say it. */
+static int64_t run_of(const struct xla_call *call) {
+    struct xla_run_id_get get = {.struct_size = sizeof get, .context = call->context};
+    if (tells_launches_apart(call->api)) call->api->run_id_get(&get);
+    return get.run_id;
+}
+
+static bool is_of_same_devices(const struct launch *one, const struct launch *other) {
+    return one->place == other->place && one->ranks == other->ranks;
+}
+
+/* The launch that a call belongs to: the oldest of its number that is not complete, or a new one.  NULL: no memory. */
+static struct launch *find_launch(int64_t run, int32_t place, int32_t ranks) {
+    struct launch **link = &launches.first;
+    for (; *link; link = &(*link)->next)
+        if ((*link)->run == run && (*link)->place == place && (*link)->ranks == ranks && (*link)->arrived < ranks) return *link;
+    struct launch *made = *link = calloc(1, sizeof *made + (size_t)ranks * sizeof *made->has);
+    if (made) made->run = run, made->place = place, made->ranks = ranks;
+    return made;
+}
+
+static void drop_launch(struct launch *launch) {
+    struct launch **link = &launches.first;
+    while (*link != launch) link = &(*link)->next;
+    *link = launch->next;
+    free(launch);
+}
+
+/* All calls of it have come, and no other launch of these devices is at work. */
+static bool may_work(const struct launch *launch) {
+    if (launch->arrived < launch->ranks) return false;
+    for (const struct launch *other = launches.first; other; other = other->next)
+        if (other != launch && other->is_working && is_of_same_devices(other, launch)) return false;
+    return true;
+}
+
+/* Waits until it may work; the timeout is for the other calls to come.  False: they have not. */
+static bool meet_launch(struct launch *launch, double timeout) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    const int64_t end = until.tv_nsec + (int64_t)((timeout < 1e8 ? timeout : 1e8) * 1e9);
+    until = (struct timespec){until.tv_sec + end / 1000000000, end % 1000000000};
+    while (!may_work(launch)) {
+        const int error = launch->arrived < launch->ranks ? pthread_cond_timedwait(&launches.change, &launches.lock, &until)
+                                                          : pthread_cond_wait(&launches.change, &launches.lock);
+        if (error && launch->arrived < launch->ranks) return false;
+    }
+    launch->is_working = true;
+    return true;
+}
+
+/* With the lock.  The code of an error, of which `text` says more; 0: the call has met those of the other devices. */
+static int join_launch(struct launch *launch, int32_t rank, double timeout, char *text, size_t room) {
+    const int ranks = launch->ranks;
+    if (launch->has[rank]) {
+        snprintf(text, room, "QUERN_NOT_SUPPORTED: two launches exchange at once on device %d of %d, which this jaxlib does not tell "
+                 "apart: expected jaxlib 0.5.3, or launches from one thread", (int)rank, ranks);
+        return XLA_UNIMPLEMENTED;
+    }
+    launch->has[rank] = true;
+    if (++launch->arrived == ranks) pthread_cond_broadcast(&launches.change);
+    if (meet_launch(launch, timeout)) return 0;
+    snprintf(text, room, "QUERN_PEER_TIMEOUT: device %d of %d waited %g s for the calls of this launch on %d devices, which XLA has not "
+             "run", (int)rank, ranks, timeout, ranks - launch->arrived);
+    launch->has[rank] = false;
+    if (!--launch->arrived) drop_launch(launch);
+    return XLA_DEADLINE_EXCEEDED;
+}
+
+static struct xla_error_object *enter_launch(const struct xla_call *call, const struct seat *seat, double timeout,
+                                             struct launch **entered) {
+    char text[320] = "QUERN_OUT_OF_MEMORY: no memory for a launch";
+    int code = XLA_RESOURCE_EXHAUSTED;
+    pthread_once(&launches.once, make_condition);
+    pthread_mutex_lock(&launches.lock);
+    struct launch *launch = *entered = find_launch(run_of(call), seat->place, seat->ranks);
+    if (launch) code = join_launch(launch, seat->rank, timeout, text, sizeof text);
+    pthread_mutex_unlock(&launches.lock);
+    return code ? fail_with(call, (enum xla_error)code, text) : NULL;
+}
+
+static void leave_launch(struct launch *launch) {
+    pthread_mutex_lock(&launches.lock);
+    if (++launch->gone == launch->ranks) {
+        drop_launch(launch);
+        pthread_cond_broadcast(&launches.change);
+    }
+    pthread_mutex_unlock(&launches.lock);
+}
+
+/* ---- ragged all-to-all ---- */
 
 static quern_status take_seat(struct seat *seat, const char *process, double timeout) {
     char name[96];
@@ -318,9 +445,13 @@ EXPORT struct xla_error_object *quern_jax_ragged_all_to_all(struct xla_call *cal
     args.output_offsets = argument(call, OUTPUT_OFFSETS)->data;
     args.recv_sizes = argument(call, RECV_SIZES)->data;
     args.check_overlap = number(call, "check_overlap");
+    struct launch *launch;
+    struct xla_error_object *failed = enter_launch(call, seat, real(call, "timeout"), &launch);
+    if (failed) return failed;
     quern_status status = take_seat(seat, process_name, real(call, "timeout"));
     if (status == QUERN_OK) status = exchange(seat, &args);
-    struct xla_error_object *failed = result_of(call, status);
+    failed = result_of(call, status);
     if (status >= 4000 && seat->group) leave_seat(seat);
+    leave_launch(launch);
     return failed;
 }

@@ -40,12 +40,22 @@ struct xla_error_create {
     int code;
 };
 
+/* The number of the launch that a call belongs to, the same on all devices. */
+struct xla_run_id_get {
+    size_t struct_size;
+    struct xla_extension *extension_start;
+    void *context;
+    int64_t run_id;   /* out */
+};
+
 struct xla_api {
     size_t struct_size;
     struct xla_extension *extension_start;
     struct xla_version api_version;
     const void *internal_api;
     struct xla_error_object *(*error_create)(struct xla_error_create *);
+    void (*unused[15])(void);
+    struct xla_error_object *(*run_id_get)(struct xla_run_id_get *);   /* from jaxlib 0.5.3 on: see struct_size */
 };
 
 /* What a handler reports when it is registered. */
