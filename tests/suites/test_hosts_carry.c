@@ -395,7 +395,7 @@ static void hear(struct end_of_conn *end, enum quern_word word, uint64_t round, 
                  uint64_t number) {
     const struct quern_transfer_frame head = {.word = word, .round = round, .bytes = bytes, .number = number};
     end->conn.payload = (unsigned char *)&piece;
-    quern_carrier_path_hears(&end->conn, &end->pair, &head);
+    quern_carrier_path.hears(&end->conn, &end->pair, &head);
     end->conn.payload = NULL;
 }
 
@@ -408,21 +408,20 @@ Test(hosts_carry, a_READY_is_looked_at) {
         uint64_t bytes, round;
         int64_t all;               /* of the transfer */
         uint32_t ordered;          /* before */
-        bool has_carrier, is_good, is_meant;
+        bool is_good, is_meant;
     } cases[] = {
-        {{0, 0, 9000}, WHOLE, 4, 20000, 0, true, true, true},      {{0, 0, 9000}, WHOLE, 3, 20000, 0, true, true, false},
-        {{0, 0, 9000}, WHOLE, 4, 20000, 0, false, false, false},   {{0, 0, 9000}, WHOLE - 8, 4, 20000, 0, true, false, false},
-        {{1, 0, 9000}, WHOLE, 4, 20000, 0, true, false, false},    {{1ull << 32, 0, 9000}, WHOLE, 4, 20000, 0, true, false, false},
-        {{0, 9000, 9000}, WHOLE, 4, 20000, 0, true, false, false}, {{0, 0, 0}, WHOLE, 4, 20000, 0, true, false, false},
-        {{0, 0, 9001}, WHOLE, 4, 20000, 0, true, false, false},    {{0, 0, 9000}, WHOLE, 4, 8000, 0, true, false, false},
-        {{0, 0, 4000}, WHOLE, 4, 4000, 0, true, false, false},     {{WINDOW, 0, 9000}, WHOLE, 4, 20000, WINDOW, true, false, false},
+        {{0, 0, 9000}, WHOLE, 4, 20000, 0, true, true},      {{0, 0, 9000}, WHOLE, 3, 20000, 0, true, false},
+        {{0, 0, 9000}, WHOLE - 8, 4, 20000, 0, false, false}, {{1, 0, 9000}, WHOLE, 4, 20000, 0, false, false},
+        {{1ull << 32, 0, 9000}, WHOLE, 4, 20000, 0, false, false}, {{0, 9000, 9000}, WHOLE, 4, 20000, 0, false, false},
+        {{0, 0, 0}, WHOLE, 4, 20000, 0, false, false},       {{0, 0, 9001}, WHOLE, 4, 20000, 0, false, false},
+        {{0, 0, 9000}, WHOLE, 4, 8000, 0, false, false},     {{0, 0, 4000}, WHOLE, 4, 4000, 0, false, false},
+        {{WINDOW, 0, 9000}, WHOLE, 4, 20000, WINDOW, false, false},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct end_of_conn end;
         make_end(&end);
         end.pair.out.all = cases[i].all;
         end.carrier.ordered = cases[i].ordered;
-        if (!cases[i].has_carrier) end.conn.carrier = NULL;
         hear(&end, QUERN_WORD_READY, cases[i].round, cases[i].piece, cases[i].bytes, 0);
         check((end.conn.status == QUERN_OK) == cases[i].is_good, "case %zu", i);
         check((end.carrier.order[0].pair == &end.pair) == cases[i].is_meant, "case %zu: whose it is", i);
@@ -453,7 +452,7 @@ Test(hosts_carry, a_NONE_is_looked_at) {
 Test(hosts_carry, a_message_of_another_size) {
     struct end_of_conn end;
     make_end(&end);
-    check(quern_advance_carrier_path(&end.conn), "it is over");
+    check(quern_carrier_path.advance(&end.conn), "it is over");
     check(!strcmp(end.carrier.reason, "c: a message of it has 5 bytes: expected 9000"), "%s", end.carrier.reason);
     free_end(&end);
 }
@@ -464,9 +463,9 @@ Test(hosts_carry, messages_are_as_long_as_the_carrier_takes) {
         struct quern_net net = {.messages = messages_of(longest[i])};
         struct quern_membership member = {.net = &net};
         struct quern_conn conn = {.member = &member};
-        check_ok(quern_open_carrier_path(&conn));
+        check_ok(quern_carrier_path.open(&conn));
         check(conn.carrier->piece == (i ? QUERN_CARRIER_PIECE : 8192), "%zu bytes", conn.carrier->piece);
-        quern_free_carrier_path(&conn);
+        quern_carrier_path.close(&conn);
         quern_free_messages(net.messages, false);
     }
 }
@@ -478,7 +477,7 @@ Test(hosts_carry, an_end_takes_its_own_back) {
     struct quern_transfer_pair ended = {.conn = &conn}, other = {.conn = &conn};
     carry.order[0].pair = carry.in.slot[1].pair = &ended;
     carry.order[1].pair = carry.in.slot[0].pair = &other;
-    quern_take_from_carrier(&ended, QUERN_PEER_LOST, "");
+    quern_carrier_path.release(&ended, QUERN_PEER_LOST, "");
     check(!carry.order[0].pair && !carry.in.slot[1].pair, "its own");
     check(carry.order[1].pair == &other && carry.in.slot[0].pair == &other, "the other's");
 }

@@ -121,6 +121,28 @@ TEST_WAYS(transfer_ends, an_item_for_a_rank_without_any, .count = 3) {
     rank_ok(rank, quern_transfer_destroy(transfer));
 }
 
+/* ---- words that no rank says ---- */
+
+/* A word of a path that the connection does not have ends it, whatever it says. */
+static quern_status say_foreign_word(struct rank *rank) {
+    static const char *const detail = "damaged: a process that is no rank writes";
+    const enum quern_word *word = rank->user;
+    quern_group *group = rank_group(rank, RANK_LIMIT);
+    char memory[64] = "";
+    const quern_transfer_item item = transfer_item(!rank->rank, !rank->rank, 1, memory, sizeof memory);
+    quern_transfer *transfer = transfer_prepare(rank, group, 7, &item, 1);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    if (rank->rank) quern_conn_say(group->member->transfers->conn[0], (struct quern_transfer_frame){.word = *word}, NULL, 0);
+    transfer_fails(rank, transfer, NULL, 0, QUERN_PEER_MISMATCH, detail);
+    rank_ok(rank, quern_transfer_destroy(transfer));
+    return quern_group_destroy(group);
+}
+
+Test(transfer_ends, words_of_another_path) {
+    for (enum quern_word word = QUERN_WORD_BATCH; word < QUERN_WORDS; word++)
+        check_ranks(.kind = RANK_THREADS, .count = 2, .function = say_foreign_word, .user = &word);
+}
+
 /* ---- ends before the start ---- */
 
 static const struct transfer_ending endings[] = {

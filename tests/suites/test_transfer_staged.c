@@ -371,8 +371,8 @@ static void forget_windows(struct gpu_end *end) {
         rank_line_up(end->side.rank);
     }
     for (int i = 0; all && i < all->conns; i++) {
-        quern_free_bounce_path(all->open[i]);
-        rank_ok(end->side.rank, quern_open_bounce_path(all->open[i]));
+        quern_bounce_path.close(all->open[i]);
+        rank_ok(end->side.rank, quern_bounce_path.open(all->open[i]));
     }
     rank_line_up(end->side.rank);
 }

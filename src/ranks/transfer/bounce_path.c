@@ -16,7 +16,12 @@
 
 /* ---- opening ---- */
 
-quern_status quern_open_bounce_path(struct quern_conn *conn) {
+static bool serves(const struct quern_conn *conn) {
+    return conn->member->device->kind == QUERN_CUDA && !conn->member->roster->peer[conn->peer].is_here;
+}
+
+static quern_status open_path(struct quern_conn *conn) {
+    conn->reads = conn->is_read = QUERN_ACCESS_YES;
     conn->bounce = calloc(1, sizeof *conn->bounce);
     if (!conn->bounce) return quern_fail(conn->member->device, QUERN_OUT_OF_MEMORY, "no memory for transfers");
     conn->bounce->listener = -1;
@@ -32,7 +37,7 @@ static CUresult make_events(struct quern_bounce_path *path, const struct quern_m
     return error;
 }
 
-void quern_free_bounce_path(struct quern_conn *conn) {
+static void close_path(struct quern_conn *conn) {
     struct quern_bounce_path *path = conn->bounce;
     struct quern_cuda_visit visit;
     if (!path) return;
@@ -44,7 +49,6 @@ void quern_free_bounce_path(struct quern_conn *conn) {
     quern_close_bounce_buffer(path->out);
     quern_close_bounce_buffer(path->in);
     free(path);
-    conn->bounce = NULL;
 }
 
 /* ---- showing the window ---- */
@@ -193,7 +197,8 @@ static CUresult fill_half(struct quern_transfer_pair *pair, struct quern_bounce_
     return error;
 }
 
-bool quern_is_all_taken(struct quern_transfer_pair *pair) {
+/* Whether the receiver has taken all of a round. */
+static bool is_all_taken(struct quern_transfer_pair *pair) {
     if (find_piece(pair)) return false;
     for (int i = 0; i < QUERN_BOUNCE_HALVES; i++)
         if (pair->conn->bounce->half[i].pair == pair) return false;
@@ -201,9 +206,9 @@ bool quern_is_all_taken(struct quern_transfer_pair *pair) {
 }
 
 /* A window that is asked for again is shown also if both halves are full: else none would become free. */
-bool quern_bounce_piece(struct quern_transfer_pair *pair) {
+static bool bounce_piece(struct quern_transfer_pair *pair) {
     struct quern_bounce_path *path = pair->conn->bounce;
-    if (pair->other_round < pair->transfer->round || quern_is_all_taken(pair) || !has_shown(pair)) return false;
+    if (pair->other_round < pair->transfer->round || is_all_taken(pair) || !has_shown(pair)) return false;
     struct quern_bounce_half *half = free_half(path);
     const size_t bytes = find_piece(pair);
     if (!half || !bytes) return false;
@@ -247,7 +252,7 @@ static struct quern_bounce_half *oldest_filling(struct quern_bounce_path *path) 
 }
 
 /* The pieces of a transfer are said in the order of its stream. */
-bool quern_advance_bounce_path(struct quern_conn *conn) {
+static bool advance(struct quern_conn *conn) {
     bool moved = false;
     for (struct quern_bounce_half *half; (half = oldest_filling(conn->bounce)); moved = true) {
         const CUresult error = ask_event(conn, half->filled, false);
@@ -258,9 +263,14 @@ bool quern_advance_bounce_path(struct quern_conn *conn) {
     return moved;
 }
 
-bool quern_bounce_path_is_busy(const struct quern_bounce_path *path) {
+static bool advance_pair(struct quern_transfer_pair *pair) {
+    const bool received = quern_receive(pair, quern_copy_some);
+    return (pair->transfer->state == QUERN_TRANSFER_STARTED && bounce_piece(pair)) || received;
+}
+
+static bool is_busy(const struct quern_conn *conn) {
     for (int i = 0; i < QUERN_BOUNCE_HALVES; i++)
-        if (path->half[i].state == QUERN_HALF_FILLING) return true;
+        if (conn->bounce->half[i].state == QUERN_HALF_FILLING) return true;
     return false;
 }
 
@@ -320,7 +330,7 @@ static void end_arrival(struct quern_conn *conn, struct quern_bounce_arrival *ar
     QUERN_POINT(STAGE_TAKEN);
 }
 
-bool quern_find_staged(struct quern_transfer_pair *pair, size_t *most, CUdeviceptr *window) {
+static bool find(struct quern_transfer_pair *pair, size_t *most, CUdeviceptr *window) {
     struct quern_bounce_path *path = pair->conn->bounce;
     bool is_staged;
     const size_t run = quern_run_of(pair, &pair->in, true, *most, &is_staged);
@@ -339,7 +349,7 @@ bool quern_find_staged(struct quern_transfer_pair *pair, size_t *most, CUdevicep
     return true;
 }
 
-void quern_have_taken(struct quern_transfer_pair *pair, size_t bytes) {
+static void have_taken(struct quern_transfer_pair *pair, size_t bytes) {
     struct quern_bounce_arrival *arrival = find_arrival(pair->conn->bounce, pair);
     arrival->done += bytes;
     if (arrival->done == arrival->piece.bytes) end_arrival(pair->conn, arrival);
@@ -347,11 +357,7 @@ void quern_have_taken(struct quern_transfer_pair *pair, size_t bytes) {
 
 /* ---- both ---- */
 
-void quern_bounce_path_hears(struct quern_conn *conn, struct quern_transfer_pair *pair, const struct quern_transfer_frame *head) {
-    if (!conn->bounce) {
-        quern_conn_damaged(conn);
-        return;
-    }
+static void hears(struct quern_conn *conn, struct quern_transfer_pair *pair, const struct quern_transfer_frame *head) {
     switch (head->word) {
     case QUERN_WORD_LISTENING: hear_listening(conn, head->number); break;
     case QUERN_WORD_WINDOW: hear_window(conn); break;
@@ -361,7 +367,8 @@ void quern_bounce_path_hears(struct quern_conn *conn, struct quern_transfer_pair
     }
 }
 
-void quern_take_from_bounce(struct quern_transfer_pair *pair, quern_status status, const char *reason) {
+/* On return no copy reads the memory of the pair's sends any more, and the other rank gets its halves back. */
+static void release(struct quern_transfer_pair *pair, quern_status status, const char *reason) {
     struct quern_bounce_path *path = pair->conn->bounce;
     (void)status, (void)reason;
     for (int i = 0; i < QUERN_BOUNCE_HALVES; i++) {
@@ -374,3 +381,7 @@ void quern_take_from_bounce(struct quern_transfer_pair *pair, quern_status statu
     }
     for (struct quern_bounce_arrival *arrival; (arrival = find_arrival(path, pair));) end_arrival(pair->conn, arrival);
 }
+
+const struct quern_path quern_bounce_path = {
+    .serves = serves, .open = open_path, .close = close_path, .hears = hears, .advance = advance, .advance_pair = advance_pair,
+    .find = find, .have_taken = have_taken, .is_busy = is_busy, .has_sent = is_all_taken, .release = release};

@@ -84,12 +84,12 @@ static struct quern_transfer_frame frame_of(const struct quern_transfer_pair *pa
 }
 
 /* One message more, if the connection has nothing else to do. */
-static bool send_data(struct quern_transfer_pair *pair) {
+bool quern_send_data(struct quern_transfer_pair *pair) {
     struct quern_cursor *cursor = &pair->out;
     struct quern_conn *conn = pair->conn;
     const bool waits = pair->other_round < pair->transfer->round;
     const int64_t limit = waits && cursor->all > QUERN_TRANSFER_EAGER ? QUERN_TRANSFER_EAGER : cursor->all;
-    if (pair->transfer->gpu || quern_is_carried(pair, cursor) || cursor->done >= limit) return false;
+    if (!is_started(pair) || pair->transfer->gpu || cursor->done >= limit) return false;
     if (cursor->all > QUERN_TRANSFER_SMALL && conn->is_read != QUERN_ACCESS_NO) return false;
     if (!quern_conn_is_idle(conn)) return false;
     const size_t left = (size_t)(limit - cursor->done), room = quern_conn_data_room(conn);
@@ -133,7 +133,7 @@ static void place_in_window(CUdeviceptr window, struct iovec *theirs, int count)
 
 static void move_on(struct quern_transfer_pair *pair, ssize_t copied, CUdeviceptr window) {
     quern_move_on(pair, &pair->in, true, copied);
-    if (window) quern_have_taken(pair, (size_t)copied);
+    if (window) pair->conn->path->have_taken(pair, (size_t)copied);
 }
 
 static bool copy_piece(struct quern_transfer_pair *pair) {
@@ -142,7 +142,7 @@ static bool copy_piece(struct quern_transfer_pair *pair) {
     const bool by_gpu = pair->transfer->gpu;
     size_t most = by_gpu ? GPU_PIECE : COPY_PIECE;
     CUdeviceptr window = 0;
-    if (conn->bounce && !quern_find_staged(pair, &most, &window)) return false;
+    if (conn->path->find && !conn->path->find(pair, &most, &window)) return false;
     const int count = quern_list_pieces(pair, &pair->in, true, most, ours, theirs, QUERN_CONN_PARTS);
     if (window) place_in_window(window, theirs, count);
     CUresult error = CUDA_SUCCESS;
@@ -161,8 +161,10 @@ static bool copy_piece(struct quern_transfer_pair *pair) {
     return copied > 0 && is_started(pair);
 }
 
-static bool copy_some(struct quern_transfer_pair *pair) {
+bool quern_copy_some(struct quern_transfer_pair *pair) {
+    const bool is_small = pair->in.all <= QUERN_TRANSFER_SMALL && !pair->transfer->gpu;
     bool moved = false;
+    if (is_small || pair->conn->reads != QUERN_ACCESS_YES) return false;
     for (int i = 0; i < COPIES && is_started(pair) && pair->in.done < pair->in.all; i++) {
         if (!copy_piece(pair)) return moved;
         moved = true;
@@ -178,20 +180,40 @@ static void finish_receiving(struct quern_transfer_pair *pair) {
     quern_conn_say(pair->conn, frame_of(pair, QUERN_WORD_DONE), NULL, 0);
 }
 
-static bool receive(struct quern_transfer_pair *pair) {
+bool quern_receive(struct quern_transfer_pair *pair, bool (*take)(struct quern_transfer_pair *pair)) {
     if (pair->in.is_complete || pair->other_round < pair->transfer->round) return false;
-    const bool is_small = pair->in.all <= QUERN_TRANSFER_SMALL && !pair->transfer->gpu;
-    const bool copies = !is_small && pair->conn->reads == QUERN_ACCESS_YES;
-    const bool moved = quern_is_carried(pair, &pair->in) ? quern_ask_for_bytes(pair) : copies && copy_some(pair);
+    const bool moved = take(pair);
     if (!is_started(pair) || pair->in.done < pair->in.all) return moved;
     finish_receiving(pair);
     return true;
 }
 
 bool quern_advance_pair(struct quern_transfer_pair *pair) {
-    if (pair->conn->nccl || !pair->is_agreed || !pair->is_said || pair->conn->status != QUERN_OK) return false;
-    bool moved = receive(pair);
-    if (pair->conn->bounce && is_started(pair) && quern_bounce_piece(pair)) moved = true;
-    while (is_started(pair) && send_data(pair)) moved = true;
+    if (!pair->is_agreed || !pair->is_said || pair->conn->status != QUERN_OK || !pair->conn->path->advance_pair) return false;
+    return pair->conn->path->advance_pair(pair);
+}
+
+/* ---- the path without anything of its own: data in messages, or copied by the receiver ---- */
+
+static bool serves_all(const struct quern_conn *conn) {
+    (void)conn;
+    return true;
+}
+
+static quern_status open_direct(struct quern_conn *conn) {
+    if (conn->member->device->kind == QUERN_CUDA) conn->reads = conn->is_read = QUERN_ACCESS_YES;
+    return QUERN_OK;
+}
+
+static bool advance_directly(struct quern_transfer_pair *pair) {
+    bool moved = quern_receive(pair, quern_copy_some);
+    while (quern_send_data(pair)) moved = true;
     return moved;
 }
+
+static bool has_sent(struct quern_transfer_pair *pair) {
+    return pair->out.done == pair->out.all || pair->conn->is_read == QUERN_ACCESS_YES;
+}
+
+const struct quern_path quern_direct_path = {
+    .serves = serves_all, .open = open_direct, .advance_pair = advance_directly, .has_sent = has_sent};

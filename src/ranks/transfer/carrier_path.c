@@ -21,7 +21,11 @@ static const int64_t LIMIT = 1000000000;  /* for the end of what is cancelled */
 
 static const quern_carrier *carrier_of(const struct quern_carrier_path *path) { return quern_messages_carrier(path->messages); }
 
-quern_status quern_open_carrier_path(struct quern_conn *conn) {
+static bool serves(const struct quern_conn *conn) {
+    return conn->is_elsewhere && conn->member->net->messages;
+}
+
+static quern_status open_path(struct quern_conn *conn) {
     struct quern_carrier_path *path = conn->carrier = calloc(1, sizeof *path);
     if (!path) return quern_fail(conn->member->device, QUERN_OUT_OF_MEMORY, "no memory for transfers");
     path->messages = conn->member->net->messages;
@@ -38,13 +42,12 @@ static void free_line(struct quern_carrier_path *path, struct quern_carrier_line
     }
 }
 
-void quern_free_carrier_path(struct quern_conn *conn) {
+static void close_path(struct quern_conn *conn) {
     struct quern_carrier_path *path = conn->carrier;
     if (!path) return;
     free_line(path, &path->in);
     free_line(path, &path->out);
     free(path);
-    conn->carrier = NULL;
 }
 
 /* ---- failures ---- */
@@ -62,16 +65,17 @@ static void fail(struct quern_carrier_path *path, const char *format, ...) {
     path->is_over = true;
 }
 
-static bool needs_it(const struct quern_transfer_pair *pair, const struct quern_cursor *cursor) {
-    return quern_is_carried(pair, cursor) && !cursor->is_complete;
-}
+/* A few bytes travel with the control messages. */
+static bool is_carried(const struct quern_cursor *cursor) { return cursor->all > QUERN_TRANSFER_SMALL; }
 
-void quern_check_carrier_path(struct quern_transfer_pair *pair) {
+static bool needs_it(const struct quern_cursor *cursor) { return is_carried(cursor) && !cursor->is_complete; }
+
+static void check(struct quern_transfer_pair *pair) {
     const struct quern_conn *conn = pair->conn;
-    const struct quern_carrier_path *path = conn ? conn->carrier : NULL;
+    const struct quern_carrier_path *path = conn->carrier;
     const struct quern_membership *member = pair->transfer->member;
-    if (!path || !*path->reason || conn->status != QUERN_OK || quern_rank_has_gone(member->roster, conn->peer)) return;
-    if (quern_now() - path->failed_at < GRACE || !(needs_it(pair, &pair->in) || needs_it(pair, &pair->out))) return;
+    if (!*path->reason || conn->status != QUERN_OK || quern_rank_has_gone(member->roster, conn->peer)) return;
+    if (quern_now() - path->failed_at < GRACE || !(needs_it(&pair->in) || needs_it(&pair->out))) return;
     quern_transfer_fail(pair->transfer, QUERN_SYSTEM_ERROR, "rank %d exchanges messages with rank %d: %s", member->rank, conn->peer,
                         path->reason);
 }
@@ -139,10 +143,12 @@ static void say_ready(struct quern_transfer_pair *pair, uint32_t number, size_t 
                                                              .round = transfer->round}, &piece, sizeof piece);
 }
 
-bool quern_ask_for_bytes(struct quern_transfer_pair *pair) {
+/* Begins as many messages as there is room for. */
+static bool ask_for_bytes(struct quern_transfer_pair *pair) {
     struct quern_carrier_path *path = pair->conn->carrier;
     struct quern_carrier_line *line = &path->in;
     bool moved = false;
+    if (!is_carried(&pair->in)) return false;
     while (pair->in.asked < pair->in.all && has_room(line) && !path->is_over) {
         const size_t left = (size_t)(pair->in.all - pair->in.asked), bytes = left < path->piece ? left : path->piece;
         struct quern_carrier_slot *slot = next_slot(line, pair);
@@ -223,7 +229,7 @@ static void hear_ready(struct quern_conn *conn, struct quern_transfer_pair *pair
     const bool is_meant = transfer && transfer->state == QUERN_TRANSFER_STARTED && head->round == transfer->round;
     if (head->bytes != sizeof *piece || piece->message != path->ordered || path->ordered - path->out.next >= QUERN_CARRIER_SLOTS ||
         !piece->bytes || piece->bytes > path->piece ||
-        (is_meant && (!quern_is_carried(pair, &pair->out) || piece->offset != (uint64_t)pair->out.asked ||
+        (is_meant && (!is_carried(&pair->out) || piece->offset != (uint64_t)pair->out.asked ||
                       piece->bytes > (uint64_t)(pair->out.all - pair->out.asked)))) {
         quern_conn_damaged(conn);
         return;
@@ -235,13 +241,20 @@ static void hear_ready(struct quern_conn *conn, struct quern_transfer_pair *pair
 
 /* ---- both ---- */
 
-void quern_carrier_path_hears(struct quern_conn *conn, struct quern_transfer_pair *pair, const struct quern_transfer_frame *head) {
-    if (!conn->carrier) quern_conn_damaged(conn);
-    else if (head->word == QUERN_WORD_READY) hear_ready(conn, pair, head);
+static void hears(struct quern_conn *conn, struct quern_transfer_pair *pair, const struct quern_transfer_frame *head) {
+    if (head->word == QUERN_WORD_READY) hear_ready(conn, pair, head);
     else hear_none(conn, head->number);
 }
 
-bool quern_advance_carrier_path(struct quern_conn *conn) {
+static bool advance_pair(struct quern_transfer_pair *pair) {
+    bool moved = quern_receive(pair, ask_for_bytes);
+    while (!is_carried(&pair->out) && quern_send_data(pair)) moved = true;
+    return moved;
+}
+
+static bool has_sent(struct quern_transfer_pair *pair) { return pair->out.done == pair->out.all; }
+
+static bool advance(struct quern_conn *conn) {
     struct quern_carrier_path *path = conn->carrier;
     path->is_over |= conn->status != QUERN_OK || quern_messages_are_over(path->messages);
     const bool sent = end_sends(path), received = take_messages(path);
@@ -256,9 +269,9 @@ static bool is_line_busy(const struct quern_carrier_line *line) {
 
 static bool has_messages(const struct quern_carrier_path *path) { return is_line_busy(&path->in) || is_line_busy(&path->out); }
 
-bool quern_carrier_path_is_busy(const struct quern_carrier_path *path) { return !path->is_over && has_messages(path); }
+static bool is_busy(const struct quern_conn *conn) { return !conn->carrier->is_over && has_messages(conn->carrier); }
 
-void quern_take_from_carrier(struct quern_transfer_pair *pair, quern_status status, const char *reason) {
+static void release(struct quern_transfer_pair *pair, quern_status status, const char *reason) {
     struct quern_carrier_path *path = pair->conn->carrier;
     (void)status, (void)reason;
     for (int i = 0; i < QUERN_CARRIER_SLOTS; i++) {
@@ -310,3 +323,7 @@ quern_status quern_settle_carrier_path(struct quern_transfers *all, bool is_pois
     }
     return status;
 }
+
+const struct quern_path quern_carrier_path = {
+    .serves = serves, .open = open_path, .close = close_path, .hears = hears, .advance = advance, .advance_pair = advance_pair,
+    .is_busy = is_busy, .has_sent = has_sent, .check = check, .release = release};

@@ -47,6 +47,7 @@ struct quern_conn *quern_open_conn(struct quern_membership *member, int peer, qu
 }
 
 void quern_close_conn(struct quern_conn *conn) {
+    if (conn->path && conn->path->close) conn->path->close(conn);
     quern_close_ring(&conn->in);
     quern_close_ring(&conn->out);
     free(conn->queue);

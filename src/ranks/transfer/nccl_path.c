@@ -13,7 +13,12 @@
 
 static const int64_t LINGER = 100000000;  /* nanoseconds for a flight whose transfer has failed, which most often completes */
 
-quern_status quern_open_nccl_path(struct quern_conn *conn) {
+static bool serves(const struct quern_conn *conn) {
+    return conn->member->device->kind == QUERN_CUDA && quern_nccl_rank_of(conn->member);
+}
+
+static quern_status open_path(struct quern_conn *conn) {
+    conn->reads = conn->is_read = QUERN_ACCESS_NO;
     conn->nccl = calloc(1, sizeof *conn->nccl);
     if (!conn->nccl) return quern_fail(conn->member->device, QUERN_OUT_OF_MEMORY, "no memory for transfers");
     return quern_nccl_open_pair(conn->member, conn->peer, &conn->nccl->nccl);
@@ -26,7 +31,8 @@ static void drop_order(struct quern_nccl_path *path) {
     free(order);
 }
 
-void quern_free_nccl_path(struct quern_nccl_path *path) {
+static void close_path(struct quern_conn *conn) {
+    struct quern_nccl_path *path = conn->nccl;
     if (!path) return;
     while (path->waiting) drop_order(path);
     free(path->items);
@@ -271,7 +277,8 @@ static bool connect_pair(struct quern_transfers *all, struct quern_conn *conn) {
     return true;
 }
 
-bool quern_advance_nccl_path(struct quern_transfers *all, struct quern_conn *conn) {
+static bool advance(struct quern_conn *conn) {
+    struct quern_transfers *all = conn->member->transfers;
     struct quern_nccl_path *path = conn->nccl;
     if (conn->status != QUERN_OK && !path->flying) return false;
     const enum quern_nccl_phase phase = quern_nccl_ask_pair(path->nccl);
@@ -295,7 +302,8 @@ bool quern_advance_nccl_path(struct quern_transfers *all, struct quern_conn *con
     return true;
 }
 
-bool quern_nccl_path_is_busy(const struct quern_nccl_path *path) {
+static bool is_busy(const struct quern_conn *conn) {
+    const struct quern_nccl_path *path = conn->nccl;
     return path->flying || (path->nccl->phase != QUERN_NCCL_NONE && !path->is_said);
 }
 
@@ -358,12 +366,10 @@ static void hear_break(struct quern_transfers *all, struct quern_conn *conn, con
     break_link(all, conn, false, quern_told_status((uint32_t)(head->number >> 32)), reason);
 }
 
-void quern_nccl_path_hears(struct quern_transfers *all, struct quern_conn *conn, const struct quern_transfer_frame *head) {
+static void hears(struct quern_conn *conn, struct quern_transfer_pair *pair, const struct quern_transfer_frame *head) {
+    struct quern_transfers *all = conn->member->transfers;
     struct quern_nccl_path *path = conn->nccl;
-    if (!path) {
-        quern_conn_damaged(conn);
-        return;
-    }
+    (void)pair;
     switch (head->word) {
     case QUERN_WORD_BATCH: path->is_batching = head->number == 1; break;
     case QUERN_WORD_CONNECT: hear_connect(all, conn, head); break;
@@ -395,7 +401,7 @@ static bool has_landed(struct quern_nccl_path *path) {
     return phase == QUERN_NCCL_READY;
 }
 
-void quern_take_from_nccl(struct quern_transfer_pair *pair, quern_status status, const char *reason) {
+static void release(struct quern_transfer_pair *pair, quern_status status, const char *reason) {
     struct quern_transfers *all = pair->transfer->member->transfers;
     struct quern_conn *conn = pair->conn;
     struct quern_nccl_path *path = conn->nccl;
@@ -406,3 +412,7 @@ void quern_take_from_nccl(struct quern_transfer_pair *pair, quern_status status,
     pair->flies = false;
     if (hangs || is_unmade) break_link(all, conn, true, status, reason);
 }
+
+const struct quern_path quern_nccl_path = {
+    .serves = serves, .open = open_path, .close = close_path, .hears = hears, .advance = advance, .is_busy = is_busy,
+    .release = release};

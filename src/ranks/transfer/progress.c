@@ -23,6 +23,9 @@ static const int64_t GRACE = 60000000;  /* nanoseconds for the reason of an end,
 
 static bool is_of_gpus(const struct quern_conn *conn) { return conn->member->device->kind == QUERN_CUDA; }
 
+/* The last one serves all. */
+static const struct quern_path *const paths[] = {&quern_nccl_path, &quern_carrier_path, &quern_bounce_path, &quern_direct_path};
+
 static void say_hello(struct quern_conn *conn) {
     const struct quern_roster *roster = conn->member->roster;
     const struct quern_transfer_hello hello = {.address = (uintptr_t)roster->self.id, .pid = (int32_t)getpid()};
@@ -35,14 +38,9 @@ struct quern_conn *quern_conn_to(struct quern_transfers *all, int peer, quern_st
     if (all->conn[peer]) return all->conn[peer];
     struct quern_conn *conn = quern_open_conn(all->member, peer, status);
     if (!conn) return NULL;
-    const bool is_linked = is_of_gpus(conn) && quern_nccl_rank_of(all->member);
-    if (is_of_gpus(conn)) conn->reads = conn->is_read = is_linked ? QUERN_ACCESS_NO : QUERN_ACCESS_YES;
-    const bool is_carried = conn->is_elsewhere && all->member->net->messages;
-    const bool is_staging = is_of_gpus(conn) && !is_linked && !all->member->roster->peer[peer].is_here;
-    *status = is_linked    ? quern_open_nccl_path(conn)
-              : is_carried ? quern_open_carrier_path(conn)
-              : is_staging ? quern_open_bounce_path(conn)
-                           : QUERN_OK;
+    for (int i = 0; !conn->path; i++)
+        if (paths[i]->serves(conn)) conn->path = paths[i];
+    if (conn->path->open) *status = conn->path->open(conn);
     if (*status != QUERN_OK) {
         quern_close_conn(conn);
         return NULL;
@@ -231,10 +229,9 @@ static void hear_start(struct quern_transfers *all, struct quern_conn *conn, con
 
 static void hear_done(struct quern_transfers *all, struct quern_conn *conn, const struct quern_transfer_frame *head) {
     struct quern_transfer_pair *pair = meant_pair(all, conn->peer, head);
-    if (!pair || conn->nccl || pair->transfer->state != QUERN_TRANSFER_STARTED || head->round != pair->transfer->round) return;
-    const bool has_all = conn->bounce ? quern_is_all_taken(pair)
-                                     : pair->out.done == pair->out.all || pair->conn->is_read == QUERN_ACCESS_YES;
-    if (has_all) pair->out.is_complete = true;
+    if (!pair || pair->transfer->state != QUERN_TRANSFER_STARTED || head->round != pair->transfer->round) return;
+    if (!conn->path->has_sent) return;
+    if (conn->path->has_sent(pair)) pair->out.is_complete = true;
     else quern_conn_damaged(conn);
 }
 
@@ -266,8 +263,23 @@ static void hear_data(struct quern_transfers *all, struct quern_conn *conn, cons
     quern_take_data(conn, moved);
 }
 
+/* Words of a path. */
+static const struct quern_path *const path_of[QUERN_WORDS] = {
+    [QUERN_WORD_BATCH] = &quern_nccl_path,       [QUERN_WORD_CONNECT] = &quern_nccl_path,
+    [QUERN_WORD_CONNECTED] = &quern_nccl_path,   [QUERN_WORD_GO] = &quern_nccl_path,
+    [QUERN_WORD_BREAK] = &quern_nccl_path,       [QUERN_WORD_FORGOTTEN] = &quern_nccl_path,
+    [QUERN_WORD_READY] = &quern_carrier_path,    [QUERN_WORD_NONE] = &quern_carrier_path,
+    [QUERN_WORD_LISTENING] = &quern_bounce_path, [QUERN_WORD_WINDOW] = &quern_bounce_path,
+    [QUERN_WORD_STAGED] = &quern_bounce_path,    [QUERN_WORD_TAKEN] = &quern_bounce_path,
+};
+
+static void hear_of_path(struct quern_transfers *all, struct quern_conn *conn, const struct quern_transfer_frame *head) {
+    if (conn->path == path_of[head->word]) conn->path->hears(conn, meant_pair(all, conn->peer, head), head);
+    else quern_conn_damaged(conn);
+}
+
 static void hear(struct quern_transfers *all, struct quern_conn *conn, const struct quern_transfer_frame *head, bool *moved) {
-    switch ((enum quern_word)head->word) {
+    switch (head->word) {
     case QUERN_WORD_HELLO:
         if (head->bytes == sizeof(struct quern_transfer_hello)) hear_hello(conn, (const void *)conn->payload);
         else quern_conn_damaged(conn);
@@ -278,19 +290,7 @@ static void hear(struct quern_transfers *all, struct quern_conn *conn, const str
     case QUERN_WORD_DATA: hear_data(all, conn, head, moved); break;
     case QUERN_WORD_DONE: hear_done(all, conn, head); break;
     case QUERN_WORD_END: hear_end(all, conn, head); break;
-    case QUERN_WORD_BATCH:
-    case QUERN_WORD_CONNECT:
-    case QUERN_WORD_CONNECTED:
-    case QUERN_WORD_GO:
-    case QUERN_WORD_BREAK:
-    case QUERN_WORD_FORGOTTEN: quern_nccl_path_hears(all, conn, head); break;
-    case QUERN_WORD_READY:
-    case QUERN_WORD_NONE: quern_carrier_path_hears(conn, meant_pair(all, conn->peer, head), head); break;
-    case QUERN_WORD_LISTENING:
-    case QUERN_WORD_WINDOW:
-    case QUERN_WORD_STAGED:
-    case QUERN_WORD_TAKEN: quern_bounce_path_hears(conn, meant_pair(all, conn->peer, head), head); break;
-    case QUERN_WORDS: break;
+    default: hear_of_path(all, conn, head); break;
     }
 }
 
@@ -348,6 +348,10 @@ static void check_conn(struct quern_transfer_pair *pair) {
                             "the group's shared memory", pair->transfer->member->rank, pair->conn->peer);
 }
 
+static void check_path(struct quern_transfer_pair *pair) {
+    if (pair->conn && pair->conn->path->check) pair->conn->path->check(pair);
+}
+
 /* Within a host the memory is the transfer's when the engine's stream has come to the start. */
 static bool say_when_ready(struct quern_transfer_pair *pair) {
     if (pair->is_said || !quern_gpu_is_ready(pair->transfer)) return false;
@@ -367,7 +371,7 @@ static bool advance(struct quern_transfer_data *transfer) {
         moved |= advance_pair(&transfer->pairs[i]);
         if (transfer->state != QUERN_TRANSFER_STARTED) break;
         check_conn(&transfer->pairs[i]);
-        quern_check_carrier_path(&transfer->pairs[i]);
+        check_path(&transfer->pairs[i]);
     }
     if (transfer->state != QUERN_TRANSFER_STARTED || !is_complete(transfer)) return moved;
     transfer->state = QUERN_TRANSFER_IDLE;
@@ -381,9 +385,7 @@ bool quern_pass_transfers(struct quern_transfers *all) {
         moved |= hear_all(all, all->open[i]);
     }
     for (int i = 0; i < all->conns; i++)
-        if (all->open[i]->nccl) moved |= quern_advance_nccl_path(all, all->open[i]);
-        else if (all->open[i]->carrier) moved |= quern_advance_carrier_path(all->open[i]);
-        else if (all->open[i]->bounce) moved |= quern_advance_bounce_path(all->open[i]);
+        if (all->open[i]->path->advance) moved |= all->open[i]->path->advance(all->open[i]);
     for (struct quern_transfer_data *transfer = all->first; transfer; transfer = transfer->next) moved |= advance(transfer);
     for (int i = 0; i < all->conns; i++) moved |= quern_conn_flush(all->open[i]);
     return moved;
@@ -391,10 +393,7 @@ bool quern_pass_transfers(struct quern_transfers *all) {
 
 bool quern_transfers_are_busy(const struct quern_transfers *all) {
     for (int i = 0; i < all->conns; i++)
-        if ((all->open[i]->nccl && quern_nccl_path_is_busy(all->open[i]->nccl)) ||
-            (all->open[i]->carrier && quern_carrier_path_is_busy(all->open[i]->carrier)) ||
-            (all->open[i]->bounce && quern_bounce_path_is_busy(all->open[i]->bounce)))
-            return true;
+        if (all->open[i]->path->is_busy && all->open[i]->path->is_busy(all->open[i])) return true;
     for (const struct quern_transfer_data *transfer = all->first; transfer; transfer = transfer->next)
         if (quern_gpu_is_busy(transfer)) return true;
     return false;

@@ -90,12 +90,6 @@ quern_status quern_check_no_transfers(const struct quern_membership *member) {
                       member->label, count);
 }
 
-static bool is_carrying(const struct quern_transfers *all) {
-    for (int i = 0; i < all->conns; i++)
-        if (all->open[i]->carrier && quern_carrier_path_is_busy(all->open[i]->carrier)) return true;
-    return false;
-}
-
 /* The other ranks have a moment to say what they still send, and to receive it. */
 quern_status quern_settle_transfers(struct quern_membership *member) {
     static const int64_t MOMENT = 100000000;  /* nanoseconds */
@@ -105,7 +99,7 @@ quern_status quern_settle_transfers(struct quern_membership *member) {
     bool is_poisoned;
     while (!(is_poisoned = quern_check_poison(member) != QUERN_OK)) {
         const bool moved = quern_pass_transfers(all);
-        if ((!moved && !is_carrying(all)) || quern_now() > until) break;
+        if ((!moved && !quern_transfers_are_busy(all)) || quern_now() > until) break;
         if (!moved) sched_yield();
     }
     return quern_settle_carrier_path(all, is_poisoned);
@@ -117,9 +111,6 @@ void quern_forget_transfers(struct quern_membership *member) {
     while (all->first) end_transfer(all->first);
     for (int i = 0; i < all->conns; i++) {
         quern_conn_flush(all->open[i]);
-        quern_free_nccl_path(all->open[i]->nccl);
-        quern_free_carrier_path(all->open[i]);
-        quern_free_bounce_path(all->open[i]);
         quern_close_conn(all->open[i]);
     }
     quern_free_gpu_streams(all);
@@ -174,9 +165,7 @@ static quern_status make_pairs(struct quern_transfer_data *transfer) {
         pair->addresses = malloc((size_t)pair->count * sizeof *pair->addresses);
         if (!pair->addresses) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a transfer");
         pair->conn = quern_conn_to(member->transfers, peer, &status);
-        if (pair->conn && pair->conn->nccl) pair->release = quern_take_from_nccl;
-        if (pair->conn && pair->conn->carrier) pair->release = quern_take_from_carrier;
-        if (pair->conn && pair->conn->bounce) pair->release = quern_take_from_bounce;
+        if (pair->conn) pair->release = pair->conn->path->release;
         if (pair->conn && !quern_conn_reserve(pair->conn, 4 * (sizeof(struct quern_transfer_frame) + QUERN_TRANSFER_REASON)))
             return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a transfer");
     }

@@ -139,21 +139,22 @@ _Static_assert(sizeof(struct quern_transfer_frame) == 64, "a frame has no holes"
 enum { QUERN_CONN_PIECE = 64 << 10, QUERN_CONN_PARTS = 32 };
 enum quern_access { QUERN_ACCESS_UNKNOWN, QUERN_ACCESS_NO, QUERN_ACCESS_YES };
 
+struct quern_path;
 struct quern_nccl_path;
 struct quern_carrier_path;
 struct quern_bounce_path;
 
 struct quern_conn {
     struct quern_membership *member;
+    const struct quern_path *path;  /* of the data */
     int peer, socket;               /* -1: the rank is of this host */
     bool is_elsewhere;              /* of another host */
     struct quern_ring_end in, out;
     enum quern_access reads, is_read;  /* whether this rank can copy from the memory of the other one; and back */
     int32_t pid;                    /* of the other process, as it says */
-    struct quern_nccl_path *nccl;        /* of GPU ranks over NCCL, where the data goes: nccl_path.c; else NULL */
-    struct quern_carrier_path *carrier;      /* of CPU ranks over a carrier, likewise: carrier_path.c; else NULL */
-    struct quern_bounce_path *bounce;      /* of GPU ranks of two processes, for data that is not reached: bounce_path.c; else
-                                              NULL */
+    struct quern_nccl_path *nccl;        /* what its path has; NULL: it is another one */
+    struct quern_carrier_path *carrier;
+    struct quern_bounce_path *bounce;
     quern_status status;            /* why nothing is heard any more: the rank has left, or what came is damaged */
     bool is_mute;                   /* the other end takes nothing; what it has said before can still be heard */
 
@@ -387,6 +388,40 @@ void quern_lose_rank(struct quern_transfer_pair *pair);
 /* Ends what a transfer does on its connection, and tells its ranks that it is over.  Then its memory is the caller's. */
 void quern_release_pairs(struct quern_transfer_data *transfer, quern_status status, const char *reason);
 
+/* ---- The paths of data ---- */
+
+/*
+ * Where the data of a connection goes; control messages go by the connection itself.  The first row that serves a connection is its
+ * path.  A function that a path does not need is NULL.
+ */
+struct quern_path {
+    bool (*serves)(const struct quern_conn *conn);
+    quern_status (*open)(struct quern_conn *conn);
+    void (*close)(struct quern_conn *conn);       /* also of one that open has left half made */
+
+    /* A word of this path has come; `pair` is the one that it means, or NULL. */
+    void (*hears)(struct quern_conn *conn, struct quern_transfer_pair *pair, const struct quern_transfer_frame *head);
+
+    /* Go on with a connection, and with a pair of a started transfer.  True: something has moved. */
+    bool (*advance)(struct quern_conn *conn);
+    bool (*advance_pair)(struct quern_transfer_pair *pair);
+
+    /*
+     * The receiver of a pair copies: where the next bytes are, of at most *most, which becomes their number.  *window is their
+     * address in the sender's window; 0: they are in memory that is reached.  False: there are none yet, or the transfer has
+     * failed.  Then so many of them are copied.
+     */
+    bool (*find)(struct quern_transfer_pair *pair, size_t *most, CUdeviceptr *window);
+    void (*have_taken)(struct quern_transfer_pair *pair, size_t bytes);
+
+    bool (*is_busy)(const struct quern_conn *conn);  /* something is under way of whose end nobody tells: look again soon */
+    bool (*has_sent)(struct quern_transfer_pair *pair);  /* whether DONE is plausible; NULL: the path has its own end of a round */
+    void (*check)(struct quern_transfer_pair *pair);     /* lets a transfer fail that needs what has failed */
+    quern_release_pair *release;                  /* on return nothing touches the memory of the pair any more */
+};
+
+extern const struct quern_path quern_nccl_path, quern_carrier_path, quern_bounce_path, quern_direct_path;
+
 /* ---- agree.c: compares the lists of two ranks ---- */
 
 /* Whether another rank's list has what this one's has.  If not, the transfer fails with the first difference: the same on both. */
@@ -473,37 +508,6 @@ struct quern_bounce_path {
     int arrivals;
 };
 
-/* Makes that of a connection. */
-quern_status quern_open_bounce_path(struct quern_conn *conn);
-void quern_free_bounce_path(struct quern_conn *conn);
-
-/* A word about it has come; `pair` is the one that it means, or NULL. */
-void quern_bounce_path_hears(struct quern_conn *conn, struct quern_transfer_pair *pair, const struct quern_transfer_frame *head);
-
-/*
- * The receiver of a pair: where the next bytes are, of at most *most, which becomes their number.  *window is their address in the
- * sender's window; 0: they are in memory that is reached.  False: there are none yet, or the transfer has failed.
- */
-bool quern_find_staged(struct quern_transfer_pair *pair, size_t *most, CUdeviceptr *window);
-
-/* So many of them are copied. */
-void quern_have_taken(struct quern_transfer_pair *pair, size_t bytes);
-
-/* The sender of a pair stages the next piece, if a half is free.  True: something has moved. */
-bool quern_bounce_piece(struct quern_transfer_pair *pair);
-
-/* Whether the receiver has taken all of a round. */
-bool quern_is_all_taken(struct quern_transfer_pair *pair);
-
-/* Says what has been filled.  True: something has moved. */
-bool quern_advance_bounce_path(struct quern_conn *conn);
-
-/* A copy is under way, of whose end nobody tells, so the rank has to look again soon. */
-bool quern_bounce_path_is_busy(const struct quern_bounce_path *path);
-
-/* On return no copy reads the memory of the pair's sends any more, and the other rank gets its halves back. */
-quern_release_pair quern_take_from_bounce;
-
 /* ---- bytes.c: moves the bytes of transfers ---- */
 
 /* Begins a round: both directions at their first byte, with the data that has come before. */
@@ -515,6 +519,13 @@ void quern_take_data(struct quern_conn *conn, bool *moved);
 
 /* Goes on with a pair of a started transfer.  True: something has moved. */
 bool quern_advance_pair(struct quern_transfer_pair *pair);
+
+/* For paths.  The receiver takes what it can by `take`, and says DONE behind the last byte. */
+bool quern_receive(struct quern_transfer_pair *pair, bool (*take)(struct quern_transfer_pair *pair));
+
+/* Copies some pieces from the sender's memory, if this rank reaches it; sends the next bytes in messages of data. */
+bool quern_copy_some(struct quern_transfer_pair *pair);
+bool quern_send_data(struct quern_transfer_pair *pair);
 
 /* ---- carrier_path.c ---- */
 
@@ -570,33 +581,6 @@ struct quern_carrier_path {
     int64_t failed_at;
     char reason[120];                  /* with which the carrier has failed; "": it has not */
 };
-
-/* Makes that of a connection. */
-quern_status quern_open_carrier_path(struct quern_conn *conn);
-void quern_free_carrier_path(struct quern_conn *conn);
-
-/* Whether the bytes of a direction of a pair go by messages of a carrier. */
-static inline bool quern_is_carried(const struct quern_transfer_pair *pair, const struct quern_cursor *cursor) {
-    return pair->conn->carrier && cursor->all > QUERN_TRANSFER_SMALL;
-}
-
-/* A word about it has come; `pair` is the one that it means, or NULL. */
-void quern_carrier_path_hears(struct quern_conn *conn, struct quern_transfer_pair *pair, const struct quern_transfer_frame *head);
-
-/* The receiver of a pair begins as many messages as there is room for.  True: it has begun one. */
-bool quern_ask_for_bytes(struct quern_transfer_pair *pair);
-
-/* Goes on with what is under way, and answers.  True: something has moved. */
-bool quern_advance_carrier_path(struct quern_conn *conn);
-
-/* Something is under way, of whose end nobody tells, so the rank has to look again soon. */
-bool quern_carrier_path_is_busy(const struct quern_carrier_path *path);
-
-/* Fails a transfer that needs the carrier, which has failed. */
-void quern_check_carrier_path(struct quern_transfer_pair *pair);
-
-/* The other rank was told that the transfer of a pair has failed.  On return nothing is copied from or into its memory any more. */
-quern_release_pair quern_take_from_carrier;
 
 /*
  * Takes the library's memory back from the carrier, within a second; no transfer is left.  A carrier that does not borrow is left
@@ -713,22 +697,6 @@ struct quern_nccl_order {
     int count;
     struct quern_transfer_go *list;
 };
-
-/* Makes the link of a connection. */
-quern_status quern_open_nccl_path(struct quern_conn *conn);
-void quern_free_nccl_path(struct quern_nccl_path *path);
-
-/* A word about it has come. */
-void quern_nccl_path_hears(struct quern_transfers *all, struct quern_conn *conn, const struct quern_transfer_frame *head);
-
-/* Goes on.  True: something has moved. */
-bool quern_advance_nccl_path(struct quern_transfers *all, struct quern_conn *conn);
-
-/* NCCL or a stream is at work, so the rank has to look again soon. */
-bool quern_nccl_path_is_busy(const struct quern_nccl_path *path);
-
-/* The other rank was told that the transfer of a pair has failed.  On return NCCL does not touch its memory any more. */
-quern_release_pair quern_take_from_nccl;
 
 /* ---- progress.c: control messages of transfers: sends and receives them, and advances the data ---- */
 
