@@ -315,7 +315,8 @@ def test_layouts_of_the_interface():
              ("metadata", "XLA_FFI_Metadata", "traits", "traits"), ("metadata_extension", "XLA_FFI_Metadata_Extension", "metadata",
                                                                    "metadata"))
     if jaxlib.version.__version_info__ >= (0, 5, 3):
-        pairs += (("api", "XLA_FFI_Api", "run_id_get", "XLA_FFI_RunId_Get"), ("run_id_get", "XLA_FFI_RunId_Get_Args", "run_id", "run_id"))
+        pairs += (("api", "XLA_FFI_Api", "run_id_get", "XLA_FFI_RunId_Get"),
+                  ("run_id_get", "XLA_FFI_RunId_Get_Args", "run_id", "run_id"))
     rules = [f'static_assert(offsetof(struct xla_{mine}, {field}) == offsetof({other}, {its}), "{mine}.{field}");'
              for mine, other, field, its in pairs]
     code = f'#include "xla_ffi.h"\n#include "{header[0].relative_to(theirs)}"\n' + "\n".join(rules)
