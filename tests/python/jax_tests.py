@@ -253,7 +253,7 @@ def test_gradients_of_ragged_all_to_all():
 
 
 def test_two_threads():
-    """Old versions of XLA may run two launches at once, and may then have no thread for all of their calls: never a wrong result."""
+    """Old versions of XLA may run two launches at once, and have no thread for all of their calls: never a wrong result."""
     if jaxlib.version.__version_info__ < (0, 5, 3):
         raise Skip("this jaxlib does not tell launches apart")
     run, cases = jax.jit(partial(exchange, timeout=2.0)), [slices(seed) for seed in range(10)]
