@@ -352,7 +352,7 @@ void quern_report_sight(struct quern_text *text, const struct quern_membership *
  * small.  Then no memory is passed through the workspaces; inputs are combined from there, as much as stays near the core.  Of an
  * all-reduce whose outputs cannot be reached each rank makes its share, and then collects the others' shares from their outputs.
  *
- * Without windows there is one round: each rank reads the inputs of all and, if they can be reached, writes the outputs of all.  Of
+ * Without buffers there is one round: each rank reads the inputs of all and, if they can be reached, writes the outputs of all.  Of
  * an all-reduce each rank combines its share of the elements.
  *
  * Windows pass what cannot be reached through the workspaces, a chunk of elements in each round.  Each kind has two, used in turns:
@@ -360,25 +360,25 @@ void quern_report_sight(struct quern_text *text, const struct quern_membership *
  *   staged     In the round before, a rank copies its chunk of the input there.
  *   returned   In its round, a rank of an all-reduce leaves its share of the chunk's result there; in the next all fetch it.
  *
- * Rounds are divided by meetings.  So a window is written again when all have read it: round r + 1 is staged in round r, in which
+ * Rounds are divided by meetings.  So a buffer is written again when all have read it: round r + 1 is staged in round r, in which
  * round r is combined and the results of round r - 1 are fetched.
  *
  * An all-reduce of few elements has no shares: every rank combines all of them, which saves a meeting.  A rank that works in place
- * would overwrite what others still read, unless they read a window.
+ * would overwrite what others still read, unless they read a buffer.
  */
 
 struct quern_collective_rounds {
     const struct quern_collective_call *call;
     /* By place; NULL: not needed. */
     const char *input[QUERN_RANK_LIMIT];
-    char *output[QUERN_RANK_LIMIT], *window[QUERN_RANK_LIMIT];
-    bool stages[QUERN_RANK_LIMIT];       /* its input is read from its window */
+    char *output[QUERN_RANK_LIMIT], *buffer[QUERN_RANK_LIMIT];
+    bool stages[QUERN_RANK_LIMIT];       /* its input is read from its buffer */
     bool is_read[QUERN_RANK_LIMIT];      /* its input is read in its process: input is an address there */
     int reads;                           /* how many are */
-    bool has_windows;
+    bool has_buffers;
     bool pushes;                         /* each rank writes its input into all outputs, of an all-gather */
     bool spreads;                        /* each rank writes its share of the result into all outputs */
-    bool returns;                        /* each rank leaves its share of the result in its window */
+    bool returns;                        /* each rank leaves its share of the result in its buffer */
     bool collects;                       /* each rank leaves its share of the result in its output, where the others read it */
     bool is_streaming;                   /* writes outputs past the caches */
     bool has_late;                       /* a rank stages, but not ahead */
@@ -386,7 +386,7 @@ struct quern_collective_rounds {
 };
 
 /* The bytes of workspace of a call. */
-size_t quern_collective_windows(const struct quern_collective_call *call);
+size_t quern_collective_workspace_bytes(const struct quern_collective_call *call);
 
 /* Before the entry: this rank's traits.  If it stages, it stages the first chunk at once, unless it will probably not be needed. */
 uint32_t quern_collective_begin(const struct quern_collective_call *call);
@@ -417,14 +417,14 @@ static inline int64_t quern_collective_all_rounds(const struct quern_collective_
  *
  * A step has one message each way between the pairs of ranks that have something for each other, then a meeting of the members of
  * each host.  While the messages of a step are under way, a rank works on what the step before has brought.  What the ranks of a
- * host read of each other passes through two windows in each workspace, which the steps use in turns:
+ * host read of each other passes through two buffers in each workspace, which the steps use in turns:
  *
- *   begin(t)    the messages of step t leave, from windows that were complete at the meeting of step t - 1 or before
+ *   begin(t)    the messages of step t leave, from buffers that were complete at the meeting of step t - 1 or before
  *   work(t-1)   reads what came before meeting t - 1, and writes results and outputs
  *   stage(t)    writes what others of this host read in work(t)
  *   end(t), meeting t
  *
- * A window that was staged or received in step t is read in work(t) at the latest and sent with message t + 1 at the latest.  It is
+ * A buffer that was staged or received in step t is read in work(t) at the latest and sent with message t + 1 at the latest.  It is
  * written again behind meeting t + 1, to which every reader comes after that.
  */
 
@@ -433,7 +433,7 @@ struct quern_host_exchange;
 /* How the data of a call goes.  All functions are the same on all members but for the rank's own memory. */
 struct quern_collective_schedule {
     const char *name;
-    int64_t (*slots)(const struct quern_host_exchange *x);    /* of a window */
+    int64_t (*slots)(const struct quern_host_exchange *x);    /* of a buffer */
     int64_t (*steps)(const struct quern_host_exchange *x);
 
     /*
@@ -458,12 +458,12 @@ struct quern_host_exchange {
     int here, fewest;                        /* members of this host; of the host with the fewest */
     int64_t piece, pieces;                   /* elements of a slot; pieces of a share, or of all */
     int64_t share;                           /* elements of a share of an all-reduce */
-    int64_t unit, slot_count;                /* bytes of a slot; slots of a window */
+    int64_t unit, slot_count;                /* bytes of a slot; slots of a buffer */
     uint16_t *host_of, *index_of;            /* [places] */
     uint16_t *member_at;                     /* [places]: the places by host, ascending */
     uint16_t *first_of, *column_of;          /* [hosts + 1]: where a host begins there; its first column among what comes here */
     uint16_t *number_of;                     /* [hosts of the group]: its number among those with members, and 1; 0: it has none */
-    char **window;                           /* [here]: the workspaces of this host's members, at the addresses of this process */
+    char **buffer;                           /* [here]: the workspaces of this host's members, at the addresses of this process */
     const char **inputs;                     /* [places]: scratch */
 };
 
@@ -476,13 +476,13 @@ static inline int quern_member_at(const struct quern_host_exchange *x, int host,
 
 /* A slot of a workspace in a step. */
 static inline char *quern_slot(const struct quern_host_exchange *x, int index, int64_t step, int64_t slot) {
-    return x->window[index] + ((step & 1) * x->slot_count + slot) * x->unit;
+    return x->buffer[index] + ((step & 1) * x->slot_count + slot) * x->unit;
 }
 static inline char *quern_own_slot(const struct quern_host_exchange *x, int64_t step, int64_t slot) {
     return quern_slot(x, x->index, step, slot);
 }
 
-/* The bytes of both windows, unless many members need more.  Tests lower the number. */
+/* The bytes of both buffers, unless many members need more.  Tests lower the number. */
 extern int64_t quern_most_workspace;
 
 /* No schedule has more slots for so many members. */
@@ -492,11 +492,11 @@ static inline int64_t quern_most_slots(int places) { return 2 * places + 1; }
 size_t quern_host_exchange_storage(const struct quern_collective_call *call);
 size_t quern_host_exchange_workspace(const struct quern_collective_call *call);
 
-/* Divides the members among hosts, of a call that is not refused; then divides the windows, which are the caller's. */
+/* Divides the members among hosts, of a call that is not refused; then divides the buffers, which are the caller's. */
 void quern_open_host_exchange(struct quern_host_exchange *x, const struct quern_collective_call *call, void *storage);
 void quern_take_schedule(struct quern_host_exchange *x, const struct quern_collective_schedule *schedule);
 
-/* All steps of an exchange whose windows are there.  Errors poison the group. */
+/* All steps of an exchange whose buffers are there.  Errors poison the group. */
 quern_status quern_run_steps(struct quern_host_exchange *x);
 
 /* The meeting of the members of this host, if there are several. */

@@ -6,7 +6,7 @@
  *   large   Each rank finds the buffers of the others, and they work in rounds (collective_rounds.c), of which the last ends with
  *           the exit.  Ranks that have not the same symmetric memory vote first, whether each can reach all buffers.
  *
- * A small call of all ranks has one meeting, a large one two if no windows are needed.  A rank that refuses its arguments takes
+ * A small call of all ranks has one meeting, a large one two if no buffers are needed.  A rank that refuses its arguments takes
  * part in the entry, and in the exit if the call is not one of all ranks.
  *
  * The table at the end is a row of the host transport.
@@ -51,7 +51,7 @@ static quern_status reach(struct quern_collective_rounds *rounds, uint32_t half,
         struct quern_collective_places places;
         if (!quern_collective_read_places(call, half, place, &places))
             return quern_poison_damaged(call->member, "record", call->rank_at[place]);
-        quern_collective_look_at(call, place, &places.sight, rounds->has_windows);
+        quern_collective_look_at(call, place, &places.sight, rounds->has_buffers);
         const int buffer = quern_collective_reach(rounds, place, &places);
         if (buffer >= 0 && outcome->buffer < 0) *outcome = (struct outcome){buffer, call->rank_at[place]};
     }
@@ -134,7 +134,7 @@ static quern_status host_run(struct quern_collective_call *call, void *stream) {
 }
 
 const struct quern_collective_transport quern_host_collective = {
-    .workspace_bytes = quern_collective_windows,
+    .workspace_bytes = quern_collective_workspace_bytes,
     .expect = quern_collective_expect_record,
     .run = host_run,
     .repeats = true,

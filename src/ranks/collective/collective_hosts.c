@@ -71,17 +71,17 @@ static quern_status compare(const struct entry *entry, uint32_t half, quern_stat
 
 /* ---- the large way ---- */
 
-/* The windows of this host's members.  All have their digests: what is out of reach has been freed by one of the two ranks. */
-static quern_status find_windows(const struct quern_host_exchange *x, uint32_t half) {
+/* The buffers of this host's members.  All have their digests: what is out of reach has been freed by one of the two ranks. */
+static quern_status find_buffers(const struct quern_host_exchange *x, uint32_t half) {
     const struct quern_collective_call *call = x->call;
     for (int index = 0; index < x->here; index++) {
         const int place = quern_member_at(x, x->host, index), rank = call->rank_at[place];
         struct quern_collective_places places;
         const bool sound = quern_collective_read_places(call, half, place, &places);
-        x->window[index] = sound ? quern_symmetric_resolve(call->member, places.workspace.id, places.workspace.offset,
+        x->buffer[index] = sound ? quern_symmetric_resolve(call->member, places.workspace.id, places.workspace.offset,
                                                            (int64_t)call->workspace_bytes, rank)
                                  : NULL;
-        if (!x->window[index])
+        if (!x->buffer[index])
             return quern_poison(call->member, QUERN_PEER_MISMATCH,
                                 "the workspace of rank %d is not in symmetric memory that rank %d "
                                 "has mapped of it", rank, call->member->rank);
@@ -108,7 +108,7 @@ static quern_status run_large(const struct quern_collective_call *call, void *li
     struct quern_host_exchange x;
     quern_open_host_exchange(&x, call, lists);
     quern_take_schedule(&x, quern_choose_schedule(&x));
-    quern_status status = find_windows(&x, half);
+    quern_status status = find_buffers(&x, half);
     return status == QUERN_OK ? quern_run_steps(&x) : status;
 }
 

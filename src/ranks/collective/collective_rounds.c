@@ -8,48 +8,48 @@ typedef struct quern_collective_rounds rounds_t;
 
 enum {
     LINE = 64,
-    LEAST_WINDOW = 1 << 14,   /* large compared with the cost of a meeting ... */
-    MOST_WINDOW = 1 << 18,    /* ... and so small that all windows stay near the cores */
+    LEAST_BUFFER = 1 << 14,   /* large compared with the cost of a meeting ... */
+    MOST_BUFFER = 1 << 18,    /* ... and so small that all buffers stay near the cores */
     PARTS = 8,                /* of a call, between these: while one is staged, the one before is combined or copied */
     WHOLE_BYTES = 1 << 15,    /* up to so many bytes of inputs are combined by every rank */
     MOST_SCRATCH = 1 << 18,   /* of each thread, for inputs that are read */
     MOST_READ = 1 << 19       /* bytes of an all-reduce by reading */
 };
 
-/* ---- windows: two staged ones, then two returned ones ---- */
+/* ---- buffers: two staged ones, then two returned ones ---- */
 
 static int64_t in_lines(int64_t bytes) { return (int64_t)quern_round_up((size_t)bytes, LINE); }
 
-/* Of a call that has windows: enough for the pieces of any operation. */
+/* Of a call that has buffers: enough for the pieces of any operation. */
 static int64_t staged_bytes(const struct quern_collective_call *call) {
     const int64_t all = in_lines(call->piece_bytes) * call->places, part = in_lines(all / PARTS);
-    const int64_t window = quern_larger(LEAST_WINDOW, quern_smaller(part, MOST_WINDOW));
-    return quern_smaller(quern_larger(window, (int64_t)call->places * LINE), all);
+    const int64_t buffer = quern_larger(LEAST_BUFFER, quern_smaller(part, MOST_BUFFER));
+    return quern_smaller(quern_larger(buffer, (int64_t)call->places * LINE), all);
 }
 
 static int64_t returned_bytes(const struct quern_collective_call *call) {
     return in_lines(quern_divide_up(staged_bytes(call), call->places));
 }
 
-size_t quern_collective_windows(const struct quern_collective_call *call) {
+size_t quern_collective_workspace_bytes(const struct quern_collective_call *call) {
     if (call->member->one_process || call->piece_bytes * call->places <= QUERN_COLLECTIVE_PAYLOAD) return 0;
     return 2 * (size_t)(staged_bytes(call) + returned_bytes(call));
 }
 
-/* The elements of each piece that a window holds; an input of one piece has fewer bytes than the windows are made for. */
-static int64_t window_chunk(const struct quern_collective_call *call) {
+/* The elements of each piece that a buffer holds; an input of one piece has fewer bytes than the buffers are made for. */
+static int64_t buffer_chunk(const struct quern_collective_call *call) {
     const int64_t pieces = call->form->scatters ? call->places : 1;
-    const int64_t part = in_lines(call->piece_bytes * pieces / PARTS), window = staged_bytes(call);
-    const int64_t used = quern_smaller(window, quern_larger(LEAST_WINDOW, part));
+    const int64_t part = in_lines(call->piece_bytes * pieces / PARTS), buffer = staged_bytes(call);
+    const int64_t used = quern_smaller(buffer, quern_larger(LEAST_BUFFER, part));
     return quern_larger(used / pieces / LINE, 1) * LINE / call->element_bytes;
 }
 
-static char *staged_window(const rounds_t *x, int place, int64_t round) {
-    return x->window[place] + round % 2 * staged_bytes(x->call);
+static char *staged_buffer(const rounds_t *x, int place, int64_t round) {
+    return x->buffer[place] + round % 2 * staged_bytes(x->call);
 }
 
-static char *returned_window(const rounds_t *x, int place, int64_t round) {
-    return x->window[place] + 2 * staged_bytes(x->call) + round % 2 * returned_bytes(x->call);
+static char *returned_buffer(const rounds_t *x, int place, int64_t round) {
+    return x->buffer[place] + 2 * staged_bytes(x->call) + round % 2 * returned_bytes(x->call);
 }
 
 /* ---- the elements of a round ---- */
@@ -77,7 +77,7 @@ static const char *source_of(const rounds_t *x, int place, int64_t round) {
     const struct quern_collective_call *call = x->call;
     const int64_t piece = call->form->scatters ? call->place : 0;
     if (x->stages[place] && place != call->place)
-        return staged_window(x, place, round) + piece * x->chunk * call->element_bytes;
+        return staged_buffer(x, place, round) + piece * x->chunk * call->element_bytes;
     return x->input[place] + (piece * call->count + round * x->chunk) * call->element_bytes;
 }
 
@@ -105,7 +105,7 @@ static int64_t scratch_bytes(const struct quern_collective_call *call) {
 
 /*
  * Whether members that can read each other do so: what is read at once takes longer to copy twice.  The same on all of them.  More
- * of an all-reduce than the caches hold would come from memory once more than through windows, which stay there.
+ * of an all-reduce than the caches hold would come from memory once more than through buffers, which stay there.
  */
 static bool is_worth_reading(const struct quern_collective_call *call) {
     if (call->form->reduces && !call->form->scatters && call->piece_bytes > MOST_READ) return false;
@@ -127,8 +127,8 @@ uint32_t quern_collective_begin(const struct quern_collective_call *call) {
     const bool reads = !here && is_worth_reading(call) && quern_collective_sees(call) && lets_read(call);
     const bool ahead = stages && !(call->form->gathers && reached) && !(reads && call->member->again->all_read);
     if (ahead) {
-        rounds_t x = {.call = call, .chunk = window_chunk(call), .rounds = 1};
-        x.window[call->place] = call->workspace;
+        rounds_t x = {.call = call, .chunk = buffer_chunk(call), .rounds = 1};
+        x.buffer[call->place] = call->workspace;
         x.stages[call->place] = true;
         quern_collective_stage(&x, 0);
     }
@@ -156,12 +156,12 @@ void quern_collective_choose(rounds_t *x, const struct quern_collective_call *ca
     const bool divides = all_reduce && !reached && !(whole && !is_exposed(call, summary, reads));
     *x = (rounds_t){.call = call, .pushes = form->gathers && reached && staged, .spreads = all_reduce && reached,
                     .returns = divides && !reads, .collects = divides && reads};
-    x->has_windows = (staged && !x->pushes && !reads) || x->returns;
+    x->has_buffers = (staged && !x->pushes && !reads) || x->returns;
     call->member->again->all_read = reads;
-    x->chunk = x->has_windows ? window_chunk(call) : call->count;
+    x->chunk = x->has_buffers ? buffer_chunk(call) : call->count;
     x->rounds = quern_divide_up(call->count, x->chunk);
     x->is_streaming = quern_copies_are_large(call->member->device, call->places, call->output_bytes);
-    for (int place = 0; place < call->places && x->has_windows; place++) {
+    for (int place = 0; place < call->places && x->has_buffers; place++) {
         const uint32_t traits = summary->traits[place];
         x->stages[place] = traits & QUERN_COLLECTIVE_STAGES;
         x->has_late |= x->stages[place] && !(traits & QUERN_COLLECTIVE_STAGED_AHEAD);
@@ -184,7 +184,7 @@ static void take_own(rounds_t *x) {
     const struct quern_collective_call *call = x->call;
     x->input[call->place] = call->input;
     x->output[call->place] = call->output;
-    x->window[call->place] = call->workspace;
+    x->buffer[call->place] = call->workspace;
 }
 
 int quern_collective_reach(rounds_t *x, int place, const struct quern_collective_places *places) {
@@ -202,7 +202,7 @@ int quern_collective_reach(rounds_t *x, int place, const struct quern_collective
     } buffers[] = {{is_source && !x->pushes && !x->stages[place] && !x->is_read[place],
                     &places->input, input_bytes, &x->input[place]},
                    {writes, &places->output, call->output_bytes, &x->output[place]},
-                   {x->stages[place] || x->returns, &places->workspace, (int64_t)call->workspace_bytes, &x->window[place]}};
+                   {x->stages[place] || x->returns, &places->workspace, (int64_t)call->workspace_bytes, &x->buffer[place]}};
     for (int i = 0; i < 3; i++) {
         if (!buffers[i].needed) continue;
         char *found = find(x, place, buffers[i].location, buffers[i].bytes);
@@ -231,7 +231,7 @@ void quern_collective_stage(const rounds_t *x, int64_t round) {
     const struct range range = range_of(x, round);
     const int64_t size = call->element_bytes;
     const char *from = call->input + range.first * size;
-    char *to = staged_window(x, call->place, round);
+    char *to = staged_buffer(x, call->place, round);
     if (call->form->scatters) {
         for (int place = 0; place < call->places; place++)
             if (place != call->place)
@@ -304,7 +304,7 @@ static quern_status reduce(const rounds_t *x, int64_t round) {
         return combine(x, round, share, outputs, call->places, x->is_streaming);
     }
     if (x->returns) {
-        outputs[0] = returned_window(x, call->place, round);
+        outputs[0] = returned_buffer(x, call->place, round);
         return combine(x, round, share, outputs, 1, false);
     }
     const struct range part = x->collects ? share : (struct range){0, range.count};
@@ -339,7 +339,7 @@ static void fetch(const rounds_t *x, int64_t round) {
     for (int step = 0; step < call->places; step++) {
         const int place = (call->place + step) % call->places;
         const struct range share = share_of(x, place, round);
-        add(&list, call->output + (first + share.first) * call->element_bytes, returned_window(x, place, round),
+        add(&list, call->output + (first + share.first) * call->element_bytes, returned_buffer(x, place, round),
             share.count * call->element_bytes);
     }
     copy(x, &list, x->is_streaming);

@@ -27,8 +27,8 @@ size_t quern_host_exchange_storage(const struct quern_collective_call *call) {
 
 static void lay_out_storage(struct quern_host_exchange *x, void *storage) {
     const int places = x->call->places;
-    x->window = storage;
-    x->inputs = (const char **)(x->window + places);
+    x->buffer = storage;
+    x->inputs = (const char **)(x->buffer + places);
     x->host_of = (uint16_t *)(x->inputs + places);
     x->index_of = x->host_of + places;
     x->member_at = x->index_of + places;
@@ -80,14 +80,14 @@ static void find_places(struct quern_host_exchange *x, void *storage) {
     number_columns(x);
 }
 
-/* ---- the windows ---- */
+/* ---- the buffers ---- */
 
 static int64_t unit_of(const struct quern_collective_call *call, int64_t slots) {
     const int64_t most = quern_larger(quern_most_workspace / 2 / slots / LINE * LINE, LEAST_UNIT);
     return quern_smaller(most, (int64_t)quern_round_up((size_t)quern_larger(call->piece_bytes, LINE), LINE));
 }
 
-/* No schedule has more slots than quern_most_slots, and the window of fewer slots is no larger. */
+/* No schedule has more slots than quern_most_slots, and the buffer of fewer slots is no larger. */
 size_t quern_host_exchange_workspace(const struct quern_collective_call *call) {
     const int64_t slots = quern_most_slots(call->places);
     return (size_t)quern_larger(2 * slots * unit_of(call, slots),

@@ -215,7 +215,7 @@ quern_status quern_ragged_deliver(const struct quern_ragged_call *call, const st
  *
  *   deliver   The sender copies into the receiver's output: it is symmetric, or both ranks are of one process.
  *   fetch     Else the receiver copies from the sender's input, if that is symmetric.
- *   stream    Else the sender lays its slices end to end and passes them through a ring of two windows in its workspace: while the
+ *   stream    Else the sender lays its slices end to end and passes them through a ring of two buffers in its workspace: while the
  *             receivers fetch one, it fills the other.
  *
  * A sender whose output overlaps its input first copies all slices that it sends into its workspace, and sends from there.
@@ -244,13 +244,13 @@ struct quern_ragged_terms {
     struct quern_ragged_location outbox;  /* its notices: [places, updates] */
     struct quern_ragged_location source;  /* its input, its staging or its ring */
     int64_t source_bytes;
-    int64_t window;                       /* of the stream, in bytes: the source is a ring of two; 0: no stream */
+    int64_t buffer;                       /* of the stream, in bytes: the source is a ring of two; 0: no stream */
 };
 
 /* Its words before the vote. */
 struct quern_ragged_outcome {
     uint64_t digest;
-    int64_t rounds;                       /* the number of windows of its stream */
+    int64_t rounds;                       /* the number of buffers of its stream */
     struct quern_slice_report report;
 };
 
@@ -273,7 +273,7 @@ struct quern_ragged_stream {
     struct quern_copy *slices;
     int64_t count;
     char *ring;
-    int64_t window, rounds;
+    int64_t buffer, rounds;
 };
 
 struct quern_ragged_exchange {
@@ -289,7 +289,7 @@ struct quern_ragged_exchange {
     int64_t streamed_in;                                         /* bytes in all the incoming streams */
     struct iovec *shipped_out, *shipped_in;                      /* [places, updates + 1]: what goes to other hosts and comes */
     bool is_streaming;                                           /* copies go past the caches */
-    struct quern_copy_list pieces;                               /* scratch: the pieces of streams that are in a window */
+    struct quern_copy_list pieces;                               /* scratch: the pieces of streams that are in a buffer */
 };
 
 /* The bytes of workspace for a call. */
@@ -310,13 +310,13 @@ quern_status quern_ragged_exchange_announce(struct quern_ragged_exchange *exchan
 /* After the entry, if all terms are there and agree: lists the copies.  Returns as above. */
 quern_status quern_ragged_exchange_prepare(struct quern_ragged_exchange *exchange, struct quern_ragged_record *record);
 
-/* Copies window `round` of the outgoing stream into the workspace.  In place there is one window with all slices. */
+/* Copies buffer `round` of the outgoing stream into the workspace.  In place there is one buffer with all slices. */
 void quern_ragged_exchange_stage(struct quern_ragged_exchange *exchange, int64_t round);
 
 /* Makes the direct copies. */
 void quern_ragged_exchange_copy(const struct quern_ragged_exchange *exchange);
 
-/* Copies window `round` of all incoming streams. */
+/* Copies buffer `round` of all incoming streams. */
 void quern_ragged_exchange_fetch(struct quern_ragged_exchange *exchange, int64_t round);
 
 /* ---- ragged_gather.c: the metadata of all ranks of a group, gathered and checked on the host ---- */

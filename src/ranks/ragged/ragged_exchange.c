@@ -12,7 +12,7 @@ enum {
     WINDOW_THREADS = 8
 };
 
-static const int64_t MOST_STREAM = (int64_t)1 << 62;  /* bytes of a stream, so that the end of its last window can be computed */
+static const int64_t MOST_STREAM = (int64_t)1 << 62;  /* bytes of a stream, so that the end of its last buffer can be computed */
 
 static int64_t padded(int64_t bytes) { return (int64_t)quern_round_up((size_t)bytes, ALIGNMENT); }
 
@@ -46,14 +46,14 @@ static int64_t notices_bytes(const struct quern_ragged_call *call) {
 }
 
 /* A private input passes through a ring, unless the whole input is staged or all ranks are in one process. */
-static int64_t window_bytes(const struct quern_ragged_call *call) {
+static int64_t buffer_bytes(const struct quern_ragged_call *call) {
     if (call->in_place || call->member->one_process || call->input_state == QUERN_MEMORY_SYMMETRIC) return 0;
     const int64_t most = WINDOW_BYTES * quern_smaller(call->threads, WINDOW_THREADS);
     return quern_smaller(most, padded(input_bytes(call) * (call->places - 1)));
 }
 
 static size_t staging_bytes(const struct quern_ragged_call *call) {
-    return call->in_place ? (size_t)input_bytes(call) : 2 * (size_t)window_bytes(call);
+    return call->in_place ? (size_t)input_bytes(call) : 2 * (size_t)buffer_bytes(call);
 }
 
 size_t quern_ragged_exchange_workspace(const struct quern_ragged_call *call) {
@@ -94,7 +94,7 @@ void quern_ragged_exchange_open(struct quern_ragged_exchange *x, struct quern_ra
     x->inbox = inbox;
     x->staging = row_at(call->workspace, 1, notices_bytes(call));
     x->direct.copies = copies;
-    x->outgoing = (struct quern_ragged_stream){list_at(copies, 2 * entries), 0, x->staging, window_bytes(call), 0};
+    x->outgoing = (struct quern_ragged_stream){list_at(copies, 2 * entries), 0, x->staging, buffer_bytes(call), 0};
     x->incoming_slices = list_at(copies, 3 * entries);
     x->pieces.copies = list_at(copies, 4 * entries);
     x->shipped_out = (struct iovec *)row_at(copies, 1, padded(copies_bytes(call)));
@@ -136,7 +136,7 @@ static quern_status check_total(const struct quern_ragged_call *call) {
                       "the rows of send_sizes and recv_sizes have more than 2^63 bytes together");
 }
 
-/* The stream holds the slices in the order of the visits, so that each window has slices for many receivers. */
+/* The stream holds the slices in the order of the visits, so that each buffer has slices for many receivers. */
 static void write_notices(struct quern_ragged_exchange *x, bool has_stream) {
     const struct quern_ragged_call *call = x->call;
     int64_t streamed = 0;
@@ -160,10 +160,10 @@ static void write_terms(const struct quern_ragged_exchange *x, struct quern_ragg
     quern_set_describe(&call->set, call->member->ranks, terms->record.members);
     terms->updates = call->updates;
     terms->row_bytes = call->row_bytes;
-    terms->window = x->outgoing.window;
+    terms->buffer = x->outgoing.buffer;
     terms->output = locate(call->output, call->output_state, &call->output_place, 0);
     terms->outbox = locate(call->workspace, call->workspace_state, &call->workspace_place, 0);
-    if (call->in_place || terms->window) {
+    if (call->in_place || terms->buffer) {
         terms->source = locate(call->workspace, call->workspace_state, &call->workspace_place, notices_bytes(call));
         terms->source_bytes = (int64_t)staging_bytes(call);
     } else {
@@ -180,7 +180,7 @@ quern_status quern_ragged_exchange_announce(struct quern_ragged_exchange *x, str
     quern_status status = check_total(call);
     if (status != QUERN_OK) return status;
     write_terms(x, &record->terms);
-    write_notices(x, record->terms.window != 0);
+    write_notices(x, record->terms.buffer != 0);
     if (call->updates) memcpy(call->workspace, x->outbox, (size_t)quern_ragged_entries(call) * sizeof *x->outbox);
     return QUERN_OK;
 }
@@ -226,7 +226,7 @@ static void add_slice(struct quern_ragged_stream *stream, char *to, const char *
 static int64_t count_rounds(const struct quern_ragged_stream *stream) {
     if (!stream->count) return 0;
     const struct quern_copy *last = &stream->slices[stream->count - 1];
-    return (last->begin + last->bytes - 1) / stream->window + 1;
+    return (last->begin + last->bytes - 1) / stream->buffer + 1;
 }
 
 /* Whether [begin, begin + bytes) lies in [0, limit). */
@@ -282,7 +282,7 @@ static quern_status prepare_sends(struct quern_ragged_exchange *x, int peer) {
     const struct quern_ragged_call *call = x->call;
     const char *input = call->in_place ? x->staging : call->input;
     if (is_delivered(x, peer, peer)) return prepare_deliveries(x, peer, input);
-    for (int64_t update = 0, entry = peer * call->updates; update < call->updates && x->outgoing.window; update++, entry++) {
+    for (int64_t update = 0, entry = peer * call->updates; update < call->updates && x->outgoing.buffer; update++, entry++) {
         const int64_t bytes = x->outbox[entry].size * call->row_bytes;
         const char *from = row_at(input, quern_ragged_metadata(call, call->input_offsets, entry), call->row_bytes);
         if (bytes) add_slice(&x->outgoing, NULL, from, bytes, x->outbox[entry].source);
@@ -291,8 +291,8 @@ static quern_status prepare_sends(struct quern_ragged_exchange *x, int peer) {
 }
 
 static bool is_sound(const struct quern_ragged_terms *terms, const struct quern_ragged_notice *notice, int64_t bytes) {
-    if (!terms->window) return lies_within(notice->source, bytes, terms->source_bytes);
-    return terms->window > 0 && terms->window <= terms->source_bytes / 2 && lies_within(notice->source, bytes, MOST_STREAM);
+    if (!terms->buffer) return lies_within(notice->source, bytes, terms->source_bytes);
+    return terms->buffer > 0 && terms->buffer <= terms->source_bytes / 2 && lies_within(notice->source, bytes, MOST_STREAM);
 }
 
 static quern_status prepare_receives(struct quern_ragged_exchange *x, int peer) {
@@ -310,11 +310,11 @@ static quern_status prepare_receives(struct quern_ragged_exchange *x, int peer) 
         if (!source) {
             quern_status status = reach(x, peer, "input or workspace", &terms->source, terms->source_bytes, &source);
             if (status != QUERN_OK) return status;
-            *stream = (struct quern_ragged_stream){x->incoming_slices + peer * call->updates, 0, (char *)source, terms->window, 0};
+            *stream = (struct quern_ragged_stream){x->incoming_slices + peer * call->updates, 0, (char *)source, terms->buffer, 0};
         }
-        if (terms->window) add_slice(stream, to, NULL, bytes, notices[update].source);
+        if (terms->buffer) add_slice(stream, to, NULL, bytes, notices[update].source);
         else quern_copies_add(&x->direct, to, source + notices[update].source, bytes);
-        x->streamed_in += terms->window ? bytes : 0;
+        x->streamed_in += terms->buffer ? bytes : 0;
     }
     stream->rounds = count_rounds(stream);
     return QUERN_OK;
@@ -342,7 +342,7 @@ static void prepare_image(struct quern_ragged_exchange *x) {
         x->outgoing.count = 0;
         add_slice(&x->outgoing, NULL, row_at(call->input, 1, first), end - first, first);
     }
-    x->outgoing.window = end;
+    x->outgoing.buffer = end;
     x->outgoing.rounds = 1;
 }
 
@@ -369,16 +369,16 @@ quern_status quern_ragged_exchange_prepare(struct quern_ragged_exchange *x, stru
 
 /* ---- copying ---- */
 
-/* Adds the pieces of a stream's slices that lie in a window. */
-static void cut_window(const struct quern_ragged_stream *stream, int64_t round, struct quern_copy_list *pieces) {
+/* Adds the pieces of a stream's slices that lie in a buffer. */
+static void cut_buffer(const struct quern_ragged_stream *stream, int64_t round, struct quern_copy_list *pieces) {
     if (round >= stream->rounds) return;
-    const int64_t first = round * stream->window, end = first + stream->window;
+    const int64_t first = round * stream->buffer, end = first + stream->buffer;
     for (int64_t i = quern_copies_find(stream->slices, stream->count, first); i < stream->count; i++) {
         const struct quern_copy *slice = &stream->slices[i];
         if (slice->begin >= end) break;
         int64_t from = quern_larger(slice->begin, first), to = quern_smaller(slice->begin + slice->bytes, end),
                 skipped = from - slice->begin;
-        char *in_ring = stream->ring + from % (2 * stream->window);
+        char *in_ring = stream->ring + from % (2 * stream->buffer);
         if (from >= to) continue;
         quern_copies_add(pieces, slice->to ? slice->to + skipped : in_ring, slice->from ? slice->from + skipped : in_ring,
                          to - from);
@@ -391,7 +391,7 @@ static void run(const struct quern_ragged_exchange *x, const struct quern_copy_l
 
 void quern_ragged_exchange_stage(struct quern_ragged_exchange *x, int64_t round) {
     x->pieces.count = x->pieces.bytes = 0;
-    cut_window(&x->outgoing, round, &x->pieces);
+    cut_buffer(&x->outgoing, round, &x->pieces);
     run(x, &x->pieces);
 }
 
@@ -402,7 +402,7 @@ void quern_ragged_exchange_fetch(struct quern_ragged_exchange *x, int64_t round)
     x->pieces.count = x->pieces.bytes = 0;
     for (int step = 1; step < places; step++) {
         const int from = (place - step + places) % places;
-        if (!is_elsewhere(x, from)) cut_window(incoming_from(x, from), round, &x->pieces);
+        if (!is_elsewhere(x, from)) cut_buffer(incoming_from(x, from), round, &x->pieces);
     }
     run(x, &x->pieces);
 }

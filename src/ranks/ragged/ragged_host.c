@@ -68,7 +68,7 @@ static quern_status fail_with(const struct quern_membership *member, const struc
 
 /*
  * Fails on every rank with the fault of the lowest rank that has one.  A rank that refuses its arguments keeps its own detail.
- * *rounds is the largest number of windows of the members' streams.
+ * *rounds is the largest number of buffers of the members' streams.
  */
 static quern_status count_votes(const struct quern_ragged_call *call, const struct quern_rank_set *set, int64_t *rounds) {
     *rounds = 0;
@@ -169,7 +169,7 @@ static quern_status agree(struct quern_ragged_exchange *exchange, struct quern_r
 }
 
 /*
- * Window 0 is staged already.  A window is filled again after a meeting to which its readers come after reading it.  If this rank
+ * Buffer 0 is staged already.  A buffer is filled again after a meeting to which its readers come after reading it.  If this rank
  * is late, the others may have timed out and returned after the last meeting.  Then their memory must not be touched any more.
  */
 static quern_status copy(struct quern_ragged_exchange *exchange, struct quern_meeting meeting, int64_t rounds) {

@@ -6,7 +6,7 @@
  * the stream first, to bring it to the host.
  *
  * Both ends make the same list of messages of a pair: slices that follow each other in the input and in the output are one message.
- * A group of NCCL has the messages of all pairs whose numbers are in one window, so both ends split their lists alike.
+ * A group of NCCL has the messages of all pairs whose numbers are in one batch, so both ends split their lists alike.
  */
 #include "ranks/ragged/ragged.h"
 
@@ -38,7 +38,7 @@ struct plan {
     struct quern_ragged_call call;
     quern_group *group;
     enum quern_collective operation;
-    int64_t window, windows;     /* messages of a pair and direction in one group; groups */
+    int64_t batch, batches;     /* messages of a pair and direction in one group; groups */
     struct message *messages;
     int64_t count;
     struct own_copy *copies;
@@ -81,8 +81,8 @@ static void add_messages(struct plan *plan, const struct quern_ragged_notice *sl
         else plan->messages[plan->count++] = (struct message){at, bytes, peer, is_send, number++};
         before = slice;
     }
-    const int64_t windows = (number + plan->window - 1) / plan->window;
-    if (windows > plan->windows) plan->windows = windows;
+    const int64_t batches = (number + plan->batch - 1) / plan->batch;
+    if (batches > plan->batches) plan->batches = batches;
 }
 
 static void add_copies(struct plan *plan, const struct quern_ragged_notice *slices) {
@@ -134,8 +134,8 @@ static quern_status make_plan(const struct quern_ragged_gathering *gathering, co
         plan->call = *call;
         plan->group = call->member->handle;
         plan->operation = gathering->operation == QUERN_IN_PLAN_CREATE ? QUERN_IN_PLAN_RUN : gathering->operation;
-        plan->window = QUERN_NCCL_GROUP_OPERATIONS / 2 / call->places;
-        plan->windows = 1;  /* also of a rank without messages: all count the same calls */
+        plan->batch = QUERN_NCCL_GROUP_OPERATIONS / 2 / call->places;
+        plan->batches = 1;  /* also of a rank without messages: all count the same calls */
         plan->messages = malloc(2 * entries * sizeof *plan->messages + 1);
         plan->copies = malloc(updates * sizeof *plan->copies + 1);
     }
@@ -148,18 +148,18 @@ static quern_status make_plan(const struct quern_ragged_gathering *gathering, co
 
 /* ---- running ---- */
 
-struct window {
+struct batch {
     const struct plan *plan;
     int64_t number;
 };
 
-static ncclResult_t add_window(const struct quern_nccl_rank *rank, const struct quern_nccl_call *call) {
-    const struct window *window = call->user;
-    const struct plan *plan = window->plan;
+static ncclResult_t add_batch(const struct quern_nccl_rank *rank, const struct quern_nccl_call *call) {
+    const struct batch *batch = call->user;
+    const struct plan *plan = batch->plan;
     ncclResult_t result = ncclSuccess;
     for (int64_t i = 0; i < plan->count && result == ncclSuccess; i++) {
         const struct message *m = &plan->messages[i];
-        if (m->number / plan->window != window->number) continue;
+        if (m->number / plan->batch != batch->number) continue;
         result = m->is_send ? rank->nccl->send(m->at, m->bytes, ncclUint8, m->peer, rank->comm, call->stream)
                             : rank->nccl->receive(m->at, m->bytes, ncclUint8, m->peer, rank->comm, call->stream);
     }
@@ -178,9 +178,9 @@ static quern_status enqueue_copies(const struct plan *plan, CUstream stream) {
 
 static quern_status enqueue(const struct plan *plan, CUstream stream) {
     quern_status status = enqueue_copies(plan, stream);
-    for (int64_t number = 0; number < plan->windows && status == QUERN_OK; number++) {
-        const struct window window = {plan, number};
-        const struct quern_nccl_call call = {plan->operation, &plan->call.set, plan->call.timeout, stream, add_window, &window,
+    for (int64_t number = 0; number < plan->batches && status == QUERN_OK; number++) {
+        const struct batch batch = {plan, number};
+        const struct quern_nccl_call call = {plan->operation, &plan->call.set, plan->call.timeout, stream, add_batch, &batch,
                                              number > 0};
         status = quern_nccl_enqueue(plan->call.member, &call);
     }

@@ -1,5 +1,5 @@
 /*
- * Transfers of GPU memory that the receiver does not reach, through the sender's window.  Called by progress.c, bytes.c and
+ * Transfers of GPU memory that the receiver does not reach, through the bounce buffer of the sender.  Called by progress.c, bytes.c and
  * transfer.c.
  */
 #define _GNU_SOURCE
@@ -51,7 +51,7 @@ static void close_path(struct quern_conn *conn) {
     free(path);
 }
 
-/* ---- showing the window ---- */
+/* ---- showing the buffer ---- */
 
 /* The name of the socket: other numbers than those of symmetric memory. */
 static uint64_t call_of(int sender) { return (uint64_t)1 << 63 | (uint64_t)sender; }
@@ -63,7 +63,7 @@ static void fail(struct quern_transfer_pair *pair, quern_status status, int send
                         reason);
 }
 
-static quern_status show_window(struct quern_conn *conn) {
+static quern_status show_buffer(struct quern_conn *conn) {
     const struct quern_membership *member = conn->member;
     struct quern_bounce_path *path = conn->bounce;
     struct quern_descriptor descriptor = {0, -1};
@@ -82,16 +82,16 @@ static void hear_listening(struct quern_conn *conn, uint64_t number) {
     else quern_conn_damaged(conn);
 }
 
-/* Whether the other rank has the window.  Without it the transfer fails, and the next one tries again. */
+/* Whether the other rank has the buffer.  Without it the transfer fails, and the next one tries again. */
 static bool has_shown(struct quern_transfer_pair *pair) {
     struct quern_conn *conn = pair->conn;
     struct quern_bounce_path *path = conn->bounce;
     if (!path->asked) return path->is_shown;
-    const quern_status status = show_window(conn);
+    const quern_status status = show_buffer(conn);
     if (status == QUERN_OK) {
         path->asked = 0;
         path->is_shown = true;
-        quern_conn_say(conn, (struct quern_transfer_frame){.word = QUERN_WORD_WINDOW}, NULL, 0);
+        quern_conn_say(conn, (struct quern_transfer_frame){.word = QUERN_WORD_BUFFER}, NULL, 0);
         QUERN_POINT(STAGE_SHOWN);
         return true;
     }
@@ -102,7 +102,7 @@ static bool has_shown(struct quern_transfer_pair *pair) {
 
 /* ---- opening the other rank's ---- */
 
-static void ask_for_window(struct quern_transfer_pair *pair) {
+static void ask_for_buffer(struct quern_transfer_pair *pair) {
     struct quern_conn *conn = pair->conn;
     struct quern_bounce_path *path = conn->bounce;
     if (path->listener >= 0) return;
@@ -119,29 +119,29 @@ static void ask_for_window(struct quern_transfer_pair *pair) {
     QUERN_POINT(STAGE_LISTENING);
 }
 
-static quern_status open_window(struct quern_conn *conn) {
+static quern_status open_buffer(struct quern_conn *conn) {
     const struct quern_membership *member = conn->member;
     struct quern_bounce_path *path = conn->bounce;
     int received[QUERN_DESCRIPTOR_TAGS];
     for (int tag = 0; tag < QUERN_DESCRIPTOR_TAGS; tag++) received[tag] = -1;
     quern_status status = quern_descriptors_receive(member, call_of(conn->peer), path->number, path->listener, received);
     if (status == QUERN_OK && received[0] < 0)
-        status = quern_fail(member->device, QUERN_PEER_MISMATCH, "the descriptor of the window of transfers did not arrive");
+        status = quern_fail(member->device, QUERN_PEER_MISMATCH, "the descriptor of the bounce buffer of transfers did not arrive");
     if (status == QUERN_OK) status = quern_open_bounce_buffer(member, received[0], &path->in);
     for (int tag = 0; tag < QUERN_DESCRIPTOR_TAGS; tag++) quern_close_descriptor(&received[tag]);
     return status;
 }
 
-/* Whether this rank has the window.  Without it the transfer fails, and the next one asks again. */
+/* Whether this rank has the buffer.  Without it the transfer fails, and the next one asks again. */
 static bool has_opened(struct quern_transfer_pair *pair) {
     struct quern_conn *conn = pair->conn;
     struct quern_bounce_path *path = conn->bounce;
     if (path->in) return true;
     if (!path->has_come) {
-        ask_for_window(pair);
+        ask_for_buffer(pair);
         return false;
     }
-    const quern_status status = open_window(conn);
+    const quern_status status = open_buffer(conn);
     quern_close_descriptor(&path->listener);
     path->has_come = false;
     if (status != QUERN_OK) fail(pair, status, conn->peer, conn->member->rank);
@@ -149,7 +149,7 @@ static bool has_opened(struct quern_transfer_pair *pair) {
     return status == QUERN_OK;
 }
 
-static void hear_window(struct quern_conn *conn) {
+static void hear_buffer(struct quern_conn *conn) {
     struct quern_bounce_path *path = conn->bounce;
     if (path->listener < 0 || path->has_come) quern_conn_damaged(conn);
     else path->has_come = true;
@@ -163,8 +163,8 @@ static struct quern_bounce_half *free_half(struct quern_bounce_path *path) {
     return NULL;
 }
 
-static CUdeviceptr address_of(const struct quern_bounce_buffer *window, uint64_t half) {
-    return quern_bounce_buffer_address(window) + half * QUERN_BOUNCE_BYTES;
+static CUdeviceptr address_of(const struct quern_bounce_buffer *buffer, uint64_t half) {
+    return quern_bounce_buffer_address(buffer) + half * QUERN_BOUNCE_BYTES;
 }
 
 /* Skips memory that the receiver reaches by itself.  Returns the bytes of the next piece; 0: there are no more. */
@@ -205,7 +205,7 @@ static bool is_all_taken(struct quern_transfer_pair *pair) {
     return true;
 }
 
-/* A window that is asked for again is shown also if both halves are full: else none would become free. */
+/* A bounce buffer that is asked for again is shown also if both halves are full: else none would become free. */
 static bool bounce_piece(struct quern_transfer_pair *pair) {
     struct quern_bounce_path *path = pair->conn->bounce;
     if (pair->other_round < pair->transfer->round || is_all_taken(pair) || !has_shown(pair)) return false;
@@ -330,12 +330,12 @@ static void end_arrival(struct quern_conn *conn, struct quern_bounce_arrival *ar
     QUERN_POINT(STAGE_TAKEN);
 }
 
-static bool find(struct quern_transfer_pair *pair, size_t *most, CUdeviceptr *window) {
+static bool find(struct quern_transfer_pair *pair, size_t *most, CUdeviceptr *buffer) {
     struct quern_bounce_path *path = pair->conn->bounce;
     bool is_staged;
     const size_t run = quern_run_of(pair, &pair->in, true, *most, &is_staged);
     const struct quern_bounce_arrival *arrival = find_arrival(path, pair);
-    *window = 0;
+    *buffer = 0;
     *most = run;
     if (!is_staged) return true;
     if (!has_opened(pair) || !arrival) return false;
@@ -345,7 +345,7 @@ static bool find(struct quern_transfer_pair *pair, size_t *most, CUdeviceptr *wi
         return false;
     }
     *most = left;
-    *window = address_of(path->in, arrival->piece.half) + arrival->done;
+    *buffer = address_of(path->in, arrival->piece.half) + arrival->done;
     return true;
 }
 
@@ -360,7 +360,7 @@ static void have_taken(struct quern_transfer_pair *pair, size_t bytes) {
 static void hears(struct quern_conn *conn, struct quern_transfer_pair *pair, const struct quern_transfer_frame *head) {
     switch (head->word) {
     case QUERN_WORD_LISTENING: hear_listening(conn, head->number); break;
-    case QUERN_WORD_WINDOW: hear_window(conn); break;
+    case QUERN_WORD_BUFFER: hear_buffer(conn); break;
     case QUERN_WORD_STAGED: hear_staged(conn, pair, head); break;
     case QUERN_WORD_TAKEN: hear_taken(conn, head->number); break;
     default: break;

@@ -124,16 +124,16 @@ static bool is_ending(const struct quern_conn *conn) {
     return false;
 }
 
-static void place_in_window(CUdeviceptr window, struct iovec *theirs, int count) {
+static void place_in_buffer(CUdeviceptr buffer, struct iovec *theirs, int count) {
     for (int i = 0; i < count; i++) {
-        theirs[i].iov_base = (void *)(uintptr_t)window;
-        window += theirs[i].iov_len;
+        theirs[i].iov_base = (void *)(uintptr_t)buffer;
+        buffer += theirs[i].iov_len;
     }
 }
 
-static void move_on(struct quern_transfer_pair *pair, ssize_t copied, CUdeviceptr window) {
+static void move_on(struct quern_transfer_pair *pair, ssize_t copied, CUdeviceptr buffer) {
     quern_move_on(pair, &pair->in, true, copied);
-    if (window) pair->conn->path->have_taken(pair, (size_t)copied);
+    if (buffer) pair->conn->path->have_taken(pair, (size_t)copied);
 }
 
 static bool copy_piece(struct quern_transfer_pair *pair) {
@@ -141,10 +141,10 @@ static bool copy_piece(struct quern_transfer_pair *pair) {
     struct quern_conn *conn = pair->conn;
     const bool by_gpu = pair->transfer->gpu;
     size_t most = by_gpu ? GPU_PIECE : COPY_PIECE;
-    CUdeviceptr window = 0;
-    if (conn->path->find && !conn->path->find(pair, &most, &window)) return false;
+    CUdeviceptr buffer = 0;
+    if (conn->path->find && !conn->path->find(pair, &most, &buffer)) return false;
     const int count = quern_list_pieces(pair, &pair->in, true, most, ours, theirs, QUERN_CONN_PARTS);
-    if (window) place_in_window(window, theirs, count);
+    if (buffer) place_in_buffer(buffer, theirs, count);
     CUresult error = CUDA_SUCCESS;
     QUERN_POINT(TRANSFER_COPYING);
     if (!quern_begin_copy(conn)) return false;
@@ -154,7 +154,7 @@ static bool copy_piece(struct quern_transfer_pair *pair) {
     const bool stands = quern_end_copy(conn);
     if (!stands) return false;  /* the message that says why is on its way */
     if (error != CUDA_SUCCESS) quern_fail_on_gpu(pair->transfer, error, "copying from the memory of another rank");
-    else if (copied > 0) move_on(pair, copied, window);
+    else if (copied > 0) move_on(pair, copied, buffer);
     else if (quern_rank_has_gone(conn->member->roster, conn->peer) || (reason == ESRCH && is_ending(conn))) return false;
     else quern_transfer_fail(pair->transfer, QUERN_SYSTEM_ERROR, "copying from the memory of rank %d: %s", conn->peer,
                              strerror(reason));

@@ -269,7 +269,7 @@ static const struct quern_path *const path_of[QUERN_WORDS] = {
     [QUERN_WORD_CONNECTED] = &quern_nccl_path,   [QUERN_WORD_GO] = &quern_nccl_path,
     [QUERN_WORD_BREAK] = &quern_nccl_path,       [QUERN_WORD_FORGOTTEN] = &quern_nccl_path,
     [QUERN_WORD_READY] = &quern_carrier_path,    [QUERN_WORD_NONE] = &quern_carrier_path,
-    [QUERN_WORD_LISTENING] = &quern_bounce_path, [QUERN_WORD_WINDOW] = &quern_bounce_path,
+    [QUERN_WORD_LISTENING] = &quern_bounce_path, [QUERN_WORD_BUFFER] = &quern_bounce_path,
     [QUERN_WORD_STAGED] = &quern_bounce_path,    [QUERN_WORD_TAKEN] = &quern_bounce_path,
 };
 

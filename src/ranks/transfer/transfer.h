@@ -75,9 +75,9 @@ enum quern_word {
     QUERN_WORD_FORGOTTEN,  /* number: the generation, whose communicator the sender has not kept */
     QUERN_WORD_READY,      /* payload: a message over a carrier that the sender of this word has begun to receive */
     QUERN_WORD_NONE,       /* number: of such a message, which never comes */
-    QUERN_WORD_LISTENING,  /* number: of the descriptor of a window for which the sender of this word has a socket */
-    QUERN_WORD_WINDOW,     /* it is sent */
-    QUERN_WORD_STAGED,     /* payload: a piece that is in a half of the window of the sender of this word */
+    QUERN_WORD_LISTENING,  /* number: of the descriptor of a bounce buffer for which the sender of this word has a socket */
+    QUERN_WORD_BUFFER,     /* it is sent */
+    QUERN_WORD_STAGED,     /* payload: a piece that is in a half of the buffer of the sender of this word */
     QUERN_WORD_TAKEN,      /* number: of the half, which is free again */
     QUERN_WORDS
 };
@@ -120,7 +120,7 @@ struct quern_transfer_piece {
     uint64_t message, offset, bytes;
 };
 
-/* A piece in a window, and of which bytes of the round it is. */
+/* A piece in a bounce buffer, and of which bytes of the round it is. */
 struct quern_transfer_staged {
     uint64_t half, offset, bytes;
 };
@@ -297,7 +297,7 @@ struct quern_cursor {
 struct quern_transfer_data;
 struct quern_transfer_pair;
 
-/* Takes back what the GPU, a window or a carrier has of a pair whose transfer has failed. */
+/* Takes back what the GPU, a bounce buffer or a carrier has of a pair whose transfer has failed. */
 typedef void quern_release_pair(struct quern_transfer_pair *pair, quern_status status, const char *reason);
 
 /* The part of a transfer with one rank. */
@@ -407,11 +407,11 @@ struct quern_path {
     bool (*advance_pair)(struct quern_transfer_pair *pair);
 
     /*
-     * The receiver of a pair copies: where the next bytes are, of at most *most, which becomes their number.  *window is their
-     * address in the sender's window; 0: they are in memory that is reached.  False: there are none yet, or the transfer has
+     * The receiver of a pair copies: where the next bytes are, of at most *most, which becomes their number.  *buffer is their
+     * address in the bounce buffer of the sender; 0: they are in memory that is reached.  False: there are none yet, or the transfer has
      * failed.  Then so many of them are copied.
      */
-    bool (*find)(struct quern_transfer_pair *pair, size_t *most, CUdeviceptr *window);
+    bool (*find)(struct quern_transfer_pair *pair, size_t *most, CUdeviceptr *buffer);
     void (*have_taken)(struct quern_transfer_pair *pair, size_t bytes);
 
     bool (*is_busy)(const struct quern_conn *conn);  /* something is under way of whose end nobody tells: look again soon */
@@ -433,7 +433,7 @@ void quern_refuse_list(struct quern_transfer_data *transfer, int peer, const str
 /* ---- bounce_buffer.c ---- */
 
 /*
- * A window: memory of the sender's process that a rank of another process maps, too.  For bounce_path.c.
+ * A bounce buffer: memory of the sender's process that a rank of another process maps, too.  For bounce_path.c.
  *
  * Where GPUs reach each other it is memory of the sender's GPU, else pinned memory of the host, as the group's symmetric memory is.
  * It passes as a file descriptor.  The system keeps the memory while either end has it, so each end may close it first, or die.
@@ -445,32 +445,33 @@ enum { QUERN_BOUNCE_BUFFER_BYTES = 8 << 20 };
 struct quern_bounce_buffer;
 
 /* Makes one.  Errors: of the driver or of the system.  The caller closes it. */
-quern_status quern_make_bounce_buffer(const struct quern_membership *member, struct quern_bounce_buffer **window);
+quern_status quern_make_bounce_buffer(const struct quern_membership *member, struct quern_bounce_buffer **buffer);
 
 /* A descriptor by which another process can open it; the caller closes the descriptor. */
-quern_status quern_export_bounce_buffer(const struct quern_membership *member, const struct quern_bounce_buffer *window,
+quern_status quern_export_bounce_buffer(const struct quern_membership *member, const struct quern_bounce_buffer *buffer,
                                         int *descriptor);
 
 /*
- * Opens that of another process; the descriptor stays the caller's.  Errors: of the driver; QUERN_PEER_MISMATCH: it is no window.
+ * Opens that of another process; the descriptor stays the caller's.  Errors: of the driver; QUERN_PEER_MISMATCH: it is another
+ * file.
  */
-quern_status quern_open_bounce_buffer(const struct quern_membership *member, int descriptor, struct quern_bounce_buffer **window);
+quern_status quern_open_bounce_buffer(const struct quern_membership *member, int descriptor, struct quern_bounce_buffer **buffer);
 
 /* Its address for the GPUs of this process. */
-CUdeviceptr quern_bounce_buffer_address(const struct quern_bounce_buffer *window);
+CUdeviceptr quern_bounce_buffer_address(const struct quern_bounce_buffer *buffer);
 
 /* Closes it as soon as no operation of the process's ranks is pending.  NULL does nothing. */
-void quern_close_bounce_buffer(struct quern_bounce_buffer *window);
+void quern_close_bounce_buffer(struct quern_bounce_buffer *buffer);
 
 /* ---- bounce_path.c ---- */
 
 /*
  * The transport between GPU ranks of two processes that the receiver cannot reach: memory that is not symmetric.  What both have
  * prepared and started is said on their connection, as for all transfers.  The sender copies a piece into a free half of its
- * window, and the receiver copies it out:
+ * buffer, and the receiver copies it out:
  *
- *   receiver:  LISTENING   it needs the sender's window, and has a socket for its descriptor
- *   sender:    WINDOW      the descriptor is sent
+ *   receiver:  LISTENING   it needs the bounce buffer of the sender, and has a socket for its descriptor
+ *   sender:    BUFFER      the descriptor is sent
  *   sender:    STAGED      a half has a piece: which bytes of the stream of which transfer
  *   receiver:  TAKEN       the half is free again: the piece is copied, or its transfer is over here
  *
@@ -481,7 +482,7 @@ void quern_close_bounce_buffer(struct quern_bounce_buffer *window);
 
 enum { QUERN_BOUNCE_HALVES = 2, QUERN_BOUNCE_BYTES = QUERN_BOUNCE_BUFFER_BYTES / QUERN_BOUNCE_HALVES };
 
-/* A half of this rank's window. */
+/* A half of this rank's bounce buffer. */
 struct quern_bounce_half {
     enum { QUERN_HALF_FREE, QUERN_HALF_FILLING, QUERN_HALF_STAGED } state;
     struct quern_transfer_pair *pair;     /* NULL: its transfer is over */
@@ -499,11 +500,11 @@ struct quern_bounce_arrival {
 struct quern_bounce_path {
     struct quern_bounce_buffer *out, *in;        /* NULL: not made so far; not open */
     uint64_t asked;                       /* LISTENING that is not answered; 0: none */
-    bool is_shown;                        /* WINDOW was said */
+    bool is_shown;                        /* BUFFER was said */
     struct quern_bounce_half half[QUERN_BOUNCE_HALVES];
     int listener;                         /* -1: this rank does not wait for a descriptor */
     uint64_t number;                      /* which it has asked for */
-    bool has_come;                        /* WINDOW was heard; it is not open */
+    bool has_come;                        /* BUFFER was heard; it is not open */
     struct quern_bounce_arrival arrival[QUERN_BOUNCE_HALVES];  /* [arrivals], the oldest first */
     int arrivals;
 };
