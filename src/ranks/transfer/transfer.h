@@ -408,8 +408,8 @@ struct quern_path {
 
     /*
      * The receiver of a pair copies: where the next bytes are, of at most *most, which becomes their number.  *buffer is their
-     * address in the bounce buffer of the sender; 0: they are in memory that is reached.  False: there are none yet, or the transfer has
-     * failed.  Then so many of them are copied.
+     * address in the bounce buffer of the sender; 0: they are in memory that is reached.  False: there are none yet, or the
+     * transfer has failed.  Then so many of them are copied.
      */
     bool (*find)(struct quern_transfer_pair *pair, size_t *most, CUdeviceptr *buffer);
     void (*have_taken)(struct quern_transfer_pair *pair, size_t bytes);
