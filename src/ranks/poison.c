@@ -24,7 +24,7 @@
 #include "runtime/log.h"
 #include "runtime/status.h"
 
-static const char by_stranger[] = QUERN_BY_STRANGER;
+static const char by_foreign_process[] = QUERN_BY_FOREIGN_PROCESS;
 
 /* ---- error records of kernels ---- */
 
@@ -47,7 +47,7 @@ static void describe_error(struct quern_text *text, const struct quern_membershi
     const uint32_t kind = error_kind(member, rank);
     const struct quern_kernel_error error = quern_place(member->roster, rank)->error;
     if (kind == QUERN_NO_KERNEL_ERROR) {
-        quern_text_add(text, "%s", by_stranger);
+        quern_text_add(text, "%s", by_foreign_process);
         return;
     }
     quern_describe_tag(text, error.tag);
@@ -156,7 +156,7 @@ static void describe_reason(struct quern_text *text, const struct quern_membersh
     char reason[QUERN_POISON_TEXT_BYTES];
     const struct quern_poison_reason *written = reason_of(member->roster, rank);
     if (written) quern_copy_text(reason, written->text, sizeof reason);
-    quern_text_add(text, "%s", written ? reason : by_stranger);
+    quern_text_add(text, "%s", written ? reason : by_foreign_process);
 }
 
 static void describe_abort(struct quern_text *text, const struct quern_membership *member, int rank) {
@@ -188,7 +188,7 @@ static void describe_poison(struct quern_text *text, const struct quern_membersh
     else if (source == KERNEL_ERROR && rank < member->ranks)
         describe_error(text, member, rank);
     else
-        quern_text_add(text, "%s", by_stranger);
+        quern_text_add(text, "%s", by_foreign_process);
 }
 
 /* Makes this the poison, unless there is one already. */

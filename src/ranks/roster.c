@@ -233,7 +233,7 @@ bool quern_rank_has_gone(const struct quern_roster *roster, int rank) {
 /* ---- entering ---- */
 
 quern_status quern_fail_damaged(const quern_device *device, const char *what, int rank) {
-    return quern_fail(device, QUERN_PEER_MISMATCH, "%s of rank %d is damaged: " QUERN_BY_STRANGER, what, rank);
+    return quern_fail(device, QUERN_PEER_MISMATCH, "%s of rank %d is damaged: " QUERN_BY_FOREIGN_PROCESS, what, rank);
 }
 
 /* Memory for the number of ranks, which the first of this process's ranks brings along. */
@@ -430,7 +430,7 @@ quern_status quern_complete_roster(const quern_device *device, struct quern_rost
     unlock_rosters();
     if (roster->misplaced < 0) return QUERN_OK;
     if (roster->misplaced < roster->ranks) return quern_fail_damaged(device, "the place", roster->misplaced);
-    return quern_fail(device, QUERN_PEER_MISMATCH, "a slot of this host has no rank: " QUERN_BY_STRANGER);
+    return quern_fail(device, QUERN_PEER_MISMATCH, "a slot of this host has no rank: " QUERN_BY_FOREIGN_PROCESS);
 }
 
 /* ---- signals and mailboxes ---- */

@@ -153,7 +153,7 @@ void *quern_own_ring(struct quern_roster *roster, int from, int to, size_t bytes
 enum { QUERN_NAME_BYTE = QUERN_GROUP_LIMIT };
 
 /* Fails with QUERN_PEER_MISMATCH: what lies in the segment was not written by the ranks. */
-#define QUERN_BY_STRANGER "a process that is no rank writes into the group's shared memory"
+#define QUERN_BY_FOREIGN_PROCESS "a process that is no rank writes into the group's shared memory"
 quern_status quern_fail_damaged(const quern_device *device, const char *what, int rank);
 
 #endif

@@ -136,7 +136,7 @@ struct quern_segment {
     unsigned char meeting[32];   /* a random number of this meeting of hosts */
     uint32_t told;               /* atomic: the other hosts know of the poison */
     uint32_t agreement;          /* atomic; enum quern_poison_agreement */
-    uint32_t strangers[8];       /* atomic: connections that came to nothing, by enum quern_stranger */
+    uint32_t rejections[8];       /* atomic: connections that came to nothing, by enum quern_rejection */
 
     /* Poison: see src/ranks/poison.c. */
     _Alignas(64) uint32_t poison;   /* atomic; not 0: the group is poisoned.  Kernels set it, too. */

@@ -15,8 +15,8 @@ char *quern_write_record(const struct quern_terms *terms, void *record, char *th
 }
 
 quern_status quern_poison_damaged(const struct quern_membership *member, const char *what, int rank) {
-    return quern_poison(member, QUERN_PEER_MISMATCH, "rank %d read a damaged %s of rank %d: " QUERN_BY_STRANGER, member->rank, what,
-                        rank);
+    return quern_poison(member, QUERN_PEER_MISMATCH, "rank %d read a damaged %s of rank %d: " QUERN_BY_FOREIGN_PROCESS,
+                        member->rank, what, rank);
 }
 
 /* Equal digests say equal records.  A field of up to eight bytes is a number, in the order of all targets: little end first. */

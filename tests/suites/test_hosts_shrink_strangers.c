@@ -136,12 +136,12 @@ static quern_status call_the_roll(struct rank *rank, const struct quern_membersh
 /* A listener with the key of the shrink at the place of a rank. */
 struct coordinator {
     unsigned char key[QUERN_DIGEST_BYTES];
-    uint32_t strangers[QUERN_STRANGERS];
+    uint32_t rejections[QUERN_REJECTIONS];
     struct quern_listener listener;
 };
 
 static void open_coordinator(struct rank *rank, const struct quern_membership *member, struct coordinator *coordinator) {
-    *coordinator = (struct coordinator){.listener = {.socket = -1, .key = coordinator->key, .strangers = coordinator->strangers}};
+    *coordinator = (struct coordinator){.listener = {.socket = -1, .key = coordinator->key, .rejections = coordinator->rejections}};
     quern_make_shrink_key(member->net->key, coordinator->key);
     rank_check(rank, quern_listener_open(&coordinator->listener, &member->roster->peer[rank->rank].address, 2), "no port");
 }
@@ -150,7 +150,7 @@ static void open_coordinator(struct rank *rank, const struct quern_membership *m
 TEST_RANKS(hosts_shrink_strangers, with_a_host_whose_port_is_taken, .kind = RANK_PROCESSES, .count = 3, .hosts = 3) {
     quern_group *group = rank_group(rank, RANK_LIMIT);
     struct quern_membership *member = rank_member_of(rank, group);
-    struct quern_listener other = {.socket = -1, .key = member->net->key, .strangers = (uint32_t[QUERN_STRANGERS]){0}};
+    struct quern_listener other = {.socket = -1, .key = member->net->key, .rejections = (uint32_t[QUERN_REJECTIONS]){0}};
     if (rank->rank == 0)
         rank_check(rank, quern_listener_open(&other, &member->roster->peer[0].address, 3), "no port");
     rank_line_up(rank);
@@ -192,8 +192,8 @@ static quern_status give_back(const void *user) {
 }
 
 static void be_a_follower(struct rank *rank, const struct quern_membership *member) {
-    uint32_t strangers[QUERN_STRANGERS] = {0};
-    struct borrowed_port port = {{.socket = -1, .key = member->net->key, .strangers = strangers}, rank->shared};
+    uint32_t rejections[QUERN_REJECTIONS] = {0};
+    struct borrowed_port port = {{.socket = -1, .key = member->net->key, .rejections = rejections}, rank->shared};
     if (rank->rank == 0) rank_check(rank, quern_listener_open(&port.listener, &member->roster->peer[0].address, 2), "no port");
     rank_line_up(rank);
     rank_status(rank, call_the_roll(rank, member, (struct quern_veto){give_back, &port, NULL}, never_ends()), QUERN_GROUP_ABORTED);

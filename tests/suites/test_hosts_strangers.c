@@ -162,7 +162,7 @@ Test(strangers, a_flood_does_not_keep_hosts_away) {
 /* A hello, with bytes flipped, cut off or too long: 2,000 rounds at one meeting, which then takes place. */
 Test(strangers, fuzzed_hellos) {
     unsigned char key[QUERN_DIGEST_BYTES];
-    struct rank_run *run = start_meeting(&(struct meeting){.expected = {"strangers at the listeners"}}, key);
+    struct rank_run *run = start_meeting(&(struct meeting){.expected = {"connections rejected at the listeners"}}, key);
     const uint64_t rounds = (uint64_t)test_size(2000, 300);
     for (uint64_t round = 0; round < rounds; round++) {
         unsigned char bytes[2 * sizeof(struct quern_hello)];
@@ -349,7 +349,7 @@ static bool bring_facts(int one, const unsigned char *session, struct played_car
     struct quern_host_answer heard;
     const int32_t count = card->card.count;
     card->card.count = count == 1;  /* a seal of more than there is would read beyond it */
-    quern_seal_card(session, &card->card, &card->fact, card->seal);
+    quern_sign_card(session, &card->card, &card->fact, card->seal);
     card->card.count = count;
     say(one, card, sizeof *card);
     return quern_receive_all(one, &heard, sizeof heard, quern_now() + 60000000000) && heard.status == QUERN_OK;
@@ -404,7 +404,7 @@ static void pose_as_a_host(struct rank *rank, const quern_group_args *args, bool
     struct quern_host_answer heard;
     const struct quern_address place = played_place(args, key);
     const int one = played_call(rank, &place, key, QUERN_CALL_MEETING, session);
-    quern_seal_card(session, &card.card, &card.fact, card.seal);
+    quern_sign_card(session, &card.card, &card.fact, card.seal);
     say(one, &card, sizeof card);
     const int64_t soon = quern_now() + 60000000000;
     rank_check(rank, quern_receive_all(one, &heard, sizeof heard, soon) && heard.status == QUERN_OK, "no decision");

@@ -63,7 +63,7 @@ static size_t listen_to(const unsigned char *key, const struct quern_hello *hell
     quern_handshake_answer(&handshake, ends[0], key);
     check(send(ends[1], hello, sizeof *hello, 0) == sizeof *hello, "no hello");
     check(send(ends[1], proof, sizeof proof, 0) == sizeof proof, "no proof");
-    check(quern_handshake_go(&handshake) == QUERN_HANDSHAKE_FAILED && handshake.stranger == QUERN_STRANGER_FALSE, "it was let in");
+    check(quern_handshake_go(&handshake) == QUERN_HANDSHAKE_FAILED && handshake.rejection == QUERN_REJECTED_FALSE, "it was let in");
     close(ends[0]);
     const ssize_t bytes = recv(ends[1], heard, 256, MSG_WAITALL);
     close(ends[1]);
@@ -121,7 +121,7 @@ static bool bring(struct rank *rank, const quern_group_args *args, long bit) {
     unsigned char key[QUERN_DIGEST_BYTES], session[QUERN_DIGEST_BYTES];
     const struct quern_address place = played_place(args, key);
     const int one = played_call(rank, &place, key, QUERN_CALL_MEETING, session);
-    quern_seal_card(session, &brought.card, &brought.fact, brought.seal);
+    quern_sign_card(session, &brought.card, &brought.fact, brought.seal);
     if (bit >= 0) ((unsigned char *)&brought)[bit / 8] ^= (unsigned char)(1 << bit % 8);
     const int64_t soon = quern_now() + (int64_t)(RANK_SOON * 1e9);
     rank_check(rank, quern_send_all(one, &brought, sizeof brought, soon), "it was not taken");
@@ -152,8 +152,8 @@ TEST_RANKS(hosts_trust, damaged_cards_are_not_taken, .kind = RANK_PROCESSES, .co
 /* Rank 0 is this test, and one bit of what it says is flipped on the way. */
 static void say_damaged(struct rank *rank, const quern_group_args *args, size_t byte) {
     unsigned char key[QUERN_DIGEST_BYTES], digest[QUERN_DIGEST_BYTES];
-    uint32_t strangers[QUERN_STRANGERS] = {0};
-    struct quern_listener listener = {.key = key, .strangers = strangers};
+    uint32_t rejections[QUERN_REJECTIONS] = {0};
+    struct quern_listener listener = {.key = key, .rejections = rejections};
     struct quern_hello hello;
     struct played_card brought;
     struct {
@@ -167,13 +167,13 @@ static void say_damaged(struct rank *rank, const quern_group_args *args, size_t 
     while ((one = quern_listener_serve(&listener, &hello)) < 0) rank_sleep(1e-3);
     const int64_t soon = quern_now() + (int64_t)(RANK_SOON * 1e9);
     rank_check(rank, quern_receive_all(one, &brought, sizeof brought, soon), "no card");
-    quern_seal_card(listener.session, &brought.card, &brought.fact, digest);
+    quern_sign_card(listener.session, &brought.card, &brought.fact, digest);
     rank_check(rank, memcmp(digest, brought.seal, sizeof digest) == 0, "the card has another seal");
     memset(&said, 0, sizeof said);
     said.decision.hosts = 2;
     for (int i = 0; i < 2; i++) said.facts[i] = played_fact(args, i);
     quern_digest_decision(&said.decision, said.facts, 2, digest);
-    quern_seal_decision(listener.session, digest, said.seal);
+    quern_sign_decision(listener.session, digest, said.seal);
     ((unsigned char *)&said)[byte] ^= 8;
     rank_check(rank, quern_send_all(one, &said, sizeof said, soon), "it hung up");
     close(one);
@@ -181,7 +181,7 @@ static void say_damaged(struct rank *rank, const quern_group_args *args, size_t 
 }
 
 TEST_RANKS(hosts_trust, damaged_decisions_are_not_believed, .kind = RANK_PROCESSES, .count = 2, .hosts = 2) {
-    static const size_t bytes[] = {offsetof(struct quern_host_answer, number), offsetof(struct quern_host_answer, strangers),
+    static const size_t bytes[] = {offsetof(struct quern_host_answer, number), offsetof(struct quern_host_answer, rejections),
                                    sizeof(struct quern_host_answer) + offsetof(struct quern_fact, address.ip),
                                    sizeof(struct quern_host_answer) + 2 * sizeof(struct quern_fact)};
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {

@@ -76,7 +76,7 @@ quern_status quern_join_quorum(const struct quern_membership *member, const stru
  * The last meeting.  Who has completed it knows that no other rank of the group will be of another one.  After a failure, here too,
  * nothing is kept.
  */
-quern_status quern_seal_quorum(const struct quern_membership *member, struct quern_membership **formed);
+quern_status quern_complete_quorum(const struct quern_membership *member, struct quern_membership **formed);
 
 /* ---- split_hosts.c: the part of a split that is about ranks of several hosts ---- */
 

@@ -246,7 +246,7 @@ static quern_status join_hosts(struct shrinking *shrinking, const struct quern_d
     quern_status status = quern_join_quorum(member, decision, left > 1e-9 ? left : 1e-9, veto, formed);
     if (status != QUERN_OK) return status;
     shrinking->is_over = true;
-    return quern_seal_quorum(member, formed);
+    return quern_complete_quorum(member, formed);
 }
 
 static quern_status take_round_of_hosts(struct shrinking *shrinking, struct quern_membership **formed) {
@@ -292,7 +292,7 @@ static void extend_patience(struct shrinking *shrinking) {
     if (shrinking->hosts_patience < soon + GRACE) shrinking->hosts_patience = soon + GRACE;
 }
 
-/* A round that is over is followed by another, unless strangers write into the segment: each one has lost a rank. */
+/* A round that is over is followed by another, unless other processes write into the segment: each one has lost a rank. */
 static quern_status take_rounds(struct shrinking *shrinking, struct quern_membership **formed) {
     quern_status status = QUERN_PEER_LOST;
     while (status == QUERN_PEER_LOST && !shrinking->is_over && shrinking->round < most_rounds(shrinking->members[0])) {

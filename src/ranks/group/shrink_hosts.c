@@ -100,7 +100,7 @@ quern_status quern_join_quorum(const struct quern_membership *member, const stru
     return status;
 }
 
-quern_status quern_seal_quorum(const struct quern_membership *member, struct quern_membership **formed) {
+quern_status quern_complete_quorum(const struct quern_membership *member, struct quern_membership **formed) {
     quern_cast_vote(*formed, QUERN_OK, 0);
     quern_status status = quern_agree(formed, 1, QUERN_IN_CREATE);
     if (status != QUERN_OK) {

@@ -57,18 +57,18 @@ bool quern_receive_all(int socket, void *data, size_t bytes, int64_t deadline) {
     return move_all(socket, data, bytes, deadline, false);
 }
 
-/* ---- seals ---- */
+/* ---- signatures ---- */
 
-void quern_seal_card(const unsigned char session[QUERN_DIGEST_BYTES], const struct quern_host_card *card,
-                     const struct quern_fact *facts, unsigned char seal[QUERN_DIGEST_BYTES]) {
+void quern_sign_card(const unsigned char session[QUERN_DIGEST_BYTES], const struct quern_host_card *card,
+                     const struct quern_fact *facts, unsigned char hmac[QUERN_DIGEST_BYTES]) {
     const struct quern_part parts[] = {{"card", 4}, {card, sizeof *card}, {facts, (size_t)card->count * sizeof *facts}};
-    quern_hmac(session, QUERN_DIGEST_BYTES, parts, 3, seal);
+    quern_hmac(session, QUERN_DIGEST_BYTES, parts, 3, hmac);
 }
 
-void quern_seal_decision(const unsigned char session[QUERN_DIGEST_BYTES], const unsigned char digest[QUERN_DIGEST_BYTES],
-                        unsigned char seal[QUERN_DIGEST_BYTES]) {
+void quern_sign_decision(const unsigned char session[QUERN_DIGEST_BYTES], const unsigned char digest[QUERN_DIGEST_BYTES],
+                        unsigned char hmac[QUERN_DIGEST_BYTES]) {
     const struct quern_part parts[] = {{"tell", 4}, {digest, QUERN_DIGEST_BYTES}};
-    quern_hmac(session, QUERN_DIGEST_BYTES, parts, 2, seal);
+    quern_hmac(session, QUERN_DIGEST_BYTES, parts, 2, hmac);
 }
 
 /* Made once for all hosts, since the facts of many ranks are long. */
@@ -106,7 +106,7 @@ void quern_write_card(const struct quern_membership *member, quern_status status
 quern_status quern_take_decision(const struct quern_membership *member, const struct quern_host_answer *decision,
                                 struct quern_fact *facts) {
     char reason[sizeof decision->reason];
-    struct quern_roll roll = {.hosts = decision->hosts, .strangers = decision->strangers, .facts = facts};
+    struct quern_roll roll = {.hosts = decision->hosts, .rejections = decision->rejections, .facts = facts};
     memcpy(roll.number, decision->number, sizeof roll.number);
     if (decision->status == QUERN_OK) {
         quern_publish_roll(member, &roll);
@@ -133,7 +133,7 @@ struct visit {
     struct quern_host_card card;
     struct quern_fact own[QUERN_RANK_LIMIT];
     struct quern_host_answer decision;
-    unsigned char session[QUERN_DIGEST_BYTES], seal[QUERN_DIGEST_BYTES];
+    unsigned char session[QUERN_DIGEST_BYTES], hmac[QUERN_DIGEST_BYTES];
     struct quern_fact *facts;             /* [ranks] */
 };
 
@@ -196,11 +196,11 @@ static bool are_sound(const struct visit *visit) {
 }
 
 /* The same as if it were the decision: the other hosts go on without this one. */
-static quern_status check_seal(const struct visit *visit, int ranks) {
-    unsigned char digest[QUERN_DIGEST_BYTES], seal[QUERN_DIGEST_BYTES];
+static quern_status check_hmac(const struct visit *visit, int ranks) {
+    unsigned char digest[QUERN_DIGEST_BYTES], hmac[QUERN_DIGEST_BYTES];
     quern_digest_decision(&visit->decision, visit->facts, ranks, digest);
-    quern_seal_decision(visit->session, digest, seal);
-    if (quern_same_digest(seal, visit->seal) && are_sound(visit)) return QUERN_OK;
+    quern_sign_decision(visit->session, digest, hmac);
+    if (quern_same_digest(hmac, visit->hmac) && are_sound(visit)) return QUERN_OK;
     return quern_fail(visit->bootstrap->member->device, QUERN_PEER_MISMATCH, "quern_group_create: what the host of rank 0 has said "
                       "at the place of meeting was damaged on its way");
 }
@@ -210,18 +210,18 @@ static bool hear_decision(struct visit *visit, int socket, quern_status *status)
     if (!hear(visit, socket, &visit->decision, sizeof visit->decision, status)) return false;
     const int ranks = visit->decision.status == QUERN_OK ? visit->bootstrap->member->ranks : 0;
     if (!hear(visit, socket, visit->facts, (size_t)ranks * sizeof *visit->facts, status)) return false;
-    if (!hear(visit, socket, visit->seal, sizeof visit->seal, status)) return false;
-    *status = check_seal(visit, ranks);
+    if (!hear(visit, socket, visit->hmac, sizeof visit->hmac, status)) return false;
+    *status = check_hmac(visit, ranks);
     return *status == QUERN_OK;
 }
 
 static bool say_card(struct visit *visit, int socket) {
-    unsigned char seal[QUERN_DIGEST_BYTES];
+    unsigned char hmac[QUERN_DIGEST_BYTES];
     quern_handshake_session(&visit->connector.handshake, visit->session);
-    quern_seal_card(visit->session, &visit->card, visit->own, seal);
+    quern_sign_card(visit->session, &visit->card, visit->own, hmac);
     return quern_send_all(socket, &visit->card, sizeof visit->card, visit->deadline) &&
            quern_send_all(socket, visit->own, (size_t)visit->card.count * sizeof *visit->own, visit->deadline) &&
-           quern_send_all(socket, seal, sizeof seal, visit->deadline);
+           quern_send_all(socket, hmac, sizeof hmac, visit->deadline);
 }
 
 /* Returns QUERN_OK when a decision was heard, whatever it says. */

@@ -25,7 +25,7 @@ enum { TICK = 20 };  /* milliseconds between two looks at the poison */
 /* Nanoseconds: in which a host whose limit has ended says why it has not come; to tell a host the decision. */
 static const int64_t GRACE = 1000000000, TELLING = 2000000000;
 
-/* A host at the place.  The seal comes behind the facts of its ranks. */
+/* A host at the place.  The HMAC comes behind the facts of its ranks. */
 struct follower {
     int socket;
     unsigned char session[QUERN_DIGEST_BYTES];
@@ -128,10 +128,10 @@ static bool is_whole(const struct follower *follower) {
     return follower->done > sizeof follower->card && follower->done == card_bytes(follower);
 }
 
-static bool is_sealed(const struct follower *follower) {
-    unsigned char seal[QUERN_DIGEST_BYTES];
-    quern_seal_card(follower->session, &follower->card, follower->facts, seal);
-    return quern_same_digest(seal, (const unsigned char *)&follower->facts[follower->card.count]);
+static bool is_signed(const struct follower *follower) {
+    unsigned char hmac[QUERN_DIGEST_BYTES];
+    quern_sign_card(follower->session, &follower->card, follower->facts, hmac);
+    return quern_same_digest(hmac, (const unsigned char *)&follower->facts[follower->card.count]);
 }
 
 static void dismiss(struct quern_bootstrap_root *place, int at) {
@@ -149,7 +149,7 @@ static void dismiss(struct quern_bootstrap_root *place, int at) {
 
 /* It calls again. */
 static bool forget_damaged(const struct quern_bootstrap_root *place, struct follower *follower) {
-    __atomic_add_fetch(&place->bootstrap.listener->strangers[QUERN_STRANGER_DAMAGED], 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&place->bootstrap.listener->rejections[QUERN_REJECTED_DAMAGED], 1, __ATOMIC_RELAXED);
     follower->done = 0;
     return false;
 }
@@ -167,7 +167,7 @@ static bool hear(struct quern_bootstrap_root *place, struct follower *follower) 
         if (follower->done == sizeof follower->card && (follower->card.count < 1 ||
                                                         follower->card.count > QUERN_RANK_LIMIT)) return false;
         if (!is_whole(follower)) continue;
-        if (!is_sealed(follower)) return forget_damaged(place, follower);
+        if (!is_signed(follower)) return forget_damaged(place, follower);
         take(place, follower);
     }
 }
@@ -204,12 +204,12 @@ static void tell(const struct quern_bootstrap_root *place, struct follower *foll
                  const unsigned char digest[QUERN_DIGEST_BYTES]) {
     const int64_t soon = quern_now() + TELLING, deadline = place->bootstrap.deadline > soon ? place->bootstrap.deadline : soon;
     const int ranks = has_failed(place) ? 0 : place->bootstrap.member->ranks;
-    unsigned char seal[QUERN_DIGEST_BYTES];
-    quern_seal_decision(follower->session, digest, seal);
+    unsigned char hmac[QUERN_DIGEST_BYTES];
+    quern_sign_decision(follower->session, digest, hmac);
     follower->is_told = true;
     if (quern_send_all(follower->socket, &place->decision, sizeof place->decision, deadline) &&
         quern_send_all(follower->socket, place->facts, (size_t)ranks * sizeof *place->facts, deadline))
-        quern_send_all(follower->socket, seal, sizeof seal, deadline);
+        quern_send_all(follower->socket, hmac, sizeof hmac, deadline);
 }
 
 /* The followers that have said all. */
@@ -255,7 +255,7 @@ static void name_missing(struct quern_bootstrap_root *place) {
     say(place, QUERN_PEER_TIMEOUT, "waited %g s at %s for%s, whose hosts did not come",
         quern_seconds(quern_now() - place->bootstrap.began), at, missing);
     text = (struct quern_text){place->decision.reason, sizeof place->decision.reason, strlen(place->decision.reason)};
-    quern_describe_strangers(&text, "; connections that were none of the group's: ", place->bootstrap.listener->strangers);
+    quern_describe_rejections(&text, "; connections that were none of the group's: ", place->bootstrap.listener->rejections);
 }
 
 /* Hosts are numbered by their lowest rank. */
@@ -319,8 +319,8 @@ quern_status quern_hold_bootstrap_root(struct quern_bootstrap_root *place, quern
     quern_error_detail(reason, sizeof reason);
     begin(place, status);
     await_hosts(place);
-    for (int kind = 0; kind < QUERN_STRANGERS; kind++)
-        place->decision.strangers[kind] = __atomic_load_n(&place->bootstrap.listener->strangers[kind], __ATOMIC_RELAXED);
+    for (int kind = 0; kind < QUERN_REJECTIONS; kind++)
+        place->decision.rejections[kind] = __atomic_load_n(&place->bootstrap.listener->rejections[kind], __ATOMIC_RELAXED);
     if (getrandom(place->decision.number, sizeof place->decision.number, 0) < 0)
         say(place, QUERN_SYSTEM_ERROR, "no random numbers: %s", strerror(errno));
     if (!has_failed(place)) {

@@ -64,8 +64,8 @@ static int explain(struct quern_connector *connector, int reason) {
     const struct quern_handshake *handshake = &connector->handshake;
     char why[sizeof connector->why];
     struct quern_text text = quern_text_begin(why, sizeof why);
-    if (handshake->stranger == QUERN_STRANGER_FALSE) return give_up(connector, "it has another secret, name or job", true);
-    if (handshake->stranger == QUERN_STRANGER_VERSION) {
+    if (handshake->rejection == QUERN_REJECTED_FALSE) return give_up(connector, "it has another secret, name or job", true);
+    if (handshake->rejection == QUERN_REJECTED_VERSION) {
         quern_text_add(&text, "another version of the library is there, with protocol %u: expected %u, as here",
                        handshake->challenge.version, quern_handshake_version);
         return give_up(connector, why, true);

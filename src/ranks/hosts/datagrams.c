@@ -87,9 +87,9 @@ void quern_place_peer(const struct quern_datagrams *datagrams, struct quern_data
 }
 
 bool quern_take_datagram(const struct quern_datagrams *datagrams, struct quern_datagram *taken) {
-    enum { STRANGERS = 256 };  /* at a time: a flood of them must not hold up the monitor */
+    enum { MOST = 256 };  /* at a time: a flood of them must not hold up the monitor */
     if (datagrams->socket < 0) return false;
-    for (int i = 0; i < STRANGERS; i++) {
+    for (int i = 0; i < MOST; i++) {
         const ssize_t bytes = recv(datagrams->socket, taken, sizeof *taken, MSG_DONTWAIT | MSG_TRUNC);
         if (bytes < 0) return false;
         if (bytes == sizeof *taken && memcmp(&taken->to, &datagrams->place, sizeof taken->to) == 0) return true;

@@ -35,8 +35,8 @@ void quern_publish_roll(const struct quern_membership *member, const struct quer
         memcpy(place->device_uuid, fact->device_uuid, sizeof place->device_uuid);
         __atomic_store_n(&place->state, QUERN_RANK_ELSEWHERE, __ATOMIC_RELEASE);
     }
-    for (int kind = 0; kind < QUERN_STRANGERS; kind++)
-        __atomic_store_n(&segment->strangers[kind], roll->strangers ? roll->strangers[kind] : 0, __ATOMIC_RELAXED);
+    for (int kind = 0; kind < QUERN_REJECTIONS; kind++)
+        __atomic_store_n(&segment->rejections[kind], roll->rejections ? roll->rejections[kind] : 0, __ATOMIC_RELAXED);
     memcpy(segment->meeting, roll->number, sizeof segment->meeting);
     segment->hosts = roll->hosts;
 }

@@ -1,5 +1,5 @@
 /*
- * Each rank brings a record of itself, sealed with the key of the group.  All get the same records, so all come to the same
+ * Each rank brings a record of itself, signed with the key of the group.  All get the same records, so all come to the same
  * decision without a further message.  Called by every rank while a group is created or split.
  */
 #define _GNU_SOURCE
@@ -27,15 +27,15 @@ struct record {
     uint32_t offers;             /* addresses at which its listener can be reached, with its port */
     struct quern_interface offer[OFFERS];
     char reason[200];            /* why it is not ready */
-    unsigned char seal[QUERN_DIGEST_BYTES];
+    unsigned char hmac[QUERN_DIGEST_BYTES];
 };
 
 const size_t quern_gather_bytes = sizeof(struct record);
 
 /* ---- this rank's record ---- */
 
-static void seal(const struct record *record, const unsigned char *key, unsigned char code[QUERN_DIGEST_BYTES]) {
-    quern_hmac(key, QUERN_DIGEST_BYTES, &(struct quern_part){record, offsetof(struct record, seal)}, 1, code);
+static void sign(const struct record *record, const unsigned char *key, unsigned char code[QUERN_DIGEST_BYTES]) {
+    quern_hmac(key, QUERN_DIGEST_BYTES, &(struct quern_part){record, offsetof(struct record, hmac)}, 1, code);
 }
 
 /* Where a listener at one address, or at all of the machine, can be reached. */
@@ -72,7 +72,7 @@ static void write_record(const struct quern_gathering *gathering, quern_status r
     record->here = member->here;
     record->fact.rank = member->rank;
     record->fact.failure_timeout = member->failure_timeout;
-    seal(record, gathering->key, record->seal);
+    sign(record, gathering->key, record->hmac);
 }
 
 /* ---- the records of all ranks ---- */
@@ -86,8 +86,8 @@ static quern_status check_places(const struct quern_gathering *gathering, const 
         if (memcmp(record->magic, MAGIC, sizeof MAGIC) != 0 || record->version != VERSION)
             return quern_fail(member->device, QUERN_PEER_MISMATCH, "what all_gather gave as the part of rank %d is none of this "
                               "version of the library", rank);
-        seal(record, gathering->key, code);
-        if (!quern_same_digest(code, record->seal))
+        sign(record, gathering->key, code);
+        if (!quern_same_digest(code, record->hmac))
             return quern_fail(member->device, QUERN_PEER_MISMATCH, "what all_gather gave as the part of rank %d is damaged, or has "
                               "another secret, name or job", rank);
         if (record->fact.rank != rank)
@@ -99,7 +99,7 @@ static quern_status check_places(const struct quern_gathering *gathering, const 
                       member->rank);
 }
 
-/* Whether all ranks are ready, and expect the same group.  The seals are right, so these are the words of ranks. */
+/* Whether all ranks are ready, and expect the same group.  The signatures are right, so these are the words of ranks. */
 static quern_status check_ranks(const struct quern_membership *member, const struct record *all) {
     for (int rank = 0; rank < member->ranks; rank++) {
         const struct record *record = &all[rank];

@@ -54,13 +54,13 @@ static bool is_hello(struct quern_handshake *h) {
     h->challenge.version = quern_handshake_version;
     memcpy(h->challenge.magic, MAGIC, sizeof MAGIC);
     h->refuses = h->hello.version != quern_handshake_version;
-    if (h->refuses) h->stranger = QUERN_STRANGER_VERSION;
+    if (h->refuses) h->rejection = QUERN_REJECTED_VERSION;
     return h->refuses || (known && getrandom(h->challenge.number, sizeof h->challenge.number, 0) == sizeof h->challenge.number);
 }
 
 static bool is_challenge(struct quern_handshake *h) {
     if (memcmp(h->challenge.magic, MAGIC, sizeof MAGIC) != 0) return false;
-    h->stranger = QUERN_STRANGER_VERSION;
+    h->rejection = QUERN_REJECTED_VERSION;
     if (h->challenge.version != quern_handshake_version) return false;
     make_code(h, "call", h->proof);
     return true;
@@ -68,14 +68,14 @@ static bool is_challenge(struct quern_handshake *h) {
 
 static bool is_proof(struct quern_handshake *h) {
     h->refuses = !is_code(h, "call", h->proof);
-    if (h->refuses) h->stranger = QUERN_STRANGER_FALSE;
+    if (h->refuses) h->rejection = QUERN_REJECTED_FALSE;
     else make_code(h, "hear", h->welcome.code);
     memcpy(h->welcome.word, h->refuses ? REFUSED : WELCOME, sizeof h->welcome.word);
     return true;
 }
 
 static bool is_welcome(struct quern_handshake *h) {
-    h->stranger = QUERN_STRANGER_FALSE;
+    h->rejection = QUERN_REJECTED_FALSE;
     return memcmp(h->welcome.word, WELCOME, sizeof h->welcome.word) == 0 && is_code(h, "hear", h->welcome.code);
 }
 
@@ -121,7 +121,7 @@ enum quern_handshake_state quern_handshake_go(struct quern_handshake *h) {
                                         : recv(h->socket, at, left, MSG_DONTWAIT);
         if (moved < 0 && errno == EINTR) continue;
         if (moved < 0 && (errno == EAGAIN || errno == ENOTCONN || errno == EINPROGRESS)) return QUERN_HANDSHAKE_GOES_ON;
-        if (!h->refuses) h->stranger = QUERN_STRANGER_GARBAGE;
+        if (!h->refuses) h->rejection = QUERN_REJECTED_GARBAGE;
         if (moved <= 0) return QUERN_HANDSHAKE_FAILED;
         h->done += (size_t)moved;
         if (is_garbage(h)) return QUERN_HANDSHAKE_FAILED;

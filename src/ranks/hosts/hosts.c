@@ -31,7 +31,7 @@ struct creation {
     quern_status ready;                          /* QUERN_OK, or why this rank cannot take part ... */
     char reason[256];                            /* ... */
     unsigned char key[QUERN_DIGEST_BYTES], meeting_key[QUERN_DIGEST_BYTES];
-    uint32_t strangers[QUERN_STRANGERS];         /* at the place of meeting */
+    uint32_t rejections[QUERN_REJECTIONS];         /* at the place of meeting */
     struct quern_listener meeting, own;              /* the place's, of rank 0; this rank's */
     int64_t began, deadline;
     int control[QUERN_GROUP_LIMIT];
@@ -72,7 +72,7 @@ static bool listen_at_place(struct creation *creation) {
 /* The ranks of a former attempt, or another group, may still meet there: they soon have done so.  Another program stays. */
 static quern_status open_place(struct creation *creation) {
     creation->meeting.key = creation->key;
-    creation->meeting.strangers = creation->strangers;
+    creation->meeting.rejections = creation->rejections;
     bool is_others = true;
     while (!listen_at_place(creation)) {
         if (errno != EADDRINUSE || !is_others || quern_now() > creation->deadline)
@@ -219,7 +219,7 @@ static quern_status connect_hosts(struct creation *creation) {
     QUERN_POINT(HOSTS_CONNECTING);
     quern_make_meeting_key(creation->key, member->segment->meeting, creation->meeting_key);
     creation->own.key = creation->meeting_key;
-    creation->own.strangers = member->segment->strangers;
+    creation->own.rejections = member->segment->rejections;
     if (!quern_open_net(member)) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
     memcpy(member->net->key, creation->meeting_key, sizeof member->net->key);
     const struct quern_mesh mesh = {member, &creation->own, creation->began, creation->deadline,
@@ -263,9 +263,9 @@ static quern_status join_hosts(struct creation *creation) {
     return status;
 }
 
-static void log_strangers(const struct creation *creation) {
+static void log_rejections(const struct creation *creation) {
     uint32_t all = 0;
-    for (int kind = 0; kind < QUERN_STRANGERS; kind++) all += __atomic_load_n(&creation->strangers[kind], __ATOMIC_RELAXED);
+    for (int kind = 0; kind < QUERN_REJECTIONS; kind++) all += __atomic_load_n(&creation->rejections[kind], __ATOMIC_RELAXED);
     if (all)
         quern_log(creation->member->device, QUERN_LOG_INFO, "%s: %u connections at the place of meeting were none of the group's",
                   creation->member->label, all);
@@ -381,7 +381,7 @@ quern_status quern_meet_hosts(const quern_group_args *args, const char *name, st
     if (hosts->meet) (hosts->all_gather ? quern_address_read_alone : quern_address_read)(hosts->meet, &creation->at);
     quern_make_key(hosts->secret, hosts->secret_bytes, name, args->job, creation->key);
     quern_status status = create(creation, name);
-    log_strangers(creation);
+    log_rejections(creation);
     end_place(creation);
     quern_listener_close(&creation->own);
     for (int rank = 0; rank < QUERN_GROUP_LIMIT; rank++) quern_socket_close(&creation->control[rank]);

@@ -90,15 +90,15 @@ struct quern_data_row {
 enum quern_call_kind { QUERN_CALL_MEETING = 1, QUERN_CALL_DATA, QUERN_CALL_CONTROL, QUERN_CALL_TRANSFERS };
 
 /* Connections that came to nothing, as quern_group_report counts them. */
-enum quern_stranger {
-    QUERN_STRANGER_GARBAGE,   /* it does not speak this protocol */
-    QUERN_STRANGER_FALSE,     /* a proof with another secret, name or job */
-    QUERN_STRANGER_REPEATED,  /* a hello that was used before */
-    QUERN_STRANGER_SLOW,      /* it did not say enough in time */
-    QUERN_STRANGER_CROWDED,   /* the oldest of too many at once */
-    QUERN_STRANGER_VERSION,   /* another version of the library */
-    QUERN_STRANGER_DAMAGED,   /* a host whose card does not have its seal */
-    QUERN_STRANGERS
+enum quern_rejection {
+    QUERN_REJECTED_GARBAGE,   /* it does not speak this protocol */
+    QUERN_REJECTED_FALSE,     /* a proof with another secret, name or job */
+    QUERN_REJECTED_REPEATED,  /* a hello that was used before */
+    QUERN_REJECTED_SLOW,      /* it did not say enough in time */
+    QUERN_REJECTED_CROWDED,   /* the oldest of too many at once */
+    QUERN_REJECTED_VERSION,   /* another version of the library */
+    QUERN_REJECTED_DAMAGED,   /* a host whose card does not have its HMAC */
+    QUERN_REJECTIONS
 };
 
 struct quern_hello {
@@ -134,7 +134,7 @@ struct quern_handshake {
     unsigned char proof[QUERN_DIGEST_BYTES];
     struct quern_welcome welcome;
     bool refuses;                 /* the listener: it fails when the present message is out, which tells the caller why */
-    enum quern_stranger stranger; /* FAILED: what it was; GARBAGE also if it has hung up */
+    enum quern_rejection rejection; /* FAILED: what it was; GARBAGE also if it has hung up */
 };
 
 /*
@@ -179,7 +179,7 @@ struct quern_fact {
 struct quern_roll {
     int32_t hosts;
     unsigned char number[32];  /* of this meeting: random */
-    const uint32_t *strangers; /* [QUERN_STRANGERS]; NULL: none were counted */
+    const uint32_t *rejections; /* [QUERN_REJECTIONS]; NULL: none were counted */
     struct quern_fact *facts;  /* [ranks] */
 };
 
@@ -202,7 +202,7 @@ struct quern_listener {
     int socket;                    /* -1: closed */
     struct quern_address address;
     const unsigned char *key;
-    uint32_t *strangers;             /* [QUERN_STRANGERS], atomic: counts */
+    uint32_t *rejections;             /* [QUERN_REJECTIONS], atomic: counts */
     struct quern_handshake *waiting;  /* [places] */
     int count, places;
     unsigned char numbers[QUERN_LISTENER_NUMBERS][32];  /* of the last hellos, to know repeated ones */
@@ -274,16 +274,16 @@ struct quern_host_card {
 struct quern_host_answer {
     uint32_t status;          /* quern_status */
     int32_t hosts;
-    uint32_t strangers[QUERN_STRANGERS];
+    uint32_t rejections[QUERN_REJECTIONS];
     unsigned char number[32]; /* of this meeting: random */
     char reason[200];
 };
 
 /* The code of what is said over a connection, with the key of that connection; each side has another word. */
-void quern_seal_card(const unsigned char session[QUERN_DIGEST_BYTES], const struct quern_host_card *card,
-                     const struct quern_fact *facts, unsigned char seal[QUERN_DIGEST_BYTES]);
-void quern_seal_decision(const unsigned char session[QUERN_DIGEST_BYTES], const unsigned char digest[QUERN_DIGEST_BYTES],
-                        unsigned char seal[QUERN_DIGEST_BYTES]);
+void quern_sign_card(const unsigned char session[QUERN_DIGEST_BYTES], const struct quern_host_card *card,
+                     const struct quern_fact *facts, unsigned char hmac[QUERN_DIGEST_BYTES]);
+void quern_sign_decision(const unsigned char session[QUERN_DIGEST_BYTES], const unsigned char digest[QUERN_DIGEST_BYTES],
+                        unsigned char hmac[QUERN_DIGEST_BYTES]);
 /* Of a decision, and of the facts of so many ranks behind it. */
 void quern_digest_decision(const struct quern_host_answer *decision, const struct quern_fact *facts, int ranks,
                           unsigned char digest[QUERN_DIGEST_BYTES]);
@@ -673,10 +673,10 @@ void quern_free_net(struct quern_membership *member);
 
 /* ---- report.c: the lines of quern_group_report about hosts ---- */
 
-/* Appends these words and how many strangers of each kind have come; nothing, and false, if none has. */
-bool quern_describe_strangers(struct quern_text *text, const char *words, const uint32_t *strangers);  /* [QUERN_STRANGERS] */
+/* Appends these words and how many connections were rejected, by kind; nothing, and false, if none has. */
+bool quern_describe_rejections(struct quern_text *text, const char *words, const uint32_t *rejections);  /* [QUERN_REJECTIONS] */
 
-/* Appends a line for each host, for each pair of hosts, and for strangers; nothing for a group of one host. */
+/* Appends a line for each host, for each pair of hosts, and for rejections; nothing for a group of one host. */
 void quern_report_hosts(struct quern_text *text, const struct quern_membership *member);
 
 /*

@@ -133,15 +133,15 @@ int quern_listener_awaits(const struct quern_listener *listener, struct pollfd *
     return count;
 }
 
-/* ---- strangers ---- */
+/* ---- rejections ---- */
 
 static void forget(struct quern_listener *listener, int at) {
     listener->count--;
     memmove(&listener->waiting[at], &listener->waiting[at + 1], (size_t)(listener->count - at) * sizeof *listener->waiting);
 }
 
-static void turn_away(struct quern_listener *listener, int at, enum quern_stranger stranger) {
-    __atomic_add_fetch(&listener->strangers[stranger], 1, __ATOMIC_RELAXED);
+static void reject(struct quern_listener *listener, int at, enum quern_rejection rejection) {
+    __atomic_add_fetch(&listener->rejections[rejection], 1, __ATOMIC_RELAXED);
     close(listener->waiting[at].socket);
     forget(listener, at);
 }
@@ -162,7 +162,7 @@ static void let_in(struct quern_listener *listener) {
         listener->shortage = socket < 0 && listener->count == 0 && quern_is_shortage(errno) ? errno : 0;
         if (socket < 0) return;
         quern_socket_set_up(socket);
-        if (listener->count == listener->places) turn_away(listener, 0, QUERN_STRANGER_CROWDED);
+        if (listener->count == listener->places) reject(listener, 0, QUERN_REJECTED_CROWDED);
         quern_handshake_answer(&listener->waiting[listener->count++], socket, listener->key);
     }
 }
@@ -172,7 +172,7 @@ static enum quern_handshake_state go(struct quern_listener *listener, struct que
     const bool was_greeted = handshake->step > 0;
     enum quern_handshake_state state = quern_handshake_go(handshake);
     if (was_greeted || handshake->step == 0 || !is_repeated(listener, handshake->hello.number)) return state;
-    handshake->stranger = QUERN_STRANGER_REPEATED;
+    handshake->rejection = QUERN_REJECTED_REPEATED;
     return QUERN_HANDSHAKE_FAILED;
 }
 
@@ -188,8 +188,8 @@ int quern_listener_serve(struct quern_listener *listener, struct quern_hello *he
             forget(listener, i);
             return socket;
         }
-        if (state == QUERN_HANDSHAKE_FAILED) turn_away(listener, i, handshake->stranger);
-        else if (quern_now() - handshake->began > PATIENCE) turn_away(listener, i, QUERN_STRANGER_SLOW);
+        if (state == QUERN_HANDSHAKE_FAILED) reject(listener, i, handshake->rejection);
+        else if (quern_now() - handshake->began > PATIENCE) reject(listener, i, QUERN_REJECTED_SLOW);
         else i++;
     }
     return -1;

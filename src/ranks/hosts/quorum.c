@@ -412,7 +412,7 @@ struct quern_quorum *quern_open_quorum(const struct quern_membership *member, co
     quorum->began = quern_now();
     quorum->heartbeat = quern_begin_heartbeat(member->failure_timeout, quorum->began);
     quorum->deadline = deadline;
-    quorum->listener = (struct quern_listener){.socket = -1, .key = quorum->key, .strangers = member->segment->strangers};
+    quorum->listener = (struct quern_listener){.socket = -1, .key = quorum->key, .rejections = member->segment->rejections};
     quorum->socket = quorum->reserved = -1;
     for (int host = 0; host < quorum->hosts; host++) {
         const int leader = roster->leader_of[host];

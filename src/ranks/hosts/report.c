@@ -34,18 +34,18 @@ static void report_host(struct quern_text *text, const struct quern_roster *rost
     quern_text_add(text, "\n");
 }
 
-bool quern_describe_strangers(struct quern_text *text, const char *words, const uint32_t *strangers) {
-    static const char *const kinds[QUERN_STRANGERS] = {
-        [QUERN_STRANGER_GARBAGE] = "garbage or hung up",  [QUERN_STRANGER_FALSE] = "another secret, name or job",
-        [QUERN_STRANGER_REPEATED] = "a repeated hello",   [QUERN_STRANGER_SLOW] = "too slow",
-        [QUERN_STRANGER_CROWDED] = "crowded out",        [QUERN_STRANGER_VERSION] = "another version of the library",
-        [QUERN_STRANGER_DAMAGED] = "damaged on the way",
+bool quern_describe_rejections(struct quern_text *text, const char *words, const uint32_t *rejections) {
+    static const char *const kinds[QUERN_REJECTIONS] = {
+        [QUERN_REJECTED_GARBAGE] = "garbage or hung up",  [QUERN_REJECTED_FALSE] = "another secret, name or job",
+        [QUERN_REJECTED_REPEATED] = "a repeated hello",   [QUERN_REJECTED_SLOW] = "too slow",
+        [QUERN_REJECTED_CROWDED] = "crowded out",        [QUERN_REJECTED_VERSION] = "another version of the library",
+        [QUERN_REJECTED_DAMAGED] = "damaged on the way",
     };
-    uint32_t counts[QUERN_STRANGERS], all = 0;
-    for (int kind = 0; kind < QUERN_STRANGERS; kind++)
-        all += counts[kind] = __atomic_load_n(&strangers[kind], __ATOMIC_RELAXED);
+    uint32_t counts[QUERN_REJECTIONS], all = 0;
+    for (int kind = 0; kind < QUERN_REJECTIONS; kind++)
+        all += counts[kind] = __atomic_load_n(&rejections[kind], __ATOMIC_RELAXED);
     if (all) quern_text_add(text, "%s%u", words, all);
-    for (int kind = 0; kind < QUERN_STRANGERS; kind++)
+    for (int kind = 0; kind < QUERN_REJECTIONS; kind++)
         if (counts[kind]) quern_text_add(text, ", %u %s", counts[kind], kinds[kind]);
     return all;
 }
@@ -54,6 +54,6 @@ void quern_report_hosts(struct quern_text *text, const struct quern_membership *
     if (!member->control) return;
     for (int host = 0; host < member->roster->hosts; host++) report_host(text, member->roster, host);
     report_pairs(text, member);
-    if (quern_describe_strangers(text, "strangers at the listeners of this group: ", member->segment->strangers))
+    if (quern_describe_rejections(text, "connections rejected at the listeners of this group: ", member->segment->rejections))
         quern_text_add(text, "\n");
 }

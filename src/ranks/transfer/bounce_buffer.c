@@ -114,8 +114,8 @@ static quern_status export_from_host(const struct quern_membership *member, cons
 
 static quern_status open_on_host(const struct quern_membership *member, struct quern_bounce_buffer *buffer, int descriptor) {
     if (quern_file_keeps_size(descriptor, QUERN_BOUNCE_BUFFER_BYTES)) return map_file(member, buffer, descriptor);
-    return quern_fail(member->device, QUERN_PEER_MISMATCH, "the bounce buffer of transfers is another file: expected %d bytes that cannot "
-                      "be cut off", QUERN_BOUNCE_BUFFER_BYTES);
+    return quern_fail(member->device, QUERN_PEER_MISMATCH, "the bounce buffer of transfers is another file: expected %d bytes that "
+                      "cannot be cut off", QUERN_BOUNCE_BUFFER_BYTES);
 }
 
 /* ---- the kinds ---- */

@@ -1,6 +1,6 @@
 /*
- * Transfers of GPU memory that the receiver does not reach, through the bounce buffer of the sender.  Called by progress.c, bytes.c and
- * transfer.c.
+ * Transfers of GPU memory that the receiver does not reach, through the bounce buffer of the sender.  Called by progress.c and
+ * bytes.c.
  */
 #define _GNU_SOURCE
 #include "ranks/transfer/transfer.h"
