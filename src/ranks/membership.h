@@ -135,7 +135,7 @@ struct quern_membership {
     char carrier_name[16];
     uint32_t transports;                       /* bits, of src/ranks/hosts/hosts.h: those that this rank allows */
     bool one_process;                    /* all ranks of this host are in this process */
-    bool has_all_eager;                     /* on each host that holds, or each rank is in a process of its own */
+    bool has_eager;                     /* on each host that holds, or each rank is in a process of its own */
     /* Of the ranks of this host, by their slots: */
     quern_signal *from[QUERN_RANK_LIMIT], *to[QUERN_RANK_LIMIT];  /* the signals of each rank for this one, and back */
     struct quern_signal_line *line_of[QUERN_RANK_LIMIT];  /* each rank's signals for the meetings of all ranks */

@@ -529,7 +529,7 @@ static quern_status enter(struct joining *joining) {
 }
 
 /* Whether the ranks of each host are of one process, or each of a process of its own: the same on all ranks. */
-static bool has_all_eager(const struct quern_roster *roster) {
+static bool has_eager(const struct quern_roster *roster) {
     uint16_t ranks[QUERN_GROUP_LIMIT] = {0}, processes[QUERN_GROUP_LIMIT] = {0};
     bool has = true;
     for (int rank = 0; rank < roster->ranks; rank++) {
@@ -543,7 +543,7 @@ static bool has_all_eager(const struct quern_roster *roster) {
 static void seat_member(struct quern_membership *member) {
     const struct quern_roster *roster = member->roster;
     member->one_process = true;
-    member->has_all_eager = has_all_eager(roster);
+    member->has_eager = has_eager(roster);
     for (int peer = 0; peer < member->ranks; peer++) {
         const bool here = roster->peer[peer].is_here;
         const uint32_t slot = roster->peer[peer].slot;

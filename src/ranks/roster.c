@@ -72,7 +72,7 @@ static void free_roster(struct quern_roster *roster) {
     free(roster->pads);
     free(roster->lines);
     free(roster->mailboxes);
-    free(roster->all_eager);
+    free(roster->eager_buffers);
     for (int ring = 0; roster->rings && ring < roster->here * roster->here; ring++) free(roster->rings[ring]);
     free(roster->rings);
     free(roster);
@@ -245,13 +245,13 @@ static bool make_room(struct quern_roster *roster, int ranks, int here) {
     roster->pads = aligned_alloc(LINE, quern_round_up(pads, LINE));
     roster->lines = aligned_alloc(LINE, (size_t)here * LINE);
     roster->mailboxes = aligned_alloc(LINE, mailboxes);
-    roster->all_eager = aligned_alloc(LINE, (size_t)here * 2 * QUERN_EAGER_BYTES);
-    if (!roster->pads || !roster->lines || !roster->mailboxes || !roster->all_eager) {
+    roster->eager_buffers = aligned_alloc(LINE, (size_t)here * 2 * QUERN_EAGER_BYTES);
+    if (!roster->pads || !roster->lines || !roster->mailboxes || !roster->eager_buffers) {
         free(roster->pads);
         free(roster->lines);
         free(roster->mailboxes);
-        free(roster->all_eager);
-        roster->pads = NULL, roster->lines = NULL, roster->mailboxes = NULL, roster->all_eager = NULL;
+        free(roster->eager_buffers);
+        roster->pads = NULL, roster->lines = NULL, roster->mailboxes = NULL, roster->eager_buffers = NULL;
         return false;
     }
     memset(roster->mailboxes, 0, mailboxes);
@@ -461,7 +461,7 @@ unsigned char *quern_shared_mailbox(const struct quern_roster *roster, int rank,
 }
 
 unsigned char *quern_own_eager(const struct quern_roster *roster, int rank, uint32_t half) {
-    return roster->all_eager + (slot_at(roster, rank) * 2 + half % 2) * QUERN_EAGER_BYTES;
+    return roster->eager_buffers + (slot_at(roster, rank) * 2 + half % 2) * QUERN_EAGER_BYTES;
 }
 
 unsigned char *quern_shared_eager(const struct quern_roster *roster, int rank, uint32_t half) {

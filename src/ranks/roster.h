@@ -70,7 +70,7 @@ struct quern_roster {
     quern_signal *pads;          /* [here][pad stride]: the signals between ranks of this process */
     struct quern_signal_line *lines;  /* [here]: their signals for meetings of all ranks */
     unsigned char *mailboxes;    /* [here][2][QUERN_MAILBOX_BYTES]: of the ranks of this process */
-    unsigned char *all_eager;       /* [here][2][QUERN_BRIEF_BYTES]: of a group in one process */
+    unsigned char *eager_buffers;       /* [here][2][QUERN_EAGER_BYTES]: of a group in one process */
     void **rings;                /* [here][here] from, to: those of transfers between ranks of this process; NULL: none so far */
 };
 

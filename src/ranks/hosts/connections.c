@@ -6,7 +6,7 @@ unsigned char *quern_net_mailbox(const struct quern_membership *member, int rank
 }
 
 unsigned char *quern_net_eager(const struct quern_membership *member, int rank) {
-    return member->net->all_eager + (size_t)rank * QUERN_EAGER_BYTES;
+    return member->net->eager_buffers + (size_t)rank * QUERN_EAGER_BYTES;
 }
 
 struct quern_rank_set quern_local_part(const struct quern_membership *member, const struct quern_rank_set *set) {

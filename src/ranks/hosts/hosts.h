@@ -376,7 +376,7 @@ struct quern_net {
     uint16_t *order;                         /* [ranks]: likewise */
     struct pollfd *polls;                    /* [ranks] */
     unsigned char *mailboxes;                /* [ranks][QUERN_MAILBOX_BYTES]: the last message of each rank of another host */
-    unsigned char *all_eager;                   /* [ranks][QUERN_BRIEF_BYTES] */
+    unsigned char *eager_buffers;                   /* [ranks][QUERN_EAGER_BYTES] */
 };
 
 /* Of a rank of another host. */

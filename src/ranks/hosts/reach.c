@@ -15,7 +15,7 @@ static void free_arrays(struct quern_net *net) {
     free(net->order);
     free(net->polls);
     free(net->mailboxes);
-    free(net->all_eager);
+    free(net->eager_buffers);
     quern_wipe(net->key, sizeof net->key);
     free(net);
 }
@@ -29,9 +29,9 @@ static bool make_arrays(struct quern_net *net, size_t ranks) {
     net->order = calloc(ranks, sizeof *net->order);
     net->polls = calloc(ranks, sizeof *net->polls);
     net->mailboxes = calloc(ranks, QUERN_MAILBOX_BYTES);
-    net->all_eager = calloc(ranks, QUERN_EAGER_BYTES);
+    net->eager_buffers = calloc(ranks, QUERN_EAGER_BYTES);
     return net->socket && net->transfers && net->sent && net->received && net->channels && net->order && net->polls &&
-           net->mailboxes && net->all_eager;
+           net->mailboxes && net->eager_buffers;
 }
 
 static struct quern_net *make_net(const struct quern_membership *member) {

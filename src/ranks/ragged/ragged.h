@@ -198,15 +198,14 @@ const void *quern_ragged_own_eager(const struct quern_ragged_call *call);
  * After the entry: copies the eager messages of the others and finds the way that all ranks go.  Its own is there: others can
  * write where it was read from.  Fails if one is damaged, which poisons the group.
  */
-quern_status quern_ragged_read_all_eager(const struct quern_ragged_call *call,
-                                         struct quern_ragged_eager all_eager[QUERN_EAGER_ENTRIES],
-                                      enum quern_ragged_protocol *protocol);
+quern_status quern_ragged_read_eager(const struct quern_ragged_call *call, struct quern_ragged_eager eager[QUERN_EAGER_ENTRIES],
+                                     enum quern_ragged_protocol *protocol);
 
 /* The small protocol: copies the slices out of the eager messages. */
-void quern_ragged_receive(const struct quern_ragged_call *call, const struct quern_ragged_eager *all_eager);
+void quern_ragged_receive(const struct quern_ragged_call *call, const struct quern_ragged_eager *eager);
 
 /* The direct protocol: copies into the outputs of all members.  An output that is out of reach poisons the group. */
-quern_status quern_ragged_deliver(const struct quern_ragged_call *call, const struct quern_ragged_eager *all_eager);
+quern_status quern_ragged_deliver(const struct quern_ragged_call *call, const struct quern_ragged_eager *eager);
 
 /* ---- ragged_exchange.c ---- */
 
@@ -215,7 +214,7 @@ quern_status quern_ragged_deliver(const struct quern_ragged_call *call, const st
  *
  *   deliver   The sender copies into the receiver's output: it is symmetric, or both ranks are of one process.
  *   fetch     Else the receiver copies from the sender's input, if that is symmetric.
- *   stream    Else the sender lays its slices end to end and passes them through a ring of two buffers in its workspace: while the
+ *   pipe      Else the sender lays its slices end to end and passes them through a ring of two buffers in its workspace: while the
  *             receivers fetch one, it fills the other.
  *
  * A sender whose output overlaps its input first copies all slices that it sends into its workspace, and sends from there.
@@ -244,13 +243,13 @@ struct quern_ragged_terms {
     struct quern_ragged_location outbox;  /* its notices: [places, updates] */
     struct quern_ragged_location source;  /* its input, its staging or its ring */
     int64_t source_bytes;
-    int64_t buffer;                       /* of the stream, in bytes: the source is a ring of two; 0: no stream */
+    int64_t buffer;                       /* of the pipe, in bytes: the source is a ring of two; 0: no pipe */
 };
 
 /* Its words before the vote. */
 struct quern_ragged_outcome {
     uint64_t digest;
-    int64_t rounds;                       /* the number of buffers of its stream */
+    int64_t rounds;                       /* the number of buffers of its pipe */
     struct quern_slice_report report;
 };
 
@@ -265,11 +264,11 @@ _Static_assert(sizeof(struct quern_ragged_record) <= QUERN_MAILBOX_BYTES, "a rec
 
 extern const struct quern_terms quern_ragged_terms;
 
-/* A record without a stream, a report or terms. */
+/* A record without a pipe, a report or terms. */
 void quern_ragged_clear_record(struct quern_ragged_record *record);
 
-/* Slices that pass through a ring; `begin` is their offset in the stream.  The pointer on the ring's side is NULL. */
-struct quern_ragged_stream {
+/* Slices that pass through a ring; `begin` is their offset in the pipe.  The pointer on the ring's side is NULL. */
+struct quern_ragged_pipe {
     struct quern_copy *slices;
     int64_t count;
     char *ring;
@@ -284,12 +283,12 @@ struct quern_ragged_exchange {
     char *staging;                                               /* this rank's */
     struct quern_ragged_notice *outbox, *inbox;                  /* [places, updates] */
     struct quern_copy_list direct;                               /* deliveries and fetches */
-    struct quern_ragged_stream outgoing, incoming[QUERN_RANK_LIMIT];  /* incoming: by the slot of the sender */
+    struct quern_ragged_pipe outgoing, incoming[QUERN_RANK_LIMIT];  /* incoming: by the slot of the sender */
     struct quern_copy *incoming_slices;                          /* [places, updates] */
-    int64_t streamed_in;                                         /* bytes in all the incoming streams */
+    int64_t piped_in;                                            /* bytes in all the incoming pipes */
     struct iovec *shipped_out, *shipped_in;                      /* [places, updates + 1]: what goes to other hosts and comes */
     bool is_streaming;                                           /* copies go past the caches */
-    struct quern_copy_list pieces;                               /* scratch: the pieces of streams that are in a buffer */
+    struct quern_copy_list pieces;                               /* scratch: the pieces of pipes that are in a buffer */
 };
 
 /* The bytes of workspace for a call. */
@@ -310,13 +309,13 @@ quern_status quern_ragged_exchange_announce(struct quern_ragged_exchange *exchan
 /* After the entry, if all terms are there and agree: lists the copies.  Returns as above. */
 quern_status quern_ragged_exchange_prepare(struct quern_ragged_exchange *exchange, struct quern_ragged_record *record);
 
-/* Copies buffer `round` of the outgoing stream into the workspace.  In place there is one buffer with all slices. */
+/* Copies buffer `round` of the outgoing pipe into the workspace.  In place there is one buffer with all slices. */
 void quern_ragged_exchange_stage(struct quern_ragged_exchange *exchange, int64_t round);
 
 /* Makes the direct copies. */
 void quern_ragged_exchange_copy(const struct quern_ragged_exchange *exchange);
 
-/* Copies buffer `round` of all incoming streams. */
+/* Copies buffer `round` of all incoming pipes. */
 void quern_ragged_exchange_fetch(struct quern_ragged_exchange *exchange, int64_t round);
 
 /* ---- ragged_gather.c: the metadata of all ranks of a group, gathered and checked on the host ---- */

@@ -23,7 +23,7 @@ struct work {
  * faster up to half the share, but this is rare for so many bytes.  A processor of many cores has a last cache so far away that a
  * line out of it costs as much as one from memory: there the second cache counts.  On one with 2 MiB of it and 130 MiB of the last
  * one for each rank, an exchange and one read of its output take 1.11 times as long with streaming stores at 1 MiB copied, 0.83
- * times at 2 MiB and 0.77 times at 8 MiB.  The same holds for the ring of a stream, whose lines another core reads: moving lines
+ * times at 2 MiB and 0.77 times at 8 MiB.  The same holds for the ring of a pipe, whose lines another core reads: moving lines
  * between caches is slower than memory.
  */
 bool quern_copies_are_large(const quern_device *device, int ranks, int64_t bytes) {

@@ -28,7 +28,7 @@ _Static_assert(sizeof(eager_t) % WORD == 0 && sizeof(eager_t) + QUERN_EAGER_PAYL
  */
 bool quern_ragged_is_eager(const struct quern_ragged_call *call) {
     const struct quern_membership *member = call->member;
-    return call->places == member->ranks && call->places <= QUERN_EAGER_ENTRIES && member->has_all_eager;
+    return call->places == member->ranks && call->places <= QUERN_EAGER_ENTRIES && member->has_eager;
 }
 
 /* The eager messages of a meeting: `meeting` is its epoch. */
@@ -144,10 +144,10 @@ static bool read_eager(const struct quern_ragged_call *call, int place, eager_t 
     return (call->member->one_process && !call->member->control) || quern_has_digest(eager, HEAD + entries);
 }
 
-static bool agree(const struct quern_ragged_call *call, const eager_t *all_eager) {
+static bool agree(const struct quern_ragged_call *call, const eager_t *eager) {
     for (int place = 0; place < call->places; place++)
-        if (all_eager[place].updates != call->updates || all_eager[place].row_bytes != call->row_bytes ||
-            all_eager[place].live != all_eager[0].live)
+        if (eager[place].updates != call->updates || eager[place].row_bytes != call->row_bytes ||
+            eager[place].live != eager[0].live)
             return false;
     return true;
 }
@@ -165,11 +165,11 @@ static bool is_bounded(const struct quern_ragged_call *call, const eager_t *eage
 }
 
 /* Whether a rank may receive what the others send to it. */
-static bool can_receive(const struct quern_ragged_call *call, const eager_t *all_eager, int place) {
-    const eager_t *mine = &all_eager[place];
+static bool can_receive(const struct quern_ragged_call *call, const eager_t *eager, int place) {
+    const eager_t *mine = &eager[place];
     for (int sender = 0; sender < call->places; sender++)
         for (int64_t update = 0; update < call->updates; update++) {
-            const entry_t *sent = &all_eager[sender].entry[place * call->updates + update];
+            const entry_t *sent = &eager[sender].entry[place * call->updates + update];
             if (sent->size != mine->entry[sender * call->updates + update].expected || sent->output_offset < 0 ||
                 sent->output_offset > mine->output_rows - sent->size)
                 return false;
@@ -177,15 +177,15 @@ static bool can_receive(const struct quern_ragged_call *call, const eager_t *all
     return true;
 }
 
-static bool is_sound(const struct quern_ragged_call *call, const eager_t *all_eager) {
-    bool sound = agree(call, all_eager);
-    for (int place = 0; place < call->places && sound; place++) sound = is_bounded(call, &all_eager[place], place);
-    for (int place = 0; place < call->places && sound; place++) sound = can_receive(call, all_eager, place);
+static bool is_sound(const struct quern_ragged_call *call, const eager_t *eager) {
+    bool sound = agree(call, eager);
+    for (int place = 0; place < call->places && sound; place++) sound = is_bounded(call, &eager[place], place);
+    for (int place = 0; place < call->places && sound; place++) sound = can_receive(call, eager, place);
     return sound;
 }
 
 /* Fetches the lines of all eager messages at once, since each comes from another core. */
-static void expect_all_eager(const struct quern_ragged_call *call) {
+static void expect_eager(const struct quern_ragged_call *call) {
     for (int place = 0; place < call->places; place++) {
         if (place == call->place) continue;
         const char *there = eager_at(call->member, call->rank_at[place], call->member->all_count);
@@ -194,18 +194,18 @@ static void expect_all_eager(const struct quern_ragged_call *call) {
     }
 }
 
-quern_status quern_ragged_read_all_eager(const struct quern_ragged_call *call, eager_t all_eager[QUERN_EAGER_ENTRIES],
+quern_status quern_ragged_read_eager(const struct quern_ragged_call *call, eager_t eager[QUERN_EAGER_ENTRIES],
                                       enum quern_ragged_protocol *protocol) {
     int32_t all = QUERN_RAGGED_SMALL | QUERN_RAGGED_DIRECT, any = 0;
-    expect_all_eager(call);
+    expect_eager(call);
     for (int place = 0; place < call->places; place++) {
-        if (place != call->place && !read_eager(call, place, &all_eager[place]))
+        if (place != call->place && !read_eager(call, place, &eager[place]))
             return quern_poison_damaged(call->member, "eager message", call->rank_at[place]);
-        all &= all_eager[place].offer;
-        any |= all_eager[place].offer;
+        all &= eager[place].offer;
+        any |= eager[place].offer;
     }
     *protocol = !any                           ? QUERN_RAGGED_LONG
-           : !all || !is_sound(call, all_eager) ? QUERN_RAGGED_MIXED
+           : !all || !is_sound(call, eager) ? QUERN_RAGGED_MIXED
            : all & QUERN_RAGGED_SMALL     ? QUERN_RAGGED_SMALL
                                           : QUERN_RAGGED_DIRECT;
     return QUERN_OK;
@@ -217,12 +217,12 @@ static char *output_at(const struct quern_ragged_call *call, char *output, const
     return output + entry->output_offset * call->row_bytes;
 }
 
-static void receive_from(const struct quern_ragged_call *call, const eager_t *all_eager, int sender) {
+static void receive_from(const struct quern_ragged_call *call, const eager_t *eager, int sender) {
     const char *from = eager_at(call->member, call->rank_at[sender], call->member->all_count) + payload_at(call);
     for (int place = 0; place < call->place; place++)
-        if (place != sender) from += bytes_for(call, &all_eager[sender], place);
+        if (place != sender) from += bytes_for(call, &eager[sender], place);
     for (int64_t i = call->place * call->updates; i < (call->place + 1) * call->updates; i++) {
-        const entry_t *entry = &all_eager[sender].entry[i];
+        const entry_t *entry = &eager[sender].entry[i];
         const int64_t bytes = entry->size * call->row_bytes;
         const bool own = sender == call->place;
         if (bytes) memcpy(output_at(call, call->output, entry), own ? input_at(call, i) : from, (size_t)bytes);
@@ -230,8 +230,8 @@ static void receive_from(const struct quern_ragged_call *call, const eager_t *al
     }
 }
 
-void quern_ragged_receive(const struct quern_ragged_call *call, const eager_t *all_eager) {
-    for (int step = 0; step < call->places; step++) receive_from(call, all_eager, (call->place + step) % call->places);
+void quern_ragged_receive(const struct quern_ragged_call *call, const eager_t *eager) {
+    for (int step = 0; step < call->places; step++) receive_from(call, eager, (call->place + step) % call->places);
 }
 
 /* The output of a member; NULL: it is not mapped as far as the eager message says. */
@@ -245,14 +245,14 @@ static char *reach(const struct quern_ragged_call *call, const eager_t *eager, i
     return quern_symmetric_resolve(call->member, output.id, output.offset, eager->output_rows * call->row_bytes, rank);
 }
 
-quern_status quern_ragged_deliver(const struct quern_ragged_call *call, const eager_t *all_eager) {
+quern_status quern_ragged_deliver(const struct quern_ragged_call *call, const eager_t *eager) {
     struct quern_copy copies[QUERN_EAGER_ENTRIES];
     struct quern_copy_list list = {.copies = copies};
     for (int step = 1; step <= call->places; step++) {
         const int place = (call->place + step) % call->places;
-        char *output = bytes_for(call, &all_eager[call->place], place) ? reach(call, &all_eager[place], place) : NULL;
+        char *output = bytes_for(call, &eager[call->place], place) ? reach(call, &eager[place], place) : NULL;
         for (int64_t i = place * call->updates; i < (place + 1) * call->updates; i++) {
-            const entry_t *entry = &all_eager[call->place].entry[i];
+            const entry_t *entry = &eager[call->place].entry[i];
             if (!entry->size || !call->row_bytes) continue;
             if (!output)
                 return quern_poison(call->member, QUERN_PEER_MISMATCH, "rank %d sends slices to rank %d beyond the memory that it "

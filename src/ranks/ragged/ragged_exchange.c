@@ -12,7 +12,7 @@ enum {
     WINDOW_THREADS = 8
 };
 
-static const int64_t MOST_STREAM = (int64_t)1 << 62;  /* bytes of a stream, so that the end of its last buffer can be computed */
+static const int64_t MOST_PIPED = (int64_t)1 << 62;  /* bytes of a pipe, so that the end of its last buffer can be computed */
 
 static int64_t padded(int64_t bytes) { return (int64_t)quern_round_up((size_t)bytes, ALIGNMENT); }
 
@@ -32,8 +32,8 @@ static const struct quern_peer *peer_at(const struct quern_ragged_exchange *x, i
 static bool is_here(const struct quern_ragged_exchange *x, int place) { return peer_at(x, place)->is_here; }
 static bool is_elsewhere(const struct quern_ragged_exchange *x, int place) { return peer_at(x, place)->is_elsewhere; }
 
-/* The stream that comes from a member of this host. */
-static struct quern_ragged_stream *incoming_from(struct quern_ragged_exchange *x, int place) {
+/* The pipe that comes from a member of this host. */
+static struct quern_ragged_pipe *incoming_from(struct quern_ragged_exchange *x, int place) {
     return &x->incoming[peer_at(x, place)->slot];
 }
 
@@ -62,7 +62,7 @@ size_t quern_ragged_exchange_workspace(const struct quern_ragged_call *call) {
 
 /* ---- the storage: terms, outbox, inbox, copies ---- */
 
-/* For each entry: two direct copies, two slices of streams, and a piece. */
+/* For each entry: two direct copies, two slices of pipes, and a piece. */
 static int64_t copies_bytes(const struct quern_ragged_call *call) {
     return 5 * quern_ragged_entries(call) * (int64_t)sizeof(struct quern_copy);
 }
@@ -94,7 +94,7 @@ void quern_ragged_exchange_open(struct quern_ragged_exchange *x, struct quern_ra
     x->inbox = inbox;
     x->staging = row_at(call->workspace, 1, notices_bytes(call));
     x->direct.copies = copies;
-    x->outgoing = (struct quern_ragged_stream){list_at(copies, 2 * entries), 0, x->staging, buffer_bytes(call), 0};
+    x->outgoing = (struct quern_ragged_pipe){list_at(copies, 2 * entries), 0, x->staging, buffer_bytes(call), 0};
     x->incoming_slices = list_at(copies, 3 * entries);
     x->pieces.copies = list_at(copies, 4 * entries);
     x->shipped_out = (struct iovec *)row_at(copies, 1, padded(copies_bytes(call)));
@@ -136,21 +136,21 @@ static quern_status check_total(const struct quern_ragged_call *call) {
                       "the rows of send_sizes and recv_sizes have more than 2^63 bytes together");
 }
 
-/* The stream holds the slices in the order of the visits, so that each buffer has slices for many receivers. */
-static void write_notices(struct quern_ragged_exchange *x, bool has_stream) {
+/* The pipe holds the slices in the order of the visits, so that each buffer has slices for many receivers. */
+static void write_notices(struct quern_ragged_exchange *x, bool has_pipe) {
     const struct quern_ragged_call *call = x->call;
-    int64_t streamed = 0;
+    int64_t piped = 0;
     for (int step = 1; step <= call->places; step++) {
         int peer = (call->place + step) % call->places;
         for (int64_t entry = peer * call->updates; entry < (peer + 1) * call->updates; entry++) {
             int64_t size = quern_ragged_metadata(call, call->send_sizes, entry);
-            bool streams = has_stream && !is_here(x, peer) && !is_elsewhere(x, peer);
+            bool pipes = has_pipe && !is_here(x, peer) && !is_elsewhere(x, peer);
             x->outbox[entry] = (struct quern_ragged_notice){
                 .output_offset = quern_ragged_metadata(call, call->output_offsets, entry),
                 .size = size,
-                .source = streams ? streamed : quern_ragged_metadata(call, call->input_offsets, entry) * call->row_bytes,
+                .source = pipes ? piped : quern_ragged_metadata(call, call->input_offsets, entry) * call->row_bytes,
             };
-            if (streams) streamed += size * call->row_bytes;
+            if (pipes) piped += size * call->row_bytes;
         }
     }
 }
@@ -219,14 +219,14 @@ static bool is_delivered(const struct quern_ragged_exchange *x, int peer, int re
     return is_here(x, peer) || x->terms[receiver].output.state == QUERN_MEMORY_SYMMETRIC;
 }
 
-static void add_slice(struct quern_ragged_stream *stream, char *to, const char *from, int64_t bytes, int64_t begin) {
-    stream->slices[stream->count++] = (struct quern_copy){to, from, bytes, begin};
+static void add_slice(struct quern_ragged_pipe *pipe, char *to, const char *from, int64_t bytes, int64_t begin) {
+    pipe->slices[pipe->count++] = (struct quern_copy){to, from, bytes, begin};
 }
 
-static int64_t count_rounds(const struct quern_ragged_stream *stream) {
-    if (!stream->count) return 0;
-    const struct quern_copy *last = &stream->slices[stream->count - 1];
-    return (last->begin + last->bytes - 1) / stream->buffer + 1;
+static int64_t count_rounds(const struct quern_ragged_pipe *pipe) {
+    if (!pipe->count) return 0;
+    const struct quern_copy *last = &pipe->slices[pipe->count - 1];
+    return (last->begin + last->bytes - 1) / pipe->buffer + 1;
 }
 
 /* Whether [begin, begin + bytes) lies in [0, limit). */
@@ -292,14 +292,14 @@ static quern_status prepare_sends(struct quern_ragged_exchange *x, int peer) {
 
 static bool is_sound(const struct quern_ragged_terms *terms, const struct quern_ragged_notice *notice, int64_t bytes) {
     if (!terms->buffer) return lies_within(notice->source, bytes, terms->source_bytes);
-    return terms->buffer > 0 && terms->buffer <= terms->source_bytes / 2 && lies_within(notice->source, bytes, MOST_STREAM);
+    return terms->buffer > 0 && terms->buffer <= terms->source_bytes / 2 && lies_within(notice->source, bytes, MOST_PIPED);
 }
 
 static quern_status prepare_receives(struct quern_ragged_exchange *x, int peer) {
     const struct quern_ragged_call *call = x->call;
     const struct quern_ragged_notice *notices = x->inbox + peer * call->updates;
     const struct quern_ragged_terms *terms = &x->terms[peer];
-    struct quern_ragged_stream *stream = incoming_from(x, peer);
+    struct quern_ragged_pipe *pipe = incoming_from(x, peer);
     const char *source = NULL;
     for (int64_t update = 0; update < call->updates && !is_delivered(x, peer, call->place); update++) {
         const int64_t bytes = notices[update].size * call->row_bytes;
@@ -310,13 +310,13 @@ static quern_status prepare_receives(struct quern_ragged_exchange *x, int peer) 
         if (!source) {
             quern_status status = reach(x, peer, "input or workspace", &terms->source, terms->source_bytes, &source);
             if (status != QUERN_OK) return status;
-            *stream = (struct quern_ragged_stream){x->incoming_slices + peer * call->updates, 0, (char *)source, terms->buffer, 0};
+            *pipe = (struct quern_ragged_pipe){x->incoming_slices + peer * call->updates, 0, (char *)source, terms->buffer, 0};
         }
-        if (terms->buffer) add_slice(stream, to, NULL, bytes, notices[update].source);
+        if (terms->buffer) add_slice(pipe, to, NULL, bytes, notices[update].source);
         else quern_copies_add(&x->direct, to, source + notices[update].source, bytes);
-        x->streamed_in += terms->buffer ? bytes : 0;
+        x->piped_in += terms->buffer ? bytes : 0;
     }
-    stream->rounds = count_rounds(stream);
+    pipe->rounds = count_rounds(pipe);
     return QUERN_OK;
 }
 
@@ -356,7 +356,7 @@ static quern_status prepare_copies(struct quern_ragged_exchange *x, struct quern
     }
     record->outcome.rounds = x->outgoing.rounds = count_rounds(&x->outgoing);
     if (x->call->in_place) prepare_image(x);
-    x->is_streaming = quern_copies_are_large(x->call->member->device, places, x->direct.bytes + x->streamed_in);
+    x->is_streaming = quern_copies_are_large(x->call->member->device, places, x->direct.bytes + x->piped_in);
     return status;
 }
 
@@ -369,16 +369,16 @@ quern_status quern_ragged_exchange_prepare(struct quern_ragged_exchange *x, stru
 
 /* ---- copying ---- */
 
-/* Adds the pieces of a stream's slices that lie in a buffer. */
-static void cut_buffer(const struct quern_ragged_stream *stream, int64_t round, struct quern_copy_list *pieces) {
-    if (round >= stream->rounds) return;
-    const int64_t first = round * stream->buffer, end = first + stream->buffer;
-    for (int64_t i = quern_copies_find(stream->slices, stream->count, first); i < stream->count; i++) {
-        const struct quern_copy *slice = &stream->slices[i];
+/* Adds the pieces of a pipe's slices that lie in a buffer. */
+static void cut_buffer(const struct quern_ragged_pipe *pipe, int64_t round, struct quern_copy_list *pieces) {
+    if (round >= pipe->rounds) return;
+    const int64_t first = round * pipe->buffer, end = first + pipe->buffer;
+    for (int64_t i = quern_copies_find(pipe->slices, pipe->count, first); i < pipe->count; i++) {
+        const struct quern_copy *slice = &pipe->slices[i];
         if (slice->begin >= end) break;
         int64_t from = quern_larger(slice->begin, first), to = quern_smaller(slice->begin + slice->bytes, end),
                 skipped = from - slice->begin;
-        char *in_ring = stream->ring + from % (2 * stream->buffer);
+        char *in_ring = pipe->ring + from % (2 * pipe->buffer);
         if (from >= to) continue;
         quern_copies_add(pieces, slice->to ? slice->to + skipped : in_ring, slice->from ? slice->from + skipped : in_ring,
                          to - from);

@@ -68,7 +68,7 @@ static quern_status fail_with(const struct quern_membership *member, const struc
 
 /*
  * Fails on every rank with the fault of the lowest rank that has one.  A rank that refuses its arguments keeps its own detail.
- * *rounds is the largest number of buffers of the members' streams.
+ * *rounds is the largest number of buffers of the members' pipes.
  */
 static quern_status count_votes(const struct quern_ragged_call *call, const struct quern_rank_set *set, int64_t *rounds) {
     *rounds = 0;
@@ -234,12 +234,12 @@ static quern_status run_long(struct quern_ragged_exchange *exchange, struct quer
 
 /* All outputs can be reached.  The poison is checked as in copy. */
 static quern_status run_direct(const struct quern_ragged_call *call, struct quern_meeting meeting,
-                               const struct quern_ragged_eager *all_eager) {
+                               const struct quern_ragged_eager *eager) {
     QUERN_POINT(RAGGED_VOTED);
     quern_status status = quern_check_poison(call->member);
     if (status != QUERN_OK) return status;
     QUERN_POINT(RAGGED_COPYING);
-    status = quern_ragged_deliver(call, all_eager);
+    status = quern_ragged_deliver(call, eager);
     QUERN_POINT(RAGGED_COPIED);
     if (status == QUERN_OK) status = quern_ragged_meet_here(call, meeting, QUERN_PHASE_EXIT);
     QUERN_POINT(RAGGED_LEAVING);
@@ -252,19 +252,19 @@ static quern_status run_direct(const struct quern_ragged_call *call, struct quer
  */
 static quern_status run_eager(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call,
                               struct quern_meeting meeting) {
-    struct quern_ragged_eager all_eager[QUERN_EAGER_ENTRIES];
+    struct quern_ragged_eager eager[QUERN_EAGER_ENTRIES];
     enum quern_ragged_protocol protocol;
-    if (quern_ragged_write_eager(call, &all_eager[call->place]) == QUERN_RAGGED_LONG) announce(exchange, call, reserve_lists(call));
+    if (quern_ragged_write_eager(call, &eager[call->place]) == QUERN_RAGGED_LONG) announce(exchange, call, reserve_lists(call));
     QUERN_POINT(RAGGED_RECORDED);
     meeting.phase = QUERN_PHASE_ENTRY;
-    quern_status status = quern_ragged_enter(call, exchange, &meeting, &all_eager[call->place]);
-    if (status == QUERN_OK) status = quern_ragged_read_all_eager(call, all_eager, &protocol);
+    quern_status status = quern_ragged_enter(call, exchange, &meeting, &eager[call->place]);
+    if (status == QUERN_OK) status = quern_ragged_read_eager(call, eager, &protocol);
     if (status != QUERN_OK) return status;
     QUERN_POINT(RAGGED_BRIEFED);
-    if (protocol == QUERN_RAGGED_DIRECT) return run_direct(call, meeting, all_eager);
+    if (protocol == QUERN_RAGGED_DIRECT) return run_direct(call, meeting, eager);
     if (protocol == QUERN_RAGGED_LONG) return vote_and_copy(exchange, call, meeting);
     if (protocol == QUERN_RAGGED_MIXED) return run_long(exchange, call, meeting);
-    quern_ragged_receive(call, all_eager);
+    quern_ragged_receive(call, eager);
     QUERN_POINT(RAGGED_RECEIVED);
     return QUERN_OK;
 }

@@ -251,7 +251,7 @@ static struct quern_bounce_half *oldest_filling(struct quern_bounce_path *path) 
     return oldest;
 }
 
-/* The pieces of a transfer are said in the order of its stream. */
+/* The pieces of a transfer are said in the order of its bytes. */
 static bool advance(struct quern_conn *conn) {
     bool moved = false;
     for (struct quern_bounce_half *half; (half = oldest_filling(conn->bounce)); moved = true) {

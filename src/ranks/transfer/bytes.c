@@ -1,5 +1,5 @@
 /*
- * Moves the streams of a pair.  If the receiver can read the sender's memory it copies, else the stream travels in messages of
+ * Moves the bytes of a pair.  If the receiver can read the sender's memory it copies, else they travel in messages of
  * data, of a carrier, or through a bounce buffer of GPU memory.  What comes before the start lands in memory of the transfer.
  * Called by progress.c and transfer.c.
  */

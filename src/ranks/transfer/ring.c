@@ -1,4 +1,4 @@
-/* The streams between ranks of a host, and the places of the rings in the segment's file.  Called by connection.c. */
+/* The rings between ranks of a host, and the places of the rings in the segment's file.  Called by connection.c. */
 #define _GNU_SOURCE
 #include "ranks/transfer/transfer.h"
 

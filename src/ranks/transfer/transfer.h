@@ -472,7 +472,7 @@ void quern_close_bounce_buffer(struct quern_bounce_buffer *buffer);
  *
  *   receiver:  LISTENING   it needs the bounce buffer of the sender, and has a socket for its descriptor
  *   sender:    BUFFER      the descriptor is sent
- *   sender:    STAGED      a half has a piece: which bytes of the stream of which transfer
+ *   sender:    STAGED      a half has a piece: which bytes of which transfer
  *   receiver:  TAKEN       the half is free again: the piece is copied, or its transfer is over here
  *
  * A half belongs to a piece from the beginning of the sender's copy to TAKEN, whatever becomes of the transfer meanwhile.  Only
@@ -724,10 +724,10 @@ bool quern_pass_transfers(struct quern_transfers *all);
 /* A GPU or a carrier is at work, whose end nobody tells: the rank has to look again soon. */
 bool quern_transfers_are_busy(const struct quern_transfers *all);
 
-/* ---- stream.c: the streams of a pair, in the memory of its items ---- */
+/* ---- cursor.c: the bytes of a direction of a pair, in the memory of its items ---- */
 
 /*
- * The next pieces of memory of a stream, at most so many and of so many bytes; also at the other rank, unless `theirs` is NULL.
+ * The next pieces of memory, at most so many and of so many bytes; also at the other rank, unless `theirs` is NULL.
  * Returns their number.
  */
 int quern_list_pieces(const struct quern_transfer_pair *pair, const struct quern_cursor *cursor, bool receive, size_t most,

@@ -1,6 +1,5 @@
 /*
- * The bytes of a pair in one direction are one stream: its items, as both lists order them.  Called by bytes.c, carrier_path.c,
- * bounce_path.c.
+ * The bytes of a pair in one direction follow each other: its items, as both lists order them.  Called by bytes.c and the paths.
  */
 #include "ranks/transfer/transfer.h"
 
