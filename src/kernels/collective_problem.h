@@ -130,7 +130,7 @@ struct quern_collective_terms {
  * A rank writes into a slot before it signals, and its owner reads the slot between this meeting and the end of its call.  No slot
  * is overwritten while its owner may read it: a rank that writes the third time has passed its second meeting with the owner, which
  * has come to that one after the end of its first call.  Only calls in which both take part count, so this holds for any sequence
- * of calls by subsets.  Checked by tests/model/slots.pml.
+ * of calls by subsets.  Checked by tests/model/exchange.pml.
  */
 enum { QUERN_TERMS_BYTES = 128, QUERN_HALF_SLOTS_BYTES = 131072 /* of data, of all ranks */ };
 

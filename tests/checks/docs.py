@@ -3,7 +3,7 @@
 Every relative link leads to a file and, after #, to a heading.  Every path, file name, symbol, test, command and option that a
 document names exists.  Figures that the sources have are theirs (figures.py).  README.md has at most 150 lines, examples/README.md
 has every example, docs/errors.md has every status and every variable of the environment, programs in the documents compile, the
-pictures are current, and the cards of README.md have the targets that serve them.
+pictures are current, and the cards of README.md have the targets that serve them.  The code that a protocol's model names is there.
 
     python3 tests/checks/docs.py
 """
@@ -243,6 +243,25 @@ def unlisted_examples() -> Iterator[str]:
             yield f"{name} has no row"
 
 
+def wrong_models() -> Iterator[str]:
+    """A model says in its head which functions and points of which files it models; a file that says so names a model that does."""
+    heads = {}
+    for path in sorted((ROOT / "tests" / "model").glob("*.pml")):
+        lines = re.findall(r"^ \*   (src/\S+) +(.*)$", path.read_text(), re.MULTILINE)
+        heads[path.name] = {file for file, _ in lines}
+        if not lines and f'"{path.name}"' not in text_of("tests/model/*.pml"):
+            yield f"{path.name} does not say what it models"
+        for file, names in lines:
+            code = re.sub(r"/\*.*?\*/", "", (ROOT / file).read_text(), flags=re.DOTALL)
+            for name in names.split():
+                known = rf"QUERN_POINT\({name.replace('.', '_').upper()}\)" if "." in name else rf"\b{name}\("
+                if not re.search(known, code):
+                    yield f"{path.name}: {file} has no {name}"
+    for file in files():
+        named = re.findall(r"\b(\w+\.pml)", (ROOT / file).read_text()) if file.startswith("src/") else []
+        yield from (f"{file}: {name} does not name it" for name in named if file not in heads.get(name, ()))
+
+
 def wrong_length() -> Iterator[str]:
     count = len((ROOT / "README.md").read_text().splitlines())
     if count > MOST_README_LINES:
@@ -303,6 +322,7 @@ def main() -> int:
         count(f"{name}, figures", wrong_figures(name, text))
     count("include/quern.h, commands", wrong_commands(HEADER.read_text()))
     count("examples/README.md, examples", unlisted_examples())
+    count("tests/model, names", wrong_models())
     count("README.md, length", wrong_length())
     count("README.md, documents", unlinked())
     count("README.md, cards", wrong_cards())

@@ -1,12 +1,15 @@
 /*
- * Missing ranks: quern_check_poison and quern_poison (src/ranks/poison.c), the end of quern_await (src/ranks/meeting.c), poison
- * and has_ended in kernels (src/kernels/cuda/barrier.cuh).
+ * Missing ranks, and the one reason for which a group fails.
  *
- * A wait that expires poisons the group: it writes its reason, in a place of its own, and then puts status and place into the
- * word `poison`, by one compare-and-swap from 0.  So the poison is unique, its text is complete once it is visible, and a rank
- * may die or stop at any step in between.  A kernel cannot swap words of the host's memory: it leaves an error record and raises
- * `alarm`, to which every writer writes 1; a host call that sees it turns the error record into the poison, unless the group is
- * poisoned already.
+ *   src/ranks/poison.c             quern_check_poison quern_poison poison.written poison.swapped poison.set
+ *   src/ranks/meeting.c            expire meet.expiring meet.expired
+ *   src/kernels/cuda/barrier.cuh   poison has_ended
+ *
+ * A wait that expires poisons the group: it writes its reason, in a place of its own, and then puts status and place into the word
+ * `poison`, by one compare-and-swap from 0.  So the poison is unique, its text is complete once it is visible, and a rank may die
+ * or stop at any step in between.  A kernel cannot swap words of the host's memory: it leaves an error record and raises `alarm`,
+ * to which every writer writes 1; a host call that sees it turns the error record into the poison, unless the group is poisoned
+ * already.
  *
  * Ranks go through ROUNDS meetings of all.  A wait may expire at any time, so a rank may be late by any amount.  One rank may be
  * killed at any step (with KILL), one may be aborted by another thread (with ABORT), and a GPU may give up (with KERNEL).  In the
@@ -15,45 +18,32 @@
  * With ONE_LIMIT only one wait is short: another may expire only when the rank whose wait has expired is dead.  Then the poison
  * must end all others; spin reports any rank that it does not end as a deadlock.
  */
-#define NOBODY  RANKS
-#define NO_TEXT 0
-#define PARTLY  1
+#include "common.pml"
+
+#define PARTLY  1              /* of a text; 0: there is none */
 #define WHOLE   2
 
 #define TIMEOUT(rank)  (1 + (rank))
-#define KERNEL_ERROR(rank) (1 + RANKS + (rank))
-#define ABORTED        (1 + 2 * RANKS)
+#define KERNEL_ERROR   (1 + RANKS)
+#define ABORTED        (2 + RANKS)
 
 byte signals[RANKS * RANKS];  /* [pad of RANKS + from] */
 byte poison;                  /* 0: none */
 bool alarm;
 byte text[RANKS];
-#ifdef KERNEL
-bool error[RANKS];
-#endif
-#ifdef CLAIM_TAKEN_OVER
-bool claimed;
-#endif
+ONLY(KERNEL, bool error;)
+ONLY(CLAIM_TAKEN_OVER, bool claimed;)
 
 byte killed = NOBODY;
 byte expired = NOBODY;        /* the rank whose wait expired last */
 byte returned;                /* what failed calls have returned; 0: none yet */
 
-#ifdef ONE_LIMIT
-#define MAY_EXPIRE (expired == NOBODY || expired == killed)
-#else
-#define MAY_EXPIRE true
-#endif
+#define MAY_EXPIRE PICK(ONE_LIMIT, (expired == NOBODY || expired == killed), true)
 
 /* ---- the poison ---- */
 
 inline swap_in(value) {
-    d_step {
-        if
-        :: poison == 0 -> poison = value
-        :: else
-        fi
-    };
+    d_step { WHEN(poison == 0, poison = value) };
     alarm = true
 }
 
@@ -62,21 +52,12 @@ inline write_text(rank) {
     text[rank] = WHOLE
 }
 
-/* Sets status to the group's poison. */
+/*
+ * Sets status to the group's poison.  CLAIM_TAKEN_OVER: a single place for the text, and a claim to it that expires, since its
+ * holder may be dead.
+ */
 inline set_poison() {
-#if defined(EXPIRY_WITHOUT_POISON)
-    write_text(me);
-    status = TIMEOUT(me)
-#elif defined(POISON_BEFORE_TEXT)
-    swap_in(TIMEOUT(me));
-    write_text(me);
-    status = poison
-#elif defined(POISON_OVERWRITTEN)
-    write_text(me);
-    d_step { poison = TIMEOUT(me); alarm = true };
-    status = poison
-#elif defined(CLAIM_TAKEN_OVER)
-    /* A single place for the text, and a claim to it that expires, since its holder may be dead. */
+#ifdef CLAIM_TAKEN_OVER
     d_step { status = claimed; claimed = true };
     if
     :: status && alarm
@@ -84,9 +65,11 @@ inline set_poison() {
     fi;
     status = poison
 #else
-    write_text(me);
-    swap_in(TIMEOUT(me));
-    status = poison
+    UNLESS(POISON_BEFORE_TEXT, write_text(me);)
+    ONLY(POISON_OVERWRITTEN, d_step { poison = TIMEOUT(me); alarm = true };)
+    UNLESS(POISON_OVERWRITTEN, UNLESS(EXPIRY_WITHOUT_POISON, swap_in(TIMEOUT(me));))
+    ONLY(POISON_BEFORE_TEXT, write_text(me);)
+    status = PICK(EXPIRY_WITHOUT_POISON, TIMEOUT(me), poison)
 #endif
 }
 
@@ -96,20 +79,7 @@ inline check_poison() {
     if
     :: !alarm
     :: alarm ->
-#ifdef KERNEL
-        if
-        :: poison == 0 ->
-            peer = 0;
-            do
-            :: peer < RANKS && !error[peer] -> peer++
-            :: else -> break
-            od;
-            assert(peer < RANKS);
-            swap_in(KERNEL_ERROR(peer));
-            peer = 0
-        :: else
-        fi;
-#endif
+        ONLY(KERNEL, WHEN(poison == 0, assert(error); swap_in(KERNEL_ERROR));)
         status = poison
     fi
 }
@@ -120,10 +90,7 @@ inline return_failure() {
         assert(status != 0);
         assert(returned == 0 || returned == status);
         returned = status;
-        if
-        :: status <= RANKS -> assert(text[status - 1] == WHOLE)
-        :: else
-        fi;
+        WHEN(status <= RANKS, assert(text[status - 1] == WHOLE));
         failed = true
     }
 }
@@ -144,9 +111,7 @@ inline await() {
     do
     :: atomic { peer < RANKS && HAS_COME(peer) -> peer++ }
     :: atomic { peer < RANKS && !HAS_COME(peer) && MAY_EXPIRE -> expired = me; peer = 0 }; set_poison(); break
-#ifndef POISON_CHECKED_ONLY_AT_BEGIN
-    :: peer < RANKS && alarm -> peer = 0; check_poison(); break
-#endif
+    UNLESS(POISON_CHECKED_ONLY_AT_BEGIN, :: peer < RANKS && alarm -> peer = 0; check_poison(); break)
     :: peer == RANKS -> peer = 0; break
     od
 }
@@ -164,10 +129,7 @@ proctype rank(byte me) {
                 assert(!failed);  /* after one failure every call fails */
                 announce();
                 await();
-                if
-                :: status != 0 -> return_failure()
-                :: else
-                fi
+                WHEN(status != 0, return_failure())
             fi;
             atomic { status = 0; round++ }
         :: else -> break
@@ -175,36 +137,20 @@ proctype rank(byte me) {
     } unless { killed == me }
 }
 
-#ifdef ABORT
-active proctype another_thread() { swap_in(ABORTED) }
-#endif
+ONLY(ABORT, active proctype another_thread() { swap_in(ABORTED) })
 
 #ifdef KERNEL
 /* The wait of rank 0's GPU: it expires, or the kernel sees the alarm. */
 active proctype kernel() {
     if
     :: true ->
-        error[0] = true;
-#ifdef KERNEL_STORES_POISON
-        if
-        :: poison == 0 -> poison = KERNEL_ERROR(0)
-        :: else
-        fi;
-#endif
+        error = true;
+        ONLY(KERNEL_STORES_POISON, WHEN(poison == 0, poison = KERNEL_ERROR);)
         alarm = true
     :: alarm
     fi
 }
 #endif
 
-#ifdef KILL
-active proctype killer() {
-    byte victim;
-    atomic { select (victim : 0 .. RANKS - 1); killed = victim }
-}
-#endif
-
-init {
-    byte first;
-    atomic { for (first : 0 .. RANKS - 1) { run rank(first) } }
-}
+ONLY(KILL, KILLER)
+RUN_RANKS

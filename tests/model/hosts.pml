@@ -1,15 +1,19 @@
 /*
- * The barrier of several hosts: quern_net_meet (src/ranks/hosts/net.c), is_lost and report_lost (src/ranks/hosts/sendrecv.c), and the
- * monitors as far as they tell of an end (src/ranks/hosts/monitor.c).
+ * The barrier of several hosts.
  *
- * Two hosts of two ranks each.  The ranks of a host meet in its memory; then the leaders, which are the lower ranks, send each other
- * a message; then the ranks of a host meet again.  Ranks go through ROUNDS barriers and leave.  With KILL one leader may be killed at
- * any step.  Its connection then ends behind its last message.  In the end every living rank has returned; each rank that leaves a
- * barrier has done so after all others have entered it; and no call fails if nobody was killed.
+ *   src/ranks/hosts/net.c        quern_net_meet meet_locally meet_leaders
+ *   src/ranks/hosts/sendrecv.c   is_lost report_lost
+ *   src/ranks/hosts/monitor.c    say_states hear_states
+ *
+ * Two hosts of two ranks each.  The ranks of a host meet in its memory; then the leaders, which are the lower ranks, send each
+ * other a message; then the ranks of a host meet again.  Ranks go through ROUNDS barriers and leave.  With KILL one leader may be
+ * killed at any step.  Its connection then ends behind its last message.  In the end every living rank has returned; each rank that
+ * leaves a barrier has done so after all others have entered it; and no call fails if nobody was killed.
  */
 #define HOST(rank)    ((rank) / 2)
 #define LEADER(host) (2 * (host))
-#define NOBODY 4
+#define RANKS 4
+#include "common.pml"
 
 chan conn[2] = [2] of { byte };  /* [host]: to its leader */
 bool over[2];                    /* [host]: its leader sends nothing more */
@@ -21,11 +25,7 @@ byte killed = NOBODY;
 
 #define LIVES(rank) (killed != (rank))
 
-#ifdef DEATH_NOT_SEEN_IN_MEMORY
-#define MATE_IS_LOST (left[mate])
-#else
-#define MATE_IS_LOST (left[mate] || !LIVES(mate))
-#endif
+#define MATE_IS_LOST PICK(DEATH_NOT_SEEN_IN_MEMORY, (left[mate]), (left[mate] || !LIVES(mate)))
 
 /* A meeting of the host's two ranks.  Sets failed if the group is poisoned, or the other one will never come. */
 inline meet_here() {
@@ -38,28 +38,19 @@ inline meet_here() {
 }
 
 /* What has come is read before the end of the connection is: a leader may leave when it has said all. */
-#ifdef END_BEFORE_LAST_MESSAGE
-#define CONN_IS_OVER (over[1 - host])
-#else
-#define CONN_IS_OVER (over[1 - host] && empty(conn[host]))
-#endif
+#define CONN_IS_OVER PICK(END_BEFORE_LAST_MESSAGE, (over[1 - host]), (over[1 - host] && empty(conn[host])))
 
 inline meet_leader() {
     conn[1 - host]!entered[me];
-#ifndef NOT_HEARD
     if
-#ifdef END_BEFORE_LAST_MESSAGE
-    :: !over[1 - host] && nempty(conn[host]) -> conn[host]?heard
-#else
-    :: conn[host]?heard
-#endif
+    ONLY(NOT_HEARD, :: true)
+    :: atomic { PICK(END_BEFORE_LAST_MESSAGE, !over[1 - host] && nempty(conn[host]), nempty(conn[host])) -> conn[host]?heard }
     :: CONN_IS_OVER -> poison[host] = true; failed = true
     :: poison[host] -> failed = true
     fi
-#endif
 }
 
-#define MAY_DIE if :: killed == me -> goto dead :: else fi
+#define MAY_DIE WHEN(killed == me, goto dead)
 
 proctype rank(byte me) {
     byte host = HOST(me), mate = me + 1 - 2 * (me % 2), heard;
@@ -68,20 +59,9 @@ proctype rank(byte me) {
     :: entered[me] < ROUNDS && !failed ->
         MAY_DIE;
         entered[me]++;
-#ifndef NO_GATHERING
-        meet_here();
-        MAY_DIE;
-#endif
-        if
-        :: !failed && me == LEADER(host) -> meet_leader(); MAY_DIE
-        :: else
-        fi;
-#ifndef NO_RELEASE
-        if
-        :: !failed -> meet_here(); MAY_DIE
-        :: else
-        fi;
-#endif
+        UNLESS(NO_GATHERING, meet_here(); MAY_DIE;)
+        WHEN(!failed && me == LEADER(host), meet_leader(); MAY_DIE);
+        UNLESS(NO_RELEASE, WHEN(!failed, meet_here(); MAY_DIE);)
         if
         :: !failed ->
             d_step {
@@ -93,13 +73,7 @@ proctype rank(byte me) {
     :: else -> break
     od;
     skip;
-    d_step {
-        left[me] = true;
-        if
-        :: me == LEADER(host) -> over[host] = true
-        :: else
-        fi
-    };
+    d_step { left[me] = true; WHEN(me == LEADER(host), over[host] = true) };
 dead:
     skip
 }
@@ -120,25 +94,14 @@ proctype killer() {
     :: whom = 0
     :: whom = 2
     fi;
-    d_step {
-        if
-        :: !left[whom] -> killed = whom; over[HOST(whom)] = true
-        :: else
-        fi
-    }
+    d_step { WHEN(!left[whom], killed = whom; over[HOST(whom)] = true) }
 }
 #endif
 
 init {
     atomic {
-        run rank(0);
-        run rank(1);
-        run rank(2);
-        run rank(3);
-        run monitor(0);
-        run monitor(1);
-#ifdef KILL
-        run killer()
-#endif
+        run rank(0); run rank(1); run rank(2); run rank(3);
+        run monitor(0); run monitor(1);
+        ONLY(KILL, run killer())
     }
 }

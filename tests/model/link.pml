@@ -1,14 +1,18 @@
 /*
- * Transfers of two GPU ranks over NCCL: the words of their connection (src/ranks/transfer/nccl_path.c; hear_end and end_pair of progress.c), and
- * the communicator that both make, use and abort.
+ * Transfers of two GPU ranks over NCCL: the words of their connection, and the communicator that both make, use and abort.
+ *
+ *   src/ranks/transfer/nccl_path.c   say_connect say_go begin_flight break_link hear_connect hear_forgotten hear_go hear_break
+ *   src/ranks/transfer/progress.c    hear_end end_pair
  *
  * Each of the two has ROUNDS transfers, one after the other, and may cancel each at any time; then it makes no further call for it.
  * NCCL at its worst: an operation ends when both have enqueued it, and hangs for ever if the other one has aborted.  In the end
- * every transfer has completed or failed at each rank, no rank waits for ever though there is no limit, a transfer fails only if one
- * of the two has cancelled it, and NCCL never matches two transfers.
+ * every transfer has completed or failed at each rank, no rank waits for ever though there is no limit, a transfer fails only if
+ * one of the two has cancelled it, and NCCL never matches two transfers.
  *
  * Each rank may have kept a communicator of an earlier group, or not.
  */
+#include "common.pml"
+
 #define LOWER 0
 #define UPPER 1
 #define GENERATIONS (3 * ROUNDS + 3)
@@ -26,94 +30,56 @@ typedef Comm { Side side[2] }
 Comm comm[GENERATIONS];
 bool cancelled[ROUNDS + 1];
 
+#define SAY(word, number, other) conn[1 - me]!word(number, other)
 #define OWN  comm[generation].side[me]
 #define THEIRS comm[generation].side[1 - me]
 
 inline make() {
-    phase = MAKING;
-    said = false;
-    heard = false;
-    OWN.made = true
+    phase = MAKING; said = false; heard = false; OWN.made = true
 }
 
 inline recall() {
-    kept = false;
-    phase = READY;
-    OWN.made = true;
-    OWN.ready = true;
-    heard = false;
-    said = true;
-    conn[1 - me]!CONNECTED, generation, 0
+    kept = false; phase = READY; OWN.made = true; OWN.ready = true; heard = false; said = true;
+    SAY(CONNECTED, generation, 0)
 }
 
 inline enqueue() {
     assert(THEIRS.ready);
-    OWN.list[OWN.count] = current;
-    OWN.count++;
-    flying = true
+    OWN.list[OWN.count] = current; OWN.count++; flying = true
 }
 
-inline fail() {
-    assert(cancelled[current]);
-    over = true
-}
+inline fail() { assert(cancelled[current]); over = true }
 
 inline abort_link() {
-    if
-    :: phase != NONE -> OWN.aborted = true
-    :: else
-    fi;
+    WHEN(phase != NONE, OWN.aborted = true);
     phase = NONE; waiting = 0; said = false; heard = false
 }
 
 /* The transfer of the flight of either rank fails, and without a communicator that was ready also one that waits for it. */
 inline lose_link() {
     if
-#ifdef ONLY_OWN_FLIGHT_FAILS
-    :: !over && started && (flying || !(said && heard)) ->
-#else
-    :: !over && started && (flying || ended == current || !(said && heard)) ->
-#endif
-        flying = false; fail(); conn[1 - me]!END, current, 0
+    :: !over && started && (flying || PICK(ONLY_OWN_FLIGHT_FAILS, false, ended == current) || !(said && heard)) ->
+        flying = false; fail(); SAY(END, current, 0)
     :: else -> flying = false
     fi;
     abort_link()
 }
 
-inline say_break() {
-#ifdef BREAK_NOT_SAID
-    skip
-#else
-    conn[1 - me]!BREAK, generation, 0
-#endif
-}
+inline say_break()  { PICK(BREAK_NOT_SAID, skip, SAY(BREAK, generation, 0)) }
+
+/* Both give up a communicator in which this rank has an operation. */
+inline leave_nccl() { WHEN(flying, flying = false; abort_link(); say_break()) }
 
 inline hear_end() {
     if
     :: number > current -> ended = number
     :: number == current && started && !over ->
         ended = number;
-#ifdef FLOWN_FAILS
-        if
-        :: true -> fail(); conn[1 - me]!END, current, 0
-        fi;
-#endif
+        ONLY(FLOWN_FAILS, fail(); SAY(END, current, 0);)
         if
         :: other && !over -> skip             /* in NCCL at both: it completes, or a BREAK follows */
         :: other == 0 && !over ->
-#ifdef LEFT_ALONE_IN_NCCL
-            if
-            :: flying -> skip
-            :: else -> fail(); conn[1 - me]!END, current, 0
-            fi
-#else
-            fail();
-            conn[1 - me]!END, current, flying;
-            if
-            :: flying -> flying = false; abort_link(); say_break()
-            :: else
-            fi
-#endif
+            PICK(LEFT_ALONE_IN_NCCL, WHEN(!flying, fail(); SAY(END, current, 0)), fail(); SAY(END, current, flying); leave_nccl())
         :: over
         fi
     :: else
@@ -126,56 +92,20 @@ inline hear() {
     :: word == START -> other_started = number
     :: word == END -> hear_end()
     :: word == CONNECT ->
-        if
-        :: phase != NONE -> lose_link()
-        :: else
-        fi;
-        generation = number;
-        said = false;
-        heard = false;
+        WHEN(phase != NONE, lose_link());
+        generation = number; said = false; heard = false;
         if
         :: other && kept -> recall()
-        :: other && !kept ->
-#ifdef FORGOTTEN_NOT_SAID
-            skip
-#else
-            conn[1 - me]!FORGOTTEN, generation, 0
-#endif
+        :: other && !kept -> PICK(FORGOTTEN_NOT_SAID, skip, SAY(FORGOTTEN, generation, 0))
         :: !other -> make()
         fi
     :: word == FORGOTTEN ->
-        if
-        :: number == generation && phase != NONE ->
-#ifdef FORGOTTEN_FAILS
-            lose_link()
-#elif defined(FORGOTTEN_NOT_OBEYED)
-            skip
-#else
-            abort_link()
-#endif
-        :: else
-        fi
-    :: word == CONNECTED ->
-        if
-        :: number == generation -> heard = true
-        :: else
-        fi
-    :: word == GO ->
-        if
-        :: number == generation && said -> waiting = other
-        :: else
-        fi
+        WHEN(number == generation && phase != NONE,
+            PICK(FORGOTTEN_FAILS, lose_link(), PICK(FORGOTTEN_NOT_OBEYED, skip, abort_link())))
+    :: word == CONNECTED -> WHEN(number == generation, heard = true)
+    :: word == GO -> WHEN(number == generation && said, waiting = other)
     :: word == BREAK ->
-        if
-#ifdef OLD_BREAK_OBEYED
-        :: true -> lose_link()
-#elif defined(BREAK_HEARD_TWICE)
-        :: number == generation -> lose_link()
-#else
-        :: number == generation && phase != NONE -> lose_link()
-#endif
-        :: else
-        fi
+        WHEN(PICK(OLD_BREAK_OBEYED, true, number == generation && PICK(BREAK_HEARD_TWICE, true, phase != NONE)), lose_link())
     fi
 }
 
@@ -185,41 +115,31 @@ proctype Rank(bit me) {
     byte current, generation, other_started, ended, waiting, number, other;
     mtype word, phase = NONE;
     bool said, heard, flying, over, started, may_cancel, kept;
-    if
-    :: kept = true
-    :: kept = false
-    fi;
+    if :: kept = true :: kept = false fi;
     current = 1;
     do
     :: current > ROUNDS -> break
     :: current <= ROUNDS ->
         over = false;
-        if
-        :: may_cancel = true
-        :: may_cancel = false
-        fi;
+        if :: may_cancel = true :: may_cancel = false fi;
         if
         :: atomic { ended >= current -> fail() }
-        :: else -> atomic { started = true; conn[1 - me]!START, current, 0 }
+        :: else -> atomic { started = true; SAY(START, current, 0) }
         fi;
         do
         :: over -> break
         :: atomic { nempty(conn[me]) && !over -> hear() }
         :: atomic { phase == MAKING && THEIRS.made && !THEIRS.aborted && !over ->
-            phase = READY; OWN.ready = true; said = true; conn[1 - me]!CONNECTED, generation, 0 }
+            phase = READY; OWN.ready = true; said = true; SAY(CONNECTED, generation, 0) }
         :: atomic { me == LOWER && phase == NONE && CLEAR ->
             generation++;
-            conn[UPPER]!CONNECT, generation, kept;
+            SAY(CONNECT, generation, kept);
             if
             :: kept -> recall()
             :: else -> make()
             fi }
-#ifdef GO_BEFORE_CONNECTED
-        :: atomic { me == LOWER && phase == READY && said && !flying && CLEAR ->
-#else
-        :: atomic { me == LOWER && phase == READY && said && heard && !flying && CLEAR ->
-#endif
-            conn[UPPER]!GO, generation, current; enqueue() }
+        :: atomic { me == LOWER && phase == READY && said && PICK(GO_BEFORE_CONNECTED, true, heard) && !flying && CLEAR ->
+            SAY(GO, generation, current); enqueue() }
         :: atomic { me == UPPER && phase == READY && waiting && !flying && !over ->
             if
             :: waiting == current && started -> waiting = 0; enqueue()
@@ -227,24 +147,13 @@ proctype Rank(bit me) {
             fi }
         :: atomic { flying && THEIRS.count >= OWN.count && !THEIRS.aborted ->
             assert(THEIRS.list[OWN.count - 1] == current);
-            flying = false; over = true; conn[1 - me]!END, current, 1 }
+            flying = false; over = true; SAY(END, current, 1) }
         :: atomic { may_cancel && !over ->
-            cancelled[current] = true;
-            over = true;
-            conn[1 - me]!END, current, flying;
-            if
-            :: flying -> flying = false; abort_link(); say_break()
-            :: else
-            fi }
+            cancelled[current] = true; over = true; SAY(END, current, flying); leave_nccl() }
         od;
         started = false;
         current++
     od
 }
 
-init {
-    atomic {
-        run Rank(LOWER);
-        run Rank(UPPER)
-    }
-}
+init { atomic { run Rank(LOWER); run Rank(UPPER) } }

@@ -1,17 +1,23 @@
 /*
- * How the living ranks of several hosts agree who of them goes on: src/ranks/group/shrink.c, src/ranks/hosts/quorum.c.  That the ranks
- * of a host agree is proved by shrink.pml.
+ * How the living ranks of several hosts agree who of them goes on.  That the ranks of a host agree is proved by shrink.pml.
  *
- * The ranks of each host wait until the lowest of them, which speaks for the host, has a decision.  The speaker of the lowest host that
- * can be reached gathers: when all living ranks that it can reach wait, or a limit has ended, it draws a number for a set of ranks, and
- * tells the hosts one after the other.  A set is a quorum if it has more than half of all ranks, or half of them with rank 0.
+ *   src/ranks/group/shrink.c    find_speaker speak await_decision join_hosts take_round_of_hosts
+ *   src/ranks/hosts/quorum.c    quern_is_quorum decide tell_followers is_better
  *
- * The ranks of the set meet twice under the number.  A rank that finds, in the first meeting, that another has left comes again.  In the
- * last meeting it does not: others may have completed it, so it ends with an error.  Who completes it has the group.
+ * The ranks of each host wait until the lowest of them, which speaks for the host, has a decision.  The speaker of the lowest host
+ * that can be reached gathers: when all living ranks that it can reach wait, or a limit has ended, it draws a number for a set of
+ * ranks, and tells the hosts one after the other.  A set is a quorum if it has more than half of all ranks, or half of them with
+ * rank 0.
  *
- * DEATHS ranks die at any moment, speakers and gatherers too; with CUT, host 0 loses its cable; EXPIRIES limits end early.  At most one
- * group is completed; no rank waits for ever; and without CUT and EXPIRIES a group is completed, unless a rank dies in the last meeting.
+ * The ranks of the set meet twice under the number.  A rank that finds, in the first meeting, that another has left comes again.
+ * In the last meeting it does not: others may have completed it, so it ends with an error.  Who completes it has the group.
+ *
+ * DEATHS ranks die at any moment, speakers and gatherers too; with CUT, host 0 loses its cable; EXPIRIES limits end early.  At most
+ * one group is completed; no rank waits for ever; and without CUT and EXPIRIES a group is completed, unless a rank dies in the last
+ * meeting.
  */
+#include "common.pml"
+
 #define RANKS    (HOSTS * PER)
 #define NUMBERS  (2 * (DEATHS + EXPIRIES) + 8)
 #define ALL      ((1 << RANKS) - 1)
@@ -37,25 +43,12 @@ byte group;                        /* the number of which a rank has completed t
 #define GATHERS  ((waiting & REACHED(HOST(me)) & (BIT(me) - 1)) == 0)
 #define ALL_HERE ((REACHED(HOST(me)) & ~(dead | ended | waiting)) == 0)
 
-#define COUNT(m) (((m) & 1) + ((m) >> 1 & 1) + ((m) >> 2 & 1) + ((m) >> 3 & 1))
-#if defined(NO_QUORUM)
-#define IS_QUORUM(m) true
-#elif defined(HALF_WITHOUT_RANK_0)
-#define IS_QUORUM(m) (2 * COUNT(m) >= RANKS)
-#elif defined(MAJORITY_OF_THOSE_THAT_LIVE)
-#define IS_QUORUM(m) (2 * COUNT(m) > COUNT(REACHED(HOST(me)) & ~dead))
-#else
-#define IS_QUORUM(m) (2 * COUNT(m) > RANKS || (2 * COUNT(m) == RANKS && ((m) & 1) == 1))
-#endif
+#define IS_QUORUM(m) PICK(NO_QUORUM, true, PICK(HALF_WITHOUT_RANK_0, (2 * COUNT(m) >= RANKS), PICK(MAJORITY_OF_THOSE_THAT_LIVE, \
+    (2 * COUNT(m) > COUNT(REACHED(HOST(me)) & ~dead)), (2 * COUNT(m) > RANKS || (2 * COUNT(m) == RANKS && HAS(m, 0))))))
 
 /* The number of a set that is no quorum is told, too: its ranks get an error. */
 inline gather() {
-#ifdef STALE_NUMBER
-    number = 1;
-#else
-    numbers++;
-    number = numbers;
-#endif
+    PICK(STALE_NUMBER, number = 1, numbers++; number = numbers);
     assert(number < NUMBERS);
     set[number] = waiting & REACHED(HOST(me))
 }
@@ -67,10 +60,7 @@ inline tell() {
     :: host == 0 -> break
     :: host > 0 ->
         host--;
-        if
-        :: (set[number] & OF(host)) != 0 && (REACHED(HOST(me)) & OF(host)) != 0 -> told[host] = number
-        :: else
-        fi
+        WHEN((set[number] & OF(host)) != 0 && (REACHED(HOST(me)) & OF(host)) != 0, told[host] = number)
     od
 }
 
@@ -88,25 +78,15 @@ await:
             :: atomic { told[HOST(me)] == heard && GATHERS && ALL_HERE -> gather() }; tell(); heard = number
             :: atomic { told[HOST(me)] == heard && GATHERS && !ALL_HERE && expiries > 0 -> expiries--; gather() };
                 tell(); heard = number
-#ifndef NO_LIMIT
-            :: timeout -> number = 0; break
-#endif
+            UNLESS(NO_LIMIT, :: timeout -> number = 0; break)
             fi;
-            if
-            :: (set[number] & BIT(me)) == 0 -> goto await  /* of a round before this rank's */
-            :: else
-            fi;
-            if
-            :: !IS_QUORUM(set[number]) -> break
-            :: else
-            fi;
+            WHEN((set[number] & BIT(me)) == 0, goto await);  /* of a round before this rank's */
+            WHEN(!IS_QUORUM(set[number]), break);
             d_step { waiting = waiting & ~BIT(me); first[number] = first[number] | BIT(me) };
             if
             :: first[number] == set[number]
             :: IS_OVER(number) -> goto again
-#ifndef NO_LIMIT
-            :: timeout -> break
-#endif
+            UNLESS(NO_LIMIT, :: timeout -> break)
             fi;
             last[number] = last[number] | BIT(me);
             if
@@ -115,14 +95,8 @@ await:
                 assert((left[number] & ~last[number]) == 0);
                 number = 0;
                 break
-#ifdef AGAIN_AFTER_THE_LAST
-            :: IS_OVER(number) -> goto again
-#else
-            :: IS_OVER(number) -> break
-#endif
-#ifndef NO_LIMIT
-            :: timeout -> break
-#endif
+            :: IS_OVER(number) -> PICK(AGAIN_AFTER_THE_LAST, goto again, break)
+            UNLESS(NO_LIMIT, :: timeout -> break)
             fi;
 again:
             left[number] = left[number] | BIT(me)
@@ -144,13 +118,9 @@ proctype cutter() { cut = true }
 init {
     byte who;
     atomic {
-        for (who : 0 .. RANKS - 1) { run rank(who) }
-#if DEATHS > 0
-        for (who : 1 .. DEATHS) { run killer() }
-#endif
-#ifdef CUT
-        run cutter()
-#endif
+        LOOP(who, RANKS, run rank(who));
+        LOOP(who, DEATHS, run killer());
+        ONLY(CUT, run cutter())
     };
 #if !defined(CUT) && EXPIRIES == 0 && 2 * DEATHS < HOSTS * PER
     _nr_pr == 1;

@@ -1,27 +1,30 @@
-/* The common part of all models: sets of ranks as bit masks, and a schedule of sets that all ranks go through. */
+/* The common part of the models of calls by any ranks of a group: a schedule of sets of ranks that all ranks go through. */
+#include "common.pml"
 
-#define HAS(members, rank) ((members) >> (rank) & 1)
-#define EVERYONE           ((1 << RANKS) - 1)
+#define EVERYONE ((1 << RANKS) - 1)
 
-/* The members of each round.  Any set of two or more ranks may be drawn; a rank goes through the rounds of which it is a member. */
+/* The members of each round: any set of two or more, or all if LEAST is EVERYONE.  A rank goes through the rounds that it is in. */
+#ifndef LEAST
+#define LEAST 3
+#endif
 byte members[ROUNDS];
 
 /* A single rank waits for no other: if one is drawn, all take part. */
 inline draw_schedule() {
     for (round : 0 .. ROUNDS - 1) {
-        select (drawn : 3 .. EVERYONE);
+        select (drawn : LEAST .. EVERYONE);
         members[round] = ((drawn & (drawn - 1)) -> drawn : EVERYONE)
     }
 }
 
-/* Moves `peer` on to the next other member of the round; RANKS when there is none. */
+#ifndef SET
+#define SET members[round]
+#endif
+
+/* Moves `peer` on to the next other rank of SET; RANKS when there is none. */
 inline next_peer() {
     do
-#ifdef NON_MEMBERS_AWAITED
-    :: peer == me -> peer++
-#else
-    :: peer < RANKS && (peer == me || !HAS(members[round], peer)) -> peer++
-#endif
+    :: PICK(NON_MEMBERS_AWAITED, peer == me, peer < RANKS && (peer == me || !HAS(SET, peer))) -> peer++
     :: else -> break
     od
 }
@@ -34,13 +37,15 @@ inline next_round() {
     od
 }
 
-/* For every other member of the round: all of them as one step, each as a step, or each as several. */
-#define FOR_PEERS(statement) \
-    peer = 0; next_peer(); do :: peer < RANKS -> statement; peer++; next_peer() :: else -> break od; peer = 0
-#define FOR_EACH_PEER(statement) \
-    atomic { peer = 0; next_peer() }; do :: peer < RANKS -> atomic { statement; peer++; next_peer() } :: else -> break od; peer = 0
-#define VISIT_PEERS(steps) \
-    atomic { peer = 0; next_peer() }; do :: peer < RANKS -> steps; atomic { peer++; next_peer() } :: else -> break od; peer = 0
+/* For every other rank of SET: all of them as one step, each as a step, or each as several. */
+#define FOR_PEERS(...) \
+    peer = 0; next_peer(); do :: peer < RANKS -> __VA_ARGS__; peer++; next_peer() :: else -> break od; peer = 0
+#define FOR_EACH_PEER(...) \
+    atomic { peer = 0; next_peer() }; \
+    do :: peer < RANKS -> atomic { __VA_ARGS__; peer++; next_peer() } :: else -> break od; peer = 0
+#define VISIT_PEERS(...) \
+    atomic { peer = 0; next_peer() }; \
+    do :: peer < RANKS -> __VA_ARGS__; atomic { peer++; next_peer() } :: else -> break od; peer = 0
 
 /* All ranks go through a schedule, after what is drawn or set for it. */
 #define START(prepare) \

@@ -34,6 +34,7 @@ from model.verify import Outcome  # noqa: E402
 GROUP = "protocol models"
 SPIN = "6.5.2"       # of the receipts: the number of states may be another one with another version
 WORKERS = 2
+SWITCH = r"(?:ifn?def |(?:defined|PICK|ONLY|UNLESS)\()([A-Z]\w+)"
 FIXED = 700000       # states: to compile a verifier takes as long as to visit so many
 
 
@@ -71,16 +72,16 @@ def perform(runs: list[Run]) -> list[Outcome]:
 
 
 def find_idle_statements(outcomes: list[Outcome]) -> list[str]:
-    """The statements that no correct run of a model reaches: nothing is proved about them."""
-    unreached = [o.unreached for o in outcomes if not o.run.variant and not o.fault]
-    return sorted(frozenset.intersection(*unreached)) if unreached else []
+    """The statements that correct runs of a model have, and none reaches: nothing is proved about them."""
+    correct = [outcome for outcome in outcomes if not outcome.run.variant and not outcome.fault]
+    return sorted(frozenset().union(*(o.unreached for o in correct)) - frozenset().union(*(o.reached for o in correct)))
 
 
 def find_untried_variants() -> list[str]:
     """The switches in the models that no run turns on."""
     tried = {word.partition("=")[0] for run in all_runs() for word in f"{run.size} {run.variant}".split()}
-    switches = {name for model in HERE.glob("*.pml") for name in re.findall(r"(?:ifn?def |defined\()(\w+)", model.read_text())}
-    return sorted(switches - tried)
+    text = "".join(model.read_text() for model in HERE.glob("*.pml"))
+    return sorted(set(re.findall(SWITCH, text)) - set(re.findall(r"#define (\w+)", text)) - tried)
 
 
 def states_of(outcomes: list[Outcome]) -> dict[str, int]:

@@ -1,13 +1,19 @@
 /*
- * A transfer that starts, moves and is cancelled or destroyed: quern_withdraw, quern_begin_copy and quern_end_copy
- * (src/ranks/transfer/transfer.h), hear_end and end_pair (src/ranks/transfer/progress.c), and the sleep of a rank (quern_notify and
- * quern_prepare_wait, src/ranks/eventcount.h).
+ * A transfer that starts, moves and is cancelled or destroyed, and the sleep of a rank.
  *
- * The sender and the receiver run ROUNDS rounds of one transfer.  Either may cancel at any time, also before its start, and then needs
- * its memory: the sender's is gone at once.  The receiver copies it in two pieces.  With THREADS a copy of memory that is gone is
- * a fault; else it gives rubbish.  In the end each has completed all rounds or knows that the transfer is over; a receiver that
- * completes has no rubbish; and nobody reads what is gone.  Sleeps have no limit here, so a lost wake-up is a deadlock.
+ *   src/ranks/transfer/transfer.h    quern_withdraw quern_begin_copy quern_end_copy
+ *   src/ranks/transfer/progress.c    hear_end end_pair transfer.heard
+ *   src/ranks/transfer/bytes.c       transfer.copying transfer.received
+ *   src/ranks/transfer/transfers.c   transfer.ending
+ *   src/ranks/eventcount.h           quern_notify quern_prepare_wait
+ *
+ * The sender and the receiver run ROUNDS rounds of one transfer.  Either may cancel at any time, also before its start, and then
+ * needs its memory: the sender's is gone at once.  The receiver copies it in two pieces.  With THREADS a copy of memory that is
+ * gone is a fault; else it gives rubbish.  In the end each has completed all rounds or knows that the transfer is over; a receiver
+ * that completes has no rubbish; and nobody reads what is gone.  Sleeps have no limit here, so a lost wake-up is a deadlock.
  */
+#include "common.pml"
+
 #define SENDER   0
 #define RECEIVER 1
 mtype = { START, DONE, END };
@@ -19,21 +25,12 @@ byte ends;                        /* by the sender: withdrawals */
 byte copying;                     /* by the receiver: odd while it copies */
 bool gone;
 
-inline notify(rank) {
-    if
-    :: has_waiter[rank] -> has_waiter[rank] = false; eventcount[rank]++
-    :: else
-    fi
-}
+inline notify(rank) { WHEN(has_waiter[rank], has_waiter[rank] = false; eventcount[rank]++) }
 
 inline say(to, word) {
-#ifdef NOTIFY_BEFORE_THE_WORD
-    notify(to);
-    ring[to]!word
-#else
+    ONLY(NOTIFY_BEFORE_THE_WORD, notify(to);)
     ring[to]!word;
-    notify(to)
-#endif
+    UNLESS(NOTIFY_BEFORE_THE_WORD, notify(to))
 }
 
 /* One look at the ring, which may be in vain. */
@@ -51,46 +48,21 @@ inline hear(me) {
 
 /* Sleeps unless there is something to hear. */
 inline rest(me) {
-#ifdef LISTEN_AFTER_THE_LOOK
+    UNLESS(LISTEN_AFTER_THE_LOOK, seen = eventcount[me]; has_waiter[me] = true;)
     if
-    :: empty(ring[me]) -> seen = eventcount[me]; has_waiter[me] = true; eventcount[me] != seen
+    :: empty(ring[me]) -> ONLY(LISTEN_AFTER_THE_LOOK, seen = eventcount[me]; has_waiter[me] = true;) eventcount[me] != seen
     :: nempty(ring[me])
     fi;
-#else
-    seen = eventcount[me];
-    has_waiter[me] = true;
-    if
-    :: empty(ring[me]) -> eventcount[me] != seen
-    :: nempty(ring[me])
-    fi;
-#endif
     has_waiter[me] = false
 }
 
 /* The sender takes its memory back. */
 inline withdraw() {
-#ifdef END_IS_NOT_SAID
-    skip;
-#else
-    say(RECEIVER, END);
-#endif
-#ifdef WITHDRAWN_AFTER_THE_LOOK
-    before = copying;
-#endif
-#ifndef NOT_WITHDRAWN
-    ends++;
-#endif
-#ifdef THREADS
-#ifndef WITHDRAWN_AFTER_THE_LOOK
-    before = copying;
-#endif
-#ifndef COPY_NOT_AWAITED
-    if
-    :: before % 2 -> copying != before
-    :: before % 2 == 0
-    fi;
-#endif
-#endif
+    PICK(END_IS_NOT_SAID, skip, say(RECEIVER, END));
+    ONLY(WITHDRAWN_AFTER_THE_LOOK, before = copying;)
+    UNLESS(NOT_WITHDRAWN, ends++;)
+    ONLY(THREADS,
+        UNLESS(WITHDRAWN_AFTER_THE_LOOK, before = copying;) UNLESS(COPY_NOT_AWAITED, WHEN(before % 2, copying != before);))
     gone = true
 }
 
@@ -114,10 +86,7 @@ active proctype sender() {
         :: done == round || over -> break
         od
     od;
-    if
-    :: over -> gone = true  /* the other end has failed, and copies no more */
-    :: else
-    fi;
+    WHEN(over, gone = true);  /* the other end has failed, and copies no more */
 end:
     assert(over || done == ROUNDS)
 }
@@ -125,27 +94,10 @@ end:
 /* True pieces are those of memory that is not gone. */
 inline copy_piece() {
     copying++;
-#ifndef NOT_LOOKED_BEFORE_THE_COPY
-    stands = ends == heard_ends;
-#else
-    stands = true;
-#endif
-    if
-    :: stands ->
-        rubbish = rubbish || gone;
-#ifdef THREADS
-        assert(!gone);
-#endif
-        pieces++
-    :: !stands
-    fi;
+    PICK(NOT_LOOKED_BEFORE_THE_COPY, stands = true, stands = ends == heard_ends);
+    WHEN(stands, rubbish = rubbish || gone; ONLY(THREADS, assert(!gone);) pieces++);
     copying++;
-#ifndef NOT_LOOKED_AFTER_THE_COPY
-    if
-    :: ends != heard_ends -> stands = false
-    :: else
-    fi
-#endif
+    UNLESS(NOT_LOOKED_AFTER_THE_COPY, WHEN(ends != heard_ends, stands = false))
 }
 
 active proctype receiver() {
@@ -167,16 +119,10 @@ active proctype receiver() {
             :: over
             :: !over && started < round -> rest(RECEIVER)
             :: !over && started >= round -> copy_piece();
-                if
-                :: !stands && pieces > 0 -> pieces = 0  /* void; the word that says why is on its way */
-                :: else
-                fi
+                WHEN(!stands && pieces > 0, pieces = 0)  /* void; the word that says why is on its way */
             :: !over -> over = true; say(SENDER, END)
             fi
         od;
-        if
-        :: !over -> assert(!rubbish); say(SENDER, DONE)
-        :: else
-        fi
+        WHEN(!over, assert(!rubbish); say(SENDER, DONE))
     od
 }

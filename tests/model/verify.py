@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ class Outcome:
     fault: str = ""                    # empty: as it must be
     states: int = 0
     seconds: float = 0.0
+    reached: frozenset[str] = frozenset()
     unreached: frozenset[str] = frozenset()
 
 
@@ -51,18 +53,21 @@ def verify(run: Run, directory: Path) -> str:
     return command(["./pan", f"-m{DEPTH}"], directory) + command(["./pan", "-d"], directory)
 
 
-def find_unreached(report: str) -> frozenset[str]:
-    """The lines that the run never came to, but for the ends of processes.  A line of an inline has several states in a process."""
-    process, unreached, all_states = "", set(), set()
+def find_statements(report: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The statements that the run came to, and those that it did not, but for the ends of processes.
+
+    One of an inline has a state at each place that uses it.  Numbers in it are sizes of the run.
+    """
+    process, unreached, texts = "", set(), defaultdict(set)
     for line in report.splitlines():
         if named := re.match(r"(?:unreached in )?(?:proctype|init|claim)\s*(\S*)", line):
             process = named[1]
-        elif found := re.match(r"\t(\S+\.pml:\d+), state (\d+), \"(?!-end-)", line):
-            unreached.add((found[1], process, found[2]))
-        elif found := re.match(r"\tstate\s+(\d+) -.* (\S+\.pml:\d+) => ", line):
-            all_states.add((found[2], process, found[1]))
-    reached = {line for line, *_ in all_states - unreached}
-    return frozenset(line for line, *_ in unreached) - reached
+        elif found := re.match(r"\t\S+\.pml:\d+, state (\d+), \"(?!-end-)", line):
+            unreached.add((process, found[1]))
+        elif found := re.match(r"\tstate\s+(\d+) -.* (\S+\.pml:\d+) => (.*)", line):
+            texts[process, found[1]].add(f"{found[2]}: " + re.sub(r"\d+", "#", found[3]))
+    reached = frozenset(text for state, each in texts.items() if state not in unreached for text in each)
+    return reached, frozenset(text for state in unreached for text in texts[state]) - reached
 
 
 def symptom_pattern(symptom: str) -> str:
@@ -96,7 +101,7 @@ def perform(run: Run) -> Outcome:
                 outcome.fault += "\n" + report
             stored = re.search(r"(\S+) states, stored", report)
             outcome.states = int(float(stored.group(1))) if stored else 0
-            outcome.unreached = find_unreached(report)
+            outcome.reached, outcome.unreached = find_statements(report)
         except RuntimeError as error:
             outcome.fault = str(error)
     outcome.seconds = time.monotonic() - began

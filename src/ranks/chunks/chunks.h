@@ -150,7 +150,7 @@ quern_status quern_chunks_wait(struct quern_membership *member, const uint32_t *
  *   thread    copies of a piece;  fence, if they stream;  left[chunk] -= 1, acquire and release
  *             if left[chunk] is 0: ready[place][chunk] of each member = ready_value, release
  *
- * So whoever reads a word with acquire order sees what all threads have written of the chunk.  Checked by tests/model/chunks.pml.
+ * So whoever reads a word with acquire order sees what all threads have written of the chunk.  Checked by tests/model/pieces.pml.
  */
 
 struct quern_chunks_work {

@@ -8,7 +8,7 @@
  * members (chunks_work.c).  A rank that refuses its arguments takes part in both meetings.  When the group is poisoned, this rank's
  * words that have not come get ~ready_value, so that those who look at them end.
  *
- * The table at the end is a row of the host transport.  Checked by tests/model/chunks.pml.
+ * The table at the end is a row of the host transport.  Checked by tests/model/pieces.pml.
  */
 #include "ranks/chunks/chunks.h"
 

@@ -477,7 +477,7 @@ void quern_close_bounce_buffer(struct quern_bounce_buffer *buffer);
  *
  * A half belongs to a piece from the beginning of the sender's copy to TAKEN, whatever becomes of the transfer meanwhile.  Only
  * the sender's memory needs this: items in symmetric memory go straight, also beside others in one list.  One stage for each
- * connection, with both directions.  Checked by tests/model/stage.pml.
+ * connection, with both directions.  Checked by tests/model/paths.pml.
  */
 
 enum { QUERN_BOUNCE_HALVES = 2, QUERN_BOUNCE_BYTES = QUERN_BOUNCE_BUFFER_BYTES / QUERN_BOUNCE_HALVES };
@@ -542,7 +542,7 @@ bool quern_send_data(struct quern_transfer_pair *pair);
  * nothing has met it.  The messages of a direction are numbered, and a tag is a number, of those that exchanges do not have.
  *
  * The carrier gets memory of the library alone, also one that borrows: MPI cannot cancel a send, and a transfer that is cancelled
- * gives its memory back at once.  Checked by tests/model/carry.pml.
+ * gives its memory back at once.  Checked by tests/model/paths.pml.
  */
 
 enum {
