@@ -1,5 +1,5 @@
 /*
- * Writes the numbers of numbers.h, one a line.  Compiled twice by tests/checks/nccl.py: with the library's own declarations, and
+ * Writes the numbers of numbers.h, one a line.  Compiled twice by tests/checks/foreign.py: with the library's own declarations, and
  * with a real nccl.h (THEIRS), whose functions must then have the types of the library's table.
  */
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /*
- * Writes the offsets and values that the library's declarations of UCX have, one a line.  Compiled twice by tests/checks/ucx.py:
- * with the library's own declarations, and with a real ucp/api/ucp.h (THEIRS), whose functions must then have the types of the
- * library's table.
+ * Writes the offsets and values that the library's declarations of UCX have, one a line.  Compiled twice by
+ * tests/checks/foreign.py: with the library's own declarations, and with a real ucp/api/ucp.h (THEIRS), whose functions must then
+ * have the types of the library's table.
  */
 #include <stddef.h>
 #include <stdio.h>

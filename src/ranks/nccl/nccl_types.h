@@ -1,6 +1,6 @@
 /*
  * What the library declares of nccl.h, under NCCL's names, so that building needs no header of NCCL.  The check "nccl" holds it
- * against the real headers (tests/checks/nccl.py).
+ * against the real headers (tests/checks/foreign.py).
  */
 #ifndef QUERN_NCCL_TYPES_H
 #define QUERN_NCCL_TYPES_H
