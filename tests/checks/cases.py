@@ -10,8 +10,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN = 3000   # characters of what a command has printed
 
-FAULTS = (AssertionError, OSError, LookupError, ValueError, subprocess.SubprocessError)
-
 
 def run(names: dict[str, object], call: Callable[[Callable], None] = lambda test: test()) -> int:
     """The exit status.  names: globals() of the check; call: how a test is called."""
@@ -20,11 +18,16 @@ def run(names: dict[str, object], call: Callable[[Callable], None] = lambda test
     for test in tests:
         try:
             call(test)
-        except FAULTS as fault:
+        except Exception as fault:
             print(f"{test.__name__}: {fault!r} {getattr(fault, 'stderr', '') or ''}".rstrip())
             failed += 1
     print(f"{len(tests) - failed} passed, {failed} failed")
     return 1 if failed else 0
+
+
+def check(condition: bool, text: str) -> None:
+    if not condition:
+        raise AssertionError(text)
 
 
 def expect(found: object, expected: object) -> None:

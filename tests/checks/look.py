@@ -19,6 +19,9 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import cases
+from cases import check
+
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = os.environ.get("QUERN_TEST_PROGRAMS", "build")
 sys.path.insert(0, str(ROOT / "bindings/python"))
@@ -41,15 +44,6 @@ static void note(const char *kind, const char *name) {
 int nvtxRangePushA(const char *name) { note("push", name); return 0; }
 int nvtxRangePop(void) { note("pop", ""); return 0; }
 """
-
-
-class Failed(Exception):
-    pass
-
-
-def check(condition: bool, text: str) -> None:
-    if not condition:
-        raise Failed(text)
 
 
 def run_demo(folder: Path, name: str, *options: str, **environment: str) -> None:
@@ -93,7 +87,7 @@ def check_nesting(events: list[dict]) -> None:
             outer.append(event)
 
 
-def check_trace(folder: Path) -> None:
+def test_trace(folder: Path) -> None:
     trace = json.loads((folder / "one.json").read_text())
     events = trace["traceEvents"]
     for event in events:
@@ -110,7 +104,7 @@ def check_trace(folder: Path) -> None:
     check(trace["otherData"]["events"] == len([e for e in events if e["ph"] != "M"]), "another number of events")
 
 
-def check_trace_of_ranks(folder: Path) -> None:
+def test_trace_of_ranks(folder: Path) -> None:
     """Which rank waits for the other is up to the machine; in each meeting at most one does not."""
     run_demo(folder, "ranks", "--ranks=2", "--experts=4", "--processes", "--timeout=600")
     all_waits = 0
@@ -126,7 +120,7 @@ def check_trace_of_ranks(folder: Path) -> None:
     check(all_waits > 0, "no rank waits for the other")
 
 
-def check_nvtx(folder: Path) -> None:
+def test_nvtx(folder: Path) -> None:
     library, notes = folder / "nvtx", folder / "notes"
     library.mkdir()
     (library / "nvtx.c").write_text(NVTX)
@@ -174,7 +168,7 @@ def check_with_safetensors(path: Path) -> None:
         check(list(stored.shape) == named[name]["shape"], f"safetensors reads another shape of {name}")
 
 
-def check_dump(folder: Path) -> None:
+def test_dump(folder: Path) -> None:
     found = stored_tensors(folder / "one")
     check({call.operation for call, _ in found} == {"cross_entropy", "adam"}, "other operations")
     check(all(call.step == DUMPED for call, _ in found), "another step")
@@ -188,7 +182,7 @@ def check_dump(folder: Path) -> None:
     check(not list((folder / "one").glob("*.part")), "a temporary file is left")
 
 
-def check_equal(folder: Path) -> None:
+def test_equal(folder: Path) -> None:
     status, text = compare("diff", folder / "one", folder / "two")
     count = len(stored_tensors(folder / "one"))
     check(status == 0 and f"{count} tensors equal, 0 differences" in text, f"status {status}: {text}")
@@ -212,7 +206,7 @@ def flip_bit(folder: Path, copy: Path, place: int) -> Tensor:
     return tensor
 
 
-def check_flips(folder: Path) -> None:
+def test_flips(folder: Path) -> None:
     """One bit of each tenth tensor."""
     for place in range(0, len(stored_tensors(folder / "one")), 10):
         copy = folder / f"flipped{place}"
@@ -226,7 +220,7 @@ def check_flips(folder: Path) -> None:
         shutil.rmtree(copy)
 
 
-def check_damage(folder: Path) -> None:
+def test_damage(folder: Path) -> None:
     """What cannot be read is an error with the name of the file, and not a difference."""
     def damage(name: str, change: Callable[[Path], object], expected: str) -> None:
         copy = folder / "damaged"
@@ -251,7 +245,7 @@ def check_damage(folder: Path) -> None:
     check(compare("show", folder / "none")[0] == 2, "a folder that does not exist")
 
 
-def check_other_runs(folder: Path) -> None:
+def test_other_runs(folder: Path) -> None:
     """Other arguments, another number of calls, a tolerance."""
     run_demo(folder, "other", "--beta2=0.9")
     status, text = compare("diff", folder / "one", folder / "other", "--all")
@@ -266,7 +260,7 @@ def check_other_runs(folder: Path) -> None:
     check(status == 0 and "1 within the tolerance" in text, f"status {status}: {text}")
 
 
-def check_show(folder: Path) -> None:
+def test_show(folder: Path) -> None:
     status, text = compare("show", folder / "one")
     check(status == 0 and "call 1, adam, step 3 on cpu: QUERN_OK" in text and "beta2 0.99" in text, f"status {status}: {text}")
 
@@ -274,7 +268,7 @@ def check_show(folder: Path) -> None:
 # ---- values ----
 
 
-def check_dtypes(_: Path) -> None:
+def test_dtypes(_: Path) -> None:
     """Every code of the small types: against Python's own float16 and float32, and the tables of the OCP's specification."""
     halves = tensors.DTYPES["F16"][1](struct.pack("<65536H", *range(65536)))
     expected = struct.unpack("<65536e", struct.pack("<65536H", *range(65536)))
@@ -305,7 +299,7 @@ def write_run(run: Path, *values: float) -> None:
                      "sha256": hashlib.sha256(data).hexdigest()}]}) + "\n")
 
 
-def check_zeros(folder: Path) -> None:
+def test_zeros(folder: Path) -> None:
     """Zeros of both signs have other bits, and no distance."""
     write_run(folder / "plus", 1.0, 0.0, 3.0, 4.0)
     write_run(folder / "minus", 1.0, -0.0, 3.0, 4.0)
@@ -315,7 +309,7 @@ def check_zeros(folder: Path) -> None:
     check(status == 0 and "1 within the tolerance" in text, f"status {status}: {text}")
 
 
-def check_not_finite(folder: Path) -> None:
+def test_not_finite(folder: Path) -> None:
     """A NaN and an infinity count apart, and no tolerance covers them."""
     write_run(folder / "nan", 1.0, math.nan, 3.0, -0.0)
     write_run(folder / "inf", 1.0, 2.0, math.inf, 0.0)
@@ -325,24 +319,12 @@ def check_not_finite(folder: Path) -> None:
         check(status == 1 and part in text, f"{part}: status {status}: {text}")
 
 
-CHECKS = (check_trace, check_trace_of_ranks, check_nvtx, check_dump, check_equal, check_flips, check_damage, check_other_runs,
-          check_show, check_dtypes, check_zeros, check_not_finite)
-
-
 def main() -> int:
-    failures = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for run in ("one", "two"):
             run_demo(folder, run)
-        for each in CHECKS:
-            try:
-                each(folder)
-            except (Failed, tensors.DumpError, KeyError, OSError, subprocess.SubprocessError) as error:
-                print(f"{each.__name__}: {error!r}")
-                failures += 1
-    print(f"{len(CHECKS) - failures} passed, {failures} failed")
-    return 1 if failures else 0
+        return cases.run(globals(), lambda test: test(folder))
 
 
 if __name__ == "__main__":

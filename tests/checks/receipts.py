@@ -16,6 +16,7 @@ from unittest import mock
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from checks import cases  # noqa: E402
+from checks.cases import expect  # noqa: E402
 from gen import measured, receipts, toolchain  # noqa: E402
 from gen.receipts import Settled, Unit  # noqa: E402
 
@@ -44,11 +45,6 @@ class Ledger:
         """The inputs and results of the group, as text."""
         entries = json.loads(self.file.read_text())["group"]
         return {name: f"{entry['inputs']} {entry['result']}" for name, entry in entries.items()}
-
-
-def expect(found: object, expected: object) -> None:
-    if found != expected:
-        raise AssertionError(f"{found}, expected {expected}")
 
 
 def call(test: Callable) -> None:

@@ -8,18 +8,17 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import cases
-from cases import expect, expect_in
+from cases import expect, expect_in, output_of
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(ROOT / "tests"))
-from gen import api, plan, selection  # noqa: E402
+from gen import api, plan  # noqa: E402
 from gen.spec import ARCHITECTURES, GPU_TARGETS  # noqa: E402
 from gen.toolchain import find_nvcc  # noqa: E402
 from runner.targets import first_with  # noqa: E402
@@ -33,22 +32,15 @@ CC = shlex.split(os.environ.get("CC", "cc"))
 
 
 def select(*options: str, status: int = 0) -> str:
-    done = subprocess.run([sys.executable, "-m", "gen.selection", "build", *options, "--folder", FOLDER], cwd=ROOT,
-                          capture_output=True, text=True)
-    if done.returncode != status:
-        raise AssertionError(f"{' '.join(options)}: status {done.returncode}, expected {status}: {done.stdout}{done.stderr}")
-    return done.stdout + done.stderr
+    return output_of(sys.executable, "-m", "gen.selection", "build", *options, "--folder", FOLDER, status=status)
 
 
 def engine(folder: Path) -> Path:
     """A stripped program that refers to every function."""
     (folder / "functions.h").write_text("".join(f"FUNCTION({name})\n" for name in api.functions()))
     program = folder / "engine"
-    command = [*CC, "-std=c11", "-O2", "-s", "-I", "include", "-I", str(folder), "tests/checks/selection.c", f"{FOLDER}/libquern.a",
-               "-lm", "-ldl", "-pthread", "-o", str(program)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise AssertionError(done.stderr)
+    output_of(*CC, "-std=c11", "-O2", "-s", "-I", "include", "-I", str(folder), "tests/checks/selection.c", f"{FOLDER}/libquern.a",
+              "-lm", "-ldl", "-pthread", "-o", str(program))
     return program
 
 
@@ -57,14 +49,13 @@ def facts() -> tuple[dict[str, str], int]:
     with tempfile.TemporaryDirectory() as name:
         program = engine(Path(name))
         size = program.stat().st_size
-        done = subprocess.run([str(program)], capture_output=True, text=True, check=True)
-    return dict(line.split(": ", 1) for line in done.stdout.splitlines() if ": " in line), size
+        said = output_of(str(program))
+    return dict(line.split(": ", 1) for line in said.splitlines() if ": " in line), size
 
 
 def targets_in_archive() -> set[str]:
     """The targets whose kernels or images the archive defines."""
-    done = subprocess.run(["nm", "--defined-only", f"{FOLDER}/libquern.a"], cwd=ROOT, capture_output=True, text=True)
-    return {found[1] for found in re.finditer(rf"__({'|'.join(TARGETS)})\b", done.stdout)}
+    return set(re.findall(rf"__({'|'.join(TARGETS)})\b", output_of("nm", "--defined-only", f"{FOLDER}/libquern.a")))
 
 
 def test_wrong_names_are_listed() -> None:
@@ -108,8 +99,7 @@ def test_a_pack_has_the_chosen_operations_and_shows_its_progress() -> None:
     if not find_nvcc():
         return
     with tempfile.TemporaryDirectory() as name:
-        command = [sys.executable, "-m", "gen", "pack", GPU, "--operations", "barrier", "-o", f"{name}/one.qpack"]
-        said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        said = output_of(sys.executable, "-m", "gen", "pack", GPU, "--operations", "barrier", "-o", f"{name}/one.qpack")
         kernels = sum(len(unit.kernels) for unit in plan.units("barrier", [GPU_TARGETS[GPU]]))
         expect_in("[1/1] barrier.fatbin", said)
         expect_in(f"{kernels} kernels for {GPU}", said)
@@ -117,8 +107,7 @@ def test_a_pack_has_the_chosen_operations_and_shows_its_progress() -> None:
 
 
 def test_the_tree_stays_current() -> None:
-    done = subprocess.run(["ninja", "-n", "build/light/libquern.a"], cwd=ROOT, capture_output=True, text=True)
-    expect_in("no work to do", done.stdout)
+    expect_in("no work to do", output_of("ninja", "-n", "build/light/libquern.a"))
 
 
 if __name__ == "__main__":

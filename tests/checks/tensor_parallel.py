@@ -16,6 +16,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from cases import check
+
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = os.environ.get("QUERN_TEST_PROGRAMS", "build")
 sys.path.insert(0, str(ROOT / "bindings/python"))
@@ -41,15 +43,6 @@ RUNS = (  # ranks, and how they run
 EMULATED = {"LD_LIBRARY_PATH": "build/emulator", "QUERN_EMULATOR": "9.0"}  # GPUs; without nvcc there are no kernels for them
 
 Values = Sequence[float]
-
-
-class Failed(Exception):
-    pass
-
-
-def check(condition: bool, text: str) -> None:
-    if not condition:
-        raise Failed(text)
 
 
 def run_demo(folder: Path, *options: str) -> None:
@@ -141,7 +134,7 @@ def main() -> int:
                 parts = run_parts(folder / str(number), ranks, options)
                 first = first or parts
                 check_run(title, parts, whole, first)
-            except (Failed, tensors.DumpError, KeyError, OSError, ValueError) as error:
+            except (AssertionError, tensors.DumpError, KeyError, OSError, ValueError) as error:
                 print(f"{title}: {error!r}")
                 failures += 1
     print(f"{len(chosen) - failures} passed, {failures} failed")

@@ -156,32 +156,61 @@ static pthread_t start(void *(*function)(void *), void *argument) {
     return thread;
 }
 
-/* ---- the scenes: devices ---- */
+/* ---- rounds ---- */
 
-static void load_use_close_unload(void) {
+static char group_name[64];
+
+static void *join_as(void *rank) {
+    works(engine->join(group_name, *(int *)rank, 2));
+    works(engine->meet(*(int *)rank));
+    return NULL;
+}
+
+static void in_two_threads(void *(*function)(void *)) {
+    static int ranks[] = {0, 1};
+    pthread_t thread[2];
+    for (int i = 0; i < 2; i++) thread[i] = start(function, &ranks[i]);
+    for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+}
+
+static void join_in_two_threads(void) {
+    static int number;
+    snprintf(group_name, sizeof group_name, "unloading.%d.%d", (int)getpid(), number++);
+    in_two_threads(join_as);
+}
+
+/* Of a round between load and unload: threads to open with, use, whether there are more threads, log, join, close, at exit. */
+static const char *steps;
+
+static void take_step(char step) {
+    if (step == '1' || step == '2') works(engine->open(step - '0'));
+    if (step == 'u') works(engine->use());
+    if (step == 't') demand(count_threads() > 2, "the engine uses one thread only");  /* else the scene would show nothing */
+    if (step == 'l') works(engine->log());
+    if (step == 'j') join_in_two_threads();
+    if (step == 'c') works(engine->close());
+    if (step == 'x') works(engine->close_at_unload());
+}
+
+static void take_steps(void) {
     load();
-    works(engine->open(2));
-    works(engine->use());
-    demand(count_threads() > 2, "the engine uses one thread only");  /* else the scene would show nothing */
-    works(engine->close());
+    for (const char *step = steps; *step; step++) take_step(*step);
     unload();
 }
+
+static void repeat_steps(int all, const char *of_round) {
+    steps = of_round;
+    repeat(all, take_steps);
+}
+
+/* ---- the scenes: devices ---- */
 
 static void unloads_beside_a_busy_thread(void) {
     pthread_t thread = start(be_busy, NULL);
-    repeat(MANY, load_use_close_unload);
+    repeat_steps(MANY, "2utc");
     __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
     pthread_join(thread, NULL);
 }
-
-static void load_use_forget_unload(void) {
-    load();
-    works(engine->open(2));
-    works(engine->use());
-    unload();
-}
-
-static void forgets_devices(void) { repeat(MANY, load_use_forget_unload); }
 
 static void open_use_close(void) {
     const int before = count_threads();
@@ -198,27 +227,13 @@ static void closes_without_unloading(void) {
     unload();
 }
 
-static void close_by_exit_handler(void) {
-    load();
-    works(engine->open(2));
-    works(engine->use());
-    works(engine->close_at_unload());
-    unload();
-}
+static void forgets_devices(void) { repeat_steps(MANY, "2u"); }
 
-static void static_objects_close_devices(void) { repeat(MANY / 5, close_by_exit_handler); }
-
-static void log_and_unload(void) {
-    load();
-    works(engine->open(1));
-    works(engine->log());
-    works(engine->use());
-    unload();
-}
+static void static_objects_close_devices(void) { repeat_steps(MANY / 5, "2ux"); }
 
 static void forgets_the_log(void) {
     setenv("QUERN_LOG", "2:/dev/null", 1);  /* a file, which the library opens */
-    repeat(MANY / 5, log_and_unload);
+    repeat_steps(MANY / 5, "1lu");
 }
 
 /* How much the library logs to descriptor 2, which is the same file before it is loaded, or only afterwards. */
@@ -246,53 +261,12 @@ static void logs_to_the_standard_error_of_its_start(void) {
     demand(logged_bytes(false) == 0, "lines in the file that got the number of standard error");
 }
 
-/* ---- the scenes: groups ---- */
-
-static char group_name[64];
-
-static void *join_as(void *rank) {
-    works(engine->join(group_name, *(int *)rank, 2));
-    works(engine->meet(*(int *)rank));
-    return NULL;
-}
-
-static void join_in_two_threads(void) {
-    static int number, ranks[] = {0, 1};
-    snprintf(group_name, sizeof group_name, "unloading.%d.%d", (int)getpid(), number++);
-    pthread_t thread[2];
-    for (int i = 0; i < 2; i++) thread[i] = start(join_as, &ranks[i]);
-    for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
-}
-
-static void join_and_forget(void) {
-    load();
-    works(engine->open(1));
-    join_in_two_threads();
-    unload();
-}
-
-static void join_close_and_forget(void) {
-    load();
-    works(engine->open(1));
-    join_in_two_threads();
-    works(engine->close());  /* the groups' device is gone */
-    unload();
-}
-
 static void forgets_groups(void) {
-    repeat(MANY / 5, join_and_forget);
-    repeat(MANY / 5, join_close_and_forget);
+    repeat_steps(MANY / 5, "1j");
+    repeat_steps(MANY / 5, "1jc");  /* the groups' device is gone */
 }
 
-static void join_and_close_by_exit_handler(void) {
-    load();
-    works(engine->open(1));
-    join_in_two_threads();
-    works(engine->close_at_unload());
-    unload();
-}
-
-static void static_objects_destroy_groups(void) { repeat(MANY / 5, join_and_close_by_exit_handler); }
+static void static_objects_destroy_groups(void) { repeat_steps(MANY / 5, "1jx"); }
 
 /* ---- the scenes: threads and processes ---- */
 
@@ -319,21 +293,28 @@ static void use_in_a_thread_that_outlives(void) {
 
 static void threads_outlive_the_engine(void) { repeat(MANY / 5, use_in_a_thread_that_outlives); }
 
-/* The status of a child; -1: it was killed. */
-static int await_child(pid_t child) {
+static void await_child(pid_t child) {
     int status;
     demand(child > 0 && waitpid(child, &status, 0) == child, "no child");
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    demand(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS, "the child failed");
 }
 
-static void run_child(void) {
-    alarm(LIMIT);
+static void in_child(void (*run)(void)) {
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(LIMIT);
+        run();
+        _exit(EXIT_SUCCESS);
+    }
+    await_child(child);
+}
+
+static void use_and_unload(void) {
     works(engine->use());
     demand(count_threads() > 1, "the child has no workers of its own");
     works(engine->close());
     expect_threads(1);
     unload();
-    _exit(EXIT_SUCCESS);
 }
 
 /* The child has no workers, and the ranks of its groups are its parent's. */
@@ -342,13 +323,8 @@ static void fork_and_unload(void) {
     works(engine->open(2));
     join_in_two_threads();
     works(engine->use());
-    pid_t child = fork();
-    if (child == 0) run_child();
-    demand(await_child(child) == EXIT_SUCCESS, "the child failed");
-    static int ranks[] = {0, 1};
-    pthread_t thread[2];
-    for (int i = 0; i < 2; i++) thread[i] = start(join_as, &ranks[i]);  /* a new group under the same name: it is free */
-    for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+    in_child(use_and_unload);
+    in_two_threads(join_as);  /* a new group under the same name: it is free */
     unload();
 }
 
@@ -359,24 +335,19 @@ static void *meet_as(void *rank) {
     return NULL;
 }
 
+static void close_and_unload(void) {
+    works(engine->close_at_unload());
+    unload();
+}
+
 static void child_leaves_the_groups_of_its_parent(void) {
-    static int ranks[] = {0, 1};
     load();
     works(engine->open(1));
     join_in_two_threads();
-    for (int way = 0; way < 2; way++) {
-        pid_t child = fork();
-        if (child == 0) {
-            alarm(LIMIT);
-            if (way) works(engine->close_at_unload());
-            unload();
-            _exit(EXIT_SUCCESS);
-        }
-        demand(await_child(child) == EXIT_SUCCESS, "the child failed");
-        pthread_t thread[2];
-        for (int i = 0; i < 2; i++) thread[i] = start(meet_as, &ranks[i]);
-        for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
-    }
+    in_child(unload);
+    in_two_threads(meet_as);
+    in_child(close_and_unload);
+    in_two_threads(meet_as);
     unload();
 }
 
@@ -392,7 +363,7 @@ static void exits_after_the_system_call_fork(void) {
         alarm(LIMIT);
         exit(EXIT_SUCCESS);
     }
-    demand(await_child(child) == EXIT_SUCCESS, "the child failed");
+    await_child(child);
     unload();
 }
 
@@ -407,32 +378,28 @@ static void exit_beside(void *(*thread)(void *), int microseconds) {
     exit(EXIT_SUCCESS);
 }
 
+static int attempt;
+
+static void exit_beside_a_call(void) {
+    load();
+    works(engine->open(2));
+    exit_beside(attempt % 2 ? use_until_the_end : reopen_until_the_end, 37 * attempt);
+}
+
 static void exits_beside_a_call(void) {
-    for (int i = 0; i < 100; i += is_small() ? 9 : 1) {  /* odd and even ones */
-        pid_t child = fork();
-        if (child == 0) {
-            alarm(LIMIT);
-            load();
-            works(engine->open(2));
-            exit_beside(i % 2 ? use_until_the_end : reopen_until_the_end, 37 * i);
-        }
-        demand(await_child(child) == EXIT_SUCCESS, "exit failed");
-    }
+    for (attempt = 0; attempt < 100; attempt += is_small() ? 9 : 1) in_child(exit_beside_a_call);  /* odd and even ones */
+}
+
+static void run_with_a_preloaded_engine(void) {
+    setenv("LD_PRELOAD", engine_path, 1);
+    setenv("ENGINE_OPENS_BEFORE_MAIN", "1", 1);
+    execl("/proc/self/exe", "host", PRELOADED, (char *)NULL);
+    _exit(EXIT_FAILURE);
 }
 
 /* The engine is loaded before main, and its constructor opens the devices. */
 static void exits_beside_a_call_of_a_preloaded_engine(void) {
-    for (int i = 0; i < 20; i++) {
-        pid_t child = fork();
-        if (child == 0) {
-            alarm(LIMIT);
-            setenv("LD_PRELOAD", engine_path, 1);
-            setenv("ENGINE_OPENS_BEFORE_MAIN", "1", 1);
-            execl("/proc/self/exe", "host", PRELOADED, (char *)NULL);
-            _exit(EXIT_FAILURE);
-        }
-        demand(await_child(child) == EXIT_SUCCESS, "exit failed");
-    }
+    for (int i = 0; i < 20; i++) in_child(run_with_a_preloaded_engine);
 }
 
 static void run_preloaded(void) {
@@ -449,20 +416,17 @@ static void reload_at_exit(void) {
     works(engine->use());
 }
 
+static void unload_at_exit(void) {
+    atexit(reload_at_exit);
+    load();
+    works(engine->open(2));
+    works(engine->use());
+    exit(EXIT_SUCCESS);
+}
+
 /* A host that unloads its engines in an exit handler, as a static list of plug-ins does. */
 static void unloads_at_exit(void) {
-    for (int i = 0; i < 20; i++) {
-        pid_t child = fork();
-        if (child == 0) {
-            alarm(LIMIT);
-            atexit(reload_at_exit);
-            load();
-            works(engine->open(2));
-            works(engine->use());
-            exit(EXIT_SUCCESS);
-        }
-        demand(await_child(child) == EXIT_SUCCESS, "exit failed");
-    }
+    for (int i = 0; i < 20; i++) in_child(unload_at_exit);
 }
 
 static const struct {
