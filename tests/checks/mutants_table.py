@@ -1,4 +1,5 @@
-"""Mutants that no rule of tests/mutation/operators.py makes, and those of races.  Read by tests/checks/mutants.py.
+"""Mutants that no rule of tests/mutation/operators.py makes, and those for checks that judge no rule's.  Read by
+tests/checks/mutants.py.
 
 A row is the mutant's name, its file, the job that fails, the old text, which the file has once, and the new text.  A job is the
 kind of its configuration, or more of its name, and the suite or the check.
@@ -85,12 +86,6 @@ MUTANTS = (
      "emulated: test_collective_faults_cuda", "atomicMin(&differs, threadIdx.x)", "differs = threadIdx.x"),
     ("a gradient before the wait", "src/kernels/cuda/cross_entropy.cuh", "emulated: test_cross_entropy_steps",
      "    join_launches();\n    if (", "    if (blockIdx.x == 1) {\n        join_launches();\n    }\n    if ("),
-    ("a count that releases no divisor", "src/kernels/cuda/device_memory.cuh", "checks: data races", "st.release.gpu.global.u32",
-     "st.relaxed.gpu.global.u32"),
-    ("a ticket that releases no losses", "src/kernels/cuda/device_memory.cuh", "checks: data races",
-     "atom.acq_rel.gpu.global.add.u32", "atom.relaxed.gpu.global.add.u32"),
-    ("a wait that acquires no divisor", "src/kernels/cuda/device_memory.cuh", "checks: data races", "ld.acquire.gpu.global.u32",
-     "ld.relaxed.gpu.global.u32"),
     ("half of the random bits of small values", "src/kernels/cuda/fp8.cuh", "emulated: test_adam_scaled", "(float)random16",
      "(float)(random16 & 0xffu)"),
     ("launch: the first block to finish meets", "src/kernels/cuda/grid_gate.cuh", "emulated: test_ragged_cuda", "== gridDim.x - 1;",
@@ -163,8 +158,6 @@ MUTANTS = (
      "        memcpy(&args[i], given, sizeof *args);"),
     ("an array of groups by this header's size", "src/ranks/group/group.c", "cpu: test_structs",
      "i < count; i++, given += bytes) {", "i < count; i++, given += sizeof *args) {"),
-    ("destroyed under another thread's eyes", "src/ranks/handles.c", "checks: data races of ranks",
-     "while (__atomic_load_n(&group->visitors, __ATOMIC_SEQ_CST)) sched_yield();", ""),
     ("handle destroyed twice", "src/ranks/handles.c", "ranks: test_group",
      "__atomic_exchange_n(&group->member, NULL, __ATOMIC_SEQ_CST);", "__atomic_load_n(&group->member, __ATOMIC_SEQ_CST);"),
     ("only what the buffers hold", "src/ranks/hosts/sendrecv.c", "ranks: test_hosts", "        if (!has_sent(channel)) sent ",
@@ -172,10 +165,6 @@ MUTANTS = (
     ("a round of leaders for each host", "src/ranks/hosts/net.c", "ranks: test_hosts", "distance *= 2) {", "distance += 1) {"),
     ("a meeting that ends before the last has come", "src/ranks/meeting.c", "checks: points of ranks", ") return false;\n",
      ") return wait->next > 0;\n"),
-    ("a rank that has come and left is lost", "src/ranks/meeting.c", "checks: races of ranks",
-     "if (gone && !has_come(wait, slot)) return rank;", "if (gone) return rank;"),
-    ("a time-out although the last has come", "src/ranks/meeting.c", "checks: races of ranks",
-     "    if (!text.length) return QUERN_OK;  /* the last rank has arrived just now */\n", ""),
     ("announced before the mailbox is filled", "src/ranks/meeting.c", "checks: points of ranks",
      "++) write_piece(members[i], bytes ? (const char *)payloads[i] + offset : NULL, bytes);\n"
      "    QUERN_POINT(EXCHANGE_WRITTEN);\n    quern_status status = meet_in_exchange(members, count, meeting, "
@@ -184,12 +173,6 @@ MUTANTS = (
      "    for (int i = 0; i < count; i++) write_piece(members[i], bytes ? (const char *)payloads[i] + offset : NULL, bytes);\n"
      "    quern_status status = QUERN_OK;\n"
      "    for (int i = 0; i < count && status == QUERN_OK; i++) status = quern_await(members[i], meeting);\n"),
-    ("looks without acquire", "src/ranks/meeting.c", "checks: data races of ranks",
-     ".signal : member->from[slot], __ATOMIC_ACQUIRE);", ".signal : member->from[slot], __ATOMIC_RELAXED);"),
-    ("signals to all without release", "src/ranks/meeting.c", "checks: data races of ranks",
-     "&half->signal, signal, __ATOMIC_RELEASE)", "&half->signal, signal, __ATOMIC_RELAXED)"),
-    ("signals without release", "src/ranks/meeting.c", "checks: data races of ranks",
-     "quern_make_signal(epoch, tag), __ATOMIC_RELEASE)", "quern_make_signal(epoch, tag), __ATOMIC_RELAXED)"),
     ("a lost host is an error of CUDA", "src/ranks/nccl/nccl.c", "emulated: test_nccl", "[ncclRemoteError] = QUERN_PEER_LOST",
      "[ncclInvalidUsage] = QUERN_PEER_LOST"),
     ("the watcher without the lock", "src/ranks/nccl/nccl_watch.c", "emulated: test_nccl_group",
@@ -211,10 +194,6 @@ MUTANTS = (
     ("a plan that writes before the others come", "src/ranks/ragged/ragged_host.c", "checks: points of ranks",
      "status = quern_ragged_vote(call, &meeting);\n    if (status != QUERN_OK) return status;\n    QUERN_POINT(",
      "status = QUERN_OK;\n    QUERN_POINT("),
-    ("no look at the poison before the copy", "src/ranks/ragged/ragged_host.c", "checks: races of ranks",
-     "    quern_status status = quern_check_poison(exchange->call->member);\n", "    quern_status status = QUERN_OK;\n"),
-    ("no look at the poison before the next window", "src/ranks/ragged/ragged_host.c", "checks: races of ranks",
-     "        if (status == QUERN_OK) status = quern_check_poison(exchange->call->member);\n", ""),
     ("a segment unregistered at once", "src/ranks/registered_segment.c", "checks: symmetric memory of ranks",
      "    quern_when_idle(&registered->task);\n", "    registered->task.run(&registered->task);\n"),
     ("a group refused although it is complete", "src/ranks/rendezvous.c", "checks: races of ranks", " != QUERN_SEGMENT_READY;\n",
@@ -260,10 +239,6 @@ MUTANTS = (
     ("a limit that only this end knows of", "src/ranks/transfer/wait.c", "ranks: test_transfer_ends",
      '    quern_transfer_fail(transfer, QUERN_PEER_TIMEOUT, "rank %d waited %g s for %s", member->rank, waited, missing);\n',
      "    transfer->state = QUERN_TRANSFER_OVER;\n    transfer->status = QUERN_PEER_TIMEOUT;\n"),
-    ("a cancel does not wait for a thread that copies", "src/ranks/transfer/transfer.h", "checks: data races of ranks",
-     "    if (conn->out.is_mapped || copying % 2 == 0) return;\n", "    return;\n"),
-    ("a copy that does not look for a cancel", "src/ranks/transfer/transfer.h", "checks: data races of ranks",
-     "    if (__atomic_load_n(&ring->ends, __ATOMIC_RELAXED) == conn->ends) return true;\n", "    return true;\n"),
     ("answers freed at once", "src/runtime/answers.c", "emulated: test_idle_cuda", "        quern_discard_when_idle(leftover);\n",
      "        leftover->task.run(&leftover->task);\n"),
     ("a matrix larger than memory", "src/runtime/arguments.c", "cpu: test_fields_cross_entropy",

@@ -1,4 +1,7 @@
-/* What calls do to handles: a table by the names of functions.  Called by fuzz.c. */
+/*
+ * What calls do to handles: a table by the names of functions.  Those whose names end with _close or _destroy end the handle that
+ * is their first parameter.  Called by fuzz.c.
+ */
 #include "effects.h"
 
 #include <string.h>
@@ -9,37 +12,23 @@
 
 /* ---- before ---- */
 
+static bool ends_with(const char *text, const char *end) {
+    const size_t length = strlen(text), tail = strlen(end);
+    return length >= tail && same_text(text + length - tail, end);
+}
+
+/* NULL: it ends none. */
+static void **ended_handle(struct call *call) {
+    const char *name = call->function->name;
+    return ends_with(name, "_close") || ends_with(name, "_destroy") ? (void **)call->parameters : NULL;
+}
+
 /* A permanent handle stays; a handle with dependents is closed after them. */
-static void closes(void **handle) {
+static void before_end(void **handle) {
     struct live *live = state_find(*handle);
     if (live && state_is_permanent(live)) *handle = NULL;
     else if (live) state_destroy_dependents(live);
 }
-
-static bool before_device_close(struct call *call) {
-    closes((void **)&((quern_device_close__parameters *)call->parameters)->device);
-    return true;
-}
-
-static bool before_blas_close(struct call *call) {
-    closes((void **)&((quern_blas_close__parameters *)call->parameters)->blas);
-    return true;
-}
-
-static bool before_group_destroy(struct call *call) {
-    closes((void **)&((quern_group_destroy__parameters *)call->parameters)->group);
-    return true;
-}
-
-static bool before_device_open(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_device); }
-static bool before_blas_open(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_blas); }
-static bool before_plan_create(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_adam_plan); }
-static bool before_sums_create(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_accumulate_plan); }
-static bool before_quantize_create(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_quantize_plan); }
-static bool before_group_create(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_group); }
-static bool before_ragged_plan_create(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_ragged_plan); }
-
-static bool before_transfer_prepare(struct call *call) { (void)call; return state_has_room(HANDLE_OF_quern_transfer); }
 
 /* Hardly an input would begin with the same group before. */
 static bool before_transfer_end(struct call *call) {
@@ -95,60 +84,30 @@ static void after_device_open(struct call *call) {
     state_add(HANDLE_OF_quern_device, *((quern_device_open__parameters *)call->parameters)->device, NULL);
 }
 
-static void after_device_close(struct call *call) {
-    struct live *live = state_find(((quern_device_close__parameters *)call->parameters)->device);
-    if (live) state_remove(live);
-}
-
 static void after_blas_open(struct call *call) {
     const quern_blas_open__parameters *p = (const void *)call->parameters;
     state_add(HANDLE_OF_quern_blas, *p->blas, p->device);
 }
 
-static void after_blas_close(struct call *call) {
-    struct live *live = state_find(((quern_blas_close__parameters *)call->parameters)->blas);
-    if (live) state_remove(live);
-}
-
-static void after_plan_create(struct call *call) {
-    const quern_adam_plan_create__parameters *p = (const void *)call->parameters;
-    struct live *live = state_add(HANDLE_OF_quern_adam_plan, *p->plan, p->device);
-    memcpy(&live->made, p->args, (p->args->size & 0xffff) < sizeof live->made ? p->args->size & 0xffff : sizeof live->made);
+/* Keeps the arguments of a plan, which may be shorter than today's. */
+static void keep_plan(struct call *call, struct live *live, void *made, size_t most, const void *args) {
+    uint32_t size;
+    memcpy(&size, args, sizeof size);
+    memset(made, 0, most);
+    memcpy(made, args, (size & 0xffff) < most ? size & 0xffff : most);
     keep(live, call);
 }
 
-static void after_sums_create(struct call *call) {
-    const quern_accumulate_plan_create__parameters *p = (const void *)call->parameters;
-    struct live *live = state_add(HANDLE_OF_quern_accumulate_plan, *p->plan, p->device);
-    const size_t bytes = p->args->size & 0xffff;
-    live->summed = (quern_accumulate_args){0};
-    memcpy(&live->summed, p->args, bytes < sizeof live->summed ? bytes : sizeof live->summed);
-    keep(live, call);
-}
+#define AFTER_PLAN(operation, field) \
+    static void after_##operation##_create(struct call *call) { \
+        const quern_##operation##_create__parameters *p = (const void *)call->parameters; \
+        struct live *live = state_add(HANDLE_OF_quern_##operation, *p->plan, p->device); \
+        keep_plan(call, live, &live->field, sizeof live->field, p->args); \
+    }
 
-static void after_sums_destroy(struct call *call) {
-    struct live *live = state_find(((quern_accumulate_plan_destroy__parameters *)call->parameters)->plan);
-    if (live) state_remove(live);
-}
-
-static void after_quantize_create(struct call *call) {
-    const quern_quantize_plan_create__parameters *p = (const void *)call->parameters;
-    struct live *live = state_add(HANDLE_OF_quern_quantize_plan, *p->plan, p->device);
-    const size_t bytes = p->args->size & 0xffff;
-    live->quantized = (quern_quantize_args){0};
-    memcpy(&live->quantized, p->args, bytes < sizeof live->quantized ? bytes : sizeof live->quantized);
-    keep(live, call);
-}
-
-static void after_quantize_destroy(struct call *call) {
-    struct live *live = state_find(((quern_quantize_plan_destroy__parameters *)call->parameters)->plan);
-    if (live) state_remove(live);
-}
-
-static void after_plan_destroy(struct call *call) {
-    struct live *live = state_find(((quern_adam_plan_destroy__parameters *)call->parameters)->plan);
-    if (live) state_remove(live);
-}
+AFTER_PLAN(adam_plan, made)
+AFTER_PLAN(accumulate_plan, summed)
+AFTER_PLAN(quantize_plan, quantized)
 
 static void after_group_create(struct call *call) {
     const quern_group_create__parameters *p = (const void *)call->parameters;
@@ -164,11 +123,6 @@ static void after_group_split(struct call *call) {
 static void after_group_shrink(struct call *call) {
     const quern_group_shrink__parameters *p = (const void *)call->parameters;
     for (int i = 0; i < p->count; i++) state_add(HANDLE_OF_quern_group, p->new_groups[i], state_find(p->groups[i])->device);
-}
-
-static void after_group_destroy(struct call *call) {
-    struct live *live = state_find(((quern_group_destroy__parameters *)call->parameters)->group);
-    if (live) state_remove(live);
 }
 
 static void after_symmetric_alloc(struct call *call) {
@@ -198,11 +152,6 @@ static void after_ragged_plan_create(struct call *call) {
     keep(live, call);
 }
 
-static void after_ragged_plan_destroy(struct call *call) {
-    struct live *live = state_find(((quern_ragged_plan_destroy__parameters *)call->parameters)->plan);
-    if (live) state_remove(live);
-}
-
 static void after_transfer_prepare(struct call *call) {
     const quern_transfer_prepare__parameters *p = (const void *)call->parameters;
     struct live *live = state_add(HANDLE_OF_quern_transfer, *p->transfer, NULL);
@@ -216,45 +165,33 @@ static void after_transfer_cancel(struct call *call) {
     if (live && !input_one_in(4)) state_destroy(live);
 }
 
-static void after_transfer_destroy(struct call *call) {
-    struct live *live = state_find(((quern_transfer_destroy__parameters *)call->parameters)->transfer);
-    if (live) state_remove(live);
-}
-
 /* ---- the table ---- */
 
 static const struct effect {
     const char *function;
+    enum handle made;                  /* for which there must be room */
     bool (*before)(struct call *call);
     void (*after)(struct call *call);  /* after QUERN_OK, or a function without a status */
 } effects[] = {
-    {"quern_device_open", before_device_open, after_device_open},
-    {"quern_device_close", before_device_close, after_device_close},
-    {"quern_blas_open", before_blas_open, after_blas_open},
-    {"quern_blas_close", before_blas_close, after_blas_close},
-    {"quern_adam_plan_create", before_plan_create, after_plan_create},
-    {"quern_adam_plan_destroy", NULL, after_plan_destroy},
-    {"quern_accumulate_plan_create", before_sums_create, after_sums_create},
-    {"quern_accumulate_plan_destroy", NULL, after_sums_destroy},
-    {"quern_quantize_plan_create", before_quantize_create, after_quantize_create},
-    {"quern_quantize_plan_destroy", NULL, after_quantize_destroy},
-    {"quern_group_create", before_group_create, after_group_create},
-    {"quern_group_split", before_group_create, after_group_split},
-    {"quern_group_shrink", before_group_create, after_group_shrink},
-    {"quern_group_destroy", before_group_destroy, after_group_destroy},
-    {"quern_symmetric_alloc", before_symmetric_alloc, after_symmetric_alloc},
-    {"quern_symmetric_register", NULL, after_symmetric_register},
-    {"quern_symmetric_free", NULL, after_symmetric_free},
-    {"quern_ragged_plan_create", before_ragged_plan_create, after_ragged_plan_create},
-    {"quern_ragged_plan_destroy", NULL, after_ragged_plan_destroy},
-    {"quern_transfer_prepare", before_transfer_prepare, after_transfer_prepare},
-    {"quern_transfer_destroy", NULL, after_transfer_destroy},
-    {"quern_transfer_start", before_transfer_start, NULL},
-    {"quern_transfer_test", before_transfer_test, NULL},
-    {"quern_transfer_wait", before_transfer_wait, NULL},
-    {"quern_transfer_cancel", NULL, after_transfer_cancel},
-    {"quern_transfer_end", before_transfer_end, NULL},
-    {"quern_trace_end", before_trace_end, NULL},
+    {"quern_device_open", HANDLE_OF_quern_device, NULL, after_device_open},
+    {"quern_blas_open", HANDLE_OF_quern_blas, NULL, after_blas_open},
+    {"quern_adam_plan_create", HANDLE_OF_quern_adam_plan, NULL, after_adam_plan_create},
+    {"quern_accumulate_plan_create", HANDLE_OF_quern_accumulate_plan, NULL, after_accumulate_plan_create},
+    {"quern_quantize_plan_create", HANDLE_OF_quern_quantize_plan, NULL, after_quantize_plan_create},
+    {"quern_group_create", HANDLE_OF_quern_group, NULL, after_group_create},
+    {"quern_group_split", HANDLE_OF_quern_group, NULL, after_group_split},
+    {"quern_group_shrink", HANDLE_OF_quern_group, NULL, after_group_shrink},
+    {"quern_symmetric_alloc", NO_HANDLE, before_symmetric_alloc, after_symmetric_alloc},
+    {"quern_symmetric_register", NO_HANDLE, NULL, after_symmetric_register},
+    {"quern_symmetric_free", NO_HANDLE, NULL, after_symmetric_free},
+    {"quern_ragged_plan_create", HANDLE_OF_quern_ragged_plan, NULL, after_ragged_plan_create},
+    {"quern_transfer_prepare", HANDLE_OF_quern_transfer, NULL, after_transfer_prepare},
+    {"quern_transfer_start", NO_HANDLE, before_transfer_start, NULL},
+    {"quern_transfer_test", NO_HANDLE, before_transfer_test, NULL},
+    {"quern_transfer_wait", NO_HANDLE, before_transfer_wait, NULL},
+    {"quern_transfer_cancel", NO_HANDLE, NULL, after_transfer_cancel},
+    {"quern_transfer_end", NO_HANDLE, before_transfer_end, NULL},
+    {"quern_trace_end", NO_HANDLE, before_trace_end, NULL},
 };
 
 static const struct effect *find(const struct call *call) {
@@ -265,10 +202,15 @@ static const struct effect *find(const struct call *call) {
 
 bool effects_before(struct call *call) {
     const struct effect *effect = find(call);
-    return !effect || !effect->before || effect->before(call);
+    if (ended_handle(call)) before_end(ended_handle(call));
+    if (!effect) return true;
+    return (!effect->made || state_has_room(effect->made)) && (!effect->before || effect->before(call));
 }
 
 void effects_after(struct call *call, uint64_t result) {
     const struct effect *effect = find(call);
-    if (effect && effect->after && (call->function->result != STATUS || result == QUERN_OK)) effect->after(call);
+    struct live *ended = ended_handle(call) ? state_find(*ended_handle(call)) : NULL;
+    if (call->function->result == STATUS && result != QUERN_OK) return;
+    if (ended) state_remove(ended);
+    if (effect && effect->after) effect->after(call);
 }

@@ -37,7 +37,8 @@ FURTHER = (
     ("src/kernels/collective.h", "data races of ranks"),
     *((f"src/kernels/cuda/{name}*", "data races of GPU ranks")
       for name in ("barrier", "block_scan", "grid_gate", "ragged", "slice_error", "system_memory")),
-    *((f"src/kernels/cuda/{name}*", "data races") for name in ("async_copy", "bulk_copy", "cluster", "cross_entropy", "row_")),
+    *((f"src/kernels/cuda/{name}*", "data races")
+      for name in ("async_copy", "bulk_copy", "cluster", "cross_entropy", "device_memory", "row_")),
     *((f"src/kernels/cuda/{name}*", "data races of Adam") for name in ("adam", "async_copy", "gradient", "narrow", "random_words")))
 
 
