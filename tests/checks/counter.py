@@ -12,8 +12,8 @@ from pathlib import Path
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-sys.path.insert(0, str(ROOT / "bench"))
+sys.path[:0] = [str(ROOT), str(ROOT / "bench"), str(ROOT / "tests")]
+from checks import cases  # noqa: E402
 from count import check, chips, predict, sass, table  # noqa: E402
 from count.counts import Count, count  # noqa: E402
 from count.describe import Item, Role, Shape, Use, Way  # noqa: E402
@@ -264,18 +264,5 @@ def test_what_is_counted() -> None:
     expect((once == again) + 2 * (once != newer), 3, "inputs")
 
 
-def main() -> int:
-    tests = [value for name, value in globals().items() if name.startswith("test_")]
-    failed = 0
-    for test in tests:
-        try:
-            test()
-        except (AssertionError, Fault) as error:
-            failed += 1
-            print(f"{test.__name__}: {error}")
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cases.run(globals()))

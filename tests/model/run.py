@@ -56,10 +56,8 @@ def has_spin_of_receipts() -> bool:
 
 def show(outcome: Outcome) -> None:
     good = f"fails with {verify.describe(outcome.run.symptom)}, as it must" if outcome.run.variant else "holds"
-    manner = "FAILED" if outcome.fault else good
-    print(f"{outcome.run.name}: {manner} ({outcome.states} states, {outcome.seconds:.1f} s)", flush=True)
-    if outcome.fault:
-        print(outcome.fault, flush=True)
+    manner, report = ("FAILED", f"\n{outcome.fault}") if outcome.fault else (good, "")
+    print(f"{outcome.run.name}: {manner} ({outcome.states} states, {outcome.seconds:.1f} s){report}", flush=True)
 
 
 def perform(runs: list[Run]) -> list[Outcome]:
@@ -90,15 +88,13 @@ def states_of(outcomes: list[Outcome]) -> dict[str, int]:
 
 def part_of(runs: list[Run], number: int, count: int, states: dict[str, dict[str, int]]) -> list[Run]:
     """The runs of one part: the longest first into the emptiest."""
-    def cost(run: Run) -> int:
-        return FIXED + states.get(run.model, {}).get(f"{run.size} {run.variant}".rstrip(), 0)
-
+    cost = {run: FIXED + states.get(run.model, {}).get(f"{run.size} {run.variant}".rstrip(), 0) for run in runs}
     parts: list[list[Run]] = [[] for _ in range(count)]
     sums = [0] * count
-    for run in sorted(runs, key=lambda run: (-cost(run), run.name)):
+    for run in sorted(runs, key=lambda run: (-cost[run], run.name)):
         emptiest = sums.index(min(sums))
         parts[emptiest].append(run)
-        sums[emptiest] += cost(run)
+        sums[emptiest] += cost[run]
     return parts[number - 1]
 
 
