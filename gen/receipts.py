@@ -76,9 +76,9 @@ DECLARATION = re.compile(rb"^QUERN_API\b[^;{]*;", re.MULTILINE)
 
 @functools.cache
 def code_of(path: Path) -> bytes:
-    """A file's text; of C and CUDA without comments, public declarations, and the space that separates no words or directives."""
+    """A file's text; of C, CUDA and Promela without comments, public declarations, and space that separates no words or directives."""
     text = path.read_bytes()
-    if path.suffix not in (".c", ".h", ".cu", ".cuh"):
+    if path.suffix not in (".c", ".h", ".cu", ".cuh", ".pml"):
         return text
     code = COMMENT.sub(lambda found: found[0] if found[0][:1] in b"\"'" else b" ", text).replace(b"\\\n", b" ")
     parts: list[bytes] = []

@@ -129,7 +129,7 @@ def test_a_file_counts_with_all_that_it_includes(ledger: Ledger) -> None:
     digests = [digest(), digest()]
     for name in names:
         with (ledger.file.parent / name).open("a") as file:
-            file.write("\n")
+            file.write("int d;\n")
         digests.append(digest())
     expect([digests.index(each) for each in digests], [0, 0, 2, 3, 4])
     (ledger.file.parent / names[2]).unlink()
