@@ -2,7 +2,7 @@
  * The paths of transfers whose ends take turns, and the words START, DONE and END around them.
  *
  *   src/ranks/transfer/progress.c       hear_end end_pair
- *   src/ranks/transfer/transfer.h       quern_advance_carrier_path quern_advance_bounce_path
+ *   src/ranks/transfer/transfer.h       quern_settle_carrier_path quern_export_bounce_buffer
  *   src/ranks/transfer/carrier_path.c   message.posting message.posted message.over
  *   src/ranks/transfer/bounce_path.c    stage.listening stage.shown stage.opened stage.filling stage.said stage.taken
  *
