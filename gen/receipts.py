@@ -76,7 +76,7 @@ DECLARATION = re.compile(rb"^QUERN_API\b[^;{]*;", re.MULTILINE)
 
 @functools.cache
 def code_of(path: Path) -> bytes:
-    """A file's text; of C, CUDA and Promela without comments, public declarations, and space that separates no words or directives."""
+    """A file's text; of C, CUDA and Promela without comments, public declarations, and space that separates no words."""
     text = path.read_bytes()
     if path.suffix not in (".c", ".h", ".cu", ".cuh", ".pml"):
         return text

@@ -2,7 +2,7 @@
 
     foreign.py nccl | ucx [--self-test]
 
-Compiles tests/NAME/declarations.c with the library's declarations and with each header: sizes, offsets, values and the types of
+Compiles the declarations.c of tests/ with the library's declarations and with each header: sizes, offsets, values and the types of
 functions must be the same.  --self-test breaks the declarations and checks that each break is found.  The last line is
 `N passed, N failed`.
 """

@@ -20,7 +20,7 @@ COLUMNS = 132
 FOLDERS = ("src", "gen", "tests")
 COMMENTED = (*FOLDERS, "bench", "demo", "examples", "include", "templates")
 GUARDED = ("src", "include", "bench", "demo", "examples", "generated", "tests")
-C = (".c", ".h", ".cu", ".cuh", ".cpp")
+C = (".c", ".h", ".cu", ".cuh", ".cpp", ".pml")
 
 COMMENT = {**dict.fromkeys((*C, ".j2"), re.compile(r"/\*.*?\*/|//[^\n]*", re.S)),
            ".py": re.compile(r'"""(?!").*?"""|#[^\n]*', re.S)}
