@@ -228,6 +228,14 @@ void adam_set_value(struct adam_problem *problem, int64_t place, int arena, int6
     else dtype_store(dtypes[arena], pointer_of(t, arena), i, value);
 }
 
+void adam_set_all(struct adam_problem *problem, int arena, double value) {
+    const int64_t count = problem->tensors[0].count;
+    const bool is_moment = arena == ARENA_M || arena == ARENA_V || arena == ARENA_V_MAX;
+    for (int64_t i = 0; i < count; i++)
+        if (is_moment) adam_set_moment(problem, 0, arena, i, 1, &(float){(float)value});
+        else adam_set_value(problem, 0, arena, i, value);
+}
+
 double adam_value_at(const struct adam_problem *problem, int64_t place, int arena, int64_t i) {
     const quern_adam_args *args = &problem->args;
     const quern_adam_tensor *t = &problem->tensors[place];
@@ -438,11 +446,23 @@ void adam_check_step(const struct test_device *device, struct adam_problem *prob
     adam_free(&expected);
 }
 
-void adam_check_only_step(const struct test_device *device, struct adam_problem *before, const char *what) {
-    struct adam_problem after;
+void adam_check_only_step(const struct test_device *device, const struct adam_problem *before, const char *what) {
+    struct adam_problem after CLOSED_BY(adam_free);
     adam_copy(&after, before);
     adam_check_step(device, &after, what);
     adam_check_exact(before, &after, what);
-    adam_free(before);
-    adam_free(&after);
+}
+
+void adam_check_steps(const struct test_device *device, struct adam_problem *problem, int64_t steps, const char *what) {
+    struct adam_problem expected CLOSED_BY(adam_free);
+    adam_copy(&expected, problem);
+    OPEN_ADAM_SESSION(session, device, problem);
+    for (int64_t step = 1; step <= steps; step++) {
+        if (problem->args.step) session.args.step = expected.args.step = step;
+        if (problem->args.step) session.args.lr = expected.args.lr = 0.01 * (double)step;
+        check_ok(adam_session_step(&session));
+        adam_model_step(&expected.args);
+    }
+    adam_session_read(&session, problem);
+    adam_check_same(problem, &expected, what);
 }

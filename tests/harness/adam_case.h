@@ -76,6 +76,9 @@ void adam_set_moment(struct adam_problem *problem, int64_t place, int arena, int
 /* Stores a value without rescaling its block: for a moment the code, for a remainder master both halves. */
 void adam_set_value(struct adam_problem *problem, int64_t place, int arena, int64_t i, double value);
 
+/* Sets a whole array of the first tensor, moments with their scales. */
+void adam_set_all(struct adam_problem *problem, int arena, double value);
+
 /* The value of an element of an arena; m, v and v_max with their scale. */
 double adam_value_at(const struct adam_problem *problem, int64_t place, int arena, int64_t i);
 
@@ -115,7 +118,10 @@ void adam_check_exact(const struct adam_problem *before, const struct adam_probl
 /* Runs the step on the device and in the model, compares, and leaves the state after the step in problem. */
 void adam_check_step(const struct test_device *device, struct adam_problem *problem, const char *what);
 
-/* The same, compares with the exact formula too, and frees the problem. */
-void adam_check_only_step(const struct test_device *device, struct adam_problem *before, const char *what);
+/* The same, compared with the exact formula too; the problem stays as it is. */
+void adam_check_only_step(const struct test_device *device, const struct adam_problem *before, const char *what);
+
+/* The same for steps from 1 on with other learning rates; without a step in the arguments, all calls are equal. */
+void adam_check_steps(const struct test_device *device, struct adam_problem *problem, int64_t steps, const char *what);
 
 #endif

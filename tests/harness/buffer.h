@@ -28,6 +28,9 @@ struct buffer {
 void buffer_open(struct buffer *buffer, const struct test_device *device, size_t bytes, size_t offset,
                  const void *contents);
 
+/* Declares a buffer that is open until the end of the scope. */
+#define OPEN_BUFFER(name, ...) struct buffer name CLOSED_BY(buffer_close); buffer_open(&name, __VA_ARGS__)
+
 /* Memory of the device that somebody else frees, without guards.  Its data is the guards' pattern. */
 void buffer_borrow(struct buffer *buffer, const struct test_device *device, void *memory, size_t bytes);
 

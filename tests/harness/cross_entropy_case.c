@@ -90,6 +90,10 @@ void cross_entropy_add_options(struct cross_entropy_case *c, const struct quern_
     c->outputs = WANT_EVERYTHING;
 }
 
+int64_t cross_entropy_part_columns(quern_dtype logits) {
+    return test_kind() == QUERN_CPU ? QUERN_CPU_PART_COLUMNS : QUERN_GPU_PART_BYTES / (int64_t)quern_dtype_bytes(logits);
+}
+
 quern_cross_entropy_args cross_entropy_args_of(const struct cross_entropy_case *c) {
     const bool has_gap = c->padding + c->filled > 0;
     quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;

@@ -118,6 +118,9 @@ int cross_entropy_split(const struct cross_entropy_case *c, int64_t first[MOST_S
  */
 void cross_entropy_add_options(struct cross_entropy_case *c, const struct quern_kernel *row, bool softcap);
 
+/* Kernels that divide rows by parts take so many columns at a time. */
+int64_t cross_entropy_part_columns(quern_dtype logits);
+
 /* The arguments of the case, without its pointers. */
 quern_cross_entropy_args cross_entropy_args_of(const struct cross_entropy_case *c);
 
@@ -136,12 +139,24 @@ void cross_entropy_free_outputs(struct cross_entropy_outputs *outputs);
 void cross_entropy_compare(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs,
                            const struct cross_entropy_outputs *outputs);
 
-/* Makes the inputs, runs the case and compares it with the oracle. */
+/* Runs the case and compares it with the oracle: with these inputs, with its own, or with its own after a change. */
+typedef void cross_entropy_edit(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs);
+void cross_entropy_check_inputs(const struct test_device *device, const struct cross_entropy_case *c,
+                                const struct cross_entropy_inputs *inputs);
 void cross_entropy_check_case(const struct test_device *device, const struct cross_entropy_case *c);
+void cross_entropy_check_edited(const struct test_device *device, const struct cross_entropy_case *c, cross_entropy_edit *edit);
 
 /* Fails unless the outputs that both runs have are equal bit for bit. */
 void cross_entropy_check_same(const struct cross_entropy_case *c, const struct cross_entropy_outputs *a,
                               const struct cross_entropy_outputs *b, const char *what);
+
+/*
+ * A row of a batch with these outputs, run alone and `offset` elements beyond a 256-byte boundary, has the same bits.  The batch
+ * has no upstream gradients, and the same stride for any placement.
+ */
+void cross_entropy_check_row_alone(const struct test_device *device, const struct cross_entropy_case *c,
+                                   const struct cross_entropy_inputs *inputs, const struct cross_entropy_outputs *all, int64_t row,
+                                   int64_t offset, enum placement placement);
 
 /* Fails unless the values of two runs are neighbours or within the tolerance of cross_entropy_compare.c; stats are not compared. */
 void cross_entropy_check_near(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs,

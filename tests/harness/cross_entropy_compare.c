@@ -217,14 +217,20 @@ void cross_entropy_compare(const struct cross_entropy_case *c, const struct cros
     close_expected(&expected);
 }
 
+void cross_entropy_check_inputs(const struct test_device *device, const struct cross_entropy_case *c,
+                                const struct cross_entropy_inputs *inputs) {
+    OPEN_OUTPUTS(outputs, device, c, inputs);
+    cross_entropy_compare(c, inputs, &outputs);
+}
+
+void cross_entropy_check_edited(const struct test_device *device, const struct cross_entropy_case *c, cross_entropy_edit *edit) {
+    OPEN_INPUTS(inputs, c);
+    if (edit) edit(c, &inputs);
+    cross_entropy_check_inputs(device, c, &inputs);
+}
+
 void cross_entropy_check_case(const struct test_device *device, const struct cross_entropy_case *c) {
-    struct cross_entropy_inputs inputs;
-    struct cross_entropy_outputs outputs;
-    cross_entropy_make_inputs(c, &inputs);
-    cross_entropy_run(device, c, &inputs, &outputs);
-    cross_entropy_compare(c, &inputs, &outputs);
-    cross_entropy_free_outputs(&outputs);
-    cross_entropy_free_inputs(&inputs);
+    cross_entropy_check_edited(device, c, NULL);
 }
 
 /* ---- with another run ---- */
@@ -245,6 +251,27 @@ void cross_entropy_check_same(const struct cross_entropy_case *c, const struct c
     check_same_bytes(c, a->stats, b->stats, rows * sizeof(quern_row_stats), what, "row of stats");
     check_same_bytes(c, a->grad, b->grad, (size_t)cross_entropy_grad_bytes(c), what, "gradient");
     check_same_bytes(c, &a->report, &b->report, sizeof a->report, what, "report");
+}
+
+void cross_entropy_check_row_alone(const struct test_device *device, const struct cross_entropy_case *c,
+                                   const struct cross_entropy_inputs *inputs, const struct cross_entropy_outputs *all, int64_t row,
+                                   int64_t offset, enum placement placement) {
+    const int64_t element = (int64_t)quern_dtype_bytes(c->logits_dtype);
+    struct cross_entropy_case one = *c;
+    struct cross_entropy_inputs part = *inputs;
+    one.rows = 1, one.offset = offset, one.placement = placement;
+    part.logits = (char *)inputs->logits + row * cross_entropy_logits_stride(c) * element;
+    part.labels = (char *)inputs->labels + row * (int64_t)quern_dtype_bytes(c->labels_dtype);
+    part.upstream_count = 1;
+    OPEN_OUTPUTS(alone, device, &one, &part);
+    struct cross_entropy_outputs expected = {.loss = all->loss + row, .report = alone.report};
+    expected.grad = (char *)all->grad + row * cross_entropy_grad_stride(c) * element;
+    if (all->lse) expected.lse = all->lse + row;
+    if (all->log_prob) expected.log_prob = all->log_prob + row;
+    if (all->entropy) expected.entropy = all->entropy + row;
+    if (all->argmax) expected.argmax = all->argmax + row;
+    if (all->stats) expected.stats = all->stats + row;
+    cross_entropy_check_same(&one, &alone, &expected, "a row alone");
 }
 
 /*

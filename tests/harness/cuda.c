@@ -123,3 +123,16 @@ int cuda_is_emulated(void) {
 void cuda_check(int result, const char *call) {
     check(result == 0, "%s returned %d", call, result);
 }
+
+void cuda_begin_capture(void *stream) {
+    enum { GLOBAL = 0 };
+    CUDA(cuStreamBeginCapture_v2(stream, GLOBAL));
+}
+
+void *cuda_end_capture(void *stream) {
+    void *graph, *executable;
+    CUDA(cuStreamEndCapture(stream, &graph));
+    CUDA(cuGraphInstantiateWithFlags(&executable, graph, 0));
+    CUDA(cuGraphDestroy(graph));
+    return executable;
+}

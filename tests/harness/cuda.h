@@ -64,6 +64,10 @@ int cuda_is_emulated(void);
 /* The driver, opened on first use; the test fails when it or one of its functions is missing. */
 const struct cuda_driver *cuda(void);
 
+/* What is enqueued between them becomes a graph, which can be launched on any stream and is then destroyed. */
+void cuda_begin_capture(void *stream);
+void *cuda_end_capture(void *stream);
+
 /* Fails the test when a driver call did not return CUDA_SUCCESS. */
 #define CUDA(call) cuda_check(cuda()->call, #call)
 void cuda_check(int result, const char *call);

@@ -51,6 +51,7 @@ void quantize_check(struct quantize_case *q, const char *what);
 
 void quantize_close(struct quantize_case *q);
 #define OPEN_QUANTIZE(q, ...) struct quantize_case q CLOSED_BY(quantize_close); quantize_open(&q, __VA_ARGS__)
+#define OPEN_MATRICES(q, ...) struct quantize_case q CLOSED_BY(quantize_close); quantize_open_matrices(&q, __VA_ARGS__)
 
 /* ---- targets and ways ---- */
 

@@ -118,15 +118,13 @@ static void session_close(struct session *session) {
 }
 
 /* One call against the oracle, with a list or a plan. */
-static void check_sum(struct gradients *g, const quern_accumulate_args *args, enum form form, const char *what) {
-    struct session session;
+static void check_sum(struct gradients *g, const quern_accumulate_args *args, enum form form) {
+    struct session session CLOSED_BY(session_close);
     gradients_upload(g);
     session_open(&session, g, args, form);
     session_run(&session);
     accumulate_model(args);
-    gradients_check(g, what);
-    session_close(&session);
-    gradients_close(g);
+    gradients_check(g, quern_dtype_name(g->dtype));
 }
 
 /* ---- sizes and values ---- */
@@ -143,11 +141,10 @@ TEST_TYPES(accumulate, any_shape) {
     } lists[] = {{sizes, 258}, {longs, COUNT(longs)}, {many, MANY}, {longs, 0}, {longs + 5, 1}};
     static const double scales[] = {1, -0.3, 1.0 / 8, 0};
     for (size_t i = 0; i < COUNT(lists) * 4; i++) {
-        struct gradients g;
-        gradients_open(&g, device, dtype, main_dtype, lists[i / 4].counts, lists[i / 4].tensors);
+        OPEN_GRADIENTS(g, device, dtype, main_dtype, lists[i / 4].counts, lists[i / 4].tensors);
         quern_accumulate_args args = args_of(&g, &(struct control){0});
         args.scale = scales[(i + i / 4) % COUNT(scales)], args.zero_grads = i % 2, args.overwrite = i / 2 % 2;
-        check_sum(&g, &args, (enum form)((i + i / 4) % FORMS), quern_dtype_name(dtype));
+        check_sum(&g, &args, (enum form)((i + i / 4) % FORMS));
     }
 }
 
@@ -161,15 +158,14 @@ TEST_TYPES(accumulate, special_values) {
     static const int64_t counts[] = {COUNT(values) * COUNT(values)};
     static const double scales[] = {1, 0.1, 3e38, -1};
     for (size_t k = 0; k < COUNT(scales) * 2; k++) {
-        struct gradients g;
-        gradients_open(&g, device, dtype, main_dtype, counts, 1);
+        OPEN_GRADIENTS(g, device, dtype, main_dtype, counts, 1);
         for (size_t i = 0; i < COUNT(values) * COUNT(values); i++) {
             dtype_store(dtype, g.host[0].grad, (int64_t)i, values[i % COUNT(values)]);
             dtype_store(main_dtype, g.host[0].main_grad, (int64_t)i, values[i / COUNT(values)]);
         }
         quern_accumulate_args args = args_of(&g, &(struct control){0});
         args.scale = scales[k / 2], args.zero_grads = k / 2 == 1, args.overwrite = k % 2;
-        check_sum(&g, &args, LISTED, quern_dtype_name(dtype));
+        check_sum(&g, &args, LISTED);
     }
 }
 
@@ -179,10 +175,9 @@ TEST_TYPES(accumulate, special_values) {
  */
 TEST_TYPES(accumulate, sums_of_fp32_do_not_stall) {
     static const int64_t counts[] = {100};
-    struct gradients g;
-    struct session session;
     if (dtype != QUERN_BF16) return;
-    gradients_open(&g, device, dtype, main_dtype, counts, 1);
+    OPEN_GRADIENTS(g, device, dtype, main_dtype, counts, 1);
+    struct session session CLOSED_BY(session_close);
     for (int64_t i = 0; i < counts[0]; i++) {
         dtype_store(dtype, g.host[0].grad, i, 1);
         dtype_store(main_dtype, g.host[0].main_grad, i, 0);
@@ -197,8 +192,6 @@ TEST_TYPES(accumulate, sums_of_fp32_do_not_stall) {
     for (int64_t i = 0; i < counts[0]; i++)
         dtype_store(main_dtype, g.host[0].main_grad, i, main_dtype == QUERN_F32 ? 1000 : 256);
     gradients_check(&g, "a thousand ones");
-    session_close(&session);
-    gradients_close(&g);
 }
 
 /* ---- overwriting, and groups without tokens ---- */
@@ -220,8 +213,7 @@ static void fill_with_nan(quern_dtype dtype, void *array, int64_t count) {
 TEST_TYPES(accumulate, an_overwritten_sum_is_not_read) {
     static int32_t flags[LIST];
     for (int with_flags = 0; with_flags < 2; with_flags++) {
-        struct gradients g;
-        gradients_open(&g, device, dtype, main_dtype, list_counts(), LIST);
+        OPEN_GRADIENTS(g, device, dtype, main_dtype, list_counts(), LIST);
         for (int64_t i = 0; i < LIST; i++) {
             flags[i] = !with_flags ? 1 : i % 7 == 0 ? 256 : i % 7 == 3 ? INT32_MIN : i % 7 == 4 ? 1 : 0;
             if (flags[i]) fill_with_nan(main_dtype, g.host[i].main_grad, g.host[i].count);
@@ -229,7 +221,7 @@ TEST_TYPES(accumulate, an_overwritten_sum_is_not_read) {
         quern_accumulate_args args = args_of(&g, &(struct control){.flags = with_flags ? flags : NULL});
         args.overwrite = with_flags ? 12345 : 1;  /* the flags replace it */
         args.scale = 0.7;
-        check_sum(&g, &args, with_flags ? PLANNED_WITH_GRADS : LISTED, quern_dtype_name(dtype));
+        check_sum(&g, &args, with_flags ? PLANNED_WITH_GRADS : LISTED);
     }
 }
 
@@ -247,14 +239,25 @@ static bool is_empty(const struct control *control, int64_t place) {
     return group >= 0 && control->counts[group] <= 0;
 }
 
-/* The gradient of a group without tokens is NaN and stays so; its sum keeps its bytes or, if it is overwritten, becomes +0. */
+/* By the definition, and not by the oracle: a sum that was NaN and keeps its bytes, or zeros. */
+static void check_empty(const struct gradients *g, const quern_accumulate_args *args, int64_t place) {
+    const bool is_overwritten = args->overwrite_flags ? args->overwrite_flags[place] : args->overwrite;
+    for (int64_t i = 0; i < g->host[place].count; i++) {
+        const double sum = dtype_load(g->main_dtype, g->host[place].main_grad, i);
+        check(is_overwritten ? sum == 0 && !signbit(sum) : place % 4 >= 2 || isnan(sum), "tensor %d: %g", (int)place, sum);
+    }
+}
+
+/*
+ * As the weights of experts without tokens in a micro-batch: the gradient is NaN and stays so; its sum keeps its bytes or, if it is
+ * overwritten, becomes +0.
+ */
 TEST_TYPES(accumulate, groups_without_tokens_are_left_alone) {
     static int64_t counts[LIST];
     static int32_t places[LIST], flags[LIST];
     for (int k = 0; k < 4; k++) {
         struct control control = {.flags = k % 2 ? flags : NULL, .counts = counts, .groups = GROUPS, .places = places};
-        struct gradients g;
-        gradients_open(&g, device, dtype, main_dtype, list_counts(), LIST);
+        OPEN_GRADIENTS(g, device, dtype, main_dtype, list_counts(), LIST);
         fill_groups(counts, places);
         if (k == 3) {
             for (int64_t i = 0; i < LIST; i++) counts[i] = i % 3 - 1;
@@ -267,7 +270,9 @@ TEST_TYPES(accumulate, groups_without_tokens_are_left_alone) {
         }
         quern_accumulate_args args = args_of(&g, &control);
         args.zero_grads = k / 2, args.overwrite = k == 2;
-        check_sum(&g, &args, k == 0 ? PLANNED : k == 3 ? PLANNED_WITH_GRADS : LISTED, quern_dtype_name(dtype));
+        check_sum(&g, &args, k == 0 ? PLANNED : k == 3 ? PLANNED_WITH_GRADS : LISTED);
+        for (int64_t i = 0; i < LIST; i++)
+            if (is_empty(&control, i)) check_empty(&g, &args, i);
     }
 }
 
@@ -304,23 +309,21 @@ TEST_TYPES(accumulate, a_plan_is_one_launch_with_its_own_list) {
 
 /* A captured call reads new flags and counts in each replay, with a list too.  A CPU is called each time. */
 TEST_TYPES(accumulate, flags_and_counts_change_from_replay_to_replay) {
-    enum { GLOBAL = 0, TENSORS = 5 };
+    enum { TENSORS = 5 };
     static const int64_t sizes[TENSORS] = {300, 2100, 0, 33, 1};
     for (enum form form = LISTED; form < FORMS; form++) {
         int32_t flags[TENSORS] = {0};
         int64_t counts[TENSORS] = {1, 1, 1, 1, 1};
         OPEN_GRADIENTS(g, device, dtype, main_dtype, sizes, TENSORS);
         struct session session CLOSED_BY(session_close);
-        void *graph, *executable = NULL;
+        void *executable = NULL;
         gradients_upload(&g);
         const quern_accumulate_args args = args_of(&g, &(struct control){flags, counts, TENSORS, NULL});
         session_open(&session, &g, &args, form);
         if (device->kind == QUERN_CUDA) {
-            CUDA(cuStreamBeginCapture_v2(device->stream, GLOBAL));
+            cuda_begin_capture(device->stream);
             session_run(&session);
-            CUDA(cuStreamEndCapture(device->stream, &graph));
-            CUDA(cuGraphInstantiateWithFlags(&executable, graph, 0));
-            CUDA(cuGraphDestroy(graph));
+            executable = cuda_end_capture(device->stream);
         }
         for (int replay = 0; replay < 6; replay++) {
             for (int i = 0; i < TENSORS; i++) flags[i] = (i + replay) % 3 == 0, counts[i] = (i + replay) % 4 - 1;
@@ -332,166 +335,4 @@ TEST_TYPES(accumulate, flags_and_counts_change_from_replay_to_replay) {
         }
         if (executable) CUDA(cuGraphExecDestroy(executable));
     }
-}
-
-/* ---- a mixture of experts ---- */
-
-/*
- * As MCore accumulates the gradients of grouped products: 64 experts with two weights each, whose sums lie in one buffer that all
- * micro-batches share.  A product writes the gradients of experts with tokens only; the others hold what was there before, here
- * NaN.  The first micro-batch of a step overwrites the sums.  The second one computes its gradients on another stream at the same
- * time, and waits for the sums of the first by an event.
- */
-enum { EXPERTS = 64, WEIGHTS = 2 * EXPERTS, MICRO_BATCHES = 2 };
-
-struct mixture {
-    const struct test_device *device;
-    quern_dtype dtype, main_dtype;
-    int64_t sizes[WEIGHTS], starts[WEIGHTS], elements;
-    int32_t places[WEIGHTS];
-    struct buffer sums, grads[MICRO_BATCHES], counts[MICRO_BATCHES];
-    quern_gradient on_device[MICRO_BATCHES][WEIGHTS];
-    int64_t tokens[MICRO_BATCHES][EXPERTS];
-    unsigned char *batches[MICRO_BATCHES], *oracle, *dense;   /* on the host */
-    quern_accumulate_plan *plans[MICRO_BATCHES];
-    void *streams[MICRO_BATCHES], *event;
-};
-
-static void size_mixture(struct mixture *m) {
-    const int64_t sizes[2] = {test_size(96 * 40, 90), test_size(40 * 48, 2 * 37)};
-    m->elements = 0;
-    for (int i = 0; i < WEIGHTS; i++) {
-        m->sizes[i] = i == 6 ? 2048 + 5 : sizes[i % 2];
-        m->starts[i] = m->elements, m->elements += (m->sizes[i] + 63) / 64 * 64;
-        m->places[i] = i / 2;
-    }
-}
-
-/* Without a plan a pointer to host memory serves the oracle. */
-static void list_mixture(const struct mixture *m, void *grads, void *sums, quern_gradient *list) {
-    for (int i = 0; i < WEIGHTS; i++)
-        list[i] = (quern_gradient){(char *)grads + (size_t)m->starts[i] * quern_dtype_bytes(m->dtype),
-                                   (char *)sums + (size_t)m->starts[i] * quern_dtype_bytes(m->main_dtype), m->sizes[i]};
-}
-
-static quern_accumulate_args args_of_mixture(const struct mixture *m, int micro_batch) {
-    quern_accumulate_args args = QUERN_ACCUMULATE_ARGS_INIT;
-    args.grad_dtype = m->dtype, args.main_dtype = m->main_dtype, args.gradient_count = WEIGHTS, args.group_count = EXPERTS;
-    args.token_places = m->places, args.scale = 0.5, args.overwrite = micro_batch == 0;
-    return args;
-}
-
-static void open_mixture(struct mixture *m, const struct test_device *device, quern_dtype dtype, quern_dtype main_dtype) {
-    *m = (struct mixture){.device = device, .dtype = dtype, .main_dtype = main_dtype};
-    size_mixture(m);
-    const size_t grad_bytes = (size_t)m->elements * quern_dtype_bytes(dtype);
-    const size_t main_bytes = (size_t)m->elements * quern_dtype_bytes(main_dtype);
-    m->oracle = malloc(main_bytes), m->dense = malloc(main_bytes);
-    check(m->oracle && m->dense, "no memory");
-    fill_pattern(m->oracle, main_bytes), fill_pattern(m->dense, main_bytes);
-    buffer_open(&m->sums, device, main_bytes, 0, NULL);
-    for (int k = 0; k < MICRO_BATCHES; k++) {
-        m->batches[k] = malloc(grad_bytes);
-        check(m->batches[k], "no memory");
-        buffer_open(&m->grads[k], device, grad_bytes, 0, NULL);
-        buffer_open(&m->counts[k], device, sizeof m->tokens[k], 0, NULL);
-        list_mixture(m, m->grads[k].data, m->sums.data, m->on_device[k]);
-        quern_accumulate_args args = args_of_mixture(m, k);
-        args.gradients = m->on_device[k];
-        check_ok(quern_accumulate_plan_create(device->quern, &args, &m->plans[k]));
-        m->streams[k] = device->stream;
-    }
-    if (device->kind == QUERN_CUDA) CUDA(cuStreamCreate(&m->streams[1], 1)), CUDA(cuEventCreate(&m->event, 2));
-}
-
-static void close_mixture(struct mixture *m) {
-    if (m->event) CUDA(cuStreamDestroy_v2(m->streams[1])), CUDA(cuEventDestroy_v2(m->event));
-    for (int k = 0; k < MICRO_BATCHES; k++) {
-        quern_accumulate_plan_destroy(m->plans[k]);
-        buffer_close(&m->grads[k]), buffer_close(&m->counts[k]);
-        free(m->batches[k]);
-    }
-    buffer_close(&m->sums);
-    free(m->oracle), free(m->dense);
-}
-
-/* In each step experts are empty in neither, either or both micro-batches. */
-static void route(struct mixture *m, int step) {
-    for (int k = 0; k < MICRO_BATCHES; k++)
-        for (int e = 0; e < EXPERTS; e++) {
-            const int kind = (e + step) % 5;
-            const bool empty = kind == 4 || (kind == 2 && k == 0) || (kind == 3 && k == 1);
-            m->tokens[k][e] = empty ? 0 : 1 + random_below((uint64_t)(step * 2 + k), (uint64_t)e, 500);
-        }
-}
-
-/* The grouped product: experts without tokens keep NaN. */
-static void multiply(struct mixture *m, int step, int k) {
-    fill_pattern(m->batches[k], (size_t)m->elements * quern_dtype_bytes(m->dtype));
-    for (int i = 0; i < WEIGHTS; i++)
-        for (int64_t j = 0; j < m->sizes[i] && m->tokens[k][i / 2]; j++) {
-            const double value = random_normal((uint64_t)(1000 * step + 500 * k + i), (uint64_t)j);
-            dtype_store(m->dtype, m->batches[k], m->starts[i] + j, value);
-        }
-}
-
-/* Moves a micro-batch to the device in the order of its stream. */
-static void send(const struct mixture *m, int k) {
-    const size_t bytes = (size_t)m->elements * quern_dtype_bytes(m->dtype);
-    if (!m->event) {
-        memcpy(m->grads[k].data, m->batches[k], bytes), memcpy(m->counts[k].data, m->tokens[k], sizeof m->tokens[k]);
-        return;
-    }
-    CUDA(cuMemcpyHtoDAsync_v2((cuda_pointer)(uintptr_t)m->grads[k].data, m->batches[k], bytes, m->streams[k]));
-    CUDA(cuMemcpyHtoDAsync_v2((cuda_pointer)(uintptr_t)m->counts[k].data, m->tokens[k], sizeof m->tokens[k], m->streams[k]));
-}
-
-static void accumulate_batch(const struct mixture *m, int k) {
-    quern_accumulate_args args = args_of_mixture(m, k);
-    args.gradient_count = args.group_count = 0, args.token_places = NULL;
-    args.plan = m->plans[k], args.token_counts = m->counts[k].data;
-    check_ok(quern_accumulate(m->device->quern, &args, m->streams[k]));
-}
-
-/* The sums of a step: by the oracle, and by a loop over experts that knows no flags and skips those without tokens. */
-static void expect(struct mixture *m) {
-    quern_gradient list[WEIGHTS];
-    for (int i = 0; i < WEIGHTS; i++)
-        for (int64_t j = 0; j < m->sizes[i]; j++) dtype_store(m->main_dtype, m->dense, m->starts[i] + j, 0);
-    for (int k = 0; k < MICRO_BATCHES; k++) {
-        quern_accumulate_args args = args_of_mixture(m, k);
-        list_mixture(m, m->batches[k], m->oracle, list);
-        args.gradients = list, args.token_counts = m->tokens[k];
-        accumulate_model(&args);
-        list_mixture(m, m->batches[k], m->dense, list);
-        for (int i = 0; i < WEIGHTS; i++) {
-            quern_accumulate_args one = QUERN_ACCUMULATE_ARGS_INIT;
-            one.grad_dtype = m->dtype, one.main_dtype = m->main_dtype, one.gradients = &list[i], one.gradient_count = 1;
-            one.scale = args.scale;
-            if (m->tokens[k][i / 2]) accumulate_model(&one);
-        }
-    }
-}
-
-TEST_TYPES(accumulate, a_mixture_of_experts_in_two_micro_batches) {
-    struct mixture m;
-    if (dtype == QUERN_F16) return;
-    open_mixture(&m, device, dtype, main_dtype);
-    for (int step = 0; step < 3; step++) {
-        route(&m, step);
-        for (int k = 0; k < MICRO_BATCHES; k++) multiply(&m, step, k);
-        send(&m, 0);
-        accumulate_batch(&m, 0);
-        if (m.event) CUDA(cuEventRecord(m.event, m.streams[0]));
-        send(&m, 1);
-        if (m.event) CUDA(cuStreamWaitEvent(m.streams[1], m.event, 0));
-        accumulate_batch(&m, 1);
-        if (m.event) CUDA(cuStreamSynchronize(m.streams[1]));
-        expect(&m);
-        const void *got = buffer_read(&m.sums);
-        const size_t bytes = (size_t)m.elements * quern_dtype_bytes(main_dtype);
-        check(!memcmp(got, m.oracle, bytes), "step %d: not the sums of the oracle", step);
-        check(!memcmp(got, m.dense, bytes), "step %d: not the sums of a loop over experts", step);
-    }
-    close_mixture(&m);
 }

@@ -52,8 +52,7 @@ TEST_ADAM_ROWS(adam, one_step_in_every_mode_and_rounding) {
                               rounding & 1 ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST);
         args.step = 1 + i * i;
         args.seed += (uint64_t)i << 40;
-        struct adam_problem before;
-        adam_make(&before, &args, counts, COUNT(counts));
+        OPEN_ADAM(before, &args, counts, COUNT(counts));
         adam_check_only_step(device, &before, row->name);
     }
 }
@@ -201,8 +200,7 @@ TEST_ADAM_ROWS(adam, unusual_scalars) {
         args.lr = scalars[i].lr, args.beta1 = scalars[i].beta1, args.beta2 = scalars[i].beta2, args.eps = scalars[i].eps;
         args.weight_decay = scalars[i].weight_decay, args.step = scalars[i].step, args.seed = scalars[i].seed;
         args.mode = i % 2 ? QUERN_ADAM_L2 : QUERN_ADAMW;
-        struct adam_problem before;
-        adam_make(&before, &args, counts, COUNT(counts));
+        OPEN_ADAM(before, &args, counts, COUNT(counts));
         adam_check_only_step(device, &before, row->name);
     }
 }
@@ -215,25 +213,6 @@ TEST_ADAM_ROWS(adam, quotients_below_the_normal_numbers) {
     args.lr = 1e36, args.eps = 3e38, args.weight_decay = 0;
     OPEN_ADAM(problem, &args, counts, COUNT(counts));
     adam_check_step(device, &problem, row->name);
-}
-
-/* The initialiser's betas are those of the papers. Bias correction uses double: the first step has size lr. */
-Test(adam, first_step_has_the_size_of_the_learning_rate) {
-    const struct quern_kernel *row = find_adam_row(QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, false);
-    OPEN_ROW(device, row);
-    static const int64_t counts[] = {100};
-    for (double beta2 = 0.9; beta2 < 0.9999999; beta2 = 1 - (1 - beta2) / 10) {
-        quern_adam_args args = QUERN_ADAM_ARGS_INIT;
-        check(args.beta1 == 0.9 && args.beta2 == 0.999 && args.eps == 1e-8, "other defaults");
-        args.param_dtype = args.grad_dtype = args.m_dtype = args.v_dtype = QUERN_F32;
-        args.beta2 = beta2, args.lr = 0.125, args.step = 1, args.eps = 0;
-        OPEN_ADAM(problem, &args, counts, 1);
-        float *p = problem.tensors[0].param, *m = problem.tensors[0].m, *v = problem.tensors[0].v;
-        for (int i = 0; i < counts[0]; i++) p[i] = m[i] = v[i] = 0;
-        adam_run(&device, &problem);
-        for (int i = 0; i < counts[0]; i++)
-            check(fabs(fabs((double)p[i]) - 0.125) <= 0.125 * 5e-7, "beta2 %g: the first step is %.9g", beta2, (double)p[i]);
-    }
 }
 
 /* ---- special values ---- */
@@ -292,11 +271,6 @@ TEST_ADAM_ROWS(adam, special_values_stay_in_their_element) {
     check_special_values(device, row, QUERN_ROUND_DEFAULT, 600);
 }
 
-/* Sets whole arrays of the first tensor. */
-static void set_all(struct adam_problem *problem, int arena, double value) {
-    for (int64_t i = 0; i < problem->tensors[0].count; i++) adam_set_value(problem, 0, arena, i, value);
-}
-
 /* Everything zero and eps zero: 0 / 0 is defined as a step of zero. */
 TEST_ADAM_ROWS(adam, nothing_moves_where_all_is_zero) {
     static const int64_t counts[] = {50};
@@ -304,10 +278,10 @@ TEST_ADAM_ROWS(adam, nothing_moves_where_all_is_zero) {
     args.eps = 0;
     args.weight_decay = 0;
     OPEN_ADAM(problem, &args, counts, 1);
-    set_all(&problem, ARENA_GRAD, 0);
-    set_all(&problem, ARENA_M, 0);
-    set_all(&problem, ARENA_V, 0);
-    if (args.amsgrad) set_all(&problem, ARENA_V_MAX, 0);
+    adam_set_all(&problem, ARENA_GRAD, 0);
+    adam_set_all(&problem, ARENA_M, 0);
+    adam_set_all(&problem, ARENA_V, 0);
+    if (args.amsgrad) adam_set_all(&problem, ARENA_V_MAX, 0);
     adam_check_step(device, &problem, row->name);
     for (int64_t i = 0; i < counts[0]; i++)
         check(isfinite(adam_value_at(&problem, 0, ARENA_PARAM, i)) && adam_value_at(&problem, 0, ARENA_V, i) == 0, "0 / 0 moved");
@@ -348,9 +322,9 @@ TEST_ADAM_ROWS(adam, tiny_gradients_reach_v) {
     static const int64_t counts[] = {64};
     quern_adam_args args = adam_args_of(row);
     OPEN_ADAM(problem, &args, counts, 1);
-    set_all(&problem, ARENA_GRAD, 1e-4);
-    set_all(&problem, ARENA_M, 0);
-    set_all(&problem, ARENA_V, 0);
+    adam_set_all(&problem, ARENA_GRAD, 1e-4);
+    adam_set_all(&problem, ARENA_M, 0);
+    adam_set_all(&problem, ARENA_V, 0);
     adam_check_step(device, &problem, row->name);
     const double v = 1e-11, step = adam_is_scaled(args.v_dtype) ? 0 : dtype_ulp(args.v_dtype, v);
     const double off = fmax(fmax(dtype_ulp(args.v_dtype, 1), 0.01) * v, step);
@@ -364,8 +338,8 @@ TEST_ADAM_ROWS(adam, vanishing_moments_leave_the_sign_of_zero) {
     quern_adam_args args = adam_args_of(row);
     args.beta1 = 0x1p-24, args.weight_decay = 0;
     OPEN_ADAM(problem, &args, counts, 1);
-    set_all(&problem, ARENA_GRAD, 0);
-    set_all(&problem, ARENA_M, -0x1p-133);
-    set_all(&problem, ARENA_PARAM, -0.0);
+    adam_set_all(&problem, ARENA_GRAD, 0);
+    adam_set_all(&problem, ARENA_M, -0x1p-133);
+    adam_set_all(&problem, ARENA_PARAM, -0.0);
     adam_check_step(device, &problem, row->name);
 }

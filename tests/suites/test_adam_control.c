@@ -75,8 +75,7 @@ TEST_ADAM_ROWS(adam_control, each_number_alone) {
         quern_adam_args args = adam_args_of(row);
         args.control = each[i / 2];
         args.grad_scale = 5;
-        struct adam_problem before;
-        adam_make(&before, &args, counts, 1);
+        OPEN_ADAM(before, &args, counts, 1);
         before.with_plan = i % 2;
         adam_check_only_step(device, &before, row->name);
     }
@@ -178,20 +177,10 @@ TEST_ADAM_ROWS(adam_control, a_call_is_one_step) {
         int64_t taken = 0;
         args.control.step = &taken;
         args.step = 0;  /* ignored */
-        struct adam_problem problem CLOSED_BY(adam_free), expected CLOSED_BY(adam_free);
-        adam_make(&problem, &args, lists[i / 2].counts, lists[i / 2].tensors);
+        OPEN_ADAM(problem, &args, lists[i / 2].counts, lists[i / 2].tensors);
         problem.with_plan = i % 2;
-        adam_copy(&expected, &problem);
-        struct adam_session session;
-        adam_session_open(&session, device, &problem);
-        for (int64_t step = 1; step <= 3; step++) {
-            check_ok(adam_session_step(&session));
-            adam_model_step(&expected.args);
-        }
-        adam_session_read(&session, &problem);
-        adam_session_close(&session);
+        adam_check_steps(device, &problem, 3, row->name);
         check(adam_numbers(&problem)->step == 3, "%s: step %lld after 3 calls", row->name, (long long)adam_numbers(&problem)->step);
-        adam_check_same(&problem, &expected, row->name);
     }
 }
 
@@ -204,15 +193,11 @@ struct replay {
 };
 
 static void replay_open(struct replay *replay, const struct test_device *device, const struct adam_problem *problem) {
-    enum { GLOBAL = 0 };
-    void *graph;
     adam_session_open(&replay->session, device, problem);
     if (device->kind == QUERN_CPU) return;
-    CUDA(cuStreamBeginCapture_v2(device->stream, GLOBAL));
+    cuda_begin_capture(device->stream);
     check_ok(adam_session_step(&replay->session));
-    CUDA(cuStreamEndCapture(device->stream, &graph));
-    CUDA(cuGraphInstantiateWithFlags(&replay->executable, graph, 0));
-    CUDA(cuGraphDestroy(graph));
+    replay->executable = cuda_end_capture(device->stream);
 }
 
 static void replay_step(struct replay *replay) {
@@ -237,47 +222,15 @@ static void set_step(struct adam_problem *problem, int64_t step) {
     numbers->found_inf = step % 3 == 0 ? 1.0f : 0.0f;
 }
 
-TEST_ADAM_ROWS(adam_control, the_numbers_change_from_replay_to_replay) {
-    static const int64_t counts[] = {300, 0, 33, 1};
-    for (int with_plan = 0; with_plan < 2; with_plan++) {
-        quern_adam_args args = adam_args_of(row);
-        args.control = every_number(&all_finite);
-        struct adam_problem got CLOSED_BY(adam_free), expected CLOSED_BY(adam_free);
-        struct replay replay;
-        adam_make(&expected, &args, counts, COUNT(counts));
-        expected.with_plan = with_plan;
-        adam_copy(&got, &expected);
-        replay_open(&replay, device, &expected);
-        for (int64_t step = 1; step <= test_size(20, 4); step++) {
-            set_step(&expected, step);
-            adam_session_write(&replay.session, &expected, ARENA_GRAD);
-            adam_session_write(&replay.session, &expected, ARENA_CONTROL);
-            replay_step(&replay);
-            adam_model_step(&expected.args);
-            adam_session_read(&replay.session, &got);
-            adam_check_same(&got, &expected, row->name);
-        }
-        replay_close(&replay);
-    }
-}
-
-/* ---- a step for each tensor ---- */
-
-enum { MANY_STEPS = QUERN_ADAM_BATCH + 88 };
-
-/* Late tensors, empty ones, one beyond 32 bits, and one that takes several tiles of a GPU and shares of a CPU. */
-static const int64_t own_counts[] = {300, 0, 33, 1, 9000, 40}, own_steps[] = {0, 3, 999, 1, 6, ((int64_t)1 << 32) + 4};
-
-/* Each call counts for each tensor, whatever way the list comes; a skipped one counts for none. */
-static void check_own_steps(const struct test_device *device, const struct adam_problem *start, const char *what) {
+/* Each replay is the model's step, however the list comes. */
+static void check_replays(const struct test_device *device, const struct adam_problem *start, int64_t steps, const char *what) {
     struct adam_problem got CLOSED_BY(adam_free), expected CLOSED_BY(adam_free);
     struct replay replay;
     adam_copy(&got, start);
     adam_copy(&expected, start);
     replay_open(&replay, device, start);
-    for (int64_t call = 0; call < 3; call++) {
-        set_step(&expected, call + 1);
-        adam_numbers(&expected)->found_inf = call == 1 ? INFINITY : 0;
+    for (int64_t step = 1; step <= steps; step++) {
+        set_step(&expected, step);
         adam_session_write(&replay.session, &expected, ARENA_GRAD);
         adam_session_write(&replay.session, &expected, ARENA_CONTROL);
         replay_step(&replay);
@@ -288,6 +241,25 @@ static void check_own_steps(const struct test_device *device, const struct adam_
     replay_close(&replay);
 }
 
+TEST_ADAM_ROWS(adam_control, the_numbers_change_from_replay_to_replay) {
+    static const int64_t counts[] = {300, 0, 33, 1};
+    for (int with_plan = 0; with_plan < 2; with_plan++) {
+        quern_adam_args args = adam_args_of(row);
+        args.control = every_number(&all_finite);
+        OPEN_ADAM(start, &args, counts, COUNT(counts));
+        start.with_plan = with_plan;
+        check_replays(device, &start, test_size(20, 4), row->name);
+    }
+}
+
+/* ---- a step for each tensor ---- */
+
+enum { MANY_STEPS = QUERN_ADAM_BATCH + 88 };
+
+/* Late tensors, empty ones, one beyond 32 bits, and one that takes several tiles of a GPU and shares of a CPU. */
+static const int64_t own_counts[] = {300, 0, 33, 1, 9000, 40}, own_steps[] = {0, 3, 999, 1, 6, ((int64_t)1 << 32) + 4};
+
+/* A skipped call, the third, counts for no tensor. */
 TEST_ADAM_ROWS(adam_control, each_tensor_takes_its_own_step) {
     for (int way = 0; way < 3; way++) {
         quern_adam_args args = adam_args_of(row);
@@ -296,7 +268,7 @@ TEST_ADAM_ROWS(adam_control, each_tensor_takes_its_own_step) {
         args.eps_mode = way == 1 ? QUERN_EPS_INSIDE : QUERN_EPS_OUTSIDE;
         OPEN_ADAM(problem, &args, own_counts, COUNT(own_counts));
         problem.with_plan = way > 0, problem.with_grads = way > 1;
-        check_own_steps(device, &problem, row->name);
+        check_replays(device, &problem, 4, row->name);
     }
 }
 
@@ -309,7 +281,7 @@ Test(adam_control, many_tensors_take_their_own_steps) {
     for (int i = 0; i < MANY_STEPS; i++) counts[i] = i % 7, steps[i] = i % 5 * i;
     args.steps = steps, args.control.found_inf = &all_finite;
     OPEN_ADAM(problem, &args, counts, MANY_STEPS);
-    check_own_steps(&device, &problem, row->name);
+    check_replays(&device, &problem, 4, row->name);
 }
 
 /* The same step for all is the step of the call. */

@@ -1,6 +1,6 @@
 /*
  * Adam's options: each alone on every row that supports it, against the model bit for bit and against the exact formula; then the
- * further promises of each.  All at once: test_adam_random.c.  Step control: test_adam_control.c.
+ * further promises of each, and masters in two halves.  All at once: test_adam_random.c.  Step control: test_adam_control.c.
  *
  * Runs on: cpu, every emulated, gpu; kernels of adam.
  */
@@ -9,6 +9,7 @@
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/random.h"
+#include "oracle/adam_value.h"
 #include "oracle/dtype.h"
 
 /* ---- each option alone ---- */
@@ -63,60 +64,70 @@ TEST_ADAM_ROWS(adam_options, each_alone) {
         snprintf(what, sizeof what, "%s, %s", row->name, options[i].name);
         quern_adam_args args = plain_args_of(row);
         options[i].set(&args);
-        struct adam_problem before;
-        adam_make(&before, &args, counts, COUNT(counts));
+        OPEN_ADAM(before, &args, counts, COUNT(counts));
         adam_check_only_step(device, &before, what);
     }
 }
-
-/* ---- the promises of each option ---- */
 
 static const struct quern_kernel *f32_row(bool full) {
     return find_adam_row(QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, full);
 }
 
-static void run_on_row(const struct quern_kernel *row, struct adam_problem *problem) {
-    OPEN_ROW(device, row);
-    adam_run(&device, problem);
-}
+/* ---- one step by hand ---- */
 
-/* Sets the first tensor's arrays to one value each. */
-static void set_all(struct adam_problem *problem, int arena, double value) {
-    for (int64_t i = 0; i < problem->tensors[0].count; i++) adam_set_value(problem, 0, arena, i, value);
-}
+/* Of fp32 parameters whose m and v are 0 before. */
+static const struct hand {
+    const char *name;
+    double grad, lr, beta1, beta2, eps;
+    double param;                      /* before */
+    double decay, expected;            /* NaN: NaN */
+    int32_t maximize, eps_inside;
+    float lr_multiplier, decay_multiplier;
+} hands[] = {
+    /* The first step has the size of the learning rate, for any beta2. */
+#define FIRST(beta) {"first step", 3, 0.125, 0.9, beta, 0, .expected = -0.125}
+    FIRST(0.9), FIRST(0.99), FIRST(0.999), FIRST(0.9999), FIRST(0.99999), FIRST(0.999999),
+    {"downhill", 3, 0.5, 0.9, 0.999, 1e-8, .expected = -0.5},
+    {"uphill", 3, 0.5, 0.9, 0.999, 1e-8, .expected = 0.5, .maximize = 1},
+    {"eps outside the root", 0.5, 1, 0, 0, 0.25, .expected = -0.5 / 0.75},
+    {"eps inside the root", 0.5, 1, 0, 0, 0.25, .expected = -0.70710678118654752, .eps_inside = 1},
+    /* A multiplier of 0 freezes the parameter; a weight decay multiplier of 0 disables the decay alone. */
+    {"both multipliers", 2, 0.5, 0, 0, 1e-8, .param = 8, .decay = 0.5, .expected = 5.5, .lr_multiplier = 1, .decay_multiplier = 1},
+    {"no decay", 2, 0.5, 0, 0, 1e-8, .param = 8, .decay = 0.5, .expected = 7.5, .lr_multiplier = 1, .decay_multiplier = 0},
+    {"no learning", 2, 0.5, 0, 0, 1e-8, .param = 8, .decay = 0.5, .expected = 8, .lr_multiplier = 0, .decay_multiplier = 1},
+    /* Without eps a gradient needs a square above zero. */
+#define WITHOUT_EPS(gradient, rate, result) {"no eps", gradient, rate, 0.9, 0.999, 0, .param = 1, .expected = result}
+    WITHOUT_EPS(1e-40, 1, (double)-INFINITY), WITHOUT_EPS(-1e-30, 1, (double)INFINITY), WITHOUT_EPS(1e-25, 1, (double)-INFINITY),
+    WITHOUT_EPS(1e-30, 0, (double)NAN), WITHOUT_EPS(0, 1, 1), WITHOUT_EPS(1e-15, 1, 0),
+#define WITH_EPS(gradient, rate) {"eps", gradient, rate, 0.9, 0.999, 1e-8, .param = 1, .expected = 1}
+    WITH_EPS(1e-40, 1), WITH_EPS(1e-25, 1), WITH_EPS(1e-30, 0),
+};
 
-/* From p = m = v = 0 the first step has the size of the learning rate: downhill, or uphill. */
-Test(adam_options, maximize_goes_the_other_way) {
+Test(adam_options, one_step_by_hand) {
     static const int64_t counts[] = {40};
-    for (int uphill = 0; uphill < 2; uphill++) {
+    OPEN_ROW(device, f32_row(false));
+    for (size_t i = 0; i < COUNT(hands); i++) {
+        const struct hand *hand = &hands[i];
         quern_adam_args args = plain_args_of(f32_row(false));
-        args.maximize = uphill, args.step = 1, args.lr = 0.5;
+        args.lr = hand->lr, args.beta1 = hand->beta1, args.beta2 = hand->beta2, args.eps = hand->eps, args.step = 1;
+        args.weight_decay = hand->decay, args.maximize = hand->maximize, args.use_multipliers = hand->decay != 0;
+        args.eps_mode = hand->eps_inside ? QUERN_EPS_INSIDE : QUERN_EPS_OUTSIDE;
         OPEN_ADAM(problem, &args, counts, 1);
-        set_all(&problem, ARENA_PARAM, 0), set_all(&problem, ARENA_M, 0), set_all(&problem, ARENA_V, 0);
-        set_all(&problem, ARENA_GRAD, 3);
-        run_on_row(f32_row(false), &problem);
-        for (int64_t i = 0; i < counts[0]; i++)
-            check(fabs(adam_value_at(&problem, 0, ARENA_PARAM, i) - (uphill ? 0.5 : -0.5)) < 1e-6, "%g",
-                  adam_value_at(&problem, 0, ARENA_PARAM, i));
+        problem.tensors[0].lr_multiplier = hand->lr_multiplier;
+        problem.tensors[0].weight_decay_multiplier = hand->decay_multiplier;
+        adam_set_all(&problem, ARENA_PARAM, hand->param), adam_set_all(&problem, ARENA_GRAD, hand->grad);
+        adam_set_all(&problem, ARENA_M, 0), adam_set_all(&problem, ARENA_V, 0);
+        adam_run(&device, &problem);
+        for (int64_t k = 0; k < counts[0]; k++) {
+            const double got = adam_value_at(&problem, 0, ARENA_PARAM, k), v = adam_value_at(&problem, 0, ARENA_V, k);
+            check(isnan(hand->expected) ? isnan(got) : got == hand->expected || fabs(got - hand->expected) < 1e-6,
+                  "%s, gradient %g: %g instead of %g", hand->name, hand->grad, got, hand->expected);
+            check(hand->beta2 != 0 || v == hand->grad * hand->grad, "%s: v is %g", hand->name, v);
+        }
     }
 }
 
-/* With beta1 = beta2 = 0 the step is lr * g / sqrt(g^2 + eps) or lr * g / (|g| + eps). */
-Test(adam_options, eps_stands_where_it_is_said_to) {
-    static const int64_t counts[] = {40};
-    for (int inside = 0; inside < 2; inside++) {
-        quern_adam_args args = plain_args_of(f32_row(false));
-        args.beta1 = args.beta2 = 0, args.lr = 1, args.weight_decay = 0, args.eps = 0.25;
-        args.eps_mode = inside ? QUERN_EPS_INSIDE : QUERN_EPS_OUTSIDE;
-        OPEN_ADAM(problem, &args, counts, 1);
-        set_all(&problem, ARENA_PARAM, 0);
-        set_all(&problem, ARENA_GRAD, 0.5);
-        run_on_row(f32_row(false), &problem);
-        const double expected = -0.5 / (inside ? sqrt(0.25 + 0.25) : 0.75);
-        check(fabs(adam_value_at(&problem, 0, ARENA_PARAM, 7) - expected) < 1e-6, "%g instead of %g",
-              adam_value_at(&problem, 0, ARENA_PARAM, 7), expected);
-    }
-}
+/* ---- the further promises ---- */
 
 /* One large gradient, then small ones: AMSGrad's steps stay small, Adam's grow again. */
 Test(adam_options, amsgrad_remembers) {
@@ -127,40 +138,17 @@ Test(adam_options, amsgrad_remembers) {
         quern_adam_args args = plain_args_of(row);
         args.amsgrad = remembers, args.beta2 = 0.5, args.beta1 = 0, args.weight_decay = 0;
         OPEN_ADAM(problem, &args, counts, 1);
-        set_all(&problem, ARENA_V, 0);
-        if (remembers) set_all(&problem, ARENA_V_MAX, 0);
+        adam_set_all(&problem, ARENA_V, 0);
+        if (remembers) adam_set_all(&problem, ARENA_V_MAX, 0);
         OPEN_ROW(device, row);
         for (problem.args.step = 1; problem.args.step <= 40; problem.args.step++) {
-            set_all(&problem, ARENA_GRAD, problem.args.step == 1 ? 100 : 0.01);
+            adam_set_all(&problem, ARENA_GRAD, problem.args.step == 1 ? 100 : 0.01);
             const double before = adam_value_at(&problem, 0, ARENA_PARAM, 3);
             adam_check_step(&device, &problem, "amsgrad");
             moved[remembers] = fabs(adam_value_at(&problem, 0, ARENA_PARAM, 3) - before);
         }
     }
     check(moved[0] > 0.9e-2 && moved[1] < 1e-5, "the last steps were %g and %g", moved[0], moved[1]);
-}
-
-/* A multiplier of 0 freezes the tensor but not its moments; a weight decay multiplier of 0 disables the decay alone. */
-Test(adam_options, multipliers_belong_to_their_tensor) {
-    static const int64_t counts[] = {33, 33, 33, 33};
-    quern_adam_args args = plain_args_of(f32_row(false));
-    args.use_multipliers = 1, args.lr = 0.5, args.weight_decay = 0.5, args.beta1 = args.beta2 = 0;
-    OPEN_ADAM(problem, &args, counts, 4);
-    for (int place = 0; place < 4; place++) {
-        problem.tensors[place].lr_multiplier = (float)(place & 1);
-        problem.tensors[place].weight_decay_multiplier = (float)(place >> 1);
-        for (int64_t i = 0; i < 33; i++) {
-            adam_set_value(&problem, place, ARENA_PARAM, i, 8);
-            adam_set_value(&problem, place, ARENA_GRAD, i, 2);
-        }
-    }
-    run_on_row(f32_row(false), &problem);
-    static const double expected[] = {8, 7.5, 8, 5.5};
-    for (int place = 0; place < 4; place++) {
-        const double param = adam_value_at(&problem, place, ARENA_PARAM, 5), v = adam_value_at(&problem, place, ARENA_V, 5);
-        check(fabs(param - expected[place]) < 1e-6, "tensor %d came to %g", place, param);
-        check(v == 4, "v of tensor %d is %g", place, v);
-    }
 }
 
 /* A decay that a multiplier of 0 disables is left out, not multiplied by 0: that would turn an infinite parameter into NaN. */
@@ -254,5 +242,64 @@ Test(adam_options, the_largest_parameter_is_found_anywhere) {
         adam_check_step(&device, &problem, "copy_max");
         check(*problem.tensors[0].copy_max == 77 && *problem.tensors[1].copy_max == 1000, "copy_max is %g and %g",
               (double)*problem.tensors[0].copy_max, (double)*problem.tensors[1].copy_max);
+    }
+}
+
+/* ---- a master in two halves: a bf16 parameter and its remainder ---- */
+
+/* Values around all boundaries of rounding and joining, then random bits. */
+static const uint32_t boundaries[] = {
+    0x00000000, 0x80000000, 0x3F808000, 0x3F818000, 0x3F808001, 0x3F807FFF, 0xBF808000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F7F8000,
+    0x7F7F8001, 0x7F800000, 0xFF800000, 0x7F800001, 0x7FFFFFFF, 0xFFFFFFFF, 0x7FC00000, 0x7F808000, 0x7F808001, 0x00000001,
+    0x80000001, 0x00008000, 0x00008001, 0x00007FFF, 0x80008001, 0x007FFFFF, 0x00800000, 0x007F8001, 0x0000FFFF, 0x8000FFFF,
+    0x3F7FFFFF, 0x3F800000,
+};
+
+static float value_of(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* With a learning rate of 0 the master must be unchanged, except the sign of a zero (x - 0 may change it) and a NaN's payload. */
+TEST_ADAM_ROWS(adam_options, every_master_comes_back) {
+    if (row->key.adam.master != QUERN_REMAINDER) return;
+    const int64_t counts[] = {test_size(20000, 2500)};
+    quern_adam_args args = adam_args_of(row);
+    args.lr = 0, args.weight_decay = 0;
+    struct adam_problem problem CLOSED_BY(adam_free), before CLOSED_BY(adam_free);
+    adam_make(&problem, &args, counts, 1);
+    uint16_t *param = problem.tensors[0].param, *remainder = problem.tensors[0].master;
+    for (int64_t i = 0; i < counts[0]; i++) {
+        const uint32_t bits = i < (int64_t)COUNT(boundaries) ? boundaries[i] : (uint32_t)random_bits(5, (uint64_t)i);
+        adam_split_master(value_of(bits), &param[i], &remainder[i]);
+        if (isnan(value_of(bits))) param[i] = (uint16_t)(bits >> 16), remainder[i] = (uint16_t)bits & 0x7FFF;  /* unchanged */
+    }
+    adam_copy(&before, &problem);
+    adam_check_step(device, &problem, row->name);
+    for (int64_t i = 0; i < counts[0]; i++) {
+        const double was = adam_value_at(&before, 0, ARENA_MASTER, i), is = adam_value_at(&problem, 0, ARENA_MASTER, i);
+        if (isnan(was)) check(isnan(is) && param[i] == 0x7FFF && remainder[i] == 0, "%s: NaN became 0x%04X", row->name, param[i]);
+        else check(is == was, "%s: %a became %a", row->name, was, is);
+    }
+}
+
+/*
+ * Halves that no step has written, such as a remainder above a half next to zero, are joined as documented.  With remainders of
+ * zero a master begins as its parameter.
+ */
+TEST_ADAM_ROWS(adam_options, any_halves_of_a_master) {
+    if (row->key.adam.master != QUERN_REMAINDER) return;
+    static const int64_t counts[] = {1000, 0, 31};
+    const quern_adam_args args = adam_args_of(row);
+    for (int has_zeros = 0; has_zeros < 2; has_zeros++) {
+        OPEN_ADAM(problem, &args, counts, COUNT(counts));
+        uint16_t *param = problem.tensors[0].param, *remainder = problem.tensors[0].master;
+        for (int64_t i = 0; i < counts[0]; i++) {
+            const uint64_t bits = random_bits(6, (uint64_t)i);
+            param[i] = bits & 7 ? (uint16_t)(bits >> 32) : (uint16_t)(bits & 8 ? 0x8000 : 0);
+            remainder[i] = has_zeros ? 0 : (uint16_t)(bits >> 16);
+        }
+        adam_check_step(device, &problem, row->name);
     }
 }

@@ -13,29 +13,16 @@
 
 /* ---- the same bits ---- */
 
-/* Steps with a plan and with the model. */
-static void check_steps(const struct test_device *device, const struct quern_kernel *row, bool with_grads) {
+static void check_plan(const struct test_device *device, const struct quern_kernel *row, bool with_grads) {
     static const int64_t counts[] = {0, 300, 2048, 0, 0, 2049, 1, 7, 4100, 0};
     const quern_adam_args args = adam_args_of(row);
-    struct adam_problem problem CLOSED_BY(adam_free), expected CLOSED_BY(adam_free);
-    adam_make(&problem, &args, counts, COUNT(counts));
+    OPEN_ADAM(problem, &args, counts, COUNT(counts));
     problem.with_plan = true, problem.with_grads = with_grads;
-    adam_copy(&expected, &problem);
-    struct adam_session session;
-    adam_session_open(&session, device, &problem);
-    for (int64_t step = 1; step <= 3; step++) {
-        session.args.step = expected.args.step = step;
-        session.args.lr = expected.args.lr = 0.01 * (double)step;
-        check_ok(adam_session_step(&session));
-        adam_model_step(&expected.args);
-    }
-    adam_session_read(&session, &problem);
-    adam_session_close(&session);
-    adam_check_same(&problem, &expected, row->name);
+    adam_check_steps(device, &problem, 3, row->name);
 }
 
-TEST_ADAM_ROWS(adam_plan, steps_of_a_plan_are_those_of_the_list) { check_steps(device, row, false); }
-TEST_ADAM_ROWS(adam_plan, a_plan_follows_gradients_that_move) { check_steps(device, row, true); }
+TEST_ADAM_ROWS(adam_plan, steps_of_a_plan_are_those_of_the_list) { check_plan(device, row, false); }
+TEST_ADAM_ROWS(adam_plan, a_plan_follows_gradients_that_move) { check_plan(device, row, true); }
 
 /* ---- many tensors ---- */
 
@@ -69,19 +56,14 @@ static long long launches_of(const struct test_device *device, const struct quer
     for (int64_t i = 0; i < tensors; i++) counts[i] = i ? i % 9 : 1;
     quern_adam_args args = adam_args_of(row);
     if (counts_steps) args.control.step = &taken;
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, tensors);
+    OPEN_ADAM(problem, &args, counts, tensors);
     problem.with_plan = form != LISTED, problem.with_grads = form == PLANNED_WITH_GRADS;
-    struct adam_session session;
-    adam_session_open(&session, device, &problem);
-    const long long before = cuda_launches();
+    OPEN_ADAM_SESSION(session, device, &problem);
+    const long long before = device_launches(device);
     check_ok(adam_session_step(&session));
-    device_synchronize(device);
-    const long long launched = cuda_launches() - before;
+    const long long launched = device_launches(device) - before;
     adam_session_read(&session, &problem);
     check(!counts_steps || adam_numbers(&problem)->step == 1, "counted %lld steps", (long long)adam_numbers(&problem)->step);
-    adam_session_close(&session);
-    adam_free(&problem);
     free(counts);
     return launched;
 }
@@ -109,7 +91,7 @@ Test(adam_plan, launches_are_few) {
 
 enum { THREADS = 4, STEPS = 6 };
 
-/* Threads that share one device, each with its own tensors, as plans or as lists. */
+/* Threads that share one device, each with its own tensors, as plans or as lists.  On a CPU they share its workers. */
 struct worker {
     const struct test_device *device;
     struct adam_session session;
@@ -127,7 +109,7 @@ static void *step_on(void *user) {
 }
 
 static void check_threads(const struct test_device *device, const struct quern_kernel *row, bool with_plan) {
-    static const int64_t counts[] = {2100, 40, 0, 7};
+    const int64_t counts[] = {test_size(100000, 2100), 40, 0, 7};
     struct worker workers[THREADS];
     struct adam_problem problems[THREADS], expected;
     pthread_t threads[THREADS];
@@ -161,20 +143,22 @@ Test(adam_plan, several_threads) {
     }
 }
 
-/* One plan, used by one thread after another: any thread may use it. */
+/* One plan, used by one thread after another; on a CPU also with other numbers of workers than at its creation. */
 Test(adam_plan, a_plan_goes_from_thread_to_thread) {
-    static const int64_t counts[] = {500, 0, 33};
+    const int64_t counts[] = {test_size(100000, 500), 3, 0, test_size(70001, 33)};
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
     const quern_adam_args args = adam_args_of(row);
-    struct adam_problem problem CLOSED_BY(adam_free), expected CLOSED_BY(adam_free);
+    struct adam_problem expected CLOSED_BY(adam_free);
     OPEN_ROW(device, row);
-    adam_make(&problem, &args, counts, COUNT(counts));
+    OPEN_ADAM(problem, &args, counts, COUNT(counts));
     problem.with_plan = true;
+    adam_copy(&expected, &problem);
+    if (device.kind == QUERN_CPU) check_ok(quern_set_threads(device.quern, 1, NULL, NULL));
     struct worker worker = {.device = &device};
     adam_session_open(&worker.session, &device, &problem);
-    adam_copy(&expected, &problem);
     for (int i = 0; i < 3; i++) {
         pthread_t thread;
+        if (device.kind == QUERN_CPU) check_ok(quern_set_threads(device.quern, 1 + 3 * i, NULL, NULL));
         check(!pthread_create(&thread, NULL, step_on, &worker), "no thread");
         pthread_join(thread, NULL);
         check_ok(worker.status);
@@ -182,30 +166,6 @@ Test(adam_plan, a_plan_goes_from_thread_to_thread) {
     }
     adam_session_read(&worker.session, &problem);
     adam_session_close(&worker.session);
-    adam_check_same(&problem, &expected, row->name);
-}
-
-/* A plan used with other numbers of CPU threads than at its creation. */
-Test(adam_plan, threads_change_after_the_plan) {
-    if (test_kind() != QUERN_CPU) cr_skip_test("threads belong to CPUs");
-    static const int64_t counts[] = {200000, 3, 0, 70001};
-    const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
-    const quern_adam_args args = adam_args_of(row);
-    struct adam_problem problem CLOSED_BY(adam_free), expected CLOSED_BY(adam_free);
-    OPEN_ROW(device, row);
-    check_ok(quern_set_threads(device.quern, 1, NULL, NULL));
-    adam_make(&problem, &args, counts, COUNT(counts));
-    problem.with_plan = true;
-    adam_copy(&expected, &problem);
-    struct adam_session session;
-    adam_session_open(&session, &device, &problem);
-    for (int threads = 1; threads <= 7; threads += 3) {
-        check_ok(quern_set_threads(device.quern, threads, NULL, NULL));
-        check_ok(adam_session_step(&session));
-        adam_model_step(&expected.args);
-    }
-    adam_session_read(&session, &problem);
-    adam_session_close(&session);
     adam_check_same(&problem, &expected, row->name);
 }
 

@@ -1,6 +1,6 @@
 /*
  * The bounds of accuracy and the limits that the header states: shards against the whole, the entropy, a loss with and without the
- * entropy beside it, random bits after 2^32 steps, and Adam without eps.
+ * entropy beside it, and random bits after 2^32 steps.
  *
  * Runs on: cpu, emulated, gpu; kernels of adam, cross_entropy.
  */
@@ -95,14 +95,12 @@ TEST_CROSS_ENTROPY_ROWS(bounds, shards_differ_by_few_units_of_the_largest_term) 
             .logits_dtype = row->key.cross_entropy.logits, .rows = test_size(cases[i].rows, 20), .vocab = cases[i].vocab,
             .spread = cases[i].spread, .outputs = WANT_WHAT_IS_FREE, .seed = cases[i].seed);
         if (row->key.cross_entropy.full) cross_entropy_add_options(&c, row, true);
-        struct cross_entropy_outputs whole CLOSED_BY(cross_entropy_free_outputs), shards;
         OPEN_INPUTS(inputs, &c);
-        cross_entropy_run(device, &c, &inputs, &whole);
+        OPEN_OUTPUTS(whole, device, &c, &inputs);
         for (c.shards = 2; c.shards <= 7; c.shards += 5) {
             c.split = cases[i].split + (uint64_t)c.shards;
-            cross_entropy_run(device, &c, &inputs, &shards);
+            OPEN_OUTPUTS(shards, device, &c, &inputs);
             check_shards(&c, &inputs, &shards, &whole);
-            cross_entropy_free_outputs(&shards);
         }
     }
 }
@@ -148,29 +146,18 @@ TEST_CROSS_ENTROPY_ROWS(bounds, no_entropy_is_negative) {
     if (!row->key.cross_entropy.full) return;
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = test_size(2000, 200),
                                                      .vocab = 10, .spread = 3, .outputs = WANT_ENTROPY, .placement = NO_GRAD);
-    struct cross_entropy_outputs outputs;
     OPEN_INPUTS(inputs, &c);
     for (int64_t r = 0; r < c.rows; r++)
         cross_entropy_set_logit(&c, &inputs, r, r % c.vocab, 20 + 100.0 * (double)r / (double)c.rows);
     for (c.shards = 0; c.shards < 6; c.shards += 5) {
-        cross_entropy_run(device, &c, &inputs, &outputs);
+        OPEN_OUTPUTS(outputs, device, &c, &inputs);
         for (int64_t r = 0; r < c.rows; r++)
             check(!signbit(outputs.entropy[r]), "row %lld: entropy %g [%s]", (long long)r, (double)outputs.entropy[r],
                   cross_entropy_describe(&c));
-        cross_entropy_free_outputs(&outputs);
     }
 }
 
 /* ---- a loss with the entropy beside it ---- */
-
-static void check_beside_with(const struct test_device *device, struct cross_entropy_case *c) {
-    struct cross_entropy_outputs without CLOSED_BY(cross_entropy_free_outputs), with CLOSED_BY(cross_entropy_free_outputs);
-    OPEN_INPUTS(inputs, c);
-    cross_entropy_run(device, c, &inputs, &without);
-    c->outputs |= WANT_ENTROPY;
-    cross_entropy_run(device, c, &inputs, &with);
-    cross_entropy_check_same(c, &with, &without, "the entropy beside it");
-}
 
 /* The options that have loops of their own. */
 TEST_CROSS_ENTROPY_ROWS(bounds, the_entropy_changes_no_bit_of_the_loss) {
@@ -184,7 +171,11 @@ TEST_CROSS_ENTROPY_ROWS(bounds, the_entropy_changes_no_bit_of_the_loss) {
             .logits_dtype = row->key.cross_entropy.logits, .rows = test_size(4000, 30), .vocab = 100, .spread = 4,
             .label_smoothing = options[i].smoothing, .softcap = options[i].softcap, .has_weights = options[i].weights,
             .outputs = WANT_LSE | WANT_LOG_PROB | WANT_ARGMAX);
-        check_beside_with(device, &c);
+        OPEN_INPUTS(inputs, &c);
+        OPEN_OUTPUTS(without, device, &c, &inputs);
+        c.outputs |= WANT_ENTROPY;
+        OPEN_OUTPUTS(with, device, &c, &inputs);
+        cross_entropy_check_same(&c, &with, &without, "the entropy beside it");
     }
 }
 
@@ -218,43 +209,3 @@ Test(bounds, random_bits_repeat_after_2_to_the_32_steps) {
     adam_free(&before), adam_free(&first);
 }
 
-/* ---- Adam without eps ---- */
-
-/* A first step of fp32 parameters 1 with this gradient: m and v are zero before. */
-static struct adam_problem first_step(const struct test_device *device, const struct quern_kernel *row, double grad, double lr,
-                                      double eps) {
-    const int64_t count = 33;
-    struct adam_problem problem;
-    quern_adam_args args = adam_args_of(row);
-    args.lr = lr, args.eps = eps, args.weight_decay = 0, args.step = 1;
-    adam_make(&problem, &args, &count, 1);
-    for (int64_t i = 0; i < count; i++) {
-        adam_set_value(&problem, 0, ARENA_PARAM, i, 1);
-        adam_set_value(&problem, 0, ARENA_GRAD, i, grad);
-        adam_set_value(&problem, 0, ARENA_M, i, 0);
-        adam_set_value(&problem, 0, ARENA_V, i, 0);
-    }
-    adam_run(device, &problem);
-    return problem;
-}
-
-Test(bounds, adam_without_eps_needs_gradients_whose_square_is_no_zero) {
-    const struct quern_kernel *row = find_adam_row(QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, false);
-    const struct {
-        double grad, lr, eps;
-        double expected;  /* NaN: NaN */
-    } cases[] = {{1e-40, 1, 0, (double)-INFINITY}, {-1e-30, 1, 0, (double)INFINITY}, {1e-25, 1, 0, (double)-INFINITY},
-                 {1e-30, 0, 0, (double)NAN},       {0, 1, 0, 1},                     {1e-15, 1, 0, 0},
-                 {1e-40, 1, 1e-8, 1},              {1e-25, 1, 1e-8, 1},              {1e-30, 0, 1e-8, 1}};
-    OPEN_ROW(device, row);
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        struct adam_problem after = first_step(&device, row, cases[i].grad, cases[i].lr, cases[i].eps);
-        for (int64_t k = 0; k < after.tensors[0].count; k++) {
-            const double param = adam_value_at(&after, 0, ARENA_PARAM, k), expected = cases[i].expected;
-            check(isnan(expected) ? isnan(param) : param == expected || fabs(param - expected) < 1e-6,
-                  "a gradient of %g with lr %g and eps %g gives %g instead of %g", cases[i].grad, cases[i].lr, cases[i].eps, param,
-                  expected);
-        }
-        adam_free(&after);
-    }
-}

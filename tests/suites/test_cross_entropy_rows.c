@@ -9,43 +9,37 @@
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 
-/* Changes the inputs of a case; the result must match the oracle. */
-typedef void edit(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs);
-
-static void check_edited(const struct test_device *device, const struct cross_entropy_case *c, edit *change) {
-    OPEN_INPUTS(inputs, c);
-    change(c, &inputs);
-    OPEN_OUTPUTS(outputs, device, c, &inputs);
-    cross_entropy_compare(c, &inputs, &outputs);
-}
-
 /*
  * For every row of the table: several vocab sizes, each reduction, each placement; without options and with all that the row
  * supports; in one call, with the gradient later, and in shards.
  */
-static void check_everywhere(edit *change) {
+static void check_row_everywhere(const struct test_device *device, const struct quern_kernel *row, cross_entropy_edit *change) {
     static const int64_t full[] = {5, 64, 777, 2100}, small[] = {5, 777};
     const int64_t *vocabs = test_is_small() ? small : full;
+    for (size_t i = 0; i < (test_is_small() ? COUNT(small) : COUNT(full)); i++) {
+        if (vocabs[i] > row->key.cross_entropy.vocab_max) continue;
+        for (int k = 0; k < 9; k += (int)test_size(1, 2)) {
+            struct cross_entropy_case c = CROSS_ENTROPY_CASE(
+                .logits_dtype = row->key.cross_entropy.logits, .rows = 7, .vocab = vocabs[i], .padding = 2,
+                .reduction = (quern_reduction)(k % 3), .placement = (enum placement)(k / 3),
+                .labels_dtype = k % 4 < 2 ? QUERN_INT32 : QUERN_INT64, .has_upstream = k == 4, .seed = i + 3);
+            /* On the emulator the rows of the table share the cases. */
+            const bool is_plain_turn = (k / 2 + i) % 2;
+            if (!test_is_small() || is_plain_turn) cross_entropy_check_edited(device, &c, change);
+            if (test_is_small() && is_plain_turn) continue;
+            cross_entropy_add_options(&c, row, k % 3 == 1);
+            c.shards = k % 4 ? (int)(k + i) % 5 : 0;
+            c.split = (uint64_t)k;
+            c.later = k % 4 == 0;
+            cross_entropy_check_edited(device, &c, change);
+        }
+    }
+}
+
+static void check_everywhere(cross_entropy_edit *change) {
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
         OPEN_ROW(device, row);
-        for (size_t i = 0; i < (test_is_small() ? COUNT(small) : COUNT(full)); i++) {
-            if (vocabs[i] > row->key.cross_entropy.vocab_max) continue;
-            for (int k = 0; k < 9; k += (int)test_size(1, 2)) {
-                struct cross_entropy_case c = CROSS_ENTROPY_CASE(
-                    .logits_dtype = row->key.cross_entropy.logits, .rows = 7, .vocab = vocabs[i], .padding = 2,
-                    .reduction = (quern_reduction)(k % 3), .placement = (enum placement)(k / 3),
-                    .labels_dtype = k % 4 < 2 ? QUERN_INT32 : QUERN_INT64, .has_upstream = k == 4, .seed = i + 3);
-                /* On the emulator the rows of the table share the cases. */
-                const bool is_plain_turn = (k / 2 + i) % 2;
-                if (!test_is_small() || is_plain_turn) check_edited(&device, &c, change);
-                if (test_is_small() && is_plain_turn) continue;
-                cross_entropy_add_options(&c, row, k % 3 == 1);
-                c.shards = k % 4 ? (int)(k + i) % 5 : 0;
-                c.split = (uint64_t)k;
-                c.later = k % 4 == 0;
-                check_edited(&device, &c, change);
-            }
-        }
+        check_row_everywhere(&device, row, change);
     }
 }
 #define TEST_EDIT(suite, name) \
@@ -96,7 +90,7 @@ TEST_CROSS_ENTROPY_ROWS(cross_entropy_rows, labels_and_losses_of_several_warps) 
             .logits_dtype = row->key.cross_entropy.logits, .rows = counts[i], .vocab = 3, .ignored_every = 5,
             .reduction = i % 2 ? QUERN_REDUCTION_MEAN : QUERN_REDUCTION_SUM, .has_weights = row->key.cross_entropy.full,
             .labels_dtype = i % 3 ? QUERN_INT64 : QUERN_INT32);
-        check_edited(device, &c, i % 2 ? spoil_last_labels : spoil_labels_from_the_middle);
+        cross_entropy_check_edited(device, &c, i % 2 ? spoil_last_labels : spoil_labels_from_the_middle);
     }
 }
 
@@ -109,7 +103,7 @@ static void check_side_by_side(const struct test_device *device, const struct qu
     for (uint64_t seed = 1; seed <= 6; seed++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 20, .vocab = 33,
                                                          .ignored_every = 4, .reduction = QUERN_REDUCTION_MEAN, .seed = seed);
-        check_edited(device, &c, spoil_labels);
+        cross_entropy_check_edited(device, &c, spoil_labels);
     }
 }
 
@@ -129,19 +123,15 @@ TEST_EDIT(cross_entropy_rows, labels_beyond_32_bits) {
 }
 
 /* ignore_index is compared as 64 bits for any label type. */
-Test(cross_entropy_rows, every_ignore_index) {
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_rows, every_ignore_index) {
     static const int64_t indices[] = {-100, -1, 0, 3, 63, 64, 1000, INT32_MIN, ((int64_t)1 << 32) + 3, INT64_MIN, INT64_MAX};
-    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        OPEN_ROW(device, row);
-        for (size_t i = 0; i < 2 * COUNT(indices); i++) {
-            struct cross_entropy_case c = CROSS_ENTROPY_CASE(
-                .logits_dtype = row->key.cross_entropy.logits, .rows = test_size(40, 12), .vocab = 64,
-                .ignore_index = indices[i / 2],
-                .labels_dtype = i % 2 ? QUERN_INT32 : QUERN_INT64, .reduction = QUERN_REDUCTION_MEAN);
-            bool fits = c.labels_dtype == QUERN_INT64 || (c.ignore_index >= INT32_MIN && c.ignore_index <= INT32_MAX);
-            c.ignored_every = fits ? 4 : 0;
-            cross_entropy_check_case(&device, &c);
-        }
+    for (size_t i = 0; i < 2 * COUNT(indices); i++) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(
+            .logits_dtype = row->key.cross_entropy.logits, .rows = test_size(40, 12), .vocab = 64, .ignore_index = indices[i / 2],
+            .labels_dtype = i % 2 ? QUERN_INT32 : QUERN_INT64, .reduction = QUERN_REDUCTION_MEAN);
+        bool fits = c.labels_dtype == QUERN_INT64 || (c.ignore_index >= INT32_MIN && c.ignore_index <= INT32_MAX);
+        c.ignored_every = fits ? 4 : 0;
+        cross_entropy_check_case(device, &c);
     }
 }
 
@@ -185,7 +175,7 @@ TEST_CROSS_ENTROPY_ROWS(cross_entropy_rows, one_logit_far_above_the_others) {
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 30, .vocab = 4099,
                                                      .spread = 0.5);
     if (c.vocab > row->key.cross_entropy.vocab_max) c.vocab = row->key.cross_entropy.vocab_max - 1;
-    check_edited(device, &c, raise_one);
+    cross_entropy_check_edited(device, &c, raise_one);
 }
 
 static void mask_rows(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
@@ -220,16 +210,16 @@ TEST_CROSS_ENTROPY_ROWS(cross_entropy_rows, strange_rows_of_a_cluster) {
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 4,
                                                      .vocab = row->key.cross_entropy.vocab_max / 15);
     cross_entropy_add_options(&c, row, false);
-    check_edited(device, &c, make_strange);
+    cross_entropy_check_edited(device, &c, make_strange);
 }
 
 /* Infinite rows that no report counts. */
 TEST_CROSS_ENTROPY_ROWS(cross_entropy_rows, masked_rows_without_a_report) {
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 5, .vocab = 70,
                                                      .reduction = QUERN_REDUCTION_MEAN, .no_report = true);
-    check_edited(device, &c, mask_rows);
+    cross_entropy_check_edited(device, &c, mask_rows);
     c.shards = 2;
-    check_edited(device, &c, mask_rows);
+    cross_entropy_check_edited(device, &c, mask_rows);
 }
 
 TEST_EDIT(cross_entropy_rows, masked_labels) {
@@ -258,32 +248,27 @@ TEST_EDIT(cross_entropy_rows, nan_among_infinities) {
 TEST_EDIT(cross_entropy_rows, positive_infinity_is_nan) { put_in_odd_rows(c, inputs, (double)INFINITY); }
 
 /* NaN or +infinity in every single column in turn: no lane, tail or tile may lose it. */
-Test(cross_entropy_rows, nan_in_every_column) {
-    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        OPEN_ROW(device, row);
-        int64_t vocab = test_size(301, 75);
-        struct cross_entropy_case c = CROSS_ENTROPY_CASE(
-            .logits_dtype = row->key.cross_entropy.logits, .rows = vocab, .vocab = vocab, .offset = 1);
-        OPEN_INPUTS(inputs, &c);
-        for (int64_t r = 0; r < c.rows; r++)
-            cross_entropy_set_logit(&c, &inputs, r, r, r % 2 ? (double)NAN : (double)INFINITY);
-        OPEN_OUTPUTS(outputs, &device, &c, &inputs);
-        cross_entropy_compare(&c, &inputs, &outputs);
-    }
+static void spoil_diagonal(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
+    for (int64_t r = 0; r < c->rows; r++) cross_entropy_set_logit(c, inputs, r, r, r % 2 ? (double)NAN : (double)INFINITY);
+}
+
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_rows, nan_in_every_column) {
+    const int64_t vocab = test_size(301, 75);
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = vocab, .vocab = vocab,
+                                                     .offset = 1);
+    cross_entropy_check_edited(device, &c, spoil_diagonal);
 }
 
 /* The label in every column in turn, where another column has most of the probability. */
-Test(cross_entropy_rows, label_in_every_column) {
-    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        OPEN_ROW(device, row);
-        int64_t vocab = test_size(523, 75);
-        struct cross_entropy_case c = CROSS_ENTROPY_CASE(
-            .logits_dtype = row->key.cross_entropy.logits, .rows = vocab, .vocab = vocab, .placement = IN_PLACE);
-        OPEN_INPUTS(inputs, &c);
-        for (int64_t r = 0; r < c.rows; r++) cross_entropy_set_label(&c, &inputs, r, r);
-        OPEN_OUTPUTS(outputs, &device, &c, &inputs);
-        cross_entropy_compare(&c, &inputs, &outputs);
-    }
+static void label_diagonal(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
+    for (int64_t r = 0; r < c->rows; r++) cross_entropy_set_label(c, inputs, r, r);
+}
+
+TEST_CROSS_ENTROPY_ROWS(cross_entropy_rows, label_in_every_column) {
+    const int64_t vocab = test_size(523, 75);
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = vocab, .vocab = vocab,
+                                                     .placement = IN_PLACE);
+    cross_entropy_check_edited(device, &c, label_diagonal);
 }
 
 /* ---- the sum over the rows ---- */

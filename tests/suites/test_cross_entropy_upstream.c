@@ -82,13 +82,12 @@ static void check_matrix(const struct test_device *device, const struct matrix *
     const int64_t values = m->value_stride ? (m->rows - 1) * m->value_stride + 1 : 1;
     unsigned char *expected = malloc(bytes);
     float *of_rows = malloc((size_t)values * sizeof *of_rows);
-    struct buffer grad CLOSED_BY(buffer_close), upstream CLOSED_BY(buffer_close);
     check(expected && of_rows, "no memory");
     fill(m, expected);
     fill_pattern(of_rows, (size_t)values * sizeof *of_rows);
     for (int64_t row = 0; row < m->rows; row++) of_rows[row * m->value_stride] = factor_of(m, row, first);
-    buffer_open(&grad, device, bytes, (size_t)m->offset * each, expected);
-    buffer_open(&upstream, device, (size_t)values * sizeof *of_rows, 4, of_rows);
+    OPEN_BUFFER(grad, device, bytes, (size_t)m->offset * each, expected);
+    OPEN_BUFFER(upstream, device, (size_t)values * sizeof *of_rows, 4, of_rows);
     const quern_cross_entropy_args args = args_of(m, grad.data, upstream.data);
     check_ok(quern_cross_entropy_upstream(device->quern, &args, device->stream));
     multiply(m, expected, first);
@@ -226,10 +225,9 @@ Test(cross_entropy_upstream, late_is_as_good_as_in_the_call) {
 
 /* Replays read new values, 1 among them. */
 Test(cross_entropy_upstream, replays_read_new_values) {
-    enum { COLUMNS = 100, GLOBAL = 0 };
+    enum { COLUMNS = 100 };
     static float grad_of[COLUMNS];
     static const float values[] = {3, 1, -0.5f};
-    void *graph, *executable;
     if (test_kind() == QUERN_CPU) cr_skip_test("graphs are of GPUs");
     OPEN_PREPARED(device, QUERN_CROSS_ENTROPY);
     struct buffer grad CLOSED_BY(buffer_close), value CLOSED_BY(buffer_close);
@@ -237,11 +235,9 @@ Test(cross_entropy_upstream, replays_read_new_values) {
     buffer_open(&grad, &device, sizeof grad_of, 4, grad_of), buffer_open(&value, &device, sizeof *values, 4, values);
     const struct matrix m = {.dtype = QUERN_F32, .rows = 1, .columns = COLUMNS, .padded = COLUMNS, .stride = COLUMNS};
     const quern_cross_entropy_args args = args_of(&m, grad.data, value.data);
-    CUDA(cuStreamBeginCapture_v2(device.stream, GLOBAL));
+    cuda_begin_capture(device.stream);
     check_ok(quern_cross_entropy_upstream(device.quern, &args, device.stream));
-    CUDA(cuStreamEndCapture(device.stream, &graph));
-    CUDA(cuGraphInstantiateWithFlags(&executable, graph, 0));
-    CUDA(cuGraphDestroy(graph));
+    void *executable = cuda_end_capture(device.stream);
     for (size_t i = 0; i < COUNT(values); i++) {
         buffer_write(&value, &values[i]);
         CUDA(cuGraphLaunch(executable, device.stream));

@@ -11,7 +11,7 @@
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
-#include "harness/random.h"
+#include "oracle/adam.h"
 
 /* ---- hooks: an engine's own task runner ---- */
 
@@ -61,47 +61,14 @@ static struct cross_entropy_case case_of(const struct quern_kernel *row) {
     return c;
 }
 
-Test(determinism, cross_entropy_from_run_to_run) {
-    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        struct cross_entropy_case c = case_of(row);
-        struct cross_entropy_outputs first CLOSED_BY(cross_entropy_free_outputs), again;
-        OPEN_ROW(device, row);
-        OPEN_INPUTS(inputs, &c);
-        cross_entropy_run(&device, &c, &inputs, &first);
-        for (int i = 0; i < 5; i++) {
-            cross_entropy_run(&device, &c, &inputs, &again);
-            cross_entropy_check_same(&c, &again, &first, "another run");
-            cross_entropy_free_outputs(&again);
-        }
+TEST_CROSS_ENTROPY_ROWS(determinism, cross_entropy_from_run_to_run) {
+    const struct cross_entropy_case c = case_of(row);
+    OPEN_INPUTS(inputs, &c);
+    OPEN_OUTPUTS(first, device, &c, &inputs);
+    for (int i = 0; i < 5; i++) {
+        OPEN_OUTPUTS(again, device, &c, &inputs);
+        cross_entropy_check_same(&c, &again, &first, "another run");
     }
-}
-
-/*
- * Row `place` of the batch `all`, run alone and `offset` elements beyond a 256-byte boundary: another alignment and position,
- * without a gradient if requested, but the same bits.
- */
-static void check_row_alone(const struct test_device *device, const struct cross_entropy_case *c,
-                            const struct cross_entropy_inputs *inputs, const struct cross_entropy_outputs *all,
-                            int64_t place, int64_t offset, enum placement placement) {
-    size_t bytes = (size_t)c->vocab * quern_dtype_bytes(c->logits_dtype);
-    struct cross_entropy_case one = *c;
-    struct cross_entropy_inputs part = *inputs;
-    struct cross_entropy_outputs alone, expected = {.loss = all->loss + place, .grad = (char *)all->grad + (size_t)place * bytes};
-    if (all->lse) expected.lse = all->lse + place;
-    if (all->log_prob) expected.log_prob = all->log_prob + place;
-    if (all->entropy) expected.entropy = all->entropy + place;
-    if (all->argmax) expected.argmax = all->argmax + place;
-    if (all->stats) expected.stats = all->stats + place;
-    one.rows = 1;
-    one.offset = offset;
-    one.placement = placement;
-    part.logits = (char *)inputs->logits + (size_t)place * bytes;
-    part.labels = (int64_t *)inputs->labels + place;
-    part.upstream_count = 1;
-    cross_entropy_run(device, &one, &part, &alone);
-    expected.report = alone.report;
-    cross_entropy_check_same(&one, &alone, &expected, "a row alone");
-    cross_entropy_free_outputs(&alone);
 }
 
 /*
@@ -117,45 +84,35 @@ static void check_every_place(const struct test_device *device, const struct que
     c.filled = 0;
     OPEN_INPUTS(inputs, &c);
     OPEN_OUTPUTS(all, device, &c, &inputs);
-    for (int64_t r = 0; r < rows; r++) check_row_alone(device, &c, &inputs, &all, r, 0, OUT_OF_PLACE);
+    for (int64_t r = 0; r < rows; r++) cross_entropy_check_row_alone(device, &c, &inputs, &all, r, 0, OUT_OF_PLACE);
     for (int64_t offset = 1 + vocab % offset_step; offset < 16; offset += offset_step)
         for (enum placement placement = OUT_OF_PLACE; placement <= NO_GRAD; placement++)
-            check_row_alone(device, &c, &inputs, &all, offset % rows, offset, placement);
+            cross_entropy_check_row_alone(device, &c, &inputs, &all, offset % rows, offset, placement);
 }
 
 /* A row has the same bits alone as in a batch, for any alignment. */
-Test(determinism, cross_entropy_in_any_batch) {
+TEST_CROSS_ENTROPY_ROWS(determinism, cross_entropy_in_any_batch) {
     static const int64_t vocabs[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 127, 1000, 1031, 2051};
-    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        OPEN_ROW(device, row);
-        for (size_t i = 0; i < COUNT(vocabs); i++) check_every_place(&device, row, 5, vocabs[i], test_size(1, 5));
-        check_every_place(&device, row, 17, 1031, 5);
-    }
+    for (size_t i = 0; i < COUNT(vocabs); i++) check_every_place(device, row, 5, vocabs[i], test_size(1, 5));
+    check_every_place(device, row, 17, 1031, 5);
 }
 
 /*
  * Every third row has a logit so far above the others that its sums are computed once more.  Those beside it, which the same warp
  * may have, keep theirs.
  */
-Test(determinism, cross_entropy_beside_strange_rows) {
-    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 29, .vocab = 130);
-        OPEN_ROW(device, row);
-        c.filled = 0;
-        OPEN_INPUTS(inputs, &c);
-        for (int64_t r = 0; r < c.rows; r += 3) cross_entropy_set_logit(&c, &inputs, r, 9, 200);
-        OPEN_OUTPUTS(all, &device, &c, &inputs);
-        for (int64_t r = 0; r < c.rows; r++) check_row_alone(&device, &c, &inputs, &all, r, 0, OUT_OF_PLACE);
-    }
+TEST_CROSS_ENTROPY_ROWS(determinism, cross_entropy_beside_strange_rows) {
+    const struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 29, .vocab = 130);
+    OPEN_INPUTS(inputs, &c);
+    for (int64_t r = 0; r < c.rows; r += 3) cross_entropy_set_logit(&c, &inputs, r, 9, 200);
+    OPEN_OUTPUTS(all, device, &c, &inputs);
+    for (int64_t r = 0; r < c.rows; r++) cross_entropy_check_row_alone(device, &c, &inputs, &all, r, 0, OUT_OF_PLACE);
 }
 
 /* Many groups per thread, and the longest row that a kernel can hold. */
-Test(determinism, cross_entropy_of_long_rows_in_any_batch) {
-    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        int64_t longest = row->key.cross_entropy.vocab_max, beyond = test_size(300007, 40009);
-        OPEN_ROW(device, row);
-        check_every_place(&device, row, 2, longest < beyond ? longest : beyond, test_size(3, 7));
-    }
+TEST_CROSS_ENTROPY_ROWS(determinism, cross_entropy_of_long_rows_in_any_batch) {
+    const int64_t longest = row->key.cross_entropy.vocab_max, beyond = test_size(300007, 40009);
+    check_every_place(device, row, 2, longest < beyond ? longest : beyond, test_size(3, 7));
 }
 
 /* On one multiprocessor a block takes several rows of the batch in turns, of a row alone it takes one. */
@@ -215,163 +172,65 @@ Test(determinism, a_mean_on_any_number_of_multiprocessors) {
     check(!memcmp(means, first, sizeof first), "other bits on four multiprocessors");
 }
 
-Test(determinism, cross_entropy_in_place_or_out_of_place) {
-    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        struct cross_entropy_case c = case_of(row);
-        struct cross_entropy_outputs out CLOSED_BY(cross_entropy_free_outputs), in CLOSED_BY(cross_entropy_free_outputs);
-        OPEN_ROW(device, row);
-        OPEN_INPUTS(inputs, &c);
-        cross_entropy_run(&device, &c, &inputs, &out);
-        c.placement = IN_PLACE;
-        cross_entropy_run(&device, &c, &inputs, &in);
-        cross_entropy_check_same(&c, &in, &out, "in place");
-        c.placement = NO_GRAD;
-        OPEN_OUTPUTS(none, &device, &c, &inputs);
-        check(none.loss[0] == out.loss[0], "without a gradient the loss is another");
+TEST_CROSS_ENTROPY_ROWS(determinism, cross_entropy_in_place_or_out_of_place) {
+    struct cross_entropy_case c = case_of(row);
+    OPEN_INPUTS(inputs, &c);
+    OPEN_OUTPUTS(out, device, &c, &inputs);
+    c.placement = IN_PLACE;
+    OPEN_OUTPUTS(in, device, &c, &inputs);
+    cross_entropy_check_same(&c, &in, &out, "in place");
+    c.placement = NO_GRAD;
+    OPEN_OUTPUTS(none, device, &c, &inputs);
+    check(none.loss[0] == out.loss[0], "without a gradient the loss is another");
+}
+
+/* The threads of a pool, which must take part if they are an engine's; returns how often those were asked. */
+static void set_pool(const struct test_device *device, size_t i, int *calls) {
+    *calls = 0;
+    check_ok(quern_set_threads(device->quern, pools[i].threads, pools[i].hook, calls));
+}
+
+static void check_pool(size_t i, int calls) { check(!pools[i].hook || calls > 0, "the hook was not called"); }
+
+TEST_CROSS_ENTROPY_ROWS(determinism, cross_entropy_with_any_threads) {
+    if (test_kind() != QUERN_CPU) return;
+    const struct cross_entropy_case c = case_of(row);
+    int calls;
+    OPEN_INPUTS(inputs, &c);
+    set_pool(device, 0, &calls);
+    OPEN_OUTPUTS(first, device, &c, &inputs);
+    for (size_t i = 1; i < COUNT(pools); i++) {
+        set_pool(device, i, &calls);
+        OPEN_OUTPUTS(other, device, &c, &inputs);
+        cross_entropy_check_same(&c, &other, &first, "other threads");
+        check_pool(i, calls);
     }
 }
 
-Test(determinism, cross_entropy_with_any_threads) {
-    if (test_kind() != QUERN_CPU) cr_skip_test("threads belong to CPUs");
-    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        struct cross_entropy_case c = case_of(row);
-        struct cross_entropy_outputs first CLOSED_BY(cross_entropy_free_outputs), other;
-        OPEN_ROW(device, row);
-        OPEN_INPUTS(inputs, &c);
-        check_ok(quern_set_threads(device.quern, 1, NULL, NULL));
-        cross_entropy_run(&device, &c, &inputs, &first);
-        for (size_t i = 0; i < COUNT(pools); i++) {
-            int calls = 0;
-            check_ok(quern_set_threads(device.quern, pools[i].threads, pools[i].hook, &calls));
-            cross_entropy_run(&device, &c, &inputs, &other);
-            cross_entropy_check_same(&c, &other, &first, "other threads");
-            check(!pools[i].hook || calls > 0, "the hook was not called");
-            cross_entropy_free_outputs(&other);
-        }
-    }
-}
+/* ---- Adam: its bits are those of the model ---- */
 
-/* ---- Adam ---- */
-
-/* One tensor far longer than one task, several short ones, stochastic rounding everywhere. */
-static void make_long_problem(const struct quern_kernel *row, struct adam_problem *problem) {
+/*
+ * One tensor far longer than one task, several short ones, stochastic rounding everywhere.  The types are those that differ most in
+ * loading and storing; all rows run in test_adam.
+ */
+TEST_ADAM_ROWS(determinism, adam_with_any_threads) {
     const int64_t counts[] = {3, test_size(300011, 20011), 17, 0, test_size(70000, 3000)};
+    const quern_dtype p = row->key.adam.param, m = row->key.adam.m;
+    const bool is_typical = row->key.adam.grad == p && row->key.adam.v == QUERN_BF16 && (p == QUERN_BF16 || m == QUERN_BF16);
+    if (test_kind() != QUERN_CPU || !is_typical) return;
     quern_adam_args args = adam_args_of(row);
     adam_set_rounding(&args, QUERN_ROUND_STOCHASTIC, QUERN_ROUND_STOCHASTIC, QUERN_ROUND_STOCHASTIC);
-    adam_make(problem, &args, counts, COUNT(counts));
-}
-
-/* The types that differ most in loading and storing; all rows run in test_adam. */
-static bool is_typical(const struct quern_kernel *row) {
-    quern_dtype p = row->key.adam.param, m = row->key.adam.m;
-    return row->key.adam.grad == p && row->key.adam.v == QUERN_BF16 && (p == QUERN_BF16 || m == QUERN_BF16);
-}
-
-Test(determinism, adam_from_run_to_run) {
-    for (const struct quern_kernel *row = next_adam_row(NULL); row; row = next_adam_row(row)) {
-        if (!is_typical(row)) continue;
-        struct adam_problem problem CLOSED_BY(adam_free), first CLOSED_BY(adam_free), again;
-        OPEN_ROW(device, row);
-        make_long_problem(row, &problem);
-        adam_copy(&first, &problem);
-        adam_run(&device, &first);
-        for (int i = 0; i < 3; i++) {
-            adam_copy(&again, &problem);
-            adam_run(&device, &again);
-            adam_check_same(&again, &first, "another run");
-            adam_free(&again);
-        }
-    }
-}
-
-Test(determinism, adam_with_any_threads) {
-    if (test_kind() != QUERN_CPU) cr_skip_test("threads belong to CPUs");
-    for (const struct quern_kernel *row = next_adam_row(NULL); row; row = next_adam_row(row)) {
-        if (!is_typical(row)) continue;
-        struct adam_problem problem CLOSED_BY(adam_free), first CLOSED_BY(adam_free), other;
-        OPEN_ROW(device, row);
-        make_long_problem(row, &problem);
-        adam_copy(&first, &problem);
-        check_ok(quern_set_threads(device.quern, 1, NULL, NULL));
-        adam_run(&device, &first);
-        for (size_t i = 0; i < COUNT(pools); i++) {
-            int calls = 0;
-            check_ok(quern_set_threads(device.quern, pools[i].threads, pools[i].hook, &calls));
-            adam_copy(&other, &problem);
-            adam_run(&device, &other);
-            adam_check_same(&other, &first, "other threads");
-            check(!pools[i].hook || calls > 0, "the hook was not called");
-            adam_free(&other);
-        }
-    }
-}
-
-/* A long tensor in one call, or only its first elements: the common part is the same. */
-Test(determinism, adam_of_a_prefix) {
-    for (const struct quern_kernel *row = next_adam_row(NULL); row; row = next_adam_row(row)) {
-        if (!is_typical(row)) continue;
-        static const int64_t ends[] = {1, 7, 8, 9, 127, 128, 129, 1000, 2047, 2049, 4097};
-        const int64_t counts[] = {5000};
-        struct adam_problem problem CLOSED_BY(adam_free), whole CLOSED_BY(adam_free), part;
-        OPEN_ROW(device, row);
-        quern_adam_args args = adam_args_of(row);
-        adam_set_rounding(&args, QUERN_ROUND_STOCHASTIC, QUERN_ROUND_STOCHASTIC, QUERN_ROUND_STOCHASTIC);
-        adam_make(&problem, &args, counts, 1);
-        adam_copy(&whole, &problem);
-        adam_run(&device, &whole);
-        for (size_t i = 0; i < COUNT(ends); i++) {
-            adam_copy(&part, &problem);
-            part.tensors[0].count = ends[i];
-            adam_run(&device, &part);
-            const quern_adam_tensor *a = &part.tensors[0], *b = &whole.tensors[0];
-            size_t v_bytes = (size_t)ends[i] * quern_dtype_bytes(args.v_dtype);
-            size_t param_bytes = (size_t)ends[i] * quern_dtype_bytes(args.param_dtype);
-            check(!memcmp(a->v, b->v, v_bytes) && !memcmp(a->param, b->param, param_bytes),
-                  "%s: the first %d elements differ", row->name, (int)ends[i]);
-            adam_free(&part);
-        }
-    }
-}
-
-/* ---- several threads on one device ---- */
-
-struct caller {
-    struct test_device *device;
-    struct adam_problem *problem;
-    quern_status status;
-};
-
-static void *call_adam(void *user) {
-    struct caller *caller = user;
-    caller->status = quern_adam(caller->device->quern, &caller->problem->args, NULL, 0, NULL);
-    return NULL;
-}
-
-/* CPU only: with a GPU the threads would have to share a stream or use separate devices. */
-Test(determinism, several_threads_call_at_once) {
-    if (test_kind() != QUERN_CPU) cr_skip_test("concurrent calls are compared on CPUs");
-    enum { CALLERS = 4 };
-    const struct quern_kernel *row = next_adam_row(NULL);
-    OPEN_ROW(device, row);
-    for (int round = 0; round < 10; round++) {
-        struct adam_problem problem, expected, problems[CALLERS];
-        struct caller callers[CALLERS];
-        pthread_t threads[CALLERS];
-        make_long_problem(row, &problem);
-        adam_copy(&expected, &problem);
-        adam_run(&device, &expected);
-        for (int i = 0; i < CALLERS; i++) {
-            adam_copy(&problems[i], &problem);
-            callers[i] = (struct caller){&device, &problems[i], QUERN_SYSTEM_ERROR};
-            pthread_create(&threads[i], NULL, call_adam, &callers[i]);
-        }
-        for (int i = 0; i < CALLERS; i++) {
-            pthread_join(threads[i], NULL);
-            check(callers[i].status == QUERN_OK, "%s", quern_status_string(callers[i].status));
-            adam_check_same(&problems[i], &expected, "one of several callers");
-            adam_free(&problems[i]);
-        }
-        adam_free(&expected);
-        adam_free(&problem);
+    OPEN_ADAM(problem, &args, counts, COUNT(counts));
+    struct adam_problem expected CLOSED_BY(adam_free);
+    adam_copy(&expected, &problem);
+    adam_model_step(&expected.args);
+    for (size_t i = 0; i < COUNT(pools); i++) {
+        struct adam_problem got CLOSED_BY(adam_free);
+        int calls;
+        adam_copy(&got, &problem);
+        set_pool(device, i, &calls);
+        adam_run(device, &got);
+        adam_check_same(&got, &expected, "other threads");
+        check_pool(i, calls);
     }
 }

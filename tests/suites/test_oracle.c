@@ -250,24 +250,3 @@ Test(oracle, a_master_in_two_halves_is_whole) {
     check(param == 0x3F80 && remainder == 0x8000, "0x%04X 0x%04X", param, remainder);
     check(isnan(adam_join_master(0x7FFF, 0xFFFF)) && isnan(adam_join_master(0x7FC0, 0x8001)), "NaN got lost");
 }
-
-/* The reason why stochastic rounding is the default for v: nearest rounding freezes it. */
-Test(oracle, nearest_rounding_freezes_v_and_stochastic_rounding_does_not) {
-    enum { SIZE = 64, STEPS = 20000 };
-    const int64_t counts[] = {SIZE};
-    for (int stochastic = 0; stochastic < 2; stochastic++) {
-        quern_adam_args args = args_of((struct types){QUERN_F32, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE, 0});
-        args.v_rounding = stochastic ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST;
-        OPEN_ADAM(problem, &args, counts, 1);
-        double mean = 0;
-        for (int i = 0; i < SIZE; i++) dtype_store(QUERN_BF16, problem.tensors[0].v, i, 0);
-        for (int64_t step = 1; step <= STEPS; step++) {
-            for (int i = 0; i < SIZE; i++)
-                dtype_store(QUERN_F32, problem.tensors[0].grad, i, random_normal(99, (uint64_t)(step * SIZE + i)));
-            problem.args.step = step;
-            adam_model_step(&problem.args);
-        }
-        for (int i = 0; i < SIZE; i++) mean += dtype_load(QUERN_BF16, problem.tensors[0].v, i) / SIZE;
-        check(stochastic ? fabs(mean - 1) < 0.05 : mean > 1.8, "mean of v is %g", mean);
-    }
-}

@@ -13,10 +13,6 @@
 #include "harness/cuda.h"
 #include "harness/told.h"
 
-static int64_t part_columns(quern_dtype dtype) {
-    return test_kind() == QUERN_CPU ? QUERN_CPU_PART_COLUMNS : QUERN_GPU_PART_BYTES / (int64_t)quern_dtype_bytes(dtype);
-}
-
 /* ---- bad labels ---- */
 
 /* Labels that are bad for any vocab of this suite.  The low halves of the last two are good. */
@@ -135,29 +131,23 @@ static struct cross_entropy_case case_of(const struct quern_kernel *row, int i) 
     return c;
 }
 
-Test(strict_labels, a_bad_row_is_not_written) {
-    const int total = 3 * 3 * 2 * WAYS;
-    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        OPEN_ROW(device, row);
-        /* A step coprime to the numbers of choices still meets every pair of them. */
-        for (int i = 0; i < total; i += (int)test_size(1, 7)) {
-            struct cross_entropy_case c = case_of(row, i);
-            check_bad_rows(&device, &c, i);
-        }
+/* A step coprime to the numbers of choices still meets every pair of them. */
+TEST_CROSS_ENTROPY_ROWS(strict_labels, a_bad_row_is_not_written) {
+    for (int i = 0; i < 3 * 3 * 2 * WAYS; i += (int)test_size(1, 7)) {
+        struct cross_entropy_case c = case_of(row, i);
+        check_bad_rows(device, &c, i);
     }
 }
 
 /* Rows of several parts: all blocks of a cluster must leave the row. */
-Test(strict_labels, a_bad_row_of_several_parts) {
-    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        const int64_t long_row = 2 * part_columns(row->key.cross_entropy.logits) + 77, longest = row->key.cross_entropy.vocab_max;
-        OPEN_ROW(device, row);
-        for (int i = 0; i < 2; i++) {
-            struct cross_entropy_case c = case_of(row, i ? 1 : 3);  /* a sum out of place, the losses in place */
-            c.rows = 4;
-            c.vocab = long_row < longest ? long_row : longest;
-            check_bad_rows(&device, &c, i + 3);
-        }
+TEST_CROSS_ENTROPY_ROWS(strict_labels, a_bad_row_of_several_parts) {
+    const int64_t long_row = 2 * cross_entropy_part_columns(row->key.cross_entropy.logits) + 77;
+    const int64_t longest = row->key.cross_entropy.vocab_max;
+    for (int i = 0; i < 2; i++) {
+        struct cross_entropy_case c = case_of(row, i ? 1 : 3);  /* a sum out of place, the losses in place */
+        c.rows = 4;
+        c.vocab = long_row < longest ? long_row : longest;
+        check_bad_rows(device, &c, i + 3);
     }
 }
 
@@ -174,7 +164,7 @@ Test(strict_labels, a_bad_row_of_a_split_call) {
     check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
     for (int i = 0; i < 6; i++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(
-            .logits_dtype = dtypes[i % 3], .rows = 4, .vocab = part_columns(dtypes[i % 3]) + 1001, .filled = 5,
+            .logits_dtype = dtypes[i % 3], .rows = 4, .vocab = cross_entropy_part_columns(dtypes[i % 3]) + 1001, .filled = 5,
             .reduction = (quern_reduction)(i % 3), .placement = i / 3 ? OUT_OF_PLACE : IN_PLACE,
             .outputs = i % 2 ? WANT_EVERYTHING : WANT_LSE, .softcap = i % 2 ? 30 : 0);
         const long long launches = device.kind == QUERN_CUDA ? cuda_launches() : -1;
@@ -187,24 +177,16 @@ Test(strict_labels, a_bad_row_of_a_split_call) {
 
 /* ---- good labels ---- */
 
-static void check_good_rows(const struct test_device *device, struct cross_entropy_case *c) {
-    struct cross_entropy_outputs expected CLOSED_BY(cross_entropy_free_outputs), strict CLOSED_BY(cross_entropy_free_outputs);
-    c->ignored_every = 3;
-    OPEN_INPUTS(inputs, c);
-    cross_entropy_run(device, c, &inputs, &expected);
-    c->strict = true;
-    cross_entropy_run(device, c, &inputs, &strict);
-    cross_entropy_check_same(c, &strict, &expected, "strict labels");
-}
-
-Test(strict_labels, good_and_ignored_labels_give_the_same_bits) {
-    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        OPEN_ROW(device, row);
-        for (int i = 0; i < 72; i += 11) {
-            struct cross_entropy_case c = case_of(row, i);
-            c.rows = i ? c.rows : 0;
-            check_good_rows(&device, &c);
-        }
+TEST_CROSS_ENTROPY_ROWS(strict_labels, good_and_ignored_labels_give_the_same_bits) {
+    for (int i = 0; i < 72; i += 11) {
+        struct cross_entropy_case c = case_of(row, i);
+        c.rows = i ? c.rows : 0;
+        c.ignored_every = 3;
+        OPEN_INPUTS(inputs, &c);
+        OPEN_OUTPUTS(expected, device, &c, &inputs);
+        c.strict = true;
+        OPEN_OUTPUTS(strict, device, &c, &inputs);
+        cross_entropy_check_same(&c, &strict, &expected, "strict labels");
     }
 }
 
