@@ -602,91 +602,129 @@ Test(failures, saved_states) {
     close_all();
 }
 
-/* ---- ranks: all those of a group are driven by this thread, so a CPU's group has one ---- */
+/* ---- ranks that one thread drives ---- */
 
-enum { RANKS = 2, PART = 1 << 16, SENT_ROWS = 4, ROW_BYTES = 8 };
+enum { TEAM = 2, MOST_RANKS = 3, PART = 1 << 16, SENT_ROWS = 4, ROW_BYTES = 8 };
 
-static quern_group_args members[RANKS];
-static quern_group *groups[RANKS];
-static void *parts[RANKS], *own_parts[RANKS], *workspaces[RANKS];
-static quern_group *halves[RANKS];
-static quern_ragged_all_to_all_args exchanges[RANKS];
-static quern_ragged_plan *plans[RANKS];
-static size_t part_bytes[RANKS], workspace_bytes[RANKS];
-static int32_t input_offsets[RANKS], sizes[RANKS], output_offsets[RANKS][RANKS];
-static int ranks;
+struct team {
+    char name[64];
+    int first, count, all;      /* its ranks are first, first + 1, ...; of so many */
+    quern_device *devices[TEAM];
+    bool share_gpu;
+    quern_group *groups[TEAM], *halves[TEAM];
+    void *parts[TEAM], *own_parts[TEAM], *workspaces[TEAM];
+    quern_ragged_plan *plans[TEAM];
+    quern_ragged_all_to_all_args exchanges[TEAM];
+};
 
-static void fill_ranks(void) {
-    ranks = device.kind == QUERN_CPU ? 1 : RANKS;
-    static char name[64];
-    snprintf(name, sizeof name, "failures.%d", (int)getpid());
-    for (int i = 0; i < ranks; i++) {
-        members[i] = (quern_group_args)QUERN_GROUP_ARGS_INIT;
-        members[i].rank = i, members[i].ranks = ranks, members[i].name = name, members[i].device = device.quern;
-        members[i].timeout = 5, members[i].share_gpu = ranks > 1;
-        part_bytes[i] = workspace_bytes[i] = PART;
-        sizes[i] = SENT_ROWS / ranks, input_offsets[i] = i * sizes[i];
-        for (int from = 0; from < ranks; from++) output_offsets[from][i] = from * (SENT_ROWS / ranks);
+static const size_t part_bytes[TEAM] = {PART, PART};
+static int32_t input_offsets[MOST_RANKS], sizes[MOST_RANKS], output_offsets[MOST_RANKS][MOST_RANKS];
+
+static struct team make_team(const char *kind, int number, int first, int count, int all) {
+    struct team team = {.first = first, .count = count, .all = all, .devices = {device.quern, device.quern},
+                        .share_gpu = device.kind == QUERN_CUDA && all > 1};
+    snprintf(team.name, sizeof team.name, "%s.%d.%d", kind, (int)getpid(), number);
+    for (int to = 0; to < all; to++) {
+        sizes[to] = SENT_ROWS / all, input_offsets[to] = to * sizes[to];
+        for (int from = 0; from < all; from++) output_offsets[from][to] = from * sizes[to];
     }
+    return team;
 }
 
-static quern_status create_groups(void) { return quern_group_create(members, ranks, groups); }
-static void destroy_groups(void) {
-    for (int i = 0; i < ranks; i++) check_ok(quern_group_destroy(groups[i]));
-    for (int i = 0; i < ranks; i++) {
-        failing_forget(groups[i]);  /* the library keeps all handles ever made: src/ranks/handles.c */
+static quern_status team_create(struct team *team) {
+    quern_group_args args[TEAM];
+    for (int i = 0; i < team->count; i++) {
+        args[i] = (quern_group_args)QUERN_GROUP_ARGS_INIT;
+        args[i].rank = team->first + i, args[i].ranks = team->all, args[i].name = team->name, args[i].timeout = 20;
+        args[i].device = team->devices[i], args[i].share_gpu = team->share_gpu;
+    }
+    return quern_group_create(args, team->count, team->groups);
+}
+
+/* The library keeps all handles of groups and plans ever made: src/ranks/handles.c. */
+static void destroy_all(const struct team *team, quern_group **groups) {
+    for (int i = 0; i < team->count; i++) check_ok(quern_group_destroy(groups[i]));
+    for (int i = 0; i < team->count; i++) {
+        failing_forget(groups[i]);
         groups[i] = UNTOUCHED;
     }
 }
-static void make_groups(void) { check_ok(create_groups()); }
 
-/* Into one group for each rank. */
-static quern_status split_groups(void) {
-    static const int colours[RANKS] = {0, 1}, keys[RANKS];
-    return quern_group_split(groups, ranks, colours, keys, halves);
-}
-static void destroy_halves(void) {
-    for (int i = 0; i < ranks; i++) {
-        check_ok(quern_group_destroy(halves[i]));
-        failing_forget(halves[i]);
-        halves[i] = UNTOUCHED;
-    }
-}
-static quern_status run_barrier(void) { return quern_barrier(groups[0], NULL, device.stream); }
+static void team_destroy(struct team *team) { destroy_all(team, team->groups); }
 
-static quern_status allocate_parts(void) { return quern_symmetric_alloc(groups, ranks, part_bytes, parts); }
-static void free_parts(void) {
-    for (int i = 0; i < ranks; i++) check_ok(quern_symmetric_free(groups[i], parts[i], device.stream));
-    parts[0] = UNTOUCHED;
+/* By these colours: into one group for each rank, or into one of all. */
+static quern_status split_by(struct team *team, const int *colours) {
+    static const int keys[TEAM];
+    return quern_group_split(team->groups, team->count, colours, keys, team->halves);
 }
-static quern_status register_parts(void) { return quern_symmetric_register(groups, ranks, own_parts, part_bytes); }
-static void unregister_parts(void) {
-    for (int i = 0; i < ranks; i++) check_ok(quern_symmetric_unregister(groups[i], own_parts[i], device.stream));
+static quern_status team_split(struct team *team) { return split_by(team, (const int[TEAM]){0, 1}); }
+static quern_status team_split_together(struct team *team) { return split_by(team, (const int[TEAM]){0, 0}); }
+static void team_leave_split(struct team *team) { destroy_all(team, team->halves); }
+
+static quern_status team_allocate(struct team *team) {
+    return quern_symmetric_alloc(team->groups, team->count, part_bytes, team->parts);
+}
+static void team_free(struct team *team) {
+    for (int i = 0; i < team->count; i++) check_ok(quern_symmetric_free(team->groups[i], team->parts[i], device.stream));
+    team->parts[0] = UNTOUCHED;
 }
 
-static void make_exchange(void) {
-    make_groups();
-    check_ok(allocate_parts());
-    check_ok(quern_symmetric_alloc(groups, ranks, part_bytes, workspaces));
-    for (int i = 0; i < ranks; i++) {
-        quern_ragged_all_to_all_args *args = &exchanges[i];
+/* Homes of the arena, unless the team has memory of its own. */
+static quern_status team_register(struct team *team) {
+    static const size_t room[TEAM] = {ROOM, ROOM};
+    const bool is_own = team->own_parts[0];
+    for (int i = 0; i < team->count; i++) team->parts[i] = is_own ? team->own_parts[i] : home(team->first + i);
+    return quern_symmetric_register(team->groups, team->count, team->parts, is_own ? part_bytes : room);
+}
+static void team_unregister(struct team *team) {
+    for (int i = 0; i < team->count; i++) check_ok(quern_symmetric_unregister(team->groups[i], team->parts[i], device.stream));
+}
+
+/* What an exchange needs beside a group. */
+static quern_status team_prepare(struct team *team) {
+    const quern_status status = team_allocate(team);
+    for (int i = 0; i < team->count; i++) {
+        quern_ragged_all_to_all_args *args = &team->exchanges[i];
         *args = (quern_ragged_all_to_all_args)QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-        args->input = home(LOGITS), args->input_rows = SENT_ROWS, args->row_bytes = ROW_BYTES;
-        args->output = parts[i], args->output_rows = SENT_ROWS;
-        args->input_offsets = input_offsets, args->send_sizes = args->recv_sizes = sizes;
-        args->output_offsets = output_offsets[i];
+        args->input = home(LOGITS), args->input_rows = args->output_rows = SENT_ROWS, args->row_bytes = ROW_BYTES;
+        args->output = team->parts[i], args->input_offsets = input_offsets, args->send_sizes = args->recv_sizes = sizes;
+        args->output_offsets = output_offsets[team->first + i];
         args->check_overlap = device.kind == QUERN_CPU;  /* the short way of CPU ranks, which does not look, needs no memory */
     }
+    return status == QUERN_OK ? quern_symmetric_alloc(team->groups, team->count, part_bytes, team->workspaces) : status;
 }
-static quern_status create_plans(void) {
-    return quern_ragged_plan_create(groups, ranks, exchanges, workspaces, workspace_bytes, plans);
+static quern_status team_plan(struct team *team) {
+    return quern_ragged_plan_create(team->groups, team->count, team->exchanges, team->workspaces, part_bytes, team->plans);
 }
-static void destroy_plans(void) {
-    for (int i = 0; i < ranks; i++) {
-        check_ok(quern_ragged_plan_destroy(plans[i]));
-        failing_forget(plans[i]);  /* kept for good, like the handles of groups */
+static void team_unplan(struct team *team) {
+    for (int i = 0; i < team->count; i++) {
+        check_ok(quern_ragged_plan_destroy(team->plans[i]));
+        failing_forget(team->plans[i]);
     }
-    plans[0] = UNTOUCHED;
+    team->plans[0] = UNTOUCHED;
+}
+
+/* ---- all ranks of a group are driven by this thread, so a CPU's group has one ---- */
+
+static struct team all;
+
+#define OF_ALL(name, call) static quern_status name(void) { return call(&all); }
+#define END_OF_ALL(name, call) static void name(void) { call(&all); }
+OF_ALL(create_groups, team_create)
+OF_ALL(split_groups, team_split)
+OF_ALL(allocate_parts, team_allocate)
+OF_ALL(register_parts, team_register)
+OF_ALL(create_plans, team_plan)
+END_OF_ALL(destroy_groups, team_destroy)
+END_OF_ALL(destroy_halves, team_leave_split)
+END_OF_ALL(free_parts, team_free)
+END_OF_ALL(unregister_parts, team_unregister)
+END_OF_ALL(destroy_plans, team_unplan)
+
+static void make_groups(void) { check_ok(create_groups()); }
+static void make_exchange(void) {
+    make_groups();
+    check_ok(team_prepare(&all));
 }
 static void make_plans(void) {
     make_exchange();
@@ -697,41 +735,46 @@ static void finish_plans(void) {
     destroy_plans();
     destroy_groups();
 }
-static quern_status run_plans(void) { return quern_ragged_plan_run(plans[0], device.stream); }
+static quern_status run_barrier(void) { return quern_barrier(all.groups[0], NULL, device.stream); }
+static quern_status run_plans(void) { return quern_ragged_plan_run(all.plans[0], device.stream); }
 static quern_status exchange(void) {
-    return quern_ragged_all_to_all(groups[0], &exchanges[0], workspaces[0], PART, device.stream);
+    return quern_ragged_all_to_all(all.groups[0], &all.exchanges[0], all.workspaces[0], PART, device.stream);
+}
+
+static void open_ranks(int ranks) {
+    open_all(QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL);
+    if (device.kind == QUERN_CPU) ranks = 1;
+    all = make_team("failures", 0, 0, ranks, ranks);
 }
 
 Test(failures, ranks) {
     static const struct operation operations[] = {
         {.name = "quern_group_create", .run = create_groups, .end = destroy_groups,
-         .handle = (void **)&groups[0], .visits_often = true,
+         .handle = (void **)&all.groups[0], .visits_often = true,
          .allocations = 3, .gpu_allocations = 6, .driver_calls = 20},
         {.name = "quern_group_split", .begin = make_groups, .run = split_groups, .end = destroy_halves, .finish = destroy_groups,
-         .handle = (void **)&halves[0], .spoils = true, .visits_often = true,
+         .handle = (void **)&all.halves[0], .spoils = true, .visits_often = true,
          .allocations = 3, .gpu_allocations = 6, .driver_calls = 20},
         {.name = "quern_symmetric_alloc", .begin = make_groups, .run = allocate_parts, .end = free_parts, .finish = destroy_groups,
-         .handle = &parts[0], .keeps_some = true, .visits_often = true, .allocations = 5, .gpu_allocations = 8, .driver_calls = 10},
+         .handle = &all.parts[0], .keeps_some = true, .visits_often = true, .allocations = 5, .gpu_allocations = 8,
+         .driver_calls = 10},
     };
-    open_all(QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL);
-    fill_ranks();
+    open_ranks(TEAM);
     SWEEP(operations);
 }
 
 /* GPUs that do not reach each other: the first way between the ranks fails, and the second one takes pinned memory of the host. */
 Test(failures, ranks_without_peers) {
     static const struct operation creation = {.name = "quern_group_create", .run = create_groups, .end = destroy_groups,
-                                              .handle = (void **)&groups[0], .visits_often = true, .gpu_allocations = 6,
+                                              .handle = (void **)&all.groups[0], .visits_often = true, .gpu_allocations = 6,
                                               .driver_calls = 30};
     struct test_device other;
     setenv("QUERN_EMULATOR_PEERS", "none", 1);
-    open_all(QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL);
+    open_ranks(TEAM);
     if (device.kind == QUERN_CPU) return close_all();
     device_open(&other, 1, NULL);
     check_ok(quern_prepare(other.quern, QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL));
-    fill_ranks();
-    members[1].device = other.quern;
-    for (int i = 0; i < ranks; i++) members[i].share_gpu = 0;
+    all.devices[1] = other.quern, all.share_gpu = false;
     sweep_all(&creation);
     device_close(&other);
     close_all();
@@ -743,26 +786,24 @@ Test(failures, registered_memory) {
          .finish = destroy_groups, .keeps_some = true, .visits_often = true,
          .allocations = 4, .gpu_allocations = 8, .driver_calls = 10},
     };
-    open_all(QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL);
-    fill_ranks();
-    struct buffer own[RANKS];
-    for (int i = 0; i < ranks; i++) {
+    open_ranks(TEAM);
+    struct buffer own[TEAM];
+    for (int i = 0; i < all.count; i++) {
         buffer_open(&own[i], &device, PART, 0, NULL);
-        own_parts[i] = own[i].data;
+        all.own_parts[i] = own[i].data;
     }
     for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
-    for (int i = 0; i < ranks; i++) buffer_close(&own[i]);
+    for (int i = 0; i < all.count; i++) buffer_close(&own[i]);
     close_all();
 }
 
 Test(failures, exchanges) {
     static const struct operation operations[] = {
         {.name = "quern_ragged_plan_create", .begin = make_exchange, .run = create_plans, .end = destroy_plans,
-         .finish = destroy_groups, .handle = (void **)&plans[0], .spoils = true, .visits_often = true,
+         .finish = destroy_groups, .handle = (void **)&all.plans[0], .spoils = true, .visits_often = true,
          .allocations = 2, .gpu_allocations = 4, .driver_calls = 4},
     };
-    open_all(QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL);
-    fill_ranks();
+    open_ranks(TEAM);
     SWEEP(operations);
 }
 
@@ -776,27 +817,16 @@ Test(failures, single_ranks) {
         {.name = "quern_ragged_plan_run", .begin = make_plans, .run = run_plans, .finish = finish_plans, .spoils = true,
          .driver_calls = 4},
     };
-    open_all(QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL);
-    fill_ranks();
-    ranks = members[0].ranks = 1;
-    members[0].share_gpu = 0;
-    sizes[0] = SENT_ROWS;
+    open_ranks(1);
     SWEEP(operations);
 }
 
 /* ---- ranks of two threads: what fails on one, the other is told at once, and does not wait for its limit ---- */
 
-enum { SIDE_RANKS = 2 };
-
-/* The ranks of one thread, and what became of its call. */
+/* A thread's team, and what became of its call. */
 struct side {
     const struct collective *collective;
-    const char *name;
-    int first, count, all;
-    quern_group *groups[SIDE_RANKS], *split[SIDE_RANKS];
-    void *parts[SIDE_RANKS], *workspaces[SIDE_RANKS];
-    quern_ragged_plan *plans[SIDE_RANKS];
-    quern_ragged_all_to_all_args exchanges[SIDE_RANKS];
+    struct team team;
     long number, made;
     const char *failed;
     quern_status before, status;  /* of the calls before, and of the one that may fail */
@@ -805,96 +835,35 @@ struct side {
 
 struct collective {
     const char *name;
-    quern_status (*run)(struct side *side);
-    void (*end)(struct side *side);       /* gives back what a call made */
+    quern_status (*run)(struct team *team);
+    void (*end)(struct team *team);       /* gives back what a call made */
     bool needs_memory;                    /* parts and workspaces */
     quern_status told;                    /* what a CPU rank gets if the call fails on the other; 0: the same */
     int allocations, gpu_allocations;     /* the least that a thread makes: either may make those for the process */
 };
 
-static const size_t side_bytes[SIDE_RANKS] = {PART, PART};
-static const int32_t nothing[SIDE_RANKS + 1];
-
-static quern_status side_allocate(struct side *s) { return quern_symmetric_alloc(s->groups, s->count, side_bytes, s->parts); }
-static void side_free(struct side *s) {
-    for (int i = 0; i < s->count; i++) quern_symmetric_free(s->groups[i], s->parts[i], device.stream);
-}
-
-static quern_status side_register(struct side *s) {
-    static const size_t bytes[SIDE_RANKS] = {ROOM, ROOM};
-    for (int i = 0; i < s->count; i++) s->parts[i] = home(s->first + i);
-    return quern_symmetric_register(s->groups, s->count, s->parts, bytes);
-}
-static void side_unregister(struct side *s) {
-    for (int i = 0; i < s->count; i++) quern_symmetric_unregister(s->groups[i], s->parts[i], device.stream);
-}
-
-static quern_status side_plan(struct side *s) {
-    for (int i = 0; i < s->count; i++) {
-        quern_ragged_all_to_all_args *args = &s->exchanges[i];
-        *args = (quern_ragged_all_to_all_args)QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
-        args->output = s->parts[i], args->output_rows = SENT_ROWS, args->row_bytes = ROW_BYTES, args->updates = 1;
-        args->input_offsets = args->send_sizes = args->recv_sizes = args->output_offsets = nothing;
-    }
-    return quern_ragged_plan_create(s->groups, s->count, s->exchanges, s->workspaces, side_bytes, s->plans);
-}
-static void side_destroy(struct side *s) {
-    for (int i = 0; i < s->count; i++) {
-        quern_ragged_plan_destroy(s->plans[i]);
-        failing_forget(s->plans[i]);
-    }
-}
-
-static quern_status side_split(struct side *s) {
-    static const int zeros[SIDE_RANKS];
-    return quern_group_split(s->groups, s->count, zeros, zeros, s->split);
-}
-static void side_part(struct side *s) {
-    for (int i = 0; i < s->count; i++) {
-        quern_group_destroy(s->split[i]);
-        failing_forget(s->split[i]);
-    }
-}
-
-static quern_status side_begin(struct side *s) {
-    quern_group_args args[SIDE_RANKS];
-    for (int i = 0; i < s->count; i++) {
-        args[i] = (quern_group_args)QUERN_GROUP_ARGS_INIT;
-        args[i].rank = s->first + i, args[i].ranks = s->all, args[i].name = s->name, args[i].device = device.quern;
-        args[i].timeout = 20, args[i].share_gpu = device.kind == QUERN_CUDA;
-    }
-    quern_status status = quern_group_create(args, s->count, s->groups);
-    if (status == QUERN_OK && s->collective->needs_memory) status = side_allocate(s);
-    if (status == QUERN_OK && s->collective->needs_memory)
-        status = quern_symmetric_alloc(s->groups, s->count, side_bytes, s->workspaces);
-    return status;
-}
-
 static void *live(void *user) {
     struct side *s = user;
-    s->before = side_begin(s);
+    s->before = team_create(&s->team);
+    if (s->before == QUERN_OK && s->collective->needs_memory) s->before = team_prepare(&s->team);
     if (s->before == QUERN_OK) {
         failing_begin(FAILING_MEMORY, s->number, 0);
-        s->status = s->collective->run(s);
+        s->status = s->collective->run(&s->team);
         s->made = failing_end(&s->failed);
         quern_error_detail(s->detail, sizeof s->detail);
-        if (s->status == QUERN_OK) s->collective->end(s);
+        if (s->status == QUERN_OK) s->collective->end(&s->team);
     }
-    for (int i = 0; i < s->count; i++) quern_group_destroy(s->groups[i]);
+    for (int i = 0; i < s->team.count; i++) quern_group_destroy(s->team.groups[i]);
     return NULL;
 }
 
 /* Lets one allocation of the first thread fail.  Returns whether there was one. */
 static bool fail_one_side(const struct collective *collective, long number, int least) {
     static int groups_so_far;
-    const int ranks_of_first = device.kind == QUERN_CPU ? 1 : SIDE_RANKS;
-    char name[64];
+    const int of_first = device.kind == QUERN_CPU ? 1 : TEAM, number_of_group = groups_so_far++;
     pthread_t threads[2];
-    snprintf(name, sizeof name, "sides.%d.%d", (int)getpid(), groups_so_far++);
-    struct side sides[2] = {{.collective = collective, .name = name, .count = ranks_of_first, .all = ranks_of_first + 1,
-                             .number = number},
-                            {.collective = collective, .name = name, .first = ranks_of_first, .count = 1,
-                             .all = ranks_of_first + 1}};
+    struct side sides[2] = {{collective, make_team("sides", number_of_group, 0, of_first, of_first + 1), .number = number},
+                            {collective, make_team("sides", number_of_group, of_first, 1, of_first + 1), .number = 0}};
     for (int i = 0; i < 2; i++) check(pthread_create(&threads[i], NULL, live, &sides[i]) == 0, "no thread");
     for (int i = 0; i < 2; i++) check(pthread_join(threads[i], NULL) == 0, "the thread is gone");
     for (int i = 0; i < 2; i++) {
@@ -912,11 +881,11 @@ static bool fail_one_side(const struct collective *collective, long number, int 
 
 Test(failures, ranks_of_two_threads) {
     static const struct collective collectives[] = {
-        {.name = "quern_symmetric_alloc", .run = side_allocate, .end = side_free, .allocations = 3, .gpu_allocations = 3},
-        {.name = "quern_symmetric_register", .run = side_register, .end = side_unregister, .allocations = 3, .gpu_allocations = 3},
-        {.name = "quern_ragged_plan_create", .run = side_plan, .end = side_destroy, .needs_memory = true,
+        {.name = "quern_symmetric_alloc", .run = team_allocate, .end = team_free, .allocations = 3, .gpu_allocations = 3},
+        {.name = "quern_symmetric_register", .run = team_register, .end = team_unregister, .allocations = 3, .gpu_allocations = 3},
+        {.name = "quern_ragged_plan_create", .run = team_plan, .end = team_unplan, .needs_memory = true,
          .told = QUERN_PEER_MISMATCH, .allocations = 2, .gpu_allocations = 8},
-        {.name = "quern_group_split", .run = side_split, .end = side_part, .allocations = 2, .gpu_allocations = 4},
+        {.name = "quern_group_split", .run = team_split_together, .end = team_leave_split, .allocations = 2, .gpu_allocations = 4},
     };
     open_all(QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL);
     for (size_t i = 0; i < COUNT(collectives); i++) {

@@ -74,12 +74,9 @@ Test(group, refuses_bad_arguments) {
         quern_status status;
         const char *detail;
     } mistakes[] = {
-        {{.size = 0, .device = (quern_device *)8}, QUERN_INVALID_STRUCT_SIZE, "quern_group_args.size is 0"},
 #define ARGS(...) {.args = {.size = QUERN_STRUCT_SIZE(quern_group_args), .device = device, __VA_ARGS__}, \
                    .status = QUERN_INVALID_ARGUMENT
-        ARGS(.ranks = 129, .name = "n"), .detail = "ranks is 129: expected 1 to 128"},
         ARGS(.ranks = 2, .rank = 2, .name = "n"), .detail = "rank is 2: expected 0 to 1"},
-        ARGS(.ranks = 2, .rank = -1, .name = "n"), .detail = "rank is -1: expected 0 to 1"},
         ARGS(.ranks = 1, .name = ""), .detail = "name is not 1 to 200 letters"},
         ARGS(.ranks = 2, .name = "a/b"), .detail = "name is not 1 to 200 letters"},
         ARGS(.ranks = 2, .name = "a b"), .detail = "name is not 1 to 200 letters"},
@@ -145,23 +142,6 @@ static void check_every_call(quern_group *group, quern_status expected, const ch
     size_t length = quern_group_report(group, text, sizeof text);
     check(strstr(text, detail) && length == strlen(text), "the report says \"%s\"", text);
     check(quern_group_rank(group) == -1 && quern_group_size(group) == -1, "a rank or size of no group");
-}
-
-/* 0: sixty seconds; the smallest number is a limit. */
-Test(group, has_a_limit_if_none_is_given) {
-    quern_device *device = open_cpu();
-    static const double limits[][2] = {{0, 60}, {DBL_TRUE_MIN, DBL_TRUE_MIN}, {0.25, 0.25}, {60.5, 60.5}, {INFINITY, INFINITY}};
-    for (size_t i = 0; i < COUNT(limits); i++) {
-        quern_group_args args = QUERN_GROUP_ARGS_INIT;
-        struct quern_membership *member;
-        quern_group *group;
-        args.ranks = 1, args.device = device, args.timeout = limits[i][0];
-        check_ok(quern_group_create(&args, 1, &group));
-        check_ok(quern_member_of(group, &member));
-        check(member->timeout == limits[i][1], "a limit of %g gave %g", limits[i][0], member->timeout);
-        check_ok(quern_group_destroy(group));
-    }
-    quern_device_close(device);
 }
 
 Test(group, refuses_what_is_no_group) {
@@ -639,93 +619,7 @@ TEST_RANKS(group, may_share_its_ranks_with_others, .kind = RANK_BOTH, .count = 4
     return QUERN_OK;
 }
 
-/* ---- aborting ---- */
-
-struct moments {
-    double aborted;
-};
-
-/* The last rank aborts while the others wait, some in a barrier, some in a split of their next group. */
-static quern_status abort_one_wait(struct rank *rank, bool in_split) {
-    struct moments *moments = rank->shared;
-    quern_group *group = rank_group(rank, RANK_LIMIT), *part = UNTOUCHED;
-    char expected[96];
-    if (rank->rank == rank->ranks - 1) {
-        rank_sleep(0.15);
-        moments->aborted = rank_now();
-        rank_ok(rank, quern_group_abort(group, NULL));
-        rank_status(rank, quern_group_status(group), QUERN_GROUP_ABORTED);
-    } else {
-        quern_status status = in_split ? quern_group_split(&group, 1, (int[]){0}, (int[]){0}, &part)
-                                       : quern_barrier(group, NULL, NULL);
-        double late = rank_now() - moments->aborted;
-        rank_check(rank, status == QUERN_GROUP_ABORTED && part == UNTOUCHED, "%s", quern_status_string(status));
-        snprintf(expected, sizeof expected, "rank %d: rank %d has aborted the group", rank->rank, rank->ranks - 1);
-        rank_check_detail(rank, expected);
-        rank_check(rank, late < RANK_SOON, "the wait ended %g s late", late);
-    }
-    rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED);
-    rank_ok(rank, quern_group_abort(group, NULL));
-    rank_line_up(rank);
-    return quern_group_destroy(group);
-}
-
-static quern_status abort_waits(struct rank *rank) {
-    quern_status status = abort_one_wait(rank, false);
-    return status == QUERN_OK ? abort_one_wait(rank, true) : status;
-}
-
-Test(group, ends_all_waits_when_it_is_aborted) {
-    check_ranks(.kind = RANK_BOTH, .count = 2, .function = abort_waits);
-    check_ranks(.kind = RANK_BOTH, .count = 9, .function = abort_waits);
-}
-
-/*
- * A sleeping rank checks every twentieth of a second anyway.  So rank 0 aborts when the other one has just fallen asleep, several
- * times, and at least once the other must wake up well before that.
- */
-TEST_RANKS(group, wakes_sleepers_when_it_is_aborted, .kind = RANK_BOTH, .count = 2) {
-    struct moments *moments = rank->shared;
-    char report[1024];
-    double soonest = 1;
-    for (int round = 0; round < 12; round++) {
-        quern_group *group = rank_group(rank, RANK_LIMIT);
-        rank_line_up(rank);
-        if (rank->rank == 0) {
-            do quern_group_report(group, report, sizeof report);
-            while (!strstr(report, "waits in quern_barrier"));
-            moments->aborted = rank_now();
-            rank_ok(rank, quern_group_abort(group, NULL));
-        } else {
-            rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED);
-            double late = rank_now() - moments->aborted;
-            if (late < soonest) soonest = late;
-        }
-        rank_line_up(rank);
-        rank_ok(rank, quern_group_destroy(group));
-    }
-    rank_check(rank, rank->rank == 0 || soonest < 0.02, "the waits ended %g s late and more", soonest);
-    return QUERN_OK;
-}
-
-static void *abort_soon(void *user) {
-    rank_sleep(0.15);
-    quern_status status = quern_group_abort(user, NULL);
-    return status == QUERN_OK ? NULL : user;
-}
-
-/* A second thread of rank 0 ends its wait. */
-TEST_GROUP(group, may_be_aborted_by_any_thread, .kind = RANK_BOTH, .count = 2) {
-    pthread_t thread;
-    void *failed = NULL;
-    if (rank->rank == 0) {
-        pthread_create(&thread, NULL, abort_soon, group);
-        rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED);
-        pthread_join(thread, &failed);
-        rank_check(rank, !failed, "the other thread could not abort");
-    }
-    rank_line_up(rank);
-}
+/* ---- aborting: test_host_barrier.c has the waits that it ends ---- */
 
 /* The group that the other thread checks (NULL: it may end), and the group that it has checked. */
 static quern_group *_Atomic looked_at, *_Atomic seen;

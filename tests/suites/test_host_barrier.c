@@ -1,6 +1,6 @@
 /*
  * The barrier of CPU ranks (threads and processes): no rank passes it before all have arrived, for any members, any delay and any
- * values of the counters; if a rank is missing, every rank gets an error that names it.
+ * values of the counters; sleepers are woken at once.
  *
  * Runs on: ranks.
  */
@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -99,29 +100,56 @@ void quern_futex_wait(uint32_t *word, uint32_t value, int64_t nanoseconds) {
 
 void quern_futex_wake(uint32_t *word) { syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0); }
 
-static quern_status come_last(struct rank *rank) {
-    static const int pair[] = {0, 1};
-    const quern_barrier_args args = barrier_of(pair, 2);  /* of some ranks, if there are more */
+/* How rank 0 ends the sleep of the others: by its arrival, or by an abort of its own or of a second thread. */
+enum ending { ARRIVES, ABORTS, ABORTS_IN_THREAD };
+
+static void *abort_group(void *group) { return quern_group_abort(group, NULL) == QUERN_OK ? NULL : group; }
+
+static void end_sleep(struct rank *rank, quern_group *group, enum ending ending, int sleepers) {
     char report[1024];
-    quern_group *group = rank_group(rank, RANK_LIMIT);
-    for (int round = 0; round < 12; round++) {
-        rank_line_up(rank);
-        if (rank->rank > 1) continue;
-        if (rank->rank == 0) {
-            do quern_group_report(group, report, sizeof report);
-            while (!strstr(report, "rank 1: process ") || !strstr(strstr(report, "rank 1: process "), "waits in"));
-        }
-        sleeps_until_woken = true;
-        rank_ok(rank, quern_barrier(group, &args, NULL));
-        sleeps_until_woken = false;
-        rank_check(rank, !was_forgotten, "nothing has woken it");
+    void *failed;
+    pthread_t thread;
+    for (int asleep = 0; asleep < sleepers;) {
+        quern_group_report(group, report, sizeof report);
+        asleep = 0;
+        for (const char *at = report; (at = strstr(at, "waits in ")); at++) asleep++;
     }
-    return quern_group_destroy(group);
+    if (ending == ABORTS) rank_ok(rank, quern_group_abort(group, NULL));
+    if (ending != ABORTS_IN_THREAD) return;
+    rank_check(rank, !pthread_create(&thread, NULL, abort_group, group) && !pthread_join(thread, &failed) && !failed, "no abort");
+}
+
+/* The others wait in a barrier of the first two ranks, or in a barrier or split of all. */
+static quern_status sleep_until_the_end(struct rank *rank) {
+    static const int pair[] = {0, 1};
+    const enum ending ending = *(const enum ending *)rank->user;
+    for (int round = 0; round < 12; round++) {
+        const quern_barrier_args args = barrier_of(ending ? NULL : pair, 2);
+        quern_group *group = rank_group(rank, RANK_LIMIT), *part = group;
+        rank_line_up(rank);
+        if (rank->rank == 0) end_sleep(rank, group, ending, ending ? rank->ranks - 1 : 1);
+        if (ending ? rank->rank > 0 : rank->rank < 2) {
+            sleeps_until_woken = true;
+            const quern_status status = ending && round % 2 ? quern_group_split(&group, 1, (int[]){0}, (int[]){0}, &part)
+                                                            : quern_barrier(group, &args, NULL);
+            sleeps_until_woken = false;
+            rank_check(rank, !was_forgotten, "nothing has woken it");
+            rank_status(rank, status, ending ? QUERN_GROUP_ABORTED : QUERN_OK);
+        }
+        rank_line_up(rank);
+        rank_status(rank, quern_group_status(group), ending ? QUERN_GROUP_ABORTED : QUERN_OK);
+        if (ending) rank_ok(rank, quern_group_abort(group, NULL));
+        rank_check(rank, part == group, "a failed split wrote");
+        rank_ok(rank, quern_group_destroy(group));
+    }
+    return QUERN_OK;
 }
 
 Test(host_barrier, wakes_sleepers_at_once) {
-    check_ranks(.kind = RANK_BOTH, .count = 2, .function = come_last);
-    check_ranks(.kind = RANK_BOTH, .count = 3, .function = come_last);
+    static const enum ending endings[] = {ARRIVES, ABORTS, ABORTS_IN_THREAD};
+    check_ranks(.kind = RANK_BOTH, .count = 2, .function = sleep_until_the_end, RANKS_EACH(endings));
+    check_ranks(.kind = RANK_BOTH, .count = 3, .function = sleep_until_the_end, RANKS_EACH(endings));
+    check_ranks(.kind = RANK_BOTH, .count = 9, .function = sleep_until_the_end, .user = &(enum ending){ABORTS});
 }
 
 static const uint32_t first[] = {0xFFFFFFF0, 0xFFFFFFFF, 0x7FFFFFF0, 0x80000000};
@@ -236,69 +264,7 @@ TEST_GROUP(host_barrier, waits_for_a_rank_that_is_late, .kind = RANK_BOTH, .coun
     rank_line_up(rank);
 }
 
-/* ---- missing ranks ---- */
-
-/* All ranks but this one, which is absent on purpose. */
-enum { ABSENT = 1 };
-
-/* Every rank gets the same error, on every call. */
-static void check_same_words(struct rank *rank, quern_group *group, quern_status expected) {
-    _Static_assert(sizeof(struct board) >= 8 * RANK_TEXT_BYTES, "of up to eight ranks");
-    char (*words)[RANK_TEXT_BYTES] = rank->shared, detail[RANK_TEXT_BYTES];
-    rank_status(rank, quern_group_status(group), expected);
-    rank_check(rank, quern_error_detail(detail, sizeof detail) <= 255, "a long detail: %s", detail);
-    const char *reason = strstr(detail, ": ");
-    rank_check(rank, reason, "no reason in \"%s\"", detail);
-    memcpy(words[rank->rank], reason, strlen(reason) + 1);
-    rank_line_up(rank);
-    rank_check(rank, !strcmp(words[0], words[rank->rank]), "rank 0 was told \"%s\", rank %d \"%s\"", words[0], rank->rank,
-               words[rank->rank]);
-    rank_refused(rank, quern_barrier(group, NULL, NULL), expected, words[0]);
-    rank_refused(rank, quern_group_split(&group, 1, (int[]){0}, (int[]){0}, (quern_group *[]){NULL}), expected, words[0]);
-}
-
-struct limits {
-    double group, call, least, most;
-};
-
-/* The limit of the call overrides that of the group. */
-static quern_status miss_one(struct rank *rank) {
-    const struct limits *limits = rank->user;
-    char expected[160], detail[RANK_TEXT_BYTES];
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    quern_group *group = NULL;
-    quern_group_args join = rank_group_args(rank, limits->group);
-    join.first_timeout = RANK_LIMIT;
-    rank_ok(rank, quern_group_create(&join, 1, &group));
-    args.timeout = RANK_LIMIT;
-    for (int i = 0; i < 2; i++) rank_ok(rank, quern_barrier(group, &args, NULL));
-    double began = rank_now();
-    args.timeout = limits->call;
-    if (rank->rank != ABSENT) rank_status(rank, quern_barrier(group, &args, NULL), QUERN_PEER_TIMEOUT);
-    double waited = rank_now() - began;
-    rank_line_up(rank);
-    rank_check(rank, rank->rank == ABSENT || waited < limits->most, "waited %g s", waited);
-    quern_group_status(group);
-    quern_error_detail(detail, sizeof detail);
-    snprintf(expected, sizeof expected, "quern_barrier: rank %d waited ", rank->rank);
-    rank_check(rank, !strstr(detail, expected) || waited >= limits->least, "gave up after %g s", waited);
-    check_same_words(rank, group, QUERN_PEER_TIMEOUT);
-    /* The first missing rank is named with its process.  At a limit of nothing, that may be one that is only late. */
-    snprintf(expected, sizeof expected, " rank %d (%s", ABSENT, limits->call == 1e-9 ? "" : "process ");
-    rank_check_detail(rank, expected);
-    snprintf(expected, sizeof expected, ", last epoch 2, expected 3, last in quern_barrier)");
-    rank_check_detail(rank, "quern_barrier: rank ");
-    rank_check_detail(rank, " s for rank ");
-    rank_check_detail(rank, expected);
-    return quern_group_destroy(group);
-}
-
-Test(host_barrier, says_who_did_not_come) {
-    const struct limits limits[] = {{0.3, 0, 0.3, RANK_SOON}, {RANK_LIMIT, 0.3, 0.3, RANK_SOON}, {0.3, 0.9, 0.9, RANK_SOON},
-                                     {RANK_LIMIT, 1e-9, 0, RANK_SOON}};
-    for (size_t i = 0; i < COUNT(limits); i++)
-        check_ranks(.kind = RANK_BOTH, .count = 4, .function = miss_one, .user = &limits[i]);
-}
+/* ---- missing ranks: test_who.c has what each rank is told ---- */
 
 /* If many ranks are missing, only some are named. */
 TEST_GROUP(host_barrier, names_some_of_many_that_did_not_come, .kind = RANK_BOTH, .count = 20) {
@@ -311,57 +277,6 @@ TEST_GROUP(host_barrier, names_some_of_many_that_did_not_come, .kind = RANK_BOTH
     }
     rank_line_up(rank);
     rank_status(rank, quern_group_status(group), QUERN_PEER_TIMEOUT);
-}
-
-TEST_GROUP(host_barrier, says_who_has_left, .kind = RANK_BOTH, .count = 4) {
-    char expected[64];
-    exchange_values(rank, group, NULL, 0, 1);
-    double began = rank_now();
-    if (rank->rank == ABSENT) return;
-    rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_LOST);
-    double waited = rank_now() - began;
-    snprintf(expected, sizeof expected, "quern_barrier: rank %d (process ", ABSENT);
-    rank_check_detail(rank, expected);
-    rank_check_detail(rank, "has destroyed its group; rank ");
-    rank_check(rank, waited < RANK_SOON, "noticed after %g s", waited);
-}
-
-/* ---- different calls ---- */
-
-static quern_status split_instead(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT), *half = (quern_group *)&half;
-    quern_status status = rank->rank == 0 ? quern_group_split(&group, 1, (int[]){0}, (int[]){0}, &half)
-                                          : quern_barrier(group, NULL, NULL);
-    rank_check(rank, status == QUERN_PEER_MISMATCH, "%s", quern_status_string(status));
-    rank_check_detail(rank, "quern_barrier");
-    rank_check_detail(rank, "quern_group_split (exchange)");
-    rank_check_detail(rank, "rank 0 ");
-    rank_check(rank, half == (quern_group *)&half, "a failed split wrote");
-    check_same_words(rank, group, QUERN_PEER_MISMATCH);
-    return quern_group_destroy(group);
-}
-
-Test(host_barrier, refuses_another_call) {
-    check_ranks(.kind = RANK_BOTH, .count = 2, .function = split_instead);
-    check_ranks(.kind = RANK_BOTH, .count = 3, .function = split_instead);
-}
-
-static quern_status name_other_members(struct rank *rank) {
-    static const int pair[] = {0, 1}, three[] = {0, 1, 2};
-    quern_group *group = rank_group(rank, RANK_LIMIT);
-    quern_barrier_args args = barrier_of(rank->rank == 1 ? pair : three, rank->rank == 1 ? 2 : 3);
-    quern_status status = QUERN_PEER_MISMATCH;
-    if (rank->rank < 2) status = quern_barrier(group, &args, NULL);
-    rank_check(rank, status == QUERN_PEER_MISMATCH, "%s", quern_status_string(status));
-    if (rank->rank < 2) rank_check_detail(rank, " of other members");
-    rank_line_up(rank);
-    check_same_words(rank, group, QUERN_PEER_MISMATCH);
-    return quern_group_destroy(group);
-}
-
-Test(host_barrier, refuses_other_members) {
-    check_ranks(.kind = RANK_BOTH, .count = 3, .function = name_other_members);  /* all, and some of them */
-    check_ranks(.kind = RANK_BOTH, .count = 4, .function = name_other_members);  /* some, and some of those */
 }
 
 /* A barrier of other members is told from this one by 16 bits, to which every rank of a group contributes. */
@@ -381,40 +296,22 @@ Test(host_barrier, members_have_a_digest) {
 
 /* ---- arguments ---- */
 
-struct refused_call {
-    quern_barrier_args args;
-    bool with_stream;
-    quern_status status;
-    const char *detail;
-};
-
-/* Rank 0 makes every mistake, and then the barrier works as usual. */
-TEST_RANKS(host_barrier, refuses_bad_arguments, .kind = RANK_BOTH, .count = 3) {
-    const struct refused_call calls[] = {
-        {{.size = 0}, false, QUERN_INVALID_STRUCT_SIZE, "quern_barrier_args.size is 0"},
-        {{.size = QUERN_STRUCT_SIZE(quern_barrier_args) + 8}, false, QUERN_INVALID_STRUCT_SIZE, "newer quern.h"},
-#define CALL(...) {.args = {.size = QUERN_STRUCT_SIZE(quern_barrier_args), __VA_ARGS__}, .status = QUERN_INVALID_ARGUMENT
-        CALL(.members = (int[]){0, 3}, .member_count = 2), .detail = "members[1] is 3: expected a rank from 0 to 2"},
-        CALL(.members = (int[]){-1, 0}, .member_count = 2), .detail = "members[0] is -1: expected a rank from 0 to 2"},
-        CALL(.members = (int[]){1, 0}, .member_count = 2), .detail = "members[1] is 0 after 1: expected ascending ranks"},
-        CALL(.members = (int[]){0, 0}, .member_count = 2), .detail = "members[1] is 0 after 0: expected ascending ranks"},
-        CALL(.members = (int[]){1, 2}, .member_count = 2), .detail = "the 2 members do not include the calling rank, 0"},
-        CALL(.members = (int[]){0}, .member_count = 0), .detail = "args.member_count is 0: expected 1 to 3"},
-        CALL(.members = (int[]){0}, .member_count = -1), .detail = "args.member_count is -1: expected 1 to 3"},
-        CALL(.timeout = -1), .detail = "timeout is -1: expected seconds, 0 or more"},
-        CALL(.timeout = -INFINITY), .detail = "timeout is -inf"},
-        CALL(.timeout = NAN), .detail = "timeout is "},
-        CALL(.timeout = 0), .with_stream = true, .detail = "stream is not NULL"},
-#undef CALL
+/* Rank 0 makes every mistake with members, and then the barrier works as usual. */
+TEST_GROUP(host_barrier, refuses_bad_members, .kind = RANK_BOTH, .count = 3) {
+    static const struct {
+        int members[2], count;
+        const char *detail;
+    } mistakes[] = {
+        {{0, 3}, 2, "members[1] is 3: expected a rank from 0 to 2"}, {{-1, 0}, 2, "members[0] is -1: expected a rank from 0 to 2"},
+        {{1, 0}, 2, "members[1] is 0 after 1: expected ascending ranks"},
+        {{0, 0}, 2, "members[1] is 0 after 0: expected ascending ranks"},
+        {{1, 2}, 2, "the 2 members do not include the calling rank, 0"}, {{0}, 0, "args.member_count is 0: expected 1 to 3"},
     };
-    quern_group *group = rank_group(rank, RANK_LIMIT);
-    for (size_t i = 0; rank->rank == 0 && i < COUNT(calls); i++) {
-        rank_status(rank, quern_barrier(group, &calls[i].args, calls[i].with_stream ? rank : NULL), calls[i].status);
-        rank_check_detail(rank, calls[i].detail);
+    for (size_t i = 0; rank->rank == 0 && i < COUNT(mistakes); i++) {
+        const quern_barrier_args args = barrier_of(mistakes[i].members, mistakes[i].count);
+        rank_refused(rank, quern_barrier(group, &args, NULL), QUERN_INVALID_ARGUMENT, mistakes[i].detail);
     }
-    rank_refused(rank, quern_barrier(NULL, NULL, NULL), QUERN_NULL_POINTER, "group is NULL");
     exchange_values(rank, group, NULL, 0, 1);
-    return quern_group_destroy(group);
 }
 
 TEST_RANKS(host_barrier, takes_any_limit, .kind = RANK_BOTH, .count = 4) {

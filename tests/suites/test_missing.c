@@ -4,6 +4,7 @@
  * Runs on: ranks.
  */
 #define _GNU_SOURCE
+#include <float.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -248,13 +249,6 @@ static quern_group *group_with_limits(struct rank *rank, double timeout, double 
     return group;
 }
 
-/* Rank 1 goes on when rank 0 has waited for it in vain. */
-static void await_failure(const struct rank *rank) {
-    while (rank->rank && !__atomic_load_n((unsigned *)rank->shared, __ATOMIC_ACQUIRE)) rank_sleep(1e-3);
-}
-
-static void tell_failure(const struct rank *rank) { __atomic_store_n((unsigned *)rank->shared, 1, __ATOMIC_RELEASE); }
-
 /*
  * Rank 1 is late for the creation, for memory and for the first barriers of the group and of a part; and then it does not come to a
  * second one, which is not awaited so long.
@@ -272,40 +266,15 @@ TEST_RANKS(missing, the_first_call_has_a_limit_of_its_own, .kind = RANK_BOTH, .c
     if (rank->rank) rank_sleep(0.4);
     rank_ok(rank, quern_barrier(part, NULL, NULL));  /* the part has a first call of its own */
     rank_ok(rank, quern_group_destroy(part));
-    await_failure(rank);
+    while (rank->rank && quern_group_status(group) == QUERN_OK) rank_sleep(1e-3);
     rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_TIMEOUT);
-    tell_failure(rank);
     return quern_group_destroy(group);
-}
-
-/* Rank 1 comes so late to the run of a plan that only a limit of the plan's own lets it come. */
-static quern_status be_late_to_a_plan(struct rank *rank) {
-    const bool has_limit = *(const bool *)rank->user;
-    struct rank_exchange exchange;
-    quern_ragged_plan *plan;
-    quern_group *group = group_with_limits(rank, 0.1, RANK_LIMIT);
-    rank_ok(rank, rank_exchange_open(rank, group, &exchange, NULL, NULL, 0, 4));
-    exchange.args.timeout = has_limit ? RANK_LIMIT : 0;
-    rank_ok(rank, quern_ragged_plan_create(&group, 1, &exchange.args, &exchange.workspace, &exchange.bytes, &plan));
-    rank_line_up(rank);
-    if (rank->rank) rank_sleep(0.6);
-    if (!has_limit) await_failure(rank);
-    rank_status(rank, quern_ragged_plan_run(plan, NULL), has_limit ? QUERN_OK : QUERN_PEER_TIMEOUT);
-    tell_failure(rank);
-    rank_line_up(rank);
-    rank_ok(rank, quern_ragged_plan_destroy(plan));
-    return quern_group_destroy(group);
-}
-
-Test(missing, a_plan_has_the_steady_limit_or_its_own) {
-    for (int has_limit = 0; has_limit < 2; has_limit++)
-        check_ranks(.kind = RANK_BOTH, .count = 2, .function = be_late_to_a_plan, .user = &(bool){has_limit});
 }
 
 TEST_RANKS(missing, limits_that_are_not_given, .kind = RANK_THREADS, .count = 1) {
     static const double limits[][4] = {  /* timeout, first_timeout, and those that result */
         {0, 0, 60, 60}, {5, 0, 5, 5}, {5, 9, 5, 9}, {0, 9, 60, 9}, {INFINITY, 0, INFINITY, INFINITY}, {5, INFINITY, 5, INFINITY},
-        {9, 1, 9, 1},
+        {9, 1, 9, 1}, {DBL_TRUE_MIN, 0, DBL_TRUE_MIN, DBL_TRUE_MIN}, {0.25, 0, 0.25, 0.25}, {60.5, 0, 60.5, 60.5},
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         struct quern_membership *member;

@@ -16,7 +16,6 @@
 #include "ranks/descriptors.h"
 #include "ranks/symmetric/symmetric.h"
 
-/* Runs a function with this many ranks, as threads and as processes. */
 /* ---- the functions of the ranks ---- */
 
 static void meet(struct rank *rank, quern_group *group) { rank_ok(rank, quern_barrier(group, NULL, NULL)); }
@@ -31,8 +30,6 @@ static void refuse_peer(struct rank *rank, quern_group *group, const void *point
     void *there;
     rank_refused(rank, quern_symmetric_peer(group, pointer, peer, &there), QUERN_INVALID_ARGUMENT, why);
 }
-
-/* ---- the resources of a process ---- */
 
 /* ---- allocation ---- */
 
@@ -278,100 +275,76 @@ TEST_RANKS(symmetric, a_rank_that_leaves_takes_nothing_from_the_others, .kind = 
 
 /* ---- failure ---- */
 
-struct failure {
-    void (*provoke)(struct rank *rank, size_t *bytes, const size_t **bytes_argument, void ***pointers_argument);
+static void register_range(struct rank *rank, quern_group *group, void *pointer, size_t bytes) {
+    rank_ok(rank, quern_symmetric_register(&group, 1, &pointer, &bytes));
+}
+
+/* What rank 1 asks for, or has, in place of 100,000 bytes. */
+static const struct failure {
+    size_t bytes;
+    bool no_sizes, no_pointers;
+    bool registers;              /* threads register memory; else they and processes allocate it */
+    int files, descriptors;      /* processes: limits of rank 0's and of rank 1's */
     quern_status status;
     const char *why;
-    bool needs_processes;
+} failures[] = {
+    {.bytes = (size_t)1 << 45, .status = QUERN_OUT_OF_MEMORY, .why = "rank 0: the ranks ask for 35184372"},
+    {.bytes = SIZE_MAX - 3, .status = QUERN_INVALID_SHAPE, .why = "rank 1: bytes[0] is 18446744073709551612"},
+    {.no_sizes = true, .status = QUERN_NULL_POINTER, .why = "rank 1: bytes is NULL"},
+    {.no_pointers = true, .status = QUERN_NULL_POINTER, .why = "rank 1: pointers is NULL"},
+    {.files = 8192, .status = QUERN_OUT_OF_MEMORY, .why = "rank 0: making 307200 bytes of shared memory: "},
+    {.descriptors = 1, .status = QUERN_SYSTEM_ERROR, .why = "rank 1: no descriptors are left"},
+    {.registers = true, .no_pointers = true, .status = QUERN_NULL_POINTER, .why = "rank 1: pointers is NULL"},
+    {.registers = true, .no_sizes = true, .status = QUERN_NULL_POINTER, .why = "rank 1: bytes is NULL"},
+    {.registers = true, .no_sizes = true, .no_pointers = true, .status = QUERN_NULL_POINTER, .why = "rank 1: bytes is NULL"},
 };
 
-static void ask_too_much(struct rank *rank, size_t *bytes, const size_t **bytes_argument, void ***pointers_argument) {
-    (void)bytes_argument, (void)pointers_argument;
-    if (rank->rank == 1) *bytes = (size_t)1 << 45;
-}
+static bool needs_processes(const struct failure *failure) { return failure->files || failure->descriptors; }
 
-static void ask_absurdly(struct rank *rank, size_t *bytes, const size_t **bytes_argument, void ***pointers_argument) {
-    (void)bytes_argument, (void)pointers_argument;
-    if (rank->rank == 1) *bytes = SIZE_MAX - 3;
-}
-
-static void pass_no_sizes(struct rank *rank, size_t *bytes, const size_t **bytes_argument, void ***pointers_argument) {
-    (void)bytes, (void)pointers_argument;
-    if (rank->rank == 1) *bytes_argument = NULL;
-}
-
-static void pass_no_pointers(struct rank *rank, size_t *bytes, const size_t **bytes_argument, void ***pointers_argument) {
-    (void)bytes, (void)bytes_argument;
-    if (rank->rank == 1) *pointers_argument = NULL;
-}
-
-static void limit_file_sizes(struct rank *rank, size_t *bytes, const size_t **bytes_argument, void ***pointers_argument) {
-    (void)bytes, (void)bytes_argument, (void)pointers_argument;
-    if (rank->rank == 0) setrlimit(RLIMIT_FSIZE, &(struct rlimit){8192, RLIM_INFINITY});
-}
-
-static void limit_descriptors(struct rank *rank, size_t *bytes, const size_t **bytes_argument, void ***pointers_argument) {
-    (void)bytes, (void)bytes_argument, (void)pointers_argument;
+static void set_limits(const struct rank *rank, const struct failure *failure) {
+    if (failure->files && rank->rank == 0) setrlimit(RLIMIT_FSIZE, &(struct rlimit){(rlim_t)failure->files, RLIM_INFINITY});
+    if (!failure->descriptors || rank->rank != 1) return;
     /* The socket and the accepted connection, and nothing else. */
-    if (rank->rank == 1) {
-        int first = dup(0), second = dup(0);
-        close(first);
-        close(second);
-        setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t)second + 1, 20000});
-    }
+    int first = dup(0), second = dup(0);
+    close(first);
+    close(second);
+    setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t)second + 1, 20000});
 }
-
-static const struct failure failures[] = {
-    {ask_too_much, QUERN_OUT_OF_MEMORY, "rank 0: the ranks ask for 35184372", false},
-    {ask_absurdly, QUERN_INVALID_SHAPE, "rank 1: bytes[0] is 18446744073709551612", false},
-    {pass_no_sizes, QUERN_NULL_POINTER, "rank 1: bytes is NULL", false},
-    {pass_no_pointers, QUERN_NULL_POINTER, "rank 1: pointers is NULL", false},
-    {limit_file_sizes, QUERN_OUT_OF_MEMORY, "rank 0: making 307200 bytes of shared memory: ", true},
-    {limit_descriptors, QUERN_SYSTEM_ERROR, "rank 1: no descriptors are left", true},
-};
 
 static quern_status fail_together(struct rank *rank) {
-    const struct failure *failure = rank->user;
+    const struct failure *failure = rank->user, none = {.bytes = 0}, *mine = rank->rank == 1 ? failure : &none;
     struct rlimit files, open_files;
     quern_group *group = rank_group(rank, RANK_LIMIT);
-    size_t bytes = 100000;
-    const size_t *bytes_argument = &bytes;
-    void *pointer = &bytes, **pointers_argument = &pointer;
+    const size_t usual = 100000, bytes = mine->bytes ? mine->bytes : usual, *sizes = mine->no_sizes ? NULL : &bytes;
+    char *memory = malloc(usual);
+    void *pointer = memory, **pointers = mine->no_pointers ? NULL : &pointer;
     getrlimit(RLIMIT_FSIZE, &files);
     getrlimit(RLIMIT_NOFILE, &open_files);
     struct held before = count_held(rank, group);
-    failure->provoke(rank, &bytes, &bytes_argument, &pointers_argument);
-    rank_refused(rank, quern_symmetric_alloc(&group, 1, bytes_argument, pointers_argument), failure->status, failure->why);
-    if (failure->provoke == limit_file_sizes) rank_check_detail(rank, strerror(EFBIG));
-    rank_check(rank, pointer == &bytes, "the pointer was set");
-    if (failure->needs_processes) {
+    set_limits(rank, failure);
+    rank_refused(rank, failure->registers ? quern_symmetric_register(&group, 1, pointers, sizes)
+                                          : quern_symmetric_alloc(&group, 1, sizes, pointers), failure->status, failure->why);
+    if (failure->files) rank_check_detail(rank, strerror(EFBIG));
+    rank_check(rank, pointer == memory, "the pointer was set");
+    refuse_peer(rank, group, memory, 0, "not in symmetric memory");
+    if (needs_processes(failure)) {
         setrlimit(RLIMIT_FSIZE, &files);
         setrlimit(RLIMIT_NOFILE, &open_files);
     }
     check_held(rank, group, before);
-    char *mine = rank_allocate(rank, group, 100000);  /* the group is still usable */
-    memset(rank_peer_of(rank, group, mine, (rank->rank + 1) % rank->ranks), 1, 100000);
-    return quern_group_destroy(group);
+    if (failure->registers) register_range(rank, group, memory, usual);
+    char *part = rank_allocate(rank, group, usual);  /* the group is still usable */
+    memset(rank_peer_of(rank, group, part, (rank->rank + 1) % rank->ranks), 1, usual);
+    meet(rank, group);
+    rank_ok(rank, quern_group_destroy(group));
+    free(memory);
+    return QUERN_OK;
 }
 
 Test(symmetric, when_one_rank_fails_all_do_and_learn_why) {
     for (size_t i = 0; i < COUNT(failures); i++)
-        for (size_t kind = failures[i].needs_processes; kind < COUNT(rank_kinds); kind++)
-            check_ranks(.kind = rank_kinds[kind], .count = 3, .function = fail_together, .user = &failures[i]);
-}
-
-static quern_status call_differently(struct rank *rank) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
-    size_t bytes = 10;
-    void *pointer;
-    if (rank->rank == 0)
-        rank_status(rank, quern_symmetric_alloc(&group, 1, &bytes, &pointer), QUERN_PEER_MISMATCH);
-    else
-        rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_MISMATCH);
-    rank_status(rank, quern_symmetric_peer(group, &bytes, 0, &pointer), QUERN_PEER_MISMATCH);
-    rank_status(rank, quern_symmetric_free(group, &bytes, NULL), QUERN_PEER_MISMATCH);
-    rank_status(rank, quern_symmetric_alloc(&group, 1, &bytes, &pointer), QUERN_PEER_MISMATCH);
-    return quern_group_destroy(group);
+        check_ranks(.kind = needs_processes(&failures[i]) ? RANK_PROCESSES : failures[i].registers ? RANK_THREADS : RANK_BOTH,
+                    .count = 3, .function = fail_together, .user = &failures[i]);
 }
 
 /* Rank 1 comes when the limit of another rank has ended. */
@@ -383,20 +356,17 @@ static quern_status miss_an_allocation(struct rank *rank) {
     quern_status status = quern_symmetric_alloc(&group, 1, &bytes, &pointer);
     rank_check(rank, status == QUERN_PEER_TIMEOUT, "it gave %s", quern_status_string(status));
     rank_check_detail(rank, "quern_symmetric_alloc");
+    rank_status(rank, quern_symmetric_peer(group, &bytes, 0, &pointer), QUERN_PEER_TIMEOUT);
+    rank_status(rank, quern_symmetric_free(group, &bytes, NULL), QUERN_PEER_TIMEOUT);
     rank_check(rank, count_mappings("memfd:quern") == 0, "%d mappings are left", count_mappings("memfd:quern"));
     return quern_group_destroy(group);
 }
 
-Test(symmetric, other_calls_and_late_ranks_poison_the_group) {
-    check_ranks(.kind = RANK_BOTH, .count = 2, .function = call_differently);
+Test(symmetric, late_ranks_poison_the_group) {
     check_ranks(.kind = RANK_BOTH, .count = 3, .function = miss_an_allocation);
 }
 
 /* ---- registration ---- */
-
-static void register_range(struct rank *rank, quern_group *group, void *pointer, size_t bytes) {
-    rank_ok(rank, quern_symmetric_register(&group, 1, &pointer, &bytes));
-}
 
 static uint64_t id_of(struct rank *rank, const quern_group *group, const void *pointer) {
     struct quern_symmetric_location place;
@@ -531,27 +501,6 @@ static void refuse_range(struct rank *rank, quern_group *group, char *usual, siz
     void *pointer = rank->rank == 1 ? other : usual;
     size_t bytes = rank->rank == 1 ? other_bytes : usual_bytes;
     rank_refused(rank, quern_symmetric_register(&group, 1, &pointer, &bytes), status, why);
-}
-
-/* Rank 1 passes no pointers, or no sizes; every rank gets the error. */
-TEST_RANKS(symmetric, a_registration_needs_pointers_and_sizes, .kind = RANK_THREADS, .count = 3) {
-    quern_group *group = rank_group(rank, RANK_LIMIT);
-    char *memory = calloc(1, 100);
-    size_t bytes = 100;
-    void *pointer = memory;
-    const bool errs = rank->rank == 1;
-    rank_status(rank, quern_symmetric_register(&group, 1, errs ? NULL : &pointer, &bytes), QUERN_NULL_POINTER);
-    rank_check_detail(rank, "rank 1: pointers is NULL");
-    rank_status(rank, quern_symmetric_register(&group, 1, &pointer, errs ? NULL : &bytes), QUERN_NULL_POINTER);
-    rank_check_detail(rank, "rank 1: bytes is NULL");
-    rank_status(rank, quern_symmetric_register(&group, 1, errs ? NULL : &pointer, errs ? NULL : &bytes), QUERN_NULL_POINTER);
-    rank_check_detail(rank, "rank 1: bytes is NULL");
-    refuse_peer(rank, group, memory, 0, "not in symmetric memory");
-    register_range(rank, group, memory, bytes);
-    meet(rank, group);
-    rank_ok(rank, quern_group_destroy(group));
-    free(memory);
-    return QUERN_OK;
 }
 
 TEST_RANKS(symmetric, ranges_of_a_rank_never_overlap, .kind = RANK_THREADS, .count = 2) {

@@ -15,10 +15,15 @@ static const double SHORT = 0.02;  /* seconds */
 
 enum { RANKS = 4, BYTES = 4096, WORKSPACE = 1 << 20, SYMMETRIC = 2 * BYTES + WORKSPACE };
 
+struct shared {
+    int process[RANKS];
+    char words[RANKS][RANK_TEXT_BYTES];  /* of the poison */
+};
+
 struct post {
     struct rank *rank;
     quern_group *group;
-    int *process;            /* [RANKS], of all */
+    struct shared *shared;
     char *memory, *workspace;
     quern_transfer *transfer;
 };
@@ -46,6 +51,7 @@ static quern_status barrier(struct post *post, const int *members, int count, do
 static const int pair[] = {0, 3}, most[] = {0, 2, 3};
 
 static quern_status absent(struct post *post) {
+    if (self(post) != 1) rank_ok(post->rank, barrier(post, most, 3, 0));
     return after(post, self(post) ? QUERN_OK : barrier(post, most, 3, SHORT));
 }
 
@@ -75,6 +81,24 @@ static quern_status with_others(struct post *post) {
     if (self(post) % 3 == 0) status = barrier(post, self(post) ? others : pair, self(post) ? 3 : 2, 0);
     meet(post);
     return self(post) % 3 ? quern_group_status(post->group) : status;
+}
+
+/* Everyone, or a pair. */
+static quern_status with_fewer(struct post *post) {
+    quern_status status = QUERN_OK;
+    if (self(post) % 3 == 0) status = barrier(post, self(post) ? NULL : pair, 2, 0);
+    meet(post);
+    return self(post) % 3 ? quern_group_status(post->group) : status;
+}
+
+static quern_status in_a_split(struct post *post) {
+    quern_group *part = post->group;
+    quern_status status = QUERN_OK;
+    if (self(post) == 0) status = quern_group_split(&post->group, 1, &(int){0}, &(int){0}, &part);
+    if (self(post) == 2) status = barrier(post, NULL, 0, 0);
+    rank_check(post->rank, part == post->group, "a failed split wrote");
+    meet(post);
+    return self(post) % 2 ? quern_group_status(post->group) : status;
 }
 
 static quern_status aborts(struct post *post) {
@@ -244,8 +268,8 @@ static const struct situation {
     const char *own_text;
 } situations[] = {
     {absent, QUERN_PEER_TIMEOUT,
-     .text = "@: quern_barrier: rank 0 waited # s for rank 2 (process $2, last epoch 0, expected 1, " LAST "), rank 3 (last "
-             "epoch 0)",
+     .text = "@: quern_barrier: rank 0 waited # s for rank 2 (process $2, last epoch 1, expected 2, last in quern_barrier), rank 3 "
+             "(last epoch 1)",
      .of_hosts = "@: quern_barrier: rank 0 waited # s for rank 2 (process $2 on host #)"},
     {absent_from_reduce, QUERN_PEER_TIMEOUT,
      .text = "@: quern_all_reduce (entry): rank 0 waited # s for rank 2 (process $2, last epoch 0, expected 1, " LAST "), rank 3 "
@@ -264,6 +288,12 @@ static const struct situation {
      "@: rank 3 is in quern_barrier while rank 0 is in quern_barrier of other members" SAME_CALLS,
      "@: rank 0 is in quern_barrier while rank 3 (process $3 on host #) is in quern_barrier of other members" SAME_CALLS,
      "@: rank 3 is in quern_barrier while rank 0 (process $0 on host #) is in quern_barrier of other members" SAME_CALLS},
+    {with_fewer, QUERN_PEER_MISMATCH, .of_hosts = "",
+     .text = "@: rank 0 is in quern_barrier while rank 3 is in quern_barrier of other members" SAME_CALLS,
+     "@: rank 3 is in quern_barrier while rank 0 is in quern_barrier of other members" SAME_CALLS},
+    {in_a_split, QUERN_PEER_MISMATCH, .of_hosts = "",
+     .text = "@: rank 0 is in quern_group_split (exchange) while rank 2 is in quern_barrier" SAME_CALLS,
+     "@: rank 2 is in quern_barrier while rank 0 is in quern_group_split (exchange)" SAME_CALLS},
     {aborts, QUERN_GROUP_ABORTED, .text = "@: rank 2 has aborted the group: it is Friday"},
     {leaves, QUERN_PEER_LOST, .text = "@: quern_barrier: rank 3 (process $3) has destroyed its group; rank 0 waited for it",
      .of_hosts = "@: quern_barrier: rank 3 (process $3 on host #) has destroyed its group; rank 0 waited for it",
@@ -322,7 +352,7 @@ static const struct situation {
 static const char *written(const struct post *post, const char *text, char *to) {
     char *end = to;
     for (; *text; text++)
-        if (*text == '$') end += sprintf(end, "%d", post->process[*++text - '0']);
+        if (*text == '$') end += sprintf(end, "%d", post->shared->process[*++text - '0']);
         else *end++ = *text;
     *end = 0;
     return to;
@@ -339,17 +369,31 @@ static void check_text(const struct post *post, const struct situation *s, quern
     rank_check_whole_detail(post->rank, written(post, is_other ? other : text, expected));
 }
 
+/* All ranks have the same poison from then on, whatever they call. */
+static void check_poison(struct post *post) {
+    char *words = post->shared->words[self(post)], detail[RANK_TEXT_BYTES];
+    const quern_status status = post->group ? quern_group_status(post->group) : QUERN_OK;
+    quern_error_detail(detail, sizeof detail);
+    if (status != QUERN_OK) strcpy(words, strstr(detail, ": "));
+    meet(post);
+    if (status == QUERN_OK) return;
+    rank_check(post->rank, !strcmp(words, post->shared->words[0]), "rank 0 was told \"%s\", this one \"%s\"",
+               post->shared->words[0], words);
+    rank_refused(post->rank, barrier(post, NULL, 0, 0), status, words);
+    rank_refused(post->rank, quern_group_split(&post->group, 1, &(int){0}, &(int){0}, &(quern_group *){NULL}), status, words);
+}
+
 static void be_in(struct rank *rank, const struct situation *situation) {
     void *memory;
-    struct post post = {.rank = rank, .group = rank_group(rank, RANK_LIMIT), .process = rank->shared};
+    struct post post = {.rank = rank, .group = rank_group(rank, RANK_LIMIT), .shared = rank->shared};
     rank_ok(rank, quern_prepare(rank->device, QUERN_COLLECTIVE | QUERN_QUANTIZE | QUERN_RAGGED_ALL_TO_ALL));
     rank_ok(rank, quern_symmetric_alloc(&post.group, 1, &(size_t){SYMMETRIC}, &memory));
-    post.process[rank->rank] = getpid();
+    post.shared->process[rank->rank] = getpid();
     post.memory = memory, post.workspace = post.memory + 2 * BYTES;
     meet(&post);
     const quern_status status = situation->act(&post);
     if (!situation->is_of_two || self(&post) % 2 == 0) check_text(&post, situation, status);
-    if (situation->act != leaves_a_transfer) meet(&post);
+    if (situation->act != leaves_a_transfer) check_poison(&post);
     rank_ok(rank, quern_transfer_destroy(post.transfer));
     rank_ok(rank, quern_group_destroy(post.group));
 }
@@ -362,8 +406,8 @@ static quern_status be_in_each(struct rank *rank) {
 
 Test(who, each_rank_reads_its_text) {
     for (int hosts = 0; hosts <= 2; hosts += 2)
-        check_ranks(.kind = RANK_PROCESSES, .count = RANKS, .hosts = hosts, .function = be_in_each,
-                    .shared_bytes = RANKS * sizeof(int));
+        check_ranks(.kind = hosts ? RANK_PROCESSES : RANK_BOTH, .count = RANKS, .hosts = hosts, .function = be_in_each,
+                    .shared_bytes = sizeof(struct shared));
 }
 
 /* ---- the roll call of hosts ---- */
