@@ -107,12 +107,6 @@ Test(dispatch, the_best_row_comes_first) {
     quern_device_close(device);
 }
 
-Test(dispatch, a_glob_leaves_its_rows_only) {
-    OPEN_DEVICE(device, NULL);
-    const char *name = chosen_for(&device, 10);
-    check(strstr(name, test_target()), "%s is chosen for %s", name, test_target());
-}
-
 /* A glob for one operation does not affect the others. */
 Test(dispatch, a_glob_names_its_operation) {
     const struct quern_kernel *row = next_adam_row(NULL);
@@ -154,41 +148,6 @@ Test(dispatch, an_overlong_glob_is_refused) {
     quern_device *device;
     check_status(quern_device_open(test_kind(), 0, &device), QUERN_INVALID_ARGUMENT);
     check(strstr(error_detail(), "QUERN_KERNEL"), "%s", error_detail());
-}
-
-/* A row too long for the kernels that hold it on the chip goes to the next kernel. */
-Test(dispatch, long_rows_go_to_another_kernel) {
-    OPEN_DEVICE(device, NULL);
-    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        if (row->key.cross_entropy.logits != QUERN_F32 || row->key.cross_entropy.vocab_max == INT64_MAX) continue;
-        const quern_cross_entropy_args longest = args_of(row->key.cross_entropy.vocab_max, row->key.cross_entropy.full);
-        const quern_cross_entropy_args too_long = args_of(row->key.cross_entropy.vocab_max + 1, row->key.cross_entropy.full);
-        char fits[128];
-        snprintf(fits, sizeof fits, "%s", chosen_by(&device, &longest));
-        const char *beyond = chosen_by(&device, &too_long);
-        check(!strcmp(fits, row->name), "%s serves at the limit of %s", fits, row->name);
-        check(strcmp(beyond, row->name) && strlen(beyond) > 0, "\"%s\" serves beyond the limit of %s", beyond, row->name);
-    }
-}
-
-/* A plain kernel knows its own options only; each other option goes to a full one, and the explanation says why. */
-Test(dispatch, options_go_to_full_kernels) {
-    static float weights[100], entropy[1], lse[1];
-    static int64_t argmax[1];
-    static quern_row_stats stats[1];
-    quern_cross_entropy_args plain = plain_args(100), full[5];
-    OPEN_DEVICE(device, NULL);
-    for (int i = 0; i < 5; i++) full[i] = plain;
-    full[0].softcap = 30, full[1].label_smoothing = 0.1f, full[2].class_weights = weights;
-    full[3].entropy = entropy, full[4].argmax = argmax;
-    plain.z_loss = 1e-3f, plain.padded_vocab = 128, plain.lse = plain.log_prob = lse, plain.stats = stats;
-    check(!strstr(chosen_by(&device, &plain), "_full"), "%s serves a plain request", chosen_by(&device, &plain));
-    for (int i = 0; i < 5; i++) {
-        check(strstr(chosen_by(&device, &full[i]), "_full"), "\"%s\" serves option %d", chosen_by(&device, &full[i]), i);
-        char text[1 << 14];
-        quern_cross_entropy_explain(device.quern, &full[i], text, sizeof text);
-        check(strstr(text, "knows no label smoothing"), "%s", text);
-    }
 }
 
 /* ---- the explanation ---- */
@@ -279,6 +238,10 @@ static void adam_reason(const struct quern_kernel *row, const void *given, char 
     }
 }
 
+static bool needs_full(const quern_cross_entropy_args *args) {
+    return args->softcap != 0 || args->label_smoothing != 0 || args->class_weights || args->entropy || args->argmax;
+}
+
 static void loss_reason(const struct quern_kernel *row, const void *given, char *reason, size_t bytes) {
     const quern_cross_entropy_args *args = given;
     const long long part = QUERN_GPU_PART_BYTES / (long long)quern_dtype_bytes(args->logits_dtype);
@@ -294,7 +257,7 @@ static void loss_reason(const struct quern_kernel *row, const void *given, char 
     } else if (row->key.cross_entropy.logits != args->logits_dtype) {
         snprintf(reason, bytes, "logits are %s, the request has %s", quern_dtype_name(row->key.cross_entropy.logits),
                  quern_dtype_name(args->logits_dtype));
-    } else if (args->softcap != 0 && !row->key.cross_entropy.full) {
+    } else if (needs_full(args) && !row->key.cross_entropy.full) {
         snprintf(reason, bytes, "knows no label smoothing, softcap, class weights, entropy and argmax");
     } else if (args->vocab > row->key.cross_entropy.vocab_max) {
         snprintf(reason, bytes, "holds a vocab of up to %lld on the chip, the request has %lld",
@@ -341,6 +304,27 @@ static void check_text(int number, const char *got, const char *expected) {
           got + same, expected + same);
 }
 
+static void check_loss(quern_device *device, quern_cross_entropy_args args) {
+    static char text[1 << 15], expected[1 << 15];
+    check(expect_walk(quern_cross_entropy_kernels, loss_reason, &args, expected), "no kernel serves");
+    quern_cross_entropy_explain(device, &args, text, sizeof text);
+    check_text((int)args.vocab, text, expected);
+}
+
+static quern_cross_entropy_args with_option(int option) {
+    static float weights[100], values[1];
+    static int64_t argmax[1];
+    static quern_row_stats stats[1];
+    quern_cross_entropy_args args = plain_args(100);
+    args.z_loss = 1e-3f, args.padded_vocab = 128, args.lse = args.log_prob = values, args.stats = stats;
+    if (option == 1) args.softcap = 30;
+    if (option == 2) args.label_smoothing = 0.1f;
+    if (option == 3) args.class_weights = weights;
+    if (option == 4) args.entropy = values;
+    if (option == 5) args.argmax = argmax;
+    return args;
+}
+
 static void check_walks(quern_device *device) {
     static char text[1 << 15], expected[1 << 15];
     quern_adam_args adam = QUERN_ADAM_ARGS_INIT;
@@ -361,12 +345,13 @@ static void check_walks(quern_device *device) {
         check_text(i, text, expected);
     }
     static const int64_t vocabs[] = {1, 5000, 20000, 40000, 100000, 300000, 10000000};
-    for (int i = 0; i < 14; i++) {
-        const quern_cross_entropy_args args = args_of(vocabs[i / 2], i % 2);
-        check(expect_walk(quern_cross_entropy_kernels, loss_reason, &args, expected), "no kernel serves");
-        quern_cross_entropy_explain(device, &args, text, sizeof text);
-        check_text(i, text, expected);
-    }
+    for (int i = 0; i < 14; i++) check_loss(device, args_of(vocabs[i / 2], i % 2));
+    /* The longest row that a kernel holds on the chip, and the next one, which another kernel takes. */
+    for (const struct quern_kernel *row = quern_cross_entropy_kernels; *row->name; row++)
+        for (int i = 0; i < 2 && row->key.cross_entropy.vocab_max < INT64_MAX; i++)
+            check_loss(device, args_of(row->key.cross_entropy.vocab_max + i, row->key.cross_entropy.full));
+    /* What a plain kernel knows, and each of what it does not. */
+    for (int i = 0; i < 6; i++) check_loss(device, with_option(i));
 }
 
 Test(dispatch, explanations_line_by_line) {

@@ -11,54 +11,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/adam_case.h"
-#include "harness/buffer.h"
-#include "harness/check.h"
 #include "harness/cuda.h"
+#include "harness/look_bench.h"
 #include "harness/looking.h"
 #include "look/look.h"
 #include "oracle/adam.h"
 
-enum { COUNT = 700, LAST = 33 };
 static const int64_t STEP = ((int64_t)7 << 32) + 5;
 
 #define INDEX "index.jsonl"
 
-struct bench {
-    struct test_device device;
-    struct adam_problem problem;
-    struct adam_session adam;
-    const char *folder;
-    char run[512];       /* the folder of the dump */
-};
-
-static void open_bench(struct bench *bench) {
-    static const int64_t counts[] = {COUNT, LAST};
-    memset(bench, 0, sizeof *bench);
-    device_open(&bench->device, 0, NULL);
-    check_ok(quern_prepare(bench->device.quern, QUERN_ADAM | QUERN_CROSS_ENTROPY));
-    quern_adam_args args = adam_args_of(find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, false));
-    adam_make(&bench->problem, &args, counts, 2);
-    adam_session_open(&bench->adam, &bench->device, &bench->problem);
-    bench->folder = make_folder();
-    strcpy(bench->run, path_in(bench->folder, "run"));
-}
-
-static void close_bench(struct bench *bench) {
-    adam_session_close(&bench->adam);
-    device_close(&bench->device);
-    drop_folder(bench->folder);
-}
-#define TEST_BENCH(suite, name) TEST_IN(struct bench, bench, open_bench, close_bench, suite, name)
-
-static quern_status take_step(struct bench *bench) {
-    return quern_adam(bench->device.quern, &bench->adam.args, bench->adam.workspace.data, bench->adam.workspace_bytes,
-                      bench->device.stream);
-}
+/* The path is that of the dump's folder. */
+static void open_bench(struct bench *bench) { bench_open(bench, "run"); }
+#define TEST_BENCH(suite, name) TEST_IN(struct bench, bench, open_bench, bench_close, suite, name)
 
 static quern_dump_args dump_args(const struct bench *bench) {
     quern_dump_args args = QUERN_DUMP_ARGS_INIT;
-    args.folder = bench->run;
+    args.folder = bench->path;
     args.step = STEP;
     return args;
 }
@@ -70,7 +39,7 @@ static void begin_dump(struct bench *bench) {
 }
 
 static char *read_index(const struct bench *bench) {
-    char *text = read_text(path_in(bench->run, INDEX), NULL);
+    char *text = read_text(path_in(bench->path, INDEX), NULL);
     check(text, "no index");
     return text;
 }
@@ -89,8 +58,8 @@ static void check_arena(const char *path, const char *name, const char *dtype, c
 /* What Adam reads is as before the step, and what it writes as after it: that of the model. */
 TEST_BENCH(dump, inputs_are_from_before_and_outputs_from_after) {
     begin_dump(bench);
-    check_ok(take_step(bench));
-    const char *in = path_in(bench->run, "000000.adam.in.safetensors"), *out = path_in(bench->run, "000000.adam.out.safetensors");
+    check_ok(bench_step(bench));
+    const char *in = path_in(bench->path, "000000.adam.in.safetensors"), *out = path_in(bench->path, "000000.adam.out.safetensors");
     const quern_adam_tensor *tensors = bench->problem.tensors;
     check_arena(in, "grad.0", "BF16", "[700]", tensors[0].grad);
     check_arena(in, "m.1", "BF16", "[33]", tensors[1].m);
@@ -101,7 +70,7 @@ TEST_BENCH(dump, inputs_are_from_before_and_outputs_from_after) {
     check_arena(out, "v.1", "BF16", "[33]", tensors[1].v);
     check_arena(out, "master.0", "F32", "[700]", tensors[0].master);
     char *index = read_index(bench), *line = find_line(index, "\"operation\":\"adam\"", "\"sequence\":0,\"step\":30064771077", 0);
-    check(lines_of(index) == 1 && count_files(bench->run) == 3, "%d files, index %s", count_files(bench->run), index);
+    check(lines_of(index) == 1 && count_files(bench->path) == 3, "%d files, index %s", count_files(bench->path), index);
     check(strstr(line, "\"status\":\"QUERN_OK\"") && strstr(line, "\"param_dtype\":\"bf16\""), "%s", line);
     check(strstr(line, "\"beta1\":0.9"), "%s", line);
     check(strstr(line, bench->device.kind == QUERN_CPU ? "\"device\":\"cpu\"" : "\"device\":\"cuda:0\""), "%s", line);
@@ -132,8 +101,8 @@ TEST_BENCH(dump, matrices_are_written_without_gaps) {
     buffer_open(&workspace, &bench->device, bytes, 0, NULL);
     begin_dump(bench);
     check_ok(quern_cross_entropy(bench->device.quern, &args, workspace.data, bytes, bench->device.stream));
-    const char *in = path_in(bench->run, "000000.cross_entropy.in.safetensors");
-    const char *out = path_in(bench->run, "000000.cross_entropy.out.safetensors");
+    const char *in = path_in(bench->path, "000000.cross_entropy.in.safetensors");
+    const char *out = path_in(bench->path, "000000.cross_entropy.out.safetensors");
     const float *written = read_tensor(in, "logits", "F32", "[3,40]", NULL);
     for (int i = 0; i < ROWS * VOCAB; i++)
         check(written[i] == values[i / VOCAB * STRIDE + i % VOCAB], "logit %d is %g", i, (double)written[i]);
@@ -146,31 +115,30 @@ TEST_BENCH(dump, matrices_are_written_without_gaps) {
 }
 
 /* Larger than the piece that is read from a GPU at a time, dense and with gaps. */
-Test(dump, long_tensors_are_read_in_pieces) {
+TEST_BENCH(dump, long_tensors_are_read_in_pieces) {
     enum { ROWS = 300, VOCAB = 5000, STRIDE = 5003 };
-    struct bench bench CLOSED_BY(close_bench);
     struct buffer logits, labels, loss, workspace;
     float *values = malloc((size_t)ROWS * STRIDE * sizeof *values), none = 0;
     int64_t wanted[ROWS] = {0};
     size_t bytes;
-    open_bench(&bench);
     for (int i = 0; i < ROWS * STRIDE; i++) values[i] = (float)(i % 1009) * 0.001f;
-    buffer_open(&logits, &bench.device, (size_t)ROWS * STRIDE * sizeof *values, 0, values);
-    buffer_open(&labels, &bench.device, sizeof wanted, 0, wanted);
-    buffer_open(&loss, &bench.device, sizeof none, 0, &none);
+    buffer_open(&logits, &bench->device, (size_t)ROWS * STRIDE * sizeof *values, 0, values);
+    buffer_open(&labels, &bench->device, sizeof wanted, 0, wanted);
+    buffer_open(&loss, &bench->device, sizeof none, 0, &none);
     for (int gaps = 0; gaps < 2; gaps++) {
         quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
         args.logits_dtype = QUERN_F32, args.labels_dtype = QUERN_INT64, args.rows = test_size(ROWS, 220), args.vocab = VOCAB;
         args.reduction = QUERN_REDUCTION_SUM;
         args.logits = logits.data, args.logits_stride = gaps ? STRIDE : VOCAB, args.labels = labels.data, args.loss = loss.data;
-        check_ok(quern_cross_entropy_workspace(bench.device.quern, &args, &bytes));
-        buffer_open(&workspace, &bench.device, bytes, 0, NULL);
-        strcpy(bench.run, path_in(bench.folder, gaps ? "gaps" : "dense"));
-        begin_dump(&bench);
-        check_ok(quern_cross_entropy(bench.device.quern, &args, workspace.data, bytes, bench.device.stream));
+        check_ok(quern_cross_entropy_workspace(bench->device.quern, &args, &bytes));
+        buffer_open(&workspace, &bench->device, bytes, 0, NULL);
+        strcpy(bench->path, path_in(bench->folder, gaps ? "gaps" : "dense"));
+        begin_dump(bench);
+        check_ok(quern_cross_entropy(bench->device.quern, &args, workspace.data, bytes, bench->device.stream));
         char shape[32];
         snprintf(shape, sizeof shape, "[%d,%d]", (int)args.rows, VOCAB);
-        const float *written = read_tensor(path_in(bench.run, "000000.cross_entropy.in.safetensors"), "logits", "F32", shape, NULL);
+        const float *written = read_tensor(path_in(bench->path, "000000.cross_entropy.in.safetensors"), "logits", "F32", shape,
+                                           NULL);
         for (int row = 0; row < (int)args.rows; row++)
             check(!memcmp(&written[row * VOCAB], &values[row * args.logits_stride], VOCAB * sizeof *values), "row %d differs", row);
         buffer_close(&workspace);
@@ -182,15 +150,16 @@ Test(dump, long_tensors_are_read_in_pieces) {
 TEST_BENCH(dump, only_the_step_is_written) {
     const quern_dump_args args = dump_args(bench);
     check_ok(quern_dump_at(bench->device.quern, &args));
-    check_ok(take_step(bench));  /* no step has begun */
+    check_ok(bench_step(bench));  /* no step has begun */
     const int64_t steps[] = {STEP - 1, STEP & UINT32_MAX, STEP, STEP + 1};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         check_ok(quern_step(bench->device.quern, steps[i]));
-        check_ok(take_step(bench));
-        check_ok(take_step(bench));
+        check_ok(bench_step(bench));
+        check_ok(bench_step(bench));
     }
     char *index = read_index(bench);
-    check(lines_of(index) == 2 && count_files(bench->run) == 5, "%d lines and %d files", lines_of(index), count_files(bench->run));
+    const int lines = lines_of(index), files = count_files(bench->path);
+    check(lines == 2 && files == 5, "%d lines and %d files", lines, files);
     find_line(index, "\"sequence\":1", "000001.adam.out.safetensors", 0);
 }
 
@@ -198,11 +167,11 @@ TEST_BENCH(dump, a_step_that_has_begun_is_written) {
     check_ok(quern_step(bench->device.quern, STEP));
     const quern_dump_args args = dump_args(bench);
     check_ok(quern_dump_at(bench->device.quern, &args));
-    check_ok(take_step(bench));
+    check_ok(bench_step(bench));
     check(lines_of(read_index(bench)) == 1, "no call was written");
     check_ok(quern_dump_at(bench->device.quern, NULL));
     for (int again = 0; again < 2; again++) {
-        check_ok(take_step(bench));
+        check_ok(bench_step(bench));
         check(lines_of(read_index(bench)) == 1, "a call was written after the end");
         check_ok(quern_dump_at(bench->device.quern, NULL));
         check_ok(quern_step(bench->device.quern, STEP));
@@ -212,12 +181,12 @@ TEST_BENCH(dump, a_step_that_has_begun_is_written) {
 /* The next dump ends the one before, also if its step comes again. */
 TEST_BENCH(dump, one_after_another) {
     for (int i = 0; i < 3; i++) {
-        snprintf(bench->run, sizeof bench->run, "%s", path_in(bench->folder, (const char *[]){"first", "second", "third"}[i]));
+        snprintf(bench->path, sizeof bench->path, "%s", path_in(bench->folder, (const char *[]){"first", "second", "third"}[i]));
         begin_dump(bench);
-        for (int call = 0; call <= i; call++) check_ok(take_step(bench));
+        for (int call = 0; call <= i; call++) check_ok(bench_step(bench));
     }
     for (int i = 0; i < 3; i++) {
-        snprintf(bench->run, sizeof bench->run, "%s", path_in(bench->folder, (const char *[]){"first", "second", "third"}[i]));
+        snprintf(bench->path, sizeof bench->path, "%s", path_in(bench->folder, (const char *[]){"first", "second", "third"}[i]));
         check(lines_of(read_index(bench)) == i + 1, "dump %d has %d lines", i, lines_of(read_index(bench)));
     }
 }
@@ -228,7 +197,7 @@ Test(dump, the_filter_is_a_glob_over_operations) {
         int calls;
     } cases[] = {{"adam", 1}, {"a*", 1}, {"cross_entropy*", 0}, {"*", 1}, {"ada", 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct bench bench CLOSED_BY(close_bench);
+        struct bench bench CLOSED_BY(bench_close);
         open_bench(&bench);
         quern_dump_args args = dump_args(&bench);
         char filter[32];
@@ -236,7 +205,7 @@ Test(dump, the_filter_is_a_glob_over_operations) {
         check_ok(quern_dump_at(bench.device.quern, &args));
         memset(filter, 'x', sizeof filter);  /* it was copied */
         check_ok(quern_step(bench.device.quern, STEP));
-        check_ok(take_step(&bench));
+        check_ok(bench_step(&bench));
         check(lines_of(read_index(&bench)) == cases[i].calls, "%s: another number of calls", cases[i].filter);
     }
 }
@@ -245,10 +214,10 @@ Test(dump, the_filter_is_a_glob_over_operations) {
 TEST_BENCH(dump, a_call_that_fails_has_a_line) {
     begin_dump(bench);
     bench->adam.args.step = -7;
-    check_status(take_step(bench), QUERN_INVALID_ARGUMENT);
+    check_status(bench_step(bench), QUERN_INVALID_ARGUMENT);
     char *line = find_line(read_index(bench), "QUERN_INVALID_ARGUMENT", "", 0);
     check(strstr(line, "args.step is -7") && strstr(line, "\"tensors\":[]"), "%s", line);
-    check(count_files(bench->run) == 1, "%d files", count_files(bench->run));
+    check(count_files(bench->path) == 1, "%d files", count_files(bench->path));
 }
 
 /* ---- what is left out ---- */
@@ -256,78 +225,69 @@ TEST_BENCH(dump, a_call_that_fails_has_a_line) {
 /* Gradients and moments have 2 bytes an element: those of the first tensor fit, what comes then does not, unless it is smaller. */
 TEST_BENCH(dump, what_does_not_fit_is_left_out) {
     quern_dump_args args = dump_args(bench);
-    args.most_bytes = 2 * COUNT + 2 * LAST;
+    args.most_bytes = 2 * LOOK_COUNT + 2 * LOOK_LAST;
     check_ok(quern_dump_at(bench->device.quern, &args));
     check_ok(quern_step(bench->device.quern, STEP));
-    check_ok(take_step(bench));
+    check_ok(bench_step(bench));
     char *line = find_line(read_index(bench), "adam", "", 0);
     check(strstr(line, "\"m.0\",\"access\":\"in\",\"dtype\":\"BF16\",\"shape\":[700],\"left_out\":\"most_bytes\""), "%s", line);
-    free(read_tensor(path_in(bench->run, "000000.adam.in.safetensors"), "grad.0", "BF16", "[700]", NULL));
-    free(read_tensor(path_in(bench->run, "000000.adam.in.safetensors"), "grad.1", "BF16", "[33]", NULL));
-    check(count_files(bench->run) == 2, "%d files: expected no outputs", count_files(bench->run));
+    free(read_tensor(path_in(bench->path, "000000.adam.in.safetensors"), "grad.0", "BF16", "[700]", NULL));
+    free(read_tensor(path_in(bench->path, "000000.adam.in.safetensors"), "grad.1", "BF16", "[33]", NULL));
+    check(count_files(bench->path) == 2, "%d files: expected no outputs", count_files(bench->path));
     check_ok(quern_step(bench->device.quern, STEP + 1));
 }
 
-Test(dump, a_capture_is_left_out) {
+TEST_BENCH(dump, a_capture_is_left_out) {
     if (test_kind() != QUERN_CUDA) cr_skip_test("streams belong to GPUs");
-    enum { GLOBAL = 0 };
-    struct bench bench CLOSED_BY(close_bench);
-    void *graph;
-    open_bench(&bench);
-    device_synchronize(&bench.device);
-    begin_dump(&bench);
-    CUDA(cuStreamBeginCapture_v2(bench.device.stream, GLOBAL));
-    check_ok(take_step(&bench));
-    CUDA(cuStreamEndCapture(bench.device.stream, &graph));
-    char *line = find_line(read_index(&bench), "\"captured\":true", "adam", 0);
+    device_synchronize(&bench->device);
+    begin_dump(bench);
+    cuda_begin_capture(bench->device.stream);
+    check_ok(bench_step(bench));
+    CUDA(cuGraphExecDestroy(cuda_end_capture(bench->device.stream)));
+    char *line = find_line(read_index(bench), "\"captured\":true", "adam", 0);
     check(strstr(line, "\"left_out\":\"captured\"") && !strstr(line, "\"file\""), "%s", line);
-    check(count_files(bench.run) == 1, "%d files", count_files(bench.run));
-    check_ok(quern_step(bench.device.quern, STEP + 1));
-    CUDA(cuGraphDestroy(graph));
+    check(count_files(bench->path) == 1, "%d files", count_files(bench->path));
+    check_ok(quern_step(bench->device.quern, STEP + 1));
 }
 
 /* The weights are in every rank's arguments, but this step does not read them. */
-Test(dump, a_combination_ignores_the_class_weights) {
+TEST_BENCH(dump, a_combination_ignores_the_class_weights) {
     if (test_kind() != QUERN_CPU) cr_skip_test("the buffers are the host's");
     enum { ROWS = 4, SHARDS = 2, VOCAB = 8, WORKSPACE = 1 << 16 };
     static const quern_row_stats shards[SHARDS * ROWS];
     static const int32_t labels[ROWS];
     float loss[ROWS];
-    struct bench bench CLOSED_BY(close_bench);
-    open_bench(&bench);
-    begin_dump(&bench);
+    begin_dump(bench);
     quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
     args.logits_dtype = QUERN_F32, args.labels_dtype = QUERN_INT32, args.rows = ROWS, args.vocab = VOCAB;
     args.global_vocab = SHARDS * VOCAB, args.labels = labels, args.loss = loss;
     args.class_weights = (const float *)(uintptr_t)64;   /* no memory */
     void *workspace = aligned_alloc(64, WORKSPACE);
-    check_ok(quern_cross_entropy_combine(bench.device.quern, &args, shards, SHARDS, workspace, WORKSPACE, NULL));
-    char *line = find_line(read_index(&bench), "cross_entropy_combine", "QUERN_OK", 0);
+    check_ok(quern_cross_entropy_combine(bench->device.quern, &args, shards, SHARDS, workspace, WORKSPACE, NULL));
+    char *line = find_line(read_index(bench), "cross_entropy_combine", "QUERN_OK", 0);
     check(strstr(line, "\"labels\"") && !strstr(line, "class_weights\",\"access"), "%s", line);
     free(workspace);
 }
 
 /* A child of fork has the device, but the folder is its parent's. */
-Test(dump, a_child_of_fork_writes_nothing) {
+TEST_BENCH(dump, a_child_of_fork_writes_nothing) {
     if (test_kind() != QUERN_CPU) cr_skip_test("a GPU does not work in a child");
-    struct bench bench CLOSED_BY(close_bench);
     int status;
-    open_bench(&bench);
-    begin_dump(&bench);
-    check_ok(take_step(&bench));
+    begin_dump(bench);
+    check_ok(bench_step(bench));
     const pid_t child = fork();
     if (child == 0) {
-        quern_dump_args own = dump_args(&bench);
-        bool right = take_step(&bench) == QUERN_OK;
-        own.folder = path_in(bench.folder, "child");
-        right = right && quern_dump_at(bench.device.quern, &own) == QUERN_OK && take_step(&bench) == QUERN_OK;
+        quern_dump_args own = dump_args(bench);
+        bool right = bench_step(bench) == QUERN_OK;
+        own.folder = path_in(bench->folder, "child");
+        right = right && quern_dump_at(bench->device.quern, &own) == QUERN_OK && bench_step(bench) == QUERN_OK;
         _exit(right ? 0 : 1);
     }
     waitpid(child, &status, 0);
     check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
-    check(lines_of(read_index(&bench)) == 1 && count_files(bench.run) == 3, "%s", read_index(&bench));
-    strcpy(bench.run, path_in(bench.folder, "child"));
-    check(lines_of(read_index(&bench)) == 1 && count_files(bench.run) == 3, "%s", read_index(&bench));
+    check(lines_of(read_index(bench)) == 1 && count_files(bench->path) == 3, "%s", read_index(bench));
+    strcpy(bench->path, path_in(bench->folder, "child"));
+    check(lines_of(read_index(bench)) == 1 && count_files(bench->path) == 3, "%s", read_index(bench));
 }
 
 /* ---- errors ---- */
@@ -376,30 +336,30 @@ TEST_BENCH(dump, a_limit_on_files_is_told_by_the_next_step) {
     begin_dump(bench);
     getrlimit(RLIMIT_FSIZE, &limit);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){1000, limit.rlim_max});
-    const quern_status status = take_step(bench);
+    const quern_status status = bench_step(bench);
     setrlimit(RLIMIT_FSIZE, &limit);
     check_status(status, QUERN_OK);
-    check(count_files(bench->run) == 1, "%d files: expected the index alone", count_files(bench->run));
+    check(count_files(bench->path) == 1, "%d files: expected the index alone", count_files(bench->path));
     check_failed_step(bench, strerror(EFBIG));
     check(lines_of(read_index(bench)) == 0, "a line that does not fit was written in part");
 }
 
 TEST_BENCH(dump, a_folder_that_is_removed_is_told_by_the_next_step) {
     begin_dump(bench);
-    unlink(path_in(bench->run, INDEX));
-    rmdir(bench->run);
-    check_ok(take_step(bench));
+    unlink(path_in(bench->path, INDEX));
+    rmdir(bench->path);
+    check_ok(bench_step(bench));
     check_failed_step(bench, strerror(ENOENT));
 }
 
 /* Nothing but the error: the index has the call, and says which tensors are missing. */
 TEST_BENCH(dump, files_that_cannot_be_written_are_in_the_index) {
     begin_dump(bench);
-    check(mkdir(path_in(bench->run, "000000.adam.in.safetensors"), 0777) == 0, "no folder in the way");
-    check_ok(take_step(bench));
+    check(mkdir(path_in(bench->path, "000000.adam.in.safetensors"), 0777) == 0, "no folder in the way");
+    check_ok(bench_step(bench));
     char *line = find_line(read_index(bench), "adam", "", 0);
     check(strstr(line, "\"grad.0\",\"access\":\"in\",\"dtype\":\"BF16\",\"shape\":[700],\"left_out\":\"error\""), "%s", line);
-    free(read_tensor(path_in(bench->run, "000000.adam.out.safetensors"), "param.0", "BF16", "[700]", NULL));
+    free(read_tensor(path_in(bench->path, "000000.adam.out.safetensors"), "param.0", "BF16", "[700]", NULL));
     check_failed_step(bench, strerror(EISDIR));
 }
 
@@ -407,8 +367,8 @@ TEST_BENCH(dump, files_that_cannot_be_written_are_in_the_index) {
 TEST_BENCH(dump, no_line_goes_through_a_link) {
     begin_dump(bench);
     fclose(fopen(path_in(bench->folder, "other"), "w"));
-    check(unlink(path_in(bench->run, INDEX)) == 0 && symlink("../other", path_in(bench->run, INDEX)) == 0, "no link in the way");
-    check_ok(take_step(bench));
+    check(unlink(path_in(bench->path, INDEX)) == 0 && symlink("../other", path_in(bench->path, INDEX)) == 0, "no link in the way");
+    check_ok(bench_step(bench));
     check_failed_step(bench, strerror(ELOOP));
     check(!*read_text(path_in(bench->folder, "other"), NULL), "a line is in another file");
 }
@@ -417,37 +377,35 @@ TEST_BENCH(dump, no_line_goes_through_a_link) {
 TEST_BENCH(dump, a_header_has_a_limit) {
     begin_dump(bench);
     quern_most_header = 100;
-    check_ok(take_step(bench));
+    check_ok(bench_step(bench));
     find_line(read_index(bench), "adam", "\"left_out\":\"error\"", 0);
-    check(count_files(bench->run) == 1, "%d files: expected the index alone", count_files(bench->run));
+    check(count_files(bench->path) == 1, "%d files: expected the index alone", count_files(bench->path));
     check_failed_step(bench, strerror(EFBIG));
 }
 
 TEST_BENCH(dump, the_first_of_several_errors_is_told) {
     begin_dump(bench);
-    check(mkdir(path_in(bench->run, "000000.adam.in.safetensors"), 0777) == 0, "no folder in the way");
-    unlink(path_in(bench->run, INDEX));
-    check_ok(take_step(bench));
+    check(mkdir(path_in(bench->path, "000000.adam.in.safetensors"), 0777) == 0, "no folder in the way");
+    unlink(path_in(bench->path, INDEX));
+    check_ok(bench_step(bench));
     check_failed_step(bench, strerror(EISDIR));
 }
 
 /* The driver fails at each call that the dump makes: the operation is as without it, and quern_step tells. */
-Test(dump, failures_of_the_driver_do_not_harm_the_call) {
+TEST_BENCH(dump, failures_of_the_driver_do_not_harm_the_call) {
     if (test_kind() != QUERN_CUDA || !cuda_is_emulated()) cr_skip_test("only the emulator fails on demand");
-    struct bench bench CLOSED_BY(close_bench);
     int told = 0;
-    open_bench(&bench);
     for (long number = 1; number < 100; number++) {
         char run[32];
         snprintf(run, sizeof run, "run%ld", number);
-        strcpy(bench.run, path_in(bench.folder, run));
-        begin_dump(&bench);
-        device_synchronize(&bench.device);
+        strcpy(bench->path, path_in(bench->folder, run));
+        begin_dump(bench);
+        device_synchronize(&bench->device);
         cuda_fail_call(number, 1);
-        const quern_status status = take_step(&bench);
+        const quern_status status = bench_step(bench);
         const long calls = cuda_calls();
         cuda_fail_call(0, 0);
-        const quern_status after = quern_step(bench.device.quern, STEP + 1);
+        const quern_status after = quern_step(bench->device.quern, STEP + 1);
         check(status == QUERN_OK || number <= calls, "call %ld of %ld: %s", number, calls, error_detail());
         check(after == QUERN_OK || after == QUERN_SYSTEM_ERROR, "%s", error_detail());
         told += status == QUERN_OK && after == QUERN_SYSTEM_ERROR;
@@ -465,7 +423,7 @@ enum { THREADS = 4, CALLS = 20 };
 
 static void *take_steps(void *context) {
     struct bench *bench = context;
-    for (int i = 0; i < CALLS; i++) check_ok(take_step(bench));
+    for (int i = 0; i < CALLS; i++) check_ok(bench_step(bench));
     return NULL;
 }
 
@@ -488,6 +446,6 @@ Test(dump, threads_write_at_once) {
         snprintf(sequence, sizeof sequence, "\"sequence\":%d,", i);
         check(count_lines(index, sequence, "QUERN_OK") == 1, "no call %d", i);
     }
-    check(count_files(benches[0].run) == 1 + 2 * THREADS * CALLS, "%d files", count_files(benches[0].run));
+    check(count_files(benches[0].path) == 1 + 2 * THREADS * CALLS, "%d files", count_files(benches[0].path));
     for (int i = 0; i < THREADS; i++) drop_folder(benches[i].folder);
 }

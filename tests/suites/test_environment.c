@@ -10,6 +10,7 @@
 
 #include "harness/adam_case.h"
 #include "harness/check.h"
+#include "harness/host_product.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "oracle/dtype.h"
@@ -174,10 +175,6 @@ static void cross_entropy(struct scene *scene) {
     }
 }
 
-static int64_t at(bool transposed, int64_t row, int64_t column, int64_t stride) {
-    return transposed ? column * stride + row : row * stride + column;
-}
-
 /* The engine's product runs in the engine's environment. */
 static quern_status multiply(void *user, const quern_gemm_args *args, void *stream) {
     const struct scene *scene = user;
@@ -185,14 +182,7 @@ static quern_status multiply(void *user, const quern_gemm_args *args, void *stre
     (void)stream;
     const char *changed = leave(scene->environment, entered);
     check(!changed, "%s: a product has other %s", scene->environment->name, changed);
-    for (int64_t row = 0; row < args->m; row++)
-        for (int64_t column = 0; column < args->n; column++) {
-            double sum = 0;
-            for (int64_t k = 0; k < args->k; k++)
-                sum += dtype_load(args->a_dtype, args->a, at(args->a_transposed, row, k, args->a_stride)) *
-                       dtype_load(args->b_dtype, args->b, at(args->b_transposed, k, column, args->b_stride));
-            dtype_store(args->c_dtype, args->c, row * args->c_stride + column, sum);
-        }
+    host_product(&(struct test_device){.kind = QUERN_CPU}, args);
     enter(scene->environment);
     return QUERN_OK;
 }

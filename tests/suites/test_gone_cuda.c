@@ -5,7 +5,6 @@
  * Runs on: every emulated; kernels of barrier, ragged_all_to_all.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <signal.h>
@@ -220,18 +219,12 @@ Test(gone_cuda, kernels_are_told_within_10_ms) {
 
 /* ---- the thread ---- */
 
-static int count_threads(void) {
-    int count = 0;
-    DIR *tasks = opendir("/proc/self/task");
-    for (const struct dirent *task; (task = readdir(tasks));) count += task->d_name[0] != '.';
-    closedir(tasks);
-    return count;
-}
+static int count_threads(void) { return count_entries("/proc/self/task") - 2; }
 
 /* A joined thread is listed for a moment. */
 static void expect_threads(int expected) {
-    for (double end_of_wait = rank_now() + SOON; count_threads() != expected && rank_now() < end_of_wait;) rank_sleep(0.01);
-    check(count_threads() == expected, "%d threads, expected %d", count_threads(), expected);
+    const int count = count_settled("/proc/self/task", expected + 2) - 2;
+    check(count == expected, "%d threads, expected %d", count, expected);
 }
 
 Test(gone_cuda, the_watcher_lives_as_long_as_the_groups) {

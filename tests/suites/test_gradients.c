@@ -22,14 +22,13 @@ struct outputs {
 
 /* Runs it on the device with the three outputs next to each other, initialised to `before`. */
 static struct outputs run_norm(struct gradients *g, quern_gradient_norm_args args, struct outputs before) {
-    struct buffer outputs CLOSED_BY(buffer_close), workspace CLOSED_BY(buffer_close);
     size_t bytes;
-    buffer_open(&outputs, g->device, sizeof before, 0, &before);
+    OPEN_BUFFER(outputs, g->device, sizeof before, 0, &before);
     float *numbers = outputs.data;
     args.gradients = args.plan ? NULL : g->on_device, args.gradient_count = args.plan ? 0 : g->tensors;
     args.norm = &numbers[0], args.clip = &numbers[1], args.found_inf = &numbers[2];
     check_ok(quern_gradient_norm_workspace(g->device->quern, &args, &bytes));
-    buffer_open(&workspace, g->device, bytes, 16, NULL);
+    OPEN_BUFFER(workspace, g->device, bytes, 16, NULL);
     check_ok(quern_gradient_norm(g->device->quern, &args, workspace.data, bytes, g->device->stream));
     struct outputs after;
     memcpy(&after, buffer_read(&outputs), sizeof after);
@@ -128,8 +127,7 @@ TEST_DTYPES(gradient_norm, gradients_may_be_scaled) {
     for (int where = 0; where < 3; where++) {
         quern_gradient_norm_args args = norm_args(&g, 0.01);
         const float scale = 1024;
-        struct buffer buffer CLOSED_BY(buffer_close);
-        buffer_open(&buffer, device, sizeof scale, 0, &scale);
+        OPEN_BUFFER(buffer, device, sizeof scale, 0, &scale);
         args.grad_scale = where == 1 ? 3 : 7;
         if (where == 2) args.grad_scale_pointer = buffer.data;
         quern_gradient_norm_args on_host = args;
@@ -167,14 +165,13 @@ TEST_DTYPES(gradient_norm, each_output_can_be_left_out) {
     args.gradients = g.on_device, args.gradient_count = 1;
     const struct exact_norm exact = exact_of(&g, args);
     for (int wanted = 0; wanted < 8; wanted++) {
-        struct buffer outputs CLOSED_BY(buffer_close), workspace CLOSED_BY(buffer_close);
         size_t bytes;
-        buffer_open(&outputs, device, sizeof nothing, 0, &nothing);
+        OPEN_BUFFER(outputs, device, sizeof nothing, 0, &nothing);
         float *numbers = outputs.data;
         args.norm = wanted & 1 ? &numbers[0] : NULL, args.clip = wanted & 2 ? &numbers[1] : NULL;
         args.found_inf = wanted & 4 ? &numbers[2] : NULL;
         check_ok(quern_gradient_norm_workspace(device->quern, &args, &bytes));
-        buffer_open(&workspace, device, bytes, 16, NULL);
+        OPEN_BUFFER(workspace, device, bytes, 16, NULL);
         check_ok(quern_gradient_norm(device->quern, &args, workspace.data, bytes, device->stream));
         const float *got = buffer_read(&outputs);
         check(wanted & 1 ? fabs((double)got[0] - exact.norm) < 1e-6 * exact.norm : got[0] == -1, "the norm is %g", (double)got[0]);
@@ -218,9 +215,8 @@ Test(gradient_norm, a_plan_has_gradients_too) {
         norm.clip = (float *)(uintptr_t)session.args.control.clip;
         norm.found_inf = (float *)(uintptr_t)session.args.control.found_inf;
         size_t bytes;
-        struct buffer workspace CLOSED_BY(buffer_close);
         check_ok(quern_gradient_norm_workspace(device.quern, &norm, &bytes));
-        buffer_open(&workspace, &device, bytes, 16, NULL);
+        OPEN_BUFFER(workspace, &device, bytes, 16, NULL);
         check_ok(quern_gradient_norm(device.quern, &norm, workspace.data, bytes, device.stream));
         check_ok(adam_session_step(&session));
         adam_session_read(&session, &problem);

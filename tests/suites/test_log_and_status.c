@@ -238,45 +238,6 @@ static void ignore(void *user, quern_log_level level, const char *line) {
     (void)user, (void)level, (void)line;
 }
 
-static void check_log_file(const char *prefix, int level, bool callback_between) {
-    char path[] = "/tmp/quern_log_XXXXXX", value[64];
-    int file = mkstemp(path);
-    check(file >= 0 && write(file, "before\n", 7) == 7, "no file for the log");
-    close(file);
-    snprintf(value, sizeof value, "%s%s", prefix, path);
-    setenv("QUERN_LOG", value, 1);
-    if (callback_between) {
-        quern_set_log(ignore, NULL, QUERN_LOG_INFO);
-        quern_set_log(NULL, NULL, QUERN_LOG_INFO);
-    }
-    do_things();
-    char *text = read_file(path);
-    unlink(path);
-    check(text && !strncmp(text, "before\n", 7), "the file was not appended to:\n%s", text ? text : "(none)");
-    check(strstr(text, "args is NULL"), "no error:\n%s", text);
-    check(!!strstr(text, "first use of") == (level >= 2), "information at level %d:\n%s", level, text);
-    check(!!strstr(text, ": chosen") == (level >= 3), "the walk at level %d:\n%s", level, text);
-    check(text[strlen(text) - 1] == '\n', "an unfinished line:\n%s", text);
-}
-
-/* The environment is read once per process, and each test is a process. */
-Test(log, file_from_the_environment) {
-    check_log_file("", 2, false);
-}
-
-/* A callback receives the lines while it is set; afterwards they go to the file again. */
-Test(log, file_resumes_after_a_callback) {
-    check_log_file("", 2, true);
-}
-
-Test(log, file_of_errors_only) {
-    check_log_file("1:", 1, false);
-}
-
-Test(log, file_with_every_choice) {
-    check_log_file("3:", 3, false);
-}
-
 Test(log, a_file_that_cannot_be_opened_is_no_error) {
     setenv("QUERN_LOG", "/nonexistent/directory/log", 1);
     do_things();
@@ -359,14 +320,23 @@ Test(log, no_value_of_the_environment_is_ignored_silently) {
     check(rmdir(directory) == 0, "a file was made");
 }
 
-/* Where the lines of a value go: to a file of this name in the present directory, or to standard error. */
-static void check_choice(const char *value, const char *expected, int level) {
+/*
+ * Where the lines of a value go: to a file of this name in the present directory, to which they are appended, or to standard error.
+ * A callback that is set for a while changes nothing.  The environment is read once per process, and each test is a process.
+ */
+static void check_choice(const char *value, const char *expected, int level, bool has_callback) {
     char directory[] = "/tmp/quern_log_XXXXXX";
     static const char *const error = "standard_error";
     check(mkdtemp(directory) && chdir(directory) == 0, "no directory for the log");
     const int kept = dup(STDERR_FILENO);
     check(kept >= 0 && freopen(error, "w", stderr), "standard error cannot be redirected");
+    if (expected) {
+        FILE *file = fopen(expected, "w");
+        check(file && fputs("before\n", file) >= 0 && fclose(file) == 0, "no file for the log");
+    }
     setenv("QUERN_LOG", value, 1);
+    if (has_callback) quern_set_log(ignore, NULL, QUERN_LOG_INFO);
+    if (has_callback) quern_set_log(NULL, NULL, QUERN_LOG_INFO);
     do_things();
     fflush(stderr);
     dup2(kept, STDERR_FILENO);
@@ -374,14 +344,20 @@ static void check_choice(const char *value, const char *expected, int level) {
     check(text && !!strstr(text, "args is NULL") == (level >= 1), "QUERN_LOG=%s, errors: %s", value, text ? text : "no file");
     check(!!strstr(text, "first use of") == (level >= 2), "QUERN_LOG=%s, information:\n%s", value, text);
     check(!!strstr(text, ": chosen") == (level >= 3), "QUERN_LOG=%s, the walk:\n%s", value, text);
+    check(!level || text[strlen(text) - 1] == '\n', "QUERN_LOG=%s, an unfinished line:\n%s", value, text);
+    check(!expected || !strncmp(text, "before\n", 7), "QUERN_LOG=%s, not appended:\n%s", value, text);
     if (expected) check(!*read_file(error), "QUERN_LOG=%s also wrote to standard error", value);
     if (expected) unlink(expected);
     unlink(error);
     check(rmdir(directory) == 0, "QUERN_LOG=%s left another file", value);
 }
 
-#define CHOICE(name, value, file, level) Test(log, name) { check_choice(value, file, level); }
-CHOICE(level_of_errors, "1", NULL, 1)
-CHOICE(level_of_all, "3", NULL, 3)
-CHOICE(level_with_an_empty_path, "2:", NULL, 2)
-CHOICE(nothing_for_an_empty_value, "", NULL, 0)
+#define CHOICE(name, ...) Test(log, name) { check_choice(__VA_ARGS__); }
+CHOICE(file_from_the_environment, "log", "log", 2, false)
+CHOICE(file_resumes_after_a_callback, "log", "log", 2, true)
+CHOICE(file_of_errors_only, "1:log", "log", 1, false)
+CHOICE(file_with_every_choice, "3:log", "log", 3, false)
+CHOICE(level_of_errors, "1", NULL, 1, false)
+CHOICE(level_of_all, "3", NULL, 3, false)
+CHOICE(level_with_an_empty_path, "2:", NULL, 2, false)
+CHOICE(nothing_for_an_empty_value, "", NULL, 0, false)

@@ -57,6 +57,13 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 
 static void end_tree(void) { nftw(tree, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
 
+static void with_tree(void (*body)(void)) {
+    begin_tree();
+    body();
+    end_tree();
+}
+#define TEST_TREE(suite, name) TEST_EACH(with_tree, suite, name, void)
+
 static uint64_t number_of(const char *directory) {
     char path[512];
     struct stat status = {0};
@@ -65,17 +72,24 @@ static uint64_t number_of(const char *directory) {
     return (uint64_t)status.st_ino;
 }
 
-/* `directory` NULL: no group has a limit. */
-static void expect_group(int64_t room, const char *directory) {
-    char membership[128];
-    snprintf(membership, sizeof membership, "%s/membership", tree);
-    const struct quern_control_group group = quern_control_group_of(membership, tree);
-    check(group.room == room, "room %lld: expected %lld", (long long)group.room, (long long)room);
-    check(group.number == (directory ? number_of(directory) : 0), "another group than %s", directory ? directory : "none");
+static const char *membership_file(void) {
+    static char path[128];
+    snprintf(path, sizeof path, "%s/membership", tree);
+    return path;
 }
 
-Test(memory_limits, of_version_2) {
-    begin_tree();
+static void expect_number(uint64_t number, const char *directory) {
+    check(number == (directory ? number_of(directory) : 0), "another group than %s", directory ? directory : "none");
+}
+
+/* `directory` NULL: no group has a limit. */
+static void expect_group(int64_t room, const char *directory) {
+    const struct quern_control_group group = quern_control_group_of(membership_file(), tree);
+    check(group.room == room, "room %lld: expected %lld", (long long)group.room, (long long)room);
+    expect_number(group.number, directory);
+}
+
+TEST_TREE(memory_limits, of_version_2) {
     put("membership", "0::/a/b\n");
     expect_group(INT64_MAX, NULL);
     put("a/b/memory.max", "max\n");
@@ -91,20 +105,16 @@ Test(memory_limits, of_version_2) {
     put("memory.max", "500\n");
     put("memory.current", "600\n");
     expect_group(0, ".");
-    end_tree();
 }
 
-Test(memory_limits, of_version_2_beside_version_1) {
-    begin_tree();
+TEST_TREE(memory_limits, of_version_2_beside_version_1) {
     put("membership", "1:name=systemd:/x\n0::/a\n");
     put("unified/a/memory.max", "5000\n");
     put("unified/a/memory.current", "1\n");
     expect_group(4999, "unified/a");
-    end_tree();
 }
 
-Test(memory_limits, of_version_1) {
-    begin_tree();
+TEST_TREE(memory_limits, of_version_1) {
     put("membership", "9:name=systemd:/a/b\n5:cpu,cpuacct:/c\n4:hugetlb,memory:/a/b\n3:memoryx:/d\n0::/\n");
     put("memory/d/memory.limit_in_bytes", "1\n");
     put("memory/d/memory.usage_in_bytes", "1\n");
@@ -120,12 +130,10 @@ Test(memory_limits, of_version_1) {
     put("memory/a/b/memory.usage_in_bytes", "60\n");
     put("memory/a/b/memory.stat", "total_inactive_file 100\n");
     expect_group(100, "memory/a/b");
-    end_tree();
 }
 
 /* In a container the directory of the group may be out of sight: its mount is the group. */
-Test(memory_limits, of_a_container) {
-    begin_tree();
+TEST_TREE(memory_limits, of_a_container) {
     put("membership", "4:memory:/docker/0123\n0::/../../elsewhere\n");
     put("memory/memory.limit_in_bytes", "8192\n");
     put("memory/memory.usage_in_bytes", "4096\n");
@@ -133,12 +141,10 @@ Test(memory_limits, of_a_container) {
     put("memory.max", "4000\n");
     put("memory.current", "0\n");
     expect_group(4000, ".");
-    end_tree();
 }
 
-Test(memory_limits, of_files_that_say_nothing) {
+TEST_TREE(memory_limits, of_files_that_say_nothing) {
     static const char *const memberships[] = {"", "\n\n", ":", "0:", "0::", "4:memory", "4:memory:", "0::relative\n", ":::::\n"};
-    begin_tree();
     expect_group(INT64_MAX, NULL);
     put("memory.max", "-5\n");
     put("memory.current", "x\n");
@@ -151,22 +157,18 @@ Test(memory_limits, of_files_that_say_nothing) {
     longest[sizeof longest - 1] = 0;
     put("membership", longest);
     expect_group(INT64_MAX, NULL);
-    end_tree();
 }
 
 /* ---- quotas of processor time ---- */
 
 /* `directory` NULL: no group has a quota. */
 static void expect_quota(uint32_t thousandths, const char *directory) {
-    char membership[128];
-    snprintf(membership, sizeof membership, "%s/membership", tree);
-    const struct quern_cpu_quota quota = quern_cpu_quota_of(membership, tree);
+    const struct quern_cpu_quota quota = quern_cpu_quota_of(membership_file(), tree);
     check(quota.thousandths == thousandths, "%u thousandths of a core: expected %u", quota.thousandths, thousandths);
-    check(quota.number == (directory ? number_of(directory) : 0), "another group than %s", directory ? directory : "none");
+    expect_number(quota.number, directory);
 }
 
-Test(memory_limits, quota_of_version_2) {
-    begin_tree();
+TEST_TREE(memory_limits, quota_of_version_2) {
     put("membership", "0::/a/b\n");
     expect_quota(UINT32_MAX, NULL);
     put("a/b/cpu.max", "max 100000\n");
@@ -179,11 +181,9 @@ Test(memory_limits, quota_of_version_2) {
     expect_quota(1, ".");
     put("cpu.max", "x y\n");
     expect_quota(250, "a");
-    end_tree();
 }
 
-Test(memory_limits, quota_of_version_1) {
-    begin_tree();
+TEST_TREE(memory_limits, quota_of_version_1) {
     put("membership", "5:cpu,cpuacct:/a/b\n4:cpuset:/c\n3:memory:/d\n0::/\n");
     put("cpu/c/cpu.cfs_quota_us", "1\n");
     put("cpu/c/cpu.cfs_period_us", "1000\n");
@@ -197,7 +197,6 @@ Test(memory_limits, quota_of_version_1) {
     expect_quota(400, "cpu/a");
     put("unified/cpu.max", "30000 100000\n");
     expect_quota(300, "unified");
-    end_tree();
 }
 
 /* ---- cores ---- */
@@ -424,15 +423,13 @@ static quern_status poll_on_far_cores(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(memory_limits, ranks_with_a_core_each_poll) {
+TEST_TREE(memory_limits, ranks_with_a_core_each_poll) {
     static const int firsts[] = {0, 1022, 1024, 8190};
-    begin_tree();
     for (size_t i = 0; i < 2 * sizeof firsts / sizeof *firsts; i++) {
         machine.possible = 8192, machine.first = firsts[i / 2], machine.count = 1 + (int)i % 2;
         check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = poll_on_far_cores, .shared_bytes = 4096);
     }
     machine.possible = 0;
-    end_tree();
 }
 
 /* ---- a control group ---- */

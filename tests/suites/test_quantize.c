@@ -179,9 +179,8 @@ TEST_QUANTIZE_TYPES(quantize, a_noop_writes_nothing) {
     static const float flags[] = {1, NAN, -0.5F, INFINITY, 0x1p-149F, -0.0F, 0};
     for (size_t i = 0; i < COUNT(flags); i++) {
         OPEN_QUANTIZE(q, device, input, output, few, COUNT(few), i % 2 ? 3 : 0);
-        struct buffer flag CLOSED_BY(buffer_close);
         quantize_upload(&q, i % 3 == 0);
-        buffer_open(&flag, device, sizeof flags[i], 4, &flags[i]);
+        OPEN_BUFFER(flag, device, sizeof flags[i], 4, &flags[i]);
         q.on_device.noop = flag.data;
         quantize_run(&q);
         if (!(i % 2)) quantize_run_amax(&q), quantize_run_cast(&q);
@@ -206,11 +205,10 @@ TEST_QUANTIZE_TYPES(quantize, any_environment_of_the_engine) {
     static const int64_t empty[] = {0, 0};
     for (size_t i = 0; i < COUNT(flags); i++) {
         OPEN_QUANTIZE(q, device, input, output, i == 1 ? empty : few, i == 1 ? COUNT(empty) : COUNT(few), 0);
-        struct buffer flag CLOSED_BY(buffer_close);
         fenv_t ours;
         q.args.eps = eps[i];
         quantize_upload(&q, i == 0);
-        buffer_open(&flag, device, sizeof flags[i], 4, &flags[i]);
+        OPEN_BUFFER(flag, device, sizeof flags[i], 4, &flags[i]);
         q.on_device.noop = flag.data;
         fegetenv(&ours);
         fesetround(FE_UPWARD), flush_subnormals();
@@ -239,10 +237,9 @@ TEST_QUANTIZE_TYPES(quantize, scales_are_optional) {
 TEST_QUANTIZE_TYPES(quantize, programs_of_an_older_header) {
     enum { OLD_TENSOR = offsetof(quern_quantize_tensor, columns), OLD_ARGS = offsetof(quern_quantize_args, scaling) };
     for (int has_plan = 0; has_plan < 2; has_plan++) {
-        struct quantize_case q CLOSED_BY(quantize_close);
-        quern_quantize_args *old = &q.on_device;
         _Alignas(void *) char list[COUNT(few) * OLD_TENSOR];
-        quantize_open(&q, device, input, output, few, COUNT(few), 0);
+        OPEN_QUANTIZE(q, device, input, output, few, COUNT(few), 0);
+        quern_quantize_args *old = &q.on_device;
         quantize_upload(&q, false);
         for (size_t i = 0; i < COUNT(few); i++) memcpy(list + i * OLD_TENSOR, &q.device_tensors[i], OLD_TENSOR);
         memset((char *)old + OLD_ARGS, 0xEE, sizeof *old - OLD_ARGS);
@@ -347,23 +344,18 @@ TEST_QUANTIZE_TYPES(quantize, a_plan_is_two_launches_with_its_own_list) {
 
 /* Each replay of a captured call reads new inputs and another offset.  A CPU is called each time. */
 TEST_QUANTIZE_TYPES(quantize, replays_read_new_inputs_and_offsets) {
-    enum { GLOBAL = 0 };
     for (int with_plan = 0; with_plan < 2; with_plan++) {
-        struct quantize_case q CLOSED_BY(quantize_close);
-        struct buffer offset CLOSED_BY(buffer_close);
         uint64_t number = 0;
-        void *graph, *executable = NULL;
-        quantize_open(&q, device, input, output, few, COUNT(few), 0);
+        void *executable = NULL;
+        OPEN_QUANTIZE(q, device, input, output, few, COUNT(few), 0);
         q.args.rounding = QUERN_ROUND_STOCHASTIC, q.args.offset = 99;
         quantize_upload(&q, with_plan);
-        buffer_open(&offset, device, sizeof number, 8, &number);
+        OPEN_BUFFER(offset, device, sizeof number, 8, &number);
         q.on_device.offset_pointer = offset.data, q.args.offset_pointer = &number;
         if (device->kind == QUERN_CUDA) {
-            CUDA(cuStreamBeginCapture_v2(device->stream, GLOBAL));
+            cuda_begin_capture(device->stream);
             quantize_run(&q);
-            CUDA(cuStreamEndCapture(device->stream, &graph));
-            CUDA(cuGraphInstantiateWithFlags(&executable, graph, 0));
-            CUDA(cuGraphDestroy(graph));
+            executable = cuda_end_capture(device->stream);
         }
         for (number = 0; number < 3; number++) {
             scale_inputs(&q, number % 2 ? 4 : 0.5);

@@ -44,8 +44,7 @@ TEST_QUANTIZE_TYPES(quantize_matrices, any_shape) {
     struct quantize_shape shapes[FIXED + RANDOM];
     fill_shapes(shapes);
     for (size_t i = 0; i < 2 * COUNT(scalings); i++, way += 5) {
-        struct quantize_case q CLOSED_BY(quantize_close);
-        quantize_open_matrices(&q, device, input, output, scalings[i % 2], shapes, FIXED + RANDOM, 0);
+        OPEN_MATRICES(q, device, input, output, scalings[i % 2], shapes, FIXED + RANDOM, 0);
         quantize_check_way(&q, way % QUANTIZE_WAYS, i % 2 ? "a transposed matrix" : "blocks");
     }
 }
@@ -73,8 +72,7 @@ static double value_of(quern_dtype input, int64_t i, int64_t columns, int64_t fi
 TEST_QUANTIZE_TYPES(quantize_matrices, any_value) {
     const struct quantize_shape shape = {test_size(96, 32), test_size(640, 160), false, true};
     for (int k = 0; k < 4; k++) {
-        struct quantize_case q CLOSED_BY(quantize_close);
-        quantize_open_matrices(&q, device, input, output, k < 2 ? QUERN_SCALING_MX : QUERN_SCALING_TENSOR, &shape, 1, 0);
+        OPEN_MATRICES(q, device, input, output, k < 2 ? QUERN_SCALING_MX : QUERN_SCALING_TENSOR, &shape, 1, 0);
         for (int64_t i = 0; i < q.tensors[0].count; i++)
             dtype_store(input, (void *)q.tensors[0].input, i, value_of(input, i, shape.columns, k % 2 * 100000));
         q.args.rounding = k % 2 ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST, q.args.seed = 6;
@@ -121,8 +119,7 @@ static const struct trap traps[] = {
 /* As a row and, transposed, as a column. */
 static void check_trap(const struct test_device *device, const struct trap *trap, bool as_column) {
     const struct quantize_shape shape = {as_column ? 3 : 1, as_column ? 1 : 3, as_column, as_column};
-    struct quantize_case q CLOSED_BY(quantize_close);
-    quantize_open_matrices(&q, device, trap->input, trap->output, QUERN_SCALING_MX, &shape, 1, 0);
+    OPEN_MATRICES(q, device, trap->input, trap->output, QUERN_SCALING_MX, &shape, 1, 0);
     for (int i = 0; i < 3; i++) dtype_store(trap->input, (void *)q.tensors[0].input, i, trap->values[i]);
     quantize_upload(&q, false);
     quantize_run(&q);
@@ -152,10 +149,9 @@ static void check_list(const struct test_device *device, quern_scaling scaling, 
     enum { MANY = 10000 };
     static struct quantize_shape shapes[MANY];
     const int64_t tensors = test_size(MANY, 1000);
-    struct quantize_case q CLOSED_BY(quantize_close);
     for (int64_t i = 0; i < tensors; i++)
         shapes[i] = (struct quantize_shape){i % 4, 1 + i % 3, i % 5 == 4, i % 5 > 2};
-    quantize_open_matrices(&q, device, QUERN_BF16, QUERN_E4M3, scaling, shapes, tensors, has_history ? 2 : 0);
+    OPEN_MATRICES(q, device, QUERN_BF16, QUERN_E4M3, scaling, shapes, tensors, has_history ? 2 : 0);
     q.args.rounding = planned ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST;
     quantize_upload(&q, planned);
     const int64_t expected = expected_launches(scaling, tensors, planned, has_history);
@@ -181,8 +177,7 @@ Test(quantize_matrices, long_lists_take_few_launches) {
 TEST_QUANTIZE_TYPES(quantize_matrices, other_tensors_of_the_list_have_no_columns) {
     static const struct quantize_shape shapes[] = {{1, 3000, false, false}, {70, 90, false, true}, {1, 33, false, false}};
     for (int64_t history = 0; history < 3; history += 2) {
-        struct quantize_case q CLOSED_BY(quantize_close);
-        quantize_open_matrices(&q, device, input, output, QUERN_SCALING_DEFAULT, shapes, COUNT(shapes), history);
+        OPEN_MATRICES(q, device, input, output, QUERN_SCALING_DEFAULT, shapes, COUNT(shapes), history);
         q.tensors[0].columns = 7, q.tensors[2].columns = -1;
         quantize_upload(&q, history);
         for (int call = 0; call < 3; call++) {
@@ -200,15 +195,13 @@ TEST_QUANTIZE_TYPES(quantize_matrices, a_noop_writes_nothing_and_an_offset_is_re
     static const struct quantize_shape shapes[] = {{33, 40, false, true}, {2, 70, false, false}};
     static const float flags[] = {0, NAN, 1};
     for (size_t i = 0; i < COUNT(flags); i++) {
-        struct quantize_case q CLOSED_BY(quantize_close);
-        struct buffer flag CLOSED_BY(buffer_close), offset CLOSED_BY(buffer_close);
         uint64_t number = 5;
         const quern_scaling scaling = i == 2 ? QUERN_SCALING_TENSOR : QUERN_SCALING_MX;
-        quantize_open_matrices(&q, device, input, output, scaling, shapes, COUNT(shapes), 0);
+        OPEN_MATRICES(q, device, input, output, scaling, shapes, COUNT(shapes), 0);
         q.args.rounding = QUERN_ROUND_STOCHASTIC, q.args.offset = 99;
         quantize_upload(&q, false);
-        buffer_open(&flag, device, sizeof flags[i], 4, &flags[i]);
-        buffer_open(&offset, device, sizeof number, 8, &number);
+        OPEN_BUFFER(flag, device, sizeof flags[i], 4, &flags[i]);
+        OPEN_BUFFER(offset, device, sizeof number, 8, &number);
         q.on_device.noop = flag.data, q.on_device.offset_pointer = offset.data, q.args.offset_pointer = &number;
         quantize_run(&q);
         if (flags[i] == 0) quantize_model(&q.args);

@@ -66,6 +66,9 @@ static void open_calls(struct calls *calls) {
     open_adam(calls);
 }
 
+static void close_calls(struct calls *calls) { device_close(&calls->device); }
+#define TEST_CALLS(suite, name) TEST_IN(struct calls, calls, open_calls, close_calls, suite, name)
+
 static void call_cross_entropy(struct calls *calls, void *stream) {
     check_ok(quern_cross_entropy(calls->device.quern, &calls->args, calls->workspace.data, calls->workspace_bytes, stream));
 }
@@ -98,31 +101,23 @@ static void wait_for_release(void *user) {
     for (int i = 0; i < 10000 && !atomic_load(&released); i++) usleep(1000);
 }
 
-Test(stream, operations_are_asynchronous) {
-    if (test_kind() != QUERN_CUDA) cr_skip_test("streams belong to GPUs");
-    struct calls calls;
-    open_calls(&calls);
-    void *stream = calls.device.stream;
+TEST_CALLS(stream, operations_are_asynchronous) {
+    void *stream = calls->device.stream;
     if (cuda()->cuLaunchHostFunc) CUDA(cuLaunchHostFunc(stream, wait_for_release, NULL));
-    call_cross_entropy(&calls, stream);
-    call_adam(&calls, stream);
+    call_cross_entropy(calls, stream);
+    call_adam(calls, stream);
     int state = cuda()->cuStreamQuery(stream);
     atomic_store(&released, true);
     check(state == CUDA_NOT_READY, "the stream is done (%d) although it was blocked: the calls have waited", state);
-    device_synchronize(&calls.device);
-    check_cross_entropy(&calls);
-    check_adam(&calls, 1);
-    device_close(&calls.device);
+    device_synchronize(&calls->device);
+    check_cross_entropy(calls);
+    check_adam(calls, 1);
 }
 
 /* A stream runs its work in order: each step starts from the result of the one before. */
-Test(stream, steps_follow_each_other) {
-    if (test_kind() != QUERN_CUDA) cr_skip_test("streams belong to GPUs");
-    struct calls calls;
-    open_calls(&calls);
-    for (int i = 0; i < 20; i++) call_adam(&calls, calls.device.stream);
-    check_adam(&calls, 20);
-    device_close(&calls.device);
+TEST_CALLS(stream, steps_follow_each_other) {
+    for (int i = 0; i < 20; i++) call_adam(calls, calls->device.stream);
+    check_adam(calls, 20);
 }
 
 /* The gradients of one cross-entropy are the logits of the next one, whose kernels overlap each other, but not the first call. */
@@ -153,22 +148,17 @@ static void check_following(float softcap, quern_reduction reduction) {
 }
 
 Test(stream, losses_follow_each_other) {
-    if (test_kind() != QUERN_CUDA) cr_skip_test("streams belong to GPUs");
     check_following(0, QUERN_REDUCTION_MEAN);
     check_following(20, QUERN_REDUCTION_MEAN);
     check_following(20, QUERN_REDUCTION_NONE);
 }
 
-Test(stream, the_default_stream) {
-    if (test_kind() != QUERN_CUDA) cr_skip_test("streams belong to GPUs");
-    struct calls calls;
-    open_calls(&calls);
-    call_cross_entropy(&calls, NULL);
-    call_adam(&calls, NULL);
+TEST_CALLS(stream, the_default_stream) {
+    call_cross_entropy(calls, NULL);
+    call_adam(calls, NULL);
     CUDA(cuStreamSynchronize(NULL));
-    check_cross_entropy(&calls);
-    check_adam(&calls, 1);
-    device_close(&calls.device);
+    check_cross_entropy(calls);
+    check_adam(calls, 1);
 }
 
 static void *call_and_wait(void *user) {
@@ -181,7 +171,6 @@ static void *call_and_wait(void *user) {
 
 /* The blocks of a call count labels and sum losses for each other: calls at the same time do not mix them up. */
 Test(stream, two_streams_at_once) {
-    if (test_kind() != QUERN_CUDA) cr_skip_test("streams belong to GPUs");
     static struct calls calls[2];
     pthread_t threads[2];
     for (int i = 0; i < 2; i++) open_calls(&calls[i]);
@@ -194,14 +183,9 @@ Test(stream, two_streams_at_once) {
 /* ---- graphs ---- */
 
 static void *capture(struct calls *calls, void (*call)(struct calls *calls, void *stream)) {
-    enum { GLOBAL = 0 };
-    void *graph, *executable;
-    CUDA(cuStreamBeginCapture_v2(calls->device.stream, GLOBAL));
+    cuda_begin_capture(calls->device.stream);
     call(calls, calls->device.stream);
-    CUDA(cuStreamEndCapture(calls->device.stream, &graph));
-    CUDA(cuGraphInstantiateWithFlags(&executable, graph, 0));
-    CUDA(cuGraphDestroy(graph));
-    return executable;
+    return cuda_end_capture(calls->device.stream);
 }
 
 static void check_captured(float softcap) {
@@ -219,22 +203,17 @@ static void check_captured(float softcap) {
 }
 
 Test(stream, a_captured_cross_entropy_can_be_replayed) {
-    if (test_kind() != QUERN_CUDA) cr_skip_test("graphs belong to GPUs");
     check_captured(0);
     check_captured(20);
 }
 
 /* The list of tensors is read during the call: the replays do not need it. */
-Test(stream, a_captured_adam_step_can_be_replayed) {
-    if (test_kind() != QUERN_CUDA) cr_skip_test("graphs belong to GPUs");
-    struct calls calls;
-    open_calls(&calls);
-    void *executable = capture(&calls, call_adam);
-    memset(calls.adam.tensors, 0, 2 * sizeof *calls.adam.tensors);
-    for (int i = 0; i < 100; i++) CUDA(cuGraphLaunch(executable, calls.device.stream));
-    check_adam(&calls, 100);
+TEST_CALLS(stream, a_captured_adam_step_can_be_replayed) {
+    void *executable = capture(calls, call_adam);
+    memset(calls->adam.tensors, 0, 2 * sizeof *calls->adam.tensors);
+    for (int i = 0; i < 100; i++) CUDA(cuGraphLaunch(executable, calls->device.stream));
+    check_adam(calls, 100);
     CUDA(cuGraphExecDestroy(executable));
-    device_close(&calls.device);
 }
 
 /* ---- threads ---- */
@@ -246,33 +225,26 @@ static void *call_from_another_thread(void *user) {
     return NULL;
 }
 
-Test(stream, no_context_needs_to_be_current) {
-    if (test_kind() != QUERN_CUDA) cr_skip_test("contexts belong to GPUs");
-    struct calls calls;
+TEST_CALLS(stream, no_context_needs_to_be_current) {
     pthread_t thread;
-    open_calls(&calls);
-    pthread_create(&thread, NULL, call_from_another_thread, &calls);
+    pthread_create(&thread, NULL, call_from_another_thread, calls);
     pthread_join(thread, NULL);
-    check_cross_entropy(&calls);
-    check_adam(&calls, 1);
-    device_close(&calls.device);
+    check_cross_entropy(calls);
+    check_adam(calls, 1);
 }
 
 /* ---- errors ---- */
 
 /* A launch that the driver refuses is reported with the driver's message. */
-Test(stream, a_refused_launch_is_reported) {
-    if (test_kind() != QUERN_CUDA) cr_skip_test("launches belong to GPUs");
+TEST_CALLS(stream, a_refused_launch_is_reported) {
     const char *emulator = getenv("QUERN_EMULATOR");
     if (!emulator) cr_skip_test("a real driver refuses nothing here");
-    struct calls calls;
-    open_calls(&calls);
     setenv("QUERN_EMULATOR_FAIL", "cuLaunchKernel:701,cuLaunchKernelEx:701", 1);
-    quern_status status = quern_adam(calls.device.quern, &calls.adam.args, NULL, 0, calls.device.stream);
+    quern_status status = quern_adam(calls->device.quern, &calls->adam.args, NULL, 0, calls->device.stream);
     check(status == QUERN_CUDA_ERROR, "%s", quern_status_string(status));
     check(strstr(error_detail(), "LAUNCH_OUT_OF_RESOURCES"), "%s", error_detail());
-    status = quern_cross_entropy(calls.device.quern, &calls.args, calls.workspace.data, calls.workspace_bytes,
-                                 calls.device.stream);
+    status = quern_cross_entropy(calls->device.quern, &calls->args, calls->workspace.data, calls->workspace_bytes,
+                                 calls->device.stream);
     check(status == QUERN_CUDA_ERROR, "%s", quern_status_string(status));
     unsetenv("QUERN_EMULATOR_FAIL");
 }

@@ -118,9 +118,8 @@ TEST_DEVICE(tasks, rows_of_an_interrupted_thread) {
     args.logits = logits, args.labels = labels, args.loss = loss, args.grad = gradient;
     check_ok(quern_set_threads(device->quern, THREADS, run_last_task_first, &interrupted));
     size_t bytes;
-    struct buffer workspace CLOSED_BY(buffer_close);
     check_ok(quern_cross_entropy_workspace(device->quern, &args, &bytes));
-    buffer_open(&workspace, device, bytes, 0, NULL);
+    OPEN_BUFFER(workspace, device, bytes, 0, NULL);
     check_ok(quern_cross_entropy(device->quern, &args, workspace.data, bytes, NULL));
     check(interrupted.written == ROWS, "one thread took %lld of %d rows", (long long)interrupted.written, ROWS);
 }
@@ -143,12 +142,11 @@ TEST_DEVICE(tasks, threads_that_change_within_a_call) {
     args.hidden = args.weight = values, args.loss.labels = labels, args.loss.loss = loss;
     args.gemm = change_threads, args.gemm_user = device->quern;
     size_t bytes;
-    struct buffer workspace CLOSED_BY(buffer_close), gradient CLOSED_BY(buffer_close);
-    buffer_open(&gradient, device, VOCAB * sizeof(float), 0, NULL);
+    OPEN_BUFFER(gradient, device, VOCAB * sizeof(float), 0, NULL);
     args.d_weight = gradient.data;
     check_ok(quern_set_threads(device->quern, 1, count_tasks, NULL));
     check_ok(quern_linear_cross_entropy_workspace(device->quern, &args, &bytes));
-    buffer_open(&workspace, device, bytes, 0, NULL);
+    OPEN_BUFFER(workspace, device, bytes, 0, NULL);
     check_ok(quern_linear_cross_entropy(device->quern, &args, workspace.data, bytes, NULL));
     check_seen(&(int64_t){1}, 1, "a chunk");
 }

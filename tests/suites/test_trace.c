@@ -13,46 +13,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/adam_case.h"
-#include "harness/check.h"
+#include "harness/cross_entropy_case.h"
 #include "harness/cuda.h"
+#include "harness/look_bench.h"
 #include "harness/looking.h"
 #include "look/look.h"
 
 /* A step reads 2 bytes of gradient, 4 of moments and 4 of master, and writes 4, 4 and 2 of parameter. */
-enum { COUNT = 700, LAST = 33, BYTES_OF_ELEMENT = 20 };
+enum { BYTES_OF_ELEMENT = 20 };
 
-/* A step of Adam that can be repeated. */
-struct bench {
-    struct test_device device;
-    struct adam_problem problem;
-    struct adam_session adam;
-    const char *folder, *path;
-};
-
-static void open_bench(struct bench *bench) {
-    static const int64_t counts[] = {COUNT, LAST};
-    memset(bench, 0, sizeof *bench);
-    device_open(&bench->device, 0, NULL);
-    check_ok(quern_prepare(bench->device.quern, QUERN_ADAM | QUERN_CROSS_ENTROPY));
-    const quern_adam_args args = adam_args_of(find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, false));
-    adam_make(&bench->problem, &args, counts, 2);
-    adam_session_open(&bench->adam, &bench->device, &bench->problem);
-    bench->folder = make_folder();
-    bench->path = path_in(bench->folder, "trace.json");
-}
-
-static void close_bench(struct bench *bench) {
-    adam_session_close(&bench->adam);
-    device_close(&bench->device);
-    drop_folder(bench->folder);
-}
-#define TEST_BENCH(suite, name) TEST_IN(struct bench, bench, open_bench, close_bench, suite, name)
-
-static quern_status take_step(struct bench *bench) {
-    return quern_adam(bench->device.quern, &bench->adam.args, bench->adam.workspace.data, bench->adam.workspace_bytes,
-                      bench->device.stream);
-}
+static void open_bench(struct bench *bench) { bench_open(bench, "trace.json"); }
+#define TEST_BENCH(suite, name) TEST_IN(struct bench, bench, open_bench, bench_close, suite, name)
 
 /* Microseconds of the clock of traces. */
 static double now(void) {
@@ -77,22 +48,22 @@ static void check_call(const char *line, double before, double after, const char
           before, after);
     check(strstr(line, kernel), "no kernel %s in %s", kernel, line);
     check(strstr(line, "\"status\":\"QUERN_OK\""), "%s", line);
-    check(number_in(line, "\"bytes\":") == (double)BYTES_OF_ELEMENT * (COUNT + LAST), "%s", line);
+    check(number_in(line, "\"bytes\":") == (double)BYTES_OF_ELEMENT * (LOOK_COUNT + LOOK_LAST), "%s", line);
 }
 
 TEST_BENCH(trace, calls_and_steps_have_events) {
-    check_ok(take_step(bench));
+    check_ok(bench_step(bench));
     const double before = now();
     check_ok(quern_trace_begin(bench->path));
     check_ok(quern_step(bench->device.quern, 41));
-    check_ok(take_step(bench));
+    check_ok(bench_step(bench));
     const double after = now();
     bench->adam.args.step = -1;
     bench->adam.args.control.step = NULL;
-    check_status(take_step(bench), QUERN_INVALID_ARGUMENT);
+    check_status(bench_step(bench), QUERN_INVALID_ARGUMENT);
     device_synchronize(&bench->device);
     check_ok(quern_trace_end());
-    check(take_step(bench) != QUERN_OK, "a wrong step");
+    check(bench_step(bench) != QUERN_OK, "a wrong step");
     char *text = read_trace(bench);
     check(count_lines(text, "\"cat\":\"operation\"", "\"name\":\"adam\"") == 2, "%s", text);
     char *call = find_line(text, "\"cat\":\"operation\"", "QUERN_OK", 0), *step = find_line(text, "\"cat\":\"step\"", "", 0);
@@ -107,7 +78,7 @@ TEST_BENCH(trace, calls_and_steps_have_events) {
 TEST_BENCH(trace, events_name_their_origin) {
     char device[32];
     check_ok(quern_trace_begin(bench->path));
-    check_ok(take_step(bench));
+    check_ok(bench_step(bench));
     check_ok(quern_trace_end());
     char *text = read_trace(bench), *call = find_line(text, "\"cat\":\"operation\"", "", 0);
     snprintf(device, sizeof device, "\"device\":\"%s\"", test_kind() == QUERN_CPU ? "cpu" : "cuda:0");
@@ -128,7 +99,7 @@ static quern_status multiply(void *context, const quern_gemm_args *product, void
     struct nested *nested = context;
     (void)stream;
     memset(product->c, 0, (size_t)(product->m * product->n) * quern_dtype_bytes(product->c_dtype));
-    check_ok(take_step(nested->bench));
+    check_ok(bench_step(nested->bench));
     check(!strcmp(quern_current_look()->view->name, "linear_cross_entropy"), "the thread is in %s",
           quern_current_look()->view->name);
     nested->products++;
@@ -161,22 +132,18 @@ static char *trace_nested(struct bench *bench, bool changes) {
     return read_trace(bench);
 }
 
-Test(trace, calls_within_calls_have_their_own_kernels) {
+TEST_BENCH(trace, calls_within_calls_have_their_own_kernels) {
     if (test_kind() != QUERN_CPU) cr_skip_test("the product is one of a CPU");
-    struct bench bench CLOSED_BY(close_bench);
-    open_bench(&bench);
-    char *text = trace_nested(&bench, false), *inner = find_line(text, "\"name\":\"adam\"", "", 0);
+    char *text = trace_nested(bench, false), *inner = find_line(text, "\"name\":\"adam\"", "", 0);
     char *outer = find_line(text, "\"name\":\"linear_cross_entropy\"", "", 0);
     check(strstr(inner, "[\"adam_") && !strstr(inner, "cross_entropy"), "%s", inner);
     check(strstr(outer, "[\"cross_entropy_f32__") && !strstr(outer, "adam"), "%s", outer);
 }
 
 /* A call belongs to the trace in which it began. */
-Test(trace, a_call_that_outlives_its_trace_is_left_out) {
+TEST_BENCH(trace, a_call_that_outlives_its_trace_is_left_out) {
     if (test_kind() != QUERN_CPU) cr_skip_test("the product is one of a CPU");
-    struct bench bench CLOSED_BY(close_bench);
-    open_bench(&bench);
-    char *text = trace_nested(&bench, true);
+    char *text = trace_nested(bench, true);
     check(count_lines(text, "\"cat\":\"operation\"", "") == 0, "%s", text);
 }
 
@@ -184,7 +151,7 @@ Test(trace, a_call_that_outlives_its_trace_is_left_out) {
 TEST_BENCH(trace, traces_follow_each_other) {
     for (int round = 1; round <= 3; round++) {
         check_ok(quern_trace_begin(bench->path));
-        for (int i = 0; i < round; i++) check_ok(take_step(bench));
+        for (int i = 0; i < round; i++) check_ok(bench_step(bench));
         check_ok(quern_trace_end());
         char *text = read_trace(bench);
         check(count_lines(text, "\"cat\":\"operation\"", "adam") == round, "round %d: %s", round, text);
@@ -254,7 +221,7 @@ TEST_BENCH(trace, a_limit_on_files_is_an_error) {
     fputs(old, file);
     fclose(file);
     check_ok(quern_trace_begin(bench->path));
-    check_ok(take_step(bench));
+    check_ok(bench_step(bench));
     getrlimit(RLIMIT_FSIZE, &limit);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){100, limit.rlim_max});
     const quern_status status = quern_trace_end();
@@ -270,7 +237,7 @@ TEST_BENCH(trace, a_limit_on_files_is_an_error) {
 
 TEST_BENCH(trace, a_folder_that_is_removed_is_an_error) {
     check_ok(quern_trace_begin(bench->path));
-    check_ok(take_step(bench));
+    check_ok(bench_step(bench));
     rmdir(bench->folder);
     check_refused(quern_trace_end(), QUERN_SYSTEM_ERROR, strerror(ENOENT));
     check_status(quern_trace_end(), QUERN_INVALID_ARGUMENT);
@@ -296,7 +263,7 @@ TEST_BENCH(trace, a_symbolic_link_stays) {
 TEST_BENCH(trace, a_name_may_be_as_long_as_the_file_system_allows) {
     char name[NAME_MAX + 1] = "";
     memset(name, 'n', NAME_MAX);
-    bench->path = path_in(bench->folder, name);
+    strcpy(bench->path, path_in(bench->folder, name));
     check_ok(quern_trace_begin(bench->path));
     check_ok(quern_trace_end());
     free(read_trace(bench));
@@ -355,7 +322,7 @@ Test(trace, threads_write_at_once) {
         check_ok(quern_trace_end());
     }
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-    for (int i = 0; i < THREADS; i++) close_bench(&benches[i]);
+    for (int i = 0; i < THREADS; i++) bench_close(&benches[i]);
 }
 
 /* ---- the end beside others ---- */
@@ -374,29 +341,25 @@ static void *stay_inside(void *path) {
     return NULL;
 }
 
-Test(trace, the_end_waits_for_events_that_are_written) {
-    struct bench bench CLOSED_BY(close_bench);
+TEST_BENCH(trace, the_end_waits_for_events_that_are_written) {
     pthread_t thread;
-    open_bench(&bench);
-    check_ok(quern_trace_begin(bench.path));
-    pthread_create(&thread, NULL, stay_inside, (void *)(uintptr_t)bench.path);
+    check_ok(quern_trace_begin(bench->path));
+    pthread_create(&thread, NULL, stay_inside, (void *)(uintptr_t)bench->path);
     while (!__atomic_load_n(&is_inside, __ATOMIC_ACQUIRE)) usleep(100);
     check_ok(quern_trace_end());
     pthread_join(thread, NULL);
     check(!found_file, "the file was written while an event was");
-    read_trace(&bench);
+    read_trace(bench);
 }
 
 /* The end keeps the lock while it waits for kernels, and a launch that another thread makes may be what they wait for. */
-Test(trace, launches_do_not_wait_for_the_end) {
+TEST_BENCH(trace, launches_do_not_wait_for_the_end) {
     if (test_kind() != QUERN_CPU) cr_skip_test("the driver's functions are none");
     static const struct quern_view view = {.name = "none"};
     static const struct quern_cuda none;
     struct quern_look look = {.on = 1};
-    struct bench bench CLOSED_BY(close_bench);
-    open_bench(&bench);
-    check_ok(quern_trace_begin(bench.path));
-    quern_look_open(&look, &view, bench.device.quern, NULL);
+    check_ok(quern_trace_begin(bench->path));
+    quern_look_open(&look, &view, bench->device.quern, NULL);
     const struct quern_cuda *timed = quern_timed_cuda(&none);
     check(timed != &none, "launches are not noted");
     alarm(LIMIT);
@@ -426,21 +389,19 @@ static void check_kernels(const char *text, int kernels, double before, double a
     }
 }
 
-Test(trace, kernels_have_the_times_of_their_stream) {
+TEST_BENCH(trace, kernels_have_the_times_of_their_stream) {
     if (test_kind() != QUERN_CUDA) cr_skip_test("kernels are launched on GPUs");
     enum { STEPS = 20 };
-    struct bench bench CLOSED_BY(close_bench);
-    open_bench(&bench);
     for (int waits = 0; waits < 2; waits++) {
-        device_synchronize(&bench.device);
+        device_synchronize(&bench->device);
         const double before = now();
-        check_ok(quern_trace_begin(bench.path));
+        check_ok(quern_trace_begin(bench->path));
         for (int i = 0; i < STEPS; i++) {
-            check_ok(take_step(&bench));
-            if (waits) device_synchronize(&bench.device);  /* then later launches read the times of earlier ones */
+            check_ok(bench_step(bench));
+            if (waits) device_synchronize(&bench->device);  /* then later launches read the times of earlier ones */
         }
         check_ok(quern_trace_end());
-        char *text = read_trace(&bench);
+        char *text = read_trace(bench);
         check_kernels(text, STEPS, before, now());
         char *call = find_line(text, "\"cat\":\"operation\"", "", 0), *kernel = find_line(text, "\"cat\":\"kernel\"", "", 0);
         check(number_in(call, "\"tid\":") != number_in(kernel, "\"tid\":"), "a kernel is on the track of the thread");
@@ -450,101 +411,75 @@ Test(trace, kernels_have_the_times_of_their_stream) {
 }
 
 /* Cross-entropy launches with attributes, clusters for instance. */
-Test(trace, launches_with_attributes_have_times) {
+TEST_BENCH(trace, launches_with_attributes_have_times) {
     if (test_kind() != QUERN_CUDA) cr_skip_test("kernels are launched on GPUs");
-    enum { ROWS = 3, VOCAB = 500 };
-    struct bench bench;
-    struct buffer logits, labels, loss, workspace;
-    static const float values[ROWS * VOCAB];
-    static const int32_t wanted[ROWS];
-    size_t bytes;
-    open_bench(&bench);
-    buffer_open(&logits, &bench.device, sizeof values, 0, values);
-    buffer_open(&labels, &bench.device, sizeof wanted, 0, wanted);
-    buffer_open(&loss, &bench.device, ROWS * sizeof(float), 0, NULL);
-    quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
-    args.logits_dtype = QUERN_F32, args.labels_dtype = QUERN_INT32, args.rows = ROWS, args.vocab = VOCAB;
-    args.logits = logits.data, args.logits_stride = VOCAB, args.labels = labels.data, args.loss = loss.data;
-    check_ok(quern_cross_entropy_workspace(bench.device.quern, &args, &bytes));
-    buffer_open(&workspace, &bench.device, bytes, 0, NULL);
-    device_synchronize(&bench.device);
-    check_ok(quern_trace_begin(bench.path));
-    check_ok(quern_cross_entropy(bench.device.quern, &args, workspace.data, bytes, bench.device.stream));
+    const struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = 3, .vocab = 500,
+                                                             .placement = NO_GRAD);
+    check_ok(quern_trace_begin(bench->path));
+    cross_entropy_check_case(&bench->device, &c);
     check_ok(quern_trace_end());
-    const char *text = read_trace(&bench);
+    const char *text = read_trace(bench);
     check(count_lines(text, "\"cat\":\"kernel\"", "cross_entropy_") >= 1, "%s", text);
     check(count_lines(text, "\"cat\":\"kernel\"", "\"ph\":\"X\"") == count_lines(text, "\"cat\":\"kernel\"", ""), "%s", text);
-    struct buffer *const buffers[] = {&logits, &labels, &loss, &workspace};
-    for (int i = 0; i < 4; i++) buffer_close(buffers[i]);
-    close_bench(&bench);
 }
 
-Test(trace, a_capture_is_noted_without_times) {
+TEST_BENCH(trace, a_capture_is_noted_without_times) {
     if (test_kind() != QUERN_CUDA) cr_skip_test("streams belong to GPUs");
-    enum { GLOBAL = 0 };
-    struct bench bench CLOSED_BY(close_bench);
-    void *graph, *executable;
-    open_bench(&bench);
-    device_synchronize(&bench.device);
+    device_synchronize(&bench->device);
     cuda_is_emulated() ? cuda_fail_call(0, 0) : (void)0;
-    check_ok(take_step(&bench));
+    check_ok(bench_step(bench));
     const long calls = cuda_is_emulated() ? cuda_calls() : 0;
-    check_ok(quern_trace_begin(bench.path));
-    CUDA(cuStreamBeginCapture_v2(bench.device.stream, GLOBAL));
+    check_ok(quern_trace_begin(bench->path));
+    cuda_begin_capture(bench->device.stream);
     cuda_is_emulated() ? cuda_fail_call(0, 0) : (void)0;
-    check_ok(take_step(&bench));
+    check_ok(bench_step(bench));
     const long more = cuda_is_emulated() ? cuda_calls() - calls : 1;
     check(more == 1, "%ld more calls of the driver: expected one, whether the stream is captured", more);
-    CUDA(cuStreamEndCapture(bench.device.stream, &graph));
-    CUDA(cuGraphInstantiateWithFlags(&executable, graph, 0));
-    for (int i = 0; i < 3; i++) CUDA(cuGraphLaunch(executable, bench.device.stream));
-    device_synchronize(&bench.device);
+    void *executable = cuda_end_capture(bench->device.stream);
+    for (int i = 0; i < 3; i++) CUDA(cuGraphLaunch(executable, bench->device.stream));
+    device_synchronize(&bench->device);
     check_ok(quern_trace_end());
-    char *text = read_trace(&bench);
+    char *text = read_trace(bench);
     check(count_lines(text, "\"cat\":\"kernel\"", "\"ph\":\"X\"") == 0, "%s", text);
     check(count_lines(text, "\"cat\":\"kernel\"", "\"captured\":true") == 1, "%s", text);
     CUDA(cuGraphExecDestroy(executable));
-    CUDA(cuGraphDestroy(graph));
 }
 
 /* A device that is closed before the end of the trace keeps its kernels there. */
 Test(trace, a_device_may_be_closed_before_the_end) {
     struct bench bench;
     open_bench(&bench);
-    const char *folder = bench.folder, *path = bench.path;
     const double before = now();
-    check_ok(quern_trace_begin(path));
-    for (int i = 0; i < 3; i++) check_ok(take_step(&bench));
+    check_ok(quern_trace_begin(bench.path));
+    for (int i = 0; i < 3; i++) check_ok(bench_step(&bench));
     device_synchronize(&bench.device);
     adam_session_close(&bench.adam);
     device_close(&bench.device);
     const double after = now();
     check_ok(quern_trace_end());
-    char *text = read_text(path, NULL);
+    char *text = read_trace(&bench);
     check(count_lines(text, "\"cat\":\"operation\"", "adam") == 3, "%s", text);
     if (test_kind() == QUERN_CUDA) check_kernels(text, 3, before, after);
-    drop_folder(folder);
+    drop_folder(bench.folder);
 }
 
 /* The driver fails at each call that the trace makes: the operation succeeds all the same, or fails as it would without. */
-Test(trace, failures_of_the_driver_do_not_harm_the_call) {
+TEST_BENCH(trace, failures_of_the_driver_do_not_harm_the_call) {
     if (test_kind() != QUERN_CUDA || !cuda_is_emulated()) cr_skip_test("only the emulator fails on demand");
-    struct bench bench CLOSED_BY(close_bench);
-    open_bench(&bench);
-    device_synchronize(&bench.device);
+    device_synchronize(&bench->device);
     cuda_fail_call(0, 0);
-    check_ok(take_step(&bench));
+    check_ok(bench_step(bench));
     const long plain = cuda_calls();
     int succeeded = 0;
     for (long number = 1; number < 40; number++) {
-        check_ok(quern_trace_begin(bench.path));
+        check_ok(quern_trace_begin(bench->path));
         cuda_fail_call(number, 2);
-        const quern_status status = take_step(&bench);
+        const quern_status status = bench_step(bench);
         const long calls = cuda_calls();
         cuda_fail_call(0, 0);
         succeeded += status == QUERN_OK && number <= calls;
         check(status == QUERN_OK || number <= calls, "call %ld of %ld: %s", number, calls, error_detail());
-        device_synchronize(&bench.device);
+        device_synchronize(&bench->device);
         check_ok(quern_trace_end());
         if (number > calls) break;
     }
