@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -41,6 +42,13 @@ void crossing_arm(enum crossing_deed deed, long at) { crossing_arm_at(deed, NULL
 void crossing_tell(struct crossing_place *place) { crossings.place = place; }
 
 long crossing_count(void) { return crossings.count; }
+
+const char *crossing_name(const struct crossing_place *place) {
+    static char text[100];
+    snprintf(text, sizeof text, "%s call %ld of %s", place->before ? "before" : "behind", place->call,
+             place->function ? place->function : "nothing");
+    return text;
+}
 
 /* A connection that is being repaired ends without a word. */
 static void silence_connections(void) {

@@ -25,6 +25,9 @@ struct crossing_place {
     bool before;           /* else behind it */
 };
 
+/* In words; valid until the next call. */
+const char *crossing_name(const struct crossing_place *place);
+
 /* A fault will write its place here, in memory that outlives the process.  Forked processes have the same names of functions. */
 void crossing_tell(struct crossing_place *place);
 

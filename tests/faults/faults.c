@@ -5,34 +5,34 @@
  *
  * The first faults are deaths at the beginning of each step, in which the others then fail; the others are drawn.
  *
- * With the word hosts the ranks are of two or three hosts, of which one may die or stop as a whole, or vanish without a word.
- *
- *   faults [hosts]              all of them
- *   faults [hosts] FIRST END    those of this range, as a failure names them
- *
- * --part K/N takes a part of them.
- *
- * The last line is `N passed, N failed`.
+ *   faults ranks [FIRST END]      all of them, or those of this range, as a failure names them
+ *   faults hosts [FIRST END]      the ranks are of two or three hosts, of which one may die or stop as a whole, or vanish
+ *   faults shrinks                shrinks.c
+ *   faults meeting_place          meeting_place.c
+ *   faults scribbles [FIRST END]  scribbles.c
  */
 #define _GNU_SOURCE
+#include "faults/faults.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
+#include "faults/life.h"
 #include "harness/random.h"
-#include "harness/ranks.h"
-#include "faults/crossing.h"
-#include "faults/options.h"
-#include "faults/private_shm.h"
 
-enum { FAULTS = 1000, MAX_RANKS = 4, AT_ONCE = 12 };
+enum { FAULTS = 1000, MAX_RANKS = LIFE_RANKS };
 
 static const double LIMIT = 400;   /* seconds until a run counts as a hang */
 
 /* ---- the scenario of the ranks ---- */
+
+static const enum step path[] = {CREATE, BARRIER, SOME_BARRIER, SPLIT, PART_BARRIER, ALLOCATE_MORE, USE, USED_BARRIER, ALLOCATE,
+                                 EXCHANGE, CREATE_PLAN, RUN_PLAN, FREE, LAST_BARRIER};
+
+enum { PATH = sizeof path / sizeof *path };
 
 struct plan {
     int number;               /* seed of the fault, which determines everything else */
@@ -40,7 +40,7 @@ struct plan {
     int hosts;                /* 0: one */
     bool whole;               /* the fault is of all ranks of the victim's host; only at a time */
     enum crossing_deed deed;
-    int step;                 /* of whose beginning the victim dies; -1: not so, but ... */
+    int step;                 /* of the path, as which begins the victim dies; -1: not so, but ... */
     long crossing;            /* ... at this crossing; 0: at a time instead, ... */
     double moment;            /* ... seconds after the start, by a signal */
     double timeout;           /* the group's */
@@ -59,197 +59,49 @@ struct shared {
     struct crossing_place place;   /* of the fault */
 };
 
-struct possessions {
-    int descriptors, mappings;
-};
-
-static struct possessions count_possessions(void) {
-    struct possessions possessions = {.descriptors = count_entries("/proc/self/fd")};
-    char line[512];
-    FILE *maps = fopen("/proc/self/maps", "r");
-    while (maps && fgets(line, sizeof line, maps)) possessions.mappings += strstr(line, "quern") && !strstr(line, "/tests/");
-    if (maps) fclose(maps);
-    return possessions;
-}
-
-enum { ROWS = 8, ROW_BYTES = 64, GUARD = 256 };  /* of a slice of the all-to-all, the same to everyone */
-
-/* One rank's run through the scenario. */
-struct life {
-    struct rank *rank;
-    quern_group *group, *part;
-    quern_ragged_plan *plan;
-    char *memory, *workspace;
-    char input[MAX_RANKS * ROWS * ROW_BYTES], before[GUARD], output[MAX_RANKS * ROWS * ROW_BYTES], behind[GUARD];
-    struct rank_exchange exchange;   /* a slice from every rank to every rank */
-    size_t workspace_bytes;
-};
-
-static quern_status create(struct life *life) {
-    quern_group_args args = rank_group_args(life->rank, ((const struct plan *)life->rank->user)->timeout);
-    return quern_group_create(&args, 1, &life->group);
-}
-
-static quern_status meet_all(struct life *life) { return quern_barrier(life->group, NULL, NULL); }
-
-static quern_status meet_some(struct life *life) {
-    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
-    args.members = (int[]){0, life->rank->ranks - 1};
-    args.member_count = 2;
-    bool mine = life->rank->rank == 0 || life->rank->rank == life->rank->ranks - 1;
-    return mine ? quern_barrier(life->group, &args, NULL) : QUERN_OK;
-}
-
-static quern_status split(struct life *life) {
-    return quern_group_split(&life->group, 1, (int[]){0}, (int[]){0}, &life->part);
-}
-
-static quern_status meet_part(struct life *life) { return quern_barrier(life->part, NULL, NULL); }
-
-static quern_status allocate(struct life *life) {
-    return quern_symmetric_alloc(&life->group, 1, (size_t[]){4096}, (void **)&life->memory);
-}
-
-/* Writes to the next rank, if it is of the same host. */
-static quern_status use_memory(struct life *life) {
-    const struct plan *plan = life->rank->user;
-    const int next = (life->rank->rank + 1) % life->rank->ranks;
-    void *peer;
-    if (host_of(plan, next) != host_of(plan, life->rank->rank)) return QUERN_OK;
-    quern_status status = quern_symmetric_peer(life->group, life->memory, next, &peer);
-    if (status == QUERN_OK) memset(peer, life->rank->rank, 4096);
-    return status;
-}
-
-static quern_status allocate_workspace(struct life *life) {
-    quern_status status = quern_ragged_all_to_all_workspace(life->group, &life->exchange.args, &life->workspace_bytes);
-    if (status != QUERN_OK) return status;
-    return quern_symmetric_alloc(&life->group, 1, &life->workspace_bytes, (void **)&life->workspace);
-}
-
-static quern_status exchange(struct life *life) {
-    return quern_ragged_all_to_all(life->group, &life->exchange.args, life->workspace, life->workspace_bytes, NULL);
-}
-
-static quern_status create_plan(struct life *life) {
-    void *workspace = life->workspace;
-    return quern_ragged_plan_create(&life->group, 1, &life->exchange.args, &workspace, &life->workspace_bytes, &life->plan);
-}
-
-static quern_status run_plan(struct life *life) { return quern_ragged_plan_run(life->plan, NULL); }
-
-static quern_status free_memory(struct life *life) {
-    quern_status status = quern_ragged_plan_destroy(life->plan);
-    life->plan = NULL;
-    if (status == QUERN_OK) status = quern_symmetric_free(life->group, life->workspace, NULL);
-    if (status == QUERN_OK) status = quern_symmetric_free(life->group, life->memory, NULL);
-    return status;
-}
-
-static const struct step {
-    const char *name;
-    quern_status (*take)(struct life *life);
-    bool of_part;
-} steps[] = {
-    {"create", create, false},
-    {"first barrier", meet_all, false},
-    {"barrier of two", meet_some, false},
-    {"split", split, false},
-    {"barrier of the part", meet_part, true},
-    {"allocation", allocate, false},
-    {"use of memory", use_memory, false},
-    {"barrier after use", meet_all, false},
-    {"allocation of a workspace", allocate_workspace, false},
-    {"all-to-all", exchange, false},
-    {"creation of a plan", create_plan, false},
-    {"run of a plan", run_plan, false},
-    {"free", free_memory, false},
-    {"last barrier", meet_all, false},
-    {"end", NULL, false},
-};
-
-enum { LAST_STEP = sizeof steps / sizeof *steps - 1 };
-
-/* Every later call returns the same status. */
-static void check_poisoned(struct life *life, const struct step *step, quern_status status) {
-    quern_group *group = step->of_part ? life->part : life->group;
-    if (!group) return;
-    rank_status(life->rank, quern_group_status(group), status);
-    rank_status(life->rank, quern_barrier(group, NULL, NULL), status);
+static enum step step_of(const struct shared *shared, int rank) {
+    return shared->step[rank] < PATH ? path[shared->step[rank]] : DESTROY;
 }
 
 static quern_status live(struct rank *rank) {
+    static const struct course course = {.steps = BIT(ALLOCATE), .row_bytes = 64, .keeps_order = true};
     const struct plan *plan = rank->user;
     struct shared *shared = rank->shared;
-    struct life life = {.rank = rank};
-    struct possessions before = count_possessions();
+    struct life life;
     quern_status status = QUERN_OK;
-    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
-    rank_exchange_args(rank, &life.exchange, life.input, life.output, ROWS, ROW_BYTES);
-    memset(life.input, 'a' + rank->rank, sizeof life.input);
-    memset(life.before, '#', GUARD);
-    memset(life.behind, '#', GUARD);
+    life_open(&life, rank, &course, plan->timeout);
+    const int descriptors = rank_descriptors(), mappings = count_mappings("quern");
     if (rank->rank == plan->victim) {
         crossing_tell(&shared->place);
         crossing_arm(plan->deed, plan->crossing);
     }
     int *step = &shared->step[rank->rank];
-    for (*step = 0; steps[*step].take && status == QUERN_OK; ++*step) {
+    for (*step = 0; *step < PATH; ++*step) {
         if (rank->rank == plan->victim && *step == plan->step) raise(SIGKILL);
-        status = steps[*step].take(&life);
+        status = life_steps[path[*step]].take(&life);
         if (status == QUERN_OK) continue;
-        check_poisoned(&life, &steps[*step], status);
+        life_check_poison(&life, path[*step], status);
         break;
     }
-    for (int i = 0; status == QUERN_OK && i < rank->ranks * ROWS * ROW_BYTES; i++)
-        rank_check(rank, life.output[i] == 'a' + i / (ROWS * ROW_BYTES), "byte %d is '%c'", i, life.output[i]);
-    for (int i = 0; i < GUARD; i++) rank_check(rank, life.before[i] == '#' && life.behind[i] == '#', "written beside the output");
-    rank_ok(rank, quern_ragged_plan_destroy(life.plan));
-    rank_ok(rank, quern_group_destroy(life.part));
-    rank_ok(rank, quern_group_destroy(life.group));
+    life_check_buffers(&life, status == QUERN_OK, false);
+    rank_ok(rank, life_steps[DESTROY].take(&life));
     shared->crossings[rank->rank] = crossing_count();
-    struct possessions after = count_possessions();
-    rank_check(rank, after.descriptors == before.descriptors, "%d descriptors became %d", before.descriptors, after.descriptors);
-    rank_check(rank, after.mappings == before.mappings, "%d mappings became %d", before.mappings, after.mappings);
+    rank_check(rank, rank_descriptors() == descriptors, "%d descriptors became %d", descriptors, rank_descriptors());
+    rank_check(rank, count_mappings("quern") == mappings, "%d mappings became %d", mappings, count_mappings("quern"));
+    life_close(&life);
     return status;
 }
 
 /* ---- the expected ends ---- */
 
-static int passed, failed;
-
-static int victims_step(const struct plan *plan, const struct rank_run *run) {
-    return ((const struct shared *)ranks_shared(run))->step[plan->victim];
-}
-
 /* The point of a fault: a side of a call, or a time. */
-static const char *name_point(const struct plan *plan, const struct crossing_place *place) {
-    static char text[128];
-    if (plan->step >= 0)
-        snprintf(text, sizeof text, "as it begins");
-    else if (!plan->crossing)
-        snprintf(text, sizeof text, "%g s after the start", plan->moment);
-    else if (place->function)
-        snprintf(text, sizeof text, "%s call %ld of %s, crossing %ld", place->before ? "before" : "behind", place->call,
-                 place->function, plan->crossing);
-    else
-        snprintf(text, sizeof text, "nowhere: it did not come to crossing %ld", plan->crossing);
+static const char *describe(const struct plan *plan, const struct shared *shared, const char *what) {
+    static char text[400];
+    const char *name = life_steps[step_of(shared, plan->victim)].name;
+    if (plan->step >= 0 || !plan->crossing) snprintf(text, sizeof text, "in its %s: %s", name, what);
+    else if (!shared->place.function) snprintf(text, sizeof text, "which it did not come to: %s", what);
+    else snprintf(text, sizeof text, "in its %s, %s: %s", name, crossing_name(&shared->place), what);
     return text;
-}
-
-static void report_failure(const struct plan *plan, const struct rank_run *run, const char *what) {
-    static const char *const deeds[] = {"does nothing", "dies", "stops", "dawdles", "vanishes"};
-    const struct shared *shared = ranks_shared(run);
-    printf("fault %d: of %d ranks on %d hosts, rank %d (in its %s) %s%s %s: %s\n", plan->number, plan->ranks,
-           plan->hosts ? plan->hosts : 1, plan->victim, steps[victims_step(plan, run)].name, plan->whole ? "with its host " : "",
-           deeds[plan->deed], name_point(plan, &shared->place), what);
-    for (int rank = 0; rank < plan->ranks; rank++) {
-        const struct rank_result *result = ranks_result(run, rank);
-        printf("    rank %d: %s after %g s in its %s: %s\n", rank,
-               result->end == RANK_RUNS ? "no end" : quern_status_string(result->status), result->seconds,
-               steps[shared->step[rank]].name, result->detail);
-    }
-    fflush(stdout);
 }
 
 /* Whether the detail names a rank for which this is true: the victim, or one that has given up because of it. */
@@ -278,14 +130,15 @@ static bool names_a_culprit(const char *detail, const struct plan *plan, const s
 }
 
 /* A rank that dies before it has joined a group is not yet known to the others, so it can only be missing. */
-static bool is_noticed_in(int step) { return steps[step].take != create && steps[step].take != split; }
+static bool is_noticed_in(enum step step) { return step != CREATE && step != SPLIT; }
 
 /* Whether a rank may end like this after a failure of the victim. */
 static bool is_fair_end(const struct rank_result *result, const struct plan *plan, const struct rank_run *run) {
     if (result->status == QUERN_OK) return true;
     if (plan->deed == CROSSING_NOTHING || plan->deed == CROSSING_DELAY) return false;
     if (result->status != QUERN_PEER_LOST && result->status != QUERN_PEER_TIMEOUT) return false;
-    if (plan->deed != CROSSING_STOP && result->status != QUERN_PEER_LOST && is_noticed_in(victims_step(plan, run))) return false;
+    const bool is_known = is_noticed_in(step_of(ranks_shared(run), plan->victim));
+    if (plan->deed != CROSSING_STOP && result->status != QUERN_PEER_LOST && is_known) return false;
     return names_a_culprit(result->detail, plan, run);
 }
 
@@ -307,84 +160,69 @@ static bool is_noticed(const struct plan *plan, const struct rank_run *run) {
     const struct shared *shared = ranks_shared(run);
     if (plan->step < 0) return true;
     if (ranks_result(run, plan->victim)->end != RANK_RUNS) return false;
-    if (steps[plan->step].take == use_memory || steps[plan->step].take == free_memory) return true;
+    if (path[plan->step] == USE || path[plan->step] == FREE) return true;
     for (int rank = 0; rank < plan->ranks; rank++)
         if (rank != plan->victim && shared->step[rank] == plan->step && ranks_result(run, rank)->status != QUERN_OK) return true;
     return false;
 }
 
-static const char *judge(const struct plan *plan, struct rank_run *run) {
+static const char *judge(struct trial *trial) {
+    const struct plan *plan = trial->ranks.user;
+    const struct rank_run *run = trial->run;
     bool may_die[MAX_RANKS] = {false};
     for (int rank = 0; rank < plan->ranks; rank++)
         may_die[rank] = is_victim(plan, rank) && (plan->deed == CROSSING_KILL || plan->deed == CROSSING_VANISH);
-    const char *wrong = ranks_wait(run, may_die);
-    if (wrong) return wrong;
-    for (int rank = 0; rank < plan->ranks; rank++) {
+    const char *wrong = ranks_wait(trial->run, may_die);
+    for (int rank = 0; rank < plan->ranks && !wrong; rank++) {
         const struct rank_result *result = ranks_result(run, rank);
-        bool stopped = is_victim(plan, rank) && plan->deed == CROSSING_STOP;
-        bool fair = stopped ? result->status == QUERN_OK || result->status / 1000 == 4 : is_fair_end(result, plan, run);
-        if (result->end == RANK_RETURNED && !fair) return "an end that nobody deserved";
+        const bool stopped = is_victim(plan, rank) && plan->deed == CROSSING_STOP;
+        const bool fair = stopped ? result->status == QUERN_OK || result->status / 1000 == 4 : is_fair_end(result, plan, run);
+        if (result->end == RANK_RETURNED && !fair) wrong = "an end that nobody deserved";
     }
-    if (!is_noticed(plan, run)) return "no death, or none that a rank has noticed in this step";
-    return has_left_name(plan, run) ? "the name is still there" : NULL;
+    if (!wrong && !is_noticed(plan, run)) wrong = "no death, or none that a rank has noticed in this step";
+    if (!wrong && has_left_name(plan, run)) wrong = "the name is still there";
+    return wrong ? describe(plan, ranks_shared(run), wrong) : NULL;
 }
 
-/* ---- running many at once ---- */
+/* ---- the runs ---- */
 
-static struct running {
-    struct plan plan;
-    struct rank_run *run;   /* NULL: none */
-    double began;
-    bool struck, continued;
-} running[AT_ONCE];
-
-static bool others_have_ended(const struct running *one) {
-    for (int rank = 0; rank < one->plan.ranks; rank++)
-        if (!is_victim(&one->plan, rank) && __atomic_load_n(&ranks_result(one->run, rank)->end, __ATOMIC_ACQUIRE) == RANK_RUNS)
+static bool others_have_ended(const struct trial *trial) {
+    const struct plan *plan = trial->ranks.user;
+    for (int rank = 0; rank < plan->ranks; rank++)
+        if (!is_victim(plan, rank) && __atomic_load_n(&ranks_result(trial->run, rank)->end, __ATOMIC_ACQUIRE) == RANK_RUNS)
             return false;
     return true;
 }
 
 /* A fault from outside, and the signal that ends a stop. */
-static void send_signal(const struct running *one, int signal) {
-    for (int rank = 0; rank < one->plan.ranks; rank++)
-        if (is_victim(&one->plan, rank)) kill(ranks_process(one->run, rank), signal);
+static void strike(struct trial *trial) {
+    const struct plan *plan = trial->ranks.user;
+    const bool is_due = !trial->is_struck && plan->step < 0 && !plan->crossing && rank_now() - trial->began >= plan->moment;
+    int signal = 0;
+    trial->is_struck |= is_due;
+    if (is_due && plan->deed == CROSSING_KILL) signal = SIGKILL;
+    if (is_due && plan->deed == CROSSING_STOP) signal = SIGSTOP;
+    if (!signal && plan->deed == CROSSING_STOP && others_have_ended(trial)) signal = SIGCONT;
+    for (int rank = 0; rank < plan->ranks && signal; rank++)
+        if (is_victim(plan, rank)) kill(ranks_process(trial->run, rank), signal);
 }
 
-static void strike(struct running *one) {
-    double now = rank_now() - one->began;
-    if (!one->struck && one->plan.step < 0 && !one->plan.crossing && now >= one->plan.moment) {
-        if (one->plan.deed == CROSSING_KILL) send_signal(one, SIGKILL);
-        if (one->plan.deed == CROSSING_STOP) send_signal(one, SIGSTOP);
-        one->struck = true;
-    }
-    if (one->plan.deed == CROSSING_STOP && others_have_ended(one)) send_signal(one, SIGCONT);
+static struct trial make_trial(const struct plan *plan) {
+    static const char *const deeds[] = {"does nothing", "dies", "stops", "dawdles", "vanishes"};
+    struct trial trial = {.watch = strike, .judge = judge};
+    trial.ranks = (struct ranks){.kind = RANK_PROCESSES, .count = plan->ranks, .hosts = plan->hosts, .function = live, .user = plan,
+                                 .user_bytes = sizeof *plan, .watches_heartbeat = plan->deed == CROSSING_STOP,
+                                 .shared_bytes = sizeof(struct shared), .limit = LIMIT};
+    const int bytes = snprintf(trial.name, sizeof trial.name, "fault %d: of %d ranks on %d hosts, rank %d %s%s ", plan->number,
+                               plan->ranks, plan->hosts ? plan->hosts : 1, plan->victim, plan->whole ? "with its host " : "",
+                               deeds[plan->deed]);
+    char *point = trial.name + bytes;
+    const size_t left = sizeof trial.name - (size_t)bytes;
+    if (plan->step >= 0) snprintf(point, left, "as its %s begins", life_steps[path[plan->step]].name);
+    else if (plan->crossing) snprintf(point, left, "at crossing %ld", plan->crossing);
+    else snprintf(point, left, "%g s after the start", plan->moment);
+    return trial;
 }
-
-static void start(struct running *one, const struct plan *plan) {
-    one->plan = *plan;
-    one->began = rank_now();
-    one->struck = false;
-    one->run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = plan->ranks,
-                                           .hosts = plan->hosts, .function = live, .user = &one->plan,
-                                           .watches_heartbeat = plan->deed == CROSSING_STOP,
-                                           .shared_bytes = sizeof(struct shared), .limit = LIMIT});
-}
-
-/* True once the run has ended or reached its limit. */
-static bool advance(struct running *one) {
-    strike(one);
-    if (!ranks_have_ended(one->run) && rank_now() - one->began < LIMIT) return false;
-    const char *wrong = judge(&one->plan, one->run);
-    if (wrong) report_failure(&one->plan, one->run, wrong);
-    failed += wrong != NULL;
-    passed += wrong == NULL;
-    ranks_close(one->run);
-    one->run = NULL;
-    return true;
-}
-
-/* ---- the faults ---- */
 
 enum { MAX_HOSTS = 3 };
 static long crossings_of[MAX_HOSTS + 1][MAX_RANKS + 1][MAX_RANKS];  /* of each rank, for each shape, without faults */
@@ -394,14 +232,12 @@ static bool has_hosts;
 static int most_hosts(int ranks) { return !has_hosts ? 0 : ranks < MAX_HOSTS ? ranks : MAX_HOSTS; }
 
 static void count_crossings(int hosts, int ranks) {
-    struct running one;
     for (int victim = 0; victim < ranks; victim++) {
-        start(&one, &(struct plan){.ranks = ranks, .hosts = hosts, .victim = victim, .step = -1, .timeout = RANK_LIMIT});
-        const char *wrong = judge(&one.plan, one.run);
-        if (wrong) report_failure(&one.plan, one.run, wrong);
-        failed += wrong != NULL;
-        crossings_of[hosts][ranks][victim] = ((const struct shared *)ranks_shared(one.run))->crossings[victim];
-        ranks_close(one.run);
+        const struct plan plan = {.ranks = ranks, .hosts = hosts, .victim = victim, .step = -1, .timeout = RANK_LIMIT};
+        const struct trial trial = make_trial(&plan);
+        struct shared shared;
+        trial_run(&trial, &shared, sizeof shared);
+        crossings_of[hosts][ranks][victim] = shared.crossings[victim];
     }
 }
 
@@ -418,7 +254,7 @@ static struct plan make_aimed_plan(int step) {
 /* Three of four faults are at crossings, visited in order; the rest are at times. */
 static struct plan make_plan(int number) {
     static const enum crossing_deed deeds[] = {CROSSING_KILL, CROSSING_STOP, CROSSING_KILL, CROSSING_STOP, CROSSING_DELAY};
-    if (number < LAST_STEP) return make_aimed_plan(number);
+    if (number < PATH) return make_aimed_plan(number);
     struct plan plan = {.number = number, .step = -1};
     uint64_t seed = (uint64_t)number;
     plan.ranks = 2 + (int)random_below(1, seed, MAX_RANKS - 1);
@@ -436,43 +272,24 @@ static struct plan make_plan(int number) {
     return plan;
 }
 
-static void run_all(int first, int end) {
-    int next = first, busy = 0;
-    do {
-        for (int i = 0; i < AT_ONCE; i++) {
-            if (!running[i].run && next < end) {
-                struct plan plan = make_plan(next++);
-                start(&running[i], &plan);
-                busy++;
-            }
-            if (running[i].run && advance(&running[i])) busy--;
-        }
-        rank_sleep(2e-4);
-    } while (busy || next < end);
-}
-
-int main(int count, char **words) {
-    const struct options options = options_take(&count, words);
-    has_hosts = count > 1 && strcmp(words[1], "hosts") == 0;
-    count -= has_hosts, words += has_hosts;
-    long first = count > 2 ? atol(words[1]) : 0, end = count > 2 ? atol(words[2]) : FAULTS;
-    options_narrow(&options, &first, &end);
-    bool own = private_shm_enter(NULL);
+static void run_faults(const char *word, int count, char **words) {
+    long first = count > 1 ? atol(words[0]) : 0, end = count > 1 ? atol(words[1]) : FAULTS;
+    has_hosts = strcmp(word, "hosts") == 0;
+    runs_narrow(&first, &end);
     for (int ranks = 2; ranks <= MAX_RANKS; ranks++)
         for (int hosts = has_hosts ? 2 : 0; hosts <= most_hosts(ranks); hosts++) count_crossings(hosts, ranks);
+    for (long number = first; number < end; number++) {
+        const struct plan plan = make_plan((int)number);
+        const struct trial trial = make_trial(&plan);
+        trial_begin(&trial);
+    }
+    trials_await();
     const int hosts = has_hosts ? 2 : 0;
-    double began = rank_now();
-    run_all((int)first, (int)end);
-    if (own && !has_hosts && count_entries("/dev/shm") != 2) {
-        printf("names are left in /dev/shm\n");
-        failed++;
-    }
-    if (waitpid(-1, NULL, WNOHANG) >= 0) {
-        printf("processes are left\n");
-        failed++;
-    }
-    printf("faults %ld to %ld, %ld to %ld crossings of a rank, %.1f s\n", first, end - 1,
-           crossings_of[hosts][2][0], crossings_of[hosts][MAX_RANKS][0], rank_now() - began);
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    printf("faults %ld to %ld, %ld to %ld crossings of a rank\n", first, end - 1, crossings_of[hosts][2][0],
+           crossings_of[hosts][MAX_RANKS][0]);
 }
+
+const struct program programs[] = {
+    {"ranks", run_faults, false}, {"hosts", run_faults, true}, {"shrinks", run_shrinks, true},
+    {"meeting_place", run_meeting_place, true}, {"scribbles", run_scribbles, true}, {NULL, NULL, false},
+};

@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/ranks.h"
@@ -225,15 +224,4 @@ void points_release(struct points *points, int stop) { set(&points->released[sto
 void points_bury(struct points *points, int rank) {
     set(&points->dead[rank], 1);
     points_hurry(points);
-}
-
-void points_await_end(struct rank_run *run, double limit, bool is_killed) {
-    struct points *points = ranks_shared(run);
-    for (const double began = rank_now(); !ranks_have_ended(run) && rank_now() - began < limit; rank_sleep(2e-4)) {
-        const int victim = __atomic_load_n(&points->victim[0], __ATOMIC_ACQUIRE) - 1;
-        siginfo_t end = {.si_pid = 0};
-        if (!is_killed || victim < 0 || points->dead[victim]) continue;
-        const int result = waitid(P_PID, (id_t)ranks_process(run, victim), &end, WEXITED | WNOHANG | WNOWAIT);
-        if (result != 0 || end.si_pid) points_bury(points, victim);
-    }
 }

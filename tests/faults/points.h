@@ -16,7 +16,7 @@
 
 #include "quern.h"
 
-enum { POINT_RANKS = 6, POINT_STEPS = 14, POINT_STOPS = 2 };
+enum { POINT_RANKS = 6, POINT_STEPS = 19, POINT_STOPS = 2 };
 
 /* The limit of groups whose waits only the test ends. */
 static const double POINT_LIMIT = 600;
@@ -101,10 +101,5 @@ void points_release(struct points *points, int stop);
 void points_end_limit(struct points *points, int rank);  /* whatever the rank waits for: its limit has ended */
 void points_hurry(struct points *points);                /* makes all clocks fast: limits end after a tenth of a second */
 void points_bury(struct points *points, int rank);       /* says that a rank is dead */
-
-/* Waits until the ranks have ended, for so many seconds at most.  If the victim of the first stop is killed, it is buried when its
- * process is dead: from then on the limits of the others may end. */
-struct rank_run;
-void points_await_end(struct rank_run *run, double limit, bool is_killed);
 
 #endif

@@ -3,38 +3,29 @@
  * page or all of it, once or again and again, in processes, threads and both.  However it ends: no rank gets a signal or waits
  * longer than its limits, every call returns a status of quern.h, and nothing is written but the buffers that the ranks gave.
  *
- *   scribbles              2,000 rounds
- *   scribbles COUNT        that many
- *   scribbles FIRST END    those of this range: a round's number determines all but the times
- *
- * --part K/N takes a part of them.
- *
- * The last line is `N passed, N failed`.
+ *   faults scribbles [FIRST END]    2,000 rounds, or those of this range: a round's number determines all but the times
  */
 #define _GNU_SOURCE
+#include "faults/faults.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "faults/options.h"
 #include "harness/random.h"
-#include "harness/ranks.h"
 #include "ranks/segment.h"
 #include "ranks/transfer/transfer.h"
 
-enum { ROUNDS = 2000, AT_ONCE = 12, MOST_RANKS = 4, TEXT_BYTES = 400, ENOUGH = 20 };
+enum { ROUNDS = 2000, AT_ONCE = 12, MOST_RANKS = 4 };
 
 static const double LIMIT = 0.15, ALLOWANCE = 20, ROUND_LIMIT = 100;  /* seconds */
 
@@ -47,23 +38,30 @@ static uint64_t draw(long round, enum draw what, uint64_t index, uint64_t below)
     return (uint64_t)random_below((uint64_t)round * 1000 + (uint64_t)what, index, (int64_t)below);
 }
 
+/* Threads, processes, and two processes of two threads. */
 static const struct shape {
-    int processes, threads;  /* of each */
-} shapes[] = {{2, 1}, {3, 1}, {4, 1}, {1, 2}, {1, 3}, {2, 2}};
-
-/* What the processes of a round share. */
-struct shared {
-    int ended[MOST_RANKS];              /* atomic */
-    char wrong[MOST_RANKS][TEXT_BYTES]; /* "": nothing */
-};
+    enum rank_kind kind;
+    int count, threads;  /* threads: of each process, if it has several */
+} shapes[] = {{RANK_PROCESSES, 2, 1}, {RANK_PROCESSES, 3, 1}, {RANK_PROCESSES, 4, 1}, {RANK_THREADS, 2, 1}, {RANK_THREADS, 3, 1},
+              {RANK_PROCESSES, 2, 2}};
 
 struct round {
     long number;
-    struct shape shape;
+    const struct shape *shape;
     int ranks;
-    char name[64];
-    struct shared *shared;
 };
+
+/* What the ranks and the stranger share. */
+struct shared {
+    int ended[MOST_RANKS];                   /* atomic */
+    char wrong[MOST_RANKS][RANK_TEXT_BYTES]; /* "": nothing */
+};
+
+static bool all_have_ended(const struct round *round, const struct shared *shared) {
+    for (int rank = 0; rank < round->ranks; rank++)
+        if (!__atomic_load_n(&shared->ended[rank], __ATOMIC_ACQUIRE)) return false;
+    return true;
+}
 
 /* ---- buffers: between pages without access, and within canaries ---- */
 
@@ -99,18 +97,18 @@ static void free_buffer(const struct buffer *buffer) { munmap(buffer->pages, buf
 
 struct rank_life {
     const struct round *round;
+    struct shared *shared;
     int rank;
-    quern_device *device;
     quern_group *group;
 };
 
 static void complain(const struct rank_life *life, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void complain(const struct rank_life *life, const char *format, ...) {
-    char *wrong = life->round->shared->wrong[life->rank];
+    char *wrong = life->shared->wrong[life->rank];
     va_list list;
     if (*wrong) return;
     va_start(list, format);
-    vsnprintf(wrong, TEXT_BYTES, format, list);
+    vsnprintf(wrong, RANK_TEXT_BYTES, format, list);
     va_end(list);
 }
 
@@ -339,54 +337,45 @@ static void report(const struct rank_life *life) {
     free_buffer(&text);
 }
 
-static quern_status live(struct rank_life *life) {
+static void take_turns(struct rank_life *life) {
     const long number = life->round->number;
     const int turns = 1 + (int)draw(number, TURNS, 0, 8);
     quern_status status = QUERN_OK;
     for (int turn = 0; turn < turns && status == QUERN_OK; turn++) {
         status = CALL(life, quern_barrier, life->group, NULL, NULL);
         if (status == QUERN_OK) status = exchange_turn(life, turn);
-        if (status == QUERN_OK && life->round->shape.processes == 1) status = register_turn(life);
+        if (status == QUERN_OK && life->round->shape->kind == RANK_THREADS) status = register_turn(life);
         if (status == QUERN_OK && draw(number, SPLITS, (uint64_t)turn, 8) == 0) status = split_turn(life);
         if (status == QUERN_OK && draw(number, TRANSFERS, (uint64_t)turn, 2) == 0) status = transfer_turn(life, turn);
         report(life);
     }
-    return status;
 }
 
-static void *live_in_thread(void *user) {
-    struct rank_life *life = user;
-    const long number = life->round->number;
-    quern_group_args args = QUERN_GROUP_ARGS_INIT;
-    if (quern_device_open(QUERN_CPU, 0, &life->device) != QUERN_OK) complain(life, "no device");
-    quern_set_threads(life->device, 1, NULL, NULL);
-    quern_prepare(life->device, QUERN_RAGGED_ALL_TO_ALL);
-    args.rank = life->rank, args.ranks = life->round->ranks, args.name = life->round->name, args.device = life->device;
-    args.timeout = LIMIT;
-    rank_sleep(1e-5 * (double)draw(number, LATE, (uint64_t)life->rank, 400));
-    if (CALL(life, quern_group_create, &args, 1, &life->group) == QUERN_OK) {
-        live(life);
-        report(life);
-        const uint64_t aborts = draw(number, ABORTS, (uint64_t)life->rank, 16);
-        if (aborts < 2) CALL(life, quern_group_abort, life->group, aborts ? "a reason" : NULL);
-        CALL(life, quern_barrier, life->group, NULL, NULL);
-        if (draw(number, SHRINKS, 0, 3) == 0) shrink(life);
-        CALL(life, quern_group_destroy, life->group);
+static quern_status live(struct rank *rank) {
+    const struct round *round = rank->user;
+    const long number = round->number;
+    struct rank_life life = {.round = round, .shared = rank->shared, .rank = rank->rank};
+    const quern_group_args args = rank_group_args(rank, LIMIT);
+    quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL);
+    rank_sleep(1e-5 * (double)draw(number, LATE, (uint64_t)rank->rank, 400));
+    if (CALL(&life, quern_group_create, &args, 1, &life.group) == QUERN_OK) {
+        take_turns(&life);
+        report(&life);
+        const uint64_t aborts = draw(number, ABORTS, (uint64_t)rank->rank, 16);
+        if (aborts < 2) CALL(&life, quern_group_abort, life.group, aborts ? "a reason" : NULL);
+        CALL(&life, quern_barrier, life.group, NULL, NULL);
+        if (draw(number, SHRINKS, 0, 3) == 0) shrink(&life);
+        CALL(&life, quern_group_destroy, life.group);
     }
-    /* The device stays open: another thread may still copy into this rank's memory. */
-    __atomic_store_n(&life->round->shared->ended[life->rank], 1, __ATOMIC_RELEASE);
-    return NULL;
+    /* The device stays open so long: another thread may still copy into this rank's memory. */
+    __atomic_store_n(&life.shared->ended[rank->rank], 1, __ATOMIC_RELEASE);
+    while (!all_have_ended(round, life.shared)) rank_sleep(1e-3);
+    return QUERN_OK;
 }
 
-static void run_process(const struct round *round, int process) {
-    struct rank_life lives[MOST_RANKS];
-    pthread_t threads[MOST_RANKS];
-    for (int i = 0; i < round->shape.threads; i++) {
-        lives[i] = (struct rank_life){.round = round, .rank = process * round->shape.threads + i};
-        if (pthread_create(&threads[i], NULL, live_in_thread, &lives[i])) _exit(EXIT_FAILURE);
-    }
-    for (int i = 0; i < round->shape.threads; i++) pthread_join(threads[i], NULL);
-    rank_end_process(EXIT_SUCCESS);
+static quern_status live_in_process(struct rank *rank) {
+    const struct round *round = rank->user;
+    return round->shape->threads == 2 ? rank_be_two(rank, live) : live(rank);
 }
 
 /* ---- the stranger ---- */
@@ -397,27 +386,20 @@ struct target {
     int descriptor;
 };
 
-static bool all_have_ended(const struct round *round) {
-    for (int rank = 0; rank < round->ranks; rank++)
-        if (!__atomic_load_n(&round->shared->ended[rank], __ATOMIC_ACQUIRE)) return false;
-    return true;
-}
-
 /* The segment, as soon as it has its size. */
-static bool find_segment(const struct round *round, struct target *target) {
+static bool find_segment(const char *name, struct target *target) {
     char path[128];
-    rank_meeting_place(path, sizeof path, round->name);
+    rank_meeting_place(path, sizeof path, name);
     for (double began = rank_now(); rank_now() - began < 0.2; rank_sleep(2e-5)) {
         struct stat file;
-        int descriptor = open(path, O_RDWR | O_CLOEXEC);
-        const bool has_size = descriptor >= 0 && fstat(descriptor, &file) == 0 && file.st_size > 0;
-        if (has_size) {
+        target->descriptor = open(path, O_RDWR | O_CLOEXEC);
+        if (target->descriptor < 0) continue;
+        if (fstat(target->descriptor, &file) == 0 && file.st_size > 0) {
             target->count = (size_t)file.st_size;
-            target->bytes = mmap(NULL, target->count, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+            target->bytes = mmap(NULL, target->count, PROT_READ | PROT_WRITE, MAP_SHARED, target->descriptor, 0);
+            return target->bytes != MAP_FAILED;
         }
-        target->descriptor = descriptor;
-        if (has_size) return target->bytes != MAP_FAILED;
-        if (descriptor >= 0) close(descriptor);
+        close(target->descriptor);
     }
     return false;
 }
@@ -491,14 +473,14 @@ static void hammer(const struct round *round, const struct target *target, uint6
         for (int time = 0; time < TIMES_BETWEEN_LOOKS; time++) __atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 
-static void be_a_stranger(const struct round *round) {
+static void be_a_stranger(const struct round *round, const struct rank_run *run) {
     struct target target;
-    if (!find_segment(round, &target)) return;
+    if (!find_segment(ranks_name(run), &target)) return;
     const bool hammers = draw(round->number, HABIT, 0, 3) == 0;
     const uint64_t most = hammers ? 12 : draw(round->number, COUNT, 1, 4) ? 6 : 400;
     const uint64_t count = 1 + draw(round->number, COUNT, 0, most), patience = draw(round->number, BEGIN, 0, 3);
     rank_sleep(patience ? 1e-5 * (double)draw(round->number, BEGIN, 1, patience == 1 ? 300 : 1500) : 0);
-    for (uint64_t i = 0; i < count && !all_have_ended(round); i++) {
+    for (uint64_t i = 0; i < count && !all_have_ended(round, ranks_shared(run)); i++) {
         if (!hammers && draw(round->number, HABIT, 10 + i, 2)) scribble_into_ring(round, &target, i);
         else if (hammers) hammer(round, &target, i);
         else scribble(round, &target, i);
@@ -508,79 +490,37 @@ static void be_a_stranger(const struct round *round) {
 
 /* ---- rounds ---- */
 
-static void describe_end(struct round *round, int process, int status) {
-    char *wrong = round->shared->wrong[process * round->shape.threads];
-    if (WIFSIGNALED(status)) snprintf(wrong, TEXT_BYTES, "signal %d", WTERMSIG(status));
-    else if (WEXITSTATUS(status) && !*wrong) snprintf(wrong, TEXT_BYTES, "exit status %d", WEXITSTATUS(status));
-}
-
-static void await(struct round *round, const pid_t *processes) {
-    const double began = rank_now();
-    for (int process = 0; process < round->shape.processes; process++) {
-        int status = 0;
-        pid_t ended = 0;
-        while ((ended = waitpid(processes[process], &status, WNOHANG)) == 0 && rank_now() - began < ROUND_LIMIT) rank_sleep(5e-4);
-        if (ended == 0) {
-            kill(processes[process], SIGKILL);
-            waitpid(processes[process], &status, 0);
-            snprintf(round->shared->wrong[process * round->shape.threads], TEXT_BYTES, "still ran after %g s", ROUND_LIMIT);
-        } else {
-            describe_end(round, process, status);
-        }
-    }
-}
-
 /* Plays a round in the calling process, and ends it: with 1 if something was wrong, which is printed as one line. */
 static void play(long number) {
-    char path[128], line[MOST_RANKS * TEXT_BYTES + 100];
-    pid_t processes[MOST_RANKS], parent = getpid();
-    struct round round = {.number = number, .shape = shapes[draw(number, SHAPE, 0, sizeof shapes / sizeof *shapes)]};
-    round.ranks = round.shape.processes * round.shape.threads;
-    snprintf(round.name, sizeof round.name, "scribbles.%d.%ld", (int)parent, number);
-    round.shared = mmap(NULL, sizeof *round.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (round.shared == MAP_FAILED) _exit(2);
-    for (int process = 0; process < round.shape.processes; process++) {
-        processes[process] = fork();
-        if (processes[process] < 0) _exit(2);
-        if (processes[process] == 0) {
-            prctl(PR_SET_PDEATHSIG, SIGKILL);
-            run_process(&round, process);
-        }
-    }
-    be_a_stranger(&round);
-    await(&round, processes);
-    rank_meeting_place(path, sizeof path, round.name);
+    struct round round = {.number = number, .shape = &shapes[draw(number, SHAPE, 0, sizeof shapes / sizeof *shapes)]};
+    char path[128];
+    round.ranks = round.shape->count * round.shape->threads;
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = round.shape->kind, .count = round.shape->count, .user = &round,
+                                                       .function = live_in_process, .shared_bytes = sizeof(struct shared),
+                                                       .limit = ROUND_LIMIT});
+    be_a_stranger(&round, run);
+    const char *wrong = ranks_wait(run, NULL);
+    const struct shared *shared = ranks_shared(run);
+    for (int rank = 0; rank < round.ranks && !wrong; rank++)
+        if (*shared->wrong[rank]) wrong = shared->wrong[rank];
+    rank_meeting_place(path, sizeof path, ranks_name(run));
     unlink(path);
-    int length = snprintf(line, sizeof line, "scribbles: round %ld (%d processes of %d threads):", number, round.shape.processes,
-                          round.shape.threads), before = length;
-    for (int rank = 0; rank < round.ranks; rank++)
-        if (*round.shared->wrong[rank])
-            length += snprintf(line + length, sizeof line - (size_t)length, " rank %d: %s;", rank, round.shared->wrong[rank]);
-    if (length > before) printf("%s\n", line), fflush(stdout);
-    _exit(length > before);
+    if (wrong) printf("round %ld (%d %s): %s\n", number, round.ranks, rank_kind_name(round.shape->kind), wrong), fflush(stdout);
+    _exit(wrong != NULL);
 }
 
-int main(int count, char **arguments) {
-    const struct options options = options_take(&count, arguments);
-    long next = count > 2 ? atol(arguments[1]) : 0, end = count > 2 ? atol(arguments[2]) : count > 1 ? atol(arguments[1]) : ROUNDS;
-    long passed = 0, failed = 0;
-    options_narrow(&options, &next, &end);
-    for (int running = 0; next < end || running;) {
-        if (next < end && running < AT_ONCE && (count > 1 || failed < ENOUGH)) {
+void run_scribbles(const char *word, int count, char **words) {
+    long next = count > 1 ? atol(words[0]) : 0, end = count > 1 ? atol(words[1]) : ROUNDS;
+    runs_narrow(&next, &end);
+    for (int running = 0, status; next < end || running; running--) {
+        for (; next < end && running < AT_ONCE && !runs_are_enough(); next++, running++) {
             fflush(stdout);
-            pid_t process = fork();
+            const pid_t process = fork();
             if (process == 0) play(next);
-            if (process < 0) return perror("fork"), EXIT_FAILURE;
-            next++, running++;
-            continue;
+            if (process < 0) exit(EXIT_FAILURE);
         }
-        if (!running) break;
-        int status = 0;
-        if (wait(&status) < 0 && errno == EINTR) continue;
-        running--;
-        if (status) failed++;
-        else passed++;
+        if (!running) return;
+        while (wait(&status) < 0 && errno == EINTR) continue;
+        runs_count(word, status ? "a round has failed" : NULL);
     }
-    printf("%ld passed, %ld failed\n", passed, failed);
-    return failed != 0;
 }

@@ -2,25 +2,20 @@
  * Three ranks shrink their group, and one of them is killed, delayed or stopped at every crossing of the call, or cannot open
  * files.  However it ends: every rank returns within the limits, all ranks that get a group have the same one, and it works if its
  * ranks live; the ranks without a fault have a group, unless the one that is stopped has joined it without completing it.
- *
- *   shrinks               every crossing
- *   shrinks --part K/N    every N-th, from the K-th on
- *
- * The last line is `N passed, N failed`.
+ * With --part K/N every N-th crossing is visited, from the K-th on.
  */
 #define _GNU_SOURCE
+#include "faults/faults.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#include "faults/crossing.h"
-#include "faults/options.h"
-#include "harness/ranks.h"
 #include "ranks/handles.h"
 
-enum { RANKS = 3, MOST_CROSSINGS = 5000, MOST_FAILURES = 5 };
+enum { RANKS = 3, MOST_CROSSINGS = 5000 };
 
 struct plan {
     int subject;            /* the rank with the fault */
@@ -46,9 +41,6 @@ struct shared {
     struct outcome outcome[RANKS];
 };
 
-static int passed, failed;
-static struct options options;
-
 static void arm(const struct plan *plan) {
     if (plan->has_no_files) {
         struct rlimit files;
@@ -56,10 +48,7 @@ static void arm(const struct plan *plan) {
         files.rlim_cur = 0;
         setrlimit(RLIMIT_NOFILE, &files);
     }
-    if (plan->function)
-        crossing_arm_at(plan->deed, plan->function, plan->at);
-    else
-        crossing_arm(plan->deed, plan->at);
+    crossing_arm_at(plan->deed, plan->function, plan->at);
 }
 
 /* A rank without files keeps its old group until the others have returned: they must not need the end of it. */
@@ -111,7 +100,7 @@ static int count_late(const struct plan *plan, const struct shared *shared) {
     return late;
 }
 
-static const char *judge(const struct plan *plan, const struct shared *shared) {
+static const char *find_wrong(const struct plan *plan, const struct shared *shared) {
     static char wrong[600];
     const struct outcome *first = NULL;
     const bool has_happened = shared->place.function || plan->has_no_files;
@@ -136,69 +125,60 @@ static const char *judge(const struct plan *plan, const struct shared *shared) {
     return NULL;
 }
 
-static void describe(const struct plan *plan, const struct crossing_place *place) {
-    static const char *const names[] = {"nothing", "killed", "stopped", "delayed"};
-    printf("rank %d %s %s call %ld of %s%s: ", plan->subject, names[plan->deed], place->before ? "before" : "after", place->call,
-           place->function ? place->function : "nothing", plan->has_no_files ? ", without files" : "");
+static const char *judge(struct trial *trial) {
+    static char text[700];
+    const struct plan *plan = trial->ranks.user;
+    const struct shared *shared = ranks_shared(trial->run);
+    bool may_die[RANKS] = {false};
+    may_die[plan->subject] = plan->deed == CROSSING_KILL;
+    const char *wrong = ranks_wait(trial->run, may_die);
+    if (!wrong) wrong = find_wrong(plan, shared);
+    snprintf(text, sizeof text, "%s: %s", crossing_name(&shared->place), wrong ? wrong : "");
+    return wrong ? text : NULL;
 }
 
 /* A stopped rank goes on when the others have returned; they may have before it stops. */
-static void release(struct rank_run *run, const struct plan *plan) {
-    const struct shared *shared = ranks_shared(run);
-    for (double began = rank_now(); rank_now() - began < RANK_SOON; rank_sleep(1e-3)) {
-        int returned = 0;
-        for (int rank = 0; rank < RANKS; rank++)
-            returned += rank != plan->subject && __atomic_load_n(&shared->outcome[rank].has_returned, __ATOMIC_ACQUIRE);
-        if (returned == RANKS - 1 || ranks_have_ended(run)) break;
-    }
-    for (double began = rank_now(); !ranks_have_ended(run) && rank_now() - began < RANK_SOON; rank_sleep(1e-3))
-        kill(ranks_process(run, plan->subject), SIGCONT);
+static void release(struct trial *trial) {
+    const struct plan *plan = trial->ranks.user;
+    const struct shared *shared = ranks_shared(trial->run);
+    int returned = 0;
+    for (int rank = 0; rank < RANKS; rank++)
+        returned += rank != plan->subject && __atomic_load_n(&shared->outcome[rank].has_returned, __ATOMIC_ACQUIRE);
+    if (returned == RANKS - 1 && plan->deed == CROSSING_STOP) kill(ranks_process(trial->run, plan->subject), SIGCONT);
 }
 
 /* Returns whether the fault has happened. */
 static bool run(const struct plan *plan) {
-    bool may_die[RANKS] = {false};
-    may_die[plan->subject] = plan->deed == CROSSING_KILL;
-    struct rank_run *ranks = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = RANKS, .function = shrink, .user = plan,
-                                                         .shared_bytes = sizeof(struct shared)});
-    const struct shared *shared = ranks_shared(ranks);
-    if (plan->deed == CROSSING_STOP) release(ranks, plan);
-    const char *wrong = ranks_wait(ranks, may_die);
-    if (!wrong) wrong = judge(plan, shared);
-    const bool has_happened = shared->place.function;
-    if (wrong) {
-        describe(plan, &shared->place);
-        printf("%s\n", wrong);
-    }
-    *(wrong ? &failed : &passed) += 1;
-    ranks_close(ranks);
-    return has_happened;
+    static const char *const deeds[] = {"nothing", "killed", "stopped", "delayed"};
+    struct trial trial = {.watch = release, .judge = judge};
+    struct shared shared;
+    trial.ranks = (struct ranks){.kind = RANK_PROCESSES, .count = RANKS, .function = shrink, .user = plan,
+                                 .user_bytes = sizeof *plan, .shared_bytes = sizeof shared};
+    snprintf(trial.name, sizeof trial.name, "rank %d %s%s", plan->subject, deeds[plan->deed],
+             plan->has_no_files ? ", without files" : "");
+    trial_run(&trial, &shared, sizeof shared);
+    return shared.place.function;
 }
 
 /* ---- all of them ---- */
 
 /* At each crossing until a call has none so high.  How many it has depends on the time: sleeps are crossings, too. */
-static void run_all(struct plan plan) {
-    const long first = options.part + 1;
-    plan.at = first;
-    while (plan.at < MOST_CROSSINGS && failed < MOST_FAILURES && run(&plan)) plan.at += options.parts;
-    if (plan.at == first || plan.at >= MOST_CROSSINGS) {
-        describe(&plan, &(struct crossing_place){0});
-        printf("no end before crossing %ld\n", plan.at);
-        failed++;
-    }
+static void run_each(int subject, enum crossing_deed deed, double limit) {
+    const long first = runs.part + 1;
+    long at = first;
+    while (at < MOST_CROSSINGS && !runs_are_enough() &&
+           run(&(struct plan){.subject = subject, .deed = deed, .at = at, .limit = limit})) at += runs.parts;
+    if (at == first || at >= MOST_CROSSINGS) runs_count("the last crossing", "there is none, or it is beyond all");
 }
 
-int main(int count, char **words) {
-    options = options_take(&count, words);
+void run_shrinks(const char *word, int count, char **words) {
+    (void)word, (void)count, (void)words;
     for (int subject = 0; subject < RANKS; subject++) {
-        run_all((struct plan){.subject = subject, .deed = CROSSING_KILL, .limit = RANK_LIMIT});
-        run_all((struct plan){.subject = subject, .deed = CROSSING_DELAY, .limit = RANK_LIMIT});
-        run_all((struct plan){.subject = subject, .deed = CROSSING_STOP, .limit = 0.3});
+        run_each(subject, CROSSING_KILL, RANK_LIMIT);
+        run_each(subject, CROSSING_DELAY, RANK_LIMIT);
+        run_each(subject, CROSSING_STOP, 0.3);
         /* The others are in the file by then. */
         run(&(struct plan){.subject = subject, .deed = CROSSING_DELAY, .function = "shm_open", .at = 1, .has_no_files = true,
                            .limit = 2});
     }
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

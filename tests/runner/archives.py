@@ -22,9 +22,6 @@ PROGRAMS = {
     "symmetric_processes": ("test_program", f"{FAULTS}/symmetric_processes.o {HARNESS}", "wrapped = $failing_calls"),
     "language_model": ("example_program", "build/language_model.a", ""),
 }
-# Programs of ranks with points: the host library is another one.
-AT_POINTS = {"windows": f"{FAULTS}/windows.o {FAULTS}/mutual.o", "reductions": f"{FAULTS}/reductions.o"}
-
 
 # A GPU target without multicast, for ranks on GPUs of two generations.
 OLDER = "sm_80"
@@ -91,9 +88,9 @@ class Archive:
         library, lines = f"{self.folder}/libquern.a", []
         for name, (rule, linked, variable) in PROGRAMS.items():
             lines += [f"build {self.folder}/{name}: {rule} {linked} {library}", *([f"  {variable}"] if variable else [])]
-        for name, linked in AT_POINTS.items():
-            lines.append(f"build {self.folder}/{name}: point_program {linked} {FAULTS}/points.o {FAULTS}/private_shm.o {HARNESS} "
-                         f"build/points/host.a {self.folder}/tables.a build/light/kernels.a")
+        # Ranks with points: the host library is another one.
+        lines.append(f"build {self.folder}/gpu_points: point_program {FAULTS}/points.a {HARNESS} build/points/host.a "
+                     f"{self.folder}/tables.a build/light/kernels.a")
         for path in sorted((ROOT / "examples").glob("*.c")):
             lines.append(f"build {self.folder}/examples/{path.stem}: example_program build/examples/{path.stem}.o {library}")
         lines += [f"build {self.folder}/libquern.so: shared {library} | build/exports.map gen/exports.py",

@@ -45,6 +45,7 @@ EMULATED = emulated(FIRST)
 ON_EMULATOR = ("env", "LD_LIBRARY_PATH=build/emulator", "QUERN_EMULATOR_KERNELS=build/emulator:{emulator}")
 # An older GPU, whose barrier a check also needs: archives.py.
 OLDER = f"{{emulator}}/{archives.OLDER}.so"
+FAULTS, POINTS = "build/tests/faults/faults", "build/tests/faults/points"
 MEMORY_MODEL = ("build/memory_model/litmus", "build/memory_model/protocols")
 FUZZER = f"build/address/{best_cpu_target()}/fuzz"
 SILENT = (*fixed_addresses(), "env", "TSAN_OPTIONS=halt_on_error=1 exitcode=66", "QUERN_KERNEL=*__portable")
@@ -149,30 +150,20 @@ CHECKS = (
           deep_only=True, by_chance=True),
     Check("races of GPU ranks that must be found", (PYTHON, "tests/race/gpu_ranks.py", "--broken"),
           ("build/tests/race_gpu_ranks", *DRIVER), with_nvcc=True, deep_only=True, by_chance=True),
-    *(Check(f"faults of {name}", command, ("build/tests/faults/faults",), by_chance=True,
-            gate=(*command, "--part", "{eighth}/8")) for name, command in {
-                "ranks": ("build/tests/faults/faults",),
-                "hosts": ("build/tests/faults/faults", "hosts", "0", "60"),
-                "hosts over a carrier": ("env", "QUERN_TEST_CARRIER=borrows", "build/tests/faults/faults", "hosts", "0", "40"),
-            }.items()),
-    Check("races of ranks", ("build/tests/faults/races",), ("build/tests/faults/races",), quick=True, by_chance=True),
-    Check("points of ranks", ("build/tests/faults/pairs", "--deep"), ("build/tests/faults/pairs",), by_chance=True,
-          gate=("build/tests/faults/pairs",)),
-    Check("points of splits", ("build/tests/faults/splits", "--deep"), ("build/tests/faults/splits",), by_chance=True,
-          gate=("build/tests/faults/splits",)),
-    Check("points of transfers", ("build/tests/faults/transfers", "--deep"), ("build/tests/faults/transfers",), by_chance=True,
-          gate=("build/tests/faults/transfers",)),
-    Check("points of windows", (*ON_EMULATOR, "{faults}/windows", "--deep"), ("{faults}/windows", *EMULATED), by_chance=True,
-          gate=(*ON_EMULATOR, "{faults}/windows")),
-    Check("points of reductions", (*ON_EMULATOR, "{faults}/reductions", "--deep"), ("{faults}/reductions", *EMULATED),
-          by_chance=True, gate=(*ON_EMULATOR, "{faults}/reductions")),
-    Check("data races at points", (*SILENT, "build/tests/faults/pairs_thread", "2 threads"), ("build/tests/faults/pairs_thread",),
+    *(Check(f"faults of {name}", (*environment, FAULTS, *words), (FAULTS,), by_chance=True,
+            gate=(*environment, FAULTS, *words, "--part", "{eighth}/8")) for name, environment, words in (
+                ("ranks", (), ("ranks",)), ("hosts", (), ("hosts", "0", "60")),
+                ("hosts over a carrier", ("env", "QUERN_TEST_CARRIER=borrows"), ("hosts", "0", "40")))),
+    Check("races of ranks", (POINTS, "races"), (POINTS,), quick=True, by_chance=True),
+    *(Check(f"points of {name}", (POINTS, word, "--deep"), (POINTS,), by_chance=True, gate=(POINTS, word))
+      for name, word in (("ranks", "groups"), ("splits", "splits"), ("transfers", "transfers"))),
+    *(Check(f"points of {word}", (*ON_EMULATOR, "{faults}/gpu_points", word, "--deep"), ("{faults}/gpu_points", *EMULATED),
+            by_chance=True, gate=(*ON_EMULATOR, "{faults}/gpu_points", word)) for word in ("windows", "reductions")),
+    Check("data races at points", (*SILENT, f"{POINTS}_thread", "groups", "2 threads"), (f"{POINTS}_thread",),
           gate=None, by_chance=True),
-    Check("meeting place of ranks", ("build/tests/faults/meeting_place",), ("build/tests/faults/meeting_place",), by_chance=True),
-    Check("faults of ranks that shrink", ("build/tests/faults/shrinks",), ("build/tests/faults/shrinks",), by_chance=True,
-          gate=("build/tests/faults/shrinks", "--part", "{eighth}/8")),
-    Check("strangers in the memory of ranks", ("build/tests/faults/scribbles",), ("build/tests/faults/scribbles",), by_chance=True,
-          gate=("build/tests/faults/scribbles", "--part", "{eighth}/8")),
+    Check("meeting place of ranks", (FAULTS, "meeting_place"), (FAULTS,), by_chance=True),
+    *(Check(name, (FAULTS, word), (FAULTS,), by_chance=True, gate=(FAULTS, word, "--part", "{eighth}/8"))
+      for name, word in (("faults of ranks that shrink", "shrinks"), ("strangers in the memory of ranks", "scribbles"))),
     Check("symmetric memory of ranks", (*ON_EMULATOR, "{faults}/symmetric_processes"),
           ("{faults}/symmetric_processes", OLDER, *EMULATED), by_chance=True),
 )
