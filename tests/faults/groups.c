@@ -62,10 +62,12 @@ static void note_failure(struct life *life, enum step step, quern_status status)
     const int rank = life->rank->rank;
     char detail[RANK_TEXT_BYTES];
     shared->failed_in[rank] = 1 + (int)step;
-    if (leaves(life, step) || !life_check_poison(life, step, status) || step == PART_BARRIER) return;
+    if (leaves(life, step)) return;
+    const bool has_group = life_check_poison(life, step, status);
+    if (step == PART_BARRIER) return;
     quern_error_detail(detail, sizeof detail);
     const char *reason = strstr(detail, ": ");
-    shared->poison[rank] = status;
+    shared->poison[rank] = has_group ? status : QUERN_OK;
     snprintf(shared->reason[rank], sizeof shared->reason[rank], "%s", reason ? reason : "");
 }
 
@@ -136,11 +138,17 @@ static bool is_noticed(const struct visit_plan *plan, const struct rank_run *run
     return false;
 }
 
-/* What a failed split says of ranks has their numbers in the group that is split, and there is one that dies or does not come. */
+/*
+ * What a failed split says of ranks has their numbers in the group that is split, and there is one that dies or does not come.  A
+ * rank that is known in a group that is not complete has ended while that was formed.
+ */
 static bool is_named(const struct visit_plan *plan, const struct shared *shared, int rank) {
     const struct point_stop *stop = &plan->points.stop[0];
     const char *reason = shared->reason[rank];
+    const bool is_forming = stop->step == CREATE && stop->point > QUERN_POINT_FORM_SEATED && stop->point < QUERN_POINT_FORM_READY;
     char name[32];
+    if (shared->failed_in[rank] == 1 + (int)CREATE && stop->fault == POINT_KILL && is_forming)
+        return strstr(reason, " has ended while the group was formed");
     if (shared->failed_in[rank] != 1 + (int)SPLIT || (stop->fault != POINT_KILL && stop->fault != POINT_OUTSTAY)) return true;
     snprintf(name, sizeof name, "rank %d%s", shared->points.victim[0] - 1, stop->fault == POINT_KILL ? " (process " : "");
     return strstr(reason, name) || (stop->fault == POINT_OUTSTAY && !strstr(reason, " for rank "));
@@ -157,9 +165,10 @@ static const char *compare_ranks(const struct visit_plan *plan, const struct ran
                 return "a group that some ranks have, and some do not";
         }
         all = rank;
+        const quern_status status = ranks_result(run, rank)->status;
+        if (*shared->reason[rank] && !is_said(status, shared->reason[rank])) return "a reason that does not say the status";
+        if (*shared->reason[rank] && !is_named(plan, shared, rank)) return "a reason that does not name the rank";
         if (shared->poison[rank] == QUERN_OK) continue;
-        if (!is_said(shared->poison[rank], shared->reason[rank])) return "a reason that does not say the status";
-        if (!is_named(plan, shared, rank)) return "a reason that does not name the rank";
         if (poisoned >= 0 && shared->poison[rank] != shared->poison[poisoned]) return "ranks with different statuses";
         if (poisoned >= 0 && strcmp(shared->reason[rank], shared->reason[poisoned]) != 0) return "ranks with different reasons";
         poisoned = rank;

@@ -34,13 +34,6 @@ static const char *because(const char *format, ...) {
     return reason;
 }
 
-/* A rank's status and detail are these. */
-static const char *check_result(const struct rank_run *run, int rank, quern_status status, const char *detail) {
-    const struct rank_result *result = ranks_result(run, rank);
-    if (result->status == status && strstr(result->detail, detail)) return NULL;
-    return because("rank %d: %s: %s", rank, quern_status_string(result->status), result->detail);
-}
-
 static const char *path_of(const char *name) {
     static char path[128];
     rank_meeting_place(path, sizeof path, name);
@@ -88,9 +81,11 @@ static quern_status meet(struct rank *rank) {
 static const char *check_run(const struct ranks *ranks, const bool *may_die, int rank, quern_status status, const char *detail) {
     struct rank_run *run = ranks_start(ranks);
     const char *wrong = ranks_wait(run, may_die);
+    const struct rank_result *result = ranks_result(run, rank);
     if (wrong) wrong = because("%s", wrong);
-    else if (ranks_result(run, rank)->status == QUERN_NOT_SUPPORTED) wrong = RUN_SKIPPED;
-    else wrong = check_result(run, rank, status, detail);
+    else if (result->status == QUERN_NOT_SUPPORTED) wrong = RUN_SKIPPED;
+    else if (result->status != status || !strstr(result->detail, detail))
+        wrong = because("%s: %s", quern_status_string(result->status), result->detail);
     ranks_close(run);
     return wrong;
 }
@@ -153,11 +148,6 @@ static struct rank_run *start_stopping(const char *name, const char *function, i
     return run;
 }
 
-static void wake_all(struct rank_run *run, int count) {
-    for (; !ranks_have_ended(run); rank_sleep(1e-3))
-        for (int rank = 0; rank < count; rank++) kill(ranks_process(run, rank), SIGCONT);
-}
-
 /* All ranks die when the first of them reaches a call of this function; then a pair meets under their name. */
 static const char *replace_those_who_died_at(const char *function, int count, int ranks) {
     const char *name = a_name();
@@ -186,44 +176,6 @@ static const char *outlast_a_claim(void) {
     ranks_close(run);
     if (stopped < 0) wrong = "nobody claimed the place";
     return wrong ? wrong : check_pair(name);
-}
-
-/* A rank is stopped before it has its lock.  Another one refuses the group and removes the name: the first is told why. */
-static const char *hear_of_a_refusal(void) {
-    int stopped;
-    const char *name = a_name();
-    struct rank_run *run = start_stopping(name, "quern_enter_roster", 1, 2, &stopped);
-    const char *wrong = check_alone(meet, &(struct meeting){.name = name, .timeout = RANK_LIMIT, .ranks = 3}, QUERN_PEER_MISMATCH,
-                                    "is being formed with 2 ranks");
-    wake_all(run, 1);
-    const char *failed = ranks_wait(run, NULL);
-    if (!wrong && failed) wrong = because("%s", failed);
-    if (!wrong) wrong = check_result(run, 0, QUERN_PEER_MISMATCH, "rank 0 expects 3");
-    ranks_close(run);
-    return wrong;
-}
-
-/* The last rank to join dies before it has declared the group complete. */
-static const char *lose_the_last_to_join(void) {
-    char expected[160];
-    int stopped;
-    const char *name = a_name();
-    struct rank_run *run = start_stopping(name, "shm_unlink", 3, 0, &stopped);
-    if (stopped >= 0) {
-        rank_sleep(0.1);
-        kill(ranks_process(run, stopped), SIGKILL);
-    }
-    wake_all(run, 3);  /* the remaining ranks remove the name, and so reach the same call */
-    bool may_die[3] = {stopped == 0, stopped == 1, stopped == 2};
-    const char *wrong = ranks_wait(run, may_die);
-    if (wrong) wrong = because("%s", wrong);
-    for (int rank = 0; rank < 3 && !wrong; rank++) {
-        snprintf(expected, sizeof expected, "group %s, rank %d: rank %d (process %d) has ended while the group was formed", name,
-                 rank, stopped, (int)ranks_process(run, stopped));
-        if (rank != stopped) wrong = check_result(run, rank, QUERN_PEER_LOST, expected);
-    }
-    ranks_close(run);
-    return wrong || !is_there(name) ? wrong : "the name is still there";
 }
 
 /*
@@ -463,8 +415,6 @@ static const struct {
     CHECK(replace_remains),
     CHECK(replace_those_who_died),
     CHECK(outlast_a_claim),
-    CHECK(hear_of_a_refusal),
-    CHECK(lose_the_last_to_join),
     CHECK(keep_the_next_name),
     CHECK(outlast_those_who_leave),
     CHECK(finish_the_words),

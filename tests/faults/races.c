@@ -229,6 +229,9 @@ static const struct order
                                GETS(1, OK, "")},
     is_poisoned[MOST_ORDERS] = {AWAITS, GOES(1), STOPS(0), GOES(2), GETS(2, PEER_MISMATCH, POISONED),
                                 GETS(0, PEER_MISMATCH, POISONED), IS_RELEASED(0), GETS(1, PEER_MISMATCH, POISONED)},
+    /* Rank 0 has made the file, and has no place in it yet. */
+    is_poisoned_early[MOST_ORDERS] = {STOPS(0), GOES(2), GETS(2, PEER_MISMATCH, POISONED), IS_RELEASED(0),
+                                      GETS(0, PEER_MISMATCH, POISONED)},
     /* Rank 1 has opened the file of a group that is then refused: it meets rank 0 in the next one. */
     is_another[MOST_ORDERS] = {AWAITS, GOES(1), STOPS(0), EXPIRES(0), COMES(2, FORM_AWAITING, 1), IS_RELEASED(0), GETS(1, OK, ""),
                                GETS(0, OK, "")},
@@ -261,6 +264,7 @@ static const struct race races[] = {
     {"refused before the last is counted", join_late, is_refused, HELD(2, 1, FORM_SEATED), BOTH, NULL},
     {"refused before it is declared ready", join_late, is_refused, HELD(2, 1, FORM_NAME_REMOVED), BOTH, NULL},
     {"the name before the group", join_late, has_a_name, HELD(2, 1, FORM_NAME_COMPARED), BOTH, NULL},
+    {"poisoned before its maker has a place", join_poisoned, is_poisoned_early, HELD(3, 0, FORM_FILLED), BOTH, NULL},
     {"poisoned before it is joined", join_poisoned, is_poisoned, HELD(3, 1, FORM_LOOKED), BOTH, NULL},
     {"poisoned before the place is complete", join_poisoned, is_poisoned, HELD(3, 1, FORM_CLAIMED), BOTH, NULL},
     {"the name goes before the file is opened", join_later, vanishes, HELD(2, 1, FORM_FOUND), BOTH, NULL},

@@ -381,110 +381,98 @@ static quern_status live_in_process(struct rank *rank) {
 /* ---- the stranger ---- */
 
 struct target {
-    unsigned char *bytes;
-    size_t count;
-    int descriptor;
+    unsigned char *bytes;   /* of the segment, and of the rings of transfers behind it, once the file has grown */
+    size_t segment;
+    int file;
 };
 
 /* The segment, as soon as it has its size. */
-static bool find_segment(const char *name, struct target *target) {
+static bool find_segment(const struct round *round, const char *name, struct target *target) {
     char path[128];
     rank_meeting_place(path, sizeof path, name);
     for (double began = rank_now(); rank_now() - began < 0.2; rank_sleep(2e-5)) {
         struct stat file;
-        target->descriptor = open(path, O_RDWR | O_CLOEXEC);
-        if (target->descriptor < 0) continue;
-        if (fstat(target->descriptor, &file) == 0 && file.st_size > 0) {
-            target->count = (size_t)file.st_size;
-            target->bytes = mmap(NULL, target->count, PROT_READ | PROT_WRITE, MAP_SHARED, target->descriptor, 0);
+        target->file = open(path, O_RDWR | O_CLOEXEC);
+        if (target->file < 0) continue;
+        if (fstat(target->file, &file) == 0 && file.st_size > 0) {
+            target->segment = (size_t)file.st_size;
+            const size_t rings = (size_t)(round->ranks * round->ranks) * QUERN_RING_BYTES;
+            target->bytes = mmap(NULL, target->segment + PAGE + rings, PROT_READ | PROT_WRITE, MAP_SHARED, target->file, 0);
             return target->bytes != MAP_FAILED;
         }
-        close(target->descriptor);
+        close(target->file);
     }
     return false;
 }
 
-/* A place anywhere, or in what ranks read: the head, a rank's words, its mailbox, its error, its text, the pads. */
-static size_t choose_place(const struct round *round, const struct target *target, uint64_t i) {
-    const size_t head = offsetof(struct quern_segment, rank), each = sizeof(struct quern_segment_rank);
-    const size_t of_rank = head + each * (size_t)draw(round->number, WHERE, 5 * i, (uint64_t)round->ranks);
-    const size_t places_at = head + each * (size_t)round->ranks;  /* of one host: the slot is the rank */
-    const size_t slot = (size_t)draw(round->number, WHERE, 5 * i, (uint64_t)round->ranks);
-    const size_t place_of = places_at + sizeof(struct quern_segment_place) * slot;
+/*
+ * A place anywhere, or in what ranks read: the head, a rank's words, its mailbox, its error, its text, the pads; or in a ring: its
+ * counts, its messages, anything of it.  What is written again and again are words of a mailbox or a pad, and those of a record
+ * that say where memory is.
+ */
+static size_t choose_place(const struct round *round, const struct target *target, uint64_t i, bool again) {
+    const size_t ranks = (size_t)round->ranks, head = offsetof(struct quern_segment, rank);
+    const size_t each = sizeof(struct quern_segment_rank), places_at = head + each * ranks;
+    const size_t rank = (size_t)draw(round->number, WHERE, 5 * i, ranks), of_rank = head + each * rank;
+    const size_t place_of = places_at + sizeof(struct quern_segment_place) * rank;  /* of one host: the slot is the rank */
     const size_t mailbox = place_of + offsetof(struct quern_segment_place, mailbox);
+    const size_t half = mailbox + QUERN_MAILBOX_BYTES * (size_t)draw(round->number, WHERE, 5 * i + 3, 2);
+    const size_t ring = (target->segment + PAGE - 1) / PAGE * PAGE +
+                        QUERN_RING_BYTES * (size_t)draw(round->number, WHERE, 5 * i + 4, ranks * ranks);
+    enum { ANYWHERE = 12, IN_RINGS = 3 };
     const struct {
         size_t at, bytes;
     } places[] = {
-        {0, target->count}, {0, head}, {of_rank, each}, {place_of, 160}, {place_of, sizeof(struct quern_segment_place)},
+        {0, target->segment}, {0, head}, {of_rank, each}, {place_of, 160}, {place_of, sizeof(struct quern_segment_place)},
         {mailbox, 256}, {mailbox + QUERN_MAILBOX_BYTES, 256}, {mailbox, 2 * QUERN_MAILBOX_BYTES},
         {place_of + offsetof(struct quern_segment_place, error), sizeof(struct quern_kernel_error)},
-        {places_at, target->count - places_at},
+        {places_at, target->segment - places_at},
         {offsetof(struct quern_segment, poison), 8}, {offsetof(struct quern_segment, layout), 12},
+        {ring, 384}, {ring, 2048}, {ring, QUERN_RING_BYTES},
+        {half, 224}, {half + 40, 96},
     };
-    const size_t place = (size_t)draw(round->number, WHERE, 5 * i + 1, sizeof places / sizeof *places);
-    const size_t at = places[place].at + (size_t)draw(round->number, WHERE, 5 * i + 2, places[place].bytes);
-    return at < target->count ? at : 0;
+    const uint64_t kind = draw(round->number, HABIT, 10 + i, 2);
+    const size_t place = again ? ANYWHERE + IN_RINGS + (size_t)kind
+                         : kind ? ANYWHERE + (size_t)draw(round->number, WHERE, 5 * i + 1, IN_RINGS)
+                                : (size_t)draw(round->number, WHERE, 5 * i + 1, ANYWHERE);
+    return places[place].at + (size_t)draw(round->number, WHERE, 5 * i + 2, places[place].bytes);
 }
 
-static void scribble(const struct round *round, const struct target *target, uint64_t i) {
+/* Once, or one word again and again: so that it is written between a rank's write and another rank's read. */
+static void scribble(const struct round *round, const struct target *target, uint64_t i, bool again) {
     static const size_t extents[] = {1, 1, 2, 4, 4, 4, 8, 8, 8, 64, PAGE, SIZE_MAX};
-    const uint64_t value = random_bits((uint64_t)round->number, 4 * i), style = draw(round->number, WHAT, 4 * i + 1, 6);
-    size_t at = choose_place(round, target, i);
-    size_t bytes = extents[draw(round->number, WHAT, 4 * i + 2, sizeof extents / sizeof *extents)];
-    if (bytes == SIZE_MAX) at = 0, bytes = target->count;
-    if (bytes >= 4 && bytes <= 8) at -= at % bytes;
-    if (bytes > target->count - at) bytes = target->count - at;
-    for (size_t byte = 0; byte < bytes; byte++) {
-        const unsigned char old = target->bytes[at + byte];
-        const unsigned char values[] = {0, 0xff, (unsigned char)(value >> 8 * (byte % 8)), (unsigned char)(byte % 8 ? 0 : value),
-                                        (unsigned char)(old ^ 1 << value % 8), (unsigned char)(old + 1)};
-        __atomic_store_n(&target->bytes[at + byte], values[style], __ATOMIC_RELAXED);
-    }
-}
-
-/* A ring of transfers lies behind the segment, once the file has grown: its counts, its messages, or anything of it. */
-static void scribble_into_ring(const struct round *round, const struct target *target, uint64_t i) {
-    const size_t first = (target->count + PAGE - 1) / PAGE * PAGE, rings = (size_t)(round->ranks * round->ranks);
-    const size_t extents[] = {384, 2048, QUERN_RING_BYTES};
-    const size_t at = first + (size_t)draw(round->number, WHERE, 5 * i, rings) * QUERN_RING_BYTES +
-                      (size_t)draw(round->number, WHERE, 5 * i + 1, extents[draw(round->number, WHERE, 5 * i + 2, 3)]);
-    const uint64_t value = draw(round->number, WHAT, 4 * i, 2) ? random_bits((uint64_t)round->number, 4 * i) : 1 + i % 200;
+    const uint64_t random = random_bits((uint64_t)round->number, 4 * i), words[] = {0, 1, 1 << 12, UINT32_MAX, random, 0x7fff};
+    const uint64_t value = again ? words[draw(round->number, WHAT, 4 * i, sizeof words / sizeof *words)] : random;
+    const uint64_t style = again ? 2 : draw(round->number, WHAT, 4 * i + 1, 6);
+    size_t at = choose_place(round, target, i, again);
+    size_t bytes = again ? 4 : extents[draw(round->number, WHAT, 4 * i + 2, sizeof extents / sizeof *extents)];
     struct stat file;
-    if (fstat(target->descriptor, &file) != 0 || (size_t)file.st_size < at + 8) return;
-    if (pwrite(target->descriptor, &value, 1 + (size_t)draw(round->number, WHAT, 4 * i + 1, 8), (off_t)at) < 0) return;
-}
-
-/* One word of a mailbox or a pad, again and again: so that it is written between a rank's write and another rank's read. */
-static void hammer(const struct round *round, const struct target *target, uint64_t i) {
-    enum { TIMES_BETWEEN_LOOKS = 200 };
-    const size_t places_at = offsetof(struct quern_segment, rank) + sizeof(struct quern_segment_rank) * (size_t)round->ranks;
-    const size_t slot = (size_t)draw(round->number, WHERE, 5 * i, (uint64_t)round->ranks);
-    const size_t mailbox = places_at + sizeof(struct quern_segment_place) * slot + offsetof(struct quern_segment_place, mailbox);
-    const size_t half = QUERN_MAILBOX_BYTES * (size_t)draw(round->number, WHERE, 5 * i + 1, 2);
-    const bool locates = draw(round->number, WHERE, 5 * i + 3, 2);  /* words of a record that say where memory is */
-    const size_t at = mailbox + half + 4 * (size_t)(locates ? 10 + draw(round->number, WHERE, 5 * i + 2, 24)
-                                                            : draw(round->number, WHERE, 5 * i + 2, 56));
-    if (at + 4 > target->count) return;
-    uint32_t *word = (uint32_t *)(void *)(target->bytes + at);
-    const uint32_t values[] = {0, 1, 1 << 12, UINT32_MAX, (uint32_t)random_bits((uint64_t)round->number, i), 0x7fff};
-    const uint32_t value = values[draw(round->number, WHAT, i, sizeof values / sizeof *values)];
-    const double end = rank_now() + 1e-3 * (double)(1 + draw(round->number, PAUSE, i, 6));
-    while (rank_now() < end)
-        for (int time = 0; time < TIMES_BETWEEN_LOOKS; time++) __atomic_store_n(word, value, __ATOMIC_RELAXED);
+    if (bytes == SIZE_MAX) at = 0, bytes = target->segment;
+    if (bytes >= 4 && bytes <= 8) at -= at % bytes;
+    if (fstat(target->file, &file) != 0 || (size_t)file.st_size <= at) return;
+    if (bytes > (size_t)file.st_size - at) bytes = (size_t)file.st_size - at;
+    const double end = rank_now() + 1e-3 * (double)(again ? 1 + draw(round->number, PAUSE, i, 6) : 0);
+    do {
+        for (size_t byte = 0; byte < bytes * (again ? 200 : 1); byte++) {
+            unsigned char *to = &target->bytes[at + byte % bytes];
+            const unsigned char part = (unsigned char)(value >> 8 * (byte % (again ? 4 : 8)));
+            const unsigned char values[] = {0, 0xff, part, (unsigned char)(byte % 8 ? 0 : value),
+                                            (unsigned char)(*to ^ 1 << value % 8), (unsigned char)(*to + 1)};
+            __atomic_store_n(to, values[style], __ATOMIC_RELAXED);
+        }
+    } while (rank_now() < end);
 }
 
 static void be_a_stranger(const struct round *round, const struct rank_run *run) {
     struct target target;
-    if (!find_segment(ranks_name(run), &target)) return;
-    const bool hammers = draw(round->number, HABIT, 0, 3) == 0;
-    const uint64_t most = hammers ? 12 : draw(round->number, COUNT, 1, 4) ? 6 : 400;
+    if (!find_segment(round, ranks_name(run), &target)) return;
+    const bool again = draw(round->number, HABIT, 0, 3) == 0;
+    const uint64_t most = again ? 12 : draw(round->number, COUNT, 1, 4) ? 6 : 400;
     const uint64_t count = 1 + draw(round->number, COUNT, 0, most), patience = draw(round->number, BEGIN, 0, 3);
     rank_sleep(patience ? 1e-5 * (double)draw(round->number, BEGIN, 1, patience == 1 ? 300 : 1500) : 0);
     for (uint64_t i = 0; i < count && !all_have_ended(round, ranks_shared(run)); i++) {
-        if (!hammers && draw(round->number, HABIT, 10 + i, 2)) scribble_into_ring(round, &target, i);
-        else if (hammers) hammer(round, &target, i);
-        else scribble(round, &target, i);
-        rank_sleep(hammers ? 0 : 1e-6 * (double)draw(round->number, PAUSE, i, 500));
+        scribble(round, &target, i, again);
+        rank_sleep(again ? 0 : 1e-6 * (double)draw(round->number, PAUSE, i, 500));
     }
 }
 
