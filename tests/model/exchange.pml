@@ -3,7 +3,7 @@
  *
  *   src/ranks/ragged/ragged_host.c            ragged.recorded ragged.entered ragged.examined ragged.voted ragged.copied
  *   src/ranks/ragged/ragged_host.c            ragged.leaving run_eager ragged.briefed ragged.received vote
- *   src/ranks/ragged/ragged_eager.c           quern_ragged_read_all_eager quern_ragged_receive quern_ragged_deliver
+ *   src/ranks/ragged/ragged_eager.c           quern_ragged_read_eager quern_ragged_receive quern_ragged_deliver
  *   src/kernels/cuda/ragged_all_to_all.cuh    enter pass_vote copy
  *   src/kernels/cuda/slice_error.cuh          nobody_refused end_with
  *   src/kernels/cuda/collective_slots.cuh     begin send agree
